@@ -254,7 +254,7 @@ func fromTheKeyboard(a access) {
 	b.Do(chromedp.Evaluate[chromedp.Void](`location.hash = "#/s/` + id + `"`))
 	b.WaitText(portaltest.ID("answer"), "Saturn")
 	session := a.walk(b)
-	for _, want := range []string{"side-toggle", "DIV.scroll", "SUMMARY", "A.anchor", "A.end-line", "prompt", "chip-model", "chip-mode", "chip-permissions", "Copy the code", "Table"} {
+	for _, want := range []string{"side-toggle", "DIV.scroll", "SUMMARY", "A.anchor", "A.end-line", "prompt", "chip-model", "chip-mode", "chip-permissions", "Copy code", "Table"} {
 		assert.Contains(a, strings.Join(session, "\n"), want)
 	}
 }
@@ -326,10 +326,10 @@ func inWhatItAnnounces(a access) {
 	b.Do(chromedp.Evaluate[chromedp.Void](`(globalThis.said = [], new MutationObserver(() => said.push(document.querySelector("[role=status].hidden-text").textContent))
     .observe(document.querySelector("[role=status].hidden-text"), { childList: true, characterData: true, subtree: true }))`))
 	a.portal.Query(id, "run `touch x` and say `done`")
-	b.Wait(`said.some((text) => text.includes("asks"))`)
+	b.Wait(`said.some((text) => text.includes("needs your answer"))`)
 	b.Click(portaltest.ID("allow"))
 	b.Wait(`said.at(-1).includes("done")`)
-	assert.Equal(a, []string{"The agent works.", "The agent asks something.", "The agent works.", "The agent is done."}, evaluate[[]string](a.T, b, "said"))
+	assert.Equal(a, []string{"The agent is working.", "The agent needs your answer.", "The agent is working.", "The agent is done."}, evaluate[[]string](a.T, b, "said"))
 }
 
 // withoutMovement looks at a page that would move, for somebody who wants none.

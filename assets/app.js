@@ -1,10 +1,10 @@
 // The start of the page: the connection, what is shown at which address, and what is true of the whole page.
 
 import { find, h, icon, setText } from "./dom.js";
-import { addressOf, routeOf } from "./route.js";
+import { sessionAddress, parseRoute } from "./route.js";
 import { Connection, socketURL } from "./rpc.js";
 import { Sessions } from "./sessions.js";
-import { newList, reduceList, watchedBy } from "./store.js";
+import { newList, updateList, setWatchers } from "./store.js";
 import { conversationView } from "./views/conversation.js";
 import { interfaceView } from "./views/interface.js";
 import { interfacesView } from "./views/interfaces.js";
@@ -45,27 +45,27 @@ const rpc = new Connection({
   url: socketURL(location.href),
   hidden: () => document.hidden,
   onState(state) {
-    if (state !== "open") sessions.lost();
+    if (state !== "open") sessions.disconnected();
     offline.hidden = state !== "offline";
-    offline.replaceChildren("The portal cannot be reached. What you see may be old; it is tried again by itself.");
+    offline.replaceChildren("Can't reach the portal. Reconnecting… This page may be out of date.");
     if (state === "offline") void askForToken();
     soon();
   },
   onOpen() {
-    void sessions.back();
+    void sessions.reconnected();
     void watch();
     void checkStorage();
   },
   onNotification(message) {
-    reduceList(list, message);
+    updateList(list, message);
     if (message.method === "portal.session.removed") removed(message.params.session_id);
-    sessions.take(message);
+    sessions.receive(message);
     current?.take?.(message);
     if (list.changed) soon();
   },
   onRequest(message) {
-    if (message.method === "client.tool.call") rpc.refuse(message.id, -32601, "the page has no functions");
-    else sessions.take(message);
+    if (message.method === "client.tool.call") rpc.reject(message.id, -32601, "the page has no client tools");
+    else sessions.receive(message);
   },
 });
 
@@ -88,7 +88,7 @@ const palette = createPalette({ list: () => list, navigate, commands: () => [
   { label: "Jobs", run: () => navigate("#/jobs") },
   { label: "Interfaces", run: () => navigate("#/interfaces") },
   { label: "Operations", run: () => navigate("#/operations") },
-  { label: "Status of the portal", run: () => navigate("#/status") },
+  { label: "Portal status", run: () => navigate("#/status") },
 ] });
 
 async function watch() {
@@ -106,7 +106,7 @@ async function checkStorage() {
   const status = await rpc.call("portal.status").catch(() => undefined);
   if (!status) return;
   storage.hidden = status.storage.ok;
-  setText(storage, status.storage.ok ? "" : `Sessions are lost when the portal ends: ${status.storage.message || "they are not stored"}`);
+  setText(storage, status.storage.ok ? "" : `Sessions will be lost when the portal stops: ${status.storage.message || "storage is unavailable"}`);
 }
 
 /** Somebody deleted a session. @param {string} id */
@@ -124,8 +124,8 @@ let sessionShown;
 
 /** Shows what the address says. */
 function show() {
-  const route = routeOf(location.hash);
-  const address = route.view === "session" ? addressOf(route.id) : `#/${route.view}${"id" in route ? `/${route.id}` : ""}`;
+  const route = parseRoute(location.hash);
+  const address = route.view === "session" ? sessionAddress(route.id) : `#/${route.view}${"id" in route ? `/${route.id}` : ""}`;
   rail.close();
   if (route.view === "session" && address === shown) return current?.go?.(route.run);
   shown = address;
@@ -170,19 +170,19 @@ async function openSession(id) {
 function showFailure(id, { code, message }) {
   if (shownSession !== id || code === "gone") return; // it is attached to when the connection is back
   sessionShown = undefined;
-  setView(messageView(code === -32004 ? "There is no such session. It was deleted, or belongs to another portal." : message));
+  setView(messageView(code === -32004 ? "Session not found. It may have been deleted, or it belongs to another portal." : message));
 }
 
 /** @param {import("./store.js").Session} session */
 function showSession(session) {
   sessionShown = session;
   setView(conversationView({ session, rpc, navigate, earlier: () => sessions.earlier(session.id), onTitle: setTitle }));
-  const route = routeOf(location.hash);
+  const route = parseRoute(location.hash);
   if (route.view === "session" && route.run) current?.go?.(route.run);
 }
 
 function leave() {
-  if (shownSession) sessions.leave(shownSession);
+  if (shownSession) sessions.release(shownSession);
   shownSession = "";
   sessionShown = undefined;
 }
@@ -210,7 +210,7 @@ function soon() {
 
 function update() {
   frame = 0;
-  if (sessionShown) watchedBy(sessionShown, list.sessions.get(shownSession));
+  if (sessionShown) setWatchers(sessionShown, list.sessions.get(shownSession));
   current?.update();
   if (list.changed || rail.current !== shownSession) {
     list.changed = false;
@@ -242,7 +242,7 @@ function showTitle() {
 async function askForToken() {
   const status = await fetch("api/config", { cache: "no-store" }).then((response) => response.status, () => 0);
   if (status !== 401) return;
-  offline.replaceChildren("This portal asks for its token: open the page once with ", h("code", {}, `${base}?token=…`), ", the address that it printed at its start. The browser then remembers it.");
+  offline.replaceChildren("This portal requires a token. Open the address it printed when it started (", h("code", {}, `${base}?token=…`), ") once; your browser will remember it.");
 }
 
 // What is true of the whole page.
@@ -250,9 +250,9 @@ async function askForToken() {
 find("rail-toggle", HTMLButtonElement).append(icon("menu"));
 find("rail-new", HTMLAnchorElement).append(icon("new"));
 addEventListener("hashchange", show);
-addEventListener("online", () => rpc.wake());
+addEventListener("online", () => rpc.check());
 document.addEventListener("visibilitychange", () => {
-  if (!document.hidden) rpc.wake();
+  if (!document.hidden) rpc.check();
   cancelAnimationFrame(frame); // which does not come while nobody looks
   frame = 0;
   soon();

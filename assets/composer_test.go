@@ -58,7 +58,7 @@ func writesWhileItWorks(t page) {
 	send(b, lasting("two"))
 	b.WaitText(id("tool"), "Running")
 	b.Type(id("prompt"), "say `steered`")
-	b.WaitText(".keys", "Ctrl+Enter steers")
+	b.WaitText(".keys", "Ctrl+Enter to steer")
 	b.Press(kb.Enter, kb.ModifierCtrl)
 	b.Wait(written + ` === ""`)
 	t.file(dir, "two", "")
@@ -123,7 +123,7 @@ func attachesFiles(t page) {
 	}
 	b.Do(chromedp.SetUploadFiles(chromedp.CSS(id("files")), files))
 	b.WaitText(".attached", "pixel.png")
-	b.WaitText(id("problem"), "program is neither a text nor an image.")
+	b.WaitText(id("problem"), "program is not a text or image file.")
 	b.WaitCount(".attached li", 3)
 	b.Click(`.attached button[aria-label="Remove pixel.png"]`)
 	b.WaitCount(".attached li", 2)
@@ -159,7 +159,7 @@ func changesHowItWorks(t page) {
 
 	choose(b, id("chip-mode"), "plan")
 	send(b, "Build a nest")
-	b.WaitText(id("question"), "Shall the plan be carried out?")
+	b.WaitText(id("question"), "Approve this plan?")
 	b.Click(id("refuse"))
 	idle(b, 4)
 

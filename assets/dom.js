@@ -1,9 +1,9 @@
-// Small helpers to build the page. No text ever becomes markup here, but for what the portal made (setHTML).
+// Helpers that build the page. Text never becomes markup; only setHTML takes HTML, from the portal.
 
 /** @typedef {string | boolean | number | null | undefined | ((event: any) => void)} Prop */
 
 /**
- * Makes an element. A function is a listener, true an attribute without a value, false and undefined none.
+ * Creates an element. A function becomes a listener, true an attribute without a value; false, null and undefined are left out.
  * @template {keyof HTMLElementTagNameMap} T
  * @param {T} tag @param {Record<string, Prop>} [props] @param {(Node | string)[]} children
  * @returns {HTMLElementTagNameMap[T]}
@@ -15,20 +15,19 @@ export function h(tag, props = {}, ...children) {
     else if (value === true) node.setAttribute(name, "");
     else if (value !== false && value !== undefined && value !== null) node.setAttribute(name, String(value));
   }
-  node.append(...children.map((child) => (typeof child === "string" ? plainly(child) : child)));
+  node.append(...children.map((child) => (typeof child === "string" ? escapeBidi(child) : child)));
   return node;
 }
 
 /**
- * A text in which the characters are seen that turn the direction of writing around: with them a name or a command reads
- * differently from what it is. handlers/render does the same.
+ * Makes bidirectional control characters visible: they make a name or a command read differently from what it is. handlers/render does the
+ * same.
  * @param {string} text
  */
-export const plainly = (text) => text.replace(/[\u202a-\u202e\u2066-\u2069]/g, (sign) => `‹U+${sign.charCodeAt(0).toString(16).toUpperCase()}›`);
+export const escapeBidi = (text) => text.replace(/[\u202a-\u202e\u2066-\u2069]/g, (char) => `‹U+${char.charCodeAt(0).toString(16).toUpperCase()}›`);
 
 /**
- * Puts HTML into an element. Only for HTML that the portal made and cleaned (meta.html, delta.html, spec/page.md): nothing
- * else on the page takes markup.
+ * Sets the HTML of an element. Only for HTML that the portal sanitized (meta.html, delta.html, spec/page.md).
  * @param {Element} node @param {string} html
  */
 export function setHTML(node, html) {
@@ -46,9 +45,9 @@ export function find(id, type) {
   return node;
 }
 
-/** Sets a text only when it changes, so that nothing is announced twice. @param {Element} node @param {string} text */
+/** Sets the text if it changed, so that screen readers announce it once. @param {Element} node @param {string} text */
 export function setText(node, text) {
-  const shown = plainly(text);
+  const shown = escapeBidi(text);
   if (node.textContent !== shown) node.textContent = shown;
 }
 
@@ -80,7 +79,7 @@ export function icon(name) {
   return svg;
 }
 
-/** A button that copies a text, or selects it where the browser forbids copying. @param {() => string} text @param {Node} shown @param {string} label */
+/** A button that copies a text, or selects it if the browser forbids copying. @param {() => string} text @param {Node} shown @param {string} label */
 export function copyButton(text, shown, label) {
   const button = h("button", { type: "button", class: "quiet small", "aria-label": label }, "Copy");
   button.addEventListener("click", async () => {
@@ -96,7 +95,7 @@ export function copyButton(text, shown, label) {
   return button;
 }
 
-/** Text in which each part in backticks is a command, with a button to copy it. @param {string} text @returns {(Node | string)[]} */
+/** Renders parts in backticks as commands with a copy button. @param {string} text @returns {(Node | string)[]} */
 export function withCommands(text) {
   return text.split(/`([^`]+)`/).map((part, i) => {
     if (i % 2 === 0) return part;
@@ -105,7 +104,7 @@ export function withCommands(text) {
   });
 }
 
-/** How long ago, in a word. @param {number} ms */
+/** Formats an age: "now", "5 min", "3 h", "2 d". @param {number} ms */
 export function age(ms) {
   const minutes = Math.max(0, Math.floor(ms / 60_000));
   if (minutes < 1) return "now";
@@ -114,11 +113,11 @@ export function age(ms) {
   return `${Math.floor(minutes / 60 / 24)} d`;
 }
 
-/** The last part of a path. @param {string} path */
+/** Returns the last element of a path. @param {string} path */
 export const baseName = (path) => path.split(/[\\/]/).filter(Boolean).pop() ?? path;
 
-/** Calls at most once in so many ms, at the end of them. @param {number} ms @param {() => void} act */
-export function later(ms, act) {
+/** Delays calls until none came for some ms. @param {number} ms @param {() => void} act */
+export function debounce(ms, act) {
   /** @type {ReturnType<typeof setTimeout> | undefined} */
   let timer;
   return () => {

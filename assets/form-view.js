@@ -1,4 +1,4 @@
-// The form of form.js → the page.
+// Renders the fields of a form (form.js).
 
 import { h } from "./dom.js";
 import { controlOf, valueOf } from "./form.js";
@@ -6,7 +6,7 @@ import { controlOf, valueOf } from "./form.js";
 /** @typedef {import("./form.js").Field} Field @typedef {import("./form.js").Control} Control */
 
 /**
- * Returns the elements of the fields, and what reads their values.
+ * Creates the elements of the fields, and a function that reads their values.
  * @param {Field[]} fields @param {string} id unique on the page
  * @returns {{nodes: HTMLElement[], values: () => Record<string, unknown>}}
  */
@@ -15,7 +15,7 @@ export function createFields(fields, id) {
   return {
     nodes: views.map(({ node }) => node),
     values() {
-      const values = /** @type {Record<string, unknown>} */ (Object.create(null)); // a field may be called __proto__
+      const values = /** @type {Record<string, unknown>} */ (Object.create(null)); // a field may be named __proto__
       views.forEach(({ read }, i) => {
         const value = valueOf(fields[i], read());
         if (value !== undefined) values[fields[i].name] = value;
@@ -54,7 +54,7 @@ function createInput(field, { control, type, choices, chosen }, id) {
   if (control === "select") {
     return h("select", props, h("option", { value: "" }, "–"), ...choices.map(({ value, title }) => h("option", { value, selected: value === preset }, title)));
   }
-  if (control === "lines") return h("textarea", { ...props, rows: 3, placeholder: "One in each line" }, preset);
+  if (control === "lines") return h("textarea", { ...props, rows: 3, placeholder: "One per line" }, preset);
   if (type === "number") {
     return h("input", { ...props, type, value: preset, step: field.type === "integer" ? 1 : "any", min: field.min, max: field.max });
   }

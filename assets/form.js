@@ -1,8 +1,8 @@
-// Forms that an MCP server wants filled in: which control a field gets, and what its value is. The page is not needed.
+// Forms of MCP servers: the control of each field, and its value. Pure.
 
 /**
  * @typedef {{value: string, title: string}} Choice
- * @typedef {object} Field as spec/rest.md has it
+ * @typedef {object} Field see spec/rest.md
  * @property {string} name
  * @property {string} title
  * @property {string} [detail]
@@ -15,10 +15,10 @@
  * @property {number} [max]
  *
  * @typedef {{control: "select"|"checks"|"lines"|"input", type: string, choices: Choice[], chosen: string[]}} Control
- * chosen is what is there from the beginning, one text but for checks
+ * chosen: the initial values, one unless control is checks
  */
 
-/** @type {Record<string, string>} types of inputs by the formats of texts */
+/** @type {Record<string, string>} input types by text format */
 const FORMATS = { email: "email", uri: "url", date: "date" };
 
 /** @type {Choice[]} */
@@ -44,8 +44,8 @@ export function controlOf(field) {
 }
 
 /**
- * Returns the value of a field, undefined to leave it out.
- * @param {Field} field @param {string[]} raw what was chosen or written, one text but for checks
+ * Returns the value of a field, or undefined to leave it out.
+ * @param {Field} field @param {string[]} raw the input, one text unless control is checks
  * @returns {string|number|boolean|string[]|undefined}
  */
 export function valueOf(field, raw) {

@@ -370,7 +370,7 @@ func TestHangingInterfaceIsStopped(t *testing.T) {
 	b := page{t, chromium, portal}.open(portal.URL + "/#/interfaces")
 	text, _ := herons(t, "Loops", "<!-- demo: hostile loop -->")
 	makes(b, "loops.json", text)
-	b.WaitText(id("trouble"), "hangs")
+	b.WaitText(id("trouble"), "did not respond")
 	assert.True(t, b.Is(`document.querySelector("iframe") === null && document.querySelector('[data-testid="repair"]') !== null`))
 	b.Click(id("delete"))
 	b.WaitText("dialog[open]", "cannot be undone")

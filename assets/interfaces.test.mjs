@@ -1,47 +1,47 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { aboutOf, before, isInside, newWatched, repairOf, take } from "./interfaces.js";
+import { summaryOf, baseVersion, isPrivateURL, newInterface, repairPrompt, applyMessage } from "./interfaces.js";
 
 const info = (more = {}) => ({ interface_id: "i", title: "Films", format: "graphql", operations: 3, base_url: "", allowed: "", created_at: "2026-11-22T10:00:00Z", current: 0, versions: [], ...more });
 const event = (type, more = {}) => ({ method: "portal.interface.event", params: { interface_id: "i", type, ...more } });
 
 test("a draft grows by its pieces and is gone with the end", () => {
-  const watched = newWatched(info());
-  assert.equal(take(watched, event("began", { interface: info({ work: { prompt: "", since: "" } }) })), true);
-  take(watched, event("piece", { text: "function " }));
-  take(watched, event("piece", { text: "App" }));
+  const watched = newInterface(info());
+  assert.equal(applyMessage(watched, event("began", { interface: info({ work: { prompt: "", since: "" } }) })), true);
+  applyMessage(watched, event("piece", { text: "function " }));
+  applyMessage(watched, event("piece", { text: "App" }));
   assert.equal(watched.draft, "function App");
   assert.ok(watched.info.work);
-  take(watched, event("ended", { interface: info({ current: 1 }) }));
+  applyMessage(watched, event("ended", { interface: info({ current: 1 }) }));
   assert.deepEqual([watched.draft, watched.info.current, watched.info.work], ["", 1, undefined]);
-  take(watched, event("deleted"));
+  applyMessage(watched, event("deleted"));
   assert.equal(watched.deleted, true);
 });
 
 test("what is told of others is left alone", () => {
-  const watched = newWatched(info());
-  assert.equal(take(watched, { method: "portal.interface.event", params: { interface_id: "other", type: "deleted" } }), false);
-  assert.equal(take(watched, { method: "portal.job.event", params: {} }), false);
+  const watched = newInterface(info());
+  assert.equal(applyMessage(watched, { method: "portal.interface.event", params: { interface_id: "other", type: "deleted" } }), false);
+  assert.equal(applyMessage(watched, { method: "portal.job.event", params: {} }), false);
   assert.equal(watched.deleted, false);
 });
 
 test("a list says how an interface is", () => {
-  assert.equal(aboutOf(info()), "GraphQL · 3 operations · not made yet");
-  assert.equal(aboutOf(info({ error: "no" })), "GraphQL · 3 operations · could not be made");
-  assert.equal(aboutOf(info({ operations: 1, work: {} })), "GraphQL · 1 operation · being made…");
-  assert.equal(aboutOf(info({ versions: [{}] })), "GraphQL · 3 operations · 1 version");
+  assert.equal(summaryOf(info()), "GraphQL · 3 operations · not created yet");
+  assert.equal(summaryOf(info({ error: "no" })), "GraphQL · 3 operations · failed");
+  assert.equal(summaryOf(info({ operations: 1, work: {} })), "GraphQL · 1 operation · creating…");
+  assert.equal(summaryOf(info({ versions: [{}] })), "GraphQL · 3 operations · 1 version");
 });
 
 test("addresses of this machine and its network are known", () => {
-  for (const url of ["http://localhost:1/x", "http://a.localhost", "http://127.0.0.1:80", "http://127.1", "http://10.0.0.1", "http://192.168.1.1", "http://172.16.0.1", "http://[::1]:80", "http://[fd00::1]", "http://100.64.0.1"]) assert.equal(isInside(url), true, url);
-  for (const url of ["https://api.example.com", "http://8.8.8.8", "http://172.32.0.1", "http://100.128.0.1", "http://localhost.example.com", "nonsense", ""]) assert.equal(isInside(url), false, url);
+  for (const url of ["http://localhost:1/x", "http://a.localhost", "http://127.0.0.1:80", "http://127.1", "http://10.0.0.1", "http://192.168.1.1", "http://172.16.0.1", "http://[::1]:80", "http://[fd00::1]", "http://100.64.0.1"]) assert.equal(isPrivateURL(url), true, url);
+  for (const url of ["https://api.example.com", "http://8.8.8.8", "http://172.32.0.1", "http://100.128.0.1", "http://localhost.example.com", "nonsense", ""]) assert.equal(isPrivateURL(url), false, url);
 });
 
 test("one goes back to what a version was made of", () => {
   const versions = [{ number: 1 }, { number: 2, based: 1 }, { number: 3, based: 1 }, { number: 4 }];
-  assert.equal(before(info({ versions }), 3).number, 1);
-  assert.equal(before(info({ versions }), 4).number, 3);
-  assert.equal(before(info({ versions }), 1), undefined);
-  assert.ok(repairOf("x".repeat(9000)).length < 2200);
+  assert.equal(baseVersion(info({ versions }), 3).number, 1);
+  assert.equal(baseVersion(info({ versions }), 4).number, 3);
+  assert.equal(baseVersion(info({ versions }), 1), undefined);
+  assert.ok(repairPrompt("x".repeat(9000)).length < 2200);
 });

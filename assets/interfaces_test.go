@@ -101,7 +101,7 @@ func TestInterfaceIsMadeAndUsed(t *testing.T) {
 	b.Click(id("delete"))
 	b.Click(`dialog[open] button[type="submit"]`)
 	b.Wait(`location.hash === "#/interfaces"`)
-	b.WaitText(id("empty"), "None yet.")
+	b.WaitText(id("empty"), "No interfaces yet.")
 }
 
 // Every description is made an interface that shows all of its operations.

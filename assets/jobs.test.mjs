@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { atWork, endingOf, lasted, newJob, progressOf, sorted, take } from "./jobs.js";
+import { runningSessions, outcomeOf, elapsed, newJob, progressOf, sortJobs, applyMessage } from "./jobs.js";
 
 const work = (id, name, more = {}) => ({ work_id: id, name, status: "Pending", rounds: 0, ...more });
 const info = (more = {}) => ({ job_id: "j", name: "refine", status: "Running", directory: "/d", input: "x", started_at: "2026-11-22T10:00:00Z", works: [work(2, "draft"), work(3, "review")], sessions: 0, events: 0, ...more });
 
 /** Tells a job what happened, a body an event. */
-function tell(job, bodies, first = 1) {
-  bodies.forEach((body, i) => take(job, { method: "portal.job.event", params: { job_id: "j", number: first + i, time: "2026-11-22T10:01:00Z", ...body } }));
+function applyEvents(job, bodies, first = 1) {
+  bodies.forEach((body, i) => applyMessage(job, { method: "portal.job.event", params: { job_id: "j", number: first + i, time: "2026-11-22T10:01:00Z", ...body } }));
   return job;
 }
 
@@ -21,44 +21,44 @@ const ROUND = [
 ];
 
 test("a job is what its events say", () => {
-  const job = tell(newJob(info()), ROUND.slice(0, 3));
-  assert.deepEqual(job.works.get(2), { id: 2, name: "draft", status: "Running", rounds: 1, before: false, sessions: [{ id: "s", driving: false, status: "Running", round: 1 }] });
-  assert.deepEqual(atWork(job).map(({ work, session }) => [work.name, session.id]), [["draft", "s"]]);
-  tell(job, ROUND.slice(3), 4);
+  const job = applyEvents(newJob(info()), ROUND.slice(0, 3));
+  assert.deepEqual(job.works.get(2), { id: 2, name: "draft", status: "Running", rounds: 1, reused: false, sessions: [{ id: "s", driving: false, status: "Running", round: 1 }] });
+  assert.deepEqual(runningSessions(job).map(({ work, session }) => [work.name, session.id]), [["draft", "s"]]);
+  applyEvents(job, ROUND.slice(3), 4);
   assert.equal(job.works.get(2).status, "Failed");
-  assert.deepEqual(atWork(job), []);
-  assert.deepEqual(job.log.map(({ text }) => text), ["Begins.", "not good enough", "Failed."]);
+  assert.deepEqual(runningSessions(job), []);
+  assert.deepEqual(job.log.map(({ text }) => text), ["Started.", "not good enough", "Failed."]);
 });
 
 test("rounds are counted, and sessions belong to theirs", () => {
-  const job = tell(tell(newJob(info()), ROUND), ROUND.slice(0, 2), 6);
+  const job = applyEvents(applyEvents(newJob(info()), ROUND), ROUND.slice(0, 2), 6);
   assert.equal(job.works.get(2).rounds, 2);
   assert.deepEqual(job.works.get(2).sessions.map(({ round, status }) => [round, status]), [[1, "Succeeded"], [2, "Running"]]);
-  assert.equal(job.log.at(-1).text, "Begins, round 2.");
+  assert.equal(job.log.at(-1).text, "Started round 2.");
 });
 
 test("what comes twice counts once, and what is of others not at all", () => {
-  const job = tell(newJob(info()), ROUND);
+  const job = applyEvents(newJob(info()), ROUND);
   const before = JSON.stringify([...job.works]) + JSON.stringify(job.log);
-  tell(job, ROUND);
+  applyEvents(job, ROUND);
   assert.equal(JSON.stringify([...job.works]) + JSON.stringify(job.log), before);
-  assert.equal(take(job, { method: "portal.job.event", params: { job_id: "other", number: 99, type: "job_failed" } }), false);
-  assert.equal(take(job, { method: "portal.session.changed", params: { job_id: "j" } }), false);
+  assert.equal(applyMessage(job, { method: "portal.job.event", params: { job_id: "other", number: 99, type: "job_failed" } }), false);
+  assert.equal(applyMessage(job, { method: "portal.session.changed", params: { job_id: "j" } }), false);
   assert.equal(job.last, 5);
 });
 
-for (const [type, status, words] of [["job_succeeded", "Succeeded", "refine has succeeded."], ["job_failed", "Failed", "refine has failed."], ["job_canceled", "Canceled", "refine was canceled."], ["job_interrupted", "Interrupted", "refine was interrupted by the end of its portal."]]) {
+for (const [type, status, words] of [["job_succeeded", "Succeeded", "refine succeeded."], ["job_failed", "Failed", "refine failed."], ["job_canceled", "Canceled", "refine was canceled."], ["job_interrupted", "Interrupted", "refine was interrupted because its portal stopped."]]) {
   test(`${type} is its end`, () => {
-    const job = tell(newJob(info()), [{ type }]);
+    const job = applyEvents(newJob(info()), [{ type }]);
     assert.equal(job.info.status, status);
     assert.equal(job.info.ended_at, "2026-11-22T10:01:00Z");
-    assert.equal(endingOf(job.info), words);
+    assert.equal(outcomeOf(job.info), words);
   });
 }
 
 test("the last word is that of the portal", () => {
-  const job = tell(newJob(info()), ROUND.slice(0, 2));
-  take(job, { method: "portal.job.closed", params: { job_id: "j", job: info({ status: "Interrupted", works: [work(2, "draft", { status: "Interrupted", rounds: 1 })] }) } });
+  const job = applyEvents(newJob(info()), ROUND.slice(0, 2));
+  applyMessage(job, { method: "portal.job.closed", params: { job_id: "j", job: info({ status: "Interrupted", works: [work(2, "draft", { status: "Interrupted", rounds: 1 })] }) } });
   assert.ok(job.closed);
   assert.equal(job.info.status, "Interrupted");
   assert.equal(job.works.get(2).status, "Interrupted");
@@ -71,27 +71,27 @@ test("the past of a job that has ended is told as it was", () => {
 });
 
 test("what an earlier job has done needs no session", () => {
-  const job = tell(newJob(info({ continues: "i" })), [{ type: "work_started", work_id: 2, task_id: "t" }, { type: "work_stopped", work_id: 2, succeeded: true, status: "Succeeded" }]);
-  assert.deepEqual([...job.works.values()].map(({ status, before }) => [status, before]), [["Succeeded", true], ["Pending", false]]);
-  assert.equal(job.log.at(-1).text, "An earlier job has done this.");
-  assert.equal(tell(newJob(info()), [...ROUND.slice(0, 4), { type: "work_stopped", work_id: 2, succeeded: true }]).works.get(2).before, false);
+  const job = applyEvents(newJob(info({ continues: "i" })), [{ type: "work_started", work_id: 2, task_id: "t" }, { type: "work_stopped", work_id: 2, succeeded: true, status: "Succeeded" }]);
+  assert.deepEqual([...job.works.values()].map(({ status, reused }) => [status, reused]), [["Succeeded", true], ["Pending", false]]);
+  assert.equal(job.log.at(-1).text, "Already done by an earlier job.");
+  assert.equal(applyEvents(newJob(info()), [...ROUND.slice(0, 4), { type: "work_stopped", work_id: 2, succeeded: true }]).works.get(2).reused, false);
 });
 
 test("the log keeps the newest", () => {
-  const job = tell(newJob(info()), Array.from({ length: 1200 }, (_, i) => ({ type: "decision", work_id: 2, text: `${i}` })));
+  const job = applyEvents(newJob(info()), Array.from({ length: 1200 }, (_, i) => ({ type: "decision", work_id: 2, text: `${i}` })));
   assert.equal(job.log.length, 1000);
   assert.equal(job.log.at(-1).text, "1199");
 });
 
 test("jobs that go on come first, then the newest", () => {
   const at = (id, status, hour) => info({ job_id: id, status, started_at: `2026-11-22T${hour}:00:00Z` });
-  assert.deepEqual(sorted([at("old", "Failed", "08"), at("on", "Running", "07"), at("new", "Succeeded", "09")]).map(({ job_id: id }) => id), ["on", "new", "old"]);
+  assert.deepEqual(sortJobs([at("old", "Failed", "08"), at("on", "Running", "07"), at("new", "Succeeded", "09")]).map(({ job_id: id }) => id), ["on", "new", "old"]);
 });
 
 test("progress counts what is done", () => assert.deepEqual(progressOf(info({ works: [work(2, "a", { status: "Succeeded" }), work(3, "b")] })), { done: 1, all: 2 }));
 
 for (const [to, want] of [["2026-11-22T10:00:08Z", "8 s"], ["2026-11-22T10:03:20Z", "3 min 20 s"], ["2026-11-22T12:05:59Z", "2 h 5 min"], ["2026-11-22T09:59:00Z", "0 s"]]) {
-  test(`from ten until ${to} it took ${want}`, () => assert.equal(lasted("2026-11-22T10:00:00Z", to, 0), want));
+  test(`from ten until ${to} it took ${want}`, () => assert.equal(elapsed("2026-11-22T10:00:00Z", to, 0), want));
 }
 
-test("what goes on lasts until now", () => assert.equal(lasted("2026-11-22T10:00:00Z", undefined, Date.parse("2026-11-22T10:00:05Z")), "5 s"));
+test("what goes on lasts until now", () => assert.equal(elapsed("2026-11-22T10:00:00Z", undefined, Date.parse("2026-11-22T10:00:05Z")), "5 s"));

@@ -59,7 +59,7 @@ func TestJobIsWatched(t *testing.T) {
 	first := b.Text("location.hash")
 	b.Click(id("continue"))
 	b.Wait("location.hash !== " + literal(first))
-	b.WaitText(of("draft", "Succeeded"), "Done before")
+	b.WaitText(of("draft", "Succeeded"), "Already done")
 	b.WaitText(id("status"), "Running")
 	b.WaitText(id("status"), "Succeeded")
 	before := b.Text(states)

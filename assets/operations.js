@@ -1,61 +1,60 @@
-// What is told of an operation, and the connection that tells it: a WebSocket of its own, which comes back by itself and goes on
-// where it was (spec/operations.md). Pure but for the Watch.
+// The log of an operation, and the WebSocket it comes from, which reconnects and resumes automatically (spec/operations.md).
 
 /**
  * @typedef {"thinking" | "execution" | "error" | "complete" | "system"} Type
  * @typedef {{id?: string, operation_id: string, sequence: number, type: Type, content: string, timestamp: string, sender: string,
  *   metadata?: {subsection?: string, priority?: string}}} Message
  *
- * What is shown: thoughts that follow each other are one entry.
+ * An entry of the log. Consecutive thoughts are one entry.
  * @typedef {{key: number, type: Type, section: string, lines: string[], at: string}} Entry
  *
- * @typedef {{last: number, entries: Entry[], done: boolean, skipped: number}} Told last: the newest sequence; done: nothing more
- *   comes; skipped: thoughts that this connection was too slow for
+ * @typedef {{last: number, entries: Entry[], done: boolean, skipped: number}} Log last: the newest sequence; done: it is complete;
+ *   skipped: thoughts that this connection was too slow for
  *
  * @typedef {{operation_id: string, type: string, feature?: string, status: string, progress: number, message?: string, created_at: string,
  *   completed_at?: string, working_directory?: string, model?: string, copilot_session_id?: string, error?: string,
  *   result?: {document?: string, persisted?: {path: string, commit?: string}}}} Operation
  */
 
-/** Nothing told yet. @returns {Told} */
-export const newTold = () => ({ last: -1, entries: [], done: false, skipped: 0 });
+/** @returns {Log} */
+export const newLog = () => ({ last: -1, entries: [], done: false, skipped: 0 });
 
 /**
- * Takes a message; false if it is a notice, or known already.
- * @param {Told} told @param {Message} message
+ * Appends a message. Returns false for a notice or a known message.
+ * @param {Log} log @param {Message} message
  */
-export function take(told, message) {
+export function append(log, message) {
   const { sequence, type, content, timestamp, metadata } = message;
-  if (sequence <= told.last) return false;
-  told.skipped += sequence - told.last - 1;
-  told.last = sequence;
+  if (sequence <= log.last) return false;
+  log.skipped += sequence - log.last - 1;
+  log.last = sequence;
   const section = metadata?.subsection ?? "";
-  const before = told.entries.at(-1);
+  const before = log.entries.at(-1);
   if (type === "thinking" && before?.type === "thinking" && before.section === section) before.lines.push(content);
-  else told.entries.push({ key: sequence, type, section, lines: [content], at: timestamp });
-  if (type === "complete") told.done = true;
+  else log.entries.push({ key: sequence, type, section, lines: [content], at: timestamp });
+  if (type === "complete") log.done = true;
   return true;
 }
 
-/** The words for types of operations. @type {Record<string, string>} */
+/** Names of operation types. @type {Record<string, string>} */
 export const TYPES = { clarify: "Clarify", analyze: "Analyze", plan: "Plan", prompt: "Prompt" };
 
-/** Whether it goes on. @param {string} status */
+/** Reports whether an operation has not ended. @param {string} status */
 export const isOpen = (status) => status === "pending" || status === "running";
 
 const FIRST_DELAY = 300; // ms
 const LAST_DELAY = 5000;
-const SILENCE = 45_000; // the portal says something every 20 s
+const MAX_SILENCE = 45_000; // the portal sends something every 20 s
 
-/** What ends a watch for good, by the code of the close. @type {Record<number, string>} */
-const REFUSALS = { 4404: "There is no such operation any more.", 4400: "The portal does not understand the request.", 4429: "Too many windows are open on operations." };
+/** Close codes that end a watch for good. @type {Record<number, string>} */
+const FINAL_CODES = { 4404: "This operation no longer exists.", 4400: "The portal rejected the request.", 4429: "Too many windows are watching operations." };
 
 /**
- * A connection to an operation. `onMessage` gets messages and notices as they come, each perhaps twice after it was lost.
+ * A connection to an operation. After a reconnect, `onMessage` may get a message again.
  * @typedef {object} WatchOptions
  * @property {(visitor: string, last: number) => string} url
- * @property {(renew: boolean) => Promise<string>} visitor the id of a session of clients; another one, if it is to be renewed
- * @property {() => number} last the newest sequence that is known
+ * @property {(renew: boolean) => Promise<string>} visitor returns the visitor id, a new one if renew is set
+ * @property {() => number} last the newest known sequence
  * @property {(message: Message) => void} onMessage
  * @property {(state: "open" | "lost" | "ended", why: string) => void} onState
  * @property {new (url: string, protocol: string) => WebSocket} [socket]
@@ -74,13 +73,13 @@ export class Watch {
     this.#options = options;
   }
 
-  /** Connects, and goes on doing so until the operation is complete, or close. @param {boolean} [renew] */
+  /** Connects, and reconnects until the operation is complete or close is called. @param {boolean} [renew] */
   async open(renew = false) {
     let visitor;
     try {
       visitor = await this.#options.visitor(renew);
     } catch {
-      return this.#again();
+      return this.#reconnect();
     }
     if (this.#closed) return;
     const socket = new (this.#options.socket ?? WebSocket)(this.#options.url(visitor, this.#options.last()), "portal.v1");
@@ -88,13 +87,13 @@ export class Watch {
     socket.onopen = () => {
       this.#failures = 0;
       this.#options.onState("open", "");
-      this.#listen();
+      this.#resetSilence();
     };
-    socket.onmessage = (event) => this.#socket === socket && this.#take(event.data);
-    socket.onclose = ({ code }) => this.#socket === socket && this.#broke(code);
+    socket.onmessage = (event) => this.#socket === socket && this.#receive(event.data);
+    socket.onclose = ({ code }) => this.#socket === socket && this.#handleClose(code);
   }
 
-  /** Ends it for good. */
+  /** Closes it for good. */
   close() {
     this.#closed = true;
     clearTimeout(this.#timer);
@@ -104,36 +103,36 @@ export class Watch {
   }
 
   /** @param {string} text */
-  #take(text) {
-    this.#listen();
+  #receive(text) {
+    this.#resetSilence();
     const message = JSON.parse(text);
     if (message.type === "complete") this.#complete = true;
     this.#options.onMessage(message);
   }
 
-  /** A connection that is silent is dead, though nobody has said so. */
-  #listen() {
+  /** Restarts the timer that treats a silent connection as dead. */
+  #resetSilence() {
     clearTimeout(this.#silence);
     this.#silence = setTimeout(() => {
       const socket = this.#socket;
-      this.#broke(1006);
+      this.#handleClose(1006);
       socket?.close();
-    }, SILENCE);
+    }, MAX_SILENCE);
   }
 
   /** @param {number} code */
-  #broke(code) {
+  #handleClose(code) {
     this.#socket = null;
     clearTimeout(this.#silence);
     if (this.#closed) return;
-    if (this.#complete || code in REFUSALS) {
+    if (this.#complete || code in FINAL_CODES) {
       this.#closed = true;
-      return this.#options.onState("ended", this.#complete ? "" : REFUSALS[code]);
+      return this.#options.onState("ended", this.#complete ? "" : FINAL_CODES[code]);
     }
-    this.#again(code === 4401);
+    this.#reconnect(code === 4401);
   }
 
-  #again(renew = false) {
+  #reconnect(renew = false) {
     if (this.#closed) return;
     this.#options.onState("lost", "");
     const delay = Math.min(FIRST_DELAY * 2 ** this.#failures++, LAST_DELAY);

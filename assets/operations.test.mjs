@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { describe, mock, test } from "node:test";
-import { Watch, newTold, take } from "./operations.js";
+import { Watch, append, newLog } from "./operations.js";
 
 const message = (sequence, type, content = `${type} ${sequence}`, metadata = undefined) => ({ operation_id: "op", sequence, type, content, timestamp: "", sender: "copilot", metadata });
 
-describe("what is told of an operation", () => {
+describe("what is log of an operation", () => {
   const cases = [
     ["thoughts that follow each other are one entry", [message(0, "thinking"), message(1, "thinking"), message(2, "execution")], [["thinking", 2], ["execution", 1]]],
     ["thoughts of another section are another entry", [message(0, "thinking"), message(1, "thinking", "x", { subsection: "risks" })], [["thinking", 1], ["thinking", 1]]],
@@ -13,17 +13,17 @@ describe("what is told of an operation", () => {
   ];
   for (const [name, messages, want] of cases) {
     test(name, () => {
-      const told = newTold();
-      for (const one of messages) take(told, one);
-      assert.deepEqual(told.entries.map(({ type, lines }) => [type, lines.length]), want);
+      const log = newLog();
+      for (const one of messages) append(log, one);
+      assert.deepEqual(log.entries.map(({ type, lines }) => [type, lines.length]), want);
     });
   }
 
   test("thoughts that were skipped are counted, and the end is known", () => {
-    const told = newTold();
-    take(told, message(0, "thinking"));
-    take(told, message(5, "complete"));
-    assert.deepEqual([told.skipped, told.done, told.last], [4, true, 5]);
+    const log = newLog();
+    append(log, message(0, "thinking"));
+    append(log, message(5, "complete"));
+    assert.deepEqual([log.skipped, log.done, log.last], [4, true, 5]);
   });
 });
 
@@ -39,20 +39,20 @@ class FakeSocket {
   }
 }
 
-/** A watch over sockets without a network, with what it told. */
+/** A watch over sockets without a network, with what it log. */
 async function start() {
   mock.timers.reset();
   mock.timers.enable({ apis: ["setTimeout"] });
   FakeSocket.made = [];
-  const told = newTold();
+  const log = newLog();
   const states = [];
   const visitors = [];
   const watch = new Watch({
-    socket: FakeSocket, last: () => told.last, onMessage: (one) => take(told, one), onState: (state, why) => states.push([state, why]),
+    socket: FakeSocket, last: () => log.last, onMessage: (one) => append(log, one), onState: (state, why) => states.push([state, why]),
     visitor: (renew) => Promise.resolve(visitors.push(renew) && `v${visitors.length}`), url: (visitor, last) => `ws://portal/${visitor}/${last}`,
   });
   await watch.open();
-  return { told, states, visitors, watch };
+  return { log, states, visitors, watch };
 }
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
@@ -93,7 +93,7 @@ describe("the connection to an operation", () => {
     mock.timers.tick(60_000);
     await settled();
     assert.equal(FakeSocket.made.length, 1);
-    assert.match(states.at(-1)[1], /no such operation/);
+    assert.match(states.at(-1)[1], /no longer exists/);
   });
 
   test("is given up when it is silent", async () => {

@@ -30,8 +30,8 @@ func (t page) operation(b *portaltest.Browser, kind, dir, text, result string) {
 	b.Wait(`location.hash.startsWith("#/o/")`)
 }
 
-// toldLines is what an operation has said and done, as it stands on the screen.
-const toldLines = `[...document.querySelectorAll('[data-testid="told"] [data-type="execution"] .told-text')].map((line) => line.textContent).join("\n")`
+// logLines is the text of an operation's log entries.
+const logLines = `[...document.querySelectorAll('[data-testid="log"] [data-type="execution"] .log-text')].map((line) => line.textContent).join("\n")`
 
 func worksOnADocument(t page) {
 	dir := t.TempDir()
@@ -39,14 +39,14 @@ func worksOnADocument(t page) {
 	t.operation(b, "clarify", dir, "# Orders\n\n- The import must be fast.\n", "notes/questions.md")
 	other := t.open(b.Text("location.href"))
 	for _, tab := range []*portaltest.Browser{b, other} {
-		tab.WaitText(id("told", `[data-type="execution"]`), "The import must be fast")
-		tab.WaitText(id("told", `[data-type="complete"]`), "Clarification complete")
+		tab.WaitText(id("log", `[data-type="execution"]`), "The import must be fast")
+		tab.WaitText(id("log", `[data-type="complete"]`), "Clarification complete")
 		tab.WaitText(id("status"), "Completed")
 		tab.WaitText(id("result", ".markdown"), "fast")
 		tab.WaitText(id("result"), "Written to notes/questions.md")
-		assert.False(t, tab.Is(`document.querySelector(".told-thinking details").open`), "thoughts are folded")
+		assert.False(t, tab.Is(`document.querySelector(".log-thinking details").open`), "thoughts are folded")
 	}
-	assert.Equal(t, b.Text(toldLines), other.Text(toldLines))
+	assert.Equal(t, b.Text(logLines), other.Text(logLines))
 	written, err := os.ReadFile(filepath.Join(dir, "notes", "questions.md"))
 	require.NoError(t, err)
 	assert.Contains(t, string(written), "fast")
@@ -54,34 +54,34 @@ func worksOnADocument(t page) {
 	b.Click(id("operations-link"))
 	b.WaitText(id("operations", `[data-state="completed"]`), "Clarify")
 	b.Click(id("operations", `[data-state="completed"]`))
-	b.WaitText(id("told", `[data-type="complete"]`), "Clarification complete")
+	b.WaitText(id("log", `[data-type="complete"]`), "Clarification complete")
 }
 
 func watchesAnOperationOverAWireThatIsCut(t page) {
 	const lines = 24
 	var script, want strings.Builder
 	for i := range lines {
-		fmt.Fprintf(&script, "say `line %d is told\n\n` wait 150 ms ", i)
-		fmt.Fprintf(&want, "line %d is told\n", i)
+		fmt.Fprintf(&script, "say `line %d\n\n` wait 150 ms ", i)
+		fmt.Fprintf(&want, "line %d\n", i)
 	}
 	wire := t.portal.Proxy()
 	b := t.open(wire.URL + "/#/operations")
 	b.Outages()
 	t.operation(b, "prompt", t.TempDir(), script.String(), "")
 	for i := range 4 {
-		b.WaitText(id("told"), fmt.Sprintf("line %d is told", 4+5*i))
+		b.WaitText(id("log"), fmt.Sprintf("line %d", 4+5*i))
 		require.Eventually(t, func() bool { return wire.Cut() > 0 }, soon, tick)
 	}
-	b.WaitText(id("told", `[data-type="complete"]`), "complete")
-	assert.Equal(t, strings.TrimSpace(want.String()), b.Text(toldLines), "no line is lost, none is there twice")
+	b.WaitText(id("log", `[data-type="complete"]`), "complete")
+	assert.Equal(t, strings.TrimSpace(want.String()), b.Text(logLines), "no line is lost, none is there twice")
 }
 
 func cancelsAnOperation(t page) {
 	b := t.open(t.portal.URL + "/#/operations")
 	t.operation(b, "prompt", t.TempDir(), "say `begun\n\n` wait 60 s", "")
-	b.WaitText(id("told"), "begun")
+	b.WaitText(id("log"), "begun")
 	b.Click(id("stop"))
 	b.WaitText(id("status"), "Cancelled")
-	b.WaitText(id("told", `[data-type="complete"]`), "ancelled")
+	b.WaitText(id("log", `[data-type="complete"]`), "ancelled")
 	b.WaitGone(id("stop"))
 }

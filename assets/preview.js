@@ -1,12 +1,12 @@
-// The last lines of a session, for whoever looks at many of them at once. Pure.
+// The last lines of a session, for lists of running sessions. Pure.
 
 import { describeTool } from "./blocks/words.js";
 
 /** @typedef {{key: string, kind: string, text: string}} Line */
 
-const MOST = 400; // characters of an item: its end
+const MAX_LENGTH = 400; // characters of an item
 
-/** The end of what a session says and does, the newest last. @param {import("./store.js").Session} session @param {number} [count] @returns {Line[]} */
+/** Returns the last lines of a session, newest last. @param {import("./store.js").Session} session @param {number} [count] @returns {Line[]} */
 export function previewOf({ items, directory }, count = 4) {
   /** @type {Line[]} */
   const lines = [];
@@ -20,18 +20,18 @@ export function previewOf({ items, directory }, count = 4) {
 /** @param {import("./store.js").Item} item @param {string} directory */
 function textOf(item, directory) {
   switch (item.kind) {
-    case "text": case "reasoning": return end(item.content);
-    case "error": return end(item.message);
+    case "text": case "reasoning": return truncateStart(item.content);
+    case "error": return truncateStart(item.message);
     case "tool": {
       const { verb, object } = describeTool(item, directory);
-      return end(`${verb} ${object}`.trim());
+      return truncateStart(`${verb} ${object}`.trim());
     }
   }
   return "";
 }
 
 /** @param {string} text */
-function end(text) {
+function truncateStart(text) {
   const letters = [...text.trim()];
-  return letters.length > MOST ? `…${letters.slice(1 - MOST).join("")}` : letters.join("");
+  return letters.length > MAX_LENGTH ? `…${letters.slice(1 - MAX_LENGTH).join("")}` : letters.join("");
 }

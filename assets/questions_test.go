@@ -27,10 +27,10 @@ func answersByKeys(t page) {
 	send(b, "run `touch allowed.txt`")
 	asked(b, "touch allowed.txt")
 	b.WaitText(id("detail"), "touch allowed.txt")
-	b.WaitText(id("question"), "The agent asks for permission")
-	b.WaitText(id("tool"), "waits for you")
+	b.WaitText(id("question"), "The agent needs your permission")
+	b.WaitText(id("tool"), "waiting for you")
 	b.Wait(`/^\(\d+\) Waiting for you: run /.test(document.title) && document.querySelector("#icon").href.endsWith("/favicon-waiting.svg")`)
-	b.WaitText(id("sessions", `[data-state="waiting"]`), "Waits for you")
+	b.WaitText(id("sessions", `[data-state="waiting"]`), "Waiting for you")
 	b.PressUntil(kb.Enter, noQuestion)
 	idle(b, 1)
 	assert.FileExists(t, filepath.Join(dir, "allowed.txt"))
@@ -42,7 +42,7 @@ func answersByKeys(t page) {
 	b.PressUntil(kb.Escape, noQuestion)
 	idle(b, 2)
 	b.WaitText(id("answer"), "not here")
-	b.WaitText(id("tool"), "refused")
+	b.WaitText(id("tool"), "denied")
 
 	send(b, "run `touch refused.txt`")
 	asked(b, "touch refused.txt")
@@ -165,7 +165,7 @@ func inTwoTabs(t page) {
 	t.portal.Query(session, "think, then run `echo seen`")
 	for _, b := range []*portaltest.Browser{first, second} {
 		b.WaitText(id("question"), "echo seen")
-		b.WaitText(id("watchers"), "One other window watches")
+		b.WaitText(id("watchers"), "1 other window is watching")
 	}
 	second.Click(id("allow"))
 	first.WaitText(".answered", "Allowed by another window.")
@@ -182,7 +182,7 @@ func inTwoTabs(t page) {
 	second.WaitText(id("question"), "echo again")
 	first.Type(id("reason"), "enough")
 	first.Click(id("refuse"))
-	second.WaitText(".answered", "Refused by another window. “enough”")
+	second.WaitText(".answered", "Denied by another window. “enough”")
 
 	t.portal.Query(session, "run `echo thrice`")
 	first.WaitText(id("question"), "echo thrice")
@@ -196,7 +196,7 @@ func showsAPlan(t page) {
 	p := t.portal
 	propose := func() {
 		assert.Empty(t, p.API("POST", "copilot/session/"+session+"/query?mode=plan", proposal))
-		b.WaitText(id("question"), "Shall the plan be carried out?")
+		b.WaitText(id("question"), "Approve this plan?")
 		b.WaitText(id("detail")+" :is(h1, h2, h3)", "Do it")
 		b.WaitText(id("detail")+" li", "first")
 	}

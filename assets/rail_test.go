@@ -35,13 +35,13 @@ func keepsSessions(t page) {
 	b.WaitText(".rail-label", "Today")
 	b.WaitText(row(session, ".row-title"), "weir")
 	b.Type(id("search"), "zygodactyl") // stands in no title
-	b.WaitText(".rail-label", "In conversations")
+	b.WaitText(".rail-label", "Found in messages")
 	b.WaitText(row(session, "mark"), "zygodactyl")
 	b.Press(kb.Enter)
 	b.Wait(at(session))
 	b.WaitText(id("answer"), "pond")
 	b.Type(id("search"), "nothing of this kind")
-	b.WaitText(".rail-empty", "Nothing was found.")
+	b.WaitText(".rail-empty", "No results.")
 	b.Press(kb.Escape)
 	b.WaitText(row(session, ".row-title"), "weir")
 
@@ -68,13 +68,13 @@ func keepsSessions(t page) {
 	b.Click(row(session, ".row-link"))
 	b.Wait(at(session))
 	menu(b, session, 3)
-	b.WaitText("dialog[open]", "“Birds of the weir” and all that was said in it")
+	b.WaitText("dialog[open]", "“Birds of the weir” will be permanently deleted")
 	b.Press(kb.Escape)
 	b.WaitGone("dialog")
 	menu(b, session, 3)
 	b.Click("dialog[open] .primary")
 	b.WaitCount(row(session, ""), 0)
-	b.WaitText(id("start"), "Three things to try")
+	b.WaitText(id("start"), "Examples")
 	second.WaitText("main", "This session was deleted.")
 	second.WaitCount(row(session, ""), 0)
 }
@@ -97,19 +97,19 @@ func isUsedByKeys(t page) {
 	b.WaitText(id("answer"), "merganser")
 	b.Wait(`document.activeElement.matches('[data-testid="prompt"]')`)
 
-	palette("sum the")
-	b.WaitText(id("compaction"), "was summed up here")
+	palette("compact")
+	b.WaitText(id("compaction"), "Conversation compacted")
 	b.Wait(`document.querySelector('[data-testid="status"]').textContent === ""`)
 	b.Write(id("prompt"), "say `goosander`?") // here it is no key
 	b.Press(kb.Enter)
 	b.WaitText(id("answer"), "goosander")
 
 	b.Press("n", kb.ModifierAlt)
-	b.WaitText(id("start"), "Three things to try")
-	palette("status of")
+	b.WaitText(id("start"), "Examples")
+	palette("portal status")
 	b.WaitText(id("status-page"), "Version")
 	b.Press("?")
-	b.WaitText(id("help"), "stop the run")
+	b.WaitText(id("help"), "Stop the run")
 	b.Press(kb.Escape)
 	b.WaitGone(id("help"))
 
@@ -169,7 +169,7 @@ func tellsItsStatus(t page) {
 	b.Click(id("status-link"))
 	b.WaitText(id("status-page"), "Version")
 	for _, part := range []string{
-		"The Copilot CLI", "Sessions", "Permissions", "copilot login", "mine", p.DataDir(), "Refresh asks for it.",
+		"Copilot CLI", "Sessions", "Permissions", "copilot login", "mine", p.DataDir(), "Refresh to check.",
 		"MCP servers", "desk", "gone", "Skills",
 	} {
 		b.WaitText(id("status-page"), part)

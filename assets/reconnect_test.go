@@ -80,13 +80,13 @@ func saysThatItIsOffline(t page) {
 	t.portal.Query(session, "run `echo heron`")
 	b.WaitText(id("question"), "echo heron")
 	wire.Down()
-	b.WaitText(id("offline")+":not([hidden])", "The portal cannot be reached.")
+	b.WaitText(id("offline")+":not([hidden])", "Can't reach the portal.")
 	b.Click(id("allow"))
-	b.WaitText(id("question"), "The question comes back with it.")
+	b.WaitText(id("question"), "You can answer when it reconnects.")
 
 	b.Type(id("prompt"), "say `stork`")
 	b.Press(kb.Enter)
-	b.WaitText(id("problem"), "The portal cannot be reached.")
+	b.WaitText(id("problem"), "Can't reach the portal.")
 	b.Wait(written + " === \"say `stork`\"") // what could not be sent stays
 	b.WaitCount(id("queue", "li"), 0)
 	wire.Up()
@@ -126,7 +126,7 @@ func goesOnAfterAKill(t page) {
 	b.Wait(`document.title.startsWith("(1) Waiting for you: ") && document.querySelector("#icon").href.endsWith("/favicon-waiting.svg")`)
 	<-time.After(kept)
 	p.Kill()
-	b.WaitText(id("offline")+":not([hidden])", "The portal cannot be reached.")
+	b.WaitText(id("offline")+":not([hidden])", "Can't reach the portal.")
 	b.WaitText(id("answer"), "heron") // it can still be read
 
 	again(t.T, p)
@@ -159,7 +159,7 @@ func goesOnAfterAStop(t page) {
 	first.WaitText(id("answer"), "w10 ")
 	p.Stop()
 	for _, b := range []*portaltest.Browser{first, start} {
-		b.WaitText(id("offline")+":not([hidden])", "The portal cannot be reached.")
+		b.WaitText(id("offline")+":not([hidden])", "Can't reach the portal.")
 	}
 
 	again(t.T, p)

@@ -1,19 +1,19 @@
-// The addresses of the page: what is shown, by what stands behind the #.
+// The addresses of the page, in the fragment of its URL.
 
 /** @typedef {{view: "start" | "status" | "operations" | "jobs" | "interfaces"} | {view: "operation" | "job" | "interface", id: string} | {view: "session", id: string, run: string}} Route */
 
-/** What an address shows, also one of the first page (#/session/…); what is unknown shows the start. @param {string} hash @returns {Route} */
-export function routeOf(hash) {
-  const [, place = "", id = "", run = ""] = hash.split("/").map(decoded);
-  if ((place === "s" || place === "session") && id) return { view: "session", id, run };
-  if (place === "o" && id) return { view: "operation", id };
-  if (place === "j" && id) return { view: "job", id };
-  if (place === "i" && id) return { view: "interface", id };
-  return { view: place === "jobs" || place === "status" || place === "operations" || place === "interfaces" ? place : "start" };
+/** Parses an address; unknown ones are the start. #/session/… is an older form of #/s/…. @param {string} hash @returns {Route} */
+export function parseRoute(hash) {
+  const [, view = "", id = "", run = ""] = hash.split("/").map(decode);
+  if ((view === "s" || view === "session") && id) return { view: "session", id, run };
+  if (view === "o" && id) return { view: "operation", id };
+  if (view === "j" && id) return { view: "job", id };
+  if (view === "i" && id) return { view: "interface", id };
+  return { view: view === "jobs" || view === "status" || view === "operations" || view === "interfaces" ? view : "start" };
 }
 
 /** @param {string} text */
-function decoded(text) {
+function decode(text) {
   try {
     return decodeURIComponent(text);
   } catch {
@@ -21,13 +21,16 @@ function decoded(text) {
   }
 }
 
-/** The address of a session, or of a run in it. @param {string} id @param {string} [run] */
-export function addressOf(id, run = "") {
+/** Returns the address of a session, or of a run in it. @param {string} id @param {string} [run] */
+export function sessionAddress(id, run = "") {
   return `#/s/${encodeURIComponent(id)}${run && `/${encodeURIComponent(run)}`}`;
 }
 
-/** The address of a job. @param {string} id */
-export const addressOfJob = (id) => `#/j/${encodeURIComponent(id)}`;
+/** @param {string} id */
+export const jobAddress = (id) => `#/j/${encodeURIComponent(id)}`;
 
-/** The address of an interface. @param {string} id */
-export const addressOfInterface = (id) => `#/i/${encodeURIComponent(id)}`;
+/** @param {string} id */
+export const interfaceAddress = (id) => `#/i/${encodeURIComponent(id)}`;
+
+/** @param {string} id */
+export const operationAddress = (id) => `#/o/${encodeURIComponent(id)}`;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { addressOf, routeOf } from "./route.js";
+import { sessionAddress, parseRoute } from "./route.js";
 
 const cases = [
   ["", { view: "start" }],
@@ -23,8 +23,8 @@ const cases = [
   ["#/s/a%2Fb", { view: "session", id: "a/b", run: "" }],
   ["#/s/100%", { view: "session", id: "100%", run: "" }],
 ];
-for (const [hash, want] of cases) test(`${hash || "no address"} is understood`, () => assert.deepEqual(routeOf(hash), want));
+for (const [hash, want] of cases) test(`${hash || "no address"} is understood`, () => assert.deepEqual(parseRoute(hash), want));
 
 test("an address leads to what it was made of", () => {
-  assert.deepEqual(routeOf(addressOf("a/b", "r 1")), { view: "session", id: "a/b", run: "r 1" });
+  assert.deepEqual(parseRoute(sessionAddress("a/b", "r 1")), { view: "session", id: "a/b", run: "r 1" });
 });

@@ -1,21 +1,21 @@
-// The connection to the portal: one WebSocket for everything (spec/ui.md), which comes back by itself.
+// The connection to the portal: one WebSocket (spec/ui.md) that reconnects automatically.
 
 /**
- * @typedef {"connecting" | "open" | "offline"} State connecting: a call waits until it is open; offline: a call fails
+ * @typedef {"connecting" | "open" | "offline"} State connecting: calls wait until it is open; offline: calls fail
  * @typedef {{method: string, params: Record<string, any>}} Notification
  * @typedef {{id: string | number, method: string, params: Record<string, any>}} Request
  *
  * @typedef {object} Options
  * @property {string} url ws: or wss:
  * @property {(state: State) => void} [onState]
- * @property {() => void} [onOpen] it is open, also after it was lost: sessions have to be attached to again
+ * @property {() => void} [onOpen] called after each (re)connect: sessions must be attached again
  * @property {(notification: Notification) => void} [onNotification]
- * @property {(request: Request) => void} [onRequest] to be answered by answer or refuse
- * @property {new (url: string) => WebSocket} [socket] what is used instead of the browser's, in tests
- * @property {() => boolean} [hidden] whether nobody looks at the page
+ * @property {(request: Request) => void} [onRequest] must be answered with answer or reject
+ * @property {new (url: string) => WebSocket} [socket] replaces the browser's WebSocket in tests
+ * @property {() => boolean} [hidden] whether the page is hidden
  */
 
-/** A call that failed. The code is a number of spec/ui.md, or "gone": the connection broke, or there is none. */
+/** A failed call. The code is a number of spec/ui.md, or "gone" if there is no connection. */
 export class CallError extends Error {
   /** @param {number | "gone"} code @param {string} message @param {unknown} [data] */
   constructor(code, message, data) {
@@ -25,18 +25,18 @@ export class CallError extends Error {
   }
 }
 
-/** What this UI can do, as initialize tells it. */
+/** The capabilities this UI declares in initialize. */
 export const CAPABILITIES = Object.fromEntries(
   ["confirm", "prompt", "pick", "forms", "deltas", "html", "permission_preview", "markdown", "images"].map((name) => [`supports_${name}`, true]),
 );
 
 const FIRST_DELAY = 300; // ms
 const LAST_DELAY = 5000;
-const HIDDEN_DELAY = 60_000; // nobody looks, but the title of the tab should come back some day
-const PATIENCE = 10_000; // for the answer to a call that shows whether a silent connection lives
-const SILENCE = 20_000;
+const HIDDEN_DELAY = 60_000; // in a hidden page, whose title still needs updates
+const PROBE_TIMEOUT = 10_000;
+const PROBE_AFTER = 20_000; // of silence
 
-/** Where the portal's WebSocket is, for a page at an address. @param {string} page */
+/** Returns the URL of the portal's WebSocket for the page's URL. @param {string} page */
 export function socketURL(page) {
   const url = new URL("ui", page);
   url.protocol = url.protocol === "https:" ? "wss:" : "ws:";
@@ -44,23 +44,23 @@ export function socketURL(page) {
   return url.href;
 }
 
-const lost = () => new CallError("gone", "The portal cannot be reached.");
+const unreachable = () => new CallError("gone", "Can't reach the portal.");
 
-/** A connection with calls in both directions. */
+/** A JSON-RPC connection with calls in both directions. */
 export class Connection {
   /** @type {State} */
   state = "connecting";
-  /** What initialize told of the portal. @type {{name: string, version: string} | null} */
+  /** The portal's name and version, from initialize. @type {{name: string, version: string} | null} */
   server = null;
 
   /** @type {Options} */ #options;
   /** @type {WebSocket | null} */ #socket = null;
-  /** Calls that wait for an answer, by id. @type {Map<number, {resolve: (result: any) => void, reject: (error: CallError) => void}>} */
+  /** Calls without a response yet, by id. @type {Map<number, {resolve: (result: any) => void, reject: (error: CallError) => void}>} */
   #pending = new Map();
-  /** Calls that wait until it is open. @type {{send: () => void, reject: (error: CallError) => void}[]} */ #waiting = [];
+  /** Calls to send once it is open. @type {{send: () => void, reject: (error: CallError) => void}[]} */ #waiting = [];
   #lastID = 0;
   #failures = 0;
-  #heard = 0; // when something came, ms
+  #lastMessageAt = 0; // ms
   /** @type {ReturnType<typeof setTimeout> | undefined} */ #timer;
   #closed = false;
 
@@ -69,30 +69,30 @@ export class Connection {
     this.#options = options;
   }
 
-  /** Connects, and goes on doing so until close. */
+  /** Connects, and reconnects until close. */
   open() {
     clearTimeout(this.#timer);
     const socket = new (this.#options.socket ?? WebSocket)(this.#options.url);
     this.#socket = socket;
-    socket.onopen = () => void this.#begin(socket);
-    socket.onmessage = (event) => this.#socket === socket && this.#take(event.data);
-    socket.onclose = () => this.#socket === socket && this.#broke();
+    socket.onopen = () => void this.#initialize(socket);
+    socket.onmessage = (event) => this.#socket === socket && this.#receive(event.data);
+    socket.onclose = () => this.#socket === socket && this.#handleClose();
   }
 
-  /** Ends it for good. */
+  /** Closes it for good. */
   close() {
     this.#closed = true;
     clearTimeout(this.#timer);
     const socket = this.#socket;
-    this.#broke();
+    this.#handleClose();
     socket?.close();
   }
 
-  /** There is reason to believe that it may be had now (the network is back, somebody looks): it is tried at once. */
-  wake() {
+  /** Checks the connection now: the network is back or the page became visible. */
+  check() {
     if (this.#closed) return;
     if (!this.#socket) this.open();
-    else if (this.state === "open" && Date.now() - this.#heard > SILENCE) this.#probe();
+    else if (this.state === "open" && Date.now() - this.#lastMessageAt > PROBE_AFTER) this.#probe();
   }
 
   /**
@@ -104,17 +104,17 @@ export class Connection {
       const send = () => this.#call(method, params, resolve, reject);
       if (this.state === "open") send();
       else if (this.state === "connecting") this.#waiting.push({ send, reject });
-      else reject(lost());
+      else reject(unreachable());
     });
   }
 
-  /** Answers a request of the portal. False if the connection is gone: the portal asks again. @param {string | number} id @param {unknown} result */
+  /** Answers a request of the portal. Returns false without a connection; the portal then asks again. @param {string | number} id @param {unknown} result */
   answer(id, result) {
     return this.#send({ id, result });
   }
 
-  /** Answers a request by an error. @param {string | number} id @param {number} code @param {string} message */
-  refuse(id, code, message) {
+  /** Answers a request with an error. @param {string | number} id @param {number} code @param {string} message */
+  reject(id, code, message) {
     return this.#send({ id, error: { code, message } });
   }
 
@@ -124,7 +124,7 @@ export class Connection {
     this.#pending.set(id, { resolve, reject });
     if (!this.#send({ id, method, params })) {
       this.#pending.delete(id);
-      reject(lost());
+      reject(unreachable());
     }
   }
 
@@ -135,8 +135,8 @@ export class Connection {
     return true;
   }
 
-  /** Introduces the page; then it is open. @param {WebSocket} socket */
-  async #begin(socket) {
+  /** Initializes the session with the portal and opens the connection. @param {WebSocket} socket */
+  async #initialize(socket) {
     const params = { protocol_version: "0", client: { name: "portal page", version: "1" }, ui_capabilities: CAPABILITIES };
     try {
       const { server } = await new Promise((resolve, reject) => this.#call("initialize", params, resolve, reject));
@@ -146,57 +146,57 @@ export class Connection {
     }
     if (this.#socket !== socket) return;
     this.#failures = 0;
-    this.#turn("open");
+    this.#setState("open");
     this.#options.onOpen?.();
     for (const { send } of this.#waiting.splice(0)) send();
   }
 
   /** @param {string} text */
-  #take(text) {
-    this.#heard = Date.now();
+  #receive(text) {
+    this.#lastMessageAt = Date.now();
     const message = JSON.parse(text);
-    if (message.method === undefined) this.#settle(message);
+    if (message.method === undefined) this.#settleCall(message);
     else if (message.id === undefined) this.#options.onNotification?.({ params: {}, ...message });
     else this.#options.onRequest?.({ params: {}, ...message });
   }
 
   /** @param {{id: number, result?: any, error?: {code: number, message: string, data?: unknown}}} response */
-  #settle({ id, result, error }) {
+  #settleCall({ id, result, error }) {
     const call = this.#pending.get(id);
     this.#pending.delete(id);
     if (error) call?.reject(new CallError(error.code, error.message, error.data));
     else call?.resolve(result);
   }
 
-  #broke() {
+  #handleClose() {
     this.#socket = null;
     const calls = [...this.#pending.values()];
     this.#pending.clear();
-    for (const { reject } of calls) reject(lost());
+    for (const { reject } of calls) reject(unreachable());
     this.#failures++;
-    this.#turn(this.#failures > 1 || this.#closed ? "offline" : "connecting"); // a hiccup alarms nobody
+    this.#setState(this.#failures > 1 || this.#closed ? "offline" : "connecting"); // a short interruption is not reported
     if (this.#closed) return;
     const delay = Math.min(FIRST_DELAY * 2 ** (this.#failures - 1), LAST_DELAY);
-    const quiet = this.#failures > 3 && this.#options.hidden?.();
-    this.#timer = setTimeout(() => this.open(), quiet ? HIDDEN_DELAY : delay);
+    const isIdle = this.#failures > 3 && this.#options.hidden?.();
+    this.#timer = setTimeout(() => this.open(), isIdle ? HIDDEN_DELAY : delay);
   }
 
-  /** A connection may be dead without anybody knowing, after the computer slept. */
+  /** Finds out whether the connection is dead, as after the computer slept. */
   #probe() {
     const socket = this.#socket;
     const timer = setTimeout(() => {
       if (this.#socket !== socket) return;
-      this.#broke(); // at once: the browser may wait long for a farewell
+      this.#handleClose(); // now: the browser may take long to close it
       socket?.close();
-    }, PATIENCE);
+    }, PROBE_TIMEOUT);
     const done = () => clearTimeout(timer);
     this.#call("session.list", { limit: 1 }, done, done);
   }
 
   /** @param {State} state */
-  #turn(state) {
+  #setState(state) {
     if (state === "offline") {
-      for (const { reject } of this.#waiting.splice(0)) reject(lost());
+      for (const { reject } of this.#waiting.splice(0)) reject(unreachable());
     }
     if (this.state === state) return;
     this.state = state;

@@ -100,7 +100,7 @@ describe("a connection", () => {
     socket.says({ id: "p1", method: "ui.confirm.request", params: { title: "t" } });
     assert.deepEqual(told.slice(2).map(({ id, method }) => [id, method]), [[undefined, "agent.event"], ["p1", "ui.confirm.request"]]);
     assert.equal(connection.answer("p1", { ok: true }), true);
-    assert.equal(connection.refuse("p2", -32601, "no"), true);
+    assert.equal(connection.reject("p2", -32601, "no"), true);
     assert.deepEqual(socket.sent.slice(1), [
       { jsonrpc: "2.0", id: "p1", result: { ok: true } },
       { jsonrpc: "2.0", id: "p2", error: { code: -32601, message: "no" } },
@@ -155,7 +155,7 @@ describe("a connection that breaks", () => {
     FakeSocket.last.close();
     mock.timers.tick(59_000);
     assert.equal(FakeSocket.made, 4);
-    connection.wake();
+    connection.check();
     assert.equal(FakeSocket.made, 5);
     mock.timers.tick(60_000);
     assert.equal(FakeSocket.made, 5);
@@ -164,10 +164,10 @@ describe("a connection that breaks", () => {
   test("without anybody's knowledge is noticed when somebody looks", async () => {
     const { connection, told } = start();
     const socket = await introduce();
-    connection.wake();
+    connection.check();
     assert.equal(socket.sent.length, 1, "nothing is asked while it is fresh");
     mock.timers.tick(30_000);
-    connection.wake();
+    connection.check();
     assert.equal(socket.sent.length, 2);
     mock.timers.tick(10_000);
     assert.equal(told.at(-1), "connecting");
@@ -178,7 +178,7 @@ describe("a connection that breaks", () => {
     await introduce();
     connection.close();
     mock.timers.tick(100_000);
-    connection.wake();
+    connection.check();
     assert.equal(FakeSocket.made, 1);
     assert.equal(told.at(-1), "offline");
   });

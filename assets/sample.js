@@ -1,11 +1,11 @@
-// A description to begin with: a public API that answers everybody and keeps nothing.
+// A sample API description: a public API that needs no account and stores nothing.
 
 export const SAMPLE_NAME = "sample.yaml";
 export const SAMPLE = `openapi: 3.0.3
 info:
   title: Notes and people
   version: "1.0"
-  description: An API to try things out (jsonplaceholder.typicode.com). It takes changes and forgets them.
+  description: A sample API (jsonplaceholder.typicode.com). It accepts changes but does not store them.
 servers: [{url: "https://jsonplaceholder.typicode.com"}]
 paths:
   /users:

@@ -1,34 +1,33 @@
-// The sessions that the page is attached to: their states follow the portal over lost connections, so that nothing is
-// lost and nothing doubled.
+// The sessions the page is attached to. Their states survive lost connections: no event is missed or applied twice.
 
-import { precede } from "./earlier.js";
-import { apply, describe, lost, newSession } from "./store.js";
+import { prependPast } from "./prepend.js";
+import { apply, applyInfo, newSession, setDetached } from "./store.js";
 
 /** @typedef {import("./store.js").Session} Session @typedef {import("./store.js").Message} Message */
 
 /**
- * What is known of a session.
+ * A session that is, or was, attached.
  * @typedef {object} Entry
  * @property {Session} session
- * @property {boolean} wanted somebody looks at it
- * @property {boolean} attached the portal tells of it
- * @property {Message[] | null} buffer what came while attaching: only the answer tells what it goes on from
+ * @property {boolean} wanted a view shows it
+ * @property {boolean} attached the portal sends its events
+ * @property {Message[] | null} buffer messages that arrive while attaching: they follow the result
  * @property {Promise<Session> | null} attaching
- * @property {Promise<boolean> | null} looking back
- * @property {Promise<unknown>} detaching the portal does what it is asked at the same time: one has to wait for the other
- * @property {boolean} known it was attached to once
+ * @property {Promise<boolean> | null} loading earlier items
+ * @property {Promise<unknown>} detaching the portal handles calls concurrently, so attaching waits for it
+ * @property {boolean} known it was attached before
  */
 
-const KEPT = 8; // states of sessions that nobody looks at, to come back to
-const PAGE = { max_runs: 200, max_events: 300 }; // of the past at a time: the end is shown at once, the rest comes when it is wanted
+const MAX_CACHED = 8; // states kept of sessions that no view shows
+const PAGE = { max_runs: 200, max_events: 300 }; // of the past per call: the end is shown first, the rest on demand
 
 export class Sessions {
   /** @type {Map<string, Entry>} */ #entries = new Map();
 
   /**
    * @param {{call: (method: string, params: Record<string, any>) => Promise<any>}} rpc
-   * @param {(session: Session) => void} onChange it has changed, or is another object than before: everything is told anew
-   * @param {(id: string, error: import("./rpc.js").CallError) => void} onFail what somebody looks at cannot be had any more
+   * @param {(session: Session) => void} onChange it changed, or was replaced by a new object
+   * @param {(id: string, error: import("./rpc.js").CallError) => void} onFail a shown session is no longer available
    * @param {() => number} [clock] ms
    */
   constructor(rpc, onChange, onFail, clock = Date.now) {
@@ -38,61 +37,61 @@ export class Sessions {
     this.clock = clock;
   }
 
-  /** The state of a session, once all of its past is in it. Rejects with a CallError. @param {string} id @returns {Promise<Session>} */
+  /** Attaches to a session and returns its state. Rejects with a CallError. @param {string} id @returns {Promise<Session>} */
   open(id) {
     let entry = this.#entries.get(id);
     if (!entry) {
-      entry = { session: newSession({ session_id: id }), wanted: true, attached: false, buffer: null, attaching: null, looking: null, detaching: Promise.resolve(), known: false };
+      entry = { session: newSession({ session_id: id }), wanted: true, attached: false, buffer: null, attaching: null, loading: null, detaching: Promise.resolve(), known: false };
     }
     entry.wanted = true;
-    this.#entries.delete(id); // to the end: it was used last
+    this.#entries.delete(id); // moves it to the end: least recently used come first
     this.#entries.set(id, entry);
     if (entry.attached) return Promise.resolve(entry.session);
     return this.#attach(id, entry);
   }
 
-  /** The state as it is now, if it was ever attached to. @param {string} id */
+  /** Returns the current state, if it was ever attached. @param {string} id */
   get(id) {
     const entry = this.#entries.get(id);
     return entry?.known ? entry.session : undefined;
   }
 
-  /** Nobody looks at it any more. @param {string} id */
-  leave(id) {
+  /** Detaches: no view shows it any more. @param {string} id */
+  release(id) {
     const entry = this.#entries.get(id);
     if (!entry) return;
     entry.wanted = false;
     if (entry.attached) this.#detach(id, entry);
-    for (const [old, { wanted }] of [...this.#entries].slice(0, -KEPT)) {
+    for (const [old, { wanted }] of [...this.#entries].slice(0, -MAX_CACHED)) {
       if (!wanted) this.#entries.delete(old);
     }
   }
 
-  /** The session is gone. @param {string} id */
+  /** Forgets a deleted session. @param {string} id */
   forget(id) {
     this.#entries.delete(id);
   }
 
-  /** The connection is lost. */
-  lost() {
+  /** Handles the loss of the connection. */
+  disconnected() {
     for (const entry of this.#entries.values()) {
       entry.attached = false;
       entry.buffer = null;
-      lost(entry.session);
+      setDetached(entry.session);
       if (entry.wanted) this.onChange(entry.session);
     }
   }
 
-  /** The connection is back. Returns when everything that is looked at is attached to. */
-  async back() {
+  /** Attaches to all shown sessions again. */
+  async reconnected() {
     const wanted = [...this.#entries].filter(([, entry]) => entry.wanted && !entry.attached);
     await Promise.all(wanted.map(([id, entry]) => this.#attach(id, entry).catch((error) => {
       if (error.code !== "gone") this.onFail(id, error);
     })));
   }
 
-  /** Takes a message of the portal. False if it is about nothing that is attached to. @param {Message} message */
-  take(message) {
+  /** Handles a message. Returns false if its session is not attached. @param {Message} message */
+  receive(message) {
     const id = message.params.meta?.session_id ?? message.params.session_id;
     const entry = this.#entries.get(id);
     if (!entry) return false;
@@ -125,44 +124,44 @@ export class Sessions {
     } finally {
       if (entry.buffer === buffer) entry.buffer = null;
     }
-    this.#begin(entry, result, buffer, after !== "");
+    this.#attached(entry, result, buffer, after !== "");
     if (!entry.wanted) this.#detach(id, entry);
     return entry.session;
   }
 
   /** @param {Entry} entry @param {any} result @param {Message[]} buffer @param {boolean} resumed */
-  #begin(entry, result, buffer, resumed) {
+  #attached(entry, result, buffer, resumed) {
     if (!resumed || result.reset) {
       entry.session = newSession({ ...result.session, state: undefined });
-      reach(entry.session, result);
+      setEarlier(entry.session, result);
     }
     for (const message of buffer) apply(entry.session, message, this.clock());
-    describe(entry.session, result.session);
+    applyInfo(entry.session, result.session);
     entry.attached = entry.known = true;
     this.onChange(entry.session);
   }
 
   /**
-   * Loads some of what was before what is known. False if there is nothing more to be had now.
+   * Loads earlier items. Returns false if there are none available.
    * @param {string} id @returns {Promise<boolean>}
    */
   earlier(id) {
     const entry = this.#entries.get(id);
     if (!entry?.session.earlier) return Promise.resolve(false);
-    entry.looking ??= this.#lookBack(id, entry).finally(() => (entry.looking = null));
-    return entry.looking;
+    entry.loading ??= this.#loadEarlier(id, entry).finally(() => (entry.loading = null));
+    return entry.loading;
   }
 
   /** @param {string} id @param {Entry} entry */
-  async #lookBack(id, entry) {
+  async #loadEarlier(id, entry) {
     const { session } = entry;
     const before = session.earlier;
     const result = await this.rpc.call("portal.session.earlier", { session_id: id, before, ...PAGE }).catch(() => undefined);
     if (!result || entry.session !== session || session.earlier !== before) return false;
     const past = newSession({ session_id: id });
     for (const message of result.messages) apply(past, message, this.clock());
-    precede(session, past);
-    reach(session, result);
+    prependPast(session, past);
+    setEarlier(session, result);
     this.onChange(session);
     return true;
   }
@@ -170,13 +169,13 @@ export class Sessions {
   /** @param {string} id @param {Entry} entry */
   #detach(id, entry) {
     entry.attached = false;
-    lost(entry.session);
-    entry.detaching = this.rpc.call("portal.session.detach", { session_id: id }).catch(() => {}); // then the connection is gone, too
+    setDetached(entry.session);
+    entry.detaching = this.rpc.call("portal.session.detach", { session_id: id }).catch(() => {}); // it fails only if the connection is lost
   }
 }
 
-/** How far back the state reaches. @param {Session} session @param {{truncated?: boolean, earlier?: string}} told */
-function reach(session, { truncated, earlier }) {
+/** Sets how far back the state reaches. @param {Session} session @param {{truncated?: boolean, earlier?: string}} result */
+function setEarlier(session, { truncated, earlier }) {
   session.truncated = Boolean(truncated);
   session.earlier = earlier ?? "";
 }

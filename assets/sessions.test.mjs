@@ -26,7 +26,7 @@ async function attached() {
   const all = start();
   const opened = all.sessions.open("s");
   await settled();
-  all.sessions.take(text("a", "c1"));
+  all.sessions.receive(text("a", "c1"));
   all.calls[0].resolve({ session: info, runs: 1, events_sent: 1 });
   return { ...all, session: await opened };
 }
@@ -53,17 +53,17 @@ describe("a session", () => {
 
   test("goes on where it was after the connection was lost", async () => {
     const { sessions, session, calls } = await attached();
-    sessions.take(ask("1"));
-    sessions.lost();
+    sessions.receive(ask("1"));
+    sessions.disconnected();
     assert.equal(session.questions[0].rpc, null);
-    assert.equal(sessions.take(text("lost", "c2")), false);
-    const back = sessions.back();
+    assert.equal(sessions.receive(text("lost", "c2")), false);
+    const back = sessions.reconnected();
     await settled();
     assert.equal(calls[1].params.after, "c1");
     calls[1].resolve({ session: info, runs: 0, events_sent: 0 });
     await back;
-    sessions.take(text("b", "c2"));
-    sessions.take(ask("9"));
+    sessions.receive(text("b", "c2"));
+    sessions.receive(ask("9"));
     assert.equal(sessions.get("s"), session);
     assert.deepEqual(contents(session), ["a", "b"]);
     assert.equal(session.questions[0].rpc, "9");
@@ -71,11 +71,11 @@ describe("a session", () => {
 
   test("is made anew if its cursor is of no use any more", async () => {
     const { sessions, session, calls, changes } = await attached();
-    sessions.lost();
-    const back = sessions.back();
+    sessions.disconnected();
+    const back = sessions.reconnected();
     await settled();
-    sessions.take(text("a", "d1"));
-    sessions.take(text("b", "d2"));
+    sessions.receive(text("a", "d1"));
+    sessions.receive(text("b", "d2"));
     calls[1].resolve({ session: info, reset: true, truncated: true });
     await back;
     assert.notEqual(sessions.get("s"), session);
@@ -86,8 +86,8 @@ describe("a session", () => {
 
   test("that was deleted while the connection was lost is told of", async () => {
     const { sessions, calls, failed } = await attached();
-    sessions.lost();
-    const back = sessions.back();
+    sessions.disconnected();
+    const back = sessions.reconnected();
     await settled();
     calls[1].reject(Object.assign(new Error("no such session"), { code: -32004 }));
     await back;
@@ -97,23 +97,23 @@ describe("a session", () => {
   test("that was missed for long has the times of what was missed, as they are told", async () => {
     const { sessions, calls, clock } = await attached();
     const at = (time, message) => ({ ...message, params: { ...message.params, meta: { ...message.params.meta, time } } });
-    sessions.lost();
+    sessions.disconnected();
     clock.now += 60_000;
-    const back = sessions.back();
+    const back = sessions.reconnected();
     await settled();
     calls[1].resolve({ session: info });
     await back;
-    sessions.take(at(5000, status("running", "c2")));
-    sessions.take(at(9000, status("completed", "c3")));
+    sessions.receive(at(5000, status("running", "c2")));
+    sessions.receive(at(9000, status("completed", "c3")));
     assert.equal(sessions.get("s").items.at(-1).took, 4000);
     clock.now += 1000;
-    sessions.take({ ...status("running", "c4"), params: { ...status("running", "c4").params, run_id: "r2" } });
+    sessions.receive({ ...status("running", "c4"), params: { ...status("running", "c4").params, run_id: "r2" } });
     assert.equal(sessions.get("s").runs.r2.started, clock.now);
   });
 
   test("that nobody looks at is detached from, and goes on later", async () => {
     const { sessions, session, calls } = await attached();
-    sessions.leave("s");
+    sessions.release("s");
     assert.equal(calls[1].method, "portal.session.detach");
     const again = sessions.open("s");
     await settled();
@@ -129,7 +129,7 @@ describe("a session", () => {
     const { sessions, calls } = start();
     void sessions.open("s");
     await settled();
-    sessions.leave("s");
+    sessions.release("s");
     assert.equal(calls.length, 1);
     calls[0].resolve({ session: info });
     await settled();
@@ -156,7 +156,7 @@ test("states of sessions that nobody looks at are kept, but not all of them", as
     await settled();
     calls.at(-1).resolve({ session: { ...info, session_id: `s${i}` } });
     await settled();
-    sessions.leave(`s${i}`);
+    sessions.release(`s${i}`);
     calls.at(-1).resolve({ detached: true });
   }
   assert.equal(sessions.get("s0"), undefined);

@@ -48,7 +48,7 @@ func startsASession(t page) {
 	b.Wait(`document.querySelector('[data-testid="prompt"]').value === "think, then show markdown" && !document.querySelector('[data-testid="send"]').disabled`)
 
 	b.Type(id("directory"), filepath.Join(filepath.Dir(dir), "nothing"))
-	b.WaitText(".about", "There is no such directory.")
+	b.WaitText(".about", "Directory not found.")
 	b.Type(id("directory"), filepath.Dir(dir)+"/her")
 	b.WaitText("#directories [role=option]", "heronry")
 	b.Press(kb.ArrowDown)
@@ -118,7 +118,7 @@ func saysWhyNothingIsStored(t page) {
 	require.NoError(t, os.WriteFile(dir, []byte("a file"), 0o600))
 	b := t.open(portaltest.Start(t, portaltest.Options{Args: []string{"--data-dir", dir}}).URL)
 	b.WaitText(id("storage"), "name another data directory")
-	b.WaitText(id("storage"), "Sessions are lost when the portal ends")
+	b.WaitText(id("storage"), "Sessions will be lost when the portal stops")
 }
 
 func worksBehindAProxy(t page) {

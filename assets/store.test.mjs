@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { apply, describe as tell, look, lost, newSession, settle, watchedBy, MOST_ITEMS } from "./store.js";
+import { apply, applyInfo, takeChanges, setDetached, newSession, setWatchers, MAX_ITEMS } from "./store.js";
 
 const info = { session_id: "s", title: "", model: "demo", directory: "/d", state: "idle", origin: "ui" };
 const meta = (more = {}) => ({ session_id: "s", cursor: "c", ...more });
@@ -70,11 +70,11 @@ describe("the items", () => {
 
   test("are dropped from the front when there are too many", () => {
     const session = newSession(info);
-    for (let i = 0; i < MOST_ITEMS + 501; i++) apply(session, text("x", `m${i}`), 0);
-    assert.equal(session.items.length, MOST_ITEMS);
-    assert.equal(session.index.size, MOST_ITEMS);
+    for (let i = 0; i < MAX_ITEMS + 501; i++) apply(session, text("x", `m${i}`), 0);
+    assert.equal(session.items.length, MAX_ITEMS);
+    assert.equal(session.index.size, MAX_ITEMS);
     assert.equal(session.truncated, true);
-    assert.ok(look(session).items.has("r/text:m0"));
+    assert.ok(takeChanges(session).items.has("r/text:m0"));
   });
 });
 
@@ -161,17 +161,17 @@ describe("prompts that wait", () => {
   test("are those that were told last, or in the answer", () => {
     const session = play([status("running"), queue("a"), queue("a", "b")]);
     assert.deepEqual(session.waiting, [{ run: "a", text: "of a", by: "rest" }, { run: "b", text: "of b", by: "rest" }]);
-    tell(session, { ...info, waiting: [{ run_id: "b", text: "x" }] });
+    applyInfo(session, { ...info, waiting: [{ run_id: "b", text: "x" }] });
     assert.deepEqual(session.waiting, [{ run: "b", text: "x", by: "" }]);
-    tell(session, info);
+    applyInfo(session, info);
     assert.deepEqual(runs(session), ["b"], "a list tells nothing of them");
   });
   test("wait no more when their runs begin", () => {
     const session = play([status("running"), queue("a", "b"), status("completed")]);
-    look(session);
+    takeChanges(session);
     play([status("running", "", "a")], session);
     assert.deepEqual(runs(session), ["b"]);
-    assert.ok(look(session).parts.has("waiting"));
+    assert.ok(takeChanges(session).parts.has("waiting"));
   });
   test("are gone with their session", () => assert.deepEqual(runs(play([queue("a"), { method: "portal.session.closed", params: { session_id: "s" } }])), []));
 });
@@ -181,7 +181,7 @@ test("the permissions in force are those that were told last", () => {
   assert.deepEqual(session.permissions, { "*": "deny" });
   play([event({ type: "permissions", rules: { "fs.write": "allow" } })], session);
   assert.deepEqual(session.permissions, { "fs.write": "allow" });
-  assert.ok(look(session).parts.has("permissions"));
+  assert.ok(takeChanges(session).parts.has("permissions"));
 });
 
 test("the remembered permissions are those that were told last", () => {
@@ -195,13 +195,13 @@ test("the remembered permissions are those that were told last", () => {
 
 test("who watches is told by a list, if it has the session", () => {
   const session = newSession(info);
-  look(session);
-  watchedBy(session, { ...info, watchers: 3 });
+  takeChanges(session);
+  setWatchers(session, { ...info, watchers: 3 });
   assert.equal(session.watchers, 3);
-  assert.ok(look(session).parts.has("usage"));
-  watchedBy(session, undefined);
+  assert.ok(takeChanges(session).parts.has("usage"));
+  setWatchers(session, undefined);
   assert.equal(session.watchers, 3);
-  assert.equal(look(session).parts.size, 0, "nothing has changed");
+  assert.equal(takeChanges(session).parts.size, 0, "nothing has changed");
 });
 
 describe("the end of a run", () => {
@@ -244,18 +244,12 @@ describe("a question", () => {
     assert.deepEqual(session.answered.get("q"), { by: "desk", ending: "answered", approved: false, reason: "no" });
   });
   test("is not asked after its answer", () => assert.deepEqual(play([answered("q"), question("q")]).questions, []));
-  test("cannot be answered while the connection is lost, and can be when it is put again", () => {
+  test("cannot be answered while the connection is setDetached, and can be when it is put again", () => {
     const session = play([question("q", "1")]);
-    lost(session);
+    setDetached(session);
     assert.equal(session.questions[0].rpc, null);
     play([question("q", "7")], session);
     assert.equal(session.questions[0].rpc, "7");
-  });
-  test("goes when it was answered here", () => {
-    const session = play([status("running"), question("q")]);
-    settle(session, "q");
-    assert.equal(session.questions.length, 0);
-    assert.equal(session.state, "running");
   });
   test("for a function of the client is none for people", () => {
     assert.deepEqual(play([{ ...question("q"), method: "client.tool.call" }]).questions, []);
@@ -283,21 +277,21 @@ describe("besides items", () => {
     const start = event({ type: "subagent_start", agent: "a", call: "t", name: "task", title: "Look" });
     const session = play([call("t", {}, "task"), start, reasoning("hm", "g", { agent: "a" })]);
     assert.equal(session.items[1].agent, "a");
-    look(session);
+    takeChanges(session);
     play([event({ type: "subagent_end", agent: "a", outcome: "completed", tokens: 5, tool_calls: 2, duration_ms: 30 })], session);
     assert.deepEqual(session.agents.a, { name: "task", title: "Look", call: "t", outcome: "completed", error: "", tokens: 5, calls: 2, took: 30 });
-    assert.deepEqual([...look(session).items], ["r/tool:t"]);
+    assert.deepEqual([...takeChanges(session).items], ["r/tool:t"]);
   });
 });
 
 describe("what has changed", () => {
   test("is told once", () => {
     const session = play([prompt("p"), delta("text", "m", "a")]);
-    look(session);
+    takeChanges(session);
     apply(session, delta("text", "m", "b"), 0);
-    const { items, parts } = look(session);
+    const { items, parts } = takeChanges(session);
     assert.deepEqual([[...items], [...parts]], [["r/text:m"], []]);
-    assert.equal(look(session).items.size, 0);
+    assert.equal(takeChanges(session).items.size, 0);
   });
 });
 
@@ -329,11 +323,11 @@ test("20,000 messages take no time in proportion to their square", () => {
 test("who looks at a session is what the lists told last", () => {
   const session = newSession(info);
   assert.equal(session.watchers, 1);
-  watchedBy(session, { ...info, watchers: 3 });
+  setWatchers(session, { ...info, watchers: 3 });
   assert.equal(session.watchers, 3);
-  assert.ok(look(session).parts.has("usage"));
-  watchedBy(session, { ...info, watchers: 3 });
-  watchedBy(session, undefined);
-  watchedBy(session, info);
-  assert.deepEqual([session.watchers, look(session).parts.size], [3, 0]);
+  assert.ok(takeChanges(session).parts.has("usage"));
+  setWatchers(session, { ...info, watchers: 3 });
+  setWatchers(session, undefined);
+  setWatchers(session, info);
+  assert.deepEqual([session.watchers, takeChanges(session).parts.size], [3, 0]);
 });

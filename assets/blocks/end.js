@@ -54,7 +54,7 @@ export function compactionBlock() {
     /** @param {import("../store.js").CompactionItem} item */
     update({ state }) {
       node.dataset.state = state;
-      setText(node, state === "running" ? "Summing the conversation up…" : state === "completed" ? "The conversation was summed up here" : "The conversation could not be summed up");
+      setText(node, state === "running" ? "Compacting the conversation…" : state === "completed" ? "Conversation compacted" : "Could not compact the conversation");
     },
   };
 }

@@ -1,6 +1,6 @@
 // HTML that the portal made → the page: what is complete stays as it is, only its end is replaced.
 
-import { copyButton, h, plainly, setHTML, setText } from "../dom.js";
+import { copyButton, h, escapeBidi, setHTML, setText } from "../dom.js";
 
 /**
  * Shows HTML that grows at its end, or the text if there is no HTML.
@@ -34,7 +34,7 @@ export function growingHTML(node) {
 /** Adds only what is new of a text. @param {HTMLElement} node @param {string} text */
 function showText(node, text) {
   const last = node.firstChild;
-  const shown = plainly(text);
+  const shown = escapeBidi(text);
   if (last instanceof Text && shown.startsWith(last.data)) last.appendData(shown.slice(last.data.length));
   else setText(node, shown);
 }
@@ -60,5 +60,5 @@ function dress(pre) {
   pre.replaceWith(frame);
   frame.append(pre, h("div", { class: "code-tools" },
     h("span", { class: "muted", "aria-hidden": "true" }, pre.dataset.language ?? ""),
-    copyButton(() => pre.textContent ?? "", pre, "Copy the code")));
+    copyButton(() => pre.textContent ?? "", pre, "Copy code")));
 }

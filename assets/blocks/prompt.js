@@ -11,7 +11,7 @@ export function promptBlock(item, place) {
   const text = h("div", { class: "prompt-text" });
   const node = h("article", { class: "prompt", "aria-label": item.steers ? "You added" : "Your prompt", "data-testid": "prompt-block" }, text);
   if (item.steers) node.classList.add("steers");
-  if (item.attachments.length > 0) node.append(h("ul", { class: "chips", "aria-label": "Attached", "data-testid": "attached" }, ...item.attachments.map(attachment)));
+  if (item.attachments.length > 0) node.append(h("ul", { class: "chips", "aria-label": "Attachments", "data-testid": "attached" }, ...item.attachments.map(attachment)));
   if (item.run) node.append(h("a", { class: "anchor", href: place.href(item.run), "aria-label": "Link to this run", title: "Link to this run" }, icon("link")));
   return {
     node,
@@ -37,11 +37,11 @@ const isLong = (text) => text.length > LONG || text.split("\n", LINES + 1).lengt
 function fold(node, text) {
   if (node.querySelector("button")) return;
   text.classList.add("folded");
-  const button = h("button", { type: "button", class: "quiet small", "aria-expanded": "false" }, "Show all");
+  const button = h("button", { type: "button", class: "quiet small", "aria-expanded": "false" }, "Show more");
   button.addEventListener("click", () => {
     const folded = text.classList.toggle("folded");
     button.setAttribute("aria-expanded", String(!folded));
-    button.textContent = folded ? "Show all" : "Show less";
+    button.textContent = folded ? "Show more" : "Show less";
   });
   node.append(button);
 }

@@ -30,13 +30,13 @@ const VERBS = {
   web: ["Searching the web for", "Searched the web for", "Search the web for"],
   ask: ["Asking", "Asked", "Ask"],
   delegate: ["Delegating", "Delegated", "Delegate"],
-  intend: ["Turning to", "Turned to", "Turn to"],
+  intend: ["Working on", "Worked on", "Work on"],
   skill: ["Using the skill", "Used the skill", "Use the skill"],
   wait: ["Waiting for", "Waited for", "Wait for"],
   write: ["Writing to", "Wrote to", "Write to"],
-  end: ["Ending", "Ended", "End"],
+  stop: ["Stopping", "Stopped", "Stop"],
   propose: ["Proposing", "Proposed", "Propose"],
-  note: ["Noting", "Noted", "Note"],
+  todo: ["Updating to-dos", "Updated to-dos", "Update to-dos"],
   call: ["Calling", "Called", "Call"],
 };
 
@@ -48,23 +48,23 @@ for (const [names, verb, keys, object, literal] of /** @type {[string, string, s
   ["bash shell sh powershell run_command run_in_terminal", "run", "command script", "a command", true],
   ["read_bash read_powershell", "wait", "", "a command", false],
   ["write_bash write_powershell", "write", "", "a command", false],
-  ["stop_bash stop_powershell", "end", "", "a command", false],
+  ["stop_bash stop_powershell", "stop", "", "a command", false],
   ["view read read_file open_file", "read", "path file_path filePath file", "a file", true],
   ["edit edit_file str_replace str_replace_editor write write_file insert", "edit", "path file_path filePath file", "a file", true],
   ["apply_patch", "edit", "path file_path filePath file", "files", true],
   ["create create_file", "create", "path file_path filePath file", "a file", true],
-  ["grep rg search code_search", "search", "pattern query", "a text", true],
+  ["grep rg search code_search", "search", "pattern query", "text", true],
   ["glob find", "find", "pattern path", "files", true],
   ["ls list_dir", "list", "path", "a directory", true],
   ["web_fetch fetch fetch_url", "fetch", "url", "a page", true],
   ["web_search", "web", "query", "something", false],
   ["ask_user", "ask", "question", "you", false],
   ["task", "delegate", "description prompt", "a task", false],
-  ["report_intent", "intend", "intent", "something new", false],
-  ["sql", "note", "description", "what is to do", false],
+  ["report_intent", "intend", "intent", "the next step", false],
+  ["sql", "todo", "description", "", false],
   ["skill", "skill", "skill name", "", false],
   ["exit_plan_mode", "propose", "", "a plan", false],
-  ["update_todo", "note", "", "what is to do", false],
+  ["update_todo", "todo", "", "", false],
 ])) {
   for (const name of names.split(" ")) TOOLS.set(name, { verb, keys: keys ? keys.split(" ") : [], object, literal });
 }
@@ -105,7 +105,7 @@ export function within(path, directory) {
 }
 
 /** What calls that fold into one line are about, by their verbs. @type {Record<string, string>} */
-const FOLDING = { read: "files", note: "notes" };
+const FOLDING = { read: "files", todo: "times" };
 
 /** The verb under which calls like this one fold into one line, "" if they do not. @param {{kind: string} & Partial<ToolItem>} item */
 export function foldsAs(item) {
@@ -151,8 +151,8 @@ export function changes({ added, removed }) {
 
 /** How a tool ended, with its time: "0.4 s", "failed, 3 s". @param {ToolItem} item */
 export function outcome(item) {
-  if (item.state === "waiting") return "waits for you";
-  if (item.denied) return "refused";
+  if (item.state === "waiting") return "waiting for you";
+  if (item.denied) return "denied";
   const time = took(item);
   if (item.state === "error" || item.error) return time ? `failed, ${time}` : "failed";
   return time;

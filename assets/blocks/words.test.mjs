@@ -33,7 +33,7 @@ describe("reads fold", () => {
   const read = (path, more) => ({ kind: "tool", tool: "view", args: { path }, state: "completed", ...more });
   test("those that are done or run do, others do not", () => {
     assert.equal(words.foldsAs(read("a")), "read");
-    assert.equal(words.foldsAs({ kind: "tool", tool: "sql" }), "note");
+    assert.equal(words.foldsAs({ kind: "tool", tool: "sql" }), "todo");
     assert.equal(words.foldsAs(read("a", { state: "running" })), "read");
     assert.equal(words.foldsAs(read("a", { state: "error" })), "");
     assert.equal(words.foldsAs(read("a", { state: "waiting" })), "");
@@ -85,7 +85,7 @@ describe("times", () => {
   test("what the agent has measured counts", () => assert.equal(words.took({ started: 1, ended: 9000, took: 2000 }), "2 s"));
   test("a tool that failed", () => {
     assert.equal(words.outcome({ tool: "x", state: "error", started: 1000, ended: 4000 }), "failed, 3 s");
-    assert.equal(words.outcome({ tool: "x", state: "waiting" }), "waits for you");
+    assert.equal(words.outcome({ tool: "x", state: "waiting" }), "waiting for you");
   });
 });
 

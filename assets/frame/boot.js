@@ -142,7 +142,7 @@
   /** @param {unknown} error */
   const stop = (error) => {
     const stopped = document.getElementById("stopped");
-    if (stopped) stopped.textContent = "This interface has stopped, as its code has an error.";
+    if (stopped) stopped.textContent = "This interface stopped because of an error in its code.";
     fail(error);
   };
   addEventListener("error", (event) => fail(event.error ?? event.message));
@@ -185,5 +185,5 @@
     show(data.code);
   });
   if (React) tell("ready");
-  else tell("bare"); // this portal was built without React
+  else tell("no-react");
 })();

@@ -19,10 +19,10 @@ const button = (label, act, props = {}) => h("button", { type: "button", click: 
 export function confirmForm(question, give) {
   const { kind, params } = question;
   if (kind === "plan") return planForm(params, give);
-  const refuse = refusal(params.cancel_label || "Refuse", "Reason (optional)", Boolean(params.allow_reason), give);
+  const refuse = refusal(kind === "sign-in" ? "Decline" : "Deny", "Reason (optional)", Boolean(params.allow_reason), give);
   const allow = () => give({ ok: true });
   /** @type {HTMLElement[]} */
-  const nodes = [button(params.confirm_label || "Allow", allow, { class: "primary", "data-testid": "allow", title: "Enter", "aria-keyshortcuts": "Enter" })];
+  const nodes = [button(kind === "sign-in" ? "Done" : "Allow", allow, { class: "primary", "data-testid": "allow", title: "Enter", "aria-keyshortcuts": "Enter" })];
   if (params.allow_remember) {
     nodes.push(...sessionScopes(params.scopes ?? [], give));
   }
@@ -36,13 +36,13 @@ export function confirmForm(question, give) {
  */
 function sessionScopes(scopes, give) {
   const [narrowest, ...wider] = scopes;
-  const title = narrowest ? `Not asked again in this session: ${narrowest.label}` : "It is not asked again in this session";
+  const title = narrowest ? `Don't ask again in this session: ${narrowest.label}` : "Don't ask again in this session";
   const first = button("Allow for this session", () => give({ ok: true, remember: true, ...(narrowest && { scope: narrowest.kind }) }), { "data-testid": "allow-session", title });
   if (!wider.length) return [first];
   const items = wider.map(({ kind, label, rules }) => button(`Allow ${label}`, () => give({ ok: true, remember: true, scope: kind }), {
     "data-testid": "allow-scope", "data-scope": kind, title: rules.join("\n"),
   }));
-  const summary = h("summary", {}, "Allow more");
+  const summary = h("summary", {}, "More options");
   const menu = h("details", { class: "scopes", "data-testid": "scopes" }, summary,
     h("div", { class: "answers", role: "group", "aria-label": "For this session" }, h("span", { class: "muted" }, "For this session:"), ...items));
   menu.addEventListener("keydown", (event) => {
@@ -65,7 +65,7 @@ function address(url) {
 
 /** A button that refuses, and a field for the reason. @param {string} label @param {string} hint @param {boolean} withReason @param {Give} give */
 function refusal(label, hint, withReason, give) {
-  const field = h("input", { type: "text", placeholder: hint, "aria-label": "Reason for refusing", "data-testid": "reason" });
+  const field = h("input", { type: "text", placeholder: hint, "aria-label": "Reason for denying", "data-testid": "reason" });
   const reason = () => field.value.trim();
   const act = () => give(reason() ? { ok: false, reason: reason() } : { ok: false });
   field.addEventListener("keydown", onEnter(act));
@@ -77,8 +77,8 @@ function refusal(label, hint, withReason, give) {
 function planForm(params, give) {
   /** @type {string[]} */
   const ways = params.meta?.choices?.length ? params.meta.choices : [""];
-  const refuse = refusal("Not like this", "What shall be different?", true, give);
-  const nodes = ways.map((way, i) => button(way ? wayName(way) : "Carry it out", () => give(way ? { ok: true, choice: way } : { ok: true }), {
+  const refuse = refusal("Request changes", "What should change?", true, give);
+  const nodes = ways.map((way, i) => button(way ? wayName(way) : "Approve", () => give(way ? { ok: true, choice: way } : { ok: true }), {
     class: i === 0 ? "primary" : undefined, "data-testid": "choice",
   }));
   return { nodes: [...nodes, refuse.node], escape: refuse.act, reason: refuse.reason };

@@ -4,18 +4,18 @@
 
 /** @param {Question} question */
 export function headline({ kind, method, params }) {
-  if (kind === "plan") return "Shall the plan be carried out?";
+  if (kind === "plan") return "Approve this plan?";
   if (method === "ui.prompt.request") return params.message || params.title;
-  return params.title || "May the agent go on?";
+  return params.title || "Allow the agent to continue?";
 }
 
 /** @param {Question} question */
 export function askedBy({ kind, params }) {
-  if (kind === "permission") return "The agent asks for permission";
-  if (kind === "plan") return "The agent has made a plan";
-  if (kind === "sign-in") return "A service wants you to sign in";
-  if (kind === "form") return params.title || "A server asks";
-  return "The agent asks";
+  if (kind === "permission") return "The agent needs your permission";
+  if (kind === "plan") return "The agent proposes a plan";
+  if (kind === "sign-in") return "A service asks you to sign in";
+  if (kind === "form") return params.title || "A server needs information";
+  return "The agent has a question";
 }
 
 /** What a card says about it; the address to visit stands on its own. @param {Question} question */
@@ -27,7 +27,7 @@ export function about({ kind, method, params }) {
 }
 
 /** Who answers, by the name of what they use. @type {Record<string, string>} */
-const BY = { rest: "somebody over REST", rpc: "another program", ui: "another window", page: "another window", policy: "a rule", "": "somebody else" };
+const BY = { rest: "a REST client", rpc: "another program", ui: "another window", page: "another window", policy: "a rule", "": "someone else" };
 
 /** Who that is that uses a dialect. @param {string} by */
 export const throughWhom = (by) => (Object.hasOwn(BY, by) ? BY[by] : by);
@@ -37,21 +37,21 @@ export const throughWhom = (by) => (Object.hasOwn(BY, by) ? BY[by] : by);
  * @param {import("../store.js").Ending | undefined} ending
  */
 export function farewell(ending) {
-  if (!ending) return "No answer is needed any more.";
-  if (ending.ending === "expired") return "Nobody answered in time.";
-  if (ending.ending === "cancelled") return "No answer is needed any more.";
+  if (!ending) return "No answer needed.";
+  if (ending.ending === "expired") return "Timed out.";
+  if (ending.ending === "cancelled") return "No answer needed.";
   const who = throughWhom(ending.by ?? "");
   if (ending.approved === undefined) return `Answered by ${who}.`;
   const reason = ending.reason ? ` “${ending.reason}”` : "";
-  return ending.approved ? `Allowed by ${who}.` : `Refused by ${who}.${reason}`;
+  return ending.approved ? `Allowed by ${who}.` : `Denied by ${who}.${reason}`;
 }
 
 /** Ways to carry out a plan. @type {Record<string, string>} */
 const WAYS = {
-  interactive: "Carry it out",
-  autopilot: "Carry it out on autopilot",
-  autopilot_fleet: "Carry it out on autopilot, with several agents",
-  exit_only: "Accept it, do nothing yet",
+  interactive: "Approve",
+  autopilot: "Approve and run on autopilot",
+  autopilot_fleet: "Approve and run on autopilot with several agents",
+  exit_only: "Approve without running",
 };
 
 /** @param {string} way */

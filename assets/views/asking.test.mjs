@@ -7,9 +7,9 @@ const asked = (kind, params, method = "ui.confirm.request") => ({ kind, method, 
 describe("a question says", () => {
   test("what is asked", () => {
     assert.equal(headline(asked("permission", { title: "Run a command" })), "Run a command");
-    assert.equal(headline(asked("plan", { title: "x" })), "Shall the plan be carried out?");
+    assert.equal(headline(asked("plan", { title: "x" })), "Approve this plan?");
     assert.equal(headline(asked("input", { title: "The agent asks", message: "Which?" }, "ui.prompt.request")), "Which?");
-    assert.equal(headline(asked("permission", { title: "" })), "May the agent go on?");
+    assert.equal(headline(asked("permission", { title: "" })), "Allow the agent to continue?");
   });
   test("what it is about, without the address, which stands on its own", () => {
     const url = "https://a.example/login";
@@ -25,18 +25,18 @@ describe("a question says", () => {
 
 describe("a card that was answered elsewhere says", () => {
   const cases = [
-    [undefined, "No answer is needed any more."],
-    [{ by: "", ending: "expired" }, "Nobody answered in time."],
-    [{ by: "", ending: "cancelled" }, "No answer is needed any more."],
+    [undefined, "No answer needed."],
+    [{ by: "", ending: "expired" }, "Timed out."],
+    [{ by: "", ending: "cancelled" }, "No answer needed."],
     [{ by: "ui", ending: "answered", approved: true }, "Allowed by another window."],
     [{ by: "constructor", ending: "answered" }, "Answered by constructor."],
-    [{ by: "rest", ending: "answered", approved: false, reason: "no" }, "Refused by somebody over REST. “no”"],
+    [{ by: "rest", ending: "answered", approved: false, reason: "no" }, "Denied by a REST client. “no”"],
   ];
   for (const [ending, want] of cases) test(want, () => assert.equal(farewell(ending), want));
 });
 
 test("ways that are not known go by their names", () => {
-  assert.equal(wayName("interactive"), "Carry it out");
+  assert.equal(wayName("interactive"), "Approve");
   assert.equal(wayName("toString"), "toString");
 });
 

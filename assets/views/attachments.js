@@ -1,5 +1,6 @@
 // Files that go with a prompt: images as parts of it, texts as attachments.
 
+import { toBase64 } from "../base64.js";
 import { h } from "../dom.js";
 import { icon } from "./icons.js";
 
@@ -19,23 +20,16 @@ export async function readAttachment(file) {
   const name = file.name || "pasted";
   if (IMAGES.includes(file.type)) {
     if (file.size > MOST_IMAGE) throw new Error(`${name} is larger than 10 MB.`);
-    return { name, image: { media_type: file.type, data: base64(new Uint8Array(await file.arrayBuffer())) } };
+    return { name, image: { media_type: file.type, data: toBase64(await file.arrayBuffer()) } };
   }
-  if (file.size > MOST_TEXT) throw new Error(`${name} is larger than 1 MB. A file of the directory can be named with @.`);
+  if (file.size > MOST_TEXT) throw new Error(`${name} is larger than 1 MB. Mention files in the directory with @ instead.`);
   try {
     const text = new TextDecoder("utf-8", { fatal: true }).decode(await file.arrayBuffer());
     if (text.includes("\0")) throw new TypeError();
     return { name, text };
   } catch {
-    throw new Error(`${name} is neither a text nor an image.`);
+    throw new Error(`${name} is not a text or image file.`);
   }
-}
-
-/** @param {Uint8Array} bytes */
-function base64(bytes) {
-  let text = "";
-  for (let i = 0; i < bytes.length; i += 0x8000) text += String.fromCharCode(...bytes.subarray(i, i + 0x8000));
-  return btoa(text);
 }
 
 /**
@@ -57,7 +51,7 @@ export function createAttachments({ onChange, onError }) {
   /** @type {Attached[]} */
   let attached = [];
   const node = h("ul", { class: "chips attached", "aria-label": "Attachments" });
-  const picker = h("input", { type: "file", multiple: true, hidden: true, "data-testid": "files", "aria-label": "Files to attach" });
+  const picker = h("input", { type: "file", multiple: true, hidden: true, "data-testid": "files", "aria-label": "Attach files" });
   const button = h("button", { type: "button", class: "quiet round", "aria-label": "Attach files", title: "Attach files", click: () => picker.click() }, icon("clip"));
 
   const draw = () => {

@@ -1,8 +1,8 @@
 // The flow chart of a job, drawn by assets/chart.js, and how each of its tasks is.
 
 import { fitting, layOut, pathOf, roomIn } from "../chart.js";
-import { plainly, setText } from "../dom.js";
-import { WORDS } from "../jobs.js";
+import { escapeBidi, setText } from "../dom.js";
+import { STATUS_LABELS } from "../jobs.js";
 
 /** @typedef {import("../chart.js").Placed} Placed @typedef {import("../jobs.js").Work} Work */
 
@@ -39,7 +39,7 @@ export const sign = (status) => s("svg", { class: "icon sign-of", viewBox: "0 0 
 export function createChart({ nodes, label, onPick }) {
   const chart = layOut(nodes);
   const drawn = chart.nodes.map((node) => (node.work > 0 ? task(node, onPick) : { work: 0, node: joint(node), update() {} }));
-  const svg = s("svg", { class: "chart", width: chart.width, height: chart.height, viewBox: `0 0 ${chart.width} ${chart.height}`, role: onPick ? "group" : "img", "aria-label": plainly(label) },
+  const svg = s("svg", { class: "chart", width: chart.width, height: chart.height, viewBox: `0 0 ${chart.width} ${chart.height}`, role: onPick ? "group" : "img", "aria-label": escapeBidi(label) },
     s("defs", {}, s("marker", { id: "arrow-head", viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 8, markerHeight: 8, orient: "auto-start-reverse" }, s("path", { class: "arrow-head", d: "M1 1 7 4 1 7z" }))),
     ...chart.edges.flatMap(arrow), ...drawn.map(({ node }) => node));
   return {
@@ -72,7 +72,7 @@ function joint({ kind, x, y, width, height }) {
 /** What a browser shows of a node that is pointed at. @param {string} text */
 function titled(text) {
   const title = s("title", {});
-  title.textContent = plainly(text);
+  title.textContent = escapeBidi(text);
   return title;
 }
 
@@ -88,10 +88,10 @@ function task(node, onPick) {
   const path = s("path", { d: SIGNS.Pending });
   const mark = s("svg", { class: "icon", x: x + 16, y: y + height / 2 - 8, width: 16, height: 16, viewBox: "0 0 16 16" }, path);
   const name = s("text", { class: "name", x: x + 42, y: y + 21 });
-  name.textContent = plainly(fitting(label, roomIn(node)));
+  name.textContent = escapeBidi(fitting(label, roomIn(node)));
   const state = s("text", { class: "state", x: x + 42, y: y + 38 });
   const root = s("g", { class: "task", "data-state": "Pending", "data-work": work, "data-task": label }, halo, box, mark, name, document.createTextNode(" "), state);
-  if (name.textContent !== plainly(label)) root.prepend(titled(label));
+  if (name.textContent !== escapeBidi(label)) root.prepend(titled(label));
   if (onPick) {
     for (const [key, value] of Object.entries({ role: "button", tabindex: "0", "aria-pressed": "false" })) root.setAttribute(key, value);
     root.addEventListener("click", () => onPick(work));
@@ -107,14 +107,14 @@ function task(node, onPick) {
     /** @param {Work | undefined} now @param {boolean} picked */
     update(now, picked) {
       const status = now?.status ?? "Pending";
-      const words = `${now?.before ? "Done before" : WORDS[status]}${now && now.rounds > 1 ? ` ×${now.rounds}` : ""}`;
+      const words = `${now?.reused ? "Already done" : STATUS_LABELS[status]}${now && now.rounds > 1 ? ` ×${now.rounds}` : ""}`;
       if (root.dataset.state !== status) {
         root.dataset.state = status;
         path.setAttribute("d", SIGNS[status] ?? SIGNS.Pending);
       }
       setText(state, onPick ? words : kind === "CondNode" ? "Condition" : "Task");
       if (!onPick) return;
-      const said = plainly(`${label} ${words}`);
+      const said = escapeBidi(`${label} ${words}`);
       if (root.getAttribute("aria-label") !== said) root.setAttribute("aria-label", said);
       if (root.getAttribute("aria-pressed") !== String(picked)) root.setAttribute("aria-pressed", String(picked));
     },

@@ -1,7 +1,7 @@
 // What differs between two versions of an interface.
 
 import { h, setHTML, setText } from "../dom.js";
-import { before } from "../interfaces.js";
+import { baseVersion } from "../interfaces.js";
 
 /**
  * @param {(method: string, params: Record<string, unknown>) => Promise<any>} call
@@ -10,7 +10,7 @@ import { before } from "../interfaces.js";
 export function compareVersions(call, info, version) {
   const choice = (/** @type {string} */ label) => h("select", { "aria-label": label }, ...info.versions.map(({ number }) => h("option", { value: number }, `Version ${number}`)));
   const [from, to] = [choice("From"), choice("To")];
-  const other = version === info.current ? before(info, version)?.number ?? info.versions.find(({ number }) => number !== version)?.number ?? version : info.current;
+  const other = version === info.current ? baseVersion(info, version)?.number ?? info.versions.find(({ number }) => number !== version)?.number ?? version : info.current;
   [from.value, to.value] = [version, other].sort((a, b) => a - b).map(String);
   const counts = h("p", { class: "muted", role: "status" });
   const diff = h("div", { class: "compare-diff", tabindex: "0", role: "region", "aria-label": "Difference", "data-testid": "diff" });
@@ -21,7 +21,7 @@ export function compareVersions(call, info, version) {
     try {
       const { html, added, removed } = await call("compare", { from: Number(from.value), to: Number(to.value) });
       setHTML(diff, html);
-      setText(counts, html ? `${added === 1 ? "1 line" : `${added} lines`} added, ${removed} removed` : "They are the same.");
+      setText(counts, html ? `${added === 1 ? "1 line" : `${added} lines`} added, ${removed} removed` : "No differences.");
     } catch (error) {
       setText(counts, error instanceof Error ? error.message : String(error));
     }

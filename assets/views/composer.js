@@ -18,7 +18,7 @@ import { createSettings } from "./settings.js";
 
 /** @param {{session: Session, rpc: Rpc, onSent: () => void, commands: () => import("./commands.js").Command[]}} options */
 export function createComposer({ session, rpc, onSent, commands }) {
-  const field = h("textarea", { rows: 1, "aria-label": "Prompt", placeholder: "Ask, or describe a task", enterkeyhint: "send", "data-testid": "prompt" });
+  const field = h("textarea", { rows: 1, "aria-label": "Prompt", placeholder: "Ask a question or describe a task", enterkeyhint: "send", "data-testid": "prompt" });
   const problem = h("p", { class: "error-text", role: "alert", "data-testid": "problem" });
   const send = h("button", { type: "submit", class: "primary", "data-testid": "send" }, "Send");
   const stopButton = h("button", { type: "button", class: "stop", title: "Stop (Esc)", "data-testid": "stop", hidden: true }, icon("stop"), "Stop");
@@ -41,7 +41,7 @@ export function createComposer({ session, rpc, onSent, commands }) {
     field.setSelectionRange(next.caret, next.caret);
   };
   /** @type {import("./completion.js").Source} */
-  const files = { label: "Files of the directory", look(text, caret) {
+  const files = { label: "Files", look(text, caret) {
     const found = mentionAt(text, caret);
     if (!found) return null;
     return { later: async () => {
@@ -83,7 +83,7 @@ export function createComposer({ session, rpc, onSent, commands }) {
     send.hidden = running && empty;
     send.disabled = empty || session.closed;
     setText(send, running ? "Queue" : "Send");
-    setText(keys, running && !empty ? "Enter queues, Ctrl+Enter steers" : "");
+    setText(keys, running && !empty ? "Enter to queue, Ctrl+Enter to steer" : "");
     settings.update();
     queue.update();
   };

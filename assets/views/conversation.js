@@ -1,7 +1,7 @@
 // A session: its conversation, the questions of the agent, the composer, and beside it what is worth a glance.
 
 import { h, setText } from "../dom.js";
-import { look } from "../store.js";
+import { takeChanges } from "../store.js";
 import { createComposer } from "./composer.js";
 import { createFlow } from "./flow.js";
 import { createHeader } from "./header.js";
@@ -17,7 +17,7 @@ import { createSide } from "./side.js";
  * @typedef {Pick<import("../rpc.js").Connection, "call" | "answer">} Rpc
  * earlier loads some of what was before; false if there is nothing more
  * @typedef {{session: Session, rpc: Rpc, navigate: (hash: string) => void, earlier: () => Promise<boolean>, onTitle: (title: string) => void}} Options
- * @typedef {{items: Set<string>, parts: Set<import("../store.js").Part>}} Seen
+ * @typedef {{items: Set<string>, parts: Set<import("../store.js").Part>}} Changes
  */
 
 const IDLE_ITEMS = 600; // so many are drawn while nothing else is to be done; the rest when somebody scrolls there
@@ -27,11 +27,11 @@ const IDLE_LOADED = 1000; // so many are loaded then
 export function conversationView({ session, rpc, navigate, earlier, onTitle }) {
   const flowNode = h("section", { class: "flow", "aria-label": "Conversation", "data-testid": "conversation" });
   const top = h("div", { class: "flow-top" });
-  const lost = h("p", { class: "line muted", hidden: true }, "What was before this is not kept here any more.");
-  const back = h("button", { type: "button", class: "quiet small earlier", hidden: true, "data-testid": "earlier", click: () => void lookBack() }, "Show earlier");
+  const lost = h("p", { class: "line muted", hidden: true }, "Earlier messages are no longer available.");
+  const back = h("button", { type: "button", class: "quiet small earlier", hidden: true, "data-testid": "earlier", click: () => void lookBack() }, "Show earlier messages");
   const content = h("div", { class: "column flow-column" }, h("h2", { class: "hidden-text" }, "Conversation"), lost, back, top, flowNode);
-  const scroller = h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Conversation, to be scrolled" }, content);
-  const toEndButton = h("button", { type: "button", class: "to-end", hidden: true, "data-testid": "to-end" }, icon("down"), "To the end");
+  const scroller = h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Scrollable conversation" }, content);
+  const toEndButton = h("button", { type: "button", class: "to-end", hidden: true, "data-testid": "to-end" }, icon("down"), "Jump to latest");
   const news = h("p", { class: "hidden-text", role: "status" });
   const scroll = createScroll(scroller, content, toEndButton);
 
@@ -52,15 +52,15 @@ export function conversationView({ session, rpc, navigate, earlier, onTitle }) {
   const about = () => ({ session_id: session.id, title: session.title });
   /** What `/` and Ctrl+K offer. @returns {import("./commands.js").Command[]} */
   const commands = () => [
-    ...(session.run ? [{ name: "stop", label: "Stop the run", hint: "Esc", run: () => void composer.stop() }] : [{ name: "model", label: "Switch the model", run: composer.chooseModel }]),
-    { name: "compact", label: "Sum the conversation up", run: () => void composer.compact() },
-    { name: "rename", label: "Rename this session", argument: "title", run: (title) => renameSession(rpc, about(), title) },
-    { name: "fork", label: "Copy into a new session", run: () => void forkSession(rpc, about(), navigate) },
+    ...(session.run ? [{ name: "stop", label: "Stop run", hint: "Esc", run: () => void composer.stop() }] : [{ name: "model", label: "Switch model", run: composer.chooseModel }]),
+    { name: "compact", label: "Compact conversation", run: () => void composer.compact() },
+    { name: "rename", label: "Rename session", argument: "title", run: (title) => renameSession(rpc, about(), title) },
+    { name: "fork", label: "Fork session", run: () => void forkSession(rpc, about(), navigate) },
     ...PRESETS.map(({ id, name }) => ({ name: `permissions ${id}`, label: `Permissions: ${name}`, run: () => void composer.permit(id) })),
-    { name: "details", label: "Show or hide the details", run: () => side.toggle.click() },
-    { name: "end", label: "Go to the end", run: scroll.toEnd },
+    { name: "details", label: "Show or hide details", run: () => side.toggle.click() },
+    { name: "end", label: "Jump to latest", run: scroll.toEnd },
     { name: "new", label: "New session", everywhere: true, run: () => navigate("#/") },
-    { name: "status", label: "Status of the portal", everywhere: true, run: () => navigate("#/status") },
+    { name: "status", label: "Portal status", everywhere: true, run: () => navigate("#/status") },
   ];
 
   let frame = 0;
@@ -151,7 +151,7 @@ export function conversationView({ session, rpc, navigate, earlier, onTitle }) {
   };
   document.addEventListener("keydown", onKey);
 
-  /** @param {Seen} seen */
+  /** @param {Changes} changes */
   const draw = ({ items, parts }) => {
     drawItems(items);
     if (parts.has("head")) {
@@ -170,9 +170,9 @@ export function conversationView({ session, rpc, navigate, earlier, onTitle }) {
     node,
     /**
      * Shows what has changed, once a frame.
-     * @param {Seen} [seen] what `look` gave; it is called here otherwise
+     * @param {Changes} [changes]
      */
-    update: (seen = look(session)) => draw(seen),
+    update: (changes = takeChanges(session)) => draw(changes),
     focus: () => composer.focus(),
     /** For Ctrl+K. */
     commands: () => commands().filter(({ everywhere }) => !everywhere).map(({ label, hint, run }) => ({ label, hint, run: () => run("") })),
@@ -194,4 +194,4 @@ export function conversationView({ session, rpc, navigate, earlier, onTitle }) {
 }
 
 /** What is said to who does not see the page, and not more. @type {Record<string, string>} */
-const NEWS = { running: "The agent works.", waiting: "The agent asks something.", idle: "The agent is done.", closed: "The session is closed." };
+const NEWS = { running: "The agent is working.", waiting: "The agent needs your answer.", idle: "The agent is done.", closed: "The session is closed." };

@@ -1,6 +1,6 @@
 // The field for a directory: completes what is typed, and says what lies there.
 
-import { h, icon, later, setText } from "../dom.js";
+import { h, icon, debounce, setText } from "../dom.js";
 import { createChoices } from "./choices.js";
 
 const PAUSE = 80; // ms after a key before the portal is asked
@@ -38,7 +38,7 @@ export function directoryField({ rpc }) {
   const take = (i) => {
     input.value = `${choices.list[i].path}/`;
     complete(0);
-    tell();
+    describeSoon();
   };
   /** @param {number} pause */
   const complete = (pause) => choices.ask(() => rpc.call("portal.directory.complete", { path: input.value }).then(({ entries }) => entries), pause);
@@ -49,15 +49,15 @@ export function directoryField({ rpc }) {
     if (path !== input.value.trim()) return;
     node.classList.toggle("wrong", result.exists === false);
     if (result.exists === undefined) setText(about, result.code === "gone" ? "" : result.message);
-    else if (!result.exists) setText(about, "There is no such directory.");
-    else if (!result.git) setText(about, "Not in a git repository.");
+    else if (!result.exists) setText(about, "Directory not found.");
+    else if (!result.git) setText(about, "Not a git repository.");
     else about.replaceChildren(icon("branch"), result.git.branch, h("span", {}, changes(result.git.changed)));
   };
-  const tell = later(150, describe);
+  const describeSoon = debounce(150, describe);
 
   input.addEventListener("input", () => {
     complete(PAUSE);
-    tell();
+    describeSoon();
   });
   input.addEventListener("focus", () => complete(PAUSE));
   input.addEventListener("blur", () => choices.offer([]));
@@ -79,7 +79,7 @@ export function directoryField({ rpc }) {
     },
     set value(path) {
       input.value = path;
-      tell();
+      describeSoon();
     },
     focus: () => input.focus(),
   };
@@ -88,8 +88,8 @@ export function directoryField({ rpc }) {
 /** @param {number | undefined} changed */
 function changes(changed) {
   if (changed === undefined) return "";
-  if (changed === 0) return "nothing changed";
-  return changed === 1 ? "1 file changed" : `${changed >= 1000 ? "1000 and more" : changed} files changed`;
+  if (changed === 0) return "no changes";
+  return changed === 1 ? "1 file changed" : `${changed >= 1000 ? "1000+" : changed} files changed`;
 }
 
 const LAST = "portal.directory"; // in the browser's storage

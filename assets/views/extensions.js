@@ -11,15 +11,15 @@ const STATES = { ready: "ready", connecting: "connecting…", error: "failed", d
 
 /** @param {import("../store.js").Session} session @param {import("./conversation.js").Rpc} rpc */
 export function extensionsSection(session, rpc) {
-  const body = h("div", { class: "extensions" }, h("p", { class: "muted" }, "Asking the agent…"));
-  const node = h("details", { class: "side-part", "data-testid": "side-extensions" }, h("summary", {}, h("h3", {}, "Servers and skills")), body);
+  const body = h("div", { class: "extensions" }, h("p", { class: "muted" }, "Loading…"));
+  const node = h("details", { class: "side-part", "data-testid": "side-extensions" }, h("summary", {}, h("h3", {}, "MCP servers and skills")), body);
 
   /** @param {Server} server */
   const signIn = async (server) => {
     try {
       const { url } = await rpc.call("portal.server.signin", { session_id: session.id, server: server.id });
       const target = webAddress(url ?? "");
-      body.prepend(target ? h("a", { class: "address", href: target, target: "_blank", rel: "noopener noreferrer" }, target) : h("p", {}, "It is signed in."));
+      body.prepend(target ? h("a", { class: "address", href: target, target: "_blank", rel: "noopener noreferrer" }, target) : h("p", {}, "Signed in."));
     } catch (error) {
       tell(error);
     }

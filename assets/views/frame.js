@@ -1,8 +1,9 @@
 // The frame that a generated interface runs in, with what has to be decided and told about it.
 
-import { h, plainly, setText } from "../dom.js";
-import { FrameTalk, fromBase64, toBase64 } from "../frame-talk.js";
-import { before, isInside, repairOf } from "../interfaces.js";
+import { h, escapeBidi, setText } from "../dom.js";
+import { fromBase64, toBase64 } from "../base64.js";
+import { FrameChannel } from "../frame-channel.js";
+import { baseVersion, isPrivateURL, repairPrompt } from "../interfaces.js";
 
 const FRAME = new URL("../frame.html", import.meta.url).href;
 
@@ -12,11 +13,11 @@ const FRAME = new URL("../frame.html", import.meta.url).href;
  */
 export function createFrame({ id, rpc, onRepair, onBack }) {
   const place = h("div", { class: "frame-place", "data-testid": "frame" });
-  const permission = permissionBar({ id, rpc, onDecided: (allowed) => talk?.decide(allowed) });
+  const permission = permissionBar({ id, rpc, onDecided: (allowed) => channel?.setAllowed(allowed) });
   const bar = h("div", { class: "frame-bar bad", role: "alert", hidden: true, "data-testid": "trouble" });
   const link = h("div", { class: "frame-bar", role: "status", hidden: true, "data-testid": "link" });
   const node = h("div", { class: "frame" }, permission.node, bar, link, place);
-  /** @type {FrameTalk | undefined} */ let talk;
+  /** @type {FrameChannel | undefined} */ let channel;
   /** @type {HTMLIFrameElement | undefined} */ let frame;
   /** @type {Info | undefined} */ let info;
   let version = 0;
@@ -27,34 +28,34 @@ export function createFrame({ id, rpc, onRepair, onBack }) {
     bar.hidden = !text;
     bar.replaceChildren(...(text ? [h("span", {}, text), ...buttons.filter((one) => one !== false)] : []));
   };
-  const restart = () => h("button", { type: "button", click: () => current && show(current.script, version) }, "Start it again");
+  const restart = () => h("button", { type: "button", click: () => current && show(current.script, version) }, "Restart");
   const earlier = () => {
-    const found = info && before(info, version);
-    return found !== undefined && h("button", { type: "button", "data-testid": "earlier", click: () => onBack(found.number) }, `Go back to version ${found.number}`);
+    const found = info && baseVersion(info, version);
+    return found !== undefined && h("button", { type: "button", "data-testid": "earlier", click: () => onBack(found.number) }, `Restore version ${found.number}`);
   };
   /** @param {string} error */
-  const repair = (error) => h("button", { type: "button", class: "primary", "data-testid": "repair", click: () => onRepair(repairOf(error)) }, "Ask Copilot to repair it");
+  const repair = (error) => h("button", { type: "button", class: "primary", "data-testid": "repair", click: () => onRepair(repairPrompt(error)) }, "Ask Copilot to fix it");
   /** @type {{script: string} | undefined} */ let current;
 
   const onChange = () => {
-    if (!talk) return;
-    permission.ask(talk.asks);
-    link.hidden = !talk.link;
-    if (talk.link) link.replaceChildren(h("span", {}, `The interface has a link to ${talk.link}, which it cannot open itself.`), h("button", { type: "button", class: "quiet", click: () => (link.hidden = true) }, "Close"));
-    place.dataset.state = talk.state;
-    switch (talk.state) {
+    if (!channel) return;
+    permission.ask(channel.needsPermission);
+    link.hidden = !channel.link;
+    if (channel.link) link.replaceChildren(h("span", {}, `The interface tried to open ${channel.link}. Links are blocked here.`), h("button", { type: "button", class: "quiet", click: () => (link.hidden = true) }, "Dismiss"));
+    place.dataset.state = channel.state;
+    switch (channel.state) {
       case "hung":
         remove();
-        return tell("This interface did not answer for five seconds: its code hangs, so it was stopped.", repair("The code hangs: it does not answer any more, as in an endless loop"), earlier(), restart());
-      case "gone":
+        return tell("Stopped: the interface did not respond for five seconds.", repair("The code hangs: it stops responding, as in an endless loop"), earlier(), restart());
+      case "navigated":
         remove();
-        return tell("This interface has tried to leave its frame, so it was stopped.", earlier(), restart());
-      case "bare":
-        return tell("This portal was built without React, which interfaces need: build it with make build.");
+        return tell("Stopped: the interface tried to leave its frame.", earlier(), restart());
+      case "no-react":
+        return tell("This portal was built without React, which interfaces need. Rebuild it with make build.");
       default:
     }
-    if (talk.error && talk.error !== shownError) tell(`The interface has an error: ${plainly(talk.error)}`, repair(talk.error), earlier());
-    shownError = talk.error;
+    if (channel.error && channel.error !== shownError) tell(`Interface error: ${escapeBidi(channel.error)}`, repair(channel.error), earlier());
+    shownError = channel.error;
   };
   const remove = () => {
     frame?.remove();
@@ -62,7 +63,7 @@ export function createFrame({ id, rpc, onRepair, onBack }) {
   };
   /** @param {MessageEvent} event */
   const listen = (event) => {
-    if (frame && event.source === frame.contentWindow) talk?.take(event.data);
+    if (frame && event.source === frame.contentWindow) channel?.receive(event.data);
   };
   /** Runs a script in a fresh frame. @param {string} script @param {number} number of the version */
   const show = (script, number) => {
@@ -73,19 +74,19 @@ export function createFrame({ id, rpc, onRepair, onBack }) {
     current = { script };
     const mine = h("iframe", { sandbox: "allow-scripts", title: "Interface", referrerpolicy: "no-referrer" });
     frame = mine;
-    talk = new FrameTalk({ script, onChange, post: (message, transfer) => mine.contentWindow?.postMessage(message, "*", transfer), // it has no origin to be named
+    channel = new FrameChannel({ script, onChange, post: (message, transfer) => mine.contentWindow?.postMessage(message, "*", transfer), // it has no origin to be named
       async call({ method, url, headers, body }) {
         const answer = await rpc.call("portal.interface.call", { interface_id: id, method, url, headers, body: toBase64(body) });
         return { status: answer.status, statusText: answer.status_text, headers: answer.headers, body: fromBase64(answer.body) };
       } });
-    talk.decide(permission.decision());
-    mine.addEventListener("load", () => frame === mine && talk?.loaded());
+    channel.setAllowed(permission.decision());
+    mine.addEventListener("load", () => frame === mine && channel?.loaded());
     mine.src = FRAME;
     place.replaceChildren(mine);
     onChange();
   };
-  const clock = setInterval(() => (document.hidden ? talk?.rested() : talk?.tick(performance.now())), 1000);
-  const rested = () => talk?.rested();
+  const clock = setInterval(() => (document.hidden ? channel?.resetPing() : channel?.tick(performance.now())), 1000);
+  const rested = () => channel?.resetPing();
   addEventListener("message", listen);
   document.addEventListener("visibilitychange", rested);
   return {
@@ -101,7 +102,7 @@ export function createFrame({ id, rpc, onRepair, onBack }) {
     update(news) {
       info = news;
       permission.update(news);
-      talk?.decide(permission.decision());
+      channel?.setAllowed(permission.decision());
     },
     leave() {
       clearInterval(clock);
@@ -118,11 +119,11 @@ export function createFrame({ id, rpc, onRepair, onBack }) {
  */
 function permissionBar({ id, rpc, onDecided }) {
   const text = h("span", {});
-  const address = h("input", { type: "url", "aria-label": "Address of the API", placeholder: "https://api.example.com/v1", "data-testid": "base-url", spellcheck: "false" });
+  const address = h("input", { type: "url", "aria-label": "API address", placeholder: "https://api.example.com/v1", "data-testid": "base-url", spellcheck: "false" });
   const problem = h("span", { class: "error-text" });
   const allow = h("button", { type: "button", class: "primary", "data-testid": "allow" }, "Allow");
-  const refuse = h("button", { type: "button", "data-testid": "refuse" }, "Do not allow");
-  const node = h("div", { class: "frame-bar ask", role: "group", "aria-label": "Calls of the API", hidden: true, "data-testid": "permission" }, text, address, problem, h("span", { class: "bar-buttons" }, refuse, allow));
+  const refuse = h("button", { type: "button", "data-testid": "refuse" }, "Don't allow");
+  const node = h("div", { class: "frame-bar ask", role: "group", "aria-label": "API access", hidden: true, "data-testid": "permission" }, text, address, problem, h("span", { class: "bar-buttons" }, refuse, allow));
   /** @type {Info | undefined} */ let info;
   let asked = false;
   let refused = false;
@@ -130,9 +131,9 @@ function permissionBar({ id, rpc, onDecided }) {
   const wanted = () => address.value.trim();
   const words = () => {
     const url = wanted();
-    const where = url && (inside || isInside(url)) ? " That is on this machine or in its network: what listens there would be open to the interface." : "";
-    setText(text, info?.base_url ? `This interface wants to call ${url}.${where}` : `This interface wants to call its API, and its description does not say where that is.${where}`);
-    setText(allow, inside ? "Allow it nevertheless" : "Allow");
+    const where = url && (inside || isPrivateURL(url)) ? " This address is on this machine or its local network, so the interface could reach services there." : "";
+    setText(text, info?.base_url ? `This interface wants to call ${url}.${where}` : `This interface wants to call its API, but the description has no address. Enter it here.${where}`);
+    setText(allow, inside ? "Allow anyway" : "Allow");
     allow.disabled = !url;
   };
   const decide = async () => {

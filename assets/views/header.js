@@ -3,7 +3,7 @@
 import { h, setText } from "../dom.js";
 
 /** @type {Record<string, string>} */
-const STATES = { running: "Working", queued: "Waiting for its turn", waiting: "Waiting for you", closed: "Closed", elsewhere: "Goes on elsewhere" };
+const STATES = { running: "Working", queued: "Queued", waiting: "Waiting for you", closed: "Closed", elsewhere: "Open elsewhere" };
 
 /** @param {{session: import("../store.js").Session, rpc: import("./conversation.js").Rpc, actions: HTMLElement[]}} options */
 export function createHeader({ session, rpc, actions }) {

@@ -1,14 +1,14 @@
 // One interface: the frame that it runs in, what shall be different, and its versions.
 
-import { age, h, plainly, setText } from "../dom.js";
-import { aboutOf, newWatched, take } from "../interfaces.js";
+import { age, h, escapeBidi, setText } from "../dom.js";
+import { summaryOf, newInterface, applyMessage } from "../interfaces.js";
 import { compareVersions } from "./compare.js";
 import { createFrame } from "./frame.js";
 import { dialog } from "./session-menu.js";
 
 /**
  * @typedef {import("../interfaces.js").Info} Info
- * @typedef {import("../interfaces.js").Watched} Watched
+ * @typedef {import("../interfaces.js").Interface} Interface
  * @typedef {{id: string, rpc: import("../rpc.js").Connection, navigate: (address: string) => void, onChange: () => void, onTitle: (title: string) => void}} Options
  */
 
@@ -21,7 +21,7 @@ const DRAFT = 4000; // characters of the draft that are shown
 export function interfaceView({ id, rpc, navigate, onChange, onTitle }) {
   const title = h("h1", { "data-testid": "title" }, "Interface");
   const about = h("p", { class: "subtitle muted" });
-  const note = h("p", { class: "muted", role: "status", "data-testid": "note" }, "Asking the portal…");
+  const note = h("p", { class: "muted", role: "status", "data-testid": "note" }, "Loading…");
   const call = (/** @type {string} */ method, more = {}) => rpc.call(`portal.interface.${method}`, { interface_id: id, ...more });
   /** @param {Promise<unknown>} calling */
   const act = (calling) => calling.then(() => composer.fail(""), (error) => composer.fail(error.message));
@@ -30,10 +30,10 @@ export function interfaceView({ id, rpc, navigate, onChange, onTitle }) {
   const versions = createVersions({ onBack: (version) => void act(call("back", { version })), onCompare: (version) => watched && compareVersions(call, watched.info, version) });
   const allowed = h("p", { class: "muted allowed", hidden: true, "data-testid": "allowed" });
   const remove = h("button", { type: "button", class: "danger", "data-testid": "delete", click: () => dialog(`Delete “${title.textContent}”?`,
-    [h("p", {}, "The interface goes with all of its versions. This cannot be undone.")], "Delete", () => call("delete"), "danger") }, "Delete…");
+    [h("p", {}, "The interface and all its versions will be deleted. This cannot be undone.")], "Delete", () => call("delete"), "danger") }, "Delete…");
   const body = h("div", { class: "interface", hidden: true }, h("div", { class: "interface-main" }, frame.node, composer.node), h("div", { class: "interface-side" }, versions.node, allowed));
   const node = h("section", { class: "page interface-page" }, h("header", { class: "top" }, h("div", { class: "top-text" }, title, about), remove), note, body);
-  /** @type {Watched | undefined} */ let watched;
+  /** @type {Interface | undefined} */ let watched;
   /** As the connection told it on which it is watched. @type {typeof rpc.server} */
   let portal = null;
   let changed = false;
@@ -43,7 +43,7 @@ export function interfaceView({ id, rpc, navigate, onChange, onTitle }) {
   const watch = async () => {
     try {
       const { interface: info } = await call("watch");
-      watched = newWatched(info);
+      watched = newInterface(info);
       setText(note, "");
       body.hidden = false;
     } catch (error) {
@@ -67,7 +67,7 @@ export function interfaceView({ id, rpc, navigate, onChange, onTitle }) {
       if (code !== "gone") frame.fail(message);
     }
   };
-  const show = (/** @type {Watched} */ state) => {
+  const show = (/** @type {Interface} */ state) => {
     const { info } = state;
     if (state.deleted) {
       body.hidden = true;
@@ -78,7 +78,7 @@ export function interfaceView({ id, rpc, navigate, onChange, onTitle }) {
     }
     setText(title, info.title);
     onTitle(title.textContent ?? "");
-    setText(about, aboutOf(info));
+    setText(about, summaryOf(info));
     frame.node.hidden = info.current === 0;
     frame.update(info);
     composer.update(state);
@@ -86,7 +86,7 @@ export function interfaceView({ id, rpc, navigate, onChange, onTitle }) {
     allowed.hidden = !info.allowed;
     if (info.allowed && allowed.dataset.url !== info.allowed) {
       allowed.dataset.url = info.allowed;
-      allowed.replaceChildren(plainly(`It may call ${info.allowed} `), h("button", { type: "button", class: "small", "data-testid": "take-back", click: () => void act(call("allow", { base_url: "" })) }, "Take that back"));
+      allowed.replaceChildren(escapeBidi(`Can call ${info.allowed} `), h("button", { type: "button", class: "small", "data-testid": "take-back", click: () => void act(call("allow", { base_url: "" })) }, "Revoke"));
     }
     if (info.current && info.current !== shown) void load(info.current);
   };
@@ -101,7 +101,7 @@ export function interfaceView({ id, rpc, navigate, onChange, onTitle }) {
       changed = false;
     },
     take(message) {
-      if (!watched || !take(watched, message)) return;
+      if (!watched || !applyMessage(watched, message)) return;
       changed = true;
       onChange();
     },
@@ -117,15 +117,15 @@ export function interfaceView({ id, rpc, navigate, onChange, onTitle }) {
 
 /** Where one asks for changes, and sees how they come. @param {{onChange: (prompt: string) => Promise<void>, onStop: () => void, onMake: () => void}} options */
 function createComposer({ onChange, onStop, onMake }) {
-  const input = h("textarea", { rows: 1, "aria-label": "What shall be different", placeholder: "What shall be different?", "data-testid": "prompt" });
-  const send = h("button", { type: "submit", class: "primary", disabled: true, "data-testid": "send" }, "Change");
+  const input = h("textarea", { rows: 1, "aria-label": "What should change", placeholder: "What should change?", "data-testid": "prompt" });
+  const send = h("button", { type: "submit", class: "primary", disabled: true, "data-testid": "send" }, "Update");
   const stop = h("button", { type: "button", class: "stop", hidden: true, "data-testid": "stop", click: () => onStop() }, "Stop");
   const progress = h("p", { class: "muted", role: "status", "data-testid": "progress" });
-  const draft = h("pre", { class: "draft", tabindex: "0", "aria-label": "The code as it comes", hidden: true, "data-testid": "draft" });
+  const draft = h("pre", { class: "draft", tabindex: "0", "aria-label": "Generated code", hidden: true, "data-testid": "draft" });
   const problem = h("p", { class: "error-text problem-text", role: "alert", "data-testid": "problem" });
   const again = h("button", { type: "button", class: "primary", hidden: true, "data-testid": "make", click: () => onMake() }, "Try again");
   const question = h("div", { class: "card", role: "group", "aria-label": "Question", hidden: true, "data-testid": "question" });
-  const box = h("div", { class: "box" }, input, h("div", { class: "actions" }, h("span", { class: "keys muted" }, "Enter sends"), stop, send));
+  const box = h("div", { class: "box" }, input, h("div", { class: "actions" }, h("span", { class: "keys muted" }, "Enter to send"), stop, send));
   const node = h("form", { class: "composer" }, progress, draft, problem, again, question, box);
   let busy = false;
   let drawn = "";
@@ -155,30 +155,30 @@ function createComposer({ onChange, onStop, onMake }) {
     if (!asked) return question.replaceChildren();
     question.replaceChildren(h("p", {}, asked.text), h("div", { class: "bar-buttons" },
       ...asked.options.map((option) => h("button", { type: "button", click: () => void ask(option) }, option)),
-      h("button", { type: "button", class: "quiet", click: () => onStop() }, "Leave it as it is")));
+      h("button", { type: "button", class: "quiet", click: () => onStop() }, "Keep as is")));
   };
   return {
     node,
     focus: () => matchMedia("(hover: hover)").matches && input.focus(),
     /** @param {string} message */
     fail: (message) => setText(problem, message),
-    /** @param {Watched} watched */
-    update({ info, draft: code, lost }) {
+    /** @param {Interface} watched */
+    update({ info, draft: code, saveError }) {
       const making = Boolean(info.work) && info.current === 0;
       busy = Boolean(info.work);
       stop.hidden = !busy;
       send.hidden = busy;
       node.dataset.busy = String(busy);
-      setText(progress, !busy ? "" : `${making ? "Copilot makes the interface" : "Copilot changes the interface"}…${code ? ` ${code.split("\n").length} lines` : ""}`);
+      setText(progress, !busy ? "" : `${making ? "Creating the interface" : "Updating the interface"}…${code ? ` ${code.split("\n").length} lines` : ""}`);
       draft.hidden = !busy || !code;
-      draft.textContent = plainly(code.slice(-DRAFT));
+      draft.textContent = escapeBidi(code.slice(-DRAFT));
       draft.scrollTop = draft.scrollHeight;
-      if (!busy && (info.error || lost)) setText(problem, info.error || lost);
+      if (!busy && (info.error || saveError)) setText(problem, info.error || saveError);
       else if (busy) setText(problem, "");
       again.hidden = busy || info.current !== 0;
       input.disabled = info.current === 0;
       box.hidden = info.current === 0 && !busy;
-      input.placeholder = info.question ? "Answer in your own words" : "What shall be different?";
+      input.placeholder = info.question ? "Answer in your own words" : "What should change?";
       showQuestion(info.question);
       ready();
     },
@@ -200,13 +200,13 @@ function createVersions({ onBack, onCompare }) {
         const { number, prompt, description, assumptions = [], components, created_at: created, based } = version;
         const isCurrent = number === current;
         return h("li", { "aria-current": isCurrent ? "true" : null, "data-version": number },
-          h("div", { class: "version-head" }, h("strong", {}, `Version ${number}`), ...(isCurrent ? [h("span", { class: "badge" }, "shown")] : []), h("time", { class: "muted", datetime: created, title: new Date(created).toLocaleString() }, age(Date.now() - Date.parse(created)))),
+          h("div", { class: "version-head" }, h("strong", {}, `Version ${number}`), ...(isCurrent ? [h("span", { class: "badge" }, "current")] : []), h("time", { class: "muted", datetime: created, title: new Date(created).toLocaleString() }, age(Date.now() - Date.parse(created)))),
           ...(prompt ? [h("p", { class: "version-prompt" }, prompt)] : []),
           h("p", {}, description),
           ...(assumptions.length > 0 ? [h("details", {}, h("summary", { class: "muted" }, assumptions.length === 1 ? "1 assumption" : `${assumptions.length} assumptions`), h("ul", {}, ...assumptions.map((one) => h("li", {}, one))))] : []),
-          h("p", { class: "muted" }, [components === 1 ? "1 component" : `${components} components`, based && based !== number - 1 ? `made of version ${based}` : ""].filter(Boolean).join(" · ")),
+          h("p", { class: "muted" }, [components === 1 ? "1 component" : `${components} components`, based && based !== number - 1 ? `based on version ${based}` : ""].filter(Boolean).join(" · ")),
           h("div", { class: "bar-buttons" },
-            ...(isCurrent ? [] : [h("button", { type: "button", class: "small", disabled: Boolean(work), "aria-label": `${number < current ? "Go back to" : "Show"} version ${number}`, "data-act": "back", click: () => onBack(number) }, number < current ? "Go back" : "Show")]),
+            ...(isCurrent ? [] : [h("button", { type: "button", class: "small", disabled: Boolean(work), "aria-label": `Restore version ${number}`, "data-act": "back", click: () => onBack(number) }, "Restore")]),
             ...(versions.length > 1 ? [h("button", { type: "button", class: "small", "aria-label": `Compare version ${number}`, "data-act": "compare", click: () => onCompare(number) }, "Compare")] : [])));
       }));
     },

@@ -1,8 +1,8 @@
 // Interfaces: a description of an API becomes one; those that were made.
 
 import { age, h, setText } from "../dom.js";
-import { aboutOf } from "../interfaces.js";
-import { addressOfInterface } from "../route.js";
+import { summaryOf } from "../interfaces.js";
+import { interfaceAddress } from "../route.js";
 import { SAMPLE, SAMPLE_NAME } from "../sample.js";
 
 /**
@@ -18,12 +18,12 @@ const LOOK = 5000; // ms between looks at the list: other tabs and programs make
  */
 export function interfacesView({ rpc, navigate, onChange }) {
   const list = h("ul", { class: "job-list", "data-testid": "interfaces" });
-  const empty = h("p", { class: "muted", "data-testid": "empty" }, "Asking the portal…");
+  const empty = h("p", { class: "muted", "data-testid": "empty" }, "Loading…");
   const form = createForm({ rpc, navigate });
   const node = h("section", { class: "page" }, h("header", { class: "top" }, h("h1", {}, "Interfaces")),
     h("div", { class: "scroll" }, h("div", { class: "column start" },
-      h("p", { class: "muted" }, "A description of an API becomes an interface that you can use at once, and change by asking. It runs in a closed frame, and calls the API only when you have allowed that."),
-      form.node, h("section", { class: "history", "aria-label": "Made" }, h("h2", {}, "Made"), empty, list))));
+      h("p", { class: "muted" }, "Turn an API description into a working interface, then ask for changes. It runs in a sandboxed frame and calls the API only if you allow it."),
+      form.node, h("section", { class: "history", "aria-label": "Your interfaces" }, h("h2", {}, "Your interfaces"), empty, list))));
   /** @type {Map<string, ReturnType<typeof createRow>>} */
   const rows = new Map();
   let opened = false;
@@ -32,7 +32,7 @@ export function interfacesView({ rpc, navigate, onChange }) {
     try {
       /** @type {{interfaces: Info[]}} */
       const { interfaces } = await rpc.call("portal.interfaces.list");
-      setText(empty, interfaces.length > 0 ? "" : "None yet.");
+      setText(empty, interfaces.length > 0 ? "" : "No interfaces yet.");
       const nodes = interfaces.map((info) => {
         const row = rows.get(info.interface_id) ?? createRow(info.interface_id);
         rows.set(info.interface_id, row);
@@ -60,13 +60,13 @@ export function interfacesView({ rpc, navigate, onChange }) {
 /** @param {string} id */
 function createRow(id) {
   const [name, about, time] = [h("strong", {}), h("span", { class: "muted" }), h("time", { class: "muted" })];
-  const link = h("a", { href: addressOfInterface(id), class: "interface-row" }, name, about, time);
+  const link = h("a", { href: interfaceAddress(id), class: "interface-row" }, name, about, time);
   return {
     node: h("li", {}, link),
     /** @param {Info} info */
     update(info) {
       setText(name, info.title);
-      setText(about, aboutOf(info));
+      setText(about, summaryOf(info));
       setText(time, age(Date.now() - Date.parse(info.created_at)));
       time.dateTime = info.created_at;
     },
@@ -76,17 +76,17 @@ function createRow(id) {
 /** Where a description is dropped, chosen or pasted. @param {{rpc: import("../rpc.js").Connection, navigate: (address: string) => void}} options */
 function createForm({ rpc, navigate }) {
   const file = h("input", { type: "file", id: "description-file", class: "hidden-file", accept: ".json,.yaml,.yml,.graphql,.graphqls,.gql,.txt", "data-testid": "file" });
-  const text = h("textarea", { rows: 5, "aria-label": "Description of an API", "data-testid": "description", spellcheck: "false", autocapitalize: "off", placeholder: "OpenAPI, Swagger or GraphQL: drop a file here, or paste its text" });
-  const choose = h("label", { class: "button", for: "description-file" }, "Choose a file");
-  const sample = h("button", { type: "button", class: "quiet", "data-testid": "sample" }, "Use a sample");
-  const send = h("button", { class: "primary", type: "submit", disabled: true, "data-testid": "send" }, "Make an interface");
+  const text = h("textarea", { rows: 5, "aria-label": "API description", "data-testid": "description", spellcheck: "false", autocapitalize: "off", placeholder: "Drop an OpenAPI, Swagger or GraphQL file here, or paste its text" });
+  const choose = h("label", { class: "button", for: "description-file" }, "Choose file");
+  const sample = h("button", { type: "button", class: "quiet", "data-testid": "sample" }, "Use sample");
+  const send = h("button", { class: "primary", type: "submit", disabled: true, "data-testid": "send" }, "Create interface");
   const problem = h("p", { class: "error-text problem-text", role: "alert", "data-testid": "problem" });
   const node = h("form", { class: "start-form drop", "data-testid": "drop" }, h("div", { class: "box" }, text, h("div", { class: "actions" }, choose, file, sample, h("span", { class: "keys" }), send)), problem);
   let name = "";
   let sending = false;
   const show = () => {
     send.disabled = sending || !text.value.trim();
-    setText(send, sending ? "Reading…" : "Make an interface");
+    setText(send, sending ? "Creating…" : "Create interface");
   };
   const make = async () => {
     sending = true;
@@ -95,7 +95,7 @@ function createForm({ rpc, navigate }) {
     try {
       const { interface: made } = await rpc.call("portal.interfaces.create", { name, text: text.value });
       text.value = "";
-      navigate(addressOfInterface(made.interface_id));
+      navigate(interfaceAddress(made.interface_id));
     } catch (error) {
       setText(problem, error instanceof Error ? error.message : String(error));
     }

@@ -1,9 +1,9 @@
 // One job, while it goes on and after it: its flow chart, the sessions of its tasks, and what was decided.
 
 import { age, h, setText } from "../dom.js";
-import { WORDS, atWork, endingOf, isOpen, lasted, newJob, take } from "../jobs.js";
+import { STATUS_LABELS, runningSessions, outcomeOf, isOpen, elapsed, newJob, applyMessage } from "../jobs.js";
 import { previewOf } from "../preview.js";
-import { addressOf, addressOfJob } from "../route.js";
+import { sessionAddress, jobAddress } from "../route.js";
 import { createChart, sign } from "./chart.js";
 
 /**
@@ -23,10 +23,10 @@ export function jobView({ id, rpc, sessions, navigate, list, onChange, onTitle }
   const about = h("p", { class: "subtitle muted" });
   const status = h("p", { class: "status job-status", "data-testid": "status" });
   const said = h("p", { class: "hidden-text", role: "status", "data-testid": "said" });
-  const note = h("p", { class: "muted", role: "status", "data-testid": "note" }, "Asking the portal…");
+  const note = h("p", { class: "muted", role: "status", "data-testid": "note" }, "Loading…");
   const facts = h("p", { class: "muted job-facts" });
   const input = h("details", { class: "job-input", hidden: true }, h("summary", {}, "Input"), h("p", {}));
-  const problem = h("p", { class: "told-error", role: "alert", hidden: true, "data-testid": "problem" });
+  const problem = h("p", { class: "log-error", role: "alert", hidden: true, "data-testid": "problem" });
   const box = h("div", { class: "chart-box", "data-testid": "chart", tabindex: "0", role: "region", "aria-label": "Flow chart" });
   const panel = sessionPanel({ sessions, list });
   const log = createLog();
@@ -86,9 +86,9 @@ export function jobView({ id, rpc, sessions, navigate, list, onChange, onTitle }
     setText(about, info.directory);
     if (node.dataset.state !== info.status) {
       const before = node.dataset.state;
-      status.replaceChildren(sign(info.status), WORDS[info.status]);
+      status.replaceChildren(sign(info.status), STATUS_LABELS[info.status]);
       node.dataset.state = info.status;
-      if (before) setText(said, endingOf(info));
+      if (before) setText(said, outcomeOf(info));
     }
     act.update(info);
     input.hidden = !info.input;
@@ -101,10 +101,10 @@ export function jobView({ id, rpc, sessions, navigate, list, onChange, onTitle }
     if (!job) return;
     const { started_at: from, ended_at: to, continues } = job.info;
     const count = new Set([...job.works.values()].flatMap(({ sessions }) => sessions.map((one) => one.id))).size;
-    const text = `Began ${ago(Date.now() - Date.parse(from))} · ${lasted(from, to, Date.now())} · ${count === 1 ? "1 session" : `${count} sessions`}`;
+    const text = `Started ${ago(Date.now() - Date.parse(from))} · ${elapsed(from, to, Date.now())} · ${count === 1 ? "1 session" : `${count} sessions`}`;
     if (facts.dataset.text === text) return;
     facts.dataset.text = text;
-    facts.replaceChildren(text, ...(continues ? [" · goes on with ", h("a", { href: addressOfJob(continues) }, "an earlier job")] : []));
+    facts.replaceChildren(text, ...(continues ? [" · continues ", h("a", { href: jobAddress(continues) }, "an earlier job")] : []));
     facts.title = new Date(from).toLocaleString();
   };
   const clock = setInterval(() => isOpen(job?.info.status ?? "Running") && tick(), 1000);
@@ -123,7 +123,7 @@ export function jobView({ id, rpc, sessions, navigate, list, onChange, onTitle }
       if (job) panel.update(job, picked);
     },
     take(message) {
-      if (!job || !take(job, message)) return;
+      if (!job || !applyMessage(job, message)) return;
       changed = true;
       onChange();
     },
@@ -157,10 +157,10 @@ function actions({ id, rpc, navigate, onFail }) {
     return node;
   };
   const cancel = button("Cancel", "stop", "cancel", () => rpc.call("portal.job.cancel", { job_id: id }));
-  const goOn = button("Continue", "primary", "continue", async () => navigate(addressOfJob((await rpc.call("portal.job.continue", { job_id: id })).job_id)));
+  const goOn = button("Continue", "primary", "continue", async () => navigate(jobAddress((await rpc.call("portal.job.continue", { job_id: id })).job_id)));
   const again = button("Run again", "", "again", async () => {
     const { name = "", directory = "", input = "" } = info ?? {};
-    navigate(addressOfJob((await rpc.call("portal.jobs.start", { name, directory, input })).job_id));
+    navigate(jobAddress((await rpc.call("portal.jobs.start", { name, directory, input })).job_id));
   });
   return {
     node: h("div", { class: "job-actions" }, cancel, again, goOn),
@@ -199,16 +199,16 @@ function sessionPanel({ sessions, list }) {
   const remove = (id) => {
     shown.get(id)?.node.remove();
     shown.delete(id);
-    sessions.leave(id);
+    sessions.release(id);
   };
   return {
     node: h("section", { class: "job-sessions", "data-testid": "sessions-of", "aria-label": "Sessions" }, heading, empty, cards),
     /** @param {Job} job @param {number} picked */
     update(job, picked) {
       const work = job.works.get(picked);
-      const all = work ? [...work.sessions].reverse().map((session) => ({ work, session })) : atWork(job);
+      const all = work ? [...work.sessions].reverse().map((session) => ({ work, session })) : runningSessions(job);
       const found = [...new Map(all.map((one) => [one.session.id, one])).values()].slice(0, MOST_CARDS);
-      setText(heading, work ? `Sessions of ${work.name}` : "At work");
+      setText(heading, work ? `Sessions of ${work.name}` : "Active sessions");
       setText(empty, found.length > 0 ? "" : emptyText(job, work));
       const wanted = new Set(found.map(({ session }) => session.id));
       for (const id of [...shown.keys()]) if (!wanted.has(id)) remove(id);
@@ -226,9 +226,9 @@ function sessionPanel({ sessions, list }) {
 
 /** @param {Job} job @param {import("../jobs.js").Work | undefined} work */
 function emptyText(job, work) {
-  if (work?.before) return "An earlier job has done this.";
-  if (work) return "It has had no session yet.";
-  return isOpen(job.info.status) ? "The next sessions are being started." : "Nothing is at work any more. Choose a task in the chart to see its sessions.";
+  if (work?.reused) return "Already done by an earlier job.";
+  if (work) return "No sessions yet.";
+  return isOpen(job.info.status) ? "Starting sessions…" : "No active sessions. Select a task in the chart to see its sessions.";
 }
 
 /** @param {string} id */
@@ -237,16 +237,16 @@ function createCard(id) {
   const name = h("strong", {});
   const role = h("span", { class: "muted" });
   const lines = h("div", { class: "session-lines" });
-  const link = h("a", { class: "session-card", href: addressOf(id) }, h("span", { class: "session-head" }, state, name, role), lines);
+  const link = h("a", { class: "session-card", href: sessionAddress(id) }, h("span", { class: "session-head" }, state, name, role), lines);
   const node = h("li", { "data-session": id }, link);
   return {
     node,
     /** @param {string} work @param {import("../jobs.js").Session} session @param {import("../store.js").Session | undefined} told @param {import("../store.js").Info | undefined} listed */
     update(work, { driving, status, round }, told, listed) {
-      if (link.dataset.state !== status) state.replaceChildren(sign(status), h("span", { class: "hidden-text" }, `${status === "Succeeded" ? "Done" : WORDS[status]}: `));
+      if (link.dataset.state !== status) state.replaceChildren(sign(status), h("span", { class: "hidden-text" }, `${status === "Succeeded" ? "Done" : STATUS_LABELS[status]}: `));
       link.dataset.state = status;
       setText(name, work);
-      setText(role, [driving ? "checks" : "", round > 1 ? `round ${round}` : "", listed?.state === "waiting" ? "waits for you" : ""].filter(Boolean).join(" · "));
+      setText(role, [driving ? "checks" : "", round > 1 ? `round ${round}` : "", listed?.state === "waiting" ? "waiting for you" : ""].filter(Boolean).join(" · "));
       setLines(lines, told ? previewOf(told) : []);
     },
   };
@@ -265,10 +265,10 @@ function setLines(node, lines) {
 
 /** What happened, the newest at the end. */
 function createLog() {
-  const list = h("ol", { class: "job-log", "data-testid": "log", tabindex: "0", "aria-label": "What happened" });
+  const list = h("ol", { class: "job-log", "data-testid": "log", tabindex: "0", "aria-label": "Entries" });
   let last = 0;
   return {
-    node: h("section", { class: "job-decisions", "aria-label": "What happened" }, h("h2", {}, "What happened"), list),
+    node: h("section", { class: "job-decisions", "aria-label": "Log" }, h("h2", {}, "Log"), list),
     /** @param {import("../jobs.js").Line[]} lines @param {Job["works"]} works */
     update(lines, works) {
       const news = lines.filter(({ number }) => number > last);

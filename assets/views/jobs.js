@@ -1,8 +1,8 @@
 // Jobs: what the job book offers, what goes on, and what was done.
 
-import { age, baseName, h, plainly, setText } from "../dom.js";
-import { WORDS, isOpen, lasted, progressOf, sorted } from "../jobs.js";
-import { addressOfJob } from "../route.js";
+import { age, baseName, h, escapeBidi, setText } from "../dom.js";
+import { STATUS_LABELS, isOpen, elapsed, progressOf, sortJobs } from "../jobs.js";
+import { jobAddress } from "../route.js";
 import { createChart, sign } from "./chart.js";
 import { directoryField, keepDirectory, likelyDirectory } from "./directory.js";
 
@@ -22,7 +22,7 @@ export function jobsView(options) {
   const { rpc, onChange } = options;
   const history = createHistory();
   const form = jobForm(options);
-  const about = h("p", { class: "muted", "data-testid": "book" }, "Asking the portal…");
+  const about = h("p", { class: "muted", "data-testid": "book" }, "Loading…");
   const node = h("section", { class: "page" }, h("header", { class: "top" }, h("h1", {}, "Jobs")),
     h("div", { class: "scroll" }, h("div", { class: "column start" }, about, form.node, history.node)));
   /** @type {Map<string, Info>} */
@@ -34,7 +34,7 @@ export function jobsView(options) {
   const load = async () => {
     try {
       const [book, watched] = await Promise.all([rpc.call("portal.jobs.list"), rpc.call("portal.jobs.watch")]);
-      setText(about, Object.keys(book.jobs).length === 0 ? "This portal has no job book." : `Many sessions work on one thing, step by step, as the job book ${baseName(book.book)} says. A job goes on when you leave.`);
+      setText(about, Object.keys(book.jobs).length === 0 ? "No job book configured." : `Jobs from ${baseName(book.book)} run sessions step by step. They keep running when you leave this page.`);
       jobs = new Map(watched.jobs.map((/** @type {Info} */ job) => [job.job_id, job]));
       shown = null;
       await form.load(book);
@@ -53,7 +53,7 @@ export function jobsView(options) {
       }
       if (shown === jobs) return;
       shown = jobs;
-      history.show(sorted(jobs.values()));
+      history.show(sortJobs(jobs.values()));
     },
     take({ method, params }) {
       if (method !== "portal.jobs.changed") return;
@@ -71,7 +71,7 @@ function createHistory() {
   const running = h("ul", { class: "job-list", "data-testid": "running" });
   const done = h("ul", { class: "job-list", "data-testid": "jobs" });
   const now = h("section", { class: "history", "aria-label": "Running" }, h("h2", {}, "Running"), running);
-  const empty = h("p", { class: "muted" }, "None yet. Jobs are kept for a week after their end.");
+  const empty = h("p", { class: "muted" }, "No finished jobs yet. Jobs are kept for a week after they end.");
   /** @type {Map<string, ReturnType<typeof createRow>>} */
   const rows = new Map();
   now.hidden = true;
@@ -102,13 +102,13 @@ function createHistory() {
 function createRow(id) {
   const state = h("span", { class: "job-state" });
   const [name, about, directory, took, time] = [h("strong", {}), h("span", { class: "job-about" }), h("span", { class: "muted job-directory" }), h("span", { class: "muted job-took" }), h("time", { class: "muted" })];
-  const link = h("a", { href: addressOfJob(id), class: "job-row" }, state, name, about, directory, took, time);
+  const link = h("a", { href: jobAddress(id), class: "job-row" }, state, name, about, directory, took, time);
   /** @type {Info | undefined} */
   let shown;
   const tick = () => {
     if (!shown) return;
     const { done, all } = progressOf(shown);
-    const length = lasted(shown.started_at, shown.ended_at, Date.now());
+    const length = elapsed(shown.started_at, shown.ended_at, Date.now());
     setText(took, isOpen(shown.status) ? `${done} of ${all} · ${length}` : length);
     setText(time, age(Date.now() - Date.parse(shown.started_at)));
   };
@@ -118,13 +118,13 @@ function createRow(id) {
     /** @param {Info} job */
     update(job) {
       shown = job;
-      if (link.dataset.state !== job.status) state.replaceChildren(sign(job.status), h("span", { class: "hidden-text" }, `${WORDS[job.status]}: `));
+      if (link.dataset.state !== job.status) state.replaceChildren(sign(job.status), h("span", { class: "hidden-text" }, `${STATUS_LABELS[job.status]}: `));
       link.dataset.state = job.status;
       setText(name, job.name);
       setText(about, job.error || job.input);
       about.classList.toggle("error-text", Boolean(job.error));
       setText(directory, baseName(job.directory));
-      directory.title = plainly(job.directory);
+      directory.title = escapeBidi(job.directory);
       time.dateTime = job.started_at;
       time.title = new Date(job.started_at).toLocaleString();
       tick();
@@ -135,13 +135,13 @@ function createRow(id) {
 /** @param {Options} options */
 function jobForm({ rpc, navigate, list }) {
   const grid = h("div", { class: "job-grid", role: "radiogroup", "aria-label": "Job", "data-testid": "grid" });
-  const input = h("textarea", { rows: 3, "aria-label": "Input", "data-testid": "input", placeholder: "What is to be done" });
+  const input = h("textarea", { rows: 3, "aria-label": "Input", "data-testid": "input", placeholder: "Describe the task" });
   const keys = h("span", { class: "muted keys" });
   const send = h("button", { class: "primary", type: "submit", "data-testid": "send", disabled: true }, "Start");
   const problem = h("p", { class: "error-text", role: "alert", "data-testid": "problem" });
   const directory = directoryField({ rpc });
   const plan = h("div", { class: "chart-box" });
-  const more = h("details", { class: "more" }, h("summary", {}, "How it goes"), plan);
+  const more = h("details", { class: "more" }, h("summary", {}, "Flow chart"), plan);
   const node = h("form", { class: "start-form", hidden: true }, grid, h("div", { class: "box" }, input, h("div", { class: "actions" }, keys, send)), problem, directory.node, more);
   /** @type {Book} */
   let book = { book: "", grid: [], jobs: {}, chart: {} };
@@ -153,8 +153,8 @@ function jobForm({ rpc, navigate, list }) {
     const name = chosen();
     const needs = Boolean(book.jobs[name]?.require_user_input);
     input.required = needs;
-    input.placeholder = needs ? "What is to be done" : "What it should know besides; this may stay empty";
-    setText(keys, needs ? "This job needs input." : "");
+    input.placeholder = needs ? "Describe the task" : "Additional context (optional)";
+    setText(keys, needs ? "Input required" : "");
     send.disabled = sending || !name || (needs && !input.value.trim());
     setText(send, sending ? "Starting…" : "Start");
     if (!more.open || drawn === name || !book.chart[name]) return;
@@ -173,7 +173,7 @@ function jobForm({ rpc, navigate, list }) {
       const { job_id: id } = await rpc.call("portal.jobs.start", { name: chosen(), directory: where, input: input.value.trim() ? input.value : "" });
       if (path) keepDirectory(path);
       input.value = "";
-      navigate(addressOfJob(id));
+      navigate(jobAddress(id));
     } catch (error) {
       setText(problem, error instanceof Error ? error.message : String(error));
     }

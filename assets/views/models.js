@@ -12,7 +12,7 @@ const MANY = 12; // models beyond which there is a filter
 /** @param {{onChange: () => void}} options */
 export function modelField({ onChange }) {
   const filter = h("input", { type: "search", placeholder: "Filter", "aria-label": "Filter models", hidden: true });
-  const grid = h("div", { class: "models", role: "radiogroup", "aria-label": "Model", "data-testid": "model" }, h("p", { class: "muted" }, "Asking the agent…"));
+  const grid = h("div", { class: "models", role: "radiogroup", "aria-label": "Model", "data-testid": "model" }, h("p", { class: "muted" }, "Loading models…"));
   const node = h("div", { class: "field" }, h("div", { class: "field-head" }, h("span", { class: "field-name" }, "Model"), filter), grid);
   grid.addEventListener("change", onChange);
   filter.addEventListener("input", () => {
@@ -25,7 +25,7 @@ export function modelField({ onChange }) {
     show({ models, current = "", details = {} }, last) {
       const chosen = models.includes(last) ? last : models.includes(current) ? current : models[0];
       grid.replaceChildren(...models.map((id) => modelCard(id, details[id], id === chosen)));
-      if (models.length === 0) grid.replaceChildren(h("p", { class: "muted" }, "There is no model."));
+      if (models.length === 0) grid.replaceChildren(h("p", { class: "muted" }, "No models available."));
       filter.hidden = models.length <= MANY;
       grid.querySelector("input:checked")?.scrollIntoView({ block: "nearest" });
       onChange();
@@ -40,11 +40,11 @@ export function modelField({ onChange }) {
 /** @param {string} id @param {Details | undefined} details @param {boolean} checked */
 function modelCard(id, details, checked) {
   const name = details?.name || id;
-  const facts = [details?.context_window ? `${tokens(details.context_window)} tokens` : "", details?.vision ? "sees images" : ""].filter(Boolean).join(", ");
+  const facts = [details?.context_window ? `${tokens(details.context_window)} tokens` : "", details?.vision ? "supports images" : ""].filter(Boolean).join(", ");
   return h("label", { class: "model", title: [name, id, facts].filter(Boolean).join("\n") },
     h("input", { type: "radio", name: "model", value: id, checked }),
     h("span", { class: "model-name" }, name),
-    h("span", { class: "model-cost", title: "What a prompt counts in your quota" }, `×${details?.multiplier ?? "?"}`),
+    h("span", { class: "model-cost", title: "Quota used per prompt" }, `×${details?.multiplier ?? "?"}`),
     h("code", { class: "model-id" }, id));
 }
 

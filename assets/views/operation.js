@@ -1,15 +1,15 @@
-// One operation, while it goes on and after it: thoughts that unfold, what was said and done, and the result.
+// The view of one operation: its log with foldable thoughts, and its result.
 
 import { h, setHTML, setText } from "../dom.js";
-import { TYPES, Watch, isOpen, newTold, take } from "../operations.js";
-import { addressOf } from "../route.js";
+import { TYPES, Watch, append, isOpen, newLog } from "../operations.js";
+import { sessionAddress } from "../route.js";
 
 /** @typedef {import("../operations.js").Entry} Entry @typedef {import("../operations.js").Operation} Operation */
 
 const STATES = /** @type {Record<string, string>} */ ({
-  pending: "Waiting for its turn", running: "Working", completed: "Completed", failed: "Failed", cancelled: "Cancelled", interrupted: "Interrupted",
+  pending: "Queued", running: "Running", completed: "Completed", failed: "Failed", cancelled: "Cancelled", interrupted: "Interrupted",
 });
-const NEAR = 40; // px from the end, within which a reader is at the end
+const NEAR_END = 40; // px
 
 /**
  * @param {{id: string, rpc: import("../rpc.js").Connection, visitor: import("../visitor.js").Visitor, onChange: () => void,
@@ -17,19 +17,19 @@ const NEAR = 40; // px from the end, within which a reader is at the end
  * @returns {import("../app.js").View}
  */
 export function operationView({ id, rpc, visitor, onChange, onTitle }) {
-  const told = newTold();
+  const log = newLog();
   const title = h("h1", { "data-testid": "title" }, "Operation");
   const about = h("p", { class: "subtitle muted" });
   const status = h("p", { class: "status", role: "status", "data-testid": "status" });
   const cancel = h("button", { type: "button", class: "stop", "data-testid": "stop", hidden: true }, "Cancel");
-  const entries = h("ol", { class: "told", "data-testid": "told", "aria-label": "What happened" });
+  const entries = h("ol", { class: "log", "data-testid": "log", "aria-label": "Log" });
   const note = h("p", { class: "muted", role: "status", "data-testid": "note" });
   const result = h("section", { class: "result", "aria-label": "Result", "data-testid": "result", hidden: true });
   const scroll = h("div", { class: "scroll", tabindex: "0" }, h("div", { class: "column operation" }, entries, note, result));
   const node = h("section", { class: "page" }, h("header", { class: "top" }, h("div", { class: "top-text" }, title, about), status, cancel), scroll);
   /** @type {Map<number, (entry: Entry) => void>} */
   const shown = new Map();
-  let connected = "";
+  let connectionNote = "";
 
   const load = async () => {
     try {
@@ -43,34 +43,34 @@ export function operationView({ id, rpc, visitor, onChange, onTitle }) {
     const { type, feature, status: state, working_directory: directory = "", model = "", copilot_session_id: session } = operation;
     setText(title, [TYPES[type] ?? type, feature].filter(Boolean).join(" · "));
     onTitle(title.textContent ?? "");
-    about.replaceChildren(h("bdi", {}, directory), model && ` · ${model}`, ...(session ? [" · ", h("a", { href: addressOf(session) }, "the session")] : []));
+    about.replaceChildren(h("bdi", {}, directory), model && ` · ${model}`, ...(session ? [" · ", h("a", { href: sessionAddress(session) }, "Session")] : []));
     setText(status, STATES[state] ?? state);
     node.dataset.state = state;
     cancel.hidden = !isOpen(state);
     if (!isOpen(state)) void showResult(operation);
   };
   /** @param {Operation} operation */
-  const showResult = async ({ result: found }) => {
-    if (!found?.document) return;
-    const { html } = await rpc.call("portal.markdown", { text: found.document }).catch(() => ({ html: "" }));
+  const showResult = async ({ result: output }) => {
+    if (!output?.document) return;
+    const { html } = await rpc.call("portal.markdown", { text: output.document }).catch(() => ({ html: "" }));
     const text = h("div", { class: "markdown" });
     if (html) setHTML(text, html);
-    else text.append(h("pre", {}, found.document));
-    const { path, commit } = found.persisted ?? {};
+    else text.append(h("pre", {}, output.document));
+    const { path, commit } = output.persisted ?? {};
     result.replaceChildren(h("h2", {}, "Result"), text, ...(path ? [h("p", { class: "muted" }, "Written to ", h("code", {}, path), commit ? `, committed as ${commit.slice(0, 8)}.` : ".")] : []));
     result.hidden = false;
   };
 
   const watch = new Watch({
     visitor: (renew) => visitor.id(renew),
-    url: (who, last) => visitor.socket(id, who, last),
-    last: () => told.last,
+    url: (visitorID, last) => visitor.socket(id, visitorID, last),
+    last: () => log.last,
     onMessage(message) {
-      if (take(told, message)) onChange();
+      if (append(log, message)) onChange();
       if (message.type === "complete") void load();
     },
-    onState(state, why) {
-      connected = state === "lost" ? "The connection is lost; it is tried again by itself." : why;
+    onState(state, reason) {
+      connectionNote = state === "lost" ? "Connection lost. Reconnecting…" : reason;
       onChange();
     },
   });
@@ -85,13 +85,13 @@ export function operationView({ id, rpc, visitor, onChange, onTitle }) {
   return {
     node,
     update() {
-      const atEnd = scroll.scrollHeight - scroll.scrollTop - scroll.clientHeight < NEAR;
-      for (const entry of told.entries.slice(Math.max(0, shown.size - 1))) {
+      const atEnd = scroll.scrollHeight - scroll.scrollTop - scroll.clientHeight < NEAR_END;
+      for (const entry of log.entries.slice(Math.max(0, shown.size - 1))) {
         const known = shown.get(entry.key);
         if (known) known(entry);
-        else shown.set(entry.key, addEntry(entries, entry, told.entries[shown.size - 1]?.section ?? ""));
+        else shown.set(entry.key, addEntry(entries, entry, log.entries[shown.size - 1]?.section ?? ""));
       }
-      setText(note, connected || (told.skipped > 0 ? `This window was too slow for ${told.skipped} thoughts.` : ""));
+      setText(note, connectionNote || (log.skipped > 0 ? `Skipped ${log.skipped} thoughts because this window is too slow.` : ""));
       if (atEnd) scroll.scrollTop = scroll.scrollHeight;
     },
     focus: () => scroll.focus({ preventScroll: true }),
@@ -100,23 +100,23 @@ export function operationView({ id, rpc, visitor, onChange, onTitle }) {
 }
 
 /**
- * Shows an entry, and returns what shows how it has grown.
- * @param {HTMLElement} list @param {Entry} entry @param {string} before the section of the one before
+ * Appends an entry, and returns a function that updates it.
+ * @param {HTMLElement} list @param {Entry} entry @param {string} previousSection
  * @returns {(entry: Entry) => void}
  */
-function addEntry(list, entry, before) {
+function addEntry(list, entry, previousSection) {
   const { type, lines, section, at } = entry;
   const time = new Date(at).toLocaleTimeString();
-  const text = h("p", { class: "told-text" }, lines.join("\n"));
+  const text = h("p", { class: "log-text" }, lines.join("\n"));
   if (type !== "thinking") {
-    list.append(h("li", { class: `told-${type}`, title: time, "data-type": type }, ...(section && section !== before ? [h("p", { class: "muted told-section" }, section)] : []), text));
+    list.append(h("li", { class: `log-${type}`, title: time, "data-type": type }, ...(section && section !== previousSection ? [h("p", { class: "muted log-section" }, section)] : []), text));
     return () => {};
   }
   const count = h("span", { class: "muted" }, last(lines));
-  list.append(h("li", { class: "told-thinking", title: time, "data-type": type }, h("details", {}, h("summary", {}, "Thinking ", count), text)));
-  return ({ lines: now }) => {
-    setText(text, now.join("\n"));
-    setText(count, last(now));
+  list.append(h("li", { class: "log-thinking", title: time, "data-type": type }, h("details", {}, h("summary", {}, "Thinking ", count), text)));
+  return ({ lines: updated }) => {
+    setText(text, updated.join("\n"));
+    setText(count, last(updated));
   };
 }
 

@@ -2,6 +2,7 @@
 
 import { age, h, setText } from "../dom.js";
 import { TYPES, isOpen } from "../operations.js";
+import { operationAddress } from "../route.js";
 import { directoryField, keepDirectory, likelyDirectory } from "./directory.js";
 import { modelField } from "./models.js";
 
@@ -13,16 +14,13 @@ import { modelField } from "./models.js";
 
 /** @type {{id: string, text: string}[]} */
 const KINDS = [
-  { id: "clarify", text: "Questions that a specification leaves open." },
-  { id: "analyze", text: "What a list of tasks lacks, and where it is at risk." },
-  { id: "plan", text: "A plan to carry out a specification." },
-  { id: "prompt", text: "Whatever you ask for." },
+  { id: "clarify", text: "Find open questions in a specification." },
+  { id: "analyze", text: "Find gaps and risks in a task list." },
+  { id: "plan", text: "Plan how to implement a specification." },
+  { id: "prompt", text: "Run any prompt." },
 ];
 const EVERY = 3000; // ms after which the list is asked for again while something goes on
 const LAST = "portal.model"; // in the browser's storage
-
-/** @param {string} id */
-export const operationAddress = (id) => `#/o/${encodeURIComponent(id)}`;
 
 /**
  * @param {Options} options
@@ -30,11 +28,11 @@ export const operationAddress = (id) => `#/o/${encodeURIComponent(id)}`;
  */
 export function operationsView({ rpc, visitor, navigate, list: sessions }) {
   const list = h("ul", { class: "operations", "data-testid": "operations" });
-  const empty = h("p", { class: "muted" }, "Asking the portal…");
+  const empty = h("p", { class: "muted" }, "Loading…");
   const form = operationForm({ rpc, visitor, navigate, list: sessions });
   const node = h("section", { class: "page" }, h("header", { class: "top" }, h("h1", {}, "Operations")),
     h("div", { class: "scroll" }, h("div", { class: "column start" },
-      h("p", { class: "muted" }, "Copilot works on a document, and any number of windows and programs watch."),
+      h("p", { class: "muted" }, "Let Copilot work on a document. Any number of windows and programs can watch."),
       form.node, h("section", { class: "history", "aria-label": "History" }, h("h2", {}, "History"), empty, list))));
   let timer = 0;
   let left = false;
@@ -45,7 +43,7 @@ export function operationsView({ rpc, visitor, navigate, list: sessions }) {
       const { operations } = await visitor.call("GET", "operations?limit=50");
       if (left) return;
       list.replaceChildren(...operations.map(row));
-      setText(empty, operations.length === 0 ? "None yet. What is done here can be seen for ten minutes after its end." : "");
+      setText(empty, operations.length === 0 ? "No operations yet. Operations are kept for ten minutes after they end." : "");
       if (operations.some((/** @type {Operation} */ { status }) => isOpen(status))) timer = window.setTimeout(load, EVERY);
     } catch (error) {
       setText(empty, error instanceof Error ? error.message : String(error));
@@ -80,12 +78,12 @@ function row({ operation_id: id, type, feature, status, progress, created_at: cr
 
 /** @param {Options} options */
 function operationForm({ rpc, visitor, navigate, list }) {
-  const kinds = h("div", { class: "permissions kinds", role: "radiogroup", "aria-label": "What to do", "data-testid": "kind" },
+  const kinds = h("div", { class: "permissions kinds", role: "radiogroup", "aria-label": "Operation", "data-testid": "kind" },
     ...KINDS.map(({ id, text }, i) => h("label", { class: "permission" },
       h("input", { type: "radio", name: "kind", value: id, checked: i === 0 }), h("strong", {}, TYPES[id]), h("span", { class: "muted" }, text))));
-  const document = h("textarea", { rows: 6, "aria-label": "Document", "data-testid": "document", placeholder: "The document, as text or Markdown", spellcheck: "false" });
-  const path = h("input", { type: "text", id: "document-path", "data-testid": "document-path", placeholder: "or a file in the directory: specs/orders.md", spellcheck: "false", autocomplete: "off" });
-  const target = h("input", { type: "text", id: "persist-path", "data-testid": "persist-path", placeholder: "a file in the directory; nothing is written if this is empty", spellcheck: "false", autocomplete: "off" });
+  const document = h("textarea", { rows: 6, "aria-label": "Document", "data-testid": "document", placeholder: "Paste a document (text or Markdown)", spellcheck: "false" });
+  const path = h("input", { type: "text", id: "document-path", "data-testid": "document-path", placeholder: "Or a file path, such as specs/orders.md", spellcheck: "false", autocomplete: "off" });
+  const target = h("input", { type: "text", id: "persist-path", "data-testid": "persist-path", placeholder: "File path (optional)", spellcheck: "false", autocomplete: "off" });
   const commit = h("input", { type: "checkbox", id: "persist-commit", "data-testid": "persist-commit" });
   const directory = directoryField({ rpc });
   const models = modelField({ onChange: () => show() });
@@ -94,10 +92,10 @@ function operationForm({ rpc, visitor, navigate, list }) {
   const node = h("form", { class: "start-form" }, kinds,
     h("div", { class: "box" }, document, h("div", { class: "actions" }, path, send)), problem,
     directory.node,
-    h("details", { class: "more" }, h("summary", {}, "Model, and where the result is written"),
+    h("details", { class: "more" }, h("summary", {}, "Model and output"),
       models.node,
-      h("div", { class: "field" }, h("label", { for: "persist-path" }, "Write the result to"), target),
-      h("label", { class: "check", for: "persist-commit" }, commit, " and commit it with git")));
+      h("div", { class: "field" }, h("label", { for: "persist-path" }, "Output file"), target),
+      h("label", { class: "check", for: "persist-commit" }, commit, " Commit to git")));
   let sending = false;
 
   /** The portal knows what ~ is. */
@@ -108,7 +106,7 @@ function operationForm({ rpc, visitor, navigate, list }) {
   const kind = () => kinds.querySelector(/** @type {"input"} */ ("input:checked"))?.value ?? "clarify";
   const show = () => {
     const free = kind() === "prompt";
-    document.placeholder = free ? "What shall be done" : "The document, as text or Markdown";
+    document.placeholder = free ? "Describe the task" : "Paste a document (text or Markdown)";
     document.setAttribute("aria-label", free ? "Prompt" : "Document");
     send.disabled = sending || !models.value || (!document.value.trim() && (free || !path.value.trim()));
     setText(send, sending ? "Starting…" : "Start");

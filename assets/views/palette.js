@@ -1,26 +1,26 @@
 // Ctrl+K: what can be done, and all sessions, by what is typed. ?: the keys.
 
 import { age, baseName, h } from "../dom.js";
-import { addressOf } from "../route.js";
-import { grouped } from "../store.js";
+import { sessionAddress } from "../route.js";
+import { groupByDay } from "../store.js";
 
 /** @typedef {{label: string, hint?: string, run: () => void}} Command */
 
 /** @type {[string, string][]} */
 const KEYS = [
-  ["Ctrl+K", "commands and sessions"], ["Alt+N", "new session"], ["↑ ↓", "in the list of sessions: the one above, below"], ["Enter", "send; on a question: allow, or answer"],
-  ["Shift+Enter", "a new line"], ["Esc", "stop the run; on a question: refuse"], ["↑", "in an empty composer: the last prompt"], ["/", "in the composer: commands"], ["?", "these keys"],
+  ["Ctrl+K", "Search commands and sessions"], ["Alt+N", "New session"], ["↑ ↓", "Move through the session list"], ["Enter", "Send; on a question, allow or answer"],
+  ["Shift+Enter", "New line"], ["Esc", "Stop the run; on a question, deny"], ["↑", "Previous prompt, when the prompt is empty"], ["/", "Commands, at the start of the prompt"], ["?", "Keyboard shortcuts"],
 ];
 
 const MOST = 50;
 
 /** @param {{list: () => import("../list.js").List, commands: () => Command[], navigate: (address: string) => void}} options */
 export function createPalette({ list, commands, navigate }) {
-  const input = h("input", { type: "text", placeholder: "What next?", "aria-label": "Commands and sessions", role: "combobox", "aria-expanded": "true", "aria-controls": "palette-list", autocomplete: "off", spellcheck: "false" });
+  const input = h("input", { type: "text", placeholder: "Search commands and sessions", "aria-label": "Commands and sessions", role: "combobox", "aria-expanded": "true", "aria-controls": "palette-list", autocomplete: "off", spellcheck: "false" });
   const options = h("ul", { id: "palette-list", role: "listbox", "aria-label": "Commands and sessions" });
   const dialog = h("dialog", { class: "palette", "aria-label": "Commands and sessions", "data-testid": "palette" }, input, options);
-  const keys = h("dialog", { class: "dialog", "aria-label": "Keys", "data-testid": "help" },
-    h("form", { method: "dialog" }, h("h2", {}, "Keys"), h("dl", { class: "facts keys-list" }, ...KEYS.flatMap(([key, text]) => [h("dt", {}, h("kbd", {}, key)), h("dd", {}, text)])),
+  const keys = h("dialog", { class: "dialog", "aria-label": "Keyboard shortcuts", "data-testid": "help" },
+    h("form", { method: "dialog" }, h("h2", {}, "Keyboard shortcuts"), h("dl", { class: "facts keys-list" }, ...KEYS.flatMap(([key, text]) => [h("dt", {}, h("kbd", {}, key)), h("dd", {}, text)])),
       h("div", { class: "dialog-actions" }, h("button", { class: "primary" }, "Close"))));
   document.body.append(dialog, keys);
   /** @type {Command[]} */
@@ -30,17 +30,17 @@ export function createPalette({ list, commands, navigate }) {
   const search = () => {
     const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
     const fits = (/** @type {string} */ text) => words.every((word) => text.toLowerCase().includes(word));
-    const sessions = grouped(list(), Date.now(), input.value).flatMap((group) => group.sessions).slice(0, MOST);
+    const sessions = groupByDay(list(), Date.now(), input.value).flatMap((group) => group.sessions).slice(0, MOST);
     found = [
-      ...[...commands(), { label: "Keys", hint: "?", run: help }].filter(({ label }) => fits(label)),
+      ...[...commands(), { label: "Keyboard shortcuts", hint: "?", run: help }].filter(({ label }) => fits(label)),
       ...sessions.map((s) => ({
         label: s.title || s.last_user_message || "Untitled",
         hint: `${baseName(s.directory ?? "")}, ${age(Date.now() - Date.parse(s.updated_at ?? ""))}`,
-        run: () => navigate(addressOf(s.session_id)),
+        run: () => navigate(sessionAddress(s.session_id)),
       })),
     ];
     options.replaceChildren(...found.map(({ label, hint = "" }, i) => h("li", { id: `palette-${i}`, role: "option", click: () => run(i) }, h("span", { class: "palette-label" }, label), h("span", { class: "muted" }, hint))));
-    if (found.length === 0) options.replaceChildren(h("li", { class: "muted", role: "option", "aria-disabled": "true" }, "Nothing fits."));
+    if (found.length === 0) options.replaceChildren(h("li", { class: "muted", role: "option", "aria-disabled": "true" }, "No results."));
     point(0);
   };
   /** @param {number} to */

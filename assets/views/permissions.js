@@ -8,7 +8,7 @@ export const PRESETS = [
   { id: "ask", name: "Ask me", rules: { "*": "ask", "fs.write": "ask", "exec.run": "ask", "net.fetch": "ask" } },
   { id: "edits", name: "Allow edits", rules: { "*": "ask", "fs.write": "allow", "exec.run": "ask", "net.fetch": "ask" } },
   { id: "all", name: "Allow everything", rules: { "*": "allow", "fs.write": "allow", "exec.run": "allow", "net.fetch": "allow" } },
-  { id: "deny", name: "Refuse", rules: { "*": "deny", "fs.write": "deny", "exec.run": "deny", "net.fetch": "deny" } },
+  { id: "deny", name: "Deny", rules: { "*": "deny", "fs.write": "deny", "exec.run": "deny", "net.fetch": "deny" } },
 ];
 
 /**
@@ -30,4 +30,4 @@ export function presetOf(rules) {
 }
 
 /** The rules in words, one a line. @param {Rules} rules */
-export const rulesText = (rules) => Object.entries(rules).sort().map(([name, decision]) => `${name === "*" ? "all else" : name}: ${decision}`).join("\n");
+export const rulesText = (rules) => Object.entries(rules).sort().map(([name, decision]) => `${name === "*" ? "everything else" : name}: ${decision}`).join("\n");

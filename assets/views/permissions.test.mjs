@@ -17,4 +17,4 @@ test("what was chosen is recognized", () => {
   assert.equal(presetOf({ "exec.run": "allow" }), "", "rules of its own");
 });
 
-test("rules are told in words", () => assert.equal(rulesText({ "fs.write": "allow", "*": "ask" }), "all else: ask\nfs.write: allow"));
+test("rules are told in words", () => assert.equal(rulesText({ "fs.write": "allow", "*": "ask" }), "everything else: ask\nfs.write: allow"));

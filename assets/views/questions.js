@@ -21,7 +21,7 @@ const FORMS = {
 
 /** @param {{session: import("../store.js").Session, rpc: import("./conversation.js").Rpc, composer: Composer}} options */
 export function createQuestions({ session, rpc, composer }) {
-  const node = h("section", { class: "questions", "aria-label": "Questions of the agent" });
+  const node = h("section", { class: "questions", "aria-label": "Questions from the agent" });
   /** @type {Map<string, Card>} */
   const cards = new Map();
   /** @type {Set<string>} */
@@ -76,7 +76,7 @@ export function createQuestions({ session, rpc, composer }) {
   const show = (question) => {
     const card = createCard(question, (result, failed) => {
       const { rpc: id } = card.question;
-      if (id === null || !rpc.answer(id, result)) return failed("The portal cannot be reached. The question comes back with it.");
+      if (id === null || !rpc.answer(id, result)) return failed("Can't reach the portal. You can answer when it reconnects.");
       answeredHere.add(question.id);
       later(() => failed(""), PATIENCE);
     }, composer);

@@ -15,7 +15,7 @@ export function createQueue({ session, rpc, onError }) {
   const shown = new Map();
   /** @type {Waiting[] | null} */
   let drawn = null;
-  const node = h("ul", { class: "chips queue", "aria-label": "Prompts that wait", hidden: true, "data-testid": "queue" });
+  const node = h("ul", { class: "chips queue", "aria-label": "Queued prompts", hidden: true, "data-testid": "queue" });
 
   /** @param {Entry} entry */
   const remove = (entry) => {
@@ -45,8 +45,8 @@ export function createQueue({ session, rpc, onError }) {
   };
   /** @param {Waiting} waiting */
   const row = ({ run, text, by }) => {
-    const words = text || "Sum the conversation up";
-    const button = h("button", { type: "button", class: "quiet tiny", "aria-label": `Do not run: ${words.slice(0, 60)}`, title: "Do not run this", click: () => void cancel(run, button) }, icon("close"));
+    const words = text || "Compact conversation";
+    const button = h("button", { type: "button", class: "quiet tiny", "aria-label": `Cancel: ${words.slice(0, 60)}`, title: "Cancel this prompt", click: () => void cancel(run, button) }, icon("close"));
     return chip(words, by && by !== "ui" ? h("span", { class: "muted" }, `by ${throughWhom(by)}`) : "", button);
   };
   /** It goes when the portal says so, in every window. @param {string} run @param {HTMLButtonElement} button */

@@ -1,8 +1,8 @@
 // The rail on the left: all sessions by day, a search, and what can be done with one. On phones it is a drawer.
 
-import { age, baseName, h, icon, later, plainly, setText } from "../dom.js";
-import { addressOf } from "../route.js";
-import { grouped, newList } from "../store.js";
+import { age, baseName, h, icon, debounce, escapeBidi, setText } from "../dom.js";
+import { sessionAddress } from "../route.js";
+import { groupByDay, newList } from "../store.js";
 import { heightOf, windowOf } from "./rows.js";
 import { sessionMenu } from "./session-menu.js";
 
@@ -17,7 +17,7 @@ const ROW = 52; // px, as in styles/rail.css
 const LABEL = 30;
 const MOST = 200; // rows that are all in the page; of more only those that are seen
 const BEYOND = 400; // px above and below what is seen
-const PLAIN = "Sessions that you start appear here, also those that other programs start.";
+const PLAIN = "No sessions yet. Sessions that you or other programs start appear here.";
 
 /**
  * @param {{root: HTMLElement, toggle: HTMLElement, veil: HTMLElement, rpc: import("../rpc.js").Connection, navigate: (address: string) => void}} options
@@ -54,12 +54,12 @@ export function createRail({ root, toggle, veil, rpc, navigate }) {
 
   /** Makes the rows of what is known, and shows them. */
   const build = () => {
-    const groups = grouped(list, Date.now(), search.value);
+    const groups = groupByDay(list, Date.now(), search.value);
     rows = groups.flatMap(({ label, sessions }) => [labelRow(label), ...sessions.map((session) => ({ key: session.session_id, height: ROW, session }))]);
     const known = new Set(rows.map(({ key }) => key));
     const more = found.filter(({ session_id: id }) => !known.has(id));
-    if (more.length > 0) rows.push(labelRow("In conversations"), ...more.map((one) => ({ key: one.session_id, height: ROW, found: one })));
-    setText(empty, search.value.trim() ? "Nothing was found." : PLAIN);
+    if (more.length > 0) rows.push(labelRow("Found in messages"), ...more.map((one) => ({ key: one.session_id, height: ROW, found: one })));
+    setText(empty, search.value.trim() ? "No results." : PLAIN);
     draw();
   };
 
@@ -87,7 +87,7 @@ export function createRail({ root, toggle, veil, rpc, navigate }) {
   };
 
   let asked = 0;
-  const ask = later(180, async () => {
+  const ask = debounce(180, async () => {
     const query = search.value.trim();
     const mine = ++asked;
     const results = query.length < 2 ? [] : await rpc.call("portal.sessions.search", { query, limit: 50 }).then((result) => result.results, () => []);
@@ -192,7 +192,7 @@ function onePerSession(results) {
 }
 
 /** @type {Record<string, string>} */
-const STATES = { idle: "idle", queued: "waits for other runs", running: "running", waiting: "waits for you", closed: "closed", elsewhere: "in use by another program" };
+const STATES = { idle: "idle", queued: "queued", running: "running", waiting: "waiting for you", closed: "closed", elsewhere: "in use by another program" };
 
 /** @param {Row} row @param {(session: Info, button: HTMLElement) => void} openMenu */
 function createRow(row, openMenu) {
@@ -202,7 +202,7 @@ function createRow(row, openMenu) {
   const title = h("span", { class: "row-title" });
   const directory = h("span", { class: "row-directory" });
   const time = h("time", {});
-  const link = h("a", { class: "row-link", href: addressOf(id) }, h("span", { class: "dot" }, state), title, directory, time);
+  const link = h("a", { class: "row-link", href: sessionAddress(id) }, h("span", { class: "dot" }, state), title, directory, time);
   const more = h("button", { type: "button", class: "quiet row-more", "aria-haspopup": "menu" }, icon("more"));
   const node = h("div", { class: "row", "data-session": id }, link);
   /** @type {Info | undefined} */
@@ -218,11 +218,11 @@ function createRow(row, openMenu) {
       setText(state, session ? `${STATES[session.state ?? ""] ?? session.state}: ` : "");
       setText(title, session?.title || session?.last_user_message || row.found?.title || "Untitled");
       title.title = title.textContent ?? "";
-      more.setAttribute("aria-label", `What to do with ${title.title}`);
+      more.setAttribute("aria-label", `Actions for ${title.title}`);
       const path = session?.directory ?? row.found?.directory ?? "";
       directory.title = path;
       if (row.found) directory.replaceChildren(...marked(row.found));
-      else setText(directory, session?.state === "waiting" ? "Waits for you" : baseName(path));
+      else setText(directory, session?.state === "waiting" ? "Waiting for you" : baseName(path));
       showAge(time, session?.updated_at);
       link.toggleAttribute("aria-current", false);
       if (id === current) link.setAttribute("aria-current", "page");
@@ -245,8 +245,8 @@ function marked({ snippet, hits }) {
   const parts = [];
   let at = 0;
   for (const [from, to] of hits) {
-    parts.push(plainly(snippet.slice(at, from)), h("mark", {}, snippet.slice(from, to)));
+    parts.push(escapeBidi(snippet.slice(at, from)), h("mark", {}, snippet.slice(from, to)));
     at = to;
   }
-  return [...parts, plainly(snippet.slice(at))];
+  return [...parts, escapeBidi(snippet.slice(at))];
 }

@@ -3,7 +3,7 @@
 import { h } from "../dom.js";
 
 /** @type {Record<string, string>} */
-const DECISIONS = { allow: "Allowed", deny: "Refused", ask: "Asked" };
+const DECISIONS = { allow: "Allowed", deny: "Denied", ask: "Ask" };
 
 /** @param {import("../store.js").Session} session @param {import("./conversation.js").Rpc} rpc */
 export function rememberedSection(session, rpc) {

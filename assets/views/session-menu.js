@@ -1,7 +1,7 @@
 // What can be done with a session: a small menu, and a dialog for what needs a text or a confirmation.
 
 import { h } from "../dom.js";
-import { addressOf } from "../route.js";
+import { sessionAddress } from "../route.js";
 
 /** @typedef {import("../store.js").Info} Info @typedef {Pick<import("../rpc.js").Connection, "call">} Caller */
 
@@ -12,12 +12,12 @@ export function sessionMenu({ root, rpc, navigate, isCurrent }) {
 
   /** @param {Info} session */
   const remove = (session) => {
-    const text = h("p", {}, `“${session.title || session.last_user_message || "Untitled"}” and all that was said in it will be gone for good. Files in its directory stay.`);
-    dialog("Delete this session?", [text], "Delete", async () => {
+    const text = h("p", {}, `“${session.title || session.last_user_message || "Untitled"}” will be permanently deleted. Files in its directory are kept.`);
+    dialog("Delete session?", [text], "Delete", async () => {
       const current = isCurrent(session.session_id); // before all are told that it is gone
       const { left } = await rpc.call("portal.session.delete", { session_id: session.session_id });
       if (current) navigate("#/");
-      if (left) dialog("It is deleted here, but not everywhere", [h("p", {}, left)], "", async () => {});
+      if (left) dialog("Deleted here, but not everywhere", [h("p", {}, left)], "", async () => {});
     }, "danger");
   };
 
@@ -39,7 +39,7 @@ export function sessionMenu({ root, rpc, navigate, isCurrent }) {
         menu.hidePopover();
         act(session);
       } }, label);
-      menu.replaceChildren(item("Rename…", (session) => renameSession(rpc, session)), item("Copy into a new session", (session) => void forkSession(rpc, session, navigate)), item("Delete…", remove, "danger"));
+      menu.replaceChildren(item("Rename…", (session) => renameSession(rpc, session)), item("Fork", (session) => void forkSession(rpc, session, navigate)), item("Delete…", remove, "danger"));
       menu.showPopover();
       const { bottom, right } = button.getBoundingClientRect();
       menu.style.top = `${Math.min(bottom + 2, innerHeight - menu.offsetHeight - 8)}px`;
@@ -53,15 +53,15 @@ export function sessionMenu({ root, rpc, navigate, isCurrent }) {
 export function renameSession(rpc, session, title = "") {
   const input = h("input", { type: "text", value: title || session.title || "", "aria-label": "Title", maxlength: 200 });
   const act = () => rpc.call("portal.session.rename", { session_id: session.session_id, title: input.value.trim() });
-  const ask = () => dialog("Rename this session", [input], "Rename", act);
+  const ask = () => dialog("Rename session", [input], "Rename", act);
   if (title) act().catch(ask);
   else ask();
 }
 
 /** Copies a session into a new one, and goes there. @param {Caller} rpc @param {Info} session @param {(address: string) => void} navigate */
 export async function forkSession(rpc, session, navigate) {
-  const act = () => rpc.call("portal.session.fork", { session_id: session.session_id }).then(({ session_id: id }) => navigate(addressOf(id)));
-  await act().catch((error) => dialog("It could not be copied", [h("p", {}, error.message)], "Try again", act));
+  const act = () => rpc.call("portal.session.fork", { session_id: session.session_id }).then(({ session_id: id }) => navigate(sessionAddress(id)));
+  await act().catch((error) => dialog("Could not fork session", [h("p", {}, error.message)], "Try again", act));
 }
 
 /**

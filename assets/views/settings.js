@@ -5,7 +5,7 @@ import { presetOf, PRESETS, rulesText } from "./permissions.js";
 
 /** @typedef {import("./conversation.js").Rpc} Rpc @typedef {import("../store.js").Session} Session */
 
-const MODES = [["interactive", "Step by step"], ["plan", "Plan first"], ["autopilot", "Autopilot"]];
+const MODES = [["interactive", "Interactive"], ["plan", "Plan first"], ["autopilot", "Autopilot"]];
 
 /** A select that looks like a chip. @param {string} label @param {string} id @param {(string | null)[][]} options */
 function chip(label, id, options) {
@@ -17,8 +17,8 @@ function chip(label, id, options) {
 export function createSettings({ session, rpc, onError }) {
   const model = chip("Model", "chip-model", [[session.model, session.model || "Model"]]);
   const mode = chip("Mode", "chip-mode", MODES);
-  const permissions = chip("Permissions of this session", "chip-permissions", PRESETS.map(({ id, name }) => [id, name]));
-  const own = h("option", { value: "", disabled: true, hidden: true }, "Own rules");
+  const permissions = chip("Permissions", "chip-permissions", PRESETS.map(({ id, name }) => [id, name]));
+  const own = h("option", { value: "", disabled: true, hidden: true }, "Custom");
   permissions.append(own);
   let models = false;
 
@@ -65,7 +65,7 @@ export function createSettings({ session, rpc, onError }) {
     rules = session.permissions;
     permissions.value = presetOf(rules ?? {});
     const text = rulesText(rules ?? {});
-    permissions.title = `Permissions of this session${text ? `\n${text}` : ""}`;
+    permissions.title = `Permissions${text ? `\n${text}` : ""}`;
   };
 
   return {
@@ -83,7 +83,7 @@ export function createSettings({ session, rpc, onError }) {
     update() {
       if (rules !== session.permissions) showPermissions();
       model.disabled = session.run !== "" || session.closed;
-      model.title = session.run ? "The model can be changed when the run is over" : "Model";
+      model.title = session.run ? "You can change the model when the run ends" : "Model";
       if (!session.model || model.value === session.model) return;
       if (![...model.options].some(({ value }) => value === session.model)) model.append(h("option", { value: session.model }, session.model));
       model.value = session.model;

@@ -6,10 +6,10 @@ import { h, withCommands } from "../dom.js";
 
 /** @type {Record<string, string>} */
 const TITLES = {
-  missing: "The Copilot CLI is missing",
-  "signed-out": "Copilot is not signed in",
-  "too-old": "The Copilot CLI is too old",
-  failed: "The agent did not start",
+  missing: "Copilot CLI not found",
+  "signed-out": "You are not signed in to Copilot",
+  "too-old": "Copilot CLI is out of date",
+  failed: "The agent failed to start",
 };
 
 /**
@@ -32,5 +32,5 @@ export function setupCard(agent, problem, models, retry) {
 /** @param {string[]} models */
 function goOn(models) {
   const names = models.slice(0, 3).join(", ");
-  return `You can go on without: ${names}${models.length > 3 ? " and others" : ""} ${models.length === 1 ? "needs" : "need"} no account.`;
+  return `Or continue without an account: ${names}${models.length > 3 ? " and others" : ""} ${models.length === 1 ? "needs" : "need"} none.`;
 }

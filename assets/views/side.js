@@ -21,8 +21,8 @@ export function createSide({ session, rpc }) {
   const extensions = extensionsSection(session, rpc);
   const id = `side-${session.id}`;
   const toggle = h("button", { type: "button", class: "quiet round side-toggle", "aria-controls": id, "data-testid": "side-toggle", click: () => set(node.hidden, true) }, icon("side"));
-  const closeButton = h("button", { type: "button", class: "quiet round", "aria-label": "Close the details", click: () => set(false, true) }, icon("close"));
-  const node = h("aside", { class: "side", id, "aria-label": "Details of the session", "data-testid": "side" },
+  const closeButton = h("button", { type: "button", class: "quiet round", "aria-label": "Close details", click: () => set(false, true) }, icon("close"));
+  const node = h("aside", { class: "side", id, "aria-label": "Session details", "data-testid": "side" },
     h("div", { class: "side-head" }, h("h2", {}, "Details"), closeButton),
     plan.node, files.node, remembered.node, usage.node, extensions.node);
 
@@ -30,8 +30,8 @@ export function createSide({ session, rpc }) {
   const set = (open, byUser = false) => {
     node.hidden = !open;
     toggle.setAttribute("aria-expanded", String(open));
-    toggle.setAttribute("aria-label", open ? "Hide the details" : "Show the details");
-    toggle.title = open ? "Hide the details" : "Show the details";
+    toggle.setAttribute("aria-label", open ? "Hide details" : "Show details");
+    toggle.title = open ? "Hide details" : "Show details";
     if (!byUser) return;
     if (!narrow.matches) localStorage.setItem(OPEN, open ? "open" : "closed");
     if (open && narrow.matches) closeButton.focus();
@@ -75,7 +75,7 @@ const STATES = { pending: ["ring", "to do"], running: ["half", "in progress"], c
 function planSection(session) {
   const list = h("ul", { class: "todos" });
   const text = h("div", { class: "markdown plan-text" });
-  const fold = h("details", { hidden: true }, h("summary", {}, "The plan"), text);
+  const fold = h("details", { hidden: true }, h("summary", {}, "Full plan"), text);
   const node = section("Plan", "side-plan", list, fold);
   const update = () => {
     const { todos = [], html = "", text: words = "" } = session.plan ?? {};
@@ -95,7 +95,7 @@ function planSection(session) {
 /** @param {Session} session @param {import("./conversation.js").Rpc} rpc */
 function filesSection(session, rpc) {
   const list = h("ul", { class: "files" });
-  const node = section("Files changed", "side-files", list);
+  const node = section("Changed files", "side-files", list);
   /** Those that were there once and are not any more. @type {Set<string>} */
   let missing = new Set();
   let checked = "";
@@ -138,11 +138,11 @@ function usageSection(session) {
     meter.setAttribute("aria-valuenow", String(percent));
     meter.dataset.level = percent > 85 ? "high" : "";
     bar.style.inlineSize = `${percent}%`;
-    setText(words, usage?.limit ? `${tokens(usage.used)} of ${tokens(usage.limit)} tokens of context` : meter.hidden ? "Nothing yet" : `${percent} % of the context`);
+    setText(words, usage?.limit ? `${tokens(usage.used)} of ${tokens(usage.limit)} context tokens` : meter.hidden ? "No usage yet" : `${percent}% of the context window`);
     setText(runs, spent(session));
     const others = session.watchers - 1;
     watchers.hidden = others < 1;
-    setText(watchers, others === 1 ? "One other window watches" : `${others} other windows watch`);
+    setText(watchers, others === 1 ? "1 other window is watching" : `${others} other windows are watching`);
   };
   update();
   return { node, update };
@@ -152,5 +152,5 @@ function usageSection(session) {
 function spent({ runs }) {
   const all = Object.values(runs);
   const total = all.reduce((sum, { input, output }) => sum + input + output, 0);
-  return total > 0 ? `${tokens(total)} tokens in ${all.length === 1 ? "one run" : `${all.length} runs`}` : "";
+  return total > 0 ? `${tokens(total)} tokens in ${all.length === 1 ? "1 run" : `${all.length} runs`}` : "";
 }

@@ -1,7 +1,7 @@
 // A new session: what it needs, what to try, and what is missing before the agent can work.
 
 import { h, setText } from "../dom.js";
-import { addressOf } from "../route.js";
+import { sessionAddress } from "../route.js";
 import { createAttachments, promptOf, takeFiles } from "./attachments.js";
 import { directoryField, keepDirectory, likelyDirectory } from "./directory.js";
 import { modelField } from "./models.js";
@@ -17,9 +17,9 @@ const EXAMPLES = {
 
 /** @type {{id: string, name: string, text: string}[]} */
 const PERMISSIONS = [
-  { id: "ask", name: "Ask me", text: "It reads by itself, and asks before it changes a file or runs a command." },
-  { id: "allow", name: "Allow everything", text: "It changes files and runs any command without asking." },
-  { id: "deny", name: "Refuse", text: "Whatever would need your permission is refused." },
+  { id: "ask", name: "Ask me", text: "Reads freely. Asks before changing files or running commands." },
+  { id: "allow", name: "Allow everything", text: "Changes files and runs any command without asking." },
+  { id: "deny", name: "Deny", text: "Denies everything that needs your permission." },
 ];
 
 /**
@@ -33,15 +33,15 @@ export function startView({ rpc, sessions, navigate, list }) {
   const directory = directoryField({ rpc });
   const models = modelField({ onChange: () => show() });
   const permissions = permissionField();
-  const prompt = h("textarea", { "data-testid": "prompt", rows: 3, "aria-label": "Prompt", placeholder: "Ask, or describe a task" });
+  const prompt = h("textarea", { "data-testid": "prompt", rows: 3, "aria-label": "Prompt", placeholder: "Ask a question or describe a task" });
   const attachments = createAttachments({ onChange: () => show(), onError: (message) => (problem.textContent = message) });
   const send = h("button", { class: "primary", "data-testid": "send", type: "submit", disabled: true }, "Start");
   const examples = h("ul", { class: "examples" });
   const form = h("form", { class: "start-form" },
     h("div", { class: "box" }, prompt, attachments.node, h("div", { class: "actions" }, attachments.button, attachments.picker,
-      h("span", { class: "muted keys" }, h("kbd", {}, "Enter"), " starts, ", h("kbd", {}, "Shift"), "+", h("kbd", {}, "Enter"), " makes a line"), send)),
+      h("span", { class: "muted keys" }, h("kbd", {}, "Enter"), " to start, ", h("kbd", {}, "Shift"), "+", h("kbd", {}, "Enter"), " for a new line"), send)),
     problem,
-    h("section", { class: "try" }, h("h2", {}, "Three things to try"), examples),
+    h("section", { class: "try" }, h("h2", {}, "Examples"), examples),
     models.node, setup, directory.node, permissions.node);
   const node = h("section", { class: "page", "data-testid": "start" },
     h("header", { class: "top" }, h("h1", {}, "New session")),
@@ -112,7 +112,7 @@ export function startView({ rpc, sessions, navigate, list }) {
       sessionStorage.removeItem(LAST.draft);
       prompt.value = "";
       attachments.set([]);
-      navigate(addressOf(id));
+      navigate(sessionAddress(id));
     } catch (error) {
       problem.textContent = error instanceof Error ? error.message : String(error);
     }

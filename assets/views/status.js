@@ -8,8 +8,8 @@ import { setupCard } from "./setup.js";
  * @returns {import("../app.js").View}
  */
 export function statusView({ rpc }) {
-  const body = h("div", { class: "column status-page", "data-testid": "status-page" }, h("p", { class: "muted" }, "Asking the portal…"));
-  const refresh = h("button", { type: "button", "data-testid": "refresh", title: "Asks for the account, too, which starts an agent" }, "Refresh");
+  const body = h("div", { class: "column status-page", "data-testid": "status-page" }, h("p", { class: "muted" }, "Loading…"));
+  const refresh = h("button", { type: "button", "data-testid": "refresh", title: "Also checks your account, which starts an agent" }, "Refresh");
   const node = h("section", { class: "page" }, h("header", { class: "top" }, h("h1", {}, "Status"), refresh), h("div", { class: "scroll" }, body));
   let asked = 0;
   let opened = false;
@@ -18,7 +18,7 @@ export function statusView({ rpc }) {
   const load = async (all) => {
     const mine = ++asked;
     refresh.disabled = true;
-    refresh.textContent = all ? "Asking…" : "Refresh";
+    refresh.textContent = all ? "Refreshing…" : "Refresh";
     const calls = [rpc.call("portal.status", { refresh: all }), rpc.call("mcp.list", { scope: "configured" }), rpc.call("skills.list")];
     const first = await settled(calls[0]);
     if (mine !== asked) return;
@@ -64,23 +64,23 @@ function statusParts(status, retry) {
     ...(card ? [card] : []),
     part("Portal", facts([
       ["Version", status.version],
-      ["Runs for", age(status.uptime_s * 1000) === "now" ? "less than a minute" : age(status.uptime_s * 1000)],
+      ["Uptime", age(status.uptime_s * 1000) === "now" ? "less than a minute" : age(status.uptime_s * 1000)],
       ["Sessions", counts || "none"],
-      ["Configuration", configuration.file ? h("code", {}, configuration.file) : "none, all is as by default"],
+      ["Configuration", configuration.file ? h("code", {}, configuration.file) : "none (defaults)"],
       ["Permissions", permissionsOf(configuration.permissions)],
     ])),
     part("Agent", facts([
-      ["Copilot CLI", sign(agent.state === "ready" ? "good" : agent.state === "unknown" ? "" : "bad", `${agent.version || "no version yet"}, ${AGENT[agent.state] ?? agent.state}`)],
+      ["Copilot CLI", sign(agent.state === "ready" ? "good" : agent.state === "unknown" ? "" : "bad", `${agent.version || "unknown version"}, ${AGENT[agent.state] ?? agent.state}`)],
       ["Processes", `${pool.running} running, ${pool.starts} started, ${pool.deaths} died`],
       ...account(status.account),
     ])),
     part("Data", facts([
-      ["Storage", sign(storage.ok ? "good" : "bad", storage.ok ? "sessions are kept" : storage.message || "sessions are not kept")],
+      ["Storage", sign(storage.ok ? "good" : "bad", storage.ok ? "sessions are saved" : storage.message || "sessions are not saved")],
       ["Directory", storage.directory ? h("code", {}, storage.directory) : undefined],
       ["Size", storage.bytes ? bytes(storage.bytes) : undefined],
     ])),
-    part("Providers of models", providers.length === 0
-      ? h("p", { class: "muted" }, "Only Copilot's own models. Others can be configured.")
+    part("Model providers", providers.length === 0
+      ? h("p", { class: "muted" }, "Only Copilot models. You can add providers in the configuration.")
       : facts(providers.map((/** @type {any} */ { name, type, models }) => [name, `${type}${models.length > 0 ? `: ${models.join(", ")}` : ""}`]))),
   ];
 }
@@ -91,12 +91,12 @@ const AGENT = { ready: "ready", unknown: "not started yet", missing: "not found"
 /** @param {any} permissions */
 function permissionsOf({ rest = "", headless = "", rules = {} } = {}) {
   const own = Object.entries(rules).map(([name, decision]) => `${name}: ${decision}`).join(", ");
-  return [own, rest && `by REST: ${rest}`, headless && `where nobody can answer: ${headless}`].filter(Boolean).join("; ");
+  return [own, rest && `REST: ${rest}`, headless && `unattended: ${headless}`].filter(Boolean).join("; ");
 }
 
 /** @param {any} known @returns {[string, Node | string | undefined][]} */
 function account(known) {
-  if (!known) return [["Account", h("span", { class: "muted" }, "Refresh asks for it.")]];
+  if (!known) return [["Account", h("span", { class: "muted" }, "Refresh to check.")]];
   const who = known.signed_in ? sign("good", [known.login, known.host].filter(Boolean).join(" at ") || "signed in") : sign("bad", "not signed in");
   const message = known.message ? h("span", {}, ...withCommands(known.message)) : undefined;
   return [["Account", who], ["", message], ...known.quotas.map(quota)];
@@ -106,7 +106,7 @@ function account(known) {
 function quota(q) {
   if (q.unlimited) return [q.name, "unlimited"];
   const left = Math.max(0, Math.min(100, q.remaining_percent));
-  const reset = q.reset_at ? `, until ${new Date(q.reset_at).toLocaleDateString()}` : "";
+  const reset = q.reset_at ? `, resets ${new Date(q.reset_at).toLocaleDateString()}` : "";
   return [q.name, h("span", { class: "quota" }, h("progress", { value: 100 - left, max: 100, "aria-label": `${q.name} used` }), `${q.used} of ${q.limit} used${reset}`)];
 }
 
@@ -117,7 +117,7 @@ const SERVER = { ready: "good", error: "bad", connecting: "", disabled: "" };
 async function servers(call) {
   const { value, problem } = await settled(call);
   if (problem) return part("MCP servers", h("p", { class: "muted" }, problem));
-  if (value.servers.length === 0) return part("MCP servers", h("p", { class: "muted" }, "None is configured."));
+  if (value.servers.length === 0) return part("MCP servers", h("p", { class: "muted" }, "None configured."));
   return part("MCP servers", facts(value.servers.map((/** @type {any} */ s) => [s.id, h("span", {},
     sign(SERVER[s.state] ?? "", s.state), `, ${[s.transport, s.source, s.tools === undefined ? "" : `${s.tools} tools`].filter(Boolean).join(", ")}`,
     ...(s.last_error ? [h("span", { class: "error-text" }, ` ${s.last_error}`)] : []))])));
@@ -128,7 +128,7 @@ async function skills(call) {
   const { value, problem } = await settled(call);
   if (problem) return part("Skills", h("p", { class: "muted" }, problem));
   const errors = value.errors.map((/** @type {any} */ e) => h("p", { class: "error-text" }, `${e.path}: ${e.message}`));
-  if (value.skills.length === 0) return part("Skills", h("p", { class: "muted" }, "There are none."), ...errors);
+  if (value.skills.length === 0) return part("Skills", h("p", { class: "muted" }, "None installed."), ...errors);
   return part("Skills", facts(value.skills.map((/** @type {any} */ s) => [s.name, h("span", { title: s.path }, s.description)])), ...errors);
 }
 

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { precede } from "./earlier.js";
+import { prependPast } from "./prepend.js";
 import { Sessions } from "./sessions.js";
-import { MOST_ITEMS, apply, newSession } from "./store.js";
+import { MAX_ITEMS, apply, newSession } from "./store.js";
 
 const event = (run, event, meta = {}) => ({ method: "agent.event", params: { run_id: run, seq: 0, event, meta: { session_id: "s", ...meta } } });
 const status = (run, status) => ({ method: "run.status", params: { run_id: run, status, meta: { session_id: "s" } } });
@@ -24,7 +24,7 @@ const two = [status("2", "running"), prompt("2", "b"), final("2", "B"), status("
 describe("what was before", () => {
   test("comes in front of what is known", () => {
     const session = made(...two);
-    precede(session, made(...one));
+    prependPast(session, made(...one));
     assert.deepEqual(kinds(session), kinds(made(...one, ...two)));
     assert.equal(session.front, 4);
     assert.equal(session.index.size, session.items.length);
@@ -39,7 +39,7 @@ describe("what was before", () => {
     ];
     for (let at = 1; at < all.length; at++) {
       const session = made(...goesOn(all.slice(0, at)), ...all.slice(at));
-      precede(session, made(...all.slice(0, at)));
+      prependPast(session, made(...all.slice(0, at)));
       assert.deepEqual(kinds(session), kinds(made(...all)), `divided at ${at}`);
       const tool = session.items.find(({ kind }) => kind === "tool");
       assert.deepEqual([tool.args, tool.result, tool.state], [{ command: "ls" }, "a.go", "completed"]);
@@ -53,7 +53,7 @@ describe("what was before", () => {
     const steered = event("1", { type: "hidden_user_message", content: "and this", steers: true }, { id: "2" });
     const session = made(begins("m"), event("1", { type: "text", content: "all of it" }, { id: "m" }));
     const { front } = session;
-    precede(session, made(event("1", { type: "hidden_user_message", content: "a" }, { id: "1" }), begins("m"), steered, begins("n")));
+    prependPast(session, made(event("1", { type: "hidden_user_message", content: "a" }, { id: "1" }), begins("m"), steered, begins("n")));
     assert.deepEqual(session.items.map(({ text, content, steers }) => [text ?? content, steers]), [["a", false], ["all of it", undefined], ["and this", true]]);
     assert.equal(session.front - front, 3);
     assert.equal(session.runs["1"].prompts, 2);
@@ -70,19 +70,19 @@ describe("what was before", () => {
     const edited = (run) => [event(run, { type: "tool_call", tool: "edit", args: { path: "/d/a.go" }, tool_call_id: "e" }), edit(run)];
     const plan = (text) => event("", { type: "plan", text, todos: [] });
     const session = made(...edited("2"), plan("new"));
-    precede(session, made(...edited("1"), plan("old")));
+    prependPast(session, made(...edited("1"), plan("old")));
     assert.deepEqual(session.files, { "/d/a.go": { added: 4, removed: 2 } });
     assert.equal(session.plan.text, "new");
   });
 
   test("stays although it is more than is kept otherwise", () => {
     const many = (run, n) => Array.from({ length: n }, (_, i) => final(run, `${run}-${i}`));
-    const session = made(...many("2", MOST_ITEMS));
-    precede(session, made(...many("1", 1000)));
+    const session = made(...many("2", MAX_ITEMS));
+    prependPast(session, made(...many("1", 1000)));
     for (const message of many("3", 400)) apply(session, message, NaN);
     assert.equal(session.items[0].content, "1-0");
     for (const message of many("4", 200)) apply(session, message, NaN);
-    assert.ok(session.items.length < MOST_ITEMS + 1500);
+    assert.ok(session.items.length < MAX_ITEMS + 1500);
     assert.equal(session.earlier, "");
   });
 });
@@ -93,7 +93,7 @@ test("a session is asked for what was before as long as there is more", async ()
   const sessions = new Sessions(rpc, () => {}, () => {});
   const opened = sessions.open("s");
   await new Promise(setImmediate);
-  for (const message of two) sessions.take(message);
+  for (const message of two) sessions.receive(message);
   calls[0].resolve({ session: { session_id: "s" }, truncated: true, earlier: "c1" });
   const session = await opened;
 

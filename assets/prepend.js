@@ -1,15 +1,15 @@
-// What was before the first item of a session's state, which is loaded later: it comes in front. For sessions.js; pure.
+// Prepends earlier items, loaded later, to a session's state. Used by sessions.js. Pure.
 
 /** @typedef {import("./store.js").Session} Session @typedef {import("./store.js").Item} Item */
 
 /**
- * Puts an earlier state in front of one that goes on where it ends, perhaps in the middle of a run.
+ * Prepends an earlier state to the one that continues it, possibly in the middle of a run.
  * @param {Session} session @param {Session} past
  */
-export function precede(session, past) {
-  const items = past.items.flatMap((item) => (isKnown(session, item) ? (session.index.get(item.key) ?? []) : isBegun(item) ? [] : item));
+export function prependPast(session, past) {
+  const items = past.items.flatMap((item) => (isKnown(session, item) ? (session.index.get(item.key) ?? []) : isAbandoned(item) ? [] : item));
   const placed = new Set(items.filter((item) => session.index.get(item.key) === item));
-  for (const item of items) if (!placed.has(item)) rename(session, item);
+  for (const item of items) if (!placed.has(item)) makeKeyUnique(session, item);
   const rest = placed.size > 0 ? session.items.filter((item) => !placed.has(item)) : session.items;
   if (items.length > 0) session.items = items.concat(rest);
   for (const item of items) session.index.set(item.key, item);
@@ -27,17 +27,17 @@ export function precede(session, past) {
   session.parts.add("head");
 }
 
-/** A block or a call that goes on behind the past is known whole, but has its place here. @param {Session} session @param {Item} before */
-function isKnown(session, before) {
-  const item = session.index.get(before.key);
-  return item?.kind === before.kind && "started" in before;
+/** Reports whether the session has this block or call, complete. Its place is in the past. @param {Session} session @param {Item} earlier */
+function isKnown(session, earlier) {
+  const item = session.index.get(earlier.key);
+  return item?.kind === earlier.kind && "started" in earlier;
 }
 
-/** Nothing came of a text that only begins here. @param {Item} item */
-const isBegun = (item) => (item.kind === "text" || item.kind === "reasoning") && !item.content && !item.done;
+/** Reports whether a text started here and was never completed. @param {Item} item */
+const isAbandoned = (item) => (item.kind === "text" || item.kind === "reasoning") && !item.content && !item.done;
 
-/** What is counted in a run was counted from the middle of it. @param {Session} session @param {Item} item */
-function rename(session, item) {
+/** Makes the key unique: keys that count per run started in the middle of it. @param {Session} session @param {Item} item */
+function makeKeyUnique(session, item) {
   while (session.index.has(item.key)) item.key += "~";
 }
 

@@ -1,0 +1,154 @@
+// The page's end of the channel to the frame of a generated interface. Nothing from the frame is trusted: it can send any message at any time.
+
+/**
+ * @typedef {"loading" | "shown" | "no-react" | "hung" | "navigated"} State no-react: the portal was built without React; navigated: the frame loaded another document
+ * @typedef {{id: number, method: string, url: string, headers: [string, string][], body: ArrayBuffer}} Call
+ * @typedef {{status: number, statusText: string, headers: [string, string][], body: ArrayBuffer}} Answer
+ * @typedef {object} Options
+ * @property {(message: Record<string, unknown>, transfer?: Transferable[]) => void} post sends a message to the frame
+ * @property {(call: Call) => Promise<Answer>} call makes a call of the API
+ * @property {() => void} onChange called when a public field changed
+ * @property {string} script the code for the frame
+ */
+
+const PING_TIMEOUT = 5000; // ms
+const MAX_WAITING = 50; // calls that wait for permission
+const MAX_CALLS = 20; // at once
+const MAX_TEXT = 2000; // characters of an error
+const MAX_URL = 16_384; // characters
+const MAX_BODY = 10 << 20; // bytes, as in the portal
+const MAX_HEADERS = 100; // as in the portal
+
+export class FrameChannel {
+  /** @type {State} */ state = "loading";
+  error = ""; // the first one
+  link = ""; // the last one clicked
+  /** Whether calls wait for permission. */
+  needsPermission = false;
+
+  /** @type {Options} */ #options;
+  /** @type {boolean | undefined} */ #allowed;
+  /** @type {Call[]} */ #waiting = [];
+  #running = 0;
+  #loads = 0;
+  #ready = false;
+  #lastPing = 0;
+  #pingSentAt = 0; // of the ping without an answer; 0: none
+
+  /** @param {Options} options */
+  constructor(options) {
+    this.#options = options;
+  }
+
+  /** Handles a load event. The first is that of the frame's own document; any other is a navigation. */
+  loaded() {
+    if (++this.#loads > 1) this.#setState("navigated");
+  }
+
+  /** Handles a message of the frame. @param {any} message */
+  receive(message) {
+    if (this.#isStopped() || typeof message !== "object" || message === null) return;
+    switch (message.type) {
+      case "ready":
+        if (!this.#ready) this.#options.post({ type: "show", code: this.#options.script });
+        this.#ready = true;
+        break;
+      case "no-react":
+        this.#setState("no-react");
+        break;
+      case "shown":
+        this.#setState("shown");
+        break;
+      case "pong":
+        if (message.n === this.#lastPing) this.#pingSentAt = 0;
+        break;
+      case "failed":
+        if (this.error) break;
+        this.error = String(message.text).slice(0, MAX_TEXT) || "Error";
+        this.#options.onChange();
+        break;
+      case "link":
+        this.link = String(message.url).slice(0, MAX_TEXT);
+        this.#options.onChange();
+        break;
+      case "call":
+        this.#handleCall(message);
+        break;
+      default: // unknown messages are ignored
+    }
+  }
+
+  /** Pings the frame; called about once a second. @param {number} now */
+  tick(now) {
+    if (this.#isStopped() || !this.#ready) return;
+    if (this.#pingSentAt && now - this.#pingSentAt >= PING_TIMEOUT) return this.#setState("hung");
+    if (this.#pingSentAt) return;
+    this.#pingSentAt = now;
+    this.#options.post({ type: "ping", n: ++this.#lastPing });
+  }
+
+  /** Forgets the pending ping: the page was suspended. */
+  resetPing() {
+    this.#pingSentAt = 0;
+  }
+
+  /** Sets the user's decision about calls; undefined: none yet. @param {boolean | undefined} allowed */
+  setAllowed(allowed) {
+    this.#allowed = allowed;
+    if (allowed === undefined) return;
+    const wasWaiting = this.needsPermission;
+    this.needsPermission = false;
+    if (wasWaiting) this.#options.onChange();
+    for (const call of this.#waiting.splice(0)) this.#handleCall(call);
+  }
+
+  /** @param {Call} call */
+  #handleCall(call) {
+    const refuse = (/** @type {string} */ error) => this.#options.post({ type: "answer", id: call.id, error });
+    if (!isCall(call)) return refuse("Invalid call.");
+    if (this.#allowed === false) return refuse("You have not allowed this interface to call its API.");
+    if (this.#allowed === undefined) {
+      if (this.#waiting.length >= MAX_WAITING) return refuse("Too many calls are waiting for permission.");
+      this.#waiting.push(call);
+      if (this.needsPermission) return;
+      this.needsPermission = true;
+      return this.#options.onChange();
+    }
+    if (this.#running >= MAX_CALLS) return refuse("This interface makes too many calls at once.");
+    void this.#run(call);
+  }
+
+  /** @param {Call} call */
+  async #run(call) {
+    this.#running++;
+    try {
+      const answer = await this.#options.call(call);
+      if (!this.#isStopped()) this.#options.post({ type: "answer", id: call.id, ...answer }, [answer.body]);
+    } catch (error) {
+      if (!this.#isStopped()) this.#options.post({ type: "answer", id: call.id, error: error instanceof Error ? error.message : String(error) });
+    }
+    this.#running--;
+  }
+
+  #isStopped() {
+    return this.state === "hung" || this.state === "navigated" || this.state === "no-react";
+  }
+
+  /** @param {State} state */
+  #setState(state) {
+    if (this.state === state || this.#isStopped()) return;
+    this.state = state;
+    if (this.#isStopped()) {
+      this.#waiting = [];
+      this.needsPermission = false;
+    }
+    this.#options.onChange();
+  }
+}
+
+/** @param {any} call */
+function isCall({ id, method, url, headers, body }) {
+  return Number.isInteger(id) && typeof method === "string" && typeof url === "string" && url.length <= MAX_URL && body instanceof ArrayBuffer
+    && body.byteLength <= MAX_BODY && Array.isArray(headers) && headers.length <= MAX_HEADERS
+    && headers.every((pair) => Array.isArray(pair) && pair.length === 2 && pair.every((part) => typeof part === "string"));
+}

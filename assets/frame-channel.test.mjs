@@ -1,0 +1,130 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+
+import { fromBase64, toBase64 } from "./base64.js";
+import { FrameChannel } from "./frame-channel.js";
+
+const call = (id, more = {}) => ({ type: "call", id, method: "GET", url: "/films", headers: [], body: new ArrayBuffer(0), ...more });
+const soon = () => new Promise((resolve) => setTimeout(resolve));
+
+/** A channel with a frame, and what was said to that. */
+function begin(make = async () => ({ status: 200, statusText: "OK", headers: [], body: new ArrayBuffer(0) })) {
+  const said = [], made = [];
+  let changes = 0;
+  const channel = new FrameChannel({ script: "code", post: (message) => said.push(message), onChange: () => changes++, call: (one) => {
+    made.push(one.url);
+    return make(one);
+  } });
+  return { channel, said, made, changes: () => changes };
+}
+
+test("the frame gets its code once, however often it says that it is ready", () => {
+  const { channel, said } = begin();
+  channel.loaded();
+  channel.receive({ type: "ready" });
+  channel.receive({ type: "ready" });
+  assert.deepEqual(said, [{ type: "show", code: "code" }]);
+  channel.receive({ type: "shown" });
+  assert.equal(channel.state, "shown");
+});
+
+test("calls wait for the user", async () => {
+  const { channel, said, made } = begin();
+  channel.receive(call(1));
+  channel.receive(call(2));
+  assert.deepEqual([channel.needsPermission, made], [true, []]);
+  channel.setAllowed(true);
+  await soon();
+  assert.deepEqual([channel.needsPermission, made.length, said.map(({ id, status }) => [id, status])], [false, 2, [[1, 200], [2, 200]]]);
+});
+
+test("it is seen when calls wait no more", () => {
+  const { channel, changes } = begin();
+  channel.receive(call(1));
+  assert.equal(changes(), 1);
+  channel.setAllowed(true);
+  assert.deepEqual([channel.needsPermission, changes()], [false, 2]);
+  channel.setAllowed(undefined); // it was taken back
+  channel.receive(call(2));
+  assert.deepEqual([channel.needsPermission, changes()], [true, 3]);
+});
+
+test("a frame that is gone asks for nothing", () => {
+  const { channel } = begin();
+  channel.receive(call(1));
+  channel.loaded();
+  channel.loaded();
+  assert.deepEqual([channel.state, channel.needsPermission], ["navigated", false]);
+});
+
+test("calls have limits", () => {
+  const { channel, said } = begin();
+  channel.receive(call(1, { url: "x".repeat(20_000) }));
+  channel.receive(call(2, { body: new ArrayBuffer((10 << 20) + 1) }));
+  channel.receive(call(3, { headers: Array.from({ length: 101 }, () => ["a", "b"]) }));
+  assert.deepEqual(said.map(({ id, error }) => [id, error]), [1, 2, 3].map((id) => [id, "Invalid call."]));
+});
+
+test("calls fail with words if the user says no, or too many wait", () => {
+  const { channel, said, made } = begin();
+  for (let id = 1; id <= 51; id++) channel.receive(call(id));
+  assert.match(said[0].error, /Too many/);
+  channel.setAllowed(false);
+  assert.equal(said.length, 51);
+  assert.match(said[1].error, /not allowed/);
+  assert.deepEqual(made, []);
+});
+
+test("what the API answers wrongly is an error of the call", async () => {
+  const { channel, said } = begin(async () => { throw new Error("the API cannot be reached"); });
+  channel.setAllowed(true);
+  channel.receive(call(1));
+  await soon();
+  assert.deepEqual(said, [{ type: "answer", id: 1, error: "the API cannot be reached" }]);
+});
+
+test("nonsense does nothing", () => {
+  const { channel, made } = begin();
+  channel.setAllowed(true);
+  for (const message of [null, 1, "x", {}, { type: "other" }, call("x"), call(1, { body: "text" }), call(1, { headers: [["a"]] }), call(1, { headers: "x" })]) channel.receive(message);
+  assert.deepEqual(made, []);
+  assert.equal(channel.state, "loading");
+});
+
+test("a frame that does not answer for five seconds hangs", () => {
+  const { channel, said } = begin();
+  channel.tick(0);
+  assert.deepEqual(said, [], "nobody is asked before it is ready");
+  channel.receive({ type: "ready" });
+  channel.tick(1000);
+  channel.receive({ type: "pong", n: 1 });
+  channel.tick(2000);
+  channel.receive({ type: "pong", n: 1 }); // an old one
+  channel.tick(6999);
+  assert.equal(channel.state, "loading");
+  channel.tick(7000);
+  assert.equal(channel.state, "hung");
+  channel.receive({ type: "shown" });
+  assert.equal(channel.state, "hung", "it is too late");
+});
+
+test("a frame that leaves is gone", async () => {
+  const { channel, made, said } = begin();
+  channel.setAllowed(true);
+  channel.loaded();
+  channel.loaded();
+  channel.receive(call(1));
+  assert.deepEqual([channel.state, made, said], ["navigated", [], []]);
+});
+
+test("the first error is told, and no more of it than can be read", () => {
+  const { channel } = begin();
+  channel.receive({ type: "failed", text: "x".repeat(5000) });
+  channel.receive({ type: "failed", text: "y" });
+  assert.equal(channel.error, "x".repeat(2000));
+});
+
+test("bytes come back from base64", () => {
+  const bytes = Uint8Array.from({ length: 100_000 }, (_, i) => i % 256);
+  assert.deepEqual(new Uint8Array(fromBase64(toBase64(bytes.buffer))), bytes);
+});
