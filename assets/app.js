@@ -1,6 +1,7 @@
-// The start of the page: the connection, what is shown at which address, and what is true of the whole page.
+// The entry point of the page: the connection, the view at each address, and global keys.
 
-import { find, h, icon, setText } from "./dom.js";
+import { find, h, setText } from "./dom.js";
+import { icon } from "./views/icons.js";
 import { sessionAddress, parseRoute } from "./route.js";
 import { Connection, socketURL } from "./rpc.js";
 import { Sessions } from "./sessions.js";
@@ -19,11 +20,10 @@ import { statusView } from "./views/status.js";
 import { Visitor } from "./visitor.js";
 
 /**
- * What is shown at a place. `update` is called when something may have changed, at most once a frame; `focus` when it is
- * there; `leave` before it goes; `go` when the address names a run of the session; `take` gets what the
- * portal tells of anything else than sessions; `commands` are for Ctrl+K.
- * @typedef {{node: HTMLElement, update: () => void, focus: () => void, leave: () => void, go?: (run: string) => void,
- *   take?: (message: import("./rpc.js").Notification) => void, commands?: () => import("./views/palette.js").Command[]}} View
+ * The view at an address. `update` is called after changes, at most once a frame; `focus` once it is shown; `dispose` before it is removed;
+ * `showRun` when the address names a run; `receive` for notifications; `commands` are for Ctrl+K.
+ * @typedef {{node: HTMLElement, update: () => void, focus: () => void, dispose: () => void, showRun?: (run: string) => void,
+ *   receive?: (message: import("./rpc.js").Notification) => void, commands?: () => import("./views/palette.js").Command[]}} View
  */
 
 const view = find("view", HTMLElement);
@@ -36,7 +36,7 @@ const visitor = new Visitor(new URL(".", location.href).href);
 let list = newList();
 /** @type {View | undefined} */
 let current;
-let shown = ""; // the address of it
+let shownAddress = "";
 let shownSession = "";
 let title = "";
 let frame = 0;
@@ -49,7 +49,7 @@ const rpc = new Connection({
     offline.hidden = state !== "offline";
     offline.replaceChildren("Can't reach the portal. Reconnecting… This page may be out of date.");
     if (state === "offline") void askForToken();
-    soon();
+    scheduleUpdate();
   },
   onOpen() {
     void sessions.reconnected();
@@ -58,10 +58,10 @@ const rpc = new Connection({
   },
   onNotification(message) {
     updateList(list, message);
-    if (message.method === "portal.session.removed") removed(message.params.session_id);
+    if (message.method === "portal.session.removed") handleRemoved(message.params.session_id);
     sessions.receive(message);
-    current?.take?.(message);
-    if (list.changed) soon();
+    current?.receive?.(message);
+    if (list.changed) scheduleUpdate();
   },
   onRequest(message) {
     if (message.method === "client.tool.call") rpc.reject(message.id, -32601, "the page has no client tools");
@@ -70,8 +70,8 @@ const rpc = new Connection({
 });
 
 const sessions = new Sessions(rpc, (session) => {
-  if (session.id === shownSession && session !== sessionShown) showSession(session);
-  else soon();
+  if (session.id === shownSession && session !== currentSession) showSession(session);
+  else scheduleUpdate();
 }, showFailure);
 
 /** @param {string} address */
@@ -95,13 +95,13 @@ async function watch() {
   try {
     const { sessions } = await rpc.call("portal.sessions.watch");
     list = newList(sessions);
-    soon();
+    scheduleUpdate();
   } catch {
-    // the connection broke: it is asked for with the next one
+    // the connection was lost; onOpen tries again
   }
 }
 
-/** What keeps sessions from being stored has to be known before they are lost. */
+/** Warns if sessions are not saved. */
 async function checkStorage() {
   const status = await rpc.call("portal.status").catch(() => undefined);
   if (!status) return;
@@ -109,27 +109,25 @@ async function checkStorage() {
   setText(storage, status.storage.ok ? "" : `Sessions will be lost when the portal stops: ${status.storage.message || "storage is unavailable"}`);
 }
 
-/** Somebody deleted a session. @param {string} id */
-function removed(id) {
+/** Handles the deletion of a session. @param {string} id */
+function handleRemoved(id) {
   sessions.forget(id);
   if (id !== shownSession) return;
-  leave();
+  closeSession();
   setView(messageView("This session was deleted."));
 }
 
-// What is shown.
-
 /** @type {import("./store.js").Session | undefined} */
-let sessionShown;
+let currentSession;
 
-/** Shows what the address says. */
+/** Shows the view at the current address. */
 function show() {
   const route = parseRoute(location.hash);
   const address = route.view === "session" ? sessionAddress(route.id) : `#/${route.view}${"id" in route ? `/${route.id}` : ""}`;
   rail.close();
-  if (route.view === "session" && address === shown) return current?.go?.(route.run);
-  shown = address;
-  leave();
+  if (route.view === "session" && address === shownAddress) return current?.showRun?.(route.run);
+  shownAddress = address;
+  closeSession();
   setTitle(TITLES[route.view]);
   if (route.view === "session") void openSession(route.id);
   else setView(viewOf(route));
@@ -142,12 +140,12 @@ const TITLES = { start: "New session", status: "Status", jobs: "Jobs", job: "Job
 function viewOf(route) {
   switch (route.view) {
     case "status": return statusView({ rpc, navigate });
-    case "jobs": return jobsView({ rpc, navigate, list: () => list, onChange: soon });
-    case "job": return jobView({ id: route.id, rpc, sessions, navigate, list: () => list, onChange: soon, onTitle: setTitle });
-    case "interfaces": return interfacesView({ rpc, navigate, onChange: soon });
-    case "interface": return interfaceView({ id: route.id, rpc, navigate, onChange: soon, onTitle: setTitle });
+    case "jobs": return jobsView({ rpc, navigate, list: () => list, onChange: scheduleUpdate });
+    case "job": return jobView({ id: route.id, rpc, sessions, navigate, list: () => list, onChange: scheduleUpdate, onTitle: setTitle });
+    case "interfaces": return interfacesView({ rpc, navigate, onChange: scheduleUpdate });
+    case "interface": return interfaceView({ id: route.id, rpc, navigate, onChange: scheduleUpdate, onTitle: setTitle });
     case "operations": return operationsView({ rpc, visitor, navigate, list: () => list });
-    case "operation": return operationView({ id: route.id, rpc, visitor, onChange: soon, onTitle: setTitle });
+    case "operation": return operationView({ id: route.id, rpc, visitor, onChange: scheduleUpdate, onTitle: setTitle });
     default: return startView({ rpc, sessions, navigate, list: () => list });
   }
 }
@@ -156,11 +154,11 @@ function viewOf(route) {
 async function openSession(id) {
   shownSession = id;
   const known = sessions.get(id);
-  if (known) showSession(known); // at once; what was missed comes
+  if (known) showSession(known); // immediately; missed events follow
   else setView(messageView("Loading…"));
   try {
     const session = await sessions.open(id);
-    if (shownSession === id && sessionShown !== session) showSession(session);
+    if (shownSession === id && currentSession !== session) showSession(session);
   } catch (error) {
     showFailure(id, /** @type {import("./rpc.js").CallError} */ (error));
   }
@@ -168,49 +166,49 @@ async function openSession(id) {
 
 /** @param {string} id @param {import("./rpc.js").CallError} error */
 function showFailure(id, { code, message }) {
-  if (shownSession !== id || code === "gone") return; // it is attached to when the connection is back
-  sessionShown = undefined;
+  if (shownSession !== id || code === "gone") return; // it is attached again after a reconnect
+  currentSession = undefined;
   setView(messageView(code === -32004 ? "Session not found. It may have been deleted, or it belongs to another portal." : message));
 }
 
 /** @param {import("./store.js").Session} session */
 function showSession(session) {
-  sessionShown = session;
+  currentSession = session;
   setView(conversationView({ session, rpc, navigate, earlier: () => sessions.earlier(session.id), onTitle: setTitle }));
   const route = parseRoute(location.hash);
-  if (route.view === "session" && route.run) current?.go?.(route.run);
+  if (route.view === "session" && route.run) current?.showRun?.(route.run);
 }
 
-function leave() {
+function closeSession() {
   if (shownSession) sessions.release(shownSession);
   shownSession = "";
-  sessionShown = undefined;
+  currentSession = undefined;
 }
 
 /** @param {View} next */
 function setView(next) {
-  current?.leave();
+  current?.dispose();
   current = next;
   view.replaceChildren(next.node);
   next.focus();
-  soon();
+  scheduleUpdate();
 }
 
 /** @param {string} text @returns {View} */
 function messageView(text) {
   const node = h("section", { class: "page" }, h("header", { class: "top" }, h("h1", {}, "Session")), h("div", { class: "scroll" }, h("p", { class: "column muted" }, text)));
-  return { node, update() {}, focus() {}, leave() {} };
+  return { node, update() {}, focus() {}, dispose() {} };
 }
 
-/** Brings everything up to date with the next frame; a tab that nobody looks at has none. */
-function soon() {
+/** Updates the page with the next frame, or by a timer in a hidden tab, which has no frames. */
+function scheduleUpdate() {
   if (frame) return;
   frame = document.hidden ? window.setTimeout(update, 250) : requestAnimationFrame(update);
 }
 
 function update() {
   frame = 0;
-  if (sessionShown) setWatchers(sessionShown, list.sessions.get(shownSession));
+  if (currentSession) setWatchers(currentSession, list.sessions.get(shownSession));
   current?.update();
   if (list.changed || rail.current !== shownSession) {
     list.changed = false;
@@ -224,13 +222,13 @@ function update() {
 function setTitle(text) {
   if (text === title) return;
   title = text;
-  soon();
+  scheduleUpdate();
 }
 
-/** The title and the icon of the tab say that somebody is waited for. */
+/** Shows in the tab's title and icon how many sessions wait for the user. */
 function showTitle() {
   const waiting = new Set([...list.sessions.values()].filter(({ state }) => state === "waiting").map(({ session_id: id }) => id));
-  if (sessionShown) waiting[sessionShown.questions.length > 0 ? "add" : "delete"](sessionShown.id);
+  if (currentSession) waiting[currentSession.questions.length > 0 ? "add" : "delete"](currentSession.id);
   const name = title || list.sessions.get(shownSession)?.title || "Session";
   const text = `${waiting.size > 0 ? `(${waiting.size}) Waiting for you: ` : ""}${name} – Copilot Portal`;
   if (document.title !== text) document.title = text;
@@ -238,14 +236,12 @@ function showTitle() {
   if (!tabIcon.href.endsWith(`/${file}`)) tabIcon.href = file;
 }
 
-/** A page that stayed open while the portal got another token is refused, which a WebSocket does not tell. */
+/** Asks for the token if the portal requires another one, which a WebSocket cannot report. */
 async function askForToken() {
   const status = await fetch("api/config", { cache: "no-store" }).then((response) => response.status, () => 0);
   if (status !== 401) return;
   offline.replaceChildren("This portal requires a token. Open the address it printed when it started (", h("code", {}, `${base}?token=…`), ") once; your browser will remember it.");
 }
-
-// What is true of the whole page.
 
 find("rail-toggle", HTMLButtonElement).append(icon("menu"));
 find("rail-new", HTMLAnchorElement).append(icon("new"));
@@ -253,16 +249,16 @@ addEventListener("hashchange", show);
 addEventListener("online", () => rpc.check());
 document.addEventListener("visibilitychange", () => {
   if (!document.hidden) rpc.check();
-  cancelAnimationFrame(frame); // which does not come while nobody looks
+  cancelAnimationFrame(frame); // a hidden page has no frames
   frame = 0;
-  soon();
+  scheduleUpdate();
 });
 document.addEventListener("keydown", (event) => {
   if (event.isComposing || event.defaultPrevented) return;
-  const writes = event.target instanceof HTMLElement && event.target.matches("input, textarea, select, [contenteditable]");
+  const isTyping = event.target instanceof HTMLElement && event.target.matches("input, textarea, select, [contenteditable]");
   if ((event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey && event.key.toLowerCase() === "k") palette.toggle();
   else if (event.altKey && event.code === "KeyN") navigate("#/");
-  else if (event.key === "?" && !writes && !event.ctrlKey && !event.metaKey) palette.help();
+  else if (event.key === "?" && !isTyping && !event.ctrlKey && !event.metaKey) palette.help();
   else return;
   event.preventDefault();
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { fitting, layOut, pathOf, roomIn } from "./chart.js";
+import { fitLabel, layOut, pathOf, labelWidth } from "./chart.js";
 
 /** An arrow. */
 const to = (id, label, loopBack = false) => ({ to: id, loopBack, ...(label && { label }) });
@@ -115,11 +115,11 @@ test("a nested chart is laid out in no time", () => {
 test("a chart without nodes is nothing", () => assert.deepEqual(layOut([]), { width: 0, height: 0, nodes: [], edges: [] }));
 
 test("a name is cut in its middle if it has no room", () => {
-  assert.equal(fitting("short", 100), "short");
-  const cut = fitting("review-everything-that-was-ever-written", 120);
+  assert.equal(fitLabel("short", 100), "short");
+  const cut = fitLabel("review-everything-that-was-ever-written", 120);
   assert.match(cut, /^rev.+…\S+ten$/);
-  assert.ok([...fitting("漢".repeat(50), 120)].length < 12, "wide letters take more room");
-  for (const node of layOut(REFINE).nodes.filter(({ label }) => label)) assert.equal(fitting(node.label, roomIn(node)), node.label, "a node is as wide as its name");
+  assert.ok([...fitLabel("漢".repeat(50), 120)].length < 12, "wide letters take more room");
+  for (const node of layOut(REFINE).nodes.filter(({ label }) => label)) assert.equal(fitLabel(node.label, labelWidth(node)), node.label, "a node is as wide as its name");
 });
 
 test("the path of an arrow has round corners, but not rounder than there is room", () => {

@@ -51,34 +51,6 @@ export function setText(node, text) {
   if (node.textContent !== shown) node.textContent = shown;
 }
 
-/** The paths of icons, in a square of 16, drawn by lines. */
-const ICONS = {
-  menu: "M2 4h12M2 8h12M2 12h12",
-  new: "M8 3v10M3 8h10",
-  more: "M3 8h.01M8 8h.01M13 8h.01",
-  search: "M7 2.5a4.5 4.5 0 1 0 0 9 4.5 4.5 0 0 0 0-9zM10.5 10.5 14 14",
-  close: "M4 4l8 8M12 4l-8 8",
-  branch: "M5 5v6M5 5a1.5 1.5 0 1 0 0-3 1.5 1.5 0 0 0 0 3zM5 14a1.5 1.5 0 1 0 0-3 1.5 1.5 0 0 0 0 3zM11 6.500a1.5 1.5 0 1 0 0-3 1.5 1.5 0 0 0 0 3zM11 6.500c0 3-6 2-6 4.500",
-  folder: "M2 12.500v-9h4l1.500 2H14v7z",
-  status: "M2 9h3l2-6 3 10 2-4h2",
-  list: "M5.500 4h8M5.500 8h8M5.500 12h8M2.500 4h.01M2.500 8h.01M2.500 12h.01",
-  job: "M5.500 2h5v3.500h-5zM2 10.500h5V14H2zM9 10.500h5V14H9zM8 5.500V8M4.500 10.500V8h7v2.500",
-  frame: "M2 3h12v10H2zM2 6h12M4.500 4.500h.01",
-  check: "M3 8.500 6.500 12 13 4.500",
-  warn: "M8 2 14.500 13.500h-13zM8 6.500v3M8 11.700h.01",
-};
-
-/** An icon of our own; what it means has to be said beside it. @param {keyof typeof ICONS} name */
-export function icon(name) {
-  const space = "http://www.w3.org/2000/svg";
-  const svg = document.createElementNS(space, "svg");
-  const path = document.createElementNS(space, "path");
-  path.setAttribute("d", ICONS[name]);
-  for (const [key, value] of Object.entries({ class: "icon", viewBox: "0 0 16 16", "aria-hidden": "true" })) svg.setAttribute(key, value);
-  svg.append(path);
-  return svg;
-}
-
 /** A button that copies a text, or selects it if the browser forbids copying. @param {() => string} text @param {Node} shown @param {string} label */
 export function copyButton(text, shown, label) {
   const button = h("button", { type: "button", class: "quiet small", "aria-label": label }, "Copy");
@@ -112,6 +84,9 @@ export function age(ms) {
   if (minutes < 24 * 60) return `${Math.floor(minutes / 60)} h`;
   return `${Math.floor(minutes / 60 / 24)} d`;
 }
+
+/** Returns the message of a caught error. @param {unknown} error */
+export const messageOf = (error) => (error instanceof Error ? error.message : String(error));
 
 /** Returns the last element of a path. @param {string} path */
 export const baseName = (path) => path.split(/[\\/]/).filter(Boolean).pop() ?? path;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { fromBase64, toBase64 } from "./base64.js";
+import { fromBase64, toBase64 } from "./bytes.js";
 import { FrameChannel } from "./frame-channel.js";
 
 const call = (id, more = {}) => ({ type: "call", id, method: "GET", url: "/films", headers: [], body: new ArrayBuffer(0), ...more });

@@ -1,6 +1,6 @@
 // The last lines of a session, for lists of running sessions. Pure.
 
-import { describeTool } from "./blocks/words.js";
+import { describeTool } from "./blocks/labels.js";
 
 /** @typedef {{key: string, kind: string, text: string}} Line */
 

@@ -1,8 +1,8 @@
-// What is shown of an item: one module for each kind.
+// The blocks of a conversation, one module for each kind of item.
 
 import { h } from "../dom.js";
 import { errorBlock } from "./error.js";
-import { growingHTML } from "./html.js";
+import { createHTMLView } from "./html.js";
 import { promptBlock } from "./prompt.js";
 import { reasoningBlock } from "./reasoning.js";
 import { toolBlock } from "./tool.js";
@@ -11,33 +11,33 @@ import { compactionBlock, endBlock, noticeBlock } from "./end.js";
 /** @typedef {import("../store.js").Item} Item @typedef {import("../store.js").Session} Session */
 
 /**
- * What blocks may know and do.
- * @typedef {object} Place
+ * What blocks can use.
+ * @typedef {object} BlockContext
  * @property {Session} session
- * @property {(run: string) => string} href the address of a run
- * @property {(run: string) => void} retry sends the prompt of a run again
+ * @property {(run: string) => string} href returns the address of a run
+ * @property {(run: string) => void} retry resends the prompt of a run
  * @property {() => void} chooseModel
  * @property {() => void} signIn
  *
- * @typedef {{node: HTMLElement, update: (item: any) => void}} Block update shows what the item is now
+ * @typedef {{node: HTMLElement, update: (item: any) => void}} Block update shows the item's current state
  */
 
-/** @type {Record<Item["kind"], (item: any, place: Place) => Block>} */
+/** @type {Record<Item["kind"], (item: any, context: BlockContext) => Block>} */
 const KINDS = {
   prompt: promptBlock, reasoning: reasoningBlock, text: textBlock, tool: toolBlock, error: errorBlock,
   notice: noticeBlock, end: endBlock, compaction: compactionBlock,
 };
 
-/** @param {Item} item @param {Place} place @returns {Block} */
-export function createBlock(item, place) {
-  const block = KINDS[item.kind](item, place);
+/** @param {Item} item @param {BlockContext} context @returns {Block} */
+export function createBlock(item, context) {
+  const block = KINDS[item.kind](item, context);
   block.node.classList.add("block");
-  if (item.agent) nest(block.node, item.agent, place);
+  if (item.agent) nest(block.node, item.agent, context);
   block.update(item);
   return block;
 }
 
-/** What a sub-agent does stands further in. @param {HTMLElement} node @param {string} agent @param {Place} place */
+/** Indents the block of a sub-agent. @param {HTMLElement} node @param {string} agent @param {BlockContext} context */
 function nest(node, agent, { session }) {
   node.classList.add("nested");
   const name = session.agents[agent]?.title || session.agents[agent]?.name || "sub-agent";
@@ -47,7 +47,7 @@ function nest(node, agent, { session }) {
 /** Text of the answer. @returns {Block} */
 function textBlock() {
   const node = h("article", { class: "text markdown", "aria-label": "Answer", "aria-busy": "true", "data-testid": "answer" });
-  const show = growingHTML(node);
+  const show = createHTMLView(node);
   return {
     node,
     /** @param {import("../store.js").BlockItem} item */

@@ -1,18 +1,18 @@
-// Small lines: how a turn ended, what the agent let know, and that the conversation was summed up.
+// Single lines: the end of a run, a notice, a compaction.
 
 import { h, setText } from "../dom.js";
 import { remedyButtons } from "./error.js";
-import { ending, noticeText } from "./words.js";
+import { runSummary, noticeText } from "./labels.js";
 
 /** @typedef {import("./block.js").Block} Block */
 
-/** @param {import("../store.js").EndItem} item @param {import("./block.js").Place} place @returns {Block} */
-export function endBlock(item, place) {
-  const link = h("a", { class: "end-line", href: place.href(item.run), title: "Link to this run" });
+/** @param {import("../store.js").EndItem} item @param {import("./block.js").BlockContext} context @returns {Block} */
+export function endBlock(item, context) {
+  const link = h("a", { class: "end-line", href: context.href(item.run), title: "Link to this run" });
   const node = h("div", { class: "end", "data-testid": "end" });
-  if (item.status === "error" && item.message && !toldBefore(item, place)) {
+  if (item.status === "error" && item.message && !isErrorShown(item, context)) {
     node.append(h("div", { class: "error", role: "group", "aria-label": "Error", "data-testid": "error" },
-      h("p", {}, item.message), remedyButtons(item, place)));
+      h("p", {}, item.message), remedyButtons(item, context)));
   }
   node.append(link);
   return {
@@ -20,13 +20,13 @@ export function endBlock(item, place) {
     /** @param {import("../store.js").EndItem} item */
     update(item) {
       node.dataset.status = item.status;
-      setText(link, ending(item) || "Done");
+      setText(link, runSummary(item) || "Done");
     },
   };
 }
 
-/** Whether the error of a run stands before its end already. @param {import("../store.js").EndItem} item @param {import("./block.js").Place} place */
-function toldBefore({ run, message }, { session }) {
+/** Reports whether the error of a run is already shown before its end. @param {import("../store.js").EndItem} item @param {import("./block.js").BlockContext} context */
+function isErrorShown({ run, message }, { session }) {
   const { items } = session;
   for (let i = items.length - 1, n = 0; i >= 0 && n < 20; i--, n++) {
     const other = items[i];

@@ -1,15 +1,15 @@
-// What went wrong, and what can be done about it.
+// An error, with buttons for its remedies.
 
 import { h, setText } from "../dom.js";
-import { remedies } from "./words.js";
+import { remedies } from "./labels.js";
 
-/** @typedef {import("../store.js").ErrorItem} ErrorItem @typedef {import("./block.js").Place} Place */
+/** @typedef {import("../store.js").ErrorItem} ErrorItem @typedef {import("./block.js").BlockContext} BlockContext */
 
-/** @param {ErrorItem} item @param {Place} place @returns {import("./block.js").Block} */
-export function errorBlock(item, place) {
+/** @param {ErrorItem} item @param {BlockContext} context @returns {import("./block.js").Block} */
+export function errorBlock(item, context) {
   const message = h("p");
   const hint = h("p", { class: "muted" });
-  const node = h("div", { class: "error", role: "group", "aria-label": "Error", "data-testid": "error" }, message, hint, remedyButtons(item, place));
+  const node = h("div", { class: "error", role: "group", "aria-label": "Error", "data-testid": "error" }, message, hint, remedyButtons(item, context));
   return {
     node,
     /** @param {ErrorItem} item */
@@ -21,16 +21,16 @@ export function errorBlock(item, place) {
   };
 }
 
-/** A hint, in which commands and names stand in backticks. @param {string} text */
+/** Renders backticks in a hint as code. @param {string} text */
 const withCode = (text) => text.split("`").map((part, i) => (i % 2 === 1 ? h("code", {}, part) : part));
 
-/** @param {{run: string, cause?: string, message: string}} item @param {Place} place */
-export function remedyButtons(item, place) {
-  /** @type {Record<import("./words.js").Remedy, [string, () => void]>} */
+/** @param {{run: string, cause?: string, message: string}} item @param {BlockContext} context */
+export function remedyButtons(item, context) {
+  /** @type {Record<import("./labels.js").Remedy, [string, () => void]>} */
   const buttons = {
-    retry: ["Try again", () => place.retry(item.run)],
-    "sign-in": ["How to sign in", place.signIn],
-    model: ["Switch model", place.chooseModel],
+    retry: ["Try again", () => context.retry(item.run)],
+    "sign-in": ["How to sign in", context.signIn],
+    model: ["Switch model", context.chooseModel],
   };
   return h("div", { class: "answers" }, ...remedies(item).filter((name) => name !== "retry" || item.run).map((name) => {
     const [label, act] = buttons[name];

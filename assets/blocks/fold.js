@@ -1,30 +1,30 @@
-// Where the conversation is divided: which items fold into one line, and which are drawn together. No page is needed here.
+// How a conversation is divided: which items are grouped into one line, and which are drawn as one chunk. Pure.
 
-import { foldsAs, noticeText } from "./words.js";
+import { groupingVerb, noticeText } from "./labels.js";
 
-/** @typedef {{kind: string, run?: string, agent?: string} & Record<string, any>} Foldable */
+/** @typedef {{kind: string, run?: string, agent?: string} & Record<string, any>} Groupable */
 
-const CHUNK = 60; // items that are drawn, skipped and measured together
-const LONGEST = 240; // items of a chunk that is not divided because its items fold
+const CHUNK_SIZE = 60; // items drawn, skipped and measured together
+const MAX_CHUNK = 240; // items of a chunk that is extended because they are grouped
 
-/** Whether an item has nothing to say: it is not shown, and divides nothing. @param {Foldable} item */
-export const isSilent = (item) => item.kind === "notice" && !noticeText(item);
+/** Reports whether an item is not shown; it does not end a group. @param {Groupable} item */
+export const isHidden = (item) => item.kind === "notice" && !noticeText(item);
 
-/** Whether an item is shown in the line of the one before. @param {Foldable | undefined} before @param {Foldable} item */
-export function joins(before, item) {
-  const verb = foldsAs(item);
-  return Boolean(verb && before) && verb === foldsAs(/** @type {Foldable} */ (before)) && before?.agent === item.agent && before?.run === item.run;
+/** Reports whether an item joins the group of the previous one. @param {Groupable | undefined} before @param {Groupable} item */
+export function joinsGroup(before, item) {
+  const verb = groupingVerb(item);
+  return Boolean(verb && before) && verb === groupingVerb(/** @type {Groupable} */ (before)) && before?.agent === item.agent && before?.run === item.run;
 }
 
 /**
- * Returns where the chunk begins that ends before an index: so that nothing that folds is divided.
- * @param {Foldable[]} items @param {number} end
+ * Returns the start of the chunk that ends before an index, so that no group is divided.
+ * @param {Groupable[]} items @param {number} end
  */
 export function chunkStart(items, end) {
-  let start = Math.max(0, end - CHUNK);
-  while (start > 0 && end - start < LONGEST && joins(items[start - 1], items[start])) start--;
+  let start = Math.max(0, end - CHUNK_SIZE);
+  while (start > 0 && end - start < MAX_CHUNK && joinsGroup(items[start - 1], items[start])) start--;
   return start;
 }
 
-/** Whether an item that comes at the end begins a chunk. @param {number} count items of the last one @param {boolean} joined */
-export const isFull = (count, joined) => count >= CHUNK && !joined;
+/** Reports whether a new last item starts a chunk. @param {number} count items of the last chunk @param {boolean} joined */
+export const isFull = (count, joined) => count >= CHUNK_SIZE && !joined;

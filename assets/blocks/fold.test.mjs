@@ -1,17 +1,17 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { chunkStart, isFull, isSilent, joins } from "./fold.js";
+import { chunkStart, isFull, isHidden, joinsGroup } from "./fold.js";
 
 const read = (more) => ({ kind: "tool", tool: "view", state: "completed", run: "r", ...more });
 const text = { kind: "text", run: "r" };
 
 test("reads of the same one in the same run join", () => {
-  assert.ok(joins(read(), read()));
-  assert.ok(!joins(undefined, read()));
-  assert.ok(!joins(read(), text));
-  assert.ok(!joins(text, read()));
-  assert.ok(!joins(read(), read({ agent: "a" })));
-  assert.ok(!joins(read(), read({ run: "s" })));
+  assert.ok(joinsGroup(read(), read()));
+  assert.ok(!joinsGroup(undefined, read()));
+  assert.ok(!joinsGroup(read(), text));
+  assert.ok(!joinsGroup(text, read()));
+  assert.ok(!joinsGroup(read(), read({ agent: "a" })));
+  assert.ok(!joinsGroup(read(), read({ run: "s" })));
 });
 
 test("a chunk has sixty items, if nothing is folded there", () => {
@@ -37,8 +37,8 @@ test("a chunk is full only where it can be divided", () => {
 });
 
 test("a notice that is for nobody is silent", () => {
-  assert.ok(isSilent({ kind: "notice", notice: "session.info", raw: { id: 1 } }));
-  assert.ok(isSilent({ kind: "notice", notice: "session.indexed_search", raw: { message: "3 files" } }));
-  assert.ok(!isSilent({ kind: "notice", notice: "session.warning", raw: { message: "Slow down." } }));
-  assert.ok(!isSilent(text));
+  assert.ok(isHidden({ kind: "notice", notice: "session.info", raw: { id: 1 } }));
+  assert.ok(isHidden({ kind: "notice", notice: "session.indexed_search", raw: { message: "3 files" } }));
+  assert.ok(!isHidden({ kind: "notice", notice: "session.warning", raw: { message: "Slow down." } }));
+  assert.ok(!isHidden(text));
 });

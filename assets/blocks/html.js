@@ -1,13 +1,13 @@
-// HTML that the portal made → the page: what is complete stays as it is, only its end is replaced.
+// Shows streamed HTML of the portal: the complete part is only appended to, the tail is replaced.
 
 import { copyButton, h, escapeBidi, setHTML, setText } from "../dom.js";
 
 /**
- * Shows HTML that grows at its end, or the text if there is no HTML.
+ * Creates a view of HTML that grows at its end, or of plain text if there is no HTML.
  * @param {HTMLElement} node
- * @returns {(html: string, tail: string, text: string) => void} tail: what takes the place of the tail before
+ * @returns {(html: string, tail: string, text: string) => void} tail replaces the previous tail
  */
-export function growingHTML(node) {
+export function createHTMLView(node) {
   const done = h("div", { class: "whole" });
   const end = h("div", { class: "rest" });
   let shown = "";
@@ -22,7 +22,7 @@ export function growingHTML(node) {
       done.replaceChildren();
       shown = "";
     } else if (shown === "") {
-      done.replaceChildren(); // it may hold the text
+      done.replaceChildren(); // it may hold plain text
     }
     if (html.length > shown.length) append(done, html.slice(shown.length));
     shown = html;
@@ -31,7 +31,7 @@ export function growingHTML(node) {
   };
 }
 
-/** Adds only what is new of a text. @param {HTMLElement} node @param {string} text */
+/** Appends the new part of a text. @param {HTMLElement} node @param {string} text */
 function showText(node, text) {
   const last = node.firstChild;
   const shown = escapeBidi(text);
@@ -43,7 +43,7 @@ function showText(node, text) {
 function append(node, html) {
   const part = h("div");
   setHTML(part, html);
-  for (const pre of part.querySelectorAll("pre")) dress(pre);
+  for (const pre of part.querySelectorAll("pre")) addCodeTools(pre);
   for (const table of part.querySelectorAll("table")) {
     const frame = h("div", { class: "table", tabindex: "0", role: "group", "aria-label": "Table" });
     table.replaceWith(frame);
@@ -52,8 +52,8 @@ function append(node, html) {
   node.append(...part.childNodes);
 }
 
-/** Code gets its language, a button that copies it, and can be scrolled by keys. @param {HTMLElement} pre */
-function dress(pre) {
+/** Adds the language and a copy button to code, and makes it scrollable by keyboard. @param {HTMLElement} pre */
+function addCodeTools(pre) {
   pre.tabIndex = 0;
   if (!pre.classList.contains("code") && !pre.classList.contains("plain")) return;
   const frame = h("div", { class: pre.classList.contains("continued") ? "code-box continued" : "code-box" });

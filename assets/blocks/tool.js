@@ -1,20 +1,20 @@
-// A tool call: one line with a verb and an object, which unfolds to what went in and what came out.
+// A tool call: one line with a verb and an object that unfolds to its arguments and output.
 
 import { h, setText } from "../dom.js";
-import { growingHTML } from "./html.js";
-import { argumentsOf, changes, describeTool, lastLines, outcome } from "./words.js";
+import { createHTMLView } from "./html.js";
+import { argumentsOf, diffCounts, describeTool, lastLines, toolOutcome } from "./labels.js";
 
-/** @typedef {import("../store.js").ToolItem} ToolItem @typedef {import("./block.js").Place} Place */
+/** @typedef {import("../store.js").ToolItem} ToolItem @typedef {import("./block.js").BlockContext} BlockContext */
 
-const TAIL = 8; // lines of output under a running tool
+const TAIL_LINES = 8; // of output under a running tool
 
-/** @param {ToolItem} item @param {Place} place @returns {import("./block.js").Block} */
-export function toolBlock(item, place) {
+/** @param {ToolItem} item @param {BlockContext} context @returns {import("./block.js").Block} */
+export function toolBlock(item, context) {
   let shown = item;
-  const line = toolLine(place);
+  const line = toolLine(context);
   const details = h("details", {}, line.node);
   const node = h("div", { class: "tool", "data-testid": "tool" }, details);
-  const tail = tailOf(node);
+  const tail = createTail(node);
   /** @type {((item: ToolItem) => void) | undefined} */
   let showBody;
   const draw = () => {
@@ -35,7 +35,7 @@ export function toolBlock(item, place) {
   };
 }
 
-/** The line. @param {Place} place */
+/** @param {BlockContext} context */
 function toolLine({ session }) {
   const verb = h("span", { class: "verb" });
   const object = h("span", { class: "object" });
@@ -52,32 +52,32 @@ function toolLine({ session }) {
       object.classList.toggle("literal", words.literal);
       object.title = words.object.length > 40 ? words.object.slice(0, 1000) : "";
       showChanges(lines, item);
-      setText(end, [helper(item, session), outcome(item)].filter(Boolean).join(", "));
+      setText(end, [subagentProgress(item, session), toolOutcome(item)].filter(Boolean).join(", "));
     },
   };
 }
 
-/** +12 −3, in the colours of a diff. @param {HTMLElement} node @param {ToolItem} item */
+/** Shows "+12 −3" in diff colours. @param {HTMLElement} node @param {ToolItem} item */
 function showChanges(node, item) {
-  const text = changes(item);
+  const text = diffCounts(item);
   if (node.textContent === text) return;
   node.replaceChildren(...text.split(" ").flatMap((part, i) => [i ? " " : "", h("span", { class: part.startsWith("+") ? "added" : "removed" }, part)]));
 }
 
-/** How far the sub-agent is that a call began. @param {ToolItem} item @param {import("../store.js").Session} session */
-function helper(item, session) {
+/** Returns the progress of the sub-agent that a call started. @param {ToolItem} item @param {import("../store.js").Session} session */
+function subagentProgress(item, session) {
   const agent = item.tool === "task" && Object.values(session.agents).find(({ call }) => call === item.id);
   return agent && agent.calls > 0 ? `${agent.calls} calls` : "";
 }
 
 /**
- * The last lines of its output, while it runs, or of what went wrong.
+ * Shows the last lines of the output while a tool runs, or of its error.
  * @param {HTMLElement} node @returns {(item: ToolItem) => void}
  */
-function tailOf(node) {
+function createTail(node) {
   /** @type {HTMLElement | undefined} */
   let box;
-  /** @type {ReturnType<typeof growingHTML> | undefined} */
+  /** @type {ReturnType<typeof createHTMLView> | undefined} */
   let show;
   return (item) => {
     const wanted = item.state === "running" ? Boolean(item.output) : item.state === "error" && Boolean(item.result);
@@ -88,34 +88,34 @@ function tailOf(node) {
     }
     if (!box) {
       box = h("div", { class: "tail", "aria-hidden": "true" });
-      show = growingHTML(box);
+      show = createHTMLView(box);
       node.append(box);
     }
     const running = item.state === "running";
-    show?.("", running ? item.tail : "", lastLines(running ? item.output : item.result, running ? TAIL : 3));
+    show?.("", running ? item.tail : "", lastLines(running ? item.output : item.result, running ? TAIL_LINES : 3));
   };
 }
 
-/** Arguments, output and diff, made when somebody looks. @param {HTMLElement} details @returns {(item: ToolItem) => void} */
+/** Creates the arguments, diff and output when the block is opened. @param {HTMLElement} details @returns {(item: ToolItem) => void} */
 function toolBody(details) {
   const root = h("div", { class: "tool-body" });
   details.append(root);
-  const given = part(root, "Arguments");
+  const args = part(root, "Arguments");
   const diff = part(root, "Change");
   const output = part(root, "Output");
   return (item) => {
-    const over = item.state === "completed" || item.state === "error";
-    given("", "", over && item.added !== null ? "" : argumentsText(item)); // a diff says all of it
-    diff("", "", over && item.html ? "" : item.diff);
-    output(item.html, item.tail, over ? item.detail || item.result : item.output);
+    const isDone = item.state === "completed" || item.state === "error";
+    args("", "", isDone && item.added !== null ? "" : argumentsText(item)); // the diff shows them
+    diff("", "", isDone && item.html ? "" : item.diff);
+    output(item.html, item.tail, isDone ? item.detail || item.result : item.output);
     root.dataset.testid = "tool-body";
   };
 }
 
-/** @param {HTMLElement} root @param {string} title @returns {ReturnType<typeof growingHTML>} */
+/** @param {HTMLElement} root @param {string} title @returns {ReturnType<typeof createHTMLView>} */
 function part(root, title) {
   const body = h("div", { class: "part", tabindex: "0", role: "group", "aria-label": title });
-  const show = growingHTML(body);
+  const show = createHTMLView(body);
   const node = h("section", { hidden: true }, h("h3", {}, title), body);
   root.append(node);
   return (html, tail, text) => {
@@ -124,7 +124,7 @@ function part(root, title) {
   };
 }
 
-/** One text as it is, else a name in each line. @param {ToolItem} item */
+/** Lists the arguments, one per line. @param {ToolItem} item */
 function argumentsText(item) {
   const values = Object.entries(argumentsOf(item));
   return values.map(([name, value]) => {

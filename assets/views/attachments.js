@@ -1,28 +1,28 @@
-// Files that go with a prompt: images as parts of it, texts as attachments.
+// Files attached to a prompt: images become parts of it, texts attachments.
 
-import { toBase64 } from "../base64.js";
-import { h } from "../dom.js";
+import { toBase64 } from "../bytes.js";
+import { h, messageOf } from "../dom.js";
 import { icon } from "./icons.js";
 
 /**
- * @typedef {{name: string, image?: {media_type: string, data: string}, text?: string}} Attached
+ * @typedef {{name: string, image?: {media_type: string, data: string}, text?: string}} AttachedFile
  */
 
-const MOST_IMAGE = 10 << 20; // bytes
-const MOST_TEXT = 1 << 20;
+const MAX_IMAGE = 10 << 20; // bytes
+const MAX_TEXT = 1 << 20;
 const IMAGES = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 
 /**
- * Reads a file. Throws an Error that says why it cannot be attached.
- * @param {File} file @returns {Promise<Attached>}
+ * Reads a file. Rejects with an Error that tells the user why it cannot be attached.
+ * @param {File} file @returns {Promise<AttachedFile>}
  */
 export async function readAttachment(file) {
   const name = file.name || "pasted";
   if (IMAGES.includes(file.type)) {
-    if (file.size > MOST_IMAGE) throw new Error(`${name} is larger than 10 MB.`);
+    if (file.size > MAX_IMAGE) throw new Error(`${name} is larger than 10 MB.`);
     return { name, image: { media_type: file.type, data: toBase64(await file.arrayBuffer()) } };
   }
-  if (file.size > MOST_TEXT) throw new Error(`${name} is larger than 1 MB. Mention files in the directory with @ instead.`);
+  if (file.size > MAX_TEXT) throw new Error(`${name} is larger than 1 MB. Mention files in the directory with @ instead.`);
   try {
     const text = new TextDecoder("utf-8", { fatal: true }).decode(await file.arrayBuffer());
     if (text.includes("\0")) throw new TypeError();
@@ -33,10 +33,10 @@ export async function readAttachment(file) {
 }
 
 /**
- * What run.start is told of a prompt.
- * @param {string} text @param {Attached[]} attached @param {string[]} mentions paths of the directory
+ * Returns the parameters of run.start for a prompt.
+ * @param {string} text @param {AttachedFile[]} attached @param {string[]} mentions paths in the directory
  */
-export function promptOf(text, attached, mentions) {
+export function runInput(text, attached, mentions) {
   const images = attached.flatMap(({ name, image }) => (image ? [{ type: "image", name, ...image }] : []));
   const input = images.length > 0 ? { type: "parts", parts: [{ type: "text", text }, ...images] } : { type: "text", text };
   const texts = attached.flatMap(({ name, text }) => (text === undefined ? [] : [{ name, text }]));
@@ -44,11 +44,11 @@ export function promptOf(text, attached, mentions) {
 }
 
 /**
- * The chips of what is attached, with a button for each that takes it away.
+ * Creates the list of attached files, each with a button that removes it.
  * @param {{onChange: () => void, onError: (message: string) => void}} on
  */
 export function createAttachments({ onChange, onError }) {
-  /** @type {Attached[]} */
+  /** @type {AttachedFile[]} */
   let attached = [];
   const node = h("ul", { class: "chips attached", "aria-label": "Attachments" });
   const picker = h("input", { type: "file", multiple: true, hidden: true, "data-testid": "files", "aria-label": "Attach files" });
@@ -59,7 +59,7 @@ export function createAttachments({ onChange, onError }) {
       h("button", { type: "button", class: "quiet tiny", "aria-label": `Remove ${one.name}`, click: () => set(attached.filter((other) => other !== one)) }, icon("close")))));
     node.hidden = attached.length === 0;
   };
-  /** @param {Attached[]} list */
+  /** @param {AttachedFile[]} list */
   const set = (list) => {
     attached = list;
     draw();
@@ -71,7 +71,7 @@ export function createAttachments({ onChange, onError }) {
       try {
         set([...attached, await readAttachment(file)]);
       } catch (error) {
-        onError(error instanceof Error ? error.message : String(error));
+        onError(messageOf(error));
       }
     }
   };
@@ -84,10 +84,10 @@ export function createAttachments({ onChange, onError }) {
 }
 
 /**
- * Files that are dropped or pasted.
+ * Handles files that are dropped or pasted.
  * @param {HTMLElement} node @param {(files: File[]) => void} add
  */
-export function takeFiles(node, add) {
+export function acceptFiles(node, add) {
   node.addEventListener("dragover", (event) => {
     if (!event.dataTransfer?.types.includes("Files")) return;
     event.preventDefault();

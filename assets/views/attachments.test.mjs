@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { promptOf, readAttachment } from "./attachments.js";
+import { runInput, readAttachment } from "./attachments.js";
 
 describe("a file", () => {
   test("that is an image is one", async () => {
@@ -21,10 +21,10 @@ describe("a file", () => {
 });
 
 describe("a prompt", () => {
-  test("is a text", () => assert.deepEqual(promptOf("hi", [], []), { input: { type: "text", text: "hi" }, attachments: [] }));
+  test("is a text", () => assert.deepEqual(runInput("hi", [], []), { input: { type: "text", text: "hi" }, attachments: [] }));
   test("has images as parts, texts and mentions as attachments", () => {
     const image = { media_type: "image/png", data: "AQ==" };
-    assert.deepEqual(promptOf("hi", [{ name: "a.png", image }, { name: "a.txt", text: "" }], ["b.go"]), {
+    assert.deepEqual(runInput("hi", [{ name: "a.png", image }, { name: "a.txt", text: "" }], ["b.go"]), {
       input: { type: "parts", parts: [{ type: "text", text: "hi" }, { type: "image", name: "a.png", ...image }] },
       attachments: [{ name: "a.txt", text: "" }, { path: "b.go" }],
     });

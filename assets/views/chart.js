@@ -1,6 +1,6 @@
 // The flow chart of a job, drawn by assets/chart.js, and how each of its tasks is.
 
-import { fitting, layOut, pathOf, roomIn } from "../chart.js";
+import { fitLabel, layOut, pathOf, labelWidth } from "../chart.js";
 import { escapeBidi, setText } from "../dom.js";
 import { STATUS_LABELS } from "../jobs.js";
 
@@ -88,7 +88,7 @@ function task(node, onPick) {
   const path = s("path", { d: SIGNS.Pending });
   const mark = s("svg", { class: "icon", x: x + 16, y: y + height / 2 - 8, width: 16, height: 16, viewBox: "0 0 16 16" }, path);
   const name = s("text", { class: "name", x: x + 42, y: y + 21 });
-  name.textContent = escapeBidi(fitting(label, roomIn(node)));
+  name.textContent = escapeBidi(fitLabel(label, labelWidth(node)));
   const state = s("text", { class: "state", x: x + 42, y: y + 38 });
   const root = s("g", { class: "task", "data-state": "Pending", "data-work": work, "data-task": label }, halo, box, mark, name, document.createTextNode(" "), state);
   if (name.textContent !== escapeBidi(label)) root.prepend(titled(label));

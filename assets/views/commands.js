@@ -1,22 +1,22 @@
-// What can be done with a session, by name: `/` in the composer offers it, and Ctrl+K. No page is needed here.
+// The commands of a session, for `/` in the composer and Ctrl+K. Pure.
 
 /**
  * @typedef {object} Command
- * @property {string} name what is typed behind the slash
+ * @property {string} name typed after the slash
  * @property {string} label what it does
- * @property {string} [hint] the key that does it
- * @property {string} [argument] what may be typed behind the name
- * @property {boolean} [everywhere] it is not about the session, and the palette has it anyway
+ * @property {string} [hint] its key
+ * @property {string} [argument] placeholder of what can follow the name
+ * @property {boolean} [everywhere] it is not about the session, so the palette has it anyway
  * @property {(argument: string) => void} run
  *
- * @typedef {{command: Command, argument: string}} Meant
+ * @typedef {{command: Command, argument: string}} Match
  */
 
 /**
- * The commands that a text may mean; none if it is a prompt. A text is all that stands in the composer.
- * @param {string} text @param {Command[]} commands @returns {Meant[]}
+ * Returns the commands that the composer's text can mean; none if it is a prompt.
+ * @param {string} text @param {Command[]} commands @returns {Match[]}
  */
-export function commandsIn(text, commands) {
+export function matchCommands(text, commands) {
   const found = /^\/([^\s]*)(?: ([^\n]*))?$/.exec(text);
   if (!found) return [];
   const name = found[1].toLowerCase();

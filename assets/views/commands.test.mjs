@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { commandsIn } from "./commands.js";
+import { matchCommands } from "./commands.js";
 
 const run = () => {};
 const commands = [
@@ -26,7 +26,7 @@ for (const [text, want] of [
   ["", []],
 ]) {
   test(`${JSON.stringify(text)} means ${want.join(" or ") || "a prompt"}`, () => {
-    const found = commandsIn(text, commands).map(({ command, argument }) => command.name + (argument && `=${argument}`));
+    const found = matchCommands(text, commands).map(({ command, argument }) => command.name + (argument && `=${argument}`));
     assert.deepEqual(found, want);
   });
 }

@@ -1,6 +1,6 @@
-// What differs between two versions of an interface.
+// The dialog that compares two versions of an interface.
 
-import { h, setHTML, setText } from "../dom.js";
+import { h, messageOf, setHTML, setText } from "../dom.js";
 import { baseVersion } from "../interfaces.js";
 
 /**
@@ -23,7 +23,7 @@ export function compareVersions(call, info, version) {
       setHTML(diff, html);
       setText(counts, html ? `${added === 1 ? "1 line" : `${added} lines`} added, ${removed} removed` : "No differences.");
     } catch (error) {
-      setText(counts, error instanceof Error ? error.message : String(error));
+      setText(counts, messageOf(error));
     }
   };
   from.addEventListener("change", () => void show());

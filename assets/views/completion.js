@@ -1,17 +1,17 @@
-// A list over the composer to choose from: files of the session's directory behind `@`, commands behind `/`.
+// The completion list above the composer: files after `@`, commands after `/`.
 
 import { h } from "../dom.js";
 import { createChoices } from "./choices.js";
 
-const PAUSE = 80; // ms after a key before the portal is asked
+const PAUSE = 80; // ms after a key before asking the portal
 
 /**
- * What can be chosen, for a text and where the caret is in it; null if the source has nothing to do with it.
+ * A source of options. `match` returns the options for a text and caret position, or null if they are none of its concern.
  * @typedef {{name: string, hint: string, take: () => void}} Option
- * @typedef {{label: string, look: (text: string, caret: number) => {now: Option[]} | {later: () => Promise<Option[]>} | null}} Source
+ * @typedef {{label: string, match: (text: string, caret: number) => {now: Option[]} | {later: () => Promise<Option[]>} | null}} Source
  */
 
-/** @param {HTMLTextAreaElement} field @param {Source[]} sources the first that has something to do with the text is asked */
+/** @param {HTMLTextAreaElement} field @param {Source[]} sources the first that matches is used */
 export function createCompletion(field, sources) {
   const node = h("ul", { class: "completion", id: `choices-${Math.random().toString(36).slice(2)}`, role: "listbox", hidden: true, "data-testid": "completion" });
   field.setAttribute("aria-controls", node.id);
@@ -40,22 +40,22 @@ export function createCompletion(field, sources) {
   };
   /** @type {ReturnType<typeof createChoices<Option>>} */
   const choices = createChoices({ key: ({ name, hint }) => `${hint}\n${name}`, first: 0, draw });
-  const look = () => {
-    for (const { label, look } of field.selectionStart === field.selectionEnd ? sources : []) {
-      const answer = look(field.value, field.selectionStart);
+  const update = () => {
+    for (const { label, match } of field.selectionStart === field.selectionEnd ? sources : []) {
+      const answer = match(field.value, field.selectionStart);
       if (!answer) continue;
       node.setAttribute("aria-label", label);
       return "later" in answer ? choices.ask(answer.later, PAUSE) : choices.offer(answer.now);
     }
     close();
   };
-  field.addEventListener("input", look);
+  field.addEventListener("input", update);
   field.addEventListener("blur", close);
 
   return {
     node,
     close,
-    /** Whether a key was meant for the list. @param {KeyboardEvent} event */
+    /** Handles a key. Returns false if it is not for the list. @param {KeyboardEvent} event */
     key(event) {
       if (choices.list.length === 0 || event.isComposing) return false;
       if (event.key === "ArrowDown") choices.move(1);

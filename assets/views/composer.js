@@ -1,19 +1,19 @@
-// Where prompts are written: a field that grows, what goes with them, and what waits.
+// The composer: a growing field for prompts, with attachments, settings and the queue.
 
-import { h, setText } from "../dom.js";
-import { createAttachments, promptOf, takeFiles } from "./attachments.js";
-import { commandsIn } from "./commands.js";
+import { h, messageOf, setText } from "../dom.js";
+import { createAttachments, runInput, acceptFiles } from "./attachments.js";
+import { matchCommands } from "./commands.js";
 import { createCompletion } from "./completion.js";
-import { loadDraft, mention, mentionAt, mentioned, recall, saveDraft } from "./drafts.js";
+import { insertMention, loadDraft, mentionAt, mentionsIn, recallPrompt, saveDraft } from "./drafts.js";
 import { icon } from "./icons.js";
-import { meansInComposer, whenBusy } from "./keys.js";
+import { composerAction, whenBusy } from "./keys.js";
 import { createQueue } from "./queue.js";
 import { createSettings } from "./settings.js";
 
 /**
  * @typedef {import("../store.js").Session} Session @typedef {import("./conversation.js").Rpc} Rpc
  * @typedef {ReturnType<typeof createComposer>} Composer
- * @typedef {{text: string, attached: import("./attachments.js").Attached[], mentions: string[]}} Written
+ * @typedef {{text: string, attached: import("./attachments.js").AttachedFile[], mentions: string[]}} Written
  */
 
 /** @param {{session: Session, rpc: Rpc, onSent: () => void, commands: () => import("./commands.js").Command[]}} options */
@@ -24,24 +24,24 @@ export function createComposer({ session, rpc, onSent, commands }) {
   const stopButton = h("button", { type: "button", class: "stop", title: "Stop (Esc)", "data-testid": "stop", hidden: true }, icon("stop"), "Stop");
   const keys = h("span", { class: "keys muted", "aria-hidden": "true" });
   let draft = loadDraft(sessionStorage, session.id);
-  let at = -1; // how many prompts back
-  let keyAt = -Infinity; // when a key was pressed here
+  let at = -1; // steps back in earlier prompts; -1: the draft
+  let lastKeyAt = -Infinity;
   let stopping = "";
 
   /** @param {string} message */
-  const say = (message) => setText(problem, message);
-  const attachments = createAttachments({ onChange: () => update(), onError: say });
-  const settings = createSettings({ session, rpc, onError: say });
-  const queue = createQueue({ session, rpc, onError: say });
+  const showError = (message) => setText(problem, message);
+  const attachments = createAttachments({ onChange: () => update(), onError: showError });
+  const settings = createSettings({ session, rpc, onError: showError });
+  const queue = createQueue({ session, rpc, onError: showError });
   /** @param {string} path @param {number} from */
   const mentionFile = (path, from) => {
-    const next = mention(field.value, from, field.selectionStart, path);
+    const next = insertMention(field.value, from, field.selectionStart, path);
     draft.mentions.push(path);
     set(next.text);
     field.setSelectionRange(next.caret, next.caret);
   };
   /** @type {import("./completion.js").Source} */
-  const files = { label: "Files", look(text, caret) {
+  const files = { label: "Files", match(text, caret) {
     const found = mentionAt(text, caret);
     if (!found) return null;
     return { later: async () => {
@@ -50,12 +50,12 @@ export function createComposer({ session, rpc, onSent, commands }) {
     } };
   } };
   /** @type {import("./completion.js").Source} */
-  const slash = { label: "Commands", look(text) {
-    const meant = commandsIn(text, commands());
-    if (meant.length === 0) return null;
-    return { now: meant.map(({ command, argument }) => ({ name: `/${command.name}${command.argument ? ` ${argument || command.argument}` : ""}`, hint: command.label, take() {
+  const slash = { label: "Commands", match(text) {
+    const matches = matchCommands(text, commands());
+    if (matches.length === 0) return null;
+    return { now: matches.map(({ command, argument }) => ({ name: `/${command.name}${command.argument ? ` ${argument || command.argument}` : ""}`, hint: command.label, take() {
       set("");
-      say("");
+      showError("");
       command.run(argument);
     } })) };
   } };
@@ -71,7 +71,7 @@ export function createComposer({ session, rpc, onSent, commands }) {
     update();
   };
   const keep = () => {
-    draft = { text: field.value, mentions: mentioned(field.value, draft.mentions) };
+    draft = { text: field.value, mentions: mentionsIn(field.value, draft.mentions) };
     saveDraft(sessionStorage, session.id, draft);
   };
   const update = () => {
@@ -90,7 +90,7 @@ export function createComposer({ session, rpc, onSent, commands }) {
 
   /** @param {Written} written @param {"queue" | "steer"} busy */
   const start = async (written, busy) => {
-    const { input, attachments: files } = promptOf(written.text, written.attached, written.mentions);
+    const { input, attachments: files } = runInput(written.text, written.attached, written.mentions);
     const portal = { mode: settings.mode(), when_busy: busy, attachments: files };
     const entry = queue.add(written.text || written.attached.map(({ name }) => name).join(", "));
     try {
@@ -99,25 +99,25 @@ export function createComposer({ session, rpc, onSent, commands }) {
     } catch (error) {
       queue.remove(entry);
       restore(written);
-      say(error instanceof Error ? error.message : String(error));
+      showError(messageOf(error));
     }
   };
-  /** What could not be sent stays here. @param {Written} written */
+  /** Puts back what could not be sent. @param {Written} written */
   const restore = ({ text, attached, mentions }) => {
     draft.mentions.push(...mentions);
     attachments.set([...attached, ...attachments.list()]);
     set([text, field.value].filter((part) => part.trim()).join("\n\n"));
   };
-  /** @param {"send" | "steer"} meaning */
-  const submit = (meaning) => {
+  /** @param {"send" | "steer"} action */
+  const submit = (action) => {
     if (send.disabled) return;
-    const written = { text: field.value.trim(), attached: attachments.list(), mentions: mentioned(field.value, draft.mentions) };
-    say("");
+    const written = { text: field.value.trim(), attached: attachments.list(), mentions: mentionsIn(field.value, draft.mentions) };
+    showError("");
     at = -1;
     attachments.set([]);
     set("");
     onSent();
-    void start(written, whenBusy(meaning));
+    void start(written, whenBusy(action));
   };
   const stop = () => {
     const run = session.run;
@@ -126,7 +126,7 @@ export function createComposer({ session, rpc, onSent, commands }) {
     update();
     rpc.call("run.cancel", { run_id: run }).catch((error) => {
       stopping = "";
-      say(error.message);
+      showError(error.message);
       update();
     });
     return true;
@@ -134,25 +134,25 @@ export function createComposer({ session, rpc, onSent, commands }) {
   const prompts = () => session.items.flatMap((item) => (item.kind === "prompt" ? [item.text] : []));
   let unsent = "";
   /** @param {1 | -1} step */
-  const walk = (step) => {
+  const recall = (step) => {
     if (at < 0) unsent = field.value;
-    const found = recall(prompts(), at, step);
+    const found = recallPrompt(prompts(), at, step);
     at = found.at;
     set(found.text ?? unsent);
     field.setSelectionRange(field.value.length, field.value.length);
   };
 
   field.addEventListener("keydown", (event) => {
-    keyAt = performance.now();
+    lastKeyAt = performance.now();
     if (completion.key(event)) return event.preventDefault();
     const before = field.value.slice(0, field.selectionStart);
     const after = field.value.slice(field.selectionEnd);
-    const meaning = meansInComposer(event, { text: field.value, atStart: !before.includes("\n"), atEnd: !after.includes("\n"), recalling: at >= 0 });
-    if (meaning === "none") return;
+    const action = composerAction(event, { text: field.value, atStart: !before.includes("\n"), atEnd: !after.includes("\n"), recalling: at >= 0 });
+    if (action === "none") return;
     event.preventDefault();
-    if (meaning === "send" || meaning === "steer") submit(meaning);
-    else if (meaning === "recall") walk(1);
-    else if (meaning === "forward") walk(-1);
+    if (action === "send" || action === "steer") submit(action);
+    else if (action === "previous") recall(1);
+    else if (action === "next") recall(-1);
   });
   field.addEventListener("input", () => {
     at = -1;
@@ -164,7 +164,7 @@ export function createComposer({ session, rpc, onSent, commands }) {
     submit("send");
   });
   stopButton.addEventListener("click", stop);
-  takeFiles(node, (files) => void attachments.add(files));
+  acceptFiles(node, (files) => void attachments.add(files));
   field.value = draft.text;
   update();
 
@@ -175,23 +175,23 @@ export function createComposer({ session, rpc, onSent, commands }) {
     chooseModel: settings.choose,
     permit: settings.permit,
     focus: () => field.focus({ preventScroll: true }),
-    /** What questions have to know before they take the focus. */
-    writing: () => ({ inComposer: document.activeElement === field, text: field.value, sinceKey: performance.now() - keyAt }),
-    /** Has the conversation summed up. */
-    compact: () => rpc.call("portal.session.compact", { session_id: session.id }).then(onSent, (error) => say(error.message)),
-    /** Sends the prompt of a run again. @param {string} run */
+    /** Tells questions whether they can take the focus. */
+    typing: () => ({ inComposer: document.activeElement === field, text: field.value, sinceKey: performance.now() - lastKeyAt }),
+    /** Compacts the conversation. */
+    compact: () => rpc.call("portal.session.compact", { session_id: session.id }).then(onSent, (error) => showError(error.message)),
+    /** Resends the prompt of a run. @param {string} run */
     retry(run) {
       const item = session.items.find((item) => item.kind === "prompt" && item.run === run);
       if (item?.kind !== "prompt") return;
-      say("");
+      showError("");
       onSent();
       void start({ text: item.text, attached: [], mentions: [] }, "queue");
     },
-    leave: keep,
+    dispose: keep,
   };
 }
 
-/** As high as its text, where the browser does not see to it. @param {HTMLTextAreaElement} field */
+/** Sets the height to that of the text, in browsers without field-sizing. @param {HTMLTextAreaElement} field */
 function grow(field) {
   if (CSS.supports("field-sizing", "content")) return;
   field.style.height = "auto";

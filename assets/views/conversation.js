@@ -1,9 +1,8 @@
-// A session: its conversation, the questions of the agent, the composer, and beside it what is worth a glance.
+// The view of a session: conversation, questions, composer and side panel.
 
 import { h, setText } from "../dom.js";
 import { takeChanges } from "../store.js";
 import { createComposer } from "./composer.js";
-import { createFlow } from "./flow.js";
 import { createHeader } from "./header.js";
 import { icon } from "./icons.js";
 import { PRESETS } from "./permissions.js";
@@ -11,35 +10,36 @@ import { createQuestions } from "./questions.js";
 import { createScroll } from "./scroll.js";
 import { forkSession, renameSession } from "./session-menu.js";
 import { createSide } from "./side.js";
+import { createTranscript } from "./transcript.js";
 
 /**
  * @typedef {import("../store.js").Session} Session
  * @typedef {Pick<import("../rpc.js").Connection, "call" | "answer">} Rpc
- * earlier loads some of what was before; false if there is nothing more
- * @typedef {{session: Session, rpc: Rpc, navigate: (hash: string) => void, earlier: () => Promise<boolean>, onTitle: (title: string) => void}} Options
+ * @typedef {{session: Session, rpc: Rpc, navigate: (hash: string) => void, earlier: () => Promise<boolean>, onTitle: (title: string) => void}} Options earlier
+ *   loads earlier items, and returns false if there are none
  * @typedef {{items: Set<string>, parts: Set<import("../store.js").Part>}} Changes
  */
 
-const IDLE_ITEMS = 600; // so many are drawn while nothing else is to be done; the rest when somebody scrolls there
-const IDLE_LOADED = 1000; // so many are loaded then
+const IDLE_DRAWN = 600; // items drawn in idle time; more when the user scrolls there
+const IDLE_LOADED = 1000; // items loaded in idle time
 
 /** @param {Options} options */
 export function conversationView({ session, rpc, navigate, earlier, onTitle }) {
-  const flowNode = h("section", { class: "flow", "aria-label": "Conversation", "data-testid": "conversation" });
+  const transcriptNode = h("section", { class: "flow", "aria-label": "Conversation", "data-testid": "conversation" });
   const top = h("div", { class: "flow-top" });
-  const lost = h("p", { class: "line muted", hidden: true }, "Earlier messages are no longer available.");
-  const back = h("button", { type: "button", class: "quiet small earlier", hidden: true, "data-testid": "earlier", click: () => void lookBack() }, "Show earlier messages");
-  const content = h("div", { class: "column flow-column" }, h("h2", { class: "hidden-text" }, "Conversation"), lost, back, top, flowNode);
+  const truncatedNote = h("p", { class: "line muted", hidden: true }, "Earlier messages are no longer available.");
+  const earlierButton = h("button", { type: "button", class: "quiet small earlier", hidden: true, "data-testid": "earlier", click: () => void loadEarlier() }, "Show earlier messages");
+  const content = h("div", { class: "column flow-column" }, h("h2", { class: "hidden-text" }, "Conversation"), truncatedNote, earlierButton, top, transcriptNode);
   const scroller = h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Scrollable conversation" }, content);
   const toEndButton = h("button", { type: "button", class: "to-end", hidden: true, "data-testid": "to-end" }, icon("down"), "Jump to latest");
-  const news = h("p", { class: "hidden-text", role: "status" });
+  const announcement = h("p", { class: "hidden-text", role: "status" });
   const scroll = createScroll(scroller, content, toEndButton);
 
   const composer = createComposer({ session, rpc, onSent: scroll.toEnd, commands: () => commands() });
   const questions = createQuestions({ session, rpc, composer });
   const side = createSide({ session, rpc });
   const header = createHeader({ session, rpc, actions: [side.toggle] });
-  const flow = createFlow(flowNode, {
+  const transcript = createTranscript(transcriptNode, {
     session,
     href: (run) => `#/s/${session.id}/${run}`,
     retry: (run) => composer.retry(run),
@@ -47,15 +47,15 @@ export function conversationView({ session, rpc, navigate, earlier, onTitle }) {
     signIn: () => navigate("#/status"),
   });
   const bottom = h("div", { class: "column bottom" }, toEndButton, questions.node, composer.node);
-  const node = h("div", { class: "session" }, h("div", { class: "session-main" }, header.node, scroller, bottom), side.node, news);
+  const node = h("div", { class: "session" }, h("div", { class: "session-main" }, header.node, scroller, bottom), side.node, announcement);
 
-  const about = () => ({ session_id: session.id, title: session.title });
-  /** What `/` and Ctrl+K offer. @returns {import("./commands.js").Command[]} */
+  const info = () => ({ session_id: session.id, title: session.title });
+  /** Commands for `/` and Ctrl+K. @returns {import("./commands.js").Command[]} */
   const commands = () => [
     ...(session.run ? [{ name: "stop", label: "Stop run", hint: "Esc", run: () => void composer.stop() }] : [{ name: "model", label: "Switch model", run: composer.chooseModel }]),
     { name: "compact", label: "Compact conversation", run: () => void composer.compact() },
-    { name: "rename", label: "Rename session", argument: "title", run: (title) => renameSession(rpc, about(), title) },
-    { name: "fork", label: "Fork session", run: () => void forkSession(rpc, about(), navigate) },
+    { name: "rename", label: "Rename session", argument: "title", run: (title) => renameSession(rpc, info(), title) },
+    { name: "fork", label: "Fork session", run: () => void forkSession(rpc, info(), navigate) },
     ...PRESETS.map(({ id, name }) => ({ name: `permissions ${id}`, label: `Permissions: ${name}`, run: () => void composer.permit(id) })),
     { name: "details", label: "Show or hide details", run: () => side.toggle.click() },
     { name: "end", label: "Jump to latest", run: scroll.toEnd },
@@ -64,64 +64,64 @@ export function conversationView({ session, rpc, navigate, earlier, onTitle }) {
   ];
 
   let frame = 0;
-  let left = false;
-  let wanted = ""; // the run that is to be shown
+  let isDisposed = false;
+  let targetRun = ""; // to scroll to
   let idle = 0;
   const later = "requestIdleCallback" in globalThis ? (/** @type {() => void} */ act) => requestIdleCallback(act) : (/** @type {() => void} */ act) => setTimeout(act, 50);
 
-  /** Draws older items, without moving what is read. */
+  /** Draws older items without moving the visible ones. */
   const drawOlder = () => {
-    if (left || !flow.hasOlder()) return;
-    const anchored = CSS.supports("overflow-anchor", "auto") && scroller.scrollTop > 0; // the browser does it but at the top
+    if (isDisposed || !transcript.hasOlder()) return;
+    const anchored = CSS.supports("overflow-anchor", "auto") && scroller.scrollTop > 0; // the browser anchors except at the top
     const before = anchored ? 0 : scroller.scrollHeight;
-    flow.prepend();
+    transcript.prepend();
     if (!anchored) scroller.scrollTop += scroller.scrollHeight - before;
-    scroll.keep();
+    scroll.followEnd();
   };
   const drawInIdleTime = () => {
     idle = 0;
-    if (left) return;
-    if (wantsLoaded()) return void earlier();
+    if (isDisposed) return;
+    if (shouldLoadMore()) return void earlier();
     drawOlder();
-    if (wantsDrawn() || wantsLoaded()) idle = Number(later(drawInIdleTime));
+    if (shouldDrawMore() || shouldLoadMore()) idle = Number(later(drawInIdleTime));
   };
-  const wantsDrawn = () => flow.hasOlder() && flow.count() <= IDLE_ITEMS;
-  const wantsLoaded = () => !wantsDrawn() && !session.run && session.earlier !== "" && session.items.length < IDLE_LOADED;
-  let near = false;
-  const drawWhileNear = () => {
-    if (!near || left) return;
-    if (!flow.hasOlder()) return void lookBack();
+  const shouldDrawMore = () => transcript.hasOlder() && transcript.count() <= IDLE_DRAWN;
+  const shouldLoadMore = () => !shouldDrawMore() && !session.run && session.earlier !== "" && session.items.length < IDLE_LOADED;
+  let isNearTop = false;
+  const drawWhileNearTop = () => {
+    if (!isNearTop || isDisposed) return;
+    if (!transcript.hasOlder()) return void loadEarlier();
     drawOlder();
-    requestAnimationFrame(drawWhileNear);
+    requestAnimationFrame(drawWhileNearTop);
   };
-  let looking = false;
-  const lookBack = async () => {
-    if (looking || !session.earlier) return;
-    looking = true;
+  let isLoading = false;
+  const loadEarlier = async () => {
+    if (isLoading || !session.earlier) return;
+    isLoading = true;
     const more = await earlier();
-    looking = false;
-    if (more && !left) requestAnimationFrame(drawWhileNear);
+    isLoading = false;
+    if (more && !isDisposed) requestAnimationFrame(drawWhileNearTop);
   };
-  const showReach = () => {
-    back.hidden = !session.earlier;
-    lost.hidden = !session.truncated || Boolean(session.earlier) || flow.hasOlder();
+  const updateEarlier = () => {
+    earlierButton.hidden = !session.earlier;
+    truncatedNote.hidden = !session.truncated || Boolean(session.earlier) || transcript.hasOlder();
   };
-  const sight = new IntersectionObserver((entries) => {
-    near = entries[entries.length - 1].isIntersecting;
-    drawWhileNear();
+  const topObserver = new IntersectionObserver((entries) => {
+    isNearTop = entries[entries.length - 1].isIntersecting;
+    drawWhileNearTop();
   }, { root: scroller, rootMargin: "1500px 0px" });
-  sight.observe(top);
+  topObserver.observe(top);
 
-  const goToWanted = () => {
-    if (left || !wanted) return;
-    const target = flow.reveal(wanted);
-    if (target === undefined) requestAnimationFrame(goToWanted);
-    if (target === null) void earlier().then((more) => more && requestAnimationFrame(goToWanted));
+  const scrollToTarget = () => {
+    if (isDisposed || !targetRun) return;
+    const target = transcript.reveal(targetRun);
+    if (target === undefined) requestAnimationFrame(scrollToTarget);
+    if (target === null) void earlier().then((more) => more && requestAnimationFrame(scrollToTarget));
     if (!target) return;
-    wanted = "";
-    scroll.stay();
+    targetRun = "";
+    scroll.stopFollowing();
     target.scrollIntoView({ block: "start" });
-    for (const other of flowNode.querySelectorAll(".target")) other.classList.remove("target");
+    for (const other of transcriptNode.querySelectorAll(".target")) other.classList.remove("target");
     target.classList.add("target");
   };
   /** @param {KeyboardEvent} event */
@@ -133,21 +133,21 @@ export function conversationView({ session, rpc, navigate, earlier, onTitle }) {
 
   /** @param {Set<string>} items */
   const drawItems = (items) => {
-    const done = flow.update(items, scroll.following());
+    const done = transcript.update(items, scroll.following());
     if (!done && !frame) {
       frame = requestAnimationFrame(() => {
         frame = 0;
-        if (!left) drawItems(new Set());
+        if (!isDisposed) drawItems(new Set());
       });
     }
-    if (!idle && (wantsDrawn() || wantsLoaded())) idle = Number(later(drawInIdleTime));
-    if (wanted) goToWanted(); // the end is kept in sight behind the layout, which is not forced here
+    if (!idle && (shouldDrawMore() || shouldLoadMore())) idle = Number(later(drawInIdleTime));
+    if (targetRun) scrollToTarget(); // without forcing a layout; the resize observer keeps the end in view
   };
-  let told = session.state;
-  const tell = () => {
-    if (session.state === told) return;
-    told = session.state;
-    setText(news, NEWS[session.state] ?? "");
+  let announced = session.state;
+  const announce = () => {
+    if (session.state === announced) return;
+    announced = session.state;
+    setText(announcement, ANNOUNCEMENTS[session.state] ?? "");
   };
   document.addEventListener("keydown", onKey);
 
@@ -155,43 +155,43 @@ export function conversationView({ session, rpc, navigate, earlier, onTitle }) {
   const draw = ({ items, parts }) => {
     drawItems(items);
     if (parts.has("head")) {
-      showReach();
+      updateEarlier();
       header.update();
       onTitle(session.title);
-      tell();
+      announce();
     }
     if (parts.has("questions")) questions.update();
     if (parts.has("head") || parts.has("permissions") || parts.has("waiting") || items.size > 0) composer.update();
     side.update(parts);
   };
-  draw({ items: new Set(), parts: new Set(["head", "questions", "plan", "files", "usage"]) }); // whatever was looked at before
+  draw({ items: new Set(), parts: new Set(["head", "questions", "plan", "files", "usage"]) }); // regardless of earlier changes
 
   return {
     node,
     /**
-     * Shows what has changed, once a frame.
+     * Shows changes, once a frame.
      * @param {Changes} [changes]
      */
     update: (changes = takeChanges(session)) => draw(changes),
     focus: () => composer.focus(),
     /** For Ctrl+K. */
     commands: () => commands().filter(({ everywhere }) => !everywhere).map(({ label, hint, run }) => ({ label, hint, run: () => run("") })),
-    /** The address names a run. @param {string} run */
-    go(run) {
-      wanted = run;
-      goToWanted();
+    /** Scrolls to a run. @param {string} run */
+    showRun(run) {
+      targetRun = run;
+      scrollToTarget();
     },
-    leave() {
-      left = true;
-      sight.disconnect();
-      scroll.leave();
-      composer.leave();
-      questions.leave();
-      side.leave();
+    dispose() {
+      isDisposed = true;
+      topObserver.disconnect();
+      scroll.dispose();
+      composer.dispose();
+      questions.dispose();
+      side.dispose();
       document.removeEventListener("keydown", onKey);
     },
   };
 }
 
-/** What is said to who does not see the page, and not more. @type {Record<string, string>} */
-const NEWS = { running: "The agent is working.", waiting: "The agent needs your answer.", idle: "The agent is done.", closed: "The session is closed." };
+/** Announcements for screen readers. @type {Record<string, string>} */
+const ANNOUNCEMENTS = { running: "The agent is working.", waiting: "The agent needs your answer.", idle: "The agent is done.", closed: "The session is closed." };

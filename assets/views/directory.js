@@ -1,9 +1,10 @@
-// The field for a directory: completes what is typed, and says what lies there.
+// The field for a directory: completes paths, and shows the git branch.
 
-import { h, icon, debounce, setText } from "../dom.js";
+import { h, debounce, setText } from "../dom.js";
+import { icon } from "./icons.js";
 import { createChoices } from "./choices.js";
 
-const PAUSE = 80; // ms after a key before the portal is asked
+const PAUSE = 80; // ms after a key before asking the portal
 
 /** @typedef {{path: string, name: string}} Entry */
 
@@ -92,18 +93,17 @@ function changes(changed) {
   return changed === 1 ? "1 file changed" : `${changed >= 1000 ? "1000+" : changed} files changed`;
 }
 
-const LAST = "portal.directory"; // in the browser's storage
+const STORAGE_KEY = "portal.directory";
 
-/** Remembers where something was begun. @param {string} path */
-export const keepDirectory = (path) => localStorage.setItem(LAST, path);
+/** Remembers the last directory. @param {string} path */
+export const saveDirectory = (path) => localStorage.setItem(STORAGE_KEY, path);
 
 /**
- * Where somebody wants to begin: where they did last, else where the newest session works, else where the portal was started;
- * "" if the connection broke: it has to be asked for again.
+ * Returns the directory to suggest: the last one, else that of the newest session, else the portal's own; "" if the connection is lost.
  * @param {import("../rpc.js").Connection} rpc @param {import("../list.js").List} list
  */
-export async function likelyDirectory(rpc, list) {
+export async function suggestDirectory(rpc, list) {
   const newest = [...list.sessions.values()].sort((a, b) => (b.updated_at ?? "").localeCompare(a.updated_at ?? ""))[0];
-  const own = async () => (await rpc.call("portal.status")).configuration.directory;
-  return localStorage.getItem(LAST) || newest?.directory || (await own().catch(() => ""));
+  const portalDirectory = async () => (await rpc.call("portal.status")).configuration.directory;
+  return localStorage.getItem(STORAGE_KEY) || newest?.directory || (await portalDirectory().catch(() => ""));
 }

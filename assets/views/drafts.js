@@ -1,4 +1,4 @@
-// What was written and not sent, which survives a reload, and earlier prompts. No page is needed here.
+// Unsent drafts, which survive a reload; earlier prompts; mentions of files. Pure.
 
 /** @typedef {Pick<Storage, "getItem" | "setItem" | "removeItem">} Store */
 /** @typedef {{text: string, mentions: string[]}} Draft */
@@ -16,7 +16,7 @@ export function loadDraft(store, id) {
   }
 }
 
-/** An empty one is forgotten. A store that is full or forbidden keeps nothing. @param {Store} store @param {string} id @param {Draft} draft */
+/** Saves a draft, or removes an empty one. Does nothing if the store is full or forbidden. @param {Store} store @param {string} id @param {Draft} draft */
 export function saveDraft(store, id, draft) {
   try {
     if (draft.text) store.setItem(keyOf(id), JSON.stringify(draft));
@@ -27,31 +27,31 @@ export function saveDraft(store, id, draft) {
 }
 
 /**
- * Walks through earlier prompts; -1 is behind the last, where the draft is.
+ * Steps through earlier prompts; -1 is the draft.
  * @param {string[]} prompts oldest first @param {number} at how many steps back, -1 for none @param {1 | -1} step back or forward
  * @returns {{at: number, text: string | null}} null: the draft again
  */
-export function recall(prompts, at, step) {
+export function recallPrompt(prompts, at, step) {
   const past = prompts.filter((text, i) => text && text !== prompts[i + 1]);
   const next = Math.max(-1, Math.min(past.length - 1, at + step));
   return { at: next, text: next < 0 ? null : past[past.length - 1 - next] };
 }
 
-/** The mention that is being written before the caret: `@` and letters. @param {string} text @param {number} caret */
+/** Returns the mention before the caret: `@` and letters. @param {string} text @param {number} caret */
 export function mentionAt(text, caret) {
   const found = /(?:^|\s)@([^\s@]*)$/.exec(text.slice(0, caret));
   return found ? { from: caret - found[1].length - 1, query: found[1] } : null;
 }
 
-/** Puts a path where a mention is. @param {string} text @param {number} from @param {number} caret @param {string} path */
-export function mention(text, from, caret, path) {
+/** Replaces a mention by a path. @param {string} text @param {number} from @param {number} caret @param {string} path */
+export function insertMention(text, from, caret, path) {
   const rest = text.slice(caret);
   const before = `${text.slice(0, from)}@${path}${/^[\s.,;:!?)]/.test(rest) ? "" : " "}`;
   return { text: before + rest, caret: before.length };
 }
 
-/** The mentions that are still in a text. @param {string} text @param {string[]} mentions */
-export function mentioned(text, mentions) {
+/** Returns the mentions that a text contains. @param {string} text @param {string[]} mentions */
+export function mentionsIn(text, mentions) {
   const words = new Set(text.split(/\s+/).flatMap((word) => [word, word.replace(/[.,;:!?)]+$/, "")]));
   return [...new Set(mentions)].filter((path) => (/\s/.test(path) ? text.includes(`@${path}`) : words.has(`@${path}`)));
 }

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { loadDraft, mention, mentionAt, mentioned, recall, saveDraft } from "./drafts.js";
+import { loadDraft, insertMention, mentionAt, mentionsIn, recallPrompt, saveDraft } from "./drafts.js";
 
 const store = () => {
   const kept = new Map();
@@ -37,14 +37,14 @@ describe("earlier prompts", () => {
     let at = -1;
     const seen = [];
     for (let i = 0; i < 4; i++) {
-      const step = recall(prompts, at, 1);
+      const step = recallPrompt(prompts, at, 1);
       at = step.at;
       seen.push(step.text);
     }
     assert.deepEqual(seen, ["three", "two", "one", "one"]);
   });
-  test("end with the draft", () => assert.deepEqual(recall(prompts, 0, -1), { at: -1, text: null }));
-  test("are none in a new session", () => assert.deepEqual(recall([], -1, 1), { at: -1, text: null }));
+  test("end with the draft", () => assert.deepEqual(recallPrompt(prompts, 0, -1), { at: -1, text: null }));
+  test("are none in a new session", () => assert.deepEqual(recallPrompt([], -1, 1), { at: -1, text: null }));
 });
 
 describe("a mention", () => {
@@ -55,12 +55,12 @@ describe("a mention", () => {
     assert.equal(mentionAt("see @docs now", 13), null);
   });
   test("is replaced by the path, with a blank", () => {
-    assert.deepEqual(mention("see @he, please", 4, 7, "docs/heron.md"), { text: "see @docs/heron.md, please", caret: 18 });
-    assert.deepEqual(mention("see @he please", 4, 7, "a.md"), { text: "see @a.md please", caret: 9 });
+    assert.deepEqual(insertMention("see @he, please", 4, 7, "docs/heron.md"), { text: "see @docs/heron.md, please", caret: 18 });
+    assert.deepEqual(insertMention("see @he please", 4, 7, "a.md"), { text: "see @a.md please", caret: 9 });
   });
   test("counts while it is in the text", () => {
-    assert.deepEqual(mentioned("look at @a.go, and @b/c.go.", ["a.go", "b/c.go", "d.go", "a.go"]), ["a.go", "b/c.go"]);
-    assert.deepEqual(mentioned("no @a.gox", ["a.go"]), []);
-    assert.deepEqual(mentioned("@my file.txt it is", ["my file.txt"]), ["my file.txt"]);
+    assert.deepEqual(mentionsIn("look at @a.go, and @b/c.go.", ["a.go", "b/c.go", "d.go", "a.go"]), ["a.go", "b/c.go"]);
+    assert.deepEqual(mentionsIn("no @a.gox", ["a.go"]), []);
+    assert.deepEqual(mentionsIn("@my file.txt it is", ["my file.txt"]), ["my file.txt"]);
   });
 });

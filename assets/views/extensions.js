@@ -1,7 +1,7 @@
 // MCP servers and skills of a session, asked for when somebody looks.
 
-import { h } from "../dom.js";
-import { webAddress } from "./asking.js";
+import { h, messageOf } from "../dom.js";
+import { httpURL } from "./question-text.js";
 
 /** @typedef {{id: string, state: string, enabled: boolean, last_error?: string, transport: string}} Server */
 /** @typedef {{id: string, name: string, description: string, scope: string}} Skill */
@@ -18,14 +18,14 @@ export function extensionsSection(session, rpc) {
   const signIn = async (server) => {
     try {
       const { url } = await rpc.call("portal.server.signin", { session_id: session.id, server: server.id });
-      const target = webAddress(url ?? "");
+      const target = httpURL(url ?? "");
       body.prepend(target ? h("a", { class: "address", href: target, target: "_blank", rel: "noopener noreferrer" }, target) : h("p", {}, "Signed in."));
     } catch (error) {
       tell(error);
     }
   };
   /** @param {unknown} error */
-  const tell = (error) => body.prepend(h("p", { class: "error-text", role: "alert" }, error instanceof Error ? error.message : String(error)));
+  const tell = (error) => body.prepend(h("p", { class: "error-text", role: "alert" }, messageOf(error)));
   const load = async () => {
     if (!node.open) return;
     try {

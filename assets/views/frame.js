@@ -1,7 +1,7 @@
 // The frame that a generated interface runs in, with what has to be decided and told about it.
 
-import { h, escapeBidi, setText } from "../dom.js";
-import { fromBase64, toBase64 } from "../base64.js";
+import { escapeBidi, h, messageOf, setText } from "../dom.js";
+import { fromBase64, toBase64 } from "../bytes.js";
 import { FrameChannel } from "../frame-channel.js";
 import { baseVersion, isPrivateURL, repairPrompt } from "../interfaces.js";
 
@@ -49,7 +49,7 @@ export function createFrame({ id, rpc, onRepair, onBack }) {
         return tell("Stopped: the interface did not respond for five seconds.", repair("The code hangs: it stops responding, as in an endless loop"), earlier(), restart());
       case "navigated":
         remove();
-        return tell("Stopped: the interface tried to leave its frame.", earlier(), restart());
+        return tell("Stopped: the interface tried to dispose its frame.", earlier(), restart());
       case "no-react":
         return tell("This portal was built without React, which interfaces need. Rebuild it with make build.");
       default:
@@ -104,7 +104,7 @@ export function createFrame({ id, rpc, onRepair, onBack }) {
       permission.update(news);
       channel?.setAllowed(permission.decision());
     },
-    leave() {
+    dispose() {
       clearInterval(clock);
       removeEventListener("message", listen);
       document.removeEventListener("visibilitychange", rested);
@@ -148,7 +148,7 @@ function permissionBar({ id, rpc, onDecided }) {
         onDecided(true);
       }
     } catch (error) {
-      setText(problem, error instanceof Error ? error.message : String(error));
+      setText(problem, messageOf(error));
     }
     words();
   };

@@ -72,7 +72,7 @@ export function interfaceView({ id, rpc, navigate, onChange, onTitle }) {
     if (state.deleted) {
       body.hidden = true;
       remove.hidden = true;
-      frame.leave();
+      frame.dispose();
       setText(note, "This interface was deleted.");
       return navigate("#/interfaces");
     }
@@ -100,16 +100,16 @@ export function interfaceView({ id, rpc, navigate, onChange, onTitle }) {
       if (watched && changed) show(watched);
       changed = false;
     },
-    take(message) {
+    receive(message) {
       if (!watched || !applyMessage(watched, message)) return;
       changed = true;
       onChange();
     },
     focus: () => composer.focus(),
     commands: () => (watched && !watched.deleted ? [{ label: "Delete this interface", run: () => remove.click() }] : []),
-    leave() {
+    dispose() {
       gone = true;
-      frame.leave();
+      frame.dispose();
       if (rpc.state === "open") void call("unwatch").catch(() => {}); // then the connection is gone, too
     },
   };

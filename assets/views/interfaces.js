@@ -1,6 +1,6 @@
 // Interfaces: a description of an API becomes one; those that were made.
 
-import { age, h, setText } from "../dom.js";
+import { age, h, messageOf, setText } from "../dom.js";
 import { summaryOf } from "../interfaces.js";
 import { interfaceAddress } from "../route.js";
 import { SAMPLE, SAMPLE_NAME } from "../sample.js";
@@ -41,7 +41,7 @@ export function interfacesView({ rpc, navigate, onChange }) {
       });
       if (nodes.length !== list.children.length || nodes.some((one, i) => list.children[i] !== one)) list.replaceChildren(...nodes);
     } catch (error) {
-      if (/** @type {import("../rpc.js").CallError} */ (error).code !== "gone") setText(empty, error instanceof Error ? error.message : String(error));
+      if (/** @type {import("../rpc.js").CallError} */ (error).code !== "gone") setText(empty, messageOf(error));
     }
     onChange();
   };
@@ -53,7 +53,7 @@ export function interfacesView({ rpc, navigate, onChange }) {
       opened = rpc.state === "open";
     },
     focus: () => form.focus(),
-    leave: () => clearInterval(clock),
+    dispose: () => clearInterval(clock),
   };
 }
 
@@ -97,7 +97,7 @@ function createForm({ rpc, navigate }) {
       text.value = "";
       navigate(interfaceAddress(made.interface_id));
     } catch (error) {
-      setText(problem, error instanceof Error ? error.message : String(error));
+      setText(problem, messageOf(error));
     }
     sending = false;
     show();

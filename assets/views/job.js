@@ -12,7 +12,7 @@ import { createChart, sign } from "./chart.js";
  *   list: () => import("../list.js").List, onChange: () => void, onTitle: (title: string) => void}} Options
  */
 
-const NEAR = 24; // px from the end of the log, within which a reader is at the end
+const NEAR_END = 24; // px
 
 /**
  * @param {Options} options
@@ -122,17 +122,17 @@ export function jobView({ id, rpc, sessions, navigate, list, onChange, onTitle }
       changed = false;
       if (job) panel.update(job, picked);
     },
-    take(message) {
+    receive(message) {
       if (!job || !applyMessage(job, message)) return;
       changed = true;
       onChange();
     },
     commands: () => act.commands(),
     focus: () => box.focus({ preventScroll: true }),
-    leave() {
+    dispose() {
       left = true;
       clearInterval(clock);
-      panel.leave();
+      panel.dispose();
       if (rpc.state === "open" && !job?.closed) void rpc.call("portal.job.unwatch", { job_id: id }).catch(() => {}); // then the connection is gone, too
     },
   };
@@ -218,7 +218,7 @@ function sessionPanel({ sessions, list }) {
         if (cards.children[i] !== card.node) cards.insertBefore(card.node, cards.children[i] ?? null);
       });
     },
-    leave() {
+    dispose() {
       for (const id of [...shown.keys()]) remove(id);
     },
   };
@@ -273,7 +273,7 @@ function createLog() {
     update(lines, works) {
       const news = lines.filter(({ number }) => number > last);
       if (news.length === 0) return;
-      const atEnd = list.scrollHeight - list.scrollTop - list.clientHeight < NEAR;
+      const atEnd = list.scrollHeight - list.scrollTop - list.clientHeight < NEAR_END;
       list.append(...news.map(({ time, work, text, status }) => h("li", { "data-state": status },
         h("time", { class: "muted", datetime: time }, new Date(time).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" })),
         h("span", {}, ...(work ? [h("strong", {}, works.get(work)?.name ?? `Work ${work}`), " "] : []), text))));

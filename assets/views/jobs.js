@@ -1,10 +1,10 @@
 // Jobs: what the job book offers, what goes on, and what was done.
 
-import { age, baseName, h, escapeBidi, setText } from "../dom.js";
+import { age, baseName, escapeBidi, h, messageOf, setText } from "../dom.js";
 import { STATUS_LABELS, isOpen, elapsed, progressOf, sortJobs } from "../jobs.js";
 import { jobAddress } from "../route.js";
 import { createChart, sign } from "./chart.js";
-import { directoryField, keepDirectory, likelyDirectory } from "./directory.js";
+import { directoryField, saveDirectory, suggestDirectory } from "./directory.js";
 
 /**
  * @typedef {import("../jobs.js").Info} Info
@@ -34,12 +34,12 @@ export function jobsView(options) {
   const load = async () => {
     try {
       const [book, watched] = await Promise.all([rpc.call("portal.jobs.list"), rpc.call("portal.jobs.watch")]);
-      setText(about, Object.keys(book.jobs).length === 0 ? "No job book configured." : `Jobs from ${baseName(book.book)} run sessions step by step. They keep running when you leave this page.`);
+      setText(about, Object.keys(book.jobs).length === 0 ? "No job book configured." : `Jobs from ${baseName(book.book)} run sessions step by step. They keep running when you dispose this page.`);
       jobs = new Map(watched.jobs.map((/** @type {Info} */ job) => [job.job_id, job]));
       shown = null;
       await form.load(book);
     } catch (error) {
-      if (/** @type {import("../rpc.js").CallError} */ (error).code !== "gone") setText(about, error instanceof Error ? error.message : String(error));
+      if (/** @type {import("../rpc.js").CallError} */ (error).code !== "gone") setText(about, messageOf(error));
     }
     onChange();
   };
@@ -55,14 +55,14 @@ export function jobsView(options) {
       shown = jobs;
       history.show(sortJobs(jobs.values()));
     },
-    take({ method, params }) {
+    receive({ method, params }) {
       if (method !== "portal.jobs.changed") return;
       jobs = new Map(jobs);
       for (const job of params.jobs) jobs.set(job.job_id, job);
       onChange();
     },
     focus: () => form.focus(),
-    leave: () => clearInterval(clock),
+    dispose: () => clearInterval(clock),
   };
 }
 
@@ -171,11 +171,11 @@ function jobForm({ rpc, navigate, list }) {
       const path = directory.value.trim();
       const where = path ? (await rpc.call("portal.directory.describe", { path })).path : "";
       const { job_id: id } = await rpc.call("portal.jobs.start", { name: chosen(), directory: where, input: input.value.trim() ? input.value : "" });
-      if (path) keepDirectory(path);
+      if (path) saveDirectory(path);
       input.value = "";
       navigate(jobAddress(id));
     } catch (error) {
-      setText(problem, error instanceof Error ? error.message : String(error));
+      setText(problem, messageOf(error));
     }
     sending = false;
     show();
@@ -200,7 +200,7 @@ function jobForm({ rpc, navigate, list }) {
       node.hidden = !wanted;
       show();
       if (!before) this.focus();
-      directory.value ||= await likelyDirectory(rpc, list());
+      directory.value ||= await suggestDirectory(rpc, list());
     },
   };
 }

@@ -1,49 +1,49 @@
-// What keys mean, and when they mean nothing because they were meant for something else. No page is needed here.
+// What keys do, and when they are ignored because they were meant for something else. Pure.
 
-/** ms after a question appeared, or got the focus, in which no key answers it. */
-export const CALM = 400;
+/** ms after a question appeared or got the focus before a key can answer it. */
+export const ANSWER_DELAY = 400;
 
-/** ms after the last key in the composer in which it keeps the focus. */
-export const WRITING = 1000;
+/** ms after the last key in the composer before a question may take the focus. */
+export const TYPING_PAUSE = 1000;
 
 /** @typedef {{key: string, shiftKey: boolean, ctrlKey: boolean, metaKey: boolean, altKey: boolean, isComposing?: boolean, repeat?: boolean}} Key */
-/** @typedef {"send" | "steer" | "recall" | "forward" | "complete" | "none"} Meaning */
+/** @typedef {"send" | "steer" | "previous" | "next" | "ignore" | "none"} ComposerAction */
 
 /**
- * What a key means in the composer.
+ * Returns what a key does in the composer.
  * @param {Key} key
- * @param {{text: string, atStart: boolean, atEnd: boolean, recalling: boolean}} at atStart: in the first line; recalling: an earlier prompt is shown
- * @returns {Meaning}
+ * @param {{text: string, atStart: boolean, atEnd: boolean, recalling: boolean}} at atStart: in the first line; atEnd: in the last; recalling: an earlier prompt is shown
+ * @returns {ComposerAction}
  */
-export function meansInComposer(key, { text, atStart, atEnd, recalling }) {
+export function composerAction(key, { text, atStart, atEnd, recalling }) {
   if (key.isComposing || key.altKey) return "none";
-  if (key.key === "Enter" && !key.shiftKey) return key.repeat ? "complete" : key.ctrlKey || key.metaKey ? "steer" : "send";
+  if (key.key === "Enter" && !key.shiftKey) return key.repeat ? "ignore" : key.ctrlKey || key.metaKey ? "steer" : "send";
   if (key.shiftKey || key.ctrlKey || key.metaKey) return "none";
-  if (key.key === "ArrowUp" && atStart && (text === "" || recalling)) return "recall";
-  if (key.key === "ArrowDown" && atEnd && recalling) return "forward";
+  if (key.key === "ArrowUp" && atStart && (text === "" || recalling)) return "previous";
+  if (key.key === "ArrowDown" && atEnd && recalling) return "next";
   return "none";
 }
 
 /**
- * Whether a key may answer a question now.
+ * Reports whether a key can answer a question now.
  * @param {Pick<Key, "repeat" | "isComposing">} key @param {number} now @param {number} since when the question appeared or got the focus
  */
-export const mayAnswer = (key, now, since) => !key.repeat && !key.isComposing && now - since >= CALM;
+export const canAnswer = (key, now, since) => !key.repeat && !key.isComposing && now - since >= ANSWER_DELAY;
 
 /**
- * Whether a question may take the focus: not from somebody who writes.
- * @param {{elsewhere: boolean, inComposer: boolean, text: string, sinceKey: number}} at elsewhere: a control has the focus that is not the composer
+ * Reports whether a question can take the focus: not while the user types.
+ * @param {{elsewhere: boolean, inComposer: boolean, text: string, sinceKey: number}} at elsewhere: a control other than the composer has the focus
  */
-export function mayTakeFocus({ elsewhere, inComposer, text, sinceKey }) {
+export function canTakeFocus({ elsewhere, inComposer, text, sinceKey }) {
   if (elsewhere) return false;
-  return !inComposer || (text.trim() === "" && sinceKey >= WRITING);
+  return !inComposer || (text.trim() === "" && sinceKey >= TYPING_PAUSE);
 }
 
-/** Whether a key begins a text, which belongs into the composer. @param {Key} key */
-export const isCharacter = (key) => key.key.length === 1 && key.key !== " " && !key.ctrlKey && !key.metaKey && !key.altKey && !key.isComposing;
+/** Reports whether a key types a character. @param {Key} key */
+export const isTextKey = (key) => key.key.length === 1 && key.key !== " " && !key.ctrlKey && !key.metaKey && !key.altKey && !key.isComposing;
 
 /**
- * How a prompt is sent: one that finds a run waits for it or joins it.
- * @param {"send" | "steer"} meaning @returns {"queue" | "steer"}
+ * How a prompt is sent: one that finds a run waits for it or joinsGroup it.
+ * @param {"send" | "steer"} action @returns {"queue" | "steer"}
  */
-export const whenBusy = (meaning) => (meaning === "steer" ? "steer" : "queue");
+export const whenBusy = (action) => (action === "steer" ? "steer" : "queue");

@@ -1,5 +1,6 @@
-// The models to choose from, all of them in sight.
+// The field that chooses a model.
 
+import { tokens } from "../blocks/labels.js";
 import { h } from "../dom.js";
 
 /**
@@ -7,7 +8,7 @@ import { h } from "../dom.js";
  * @typedef {{models: string[], current?: string, details?: Record<string, Details>}} Models the result of model.list
  */
 
-const MANY = 12; // models beyond which there is a filter
+const FILTER_FROM = 12; // models
 
 /** @param {{onChange: () => void}} options */
 export function modelField({ onChange }) {
@@ -21,16 +22,16 @@ export function modelField({ onChange }) {
 
   return {
     node,
-    /** @param {Models} list @param {string} last what was chosen before */
+    /** @param {Models} list @param {string} last the previous choice */
     show({ models, current = "", details = {} }, last) {
       const chosen = models.includes(last) ? last : models.includes(current) ? current : models[0];
       grid.replaceChildren(...models.map((id) => modelCard(id, details[id], id === chosen)));
       if (models.length === 0) grid.replaceChildren(h("p", { class: "muted" }, "No models available."));
-      filter.hidden = models.length <= MANY;
+      filter.hidden = models.length <= FILTER_FROM;
       grid.querySelector("input:checked")?.scrollIntoView({ block: "nearest" });
       onChange();
     },
-    /** The id of what is chosen, or "". */
+    /** The id of the chosen model, or "". */
     get value() {
       return grid.querySelector(/** @type {"input"} */ ("input:checked"))?.value ?? "";
     },
@@ -47,6 +48,3 @@ function modelCard(id, details, checked) {
     h("span", { class: "model-cost", title: "Quota used per prompt" }, `×${details?.multiplier ?? "?"}`),
     h("code", { class: "model-id" }, id));
 }
-
-/** @param {number} n */
-const tokens = (n) => (n >= 1e6 ? `${+(n / 1e6).toFixed(1)} M` : `${Math.round(n / 1000)} k`);

@@ -1,6 +1,6 @@
 // The view of one operation: its log with foldable thoughts, and its result.
 
-import { h, setHTML, setText } from "../dom.js";
+import { h, messageOf, setHTML, setText } from "../dom.js";
 import { TYPES, Watch, append, isOpen, newLog } from "../operations.js";
 import { sessionAddress } from "../route.js";
 
@@ -35,7 +35,7 @@ export function operationView({ id, rpc, visitor, onChange, onTitle }) {
     try {
       describe(await visitor.call("GET", `operations/${encodeURIComponent(id)}`));
     } catch (error) {
-      setText(note, error instanceof Error ? error.message : String(error));
+      setText(note, messageOf(error));
     }
   };
   /** @param {Operation} operation */
@@ -95,7 +95,7 @@ export function operationView({ id, rpc, visitor, onChange, onTitle }) {
       if (atEnd) scroll.scrollTop = scroll.scrollHeight;
     },
     focus: () => scroll.focus({ preventScroll: true }),
-    leave: () => watch.close(),
+    dispose: () => watch.close(),
   };
 }
 

@@ -1,9 +1,9 @@
 // Operations: what was done to documents, what goes on, and a new one.
 
-import { age, h, setText } from "../dom.js";
+import { age, h, messageOf, setText } from "../dom.js";
 import { TYPES, isOpen } from "../operations.js";
 import { operationAddress } from "../route.js";
-import { directoryField, keepDirectory, likelyDirectory } from "./directory.js";
+import { directoryField, saveDirectory, suggestDirectory } from "./directory.js";
 import { modelField } from "./models.js";
 
 /**
@@ -46,7 +46,7 @@ export function operationsView({ rpc, visitor, navigate, list: sessions }) {
       setText(empty, operations.length === 0 ? "No operations yet. Operations are kept for ten minutes after they end." : "");
       if (operations.some((/** @type {Operation} */ { status }) => isOpen(status))) timer = window.setTimeout(load, EVERY);
     } catch (error) {
-      setText(empty, error instanceof Error ? error.message : String(error));
+      setText(empty, messageOf(error));
     }
   };
   let opened = false;
@@ -60,7 +60,7 @@ export function operationsView({ rpc, visitor, navigate, list: sessions }) {
       opened = rpc.state === "open";
     },
     focus: () => form.focus(),
-    leave() {
+    dispose() {
       left = true;
       clearTimeout(timer);
     },
@@ -127,11 +127,11 @@ function operationForm({ rpc, visitor, navigate, list }) {
     show();
     try {
       const { operation_id: id } = await visitor.call("POST", "operations", await request());
-      keepDirectory(directory.value);
+      saveDirectory(directory.value);
       document.value = "";
       navigate(operationAddress(id));
     } catch (error) {
-      problem.textContent = error instanceof Error ? error.message : String(error);
+      problem.textContent = messageOf(error);
     }
     sending = false;
     show();
@@ -146,7 +146,7 @@ function operationForm({ rpc, visitor, navigate, list }) {
     node,
     focus: () => matchMedia("(hover: hover)").matches && document.focus(),
     async load() {
-      directory.value ||= await likelyDirectory(rpc, list());
+      directory.value ||= await suggestDirectory(rpc, list());
       models.show(await rpc.call("model.list", { include_details: true }).catch(() => ({ models: [] })), localStorage.getItem(LAST) ?? "");
     },
   };

@@ -1,7 +1,7 @@
 // Prompts that were sent and have not begun: on their way, or waiting for the run that goes on, whoever sent them.
 
-import { h } from "../dom.js";
-import { throughWhom } from "./asking.js";
+import { h, messageOf } from "../dom.js";
+import { clientName } from "./question-text.js";
 import { icon } from "./icons.js";
 
 /** @typedef {import("../store.js").Waiting} Waiting */
@@ -47,7 +47,7 @@ export function createQueue({ session, rpc, onError }) {
   const row = ({ run, text, by }) => {
     const words = text || "Compact conversation";
     const button = h("button", { type: "button", class: "quiet tiny", "aria-label": `Cancel: ${words.slice(0, 60)}`, title: "Cancel this prompt", click: () => void cancel(run, button) }, icon("close"));
-    return chip(words, by && by !== "ui" ? h("span", { class: "muted" }, `by ${throughWhom(by)}`) : "", button);
+    return chip(words, by && by !== "ui" ? h("span", { class: "muted" }, `by ${clientName(by)}`) : "", button);
   };
   /** It goes when the portal says so, in every window. @param {string} run @param {HTMLButtonElement} button */
   const cancel = async (run, button) => {
@@ -56,7 +56,7 @@ export function createQueue({ session, rpc, onError }) {
       await rpc.call("run.cancel", { run_id: run });
     } catch (error) {
       button.disabled = false;
-      onError(error instanceof Error ? error.message : String(error));
+      onError(messageOf(error));
     }
   };
 

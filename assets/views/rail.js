@@ -1,9 +1,10 @@
 // The rail on the left: all sessions by day, a search, and what can be done with one. On phones it is a drawer.
 
-import { age, baseName, h, icon, debounce, escapeBidi, setText } from "../dom.js";
+import { age, baseName, h, debounce, escapeBidi, setText } from "../dom.js";
+import { icon } from "./icons.js";
 import { sessionAddress } from "../route.js";
 import { groupByDay, newList } from "../store.js";
-import { heightOf, windowOf } from "./rows.js";
+import { heightOf, windowOf } from "./visible-rows.js";
 import { sessionMenu } from "./session-menu.js";
 
 /**

@@ -1,6 +1,6 @@
 // The permissions that answers have made rules of the session, each of which can be revoked.
 
-import { h } from "../dom.js";
+import { h, messageOf } from "../dom.js";
 
 /** @type {Record<string, string>} */
 const DECISIONS = { allow: "Allowed", deny: "Denied", ask: "Ask" };
@@ -16,7 +16,7 @@ export function rememberedSection(session, rpc) {
     try {
       await rpc.call("portal.session.revoke", { session_id: session.id, ...what });
     } catch (error) {
-      problem.textContent = error instanceof Error ? error.message : String(error);
+      problem.textContent = messageOf(error);
     }
   };
   const all = h("button", { type: "button", class: "small", "data-testid": "revoke-all", click: () => revoke({ all: true }) }, "Revoke all");

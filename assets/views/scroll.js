@@ -1,75 +1,74 @@
-// The reader's place: it follows the end until the reader moves up, and then nothing moves what is read.
+// Scrolling of a conversation: it follows the end until the user scrolls up, and then keeps the position.
 
-/** So close to the end the reader wants to see what comes, in px. */
-const NEAR = 40;
+const NEAR_END = 40; // px from the end within which new content is followed
 
 /**
- * @param {HTMLElement} scroller @param {HTMLElement} content what grows @param {HTMLElement} button "To the end"
+ * @param {HTMLElement} scroller @param {HTMLElement} content grows @param {HTMLElement} button jumps to the end
  */
 export function createScroll(scroller, content, button) {
   let follow = true;
   let lastTop = 0;
   let showsButton = false;
 
-  const isAtEnd = () => scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight <= NEAR;
+  const isAtEnd = () => scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight <= NEAR_END;
 
-  const showPlace = () => {
-    const wanted = !follow && !isAtEnd();
-    if (wanted === showsButton) return;
-    showsButton = wanted;
-    button.hidden = !wanted;
+  const updateButton = () => {
+    const isShown = !follow && !isAtEnd();
+    if (isShown === showsButton) return;
+    showsButton = isShown;
+    button.hidden = !isShown;
   };
-  const keep = () => {
+  const followEnd = () => {
     if (follow) scroller.scrollTop = scroller.scrollHeight;
   };
 
-  // Only the reader's own movement up ends the following; what grows or shrinks does not.
+  // Only scrolling up stops following; growing or shrinking content does not.
   const onScroll = () => {
     if (isAtEnd()) follow = true;
-    else if (scroller.scrollTop < lastTop - 1 && !shrunk()) follow = false;
+    else if (scroller.scrollTop < lastTop - 1 && !hasShrunk()) follow = false;
     lastTop = scroller.scrollTop;
-    showPlace();
+    updateButton();
   };
   let height = 0;
-  const shrunk = () => {
+  const hasShrunk = () => {
     const before = height;
     height = scroller.scrollHeight;
     return height < before;
   };
-  // What was unfolded is being read: it stays where it is.
+  // Unfolded content is being read, so it keeps its position.
   const onToggle = () => {
     if (!isAtEnd()) follow = false;
-    showPlace();
+    updateButton();
   };
   const toEnd = () => {
     follow = true;
     button.hidden = true;
     showsButton = false;
-    keep();
+    followEnd();
   };
   scroller.addEventListener("scroll", onScroll, { passive: true });
   scroller.addEventListener("wheel", (event) => {
-    if (event.deltaY < 0 && scroller.scrollTop > 0) follow = false; // before what streams pulls down again
+    if (event.deltaY < 0 && scroller.scrollTop > 0) follow = false; // before streamed content scrolls down again
   }, { passive: true });
   content.addEventListener("toggle", onToggle, true);
   button.addEventListener("click", toEnd);
-  // What lies below is as wide as what is read, which has room for a scroll bar on both sides.
+  // The composer is as wide as the conversation, which reserves a scroll bar on both sides.
   const sizes = new ResizeObserver(() => {
     scroller.parentElement?.style.setProperty("--gutter", `${(scroller.offsetWidth - scroller.clientWidth) / 2}px`);
-    keep();
+    followEnd();
   });
   sizes.observe(scroller);
   sizes.observe(content);
 
   return {
-    keep,
+    followEnd,
     toEnd,
     following: () => follow,
-    /** Reads somewhere else than at the end. */
-    stay() {
+    /** Stops following the end. */
+    stopFollowing() {
       follow = false;
-      showPlace();
+      updateButton();
     },
-    leave: () => sizes.disconnect(),
+    dispose: () => sizes.disconnect(),
   };
 }

@@ -1,6 +1,6 @@
 // What can be done with a session: a small menu, and a dialog for what needs a text or a confirmation.
 
-import { h } from "../dom.js";
+import { h, messageOf } from "../dom.js";
 import { sessionAddress } from "../route.js";
 
 /** @typedef {import("../store.js").Info} Info @typedef {Pick<import("../rpc.js").Connection, "call">} Caller */
@@ -82,7 +82,7 @@ export function dialog(title, content, label, act, kind = "") {
       await act();
       close();
     } catch (error) {
-      problem.textContent = error instanceof Error ? error.message : String(error);
+      problem.textContent = messageOf(error);
     }
     go.disabled = false;
   });

@@ -1,6 +1,6 @@
 // What a prompt is carried out with: model, mode and permissions, as chips under the composer.
 
-import { h } from "../dom.js";
+import { h, messageOf } from "../dom.js";
 import { presetOf, PRESETS, rulesText } from "./permissions.js";
 
 /** @typedef {import("./conversation.js").Rpc} Rpc @typedef {import("../store.js").Session} Session */
@@ -23,7 +23,7 @@ export function createSettings({ session, rpc, onError }) {
   let models = false;
 
   /** @param {unknown} error */
-  const fail = (error) => onError(error instanceof Error ? error.message : String(error));
+  const fail = (error) => onError(messageOf(error));
 
   const loadModels = async () => {
     if (models) return;

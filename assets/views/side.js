@@ -1,7 +1,7 @@
 // Beside the conversation, foldable: the plan, files that were changed, remembered permissions, usage, who else watches, servers and skills.
 
 import { h, setHTML, setText } from "../dom.js";
-import { tokens, within } from "../blocks/words.js";
+import { tokens, relativePath } from "../blocks/labels.js";
 import { extensionsSection } from "./extensions.js";
 import { icon } from "./icons.js";
 import { rememberedSection } from "./remembered.js";
@@ -59,7 +59,7 @@ export function createSide({ session, rpc }) {
       set(false, true);
       return true;
     },
-    leave: () => narrow.removeEventListener("change", byWidth),
+    dispose: () => narrow.removeEventListener("change", byWidth),
   };
 }
 
@@ -103,7 +103,7 @@ function filesSection(session, rpc) {
     const files = Object.entries(session.files).filter(([path]) => !missing.has(path));
     node.hidden = files.length === 0;
     list.replaceChildren(...files.map(([path, { added, removed }]) => h("li", { title: path },
-      h("bdi", { class: "path" }, within(path, session.directory)),
+      h("bdi", { class: "path" }, relativePath(path, session.directory)),
       h("span", { class: "added" }, added ? `+${added}` : ""), h("span", { class: "removed" }, removed ? `−${removed}` : ""))));
   };
   /** Asks which files are gone: when there are others, and when a run has ended. */

@@ -1,9 +1,9 @@
 // A new session: what it needs, what to try, and what is missing before the agent can work.
 
-import { h, setText } from "../dom.js";
+import { h, messageOf, setText } from "../dom.js";
 import { sessionAddress } from "../route.js";
-import { createAttachments, promptOf, takeFiles } from "./attachments.js";
-import { directoryField, keepDirectory, likelyDirectory } from "./directory.js";
+import { createAttachments, runInput, acceptFiles } from "./attachments.js";
+import { directoryField, saveDirectory, suggestDirectory } from "./directory.js";
 import { modelField } from "./models.js";
 import { setupCard } from "./setup.js";
 
@@ -80,7 +80,7 @@ export function startView({ rpc, sessions, navigate, list }) {
   };
 
   const place = async () => {
-    const found = await likelyDirectory(rpc, list());
+    const found = await suggestDirectory(rpc, list());
     if (found && !directory.value) directory.value = found;
   };
 
@@ -104,17 +104,17 @@ export function startView({ rpc, sessions, navigate, list }) {
     try {
       const id = await session();
       await sessions.open(id); // first, so that all of its times are known
-      const { input, attachments: files } = promptOf(text, attachments.list(), []);
+      const { input, attachments: files } = runInput(text, attachments.list(), []);
       await rpc.call("run.start", { session_id: id, input, portal: { attachments: files } });
       localStorage.setItem(LAST.model, models.value);
-      keepDirectory(directory.value);
+      saveDirectory(directory.value);
       localStorage.setItem(LAST.permissions, permissions.value);
       sessionStorage.removeItem(LAST.draft);
       prompt.value = "";
       attachments.set([]);
       navigate(sessionAddress(id));
     } catch (error) {
-      problem.textContent = error instanceof Error ? error.message : String(error);
+      problem.textContent = messageOf(error);
     }
     sending = false;
     prompt.readOnly = false;
@@ -125,7 +125,7 @@ export function startView({ rpc, sessions, navigate, list }) {
     event.preventDefault();
     void start();
   });
-  takeFiles(node, (files) => void attachments.add(files));
+  acceptFiles(node, (files) => void attachments.add(files));
   prompt.addEventListener("input", show);
   prompt.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
@@ -146,7 +146,7 @@ export function startView({ rpc, sessions, navigate, list }) {
       opened = rpc.state === "open";
     },
     focus: () => matchMedia("(hover: hover)").matches && prompt.focus(), // no keyboard jumps up on a phone
-    leave() {
+    dispose() {
       if (prompt.value) sessionStorage.setItem(LAST.draft, prompt.value);
     },
   };

@@ -1,6 +1,7 @@
 // How the portal is: what it works with, and what to do where something is missing.
 
-import { age, h, icon, withCommands } from "../dom.js";
+import { age, h, withCommands } from "../dom.js";
+import { icon } from "./icons.js";
 import { setupCard } from "./setup.js";
 
 /**
@@ -37,7 +38,7 @@ export function statusView({ rpc }) {
       opened = rpc.state === "open";
     },
     focus() {},
-    leave() {
+    dispose() {
       asked++;
     },
   };

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { heightOf, windowOf } from "./rows.js";
+import { heightOf, windowOf } from "./visible-rows.js";
 
 const rows = [30, 50, 50, 30, 50].map((height) => ({ height }));
 

@@ -1,15 +1,15 @@
-// Several reads, or notes: one line that unfolds to all of them.
+// Several reads, or to-do updates, grouped into one line that unfolds.
 
 import { h, setText } from "../dom.js";
-import { describeSeveral } from "./words.js";
+import { describeGroup } from "./labels.js";
 
 /** @typedef {import("../store.js").ToolItem} ToolItem */
 
 /**
- * The line over blocks of reads, which are inside.
- * @param {import("./block.js").Place} place
+ * Creates the line and the list of the grouped blocks.
+ * @param {import("./block.js").BlockContext} context
  */
-export function readsGroup({ session }) {
+export function createToolGroup({ session }) {
   const verb = h("span", { class: "verb" });
   const object = h("span", { class: "object" });
   const names = h("span", { class: "names" });
@@ -21,7 +21,7 @@ export function readsGroup({ session }) {
     list,
     /** @param {ToolItem[]} items */
     update(items) {
-      const words = describeSeveral(items, session.directory);
+      const words = describeGroup(items, session.directory);
       setText(verb, words.verb);
       setText(object, words.object);
       setText(names, words.names);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import * as words from "./words.js";
+import * as labels from "./labels.js";
 
 describe("a tool call reads as a sentence", () => {
   const dir = "/home/me/project";
@@ -23,7 +23,7 @@ describe("a tool call reads as a sentence", () => {
   ];
   for (const [name, item, want] of cases) {
     test(name, () => {
-      const { verb, object } = words.describeTool(item, dir);
+      const { verb, object } = labels.describeTool(item, dir);
       assert.equal(`${verb} ${object}`, want);
     });
   }
@@ -32,19 +32,19 @@ describe("a tool call reads as a sentence", () => {
 describe("reads fold", () => {
   const read = (path, more) => ({ kind: "tool", tool: "view", args: { path }, state: "completed", ...more });
   test("those that are done or run do, others do not", () => {
-    assert.equal(words.foldsAs(read("a")), "read");
-    assert.equal(words.foldsAs({ kind: "tool", tool: "sql" }), "todo");
-    assert.equal(words.foldsAs(read("a", { state: "running" })), "read");
-    assert.equal(words.foldsAs(read("a", { state: "error" })), "");
-    assert.equal(words.foldsAs(read("a", { state: "waiting" })), "");
-    assert.equal(words.foldsAs({ kind: "tool", tool: "bash" }), "");
-    assert.equal(words.foldsAs({ kind: "text" }), "");
+    assert.equal(labels.groupingVerb(read("a")), "read");
+    assert.equal(labels.groupingVerb({ kind: "tool", tool: "sql" }), "todo");
+    assert.equal(labels.groupingVerb(read("a", { state: "running" })), "read");
+    assert.equal(labels.groupingVerb(read("a", { state: "error" })), "");
+    assert.equal(labels.groupingVerb(read("a", { state: "waiting" })), "");
+    assert.equal(labels.groupingVerb({ kind: "tool", tool: "bash" }), "");
+    assert.equal(labels.groupingVerb({ kind: "text" }), "");
   });
   test("into how many files there were", () => {
-    assert.deepEqual(words.describeSeveral([read("a/x.go"), read("b/y.go"), read("a/x.go")]), { verb: "Read", object: "2 files", names: "x.go, y.go" });
+    assert.deepEqual(labels.describeGroup([read("a/x.go"), read("b/y.go"), read("a/x.go")]), { verb: "Read", object: "2 files", names: "x.go, y.go" });
   });
   test("and into the file if it is one", () => {
-    assert.deepEqual(words.describeSeveral([read("x.go"), read("x.go", { state: "running" })]), { verb: "Reading", object: "x.go", names: "" });
+    assert.deepEqual(labels.describeGroup([read("x.go"), read("x.go", { state: "running" })]), { verb: "Reading", object: "x.go", names: "" });
   });
 });
 
@@ -58,53 +58,53 @@ test("a notice says what is for people in it", () => {
     ["session.warning", { message: "" }, ""],
     ["session.warning", "x", ""],
     ["portal.later_event", null, ""],
-  ]) assert.equal(words.noticeText({ notice, raw }), want);
+  ]) assert.equal(labels.noticeText({ notice, raw }), want);
 });
 
 test("the lines of a diff are told if there are any", () => {
-  assert.equal(words.changes({ added: 12, removed: 3 }), "+12 −3");
-  assert.equal(words.changes({ added: 0, removed: 3 }), "−3");
-  assert.equal(words.changes({}), "");
+  assert.equal(labels.diffCounts({ added: 12, removed: 3 }), "+12 −3");
+  assert.equal(labels.diffCounts({ added: 0, removed: 3 }), "−3");
+  assert.equal(labels.diffCounts({}), "");
 });
 
 describe("times", () => {
   for (const [seconds, want] of [[0, "0.1 s"], [0.42, "0.4 s"], [0.96, "1 s"], [4.4, "4 s"], [59.6, "1 min 0 s"], [61, "1 min 1 s"], [3700, "1 h 1 min"]]) {
-    test(want, () => assert.equal(words.duration(seconds), want));
+    test(want, () => assert.equal(labels.duration(seconds), want));
   }
   test("what is not known is not told", () => {
-    assert.equal(words.took({ started: 0, ended: 5 }), "");
-    assert.equal(words.took({ started: 5 }), "");
-    assert.equal(words.took({ started: 5000, ended: 4000 }), "");
+    assert.equal(labels.took({ started: 0, ended: 5 }), "");
+    assert.equal(labels.took({ started: 5 }), "");
+    assert.equal(labels.took({ started: 5000, ended: 4000 }), "");
   });
   test("a thought", () => {
-    assert.equal(words.thought({ done: false }), "Thinking…");
-    assert.equal(words.thought({ done: true, started: 1000, ended: 5000 }), "Thought for 4 s");
-    assert.equal(words.thought({ done: true, started: 1000, ended: 1100 }), "Thought briefly");
-    assert.equal(words.thought({ done: true }), "Thought");
+    assert.equal(labels.reasoningLabel({ done: false }), "Thinking…");
+    assert.equal(labels.reasoningLabel({ done: true, started: 1000, ended: 5000 }), "Thought for 4 s");
+    assert.equal(labels.reasoningLabel({ done: true, started: 1000, ended: 1100 }), "Thought briefly");
+    assert.equal(labels.reasoningLabel({ done: true }), "Thought");
   });
-  test("what the agent has measured counts", () => assert.equal(words.took({ started: 1, ended: 9000, took: 2000 }), "2 s"));
+  test("what the agent has measured counts", () => assert.equal(labels.took({ started: 1, ended: 9000, took: 2000 }), "2 s"));
   test("a tool that failed", () => {
-    assert.equal(words.outcome({ tool: "x", state: "error", started: 1000, ended: 4000 }), "failed, 3 s");
-    assert.equal(words.outcome({ tool: "x", state: "waiting" }), "waiting for you");
+    assert.equal(labels.toolOutcome({ tool: "x", state: "error", started: 1000, ended: 4000 }), "failed, 3 s");
+    assert.equal(labels.toolOutcome({ tool: "x", state: "waiting" }), "waiting for you");
   });
 });
 
 describe("a turn ends with a line", () => {
   test("of time, tokens and multiplier", () => {
-    assert.equal(words.ending({ status: "completed", took: 12_000, input: 3000, output: 100, multiplier: 1 }), "12 s · 3.1k tokens · ×1");
+    assert.equal(labels.runSummary({ status: "completed", took: 12_000, input: 3000, output: 100, multiplier: 1 }), "12 s · 3.1k tokens · ×1");
   });
-  test("that says how, if not well", () => assert.equal(words.ending({ status: "cancelled" }), "Stopped"));
-  test("that is empty if nothing is known", () => assert.equal(words.ending({ status: "completed", multiplier: 0 }), ""));
+  test("that says how, if not well", () => assert.equal(labels.runSummary({ status: "cancelled" }), "Stopped"));
+  test("that is empty if nothing is known", () => assert.equal(labels.runSummary({ status: "completed", multiplier: 0 }), ""));
 });
 
 test("the last lines of a text", () => {
-  assert.equal(words.lastLines("a\nb\nc\n\n", 2), "b\nc");
-  assert.equal(words.lastLines("", 2), "");
-  assert.equal(words.lastLines("x".repeat(5000), 2).length, 2000);
+  assert.equal(labels.lastLines("a\nb\nc\n\n", 2), "b\nc");
+  assert.equal(labels.lastLines("", 2), "");
+  assert.equal(labels.lastLines("x".repeat(5000), 2).length, 2000);
 });
 
 describe("something can be done about errors", () => {
-  test("of the account", () => assert.deepEqual(words.remedies({ cause: "unauthenticated" }), ["sign-in", "retry"]));
-  test("of the rate", () => assert.deepEqual(words.remedies({ message: "429 Too Many Requests" }), ["retry", "model"]));
-  test("and of others", () => assert.deepEqual(words.remedies({ message: "It broke." }), ["retry"]));
+  test("of the account", () => assert.deepEqual(labels.remedies({ cause: "unauthenticated" }), ["sign-in", "retry"]));
+  test("of the rate", () => assert.deepEqual(labels.remedies({ message: "429 Too Many Requests" }), ["retry", "model"]));
+  test("and of others", () => assert.deepEqual(labels.remedies({ message: "It broke." }), ["retry"]));
 });

@@ -1,7 +1,7 @@
-// Says in a few words what a tool call does, and how long things took. No page is needed here.
+// Short texts about tool calls, runs and errors. Pure.
 
 /**
- * @typedef {object} ToolItem what is needed of an item of the kind "tool"
+ * @typedef {object} ToolItem the fields used of an item of kind "tool"
  * @property {string} tool
  * @property {any} [args]
  * @property {string} [title]
@@ -14,10 +14,10 @@
  * @property {number | null} [ended]
  * @property {number | null} [took]
  *
- * @typedef {{verb: string, object: string, literal: boolean}} Words literal: the object is code, not prose
+ * @typedef {{verb: string, object: string, literal: boolean}} Words literal: whether the object is code
  */
 
-/** Verbs: while it runs, afterwards, and before it may. @type {Record<string, [string, string, string]>} */
+/** Verbs: while running, afterwards, and before permission. @type {Record<string, [string, string, string]>} */
 const VERBS = {
   run: ["Running", "Ran", "Run"],
   read: ["Reading", "Read", "Read"],
@@ -40,9 +40,9 @@ const VERBS = {
   call: ["Calling", "Called", "Call"],
 };
 
-/** @typedef {{verb: string, keys: string[], object: string, literal: boolean}} Known */
+/** @typedef {{verb: string, keys: string[], object: string, literal: boolean}} ToolWords */
 
-/** @type {Map<string, Known>} */
+/** @type {Map<string, ToolWords>} */
 const TOOLS = new Map();
 for (const [names, verb, keys, object, literal] of /** @type {[string, string, string, string, boolean][]} */ ([
   ["bash shell sh powershell run_command run_in_terminal", "run", "command script", "a command", true],
@@ -70,8 +70,8 @@ for (const [names, verb, keys, object, literal] of /** @type {[string, string, s
 }
 
 /**
- * Returns a verb and an object: "Ran" and "go test ./…". A tool that is not known here is "Called" by its name.
- * @param {ToolItem} item @param {string} [directory] paths within are told from there @returns {Words}
+ * Describes a tool call by a verb and an object: "Ran" and "go test ./…". Unknown tools are "Called" by name.
+ * @param {ToolItem} item @param {string} [directory] paths in it become relative @returns {Words}
  */
 export function describeTool(item, directory = "") {
   const known = TOOLS.get(item.tool);
@@ -81,7 +81,7 @@ export function describeTool(item, directory = "") {
   const key = known.keys.find((key) => typeof values[key] === "string" && values[key].trim());
   const verb = VERBS[known.verb][tense];
   if (!key) return { verb, object: known.object, literal: false };
-  return { verb, object: within(values[key].trim(), directory), literal: known.literal };
+  return { verb, object: relativePath(values[key].trim(), directory), literal: known.literal };
 }
 
 /** @param {ToolItem} item @returns {Record<string, any>} */
@@ -96,61 +96,61 @@ export function argumentsOf({ args }) {
   }
 }
 
-/** Tells a path from a directory, if it lies there. @param {string} path @param {string} directory */
-export function within(path, directory) {
+/** Makes a path relative to a directory that contains it. @param {string} path @param {string} directory */
+export function relativePath(path, directory) {
   const root = directory.replace(/[/\\]+$/, "");
   if (!root || !path.startsWith(root)) return path;
   if (path.length === root.length) return ".";
   return "/\\".includes(path[root.length]) ? path.slice(root.length + 1) || "." : path;
 }
 
-/** What calls that fold into one line are about, by their verbs. @type {Record<string, string>} */
-const FOLDING = { read: "files", todo: "times" };
+/** What grouped calls are counted in, by verb. @type {Record<string, string>} */
+const GROUPED = { read: "files", todo: "times" };
 
-/** The verb under which calls like this one fold into one line, "" if they do not. @param {{kind: string} & Partial<ToolItem>} item */
-export function foldsAs(item) {
+/** Returns the verb under which such calls are grouped, or "". @param {{kind: string} & Partial<ToolItem>} item */
+export function groupingVerb(item) {
   if (item.kind !== "tool" || item.error || item.state === "error" || item.state === "waiting") return "";
   const verb = TOOLS.get(item.tool ?? "")?.verb ?? "";
-  return verb in FOLDING ? verb : "";
+  return verb in GROUPED ? verb : "";
 }
 
 /**
- * Says what several calls of one verb have done: "Read 3 files", and which.
+ * Describes several calls with one verb: "Read 3 files", and their names.
  * @param {ToolItem[]} items @param {string} [directory] @returns {{verb: string, object: string, names: string}}
  */
-export function describeSeveral(items, directory = "") {
-  const kind = foldsAs({ ...items[0], kind: "tool" }) || "read";
+export function describeGroup(items, directory = "") {
+  const kind = groupingVerb({ ...items[0], kind: "tool" }) || "read";
   const paths = [...new Set(items.map((item) => describeTool(item, directory).object))];
   const names = paths.map((path) => path.split(/[/\\]/).pop() || path);
   const verb = VERBS[kind][items.some(({ state }) => state === "running") ? 0 : 1];
   const count = kind === "read" ? paths.length : items.length;
-  return { verb, object: paths.length === 1 ? paths[0] : `${count} ${FOLDING[kind]}`, names: paths.length === 1 ? "" : names.join(", ") };
+  return { verb, object: paths.length === 1 ? paths[0] : `${count} ${GROUPED[kind]}`, names: paths.length === 1 ? "" : names.join(", ") };
 }
 
-/** Notices of the agent that are for people; those of the portal are. All others are its own chatter. */
-const FOR_PEOPLE = new Set(["session.info", "session.warning", "session.custom_notification", "session.mcp_server_needs_reconnect"]);
+/** Notices of the agent that are shown, besides those of the portal. */
+const VISIBLE_NOTICES = new Set(["session.info", "session.warning", "session.custom_notification", "session.mcp_server_needs_reconnect"]);
 
-/** What the agent informs about that nobody wants to read. */
-const CHATTER = new Set(["timing", "context_window", "snapshot", "configuration"]);
+/** Types of session.info that are not shown. */
+const HIDDEN_INFO = new Set(["timing", "context_window", "snapshot", "configuration"]);
 
 /**
- * What a notice says to people, "" if it is not for them.
+ * Returns the text of a notice, or "" if it is not shown.
  * @param {Record<string, any>} item
  */
 export function noticeText({ notice = "", raw }) {
-  if (!FOR_PEOPLE.has(notice) && !notice.startsWith("portal.")) return "";
-  if (!raw || typeof raw !== "object" || CHATTER.has(raw.infoType)) return "";
+  if (!VISIBLE_NOTICES.has(notice) && !notice.startsWith("portal.")) return "";
+  if (!raw || typeof raw !== "object" || HIDDEN_INFO.has(raw.infoType)) return "";
   const text = ["message", "text", "content", "summary"].map((key) => raw[key]).find((value) => typeof value === "string" && value) ?? "";
-  return /^\/\S+$/.test(text) ? "" : text; // a path alone says nothing
+  return /^\/\S+$/.test(text) ? "" : text; // a path alone is not useful
 }
 
-/** The lines that a diff adds and removes, "" if there is none. @param {Pick<ToolItem, "added" | "removed">} item */
-export function changes({ added, removed }) {
+/** Formats the lines a diff adds and removes, "" for none. @param {Pick<ToolItem, "added" | "removed">} item */
+export function diffCounts({ added, removed }) {
   return [added && `+${added}`, removed && `−${removed}`].filter(Boolean).join(" ");
 }
 
-/** How a tool ended, with its time: "0.4 s", "failed, 3 s". @param {ToolItem} item */
-export function outcome(item) {
+/** Describes the outcome of a tool call: "0.4 s", "failed, 3 s". @param {ToolItem} item */
+export function toolOutcome(item) {
   if (item.state === "waiting") return "waiting for you";
   if (item.denied) return "denied";
   const time = took(item);
@@ -158,7 +158,7 @@ export function outcome(item) {
   return time;
 }
 
-/** @param {{started?: number | null, ended?: number | null, took?: number | null}} item took: ms, as the agent has measured */
+/** @param {{started?: number | null, ended?: number | null, took?: number | null}} item took: ms, measured by the agent */
 export function took({ started, ended, took }) {
   if (typeof took === "number") return duration(took / 1000);
   if (!started || !ended || ended < started) return "";
@@ -175,28 +175,28 @@ export function duration(seconds) {
 }
 
 /** @param {{done?: boolean, started?: number | null, ended?: number | null}} item */
-export function thought(item) {
+export function reasoningLabel(item) {
   if (!item.done && !item.ended) return "Thinking…";
   const time = took(item);
   if (time.startsWith("0.")) return "Thought briefly";
   return time ? `Thought for ${time}` : "Thought";
 }
 
-/** A number of tokens: 980, 12.3k, 1.2M. @param {number} count */
+/** Formats a number of tokens: 980, 12.3k, 1.2M. @param {number} count */
 export function tokens(count) {
   if (count < 1000) return String(count);
   if (count < 100_000) return `${(count / 1000).toFixed(1)}k`;
   return count < 1_000_000 ? `${Math.round(count / 1000)}k` : `${(count / 1_000_000).toFixed(1)}M`;
 }
 
-/** How runs end otherwise than well. @type {Record<string, string>} */
+/** Outcomes other than completed. @type {Record<string, string>} */
 const ENDINGS = { cancelled: "Stopped", error: "Failed" };
 
 /**
- * The small line under a turn: "12 s · 3.1k tokens · ×1".
+ * Summarizes a run: "12 s · 3.1k tokens · ×1".
  * @param {{status?: string, took?: number | null, input?: number, output?: number, multiplier?: number | null}} item took in ms
  */
-export function ending({ status = "", took, input = 0, output = 0, multiplier }) {
+export function runSummary({ status = "", took, input = 0, output = 0, multiplier }) {
   const parts = [Object.hasOwn(ENDINGS, status) ? ENDINGS[status] : "", took ? duration(took / 1000) : ""];
   if (input + output > 0) parts.push(`${tokens(input + output)} tokens`);
   if (multiplier) parts.push(`×${multiplier}`);
@@ -204,7 +204,7 @@ export function ending({ status = "", took, input = 0, output = 0, multiplier })
 }
 
 /**
- * Returns the last lines of a text, at most 2000 characters, without walking through all of it.
+ * Returns the last lines of a text, at most 2000 characters.
  * @param {string} text @param {number} count
  */
 export function lastLines(text, count) {
@@ -217,7 +217,7 @@ export function lastLines(text, count) {
 
 /** @typedef {"retry" | "sign-in" | "model"} Remedy */
 
-/** What can be done about an error. @param {{cause?: string, message?: string}} item cause: its kind @returns {Remedy[]} */
+/** Returns the remedies for an error. @param {{cause?: string, message?: string}} item cause: its kind @returns {Remedy[]} */
 export function remedies({ cause = "", message = "" }) {
   if (cause === "unauthenticated" || /\b(authenticat|sign.?in|log.?in|401)/i.test(message)) return ["sign-in", "retry"];
   if (/rate.?limit|quota|\b429\b|model.*(not|un)/i.test(`${cause} ${message}`)) return ["retry", "model"];
