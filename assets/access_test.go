@@ -15,12 +15,12 @@ import (
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 
-// access is what a test of accessibility needs.
+// access is the environment of an accessibility test.
 type access struct {
 	*testing.T
 	chromium *portaltest.Chromium
 	portal   *portaltest.Portal
-	axe      string // the checker
+	axe      string // the source of axe-core
 }
 
 func TestPageIsAccessible(t *testing.T) {
@@ -30,12 +30,12 @@ func TestPageIsAccessible(t *testing.T) {
 	chromium, portal := portaltest.StartChromium(t), portaltest.Start(t, portaltest.Options{Args: []string{"--demo"}})
 	formserver.Configure(t, portal.Home, nil)
 	for name, look := range map[string]func(access){
-		"at the start, the status and the palette": atTheStart,
-		"in a conversation":                        inAConversation,
-		"in every kind of question":                inEveryQuestion,
-		"from the keyboard":                        fromTheKeyboard,
-		"in what it announces":                     inWhatItAnnounces,
-		"without movement":                         withoutMovement,
+		"views, status and palette": checkViews,
+		"conversation":              checkConversation,
+		"every kind of question":    checkQuestions,
+		"tab order":                 checkTabOrder,
+		"announcements":             checkAnnouncements,
+		"reduced motion":            checkReducedMotion,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -44,8 +44,8 @@ func TestPageIsAccessible(t *testing.T) {
 	}
 }
 
-// page opens a place, with the checker in it: by DevTools, which the
-// Content-Security-Policy does not keep from it.
+// page opens an address and loads axe-core through DevTools, which the
+// Content-Security-Policy does not restrict.
 func (a access) page(place string) *portaltest.Browser {
 	a.Helper()
 	b := a.chromium.Open(a.T, a.portal.URL+place)
@@ -58,10 +58,10 @@ func (a access) load(b *portaltest.Browser) {
 	b.Do(chromedp.Evaluate[chromedp.Void](a.axe))
 }
 
-// check looks at what is shown in both schemes, in the size that it has.
+// check checks the page in both color schemes, in its current size.
 func (a access) check(b *portaltest.Browser, what string) {
 	a.Helper()
-	a.checkScheme(b, what, "dark", colours) // the rest is as in the light
+	a.checkScheme(b, what, "dark", colours) // other rules do not depend on the scheme
 	a.checkScheme(b, what, "light", allRules)
 }
 
@@ -74,7 +74,7 @@ func (a access) checkScheme(b *portaltest.Browser, what, scheme, rules string) {
 }
 
 const (
-	allRules = `{ runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"], resultTypes: ["violations"], iframes: false }` // what a model wrote has no origin, so it cannot be looked into
+	allRules = `{ runOnly: ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "best-practice"], resultTypes: ["violations"], iframes: false }` // generated code has an opaque origin and cannot be inspected
 	colours  = `{ runOnly: { type: "rule", values: ["color-contrast", "link-in-text-block"] }, resultTypes: ["violations"], iframes: false }`
 
 	reportOf = `
@@ -83,7 +83,7 @@ const (
 })()`
 )
 
-// checkSizes looks at it on a desktop and on a phone, where colours are the same.
+// checkSizes checks the page on a desktop and on a phone. Colors are the same on both.
 func (a access) checkSizes(b *portaltest.Browser, what string) {
 	a.Helper()
 	desktop(b)
@@ -93,7 +93,7 @@ func (a access) checkSizes(b *portaltest.Browser, what string) {
 	desktop(b)
 }
 
-func atTheStart(a access) {
+func checkViews(a access) {
 	a.portal.StartSession(a.TempDir(), "permissions=allow")
 	id := portaltest.ID
 	b := a.page("/#/")
@@ -138,18 +138,18 @@ func atTheStart(a access) {
 	b.Wait(`document.querySelector("#rail[data-open]")`)
 	a.check(b, "the drawer")
 	assert.True(a, evaluate[bool](a.T, b, `document.querySelector("#rail").contains(document.activeElement) && document.querySelector(".stage").inert`), "the focus is in the drawer")
-	b.Do(chromedp.KeyEvent(kb.Escape)) // empties the search
+	b.Do(chromedp.KeyEvent(kb.Escape)) // clears the search
 	b.Click(".row-more")
 	b.Wait(`document.querySelector(".menu:popover-open")`)
 	a.check(b, "a menu in the drawer")
 	b.Do(chromedp.KeyEvent(kb.Escape))
 	b.Wait(`!document.querySelector(".menu:popover-open") && document.querySelector("#rail[data-open]")`)
 	b.Do(chromedp.KeyEvent(kb.Escape))
-	assert.Equal(a, "rail-toggle", evaluate[string](a.T, b, `document.activeElement.id`), "it comes back")
+	assert.Equal(a, "rail-toggle", evaluate[string](a.T, b, `document.activeElement.id`), "the focus returns to the toggle")
 	assert.False(a, evaluate[bool](a.T, b, `document.querySelector(".stage").inert`))
 }
 
-// jobs looks at a job and at what the book offers.
+// jobs checks a job and the list of jobs.
 func (a access) jobs(b *portaltest.Browser) {
 	a.Helper()
 	id := portaltest.ID
@@ -167,13 +167,13 @@ func (a access) jobs(b *portaltest.Browser) {
 	a.checkSizes(b, "jobs")
 }
 
-// interfaces looks at one, and at where they are made.
+// interfaces checks an interface and the form that creates one.
 func (a access) interfaces(b *portaltest.Browser) {
 	a.Helper()
 	id := portaltest.ID
 	b.Do(chromedp.Evaluate[chromedp.Void](`location.hash = "#/interfaces"`))
 	b.Click(id("sample"))
-	a.checkSizes(b, "where interfaces are made")
+	a.checkSizes(b, "the form of interfaces")
 	b.Click(id("send"))
 	b.WaitCount(id("versions")+" > li", 1)
 	b.Wait(shownInFrame)
@@ -188,11 +188,11 @@ func (a access) interfaces(b *portaltest.Browser) {
 	b.Do(chromedp.KeyEvent(kb.Escape))
 }
 
-// script shows every block of a conversation.
+// script produces every kind of block.
 const script = "think about the sea, run `for i in 1 2 3; do printf \"\\033[3${i}mline\\033[0m\\033[4${i}m $i\\033[0m\\n\"; done; git diff --no-index a.txt b.txt`, read `a.txt`, read `b.txt`, edit `a.txt` `two` `2`, " +
 	"write `main.go` ```\npackage main // comment\n\nfunc main() { println(\"hi\", 1) }\n``` and plan `Look` `Leap`, run `false` then markdown"
 
-func inAConversation(a access) {
+func checkConversation(a access) {
 	dir := a.TempDir()
 	for _, name := range []string{"a.txt", "b.txt"} {
 		require.NoError(a, os.WriteFile(filepath.Join(dir, name), []byte("one\ntwo\nthree "+name+"\n"), 0o600))
@@ -207,13 +207,13 @@ func inAConversation(a access) {
 	a.checkSizes(b, "a conversation")
 	b.Do(chromedp.Evaluate[chromedp.Void](`for (const d of document.querySelectorAll("details")) d.open = true`))
 	b.WaitText(portaltest.ID("side-extensions"), "desk")
-	a.checkSizes(b, "a conversation that is unfolded")
+	a.checkSizes(b, "an unfolded conversation")
 	phone(b)
 	b.Click(portaltest.ID("side-toggle"))
 	a.check(b, "the details on a phone")
 }
 
-func inEveryQuestion(a access) {
+func checkQuestions(a access) {
 	dir := a.TempDir()
 	require.NoError(a, os.WriteFile(filepath.Join(dir, "a.txt"), []byte("one\ntwo\n"), 0o600))
 	id := a.portal.StartSession(dir, "permissions=ask&interactive=true")
@@ -238,9 +238,9 @@ func inEveryQuestion(a access) {
 	}
 }
 
-// fromTheKeyboard walks through the page with Tab: each stop can be seen, comes where it stands, and nothing traps.
-func fromTheKeyboard(a access) {
-	a.portal = portaltest.Start(a.T, portaltest.Options{Args: []string{"--demo"}}) // whose list of sessions nobody else changes
+// checkTabOrder walks through the page with Tab: every stop is visible and in visual order, and there is no trap.
+func checkTabOrder(a access) {
+	a.portal = portaltest.Start(a.T, portaltest.Options{Args: []string{"--demo"}}) // with its own list of sessions
 	id := a.portal.StartSession(a.TempDir(), "permissions=allow")
 	a.portal.Run(id, "run `echo heron`, think, then markdown")
 	b := a.page("/#/")
@@ -270,7 +270,7 @@ func (a access) walk(b *portaltest.Browser) []string {
 			Faults []string
 		}](a.T, b, look)
 		for _, fault := range stop.Faults {
-			assert.Fail(a.T, fault, "%s behind %v", stop.Name, stops)
+			assert.Fail(a.T, fault, "%s after %v", stop.Name, stops)
 		}
 		if stop.Name == "" || len(stops) > 0 && stop.Name == stops[0] {
 			break
@@ -278,13 +278,13 @@ func (a access) walk(b *portaltest.Browser) []string {
 		stops = append(stops, stop.Name)
 	}
 	missed := evaluate[[]string](a.T, b, unreached)
-	assert.Empty(a.T, missed, "they are not reached by Tab: %v", stops)
-	assert.Less(a.T, len(stops), 80, "it ends: %v", stops)
+	assert.Empty(a.T, missed, "not reachable with Tab: %v", stops)
+	assert.Less(a.T, len(stops), 80, "the walk ends: %v", stops)
 	return stops
 }
 
 const (
-	// look says where the focus is, and what is wrong there: it cannot be seen, or stands before the stop before.
+	// look returns the focused element and its faults: it is invisible, or above the previous stop.
 	look = `(() => {
   const e = document.activeElement;
   if (e === document.body) { delete globalThis.before; return { Name: "", Faults: [] }; }
@@ -294,20 +294,20 @@ const (
   const frame = e.matches("input[type=radio]") ? e.closest("label") : e.closest(".box") && e.matches("textarea") ? e.closest(".box") : e.matches(".palette input") ? e.closest("dialog") : e;
   const style = getComputedStyle(frame), shown = frame.getBoundingClientRect();
   const visible = (style.outlineStyle !== "none" && parseFloat(style.outlineWidth) >= 1) || style.boxShadow !== "none";
-  if (!visible) faults.push("the focus is not to be seen");
-  if (shown.width < 4 || shown.height < 4 || shown.bottom <= 0 || shown.top >= innerHeight || shown.right <= 0 || shown.left >= innerWidth) faults.push("it is out of sight: " + JSON.stringify(shown));
-  for (let p = e; p; p = p.parentElement) if (getComputedStyle(p).opacity < 0.5 && !e.matches("input[type=radio]")) faults.push("it is transparent");
+  if (!visible) faults.push("the focus is not visible");
+  if (shown.width < 4 || shown.height < 4 || shown.bottom <= 0 || shown.top >= innerHeight || shown.right <= 0 || shown.left >= innerWidth) faults.push("outside the viewport: " + JSON.stringify(shown));
+  for (let p = e; p; p = p.parentElement) if (getComputedStyle(p).opacity < 0.5 && !e.matches("input[type=radio]")) faults.push("transparent");
   const part = e.closest("aside, header, .scroll, .bottom, .column") ?? document.body;
   const before = globalThis.before;
   if (before?.part === part && part.contains(before.node) && !before.node.contains(e)) {
     const was = before.node.getBoundingClientRect();
-    if (shown.bottom <= was.top && before.top === part.scrollTop) faults.push("it stands above the stop before");
+    if (shown.bottom <= was.top && before.top === part.scrollTop) faults.push("above the previous stop");
   }
   globalThis.before = { node: frame, part, top: part.scrollTop };
   return { Name: name, Faults: faults };
 })()`
 
-	// unreached lists what can be clicked and was no stop.
+	// unreached lists interactive elements that were no stop.
 	unreached = `(() => {
   const reached = globalThis.reached;
   delete globalThis.reached; delete globalThis.before;
@@ -318,8 +318,8 @@ const (
 })()`
 )
 
-// inWhatItAnnounces listens to the live region.
-func inWhatItAnnounces(a access) {
+// checkAnnouncements records the live region.
+func checkAnnouncements(a access) {
 	id := a.portal.StartSession(a.TempDir(), "permissions=ask&interactive=true")
 	b := a.page("/#/s/" + id)
 	b.Wait(`document.querySelector("[role=status].hidden-text")`)
@@ -332,8 +332,8 @@ func inWhatItAnnounces(a access) {
 	assert.Equal(a, []string{"The agent is working.", "The agent needs your answer.", "The agent is working.", "The agent is done."}, evaluate[[]string](a.T, b, "said"))
 }
 
-// withoutMovement looks at a page that would move, for somebody who wants none.
-func withoutMovement(a access) {
+// checkReducedMotion checks that nothing moves if the user prefers reduced motion.
+func checkReducedMotion(a access) {
 	id := a.portal.StartSession(a.TempDir(), "permissions=allow")
 	b := a.page("/#/s/" + id)
 	prefer(b, "reduced-motion", "reduce")
@@ -346,7 +346,7 @@ func withoutMovement(a access) {
 	assert.Empty(a, evaluate[[]string](a.T, b, moving))
 	assert.Equal(a, 0, evaluate[int](a.T, b, `document.getAnimations().length`))
 	prefer(b)
-	assert.NotEmpty(a, evaluate[[]string](a.T, b, moving), "what moves otherwise is seen here")
+	assert.NotEmpty(a, evaluate[[]string](a.T, b, moving), "without the preference, something moves")
 	b.Click(portaltest.ID("stop"))
 	b.WaitText(portaltest.ID("end"), "Stopped")
 }

@@ -12,7 +12,7 @@ import (
 
 func TestPageIsComplete(t *testing.T) {
 	t.Parallel()
-	// Everything that the page or one of its modules names lies beside it.
+	// Every file that the page or a module refers to exists.
 	reference := regexp.MustCompile(`(?:src|href|from|import) ?=?"((?:\.{1,2}/)*[\w/-]+\.(?:js|css|svg))"`)
 	err := fs.WalkDir(assets.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
@@ -34,9 +34,9 @@ func TestPageIsComplete(t *testing.T) {
 	}
 }
 
-func TestPageHoldsNothingInline(t *testing.T) {
+func TestPageHasNoInlineCode(t *testing.T) {
 	t.Parallel()
-	// The Content-Security-Policy would refuse it.
+	// The Content-Security-Policy forbids it.
 	inline := regexp.MustCompile(`(?i)<style|\sstyle=|\son\w+=|<script[^>]*>[^<]|javascript:`)
 	text, err := fs.ReadFile(assets.FS(), "index.html")
 	if err != nil {
@@ -47,7 +47,7 @@ func TestPageHoldsNothingInline(t *testing.T) {
 	}
 }
 
-func TestFilesOfDevelopmentAreNotServed(t *testing.T) {
+func TestDevelopmentFilesAreNotServed(t *testing.T) {
 	t.Parallel()
 	served := regexp.MustCompile(`^(index\.html|favicon(-waiting)?\.svg|((views|blocks)/)?[a-z-]+\.js|styles/[a-z]+\.css)$`)
 	err := fs.WalkDir(assets.FS(), ".", func(name string, entry fs.DirEntry, err error) error {

@@ -14,7 +14,7 @@ import (
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 
-// evaluate gives the value of an expression in the page, of a promise what it becomes.
+// evaluate returns the value of an expression in the page, and awaits a promise.
 func evaluate[T any](tb testing.TB, b *portaltest.Browser, expression string) T {
 	tb.Helper()
 	ctx, cancel := context.WithTimeout(b.Context, 30*time.Second)
@@ -24,14 +24,14 @@ func evaluate[T any](tb testing.TB, b *portaltest.Browser, expression string) T 
 	return value
 }
 
-// desktop and phone are the sizes that the page is looked at in.
+// desktop and phone set the size of the window.
 func desktop(b *portaltest.Browser) { b.Do(chromedp.EmulateViewport(1280, 900)) }
 
 func phone(b *portaltest.Browser) {
 	b.Do(chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile, chromedp.EmulateTouch))
 }
 
-// prefer sets what the reader's system prefers: names and values in turn.
+// prefer sets media preferences: names and values in turn.
 func prefer(b *portaltest.Browser, features ...string) {
 	var list []*emulation.MediaFeature
 	for i := 0; i+1 < len(features); i += 2 {
@@ -43,7 +43,7 @@ func prefer(b *portaltest.Browser, features ...string) {
 	}))
 }
 
-// allowUntil allows what is asked before the question with a text: that a tool may be called at all.
+// allowUntil allows the questions before the one with a text, such as whether the tool may be used.
 func allowUntil(tb testing.TB, b *portaltest.Browser, text string) {
 	tb.Helper()
 	card := portaltest.ID("question")
@@ -55,6 +55,6 @@ func allowUntil(tb testing.TB, b *portaltest.Browser, text string) {
 		}
 		b.Do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(`(globalThis.allowed = document.querySelector(%q), 0)`, card)))
 		b.Click(card + " " + portaltest.ID("allow"))
-		b.Wait(`!allowed.isConnected`) // the next one may be there already
+		b.Wait(`!allowed.isConnected`) // the next one may be shown already
 	}
 }

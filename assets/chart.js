@@ -5,7 +5,7 @@
 
 /**
  * @typedef {{to: number, loopBack: boolean, label?: string}} Arrow
- * @typedef {{id: number, hint: string | [string, number], label?: string, arrows: Arrow[]}} Node as portal.jobs.list has it
+ * @typedef {{id: number, hint: string | [string, number], label?: string, arrows: Arrow[]}} Node see portal.jobs.list
  *
  * @typedef {{x: number, y: number, text: string, end: boolean}} Label end: whether the text ends at x
  * @typedef {{id: number, kind: string, work: number, label: string, x: number, y: number, width: number, height: number}} Placed

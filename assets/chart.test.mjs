@@ -9,7 +9,7 @@ const task = (id, label, ...arrows) => ({ id, hint: ["TaskNode", id], label, arr
 const condition = (id, label, ...arrows) => ({ id, hint: ["CondNode", id], label, arrows });
 const joint = (id, hint, ...arrows) => ({ id, hint, arrows });
 
-/** What the built-in book calls refine. */
+/** The job refine of the built-in book. */
 const REFINE = [
   task(1, "draft", to(2)),
   joint(2, "ParBegin", to(3), to(4), to(5)), task(3, "review-correctness", to(6)), task(4, "review-completeness", to(6)), task(5, "review-clarity", to(6)), joint(6, "ParEnd", to(7)),
@@ -32,18 +32,18 @@ const CHARTS = {
   "a single task": [task(1, "only")],
   "tasks one after another": [task(1, "a", to(2)), task(2, "b", to(3)), task(3, "c")],
   "refine": REFINE,
-  "everything in each other": WILD,
-  "one thing at the same time": [joint(1, "ParBegin", to(2)), task(2, "alone", to(3)), joint(3, "ParEnd")],
+  "everything nested": WILD,
+  "a single parallel branch": [joint(1, "ParBegin", to(2)), task(2, "alone", to(3)), joint(3, "ParEnd")],
   "an Alt whose true is missing": [condition(1, "is-it", to(3, "true"), to(2, "false")), task(2, "else", to(3)), joint(3, "AltEnd")],
   "a loop around an Alt": [condition(1, "is-it", to(2, "true"), to(3, "false")), task(2, "a", to(4)), task(3, "b", to(4)), joint(4, "AltEnd", to(1, "", true), to(5)), joint(5, "LoopEnd")],
 };
 
 const byID = (chart) => new Map(chart.nodes.map((node) => [node.id, node]));
 
-/** The straight parts of all arrows, but for their ends at nodes. */
+/** The straight segments of all arrows. */
 const segments = (chart) => chart.edges.flatMap((edge) => edge.points.slice(1).map((end, i) => ({ edge, a: edge.points[i], b: end })));
 
-/** Whether a straight part goes through the inside of a box. */
+/** Reports whether a segment crosses the inside of a box. */
 const cuts = ({ a, b }, { x, y, width, height }) =>
   Math.max(a[0], b[0]) > x + 1 && Math.min(a[0], b[0]) < x + width - 1 && Math.max(a[1], b[1]) > y + 1 && Math.min(a[1], b[1]) < y + height - 1;
 
@@ -52,7 +52,7 @@ const labelBox = ({ x, y, text, end }) => ({ x: end ? x - 7 * text.length : x, y
 const apart = (a, b) => a.x + a.width <= b.x || b.x + b.width <= a.x || a.y + a.height <= b.y || b.y + b.height <= a.y;
 
 for (const [name, nodes] of Object.entries(CHARTS)) {
-  test(`in ${name} nothing lies over anything else`, () => {
+  test(`in ${name} nothing overlaps`, () => {
     const chart = layOut(nodes);
     assert.equal(chart.nodes.length, nodes.length);
     assert.equal(chart.edges.length, nodes.reduce((sum, { arrows }) => sum + arrows.length, 0), "every arrow is there once");
@@ -67,13 +67,13 @@ for (const [name, nodes] of Object.entries(CHARTS)) {
     }
   });
 
-  test(`${name} lies within its size`, () => {
+  test(`${name} is within its size`, () => {
     const { width, height, nodes: all, edges } = layOut(nodes);
     const points = [...all.flatMap(({ x, y, width, height }) => [[x, y], [x + width, y + height]]), ...edges.flatMap(({ points }) => points)];
     for (const [x, y] of points) assert.ok(x >= 0 && y >= 0 && x <= width && y <= height, `${x}, ${y} of ${width}, ${height}`);
   });
 
-  test(`in ${name} arrows go down, and only ways back go up`, () => {
+  test(`in ${name} arrows go down, and only loop arrows go up`, () => {
     const chart = layOut(nodes);
     const places = byID(chart);
     for (const { from, to, back, points } of chart.edges) {
@@ -86,7 +86,7 @@ for (const [name, nodes] of Object.entries(CHARTS)) {
   });
 }
 
-test("what happens at the same time lies side by side, between bars that span it", () => {
+test("parallel branches are side by side, between bars that span them", () => {
   const places = byID(layOut(REFINE));
   const [a, b, c] = [3, 4, 5].map((id) => places.get(id));
   assert.ok(a.y === b.y && b.y === c.y && a.x < b.x && b.x < c.x);
@@ -94,14 +94,14 @@ test("what happens at the same time lies side by side, between bars that span it
   assert.equal(b.x + b.width / 2, places.get(1).x + places.get(1).width / 2, "the one in the middle is below the one above");
 });
 
-test("a way back goes at the left of all that it leads past, the inner one nearer", () => {
+test("loop arrows pass on the left, inner ones nearer", () => {
   const chart = layOut(WILD);
   const left = (from) => Math.min(...chart.edges.find((edge) => edge.back && edge.from === from).points.map(([x]) => x));
   assert.ok(left(17) < left(5));
   assert.ok(left(5) < byID(chart).get(4).x);
 });
 
-test("a nested chart is laid out in no time", () => {
+test("a deeply nested chart is laid out quickly", () => {
   const nodes = [];
   const deep = 40;
   for (let i = 0; i < deep; i++) nodes.push(condition(i + 1, `c${i}`, to(i + 2, "true"), to(2 * deep + 1 - i, "false")));
@@ -112,9 +112,9 @@ test("a nested chart is laid out in no time", () => {
   assert.ok(performance.now() - before < 1000);
 });
 
-test("a chart without nodes is nothing", () => assert.deepEqual(layOut([]), { width: 0, height: 0, nodes: [], edges: [] }));
+test("an empty chart has no size", () => assert.deepEqual(layOut([]), { width: 0, height: 0, nodes: [], edges: [] }));
 
-test("a name is cut in its middle if it has no room", () => {
+test("a long label is cut in the middle", () => {
   assert.equal(fitLabel("short", 100), "short");
   const cut = fitLabel("review-everything-that-was-ever-written", 120);
   assert.match(cut, /^rev.+…\S+ten$/);
@@ -122,7 +122,7 @@ test("a name is cut in its middle if it has no room", () => {
   for (const node of layOut(REFINE).nodes.filter(({ label }) => label)) assert.equal(fitLabel(node.label, labelWidth(node)), node.label, "a node is as wide as its name");
 });
 
-test("the path of an arrow has round corners, but not rounder than there is room", () => {
+test("the corners of an arrow are rounded as far as there is room", () => {
   assert.equal(pathOf([[0, 0], [0, 50]]), "M0 0L0 50");
   assert.equal(pathOf([[0, 0], [0, 50], [40, 50]]), "M0 0L0 42Q0 50 8 50L40 50");
   assert.equal(pathOf([[0, 0], [0, 10], [40, 10]]), "M0 0L0 5Q0 10 5 10L40 10");

@@ -11,15 +11,15 @@ import (
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 
-// lasting is a command of the demo model that goes on until there is a file.
+// lasting is a prompt of the demo model that runs until a file exists.
 func lasting(file string) string {
 	return fmt.Sprintf("run `while [ ! -e %s ]; do sleep 0.05; done; echo %s-came`", file, file)
 }
 
-// written says what stands in the composer.
+// written is the text of the composer.
 const written = `document.querySelector('[data-testid="prompt"]').value`
 
-// choose takes an option of a select.
+// choose selects an option.
 func choose(b *portaltest.Browser, selector, value string) {
 	b.Wait(fmt.Sprintf(`[...document.querySelectorAll(%s + " option")].some((option) => option.value === %s)`, literal(selector), literal(value)))
 	b.Is(fmt.Sprintf(`(() => {
@@ -29,7 +29,7 @@ func choose(b *portaltest.Browser, selector, value string) {
 	})()`, literal(selector), literal(value)))
 }
 
-func writesWhileItWorks(t page) {
+func queuesAndSteers(t page) {
 	dir := t.TempDir()
 	b, session := t.session(dir, "permissions=allow")
 	other := t.visit(session)
@@ -48,7 +48,7 @@ func writesWhileItWorks(t page) {
 	b.Do(chromedp.Reload())
 	b.WaitText(id("queue", "li"), "say `second`")
 	t.file(dir, "one", "")
-	idle(b, 3) // the one that was taken back is over, too
+	idle(b, 3) // the cancelled one has ended, too
 	b.WaitCount(id("queue", "li"), 0)
 	b.WaitCount(id("prompt-block"), 3)
 	b.WaitCount(id("end")+`[data-status="cancelled"]`, 1)
@@ -93,7 +93,7 @@ func writesWhileItWorks(t page) {
 const pixel = "\x89PNG\r\n\x1a\n" + "\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00\x1f\x15\xc4\x89" +
 	"\x00\x00\x00\rIDATx\xdac\xfc\xcf\xc0\xf0\x1f\x00\x05\x05\x02\x00_\xc8\xf1\xd2\x00\x00\x00\x00IEND\xaeB`\x82"
 
-// paste puts a file into the composer as a program does that has copied it.
+// paste pastes a file into the composer.
 const paste = `(() => {
 	const data = new DataTransfer();
 	data.items.add(new File(["pasted words"], "pasted.txt", {type: "text/plain"}));
@@ -139,7 +139,7 @@ func attachesFiles(t page) {
 	b.WaitText(id("prompt-block"), "show request of @src/heron.go")
 }
 
-func changesHowItWorks(t page) {
+func changesSettings(t page) {
 	dir := t.TempDir()
 	b, session := t.session(dir, "permissions=ask")
 	other := t.visit(session)

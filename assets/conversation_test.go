@@ -14,10 +14,10 @@ import (
 // unfold opens the first fold of a block.
 func unfold(b *portaltest.Browser, selector string) { b.Click(selector + " summary") }
 
-func showsWhatWasThoughtAndSaid(t page) {
+func showsReasoningAndText(t page) {
 	b, session := t.session(t.TempDir(), "permissions=ask")
 	t.portal.Query(session, "think about `herons`, say `One two` and wait 60 s")
-	b.WaitText(".reasoning summary", "Thought") // which it has, as it speaks
+	b.WaitText(".reasoning summary", "Thought") // complete, since text follows
 	b.WaitText(id("answer")+`[aria-busy="true"]`, "One two")
 	b.WaitText(id("status"), "Working")
 	b.Click(id("stop"))
@@ -30,14 +30,14 @@ func showsWhatWasThoughtAndSaid(t page) {
 		assert.True(t, b.Is(`document.querySelector(`+literal(id("answer")+" :is("+part+")")+`) !== null`), part)
 	}
 	b.WaitText(".code-tools", "Copy")
-	assert.False(t, b.Is(`document.querySelector(".reasoning").open`), "what was thought is one line")
+	assert.False(t, b.Is(`document.querySelector(".reasoning").open`), "reasoning is folded")
 	unfold(b, ".reasoning")
 	b.WaitText(".reasoning .thought", "herons")
 	b.Wait(`/^\d.* s · [\d.]+k tokens$/.test([...document.querySelectorAll('[data-testid="end"]')].at(-1).textContent)`)
 	t.reload(b)
 }
 
-func showsToolsAtWork(t page) {
+func showsRunningTools(t page) {
 	dir := t.TempDir()
 	b, session := t.session(dir, "permissions=allow")
 	t.portal.Query(session, "run `printf '\\033[31mfirst\\033[0m\\n'; while [ ! -e go ]; do sleep 0.05; done; echo second`")
@@ -90,10 +90,10 @@ func showsChangesAndReads(t page) {
 	require.NoError(t, os.Remove(filepath.Join(dir, "a.txt")))
 	send(b, "say `gone`")
 	idle(b, 3)
-	b.WaitGone(id("side-files")) // of a file that is not there any more nothing is told
+	b.WaitGone(id("side-files")) // files that no longer exist are not listed
 }
 
-func showsAHelper(t page) {
+func showsSubAgent(t page) {
 	b, session := t.session(t.TempDir(), "permissions=allow")
 	t.portal.Query(session, "call `task` ``{\"agent_type\":\"general-purpose\",\"name\":\"scout\",\"description\":\"look around\",\"prompt\":\"run `echo helped`\",\"mode\":\"sync\"}``")
 	idle(b, 1)
@@ -104,7 +104,7 @@ func showsAHelper(t page) {
 	t.reload(b)
 }
 
-func showsWhatIsToDo(t page) {
+func showsTodos(t page) {
 	b, session := t.session(t.TempDir(), "permissions=allow")
 	t.portal.Query(session, "plan `Build the nest` `Lay eggs` and wait 60 s")
 	for _, todo := range []string{"Build the nest", "Lay eggs"} {
@@ -117,7 +117,7 @@ func showsWhatIsToDo(t page) {
 	b.WaitGone(id("side"))
 	b.Do(chromedp.Reload())
 	b.Wait(there)
-	b.WaitGone(id("side")) // also then
+	b.WaitGone(id("side")) // also after a reload
 	b.Click(id("side-toggle"))
 	b.WaitText(id("side-plan"), "Lay eggs")
 	b.Wait(`!document.querySelector('[data-testid="stop"]').hidden`)

@@ -7,7 +7,7 @@ import { FrameChannel } from "./frame-channel.js";
 const call = (id, more = {}) => ({ type: "call", id, method: "GET", url: "/films", headers: [], body: new ArrayBuffer(0), ...more });
 const soon = () => new Promise((resolve) => setTimeout(resolve));
 
-/** A channel with a frame, and what was said to that. */
+/** A channel, and the messages sent to its frame. */
 function begin(make = async () => ({ status: 200, statusText: "OK", headers: [], body: new ArrayBuffer(0) })) {
   const said = [], made = [];
   let changes = 0;
@@ -18,7 +18,7 @@ function begin(make = async () => ({ status: 200, statusText: "OK", headers: [],
   return { channel, said, made, changes: () => changes };
 }
 
-test("the frame gets its code once, however often it says that it is ready", () => {
+test("the frame gets its code once, even if it reports ready twice", () => {
   const { channel, said } = begin();
   channel.loaded();
   channel.receive({ type: "ready" });
@@ -28,7 +28,7 @@ test("the frame gets its code once, however often it says that it is ready", () 
   assert.equal(channel.state, "shown");
 });
 
-test("calls wait for the user", async () => {
+test("calls wait for permission", async () => {
   const { channel, said, made } = begin();
   channel.receive(call(1));
   channel.receive(call(2));
@@ -38,18 +38,18 @@ test("calls wait for the user", async () => {
   assert.deepEqual([channel.needsPermission, made.length, said.map(({ id, status }) => [id, status])], [false, 2, [[1, 200], [2, 200]]]);
 });
 
-test("it is seen when calls wait no more", () => {
+test("onChange is called when no call waits any longer", () => {
   const { channel, changes } = begin();
   channel.receive(call(1));
   assert.equal(changes(), 1);
   channel.setAllowed(true);
   assert.deepEqual([channel.needsPermission, changes()], [false, 2]);
-  channel.setAllowed(undefined); // it was taken back
+  channel.setAllowed(undefined); // revoked
   channel.receive(call(2));
   assert.deepEqual([channel.needsPermission, changes()], [true, 3]);
 });
 
-test("a frame that is gone asks for nothing", () => {
+test("a stopped frame does not ask for permission", () => {
   const { channel } = begin();
   channel.receive(call(1));
   channel.loaded();
@@ -65,7 +65,7 @@ test("calls have limits", () => {
   assert.deepEqual(said.map(({ id, error }) => [id, error]), [1, 2, 3].map((id) => [id, "Invalid call."]));
 });
 
-test("calls fail with words if the user says no, or too many wait", () => {
+test("calls fail with a message if denied, or if too many wait", () => {
   const { channel, said, made } = begin();
   for (let id = 1; id <= 51; id++) channel.receive(call(id));
   assert.match(said[0].error, /Too many/);
@@ -75,7 +75,7 @@ test("calls fail with words if the user says no, or too many wait", () => {
   assert.deepEqual(made, []);
 });
 
-test("what the API answers wrongly is an error of the call", async () => {
+test("a failed API call fails the call of the frame", async () => {
   const { channel, said } = begin(async () => { throw new Error("the API cannot be reached"); });
   channel.setAllowed(true);
   channel.receive(call(1));
@@ -83,7 +83,7 @@ test("what the API answers wrongly is an error of the call", async () => {
   assert.deepEqual(said, [{ type: "answer", id: 1, error: "the API cannot be reached" }]);
 });
 
-test("nonsense does nothing", () => {
+test("invalid messages are ignored", () => {
   const { channel, made } = begin();
   channel.setAllowed(true);
   for (const message of [null, 1, "x", {}, { type: "other" }, call("x"), call(1, { body: "text" }), call(1, { headers: [["a"]] }), call(1, { headers: "x" })]) channel.receive(message);
@@ -91,7 +91,7 @@ test("nonsense does nothing", () => {
   assert.equal(channel.state, "loading");
 });
 
-test("a frame that does not answer for five seconds hangs", () => {
+test("a frame that does not respond for five seconds is hung", () => {
   const { channel, said } = begin();
   channel.tick(0);
   assert.deepEqual(said, [], "nobody is asked before it is ready");
@@ -99,7 +99,7 @@ test("a frame that does not answer for five seconds hangs", () => {
   channel.tick(1000);
   channel.receive({ type: "pong", n: 1 });
   channel.tick(2000);
-  channel.receive({ type: "pong", n: 1 }); // an old one
+  channel.receive({ type: "pong", n: 1 }); // of an earlier ping
   channel.tick(6999);
   assert.equal(channel.state, "loading");
   channel.tick(7000);
@@ -108,7 +108,7 @@ test("a frame that does not answer for five seconds hangs", () => {
   assert.equal(channel.state, "hung", "it is too late");
 });
 
-test("a frame that leaves is gone", async () => {
+test("a frame that navigates is stopped", async () => {
   const { channel, made, said } = begin();
   channel.setAllowed(true);
   channel.loaded();
@@ -117,14 +117,14 @@ test("a frame that leaves is gone", async () => {
   assert.deepEqual([channel.state, made, said], ["navigated", [], []]);
 });
 
-test("the first error is told, and no more of it than can be read", () => {
+test("the first error is kept, truncated", () => {
   const { channel } = begin();
   channel.receive({ type: "failed", text: "x".repeat(5000) });
   channel.receive({ type: "failed", text: "y" });
   assert.equal(channel.error, "x".repeat(2000));
 });
 
-test("bytes come back from base64", () => {
+test("base64 round-trips", () => {
   const bytes = Uint8Array.from({ length: 100_000 }, (_, i) => i % 256);
   assert.deepEqual(new Uint8Array(fromBase64(toBase64(bytes.buffer))), bytes);
 });

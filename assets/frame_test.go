@@ -15,14 +15,14 @@ import (
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 
-// inside is the inside of the frame of an interface, which runs in a process of its own.
+// inside is the document in the frame of an interface, which runs in its own process.
 type inside struct {
 	*testing.T
 	b *portaltest.Browser
 
 	mu     sync.Mutex
 	known  map[target.ID]context.Context
-	faults []string // of the consoles; complete behind end
+	faults []string // of the consoles; complete after end
 	heard  sync.WaitGroup
 	ends   []func()
 }
@@ -34,7 +34,7 @@ func inFrame(t *testing.T, b *portaltest.Browser) *inside {
 	return i
 }
 
-// end gives what the consoles of all frames so far told.
+// end returns the console faults of all frames so far.
 func (i *inside) end() []string {
 	for _, end := range i.ends {
 		end()
@@ -44,7 +44,7 @@ func (i *inside) end() []string {
 	return i.faults
 }
 
-// frame gives the frame that is there now.
+// frame returns the current frame.
 func (i *inside) frame() (context.Context, bool) {
 	all, err := chromedp.Targets(i.b.Context)
 	require.NoError(i, err)
@@ -61,14 +61,14 @@ func (i *inside) frame() (context.Context, bool) {
 	return nil, false
 }
 
-// attach listens to the console of a frame from now on. The next look finds it.
+// attach records the console of a frame from now on. The next call of frame returns it.
 func (i *inside) attach(id target.ID) {
 	ctx, end := chromedp.NewContext(i.b.Context, chromedp.WithTargetID(id))
 	i.ends = append(i.ends, end)
 	if chromedp.Do(ctx) != nil {
-		return // the frame is gone again
+		return // the frame was removed
 	}
-	i.known[id] = ctx //nolint:fatcontext // each is of one frame
+	i.known[id] = ctx //nolint:fatcontext // one per frame
 	messages := chromedp.Console(ctx)
 	i.heard.Go(func() {
 		for m, err := range messages {
@@ -76,13 +76,13 @@ func (i *inside) attach(id target.ID) {
 				return
 			}
 			if m.Type == chromedp.ConsoleError || m.Type == chromedp.ConsoleWarning || m.IsException() {
-				i.told(m.String())
+				i.record(m.String())
 			}
 		}
 	})
 }
 
-func (i *inside) told(fault string) {
+func (i *inside) record(fault string) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
 	i.faults = append(i.faults, fault)
@@ -100,7 +100,7 @@ func try[T any](i *inside, expression string) (value T, err error) {
 	return chromedp.Run(ctx, chromedp.Evaluate[T](expression))
 }
 
-// wait waits until something is true in the frame.
+// wait waits until an expression is true in the frame.
 func (i *inside) wait(expression string) {
 	i.Helper()
 	var last error
@@ -111,13 +111,13 @@ func (i *inside) wait(expression string) {
 		}
 		last = err
 	}
-	require.FailNow(i, "it does not become true", "%s; the last error: %v", expression, last)
+	require.FailNow(i, "not true in time", "%s; the last error: %v", expression, last)
 }
 
-// do does something there.
+// do evaluates an expression in the frame.
 func (i *inside) do(expression string) { i.Helper(); i.wait("(" + expression + ", true)") }
 
-// text is a text that is there.
+// text evaluates an expression to a text.
 func (i *inside) text(expression string) string {
 	i.Helper()
 	text, err := try[string](i, expression)

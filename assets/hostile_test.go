@@ -20,7 +20,7 @@ import (
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 
-// A hostile text sets the global "hit" or opens a dialog if it comes to life.
+// A hostile text sets the global "hit" or opens a dialog if it is executed.
 const (
 	shortMarkup = `<img src=x onerror="hit=1;alert(1)">`
 
@@ -52,7 +52,7 @@ const (
 	turned = "user\u202egnp.exe\u202c \u2066\u2067iso\u2069 \u200b\u200c\u200d\ufeffzero\u00ad\u061c \u0e01\u0e49\u0e49\u0e49\u0e49\u0e49\u0e49 Z\u0351\u036b\u0343\u036a\u0302 \ufffd end"
 )
 
-// stage is a portal with what is hostile, and the browser that looks at it.
+// stage is a portal with hostile content, and a browser.
 type stage struct {
 	*testing.T
 	chromium *portaltest.Chromium
@@ -66,11 +66,11 @@ func TestHostileContentIsShownAsText(t *testing.T) {
 	formserver.Configure(t, portal.Home, nil)
 	chromium := portaltest.StartChromium(t)
 	for name, look := range map[string]func(stage){
-		"in what is said":              inWhatIsSaid,
-		"in tools and their output":    inTools,
-		"in questions":                 inQuestions,
-		"in names of sessions and all": inNames,
-		"where there is much of it":    whereThereIsMuch,
+		"text":                   hostileText,
+		"tools and their output": hostileTools,
+		"questions":              hostileQuestions,
+		"names":                  hostileNames,
+		"huge content":           hugeContent,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -79,7 +79,7 @@ func TestHostileContentIsShownAsText(t *testing.T) {
 	}
 }
 
-func inWhatIsSaid(t stage) {
+func hostileText(t stage) {
 	id := t.portal.StartSession(t.TempDir(), "permissions=allow&interactive=true")
 	w := t.watch("/#/s/" + id)
 	t.portal.Run(id, "think about "+fence(markup)+" say "+fence(markup))
@@ -101,7 +101,7 @@ func inWhatIsSaid(t stage) {
 	}
 }
 
-func inTools(t stage) {
+func hostileTools(t stage) {
 	dir := t.TempDir()
 	write := func(name, text string) {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
@@ -129,7 +129,7 @@ func inTools(t stage) {
 	}
 }
 
-func inQuestions(t stage) {
+func hostileQuestions(t stage) {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "a.txt"), []byte("two"), 0o600))
 	id := t.portal.StartSession(dir, "permissions=ask&interactive=true")
@@ -157,7 +157,7 @@ func inQuestions(t stage) {
 	}
 }
 
-func inNames(t stage) {
+func hostileNames(t stage) {
 	dir := filepath.Join(t.TempDir(), shortMarkup+"\u202egpj"+strings.Repeat("w", 150))
 	require.NoError(t, os.Mkdir(dir, 0o700))
 	id := t.portal.StartSession(dir, "permissions=allow&interactive=true")
@@ -190,7 +190,7 @@ func inNames(t stage) {
 	w.holds()
 }
 
-func whereThereIsMuch(t stage) {
+func hugeContent(t stage) {
 	id := t.portal.StartSession(t.TempDir(), "permissions=allow&interactive=true")
 	w := t.watch("/#/s/" + id)
 	deep := strings.Repeat("> ", 3000) + "deep " + strings.Repeat("[", 3000) + strings.Repeat("*a ", 3000) + "\n\n" + strings.Repeat("- ", 2000) + "x\n\n| " +
@@ -219,7 +219,7 @@ func fence(text string) string {
 	return ticks + "\n" + text + "\n" + ticks
 }
 
-// witness is a tab that hears whether anything comes to life.
+// witness is a tab that detects executed content.
 type witness struct {
 	*portaltest.Browser
 	t      *testing.T
@@ -229,7 +229,7 @@ type witness struct {
 	faults []string
 }
 
-// watch opens an address of the portal, and hears what happens from the beginning.
+// watch opens an address of the portal, and records events from the start.
 func (s stage) watch(place string) *witness {
 	s.Helper()
 	w := &witness{Browser: s.chromium.Open(s.T, "about:blank"), t: s.T, own: s.portal.URL}
@@ -260,7 +260,7 @@ func (w *witness) hear(event any) {
 	}
 }
 
-// shows waits until the page shows texts.
+// shows waits until the page shows all texts.
 func (w *witness) shows(selector string, texts ...string) {
 	w.t.Helper()
 	for _, text := range texts {
@@ -268,12 +268,12 @@ func (w *witness) shows(selector string, texts ...string) {
 	}
 }
 
-// unfold opens all that can be unfolded.
+// unfold opens all details.
 func (w *witness) unfold() {
 	w.Do(chromedp.Evaluate[chromedp.Void](`for (const d of document.querySelectorAll("details")) d.open = true`))
 }
 
-// holds says whether nothing came to life, and the page works and looks as ever.
+// holds checks that nothing was executed, and that the page still works and has its layout.
 func (w *witness) holds() {
 	w.t.Helper()
 	for _, size := range []func(*portaltest.Browser){phone, desktop} {
@@ -281,15 +281,15 @@ func (w *witness) holds() {
 		for _, fault := range evaluate[[]string](w.t, w.Browser, audit) {
 			assert.Fail(w.t, fault)
 		}
-		assert.True(w.t, evaluate[bool](w.t, w.Browser, react), "the page reacts") // within the time of a step
+		assert.True(w.t, evaluate[bool](w.t, w.Browser, react), "the page responds") // within the timeout of a step
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	assert.Empty(w.t, w.faults)
-	assert.NotZero(w.t, w.seen, "requests are heard of")
+	assert.NotZero(w.t, w.seen, "requests are recorded")
 }
 
-// react gives true when an event was handled and what it changed has its place.
+// react is true once an event was handled and laid out.
 const react = `new Promise((done) => {
   const field = document.querySelector("[data-testid=prompt], [data-testid=search]");
   field.addEventListener("input", () => setTimeout(() => done(document.body.offsetHeight > 0)), { once: true });
@@ -298,7 +298,7 @@ const react = `new Promise((done) => {
   field.value = "";
 })`
 
-// audit lists what must not be in the page.
+// audit lists forbidden content.
 const audit = `(() => {
   const faults = [];
   const name = (e) => e.outerHTML.slice(0, 200);

@@ -6,7 +6,7 @@ import { summaryOf, baseVersion, isPrivateURL, newInterface, repairPrompt, apply
 const info = (more = {}) => ({ interface_id: "i", title: "Films", format: "graphql", operations: 3, base_url: "", allowed: "", created_at: "2026-11-22T10:00:00Z", current: 0, versions: [], ...more });
 const event = (type, more = {}) => ({ method: "portal.interface.event", params: { interface_id: "i", type, ...more } });
 
-test("a draft grows by its pieces and is gone with the end", () => {
+test("a draft grows by its pieces and is cleared at the end", () => {
   const watched = newInterface(info());
   assert.equal(applyMessage(watched, event("began", { interface: info({ work: { prompt: "", since: "" } }) })), true);
   applyMessage(watched, event("piece", { text: "function " }));
@@ -19,26 +19,26 @@ test("a draft grows by its pieces and is gone with the end", () => {
   assert.equal(watched.deleted, true);
 });
 
-test("what is told of others is left alone", () => {
+test("messages about other interfaces are ignored", () => {
   const watched = newInterface(info());
   assert.equal(applyMessage(watched, { method: "portal.interface.event", params: { interface_id: "other", type: "deleted" } }), false);
   assert.equal(applyMessage(watched, { method: "portal.job.event", params: {} }), false);
   assert.equal(watched.deleted, false);
 });
 
-test("a list says how an interface is", () => {
+test("the summary of an interface", () => {
   assert.equal(summaryOf(info()), "GraphQL · 3 operations · not created yet");
   assert.equal(summaryOf(info({ error: "no" })), "GraphQL · 3 operations · failed");
   assert.equal(summaryOf(info({ operations: 1, work: {} })), "GraphQL · 1 operation · creating…");
   assert.equal(summaryOf(info({ versions: [{}] })), "GraphQL · 3 operations · 1 version");
 });
 
-test("addresses of this machine and its network are known", () => {
+test("URLs of this machine and its network are private", () => {
   for (const url of ["http://localhost:1/x", "http://a.localhost", "http://127.0.0.1:80", "http://127.1", "http://10.0.0.1", "http://192.168.1.1", "http://172.16.0.1", "http://[::1]:80", "http://[fd00::1]", "http://100.64.0.1"]) assert.equal(isPrivateURL(url), true, url);
   for (const url of ["https://api.example.com", "http://8.8.8.8", "http://172.32.0.1", "http://100.128.0.1", "http://localhost.example.com", "nonsense", ""]) assert.equal(isPrivateURL(url), false, url);
 });
 
-test("one goes back to what a version was made of", () => {
+test("the base of a version", () => {
   const versions = [{ number: 1 }, { number: 2, based: 1 }, { number: 3, based: 1 }, { number: 4 }];
   assert.equal(baseVersion(info({ versions }), 3).number, 1);
   assert.equal(baseVersion(info({ versions }), 4).number, 3);

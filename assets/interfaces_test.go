@@ -21,7 +21,7 @@ import (
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 
-// herons is an API on this machine, with its description.
+// herons starts an API on this machine, and returns its description.
 func herons(t *testing.T, title, description string) (text string, calls *atomic.Int32) {
 	t.Helper()
 	calls = &atomic.Int32{}
@@ -43,7 +43,7 @@ func herons(t *testing.T, title, description string) (text string, calls *atomic
 	return string(raw), calls
 }
 
-// makes drops a description and waits until its interface is shown.
+// makes drops a description and waits for the view of its interface.
 func makes(b *portaltest.Browser, name, text string) {
 	b.Wait(`document.querySelector('[data-testid="drop"]') !== null`)
 	b.Do(chromedp.Evaluate[chromedp.Void](`(() => {
@@ -56,7 +56,7 @@ func makes(b *portaltest.Browser, name, text string) {
 
 const shownInFrame = `document.querySelector('[data-testid="frame"]')?.dataset.state === "shown"`
 
-func TestInterfaceIsMadeAndUsed(t *testing.T) {
+func TestInterfaceIsCreatedAndUsed(t *testing.T) {
 	t.Parallel()
 	chromium, portal := portaltest.StartChromium(t), portaltest.Start(t, portaltest.Options{Args: []string{"--demo"}})
 	p := page{t, chromium, portal}
@@ -73,7 +73,7 @@ func TestInterfaceIsMadeAndUsed(t *testing.T) {
 	in.do(`document.querySelector("summary").click()`)
 	in.do(`[...document.querySelectorAll("details[open] button")].find((one) => one.textContent === "Send").click()`)
 	b.WaitText(id("permission"), "on this machine")
-	assert.Zero(t, calls.Load(), "nobody has allowed it")
+	assert.Zero(t, calls.Load(), "no call without permission")
 	b.Click(id("allow"))
 	in.wait(`document.querySelector("td")?.innerText.includes("Grey heron")`)
 	in.wait(`document.body.innerText.includes("/v1/herons")`)
@@ -104,8 +104,8 @@ func TestInterfaceIsMadeAndUsed(t *testing.T) {
 	b.WaitText(id("empty"), "No interfaces yet.")
 }
 
-// Every description is made an interface that shows all of its operations.
-func TestEveryDescriptionIsMadeAnInterface(t *testing.T) {
+// The interface of every description shows all its operations.
+func TestEveryDescriptionBecomesAnInterface(t *testing.T) {
 	t.Parallel()
 	chromium, portal := portaltest.StartChromium(t), portaltest.Start(t, portaltest.Options{Args: []string{"--demo"}})
 	folder, all := filepath.Join("..", "jobs", "studio", "spec", "testdata"), 0
@@ -114,7 +114,7 @@ func TestEveryDescriptionIsMadeAnInterface(t *testing.T) {
 		require.NoError(t, err)
 		described, err := spec.Read(name, text)
 		require.NoError(t, err)
-		b := page{t, chromium, portal}.open(portal.URL + "/#/interfaces") // which fails if the console tells of errors
+		b := page{t, chromium, portal}.open(portal.URL + "/#/interfaces") // fails on console errors
 		makes(b, name, string(text))
 		b.Wait(shownInFrame)
 		in := inFrame(t, b)
@@ -125,13 +125,13 @@ func TestEveryDescriptionIsMadeAnInterface(t *testing.T) {
 			assert.Contains(t, shown, o.ID, "%s", name)
 		}
 		assert.True(t, b.Is(`document.querySelector('[data-testid="trouble"]').hidden`))
-		assert.Empty(t, in.end(), "the console of the frame is quiet")
+		assert.Empty(t, in.end(), "the console of the frame has no faults")
 		b.Close()
 	}
 	assert.Greater(t, all, 60)
 }
 
-// listener counts who connects to a port, and who says something there.
+// listener counts connections to a port, and those that send something.
 func listener(t *testing.T) (address string, came, spoke *atomic.Int32) {
 	t.Helper()
 	came, spoke = &atomic.Int32{}, &atomic.Int32{}
@@ -148,7 +148,7 @@ func listener(t *testing.T) (address string, came, spoke *atomic.Int32) {
 			came.Add(1)
 			conns.Go(func() {
 				defer conn.Close()
-				_ = conn.SetReadDeadline(time.Now().Add(time.Minute)) // a connection can have one
+				_ = conn.SetReadDeadline(time.Now().Add(time.Minute)) // TCP supports deadlines
 				if n, _ := conn.Read(make([]byte, 1)); n > 0 {
 					spoke.Add(1)
 				}

@@ -6,7 +6,7 @@ import { runningSessions, outcomeOf, elapsed, newJob, progressOf, sortJobs, appl
 const work = (id, name, more = {}) => ({ work_id: id, name, status: "Pending", rounds: 0, ...more });
 const info = (more = {}) => ({ job_id: "j", name: "refine", status: "Running", directory: "/d", input: "x", started_at: "2026-11-22T10:00:00Z", works: [work(2, "draft"), work(3, "review")], sessions: 0, events: 0, ...more });
 
-/** Tells a job what happened, a body an event. */
+/** Applies events to a job. */
 function applyEvents(job, bodies, first = 1) {
   bodies.forEach((body, i) => applyMessage(job, { method: "portal.job.event", params: { job_id: "j", number: first + i, time: "2026-11-22T10:01:00Z", ...body } }));
   return job;
@@ -20,7 +20,7 @@ const ROUND = [
   { type: "work_stopped", work_id: 2, succeeded: false, status: "Failed" },
 ];
 
-test("a job is what its events say", () => {
+test("events build the state of a job", () => {
   const job = applyEvents(newJob(info()), ROUND.slice(0, 3));
   assert.deepEqual(job.works.get(2), { id: 2, name: "draft", status: "Running", rounds: 1, reused: false, sessions: [{ id: "s", driving: false, status: "Running", round: 1 }] });
   assert.deepEqual(runningSessions(job).map(({ work, session }) => [work.name, session.id]), [["draft", "s"]]);
@@ -30,14 +30,14 @@ test("a job is what its events say", () => {
   assert.deepEqual(job.log.map(({ text }) => text), ["Started.", "not good enough", "Failed."]);
 });
 
-test("rounds are counted, and sessions belong to theirs", () => {
+test("rounds are counted, and sessions belong to a round", () => {
   const job = applyEvents(applyEvents(newJob(info()), ROUND), ROUND.slice(0, 2), 6);
   assert.equal(job.works.get(2).rounds, 2);
   assert.deepEqual(job.works.get(2).sessions.map(({ round, status }) => [round, status]), [[1, "Succeeded"], [2, "Running"]]);
   assert.equal(job.log.at(-1).text, "Started round 2.");
 });
 
-test("what comes twice counts once, and what is of others not at all", () => {
+test("duplicate events and events of other jobs are ignored", () => {
   const job = applyEvents(newJob(info()), ROUND);
   const before = JSON.stringify([...job.works]) + JSON.stringify(job.log);
   applyEvents(job, ROUND);
@@ -48,7 +48,7 @@ test("what comes twice counts once, and what is of others not at all", () => {
 });
 
 for (const [type, status, words] of [["job_succeeded", "Succeeded", "refine succeeded."], ["job_failed", "Failed", "refine failed."], ["job_canceled", "Canceled", "refine was canceled."], ["job_interrupted", "Interrupted", "refine was interrupted because its portal stopped."]]) {
-  test(`${type} is its end`, () => {
+  test(`${type} ends the job`, () => {
     const job = applyEvents(newJob(info()), [{ type }]);
     assert.equal(job.info.status, status);
     assert.equal(job.info.ended_at, "2026-11-22T10:01:00Z");
@@ -56,7 +56,7 @@ for (const [type, status, words] of [["job_succeeded", "Succeeded", "refine succ
   });
 }
 
-test("the last word is that of the portal", () => {
+test("portal.job.closed overrides the state", () => {
   const job = applyEvents(newJob(info()), ROUND.slice(0, 2));
   applyMessage(job, { method: "portal.job.closed", params: { job_id: "j", job: info({ status: "Interrupted", works: [work(2, "draft", { status: "Interrupted", rounds: 1 })] }) } });
   assert.ok(job.closed);
@@ -64,34 +64,34 @@ test("the last word is that of the portal", () => {
   assert.equal(job.works.get(2).status, "Interrupted");
 });
 
-test("the past of a job that has ended is told as it was", () => {
+test("the events of a finished job rebuild its state", () => {
   const job = newJob(info({ status: "Succeeded", works: [work(2, "draft", { status: "Succeeded", rounds: 3, task_id: "t" })] }));
   assert.equal(job.works.get(2).status, "Pending", "its events follow");
   assert.equal(job.info.status, "Running");
 });
 
-test("what an earlier job has done needs no session", () => {
+test("work done by an earlier job has no session", () => {
   const job = applyEvents(newJob(info({ continues: "i" })), [{ type: "work_started", work_id: 2, task_id: "t" }, { type: "work_stopped", work_id: 2, succeeded: true, status: "Succeeded" }]);
   assert.deepEqual([...job.works.values()].map(({ status, reused }) => [status, reused]), [["Succeeded", true], ["Pending", false]]);
   assert.equal(job.log.at(-1).text, "Already done by an earlier job.");
   assert.equal(applyEvents(newJob(info()), [...ROUND.slice(0, 4), { type: "work_stopped", work_id: 2, succeeded: true }]).works.get(2).reused, false);
 });
 
-test("the log keeps the newest", () => {
+test("the log keeps the newest lines", () => {
   const job = applyEvents(newJob(info()), Array.from({ length: 1200 }, (_, i) => ({ type: "decision", work_id: 2, text: `${i}` })));
   assert.equal(job.log.length, 1000);
   assert.equal(job.log.at(-1).text, "1199");
 });
 
-test("jobs that go on come first, then the newest", () => {
+test("open jobs come first, then the newest", () => {
   const at = (id, status, hour) => info({ job_id: id, status, started_at: `2026-11-22T${hour}:00:00Z` });
   assert.deepEqual(sortJobs([at("old", "Failed", "08"), at("on", "Running", "07"), at("new", "Succeeded", "09")]).map(({ job_id: id }) => id), ["on", "new", "old"]);
 });
 
-test("progress counts what is done", () => assert.deepEqual(progressOf(info({ works: [work(2, "a", { status: "Succeeded" }), work(3, "b")] })), { done: 1, all: 2 }));
+test("progress counts completed works", () => assert.deepEqual(progressOf(info({ works: [work(2, "a", { status: "Succeeded" }), work(3, "b")] })), { done: 1, all: 2 }));
 
 for (const [to, want] of [["2026-11-22T10:00:08Z", "8 s"], ["2026-11-22T10:03:20Z", "3 min 20 s"], ["2026-11-22T12:05:59Z", "2 h 5 min"], ["2026-11-22T09:59:00Z", "0 s"]]) {
-  test(`from ten until ${to} it took ${want}`, () => assert.equal(elapsed("2026-11-22T10:00:00Z", to, 0), want));
+  test(`from 10:00 to ${to} is ${want}`, () => assert.equal(elapsed("2026-11-22T10:00:00Z", to, 0), want));
 }
 
-test("what goes on lasts until now", () => assert.equal(elapsed("2026-11-22T10:00:00Z", undefined, Date.parse("2026-11-22T10:00:05Z")), "5 s"));
+test("an open interval lasts until now", () => assert.equal(elapsed("2026-11-22T10:00:00Z", undefined, Date.parse("2026-11-22T10:00:05Z")), "5 s"));

@@ -20,7 +20,7 @@ import (
 // countSockets counts the WebSockets that a page opens.
 const countSockets = `globalThis.opened = 0; { const Plain = WebSocket; globalThis.WebSocket = class extends Plain { constructor(...of) { super(...of); opened++; } }; }`
 
-// states are how the tasks of a job are, as the chart says it.
+// states are the states of the tasks in the chart.
 const states = `[...document.querySelectorAll('[data-testid="chart"] .task')].map((task) => task.dataset.task + " " + task.querySelector(".state").textContent).join("\n")`
 
 // of selects a task in the chart.
@@ -28,7 +28,7 @@ func of(task, state string) string {
 	return fmt.Sprintf(`[data-testid="chart"] .task[data-task=%q][data-state=%q]`, task, state)
 }
 
-// A real command line, a real job: one that three sessions work on at the same time.
+// A job in which three sessions run at the same time, with the real CLI.
 func TestJobIsWatched(t *testing.T) {
 	t.Parallel()
 	chromium, portal := portaltest.StartChromium(t), portaltest.Start(t, portaltest.Options{Args: []string{"--demo"}})
@@ -48,12 +48,12 @@ func TestJobIsWatched(t *testing.T) {
 	}
 	b.Wait(fmt.Sprintf(`document.querySelectorAll(%q).length === 3`, `[data-testid="chart"] .task[data-state="Running"]`))
 	b.WaitCount(id("sessions-of", "li"), 3)
-	p.picksASession(b)
+	p.selectsTask(b)
 	assert.InDelta(t, 1, evaluate[int](t, b, "opened"), 0, "one connection for everything")
 
 	b.Click(id("cancel"))
 	b.WaitText(id("status"), "Canceled")
-	b.WaitText(id("said"), "refine was canceled.")
+	b.WaitText(id("announcement"), "refine was canceled.")
 	b.WaitGone(id("cancel"))
 	b.Wait(`document.querySelector('[data-testid="chart"] .task[data-state="Running"]') === null`)
 	first := b.Text("location.hash")
@@ -71,7 +71,7 @@ func TestJobIsWatched(t *testing.T) {
 	b.Click(id("jobs-link"))
 	b.WaitText(id("jobs"), shortMarkup)
 	b.WaitCount(id("jobs", "li"), 2)
-	assert.False(t, b.Is("globalThis.hit === 1 || document.querySelector('main img') !== null"), "what is foreign is text")
+	assert.False(t, b.Is("globalThis.hit === 1 || document.querySelector('main img') !== null"), "foreign markup is text")
 }
 
 const shortDirectory = "orders"
@@ -82,7 +82,7 @@ var reviewers = []string{"review-correctness", "review-completeness", "review-cl
 func startsRefine(b *portaltest.Browser, dir string) {
 	b.Click(`.permission:has(input[value="refine"])`)
 	needs := `document.querySelector('[data-testid="send"]').disabled`
-	b.Wait(needs) // input
+	b.Wait(needs) // the job requires input
 	b.Write(id("input"), shortMarkup+" say `I look at herons.` wait 4 s")
 	b.Type(id("directory"), dir)
 	b.Click(id("send"))
@@ -90,8 +90,8 @@ func startsRefine(b *portaltest.Browser, dir string) {
 	b.WaitText(id("title"), "refine")
 }
 
-// picksASession looks at the session of a task by the chart, and goes there and back.
-func (t page) picksASession(b *portaltest.Browser) {
+// selectsTask selects a task in the chart and checks its session.
+func (t page) selectsTask(b *portaltest.Browser) {
 	t.Helper()
 	b.Do(chromedp.Focus(chromedp.CSS(of("review-clarity", "Running"))))
 	b.Press("\r")
@@ -100,7 +100,7 @@ func (t page) picksASession(b *portaltest.Browser) {
 	b.WaitText(id("sessions-of", ".session-lines"), "herons")
 }
 
-// simple is a book as in spec/jobs.md: without a grid.
+// simple is a job book without a grid.
 const simple = `
 models: {driving: ""}
 tasks:
@@ -109,7 +109,7 @@ jobs:
   count: {work: {kind: Ref, taskId: count}}
 `
 
-// The lines of a card change while it is pressed, and it is opened nevertheless.
+// A click opens a card although its lines change during the click.
 func TestRunningSessionCardIsClickable(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "jobs.yaml")
@@ -133,7 +133,7 @@ func TestRunningSessionCardIsClickable(t *testing.T) {
 
 const lastLine = `document.querySelector('[data-testid="sessions-of"] .session-lines p:last-of-type').textContent`
 
-// middle is where the last line is, in one direction.
+// middle is a coordinate of the middle of the last line.
 func middle(from, size string) string {
 	return fmt.Sprintf(`(() => { const box = document.querySelector('[data-testid="sessions-of"] .session-lines p:last-of-type').getBoundingClientRect(); return box.%s + Math.min(box.%s, 16) / 2; })()`, from, size)
 }

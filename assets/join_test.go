@@ -11,16 +11,16 @@ import (
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 
-// far is a prompt whose answer is more deltas than the page asks for at a time, and
-// what the answer says by then.
+// far is a prompt whose answer has more deltas than the page loads at once. farText
+// is in the answer by then.
 const (
 	far     = "1500 tokens in 8 s and wait 60 s"
 	farText = "w900 "
 )
 
-// wholeFromItsBeginning checks that the answer is the text from its first word on,
-// without a hole, in this tab, behind a reload and in another one.
-func wholeFromItsBeginning(t page, p *portaltest.Portal, b *portaltest.Browser, session string) {
+// checkWholeText checks that the answer has every word from the first on, without a gap,
+// in this tab after a reload and in another one.
+func checkWholeText(t page, p *portaltest.Portal, b *portaltest.Browser, session string) {
 	t.Helper()
 	second := t.open(p.URL + "/#/s/" + session)
 	second.Outages()
@@ -31,35 +31,35 @@ func wholeFromItsBeginning(t page, p *portaltest.Portal, b *portaltest.Browser, 
 		tab.WaitText(id("answer"), farText)
 		said := tab.Text(saying)
 		assert.Regexp(t, `^w1 w2 w3 .* w900 `, said)
-		assert.True(t, len(said) <= len(words(1500)) && said == words(1500)[:len(said)], "every word stands there once: %.80q", said)
+		assert.True(t, len(said) <= len(words(1500)) && said == words(1500)[:len(said)], "every word occurs once: %.80q", said)
 		tab.WaitCount(id("answer"), 1)
 		tab.WaitCount(id("prompt-block"), 1)
 	}
 }
 
-func isJoinedFarIntoAText(t page) {
+func joinsLate(t page) {
 	b, session := t.session(t.TempDir(), "permissions=ask")
 	send(b, far)
 	b.WaitText(id("answer"), farText)
-	wholeFromItsBeginning(t, t.portal, b, session)
+	checkWholeText(t, t.portal, b, session)
 	b.WaitText(id("answer"), "w1500")
 	assert.Equal(t, words(1500), b.Text(saying))
 	b.Click(id("stop"))
 	idle(b, 1)
 }
 
-func showsWhatAStopCutOff(t page) {
+func showsStoppedText(t page) {
 	b, session := t.session(t.TempDir(), "permissions=ask")
 	send(b, far)
 	b.WaitText(id("answer"), farText)
 	b.Press(kb.Escape)
 	idle(b, 1)
 	b.WaitText(id("end"), "Stopped")
-	wholeFromItsBeginning(t, t.portal, b, session)
+	checkWholeText(t, t.portal, b, session)
 	t.reload(b)
 }
 
-func showsWhatACrashCutOff(t page) {
+func showsCrashedText(t page) {
 	p := portaltest.Start(t, portaltest.Options{Args: []string{"--demo"}})
 	session := p.StartSession(t.TempDir(), "permissions=ask")
 	b := t.open(p.URL + "/#/s/" + session)
@@ -71,18 +71,18 @@ func showsWhatACrashCutOff(t page) {
 	require.NoError(t, syscall.Kill(agents[0].PID, syscall.SIGKILL))
 	idle(b, 1)
 	b.WaitText(id("end"), "Failed")
-	wholeFromItsBeginning(t, p, b, session)
+	checkWholeText(t, p, b, session)
 }
 
-// isBetween says whether the prompt that was added stands between what was said
-// before it and what came then.
+// isBetween reports whether the steering prompt is between the texts before and after
+// it.
 const isBetween = `(() => {
 	const blocks = [...document.querySelectorAll('[data-testid="prompt-block"], [data-testid="answer"]')].filter((block) => !block.hidden).map((block) => block.textContent.trim());
 	const added = blocks.findIndex((text) => text.includes("egret"));
 	return blocks[0].includes("500 tokens") && blocks[1].startsWith("w1 w2") && added >= 2;
 })()`
 
-func showsWhereAPromptWasAdded(t page) {
+func showsSteeringPrompt(t page) {
 	b, session := t.session(t.TempDir(), "permissions=allow")
 	send(b, "500 tokens in 4 s then run `echo heron` then wait 60 s")
 	b.WaitText(id("answer"), "w400 ")
@@ -100,7 +100,7 @@ func showsWhereAPromptWasAdded(t page) {
 	idle(b, 1)
 }
 
-func showsWhatWasAttached(t page) {
+func showsAttachments(t page) {
 	other := t.TempDir()
 	t.file(other, "notes.md", "words of the notes")
 	t.file(other, "pixel.png", pixel)

@@ -7,11 +7,11 @@ const at = (days, title, more = {}) => ({ session_id: title, title, directory: "
 const summary = (groups) => groups.map(({ label, sessions }) => `${label}: ${sessions.map(({ title }) => title).join(" ")}`);
 
 describe("the list", () => {
-  test("has days, the newest session first", () => {
+  test("groups sessions by day, newest first", () => {
     const list = newList([at(40, "d"), at(0.1, "b"), at(1, "c"), at(0, "a"), at(3, "w"), at(400, "y")]);
     assert.deepEqual(summary(groupByDay(list, now)), ["Today: a b", "Yesterday: c", "This week: w", "October: d", "October 2025: y"]);
   });
-  test("follows what changes", () => {
+  test("applies changes", () => {
     const list = newList([at(1, "a"), at(2, "b")]);
     list.changed = false;
     updateList(list, { method: "portal.session.changed", params: { session: at(0, "b") } });
@@ -20,19 +20,19 @@ describe("the list", () => {
     assert.equal(list.changed, true);
     assert.deepEqual(summary(groupByDay(list, now)), ["Today: b n"]);
   });
-  test("does not mind other messages", () => {
+  test("ignores other messages", () => {
     const list = newList();
     list.changed = false;
     updateList(list, { method: "agent.event", params: {} });
     assert.equal(list.changed, false);
   });
-  test("leaves sessions of jobs to these, unless they are searched for or wait for a person", () => {
+  test("hides sessions of jobs unless they match a search or wait for the user", () => {
     const list = newList([at(0, "a"), at(0, "j", { origin: "job" }), at(0, "w", { origin: "job", state: "waiting" })]);
     assert.deepEqual(summary(groupByDay(list, now)), ["Today: a w"]);
     assert.deepEqual(summary(groupByDay(list, now, "tea")), ["Today: a j w"]);
   });
   for (const [search, want] of [["", "a b"], ["  ", "a b"], ["A", "a b"], ["heron tea", "b"], ["coffee", undefined]]) {
-    test(`is searched for ${JSON.stringify(search)}`, () => {
+    test(`finds ${JSON.stringify(search)}`, () => {
       const groups = groupByDay(newList([at(0, "a"), at(0, "b", { last_user_message: "watch the HERON" })]), now, search);
       assert.equal(groups[0]?.sessions.map(({ title }) => title).join(" "), want);
     });

@@ -10,9 +10,8 @@ import (
 	"github.com/copilot-portal/portal/copilot/agent/sdk/formserver"
 )
 
-// TestMain makes the test program the MCP server desk, if the CLI starts it as
-// that. Its tests wait more than they compute, so that several run on each
-// processor.
+// TestMain runs the test program as the MCP server desk if the CLI starts it as
+// such. The tests mostly wait, so several run on each processor.
 func TestMain(m *testing.M) {
 	if os.Getenv(formserver.Variable) != "" {
 		formserver.Serve(os.Stdin, os.Stdout)

@@ -4,12 +4,12 @@ import { Watch, append, newLog } from "./operations.js";
 
 const message = (sequence, type, content = `${type} ${sequence}`, metadata = undefined) => ({ operation_id: "op", sequence, type, content, timestamp: "", sender: "copilot", metadata });
 
-describe("what is log of an operation", () => {
+describe("the log of an operation", () => {
   const cases = [
-    ["thoughts that follow each other are one entry", [message(0, "thinking"), message(1, "thinking"), message(2, "execution")], [["thinking", 2], ["execution", 1]]],
+    ["consecutive thoughts are one entry", [message(0, "thinking"), message(1, "thinking"), message(2, "execution")], [["thinking", 2], ["execution", 1]]],
     ["thoughts of another section are another entry", [message(0, "thinking"), message(1, "thinking", "x", { subsection: "risks" })], [["thinking", 1], ["thinking", 1]]],
-    ["what is known is not taken twice", [message(0, "execution"), message(0, "execution"), message(1, "complete")], [["execution", 1], ["complete", 1]]],
-    ["notices are not among it", [message(-1, "system"), message(0, "execution"), message(-2, "system")], [["execution", 1]]],
+    ["known messages are ignored", [message(0, "execution"), message(0, "execution"), message(1, "complete")], [["execution", 1], ["complete", 1]]],
+    ["notices are ignored", [message(-1, "system"), message(0, "execution"), message(-2, "system")], [["execution", 1]]],
   ];
   for (const [name, messages, want] of cases) {
     test(name, () => {
@@ -19,7 +19,7 @@ describe("what is log of an operation", () => {
     });
   }
 
-  test("thoughts that were skipped are counted, and the end is known", () => {
+  test("skipped thoughts are counted, and the end is recorded", () => {
     const log = newLog();
     append(log, message(0, "thinking"));
     append(log, message(5, "complete"));
@@ -39,7 +39,7 @@ class FakeSocket {
   }
 }
 
-/** A watch over sockets without a network, with what it log. */
+/** A watch on fake sockets, with its messages and states. */
 async function start() {
   mock.timers.reset();
   mock.timers.enable({ apis: ["setTimeout"] });
@@ -57,7 +57,7 @@ async function start() {
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
 describe("the connection to an operation", () => {
-  test("goes on behind what is known when it comes back", async () => {
+  test("resumes after the last known message", async () => {
     const { states } = await start();
     FakeSocket.made[0].onopen();
     FakeSocket.made[0].says(0, "execution");
@@ -79,7 +79,7 @@ describe("the connection to an operation", () => {
     assert.deepEqual([FakeSocket.made.length, states.at(-1)], [1, ["ended", ""]]);
   });
 
-  test("gets another session of clients when its own is not known any more", async () => {
+  test("renews an expired visitor id", async () => {
     const { visitors } = await start();
     FakeSocket.made[0].onclose({ code: 4401 });
     mock.timers.tick(300);
@@ -87,7 +87,7 @@ describe("the connection to an operation", () => {
     assert.deepEqual(visitors, [false, true]);
   });
 
-  test("says what refuses it, and tries no more", async () => {
+  test("reports a final close code, and does not reconnect", async () => {
     const { states } = await start();
     FakeSocket.made[0].onclose({ code: 4404 });
     mock.timers.tick(60_000);
@@ -96,7 +96,7 @@ describe("the connection to an operation", () => {
     assert.match(states.at(-1)[1], /no longer exists/);
   });
 
-  test("is given up when it is silent", async () => {
+  test("reconnects when it is silent", async () => {
     await start();
     FakeSocket.made[0].onopen();
     mock.timers.tick(45_000);
@@ -105,7 +105,7 @@ describe("the connection to an operation", () => {
     assert.equal(FakeSocket.made.length, 2);
   });
 
-  test("does not come back once it was left", async () => {
+  test("does not reconnect after close", async () => {
     const { watch } = await start();
     watch.close();
     mock.timers.tick(60_000);

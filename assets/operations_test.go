@@ -12,7 +12,7 @@ import (
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 
-// operation starts one with the form, and waits until it is shown.
+// operation starts an operation with the form, and waits for its view.
 func (t page) operation(b *portaltest.Browser, kind, dir, text, result string) {
 	t.Helper()
 	b.Wait(`document.querySelector('[data-testid="send"]') !== null && document.querySelector('input[name="model"]') !== null`)
@@ -20,12 +20,12 @@ func (t page) operation(b *portaltest.Browser, kind, dir, text, result string) {
 	b.Click("details.more summary")
 	b.Click(id("model", `label:has(input[value="demo"])`))
 	b.Write(id("persist-path"), result)
-	b.Is(fmt.Sprintf(`(() => { // typing as much takes long
+	b.Is(fmt.Sprintf(`(() => { // typing it would take long
 		const field = document.querySelector(%s);
 		field.value = %s;
 		return field.dispatchEvent(new Event("input", {bubbles: true}));
 	})()`, literal(id("document")), literal(text)))
-	b.Type(id("directory"), dir) // what it proposes lies over what stands below
+	b.Type(id("directory"), dir) // last: its completions cover the fields below
 	b.Click(id("send"))
 	b.Wait(`location.hash.startsWith("#/o/")`)
 }
@@ -33,7 +33,7 @@ func (t page) operation(b *portaltest.Browser, kind, dir, text, result string) {
 // logLines is the text of an operation's log entries.
 const logLines = `[...document.querySelectorAll('[data-testid="log"] [data-type="execution"] .log-text')].map((line) => line.textContent).join("\n")`
 
-func worksOnADocument(t page) {
+func runsOperation(t page) {
 	dir := t.TempDir()
 	b := t.open(t.portal.URL + "/#/operations")
 	t.operation(b, "clarify", dir, "# Orders\n\n- The import must be fast.\n", "notes/questions.md")
@@ -57,7 +57,7 @@ func worksOnADocument(t page) {
 	b.WaitText(id("log", `[data-type="complete"]`), "Clarification complete")
 }
 
-func watchesAnOperationOverAWireThatIsCut(t page) {
+func watchesOperationOverUnstableConnection(t page) {
 	const lines = 24
 	var script, want strings.Builder
 	for i := range lines {
@@ -73,10 +73,10 @@ func watchesAnOperationOverAWireThatIsCut(t page) {
 		require.Eventually(t, func() bool { return wire.Cut() > 0 }, soon, tick)
 	}
 	b.WaitText(id("log", `[data-type="complete"]`), "complete")
-	assert.Equal(t, strings.TrimSpace(want.String()), b.Text(logLines), "no line is lost, none is there twice")
+	assert.Equal(t, strings.TrimSpace(want.String()), b.Text(logLines), "no line is lost or repeated")
 }
 
-func cancelsAnOperation(t page) {
+func cancelsOperation(t page) {
 	b := t.open(t.portal.URL + "/#/operations")
 	t.operation(b, "prompt", t.TempDir(), "say `begun\n\n` wait 60 s", "")
 	b.WaitText(id("log"), "begun")

@@ -14,8 +14,8 @@ import (
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 
-// page is what a test of the page needs: the browser, and a portal that it shares
-// with others.
+// page is the environment of a test of the page: a browser, and a portal shared with
+// other tests.
 type page struct {
 	*testing.T
 	chromium *portaltest.Chromium
@@ -27,14 +27,14 @@ func (t page) open(url string) *portaltest.Browser {
 	return t.chromium.Open(t.T, url)
 }
 
-// session opens a new session in a directory.
+// session starts a session in a directory, and opens it.
 func (t page) session(dir, query string) (*portaltest.Browser, string) {
 	t.Helper()
 	id := t.portal.StartSession(dir, query)
 	return t.visit(id), id
 }
 
-// visit opens a session in a new tab, and waits until it is there.
+// visit opens a session in a new tab, and waits until it is shown.
 func (t page) visit(id string) *portaltest.Browser {
 	t.Helper()
 	b := t.open(t.portal.URL + "/#/s/" + id)
@@ -42,10 +42,10 @@ func (t page) visit(id string) *portaltest.Browser {
 	return b
 }
 
-// there says that a session is shown, with all of its past.
+// there is true once a session is shown with its past.
 const there = `document.querySelector('[data-testid="conversation"]') !== null && document.querySelector('[data-testid="model"]') === null`
 
-// id selects by data-testid, and what is given within.
+// id selects by data-testid, and descendants of that.
 func id(name string, within ...string) string {
 	selector := portaltest.ID(name)
 	for _, w := range within {
@@ -54,7 +54,7 @@ func id(name string, within ...string) string {
 	return selector
 }
 
-// idle waits until so many runs are over.
+// idle waits until a number of runs has ended.
 func idle(b *portaltest.Browser, runs int) {
 	b.WaitCount(id("end"), runs)
 	b.Wait(`document.querySelector('[data-testid="status"]').textContent === ""`)
@@ -66,14 +66,14 @@ func send(b *portaltest.Browser, prompt string) {
 	b.Press("\r")
 }
 
-// shown is what can be read of the conversation, folded parts included.
+// shown is the text of the conversation, folded parts included.
 const shown = `(() => {
 	for (const fold of document.querySelectorAll('[data-testid="conversation"] details')) fold.open = true;
 	return document.querySelector('[data-testid="conversation"]').innerText;
 })()`
 
-// reload loads the page again and checks that it says what it said before. Folds
-// draw what is in them when they are opened, which takes a moment.
+// reload reloads the page and checks that its text is unchanged. Folded parts are drawn
+// when they are opened, which takes a moment.
 func (t page) reload(b *portaltest.Browser) {
 	t.Helper()
 	b.Text(shown)
@@ -81,11 +81,10 @@ func (t page) reload(b *portaltest.Browser) {
 	before := b.Text(shown)
 	b.Do(chromedp.Reload())
 	b.Wait(there)
-	b.WaitValue(shown, func(now string) bool { return now == before }, "the page differs behind the reload; it was:\n"+before)
+	b.WaitValue(shown, func(now string) bool { return now == before }, "the page differs after the reload; it was:\n"+before)
 }
 
-// git makes a directory with a repository, on a branch, of which one file has
-// changed since.
+// git creates a repository on a branch, with one changed file.
 func (t page) git() string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "heronry")
@@ -109,7 +108,7 @@ func (t page) file(dir, name, content string) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600))
 }
 
-// second is a provider with a model to switch to, which nobody asks.
+// second is a provider with a model to switch to, which is never called.
 const second = "providers: [{name: mine, base_url: 'http://127.0.0.1:1/v1', models: [small]}]\n"
 
 func TestPage(t *testing.T) {
@@ -117,44 +116,44 @@ func TestPage(t *testing.T) {
 	chromium, portal := portaltest.StartChromium(t), portaltest.Start(t, portaltest.Options{Args: []string{"--demo"}, Config: second})
 	formserver.Configure(t, portal.Home, nil)
 	for name, look := range map[string]func(page){
-		"starts a session from what is on its first screen":       startsASession,
-		"answers a prompt and asks before a command":              answersAPrompt,
-		"says what keeps sessions from being stored":              saysWhyNothingIsStored,
-		"works behind a proxy below a path":                       worksBehindAProxy,
-		"shows what was thought and said":                         showsWhatWasThoughtAndSaid,
-		"shows tools at work":                                     showsToolsAtWork,
-		"shows changes, and folds reads":                          showsChangesAndReads,
-		"shows what a sub-agent does":                             showsAHelper,
-		"shows what is to do":                                     showsWhatIsToDo,
-		"answers questions by keys":                               answersByKeys,
-		"remembers a permission in a wider scope":                 remembersWiderScopes,
-		"revokes what is remembered":                              revokesWhatIsRemembered,
-		"answers questions with words":                            answersWithWords,
-		"shows a session in two tabs, where either answers":       inTwoTabs,
-		"shows a plan and sends it back or carries it out":        showsAPlan,
-		"fills in a form and shows where to sign in":              fillsInAForm,
-		"writes while it works":                                   writesWhileItWorks,
-		"keeps sessions to be found, renamed, copied and deleted": keepsSessions,
-		"is used by keys alone":                                   isUsedByKeys,
-		"fits a phone":                                            fitsAPhone,
-		"tells its status":                                        tellsItsStatus,
-		"is reloaded in the middle of a stream":                   isReloadedInAStream,
-		"is reloaded and joined far into a text":                  isJoinedFarIntoAText,
-		"shows the text that a stop cut off from its beginning":   showsWhatAStopCutOff,
-		"shows the text that a crash cut off from its beginning":  showsWhatACrashCutOff,
-		"shows where a prompt was added":                          showsWhereAPromptWasAdded,
-		"shows what was attached":                                 showsWhatWasAttached,
-		"streams over a wire that is cut":                         streamsOverAWireThatIsCut,
-		"loads what was before":                                   loadsWhatWasBefore,
-		"works on a document":                                     worksOnADocument,
-		"watches an operation over a wire that is cut":            watchesAnOperationOverAWireThatIsCut,
-		"cancels an operation":                                    cancelsAnOperation,
-		"says that it is offline":                                 saysThatItIsOffline,
-		"goes on with a session whose portal was killed":          goesOnAfterAKill,
-		"goes on when its portal is started again":                goesOnAfterAStop,
-		"attaches files":                                          attachesFiles,
-		"changes how it works":                                    changesHowItWorks,
-		"shows errors, and tries again":                           showsErrors,
+		"starts a session":                                 startsSession,
+		"answers a prompt and asks before a command":       answersPrompt,
+		"warns if sessions cannot be stored":               warnsAboutStorage,
+		"works behind a proxy with a base path":            worksBehindProxy,
+		"shows reasoning and text":                         showsReasoningAndText,
+		"shows running tools":                              showsRunningTools,
+		"shows changes and groups reads":                   showsChangesAndReads,
+		"shows the work of a sub-agent":                    showsSubAgent,
+		"shows the to-do list":                             showsTodos,
+		"answers questions with the keyboard":              answersByKeys,
+		"remembers a permission in a wider scope":          remembersWiderScope,
+		"revokes remembered permissions":                   revokesRemembered,
+		"answers questions with text":                      answersWithText,
+		"shares a session between two tabs":                sharesSession,
+		"rejects and approves a plan":                      approvesPlan,
+		"fills in a form and shows a sign-in link":         fillsInForm,
+		"queues and steers prompts during a run":           queuesAndSteers,
+		"searches, renames, forks and deletes sessions":    managesSessions,
+		"works with the keyboard alone":                    usesKeyboard,
+		"fits a phone":                                     fitsAPhone,
+		"shows the status":                                 showsStatus,
+		"reloads during a stream":                          reloadsDuringStream,
+		"joins and reloads late in a long text":            joinsLate,
+		"shows the whole text of a stopped run":            showsStoppedText,
+		"shows the whole text of a crashed run":            showsCrashedText,
+		"shows a steering prompt in its place":             showsSteeringPrompt,
+		"shows attachments":                                showsAttachments,
+		"streams over an unstable connection":              streamsOverUnstableConnection,
+		"loads earlier items":                              loadsEarlierItems,
+		"runs an operation on a document":                  runsOperation,
+		"watches an operation over an unstable connection": watchesOperationOverUnstableConnection,
+		"cancels an operation":                             cancelsOperation,
+		"shows that it is offline":                         showsOffline,
+		"recovers a session after the portal was killed":   recoversAfterKill,
+		"reconnects after a restart of the portal":         reconnectsAfterRestart,
+		"attaches files":                                   attachesFiles,
+		"changes model, mode and permissions":              changesSettings,
+		"shows errors and retries":                         showsErrors,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -163,8 +162,8 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// literal is a text as JavaScript writes it.
+// literal quotes a text as a JavaScript string.
 func literal(text string) string {
-	b, _ := json.Marshal(text) // a text always can be
+	b, _ := json.Marshal(text) // a string can always be encoded
 	return string(b)
 }

@@ -2,7 +2,7 @@
 
 package assets_test
 
-// play is a session: what somebody says there, and what comes then.
+// play is a session: its prompts, and the event to wait for.
 type play struct {
 	name, directory, permissions string
 	prompts                      []string
@@ -27,7 +27,7 @@ var plays = []play{
 	{"push", "orders-api", "ask", []string{push}, "onPermissionRequest"},
 }
 
-// scripts say what the model does when it is told so.
+// scripts map prompts to instructions for the demo model.
 var scripts = map[string]string{
 	"The cart shows the old price after a reload. Why?": "think, then say `The price is read from the session storage, which the reload keeps. Reading it from the cart's own answer instead mends it.`",
 	hello:   "read `go.mod`, then say ``Go 1.24, because `go.mod` asks for it: the tests use `testing/synctest`.``",
@@ -54,7 +54,7 @@ const sweepTest = "package store\n\nimport (\n\t\"testing\"\n\t\"time\"\n)\n\nfu
 const summary = "\nUnpaid orders **expire after 24 hours** now:\n\n- `Sweep` takes the time and removes what is older than `Lifetime`\n- paid orders stay, however old they are\n- the test has one order of each kind\n\n" +
 	"Call it from the ticker that is there already:\n\n```go\nfor now := range ticker.C {\n\tlog.Info(\"swept\", \"orders\", store.Sweep(now))\n}\n```\n\nAll tests pass.\n"
 
-// project is what the repository holds.
+// project is the content of the repository.
 var project = map[string]string{
 	"go.mod":    "module example.com/orders\n\ngo 1.24\n",
 	"README.md": "# Orders\n\nKeeps orders until they are paid.\n",

@@ -21,8 +21,8 @@ const kinds = ({ items }) => items.map(({ kind, text, content }) => text ?? cont
 const one = [status("1", "running"), prompt("1", "a"), call("1", "t"), result("1", "t"), final("1", "A"), status("1", "completed")];
 const two = [status("2", "running"), prompt("2", "b"), final("2", "B"), status("2", "completed")];
 
-describe("what was before", () => {
-  test("comes in front of what is known", () => {
+describe("earlier items", () => {
+  test("are prepended", () => {
     const session = made(...two);
     prependPast(session, made(...one));
     assert.deepEqual(kinds(session), kinds(made(...one, ...two)));
@@ -31,14 +31,14 @@ describe("what was before", () => {
     assert.deepEqual(Object.keys(session.runs).sort(), ["1", "2"]);
   });
 
-  test("may end in the middle of a run, wherever that is", () => {
+  test("can end anywhere in a run", () => {
     const all = [...one, ...two];
-    const goesOn = (before) => [ // as the portal tells it with what follows
+    const continued = (before) => [ // as the portal sends it with what follows
       ...before.filter(({ params }) => params.status === "running" && !before.some((other) => other.params.run_id === params.run_id && other.params.status === "completed")),
       ...before.filter(({ params }) => params.event?.type === "tool_call" && !before.some((other) => other.params.event?.type === "tool_result")),
     ];
     for (let at = 1; at < all.length; at++) {
-      const session = made(...goesOn(all.slice(0, at)), ...all.slice(at));
+      const session = made(...continued(all.slice(0, at)), ...all.slice(at));
       prependPast(session, made(...all.slice(0, at)));
       assert.deepEqual(kinds(session), kinds(made(...all)), `divided at ${at}`);
       const tool = session.items.find(({ kind }) => kind === "tool");
@@ -48,7 +48,7 @@ describe("what was before", () => {
     }
   });
 
-  test("gives a text that goes on its place, and drops the beginning of one that came to nothing", () => {
+  test("give a continued text its place, and drop an abandoned one", () => {
     const begins = (id) => event("1", { type: "delta", target: "text", id, content: "" });
     const steered = event("1", { type: "hidden_user_message", content: "and this", steers: true }, { id: "2" });
     const session = made(begins("m"), event("1", { type: "text", content: "all of it" }, { id: "m" }));
@@ -59,13 +59,13 @@ describe("what was before", () => {
     assert.equal(session.runs["1"].prompts, 2);
   });
 
-  test("is nothing of a text that is taken back", () => {
+  test("contain nothing of a retracted text", () => {
     const session = made(prompt("1", "a"), event("1", { type: "delta", target: "text", id: "m", content: "lost" }), event("1", { type: "text", content: "" }, { id: "m" }));
     assert.deepEqual(kinds(session), ["a"]);
     assert.equal(session.index.size, 1);
   });
 
-  test("adds the lines of files, and leaves a newer plan as it is", () => {
+  test("add up file changes, and keep a newer plan", () => {
     const edit = (run) => event(run, { type: "tool_result", tool: "edit", result: "ok", tool_call_id: "e" }, { added: 2, removed: 1 });
     const edited = (run) => [event(run, { type: "tool_call", tool: "edit", args: { path: "/d/a.go" }, tool_call_id: "e" }), edit(run)];
     const plan = (text) => event("", { type: "plan", text, todos: [] });
@@ -75,7 +75,7 @@ describe("what was before", () => {
     assert.equal(session.plan.text, "new");
   });
 
-  test("stays although it is more than is kept otherwise", () => {
+  test("are kept beyond the usual maximum", () => {
     const many = (run, n) => Array.from({ length: n }, (_, i) => final(run, `${run}-${i}`));
     const session = made(...many("2", MAX_ITEMS));
     prependPast(session, made(...many("1", 1000)));
@@ -87,7 +87,7 @@ describe("what was before", () => {
   });
 });
 
-test("a session is asked for what was before as long as there is more", async () => {
+test("earlier items are loaded until there are no more", async () => {
   const calls = [];
   const rpc = { call: (method, params) => new Promise((resolve, reject) => calls.push({ method, params, resolve, reject })) };
   const sessions = new Sessions(rpc, () => {}, () => {});

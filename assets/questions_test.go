@@ -56,7 +56,7 @@ func answersByKeys(t page) {
 	b.Click(id("allow-session"))
 	idle(b, 4)
 	send(b, "run `touch one.txt`")
-	idle(b, 5) // nothing is asked
+	idle(b, 5) // without a question
 
 	send(b, "run `touch two.txt`") // the narrowest scope is this exact command
 	asked(b, "touch two.txt")
@@ -66,7 +66,7 @@ func answersByKeys(t page) {
 	t.reload(b)
 }
 
-func remembersWiderScopes(t page) {
+func remembersWiderScope(t page) {
 	b, _ := t.session(t.TempDir(), "permissions=ask")
 	send(b, "run `touch one.txt`")
 	asked(b, "touch one.txt")
@@ -88,7 +88,7 @@ func remembersWiderScopes(t page) {
 	idle(b, 3)
 }
 
-func revokesWhatIsRemembered(t page) {
+func revokesRemembered(t page) {
 	b, session := t.session(t.TempDir(), "permissions=ask")
 	b.Wait(hidden(id("side-remembered")))
 	for i, name := range []string{"one.txt", "two.txt"} {
@@ -100,7 +100,7 @@ func revokesWhatIsRemembered(t page) {
 	b.WaitCount(id("side-remembered", "li"), 2)
 	b.WaitText(id("side-remembered", "li"), "exec.run(touch one.txt)")
 	other := t.visit(session)
-	other.WaitCount(id("side-remembered", "li"), 2) // as the answer to attach tells
+	other.WaitCount(id("side-remembered", "li"), 2) // from the result of attach
 	other.Click(id("side-remembered", `li[data-rule="exec.run(touch one.txt)"] button`))
 	for _, window := range []*portaltest.Browser{other, b} {
 		window.WaitCount(id("side-remembered", "li"), 1)
@@ -119,12 +119,12 @@ func revokesWhatIsRemembered(t page) {
 	idle(b, 4)
 }
 
-// hidden says that what a selector selects is not shown.
+// hidden is true if no matching element is visible.
 func hidden(selector string) string {
 	return `[...document.querySelectorAll(` + literal(selector) + `)].every((e) => !e.checkVisibility())`
 }
 
-func answersWithWords(t page) {
+func answersWithText(t page) {
 	b, session := t.session(t.TempDir(), "permissions=ask")
 	t.portal.Query(session, "ask `Which bird?` choices `heron` `stork`")
 	asked(b, "Which bird?")
@@ -156,10 +156,10 @@ func answersWithWords(t page) {
 	assert.Empty(t, b.Text(`document.querySelector('[data-testid="prompt"]').value`), "nothing was typed into the composer")
 }
 
-// answerHasFocus says that typing lands in the field of the question.
+// answerHasFocus is true if the question's field has the focus.
 const answerHasFocus = `document.activeElement.matches('[data-testid="answer-text"]')`
 
-func inTwoTabs(t page) {
+func sharesSession(t page) {
 	first, session := t.session(t.TempDir(), "permissions=ask")
 	second := t.visit(session)
 	t.portal.Query(session, "think, then run `echo seen`")
@@ -174,7 +174,7 @@ func inTwoTabs(t page) {
 		b.WaitText(id("answer"), "seen")
 		idle(b, 1)
 	}
-	assert.False(t, second.Is(`document.querySelector(".answered") !== null`), "who has answered knows it")
+	assert.False(t, second.Is(`document.querySelector(".answered") !== null`), "no notice where it was answered")
 	assert.Equal(t, first.Text(shown), second.Text(shown))
 	first.WaitGone(".answered")
 
@@ -191,7 +191,7 @@ func inTwoTabs(t page) {
 	first.WaitGone(id("question"))
 }
 
-func showsAPlan(t page) {
+func approvesPlan(t page) {
 	b, session := t.session(t.TempDir(), "permissions=ask")
 	p := t.portal
 	propose := func() {
@@ -213,7 +213,7 @@ func showsAPlan(t page) {
 	b.WaitText(id("answer"), "Plan approved")
 	idle(b, 2)
 
-	// What a plan holds is text; a script is no link.
+	// A plan's markup is text, and its script URL no link.
 	p.API("POST", "copilot/session/"+session+"/query?mode=plan", "call `exit_plan_mode` `{\"summary\":\"Hm <img src=x onerror=alert(1)> [here](javascript:alert(1))\"}`")
 	b.WaitText(id("detail"), "<img src=x onerror=alert(1)>")
 	b.WaitGone(id("detail") + " :is(img, a)")
@@ -221,16 +221,16 @@ func showsAPlan(t page) {
 	b.WaitGone(id("question"))
 }
 
-func fillsInAForm(t page) {
+func fillsInForm(t page) {
 	b, session := t.session(t.TempDir(), "permissions=allow&interactive=true")
 	p := t.portal
 
 	p.Query(session, "call `desk-form`")
 	b.WaitText(id("question"), "desk asks")
 	b.WaitText(id("question"), "Who are you?")
-	b.Click(id("submit")) // the browser sees that the name is missing
+	b.Click(id("submit")) // the browser rejects the missing name
 	b.Do(chromedp.Focus(chromedp.CSS(id("question"))))
-	b.Press("A") // begins to write: it goes to the first field
+	b.Press("A") // typing goes to the first field
 	b.Write(id("field-name"), "da")
 	b.Type(id("field-age"), "36")
 	b.Do(chromedp.SendKeys(chromedp.CSS(id("field-color")), "G"), chromedp.SendKeys(chromedp.CSS(id("field-news")), "N"))

@@ -11,21 +11,21 @@ import (
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 
-// row selects what is within the row of a session.
+// row selects within the row of a session.
 func row(session, within string) string {
 	return fmt.Sprintf(`.row[data-session=%q] %s`, session, within)
 }
 
-// menu chooses what to do with a session.
+// menu selects an item of a session's menu.
 func menu(b *portaltest.Browser, session string, item int) {
 	b.Click(row(session, ".row-more"))
 	b.Click(fmt.Sprintf(`.menu button:nth-child(%d)`, item))
 }
 
-// at says that a session is at the address.
+// at is true if the address is that of a session.
 func at(session string) string { return "(location.hash === " + literal("#/s/"+session) + ")" }
 
-func keepsSessions(t page) {
+func managesSessions(t page) {
 	p := t.portal
 	session := p.StartSession(t.TempDir(), "permissions=ask")
 	for _, prompt := range []string{"say `weir`", "say `zygodactyl`", "say `pond`"} {
@@ -34,7 +34,7 @@ func keepsSessions(t page) {
 	b := t.open(p.URL)
 	b.WaitText(".rail-label", "Today")
 	b.WaitText(row(session, ".row-title"), "weir")
-	b.Type(id("search"), "zygodactyl") // stands in no title
+	b.Type(id("search"), "zygodactyl") // not in the title
 	b.WaitText(".rail-label", "Found in messages")
 	b.WaitText(row(session, "mark"), "zygodactyl")
 	b.Press(kb.Enter)
@@ -60,10 +60,10 @@ func keepsSessions(t page) {
 	menu(b, session, 2)
 	b.Wait("!" + at(session))
 	b.Wait(there)
-	b.WaitValue(shown, func(copied string) bool { return strings.HasPrefix(copied, before) }, "the copy does not begin as the session does, which says:\n"+before)
+	b.WaitValue(shown, func(copied string) bool { return strings.HasPrefix(copied, before) }, "the fork does not start with the session's text:\n"+before)
 	send(b, "say `lake`")
 	idle(b, 4)
-	second.WaitCount(id("end"), 3) // it has nothing to do with the copy
+	second.WaitCount(id("end"), 3) // the fork is independent
 
 	b.Click(row(session, ".row-link"))
 	b.Wait(at(session))
@@ -79,7 +79,7 @@ func keepsSessions(t page) {
 	second.WaitCount(row(session, ""), 0)
 }
 
-func isUsedByKeys(t page) {
+func usesKeyboard(t page) {
 	p := t.portal
 	session := p.StartSession(t.TempDir(), "permissions=ask")
 	p.Run(session, "say `merganser`")
@@ -100,7 +100,7 @@ func isUsedByKeys(t page) {
 	palette("compact")
 	b.WaitText(id("compaction"), "Conversation compacted")
 	b.Wait(`document.querySelector('[data-testid="status"]').textContent === ""`)
-	b.Write(id("prompt"), "say `goosander`?") // here it is no key
+	b.Write(id("prompt"), "say `goosander`?") // in the composer, ? is a character
 	b.Press(kb.Enter)
 	b.WaitText(id("answer"), "goosander")
 
@@ -125,7 +125,7 @@ func isUsedByKeys(t page) {
 	b.WaitText(id("answer"), "merganser")
 
 	b.Click(id("prompt-block") + " .anchor")
-	b.Wait(`location.hash.split("/").length === 4 && document.querySelector(".target") !== null`) // everything has a link
+	b.Wait(`location.hash.split("/").length === 4 && document.querySelector(".target") !== null`) // every prompt has a link
 	b.Do(chromedp.Reload())
 	b.WaitText(".target", "merganser")
 }
@@ -162,7 +162,7 @@ func fitsAPhone(t page) {
 	idle(b, 2)
 }
 
-func tellsItsStatus(t page) {
+func showsStatus(t page) {
 	p := t.portal
 	p.StartSession(t.TempDir(), "permissions=ask")
 	b := t.open(p.URL)

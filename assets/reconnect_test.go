@@ -16,7 +16,7 @@ import (
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 
-// words are what the demo model says when it is asked for so many tokens.
+// words is the demo model's answer to a request for n tokens.
 func words(n int) string {
 	list := make([]string, n)
 	for i := range list {
@@ -25,11 +25,11 @@ func words(n int) string {
 	return strings.Join(list, " ")
 }
 
-// saying is the text of the last answer on the screen.
+// saying is the text of the last answer.
 const saying = `([...document.querySelectorAll('[data-testid="answer"]')].at(-1)?.textContent ?? "").trim().replace(/\s+/g, " ")`
 
-// says waits until the answer is whole, and checks that it stands there once, as
-// it stands in the record of the portal.
+// says waits for the whole answer, and checks that it occurs once, in the page and in the
+// portal's record.
 func says(t *testing.T, b *portaltest.Browser, p *portaltest.Portal, session, text string) {
 	t.Helper()
 	b.Wait(`document.querySelector('[data-testid="status"]').textContent === "" && document.querySelector('[data-testid="end"]') !== null`)
@@ -39,10 +39,10 @@ func says(t *testing.T, b *portaltest.Browser, p *portaltest.Portal, session, te
 	b.WaitCount(id("end"), 1)
 	status, record := p.Do(http.MethodGet, "/api/copilot/session/"+session+"/export", "")
 	assert.Equal(t, http.StatusOK, status)
-	assert.Equal(t, 1, strings.Count(record, text), "what is on the screen is what is kept")
+	assert.Equal(t, 1, strings.Count(record, text), "the record has the same text once")
 }
 
-func isReloadedInAStream(t page) {
+func reloadsDuringStream(t page) {
 	b, session := t.session(t.TempDir(), "permissions=ask")
 	send(b, "300 tokens in 6 s")
 	for _, seen := range []string{"w20 ", "w120 "} {
@@ -54,9 +54,8 @@ func isReloadedInAStream(t page) {
 	t.reload(b)
 }
 
-// The way to the portal breaks again and again, in the middle of a stream, at any
-// byte of it.
-func streamsOverAWireThatIsCut(t page) {
+// The connection breaks several times during a stream, at any byte.
+func streamsOverUnstableConnection(t page) {
 	session := t.portal.StartSession(t.TempDir(), "permissions=ask")
 	wire := t.portal.Proxy()
 	b := t.open(wire.URL + "/#/s/" + session)
@@ -68,10 +67,10 @@ func streamsOverAWireThatIsCut(t page) {
 		require.Eventually(t, func() bool { return wire.Cut() > 0 }, soon, tick)
 	}
 	says(t.T, b, t.portal, session, words(400))
-	assert.Equal(t, b.Text(shown), t.visit(session).Text(shown), "who was never cut off sees the same")
+	assert.Equal(t, b.Text(shown), t.visit(session).Text(shown), "a tab that was never disconnected shows the same")
 }
 
-func saysThatItIsOffline(t page) {
+func showsOffline(t page) {
 	session := t.portal.StartSession(t.TempDir(), "permissions=ask")
 	wire := t.portal.Proxy()
 	b := t.open(wire.URL + "/#/s/" + session)
@@ -87,7 +86,7 @@ func saysThatItIsOffline(t page) {
 	b.Type(id("prompt"), "say `stork`")
 	b.Press(kb.Enter)
 	b.WaitText(id("problem"), "Can't reach the portal.")
-	b.Wait(written + " === \"say `stork`\"") // what could not be sent stays
+	b.Wait(written + " === \"say `stork`\"") // an unsent prompt stays in the composer
 	b.WaitCount(id("queue", "li"), 0)
 	wire.Up()
 	b.WaitGone(id("offline"))
@@ -102,16 +101,16 @@ func saysThatItIsOffline(t page) {
 	b.WaitCount(id("prompt-block"), 2)
 }
 
-// again starts a portal where one was, under the pages that are open.
+// again restarts a portal on the same port, with the pages still open.
 func again(t *testing.T, p *portaltest.Portal) {
 	t.Helper()
 	portaltest.Start(t, portaltest.Options{Home: p.Home, Args: []string{"--port", p.Port}})
 }
 
-// kept is how long a portal may take to keep what happened.
+// kept is the time a portal may take to write events.
 const kept = 300 * time.Millisecond
 
-func goesOnAfterAKill(t page) {
+func recoversAfterKill(t page) {
 	p := portaltest.Start(t, portaltest.Options{})
 	session := p.StartSession(t.TempDir(), "permissions=ask")
 	b := t.open(p.URL + "/#/s/" + session)
@@ -127,10 +126,10 @@ func goesOnAfterAKill(t page) {
 	<-time.After(kept)
 	p.Kill()
 	b.WaitText(id("offline")+":not([hidden])", "Can't reach the portal.")
-	b.WaitText(id("answer"), "heron") // it can still be read
+	b.WaitText(id("answer"), "heron") // still readable
 
 	again(t.T, p)
-	b.WaitGone(id("offline")) // by itself
+	b.WaitGone(id("offline")) // automatically
 	b.WaitText(id("question"), "echo stork")
 	b.WaitText(id("status"), "Waiting for you")
 	b.WaitCount(id("prompt-block"), 2)
@@ -148,7 +147,7 @@ func goesOnAfterAKill(t page) {
 	t.reload(b)
 }
 
-func goesOnAfterAStop(t page) {
+func reconnectsAfterRestart(t page) {
 	p := portaltest.Start(t, portaltest.Options{})
 	session := p.StartSession(t.TempDir(), "permissions=ask")
 	first, start := t.open(p.URL+"/#/s/"+session), t.open(p.URL)
@@ -184,8 +183,8 @@ func goesOnAfterAStop(t page) {
 	first.WaitText(id("sessions"), "back")
 }
 
-func loadsWhatWasBefore(t page) {
-	const calls = 90 // of which each is some events: more than are asked for at once
+func loadsEarlierItems(t page) {
+	const calls = 90 // several events each: more than one page of the past
 	session := t.portal.StartSession(t.TempDir(), "permissions=allow")
 	var script strings.Builder
 	for i := range calls {
@@ -195,9 +194,9 @@ func loadsWhatWasBefore(t page) {
 	b := t.visit(session)
 	b.WaitCount(id("tool"), calls)
 	b.WaitCount(id("prompt-block"), 1)
-	assert.True(t, b.Is(`[...document.querySelectorAll('[data-testid="tool"] .object')].every((call, i) => call.textContent === "call-" + i)`), "in their order")
+	assert.True(t, b.Is(`[...document.querySelectorAll('[data-testid="tool"] .object')].every((call, i) => call.textContent === "call-" + i)`), "in order")
 	assert.True(t, b.Is(`(() => {
 		const scroll = document.querySelector(".session .scroll");
 		return scroll.scrollHeight - scroll.scrollTop - scroll.clientHeight < 50;
-	})()`), "the end stays in sight")
+	})()`), "the end stays visible")
 }

@@ -23,8 +23,8 @@ const cases = [
   ["#/s/a%2Fb", { view: "session", id: "a/b", run: "" }],
   ["#/s/100%", { view: "session", id: "100%", run: "" }],
 ];
-for (const [hash, want] of cases) test(`${hash || "no address"} is understood`, () => assert.deepEqual(parseRoute(hash), want));
+for (const [hash, want] of cases) test(`${hash || "no address"} is parsed`, () => assert.deepEqual(parseRoute(hash), want));
 
-test("an address leads to what it was made of", () => {
+test("an address parses to its parts", () => {
   assert.deepEqual(parseRoute(sessionAddress("a/b", "r 1")), { view: "session", id: "a/b", run: "r 1" });
 });

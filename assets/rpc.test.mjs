@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { describe, mock, test } from "node:test";
 import { CallError, Connection, socketURL } from "./rpc.js";
 
-/** A socket without a network. The last one that was made is `last`. */
+/** A fake WebSocket. `last` is the newest one. */
 class FakeSocket {
   static last;
   static made = 0;
@@ -31,7 +31,7 @@ class FakeSocket {
 
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
-/** A connection, what it told, and a way to let it open. */
+/** A connection, its callbacks' arguments, and a function that opens it. */
 function start(options = {}) {
   mock.timers.reset();
   mock.timers.enable({ apis: ["setTimeout", "Date"] });
@@ -58,7 +58,7 @@ async function introduce() {
   return socket;
 }
 
-describe("the address", () => {
+describe("the WebSocket URL", () => {
   const cases = [
     ["http://localhost:8888/", "ws://localhost:8888/ui"],
     ["https://example.com/tools/portal/#/s/1", "wss://example.com/tools/portal/ui"],
@@ -68,14 +68,14 @@ describe("the address", () => {
 });
 
 describe("a connection", () => {
-  test("introduces itself, and is open then", async () => {
+  test("initializes, and is then open", async () => {
     const { connection, told } = start();
     await introduce();
     assert.deepEqual(told, ["open", "onOpen"]);
     assert.equal(connection.server.name, "portal");
   });
 
-  test("sends calls that were made before, behind those of onOpen", async () => {
+  test("sends waiting calls after those of onOpen", async () => {
     let connection;
     ({ connection } = start({ onOpen: () => connection.call("second") }));
     const early = connection.call("early", { a: 1 });
@@ -85,7 +85,7 @@ describe("a connection", () => {
     assert.equal(await early, 5);
   });
 
-  test("tells of errors", async () => {
+  test("rejects with errors", async () => {
     const { connection } = start();
     const socket = await introduce();
     const call = connection.call("run.start");
@@ -93,7 +93,7 @@ describe("a connection", () => {
     await assert.rejects(call, (error) => error instanceof CallError && error.code === -32001 && error.message === "busy");
   });
 
-  test("hands on what the portal tells and asks, and answers it", async () => {
+  test("delivers notifications and requests, and sends answers", async () => {
     const { connection, told } = start();
     const socket = await introduce();
     socket.says({ method: "agent.event", params: { seq: 1 } });
@@ -108,10 +108,10 @@ describe("a connection", () => {
   });
 });
 
-describe("a connection that breaks", () => {
+describe("a lost connection", () => {
   const gone = (error) => error instanceof CallError && error.code === "gone";
 
-  test("fails the calls on it, and comes back", async () => {
+  test("fails its calls, and reconnects", async () => {
     const { connection, told } = start();
     const socket = await introduce();
     const call = connection.call("model.list");
@@ -123,7 +123,7 @@ describe("a connection that breaks", () => {
     assert.deepEqual(told, ["open", "onOpen", "connecting", "open", "onOpen"]);
   });
 
-  test("is waited for at first, and is given up on later", async () => {
+  test("keeps calls waiting at first, and then fails them", async () => {
     const { connection, told } = start();
     (await introduce()).close();
     const call = connection.call("model.list");
@@ -134,7 +134,7 @@ describe("a connection that breaks", () => {
     await assert.rejects(connection.call("model.list"), gone);
   });
 
-  test("is tried ever more seldom, up to 5 s", async () => {
+  test("backs off up to 5 s", async () => {
     start();
     for (const delay of [300, 600, 1200, 2400, 4800, 5000, 5000]) {
       const before = FakeSocket.made;
@@ -146,7 +146,7 @@ describe("a connection that breaks", () => {
     }
   });
 
-  test("is hardly tried while nobody looks, and at once when somebody does", async () => {
+  test("reconnects rarely in a hidden page, and immediately once it is visible", async () => {
     const { connection } = start({ hidden: () => true });
     for (const delay of [300, 600, 1200]) {
       FakeSocket.last.close();
@@ -161,7 +161,7 @@ describe("a connection that breaks", () => {
     assert.equal(FakeSocket.made, 5);
   });
 
-  test("without anybody's knowledge is noticed when somebody looks", async () => {
+  test("is detected when a silent connection is checked", async () => {
     const { connection, told } = start();
     const socket = await introduce();
     connection.check();
@@ -173,7 +173,7 @@ describe("a connection that breaks", () => {
     assert.equal(told.at(-1), "connecting");
   });
 
-  test("does not come back once it was closed", async () => {
+  test("does not reconnect after close", async () => {
     const { connection, told } = start();
     await introduce();
     connection.close();

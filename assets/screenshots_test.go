@@ -17,10 +17,10 @@ import (
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 
-// pictures is where they are put.
+// pictures is the output directory.
 const pictures = "../spec/pictures"
 
-// light is how the page is looked at.
+// light is a window size and color scheme.
 type light struct {
 	name          string
 	width, height int64
@@ -35,7 +35,7 @@ var looks = []light{
 	{"phone", 390, 844, 2, "dark"},
 }
 
-// TestPictures makes pictures of every view, of sessions on a small project.
+// TestPictures takes screenshots of every view, with sessions on a small project.
 func TestPictures(t *testing.T) {
 	require.NoError(t, os.MkdirAll(pictures, 0o755))
 	s := newStudio(t)
@@ -44,7 +44,7 @@ func TestPictures(t *testing.T) {
 	}
 }
 
-// draw makes the pictures of one light.
+// draw takes the screenshots of one window size and scheme.
 func (s *studio) draw(t *testing.T, l light) {
 	tab := s.chromium.Open(t, "about:blank")
 	wait := func(condition string) {
@@ -61,7 +61,7 @@ func (s *studio) draw(t *testing.T, l light) {
 	}
 	tab.Do(chromedp.EmulateViewport(l.width, l.height, options...))
 	tab.Do(chromedp.Navigate(s.portal.URL))
-	do(fmt.Sprintf(`localStorage.setItem("portal.directory", %q)`, filepath.Join(s.home, "orders-api"))) // the last one
+	do(fmt.Sprintf(`localStorage.setItem("portal.directory", %q)`, filepath.Join(s.home, "orders-api"))) // the last directory
 	show := func(name, hash, condition, script string) {
 		tab.Do(chromedp.Navigate(s.portal.URL + "/?" + name + hash))
 		wait(`document.querySelectorAll(".row").length >= 5 && ` + condition)
@@ -97,8 +97,8 @@ func (s *studio) draw(t *testing.T, l light) {
 	}
 }
 
-// homely shows the home directory as people write it, so that no picture tells of
-// the machine that it was made on.
+// homely replaces the home directory by ~, so that screenshots do not depend on the
+// machine.
 const homely = `((home) => {
 	const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
 	for (let node; (node = walk.nextNode()); ) if (node.data.includes(home)) node.data = node.data.replaceAll(home, "~");
@@ -107,12 +107,12 @@ const homely = `((home) => {
 
 func (s *studio) save(t *testing.T, tab *portaltest.Browser, name string) {
 	t.Helper()
-	tab.Do(chromedp.Sleep(400*time.Millisecond), // what follows from it is drawn
+	tab.Do(chromedp.Sleep(400*time.Millisecond), // let the page redraw
 		chromedp.Evaluate[chromedp.Void]("void "+fmt.Sprintf(homely, s.home)))
 	raw, err := chromedp.Run(tab.Context, chromedp.CaptureScreenshot())
 	require.NoError(t, err)
 	text, err := chromedp.Run(tab.Context, chromedp.Evaluate[string]("document.body.innerText"))
 	require.NoError(t, err)
-	require.False(t, strings.Contains(text, os.TempDir()), "%s tells of the machine", name)
+	require.False(t, strings.Contains(text, os.TempDir()), "%s contains a path of this machine", name)
 	require.NoError(t, os.WriteFile(filepath.Join(pictures, name), small(t, raw), 0o644))
 }

@@ -8,7 +8,7 @@ const status = (status, cursor) => ({ method: "run.status", params: { run_id: "r
 const ask = (id) => ({ id, method: "ui.confirm.request", params: { run_id: "r", meta: { session_id: "s", question_id: "q", kind: "permission" } } });
 const settled = () => new Promise((resolve) => setImmediate(resolve));
 
-/** Sessions on a portal that answers when it is told to. */
+/** Sessions on a portal that answers on demand. */
 function start() {
   const calls = [];
   const changes = [];
@@ -21,7 +21,7 @@ function start() {
 
 const contents = ({ items }) => items.map(({ content, status }) => content ?? status);
 
-/** Attached, with one text. */
+/** An attached session with one text. */
 async function attached() {
   const all = start();
   const opened = all.sessions.open("s");
@@ -32,7 +32,7 @@ async function attached() {
 }
 
 describe("a session", () => {
-  test("has its past before it is given", async () => {
+  test("has its past once opened", async () => {
     const { session, calls } = await attached();
     assert.deepEqual(calls[0].params, { session_id: "s", max_runs: 200, max_events: 300 });
     assert.deepEqual(contents(session), ["a"]);
@@ -40,7 +40,7 @@ describe("a session", () => {
     assert.equal(session.items[0].started, null);
   });
 
-  test("is attached to once, however often it is opened", async () => {
+  test("is attached once, however often it is opened", async () => {
     const { sessions, calls } = start();
     const both = [sessions.open("s"), sessions.open("s")];
     await settled();
@@ -51,7 +51,7 @@ describe("a session", () => {
     assert.equal(calls.length, 1);
   });
 
-  test("goes on where it was after the connection was lost", async () => {
+  test("resumes after a lost connection", async () => {
     const { sessions, session, calls } = await attached();
     sessions.receive(ask("1"));
     sessions.disconnected();
@@ -69,7 +69,7 @@ describe("a session", () => {
     assert.equal(session.questions[0].rpc, "9");
   });
 
-  test("is made anew if its cursor is of no use any more", async () => {
+  test("is rebuilt if its cursor is no longer valid", async () => {
     const { sessions, session, calls, changes } = await attached();
     sessions.disconnected();
     const back = sessions.reconnected();
@@ -84,7 +84,7 @@ describe("a session", () => {
     assert.equal(sessions.get("s").truncated, true);
   });
 
-  test("that was deleted while the connection was lost is told of", async () => {
+  test("reports that it was deleted while disconnected", async () => {
     const { sessions, calls, failed } = await attached();
     sessions.disconnected();
     const back = sessions.reconnected();
@@ -94,7 +94,7 @@ describe("a session", () => {
     assert.deepEqual(failed, [["s", "no such session"]]);
   });
 
-  test("that was missed for long has the times of what was missed, as they are told", async () => {
+  test("has the times of missed events", async () => {
     const { sessions, calls, clock } = await attached();
     const at = (time, message) => ({ ...message, params: { ...message.params, meta: { ...message.params.meta, time } } });
     sessions.disconnected();
@@ -111,7 +111,7 @@ describe("a session", () => {
     assert.equal(sessions.get("s").runs.r2.started, clock.now);
   });
 
-  test("that nobody looks at is detached from, and goes on later", async () => {
+  test("is detached when released, and resumes later", async () => {
     const { sessions, session, calls } = await attached();
     sessions.release("s");
     assert.equal(calls[1].method, "portal.session.detach");
@@ -125,7 +125,7 @@ describe("a session", () => {
     assert.equal(await again, session);
   });
 
-  test("that is left while it is attached to is detached from then", async () => {
+  test("that is released while attaching is detached afterwards", async () => {
     const { sessions, calls } = start();
     void sessions.open("s");
     await settled();
@@ -136,7 +136,7 @@ describe("a session", () => {
     assert.equal(calls[1].method, "portal.session.detach");
   });
 
-  test("that cannot be had is tried again with the next look", async () => {
+  test("that failed to open is tried again", async () => {
     const { sessions, calls } = start();
     const opened = sessions.open("s");
     await settled();
@@ -149,7 +149,7 @@ describe("a session", () => {
   });
 });
 
-test("states of sessions that nobody looks at are kept, but not all of them", async () => {
+test("a limited number of released sessions is kept", async () => {
   const { sessions, calls } = start();
   for (let i = 0; i < 12; i++) {
     void sessions.open(`s${i}`);

@@ -20,29 +20,29 @@ const (
 	tick = 20 * time.Millisecond
 )
 
-// inSight says that an element lies in the window.
+// inSight is true if an element is within the window.
 const inSight = `(() => {
 	const box = document.querySelector(%q)?.getBoundingClientRect();
 	return Boolean(box) && box.height > 0 && box.top >= 0 && box.bottom <= innerHeight;
 })()`
 
-// askAgain makes the field ask for directories once more, so that an answer comes after the choice.
+// askAgain makes the field request completions again, so that an answer arrives after the selection.
 const askAgain = `document.querySelector("#directories [role=option]").dataset.before = "yes";
 	document.querySelector("#directory").dispatchEvent(new Event("input", { bubbles: true }))`
 
-func startsASession(t page) {
+func startsSession(t page) {
 	dir := t.git()
 	b := t.open(t.portal.URL)
 	b.WaitText(id("model"), "Demo (scripted, offline)")
 	for _, part := range []string{".model:has(input:checked) .model-id", ".model:has(input:checked) .model-cost"} {
-		assert.True(t, b.Is(fmt.Sprintf(inSight, part)), "%s can be seen without a click", part)
+		assert.True(t, b.Is(fmt.Sprintf(inSight, part)), "%s is visible without scrolling", part)
 	}
 	assert.Equal(t, "mine/small ×0", b.Text(`["id", "cost"].map((of) => document.querySelector(".model:has(input:checked) .model-" + of).textContent).join(" ")`))
 	b.WaitText(".examples", "Run the tests and tell me")
 	b.Click(`.model:has(input[value="demo"])`)
 	b.WaitText(id("setup"), "copilot login")
 	b.WaitText(id("setup", "button"), "Copy")
-	assert.True(t, b.Is(`document.querySelector('[data-testid="send"]').disabled`), "nothing is written yet")
+	assert.True(t, b.Is(`document.querySelector('[data-testid="send"]').disabled`), "there is no prompt yet")
 
 	b.Click(".examples li:first-child button")
 	b.Wait(`document.querySelector('[data-testid="prompt"]').value === "think, then show markdown" && !document.querySelector('[data-testid="send"]').disabled`)
@@ -69,13 +69,13 @@ func startsASession(t page) {
 	b.WaitText("header .subtitle", dir)
 	b.WaitText("header .git", "wetland · 2 changed")
 
-	b.Click(id("new-session")) // what was chosen is chosen again
+	b.Click(id("new-session")) // the last choices are preset
 	b.Wait(`document.querySelector("#directory")?.value === ` + literal(dir))
 	b.Wait(`document.querySelector('input[value="allow"]')?.checked && document.querySelector('input[value="demo"]')?.checked`)
 	assert.Empty(t, b.Text(`document.querySelector('[data-testid="prompt"]').value`))
 }
 
-func answersAPrompt(t page) {
+func answersPrompt(t page) {
 	dir, b := t.TempDir(), t.open(t.portal.URL)
 	b.Click(`.model:has(input[value="demo"])`)
 	b.Type(id("directory"), dir)
@@ -113,7 +113,7 @@ func answersAPrompt(t page) {
 	b.WaitText(id("sessions"), "think")
 }
 
-func saysWhyNothingIsStored(t page) {
+func warnsAboutStorage(t page) {
 	dir := t.TempDir() + "/data"
 	require.NoError(t, os.WriteFile(dir, []byte("a file"), 0o600))
 	b := t.open(portaltest.Start(t, portaltest.Options{Args: []string{"--data-dir", dir}}).URL)
@@ -121,7 +121,7 @@ func saysWhyNothingIsStored(t page) {
 	b.WaitText(id("storage"), "Sessions will be lost when the portal stops")
 }
 
-func worksBehindAProxy(t page) {
+func worksBehindProxy(t page) {
 	p := portaltest.Start(t, portaltest.Options{Args: []string{"--base-path", "/tools/portal", "--token", "s3cret"}})
 	require.Eventually(t, func() bool {
 		return strings.Contains(p.Stderr(), "The portal is listening: http://localhost:"+p.Port+"/tools/portal/\n")

@@ -26,49 +26,49 @@ function play(messages, session = newSession(info), from = 1000) {
   return session;
 }
 
-/** What stands in a session, in short. */
+/** Summarizes the items of a session. */
 const summary = ({ items }) => items.map((item) => [item.kind, item.state ?? item.status, item.content ?? item.text ?? item.result ?? item.message].filter((x) => x !== undefined).join(" "));
 
-describe("the items", () => {
+describe("items", () => {
   const cases = [
-    ["are none at first", [], []],
-    ["of a run are its prompt, its answer and its end",
+    ["are empty at first", [], []],
+    ["of a run are its prompt, answer and end",
       [prompt("say one"), status("running"), delta("text", "b", "o"), delta("text", "b", "ne"), final("one", "b"), status("completed")],
       ["prompt say one", "text one", "end completed "]],
-    ["of a past are the same without deltas", [prompt("say one"), status("running"), final("one", "b"), status("completed")],
+    ["of the past are the same without deltas", [prompt("say one"), status("running"), final("one", "b"), status("completed")],
       ["prompt say one", "text one", "end completed "]],
-    ["have no answer if that is empty", [final("", ""), status("completed")], ["end completed "]],
-    ["add up deltas by their id", [delta("text", "1", "a"), delta("reasoning", "1", "b"), delta("text", "1", "c")], ["text ac", "reasoning b"]],
-    ["ignore deltas behind the block", [text("A.", "m"), delta("text", "m", "x")], ["text A."]],
-    ["have both of two blocks without an id", [text("a"), event({ type: "text", content: "b", timestamp: 1 }, {}, 3)], ["text a", "text b"]],
-    ["have a tool with its output, and then its result",
+    ["have no empty answer", [final("", ""), status("completed")], ["end completed "]],
+    ["append deltas by id", [delta("text", "1", "a"), delta("reasoning", "1", "b"), delta("text", "1", "c")], ["text ac", "reasoning b"]],
+    ["ignore deltas after the complete block", [text("A.", "m"), delta("text", "m", "x")], ["text A."]],
+    ["keep two blocks without an id", [text("a"), event({ type: "text", content: "b", timestamp: 1 }, {}, 3)], ["text a", "text b"]],
+    ["have a tool with its output, then its result",
       [step("t"), call("t"), delta("tool", "t", "he"), delta("tool", "t", "ron"), result("t", "heron"), done("t")], ["tool completed heron"]],
-    ["have tools that run at the same time",
+    ["have concurrent tools",
       [step("a"), call("a"), step("b"), call("b"), result("b", "2"), done("b"), result("a", "1"), done("a")], ["tool completed 1", "tool completed 2"]],
     ["have a tool that failed", [call("t"), result("t", "no such file", { is_error: true }), done("t", "error")], ["tool error no such file"]],
-    ["have a tool whose beginning was not told", [result("t", "ok")], ["tool completed ok"]],
-    ["end what goes on when the run is over",
+    ["have a tool whose start is unknown", [result("t", "ok")], ["tool completed ok"]],
+    ["end with their run",
       [status("running"), delta("text", "m", "a"), call("t"), status("cancelled", "changed my mind")],
       ["text a", "tool error ", "end cancelled changed my mind"]],
-    ["have the end of a run once", [status("running"), status("error", "no"), status("error", "no")], ["end error no"]],
-    ["have the prompt that steers in its run", [prompt("a"), status("running"), prompt("b")], ["prompt a", "prompt b"]],
-    ["have errors and notices as often as they come",
+    ["have one end per run", [status("running"), status("error", "no"), status("error", "no")], ["end error no"]],
+    ["have steering prompts in their run", [prompt("a"), status("running"), prompt("b")], ["prompt a", "prompt b"]],
+    ["have every error and notice",
       [event({ type: "error", kind: "internal", message: "x" }), event({ type: "error", kind: "internal", message: "x" }), event({ type: "notice", kind: "gap", raw: null })],
       ["error x", "error x", "notice"]],
-    ["have a compaction once",
+    ["have one item per compaction",
       [event({ type: "compaction_start", timestamp: 1 }), event({ type: "compaction_complete", timestamp: 2, compacted: true }, {}, 1)], ["compaction completed"]],
-    ["do not mind what is unknown", [event({ type: "constructor" }), { method: "portal.later", params: {} }, event({ type: "new" })], []],
+    ["ignore unknown messages", [event({ type: "constructor" }), { method: "portal.later", params: {} }, event({ type: "new" })], []],
   ];
   for (const [name, messages, want] of cases) test(name, () => assert.deepEqual(summary(play(messages)), want));
 
-  test("have the same keys live and in the past", () => {
+  test("have the same keys live and from the past", () => {
     const past = [prompt("p"), status("running"), reasoning("hm", "g"), text("a", "m"), step("t"), call("t"), result("t", "x"), done("t"), final("b", "n"), status("completed")];
     const live = [...past.slice(0, 2), delta("reasoning", "g", "h"), past[2], delta("text", "m", "a"), ...past.slice(3)];
     const keys = (messages) => play(messages).items.map(({ key }) => key);
     assert.deepEqual(keys(live), keys(past));
   });
 
-  test("are dropped from the front when there are too many", () => {
+  test("are evicted from the front when there are too many", () => {
     const session = newSession(info);
     for (let i = 0; i < MAX_ITEMS + 501; i++) apply(session, text("x", `m${i}`), 0);
     assert.equal(session.items.length, MAX_ITEMS);
@@ -79,7 +79,7 @@ describe("the items", () => {
 });
 
 describe("HTML", () => {
-  test("is appended, its tail replaced, and the block takes the place of both", () => {
+  test("is appended, its tail replaced, and both are replaced by the complete block", () => {
     const session = play([delta("text", "m", "a b", { append: "<p>a</p>", tail: "b" }), delta("text", "m", "c", { append: "", tail: "bc" })]);
     const item = session.items[0];
     assert.deepEqual([item.html, item.tail, item.done], ["<p>a</p>", "bc", false]);
@@ -96,7 +96,7 @@ describe("HTML", () => {
 });
 
 describe("a block", () => {
-  test("of a thought end when what comes behind it begins, also after a reload", () => {
+  test("of reasoning ends when the next item starts, also after a reload", () => {
     const whole = [at(9000, reasoning("hm", "g", { started: 2000 })), at(9001, text("a", "m", { started: 5000 }))];
     const live = [at(2001, delta("reasoning", "g", "h")), at(5001, delta("text", "m", "a")), ...whole];
     for (const messages of [whole, live]) {
@@ -107,40 +107,40 @@ describe("a block", () => {
     assert.equal(play([at(2000, delta("reasoning", "g", "h")), at(4000, step("t"))]).items[0].ended, 4000);
   });
 
-  test("has the times of what it was made of", () => {
+  test("has the times of its deltas", () => {
     const [{ started, ended }] = play([at(2000, delta("reasoning", "g", "h")), at(6000, reasoning("hm", "g"))]).items;
     assert.deepEqual([started, ended], [2000, 6000]);
   });
-  test("of which only the whole is told has the times that are told with it", () => {
+  test("without deltas has the times of its event", () => {
     const [thought, words] = play([at(6000, reasoning("hm", "g", { started: 2000 })), at(9000, text("a", "m"))]).items;
     assert.deepEqual([thought.started, thought.ended, words.started, words.ended], [2000, 6000, null, 9000]);
   });
 });
 
 describe("a tool", () => {
-  test("takes the time that the portal measured", () => assert.equal(play([step("t"), call("t"), result("t", ""), done("t")]).items[0].took, 40));
-  test("of the past has it, too, and the times that are told", () => {
+  test("has the duration measured by the portal", () => assert.equal(play([step("t"), call("t"), result("t", ""), done("t")]).items[0].took, 40));
+  test("of the past has it, too, and its times", () => {
     const past = [at(5000, step("t")), at(5001, call("t")), at(8000, result("t", "")), at(8000, done("t"))];
     const [{ took, started, ended }] = play(past).items;
     assert.deepEqual([took, started, ended], [40, 5000, 8000]);
   });
-  test("that was refused says so", () => {
+  test("is marked as denied", () => {
     assert.equal(play([call("t"), result("t", "not today", { is_error: true, code: "denied" })]).items[0].denied, true);
   });
-  test("whose own output speaks of a refusal was not refused", () => {
+  test("is not denied because its output mentions a denial", () => {
     assert.equal(play([call("t"), result("t", "Permission denied", { is_error: true, code: "exit" })]).items[0].denied, false);
   });
-  test("waits while it is asked for, and runs on then", () => {
+  test("waits for permission, and then runs", () => {
     const session = play([status("running"), step("t"), call("t"), status("awaiting_ui"), question("q", "1", "t")]);
     assert.equal(session.items[0].state, "waiting");
     play([answered("q")], session);
     assert.equal(session.items[0].state, "running");
   });
-  test("that changes a file counts its lines", () => {
+  test("counts the changed lines of a file", () => {
     const change = (id, added) => [call(id, { path: "/d/a" }, "edit"), result(id, "ok", {}, { added, removed: 1 })];
     assert.deepEqual(play([...change("a", 2), ...change("b", 3)]).files, { "/d/a": { added: 5, removed: 2 } });
   });
-  test("that only takes lines away counts them", () => {
+  test("counts removed lines", () => {
     assert.deepEqual(play([call("t", { path: "/d/a" }, "edit"), result("t", "ok", {}, { removed: 3 })]).files, { "/d/a": { added: 0, removed: 3 } });
   });
   test("counts the lines of its preview if the portal does not", () => {
@@ -155,28 +155,28 @@ describe("a tool", () => {
   });
 });
 
-describe("prompts that wait", () => {
+describe("queued prompts", () => {
   const queue = (...runs) => event({ type: "queue", waiting: runs.map((run) => ({ run_id: run, text: `of ${run}`, by: "rest" })) });
   const runs = ({ waiting }) => waiting.map(({ run }) => run);
-  test("are those that were told last, or in the answer", () => {
+  test("are those of the last event or result", () => {
     const session = play([status("running"), queue("a"), queue("a", "b")]);
     assert.deepEqual(session.waiting, [{ run: "a", text: "of a", by: "rest" }, { run: "b", text: "of b", by: "rest" }]);
     applyInfo(session, { ...info, waiting: [{ run_id: "b", text: "x" }] });
     assert.deepEqual(session.waiting, [{ run: "b", text: "x", by: "" }]);
     applyInfo(session, info);
-    assert.deepEqual(runs(session), ["b"], "a list tells nothing of them");
+    assert.deepEqual(runs(session), ["b"], "a list has no queue");
   });
-  test("wait no more when their runs begin", () => {
+  test("leave the queue when their runs start", () => {
     const session = play([status("running"), queue("a", "b"), status("completed")]);
     takeChanges(session);
     play([status("running", "", "a")], session);
     assert.deepEqual(runs(session), ["b"]);
     assert.ok(takeChanges(session).parts.has("waiting"));
   });
-  test("are gone with their session", () => assert.deepEqual(runs(play([queue("a"), { method: "portal.session.closed", params: { session_id: "s" } }])), []));
+  test("are cleared when the session closes", () => assert.deepEqual(runs(play([queue("a"), { method: "portal.session.closed", params: { session_id: "s" } }])), []));
 });
 
-test("the permissions in force are those that were told last", () => {
+test("the last permissions are in force", () => {
   const session = newSession({ ...info, permissions: { "*": "deny" } });
   assert.deepEqual(session.permissions, { "*": "deny" });
   play([event({ type: "permissions", rules: { "fs.write": "allow" } })], session);
@@ -184,7 +184,7 @@ test("the permissions in force are those that were told last", () => {
   assert.ok(takeChanges(session).parts.has("permissions"));
 });
 
-test("the remembered permissions are those that were told last", () => {
+test("the last remembered permissions are in force", () => {
   const session = newSession({ ...info, permissions: { "exec.run(ls)": "allow" }, remembered: { "exec.run(ls)": "allow" } });
   assert.deepEqual(session.remembered, { "exec.run(ls)": "allow" });
   play([event({ type: "permissions", rules: { "exec.run": "allow" }, remembered: { "exec.run": "allow" } })], session);
@@ -193,7 +193,7 @@ test("the remembered permissions are those that were told last", () => {
   assert.deepEqual(session.remembered, {}, "all are revoked");
 });
 
-test("who watches is told by a list, if it has the session", () => {
+test("watchers come from the list", () => {
   const session = newSession(info);
   takeChanges(session);
   setWatchers(session, { ...info, watchers: 3 });
@@ -207,11 +207,11 @@ test("who watches is told by a list, if it has the session", () => {
 describe("the end of a run", () => {
   const tokens = (input, output) => event({ type: "usage", model: "demo", input_tokens: input, output_tokens: output, cached_tokens: 0 });
   const messages = [prompt("p"), status("running"), event({ type: "usage", used: 10, limit: 40, multiplier: 1.5 }), tokens(10, 2), tokens(20, 3), status("completed")];
-  test("says what the run took", () => {
+  test("has duration and tokens", () => {
     const { took, input, output, multiplier } = play(messages).items.at(-1);
     assert.deepEqual({ took, input, output, multiplier }, { took: 4000, input: 30, output: 5, multiplier: 1.5 });
   });
-  test("says it of the past, too", () => {
+  test("has them for the past, too", () => {
     const past = messages.map((message, i) => at(50_000 + 10_000 * i, message));
     const { took, input } = play(past).items.at(-1);
     assert.deepEqual({ took, input }, { took: 40_000, input: 30 });
@@ -221,43 +221,43 @@ describe("the end of a run", () => {
 describe("the state", () => {
   const cases = [
     ["is idle at first", [], "idle"],
-    ["is running in a run", [status("running")], "running"],
-    ["is running when another run begins before the end of one is told", [status("running"), status("running", "", "r2"), status("completed")], "running"],
+    ["is running during a run", [status("running")], "running"],
+    ["is running when another run starts before the first one ended", [status("running"), status("running", "", "r2"), status("completed")], "running"],
     ["is waiting with a question", [status("running"), question("q")], "waiting"],
-    ["is waiting with one of two questions", [status("running"), question("q"), question("p"), answered("q")], "waiting"],
-    ["is running when it is answered", [status("running"), status("awaiting_ui"), question("q"), answered("q"), status("running")], "running"],
+    ["is waiting while one of two questions is open", [status("running"), question("q"), question("p"), answered("q")], "waiting"],
+    ["is running after the answer", [status("running"), status("awaiting_ui"), question("q"), answered("q"), status("running")], "running"],
     ["is idle when the run ends with an open question", [status("running"), question("q"), status("cancelled")], "idle"],
     ["is closed at the end", [status("running"), question("q"), { method: "portal.session.closed", params: { session_id: "s", meta: meta() } }], "closed"],
   ];
   for (const [name, messages, want] of cases) test(name, () => assert.equal(play(messages).state, want));
-  test("of a list counts while nothing is known", () => assert.equal(newSession({ ...info, state: "elsewhere" }).state, "elsewhere"));
+  test("is that of the list while nothing else is known", () => assert.equal(newSession({ ...info, state: "elsewhere" }).state, "elsewhere"));
 });
 
 describe("a question", () => {
-  test("is open once, by its newest request", () => {
+  test("is open once, with its newest request", () => {
     const { questions } = play([question("q", "1"), question("q", "2")]);
     assert.deepEqual(questions.map(({ id, rpc, kind }) => [id, rpc, kind]), [["q", "2", "permission"]]);
   });
-  test("ends elsewhere, and it is known by whom", () => {
+  test("that was answered elsewhere records by whom", () => {
     const session = play([question("q"), answered("q", { by: "desk", approved: false, reason: "no" })]);
     assert.deepEqual(session.questions, []);
     assert.deepEqual(session.answered.get("q"), { by: "desk", ending: "answered", approved: false, reason: "no" });
   });
-  test("is not asked after its answer", () => assert.deepEqual(play([answered("q"), question("q")]).questions, []));
-  test("cannot be answered while the connection is setDetached, and can be when it is put again", () => {
+  test("is not reopened after its answer", () => assert.deepEqual(play([answered("q"), question("q")]).questions, []));
+  test("cannot be answered while disconnected, and can be when it is sent again", () => {
     const session = play([question("q", "1")]);
     setDetached(session);
     assert.equal(session.questions[0].rpc, null);
     play([question("q", "7")], session);
     assert.equal(session.questions[0].rpc, "7");
   });
-  test("for a function of the client is none for people", () => {
+  test("for a client tool is not shown", () => {
     assert.deepEqual(play([{ ...question("q"), method: "client.tool.call" }]).questions, []);
   });
 });
 
-describe("besides items", () => {
-  test("there is the newest plan, usage, title, model, server and error", () => {
+describe("other parts", () => {
+  test("have the newest plan, usage, title, model, server and error", () => {
     const session = play([
       event({ type: "plan", text: "old", todos: [] }), event({ type: "plan", text: "tea", todos: [{ id: "1", title: "Boil", state: "running" }] }, { html: "<p>tea</p>" }),
       event({ type: "usage", used: 10, limit: 40, multiplier: 1 }), event({ type: "title", title: "Tea" }), event({ type: "model", model: "m2" }),
@@ -273,7 +273,7 @@ describe("besides items", () => {
     apply(session, status("running", "", "r2"), 0);
     assert.equal(session.error, null);
   });
-  test("there are sub-agents, and what they do has their id", () => {
+  test("have sub-agents, whose items have their id", () => {
     const start = event({ type: "subagent_start", agent: "a", call: "t", name: "task", title: "Look" });
     const session = play([call("t", {}, "task"), start, reasoning("hm", "g", { agent: "a" })]);
     assert.equal(session.items[1].agent, "a");
@@ -284,8 +284,8 @@ describe("besides items", () => {
   });
 });
 
-describe("what has changed", () => {
-  test("is told once", () => {
+describe("changes", () => {
+  test("are returned once", () => {
     const session = play([prompt("p"), delta("text", "m", "a")]);
     takeChanges(session);
     apply(session, delta("text", "m", "b"), 0);
@@ -295,7 +295,7 @@ describe("what has changed", () => {
   });
 });
 
-test("a session goes on in the middle from its cursor", () => {
+test("a session resumes from its cursor", () => {
   const messages = [prompt("p"), status("running"), delta("text", "m", "a"), delta("text", "m", "b"), step("t"), call("t"), delta("tool", "t", "x"),
     result("t", "xy"), done("t"), final("end", "n"), status("completed")].map((message, i) => ({ ...message, params: { ...message.params, meta: meta({ ...message.params.meta, cursor: `c${i}` }) } }));
   const whole = play(messages);
@@ -307,20 +307,20 @@ test("a session goes on in the middle from its cursor", () => {
   }
 });
 
-test("20,000 messages take no time in proportion to their square", () => {
+test("20,000 messages take linear time", () => {
   const messages = [];
   for (let i = 0; i < 2000; i++) {
     messages.push(step(`t${i}`), call(`t${i}`), ...Array.from({ length: 3 }, () => delta("tool", `t${i}`, "line\n")), result(`t${i}`, "ok"), done(`t${i}`),
       delta("text", `m${i}`, "a "), delta("text", `m${i}`, "b"), text("a b", `m${i}`));
   }
   assert.equal(messages.length, 20_000);
-  const from = process.cpuUsage(); // not the time: others may have the processor
+  const from = process.cpuUsage(); // CPU time: other processes may be running
   play([prompt("p"), status("running"), ...messages, status("completed")]);
   const { user, system } = process.cpuUsage(from);
   assert.ok(user + system < 1_000_000, `${(user + system) / 1000} ms`);
 });
 
-test("who looks at a session is what the lists told last", () => {
+test("watchers are those of the last list", () => {
   const session = newSession(info);
   assert.equal(session.watchers, 1);
   setWatchers(session, { ...info, watchers: 3 });

@@ -24,7 +24,7 @@ import (
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 
-// studio is a portal with sessions that look like those of somebody's day.
+// studio is a portal with realistic sessions.
 type studio struct {
 	chromium *portaltest.Chromium
 	portal   *portaltest.Portal
@@ -58,15 +58,14 @@ func newStudio(t *testing.T) *studio {
 	return s
 }
 
-// startActor serves the scripted model to people who speak as people do: what they
-// say is replaced by what the script is to do.
+// startActor serves the demo model. It replaces natural prompts by their scripts.
 func startActor(t *testing.T) string {
 	const key = "key"
 	pairs := []string{`"qwen3-coder"`, `"demo"`}
 	for said, script := range scripts {
 		pairs = append(pairs, quoted(said), quoted(script))
 	}
-	words := strings.NewReplacer(pairs...) // at once: scripts may say what others are told by
+	words := strings.NewReplacer(pairs...) // in one pass: scripts may contain prompts
 	actor := demo.NewHandler(key)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
@@ -82,16 +81,16 @@ func startActor(t *testing.T) string {
 	return server.URL + "/v1"
 }
 
-// quoted is a text as it stands in JSON, without the quotation marks.
+// quoted encodes a text as JSON, without the quotation marks.
 func quoted(text string) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	_ = e.Encode(text) // a text can be encoded
+	_ = e.Encode(text) // a string can always be encoded
 	return strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(b.String()), `"`), `"`)
 }
 
-// makeProject makes a git repository with two commits.
+// makeProject creates a git repository.
 func makeProject(t *testing.T, directory string) {
 	for name, text := range project {
 		path := filepath.Join(directory, name)
@@ -106,7 +105,7 @@ func makeProject(t *testing.T, directory string) {
 	}
 }
 
-// alike says whether nobody sees that two colours are different.
+// alike reports whether two colors look the same.
 func alike(a, b color.Color) bool {
 	const seen = 10 << 8
 	ar, ag, ab, _ := a.RGBA()
@@ -115,7 +114,7 @@ func alike(a, b color.Color) bool {
 	return a == b || !apart(ar, br) && !apart(ag, bg) && !apart(ab, bb)
 }
 
-// small is a picture with 256 colours: the most frequent ones of those that differ.
+// small reduces a picture to the 256 most frequent distinct colors.
 func small(t *testing.T, raw []byte) []byte {
 	t.Helper()
 	full, err := png.Decode(bytes.NewReader(raw))
@@ -143,7 +142,7 @@ func small(t *testing.T, raw []byte) []byte {
 		for x := b.Min.X; x < b.Max.X; x++ {
 			c := at(x, y)
 			if _, known := nearest[c]; !known {
-				nearest[c] = uint8(palette.Index(c)) //nolint:gosec // there are 256
+				nearest[c] = uint8(palette.Index(c)) //nolint:gosec // at most 255
 			}
 			out.SetColorIndex(x, y, nearest[c])
 		}

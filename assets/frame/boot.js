@@ -1,22 +1,22 @@
-// The inside of the frame that a generated interface runs in. It stands behind React in one inline script, which is all that the
-// Content-Security-Policy of the frame lets run besides scripts from blobs, and comes before any generated code. What that code can do
-// to this one is no matter: the page around trusts nothing that comes from the frame (spec/studio.md, The frame).
+// The script of the frame that runs a generated interface. It follows React in the one inline script that the frame's Content-Security-Policy
+// allows besides scripts from blobs, and runs before any generated code. That code may tamper with this one: the page trusts nothing from the
+// frame (spec/studio.md, The frame).
 (() => {
   "use strict";
   const world = /** @type {any} */ (globalThis);
   const { React, createRoot } = world;
   delete world.createRoot;
   const page = window.parent;
-  // Only the portal's page can stand around this document (frame-ancestors).
+  // Only the portal's page can embed this document (frame-ancestors).
   /** @param {string} type @param {Record<string, unknown>} [more] @param {Transferable[]} [transfer] */
-  const tell = (type, more = {}, transfer = []) => page.postMessage({ type, ...more }, { targetOrigin: "*", transfer });
+  const send = (type, more = {}, transfer = []) => page.postMessage({ type, ...more }, { targetOrigin: "*", transfer });
 
-  // The headers of this document keep Chromium from every connection (Connection-Allowlist). What follows is for browsers that do
-  // not know that header, where no policy covers hints to connect to somewhere: elements and interfaces that the list does not have
-  // are not there. From here on nothing that generated code could replace is relied upon, and a name is made text once.
+  // A header of this document blocks all connections in Chromium (Connection-Allowlist). For browsers without that header, whose policies do not
+  // cover connection hints, elements and interfaces that are not on the lists are removed. The code below does not rely on anything that generated
+  // code can replace, and converts each name to text once.
   const { apply } = Reflect;
   const { toLowerCase, lastIndexOf, slice } = String.prototype;
-  const elements = Object.freeze(Object.assign(Object.create(null), Object.fromEntries(`
+  const allowedElements = Object.freeze(Object.assign(Object.create(null), Object.fromEntries(`
     a abbr address area article aside audio b bdi bdo blockquote body br button canvas caption cite code col colgroup data datalist dd del details dfn dialog div
     dl dt em fieldset figcaption figure footer form h1 h2 h3 h4 h5 h6 head header hgroup hr html i img input ins kbd label legend li main map mark menu meter nav
     ol optgroup option output p picture pre progress q rp rt ruby s samp search section select slot small source span strong style sub summary sup table tbody
@@ -33,7 +33,7 @@
   const known = (name) => {
     const text = `${name}`;
     const low = apply(toLowerCase, text, []);
-    return elements[apply(slice, low, [apply(lastIndexOf, low, [":"]) + 1])] ? text : "span";
+    return allowedElements[apply(slice, low, [apply(lastIndexOf, low, [":"]) + 1])] ? text : "span";
   };
   Document.prototype.createElement = /** @type {any} */ (function createElement(/** @type {any} */ name) {
     return apply(create, this, [known(name)]);
@@ -41,8 +41,8 @@
   Document.prototype.createElementNS = /** @type {any} */ (function createElementNS(/** @type {any} */ space, /** @type {any} */ name) {
     return apply(createNS, this, [space, known(name)]);
   });
-  // Other ways to an element of any name: documents, elements of one's own, markup (what takes texts is closed by Trusted Types,
-  // execCommand("insertHTML") too).
+  // Other ways to create arbitrary elements: documents, custom elements, markup. Trusted Types block setters of HTML text and
+  // execCommand("insertHTML").
   delete /** @type {any} */ (DOMImplementation.prototype).createDocument;
   for (const of of [Document, Document.prototype, Element.prototype, DocumentFragment.prototype, world.ShadowRoot.prototype]) {
     for (const name of Object.getOwnPropertyNames(of)) {
@@ -56,11 +56,11 @@
     addEventListener(type, (event) => {
       const target = apply(targetOf, event, []);
       const name = target === document ? "" : apply(nameOf, target, []);
-      if (name !== "input" && name !== "textarea") apply(preventDefault, event, []); // elsewhere it becomes elements
+      if (name !== "input" && name !== "textarea") apply(preventDefault, event, []); // elsewhere it inserts elements
     }, true);
   }
   delete world.CustomElementRegistry.prototype.define;
-  const interfaces = new RegExp(`^(on[a-z]+|(HTML|SVG|MathML|CSS|DOM|Text|Form|Canvas|WebGL|Media|Animation|Keyframe|Node|Static|Performance|Readable|Writable|Transform|Compression|Decompression)\\w*|\\w*(Event|Observer|ObserverEntry|Array|Error|Range)|${`
+  const allowedGlobals = new RegExp(`^(on[a-z]+|(HTML|SVG|MathML|CSS|DOM|Text|Form|Canvas|WebGL|Media|Animation|Keyframe|Node|Static|Performance|Readable|Writable|Transform|Compression|Decompression)\\w*|\\w*(Event|Observer|ObserverEntry|Array|Error|Range)|${`
     AbortController AbortSignal ArrayBuffer AsyncDisposableStack Atomics Attr BigInt Blob Boolean CDATASection CharacterData Comment Crypto CryptoKey DataTransfer DataView Date
     DisposableStack Document DocumentFragment DocumentTimeline DocumentType Element ElementInternals EventTarget File FileList FileReader FinalizationRegistry FontFace FontFaceSet Function
     Headers Highlight History IdleDeadline Image ImageBitmap ImageData Infinity Intl Iterator JSON Location Map Math MessageChannel MessagePort NaN NamedNodeMap Navigator Number
@@ -72,13 +72,13 @@
     parseFloat parseInt performance personalbar print prompt queueMicrotask removeEventListener reportError requestAnimationFrame requestIdleCallback screen screenLeft screenTop
     screenX screenY scroll scrollBy scrollTo scrollX scrollY scrollbars self setInterval setTimeout status statusbar stop structuredClone toolbar top trustedTypes undefined
     unescape visualViewport window`.trim().split(/\s+/).join("|")})$`);
-  for (const name of Object.getOwnPropertyNames(world)) if (!interfaces.test(name)) Reflect.deleteProperty(world, name);
-  const about = new Set(["constructor", "hardwareConcurrency", "language", "languages", "maxTouchPoints", "onLine", "platform", "userAgent", "vendor", "webdriver"]);
-  for (const name of Object.getOwnPropertyNames(Navigator.prototype)) if (!about.has(name)) Reflect.deleteProperty(Navigator.prototype, name);
-  // With this policy there is no other (trusted-types), so markup cannot be made of text either.
+  for (const name of Object.getOwnPropertyNames(world)) if (!allowedGlobals.test(name)) Reflect.deleteProperty(world, name);
+  const navigatorProperties = new Set(["constructor", "hardwareConcurrency", "language", "languages", "maxTouchPoints", "onLine", "platform", "userAgent", "vendor", "webdriver"]);
+  for (const name of Object.getOwnPropertyNames(Navigator.prototype)) if (!navigatorProperties.has(name)) Reflect.deleteProperty(Navigator.prototype, name);
+  // No other policy can be created (trusted-types), so text cannot become markup.
   const policy = world.trustedTypes?.createPolicy("portal", { createScriptURL: (/** @type {string} */ url) => url });
 
-  // Calls of the API: the page around makes them.
+  // API calls, made by the page.
   let lastCall = 0;
   /** @type {Map<number, (answer: any) => void>} */
   const calls = new Map();
@@ -93,16 +93,16 @@
     const answer = await new Promise((resolve, reject) => {
       calls.set(id, resolve);
       signal.addEventListener("abort", () => reject(signal.reason), { once: true });
-      tell("call", { id, method: request.method, url, headers: [...request.headers], body }, [body]);
+      send("call", { id, method: request.method, url, headers: [...request.headers], body }, [body]);
     }).finally(() => calls.delete(id));
     if (answer.error) throw new TypeError(answer.error);
     const { status, statusText } = answer;
-    const headers = answer.headers.filter((/** @type {[string, string]} */ [, value]) => /^[\x00-\xff]*$/.test(value)); // others are none to fetch
+    const headers = answer.headers.filter((/** @type {[string, string]} */ [, value]) => /^[\x00-\xff]*$/.test(value)); // Response rejects others
     const response = new Response([204, 205, 304].includes(status) ? null : answer.body, { status, statusText, headers });
     return Object.defineProperty(response, "url", { value: url });
   };
 
-  // A sandbox without allow-forms tells nobody that a form was submitted, and interfaces wait for just that.
+  // A sandbox without allow-forms sends no submit events, which interfaces need.
   /** @param {HTMLFormElement} form @param {HTMLElement | null} by */
   const submit = (form, by) => {
     if (form.noValidate || (by instanceof HTMLButtonElement && by.formNoValidate) || form.reportValidity()) {
@@ -121,8 +121,8 @@
     }
     const href = event.target.closest("a[href], area[href]")?.getAttribute("href") ?? "#";
     if (href.startsWith("#")) return;
-    event.preventDefault(); // the frame goes nowhere
-    tell("link", { url: href });
+    event.preventDefault(); // the frame must not navigate
+    send("link", { url: href });
   });
   addEventListener("keydown", (event) => {
     const field = event.target;
@@ -134,11 +134,11 @@
     else submit(field.form, null);
   });
 
-  // What goes wrong.
+  // Errors.
   /** @param {unknown} error */
   const textOf = (error) => (error instanceof Error ? `${error.name}: ${error.message}` : String(error));
   /** @param {unknown} error */
-  const fail = (error) => tell("failed", { text: textOf(error) });
+  const fail = (error) => send("failed", { text: textOf(error) });
   /** @param {unknown} error */
   const stop = (error) => {
     const stopped = document.getElementById("stopped");
@@ -151,9 +151,9 @@
     fail(event.reason);
   });
 
-  // Interfaces render themselves with this, as in any page that has React and ReactDOM.
-  const Shown = (/** @type {any} */ { children }) => {
-    React.useEffect(() => tell("shown"), []);
+  // Interfaces render themselves with this ReactDOM.
+  const ReportShown = (/** @type {any} */ { children }) => {
+    React.useEffect(() => send("shown"), []);
     return children;
   };
   /** @type {any} */
@@ -162,11 +162,11 @@
     createRoot: () => ({
       render: (/** @type {unknown} */ element) => {
         root ??= createRoot(document.getElementById("root"), { onUncaughtError: stop, onCaughtError: fail });
-        root.render(React.createElement(Shown, null, element));
+        root.render(React.createElement(ReportShown, null, element));
       },
     }),
   };
-  /** Runs what the portal has built. @param {string} code */
+  /** Runs a built script. @param {string} code */
   const show = (code) => {
     const script = /** @type {HTMLScriptElement} */ (create.call(document, "script"));
     const url = URL.createObjectURL(new Blob([code], { type: "text/javascript" }));
@@ -175,15 +175,15 @@
     document.body.append(script);
   };
 
-  let begun = false;
+  let hasStarted = false;
   addEventListener("message", ({ source, data }) => {
     if (source !== page) return;
-    if (data.type === "ping") tell("pong", { n: data.n });
+    if (data.type === "ping") send("pong", { n: data.n });
     if (data.type === "answer") calls.get(data.id)?.(data);
-    if (data.type !== "show" || begun) return;
-    begun = true;
+    if (data.type !== "show" || hasStarted) return;
+    hasStarted = true;
     show(data.code);
   });
-  if (React) tell("ready");
-  else tell("no-react");
+  if (React) send("ready");
+  else send("no-react");
 })();

@@ -2,27 +2,27 @@ import assert from "node:assert/strict";
 import { describe, test } from "node:test";
 import { runInput, readAttachment } from "./attachments.js";
 
-describe("a file", () => {
-  test("that is an image is one", async () => {
+describe("reading a file", () => {
+  test("image", async () => {
     const file = new File([new Uint8Array([1, 2, 255])], "a.png", { type: "image/png" });
     assert.deepEqual(await readAttachment(file), { name: "a.png", image: { media_type: "image/png", data: "AQL/" } });
   });
-  test("that is a text is one, whatever its type", async () => {
+  test("text of any media type", async () => {
     assert.deepEqual(await readAttachment(new File(["hé"], "a.go")), { name: "a.go", text: "hé" });
   });
   for (const [name, bytes] of [["no UTF-8", [0xff, 0xfe]], ["zeros", [0x61, 0]]]) {
-    test(`that has ${name} is neither`, async () => {
+    test(`${name} is rejected`, async () => {
       await assert.rejects(readAttachment(new File([new Uint8Array(bytes)], "a.bin")), /a\.bin is not a text or image file/);
     });
   }
-  test("that is too large is refused", async () => {
+  test("a large file is rejected", async () => {
     await assert.rejects(readAttachment(new File(["x".repeat((1 << 20) + 1)], "a.txt")), /larger than 1 MB/);
   });
 });
 
-describe("a prompt", () => {
+describe("the input of a run", () => {
   test("is a text", () => assert.deepEqual(runInput("hi", [], []), { input: { type: "text", text: "hi" }, attachments: [] }));
-  test("has images as parts, texts and mentions as attachments", () => {
+  test("has images as parts, and texts and mentions as attachments", () => {
     const image = { media_type: "image/png", data: "AQ==" };
     assert.deepEqual(runInput("hi", [{ name: "a.png", image }, { name: "a.txt", text: "" }], ["b.go"]), {
       input: { type: "parts", parts: [{ type: "text", text: "hi" }, { type: "image", name: "a.png", ...image }] },

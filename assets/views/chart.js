@@ -1,4 +1,4 @@
-// The flow chart of a job, drawn by assets/chart.js, and how each of its tasks is.
+// Draws the flow chart of a job (laid out by chart.js) with the state of its tasks.
 
 import { fitLabel, layOut, pathOf, labelWidth } from "../chart.js";
 import { escapeBidi, setText } from "../dom.js";
@@ -6,8 +6,8 @@ import { STATUS_LABELS } from "../jobs.js";
 
 /** @typedef {import("../chart.js").Placed} Placed @typedef {import("../jobs.js").Work} Work */
 
-/** The sign of each status, in a square of 16: it is told from others without its colour. */
-const SIGNS = {
+/** The icon of each status, recognizable without its color. */
+const STATUS_PATHS = {
   Pending: "M8 3.500a4.500 4.500 0 1 1 0 9 4.500 4.500 0 0 1 0-9z",
   Running: "M8 2.500a5.500 5.500 0 1 1-5.500 5.500M6.500 5.500 10.500 8l-4 2.500z",
   Succeeded: "M3 8.500 6.500 12 13 4.500",
@@ -29,12 +29,12 @@ function s(tag, props, ...children) {
   return node;
 }
 
-/** The sign of a status; what it means has to be said beside it. @param {import("../jobs.js").Status} status */
-export const sign = (status) => s("svg", { class: "icon sign-of", viewBox: "0 0 16 16", "data-state": status, "aria-hidden": "true" }, s("path", { d: SIGNS[status] }));
+/** The icon of a status; it needs a label beside it. @param {import("../jobs.js").Status} status */
+export const statusIcon = (status) => s("svg", { class: "icon sign-of", viewBox: "0 0 16 16", "data-state": status, "aria-hidden": "true" }, s("path", { d: STATUS_PATHS[status] }));
 
 /**
- * @param {{nodes: import("../chart.js").Node[], label: string, onPick?: (work: number) => void}} options onPick: a task was chosen; without it
- *   the chart only shows
+ * @param {{nodes: import("../chart.js").Node[], label: string, onPick?: (work: number) => void}} options onPick: called when a task is
+ *   selected; without it the chart is not interactive
  */
 export function createChart({ nodes, label, onPick }) {
   const chart = layOut(nodes);
@@ -44,7 +44,7 @@ export function createChart({ nodes, label, onPick }) {
     ...chart.edges.flatMap(arrow), ...drawn.map(({ node }) => node));
   return {
     node: svg,
-    /** Brings the beginning into the middle of a box that is narrower. @param {Element} box */
+    /** Scrolls the first node to the middle of a narrower box. @param {Element} box */
     center: (box) => box.scrollTo(chart.nodes[0].x + chart.nodes[0].width / 2 - box.clientWidth / 2, 0),
     /** @param {Map<number, Work>} works @param {number} picked */
     update(works, picked) {
@@ -62,15 +62,15 @@ function arrow({ points, label, back }) {
   return [path, text];
 }
 
-/** A node that is no task. @param {Placed} node */
+/** A node that is not a task. @param {Placed} node */
 function joint({ kind, x, y, width, height }) {
   if (kind === "ParBegin" || kind === "ParEnd") return s("rect", { class: "bar", x, y, width, height, rx: 3 });
   if (kind === "CondBegin" || kind === "CondEnd") return s("path", { class: "joint", d: `M${x + width / 2} ${y}l${width / 2} ${height / 2}-${width / 2} ${height / 2}-${width / 2}-${height / 2}z` });
   return s("circle", { class: "joint", cx: x + width / 2, cy: y + height / 2, r: width / 2 - 1 });
 }
 
-/** What a browser shows of a node that is pointed at. @param {string} text */
-function titled(text) {
+/** A tooltip. @param {string} text */
+function tooltip(text) {
   const title = s("title", {});
   title.textContent = escapeBidi(text);
   return title;
@@ -85,13 +85,13 @@ function task(node, onPick) {
   const [halo, box] = [shape(), shape()];
   halo.setAttribute("class", "halo");
   box.setAttribute("class", "box-of");
-  const path = s("path", { d: SIGNS.Pending });
+  const path = s("path", { d: STATUS_PATHS.Pending });
   const mark = s("svg", { class: "icon", x: x + 16, y: y + height / 2 - 8, width: 16, height: 16, viewBox: "0 0 16 16" }, path);
   const name = s("text", { class: "name", x: x + 42, y: y + 21 });
   name.textContent = escapeBidi(fitLabel(label, labelWidth(node)));
-  const state = s("text", { class: "state", x: x + 42, y: y + 38 });
-  const root = s("g", { class: "task", "data-state": "Pending", "data-work": work, "data-task": label }, halo, box, mark, name, document.createTextNode(" "), state);
-  if (name.textContent !== escapeBidi(label)) root.prepend(titled(label));
+  const stateNode = s("text", { class: "state", x: x + 42, y: y + 38 });
+  const root = s("g", { class: "task", "data-state": "Pending", "data-work": work, "data-task": label }, halo, box, mark, name, document.createTextNode(" "), stateNode);
+  if (name.textContent !== escapeBidi(label)) root.prepend(tooltip(label));
   if (onPick) {
     for (const [key, value] of Object.entries({ role: "button", tabindex: "0", "aria-pressed": "false" })) root.setAttribute(key, value);
     root.addEventListener("click", () => onPick(work));
@@ -104,18 +104,18 @@ function task(node, onPick) {
   return {
     work,
     node: root,
-    /** @param {Work | undefined} now @param {boolean} picked */
-    update(now, picked) {
-      const status = now?.status ?? "Pending";
-      const words = `${now?.reused ? "Already done" : STATUS_LABELS[status]}${now && now.rounds > 1 ? ` ×${now.rounds}` : ""}`;
+    /** @param {Work | undefined} state @param {boolean} picked */
+    update(state, picked) {
+      const status = state?.status ?? "Pending";
+      const stateText = `${state?.reused ? "Already done" : STATUS_LABELS[status]}${state && state.rounds > 1 ? ` ×${state.rounds}` : ""}`;
       if (root.dataset.state !== status) {
         root.dataset.state = status;
-        path.setAttribute("d", SIGNS[status] ?? SIGNS.Pending);
+        path.setAttribute("d", STATUS_PATHS[status] ?? STATUS_PATHS.Pending);
       }
-      setText(state, onPick ? words : kind === "CondNode" ? "Condition" : "Task");
+      setText(stateNode, onPick ? stateText : kind === "CondNode" ? "Condition" : "Task");
       if (!onPick) return;
-      const said = escapeBidi(`${label} ${words}`);
-      if (root.getAttribute("aria-label") !== said) root.setAttribute("aria-label", said);
+      const ariaLabel = escapeBidi(`${label} ${stateText}`);
+      if (root.getAttribute("aria-label") !== ariaLabel) root.setAttribute("aria-label", ariaLabel);
       if (root.getAttribute("aria-pressed") !== String(picked)) root.setAttribute("aria-pressed", String(picked));
     },
   };

@@ -5,7 +5,7 @@ import { createChoices } from "./choices.js";
 const made = (first = 0) => createChoices({ key: (name) => name, first, draw() {} });
 const later = (options) => async () => options;
 
-/** A question whose answer comes when the test says. */
+/** A request that the test answers. */
 function question() {
   let answer;
   let heard;
@@ -14,7 +14,7 @@ function question() {
   return { isAsked, answer, find: () => (heard(), options) };
 }
 
-/** Gives the choices time to take what was answered. */
+/** Lets the choices handle answers. */
 const settle = () => new Promise((done) => setImmediate(done));
 
 describe("an answer", () => {
@@ -28,7 +28,7 @@ describe("an answer", () => {
     assert.deepEqual(choices.list, ["a", "b"]);
   });
 
-  test("does not replace that to a newer question", async () => {
+  test("does not replace the answer to a newer request", async () => {
     const choices = made();
     const [older, newer] = [question(), question()];
     choices.ask(older.find, 0);
@@ -42,7 +42,7 @@ describe("an answer", () => {
     assert.deepEqual(choices.list, ["new"]);
   });
 
-  test("is not shown when the next question waits for its pause", async () => {
+  test("is ignored while the next request is pending", async () => {
     const choices = made();
     const older = question();
     choices.ask(older.find, 0);
@@ -54,7 +54,7 @@ describe("an answer", () => {
     choices.offer([]);
   });
 
-  test("is not shown when the list was closed since", async () => {
+  test("is ignored after the list was closed", async () => {
     const choices = made();
     const one = question();
     choices.ask(one.find, 0);
@@ -65,7 +65,7 @@ describe("an answer", () => {
     assert.deepEqual(choices.list, []);
   });
 
-  test("that fails shows nothing", async () => {
+  test("that failed shows nothing", async () => {
     const choices = made();
     choices.offer(["a"]);
     await new Promise((done) => choices.ask(async () => {
@@ -77,8 +77,8 @@ describe("an answer", () => {
   });
 });
 
-describe("what is chosen", () => {
-  test("is the first, or nothing", () => {
+describe("the selection", () => {
+  test("is initially the first option, or none", () => {
     for (const [first, options, at] of [[0, ["a"], 0], [0, [], -1], [-1, ["a"], -1], [-1, [], -1]]) {
       const choices = made(first);
       choices.offer(options);
@@ -86,7 +86,7 @@ describe("what is chosen", () => {
     }
   });
 
-  test("goes round in a circle", () => {
+  test("wraps around", () => {
     const choices = made(-1);
     choices.offer(["a", "b"]);
     const places = [-1, -1, -1, 1, 1].map((by) => (choices.move(by), choices.at));
@@ -98,7 +98,7 @@ describe("what is chosen", () => {
     assert.equal(down.at, 0);
   });
 
-  test("stays chosen when a late answer has it, too", () => {
+  test("is kept by a later answer that contains it", () => {
     const choices = made();
     choices.offer(["a", "b"]);
     choices.move(1);
@@ -108,7 +108,7 @@ describe("what is chosen", () => {
     assert.equal(choices.at, 0);
   });
 
-  test("is the best of a new answer if nobody has moved", () => {
+  test("is the first option of a new answer unless the user moved", () => {
     const choices = made();
     choices.offer(["a", "b"]);
     choices.offer(["b", "a"]);

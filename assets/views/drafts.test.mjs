@@ -8,24 +8,24 @@ const store = () => {
 };
 
 describe("a draft", () => {
-  test("is kept for its session", () => {
+  test("is saved per session", () => {
     const s = store();
     saveDraft(s, "a", { text: "hello @x.go", mentions: ["x.go"] });
     assert.deepEqual(loadDraft(s, "a"), { text: "hello @x.go", mentions: ["x.go"] });
     assert.deepEqual(loadDraft(s, "b"), { text: "", mentions: [] });
   });
-  test("that is empty is forgotten", () => {
+  test("is removed when empty", () => {
     const s = store();
     saveDraft(s, "a", { text: "x", mentions: [] });
     saveDraft(s, "a", { text: "", mentions: [] });
     assert.equal(s.kept.size, 0);
   });
-  test("that somebody else wrote there does no harm", () => {
+  test("tolerates foreign values", () => {
     for (const value of ["{", "null", '{"text": 1, "mentions": [2]}']) {
       assert.deepEqual(loadDraft({ ...store(), getItem: () => value }, "a"), { text: "", mentions: [] });
     }
   });
-  test("for which there is no room is not kept", () => {
+  test("is not saved if the store is full", () => {
     const full = { ...store(), setItem: () => { throw new Error("full"); } };
     assert.doesNotThrow(() => saveDraft(full, "a", { text: "x", mentions: [] }));
   });
@@ -33,7 +33,7 @@ describe("a draft", () => {
 
 describe("earlier prompts", () => {
   const prompts = ["one", "two", "two", "three"];
-  test("come from the last to the first, the same ones once", () => {
+  test("come from last to first, without repetitions", () => {
     let at = -1;
     const seen = [];
     for (let i = 0; i < 4; i++) {
@@ -43,22 +43,22 @@ describe("earlier prompts", () => {
     }
     assert.deepEqual(seen, ["three", "two", "one", "one"]);
   });
-  test("end with the draft", () => assert.deepEqual(recallPrompt(prompts, 0, -1), { at: -1, text: null }));
-  test("are none in a new session", () => assert.deepEqual(recallPrompt([], -1, 1), { at: -1, text: null }));
+  test("end at the draft", () => assert.deepEqual(recallPrompt(prompts, 0, -1), { at: -1, text: null }));
+  test("are empty in a new session", () => assert.deepEqual(recallPrompt([], -1, 1), { at: -1, text: null }));
 });
 
 describe("a mention", () => {
-  test("is what stands before the caret", () => {
+  test("is found before the caret", () => {
     assert.deepEqual(mentionAt("see @docs/he", 12), { from: 4, query: "docs/he" });
     assert.deepEqual(mentionAt("@", 1), { from: 0, query: "" });
     assert.equal(mentionAt("me@example", 10), null);
     assert.equal(mentionAt("see @docs now", 13), null);
   });
-  test("is replaced by the path, with a blank", () => {
+  test("is replaced by the path and a space", () => {
     assert.deepEqual(insertMention("see @he, please", 4, 7, "docs/heron.md"), { text: "see @docs/heron.md, please", caret: 18 });
     assert.deepEqual(insertMention("see @he please", 4, 7, "a.md"), { text: "see @a.md please", caret: 9 });
   });
-  test("counts while it is in the text", () => {
+  test("counts while the text contains it", () => {
     assert.deepEqual(mentionsIn("look at @a.go, and @b/c.go.", ["a.go", "b/c.go", "d.go", "a.go"]), ["a.go", "b/c.go"]);
     assert.deepEqual(mentionsIn("no @a.gox", ["a.go"]), []);
     assert.deepEqual(mentionsIn("@my file.txt it is", ["my file.txt"]), ["my file.txt"]);

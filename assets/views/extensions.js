@@ -1,4 +1,4 @@
-// MCP servers and skills of a session, asked for when somebody looks.
+// The MCP servers and skills of a session, loaded when opened.
 
 import { h, messageOf } from "../dom.js";
 import { httpURL } from "./question-text.js";
@@ -21,11 +21,11 @@ export function extensionsSection(session, rpc) {
       const target = httpURL(url ?? "");
       body.prepend(target ? h("a", { class: "address", href: target, target: "_blank", rel: "noopener noreferrer" }, target) : h("p", {}, "Signed in."));
     } catch (error) {
-      tell(error);
+      showError(error);
     }
   };
   /** @param {unknown} error */
-  const tell = (error) => body.prepend(h("p", { class: "error-text", role: "alert" }, messageOf(error)));
+  const showError = (error) => body.prepend(h("p", { class: "error-text", role: "alert" }, messageOf(error)));
   const load = async () => {
     if (!node.open) return;
     try {
@@ -33,7 +33,7 @@ export function extensionsSection(session, rpc) {
       body.replaceChildren(serverList(servers, (server) => void signIn(server)), skillList(skills));
     } catch (error) {
       body.replaceChildren();
-      tell(error);
+      showError(error);
     }
   };
   node.addEventListener("toggle", () => void load());

@@ -1,4 +1,4 @@
-// The frame that a generated interface runs in, with what has to be decided and told about it.
+// The frame of a generated interface, with bars for its errors and permission.
 
 import { escapeBidi, h, messageOf, setText } from "../dom.js";
 import { fromBase64, toBase64 } from "../bytes.js";
@@ -24,17 +24,17 @@ export function createFrame({ id, rpc, onRepair, onBack }) {
   let shownError = "";
 
   /** @param {string} text @param {(Node | false)[]} buttons */
-  const tell = (text, ...buttons) => {
+  const showBar = (text, ...buttons) => {
     bar.hidden = !text;
     bar.replaceChildren(...(text ? [h("span", {}, text), ...buttons.filter((one) => one !== false)] : []));
   };
-  const restart = () => h("button", { type: "button", click: () => current && show(current.script, version) }, "Restart");
-  const earlier = () => {
+  const restartButton = () => h("button", { type: "button", click: () => current && show(current.script, version) }, "Restart");
+  const restoreButton = () => {
     const found = info && baseVersion(info, version);
     return found !== undefined && h("button", { type: "button", "data-testid": "earlier", click: () => onBack(found.number) }, `Restore version ${found.number}`);
   };
   /** @param {string} error */
-  const repair = (error) => h("button", { type: "button", class: "primary", "data-testid": "repair", click: () => onRepair(repairPrompt(error)) }, "Ask Copilot to fix it");
+  const fixButton = (error) => h("button", { type: "button", class: "primary", "data-testid": "repair", click: () => onRepair(repairPrompt(error)) }, "Ask Copilot to fix it");
   /** @type {{script: string} | undefined} */ let current;
 
   const onChange = () => {
@@ -46,15 +46,15 @@ export function createFrame({ id, rpc, onRepair, onBack }) {
     switch (channel.state) {
       case "hung":
         remove();
-        return tell("Stopped: the interface did not respond for five seconds.", repair("The code hangs: it stops responding, as in an endless loop"), earlier(), restart());
+        return showBar("Stopped: the interface did not respond for five seconds.", fixButton("The code hangs: it stops responding, as in an endless loop"), restoreButton(), restartButton());
       case "navigated":
         remove();
-        return tell("Stopped: the interface tried to dispose its frame.", earlier(), restart());
+        return showBar("Stopped: the interface tried to dispose its frame.", restoreButton(), restartButton());
       case "no-react":
-        return tell("This portal was built without React, which interfaces need. Rebuild it with make build.");
+        return showBar("This portal was built without React, which interfaces need. Rebuild it with make build.");
       default:
     }
-    if (channel.error && channel.error !== shownError) tell(`Interface error: ${escapeBidi(channel.error)}`, repair(channel.error), earlier());
+    if (channel.error && channel.error !== shownError) showBar(`Interface error: ${escapeBidi(channel.error)}`, fixButton(channel.error), restoreButton());
     shownError = channel.error;
   };
   const remove = () => {
@@ -65,56 +65,56 @@ export function createFrame({ id, rpc, onRepair, onBack }) {
   const listen = (event) => {
     if (frame && event.source === frame.contentWindow) channel?.receive(event.data);
   };
-  /** Runs a script in a fresh frame. @param {string} script @param {number} number of the version */
+  /** Runs a script in a new frame. @param {string} script @param {number} number of the version */
   const show = (script, number) => {
     remove();
-    tell("");
+    showBar("");
     shownError = "";
     version = number;
     current = { script };
-    const mine = h("iframe", { sandbox: "allow-scripts", title: "Interface", referrerpolicy: "no-referrer" });
-    frame = mine;
-    channel = new FrameChannel({ script, onChange, post: (message, transfer) => mine.contentWindow?.postMessage(message, "*", transfer), // it has no origin to be named
+    const newFrame = h("iframe", { sandbox: "allow-scripts", title: "Interface", referrerpolicy: "no-referrer" });
+    frame = newFrame;
+    channel = new FrameChannel({ script, onChange, post: (message, transfer) => newFrame.contentWindow?.postMessage(message, "*", transfer), // its origin is opaque
       async call({ method, url, headers, body }) {
         const answer = await rpc.call("portal.interface.call", { interface_id: id, method, url, headers, body: toBase64(body) });
         return { status: answer.status, statusText: answer.status_text, headers: answer.headers, body: fromBase64(answer.body) };
       } });
     channel.setAllowed(permission.decision());
-    mine.addEventListener("load", () => frame === mine && channel?.loaded());
-    mine.src = FRAME;
-    place.replaceChildren(mine);
+    newFrame.addEventListener("load", () => frame === newFrame && channel?.loaded());
+    newFrame.src = FRAME;
+    place.replaceChildren(newFrame);
     onChange();
   };
   const clock = setInterval(() => (document.hidden ? channel?.resetPing() : channel?.tick(performance.now())), 1000);
-  const rested = () => channel?.resetPing();
+  const resetPing = () => channel?.resetPing();
   addEventListener("message", listen);
-  document.addEventListener("visibilitychange", rested);
+  document.addEventListener("visibilitychange", resetPing);
   return {
     node,
     show,
-    /** @param {string} text why it cannot be shown */
+    /** Shows an error in place of the frame. @param {string} text */
     fail(text) {
       remove();
       current = undefined;
-      tell(text, earlier());
+      showBar(text, restoreButton());
     },
-    /** @param {Info} news */
-    update(news) {
-      info = news;
-      permission.update(news);
+    /** @param {Info} updated */
+    update(updated) {
+      info = updated;
+      permission.update(updated);
       channel?.setAllowed(permission.decision());
     },
     dispose() {
       clearInterval(clock);
       removeEventListener("message", listen);
-      document.removeEventListener("visibilitychange", rested);
+      document.removeEventListener("visibilitychange", resetPing);
       remove();
     },
   };
 }
 
 /**
- * Asks whether the interface may call its API, and where that is if nobody knows.
+ * The bar that asks whether the interface may call its API, and for the API's URL if the description has none.
  * @param {{id: string, rpc: import("../rpc.js").Connection, onDecided: (allowed: boolean | undefined) => void}} options
  */
 function permissionBar({ id, rpc, onDecided }) {
@@ -127,21 +127,21 @@ function permissionBar({ id, rpc, onDecided }) {
   /** @type {Info | undefined} */ let info;
   let asked = false;
   let refused = false;
-  let inside = false; // the portal has found that the name leads to this machine or its network
-  const wanted = () => address.value.trim();
-  const words = () => {
-    const url = wanted();
-    const where = url && (inside || isPrivateURL(url)) ? " This address is on this machine or its local network, so the interface could reach services there." : "";
-    setText(text, info?.base_url ? `This interface wants to call ${url}.${where}` : `This interface wants to call its API, but the description has no address. Enter it here.${where}`);
-    setText(allow, inside ? "Allow anyway" : "Allow");
-    allow.disabled = !url;
+  let isPrivate = false; // the portal resolved the URL to this machine or its network
+  const url = () => address.value.trim();
+  const update = () => {
+    const baseURL = url();
+    const where = baseURL && (isPrivate || isPrivateURL(baseURL)) ? " This address is on this machine or its local network, so the interface could reach services there." : "";
+    setText(text, info?.base_url ? `This interface wants to call ${baseURL}.${where}` : `This interface wants to call its API, but the description has no address. Enter it here.${where}`);
+    setText(allow, isPrivate ? "Allow anyway" : "Allow");
+    allow.disabled = !baseURL;
   };
   const decide = async () => {
     setText(problem, "");
     allow.disabled = true;
     try {
-      const result = await rpc.call("portal.interface.allow", { interface_id: id, base_url: wanted(), private: inside });
-      inside = result.private;
+      const result = await rpc.call("portal.interface.allow", { interface_id: id, base_url: url(), private: isPrivate });
+      isPrivate = result.private;
       if (result.allowed) {
         node.hidden = true;
         refused = false;
@@ -150,7 +150,7 @@ function permissionBar({ id, rpc, onDecided }) {
     } catch (error) {
       setText(problem, messageOf(error));
     }
-    words();
+    update();
   };
   allow.addEventListener("click", () => void decide());
   refuse.addEventListener("click", () => {
@@ -159,28 +159,28 @@ function permissionBar({ id, rpc, onDecided }) {
     onDecided(false);
   });
   address.addEventListener("input", () => {
-    inside = false;
-    words();
+    isPrivate = false;
+    update();
   });
   address.addEventListener("keydown", (event) => event.key === "Enter" && !allow.disabled && void decide());
   return {
     node,
     decision: () => (info?.allowed ? true : refused ? false : undefined),
-    /** @param {boolean} now whether calls wait */
-    ask(now) {
-      if (now && !asked) {
+    /** @param {boolean} needed whether calls wait */
+    ask(needed) {
+      if (needed && !asked) {
         node.hidden = false;
-        words();
+        update();
       }
-      asked = now;
-      if (!now) node.hidden = true;
+      asked = needed;
+      if (!needed) node.hidden = true;
     },
-    /** @param {Info} news */
-    update(news) {
-      if (!info) address.value = news.base_url;
-      address.hidden = Boolean(news.base_url);
-      if (info?.allowed && !news.allowed) refused = false; // it was taken back, so it may be asked again
-      info = news;
+    /** @param {Info} updated */
+    update(updated) {
+      if (!info) address.value = updated.base_url;
+      address.hidden = Boolean(updated.base_url);
+      if (info?.allowed && !updated.allowed) refused = false; // after a revocation it may ask again
+      info = updated;
     },
   };
 }

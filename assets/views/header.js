@@ -1,4 +1,4 @@
-// Above the conversation: its title, the directory with the branch there, and how it stands.
+// The header of a session: title, directory, git branch and state.
 
 import { h, setText } from "../dom.js";
 
@@ -14,17 +14,17 @@ export function createHeader({ session, rpc, actions }) {
   const status = h("p", { class: "status", "data-testid": "status" });
   const node = h("header", { class: "top" }, h("div", { class: "top-text" }, title, subtitle), status, ...actions);
   let described = "";
-  let ran = false;
+  let wasRunning = false;
 
-  /** The branch may be another after each run. */
+  /** Shows the git branch, which a run can change. */
   const describe = async () => {
     if (!session.directory || described === session.directory) return;
     described = session.directory;
     try {
-      const { git: found } = await rpc.call("portal.directory.describe", { path: session.directory });
-      setText(git, found ? [found.branch, found.changed ? `${found.changed} changed` : ""].filter(Boolean).join(" · ") : "");
+      const { git: info } = await rpc.call("portal.directory.describe", { path: session.directory });
+      setText(git, info ? [info.branch, info.changed ? `${info.changed} changed` : ""].filter(Boolean).join(" · ") : "");
     } catch {
-      setText(git, ""); // the directory is enough
+      setText(git, ""); // without the branch
     }
   };
 
@@ -37,8 +37,8 @@ export function createHeader({ session, rpc, actions }) {
       subtitle.title = session.directory;
       setText(status, STATES[session.state] ?? "");
       node.dataset.state = session.state;
-      if (ran && !session.run) described = "";
-      ran = session.run !== "";
+      if (wasRunning && !session.run) described = "";
+      wasRunning = session.run !== "";
       void describe();
     },
   };

@@ -1,4 +1,4 @@
-// One interface: the frame that it runs in, what shall be different, and its versions.
+// The view of one interface: its frame, a composer for changes, and its versions.
 
 import { age, h, escapeBidi, setText } from "../dom.js";
 import { summaryOf, newInterface, applyMessage } from "../interfaces.js";
@@ -12,7 +12,7 @@ import { dialog } from "./session-menu.js";
  * @typedef {{id: string, rpc: import("../rpc.js").Connection, navigate: (address: string) => void, onChange: () => void, onTitle: (title: string) => void}} Options
  */
 
-const DRAFT = 4000; // characters of the draft that are shown
+const DRAFT_LENGTH = 4000; // characters shown
 
 /**
  * @param {Options} options
@@ -34,11 +34,11 @@ export function interfaceView({ id, rpc, navigate, onChange, onTitle }) {
   const body = h("div", { class: "interface", hidden: true }, h("div", { class: "interface-main" }, frame.node, composer.node), h("div", { class: "interface-side" }, versions.node, allowed));
   const node = h("section", { class: "page interface-page" }, h("header", { class: "top" }, h("div", { class: "top-text" }, title, about), remove), note, body);
   /** @type {Interface | undefined} */ let watched;
-  /** As the connection told it on which it is watched. @type {typeof rpc.server} */
-  let portal = null;
+  /** The server of the connection on which it is watched. @type {typeof rpc.server} */
+  let watchedOn = null;
   let changed = false;
   let shown = 0; // the version in the frame
-  let gone = false;
+  let isDisposed = false;
 
   const watch = async () => {
     try {
@@ -58,7 +58,7 @@ export function interfaceView({ id, rpc, navigate, onChange, onTitle }) {
     shown = version;
     try {
       const { script, error, version: got } = await call("get", { version });
-      if (shown !== version || gone) return;
+      if (shown !== version || isDisposed) return;
       if (error) frame.fail(error);
       else frame.show(script, got);
     } catch (error) {
@@ -93,8 +93,8 @@ export function interfaceView({ id, rpc, navigate, onChange, onTitle }) {
   return {
     node,
     update() {
-      if (rpc.state === "open" && portal !== rpc.server) {
-        portal = rpc.server;
+      if (rpc.state === "open" && watchedOn !== rpc.server) {
+        watchedOn = rpc.server;
         void watch();
       }
       if (watched && changed) show(watched);
@@ -108,14 +108,14 @@ export function interfaceView({ id, rpc, navigate, onChange, onTitle }) {
     focus: () => composer.focus(),
     commands: () => (watched && !watched.deleted ? [{ label: "Delete this interface", run: () => remove.click() }] : []),
     dispose() {
-      gone = true;
+      isDisposed = true;
       frame.dispose();
-      if (rpc.state === "open") void call("unwatch").catch(() => {}); // then the connection is gone, too
+      if (rpc.state === "open") void call("unwatch").catch(() => {}); // it fails only if the connection is lost
     },
   };
 }
 
-/** Where one asks for changes, and sees how they come. @param {{onChange: (prompt: string) => Promise<void>, onStop: () => void, onMake: () => void}} options */
+/** The composer for changes, with their progress. @param {{onChange: (prompt: string) => Promise<void>, onStop: () => void, onMake: () => void}} options */
 function createComposer({ onChange, onStop, onMake }) {
   const input = h("textarea", { rows: 1, "aria-label": "What should change", placeholder: "What should change?", "data-testid": "prompt" });
   const send = h("button", { type: "submit", class: "primary", disabled: true, "data-testid": "send" }, "Update");
@@ -146,7 +146,7 @@ function createComposer({ onChange, onStop, onMake }) {
     event.preventDefault();
     if (!send.disabled) void ask(input.value);
   });
-  /** @param {NonNullable<Info["question"]> | undefined} asked */
+  /** @param {Info["question"]} asked */
   const showQuestion = (asked) => {
     const key = JSON.stringify(asked ?? null);
     question.hidden = !asked || busy;
@@ -164,14 +164,14 @@ function createComposer({ onChange, onStop, onMake }) {
     fail: (message) => setText(problem, message),
     /** @param {Interface} watched */
     update({ info, draft: code, saveError }) {
-      const making = Boolean(info.work) && info.current === 0;
+      const isNew = Boolean(info.work) && info.current === 0;
       busy = Boolean(info.work);
       stop.hidden = !busy;
       send.hidden = busy;
       node.dataset.busy = String(busy);
-      setText(progress, !busy ? "" : `${making ? "Creating the interface" : "Updating the interface"}…${code ? ` ${code.split("\n").length} lines` : ""}`);
+      setText(progress, !busy ? "" : `${isNew ? "Creating the interface" : "Updating the interface"}…${code ? ` ${code.split("\n").length} lines` : ""}`);
       draft.hidden = !busy || !code;
-      draft.textContent = escapeBidi(code.slice(-DRAFT));
+      draft.textContent = escapeBidi(code.slice(-DRAFT_LENGTH));
       draft.scrollTop = draft.scrollHeight;
       if (!busy && (info.error || saveError)) setText(problem, info.error || saveError);
       else if (busy) setText(problem, "");
@@ -185,7 +185,7 @@ function createComposer({ onChange, onStop, onMake }) {
   };
 }
 
-/** The versions, the newest first. @param {{onBack: (version: number) => void, onCompare: (version: number) => void}} options */
+/** The list of versions, newest first. @param {{onBack: (version: number) => void, onCompare: (version: number) => void}} options */
 function createVersions({ onBack, onCompare }) {
   const list = h("ol", { class: "versions", "data-testid": "versions" });
   let drawn = "";

@@ -1,4 +1,4 @@
-// Interfaces: a description of an API becomes one; those that were made.
+// The view of all interfaces, with a form that creates one from an API description.
 
 import { age, h, messageOf, setText } from "../dom.js";
 import { summaryOf } from "../interfaces.js";
@@ -10,7 +10,7 @@ import { SAMPLE, SAMPLE_NAME } from "../sample.js";
  * @typedef {{rpc: import("../rpc.js").Connection, navigate: (address: string) => void, onChange: () => void}} Options
  */
 
-const LOOK = 5000; // ms between looks at the list: other tabs and programs make interfaces, too
+const REFRESH = 5000; // ms; other tabs and programs create interfaces, too
 
 /**
  * @param {Options} options
@@ -45,7 +45,7 @@ export function interfacesView({ rpc, navigate, onChange }) {
     }
     onChange();
   };
-  const clock = setInterval(() => !document.hidden && rpc.state === "open" && void load(), LOOK);
+  const clock = setInterval(() => !document.hidden && rpc.state === "open" && void load(), REFRESH);
   return {
     node,
     update() {
@@ -73,7 +73,7 @@ function createRow(id) {
   };
 }
 
-/** Where a description is dropped, chosen or pasted. @param {{rpc: import("../rpc.js").Connection, navigate: (address: string) => void}} options */
+/** The form that takes a description by drop, file picker or paste. @param {{rpc: import("../rpc.js").Connection, navigate: (address: string) => void}} options */
 function createForm({ rpc, navigate }) {
   const file = h("input", { type: "file", id: "description-file", class: "hidden-file", accept: ".json,.yaml,.yml,.graphql,.graphqls,.gql,.txt", "data-testid": "file" });
   const text = h("textarea", { rows: 5, "aria-label": "API description", "data-testid": "description", spellcheck: "false", autocapitalize: "off", placeholder: "Drop an OpenAPI, Swagger or GraphQL file here, or paste its text" });
@@ -88,29 +88,29 @@ function createForm({ rpc, navigate }) {
     send.disabled = sending || !text.value.trim();
     setText(send, sending ? "Creating…" : "Create interface");
   };
-  const make = async () => {
+  const create = async () => {
     sending = true;
     setText(problem, "");
     show();
     try {
-      const { interface: made } = await rpc.call("portal.interfaces.create", { name, text: text.value });
+      const { interface: created } = await rpc.call("portal.interfaces.create", { name, text: text.value });
       text.value = "";
-      navigate(interfaceAddress(made.interface_id));
+      navigate(interfaceAddress(created.interface_id));
     } catch (error) {
       setText(problem, messageOf(error));
     }
     sending = false;
     show();
   };
-  /** @param {File | undefined} one */
-  const take = async (one) => {
-    if (!one || sending) return;
-    name = one.name;
-    text.value = await one.text();
-    await make();
+  /** @param {File | undefined} description */
+  const createFrom = async (description) => {
+    if (!description || sending) return;
+    name = description.name;
+    text.value = await description.text();
+    await create();
   };
   file.addEventListener("change", async () => {
-    await take(file.files?.[0]);
+    await createFrom(file.files?.[0]);
     file.value = "";
   });
   sample.addEventListener("click", () => {
@@ -125,7 +125,7 @@ function createForm({ rpc, navigate }) {
   });
   node.addEventListener("submit", (event) => {
     event.preventDefault();
-    if (!send.disabled) void make();
+    if (!send.disabled) void create();
   });
   for (const kind of ["dragenter", "dragover"]) node.addEventListener(kind, (event) => {
     event.preventDefault();
@@ -136,7 +136,7 @@ function createForm({ rpc, navigate }) {
     event.preventDefault();
     node.classList.remove("dropping");
     const dropped = event.dataTransfer?.files[0];
-    if (dropped) return void take(dropped);
+    if (dropped) return void createFrom(dropped);
     text.value = event.dataTransfer?.getData("text/plain") ?? "";
     name = "";
     show();

@@ -1,10 +1,10 @@
-// One job, while it goes on and after it: its flow chart, the sessions of its tasks, and what was decided.
+// The view of one job: its flow chart, the sessions of its tasks, and its log.
 
 import { age, h, setText } from "../dom.js";
 import { STATUS_LABELS, runningSessions, outcomeOf, isOpen, elapsed, newJob, applyMessage } from "../jobs.js";
 import { previewOf } from "../preview.js";
 import { sessionAddress, jobAddress } from "../route.js";
-import { createChart, sign } from "./chart.js";
+import { createChart, statusIcon } from "./chart.js";
 
 /**
  * @typedef {import("../jobs.js").Job} Job
@@ -22,7 +22,7 @@ export function jobView({ id, rpc, sessions, navigate, list, onChange, onTitle }
   const title = h("h1", { "data-testid": "title" }, "Job");
   const about = h("p", { class: "subtitle muted" });
   const status = h("p", { class: "status job-status", "data-testid": "status" });
-  const said = h("p", { class: "hidden-text", role: "status", "data-testid": "said" });
+  const announcement = h("p", { class: "hidden-text", role: "status", "data-testid": "announcement" });
   const note = h("p", { class: "muted", role: "status", "data-testid": "note" }, "Loading…");
   const facts = h("p", { class: "muted job-facts" });
   const input = h("details", { class: "job-input", hidden: true }, h("summary", {}, "Input"), h("p", {}));
@@ -33,7 +33,7 @@ export function jobView({ id, rpc, sessions, navigate, list, onChange, onTitle }
   const act = actions({ id, rpc, navigate, onFail: (message) => fail(message) });
   const body = h("div", { class: "job", hidden: true },
     h("div", { class: "job-main" }, facts, input, problem, box), h("div", { class: "job-side" }, panel.node, log.node));
-  const node = h("section", { class: "page job-page" }, h("header", { class: "top" }, h("div", { class: "top-text" }, title, about), said, status, act.node),
+  const node = h("section", { class: "page job-page" }, h("header", { class: "top" }, h("div", { class: "top-text" }, title, about), announcement, status, act.node),
     h("div", { class: "scroll", tabindex: "-1" }, h("div", { class: "column wide" }, note, body)));
 
   /** @type {Job | undefined} */
@@ -41,10 +41,10 @@ export function jobView({ id, rpc, sessions, navigate, list, onChange, onTitle }
   /** @type {ReturnType<typeof createChart> | undefined} */
   let chart;
   let picked = 0;
-  /** As the connection told it on which the job is watched. @type {typeof rpc.server} */
-  let portal = null;
+  /** The server of the connection on which the job is watched. @type {typeof rpc.server} */
+  let watchedOn = null;
   let changed = false;
-  let left = false;
+  let isDisposed = false;
 
   /** @param {string} message */
   const fail = (message) => {
@@ -53,16 +53,16 @@ export function jobView({ id, rpc, sessions, navigate, list, onChange, onTitle }
   };
   const draw = async () => {
     const book = await rpc.call("portal.jobs.list");
-    const drawing = job && book.chart[job.info.name];
-    if (!job || !drawing || left) return;
-    chart = createChart({ nodes: drawing.nodes, label: `Flow chart of ${job.info.name}`, onPick(work) {
+    const bookChart = job && book.chart[job.info.name];
+    if (!job || !bookChart || isDisposed) return;
+    chart = createChart({ nodes: bookChart.nodes, label: `Flow chart of ${job.info.name}`, onPick(work) {
       picked = picked === work ? 0 : work;
       changed = true;
       onChange();
     } });
     box.replaceChildren(chart.node);
   };
-  /** Watches on from what is known; a connection that was lost is no reason to begin anew. */
+  /** Watches the job from the last known event on. */
   const watch = async () => {
     try {
       const { job: info } = await rpc.call("portal.job.watch", { job_id: id, after: job?.last ?? 0 });
@@ -71,7 +71,7 @@ export function jobView({ id, rpc, sessions, navigate, list, onChange, onTitle }
       setText(note, "");
     } catch (error) {
       const { code, message } = /** @type {import("../rpc.js").CallError} */ (error);
-      if (code !== "gone") setText(note, message); // else it is watched when the connection is back
+      if (code !== "gone") setText(note, message); // otherwise it is watched again after a reconnect
     }
     if (job && body.hidden) {
       body.hidden = false;
@@ -86,9 +86,9 @@ export function jobView({ id, rpc, sessions, navigate, list, onChange, onTitle }
     setText(about, info.directory);
     if (node.dataset.state !== info.status) {
       const before = node.dataset.state;
-      status.replaceChildren(sign(info.status), STATUS_LABELS[info.status]);
+      status.replaceChildren(statusIcon(info.status), STATUS_LABELS[info.status]);
       node.dataset.state = info.status;
-      if (before) setText(said, outcomeOf(info));
+      if (before) setText(announcement, outcomeOf(info));
     }
     act.update(info);
     input.hidden = !info.input;
@@ -111,8 +111,8 @@ export function jobView({ id, rpc, sessions, navigate, list, onChange, onTitle }
   return {
     node,
     update() {
-      if (rpc.state === "open" && portal !== rpc.server) { // another one: it may have broken and come back without any frame between
-        portal = rpc.server;
+      if (rpc.state === "open" && watchedOn !== rpc.server) { // a reconnect can happen between two frames
+        watchedOn = rpc.server;
         if (!job?.closed) void watch();
       }
       if (job && changed) {
@@ -130,10 +130,10 @@ export function jobView({ id, rpc, sessions, navigate, list, onChange, onTitle }
     commands: () => act.commands(),
     focus: () => box.focus({ preventScroll: true }),
     dispose() {
-      left = true;
+      isDisposed = true;
       clearInterval(clock);
       panel.dispose();
-      if (rpc.state === "open" && !job?.closed) void rpc.call("portal.job.unwatch", { job_id: id }).catch(() => {}); // then the connection is gone, too
+      if (rpc.state === "open" && !job?.closed) void rpc.call("portal.job.unwatch", { job_id: id }).catch(() => {}); // it fails only if the connection is lost
     },
   };
 }
@@ -141,7 +141,7 @@ export function jobView({ id, rpc, sessions, navigate, list, onChange, onTitle }
 /** @param {number} ms */
 const ago = (ms) => (age(ms) === "now" ? "just now" : `${age(ms)} ago`);
 
-/** What can be done with a job. @param {{id: string, rpc: import("../rpc.js").Connection, navigate: (address: string) => void, onFail: (message: string) => void}} options */
+/** The buttons of a job. @param {{id: string, rpc: import("../rpc.js").Connection, navigate: (address: string) => void, onFail: (message: string) => void}} options */
 function actions({ id, rpc, navigate, onFail }) {
   /** @type {import("../jobs.js").Info | undefined} */
   let info;
@@ -157,28 +157,28 @@ function actions({ id, rpc, navigate, onFail }) {
     return node;
   };
   const cancel = button("Cancel", "stop", "cancel", () => rpc.call("portal.job.cancel", { job_id: id }));
-  const goOn = button("Continue", "primary", "continue", async () => navigate(jobAddress((await rpc.call("portal.job.continue", { job_id: id })).job_id)));
+  const continueButton = button("Continue", "primary", "continue", async () => navigate(jobAddress((await rpc.call("portal.job.continue", { job_id: id })).job_id)));
   const again = button("Run again", "", "again", async () => {
     const { name = "", directory = "", input = "" } = info ?? {};
     navigate(jobAddress((await rpc.call("portal.jobs.start", { name, directory, input })).job_id));
   });
   return {
-    node: h("div", { class: "job-actions" }, cancel, again, goOn),
-    /** @param {import("../jobs.js").Info} news */
-    update(news) {
-      info = news;
-      cancel.hidden = !isOpen(news.status);
-      again.hidden = isOpen(news.status);
-      goOn.hidden = isOpen(news.status) || news.status === "Succeeded";
+    node: h("div", { class: "job-actions" }, cancel, again, continueButton),
+    /** @param {import("../jobs.js").Info} updated */
+    update(updated) {
+      info = updated;
+      cancel.hidden = !isOpen(updated.status);
+      again.hidden = isOpen(updated.status);
+      continueButton.hidden = isOpen(updated.status) || updated.status === "Succeeded";
     },
-    commands: () => [cancel, goOn, again].filter(({ hidden }) => !hidden).map((node) => ({ label: `${node.textContent} this job`, run: () => node.click() })),
+    commands: () => [cancel, continueButton, again].filter(({ hidden }) => !hidden).map((node) => ({ label: `${node.textContent} this job`, run: () => node.click() })),
   };
 }
 
-const MOST_CARDS = 6; // sessions whose last lines are shown at the same time
+const MAX_CARDS = 6; // sessions shown at once
 
 /**
- * The sessions of the task that was picked, or those that are at work now, with their last lines as they come.
+ * The sessions of the selected task, or the running ones, with their last lines.
  * @param {{sessions: import("../sessions.js").Sessions, list: () => import("../list.js").List}} options
  */
 function sessionPanel({ sessions, list }) {
@@ -192,7 +192,7 @@ function sessionPanel({ sessions, list }) {
   const add = (id) => {
     const card = createCard(id);
     shown.set(id, card);
-    sessions.open(id).catch(() => {}); // what cannot be had is told by its place in the list alone
+    sessions.open(id).catch(() => {}); // a session that cannot be opened has no lines
     return card;
   };
   /** @param {string} id */
@@ -207,7 +207,7 @@ function sessionPanel({ sessions, list }) {
     update(job, picked) {
       const work = job.works.get(picked);
       const all = work ? [...work.sessions].reverse().map((session) => ({ work, session })) : runningSessions(job);
-      const found = [...new Map(all.map((one) => [one.session.id, one])).values()].slice(0, MOST_CARDS);
+      const found = [...new Map(all.map((one) => [one.session.id, one])).values()].slice(0, MAX_CARDS);
       setText(heading, work ? `Sessions of ${work.name}` : "Active sessions");
       setText(empty, found.length > 0 ? "" : emptyText(job, work));
       const wanted = new Set(found.map(({ session }) => session.id));
@@ -241,18 +241,18 @@ function createCard(id) {
   const node = h("li", { "data-session": id }, link);
   return {
     node,
-    /** @param {string} work @param {import("../jobs.js").Session} session @param {import("../store.js").Session | undefined} told @param {import("../store.js").Info | undefined} listed */
-    update(work, { driving, status, round }, told, listed) {
-      if (link.dataset.state !== status) state.replaceChildren(sign(status), h("span", { class: "hidden-text" }, `${status === "Succeeded" ? "Done" : STATUS_LABELS[status]}: `));
+    /** @param {string} work @param {import("../jobs.js").Session} session @param {import("../store.js").Session | undefined} sessionState @param {import("../store.js").Info | undefined} info */
+    update(work, { driving, status, round }, sessionState, info) {
+      if (link.dataset.state !== status) state.replaceChildren(statusIcon(status), h("span", { class: "hidden-text" }, `${status === "Succeeded" ? "Done" : STATUS_LABELS[status]}: `));
       link.dataset.state = status;
       setText(name, work);
-      setText(role, [driving ? "checks" : "", round > 1 ? `round ${round}` : "", listed?.state === "waiting" ? "waiting for you" : ""].filter(Boolean).join(" · "));
-      setLines(lines, told ? previewOf(told) : []);
+      setText(role, [driving ? "checks" : "", round > 1 ? `round ${round}` : "", info?.state === "waiting" ? "waiting for you" : ""].filter(Boolean).join(" · "));
+      setLines(lines, sessionState ? previewOf(sessionState) : []);
     },
   };
 }
 
-/** Shows lines without replacing elements: a click needs the same element under the pointer from its beginning to its end. @param {HTMLElement} node @param {import("../preview.js").Line[]} lines */
+/** Updates lines in place: a click needs the same element for its whole duration. @param {HTMLElement} node @param {import("../preview.js").Line[]} lines */
 function setLines(node, lines) {
   while (node.children.length < lines.length) node.append(h("p", {}));
   [...node.children].forEach((line, i) => {
@@ -263,7 +263,7 @@ function setLines(node, lines) {
   });
 }
 
-/** What happened, the newest at the end. */
+/** The log, newest last. */
 function createLog() {
   const list = h("ol", { class: "job-log", "data-testid": "log", tabindex: "0", "aria-label": "Entries" });
   let last = 0;
@@ -271,13 +271,13 @@ function createLog() {
     node: h("section", { class: "job-decisions", "aria-label": "Log" }, h("h2", {}, "Log"), list),
     /** @param {import("../jobs.js").Line[]} lines @param {Job["works"]} works */
     update(lines, works) {
-      const news = lines.filter(({ number }) => number > last);
-      if (news.length === 0) return;
+      const added = lines.filter(({ number }) => number > last);
+      if (added.length === 0) return;
       const atEnd = list.scrollHeight - list.scrollTop - list.clientHeight < NEAR_END;
-      list.append(...news.map(({ time, work, text, status }) => h("li", { "data-state": status },
+      list.append(...added.map(({ time, work, text, status }) => h("li", { "data-state": status },
         h("time", { class: "muted", datetime: time }, new Date(time).toLocaleTimeString([], { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" })),
         h("span", {}, ...(work ? [h("strong", {}, works.get(work)?.name ?? `Work ${work}`), " "] : []), text))));
-      last = news[news.length - 1].number;
+      last = added[added.length - 1].number;
       while (list.children.length > lines.length) list.firstElementChild?.remove();
       if (atEnd) list.scrollTop = list.scrollHeight;
     },

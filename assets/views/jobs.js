@@ -1,16 +1,16 @@
-// Jobs: what the job book offers, what goes on, and what was done.
+// The view of all jobs, with a form that starts one from the job book.
 
 import { age, baseName, escapeBidi, h, messageOf, setText } from "../dom.js";
 import { STATUS_LABELS, isOpen, elapsed, progressOf, sortJobs } from "../jobs.js";
 import { jobAddress } from "../route.js";
-import { createChart, sign } from "./chart.js";
+import { createChart, statusIcon } from "./chart.js";
 import { directoryField, saveDirectory, suggestDirectory } from "./directory.js";
 
 /**
  * @typedef {import("../jobs.js").Info} Info
  * @typedef {{name: string, jobName: string}} Button
  * @typedef {{book: string, grid: {keyword: string, jobs: (Button | null)[]}[], jobs: Record<string, {require_user_input: boolean}>,
- *   chart: Record<string, {nodes: import("../chart.js").Node[]}>}} Book as portal.jobs.list has it
+ *   chart: Record<string, {nodes: import("../chart.js").Node[]}>}} Book the result of portal.jobs.list
  * @typedef {{rpc: import("../rpc.js").Connection, navigate: (address: string) => void, list: () => import("../list.js").List, onChange: () => void}} Options
  */
 
@@ -27,8 +27,8 @@ export function jobsView(options) {
     h("div", { class: "scroll" }, h("div", { class: "column start" }, about, form.node, history.node)));
   /** @type {Map<string, Info>} */
   let jobs = new Map();
-  /** As the connection told it on which the list is watched. @type {typeof rpc.server} */
-  let portal = null;
+  /** The server of the connection on which the list is watched. @type {typeof rpc.server} */
+  let watchedOn = null;
   let shown = /** @type {Map<string, Info> | null} */ (null);
 
   const load = async () => {
@@ -47,8 +47,8 @@ export function jobsView(options) {
   return {
     node,
     update() {
-      if (rpc.state === "open" && portal !== rpc.server) {
-        portal = rpc.server;
+      if (rpc.state === "open" && watchedOn !== rpc.server) {
+        watchedOn = rpc.server;
         void load();
       }
       if (shown === jobs) return;
@@ -66,7 +66,7 @@ export function jobsView(options) {
   };
 }
 
-/** What goes on and what was done. A row stays what it is while its job goes on, so that it keeps the focus. */
+/** The running and finished jobs. A job keeps its row, and so the focus. */
 function createHistory() {
   const running = h("ul", { class: "job-list", "data-testid": "running" });
   const done = h("ul", { class: "job-list", "data-testid": "jobs" });
@@ -118,7 +118,7 @@ function createRow(id) {
     /** @param {Info} job */
     update(job) {
       shown = job;
-      if (link.dataset.state !== job.status) state.replaceChildren(sign(job.status), h("span", { class: "hidden-text" }, `${STATUS_LABELS[job.status]}: `));
+      if (link.dataset.state !== job.status) state.replaceChildren(statusIcon(job.status), h("span", { class: "hidden-text" }, `${STATUS_LABELS[job.status]}: `));
       link.dataset.state = job.status;
       setText(name, job.name);
       setText(about, job.error || job.input);
@@ -189,12 +189,12 @@ function jobForm({ rpc, navigate, list }) {
   return {
     node,
     focus: () => matchMedia("(hover: hover)").matches && grid.querySelector(/** @type {"input"} */ ("input:checked"))?.focus(),
-    /** @param {Book} news */
-    async load(news) {
+    /** @param {Book} loaded */
+    async load(loaded) {
       const before = chosen();
-      book = news;
+      book = loaded;
       drawn = "";
-      grid.replaceChildren(...news.grid.flatMap((row) => gridRow(row, news)));
+      grid.replaceChildren(...loaded.grid.flatMap((row) => gridRow(row, loaded)));
       const wanted = [...grid.querySelectorAll("input")].find(({ value }) => value === before) ?? grid.querySelector("input");
       if (wanted) wanted.checked = true;
       node.hidden = !wanted;

@@ -10,27 +10,27 @@ describe("a key in the composer", () => {
     ["Enter sends", key("Enter"), at({ text: "x" }), "send"],
     ["Shift+Enter starts a line", key("Enter", { shiftKey: true }), at(), "none"],
     ["Ctrl+Enter steers", key("Enter", { ctrlKey: true }), at(), "steer"],
-    ["so does ⌘+Enter", key("Enter", { metaKey: true }), at(), "steer"],
-    ["Enter that is held sends once", key("Enter", { repeat: true }), at(), "ignore"],
-    ["Enter that ends a composition does not", key("Enter", { isComposing: true }), at(), "none"],
-    ["↑ recalls in an empty field", key("ArrowUp"), at(), "previous"],
-    ["↑ moves in a text", key("ArrowUp"), at({ text: "x" }), "none"],
-    ["↑ goes on recalling", key("ArrowUp"), at({ text: "x", recalling: true }), "previous"],
-    ["↑ moves relativePath what was recalled", key("ArrowUp"), at({ text: "x", recalling: true, atStart: false }), "none"],
-    ["↓ comes back", key("ArrowDown"), at({ text: "x", recalling: true }), "next"],
-    ["↓ moves in a text", key("ArrowDown"), at({ text: "x" }), "none"],
-    ["letters are letters", key("a"), at(), "none"],
+    ["⌘+Enter steers", key("Enter", { metaKey: true }), at(), "steer"],
+    ["repeated Enter is ignored", key("Enter", { repeat: true }), at(), "ignore"],
+    ["Enter that ends a composition does nothing", key("Enter", { isComposing: true }), at(), "none"],
+    ["↑ recalls a prompt in an empty field", key("ArrowUp"), at(), "previous"],
+    ["↑ moves the caret in a text", key("ArrowUp"), at({ text: "x" }), "none"],
+    ["↑ recalls the next older prompt", key("ArrowUp"), at({ text: "x", recalling: true }), "previous"],
+    ["↑ moves the caret within a recalled prompt", key("ArrowUp"), at({ text: "x", recalling: true, atStart: false }), "none"],
+    ["↓ recalls the next newer prompt", key("ArrowDown"), at({ text: "x", recalling: true }), "next"],
+    ["↓ moves the caret in a text", key("ArrowDown"), at({ text: "x" }), "none"],
+    ["letters are typed", key("a"), at(), "none"],
   ];
   for (const [name, pressed, place, want] of cases) test(name, () => assert.equal(composerAction(pressed, place), want));
 });
 
-describe("a question is not answered by a key that was meant for something else", () => {
-  test("in its first moments", () => {
+describe("a question ignores keys", () => {
+  test("right after it appeared", () => {
     assert.ok(!canAnswer({}, 1399, 1000));
     assert.ok(canAnswer({}, 1400, 1000));
   });
-  test("that is held", () => assert.ok(!canAnswer({ repeat: true }, 9000, 1000)));
-  test("and takes no focus from who writes", () => {
+  test("that repeat", () => assert.ok(!canAnswer({ repeat: true }, 9000, 1000)));
+  test("and does not take the focus while the user types", () => {
     assert.ok(canTakeFocus({ elsewhere: false, inComposer: false, text: "", sinceKey: 0 }));
     assert.ok(canTakeFocus({ elsewhere: false, inComposer: true, text: " ", sinceKey: 2000 }));
     assert.ok(!canTakeFocus({ elsewhere: false, inComposer: true, text: "", sinceKey: 100 }));
@@ -39,14 +39,14 @@ describe("a question is not answered by a key that was meant for something else"
   });
 });
 
-test("characters belong into the composer, commands do not", () => {
+test("characters are text keys, shortcuts are not", () => {
   assert.ok(isTextKey(key("a")));
   assert.ok(!isTextKey(key(" ")));
   assert.ok(!isTextKey(key("Enter")));
   assert.ok(!isTextKey(key("a", { ctrlKey: true })));
 });
 
-test("a prompt waits for a run, or joinsGroup it", () => {
+test("a prompt queues or steers during a run", () => {
   assert.equal(whenBusy("send"), "queue");
   assert.equal(whenBusy("steer"), "steer");
 });

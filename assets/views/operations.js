@@ -1,4 +1,4 @@
-// Operations: what was done to documents, what goes on, and a new one.
+// The view of all operations, with a form that starts one.
 
 import { age, h, messageOf, setText } from "../dom.js";
 import { TYPES, isOpen } from "../operations.js";
@@ -19,8 +19,8 @@ const KINDS = [
   { id: "plan", text: "Plan how to implement a specification." },
   { id: "prompt", text: "Run any prompt." },
 ];
-const EVERY = 3000; // ms after which the list is asked for again while something goes on
-const LAST = "portal.model"; // in the browser's storage
+const REFRESH = 3000; // ms, while an operation is open
+const STORAGE_KEY = "portal.model";
 
 /**
  * @param {Options} options
@@ -35,16 +35,16 @@ export function operationsView({ rpc, visitor, navigate, list: sessions }) {
       h("p", { class: "muted" }, "Let Copilot work on a document. Any number of windows and programs can watch."),
       form.node, h("section", { class: "history", "aria-label": "History" }, h("h2", {}, "History"), empty, list))));
   let timer = 0;
-  let left = false;
+  let isDisposed = false;
 
   const load = async () => {
     clearTimeout(timer);
     try {
       const { operations } = await visitor.call("GET", "operations?limit=50");
-      if (left) return;
+      if (isDisposed) return;
       list.replaceChildren(...operations.map(row));
       setText(empty, operations.length === 0 ? "No operations yet. Operations are kept for ten minutes after they end." : "");
-      if (operations.some((/** @type {Operation} */ { status }) => isOpen(status))) timer = window.setTimeout(load, EVERY);
+      if (operations.some((/** @type {Operation} */ { status }) => isOpen(status))) timer = window.setTimeout(load, REFRESH);
     } catch (error) {
       setText(empty, messageOf(error));
     }
@@ -61,7 +61,7 @@ export function operationsView({ rpc, visitor, navigate, list: sessions }) {
     },
     focus: () => form.focus(),
     dispose() {
-      left = true;
+      isDisposed = true;
       clearTimeout(timer);
     },
   };
@@ -98,17 +98,17 @@ function operationForm({ rpc, visitor, navigate, list }) {
       h("label", { class: "check", for: "persist-commit" }, commit, " Commit to git")));
   let sending = false;
 
-  /** The portal knows what ~ is. */
+  /** Resolves ~, which the portal knows. */
   const absolute = async () => {
     const path = directory.value.trim();
     return path ? (await rpc.call("portal.directory.describe", { path })).path : undefined;
   };
   const kind = () => kinds.querySelector(/** @type {"input"} */ ("input:checked"))?.value ?? "clarify";
   const show = () => {
-    const free = kind() === "prompt";
-    document.placeholder = free ? "Describe the task" : "Paste a document (text or Markdown)";
-    document.setAttribute("aria-label", free ? "Prompt" : "Document");
-    send.disabled = sending || !models.value || (!document.value.trim() && (free || !path.value.trim()));
+    const isPrompt = kind() === "prompt";
+    document.placeholder = isPrompt ? "Describe the task" : "Paste a document (text or Markdown)";
+    document.setAttribute("aria-label", isPrompt ? "Prompt" : "Document");
+    send.disabled = sending || !models.value || (!document.value.trim() && (isPrompt || !path.value.trim()));
     setText(send, sending ? "Starting…" : "Start");
     commit.disabled = !target.value.trim();
   };
@@ -147,7 +147,7 @@ function operationForm({ rpc, visitor, navigate, list }) {
     focus: () => matchMedia("(hover: hover)").matches && document.focus(),
     async load() {
       directory.value ||= await suggestDirectory(rpc, list());
-      models.show(await rpc.call("model.list", { include_details: true }).catch(() => ({ models: [] })), localStorage.getItem(LAST) ?? "");
+      models.show(await rpc.call("model.list", { include_details: true }).catch(() => ({ models: [] })), localStorage.getItem(STORAGE_KEY) ?? "");
     },
   };
 }

@@ -1,4 +1,4 @@
-// Ctrl+K: what can be done, and all sessions, by what is typed. ?: the keys.
+// The command palette (Ctrl+K) and the keyboard help (?).
 
 import { age, baseName, h } from "../dom.js";
 import { sessionAddress } from "../route.js";
@@ -12,7 +12,7 @@ const KEYS = [
   ["Shift+Enter", "New line"], ["Esc", "Stop the run; on a question, deny"], ["↑", "Previous prompt, when the prompt is empty"], ["/", "Commands, at the start of the prompt"], ["?", "Keyboard shortcuts"],
 ];
 
-const MOST = 50;
+const MAX_SESSIONS = 50;
 
 /** @param {{list: () => import("../list.js").List, commands: () => Command[], navigate: (address: string) => void}} options */
 export function createPalette({ list, commands, navigate }) {
@@ -29,10 +29,10 @@ export function createPalette({ list, commands, navigate }) {
 
   const search = () => {
     const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
-    const fits = (/** @type {string} */ text) => words.every((word) => text.toLowerCase().includes(word));
-    const sessions = groupByDay(list(), Date.now(), input.value).flatMap((group) => group.sessions).slice(0, MOST);
+    const matches = (/** @type {string} */ text) => words.every((word) => text.toLowerCase().includes(word));
+    const sessions = groupByDay(list(), Date.now(), input.value).flatMap((group) => group.sessions).slice(0, MAX_SESSIONS);
     found = [
-      ...[...commands(), { label: "Keyboard shortcuts", hint: "?", run: help }].filter(({ label }) => fits(label)),
+      ...[...commands(), { label: "Keyboard shortcuts", hint: "?", run: help }].filter(({ label }) => matches(label)),
       ...sessions.map((s) => ({
         label: s.title || s.last_user_message || "Untitled",
         hint: `${baseName(s.directory ?? "")}, ${age(Date.now() - Date.parse(s.updated_at ?? ""))}`,
@@ -41,10 +41,10 @@ export function createPalette({ list, commands, navigate }) {
     ];
     options.replaceChildren(...found.map(({ label, hint = "" }, i) => h("li", { id: `palette-${i}`, role: "option", click: () => run(i) }, h("span", { class: "palette-label" }, label), h("span", { class: "muted" }, hint))));
     if (found.length === 0) options.replaceChildren(h("li", { class: "muted", role: "option", "aria-disabled": "true" }, "No results."));
-    point(0);
+    select(0);
   };
   /** @param {number} to */
-  const point = (to) => {
+  const select = (to) => {
     if (found.length === 0) return input.removeAttribute("aria-activedescendant");
     at = (to + found.length) % found.length;
     [...options.children].forEach((child, i) => child.setAttribute("aria-selected", String(i === at)));
@@ -63,17 +63,17 @@ export function createPalette({ list, commands, navigate }) {
   input.addEventListener("input", search);
   dialog.addEventListener("keydown", (event) => {
     event.stopPropagation();
-    if (event.key === "ArrowDown") point(at + 1);
-    else if (event.key === "ArrowUp") point(at - 1);
+    if (event.key === "ArrowDown") select(at + 1);
+    else if (event.key === "ArrowUp") select(at - 1);
     else if (event.key === "Enter") run(at);
     else if ((event.ctrlKey || event.metaKey) && event.key.toLowerCase() === "k") dialog.close();
     else return;
     event.preventDefault();
   });
-  dialog.addEventListener("click", (event) => event.target === dialog && dialog.close()); // beside it
+  dialog.addEventListener("click", (event) => event.target === dialog && dialog.close()); // on the backdrop
 
   return {
-    /** Opens or shuts it. */
+    /** Opens or closes it. */
     toggle() {
       if (dialog.open) return dialog.close();
       input.value = "";

@@ -1,7 +1,7 @@
-// The permissions of a session as a person chooses them: a few sets of rules, and which of them is in force. No page is needed here.
+// The permission presets of a session, and which one its rules match. Pure.
 
 /** @typedef {Record<string, string>} Rules allow, ask or deny by name */
-/** @typedef {{id: string, name: string, rules: Rules}} Preset rules take the place of those of the same names */
+/** @typedef {{id: string, name: string, rules: Rules}} Preset rules replace those of the same names */
 
 /** @type {Preset[]} */
 export const PRESETS = [
@@ -12,10 +12,10 @@ export const PRESETS = [
 ];
 
 /**
- * What the rules decide on a permission: the most specific one counts, and without any it is asked for.
+ * Returns the decision of the rules: the most specific one wins, the default is ask.
  * @param {Rules} rules @param {string} name @returns {string}
  */
-export function decisionOn(rules, name) {
+export function decide(rules, name) {
   const byName = new Map(Object.entries(rules).map(([key, decision]) => [key.toLowerCase(), decision]));
   for (let rule = name.toLowerCase(); rule !== ""; rule = rule.includes(".") ? rule.slice(0, rule.lastIndexOf(".")) : "") {
     const found = byName.get(rule);
@@ -24,10 +24,10 @@ export function decisionOn(rules, name) {
   return byName.get("*") ?? "ask";
 }
 
-/** The preset that the rules decide as, "" if there is none. @param {Rules} rules */
+/** Returns the id of the preset that decides like the rules, or "". @param {Rules} rules */
 export function presetOf(rules) {
-  return PRESETS.find((preset) => Object.entries(preset.rules).every(([name, decision]) => decisionOn(rules, name) === decision))?.id ?? "";
+  return PRESETS.find((preset) => Object.entries(preset.rules).every(([name, decision]) => decide(rules, name) === decision))?.id ?? "";
 }
 
-/** The rules in words, one a line. @param {Rules} rules */
+/** Formats the rules, one per line. @param {Rules} rules */
 export const rulesText = (rules) => Object.entries(rules).sort().map(([name, decision]) => `${name === "*" ? "everything else" : name}: ${decision}`).join("\n");

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { decisionOn, presetOf, PRESETS, rulesText } from "./permissions.js";
+import { decide, presetOf, PRESETS, rulesText } from "./permissions.js";
 
-test("the most specific rule counts", () => {
+test("the most specific rule wins", () => {
   const rules = { "*": "allow", git: "ask", "Git.Push": "deny" };
-  for (const [name, want] of [["git.push", "deny"], ["git.commit", "ask"], ["fs.write", "allow"], ["*", "allow"]]) assert.equal(decisionOn(rules, name), want);
-  assert.equal(decisionOn({}, "fs.write"), "ask");
+  for (const [name, want] of [["git.push", "deny"], ["git.commit", "ask"], ["fs.write", "allow"], ["*", "allow"]]) assert.equal(decide(rules, name), want);
+  assert.equal(decide({}, "fs.write"), "ask");
 });
 
-test("what was chosen is recognized", () => {
+test("presets are recognized by their rules", () => {
   for (const { id, rules } of PRESETS) assert.equal(presetOf(rules), id);
   assert.equal(presetOf({}), "ask", "as a session begins");
   assert.equal(presetOf({ "*": "allow" }), "all");
@@ -17,4 +17,4 @@ test("what was chosen is recognized", () => {
   assert.equal(presetOf({ "exec.run": "allow" }), "", "rules of its own");
 });
 
-test("rules are told in words", () => assert.equal(rulesText({ "fs.write": "allow", "*": "ask" }), "everything else: ask\nfs.write: allow"));
+test("rules are formatted as text", () => assert.equal(rulesText({ "fs.write": "allow", "*": "ask" }), "everything else: ask\nfs.write: allow"));

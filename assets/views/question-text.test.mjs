@@ -4,26 +4,26 @@ import { questionText, questionSource, closingText, questionTitle, planChoiceLab
 
 const asked = (kind, params, method = "ui.confirm.request") => ({ kind, method, params });
 
-describe("a question says", () => {
-  test("what is asked", () => {
+describe("the text of a question", () => {
+  test("has a title", () => {
     assert.equal(questionTitle(asked("permission", { title: "Run a command" })), "Run a command");
     assert.equal(questionTitle(asked("plan", { title: "x" })), "Approve this plan?");
     assert.equal(questionTitle(asked("input", { title: "The agent asks", message: "Which?" }, "ui.prompt.request")), "Which?");
     assert.equal(questionTitle(asked("permission", { title: "" })), "Allow the agent to continue?");
   });
-  test("what it is questionText, without the address, which stands on its own", () => {
+  test("has details without the URL", () => {
     const url = "https://a.example/login";
     assert.equal(questionText(asked("sign-in", { message: `Sign in there\n\n${url}`, meta: { url } })), "Sign in there");
     assert.equal(questionText(asked("sign-in", { message: url, meta: { url } })), "");
     assert.equal(questionText(asked("permission", { message: "ls" })), "ls");
     assert.equal(questionText(asked("input", { message: "Which?" }, "ui.prompt.request")), "");
   });
-  test("who asks", () => {
+  test("names its source", () => {
     assert.equal(questionSource(asked("form", { title: "github asks" })), "github asks");
   });
 });
 
-describe("a card that was answered elsewhere says", () => {
+describe("the closing text of a card", () => {
   const cases = [
     [undefined, "No answer needed."],
     [{ by: "", ending: "expired" }, "Timed out."],
@@ -35,12 +35,12 @@ describe("a card that was answered elsewhere says", () => {
   for (const [ending, want] of cases) test(want, () => assert.equal(closingText(ending), want));
 });
 
-test("ways that are not known go by their names", () => {
+test("unknown plan choices are shown by name", () => {
   assert.equal(planChoiceLabel("interactive"), "Approve");
   assert.equal(planChoiceLabel("toString"), "toString");
 });
 
-test("only addresses of the web can be followed", () => {
+test("only http and https URLs are links", () => {
   assert.equal(httpURL("https://example.com/a b"), "https://example.com/a%20b");
   assert.equal(httpURL("javascript:alert(1)"), "");
   assert.equal(httpURL("nowhere"), "");

@@ -1,17 +1,17 @@
-// Prompts that were sent and have not begun: on their way, or waiting for the run that goes on, whoever sent them.
+// The queue: prompts being sent, and prompts of any client that wait for the current run.
 
 import { h, messageOf } from "../dom.js";
 import { clientName } from "./question-text.js";
 import { icon } from "./icons.js";
 
 /** @typedef {import("../store.js").Waiting} Waiting */
-/** @typedef {{run: string, node: HTMLElement}} Entry a prompt on its way; run: "" until the portal has it */
+/** @typedef {{run: string, node: HTMLElement}} Entry a prompt being sent; run: "" until the portal accepted it */
 
 /** @param {{session: import("../store.js").Session, rpc: import("./conversation.js").Rpc, onError: (message: string) => void}} options */
 export function createQueue({ session, rpc, onError }) {
   /** @type {Entry[]} */
   let sending = [];
-  /** What waits, by its run. @type {Map<string, HTMLElement>} */
+  /** Queued prompts, by run. @type {Map<string, HTMLElement>} */
   const shown = new Map();
   /** @type {Waiting[] | null} */
   let drawn = null;
@@ -23,11 +23,11 @@ export function createQueue({ session, rpc, onError }) {
     entry.node.remove();
     node.hidden = node.children.length === 0;
   };
-  /** Whether the portal tells of a run, as one that waits or that has begun. @param {string} run */
-  const isTold = (run) => run !== "" && (run === session.run || run in session.runs || session.waiting.some((waiting) => waiting.run === run));
+  /** Reports whether the session has a run, queued or started. @param {string} run */
+  const isKnown = (run) => run !== "" && (run === session.run || run in session.runs || session.waiting.some((waiting) => waiting.run === run));
   const update = () => {
     if (drawn !== session.waiting) draw();
-    for (const entry of sending) if (isTold(entry.run)) remove(entry);
+    for (const entry of sending) if (isKnown(entry.run)) remove(entry);
   };
   const draw = () => {
     drawn = session.waiting;
@@ -49,7 +49,7 @@ export function createQueue({ session, rpc, onError }) {
     const button = h("button", { type: "button", class: "quiet tiny", "aria-label": `Cancel: ${words.slice(0, 60)}`, title: "Cancel this prompt", click: () => void cancel(run, button) }, icon("close"));
     return chip(words, by && by !== "ui" ? h("span", { class: "muted" }, `by ${clientName(by)}`) : "", button);
   };
-  /** It goes when the portal says so, in every window. @param {string} run @param {HTMLButtonElement} button */
+  /** Cancels a prompt. The portal then removes it in every window. @param {string} run @param {HTMLButtonElement} button */
   const cancel = async (run, button) => {
     button.disabled = true;
     try {
@@ -65,7 +65,7 @@ export function createQueue({ session, rpc, onError }) {
     node,
     update,
     remove,
-    /** A prompt is on its way. @param {string} text @returns {Entry} */
+    /** Shows a prompt that is being sent. @param {string} text @returns {Entry} */
     add(text) {
       const entry = { run: "", node: chip(text.split("\n", 1)[0], h("span", { class: "muted" }, "sending…")) };
       sending.push(entry);
@@ -73,7 +73,7 @@ export function createQueue({ session, rpc, onError }) {
       node.hidden = false;
       return entry;
     },
-    /** The portal has it, and tells of it next. @param {Entry} entry @param {string} run */
+    /** Sets the run of an accepted prompt. @param {Entry} entry @param {string} run */
     accepted(entry, run) {
       entry.run = run;
       update();

@@ -1,10 +1,10 @@
-// The rail on the left: all sessions by day, a search, and what can be done with one. On phones it is a drawer.
+// The sidebar: all sessions by day, a search, and a menu for each session. On phones it is a drawer.
 
 import { age, baseName, h, debounce, escapeBidi, setText } from "../dom.js";
 import { icon } from "./icons.js";
 import { sessionAddress } from "../route.js";
 import { groupByDay, newList } from "../store.js";
-import { heightOf, windowOf } from "./visible-rows.js";
+import { totalHeight, visibleRange } from "./visible-rows.js";
 import { sessionMenu } from "./session-menu.js";
 
 /**
@@ -16,9 +16,9 @@ import { sessionMenu } from "./session-menu.js";
 
 const ROW = 52; // px, as in styles/rail.css
 const LABEL = 30;
-const MOST = 200; // rows that are all in the page; of more only those that are seen
-const BEYOND = 400; // px above and below what is seen
-const PLAIN = "No sessions yet. Sessions that you or other programs start appear here.";
+const MAX_ROWS = 200; // in the page; of longer lists only the visible rows are
+const OVERSCAN = 400; // px above and below the visible part
+const EMPTY = "No sessions yet. Sessions that you or other programs start appear here.";
 
 /**
  * @param {{root: HTMLElement, toggle: HTMLElement, veil: HTMLElement, rpc: import("../rpc.js").Connection, navigate: (address: string) => void}} options
@@ -53,20 +53,20 @@ export function createRail({ root, toggle, veil, rpc, navigate }) {
       h("span", { class: "muted" }, h("kbd", {}, "Ctrl"), " ", h("kbd", {}, "K"))),
   );
 
-  /** Makes the rows of what is known, and shows them. */
+  /** Builds and shows the rows. */
   const build = () => {
     const groups = groupByDay(list, Date.now(), search.value);
     rows = groups.flatMap(({ label, sessions }) => [labelRow(label), ...sessions.map((session) => ({ key: session.session_id, height: ROW, session }))]);
     const known = new Set(rows.map(({ key }) => key));
     const more = found.filter(({ session_id: id }) => !known.has(id));
     if (more.length > 0) rows.push(labelRow("Found in messages"), ...more.map((one) => ({ key: one.session_id, height: ROW, found: one })));
-    setText(empty, search.value.trim() ? "No results." : PLAIN);
+    setText(empty, search.value.trim() ? "No results." : EMPTY);
     draw();
   };
 
-  /** Shows the rows that can be seen, or all if they are few. */
+  /** Shows the visible rows, or all of a short list. */
   const draw = () => {
-    const [from, to] = rows.length <= MOST ? [0, rows.length] : windowOf(rows, nav.scrollTop - BEYOND, nav.scrollTop + nav.clientHeight + BEYOND);
+    const [from, to] = rows.length <= MAX_ROWS ? [0, rows.length] : visibleRange(rows, nav.scrollTop - OVERSCAN, nav.scrollTop + nav.clientHeight + OVERSCAN);
     const visible = rows.slice(from, to);
     const keys = new Set(visible.map(({ key }) => key));
     for (const [key, { node }] of shown) {
@@ -82,26 +82,26 @@ export function createRail({ root, toggle, veil, rpc, navigate }) {
       one.update(row, rail.current);
       return one.node;
     });
-    place(nav, rows.length > 0 ? [above, ...nodes, below] : [empty]);
-    above.style.height = `${heightOf(rows.slice(0, from))}px`;
-    below.style.height = `${heightOf(rows.slice(to))}px`;
+    setChildren(nav, rows.length > 0 ? [above, ...nodes, below] : [empty]);
+    above.style.height = `${totalHeight(rows.slice(0, from))}px`;
+    below.style.height = `${totalHeight(rows.slice(to))}px`;
   };
 
-  let asked = 0;
-  const ask = debounce(180, async () => {
+  let lastSearch = 0;
+  const searchSoon = debounce(180, async () => {
     const query = search.value.trim();
-    const mine = ++asked;
+    const request = ++lastSearch;
     const results = query.length < 2 ? [] : await rpc.call("portal.sessions.search", { query, limit: 50 }).then((result) => result.results, () => []);
-    if (mine !== asked) return;
+    if (request !== lastSearch) return;
     found = onePerSession(results);
     build();
   });
   search.addEventListener("input", () => {
     found = [];
     build();
-    ask();
+    searchSoon();
   });
-  nav.addEventListener("scroll", () => rows.length > MOST && draw());
+  nav.addEventListener("scroll", () => rows.length > MAX_ROWS && draw());
 
   /** Moves the focus to another session. @param {number} by */
   const move = (by) => {
@@ -111,8 +111,8 @@ export function createRail({ root, toggle, veil, rpc, navigate }) {
     while (rows[at]?.label);
     if (at < 0) return search.focus();
     if (!rows[at]) return;
-    const top = heightOf(rows.slice(0, at));
-    if (rows.length > MOST && (top < nav.scrollTop || top + ROW > nav.scrollTop + nav.clientHeight)) {
+    const top = totalHeight(rows.slice(0, at));
+    if (rows.length > MAX_ROWS && (top < nav.scrollTop || top + ROW > nav.scrollTop + nav.clientHeight)) {
       nav.scrollTop = top - nav.clientHeight / 2;
       draw();
     }
@@ -133,40 +133,40 @@ export function createRail({ root, toggle, veil, rpc, navigate }) {
     event.stopPropagation();
   });
 
-  const narrow = matchMedia("(max-width: 760px)"); // where it is a drawer, as in styles/rail.css
+  const narrow = matchMedia("(max-width: 760px)"); // a drawer, as in styles/rail.css
   const stage = document.querySelector(/** @type {"div"} */ (".stage"));
-  narrow.addEventListener("change", () => drawer(false));
-  /** @param {boolean} open on a narrow window */
-  const drawer = (open) => {
+  narrow.addEventListener("change", () => setDrawer(false));
+  /** @param {boolean} open */
+  const setDrawer = (open) => {
     toggle.setAttribute("aria-expanded", String(open));
     root.toggleAttribute("data-open", open);
     veil.toggleAttribute("data-open", open);
-    if (stage) stage.inert = open && narrow.matches; // what lies under a drawer is out of reach
+    if (stage) stage.inert = open && narrow.matches; // nothing below the drawer can get the focus
     if (open) search.focus({ preventScroll: true });
   };
-  toggle.addEventListener("click", () => drawer(!root.hasAttribute("data-open")));
-  veil.addEventListener("click", () => drawer(false));
+  toggle.addEventListener("click", () => setDrawer(!root.hasAttribute("data-open")));
+  veil.addEventListener("click", () => setDrawer(false));
   root.addEventListener("click", (event) => {
-    if (event.target instanceof Element && event.target.closest("a")) drawer(false);
+    if (event.target instanceof Element && event.target.closest("a")) setDrawer(false);
   });
 
   const rail = {
-    /** The session that is shown, or "". */
+    /** The id of the shown session, or "". */
     current: "",
-    /** @param {List} news */
-    update(news) {
-      list = news;
+    /** @param {List} updated */
+    update(updated) {
+      list = updated;
       build();
     },
-    /** Puts the cursor into the search. */
+    /** Focuses the search. */
     search() {
-      drawer(true);
+      setDrawer(true);
       search.focus();
       search.select();
     },
-    /** Shuts the drawer. */
+    /** Closes the drawer. */
     close() {
-      if (root.hasAttribute("data-open")) drawer(false);
+      if (root.hasAttribute("data-open")) setDrawer(false);
     },
   };
   return rail;
@@ -175,8 +175,8 @@ export function createRail({ root, toggle, veil, rpc, navigate }) {
 /** @param {string} label @returns {Row} */
 const labelRow = (label) => ({ key: `label ${label}`, height: LABEL, label });
 
-/** Brings the children of a node into an order, and moves as few as may be: a moved one loses the focus. @param {HTMLElement} root @param {Node[]} nodes */
-function place(root, nodes) {
+/** Sets the children of a node, moving as few as possible: a moved one loses the focus. @param {HTMLElement} root @param {Node[]} nodes */
+function setChildren(root, nodes) {
   const wanted = new Set(nodes);
   for (const child of [...root.childNodes]) if (!wanted.has(child)) child.remove();
   nodes.forEach((node, i) => {
@@ -184,7 +184,7 @@ function place(root, nodes) {
   });
 }
 
-/** The best of each session. @param {Found[]} results */
+/** Keeps the best result of each session. @param {Found[]} results */
 function onePerSession(results) {
   /** @type {Map<string, Found>} */
   const best = new Map();
@@ -222,7 +222,7 @@ function createRow(row, openMenu) {
       more.setAttribute("aria-label", `Actions for ${title.title}`);
       const path = session?.directory ?? row.found?.directory ?? "";
       directory.title = path;
-      if (row.found) directory.replaceChildren(...marked(row.found));
+      if (row.found) directory.replaceChildren(...markHits(row.found));
       else setText(directory, session?.state === "waiting" ? "Waiting for you" : baseName(path));
       showAge(time, session?.updated_at);
       link.toggleAttribute("aria-current", false);
@@ -240,8 +240,8 @@ function showAge(time, at) {
   setText(time, age(Date.now() - Date.parse(at)));
 }
 
-/** The snippet with what was searched for. @param {Found} found */
-function marked({ snippet, hits }) {
+/** Renders a snippet with its hits marked. @param {Found} found */
+function markHits({ snippet, hits }) {
   /** @type {(Node | string)[]} */
   const parts = [];
   let at = 0;

@@ -1,4 +1,4 @@
-// The permissions that answers have made rules of the session, each of which can be revoked.
+// The remembered permissions of a session, which can be revoked.
 
 import { h, messageOf } from "../dom.js";
 
@@ -10,7 +10,7 @@ export function rememberedSection(session, rpc) {
   const list = h("ul", { class: "remembered" });
   const problem = h("p", { class: "error-text", role: "alert" });
 
-  /** The list comes anew with the event that tells of it. @param {{rule: string} | {all: true}} what */
+  /** Revokes rules. An event then updates the list. @param {{rule: string} | {all: true}} what */
   const revoke = async (what) => {
     problem.textContent = "";
     try {

@@ -1,4 +1,4 @@
-// What can be done with a session: a small menu, and a dialog for what needs a text or a confirmation.
+// The menu of a session, and the dialog for a text or a confirmation.
 
 import { h, messageOf } from "../dom.js";
 import { sessionAddress } from "../route.js";
@@ -14,7 +14,7 @@ export function sessionMenu({ root, rpc, navigate, isCurrent }) {
   const remove = (session) => {
     const text = h("p", {}, `“${session.title || session.last_user_message || "Untitled"}” will be permanently deleted. Files in its directory are kept.`);
     dialog("Delete session?", [text], "Delete", async () => {
-      const current = isCurrent(session.session_id); // before all are told that it is gone
+      const current = isCurrent(session.session_id); // before the notification of its removal
       const { left } = await rpc.call("portal.session.delete", { session_id: session.session_id });
       if (current) navigate("#/");
       if (left) dialog("Deleted here, but not everywhere", [h("p", {}, left)], "", async () => {});
@@ -22,7 +22,7 @@ export function sessionMenu({ root, rpc, navigate, isCurrent }) {
   };
 
   menu.addEventListener("keydown", (event) => {
-    event.stopPropagation(); // what is around it has arrows of its own
+    event.stopPropagation(); // the sidebar handles arrows, too
     const items = [...menu.querySelectorAll("button")];
     const at = items.indexOf(/** @type {HTMLButtonElement} */ (document.activeElement));
     if (event.key === "ArrowDown") items[(at + 1) % items.length].focus();
@@ -49,7 +49,7 @@ export function sessionMenu({ root, rpc, navigate, isCurrent }) {
   };
 }
 
-/** Names a session; without a title it is asked for. @param {Caller} rpc @param {Info} session @param {string} [title] */
+/** Renames a session, and asks for the title if none is given. @param {Caller} rpc @param {Info} session @param {string} [title] */
 export function renameSession(rpc, session, title = "") {
   const input = h("input", { type: "text", value: title || session.title || "", "aria-label": "Title", maxlength: 200 });
   const act = () => rpc.call("portal.session.rename", { session_id: session.session_id, title: input.value.trim() });
@@ -58,15 +58,15 @@ export function renameSession(rpc, session, title = "") {
   else ask();
 }
 
-/** Copies a session into a new one, and goes there. @param {Caller} rpc @param {Info} session @param {(address: string) => void} navigate */
+/** Forks a session, and opens the copy. @param {Caller} rpc @param {Info} session @param {(address: string) => void} navigate */
 export async function forkSession(rpc, session, navigate) {
   const act = () => rpc.call("portal.session.fork", { session_id: session.session_id }).then(({ session_id: id }) => navigate(sessionAddress(id)));
   await act().catch((error) => dialog("Could not fork session", [h("p", {}, error.message)], "Try again", act));
 }
 
 /**
- * Asks in a dialog, and stays with what went wrong.
- * @param {string} title @param {Node[]} content @param {string} label of the button; "" has none @param {() => Promise<unknown>} act @param {string} [kind] of the button
+ * Opens a dialog that performs an action, and stays open if that fails.
+ * @param {string} title @param {Node[]} content @param {string} label of the button; "" for none @param {() => Promise<unknown>} act @param {string} [kind] of the button
  */
 export function dialog(title, content, label, act, kind = "") {
   const problem = h("p", { class: "error-text", role: "alert" });

@@ -1,4 +1,4 @@
-// What a prompt is carried out with: model, mode and permissions, as chips under the composer.
+// The settings below the composer: model, mode and permissions.
 
 import { h, messageOf } from "../dom.js";
 import { presetOf, PRESETS, rulesText } from "./permissions.js";
@@ -18,22 +18,22 @@ export function createSettings({ session, rpc, onError }) {
   const model = chip("Model", "chip-model", [[session.model, session.model || "Model"]]);
   const mode = chip("Mode", "chip-mode", MODES);
   const permissions = chip("Permissions", "chip-permissions", PRESETS.map(({ id, name }) => [id, name]));
-  const own = h("option", { value: "", disabled: true, hidden: true }, "Custom");
-  permissions.append(own);
-  let models = false;
+  const custom = h("option", { value: "", disabled: true, hidden: true }, "Custom");
+  permissions.append(custom);
+  let modelsLoaded = false;
 
   /** @param {unknown} error */
-  const fail = (error) => onError(messageOf(error));
+  const showError = (error) => onError(messageOf(error));
 
   const loadModels = async () => {
-    if (models) return;
-    models = true;
+    if (modelsLoaded) return;
+    modelsLoaded = true;
     try {
       const { models: ids, details = {} } = await rpc.call("model.list", { include_details: true });
       showModels(model, ids, details, session.model);
     } catch (error) {
-      models = false;
-      fail(error);
+      modelsLoaded = false;
+      showError(error);
     }
   };
   model.addEventListener("focus", () => void loadModels());
@@ -43,19 +43,19 @@ export function createSettings({ session, rpc, onError }) {
       await rpc.call("model.set", { name: model.value, session_id: session.id });
     } catch (error) {
       model.value = session.model;
-      fail(error);
+      showError(error);
     }
   });
   permissions.addEventListener("change", () => void permit(permissions.value));
 
-  /** Chooses a preset; what is in force then is told to all. @param {string} id */
+  /** Applies a preset. An event then updates all windows. @param {string} id */
   const permit = async (id) => {
     const preset = PRESETS.find((preset) => preset.id === id);
     if (!preset) return;
     try {
       await rpc.call("portal.session.permit", { session_id: session.id, permissions: preset.rules });
     } catch (error) {
-      fail(error);
+      showError(error);
       showPermissions();
     }
   };
@@ -77,7 +77,7 @@ export function createSettings({ session, rpc, onError }) {
       try {
         model.showPicker();
       } catch {
-        // it has the focus, at least
+        // the focus must do
       }
     },
     update() {
@@ -87,7 +87,7 @@ export function createSettings({ session, rpc, onError }) {
       if (!session.model || model.value === session.model) return;
       if (![...model.options].some(({ value }) => value === session.model)) model.append(h("option", { value: session.model }, session.model));
       model.value = session.model;
-      if (!models) for (const option of [...model.options]) if (option.value !== session.model) option.remove();
+      if (!modelsLoaded) for (const option of [...model.options]) if (option.value !== session.model) option.remove();
     },
   };
 }

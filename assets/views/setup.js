@@ -1,4 +1,4 @@
-// What is missing before the agent can work, with the commands to get it.
+// The card that says what the agent needs before it can work, with commands.
 
 import { h, withCommands } from "../dom.js";
 
@@ -13,8 +13,8 @@ const TITLES = {
 };
 
 /**
- * A card, or nothing when the agent is ready.
- * @param {Agent | undefined} agent @param {string} problem why there are no models, or "" @param {string[]} models that can be had all the same
+ * Creates the card, or returns undefined if the agent is ready.
+ * @param {Agent | undefined} agent @param {string} problem why there are no models, or "" @param {string[]} models available without an account
  * @param {() => void} retry
  */
 export function setupCard(agent, problem, models, retry) {
@@ -25,12 +25,12 @@ export function setupCard(agent, problem, models, retry) {
   return h("section", { class: "card setup", "data-testid": "setup", "aria-label": TITLES[state] },
     h("h2", {}, TITLES[state]),
     ...parts.map((text) => h("p", {}, ...withCommands(text))),
-    ...(state === "signed-out" && models.length > 0 ? [h("p", {}, goOn(models))] : []),
+    ...(state === "signed-out" && models.length > 0 ? [h("p", {}, alternative(models))] : []),
     h("button", { type: "button", click: retry }, "Try again"));
 }
 
 /** @param {string[]} models */
-function goOn(models) {
+function alternative(models) {
   const names = models.slice(0, 3).join(", ");
   return `Or continue without an account: ${names}${models.length > 3 ? " and others" : ""} ${models.length === 1 ? "needs" : "need"} none.`;
 }

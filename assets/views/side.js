@@ -1,4 +1,4 @@
-// Beside the conversation, foldable: the plan, files that were changed, remembered permissions, usage, who else watches, servers and skills.
+// The side panel of a session: plan, changed files, remembered permissions, usage, MCP servers and skills.
 
 import { h, setHTML, setText } from "../dom.js";
 import { tokens, relativePath } from "../blocks/labels.js";
@@ -8,8 +8,8 @@ import { rememberedSection } from "./remembered.js";
 
 /** @typedef {import("../store.js").Session} Session @typedef {import("../store.js").Part} Part */
 
-const OPEN = "side"; // whether it is open, for the next time
-const NARROW = "(max-width: 1100px)"; // where it lies over the conversation
+const STORAGE_KEY = "side"; // whether it is open
+const NARROW = "(max-width: 1100px)"; // where it covers the conversation
 
 /** @param {{session: Session, rpc: import("./conversation.js").Rpc}} options */
 export function createSide({ session, rpc }) {
@@ -33,13 +33,13 @@ export function createSide({ session, rpc }) {
     toggle.setAttribute("aria-label", open ? "Hide details" : "Show details");
     toggle.title = open ? "Hide details" : "Show details";
     if (!byUser) return;
-    if (!narrow.matches) localStorage.setItem(OPEN, open ? "open" : "closed");
+    if (!narrow.matches) localStorage.setItem(STORAGE_KEY, open ? "open" : "closed");
     if (open && narrow.matches) closeButton.focus();
     else if (!open) toggle.focus();
   };
-  const byWidth = () => set(!narrow.matches && localStorage.getItem(OPEN) !== "closed");
-  narrow.addEventListener("change", byWidth);
-  byWidth();
+  const updateByWidth = () => set(!narrow.matches && localStorage.getItem(STORAGE_KEY) !== "closed");
+  narrow.addEventListener("change", updateByWidth);
+  updateByWidth();
 
   return {
     node,
@@ -53,13 +53,13 @@ export function createSide({ session, rpc }) {
       if (parts.has("usage") || parts.has("head")) usage.update();
       if (parts.has("servers")) extensions.update();
     },
-    /** Closes the sheet; false if there is none. */
+    /** Closes the panel if it covers the conversation; returns false otherwise. */
     close() {
       if (node.hidden || !narrow.matches) return false;
       set(false, true);
       return true;
     },
-    dispose: () => narrow.removeEventListener("change", byWidth),
+    dispose: () => narrow.removeEventListener("change", updateByWidth),
   };
 }
 
@@ -96,7 +96,7 @@ function planSection(session) {
 function filesSection(session, rpc) {
   const list = h("ul", { class: "files" });
   const node = section("Changed files", "side-files", list);
-  /** Those that were there once and are not any more. @type {Set<string>} */
+  /** Files that were removed again. @type {Set<string>} */
   let missing = new Set();
   let checked = "";
   const update = () => {
@@ -106,14 +106,14 @@ function filesSection(session, rpc) {
       h("bdi", { class: "path" }, relativePath(path, session.directory)),
       h("span", { class: "added" }, added ? `+${added}` : ""), h("span", { class: "removed" }, removed ? `−${removed}` : ""))));
   };
-  /** Asks which files are gone: when there are others, and when a run has ended. */
+  /** Checks which files still exist, after changes and after runs. */
   const check = async () => {
     const paths = Object.keys(session.files).slice(0, 1000);
     const state = `${session.run} ${paths.length}`;
     if (paths.length === 0 || state === checked) return;
     checked = state;
     const result = await rpc.call("portal.files.missing", { session_id: session.id, paths }).catch(() => undefined);
-    if (!result) return void (checked = ""); // the connection is gone: next time
+    if (!result) return void (checked = ""); // no connection: try again later
     missing = new Set(result.paths);
     update();
   };
@@ -139,7 +139,7 @@ function usageSection(session) {
     meter.dataset.level = percent > 85 ? "high" : "";
     bar.style.inlineSize = `${percent}%`;
     setText(words, usage?.limit ? `${tokens(usage.used)} of ${tokens(usage.limit)} context tokens` : meter.hidden ? "No usage yet" : `${percent}% of the context window`);
-    setText(runs, spent(session));
+    setText(runs, tokenSummary(session));
     const others = session.watchers - 1;
     watchers.hidden = others < 1;
     setText(watchers, others === 1 ? "1 other window is watching" : `${others} other windows are watching`);
@@ -148,8 +148,8 @@ function usageSection(session) {
   return { node, update };
 }
 
-/** What all runs took together. @param {Session} session */
-function spent({ runs }) {
+/** Summarizes the tokens of all runs. @param {Session} session */
+function tokenSummary({ runs }) {
   const all = Object.values(runs);
   const total = all.reduce((sum, { input, output }) => sum + input + output, 0);
   return total > 0 ? `${tokens(total)} tokens in ${all.length === 1 ? "1 run" : `${all.length} runs`}` : "";

@@ -1,4 +1,4 @@
-// A new session: what it needs, what to try, and what is missing before the agent can work.
+// The view that starts a session: prompt, model, directory, permissions, and what the agent still needs.
 
 import { h, messageOf, setText } from "../dom.js";
 import { sessionAddress } from "../route.js";
@@ -7,9 +7,9 @@ import { directoryField, saveDirectory, suggestDirectory } from "./directory.js"
 import { modelField } from "./models.js";
 import { setupCard } from "./setup.js";
 
-const LAST = { model: "portal.model", permissions: "portal.permissions", draft: "portal.draft" }; // names in the browser's storage
+const STORAGE_KEYS = { model: "portal.model", permissions: "portal.permissions", draft: "portal.draft" };
 
-/** What to try, by model: the scripted one follows keywords only. */
+/** Examples by model: the scripted one only understands keywords. */
 const EXAMPLES = {
   demo: ["think, then show markdown", "run `git status` and say `done`", "ask `Which colour?` choices `red` `green`"],
   real: ["Explain what this project does and how it is built.", "Run the tests and tell me what fails and why.", "Review the last commit and point out mistakes."],
@@ -28,7 +28,7 @@ const PERMISSIONS = [
  * @returns {import("../app.js").View}
  */
 export function startView({ rpc, sessions, navigate, list }) {
-  const setup = h("div", { class: "setup-place" }); // below what is written, which does not move when it comes
+  const setup = h("div", { class: "setup-place" }); // below the prompt, which does not move when it appears
   const problem = h("p", { class: "error-text", role: "alert" });
   const directory = directoryField({ rpc });
   const models = modelField({ onChange: () => show() });
@@ -49,8 +49,8 @@ export function startView({ rpc, sessions, navigate, list }) {
 
   let sending = false;
   let ready = false;
-  /** A session that was begun, but did not get its prompt. */
-  let begun = { key: "", id: "" };
+  /** A session that was started but did not get its prompt. */
+  let started = { key: "", id: "" };
   let shownFor = "";
 
   const show = () => {
@@ -68,29 +68,29 @@ export function startView({ rpc, sessions, navigate, list }) {
 
   const load = async () => {
     const [offered] = await Promise.allSettled([rpc.call("model.list", { include_details: true })]);
-    const [status] = await Promise.allSettled([rpc.call("portal.status")]); // then the agent has shown what it is like
-    const gone = [offered, status].some((result) => result.status === "rejected" && result.reason.code === "gone");
-    if (gone) return; // it is asked again when the connection is back
+    const [status] = await Promise.allSettled([rpc.call("portal.status")]); // asked second: the first call starts the agent
+    const isOffline = [offered, status].some((result) => result.status === "rejected" && result.reason.code === "gone");
+    if (isOffline) return; // it is loaded after a reconnect
     ready = true;
     const why = offered.status === "rejected" ? offered.reason.message : "";
     const found = offered.status === "fulfilled" ? offered.value : { models: [] };
-    models.show(found, localStorage.getItem(LAST.model) ?? "");
+    models.show(found, localStorage.getItem(STORAGE_KEYS.model) ?? "");
     const card = setupCard(status.status === "fulfilled" ? status.value.agent : undefined, why, found.models, load);
     setup.replaceChildren(...(card ? [card] : []));
   };
 
-  const place = async () => {
+  const fillDirectory = async () => {
     const found = await suggestDirectory(rpc, list());
     if (found && !directory.value) directory.value = found;
   };
 
-  /** The session for what is chosen, made only once. */
+  /** Starts the session, once for the same choices. */
   const session = async () => {
     const chosen = { directory: directory.value, model: models.value, permissions: permissions.value === "ask" ? {} : { "*": permissions.value } };
     const key = JSON.stringify(chosen);
-    if (begun.key === key) return begun.id;
+    if (started.key === key) return started.id;
     const { session_id: id } = await rpc.call("portal.session.start", chosen);
-    begun = { key, id };
+    started = { key, id };
     return id;
   };
 
@@ -103,13 +103,13 @@ export function startView({ rpc, sessions, navigate, list }) {
     show();
     try {
       const id = await session();
-      await sessions.open(id); // first, so that all of its times are known
+      await sessions.open(id); // before the run, so that all its times are known
       const { input, attachments: files } = runInput(text, attachments.list(), []);
       await rpc.call("run.start", { session_id: id, input, portal: { attachments: files } });
-      localStorage.setItem(LAST.model, models.value);
+      localStorage.setItem(STORAGE_KEYS.model, models.value);
       saveDirectory(directory.value);
-      localStorage.setItem(LAST.permissions, permissions.value);
-      sessionStorage.removeItem(LAST.draft);
+      localStorage.setItem(STORAGE_KEYS.permissions, permissions.value);
+      sessionStorage.removeItem(STORAGE_KEYS.draft);
       prompt.value = "";
       attachments.set([]);
       navigate(sessionAddress(id));
@@ -133,28 +133,28 @@ export function startView({ rpc, sessions, navigate, list }) {
     if (!event.repeat) void start();
   });
 
-  prompt.value = sessionStorage.getItem(LAST.draft) ?? "";
+  prompt.value = sessionStorage.getItem(STORAGE_KEYS.draft) ?? "";
   show();
   let opened = false;
   return {
     node,
     update() {
       if (rpc.state === "open" && !opened) {
-        void place();
+        void fillDirectory();
         void load();
       }
       opened = rpc.state === "open";
     },
-    focus: () => matchMedia("(hover: hover)").matches && prompt.focus(), // no keyboard jumps up on a phone
+    focus: () => matchMedia("(hover: hover)").matches && prompt.focus(), // no on-screen keyboard on phones
     dispose() {
-      if (prompt.value) sessionStorage.setItem(LAST.draft, prompt.value);
+      if (prompt.value) sessionStorage.setItem(STORAGE_KEYS.draft, prompt.value);
     },
   };
 }
 
-/** What the agent may do, with what that means. */
+/** The field for the permissions. */
 function permissionField() {
-  const last = localStorage.getItem(LAST.permissions);
+  const last = localStorage.getItem(STORAGE_KEYS.permissions);
   const chosen = PERMISSIONS.some(({ id }) => id === last) ? last : "ask";
   const node = h("div", { class: "field" }, h("span", { class: "field-name" }, "Permissions"),
     h("div", { class: "permissions", role: "radiogroup", "aria-label": "Permissions", "data-testid": "permissions" },

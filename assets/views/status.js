@@ -1,4 +1,4 @@
-// How the portal is: what it works with, and what to do where something is missing.
+// The status view: portal, agent, data, providers, MCP servers and skills.
 
 import { age, h, withCommands } from "../dom.js";
 import { icon } from "./icons.js";
@@ -12,17 +12,17 @@ export function statusView({ rpc }) {
   const body = h("div", { class: "column status-page", "data-testid": "status-page" }, h("p", { class: "muted" }, "Loading…"));
   const refresh = h("button", { type: "button", "data-testid": "refresh", title: "Also checks your account, which starts an agent" }, "Refresh");
   const node = h("section", { class: "page" }, h("header", { class: "top" }, h("h1", {}, "Status"), refresh), h("div", { class: "scroll" }, body));
-  let asked = 0;
+  let lastLoad = 0;
   let opened = false;
 
   /** @param {boolean} all */
   const load = async (all) => {
-    const mine = ++asked;
+    const request = ++lastLoad;
     refresh.disabled = true;
     refresh.textContent = all ? "Refreshing…" : "Refresh";
     const calls = [rpc.call("portal.status", { refresh: all }), rpc.call("mcp.list", { scope: "configured" }), rpc.call("skills.list")];
     const first = await settled(calls[0]);
-    if (mine !== asked) return;
+    if (request !== lastLoad) return;
     if (first.problem) body.replaceChildren(h("p", { class: "error-text" }, first.problem));
     else {
       body.replaceChildren(...statusParts(first.value, () => void load(true)), ...(await Promise.all([servers(calls[1]), skills(calls[2])])));
@@ -39,7 +39,7 @@ export function statusView({ rpc }) {
     },
     focus() {},
     dispose() {
-      asked++;
+      lastLoad++;
     },
   };
 }
@@ -50,11 +50,11 @@ const settled = (call) => call.then((value) => ({ value, problem: "" }), (error)
 /** @param {string} title @param {...(Node | string)} content */
 const part = (title, ...content) => h("section", { class: "card facts-card" }, h("h2", {}, title), ...content);
 
-/** Names and values. @param {[string, Node | string | undefined][]} rows */
+/** A list of names and values. @param {[string, Node | string | undefined][]} rows */
 const facts = (rows) => h("dl", { class: "facts" }, ...rows.filter(([, value]) => value !== undefined && value !== "").flatMap(([name, value]) => [h("dt", {}, name), h("dd", {}, value ?? "")]));
 
-/** A word with a sign for good, bad, or neither. @param {"good" | "bad" | ""} kind @param {string} text */
-const sign = (kind, text) => h("span", { class: `sign ${kind}` }, ...(kind ? [icon(kind === "good" ? "check" : "warn")] : []), text);
+/** A text with an icon for good, bad, or neither. @param {"good" | "bad" | ""} kind @param {string} text */
+const stateLabel = (kind, text) => h("span", { class: `sign ${kind}` }, ...(kind ? [icon(kind === "good" ? "check" : "warn")] : []), text);
 
 /** @param {any} status @param {() => void} retry */
 function statusParts(status, retry) {
@@ -71,12 +71,12 @@ function statusParts(status, retry) {
       ["Permissions", permissionsOf(configuration.permissions)],
     ])),
     part("Agent", facts([
-      ["Copilot CLI", sign(agent.state === "ready" ? "good" : agent.state === "unknown" ? "" : "bad", `${agent.version || "unknown version"}, ${AGENT[agent.state] ?? agent.state}`)],
+      ["Copilot CLI", stateLabel(agent.state === "ready" ? "good" : agent.state === "unknown" ? "" : "bad", `${agent.version || "unknown version"}, ${AGENT[agent.state] ?? agent.state}`)],
       ["Processes", `${pool.running} running, ${pool.starts} started, ${pool.deaths} died`],
       ...account(status.account),
     ])),
     part("Data", facts([
-      ["Storage", sign(storage.ok ? "good" : "bad", storage.ok ? "sessions are saved" : storage.message || "sessions are not saved")],
+      ["Storage", stateLabel(storage.ok ? "good" : "bad", storage.ok ? "sessions are saved" : storage.message || "sessions are not saved")],
       ["Directory", storage.directory ? h("code", {}, storage.directory) : undefined],
       ["Size", storage.bytes ? bytes(storage.bytes) : undefined],
     ])),
@@ -95,12 +95,12 @@ function permissionsOf({ rest = "", headless = "", rules = {} } = {}) {
   return [own, rest && `REST: ${rest}`, headless && `unattended: ${headless}`].filter(Boolean).join("; ");
 }
 
-/** @param {any} known @returns {[string, Node | string | undefined][]} */
-function account(known) {
-  if (!known) return [["Account", h("span", { class: "muted" }, "Refresh to check.")]];
-  const who = known.signed_in ? sign("good", [known.login, known.host].filter(Boolean).join(" at ") || "signed in") : sign("bad", "not signed in");
-  const message = known.message ? h("span", {}, ...withCommands(known.message)) : undefined;
-  return [["Account", who], ["", message], ...known.quotas.map(quota)];
+/** @param {any} info @returns {[string, Node | string | undefined][]} */
+function account(info) {
+  if (!info) return [["Account", h("span", { class: "muted" }, "Refresh to check.")]];
+  const user = info.signed_in ? stateLabel("good", [info.login, info.host].filter(Boolean).join(" at ") || "signed in") : stateLabel("bad", "not signed in");
+  const message = info.message ? h("span", {}, ...withCommands(info.message)) : undefined;
+  return [["Account", user], ["", message], ...info.quotas.map(quota)];
 }
 
 /** @param {any} q @returns {[string, Node | string]} */
@@ -120,7 +120,7 @@ async function servers(call) {
   if (problem) return part("MCP servers", h("p", { class: "muted" }, problem));
   if (value.servers.length === 0) return part("MCP servers", h("p", { class: "muted" }, "None configured."));
   return part("MCP servers", facts(value.servers.map((/** @type {any} */ s) => [s.id, h("span", {},
-    sign(SERVER[s.state] ?? "", s.state), `, ${[s.transport, s.source, s.tools === undefined ? "" : `${s.tools} tools`].filter(Boolean).join(", ")}`,
+    stateLabel(SERVER[s.state] ?? "", s.state), `, ${[s.transport, s.source, s.tools === undefined ? "" : `${s.tools} tools`].filter(Boolean).join(", ")}`,
     ...(s.last_error ? [h("span", { class: "error-text" }, ` ${s.last_error}`)] : []))])));
 }
 

@@ -1,13 +1,13 @@
-// Which rows of a long list are in the page. Pure.
+// The visible rows of a long list. Pure.
 
-/** How high rows are together. @param {{height: number}[]} rows */
-export const heightOf = (rows) => rows.reduce((sum, { height }) => sum + height, 0);
+/** Returns the total height of rows. @param {{height: number}[]} rows */
+export const totalHeight = (rows) => rows.reduce((sum, { height }) => sum + height, 0);
 
 /**
- * The rows that can be seen between two heights: from the first to before the last.
+ * Returns the range of rows between two heights: from the first, to before the last.
  * @param {{height: number}[]} rows @param {number} top @param {number} bottom @returns {[number, number]}
  */
-export function windowOf(rows, top, bottom) {
+export function visibleRange(rows, top, bottom) {
   let from = 0;
   let y = 0;
   for (; from < rows.length && y + rows[from].height <= top; from++) y += rows[from].height;
