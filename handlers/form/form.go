@@ -1,4 +1,4 @@
-// Package form is the JSON of forms, the same in every dialect.
+// Package form encodes and decodes forms as JSON, in the same way for every dialect.
 package form
 
 import (
@@ -8,7 +8,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-// Field is a [event.Field]. Members without a value are absent.
+// Field is the JSON of an [event.Field]. Empty members are omitted.
 type Field struct {
 	Name     string          `json:"name"`
 	Title    string          `json:"title"` // never empty
@@ -22,13 +22,13 @@ type Field struct {
 	Max      *float64        `json:"max,omitempty"`
 }
 
-// Choice is a [event.Choice].
+// Choice is the JSON of an [event.Choice].
 type Choice struct {
 	Value string `json:"value"`
 	Title string `json:"title"`
 }
 
-// Fields gives the fields of a form in their order; never nil.
+// Fields returns the fields of a form in order. The result is never nil.
 func Fields(f *event.Form) []Field {
 	if f == nil {
 		return []Field{}
@@ -42,16 +42,16 @@ func Fields(f *event.Form) []Field {
 	return list
 }
 
-func choices(of []event.Choice) []Choice {
-	list := make([]Choice, 0, len(of))
-	for _, c := range of {
+func choices(choices []event.Choice) []Choice {
+	list := make([]Choice, 0, len(choices))
+	for _, c := range choices {
 		list = append(list, Choice{c.Value, cmp.Or(c.Title, c.Value)})
 	}
 	return list
 }
 
-// Values takes decoded JSON as the values of fields; whether they fit the form
-// is for the session to say. Errors are of the kind [fault.Invalid].
+// Values converts decoded JSON to the values of fields. The session checks whether
+// they match the form. Errors are of kind [fault.Invalid].
 func Values(decoded map[string]any) (map[string]any, error) {
 	values := make(map[string]any, len(decoded))
 	for name, v := range decoded {
@@ -69,19 +69,19 @@ func value(v any) (any, error) {
 	case string, float64, bool:
 		return v, nil
 	case []any:
-		return texts(v)
+		return stringList(v)
 	case nil:
-		return nil, fault.Errorf(fault.Invalid, "null is no value: leave the field out")
+		return nil, fault.Errorf(fault.Invalid, "null is not a value: omit the field")
 	}
-	return nil, fault.Errorf(fault.Invalid, "use a text, a number, true, false or a list of texts")
+	return nil, fault.Errorf(fault.Invalid, "use a string, a number, a boolean or a list of strings")
 }
 
-func texts(list []any) ([]string, error) {
+func stringList(list []any) ([]string, error) {
 	out := make([]string, 0, len(list))
 	for _, v := range list {
 		s, ok := v.(string)
 		if !ok {
-			return nil, fault.Errorf(fault.Invalid, "its list holds something else than texts")
+			return nil, fault.Errorf(fault.Invalid, "the list has a value that is not a string")
 		}
 		out = append(out, s)
 	}

@@ -10,13 +10,13 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-// Read reads what a person typed for a field: "" takes its default, and a choice
-// may be given by its value, its title or its number; nil leaves the field out.
-// Errors, of the kind [fault.Invalid], are for the person.
+// Read parses what a user typed for a field. "" means the default; a choice can be
+// given by its value, title or number. A nil result omits the field. Errors are of
+// kind [fault.Invalid] and meant for the user.
 func Read(f event.Field, text string) (any, error) {
 	if text == "" {
 		if f.Default == nil && f.Required {
-			return nil, fault.Errorf(fault.Invalid, "a value is needed")
+			return nil, fault.Errorf(fault.Invalid, "a value is required")
 		}
 		return f.Default, nil
 	}
@@ -27,7 +27,7 @@ func Read(f event.Field, text string) (any, error) {
 	return value, f.Check(value)
 }
 
-// parse reads a value by the type of its field.
+// parse parses a value according to the type of its field.
 func parse(f event.Field, text string) (any, error) {
 	switch f.Type {
 	case event.FieldBoolean:
@@ -35,7 +35,7 @@ func parse(f event.Field, text string) (any, error) {
 	case event.FieldNumber, event.FieldInteger:
 		n, err := strconv.ParseFloat(text, 64)
 		if err != nil || math.IsInf(n, 0) || math.IsNaN(n) {
-			return nil, fault.Errorf(fault.Invalid, "%q is no number", text)
+			return nil, fault.Errorf(fault.Invalid, "%q is not a number", text)
 		}
 		return n, nil
 	case event.FieldList:
@@ -49,7 +49,7 @@ func parse(f event.Field, text string) (any, error) {
 	return chosen(f.Choices, text), nil
 }
 
-// ReadBool reads yes or no.
+// ReadBool parses yes or no.
 func ReadBool(text string) (bool, error) {
 	switch strings.ToLower(text) {
 	case "y", "yes", "true":
@@ -60,7 +60,8 @@ func ReadBool(text string) (bool, error) {
 	return false, fault.Errorf(fault.Invalid, "use yes or no")
 }
 
-// chosen is the value of a choice that was given by its value, title or number.
+// chosen returns the value of the choice with the given value, title or number, or the
+// text itself.
 func chosen(choices []event.Choice, text string) string {
 	for _, c := range choices {
 		if c.Value == text {
@@ -75,7 +76,7 @@ func chosen(choices []event.Choice, text string) string {
 	return text
 }
 
-// Shown is a value as it would be typed for [Read]; "" for none.
+// Shown formats a value as it would be typed for [Read]; "" for none.
 func Shown(value any) string {
 	switch v := value.(type) {
 	case nil:

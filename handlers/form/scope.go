@@ -4,15 +4,15 @@ import (
 	"github.com/copilot-portal/portal/copilot/permission"
 )
 
-// Scope is how far an answer reaches that is remembered, as it is offered on the wire.
-// An answer names the kind.
+// Scope is the JSON of a [permission.Scope], which a question offers. An answer names
+// its kind.
 type Scope struct {
 	Kind  permission.ScopeKind `json:"kind"`
 	Rules []string             `json:"rules"`
 	Label string               `json:"label"`
 }
 
-// Scopes are those of a question, narrowest first.
+// Scopes encodes the scopes of a question, narrowest first.
 func Scopes(offered []permission.Scope) []Scope {
 	list := make([]Scope, 0, len(offered))
 	for _, s := range offered {

@@ -9,10 +9,10 @@ import (
 // maxSequence is how long the parameters of one control sequence may be.
 const maxSequence = 64
 
-// sequences returns terminal output with nothing left in it but text, colours, movements
-// of the cursor, erasing, and links to addresses that [address] allows. The rest (titles,
-// images, queries, settings) does nothing, and what a sequence says is bounded. What the
-// screen underneath would not understand is told in words that it does.
+// sequences returns terminal output reduced to text, colors, cursor movements, erasing, and
+// links that [address] allows. Other sequences (titles, images, queries, settings) are
+// removed, parameters are bounded, and sequences that the screen does not support are
+// replaced by supported ones.
 func sequences(text string) []byte {
 	a := ansi{rest: text, out: make([]byte, 0, len(text)+16)}
 	for a.rest != "" {
@@ -60,7 +60,7 @@ func (a *ansi) write(text string) {
 	a.out = append(a.out, text...)
 }
 
-// escape reads what stands behind an ESC.
+// escape reads the sequence after an ESC.
 func (a *ansi) escape() {
 	if a.rest == "" || a.rest[0] < ' ' || a.rest[0] >= 0x7f {
 		return
@@ -77,12 +77,12 @@ func (a *ansi) escape() {
 	case '7', '8', 'M':
 		a.moveCursor(kind)
 	case '(', ')', '*', '+', '#', '%', ' ':
-		_, width := utf8.DecodeRuneInString(a.rest) // a set of characters
+		_, width := utf8.DecodeRuneInString(a.rest) // the name of a character set
 		a.rest = a.rest[width:]
 	}
 }
 
-// moveCursor remembers where the cursor is, or moves it.
+// moveCursor saves, restores or moves the cursor.
 func (a *ansi) moveCursor(kind byte) {
 	switch kind {
 	case '7':
@@ -95,29 +95,29 @@ func (a *ansi) moveCursor(kind byte) {
 	a.out = append(a.out, '\x1b', kind)
 }
 
-// control reads a sequence that ends with a letter, and goes on with what it means.
+// control reads a control sequence and writes its supported equivalent.
 func (a *ansi) control() {
 	params, final := a.sequence()
 	if len(params) > maxSequence || strings.Trim(params, "0123456789;:") != "" {
 		return
 	}
-	told := ""
+	out := ""
 	switch {
 	case final == 'm':
-		if told = strings.Join(styles(params), ";"); told != "" {
-			told += "m"
+		if out = strings.Join(styles(params), ";"); out != "" {
+			out += "m"
 		}
 	case final == 'J' || final == 'K':
-		told = bounded(params) + string(final)
+		out = bounded(params) + string(final)
 	case final >= 'A' && final <= 'H':
-		told = a.at.move(final, bounded(params))
+		out = a.at.move(final, bounded(params))
 	}
-	if told != "" {
-		a.out = append(a.out, "\x1b["+told...)
+	if out != "" {
+		a.out = append(a.out, "\x1b["+out...)
 	}
 }
 
-// sequence reads parameters and the letter behind them, which is 0 if there is none.
+// sequence reads the parameters and the final byte of a sequence; 0 if it has none.
 func (a *ansi) sequence() (params string, final byte) {
 	end := 0
 	for end < len(a.rest) && a.rest[end] >= ' ' && a.rest[end] < '@' {
@@ -131,7 +131,7 @@ func (a *ansi) sequence() (params string, final byte) {
 	return params, final
 }
 
-// bounded returns parameters of which none is larger than a screen.
+// bounded limits two parameters to the size of the screen.
 func bounded(params string) string {
 	parts := strings.Split(params, ";")
 	for i, part := range parts {
@@ -142,7 +142,7 @@ func bounded(params string) string {
 	return strings.Join(parts[:min(len(parts), 2)], ";")
 }
 
-// system reads an operating system command. Only a link means something.
+// system reads an operating system command. Only links are supported.
 func (a *ansi) system() {
 	command := a.until()
 	link, ok := strings.CutPrefix(command, "8;")
@@ -157,8 +157,8 @@ func (a *ansi) system() {
 	a.out = append(a.out, "\x1b]8;;"+href+"\a"...)
 }
 
-// until reads up to what ends a string, which is not part of it. One that does not end
-// goes up to the end of its line, or a program that was cut off would swallow all.
+// until reads up to the terminator of a string, and consumes that. An unterminated string
+// ends with its line, so that a program that was stopped does not swallow the rest.
 func (a *ansi) until() string {
 	for i := range len(a.rest) {
 		switch a.rest[i] {

@@ -7,7 +7,7 @@ import (
 	"github.com/copilot-portal/portal/handlers/render"
 )
 
-// answer is about 3 KB of what a model says.
+// answer is a typical model answer of about 3 KB.
 func answer() string {
 	part := "## What changed\n\nThe *guard* now checks `Origin` on **every** request, see [the notes](https://example.com/notes).\n\n" +
 		"1. `server/guard.go`: reads the header\n2. `server/guard_test.go`: a table of cases\n   - with and without `Host`\n   - foreign pages\n\n" +
@@ -29,15 +29,15 @@ func BenchmarkMarkdown(b *testing.B) {
 func BenchmarkStream(b *testing.B) {
 	for name, text := range map[string]string{"answer": strings.Repeat(answer(), 8)[:20_000], "code": "```go\n" + strings.Repeat("\tx := f(\"a\", 1) // b\n", 1000)[:20_000]} {
 		b.Run(name, func(b *testing.B) {
-			told := 0
+			written := 0
 			for b.Loop() {
 				var s render.Stream
 				for i := 0; i < len(text); i += 4 {
 					done, tail := s.Add(text[i:min(i+4, len(text))])
-					told += len(done) + len(tail)
+					written += len(done) + len(tail)
 				}
 			}
-			b.ReportMetric(float64(told)/float64(b.N)/5000, "B-told/piece")
+			b.ReportMetric(float64(written)/float64(b.N)/5000, "B-written/piece")
 		})
 	}
 }

@@ -15,7 +15,7 @@ var (
 	hostile = regexp.MustCompile(`(?i)<[^>]*(?:\son[a-z]+=|\sstyle=|\sid=|\ssrc=|javascript:|data:text)`)
 )
 
-// checkHTML holds what must be true of all that is rendered, whatever it was made of.
+// checkHTML checks what must hold for all output.
 func checkHTML(t *testing.T, out string) {
 	t.Helper()
 	if again := render.Safe(out); again != out {
@@ -25,7 +25,7 @@ func checkHTML(t *testing.T, out string) {
 		t.Fatalf("no UTF-8: %.2000q", out)
 	}
 	if i := strings.IndexFunc(out, isHidden); i >= 0 {
-		t.Fatalf("a character nobody sees at %d: %.2000q", i, out)
+		t.Fatalf("an invisible character at %d: %.2000q", i, out)
 	}
 	if found := hostile.FindString(out); found != "" {
 		t.Fatalf("%q in %.2000q", found, out)
@@ -63,7 +63,7 @@ func checkTags(t *testing.T, out string) {
 	}
 }
 
-// textOf returns what a reader sees.
+// textOf returns the visible text.
 func textOf(out string) string {
 	return strings.NewReplacer("&lt;", "<", "&gt;", ">", "&#34;", `"`, "&#39;", "'", "&amp;", "&").Replace(tag.ReplaceAllString(out, ""))
 }

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// clean makes valid UTF-8 of a text, drops control characters and shows those that turn the
-// direction of writing around: with them code reads differently from what it does.
+// clean returns valid UTF-8 without control characters. Bidirectional control characters
+// are made visible: with them code reads differently from what it does.
 func clean(text string) string {
 	if isClean(text) {
 		return text
@@ -25,7 +25,7 @@ func clean(text string) string {
 		case isBidiControl(r):
 			fmt.Fprintf(&b, "‹U+%04X›", r)
 		default:
-			b.WriteRune(r) // U+FFFD for what is no UTF-8
+			b.WriteRune(r) // U+FFFD for invalid UTF-8
 		}
 	}
 	return b.String()
@@ -48,17 +48,17 @@ func isBidiControl(r rune) bool {
 	return r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069
 }
 
-// plain shows a text as it is.
+// plain renders a text without any formatting.
 func plain(text string) string {
 	return `<pre class="plain"><code>` + html.EscapeString(clean(text)) + "</code></pre>\n"
 }
 
-// omission says what is missing.
+// omission renders a note about omitted text.
 func omission(format string, args ...any) string {
 	return `<p class="note">` + html.EscapeString(fmt.Sprintf(format, args...)) + "</p>\n"
 }
 
-// cut returns the beginning of a text, of at most size bytes and of whole runes.
+// cut returns the first size bytes of a text at most, in whole runes.
 func cut(text string, size int) string {
 	if len(text) <= size {
 		return text
@@ -71,7 +71,7 @@ func cut(text string, size int) string {
 	return text[:size]
 }
 
-// size says how much a number of bytes is.
+// size formats a number of bytes.
 func size(bytes int) string {
 	switch {
 	case bytes < 1<<10:

@@ -9,8 +9,8 @@ import (
 	"github.com/alecthomas/chroma/v2/lexers"
 )
 
-// Code shows source code in the colours of its language: the one that is named, or else the
-// one that files of this name have. It may know neither.
+// Code renders source code with syntax colors. The language is the named one, or else that
+// of the file name. Both may be unknown.
 func Code(text, named, file string) string {
 	kept := cut(clean(text), maxText)
 	lexer := find(named)
@@ -18,24 +18,19 @@ func Code(text, named, file string) string {
 		lexer = lexers.Match(path.Base(file))
 	}
 	if named == "" && lexer != nil {
-		named = label(lexer.Config().Aliases)
+		if aliases := lexer.Config().Aliases; len(aliases) > 0 {
+			named = aliases[0]
+		}
 	}
 	out := safe(block(kept, named, "code", lexer))
 	if left := len(clean(text)) - len(kept); left > 0 {
-		out += omission("%s more are left out.", size(left))
+		out += omission("%s more are omitted.", size(left))
 	}
 	return out
 }
 
-func label(aliases []string) string {
-	if len(aliases) == 0 {
-		return ""
-	}
-	return aliases[0]
-}
-
-// find returns the lexer of a language, or nil. Looking for a name that nobody knows goes
-// through the patterns of all lexers, so only what may be a name is looked for.
+// find returns the lexer of a language, or nil. Looking up an unknown name tries the
+// patterns of all lexers, so only valid names are looked up.
 func find(named string) chroma.Lexer {
 	if !language.MatchString(named) {
 		return nil
@@ -43,7 +38,7 @@ func find(named string) chroma.Lexer {
 	return lexers.Get(named)
 }
 
-// block shows a block of code with the name of its language, if it can be one.
+// block renders a block of code, with the name of its language if that is valid.
 func block(text, named, class string, lexer chroma.Lexer) string {
 	var b strings.Builder
 	open(&b, named, class)

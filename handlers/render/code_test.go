@@ -41,7 +41,7 @@ func TestLargeCodeIsNotColoured(t *testing.T) {
 			checkHTML(t, out)
 			assert.NotContains(t, out, "hl-")
 			assert.Less(t, len(out), render.MaxHTML)
-			assert.Equal(t, len(in) > render.MaxText, strings.Contains(out, "are left out"))
+			assert.Equal(t, len(in) > render.MaxText, strings.Contains(out, "are omitted"))
 		})
 	}
 }

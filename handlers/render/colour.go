@@ -8,11 +8,11 @@ import (
 	"github.com/alecthomas/chroma/v2"
 )
 
-// patience is how long one block may be coloured; the rest of it has no colours. Lexers
-// are made of regular expressions that can be led astray.
-const patience = 500 * time.Millisecond
+// maxLexing is the time to color one block, after which the rest stays uncolored. Lexers
+// use regular expressions that can backtrack badly.
+const maxLexing = 500 * time.Millisecond
 
-// colour writes code with spans for what has a colour.
+// colour writes code with spans for colored tokens.
 func colour(b *strings.Builder, text string, lexer chroma.Lexer) {
 	if lexer != nil && colourable(text) {
 		if coloured, ok := tokens(text, lexer); ok {
@@ -35,7 +35,7 @@ func colourable(text string) bool {
 	return true
 }
 
-// tokens colours a text, unless the lexer fails or makes another text of it: some panic.
+// tokens colors a text. It fails if the lexer fails, panics or changes the text.
 func tokens(text string, lexer chroma.Lexer) (coloured string, ok bool) {
 	defer func() {
 		if recover() != nil {
@@ -46,7 +46,7 @@ func tokens(text string, lexer chroma.Lexer) (coloured string, ok bool) {
 	if err != nil {
 		return "", false
 	}
-	w, begun := spans{}, time.Now()
+	w, start := spans{}, time.Now()
 	rest := text
 	for token := next(); token != chroma.EOF; token = next() {
 		if !strings.HasPrefix(rest, token.Value) {
@@ -54,7 +54,7 @@ func tokens(text string, lexer chroma.Lexer) (coloured string, ok bool) {
 		}
 		rest = rest[len(token.Value):]
 		w.write(colourOf(token.Type), token.Value)
-		if time.Since(begun) > patience {
+		if time.Since(start) > maxLexing {
 			break
 		}
 	}
@@ -62,7 +62,7 @@ func tokens(text string, lexer chroma.Lexer) (coloured string, ok bool) {
 	return w.end(), true
 }
 
-// spans writes text in colours, with as few spans as possible.
+// spans writes colored text with as few spans as possible.
 type spans struct {
 	out   strings.Builder
 	class string
@@ -73,7 +73,7 @@ func (s *spans) write(class, text string) {
 		return
 	}
 	if strings.Trim(text, " ") == "" {
-		class = s.class // nobody sees the colour of a blank
+		class = s.class // a space has no visible color
 	}
 	if class != s.class {
 		s.end()
@@ -93,8 +93,8 @@ func (s *spans) end() string {
 	return s.out.String()
 }
 
-// colours says which colour a token has: a dozen are enough to read code by.
-var colours = map[chroma.TokenType]string{ //nolint:gochecknoglobals,exhaustive // a constant in all but syntax; the rest has the colour of its kind
+// colours maps token types to colors; a dozen are enough.
+var colours = map[chroma.TokenType]string{ //nolint:gochecknoglobals,exhaustive // read-only; other types have the color of their category
 	chroma.KeywordType: "t", chroma.NameClass: "t", chroma.NameException: "t",
 	chroma.KeywordConstant: "l", chroma.NameConstant: "l", chroma.LiteralDate: "l",
 	chroma.NameFunction: "f", chroma.NameFunctionMagic: "f",

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// Diff shows a unified diff, as git and diff write it, and counts the lines that were added
-// and removed. The numbers of lines are attributes, so that they are not copied with the
-// text. What is no diff is shown as terminal output.
-func Diff(unified string) (shown string, added, removed int) {
+// Diff renders a unified diff of git or diff, and counts the added and removed lines. Line
+// numbers are attributes, so that they are not copied with the text. Text that is not a
+// diff is rendered as terminal output.
+func Diff(unified string) (out string, added, removed int) {
 	text := clean(unified)
 	if !isDiff(text) {
 		return Terminal(unified, 0), 0, 0
@@ -18,17 +18,17 @@ func Diff(unified string) (shown string, added, removed int) {
 	for line := range strings.Lines(text) {
 		d.read(line)
 	}
-	out := `<pre class="diff"><code>` + d.out.String() + "</code></pre>\n"
-	if len(out) > maxHTML { // nothing but empty lines, each of which is written with its number
+	out = `<pre class="diff"><code>` + d.out.String() + "</code></pre>\n"
+	if len(out) > maxHTML { // many empty lines, each with a number
 		out = plain(cut(text, maxText))
 	}
 	if d.left > 0 {
-		out += omission("%d more lines are left out.", d.left)
+		out += omission("%d more lines are omitted.", d.left)
 	}
 	return safe(out), d.added, d.removed
 }
 
-// isDiff says whether a text has anything of a diff.
+// isDiff reports whether a text contains a part of a diff.
 func isDiff(text string) bool {
 	for line := range strings.Lines(text) {
 		if strings.HasPrefix(line, "diff --git ") || strings.HasPrefix(line, "Binary files ") {
@@ -41,15 +41,15 @@ func isDiff(text string) bool {
 	return false
 }
 
-// diff writes the lines of a diff.
+// diff renders the lines of a diff.
 type diff struct {
 	out            strings.Builder
-	hunk           hunk // what is still to come of it
+	hunk           hunk // its remaining lines
 	size, left     int
 	added, removed int
 }
 
-// hunk says where a piece of a diff stands in both files, and how many lines it has.
+// hunk is the position and length of a part of a diff in both files.
 type hunk struct{ old, oldLines, new, newLines int }
 
 func (d *diff) read(line string) {
@@ -70,7 +70,7 @@ func (d *diff) read(line string) {
 	d.line(text)
 }
 
-// line reads a line of a hunk. One that is empty was a blank before something trimmed it.
+// line reads a line of a hunk. An empty line is a trimmed context line.
 func (d *diff) line(text string) {
 	h := &d.hunk
 	switch {
@@ -86,7 +86,7 @@ func (d *diff) line(text string) {
 		d.write("same", attribute("old", h.old)+attribute("new", h.new), text)
 		*h = hunk{h.old + 1, h.oldLines - 1, h.new + 1, h.newLines - 1}
 	default:
-		*h = hunk{} // it promised more lines than it has
+		*h = hunk{} // the hunk is shorter than announced
 		d.write(headerClass(text), "", text)
 	}
 }
@@ -103,7 +103,7 @@ func attribute(side string, line int) string {
 	return ` data-` + side + `="` + strconv.Itoa(line) + `"`
 }
 
-// headerClass says what a line outside of hunks is: the name of a file, or what happened to it.
+// headerClass classifies a line outside of hunks: a file name or other metadata.
 func headerClass(text string) string {
 	for _, prefix := range []string{"diff --", "--- ", "+++ ", "Index: "} {
 		if strings.HasPrefix(text, prefix) {
@@ -113,7 +113,7 @@ func headerClass(text string) string {
 	return "meta"
 }
 
-// parseHunk reads `@@ -1,2 +3,4 @@`. A count that is left out is 1.
+// parseHunk parses `@@ -1,2 +3,4 @@`. A missing count is 1.
 func parseHunk(line string) (h hunk, ok bool) {
 	rest, ok := strings.CutPrefix(line, "@@ -")
 	if !ok || len(line) > maxLine {

@@ -16,7 +16,7 @@ func line(kind, numbers, text string) string {
 	return `<span class="diff-` + kind + `"` + numbers + `>` + text + "\n</span>"
 }
 
-func TestDiffsHaveLinesOfAKindWithTheirNumbers(t *testing.T) {
+func TestDiffLinesHaveKindAndNumber(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		in             string
@@ -66,7 +66,7 @@ func TestLongDiffsAreCountedWhole(t *testing.T) {
 			checkHTML(t, out)
 			assert.Equal(t, []int{n, 0}, []int{added, removed})
 			assert.Less(t, len(out), render.MaxHTML+1000)
-			assert.Contains(t, out, "left out")
+			assert.Contains(t, out, "omitted")
 		})
 	}
 }

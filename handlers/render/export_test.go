@@ -1,13 +1,13 @@
 package render
 
-// For tests of what must hold for all output.
+// For tests of rules that hold for all output.
 var (
 	Safe     = safe
 	ColourOf = colourOf
 	Palette  = paletteColour
 )
 
-// Limits that tests reach.
+// Limits that tests exceed.
 const (
 	MaxBlock    = maxBlock
 	MaxFence    = maxFence

@@ -8,16 +8,16 @@ import (
 	"github.com/alecthomas/chroma/v2"
 )
 
-// fence is a code block that has begun.
+// fence is an open code block.
 type fence struct {
-	mark   string // of at least three
+	mark   string // at least three backticks or tildes
 	indent int
 	named  string
 	class  string
 	lexer  chroma.Lexer
-	lines  int // that are complete, since it began or was divided
+	lines  int // complete ones since the start or the last division
 
-	coloured struct { // the beginning of the code, in colours
+	coloured struct { // the colored start of the code
 		lines int
 		html  string
 	}
@@ -34,41 +34,41 @@ func newFence(line string, indent int) *fence {
 	return &fence{mark: mark, indent: indent, named: named, class: "code", lexer: find(named)}
 }
 
-// isEnd says whether a line ends the code.
+// isEnd reports whether a line ends the code.
 func (f *fence) isEnd(line string) bool {
 	indent, _ := indentation(line)
 	text := strings.TrimSpace(line)
 	return indent <= 3 && len(text) >= len(f.mark) && strings.Trim(text, f.mark[:1]) == ""
 }
 
-// restart begins another block, since the one before has been appended.
+// restart starts another block after the previous one was appended.
 func (f *fence) restart() {
 	*f = fence{mark: f.mark, indent: f.indent, named: f.named, class: "code continued", lexer: f.lexer}
 }
 
-// whole shows all of a block.
+// whole renders a complete block.
 func (f *fence) whole(code string) string {
 	return safe(block(clean(f.dedent(code)), f.named, f.class, f.lexer))
 }
 
-// part shows a block that goes on. To colour it again with every line would take time with
-// the square of its length, so colours follow at a distance: the more lines there are, the
-// more come before they are coloured together. How many is decided by the code alone.
+// part renders an incomplete block. Coloring it again with every line would take quadratic
+// time, so colors follow with a delay that grows with the number of lines. The delay
+// depends on the code alone.
 func (f *fence) part(code string) string {
-	far := f.lines
-	if far > 16 {
-		step := 1 << (bits.Len(uint(far)) - 3)
-		far -= far % step
+	lines := f.lines
+	if lines > 16 {
+		step := 1 << (bits.Len(uint(lines)) - 3)
+		lines -= lines % step
 	}
-	if f.coloured.html == "" || far != f.coloured.lines {
+	if f.coloured.html == "" || lines != f.coloured.lines {
 		var b strings.Builder
-		colour(&b, clean(f.dedent(first(code, far))), f.lexer)
-		f.coloured.lines, f.coloured.html = far, safe(b.String())
+		colour(&b, clean(f.dedent(first(code, lines))), f.lexer)
+		f.coloured.lines, f.coloured.html = lines, safe(b.String())
 	}
 	var b strings.Builder
 	open(&b, f.named, f.class)
 	b.WriteString(f.coloured.html)
-	b.WriteString(html.EscapeString(clean(f.dedent(code[len(first(code, far)):]))))
+	b.WriteString(html.EscapeString(clean(f.dedent(code[len(first(code, lines)):]))))
 	return b.String() + "</code></pre>\n"
 }
 
@@ -81,7 +81,7 @@ func first(text string, lines int) string {
 	return text[:end]
 }
 
-// dedent takes as many blanks from each line as stand before the fence.
+// dedent removes the indentation of the fence from each line.
 func (f *fence) dedent(code string) string {
 	if f.indent == 0 {
 		return code

@@ -2,16 +2,16 @@ package render
 
 import "strings"
 
-// lines knows, of the block that is not complete, what decides whether the next line
-// belongs to it. It goes by the rules of CommonMark, and where these take more than a look
-// at one line it takes blocks together, never apart.
+// lines is the state of an incomplete block that decides whether the next line belongs to
+// it. It follows CommonMark. Where a decision needs more than one line, it joins blocks and
+// never divides them.
 type lines struct {
-	any    bool // there was a line that is not blank
-	blank  bool // the last line was
-	offset int  // column where the contents of a list's items begin; 0 is no list
+	any    bool // whether there was a non-blank line
+	blank  bool // whether the last line was blank
+	offset int  // column of the content of list items; 0: not a list
 }
 
-// begins says whether a line begins another block, so that the one before is complete. A
+// begins reports whether a line starts another block, which completes the previous one. A
 // long list is divided.
 func (l *lines) begins(line string, long bool) bool {
 	indent, isBlank := indentation(line)
@@ -38,7 +38,7 @@ func (l *lines) read(line string) {
 	}
 }
 
-// fence returns the code block that a line opens outside of lists and quotes.
+// fence returns the code block that a line opens outside of lists and quotes, or nil.
 func (l *lines) fence(line string) *fence {
 	indent, _ := indentation(line)
 	if indent > 3 || l.offset > 0 && indent >= l.offset {
@@ -47,7 +47,8 @@ func (l *lines) fence(line string) *fence {
 	return newFence(line, indent)
 }
 
-// indentation returns the column of the first character, and whether there is none.
+// indentation returns the column of the first non-blank character, and whether there is
+// none.
 func indentation(line string) (column int, blank bool) {
 	for i := range len(line) {
 		switch line[i] {
@@ -63,8 +64,7 @@ func indentation(line string) (column int, blank bool) {
 	return column, true
 }
 
-// marker returns the column where the contents of a list's item begin, or 0 if the line
-// begins none.
+// marker returns the column of the content of the list item that a line starts, or 0.
 func marker(line string) int {
 	column, _ := indentation(line)
 	text := strings.TrimLeft(line, " \t")
@@ -82,7 +82,7 @@ func marker(line string) int {
 	return column + width + gap
 }
 
-// markerWidth returns how long the marker is that a text begins with.
+// markerWidth returns the length of the list marker at the start of a text, or 0.
 func markerWidth(text string) int {
 	digits := len(text) - len(strings.TrimLeft(text, "0123456789"))
 	if digits > 9 || digits == len(text) {
@@ -98,7 +98,7 @@ func markerWidth(text string) int {
 	return digits + 1
 }
 
-// isRule says whether a line is a horizontal rule rather than an item.
+// isRule reports whether a line is a horizontal rule, not a list item.
 func isRule(text string) bool {
 	marks := strings.Map(func(r rune) rune {
 		if strings.ContainsRune(" \t\r\n", r) {

@@ -12,9 +12,9 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-var commonmark = sync.OnceValue(newMarkdown) //nolint:gochecknoglobals // made once, since it is expensive, and never changed
+var commonmark = sync.OnceValue(newMarkdown) //nolint:gochecknoglobals // expensive to create, never changed
 
-// newMarkdown makes GFM without raw HTML: what looks like it is text.
+// newMarkdown returns GFM without raw HTML, which becomes text.
 func newMarkdown() goldmark.Markdown {
 	return goldmark.New(
 		goldmark.WithParser(parser.NewParser(
@@ -40,8 +40,8 @@ func newMarkdown() goldmark.Markdown {
 		goldmark.WithRendererOptions(renderer.WithNodeRenderers(util.Prioritized(nodes{}, 1))))
 }
 
-// Markdown makes HTML of a whole text. It is what a [Stream] makes of it, with one
-// difference: a link may be defined behind its use.
+// Markdown renders a whole text, like a [Stream], except that links may be defined after
+// their use.
 func Markdown(text string) string {
 	var s Stream
 	done, tail := s.Add(text)
@@ -53,7 +53,7 @@ func Markdown(text string) string {
 	return done + tail
 }
 
-// markdown makes HTML of some blocks, and returns which links they define.
+// markdown renders blocks, and returns all known link definitions if there are new ones.
 func markdown(source string, refs []parser.Reference) (string, []parser.Reference) {
 	source = clean(source)
 	if !isAffordable(source) {
@@ -78,8 +78,8 @@ func markdown(source string, refs []parser.Reference) (string, []parser.Referenc
 	return safe(b.String()), known.References()
 }
 
-// isAffordable says whether blocks can be parsed in a time that is in proportion to what there
-// is to read. Nobody writes the others to be read.
+// isAffordable reports whether blocks can be parsed in linear time. Other text is not
+// meant to be read.
 func isAffordable(source string) bool {
 	special, lines, widest := 0, 0, 0
 	for line := range strings.Lines(source) {
@@ -103,7 +103,7 @@ func specials(line string) (n int) {
 	return n
 }
 
-// nesting counts the quotes and lists that a line opens, or goes on with.
+// nesting counts the quotes and lists that a line opens or continues.
 func nesting(line string) (depth int) {
 	for i := range len(line) {
 		isLast := i+1 == len(line) || strings.IndexByte(" \t\n", line[i+1]) >= 0

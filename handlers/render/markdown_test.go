@@ -58,7 +58,7 @@ func TestMarkdownBecomesHTML(t *testing.T) {
 	}
 }
 
-func TestMarkdownLetsNothingHostileThrough(t *testing.T) {
+func TestHostileMarkdownIsNeutralized(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ in, want string }{
 		"a script":                {"<script>alert(1)</script>", "<p>&lt;script&gt;alert(1)&lt;/script&gt;</p>\n"},
@@ -138,7 +138,7 @@ func TestLargeMarkdownIsShownAsText(t *testing.T) {
 	checkHTML(t, out)
 }
 
-func TestMarkdownIsReadUpToAMegabyte(t *testing.T) {
+func TestMarkdownIsParsedUpToOneMegabyte(t *testing.T) {
 	t.Parallel()
 	block := "A *word* and `code`" + strings.Repeat(" and more", 50) + ".\n\n"
 	out := render.Markdown(strings.Repeat(block, 10<<20/len(block)))

@@ -9,7 +9,7 @@ import (
 	"github.com/yuin/goldmark/util"
 )
 
-// nodes renders what is not as goldmark has it.
+// nodes renders the nodes that differ from goldmark's defaults.
 type nodes struct{}
 
 // RegisterFuncs implements [renderer.NodeRenderer].
@@ -22,7 +22,7 @@ func (n nodes) RegisterFuncs(reg renderer.NodeRendererFuncRegisterer) {
 	reg.Register(ast.KindAutoLink, n.autoLink)
 }
 
-// heading leaves h1 and h2 to the page.
+// heading shifts headings by two levels: h1 and h2 belong to the page.
 func (nodes) heading(w util.BufWriter, _ []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
 	level := 0
 	if h, ok := node.(*ast.Heading); ok {
@@ -64,7 +64,7 @@ func (nodes) link(w util.BufWriter, _ []byte, node ast.Node, entering bool) (ast
 	return ast.WalkContinue, nil
 }
 
-// image shows a link to an image: what is loaded tells its server who reads what when.
+// image renders a link: loading an image would tell its server who reads what when.
 func (nodes) image(w util.BufWriter, _ []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
 	image, ok := node.(*ast.Image)
 	if !ok {
@@ -107,7 +107,7 @@ func openLink(w util.BufWriter, href, attributes string) {
 	_, _ = w.WriteString(`<a href="` + html.EscapeString(href) + `" rel="` + relation + `" target="_blank"` + attributes + ">")
 }
 
-// isInLink says whether a node is part of a link, where HTML allows no other.
+// isInLink reports whether a node is part of a link, where HTML allows no other link.
 func isInLink(node ast.Node) bool {
 	for p := node.Parent(); p != nil && p.Type() == ast.TypeInline; p = p.Parent() {
 		if p.Kind() == ast.KindLink || p.Kind() == ast.KindImage {

@@ -9,7 +9,7 @@ import (
 	"github.com/microcosm-cc/bluemonday"
 )
 
-// relation is what a link says about where it leads to: it learns nothing of us.
+// relation keeps the targets of links from learning about the portal.
 const relation = "noopener noreferrer nofollow"
 
 var (
@@ -18,10 +18,10 @@ var (
 	number   = regexp.MustCompile(`^[0-9]{1,9}$`)
 )
 
-// class is every class that occurs.
+// class matches every class in the output.
 const class = `plain|code|continued|diff|terminal|note|image|hl-[a-z]|diff-[a-z]{3,4}|term-(?:fg|bg)[ix]?[0-9]{1,3}`
 
-var policy = sync.OnceValue(newPolicy) //nolint:gochecknoglobals // made once, since it is expensive, and never changed
+var policy = sync.OnceValue(newPolicy) //nolint:gochecknoglobals // expensive to create, never changed
 
 func newPolicy() *bluemonday.Policy {
 	p := bluemonday.NewPolicy()
@@ -50,14 +50,14 @@ func allowLinks(p *bluemonday.Policy) {
 	p.AddTargetBlankToFullyQualifiedLinks(true)
 }
 
-// safe returns what the policy leaves of HTML. Characters that were written as entities
-// are seen only here, so it is cleaned once more.
+// safe applies the policy to HTML. Sanitizing decodes entities, so the result is cleaned
+// again.
 func safe(html string) string {
 	return clean(policy().Sanitize(html))
 }
 
-// address returns an address that a link may lead to, as it is written in HTML before
-// escaping. Others are refused: relative ones, too, which would lead into our page.
+// address returns the normalized URL of a link, unescaped. It rejects other URLs, also
+// relative ones, which would lead into the page.
 func address(text string) (string, bool) {
 	if len(text) > maxURL || !isClean(text) || strings.ContainsAny(text, " \n\t\"<>\\`") {
 		return "", false

@@ -7,39 +7,37 @@ import (
 	"github.com/yuin/goldmark/parser"
 )
 
-// Stream makes HTML of Markdown that comes in pieces. However a text is split, all that was
-// appended and the last tail together are what [Markdown] makes of the whole; except that a
-// link must have been defined before the block that uses it.
+// Stream renders Markdown that arrives in pieces. However a text is split, all appended HTML
+// and the last tail together equal the result of [Markdown] for the whole text, except that
+// a link must be defined before the block that uses it.
 //
-// A block is complete when what follows cannot change it, which is known at the first line
-// behind a blank one. Two kinds become so long that this would be too late: code is divided
-// every 100 lines (or 8 KB), where it goes on as class "continued" and its colours begin
-// anew; and a list between two items after 8 KB, so it may be loose in one part and tight
-// in another. A tail is never more than 64 KB of source: there a block is cut, and shown as
-// text.
+// A block is complete once later text cannot change it, which is known at the first line
+// after a blank one. Two kinds of blocks are divided earlier: code every 100 lines (or 8 KB),
+// where it continues with class "continued" and new colors; and a list between two items
+// after 8 KB, so that parts of it may be loose and others tight. A tail has at most 64 KB of
+// source: beyond, the block is cut and shown as text.
 //
-// A tail of more than 4 KB is rendered again when it has grown by an eighth; until then the
-// new text stands behind it as it is. An empty piece, which says that this is the end,
-// renders all of it.
+// A tail of more than 4 KB is rendered again when it has grown by an eighth; until then new
+// text follows it unformatted. An empty piece marks the end and renders the whole tail.
 //
-// The zero value is ready. A Stream has one user at a time.
+// The zero value is ready to use. A Stream is not safe for concurrent use.
 type Stream struct {
-	rest  string // the block that is not complete
+	rest  string // the incomplete block
 	lines lines
-	read  int // bytes of rest whose lines were read
+	read  int // bytes of the lines of rest that were read
 	done  int // bytes before rest
 	fence *fence
 	refs  []parser.Reference
 
-	shown struct { // the beginning of rest, if it is long
+	shown struct { // the rendered start of a long rest
 		size int
 		html string
 	}
 }
 
-// Add goes on with a piece. What it appends is the HTML of what is complete now, and goes
-// behind what was appended before. tail is the HTML of what is not, and replaces the tail
-// before.
+// Add adds a piece. appended is the HTML of the blocks that are now complete, and follows
+// what was appended before. tail is the HTML of the incomplete block, and replaces the
+// previous tail.
 func (s *Stream) Add(piece string) (appended, tail string) {
 	var b strings.Builder
 	s.rest += piece
@@ -48,8 +46,8 @@ func (s *Stream) Add(piece string) (appended, tail string) {
 	return b.String(), s.tail(piece == "")
 }
 
-// line reads one line and writes the blocks that it completes. The order of its decisions
-// makes them the same whether a line comes as a whole or in pieces.
+// line reads one line and writes the blocks that it completes. The order of its checks
+// makes the result independent of how a line is split into pieces.
 func (s *Stream) line(b *strings.Builder) bool {
 	end := strings.IndexByte(s.rest[s.read:], '\n') + s.read + 1
 	whole := end > s.read
@@ -66,14 +64,14 @@ func (s *Stream) line(b *strings.Builder) bool {
 	case s.fence != nil:
 		s.code(b, end)
 	case s.done > maxMarkdown:
-		s.read = end // it is only cut
+		s.read = end // the rest is plain text
 	default:
 		s.markdown(b, end)
 	}
 	return true
 }
 
-// flushAsText shows a block that has become too long as text, up to the end of a line if it can.
+// flushAsText writes a block that is too long as text, up to the end of a line if possible.
 func (s *Stream) flushAsText(b *strings.Builder) {
 	part := cut(s.rest, maxBlock)
 	if at := strings.LastIndexByte(part, '\n'); at > maxBlock/2 {
@@ -84,18 +82,18 @@ func (s *Stream) flushAsText(b *strings.Builder) {
 	s.divided()
 }
 
-// divided goes on behind a place where a block was cut.
+// divided continues after a block was cut.
 func (s *Stream) divided() {
 	s.lines = lines{}
 	switch {
 	case s.done > maxMarkdown:
-		s.fence = nil // no end of it is looked for, nor anything else
+		s.fence = nil // the rest is plain text
 	case s.fence != nil:
 		s.fence.restart()
 	}
 }
 
-// discard removes what was appended.
+// discard removes the first n bytes, which were appended.
 func (s *Stream) discard(n int) {
 	s.rest = s.rest[n:]
 	s.done += n
@@ -120,7 +118,7 @@ func (s *Stream) markdown(b *strings.Builder, end int) {
 	s.read += len(line)
 }
 
-// block appends the blocks before a place.
+// block appends the blocks before a position.
 func (s *Stream) block(b *strings.Builder, end int) {
 	if strings.TrimSpace(s.rest[:end]) != "" {
 		out, refs := markdown(s.rest[:end], s.refs)
@@ -130,7 +128,7 @@ func (s *Stream) block(b *strings.Builder, end int) {
 	s.discard(end)
 }
 
-// define remembers links. Those that were known come again, which changes nothing.
+// define records link definitions. The list includes the known ones.
 func (s *Stream) define(refs []parser.Reference) {
 	if refs != nil && len(refs) <= maxLinks {
 		s.refs = refs
@@ -175,7 +173,7 @@ func (s *Stream) tail(isEnd bool) string {
 	return s.shown.html
 }
 
-// defined returns all links that were defined, those of the tail included.
+// defined returns all link definitions, those of the tail included.
 func (s *Stream) defined() []parser.Reference {
 	if s.fence == nil && s.done <= maxMarkdown && strings.Contains(s.rest, "]:") {
 		_, refs := markdown(s.rest, s.refs)

@@ -23,7 +23,7 @@ func stream(text string, longest int, random *rand.Rand) string {
 	return out.String() + done + tail
 }
 
-// parts is what random texts are made of.
+// parts are the parts of random texts.
 func parts() []string {
 	return []string{
 		"word ", "*", "**", "_a_ ", "`", "``", "```", "```go\n", "~~~", "\n", "\n", "\n\n", "\r\n", "- ", "  - ", "    ", "1. ", "2) ", "> ", "# ", "---\n", "===\n",
@@ -79,7 +79,7 @@ func TestStreamEmitsCompleteBlocks(t *testing.T) {
 	}
 }
 
-func TestStreamKnowsLinksThatWereDefinedBefore(t *testing.T) {
+func TestStreamUsesEarlierLinkDefinitions(t *testing.T) {
 	t.Parallel()
 	var s render.Stream
 	done, tail := s.Add("[a]: https://b.c\n\n[a] [d]\n\n[d]: https://e.f\n\n[d]\n")
@@ -91,7 +91,7 @@ func TestTailOfAStreamIsBounded(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		begin, piece string
-		times, tail  int // the longest tail there may be
+		times, tail  int // maximum length of a tail
 	}{
 		"code":           {"```go\n", "x := f(\"a\", 1) // b\n", 400, 20 * render.MaxFence},
 		"plain code":     {"```\n", "x := f(\"a\", 1) // b\n", 10_000, 4 * render.MaxFence},

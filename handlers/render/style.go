@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// styles returns the parameters of a style sequence as the screen knows them: a colour of
-// 16 million becomes the nearest of 256, and what it would take for something else is left
-// out.
+// styles returns the parameters of a style sequence that the screen supports: a 24-bit
+// color becomes the nearest of 256, and parameters that the screen would misread are
+// omitted.
 func styles(params string) []string {
 	in := strings.FieldsFunc(strings.ReplaceAll(params, "::", ":"), func(r rune) bool { return r == ';' })
 	if len(in) == 0 {
@@ -22,7 +22,7 @@ func styles(params string) []string {
 	return out
 }
 
-// oneStyle reads one style, and returns what is left.
+// oneStyle reads one style, and returns the rest.
 func oneStyle(in []string) (style, rest []string) {
 	first, rest := strings.Split(in[0], ":"), in[1:]
 	code, err := strconv.ParseUint(first[0], 10, 8)
@@ -38,13 +38,13 @@ func oneStyle(in []string) (style, rest []string) {
 		rest = rest[min(len(rest), colourArgs(rest)):]
 	}
 	colour, ok := paletteColour(args)
-	if !ok || code == 58 { // of underlining
+	if !ok || code == 58 { // of the underline
 		return nil, rest
 	}
 	return []string{strconv.FormatUint(code, 10), "5", strconv.Itoa(colour)}, rest
 }
 
-// colourArgs says how many parameters belong to a colour.
+// colourArgs returns the number of parameters of a color.
 func colourArgs(args []string) int {
 	switch {
 	case len(args) > 0 && args[0] == "5":
@@ -55,7 +55,7 @@ func colourArgs(args []string) int {
 	return 1
 }
 
-// paletteColour returns one of 256 colours.
+// paletteColour returns the index of one of 256 colors.
 func paletteColour(args []string) (int, bool) {
 	var values [4]uint64
 	if len(args) < colourArgs(args) || len(args) < 2 {
@@ -74,7 +74,7 @@ func paletteColour(args []string) (int, bool) {
 	return 16 + 36*step(values[1]) + 6*step(values[2]) + step(values[3]), values[0] == 2
 }
 
-// step returns which of the six steps of the palette's cube is nearest to a brightness.
+// step returns the nearest of the six levels of the palette's color cube.
 func step(value uint64) int {
 	switch {
 	case value < 48:

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// update writes the colours of terminals anew, in one test: go test ./handlers/render -run StylesOf -update.
+// update rewrites the terminal colors: go test ./handlers/render -run TerminalStyles -update.
 var update = flag.Bool("update", false, "write assets/styles/terminal.css")
 
 const (
@@ -45,7 +45,7 @@ func TestEachClassHasARule(t *testing.T) {
 	}
 }
 
-func TestColoursOfCodeCanBeRead(t *testing.T) {
+func TestCodeColoursHaveContrast(t *testing.T) {
 	t.Parallel()
 	light, dark := properties(t, read(t, codeCSS))
 	for _, scheme := range []struct {
@@ -68,7 +68,7 @@ func TestColoursOfCodeCanBeRead(t *testing.T) {
 	assert.Len(t, dark, len(light), "all are said for both")
 }
 
-func TestColoursOfTerminalsCanBeReadOnEachOther(t *testing.T) {
+func TestTerminalColoursHaveContrast(t *testing.T) {
 	t.Parallel()
 	light, dark := terminalColours(read(t, terminalCSS))
 	for _, scheme := range []struct {
@@ -95,7 +95,7 @@ func TestColoursOfTerminalsCanBeReadOnEachOther(t *testing.T) {
 	assert.Len(t, light, 2*256+2*16+2)
 }
 
-func TestStylesOfTerminalsAreThoseOfThePalette(t *testing.T) {
+func TestTerminalStylesMatchPalette(t *testing.T) {
 	t.Parallel()
 	want := terminalStyles()
 	if *update {
@@ -113,7 +113,7 @@ func read(t *testing.T, name string) string {
 	return string(text)
 }
 
-// terminalColours returns the colours of classes, for light and dark.
+// terminalColours returns the colors of classes, for light and dark mode.
 func terminalColours(css string) (light, dark map[string]string) {
 	light, dark = map[string]string{}, map[string]string{}
 	for _, m := range regexp.MustCompile(`\.([\w-]+) \{ (?:color|background): light-dark\((#[0-9a-f]{6}), (#[0-9a-f]{6})\);`).FindAllStringSubmatch(css, -1) {
@@ -122,7 +122,7 @@ func terminalColours(css string) (light, dark map[string]string) {
 	return light, dark
 }
 
-// properties returns the custom properties that are colours, for light and dark.
+// properties returns the custom color properties, for light and dark mode.
 func properties(t *testing.T, css string) (light, dark map[string]string) {
 	t.Helper()
 	first, second, ok := strings.Cut(css, "@media (prefers-color-scheme: dark)")
@@ -143,7 +143,7 @@ func contrast(a, b string) float64 {
 	return (max(x, y) + 0.05) / (min(x, y) + 0.05)
 }
 
-// linear is a colour by how much light there is in it.
+// linear is a color by its linear light components.
 type linear [3]float64
 
 func rgb(hex string) (c linear) {

@@ -64,11 +64,11 @@ func TestTerminalShowsTheLastLines(t *testing.T) {
 
 	out = render.Terminal(b.String(), 0)
 	checkHTML(t, out)
-	assert.Contains(t, out, `<p class="note">The first 3000 lines are left out.</p>`)
+	assert.Contains(t, out, `<p class="note">The first 3000 lines are omitted.</p>`)
 	assert.Equal(t, render.MaxScreen, strings.Count(out, "term-fg32"))
 
 	out = render.Terminal(strings.Repeat("x", 1000)+"\n"+strings.Repeat(strings.Repeat("y", 100)+"\n", render.MaxTerminal/100), 0)
-	assert.Contains(t, out, `<p class="note">The first 6 KB are left out.</p>`)
+	assert.Contains(t, out, `<p class="note">The first 6 KB are omitted.</p>`)
 	assert.Equal(t, "a\nb\n", textOf(render.Terminal("a\nb", 40)))
 }
 
