@@ -51,6 +51,15 @@ export function setText(node, text) {
   if (node.textContent !== shown) node.textContent = shown;
 }
 
+/** Sets the children of a node, moving as few as possible: a moved one loses the focus. @param {HTMLElement} root @param {Node[]} nodes */
+export function setChildren(root, nodes) {
+  const wanted = new Set(nodes);
+  for (const child of [...root.childNodes]) if (!wanted.has(child)) child.remove();
+  nodes.forEach((node, i) => {
+    if (root.childNodes[i] !== node) root.insertBefore(node, root.childNodes[i] ?? null);
+  });
+}
+
 /** A button that copies a text, or selects it if the browser forbids copying. @param {() => string} text @param {Node} shown @param {string} label */
 export function copyButton(text, shown, label) {
   const button = h("button", { type: "button", class: "quiet small", "aria-label": label }, "Copy");

@@ -1,6 +1,6 @@
 // The view of all interfaces, with a form that creates one from an API description.
 
-import { age, h, messageOf, setText } from "../dom.js";
+import { age, h, messageOf, setChildren, setText } from "../dom.js";
 import { summaryOf } from "../interfaces.js";
 import { interfaceAddress } from "../route.js";
 import { SAMPLE, SAMPLE_NAME } from "../sample.js";
@@ -33,13 +33,12 @@ export function interfacesView({ rpc, navigate, onChange }) {
       /** @type {{interfaces: Info[]}} */
       const { interfaces } = await rpc.call("portal.interfaces.list");
       setText(empty, interfaces.length > 0 ? "" : "No interfaces yet.");
-      const nodes = interfaces.map((info) => {
+      setChildren(list, interfaces.map((info) => {
         const row = rows.get(info.interface_id) ?? createRow(info.interface_id);
         rows.set(info.interface_id, row);
         row.update(info);
         return row.node;
-      });
-      if (nodes.length !== list.children.length || nodes.some((one, i) => list.children[i] !== one)) list.replaceChildren(...nodes);
+      }));
     } catch (error) {
       if (/** @type {import("../rpc.js").CallError} */ (error).code !== "gone") setText(empty, messageOf(error));
     }

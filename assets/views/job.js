@@ -1,6 +1,6 @@
 // The view of one job: its flow chart, the sessions of its tasks, and its log.
 
-import { age, h, setText } from "../dom.js";
+import { age, h, setChildren, setText } from "../dom.js";
 import { STATUS_LABELS, runningSessions, outcomeOf, isOpen, elapsed, newJob, applyMessage } from "../jobs.js";
 import { previewOf } from "../preview.js";
 import { sessionAddress, jobAddress } from "../route.js";
@@ -197,7 +197,6 @@ function sessionPanel({ sessions, list }) {
   };
   /** @param {string} id */
   const remove = (id) => {
-    shown.get(id)?.node.remove();
     shown.delete(id);
     sessions.release(id);
   };
@@ -212,11 +211,11 @@ function sessionPanel({ sessions, list }) {
       setText(empty, found.length > 0 ? "" : emptyText(job, work));
       const wanted = new Set(found.map(({ session }) => session.id));
       for (const id of [...shown.keys()]) if (!wanted.has(id)) remove(id);
-      found.forEach(({ work, session }, i) => {
+      setChildren(cards, found.map(({ work, session }) => {
         const card = shown.get(session.id) ?? add(session.id);
         card.update(work.name, session, sessions.get(session.id), list().sessions.get(session.id));
-        if (cards.children[i] !== card.node) cards.insertBefore(card.node, cards.children[i] ?? null);
-      });
+        return card.node;
+      }));
     },
     dispose() {
       for (const id of [...shown.keys()]) remove(id);

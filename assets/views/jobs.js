@@ -1,6 +1,6 @@
 // The view of all jobs, with a form that starts one from the job book.
 
-import { age, baseName, escapeBidi, h, messageOf, setText } from "../dom.js";
+import { age, baseName, escapeBidi, h, messageOf, setChildren, setText } from "../dom.js";
 import { STATUS_LABELS, isOpen, elapsed, progressOf, sortJobs } from "../jobs.js";
 import { jobAddress } from "../route.js";
 import { createChart, statusIcon } from "./chart.js";
@@ -77,13 +77,12 @@ function createHistory() {
   now.hidden = true;
   /** @param {HTMLElement} list @param {Info[]} jobs */
   const fill = (list, jobs) => {
-    const nodes = jobs.map((job) => {
+    setChildren(list, jobs.map((job) => {
       const row = rows.get(job.job_id) ?? createRow(job.job_id);
       rows.set(job.job_id, row);
       row.update(job);
       return row.node;
-    });
-    if (nodes.length !== list.children.length || nodes.some((node, i) => list.children[i] !== node)) list.replaceChildren(...nodes);
+    }));
   };
   return {
     node: h("div", { class: "job-histories" }, now, h("section", { class: "history", "aria-label": "History" }, h("h2", {}, "History"), empty, done)),

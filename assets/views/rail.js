@@ -1,6 +1,6 @@
 // The sidebar: all sessions by day, a search, and a menu for each session. On phones it is a drawer.
 
-import { age, baseName, h, debounce, escapeBidi, setText } from "../dom.js";
+import { age, baseName, debounce, escapeBidi, h, setChildren, setText } from "../dom.js";
 import { icon } from "./icons.js";
 import { sessionAddress } from "../route.js";
 import { groupByDay, newList } from "../store.js";
@@ -174,15 +174,6 @@ export function createRail({ root, toggle, veil, rpc, navigate }) {
 
 /** @param {string} label @returns {Row} */
 const labelRow = (label) => ({ key: `label ${label}`, height: LABEL, label });
-
-/** Sets the children of a node, moving as few as possible: a moved one loses the focus. @param {HTMLElement} root @param {Node[]} nodes */
-function setChildren(root, nodes) {
-  const wanted = new Set(nodes);
-  for (const child of [...root.childNodes]) if (!wanted.has(child)) child.remove();
-  nodes.forEach((node, i) => {
-    if (root.childNodes[i] !== node) root.insertBefore(node, root.childNodes[i] ?? null);
-  });
-}
 
 /** Keeps the best result of each session. @param {Found[]} results */
 function onePerSession(results) {
