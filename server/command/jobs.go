@@ -1,6 +1,7 @@
 package command
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -55,12 +56,10 @@ func (p Process) bookAt(cmd *cobra.Command, dir string) (*book.Book, string, err
 	}
 	b, file, err := server.FindBook(config, dir)
 	if err != nil {
-		return nil, file, badBook(err)
+		return nil, file, fmt.Errorf("the job book is not valid:\n%w", err)
 	}
 	return b, file, nil
 }
-
-func badBook(err error) error { return fmt.Errorf("the job book is not valid:\n%w", err) }
 
 func listBook(p Process) *cobra.Command {
 	c := addBookFlag(&cobra.Command{
@@ -121,32 +120,17 @@ func checkBook(p Process) *cobra.Command {
 		var faults book.Faults
 		switch {
 		case errors.As(err, &faults):
-			_, _ = fmt.Fprintln(p.Out, shown(faults)) // errSilent sets the exit code even if this fails
+			for _, f := range faults {
+				_, _ = fmt.Fprintln(p.Out, plain(f.Error(), 1000)) // errSilent sets the exit code even if this fails
+			}
 			return errSilent
 		case err != nil:
 			return err
 		}
-		p.Err.Printf("%s is fine: %d jobs, %d tasks.\n", orBuiltIn(file), len(b.Jobs), len(b.Tasks))
+		p.Err.Printf("%s is fine: %d jobs, %d tasks.\n", cmp.Or(file, "The built-in book"), len(b.Jobs), len(b.Tasks))
 		return nil
 	}
 	return c
-}
-
-// shown formats faults for a terminal. The file may come from someone else, so control characters are
-// removed.
-func shown(faults book.Faults) string {
-	lines := make([]string, len(faults))
-	for i, f := range faults {
-		lines[i] = plain(f.Error(), 1000)
-	}
-	return strings.Join(lines, "\n")
-}
-
-func orBuiltIn(file string) string {
-	if file == "" {
-		return "The built-in book"
-	}
-	return file
 }
 
 func printBook(p Process) *cobra.Command {

@@ -105,20 +105,14 @@ func (p Process) runJob(cmd *cobra.Command, dir string, asJSON bool, start func(
 		if err := followJob(ctx, j, p.display(asJSON)); err != nil {
 			return err
 		}
-		return outcome(j.Info())
+		switch j.Info().Status { //nolint:exhaustive // the others are failures
+		case jobs.Succeeded:
+			return nil
+		case jobs.Canceled:
+			return context.Canceled
+		}
+		return errSilent
 	})
-}
-
-// outcome converts the status of a job to the error of the command.
-func outcome(i jobs.JobInfo) error {
-	switch i.Status {
-	case jobs.Succeeded:
-		return nil
-	case jobs.Canceled:
-		return context.Canceled
-	case jobs.Failed, jobs.Interrupted, jobs.Pending, jobs.Running:
-	}
-	return errSilent
 }
 
 // update is one call of a display: an event, the cancellation by the person, the end of the job, or, if

@@ -114,20 +114,12 @@ func writeJob(w io.Writer, i jobs.JobInfo, sessions map[int][]jobs.TaskSession) 
 		return err
 	}
 	return writeTable(w, i.Works, func(work jobs.Progress) []any {
-		return []any{work.Work, plain(work.Name, maxName), work.Status, fmt.Sprintf("×%d", work.Rounds), listed(sessions[work.Work])}
-	})
-}
-
-func listed(sessions []jobs.TaskSession) string {
-	var list []string
-	for _, s := range sessions {
-		text := short(s.ID)
-		if s.Checks {
-			text += " (checks)"
+		var labels []string
+		for _, s := range sessions[work.Work] {
+			labels = append(labels, label(s.ID, s.Checks, " (checks)"))
 		}
-		list = append(list, text)
-	}
-	return strings.Join(list, ", ")
+		return []any{work.Work, plain(work.Name, maxName), work.Status, fmt.Sprintf("×%d", work.Rounds), strings.Join(labels, ", ")}
+	})
 }
 
 func cancelJob(p Process) *cobra.Command {
