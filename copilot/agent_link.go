@@ -16,10 +16,10 @@ import (
 type agentLink struct {
 	lease         agent.Lease
 	conversation  agent.Conversation
-	earlyEvents   []earlyEvent  // what came while the agent opened it
-	toolsOutdated bool          // the session has other tools by now; guarded by its lock
-	staysUntil    time.Time     // until then it does not move, though it should; used by the loop alone
-	released      chan struct{} // closed when the session lets it go
+	earlyEvents   []earlyEvent  // that came while the agent opened it
+	toolsOutdated bool          // the session has other tools by now; guarded by the session's lock
+	staysUntil    time.Time     // until then it does not move to another process, though it should; used by the loop alone
+	released      chan struct{} // closed when the session releases it
 }
 
 // callContext bounds a call in the middle of a run: 20 s, cut to 2 s once the conversation is released or hurry, which may
@@ -48,8 +48,7 @@ type earlyEvent struct {
 	body  event.Body
 }
 
-// open begins or takes up the conversation on a lease, which it takes over, and
-// starts the loop, which Close ends.
+// open opens the conversation on a lease, which it takes over, and activates the session.
 func (s *Session) open(ctx context.Context, lease agent.Lease) error {
 	l, err := s.openConversation(ctx, lease)
 	if err != nil {
@@ -61,8 +60,7 @@ func (s *Session) open(ctx context.Context, lease agent.Lease) error {
 	return nil
 }
 
-// startLoop begins the session's life, or its next one, with a conversation or, with
-// nil, without. Called with the lock held.
+// startLoop activates the session, with a conversation or, with nil, without. Called with the lock held.
 func (s *Session) startLoop(l *agentLink) {
 	s.record.Reopen()
 	s.life = newLife(s.host.suspendAfter())
@@ -116,8 +114,7 @@ func (s *Session) recordError(e event.SessionError) {
 	s.recordNow("", e)
 }
 
-// openConversation opens a conversation on a lease, which it takes over. [Session.installLink]
-// makes it that of the session.
+// openConversation opens the conversation on a lease, which it takes over. [Session.installLink] follows.
 func (s *Session) openConversation(ctx context.Context, lease agent.Lease) (*agentLink, error) {
 	l := &agentLink{lease: lease, released: make(chan struct{})}
 	caller := ctx
@@ -144,7 +141,7 @@ func (s *Session) openConversation(ctx context.Context, lease agent.Lease) (*age
 	return nil, err
 }
 
-// beginOpening notes that a conversation is being opened, and says which.
+// beginOpening notes that a conversation is being opened, and describes it for the agent.
 func (s *Session) beginOpening(l *agentLink) agent.Opening {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -158,8 +155,8 @@ func (s *Session) beginOpening(l *agentLink) agent.Opening {
 	}
 }
 
-// installLink lets the events of a conversation in, those first that came while it
-// was opened. Called with the lock held.
+// installLink makes l the conversation of the session, and records the events that came while it was opened. Called with the
+// lock held.
 func (s *Session) installLink(l *agentLink) {
 	s.link, s.opening = l, nil
 	s.machine.Attach()
@@ -170,8 +167,7 @@ func (s *Session) installLink(l *agentLink) {
 	s.inputLocked((*session.Machine).SendAnswers)
 }
 
-// agentDone is closed when the process under the conversation has ended; nil, which
-// blocks, while there is none.
+// agentDone is closed when the process of the conversation has ended; nil, which blocks, without a conversation.
 func (s *Session) agentDone() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -186,8 +182,7 @@ func errLost() error {
 	return fault.Errorf(fault.Unavailable, "the agent's process ended unexpectedly; the next prompt starts it again and goes on with what was said")
 }
 
-// because finds out why a call failed: the connection breaks a little before
-// its process has ended.
+// because returns why a call failed. The connection of a process breaks a little before its end is noticed.
 func because(ctx context.Context, a agent.Agent, err error) error {
 	select {
 	case <-a.Done():
@@ -198,7 +193,7 @@ func because(ctx context.Context, a agent.Agent, err error) error {
 	return err
 }
 
-// reportAgentExit tells the machine that the process under the conversation has ended.
+// reportAgentExit tells the machine that the process of the conversation has ended.
 func (s *Session) reportAgentExit() {
 	if l := s.currentLink(); l != nil {
 		exit := l.exitError()
@@ -206,7 +201,7 @@ func (s *Session) reportAgentExit() {
 	}
 }
 
-// exitError says that the process under the conversation has ended, and how.
+// exitError says that the process of the conversation has ended, and how.
 func (l *agentLink) exitError() event.SessionError {
 	failure := failed(errLost())
 	failure.Exit = l.lease.Agent.Exit()
@@ -228,13 +223,13 @@ func (s *Session) releaseConversation() {
 	if !agent.IsClosed(l.lease.Agent.Done()) {
 		ctx, cancel := context.WithTimeout(context.Background(), detachTimeout)
 		defer cancel()
-		_ = l.conversation.Close(ctx) // nothing to be done about it: the lease goes anyway
+		_ = l.conversation.Close(ctx) // the lease is released in any case
 	}
 	l.lease.Release()
 }
 
-// onAgentEvent takes an event of the agent. It runs on the driver's goroutine, which
-// serves all sessions of the process: it never waits.
+// onAgentEvent receives an event of the agent. It runs on the driver's goroutine, which serves all sessions of the process,
+// so it never waits.
 func (s *Session) onAgentEvent(from *agentLink, agent string, b event.Body) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -243,14 +238,14 @@ func (s *Session) onAgentEvent(from *agentLink, agent string, b event.Body) {
 		s.recordAgentEvent(agent, b)
 	case s.opening:
 		if f, anew := b.(event.SessionError); anew && f.Kind == fault.Unavailable && s.machine.History() != session.HasContent {
-			return // there was nothing to take up
+			return // there was no conversation to resume
 		}
 		from.earlyEvents = append(from.earlyEvents, earlyEvent{agent, b})
 	}
 }
 
-// setAgentTitle takes a title of the agent, which it tells again whenever it takes up
-// the conversation. Called with the lock held.
+// setAgentTitle notes a title of the agent, which reports it again whenever it resumes the conversation. Called with the lock
+// held.
 func (s *Session) setAgentTitle(agent string, b event.TitleChanged) {
 	if title := secret.Mask(b.Title); !s.titledByUser && title != s.title {
 		s.title = title
@@ -258,7 +253,7 @@ func (s *Session) setAgentTitle(agent string, b event.TitleChanged) {
 	}
 }
 
-// isAgentWork says whether an event is something that the agent has said or done, which is lost with its copy of the conversation.
+// isAgentWork says whether an event would be missing from the agent's copy of the conversation if that were lost.
 func isAgentWork(b event.Body) bool {
 	switch b.(type) {
 	case event.MessageStarted, event.MessageDelta, event.MessageEnded, event.ReasoningStarted, event.ReasoningDelta, event.ReasoningEnded, event.ToolStarted, event.PlanChanged:
@@ -267,7 +262,7 @@ func isAgentWork(b event.Body) bool {
 	return false
 }
 
-// recordAgentEvent puts an event of the agent where it belongs. Called with the lock held.
+// recordAgentEvent records an event of the agent or gives it to the machine. Called with the lock held.
 func (s *Session) recordAgentEvent(agent string, b event.Body) {
 	if isAgentWork(b) {
 		s.machine.Worked()
@@ -291,8 +286,8 @@ func (s *Session) recordAgentEvent(agent string, b event.Body) {
 	}
 }
 
-// addUsage counts the use that an event reports and returns the event with its
-// price. Called with the lock held.
+// addUsage counts the usage that an event reports, and returns the event with the model's multiplier. Called with the lock
+// held.
 func (s *Session) addUsage(b event.Body) event.Body {
 	switch b := b.(type) {
 	case event.UsageChanged:

@@ -24,14 +24,14 @@ import (
 // Options of a [Host]. Zero fields take the defaults named.
 type Options struct {
 	Launch     agent.Launch        // starts agent processes; required
-	LaunchIn   agent.LaunchIn      // in place of Launch, for processes that are not shared by directories; nil: none
-	Health     func() agent.Health // what is known of the agent; required
+	LaunchIn   agent.LaunchIn      // instead of Launch, for processes that serve one directory each; nil: none
+	Health     func() agent.Health // reports the state of the agent; required
 	Pool       agent.PoolOptions
 	Policy     permission.Policy // the configured permissions, under those of each session
 	Model      string            // of sessions that name none; "": the first that is listed
 	Limits     Limits
-	Unattended map[string]Unattended // by the origin of sessions; what it does not name waits for a client
-	Store      *store.Store          // keeps the sessions; nil: they live as long as the host. Who opened it closes it, after the host
+	Unattended map[string]Unattended // by the origin of sessions; questions of other origins wait for a client
+	Store      *store.Store          // keeps the sessions; nil: they end with the host. The caller closes it after the host
 	Log        *slog.Logger          // nil: none
 
 	RecordBudget int // memory for the record of one session, in bytes; 16 MiB
@@ -53,15 +53,15 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Host knows all sessions of the portal, whichever dialect started them. Its
-// methods may be called concurrently. Close ends it.
+// Host manages all sessions of the portal, whichever dialect started them. Its methods may be called concurrently. The
+// caller must close it.
 type Host struct {
 	options        Options
 	pool           *agent.Pool
 	counts         tally
 	runSlots       *slots // of runs
 	clients        attachedClients
-	recorder       *recorder // nil without a store, as is the next
+	recorder       *recorder // nil without a store, like the next
 	remoteFollower *remoteFollower
 
 	mu       sync.Mutex
@@ -70,7 +70,7 @@ type Host struct {
 	closed   bool
 }
 
-// NewHost makes a host without sessions; nothing is started yet.
+// NewHost returns a host without sessions. It starts no agent process yet.
 func NewHost(o Options) *Host {
 	o = o.withDefaults()
 	h := &Host{options: o, runSlots: newSlots(o.Limits.Runs), clients: attachedClients{clients: map[string][]*Capabilities{}}, sessions: map[string]*Session{}}
@@ -91,21 +91,18 @@ type Start struct {
 	Model        string            // its id or its name for people; "": the default
 	Directory    string            // absolute path of an existing directory
 	Policy       permission.Policy // over the configured one
-	AskUser      bool              // somebody can answer questions of the agent
+	AskUser      bool              // a client can answer questions of the agent
 	Tools        []event.Tool      // what clients do for the agent
 	Capabilities Capabilities      // what its client can answer without being attached; see [Session.AddCapabilities]
 	Attributes   map[string]string // see [Session.Attribute]
-	// WithoutAgent says that the agent is not waited for: it is had with the first prompt,
-	// whose run fails if it cannot be, or if it has no such model. The next prompt
-	// tries again.
+	// WithoutAgent starts the session without waiting for an agent. The first prompt gets one; its run fails if there is none,
+	// or if the agent does not have the model, and the next prompt tries again.
 	WithoutAgent bool
 }
 
-// Start opens a session. Errors: [fault.ErrModelNotFound], [fault.ErrDirectoryNotAbsolute],
-// [fault.ErrDirectoryNotFound], in this order, kind [fault.Invalid] for tools that cannot be
-// offered, kind [fault.Unavailable] when the agent cannot be had, or kind [fault.Busy] when
-// too many sessions are open. With [Start.WithoutAgent] nothing is said of the model and
-// the agent.
+// Start starts a session. Errors: [fault.ErrModelNotFound], [fault.ErrDirectoryNotAbsolute], [fault.ErrDirectoryNotFound], in
+// this order, kind [fault.Invalid] for invalid tools, kind [fault.Unavailable] when there is no agent, kind [fault.Busy]
+// when too many sessions are open. [Start.WithoutAgent] leaves out the errors of model and agent.
 func (h *Host) Start(ctx context.Context, start Start) (*Session, error) {
 	if err := h.reserveSession(); err != nil {
 		return nil, err
@@ -126,14 +123,13 @@ func (h *Host) start(ctx context.Context, start Start) (*Session, error) {
 		return h.startWithoutAgent(ctx, start)
 	}
 	s, agent, err := h.tryStart(ctx, start)
-	if err != nil && agent != nil && exitsSoon(ctx, agent) { // it was being killed: a new one is not
+	if err != nil && agent != nil && exitsSoon(ctx, agent) { // the process was being killed: try another
 		s, _, err = h.tryStart(ctx, start)
 	}
 	return s, err
 }
 
-// tryStart opens a session on an agent, which it returns unless there is none or the
-// client is to blame.
+// tryStart starts a session on an agent process. It returns the process too, unless there is none or the request is at fault.
 func (h *Host) tryStart(ctx context.Context, start Start) (*Session, agent.Agent, error) {
 	if h.pool.Divided() { // the process needs the directory
 		if err := CheckDirectory(start.Directory); err != nil {
@@ -149,7 +145,7 @@ func (h *Host) tryStart(ctx context.Context, start Start) (*Session, agent.Agent
 		blamed := lease.Agent
 		if fault.KindOf(err) == fault.Invalid {
 			blamed = nil
-		} else { // it did not answer, or not well
+		} else { // the process did not answer, or failed
 			lease.Suspect()
 		}
 		lease.Release()
@@ -162,16 +158,15 @@ func (h *Host) tryStart(ctx context.Context, start Start) (*Session, agent.Agent
 	return s, lease.Agent, nil
 }
 
-// endingTime is how long a process that was killed may take until its end is seen and
-// its children have ended.
+// endingTime is how long it may take until the end of a killed process, and of its children, is noticed.
 const endingTime = time.Second
 
-// exitsSoon says whether an agent has ended or is being killed, and waits for its end.
+// exitsSoon waits for the end of an agent process that is being killed, and says whether there was one.
 func exitsSoon(ctx context.Context, a agent.Agent) bool {
 	ctx, cancel := context.WithTimeout(ctx, endingTime)
 	defer cancel()
 	if err := a.Ping(ctx); err == nil || fault.KindOf(err) == fault.Busy {
-		return false // it lives: the error is its answer
+		return false // the process runs: the error is its answer
 	}
 	select {
 	case <-a.Done():
@@ -181,7 +176,7 @@ func exitsSoon(ctx context.Context, a agent.Agent) bool {
 	}
 }
 
-// check looks at what a client asks for and gives the model.
+// check validates a request and returns the model.
 func (h *Host) check(ctx context.Context, a agent.Agent, start Start) (model agent.Model, err error) {
 	if model, err = h.findModel(ctx, a, start.Model); err != nil {
 		return agent.Model{}, err
@@ -189,7 +184,7 @@ func (h *Host) check(ctx context.Context, a agent.Agent, start Start) (model age
 	return model, start.check()
 }
 
-// startWithoutAgent opens a session without its agent, as one that was at rest.
+// startWithoutAgent starts a session without an agent, like one that was suspended.
 func (h *Host) startWithoutAgent(ctx context.Context, start Start) (*Session, error) {
 	if err := start.check(); err != nil {
 		return nil, err
@@ -199,7 +194,7 @@ func (h *Host) startWithoutAgent(ctx context.Context, start Start) (*Session, er
 	return s, s.activateWithoutAgent(ctx)
 }
 
-// check looks at what needs no agent.
+// check validates what needs no agent.
 func (s Start) check() error {
 	if err := CheckDirectory(s.Directory); err != nil {
 		return err
@@ -207,7 +202,7 @@ func (s Start) check() error {
 	return event.CheckTools(s.Tools)
 }
 
-// CheckDirectory refuses what is no absolute path of an existing directory. Errors: [fault.ErrDirectoryNotAbsolute],
+// CheckDirectory checks that dir is the absolute path of an existing directory. Errors: [fault.ErrDirectoryNotAbsolute],
 // [fault.ErrDirectoryNotFound].
 func CheckDirectory(dir string) error {
 	if !filepath.IsAbs(dir) {
@@ -222,8 +217,7 @@ func CheckDirectory(dir string) error {
 	return nil
 }
 
-// register lists an open session, or closes it when the host has been closed
-// meanwhile.
+// register adds an active session, or ends it when the host was closed meanwhile.
 func (h *Host) register(s *Session) error {
 	h.mu.Lock()
 	stopping := h.closed
@@ -239,7 +233,7 @@ func (h *Host) register(s *Session) error {
 	return nil
 }
 
-// sessionClosed is called when a session has closed.
+// sessionClosed counts a session that is no longer active.
 func (h *Host) sessionClosed() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -247,8 +241,7 @@ func (h *Host) sessionClosed() {
 	h.evictClosed()
 }
 
-// evictClosed forgets closed sessions beyond those that are kept. Called with
-// the lock held.
+// evictClosed evicts the sessions at rest that were used longest ago, beyond [Options.MaxClosed]. Called with the lock held.
 func (h *Host) evictClosed() {
 	var idle []evictable
 	for _, s := range h.sessions {
@@ -263,24 +256,22 @@ func (h *Host) evictClosed() {
 	}
 }
 
-// evict takes a session out of memory: who reads on finds it again by its name.
-// Called with the lock held.
+// evict removes a session from memory. Its readers find it again by its id. Called with the lock held.
 func (h *Host) evict(s *Session) {
 	delete(h.sessions, s.id)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.evicted = h.options.Store != nil // without one there is no other object
+	s.evicted = h.options.Store != nil // without one nothing can replace the object
 	s.record.Close()
 }
 
-// evictable is a session that can be dropped from memory.
+// evictable is a session that may leave memory.
 type evictable struct {
 	session *Session
 	used    time.Time
 }
 
-// Models lists the models that sessions can use, the default first, then those
-// of the vendor. It starts an agent process if none runs.
+// Models lists the models that sessions can use, the default first. It starts an agent process if none runs.
 func (h *Host) Models(ctx context.Context) ([]agent.Model, error) {
 	lease, err := h.pool.Acquire(ctx)
 	if err != nil {
@@ -298,8 +289,7 @@ func (h *Host) Models(ctx context.Context) ([]agent.Model, error) {
 	return slices.Concat(models[i:i+1], models[:i], models[i+1:]), nil
 }
 
-// Account says who the agent works for at its vendor, and what may be used. It
-// starts an agent process if none runs.
+// Account returns the account that the agent is signed in to, and its quotas. It starts an agent process if none runs.
 func (h *Host) Account(ctx context.Context) (agent.Account, error) {
 	lease, err := h.pool.Acquire(ctx)
 	if err != nil {
@@ -309,8 +299,8 @@ func (h *Host) Account(ctx context.Context) (agent.Account, error) {
 	return lease.Agent.Account(ctx)
 }
 
-// SignOut ends the sign-in at the agent's vendor, for all programs that use the agent; false if there was none. It starts
-// an agent process if none runs. An error of kind [fault.Denied] says where a sign-in comes from that cannot be ended here.
+// SignOut signs the agent out, for all programs that use it; false if nobody was signed in. It starts an agent process if none
+// runs. An error of kind [fault.Denied] says where a sign-in comes from that cannot be ended here.
 func (h *Host) SignOut(ctx context.Context) (bool, error) {
 	lease, err := h.pool.Acquire(ctx)
 	if err != nil {
@@ -320,8 +310,7 @@ func (h *Host) SignOut(ctx context.Context) (bool, error) {
 	return lease.Agent.SignOut(ctx)
 }
 
-// Extensions lists what sessions in a directory would find: MCP servers and
-// skills. It starts an agent process if none runs. Errors: [fault.ErrDirectoryNotAbsolute],
+// Extensions lists the MCP servers and skills that sessions in a directory have. It starts an agent process if none runs. Errors: [fault.ErrDirectoryNotAbsolute],
 // [fault.ErrDirectoryNotFound], or those of the agent.
 func (h *Host) Extensions(ctx context.Context, directory string) (agent.Extensions, error) {
 	if err := CheckDirectory(directory); err != nil {
@@ -335,13 +324,11 @@ func (h *Host) Extensions(ctx context.Context, directory string) (agent.Extensio
 	return lease.Agent.Extensions(ctx, directory)
 }
 
-// Health says how the agent is, without starting it.
+// Health reports the state of the agent without starting it.
 func (h *Host) Health() agent.Health { return h.options.Health() }
 
-// Close closes all sessions, which ends their records, and stops the agent
-// processes. With a store, sessions that were open go on with their next use, in
-// this process or another. No session can be started any more. ctx bounds how
-// long things may end gently; after that they are ended by force.
+// Close ends all sessions and their records, and stops the agent processes. With a store, the next use of a session activates
+// it again, in this process or another. No session can be started any more. When ctx ends, Close kills what has not ended.
 func (h *Host) Close(ctx context.Context) {
 	h.mu.Lock()
 	h.closed = true
@@ -361,7 +348,7 @@ func (h *Host) Close(ctx context.Context) {
 	}()
 	select {
 	case <-ended:
-	case <-ctx.Done(): // an agent hangs: killing it below frees its sessions
+	case <-ctx.Done(): // an agent hangs: its sessions end when it is killed below
 	}
 	h.pool.Close(ctx)
 	<-ended
@@ -371,7 +358,7 @@ func (h *Host) Close(ctx context.Context) {
 	}
 }
 
-// shutDown ends a session as the host stops: with a store, its next use goes on.
+// shutDown ends a session because the host stops. With a store, its next use activates it again.
 func (h *Host) shutDown(s *Session) {
 	if h.recorder != nil {
 		s.shutDown((*session.Machine).Stop)
@@ -380,7 +367,7 @@ func (h *Host) shutDown(s *Session) {
 	s.shutDown((*session.Machine).Close)
 }
 
-// Stopping says whether [Host.Close] was called: sessions that are at rest are not used here any more.
+// Stopping says whether [Host.Close] was called. From then on no session can be activated.
 func (h *Host) Stopping() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

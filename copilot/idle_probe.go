@@ -54,7 +54,7 @@ func (s *Session) probeRun(q *idleProbe) {
 	l, run := s.link, s.machine.RunID()
 	s.mu.Unlock()
 	if l == nil || run == "" {
-		return // the next operation starts the probe again
+		return // the next step starts the probe again
 	}
 	if s.agentForgotIdle(l, q) && !s.endSilentRun(run, q.last) {
 		q.reset(idleProbeFirst, false)

@@ -14,13 +14,13 @@ type Limits struct {
 	Sessions int // open at the same time; 500
 	Runs     int // at the same time, those not counted that wait for a person; 50
 
-	// How long a question waits for its answer: one for a person (0: as long as its
-	// run), and the call of a client's tool (0: 10 minutes).
+	// How long a question waits for its answer: a question to a person (0: as long as its run), and the call of a client's tool
+	// (0: 10 minutes).
 	Question time.Duration
 	Tool     time.Duration
 
-	// Idle is how long nothing happens in a session, until it is put at rest: other
-	// processes may use it, and it needs no agent. Only with a store; 0: 30 minutes.
+	// Idle is how long a session does nothing until it is suspended, which releases its lease and its agent. Only with a store;
+	// 0: 30 minutes.
 	Idle time.Duration
 }
 
@@ -40,8 +40,7 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// reserveSession takes a place for a session that is to be opened. The session returns
-// it when it closes, or release does when it could not be opened.
+// reserveSession counts a session that is to be activated; [Host.releaseSession] takes it back if that fails.
 func (h *Host) reserveSession() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -61,19 +60,18 @@ func (h *Host) releaseSession() {
 	h.open--
 }
 
-// slots bounds how many runs go on at the same time. Those beyond wait in
-// their order.
+// slots bounds how many runs are at work at the same time. The others wait in their order.
 type slots struct {
 	limit int
 
 	mu      sync.Mutex
-	used    int             // more than limit after runs went on that had waited for a person
-	waiting []chan struct{} // closed when a place was given
+	used    int             // exceeds limit when runs go on that had waited for a person
+	waiting []chan struct{} // each is closed when its slot is granted
 }
 
 func newSlots(limit int) *slots { return &slots{limit: limit} }
 
-// tryAcquire takes a place if there is one and nobody waits for it.
+// tryAcquire takes a slot if one is free and nobody waits for it.
 func (p *slots) tryAcquire() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -84,7 +82,7 @@ func (p *slots) tryAcquire() bool {
 	return true
 }
 
-// acquire waits for a place; false if ctx ended first.
+// acquire waits for a slot; false if ctx ended first.
 func (p *slots) acquire(ctx context.Context) bool {
 	mine := make(chan struct{})
 	p.mu.Lock()
@@ -102,10 +100,10 @@ func (p *slots) acquire(ctx context.Context) bool {
 		p.waiting = slices.Delete(p.waiting, i, i+1)
 		return false
 	}
-	return true // given meanwhile
+	return true // granted meanwhile
 }
 
-// count takes a place, whether there is one or not, or returns one.
+// count takes a slot, whether one is free or not, or returns one.
 func (p *slots) count(taken bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -117,7 +115,7 @@ func (p *slots) count(taken bool) {
 	p.grantWaiting()
 }
 
-// grantWaiting hands out what is free. Called with the lock held.
+// grantWaiting grants free slots. Called with the lock held.
 func (p *slots) grantWaiting() {
 	for p.used < p.limit && len(p.waiting) > 0 {
 		p.used++

@@ -16,8 +16,8 @@ import (
 	"github.com/copilot-portal/portal/copilot/store"
 )
 
-// Session finds a session, in memory or in the store. Errors:
-// [fault.ErrSessionNotFound], kind [fault.Unavailable] when the store cannot be read.
+// Session returns a session by its id, from memory or the store. Errors: [fault.ErrSessionNotFound], kind [fault.Unavailable]
+// when the store cannot be read.
 func (h *Host) Session(ctx context.Context, id string) (*Session, error) {
 	h.mu.Lock()
 	s := h.sessions[id]
@@ -40,7 +40,7 @@ func (h *Host) Session(ctx context.Context, id string) (*Session, error) {
 	return s, nil
 }
 
-// SessionByRun gives the session that is at work on a run, or where the run waits.
+// SessionByRun returns the session in memory whose current or queued run has the id.
 func (h *Host) SessionByRun(run string) (s *Session, ok bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -58,7 +58,7 @@ func (s *Session) hasRun(id string) bool {
 	return id != "" && s.machine.Find(id) != nil
 }
 
-// Loaded gives a session that is in memory, without a look into the store.
+// Loaded returns a session that is in memory. It does not read the store.
 func (h *Host) Loaded(id string) (s *Session, ok bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -66,8 +66,8 @@ func (h *Host) Loaded(id string) (s *Session, ok bool) {
 	return s, ok
 }
 
-// markUsed notes that somebody asks for a session, and says whether it is as it is
-// in memory: one at rest may be another in the store by now.
+// markUsed notes that somebody asks for the session, and says whether memory is up to date: another process may have changed
+// a session at rest.
 func (s *Session) markUsed() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -75,7 +75,7 @@ func (s *Session) markUsed() bool {
 	return s.lease != leaseNone
 }
 
-// refreshSuspended brings a session at rest up to date; false if it is not there any more.
+// refreshSuspended updates a session at rest from the store; false if it has left memory.
 func (h *Host) refreshSuspended(ctx context.Context, s *Session) bool {
 	s.refreshOwner(ctx)
 	h.mu.Lock()
@@ -83,7 +83,7 @@ func (h *Host) refreshSuspended(ctx context.Context, s *Session) bool {
 	return h.sessions[s.id] == s
 }
 
-// load reads a session from the store.
+// load loads a session from the store.
 func (h *Host) load(ctx context.Context, id string) (*Session, error) {
 	head, err := h.options.Store.Session(ctx, id)
 	switch {
@@ -99,14 +99,14 @@ func (h *Host) load(ctx context.Context, id string) (*Session, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if other := h.sessions[id]; other != nil {
-		return other, nil // somebody was faster
+		return other, nil // it was loaded meanwhile
 	}
 	h.sessions[id] = s
 	h.evictClosed()
 	return s, nil
 }
 
-// forgetDeleted drops a session from memory.
+// forgetDeleted evicts a session.
 func (h *Host) forgetDeleted(s *Session) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -115,12 +115,10 @@ func (h *Host) forgetDeleted(s *Session) {
 	}
 }
 
-// evictAfter is how long a session stays in memory after somebody asked for it, so
-// that it does not go while he has it in hand.
+// evictAfter is how long a session stays in memory after somebody asked for it, so that callers can use what they got.
 const evictAfter = 2 * time.Second
 
-// isEvictable says whether a session can be dropped from memory, and when it was asked
-// for last.
+// isEvictable says whether the session may leave memory, and when somebody asked for it last.
 func (s *Session) isEvictable() (used time.Time, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -131,14 +129,13 @@ func (s *Session) isEvictable() (used time.Time, ok bool) {
 	return s.lastUse, s.lease != leaseHeld && !s.recorderNotified && !inHand && (s.lease == leaseNone || s.host.options.Store.Failing())
 }
 
-// maxPage is how many sessions a list has at most.
+// maxPage is the maximum length of a list of sessions.
 const maxPage = 1000
 
-// Sessions lists sessions, those first in which something happened last. next
-// continues the list behind this part of it, "" at its end; after is "" or such a
-// next; limit is at most 1000, which 0 stands for, but open sessions are all in the
-// first part. Of the origins without, only these are listed. Errors: kind [fault.Invalid] for an after that is none, kind [fault.Unavailable] when the
-// store cannot be read; then those in memory are listed all the same.
+// Sessions lists sessions, most recently changed first, in pages. next continues the list behind this page, "" at the end;
+// after is "" or an earlier next. limit is at most 1000, and 0 means 1000; the first page has all active sessions in
+// addition. Closed sessions of the origins in without are left out. Errors: kind [fault.Invalid] for an invalid after,
+// kind [fault.Unavailable] when the store cannot be read, with the sessions in memory.
 func (h *Host) Sessions(ctx context.Context, after string, limit int, without ...string) (list []Info, next string, err error) {
 	from, err := parseCursor(after)
 	if err != nil {
@@ -171,7 +168,7 @@ func (h *Host) Sessions(ctx context.Context, after string, limit int, without ..
 	return list, next, err
 }
 
-// listed are sessions without the closed ones of some origins.
+// listed returns the sessions without the closed ones of some origins.
 func listed(sessions map[string]Info, without []string) (list []Info) {
 	for _, i := range sessions {
 		if i.State != StateClosed || !slices.Contains(without, i.Origin) {
@@ -181,7 +178,7 @@ func listed(sessions map[string]Info, without []string) (list []Info) {
 	return list
 }
 
-// unstoredInfos are the sessions that memory knows better than the store.
+// unstoredInfos returns the sessions of which memory knows more than the store.
 func (h *Host) unstoredInfos() map[string]Info {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -194,17 +191,17 @@ func (h *Host) unstoredInfos() map[string]Info {
 	return list
 }
 
-// isStored says whether the store knows all of a session.
+// isStored says whether the store has all of a session.
 func (s *Session) isStored() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.lease == leaseNone && !s.recorderNotified
 }
 
-// infoOf is a session that only the store knows.
+// infoOf describes a session from its stored head.
 func infoOf(head store.Session) Info {
 	s := Session{id: head.ID, origin: head.Origin, directory: head.Directory, created: head.Created}
-	_ = s.applyMeta(head) // what cannot be read of it stays out
+	_ = s.applyMeta(head) // fields that cannot be read stay empty
 	return s.Info()
 }
 
@@ -219,12 +216,12 @@ func parseCursor(text string) (store.Cursor, error) {
 	at, id, ok := strings.Cut(text, ".")
 	ms, err := strconv.ParseInt(at, 10, 64)
 	if !ok || err != nil {
-		return store.Cursor{}, fault.Errorf(fault.Invalid, "%q continues no list of sessions", text)
+		return store.Cursor{}, fault.Errorf(fault.Invalid, "%q is no position in the list of sessions", text)
 	}
 	return store.Cursor{Changed: time.UnixMilli(ms), ID: id}, nil
 }
 
-// recordLoader reads what the record in memory has no more.
+// recordLoader reads entries that were evicted from the record in memory.
 func (h *Host) recordLoader(id string) func(context.Context, uint64, int) ([]journal.Entry[event.Event], error) {
 	var seen endCache
 	return func(ctx context.Context, after uint64, limit int) ([]journal.Entry[event.Event], error) {
@@ -238,8 +235,7 @@ func (h *Host) recordLoader(id string) func(context.Context, uint64, int) ([]jou
 	}
 }
 
-// readStored reads events from the store. Events that it never got are a
-// [journal.GapError].
+// readStored reads entries from the store. A [journal.GapError] stands for entries that were never stored.
 func (h *Host) readStored(ctx context.Context, id string, after uint64, limit int) ([]journal.Entry[event.Event], error) {
 	raw, err := h.options.Store.Read(ctx, id, after, limit)
 	if err != nil {
@@ -250,7 +246,7 @@ func (h *Host) readStored(ctx context.Context, id string, after uint64, limit in
 		e, err := unpack(r)
 		switch {
 		case err != nil && len(entries) > 0:
-			return entries, nil // the next read meets it
+			return entries, nil // the next read reports it
 		case err != nil:
 			return nil, unreadable(err)
 		}
@@ -259,8 +255,7 @@ func (h *Host) readStored(ctx context.Context, id string, after uint64, limit in
 	return entries, nil
 }
 
-// unreadable says for people that a stored record cannot be read. Holes in it are
-// told as such.
+// unreadable says that a stored record cannot be read. A gap stays a gap.
 func unreadable(err error) error {
 	var gap *journal.GapError
 	if errors.As(err, &gap) {

@@ -9,7 +9,7 @@ import (
 
 // life is one life of a session, from its activation until it is at rest.
 type life struct {
-	begun chan session.Begin // holds the operation that is to be done; there is at most one
+	begun chan session.Begin // holds the step that is to be done; there is at most one
 	idle  *time.Timer        // fires when nothing was done for long
 	done  chan struct{}      // closed when the loop has ended
 }
@@ -18,7 +18,7 @@ func newLife(idle time.Duration) *life {
 	return &life{begun: make(chan session.Begin, 1), idle: time.NewTimer(idle), done: make(chan struct{})}
 }
 
-// loop does the slow operations of the session one after another, and watches what happens between them, until the
+// loop does the slow steps of the session one after another, and watches what happens between them, until the
 // session is at rest.
 func (s *Session) loop(l *life) {
 	defer close(l.done)
@@ -28,7 +28,7 @@ func (s *Session) loop(l *life) {
 	for !s.isAtRest() {
 		select {
 		case b := <-l.begun:
-			s.operate(b)
+			s.takeStep(b)
 			probe.restart(s.record.Last())
 		case <-probe.timer.C:
 			s.probeRun(probe)
@@ -57,10 +57,10 @@ func (s *Session) isAtRest() bool {
 	return s.machine.State().AtRest()
 }
 
-// operate does one operation and gives its result to the machine.
-func (s *Session) operate(b session.Begin) {
-	switch b.Operation {
-	case session.NoOperation:
+// takeStep does one step and gives its result to the machine.
+func (s *Session) takeStep(b session.Begin) {
+	switch b.Step {
+	case session.NoStep:
 	case session.AcquireSlot:
 		s.acquireSlot()
 	case session.OpenConversation:
@@ -92,7 +92,7 @@ func (s *Session) inputLocked(in func(*session.Machine)) {
 	s.perform()
 }
 
-// interruptible gives the context of an operation that [session.Interrupt] cancels. The caller must call cancel.
+// interruptible gives the context of an step that [session.Interrupt] cancels. The caller must call cancel.
 func (s *Session) interruptible() (ctx context.Context, cancel context.CancelFunc) {
 	ctx, cancel = context.WithCancel(context.Background())
 	s.mu.Lock()

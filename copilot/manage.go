@@ -19,10 +19,8 @@ import (
 // maxTitle is how long a title may be, in characters.
 const maxTitle = 200
 
-// Rename gives the session a title that the agent does not change any more. It
-// works for closed sessions, too. Errors: kind [fault.Invalid] for a title that is
-// empty or too long, and those of taking a session from the store
-// ([fault.ErrSessionInUse], kind [fault.Unavailable]).
+// Rename gives the session a title; the agent's titles do not replace it. Closed sessions can be renamed. Errors: kind
+// [fault.Invalid] for a title that is empty or too long, [fault.ErrSessionInUse], kind [fault.Unavailable].
 func (s *Session) Rename(ctx context.Context, title string) error {
 	title = strings.Join(strings.FieldsFunc(title, func(r rune) bool { return unicode.IsControl(r) || unicode.IsSpace(r) }), " ")
 	switch n := utf8.RuneCountInString(title); {
@@ -37,8 +35,7 @@ func (s *Session) Rename(ctx context.Context, title string) error {
 	})
 }
 
-// update changes something in a session, with its lock held. One at rest is held
-// for just that.
+// update calls change with the session's lock held. For a session at rest it acquires the lease for that long.
 func (s *Session) update(ctx context.Context, change func()) error {
 	leave, err := s.enterGate(ctx)
 	if err != nil {
@@ -51,8 +48,7 @@ func (s *Session) update(ctx context.Context, change func()) error {
 	return s.updateSuspended(ctx, change)
 }
 
-// updateSuspended holds a session for one change, which has its lock. Called with the
-// gate entered.
+// updateSuspended is update for a session at rest. Called with the gate entered.
 func (s *Session) updateSuspended(ctx context.Context, change func()) error {
 	if err := s.awaitLoopEnd(ctx); err != nil {
 		return err
@@ -69,7 +65,7 @@ func (s *Session) updateSuspended(ctx context.Context, change func()) error {
 	return nil
 }
 
-// tryAmend changes something in a session that is open.
+// tryAmend is update for an active session; false for others.
 func (s *Session) tryAmend(change func()) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -80,17 +76,15 @@ func (s *Session) tryAmend(change func()) bool {
 	return true
 }
 
-// Delete closes a session and removes it with all that was said, also what the
-// agent has saved of it, for which a process of it may be started. Errors:
-// [fault.ErrSessionNotFound], [fault.ErrSessionInUse], kind [fault.Unavailable] when the store
-// cannot be written, or, when all is done but that, [fault.ErrCopyLeft] with the reason why
-// the agent could not forget it.
+// Delete closes a session and removes it with its record and the agent's copy, for which it may start an agent process.
+// Errors: [fault.ErrSessionNotFound], [fault.ErrSessionInUse], kind [fault.Unavailable] when the store cannot be written;
+// [fault.ErrCopyLeft], with the reason, when only the agent's copy remains.
 func (h *Host) Delete(ctx context.Context, id string) error {
 	s, err := h.Session(ctx, id)
 	if err != nil {
 		return err
 	}
-	leave, err := s.enterGate(ctx) // nobody opens it from here on
+	leave, err := s.enterGate(ctx) // nobody activates it from here on
 	if err != nil {
 		return err
 	}
@@ -106,7 +100,7 @@ func (h *Host) Delete(ctx context.Context, id string) error {
 	return nil
 }
 
-// remove takes the session out of the store.
+// remove deletes the session from the store.
 func (s *Session) remove(ctx context.Context) error {
 	if s.host.options.Store == nil {
 		return nil
@@ -115,7 +109,7 @@ func (s *Session) remove(ctx context.Context) error {
 	defer s.storage.mu.Unlock()
 	if lease := s.storage.lease; lease != nil {
 		s.takeChanges()
-		err := s.storeAll() // should it stay, it is whole
+		err := s.storeAll() // if the deletion fails, the stored session is complete
 		if err == nil {
 			err = lease.Release(ctx)
 		}
@@ -129,7 +123,7 @@ func (s *Session) remove(ctx context.Context) error {
 	var inUse *store.InUseError
 	switch {
 	case err == nil, errors.Is(err, store.ErrNotFound) && !s.storage.stored:
-		s.storage.stored = true // so that the recorder does not bring it back
+		s.storage.stored = true // so that the recorder does not create it again
 		return nil
 	case errors.As(err, &inUse), errors.Is(err, store.ErrNotFound):
 		return s.acquireError(err)
@@ -137,7 +131,7 @@ func (s *Session) remove(ctx context.Context) error {
 	return fault.Errorf(fault.Unavailable, "the stored session could not be deleted: %w", err)
 }
 
-// deleteAgentCopy removes what the agent has saved.
+// deleteAgentCopy removes the agent's copies of conversations.
 func (h *Host) deleteAgentCopy(ctx context.Context, ids ...string) error {
 	lease, err := h.pool.Acquire(ctx)
 	if err != nil {
@@ -151,9 +145,8 @@ func (h *Host) deleteAgentCopy(ctx context.Context, ids ...string) error {
 	return errors.Join(faults...)
 }
 
-// Fork makes a session that goes on from where another one is, which stays as it
-// is. The copy has the past of the original as its own. Errors: as
-// [Host.Start], kind [fault.Busy] during a run.
+// Fork copies a session, with its record and conversation, and activates the copy. The original stays as it is. Errors: those
+// of [Host.Start], kind [fault.Busy] during a run.
 func (h *Host) Fork(ctx context.Context, id string) (*Session, error) {
 	from, err := h.Session(ctx, id)
 	if err != nil {
@@ -184,7 +177,7 @@ func (h *Host) fork(ctx context.Context, from *Session) (*Session, error) {
 	}
 	id, err := lease.Agent.Fork(ctx, from.id)
 	if fault.KindOf(err) == fault.NotFound {
-		id, err = newID(), nil // nothing was said that could be copied
+		id, err = newID(), nil // the agent has no conversation to copy
 	}
 	if err != nil {
 		lease.Release()
@@ -198,7 +191,7 @@ func (h *Host) fork(ctx context.Context, from *Session) (*Session, error) {
 	return s, s.open(ctx, lease)
 }
 
-// cloneForFork is a session like this one, without its past.
+// cloneForFork returns a session with the settings of this one, without its record.
 func (s *Session) cloneForFork(id string) *Session {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -212,14 +205,13 @@ func (s *Session) cloneForFork(id string) *Session {
 	return c
 }
 
-// copyRecord copies the record of another session, but for pieces whose whole stands
-// in it. For what is gone there is a failure in its place; a run that began
-// meanwhile has its end in the copy.
+// copyRecord copies the record of another session, without superseded deltas. A failure stands for entries that are gone; a
+// run that started meanwhile ends in the copy.
 func (s *Session) copyRecord(ctx context.Context, from *Session) error {
 	last := from.record.Last()
 	going, open := "", map[string]event.QuestionKind{}
 	now, cancel := context.WithCancel(ctx)
-	cancel() // a read that waits for nothing
+	cancel() // Next does not wait
 	for after := uint64(0); after < last; {
 		entries, err := from.record.Next(now, after, storeBatch)
 		var gap *journal.GapError
@@ -234,7 +226,7 @@ func (s *Session) copyRecord(ctx context.Context, from *Session) error {
 			if after = e.N; e.Superseded || e.N > last {
 				continue
 			}
-			_, _ = s.record.Append(e.Value) // an open record takes it
+			_, _ = s.record.Append(e.Value) // the record is open
 			switch b := e.Value.Body.(type) {
 			case event.RunStarted:
 				going = e.Value.Run
@@ -252,7 +244,7 @@ func (s *Session) copyRecord(ctx context.Context, from *Session) error {
 	return nil
 }
 
-// endForkedRun ends the run in whose middle a copy ends, and its questions.
+// endForkedRun ends the run, with its questions, that goes on where the copy ends.
 func (s *Session) endForkedRun(going string, open map[string]event.QuestionKind) {
 	if going == "" {
 		return
@@ -264,9 +256,8 @@ func (s *Session) endForkedRun(going string, open map[string]event.QuestionKind)
 	end(event.RunEnded{Outcome: event.Interrupted, Text: "the session was forked here"})
 }
 
-// SetReaderPosition remembers how far a reader has come who leaves that to the portal, under a
-// name that says who it is; 0 forgets the name. After the end of the process
-// [Session.ReaderPositions] gives it again, or one that is at most a second older.
+// SetReaderPosition stores how far a reader has read, under the reader's name; 0 removes it. After the end of the process
+// [Session.ReaderPositions] returns it, or a position that is at most a second older.
 func (s *Session) SetReaderPosition(name string, n uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -274,7 +265,7 @@ func (s *Session) SetReaderPosition(name string, n uint64) {
 	case s.host.recorder == nil:
 		return
 	case s.lease == leaseNone:
-		_ = s.host.options.Store.SetPosition(s.id, name, n) // while it cannot be written, an older one stays
+		_ = s.host.options.Store.SetPosition(s.id, name, n) // on failure the older position stays
 		return
 	}
 	s.setReaderPosition(name, n)
@@ -289,8 +280,7 @@ func (s *Session) setReaderPosition(name string, n uint64) {
 	s.notifyRecorder()
 }
 
-// ReaderPositions gives the positions that readers had in the last life of the session,
-// none of them behind the end of the record.
+// ReaderPositions returns the stored positions of readers, none of them behind the end of the record.
 func (s *Session) ReaderPositions(ctx context.Context) (map[string]uint64, error) {
 	if s.host.options.Store == nil {
 		return nil, nil
@@ -299,15 +289,14 @@ func (s *Session) ReaderPositions(ctx context.Context) (map[string]uint64, error
 	delete(marks, positionWaiting)
 	last := s.record.Last()
 	for name, n := range marks {
-		marks[name] = min(n, last) // what came behind it was not stored
+		marks[name] = min(n, last) // later entries were not stored
 	}
 	return marks, err
 }
 
-// DeleteExpired deletes the sessions, also from what the agent has saved, that nobody
-// uses: those in which nothing happened for longer than age, and then the oldest
-// until the store has no more than so many bytes. 0 is no limit. With origins, only
-// sessions of these are deleted. It returns how many.
+// DeleteExpired deletes sessions that are not in use, with the agent's copies: those in which nothing happened for longer
+// than age, then the oldest until the store has no more than so many bytes. 0 means no limit. With origins, it deletes
+// only sessions of these. It returns how many it deleted.
 func (h *Host) DeleteExpired(ctx context.Context, age time.Duration, bytes int64, origins ...string) (int, error) {
 	if h.options.Store == nil || age <= 0 && bytes <= 0 {
 		return 0, nil
@@ -324,8 +313,7 @@ func (h *Host) DeleteExpired(ctx context.Context, age time.Duration, bytes int64
 	return len(ids), err
 }
 
-// StoreFailure says what keeps sessions from being stored, for people; nil if nothing
-// does. It is nil without a store.
+// StoreFailure describes why sessions cannot be stored at present; nil if they can, or without a store.
 func (h *Host) StoreFailure() *store.Failure {
 	if h.options.Store == nil {
 		return nil

@@ -11,8 +11,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/session"
 )
 
-// findModel looks for a model by its id, else by its name for people, in any
-// case. "" is the default.
+// findModel finds a model by its id, or by its display name in any case. "" is the default.
 func (h *Host) findModel(ctx context.Context, a agent.Agent, name string) (agent.Model, error) {
 	models, err := a.Models(ctx)
 	if err != nil {
@@ -31,8 +30,8 @@ func (h *Host) findModel(ctx context.Context, a agent.Agent, name string) (agent
 	return models[i], nil
 }
 
-// CheckModel looks whether there is a model that [Start.Model] may name. It starts an agent process if none runs. Errors:
-// [fault.ErrModelNotFound] with the ids that there are, kind [fault.Unavailable] when the agent cannot be had.
+// CheckModel checks that a model exists. It starts an agent process if none runs. Errors: [fault.ErrModelNotFound] with the ids
+// of all models, kind [fault.Unavailable] when there is no agent.
 func (h *Host) CheckModel(ctx context.Context, name string) error {
 	models, err := h.Models(ctx)
 	if err != nil || indexOf(models, name) >= 0 {
@@ -42,11 +41,10 @@ func (h *Host) CheckModel(ctx context.Context, name string) error {
 	for _, m := range models {
 		ids = append(ids, m.ID)
 	}
-	return fault.Errorf(fault.Invalid, "%w; there is %s", fault.ErrModelNotFound, strings.Join(ids, ", "))
+	return fault.Errorf(fault.Invalid, "%w; available: %s", fault.ErrModelNotFound, strings.Join(ids, ", "))
 }
 
-// indexOf is where a model stands; of several that a name fits the first, -1 if
-// it fits none.
+// indexOf returns the index of the model with an id or, failing that, the first with the display name; -1 if there is none.
 func indexOf(models []agent.Model, name string) int {
 	i := slices.IndexFunc(models, func(m agent.Model) bool { return m.ID == name })
 	if i < 0 {
@@ -55,8 +53,7 @@ func indexOf(models []agent.Model, name string) int {
 	return i
 }
 
-// SetModel changes the model, given by its id or its name for people, from the
-// next prompt on. Errors: [fault.ErrModelNotFound], [fault.ErrSessionClosed], kind [fault.Busy] during a run.
+// SetModel changes the model, given by its id or display name, from the next prompt on. Errors: [fault.ErrModelNotFound], [fault.ErrSessionClosed], kind [fault.Busy] during a run.
 func (s *Session) SetModel(ctx context.Context, model string) error {
 	ctx, cancel := context.WithTimeout(ctx, modelTimeout)
 	defer cancel()
@@ -76,8 +73,7 @@ func (s *Session) SetModel(ctx context.Context, model string) error {
 	return nil
 }
 
-// tryModel changes the model unless a conversation is opened meanwhile, which
-// has the old one.
+// tryModel changes the model; false if a conversation was opened with the old one meanwhile.
 func (s *Session) tryModel(ctx context.Context, model string) (changed bool, err error) {
 	l, err := s.idleLink()
 	if err != nil {
@@ -101,7 +97,7 @@ func (s *Session) tryModel(ctx context.Context, model string) (changed bool, err
 	return true, nil
 }
 
-// findModel looks a model up with the session's agent, or any if it has none.
+// findModel finds a model with the session's agent process, or with any if the session has none.
 func (s *Session) findModel(ctx context.Context, l *agentLink, model string) (agent.Model, error) {
 	if l != nil {
 		return s.host.findModel(ctx, l.lease.Agent, model)
@@ -129,15 +125,14 @@ func (s *Session) idleLink() (*agentLink, error) {
 // setModel is called with the lock held.
 func (s *Session) setModel(m agent.Model) {
 	changed := m.ID != s.model.ID
-	s.model, s.modelUnresolved = m, false // also if it is the same: [Session.setAgentModel] did not know it all
+	s.model, s.modelUnresolved = m, false // even if the id is the same: [Session.setAgentModel] knows only that
 	s.storeHead()
 	if changed {
 		s.recordNow("", event.ModelChanged{Model: m.ID})
 	}
 }
 
-// resolveModel looks up the model that a client named when it started the session,
-// unless another was set meanwhile.
+// resolveModel looks up the model that a client named when it started the session without an agent.
 func (s *Session) resolveModel(ctx context.Context, a agent.Agent) error {
 	s.mu.Lock()
 	name, seeks := s.model.ID, s.modelUnresolved
@@ -153,7 +148,7 @@ func (s *Session) resolveModel(ctx context.Context, a agent.Agent) error {
 		return nil
 	case err != nil:
 		return err
-	case s.machine.State() != session.Active: // SessionOpened will tell
+	case s.machine.State() != session.Active: // SessionOpened names it
 		s.model, s.modelUnresolved, s.headChanged = found, false, true
 	default:
 		s.setModel(found)
@@ -161,8 +156,7 @@ func (s *Session) resolveModel(ctx context.Context, a agent.Agent) error {
 	return nil
 }
 
-// setAgentModel takes over a model that the agent changed by itself. What it costs is
-// not known then. Called with the lock held.
+// setAgentModel notes that the agent changed the model by itself. Its multiplier is unknown then. Called with the lock held.
 func (s *Session) setAgentModel(id string) {
 	if id != "" && id != s.model.ID {
 		s.setModel(agent.Model{ID: id, Name: id, Multiplier: 1})

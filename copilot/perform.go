@@ -22,7 +22,7 @@ func (s *Session) perform() {
 		case session.Begin:
 			s.life.begun <- e // there is room: no other is going on
 		case session.Interrupt:
-			s.interruptOperation()
+			s.interruptStep()
 		case session.Deliver:
 			s.deliver(e)
 		case session.Reply:
@@ -49,8 +49,8 @@ func (s *Session) changed(queue bool) {
 	s.storeHead()
 }
 
-// interruptOperation cancels the operation that is going on and hurries the prompts that steer. Called with the lock held.
-func (s *Session) interruptOperation() {
+// interruptStep cancels the step that is going on and hurries the prompts that steer. Called with the lock held.
+func (s *Session) interruptStep() {
 	if s.interrupt != nil {
 		s.interrupt()
 	}

@@ -7,29 +7,28 @@ import (
 	"time"
 )
 
-// recorder writes the records of all sessions to the store. It is one more
-// reader of them, so that appending waits for nothing and readers never wait for
-// the disk; the record keeps what it has not read. It is one goroutine.
+// recorder writes the records of all sessions to the store, in one goroutine. It is one more reader of each record: appending
+// waits for nothing, and the record keeps what the recorder has not read.
 type recorder struct {
 	log  *slog.Logger
 	wake chan struct{}
-	end  chan struct{} // closed by stop: once more, then end
+	end  chan struct{} // closed by stop: write what is left, then end
 	stop func()
-	cut  context.CancelFunc // ends even that
+	cut  context.CancelFunc // aborts even that
 
-	blocked time.Time // until then nothing is tried that waits for the disk; the recorder's own
+	blocked time.Time // until then it does nothing that waits for the disk
 	done    chan struct{}
 
 	mu       sync.Mutex
-	notified []*Session // with something new
+	notified []*Session // that have something new
 }
 
-// How the recorder goes about its work.
+// The recorder's times.
 const (
-	storePause        = 5 * time.Millisecond  // lets more come together
-	storeRetryPause   = 20 * time.Millisecond // until what was handed over may be durable
+	storePause        = 5 * time.Millisecond  // between rounds, so that entries are written in groups
+	storeRetryPause   = 20 * time.Millisecond // until entries given to the store may be durable
 	storeRetry        = time.Second           // after a failure
-	storeFinalTimeout = time.Second           // for what is left when the portal stops
+	storeFinalTimeout = time.Second           // for the rest when the portal stops
 )
 
 func newRecorder(log *slog.Logger) *recorder {
@@ -43,7 +42,7 @@ func newRecorder(log *slog.Logger) *recorder {
 	return r
 }
 
-// close writes what is left, if that can be, and returns when the recorder has ended.
+// close writes what is left, if the store can take it in time, and returns when the recorder has ended.
 func (r *recorder) close() {
 	r.stop()
 	late := time.AfterFunc(storeFinalTimeout, r.cut)
@@ -52,7 +51,7 @@ func (r *recorder) close() {
 	r.cut()
 }
 
-// notify says that there is something new in a session. It never waits.
+// notify tells the recorder that a session has something new. It never waits.
 func (r *recorder) notify(s *Session) {
 	r.mu.Lock()
 	r.notified = append(r.notified, s)
@@ -73,7 +72,7 @@ func (r *recorder) takeNotified() []*Session {
 
 func (r *recorder) run(ctx context.Context) {
 	defer close(r.done)
-	open := map[*Session]time.Time{} // with something that is not durable yet; zero, or when to try again
+	open := map[*Session]time.Time{} // sessions that are not fully stored, with the time of the next attempt; zero: now
 	pause := time.Duration(0)
 	for {
 		ending := r.wait(pause)
@@ -87,7 +86,7 @@ func (r *recorder) run(ctx context.Context) {
 	}
 }
 
-// shorter is the shorter of two pauses, of which 0 is none.
+// shorter returns the shorter of two pauses; 0 means none.
 func shorter(a, b time.Duration) time.Duration {
 	if a == 0 || b != 0 && b < a {
 		return b
@@ -95,7 +94,7 @@ func shorter(a, b time.Duration) time.Duration {
 	return a
 }
 
-// wait returns when there is something to do, or after a pause that is not 0.
+// wait returns when there is something to do, or after the pause if it is not 0.
 func (r *recorder) wait(pause time.Duration) (ending bool) {
 	var again <-chan time.Time
 	if pause > 0 {
@@ -112,7 +111,7 @@ func (r *recorder) wait(pause time.Duration) (ending bool) {
 	return false
 }
 
-// add takes the marked sessions to those that are open.
+// add adds the notified sessions to open.
 func (r *recorder) add(open map[*Session]time.Time) {
 	for _, s := range r.takeNotified() {
 		if _, known := open[s]; !known {
@@ -121,8 +120,7 @@ func (r *recorder) add(open map[*Session]time.Time) {
 	}
 }
 
-// writeOpen keeps what is open and tells how long to wait until the next attempt; 0
-// if nothing is.
+// writeOpen writes the open sessions, and returns how long to wait until the next attempt; 0 if none is left.
 func (r *recorder) writeOpen(ctx context.Context, open map[*Session]time.Time) (pause time.Duration) {
 	for s, at := range open {
 		if wait := time.Until(at); wait > 0 {
@@ -149,10 +147,10 @@ func (r *recorder) writeOpen(ctx context.Context, open map[*Session]time.Time) (
 	return pause
 }
 
-// flush writes what is left.
+// flush writes what is left until nothing is, or ctx ends.
 func (r *recorder) flush(ctx context.Context, open map[*Session]time.Time) {
 	for s := range open {
-		open[s] = time.Time{} // there is no later attempt
+		open[s] = time.Time{} // try at once
 	}
 	r.blocked = time.Time{}
 	for ctx.Err() == nil {

@@ -11,17 +11,16 @@ import (
 	"github.com/copilot-portal/portal/copilot/session"
 )
 
-// unfinished is what the last owner of a session has left undone.
+// unfinished is what the last owner of a session left unfinished.
 type unfinished struct {
 	run       string           // that has no end; "" if none
 	questions []event.Question // that were asked in it
 	orphans   []event.Question // that were asked outside of it
-	begun     map[string]bool  // the runs that stand in the record
+	begun     map[string]bool  // the runs that have started
 	blocks    event.Blocks     // of the run
 }
 
-// readUnfinished reads what stands behind the last event of which the store knows that
-// nothing was going on: the last run, if it has no end.
+// readUnfinished reads the record behind the last RunEnded that the store knows of.
 func (s *Session) readUnfinished(ctx context.Context) (unfinished, error) {
 	left := unfinished{begun: map[string]bool{}}
 	for after := s.lastRunEnd; after < s.record.Last(); {
@@ -44,7 +43,7 @@ func (s *Session) readUnfinished(ctx context.Context) (unfinished, error) {
 	return left, nil
 }
 
-// apply follows the life of runs and questions.
+// apply follows runs and questions from entry to entry.
 func (l *unfinished) apply(e journal.Entry[event.Event]) {
 	l.blocks.Apply(e.Value)
 	switch b := e.Value.Body.(type) {
@@ -65,14 +64,14 @@ func (l *unfinished) apply(e journal.Entry[event.Event]) {
 	}
 }
 
-// repair puts in order what the last owner could not; see [session.Machine.Recover]. Called with the lock held.
+// repair recovers what the last owner left unfinished; see [session.Machine.Recover]. Called with the lock held.
 func (s *Session) repair(left unfinished) {
 	queue := s.restoreQueue(left.begun)
 	s.setReaderPosition(positionWaiting, 0)
 	s.record.Reopen()
 	if left.run != "" {
 		s.blocks = left.blocks
-		s.recent.run = left.run // which may be younger than what else is known
+		s.recent.run = left.run // the stored head may be older
 	}
 	s.inputLocked(func(m *session.Machine) {
 		m.Recover(session.Unfinished{Run: left.run, Questions: left.questions, Orphans: left.orphans, Queue: queue})
@@ -80,9 +79,8 @@ func (s *Session) repair(left unfinished) {
 	s.endRecord()
 }
 
-// restoreQueue are the runs of the prompts that waited when the last owner ended, but
-// for those that it had begun. One that cannot be read is lost, which is said.
-// Called with the lock held.
+// restoreQueue returns the runs that were queued when the last owner ended, without those that have started. A prompt that
+// cannot be read is lost, and logged. Called with the lock held.
 func (s *Session) restoreQueue(begun map[string]bool) []*session.Run {
 	var runs []*session.Run
 	for _, line := range s.leftQueue {
@@ -90,7 +88,7 @@ func (s *Session) restoreQueue(begun map[string]bool) []*session.Run {
 		m, ok := e.Body.(event.UserMessage)
 		switch {
 		case err != nil || !ok:
-			s.host.options.Log.Error("a prompt that waited cannot be read", "session", s.id, "err", err)
+			s.host.options.Log.Error("a queued prompt cannot be read", "session", s.id, "err", err)
 		case !begun[e.Run]:
 			runs = append(runs, session.NewRun(e.Run, m.Prompt))
 		}
@@ -99,18 +97,17 @@ func (s *Session) restoreQueue(begun map[string]bool) []*session.Run {
 	return runs
 }
 
-// mayNeedRecovery says whether a session at rest was left with something, or may have been.
+// mayNeedRecovery says whether what the last owner left unfinished meets a condition, or may meet it.
 func (s *Session) mayNeedRecovery(ctx context.Context, something func(unfinished) bool) bool {
-	s.storage.mu.Lock() // so that the end of the record stands
+	s.storage.mu.Lock() // so that the record does not grow meanwhile
 	defer s.storage.mu.Unlock()
 	left, err := s.readUnfinished(ctx)
 	return err != nil || something(left)
 }
 
-// Recover puts in order the sessions of processes that were killed: runs that
-// were cut off are marked so, and questions that can still be answered wait for
-// that again. It returns when all were looked at; ctx ends it early. Call it now
-// and then, from a process that serves: another may be killed while this one lives.
+// Recover recovers the sessions of processes that were killed: it marks their runs as interrupted, and reopens questions that
+// can still be answered. It returns when it has looked at all of them; ctx ends it early. A serving process calls it from
+// time to time, as another process may be killed while this one lives.
 func (h *Host) Recover(ctx context.Context) error {
 	if h.options.Store == nil {
 		return nil
@@ -122,8 +119,8 @@ func (h *Host) Recover(ctx context.Context) error {
 	return h.recoverSessions(ctx, ids)
 }
 
-// ReopenQuestions lets the sessions wait for their answers again that did so when their
-// portal was stopped. Call it as [Host.Recover], less often.
+// ReopenQuestions activates the sessions that waited for an answer when their portal was stopped. Call it like
+// [Host.Recover], less often.
 func (h *Host) ReopenQuestions(ctx context.Context) error {
 	if h.options.Store == nil {
 		return nil
@@ -144,15 +141,15 @@ func (h *Host) recoverSessions(ctx context.Context, ids []string) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if err != nil && !errors.Is(err, fault.ErrSessionInUse) { // else another process has been faster
-			h.options.Log.Warn("a session of a killed process could not be put in order", "session", id, "err", err)
+		if err != nil && !errors.Is(err, fault.ErrSessionInUse) { // else another process recovers it
+			h.options.Log.Warn("a session of a killed process could not be recovered", "session", id, "err", err)
 		}
 	}
 	return nil
 }
 
-// recover holds the session for as long as it takes to mend it, or goes on with
-// it if its run does.
+// recover acquires the lease, which recovers the session. If its run goes on, the session is activated, else the lease is
+// released again.
 func (s *Session) recover(ctx context.Context) error {
 	leave, err := s.enterGate(ctx)
 	if err != nil {
@@ -160,7 +157,7 @@ func (s *Session) recover(ctx context.Context) error {
 	}
 	defer leave()
 	if s.isActive() {
-		return nil // it is in use already
+		return nil // it was activated meanwhile
 	}
 	if err := s.awaitLoopEnd(ctx); err != nil {
 		return err
@@ -172,6 +169,6 @@ func (s *Session) recover(ctx context.Context) error {
 			return nil
 		}
 	}
-	s.requestRelease() // so that it can be used here and elsewhere
+	s.requestRelease()
 	return err
 }

@@ -18,8 +18,8 @@ import (
 )
 
 // Session is one conversation with the agent, for any number of clients. Its
-// methods are the one door in and may be called concurrently; what they bring
-// about stands in the record.
+// methods are the one door in and may be called concurrently; their effects
+// stand in the record.
 //
 // A [session.Machine] decides what happens. Its inputs come from clients, the agent, timers and the store, and are
 // given to it under the lock; its effects are carried out there. Slow ones are done by one goroutine, the session's
@@ -33,7 +33,7 @@ type Session struct {
 	host           *Host
 	record         *event.Record
 	storage        sessionStorage
-	wake           chan struct{}  // holds a token when the loop has something to look at
+	wake           chan struct{}  // holds a token when the loop has to look again at what it watches
 	gate           chan struct{}  // holds a token while the session is reopened or its model changed
 	pendingReplies sync.WaitGroup // answers and prompts on their way to the agent
 
@@ -42,7 +42,7 @@ type Session struct {
 	life      *life                     // nil before the first
 	link      *agentLink                // nil while there is no conversation
 	opening   *agentLink                // the one that is about to become it
-	interrupt context.CancelFunc        // cancels the operation that can be interrupted; nil before the first
+	interrupt context.CancelFunc        // cancels the step that can be interrupted; nil before the first
 	hurry     chan struct{}             // closed to hurry the prompts that steer; nil while there are none
 	runEnded  chan struct{}             // closed at the end of a run that is aborted; nil before the first
 	timers    map[string]questionTimers // of the open questions
@@ -54,10 +54,10 @@ type Session struct {
 	lease            leaseState
 	owner            int                // the process that is active with it, in state [session.Elsewhere]
 	recorderNotified bool               // the recorder will look at it
-	headChanged      bool               // what is known of it has changed
-	evicted          bool               // it has left memory: another object may have its name
+	headChanged      bool               // the stored head is out of date
+	evicted          bool               // it has left memory: another object may stand for the session
 	lastUse          time.Time          // when somebody asked for it last
-	lastRunEnd       uint64             // the number of its last RunEnded: before it nothing is left to do
+	lastRunEnd       uint64             // the number of its last RunEnded: nothing before it is unfinished
 	epoch            uint64             // of the record
 	earlierEpochs    []journal.Position // the epochs before, with their ends
 	leftQueue        []json.RawMessage  // prompts that waited when its last owner ended
@@ -68,16 +68,16 @@ type Session struct {
 type settings struct {
 	askUser         bool
 	capabilities    Capabilities      // of its client, which need not be attached
-	attributes      map[string]string // what its client wants to know again; never changed, but replaced
+	attributes      map[string]string // of its client; the map is replaced, never changed
 	tools           []event.Tool
 	title           string
 	titledByUser    bool // the agent's titles do not count
 	model           agent.Model
-	modelUnresolved bool // model is what a client named; it is looked up with the first conversation
+	modelUnresolved bool // model is the name a client gave; the first conversation looks it up
 	usage           Usage
 	recent          runSummary
 	policy          permission.Policy
-	remembered      permission.Policy // rules that answers have made, over those of policy
+	remembered      permission.Policy // rules made by answers; they precede policy
 	lastChange      time.Time         // when something happened in it last
 }
 
@@ -105,26 +105,25 @@ func newSession(h *Host, id string, model agent.Model, start Start) *Session {
 	return s
 }
 
-// newEpoch is a number that no record had before; readers in JavaScript keep it
-// exactly.
+// newEpoch returns a number that no record had before. It fits into 53 bits, so that JavaScript keeps it exactly.
 func newEpoch() uint64 {
-	return rand.Uint64N(1<<53-1) + 1 //nolint:gosec // it must be new, not secret
+	return rand.Uint64N(1<<53-1) + 1 //nolint:gosec // it has to be unique, not secret
 }
 
 // ID is the session's UUID.
 func (s *Session) ID() string { return s.id }
 
-// Record is what happened, to be read by anybody at any time.
+// Record returns the session's record, which any number of readers may read at any time.
 func (s *Session) Record() *event.Record { return s.record }
 
-// Attribute is what the dialect that started the session keeps with it under a name, "" if nothing.
+// Attribute returns the value that a dialect stored with the session under a name, "" if there is none.
 func (s *Session) Attribute(name string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.attributes[name]
 }
 
-// SetAttribute keeps something with the session, also over a restart.
+// SetAttribute stores a value with the session; it survives restarts.
 func (s *Session) SetAttribute(name, value string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -138,7 +137,7 @@ func (s *Session) SetAttribute(name, value string) {
 	s.storeHead()
 }
 
-// Info is the session as it is now.
+// Info returns a snapshot of the session.
 func (s *Session) Info() Info {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -173,10 +172,9 @@ func (s *Session) state() State {
 	return StateRunning
 }
 
-// Prompt begins a run, or queues it behind the one that is going, and returns
-// its id, which the events of the run will carry. It does not wait for the run.
-// A prompt that steers joins the run that is going and returns the id of that;
-// should the run end first, it gets one of its own. Errors: [fault.ErrEmptyPrompt],
+// Prompt starts a run, or queues it behind the current one, and returns its id, which the events of the run carry. It does
+// not wait for the run. A prompt that steers joins the current run and returns that run's id; if the run ends first, the
+// prompt gets a run of its own. Errors: [fault.ErrEmptyPrompt],
 // [fault.ErrSessionClosed], [fault.ErrBusy], kind [fault.Invalid] for attachments that cannot be
 // used, kind [fault.Busy] when too many prompts wait, or ([fault.ErrSessionInUse]) when
 // another process has the session.
@@ -191,9 +189,8 @@ func (s *Session) Prompt(p event.Prompt) (run string, err error) {
 	return s.prompt(p)
 }
 
-// Compact makes the agent sum up what was said, to make room in the context
-// window. It is a run of its own, which begins or is queued as those of prompts
-// are. Errors: [fault.ErrSessionClosed], kind [fault.Busy].
+// Compact makes the agent summarize the conversation, to make room in the context window. It is a run of its own, started
+// or queued like that of a prompt. Errors: [fault.ErrSessionClosed], kind [fault.Busy].
 func (s *Session) Compact() (run string, err error) { return s.prompt(event.Prompt{Compact: true}) }
 
 func (s *Session) prompt(p event.Prompt) (run string, err error) {
@@ -206,15 +203,14 @@ func (s *Session) prompt(p event.Prompt) (run string, err error) {
 	return run, err
 }
 
-// Waiting are the prompts that wait for their runs, in the order in which they will
-// have them.
+// Waiting lists the queued prompts in the order of their runs. Cancelled ones are left out.
 func (s *Session) Waiting() []event.Waiting {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.waiting()
 }
 
-// waiting is Waiting with the lock held. A prompt that was cancelled waits for nothing.
+// waiting is Waiting with the lock held.
 func (s *Session) waiting() []event.Waiting {
 	list := []event.Waiting{}
 	for _, r := range s.machine.Queue() {
@@ -225,11 +221,10 @@ func (s *Session) waiting() []event.Waiting {
 	return list
 }
 
-// Cancel ends a run: the current one, if there is one, for "", else the one of
-// that id. One that waits ends when its turn comes, before the agent hears of
-// it. Other prompts that wait go on. Cancel returns at once: the end of a run is an
-// event. Errors: [fault.ErrRunNotFound], [fault.ErrSessionClosed], those of [Session.Prompt]
-// about a session at rest that was left in the middle of a run.
+// Cancel ends the run with an id, or for "" the current run, if there is one. A queued run ends when its turn comes, before
+// the agent hears of it; other queued runs stay. Cancel returns at once: the end of a run is an event. Errors:
+// [fault.ErrRunNotFound], [fault.ErrSessionClosed], and those of [Session.Prompt] for a stored session with an unfinished
+// run.
 func (s *Session) Cancel(run string) error {
 	if err := s.lockToEnd(run); err != nil {
 		return err
@@ -243,8 +238,7 @@ func (s *Session) Cancel(run string) error {
 	return err
 }
 
-// lockToEnd takes the lock, after waking a session at rest if the run may be one
-// that waits for an answer there.
+// lockToEnd takes the lock. A stored session is activated first if the run may be one that waits for an answer there.
 func (s *Session) lockToEnd(run string) error {
 	if run == "" {
 		s.mu.Lock()
@@ -253,8 +247,7 @@ func (s *Session) lockToEnd(run string) error {
 	return s.lockIfRecoverable(func(left unfinished) bool { return left.run != "" })
 }
 
-// enterGate gives the right to reopen the session or to change its model, which
-// leave returns.
+// enterGate acquires the right to activate the session or to change its model. The caller must call leave.
 func (s *Session) enterGate(ctx context.Context) (leave func(), err error) {
 	select {
 	case s.gate <- struct{}{}:
@@ -264,12 +257,10 @@ func (s *Session) enterGate(ctx context.Context) (leave func(), err error) {
 	}
 }
 
-// Close ends the session: the current run is cancelled, waiting prompts are
-// dropped, the record ends. The agent keeps the conversation for
-// [Session.Reopen]. Closing a closed session does nothing. Close returns when
-// the record has ended. An agent that hangs delays it by a few seconds, unless
-// its process is stopped meanwhile. Errors, of a session that is at rest: those of
-// taking it from the store ([fault.ErrSessionInUse], kind [fault.Unavailable]).
+// Close closes the session: it cancels the current run, drops the queued ones and ends the record. The agent keeps the
+// conversation for [Session.Reopen]. Closing a closed session does nothing. Close returns when the record has ended; an
+// agent that hangs delays it by a few seconds. Errors, for a stored session: those of acquiring its lease
+// ([fault.ErrSessionInUse], kind [fault.Unavailable]).
 func (s *Session) Close() error {
 	s.shutDown((*session.Machine).Close)
 	if !s.resumes() {
@@ -278,7 +269,7 @@ func (s *Session) Close() error {
 	return s.closeSuspended()
 }
 
-// shutDown closes the session or stops it, and returns when it is at rest. It does nothing for one that never was active.
+// shutDown closes or stops the session and returns when it is at rest. It does nothing for one that was never active.
 func (s *Session) shutDown(in func(*session.Machine)) {
 	s.mu.Lock()
 	l := s.life
@@ -305,10 +296,9 @@ func (s *Session) isActive() bool {
 	return s.machine.State() == session.Active
 }
 
-// Reopen opens a closed session again, with its past. Errors: [fault.ErrSessionOpen],
-// [fault.ErrStopping], kind [fault.Unavailable] when the agent cannot be had, kind [fault.Busy]
-// when too many sessions are open, or ([fault.ErrSessionInUse]) when another process
-// has the session.
+// Reopen activates a closed session, with its past. Errors: [fault.ErrSessionOpen], [fault.ErrStopping], kind
+// [fault.Unavailable] when there is no agent, kind [fault.Busy] when too many sessions are open, [fault.ErrSessionInUse]
+// when another process holds the session.
 func (s *Session) Reopen(ctx context.Context) error {
 	leave, err := s.enterGate(ctx)
 	if err != nil {
@@ -321,10 +311,9 @@ func (s *Session) Reopen(ctx context.Context) error {
 	return s.reopenWith(ctx, s.openWithConversation)
 }
 
-// Resume makes a closed session ready for prompts, as [Session.Reopen] does, but
-// does not wait for the agent: the conversation is taken up with the next prompt. It
-// does nothing for other sessions; one at rest wakes up by itself. Errors: as
-// Reopen, but for [fault.ErrSessionOpen].
+// Resume makes a closed session take prompts, like [Session.Reopen], but does not wait for the agent: the next prompt opens
+// the conversation. It does nothing for other sessions; a suspended one is activated by its next use. Errors: those of
+// Reopen except [fault.ErrSessionOpen].
 func (s *Session) Resume(ctx context.Context) error {
 	leave, err := s.enterGate(ctx)
 	if err != nil {
@@ -337,7 +326,7 @@ func (s *Session) Resume(ctx context.Context) error {
 	return s.reopenWith(ctx, s.activateWithoutAgent)
 }
 
-// openWithConversation opens the session with its conversation.
+// openWithConversation activates the session with its conversation open.
 func (s *Session) openWithConversation(ctx context.Context) error {
 	lease, err := s.host.pool.AcquireIn(ctx, s.directory)
 	if err != nil {

@@ -14,32 +14,29 @@ import (
 	"github.com/copilot-portal/portal/copilot/store"
 )
 
-// sessionStorage is the place of a session in the store. Its lock is taken before that of
-// the session; what is done under it may wait for the disk.
+// sessionStorage connects a session with the store. Its lock is taken before that of the session and may be held while the
+// disk is slow.
 type sessionStorage struct {
 	mu         sync.Mutex
-	lease      *store.Lease     // nil: this process does not hold the session
-	stored     bool             // the store knows the session
-	handedOver uint64           // number up to which the record was handed over
-	pieces     supersededDeltas // of what was handed over
+	lease      *store.Lease     // nil while this process does not hold the session
+	stored     bool             // the store has the session
+	handedOver uint64           // the last number given to the store
+	pieces     supersededDeltas // of the entries given to the store
 
-	// What is to be handed over besides the record.
+	// Changes besides the record that the store does not have yet.
 	head      *store.Session
 	positions map[string]uint64
 }
 
-// storeBatch is how many entries are handed over at a time.
+// storeBatch is how many entries are given to the store at a time.
 const storeBatch = 512
 
-// storePending hands over what is new, and gives the session back when it has ended.
-// It is called by the recorder alone. done is false when there is more to do
-// later.
-//
-// While the store fails, what would wait for the disk is left for later; sync
-// says whether it may.
+// storePending gives the store what is new, and releases the lease when nothing more follows. Only the recorder calls it.
+// done is false when something is left for later. sync says whether it may wait for the disk; while the store fails it
+// may not.
 func (s *Session) storePending(ctx context.Context, sync bool) (done bool, err error) {
 	if !s.storage.mu.TryLock() {
-		return false, nil // it is being taken; others must not wait for that
+		return false, nil // the lease is being acquired; the other sessions must not wait for that
 	}
 	defer s.storage.mu.Unlock()
 	over, dropped := s.takeChanges()
@@ -64,14 +61,14 @@ func (s *Session) storePending(ctx context.Context, sync bool) (done bool, err e
 	return s.releaseLease(ctx)
 }
 
-// createStored makes the session known to the store, if that is to be. Called with the
-// lock of the storage held.
+// createStored creates the session in the store, unless it was there before or has left memory. Called with the lock of the
+// storage held.
 func (s *Session) createStored(ctx context.Context, dropped, sync bool) (done bool, err error) {
 	switch {
-	case s.storage.stored: // it rests, or was lost
+	case s.storage.stored: // the lease was released or lost
 		s.storeReaderPositions()
 		return true, nil
-	case dropped: // the store never took it, and memory cannot keep it
+	case dropped: // the store could not take it while it was in memory
 		return true, nil
 	case sync:
 		err = s.storage.create(ctx, s.host.options.Store)
@@ -80,8 +77,8 @@ func (s *Session) createStored(ctx context.Context, dropped, sync bool) (done bo
 	return false, err
 }
 
-// storeReaderPositions stores the positions of readers that came when the session had just
-// been given back. Called with the lock of the storage held.
+// storeReaderPositions stores positions that were set while the lease was being released. Called with the lock of the storage
+// held.
 func (s *Session) storeReaderPositions() {
 	for name, n := range s.storage.positions {
 		_ = s.host.options.Store.SetPosition(s.id, name, n) // while it cannot be written, an older one stays
@@ -89,8 +86,7 @@ func (s *Session) storeReaderPositions() {
 	s.storage.positions = nil
 }
 
-// takeChanges takes over what has changed, and says whether nothing more will follow.
-// Called with the lock of the storage held.
+// takeChanges collects what has changed, and says whether nothing more will follow. Called with the lock of the storage held.
 func (s *Session) takeChanges() (over, dropped bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -110,8 +106,7 @@ func (s *Session) takeChanges() (over, dropped bool) {
 	return s.lease != leaseHeld, s.evicted
 }
 
-// create makes the session known to the store. Called with the lock of the
-// storage held.
+// create creates the session in the store. Called with the lock of the storage held.
 func (f *sessionStorage) create(ctx context.Context, into *store.Store) error {
 	if f.lease != nil || f.stored {
 		return nil
@@ -120,7 +115,7 @@ func (f *sessionStorage) create(ctx context.Context, into *store.Store) error {
 		return fault.Errorf(fault.Internal, "the session cannot be described")
 	}
 	lease, err := into.Create(ctx, *f.head)
-	if errors.Is(err, store.ErrExists) { // it has been made by a call that seemed to fail
+	if errors.Is(err, store.ErrExists) { // created by a call that seemed to fail
 		lease, err = into.Acquire(ctx, f.head.ID)
 	}
 	if err != nil {
@@ -130,9 +125,8 @@ func (f *sessionStorage) create(ctx context.Context, into *store.Store) error {
 	return nil
 }
 
-// storeAll gives the store what it does not have yet. The entries go first, what
-// is known of the session and how far readers are follow them: so neither tells of
-// what a kill has taken, and what is missing in it is found in the entries.
+// storeAll gives the store everything it does not have yet: entries first, then the head, then reader positions. So a kill
+// never leaves a head or a position that refers to missing entries, and an outdated head is completed from the entries.
 func (s *Session) storeAll() error {
 	lease := s.storage.lease
 	if err := s.storeEntries(lease); err != nil {
@@ -157,7 +151,7 @@ func (s *Session) storeEntries(lease *store.Lease) error {
 	for {
 		entries, err := s.record.Peek(s.storage.handedOver, storeBatch)
 		var gap *journal.GapError
-		if errors.As(err, &gap) { // the store could not take them for too long
+		if errors.As(err, &gap) { // the store failed for too long
 			if err := lease.Append(gapError(gap)); err != nil {
 				return err
 			}
@@ -177,17 +171,17 @@ func (s *Session) storeEntries(lease *store.Lease) error {
 	}
 }
 
-// maxText is how much of a text can be searched, in bytes.
+// maxText is how much of a text is indexed for search, in bytes.
 const maxText = 64 << 10
 
-// storeEntry hands an event over, and what can be found of it.
+// storeEntry gives the store an event and its searchable text.
 func storeEntry(lease *store.Lease, e journal.Entry[event.Event]) error {
 	if err := lease.Append(pack(e)); err != nil {
 		return err
 	}
 	if kind, text := findable(e.Value); text != "" {
 		text = text[:min(len(text), maxText)]
-		_ = lease.Index(store.Text{Number: e.N, Kind: string(kind), Body: text}) // the record is what counts
+		_ = lease.Index(store.Text{Number: e.N, Kind: string(kind), Body: text}) // search is less important than the record
 	}
 	if _, over := e.Value.Body.(event.RunEnded); over {
 		_ = lease.Merge() // the next run will try again
@@ -195,8 +189,8 @@ func storeEntry(lease *store.Lease, e journal.Entry[event.Event]) error {
 	return nil
 }
 
-// pack makes an entry of an event. The result of a tool lies apart: models read
-// the same file again and again.
+// pack encodes an event as a stored entry. A tool's result becomes the payload, which the store deduplicates: models read the
+// same file again and again.
 func pack(e journal.Entry[event.Event]) store.Entry {
 	entry := store.Entry{Number: e.N}
 	if b, ok := e.Value.Body.(event.ToolEnded); ok && b.Result != nil && len(b.Result.Content) > event.EntryCost {
@@ -212,7 +206,7 @@ func pack(e journal.Entry[event.Event]) store.Entry {
 	return entry
 }
 
-// unpack reads what pack has made. A hole is a [journal.GapError].
+// unpack decodes a stored entry. A gap is a [journal.GapError].
 func unpack(entry store.Entry) (journal.Entry[event.Event], error) {
 	e := journal.Entry[event.Event]{N: entry.Number}
 	var err error
@@ -235,12 +229,11 @@ func unpack(entry store.Entry) (journal.Entry[event.Event], error) {
 	return e, nil
 }
 
-// noticeLost is the kind of the [event.Notice] that stands in the store for an event
-// that could not be encoded.
+// noticeLost is the kind of the [event.Notice] that is stored in place of an event that could not be encoded.
 const noticeLost = "portal.not_stored"
 
-// noticeGap is the kind of the [event.Notice] that stands in the store for events
-// that it never got. Its number is that of the last of them.
+// noticeGap is the kind of the [event.Notice] that is stored in place of events that were never stored. It has the number of
+// the last of them.
 const noticeGap = "portal.hole"
 
 func gapError(gap *journal.GapError) store.Entry {
@@ -249,12 +242,11 @@ func gapError(gap *journal.GapError) store.Entry {
 	return store.Entry{Number: gap.First - 1, Data: data}
 }
 
-// maxExcess is how many budgets a record may exceed its own by while the store
-// fails. One that is only behind catches up.
+// maxExcess is by how many times its budget a record may exceed it while the store fails.
 const maxExcess = 4
 
-// trimUnstored lets go of what memory cannot keep any longer when the store does not
-// take it: the portal goes on. Called with the lock of the storage held.
+// trimUnstored drops entries that the store cannot take and memory can no longer keep, so that the portal goes on. Called with
+// the lock of the storage held.
 func (s *Session) trimUnstored() {
 	failing := s.storage.lease == nil || s.host.options.Store.Failing()
 	if failing && s.record.Excess() > maxExcess*s.host.options.RecordBudget {
@@ -262,12 +254,11 @@ func (s *Session) trimUnstored() {
 	}
 }
 
-// checkLease ends a session that another process has taken: what is said in it here
-// would not be true.
+// checkLease closes a session whose lease another process has taken.
 func (s *Session) checkLease(err error) error {
 	if !errors.Is(err, store.ErrLost) {
 		if errors.Is(err, store.ErrBacklog) {
-			return nil // it catches up
+			return nil // the store catches up
 		}
 		return err
 	}
@@ -303,8 +294,7 @@ func (s *Session) leaseReturned() {
 	s.lease = leaseNone
 }
 
-// releaseLease lets other processes have the session. Called with the lock of the
-// storage held.
+// releaseLease lets other processes acquire the session. Called with the lock of the storage held.
 func (s *Session) releaseLease(ctx context.Context) (done bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
@@ -317,6 +307,5 @@ func (s *Session) releaseLease(ctx context.Context) (done bool, err error) {
 	return true, nil
 }
 
-// storeTimeout is how long the store gets for what should take milliseconds. A
-// file that another program has locked takes it all.
+// storeTimeout bounds calls of the store that should take milliseconds; another program may have locked the file.
 const storeTimeout = 10 * time.Second

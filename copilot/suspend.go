@@ -13,12 +13,8 @@ import (
 	"github.com/copilot-portal/portal/copilot/store"
 )
 
-// A session is at rest when this process does not work with it: the store has
-// it, and any process may take it. One that a client closed stays closed until
-// it is reopened; any other goes on with its next use.
-
-// lockActive takes the lock of a session that does not rest, after waking it if it
-// does. Errors: those of [Session.activate]; then the lock is not held.
+// lockActive takes the lock of the session and activates it first if it is suspended. A closed session stays closed.
+// On an error, one of [Session.activate], the lock is not held.
 func (s *Session) lockActive() error {
 	for {
 		s.mu.Lock()
@@ -32,10 +28,9 @@ func (s *Session) lockActive() error {
 	}
 }
 
-// activate makes a session at rest ready for prompts; it does nothing for others.
-// The agent's conversation is taken up when it is needed. Errors: kind [fault.Busy]
-// when another process has the session or too many are open, kind [fault.Unavailable]
-// when the store cannot be written, [fault.ErrStopping].
+// activate makes a suspended session take prompts; it does nothing for others. The conversation is opened when it is needed.
+// Errors: kind [fault.Busy] when another process holds the session or too many are open, kind [fault.Unavailable] when
+// the store cannot be written, [fault.ErrStopping].
 func (s *Session) activate() error {
 	ctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
 	defer cancel()
@@ -55,8 +50,7 @@ func (s *Session) activateGated(ctx context.Context) error {
 	return s.reopenWith(ctx, s.activateWithoutAgent)
 }
 
-// reopenWith takes a place and the session itself, and opens it in one of two
-// ways. Called with the gate entered.
+// reopenWith reserves room for the session, acquires its lease, and opens it with a function. Called with the gate entered.
 func (s *Session) reopenWith(ctx context.Context, open func(context.Context) error) error {
 	if err := s.awaitLoopEnd(ctx); err != nil {
 		return err
@@ -76,7 +70,7 @@ func (s *Session) reopenWith(ctx context.Context, open func(context.Context) err
 	return s.host.register(s)
 }
 
-// awaitLoopEnd waits for a loop that is still ending.
+// awaitLoopEnd waits until the session's last life has ended.
 func (s *Session) awaitLoopEnd(ctx context.Context) error {
 	s.mu.Lock()
 	l := s.life
@@ -92,7 +86,7 @@ func (s *Session) awaitLoopEnd(ctx context.Context) error {
 	}
 }
 
-// activateWithoutAgent opens the session without its conversation.
+// activateWithoutAgent activates the session without opening its conversation.
 func (s *Session) activateWithoutAgent(context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -100,8 +94,8 @@ func (s *Session) activateWithoutAgent(context.Context) error {
 	return nil
 }
 
-// acquireLease takes the session from the store, so that it may be written, and puts in
-// order what its last owner could not. Called with the gate entered.
+// acquireLease acquires the lease of the session, and recovers what its last owner left unfinished. Called with the gate
+// entered.
 func (s *Session) acquireLease(ctx context.Context) error {
 	s.storage.mu.Lock()
 	defer s.storage.mu.Unlock()
@@ -130,25 +124,25 @@ func (s *Session) acquireLeaseLocked(ctx context.Context) error {
 	return err
 }
 
-// adoptLease makes the session one of this process.
+// adoptLease makes this process the owner of the session.
 func (s *Session) adoptLease(lease *store.Lease, left unfinished) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.evicted { // while the disk was slow
+	if s.evicted { // while the store was slow
 		return errEvicted
 	}
 	s.lease = leaseHeld
 	s.setStored(lease.Head().Closed, 0)
 	s.beginEpoch()
 	if head := s.head(); head != nil {
-		_ = lease.Update(*head) // before any entry of the epoch; a lease that is lost tells it later
+		_ = lease.Update(*head) // before any entry of the epoch; the next write reports a lost lease
 	}
 	s.repair(left)
 	return nil
 }
 
-// returnLease gives a session back that could not be taken over; if that cannot be
-// done now, the recorder does it. Called with the lock of the storage held.
+// returnLease releases the lease of a session that could not be recovered; if that fails, the recorder tries again. Called
+// with the lock of the storage held.
 func (s *Session) returnLease(ctx context.Context) {
 	later, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
@@ -162,9 +156,8 @@ func (s *Session) returnLease(ctx context.Context) {
 	s.notifyRecorder()
 }
 
-// keepsLease says whether the session is held already, and in order. One that was
-// let go in the middle of something is given back, to be taken anew. Called with
-// the lock of the storage held.
+// keepsLease says whether this process still holds the session and can go on with it. The lease of a session that was left
+// unfinished is released, so that acquiring it again recovers the session. Called with the lock of the storage held.
 func (s *Session) keepsLease(ctx context.Context) (bool, error) {
 	s.mu.Lock()
 	dropped, unmended := s.evicted, s.lease == leaseReturningUnfinished
@@ -191,12 +184,11 @@ func (s *Session) keepsLease(ctx context.Context) (bool, error) {
 	return false, nil
 }
 
-// errEvicted is that of a session that somebody still has in hand while another
-// of its name may be at work.
+// errEvicted refuses an object that has left memory: another one may stand for the session.
 var errEvicted = fault.Errorf(fault.Unavailable, "the session has left memory meanwhile; try again")
 
-// inspectStored brings the session up to what the store has, and finds what its last owner
-// has left. Nothing is changed that would have to be undone.
+// inspectStored updates the session from the store and reads what its last owner left unfinished. It changes nothing that
+// would have to be undone.
 func (s *Session) inspectStored(ctx context.Context, head store.Session) (unfinished, error) {
 	if err := s.syncFromStore(ctx, head); err != nil {
 		return unfinished{}, err
@@ -204,7 +196,7 @@ func (s *Session) inspectStored(ctx context.Context, head store.Session) (unfini
 	return s.readUnfinished(ctx)
 }
 
-// acquireError says why a session could not be taken.
+// acquireError says why the lease could not be acquired.
 func (s *Session) acquireError(err error) error {
 	var inUse *store.InUseError
 	switch {
@@ -216,7 +208,7 @@ func (s *Session) acquireError(err error) error {
 	case errors.Is(err, store.ErrNotFound):
 		return fault.ErrSessionNotFound
 	}
-	return fault.Errorf(fault.Unavailable, "the session could not be taken from the store: %w", err)
+	return fault.Errorf(fault.Unavailable, "the stored session could not be opened: %w", err)
 }
 
 // inUseError is called with the lock held.
@@ -224,8 +216,8 @@ func (s *Session) inUseError() error {
 	return fault.Errorf(fault.Busy, "%w by process %d: go on there, or close it there first", fault.ErrSessionInUse, s.owner)
 }
 
-// requestRelease makes the recorder give the session back. A run that was to go on is
-// found again in the record, and what waited behind it beside that.
+// requestRelease makes the recorder release the lease when everything is stored. An unfinished run is found again in the
+// record; the queue is stored with the head.
 func (s *Session) requestRelease() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -240,8 +232,8 @@ func (s *Session) requestRelease() {
 	s.storeHead()
 }
 
-// beginEpoch begins a new epoch: what the last one had not stored is gone, and
-// its numbers are given again. Called with the lock held.
+// beginEpoch begins a new epoch: entries of the last one that were not stored are gone, and their numbers are used again.
+// Called with the lock held.
 func (s *Session) beginEpoch() {
 	s.earlierEpochs = append(s.earlierEpochs, journal.Position{Epoch: s.epoch, N: s.record.Last()})
 	if len(s.earlierEpochs) > maxEpochs {
@@ -252,14 +244,13 @@ func (s *Session) beginEpoch() {
 	s.storeHead()
 }
 
-// syncFromStore takes over what another process has made of a session at rest. Only
-// what it has read is put down under the lock. Called with the lock of the storage
-// held.
+// syncFromStore reads what another process has written to the session. It takes the session's lock only for the changes,
+// not while it reads. Called with the lock of the storage held.
 func (s *Session) syncFromStore(ctx context.Context, head store.Session) error {
-	if s.record.Last() > head.Last { // something was not stored, and is not part of it
+	if s.record.Last() > head.Last { // entries that were never stored are not part of the record
 		return errRereadRecord
 	}
-	s.setOwner(head) // who reads what follows must know that it happens elsewhere
+	s.setOwner(head) // before the entries, so that readers know that another process writes them
 	for s.record.Last() < head.Last {
 		entries, err := s.host.readStored(ctx, s.id, s.record.Last(), storeBatch)
 		var gap *journal.GapError
@@ -296,7 +287,7 @@ func (s *Session) setStored(closed bool, owner int) {
 	s.machine.SetStored(closed, owner != 0)
 }
 
-// appendStored continues the record in memory by what the store has.
+// appendStored appends stored entries to the record in memory.
 func (s *Session) appendStored(entries []journal.Entry[event.Event]) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -314,22 +305,20 @@ func (s *Session) appendStored(entries []journal.Entry[event.Event]) error {
 	return nil
 }
 
-// errRereadRecord says that a record cannot be continued in memory as the store has it.
-var errRereadRecord = fault.Errorf(fault.Unavailable, "the record of the session has to be read anew; try again")
+// errRereadRecord says that the record in memory does not continue in the store: the session has to be loaded again.
+var errRereadRecord = fault.Errorf(fault.Unavailable, "the session has changed in the store; try again")
 
-// endRecord ends the record of a session that is closed, and of no other:
-// readers of one at rest wait for its next use. Called with the lock held.
+// endRecord ends the record of a closed session. Readers of a suspended one wait for its next use. Called with the lock held.
 func (s *Session) endRecord() {
 	if s.machine.State() == session.Closed {
 		s.record.Close()
 	}
 }
 
-// refreshOwner looks at what the store knows of a session at rest, and tells whether
-// another process has it.
+// refreshOwner updates a session at rest from the store, and says whether another process holds it.
 func (s *Session) refreshOwner(ctx context.Context) (elsewhere bool) {
 	if !s.storage.mu.TryLock() {
-		return true // it is just being taken or written
+		return true // its lease is just being acquired, or it is being written
 	}
 	defer s.storage.mu.Unlock()
 	if s.storage.lease != nil || !s.isLoadedSuspended() {
@@ -346,29 +335,28 @@ func (s *Session) refreshOwner(ctx context.Context) (elsewhere bool) {
 	return head.Owner != 0
 }
 
-// evictRecord forgets a session that was deleted, or whose record has to be read anew.
+// evictRecord evicts a session that was deleted or has to be loaded again.
 func (s *Session) evictRecord(err error) {
 	if errors.Is(err, store.ErrNotFound) || errors.Is(err, errRereadRecord) {
 		s.host.forgetDeleted(s)
 	}
 }
 
-// isLoadedSuspended says whether the session is at rest and in memory.
+// isLoadedSuspended says whether the session is in memory and not active.
 func (s *Session) isLoadedSuspended() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.machine.State() != session.Active && !s.evicted
 }
 
-// isUnused says whether nobody has asked for the session for long.
+// isUnused says whether nobody has asked for the session for [followAfter].
 func (s *Session) isUnused() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return time.Since(s.lastUse) > followAfter
 }
 
-// closeSuspended closes a session that this process does not work with, which it is
-// held for.
+// closeSuspended closes a stored session; it holds the lease for that long.
 func (s *Session) closeSuspended() error {
 	ctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
 	defer cancel()
@@ -378,24 +366,23 @@ func (s *Session) closeSuspended() error {
 	}
 	defer leave()
 	if s.isActive() {
-		s.shutDown((*session.Machine).Close) // somebody used it meanwhile
+		s.shutDown((*session.Machine).Close) // it was activated meanwhile
 		return nil
 	}
 	return s.updateSuspended(ctx, s.endSuspended)
 }
 
-// endSuspended ends a session without a loop, with what a process that was killed
-// had left to go on. Called with the lock held.
+// endSuspended closes a session that has no loop, with a run that was recovered. Called with the lock held.
 func (s *Session) endSuspended() {
 	s.inputLocked((*session.Machine).CloseStored)
 	s.storeHead()
 }
 
-// leaseLost ends a session that another process has taken: what is said here would
-// not become part of it. Called with the lock of the storage held.
+// leaseLost closes a session whose lease another process has taken: entries made here can no longer be stored. Called with
+// the lock of the storage held.
 func (s *Session) leaseLost() {
 	s.mu.Lock()
-	s.recordNow("", failed(fault.Errorf(fault.Busy, "%w: another process has taken it; what is said here is not stored any more", fault.ErrSessionInUse)))
+	s.recordNow("", failed(fault.Errorf(fault.Busy, "%w: another process has taken it over; this process no longer stores what happens in it", fault.ErrSessionInUse)))
 	s.inputLocked((*session.Machine).Lose)
 	s.lease = leaseNone
 	s.mu.Unlock()

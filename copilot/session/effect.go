@@ -13,13 +13,13 @@ type Record struct {
 	Body  event.Body
 }
 
-// Begin starts an operation. None is going on.
+// Begin starts an step. None is going on.
 type Begin struct {
-	Operation Operation
-	Run       *Run // that it is for; nil for none
+	Step Step
+	Run  *Run // that it is for; nil for none
 }
 
-// Interrupt cancels the operation that is going on, unless it ends something, and hurries prompts on their way to the agent.
+// Interrupt cancels the step that is going on, unless it ends something, and hurries prompts on their way to the agent.
 type Interrupt struct{}
 
 // Deliver gives the agent a prompt that steers a run. [Machine.Delivered] follows.

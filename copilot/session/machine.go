@@ -1,6 +1,6 @@
 // Package session holds the rules of one session as a state machine: which prompt runs when, what a run waits for, how it
 // ends, which questions are open. The machine does nothing itself. Each input changes its state and yields effects for
-// its owner to carry out; slow effects are operations, whose results come back as inputs. It knows no clock, no
+// its owner to carry out; slow effects are steps, whose results come back as inputs. It knows no clock, no
 // goroutine and no store, so that a simulation can drive it through millions of steps.
 package session
 
@@ -24,7 +24,7 @@ type Machine struct {
 	answered      map[string]bool // the questions that were open once
 	conversation  int             // the number of the one it has, 0 if none
 	conversations int             // how many it had
-	operation     Begin           // the one that is going on
+	step          Begin           // the one that is going on
 	released      release         // what follows ReleaseConversation
 	effects       []Effect
 }
@@ -119,7 +119,7 @@ func (m *Machine) shutDown(to State) {
 // Suspend begins to suspend a session that does nothing; false if it does something. [Machine.Suspended] follows when the
 // conversation is released.
 func (m *Machine) Suspend() bool {
-	if m.state != Active || m.run != nil || len(m.open) > 0 || m.operation.Operation != NoOperation {
+	if m.state != Active || m.run != nil || len(m.open) > 0 || m.step.Step != NoStep {
 		return false
 	}
 	m.state = Suspending
@@ -135,7 +135,7 @@ func (m *Machine) Suspended() {
 	m.state = Suspended
 }
 
-// LeaveRunOpen ends an operation [Finish] in the middle of a run that goes on later; false if there is none. The
+// LeaveRunOpen ends an step [Finish] in the middle of a run that goes on later; false if there is none. The
 // conversation must not be closed, which would end what the run waits for.
 func (m *Machine) LeaveRunOpen() bool {
 	if !m.canLeaveRunOpen() {
@@ -143,17 +143,17 @@ func (m *Machine) LeaveRunOpen() bool {
 	}
 	m.returnSlot(m.run)
 	m.emit(Record{Body: event.SessionClosed{}})
-	m.state, m.operation, m.conversation = Suspended, Begin{}, 0
+	m.state, m.step, m.conversation = Suspended, Begin{}, 0
 	return true
 }
 
-// Finished ends an operation [Finish]: the conversation is released.
+// Finished ends an step [Finish]: the conversation is released.
 func (m *Machine) Finished() {
 	for m.run != nil {
 		m.end(m.run, event.Cancelled)
 	}
 	m.emit(Record{Body: event.SessionClosed{}})
-	m.operation = Begin{}
+	m.step = Begin{}
 	if m.state == Stopping {
 		m.state = Suspended
 	} else {

@@ -186,7 +186,7 @@ func (m *Machine) stop(r *Run, why stop) {
 	}
 }
 
-// Interrupted says whether an operation that can be interrupted is pointless.
+// Interrupted says whether an step that can be interrupted is pointless.
 func (m *Machine) Interrupted() bool {
 	return m.state != Active || m.run != nil && m.run.stop != stopNone
 }
@@ -194,9 +194,9 @@ func (m *Machine) Interrupted() bool {
 // stops says whether a run is to end.
 func (m *Machine) stops(r *Run) bool { return r.stop != stopNone || m.state != Active }
 
-// advance goes on with the current run until an operation is needed or something has to happen first.
+// advance goes on with the current run until an step is needed or something has to happen first.
 func (m *Machine) advance() {
-	for m.operation.Operation == NoOperation && (m.state == Active || m.state == Stopping || m.state == Closing) {
+	for m.step.Step == NoStep && (m.state == Active || m.state == Stopping || m.state == Closing) {
 		if !m.proceed() {
 			return
 		}
@@ -221,7 +221,7 @@ func (m *Machine) proceed() bool {
 	return true
 }
 
-// proceedRun begins the operation of the phase that a run is in; false if the run waits for something else.
+// proceedRun begins the step of the phase that a run is in; false if the run waits for something else.
 func (m *Machine) proceedRun(r *Run) bool {
 	switch r.phase {
 	case Starting:
@@ -243,15 +243,15 @@ func (m *Machine) proceedRun(r *Run) bool {
 	return true
 }
 
-func (m *Machine) begin(o Operation) {
-	m.operation = Begin{o, m.run}
-	m.emit(m.operation)
+func (m *Machine) begin(o Step) {
+	m.step = Begin{o, m.run}
+	m.emit(m.step)
 }
 
-// done ends the operation that is going on, and gives its run, or nil if that has ended meanwhile.
+// done ends the step that is going on, and gives its run, or nil if that has ended meanwhile.
 func (m *Machine) done() *Run {
-	r := m.operation.Run
-	m.operation = Begin{}
+	r := m.step.Run
+	m.step = Begin{}
 	if r != m.run {
 		return nil
 	}
@@ -347,7 +347,7 @@ func (m *Machine) Compacted(err error, exit *event.SessionError) {
 
 // Sent ends [SendPrompt].
 func (m *Machine) Sent(err error) {
-	stopped := m.stops(m.operation.Run)
+	stopped := m.stops(m.step.Run)
 	r := m.done()
 	switch {
 	case r == nil && err != nil && !stopped: // the agent may have taken it all the same
@@ -421,9 +421,9 @@ func (m *Machine) Fail(agent string, f event.SessionError) {
 	m.record(agent, f)
 }
 
-// Exited says that the agent's process has ended. During an operation that finds out itself it does nothing.
+// Exited says that the agent's process has ended. During an step that finds out itself it does nothing.
 func (m *Machine) Exited(exit event.SessionError) {
-	if m.operation.Operation != NoOperation || m.conversation == 0 {
+	if m.step.Step != NoStep || m.conversation == 0 {
 		return
 	}
 	m.releaseThenFail(m.run, exit)

@@ -53,18 +53,18 @@ const (
 	HasContent                 // the agent has said or done something in it
 )
 
-// Operation is something slow that the session's goroutine does for the machine, one at a time. Each ends with the
+// Step is something slow that the session's goroutine does for the machine, one at a time. Each ends with the
 // input of the machine that is named here.
-type Operation int
+type Step int
 
-// The operations.
+// The steps.
 const (
-	NoOperation         Operation = iota
-	AcquireSlot                   // [Machine.SlotAcquired]
-	OpenConversation              // [Machine.ConversationOpened]
-	Compact                       // [Machine.Compacted]
-	SendPrompt                    // [Machine.Sent]
-	AbortRun                      // [Machine.Aborted]
-	ReleaseConversation           // [Machine.Released]
-	Finish                        // [Machine.LeaveRunOpen] or [Machine.Finished]
+	NoStep              Step = iota
+	AcquireSlot              // [Machine.SlotAcquired]
+	OpenConversation         // [Machine.ConversationOpened]
+	Compact                  // [Machine.Compacted]
+	SendPrompt               // [Machine.Sent]
+	AbortRun                 // [Machine.Aborted]
+	ReleaseConversation      // [Machine.Released]
+	Finish                   // [Machine.LeaveRunOpen] or [Machine.Finished]
 )

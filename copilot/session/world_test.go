@@ -18,7 +18,7 @@ type world struct {
 	rng        *rand.Rand
 	machine    session.Machine
 	check      *checker
-	operation  *session.Begin // that is going on
+	going      *session.Begin // that is going on
 	deliveries []session.Deliver
 	replies    []session.Reply
 	attached   bool // there is a conversation
@@ -55,7 +55,7 @@ func (w *world) do(what string, in func(*session.Machine)) {
 		w.log = append(w.log, e)
 		w.perform(e)
 	}
-	w.check.machine(&w.machine, w.operation)
+	w.check.machine(&w.machine, w.going)
 }
 
 func (w *world) perform(e session.Effect) {
@@ -63,10 +63,10 @@ func (w *world) perform(e session.Effect) {
 	case session.Record:
 		w.check.record(e)
 	case session.Begin:
-		if w.operation != nil {
-			panic("two operations at the same time")
+		if w.going != nil {
+			panic("two steps at the same time")
 		}
-		w.operation = &e
+		w.going = &e
 		w.check.begin(e)
 	case session.Deliver:
 		w.deliveries = append(w.deliveries, e)
@@ -111,8 +111,8 @@ func (w *world) step() {
 		return
 	}
 	some := []func(){w.client, w.agent, w.calls}
-	if w.operation != nil {
-		some = append(some, w.finishOperation, w.finishOperation)
+	if w.going != nil {
+		some = append(some, w.finishStep, w.finishStep)
 	}
 	some[w.rng.IntN(len(some))]()
 }
@@ -139,7 +139,7 @@ func (w *world) client() {
 		w.do("lose", func(m *session.Machine) { w.check.dropWaiting(m); m.Lose() })
 	case n < 68:
 		w.do("end silent", func(m *session.Machine) { m.EndSilent(m.RunID(), event.Notice{}) })
-	case n < 70 && w.operation == nil:
+	case n < 70 && w.going == nil:
 		w.suspend()
 	}
 }
@@ -177,7 +177,7 @@ func (w *world) answer() {
 	w.do("answer "+id, func(m *session.Machine) {
 		m.Answer(event.QuestionClosed{ID: id, Ending: event.Answered}, event.Answer{Approved: true})
 	})
-	if awaited && w.operation == nil {
+	if awaited && w.going == nil {
 		panic("the answer that the run waits for does not start the agent")
 	}
 }
@@ -267,17 +267,17 @@ func (w *world) endReply() {
 	}
 }
 
-// finishOperation ends the operation that is going on, in one way or another.
-func (w *world) finishOperation() {
-	b := *w.operation
+// finishStep ends the step that is going on, in one way or another.
+func (w *world) finishStep() {
+	b := *w.going
 	end := func(what string, in func(*session.Machine)) {
-		w.do(what, func(m *session.Machine) { w.operation = nil; in(m) })
+		w.do(what, func(m *session.Machine) { w.going = nil; in(m) })
 	}
 	var err error
 	if w.chance(15) || w.machine.Interrupted() && w.chance(80) {
 		err = errAgent
 	}
-	switch b.Operation {
+	switch b.Step {
 	case session.AcquireSlot:
 		w.finishSlot(b, err == nil)
 	case session.OpenConversation:
@@ -298,7 +298,7 @@ func (w *world) finishOperation() {
 	case session.AbortRun:
 		ended := b.Run.Phase() == session.Ended
 		end("aborted", func(m *session.Machine) { m.Aborted() })
-		if ended && w.operation != nil && w.operation.Operation == session.ReleaseConversation {
+		if ended && w.going != nil && w.going.Step == session.ReleaseConversation {
 			panic("the conversation is released though the agent has ended the run")
 		}
 	case session.ReleaseConversation:
@@ -306,8 +306,8 @@ func (w *world) finishOperation() {
 		end("released", func(m *session.Machine) { m.Released() })
 	case session.Finish:
 		w.finish()
-	case session.NoOperation:
-		panic("an operation that is none")
+	case session.NoStep:
+		panic("a step that is none")
 	}
 }
 
@@ -322,7 +322,7 @@ func (w *world) finishSlot(b session.Begin, ok bool) {
 	if ok {
 		w.check.slots++
 	}
-	w.do("slot", func(m *session.Machine) { w.operation = nil; m.SlotAcquired(ok) })
+	w.do("slot", func(m *session.Machine) { w.going = nil; m.SlotAcquired(ok) })
 }
 
 // open is the opening of the conversation, of which the agent may say something already.
@@ -361,7 +361,7 @@ func (w *world) finish() {
 	left := false
 	w.do("finish", func(m *session.Machine) {
 		if left = m.LeaveRunOpen(); left {
-			w.operation = nil
+			w.going = nil
 		}
 	})
 	if left {
@@ -370,7 +370,7 @@ func (w *world) finish() {
 		return
 	}
 	w.release()
-	w.do("finished", func(m *session.Machine) { w.operation = nil; m.Finished() })
+	w.do("finished", func(m *session.Machine) { w.going = nil; m.Finished() })
 }
 
 // wake is the next use of a session at rest: by a process that still has it in memory, or by another that reads it from
@@ -388,7 +388,7 @@ func (w *world) kill() {
 	waiting := slices.Clone(w.machine.Queue())
 	w.check.dropCancelled(waiting)
 	w.check.killed()
-	w.operation, w.deliveries, w.replies, w.attached, w.working = nil, nil, nil, false, false
+	w.going, w.deliveries, w.replies, w.attached, w.working = nil, nil, nil, false, false
 	history := w.machine.History()
 	w.machine = session.NewMachine(w.newID)
 	w.machine.SetHistory(history)
@@ -413,7 +413,7 @@ func storable(waiting []*session.Run) []*session.Run {
 	return slices.DeleteFunc(slices.Clone(waiting), func(r *session.Run) bool { return r.Cancelled() || r.OnlyCompacts() })
 }
 
-// settle lets everything come to its end: the agent answers, operations end, clients only answer questions. A session that
+// settle lets everything come to its end: the agent answers, steps end, clients only answer questions. A session that
 // does not get there is stuck.
 func (w *world) settle() {
 	if w.machine.State().AtRest() {
@@ -423,8 +423,8 @@ func (w *world) settle() {
 		w.answer()
 		w.calls()
 		switch {
-		case w.operation != nil:
-			w.finishOperation()
+		case w.going != nil:
+			w.finishStep()
 		case w.machine.State().AtRest():
 			return
 		case w.machine.Run() == nil && w.machine.State() == session.Active:
@@ -606,12 +606,12 @@ func (c *checker) unfinished() session.Unfinished {
 	return left
 }
 
-// begin checks an operation before it begins.
+// begin checks a step before it begins.
 func (c *checker) begin(b session.Begin) {
-	if b.Operation == session.AbortRun && !c.told[b.Run.ID] {
+	if b.Step == session.AbortRun && !c.told[b.Run.ID] {
 		panic("a run is aborted of which the agent does not know")
 	}
-	if b.Operation != session.Compact && b.Operation != session.SendPrompt {
+	if b.Step != session.Compact && b.Step != session.SendPrompt {
 		return
 	}
 	if b.Run.Cancelled() {
@@ -621,8 +621,8 @@ func (c *checker) begin(b session.Begin) {
 }
 
 // machine checks what has to fit together between inputs.
-func (c *checker) machine(m *session.Machine, operation *session.Begin) {
-	if c.slots < 0 || c.slots > 1 || c.slots == 1 && m.Run() == nil && operation == nil {
+func (c *checker) machine(m *session.Machine, going *session.Begin) {
+	if c.slots < 0 || c.slots > 1 || c.slots == 1 && m.Run() == nil && going == nil {
 		panic(fmt.Sprintf("%d slots with run %q", c.slots, m.RunID()))
 	}
 	if !m.State().AtRest() && m.RunID() != c.current {
@@ -639,10 +639,10 @@ func (c *checker) machine(m *session.Machine, operation *session.Begin) {
 	if m.Run() == nil && len(m.Queue()) > 0 && !m.State().AtRest() {
 		panic("prompts wait for no run")
 	}
-	if operation == nil && m.Interrupted() && !m.State().AtRest() && m.State() != session.Suspending {
+	if going == nil && m.Interrupted() && !m.State().AtRest() && m.State() != session.Suspending {
 		panic("nothing stops what is to stop")
 	}
-	goesOn := operation != nil || m.Run() == nil || m.State().AtRest() || m.State() == session.Suspending
+	goesOn := going != nil || m.Run() == nil || m.State().AtRest() || m.State() == session.Suspending
 	if r := m.Run(); !goesOn && r.Phase() != session.Working && r.Phase() != session.Finishing && r.Phase() != session.AwaitingAnswer {
 		panic(fmt.Sprintf("nothing happens in phase %d", r.Phase()))
 	}

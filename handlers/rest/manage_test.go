@@ -263,7 +263,7 @@ func TestListOfSessionsComesInPages(t *testing.T) {
 		created, err := time.Parse(time.RFC3339, info["createdAt"].(string))
 		require.NoError(d, err)
 		assert.True(d, changed.After(created) || changed.Equal(created))
-		for query, part := range map[string]string{"after=x": "continues no list", "limit=x": "a number"} {
+		for query, part := range map[string]string{"after=x": "no position in the list", "limit=x": "a number"} {
 			code, fault := d.status("GET", "/copilot/session?"+query, "")
 			assert.Equal(d, 400, code)
 			assert.Contains(d, fault, part)

@@ -25,7 +25,7 @@ func TestInvalidBodyIsExplainedInJSONTerms(t *testing.T) {
 			`{`:                              "the body is not valid JSON",
 			`{"type": <}`:                    "the body is not valid JSON",
 			`{} {}`:                          "the body must be one JSON object, with nothing behind it",
-			`{"type": "prompt", "prompt": "x", "model": "<b>"}`:                                "no such model; there is model-a, model-b",
+			`{"type": "prompt", "prompt": "x", "model": "<b>"}`:                                "no such model; available: model-a, model-b",
 			`{"type": "clarify", "path": "<b>"}`:                                               "no such file in the working directory: give the document, or the path of an existing one",
 			`{"type": "prompt", "prompt": "x", "working_directory": "/no/such/<b>/directory"}`: "the working directory does not exist or is no directory",
 		} {

@@ -476,7 +476,7 @@ func TestModelThatDoesNotExistIsRefusedAtOnce(t *testing.T) {
 	ephemerally(t, func(p *portal) {
 		_, err := p.host.Start(context.Background(), operation.Request{Type: operation.Prompt, Prompt: "x", Model: "<model-z>"})
 		require.ErrorIs(t, err, fault.ErrModelNotFound)
-		assert.Equal(t, "no such model; there is model-a, model-b", err.Error())
+		assert.Equal(t, "no such model; available: model-a, model-b", err.Error())
 		list, err := p.host.List(context.Background(), 0)
 		require.NoError(t, err)
 		assert.Empty(t, list)
