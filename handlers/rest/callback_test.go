@@ -174,8 +174,8 @@ func TestAnswersThatContradictThemselvesAreRefused(t *testing.T) {
 		`{"failed":true,"answer":"x"}`:          `"failed" goes with`,
 		`{"failed":true,"approved":false}`:      `"failed" goes with`,
 		`{"approved":true,"fields":{"n":null}}`: `field "n": null`,
-		`{"approved":true,"fields":{"n":[1]}}`:  `field "n": its list`,
-		`{"approved":true,"fields":{"n":{}}}`:   `field "n": use a text`,
+		`{"approved":true,"fields":{"n":[1]}}`:  `field "n": the list`,
+		`{"approved":true,"fields":{"n":{}}}`:   `field "n": use a string`,
 	} {
 		answer, err := rest.DecodeAnswer([]byte(body))
 		require.ErrorContains(t, err, want, body)
