@@ -117,7 +117,7 @@ func warnsAboutStorage(t page) {
 	dir := t.TempDir() + "/data"
 	require.NoError(t, os.WriteFile(dir, []byte("a file"), 0o600))
 	b := t.open(portaltest.Start(t, portaltest.Options{Args: []string{"--data-dir", dir}}).URL)
-	b.WaitText(id("storage"), "name another data directory")
+	b.WaitText(id("storage"), "use another data directory")
 	b.WaitText(id("storage"), "Sessions will be lost when the portal stops")
 }
 

@@ -56,16 +56,16 @@ func TestUnwritableStoreWorksFromMemory(t *testing.T) {
 				t.Helper()
 				require.NoError(t, os.WriteFile(dir, []byte("a file"), 0o600))
 			},
-			"read-only", "name another data directory",
+			"read-only", "use another data directory",
 		},
 		"a directory stands in the place of the file": {
 			func(t *testing.T, dir string) {
 				t.Helper()
 				require.NoError(t, os.MkdirAll(filepath.Join(dir, "sessions.db"), 0o700))
 			},
-			"read-only", "name another data directory",
+			"read-only", "use another data directory",
 		},
-		"another program has the file locked": {lockFile, "locked", "end the program that holds it"},
+		"another program has the file locked": {lockFile, "locked", "close that program"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -10,14 +10,14 @@ import (
 	"github.com/copilot-portal/portal/copilot/store"
 )
 
-// pollEvery is how often a waiting reader looks for what another process writes; readTimeout is how long a read may take for
-// somebody who does not wait.
+// pollEvery is the interval at which a waiting reader polls what another process writes. readTimeout is the
+// time limit of a read for a caller that does not wait.
 const (
 	pollEvery   = 250 * time.Millisecond
 	readTimeout = 5 * time.Second
 )
 
-// storedHead is the head in the store, or the one known last if that cannot be read.
+// storedHead returns the head in the store, or the last known one if that cannot be read.
 func (r *Record[H, E]) storedHead() H {
 	ctx, cancel := context.WithTimeout(context.Background(), readTimeout)
 	defer cancel()
@@ -30,7 +30,7 @@ func (r *Record[H, E]) storedHead() H {
 	return r.head
 }
 
-// poll is Next for what another process or life has written.
+// poll implements Next for an activity that another process writes or has written.
 func (r *Record[H, E]) poll(ctx context.Context, after uint64, limit int) ([]E, error) {
 	for {
 		entries, ended, err := r.look(ctx, after, limit)
@@ -48,12 +48,12 @@ func (r *Record[H, E]) poll(ctx context.Context, after uint64, limit int) ([]E, 
 	}
 }
 
-// look reads once; ended says that nothing follows the number, nor ever will.
+// look reads once. ended is true if no entries follow and none ever will.
 func (r *Record[H, E]) look(ctx context.Context, after uint64, limit int) (entries []E, ended bool, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readTimeout)
 	defer cancel()
 	l := r.log
-	a, err := l.store.Activity(ctx, l.kind.Name, r.id) // before the entries: what is done has all of them
+	a, err := l.store.Activity(ctx, l.kind.Name, r.id) // before the entries, so that a done activity has all of them
 	if errors.Is(err, store.ErrNotFound) {
 		return nil, true, r.dropped(after)
 	}
@@ -65,14 +65,15 @@ func (r *Record[H, E]) look(ctx context.Context, after uint64, limit int) (entri
 	case err != nil || len(entries) > 0:
 		return entries, false, err
 	case after < farthest && after+l.kind.Lead < a.Last:
-		return nil, false, l.kind.NotFound // it was dropped just now
+		return nil, false, l.kind.NotFound // it was removed in the meantime
 	case !a.Done && a.Owner == 0:
-		_ = l.Recover(ctx) // its owner is gone; if that fails now, the next look tries again
+		_ = l.Recover(ctx) // its owner is gone; if recovery fails, the next look retries it
 	}
 	return nil, a.Done, nil
 }
 
-// dropped is no error behind the end of what the store has dropped: who has read it misses nothing.
+// dropped returns io.EOF instead of an error if the store removed an activity whose entries the reader has
+// read completely.
 func (r *Record[H, E]) dropped(after uint64) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -82,7 +83,7 @@ func (r *Record[H, E]) dropped(after uint64) error {
 	return r.log.kind.NotFound
 }
 
-// cancelElsewhere says why an activity cannot be canceled here.
+// cancelElsewhere returns the error for cancelling an activity that this process does not own.
 func (r *Record[H, E]) cancelElsewhere(ctx context.Context) error {
 	l := r.log
 	a, err := l.store.Activity(ctx, l.kind.Name, r.id)
@@ -94,5 +95,5 @@ func (r *Record[H, E]) cancelElsewhere(ctx context.Context) error {
 	case a.Owner == 0:
 		return l.Recover(ctx)
 	}
-	return fault.Errorf(fault.Busy, "the %s belongs to the portal with the process id %d: cancel it there", l.kind.Name, a.Owner)
+	return fault.Errorf(fault.Busy, "the %s runs in the portal with process id %d: cancel it there", l.kind.Name, a.Owner)
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/store"
 )
 
-// Enter says whether work may still begin. If so, Close waits until leave is called.
+// Enter reports whether work may still start. If so, Close waits until leave is called.
 func (l *Log[H, E]) Enter() (leave func(), ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -21,15 +21,15 @@ func (l *Log[H, E]) Enter() (leave func(), ok bool) {
 	return l.work.Done, true
 }
 
-// Go does the work of a record in a goroutine of its own. The context of the work outlives ctx; it ends with [Record.Cancel],
-// [Record.Stop] and [Log.Close]. The caller has entered.
+// Go runs the work of a record in a new goroutine. The context of the work outlives ctx; [Record.Cancel],
+// [Record.Stop] and [Log.Close] cancel it. The caller must have entered.
 func (l *Log[H, E]) Go(ctx context.Context, r *Record[H, E], work func(context.Context)) {
 	ctx, r.stop = context.WithCancelCause(context.WithoutCancel(ctx))
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.records[r.id] = r
 	if l.closed {
-		r.stop(ErrStopping) // it ends at once
+		r.stop(ErrStopping) // cancel it at once
 	}
 	l.work.Go(func() {
 		defer close(r.done)
@@ -38,8 +38,8 @@ func (l *Log[H, E]) Go(ctx context.Context, r *Record[H, E], work func(context.C
 	})
 }
 
-// Recover ends the activities whose owners are gone. Call it now and then. What cannot be ended now is tried again by the next call,
-// because nobody else will: this process owns it.
+// Recover finalizes the activities whose owners are gone. Call it regularly: a failed attempt is repeated by
+// the next call, and by no other process, because this process owns the activity then.
 func (l *Log[H, E]) Recover(ctx context.Context) error {
 	taken, err := l.store.Adopt(ctx, l.kind.Name)
 	l.mu.Lock()
@@ -54,10 +54,10 @@ func (l *Log[H, E]) Recover(ctx context.Context) error {
 	return err
 }
 
-// recover ends an adopted activity.
+// recover finalizes an adopted activity.
 func (l *Log[H, E]) recover(ctx context.Context, a store.Activity) error {
 	err := l.abandon(ctx, a)
-	if err != nil && !isLost(err) { // lost: it was ended meanwhile
+	if err != nil && !isLost(err) { // lost: it was finalized in the meantime
 		return err
 	}
 	l.mu.Lock()
@@ -91,7 +91,7 @@ func (l *Log[H, E]) abandon(ctx context.Context, a store.Activity) error {
 	return nil
 }
 
-// tidy drops what was kept long enough, and ends what was abandoned, until ctx ends.
+// tidy removes expired activities and finalizes abandoned ones, until ctx is done.
 func (l *Log[H, E]) tidy(ctx context.Context) {
 	every := time.NewTicker(max(time.Second, min(time.Minute, l.options.Retention/4)))
 	defer every.Stop()
@@ -102,7 +102,7 @@ func (l *Log[H, E]) tidy(ctx context.Context) {
 		case <-every.C:
 		}
 		if err := l.clear(ctx); err != nil && ctx.Err() == nil {
-			l.options.Log.Warn("the store cannot be tidied up", "of", l.kind.Name, "error", err)
+			l.options.Log.Warn("cannot remove or recover activities", "of", l.kind.Name, "error", err)
 		}
 	}
 }
@@ -124,14 +124,14 @@ func (r *Record[H, E]) isReleased() bool {
 	return r.released && r.standing != owing
 }
 
-// forget drops a record from memory.
+// forget evicts a record from memory.
 func (l *Log[H, E]) forget(r *Record[H, E]) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.records, r.id)
 }
 
-// Stop ends all work, with the cause [ErrStopping]; none can begin any more.
+// Stop cancels all work, with the cause [ErrStopping]. No work can start afterwards.
 func (l *Log[H, E]) Stop() {
 	l.mu.Lock()
 	l.closed = true
@@ -142,7 +142,7 @@ func (l *Log[H, E]) Stop() {
 	l.quit()
 }
 
-// Close stops the log and waits until all work has ended, or ctx is done.
+// Close stops the log and waits until all work has ended or ctx is done.
 func (l *Log[H, E]) Close(ctx context.Context) {
 	l.Stop()
 	done := make(chan struct{})

@@ -15,29 +15,30 @@ import (
 	"github.com/copilot-portal/portal/copilot/store"
 )
 
-// Options of a [Log].
+// Options are the options of a [Log].
 type Options struct {
-	Store     *store.Store  // nil: activities live as long as the log
-	Retention time.Duration // how long an activity is known after its end; 0: until it is deleted
-	Log       *slog.Logger  // nil: none
+	Store     *store.Store  // nil keeps activities in memory only
+	Retention time.Duration // how long an activity is kept after its end; 0 means until it is deleted
+	Log       *slog.Logger  // nil disables logging
 }
 
-// Log has all activities of one kind. Its methods may be called concurrently. Close ends it.
+// Log contains all activities of one kind. It is safe for concurrent use. The caller must close it.
 type Log[H, E any] struct {
 	kind    Kind[H, E]
 	options Options
 	store   backend
 	quit    context.CancelFunc
-	tidying sync.WaitGroup // the goroutine that drops what is old
+	tidying sync.WaitGroup // the goroutine that removes expired activities
 	work    sync.WaitGroup
 
 	mu      sync.Mutex
-	records map[string]*Record[H, E]  // that this process writes, and those of them that the store does not have yet
-	left    map[string]store.Activity // adopted, but not ended yet
+	records map[string]*Record[H, E]  // those that this process writes, and those of them that are not yet stored
+	left    map[string]store.Activity // adopted, but not yet finalized
 	closed  bool
 }
 
-// New makes a log. With a retention, it drops what is old and ends what was abandoned, until it is closed.
+// New creates a log. With a retention, it removes expired activities and finalizes abandoned ones until it is
+// closed.
 func New[H, E any](k Kind[H, E], o Options) *Log[H, E] {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -54,8 +55,8 @@ func New[H, E any](k Kind[H, E], o Options) *Log[H, E] {
 	return l
 }
 
-// Begin stores a new activity, which this process owns. The lead is what its kind has before the first entry. [Log.Go] or [Log.Add]
-// makes it known.
+// Begin stores a new activity, which this process owns. lead contains the lines that its kind has before the
+// first entry. [Log.Go] or [Log.Add] makes the activity visible.
 func (l *Log[H, E]) Begin(h H, lead ...[]byte) (*Record[H, E], error) {
 	if err := l.create(h, lead); err != nil {
 		return nil, err
@@ -63,14 +64,14 @@ func (l *Log[H, E]) Begin(h H, lead ...[]byte) (*Record[H, E], error) {
 	return newRecord(l, h), nil
 }
 
-// Add makes a record known that is written by the work of another one.
+// Add makes a record visible that the work of another record writes.
 func (l *Log[H, E]) Add(r *Record[H, E]) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.records[r.id] = r
 }
 
-// Get finds an activity, also one that another process owns. Its error may be the kind's NotFound.
+// Get returns an activity of any process. The error may be the kind's NotFound.
 func (l *Log[H, E]) Get(ctx context.Context, id string) (*Record[H, E], error) {
 	l.mu.Lock()
 	r := l.records[id]
@@ -88,7 +89,7 @@ func (l *Log[H, E]) Get(ctx context.Context, id string) (*Record[H, E], error) {
 	return r, nil
 }
 
-// Local lists the heads of the activities that this process writes.
+// Local returns the heads of the activities that this process writes.
 func (l *Log[H, E]) Local() (list []H) {
 	for _, r := range l.local() {
 		list = append(list, r.Head())
@@ -96,23 +97,23 @@ func (l *Log[H, E]) Local() (list []H) {
 	return list
 }
 
-// Owns says whether this process writes an activity, or has written it.
+// Owns reports whether this process writes an activity, or has written it.
 func (l *Log[H, E]) Owns(id string) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.records[id] != nil
 }
 
-// IsOwned says whether a living process, here or elsewhere, works on an activity.
+// IsOwned reports whether a living process works on an activity.
 func (l *Log[H, E]) IsOwned(ctx context.Context, id string) bool {
 	a, err := l.store.Activity(ctx, l.kind.Name, id)
 	return err == nil && !a.Done && a.Owner != 0
 }
 
-// Heads lists activities, the newest first, at most limit.
+// Heads returns at most limit heads, newest first.
 func (l *Log[H, E]) Heads(ctx context.Context, limit int) ([]H, error) {
 	heads := map[string]H{}
-	for _, r := range l.local() { // before the store: what leaves memory is there
+	for _, r := range l.local() { // before the store, because records move from memory to the store
 		heads[r.id] = r.Head()
 	}
 	stored, err := l.store.Activities(ctx, l.kind.Name, limit)
@@ -135,7 +136,7 @@ func (l *Log[H, E]) Heads(ctx context.Context, limit int) ([]H, error) {
 	return list[:min(limit, len(list))], nil
 }
 
-// Head reads the head of an activity, whoever owns it, from the store.
+// Head returns the head of an activity of any process from the store.
 func (l *Log[H, E]) Head(ctx context.Context, id string) (h H, err error) {
 	a, err := l.find(ctx, id)
 	if err != nil {
@@ -156,10 +157,10 @@ func (l *Log[H, E]) find(ctx context.Context, id string) (store.Activity, error)
 	return a, nil
 }
 
-// decodeHead reads the head in the store and applies the entries behind it.
+// decodeHead decodes the stored head and applies the entries that follow it.
 func (l *Log[H, E]) decodeHead(ctx context.Context, a store.Activity) (h H, err error) {
 	if err := json.Unmarshal(a.Head, &h); err != nil {
-		return h, fault.Errorf(fault.Internal, "the %s is stored in a way that cannot be read: %w", l.kind.Name, decodeError{err})
+		return h, fault.Errorf(fault.Internal, "the stored %s is not readable: %w", l.kind.Name, decodeError{err})
 	}
 	*l.kind.ID(&h) = a.ID
 	for l.kind.Apply != nil && !a.Done && l.kind.Count(h)+l.kind.Lead < a.Last {
@@ -177,13 +178,13 @@ func (l *Log[H, E]) decodeHead(ctx context.Context, a store.Activity) (h H, err 
 	return h, nil
 }
 
-// decodeError says that something is stored in a way that cannot be read, now or later.
+// decodeError is an error in stored data. Retrying does not help.
 type decodeError struct{ error }
 
-// farthest is the greatest number that is asked for in the store.
+// farthest is the largest number used in queries.
 const farthest = 1 << 62
 
-// Entries reads entries behind a number from the store, at most limit, if that is above 0.
+// Entries returns stored entries after a number, at most limit if limit is positive.
 func (l *Log[H, E]) Entries(ctx context.Context, id string, after uint64, limit int) ([]E, error) {
 	after = min(after, farthest)
 	lines, err := l.Lines(ctx, id, after+l.kind.Lead, limit)
@@ -193,13 +194,13 @@ func (l *Log[H, E]) Entries(ctx context.Context, id string, after uint64, limit 
 	entries := make([]E, len(lines))
 	for i, line := range lines {
 		if entries[i], err = l.kind.Decode(after+uint64(i)+1, line); err != nil {
-			return nil, fault.Errorf(fault.Internal, "a stored %s cannot be read: %w", l.kind.Entry, decodeError{err})
+			return nil, fault.Errorf(fault.Internal, "a stored %s is not readable: %w", l.kind.Entry, decodeError{err})
 		}
 	}
 	return entries, nil
 }
 
-// Lines reads lines behind a number from the store, the lead included, at most limit, if that is above 0.
+// Lines returns stored lines after a number, including the lead, at most limit if limit is positive.
 func (l *Log[H, E]) Lines(ctx context.Context, id string, after uint64, limit int) ([][]byte, error) {
 	lines, err := l.store.Lines(ctx, l.kind.Name, id, after, limit)
 	if err != nil {
@@ -209,19 +210,19 @@ func (l *Log[H, E]) Lines(ctx context.Context, id string, after uint64, limit in
 }
 
 func (l *Log[H, E]) unavailable(err error) error {
-	return fault.Errorf(fault.Unavailable, "the %s cannot be read: %w", l.kind.Name, err)
+	return fault.Errorf(fault.Unavailable, "cannot read the %s: %w", l.kind.Name, err)
 }
 
-// isOver says whether an activity was kept long enough.
+// isOver reports whether the retention of an activity has passed.
 func (l *Log[H, E]) isOver(h H) bool {
 	ended := l.kind.Ended(h)
 	return l.options.Retention > 0 && !ended.IsZero() && time.Since(ended) >= l.options.Retention
 }
 
-// isDeleted says whether an activity was deleted: without a retention nothing else makes it done.
+// isDeleted reports whether an activity was deleted: without a retention, nothing else makes it done.
 func (l *Log[H, E]) isDeleted(a store.Activity) bool { return l.options.Retention <= 0 && a.Done }
 
-// local are the records in memory.
+// local returns the records in memory.
 func (l *Log[H, E]) local() []*Record[H, E] {
 	l.mu.Lock()
 	defer l.mu.Unlock()

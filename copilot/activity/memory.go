@@ -10,7 +10,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/store"
 )
 
-// backend is where activities are stored: a [store.Store], or memory. Its methods do what those of the store say.
+// backend stores activities: a [store.Store] or memory. Its methods behave like those of the store.
 type backend interface {
 	Activity(ctx context.Context, kind, id string) (store.Activity, error)
 	Activities(ctx context.Context, kind string, limit int) ([]store.Activity, error)
@@ -21,10 +21,10 @@ type backend interface {
 	DeleteDone(ctx context.Context, kind string, before time.Time) ([]string, error)
 }
 
-// memory is the backend of one log without a store.
+// memory is the backend of a log without a store.
 type memory struct {
 	mu  sync.Mutex
-	all []*remembered // the oldest first
+	all []*remembered // oldest first
 }
 
 type remembered struct {
@@ -33,7 +33,7 @@ type remembered struct {
 	lines [][]byte
 }
 
-// find returns nil for an activity that does not exist. The caller holds the lock.
+// find returns nil for an activity that does not exist. The caller must hold the lock.
 func (m *memory) find(id string) *remembered {
 	at := slices.IndexFunc(m.all, func(r *remembered) bool { return r.ID == id })
 	if at < 0 {
@@ -104,7 +104,7 @@ func (m *memory) AppendActivity(_ context.Context, a store.Activity, lines ...[]
 	return r.Last, nil
 }
 
-// Adopt finds nothing: what is in memory has one owner, and ends with it.
+// Adopt returns none: activities in memory have a single owner and end with it.
 func (m *memory) Adopt(context.Context, string) ([]store.Activity, error) { return nil, nil }
 
 func (m *memory) DeleteDone(_ context.Context, _ string, before time.Time) (ids []string, _ error) {

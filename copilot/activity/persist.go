@@ -11,7 +11,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/store"
 )
 
-// How long a write waits for a store that does not take it, and how often it is tried.
+// How long a write is retried while the store refuses it, and how often.
 const (
 	persistFor   = 5 * time.Second
 	persistEvery = 250 * time.Millisecond
@@ -19,7 +19,7 @@ const (
 
 func isLost(err error) bool { return errors.Is(err, store.ErrLost) }
 
-// persist repeats a write until it succeeds, cannot succeed or takes too long.
+// persist repeats a write until it succeeds, fails permanently or takes too long.
 func persist(try func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(context.Background(), persistFor)
 	defer cancel()
@@ -36,11 +36,11 @@ func persist(try func(context.Context) error) error {
 	}
 }
 
-// row is an activity as it is stored.
+// row returns the stored form of an activity.
 func (l *Log[H, E]) row(h H, withHead bool) store.Activity {
 	a := store.Activity{Kind: l.kind.Name, ID: *l.kind.ID(&h), Created: l.kind.Created(h), Done: l.hasEnded(h)}
 	if withHead {
-		a.Head, _ = json.Marshal(h) // heads are made of texts and numbers
+		a.Head, _ = json.Marshal(h) // strings and numbers always encode
 	}
 	return a
 }
@@ -61,7 +61,7 @@ func (l *Log[H, E]) create(h H, lead [][]byte) error {
 	a := l.row(h, true)
 	err := persist(func(ctx context.Context) error { return l.store.Begin(ctx, a) })
 	if errors.Is(err, store.ErrExists) {
-		err = nil // an attempt that seemed to fail has succeeded
+		err = nil // an earlier attempt succeeded although it returned an error
 	}
 	if err == nil && len(lead) > 0 {
 		a.Head = nil
@@ -69,19 +69,19 @@ func (l *Log[H, E]) create(h H, lead [][]byte) error {
 			_, err := l.store.AppendActivity(ctx, a, lead...)
 			if err != nil {
 				if now, findErr := l.store.Activity(ctx, a.Kind, a.ID); findErr == nil && now.Last > 0 {
-					return nil // an attempt that seemed to fail has succeeded
+					return nil // an earlier attempt succeeded although it returned an error
 				}
 			}
 			return err
 		})
 	}
 	if err != nil {
-		return fault.Errorf(fault.Unavailable, "the %s cannot be stored: %w", l.kind.Name, err)
+		return fault.Errorf(fault.Unavailable, "cannot store the %s: %w", l.kind.Name, err)
 	}
 	return nil
 }
 
-// save stores entries, and the head if it is to be written.
+// save stores entries, and with withHead also the head.
 func (r *Record[H, E]) save(h H, entries []E, withHead bool) error {
 	if r.IsElsewhere() {
 		return store.ErrLost
@@ -103,15 +103,16 @@ func (r *Record[H, E]) save(h H, entries []E, withHead bool) error {
 	case err == nil:
 		return nil
 	case isLost(err) && r.isForgotten():
-		return fault.Errorf(fault.Unavailable, "the %ss cannot be stored: the store has begun anew, without the %s", l.kind.Entry, l.kind.Name)
+		return fault.Errorf(fault.Unavailable, "cannot store the %ss: the store was replaced and no longer contains the %s", l.kind.Entry, l.kind.Name)
 	case isLost(err), errors.Is(err, store.ErrClosed):
 		return err
 	}
-	l.options.Log.Error("the store does not take entries", "of", l.kind.Name, "id", r.id, "error", err)
-	return fault.Errorf(fault.Unavailable, "the %ss cannot be stored: %w", l.kind.Entry, err)
+	l.options.Log.Error("cannot store entries", "of", l.kind.Name, "id", r.id, "error", err)
+	return fault.Errorf(fault.Unavailable, "cannot store the %ss: %w", l.kind.Entry, err)
 }
 
-// hasArrived says whether a write that seemed to fail has succeeded: the last of its lines is the last that the head has taken.
+// hasArrived reports whether a failed write has succeeded after all: its last line is the last line applied
+// to the head.
 func (l *Log[H, E]) hasArrived(ctx context.Context, h H, lines [][]byte) bool {
 	if len(lines) == 0 {
 		return false
@@ -120,8 +121,8 @@ func (l *Log[H, E]) hasArrived(ctx context.Context, h H, lines [][]byte) bool {
 	return err == nil && len(last) == 1 && bytes.Equal(last[0], lines[len(lines)-1])
 }
 
-// isForgotten says whether nobody else has adopted the activity: the file of the store was removed or damaged, and a new one has
-// taken its place. Then what is in memory counts.
+// isForgotten reports whether no other process has adopted the activity: then the store's file was removed or
+// damaged and replaced by a new one, and the record in memory is authoritative.
 func (r *Record[H, E]) isForgotten() bool {
 	ctx, cancel := context.WithTimeout(context.Background(), readTimeout)
 	defer cancel()
@@ -129,7 +130,7 @@ func (r *Record[H, E]) isForgotten() bool {
 	return errors.Is(err, store.ErrNotFound)
 }
 
-// settle stores an end that the store did not take when it came.
+// settle stores an end that the store refused earlier.
 func (r *Record[H, E]) settle(ctx context.Context) error {
 	r.mu.Lock()
 	h, standing := r.head, r.standing
@@ -139,7 +140,7 @@ func (r *Record[H, E]) settle(ctx context.Context) error {
 	}
 	a, err := r.log.store.Activity(ctx, r.log.kind.Name, r.id)
 	if errors.Is(err, store.ErrNotFound) {
-		return nil // a new store; nobody asks for it there
+		return nil // a new store, in which nobody looks for it
 	}
 	if err == nil {
 		err = r.saveMissing(ctx, h, a.Last-min(a.Last, r.log.kind.Lead))
@@ -153,7 +154,7 @@ func (r *Record[H, E]) settle(ctx context.Context) error {
 	return nil
 }
 
-// saveMissing stores the entries behind a number, and the head.
+// saveMissing stores the entries after a number, and the head.
 func (r *Record[H, E]) saveMissing(ctx context.Context, h H, after uint64) error {
 	missing, err := r.Present(ctx, after)
 	if err != nil {

@@ -10,33 +10,33 @@ import (
 	"github.com/copilot-portal/portal/copilot/journal"
 )
 
-// Record is one activity. Its methods may be called concurrently.
+// Record is one activity. It is safe for concurrent use.
 type Record[H, E any] struct {
 	log     *Log[H, E]
 	id      string
-	journal *journal.Journal[E]     // nil: another process or life has written it
-	stop    context.CancelCauseFunc // ends the work
+	journal *journal.Journal[E]     // nil if another process writes or has written it
+	stop    context.CancelCauseFunc // cancels the work
 	done    chan struct{}           // closed when the work has ended
-	writing chan struct{}           // holds a token while a batch is written
+	writing chan struct{}           // contains a token while a batch is being written
 
 	mu       sync.Mutex
 	head     H
 	next     *batch[H, E]
-	saved    time.Time // when the store was given the head
+	saved    time.Time // when the head was last stored
 	standing standing
 	released bool
 }
 
-// standing is how a record relates to the store.
+// standing is the relation of a record to the store.
 type standing int
 
 const (
-	current standing = iota // the store has all of it
-	owing                   // the store did not take its end
-	lost                    // another process owns it: what is stored counts
+	current standing = iota // everything is stored
+	owing                   // the store has refused its end
+	lost                    // another process owns it, and its stored state is authoritative
 )
 
-// headEvery is how old the head in the store may become. What is newer follows from the entries behind it.
+// headEvery is the maximum age of the stored head. Later changes follow from the entries.
 const headEvery = 2 * time.Second
 
 func newRecord[H, E any](l *Log[H, E], h H) *Record[H, E] {
@@ -46,19 +46,19 @@ func newRecord[H, E any](l *Log[H, E], h H) *Record[H, E] {
 	}
 }
 
-// ID identifies the activity among those of its kind.
+// ID returns the id of the activity, which is unique within its kind.
 func (r *Record[H, E]) ID() string { return r.id }
 
-// batch is what is written in one transaction. Concurrent writers share one.
+// batch is what one transaction writes. Concurrent writers share it.
 type batch[H, E any] struct {
 	entries []E
 	changes []func(*H)
 	err     error
 }
 
-// Write numbers entries, stores them with the change of the head, which may be nil, and then lets readers have them: all or nothing.
-// Readers see the end of an activity even if the store does not take it, so that nobody waits for ever. Errors: [ErrEnded], and
-// those of a store that does not take the entries.
+// Write numbers entries, stores them together with the change of the head, which may be nil, and then shows
+// them to readers: all of it or nothing. Readers see the end of an activity even if the store refuses it, so
+// that nobody waits for ever. Errors: [ErrEnded], and those of a store that refuses the entries.
 func (r *Record[H, E]) Write(change func(*H), entries ...E) error {
 	r.mu.Lock()
 	b := r.next
@@ -70,7 +70,7 @@ func (r *Record[H, E]) Write(change func(*H), entries ...E) error {
 	r.writing <- struct{}{}
 	defer func() { <-r.writing }()
 	r.mu.Lock()
-	mine := r.next == b // else another writer has written it meanwhile
+	mine := r.next == b // otherwise another writer has written it
 	if mine {
 		r.next = &batch[H, E]{}
 	}
@@ -81,7 +81,7 @@ func (r *Record[H, E]) Write(change func(*H), entries ...E) error {
 	return b.err
 }
 
-// write writes a batch. It is called by one goroutine at a time.
+// write writes a batch. Only one goroutine may call it at a time.
 func (r *Record[H, E]) write(b *batch[H, E]) error {
 	r.mu.Lock()
 	head, saved := r.head, r.saved
@@ -106,7 +106,7 @@ func (r *Record[H, E]) write(b *batch[H, E]) error {
 
 func (l *Log[H, E]) hasEnded(h H) bool { return !l.kind.Ended(h).IsZero() }
 
-// apply numbers entries and takes them into a head.
+// apply numbers entries and applies them to a head.
 func (l *Log[H, E]) apply(h H, end End[H, E]) (H, []E) {
 	at := time.Now().UTC().Truncate(time.Millisecond)
 	entries := make([]E, len(end.Entries))
@@ -120,7 +120,7 @@ func (l *Log[H, E]) apply(h H, end End[H, E]) (H, []E) {
 	return h, entries
 }
 
-// show lets readers have entries. err says that the store did not take them.
+// show makes entries visible to readers. err is the error of storing them.
 func (r *Record[H, E]) show(h H, entries []E, withHead bool, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -131,7 +131,7 @@ func (r *Record[H, E]) show(h H, entries []E, withHead bool, err error) {
 	r.settled(err)
 	if r.standing != lost {
 		for _, e := range entries {
-			_, _ = r.journal.Append(e) // nobody else closes it
+			_, _ = r.journal.Append(e) // nothing else closes it
 		}
 	}
 	if r.log.hasEnded(h) {
@@ -139,7 +139,7 @@ func (r *Record[H, E]) show(h H, entries []E, withHead bool, err error) {
 	}
 }
 
-// settled notes what a write to the store says about the record. The caller holds the lock.
+// settled updates the standing after a write to the store. The caller must hold the lock.
 func (r *Record[H, E]) settled(err error) {
 	switch {
 	case isLost(err), r.standing == lost:
@@ -151,7 +151,7 @@ func (r *Record[H, E]) settled(err error) {
 	}
 }
 
-// Head is what is known now.
+// Head returns the current head.
 func (r *Record[H, E]) Head() H {
 	if r.IsElsewhere() {
 		return r.storedHead()
@@ -161,15 +161,16 @@ func (r *Record[H, E]) Head() H {
 	return r.head
 }
 
-// IsElsewhere says whether another process or life has written what counts.
+// IsElsewhere reports whether another process has written the authoritative state.
 func (r *Record[H, E]) IsElsewhere() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return r.journal == nil || r.standing == lost
 }
 
-// Next returns entries with numbers above after (0: all), at most limit, if that is above 0. It waits while there are none;
-// [io.EOF] follows the last one. With a canceled ctx it does not wait: it returns what there is, or the error of ctx.
+// Next returns entries with numbers above after, at most limit if limit is positive. It waits for an entry if
+// there is none yet, and returns [io.EOF] after the last one. If ctx is done, it does not wait: it returns
+// the available entries, or else the error of ctx.
 func (r *Record[H, E]) Next(ctx context.Context, after uint64, limit int) ([]E, error) {
 	if r.IsElsewhere() {
 		return r.poll(ctx, after, limit)
@@ -188,7 +189,7 @@ func (r *Record[H, E]) Next(ctx context.Context, after uint64, limit int) ([]E, 
 	return list, nil
 }
 
-// Present returns all entries that there are above a number, without waiting for more.
+// Present returns all available entries above a number, without waiting.
 func (r *Record[H, E]) Present(ctx context.Context, after uint64) (list []E, err error) {
 	now, cancel := context.WithCancel(ctx)
 	cancel()
@@ -204,8 +205,8 @@ func (r *Record[H, E]) Present(ctx context.Context, after uint64) (list []E, err
 	}
 }
 
-// Cancel ends the work and returns when it has ended, or ctx is done. Errors: [ErrEnded] if it had ended before, and kind
-// [fault.Busy] if another process owns the activity.
+// Cancel cancels the work and returns when it has ended or ctx is done. Errors: [ErrEnded] if the activity
+// has already ended, kind [fault.Busy] if another process owns it.
 func (r *Record[H, E]) Cancel(ctx context.Context) error {
 	switch {
 	case r.IsElsewhere():
@@ -222,10 +223,10 @@ func (r *Record[H, E]) Cancel(ctx context.Context) error {
 	}
 }
 
-// Stop ends the work with a cause.
+// Stop cancels the work with a cause.
 func (r *Record[H, E]) Stop(cause error) { r.stop(cause) }
 
-// Release drops an activity that has ended from memory as soon as the store has it.
+// Release evicts an activity that has ended from memory as soon as it is stored.
 func (r *Record[H, E]) Release() {
 	r.mu.Lock()
 	r.released = true

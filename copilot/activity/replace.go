@@ -8,21 +8,21 @@ import (
 	"github.com/copilot-portal/portal/copilot/store"
 )
 
-// Replace stores a new head of an activity, with entries behind those that there are. Who writes an activity whose owner is gone
-// becomes its owner. It is for kinds whose activities go on from process to process. Errors: kind [fault.Busy] if another process
-// owns the activity or it was deleted.
+// Replace stores a new head of an activity, and appends entries. If the owner of the activity is gone, this
+// process becomes its owner. Replace is for kinds whose activities outlive processes. Errors: kind
+// [fault.Busy] if another process owns the activity or it was deleted.
 func (l *Log[H, E]) Replace(ctx context.Context, h H, entries ...E) error {
 	return l.replace(ctx, l.row(h, true), entries)
 }
 
-// Delete drops an activity, as [Log.Replace] changes it.
+// Delete deletes an activity, under the conditions of [Log.Replace].
 func (l *Log[H, E]) Delete(ctx context.Context, h H) error {
 	a := l.row(h, true)
 	a.Done = true
 	if err := l.replace(ctx, a, nil); err != nil {
 		return err
 	}
-	_, _ = l.store.DeleteDone(ctx, l.kind.Name, time.Now().Add(time.Minute)) // else with the next; it is not found any more
+	_, _ = l.store.DeleteDone(ctx, l.kind.Name, time.Now().Add(time.Minute)) // otherwise the next call removes it; it can no longer be found
 	return nil
 }
 
@@ -39,9 +39,9 @@ func (l *Log[H, E]) replace(ctx context.Context, a store.Activity, entries []E) 
 	}
 	switch {
 	case isLost(err):
-		return fault.Errorf(fault.Busy, "another portal on the same data directory looks after this %s, or it was deleted; change it there", l.kind.Name)
+		return fault.Errorf(fault.Busy, "another portal on the same data directory holds this %s, or it was deleted: change it there", l.kind.Name)
 	case err != nil:
-		return fault.Errorf(fault.Unavailable, "the %s cannot be stored: %w", l.kind.Name, err)
+		return fault.Errorf(fault.Unavailable, "cannot store the %s: %w", l.kind.Name, err)
 	}
 	return nil
 }

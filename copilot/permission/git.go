@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// git reads the arguments of git: `[options] subcommand …`. Foreign says that it
-// may not be git itself that runs, or runs with programs that somebody selects.
+// git reads the arguments of git: `[options] subcommand …`. foreign says that something else than git may
+// run, or that git may run with programs that somebody selected.
 func (r *reading) git(c command, args []word, foreign bool, dirs []string) {
 	g := gitCommand{opaque: foreign}
 	args = g.global(args)
@@ -26,14 +26,14 @@ func (r *reading) git(c command, args []word, foreign bool, dirs []string) {
 	}
 }
 
-// gitCommand is what is known of a command of git.
+// gitCommand is what is known about a git command.
 type gitCommand struct {
 	opaque    bool   // it may run other programs
 	elsewhere bool   // it uses another repository than that of the directory
-	files     []word // that it reads besides
+	files     []word // additional files that it reads
 }
 
-// prefix is for [Need.Prefix].
+// prefix returns the value for [Need.Prefix].
 func (g *gitCommand) prefix(words string) string {
 	if g.opaque || g.elsewhere {
 		return ""
@@ -41,7 +41,7 @@ func (g *gitCommand) prefix(words string) string {
 	return words
 }
 
-// global reads the options before the subcommand and returns what stands behind.
+// global reads the options before the subcommand and returns the remaining arguments.
 func (g *gitCommand) global(args []word) []word {
 	for len(args) > 0 && (strings.HasPrefix(args[0].text, "-") || args[0].vague) {
 		switch args[0].text {
@@ -50,7 +50,7 @@ func (g *gitCommand) global(args []word) []word {
 			g.opaque = g.opaque || args[0].vague
 		case "-C":
 			g.elsewhere = true
-		default: // the configuration of another repository, or of the command line
+		default: // configuration of another repository or from the command line
 			g.opaque = true
 		}
 		if gitTakesValue(args[0].text) && len(args) > 1 {
@@ -70,8 +70,7 @@ func gitTakesValue(option string) bool {
 	return false
 }
 
-// subcommand reads a subcommand with its arguments and returns the name of the
-// permission for it.
+// subcommand reads a subcommand with its arguments and returns the name of its permission.
 func (g *gitCommand) subcommand(sub word, args []word) (name string) {
 	plain := false
 	switch sub.text {
@@ -102,8 +101,8 @@ func pushName(args []word) string {
 	return Push
 }
 
-// forces says whether an argument of a push makes it overwrite or delete what
-// is there. Long options may be shortened as long as they are clear.
+// forces reports whether an argument makes a push overwrite or delete something. Long options may be
+// abbreviated to an unambiguous prefix.
 func forces(arg string) bool {
 	switch {
 	case strings.HasPrefix(arg, "--"):
@@ -116,13 +115,13 @@ func forces(arg string) bool {
 	case strings.HasPrefix(arg, "-"):
 		return strings.ContainsAny(arg, "fd")
 	case strings.HasPrefix(arg, ":"):
-		return len(arg) > 1 // nothing is pushed there
+		return len(arg) > 1 // otherwise nothing is pushed there
 	}
 	return strings.HasPrefix(arg, "+")
 }
 
-// isPlainGit says whether a subcommand that needs exec.run anyway does by itself
-// what it does. What is not known is an alias, or a program of its own.
+// isPlainGit reports whether a subcommand that needs exec.run in any case runs no other programs. An unknown
+// subcommand is an alias or an external program.
 func isPlainGit(sub string, args []word) bool {
 	switch sub {
 	case "add", "branch", "check-ignore", "checkout", "clean", "count-objects", "init", "ls-files", "ls-tree", "mv", "reset", "restore",
@@ -145,7 +144,7 @@ func isPlainGit(sub string, args []word) bool {
 	})
 }
 
-// beforeDashes are the arguments that may be options.
+// beforeDashes returns the arguments that may be options.
 func beforeDashes(args []word) []word {
 	if i := slices.IndexFunc(args, func(a word) bool { return a.text == "--" }); i >= 0 {
 		return args[:i]
@@ -153,8 +152,7 @@ func beforeDashes(args []word) []word {
 	return args
 }
 
-// riskyGitOptions are those with which a subcommand runs a program of somebody's
-// choice.
+// riskyGitOptions returns the options with which a subcommand runs a program of the caller's choice.
 func riskyGitOptions(sub string) []string {
 	risky := []string{"--exec", "--upload-pack", "--receive-pack", "--ext-diff", "--open-files-in-pager", "--template", "--config"}
 	switch sub {
@@ -174,8 +172,8 @@ func riskyGitOptions(sub string) []string {
 	return risky
 }
 
-// namesHelper says whether an address of a repository, alone or behind an option,
-// is for a program of its own: `ext::sh -c …`.
+// namesHelper reports whether the address of a repository, alone or after an option, selects a helper
+// program: `ext::sh -c …`.
 func namesHelper(arg string) bool {
 	if strings.HasPrefix(arg, "-") {
 		_, arg, _ = strings.Cut(arg, "=")
@@ -184,8 +182,7 @@ func namesHelper(arg string) bool {
 	return ok && scheme != "" && strings.Trim(strings.ToLower(scheme), "abcdefghijklmnopqrstuvwxyz0123456789+.-") == ""
 }
 
-// readsConfig says whether git config only tells what is configured, or sets who
-// commits.
+// readsConfig reports whether git config only reads the configuration, or sets the author.
 func readsConfig(args []word) bool {
 	if len(args) == 0 || args[0].vague {
 		return false

@@ -6,25 +6,25 @@ import (
 	"strings"
 )
 
-// optionKind says what stands behind an option.
+// optionKind says what follows an option.
 type optionKind int
 
 const (
 	optionUnknown  optionKind = iota
 	optionFlag                // nothing
-	optionOptional            // perhaps a value, as "--option=value" or "-ovalue"
-	optionValue               // a value, perhaps as the next word
-	optionFile                // the same, of a file that is read
+	optionOptional            // possibly a value, as "--option=value" or "-ovalue"
+	optionValue               // a value, possibly in the next word
+	optionFile                // like optionValue, the name of a file that is read
 )
 
-// arguments are those of a subcommand of which all options are known.
+// arguments are the arguments of a subcommand whose options are all known.
 type arguments struct {
-	words []word // that are no options
-	files []word // that options name, to be read
+	words []word // that are not options
+	files []word // files to read, named by options
 }
 
-// readArguments reads the arguments of a subcommand. Not ok if an option is not
-// known, or a word may become one. Shortened options are not known.
+// readArguments reads the arguments of a subcommand. It returns false if an option is unknown, or a word may
+// expand to one. Abbreviated options count as unknown.
 func readArguments(args []word, kind func(option string) optionKind) (a arguments, ok bool) {
 	for len(args) > 0 {
 		arg := args[0]
@@ -46,8 +46,7 @@ func readArguments(args []word, kind func(option string) optionKind) (a argument
 	return a, true
 }
 
-// option reads an option with its value, which may be the next word, and returns
-// what stands behind.
+// option reads an option with its value, which may be in the next word, and returns the remaining arguments.
 func (a *arguments) option(arg word, behind []word, kind func(option string) optionKind) (rest []word, ok bool) {
 	k, value, given := option(arg, kind)
 	switch {
@@ -66,8 +65,8 @@ func (a *arguments) option(arg word, behind []word, kind func(option string) opt
 	return behind, true
 }
 
-// option reads an option, or several letters that stand together: the last tells
-// the kind. Given says that its value stands in the same word.
+// option reads an option, or several combined letters, of which the last determines the kind. given is true
+// if the value is in the same word.
 func option(arg word, kind func(option string) optionKind) (k optionKind, value word, given bool) {
 	value = word{vague: arg.vague}
 	if strings.HasPrefix(arg.text, "--") {
@@ -90,9 +89,8 @@ func option(arg word, kind func(option string) optionKind) (k optionKind, value 
 	return k, value, false
 }
 
-// commitOption and pushOption know the options with which git runs nothing but
-// itself, and what the repository and its user have set up: hooks, an editor, a
-// signature.
+// commitOption and pushOption know the options with which git runs nothing except itself and what the
+// repository and its user have configured: hooks, an editor, a signature.
 func commitOption(option string) optionKind {
 	switch option {
 	case "-a", "--all", "--amend", "--no-edit", "-e", "--edit", "-s", "--signoff", "--no-signoff", "-q", "--quiet", "-v", "--verbose",
@@ -127,9 +125,8 @@ func pushOption(option string) optionKind {
 	return optionUnknown
 }
 
-// isPlainRemote says whether the first argument of a push is the name of a remote
-// or an address of the network: a path runs the hooks that lie there, and other
-// schemes a program of their own.
+// isPlainRemote reports whether the first argument of a push is the name of a remote or a network address: a
+// path would run the hooks there, and other schemes run a helper program.
 func isPlainRemote(w word) bool {
 	switch {
 	case w.vague, w.tilde, w.text == "", strings.HasPrefix(w.text, "-"), strings.Contains(w.text, "::"):

@@ -1,5 +1,5 @@
-// Package permission decides what an agent may do: names and patterns of rules, the scopes of
-// remembered answers, and which permissions a line of a shell needs.
+// Package permission decides what an agent may do. It defines names and patterns of rules, the scopes of
+// remembered answers, and the permissions that a shell command line needs.
 package permission
 
 import (
@@ -11,31 +11,28 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-// Policy says what the agent may do: names of permissions to decisions. A name
-// is dotted, and a rule for its beginning covers it: "git" covers "git.push",
-// "*" covers everything. Names are compared without regard to case. A force push
-// without a rule of its own is decided as a push is, or stricter. A policy
-// guards an honest agent; it is no sandbox.
+// Policy maps names of permissions to decisions. Names are dotted, and a rule for a prefix covers all names
+// below it: "git" covers "git.push", "*" covers everything. Names are case-insensitive. A force push without
+// a rule of its own is decided like a push, or more strictly. A policy guards an honest agent; it is no
+// sandbox.
 //
-// A name that has a subject may have a pattern behind it, which makes the rule more
-// specific than one without: exec.run(git status *) is about commands that begin with
-// these words, exec.run(git status) about one command, fs.read(/etc/**) about files
-// below a directory, net.fetch(example.org) about a host, tool(shop) about one tool.
-// See [ParseRule].
+// A name may be followed by a pattern for its target, which makes the rule more specific: exec.run(git status
+// *) covers commands that start with these words, exec.run(git status) exactly one command, fs.read(/etc/**)
+// files below a directory, net.fetch(example.org) a host, tool(shop) one tool. See [ParseRule].
 type Policy map[string]Decision
 
-// Decision on a permission.
+// Decision is the decision on a permission.
 type Decision string
 
-// The decisions, from mild to strict.
+// The decisions, in increasing strictness.
 const (
 	Allow Decision = "allow"
 	Ask   Decision = "ask"
 	Deny  Decision = "deny"
 )
 
-// The names of permissions that the portal itself gives. A tool of an MCP
-// server is mcp.<server>.<tool>; a tool of a client goes by its own name.
+// The names of permissions that the portal defines. A tool of an MCP server is mcp.<server>.<tool>; a client
+// tool has its own name.
 const (
 	Read      = "fs.read"
 	Write     = "fs.write"
@@ -47,9 +44,8 @@ const (
 	All       = "*"
 )
 
-// ParsePolicy reads rules as people write them. Errors, of the kind [fault.Invalid], name
-// the rule: one whose decision is none, that can never decide anything, or whose
-// pattern cannot be read.
+// ParsePolicy parses rules as users write them. Errors, of kind [fault.Invalid], name the rule whose decision
+// is unknown, that can never apply, or whose pattern is invalid.
 func ParsePolicy(rules map[string]string) (Policy, error) {
 	policy := Policy{}
 	for text, decision := range rules {
@@ -62,8 +58,8 @@ func ParsePolicy(rules map[string]string) (Policy, error) {
 	return policy, nil
 }
 
-// CanApply says whether a rule of this name can ever decide something: below
-// fs, git, exec and net only the names above do.
+// CanApply reports whether a rule of this name can ever apply: below fs, git, exec and net only the names
+// above exist.
 func CanApply(rule string) bool {
 	rule = strings.ToLower(rule)
 	own := false
@@ -78,22 +74,22 @@ func CanApply(rule string) bool {
 	return !own
 }
 
-// ParseDecision reads a decision as people write it.
+// ParseDecision parses a decision as users write it.
 func ParseDecision(s string) (Decision, error) {
 	switch d := Decision(strings.ToLower(strings.TrimSpace(s))); d {
 	case Allow, Ask, Deny:
 		return d, nil
 	}
-	return "", fault.Errorf(fault.Invalid, "%q is no permission: use allow, ask or deny", s)
+	return "", fault.Errorf(fault.Invalid, "%q is not a decision: use allow, ask or deny", s)
 }
 
-// Everywhere is the policy that decides everything alike.
+// Everywhere returns the policy that makes the same decision everywhere.
 func Everywhere(d Decision) Policy { return Policy{All: d} }
 
-// Decide finds the decision on needs in a session of directory dir: of each the most specific rule counts, at the same name the first policy
-// that has one; of several needs the strictest decision. Without any rule
-// reading inside the working directory is allowed and all else asked; "*: ask"
-// means the same.
+// Decide returns the decision on needs in a session of directory dir. For each need the most specific rule
+// counts, and among equally specific ones that of the first policy; of several needs the strictest decision
+// counts. Without a rule, reading inside the working directory is allowed and everything else is asked; "*:
+// ask" means the same.
 func Decide(needs []Need, dir string, policies ...Policy) Decision {
 	worst := Allow
 	for _, n := range needs {
@@ -102,10 +98,10 @@ func Decide(needs []Need, dir string, policies ...Policy) Decision {
 	return worst
 }
 
-// decideNeed is Decide for one of the needs.
+// decideNeed decides on one of the needs.
 func decideNeed(n Need, dir string, policies []Policy) Decision {
 	d := decideNamed(n, dir, policies)
-	if n.Name == ForcePush && !hasRule(n, policies) { // it is a push after all
+	if n.Name == ForcePush && !hasRule(n, policies) { // a force push is also a push
 		push := n
 		push.Name = Push
 		return stricter(d, decideNamed(push, dir, policies))
@@ -113,8 +109,8 @@ func decideNeed(n Need, dir string, policies []Policy) Decision {
 	return d
 }
 
-// decideNamed looks for rules with patterns first. Where one of the commands may be
-// denied that an opaque one can run, only a rule for this very command allows that.
+// decideNamed looks for rules with patterns first. If a command may be denied that an opaque one can run,
+// only a rule for exactly this command allows the opaque one.
 func decideNamed(n Need, dir string, policies []Policy) Decision {
 	f := decideByPattern(n, policies)
 	if !f.found {
@@ -157,8 +153,8 @@ func builtin(name string, inside bool) Decision {
 	return Ask
 }
 
-// within says whether a path lies in a directory; both have their links followed.
-// A path in somebody's home ("~/") is none until the driver has resolved it.
+// within reports whether a path is in a directory; both must have their links followed. A path in a home
+// directory ("~/") is not, until the driver has resolved it.
 func within(dir, path string) bool {
 	if path == "" || path[0] == '~' {
 		return false
@@ -170,8 +166,8 @@ func within(dir, path string) bool {
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// deniesMore says whether anything is denied that an allowed command could do, so
-// that one nobody can look into must not slip past it.
+// deniesMore reports whether anything is denied that an allowed command could do, so that an opaque command
+// must not bypass it.
 func deniesMore(policies []Policy) bool {
 	for _, p := range policies {
 		for key, d := range p {
@@ -186,7 +182,7 @@ func deniesMore(policies []Policy) bool {
 	})
 }
 
-// parent is the next less specific rule, "" after "*".
+// parent returns the next less specific rule, or "" after "*".
 func parent(rule string) string {
 	if rule == All {
 		return ""
@@ -197,8 +193,8 @@ func parent(rule string) string {
 	return All
 }
 
-// lookup is a scan because configured keys may be of any case; policies are
-// small. Of keys that differ by case only the strictest counts.
+// lookup scans all rules because configured keys may be in any case; policies are small. If keys differ only
+// in case, the strictest counts.
 func (p Policy) lookup(rule string) (d Decision, ok bool) {
 	d = Allow
 	for name, other := range p {
@@ -209,8 +205,7 @@ func (p Policy) lookup(rule string) (d Decision, ok bool) {
 	return d, ok
 }
 
-// Over is a new policy of these rules and the others, of which these replace those
-// of the same names.
+// Over returns a new policy with these rules and those of others that have different names.
 func (p Policy) Over(others Policy) Policy {
 	all := Policy{}
 	maps.Copy(all, others)
@@ -219,7 +214,7 @@ func (p Policy) Over(others Policy) Policy {
 	return all
 }
 
-// Has says whether there is this rule.
+// Has reports whether the policy has this rule.
 func (p Policy) Has(key string) bool {
 	for other := range p {
 		if SameRule(key, other) {
@@ -246,8 +241,8 @@ func stricter(a, b Decision) Decision {
 	return a
 }
 
-// Without are the remembered rules that stay when rules are put over old ones: not
-// those that are given anew, nor those of a name whose rule becomes another.
+// Without returns the remembered rules that remain when rules replace old: not those that rules contain, nor
+// those whose name gets another decision.
 func (p Policy) Without(rules, old Policy) Policy {
 	left := maps.Clone(p)
 	maps.DeleteFunc(left, func(key string, _ Decision) bool {

@@ -7,33 +7,31 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-// rule is the key of a policy, read: the name of a permission, perhaps with a
-// pattern in brackets that the subject of a request has to match, as in
-// exec.run(git status *).
+// rule is a parsed key of a policy: the name of a permission, possibly with a pattern in parentheses that the
+// target of a request must match, such as exec.run(git status *).
 type rule struct {
 	name    string
-	pattern pattern // nil: whatever the subject
+	pattern pattern // nil matches every target
 }
 
-// pattern selects among the subjects of a permission.
+// pattern selects among the targets of a permission.
 type pattern interface {
-	// matches says whether a rule with this decision covers a request. What cannot
-	// be told of a request is outside of what a rule allows.
+	// matches reports whether a rule with this decision covers a request. If a property of the request is
+	// unknown, a rule that allows does not cover it.
 	matches(n Need, d Decision) bool
-	// rank orders the patterns that match the same request: the more specific one
-	// has the higher rank.
+	// rank orders the patterns that match the same request: a more specific one has a higher rank.
 	rank() int
 }
 
-// exactRank is the least rank of patterns that one subject alone matches.
+// exactRank is the lowest rank of patterns that match only one target.
 const exactRank = 1 << 20
 
-// maxPattern is how long a pattern may be, in bytes.
+// maxPattern is the maximum length of a pattern, in bytes.
 const maxPattern = 4096
 
-// ParseRule reads a rule as people write it, and its decision. The key it returns is
-// the rule for a [Policy]: links in the path of a pattern are followed. Errors, of the
-// kind [fault.Invalid], say what is wrong, but not with which rule.
+// ParseRule parses a rule as users write it, and its decision. It returns the key of the rule in a [Policy],
+// with links in the path of a pattern followed. Errors, of kind [fault.Invalid], say what is wrong, but not
+// with which rule.
 func ParseRule(text, decision string) (key string, d Decision, err error) {
 	if d, err = ParseDecision(decision); err != nil {
 		return "", "", err
@@ -41,13 +39,13 @@ func ParseRule(text, decision string) (key string, d Decision, err error) {
 	name, body, has := cutPattern(text)
 	switch {
 	case !CanApply(name):
-		return "", "", fault.Errorf(fault.Invalid, "there is no such permission")
+		return "", "", fault.Errorf(fault.Invalid, "unknown permission")
 	case !has && strings.ContainsAny(text, "()") && takesPattern(name):
-		return "", "", fault.Errorf(fault.Invalid, "a pattern stands in brackets behind the name, as in exec.run(git status *)")
+		return "", "", fault.Errorf(fault.Invalid, "a pattern must follow the name in parentheses, as in exec.run(git status *)")
 	case !has:
 		return text, d, nil
 	case !takesPattern(name):
-		return "", "", fault.Errorf(fault.Invalid, "%s takes no pattern: exec.run, git.commit, git.push and git.forcePush take commands, fs.read and fs.write paths, net.fetch hosts, tool the name of a tool", name)
+		return "", "", fault.Errorf(fault.Invalid, "%s takes no pattern: exec.run, git.commit, git.push and git.forcePush take commands, fs.read and fs.write take paths, net.fetch takes hosts, tool takes the name of a tool", name)
 	}
 	p, err := parsePattern(name, body)
 	if err != nil {
@@ -59,7 +57,7 @@ func ParseRule(text, decision string) (key string, d Decision, err error) {
 	return name + "(" + body + ")", d, nil
 }
 
-// cutPattern parts the text of a rule.
+// cutPattern splits the text of a rule.
 func cutPattern(text string) (name, body string, has bool) {
 	name, body, _ = strings.Cut(text, "(")
 	if body, has = strings.CutSuffix(body, ")"); !has {
@@ -68,7 +66,7 @@ func cutPattern(text string) (name, body string, has bool) {
 	return name, strings.TrimSpace(body), true
 }
 
-// readRule reads the key of a policy. A key that is no rule of its own is a name.
+// readRule parses a key of a policy. A key that is not a rule with a pattern is a name.
 func readRule(key string) rule {
 	if name, body, has := cutPattern(key); has && takesPattern(name) {
 		if p, err := parsePattern(name, body); err == nil {
@@ -107,7 +105,7 @@ func parsePattern(name, body string) (pattern, error) {
 	return parseHost(body)
 }
 
-// linePattern matches all that one command line needs, whatever the shell makes of it.
+// linePattern matches all needs of one command line, however the shell interprets it.
 type linePattern string
 
 func parseLine(line string) (pattern, error) {
@@ -121,22 +119,22 @@ func (p linePattern) matches(n Need, _ Decision) bool { return strings.TrimSpace
 
 func (p linePattern) rank() int { return 2 * exactRank }
 
-// finding is the rule with a pattern that decides on a need.
+// finding is a rule with a pattern that decides on a need.
 type finding struct {
 	decision Decision
 	rank     int
-	policy   int // its place among the policies
+	policy   int // index of its policy
 	found    bool
 }
 
-// isFor says whether the rule is for exactly this command: of one that may run any
-// other, for the whole line.
+// isFor reports whether the rule is for exactly this command; for an opaque command, it must be for the
+// whole line.
 func (f finding) isFor(n Need) bool {
 	return f.rank >= 2*exactRank || f.rank >= exactRank && n.Prefix != ""
 }
 
-// decideByPattern finds the most specific rule of the need's own name whose pattern
-// matches; of those alike in the first policy, there the strictest.
+// decideByPattern finds the most specific rule of the need's own name whose pattern matches; among equally
+// specific ones that of the first policy, and there the strictest.
 func decideByPattern(n Need, policies []Policy) (best finding) {
 	for i, p := range policies {
 		for key, d := range p {
@@ -156,7 +154,7 @@ func decideByPattern(n Need, policies []Policy) (best finding) {
 	return best
 }
 
-// readRuleNamed reads a rule if it is one of that name, or for a tool: most are neither.
+// readRuleNamed parses a rule if it has that name or is for a tool, which most are not.
 func readRuleNamed(key, name string) rule {
 	if own, _, has := strings.Cut(key, "("); has && isNamed(own, name, ruleTool) {
 		return readRule(key)
@@ -164,7 +162,7 @@ func readRuleNamed(key, name string) rule {
 	return rule{}
 }
 
-// subject is the name that a rule is about.
+// subject returns the name that a rule is about.
 func subject(key string) string {
 	if p, ok := readRule(key).pattern.(toolPattern); ok {
 		return string(p)
@@ -173,7 +171,7 @@ func subject(key string) string {
 	return name
 }
 
-// SameRule says whether two keys are the same rule: case does not matter in names.
+// SameRule reports whether two keys are the same rule: names are case-insensitive.
 func SameRule(a, b string) bool {
 	first, pattern, _ := strings.Cut(a, "(")
 	second, other, _ := strings.Cut(b, "(")

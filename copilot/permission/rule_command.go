@@ -8,21 +8,20 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// commandPattern matches simple commands by their words: those of the pattern, and
-// any others behind them if it is open.
+// commandPattern matches simple commands by their words. If it is open, more words may follow.
 type commandPattern struct {
 	simple
 	open   bool
-	opaque bool // its own words name a program that may run any other
+	opaque bool // its words name a program that may run any other
 }
 
 // simple is a simple command.
 type simple struct {
-	assigns []string // as they are written
+	assigns []string // as written
 	words   []word
 }
 
-// parseCommand reads a pattern such as "git status *" as the shell would.
+// parseCommand parses a pattern such as "git status *" like a shell.
 func parseCommand(body string) (pattern, error) {
 	c, open, err := readSimple(body)
 	if err != nil {
@@ -33,26 +32,25 @@ func parseCommand(body string) (pattern, error) {
 	}
 	for _, w := range c.words {
 		if w.vague {
-			return nil, fault.Errorf(fault.Invalid, "the shell expands a word of %q: quote it, or end the pattern with a *", body)
+			return nil, fault.Errorf(fault.Invalid, "the shell would expand a word of %q: quote it, or end the pattern with a *", body)
 		}
 	}
 	if len(c.words) == 0 {
-		return nil, fault.Errorf(fault.Invalid, "the pattern names no program: the name alone is about all commands")
+		return nil, fault.Errorf(fault.Invalid, "the pattern names no program: use the name alone for all commands")
 	}
 	return commandPattern{c, open, runsAny(c.words)}, nil
 }
 
-// readSimple reads what is one command and nothing else. Open says that it ends with
-// a bare *.
+// readSimple parses a text that must be a single command. open is true if it ends with a bare *.
 func readSimple(text string) (c simple, open bool, err error) {
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text), "")
 	if err != nil {
-		return simple{}, false, fault.Errorf(fault.Invalid, "the command cannot be read: %w", err)
+		return simple{}, false, fault.Errorf(fault.Invalid, "the command is not valid: %w", err)
 	}
 	if len(file.Stmts) != 1 || !isPlain(file.Stmts[0]) {
-		return simple{}, false, fault.Errorf(fault.Invalid, "a pattern is one command with its arguments, as in git status *")
+		return simple{}, false, fault.Errorf(fault.Invalid, "a pattern must be a single command with its arguments, as in git status *")
 	}
-	call, _ := file.Stmts[0].Cmd.(*syntax.CallExpr) // it is plain
+	call, _ := file.Stmts[0].Cmd.(*syntax.CallExpr) // it is a call
 	for _, a := range call.Assigns {
 		c.assigns = append(c.assigns, text[a.Pos().Offset():a.End().Offset()])
 	}
@@ -69,7 +67,7 @@ func isPlain(s *syntax.Stmt) bool {
 	return ok && len(s.Redirs) == 0 && !s.Background && !s.Negated && !s.Coprocess
 }
 
-// runsAny says whether words name a program that may run any other.
+// runsAny reports whether words name a program that may run any other.
 func runsAny(words []word) bool {
 	var list []string
 	for _, w := range words {
@@ -96,7 +94,7 @@ func (p commandPattern) matches(n Need, d Decision) bool {
 	return p.concerns(c.words)
 }
 
-// covers is matches for a rule that allows: nothing may be in doubt.
+// covers implements matches for rules that allow: there must be no doubt.
 func (p commandPattern) covers(n Need, c simple) bool {
 	if !slices.Equal(p.assigns, c.assigns) || !p.begins(c.words) {
 		return false
@@ -120,11 +118,11 @@ func (p commandPattern) begins(words []word) bool {
 	return true
 }
 
-// substitutes says whether a word may come from a variable or from another command.
+// substitutes reports whether a word may come from a variable or from another command.
 func substitutes(w word) bool { return w.vague && strings.Contains(w.text, "$") }
 
-// concerns is matches for a rule that refuses or asks: wherever the program lies, and
-// whatever options stand before a subcommand.
+// concerns implements matches for rules that deny or ask: it ignores the path of the program and options
+// before a subcommand.
 func (p commandPattern) concerns(words []word) bool {
 	if len(words) == 0 || programName(words[0].text) != programName(p.words[0].text) {
 		return false
@@ -145,7 +143,7 @@ func (p commandPattern) concerns(words []word) bool {
 	return next == len(p.words)
 }
 
-// shellWords are words as a shell reads them.
+// shellWords quotes words for a shell.
 func shellWords(words []string) string {
 	const bare = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_@%+=:,./-"
 	list := slices.Clone(words)

@@ -8,8 +8,8 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-// hostPattern matches hosts: one by name, or with *. before it all below that name;
-// with a port only that.
+// hostPattern matches a host by name or, with the prefix "*.", all hosts below the name; with a port, only
+// that port.
 type hostPattern struct {
 	host, port string
 	below      bool
@@ -19,12 +19,12 @@ func parseHost(body string) (pattern, error) {
 	name, below := strings.CutPrefix(strings.ToLower(body), "*.")
 	u, err := url.Parse("//" + name)
 	if err != nil || u.Host != name || u.Hostname() == "" || strings.ContainsAny(name, "*?() \\") {
-		return nil, fault.Errorf(fault.Invalid, "%q is no host: it is a name or an address, perhaps with a port, as in example.org, *.example.org or localhost:3000", body)
+		return nil, fault.Errorf(fault.Invalid, "%q is not a host: use a name or an address, optionally with a port, such as example.org, *.example.org or localhost:3000", body)
 	}
 	return hostPattern{hostName(u), u.Port(), below}, nil
 }
 
-// hostName is the name in lower case, without the dot that may end it.
+// hostName returns the name in lower case, without a trailing dot.
 func hostName(u *url.URL) string { return strings.ToLower(strings.TrimSuffix(u.Hostname(), ".")) }
 
 func portOf(u *url.URL) string {

@@ -10,8 +10,8 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-// pathPattern matches absolute paths by their segments: ** stands for any number of
-// them, within a segment * and ? stand for characters.
+// pathPattern matches absolute paths by their segments: ** matches any number of segments, * and ? match
+// characters within a segment.
 type pathPattern []string
 
 const anyDepth = "**"
@@ -20,21 +20,21 @@ func parsePath(body string) (pattern, error) {
 	if rest, ok := strings.CutPrefix(body, "~/"); ok {
 		home, err := os.UserHomeDir()
 		if err != nil {
-			return nil, fault.Errorf(fault.Invalid, "~ has no meaning here: %w", err)
+			return nil, fault.Errorf(fault.Invalid, "cannot resolve ~: %w", err)
 		}
 		body = EscapePath(filepath.ToSlash(home)) + "/" + rest
 	}
 	rest, ok := strings.CutPrefix(body, "/")
 	if !ok {
-		return nil, fault.Errorf(fault.Invalid, "%q is no absolute path: it begins with / or ~/", body)
+		return nil, fault.Errorf(fault.Invalid, "%q is not an absolute path: it must start with / or ~/", body)
 	}
 	p := pathPattern(strings.Split(rest, "/"))
 	if slices.ContainsFunc(p, func(s string) bool { return s == "" || s == "." || s == ".." }) {
-		return nil, fault.Errorf(fault.Invalid, "%q has empty segments or dots: write the path without", body)
+		return nil, fault.Errorf(fault.Invalid, "%q has empty segments or dots: remove them", body)
 	}
 	for _, segment := range p {
 		if _, err := path.Match(segment, ""); err != nil {
-			return nil, fault.Errorf(fault.Invalid, "%q cannot be read: quote [ and \\ with \\", segment)
+			return nil, fault.Errorf(fault.Invalid, "%q is not valid: escape [ and \\ with \\", segment)
 		}
 	}
 	return p, nil
@@ -42,7 +42,7 @@ func parsePath(body string) (pattern, error) {
 
 func (p pathPattern) String() string { return "/" + strings.Join(p, "/") }
 
-// fixed is how many segments at the beginning stand for themselves.
+// fixed returns the number of leading segments without wildcards.
 func (p pathPattern) fixed() int {
 	i := slices.IndexFunc(p, hasWildcard)
 	if i < 0 {
@@ -72,8 +72,8 @@ func (p pathPattern) matches(n Need, _ Decision) bool {
 	return p.match(segments)
 }
 
-// match keeps after how many segments of the path the pattern can have come so far:
-// time is the product of both lengths.
+// match tracks after how many segments of the path the pattern can have matched so far: the time is the
+// product of both lengths.
 func (p pathPattern) match(segments []string) bool {
 	reached := make([]bool, len(segments)+1)
 	reached[0] = true
@@ -92,9 +92,8 @@ func (p pathPattern) match(segments []string) bool {
 	return reached[len(segments)]
 }
 
-// followed is the pattern with the links of its fixed beginning followed: requests
-// come with theirs followed. It is done when a rule is given and never later, when
-// something else may lie there.
+// followed returns the pattern with the links in its fixed part followed, as in requests. This happens only
+// when a rule is created, never later, when the link may point elsewhere.
 func (p pathPattern) followed() pathPattern {
 	n := p.fixed()
 	target := FollowLinks("/", unescapePath(p[:n].String()))
@@ -102,7 +101,7 @@ func (p pathPattern) followed() pathPattern {
 	return slices.DeleteFunc(slices.Concat(start, p[n:]), func(s string) bool { return s == "" })
 }
 
-// EscapePath makes a path stand for itself in a pattern.
+// EscapePath returns a pattern that matches only the path.
 func EscapePath(s string) string {
 	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(s)
 }

@@ -10,11 +10,11 @@ import (
 	"github.com/copilot-portal/portal/copilot/secret"
 )
 
-// Scope is how far an answer reaches that is remembered.
+// Scope is the reach of a remembered answer.
 type Scope struct {
-	Kind  ScopeKind `json:"kind,omitzero"`  // what an answer names it by
-	Rules []string  `json:"rules,omitzero"` // the rules that it makes, as in a [Policy]
-	Label string    `json:"label,omitzero"` // for people, as in "this exact command"
+	Kind  ScopeKind `json:"kind,omitzero"`  // the name that answers use
+	Rules []string  `json:"rules,omitzero"` // the rules that it creates, as in a [Policy]
+	Label string    `json:"label,omitzero"` // for people, such as "this exact command"
 }
 
 // ScopeKind is a kind of scope.
@@ -23,18 +23,18 @@ type ScopeKind string
 // The kinds of scopes, narrowest first.
 const (
 	ScopeCommand   ScopeKind = "command"   // this exact command
-	ScopeProgram   ScopeKind = "program"   // this program and subcommand, whatever the arguments
+	ScopeProgram   ScopeKind = "program"   // this program and subcommand, with any arguments
 	ScopeCommands  ScopeKind = "commands"  // all commands
 	ScopeFile      ScopeKind = "file"      // this file
-	ScopeDirectory ScopeKind = "directory" // its directory, and all below
-	ScopeWorkspace ScopeKind = "workspace" // the session's directory, and all below
+	ScopeDirectory ScopeKind = "directory" // its directory and everything below
+	ScopeWorkspace ScopeKind = "workspace" // the session's directory and everything below
 	ScopeHost      ScopeKind = "host"      // this host
 	ScopeTool      ScopeKind = "tool"      // this tool, of a server or a client
 )
 
-// ScopesOf are those that make sense for needs in a session of directory dir, the
-// narrowest first. They cover the needs that are asked about: a scope with which the
-// same question were asked again is left out, and one that would show a secret.
+// ScopesOf returns the useful scopes for needs in a session of directory dir, narrowest first. They cover the
+// needs that are asked about. It omits scopes after which the same question would be asked again, and scopes
+// that would show a secret.
 func ScopesOf(needs []Need, dir string, policies []Policy) []Scope {
 	asked := slices.DeleteFunc(slices.Clone(needs), func(n Need) bool { return decideNeed(n, dir, policies) != Ask })
 	var scopes []Scope
@@ -51,7 +51,7 @@ func ScopesOf(needs []Need, dir string, policies []Policy) []Scope {
 	return scopes
 }
 
-// Policy is what remembering an answer makes.
+// Policy returns the rules that remembering an answer creates.
 func (s Scope) Policy(d Decision) Policy {
 	p := Policy{}
 	for _, key := range s.Rules {
@@ -64,7 +64,7 @@ func isSecret(s Scope) bool {
 	return slices.ContainsFunc(append(slices.Clone(s.Rules), s.Label), func(text string) bool { return secret.Mask(text) != text })
 }
 
-// kindsFor are the kinds of scopes that needs can have together.
+// kindsFor returns the kinds of scopes that all needs have in common.
 func kindsFor(needs []Need) []ScopeKind {
 	switch {
 	case len(needs) == 0:
@@ -79,7 +79,7 @@ func kindsFor(needs []Need) []ScopeKind {
 	return []ScopeKind{ScopeTool}
 }
 
-// scopeOf is the scope of a kind, if it can be had for each of the needs.
+// scopeOf returns the scope of a kind if each of the needs has one.
 func scopeOf(kind ScopeKind, needs []Need, dir string) (Scope, bool) {
 	s := Scope{Kind: kind}
 	for _, n := range needs {
@@ -95,13 +95,13 @@ func scopeOf(kind ScopeKind, needs []Need, dir string) (Scope, bool) {
 	return s, true
 }
 
-// ruleFor is the rule that covers a need within a scope. What a command needs besides
-// is covered no further than the command itself was asked about.
+// ruleFor returns the rule that covers a need within a scope. Additional needs of a command are covered no
+// further than the command itself.
 func ruleFor(kind ScopeKind, n Need, dir string) (key string, ok bool) {
 	switch {
 	case isCommand(n.Name) && n.Target != "":
 		return commandRule(kind, n)
-	case isCommand(n.Name) && n.Opaque: // nothing could be read of it
+	case isCommand(n.Name) && n.Opaque: // its effect is unknown
 		return "", false
 	case isFile(n.Name):
 		return fileRule(kind, n, dir)
@@ -129,8 +129,8 @@ func commandRule(kind ScopeKind, n Need) (key string, ok bool) {
 	return lineRule(n)
 }
 
-// lineRule covers a need within the same command line only: as the input of another
-// command, or with other variables, an opaque command does something else.
+// lineRule covers a need only within the same command line: as the input of another command, or with other
+// variables, an opaque command does something else.
 func lineRule(n Need) (key string, ok bool) {
 	line := strings.TrimSpace(n.Line)
 	return withPattern(n.Name, "="+line), line != "" && len(line) < maxPattern
@@ -151,8 +151,7 @@ func fileRule(kind ScopeKind, n Need, dir string) (key string, ok bool) {
 	return withPattern(n.Name, EscapePath(path)), len(path) < maxPattern/2
 }
 
-// isBroad says whether a directory holds the home of the user, and with it all that
-// is theirs.
+// isBroad reports whether a directory contains the user's home, and thus everything they own.
 func isBroad(dir string) bool {
 	home, err := os.UserHomeDir()
 	return dir == "/" || err == nil && within(dir, Canonical(home))
@@ -169,7 +168,7 @@ func hostRule(n Need) (key string, ok bool) {
 
 func withPattern(name, pattern string) string { return name + "(" + pattern + ")" }
 
-// label says in words what the scope covers.
+// label describes what the scope covers.
 func (s Scope) label(needs []Need) string {
 	switch s.Kind {
 	case ScopeCommand:
@@ -191,7 +190,7 @@ func (s Scope) label(needs []Need) string {
 	return "this tool: " + strings.Join(s.patterns(takesPattern), ", ")
 }
 
-// patterns are those of the rules with such names.
+// patterns returns the patterns of the rules whose names satisfy isNamed.
 func (s Scope) patterns(isNamed func(string) bool) (list []string) {
 	for _, key := range s.Rules {
 		if name, body, has := cutPattern(key); has && isNamed(name) {
@@ -201,7 +200,7 @@ func (s Scope) patterns(isNamed func(string) bool) (list []string) {
 	return list
 }
 
-// extraEffects says what else the scope of a command covers.
+// extraEffects describes what else the scope of a command covers.
 func (s Scope) extraEffects() (list []string) {
 	for _, key := range s.Rules {
 		name, body, has := cutPattern(key)
@@ -220,7 +219,7 @@ func (s Scope) extraEffects() (list []string) {
 	return list
 }
 
-// names says which commands are all covered.
+// names describes the commands that are covered as a whole.
 func (s Scope) names() string {
 	var names []string
 	for _, key := range s.Rules {

@@ -5,27 +5,25 @@ import (
 	"strings"
 )
 
-// ShellNeeds reads command lines of a shell and returns the permissions that
-// they need, at least one, each once. What cannot be read is opaque. Several
-// lines are of one request, such as a command line and its segments.
+// ShellNeeds parses shell command lines and returns the permissions that they need: at least one, without
+// duplicates. What cannot be parsed is opaque. Several lines belong to the same request, such as a command
+// line and its segments.
 //
-// A plain command of git needs the name of git that stands for it; everything
-// else needs [Exec], and so does git when its words, its environment or the
-// address of a repository may name a program. A redirection to a file needs
-// [Write] besides. Commands that stand in the words of another, as in "sudo
-// git push", need what they need alone.
+// A plain git command needs the matching git permission. Everything else needs [Exec], including git if its
+// words, its environment or the address of a repository may name a program. A redirection to a file also
+// needs [Write]. A command nested in another one, as in "sudo git push", also needs what it would need alone.
 func ShellNeeds(lines ...string) []Need {
 	r := reading{}
 	for _, line := range lines {
 		r.line(line, []string{""}, 0)
 	}
 	if len(r.needs) == 0 {
-		return []Need{{Name: Exec, Opaque: true}} // nothing could be read from it
+		return []Need{{Name: Exec, Opaque: true}} // its content is unknown
 	}
 	return r.needs
 }
 
-// reading is what is known of command lines so far.
+// reading collects the needs of command lines.
 type reading struct{ needs []Need }
 
 func (r *reading) add(n Need) {
@@ -34,13 +32,13 @@ func (r *reading) add(n Need) {
 	}
 }
 
-// maxDepth is how deep text in text is read; deeper it is only opaque.
+// maxDepth is the maximum depth of nested command texts; deeper ones are only opaque.
 const maxDepth = 5
 
-// maxTries is how many of the words "git" and "tee" in one command are looked at.
+// maxTries is the maximum number of words "git" and "tee" examined in one command.
 const maxTries = 20
 
-// line reads what a shell runs that is in one of these directories.
+// line reads a command line that the shell runs in one of these directories.
 func (r *reading) line(line string, dirs []string, depth int) {
 	if depth > maxDepth {
 		return
@@ -61,8 +59,7 @@ func (r *reading) line(line string, dirs []string, depth int) {
 	r.redirects(s.redirects, dirs)
 }
 
-// guess adds what a text that is no shell command may do with git. That it runs
-// something is known already.
+// guess adds what a text that is not valid shell may do with git. That it runs something is already known.
 func (r *reading) guess(s script, depth int) {
 	guessed := reading{}
 	for _, c := range s.commands {
@@ -97,21 +94,21 @@ func (r *reading) command(c command, dirs []string, depth int) {
 	}
 	if name := programName(program.text); runsText(name) {
 		r.inner(args, dirs, depth)
-	} else if strings.ContainsAny(name, " \t") { // of another language, in which quotes mean text
+	} else if strings.ContainsAny(name, " \t") { // another language, in which quotes mean text
 		r.line(name, dirs, depth+1)
 	}
 }
 
-// git gives the arguments of git, if the command is one.
+// git returns the arguments of git if the command is one.
 func (c command) git() (args []word, isGit bool) {
 	name := programName(c.words[0].text)
-	if sub, dashed := strings.CutPrefix(name, "git-"); dashed { // as it lies in git's own directory
+	if sub, dashed := strings.CutPrefix(name, "git-"); dashed { // the names of programs in git's own directory
 		return append([]word{literal(sub)}, c.words[1:]...), true
 	}
 	return c.words[1:], name == "git"
 }
 
-// inner looks for commands among the arguments of a program that runs them.
+// inner looks for commands among the arguments of a program that runs commands.
 func (r *reading) inner(args []word, dirs []string, depth int) {
 	tries := 0
 	for i, a := range args {
@@ -143,7 +140,7 @@ func (r *reading) tee(args []word, dirs []string) {
 	}
 }
 
-// shown is the command as [Need.Target] has it.
+// shown returns the command in the form of [Need.Target].
 func (c command) shown() string {
 	var shown []string
 	for _, a := range c.assigns {
@@ -157,8 +154,8 @@ func (c command) shown() string {
 	return strings.Join(shown, " ")
 }
 
-// programName is what a program is called, wherever it lies. Some file systems
-// do not care about case.
+// programName returns the name of a program without its path, in lower case, because some file systems are
+// case-insensitive.
 func programName(path string) string {
 	name := strings.ToLower(path[strings.LastIndexAny(path, `/\`)+1:])
 	return strings.TrimSuffix(name, ".exe")

@@ -5,10 +5,9 @@ import (
 	"strings"
 )
 
-// isHarmless says whether an assignment changes data at most, and not which
-// programs or libraries are used. Ours says that it is for the shell alone, and
-// not for the environment of a command: of such the lower-case names steer
-// nothing.
+// isHarmless reports whether an assignment can only change data, not the programs or libraries that are used.
+// ours says that it is a variable of the shell, not of a command's environment; then lower-case names have no
+// effect.
 func (a assign) isHarmless(ours bool) bool {
 	switch {
 	case isData(a.name), ours && isPlainVariable(a.name):
@@ -19,13 +18,12 @@ func (a assign) isHarmless(ours bool) bool {
 	return false
 }
 
-// isPlainVariable says whether a variable of the shell is nobody else's.
+// isPlainVariable reports whether a variable is used only by the script itself.
 func isPlainVariable(name string) bool {
 	return name != "" && (len(name) == 1 || name == strings.ToLower(name) && strings.Trim(name, "_") != "")
 }
 
-// isData says whether a variable of the environment is known to select neither
-// programs nor libraries.
+// isData reports whether an environment variable is known to select neither programs nor libraries.
 func isData(name string) bool {
 	switch name {
 	case "LANG", "LANGUAGE", "TZ", "TERM", "COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "CI",

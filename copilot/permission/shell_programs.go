@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// runsNothing says whether a program is known to run no other program, with these
-// arguments. What is not known may run any, and so may a program named by its
-// path.
+// runsNothing reports whether a program is known to run no other program with these arguments. An unknown
+// program may run any, and so may a program named by its path.
 func runsNothing(program string, args []word) bool {
 	risky, known := riskyOptions(program)
 	switch {
@@ -25,8 +24,8 @@ func runsNothing(program string, args []word) bool {
 	return len(risky) == 0 || !slices.ContainsFunc(args, func(w word) bool { return w.vague || isAmong(w.text, risky) })
 }
 
-// isAmong says whether an argument is one of these options. Long ones may be
-// shortened, and have a value; letters may stand together.
+// isAmong reports whether an argument is one of these options. Long ones may be abbreviated and have a value;
+// letters may be combined.
 func isAmong(arg string, options []string) bool {
 	name, _, _ := strings.Cut(arg, "=")
 	return slices.ContainsFunc(options, func(option string) bool {
@@ -40,9 +39,8 @@ func isAmong(arg string, options []string) bool {
 	})
 }
 
-// riskyOptions are those with which a program runs others. Not known are, on
-// purpose, programs that talk to the network: what they may do is not said by
-// the name of a permission.
+// riskyOptions returns the options with which a program runs others. Programs that access the network are
+// unknown on purpose: no permission name covers what they do.
 func riskyOptions(program string) (risky []string, known bool) {
 	switch program {
 	case ":", "true", "false", "[", "[[", "test", "echo", "cd", "pushd", "popd", "dirs", "pwd", "exit", "return", "break", "continue",
@@ -77,7 +75,7 @@ func riskyOptions(program string) (risky []string, known bool) {
 	return nil, false
 }
 
-// asksVersion says whether a program that is no script only tells its version.
+// asksVersion reports whether a program that is not a script only prints its version.
 func asksVersion(program, arg string) bool {
 	switch program {
 	case "bash", "python", "python3", "pip", "pip3", "node", "npm", "npx", "pnpm", "yarn", "deno", "bun", "ruby", "perl", "php",
@@ -89,8 +87,7 @@ func asksVersion(program, arg string) bool {
 	return false
 }
 
-// setsHarmless says whether an argument of read, export and the like sets no
-// variable that matters.
+// setsHarmless reports whether an argument of read, export and the like sets only harmless variables.
 func setsHarmless(program string, w word) bool {
 	name, _, assigns := strings.Cut(w.text, "=")
 	switch {
@@ -104,7 +101,7 @@ func setsHarmless(program string, w word) bool {
 	return isData(name)
 }
 
-// prefix is the program with its subcommand for [Need.Prefix].
+// prefix returns the program with its subcommand for [Need.Prefix].
 func prefix(program string, args []word, opaque bool) string {
 	switch {
 	case program == "[[":
@@ -135,8 +132,8 @@ func prefix(program string, args []word, opaque bool) string {
 	return program + " " + args[0].text
 }
 
-// runsText says whether a program runs commands, or code given as text, among
-// its arguments, which are then read as well.
+// runsText reports whether a program runs commands, or code given as text, from its arguments. These are then
+// parsed as well.
 func runsText(program string) bool {
 	switch program {
 	case ".", "source", "eval", "exec", "command", "builtin", "trap", "alias", "coproc", "function", "find":

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// redirects adds what redirections write. What they read is left to the command,
-// which could open it itself.
+// redirects adds the files that redirections write. Files that they read belong to the command, which could
+// open them itself.
 func (r *reading) redirects(list []redirect, dirs []string) {
 	for _, to := range list {
 		if to.writes || isConnection(to.target) {
@@ -16,8 +16,8 @@ func (r *reading) redirects(list []redirect, dirs []string) {
 	}
 }
 
-// reads adds what is redirected into a plain command of git, which needs no
-// permission to run that would cover it.
+// reads adds the files redirected into a plain git command, because it needs no exec.run that would cover
+// them.
 func (r *reading) reads(c command, dirs []string) {
 	for _, from := range c.redirects {
 		if !from.writes {
@@ -26,8 +26,7 @@ func (r *reading) reads(c command, dirs []string) {
 	}
 }
 
-// file adds the need for a file, in each of the directories that the shell may be
-// in.
+// file adds the need for a file, relative to each directory that the shell may be in.
 func (r *reading) file(name string, w word, dirs []string) {
 	path := w.path()
 	switch {
@@ -45,8 +44,8 @@ func (r *reading) file(name string, w word, dirs []string) {
 	}
 }
 
-// path is the file that a word names, "" if that may be any. "~/" is the home of
-// who runs the shell.
+// path returns the file that a word names, or "" if it may be any. "~/" is the home of the user who runs the
+// shell.
 func (w word) path() string {
 	switch {
 	case w.vague, w.tilde && w.text != "~" && !strings.HasPrefix(w.text, "~/"), w.tilde && strings.Contains(w.text, ".."):
@@ -57,8 +56,8 @@ func (w word) path() string {
 	return w.text
 }
 
-// joined is a relative path as seen from where dir is, "" if that is not known. It
-// is not cleaned: "link/.." may be anywhere.
+// joined resolves a relative path in dir; "" if dir is unknown. It does not clean the path: "link/.." may be
+// anywhere.
 func joined(dir, path string) string {
 	switch {
 	case dir == "":
@@ -73,18 +72,18 @@ func isRooted(path string) bool {
 	return filepath.IsAbs(path) || path == "~" || strings.HasPrefix(path, "~/")
 }
 
-// isDevice says whether a file is one that keeps nothing.
+// isDevice reports whether a file stores nothing.
 func isDevice(path string) bool {
 	return slices.Contains([]string{"/dev/null", "/dev/zero", "/dev/stdin", "/dev/stdout", "/dev/stderr", "/dev/tty"}, path)
 }
 
-// isConnection says whether the shell opens a connection instead of a file.
+// isConnection reports whether the shell opens a connection instead of a file.
 func isConnection(w word) bool {
 	return strings.HasPrefix(w.text, "/dev/tcp/") || strings.HasPrefix(w.text, "/dev/udp/")
 }
 
-// directories are those that the shell may be in when a command of the script
-// runs and that starts in one of these; none if it may be anywhere.
+// directories returns the directories in which the commands of the script may run if it starts in one of
+// these; none if they may run anywhere.
 func (s script) directories(from []string) []string {
 	if s.opaque {
 		return nil
@@ -109,7 +108,7 @@ func (s script) directories(from []string) []string {
 	return from
 }
 
-// movesShell says whether the shell may be in another directory after a command.
+// movesShell reports whether the shell may be in another directory after a command.
 func (c command) movesShell() bool {
 	isMove := func(w word) bool { return slices.Contains([]string{"cd", "pushd", "popd"}, w.text) }
 	switch c.words[0].text {

@@ -5,21 +5,21 @@ import (
 	"strings"
 )
 
-// sedCommand is what is known of a command of sed.
+// sedCommand is what is known about a sed command.
 type sedCommand struct {
 	scripts []string
-	words   []word // that are no options
-	plain   bool   // as far as it is known
+	words   []word // that are not options
+	plain   bool   // as far as known
 }
 
-// isPlainSed says whether sed runs nothing and writes no other files: all its
-// scripts are given, and have none of the commands e, r and w.
+// isPlainSed reports whether sed runs nothing and writes no other files: all its scripts are given and
+// contain none of the commands e, r and w.
 func isPlainSed(args []word) bool {
 	c := sedCommand{plain: true}
 	for len(args) > 0 && c.plain {
 		args = c.argument(args[0], args[1:])
 	}
-	if len(c.words) > 0 && c.words[0].text == "" { // of -i on macOS
+	if len(c.words) > 0 && c.words[0].text == "" { // for -i on macOS
 		c.words = c.words[1:]
 	}
 	if len(c.scripts) == 0 && len(c.words) > 0 {
@@ -28,7 +28,7 @@ func isPlainSed(args []word) bool {
 	return c.plain && len(c.scripts) > 0 && !slices.ContainsFunc(c.scripts, func(s string) bool { return !isPlainSedScript(s) })
 }
 
-// argument reads an argument and returns what stands behind its value.
+// argument reads an argument and returns the arguments after its value.
 func (c *sedCommand) argument(arg word, behind []word) []word {
 	switch {
 	case arg.vague:
@@ -42,7 +42,7 @@ func (c *sedCommand) argument(arg word, behind []word) []word {
 	return behind
 }
 
-// letters reads options of one letter that stand together.
+// letters reads combined single-letter options.
 func (c *sedCommand) letters(letters string, behind []word) []word {
 	for i, letter := range letters {
 		switch letter {
@@ -64,7 +64,7 @@ func (c *sedCommand) letters(letters string, behind []word) []word {
 	return behind
 }
 
-// isPlainSedScript reads a script of sed; it is not plain if anything is unusual.
+// isPlainSedScript reports whether a script is plain. Anything unusual is not.
 func isPlainSedScript(script string) bool {
 	s := sedScript(script)
 	for {
@@ -78,13 +78,13 @@ func isPlainSedScript(script string) bool {
 	}
 }
 
-// sedScript is what is left to be read of a script.
+// sedScript is the unread rest of a script.
 type sedScript string
 
 // skip skips these bytes.
 func (s *sedScript) skip(bytes string) { *s = sedScript(strings.TrimLeft(string(*s), bytes)) }
 
-// address skips an address or two, and "!".
+// address skips up to two addresses, and "!".
 func (s *sedScript) address() bool {
 	for {
 		s.skip("0123456789$~+ \t")
@@ -121,7 +121,7 @@ func (s *sedScript) delimited(parts int) bool {
 			end++
 		}
 		if end >= len(text) || strings.LastIndexByte(text[:end], '[') > strings.LastIndexByte(text[:end], ']') {
-			return false // of "[/]" it depends on the sed where it ends
+			return false // where "[/]" ends depends on the implementation of sed
 		}
 		text = text[end+1:]
 	}
@@ -141,7 +141,7 @@ func (s *sedScript) command() bool {
 		return true
 	case '#', 'a', 'i', 'c':
 		return s.text(name)
-	case ':', 'b', 't': // a label, behind which another command may stand
+	case ':', 'b', 't': // a label, after which another command may follow
 		s.skip(" \t")
 		s.skip("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_")
 	case 's':

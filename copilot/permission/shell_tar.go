@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// isPlainTar says whether tar only packs and unpacks: options of one letter, and
-// long ones that are known.
+// isPlainTar reports whether tar only packs and unpacks: it has only single-letter options and known long
+// ones.
 func isPlainTar(args []word) bool {
 	return len(args) > 0 && !slices.ContainsFunc(args[1:], func(w word) bool { return !isPlainTarArgument(w) }) &&
 		(isTarLetters(args[0].text) && !args[0].vague || strings.HasPrefix(args[0].text, "-") && isPlainTarArgument(args[0]))
@@ -15,7 +15,7 @@ func isPlainTar(args []word) bool {
 func isPlainTarArgument(w word) bool {
 	name, _, _ := strings.Cut(w.text, "=")
 	switch {
-	case w.vague, strings.Contains(w.text, ":"): // an archive of another host
+	case w.vague, strings.Contains(w.text, ":"): // an archive on another host
 		return false
 	case !strings.HasPrefix(w.text, "-"):
 		return true

@@ -8,12 +8,12 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// script is what a shell is to run, as far as it can be read without running it.
+// script is what a shell would run, as far as can be known without running it.
 type script struct {
 	commands  []command
 	redirects []redirect // of compound commands
-	opaque    bool       // the commands are not all that may run
-	broken    bool       // it is no shell, so the commands are guesses
+	opaque    bool       // other commands may run, too
+	broken    bool       // it is not valid shell, so the commands are guesses
 }
 
 // command is a simple command: assignments, words, redirections.
@@ -23,11 +23,11 @@ type command struct {
 	redirects []redirect
 }
 
-// assign is an assignment, before a command or of its own.
+// assign is an assignment, before a command or on its own.
 type assign struct {
 	name  string
 	value word
-	shown string // as it is written
+	shown string // as written
 }
 
 // redirect is a redirection of input or output to or from a file.
@@ -38,19 +38,18 @@ type redirect struct {
 
 // word is a word of a command.
 type word struct {
-	text  string // without its quotes
-	shown string // with those that it needs, and as it is written if it is vague
-	vague bool   // the shell makes something of it that does not stand here
-	loose bool   // what it makes of it may be several words, or none
-	tilde bool   // it begins with somebody's home, as "~/x" does
-	pipe  bool   // it is a pipe to or from another command, as ">(cat)" is
+	text  string // without quotes
+	shown string // with the necessary quotes, or as written if it is vague
+	vague bool   // the shell expands it to something unknown
+	loose bool   // it may expand to several words, or none
+	tilde bool   // it starts with a home directory, such as "~/x"
+	pipe  bool   // it is a pipe to or from another command, such as ">(cat)"
 }
 
-// maxNesting bounds what the parser may have to go down into: a level costs it
-// 4 KiB of stack.
+// maxNesting bounds the recursion of the parser: each level costs it 4 KiB of stack.
 const maxNesting = 1000
 
-// parseScript reads the language of bash.
+// parseScript parses a script as bash.
 func parseScript(line string) script {
 	if strings.Count(line, "(")+strings.Count(line, "{") > maxNesting {
 		return guess(line)
@@ -64,8 +63,7 @@ func parseScript(line string) script {
 	return p.script
 }
 
-// guess parts what is no shell command, such as code of another language that
-// may contain some.
+// guess splits text that is not valid shell, such as code of another language that may contain commands.
 func guess(line string) script {
 	s := script{opaque: true, broken: true}
 	for piece := range strings.FieldsFuncSeq(line, func(r rune) bool { return strings.ContainsRune(";&|()`\n", r) }) {
@@ -80,7 +78,7 @@ func guess(line string) script {
 	return s
 }
 
-// skipKeywords skips the words of the shell before a command.
+// skipKeywords skips shell keywords before a command.
 func skipKeywords(words []word) []word {
 	keywords := []string{"if", "then", "elif", "else", "fi", "while", "until", "do", "done", "esac", "!", "{", "}"}
 	for len(words) > 0 && slices.Contains(keywords, words[0].text) {
@@ -91,7 +89,7 @@ func skipKeywords(words []word) []word {
 
 func literal(text string) word { return word{text: text, shown: quoted(text)} }
 
-// quoted is a word as somebody would write it.
+// quoted returns a word with the necessary quotes.
 func quoted(text string) string {
 	if text == "[" || text == "]" {
 		return text
@@ -114,7 +112,7 @@ type parsing struct {
 	script
 }
 
-// visit has the type that [syntax.Walk] wants.
+// visit is the callback for [syntax.Walk].
 func (p *parsing) visit(node syntax.Node) bool {
 	switch n := node.(type) {
 	case *syntax.Stmt:
@@ -166,7 +164,7 @@ func (p *parsing) statement(s *syntax.Stmt) {
 	}
 }
 
-// declared is an argument of export and the like.
+// declared returns an argument of export and the like.
 func (p *parsing) declared(a *syntax.Assign) word {
 	if a.Name == nil {
 		return p.word(a.Value)
@@ -190,8 +188,7 @@ func (p *parsing) assigns(list []*syntax.Assign) []assign {
 	return assigns
 }
 
-// redirect is a redirection to or from a file, or none if it is about another
-// file descriptor or a text.
+// redirect returns a redirection to or from a file, or none for file descriptors and here-documents.
 func (p *parsing) redirect(r *syntax.Redirect) []redirect {
 	if r.Op == syntax.Hdoc || r.Op == syntax.DashHdoc || r.Op == syntax.WordHdoc || r.Op == syntax.DplIn {
 		return nil
@@ -203,13 +200,13 @@ func (p *parsing) redirect(r *syntax.Redirect) []redirect {
 	return []redirect{{target, r.Op != syntax.RdrIn}}
 }
 
-// isDescriptor says whether a word is a file descriptor, or "-", which closes it.
+// isDescriptor reports whether a word is a file descriptor, or "-", which closes it.
 func isDescriptor(w word) bool {
 	digits := strings.TrimSuffix(w.text, "-")
 	return !w.vague && strings.Trim(digits, "0123456789") == ""
 }
 
-// source is a node as it is written.
+// source returns a node as written.
 func (p *parsing) source(n syntax.Node) string {
 	from, to := n.Pos().Offset(), n.End().Offset()
 	if from > to || to > uint(len(p.line)) {
@@ -235,14 +232,13 @@ func (p *parsing) word(w *syntax.Word) word {
 	return out
 }
 
-// What a backslash takes its meaning from: anything, or within double quotes
-// only these.
+// The characters that a backslash escapes: anything, or within double quotes only these.
 const (
 	anything = ""
 	inQuotes = "\\\"$`\n"
 )
 
-// plain is the text of a word as far as it stands there.
+// plain returns the text of a word as far as it is known.
 func plain(parts []syntax.WordPart, escapable string) word {
 	var text strings.Builder
 	w := word{}
@@ -274,7 +270,7 @@ func plainPart(part syntax.WordPart, escapable string) word {
 	return word{text: "$", vague: true, loose: bare}
 }
 
-// decoded is what stands in $'…'; it is vague where shells differ.
+// decoded returns the text of $'…'; it is vague where shells differ.
 func decoded(value string) word {
 	text, _, err := expand.Format(nil, value, nil)
 	w := word{text: text, vague: err != nil || strings.Contains(text, "\x00")}
@@ -287,14 +283,13 @@ func decoded(value string) word {
 	return w
 }
 
-// isList says whether an expansion makes several words even within quotes.
+// isList reports whether an expansion results in several words even within quotes.
 func isList(e *syntax.ParamExp) bool {
 	return e.Param == nil || e.Param.Value == "@" || e.Index != nil || e.Excl
 }
 
-// expands says whether the shell makes other words of an unquoted text: patterns
-// of file names, and braces with something to choose from, unlike "{}" and
-// "HEAD@{1}".
+// expands reports whether the shell expands an unquoted text: file name patterns, and braces with
+// alternatives, unlike "{}" and "HEAD@{1}".
 func expands(text string) bool {
 	for text != "" {
 		i := strings.IndexAny(text, "*?[{")
@@ -310,7 +305,7 @@ func expands(text string) bool {
 	return false
 }
 
-// unescape takes away the backslashes before escapable bytes.
+// unescape removes the backslashes before escapable bytes.
 func unescape(s, escapable string) string {
 	var out strings.Builder
 	for i := 0; i < len(s); i++ {

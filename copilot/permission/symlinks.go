@@ -5,15 +5,15 @@ import (
 	"path/filepath"
 )
 
-// LongestPath is how long a path can be that exists, in bytes.
+// LongestPath is the maximum length of an existing path, in bytes.
 const LongestPath = 4096
 
-// mostLinks is how many links that lead to nothing are followed, as the system does.
+// mostLinks is the maximum number of dangling links that are followed, as in the system.
 const mostLinks = 40
 
-// FollowLinks is a path with its links followed, as far as it exists; a relative one
-// is taken to be in the directory. The CLI does not always do that, and a link in the
-// working directory may lead out of it, also to a file that does not exist yet.
+// FollowLinks follows the links of a path as far as it exists; a relative path is resolved in the directory.
+// The CLI does not always do that, and a link in the working directory may lead out of it, even to a file
+// that does not exist yet.
 func FollowLinks(directory, path string) string { return followLinks(directory, path, mostLinks) }
 
 func followLinks(directory, path string, most int) string {

@@ -4,15 +4,15 @@ import (
 	"encoding/json"
 )
 
-// OfTool is the name under which the policy decides on a call of a
-// client's tool: its own, but that of a push with force is [ForcePush].
+// OfTool returns the permission name of a call of a client tool: the tool's own name, except that a forced
+// push is [ForcePush].
 func OfTool(tool string, arguments json.RawMessage) string {
 	if tool != Push {
 		return tool
 	}
 	var given map[string]any
 	if json.Unmarshal(arguments, &given) != nil {
-		return tool // without arguments, or with some that nobody can use
+		return tool // without arguments, or with invalid ones
 	}
 	if force := given["force"]; force == nil || force == false {
 		return tool

@@ -81,7 +81,7 @@ func TestClosingEndsThoughNothingCanBeWritten(t *testing.T) {
 	}
 	until(t, s, store.Locked)
 	started := time.Now()
-	require.ErrorContains(t, s.Close(), "1 entries could not be stored")
+	require.ErrorContains(t, s.Close(), "cannot store 1 entries")
 	require.Less(t, time.Since(started), busy*9/2)
 	for range 5 {
 		require.Error(t, <-waits)

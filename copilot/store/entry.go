@@ -11,14 +11,14 @@ const MaxEntry = 256 << 20
 
 // The errors of this package, besides [Failure] and [InUseError].
 var (
-	ErrNotFound = errors.New("nothing of this id is stored")
-	ErrExists   = errors.New("something of this id is stored already")
+	ErrNotFound = errors.New("nothing is stored under this id")
+	ErrExists   = errors.New("something is already stored under this id")
 	ErrClosed   = errors.New("the store is closed")
-	ErrReleased = errors.New("the session was given back")
-	ErrLost     = errors.New("another process has taken it, or it was deleted or ended")
-	ErrBacklog  = errors.New("the store is behind: too much waits to be written")
+	ErrReleased = errors.New("the session was released")
+	ErrLost     = errors.New("another process has acquired it, or it was deleted or ended")
+	ErrBacklog  = errors.New("the store is overloaded: too much data waits to be written")
 	ErrOrder    = errors.New("the number of an entry must be larger than the one before, and below 2^63")
-	ErrTooLarge = fmt.Errorf("an entry of more than %d MiB cannot be stored", MaxEntry>>20)
+	ErrTooLarge = fmt.Errorf("entries must not exceed %d MiB", MaxEntry>>20)
 )
 
 // InUseError reports that another process, or another part of this one, holds the session.
@@ -36,19 +36,19 @@ func (e *InUseError) Error() string {
 type Entry struct {
 	Number  uint64 // larger than the one before; there may be holes
 	Data    []byte
-	Payload []byte // what may be large and may be the same in several entries; stored once per session
+	Payload []byte // content that may be large and equal in several entries; stored once per session
 }
 
 func (e Entry) size() int { return len(e.Data) + len(e.Payload) }
 
-// Span is the entries from one number to another, both included.
+// Span is a range of entries, both ends included.
 type Span struct{ First, Last uint64 }
 
 // Text is what [Store.Search] finds.
 type Text struct {
 	Session string // not needed for [Lease.Index]
 	Number  uint64 // the entry that the text is of
-	Kind    string // the caller's word for what it is; a number has one text of each kind
+	Kind    string // the caller's name of what it is; a number has at most one text of each kind
 	Body    string
 }
 
@@ -66,13 +66,13 @@ type Session struct {
 	Size      int64     // approximate bytes of its record on disk; set by the store
 	Owner     int       // the process that holds it, or 0; set by the store
 	Closed    bool
-	Meta      []byte // whatever else the caller keeps
+	Meta      []byte // data of the caller
 }
 
-// Cursor is the session's place in the list, for [Store.List].
+// Cursor returns the session's position in the list, for [Store.List].
 func (s Session) Cursor() Cursor { return Cursor{Changed: s.Changed, ID: s.ID} }
 
-// Cursor is a place in the list of sessions; the zero value is its beginning.
+// Cursor is a position in the list of sessions; the zero value is the start.
 type Cursor struct {
 	Changed time.Time
 	ID      string

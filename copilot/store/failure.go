@@ -21,14 +21,14 @@ const (
 	Full     Kind = "full"      // no room on the disk, or the configured limit is reached
 	ReadOnly Kind = "read-only" // the file or its directory cannot be written
 	Corrupt  Kind = "corrupt"   // the file is damaged; the text says where it was moved to
-	Replaced Kind = "replaced"  // the file was removed or replaced by somebody; a fresh one is in use
+	Replaced Kind = "replaced"  // the file was removed or replaced; a fresh one is in use
 	Newer    Kind = "newer"     // a newer version has written the file
 	Foreign  Kind = "foreign"   // the file belongs to another program
 	Clock    Kind = "clock"     // the clock stands before the last thing stored
 	Failed   Kind = "failed"    // anything else
 )
 
-// Failure is what keeps the store from writing, or did. The methods of the store return it as an error.
+// Failure is what prevents the store from writing, or did. The methods of the store return it as an error.
 type Failure struct {
 	Kind  Kind
 	Text  string // for people: what happened, and what they can do
@@ -42,7 +42,7 @@ func (t *Failure) Error() string { return t.Text }
 // Unwrap returns the error of SQLite or the system, if any.
 func (t *Failure) Unwrap() error { return t.cause }
 
-// failure makes a [Failure] of an error of SQLite; other errors stay as they are.
+// failure converts an error of SQLite to a [Failure]; it returns other errors unchanged.
 func (o Options) failure(err error) error {
 	if from, ok := errors.AsType[*sqlite.Error](err); ok && kind(err) == "" {
 		return o.describe(kindOf(from.Code()), err)
@@ -68,7 +68,7 @@ func kindOf(code int) Kind {
 	return Failed
 }
 
-// refused makes a [Failure] of an error of the system about the directory or a file.
+// refused converts an error of the system about the directory or a file to a [Failure].
 func (o Options) refused(err error) *Failure {
 	is := func(codes ...syscall.Errno) bool {
 		return slices.ContainsFunc(codes, func(code syscall.Errno) bool { return errors.Is(err, code) })
@@ -82,29 +82,29 @@ func (o Options) refused(err error) *Failure {
 	return o.describe(ReadOnly, err)
 }
 
-// describe makes a [Failure] with a text for people.
+// describe returns a [Failure] with a text for people.
 func (o Options) describe(kind Kind, err error) *Failure {
-	const elsewhere = "name another data directory (--data-dir DIR), or keep nothing (--ephemeral)"
-	text := "%s cannot be read or written; look at its disk, " + elsewhere
+	const elsewhere = "use another data directory (--data-dir DIR), or store nothing (--ephemeral)"
+	text := "%s cannot be read or written; check its disk, " + elsewhere
 	switch kind {
 	case Locked:
-		text = "%s is locked by another process for too long; end the program that holds it (a backup, a database viewer), " + elsewhere
+		text = "another process has locked %s for too long; close that program (a backup, a database viewer), " + elsewhere
 	case Full:
-		text = "there is no room to write %s; free some on its disk, delete old sessions, raise the limit if there is one, " + elsewhere
+		text = "there is no space left to write %s; free space on its disk, delete old sessions, raise the limit if there is one, " + elsewhere
 	case ReadOnly:
 		text = "%s cannot be written; make it and its directory writable for this user, " + elsewhere
 	case Corrupt:
-		text = "%s is damaged; it is moved aside and a fresh one begun"
+		text = "%s is damaged; it will be moved aside and replaced by a new file"
 	case Newer:
 		text = "%s was written by a newer version of this program; use that version, " + elsewhere
 	case Foreign:
-		text = "%s is a database of another program; move it away, " + elsewhere
+		text = "%s is a database of another program; move it elsewhere, " + elsewhere
 	case Replaced, Clock, Failed:
 	}
 	return &Failure{Kind: kind, Text: fmt.Sprintf(text+" [%v]", o.file(), err), Since: time.Now(), cause: err}
 }
 
-// kind is the kind of an error, "" if it is no [Failure].
+// kind returns the kind of an error, or "" if it is not a [Failure].
 func kind(err error) Kind {
 	if t, ok := errors.AsType[*Failure](err); ok {
 		return t.Kind
@@ -112,14 +112,14 @@ func kind(err error) Kind {
 	return ""
 }
 
-// Failure returns what keeps the store from writing; else what happened to its file since it was opened (a damaged one was
-// moved aside), or that the clock was set back; else nil.
+// Failure returns what prevents the store from writing; otherwise what happened to its file since it was
+// opened (a damaged one was moved aside), or that the clock was set back; otherwise nil.
 func (s *Store) Failure() *Failure { return cmp.Or(s.failing.Load(), s.moved.Load(), s.clock.Load()) }
 
 // Failing reports whether nothing can be written at present.
 func (s *Store) Failing() bool { return s.failing.Load() != nil }
 
-// fail keeps what prevents writing, and logs it once.
+// fail records what prevents writing, and logs it once.
 func (s *Store) fail(err error) {
 	t, ok := errors.AsType[*Failure](err)
 	if !ok {
@@ -129,13 +129,13 @@ func (s *Store) fail(err error) {
 		return
 	}
 	s.failing.Store(t)
-	s.options.Log.Error("nothing is stored", "kind", t.Kind, "error", t.Text)
+	s.options.Log.Error("cannot store anything", "kind", t.Kind, "error", t.Text)
 }
 
-// clearFailure notes that writing works again.
+// clearFailure records that writing works again.
 func (s *Store) clearFailure() {
 	if old := s.failing.Swap(nil); old != nil {
-		s.options.Log.Info("storing goes on", "kind", old.Kind, "after", time.Since(old.Since).Round(time.Millisecond))
+		s.options.Log.Info("storing works again", "kind", old.Kind, "after", time.Since(old.Since).Round(time.Millisecond))
 	}
 }
 
@@ -149,7 +149,7 @@ func (s *Store) checkClock(newest, now time.Time) {
 		return
 	}
 	t := &Failure{Kind: Clock, Since: now, Text: fmt.Sprintf(
-		"the clock was set back: it is %s, and something was stored at %s; set it right, or new sessions are listed below old ones",
+		"the clock was set back: it is %s, but something was stored at %s; correct it, or new sessions are listed below old ones",
 		now.Format(time.DateTime), newest.Format(time.DateTime))}
 	s.clock.Store(t)
 	s.options.Log.Warn(t.Text)

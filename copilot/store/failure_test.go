@@ -25,7 +25,7 @@ func TestFailedOpenIsExplained(t *testing.T) {
 		"a file stands where the directory should": {func(t *testing.T, directory string) {
 			t.Helper()
 			require.NoError(t, os.WriteFile(directory, nil, 0o600))
-		}, store.ReadOnly, "name another data directory"},
+		}, store.ReadOnly, "use another data directory"},
 		"a directory stands where the file should": {func(t *testing.T, directory string) {
 			t.Helper()
 			require.NoError(t, os.MkdirAll(file(directory), 0o700))
@@ -44,7 +44,7 @@ func TestFailedOpenIsExplained(t *testing.T) {
 			t.Helper()
 			require.NoError(t, os.MkdirAll(directory, 0o700))
 			hold(t, directory)
-		}, store.Locked, "locked by another process"},
+		}, store.Locked, "another process has locked"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -115,8 +115,8 @@ func TestFullFileIsWrittenAgainWhenThereIsRoom(t *testing.T) {
 	fill(t, s, l, 1, 100)
 	require.NoError(t, l.Append(store.Entry{Number: 101, Data: bytes.Repeat([]byte("a"), 1<<19)}))
 	until(t, s, store.Full)
-	require.ErrorContains(t, s.Flush(t.Context()), "no room")
-	require.ErrorContains(t, l.Release(t.Context()), "no room")
+	require.ErrorContains(t, s.Flush(t.Context()), "no space left")
+	require.ErrorContains(t, l.Release(t.Context()), "no space left")
 	for n := uint64(102); n <= 200; n++ {
 		require.NoError(t, l.Append(entry(n)), "handing over goes on")
 	}
@@ -135,7 +135,7 @@ func TestCloseReportsUnstoredEntries(t *testing.T) {
 	s := open(t, t.TempDir(), func(o *store.Options) { o.MaxBytes = 1 << 19 })
 	l := create(t, s, "a")
 	require.NoError(t, l.Append(store.Entry{Number: 1, Data: bytes.Repeat([]byte("a"), 1<<20)}))
-	require.ErrorContains(t, s.Close(), "1 entries could not be stored")
+	require.ErrorContains(t, s.Close(), "cannot store 1 entries")
 	require.ErrorIs(t, l.Append(entry(2)), store.ErrClosed)
 }
 
@@ -215,7 +215,7 @@ func TestClockSetBackIsReported(t *testing.T) {
 		require.NoError(t, err)
 		defer s.Close()
 		require.Equal(t, store.Clock, s.Failure().Kind)
-		require.ErrorContains(t, s.Failure(), "set it right")
+		require.ErrorContains(t, s.Failure(), "correct it")
 		l, err := s.Acquire(t.Context(), "a")
 		require.NoError(t, err)
 		fill(t, s, l, 2, 3)

@@ -25,7 +25,7 @@ type Lease struct {
 	pending        batch
 	queuedForWrite bool   // the writer knows that something is pending
 	handed         uint64 // the number of the last entry handed over
-	end            error  // why nothing is taken any more
+	end            error  // why no more entries are accepted
 	finished       bool
 
 	// Fields of the writer's goroutine.
@@ -57,7 +57,7 @@ func newLease(s *Store, head Session) *Lease {
 // Session returns the id of the session.
 func (l *Lease) Session() string { return l.id }
 
-// Head returns the session as it was when it was acquired.
+// Head returns the session at the time it was acquired.
 func (l *Lease) Head() Session { return l.taken }
 
 // Epoch returns how often the session was acquired, this time included. Numbers that clients hold are valid within one epoch.
@@ -96,7 +96,8 @@ func (l *Lease) Index(t Text) error {
 	})
 }
 
-// reserve counts bytes that are handed over, unless too many wait. More than may ever wait is taken alone.
+// reserve counts bytes that are handed over, unless too many wait. A larger entry than that limit is accepted
+// alone.
 func (l *Lease) reserve(size int) error {
 	if size += overhead; size > MaxEntry {
 		return ErrTooLarge

@@ -29,7 +29,7 @@ type heartbeatSeen struct {
 // heartbeat. A heartbeat from the future proves nothing, so it is watched for as long as it may be late.
 func (w *writer) isOwnerGone(o owner, now time.Time) bool {
 	if o.key == w.self.key {
-		return true // an own lease that nobody holds
+		return true // a lease of this process that nothing holds
 	}
 	if w.local(o) {
 		return w.isDead(o)
@@ -64,7 +64,7 @@ func (s *Store) deadCache() func(owner) bool {
 	}
 }
 
-// heartbeat records that this process lives, and loses the sessions that are no longer its own.
+// heartbeat records that this process is alive, and gives up the sessions that it has lost.
 func (w *writer) heartbeat(ctx context.Context) error {
 	if len(w.leases)+len(w.begun) == 0 && w.retry.IsZero() {
 		return nil
@@ -102,7 +102,7 @@ func (w *writer) registerOwner(ctx context.Context) error {
 }
 
 func (w *writer) lose(l *Lease) {
-	w.options.Log.Error("a session was lost to another process, or deleted", "session", l.id)
+	w.options.Log.Error("a session was acquired by another process, or deleted", "session", l.id)
 	delete(w.leases, l.id)
 	l.finish(ErrLost)
 }
@@ -217,7 +217,7 @@ func (w *writer) release(ctx context.Context, l *Lease) error {
 	if w.leases[l.id] != l {
 		return nil // lost, or released before
 	}
-	l.stop(ErrReleased) // so that nothing is taken that would not be written
+	l.stop(ErrReleased) // so that no entry is accepted that would not be written
 	l.takePending()
 	err := w.group(ctx, []*Lease{l})
 	if err == nil && w.leases[l.id] != l {

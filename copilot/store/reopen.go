@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// shut closes the file. Readers keep theirs until there is another.
+// shut closes the file. Readers keep theirs until a new one is open.
 func (w *writer) shut() {
 	if w.db != nil {
 		w.db.close(w.db.read != w.read.Load())
@@ -17,7 +17,7 @@ func (w *writer) shut() {
 	}
 }
 
-// open opens the file, again if need be, and restores the sessions held here into a new one.
+// open opens or reopens the file, and restores the sessions held here into a new one.
 func (w *writer) open(ctx context.Context, damaged bool) error {
 	deadline := time.Now().Add(w.options.Busy)
 	if err := prepare(w.options); err != nil {
@@ -39,7 +39,7 @@ func (w *writer) open(ctx context.Context, damaged bool) error {
 	}
 	if replaced && err == nil {
 		w.note(&Failure{Kind: Replaced, Since: time.Now(), Text: fmt.Sprintf(
-			"%s was removed or replaced; what it held before is not in the present one", w.options.file())})
+			"%s was removed or replaced; its previous content is not in the new file", w.options.file())})
 	}
 	return err
 }
@@ -55,7 +55,7 @@ func (w *writer) lock(ctx context.Context, deadline time.Time) (unlock func(), e
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case errors.Is(err, context.DeadlineExceeded):
-		return nil, w.options.describe(Locked, errors.New("another process has been opening it all the time"))
+		return nil, w.options.describe(Locked, errors.New("another process is still opening it"))
 	}
 	return nil, w.options.refused(err)
 }
@@ -65,20 +65,20 @@ func (w *writer) begin(ctx context.Context, deadline time.Time) error {
 	w.shut()
 	to, err := moveAside(w.options)
 	if err != nil {
-		return w.options.refused(fmt.Errorf("it is damaged and cannot be moved aside: %w", err))
+		return w.options.refused(fmt.Errorf("the file is damaged and cannot be moved aside: %w", err))
 	}
 	w.note(&Failure{Kind: Corrupt, Since: time.Now(), Text: fmt.Sprintf(
-		"%s was damaged; it was kept as %s (try: sqlite3 %[2]q .recover), and a fresh one begun", w.options.file(), to)})
+		"%s was damaged; it was kept as %s (try: sqlite3 %[2]q .recover) and replaced by a new file", w.options.file(), to)})
 	return w.openDatabase(ctx, deadline)
 }
 
-// note keeps and logs what happened to the file.
+// note records and logs what happened to the file.
 func (w *writer) note(t *Failure) {
 	w.moved.Store(t)
 	w.options.Log.Error(t.Text, "kind", t.Kind)
 }
 
-// openDatabase opens the file and puts it into use.
+// openDatabase opens the file and starts to use it.
 func (w *writer) openDatabase(ctx context.Context, deadline time.Time) error {
 	db, err := connect(ctx, w.options, deadline)
 	if err != nil {
@@ -134,15 +134,15 @@ func (w *writer) restore(ctx context.Context) error {
 	return nil
 }
 
-// openReadOnly opens a file that cannot be written for reading; the writer goes on trying to open it. It returns the cause if
-// the file cannot be read without changing it.
+// openReadOnly opens for reading a file that cannot be written; the writer keeps trying to open it. It
+// returns the cause if the file cannot be read without changing it.
 func (w *writer) openReadOnly(ctx context.Context, cause error) error {
 	if kind(cause) != ReadOnly {
 		return cause
 	}
 	modes := []string{"mode=ro"}
 	if info, err := os.Stat(w.options.file() + "-wal"); err != nil || info.Size() == 0 {
-		modes = append(modes, "mode=ro&immutable=1") // else SQLite creates files beside it to read it
+		modes = append(modes, "mode=ro&immutable=1") // otherwise SQLite creates files beside it to read it
 	}
 	for _, mode := range modes {
 		if db := w.options.openReading(ctx, mode); db != nil {

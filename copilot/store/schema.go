@@ -8,7 +8,8 @@ import (
 // application marks the file as ours, in its header.
 const application = 0x504f5254
 
-// migrations gives what makes each version of the file from the one before. Released ones never change.
+// migrations returns the statements that create each version of the file from the previous one. Released ones
+// never change.
 func migrations() []string {
 	return []string{version1, version2, version3}
 }
@@ -124,12 +125,12 @@ CREATE TABLE visitor (
 CREATE INDEX visitor_expires ON visitor (expires);
 `
 
-// version3 keeps what visitors may do; those that were admitted before it may do all.
+// version3 stores what visitors may do; those admitted earlier may do everything.
 const version3 = `
 ALTER TABLE visitor ADD COLUMN scopes TEXT NOT NULL DEFAULT 'operations:read operations:write';
 `
 
-// migrate brings the file to the present version, each step in one transaction.
+// migrate brings the file to the current version, each step in one transaction.
 func (d *database) migrate(ctx context.Context) error {
 	steps := migrations()
 	for {
@@ -140,7 +141,7 @@ func (d *database) migrate(ctx context.Context) error {
 		case version == len(steps):
 			return nil
 		case version > len(steps):
-			return d.options.describe(Newer, fmt.Errorf("it has version %d, this program knows %d", version, len(steps)))
+			return d.options.describe(Newer, fmt.Errorf("it has version %d, but this program supports up to %d", version, len(steps)))
 		}
 		if err := d.transaction(ctx, func() error { return d.step(ctx, steps, version) }); err != nil {
 			return err
@@ -148,7 +149,7 @@ func (d *database) migrate(ctx context.Context) error {
 	}
 }
 
-// step makes the next version, unless another process has just done so.
+// step creates the next version, unless another process has just done so.
 func (d *database) step(ctx context.Context, steps []string, from int) error {
 	if version, err := d.version(ctx); err != nil || version != from {
 		return err

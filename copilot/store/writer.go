@@ -202,7 +202,7 @@ func (w *writer) finish(ctx context.Context) error {
 		w.forget()
 	}
 	for _, l := range w.leases {
-		l.stop(ErrClosed) // so that nothing is taken that would not be written
+		l.stop(ErrClosed) // so that no entry is accepted that would not be written
 	}
 	err := w.options.failure(w.try(ctx, end))
 	waiting := w.forget()
@@ -218,7 +218,7 @@ func (w *writer) finish(ctx context.Context) error {
 	if err == nil || waiting == 0 && kind(err) == ReadOnly { // nothing is lost
 		return nil
 	}
-	return fmt.Errorf("%d entries could not be stored: %w", waiting, err)
+	return fmt.Errorf("cannot store %d entries: %w", waiting, err)
 }
 
 // forget ends all leases and returns how many entries were not written.

@@ -82,10 +82,10 @@ func TestUnstoredSessionIDWorksFromMemory(t *testing.T) {
 	for err == nil {
 		err = st.Admit(t.Context(), []byte(rand.Text()), store.Visitor{User: user, Until: time.Now().Add(time.Hour)})
 	}
-	require.ErrorContains(t, err, "no room")
+	require.ErrorContains(t, err, "no space left")
 	s := really(t, func(set *settings) { set.api.Store, set.api.User = st, func() string { return user } })
 	id := s.visitWith(`["operations:read"]`)
-	assert.Contains(t, s.ask("POST", "/auth/verify", "").json(t)["message"], "ends with the portal: there is no room")
+	assert.Contains(t, s.ask("POST", "/auth/verify", "").json(t)["message"], "ends with the portal: there is no space left")
 	assert.Equal(t, http.StatusOK, s.ask("GET", "/operations", "", "X-Session-ID", id).status)
 	s.ask("POST", "/operations", `{"type": "prompt", "prompt": "x"}`, "X-Session-ID", id).fails(t, http.StatusForbidden, "DENIED")
 	assert.Equal(t, http.StatusOK, s.ask("POST", "/auth/logout", "", "X-Session-ID", id).status)

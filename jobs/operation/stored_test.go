@@ -266,7 +266,7 @@ func TestStoreThatTakesNothingEndsTheOperation(t *testing.T) {
 		_, err = first.host.Start(context.Background(), operation.Request{Type: operation.Prompt, Prompt: "x"})
 		assert.Equal(t, fault.Unavailable, fault.KindOf(err), "%v", err)
 		list := all(m.t, o)
-		assert.Contains(t, story(list)[1], "error: the messages cannot be stored: ")
+		assert.Contains(t, story(list)[1], "error: cannot store the messages: ")
 		assert.Len(t, list, 3, "what was not stored was not told")
 		assert.Equal(t, operation.Failed, o.Info().Status)
 		free()
