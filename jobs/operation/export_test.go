@@ -1,5 +1,12 @@
 package operation
 
+import "context"
+
+// Next reads messages once.
+func (o *Operation) Next(ctx context.Context, after, limit int) ([]Message, error) {
+	return o.record.Next(ctx, number(after), limit)
+}
+
 // Pieces splits a text as messages are.
 func Pieces(text string) []string { return pieces(text) }
 

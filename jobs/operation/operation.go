@@ -101,7 +101,7 @@ func progress(took, estimate time.Duration) int {
 	return max(1, int(95*took/(took+estimate/2+1)))
 }
 
-// Reader returns a reader of the messages with sequences above after; after -1 means all.
+// Reader returns a reader of the messages with sequences above after; after -1 means all. There are no gaps.
 func (o *Operation) Reader(after int) *follow.Reader[Message] {
 	return follow.New(o.record, func(m Message) uint64 { return number(m.Sequence) }, number(after))
 }
@@ -113,13 +113,6 @@ func (o *Operation) Present(ctx context.Context, after int) ([]Message, error) {
 
 // number returns the number that a sequence has in the record.
 func number(sequence int) uint64 { return uint64(max(-1, sequence)) + 1 } //nolint:gosec // -1 becomes 0; sequence+1 could overflow
-
-// Next returns messages with sequences above after, at most limit if limit is positive; after -1 means all.
-// It waits for a message if there is none yet, and returns [io.EOF] after the last one. If ctx is done, it
-// does not wait: it returns the available messages, or else the error of ctx.
-func (o *Operation) Next(ctx context.Context, after, limit int) ([]Message, error) {
-	return o.record.Next(ctx, number(after), limit)
-}
 
 // Last returns the sequence of the newest message, or -1.
 func (o *Operation) Last() int { return o.Info().Messages - 1 }
