@@ -1,5 +1,17 @@
 package jobs
 
+import "context"
+
+// Next reads events once.
+func (j *Job) Next(ctx context.Context, after uint64, limit int) ([]Event, error) {
+	return j.record.Next(ctx, after, limit)
+}
+
+// Next reads events once.
+func (t *Task) Next(ctx context.Context, after uint64, limit int) ([]Event, error) {
+	return t.record.Next(ctx, after, limit)
+}
+
 // Encode writes an event as the store has it.
 func Encode(e Event) ([]byte, error) { return encode(e) }
 

@@ -115,19 +115,12 @@ func (j *Job) ID() string { return j.record.ID() }
 // Info returns a snapshot of the job. Readers share its works and must not modify them.
 func (j *Job) Info() JobInfo { return j.record.Head() }
 
-// Reader returns a reader of the events with numbers above after.
+// Reader returns a reader of the events with numbers above after. There are no gaps.
 func (j *Job) Reader(after uint64) *follow.Reader[Event] { return newReader(j.record, after) }
 
 // newReader returns a reader of the events of a job or task, which have no gaps.
 func newReader(record follow.Log[Event], after uint64) *follow.Reader[Event] {
 	return follow.New(record, func(e Event) uint64 { return e.Number }, after)
-}
-
-// Next returns events with numbers above after, at most limit if limit is positive. It waits for an event if
-// there is none yet, and returns [io.EOF] after the last one. If ctx is done, it does not wait: it returns
-// the available events, or else the error of ctx.
-func (j *Job) Next(ctx context.Context, after uint64, limit int) ([]Event, error) {
-	return j.record.Next(ctx, after, limit)
 }
 
 // Cancel ends the job. It returns when the job has ended and all its sessions are stopped, or ctx is done.

@@ -90,11 +90,6 @@ func (t *Task) Info() TaskInfo { return t.record.Head() }
 // Reader returns a reader of the events with numbers above after.
 func (t *Task) Reader(after uint64) *follow.Reader[Event] { return newReader(t.record, after) }
 
-// Next reads events like [Job.Next].
-func (t *Task) Next(ctx context.Context, after uint64, limit int) ([]Event, error) {
-	return t.record.Next(ctx, after, limit)
-}
-
 // Cancel ends the task and returns when it has ended or ctx is done. Errors: [ErrTaskClosed] if the task has
 // already ended, [ErrTaskOfJob] if it belongs to a job, which must be cancelled instead, kind [fault.Busy] if
 // another process runs it.

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"github.com/copilot-portal/portal/copilot/fault"
-	"github.com/copilot-portal/portal/copilot/follow"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 	"github.com/copilot-portal/portal/handlers/ui"
 	"github.com/copilot-portal/portal/jobs/studio/gallery"
@@ -54,22 +53,10 @@ func (n *connection) unwatchInterface(ctx context.Context, r *jsonrpc.Request) (
 	return map[string]bool{"watched": was}, err
 }
 
-// interfaceLog is the events of an interface.
-type interfaceLog struct {
-	host *gallery.Host
-	id   string
-}
-
-// Next implements [follow.Log].
-func (l interfaceLog) Next(ctx context.Context, after uint64, _ int) ([]gallery.Event, error) {
-	return l.host.Next(ctx, l.id, after)
-}
-
 // sendInterfaceEvents sends the events of an interface until it is deleted. It joins adjacent pieces. A gap only
 // has pieces of a draft, whose end has all of it.
 func (n *connection) sendInterfaceEvents(ctx context.Context, g *gallery.Host, id string, after uint64) {
-	reader := follow.New(interfaceLog{g, id}, func(e gallery.Event) uint64 { return e.Number }, after)
-	for b, err := range reader.All(ctx) {
+	for b, err := range g.Reader(id, after).All(ctx) {
 		switch {
 		case ctx.Err() != nil:
 			return

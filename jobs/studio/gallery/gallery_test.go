@@ -69,9 +69,10 @@ func (g *activeItem) ended(id string) gallery.Item {
 		if i.Work == nil {
 			return i
 		}
-		events, err := g.Next(ctx, id, max(after, i.Work.After))
+		r := g.Reader(id, max(after, i.Work.After))
+		_, err = r.Next(ctx)
 		require.NoError(g.t, err)
-		after = events[len(events)-1].Number
+		after = r.After()
 	}
 }
 
@@ -188,13 +189,11 @@ func TestAllReadersGetTheSameEvents(t *testing.T) {
 		id := g.made()
 		var told [2][]gallery.Event
 		read := func(n int, until gallery.Kind) {
-			for after := uint64(len(told[n])); ; {
-				events, err := g.Next(context.Background(), id, after)
-				told[n] = append(told[n], events...)
-				if err != nil || len(told[n]) > 0 && told[n][len(told[n])-1].Kind == until {
+			for b := range g.Reader(id, uint64(len(told[n]))).All(context.Background()) {
+				told[n] = append(told[n], b.Entries...)
+				if told[n][len(told[n])-1].Kind == until {
 					return
 				}
-				after = events[len(events)-1].Number
 			}
 		}
 		var readers sync.WaitGroup

@@ -16,6 +16,7 @@ import (
 
 	"github.com/copilot-portal/portal/copilot/activity"
 	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/follow"
 	"github.com/copilot-portal/portal/copilot/journal"
 	"github.com/copilot-portal/portal/copilot/store"
 	"github.com/copilot-portal/portal/jobs/studio"
@@ -196,16 +197,28 @@ func (h *Host) Script(ctx context.Context, id string, version int) (Version, str
 	return v, script, nil
 }
 
-// Next returns the events of an interface behind a number, and waits for one if there is none. Errors: kind [fault.NotFound],
-// [journal.GapError], io.EOF after the interface was deleted, that of ctx.
-func (h *Host) Next(ctx context.Context, id string, after uint64) ([]Event, error) {
-	if _, err := h.log.Head(ctx, id); err != nil {
+// Reader returns a reader of the events of an interface above a number. It ends after the interface was deleted. Error: kind
+// [fault.NotFound] if that was before the read.
+func (h *Host) Reader(id string, after uint64) *follow.Reader[Event] {
+	return follow.New(eventLog{h, id}, func(e Event) uint64 { return e.Number }, after)
+}
+
+// eventLog is the events of an interface.
+type eventLog struct {
+	host *Host
+	id   string
+}
+
+// Next implements [follow.Log].
+func (l eventLog) Next(ctx context.Context, after uint64, limit int) ([]Event, error) {
+	h := l.host
+	if _, err := h.log.Head(ctx, l.id); err != nil {
 		return nil, err
 	}
 	h.mu.Lock()
-	r := h.activeItem(id)
+	r := h.activeItem(l.id)
 	h.mu.Unlock()
-	entries, err := r.events.Next(ctx, after, 0)
+	entries, err := r.events.Next(ctx, after, limit)
 	list := make([]Event, len(entries))
 	for n, e := range entries {
 		list[n] = e.Value
