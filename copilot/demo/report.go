@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"strings"
@@ -39,16 +40,10 @@ func (t *turn) report() []step {
 	case strings.HasSuffix(directed, "forget") && t.fresh:
 		return append(steps, say("I have read it all, and forget to report.\n"))
 	}
-	section, args := "Gaps", cannedQuestions(sentence)
-	switch tool {
-	case "report_analysis":
-		section, args = "Checks", cannedAnalysis(sentence)
-	case "report_plan":
-		section, args = "Decisions", plannedFor(title, sentence)
-	}
+	section := map[string]string{"report_questions": "Gaps", "report_analysis": "Checks", "report_plan": "Decisions"}[tool]
 	read := fmt.Sprintf("## Reading\n\nCharacters: %d\n\n## %s\n\n- %s\n", utf8.RuneCountInString(t.document), section, sentence)
 	return append(steps, reason("Reading the document...\n", "I am a script: I always report the same.\n"),
-		say(read), call{[]string{tool}, args}, say("Reported.\n"))
+		say(read), call{[]string{tool}, cannedReport(tool, title, sentence)}, say("Reported.\n"))
 }
 
 // excerpt returns two lines of a document without their markup: its first, and the first that is no heading.
@@ -66,27 +61,19 @@ func excerpt(document string) (title, sentence string) {
 	return title, title
 }
 
-func cannedQuestions(sentence string) map[string]any {
-	options := []string{"An automated test", "A demonstration to those who asked for it", "A review"}
-	return map[string]any{"questions": []any{map[string]any{
-		"question": fmt.Sprintf("What shows that this is done: \"%s\"", sentence),
-		"context":  "Without acceptance criteria nobody knows when to stop.", "options": options, "recommended": options[0],
-	}}}
-}
-
-func cannedAnalysis(sentence string) map[string]any {
-	return map[string]any{
-		"completeness": 85, "risk": "MEDIUM", "summary": "This analysis is made by the demo, a script without intelligence. It is always the same.",
-		"findings": []any{map[string]any{"task": sentence, "severity": "warning", "text": "No effort estimate. Recommend T-shirt sizing (S/M/L) or story points."}},
-		"circular": []any{},
-		"missing":  []any{map[string]any{"title": "Error Handling & Recovery", "reason": "No task says what happens when something fails.", "after": sentence}},
+// cannedReport returns the arguments of a report, with two lines of the document in them.
+func cannedReport(tool, title, sentence string) (args map[string]any) {
+	inString := func(text string) string {
+		quoted, _ := json.Marshal(text) // a string never fails
+		return string(quoted[1 : len(quoted)-1])
 	}
-}
-
-func plannedFor(title, sentence string) map[string]any {
-	return map[string]any{"title": "Plan: " + title, "document": fmt.Sprintf("# Plan: %s\n\n## Goal\n\nWhat the specification asks for. "+
-		"This plan is made by the demo, a script without intelligence.\n\n## Assumptions\n\n- We assume that the specification is complete.\n\n"+
-		"## Architecture decisions\n\n- One step. Rejected: several, for the demo cannot tell them apart.\n\n"+
-		"## Steps\n\n1. **%s**\n   - **Depends on:** none\n   - **Check:** a test shows it.\n   - **Size:** S\n\n"+
-		"## Risks\n\n- A requirement is misunderstood. A review shows it early.\n\n## Test plan\n\n- Step 1: %s\n", title, sentence, sentence)}
+	report, err := cannedReports.ReadFile("canned/" + tool + ".json")
+	if err == nil {
+		filled := strings.NewReplacer("TITLE", inString(title), "SENTENCE", inString(sentence)).Replace(string(report))
+		err = json.Unmarshal([]byte(filled), &args)
+	}
+	if err != nil {
+		panic(err) // the files are embedded, and tests read all of them
+	}
+	return args
 }

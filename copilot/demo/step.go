@@ -2,6 +2,7 @@ package demo
 
 import (
 	"context"
+	"embed"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -143,25 +144,17 @@ func setTodo(description string, i int, status string) step {
 	return sql(description, fmt.Sprintf("UPDATE todos SET status = '%s' WHERE id = 'step-%d';", status, i+1))
 }
 
-const sample = "# A scripted answer\n\n" +
-	"This text comes from a *script*, **not** from a model. It shows what Markdown looks like here.\n\n" +
-	"## A list\n\n" +
-	"- one item\n- another with `code`\n  1. first\n  2. second\n\n" +
-	"## A table\n\n" +
-	"| planet | moons | rings |\n| --- | ---: | :---: |\n| Earth | 1 | no |\n| Saturn | 274 | yes |\n\n" +
-	"## Code\n\n" +
-	"```go\npackage main\n\nimport \"fmt\"\n\nfunc main() {\n\tfmt.Println(\"Hello, 世界\")\n}\n```\n\n" +
-	"> A quotation ends it. More about [GitHub Copilot](https://github.com/features/copilot).\n"
-
-const introduction = "\n\n" +
-	"I am the **demo**: a script without intelligence, so that you can see the portal at work without an account. " +
-	"I only follow keywords. Three things to try:\n\n" +
-	"- `think about the weather, then markdown`\n" +
-	"- `` run `date` ``\n" +
-	"- `` ask `Tea or coffee?` choices `tea` `coffee` ``\n"
-
-const cannedPlan = "\n\n1. Look at what is there.\n2. Change it.\n3. Test it.\n\n" +
-	"I am the **demo**: a script without intelligence. This plan is always the same, and nothing follows its approval.\n"
+// The canned texts.
+var (
+	//go:embed canned/sample.md
+	sample string
+	//go:embed canned/introduction.md
+	introduction string
+	//go:embed canned/plan.md
+	cannedPlan string
+	//go:embed canned/*.json
+	cannedReports embed.FS
+)
 
 func listPrompts(earlier []string) string {
 	if len(earlier) == 0 {

@@ -236,13 +236,13 @@ func (t *turn) script() []step {
 	}
 	// The CLI offers this tool in plan mode. An earlier call can only have been this one.
 	proposal := call{tools: []string{"exit_plan_mode"}, args: map[string]any{
-		"summary": "# A scripted plan\n\n> " + firstLine(t.prompt) + cannedPlan,
+		"summary": "# A scripted plan\n\n> " + firstLine(t.prompt) + "\n\n" + cannedPlan,
 		"actions": []string{"interactive", "autopilot", "exit_only"}, "recommendedAction": "interactive",
 	}}
 	if len(t.results) > 0 || t.calls(proposal) {
 		return []step{proposal}
 	}
-	return []step{say("You wrote:\n\n> " + firstLine(t.prompt) + introduction)}
+	return []step{say("You wrote:\n\n> " + firstLine(t.prompt) + "\n\n" + introduction)}
 }
 
 // due is the part of the script for this answer.
