@@ -82,11 +82,11 @@ func TestWithoutTheNetworkThatIsWantedNoSessionStarts(t *testing.T) {
 	as := exec.Cmd{Env: append(portaltest.Environ(t.TempDir()), withoutNetworks(t)), Dir: t.TempDir()}
 	code, _, said := toItsEnd(t, time.Minute, as, []string{"ask", "--sandbox", "--sandbox-network", "model", "say `hello`"})
 	assert.Equal(t, 1, code)
-	assert.Contains(t, said, "bubblewrap cannot make a network here (bwrap: loopback: Failed RTM_NEWADDR)")
+	assert.Contains(t, said, "bubblewrap cannot create a network here (bwrap: loopback: Failed RTM_NEWADDR)")
 	assert.Contains(t, said, "set sandbox_network: shared")
 	code, e, _ := examine(t, "{sandbox: true, sandbox_network: model}", []string{withoutNetworks(t)}, "--port", "0")
 	assert.Equal(t, 1, code)
-	assert.Contains(t, e.find("sandbox"), "problem: bubblewrap cannot make a network here")
+	assert.Contains(t, e.find("sandbox"), "problem: bubblewrap cannot create a network here")
 }
 
 func TestDoctorShowsWhetherTheSandboxWorks(t *testing.T) {

@@ -35,7 +35,7 @@ func TestHangingCLIIsReplaced(t *testing.T) {
 	now := p.Agents()
 	require.Len(t, now, 1)
 	assert.NotEqual(t, old[0].PID, now[0].PID)
-	assert.Contains(t, p.Stderr(), "does not answer and is ended by force")
+	assert.Contains(t, p.Stderr(), "does not answer and will be killed")
 }
 
 func TestSessionAndRunLimitsHold(t *testing.T) {

@@ -6,22 +6,22 @@ import (
 	"github.com/copilot-portal/portal/copilot/event"
 )
 
-// Account is who the agent works for at its vendor.
+// Account is the account that the agent uses at its vendor.
 type Account struct {
 	SignedIn bool
-	Login    string  // "" when not signed in, or not told
+	Login    string  // "" if not signed in or unknown
 	Host     string  // of the vendor's service
-	Message  string  // the agent's own words about it
-	Quotas   []Quota // none when not signed in, or not told
+	Message  string  // explanation by the agent
+	Quotas   []Quota // none if not signed in or unknown
 }
 
-// Quota is what the account may use.
+// Quota is a usage limit of the account.
 type Quota struct {
-	Name        string // the vendor's name of what is counted
+	Name        string // the vendor's name of the resource
 	Used, Limit int64  // requests
 	Unlimited   bool
 	Remaining   float64   // in percent
-	Reset       time.Time // zero if not told
+	Reset       time.Time // zero if unknown
 }
 
 // Extensions are what the user has added to the agent.
@@ -34,7 +34,7 @@ type Extensions struct {
 type Skill struct {
 	Name, Description string
 	Source            string // builtin, personal, project, plugin …
-	Path              string // of its file, "" if not told
+	Path              string // of its file, "" if unknown
 	Enabled           bool
-	Invocable         bool // by the user, by its name
+	Invocable         bool // whether the user can invoke it by name
 }

@@ -4,22 +4,22 @@ package agent
 type Model struct {
 	ID   string // what a client sends to choose it; may contain "/"
 	Name string // for people
-	// Multiplier is the billing multiplier: 1 when unknown, 0 when the agent's
-	// vendor bills nothing (own providers, the demo).
+	// Multiplier is the billing multiplier: 1 if unknown, 0 if the agent's vendor bills nothing (own
+	// providers, the demo).
 	Multiplier float64
-	Context    int64 // tokens that its context window has; 0 when unknown
-	Vision     bool  // it can look at images
+	Context    int64 // size of its context window in tokens; 0 if unknown
+	Vision     bool  // whether it accepts images
 }
 
-// Health is what is known of the agent without starting it.
+// Health is what is known about the agent without starting it.
 type Health struct {
 	State   HealthState
-	Version string // of the agent program, "" while unknown
-	Message string // what is wrong, for people; "" when nothing is
-	Hint    string // what to do about it; commands stand in backticks
+	Version string // of the agent program, "" if unknown
+	Message string // the problem, for people; "" if there is none
+	Hint    string // what to do about it, with commands in backticks
 }
 
-// HealthState says whether sessions can be expected to work.
+// HealthState says whether sessions are expected to work.
 type HealthState string
 
 // The states of an agent.
@@ -27,7 +27,7 @@ const (
 	HealthUnknown   HealthState = "unknown"    // not started yet
 	HealthReady     HealthState = "ready"      // started and usable
 	HealthMissing   HealthState = "missing"    // the program was not found
-	HealthTooOld    HealthState = "too-old"    // the program's version does not fit
-	HealthSignedOut HealthState = "signed-out" // works, but without the vendor's own models
+	HealthTooOld    HealthState = "too-old"    // the program's version is not supported
+	HealthSignedOut HealthState = "signed-out" // usable, but without the vendor's own models
 	HealthFailed    HealthState = "failed"     // did not start
 )

@@ -10,17 +10,17 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-// PoolOptions are the limits of a [Pool]. Zero fields take the defaults named.
+// PoolOptions are the limits of a [Pool]. Zero fields have the defaults named.
 type PoolOptions struct {
-	Size         int           // processes at most; 1
-	PerProcess   int           // sessions a process takes before a further one starts; 50
-	Linger       time.Duration // how long a process without sessions stays; 10 s, negative: not at all
-	StartTimeout time.Duration // for one start; 10 s
-	PingEvery    time.Duration // how often a process is asked whether it lives; 5 s
-	SilenceLimit time.Duration // how long it may not answer; 10 s, longer while it computes
-	MemoryLimit  int64         // beyond it and what its sessions need a process is replaced when it is at rest, in bytes; 1 GiB, negative: none
-	MinAge       time.Duration // until it may be replaced for its size; 5 min, negative: at once
-	Log          *slog.Logger  // nil: none
+	Size         int           // maximum number of processes; default 1
+	PerProcess   int           // sessions per process before another one starts; default 50
+	Linger       time.Duration // how long a process without sessions keeps running; default 10 s, negative means not at all
+	StartTimeout time.Duration // time limit of a start; default 10 s
+	PingEvery    time.Duration // interval of pings; default 5 s
+	SilenceLimit time.Duration // how long a process may be silent; default 10 s, longer while it computes
+	MemoryLimit  int64         // a process that exceeds it, plus what its sessions need, is replaced when its sessions are idle; in bytes; default 1 GiB, negative means none
+	MinAge       time.Duration // age before a process may be replaced for its memory; default 5 min, negative means none
+	Log          *slog.Logger  // nil disables logging
 }
 
 func (o PoolOptions) withDefaults() PoolOptions {
@@ -37,12 +37,11 @@ func (o PoolOptions) withDefaults() PoolOptions {
 	return o.withWatchDefaults()
 }
 
-// Pool shares agent processes among sessions: the first lease starts one, and
-// some time after the last was released it is stopped. Its methods may be
-// called concurrently.
+// Pool shares agent processes among sessions. The first lease starts a process; some time after the last
+// lease is released, the process stops. Pool is safe for concurrent use. The caller must close it.
 type Pool struct {
 	launch     LaunchIn
-	divided    bool // each directory has processes of its own
+	divided    bool // each directory has its own processes
 	options    PoolOptions
 	goroutines sync.WaitGroup
 
@@ -52,22 +51,22 @@ type Pool struct {
 	closed  bool
 }
 
-// member is one process of a pool, from the decision to start it.
+// member is a process of a pool, from the decision to start it.
 type member struct {
-	ready     chan struct{}      // closed when the start has ended, well or not
-	cancel    context.CancelFunc // gives the start up
-	agent     Agent              // set before ready, nil if the start failed
-	since     time.Time          // the start; set with agent
+	ready     chan struct{}      // closed when the start has succeeded or failed
+	cancel    context.CancelFunc // cancels the start
+	agent     Agent              // set before ready is closed; nil if the start failed
+	since     time.Time          // time of the start; set with agent
 	err       error
 	leases    int
-	directory string      // whose sessions it takes, in a divided pool
-	linger    *time.Timer // running while there are no leases
+	directory string      // directory of its sessions, in a divided pool
+	linger    *time.Timer // runs while there are no leases
 
-	suspect chan struct{} // holds a token when somebody doubts that it lives
-	retired chan struct{} // closed when it is to be replaced
+	suspect chan struct{} // contains a token if someone doubts that the process is alive
+	retired chan struct{} // closed when the process should be replaced
 }
 
-// NewPool makes a pool that starts its processes with launch. Close ends it.
+// NewPool returns a pool that starts its processes with launch. The caller must close it.
 func NewPool(launch Launch, o PoolOptions) *Pool {
 	return newPool(func(ctx context.Context, _ string) (Agent, error) { return launch(ctx) }, false, o)
 }
@@ -78,33 +77,33 @@ func newPool(launch LaunchIn, divided bool, o PoolOptions) *Pool {
 	return p
 }
 
-// Divided reports whether each directory has processes of its own.
+// Divided reports whether each directory has its own processes.
 func (p *Pool) Divided() bool { return p.divided }
 
-// NewDividedPool makes a pool whose processes are each for one directory, as in a
-// sandbox: Size holds for each directory, and [MaxDirectories] for all.
+// NewDividedPool returns a pool with separate processes for each directory, as in a sandbox: Size applies to
+// each directory, and [MaxDirectories] to all.
 func NewDividedPool(launch LaunchIn, o PoolOptions) *Pool {
 	return newPool(launch, true, o)
 }
 
-// MaxDirectories is for how many directories a divided pool has processes at once: a
-// process takes about 170 MB.
+// MaxDirectories is the maximum number of directories with processes in a divided pool: a process takes about
+// 170 MB.
 const MaxDirectories = 20
 
 // Lease is the right to use an agent; Release returns it.
 type Lease struct {
 	Agent   Agent
-	Release func()          // may be called more than once
-	Suspect func()          // makes the pool look at once whether the agent still answers
-	Retired <-chan struct{} // closed when the agent is to be replaced: release it when it is at rest
+	Release func()          // may be called repeatedly
+	Suspect func()          // makes the pool check at once whether the agent still answers
+	Retired <-chan struct{} // closed when the agent should be replaced: release it when its session is idle
 }
 
-// Acquire leases an agent for no directory, which opens no sessions in a divided pool.
+// Acquire leases an agent for no directory. In a divided pool, it cannot open sessions.
 func (p *Pool) Acquire(ctx context.Context) (Lease, error) { return p.AcquireIn(ctx, "") }
 
-// AcquireIn leases an agent for the sessions of a directory, starting one if needed.
-// Concurrent first calls start one process. A failed start is the error of all who
-// waited for it and is not remembered. Kind [fault.Busy]: too many directories are in use.
+// AcquireIn leases an agent for the sessions of a directory, and starts one if necessary. Concurrent first
+// calls start one process. If the start fails, all callers that wait for it get the error; later calls try
+// again. Errors: kind [fault.Busy] if too many directories are in use.
 func (p *Pool) AcquireIn(ctx context.Context, directory string) (Lease, error) {
 	if !p.divided {
 		directory = ""
@@ -127,7 +126,7 @@ func (p *Pool) AcquireIn(ctx context.Context, directory string) (Lease, error) {
 	return Lease{Agent: m.agent, Release: release, Suspect: m.checkNow, Retired: m.retired}, nil
 }
 
-// leaseMember takes a place on the member that is to be used, a new one if needed.
+// leaseMember adds a lease to the selected member, which may be new.
 func (p *Pool) leaseMember(directory string) (*member, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -153,23 +152,22 @@ func (p *Pool) leaseMember(directory string) (*member, error) {
 	return m, nil
 }
 
-// checkDirectoryLimit refuses a process for one directory more than there may be. Called with the
-// lock held.
+// checkDirectoryLimit returns an error if the directory would exceed the limit. The caller must hold the
+// lock.
 func (p *Pool) checkDirectoryLimit(directory string) error {
 	used := map[string]bool{directory: true}
 	for _, m := range p.members {
 		used[m.directory] = true
 	}
-	if len(used) > MaxDirectories+1 { // one is for none
-		return fault.Errorf(fault.Busy, "sessions are open in %d directories, each of which needs a process of its own: close some", MaxDirectories)
+	if len(used) > MaxDirectories+1 { // one of them is ""
+		return fault.Errorf(fault.Busy, "sessions are open in %d directories, the maximum, because each directory needs its own process: close some", MaxDirectories)
 	}
 	return nil
 }
 
-// selectMember finds the first member with room, or the emptiest when all are full and
-// no further one may start; nil asks for a new one. Those that are retired take
-// nobody and leave their place to a successor, but not to a second one: else
-// processes that become fat faster than their runs end would fill the machine.
+// selectMember returns the first member with room, or the emptiest if all are full and no more may start; nil
+// means that a new one must start. A retired member takes no new leases and makes room for one successor, but
+// not for a second one: otherwise, processes that grow faster than their runs end would use up the memory.
 func (p *Pool) selectMember(directory string) *member {
 	var usable, retired []*member
 	for _, m := range p.members {
@@ -193,12 +191,12 @@ func (p *Pool) selectMember(directory string) *member {
 	return slices.MinFunc(usable, func(a, b *member) int { return a.leases - b.leases })
 }
 
-// dead says whether the process has ended but is not forgotten yet.
+// dead reports whether the process has ended but is not yet removed.
 func (m *member) dead() bool {
 	return m.agent != nil && IsClosed(m.agent.Done())
 }
 
-// run is the life of a member: start, wait for its end, forget it.
+// run starts a member, waits for its end, and removes it.
 func (p *Pool) run(ctx context.Context, m *member) {
 	agent, err := p.launch(ctx, m.directory)
 	m.cancel()
@@ -224,7 +222,7 @@ func (p *Pool) started(m *member, agent Agent, err error) {
 		p.remove(m)
 		return
 	}
-	if m.leases == 0 { // all who waited have gone
+	if m.leases == 0 { // all callers that waited have given up
 		p.stopAfterLinger(m)
 	}
 }
@@ -247,11 +245,11 @@ func (p *Pool) releaseMember(m *member) {
 	}
 }
 
-// stopAfterLinger stops a member without leases after a while, unless it is used
-// again. Called with the lock held.
+// stopAfterLinger stops a member without leases after a while, unless it is used again. The caller must hold
+// the lock.
 func (p *Pool) stopAfterLinger(m *member) {
 	if p.closed || m.dead() {
-		return // Close stops it, or nothing is left to stop
+		return // Close stops it, or it has ended
 	}
 	linger := max(p.options.Linger, 0)
 	if IsClosed(m.retired) {
@@ -261,16 +259,16 @@ func (p *Pool) stopAfterLinger(m *member) {
 	timer = time.AfterFunc(linger, func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		if m.linger != timer || p.closed { // used again meanwhile, or Close stops it
+		if m.linger != timer || p.closed { // it is in use again, or Close stops it
 			return
 		}
-		p.remove(m) // first, so that nobody joins it
+		p.remove(m) // first, so that it gets no new leases
 		p.goroutines.Go(func() { stopWithin(m.agent, stopGently) })
 	})
 	m.linger = timer
 }
 
-// stopGently is how long a process gets to end by itself.
+// stopGently is how long a process may take to stop gracefully.
 const stopGently = time.Second
 
 func stopWithin(a Agent, d time.Duration) {
@@ -279,8 +277,8 @@ func stopWithin(a Agent, d time.Duration) {
 	a.Stop(ctx)
 }
 
-// Close stops all processes and waits for them; further calls of Acquire fail.
-// ctx bounds how long they may end gently.
+// Close stops all processes and waits for them; they may stop gracefully until ctx is done. Afterwards,
+// Acquire fails.
 func (p *Pool) Close(ctx context.Context) {
 	p.mu.Lock()
 	p.closed = true

@@ -7,15 +7,15 @@ import (
 
 // Stats counts agent processes.
 type Stats struct {
-	Running  int    // processes, now
-	Starts   uint64 // that went well, ever
-	Failures uint64 // starts that did not, ever
-	Deaths   uint64 // processes that ended without being told to, ever
-	Hangs    uint64 // that did not answer and were ended by force, ever
-	Retired  uint64 // that had grown too much and were replaced, ever
+	Running  int    // current number of processes
+	Starts   uint64 // successful starts
+	Failures uint64 // failed starts
+	Deaths   uint64 // unexpected ends
+	Hangs    uint64 // processes killed because they did not answer
+	Retired  uint64 // processes replaced because of their memory
 }
 
-// Stats counts the processes of the pool. It may be called at any time.
+// Stats returns the counters of the pool. It is safe for concurrent use.
 func (p *Pool) Stats() Stats {
 	c := &p.counts
 	return Stats{
@@ -24,13 +24,13 @@ func (p *Pool) Stats() Stats {
 	}
 }
 
-// counts are the numbers behind [Pool.Stats].
+// counts are the counters behind [Pool.Stats].
 type counts struct {
 	running                                  atomic.Int64
 	starts, failures, deaths, hangs, retired atomic.Uint64
 }
 
-// launch counts the processes that another launch starts.
+// launch wraps a launch and counts its processes.
 func (c *counts) launch(start LaunchIn) LaunchIn {
 	return func(ctx context.Context, directory string) (Agent, error) {
 		a, err := start(ctx, directory)
@@ -52,14 +52,14 @@ func (c *counts) launch(start LaunchIn) LaunchIn {
 	}
 }
 
-// countedAgent knows whether its process was stopped or died.
+// countedAgent distinguishes stopping from dying.
 type countedAgent struct {
 	Agent
 
 	stopped atomic.Bool
 }
 
-// Stop ends the process.
+// Stop stops the process.
 func (a *countedAgent) Stop(ctx context.Context) {
 	if !IsClosed(a.Done()) {
 		a.stopped.Store(true)

@@ -12,15 +12,14 @@ import (
 // DeathTimeout is how long a process may take to end once its connection has broken.
 const DeathTimeout = 500 * time.Millisecond
 
-// silenceSteps is in how many steps a silence is measured. The portal counts
-// its own steps and not the time: one that was itself halted, or did not get
-// the processor, wakes up to a time that is over though it never listened.
+// silenceSteps is the number of steps in which a silence is measured. The portal counts its own steps instead
+// of the time: if the portal itself was halted or starved, the time is over when it wakes up, although it
+// never listened.
 const silenceSteps = 10
 
-// busyLimits is how many limits in a row a process may be silent while it
-// computes. It has one thread for everything: a long history, a collection of
-// garbage or a loaded machine make it silent, and killing it for that would
-// cost all its sessions their runs. Only one that is caught in a loop stays so.
+// busyLimits is how many limits in a row a process may be silent while it computes. It has a single thread,
+// so a long history, garbage collection or a loaded machine can make it silent, and killing it would end the
+// runs of all its sessions. Only a process in an endless loop stays silent for longer.
 const busyLimits = 6
 
 func (o PoolOptions) withWatchDefaults() PoolOptions {
@@ -47,16 +46,15 @@ func newMember(cancel context.CancelFunc) *member {
 	}
 }
 
-// checkNow makes watch look at once.
+// checkNow makes watch check the process at once.
 func (m *member) checkNow() {
 	select {
 	case m.suspect <- struct{}{}:
-	default: // it will look anyway
+	default: // it will check anyway
 	}
 }
 
-// watch looks after a process until it has ended: whether it answers, and how
-// much memory it holds.
+// watch supervises a process until it ends: whether it answers, and how much memory it uses.
 func (p *Pool) watch(m *member) {
 	every := time.NewTicker(p.options.PingEvery)
 	defer every.Stop()
@@ -83,7 +81,7 @@ func (p *Pool) isLeased(m *member) bool {
 	return m.leases > 0
 }
 
-// isAlive says whether a process lives, as far as anybody can tell.
+// isAlive reports whether a process appears to be alive.
 func (p *Pool) isAlive(m *member) bool {
 	for range busyLimits {
 		err := p.ping(m)
@@ -93,12 +91,12 @@ func (p *Pool) isAlive(m *member) bool {
 		if fault.KindOf(err) != fault.Busy {
 			return false
 		}
-		p.options.Log.Warn("the agent's process computes and does not answer", "for", p.options.SilenceLimit)
+		p.options.Log.Warn("the agent's process is busy and does not answer", "for", p.options.SilenceLimit)
 	}
 	return false
 }
 
-// ping asks a process for a sign of life, for as long as it may be silent.
+// ping waits for a sign of life of a process, for at most the silence limit.
 func (p *Pool) ping(m *member) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -110,38 +108,35 @@ func (p *Pool) ping(m *member) error {
 		select {
 		case err := <-answer:
 			return err
-		case <-step.C: // one at a time, however much time has passed
+		case <-step.C: // one step at a time, however much time has passed
 		}
 	}
 	cancel()
 	return <-answer
 }
 
-// replace ends a process by force. Its sessions learn it as they learn of any
-// death, and go on with another one.
+// replace kills a process. Its sessions notice that like any death, and continue with another process.
 func (p *Pool) replace(m *member) {
 	select {
-	case <-m.agent.Done(): // the connection breaks a little before the process ends
+	case <-m.agent.Done(): // the connection breaks shortly before the process ends
 		return
 	case <-time.After(DeathTimeout):
 	}
 	p.mu.Lock()
 	leases := m.leases
-	p.remove(m) // nobody joins it any more
+	p.remove(m) // it gets no new leases
 	p.mu.Unlock()
-	p.options.Log.Error("the agent's process does not answer and is ended by force", "for", p.options.SilenceLimit, "sessions", leases)
+	p.options.Log.Error("the agent's process does not answer and will be killed", "for", p.options.SilenceLimit, "sessions", leases)
 	p.counts.hangs.Add(1)
 	stopWithin(m.agent, 0)
 }
 
-// sessionMemory is what a session may add to a process that is not too large, in
-// bytes; seen were 4 to 5 MiB. With it the limit is about what does not belong to
-// any session any more.
+// sessionMemory is how much a session may add to the memory of a process, in bytes; 4 to 5 MiB were measured.
+// Thus the limit applies to memory that belongs to no session.
 const sessionMemory = 8 << 20
 
-// checkMemory retires a process that has grown too much: it never gives memory back. A
-// young one stays, or one whose successor is as large would be replaced again and
-// again.
+// checkMemory retires a process that has grown too much, because it never returns memory. It keeps young
+// processes: otherwise, one whose successor is as large would be replaced again and again.
 func (p *Pool) checkMemory(m *member) {
 	limit := p.options.MemoryLimit
 	if limit < 0 || IsClosed(m.retired) {
@@ -156,7 +151,7 @@ func (p *Pool) checkMemory(m *member) {
 	if limit += int64(m.leases) * sessionMemory; size <= limit {
 		return
 	}
-	p.options.Log.Info("the agent's process has grown too large and is replaced when it is at rest",
+	p.options.Log.Info("the agent's process uses too much memory and will be replaced when its sessions are idle",
 		"bytes", size, "limit", limit, "sessions", m.leases)
 	p.counts.retired.Add(1)
 	close(m.retired)

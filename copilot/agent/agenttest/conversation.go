@@ -21,22 +21,22 @@ type recordedEvent struct {
 	body  event.Body
 }
 
-// testConversation is a conversation and what has happened in it. It is used by the rule's
-// goroutine; sink alone is called by the agent.
+// testConversation is a conversation with its events. It is used by the rule's goroutine, except that the
+// agent calls sink.
 type testConversation struct {
 	*ruleContext
 	agent.Conversation
 	opening agent.Opening
-	prompts int  // that have to come to an Idle
+	prompts int  // whose Idle has not come yet
 	closed  bool // or its process has ended
-	read    int  // how much of what was heard the rule has looked at
+	read    int  // number of events that the rule has read
 
 	mu     sync.Mutex
 	events []recordedEvent
-	more   chan struct{} // closed when there are more
+	more   chan struct{} // closed when there are more events
 }
 
-// open begins a conversation, in which the user can be asked.
+// open opens a conversation that may ask the user.
 func (s *ruleContext) open(change func(*agent.Opening)) *testConversation {
 	s.Helper()
 	c, err := s.tryOpen(change)
@@ -62,13 +62,13 @@ func (s *ruleContext) tryOpen(change func(*agent.Opening)) (*testConversation, e
 	return c, err
 }
 
-// again takes a conversation up that was closed or lost, to go on with questions.
+// again resumes a conversation that was closed or lost, with pending questions.
 func (s *ruleContext) again(c *testConversation, pending ...event.Question) *testConversation {
 	s.Helper()
 	return s.open(func(o *agent.Opening) { *o = c.opening; o.Resume, o.Pending = true, pending })
 }
 
-// assertResumed looks that a conversation was taken up and not begun anew.
+// assertResumed checks that a conversation was resumed instead of started anew.
 func (c *testConversation) assertResumed() *testConversation {
 	c.Helper()
 	if failures := bodies[event.SessionError](c.all()); len(failures) > 0 {
@@ -77,7 +77,7 @@ func (c *testConversation) assertResumed() *testConversation {
 	return c
 }
 
-// assertNew looks that a conversation was begun anew and has said so at once.
+// assertNew checks that a conversation was started anew and reported that at once.
 func (c *testConversation) assertNew() *testConversation {
 	c.Helper()
 	if failed := one[event.SessionError](c.ruleContext, c.all()); failed.Kind != fault.Unavailable || failed.Text == "" {
@@ -94,14 +94,14 @@ func (c *testConversation) sink(agent string, b event.Body) {
 	c.more = make(chan struct{})
 }
 
-// all gives everything that was heard.
+// all returns all events.
 func (c *testConversation) all() []recordedEvent {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.events)
 }
 
-// next gives the next event, false if none comes in time.
+// next returns the next event, or false if none comes in time.
 func (c *testConversation) next(limit time.Duration) (recordedEvent, bool) {
 	over := time.After(limit)
 	for {
@@ -120,7 +120,7 @@ func (c *testConversation) next(limit time.Duration) (recordedEvent, bool) {
 	}
 }
 
-// until skips to the next event of a type and gives it, with all on the way.
+// until skips to the next event of a type and returns it with the skipped ones.
 func until[B event.Body](c *testConversation) (B, []recordedEvent) {
 	c.Helper()
 	var passed []recordedEvent
@@ -136,7 +136,7 @@ func until[B event.Body](c *testConversation) (B, []recordedEvent) {
 	}
 }
 
-// assertSilent listens for what must not come. News of the session may come at any time.
+// assertSilent checks that no unexpected events come. Events about the session may come at any time.
 func (c *testConversation) assertSilent() {
 	c.Helper()
 	for end := time.Now().Add(quiet); ; {
@@ -152,20 +152,20 @@ func (c *testConversation) assertSilent() {
 	}
 }
 
-// prompt gives a prompt to the agent.
+// prompt sends a prompt to the agent.
 func (c *testConversation) prompt(p event.Prompt) {
 	c.Helper()
 	c.prompts++
 	c.mustSucceed(c.Send(c.shortContext(), p))
 }
 
-// send is prompt with scenes.
+// send sends a prompt with scenes.
 func (c *testConversation) send(scenes ...Scene) {
 	c.Helper()
 	c.prompt(event.Prompt{Text: c.subject.Write(scenes...)})
 }
 
-// run has scenes played and gives what happens up to the agent being idle.
+// run sends scenes and returns the events up to Idle.
 func (c *testConversation) run(scenes ...Scene) []recordedEvent {
 	c.Helper()
 	c.send(scenes...)
@@ -203,7 +203,7 @@ func (c *testConversation) close() {
 	c.mustSucceed(c.Close(c.shortContext()))
 }
 
-// finish looks at the conversation as a whole, and closes it.
+// finish checks the conversation as a whole and closes it.
 func (c *testConversation) finish() {
 	c.Helper()
 	whole := !c.closed
@@ -224,7 +224,7 @@ func (c *testConversation) finish() {
 	}
 }
 
-// bodies gives the events of a type.
+// bodies returns the events of a type.
 func bodies[B event.Body](events []recordedEvent) []B {
 	var list []B
 	for _, h := range events {
@@ -235,7 +235,7 @@ func bodies[B event.Body](events []recordedEvent) []B {
 	return list
 }
 
-// one gives the only event of a type.
+// one returns the only event of a type.
 func one[B event.Body](s *ruleContext, events []recordedEvent) B {
 	s.Helper()
 	list := bodies[B](events)
@@ -245,7 +245,7 @@ func one[B event.Body](s *ruleContext, events []recordedEvent) B {
 	return list[0]
 }
 
-// said is all that the main agent says, as one text.
+// said returns the texts of the main agent, concatenated.
 func said(events []recordedEvent) string {
 	var b strings.Builder
 	for _, h := range events {
@@ -264,7 +264,7 @@ func show(events []recordedEvent) string {
 	return b.String()
 }
 
-// endedContext gives a context that is over.
+// endedContext returns a context that is done.
 func endedContext() context.Context {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()

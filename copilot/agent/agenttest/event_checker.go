@@ -6,15 +6,15 @@ import (
 	"github.com/copilot-portal/portal/copilot/event"
 )
 
-// eventChecker holds the events of a conversation against what every event promises.
+// eventChecker checks the rules that hold for all events of a conversation.
 type eventChecker struct {
 	*ruleContext
-	resumed   bool // tools of an earlier conversation may end here
+	resumed   bool // tool calls of an earlier conversation may end here
 	idles     int
 	failed    bool // since the last Idle
 	texts     map[string]string
-	used      map[string]bool // ids of what has begun at some time
-	tools     map[string]bool // those that are at work
+	used      map[string]bool // all ids used so far
+	tools     map[string]bool // running calls
 	questions map[string]event.QuestionKind
 	agents    map[string]bool
 }
@@ -82,8 +82,8 @@ func (l *eventChecker) delta(id, text string) {
 	l.texts[id] += text
 }
 
-// end accepts that a failed answer is given up, which an empty text tells, and
-// that the whole of a thought lacks the blanks around it.
+// end accepts that a failed answer is retracted with an empty text, and that the complete text of a thought
+// lacks the surrounding blanks.
 func (l *eventChecker) end(id, text string) {
 	deltas, open := l.texts[id]
 	if !open {
@@ -127,7 +127,7 @@ func (l *eventChecker) answered(b event.QuestionClosed) {
 	delete(l.questions, b.ID)
 }
 
-// idle looks that nothing is left open, but for what was cut off.
+// idle checks that nothing is open, except what was interrupted.
 func (l *eventChecker) idle(i event.Idle) {
 	l.idles++
 	if len(l.questions) > 0 {
@@ -144,7 +144,7 @@ func (l *eventChecker) idle(i event.Idle) {
 	clear(l.tools)
 }
 
-// attribute looks whose events they are.
+// attribute checks the sub-agents of events.
 func (l *eventChecker) attribute(h recordedEvent) {
 	switch b := h.body.(type) {
 	case event.SubagentStarted:

@@ -12,15 +12,15 @@ import (
 	"github.com/copilot-portal/portal/copilot/agent"
 )
 
-// rule is a sentence that holds for every agent.
+// rule is a rule that every agent must obey.
 type rule struct {
 	name    string
 	needs   []Capability
-	do      func(*ruleContext) // what to see if the agent has the abilities
-	without func(*ruleContext) // what to see if it lacks one; nil: nothing but the sentence about events holds
+	do      func(*ruleContext) // the check for agents with the capabilities
+	without func(*ruleContext) // the check for agents without one of them; nil means that only the rules of events apply
 }
 
-// ruleContext is where a rule is seen to hold.
+// ruleContext is the environment of a rule.
 type ruleContext struct {
 	testing.TB
 	subject       Subject
@@ -30,9 +30,8 @@ type ruleContext struct {
 	conversations []*testConversation
 }
 
-// Time limits: of what is done at once, on a machine that has much else to do;
-// of all that the model does; how long to listen for what must not come; and how long an agent
-// may take to save what was said.
+// Time limits for calls that should return at once on a busy machine, for all work of the model, for the
+// absence of events, and for an agent to save a conversation.
 const (
 	soon   = 3 * time.Second
 	late   = 20 * time.Second
@@ -40,7 +39,7 @@ const (
 	saving = time.Second
 )
 
-// Run proves that an agent conforms.
+// Run checks that an agent conforms.
 func Run(t *testing.T, s Subject) {
 	t.Helper()
 	conversations := slices.Concat(promptRules(), abortRules(), questionRules(), toolRules(), planRules(), conversationRules(), savedRules())
@@ -75,11 +74,10 @@ func Run(t *testing.T, s Subject) {
 	}
 }
 
-// lanes is how many agents there are for the rules about processes, which follow
-// one another on each.
+// lanes is the number of agents for the rules about processes, which run in sequence on each.
 const lanes = 3
 
-// checkRules looks whether rules hold, with another agent whenever one has ended.
+// checkRules checks rules. It starts another agent whenever one has ended.
 func (s Subject) checkRules(t *testing.T, rules []rule, m Machine) {
 	t.Helper()
 	agent := launch(t, t, m)
@@ -91,7 +89,7 @@ func (s Subject) checkRules(t *testing.T, rules []rule, m Machine) {
 	}
 }
 
-// over says whether an agent has ended.
+// over reports whether an agent has ended.
 func over(a agent.Agent) bool {
 	select {
 	case <-a.Done():
@@ -101,8 +99,7 @@ func over(a agent.Agent) bool {
 	}
 }
 
-// checkRule looks whether a rule holds, and gives the agent that lives then, up to the
-// end of owner.
+// checkRule checks a rule and returns the agent that is alive afterwards, until the end of owner.
 func (s Subject) checkRule(t, owner *testing.T, r rule, m Machine, a agent.Agent) agent.Agent {
 	t.Helper()
 	st := &ruleContext{TB: t, subject: s, machine: m, agent: a, launch: func() agent.Agent { return launch(t, owner, m) }}
@@ -121,7 +118,7 @@ func (s Subject) checkRule(t, owner *testing.T, r rule, m Machine, a agent.Agent
 
 func (s Subject) can(a Capability) bool { return slices.Contains(s.Can, a) }
 
-// launch starts an agent that ends with owner.
+// launch starts an agent that is stopped at the end of owner.
 func launch(t, owner *testing.T, m Machine) agent.Agent {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), late)
@@ -138,7 +135,7 @@ func launch(t, owner *testing.T, m Machine) agent.Agent {
 	return a
 }
 
-// mustSucceed is for calls that have to work.
+// mustSucceed fails the test if a call failed.
 func (s *ruleContext) mustSucceed(err error) {
 	s.Helper()
 	if err != nil {
@@ -146,7 +143,7 @@ func (s *ruleContext) mustSucceed(err error) {
 	}
 }
 
-// fails is for calls that have to fail.
+// fails fails the test if a call succeeded.
 func (s *ruleContext) fails(what string, err error) {
 	s.Helper()
 	if err == nil {
@@ -154,7 +151,7 @@ func (s *ruleContext) fails(what string, err error) {
 	}
 }
 
-// contains looks for a text in another.
+// contains checks that a text contains another.
 func (s *ruleContext) contains(text, part string) {
 	s.Helper()
 	if !strings.Contains(text, part) {
@@ -162,7 +159,7 @@ func (s *ruleContext) contains(text, part string) {
 	}
 }
 
-// lacks looks that a text is not in another.
+// lacks checks that a text does not contain another.
 func (s *ruleContext) lacks(text, part string) {
 	s.Helper()
 	if strings.Contains(text, part) {
@@ -170,7 +167,7 @@ func (s *ruleContext) lacks(text, part string) {
 	}
 }
 
-// shortContext gives a context for a call that ends at once.
+// shortContext returns a context for a call that must return at once.
 func (s *ruleContext) shortContext() context.Context {
 	ctx, cancel := context.WithTimeout(s.Context(), late)
 	s.Cleanup(cancel)

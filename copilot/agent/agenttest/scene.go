@@ -2,12 +2,11 @@ package agenttest
 
 import "time"
 
-// Scene is something that the model is to do. The set of types is closed: they
-// all stand in this file.
+// Scene is an action of the model. The set of types is closed: all of them are in this file.
 //
-// The scenes of a prompt are done in their order. One that calls a tool ends an
-// answer of the model; the next answer begins with the scene behind it. When
-// there is none, the model says what the last tool told it, whatever that was.
+// The scenes of a prompt are played in order. A scene that calls a tool ends a response of the model; the
+// next response starts with the following scene. If there is none, the model repeats the result of the last
+// tool.
 type Scene interface{ scene() }
 
 type (
@@ -15,37 +14,37 @@ type (
 	Say struct{ Text string }
 	// Think streams a thought.
 	Think struct{}
-	// Stream streams so many chunks of text, evenly over some time.
+	// Stream streams a number of chunks of text, evenly over some time.
 	Stream struct {
 		Chunks int
 		Over   time.Duration
 	}
-	// Wait begins an answer with a thought and says nothing more for so long.
+	// Wait starts a response with a thought and is then silent for that time.
 	Wait struct{ For time.Duration }
-	// Shell has the agent run a command, for which it asks permission.
+	// Shell makes the agent run a command, which needs permission.
 	Shell struct{ Command string }
 	// Ask asks the user.
 	Ask struct {
 		Question string
 		Choices  []string
 	}
-	// Call calls a tool of a client, by its name as declared. One that is not
-	// offered is not called; the model says that, or nothing.
+	// Call calls a client tool by its declared name. If it is not offered, the model does not call it and may
+	// say so.
 	Call struct {
 		Tool      string
 		Arguments string // a JSON object
 	}
-	// Plan makes these to-dos, in place of earlier ones, and does them one after another.
+	// Plan replaces the to-dos by these and completes them one after another.
 	Plan struct{ Todos []string }
-	// Propose puts a plan to the user for approval, if the mode allows it.
+	// Propose asks the user to approve a plan, if the mode allows it.
 	Propose struct{ Plan string }
-	// Fail is an error of the model's vendor that trying again does not mend.
+	// Fail is a permanent error of the model's vendor.
 	Fail struct{}
-	// Recall says the earlier prompts of the conversation.
+	// Recall repeats the earlier prompts of the conversation.
 	Recall struct{}
-	// Show says the prompt as it has reached the model, with what the agent adds.
+	// Show repeats the prompt as the model received it, including additions of the agent.
 	Show struct{}
-	// Delegate lets a sub-agent say a text, and waits for it.
+	// Delegate makes a sub-agent say a text, and waits for it.
 	Delegate struct{ Text string }
 )
 

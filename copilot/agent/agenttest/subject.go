@@ -9,52 +9,50 @@ import (
 
 // Subject is an agent under test.
 type Subject struct {
-	// Machine makes a place to start agents on. It is over at the end of the test.
+	// Machine creates an environment for agents. It is closed at the end of the test.
 	Machine func(*testing.T) Machine
-	// Virtual says that the agent lives in the bubbles of testing/synctest. Then
-	// every rule gets a machine of its own, else they share one and an agent on it,
-	// some at the same time.
+	// Virtual says that the agent runs in bubbles of testing/synctest. Then every rule gets its own machine;
+	// otherwise they share one, with one agent, and some run in parallel.
 	Virtual bool
-	// Write gives the text of a prompt that makes the model play scenes. The texts
-	// of [Say] stand in it.
+	// Write returns a prompt that makes the model play scenes. It contains the texts of [Say].
 	Write func(...Scene) string
-	// Model answers unless another is named; Other can be changed to.
+	// Model is the default model; Other is a model to change to.
 	Model, Other string
-	// OwnTool is a tool of the agent itself.
+	// OwnTool is a built-in tool of the agent.
 	OwnTool string
-	// Mode reads from what [Show] says in which mode the prompt reached the model.
+	// Mode returns the mode in which a prompt reached the model, from the output of [Show].
 	Mode func(shown string) event.Mode
-	// Can is what the agent can do besides the rest.
+	// Can lists the capabilities of the agent.
 	Can []Capability
 }
 
-// Machine is where agents run: what they save is there for the next one.
+// Machine is an environment in which agents run. What they save is available to later ones.
 type Machine struct {
 	Launch agent.Launch
-	// Kill ends an agent's process by force.
+	// Kill kills an agent's process.
 	Kill func(agent.Agent)
 }
 
-// Capability is something that not every agent can do.
+// Capability is a feature that not every agent has.
 type Capability string
 
-// The abilities.
+// The capabilities.
 const (
 	Permissions Capability = "permissions" // the agent asks before it acts
-	Reasoning   Capability = "reasoning"   // thoughts of the model are told
+	Reasoning   Capability = "reasoning"   // the model's thoughts are events
 	Questions   Capability = "questions"   // the model can ask the user
-	ClientTools Capability = "tools"       // clients can give tools to the agent
+	ClientTools Capability = "tools"       // clients can provide tools
 	Todos       Capability = "todos"       // the model keeps a list of to-dos
 	Modes       Capability = "modes"       // a prompt has a mode
-	Approval    Capability = "approval"    // in the mode plan, a plan is put to the user
-	Attachments Capability = "attachments" // the model is shown them
-	Steering    Capability = "steering"    // a prompt can be put into a run
-	Resuming    Capability = "resuming"    // a saved conversation can be taken up
+	Approval    Capability = "approval"    // in plan mode, the user approves a plan
+	Attachments Capability = "attachments" // the model sees them
+	Steering    Capability = "steering"    // a prompt can join a run
+	Resuming    Capability = "resuming"    // a saved conversation can be resumed
 	Switching   Capability = "switching"   // the model can be changed
-	Compaction  Capability = "compaction"  // the conversation can be summed up
+	Compaction  Capability = "compaction"  // the conversation can be summarized
 	Subagents   Capability = "sub-agents"
 	Usage       Capability = "usage"      // tokens are counted
-	Continuing  Capability = "continuing" // what was asked when the process died can be answered
+	Continuing  Capability = "continuing" // questions survive the death of the process
 	Forking     Capability = "forking"    // a saved conversation can be copied
 	Forgetting  Capability = "forgetting" // a saved conversation can be deleted
 )

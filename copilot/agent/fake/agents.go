@@ -12,23 +12,20 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-// Agents starts scripted agents and is what they have in common, as the disk is
-// for the processes of the real one. Its methods may be called concurrently.
-// The fields may be set while no agent is at work.
+// Agents starts scripted agents and holds their shared state, like the disk of real ones. It is safe for
+// concurrent use. Set its fields only while no agent is working.
 type Agents struct {
-	// Script is what each prompt brings about; [Echo] if nil.
+	// Script is the reaction to each prompt; nil means [Echo].
 	Script func(*Turn)
-	// Models, Account and Extensions are what can be asked for.
+	// Models, Account and Extensions are returned by the methods of the same name.
 	Models     []agent.Model
 	Account    agent.Account
 	Extensions agent.Extensions
-	// Before, if not nil, is called when a call arrives and before it takes
-	// effect. Its error is the call's. It may wait, which makes the agent a slow
-	// one: ctx ends when the caller gives up or the process dies. [HangForever] is one
-	// that never answers.
+	// Before, if not nil, is called when a call arrives, before it takes effect. Its error is returned by the
+	// call. It may block to simulate a slow agent: ctx ends when the caller gives up or the process dies.
+	// [HangForever] simulates an agent that never answers.
 	Before func(ctx context.Context, c Call) error
-	// Dying is how long a process that died takes to clean up after itself
-	// until Done is closed.
+	// Dying is the time between the death of a process and the closing of Done.
 	Dying time.Duration
 
 	work sync.WaitGroup // processes and scripts
@@ -38,13 +35,13 @@ type Agents struct {
 	calls     []Call
 	launches  int
 	processes []*process // not yet done
-	turns     []*Turn    // whose scripts are at work, those of dead processes too
+	turns     []*Turn    // with running scripts, including those of dead processes
 	saves     map[string]*save
 	health    agent.Health
 	watched   probes
 }
 
-// New makes agents that list two models, "model-a" and "model-b". Close ends them.
+// New returns agents that list two models, "model-a" and "model-b". The caller must close them.
 func New() *Agents {
 	return &Agents{
 		Models: []agent.Model{
@@ -56,13 +53,13 @@ func New() *Agents {
 	}
 }
 
-// NewHost makes a host whose agents these are. Close the host first.
+// NewHost creates a host that uses these agents. Close the host first.
 func (a *Agents) NewHost(o copilot.Options) *copilot.Host {
 	o.Launch, o.Health = a.Launch, a.Health
 	return copilot.NewHost(o)
 }
 
-// Launch starts a process; it is a [agent.Launch].
+// Launch starts a process; it is an [agent.Launch].
 func (a *Agents) Launch(ctx context.Context) (agent.Agent, error) {
 	a.mu.Lock()
 	a.launches++
@@ -83,7 +80,7 @@ func (a *Agents) Launch(ctx context.Context) (agent.Agent, error) {
 	return p, nil
 }
 
-// Health says how the last start went; it is that of [copilot.Options].
+// Health returns the result of the last start, for [copilot.Options].
 func (a *Agents) Health() agent.Health {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -96,15 +93,15 @@ func (a *Agents) setHealth(s agent.HealthState) {
 	a.health.State = s
 }
 
-// Running is how many processes there are.
+// Running returns the number of processes.
 func (a *Agents) Running() int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return len(a.processes)
 }
 
-// Kill ends processes by force: those with these numbers, counted from 1 in the
-// order of their launches, or all. Nobody is told; Done is closed a little later.
+// Kill kills processes: those with these numbers, counted from 1 in the order of their launches, or all. Done
+// is closed a little later.
 func (a *Agents) Kill(numbers ...int) {
 	a.mu.Lock()
 	processes := slices.Clone(a.processes)
@@ -116,8 +113,7 @@ func (a *Agents) Kill(numbers ...int) {
 	}
 }
 
-// Emit makes the agent tell something by itself in the conversation of a
-// session, without a prompt. Without such a conversation nothing happens.
+// Emit sends events without a prompt in the conversation of a session, if there is one.
 func (a *Agents) Emit(session string, bodies ...event.Body) {
 	a.mu.Lock()
 	processes := slices.Clone(a.processes)

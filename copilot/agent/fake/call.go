@@ -8,7 +8,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/event"
 )
 
-// Method names what an agent was called for.
+// Method identifies a method of an agent.
 type Method string
 
 // The methods of [agent.Agent] and [agent.Conversation], and the launch.
@@ -34,8 +34,7 @@ const (
 	Background Method = "Background"
 )
 
-// Call is a call that an agent received. Fields that do not belong to its
-// method are zero.
+// Call is a call that an agent received. Only the fields of its method are set.
 type Call struct {
 	Process     int // the number of its launch, from 1
 	Method      Method
@@ -53,22 +52,20 @@ type Call struct {
 	conversation *conversation
 }
 
-// Emit makes the agent tell something in the conversation that the call is
-// about, also while it is being opened.
+// Emit sends events in the conversation of the call, even while it is being opened.
 func (c Call) Emit(bodies ...event.Body) {
 	if c.conversation != nil {
 		c.conversation.emitUnasked(bodies)
 	}
 }
 
-// HangForever is a hook for [Agents.Before] that waits until the caller gives up or the process dies.
+// HangForever is a hook for [Agents.Before] that blocks until the caller gives up or the process dies.
 func HangForever(ctx context.Context, _ Call) error {
 	<-ctx.Done()
 	return ctx.Err()
 }
 
-// Calls gives the calls received so far, in their order; of these methods only,
-// if any are named.
+// Calls returns the calls received so far, in order, optionally only those of certain methods.
 func (a *Agents) Calls(of ...Method) []Call {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -77,10 +74,10 @@ func (a *Agents) Calls(of ...Method) []Call {
 	})
 }
 
-// Count is how many calls of a method were received so far.
+// Count returns the number of calls of a method.
 func (a *Agents) Count(m Method) int { return len(a.Calls(m)) }
 
-// received notes a call and asks Before about it.
+// received records a call and runs Before.
 func (a *Agents) received(ctx context.Context, c Call) error {
 	a.mu.Lock()
 	a.calls = append(a.calls, c)

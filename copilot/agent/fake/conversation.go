@@ -18,11 +18,11 @@ type conversation struct {
 	opening agent.Opening
 	sink    agent.Sink
 
-	mu        sync.Mutex // held during the sink, so that Close is a border
+	mu        sync.Mutex // held while the sink is called, so that no event follows Close
 	muted     bool
 	closed    bool
 	model     string
-	sent      bool                       // a prompt was given that the script has not begun with
+	sent      bool                       // the script has not started on the prompt
 	turn      *Turn                      // nil while idle
 	questions map[string]*scriptQuestion // the open ones
 }
@@ -42,15 +42,14 @@ func (c *conversation) emit(agent string, bodies []event.Body) {
 	}
 }
 
-// emitLocked is called with the lock held.
+// emitLocked is emit with the lock held.
 func (c *conversation) emitLocked(agent string, b event.Body) {
 	if !c.muted && !c.process.isDead() {
 		c.sink(agent, b)
 	}
 }
 
-// emitUnasked is emit but for Idle from the moment a prompt is sent: it would
-// seem to be the prompt's end.
+// emitUnasked is emit, except that it drops Idle after a prompt was sent, for which it would be mistaken.
 func (c *conversation) emitUnasked(bodies []event.Body) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -68,8 +67,7 @@ func (c *conversation) setSent(sent bool) {
 	c.sent = sent
 }
 
-// mute ends the events, and what is being done, unless that may be gone on with
-// in another process.
+// mute stops the events and the current work, unless that can continue in another process.
 func (c *conversation) mute() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -91,8 +89,8 @@ func (c *conversation) call(ctx context.Context, call Call) error {
 	return err
 }
 
-// errBroken is what calls of a conversation fail with when its process is gone,
-// which they need not know.
+// errBroken is the error of calls on a conversation whose process has died. It does not name the cause, as
+// with the real agent.
 var errBroken = errors.New("the connection to the agent is broken")
 
 func (c *conversation) isClosed() bool {
@@ -101,8 +99,8 @@ func (c *conversation) isClosed() bool {
 	return c.closed
 }
 
-// Send begins the script of a prompt, or gives one that steers to the script at
-// work. It fails while another is at work: a session must not do that.
+// Send starts the script of a prompt, or passes a steering prompt to the running script. It fails if another
+// prompt is in progress.
 func (c *conversation) Send(ctx context.Context, p event.Prompt) error {
 	call := Call{Method: Send, Prompt: p.Text, Steer: p.Steer, Mode: p.Mode, Attachments: p.Attachments}
 	if p.Steer {
@@ -120,7 +118,7 @@ func (c *conversation) Send(ctx context.Context, p event.Prompt) error {
 	return c.begin(p)
 }
 
-// steer fails once the script has returned, as its Idle is out then.
+// steer fails after the script has returned, because Idle was already sent.
 func (c *conversation) steer(ctx context.Context, call Call) error {
 	if err := c.call(ctx, call); err != nil {
 		return err
@@ -134,7 +132,7 @@ func (c *conversation) steer(ctx context.Context, call Call) error {
 	return nil
 }
 
-// begin starts the script. Called with the lock held.
+// begin starts the script. The caller must hold the lock.
 func (c *conversation) begin(p event.Prompt) error {
 	t := &Turn{
 		Prompt: p.Text, Mode: p.Mode, Attachments: p.Attachments, Opening: c.opening, Model: c.model,
@@ -151,8 +149,7 @@ func (c *conversation) begin(p event.Prompt) error {
 	return nil
 }
 
-// Compact tells of a compaction from 1,000 tokens to 100. Before there was a
-// prompt there is nothing to sum up.
+// Compact reports a compaction from 1,000 to 100 tokens. Before the first prompt there is nothing to compact.
 func (c *conversation) Compact(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -170,7 +167,7 @@ func (c *conversation) Compact(ctx context.Context) error {
 	return nil
 }
 
-// SignIn gives a page, and tells that the server is connected.
+// SignIn returns a page and reports that the server is connected.
 func (c *conversation) SignIn(ctx context.Context, server string) (string, error) {
 	if err := c.call(ctx, Call{Method: SignIn, Server: server}); err != nil {
 		return "", err
@@ -179,12 +176,12 @@ func (c *conversation) SignIn(ctx context.Context, server string) (string, error
 	return "https://example.com/" + server, nil
 }
 
-// Extensions gives [Agents.Extensions].
+// Extensions returns [Agents.Extensions].
 func (c *conversation) Extensions(ctx context.Context) (agent.Extensions, error) {
 	return c.process.agents.Extensions, c.call(ctx, Call{Method: Extensions})
 }
 
-// Abort tells the script to end.
+// Abort tells the script to stop.
 func (c *conversation) Abort(ctx context.Context) error {
 	c.setSent(false)
 	if err := c.call(ctx, Call{Method: Abort}); err != nil {
@@ -196,7 +193,7 @@ func (c *conversation) Abort(ctx context.Context) error {
 	return nil
 }
 
-// abort is called with the lock held.
+// abort is Abort with the lock held.
 func (c *conversation) abort() {
 	if c.turn == nil || c.turn.isAborted() {
 		return
@@ -205,7 +202,7 @@ func (c *conversation) abort() {
 	close(c.turn.aborted)
 }
 
-// withdraw is called with the lock held.
+// withdraw withdraws all questions. The caller must hold the lock.
 func (c *conversation) withdraw() {
 	for id, i := range c.questions {
 		delete(c.questions, id)
@@ -214,7 +211,7 @@ func (c *conversation) withdraw() {
 	}
 }
 
-// Answer gives the script what it waits for.
+// Answer passes the answer to the script.
 func (c *conversation) Answer(ctx context.Context, q event.Question, a event.Answer) error {
 	if err := c.call(ctx, Call{Method: Answer, Question: q, Answer: a}); err != nil {
 		return err
@@ -231,8 +228,7 @@ func (c *conversation) Answer(ctx context.Context, q event.Question, a event.Ans
 	return nil
 }
 
-// SetModel changes what the following prompts find in [Turn.Model]. It has to be
-// one of [Agents.Models].
+// SetModel changes [Turn.Model] of the following prompts. The model must be one of [Agents.Models].
 func (c *conversation) SetModel(ctx context.Context, model string) error {
 	if err := c.call(ctx, Call{Method: SetModel, Model: model}); err != nil {
 		return err
@@ -247,7 +243,7 @@ func (c *conversation) SetModel(ctx context.Context, model string) error {
 	return nil
 }
 
-// Close ends the events first, whatever becomes of the call.
+// Close stops the events first, even if the call fails.
 func (c *conversation) Close(ctx context.Context) error {
 	c.mute()
 	c.process.closed(c)

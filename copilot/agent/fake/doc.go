@@ -1,5 +1,5 @@
-// Package fake is a scripted agent for tests of all that is built on
-// sessions: a [agent.Launch] without a process behind it.
+// Package fake is a scripted agent for tests of sessions and everything based on them: an [agent.Launch]
+// without a process.
 //
 //	agents := fake.New()
 //	defer agents.Close()
@@ -10,22 +10,21 @@
 //	}
 //	host := agents.NewHost(copilot.Options{})
 //
-// It keeps the same rules as the driver of the real agent: package agenttest has
-// them, and both are held to them. In what no rule can say, it behaves as the
-// real one was seen to behave:
+// It obeys the same rules as the driver of the real agent: package agenttest checks both. Where the rules
+// leave a choice, it behaves like the real one:
 //
 //   - Events come on a goroutine of the agent; the first may come before Send has
 //     returned.
-//   - Abort withdraws what is being asked, before it returns; Idle comes after
-//     the script has ended. Of a tool that is cut off no end is told.
-//   - An answer is followed by the agent's own word that the question is over.
-//   - The ids of turns count from 0 in each prompt.
+//   - Abort withdraws open questions before it returns; Idle comes after the
+//     script has ended. An interrupted tool call has no end.
+//   - Every answer is followed by an event that closes the question.
+//   - The ids of turns start at 0 in each prompt.
 //   - A dying process first fails all calls, at once, and then closes Done. Only
-//     the errors of its agent say that they come from that.
-//   - What was asked when a process died waits for a conversation that is opened
-//     with it as pending; all else of that prompt is lost.
-//   - It is working from Send until the script has ended, told or not.
+//     errors of its agent name the cause.
+//   - Questions that were open when a process died wait for a conversation that
+//     is opened with them as pending; everything else of that prompt is lost.
+//   - It is working from Send until the script has ended.
 //
-// It works in the bubbles of testing/synctest: whatever waits does so on
-// channels and timers. [Agents.Close] waits for all its goroutines.
+// It works in bubbles of testing/synctest: it only blocks on channels and timers. [Agents.Close] waits for
+// all its goroutines.
 package fake

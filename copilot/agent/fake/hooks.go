@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// On returns a hook for [Agents.Before] that concerns one method only.
+// On returns a hook for [Agents.Before] that applies to one method only.
 func On(m Method, hook func(context.Context, Call) error) func(context.Context, Call) error {
 	return func(ctx context.Context, c Call) error {
 		if c.Method != m {

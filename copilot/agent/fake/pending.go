@@ -7,10 +7,10 @@ import (
 	"github.com/copilot-portal/portal/copilot/event"
 )
 
-// scriptQuestion is a question that a script waits for.
+// scriptQuestion is a question of a script.
 type scriptQuestion struct {
 	question event.Question
-	answer   chan event.Answer // has room for it
+	answer   chan event.Answer // buffered
 	over     chan struct{}     // closed when no answer will come
 }
 
@@ -18,13 +18,13 @@ func newScriptQuestion(q event.Question) *scriptQuestion {
 	return &scriptQuestion{question: q, answer: make(chan event.Answer, 1), over: make(chan struct{})}
 }
 
-// survivesDeath says whether the question can be answered when its process has died.
+// survivesDeath reports whether the question can still be answered after its process has died.
 func (i *scriptQuestion) survivesDeath() bool {
 	return i.question.Kind == event.AskPermission || i.question.Kind == event.AskTool
 }
 
-// waitForEnd returns when the script has ended, or when its process has died and it
-// waits for what may be answered to a later one.
+// waitForEnd returns when the script has ended, or when its process has died and it waits for an answer that
+// may come in a later one.
 func (t *Turn) waitForEnd(c *conversation) {
 	select {
 	case <-t.over:
@@ -35,8 +35,7 @@ func (t *Turn) waitForEnd(c *conversation) {
 	}
 }
 
-// keepPending ends the questions that are not to be kept, without telling, and gives
-// the others.
+// keepPending silently ends the questions for which which is false, and returns the others.
 func (c *conversation) keepPending(which func(*scriptQuestion) bool) map[string]*scriptQuestion {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -49,8 +48,7 @@ func (c *conversation) keepPending(which func(*scriptQuestion) bool) map[string]
 	return maps.Clone(c.questions)
 }
 
-// resume goes on with what an earlier process died in the middle of, as far as
-// it waits for what is pending, and gives up the rest.
+// resume continues the prompts of a dead process that wait for pending questions, and ends the others.
 func (c *conversation) resume() {
 	known := map[string]*scriptQuestion{}
 	var turn *Turn
@@ -74,22 +72,21 @@ func (c *conversation) resume() {
 	}
 }
 
-// handOverQuestions gives the questions of a dead process that are pending. The others are
-// over.
+// handOverQuestions returns the pending questions of a dead process, and ends the others.
 func (t *Turn) handOverQuestions(pending []event.Question) map[string]*scriptQuestion {
 	return t.at().keepPending(func(i *scriptQuestion) bool {
 		return i.survivesDeath() && slices.ContainsFunc(pending, func(q event.Question) bool { return q.ID == i.question.ID })
 	})
 }
 
-// adopt is called with the lock held.
+// adopt moves a turn to this conversation. The caller must hold the lock.
 func (c *conversation) adopt(t *Turn, questions map[string]*scriptQuestion) {
 	t.conversation.Store(c)
 	c.turn, c.questions = t, questions
 	c.process.start(func() { t.waitForEnd(c) })
 }
 
-// orphanedTurns gives the turns of a session whose process has died.
+// orphanedTurns returns the turns of a session whose process has died.
 func (a *Agents) orphanedTurns(session string) []*Turn {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -98,8 +95,7 @@ func (a *Agents) orphanedTurns(session string) []*Turn {
 	})
 }
 
-// endOrphanedQuestions ends what dead processes have left asking, in a session or, if that is "",
-// in all.
+// endOrphanedQuestions ends the questions of dead processes, in a session or, if that is "", in all sessions.
 func (a *Agents) endOrphanedQuestions(session string) {
 	a.mu.Lock()
 	turns := slices.Clone(a.turns)

@@ -7,23 +7,21 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-// probes is what those find who look after an agent. They look at any time, so
-// it is set by methods.
+// probes are the results of supervision calls. Those come at any time, so the results are set with methods.
 type probes struct {
 	before     func(context.Context, Call) error
 	memory     func(process int) int64
 	background func(session string) bool
 }
 
-// BeforeProbe sets what Before is for Ping, Working and Background, which Before is
-// not asked about.
+// BeforeProbe sets the hook for Ping, Working and Background, for which Before is not called.
 func (a *Agents) BeforeProbe(before func(ctx context.Context, c Call) error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.watched.before = before
 }
 
-// before is what is asked about calls of a method.
+// before returns the hook of a method.
 func (a *Agents) before(m Method) func(context.Context, Call) error {
 	if m != Ping && m != Working && m != Background {
 		return a.Before
@@ -33,34 +31,32 @@ func (a *Agents) before(m Method) func(context.Context, Call) error {
 	return a.watched.before
 }
 
-// SetMemory sets what a process holds, by the number of its launch; nothing at
-// first.
+// SetMemory sets the memory of a process by the number of its launch. The default is 0.
 func (a *Agents) SetMemory(of func(process int) int64) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.watched.memory = of
 }
 
-// SetBackground sets whether commands run in the background of a session; none
-// at first.
+// SetBackground sets whether commands run in the background of a session. By default, none do.
 func (a *Agents) SetBackground(of func(session string) bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.watched.background = of
 }
 
-// Hang makes processes ones that answer nothing any more and only end by force:
-// those with these numbers, counted from 1 in the order of their launches.
+// Hang makes processes stop responding, so that they must be killed: those with these numbers, counted from 1
+// in the order of their launches.
 func (a *Agents) Hang(numbers ...int) {
 	a.halt(context.Canceled, numbers)
 }
 
-// HaltBusy is Hang of processes that may be computing.
+// HaltBusy is like Hang for processes that may be computing.
 func (a *Agents) HaltBusy(numbers ...int) {
 	a.halt(fault.Errorf(fault.Busy, "the agent computes"), numbers)
 }
 
-// Resume makes halted processes answer again.
+// Resume makes halted processes respond again.
 func (a *Agents) Resume(numbers ...int) { a.halt(nil, numbers) }
 
 func (a *Agents) halt(ping error, numbers []int) {
@@ -76,7 +72,7 @@ func (a *Agents) halt(ping error, numbers []int) {
 	}
 }
 
-// halt is what becomes of a call while the process is halted.
+// halt blocks a call while the process is halted.
 func (p *process) halt(ctx context.Context, c Call) error {
 	p.mu.Lock()
 	halted := p.halted
@@ -91,10 +87,10 @@ func (p *process) halt(ctx context.Context, c Call) error {
 	return err
 }
 
-// Ping answers at once, unless the process is halted.
+// Ping returns at once, unless the process is halted.
 func (p *process) Ping(ctx context.Context) error { return p.call(ctx, Call{Method: Ping}) }
 
-// Memory gives what [Agents.SetMemory] set.
+// Memory returns the value set with [Agents.SetMemory].
 func (p *process) Memory() int64 {
 	p.agents.mu.Lock()
 	of := p.agents.watched.memory
@@ -105,7 +101,7 @@ func (p *process) Memory() int64 {
 	return of(p.number)
 }
 
-// Working says whether a script is at work.
+// Working reports whether a script is running.
 func (c *conversation) Working(ctx context.Context) (bool, error) {
 	if err := c.call(ctx, Call{Method: Working}); err != nil {
 		return false, err
@@ -115,7 +111,7 @@ func (c *conversation) Working(ctx context.Context) (bool, error) {
 	return c.sent || c.turn != nil, nil
 }
 
-// Background gives what [Agents.SetBackground] set.
+// Background returns the value set with [Agents.SetBackground].
 func (c *conversation) Background(ctx context.Context) (bool, error) {
 	if err := c.call(ctx, Call{Method: Background}); err != nil {
 		return false, err
@@ -126,6 +122,5 @@ func (c *conversation) Background(ctx context.Context) (bool, error) {
 	return of != nil && of(c.opening.Session), nil
 }
 
-// Forget makes the agent forget to tell that it is idle when the script has
-// ended.
+// Forget makes the agent send no Idle when the script has ended.
 func (t *Turn) Forget() { t.forgets = true }

@@ -13,21 +13,21 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-// process is a [agent.Agent].
+// process is an [agent.Agent].
 type process struct {
 	agents *Agents
 	number int
-	died   chan struct{} // closed when calls begin to fail
+	died   chan struct{} // closed when calls start to fail
 	done   chan struct{}
-	work   sync.WaitGroup // scripts and calls, while the process lives
+	work   sync.WaitGroup // scripts and calls while the process is alive
 
 	mu            sync.Mutex
 	dead          bool
-	halted        error                    // of pings, once it does nothing any more
+	halted        error                    // result of pings, once halted
 	conversations map[string]*conversation // by session
 }
 
-// errGone is what calls fail with when the process is.
+// errGone returns the error of calls after the process has died.
 func errGone() error {
 	return fault.Errorf(fault.Unavailable, "the connection to the agent is closed")
 }
@@ -39,7 +39,7 @@ func newProcess(a *Agents, number int) *process {
 	}
 }
 
-// supervise waits for the end of the process and cleans up after it.
+// supervise waits for the end of the process and cleans up.
 func (p *process) supervise() {
 	<-p.died
 	p.work.Wait()
@@ -59,7 +59,7 @@ func (p *process) die() {
 	}
 }
 
-// start runs f on a goroutine, unless the process is dead.
+// start runs f in a goroutine, unless the process is dead.
 func (p *process) start(f func()) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -76,7 +76,7 @@ func (p *process) isDead() bool {
 	return p.dead
 }
 
-// call notes a call and gives the error that it fails with, if it does.
+// call records a call and returns its error, if it fails.
 func (p *process) call(ctx context.Context, c Call) error {
 	c.Process = p.number
 	alive, cancel := context.WithCancel(ctx)
@@ -107,18 +107,17 @@ func (p *process) call(ctx context.Context, c Call) error {
 // Done is closed when the process has ended and cleaned up.
 func (p *process) Done() <-chan struct{} { return p.done }
 
-// Exit is as if it was killed, by which it ends mostly.
+// Exit reports a kill, the most frequent end.
 func (p *process) Exit() string { return "exited with error code 137: 'killed'" }
 
-// Stop ends the process. A Before that waits makes it one that only ends by
-// force, when ctx is done.
+// Stop stops the process. If Before blocks, it is killed when ctx is done.
 func (p *process) Stop(ctx context.Context) {
-	_ = p.call(ctx, Call{Method: Stop}) // it ends one way or the other
+	_ = p.call(ctx, Call{Method: Stop}) // it ends in any case
 	p.die()
 	<-p.done
 }
 
-// Models gives [Agents.Models].
+// Models returns [Agents.Models].
 func (p *process) Models(ctx context.Context) ([]agent.Model, error) {
 	if err := p.call(ctx, Call{Method: Models}); err != nil {
 		return nil, err
@@ -126,12 +125,12 @@ func (p *process) Models(ctx context.Context) ([]agent.Model, error) {
 	return slices.Clone(p.agents.Models), nil
 }
 
-// Account gives [Agents.Account].
+// Account returns [Agents.Account].
 func (p *process) Account(ctx context.Context) (agent.Account, error) {
 	return p.agents.Account, p.call(ctx, Call{Method: Account})
 }
 
-// SignOut makes [Agents.Account] one that is not signed in.
+// SignOut marks [Agents.Account] as not signed in.
 func (p *process) SignOut(ctx context.Context) (bool, error) {
 	if err := p.call(ctx, Call{Method: SignOut}); err != nil {
 		return false, err
@@ -141,12 +140,12 @@ func (p *process) SignOut(ctx context.Context) (bool, error) {
 	return was, nil
 }
 
-// Extensions gives [Agents.Extensions].
+// Extensions returns [Agents.Extensions].
 func (p *process) Extensions(ctx context.Context, _ string) (agent.Extensions, error) {
 	return p.agents.Extensions, p.call(ctx, Call{Method: Extensions})
 }
 
-// Open begins a conversation, or takes up a saved one if there is one.
+// Open starts a conversation, or resumes a saved one if there is one.
 func (p *process) Open(ctx context.Context, o agent.Opening, sink agent.Sink) (agent.Conversation, error) {
 	c := newConversation(p, o, sink)
 	if err := checkTools(o.Tools); err != nil {
@@ -173,7 +172,7 @@ func (p *process) Open(ctx context.Context, o agent.Opening, sink agent.Sink) (a
 	return c, nil
 }
 
-// notResumed is what is told where nothing is saved.
+// notResumed is the error if nothing is saved.
 func notResumed() event.SessionError {
 	return event.SessionError{
 		Kind: fault.Unavailable,
@@ -181,12 +180,12 @@ func notResumed() event.SessionError {
 	}
 }
 
-// OwnTool is a tool of the agent itself.
+// OwnTool is a built-in tool of the agent.
 const OwnTool = "bash"
 
 var toolName = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
 
-// checkTools refuses what the model cannot be offered.
+// checkTools rejects tools that the model cannot be offered.
 func checkTools(tools []event.Tool) error {
 	for _, t := range tools {
 		if !toolName.MatchString(t.Alias()) {

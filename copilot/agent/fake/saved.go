@@ -9,13 +9,13 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-// save is what is left of a conversation when its process has ended.
+// save is the saved state of a conversation.
 type save struct {
 	prompts []string
-	ids     int // given out
+	ids     int // number of ids used
 }
 
-// save takes a prompt into what is saved and gives those before it.
+// save appends a prompt to the saved state and returns the earlier ones.
 func (a *Agents) save(session, prompt string) (past []string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -25,7 +25,7 @@ func (a *Agents) save(session, prompt string) (past []string) {
 	return past
 }
 
-// nextID counts what gets an id in a session.
+// nextID returns the next id number of a session.
 func (a *Agents) nextID(session string) int {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -34,7 +34,7 @@ func (a *Agents) nextID(session string) int {
 	return s.ids
 }
 
-// saved is called with the lock held.
+// saved returns the saved state. The caller must hold the lock.
 func (a *Agents) saved(session string) *save {
 	s := a.saves[session]
 	if s == nil {
@@ -44,8 +44,7 @@ func (a *Agents) saved(session string) *save {
 	return s
 }
 
-// Remember takes prompts into what is saved of a session, as if it had been given
-// them in an earlier life.
+// Remember appends prompts to the saved state of a session, as if an earlier process had received them.
 func (a *Agents) Remember(session string, prompts ...string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -53,7 +52,7 @@ func (a *Agents) Remember(session string, prompts ...string) {
 	s.prompts = append(s.prompts, prompts...)
 }
 
-// Saved lists the sessions of which something is saved.
+// Saved lists the sessions with saved state.
 func (a *Agents) Saved() []string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -67,28 +66,28 @@ func (a *Agents) Saved() []string {
 	return list
 }
 
-// Damage makes what is saved of a session something that cannot be taken up.
+// Damage makes the saved state of a session impossible to resume.
 func (a *Agents) Damage(session string) {
 	a.begin(session)
 	a.endOrphanedQuestions(session)
 }
 
-// isNew says whether nothing was said yet in a session.
+// isNew reports whether a session has no prompts yet.
 func (a *Agents) isNew(session string) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return len(a.saved(session).prompts) == 0
 }
 
-// begin forgets what was said in a session that is not taken up but begun. Its ids
-// go on, as no session has one twice.
+// begin discards the saved prompts of a session that starts anew. Its ids continue, because ids are unique
+// within a session.
 func (a *Agents) begin(session string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.saved(session).prompts = nil
 }
 
-// Fork copies what is saved.
+// Fork copies the saved state.
 func (p *process) Fork(ctx context.Context, session string) (string, error) {
 	if err := p.call(ctx, Call{Method: Fork, Session: session}); err != nil {
 		return "", err
@@ -105,7 +104,7 @@ func (p *process) Fork(ctx context.Context, session string) (string, error) {
 	return id, nil
 }
 
-// Forget deletes what is saved. It fails while the conversation is open here.
+// Forget deletes the saved state. It fails while the conversation is open here.
 func (p *process) Forget(ctx context.Context, session string) error {
 	if err := p.call(ctx, Call{Method: Forget, Session: session}); err != nil {
 		return err

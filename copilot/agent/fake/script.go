@@ -6,12 +6,12 @@ import (
 	"github.com/copilot-portal/portal/copilot/event"
 )
 
-// Echo is the script that says what it was told, in one turn of the model.
+// Echo is the script that repeats the prompt, in one turn of the model.
 func Echo(t *Turn) {
 	t.Answer(func() { t.Say(t.Prompt) })
 }
 
-// Say streams a message, a word a delta.
+// Say streams a message, one word per delta.
 func (t *Turn) Say(text string) {
 	id := t.ID("message")
 	t.Emit(event.MessageStarted{ID: id})
@@ -21,7 +21,7 @@ func (t *Turn) Say(text string) {
 	t.Emit(event.MessageEnded{ID: id, Text: text})
 }
 
-// Think streams a thought, a word a delta.
+// Think streams a thought, one word per delta.
 func (t *Turn) Think(text string) {
 	id := t.ID("thought")
 	t.Emit(event.ReasoningStarted{ID: id})
@@ -31,7 +31,7 @@ func (t *Turn) Think(text string) {
 	t.Emit(event.ReasoningEnded{ID: id, Text: text})
 }
 
-// Call streams a call of a tool that gives this result.
+// Call emits a tool call with this result.
 func (t *Turn) Call(tool, arguments, result string) {
 	id := t.ID("call")
 	t.Emit(

@@ -4,16 +4,15 @@ import (
 	"github.com/copilot-portal/portal/copilot/event"
 )
 
-// Steps is a script that does one thing at a time, when a test says so. Make it with
-// [NewSteps].
+// Steps is a script that a test executes step by step. Create it with [NewSteps].
 type Steps struct {
 	steps chan func(*Turn)
 }
 
-// NewSteps makes a script without steps.
+// NewSteps returns a script without steps.
 func NewSteps() *Steps { return &Steps{make(chan func(*Turn))} }
 
-// Script is to be that of the agents.
+// Script is the script to set in Agents.
 func (s *Steps) Script(t *Turn) {
 	for {
 		select {
@@ -30,16 +29,15 @@ func (s *Steps) Script(t *Turn) {
 	}
 }
 
-// Do does a step; it returns when the work on the prompt has taken it.
+// Do executes a step; it returns when the script has accepted it.
 func (s *Steps) Do(step func(*Turn)) { s.steps <- step }
 
-// End ends the work.
+// End ends the script.
 func (s *Steps) End() { close(s.steps) }
 
-// Eventful are the steps of a run in which all happens that readers who join in the
-// middle could get wrong: texts and calls that overlap, those of a sub-agent, a
-// text that is given up and said again, calls that fail, and a thought, a text and a
-// call that are left without their ends. Each step is one event.
+// Eventful returns the steps of a run that is difficult for readers who join in the middle: overlapping texts
+// and calls, those of a sub-agent, a text that is retracted and repeated, failing calls, and a thought, a
+// text and a call without ends. Each step is one event.
 func Eventful() []func(*Turn) {
 	tell := func(agent string, bodies ...event.Body) (steps []func(*Turn)) {
 		for _, b := range bodies {

@@ -13,29 +13,28 @@ import (
 	"github.com/copilot-portal/portal/copilot/permission"
 )
 
-// Turn is the work on one prompt, as a script sees it. Its methods may be
-// called on any goroutine until the script returns. When it does, the agent is
-// idle. A script that was aborted should return; one that does not is an agent
-// that ignores an abort. Once the process has died, all of them do nothing and
-// none waits, but one that asks for a permission or for the result of a tool: it
-// goes on when that is among [agent.Opening.Pending] in a later process.
+// Turn is the work on one prompt, as a script sees it. Its methods may be called from any goroutine until the
+// script returns; then the agent is idle. A script should return after an abort; one that does not simulates
+// an agent that ignores it. After the process has died, all methods do nothing and none blocks, except those
+// that wait for a permission or the result of a tool: they continue if the question is among
+// [agent.Opening.Pending] of a later process.
 type Turn struct {
 	Prompt      string
-	Past        []string // the prompts before it, those of earlier processes too
+	Past        []string // the earlier prompts, including those of earlier processes
 	Model       string
 	Mode        event.Mode
 	Attachments []event.Attachment
 	Opening     agent.Opening // of the conversation
 
-	conversation atomic.Pointer[conversation] // another one when the work goes on in a later process
+	conversation atomic.Pointer[conversation] // replaced if the work continues in a later process
 	over         chan struct{}                // closed when the script has returned
 	aborted      chan struct{}
-	steers       []string // not read yet; guarded by the conversation
-	forgets      bool     // its end is not told
-	answers      int      // of the model so far
+	steers       []string // unread; guarded by the conversation
+	forgets      bool     // sends no Idle
+	answers      int      // number of responses of the model so far
 }
 
-// at is where the work is told now.
+// at returns the current conversation.
 func (t *Turn) at() *conversation { return t.conversation.Load() }
 
 func (t *Turn) perform() {
@@ -55,7 +54,7 @@ func (t *Turn) end() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.withdraw()
-	if len(t.steers) > 0 && !t.isAborted() { // read at last, as prompts
+	if len(t.steers) > 0 && !t.isAborted() { // unread ones become prompts
 		next := t.steers[0]
 		rest := t.steers[1:]
 		if c.begin(event.Prompt{Text: next}) == nil {
@@ -69,8 +68,8 @@ func (t *Turn) end() {
 	}
 }
 
-// Steered gives the next prompt that steers the work; false if there is none.
-// One that the script does not read becomes a prompt of its own when it returns.
+// Steered returns the next steering prompt, or false if there is none. A steering prompt that the script does
+// not read becomes a prompt of its own.
 func (t *Turn) Steered() (prompt string, ok bool) {
 	c := t.at()
 	c.mu.Lock()
@@ -83,10 +82,9 @@ func (t *Turn) Steered() (prompt string, ok bool) {
 	return prompt, true
 }
 
-// UseTool calls a tool of a client: it asks whether it may, then for the result.
-// It gives what the model is told, and whether that is a result. A tool that was
-// not given to the conversation is not called; of one that is aborted no end is
-// told.
+// UseTool calls a client tool: it asks for permission, then for the result. It returns what the model gets,
+// and whether that is a result. A tool that the conversation does not have is not called; an aborted call has
+// no end.
 func (t *Turn) UseTool(name string, arguments string) (told string, ok bool) {
 	if !slices.ContainsFunc(t.Opening.Tools, func(tool event.Tool) bool { return tool.Name == name }) {
 		return "", false
@@ -126,20 +124,19 @@ func (t *Turn) useTool(q event.Question) (*event.ToolResult, *event.ToolError) {
 	return &event.ToolResult{Content: a.Text}, nil
 }
 
-// Refusal is how a tool ends that a permission was refused for.
+// Refusal returns the error of a tool call whose permission was refused.
 func Refusal(a event.Answer) *event.ToolError {
 	return &event.ToolError{Text: "The user rejected this tool call. User feedback: " + a.Reason, Code: "denied"}
 }
 
-// Emit tells what happens, as the main agent.
+// Emit sends events of the main agent.
 func (t *Turn) Emit(bodies ...event.Body) { t.at().emit("", bodies) }
 
-// EmitAs tells what a sub-agent does.
+// EmitAs sends events of a sub-agent.
 func (t *Turn) EmitAs(agent string, bodies ...event.Body) { t.at().emit(agent, bodies) }
 
-// Ask asks a question and waits for its answer; false if there was none,
-// because of an abort or a death, or because the model is not offered to ask
-// it. Kind and ID are made up where they are missing.
+// Ask asks a question and waits for its answer. It returns false if there is none, because of an abort or a
+// death, or because the model may not ask. It generates a missing kind and id.
 func (t *Turn) Ask(q event.Question) (event.Answer, bool) {
 	if q.Kind != "" && !t.Offers(q.Kind) {
 		return event.Answer{}, false
@@ -147,8 +144,7 @@ func (t *Turn) Ask(q event.Question) (event.Answer, bool) {
 	return t.AskAlways(q)
 }
 
-// AskAlways is Ask whether the model is offered it or not, for tests of what becomes
-// of a question and not of who may ask it.
+// AskAlways is like Ask, even if the model may not ask. It is for tests of questions as such.
 func (t *Turn) AskAlways(q event.Question) (event.Answer, bool) {
 	if q.Kind == "" {
 		q.Kind = event.AskPermission
@@ -165,7 +161,7 @@ func (t *Turn) AskAlways(q event.Question) (event.Answer, bool) {
 	}
 }
 
-// Offers says whether the model is offered what leads to a question of a kind.
+// Offers reports whether the model may ask a question of a kind.
 func (t *Turn) Offers(k event.QuestionKind) bool {
 	switch k {
 	case event.AskPermission:
@@ -179,7 +175,7 @@ func (t *Turn) Offers(k event.QuestionKind) bool {
 	return t.Opening.AskUser
 }
 
-// ask gives where the answer will come.
+// ask sends a question and returns its state.
 func (t *Turn) ask(q event.Question) *scriptQuestion {
 	c, i := t.at(), newScriptQuestion(q)
 	c.mu.Lock()
@@ -188,15 +184,15 @@ func (t *Turn) ask(q event.Question) *scriptQuestion {
 		close(i.over)
 		return i
 	}
-	c.questions[q.ID] = i // first: the answer may come at once
+	c.questions[q.ID] = i // first, because the answer may come at once
 	c.emitLocked("", event.QuestionAsked{Question: q})
 	return i
 }
 
-// Wait lets time pass; false when it was cut short by an abort or a death.
+// Wait waits; it returns false if an abort or a death interrupted it.
 func (t *Turn) Wait(d time.Duration) bool { return t.wait(d, t.aborted) }
 
-// WaitIgnoringAbort lets time pass whatever is aborted; false when the process died.
+// WaitIgnoringAbort waits despite aborts; it returns false if the process died.
 func (t *Turn) WaitIgnoringAbort(d time.Duration) bool { return t.wait(d, nil) }
 
 func (t *Turn) wait(d time.Duration, aborted <-chan struct{}) bool {
@@ -211,13 +207,13 @@ func (t *Turn) wait(d time.Duration, aborted <-chan struct{}) bool {
 	return false
 }
 
-// Aborted is closed when somebody wants the work to end.
+// Aborted is closed when the work should end.
 func (t *Turn) Aborted() <-chan struct{} { return t.aborted }
 
 // Gone is closed when the process has died.
 func (t *Turn) Gone() <-chan struct{} { return t.at().process.died }
 
-// WaitForAbort waits until the work is aborted, or the process dies.
+// WaitForAbort waits until the work is aborted or the process dies.
 func (t *Turn) WaitForAbort() {
 	select {
 	case <-t.aborted:
@@ -225,10 +221,10 @@ func (t *Turn) WaitForAbort() {
 	}
 }
 
-// Kill ends the process by force.
+// Kill kills the process.
 func (t *Turn) Kill() { t.at().process.die() }
 
-// Answer encloses an answer of the model. The ids count from 0 in each prompt.
+// Answer wraps a response of the model. The ids start at 0 in each prompt.
 func (t *Turn) Answer(does func()) {
 	id := strconv.Itoa(t.answers)
 	t.answers++
@@ -237,7 +233,7 @@ func (t *Turn) Answer(does func()) {
 	t.Emit(event.TurnEnded{ID: id})
 }
 
-// ID makes an id that is new in the session, such as "message-3".
+// ID returns an id that is new in the session, such as "message-3".
 func (t *Turn) ID(kind string) string {
 	return fmt.Sprintf("%s-%d", kind, t.at().process.agents.nextID(t.Opening.Session))
 }

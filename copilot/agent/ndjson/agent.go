@@ -39,7 +39,7 @@ func (a *Agent) Open(ctx context.Context, o agent.Opening, sink agent.Sink) (age
 		return nil, err
 	}
 	if len(o.Tools) > 0 {
-		return nil, cannot("use tools of clients")
+		return nil, cannot("use client tools")
 	}
 	a.mu.Lock()
 	a.tabs[o.Session]++
@@ -66,7 +66,7 @@ func (a *Agent) Fork(ctx context.Context, _ string) (string, error) {
 	return "", fault.Errorf(fault.NotFound, "%w", cannot("copy a conversation"))
 }
 
-// Forget has nothing to delete.
+// Forget does nothing: nothing is saved.
 func (a *Agent) Forget(ctx context.Context, _ string) error { return a.alive(ctx) }
 
 // Models returns one model, with the name of the program.

@@ -26,7 +26,7 @@ type Client struct {
 	mu               sync.Mutex
 	link             *link
 	closed           bool
-	restartPrevented bool              // the program is not started again
+	restartPrevented bool              // the program is not restarted
 	greeting         *InitializeParams // that was answered; a restarted program gets it, too
 	greeted          *link             // the link that answered it
 	deaths           int               // in a row, without an answer in between
@@ -108,7 +108,7 @@ func (c *Client) call(ctx context.Context, call call, result any) error {
 		wait := time.Duration(0)
 		if again {
 			wait = p.backoff[n-1]
-			c.log.Warn("the agent's program is asked again", "method", call.method, "attempt", n+1, "in", wait, "err", err)
+			c.log.Warn("retrying the request to the agent's program", "method", call.method, "attempt", n+1, "in", wait, "err", err)
 		}
 		if call.failed != nil {
 			call.failed(n, err, again, wait)

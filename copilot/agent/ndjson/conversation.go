@@ -9,7 +9,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-// conversation is a [agent.Conversation]: one tab of the program.
+// conversation is an [agent.Conversation]: one tab of the program.
 type conversation struct {
 	agent *Agent
 	tab   string
@@ -21,7 +21,7 @@ type conversation struct {
 	closed bool
 	turn   *turn           // nil while idle
 	prior  <-chan struct{} // closed when the last prompt is done
-	count  int             // of prompts
+	count  int             // number of prompts
 }
 
 // reportNotResumed reports what an opening asked for and did not get.
@@ -31,10 +31,10 @@ func (c *conversation) reportNotResumed(o agent.Opening) {
 	if o.Resume {
 		c.sink("", event.SessionError{
 			Kind: fault.Unavailable,
-			Text: "this agent keeps no conversations: it begins anew and does not know what was said before",
+			Text: "this agent does not save conversations: it starts anew and does not know the earlier conversation",
 		})
 	}
-	if o.Model != "" && o.Model != c.agent.model { // of a session that another agent had
+	if o.Model != "" && o.Model != c.agent.model { // the session used another agent
 		c.sink("", event.ModelChanged{Model: c.agent.model})
 	}
 	for _, q := range o.Pending {
@@ -78,7 +78,7 @@ func (c *conversation) Send(ctx context.Context, p event.Prompt) error {
 	case c.closed:
 		return errOver
 	case c.turn != nil:
-		return fault.Errorf(fault.Busy, "the agent was given a prompt while it was not idle")
+		return fault.Errorf(fault.Busy, "the agent received a prompt while it was not idle")
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	c.count++
@@ -89,7 +89,7 @@ func (c *conversation) Send(ctx context.Context, p event.Prompt) error {
 		defer close(done)
 		defer cancel()
 		if prior != nil {
-			<-prior // it was aborted, and ends at once
+			<-prior // it was aborted and ends at once
 		}
 		t.perform(ctx, text)
 	})
@@ -131,7 +131,7 @@ func (c *conversation) Compact(ctx context.Context) error {
 	if err := c.usable(ctx); err != nil {
 		return err
 	}
-	return cannot("sum up a conversation")
+	return cannot("compact a conversation")
 }
 
 // SignIn is not supported.
@@ -162,7 +162,7 @@ func (c *conversation) Background(ctx context.Context) (bool, error) {
 	return false, c.usable(ctx)
 }
 
-// Close ends the events.
+// Close stops the events.
 func (c *conversation) Close(context.Context) error {
 	c.mu.Lock()
 	c.closed = true

@@ -15,13 +15,13 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-// Options of a program. Zero fields take the defaults named.
+// Options are the settings of a program. Zero fields have the defaults named.
 type Options struct {
-	Command   []string     // the program and its arguments; required
-	Directory string       // where it runs; ours
-	Env       []string     // "KEY=VALUE"; ours
+	Command   []string     // program and arguments; required
+	Directory string       // working directory; default: that of the portal
+	Env       []string     // "KEY=VALUE"; default: that of the portal
 	Version   string       // of the portal, for the program; "dev"
-	Log       *slog.Logger // nil: none
+	Log       *slog.Logger // nil disables logging
 }
 
 func (o Options) withDefaults() Options {
@@ -74,7 +74,7 @@ func (d *Driver) Health() agent.Health {
 		return agent.Health{
 			State:   agent.HealthMissing,
 			Message: fmt.Sprintf("The agent's program was not found: %v.", err),
-			Hint:    "Name a program that is there, or its whole path.",
+			Hint:    "Give the name of an existing program, or its full path.",
 		}
 	}
 	return agent.Health{State: agent.HealthUnknown}
@@ -119,7 +119,7 @@ func (d *Driver) failed(c *Client, err error) error {
 	h := agent.Health{
 		State:   agent.HealthFailed,
 		Message: fmt.Sprintf("%s did not start as an agent: %v%s.", d.name, err, said),
-		Hint:    "It has to speak the Copilot CLI Protocol; try `" + filepath.Base(d.name) + "` in a terminal.",
+		Hint:    "It must speak the Copilot CLI Protocol; try `" + filepath.Base(d.name) + "` in a terminal.",
 	}
 	d.setHealth(h)
 	return fault.Errorf(fault.Unavailable, "%s %s", h.Message, h.Hint)

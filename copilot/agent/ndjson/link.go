@@ -25,15 +25,15 @@ type link struct {
 	turn    chan struct{} // full while a request is written
 	behind  atomic.Int64  // requests that are not written, including the one that is being written
 	ends    sync.Once
-	over    chan struct{} // closed when nothing will be answered any more
+	over    chan struct{} // closed when no more responses will come
 	done    chan struct{} // closed when the program and its children have ended
 	work    sync.WaitGroup
 
 	lastActivity atomic.Int64 // time of the last output, in Unix nanoseconds
-	writing      atomic.Int64 // since when a request is being written, 0 if none is
+	writing      atomic.Int64 // start of the current write, 0 if there is none
 	overdue      atomic.Bool  // a request timed out, and there was no output since it was written
 
-	mu        sync.Mutex          // held when the link ends
+	mu        sync.Mutex          // held while the link ends
 	abandoned map[string]*request // by tab: requests that nobody waits for any more
 }
 
@@ -123,7 +123,7 @@ func isClosed(c <-chan struct{}) bool {
 	}
 }
 
-// request is one attempt.
+// request is one attempt of a call.
 type request struct {
 	method  string
 	params  any
@@ -132,7 +132,7 @@ type request struct {
 	attempt int
 	chunk   func(Chunk)
 
-	quit chan struct{} // closed when nobody waits for it any more
+	quit chan struct{} // closed when nobody waits for the response
 	done chan struct{} // closed when it is answered, or cannot be any more
 	raw  json.RawMessage
 	err  error
@@ -195,7 +195,7 @@ func (l *link) waitForTab(ctx context.Context, tab string) error {
 	return ctx.Err()
 }
 
-// abandon gives a request up.
+// abandon abandons a request.
 func (l *link) abandon(r *request) {
 	close(r.quit)
 	l.mu.Lock()
@@ -205,7 +205,7 @@ func (l *link) abandon(r *request) {
 	}
 }
 
-// mute ends the chunks.
+// mute stops the chunks.
 func (r *request) mute() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -283,7 +283,7 @@ func (l *link) chunk(_ context.Context, n *jsonrpc.Request) (any, error) {
 		Index     *int            `json:"index"`
 	}
 	if err := n.Decode(&c); err != nil {
-		l.log.Warn("the agent's program sent a chunk that is none", "err", err)
+		l.log.Warn("the agent's program sent an invalid chunk", "err", err)
 		return nil, err
 	}
 	r, open := n.Peer.Owner(c.RequestID).(*request)

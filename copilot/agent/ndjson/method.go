@@ -82,7 +82,7 @@ type GenerateOptions struct {
 	Pagination  bool   `json:"pagination"`
 }
 
-// GenerateResult is the interface.
+// GenerateResult is the generated interface.
 type GenerateResult struct {
 	Code           string `json:"code"`
 	ComponentCount int    `json:"componentCount"`
@@ -113,7 +113,7 @@ type CustomizeResult struct {
 	Options             []string `json:"options"`
 }
 
-// ChatParams is a message.
+// ChatParams are the parameters of chat.
 type ChatParams struct {
 	Message string      `json:"message"`
 	Context ChatContext `json:"context"`
@@ -126,7 +126,7 @@ type ChatContext struct {
 	HasActiveInterface bool   `json:"hasActiveInterface"`
 }
 
-// ChatResult is the answer to a message.
+// ChatResult is the response to a message.
 type ChatResult struct {
 	Message     string   `json:"message"`
 	Suggestions []string `json:"suggestions"`
@@ -162,10 +162,10 @@ func kindOf(code int) fault.Kind {
 var (
 	errGone   = fault.Errorf(fault.Unavailable, "the agent's program has ended")
 	errClosed = fault.Errorf(fault.Unavailable, "the agent's program was stopped")
-	errFull   = fault.Errorf(fault.Busy, "%d requests wait for the agent's program already: %w", maxWaiting,
+	errFull   = fault.Errorf(fault.Busy, "%d requests are already waiting for the agent's program: %w", maxWaiting,
 		&jsonrpc.Error{Code: codeRateLimited, Message: "Rate Limited"})
 	errLate     = errors.New("out of time")
-	errNoResult = errors.New("there is no result")
+	errNoResult = errors.New("the response has no result")
 )
 
 // explain makes an error of a request an error for users.

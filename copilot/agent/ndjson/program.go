@@ -43,10 +43,10 @@ func (o Options) start(all *process.Set) (*program, error) {
 	command := exec.Command(o.Command[0], o.Command[1:]...) //nolint:gosec,noctx // configured by the user; it outlives any context
 	command.Dir, command.Env, command.Stdin, command.Stdout, command.Stderr = o.Directory, o.Env, in, out, words
 	p, err := process.Start(command)
-	_ = errors.Join(in.Close(), out.Close()) // the program has its own
+	_ = errors.Join(in.Close(), out.Close()) // the program has its own copies
 	if err != nil {
 		_ = errors.Join(ourIn.Close(), ourOut.Close())
-		return nil, fault.Errorf(fault.Unavailable, "it could not be started: %w", err)
+		return nil, fault.Errorf(fault.Unavailable, "cannot start it: %w", err)
 	}
 	all.Add(p)
 	return &program{
@@ -75,7 +75,7 @@ func (w *stderrLog) Write(b []byte) (int, error) {
 		rest = after
 		w.line = append(w.line, line[:min(len(line), maxWord-len(w.line))]...)
 		if whole {
-			w.log.Debug("the agent's program says", "line", strings.ToValidUTF8(string(w.line), "\uFFFD"))
+			w.log.Debug("output of the agent's program", "line", strings.ToValidUTF8(string(w.line), "\uFFFD"))
 			w.line = w.line[:0]
 		}
 	}
@@ -96,7 +96,7 @@ func (l *link) stop(ctx context.Context) {
 	gentle, cancelGentle := context.WithTimeout(ctx, limit)
 	defer cancelGentle()
 	if l.peer.Notify(gentle, "exit", nil) == nil {
-		_ = l.peer.Flush(gentle) // its input ends in any case
+		_ = l.peer.Flush(gentle) // its input is closed in any case
 	}
 	_ = l.program.in.Close()
 	if !l.isGone(gentle) {
@@ -108,7 +108,7 @@ func (l *link) stop(ctx context.Context) {
 	<-l.done
 }
 
-// isGone waits for the end of the program, until ctx is done.
+// isGone waits for the end of the program until ctx is done.
 func (l *link) isGone(ctx context.Context) bool {
 	select {
 	case <-l.program.gone:
@@ -134,7 +134,7 @@ func (l *link) ping(ctx context.Context) error {
 		case <-l.over:
 		case <-ctx.Done():
 			if l.program.effort().Since(before, time.Unix(0, heard)) {
-				return fault.Errorf(fault.Busy, "the agent's program computes and does not answer: %w", ctx.Err())
+				return fault.Errorf(fault.Busy, "the agent's program is busy and does not answer: %w", ctx.Err())
 			}
 			return ctx.Err()
 		}

@@ -154,7 +154,7 @@ func message(p event.Prompt) (string, error) {
 	var texts strings.Builder
 	for _, a := range p.Attachments {
 		if a.Data != nil || a.Text == "" {
-			return "", cannot("be shown files, directories and images")
+			return "", cannot("read files, directories and images")
 		}
 		fence := "```"
 		for strings.Contains(a.Text, fence) {

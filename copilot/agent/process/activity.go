@@ -2,29 +2,28 @@ package process
 
 import "time"
 
-// Activity is what a process has done, with what it started.
+// Activity is the use of the processor by a process and its children.
 type Activity struct {
 	at       time.Time
 	known    bool
-	used     time.Duration // of the processor
-	wants    bool          // it wants the processor or waits for the disk
-	halted   bool          // by a signal: it waits for nobody
-	family   time.Duration // of the processor, by what it started
-	youngest time.Time     // when what it started last was started, of what lives; zero if there is nothing
+	used     time.Duration // processor time of the process
+	wants    bool          // it is running or waits for the disk
+	halted   bool          // by a signal
+	family   time.Duration // processor time of its children
+	youngest time.Time     // start of the youngest living child; zero if there is none
 }
 
-// minActivity is the share of the processor that shows work. A Copilot CLI that had
-// just come to rest was seen to use 1.5 percent, and nothing after some seconds.
+// minActivity is the processor share that counts as work. A Copilot CLI that had just become idle was
+// measured at 1.5 percent, and at nothing after some seconds.
 const minActivity = 0.02
 
-// lag is how much later than it was sent a word of the process may have been noted.
+// lag is the maximum delay between sending and recording an output of the process.
 const lag = time.Second
 
-// Since says whether the process has worked since then, or may have. Heard is when
-// its last word came. The Copilot CLI is of one thread and calls gh and git
-// synchronously: while such a child runs it does nothing itself. It was started
-// after the CLI's last word; one that is older, such as an MCP server, is not what
-// it waits for.
+// Since reports whether the process has worked since then, or may have. heard is the time of its last output.
+// The Copilot CLI has a single thread and calls gh and git synchronously: while such a child runs, it does
+// nothing else. Such a child was started after the last output; an older one, such as an MCP server, is not
+// what it waits for.
 func (e Activity) Since(then Activity, heard time.Time) bool {
 	if !e.known || !then.known || e.wants {
 		return true

@@ -10,17 +10,16 @@ import (
 	"time"
 )
 
-// stat is a line of /proc/<pid>/stat behind the name of the program, which may
-// hold anything.
+// stat is a line of /proc/<pid>/stat after the name of the program, which may contain anything.
 type stat [][]byte
 
-// Fields of stat, as the manual numbers them.
+// Fields of stat, numbered as in the manual.
 const (
 	statState     = 3
 	statParent    = 4
-	statUser      = 14 // time in the program, in ticks
-	statSystem    = 15 // time in the kernel, in ticks
-	statChildUser = 16 // the same of children that have ended
+	statUser      = 14 // user time, in ticks
+	statSystem    = 15 // kernel time, in ticks
+	statChildUser = 16 // user time of ended children, in ticks
 	statChildSys  = 17
 	statStartTime = 22 // since boot, in ticks
 )
@@ -30,7 +29,7 @@ func (s stat) field(n int) string { return string(s[n-statState]) }
 // tick is the unit of times in /proc, which is the same on all of Linux.
 const tick = time.Second / 100
 
-// readStat reads of a process what the kernel tells; false if it is gone.
+// readStat reads the stat of a process. It returns false if the process is gone.
 func readStat(pid int) (stat, bool) {
 	line, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -45,7 +44,7 @@ func parseStat(line []byte) (stat, bool) {
 }
 
 func (s stat) ticks(field int) time.Duration {
-	n, _ := strconv.ParseInt(s.field(field), 10, 64) // 0 is as good as any where there is no number
+	n, _ := strconv.ParseInt(s.field(field), 10, 64) // 0 for fields that are not numbers
 	return time.Duration(n) * tick
 }
 
@@ -53,7 +52,7 @@ func (s stat) own() time.Duration { return s.ticks(statUser) + s.ticks(statSyste
 
 func (s stat) ended() time.Duration { return s.ticks(statChildUser) + s.ticks(statChildSys) }
 
-// Activity is what the process has done so far, with what it started.
+// Activity returns the activity of the process and its children so far.
 func (p *Process) Activity() Activity {
 	s, ok := readStat(p.PID())
 	if !ok {
@@ -75,24 +74,24 @@ func (p *Process) Activity() Activity {
 	return e
 }
 
-// uptime is how long the machine runs, in the time of statStartTime.
+// uptime returns the time since boot, comparable with statStartTime.
 func uptime() time.Duration {
 	text, err := os.ReadFile("/proc/uptime")
 	if err != nil {
 		return 0
 	}
 	seconds, _, _ := strings.Cut(string(text), " ")
-	up, _ := time.ParseDuration(seconds + "s") // 0 makes all that was started old
+	up, _ := time.ParseDuration(seconds + "s") // after an error, every child counts as old
 	return up
 }
 
-// descendants are all that a process has started and that were started by it in
-// turn. Not every kernel lists children, so that they are found by their parents.
+// descendants returns all children of a process, recursively. It searches by parent, because not every kernel
+// lists children.
 func descendants(pid int) []stat {
 	files, _ := filepath.Glob("/proc/[0-9]*/stat") // the pattern is valid
 	stats, children := map[string]stat{}, map[string][]string{}
 	for _, f := range files {
-		line, _ := os.ReadFile(f) //nolint:gosec // of /proc; a process that has ended has none
+		line, _ := os.ReadFile(f) //nolint:gosec // empty if the process has ended
 		if s, ok := parseStat(line); ok {
 			child, parent := filepath.Base(filepath.Dir(f)), s.field(statParent)
 			stats[child], children[parent] = s, append(children[parent], child)
@@ -103,12 +102,12 @@ func descendants(pid int) []stat {
 		for _, child := range children[next[0]] {
 			all, next = append(all, stats[child]), append(next, child)
 		}
-		delete(children, next[0]) // numbers are given anew: there might be a circle
+		delete(children, next[0]) // ids are reused, so there may be a cycle
 	}
 	return all
 }
 
-// Memory is the resident set in bytes, 0 when the process is gone.
+// Memory returns the resident set in bytes, 0 if the process is gone.
 func (p *Process) Memory() int64 {
 	line, err := os.ReadFile(fmt.Sprintf("/proc/%d/statm", p.PID()))
 	if err != nil {

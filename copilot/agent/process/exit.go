@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// Exit says how the process has ended, as in "exited with error code 1: 'out of memory'": with the last line of what it
-// said, or the name of the signal that ended it, whose code is that of shells. Only once Gone is closed.
+// Exit says how the process ended, such as "exited with error code 1: 'out of memory'", with the last line of
+// its output, or with the name of the signal that ended it, whose code is that of shells. Call it only after
+// Exited is closed.
 func (p *Process) Exit(said string) string {
 	state := p.command.ProcessState
 	code, reason := state.ExitCode(), lastLine(said)
@@ -19,7 +20,7 @@ func (p *Process) Exit(said string) string {
 	return fmt.Sprintf("exited with error code %d: '%s'", code, reason)
 }
 
-// shellSignal is what shells add to the number of a signal to make an exit code.
+// shellSignal is the offset that shells add to a signal number to get an exit code.
 const shellSignal = 128
 
 func lastLine(text string) string {

@@ -2,17 +2,15 @@ package process
 
 import "strings"
 
-// ownerVariable names in the environment of a program, and of all that it starts,
-// the portal that it belongs to. With it another portal finds what was left of
-// one that is gone.
+// ownerVariable is the environment variable that identifies the portal of a program and all its children.
+// With it, another portal finds what a dead portal left behind.
 const ownerVariable = "COPILOT_PORTAL_OWNER"
 
-// EndOrphans ends what killed portals left running, where it can be known, and
-// names it. What carries the mark of env, an environment, is left alone: it is of
-// the same agent as the caller.
+// EndOrphans ends the processes that killed portals left running, where they can be found, and returns their
+// names. It spares processes with the mark in env, because they belong to the caller's own agent.
 func EndOrphans(env []string) []string { return endOrphans(value(env, markVariable)) }
 
-// value finds a variable in an environment; the last of a name counts.
+// value returns a variable of an environment; the last one counts.
 func value(env []string, name string) string {
 	found := ""
 	for _, entry := range env {

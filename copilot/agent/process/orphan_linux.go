@@ -12,22 +12,20 @@ import (
 	"time"
 )
 
-// owner names this portal among all that run or ran since the machine started:
-// its process and when that started.
+// owner identifies this portal among all portals since boot: its process id and start time.
 func owner() string { return ownerOf(os.Getpid()) }
 
-// ownerOf gives "<pid>.<start time>", "" when the process has ended.
+// ownerOf returns "<pid>.<start time>", or "" if the process has ended.
 func ownerOf(pid int) string {
 	s, ok := readStat(pid)
-	if !ok || strings.Contains("ZX", s.field(statState)) { // a zombie has ended, too
+	if !ok || strings.Contains("ZX", s.field(statState)) { // zombies have ended, too
 		return ""
 	}
 	return fmt.Sprintf("%d.%s", pid, s.field(statStartTime))
 }
 
-// endOrphans ends what portals left behind that were killed: agents and what they
-// started. What carries the mark family is left alone. It returns
-// what there was, by names and numbers.
+// endOrphans ends the agents, and their children, that killed portals left behind, except those with the mark
+// family. It returns their names and ids.
 func endOrphans(family string) []string {
 	self := ancestors()
 	var orphans []*os.Process
@@ -38,12 +36,12 @@ func endOrphans(family string) []string {
 		if err != nil || self[pid] || !isSameUserAndNamespace(pid) {
 			continue
 		}
-		p, err := os.FindProcess(pid) // first: from here on it is this process and no later one of that number
+		p, err := os.FindProcess(pid) // first, so that a reused id is not mistaken for it
 		if err != nil {
 			continue
 		}
 		if !isOrphan(pid, family) {
-			_ = p.Release() // nothing was done with it
+			_ = p.Release() // the handle is unused
 			continue
 		}
 		orphans, names = append(orphans, p), append(names, called(pid))
@@ -52,14 +50,14 @@ func endOrphans(family string) []string {
 	return names
 }
 
-// called names a process for the log, without its arguments: they may be secret.
+// called returns the name of a process for the log, without its arguments, which may be secret.
 func called(pid int) string {
-	name, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid)) // it may have ended
+	name, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid)) // the process may have ended
 	return fmt.Sprintf("%s (%d)", bytes.TrimSpace(name), pid)
 }
 
-// ancestors is this process with those that started it: a portal may itself be
-// run by an agent of a portal that has ended.
+// ancestors returns this process and its ancestors: a portal may itself be run by an agent of a portal that
+// has ended.
 func ancestors() map[int]bool {
 	pids := map[int]bool{}
 	for pid := os.Getpid(); pid > 0 && !pids[pid]; {
@@ -73,8 +71,8 @@ func ancestors() map[int]bool {
 	return pids
 }
 
-// isSameUserAndNamespace says whether a process is of our user and counts processes as we
-// do: in a container an owner has another number, and would seem to be gone.
+// isSameUserAndNamespace reports whether a process belongs to our user and PID namespace: in a container an
+// owner has another id and would seem to be gone.
 func isSameUserAndNamespace(pid int) bool {
 	dir := fmt.Sprintf("/proc/%d", pid)
 	info, err := os.Stat(dir)
@@ -90,8 +88,8 @@ func isSameUserAndNamespace(pid int) bool {
 	return err == nil && ourErr == nil && theirs == ours
 }
 
-// isOrphan says whether a process carries the mark of a portal that is gone.
-// Another portal is none, whoever started it.
+// isOrphan reports whether a process carries the mark of a portal that is gone. Portals themselves are never
+// orphans.
 func isOrphan(pid int, family string) bool {
 	env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
 	if err != nil {
@@ -110,11 +108,11 @@ func isOrphan(pid int, family string) bool {
 func isPortal(pid int) bool {
 	theirs, err := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
 	ours, ourErr := os.Executable()
-	theirs = strings.TrimSuffix(theirs, " (deleted)") // built anew meanwhile
+	theirs = strings.TrimSuffix(theirs, " (deleted)") // the file was replaced
 	return err != nil || ourErr != nil || filepath.Base(theirs) == filepath.Base(ours)
 }
 
-// end ends processes, gently at first.
+// end ends processes, gracefully at first.
 func end(list []*os.Process) {
 	for _, p := range list {
 		_ = p.Signal(syscall.SIGTERM) // it may have ended already

@@ -1,6 +1,5 @@
-// Package process runs the programs that agents are: each in a process group of
-// its own, with a mark by which everything that it starts is found and ended with
-// it, and, on Linux, not outliving the portal.
+// Package process runs the programs of agents: each in its own process group, and with a mark with which all
+// its children are found and ended with it. On Linux, programs do not outlive the portal.
 package process
 
 import (
@@ -12,25 +11,24 @@ import (
 	"time"
 )
 
-// Process is a program that was started. Its methods may be called concurrently.
+// Process is a started program. It is safe for concurrent use.
 type Process struct {
 	command *exec.Cmd
-	mark    string        // in the environment of the program and of all that it starts
+	mark    string        // in the environment of the program and all its children
 	exited  chan struct{} // closed when it has ended
-	err     error         // how; valid once gone is closed
-	inner   *os.Process   // the one that works, in a sandbox; nil: the command's
+	err     error         // result; valid after exited is closed
+	inner   *os.Process   // the process inside a sandbox; nil means that of the command
 }
 
-// markVariable carries the mark.
+// markVariable is the variable that contains the mark.
 const markVariable = "COPILOT_PORTAL_AGENT"
 
-// PipeDelay is how long the end of the process may wait for what it wrote: one
-// that it started may hold its pipes open.
+// PipeDelay is how long to wait for output after the process has ended: a child may keep its pipes open.
 const PipeDelay = 200 * time.Millisecond
 
-// Start starts a command, to whose environment (ours, if it has none) it adds marks.
-// Nothing else may use the command any more. The process ends by itself or by [Process.Kill]; when
-// it is gone, the caller ends what it left with [Process.EndChildren].
+// Start starts a command and adds marks to its environment, which defaults to ours. Nothing else may use the
+// command afterwards. When the process has ended, by itself or by [Process.Kill], the caller must call
+// [Process.EndChildren].
 func Start(c *exec.Cmd) (*Process, error) {
 	p := &Process{command: c, mark: rand.Text(), exited: make(chan struct{})}
 	c.Env = append(c.Environ(), markVariable+"="+p.mark, ownerVariable+"="+owner())
@@ -42,9 +40,8 @@ func Start(c *exec.Cmd) (*Process, error) {
 	return p, nil
 }
 
-// start runs the command on a thread that lives as long as the process: on
-// Linux the kernel ends the program when the thread that started it ends, so that
-// it cannot outlive us even if we are killed.
+// start runs the command on a thread that lives as long as the process: on Linux the kernel kills the program
+// when the thread that started it ends, so it cannot outlive the portal.
 func (p *Process) start() error {
 	started := make(chan error)
 	go func() {
@@ -61,16 +58,16 @@ func (p *Process) start() error {
 	return <-started
 }
 
-// Exited is closed when the process has ended. What it started may still live.
+// Exited is closed when the process has ended. Its children may still be running.
 func (p *Process) Exited() <-chan struct{} { return p.exited }
 
-// Err is how it has ended, nil if well; only once Gone is closed.
+// Err returns nil if the process exited with 0. Call it only after Exited is closed.
 func (p *Process) Err() error { return p.err }
 
-// State is how it has ended, in words; only once Gone is closed.
+// State describes how the process ended. Call it only after Exited is closed.
 func (p *Process) State() string { return p.command.ProcessState.String() }
 
-// HasEnded says whether Gone is closed.
+// HasEnded reports whether Exited is closed.
 func (p *Process) HasEnded() bool {
 	select {
 	case <-p.exited:
@@ -80,7 +77,7 @@ func (p *Process) HasEnded() bool {
 	}
 }
 
-// During gives a context that ends with the process, too: a dead one answers
+// During returns a context that is also cancelled when the process ends, because a dead process answers
 // nothing.
 func (p *Process) During(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
@@ -94,7 +91,7 @@ func (p *Process) During(ctx context.Context) (context.Context, context.CancelFu
 	return ctx, cancel
 }
 
-// PID is its id.
+// PID returns the process id.
 func (p *Process) PID() int { return p.process().Pid }
 
 func (p *Process) process() *os.Process {
@@ -104,20 +101,20 @@ func (p *Process) process() *os.Process {
 	return p.command.Process
 }
 
-// Mark is the variable that everything carries in its environment that it has started.
+// Mark returns the environment variable that identifies all children of the process.
 func (p *Process) Mark() string { return markVariable + "=" + p.mark }
 
-// Terminate asks the process to end.
+// Terminate asks the process to stop.
 func (p *Process) Terminate() { signalGently(p.process()) }
 
-// Kill ends the process at once.
+// Kill kills the process.
 func (p *Process) Kill() {
 	if !p.HasEnded() {
 		killGroup(p.command.Process)
 	}
 }
 
-// KillAll ends the process at once and all that it started.
+// KillAll kills the process and all its children.
 func (p *Process) KillAll() {
 	p.Kill()
 	<-p.exited

@@ -10,22 +10,21 @@ import (
 	"time"
 )
 
-// ownGroup puts the program into a process group of its own (Ctrl-C in our terminal
-// must not reach it before us) and has the kernel end it when we end.
+// ownGroup puts the program into its own process group, so that Ctrl-C in our terminal does not reach it, and
+// makes the kernel kill it when we end.
 func ownGroup() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
 }
 
-// How long what a dead process left behind may take to end by itself.
+// How long children of a dead process may take to end by themselves.
 const (
 	childGrace = 300 * time.Millisecond
 	childPoll  = 10 * time.Millisecond
 )
 
-// EndChildren ends what the process started and left running: a killed one leaves
-// its shell commands behind, each in a process group of its own. They are known
-// by the mark in their environment, wherever they were moved to. It returns how
-// many there were.
+// EndChildren ends the children that the process left running: a killed agent leaves its shell commands
+// behind, each in its own process group. The mark in their environment identifies them. It returns their
+// number.
 func (p *Process) EndChildren() int {
 	left := p.marked()
 	n := len(left)
@@ -37,7 +36,7 @@ func (p *Process) EndChildren() int {
 	return n
 }
 
-// marked lists the living processes that carry the mark.
+// marked returns the ids of living processes that carry the mark.
 func (p *Process) marked() []int {
 	files, _ := filepath.Glob("/proc/[0-9]*/environ") // the pattern is valid
 	want := []byte(markVariable + "=" + p.mark + "\x00")
@@ -45,7 +44,7 @@ func (p *Process) marked() []int {
 	for _, f := range files {
 		env, err := os.ReadFile(f) //nolint:gosec // of /proc
 		if err != nil || !bytes.Contains(env, want) {
-			continue // not ours, or gone meanwhile
+			continue // of another user, or gone
 		}
 		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(f))); err == nil {
 			pids = append(pids, pid)
@@ -54,8 +53,7 @@ func (p *Process) marked() []int {
 	return pids
 }
 
-// signalGroups signals the process groups of the given processes, once each,
-// but never our own.
+// signalGroups signals the process groups of the given processes, once each, but never our own.
 func signalGroups(pids []int, s syscall.Signal) {
 	var groups []int
 	for _, pid := range pids {

@@ -9,10 +9,10 @@ import (
 
 func signalGently(p *os.Process) { _ = p.Signal(syscall.SIGTERM) } // it may have ended already
 
-// killGroup ends a process and what it started without a group of its own.
+// killGroup kills a process and its process group.
 func killGroup(p *os.Process) { _ = syscall.Kill(-p.Pid, syscall.SIGKILL) }
 
-// signalOf is the signal that ended a process, 0 if none did.
+// signalOf returns the signal that ended a process, or 0.
 func signalOf(s *os.ProcessState) (number int, name string) {
 	status, ok := s.Sys().(syscall.WaitStatus)
 	if !ok || !status.Signaled() {

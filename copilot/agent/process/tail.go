@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// Tail keeps the last 2 KiB that are written to it. It may be used concurrently.
+// Tail keeps the last 2 KiB that are written to it. It is safe for concurrent use.
 type Tail struct {
 	mu   sync.Mutex
 	data []byte
@@ -13,7 +13,7 @@ type Tail struct {
 
 const tailSize = 2 << 10
 
-// Write never fails and never waits.
+// Write never fails or blocks.
 func (t *Tail) Write(b []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -24,7 +24,7 @@ func (t *Tail) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// String gives what was kept.
+// String returns the kept bytes.
 func (t *Tail) String() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()

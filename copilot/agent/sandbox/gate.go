@@ -22,16 +22,16 @@ import (
 	"golang.org/x/net/netutil"
 )
 
-// Network says what a sandbox reaches.
+// Network says what a sandbox can reach.
 type Network string
 
 // The networks of sandboxes.
 const (
-	Shared Network = "shared" // what the host reaches, and the host's loopback
-	Model  Network = "model"  // the hosts of models, through a [Gate]; nothing else
+	Shared Network = "shared" // everything the host can reach, including its loopback
+	Model  Network = "model"  // only the hosts of models, through a [Gate]
 )
 
-// ParseNetwork reads the name of a network.
+// ParseNetwork parses the name of a network.
 func ParseNetwork(name string) (Network, error) {
 	if n := Network(name); n == Shared || n == Model {
 		return n, nil
@@ -39,9 +39,8 @@ func ParseNetwork(name string) (Network, error) {
 	return "", fmt.Errorf("%q is not %s or %s", name, Shared, Model)
 }
 
-// Gate is the only way out of a sandbox that has no network of its own: an HTTP proxy on
-// a Unix socket, which lets through to the hosts that are allowed. It is for one sandbox.
-// Close ends it.
+// Gate is the only way out of a sandbox without network: an HTTP proxy on a Unix socket that allows
+// connections to certain hosts. It serves one sandbox. The caller must close it.
 type Gate struct {
 	directory string // of the sockets
 	hosts     []string
@@ -49,16 +48,16 @@ type Gate struct {
 	forward   http.Handler
 	log       *slog.Logger
 	server    *http.Server
-	agent     net.Listener // where the relay connects to carry the agent's connection
+	agent     net.Listener // the relay connects here to carry the connection to the agent
 
-	ctx    context.Context //nolint:containedctx // of the connections, which belong to no call
+	ctx    context.Context //nolint:containedctx // of the connections, which outlive calls
 	cancel context.CancelFunc
-	mu     sync.Mutex // makes cancel and a new entry of work exclude each other
+	mu     sync.Mutex // protects cancelling against concurrent additions to work
 	work   sync.WaitGroup
 }
 
-// GateDirectory begins the names of directories of sockets, in the directory for
-// temporary files; the id of the portal's process follows, and a dash.
+// GateDirectory is the prefix of socket directories in the directory for temporary files; the portal's
+// process id and a dash follow.
 const GateDirectory = "portal-net-"
 
 const (
@@ -66,15 +65,15 @@ const (
 	agentSocket = "agent"
 )
 
-// Limits of a gate: what is in the sandbox must not use up the portal.
+// Limits of a gate, so that a sandbox cannot exhaust the portal.
 const (
 	gateConnections = 200
-	gateHeader      = 10 * time.Second // until a request is complete
+	gateHeader      = 10 * time.Second // for a complete request
 	gateDial        = 15 * time.Second
 )
 
-// OpenGate opens a gate to hosts, in the form of [ParseHost]. env names the proxy that
-// the host itself uses, if any (HTTPS_PROXY and the like).
+// OpenGate opens a gate to hosts, in the form of [ParseHost]. env may name the proxy of the host itself
+// (HTTPS_PROXY and the like).
 func OpenGate(hosts, env []string, log *slog.Logger) (*Gate, error) {
 	directory, err := os.MkdirTemp("", fmt.Sprintf("%s%d-", GateDirectory, os.Getpid()))
 	if err != nil {
@@ -102,7 +101,7 @@ func OpenGate(hosts, env []string, log *slog.Logger) (*Gate, error) {
 	return g, nil
 }
 
-// proxyOf reads which proxy an environment names for an address.
+// proxyOf returns the function that selects the proxy of an environment for an address.
 func proxyOf(env []string) func(*url.URL) (*url.URL, error) {
 	get := func(name string) (value string) {
 		for _, v := range env {
@@ -118,7 +117,7 @@ func proxyOf(env []string) func(*url.URL) (*url.URL, error) {
 
 func (g *Gate) socket(name string) string { return filepath.Join(g.directory, name) }
 
-// Close ends all connections and waits for them. It may be called more than once.
+// Close ends all connections and waits for them. It may be called repeatedly.
 func (g *Gate) Close() {
 	g.mu.Lock()
 	g.cancel()
@@ -126,10 +125,10 @@ func (g *Gate) Close() {
 	_ = g.server.Close() // listeners and connections; nobody is left to tell
 	_ = g.agent.Close()
 	g.work.Wait()
-	_ = os.RemoveAll(g.directory) // what stays goes when the next portal starts
+	_ = os.RemoveAll(g.directory) // the next portal removes what remains
 }
 
-// allows says whether a connection to an address, host:port, is let through.
+// allows reports whether connections to an address, host:port, are allowed.
 func (g *Gate) allows(address string) bool {
 	host, port, err := net.SplitHostPort(strings.ToLower(address))
 	if err != nil {
@@ -144,7 +143,7 @@ func (g *Gate) allows(address string) bool {
 	})
 }
 
-// begin enters a request into work, unless the gate is closed.
+// begin adds a request to work, unless the gate is closed.
 func (g *Gate) begin() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -155,7 +154,7 @@ func (g *Gate) begin() bool {
 	return true
 }
 
-// serve lets a request through, CONNECT or one in the form for proxies, or refuses it.
+// serve handles a CONNECT or proxy request, or refuses it.
 func (g *Gate) serve(w http.ResponseWriter, r *http.Request) {
 	if !g.begin() {
 		return
@@ -164,7 +163,7 @@ func (g *Gate) serve(w http.ResponseWriter, r *http.Request) {
 	address := r.Host
 	if r.Method != http.MethodConnect {
 		if r.URL.Scheme != "http" || r.URL.Host == "" {
-			http.Error(w, "This is a proxy: it takes CONNECT, and http addresses in full.", http.StatusBadRequest)
+			http.Error(w, "This is a proxy: use CONNECT, or absolute http addresses.", http.StatusBadRequest)
 			return
 		}
 		if address = r.URL.Host; r.URL.Port() == "" {
@@ -173,7 +172,7 @@ func (g *Gate) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	if !g.allows(address) {
 		g.log.Debug("the sandbox refused a connection", "address", address)
-		http.Error(w, "The sandbox of the Copilot Portal lets nothing through to "+address+": the agent reaches its models only. sandbox_hosts allows further hosts.", http.StatusForbidden)
+		http.Error(w, "The sandbox of the Copilot Portal does not allow connections to "+address+": the agent can only reach its models. To allow more hosts, add them to sandbox_hosts.", http.StatusForbidden)
 		return
 	}
 	if r.Method != http.MethodConnect {
@@ -183,7 +182,7 @@ func (g *Gate) serve(w http.ResponseWriter, r *http.Request) {
 	g.tunnel(w, address)
 }
 
-// tunnel joins a client with the address that it has asked for.
+// tunnel connects a client with the requested address.
 func (g *Gate) tunnel(w http.ResponseWriter, address string) {
 	ctx, cancel := context.WithTimeout(g.ctx, gateDial)
 	server, err := g.dial(ctx, address)
@@ -198,11 +197,11 @@ func (g *Gate) tunnel(w http.ResponseWriter, address string) {
 		return
 	}
 	_ = client.SetDeadline(time.Time{})
-	_, _ = io.WriteString(client, "HTTP/1.1 200 Connection established\r\n\r\n") // its loss shows when copying
+	_, _ = io.WriteString(client, "HTTP/1.1 200 Connection established\r\n\r\n") // copying detects errors
 	join(g.ctx, buffered{client, rest.Reader}, server)
 }
 
-// dial connects to an address, through the host's own proxy if it has one.
+// dial connects to an address, through the host's own proxy if there is one.
 func (g *Gate) dial(ctx context.Context, address string) (net.Conn, error) {
 	var d net.Dialer
 	via, err := g.upstream(&url.URL{Scheme: "https", Host: address})
@@ -213,7 +212,7 @@ func (g *Gate) dial(ctx context.Context, address string) (net.Conn, error) {
 		return d.DialContext(ctx, "tcp", address)
 	}
 	if via.Scheme != "http" {
-		return nil, fmt.Errorf("the proxy %s is not one of http, which a sandbox with sandbox_network: model needs", via.Redacted())
+		return nil, fmt.Errorf("the proxy %s does not use http, which a sandbox with sandbox_network: model requires", via.Redacted())
 	}
 	port := via.Port()
 	if port == "" {
@@ -228,8 +227,8 @@ func (g *Gate) dial(ctx context.Context, address string) (net.Conn, error) {
 	return connectThrough(conn, address, via.User)
 }
 
-// connectThrough asks the proxy behind a connection for one to an address. It closes the
-// connection where it fails.
+// connectThrough asks the proxy at the other end of a connection to connect to an address. It closes the
+// connection on failure.
 func connectThrough(conn net.Conn, address string, user *url.Userinfo) (net.Conn, error) {
 	r := &http.Request{Method: http.MethodConnect, URL: &url.URL{Host: address}, Host: address, Header: http.Header{}}
 	if user != nil {
@@ -244,7 +243,7 @@ func connectThrough(conn net.Conn, address string, user *url.Userinfo) (net.Conn
 	reader := bufio.NewReader(conn)
 	answer, err := http.ReadResponse(reader, r) //nolint:bodyclose // the body is the connection
 	if err == nil && answer.StatusCode != http.StatusOK {
-		err = fmt.Errorf("the proxy refuses a connection to %s: %s", address, answer.Status)
+		err = fmt.Errorf("the proxy refused a connection to %s: %s", address, answer.Status)
 	}
 	if err != nil {
 		return nil, errors.Join(err, conn.Close())
@@ -252,16 +251,16 @@ func connectThrough(conn net.Conn, address string, user *url.Userinfo) (net.Conn
 	return buffered{conn, reader}, nil
 }
 
-// Connect gives an address on the host's loopback that leads to a port on that of the
-// sandbox. It is for one connection, by whoever knows the token that is wanted there.
+// Connect returns an address on the host's loopback that leads to a port on the loopback of the sandbox. It
+// serves one connection, by whoever knows the token required there.
 func (g *Gate) Connect(ctx context.Context, port string) (address string, err error) {
 	stop := context.AfterFunc(ctx, func() { _ = g.agent.Close() })
 	defer stop()
 	relay, err := g.agent.Accept()
 	if err != nil {
-		return "", fmt.Errorf("nothing in the sandbox carries the connection to it: %w", err)
+		return "", fmt.Errorf("the relay in the sandbox did not connect: %w", err)
 	}
-	_ = g.agent.Close() // nobody in the sandbox makes another
+	_ = g.agent.Close() // the sandbox can make no other connection
 	if _, err = io.WriteString(relay, port+"\n"); err != nil {
 		return "", errors.Join(err, relay.Close())
 	}
@@ -284,16 +283,16 @@ func (g *Gate) Connect(ctx context.Context, port string) (address string, err er
 	return outer.Addr().String(), nil
 }
 
-// buffered is a connection of which a reader has read ahead.
+// buffered is a connection whose reader has read ahead.
 type buffered struct {
 	net.Conn
 	reader *bufio.Reader
 }
 
-// Read reads what was read ahead first.
+// Read first returns what was read ahead.
 func (b buffered) Read(p []byte) (int, error) { return b.reader.Read(p) }
 
-// join copies between two connections until one of them or ctx ends, and closes both.
+// join copies between two connections until one of them or ctx ends, and then closes both.
 func join(ctx context.Context, a, b io.ReadWriteCloser) {
 	end := sync.OnceFunc(func() {
 		_ = a.Close()

@@ -179,7 +179,7 @@ func TestSandboxReachesItsGateAlone(t *testing.T) {
 	}
 	b.Gate = nil
 	_, err = b.Command("true")
-	assert.ErrorContains(t, err, "needs a gate")
+	assert.ErrorContains(t, err, "requires a gate")
 }
 
 func TestSandboxWithoutNamespacesForNetworksIsExplained(t *testing.T) {

@@ -9,12 +9,11 @@ import (
 	"strings"
 )
 
-// httpsPort is that of hosts that name none.
+// httpsPort is the default port of hosts.
 const httpsPort = "443"
 
-// ParseHost reads a host that a sandbox may reach: a name or an address, *. before a
-// name for all names below it, and a port, which is 443 if there is none. It returns the
-// form host:port, in lower case.
+// ParseHost parses a host that a sandbox may reach: a name or an address, with the prefix "*." for all names
+// below a name, and a port, by default 443. It returns host:port in lower case.
 func ParseHost(text string) (string, error) {
 	host, port := strings.ToLower(text), httpsPort
 	if h, p, err := net.SplitHostPort(host); err == nil {
@@ -32,7 +31,7 @@ func ParseHost(text string) (string, error) {
 	return net.JoinHostPort(host, port), nil
 }
 
-// isName says whether a text is the name of a host.
+// isName reports whether a text is a host name.
 func isName(text string) bool {
 	for label := range strings.SplitSeq(text, ".") {
 		if label == "" || strings.Trim(label, "abcdefghijklmnopqrstuvwxyz0123456789-_") != "" {
@@ -42,8 +41,7 @@ func isName(text string) bool {
 	return true
 }
 
-// HostOf is the host:port that an address of http or https leads to, in the form of
-// [ParseHost].
+// HostOf returns the host:port of an http or https address, in the form of [ParseHost].
 func HostOf(address string) (string, error) {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -60,8 +58,8 @@ func HostOf(address string) (string, error) {
 	return ParseHost(net.JoinHostPort(u.Hostname(), port))
 }
 
-// onLoopback gives the addresses at which a relay listens for a host:port that is on the
-// host's loopback; none for others.
+// onLoopback returns the addresses at which a relay listens for a host:port on the host's loopback; none for
+// other hosts.
 func onLoopback(address string) []string {
 	host, port, _ := net.SplitHostPort(address) // of ParseHost
 	if host == "localhost" {

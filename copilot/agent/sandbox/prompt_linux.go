@@ -5,8 +5,8 @@ import (
 	"syscall"
 )
 
-// prompt is a connection whose peer is told at once that its data has come. The agent
-// leaves Nagle's algorithm on, so what it says next waits for that, up to 40 ms.
+// prompt is a connection that acknowledges received data at once. The agent uses Nagle's algorithm, so its
+// next data waits for the acknowledgement, up to 40 ms.
 type prompt struct{ net.Conn }
 
 // Read reads and acknowledges.
@@ -14,7 +14,7 @@ func (p prompt) Read(b []byte) (int, error) {
 	n, err := p.Conn.Read(b)
 	if tcp, ok := p.Conn.(syscall.Conn); ok && err == nil {
 		if raw, err := tcp.SyscallConn(); err == nil {
-			_ = raw.Control(func(fd uintptr) { // else it is slower
+			_ = raw.Control(func(fd uintptr) { // a failure only costs time
 				_ = syscall.SetsockoptInt(int(fd), syscall.IPPROTO_TCP, syscall.TCP_QUICKACK, 1)
 			})
 		}

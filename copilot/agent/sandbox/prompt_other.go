@@ -4,5 +4,5 @@ package sandbox
 
 import "net"
 
-// prompt is a connection; sandboxes are for Linux.
+// prompt is a plain connection: sandboxes exist only on Linux.
 type prompt struct{ net.Conn }

@@ -14,8 +14,8 @@ import (
 	"syscall"
 )
 
-// Helper is the first argument that makes a program call [Run] with the others: the
-// portal is its own helper in a sandbox.
+// Helper is the first argument that makes a program call [Run] with the others: the portal is its own helper
+// in a sandbox.
 const Helper = "sandbox-run"
 
 // The parts of the helper.
@@ -24,12 +24,11 @@ const (
 	relayPart = "relay"
 )
 
-// errHelper is the error of calls that no [Sandbox.Command] makes.
+// errHelper is the error of calls that do not come from [Sandbox.Command].
 var errHelper = errors.New(Helper + " is for the portal itself, in a sandbox")
 
-// Run is the helper in a sandbox without a network; args are from [Sandbox.Command]. It
-// starts the relay and becomes the command, so it returns where that fails. The relay
-// returns at its end.
+// Run is the helper in a sandbox without network; args come from [Sandbox.Command]. It starts the relay and
+// replaces itself by the command, so it only returns on failure. The relay returns at its end.
 func Run(args []string) error {
 	if len(args) < 2 {
 		return errHelper
@@ -44,8 +43,8 @@ func Run(args []string) error {
 	return errHelper
 }
 
-// enter listens for what the command connects to, leaves that to a relay, and becomes the
-// command. The sockets exist before, so nothing has to wait for the relay.
+// enter opens the sockets to which the command connects, passes them to a relay, and becomes the command. The
+// sockets exist before, so nothing has to wait for the relay.
 func enter(directory string, hosts, command []string) error {
 	var listen net.ListenConfig
 	proxy, err := listen.Listen(context.Background(), "tcp", "127.0.0.1:0")
@@ -57,7 +56,7 @@ func enter(directory string, hosts, command []string) error {
 		for i, address := range onLoopback(host) {
 			l, err := listen.Listen(context.Background(), "tcp", address)
 			if err != nil && i > 0 {
-				continue // no IPv6 here
+				continue // no IPv6
 			}
 			if err != nil {
 				return err
@@ -75,8 +74,7 @@ func enter(directory string, hosts, command []string) error {
 	return syscall.Exec(path, command, behindProxy(os.Environ(), proxy.Addr().String())) //nolint:gosec // what the portal wants to run
 }
 
-// behindProxy sets the variables that lead programs to a proxy. What listens on the
-// sandbox's own loopback is reached directly.
+// behindProxy sets the proxy variables. The sandbox's own loopback is reached directly.
 func behindProxy(env []string, address string) []string {
 	for _, name := range []string{"HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY"} {
 		env = append(env, name+"=http://"+address, strings.ToLower(name)+"=http://"+address)
@@ -85,7 +83,7 @@ func behindProxy(env []string, address string) []string {
 	return append(env, "NO_PROXY="+direct, "no_proxy="+direct)
 }
 
-// startRelay starts this program again, as the relay.
+// startRelay starts this program again as the relay.
 func startRelay(directory string, targets []string, listeners []net.Listener) error {
 	self, err := os.Executable()
 	if err != nil {
@@ -96,7 +94,7 @@ func startRelay(directory string, targets []string, listeners []net.Listener) er
 	for _, l := range listeners {
 		tcp, ok := l.(*net.TCPListener)
 		if !ok {
-			return fmt.Errorf("%s is no TCP socket", l.Addr())
+			return fmt.Errorf("%s is not a TCP socket", l.Addr())
 		}
 		file, err := tcp.File()
 		if err != nil {
@@ -107,12 +105,12 @@ func startRelay(directory string, targets []string, listeners []net.Listener) er
 	return command.Start()
 }
 
-// firstFile is the descriptor of the first of a command's ExtraFiles.
+// firstFile is the first descriptor of a command's ExtraFiles.
 const firstFile = 3
 
-// relay carries what comes in on each socket it was given to the gate: to its proxy
-// where the target is "", else to a target behind it. And it carries the portal's
-// connection to the agent. It ends with the first that fails.
+// relay forwards connections on its sockets to the gate: to its proxy if the target is "", otherwise through
+// the proxy to the target. It also carries the portal's connection to the agent. It ends at the first
+// failure.
 func relay(directory string, targets []string) error {
 	failed := make(chan error)
 	go func() { failed <- relayAgent(filepath.Join(directory, agentSocket)) }()
@@ -123,10 +121,10 @@ func relay(directory string, targets []string) error {
 		}
 		go func() { failed <- serve(l, filepath.Join(directory, proxySocket), target) }()
 	}
-	return <-failed // the process ends with it, and so do the others
+	return <-failed // the process ends, and so do the others
 }
 
-// serve carries the connections of a listener to a target behind the proxy.
+// serve forwards connections of a listener to a target through the proxy.
 func serve(l net.Listener, proxy, target string) error {
 	var work sync.WaitGroup
 	defer work.Wait()
@@ -146,7 +144,7 @@ func serve(l net.Listener, proxy, target string) error {
 	}
 }
 
-// dialGate connects to the proxy of the gate, and through it to a target other than "".
+// dialGate connects to the proxy of the gate, and through it to the target unless that is "".
 func dialGate(proxy, target string) (net.Conn, error) {
 	var d net.Dialer
 	conn, err := d.DialContext(context.Background(), "unix", proxy)
@@ -156,8 +154,7 @@ func dialGate(proxy, target string) (net.Conn, error) {
 	return connectThrough(conn, target, nil)
 }
 
-// relayAgent joins the portal with the port of the agent, which the portal names first,
-// in a line.
+// relayAgent connects the portal with the port of the agent, which the portal names in the first line.
 func relayAgent(socket string) error {
 	var d net.Dialer
 	portal, err := d.DialContext(context.Background(), "unix", socket)

@@ -1,7 +1,6 @@
-// Package sandbox runs an agent under bubblewrap: it can write to the working
-// directory and its own home, read most of the rest, and sees no process, socket or
-// secret of the user outside. It shares the network of the host, or it has a [Gate]: a
-// network of its own, out of which only a proxy of the portal leads.
+// Package sandbox runs an agent in bubblewrap: it can write to the working directory and its own home, read
+// most other files, and sees no outside process, socket or secret of the user. It shares the network of the
+// host, or has a [Gate]: an empty network of its own, from which only a proxy of the portal leads out.
 package sandbox
 
 import (
@@ -15,26 +14,26 @@ import (
 	"time"
 )
 
-// Sandbox is what an agent may use. The zero value allows no directory.
+// Sandbox says what an agent may use. The zero value allows no directory.
 type Sandbox struct {
-	Directory string   // that it may write to, an absolute path; "": none
+	Directory string   // writable working directory, an absolute path; "" means none
 	Home      string   // the user's home directory
-	State     []string // what it may write to besides: where it keeps its sessions
-	Visible   []string // what it may read although it lies below /tmp
-	Hidden    []string // what it may not read, besides what [Sandbox.Command] always hides
-	Network   Network  // what it may reach; "" is [Shared]
-	Hosts     []string // that it may reach besides those of models, with [Model]; see [ParseHost]
-	Gate      *Gate    // the only way out, which [Model] needs
+	State     []string // other writable directories, in which it keeps its sessions
+	Visible   []string // readable files below /tmp, which is otherwise empty
+	Hidden    []string // unreadable files, besides those that [Sandbox.Command] always hides
+	Network   Network  // "" means [Shared]
+	Hosts     []string // allowed hosts besides those of models, with [Model]; see [ParseHost]
+	Gate      *Gate    // required with [Model]
 }
 
-// program is that of bubblewrap.
+// program is the executable of bubblewrap.
 const program = "bwrap"
 
-// probeTime is how long a sandbox may take to start.
+// probeTime is the time limit for starting a sandbox.
 const probeTime = 10 * time.Second
 
-// Probe says whether sandboxes with a network work here, by starting one. Its error says
-// why not and what to do.
+// Probe checks whether sandboxes with a network work here, by starting one. The error says why not and what
+// to do.
 func Probe(ctx context.Context, n Network) error {
 	path, err := exec.LookPath(program)
 	if err != nil {
@@ -52,13 +51,13 @@ func Probe(ctx context.Context, n Network) error {
 		said = err.Error()
 	}
 	if n == Model && Probe(ctx, Shared) == nil {
-		return fmt.Errorf("bubblewrap cannot make a network here (%s): allow it network namespaces, or set sandbox_network: shared", said)
+		return fmt.Errorf("bubblewrap cannot create a network here (%s): allow network namespaces, or set sandbox_network: shared", said)
 	}
 	return fmt.Errorf("bubblewrap does not work here (%s): containers, hardened services and AppArmor (Ubuntu 24.04) forbid user namespaces; allow them, or set sandbox: false", said)
 }
 
-// namespaces is the part that every sandbox has in common. /tmp comes before what is
-// bound below it. The process ids are its own, so that all of it ends with bwrap.
+// namespaces returns the common arguments of all sandboxes. /tmp comes before the mounts below it. The PID
+// namespace makes all processes end with bwrap.
 func namespaces(n Network) []string {
 	args := []string{
 		"--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp", "--tmpfs", "/var/tmp", "--tmpfs", "/run",
@@ -71,8 +70,8 @@ func namespaces(n Network) []string {
 	return args
 }
 
-// Check says why a directory cannot be the working directory of a sandbox: it would
-// make too much writable.
+// Check returns an error if a directory cannot be the working directory of a sandbox, because too much would
+// be writable.
 func (b *Sandbox) Check() error {
 	directory, err := filepath.EvalSymlinks(b.Directory)
 	if err != nil {
@@ -90,18 +89,18 @@ func (b *Sandbox) Check() error {
 	return nil
 }
 
-// within says whether a path is a directory or lies below it.
+// within reports whether a path is a directory or below it.
 func within(path, directory string) bool {
 	rel, err := filepath.Rel(directory, path)
 	return err == nil && filepath.IsLocal(rel)
 }
 
-// Command is the command line that runs another one in the sandbox.
+// Command returns the command line that runs another one in the sandbox.
 func (b *Sandbox) Command(command ...string) ([]string, error) {
 	args, visible := append([]string{program}, namespaces(b.Network)...), b.Visible
 	if b.Network == Model {
 		if b.Gate == nil {
-			return nil, errors.New("a sandbox whose network is that of models needs a gate to them")
+			return nil, errors.New("a sandbox with sandbox_network: model requires a gate")
 		}
 		self, err := os.Executable()
 		if err != nil {
@@ -132,7 +131,7 @@ func (b *Sandbox) Command(command ...string) ([]string, error) {
 	return append(append(args, "--"), command...), nil
 }
 
-// hide covers what holds secrets, unless the user works in it.
+// hide hides what contains secrets, unless the user works in it.
 func (b *Sandbox) hide(directory string) (args []string) {
 	paths := append([]string{"/root/.ssh"}, b.Hidden...)
 	for _, name := range secrets {
@@ -155,8 +154,7 @@ func (b *Sandbox) hide(directory string) (args []string) {
 	return args
 }
 
-// secrets are files and directories of the home directory that programs keep
-// credentials in.
+// secrets are files and directories below the home directory in which programs store credentials.
 var secrets = []string{ //nolint:gochecknoglobals // a table
 	".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".netrc", ".git-credentials", ".npmrc", ".pypirc", ".password-store",
 	".config/gh", ".config/gcloud", ".config/git/credentials", ".config/portal", ".config/google-chrome", ".config/chromium", ".mozilla",
@@ -164,8 +162,7 @@ var secrets = []string{ //nolint:gochecknoglobals // a table
 	".local/share/copilot-portal",
 }
 
-// Environment removes the variables that lead out of a sandbox or belong to the
-// portal, which may be its token.
+// Environment removes the variables that lead out of a sandbox or belong to the portal, such as its token.
 func Environment(env []string) []string {
 	var kept []string
 	for _, v := range env {
