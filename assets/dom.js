@@ -53,8 +53,8 @@ export function setText(node, text) {
 
 /** Sets the children of a node, moving as few as possible: a moved one loses the focus. @param {HTMLElement} root @param {Node[]} nodes */
 export function setChildren(root, nodes) {
-  const wanted = new Set(nodes);
-  for (const child of [...root.childNodes]) if (!wanted.has(child)) child.remove();
+  const kept = new Set(nodes);
+  for (const child of [...root.childNodes]) if (!kept.has(child)) child.remove();
   nodes.forEach((node, i) => {
     if (root.childNodes[i] !== node) root.insertBefore(node, root.childNodes[i] ?? null);
   });

@@ -9,7 +9,7 @@ import { apply, applyInfo, newSession, setDetached } from "./store.js";
  * A session that is, or was, attached.
  * @typedef {object} Entry
  * @property {Session} session
- * @property {boolean} wanted a view shows it
+ * @property {boolean} isShown a view shows it
  * @property {boolean} attached the portal sends its events
  * @property {Message[] | null} buffer messages that arrive while attaching: they follow the result
  * @property {Promise<Session> | null} attaching
@@ -41,9 +41,9 @@ export class Sessions {
   open(id) {
     let entry = this.#entries.get(id);
     if (!entry) {
-      entry = { session: newSession({ session_id: id }), wanted: true, attached: false, buffer: null, attaching: null, loading: null, detaching: Promise.resolve(), known: false };
+      entry = { session: newSession({ session_id: id }), isShown: true, attached: false, buffer: null, attaching: null, loading: null, detaching: Promise.resolve(), known: false };
     }
-    entry.wanted = true;
+    entry.isShown = true;
     this.#entries.delete(id); // moves it to the end: least recently used come first
     this.#entries.set(id, entry);
     if (entry.attached) return Promise.resolve(entry.session);
@@ -60,10 +60,10 @@ export class Sessions {
   release(id) {
     const entry = this.#entries.get(id);
     if (!entry) return;
-    entry.wanted = false;
+    entry.isShown = false;
     if (entry.attached) this.#detach(id, entry);
-    for (const [old, { wanted }] of [...this.#entries].slice(0, -MAX_CACHED)) {
-      if (!wanted) this.#entries.delete(old);
+    for (const [old, { isShown }] of [...this.#entries].slice(0, -MAX_CACHED)) {
+      if (!isShown) this.#entries.delete(old);
     }
   }
 
@@ -78,14 +78,14 @@ export class Sessions {
       entry.attached = false;
       entry.buffer = null;
       setDetached(entry.session);
-      if (entry.wanted) this.onChange(entry.session);
+      if (entry.isShown) this.onChange(entry.session);
     }
   }
 
   /** Attaches to all shown sessions again. */
   async reconnected() {
-    const wanted = [...this.#entries].filter(([, entry]) => entry.wanted && !entry.attached);
-    await Promise.all(wanted.map(([id, entry]) => this.#attach(id, entry).catch((error) => {
+    const shown = [...this.#entries].filter(([, entry]) => entry.isShown && !entry.attached);
+    await Promise.all(shown.map(([id, entry]) => this.#attach(id, entry).catch((error) => {
       if (error.code !== "gone") this.onFail(id, error);
     })));
   }
@@ -125,7 +125,7 @@ export class Sessions {
       if (entry.buffer === buffer) entry.buffer = null;
     }
     this.#attached(entry, result, buffer, after !== "");
-    if (!entry.wanted) this.#detach(id, entry);
+    if (!entry.isShown) this.#detach(id, entry);
     return entry.session;
   }
 

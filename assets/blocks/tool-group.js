@@ -21,10 +21,10 @@ export function createToolGroup({ session }) {
     list,
     /** @param {ToolItem[]} items */
     update(items) {
-      const words = describeGroup(items, session.directory);
-      setText(verb, words.verb);
-      setText(object, words.object);
-      setText(names, words.names);
+      const label = describeGroup(items, session.directory);
+      setText(verb, label.verb);
+      setText(object, label.object);
+      setText(names, label.names);
       node.dataset.state = items.some(({ state }) => state === "running") ? "running" : "completed";
       node.classList.toggle("nested", Boolean(items[0]?.agent));
     },

@@ -46,11 +46,11 @@ function toolLine({ session }) {
     node,
     /** @param {ToolItem} item */
     update(item) {
-      const words = describeTool(item, session.directory);
-      setText(verb, words.verb);
-      setText(object, words.object.split("\n", 1)[0]);
-      object.classList.toggle("literal", words.literal);
-      object.title = words.object.length > 40 ? words.object.slice(0, 1000) : "";
+      const label = describeTool(item, session.directory);
+      setText(verb, label.verb);
+      setText(object, label.object.split("\n", 1)[0]);
+      object.classList.toggle("literal", label.literal);
+      object.title = label.object.length > 40 ? label.object.slice(0, 1000) : "";
       showChanges(lines, item);
       setText(end, [subagentProgress(item, session), toolOutcome(item)].filter(Boolean).join(", "));
     },
@@ -80,8 +80,8 @@ function createTail(node) {
   /** @type {ReturnType<typeof createHTMLView> | undefined} */
   let show;
   return (item) => {
-    const wanted = item.state === "running" ? Boolean(item.output) : item.state === "error" && Boolean(item.result);
-    if (!wanted) {
+    const isShown = item.state === "running" ? Boolean(item.output) : item.state === "error" && Boolean(item.result);
+    if (!isShown) {
       box?.remove();
       box = undefined;
       return;

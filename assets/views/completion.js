@@ -6,8 +6,8 @@ import { createChoices } from "./choices.js";
 const PAUSE = 80; // ms after a key before asking the portal
 
 /**
- * A source of options. `match` returns the options for a text and caret position, or null if they are none of its concern.
- * @typedef {{name: string, hint: string, take: () => void}} Option
+ * A source of options. `match` returns the options for a text and caret position, or null.
+ * @typedef {{name: string, hint: string, accept: () => void}} Option
  * @typedef {{label: string, match: (text: string, caret: number) => {now: Option[]} | {later: () => Promise<Option[]>} | null}} Source
  */
 
@@ -19,10 +19,10 @@ export function createCompletion(field, sources) {
 
   const close = () => choices.offer([]);
   /** @param {number} i */
-  const take = (i) => {
+  const accept = (i) => {
     const option = choices.list[i];
     close();
-    option.take();
+    option.accept();
   };
   const draw = () => {
     const { list, at } = choices;
@@ -30,7 +30,7 @@ export function createCompletion(field, sources) {
       role: "option", id: `${node.id}-${i}`, "aria-selected": String(i === at),
       mousedown: (/** @type {Event} */ event) => {
         event.preventDefault(); // the field keeps the focus
-        take(i);
+        accept(i);
       },
     }, h("span", {}, name), h("span", { class: "muted" }, hint))));
     node.hidden = list.length === 0;
@@ -60,7 +60,7 @@ export function createCompletion(field, sources) {
       if (choices.list.length === 0 || event.isComposing) return false;
       if (event.key === "ArrowDown") choices.move(1);
       else if (event.key === "ArrowUp") choices.move(-1);
-      else if ((event.key === "Enter" && !event.shiftKey) || event.key === "Tab") take(choices.at);
+      else if ((event.key === "Enter" && !event.shiftKey) || event.key === "Tab") accept(choices.at);
       else if (event.key === "Escape") close();
       else return false;
       return true;

@@ -46,14 +46,14 @@ export function createComposer({ session, rpc, onSent, commands }) {
     if (!found) return null;
     return { later: async () => {
       const { files } = await rpc.call("portal.files.complete", { session_id: session.id, query: found.query });
-      return files.map((/** @type {{path: string, name: string}} */ { path, name }) => ({ name, hint: path.slice(0, path.length - name.length), take: () => mentionFile(path, found.from) }));
+      return files.map((/** @type {{path: string, name: string}} */ { path, name }) => ({ name, hint: path.slice(0, path.length - name.length), accept: () => mentionFile(path, found.from) }));
     } };
   } };
   /** @type {import("./completion.js").Source} */
   const slash = { label: "Commands", match(text) {
     const matches = matchCommands(text, commands());
     if (matches.length === 0) return null;
-    return { now: matches.map(({ command, argument }) => ({ name: `/${command.name}${command.argument ? ` ${argument || command.argument}` : ""}`, hint: command.label, take() {
+    return { now: matches.map(({ command, argument }) => ({ name: `/${command.name}${command.argument ? ` ${argument || command.argument}` : ""}`, hint: command.label, accept() {
       set("");
       showError("");
       command.run(argument);
@@ -67,10 +67,10 @@ export function createComposer({ session, rpc, onSent, commands }) {
   /** @param {string} text */
   const set = (text) => {
     field.value = text;
-    keep();
+    saveCurrentDraft();
     update();
   };
-  const keep = () => {
+  const saveCurrentDraft = () => {
     draft = { text: field.value, mentions: mentionsIn(field.value, draft.mentions) };
     saveDraft(sessionStorage, session.id, draft);
   };
@@ -156,7 +156,7 @@ export function createComposer({ session, rpc, onSent, commands }) {
   });
   field.addEventListener("input", () => {
     at = -1;
-    keep();
+    saveCurrentDraft();
     update();
   });
   node.addEventListener("submit", (event) => {
@@ -187,7 +187,7 @@ export function createComposer({ session, rpc, onSent, commands }) {
       onSent();
       void start({ text: item.text, attached: [], mentions: [] }, "queue");
     },
-    dispose: keep,
+    dispose: saveCurrentDraft,
   };
 }
 

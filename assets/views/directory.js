@@ -24,7 +24,7 @@ export function directoryField({ rpc }) {
       id: `directory-${i}`, role: "option", title: path, "aria-selected": String(i === at),
       mousedown: (/** @type {Event} */ event) => {
         event.preventDefault(); // the field keeps the focus
-        take(i);
+        accept(i);
       },
     }, name)));
     shown.hidden = list.length === 0;
@@ -36,7 +36,7 @@ export function directoryField({ rpc }) {
   /** @type {ReturnType<typeof createChoices<Entry>>} */
   const choices = createChoices({ key: ({ path }) => path, first: -1, draw });
   /** @param {number} i */
-  const take = (i) => {
+  const accept = (i) => {
     input.value = `${choices.list[i].path}/`;
     complete(0);
     describeSoon();
@@ -66,7 +66,7 @@ export function directoryField({ rpc }) {
     const { list, at } = choices;
     if (event.key === "ArrowDown" && list.length > 0) choices.move(1);
     else if (event.key === "ArrowUp" && list.length > 0) choices.move(-1);
-    else if ((event.key === "Enter" || (event.key === "Tab" && !event.shiftKey)) && at >= 0) take(at);
+    else if ((event.key === "Enter" || (event.key === "Tab" && !event.shiftKey)) && at >= 0) accept(at);
     else if (event.key === "Escape" && list.length > 0) choices.offer([]);
     else return;
     event.preventDefault();

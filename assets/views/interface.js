@@ -146,15 +146,15 @@ function createComposer({ onChange, onStop, onMake }) {
     event.preventDefault();
     if (!send.disabled) void ask(input.value);
   });
-  /** @param {Info["question"]} asked */
-  const showQuestion = (asked) => {
-    const key = JSON.stringify(asked ?? null);
-    question.hidden = !asked || busy;
+  /** @param {Info["question"]} pending */
+  const showQuestion = (pending) => {
+    const key = JSON.stringify(pending ?? null);
+    question.hidden = !pending || busy;
     if (key === drawn) return;
     drawn = key;
-    if (!asked) return question.replaceChildren();
-    question.replaceChildren(h("p", {}, asked.text), h("div", { class: "bar-buttons" },
-      ...asked.options.map((option) => h("button", { type: "button", click: () => void ask(option) }, option)),
+    if (!pending) return question.replaceChildren();
+    question.replaceChildren(h("p", {}, pending.text), h("div", { class: "bar-buttons" },
+      ...pending.options.map((option) => h("button", { type: "button", click: () => void ask(option) }, option)),
       h("button", { type: "button", class: "quiet", click: () => onStop() }, "Keep as is")));
   };
   return {

@@ -209,8 +209,8 @@ function sessionPanel({ sessions, list }) {
       const found = [...new Map(all.map((one) => [one.session.id, one])).values()].slice(0, MAX_CARDS);
       setText(heading, work ? `Sessions of ${work.name}` : "Active sessions");
       setText(empty, found.length > 0 ? "" : emptyText(job, work));
-      const wanted = new Set(found.map(({ session }) => session.id));
-      for (const id of [...shown.keys()]) if (!wanted.has(id)) remove(id);
+      const selected = new Set(found.map(({ session }) => session.id));
+      for (const id of [...shown.keys()]) if (!selected.has(id)) remove(id);
       setChildren(cards, found.map(({ work, session }) => {
         const card = shown.get(session.id) ?? add(session.id);
         card.update(work.name, session, sessions.get(session.id), list().sessions.get(session.id));

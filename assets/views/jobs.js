@@ -194,9 +194,9 @@ function jobForm({ rpc, navigate, list }) {
       book = loaded;
       drawn = "";
       grid.replaceChildren(...loaded.grid.flatMap((row) => gridRow(row, loaded)));
-      const wanted = [...grid.querySelectorAll("input")].find(({ value }) => value === before) ?? grid.querySelector("input");
-      if (wanted) wanted.checked = true;
-      node.hidden = !wanted;
+      const selected = [...grid.querySelectorAll("input")].find(({ value }) => value === before) ?? grid.querySelector("input");
+      if (selected) selected.checked = true;
+      node.hidden = !selected;
       show();
       if (!before) this.focus();
       directory.value ||= await suggestDirectory(rpc, list());

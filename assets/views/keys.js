@@ -43,7 +43,7 @@ export function canTakeFocus({ elsewhere, inComposer, text, sinceKey }) {
 export const isTextKey = (key) => key.key.length === 1 && key.key !== " " && !key.ctrlKey && !key.metaKey && !key.altKey && !key.isComposing;
 
 /**
- * How a prompt is sent: one that finds a run waits for it or joinsGroup it.
+ * Returns what happens to a prompt during a run.
  * @param {"send" | "steer"} action @returns {"queue" | "steer"}
  */
 export const whenBusy = (action) => (action === "steer" ? "steer" : "queue");

@@ -69,11 +69,11 @@ export function operationsView({ rpc, visitor, navigate, list: sessions }) {
 
 /** @param {Operation} operation */
 function row({ operation_id: id, type, feature, status, progress, created_at: created, message }) {
-  const began = new Date(created);
+  const startedAt = new Date(created);
   return h("li", {}, h("a", { href: operationAddress(id), class: "operation-row", "data-state": status },
     h("strong", {}, TYPES[type] ?? type), h("span", { class: "operation-about" }, feature || message || ""),
     h("span", { class: "muted" }, isOpen(status) ? `${progress} %` : status),
-    h("time", { class: "muted", datetime: created, title: began.toLocaleString() }, age(Date.now() - began.getTime()))));
+    h("time", { class: "muted", datetime: created, title: startedAt.toLocaleString() }, age(Date.now() - startedAt.getTime()))));
 }
 
 /** @param {Options} options */

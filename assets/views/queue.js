@@ -45,9 +45,9 @@ export function createQueue({ session, rpc, onError }) {
   };
   /** @param {Waiting} waiting */
   const row = ({ run, text, by }) => {
-    const words = text || "Compact conversation";
-    const button = h("button", { type: "button", class: "quiet tiny", "aria-label": `Cancel: ${words.slice(0, 60)}`, title: "Cancel this prompt", click: () => void cancel(run, button) }, icon("close"));
-    return chip(words, by && by !== "ui" ? h("span", { class: "muted" }, `by ${clientName(by)}`) : "", button);
+    const label = text || "Compact conversation";
+    const button = h("button", { type: "button", class: "quiet tiny", "aria-label": `Cancel: ${label.slice(0, 60)}`, title: "Cancel this prompt", click: () => void cancel(run, button) }, icon("close"));
+    return chip(label, by && by !== "ui" ? h("span", { class: "muted" }, `by ${clientName(by)}`) : "", button);
   };
   /** Cancels a prompt. The portal then removes it in every window. @param {string} run @param {HTMLButtonElement} button */
   const cancel = async (run, button) => {

@@ -10,11 +10,11 @@ export function rememberedSection(session, rpc) {
   const list = h("ul", { class: "remembered" });
   const problem = h("p", { class: "error-text", role: "alert" });
 
-  /** Revokes rules. An event then updates the list. @param {{rule: string} | {all: true}} what */
-  const revoke = async (what) => {
+  /** Revokes rules. An event then updates the list. @param {{rule: string} | {all: true}} rules */
+  const revoke = async (rules) => {
     problem.textContent = "";
     try {
-      await rpc.call("portal.session.revoke", { session_id: session.id, ...what });
+      await rpc.call("portal.session.revoke", { session_id: session.id, ...rules });
     } catch (error) {
       problem.textContent = messageOf(error);
     }
@@ -25,10 +25,10 @@ export function rememberedSection(session, rpc) {
 
   const update = () => {
     const hadFocus = node.contains(document.activeElement);
-    const rules = Object.entries(session.remembered).sort();
-    node.hidden = rules.length === 0;
-    all.hidden = rules.length < 2;
-    list.replaceChildren(...rules.map(([rule, decision]) => h("li", { "data-rule": rule },
+    const remembered = Object.entries(session.remembered).sort();
+    node.hidden = remembered.length === 0;
+    all.hidden = remembered.length < 2;
+    list.replaceChildren(...remembered.map(([rule, decision]) => h("li", { "data-rule": rule },
       h("span", {}, h("span", { class: "muted" }, `${DECISIONS[decision] ?? decision} `), h("code", {}, rule)),
       h("button", { type: "button", class: "small", "aria-label": `Revoke ${rule}`, click: () => revoke({ rule }) }, "Revoke"))));
     if (hadFocus) list.querySelector("button")?.focus();

@@ -78,15 +78,15 @@ function planSection(session) {
   const fold = h("details", { hidden: true }, h("summary", {}, "Full plan"), text);
   const node = section("Plan", "side-plan", list, fold);
   const update = () => {
-    const { todos = [], html = "", text: words = "" } = session.plan ?? {};
-    node.hidden = todos.length === 0 && !words;
-    fold.hidden = !words;
+    const { todos = [], html = "", text: source = "" } = session.plan ?? {};
+    node.hidden = todos.length === 0 && !source;
+    fold.hidden = !source;
     list.replaceChildren(...(todos ?? []).map(({ title, detail, state }) => {
       const [sign, name] = STATES[state] ?? STATES.pending;
       return h("li", { "data-state": state, title: detail }, icon(sign), h("span", { class: "hidden-text" }, `${name}: `), h("span", {}, title));
     }));
     if (html) setHTML(text, html);
-    else setText(text, words);
+    else setText(text, source);
   };
   update();
   return { node, update };
@@ -126,10 +126,10 @@ function filesSection(session, rpc) {
 function usageSection(session) {
   const bar = h("div", { class: "meter-bar" });
   const meter = h("div", { class: "meter", role: "meter", "aria-label": "Context window used", "aria-valuemin": 0, "aria-valuemax": 100 }, bar);
-  const words = h("p", { class: "muted" });
+  const text = h("p", { class: "muted" });
   const runs = h("p", { class: "muted" });
   const watchers = h("p", { class: "muted", "data-testid": "watchers" });
-  const node = section("Usage", "side-usage", meter, words, runs, watchers);
+  const node = section("Usage", "side-usage", meter, text, runs, watchers);
   const update = () => {
     const { usage } = session;
     const left = usage?.left;
@@ -138,7 +138,7 @@ function usageSection(session) {
     meter.setAttribute("aria-valuenow", String(percent));
     meter.dataset.level = percent > 85 ? "high" : "";
     bar.style.inlineSize = `${percent}%`;
-    setText(words, usage?.limit ? `${tokens(usage.used)} of ${tokens(usage.limit)} context tokens` : meter.hidden ? "No usage yet" : `${percent}% of the context window`);
+    setText(text, usage?.limit ? `${tokens(usage.used)} of ${tokens(usage.limit)} context tokens` : meter.hidden ? "No usage yet" : `${percent}% of the context window`);
     setText(runs, tokenSummary(session));
     const others = session.watchers - 1;
     watchers.hidden = others < 1;

@@ -68,7 +68,7 @@ export function startView({ rpc, sessions, navigate, list }) {
 
   const load = async () => {
     const [offered] = await Promise.allSettled([rpc.call("model.list", { include_details: true })]);
-    const [status] = await Promise.allSettled([rpc.call("portal.status")]); // asked second: the first call starts the agent
+    const [status] = await Promise.allSettled([rpc.call("portal.status")]); // second: the first call starts the agent
     const isOffline = [offered, status].some((result) => result.status === "rejected" && result.reason.code === "gone");
     if (isOffline) return; // it is loaded after a reconnect
     ready = true;
