@@ -9,11 +9,11 @@ import (
 // maxSequence is how long the parameters of one control sequence may be.
 const maxSequence = 64
 
-// sequences returns terminal output reduced to text, colors, cursor movements, erasing, and
+// sanitize returns terminal output reduced to text, colors, cursor movements, erasing, and
 // links that [address] allows. Other sequences (titles, images, queries, settings) are
 // removed, parameters are bounded, and sequences that the screen does not support are
 // replaced by supported ones.
-func sequences(text string) []byte {
+func sanitize(text string) []byte {
 	a := ansi{rest: text, out: make([]byte, 0, len(text)+16)}
 	for a.rest != "" {
 		a.next()
@@ -69,11 +69,11 @@ func (a *ansi) escape() {
 	a.rest = a.rest[1:]
 	switch kind {
 	case '[':
-		a.control()
+		a.controlSequence()
 	case ']':
-		a.system()
+		a.osCommand()
 	case 'P', '_', '^', 'X':
-		a.until()
+		a.stringArgument()
 	case '7', '8', 'M':
 		a.moveCursor(kind)
 	case '(', ')', '*', '+', '#', '%', ' ':
@@ -95,8 +95,8 @@ func (a *ansi) moveCursor(kind byte) {
 	a.out = append(a.out, '\x1b', kind)
 }
 
-// control reads a control sequence and writes its supported equivalent.
-func (a *ansi) control() {
+// controlSequence reads a control sequence and writes its supported equivalent.
+func (a *ansi) controlSequence() {
 	params, final := a.sequence()
 	if len(params) > maxSequence || strings.Trim(params, "0123456789;:") != "" {
 		return
@@ -108,9 +108,9 @@ func (a *ansi) control() {
 			out += "m"
 		}
 	case final == 'J' || final == 'K':
-		out = bounded(params) + string(final)
+		out = clampParams(params) + string(final)
 	case final >= 'A' && final <= 'H':
-		out = a.at.move(final, bounded(params))
+		out = a.at.move(final, clampParams(params))
 	}
 	if out != "" {
 		a.out = append(a.out, "\x1b["+out...)
@@ -131,8 +131,8 @@ func (a *ansi) sequence() (params string, final byte) {
 	return params, final
 }
 
-// bounded limits two parameters to the size of the screen.
-func bounded(params string) string {
+// clampParams limits two parameters to the size of the screen.
+func clampParams(params string) string {
 	parts := strings.Split(params, ";")
 	for i, part := range parts {
 		if n, err := strconv.Atoi(part); part != "" && (err != nil || n > columns) {
@@ -142,9 +142,9 @@ func bounded(params string) string {
 	return strings.Join(parts[:min(len(parts), 2)], ";")
 }
 
-// system reads an operating system command. Only links are supported.
-func (a *ansi) system() {
-	command := a.until()
+// osCommand reads an operating system command. Only links are supported.
+func (a *ansi) osCommand() {
+	command := a.stringArgument()
 	link, ok := strings.CutPrefix(command, "8;")
 	if !ok {
 		return
@@ -157,9 +157,9 @@ func (a *ansi) system() {
 	a.out = append(a.out, "\x1b]8;;"+href+"\a"...)
 }
 
-// until reads up to the terminator of a string, and consumes that. An unterminated string
+// stringArgument reads up to the terminator of a string and consumes it. An unterminated string
 // ends with its line, so that a program that was stopped does not swallow the rest.
-func (a *ansi) until() string {
+func (a *ansi) stringArgument() string {
 	for i := range len(a.rest) {
 		switch a.rest[i] {
 		case '\a', '\n':

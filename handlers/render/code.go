@@ -13,7 +13,7 @@ import (
 // of the file name. Both may be unknown.
 func Code(text, named, file string) string {
 	kept := cut(clean(text), maxText)
-	lexer := find(named)
+	lexer := findLexer(named)
 	if lexer == nil && file != "" && len(file) < maxURL {
 		lexer = lexers.Match(path.Base(file))
 	}
@@ -22,32 +22,32 @@ func Code(text, named, file string) string {
 			named = aliases[0]
 		}
 	}
-	out := safe(block(kept, named, "code", lexer))
+	out := safe(codeBlock(kept, named, "code", lexer))
 	if left := len(clean(text)) - len(kept); left > 0 {
 		out += omission("%s more are omitted.", size(left))
 	}
 	return out
 }
 
-// find returns the lexer of a language, or nil. Looking up an unknown name tries the
+// findLexer returns the lexer of a language, or nil. Looking up an unknown name tries the
 // patterns of all lexers, so only valid names are looked up.
-func find(named string) chroma.Lexer {
+func findLexer(named string) chroma.Lexer {
 	if !language.MatchString(named) {
 		return nil
 	}
 	return lexers.Get(named)
 }
 
-// block renders a block of code, with the name of its language if that is valid.
-func block(text, named, class string, lexer chroma.Lexer) string {
+// codeBlock renders a block of code, with the name of its language if that is valid.
+func codeBlock(text, named, class string, lexer chroma.Lexer) string {
 	var b strings.Builder
-	open(&b, named, class)
+	openBlock(&b, named, class)
 	colour(&b, text, lexer)
 	b.WriteString("</code></pre>\n")
 	return b.String()
 }
 
-func open(b *strings.Builder, named, class string) {
+func openBlock(b *strings.Builder, named, class string) {
 	b.WriteString(`<pre class="` + class + `"`)
 	if language.MatchString(named) {
 		b.WriteString(` data-language="` + html.EscapeString(strings.ToLower(named)) + `"`)

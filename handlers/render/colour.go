@@ -15,7 +15,7 @@ const maxLexing = 500 * time.Millisecond
 // colour writes code with spans for colored tokens.
 func colour(b *strings.Builder, text string, lexer chroma.Lexer) {
 	if lexer != nil && colourable(text) {
-		if coloured, ok := tokens(text, lexer); ok {
+		if coloured, ok := highlight(text, lexer); ok {
 			b.WriteString(coloured)
 			return
 		}
@@ -35,8 +35,8 @@ func colourable(text string) bool {
 	return true
 }
 
-// tokens colors a text. It fails if the lexer fails, panics or changes the text.
-func tokens(text string, lexer chroma.Lexer) (coloured string, ok bool) {
+// highlight colors a text. It fails if the lexer fails, panics or changes the text.
+func highlight(text string, lexer chroma.Lexer) (coloured string, ok bool) {
 	defer func() {
 		if recover() != nil {
 			ok = false

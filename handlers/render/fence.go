@@ -31,7 +31,7 @@ func newFence(line string, indent int) *fence {
 		return nil
 	}
 	named, _, _ := strings.Cut(strings.TrimSpace(info), " ")
-	return &fence{mark: mark, indent: indent, named: named, class: "code", lexer: find(named)}
+	return &fence{mark: mark, indent: indent, named: named, class: "code", lexer: findLexer(named)}
 }
 
 // isEnd reports whether a line ends the code.
@@ -48,7 +48,7 @@ func (f *fence) restart() {
 
 // whole renders a complete block.
 func (f *fence) whole(code string) string {
-	return safe(block(clean(f.dedent(code)), f.named, f.class, f.lexer))
+	return safe(codeBlock(clean(f.dedent(code)), f.named, f.class, f.lexer))
 }
 
 // part renders an incomplete block. Coloring it again with every line would take quadratic
@@ -62,18 +62,18 @@ func (f *fence) part(code string) string {
 	}
 	if f.coloured.html == "" || lines != f.coloured.lines {
 		var b strings.Builder
-		colour(&b, clean(f.dedent(first(code, lines))), f.lexer)
+		colour(&b, clean(f.dedent(firstLines(code, lines))), f.lexer)
 		f.coloured.lines, f.coloured.html = lines, safe(b.String())
 	}
 	var b strings.Builder
-	open(&b, f.named, f.class)
+	openBlock(&b, f.named, f.class)
 	b.WriteString(f.coloured.html)
-	b.WriteString(html.EscapeString(clean(f.dedent(code[len(first(code, lines)):]))))
+	b.WriteString(html.EscapeString(clean(f.dedent(code[len(firstLines(code, lines)):]))))
 	return b.String() + "</code></pre>\n"
 }
 
-// first returns the first lines of a text.
-func first(text string, lines int) string {
+// firstLines returns the first lines of a text.
+func firstLines(text string, lines int) string {
 	end := 0
 	for ; lines > 0; lines-- {
 		end += strings.IndexByte(text[end:], '\n') + 1

@@ -44,7 +44,7 @@ func (nodes) code(w util.BufWriter, source []byte, node ast.Node, entering bool)
 	if fenced, ok := node.(*ast.FencedCodeBlock); ok {
 		named = string(fenced.Language(source))
 	}
-	_, _ = w.WriteString(block(string(node.Lines().Value(source)), named, "code", find(named)))
+	_, _ = w.WriteString(codeBlock(string(node.Lines().Value(source)), named, "code", findLexer(named)))
 	return ast.WalkSkipChildren, nil
 }
 

@@ -79,11 +79,11 @@ func (s *Stream) flushAsText(b *strings.Builder) {
 	}
 	b.WriteString(plain(part))
 	s.discard(len(part))
-	s.divided()
+	s.continueBlock()
 }
 
-// divided continues after a block was cut.
-func (s *Stream) divided() {
+// continueBlock continues after a block was cut.
+func (s *Stream) continueBlock() {
 	s.lines = lines{}
 	switch {
 	case s.done > maxMarkdown:
@@ -105,11 +105,11 @@ func (s *Stream) discard(n int) {
 func (s *Stream) markdown(b *strings.Builder, end int) {
 	line := s.rest[s.read:end]
 	if s.lines.begins(line, s.read >= softBlock) {
-		s.block(b, s.read)
+		s.appendBlocks(b, s.read)
 		s.lines = lines{}
 	}
 	if f := s.lines.fence(line); f != nil {
-		s.block(b, s.read)
+		s.appendBlocks(b, s.read)
 		s.discard(len(line))
 		s.lines, s.fence = lines{}, f
 		return
@@ -118,8 +118,8 @@ func (s *Stream) markdown(b *strings.Builder, end int) {
 	s.read += len(line)
 }
 
-// block appends the blocks before a position.
-func (s *Stream) block(b *strings.Builder, end int) {
+// appendBlocks appends the blocks before a position.
+func (s *Stream) appendBlocks(b *strings.Builder, end int) {
 	if strings.TrimSpace(s.rest[:end]) != "" {
 		out, refs := markdown(s.rest[:end], s.refs)
 		b.WriteString(out)
@@ -149,7 +149,7 @@ func (s *Stream) code(b *strings.Builder, end int) {
 	if s.fence.lines >= fenceLines || s.read >= maxFence {
 		b.WriteString(s.fence.whole(s.rest[:s.read]))
 		s.discard(s.read)
-		s.divided()
+		s.continueBlock()
 	}
 }
 

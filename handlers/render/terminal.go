@@ -18,22 +18,22 @@ const (
 // carriage returns and cursor movements overwrite. It shows the last lines; 0 means all, up
 // to 2,000 lines of the last 512 KB, with a note about omitted text.
 func Terminal(text string, lines int) string {
-	kept := last(text, lines)
+	kept := screenInput(text, lines)
 	screen, err := terminal.NewScreen(terminal.WithMaxSize(columns, maxScreen), terminal.WithSize(columns, window))
 	if err != nil {
 		return plain(kept)
 	}
-	_, _ = screen.Write(sequences(kept)) // never fails
+	_, _ = screen.Write(sanitize(kept)) // never fails
 	out := screen.AsHTML()
 	if len(out) > maxHTML/2 { // every character has its own style
 		out = html.EscapeString(screen.AsPlainText())
 	}
 	out = safe(`<pre class="terminal"><code>` + lastLines(out, lines) + "</code></pre>\n")
-	return missing(len(text)-len(kept), screen.LinesScrolledOut, lines) + out
+	return omittedNote(len(text)-len(kept), screen.LinesScrolledOut, lines) + out
 }
 
-// missing returns a note about omitted text if all lines were requested.
-func missing(bytes, rows, lines int) string {
+// omittedNote returns a note about omitted text if all lines were requested.
+func omittedNote(bytes, rows, lines int) string {
 	switch {
 	case lines > 0:
 	case bytes > 0:
@@ -44,9 +44,9 @@ func missing(bytes, rows, lines int) string {
 	return ""
 }
 
-// last returns the part of a text that the screen needs, from the start of a line if
+// screenInput returns the part of a text that the screen needs, from the start of a line if
 // possible. A few lines need less, which makes live output cheap.
-func last(text string, lines int) string {
+func screenInput(text string, lines int) string {
 	limit := maxTerminal
 	if lines > 0 {
 		limit = min(limit, (lines+window)*columns*4)
