@@ -58,7 +58,7 @@ test: deps build axe ## all tests, end-to-end ones included, with the race detec
 	run() { part=$$1; shift; "$$@" || failed="$$failed, $$part"; }; \
 	run "modules of the page" node --test assets/; \
 	echo "testing all packages; the first ones take minutes"; \
-	run packages $(TEST) -timeout 25m ./server ./assets ./...; \
+	run packages $(TEST) -timeout 60m ./server ./assets ./...; \
 	[ -z "$$failed" ] || { echo "failed: $${failed#, }"; exit 1; }
 
 deps: ## install what the tests need from the system's packages (gcc, Chromium, bubblewrap)
@@ -102,7 +102,7 @@ $(AXE)-$(AXE_AT):
 
 soak: build ## the tests that only a long time makes strict, at full length
 	PORTAL_SOAK=1 $(TEST) -count 1 -timeout 30m -v -p 1 -run \
-		'^(FuzzRecordIsAsTheModelSays|TestAfterAKillEverythingButTheLastMomentIsThere|TestAfterAKillWhileEntriesAreDroppedTheOthersAreThere|TestEntriesDuringReleaseAreWritten|TestLargeJobIsReportedToAllWatchers|TestManySessionsInParallelLoseNothing|TestOneSessionIsWatchedByStreamsAndRestWhileAnotherClientReconnects|TestSimulatedSessionsKeepTheRules|TestThousandsOfCallsDoNotStallAPortalThatNobodyListensTo|TestWhatClientsHadIsThereAfterKillsInTheMiddleOfAStream)$$' ./copilot/session ./copilot/store ./server
+		'^(FuzzRecordIsAsTheModelSays|TestAfterAKillEverythingButTheLastMomentIsThere|TestAfterAKillWhileEntriesAreDroppedTheOthersAreThere|TestEntriesDuringReleaseAreWritten|TestLargeJobIsReportedToAllWatchers|TestManySessionsInParallelLoseNothing|TestOneSessionIsWatchedByStreamsAndRestWhileAnotherClientReconnects|TestSimulatedSessionsKeepTheRules|TestThousandsOfCallsDoNotStallAPortalThatNobodyListensTo|TestTranscriptsOnBothCarriers|TestWhatClientsHadIsThereAfterKillsInTheMiddleOfAStream)$$' ./copilot/session ./copilot/store ./server
 
 fuzz: ## run every fuzz test for a while: make fuzz [FUZZTIME=30s]
 	@for dir in $$($(GO) list -f '{{.Dir}}' ./...); do \

@@ -95,7 +95,7 @@ func try[T any](i *inside, expression string) (value T, err error) {
 	if !ok {
 		return value, errNoFrame
 	}
-	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, soon)
 	defer cancel()
 	return chromedp.Run(ctx, chromedp.Evaluate[T](expression))
 }

@@ -123,7 +123,7 @@ func recoversAfterKill(t page) {
 	send(b, "run `echo stork`")
 	b.WaitText(id("question"), "echo stork")
 	b.Wait(`document.title.startsWith("(1) Waiting for you: ") && document.querySelector("#icon").href.endsWith("/favicon-waiting.svg")`)
-	<-time.After(kept)
+	portaltest.Settle(kept)
 	p.Kill()
 	b.WaitText(id("offline")+":not([hidden])", "Can't reach the portal.")
 	b.WaitText(id("answer"), "heron") // still readable

@@ -195,10 +195,10 @@ func (a *app) hear() document {
 // hearsEnd waits for the end, and gives the exit code.
 func (a *app) hearsEnd() int {
 	a.t.Helper()
-	began := time.Now()
+	began := portaltest.Now()
 	_, _ = io.Copy(io.Discard, a.out)
 	_ = a.command.Wait() // its code tells
-	assert.Less(a.t, time.Since(began), 5*time.Second)
+	assert.Less(a.t, began.Elapsed(), 5*time.Second)
 	return a.command.ProcessState.ExitCode()
 }
 

@@ -27,7 +27,7 @@ func command(t *testing.T, env []string, args ...string) (code int, stdout, stde
 	t.Helper()
 	home := t.TempDir()
 	env = append([]string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "COPILOT_HOME=" + home}, env...)
-	return toItsEnd(t, 10*time.Second, exec.Cmd{Env: env}, args)
+	return toItsEnd(t, soon, exec.Cmd{Env: env}, args)
 }
 
 // toItsEnd runs bin/portal with the environment, directory and input of as, which must not take longer than limit.
@@ -140,11 +140,11 @@ func TestHangingAgentDoesNotDelayShutdown(t *testing.T) {
 	p.Until(id, "onStartToolExecution")
 	require.NoError(t, syscall.Kill(p.Agents()[0].PID, syscall.SIGSTOP))
 	p.Query(idle, strings.Repeat("much to send ", 1<<20)) // more than a connection takes that nobody reads
-	begin := time.Now()
+	begin := portaltest.Now()
 	require.NoError(t, syscall.Kill(p.PID, syscall.SIGTERM))
 	p.WaitExit(5 * time.Second)
-	t.Logf("ended in %v", time.Since(begin))
-	assert.Less(t, time.Since(begin), 4*time.Second)
+	t.Logf("ended in %v", begin.Elapsed())
+	assert.Less(t, begin.Elapsed(), 4*time.Second)
 }
 
 func TestUnreadOutputDoesNotBlockThePortal(t *testing.T) {
@@ -240,7 +240,7 @@ func TestProviderOfTheConfigurationAnswers(t *testing.T) {
 		assert.Equal(t, http.StatusServiceUnavailable, status)
 		assert.Contains(t, answer, "the provider mine does not list any")
 		assert.Contains(t, answer, "401 Unauthorized")
-		require.Eventually(t, func() bool { return strings.Contains(p.Stderr(), "401 Unauthorized") }, 5*time.Second, 10*time.Millisecond, "the log is written beside the answer")
+		require.Eventually(t, func() bool { return strings.Contains(p.Stderr(), "401 Unauthorized") }, soon, tick, "the log is written beside the answer")
 		assert.NotContains(t, p.Stderr(), "wrong")
 	})
 }

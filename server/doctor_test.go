@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -46,7 +45,7 @@ func examine(t *testing.T, yaml string, env []string, args ...string) (code int,
 	require.NoError(t, os.WriteFile(config, []byte(yaml), 0o600))
 	as := exec.Cmd{Env: append(portaltest.Environ(home), env...)}
 	args = append([]string{"doctor", "--json", "--config", config}, args...)
-	code, stdout, stderr := toItsEnd(t, 30*time.Second, as, args)
+	code, stdout, stderr := toItsEnd(t, 2*soon, as, args)
 	require.NoError(t, json.Unmarshal([]byte(stdout), &e), "%s%s", stdout, stderr)
 	assert.Equal(t, e.OK, code == 0)
 	left, err := filepath.Glob(home + "/.portal-*")

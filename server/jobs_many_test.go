@@ -15,11 +15,8 @@ import (
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 
-// abreast is how many sessions of the job are at work at the same time.
-const abreast = 30
-
 // wideBook is a job that goes round with so many sessions side by side: each says something and reports it.
-func wideBook(t *testing.T, rounds int) string {
+func wideBook(t *testing.T, rounds, abreast int) string {
 	t.Helper()
 	var refs strings.Builder
 	for range abreast {
@@ -44,11 +41,11 @@ func wideBook(t *testing.T, rounds int) string {
 }
 
 func TestLargeJobIsReportedToAllWatchers(t *testing.T) {
-	rounds := portaltest.Repeat(2, 20)
+	rounds, abreast := portaltest.Repeat(2, 20), portaltest.Repeat(10, 30)
 	sessions := rounds * abreast
 	p := portaltest.Start(t, portaltest.Options{
-		Args:   []string{"--debug=false", "--copilot-path", withoutSignIn(t), "--jobs", wideBook(t, rounds)},
-		Config: "pool: {size: 2, sessions_per_process: 15}",
+		Args:   []string{"--debug=false", "--copilot-path", withoutSignIn(t), "--jobs", wideBook(t, rounds, abreast)},
+		Config: fmt.Sprintf("pool: {size: 2, sessions_per_process: %d}", abreast/2),
 	})
 	begin := time.Now()
 	id := p.API("POST", "copilot/job/start/wide", t.TempDir()).Text("jobId")

@@ -114,13 +114,13 @@ func TestJobOfAnotherPortalIsCancelledFromTheCommandLine(t *testing.T) {
 	var stderr string
 	require.Eventually(t, func() bool { // until the job is stored
 		var code int
-		code, _, stderr = toItsEnd(t, 30*time.Second, as, []string{"jobs", "cancel", id[:8], "--port", p.Port})
+		code, _, stderr = toItsEnd(t, soon, as, []string{"jobs", "cancel", id[:8], "--port", p.Port})
 		return code == 0
-	}, 20*time.Second, 200*time.Millisecond, "%s", stderr)
+	}, soon, 200*time.Millisecond, "%s", stderr)
 	assert.Contains(t, stderr, id+" is cancelled.")
 	jobUntil(t, p, job, "jobCanceled")
 
-	code, _, stderr := toItsEnd(t, 30*time.Second, as, []string{"jobs", "cancel", id, "--port", p.Port})
+	code, _, stderr := toItsEnd(t, soon, as, []string{"jobs", "cancel", id, "--port", p.Port})
 	assert.Equal(t, 1, code)
 	assert.Contains(t, stderr, "ended already")
 }

@@ -144,10 +144,10 @@ func TestJobIsStoppedInTheMiddleOfAParAndContinuedAfterAKill(t *testing.T) {
 
 	killed := startJob(t, p, "both", dir)
 	atPar(killed)
-	time.Sleep(time.Second) // until all of it is stored
+	settle()
 	p.Kill()
 	p = p.Restart()
-	require.Eventually(t, func() bool { return p.API("GET", killed+"/status", "")["status"] == "Interrupted" }, 20*time.Second, 100*time.Millisecond)
+	require.Eventually(t, func() bool { return p.API("GET", killed+"/status", "")["status"] == "Interrupted" }, soon, 100*time.Millisecond)
 	var ends []any
 	for r := p.API("GET", killed+"/live", ""); r["error"] == nil; r = p.API("GET", killed+"/live", "") {
 		if r["callback"] == nil || strings.HasPrefix(r.Text("callback"), "job") {

@@ -23,7 +23,7 @@ func TestManySessionsInParallelLoseNothing(t *testing.T) {
 		t.Skip("keeps two cores busy for a while")
 	}
 	p := portaltest.Start(t, portaltest.Options{Args: []string{"--debug=false", "--copilot-path", withoutSignIn(t)}, Config: "pool: {size: 4}"})
-	dir, ids := t.TempDir(), make([]string, portaltest.Repeat(60, 200))
+	dir, ids := t.TempDir(), make([]string, portaltest.Repeat(20, 200))
 	begin := time.Now()
 	forEach(ids, func(i int) { ids[i] = p.StartSession(dir, "") })
 	opened := time.Since(begin)

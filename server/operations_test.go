@@ -155,12 +155,12 @@ func TestShutdownReportsOperationEnds(t *testing.T) {
 	id := operate(t, p, session, sleeps)
 	conn := watch(t, p, session, id, -1)
 	last := busy(t, conn)
-	began := time.Now()
+	began := portaltest.Now()
 	stopped := make(chan struct{})
 	go func() { defer close(stopped); p.Stop() }()
 	hearsEnd(t, conn, last)
 	<-stopped
-	assert.Less(t, time.Since(began), 5*time.Second)
+	assert.Less(t, began.Elapsed(), 5*time.Second)
 	p = p.Restart()
 	assert.Equal(t, "interrupted", statusOf(t, p, session, id))
 }

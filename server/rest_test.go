@@ -130,7 +130,7 @@ func handsOutTheQueue(t *testing.T, p *portaltest.Portal) {
 	id := p.StartSession(t.TempDir(), "")
 	p.Run(id, "say `remember the heron`")
 	p.Query(id, "say `left over`")
-	require.Eventually(t, func() bool { return state(p, id) == "idle" }, 10*time.Second, 20*time.Millisecond, "nobody reads, and it runs all the same")
+	require.Eventually(t, func() bool { return state(p, id) == "idle" }, soon, tick, "nobody reads, and it runs all the same")
 
 	assert.Equal(t, portaltest.Response{"result": "Closed"}, p.API("POST", "copilot/session/"+id+"/stop", ""))
 	assert.Equal(t, portaltest.Response{"error": "SessionNotFound"}, p.API("GET", "copilot/session/"+id+"/stop", ""))
@@ -148,15 +148,15 @@ func TestKilledAgentIsReportedAndReplaced(t *testing.T) {
 	p.Run(id, "say `the word is heron`")
 	p.Query(id, "run `sleep 60`")
 	p.Until(id, "onStartToolExecution")
-	require.Eventually(t, func() bool { return hasCommand(p, "sleep 60") }, 5*time.Second, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return hasCommand(p, "sleep 60") }, soon, tick)
 
-	killed := time.Now()
+	killed := portaltest.Now()
 	require.NoError(t, syscall.Kill(p.Agents()[0].PID, syscall.SIGKILL))
 	got := p.Until(id, "onIdle")
-	told := time.Since(killed)
-	assert.Less(t, told, 2*time.Second)
+	assert.Less(t, killed.Elapsed(), 2*time.Second)
 	assert.Contains(t, find(t, got, "sessionError").Text("sessionError"), "ended unexpectedly")
-	require.Eventually(t, func() bool { return len(p.Children()) == 0 }, 2*time.Second-told, 20*time.Millisecond, "processes left: %v", p.Children())
+	require.Eventually(t, func() bool { return len(p.Children()) == 0 }, soon, tick, "processes left: %v", p.Children())
+	assert.Less(t, killed.Elapsed(), 2*time.Second)
 
 	assert.Contains(t, portaltest.Answer(p.Run(id, "recall")), "heron")
 	assert.Len(t, p.Agents(), 1)
@@ -166,10 +166,10 @@ func TestKilledPortalLeavesNoProcessBehind(t *testing.T) {
 	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{})
 	id := p.StartSession(t.TempDir(), "")
-	p.Query(id, "run `sleep 60`")
-	require.Eventually(t, func() bool { return hasCommand(p, "sleep 60") }, 5*time.Second, 20*time.Millisecond)
+	p.Query(id, "run `sleep 600`")
+	require.Eventually(t, func() bool { return hasCommand(p, "sleep 600") }, soon, tick)
 	p.Kill()
-	require.Eventually(t, func() bool { return len(p.Children()) == 0 }, 5*time.Second, 20*time.Millisecond)
+	require.Eventually(t, func() bool { return len(p.Children()) == 0 }, soon, tick)
 }
 
 // state is that of a session in the list.
@@ -203,7 +203,7 @@ func TestApiStopEndsThePortalDespiteOpenPollsAndARun(t *testing.T) {
 			p.API("GET", path, "") // waits for what comes until the stop
 		})
 	}
-	require.Eventually(t, func() bool { return scrapeOf(t, p).value("portal_readers_waiting") == 100 }, 10*time.Second, 20*time.Millisecond, "each poll is open")
+	require.Eventually(t, func() bool { return scrapeOf(t, p).value("portal_readers_waiting") == 100 }, soon, tick, "each poll is open")
 	begin := time.Now()
 	assert.Empty(t, p.API("GET", "stop", ""))
 	p.WaitExit(3 * time.Second)

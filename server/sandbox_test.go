@@ -60,7 +60,7 @@ func TestNetworkOfTheSandboxIsAsConfigured(t *testing.T) {
 			directory := t.TempDir()
 			script := "exec 3<>/dev/tcp/" + address + " && echo it is open"
 			require.NoError(t, os.WriteFile(filepath.Join(directory, "reach.sh"), []byte(script), 0o600))
-			as := exec.Cmd{Env: append(portaltest.Environ(t.TempDir()), "PORTAL_POOL_START_TIMEOUT=1m"), Dir: directory}
+			as := exec.Cmd{Env: portaltest.Environ(t.TempDir()), Dir: directory}
 			code, answer, said := toItsEnd(t, 2*time.Minute, as, []string{"ask", "--sandbox", "--sandbox-network", network, "--permissions", "allow", "run `bash reach.sh`"})
 			assert.Zero(t, code, said)
 			assert.Contains(t, answer, want)
@@ -80,7 +80,7 @@ func withoutNetworks(t *testing.T) string {
 func TestWithoutTheNetworkThatIsWantedNoSessionStarts(t *testing.T) {
 	t.Parallel()
 	as := exec.Cmd{Env: append(portaltest.Environ(t.TempDir()), withoutNetworks(t)), Dir: t.TempDir()}
-	code, _, said := toItsEnd(t, time.Minute, as, []string{"ask", "--sandbox", "--sandbox-network", "model", "say `hello`"})
+	code, _, said := toItsEnd(t, 2*soon, as, []string{"ask", "--sandbox", "--sandbox-network", "model", "say `hello`"})
 	assert.Equal(t, 1, code)
 	assert.Contains(t, said, "bubblewrap cannot create a network here (bwrap: loopback: Failed RTM_NEWADDR)")
 	assert.Contains(t, said, "set sandbox_network: shared")

@@ -20,13 +20,13 @@ import (
 // no terminal.
 func inHome(t *testing.T, p *portaltest.Portal, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
-	return toItsEnd(t, 30*time.Second, exec.Cmd{Env: portaltest.Environ(p.Home), Dir: t.TempDir(), Stdin: strings.NewReader("")}, args)
+	return toItsEnd(t, soon, exec.Cmd{Env: portaltest.Environ(p.Home), Dir: t.TempDir(), Stdin: strings.NewReader("")}, args)
 }
 
 // eventually waits for what is stored a moment after it happened.
 func eventually(t *testing.T, what func() bool) {
 	t.Helper()
-	require.Eventually(t, what, 10*time.Second, 100*time.Millisecond)
+	require.Eventually(t, what, soon, 100*time.Millisecond)
 }
 
 func TestSessionsAreThereForCommandsBesideAPortalAndWithoutOne(t *testing.T) {
@@ -214,7 +214,7 @@ func TestCommandsOnSessionsSayWhatIsWrong(t *testing.T) {
 		"a rename without title":  {[]string{"rename", "abc"}, 2, "requires at least 2 arg"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			code, stdout, stderr := toItsEnd(t, 10*time.Second, exec.Cmd{Env: portaltest.Environ(home)}, append([]string{"sessions"}, tc.args...))
+			code, stdout, stderr := toItsEnd(t, soon, exec.Cmd{Env: portaltest.Environ(home)}, append([]string{"sessions"}, tc.args...))
 			assert.Equal(t, tc.code, code)
 			assert.Empty(t, stdout)
 			assert.Contains(t, stderr, tc.stderr)

@@ -69,7 +69,7 @@ func TestThreePortalsShareADirectoryAndOneIsKilled(t *testing.T) {
 		starts.Go(func() { portals[i] = portaltest.Start(t, portaltest.Options{Home: home}) })
 	}
 	starts.Wait()
-	sessions := startAll(t, portals)
+	sessions := startAll(t, portals, []string{"4,000 tokens in 8 s", endless, "4,000 tokens in 8 s"})
 	assertListedEverywhere(t, portals, sessions)
 	for i, p := range portals {
 		other := portals[(i+1)%len(portals)]
@@ -80,6 +80,9 @@ func TestThreePortalsShareADirectoryAndOneIsKilled(t *testing.T) {
 	}
 
 	a, killed, c := portals[0], portals[1], portals[2]
+	for _, id := range sessions[killed] { // the agent knows what it is asked
+		killed.Follow(id, "beginning").Wait("the answer", func(list []portaltest.Response) bool { return count(list, "onMessage") > 0 })
+	}
 	killed.Kill()
 	for _, id := range sessions[killed] {
 		assertOneTakes(t, a, c, id)
@@ -95,18 +98,21 @@ func TestThreePortalsShareADirectoryAndOneIsKilled(t *testing.T) {
 	assertSound(t, a.DataDir())
 }
 
-// startAll starts sessions in all portals at the same time, each with a stream.
-func startAll(t *testing.T, portals []*portaltest.Portal) map[*portaltest.Portal][]string {
+// endless is a stream that lasts longer than any test.
+const endless = "4,000 tokens in 1,000 s"
+
+// startAll starts sessions in all portals at the same time, each with the stream of its portal.
+func startAll(t *testing.T, portals []*portaltest.Portal, streams []string) map[*portaltest.Portal][]string {
 	t.Helper()
 	var all sync.WaitGroup
 	var mu sync.Mutex
 	sessions := map[*portaltest.Portal][]string{}
-	for _, p := range portals {
+	for i, p := range portals {
 		dir := t.TempDir()
 		all.Go(func() {
 			for range each {
 				id := p.StartSession(dir, "")
-				p.Query(id, "4,000 tokens in 8 s")
+				p.Query(id, streams[i])
 				mu.Lock()
 				sessions[p] = append(sessions[p], id)
 				mu.Unlock()
@@ -151,7 +157,7 @@ func assertOneTakes(t *testing.T, a, c *portaltest.Portal, id string) {
 	assert.Contains(t, answers[loser], fmt.Sprintf("in use by process %d", pid))
 	assert.Equal(t, pid, owner(portals[loser], id))
 	list := portals[winner].Follow(id, "winner").Wait("the answer", func(list []portaltest.Response) bool { return count(list, "onIdle") == 2 })
-	assert.Contains(t, portaltest.Answer(list), "4,000 tokens in 8 s")
+	assert.Contains(t, portaltest.Answer(list), endless)
 	assert.Contains(t, portaltest.Answer(list), fmt.Sprintf("taken by %d", pid))
 	record := lines(t, portals[winner], id)
 	assert.Equal(t, []string{"interrupted", "completed"}, outcomes(t, record))
@@ -191,8 +197,8 @@ func TestReaderFollowsASessionThatRunsInAnotherPortal(t *testing.T) {
 }
 
 // said are the pieces of messages, and when a reader had them.
-func said(r *portaltest.Reader) map[string]time.Time {
-	words := map[string]time.Time{}
+func said(r *portaltest.Reader) map[string]portaltest.Clock {
+	words := map[string]portaltest.Clock{}
 	for _, g := range r.Given() {
 		if g.Name() == "onMessage" {
 			words[g.Text("delta")] = g.At

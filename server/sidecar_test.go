@@ -238,7 +238,7 @@ func TestOneSessionIsWatchedByStreamsAndRestWhileAnotherClientReconnects(t *test
 	})
 
 	var all []told
-	after, reconnects := "", 0
+	after, reconnects, began := "", 0, portaltest.Now()
 	p.follow(id, "", func(e told) bool { all, after = append(all, e), e.id; return false })
 	for ended := false; !ended; reconnects++ {
 		deadline := time.Now().Add(time.Duration(rand.IntN(170)) * time.Millisecond)
@@ -250,9 +250,10 @@ func TestOneSessionIsWatchedByStreamsAndRestWhileAnotherClientReconnects(t *test
 			return !ended && time.Now().Before(deadline)
 		})
 	}
+	ran := min(began.Elapsed().Seconds(), float64(seconds)) // a busy machine has time for fewer
 	watchers.Wait()
 	t.Logf("%d reconnects", reconnects)
-	assert.Greater(t, reconnects, 7*seconds)
+	assert.Greater(t, float64(reconnects), 7*ran)
 	text := strings.TrimSpace(want.String())
 	assert.Contains(t, shown(all), text)
 	assert.Equal(t, shown(streams[0]), shown(all))
@@ -284,20 +285,17 @@ func bareStart(t *testing.T, args ...string) (c *exec.Cmd, url string) {
 // ends waits for a process to end by itself.
 func ends(t *testing.T, c *exec.Cmd, limit time.Duration) {
 	t.Helper()
-	ended := make(chan error, 1)
-	go func() { ended <- c.Wait() }()
-	select {
-	case err := <-ended:
-		require.NoError(t, err)
-	case <-time.After(limit):
-		assert.Fail(t, "it did not end", "within %v", limit)
-	}
+	ended := make(chan struct{})
+	var err error
+	go func() { defer close(ended); err = c.Wait() }()
+	require.True(t, portaltest.Now().Wait(ended, limit), "it did not end within %v", limit)
+	require.NoError(t, err)
 }
 
 func TestThousandsOfCallsDoNotStallAPortalThatNobodyListensTo(t *testing.T) {
 	t.Parallel()
 	c, url := bareStart(t)
-	client, begin := &http.Client{Timeout: 5 * time.Second}, time.Now()
+	client, begin := &http.Client{Timeout: soon}, time.Now()
 	calls := portaltest.Repeat(2500, 10_000)
 	for range calls {
 		resp, err := client.Post(url+"/rpc", "application/json", strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"session.list"}`))
@@ -328,11 +326,11 @@ func TestOpenStreamsDoNotDelayShutdown(t *testing.T) {
 		})
 	}
 	open.Wait()
-	begin := time.Now()
+	begin := portaltest.Now()
 	p.Stop()
 	ended.Wait()
-	t.Logf("stopped in %v", time.Since(begin))
-	assert.Less(t, time.Since(begin), 2*time.Second)
+	t.Logf("stopped in %v", begin.Elapsed())
+	assert.Less(t, begin.Elapsed(), 2*time.Second)
 }
 
 func TestPortalEndsWithItsParent(t *testing.T) {

@@ -83,12 +83,12 @@ func TestStdioRunEndsWithATerminalStatusBeforeOutputCloses(t *testing.T) {
 				if asksLast {
 					s.Send(`{"jsonrpc":"2.0","id":"4","method":"mcp.list"}`)
 				}
-				began := time.Now()
+				began := portaltest.Now()
 				end(s)
 				rest := s.Rest()
 				assert.Equal(t, 0, s.Wait())
-				t.Logf("ended in %v", time.Since(began))
-				assert.Less(t, time.Since(began), 4*time.Second)
+				t.Logf("ended in %v", began.Elapsed())
+				assert.Less(t, began.Elapsed(), 4*time.Second)
 				assert.Equal(t, want, terminalStatuses(t, rest))
 				assert.Equal(t, asksLast, strings.Contains(strings.Join(rest, "\n"), `"id":"4","result"`), "what was asked last is answered")
 			})

@@ -19,7 +19,7 @@ import (
 
 func TestHangingCLIIsReplaced(t *testing.T) {
 	t.Parallel()
-	p := portaltest.Start(t, portaltest.Options{Config: "pool: {ping_every: 200ms, silence_limit: 1s}"})
+	p := portaltest.Start(t, portaltest.Options{Env: []string{"PORTAL_POOL_PING_EVERY=1s", "PORTAL_POOL_SILENCE_LIMIT=8s"}})
 	id := p.StartSession(t.TempDir(), "")
 	p.Run(id, "say `the first`")
 	old := p.Agents()
@@ -49,7 +49,7 @@ func TestSessionAndRunLimitsHold(t *testing.T) {
 	p.Query(first, "wait 60 s")
 	p.Until(first, "onAgentStart")
 	p.Query(second, "say `at last`")
-	require.Eventually(t, func() bool { return state(p, second) == "queued" }, 5*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return state(p, second) == "queued" }, soon, tick)
 	p.API(http.MethodPost, "copilot/session/"+first+"/cancel", "")
 	assert.Equal(t, "at last", portaltest.Answer(p.Until(second, "onIdle")))
 }
@@ -77,7 +77,7 @@ func TestNextPortalEndsOrphans(t *testing.T) {
 	portaltest.Start(t, portaltest.Options{}).StartSession(t.TempDir(), "")
 	select {
 	case <-ended:
-	case <-time.After(5 * time.Second):
+	case <-time.After(soon):
 		_ = left.Process.Kill()
 		assert.Fail(t, "it was left running")
 	}

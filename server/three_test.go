@@ -225,11 +225,11 @@ func TestInputThatEndsInTheMiddleOfARunLeavesNothingBehind(t *testing.T) {
 			}
 		}
 		return false
-	}, 20*time.Second, 50*time.Millisecond, "the command runs")
+	}, soon, tick, "the command runs")
 	began := time.Now()
 	stream.CloseInput()
 	for {
-		line, err := stream.Receive(5 * time.Second)
+		line, err := stream.Receive(soon)
 		if errors.Is(err, io.EOF) {
 			break
 		}

@@ -4,6 +4,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -21,11 +22,8 @@ const (
 	// has a CLI of its own.
 	stages = 3
 	// patience is how long a message may take on a machine that has much to do.
-	patience = 40 * time.Second
+	patience = 2 * time.Minute
 )
-
-// loaded lets CLIs take their time to start, as several do at once.
-const loaded = "PORTAL_POOL_START_TIMEOUT=30s"
 
 // theatre has what plays share.
 type theatre struct {
@@ -46,7 +44,7 @@ func TestTranscriptsOnBothCarriers(t *testing.T) {
 	schema, err := transcript.ReadSchema(path)
 	require.NoError(t, err)
 	all := plays(t)
-	shared := sync.OnceValue(func() *portaltest.Portal { return portaltest.Start(t, portaltest.Options{Env: []string{loaded}}) })
+	shared := sync.OnceValue(func() *portaltest.Portal { return portaltest.Start(t, portaltest.Options{}) })
 	house := theatre{schema, shared}
 
 	var work sync.WaitGroup
@@ -60,29 +58,28 @@ func TestTranscriptsOnBothCarriers(t *testing.T) {
 	work.Wait()
 }
 
-// plays reads the transcripts. Each is played on one carrier, one after another in turn, and on both where there is
+// plays reads the transcripts. Each is played on one carrier, every fourth on standard streams, and on both where there is
 // time: what carries messages knows nothing of them, and each on standard streams starts a CLI of its own.
 func plays(t *testing.T) <-chan play {
 	t.Helper()
 	files, err := filepath.Glob("../spec/transcripts/*.txt")
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
-	carriers := []string{transcript.Stdio, transcript.Socket}
 	var list []play
 	for i, file := range files {
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
 		s, err := transcript.Parse(file, string(text))
 		require.NoError(t, err)
-		for n := range portaltest.Repeat(1, len(carriers)) {
-			carrier := carriers[(i+n)%len(carriers)]
-			if s.Needs.Only != "" {
-				carrier = s.Needs.Only
-			}
+		carriers := []string{transcript.Socket, transcript.Stdio}
+		switch {
+		case s.Needs.Only != "":
+			carriers = []string{s.Needs.Only}
+		case i%4 == 0:
+			slices.Reverse(carriers)
+		}
+		for _, carrier := range carriers[:min(len(carriers), portaltest.Repeat(1, 2))] {
 			list = append(list, play{s, carrier})
-			if s.Needs.Only != "" {
-				break
-			}
 		}
 	}
 	all := make(chan play, len(list))
@@ -95,7 +92,7 @@ func plays(t *testing.T) <-chan play {
 
 func (h theatre) stage(t *testing.T, p play) transcript.Stage {
 	t.Helper()
-	o := portaltest.Options{Args: p.Needs.Args, Config: p.Needs.Config, Home: t.TempDir(), Env: []string{loaded}}
+	o := portaltest.Options{Args: p.Needs.Args, Config: p.Needs.Config, Home: t.TempDir()}
 	if p.Needs.Desk {
 		formserver.Configure(t, o.Home, nil)
 	}

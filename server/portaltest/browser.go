@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/input"
 	"github.com/chromedp/chromedp"
 )
 
@@ -18,8 +20,8 @@ type Chromium struct {
 }
 
 // unused are features of Chromium that take time and that no test needs. The popups of the address
-// field start a renderer with each window.
-const unused = "Translate,BlinkGenPropertyTrees,WebUIOmniboxPopup,WebUIOmniboxAimPopup,WebUIOmniboxFullPopup"
+// field start a renderer with each window, and a spare one is started for the next.
+const unused = "Translate,BlinkGenPropertyTrees,WebUIOmniboxPopup,WebUIOmniboxAimPopup,WebUIOmniboxFullPopup,SpareRendererForSitePerProcess"
 
 // StartChromium starts a browser that ends with the test, and with its parts. Further
 // options are those of its command line.
@@ -127,8 +129,7 @@ func isOutage(message string) bool {
 // patience is how long something may take on a busy machine.
 const patience = 2 * time.Minute
 
-// Do carries out steps, which together may take two minutes: a text of a hundred
-// characters is three hundred events, each with an answer of the browser.
+// Do carries out steps, which together may take two minutes.
 func (b *Browser) Do(steps ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.Context, patience)
@@ -145,16 +146,25 @@ func ID(id string) string { return `[data-testid="` + id + `"]` }
 // Click waits until an element can be clicked and clicks it.
 func (b *Browser) Click(selector string) {
 	b.t.Helper()
-	css := chromedp.CSS(selector)
-	b.Do(chromedp.WaitVisible(css), chromedp.WaitEnabled(css), chromedp.Click(css))
+	b.waitUsable(selector)
+	b.Do(chromedp.Click(chromedp.CSS(selector)))
 }
 
-// Type writes into a field instead of what it holds.
+// Type writes into a field instead of what it holds, as somebody does who pastes: keys are three events for each character.
 func (b *Browser) Type(selector, text string) {
 	b.t.Helper()
-	css := chromedp.CSS(selector)
-	choose := fmt.Sprintf(`document.querySelector(%q).select()`, selector)
-	b.Do(chromedp.WaitVisible(css), chromedp.Evaluate[chromedp.Void](choose), chromedp.SendKeys(css, text))
+	b.waitUsable(selector)
+	choose := fmt.Sprintf(`((field) => { field.focus(); field.select(); })(document.querySelector(%q))`, selector)
+	b.Do(chromedp.Evaluate[chromedp.Void](choose), func(ctx context.Context, t *chromedp.Target) (chromedp.Void, error) {
+		_, err := cdp.Call(ctx, t, input.InsertText, input.InsertTextParams{Text: text})
+		return chromedp.Void{}, err
+	})
+}
+
+// waitUsable waits in the page: chromedp asks for an element two hundred times a second.
+func (b *Browser) waitUsable(selector string) {
+	b.t.Helper()
+	b.wait(fmt.Sprintf(`((e) => e?.getClientRects().length && !e.disabled)(document.querySelector(%q))`, selector))
 }
 
 // WaitText waits until an element that matches contains a text.

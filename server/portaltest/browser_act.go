@@ -51,8 +51,8 @@ func (b *Browser) PressUntil(key, expression string) {
 // Write adds to a field by keys.
 func (b *Browser) Write(selector, text string) {
 	b.t.Helper()
-	css := chromedp.CSS(selector)
-	b.Do(chromedp.WaitVisible(css), chromedp.SendKeys(css, text))
+	b.waitUsable(selector)
+	b.Do(chromedp.SendKeys(chromedp.CSS(selector), text))
 }
 
 // Is evaluates a condition in the page.

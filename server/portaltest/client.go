@@ -54,7 +54,7 @@ func (p *Portal) Try(method, path, body string, header ...string) (status int, a
 		}
 		req.Header.Add(header[i], header[i+1])
 	}
-	client := http.Client{Timeout: 30 * time.Second, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	client := http.Client{Timeout: patience, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	resp, err := client.Do(req)
 	if err != nil {
 		return 0, "", err
@@ -111,7 +111,7 @@ func (p *Portal) Live(id string) Response {
 func (p *Portal) Until(id, name string) []Response {
 	p.t.Helper()
 	var all []Response
-	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
 		r := p.Live(id)
 		all = append(all, r)
 		if r.Name() == name {

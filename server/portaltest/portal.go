@@ -104,11 +104,11 @@ func (p *Portal) DataDir() string { return filepath.Join(p.Home, "copilot-portal
 // Environ is the environment of a process that finds nothing of the user's but
 // what is installed: no settings, and nothing that his shell does when it starts,
 // which the CLI waits for. The CLI unpacks itself into the cache, once for all, and
-// may take its time to start, as several do at once. It finds a gh that nobody is signed in to:
+// may take its time to start and to answer, on a machine that has much else to do. It finds a gh that nobody is signed in to:
 // where there is none it looks for one again and again, which takes it a quarter of its time.
 func Environ(home string) []string {
 	env := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "PORTAL_") })
-	env = append(env, "HOME="+home, "COPILOT_HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_DATA_HOME="+home, "PORTAL_POOL_START_TIMEOUT=25s")
+	env = append(env, "HOME="+home, "COPILOT_HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_DATA_HOME="+home, "PORTAL_POOL_START_TIMEOUT=2m", "PORTAL_POOL_SILENCE_LIMIT=2m")
 	if cache, err := os.UserCacheDir(); err == nil {
 		env = append(env, "XDG_CACHE_HOME="+cache)
 	}
@@ -155,8 +155,8 @@ func (p *Portal) waitOpen(out io.Reader) {
 			p.t.Fatalf("no port line but %q; stderr:\n%s", text, p.stderr)
 		}
 		p.Port, p.URL = port, "http://localhost:"+port
-	case <-time.After(10 * time.Second):
-		p.t.Fatalf("no port line in 10 s; stderr:\n%s", p.stderr)
+	case <-time.After(patience):
+		p.t.Fatalf("no port line in %v; stderr:\n%s", patience, p.stderr)
 	}
 }
 
@@ -173,12 +173,10 @@ func (p *Portal) shutdown(s os.Signal) {
 	}
 }
 
-// WaitExit waits for the portal to end by itself, with code 0 and no process left.
+// WaitExit waits for the portal to end by itself, with code 0 and no process left. The limit is that of a [Clock].
 func (p *Portal) WaitExit(d time.Duration) {
 	p.t.Helper()
-	select {
-	case <-p.exited:
-	case <-time.After(d):
+	if !Now().Wait(p.exited, d) {
 		_ = p.command.Process.Kill()
 		p.t.Errorf("the portal did not end within %v", d)
 		<-p.exited

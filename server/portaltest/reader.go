@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// Given is a response and when a reader had it.
+// Given is a response and the time when a reader had it.
 type Given struct {
 	Response
-	At time.Time
+	At Clock
 }
 
 // Reader reads a session by live/{token} until the portal ends, however it does,
@@ -42,7 +42,7 @@ func (p *Portal) Follow(id, token string) *Reader {
 
 // take notes what one call was answered with, and says whether there will be more.
 func (r *Reader) take(answer string) bool {
-	now := time.Now()
+	now := Now()
 	var batch struct {
 		Responses []Response
 		Error     string
@@ -73,12 +73,12 @@ func (r *Reader) Responses() []Response {
 	return list
 }
 
-// Wait waits until what was given is as wanted, for at most a minute, and gives it.
+// Wait waits until what was given is as wanted, for at most two minutes, and gives it.
 // To look at a long list takes a while, so it is looked at only when it has grown.
 func (r *Reader) Wait(what string, wanted func([]Response) bool) []Response {
 	r.t.Helper()
 	seen := -1
-	for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
 		if n := r.len(); n > seen {
 			if list := r.Responses(); wanted(list) {
 				return list

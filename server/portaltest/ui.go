@@ -30,7 +30,7 @@ type carrier interface {
 // unread is how many lines may wait for a test; then the portal has to wait.
 const unread = 10_000
 
-// endsWithin is how long a portal may take to end behind its input.
+// endsWithin is how long a portal may take to end behind its input, by a [Clock].
 const endsWithin = 5 * time.Second
 
 func newUI(tb testing.TB, on carrier) *UI {
@@ -84,7 +84,11 @@ func (u *UI) Rest() []string {
 	u.tb.Helper()
 	var all []string
 	for {
-		line, err := u.Receive(endsWithin)
+		asked := Now()
+		line, err := u.Receive(patience)
+		if asked.Elapsed() > endsWithin {
+			u.tb.Errorf("nothing came within %v", endsWithin)
+		}
 		if err != nil {
 			if !errors.Is(err, io.EOF) {
 				u.tb.Errorf("no good end: %v, behind %v", err, all)

@@ -110,13 +110,11 @@ func (p *process) closeInput() error { return p.closeIn() }
 
 func (p *process) wait(within time.Duration) (code int, err error) {
 	p.waited.Store(true)
-	select {
-	case <-p.exited:
+	if Now().Wait(p.exited, within) {
 		return p.command.ProcessState.ExitCode(), nil
-	case <-time.After(within):
-		_ = p.command.Process.Signal(syscall.SIGQUIT) // which tells where it hangs
-		return -1, fmt.Errorf("portal stdio did not end within %v; stderr:\n%s", within, p.stderr)
 	}
+	_ = p.command.Process.Signal(syscall.SIGQUIT) // which tells where it hangs
+	return -1, fmt.Errorf("portal stdio did not end within %v; stderr:\n%s", within, p.stderr)
 }
 
 // finish ends what the test has not ended.

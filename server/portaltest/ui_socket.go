@@ -64,13 +64,11 @@ func (f *frames) receive() (string, error) {
 
 func (f *frames) closeInput() error {
 	text := websocket.FormatCloseMessage(websocket.CloseNormalClosure, "")
-	return f.conn.WriteControl(websocket.CloseMessage, text, time.Now().Add(time.Second))
+	return f.conn.WriteControl(websocket.CloseMessage, text, time.Now().Add(patience))
 }
 
 func (f *frames) wait(within time.Duration) (code int, err error) {
-	select {
-	case <-f.ended:
-	case <-time.After(within):
+	if !Now().Wait(f.ended, within) {
 		return -1, fmt.Errorf("the WebSocket was not closed within %v", within)
 	}
 	if errors.Is(f.fault, io.EOF) {

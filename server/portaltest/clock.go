@@ -1,0 +1,59 @@
+package portaltest
+
+import (
+	"fmt"
+	"os"
+	"time"
+)
+
+// Clock measures time without that in which some process had to wait for a processor:
+// limits hold for a machine that has time for the portal. Linux counts this time; elsewhere
+// all time is measured.
+type Clock struct {
+	time  time.Time
+	stall time.Duration
+}
+
+// Now starts a clock.
+func Now() Clock { return Clock{time.Now(), stalled()} }
+
+// stalled returns for how long processes have waited since the machine was started.
+func stalled() time.Duration {
+	text, _ := os.ReadFile("/proc/pressure/cpu")
+	var total int64
+	_, _ = fmt.Sscanf(string(text), "some avg10=%f avg60=%f avg300=%f total=%d", new(float64), new(float64), new(float64), &total)
+	return time.Duration(total) * time.Microsecond
+}
+
+// Elapsed returns the time since the clock was started.
+func (c Clock) Elapsed() time.Duration { return Now().Sub(c) }
+
+// Sub returns the time from another clock's start to this one's.
+func (c Clock) Sub(start Clock) time.Duration {
+	return max(0, c.time.Sub(start.time)-(c.stall-start.stall))
+}
+
+// Wait waits until done is closed. It returns false once the limit or two minutes of any time have passed.
+func (c Clock) Wait(done <-chan struct{}, limit time.Duration) bool {
+	for time.Since(c.time) < patience && c.Elapsed() < limit {
+		select {
+		case <-done:
+			return true
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+	select {
+	case <-done:
+		return true
+	default:
+		return false
+	}
+}
+
+// Settle waits for what takes so long on a quiet machine, and at most ten times as long.
+func Settle(after time.Duration) {
+	c := Now()
+	for c.Elapsed() < after && time.Since(c.time) < 10*after {
+		<-time.After(after / 10)
+	}
+}
