@@ -14,10 +14,10 @@ import (
 // questionTimers are those of an open question.
 type questionTimers struct {
 	deadline   *time.Timer // ends it; nil without a time limit
-	unattended *time.Timer // decides it; nil while a client can answer
+	unattended *time.Timer // answers it; nil while a client can
 }
 
-// ask decides a question of the agent by the policy or puts it to the clients.
+// ask answers a question of the agent by the policy or opens it for the clients.
 // Called with the lock held.
 func (s *Session) ask(agent string, q event.Question) {
 	if q.Kind == event.AskPermission {
@@ -66,7 +66,7 @@ func (s *Session) unwatch(id string) {
 	delete(s.timers, id)
 }
 
-// needsNoApproval says whether a permission is for a tool whose client said so. Called with the lock held.
+// needsNoApproval says whether a permission is for a client tool that needs no approval. Called with the lock held.
 func (s *Session) needsNoApproval(q event.Question) bool {
 	return slices.ContainsFunc(s.tools, func(t event.Tool) bool { return t.Name == q.Tool && t.NoApproval })
 }
@@ -95,10 +95,8 @@ func (s *Session) expire(id string) {
 	}
 }
 
-// SetRules puts rules over those of the session, from the next permission on.
-// Those that are open stay so. What is remembered of a name is forgotten when the
-// rule for that name becomes another. Errors: those of [Session.Prompt] about the
-// session.
+// SetRules adds rules that precede those of the session, from the next permission on. Open questions stay open. A remembered
+// permission is forgotten when the rule for its name changes. Errors: those of [Session.Prompt] about the session.
 func (s *Session) SetRules(p permission.Policy) error {
 	if err := s.lockActive(); err != nil {
 		return err
@@ -137,16 +135,15 @@ func (s *Session) Answer(id string, a event.Answer, by string) error {
 	return nil
 }
 
-// lockToAnswer takes the lock, after waking a session at rest if that was left
-// with the question by a kill.
+// lockToAnswer takes the lock. A stored session is activated first if the question was left open in it.
 func (s *Session) lockToAnswer(id string) error {
 	return s.lockIfRecoverable(func(left unfinished) bool {
 		return slices.ContainsFunc(left.questions, func(q event.Question) bool { return q.ID == id })
 	})
 }
 
-// lockIfRecoverable takes the lock, after waking a session at rest if what its last owner
-// has left is worth it. Errors: then the lock is not held.
+// lockIfRecoverable takes the lock. A stored session is activated first if what its last owner left unfinished is worth it. On an
+// error the lock is not held.
 func (s *Session) lockIfRecoverable(worth func(unfinished) bool) error {
 	s.mu.Lock()
 	switch state := s.machine.State(); {
@@ -166,8 +163,7 @@ func (s *Session) lockIfRecoverable(worth func(unfinished) bool) error {
 	return s.lockActive()
 }
 
-// HasOpenQuestion says whether a question is open, as far as that can be known without taking
-// the session: of one at rest it is assumed.
+// HasOpenQuestion says whether a question may be open. It does not activate the session: for a stored one it assumes so.
 func (s *Session) HasOpenQuestion(id string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

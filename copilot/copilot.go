@@ -1,11 +1,8 @@
-// Package copilot is the domain of the portal: sessions with an agent, what
-// happens in them, and the one door through which every dialect acts on them.
+// Package copilot is the domain of the portal: sessions with an agent, and the one door through which every dialect acts on them.
 //
-// A [Host] starts sessions on a [Pool] of agent processes. Whatever happens in
-// a [Session] is an [Event] in its record; whatever a client does is a method of
-// the session. Clients read the record at their own pace and never wait for
-// each other. The package knows no transport and no vendor: an agent is
-// whatever implements [Agent].
+// A [Host] starts sessions on a pool of agent processes. Everything that happens in a [Session] is an event in its record;
+// everything a client does is a method of the session. Clients read the record at their own pace and never wait for each other.
+// The package knows no transport and no vendor: an agent is an implementation of [agent.Agent].
 package copilot
 
 import "time"
@@ -20,11 +17,11 @@ type Info struct {
 	State     State
 	Created   time.Time
 	Changed   time.Time // when something happened in it last
-	Owner     int       // the other process that works with it; 0 if none
+	Owner     int       // the other process that holds it; 0 if none
 	Usage     Usage
 	Run       string // the id of the current run, else of the last; "" if there was none
-	Prompts   int    // that were given so far, but for those that wait
-	Prompt    string // the last of them, in one line, as it is recorded; cut off if it is long
+	Prompts   int    // so far, without queued ones
+	Prompt    string // the beginning of the last prompt, in one line, masked
 }
 
 // Usage is what a session has used so far.
@@ -42,9 +39,9 @@ type State string
 const (
 	StateIdle    State = "idle"    // ready for a prompt
 	StateRunning State = "running" // works on one
-	StateQueued  State = "queued"  // has one that waits, as too many others are worked on
+	StateQueued  State = "queued"  // its run waits for a slot
 	StateWaiting State = "waiting" // a question is open
-	StateClosed  State = "closed"  // ended by a client
-	// StateElsewhere is that of a session which another process of the portal works with.
+	StateClosed  State = "closed"  // closed by a client
+	// StateElsewhere is the state of a session that another process holds.
 	StateElsewhere State = "elsewhere"
 )

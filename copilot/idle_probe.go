@@ -9,8 +9,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/session"
 )
 
-// How long an agent may say nothing during a run until it is asked whether it
-// still works: at first, at most, and when it has just denied it.
+// How long an agent may be silent during a run until it is asked whether it still works: at first, at most, and after it has denied it.
 const (
 	idleProbeFirst = 15 * time.Second
 	idleProbeMax   = time.Minute
@@ -18,13 +17,11 @@ const (
 	workTimeout    = 5 * time.Second
 )
 
-// NoticeIdleForgotten is the kind of the [event.Notice] in a run that was ended because
-// the agent did nothing any more and had not said so.
+// NoticeIdleForgotten is the kind of the [event.Notice] in a run that was ended because the agent was idle without saying so.
 const NoticeIdleForgotten = "portal.idle_forgotten"
 
-// idleProbe watches a run whose agent says nothing. Now and then an agent forgets
-// to say that it is idle; the run would never end. It looks at the record from
-// time to time, so that events cost nothing.
+// idleProbe watches a run for an agent that forgets to say that it is idle, as the run would never end. It compares the end of the
+// record from time to time, so that events cost nothing.
 type idleProbe struct {
 	timer *time.Timer   // of the next look
 	pause time.Duration // between looks
@@ -61,8 +58,7 @@ func (s *Session) probeRun(q *idleProbe) {
 	}
 }
 
-// agentForgotIdle looks at a run: true if the agent said twice that it does nothing
-// and nothing has happened meanwhile.
+// agentForgotIdle says whether the agent denied twice that it works, with no event in between.
 func (s *Session) agentForgotIdle(l *agentLink, q *idleProbe) bool {
 	last := s.record.Last()
 	if last != q.last || s.isAsking() {
@@ -91,9 +87,7 @@ func (s *Session) isAsking() bool {
 	return s.machine.Asks()
 }
 
-// endSilentRun ends a run that the agent has forgotten, with what there is. false
-// when something has happened since its last event was looked at, or is about to:
-// a prompt that steers.
+// endSilentRun ends a run whose agent is idle; false if an event has followed the last one, or a prompt that steers is on its way.
 func (s *Session) endSilentRun(run string, last uint64) (ended bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -105,7 +99,7 @@ func (s *Session) endSilentRun(run string, last uint64) (ended bool) {
 		ended = m.EndSilent(run, event.Notice{Kind: NoticeIdleForgotten, Raw: raw})
 	})
 	if ended {
-		s.host.options.Log.Warn("the agent did not say that it is idle; the run is ended", "session", s.id, "run", run)
+		s.host.options.Log.Warn("the agent is idle but did not say so; the run is ended", "session", s.id, "run", run)
 	}
 	return ended
 }

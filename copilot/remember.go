@@ -12,9 +12,8 @@ import (
 // maxRemembered is how many permissions a session remembers.
 const maxRemembered = 200
 
-// remember makes an answer the rules of its scope, and returns it with the scope. What
-// cannot be remembered is for once. Errors: kind [fault.Invalid] when too much is remembered.
-// Called with the lock held.
+// remember makes rules of an answer, for its scope, and returns it with that. An answer that cannot be remembered holds once. Errors:
+// kind [fault.Invalid] when too much is remembered. Called with the lock held.
 func (s *Session) remember(q event.Question, a event.Answer) (event.Answer, error) {
 	if q.Kind != event.AskPermission || len(q.Scopes) == 0 || !a.Remember && a.Scope == "" {
 		a.Remember = a.Remember && q.Kind != event.AskPermission
@@ -49,8 +48,7 @@ func (s *Session) Remembered() permission.Policy {
 	return rules
 }
 
-// Revoke forgets a rule that an answer has made, all of them for "", from the next
-// permission on. Errors: [fault.ErrRuleNotFound], those of [Session.Prompt] about the session.
+// Revoke removes a rule that an answer has made, or all of them for "", from the next permission on. Errors: [fault.ErrRuleNotFound], those of [Session.Prompt] about the session.
 func (s *Session) Revoke(rule string) error {
 	if err := s.lockActive(); err != nil {
 		return err
@@ -71,8 +69,7 @@ func (s *Session) Revoke(rule string) error {
 	return nil
 }
 
-// setPolicies changes the rules of the session. The maps are new ones: the old may be
-// shared. Called with the lock held.
+// setPolicies changes the rules of the session. It replaces the maps, which may be shared. Called with the lock held.
 func (s *Session) setPolicies(policy, remembered permission.Policy) {
 	if maps.Equal(policy, s.policy) && maps.Equal(remembered, s.remembered) {
 		return
@@ -82,12 +79,12 @@ func (s *Session) setPolicies(policy, remembered permission.Policy) {
 	s.storeHead()
 }
 
-// policies are those that decide, the first before the next. Called with the lock held.
+// policies returns the policies in force, the first precedes the next. Called with the lock held.
 func (s *Session) policies() []permission.Policy {
 	return []permission.Policy{s.remembered, s.policy, s.host.options.Policy}
 }
 
-// Rules are those in force: what is remembered over the session's over the portal's.
+// Rules returns the rules in force: remembered ones precede the session's, which precede the portal's.
 func (s *Session) Rules() permission.Policy {
 	s.mu.Lock()
 	defer s.mu.Unlock()

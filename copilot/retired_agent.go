@@ -12,8 +12,8 @@ const (
 	moveRetry   = 30 * time.Second
 )
 
-// retired is closed when the process under the conversation is to be replaced;
-// nil, which blocks, while there is none, or none that can be left.
+// retired is closed when the process of the conversation is to be replaced; nil, which blocks, without a conversation or while it has
+// to stay.
 func (s *Session) retired() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -44,14 +44,12 @@ func (s *Session) leaveRetiredAgent() {
 	s.moveIfIdle(ctx)
 }
 
-// moveIfIdle releases a conversation whose process is to be replaced; the next run
-// opens it on another. Called by the loop while the agent has no prompt.
-// Nothing is interrupted: while the agent works by itself, asks, or has commands
-// in the background, the session stays where it is.
+// moveIfIdle releases a conversation whose process is to be replaced; the next run opens it on another. Called by the loop while the
+// agent has no prompt. While the agent works by itself, asks, or has commands in the background, the conversation stays.
 func (s *Session) moveIfIdle(ctx context.Context) {
 	l := s.currentLink()
 	select {
-	case s.gate <- struct{}{}: // or its model is being changed
+	case s.gate <- struct{}{}: // else the model is being changed
 		defer func() { <-s.gate }()
 		if s.isConversationIdle(ctx, l) {
 			s.releaseConversation()

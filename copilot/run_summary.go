@@ -5,8 +5,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/session"
 )
 
-// runSummary is what lists of sessions tell besides what each session is, so that they
-// need no record.
+// runSummary is what lists of sessions say about runs. It is kept beside the record so that lists need not read that.
 type runSummary struct {
 	run     string // the current one, else the last
 	prompts int

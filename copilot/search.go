@@ -9,7 +9,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/store"
 )
 
-// TextKind tells what a text is that can be searched.
+// TextKind is the kind of a text that can be searched.
 type TextKind = event.TextKind
 
 // The kinds of text.
@@ -28,10 +28,10 @@ func findable(e event.Event) (TextKind, string) {
 	return kind, text
 }
 
-// maxFound is how many texts a search gives at most.
+// maxFound is the maximum number of results of a search.
 const maxFound = 200
 
-// Found is a text that a search has found.
+// Found is a result of a search.
 type Found struct {
 	Session   string
 	Title     string // of the session
@@ -39,13 +39,12 @@ type Found struct {
 	N         uint64 // the number of the event
 	Kind      TextKind
 	Snippet   string   // the text around the words
-	Hits      [][2]int // where in it the words begin and end, in bytes
+	Hits      [][2]int // where the words begin and end in it, in bytes
 }
 
-// Search finds the prompts, answers and titles that have all the words, the
-// newest first: at most limit, or 200, which 0 stands for. Only stored sessions
-// can be found, a moment after something was said. Errors: kind [fault.Invalid] without
-// any word, kind [fault.Unavailable] without a store or when it cannot be read.
+// Search finds the prompts, answers and titles that contain all the words, newest first: at most limit, and at most 200, which 0
+// means. It finds only what is stored, a moment after it was recorded. Errors: kind [fault.Invalid] without any word, kind
+// [fault.Unavailable] without a store or when it cannot be read.
 func (h *Host) Search(ctx context.Context, words string, limit int) ([]Found, error) {
 	if h.options.Store == nil {
 		return nil, fault.Errorf(fault.Unavailable, "sessions are not stored, so they cannot be searched")

@@ -9,22 +9,19 @@ import (
 	"github.com/copilot-portal/portal/copilot/session"
 )
 
-// Stats is what a host has done since it was made, and what it does now. Numbers
-// that change while they are collected need not fit each other exactly.
+// Stats counts what a host does now and has done so far. Numbers that change while they are collected may not fit each other exactly.
 type Stats struct {
-	Sessions map[State]int // those that are listed; every state has an entry
+	Sessions map[State]int // in memory; every state has an entry
 	Running  int           // runs at work
 	Waiting  int           // prompts that wait for their run
 	Started  uint64        // runs, ever
 	Ended    map[event.Outcome]uint64
-	Events   uint64 // that were recorded, ever
+	Events   uint64 // recorded, ever
 	Readers  journal.Readers
 	Agents   agent.Stats
 }
 
-// Stats collects the numbers. It takes time in proportion to the listed
-// sessions, and the lock of each for a moment; what is counted meanwhile costs
-// next to nothing.
+// Stats collects the numbers. It takes the lock of each session in memory for a moment.
 func (h *Host) Stats() Stats {
 	c := &h.counts
 	s := Stats{
@@ -60,7 +57,7 @@ func (s *Session) addTo(total *Stats) {
 	}
 }
 
-// counts are what cannot be seen by looking at the sessions.
+// tally counts what cannot be seen by looking at the sessions.
 type tally struct {
 	started, completed, failed, cancelled, interrupted atomic.Uint64 // runs
 	events                                             atomic.Uint64

@@ -14,8 +14,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/store"
 )
 
-// meta is what the store keeps of a session besides its record and what it
-// lists: enough to go on in another process.
+// meta is what the store keeps of a session besides its record and the fields of lists: enough to go on in another process.
 type meta struct {
 	AskUser         bool                 `json:"ask_user,omitzero"`
 	Answers         []event.QuestionKind `json:"answers,omitzero"` // what its client can answer without being attached
@@ -101,8 +100,7 @@ func storedQueue(runs []*session.Run) (lines []json.RawMessage) {
 	return lines
 }
 
-// restore makes a session of what the store has of it. It rests until it is
-// used.
+// restore makes a session of its stored head. It is at rest until it is used.
 func (h *Host) restore(head store.Session) (*Session, error) {
 	s := newSession(h, head.ID, agent.Model{}, Start{Origin: head.Origin, Directory: head.Directory})
 	s.created, s.lease, s.storage.stored = head.Created, leaseNone, true
@@ -119,8 +117,8 @@ func (h *Host) restore(head store.Session) (*Session, error) {
 	return s, nil
 }
 
-// applyMeta takes over what the store knows of a session at rest: another process
-// may have had it meanwhile. Called without others, or with the lock held.
+// applyMeta updates a session at rest from its stored head, which another process may have changed. Called with the lock held, or before
+// the session is shared.
 func (s *Session) applyMeta(head store.Session) error {
 	var m meta
 	if err := json.Unmarshal(head.Meta, &m); err != nil {

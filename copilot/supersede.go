@@ -10,18 +10,17 @@ import (
 	"github.com/copilot-portal/portal/copilot/journal"
 )
 
-// ahead is how many entries are looked through at first for the end of a text:
-// most texts end soon.
+// ahead is how many entries are first searched for the end of a text: most texts end soon.
 const ahead = 64
 
-// endCache is what was found behind a page of a stored record: readers of the next
-// one look for the same, and a text may be as long as the record.
+// endCache caches what the last search behind a page of a stored record found: the reader of the next page searches for the same,
+// and a text may be as long as the record.
 type endCache struct {
 	mu    sync.Mutex
-	ended map[string]bool // whether pieces have a whole, by their keys
+	ended map[string]bool // whether the text of a group of deltas has ended, by the group's key
 }
 
-// apply flags the pieces of which that is known, and leaves the others.
+// apply marks the deltas whose texts are in the cache, and removes them from open.
 func (o *endCache) apply(open map[string][]int, entries []journal.Entry[event.Event]) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -37,14 +36,14 @@ func (o *endCache) apply(open map[string][]int, entries []journal.Entry[event.Ev
 	}
 }
 
-// store keeps what was found, instead of what was found before.
+// store replaces what is cached.
 func (o *endCache) store(ended map[string]bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.ended = ended
 }
 
-// markSuperseded flags the pieces whose whole stands behind the entries.
+// markSuperseded marks the deltas among entries that an entry behind them supersedes.
 func (h *Host) markSuperseded(ctx context.Context, id string, entries []journal.Entry[event.Event], seen *endCache) error {
 	open := unfinishedDeltas(entries)
 	seen.apply(open, entries)
@@ -60,15 +59,14 @@ func (h *Host) markSuperseded(ctx context.Context, id string, entries []journal.
 	return nil
 }
 
-// findEnds looks behind a number for the wholes of pieces. Those of which it is not
-// sure yet are not among what it gives.
+// findEnds searches behind a number for the ends of the texts that deltas belong to. Texts that may still end are left out.
 func (h *Host) findEnds(ctx context.Context, id string, last uint64, pieces map[string][]int) (ended map[string]bool, err error) {
 	ended = map[string]bool{}
 	for limit := ahead; len(ended) < len(pieces); limit = min(2*limit, maxPage) {
 		more, seen, err := h.readWithoutDeltas(ctx, id, last, limit)
 		var gap *journal.GapError
 		if errors.As(err, &gap) || err == nil && seen == last {
-			return ended, nil // the others have none so far
+			return ended, nil // the others have not ended so far
 		}
 		if err != nil {
 			return nil, err
@@ -86,8 +84,7 @@ func (h *Host) findEnds(ctx context.Context, id string, last uint64, pieces map[
 	return ended, nil
 }
 
-// dropWithoutEnd notes that the pieces whose run is over have no whole, where none was
-// found.
+// dropWithoutEnd notes that texts without an end never get one: their run has ended.
 func dropWithoutEnd(ended map[string]bool, pieces map[string][]int) map[string]bool {
 	for key := range pieces {
 		if !ended[key] {
@@ -97,8 +94,7 @@ func dropWithoutEnd(ended map[string]bool, pieces map[string][]int) map[string]b
 	return ended
 }
 
-// readWithoutDeltas reads events from the store, but for pieces, and tells which entry was
-// the last that it looked at.
+// readWithoutDeltas reads events without deltas from the store, and returns the number of the last entry it looked at.
 func (h *Host) readWithoutDeltas(ctx context.Context, id string, after uint64, limit int) (entries []journal.Entry[event.Event], last uint64, err error) {
 	raw, err := h.options.Store.Read(ctx, id, after, limit)
 	if err != nil {
@@ -110,7 +106,7 @@ func (h *Host) readWithoutDeltas(ctx context.Context, id string, after uint64, l
 			e, err := unpack(r)
 			switch {
 			case err != nil && last > after:
-				return entries, last, nil // the next read meets it
+				return entries, last, nil // the next read reports it
 			case err != nil:
 				return nil, after, unreadable(err)
 			}
@@ -121,9 +117,7 @@ func (h *Host) readWithoutDeltas(ctx context.Context, id string, after uint64, l
 	return entries, last, nil
 }
 
-// isDelta says whether an encoded event is a piece of a text, at the price of a
-// look at its beginning: decoding all of them would be most of the work. One that
-// it does not know is taken for none.
+// isDelta says whether an encoded event is a delta. It reads only the beginning: decoding all deltas would be most of the work.
 func isDelta(line []byte) bool {
 	tag, ok := bytes.CutPrefix(line, []byte(`{"v":1,"type":"`))
 	if !ok {
@@ -137,7 +131,7 @@ func isDelta(line []byte) bool {
 	return false
 }
 
-// unfinishedDeltas are the places of pieces whose whole is not among the entries.
+// unfinishedDeltas returns the indices of the deltas that no later one of the entries supersedes, by their groups.
 func unfinishedDeltas(entries []journal.Entry[event.Event]) map[string][]int {
 	open := map[string][]int{}
 	for i, e := range entries {

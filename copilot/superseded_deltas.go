@@ -8,14 +8,14 @@ import (
 	"github.com/copilot-portal/portal/copilot/store"
 )
 
-// supersededDeltas are the numbers of what was handed over to the store and a later event
-// stands for: once nobody can be in the middle of reading it, it may go.
+// supersededDeltas collects the numbers of stored deltas that a later event supersedes. They are dropped when no reader can be in
+// the middle of them.
 type supersededDeltas struct {
 	open map[string][]store.Span // of texts that have no end yet
 	done []store.Span            // of those that have, in the present run
 }
 
-// apply follows the record. At the end of a run it gives what may go with it.
+// apply follows the record. At the end of a run it returns the deltas of the run that can be dropped.
 func (p *supersededDeltas) apply(e journal.Entry[event.Event]) (spans []store.Span) {
 	key, end := event.Group(e.Value)
 	switch _, over := e.Value.Body.(event.RunEnded); {
@@ -43,8 +43,7 @@ func (p *supersededDeltas) add(key string, n uint64) {
 	p.open[key] = append(spans, store.Span{First: n, Last: n})
 }
 
-// scheduleDrop removes pieces from the store when they have been kept for long
-// enough. What is forgotten when the session is given back first does no harm.
+// scheduleDrop drops deltas from the store after [deltaRetention]. If the lease is released first, they stay, which does no harm.
 func (s *Session) scheduleDrop(spans []store.Span) {
 	if len(spans) == 0 {
 		return
@@ -53,7 +52,7 @@ func (s *Session) scheduleDrop(spans []store.Span) {
 		s.storage.mu.Lock()
 		defer s.storage.mu.Unlock()
 		if s.storage.lease != nil {
-			_ = s.storage.lease.Drop(spans...) // a session that is lost is another's
+			_ = s.storage.lease.Drop(spans...) // a lost lease needs nothing
 		}
 	})
 }

@@ -14,15 +14,15 @@ import (
 // Capabilities says which questions a client can answer.
 type Capabilities struct {
 	Kinds   []event.QuestionKind
-	Choices bool // and user input for which there are choices
+	Choices bool // also user input that offers choices
 }
 
-// CanAnswer says whether a client with this ability can answer a question.
+// CanAnswer says whether a client with these capabilities can answer a question.
 func (a Capabilities) CanAnswer(q event.Question) bool {
 	return slices.Contains(a.Kinds, q.Kind) || a.Choices && q.Kind == event.AskInput && len(q.Choices) > 0
 }
 
-// union is the ability of two clients together.
+// union returns the capabilities of two clients together.
 func (a Capabilities) union(b Capabilities) Capabilities {
 	kinds := slices.Clone(a.Kinds)
 	for _, k := range b.Kinds {
@@ -33,17 +33,17 @@ func (a Capabilities) union(b Capabilities) Capabilities {
 	return Capabilities{kinds, a.Choices || b.Choices}
 }
 
-// Unattended says what becomes of questions to a person that no client can answer, in the sessions of one dialect.
+// Unattended says how questions to a person are answered that no client can answer, in the sessions of one dialect.
 type Unattended struct {
 	After    time.Duration       // how long such a question waits; 0: as long as its run
 	Decision permission.Decision // [permission.Allow] approves permissions and plans; all else is refused
-	Answers  Capabilities        // of a client that the portal knows without its being attached
+	Answers  Capabilities        // of a client that need not be attached
 }
 
-// ByNobody is the name of who answered in [event.QuestionClosed] when no client could.
+// ByNobody is [event.QuestionClosed.By] of a question that the portal answered because no client could.
 const ByNobody = "unattended"
 
-// attachedClients is which clients are attached to sessions and can answer.
+// attachedClients are the clients attached to sessions, with what they can answer.
 type attachedClients struct {
 	mu      sync.Mutex
 	clients map[string][]*Capabilities // by session
@@ -70,8 +70,8 @@ func (a *attachedClients) canAnswer(session string, q event.Question) bool {
 	return slices.ContainsFunc(a.clients[session], func(c *Capabilities) bool { return c.CanAnswer(q) })
 }
 
-// AttachClient notes that a client is attached to a session and can answer questions there, until leave is called. It need not be
-// in memory. leave may be called more than once.
+// AttachClient notes that a client is attached to a session and can answer its questions until leave is called. The session need not
+// be in memory. leave may be called more than once.
 func (h *Host) AttachClient(session string, can Capabilities) (leave func()) {
 	h.clients.add(session, &can)
 	h.recheckAttached(session)
@@ -81,7 +81,7 @@ func (h *Host) AttachClient(session string, can Capabilities) (leave func()) {
 	})
 }
 
-// recheckAttached lets a session look again who can answer its questions.
+// recheckAttached makes a session check again which of its questions a client can answer.
 func (h *Host) recheckAttached(session string) {
 	if s, ok := h.Loaded(session); ok {
 		s.mu.Lock()
@@ -90,8 +90,8 @@ func (h *Host) recheckAttached(session string) {
 	}
 }
 
-// AddCapabilities notes what the session's client can answer without being attached, besides what is known of that: it
-// is a client whose requests come one by one, or one that is called back. The session remembers it.
+// AddCapabilities adds to what the session's client can answer without being attached: one that sends single requests, or one that is
+// called back. The session stores it.
 func (s *Session) AddCapabilities(can Capabilities) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -103,8 +103,8 @@ func (s *Session) AddCapabilities(can Capabilities) {
 	s.storeHead()
 }
 
-// timeUnattended times the open questions that nobody can answer. Called with the lock held, when there are others or when the
-// clients are.
+// timeUnattended starts timers for the open questions that no client can answer, and stops the others. Called with the lock held,
+// when questions or clients change.
 func (s *Session) timeUnattended() {
 	limit := s.host.options.Unattended[s.origin].After
 	for _, id := range s.machine.OpenQuestions() {
@@ -128,12 +128,12 @@ func (s *Session) canBeAnswered(q event.Question) bool {
 	return s.capabilities.CanAnswer(q) || s.host.options.Unattended[s.origin].Answers.CanAnswer(q) || s.host.clients.canAnswer(s.id, q)
 }
 
-// answerUnattended answers a question that nobody could for too long.
+// answerUnattended answers a question that no client could answer for too long.
 func (s *Session) answerUnattended(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	q, err := s.machine.Question(id)
-	if err != nil || s.canBeAnswered(q) { // by now
+	if err != nil || s.canBeAnswered(q) {
 		return
 	}
 	how := s.host.options.Unattended[s.origin]
