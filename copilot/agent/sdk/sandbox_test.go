@@ -101,7 +101,7 @@ func TestNetworkOfASandboxIsAsConfigured(t *testing.T) {
 				assert.Equal(t, "lo", read("interfaces"))
 			}
 			v.run(event.Prompt{Text: "run `touch again`"})
-			assert.FileExists(t, filepath.Join(directory, "again"), "the agent can only reach its model")
+			assert.FileExists(t, filepath.Join(directory, "again"), "the agent reaches its model")
 			h.Close(t.Context())
 			left, err := filepath.Glob(filepath.Join(os.TempDir(), sandbox.GateDirectory+"*"))
 			require.NoError(t, err)
