@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/copilot-portal/portal/copilot/fault"
@@ -123,9 +124,12 @@ func (p *Pool) replace(m *member) {
 	case <-time.After(DeathTimeout):
 	}
 	p.mu.Lock()
-	leases := m.leases
+	stopping, leases := p.closed || !slices.Contains(p.members, m), m.leases
 	p.remove(m) // it gets no new leases
 	p.mu.Unlock()
+	if stopping { // the pool itself has closed the connection
+		return
+	}
 	p.options.Log.Error("the agent's process does not answer and will be killed", "for", p.options.SilenceLimit, "sessions", leases)
 	p.counts.hangs.Add(1)
 	stopWithin(m.agent, 0)

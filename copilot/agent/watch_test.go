@@ -86,6 +86,15 @@ func TestPoolWatch(t *testing.T) {
 			elapse(6 * time.Second)
 			b.check(1, 0)
 		}},
+		{"one that the pool stops is not reported to hang", agent.PoolOptions{}, func(b *basin) {
+			b.acquire()
+			b.agents.BeforeProbe(fake.On(fake.Ping, func(context.Context, fake.Call) error { return errors.New("no connection") }))
+			b.agents.Dying = 3 * time.Second
+			elapse(4900 * time.Millisecond)
+			go b.pool.Close(b.t.Context())
+			elapse(2 * time.Second) // past a ping, and the time in which it might be found to have died
+			assert.Zero(b.t, b.pool.Stats().Hangs)
+		}},
 		{"one that dies by itself meanwhile is not ended", agent.PoolOptions{}, func(b *basin) {
 			b.acquire()
 			b.agents.Dying = 300 * time.Millisecond
