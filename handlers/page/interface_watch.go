@@ -10,10 +10,11 @@ import (
 	"github.com/copilot-portal/portal/jobs/studio/gallery"
 )
 
-// notifyInterface tells what happens to an interface.
+// notifyInterface reports an event of an interface.
 const notifyInterface = "portal.interface.event"
 
-// interfaceEvent is something that happened to an interface, and how it is then unless that is a piece.
+// interfaceEvent is an event of an interface, with the interface as it is then, except for a
+// piece.
 type interfaceEvent struct {
 	InterfaceID string         `json:"interface_id"`
 	Type        gallery.Kind   `json:"type"`
@@ -22,7 +23,8 @@ type interfaceEvent struct {
 	Interface   *interfaceInfo `json:"interface,omitempty"`
 }
 
-// watchInterface is portal.interface.watch: what goes on is told from its beginning. Called again it begins anew.
+// watchInterface is portal.interface.watch: it sends the events of the work in progress from its
+// start. A second call replaces the first watch.
 func (n *connection) watchInterface(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	p, g, err := interfaceIn(n, r, oneInterface{})
 	if err != nil {
@@ -43,7 +45,7 @@ func (n *connection) watchInterface(ctx context.Context, r *jsonrpc.Request) (an
 	return interfaceResult{encodeInterface(i)}, nil
 }
 
-// unwatchInterface is portal.interface.unwatch. Nothing is told of it behind its response.
+// unwatchInterface is portal.interface.unwatch. Nothing about the interface follows its response.
 func (n *connection) unwatchInterface(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	p, _, err := interfaceIn(n, r, oneInterface{})
 	if err != nil {
@@ -82,13 +84,13 @@ func (n *connection) sendInterfaceEvents(ctx context.Context, g *gallery.Host, i
 func (n *connection) readInterface(ctx context.Context, g *gallery.Host, id string) *interfaceInfo {
 	i, err := g.Get(ctx, id)
 	if err != nil {
-		return nil // it was deleted, which the next event tells
+		return nil // deleted: the next event says so
 	}
-	told := encodeInterface(i)
-	return &told
+	encoded := encodeInterface(i)
+	return &encoded
 }
 
-// joined makes one of pieces that follow each other.
+// joined joins adjacent pieces.
 func joined(events []gallery.Event) (list []gallery.Event) {
 	for _, e := range events {
 		if last := len(list) - 1; last >= 0 && e.Kind == gallery.Piece && list[last].Kind == gallery.Piece {

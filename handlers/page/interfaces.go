@@ -11,10 +11,10 @@ import (
 	"github.com/copilot-portal/portal/jobs/studio/gallery"
 )
 
-// errNoInterfaces is told by a portal that makes none.
+// errNoInterfaces is the error of a portal without a gallery.
 var errNoInterfaces = fault.Errorf(fault.Unavailable, "this portal makes no interfaces")
 
-// interfaceInfo is an interface as it was at a time.
+// interfaceInfo is an interface at one moment.
 type interfaceInfo struct {
 	InterfaceID string             `json:"interface_id"`
 	Title       string             `json:"title"`
@@ -53,22 +53,22 @@ type interfaceWork struct {
 }
 
 func encodeInterface(i gallery.Item) interfaceInfo {
-	told := interfaceInfo{
+	encoded := interfaceInfo{
 		InterfaceID: i.ID, Title: i.Title, Format: i.Format, Operations: i.Endpoints, BaseURL: i.BaseURL, Allowed: i.Allowed,
 		Created: ui.FormatTime(i.Created), Current: i.Current, Versions: []interfaceVersion{}, Error: i.Error,
 	}
 	for _, v := range i.Versions {
-		told.Versions = append(told.Versions, interfaceVersion{
+		encoded.Versions = append(encoded.Versions, interfaceVersion{
 			v.Number, v.Description, v.Prompt, v.Assumptions, v.Components, v.Bytes, v.Based, ui.FormatTime(v.Created),
 		})
 	}
 	if q := i.Question; q != nil {
-		told.Question = &interfaceQuestion{q.Prompt, q.Text, append([]string{}, q.Options...)}
+		encoded.Question = &interfaceQuestion{q.Prompt, q.Text, append([]string{}, q.Options...)}
 	}
 	if w := i.Work; w != nil {
-		told.Work = &interfaceWork{w.Prompt, ui.FormatTime(w.Since)}
+		encoded.Work = &interfaceWork{w.Prompt, ui.FormatTime(w.Since)}
 	}
-	return told
+	return encoded
 }
 
 type oneInterface struct {
@@ -77,7 +77,7 @@ type oneInterface struct {
 
 func (o oneInterface) id() string { return o.InterfaceID }
 
-// interfaceIn decodes params that name an interface, and gives the host of all.
+// interfaceIn decodes params that name an interface, and returns the host of all interfaces.
 func interfaceIn[P interface{ id() string }](n *connection, r *jsonrpc.Request, p P) (P, *gallery.Host, error) {
 	if err := r.Decode(&p); err != nil {
 		return p, nil, err
@@ -93,15 +93,15 @@ func interfaceIn[P interface{ id() string }](n *connection, r *jsonrpc.Request, 
 
 // listInterfaces is portal.interfaces.list.
 func (n *connection) listInterfaces(ctx context.Context, _ *jsonrpc.Request) (any, error) {
-	told := []interfaceInfo{}
+	encoded := []interfaceInfo{}
 	if n.api.options.Gallery == nil {
-		return map[string]any{"interfaces": told}, nil
+		return map[string]any{"interfaces": encoded}, nil
 	}
 	list, err := n.api.options.Gallery.List(ctx)
 	for _, i := range list {
-		told = append(told, encodeInterface(i))
+		encoded = append(encoded, encodeInterface(i))
 	}
-	return map[string]any{"interfaces": told}, err
+	return map[string]any{"interfaces": encoded}, err
 }
 
 type interfaceResult struct {
@@ -139,7 +139,8 @@ type versionOfInterface struct {
 	Version int `json:"version"`
 }
 
-// getInterface is portal.interface.get. Code that cannot be shown any more is no reason to hide the interface.
+// getInterface is portal.interface.get. It returns the interface even if its code can no longer be
+// shown.
 func (n *connection) getInterface(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	p, g, err := interfaceIn(n, r, versionOfInterface{})
 	if err != nil {
@@ -149,19 +150,19 @@ func (n *connection) getInterface(ctx context.Context, r *jsonrpc.Request) (any,
 	if err != nil {
 		return nil, err
 	}
-	told := interfaceCode{Interface: encodeInterface(i)}
+	encoded := interfaceCode{Interface: encodeInterface(i)}
 	if i.Current == 0 {
-		return told, nil
+		return encoded, nil
 	}
 	v, script, err := g.Script(ctx, p.InterfaceID, p.Version)
 	if err != nil && fault.KindOf(err) != fault.Invalid {
 		return nil, err
 	}
-	told.Version, told.Script = v.Number, script
+	encoded.Version, encoded.Script = v.Number, script
 	if err != nil {
-		told.Error = err.Error()
+		encoded.Error = err.Error()
 	}
-	return told, nil
+	return encoded, nil
 }
 
 // changeInterface is portal.interface.change.
@@ -250,7 +251,7 @@ type interfaceAnswer struct {
 	Body       []byte      `json:"body"` // in base64
 }
 
-// callInterface is portal.interface.call: what the frame of an interface asks of its API.
+// callInterface is portal.interface.call: the frame of an interface calls its API.
 func (n *connection) callInterface(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	p, g, err := interfaceIn(n, r, struct {
 		oneInterface

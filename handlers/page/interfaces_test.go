@@ -31,7 +31,7 @@ func withInterfaces(t *testing.T, test func(*portal)) {
 
 const films = `{"openapi": "3.0.3", "info": {"title": "Films", "version": "1"}, "paths": {"/films": {"get": {"responses": {"200": {"description": "OK"}}}}}}`
 
-func TestInterfaceIsMadeAndWatchedOverUI(t *testing.T) {
+func TestInterfaceIsCreatedAndWatched(t *testing.T) {
 	withInterfaces(t, func(p *portal) {
 		u := p.Able()
 		made, _ := u.Ask("portal.interfaces.create", document{"text": films})["interface"].(document)

@@ -6,7 +6,7 @@ import (
 	"github.com/copilot-portal/portal/jobs"
 )
 
-// jobInfo is a job as it was at a time.
+// jobInfo is a job at one moment.
 type jobInfo struct {
 	JobID     string      `json:"job_id"`
 	Name      string      `json:"name"`
@@ -22,7 +22,7 @@ type jobInfo struct {
 	Events    uint64      `json:"events"`
 }
 
-// jobWork is how far a task of a job is.
+// jobWork is the progress of a work of a job.
 type jobWork struct {
 	Work   int         `json:"work_id"`
 	Name   string      `json:"name"` // of the task
@@ -32,36 +32,36 @@ type jobWork struct {
 }
 
 func encodeJob(i jobs.JobInfo) jobInfo {
-	told := jobInfo{
+	encoded := jobInfo{
 		JobID: i.ID, Name: i.Name, Status: i.Status, Directory: i.Directory, Input: secret.Mask(i.Input), Started: ui.FormatTime(i.Started),
 		Error: i.Error, Continues: i.Continues, Works: []jobWork{}, Sessions: i.Sessions, Events: i.Events,
 	}
 	if !i.Ended.IsZero() {
-		told.Ended = ui.FormatTime(i.Ended)
+		encoded.Ended = ui.FormatTime(i.Ended)
 	}
 	for _, w := range i.Works {
-		told.Works = append(told.Works, jobWork{w.Work, w.Name, w.Task, w.Status, w.Rounds})
+		encoded.Works = append(encoded.Works, jobWork{w.Work, w.Name, w.Task, w.Status, w.Rounds})
 	}
-	return told
+	return encoded
 }
 
-// maxListedInput is how much of the input lists have, in characters.
+// maxListedInput limits the input of a job in lists, in characters.
 const maxListedInput = 200
 
-// inList are jobs as lists have them.
+// inList returns jobs as lists show them.
 func inList(list []jobs.JobInfo) []jobInfo {
-	told := make([]jobInfo, 0, len(list))
+	encoded := make([]jobInfo, 0, len(list))
 	for _, i := range list {
 		one := encodeJob(i)
 		if begin := []rune(one.Input); len(begin) > maxListedInput {
 			one.Input = string(begin[:maxListedInput-1]) + "…"
 		}
-		told = append(told, one)
+		encoded = append(encoded, one)
 	}
-	return told
+	return encoded
 }
 
-// jobEvent is what happened in a job. Which members it has besides depends on its type.
+// jobEvent is an event of a job. Its type determines which other members it has.
 type jobEvent struct {
 	JobID     string      `json:"job_id"`
 	Number    uint64      `json:"number"`
@@ -77,34 +77,34 @@ type jobEvent struct {
 }
 
 func encodeJobEvent(job string, e jobs.Event) jobEvent {
-	told := jobEvent{JobID: job, Number: e.Number, Time: ui.FormatTime(e.Time)}
+	encoded := jobEvent{JobID: job, Number: e.Number, Time: ui.FormatTime(e.Time)}
 	if b, ok := e.Body.(jobs.WorkEvent); ok {
-		told.Work, told.Task = b.Work, b.Task
-		told.ofTask(b.Body)
-		return told
+		encoded.Work, encoded.Task = b.Work, b.Task
+		encoded.ofTask(b.Body)
+		return encoded
 	}
 	switch b := e.Body.(type) {
 	case jobs.WorkStarted:
-		told.Type, told.Work, told.Task = "work_started", b.Work, b.Task
+		encoded.Type, encoded.Work, encoded.Task = "work_started", b.Work, b.Task
 	case jobs.WorkStopped:
-		told.Type, told.Work, told.Succeeded, told.Status = "work_stopped", b.Work, &b.Succeeded, b.Status
+		encoded.Type, encoded.Work, encoded.Succeeded, encoded.Status = "work_stopped", b.Work, &b.Succeeded, b.Status
 	case jobs.JobSucceeded:
-		told.Type = "job_succeeded"
+		encoded.Type = "job_succeeded"
 	case jobs.JobFailed:
-		told.Type = "job_failed"
+		encoded.Type = "job_failed"
 	case jobs.JobCanceled:
-		told.Type = "job_canceled"
+		encoded.Type = "job_canceled"
 	case jobs.JobInterrupted:
-		told.Type = "job_interrupted"
+		encoded.Type = "job_interrupted"
 	case jobs.JobError:
-		told.Type, told.Text = "job_error", b.Error
+		encoded.Type, encoded.Text = "job_error", b.Error
 	default:
-		told.Type = "other"
+		encoded.Type = "other"
 	}
-	return told
+	return encoded
 }
 
-// ofTask tells what happened in the task of a work.
+// ofTask fills in an event of the task of a work.
 func (e *jobEvent) ofTask(body jobs.Body) {
 	switch b := body.(type) {
 	case jobs.TaskSessionStarted:

@@ -16,7 +16,7 @@ type jobsResult struct {
 	Chart map[string]chart     `json:"chart"`
 }
 
-// listedJob is a job as the book has it.
+// listedJob is a job of the book.
 type listedJob struct {
 	RequireUserInput bool       `json:"require_user_input"`
 	Work             *book.Work `json:"work"`
@@ -41,14 +41,14 @@ func (n *connection) listJobs(context.Context, *jsonrpc.Request) (any, error) {
 	return result, nil
 }
 
-// jobs is the host of all jobs; nil if the portal has none.
+// jobs returns the host of all jobs; nil if the portal has none.
 func (n *connection) jobs() *jobs.Host { return n.api.options.Jobs }
 
 type jobHistory struct {
 	Jobs []jobInfo `json:"jobs"`
 }
 
-// recentJobs is how many jobs are listed if nobody says.
+// recentJobs is the default number of listed jobs.
 const recentJobs = 50
 
 // jobHistory is portal.jobs.history.
@@ -66,7 +66,7 @@ func (n *connection) jobHistory(ctx context.Context, r *jsonrpc.Request) (any, e
 	return jobHistory{inList(list)}, err
 }
 
-// newestJobs are those that began last.
+// newestJobs returns the jobs that started last.
 func (n *connection) newestJobs(ctx context.Context, limit int) ([]jobs.JobInfo, error) {
 	if n.jobs() == nil {
 		return nil, nil
@@ -101,7 +101,7 @@ func (n *connection) startJob(ctx context.Context, r *jsonrpc.Request) (any, err
 	return oneJob{job.ID()}, nil
 }
 
-// job gives the job that params name.
+// job returns the job that params name.
 func (n *connection) job(ctx context.Context, r *jsonrpc.Request) (*jobs.Job, error) {
 	id, err := jobID(r)
 	if err != nil {
@@ -128,7 +128,7 @@ func jobID(r *jsonrpc.Request) (string, error) {
 	return p.JobID, nil
 }
 
-// cancelJob is portal.job.cancel. It answers when the job has ended.
+// cancelJob is portal.job.cancel. It responds when the job has ended.
 func (n *connection) cancelJob(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	job, err := n.job(ctx, r)
 	if err == nil {

@@ -55,7 +55,7 @@ func herons(u *screen) string {
 	return id
 }
 
-// story is what was told of jobs since it was asked for last, a line each.
+// story returns the messages about jobs since the last call, a line each.
 func story(u *screen) (list []string) {
 	u.Helper()
 	for _, f := range u.Raw() {
@@ -119,7 +119,7 @@ func TestJobIsReportedCompletely(t *testing.T) {
 	})
 }
 
-func TestJobIsWatchedOnceAndNoLongerThanWanted(t *testing.T) {
+func TestJobIsWatchedOnceUntilUnwatched(t *testing.T) {
 	withJobs(t, func(p *portal) {
 		u := p.Able()
 		id := herons(u)
@@ -140,7 +140,7 @@ func TestDetachedUIGetsNothing(t *testing.T) {
 		u.Ask("portal.job.watch", document{"job_id": herons(u)})
 		u.Ask("portal.jobs.watch", document{})
 		close(u.In)
-		synctest.Wait() // Serve waits for what it has begun
+		synctest.Wait() // Serve waits for what it started
 		select {
 		case err := <-u.Done:
 			require.NoError(t, err)
@@ -182,7 +182,7 @@ func TestInputIsCutInLists(t *testing.T) {
 	})
 }
 
-func TestSecretsInTheInputAreNotShown(t *testing.T) {
+func TestInputSecretsAreMasked(t *testing.T) {
 	withJobs(t, func(p *portal) {
 		u := p.Able()
 		id, _ := u.Ask("portal.jobs.start", document{"name": "herons", "input": "as https://ada:s3cret@example.com says"})["job_id"].(string)

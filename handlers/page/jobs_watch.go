@@ -15,8 +15,8 @@ const (
 	notifyJobClosed = "portal.job.closed"
 )
 
-// pollJobsEvery is how often the list of jobs is looked at for what no one is told of: how far jobs are, and what other
-// processes do. jobsPause is how long news are collected.
+// pollJobsEvery is the interval at which the list of jobs is read for changes without a signal:
+// progress, and jobs of other processes. jobsPause is how long changes are collected.
 const (
 	pollJobsEvery = 3 * time.Second
 	jobsPause     = time.Second / 2
@@ -26,7 +26,7 @@ type jobResult struct {
 	Job jobInfo `json:"job"`
 }
 
-// watchJob is portal.job.watch. Called again it begins anew, with one goroutine.
+// watchJob is portal.job.watch. A second call replaces the first watch.
 func (n *connection) watchJob(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	var p struct {
 		oneJob
@@ -46,7 +46,7 @@ func (n *connection) watchJob(ctx context.Context, r *jsonrpc.Request) (any, err
 	return jobResult{encodeJob(info)}, nil
 }
 
-// unwatchJob is portal.job.unwatch. Nothing is told of the job behind its response.
+// unwatchJob is portal.job.unwatch. Nothing about the job follows its response.
 func (n *connection) unwatchJob(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	id, err := jobID(r)
 	if err != nil {
@@ -56,7 +56,7 @@ func (n *connection) unwatchJob(ctx context.Context, r *jsonrpc.Request) (any, e
 	return map[string]bool{"watched": was}, err
 }
 
-// jobBatch is how many events are read at a time.
+// jobBatch limits the events of one read.
 const jobBatch = 100
 
 // sendJobEvents sends the events of a job, up to its end.
@@ -86,7 +86,8 @@ type jobClosed struct {
 	Message string  `json:"message,omitempty"`
 }
 
-// closeJob tells the UI that nothing more comes of a job, because it has ended or, with an error, because it cannot be read.
+// closeJob reports that nothing more follows about a job: it has ended or, if err is not nil,
+// cannot be read.
 func (n *connection) closeJob(ctx context.Context, job *jobs.Job, err error) {
 	closed := jobClosed{JobID: job.ID(), Job: encodeJob(job.Info())}
 	if err != nil {
@@ -96,7 +97,7 @@ func (n *connection) closeJob(ctx context.Context, job *jobs.Job, err error) {
 	_ = n.client.Notify(ctx, notifyJobClosed, closed) // what fails here fails again
 }
 
-// watchJobs is portal.jobs.watch. Called again it begins anew.
+// watchJobs is portal.jobs.watch. A second call replaces the first watch.
 func (n *connection) watchJobs(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	if n.jobs() == nil {
 		return jobHistory{[]jobInfo{}}, nil
@@ -123,7 +124,7 @@ type listWatch struct {
 	known map[string]uint64 // by job: the number of its newest event
 }
 
-// differs takes note of how jobs are, and gives those that were otherwise.
+// differs updates what the UI knows, and returns the jobs that have changed.
 func (w *listWatch) differs(list []jobs.JobInfo) (news []jobs.JobInfo) {
 	for _, i := range list {
 		if events, known := w.known[i.ID]; !known || events != i.Events {
@@ -134,7 +135,7 @@ func (w *listWatch) differs(list []jobs.JobInfo) (news []jobs.JobInfo) {
 	return news
 }
 
-// sendJobChanges tells which jobs are otherwise than before.
+// sendJobChanges sends the jobs that have changed, until ctx ends.
 func (n *connection) sendJobChanges(ctx context.Context, w *listWatch) {
 	for {
 		pause(ctx, jobsPause)
@@ -148,7 +149,7 @@ func (n *connection) sendJobChanges(ctx context.Context, w *listWatch) {
 		stop()
 		list, err := n.newestJobs(ctx, recentJobs)
 		if err != nil {
-			n.api.options.Log.Debug("the jobs could not be looked at for a UI", "err", err) // the next look may be better
+			n.api.options.Log.Debug("cannot list jobs for a UI", "err", err) // the next attempt may succeed
 			continue
 		}
 		if news := w.differs(list); len(news) > 0 && n.client.Notify(ctx, notifyJobs, jobHistory{inList(news)}) != nil {

@@ -55,7 +55,8 @@ func (n *connection) fork(ctx context.Context, r *jsonrpc.Request) (any, error) 
 	return oneSession{s.ID()}, nil
 }
 
-// permit is portal.session.permit: the rules go over those that the session has.
+// permit is portal.session.permit: it merges rules into those of the session, and the new ones
+// win.
 func (n *connection) permit(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	var p struct {
 		oneSession
@@ -78,8 +79,8 @@ func (n *connection) permit(ctx context.Context, r *jsonrpc.Request) (any, error
 	return struct{}{}, err
 }
 
-// permissions is portal.session.permissions: the rules in force, and those of them that
-// answers have made.
+// permissions is portal.session.permissions: the rules in force, and those of them that come from
+// answers.
 func (n *connection) permissions(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	id, err := sessionID(r)
 	if err != nil {
@@ -92,7 +93,7 @@ func (n *connection) permissions(ctx context.Context, r *jsonrpc.Request) (any, 
 	return map[string]permission.Policy{"rules": s.Rules(), "remembered": s.Remembered()}, nil
 }
 
-// revoke is portal.session.revoke: a rule that an answer has made is forgotten, or all.
+// revoke is portal.session.revoke: it forgets one rule that comes from an answer, or all of them.
 func (n *connection) revoke(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	var p struct {
 		oneSession

@@ -61,7 +61,7 @@ func TestForkIsIndependent(t *testing.T) {
 	})
 }
 
-func TestPermissionsGoOverThoseOfTheSession(t *testing.T) {
+func TestPermitAddsToSessionRules(t *testing.T) {
 	inTime(t, func(p *portal) {
 		p.Agents.Script = func(t *fake.Turn) {
 			t.Ask(event.Question{Kind: event.AskPermission, Names: []string{permission.Exec}, Title: "Run"})
@@ -76,7 +76,7 @@ func TestPermissionsGoOverThoseOfTheSession(t *testing.T) {
 	})
 }
 
-func TestCompactionIsARunOfItsOwn(t *testing.T) {
+func TestCompactionIsItsOwnRun(t *testing.T) {
 	inTime(t, func(p *portal) {
 		u := p.Able()
 		_, session := u.Prompt("one")
@@ -139,7 +139,7 @@ func TestSearchFindsMessages(t *testing.T) {
 	assert.Equal(t, []any{[]any{9.0, 14.0}}, found["hits"], "as JavaScript counts")
 }
 
-func TestWithoutAStoreNothingIsFound(t *testing.T) {
+func TestSearchNeedsAStore(t *testing.T) {
 	inTime(t, func(p *portal) {
 		u := p.Able()
 		assert.Equal(t, -32005, u.Ask("portal.sessions.search", document{"query": "x"})["code"])

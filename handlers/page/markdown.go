@@ -10,8 +10,8 @@ import (
 
 const maxMarkdown = 1 << 20 // bytes
 
-// markdown is portal.markdown: safe HTML of what is part of no session, such as
-// the result of an operation.
+// markdown is portal.markdown: it renders text that belongs to no session, such as the result of
+// an operation, as safe HTML.
 func (n *connection) markdown(_ context.Context, r *jsonrpc.Request) (any, error) {
 	var p struct {
 		Text string `json:"text"`

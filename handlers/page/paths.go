@@ -15,7 +15,7 @@ type pathParams struct {
 	Path string `json:"path"`
 }
 
-// choice is a directory or a file that can be chosen.
+// choice is a directory or a file to choose from.
 type choice struct {
 	Path string `json:"path"`
 	Name string `json:"name"`
@@ -50,7 +50,7 @@ type directoryResult struct {
 
 type gitResult struct {
 	Branch  string `json:"branch"`
-	Changed *int   `json:"changed,omitempty"` // not told if that would take too long
+	Changed *int   `json:"changed,omitempty"` // nil if counting takes too long
 }
 
 // describeDirectory is portal.directory.describe.
@@ -73,10 +73,10 @@ func (n *connection) describeDirectory(ctx context.Context, r *jsonrpc.Request) 
 	return result, nil
 }
 
-// maxPaths is how many paths are looked at at a time.
+// maxPaths limits the paths of one request.
 const maxPaths = 1000
 
-// missingFiles is portal.files.missing: those of the paths where nothing is.
+// missingFiles is portal.files.missing: it returns the paths that do not exist.
 func (n *connection) missingFiles(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	var p struct {
 		oneSession

@@ -35,7 +35,7 @@ func TestPathsAreCompleted(t *testing.T) {
 	})
 }
 
-func TestSomePlacesHaveAnEnd(t *testing.T) {
+func TestMissingDirectoryIsReported(t *testing.T) {
 	inTime(t, func(p *portal) {
 		dir := filepath.Join(t.TempDir(), "gone")
 		require.NoError(t, os.Mkdir(dir, 0o700))

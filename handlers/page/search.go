@@ -13,7 +13,7 @@ type searchParams struct {
 	Limit int    `json:"limit"`
 }
 
-// hit is a text that a search has found.
+// hit is a text that matches a search.
 type hit struct {
 	SessionID string           `json:"session_id"`
 	Title     string           `json:"title"`
@@ -40,9 +40,8 @@ func (n *connection) search(ctx context.Context, r *jsonrpc.Request) (any, error
 	return map[string]any{"results": results}, nil
 }
 
-// inUnits makes places in a text that are counted in bytes such as are counted in
-// UTF-16 units, as JavaScript does. What is no UTF-8 is one unit a byte: JSON has
-// a replacement for each.
+// inUnits converts positions in a text from bytes to UTF-16 units, which JavaScript counts. An
+// invalid byte is one unit: JSON replaces each by one character.
 func inUnits(text string, places [][2]int) [][2]int {
 	list := make([][2]int, 0, len(places))
 	for _, p := range places {

@@ -11,32 +11,30 @@ import (
 	"github.com/copilot-portal/portal/jobs"
 )
 
-// maxWatched is how many sessions are watched at most, maxOfJobs how many of the last
-// are so that work for jobs, pollEvery how often.
+// maxWatched limits the watched sessions, maxOfJobs those of them that work for jobs. pollEvery is
+// the interval of polls.
 const (
 	maxWatched = 500
 	maxOfJobs  = 100
 	pollEvery  = time.Second / 2
 )
 
-// sessionPoll is how the sessions are, as all UIs see it that watch them: a look costs
-// milliseconds, so they have theirs in common.
+// sessionPoll is the last list of sessions. A poll takes milliseconds, so all UIs share it.
 type sessionPoll struct {
 	mu sync.Mutex
-	at time.Time // of the last look
+	at time.Time // of the last poll
 	sessionView
 }
 
-// sessionView is what one look has seen.
+// sessionView is the result of one poll.
 type sessionView struct {
-	number   uint64         // counts the changes: the same number is the same view
-	sessions []copilot.Info // those in which something happened last
-	all      bool           // there are no others
-	watchers map[string]int // how many UIs are attached to each
+	number   uint64         // counts the changes: equal numbers mean equal views
+	sessions []copilot.Info // the newest change first
+	all      bool           // there are no more
+	watchers map[string]int // the number of attached UIs, by session
 }
 
-// pollSessions gives a view that is not older than that, and never one from before another
-// that was given.
+// pollSessions returns a view that is no older than age and no older than any returned before.
 func (n *connection) pollSessions(ctx context.Context, age time.Duration) (sessionView, error) {
 	o := &n.api.sessionPoll
 	o.mu.Lock()
@@ -56,8 +54,8 @@ func (n *connection) pollSessions(ctx context.Context, age time.Duration) (sessi
 	return v, nil
 }
 
-// listWatched gives the sessions that are watched; all if there are no others but of jobs,
-// which have so many that they would leave no room.
+// listWatched returns the watched sessions; all if there are no more of them. Sessions of jobs
+// have a limit of their own, because they would displace the others, and do not count for all.
 func (n *connection) listWatched(ctx context.Context) (list []copilot.Info, all bool, err error) {
 	list, next, err := n.host().Sessions(ctx, "", maxWatched, jobs.Origin)
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 	"github.com/copilot-portal/portal/copilot/store"
 )
 
-// BenchmarkLook measures a look at 500 stored sessions, which is taken twice a second
+// BenchmarkSessionPoll measures a look at 500 stored sessions, which is taken twice a second
 // for all UIs that watch them.
-func BenchmarkLook(b *testing.B) {
+func BenchmarkSessionPoll(b *testing.B) {
 	kept, err := store.Open(b.Context(), store.Options{Directory: b.TempDir()})
 	require.NoError(b, err)
 	defer kept.Close()

@@ -15,7 +15,7 @@ const (
 	notifyRemoved = "portal.session.removed"
 )
 
-// watchedSession is a session in a list that is kept up to date.
+// watchedSession is a session in a watched list.
 type watchedSession struct {
 	ui.Session
 	Watchers int `json:"watchers"` // UIs that are attached to it
@@ -44,7 +44,7 @@ func (n *connection) watchSessions(ctx context.Context, r *jsonrpc.Request) (any
 	return map[string]any{"sessions": list}, nil
 }
 
-// differs takes note of how sessions are now, and gives those that were otherwise.
+// differs updates what the UI knows, and returns the sessions that have changed.
 func (w *sessionWatch) differs(v sessionView) []watchedSession {
 	news := []watchedSession{}
 	for _, i := range v.sessions {
@@ -57,9 +57,9 @@ func (w *sessionWatch) differs(v sessionView) []watchedSession {
 	return news
 }
 
-// gone forgets the sessions that are not there any more, and gives those that were
-// removed. If there are more sessions than are watched, some are only too old by now;
-// of jobs, there always may be more.
+// gone forgets the sessions that are no longer in the view, and returns those that were removed.
+// When there are more sessions than a view has, some are only too old now; sessions of jobs may
+// always be.
 func (w *sessionWatch) gone(v sessionView) (removed []string) {
 	if len(v.sessions) == len(w.known) {
 		return nil
@@ -80,7 +80,7 @@ func (w *sessionWatch) gone(v sessionView) (removed []string) {
 	return removed
 }
 
-// reportChanges tells what changes, until ctx ends.
+// reportChanges sends changes until ctx ends.
 func (n *connection) reportChanges(ctx context.Context, w *sessionWatch) {
 	every := time.NewTicker(pollEvery)
 	defer every.Stop()
@@ -92,16 +92,16 @@ func (n *connection) reportChanges(ctx context.Context, w *sessionWatch) {
 		}
 		now, err := n.pollSessions(ctx, pollEvery-pollEvery/10)
 		if err != nil {
-			n.api.options.Log.Debug("the sessions could not be looked at for a UI", "err", err) // the next look may be better
+			n.api.options.Log.Debug("cannot list sessions for a UI", "err", err) // the next attempt may succeed
 			continue
 		}
 		if n.report(ctx, w, now) != nil {
-			return // nothing can be told any more
+			return // the connection ends
 		}
 	}
 }
 
-// report tells what differs from what the UI knows.
+// report sends the difference between a view and what the UI knows.
 func (n *connection) report(ctx context.Context, w *sessionWatch, now sessionView) error {
 	if now.number == w.number {
 		return nil

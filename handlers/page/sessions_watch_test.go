@@ -16,7 +16,7 @@ import (
 	"github.com/copilot-portal/portal/handlers/ui/uitest"
 )
 
-// news is what was told of sessions since it was asked for last, a line each.
+// news returns the changes of sessions since the last call, a line each.
 func news(u *screen) (list []string) {
 	u.Helper()
 	for _, f := range u.Raw() {
@@ -151,7 +151,7 @@ func TestNewestSessionsAreWatched(t *testing.T) {
 	})
 }
 
-func TestSessionsOfJobsLeaveRoomForOthers(t *testing.T) {
+func TestJobSessionsDoNotDisplaceOthers(t *testing.T) {
 	kept, err := store.Open(t.Context(), store.Options{Directory: t.TempDir()})
 	require.NoError(t, err)
 	defer kept.Close()

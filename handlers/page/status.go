@@ -10,39 +10,39 @@ import (
 	"github.com/copilot-portal/portal/handlers/ui"
 )
 
-// About is what the dialect cannot know of the portal, and tells. It has no secrets.
+// About is what only the server knows about the portal. It contains no secrets.
 type About struct {
-	Started       time.Time      // zero: when the dialect was made
-	Storage       func() Storage // how it is now; nil: nothing is stored
+	Started       time.Time      // zero: now
+	Storage       func() Storage // returns the current state; nil: nothing is stored
 	Providers     []Provider
 	Configuration Configuration
 }
 
-// Storage is how it stands with what keeps the sessions.
+// Storage is the state of the store.
 type Storage struct {
-	OK        bool   `json:"ok"`                // what happens outlives the portal
-	Message   string `json:"message,omitempty"` // why not
+	OK        bool   `json:"ok"`                // sessions survive a restart
+	Message   string `json:"message,omitempty"` // why they do not
 	Directory string `json:"directory"`
 	Bytes     int64  `json:"bytes,omitempty"`
 }
 
-// Provider is a source of models that is configured.
+// Provider is a configured source of models.
 type Provider struct {
 	Name   string   `json:"name"`
 	Type   string   `json:"type"`
-	Models []string `json:"models"` // those that are named; others are asked for
+	Models []string `json:"models"` // the configured ones; others come from the source
 }
 
-// Configuration is what is worth knowing of it.
+// Configuration is the part of the configuration that UIs show.
 type Configuration struct {
-	File        string      `json:"file,omitempty"` // that was read
-	Directory   string      `json:"directory"`      // of sessions whose client names none; left out, it is [Options.WorkDir]
+	File        string      `json:"file,omitempty"` // read at the start
+	Directory   string      `json:"directory"`      // of sessions whose client names none
 	Model       string      `json:"model,omitempty"`
 	Demo        bool        `json:"demo"`
 	Permissions Permissions `json:"permissions"`
 }
 
-// Permissions are those that are configured.
+// Permissions are the configured permissions.
 type Permissions struct {
 	Rest     string            `json:"rest"`
 	Headless string            `json:"headless"`
@@ -91,7 +91,7 @@ type poolStatus struct {
 	Deaths  uint64 `json:"deaths"`
 }
 
-// status is portal.status. An agent that cannot be had is no reason not to tell.
+// status is portal.status. It answers even if the agent is unavailable.
 func (n *connection) status(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	var p struct {
 		Refresh bool `json:"refresh"`
@@ -100,7 +100,7 @@ func (n *connection) status(ctx context.Context, r *jsonrpc.Request) (any, error
 		return nil, err
 	}
 	var account *accountStatus
-	if p.Refresh { // first: it tells of the agent, too
+	if p.Refresh { // first: this also updates the agent's health
 		account = n.account(ctx)
 	}
 	o, health, stats := n.api.options, n.host().Health(), n.host().Stats()
@@ -113,7 +113,7 @@ func (n *connection) status(ctx context.Context, r *jsonrpc.Request) (any, error
 	return result, nil
 }
 
-// complete fills in what was left out.
+// complete sets the defaults.
 func (a About) complete() About {
 	if a.Started.IsZero() {
 		a.Started = time.Now()
@@ -134,28 +134,28 @@ func (a About) storage() Storage {
 	return a.Storage()
 }
 
-// publicReason is what a UI may read of an error.
+// publicReason returns the part of an error that a UI may show.
 func (n *connection) publicReason(err error) string {
 	if known := ui.RPCError(err); known != nil {
 		return known.Message
 	}
-	n.api.options.Log.Warn("the agent could not be asked for the account", "err", err)
+	n.api.options.Log.Warn("cannot get account from agent", "err", err)
 	return "the agent could not be asked; the log says more"
 }
 
-// account asks who the agent works for.
+// account asks the agent for the account it works for.
 func (n *connection) account(ctx context.Context) *accountStatus {
 	known, err := n.host().Account(ctx)
-	told := &accountStatus{known.SignedIn, known.Login, known.Host, known.Message, []quota{}}
+	encoded := &accountStatus{known.SignedIn, known.Login, known.Host, known.Message, []quota{}}
 	if err != nil {
-		told.Message = n.publicReason(err)
+		encoded.Message = n.publicReason(err)
 	}
 	for _, q := range known.Quotas {
 		one := quota{Name: q.Name, Used: q.Used, Limit: q.Limit, Unlimited: q.Unlimited, Remaining: q.Remaining}
 		if !q.Reset.IsZero() {
 			one.Reset = ui.FormatTime(q.Reset)
 		}
-		told.Quotas = append(told.Quotas, one)
+		encoded.Quotas = append(encoded.Quotas, one)
 	}
-	return told
+	return encoded
 }

@@ -12,9 +12,9 @@ import (
 	"github.com/copilot-portal/portal/handlers/form"
 )
 
-// answerParams name a question by its call or by itself, and answer it:
-// approved, of a plan perhaps with the way as answer, of a form with fields; or
-// answer alone, also as the result of a tool; or failed of a tool.
+// answerParams answer a question, named by its call or its id: approved (for a plan perhaps with
+// the way as answer, for a form with fields), answer alone (also the result of a tool), or failed
+// for a tool.
 type answerParams struct {
 	SessionID string               `json:"sessionId"`
 	CallID    string               `json:"callId"`
@@ -28,8 +28,7 @@ type answerParams struct {
 	Failed    bool                 `json:"failed"`
 }
 
-// answer answers a question of the agent. Whether the answer fits it is for the
-// session to say.
+// answer answers a question of the agent. The session decides whether the answer fits.
 func (a *API) answer(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	var p answerParams
 	if err := r.Decode(&p); err != nil {
@@ -56,7 +55,7 @@ func (a *API) answer(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	return map[string]bool{"answered": true}, nil
 }
 
-// answer reads what was said.
+// answer decodes the answer.
 func (p answerParams) answer() (answer event.Answer, err error) {
 	if fault := p.fault(); fault != "" {
 		return answer, jsonrpc.InvalidParams("%s", fault)
@@ -74,8 +73,8 @@ func (p answerParams) answer() (answer event.Answer, err error) {
 	return answer, err
 }
 
-// fault says what an answer lacks, or has too much of: what says nothing, or
-// contradicts itself, must not be taken for a refusal.
+// fault returns what an answer lacks or has too much of: an answer that says nothing or
+// contradicts itself is not a refusal.
 func (p answerParams) fault() string {
 	text, refused := p.Answer != nil, p.Approved != nil && !*p.Approved
 	switch {
@@ -93,7 +92,7 @@ func (p answerParams) fault() string {
 	return ""
 }
 
-// excess is fault for the call of a tool that failed.
+// excess is fault for a tool call that failed.
 func (p answerParams) excess() string {
 	if p.Approved != nil || p.Answer != nil || p.Fields != nil {
 		return `"failed" goes with "reason" alone`
@@ -101,8 +100,8 @@ func (p answerParams) excess() string {
 	return ""
 }
 
-// openQuestion finds the question that belongs to a call: the newest that is
-// open, or else the newest, of which the session says what is wrong.
+// openQuestion returns the question of a call: the newest open one, otherwise the newest, about
+// which the session reports the error.
 func openQuestion(ctx context.Context, s *copilot.Session, call string) (id string, err error) {
 	entries, _, err := entriesOfRun(ctx, s.Record(), s.Record().Last())
 	if err != nil && !errors.Is(err, context.Canceled) {

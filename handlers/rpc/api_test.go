@@ -156,7 +156,7 @@ func (a *api) send(session, prompt string) (run string) {
 	return run
 }
 
-// event is what the stream tells.
+// event is an event of the stream.
 type streamEvent struct {
 	id, name string
 	data     document
@@ -437,7 +437,7 @@ func TestUnusedSessionsAreClosed(t *testing.T) {
 	})
 }
 
-func TestSpecificationForMachinesHasAllMethodsAndTheirParameters(t *testing.T) {
+func TestOpenRPCDescribesAllMethods(t *testing.T) {
 	text, err := os.ReadFile("../../spec/openrpc.json")
 	require.NoError(t, err)
 	var spec struct {

@@ -2,15 +2,14 @@ package rpc
 
 import "github.com/copilot-portal/portal/copilot/journal"
 
-// textBlock is a text that goes out piece by piece.
+// textBlock is a text that goes out in pieces.
 type textBlock struct {
-	sent        int  // bytes that were told
-	incomplete  bool // pieces behind them were not
-	startUnseen bool // how many were told is not known
+	sent        int  // bytes sent
+	incomplete  bool // pieces after them were not sent
+	startUnseen bool // how many were sent is unknown
 }
 
-// open begins a block. One whose beginning was not seen may have been told in
-// part to the client before.
+// open starts a block. If its beginning is unknown, a part of it may have been sent before.
 func (t *encoder) open(key string, seen bool) *textBlock {
 	b := t.blocks[key]
 	if b == nil {
@@ -20,9 +19,8 @@ func (t *encoder) open(key string, seen bool) *textBlock {
 	return b
 }
 
-// addDelta notes a piece, and says whether it is to be told. One of the past is not
-// where the whole text stands for it, nor is one behind a hole: the end has the
-// rest then.
+// addDelta adds a piece and reports whether to send it. Pieces are not sent if the whole text
+// follows, or after missing ones: then the end has the rest.
 func (t *encoder) addDelta(key, text string, superseded bool, n uint64) bool {
 	b := t.open(key, false)
 	if superseded && n <= t.past {
@@ -31,13 +29,13 @@ func (t *encoder) addDelta(key, text string, superseded bool, n uint64) bool {
 	if b.incomplete && superseded && !b.startUnseen {
 		return false
 	}
-	b.startUnseen = b.startUnseen || b.incomplete // what was told has no longer one end
+	b.startUnseen = b.startUnseen || b.incomplete // what was sent no longer has one end
 	b.sent += len(text)
 	return true
 }
 
-// remainingText ends a block, and gives what of its text was not told; torn says that the
-// beginning of that may have been.
+// remainingText ends a block and returns the rest of its text; torn reports whether the client may
+// have its beginning already.
 func (t *encoder) remainingText(key, whole string) (text string, torn bool) {
 	b := t.blocks[key]
 	delete(t.blocks, key)
@@ -54,8 +52,8 @@ func (t *encoder) remainingText(key, whole string) (text string, torn bool) {
 	return whole[min(b.sent, len(whole)):], false
 }
 
-// checkGap looks whether pieces are missing before an entry: the numbers of those
-// that were dropped are not given again.
+// checkGap checks whether pieces are missing before an entry: numbers of dropped entries are
+// missing.
 func (t *encoder) checkGap(n uint64) {
 	if n != t.last+1 {
 		t.markGap()
@@ -69,7 +67,7 @@ func (t *encoder) markGap() {
 	}
 }
 
-// encodeGap tells of events that the client misses.
+// encodeGap encodes a gap.
 func encodeGap(gap *journal.GapError) message {
 	reason := "these events are no longer kept"
 	if gap.Stale {

@@ -15,11 +15,11 @@ import (
 	"github.com/copilot-portal/portal/copilot/permission"
 )
 
-// byPlugin names the plugin, and what speaks for it, in answers.
+// byPlugin names the plugin in answers.
 const byPlugin = "callback"
 
-// callbackRelay carries what a session waits for to the plugin, and its answers back.
-// One goroutine reads the record; each call-back is another one.
+// callbackRelay carries the questions of a session to the plugin, and its answers back. One
+// goroutine reads the record, and each callback is another one.
 type callbackRelay struct {
 	api     *API
 	session *copilot.Session
@@ -28,22 +28,21 @@ type callbackRelay struct {
 	work    sync.WaitGroup
 
 	mu    sync.Mutex
-	calls map[string]*callbackRequest // those that may still matter
+	calls map[string]*callbackRequest // by call: the pending ones
 }
 
-// callbackRequest is one request to the plugin, and the open questions that its answer
-// answers: a tool of the plugin is asked for twice under `ask`, first whether it
-// may be used, then for its result.
+// callbackRequest is a request to the plugin, and the open questions that its answer answers.
+// Under `ask` a tool of the plugin has two: first whether it may be used, then its result.
 type callbackRequest struct {
 	cancel     context.CancelFunc
 	permission string    // the id of a question, "" if it is not open
 	tool       string    // likewise
-	decision   *decision // nil until it is there
+	decision   *decision // nil before the answer
 }
 
-// follow begins to carry a session's questions to the plugin, unless that is
-// being done. url is one that its client gives now; else the session knows that of
-// its client, or one of this dialect that was restored takes the configured one.
+// follow starts to carry a session's questions to the plugin, unless something does. url is the
+// address that the client gives now; otherwise the session has one, or a restored one of this
+// dialect uses the configured one.
 func (a *API) follow(s *copilot.Session, url string) {
 	u := a.use(s)
 	u.mu.Lock()
@@ -63,20 +62,20 @@ func (a *API) follow(s *copilot.Session, url string) {
 	}
 }
 
-// storedCallback is the address of call-backs of a session that was restored, "" for none.
+// storedCallback returns the callback address of a restored session; "" if it has none.
 func (a *API) storedCallback(s *copilot.Session) string {
 	given, err := CallbackAddress(s.Attribute(attributeCallback), a.options.Remote)
 	if err != nil {
-		a.options.Log.Warn("the call-back address of a session is not used", "session", s.ID(), "err", err)
+		a.options.Log.Warn("ignoring the callback address of a session", "session", s.ID(), "err", err)
 	}
 	if given == "" && s.Info().Origin == Origin {
-		given, _ = CallbackAddress(a.options.Callback, a.options.Remote) // New's caller has seen it
+		given, _ = CallbackAddress(a.options.Callback, a.options.Remote) // New's caller has checked it
 	}
 	return given
 }
 
-// run reads the record to its end. What was asked in an earlier life of the
-// portal, and is open, comes first.
+// run reads the record to its end. It starts with the questions of previous portals that are still
+// open.
 func (c *callbackRelay) run(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer c.stopped()
@@ -92,7 +91,7 @@ func (c *callbackRelay) run(ctx context.Context) {
 		if err != nil {
 			return
 		}
-		for _, e := range b.Entries { // what is behind a gap is still asked
+		for _, e := range b.Entries { // questions after a gap are still asked
 			c.handle(ctx, e)
 			if _, opened := e.Value.Body.(event.SessionOpened); opened {
 				c.askPending(ctx, e.N)
@@ -101,7 +100,7 @@ func (c *callbackRelay) run(ctx context.Context) {
 	}
 }
 
-// askPending asks what is open in a session that has come here from another process.
+// askPending asks the open questions of a session that came from another process.
 func (c *callbackRelay) askPending(ctx context.Context, n uint64) {
 	if entries, _, err := entriesOfRun(ctx, c.session.Record(), n); err == nil {
 		c.handleEntry(ctx, entries)
@@ -111,12 +110,12 @@ func (c *callbackRelay) askPending(ctx context.Context, n uint64) {
 func (c *callbackRelay) stopped() {
 	c.use.mu.Lock()
 	defer c.use.mu.Unlock()
-	if c.use.following == c.session { // else another has its place, as the session was read anew
+	if c.use.following == c.session { // otherwise another relay has replaced this one
 		c.use.following = nil
 	}
 }
 
-// handleEntry looks at what has happened, and asks only what is still open.
+// handleEntry handles an entry, and asks only what is still open.
 func (c *callbackRelay) handleEntry(ctx context.Context, entries []follow.Entry) {
 	over := map[string]bool{}
 	for _, e := range entries {
@@ -147,8 +146,8 @@ func (c *callbackRelay) handle(ctx context.Context, e follow.Entry) {
 	}
 }
 
-// asked posts a call of a tool, or joins the post that there is for it already.
-// What another process works at is for the plugin of that one.
+// asked posts a tool call, or joins the pending post of the same call. Calls of a run in another
+// process belong to the plugin of that process.
 func (c *callbackRelay) asked(ctx context.Context, q event.Question, n uint64) {
 	if c.session.Info().Owner != 0 {
 		return
@@ -181,8 +180,8 @@ func (c *callbackRelay) asked(ctx context.Context, q event.Question, n uint64) {
 	}
 }
 
-// begin posts a request and answers what waits for it then. Where a permission is
-// asked, the streams are told first.
+// begin posts a request and answers the questions that wait for it. Before a permission is asked,
+// the streams send its event.
 func (c *callbackRelay) begin(ctx context.Context, cb *callbackRequest, r callRequest, n uint64) {
 	ctx, cancel := context.WithTimeout(ctx, c.api.options.Limit)
 	c.mu.Lock()
@@ -193,7 +192,7 @@ func (c *callbackRelay) begin(ctx context.Context, cb *callbackRequest, r callRe
 		c.awaitStreams(ctx, n)
 		v := c.api.post(ctx, c.use.address(), r)
 		if errors.Is(ctx.Err(), context.Canceled) {
-			return // somebody else has answered
+			return // another client has answered
 		}
 		c.mu.Lock()
 		cb.decision = &v
@@ -202,8 +201,8 @@ func (c *callbackRelay) begin(ctx context.Context, cb *callbackRequest, r callRe
 	})
 }
 
-// awaitStreams waits until all streams have told everything up to a number, but
-// not for one that does not read.
+// awaitStreams waits until all streams have sent everything up to a number, except those whose
+// client does not read.
 func (c *callbackRelay) awaitStreams(ctx context.Context, n uint64) {
 	const often, limit = 2 * time.Millisecond, 200 * time.Millisecond
 	ctx, cancel := context.WithTimeout(ctx, limit)
@@ -217,7 +216,7 @@ func (c *callbackRelay) awaitStreams(ctx context.Context, n uint64) {
 	}
 }
 
-// settle answers the open questions of a call-back that was answered.
+// settle answers the open questions of an answered callback.
 func (c *callbackRelay) settle(cb *callbackRequest) {
 	c.mu.Lock()
 	v, permission, tool := *cb.decision, cb.permission, cb.tool
@@ -230,17 +229,17 @@ func (c *callbackRelay) settle(cb *callbackRequest) {
 	}
 }
 
-// answer answers a question. That it is over already is no fault: any client may
-// have been first.
+// answer answers a question. It is no error if the question is closed: another client may have
+// been first.
 func (c *callbackRelay) answer(id string, a event.Answer) {
 	err := c.session.Answer(id, a, byPlugin)
 	if err != nil && !errors.Is(err, fault.ErrAlreadyAnswered) && !errors.Is(err, fault.ErrQuestionNotFound) {
-		c.api.options.Log.Warn("the answer to a call-back was not taken", "session", c.session.ID(), "err", err)
+		c.api.options.Log.Warn("session rejected the answer to a callback", "session", c.session.ID(), "err", err)
 	}
 }
 
-// answered takes note that a question is over. A post goes on only for a call
-// that was approved meanwhile: its result is asked for next.
+// answered records that a question is closed. A post continues only for a call that was approved:
+// its result is asked for next.
 func (c *callbackRelay) answered(b event.QuestionClosed) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -257,7 +256,7 @@ func (c *callbackRelay) answered(b event.QuestionClosed) {
 	}
 }
 
-// abandon ends all posts: the run is over.
+// abandon ends all posts because the run has ended.
 func (c *callbackRelay) abandon() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -273,7 +272,7 @@ func (cb *callbackRequest) stop() {
 	}
 }
 
-// decision is what the plugin, or its silence, amounts to.
+// decision is the answer of the plugin, or the consequence of having none.
 type decision struct {
 	ok       bool
 	remember bool
@@ -282,8 +281,7 @@ type decision struct {
 	reason   string // why not, for the model
 }
 
-// permission is the answer to whether a tool may be used. One that failed was
-// allowed to be tried.
+// permission returns the answer whether a tool may be used. A tool that failed had the permission.
 func (v decision) permission() event.Answer {
 	return event.Answer{Approved: v.ok, Remember: v.remember, Scope: v.scope, Reason: v.reason}
 }
@@ -295,7 +293,7 @@ func (v decision) result() event.Answer {
 	return event.Answer{Failed: true, Reason: v.reason}
 }
 
-// callRequest is what the plugin is asked.
+// callRequest is the request to the plugin.
 type callRequest struct {
 	SessionID    string `json:"sessionId"`
 	ToolName     string `json:"toolName"`
@@ -304,7 +302,7 @@ type callRequest struct {
 	ApprovalOnly bool   `json:"approvalOnly,omitempty"`
 }
 
-// callResponse is what it answers.
+// callResponse is the response of the plugin.
 type callResponse struct {
 	Success     *bool                `json:"success"`
 	Result      json.RawMessage      `json:"result"`

@@ -18,18 +18,19 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-// callbackPath is where the plugin listens, unless its address says otherwise.
+// callbackPath is the default path of the plugin's address.
 const callbackPath = "/tool-callback"
 
-// maxResponse is the largest answer of the plugin that is read, in bytes.
+// maxResponse is the largest response of the plugin, in bytes.
 const maxResponse = 4 << 20
 
-// faultPrefix begins the reasons of call-backs that failed; refusals of the
-// plugin's user have his own words.
+// faultPrefix starts the reasons of failed callbacks; refusals have the words of the plugin's
+// user.
 const faultPrefix = "The tool call-back failed: "
 
-// CallbackAddress reads the address of a plugin, "" for none. One without a path
-// gets /tool-callback (spec/contracts/json-rpc-http.md, "Tool Callbacks"). Errors are of the kind [fault.Invalid].
+// CallbackAddress parses the address of a plugin, "" for none. One without a path gets
+// /tool-callback (spec/contracts/json-rpc-http.md, "Tool Callbacks"). Errors are of the kind
+// [fault.Invalid].
 func CallbackAddress(address string, remote bool) (string, error) {
 	if address == "" {
 		return "", nil
@@ -37,7 +38,7 @@ func CallbackAddress(address string, remote bool) (string, error) {
 	u, err := url.Parse(address)
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
-		return "", fault.Errorf(fault.Invalid, "the call-back address %.200q is no http or https address", address)
+		return "", fault.Errorf(fault.Invalid, "the callback address %.200q is not an http or https address", address)
 	case !remote && !isLoopback(u.Hostname()):
 		return "", fault.Errorf(fault.Invalid,
 			"call-backs go to this machine only, not to %.200q; sidecar.callback_remote in the configuration allows others", u.Hostname())
@@ -53,8 +54,8 @@ func isLoopback(host string) bool {
 	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
 }
 
-// carrier carries call-backs: past all proxies, and to this machine only, whatever
-// a name resolves to, unless others are allowed.
+// carrier carries callbacks: without proxies, and only to this machine, whatever a name resolves
+// to, unless others are allowed.
 func carrier(remote bool) http.RoundTripper {
 	dialer := &net.Dialer{Timeout: 5 * time.Second}
 	if !remote {
@@ -68,11 +69,11 @@ func carrier(remote bool) http.RoundTripper {
 	return &http.Transport{DialContext: dialer.DialContext, DisableKeepAlives: true}
 }
 
-// post asks the plugin, and waits for as long as ctx lets it.
+// post asks the plugin and waits for the answer until ctx ends.
 func (a *API) post(ctx context.Context, address string, r callRequest) decision {
 	response, err := a.ask(ctx, address, r)
 	if err != nil {
-		a.options.Log.Warn("a call-back failed", "session", r.SessionID, "tool", r.ToolName, "err", err)
+		a.options.Log.Warn("callback failed", "session", r.SessionID, "tool", r.ToolName, "err", err)
 		return decision{reason: faultPrefix + err.Error()}
 	}
 	if !*response.Success {
@@ -110,7 +111,7 @@ func (a *API) ask(ctx context.Context, address string, r callRequest) (callRespo
 	return decodeResponse(text)
 }
 
-// callbackError says why there is no answer. The address stays out of it.
+// callbackError returns why there is no answer, without the address.
 func (a *API) callbackError(ctx context.Context, err error) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return fmt.Errorf("the IDE did not answer within %v", a.options.Limit)
@@ -135,7 +136,7 @@ func decodeResponse(text []byte) (callResponse, error) {
 	return response, nil
 }
 
-// resultText is a result for the model: a text as it is, all else as JSON.
+// resultText returns a result for the model: a text as it is, anything else as JSON.
 func resultText(raw json.RawMessage) string {
 	var text string
 	switch {

@@ -21,22 +21,22 @@ import (
 
 // commits is a script that calls the plugin's tool and says what came of it.
 func commits(t *fake.Turn) {
-	told, ok := t.UseTool("git.commit", `{"type":"feat","description":"x"}`)
+	got, ok := t.UseTool("git.commit", `{"type":"feat","description":"x"}`)
 	if ok {
-		told = "ok: " + told
+		got = "ok: " + got
 	}
-	t.Emit(event.MessageEnded{ID: t.ID("m"), Text: told})
+	t.Emit(event.MessageEnded{ID: t.ID("m"), Text: got})
 }
 
 // runs is a script that asks for one of the CLI's own tools.
 func runs(t *fake.Turn) {
 	t.Emit(event.ToolStarted{ID: "c", Name: "bash", Arguments: []byte(`{"command":"make"}`)})
 	a, _ := t.Ask(event.Question{Call: "c", Names: []string{permission.Exec}, Title: "Run make"})
-	told := "refused: " + a.Reason
+	got := "refused: " + a.Reason
 	if a.Approved {
-		told = "ran"
+		got = "ran"
 	}
-	t.Emit(event.MessageEnded{ID: t.ID("m"), Text: told})
+	t.Emit(event.MessageEnded{ID: t.ID("m"), Text: got})
 }
 
 const success = `{"success":true,"result":{"commitSha":"abc"}}`
@@ -56,7 +56,7 @@ func TestPluginToolCallIsPostedAndAnswered(t *testing.T) {
 		name, policy string
 		answer       func(*http.Request, document) (int, string)
 		said         string // by the model
-		events       string // that are told of it
+		events       string // sent about it
 		posts        int
 	}{
 		{"allowed", "allow", always(200, success), `ok: {"commitSha":"abc"}`, "tool.request question.answered", 1},
@@ -87,13 +87,13 @@ func TestPluginToolCallIsPostedAndAnswered(t *testing.T) {
 				a.send(id, "p")
 				got := s.until("done")
 				assert.Equal(a, c.said, shown(got))
-				var told []string
+				var names []string
 				for _, e := range got {
 					if !strings.HasPrefix(e.name, "timeline.") && e.name != "done" {
-						told = append(told, e.name)
+						names = append(names, e.name)
 					}
 				}
-				assert.Equal(a, c.events, strings.Join(told, " "))
+				assert.Equal(a, c.events, strings.Join(names, " "))
 				assert.Len(a, a.plugin.seen(), c.posts)
 				if c.posts > 0 {
 					call := a.plugin.seen()[0]
@@ -114,10 +114,10 @@ func TestPluginToolCallIsPostedAndAnswered(t *testing.T) {
 
 func TestStreamReportsApprovalBeforeCallback(t *testing.T) {
 	inTime(t, func(a *api) {
-		var s, told *stream
+		var s, got *stream
 		a.agents.Script = commits
 		a.plugin.answer = func(_ *http.Request, call document) (int, string) {
-			e := find(a, told.until("tool.approval"), "tool.approval")
+			e := find(a, got.until("tool.approval"), "tool.approval")
 			assert.Equal(a, call["callId"], e["callId"])
 			assert.Equal(a, document{"type": "feat", "description": "x"}, e["args"])
 			assert.Equal(a, true, e["requiresApproval"])
@@ -125,7 +125,7 @@ func TestStreamReportsApprovalBeforeCallback(t *testing.T) {
 			return 200, success
 		}
 		id := a.create(document{"callbackUrl": "http://127.0.0.1:7/cb"})
-		s, told = a.open(id, "", ""), a.open(id, "", "")
+		s, got = a.open(id, "", ""), a.open(id, "", "")
 		synctest.Wait()
 		a.send(id, "p")
 		assert.Contains(a, shown(s.until("done")), "abc")
@@ -175,7 +175,7 @@ func TestAnyOtherClientMayAnswerFirst(t *testing.T) {
 	}
 }
 
-func TestForTheCLIsOwnToolsThePluginOnlyApproves(t *testing.T) {
+func TestPluginOnlyApprovesToolsOfTheCLI(t *testing.T) {
 	for answer, said := range map[string]string{
 		`{"success":true}`: "ran",
 		`{"success":false,"userMessage":"Not in this project"}`: "refused: Not in this project",
@@ -209,11 +209,11 @@ func TestRememberedApprovalIsNotAskedAgain(t *testing.T) {
 	})
 }
 
-func TestWithoutACallBackAnyClientGivesTheResultOfItsTools(t *testing.T) {
+func TestAnyClientAnswersToolsWithoutCallback(t *testing.T) {
 	inTime(t, func(a *api) {
 		a.agents.Script = func(t *fake.Turn) {
-			told, _ := t.UseTool("shop.buy", `{"n":1}`)
-			t.Emit(event.MessageEnded{ID: t.ID("m"), Text: told})
+			got, _ := t.UseTool("shop.buy", `{"n":1}`)
+			t.Emit(event.MessageEnded{ID: t.ID("m"), Text: got})
 		}
 		id := a.create(document{
 			"permissions": document{"shop": "allow"},
@@ -232,7 +232,7 @@ func TestWithoutACallBackAnyClientGivesTheResultOfItsTools(t *testing.T) {
 	})
 }
 
-func TestQuestionsOfTheAgentAreAskedAndAnswered(t *testing.T) {
+func TestQuestionsAreAskedAndAnswered(t *testing.T) {
 	inTime(t, func(a *api) {
 		a.agents.Script = func(t *fake.Turn) {
 			answer, _ := t.Ask(event.Question{Kind: event.AskInput, Text: "Which?", Choices: []string{"a", "b"}})
@@ -249,7 +249,7 @@ func TestQuestionsOfTheAgentAreAskedAndAnswered(t *testing.T) {
 	})
 }
 
-func TestForcePushGoesByTheRuleForPushesOfTheSession(t *testing.T) {
+func TestForcePushFollowsSessionPushRule(t *testing.T) {
 	for _, c := range []struct {
 		name          string
 		create, later document
@@ -297,7 +297,7 @@ func TestCancelledRunAbandonsCallbacks(t *testing.T) {
 	})
 }
 
-func TestAddressesOfCallBacks(t *testing.T) {
+func TestCallbackAddresses(t *testing.T) {
 	for address, want := range map[string]string{
 		"":                             "",
 		"http://localhost:63342":       "http://localhost:63342/tool-callback",

@@ -7,12 +7,11 @@ import (
 	"github.com/copilot-portal/portal/copilot"
 )
 
-// idleCheckEvery is how often, in the time after which a session is closed, they are all
-// looked at.
+// idleCheckEvery divides the idle limit into the interval of checks.
 const idleCheckEvery = 12
 
-// closeIdle closes the sessions of this dialect that nobody has used for long,
-// whichever portal they were started by.
+// closeIdle closes the sessions of this dialect that have been idle too long, whichever portal
+// started them.
 func (a *API) closeIdle(ctx context.Context) {
 	if a.options.Idle <= 0 {
 		return
@@ -30,12 +29,12 @@ func (a *API) closeIdle(ctx context.Context) {
 	}
 }
 
-// checkIdle goes through all sessions once.
+// checkIdle checks all sessions once.
 func (a *API) checkIdle(ctx context.Context) {
 	for after := ""; ctx.Err() == nil; {
 		infos, next, err := a.options.Host.Sessions(ctx, after, 0)
 		if err != nil {
-			return // /health says why; the next look may do better
+			return // /health says why; the next check may succeed
 		}
 		for _, i := range infos {
 			if a.isExpired(i) {
@@ -48,8 +47,7 @@ func (a *API) checkIdle(ctx context.Context) {
 	}
 }
 
-// sweep forgets what is known here of sessions that are not in memory any more,
-// or were closed by other means.
+// sweep forgets the use of sessions that are no longer in memory or are closed.
 func (a *API) sweep() {
 	a.uses.mu.Lock()
 	defer a.uses.mu.Unlock()
@@ -63,8 +61,7 @@ func (a *API) sweep() {
 	}
 }
 
-// isExpired says whether a session is open, at rest, and has not been used for
-// long.
+// isExpired reports whether a session is open, idle, and unused for too long.
 func (a *API) isExpired(i copilot.Info) bool {
 	if i.Origin != Origin || i.State != copilot.StateIdle || time.Since(i.Changed) < a.options.Idle {
 		return false
@@ -85,10 +82,10 @@ func (a *API) expire(ctx context.Context, id string) {
 		err = s.Close()
 	}
 	if err != nil {
-		a.options.Log.Debug("an idle session was not closed", "session", id, "err", err)
+		a.options.Log.Debug("cannot close idle session", "session", id, "err", err)
 		return
 	}
-	a.options.Log.Info("an idle session was closed", "session", id, "after", a.options.Idle)
+	a.options.Log.Info("closed idle session", "session", id, "after", a.options.Idle)
 	a.uses.drop(id)
 	a.heard.forget(id)
 }

@@ -10,18 +10,18 @@ import (
 	"github.com/copilot-portal/portal/copilot/journal"
 )
 
-// markDone is under which name a session remembers what its streams delivered.
+// markDone is the attribute in which a session keeps the position that its streams have delivered.
 const markDone = "rpc.done"
 
-// deliveredRuns is, for each session, the number of the last end of a run that a stream
-// has delivered. A session remembers it when the portal ends.
+// deliveredRuns is, by session, the number of the last end of a run that a stream has delivered. A
+// session keeps it across a restart of the portal.
 type deliveredRuns struct {
 	mu        sync.Mutex
 	bySession map[string]uint64
 }
 
-// markDelivered notes that the end of a run is being written to a client, before it can
-// open another stream because of it; undo is for when it could not be written.
+// markDelivered records that the end of a run is being written to a client, before the client can
+// open another stream because of it. undo reverts that if the write fails.
 func (h *deliveredRuns) markDelivered(s *copilot.Session, n uint64) (undo func()) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -39,7 +39,7 @@ func (h *deliveredRuns) markDelivered(s *copilot.Session, n uint64) (undo func()
 	}
 }
 
-// set is called with the lock held.
+// set stores a number. The caller holds the lock.
 func (h *deliveredRuns) set(s *copilot.Session, n uint64) {
 	h.bySession[s.ID()] = n
 	s.SetReaderPosition(markDone, n)
@@ -54,7 +54,7 @@ func (h *deliveredRuns) last(ctx context.Context, s *copilot.Session) (uint64, e
 	}
 	marks, err := s.ReaderPositions(ctx)
 	if err != nil {
-		return 0, fault.Errorf(fault.Unavailable, "what was told of this session could not be read: %w", err)
+		return 0, fault.Errorf(fault.Unavailable, "how much of this session was delivered could not be read: %w", err)
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -62,16 +62,15 @@ func (h *deliveredRuns) last(ctx context.Context, s *copilot.Session) (uint64, e
 	return h.bySession[s.ID()], nil
 }
 
-// forget lets go what the session remembers itself.
+// forget drops what the session keeps itself.
 func (h *deliveredRuns) forget(id string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	delete(h.bySession, id)
 }
 
-// startOf is where a stream begins whose client has no position: after gives the
-// first event of the oldest run whose end nobody was told, or else nothing that
-// has happened so far. gap is what is missing of that run.
+// startOf returns where the stream of a client without a position starts: at the oldest run whose
+// end nobody received, otherwise after everything so far. gap is what is missing of that run.
 func (h *deliveredRuns) startOf(ctx context.Context, s *copilot.Session) (after uint64, gap *journal.GapError, err error) {
 	if after, err = h.last(ctx, s); err != nil {
 		return 0, nil, err

@@ -9,13 +9,13 @@ import (
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 )
 
-// encoder is the dictionary from the domain's events to those of a stream
-// (spec/contracts/json-rpc-http.md, "session.stream", and its notes, "Stream"), with what one stream has to know for that: how
-// much of a text was told, what a tool call is about, how far the plan is.
+// encoder turns the events of the domain into those of a stream (spec/contracts/json-rpc-http.md,
+// "session.stream", and its notes, "Stream"). It keeps what that needs: how much of a text is
+// sent, the tool calls, and the plan.
 type encoder struct {
-	past   uint64 // up to here the whole text stands for its pieces
-	last   uint64 // entry that was told
-	unsure bool   // something was told before of which nothing is known here
+	past   uint64 // up to here whole texts replace their pieces
+	last   uint64 // entry that was sent
+	unsure bool   // the client may have something that this encoder does not know
 	blocks map[string]*textBlock
 	calls  map[string]event.ToolStarted
 	asked  map[string]event.Question
@@ -28,15 +28,14 @@ func newEncoder() *encoder {
 	return t
 }
 
-// endRun forgets what belongs to a run.
+// endRun forgets the run.
 func (t *encoder) endRun() {
 	t.blocks, t.calls = map[string]*textBlock{}, map[string]event.ToolStarted{}
 	t.asked, t.plan = map[string]event.Question{}, plan{}
 	t.unsure = false
 }
 
-// encode gives the events that stand for an entry; none for those that this
-// dialect does not tell.
+// encode returns the events for an entry; none if this dialect ignores it.
 func (t *encoder) encode(e journal.Entry[event.Event]) []message {
 	t.checkGap(e.N)
 	if messages, ok := t.encodeText(e); ok {
@@ -48,7 +47,7 @@ func (t *encoder) encode(e journal.Entry[event.Event]) []message {
 	return t.encodeState(e)
 }
 
-// encodeText is what the user and the model say.
+// encodeText encodes what the user and the model say.
 func (t *encoder) encodeText(e journal.Entry[event.Event]) (messages []message, ok bool) {
 	switch b := e.Value.Body.(type) {
 	case event.UserMessage:
@@ -71,18 +70,18 @@ func (t *encoder) encodeText(e journal.Entry[event.Event]) (messages []message, 
 	return nil, true
 }
 
-// timelineMessage is a timeline.message. The plugin appends those of the type "text" to the
-// answer that it shows, so all else has another one.
+// timelineMessage is a timeline.message. The plugin appends those of the type "text" to the answer
+// that it shows, so everything else has another type.
 type timelineMessage struct {
 	Type      string `json:"type"`
 	Role      string `json:"role"`
-	Content   string `json:"content"` // "" where nothing is left to be told: the plugin appends it
+	Content   string `json:"content"` // "" if everything is sent: the plugin appends it
 	MessageID string `json:"messageId"`
 	Delta     bool   `json:"delta"`
 	Agent     string `json:"agent,omitempty"` // the sub-agent that says it
 }
 
-// textEvent is a text without its content.
+// textEvent returns the event of a text without its content.
 func textEvent(kind, id string, e journal.Entry[event.Event]) timelineMessage {
 	v := timelineMessage{Type: "text", Role: "assistant", MessageID: id, Agent: e.Value.Agent}
 	switch {
@@ -103,8 +102,8 @@ func (t *encoder) delta(kind, id, content string, e journal.Entry[event.Event]) 
 	return singleEvent("timeline.message", v)
 }
 
-// endText tells that a text is complete, and the rest of it. One that has none at
-// all, as the model only called tools, is not told.
+// endText encodes the end of a text with the rest of it. A text without content, of a model that
+// only called tools, is ignored.
 func (t *encoder) endText(kind, id, whole string, e journal.Entry[event.Event]) []message {
 	if b := t.blocks[kind+id]; whole == "" && (b == nil || b.sent == 0 && !b.startUnseen) {
 		delete(t.blocks, kind+id)
@@ -113,12 +112,12 @@ func (t *encoder) endText(kind, id, whole string, e journal.Entry[event.Event]) 
 	content, torn := t.remainingText(kind+id, whole)
 	v := textEvent(kind, id, e)
 	v.Content = content
-	told := singleEvent("timeline.message", v)
+	encoded := singleEvent("timeline.message", v)
 	if torn {
 		first := message{"gap", incompleteData{id, "the following text is complete; a part of it may have been sent before"}}
-		return append([]message{first}, told...)
+		return append([]message{first}, encoded...)
 	}
-	return told
+	return encoded
 }
 
 type incompleteData struct {
@@ -126,7 +125,7 @@ type incompleteData struct {
 	Reason    string `json:"reason"`
 }
 
-// encodeAction is what the agent does and asks.
+// encodeAction encodes what the agent does and asks.
 func (t *encoder) encodeAction(e journal.Entry[event.Event]) (messages []message, ok bool) {
 	switch b := e.Value.Body.(type) {
 	case event.ToolStarted:
@@ -171,27 +170,27 @@ func (t *encoder) toolCall(id, status string) toolCall {
 }
 
 func (t *encoder) toolEnded(b event.ToolEnded) toolCall {
-	told := t.toolCall(b.ID, "completed")
+	encoded := t.toolCall(b.ID, "completed")
 	delete(t.calls, b.ID)
 	delete(t.blocks, "t"+b.ID)
 	if b.Result != nil {
-		told.Result = &b.Result.Content
+		encoded.Result = &b.Result.Content
 	}
 	if b.Error != nil {
-		told.Status, told.Error = "failed", b.Error.Text
+		encoded.Status, encoded.Error = "failed", b.Error.Text
 	}
-	return told
+	return encoded
 }
 
-// encodeState is how the session and its runs fare.
+// encodeState encodes changes of the session and its runs.
 func (t *encoder) encodeState(e journal.Entry[event.Event]) []message {
 	switch b := e.Value.Body.(type) {
 	case event.RunStarted:
 		t.endRun()
 	case event.RunEnded:
-		told := t.plan.end(b.Outcome)
+		encoded := t.plan.end(b.Outcome)
 		t.endRun()
-		return append(told, message{"done", doneData{e.Value.Run, b.Outcome}})
+		return append(encoded, message{"done", doneData{e.Value.Run, b.Outcome}})
 	case event.SessionError:
 		return singleEvent("error", failure{codeSDK, sdkFailed + ": " + b.Text, strings.TrimSpace(b.Text + "\n" + b.Hint)})
 	case event.ModelChanged:
@@ -236,7 +235,7 @@ type tokenUsage struct {
 
 func singleEvent(event string, data any) []message { return []message{{event, data}} }
 
-// arguments are those of the call that a question belongs to.
+// arguments returns those of the call of a question.
 func (t *encoder) arguments(q event.Question) json.RawMessage {
 	if q.Arguments != nil {
 		return q.Arguments

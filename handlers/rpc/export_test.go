@@ -11,7 +11,7 @@ type (
 	RevokeParams = revokeParams
 )
 
-// ParamsOf gives the names of parameters in their order.
+// ParamsOf returns the names of parameters in their order.
 func ParamsOf(params any) []string {
 	t := reflect.TypeOf(params)
 	var names []string

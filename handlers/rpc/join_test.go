@@ -44,18 +44,18 @@ func openEverywhere(a *api, end func(*api, *fake.Steps, string), later time.Dura
 	synctest.Wait()
 	first := a.open(id, "", "")
 	var opened []*stream
-	var whole []streamEvent    // what who was there from the start was told
-	var before [][]streamEvent // what streams were told that are cut off
+	var whole []streamEvent    // of the client that was there from the start
+	var before [][]streamEvent // of the interrupted streams
 	for i, step := range fake.Eventful() {
 		steps.Do(step)
 		opened = append(opened, a.open(id, "", ""))
 		cut := a.open(id, "", "")
 		synctest.Wait()
 		whole = append(whole, first.drain()...)
-		told := cut.drain()
-		require.Equal(a, transcript(whole), transcript(told), "what is open is told at %d, too", i)
+		got := cut.drain()
+		require.Equal(a, transcript(whole), transcript(got), "open blocks are sent at %d, too", i)
 		cut.close()
-		before = append(before, told)
+		before = append(before, got)
 	}
 	end(a, steps, id)
 	synctest.Wait()
@@ -65,21 +65,21 @@ func openEverywhere(a *api, end func(*api, *fake.Steps, string), later time.Dura
 	for i, s := range opened {
 		require.Equal(a, want, transcript(s.until("done")), "opened at %d", i)
 	}
-	for i, told := range before {
-		last := told[len(told)-1].id
+	for i, got := range before {
+		last := got[len(got)-1].id
 		rest := a.open(id, "", last).until("done")
-		require.Equal(a, want, transcript(slices.Concat(told, rest)), "cut off at %d", i)
+		require.Equal(a, want, transcript(slices.Concat(got, rest)), "interrupted at %d", i)
 	}
 }
 
-// drain gives what the stream was told up to now.
-func (s *stream) drain() (told []streamEvent) {
+// drain returns what the stream has sent so far.
+func (s *stream) drain() (got []streamEvent) {
 	for len(s.events) > 0 {
 		if e := <-s.events; e.name != "comment" {
-			told = append(told, e)
+			got = append(got, e)
 		}
 	}
-	return told
+	return got
 }
 
 // transcript is what a client shows that appends every content. The text that is said
@@ -93,7 +93,7 @@ func transcript(events []streamEvent) map[string]string {
 				content, _ := e.data["content"].(string)
 				shown[key] += content
 			}
-		case "gap": // the text behind it is told whole
+		case "gap": // the text after it comes whole
 			delete(shown, fmt.Sprint("text ", e.data["messageId"]))
 			delete(shown, fmt.Sprint("reasoning ", e.data["messageId"]))
 			delete(shown, fmt.Sprint("subagent ", e.data["messageId"]))

@@ -16,7 +16,7 @@ type model struct {
 	Multiplier    float64  `json:"multiplier"`
 }
 
-// models lists them, the default first.
+// models returns the models, the default first.
 func (a *API) models(ctx context.Context, _ *jsonrpc.Request) (any, error) {
 	models, err := a.options.Host.Models(ctx)
 	if err != nil {
@@ -33,8 +33,8 @@ func (a *API) models(ctx context.Context, _ *jsonrpc.Request) (any, error) {
 	return map[string]any{"models": list}, nil
 }
 
-// choose switches the model of a session, given by its id or its name for
-// people, unless it has that already: during a run it cannot be changed.
+// choose sets the model of a session, by id or name, unless it has that already: a model cannot
+// change during a run.
 func (a *API) choose(ctx context.Context, s *copilot.Session, name string) error {
 	current := s.Info().Model
 	if name == "" || name == current {

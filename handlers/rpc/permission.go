@@ -9,9 +9,8 @@ import (
 	"github.com/copilot-portal/portal/copilot/permission"
 )
 
-// policy reads permissions. A force push goes by the rule for pushes where it
-// follows them and has none of its own: by spec/contracts/json-rpc-http.notes.md, "RPC",
-// that counts before the configuration.
+// policy decodes permissions. Force pushes follow the rule for pushes unless they have one of
+// their own: by spec/contracts/json-rpc-http.notes.md, "RPC", that precedes the configuration.
 func policy(permissions map[string]string, follows bool) (permission.Policy, error) {
 	rules, err := permission.ParsePolicy(permissions)
 	if err != nil {
@@ -25,7 +24,7 @@ func policy(permissions map[string]string, follows bool) (permission.Policy, err
 	return rules, nil
 }
 
-// rule finds the rule of a name in any case.
+// rule returns the rule of a name in any case.
 func rule[D any](rules map[string]D, name string) (d D, ok bool) {
 	for n, d := range rules {
 		if strings.EqualFold(n, name) {
@@ -35,7 +34,7 @@ func rule[D any](rules map[string]D, name string) (d D, ok bool) {
 	return d, false
 }
 
-// permit puts permissions over those of a session.
+// permit merges rules into those of a session, and the new ones win.
 func (a *API) permit(s *copilot.Session, permissions map[string]string) error {
 	if len(permissions) == 0 {
 		return nil
@@ -52,15 +51,15 @@ func (a *API) permit(s *copilot.Session, permissions map[string]string) error {
 	return nil
 }
 
-// revokeParams name a rule that an answer has made, or all.
+// revokeParams name a rule that comes from an answer, or all.
 type revokeParams struct {
 	SessionID string `json:"sessionId"`
 	Rule      string `json:"rule"`
 	All       bool   `json:"all"`
 }
 
-// permissions is session.permissions: the rules in force, and those of them that answers
-// have made.
+// permissions is session.permissions: the rules in force, and those of them that come from
+// answers.
 func (a *API) permissions(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	s, err := a.sessionOf(ctx, r)
 	if err != nil {

@@ -7,11 +7,11 @@ import (
 	"github.com/copilot-portal/portal/copilot/event"
 )
 
-// plan is what was told of the plan of a run: the domain has it whole each time,
-// the stream by steps (spec/contracts/json-rpc-http.notes.md, "Stream").
+// plan is the plan of a run as sent: the domain has it whole each time, the stream in steps
+// (spec/contracts/json-rpc-http.notes.md, "Stream").
 type plan struct {
 	id    string
-	steps map[string]planStep // by id, as they were told last
+	steps map[string]planStep // by id, as sent last
 	ended bool
 }
 
@@ -32,7 +32,7 @@ type (
 	}
 )
 
-// change tells what is new in the plan.
+// change encodes what is new in the plan.
 func (p *plan) change(run string, b event.PlanChanged) (messages []message) {
 	if p.id == "" || p.ended {
 		if len(b.Todos) == 0 && b.Text == "" {
@@ -57,7 +57,7 @@ func (p *plan) change(run string, b event.PlanChanged) (messages []message) {
 	return messages
 }
 
-// end tells that the run is over, with what becomes of the step that it was at.
+// end encodes the end of the run for the current step.
 func (p *plan) end(o event.Outcome) (messages []message) {
 	if p.id == "" || p.ended {
 		return nil
@@ -73,7 +73,7 @@ func (p *plan) end(o event.Outcome) (messages []message) {
 	return append(messages, message{"plan.complete", planComplete{p.id, string(o)}})
 }
 
-// title is the first line of a plan.
+// title returns the first line of a plan.
 func title(text string) string {
 	line, _, _ := strings.Cut(strings.TrimSpace(text), "\n")
 	return cmp.Or(strings.TrimSpace(strings.TrimLeft(line, "# ")), "Plan")

@@ -17,10 +17,10 @@ type (
 		Args             any          `json:"args"`
 		RequiresApproval bool         `json:"requiresApproval"`
 		RequestID        string       `json:"requestId"`
-		Permissions      []string     `json:"permissions"` // what is asked for
+		Permissions      []string     `json:"permissions"` // the requested permissions
 		Title            string       `json:"title"`
 		Detail           string       `json:"detail"`
-		Scopes           []form.Scope `json:"scopes,omitempty"` // how far the answer can reach if it is remembered, narrowest first
+		Scopes           []form.Scope `json:"scopes,omitempty"` // the scopes of a remembered answer, narrowest first
 	}
 	questionData struct {
 		RequestID string             `json:"requestId"`
@@ -46,10 +46,10 @@ type (
 	}
 )
 
-// callOf is by what a client knows a question again: its call, if it has one.
+// callOf returns the id by which a client recognizes a question: its call, if it has one.
 func callOf(q event.Question) string { return cmp.Or(q.Call, q.ID) }
 
-// question tells what the agent wants to know, or to have done.
+// question encodes a question.
 func (t *encoder) question(q event.Question) []message {
 	switch q.Kind {
 	case event.AskPermission:
@@ -61,16 +61,16 @@ func (t *encoder) question(q event.Question) []message {
 		return singleEvent("tool.request", toolRequest{callOf(q), q.Tool, jsonrpc.Object(t.arguments(q)), q.ID})
 	case event.AskInput, event.AskForm, event.AskPlan, event.AskSignIn:
 	}
-	told := questionData{
+	encoded := questionData{
 		RequestID: q.ID, Kind: q.Kind, Question: q.Text, Choices: q.Choices, Freeform: q.Freeform, Source: q.Source, URL: q.URL,
 	}
 	if q.Kind == event.AskForm {
-		told.Fields = form.Fields(q.Form)
+		encoded.Fields = form.Fields(q.Form)
 	}
-	return singleEvent("question", told)
+	return singleEvent("question", encoded)
 }
 
-// toolOf names the tool of a permission: a client's by its own name.
+// toolOf returns the tool of a permission: a client tool by its own name.
 func (t *encoder) toolOf(q event.Question) string {
 	name := cmp.Or(q.Tool, t.calls[q.Call].Name)
 	if name == "" && len(q.Names) > 0 {
@@ -79,19 +79,18 @@ func (t *encoder) toolOf(q event.Question) string {
 	return name
 }
 
-// answered tells the end of a question, and what became of a call-back that
-// failed.
+// answered encodes the end of a question, and the failure of a callback.
 func (t *encoder) answered(b event.QuestionClosed) []message {
 	q := t.asked[b.ID]
-	told := answeredData{RequestID: b.ID, CallID: q.Call, By: string(b.Ending)}
+	encoded := answeredData{RequestID: b.ID, CallID: q.Call, By: string(b.Ending)}
 	delete(t.asked, b.ID)
 	if b.Ending == event.Answered {
-		told.By = b.By
+		encoded.By = b.By
 		if b.Kind == event.AskPermission || b.Kind == event.AskPlan {
-			told.Approved = &b.Answer.Approved
+			encoded.Approved = &b.Answer.Approved
 		}
 	}
-	messages := singleEvent("question.answered", told)
+	messages := singleEvent("question.answered", encoded)
 	if b.By == copilot.ByNobody {
 		return append(unattended(q, b), messages...)
 	}
@@ -101,8 +100,8 @@ func (t *encoder) answered(b event.QuestionClosed) []message {
 	return messages
 }
 
-// unattended tells that a question was decided because nobody could answer it: the error has what to do about it, and the
-// plugin, which shows texts alone, has it in the answer.
+// unattended encodes a question that was decided because no client could answer: the error says
+// what to do, and the answer repeats it for the plugin, which shows only texts.
 func unattended(q event.Question, b event.QuestionClosed) []message {
 	why := strings.TrimSpace(cmp.Or(q.Title, q.Text, "A question") + ": " + b.Answer.Reason)
 	const remedy = " Give the session a callbackUrl, answer with question.answer, or change sidecar.unattended and permissions.headless."

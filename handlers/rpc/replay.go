@@ -8,11 +8,11 @@ import (
 	"github.com/copilot-portal/portal/copilot/follow"
 )
 
-// maxRecall is how many entries are read back at most.
+// maxRecall limits the entries that are read back.
 const maxRecall = 200_000
 
-// entriesOfRun gives the entries of the run that stands around a number, from its
-// beginning to that number. complete is false if they cannot all be had.
+// entriesOfRun returns the entries of the run around a number, from its start to that number.
+// complete is false if some are missing.
 func entriesOfRun(ctx context.Context, record *event.Record, n uint64) (entries []follow.Entry, complete bool, err error) {
 	for b, err := range follow.Backward(ctx, record, n) {
 		switch {
@@ -32,8 +32,8 @@ func entriesOfRun(ctx context.Context, record *event.Record, n uint64) (entries 
 	return entries, true, nil
 }
 
-// replay brings the encoder to the state that it had when it had sent everything up to a
-// number: what is open then was told to the client before.
+// replay restores the encoder to the state in which it had sent everything up to a number: the
+// client has what is open then.
 func (t *encoder) replay(ctx context.Context, record *event.Record, n uint64) error {
 	entries, complete, err := entriesOfRun(ctx, record, n)
 	if err != nil {
@@ -46,11 +46,11 @@ func (t *encoder) replay(ctx context.Context, record *event.Record, n uint64) er
 	for _, e := range entries {
 		t.encode(e)
 	}
-	if n != t.last { // pieces were dropped behind the last entry
+	if n != t.last { // pieces after the last entry were dropped
 		t.markGap()
 	}
 	for _, b := range t.blocks {
-		b.startUnseen = b.startUnseen || b.incomplete // how much of it was told cannot be had any more
+		b.startUnseen = b.startUnseen || b.incomplete // how much of it was sent is no longer known
 		b.incomplete = false
 	}
 	return nil

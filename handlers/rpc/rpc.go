@@ -1,13 +1,13 @@
 // Package rpc speaks the contract of the IDE's sidecar
 // (spec/contracts/json-rpc-http.md with its notes; spec/rpc.md): JSON-RPC over HTTP, the
-// stream of a session as server-sent events, and call-backs that let the IDE's
-// plugin carry out tools.
+// stream of a session as server-sent events, and callbacks with which the IDE's
+// plugin executes tools.
 //
 // A method decodes, calls the domain once and encodes. Events reach the wire
-// through one dictionary (dictionary.go). A stream is the goroutine of its
-// request, which reads the record; the client holds its position. What a session
-// waits for is carried to the plugin by one goroutine for each session that has
-// a call-back address (callback.go).
+// through one encoder (encoder.go). A stream is the goroutine of its
+// request, which reads the record; the client keeps its position. One goroutine
+// for each session with a callback address carries its questions to the plugin
+// (callback.go).
 package rpc
 
 import (
@@ -37,14 +37,14 @@ type Options struct {
 	Host     *copilot.Host
 	WorkDir  string        // of sessions that name none
 	BasePath string        // before the paths of streams; "" or as in "/portal"
-	Idle     time.Duration // until a session that nobody uses is closed; 0: never
+	Idle     time.Duration // closes sessions that are unused for so long; 0: never
 
 	Callback string            // address of the plugin for sessions that name none; "": none
-	Remote   bool              // call-backs may go to other machines
-	Limit    time.Duration     // for the answer to a call-back; 10 minutes
-	Carrier  http.RoundTripper // carries call-backs; nil: one that knows no proxy, and this machine alone unless Remote
-	More     jsonrpc.Methods   // what else can be called; their errors are their own
-	Sockets  *socket.Server    // carries /rpc as a WebSocket; nil: it is HTTP alone. Who made it closes it
+	Remote   bool              // callbacks may go to other machines
+	Limit    time.Duration     // of the answer to a callback; 10 minutes
+	Carrier  http.RoundTripper // carries callbacks; nil: without proxies, and only to this machine unless Remote
+	More     jsonrpc.Methods   // further methods, with errors of their own
+	Sockets  *socket.Server    // carries /rpc as a WebSocket; nil: only HTTP. The caller must close it
 	Log      *slog.Logger      // nil: none
 }
 
@@ -59,7 +59,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// API is the dialect. Its handlers may be called concurrently. Close ends it.
+// API is the dialect. It is safe for concurrent use. The caller must close it.
 type API struct {
 	options  Options
 	http     *jsonrpc.HTTP
@@ -68,10 +68,10 @@ type API struct {
 	stopping chan struct{} // closed when the portal stops
 	work     sync.WaitGroup
 
-	closing sync.Mutex // held while work is begun, so that Close is a border
+	closing sync.Mutex // held while work starts, so that none starts after Close
 }
 
-// New makes the API.
+// New returns an API.
 func New(o Options) *API {
 	a := &API{
 		options: o.withDefaults(), stopping: make(chan struct{}),
@@ -82,7 +82,8 @@ func New(o Options) *API {
 	return a
 }
 
-// Methods are those of spec/contracts/json-rpc-http.md, "Methods", and ours. Any carrier of JSON-RPC may offer them.
+// Methods returns those of spec/contracts/json-rpc-http.md, "Methods", and the portal's own. Any
+// carrier of JSON-RPC may offer them.
 func (a *API) Methods() jsonrpc.Methods {
 	m := jsonrpc.Methods{
 		"session.create":      {Handle: a.create},
@@ -108,19 +109,18 @@ func (a *API) Routes(r gin.IRoutes) {
 	r.GET("/stream/:id", a.stream)
 }
 
-// Streams are the routes, below those of [API.Routes], whose answers last: how
-// long they take says nothing about the portal.
+// Streams returns the routes, below those of [API.Routes], whose responses are long-lived: their
+// durations say nothing about the portal.
 func Streams() []string { return []string{"/stream/:id"} }
 
-// call answers a request over HTTP. The server limits how long reading it takes.
+// call answers a request over HTTP. The server limits the time for reading it.
 func (a *API) call(c *gin.Context) {
 	c.Header("Cache-Control", "no-store")
 	a.http.ServeHTTP(c.Writer, c.Request)
 }
 
-// Close ends call-backs and, after those of open sessions have ended by
-// themselves, streams. Call it when the host begins to close; it returns when
-// all call-backs have ended.
+// Close ends callbacks, and streams once those of open sessions have ended by themselves. Call it
+// when the host starts to close; it returns when all callbacks have ended.
 func (a *API) Close() {
 	a.closing.Lock()
 	if !a.isStopping() {
@@ -139,7 +139,7 @@ func (a *API) isStopping() bool {
 	}
 }
 
-// begin does something that ends when the portal stops, unless it does already.
+// begin runs do, which ends when the portal stops, unless that has begun.
 func (a *API) begin(does func(ctx context.Context)) bool {
 	a.closing.Lock()
 	defer a.closing.Unlock()
@@ -154,8 +154,7 @@ func (a *API) begin(does func(ctx context.Context)) bool {
 	return true
 }
 
-// withShutdown is a context that ends with another one, or so long after the portal
-// began to stop.
+// withShutdown returns a context that ends with ctx, or some time after the portal starts to stop.
 func (a *API) withShutdown(ctx context.Context, more time.Duration) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	go func() {

@@ -27,7 +27,7 @@ type created struct {
 	CreatedAt string `json:"createdAt"`
 }
 
-// create opens a session. Nothing need be given.
+// create starts a session. All params are optional.
 func (a *API) create(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	var p createParams
 	if err := r.Decode(&p); err != nil {
@@ -47,11 +47,11 @@ func (a *API) create(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	return created{s.ID(), stamp(s.Info().Created)}, nil
 }
 
-// slack is how much longer the agent waits for a tool than the plugin is waited
-// for, so that it learns why there is no result.
+// slack is how much longer the agent waits for a tool than for the plugin, so that it gets the
+// reason of a missing result.
 const slack = 10 * time.Second
 
-// describe says what session is wanted, and where its call-backs go.
+// describe returns the session to start, and its callback address.
 func (a *API) describe(p createParams) (start copilot.Start, callback string, err error) {
 	start = copilot.Start{Origin: Origin, Model: p.Model, Directory: p.WorkingDirectory, AskUser: true}
 	if start.Directory == "" {
@@ -83,7 +83,7 @@ type sessionParams struct {
 	SessionID string `json:"sessionId"`
 }
 
-// session finds the session that a request names, and notes that it is used.
+// session finds the session that a request names, and records its use.
 func (a *API) session(ctx context.Context, id string) (*copilot.Session, error) {
 	if id == "" {
 		return nil, jsonrpc.InvalidParams(`"sessionId" is missing`)
@@ -100,7 +100,7 @@ func (a *API) session(ctx context.Context, id string) (*copilot.Session, error) 
 	return s, nil
 }
 
-// sessionOf is session for requests that have nothing else.
+// sessionOf is session for requests without other params.
 func (a *API) sessionOf(ctx context.Context, r *jsonrpc.Request) (*copilot.Session, error) {
 	var p sessionParams
 	if err := r.Decode(&p); err != nil {
@@ -145,7 +145,7 @@ type sent struct {
 	StreamURL string `json:"streamUrl"`
 }
 
-// send gives a prompt to the agent and does not wait for what comes of it.
+// send gives a prompt to the agent and does not wait for the run.
 func (a *API) send(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	var p sendParams
 	if err := r.Decode(&p); err != nil {
@@ -181,7 +181,7 @@ func (a *API) send(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	return sent{run, a.options.BasePath + "/stream/" + url.PathEscape(s.ID())}, nil
 }
 
-// prompt is what is sent. An empty one is refused before it changes anything.
+// prompt returns the prompt. An empty one is refused before it changes anything.
 func (p sendParams) prompt() (event.Prompt, error) {
 	mode, err := event.ParseMode(p.Mode)
 	if err != nil {
@@ -215,7 +215,7 @@ type summary struct {
 	ChangedAt        string        `json:"changedAt"`
 }
 
-// list tells of the sessions of all dialects.
+// list returns the sessions of all dialects.
 func (a *API) list(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	var p listParams
 	if err := r.Decode(&p); err != nil {
@@ -223,7 +223,7 @@ func (a *API) list(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	}
 	infos, next, err := a.options.Host.Sessions(ctx, p.After, p.Limit)
 	if err != nil && (p.After != "" || fault.KindOf(err) != fault.Unavailable) {
-		return nil, err // of the first part those in memory are worth telling
+		return nil, err // the first page has at least those in memory
 	}
 	answer := listed{Sessions: make([]summary, 0, len(infos)), Next: next}
 	for _, i := range infos {

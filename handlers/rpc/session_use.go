@@ -8,24 +8,24 @@ import (
 	"github.com/copilot-portal/portal/copilot/permission"
 )
 
-// sessionUse is what is known here of a session besides what it knows itself.
+// sessionUse is what this dialect knows of a session beyond the session itself.
 type sessionUse struct {
 	mu        sync.Mutex
 	used      time.Time
 	streams   map[*streamReader]struct{}
-	following *copilot.Session // whose questions a goroutine carries to the plugin; nil if none does
-	callback  string           // where to; "": nowhere
-	known     bool             // it was created here, so that all its rules have passed by
+	following *copilot.Session // whose questions a relay carries to the plugin; nil: none
+	callback  string           // the address of the plugin; "": none
+	known     bool             // it was created here, so all its rules are known
 	ownForce  bool             // it has a rule of its own for force pushes
 }
 
-// sessionUses are those of all sessions that were used through this dialect.
+// sessionUses are the sessions used through this dialect.
 type sessionUses struct {
 	mu   sync.Mutex
 	byID map[string]*sessionUse
 }
 
-// use notes that a session is used.
+// use records that a session is used.
 func (a *API) use(s *copilot.Session) *sessionUse {
 	a.uses.mu.Lock()
 	defer a.uses.mu.Unlock()
@@ -50,7 +50,7 @@ func (u *sessionUse) touch() {
 	u.used = time.Now()
 }
 
-// setRules notes whether the session has a rule of its own for force pushes.
+// setRules records whether the session has a rule of its own for force pushes.
 func (u *sessionUse) setRules(permissions map[string]string, created bool) {
 	_, own := rule(permissions, permission.ForcePush)
 	u.mu.Lock()
@@ -59,8 +59,7 @@ func (u *sessionUse) setRules(permissions map[string]string, created bool) {
 	u.known = u.known || created
 }
 
-// forceFollows says whether it is certain that the session has no rule of its
-// own for force pushes.
+// forceFollows reports whether the session certainly has no rule of its own for force pushes.
 func (u *sessionUse) forceFollows() bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -80,7 +79,7 @@ func (u *sessionUse) leave(r *streamReader) {
 	u.used = time.Now()
 }
 
-// allDelivered says whether all streams have written everything up to a number.
+// allDelivered reports whether all streams have written everything up to a number.
 func (u *sessionUse) allDelivered(n uint64) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -92,14 +91,14 @@ func (u *sessionUse) allDelivered(n uint64) bool {
 	return true
 }
 
-// address is where its call-backs go, "" for nowhere.
+// address returns the callback address; "" for none.
 func (u *sessionUse) address() string {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	return u.callback
 }
 
-// idleSince is when the session was used last; ok is false while it is watched.
+// idleSince returns when the session was last used; ok is false while a client watches it.
 func (u *sessionUse) idleSince() (used time.Time, ok bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

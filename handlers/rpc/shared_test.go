@@ -34,7 +34,7 @@ func window(t *testing.T, agents *fake.Agents, dir string) *api {
 	return a
 }
 
-func TestToolIsCarriedOutByThePluginOfTheWindowThatWorksWithTheSession(t *testing.T) {
+func TestPluginOfUsingWindowExecutesTool(t *testing.T) {
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		agents := fake.New()

@@ -6,8 +6,8 @@ import (
 	"github.com/copilot-portal/portal/copilot/event"
 )
 
-// snippet is an item of the context of a prompt: a file or lines of it, perhaps
-// with its text as the editor has it.
+// snippet is an item of the context of a prompt: a file or some of its lines, perhaps with the
+// text of the editor.
 type snippet struct {
 	File      string `json:"file"`
 	StartLine int    `json:"startLine"`
@@ -16,7 +16,7 @@ type snippet struct {
 	Symbol    string `json:"symbol"`
 }
 
-// attachments are the items as the domain has them; it refuses what makes no sense.
+// attachments returns the items as attachments, or an error for an item that makes no sense.
 func attachments(items []snippet) []event.Attachment {
 	list := make([]event.Attachment, 0, len(items))
 	for _, i := range items {

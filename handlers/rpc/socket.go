@@ -14,12 +14,11 @@ import (
 // methodEvent is the notification that carries an event of a session.
 const methodEvent = "session.event"
 
-// maxRequests are at work at a time on a connection. Some wait for a turn elsewhere, and must not keep others from being answered.
+// maxRequests limits the concurrent requests of a connection. Some wait for a run; they must not block others.
 const maxRequests = 200
 
-// connection is a WebSocket on which the methods are called. The events of the
-// sessions that it has to do with come on it as well, each session read by one
-// goroutine.
+// connection is a WebSocket with the methods. It also carries the events of the sessions it uses,
+// each read by one goroutine.
 type connection struct {
 	api  *API
 	work sync.WaitGroup // the streams
@@ -33,12 +32,12 @@ type subscription struct {
 	cancel context.CancelFunc
 
 	mu   sync.Mutex
-	over bool // nothing is sent any more, whatever is on its way
+	over bool // nothing more is sent, even if it is on its way
 }
 
-// stop ends the stream: nothing of it is sent behind what follows.
+// stop ends the stream: nothing of it follows what is sent next.
 func (s *subscription) stop() {
-	s.cancel() // which frees who waits in send
+	s.cancel() // which ends a waiting send
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.over = true
@@ -62,13 +61,13 @@ func (a *API) connect(c *gin.Context) {
 		err := jsonrpc.New(conn.Frames(ctx), n.methods(), jsonrpc.Options{Concurrent: maxRequests, Fault: rpcError, Log: a.options.Log}).Run(ctx)
 		n.end()
 		if err != nil && ctx.Err() == nil {
-			a.options.Log.Debug("a WebSocket has ended", "path", c.Request.URL.Path, "err", err)
+			a.options.Log.Debug("WebSocket ended", "path", c.Request.URL.Path, "err", err)
 		}
 	})
 }
 
-// methods are those of HTTP, and what tells which events are wanted. Who creates a
-// session or sends it something wants them.
+// methods are those of HTTP, and those that select events. A client that creates or uses a session
+// gets its events.
 func (n *connection) methods() jsonrpc.Methods {
 	m := n.api.Methods()
 	m["session.create"] = jsonrpc.Method{Handle: n.create}
@@ -78,7 +77,7 @@ func (n *connection) methods() jsonrpc.Methods {
 	return m
 }
 
-// create is session.create, after which the events of the session come.
+// create is session.create. The events of the session follow.
 func (n *connection) create(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	result, err := n.api.create(ctx, r)
 	if err != nil {
@@ -92,14 +91,14 @@ func (n *connection) create(ctx context.Context, r *jsonrpc.Request) (any, error
 	if err == nil {
 		err = n.watch(ctx, r, s, "")
 	}
-	if err != nil { // the session is there all the same
-		n.api.options.Log.Warn("the events of a new session cannot be told", "session", id, "err", err)
+	if err != nil { // the session exists all the same
+		n.api.options.Log.Warn("cannot send the events of a new session", "session", id, "err", err)
 	}
 	return result, nil
 }
 
-// send is session.send. Where the events begin is found out before, or a run that
-// is over at once could have been told to others by then.
+// send is session.send. It determines where the events start before it sends the prompt: the end
+// of a short run might be delivered to other clients in between.
 func (n *connection) send(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	s, err := n.api.sessionOf(ctx, r)
 	if err != nil {
@@ -127,7 +126,7 @@ type subscribeParams struct {
 	LastEventID string `json:"lastEventId"`
 }
 
-// subscribe lets the events of a session come, after those that the client has.
+// subscribe starts the events of a session, after those that the client has.
 func (n *connection) subscribe(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	var p subscribeParams
 	if err := r.Decode(&p); err != nil {
@@ -140,7 +139,7 @@ func (n *connection) subscribe(ctx context.Context, r *jsonrpc.Request) (any, er
 	if err != nil {
 		return nil, err
 	}
-	n.stop(s.ID()) // it may want others than come now
+	n.stop(s.ID()) // it may want other events than it gets now
 	return struct{}{}, n.watch(ctx, r, s, p.LastEventID)
 }
 
@@ -152,7 +151,7 @@ func (n *connection) unsubscribe(_ context.Context, r *jsonrpc.Request) (any, er
 	return map[string]bool{"unsubscribed": n.stop(p.SessionID)}, nil
 }
 
-// stop ends the events of a session; false if none came.
+// stop ends the events of a session; false if there were none.
 func (n *connection) stop(id string) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -164,7 +163,7 @@ func (n *connection) stop(id string) bool {
 	return known
 }
 
-// watch lets the events of a session come behind the response, unless they do.
+// watch starts the events of a session after the response, unless they have started.
 func (n *connection) watch(ctx context.Context, r *jsonrpc.Request, s *copilot.Session, lastID string) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -181,9 +180,9 @@ func (n *connection) watch(ctx context.Context, r *jsonrpc.Request, s *copilot.S
 		return err
 	}
 	n.streams[s.ID()] = stream
-	reader.use.join(reader)                                     // from here on it will tell what happens
-	context.AfterFunc(ctx, func() { reader.use.leave(reader) }) // also if the connection ends before that begins
-	r.After(func() {                                            // not there: what else is to be done after a batch must not wait
+	reader.use.join(reader)                                     // from here on it sends the events
+	context.AfterFunc(ctx, func() { reader.use.leave(reader) }) // also if the connection ends before that starts
+	r.After(func() {                                            // in a goroutine: what else follows a batch must not wait
 		n.work.Go(func() {
 			defer n.ended(s.ID(), stream)
 			n.api.follow(s, "")
@@ -209,7 +208,7 @@ func (n *connection) end() {
 	n.work.Wait()
 }
 
-// ended forgets a stream, unless another has its place.
+// ended removes a stream, unless another has replaced it.
 func (n *connection) ended(id string, stream *subscription) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -222,19 +221,19 @@ func (n *connection) ended(id string, stream *subscription) {
 // event is an event of a session as a notification.
 type streamEvent struct {
 	SessionID string `json:"sessionId"`
-	ID        string `json:"id,omitempty"` // to go on behind it; the last event of several at one place has it
+	ID        string `json:"id,omitempty"` // a position to continue from; of several events at one position, the last has it
 	Event     string `json:"event"`
 	Data      any    `json:"data"`
 }
 
-// notifier sends events as notifications. Used by one goroutine.
+// notifier sends events as notifications. It is used by one goroutine.
 type notifier struct {
 	session string
 	send    func(streamEvent) error
 	pending []streamEvent
 }
 
-// comment has nothing to do: the carrier keeps itself alive.
+// comment does nothing: the carrier keeps itself alive.
 func (n *notifier) comment() error { return nil }
 
 func (n *notifier) add(id string, messages []message) error {

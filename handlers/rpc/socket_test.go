@@ -120,7 +120,7 @@ func said(events []frame) string {
 	return out.String()
 }
 
-func TestEventsOfASessionComeOnTheSocketThatUsesIt(t *testing.T) {
+func TestSocketGetsEventsOfUsedSessions(t *testing.T) {
 	p := exchange(t, fake.Echo)()
 	id, _ := p.ask("session.create", document{}).Result["sessionId"].(string)
 	require.NotEmpty(t, id)
@@ -128,7 +128,7 @@ func TestEventsOfASessionComeOnTheSocketThatUsesIt(t *testing.T) {
 		p.say("session.send", document{"sessionId": id, "prompt": prompt})
 		var events []frame
 		run := ""
-		for done := false; !done || run == ""; { // the response may come behind the events
+		for done := false; !done || run == ""; { // the response may follow the events
 			f := p.hear()
 			if f.ID == p.last {
 				run, _ = f.Result["messageId"].(string)
@@ -220,7 +220,7 @@ func TestBatchSubscribesToSeveralSessions(t *testing.T) {
 	}
 }
 
-func TestNothingComesBehindTheEndOfASubscription(t *testing.T) {
+func TestNothingFollowsUnsubscribe(t *testing.T) {
 	call := exchange(t, func(t *fake.Turn) {
 		for i := range 2000 {
 			t.Emit(event.MessageDelta{ID: "m", Text: fmt.Sprint(i, " ")})

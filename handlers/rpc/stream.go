@@ -22,8 +22,7 @@ const (
 	lastWords    = 2200 * time.Millisecond // for streams to end by themselves when the portal stops
 )
 
-// eventWriter is where a stream goes: server-sent events, or notifications on a
-// WebSocket.
+// eventWriter is the output of a stream: server-sent events, or notifications on a WebSocket.
 type eventWriter interface {
 	add(id string, messages []message) error // to what flush sends
 	isFull() bool                            // it is time to
@@ -31,8 +30,8 @@ type eventWriter interface {
 	comment() error // says that the stream is alive
 }
 
-// streamReader is one stream: the goroutine of its request, which reads the record
-// and writes what it finds. Nothing is pushed to it.
+// streamReader is one stream: the goroutine of its request, which reads the record and writes its
+// events.
 type streamReader struct {
 	api     *API
 	session *copilot.Session // as the reader had it last
@@ -40,9 +39,9 @@ type streamReader struct {
 	reader  *follow.SessionReader
 	writer  eventWriter
 	encoder *encoder
-	after   uint64        // everything up to here was told
-	written atomic.Uint64 // the same, for others to see
-	once    bool          // it ends with the first done
+	after   uint64        // everything up to here is sent
+	written atomic.Uint64 // the same, for other goroutines
+	once    bool          // ends with the first done
 }
 
 // stream is GET /stream/{id}.
@@ -69,7 +68,7 @@ func (a *API) stream(c *gin.Context) {
 	}
 }
 
-// lastID is the position after which the client wants to go on; "" if it is new.
+// lastID returns the position from which the client continues; "" for a new client.
 func lastID(c *gin.Context) string {
 	if id := c.GetHeader("Last-Event-ID"); id != "" {
 		return id
@@ -100,7 +99,7 @@ func failStream(c *gin.Context, err error) {
 	c.JSON(status, gin.H{"error": text})
 }
 
-// begin finds out where the stream begins, and what the client may have missed.
+// begin determines where the stream starts, and what the client may have missed.
 func (r *streamReader) begin(ctx context.Context, id string) (gap *journal.GapError, err error) {
 	if id == "" {
 		r.after, gap, err = r.api.heard.startOf(ctx, r.session)
@@ -115,11 +114,11 @@ func (r *streamReader) begin(ctx context.Context, id string) (gap *journal.GapEr
 	return gap, err
 }
 
-// resume goes on after a position that the client was told.
+// resume continues after a position that the client has.
 func (r *streamReader) resume(ctx context.Context, id string) (gap *journal.GapError, err error) {
 	at, err := journal.ParsePosition(id)
 	if err != nil {
-		return nil, fault.Errorf(fault.Invalid, "the Last-Event-ID %.50q is none of this portal", id)
+		return nil, fault.Errorf(fault.Invalid, "the Last-Event-ID %.50q is not from this portal", id)
 	}
 	if r.after, gap = follow.From(r.session.Record(), at); gap != nil {
 		r.encoder.unsure = true
@@ -128,7 +127,7 @@ func (r *streamReader) resume(ctx context.Context, id string) (gap *journal.GapE
 	return nil, r.encoder.replay(ctx, r.session.Record(), r.after)
 }
 
-// gap tells of events that the client misses.
+// gap sends a gap.
 func (r *streamReader) gap(gap *journal.GapError) error {
 	if gap == nil {
 		return nil
@@ -139,8 +138,7 @@ func (r *streamReader) gap(gap *journal.GapError) error {
 	return r.writer.flush()
 }
 
-// run tells what happens until the session is closed, the client is gone, or the
-// portal stops.
+// run sends events until the session is closed, the client disconnects, or the portal stops.
 func (r *streamReader) run(ctx context.Context) {
 	for b, err := range r.reader.All(ctx) {
 		if s := r.reader.Session(); s != r.session { // it has left memory and come back
@@ -164,13 +162,13 @@ func (r *streamReader) run(ctx context.Context) {
 	}
 }
 
-// errDone ends a stream that has told everything that it should.
+// errDone ends a stream that has sent everything it should.
 var errDone = errors.New("the stream has ended")
 
-// fail tells why a record cannot be read on, if that is it.
+// fail sends why a record can no longer be read, if that is the error.
 func (r *streamReader) fail(err error) {
 	if fault.KindOf(err) == fault.Internal && !errors.Is(err, errDone) {
-		r.api.options.Log.Debug("a stream ended", "session", r.session.ID(), "err", err)
+		r.api.options.Log.Debug("stream ended", "session", r.session.ID(), "err", err)
 	}
 }
 

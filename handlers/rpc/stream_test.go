@@ -144,7 +144,7 @@ func long(words int, over time.Duration) (text string, script func(*fake.Turn)) 
 	}
 }
 
-func TestTwoHundredReconnectsLoseAndDoubleNothing(t *testing.T) {
+func TestReconnectsLoseAndDuplicateNothing(t *testing.T) {
 	inTime(t, func(a *api) {
 		text, script := long(5000, 20*time.Second)
 		a.agents.Script = script
@@ -194,7 +194,7 @@ func TestLateReaderGetsTheWholeTextOnce(t *testing.T) {
 	})
 }
 
-func TestClientThatWasSlowGetsTheRestOfATextWhosePiecesAreGone(t *testing.T) {
+func TestSlowClientGetsRestOfTextWithDroppedDeltas(t *testing.T) {
 	text, _ := long(1000, 0)
 	for name, tt := range map[string]struct{ whole, want string }{
 		"the rest behind what it has":         {text, text},

@@ -7,8 +7,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/event"
 )
 
-// tool is a tool of the client as it declares it. The schema of its arguments
-// goes by any of three names.
+// tool is a client tool as declared. The schema of its arguments has one of three names.
 type tool struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
@@ -32,7 +31,7 @@ func declared(tools []tool, limit time.Duration) []event.Tool {
 	return list
 }
 
-// gitTools are those that the plugin has without declaring them
+// gitTools are tools that the plugin has without declaring them
 // (spec/contracts/json-rpc-http.notes.md, "Tool call-backs").
 func gitTools(limit time.Duration) []event.Tool {
 	schema := func(properties, required string) json.RawMessage {

@@ -8,23 +8,24 @@ import (
 	"github.com/copilot-portal/portal/copilot/permission"
 )
 
-// attributeCallback is under which name a session keeps the address of call-backs that its client gave.
+// attributeCallback is the attribute in which a session keeps the callback address of its client.
 const attributeCallback = "rpc.callback"
 
-// byCallback is what a plugin is called back for.
+// byCallback are the questions that callbacks carry.
 func byCallback() copilot.Capabilities {
 	return copilot.Capabilities{Kinds: []event.QuestionKind{event.AskPermission}}
 }
 
-// byAnswers is what a client can answer by question.answer.
+// byAnswers are the questions that a client can answer by question.answer.
 func byAnswers() copilot.Capabilities {
 	return copilot.Capabilities{Kinds: []event.QuestionKind{
 		event.AskPermission, event.AskInput, event.AskForm, event.AskSignIn, event.AskPlan,
 	}}
 }
 
-// Unattended says what becomes of questions that nobody can answer in sessions of this dialect: the plugin of today has no
-// answer to them. callback is the address that is configured, "" for none.
+// Unattended returns what happens to questions that no client can answer in sessions of this
+// dialect: the current plugin has no answers to them. callback is the configured address, "" for
+// none.
 func Unattended(after time.Duration, d permission.Decision, callback string) map[string]copilot.Unattended {
 	how := copilot.Unattended{After: after, Decision: d}
 	if callback != "" {

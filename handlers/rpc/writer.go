@@ -8,16 +8,16 @@ import (
 	"github.com/gin-contrib/sse"
 )
 
-// message is an event as it goes out.
+// message is an event on the wire.
 type message struct {
 	event string
 	data  any
 }
 
-// fullBatch is how much is gathered before it is sent, in bytes.
+// fullBatch is how many bytes are collected before they are sent.
 const fullBatch = 64 << 10
 
-// writer writes server-sent events. The server limits how long a write may take.
+// writer writes server-sent events. The server limits the duration of a write.
 type writer struct {
 	to      http.ResponseWriter
 	control *http.ResponseController
@@ -28,7 +28,7 @@ func newWriter(w http.ResponseWriter) *writer {
 	return &writer{to: w, control: http.NewResponseController(w)}
 }
 
-// open sends the headers, and with them that there is a stream.
+// open sends the headers, which confirm the stream.
 func (w *writer) open() error {
 	h := w.to.Header()
 	h.Set("Content-Type", sse.ContentType)
@@ -43,8 +43,8 @@ func (w *writer) comment() error {
 	return w.flush()
 }
 
-// add encodes the events that stand for one entry of the record. The last one
-// has its position: who gets a part of them gets all again.
+// add encodes the events of one entry of the record. The last one has its position: a client that
+// gets some of them gets all again.
 func (w *writer) add(id string, messages []message) error {
 	for i, m := range messages {
 		data, err := line(m.data)
@@ -77,7 +77,7 @@ func (w *writer) flush() error {
 	return w.control.Flush()
 }
 
-// line is JSON on one line, with "<" as it is.
+// line returns JSON on one line, without escaping "<".
 func line(v any) ([]byte, error) {
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)

@@ -62,7 +62,7 @@ func longPast(b *testing.B, agents *fake.Agents, host *copilot.Host) string {
 	return s.ID()
 }
 
-// attachOnce opens a connection that attaches to a session, and tells how much came.
+// attachOnce opens a connection that attaches to a session, and returns how many bytes came.
 func attachOnce(b *testing.B, api *ui.API, id string) (size int) {
 	b.Helper()
 	in := make(chan string, 2)

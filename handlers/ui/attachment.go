@@ -105,7 +105,7 @@ func (n *connection) attachSession(ctx context.Context, s *copilot.Session, from
 	}
 	a.reader.Limit = batch
 	if last := n.detaching[a.session]; last != nil {
-		last.cancel() // what it has not sent yet is of no interest any more
+		last.cancel() // what it has not sent yet no longer matters
 		a.previousDone = last.done
 	}
 	n.attached[a.session] = a

@@ -17,7 +17,7 @@ import (
 	"github.com/copilot-portal/portal/handlers/ui/uitest"
 )
 
-func TestHistoryEndsWhoseLastEntryIsDroppedMeanwhile(t *testing.T) {
+func TestHistoryEndsThoughItsLastEntryIsDropped(t *testing.T) {
 	record := journal.New(journal.Options[event.Event]{Group: func(e event.Event) (string, bool) {
 		_, end := e.Body.(event.MessageEnded)
 		return "m", end

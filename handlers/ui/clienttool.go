@@ -16,11 +16,11 @@ type toolCallParams struct {
 	Call      string       `json:"tool_call_id"`
 	Name      string       `json:"name"`
 	Arguments any          `json:"arguments"`
-	Raw       string       `json:"raw_arguments"` // the same as a text
+	Raw       string       `json:"raw_arguments"` // the same as JSON text
 	Meta      questionMeta `json:"meta"`
 }
 
-// toolCallResult is what a UI answers, in our form or in that of terminal UIs.
+// toolCallResult is the answer of a UI, in the portal's form or that of terminal UIs.
 type toolCallResult struct {
 	Result  json.RawMessage `json:"result"`
 	IsError bool            `json:"is_error"`
@@ -28,7 +28,7 @@ type toolCallResult struct {
 	Error   string          `json:"error"`
 }
 
-// tool lets the UI carry out a tool of its own.
+// tool calls a tool of the UI.
 func (d questionRelay) tool(ctx context.Context) (event.Answer, error) {
 	var result toolCallResult
 	p := toolCallParams{d.run, d.session, d.question.Call, d.question.Tool, jsonrpc.Object(d.question.Arguments), cmp.Or(string(d.question.Arguments), "{}"), d.meta()}
@@ -46,8 +46,8 @@ func (r toolCallResult) answer() event.Answer {
 	return event.Answer{Text: text}
 }
 
-// resultText is a result as people and the model read it: a text as it is, also as a structure that says so, or several of
-// them; all else as JSON.
+// resultText returns a result as text for people and the model: a text, one of the forms of text,
+// or several of them; otherwise JSON.
 func resultText(raw json.RawMessage) string {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
@@ -77,8 +77,8 @@ func resultText(raw json.RawMessage) string {
 	return string(raw)
 }
 
-// failed makes the error that a UI answers with the result of its tool: the model
-// reads why. Other errors stay.
+// failed turns an error response of the UI into the result of its tool, so that the model reads
+// the reason. It returns other errors unchanged.
 func failed(err error) (event.Answer, error) {
 	var refused *jsonrpc.Error
 	if e, ok := err.(*jsonrpc.Error); ok { //nolint:errorlint // it is not wrapped

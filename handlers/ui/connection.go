@@ -16,19 +16,19 @@ type connection struct {
 	api       *API
 	peer      *jsonrpc.Peer
 	directory string            // of the client
-	policy    permission.Policy // of sessions that begin here
-	work      sync.WaitGroup    // the streams, and the questions that wait for the UI
+	policy    permission.Policy // of sessions that start here
+	work      sync.WaitGroup    // the attachments, and the questions that wait for the UI
 
 	mu         sync.Mutex
 	can        capabilities
 	context    editorContext
-	current    string                 // the session that goes on if none is named
+	current    string                 // the session of requests that name none
 	model      string                 // of the next session
 	attached   map[string]*attachment // by session
-	detaching  map[string]*attachment // by session: that which sends its last
-	runs       map[string]*startedRun // that were begun here
-	steers     map[string][]string    // by run: the prompts that were put into it from here
-	lateSteers []string               // those of them that were not read before it ended: they may get runs of their own
+	detaching  map[string]*attachment // by session: removed, but still ending
+	runs       map[string]*startedRun // started by this UI, by id
+	steers     map[string][]string    // by run: the prompts with which this UI steers it
+	lateSteers []string               // those that the run ended without reading: they may start runs of their own
 	asked      map[string]*uiRequest  // by question
 }
 
@@ -66,7 +66,7 @@ func (n *connection) methods() jsonrpc.Methods {
 	}
 }
 
-// end returns when nothing is done for the UI any more. Its context has ended.
+// end ends everything done for the UI and waits for it. The context of the connection has ended.
 func (n *connection) end() {
 	n.api.removeToolOwner("", n)
 	n.mu.Lock()
@@ -80,7 +80,7 @@ func (n *connection) end() {
 	n.work.Wait()
 }
 
-// encodeFor is a notification in the form that the UI takes.
+// encodeFor returns a notification in the form that the UI takes.
 func (n *connection) encodeFor(by *htmlRenderer, m message) message {
 	switch can := n.capabilities(); {
 	case can.HTML:
@@ -91,9 +91,9 @@ func (n *connection) encodeFor(by *htmlRenderer, m message) message {
 	return m
 }
 
-// noteStatus takes note of how a run stands, and says whether it brings tools along that
-// are those of the session from now on. The lock of the API is not taken within that
-// of a connection; see [API.watchers].
+// noteStatus records the status of a run. It reports whether the run starts with client tools,
+// which are those of the session from then on. The lock of the API is never acquired under that of
+// a connection; see [API.watchers].
 func (n *connection) noteStatus(m message) (bringsTools bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -113,10 +113,10 @@ func (n *connection) noteStatus(m message) (bringsTools bool) {
 	return false
 }
 
-// maxLateSteers is how many prompts are remembered that came too late for their run.
+// maxLateSteers limits the prompts that are kept in lateSteers.
 const maxLateSteers = 100
 
-// accepts says whether a notification is for this UI.
+// accepts reports whether a notification is for this UI.
 func (n *connection) accepts(m message) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -135,12 +135,11 @@ func (n *connection) accepts(m message) bool {
 	return true
 }
 
-// acceptsPast says the same of the past, of which prompts from here are part, too.
+// acceptsPast is accepts for a history, which also has the prompts of this UI.
 func (n *connection) acceptsPast(m message) bool { return m.to == forOthers || n.accepts(m) }
 
-// isOwnPrompt says whether a prompt came from this UI. One that steers is known by its
-// text, and once; so is one that came too late for its run and has begun another.
-// Called with the lock held.
+// isOwnPrompt reports whether a prompt came from this UI. A steering prompt is recognized once, by
+// its text; so is one that started a run because it came too late. The caller holds the lock.
 func (n *connection) isOwnPrompt(m message) bool {
 	prompt, _ := m.event.(promptEvent)
 	if prompt.Steers {
@@ -157,14 +156,14 @@ func (n *connection) isOwnPrompt(m message) bool {
 	return n.runs[m.run] != nil
 }
 
-// startedRun says whether a run was begun here.
+// startedRun reports whether this UI started a run.
 func (n *connection) startedRun(run string) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.runs[run] != nil
 }
 
-// capabilities are those of a UI (spec/contracts/ui-protocol.md, "4.2 Capabilities"), and ours.
+// capabilities are those of spec/contracts/ui-protocol.md, "4.2 Capabilities", and the portal's own.
 type capabilities struct {
 	Confirm bool `json:"supports_confirm"`
 	Prompt  bool `json:"supports_prompt"`
@@ -172,12 +171,12 @@ type capabilities struct {
 	Deltas  bool `json:"supports_deltas"`
 	Forms   bool `json:"supports_forms"`
 	Preview bool `json:"supports_permission_preview"`
-	// Preflight is the name that terminal UIs have for Preview.
+	// Preflight is another name of Preview, which terminal UIs use.
 	Preflight bool `json:"supports_permission_preflight_events"`
 	HTML      bool `json:"supports_html"`
 }
 
-// ability is which questions to a person the UI can put.
+// ability returns the questions that the UI can ask its user.
 func (c capabilities) ability() copilot.Capabilities {
 	can := copilot.Capabilities{Choices: c.Pick}
 	if c.Confirm {
@@ -208,9 +207,8 @@ type initializeResult struct {
 	Capabilities map[string]bool `json:"server_capabilities"`
 }
 
-// initialize takes note of what the UI can do. Whatever version of the protocol
-// it speaks, this is version "0" (spec/contracts/ui-protocol.notes.md,
-// "Rules that real UIs rely on").
+// initialize records the capabilities of the UI. The answer is always version "0"
+// (spec/contracts/ui-protocol.notes.md, "Rules that real UIs rely on").
 func (n *connection) initialize(_ context.Context, r *jsonrpc.Request) (any, error) {
 	var p initializeParams
 	if err := r.Decode(&p); err != nil {
@@ -227,7 +225,7 @@ func (n *connection) initialize(_ context.Context, r *jsonrpc.Request) (any, err
 		}
 		n.mu.Unlock()
 	}
-	n.api.options.Log.Debug("a UI has come", "client", p.Client.Name, "version", p.Client.Version)
+	n.api.options.Log.Debug("UI connected", "client", p.Client.Name, "version", p.Client.Version)
 	return initializeResult{
 		Protocol: "0", Server: party{"copilot-portal", n.api.options.Version},
 		Capabilities: map[string]bool{
@@ -239,12 +237,10 @@ func (n *connection) initialize(_ context.Context, r *jsonrpc.Request) (any, err
 	}, nil
 }
 
-// capabilities gives what the UI can do.
 func (n *connection) capabilities() capabilities {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.can
 }
 
-// host is that of all sessions.
 func (n *connection) host() *copilot.Host { return n.api.options.Host }

@@ -10,15 +10,15 @@ import (
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 )
 
-// editorContext are what a UI has told of where its user works (spec/contracts/ui-protocol.md,
-// "6.1 ui.context.update").
+// editorContext is where the user works, as the UI reports it (spec/contracts/ui-protocol.md, "6.1
+// ui.context.update").
 type editorContext struct {
 	snapshot
-	changed bool // no prompt has had it yet
+	changed bool // since the last prompt
 }
 
-// snapshot is a UiContextSnapshot. A file or a selection that is not named is
-// there no more; directories stay until others are named.
+// snapshot is a UiContextSnapshot. An omitted file or selection is gone; an omitted directory
+// stays.
 type snapshot struct {
 	Directory string     `json:"cwd"`
 	Root      string     `json:"workspace_root"`
@@ -40,7 +40,7 @@ type selection struct {
 	Text string `json:"selected_text"`
 }
 
-// place is counted from 0; the end of a range is not part of it.
+// place is counted from 0; the end of a range is exclusive.
 type place struct {
 	Line   int `json:"line"`
 	Column int `json:"column"`
@@ -76,13 +76,12 @@ func (s *snapshot) check() error {
 	case s.Selection.Path == "":
 		return jsonrpc.InvalidParams(`"selection.path" is missing`)
 	case s.Selection.Range.Start.Line < 0 || s.Selection.Range.End.Line < 0 || last < first:
-		return jsonrpc.InvalidParams(`"selection.range" is none: lines are counted from 0, and the end comes after the start`)
+		return jsonrpc.InvalidParams(`"selection.range" is invalid: count lines from 0, and put the end after the start`)
 	}
 	return nil
 }
 
-// lines are the first and the last line that have a part in the selection,
-// counted from 1.
+// lines returns the first and the last line that the selection touches, counted from 1.
 func (s selection) lines() (first, last int) {
 	first, last = s.Range.Start.Line+1, s.Range.End.Line+1
 	if s.Range.End.Column == 0 && last > first {
@@ -91,14 +90,14 @@ func (s selection) lines() (first, last int) {
 	return first, last
 }
 
-// workspace is the directory of sessions that are begun now.
+// workspace returns the directory of new sessions.
 func (n *connection) workspace() string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return cmp.Or(n.context.Root, n.context.Directory, n.directory, n.api.options.WorkDir)
 }
 
-// attachments tell the model where the user works.
+// attachments returns what a prompt says about where the user works.
 func (s snapshot) attachments() []event.Attachment {
 	var list []event.Attachment
 	if about := s.extraText(); about != "" {
@@ -111,7 +110,7 @@ func (s snapshot) attachments() []event.Attachment {
 	return list
 }
 
-// extraText is what has no place of its own in a prompt.
+// extraText returns the part that has no attachment of its own.
 func (s snapshot) extraText() string {
 	var b strings.Builder
 	if s.Directory != "" {
@@ -124,7 +123,7 @@ func (s snapshot) extraText() string {
 		}
 		b.WriteByte('\n')
 	}
-	if x := s.Selection; x != nil && x.Text == "" { // the agent can read it if it wants to
+	if x := s.Selection; x != nil && x.Text == "" { // the agent can read the lines itself
 		first, last := x.lines()
 		fmt.Fprintf(&b, "Selected: %s, lines %d-%d\n", x.Path, first, last)
 	}

@@ -72,7 +72,7 @@ func TestSessionHasOneRunAtATime(t *testing.T) {
 	})
 }
 
-func TestResponseComesBeforeAnyEventOfItsRun(t *testing.T) {
+func TestResponsePrecedesEventsOfItsRun(t *testing.T) {
 	inTime(t, func(p *portal) {
 		u := p.Able()
 		for i := range 500 {
@@ -83,7 +83,7 @@ func TestResponseComesBeforeAnyEventOfItsRun(t *testing.T) {
 	})
 }
 
-func TestTwoRunsWithoutAPause(t *testing.T) {
+func TestRunsCanFollowAtOnce(t *testing.T) {
 	inTime(t, func(p *portal) {
 		u := p.Able()
 		u.Prompt("a")
@@ -115,7 +115,7 @@ func TestUnavailableAgentFailsTheRun(t *testing.T) {
 	})
 }
 
-func TestUIThatCannotAskIsDecidedFor(t *testing.T) {
+func TestHeadlessPolicyAnswersForUIThatCannotAsk(t *testing.T) {
 	const denied = "2 tool_result bash Permission denied: This UI cannot ask, and permissions.headless does not allow it."
 	for name, want := range map[string]string{"": denied, "deny": denied, "allow": "2 tool_result bash a.go"} {
 		t.Run("headless: "+name, func(t *testing.T) {
@@ -174,7 +174,7 @@ func TestFirstAnswerWins(t *testing.T) {
 	})
 }
 
-func TestUIThatNeverAnswersHoldsNothingUp(t *testing.T) {
+func TestUIThatNeverAnswersBlocksNothing(t *testing.T) {
 	inTime(t, func(p *portal) {
 		p.Agents.Script = command
 		u := p.Able()
@@ -187,7 +187,7 @@ func TestUIThatNeverAnswersHoldsNothingUp(t *testing.T) {
 	})
 }
 
-func TestConnectionThatEndsLeavesTheRunGoing(t *testing.T) {
+func TestRunSurvivesItsConnection(t *testing.T) {
 	inTime(t, func(p *portal) {
 		p.Agents.Script = command
 		u := p.Able()

@@ -8,13 +8,13 @@ import (
 	"github.com/copilot-portal/portal/copilot/journal"
 )
 
-// cursor is a place in a record as UIs hold it: everything up to a position was
-// told, and perhaps the first messages of the entry behind it. What is told there
-// depends on the run that goes on, so the cursor knows where that began.
+// cursor is a position in a record as UIs keep it: the UI has everything up to the position, and
+// perhaps the first messages of the next entry. Messages depend on their run, so the cursor knows
+// where that began.
 type cursor struct {
 	journal.Position
 	begun uint64 // 0 between runs
-	sent  int    // messages of the next entry
+	sent  int    // how many messages of the next entry the UI has
 }
 
 func (c cursor) String() string {
@@ -25,18 +25,18 @@ func (c cursor) String() string {
 	return text
 }
 
-// parseCursor reads what [cursor.String] has written, and nothing else.
+// parseCursor parses the output of [cursor.String], and nothing else.
 func parseCursor(text string) (c cursor, err error) {
 	parts := strings.Split(text, ".")
 	if len(parts) > 1 {
-		c.begun, _ = strconv.ParseUint(parts[1], 10, 64) // what is wrong is not what is written
+		c.begun, _ = strconv.ParseUint(parts[1], 10, 64) // an error shows in the comparison below
 	}
 	if len(parts) > 2 {
 		c.sent, _ = strconv.Atoi(parts[2])
 	}
 	c.Position, err = journal.ParsePosition(parts[0])
 	if err != nil || c.begun > c.N || c.sent < 0 || c.String() != text {
-		return cursor{}, fault.Errorf(fault.Invalid, "%.50q is no cursor of this portal", text)
+		return cursor{}, fault.Errorf(fault.Invalid, "%.50q is not a cursor of this portal", text)
 	}
 	return c, nil
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/permission"
 )
 
-func TestAnswerToARequestOfAnEarlierConnectionAnswersNoOtherQuestion(t *testing.T) {
+func TestAnswerToEarlierConnectionIsIgnored(t *testing.T) {
 	inTime(t, func(p *portal) {
 		p.Agents.Script = func(t *fake.Turn) {
 			t.Ask(event.Question{ID: "q1", Kind: event.AskPermission, Names: []string{permission.Exec}, Title: "ls"})

@@ -21,14 +21,14 @@ type earlierResult struct {
 	Earlier string `json:"earlier,omitempty"`
 }
 
-// notification is one that is told of the past, and not sent by itself.
+// notification is a notification inside a response.
 type notification struct {
 	Method string `json:"method"`
 	Params any    `json:"params"`
 }
 
-// earlier is portal.session.earlier: what was told before a cursor. It comes with the
-// response, so that it cannot be taken for what happens.
+// earlier is portal.session.earlier: it returns the messages before a cursor. They are part of the
+// response, so no UI takes them for live ones.
 func (n *connection) earlier(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	var p earlierParams
 	if err := p.read(r); err != nil {
@@ -41,11 +41,11 @@ func (n *connection) earlier(ctx context.Context, r *jsonrpc.Request) (any, erro
 	if err != nil {
 		return nil, err
 	}
-	told, err := readHistoryBefore(ctx, s.Record(), p.bounds(), p.Before)
+	past, err := readHistoryBefore(ctx, s.Record(), p.bounds(), p.Before)
 	if err != nil {
 		return nil, err
 	}
-	t := told.latest(p.bounds(), func(m message) bool { return m.method != "" && n.acceptsPast(m) })
+	t := past.latest(p.bounds(), func(m message) bool { return m.method != "" && n.acceptsPast(m) })
 	result := earlierResult{[]notification{}, historyResult{Runs: t.runs, Truncated: t.truncated}, t.earlier}
 	by := newHTMLRenderer()
 	for _, m := range t.messages {
@@ -58,8 +58,8 @@ func (n *connection) earlier(ctx context.Context, r *jsonrpc.Request) (any, erro
 	return result, nil
 }
 
-// readHistoryBefore is what was told up to a cursor, the message that has it included.
-// Nothing is left of it where the beginning is not kept any more.
+// readHistoryBefore reads what was sent up to a cursor, including the message with that cursor. It
+// is empty if the beginning is no longer kept.
 func readHistoryBefore(ctx context.Context, record *event.Record, b bounds, before string) (*history, error) {
 	c, err := parseCursor(before)
 	if err != nil {
@@ -76,15 +76,15 @@ func readHistoryBefore(ctx context.Context, record *event.Record, b bounds, befo
 	if err != nil {
 		return nil, unreadable(err)
 	}
-	told, err := readHistory(ctx, record, b, last)
+	past, err := readHistory(ctx, record, b, last)
 	if err != nil {
 		return nil, err
 	}
-	if at := slices.IndexFunc(told.messages, func(m message) bool { return m.cursor == before }); at >= 0 {
-		told.messages = told.messages[:at+1]
+	if at := slices.IndexFunc(past.messages, func(m message) bool { return m.cursor == before }); at >= 0 {
+		past.messages = past.messages[:at+1]
 	}
-	told.messages, told.now, told.isEarlier = withoutAdditive(told.messages), nil, true
-	return told, nil
+	past.messages, past.now, past.isEarlier = withoutAdditive(past.messages), nil, true
+	return past, nil
 }
 
 // nextNumber returns the number of the entry after a number. A gap is an error.

@@ -14,7 +14,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/permission"
 )
 
-// told are the newest members of events of a type, and forgets them.
+// told returns the newest members of events of a type, and forgets them.
 func told(u *screen, kind, member string) (list []any) {
 	u.Helper()
 	for _, f := range u.Raw() {

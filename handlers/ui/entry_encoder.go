@@ -7,15 +7,15 @@ import (
 	"github.com/copilot-portal/portal/copilot/follow"
 )
 
-// entryEncoder tells a record entry by entry, with a cursor on each message. Used by
-// one goroutine.
+// entryEncoder encodes a record entry by entry and gives each message a cursor. It is used by one
+// goroutine.
 type entryEncoder struct {
 	runEncoder *runEncoder
-	after      uint64 // everything up to here was told
-	sent       int    // messages of the next entry that were told already
+	after      uint64 // everything up to here is sent
+	sent       int    // how many messages of the next entry are sent
 }
 
-// encode gives the messages of an entry. Only the last one has told all of it.
+// encode returns the messages of an entry. Only the cursor of the last one covers the whole entry.
 func (n *entryEncoder) encode(record *event.Record, e follow.Entry) []message {
 	before := cursor{record.Position(n.after), n.runEncoder.begun, 0}
 	list := n.runEncoder.encode(e)
@@ -31,9 +31,9 @@ func (n *entryEncoder) encode(record *event.Record, e follow.Entry) []message {
 	return list
 }
 
-// restoreEncoder makes an encoder for a UI that has everything up to a cursor; told is what it has of the
-// run.
-func restoreEncoder(ctx context.Context, record *event.Record, c cursor) (n entryEncoder, told []message, err error) {
+// restoreEncoder returns an encoder for a UI that has everything up to a cursor, and what the UI
+// has of the run.
+func restoreEncoder(ctx context.Context, record *event.Record, c cursor) (n entryEncoder, known []message, err error) {
 	n = entryEncoder{runEncoder: newRunEncoder(), after: c.N, sent: c.sent}
 	if c.begun == 0 {
 		return n, nil, nil
@@ -46,18 +46,17 @@ func restoreEncoder(ctx context.Context, record *event.Record, c cursor) (n entr
 			return n, nil, err
 		}
 		for _, e := range b.Entries {
-			told = append(told, n.runEncoder.encode(e)...)
+			known = append(known, n.runEncoder.encode(e)...)
 		}
 	}
 	n.after = c.N
-	for _, m := range openMessages(told) {
-		n.runEncoder.deltas[m.block] = true // they may have been told, and be gone
+	for _, m := range openMessages(known) {
+		n.runEncoder.deltas[m.block] = true // they may have been sent, and dropped since
 	}
-	return n, told, nil
+	return n, known, nil
 }
 
-// merged puts pieces of one text together that come one after another: a UI that
-// is behind gets fewer of them.
+// merged joins adjacent deltas of one text, so a slow UI gets fewer messages.
 func merged(list []message) []message {
 	out := list[:0]
 	for _, m := range list {

@@ -22,8 +22,8 @@ type listedServer struct {
 	Error     string `json:"last_error,omitempty"`
 }
 
-// servers is mcp.list: those of the session that goes on, or, if there is none or
-// "configured" is asked for, those that are configured.
+// servers is mcp.list: the servers of the current session or, without one or with the scope
+// "configured", the configured ones.
 func (n *connection) servers(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	var p struct {
 		Scope string `json:"scope"`
@@ -38,8 +38,8 @@ func (n *connection) servers(ctx context.Context, r *jsonrpc.Request) (any, erro
 	return map[string]any{"servers": encodeServers(found)}, nil
 }
 
-// extensions are those of the session that goes on, if they are wanted and there is
-// one, else those that sessions would find.
+// extensions returns those of the current session if loaded is true and there is one, otherwise
+// those that a new session would find.
 func (n *connection) extensions(ctx context.Context, loaded bool) (agent.Extensions, error) {
 	n.mu.Lock()
 	current := n.current
@@ -52,8 +52,8 @@ func (n *connection) extensions(ctx context.Context, loaded bool) (agent.Extensi
 	return n.host().Extensions(ctx, n.workspace())
 }
 
-// loaded are the extensions of a session, which does not know by itself how its
-// servers are spoken to.
+// loaded returns the extensions of a session. The session does not know the transports of its
+// servers, so those come from the configuration.
 func (n *connection) loaded(ctx context.Context, s *copilot.Session) (agent.Extensions, error) {
 	x, err := s.Extensions(ctx)
 	if err != nil || len(x.Servers) == 0 {
@@ -82,26 +82,26 @@ func encodeServers(x agent.Extensions) []listedServer {
 }
 
 func encodeServer(s event.Server) listedServer {
-	told := listedServer{ID: s.Name, Transport: "stdio", Source: "global", Enabled: true, Error: s.Error}
+	encoded := listedServer{ID: s.Name, Transport: "stdio", Source: "global", Enabled: true, Error: s.Error}
 	if s.Transport == "http" || s.Transport == "sse" {
-		told.Transport = "http"
+		encoded.Transport = "http"
 	}
 	if s.Source == "workspace" {
-		told.Source = "project"
+		encoded.Source = "project"
 	}
 	switch s.State {
 	case event.ServerConfigured, event.ServerPending:
-		told.State = "connecting"
+		encoded.State = "connecting"
 	case event.ServerConnected:
-		told.State = "ready"
+		encoded.State = "ready"
 	case event.ServerSignIn:
-		told.State, told.Error = "error", cmp.Or(s.Error, "a sign-in is needed")
+		encoded.State, encoded.Error = "error", cmp.Or(s.Error, "a sign-in is needed")
 	case event.ServerFailed:
-		told.State = "error"
+		encoded.State = "error"
 	case event.ServerDisabled:
-		told.State, told.Enabled = "disabled", false
+		encoded.State, encoded.Enabled = "disabled", false
 	}
-	return told
+	return encoded
 }
 
 // listedSkill is a skill (spec/contracts/ui-protocol.md, "5.9 skills.list").
@@ -120,7 +120,7 @@ type skillError struct {
 	Message string `json:"message"`
 }
 
-// skills is skills.list. It is read anew each time.
+// skills is skills.list. It reads the skills each time.
 func (n *connection) skills(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	var p struct {
 		Directory string `json:"cwd"`
@@ -139,32 +139,31 @@ func (n *connection) skills(ctx context.Context, r *jsonrpc.Request) (any, error
 func encodeSkills(x agent.Extensions) (list []listedSkill, faults []skillError) {
 	list, faults = []listedSkill{}, []skillError{}
 	for _, s := range x.Skills {
-		told, err := encodeSkill(s)
+		encoded, err := encodeSkill(s)
 		if err != nil {
 			faults = append(faults, skillError{s.Path, err.Error()})
 		}
-		list = append(list, told)
+		list = append(list, encoded)
 	}
 	return list, faults
 }
 
-// encodeSkill reads the time of a skill's file; those that the agent brings along
-// have none.
+// encodeSkill adds the modification time of a skill's file; built-in skills have no file.
 func encodeSkill(s agent.Skill) (listedSkill, error) {
-	told := listedSkill{ID: s.Name, Name: s.Name, Description: s.Description, Path: s.Path, Scope: "user"}
+	encoded := listedSkill{ID: s.Name, Name: s.Name, Description: s.Description, Path: s.Path, Scope: "user"}
 	if s.Source == "project" || s.Source == "inherited" {
-		told.Scope = "repo"
+		encoded.Scope = "repo"
 	}
 	if s.Path == "" {
-		return told, nil
+		return encoded, nil
 	}
-	told.Dir = filepath.Dir(s.Path)
+	encoded.Dir = filepath.Dir(s.Path)
 	info, err := os.Stat(s.Path)
 	if err != nil {
-		return told, err
+		return encoded, err
 	}
-	told.Modified = info.ModTime().UnixMilli()
-	return told, nil
+	encoded.Modified = info.ModTime().UnixMilli()
+	return encoded, nil
 }
 
 type extensionsResult struct {
@@ -186,6 +185,6 @@ func (n *connection) extensionsOf(ctx context.Context, r *jsonrpc.Request) (any,
 	if err != nil {
 		return nil, err
 	}
-	skills, _ := encodeSkills(x) // one whose file cannot be read is listed without its time
+	skills, _ := encodeSkills(x) // a skill whose file cannot be read is listed without its time
 	return extensionsResult{encodeServers(x), skills}, nil
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 )
 
-// The codes of spec/contracts/ui-protocol.md, "9. Error codes", of its notes, and ours.
+// The codes of spec/contracts/ui-protocol.md, "9. Error codes", of its notes, and the portal's own.
 const (
 	codeBusy        = -32001
 	codeRun         = -32002

@@ -9,8 +9,7 @@ import (
 	"github.com/copilot-portal/portal/handlers/form"
 )
 
-// fill has a form filled in field by field, by a UI that does not take it as a
-// whole.
+// fill asks for each field of a form, for a UI that does not take whole forms.
 func (d questionRelay) fill(ctx context.Context) (event.Answer, error) {
 	values := map[string]any{}
 	if d.question.Form == nil {
@@ -28,7 +27,7 @@ func (d questionRelay) fill(ctx context.Context) (event.Answer, error) {
 	return event.Answer{Approved: true, Fields: values}, nil
 }
 
-// field asks for a value until it fits; not ok if the person declines.
+// field asks for a value until it fits; ok is false if the user declines.
 func (d questionRelay) field(ctx context.Context, f event.Field) (value any, ok bool, err error) {
 	fault := ""
 	for range attempts {
@@ -44,7 +43,7 @@ func (d questionRelay) field(ctx context.Context, f event.Field) (value any, ok 
 	return nil, false, nil
 }
 
-// value asks once: one choice is picked where the UI can do that.
+// value asks once. A required field with choices becomes a pick where the UI can do that.
 func (d questionRelay) value(ctx context.Context, f event.Field, fault string) (text string, ok bool, err error) {
 	message := strings.TrimSpace(strings.Join([]string{fault, d.question.Text, f.Detail}, "\n\n"))
 	if items := choices(f); items != nil && d.capabilities().Pick && f.Required {
@@ -71,8 +70,8 @@ func (d questionRelay) label(f event.Field) string {
 	return label
 }
 
-// choices are the values of a field that has a few; nil for others. A list takes
-// several, which are typed.
+// choices returns the choices of a field; nil if it has none. A list takes several values, which
+// the user types.
 func choices(f event.Field) []item {
 	if f.Type == event.FieldBoolean {
 		return []item{{ID: "yes", Label: "Yes"}, {ID: "no", Label: "No"}}

@@ -12,7 +12,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/event"
 )
 
-func TestRunWhoseMiddleIsInAGapHasOneTerminalStatus(t *testing.T) {
+func TestRunWithGapHasOneTerminalStatus(t *testing.T) {
 	inTimeOf(t, copilot.Options{RecordBudget: 1 << 20}, func(p *portal) {
 		p.Agents.Script = func(t *fake.Turn) { flood(t, "a"); flood(t, "b") }
 		w := p.Able()

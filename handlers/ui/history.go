@@ -28,15 +28,15 @@ type historyResult struct {
 type attachResult struct {
 	Session sessionState `json:"session"`
 	historyResult
-	Earlier string `json:"earlier,omitempty"` // where portal.session.earlier goes on
-	Reset   bool   `json:"reset,omitempty"`   // the cursor is of no use any more: this is everything again
+	Earlier string `json:"earlier,omitempty"` // where portal.session.earlier continues
+	Reset   bool   `json:"reset,omitempty"`   // the cursor is no longer valid: this is the whole history
 }
 
-// sessionState is a session as who attaches to it sees it.
+// sessionState is a session as the response to portal.session.attach has it.
 type sessionState struct {
 	Session
 	Permissions permission.Policy `json:"permissions"`          // the rules in force
-	Remembered  permission.Policy `json:"remembered,omitempty"` // those of them that answers have made
+	Remembered  permission.Policy `json:"remembered,omitempty"` // those of them that come from answers
 	Waiting     []waiting         `json:"waiting"`
 }
 
@@ -49,12 +49,12 @@ func (p *historyParams) read(r *jsonrpc.Request) error {
 	case p.SessionID == "":
 		return jsonrpc.InvalidParams(`"session_id" is missing`)
 	case p.MaxRuns < 0 || p.MaxEvents < 0:
-		return jsonrpc.InvalidParams(`"max_runs" and "max_events" are counts`)
+		return jsonrpc.InvalidParams(`"max_runs" and "max_events" must not be negative`)
 	}
 	return nil
 }
 
-// The most that is told of the past at a time.
+// The limits of one history.
 const (
 	maxRuns   = 1000
 	maxEvents = 20_000
@@ -64,7 +64,7 @@ func (p *historyParams) bounds() bounds {
 	return bounds{min(p.MaxRuns, maxRuns), min(p.MaxEvents, maxEvents)}
 }
 
-// history is session.history: the past, then the response, then what happens.
+// history is session.history: the past, the response, and then live messages.
 func (n *connection) history(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	var p historyParams
 	if err := p.read(r); err != nil {
@@ -72,7 +72,7 @@ func (n *connection) history(ctx context.Context, r *jsonrpc.Request) (any, erro
 	}
 	s, err := n.host().Session(ctx, p.SessionID)
 	if errors.Is(err, fault.ErrSessionNotFound) {
-		return historyResult{}, nil // notes
+		return historyResult{}, nil // as the notes of the contract demand
 	}
 	if err != nil {
 		return nil, err
@@ -105,14 +105,14 @@ func (n *connection) attach(ctx context.Context, r *jsonrpc.Request) (any, error
 	return attachResult{sessionState{DescribeSession(s.Info()), s.Rules(), s.Remembered(), queued(s.Waiting())}, show.result, show.earlier, reset}, nil
 }
 
-// historyRequest is a past on its way to the UI.
+// historyRequest is a request for the past of a session.
 type historyRequest struct {
 	*connection
 	bounds
 
 	wants   func(message) bool
-	from    *entryEncoder // where the UI is; nil: it has nothing
-	known   []message     // that the UI has of the run that goes on there
+	from    *entryEncoder // where the UI continues; nil: it has nothing
+	known   []message     // what the UI has of the run at that point
 	result  historyResult
 	earlier string // see [attachResult]
 }
@@ -139,23 +139,23 @@ func (s *historyRequest) send(ctx context.Context, r *jsonrpc.Request, of *copil
 
 // sendHistory sends the past and returns the state of the run after it. It runs on the
 // goroutine of the attachment.
-func (s *historyRequest) sendHistory(ctx context.Context, a *attachment, told *history, isNew bool) (state []message, err error) {
+func (s *historyRequest) sendHistory(ctx context.Context, a *attachment, past *history, isNew bool) (state []message, err error) {
 	record := a.reader.Session().Record()
 	switch {
 	case s.from != nil:
 		err = s.resume(ctx, a, isNew)
-	case told == nil: // it was attached before: the past ends where it has come to
-		if told, err = readHistory(ctx, record, s.bounds, a.encoder.after); err == nil {
-			err = s.sendMessages(ctx, a, told)
+	case past == nil: // attached before: the past ends where the attachment is
+		if past, err = readHistory(ctx, record, s.bounds, a.encoder.after); err == nil {
+			err = s.sendMessages(ctx, a, past)
 		}
 	default:
-		err = s.sendMessages(ctx, a, told)
+		err = s.sendMessages(ctx, a, past)
 	}
 	return a.encoder.runState(record), err
 }
 
-// resume goes on behind a cursor. What this connection was told already since, as
-// that of a run that was begun meanwhile, is told from the cursor on.
+// resume continues after a cursor. What this connection has already received, such as a run that
+// it started meanwhile, is sent again from the cursor on.
 func (s *historyRequest) resume(ctx context.Context, a *attachment, isNew bool) error {
 	a.html = newHTMLRenderer()
 	if s.capabilities().HTML {
@@ -190,26 +190,26 @@ func (s *historyRequest) resume(ctx context.Context, a *attachment, isNew bool) 
 }
 
 // attach returns the attachment with a hold on it, and the past of a new one.
-func (s *historyRequest) attach(ctx context.Context, of *copilot.Session) (a *attachment, told *history, isNew bool, err error) {
+func (s *historyRequest) attach(ctx context.Context, of *copilot.Session) (a *attachment, past *history, isNew bool, err error) {
 	for {
 		if a = s.holdAttachment(of.ID()); a != nil {
 			return a, nil, false, nil
 		}
 		from := s.from
 		if from == nil {
-			if told, err = readHistory(ctx, of.Record(), s.bounds, of.Record().Last()); err != nil {
+			if past, err = readHistory(ctx, of.Record(), s.bounds, of.Record().Last()); err != nil {
 				return nil, nil, false, err
 			}
-			from = &told.entryEncoder
+			from = &past.entryEncoder
 		}
 		if a = s.attachSession(ctx, of, *from); a != nil {
-			return a, told, true, nil
+			return a, past, true, nil
 		}
 	}
 }
 
-// resumeFrom finds the place of a cursor, with what is known there; nil (reset) if it is
-// of no use any more.
+// resumeFrom returns the encoder at a cursor and what the UI has there. reset is true if the
+// cursor is no longer valid.
 func resumeFrom(ctx context.Context, s *copilot.Session, after string) (from *entryEncoder, known []message, reset bool, err error) {
 	c, err := parseCursor(after)
 	if err != nil {
@@ -229,15 +229,15 @@ func resumeFrom(ctx context.Context, s *copilot.Session, after string) (from *en
 	return &found, known, false, nil
 }
 
-// sendMessages sends the past. Prompts are part of it, also those of this UI.
-func (s *historyRequest) sendMessages(ctx context.Context, a *attachment, told *history) error {
-	a.html = newHTMLRenderer() // what is not complete is told from its beginning
-	t := told.latest(s.bounds, func(m message) bool { return s.wants(m) && s.acceptsPast(m) })
+// sendMessages sends the past, including the prompts of this UI.
+func (s *historyRequest) sendMessages(ctx context.Context, a *attachment, past *history) error {
+	a.html = newHTMLRenderer() // incomplete texts are sent from their beginning
+	t := past.latest(s.bounds, func(m message) bool { return s.wants(m) && s.acceptsPast(m) })
 	s.result.Runs, s.result.Truncated, s.earlier = t.runs, t.truncated, t.earlier
 	return s.sendPast(ctx, a, t.messages)
 }
 
-// sendPast sends notifications. Questions of the past are not put.
+// sendPast sends notifications. Questions of the past are not asked.
 func (s *historyRequest) sendPast(ctx context.Context, a *attachment, list []message) error {
 	for _, m := range list {
 		if !s.wants(m) || !s.acceptsPast(m) {
@@ -253,8 +253,7 @@ func (s *historyRequest) sendPast(ctx context.Context, a *attachment, list []mes
 	return nil
 }
 
-// runState is how a run stands that goes on, since when it does, and what it waits
-// for.
+// runState returns the state of the current run, its start, and its open questions.
 func (n entryEncoder) runState(record *event.Record) []message {
 	t := n.runEncoder
 	if t.status == "" {
@@ -268,8 +267,7 @@ func (n entryEncoder) runState(record *event.Record) []message {
 	return list
 }
 
-// detach is portal.session.detach. Questions of the session are withdrawn from
-// this UI.
+// detach is portal.session.detach. It withdraws the questions of the session from this UI.
 func (n *connection) detach(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	id, err := sessionID(r)
 	if err != nil {

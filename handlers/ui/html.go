@@ -8,17 +8,16 @@ import (
 	"github.com/copilot-portal/portal/handlers/render"
 )
 
-// htmlRenderer makes HTML of what a session is told by (spec/page.md, HTML), for a UI
-// that shows it. It knows the blocks that are not complete yet. Used by who may
-// send of the session.
+// htmlRenderer adds HTML to the messages of a session (spec/page.md, "HTML"), for a UI that shows
+// it. It keeps the incomplete blocks. It is used by one goroutine.
 type htmlRenderer struct {
 	streams map[string]*render.Stream // by block
 	outputs map[string]string         // by tool call: the end of its output so far
 }
 
 const (
-	liveLines       = 40       // of the output of a tool that runs
-	liveOutputBytes = 16 << 10 // of it that are kept for that
+	liveLines       = 40       // lines shown of a running tool's output
+	liveOutputBytes = 16 << 10 // bytes kept for that
 )
 
 func newHTMLRenderer() *htmlRenderer {
@@ -45,7 +44,7 @@ func (d *htmlRenderer) render(m message) message {
 	return m
 }
 
-// endBlock forgets the pieces of what is complete.
+// endBlock forgets complete blocks.
 func (d *htmlRenderer) endBlock(m message) {
 	switch e := m.event.(type) {
 	case block, content:
@@ -53,12 +52,12 @@ func (d *htmlRenderer) endBlock(m message) {
 	case toolResult:
 		delete(d.outputs, e.ID)
 	}
-	if m.isTerminal() { // what was cut off with the run
+	if m.isTerminal() { // also the blocks that the run interrupted
 		*d = *newHTMLRenderer()
 	}
 }
 
-// restore makes it know the blocks that are not complete in what a UI has.
+// restore recreates the incomplete blocks from what a UI has.
 func (d *htmlRenderer) restore(known []message) {
 	for _, m := range known {
 		if e, ok := m.event.(delta); ok {
@@ -68,7 +67,7 @@ func (d *htmlRenderer) restore(known []message) {
 	}
 }
 
-// renderDelta adds to a delta what is complete now, and what is not.
+// renderDelta adds the complete and the incomplete part to a delta.
 func (d *htmlRenderer) renderDelta(e delta) delta {
 	if e.Target == "tool" {
 		output := d.outputs[e.ID] + e.Content
@@ -87,7 +86,7 @@ func (d *htmlRenderer) renderDelta(e delta) delta {
 	return e
 }
 
-// outcomeHTML is the diff of what a tool has changed, else its output.
+// outcomeHTML renders the diff of a tool call, otherwise its output.
 func outcomeHTML(result, detail string) (html string, added, removed int) {
 	if isDiff(detail) {
 		return render.Diff(strings.TrimLeft(detail, "\n"))
@@ -100,7 +99,7 @@ func isDiff(text string) bool {
 	return strings.HasPrefix(text, "diff --git ") || strings.HasPrefix(text, "--- ") || strings.HasPrefix(text, "@@ ")
 }
 
-// questionHTML shows what a question is about; "" if a text is all that there is.
+// questionHTML renders what a question is about; "" if its text says everything.
 func questionHTML(q event.Question) string {
 	switch {
 	case q.Kind == event.AskPlan:

@@ -47,7 +47,7 @@ func TestTextIsShownAsHTMLWhileItComes(t *testing.T) {
 		var here, there shown
 		u, cursor := p.Able("supports_deltas", "supports_html"), ""
 		u.Ask("portal.session.attach", document{"session_id": session})
-		for range 4 { // the other one reconnects behind each piece
+		for range 4 { // the other one reconnects after each delta
 			next <- struct{}{}
 			there.see(u.Raw())
 			for _, f := range u.Raw() {

@@ -13,7 +13,7 @@ import (
 )
 
 // startParams are those of run.start (spec/contracts/ui-protocol.md, "5.1 run.start").
-// What they do not name is kept with the prompt.
+// Unknown members are kept with the prompt.
 type startParams struct {
 	Input     input           `json:"input"`
 	SessionID string          `json:"session_id"`
@@ -23,8 +23,7 @@ type startParams struct {
 	Portal    portalExtension `json:"portal"`
 }
 
-// portalExtension is what a prompt can have here and not in spec/contracts/ui-protocol.md,
-// "5.1 run.start".
+// portalExtension is what the portal adds to spec/contracts/ui-protocol.md, "5.1 run.start".
 type portalExtension struct {
 	Mode        string         `json:"mode"`
 	WhenBusy    string         `json:"when_busy"` // refuse, queue, steer
@@ -45,8 +44,7 @@ type input struct {
 	Parts []inputPart `json:"parts"`
 }
 
-// inputPart is a part of an input: a text, or an image in one of the two ways in
-// which UIs send them.
+// inputPart is a part of an input: a text, or an image in one of two forms.
 type inputPart struct {
 	Type      string `json:"type"`
 	Text      string `json:"text"`
@@ -58,7 +56,7 @@ type inputPart struct {
 	} `json:"image_url"`
 }
 
-// prompt reads what is asked for.
+// prompt decodes the prompt.
 func (p startParams) prompt() (event.Prompt, error) {
 	prompt := event.Prompt{Mode: event.Mode(p.Portal.Mode), Compact: p.Compact, By: Origin}
 	switch p.Portal.WhenBusy {
@@ -100,7 +98,7 @@ func (i input) read(to *event.Prompt) error {
 		case "image", "image_url":
 			image, err := x.image()
 			if err != nil {
-				return jsonrpc.InvalidParams(`"input.parts.%d" is no image: %v`, k, err)
+				return jsonrpc.InvalidParams(`"input.parts.%d" is not an image: %v`, k, err)
 			}
 			to.Attachments = append(to.Attachments, image)
 		default:
@@ -117,7 +115,7 @@ func (x inputPart) image() (a event.Attachment, err error) {
 	if x.Type == "image_url" {
 		media, encoded, ok := strings.Cut(strings.TrimPrefix(x.ImageURL.URL, "data:"), ";base64,")
 		if !ok || !strings.HasPrefix(x.ImageURL.URL, "data:") {
-			return a, fault.Errorf(fault.Invalid, "its url is no data: URL in base64")
+			return a, fault.Errorf(fault.Invalid, "its url is not a data: URL in base64")
 		}
 		a.Type, data = media, encoded
 	}
@@ -125,9 +123,8 @@ func (x inputPart) image() (a event.Attachment, err error) {
 	return a, err
 }
 
-// unknownMembers gives the members of params that have no meaning here, as an object;
-// nil if there are none (spec/contracts/ui-protocol.notes.md, "Rules that real UIs rely on":
-// they are kept in the record).
+// unknownMembers returns the unknown members of params as an object; nil if there are none. They
+// are kept in the record (spec/contracts/ui-protocol.notes.md, "Rules that real UIs rely on").
 func unknownMembers(params json.RawMessage) json.RawMessage {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(params, &members) != nil {
@@ -146,13 +143,13 @@ func unknownMembers(params json.RawMessage) json.RawMessage {
 	return kept
 }
 
-// tool is a function of the client.
+// tool is a client tool.
 type tool struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description"`
 	Parameters  json.RawMessage `json:"parameters"`
 	Timeout     int64           `json:"timeout_ms"`
-	Approval    string          `json:"approval"` // default, or never: nobody is asked
+	Approval    string          `json:"approval"` // default, or never: no question
 }
 
 func declared(list []tool) []event.Tool {

@@ -99,7 +99,7 @@ func joinEverywhere(p *portal, can []string, end func(*portal, *fake.Steps, *cop
 	}
 }
 
-// reader is a UI that makes a transcript of what it is told, as our page does.
+// reader is a UI that makes a transcript of what it receives, as the page does.
 type reader struct {
 	*uitest.Screen
 	name    string
@@ -127,7 +127,7 @@ func (r *reader) leave() {
 	close(r.In)
 }
 
-// comeBack goes on with another connection, behind the last cursor.
+// comeBack continues with another connection, after the last cursor.
 func (r *reader) comeBack(s *copilot.Session) {
 	cursor := ""
 	for _, f := range r.told {
@@ -179,7 +179,7 @@ func (r *reader) transcript() string {
 type transcript struct {
 	order  []string
 	items  map[string][]string
-	pieces map[string]string // of what is not complete
+	pieces map[string]string // of incomplete blocks
 	whole  map[string]bool
 	began  map[string]float64 // runs, in ms
 	tokens map[string]float64 // by run
@@ -229,7 +229,7 @@ func (t *transcript) event(run string, meta, e document) {
 	add := func(key string, parts ...any) {
 		t.at(run + "/" + key)
 		line := fmt.Sprint(parts...)
-		if !slices.Contains(t.items[run+"/"+key], line) { // told again where a page begins
+		if !slices.Contains(t.items[run+"/"+key], line) { // sent again where a page starts
 			t.items[run+"/"+key] = append(t.items[run+"/"+key], line)
 		}
 	}

@@ -54,7 +54,7 @@ func TestSteeringUIIsAskedToo(t *testing.T) {
 	}
 }
 
-func TestPromptThatSteersTooLateBeginsARunOfTheUIThatSentIt(t *testing.T) {
+func TestLateSteeringPromptStartsRunOfItsUI(t *testing.T) {
 	inTime(t, func(p *portal) {
 		p.Agents.Before = func(_ context.Context, c fake.Call) error {
 			if c.Method == fake.Send && c.Prompt == "late" {

@@ -11,7 +11,7 @@ import (
 	"github.com/copilot-portal/portal/handlers/ui/uitest"
 )
 
-func TestNothingOfASessionComesBehindTheAnswerOfItsDetach(t *testing.T) {
+func TestNothingFollowsDetach(t *testing.T) {
 	inTime(t, func(p *portal) {
 		p.Agents.Script = func(t *fake.Turn) {
 			flood(t, "a")
@@ -48,7 +48,7 @@ func TestNothingOfASessionComesBehindTheAnswerOfItsDetach(t *testing.T) {
 	})
 }
 
-func TestBatchOfAnAttachAndADetachLeavesNoDialog(t *testing.T) {
+func TestBatchOfAttachAndDetachLeavesNoDialog(t *testing.T) {
 	inTime(t, func(p *portal) {
 		p.Agents.Script = command
 		w := p.Able()

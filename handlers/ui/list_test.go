@@ -102,7 +102,7 @@ func TestExtensionsAreListedDuringARun(t *testing.T) {
 	})
 }
 
-func TestSessionsOfADirectoryAreListedWhateverItsName(t *testing.T) {
+func TestSessionsOfDirectoryAreListedByAnyName(t *testing.T) {
 	dir := t.TempDir()
 	link := filepath.Join(t.TempDir(), "link")
 	require.NoError(t, os.Symlink(dir, link))

@@ -18,8 +18,9 @@ type logoutResult struct {
 	Cancelled      bool `json:"cancelled,omitempty"`
 }
 
-// logout is auth.logout, of terminal UIs. The sign-in is that of all programs which use the Copilot CLI, so a UI that can
-// confirm it is asked to. With clear_session the next run without a session begins one.
+// logout is auth.logout, of terminal UIs. The sign-in belongs to all programs that use the Copilot
+// CLI, so the user confirms it if the UI can ask. With clear_session the next run without a
+// session starts a new one.
 func (n *connection) logout(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	var p logoutParams
 	if err := r.Decode(&p); err != nil {
@@ -47,13 +48,13 @@ func (n *connection) confirmLogout(ctx context.Context) (bool, error) {
 		Confirm: "Sign out", Cancel: "Stay signed in", Danger: "danger",
 	}, &result)
 	var refused *jsonrpc.Error
-	if errors.As(err, &refused) { // it declines, or cannot ask after all
+	if errors.As(err, &refused) { // the UI declines or cannot ask
 		return false, nil
 	}
 	return result.OK != nil && *result.OK, err
 }
 
-// logoutConfirm is a confirmParams that belongs to no session.
+// logoutConfirm is a confirmParams without a session.
 type logoutConfirm struct {
 	Title    string `json:"title"`
 	Message  string `json:"message"`

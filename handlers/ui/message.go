@@ -8,7 +8,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/permission"
 )
 
-// The notifications that come from the portal.
+// The notifications of the portal.
 const (
 	notifyEvent   = "agent.event"
 	notifyStatus  = "run.status"
@@ -25,18 +25,18 @@ const (
 	statusCancelled = "cancelled"
 )
 
-// audience says for whom a message is.
+// audience is the UIs that a message is for.
 type audience int
 
 const (
 	forAll audience = iota
 	forDeltas
-	forPreviews // and for those who take deltas
-	forOthers   // than the one who sent the prompt, and for those who take deltas
+	forPreviews // and UIs that take deltas
+	forOthers   // all but the UI that sent the prompt, and UIs that take deltas
 )
 
-// message is what the dictionary makes of an entry: a notification, or a
-// question, which becomes a request.
+// message is what the encoder makes of an entry: a notification, or a question, which becomes a
+// request.
 type message struct {
 	method  string // "" for a question and its end
 	to      audience
@@ -45,35 +45,35 @@ type message struct {
 	event   agentEvent
 	status  string
 	text    string // of a status
-	percent int    // of the context window, that is left
+	percent int    // of the context window that is left
 	cursor  string
-	time    int64  // when it happened, in ms; 0 if it is about nothing that stands in the record
-	started int64  // of a block: when it began, if that is known
+	time    int64  // when it happened, in ms; 0 if it is in no record
+	started int64  // of a block: when it began, if known
 	id      string // of the block
-	agent   string // the sub-agent that did it
-	latest  string // of messages that have the same, the last stands for all in a history
+	agent   string // the sub-agent, if one did it
+	latest  string // in a history, only the last message of each key counts
 
-	entry  uint64 // of the record that it is told by
-	block  string // what it is a part of that goes on for a while; "" if it stands alone
-	closes bool   // it is the end of that
-	begins bool   // it only says that a text begins: part of a history, where the text comes whole at its end
+	entry  uint64 // the number of its entry
+	block  string // the block it belongs to; "" for none
+	closes bool   // it ends the block
+	begins bool   // it only starts a text: used in histories, where the whole text comes at its end
 
 	detail  string // of a tool's result, for people
-	html    string // see [htmlRenderer], as the next two
+	html    string // see [htmlRenderer]; so for the next two
 	added   int
 	removed int
 
-	key      *event.Question // of a status: because of which the run waits, or goes on
-	asked    *event.Question // to be put
-	answered string          // the id of the question that is over
+	key      *event.Question // of a status: the question that the run waits for, or waited for
+	asked    *event.Question // to ask
+	answered string          // the id of the closed question
 }
 
-// isTerminal says whether it is the last of its run.
+// isTerminal reports whether it is the last message of its run.
 func (m message) isTerminal() bool {
 	return m.method == notifyStatus && m.status != statusRunning && m.status != statusAwaiting
 }
 
-// plain is a message for a UI that takes only what spec/contracts/ui-protocol.md has.
+// plain returns a message for a UI that takes only what spec/contracts/ui-protocol.md has.
 func (m message) plain() message {
 	m.detail = ""
 	if prompt, ok := m.event.(promptEvent); ok {
@@ -86,7 +86,7 @@ func (m message) plain() message {
 	return m
 }
 
-// meta says where a message belongs; all have it.
+// meta is what all messages say about their origin.
 type meta struct {
 	SessionID string `json:"session_id"`
 	Cursor    string `json:"cursor"`
@@ -120,7 +120,7 @@ type (
 	}
 )
 
-// params are those of the notification, as a session's.
+// params returns the params of the notification.
 func (m message) params(session string) any {
 	meta := meta{session, m.cursor, m.time, m.started, m.id, m.agent, m.detail, m.html, m.added, m.removed}
 	switch m.method {
@@ -132,7 +132,8 @@ func (m message) params(session string) any {
 	return eventParams{m.run, m.seq, m.event, meta}
 }
 
-// agentEvent is an AgentEvent (spec/contracts/ui-protocol.md, "5.2 agent.event"), or one of ours; see spec/ui.md.
+// agentEvent is an AgentEvent (spec/contracts/ui-protocol.md, "5.2 agent.event") or one of the
+// portal's own; see spec/ui.md.
 type agentEvent any
 
 // The events of spec/contracts/ui-protocol.notes.md, "AgentEvent".
@@ -246,7 +247,7 @@ type (
 		ID       string       `json:"question_id"`
 		By       string       `json:"by,omitempty"`
 		Ending   event.Ending `json:"ending"`
-		Approved *bool        `json:"approved,omitempty"` // of what is approved or refused
+		Approved *bool        `json:"approved,omitempty"` // of questions that are approved or refused
 		Reason   string       `json:"reason,omitempty"`
 	}
 	sessionChange struct {
@@ -257,7 +258,7 @@ type (
 	permissions struct {
 		Type       string            `json:"type"`
 		Rules      permission.Policy `json:"rules"`
-		Remembered permission.Policy `json:"remembered,omitempty"` // those of the rules that answers have made
+		Remembered permission.Policy `json:"remembered,omitempty"` // the rules that come from answers
 	}
 	queue struct {
 		Type    string    `json:"type"`

@@ -10,8 +10,8 @@ import (
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 )
 
-// provider is the name of the only one that there is here (spec/contracts/ui-protocol.notes.md,
-// "Rules that real UIs rely on").
+// provider is the name of the only provider (spec/contracts/ui-protocol.notes.md, "Rules that real
+// UIs rely on").
 const provider = "copilot"
 
 type modelsParams struct {
@@ -25,8 +25,8 @@ type modelsResult struct {
 	Details  map[string]modelDetails `json:"details,omitempty"`
 }
 
-// modelDetails are those of spec/contracts/ui-protocol.md, "5.6 model.list", and what is
-// shown of a model. The window has room for what goes in and what comes out.
+// modelDetails are those of spec/contracts/ui-protocol.md, "5.6 model.list", and more to show. The
+// context window holds input and output together.
 type modelDetails struct {
 	Window     int64   `json:"context_window,omitempty"`
 	Input      int64   `json:"max_input_tokens,omitempty"`
@@ -36,7 +36,7 @@ type modelDetails struct {
 	Vision     bool    `json:"vision"`
 }
 
-// models is model.list, whatever provider is asked for.
+// models is model.list. It ignores the provider asked for.
 func (n *connection) models(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	var p modelsParams
 	if err := r.Decode(&p); err != nil {
@@ -62,8 +62,7 @@ func (n *connection) models(ctx context.Context, r *jsonrpc.Request) (any, error
 	return result, nil
 }
 
-// currentModel is that of the session that goes on, or of the next one; "" is the
-// default.
+// currentModel returns the model of the current or the next session; "" is the default.
 func (n *connection) currentModel(ctx context.Context) string {
 	n.mu.Lock()
 	session, model := n.current, n.model
@@ -88,8 +87,7 @@ type modelResult struct {
 	Name     string `json:"name"`
 }
 
-// setModel is model.set: for the session that goes on, and those that are begun
-// after it.
+// setModel is model.set: it sets the model of the current session and of later ones.
 func (n *connection) setModel(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	var p modelParams
 	if err := r.Decode(&p); err != nil {
@@ -113,7 +111,7 @@ func (n *connection) setModel(ctx context.Context, r *jsonrpc.Request) (any, err
 	return modelResult{provider, name}, nil
 }
 
-// switchModel gives a session, if there is one, another model.
+// switchModel sets the model of a session; without one it only checks the name.
 func (n *connection) switchModel(ctx context.Context, session, name string) (id string, err error) {
 	if session == "" {
 		return n.findModel(ctx, name)

@@ -13,7 +13,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/agent/fake"
 )
 
-func TestRunThatWaitsCanBeCancelledByAUIThatReconnects(t *testing.T) {
+func TestReconnectedUICanCancelWaitingRun(t *testing.T) {
 	inTime(t, func(p *portal) {
 		next := make(chan struct{})
 		defer close(next)
@@ -29,7 +29,7 @@ func TestRunThatWaitsCanBeCancelledByAUIThatReconnects(t *testing.T) {
 	})
 }
 
-func TestAgentThatHangsDoesNotKeepTheUIFromCancelling(t *testing.T) {
+func TestHangingAgentDoesNotBlockCancel(t *testing.T) {
 	inTime(t, func(p *portal) {
 		hangs := false
 		p.Agents.Before = func(ctx context.Context, c fake.Call) error {
@@ -67,7 +67,7 @@ func TestAgentThatHangsDoesNotKeepTheUIFromCancelling(t *testing.T) {
 	})
 }
 
-func TestManyRequestsThatWaitDoNotKeepTheUIFromCancelling(t *testing.T) {
+func TestWaitingRequestsDoNotBlockCancel(t *testing.T) {
 	inTime(t, func(p *portal) {
 		hangs := false
 		p.Agents.Before = func(ctx context.Context, c fake.Call) error {
@@ -87,7 +87,7 @@ func TestManyRequestsThatWaitDoNotKeepTheUIFromCancelling(t *testing.T) {
 	})
 }
 
-func TestRunOfLongAgoIsStillKnownToHaveEnded(t *testing.T) {
+func TestOldRunIsStillKnownToHaveEnded(t *testing.T) {
 	inTime(t, func(p *portal) {
 		p.Agents.Script = func(t *fake.Turn) { t.Say(strings.Repeat("word ", 180)) }
 		u := p.Able()
@@ -112,7 +112,7 @@ func TestCompactionIgnoresEditorContext(t *testing.T) {
 	})
 }
 
-func TestBatchOfARunAndADetachIsAnswered(t *testing.T) {
+func TestBatchOfRunAndDetachIsAnswered(t *testing.T) {
 	inTime(t, func(p *portal) {
 		u := p.Able()
 		v := p.Able()
@@ -125,7 +125,7 @@ func TestBatchOfARunAndADetachIsAnswered(t *testing.T) {
 	})
 }
 
-func TestListsOfAClosedSession(t *testing.T) {
+func TestClosedSessionStillHasLists(t *testing.T) {
 	inTime(t, func(p *portal) {
 		u := p.Able()
 		_, session := u.Prompt("a")

@@ -14,16 +14,17 @@ import (
 	"github.com/copilot-portal/portal/handlers/form"
 )
 
-// questionRelay puts one question to a UI by the requests of spec/contracts/ui-protocol.md, "7. Runtime → UI".
+// questionRelay asks a UI one question by the requests of spec/contracts/ui-protocol.md, "7.
+// Runtime → UI".
 type questionRelay struct {
 	*connection
 	session, run string
 	question     event.Question
-	lastError    string // what was wrong with the answer before
-	queued       func() // is called when the first request is on its way
+	lastError    string // the error of the previous answer
+	queued       func() // called when the first request is queued
 }
 
-// callUI asks the UI for something.
+// callUI sends a request to the UI and waits for its result.
 func (d questionRelay) callUI(ctx context.Context, method string, params, result any) error {
 	pending, err := d.peer.Begin(ctx, nil, method, params)
 	if err != nil {
@@ -33,7 +34,7 @@ func (d questionRelay) callUI(ctx context.Context, method string, params, result
 	return pending.Await(ctx, result)
 }
 
-// message puts what was wrong before a text.
+// message puts the error of the previous answer before a text.
 func (d questionRelay) message(text string) string {
 	return strings.TrimSpace(d.lastError + "\n\n" + plain.Text(text))
 }
@@ -44,15 +45,15 @@ type questionMeta struct {
 	Kind       event.QuestionKind `json:"kind"`
 	Call       string             `json:"tool_call_id,omitempty"`
 	URL        string             `json:"url,omitempty"`
-	Choices    []string           `json:"choices,omitempty"` // of a plan: the ways to carry it out
-	HTML       string             `json:"html,omitempty"`    // of what is to be approved
+	Choices    []string           `json:"choices,omitempty"` // of a plan: the ways to execute it
+	HTML       string             `json:"html,omitempty"`    // of what needs approval
 }
 
 func (d questionRelay) meta() questionMeta {
 	return questionMeta{SessionID: d.session, QuestionID: d.question.ID, Kind: d.question.Kind, Call: d.question.Call, URL: d.question.URL}
 }
 
-// askUser returns the answer of the UI, or why there is none.
+// askUser returns the answer of the UI.
 func (d questionRelay) askUser(ctx context.Context) (event.Answer, error) {
 	switch d.question.Kind {
 	case event.AskPermission:
@@ -84,7 +85,7 @@ type confirmParams struct {
 	Danger   string       `json:"danger_level"`
 	Remember bool         `json:"allow_remember"`
 	Reason   bool         `json:"allow_reason"`
-	Scopes   []form.Scope `json:"scopes,omitempty"` // how far it can be remembered, narrowest first
+	Scopes   []form.Scope `json:"scopes,omitempty"` // the scopes of a remembered answer, narrowest first
 	Meta     questionMeta `json:"meta"`
 }
 
@@ -103,7 +104,7 @@ func (d questionRelay) permission(ctx context.Context) (event.Answer, error) {
 	})
 }
 
-// scopes are what the answer can cover, as people can be shown them.
+// scopes returns the offered scopes with labels that are safe to show.
 func scopes(q event.Question) []form.Scope {
 	list := form.Scopes(q.Scopes)
 	for i := range list {
@@ -112,7 +113,7 @@ func scopes(q event.Question) []form.Scope {
 	return list
 }
 
-// dangerLevel says whether more than files of the project may change.
+// dangerLevel returns "danger" if more than files of the project may change.
 func dangerLevel(q event.Question) string {
 	for _, name := range q.Names {
 		if name == permission.Exec || name == permission.Push || name == permission.ForcePush {
@@ -133,7 +134,7 @@ func (d questionRelay) confirm(ctx context.Context, p confirmParams) (event.Answ
 		return event.Answer{}, err
 	}
 	if result.OK == nil {
-		return event.Answer{}, jsonrpc.InvalidParams(`the answer has no "ok"`)
+		return event.Answer{}, jsonrpc.InvalidParams(`"ok" is missing in the answer`)
 	}
 	a := event.Answer{Approved: *result.OK, Remember: p.Remember && result.Remember}
 	if p.Remember {
@@ -144,15 +145,15 @@ func (d questionRelay) confirm(ctx context.Context, p confirmParams) (event.Answ
 		a.Reason = result.Reason
 	case result.Choice == "" || len(p.Meta.Choices) == 0: // as the agent recommends
 	case !slices.Contains(p.Meta.Choices, result.Choice):
-		return event.Answer{}, jsonrpc.InvalidParams("%q is none of the choices", result.Choice)
+		return event.Answer{}, jsonrpc.InvalidParams("%q is not one of the choices", result.Choice)
 	default:
 		a.Text = result.Choice
 	}
 	return a, nil
 }
 
-// planChoices are those to carry out a plan, for UIs that know more than spec/contracts/ui-protocol.md,
-// "7.1 ui.confirm.request".
+// planChoices returns the ways to execute a plan, for UIs that know more than
+// spec/contracts/ui-protocol.md, "7.1 ui.confirm.request".
 func (d questionRelay) planChoices() []string {
 	if d.question.Kind != event.AskPlan || !d.capabilities().Deltas {
 		return nil
@@ -169,7 +170,7 @@ type promptParams struct {
 	Meta      questionMeta `json:"meta"`
 }
 
-// prompt asks for a text; not ok if the person declines.
+// prompt asks for a text; ok is false if the user declines.
 func (d questionRelay) prompt(ctx context.Context, p promptParams) (text string, ok bool, err error) {
 	p.RunID, p.Meta = d.run, d.meta()
 	var result struct {
@@ -198,7 +199,7 @@ type item struct {
 	Detail string `json:"detail,omitempty"`
 }
 
-// pick lets choose among items; none if the person declines.
+// pick asks the user to choose among items; it returns none if the user declines.
 func (d questionRelay) pick(ctx context.Context, p pickParams) (ids []string, err error) {
 	p.RunID, p.Meta = d.run, d.meta()
 	var result struct {
@@ -209,13 +210,13 @@ func (d questionRelay) pick(ctx context.Context, p pickParams) (ids []string, er
 	}
 	for _, id := range result.IDs {
 		if !slices.ContainsFunc(p.Items, func(i item) bool { return i.ID == id }) {
-			return nil, jsonrpc.InvalidParams("%q is none of the items", id)
+			return nil, jsonrpc.InvalidParams("%q is not one of the items", id)
 		}
 	}
 	return result.IDs, nil
 }
 
-// otherItem stands for an answer that is none of the choices.
+// otherItem stands for an answer that is not one of the choices.
 const otherItem = "other"
 
 // input asks for a text or one of the choices.
@@ -240,11 +241,11 @@ func (d questionRelay) input(ctx context.Context) (event.Answer, error) {
 	case ids[0] == otherItem:
 		return d.freeText(ctx)
 	}
-	i, _ := strconv.Atoi(ids[0]) // pick has looked at it
+	i, _ := strconv.Atoi(ids[0]) // pick has checked it
 	return event.Answer{Text: d.question.Choices[i]}, nil
 }
 
-// freeText asks for a text. Without a way to pick, the choices stand in the message.
+// freeText asks for a text. If the UI cannot pick, the message lists the choices.
 func (d questionRelay) freeText(ctx context.Context) (event.Answer, error) {
 	message := d.message(d.question.Text)
 	if len(d.question.Choices) > 0 && !d.capabilities().Pick {
@@ -274,7 +275,7 @@ type formResult struct {
 	Reason string         `json:"reason"`
 }
 
-// form has a form filled in.
+// form asks the user to fill in a form.
 func (d questionRelay) form(ctx context.Context) (event.Answer, error) {
 	if !d.capabilities().Forms {
 		return d.fill(ctx)
@@ -285,7 +286,7 @@ func (d questionRelay) form(ctx context.Context) (event.Answer, error) {
 		return event.Answer{}, err
 	}
 	if result.OK == nil {
-		return event.Answer{}, jsonrpc.InvalidParams(`the answer has no "ok"`)
+		return event.Answer{}, jsonrpc.InvalidParams(`"ok" is missing in the answer`)
 	}
 	if !*result.OK {
 		return event.Answer{Reason: result.Reason}, nil

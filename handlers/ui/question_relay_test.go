@@ -15,7 +15,7 @@ import (
 	"github.com/copilot-portal/portal/handlers/ui"
 )
 
-// asks is a script that asks and says what it was answered.
+// asks is a script that asks and then says the answer.
 func asks(q event.Question) func(*fake.Turn) {
 	return func(t *fake.Turn) {
 		a, ok := t.Ask(q)
@@ -187,13 +187,13 @@ func TestInvalidAnswerDeclines(t *testing.T) {
 				u := p.Able()
 				u.Prompt("work")
 				u.Reply("ui.confirm.request", result)
-				assert.Contains(t, strings.Join(u.Heard(), "\n"), "2 tool_result bash Permission denied: The UI gave an answer that cannot be read.")
+				assert.Contains(t, strings.Join(u.Heard(), "\n"), "2 tool_result bash Permission denied: The UI sent an unreadable answer.")
 			})
 		})
 	}
 }
 
-func TestToolOfTheClientIsCalledWhereItWasDeclared(t *testing.T) {
+func TestClientToolIsCalledWhereItWasDeclared(t *testing.T) {
 	for name, test := range map[string]struct {
 		answer any
 		want   string

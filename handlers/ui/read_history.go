@@ -12,35 +12,33 @@ import (
 	"github.com/copilot-portal/portal/copilot/plain"
 )
 
-// bounds of what is told of the past (spec/contracts/ui-protocol.md, "5.5 session.history").
+// bounds limit a history (spec/contracts/ui-protocol.md, "5.5 session.history").
 type bounds struct{ runs, events int }
 
 const (
 	defaultRuns   = 20
 	defaultEvents = 1500
 
-	leastWindow = 256  // entries that are read back at first, at least
-	firstWindow = 4096 // and at most
-	batch       = 512  // entries that are read at a time
+	leastWindow = 256  // the smallest first read, in entries
+	firstWindow = 4096 // the largest
+	batch       = 512  // entries per read
 )
 
-// history is what happened in a session until now, as it is told.
+// history is the past of a session as messages.
 type history struct {
 	entryEncoder
 	blocks   event.Blocks
-	messages []message // without pieces of texts
-	now      []message // the texts that are not complete behind them, so far
-	runs     int       // that begin in it
-	gap      bool      // what was before is not kept any more
-	before   string    // a cursor: what was before was not read; "" if there is nothing
+	messages []message // without deltas
+	now      []message // what there is of the incomplete texts after them
+	runs     int       // runs that begin in it
+	gap      bool      // what was before is no longer kept
+	before   string    // a cursor: where the part before it ends, which was not read; "" if there is none
 
-	isEarlier bool // something was told that comes behind it
+	isEarlier bool // the UI has what follows
 }
 
-// readHistory reads back from a number until there is enough to be told within the
-// bounds. The end
-// of a long record is found by reading ever more of it: less than a third is read
-// twice.
+// readHistory reads back from a number until the bounds are reached. It reads growing windows, so
+// it reads less than a third twice.
 func readHistory(ctx context.Context, record *event.Record, b bounds, last uint64) (*history, error) {
 	for window := uint64(min(firstWindow, max(leastWindow, 2*b.events))); ; window *= 4 {
 		from := last - min(last, window)
@@ -54,8 +52,8 @@ func readHistory(ctx context.Context, record *event.Record, b bounds, last uint6
 	}
 }
 
-// read tells what stands up to a number, from the first run that begins there;
-// before it only if that is the beginning of the record.
+// read reads up to a number, from the first run that begins there. Unless whole is set it skips
+// what comes before that run.
 func (p *history) read(ctx context.Context, record *event.Record, last uint64, whole bool) error {
 	reader := newReader(record, p.after)
 	for b, err := range reader.Until(ctx, last) {
@@ -93,9 +91,9 @@ func newReader(record *event.Record, after uint64) *follow.Reader[follow.Entry] 
 	return r
 }
 
-// add tells an entry. A text is told whole where it ends; pieces are left out.
+// add adds an entry. A text is added whole where it ends, without its deltas.
 func (p *history) add(record *event.Record, e follow.Entry) {
-	if _, over := e.Value.Body.(event.RunEnded); over { // records of earlier versions have texts without ends
+	if _, over := e.Value.Body.(event.RunEnded); over { // records of older versions have texts without ends
 		p.messages = append(p.messages, p.incomplete(record)...)
 	}
 	p.blocks.Apply(e.Value)
@@ -106,8 +104,8 @@ func (p *history) add(record *event.Record, e follow.Entry) {
 	}
 }
 
-// isDelta says whether it is part of a text that is told whole in a history, or
-// takes a text back that was never told there.
+// isDelta reports whether a history omits the message: a part of a text that it has whole, or the
+// retraction of a text that it never had.
 func (m message) isDelta() bool {
 	switch e := m.event.(type) {
 	case delta:
@@ -118,7 +116,7 @@ func (m message) isDelta() bool {
 	return false
 }
 
-// incomplete tells the blocks that are open now, as far as they are.
+// incomplete returns the open blocks as far as they are.
 func (p *history) incomplete(record *event.Record) (list []message) {
 	for _, b := range p.blocks.Open() {
 		switch start := b.Start.(type) {
@@ -133,7 +131,7 @@ func (p *history) incomplete(record *event.Record) (list []message) {
 	return list
 }
 
-// textSoFar tells the text of a block in one piece, if it has one.
+// textSoFar returns the text of an open block as one message; none if it is empty.
 func (p *history) textSoFar(record *event.Record, b event.Block, target, id, text string) []message {
 	if text == "" {
 		return nil
@@ -150,7 +148,7 @@ func isBegin(e follow.Entry) bool {
 	return ok
 }
 
-// unreadable says for people that a record could not be read.
+// unreadable returns the error for a record that cannot be read.
 func unreadable(err error) error {
 	if fault.KindOf(err) != fault.Internal || errors.Is(err, context.Canceled) {
 		return err
@@ -158,20 +156,20 @@ func unreadable(err error) error {
 	return fault.Errorf(fault.Unavailable, "the session's record could not be read: %w", err)
 }
 
-// selectedHistory is what a UI is told of a past.
+// selectedHistory is the part of a history that a UI gets.
 type selectedHistory struct {
 	messages  []message
 	runs      int
-	truncated bool   // there is more, or was
-	earlier   string // a cursor: up to there it can be asked for; "" if there is nothing
+	truncated bool   // there is more before it, or was
+	earlier   string // a cursor: where the rest ends; "" if there is none
 }
 
-// latest gives the messages that a UI wants, at most so many of the newest runs
-// and events. What has begun before them and goes on comes first, and what is not
-// complete last: both are told whatever the bounds are.
+// latest returns the messages that a UI wants from the newest runs and events, within the bounds.
+// Beyond the bounds it returns what began earlier and is still open, first, and incomplete texts,
+// last.
 func (p *history) latest(b bounds, wants func(message) bool) selectedHistory {
 	t, count := selectedHistory{truncated: p.gap || p.before != "", earlier: p.before}, budget{most: b, sent: map[string]bool{}}
-	from := len(p.messages) // the oldest event that is told
+	from := len(p.messages) // the oldest event that is sent
 	for i, m := range slices.Backward(p.messages) {
 		switch {
 		case m.method != notifyEvent || !wants(m) || count.isSuperseded(m):
@@ -191,8 +189,7 @@ func (p *history) latest(b bounds, wants func(message) bool) selectedHistory {
 	return t
 }
 
-// entryStart moves a cut between messages to the beginning of an entry, but never to
-// that of all.
+// entryStart moves a cut between messages to the beginning of an entry, but not to the first one.
 func entryStart(messages []message, at int) int {
 	for at > 1 && at < len(messages) && messages[at-1].entry == messages[at].entry {
 		at--
@@ -200,7 +197,7 @@ func entryStart(messages []message, at int) int {
 	return at
 }
 
-// messagesBefore are the messages before a cut that who hears only what follows needs.
+// messagesBefore returns the messages before a cut that the messages after it need.
 func (p *history) messagesBefore(cut int) []message {
 	list := openMessages(p.messages[:cut])
 	if p.isEarlier {
@@ -209,8 +206,8 @@ func (p *history) messagesBefore(cut int) []message {
 	return list
 }
 
-// openMessages are the messages that who hears only what follows needs: the beginnings
-// of what has no end among them, and the newest of those that stand for all before.
+// openMessages returns the messages that later ones need: the beginnings of blocks that are still
+// open, and the newest message of each key in latest.
 func openMessages(messages []message) (list []message) {
 	ended, over := map[string]bool{}, false
 	for _, m := range slices.Backward(messages) {
@@ -230,15 +227,15 @@ func openMessages(messages []message) (list []message) {
 	return list
 }
 
-// openAtEnd tells what has begun and goes on, to who hears only what follows.
+// openAtEnd returns the beginnings of the blocks that are still open.
 func (p *history) openAtEnd() []message {
 	return p.compact(openMessages(p.messages), func(m message) bool {
 		return m.method == notifyEvent && m.latest == ""
 	})
 }
 
-// withoutAdditive leaves out what adds up and was told with what follows. The beginnings
-// of what goes on were told there, too, but stand here in their places.
+// withoutAdditive removes what adds up and was sent with what follows. Beginnings of open blocks
+// were sent, too, but belong here.
 func withoutAdditive(messages []message) []message {
 	goesOn := ""
 	for _, m := range openMessages(messages) {
@@ -249,8 +246,8 @@ func withoutAdditive(messages []message) []message {
 	return slices.DeleteFunc(messages, func(m message) bool { return m.block == blockUsage && m.run == goesOn })
 }
 
-// compact leaves out what is not wanted, what a later message stands for, and the
-// beginnings of texts of which nothing follows, and adds what is not complete.
+// compact removes messages that are not wanted, that a later one supersedes, and that start a text
+// of which nothing follows. It adds the incomplete texts.
 func (p *history) compact(messages []message, wants func(message) bool) (list []message) {
 	c, follows := budget{sent: map[string]bool{}}, map[string]bool{}
 	if p.isEarlier {
@@ -267,8 +264,8 @@ func (p *history) compact(messages []message, wants func(message) bool) (list []
 	return list
 }
 
-// withTextStarts tells where texts began of which something follows, or may follow
-// behind these messages.
+// withTextStarts keeps the starts of texts of which something follows, or may follow after these
+// messages.
 func withTextStarts(messages []message, more bool) []message {
 	follows := map[string]bool{}
 	for _, m := range openMessages(messages) {
@@ -277,7 +274,7 @@ func withTextStarts(messages []message, more bool) []message {
 	return withoutEmptyStarts(messages, follows)
 }
 
-// silentTextStarts tells where texts began of which nothing was told, though they go on.
+// silentTextStarts returns the starts of open texts of which nothing was sent.
 func silentTextStarts(known []message) (list []message) {
 	isTold := map[string]bool{}
 	for _, m := range known {
@@ -294,8 +291,8 @@ func silentTextStarts(known []message) (list []message) {
 	return list
 }
 
-// withoutEmptyStarts leaves out the beginnings of texts of which nothing follows, in the
-// messages or for what is known, by their blocks.
+// withoutEmptyStarts removes the starts of texts of which nothing follows, here or in follows, by
+// block.
 func withoutEmptyStarts(messages []message, follows map[string]bool) (list []message) {
 	for _, m := range slices.Backward(messages) {
 		if m.begins && !follows[m.run+m.block] {
@@ -309,22 +306,22 @@ func withoutEmptyStarts(messages []message, follows map[string]bool) (list []mes
 	return list
 }
 
-// budget is what was taken of the past so far, from its end on.
+// budget counts the messages selected from the end of a history.
 type budget struct {
 	bounds
 	most bounds
 	run  string
-	sent map[string]bool // by what only the last one is of interest
+	sent map[string]bool // by key of latest
 }
 
-// isSuperseded says whether a later message stands for this one.
+// isSuperseded reports whether a later message supersedes this one.
 func (c *budget) isSuperseded(m message) bool {
 	stale := c.sent[m.latest]
 	c.sent[m.latest] = m.latest != ""
 	return stale
 }
 
-// add counts a message; false if that would be too many.
+// add counts a message; it returns false beyond the bounds.
 func (c *budget) add(m message) bool {
 	isNew := m.run != "" && m.run != c.run
 	if c.events == c.most.events || isNew && c.runs == c.most.runs {

@@ -11,19 +11,19 @@ import (
 	"github.com/copilot-portal/portal/copilot/permission"
 )
 
-// uiRequest is a question that was put to the UI and has no answer yet. It belongs
-// to the connection: who attaches to the session again keeps the dialog that is open.
+// uiRequest is a question that the UI has not answered yet. It belongs to the connection: a UI
+// that attaches again keeps the open dialog.
 type uiRequest struct {
 	session  string
 	withdraw context.CancelFunc
 }
 
-// ask puts a question to the UI, and returns when the request stands behind what
-// was sent before. A goroutine waits for the answer. A question that the UI cannot
-// put is decided in its place if it began the run.
+// ask sends a question to the UI and returns when the request is queued behind earlier messages. A
+// goroutine waits for the answer. If the UI cannot ask the question and started the run, ask
+// answers it instead.
 func (n *connection) ask(ctx context.Context, d questionRelay) {
 	if s, ok := n.host().Loaded(d.session); ok && !s.HasOpenQuestion(d.question.ID) {
-		return // it is over, which is told next
+		return // it is closed: the next entries say so
 	}
 	if !n.canPut(d.session, d.question) {
 		n.answerUnattended(ctx, d)
@@ -46,8 +46,8 @@ func (n *connection) ask(ctx context.Context, d questionRelay) {
 	}
 }
 
-// register notes that a question is put; nil if it is already. The context ends
-// when it is withdrawn.
+// register registers a question; nil if it is already. The context ends when the question is
+// withdrawn.
 func (n *connection) register(ctx context.Context, d questionRelay) (context.Context, *uiRequest) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -60,7 +60,7 @@ func (n *connection) register(ctx context.Context, d questionRelay) (context.Con
 	return own, r
 }
 
-// drop forgets a request that has ended; the question may have been put again.
+// drop removes an ended request; the question may be asked again by then.
 func (n *connection) drop(question string, r *uiRequest) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -70,8 +70,8 @@ func (n *connection) drop(question string, r *uiRequest) {
 	}
 }
 
-// withdraw gives up a request: the question is over. JSON-RPC knows no word for
-// that; a reply that comes later is ignored.
+// withdraw cancels the request of a closed question. JSON-RPC has no message for that; a later
+// reply is ignored.
 func (n *connection) withdraw(question string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -81,7 +81,7 @@ func (n *connection) withdraw(question string) {
 	}
 }
 
-// withdrawAll gives up the requests of a session.
+// withdrawAll cancels the requests of a session.
 func (n *connection) withdrawAll(session string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -93,11 +93,10 @@ func (n *connection) withdrawAll(session string) {
 	}
 }
 
-// attempts is how often a person is asked whose answers do not fit the question.
+// attempts limits how often a question is asked whose answers are invalid.
 const attempts = 3
 
-// askUI asks the UI and brings its answer to the session. The first answer counts,
-// whoever gives it.
+// askUI asks the UI and gives its answer to the session. The first answer of any client wins.
 func (n *connection) askUI(ctx context.Context, d questionRelay) {
 	for range attempts {
 		answer, ok := n.readAnswer(ctx, d)
@@ -115,7 +114,7 @@ func (n *connection) askUI(ctx context.Context, d questionRelay) {
 	}
 }
 
-// readAnswer is one answer of the UI; not ok if there is none.
+// readAnswer returns an answer of the UI; ok is false if there is none.
 func (n *connection) readAnswer(ctx context.Context, d questionRelay) (answer event.Answer, ok bool) {
 	answer, err := d.askUser(ctx)
 	var refused *jsonrpc.Error
@@ -124,19 +123,19 @@ func (n *connection) readAnswer(ctx context.Context, d questionRelay) (answer ev
 		return answer, true
 	case ctx.Err() != nil, errors.Is(err, jsonrpc.ErrGone), errors.Is(err, jsonrpc.ErrClosed):
 		answer = declined(d.question)
-		answer.Reason = "The client that has this tool has gone."
-		return answer, d.question.Kind == event.AskTool // nobody else can do it
+		answer.Reason = "The client that has this tool has disconnected."
+		return answer, d.question.Kind == event.AskTool // no other client has it
 	case errors.As(err, &refused) && refused.Code == codeDeclined:
 		return declined(d.question), true
 	}
-	n.api.options.Log.Warn("a UI gave an answer that cannot be read", "session", d.session, "question", d.question.ID, "err", err)
+	n.api.options.Log.Warn("UI sent an unreadable answer", "session", d.session, "question", d.question.ID, "err", err)
 	answer = declined(d.question)
-	answer.Reason = "The UI gave an answer that cannot be read."
+	answer.Reason = "The UI sent an unreadable answer."
 	return answer, d.question.Kind == event.AskTool || n.mayAnswerUnattended(d.run, d.question)
 }
 
-// answer brings an answer to the session. Its error is of the kind Invalid for one
-// that does not fit.
+// answer gives an answer to the session. An answer that does not fit is an error of the kind
+// Invalid.
 func (n *connection) answer(ctx context.Context, d questionRelay, a event.Answer) error {
 	s, err := n.host().Session(context.WithoutCancel(ctx), d.session)
 	if err == nil {
@@ -145,13 +144,13 @@ func (n *connection) answer(ctx context.Context, d questionRelay, a event.Answer
 	if err == nil || errors.Is(err, fault.ErrAlreadyAnswered) || errors.Is(err, fault.ErrQuestionNotFound) {
 		return nil
 	}
-	n.api.options.Log.Warn("an answer of a UI was not taken", "session", d.session, "question", d.question.ID, "err", err)
+	n.api.options.Log.Warn("session rejected the answer of a UI", "session", d.session, "question", d.question.ID, "err", err)
 	return err
 }
 
-// answerUnattended answers in place of a UI that cannot put a question of a run that it
-// began (spec/contracts/ui-protocol.notes.md, "Rules that real UIs
-// rely on": permissions.headless). Other clients cannot any more.
+// answerUnattended answers a question that the UI cannot ask in a run that it started
+// (spec/contracts/ui-protocol.notes.md, "Rules that real UIs rely on": permissions.headless).
+// Other clients come too late.
 func (n *connection) answerUnattended(ctx context.Context, d questionRelay) {
 	if !n.mayAnswerUnattended(d.run, d.question) {
 		return
@@ -163,17 +162,17 @@ func (n *connection) answerUnattended(ctx context.Context, d questionRelay) {
 	_ = n.answer(ctx, d, a) // it is logged
 }
 
-// mayAnswerUnattended says whether a question can be answered in place of the UI.
+// mayAnswerUnattended reports whether a question may be answered in place of the UI.
 func (n *connection) mayAnswerUnattended(run string, q event.Question) bool {
 	return q.Kind != event.AskTool && n.startedRun(run) && n.api.options.Headless != permission.Ask
 }
 
-// answersUnattended says whether a question is answered in place of the UI.
+// answersUnattended reports whether a question is answered in place of the UI.
 func (n *connection) answersUnattended(session, run string, q event.Question) bool {
 	return n.mayAnswerUnattended(run, q) && !n.canPut(session, q)
 }
 
-// declined is the answer of who does not want to give one.
+// declined is the answer of a user who declines.
 func declined(q event.Question) event.Answer {
 	switch q.Kind {
 	case event.AskInput:
@@ -185,7 +184,7 @@ func declined(q event.Question) event.Answer {
 	return event.Answer{}
 }
 
-// canPut says whether the UI can put a question, or do what is asked for.
+// canPut reports whether the UI can ask a question, or execute a tool.
 func (n *connection) canPut(session string, q event.Question) bool {
 	if q.Kind == event.AskTool {
 		return n.api.ownsTools(session, n)

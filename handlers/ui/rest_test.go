@@ -16,8 +16,8 @@ import (
 	"github.com/copilot-portal/portal/handlers/ui/uitest"
 )
 
-// spins tells whether who follows a session does so without waiting, in all of many
-// looks. Virtual time would stand still for ever.
+// spins reports whether the goroutine of an attachment never waits, in many samples. Virtual time
+// would stand still.
 func spins() bool {
 	all := make([]byte, 1<<20)
 	for range 50 {

@@ -34,7 +34,7 @@ func TestFailedCommandIsErrorWithOutput(t *testing.T) {
 	})
 }
 
-func TestTimeOfACallIsWithoutWaitingForAPermission(t *testing.T) {
+func TestCallDurationExcludesPermissionWait(t *testing.T) {
 	inTime(t, func(p *portal) {
 		p.Agents.Script = func(t *fake.Turn) {
 			t.Emit(event.ToolStarted{ID: "t", Name: "bash"})

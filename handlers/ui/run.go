@@ -19,8 +19,8 @@ type startResult struct {
 	SessionID string `json:"session_id"`
 }
 
-// start is run.start. It is handled in order and waits for nothing but the store:
-// an agent that cannot be had makes a run that fails.
+// start is run.start. It is handled in order and waits only for the store: an unavailable agent
+// fails the run, not the request.
 func (n *connection) start(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	var p startParams
 	if err := r.Decode(&p); err != nil {
@@ -48,11 +48,11 @@ func (n *connection) start(ctx context.Context, r *jsonrpc.Request) (any, error)
 	return startResult{id, s.ID()}, nil
 }
 
-// resumeTimeout is how long a run.start waits for a closed session that is just
-// being changed; nothing else is heard meanwhile.
+// resumeTimeout limits the wait for a closed session that is being changed; other requests wait
+// meanwhile.
 const resumeTimeout = 2 * time.Second
 
-// session finds or begins the session of a run, and makes it ready for prompts.
+// session finds or starts the session of a run and prepares it for prompts.
 func (n *connection) session(ctx context.Context, p startParams) (*copilot.Session, error) {
 	id := p.SessionID
 	n.mu.Lock()
@@ -65,7 +65,7 @@ func (n *connection) session(ctx context.Context, p startParams) (*copilot.Sessi
 		return n.open(ctx, sessionParams{Tools: p.Tools})
 	}
 	s, err := n.host().Session(ctx, id)
-	if isCurrent && errors.Is(err, fault.ErrSessionNotFound) { // deleted meanwhile: the next attempt begins another
+	if isCurrent && errors.Is(err, fault.ErrSessionNotFound) { // deleted meanwhile: the next attempt starts another
 		n.setCurrent("")
 	}
 	if err != nil {
@@ -79,14 +79,14 @@ func (n *connection) session(ctx context.Context, p startParams) (*copilot.Sessi
 	return s, err
 }
 
-// setCurrent makes a session the one that goes on.
+// setCurrent makes a session the current one.
 func (n *connection) setCurrent(session string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.current = session
 }
 
-// prompt begins the run of a prompt.
+// prompt starts the run of a prompt.
 func (n *connection) prompt(ctx context.Context, r *jsonrpc.Request, s *copilot.Session, p event.Prompt) (run string, err error) {
 	n.addContext(&p)
 	current := ""
@@ -101,7 +101,7 @@ func (n *connection) prompt(ctx context.Context, r *jsonrpc.Request, s *copilot.
 	return run, nil
 }
 
-// startRun begins a run and lets its events come behind the response.
+// startRun starts a run whose events follow the response.
 func (n *connection) startRun(
 	ctx context.Context, r *jsonrpc.Request, s *copilot.Session, begin func() (run string, err error),
 ) (run string, err error) {
@@ -124,7 +124,7 @@ func (n *connection) prepareAttachment(ctx context.Context, s *copilot.Session) 
 		if a = n.holdAttachment(s.ID()); a != nil {
 			return a, nil, nil
 		}
-		p, err := readHistory(ctx, s.Record(), bounds{1, 1}, s.Record().Last()) // it may be in the middle of something
+		p, err := readHistory(ctx, s.Record(), bounds{1, 1}, s.Record().Last()) // a run may be in progress
 		if err != nil {
 			return nil, nil, err
 		}
@@ -134,8 +134,7 @@ func (n *connection) prepareAttachment(ctx context.Context, s *copilot.Session) 
 	}
 }
 
-// noteSent remembers what was sent from here: a prompt that began a run, or one that
-// joined it.
+// noteSent records a prompt of this UI, which started a run or joined it.
 func (n *connection) noteSent(session, id string, p event.Prompt, joined bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -147,14 +146,14 @@ func (n *connection) noteSent(session, id string, p event.Prompt, joined bool) {
 	n.steers[id] = append(n.steers[id], p.Text)
 }
 
-// startedRun is one that was begun here.
+// startedRun is a run that this UI started.
 type startedRun struct {
 	session string
-	status  string // that it has ended with
-	tools   bool   // it brings tools of this UI along, and has not begun
+	status  string // its terminal status; "" before
+	tools   bool   // it has client tools of this UI and has not begun
 }
 
-// addContext adds to a prompt where the user works, if that is news.
+// addContext adds where the user works to a prompt, if that has changed.
 func (n *connection) addContext(p *event.Prompt) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -163,7 +162,8 @@ func (n *connection) addContext(p *event.Prompt) {
 	}
 }
 
-// compact is portal.session.compact: a run, of which the UI hears as of its own.
+// compact is portal.session.compact. The UI gets the events of the compaction as those of a run of
+// its own.
 func (n *connection) compact(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	id, err := sessionID(r)
 	if err != nil {
@@ -192,8 +192,7 @@ type cancelResult struct {
 	Status string `json:"status"`
 }
 
-// cancel is run.cancel. It answers at once: the end of the run is an event, which
-// comes behind the response.
+// cancel is run.cancel. It responds at once; the end of the run follows the response as an event.
 func (n *connection) cancel(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	var p cancelParams
 	if err := r.Decode(&p); err != nil {
@@ -220,7 +219,7 @@ func (n *connection) cancel(ctx context.Context, r *jsonrpc.Request) (any, error
 	return cancelResult{true, statusRunning}, nil
 }
 
-// whileHeld does something in a session whose events must follow the response.
+// whileHeld runs do in a session whose events must follow the response.
 func (n *connection) whileHeld(r *jsonrpc.Request, session string, do func() error) error {
 	a := n.holdAttachment(session)
 	if a == nil {
@@ -235,9 +234,8 @@ func (n *connection) whileHeld(r *jsonrpc.Request, session string, do func() err
 	return nil
 }
 
-// runOf finds the session of a run: one that was begun here, that goes on or waits
-// anywhere, or the last one of a session. status is what it has ended with, if that
-// is known.
+// runOf finds the session of a run: one that this UI started, a current or waiting one anywhere,
+// or the last one of a session. status is its terminal status, if known.
 func (n *connection) runOf(ctx context.Context, id string) (s *copilot.Session, status string, err error) {
 	session := ""
 	n.mu.Lock()
@@ -264,7 +262,7 @@ func (n *connection) runOf(ctx context.Context, id string) (s *copilot.Session, 
 	return s, "", err
 }
 
-// outcome is the status that a run has ended with.
+// outcome returns the terminal status of a run.
 func outcome(ctx context.Context, record *event.Record, run string) (string, error) {
 	for b, err := range follow.Snapshot(ctx, record) {
 		if err != nil {

@@ -12,34 +12,33 @@ import (
 	"github.com/copilot-portal/portal/copilot/plain"
 )
 
-// runEncoder is the dictionary from the domain's events to messages, with what it has
-// to know for that of the run that goes on. What it makes of an entry depends on
-// the run up to there alone: every UI and every history have the same numbers.
+// runEncoder turns the events of the domain into messages. What it makes of an entry depends only
+// on the run up to there, so every UI and every history have the same numbers.
 type runEncoder struct {
 	run       string
 	begun     uint64     // the number of the entry that began the run; 0 between runs
 	since     int64      // when that was, in ms
 	seq       int        // of the next event
-	asks      int        // prompts of the run that were told
+	asks      int        // prompts of the run so far
 	status    string     // of the run; "" between runs
 	steps     []toolStep // all of the run
 	heldBlock *answerBlock
-	open      []event.Question  // in the order in which they were asked
-	denied    map[string]string // by call: why a permission for it was refused
+	open      []event.Question  // oldest first
+	denied    map[string]string // by call: why its permission was refused
 	spoke     map[string]int64  // by block: when it began, in ms
-	deltas    map[string]bool   // by block: whether some of it was told
-	out       []message         // what the entry is told by
+	deltas    map[string]bool   // by block: whether deltas of it were sent
+	out       []message         // the messages of the entry
 	at        follow.Entry
 }
 
-// The blocks of a run itself, and of what adds up in it.
+// The blocks of a run itself, and of its usage, which adds up.
 const (
 	blockRun   = "run"
 	blockUsage = "usage"
 )
 
-// answerBlock is a block of the answer. It is held until it is known whether it is the
-// last: the last one is told as final.
+// answerBlock is a block of the answer. It is held until the next one or the end of the run: the
+// last one is final.
 type answerBlock struct {
 	id, text    string
 	ms, started int64
@@ -49,16 +48,15 @@ func newRunEncoder() *runEncoder {
 	return &runEncoder{denied: map[string]string{}, spoke: map[string]int64{}, deltas: map[string]bool{}}
 }
 
-// encode gives the messages that stand for an entry; none for those that this
-// dialect does not tell.
+// encode returns the messages of an entry; none if this dialect ignores it.
 func (t *runEncoder) encode(e follow.Entry) []message {
 	t.out, t.at = nil, e
 	if run := e.Value.Run; run != "" && run != t.run {
-		if t.status != "" { // its end is not kept any more
+		if t.status != "" { // its end is no longer kept
 			t.endUnknownRun()
 		}
 		t.beginRun(run)
-		if !isBegin(e) { // its beginning is not kept any more
+		if !isBegin(e) { // its beginning is no longer kept
 			t.setStatus(statusRunning, "")
 		}
 	}
@@ -71,7 +69,7 @@ func (t *runEncoder) encode(e follow.Entry) []message {
 	return t.out
 }
 
-// reset forgets what belongs to a run.
+// reset forgets the run.
 func (t *runEncoder) reset() {
 	at, out := t.at, t.out
 	*t = *newRunEncoder()
@@ -84,11 +82,11 @@ func (t *runEncoder) beginRun(run string) {
 	t.run, t.begun, t.since = run, t.at.N, t.ms()
 }
 
-// addNumbered tells an event that has a number of its own.
+// addNumbered adds an event with a number of its own.
 func (t *runEncoder) addNumbered(e agentEvent, id string) { t.addNumberedFor(t.at.Value.Agent, e, id) }
 
-// addNumberedFor is addNumbered for another agent than that of the entry. Between runs there are no
-// numbers: what the agent does there by itself is sent without one.
+// addNumberedFor is addNumbered for another agent than that of the entry. Between runs there are
+// no numbers: what the agent does by itself has none.
 func (t *runEncoder) addNumberedFor(agent string, e agentEvent, id string) {
 	if t.run == "" {
 		t.out = append(t.out, message{method: notifyEvent, to: forDeltas, seq: -1, event: e, id: id, agent: agent})
@@ -98,18 +96,18 @@ func (t *runEncoder) addNumberedFor(agent string, e agentEvent, id string) {
 	t.seq++
 }
 
-// addUnnumbered tells an event that has none, to some UIs.
+// addUnnumbered adds an event without a number, for some UIs.
 func (t *runEncoder) addUnnumbered(to audience, e agentEvent) {
 	t.out = append(t.out, message{method: notifyEvent, to: to, run: t.run, seq: t.seq - 1, event: e, agent: t.at.Value.Agent})
 }
 
-// addLatest is addUnnumbered for events of which the newest of its kind stands for all.
+// addLatest is addUnnumbered for events of which only the newest of a kind counts.
 func (t *runEncoder) addLatest(kind string, e agentEvent) {
 	t.addUnnumbered(forDeltas, e)
 	t.out[len(t.out)-1].latest = kind
 }
 
-// setStatus tells how the run stands from now on.
+// setStatus sets the status of the run.
 func (t *runEncoder) setStatus(status, text string) {
 	if t.run == "" {
 		return
@@ -120,7 +118,7 @@ func (t *runEncoder) setStatus(status, text string) {
 
 func (t *runEncoder) ms() int64 { return t.at.Value.Time.UnixMilli() }
 
-// encodeText is what the user and the model say.
+// encodeText encodes what the user and the model say.
 func (t *runEncoder) encodeText() bool {
 	switch b := t.at.Value.Body.(type) {
 	case event.UserMessage:
@@ -152,8 +150,7 @@ func (t *runEncoder) encodeText() bool {
 	return true
 }
 
-// prompt tells what the user wrote; who began the run with it knows it. Its id is
-// its number in the run.
+// prompt encodes a prompt. Its id is its number in the run.
 func (t *runEncoder) prompt(p event.Prompt) {
 	steers := t.asks > 0
 	t.asks++
@@ -169,7 +166,8 @@ func attachments(of []event.Attachment) []promptFile {
 	return list
 }
 
-// messageTarget is as what a message is told: what a sub-agent says is no answer.
+// messageTarget returns the target of a message: the text of a sub-agent is not part of the
+// answer.
 func messageTarget(agent string) string {
 	if agent != "" {
 		return "reasoning"
@@ -177,7 +175,7 @@ func messageTarget(agent string) string {
 	return "text"
 }
 
-// noteTextStart notes in a history where a text began.
+// noteTextStart marks the start of a text, for histories.
 func (t *runEncoder) noteTextStart(target, id string) {
 	t.addUnnumbered(forDeltas, delta{Type: "delta", Target: target, ID: id})
 	t.markPart(blockKey(target, id), false)
@@ -189,8 +187,7 @@ func (t *runEncoder) addDelta(target, id, text string) {
 	t.addUnnumbered(forDeltas, delta{Type: "delta", Target: target, ID: id, Content: plain.Text(text)})
 }
 
-// retractText tells that a text counts no more of which pieces were told: it is said
-// again under another id.
+// retractText retracts a text whose deltas were sent: it comes again under another id.
 func (t *runEncoder) retractText(target, id string) {
 	key := blockKey(target, id)
 	if !t.deltas[key] {
@@ -201,11 +198,10 @@ func (t *runEncoder) retractText(target, id string) {
 	t.out[len(t.out)-1].id = id
 }
 
-// blockKey names what goes on for a while in a run: a text, a tool call.
+// blockKey returns the key of a text or a tool call.
 func blockKey(kind, id string) string { return kind + " " + id }
 
-// message tells a block of the answer, or what a sub-agent says. One without a
-// text only called tools.
+// message encodes a text of the answer or of a sub-agent. One without text only called tools.
 func (t *runEncoder) message(b event.MessageEnded) {
 	switch {
 	case b.Text == "":
@@ -219,19 +215,19 @@ func (t *runEncoder) message(b event.MessageEnded) {
 	}
 }
 
-// noteBlockStart notes when a block began. Its pieces are not kept for long, what began it is.
+// noteBlockStart records when a block began. Its start is kept longer than its deltas.
 func (t *runEncoder) noteBlockStart(kind, id string) {
 	if key := kind + " " + id; t.spoke[key] == 0 {
 		t.spoke[key] = t.ms()
 	}
 }
 
-// endBlock is a block that is complete now.
+// endBlock returns a complete block.
 func (t *runEncoder) endBlock(kind, id, text string) answerBlock {
 	return answerBlock{id, plain.Text(text), t.ms(), t.spoke[kind+" "+id]}
 }
 
-// addBlock tells one, with its times.
+// addBlock adds a complete block with its times.
 func (t *runEncoder) addBlock(agent, kind string, s answerBlock) {
 	before := len(t.out)
 	t.addNumberedFor(agent, block{kind, s.text, s.ms}, s.id)
@@ -239,7 +235,7 @@ func (t *runEncoder) addBlock(agent, kind string, s answerBlock) {
 	t.out[before].block, t.out[before].closes = blockKey(kind, s.id), true
 }
 
-// flushHeldBlock tells a block that was held: it is not the last.
+// flushHeldBlock adds the held block, which is not the last.
 func (t *runEncoder) flushHeldBlock() {
 	if h := t.heldBlock; h != nil {
 		t.heldBlock = nil
@@ -247,7 +243,7 @@ func (t *runEncoder) flushHeldBlock() {
 	}
 }
 
-// encodeState is how the session and its runs fare.
+// encodeState encodes changes of the session and its runs.
 func (t *runEncoder) encodeState() {
 	switch b := t.at.Value.Body.(type) {
 	case event.RunStarted:
@@ -305,8 +301,7 @@ func (t *runEncoder) notice(b event.Notice) {
 	t.addUnnumbered(forDeltas, notice{"notice", b.Kind, raw})
 }
 
-// endRun tells the end of a run: there is exactly one terminal status, and nothing
-// of the run behind it.
+// endRun encodes the end of a run: exactly one terminal status, and nothing of the run after it.
 func (t *runEncoder) endRun(b event.RunEnded) {
 	t.closeSteps()
 	if b.Outcome == event.Completed {
@@ -326,13 +321,13 @@ func (t *runEncoder) endRun(b event.RunEnded) {
 	t.reset()
 }
 
-// endUnknownRun tells the end of a run of which nobody knows any more how it ended.
+// endUnknownRun ends a run whose end is no longer kept.
 func (t *runEncoder) endUnknownRun() {
 	t.setStatus(statusError, "what happened in this run is not kept any more, as this UI was too far behind")
 	t.reset()
 }
 
-// terminal is the status that a run ends with, and the reason.
+// terminal returns the terminal status of a run, and the reason.
 func terminal(b event.RunEnded) (status, text string) {
 	switch b.Outcome {
 	case event.Completed:
@@ -346,7 +341,7 @@ func terminal(b event.RunEnded) (status, text string) {
 	return statusError, b.Text
 }
 
-// isAsking says whether a person is asked.
+// isAsking reports whether a question waits for a person.
 func (t *runEncoder) isAsking() bool {
 	return slices.ContainsFunc(t.open, func(q event.Question) bool { return q.Kind != event.AskTool })
 }

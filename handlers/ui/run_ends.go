@@ -9,11 +9,12 @@ import (
 	"github.com/copilot-portal/portal/copilot"
 )
 
-// lastWords is how long the ends of runs may take to be told when the portal ends.
+// lastWords limits the time for sending the ends of runs when the portal ends.
 const lastWords = 500 * time.Millisecond
 
-// sendRunEnds returns when the UI was told how its sessions have ended, which are closed by now. A run that is left as it is,
-// since what it waits for can be answered later, ends for this UI: each run has one terminal status.
+// sendRunEnds sends how the runs of the UI ended, whose sessions are closed by now. A run that
+// waits for an answer and may continue later also gets a terminal status here: each run has
+// exactly one.
 func (n *connection) sendRunEnds(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, lastWords)
 	defer cancel()
@@ -59,7 +60,7 @@ func (a *attachment) awaitSent(ctx context.Context) (run string) {
 	return ""
 }
 
-// adoptRun takes a run that others have begun for one of this UI.
+// adoptRun makes a run of another client one of this UI.
 func (n *connection) adoptRun(session, id string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -68,7 +69,7 @@ func (n *connection) adoptRun(session, id string) {
 	}
 }
 
-// unfinished are the sessions of the runs of this UI that have no terminal status, by run.
+// unfinished returns the sessions of this UI's runs without a terminal status, by run.
 func (n *connection) unfinished() map[string]string {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/plain"
 )
 
-// sessionParams are those of portal.session.start. Nothing need be given.
+// sessionParams are those of portal.session.start. All are optional.
 type sessionParams struct {
 	Directory   string            `json:"directory"`
 	Model       string            `json:"model"`
@@ -35,7 +35,7 @@ func (n *connection) startSession(ctx context.Context, r *jsonrpc.Request) (any,
 	return map[string]string{"session_id": s.ID()}, nil
 }
 
-// open begins a session. The agent is had with the first prompt.
+// open starts a session. The first prompt starts its agent.
 func (n *connection) open(ctx context.Context, p sessionParams) (*copilot.Session, error) {
 	rules, err := policy(p.Permissions)
 	if err != nil {
@@ -65,7 +65,7 @@ func (n *connection) open(ctx context.Context, p sessionParams) (*copilot.Sessio
 	return s, nil
 }
 
-// policy reads permissions.
+// policy decodes permissions.
 func policy(permissions map[string]string) (permission.Policy, error) {
 	rules, err := permission.ParsePolicy(permissions)
 	if err != nil {
@@ -78,7 +78,7 @@ type oneSession struct {
 	SessionID string `json:"session_id"`
 }
 
-// sessionID reads params that name a session.
+// sessionID decodes params that name a session.
 func sessionID(r *jsonrpc.Request) (string, error) {
 	var p oneSession
 	if err := r.Decode(&p); err != nil {
@@ -112,8 +112,8 @@ type listParams struct {
 	Workspace string `json:"workspace_root"`
 }
 
-// Session is a session in a list (spec/contracts/ui-protocol.md, "5.4 session.list", and
-// what a person wants to see).
+// Session is a session in a list (spec/contracts/ui-protocol.md, "5.4 session.list", with what
+// people want to see).
 type Session struct {
 	ID        string        `json:"session_id"`
 	Updated   string        `json:"updated_at"`
@@ -138,7 +138,7 @@ func DescribeSession(i copilot.Info) Session {
 // FormatTime returns a time as messages have it: RFC 3339 in UTC, with milliseconds.
 func FormatTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z07:00") }
 
-// sameDirectory gives a function that says whether a directory is that one, by whatever
+// sameDirectory returns a function that reports whether a path leads to a directory, by whatever
 // name.
 func sameDirectory(here string) func(directory string) bool {
 	known := map[string]bool{}
@@ -161,7 +161,7 @@ func sameDirectory(here string) func(directory string) bool {
 
 const defaultSessions = 50
 
-// list is session.list, those first in which something happened last.
+// list is session.list: the newest change first.
 func (n *connection) list(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	p := listParams{Limit: defaultSessions}
 	if err := r.Decode(&p); err != nil {

@@ -37,7 +37,7 @@ func brief(list []string) []string {
 	return out
 }
 
-func TestHistoryThatASlowUIAsksForDoesNotSwallowTheEndOfItsRun(t *testing.T) {
+func TestHistoryForSlowUIKeepsRunEnd(t *testing.T) {
 	inTime(t, func(p *portal) {
 		p.Agents.Script = func(t *fake.Turn) { flood(t, "a") }
 		u := p.Able()
@@ -86,7 +86,7 @@ func TestClosedQuestionIsNotAskedAfterItsRun(t *testing.T) {
 	})
 }
 
-func TestRunThatEndedInAGapHasATerminalStatus(t *testing.T) {
+func TestRunEndedInGapHasTerminalStatus(t *testing.T) {
 	inTimeOf(t, copilot.Options{RecordBudget: 1 << 20}, func(p *portal) {
 		p.Agents.Script = func(t *fake.Turn) { flood(t, t.Prompt) }
 		u := p.Able()

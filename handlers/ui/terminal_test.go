@@ -19,7 +19,7 @@ import (
 
 // What terminal UIs of later versions of the protocol send.
 
-func TestPreviewsComeByEitherName(t *testing.T) {
+func TestPreviewCapabilityHasTwoNames(t *testing.T) {
 	for _, name := range []string{"supports_permission_preview", "supports_permission_preflight_events"} {
 		inTime(t, func(p *portal) {
 			p.Agents.Script = func(t *fake.Turn) {
@@ -33,7 +33,7 @@ func TestPreviewsComeByEitherName(t *testing.T) {
 	}
 }
 
-func TestSessionsOfTheWorkspaceAreListedByEitherName(t *testing.T) {
+func TestWorkspaceScopeHasTwoNames(t *testing.T) {
 	inTime(t, func(p *portal) {
 		u, other := p.Able(), t.TempDir()
 		_, here := u.Prompt("a")
@@ -61,11 +61,11 @@ func TestSessionsOfTheWorkspaceAreListedByEitherName(t *testing.T) {
 	})
 }
 
-func TestToolThatNeedsNoApprovalIsCalledAtOnce(t *testing.T) {
+func TestToolWithoutApprovalIsCalledAtOnce(t *testing.T) {
 	for name, tc := range map[string]struct {
 		approval string
 		rule     string
-		want     [2]bool // somebody is asked, it is called
+		want     [2]bool // the user is asked; the tool is called
 	}{
 		"never":                {"never", "", [2]bool{false, true}},
 		"never, but asked":     {"never", "ask", [2]bool{false, true}},
@@ -102,7 +102,7 @@ func TestClientCannotExemptAgentTools(t *testing.T) {
 	})
 }
 
-func TestResultOfAClientsToolIsShownAsItsText(t *testing.T) {
+func TestClientToolResultIsShownAsText(t *testing.T) {
 	for name, tc := range map[string]struct {
 		result any
 		want   string
@@ -141,7 +141,7 @@ func TestResultOfAClientsToolIsShownAsItsText(t *testing.T) {
 	}
 }
 
-func FuzzTextOfAResult(f *testing.F) {
+func FuzzResultText(f *testing.F) {
 	for _, seed := range []string{`"a"`, `{"type":"text","text":"a"}`, `{"type":"json","value":[1]}`, `{"type":"parts","parts":["a",{"type":"parts"}]}`, `null`, `{`} {
 		f.Add([]byte(seed))
 	}
@@ -186,7 +186,7 @@ func TestExternalSignInIsExplained(t *testing.T) {
 	})
 }
 
-func TestRulesOfAClientAreThoseOfTheSessionsThatItBegins(t *testing.T) {
+func TestClientRulesApplyToItsSessions(t *testing.T) {
 	inTime(t, func(p *portal) {
 		p.Agents.Script = command
 		u := p.OpenAs(ui.Client{Policy: permission.Everywhere(permission.Allow)})

@@ -15,13 +15,13 @@ import (
 type toolStep struct {
 	event.ToolStarted
 	began  time.Time
-	asking int           // permissions that are waited for
-	asked  time.Time     // since when
-	waited time.Duration // for them, in all
+	asking int           // open permissions
+	asked  time.Time     // when the first of them was asked
+	waited time.Duration // for permissions, in all
 	over   bool
 }
 
-// ask notes that the call waits for a permission, which is no part of its work.
+// ask records that the call waits for a permission. That is not part of its duration.
 func (s *toolStep) ask(at time.Time) {
 	if s.asking == 0 {
 		s.asked = at
@@ -29,22 +29,22 @@ func (s *toolStep) ask(at time.Time) {
 	s.asking++
 }
 
-// answer notes that a permission is waited for no more.
+// answer records that a permission is answered.
 func (s *toolStep) answer(at time.Time) {
 	if s.asking--; s.asking == 0 {
 		s.waited += at.Sub(s.asked)
 	}
 }
 
-// duration is how long the call worked.
+// duration returns how long the call worked.
 func (s *toolStep) duration(at time.Time) time.Duration {
-	for s.asking > 0 { // it was cut off
+	for s.asking > 0 { // interrupted
 		s.answer(at)
 	}
 	return at.Sub(s.began) - s.waited
 }
 
-// encodeAction is what the agent does.
+// encodeAction encodes what the agent does.
 func (t *runEncoder) encodeAction() bool {
 	switch b := t.at.Value.Body.(type) {
 	case event.ToolStarted:
@@ -73,7 +73,7 @@ func (t *runEncoder) encodeAction() bool {
 	return true
 }
 
-// markPart makes the last message a part of what goes on for a while.
+// markPart makes the last message part of a block.
 func (t *runEncoder) markPart(of string, closes bool) {
 	m := &t.out[len(t.out)-1]
 	m.block, m.closes = of, closes
@@ -87,7 +87,7 @@ func todos(of []event.Todo) []todo {
 	return list
 }
 
-// beginTool tells that a tool is called.
+// beginTool encodes the start of a tool call.
 func (t *runEncoder) beginTool(b event.ToolStarted) {
 	if t.at.Value.Agent == "" {
 		t.flushHeldBlock()
@@ -99,7 +99,7 @@ func (t *runEncoder) beginTool(b event.ToolStarted) {
 	t.markPart(blockKey("tool", b.ID), false)
 }
 
-// step finds a tool call; nil if it is not known.
+// step returns a tool call; nil if it is unknown.
 func (t *runEncoder) step(id string) *toolStep {
 	for i := range slices.Backward(t.steps) {
 		if t.steps[i].ID == id {
@@ -109,36 +109,36 @@ func (t *runEncoder) step(id string) *toolStep {
 	return nil
 }
 
-// endTool tells what came of a tool call.
+// endTool encodes the end of a tool call.
 func (t *runEncoder) endTool(b event.ToolEnded) {
-	told := toolResult{Type: "tool_result", ID: b.ID}
+	encoded := toolResult{Type: "tool_result", ID: b.ID}
 	s := t.step(b.ID)
 	if s != nil {
-		told.Tool = s.Name
+		encoded.Tool = s.Name
 	}
 	if b.Result != nil {
-		told.Result = plain.Output(b.Result.Content)
+		encoded.Result = plain.Output(b.Result.Content)
 	}
 	if b.Error != nil {
-		told.IsError, told.Code = true, b.Error.Code
+		encoded.IsError, encoded.Code = true, b.Error.Code
 		if _, refused := t.denied[b.ID]; refused {
-			told.Code = event.CodeDenied
+			encoded.Code = event.CodeDenied
 		}
 		if b.Result == nil || b.Result.Content == "" {
-			told.Result = t.failureReason(b)
+			encoded.Result = t.failureReason(b)
 		}
 	}
 	before := len(t.out)
-	t.addNumbered(told, "")
+	t.addNumbered(encoded, "")
 	t.markPart(blockKey("tool", b.ID), true)
 	if b.Result != nil {
 		t.out[before].detail = plain.Output(b.Result.Detail)
 	}
-	t.complete(s, told.IsError)
+	t.complete(s, encoded.IsError)
 }
 
-// failureReason says why a call failed. A person's refusal is known better than the agent
-// tells it (spec/contracts/ui-protocol.notes.md, "Rules that real UIs rely on": Deny).
+// failureReason returns why a call failed. The portal knows a person's refusal better than the
+// agent (spec/contracts/ui-protocol.notes.md, "Rules that real UIs rely on": Deny).
 func (t *runEncoder) failureReason(b event.ToolEnded) string {
 	reason, refused := t.denied[b.ID]
 	switch {
@@ -162,14 +162,14 @@ func (t *runEncoder) complete(s *toolStep, failed bool) {
 	t.addNumbered(stepComplete{"step_complete", s.ID, status, s.duration(t.at.Value.Time).Milliseconds()}, "")
 }
 
-// closeSteps ends the steps that were cut off with their run.
+// closeSteps ends the steps that the end of the run interrupts.
 func (t *runEncoder) closeSteps() {
 	for i := range t.steps {
 		t.complete(&t.steps[i], true)
 	}
 }
 
-// encodeQuestion is what the agent wants to know, or to have done.
+// encodeQuestion encodes questions and their ends.
 func (t *runEncoder) encodeQuestion() bool {
 	switch b := t.at.Value.Body.(type) {
 	case event.QuestionAsked:
@@ -197,7 +197,7 @@ func (t *runEncoder) ask(q event.Question) {
 	t.out = append(t.out, message{run: t.run, asked: &q})
 }
 
-// setWaiting tells that the run waits because of a question, or goes on.
+// setWaiting sets the status because of a question.
 func (t *runEncoder) setWaiting(q event.Question, status, text string) {
 	before := len(t.out)
 	t.setStatus(status, text)
@@ -206,15 +206,14 @@ func (t *runEncoder) setWaiting(q event.Question, status, text string) {
 	}
 }
 
-// preview is the change that a permission is asked for; it has no diff if that is
-// for something else.
+// preview returns the change that a permission is asked for; it has no diff for other permissions.
 func (t *runEncoder) preview(q event.Question) preview {
 	s := t.step(q.Call)
 	if q.Kind != event.AskPermission || s == nil || !slices.Equal(q.Names, []string{permission.Write}) {
 		return preview{}
 	}
 	var arguments struct{ Path string }
-	_ = json.Unmarshal(s.Arguments, &arguments) // the path is a help, not more
+	_ = json.Unmarshal(s.Arguments, &arguments) // the path is optional
 	return preview{"permission.preview", s.Name, q.Call, plain.Text(arguments.Path), plain.Text(q.Detail)}
 }
 
@@ -242,13 +241,13 @@ func (t *runEncoder) encodeAnswer(b event.QuestionClosed) {
 }
 
 func verdict(b event.QuestionClosed) questionAnswered {
-	told := questionAnswered{Type: "question_answered", ID: b.ID, By: b.By, Ending: b.Ending, Reason: b.Answer.Reason}
+	encoded := questionAnswered{Type: "question_answered", ID: b.ID, By: b.By, Ending: b.Ending, Reason: b.Answer.Reason}
 	switch b.Kind {
 	case event.AskPermission, event.AskPlan, event.AskForm, event.AskSignIn:
 		if b.Ending == event.Answered {
-			told.Approved = &b.Answer.Approved
+			encoded.Approved = &b.Answer.Approved
 		}
 	case event.AskInput, event.AskTool:
 	}
-	return told
+	return encoded
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/event"
 )
 
-func TestCallThatOneUICarriesOutIsNotGivenToTheNextOneThatDeclaresTools(t *testing.T) {
+func TestRunningCallStaysWithItsUI(t *testing.T) {
 	inTime(t, func(p *portal) {
 		p.Agents.Script = func(t *fake.Turn) {
 			_, _ = t.Ask(event.Question{Kind: event.AskTool, Call: "c", Tool: "count", Arguments: []byte(`{}`)})
@@ -25,7 +25,7 @@ func TestCallThatOneUICarriesOutIsNotGivenToTheNextOneThatDeclaresTools(t *testi
 	})
 }
 
-func TestToolWhoseResultCannotBeReadHasFailed(t *testing.T) {
+func TestUnreadableToolResultIsFailure(t *testing.T) {
 	inTime(t, func(p *portal) {
 		p.Agents.Script = func(t *fake.Turn) {
 			_, _ = t.Ask(event.Question{Kind: event.AskTool, Call: "c", Tool: "count", Arguments: []byte(`{}`)})

@@ -4,10 +4,10 @@
 // WebSocket. The carriers differ in nothing else.
 //
 // A method decodes, calls the domain once and encodes. Events reach the wire
-// through one dictionary (run_encoder.go), which makes the same messages of a
-// record for every UI; each says for whom it is. Of each session that a UI is
-// attached to, one goroutine reads the record (follow.go). Questions become
-// requests to the UI, each on a goroutine that waits for the answer (question_relay.go).
+// through one encoder (run_encoder.go), which makes the same messages of a
+// record for every UI and marks for which UIs each is. Each session that a UI is
+// attached to has one goroutine (attachment.go). Questions become
+// requests to the UI, each on a goroutine that waits for the answer (request.go).
 package ui
 
 import (
@@ -29,26 +29,25 @@ import (
 // Origin names this dialect in sessions and answers.
 const Origin = "ui"
 
-// MaxMessage is the largest message that is read, in bytes
-// (spec/contracts/ui-protocol.notes.md, "Rules that real UIs rely on").
+// MaxMessage is the largest message that is read, in bytes (spec/contracts/ui-protocol.notes.md,
+// "Rules that real UIs rely on").
 const MaxMessage = 64 << 20
 
-// writeTimeout is for a UI that does not read at all.
+// writeTimeout ends the connection of a UI that does not read at all.
 const writeTimeout = time.Minute
 
 // Options of the [API]. Zero fields take the defaults named.
 type Options struct {
 	Host     *copilot.Host
-	WorkDir  string              // of sessions whose client names no directory
-	Headless permission.Decision // decides in place of a UI that cannot ask; deny
+	WorkDir  string              // the directory of sessions whose client names none
+	Headless permission.Decision // answers questions for UIs that cannot ask; deny
 	Version  string              // of the portal
-	Sockets  *socket.Server      // carries /ui; nil: [API.Routes] is not used. Who made it closes it
+	Sockets  *socket.Server      // carries /ui; nil: [API.Routes] is not used. The caller must close it
 	Extra    ExtraMethods        // of every connection; nil: none
 	Log      *slog.Logger        // nil: none
 }
 
-// API is the dialect. Its methods may be called concurrently. It holds nothing
-// that would have to be closed.
+// API is the dialect. It is safe for concurrent use and needs no close.
 type API struct {
 	options Options
 
@@ -57,7 +56,7 @@ type API struct {
 	connections map[*connection]bool
 }
 
-// New makes the API.
+// New returns an API.
 func New(o Options) *API {
 	o.Headless = cmp.Or(o.Headless, permission.Deny)
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
@@ -71,31 +70,30 @@ func (a *API) connect(c *gin.Context) {
 	directory := c.Query("cwd")
 	a.options.Sockets.Serve(c.Writer, c.Request, func(ctx context.Context, conn *socket.Conn) {
 		if err := a.Serve(ctx, conn.Frames(ctx), Client{Directory: directory}); err != nil && ctx.Err() == nil {
-			a.options.Log.Debug("a UI has gone", "err", err)
+			a.options.Log.Debug("UI disconnected", "err", err)
 		}
 	})
 }
 
-// Client is what is known of a UI before it says anything.
+// Client is what the carrier knows about a UI.
 type Client struct {
-	Directory string            // in which it works, absolute; "": that of the portal
-	Grace     time.Duration     // for a read that cannot be interrupted, in the end; 1 s
-	Policy    permission.Policy // of the sessions that it begins, under what it says of each
-	// End ends the sessions of a portal that serves this UI alone. It is called when the UI says no more and has been
-	// answered; how its runs end is told behind it. nil: they go on without the UI.
+	Directory string            // its absolute working directory; "": that of the portal
+	Grace     time.Duration     // limits the wait for a read that cannot be interrupted at the end; 1 s
+	Policy    permission.Policy // of the sessions it starts; the rules it names for one take precedence
+	// End ends the sessions of a portal that serves this UI alone. It is called when the UI sends no
+	// more and everything is answered; the ends of its runs follow. nil: runs continue without the UI.
 	End func()
 }
 
-// Serve speaks with one UI until its input ends, ctx ends, or the carrier fails,
-// and closes the carrier. It returns nil after a good end: everything that was
-// asked has been answered.
+// Serve serves one UI until its input ends, ctx ends, or the carrier fails, and closes the
+// carrier. It returns nil if the input ended and every request was answered.
 func (a *API) Serve(ctx context.Context, carrier jsonrpc.Carrier, o Client) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	n := newConnection(a, o)
 	options := jsonrpc.Options{
 		Fault: RPCError, Log: a.options.Log, IDPrefix: "ui_" + rand.Text()[:6] + "_", Grace: o.Grace, WriteTimeout: writeTimeout,
-		Concurrent: concurrent, Waiting: maxWaiting, Busy: jsonrpc.Errorf(codeBusy, "Busy", "too many requests wait for their answers; send fewer at a time"),
+		Concurrent: concurrent, Waiting: maxWaiting, Busy: jsonrpc.Errorf(codeBusy, "Busy", "too many requests are waiting; send fewer at a time"),
 	}
 	if o.End != nil {
 		options.Last = func(ctx context.Context) {
@@ -114,15 +112,15 @@ func (a *API) Serve(ctx context.Context, carrier jsonrpc.Carrier, o Client) erro
 	return err
 }
 
-// concurrent is how many requests are worked on at a time: more than a UI has whose
-// lists hang on an agent that does not answer, or they would keep it from cancelling.
+// concurrent limits the requests handled at a time. It exceeds what a UI sends while an agent
+// hangs; otherwise the UI could not cancel.
 const concurrent = 512
 
-// maxWaiting is how many more requests may wait for their turn.
+// maxWaiting limits the requests that wait to be handled.
 const maxWaiting = 4096
 
-// setToolOwner notes who carries out the tools of a session from now on: the last that
-// declared some.
+// setToolOwner makes a connection the one that executes the client tools of a session: the last
+// that declared some.
 func (a *API) setToolOwner(session string, n *connection) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -135,7 +133,7 @@ func (a *API) ownsTools(session string, n *connection) bool {
 	return a.toolOwners[session] == n
 }
 
-// removeToolOwner forgets what a connection offered in a session, or "" in all.
+// removeToolOwner forgets the tools of a connection in a session, or in all if that is "".
 func (a *API) removeToolOwner(of string, n *connection) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

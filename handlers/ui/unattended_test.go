@@ -13,7 +13,7 @@ import (
 	"github.com/copilot-portal/portal/handlers/ui/uitest"
 )
 
-func TestQuestionWaitsForTheUIsThatCanPutIt(t *testing.T) {
+func TestQuestionWaitsForUIsThatCanAskIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := uitest.New(t, uitest.Options{Host: copilot.Options{Unattended: map[string]copilot.Unattended{ui.Origin: {After: 2 * time.Minute}}}, UI: ui.Options{Headless: permission.Ask}})
 		p.Agents.Script = command
