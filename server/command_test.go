@@ -238,7 +238,7 @@ func TestProviderOfTheConfigurationAnswers(t *testing.T) {
 		p := portaltest.Start(t, portaltest.Options{Config: config, Env: []string{"MY_KEY=wrong"}})
 		status, answer := p.Do("GET", "/api/copilot/models", "")
 		assert.Equal(t, http.StatusServiceUnavailable, status)
-		assert.Contains(t, answer, "the provider mine does not list any")
+		assert.Contains(t, answer, "the provider mine lists no models")
 		assert.Contains(t, answer, "401 Unauthorized")
 		require.Eventually(t, func() bool { return strings.Contains(p.Stderr(), "401 Unauthorized") }, soon, tick, "the log is written beside the answer")
 		assert.NotContains(t, p.Stderr(), "wrong")

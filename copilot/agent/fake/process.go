@@ -176,7 +176,7 @@ func (p *process) Open(ctx context.Context, o agent.Opening, sink agent.Sink) (a
 func notResumed() event.SessionError {
 	return event.SessionError{
 		Kind: fault.Unavailable,
-		Text: "the agent's saved conversation could not be taken up; it begins anew and does not know what was said before",
+		Text: "the agent's saved conversation cannot be resumed: it starts anew and does not know the earlier conversation",
 	}
 }
 

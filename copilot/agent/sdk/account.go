@@ -13,8 +13,8 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-// Account asks the CLI who is signed in, and then for the quota. A quota that
-// cannot be had is none: the rest is worth knowing all the same.
+// Account queries the sign-in of the CLI and then the quotas. If these are unavailable, it returns the rest
+// without an error.
 func (a *Agent) Account(ctx context.Context) (agent.Account, error) {
 	var account agent.Account
 	err := a.call(ctx, callTimeout, func(ctx context.Context) error {
@@ -37,7 +37,7 @@ func (a *Agent) Account(ctx context.Context) (agent.Account, error) {
 	return account, nil
 }
 
-// SignOut ends a sign-in that the CLI keeps itself.
+// SignOut ends a sign-in that the CLI stores itself.
 func (a *Agent) SignOut(ctx context.Context) (was bool, err error) {
 	var elsewhere error
 	err = a.call(ctx, callTimeout, func(ctx context.Context) error {
@@ -58,17 +58,17 @@ func (a *Agent) SignOut(ctx context.Context) (was bool, err error) {
 	return was, elsewhere
 }
 
-// externalSignInError says where a sign-in comes from that is not the CLI's own; nil if it is.
+// externalSignInError names the source of a sign-in that is not the CLI's own; nil if it is the CLI's own.
 func externalSignInError(auth rpc.AuthInfo) error {
 	switch auth := auth.(type) {
 	case *rpc.UserAuthInfo:
 		return nil
 	case *rpc.EnvAuthInfo:
-		return fault.Errorf(fault.Denied, "the sign-in comes from the environment variable %s: unset it, and start the portal again", auth.EnvVar)
+		return fault.Errorf(fault.Denied, "the sign-in comes from the environment variable %s: unset it and restart the portal", auth.EnvVar)
 	case *rpc.GhCLIAuthInfo:
-		return fault.Errorf(fault.Denied, "the sign-in comes from GitHub's CLI: run `gh auth logout`, and start the portal again")
+		return fault.Errorf(fault.Denied, "the sign-in comes from GitHub's CLI: run `gh auth logout` and restart the portal")
 	}
-	return fault.Errorf(fault.Denied, "the sign-in comes from a token (%s) that was given to the Copilot CLI: take it away, and start the portal again", auth.Type())
+	return fault.Errorf(fault.Denied, "the sign-in comes from a token (%s) passed to the Copilot CLI: remove it and restart the portal", auth.Type())
 }
 
 func (a *Agent) quotas(ctx context.Context) (quotas []agent.Quota) {
@@ -83,7 +83,7 @@ func (a *Agent) quotas(ctx context.Context) (quotas []agent.Quota) {
 		return nil
 	})
 	if err != nil {
-		a.driver.options.Log.Warn("the Copilot CLI does not tell the quota", "err", err)
+		a.driver.options.Log.Warn("cannot get the quotas from the Copilot CLI", "err", err)
 	}
 	slices.SortFunc(quotas, func(x, y agent.Quota) int { return strings.Compare(x.Name, y.Name) })
 	return quotas
@@ -100,7 +100,7 @@ func quota(name string, q rpc.AccountQuotaSnapshot) agent.Quota {
 	return quota
 }
 
-// Extensions asks the CLI what it would find for a session in a directory.
+// Extensions lists what the CLI would load for a session in a directory.
 func (a *Agent) Extensions(ctx context.Context, directory string) (x agent.Extensions, err error) {
 	err = a.call(ctx, callTimeout, func(ctx context.Context) error {
 		servers, err := a.client.RPC.MCP.Discover(ctx, &rpc.MCPDiscoverRequest{WorkingDirectory: &directory})
@@ -142,7 +142,7 @@ func discovered(servers []rpc.DiscoveredMCPServer, skills []rpc.ServerSkill) age
 	return x
 }
 
-// Extensions asks the CLI what it has for this session.
+// Extensions lists what the CLI has loaded for this session.
 func (c *conversation) Extensions(ctx context.Context) (x agent.Extensions, err error) {
 	err = c.agent.call(ctx, callTimeout, func(ctx context.Context) error {
 		servers, err := c.session.RPC.MCP.List(ctx)
@@ -194,7 +194,7 @@ func serverState(s rpc.MCPServerStatus) event.ServerState {
 	return event.ServerDisabled
 }
 
-// SignIn makes the CLI wait for the browser and gives the page that leads there.
+// SignIn makes the CLI wait for the browser and returns the page to open.
 func (c *conversation) SignIn(ctx context.Context, server string) (url string, err error) {
 	err = c.agent.call(ctx, callTimeout, func(ctx context.Context) error {
 		back := "You are signed in. Close this page and go back to the portal."
@@ -208,7 +208,7 @@ func (c *conversation) SignIn(ctx context.Context, server string) (url string, e
 		return nil
 	})
 	if err != nil {
-		return "", fault.Errorf(fault.Invalid, "signing in to %q did not begin: %w", server, err)
+		return "", fault.Errorf(fault.Invalid, "cannot start the sign-in to %q: %w", server, err)
 	}
 	return url, nil
 }

@@ -11,27 +11,25 @@ import (
 	"time"
 )
 
-// quickAck makes the kernel acknowledge at once what the CLI has sent. The
-// CLI leaves Nagle's algorithm on: what it says while something else is not
-// acknowledged waits for up to 40 ms, the time that the kernel takes where it
-// has nothing else to send. The SDK hands its connection to nobody, so this is a
-// second descriptor of it. The methods of nil do nothing.
+// quickAck makes the kernel acknowledge data from the CLI at once. The CLI uses Nagle's algorithm: its next
+// data waits for the acknowledgement of the previous data, for up to 40 ms, the kernel's delay if it has
+// nothing else to send. The SDK does not expose its connection, so this uses a second descriptor of it. The
+// methods of nil do nothing.
 type quickAck struct {
-	heard   atomic.Bool // something came since the timer ran last
-	running atomic.Bool // the timer
+	heard   atomic.Bool // data arrived since the timer last ran
+	running atomic.Bool // the timer is running
 
 	mu    sync.Mutex
 	fd    int // -1 when closed
 	timer *time.Timer
 }
 
-// ackAfter is how long the CLI is silent before it is told that all has come. Not
-// at once: in a burst that would have it send each event by itself, which costs
-// a tenth of the speed.
+// ackAfter is how long the CLI must be silent before its data is acknowledged. Acknowledging at once would
+// make it send each event of a burst by itself, which costs a tenth of the speed.
 const ackAfter = time.Millisecond
 
-// newQuickAck finds our connection to an IPv4 address and port; nil if there is
-// none, and then things are only slower.
+// newQuickAck finds our connection to an IPv4 address and port. It returns nil if there is none; then events
+// are only slower.
 func newQuickAck(address string) *quickAck {
 	peer, err := netip.ParseAddrPort(address)
 	if err != nil {
@@ -47,7 +45,7 @@ func newQuickAck(address string) *quickAck {
 		if err != nil {
 			return nil
 		}
-		if leadsTo(second, peer) { // fd may have become another file meanwhile
+		if leadsTo(second, peer) { // fd may refer to another file by now
 			return startQuickAck(second)
 		}
 		_ = syscall.Close(second)
@@ -64,7 +62,7 @@ func leadsTo(fd int, peer netip.AddrPort) bool {
 	return ok && netip.AddrFrom4(v4.Addr) == peer.Addr() && v4.Port == int(peer.Port())
 }
 
-// duplicate gives a second descriptor, which what we start does not inherit.
+// duplicate returns a second descriptor that children do not inherit.
 func duplicate(fd int) (int, error) {
 	second, _, errno := syscall.Syscall(syscall.SYS_FCNTL, uintptr(fd), syscall.F_DUPFD_CLOEXEC, 0)
 	if errno != 0 {
@@ -80,9 +78,9 @@ func startQuickAck(fd int) *quickAck {
 	return a
 }
 
-// soon has what came acknowledged: at once after a silence, for the CLI may hold
-// back what belongs to it, else when nothing more comes. It may be called
-// concurrently, for every event, and never waits.
+// soon makes the kernel acknowledge received data: at once after a silence, because the CLI may hold back the
+// rest of an event, otherwise when no more data arrives. It is called for every event, is safe for concurrent
+// use, and never blocks.
 func (a *quickAck) soon() {
 	if a == nil {
 		return
@@ -102,7 +100,7 @@ func (a *quickAck) tick() {
 	}
 	a.now()
 	a.running.Store(false)
-	if a.heard.Load() { // it came meanwhile and saw the timer running
+	if a.heard.Load() { // data arrived in the meantime, when the timer was already running
 		a.soon()
 	}
 }
@@ -111,14 +109,14 @@ func (a *quickAck) now() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.fd >= 0 {
-		// The first sends the acknowledgement that is due. Without the second the
-		// kernel would go on to send one for almost every packet, also in a burst.
-		_ = syscall.SetsockoptInt(a.fd, syscall.IPPROTO_TCP, syscall.TCP_QUICKACK, 1) // else it is slower
+		// The first call sends the pending acknowledgement. Without the second, the kernel would then
+		// acknowledge almost every packet, even in a burst.
+		_ = syscall.SetsockoptInt(a.fd, syscall.IPPROTO_TCP, syscall.TCP_QUICKACK, 1) // a failure only costs time
 		_ = syscall.SetsockoptInt(a.fd, syscall.IPPROTO_TCP, syscall.TCP_QUICKACK, 0)
 	}
 }
 
-// close lets the connection go.
+// close closes the descriptor.
 func (a *quickAck) close() {
 	if a == nil {
 		return

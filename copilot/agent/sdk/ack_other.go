@@ -2,7 +2,7 @@
 
 package sdk
 
-// quickAck is there on Linux only; elsewhere nothing is done.
+// quickAck does nothing outside of Linux.
 type quickAck struct{}
 
 func newQuickAck(string) *quickAck { return nil }

@@ -16,7 +16,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-// Agent is one CLI process; it is a [agent.Agent].
+// Agent is a CLI process; it is an [agent.Agent].
 type Agent struct {
 	driver       *Driver
 	process      *child
@@ -24,18 +24,17 @@ type Agent struct {
 	version      string
 	catalog      catalog
 	ack          *quickAck
-	calls        sync.RWMutex // read-locked by calls of the client, which is not made to be stopped during them
+	calls        sync.RWMutex // read-locked by calls of the client, which must not be stopped during them
 	done         chan struct{}
-	lastActivity atomic.Int64 // when the last sign of life came, in Unix nanoseconds
+	lastActivity atomic.Int64 // time of the latest sign of life, in Unix nanoseconds
 }
 
-// supervise waits for the end of the process, however it comes, and cleans up
-// after it: it frees the calls that still wait for it and ends what it left
-// running.
+// supervise waits for the end of the process and cleans up: it releases the calls that wait for it, and ends
+// its children.
 func (a *Agent) supervise() {
 	defer close(a.done)
 	<-a.process.Exited()
-	a.calls.Lock() // those under way end with the process
+	a.calls.Lock() // calls in progress end with the process
 	a.client.ForceStop()
 	a.ack.close()
 	a.calls.Unlock()
@@ -44,16 +43,16 @@ func (a *Agent) supervise() {
 	a.driver.options.Log.Info("the Copilot CLI has ended", "pid", a.process.PID(), "how", a.process.Err(), "left", n)
 }
 
-// How long calls of the client may take, whatever their caller allows.
+// Time limits of calls of the client, whatever their callers allow.
 const (
-	callTimeout = 10 * time.Second // answered at once, or a question to the vendor's servers
+	callTimeout = 10 * time.Second // answered at once, or a request to the vendor's servers
 	openTimeout = time.Minute      // may start MCP servers
 )
 
-// errEnded is the error of calls that find the process gone.
+// errEnded is the error of calls after the process has ended.
 var errEnded = fault.Errorf(fault.Unavailable, "the Copilot CLI's process has ended")
 
-// call does a call of the client, which ends with the process at the latest.
+// call makes a call of the client, which ends with the process at the latest.
 func (a *Agent) call(ctx context.Context, limit time.Duration, do func(context.Context) error) error {
 	a.calls.RLock()
 	defer a.calls.RUnlock()
@@ -74,16 +73,16 @@ func (a *Agent) call(ctx context.Context, limit time.Duration, do func(context.C
 	return err
 }
 
-// noteActivity notes a sign of life.
+// noteActivity records a sign of life.
 func (a *Agent) noteActivity() { a.lastActivity.Store(time.Now().UnixNano()) }
 
-// Done is closed when the process and all that it started have ended.
+// Done is closed when the process and everything it started have ended.
 func (a *Agent) Done() <-chan struct{} { return a.done }
 
-// Exit says how the process has ended; see [agent.Agent].
+// Exit says how the process ended; see [agent.Agent].
 func (a *Agent) Exit() string { return a.process.Exit(a.process.words.String()) }
 
-// Stop ends the process: politely until ctx is done, then by force.
+// Stop stops the process: gracefully until ctx is done, then by force.
 func (a *Agent) Stop(ctx context.Context) {
 	a.process.Terminate()
 	select {
@@ -94,8 +93,8 @@ func (a *Agent) Stop(ctx context.Context) {
 	<-a.done
 }
 
-// Models lists the vendor's models when signed in, those of the configured
-// providers, and the demo where it belongs.
+// Models lists the vendor's models if signed in, those of the configured providers, and the demo if
+// appropriate.
 func (a *Agent) Models(ctx context.Context) ([]agent.Model, error) {
 	entries, err := a.catalog.entries(ctx)
 	if err != nil {
@@ -108,7 +107,7 @@ func (a *Agent) Models(ctx context.Context) ([]agent.Model, error) {
 	return models, nil
 }
 
-// Open begins a conversation or takes up the one saved under the session's id.
+// Open starts a conversation, or resumes the one saved under the session's id.
 func (a *Agent) Open(ctx context.Context, o agent.Opening, sink agent.Sink) (agent.Conversation, error) {
 	entries, err := a.catalog.entries(ctx)
 	if err != nil {
@@ -137,12 +136,12 @@ func (a *Agent) Open(ctx context.Context, o agent.Opening, sink agent.Sink) (age
 	return c, nil
 }
 
-// refused makes an error of the CLI one for users.
+// refused wraps an error of the CLI in one for users.
 func (a *Agent) refused(err error) error {
 	if errors.Is(err, errEnded) {
 		return err
 	}
-	if _, own, ok := strings.Cut(err.Error(), " failed with message: "); ok { // its own words are enough
+	if _, own, ok := strings.Cut(err.Error(), " failed with message: "); ok { // its own message is enough
 		err = errors.New(own)
 	}
 	return fault.Errorf(fault.KindOf(err), "the Copilot CLI refused: %w", err)
@@ -156,7 +155,7 @@ func sessionConfig(o agent.Opening, c *conversation) vendor.SessionConfig {
 		WorkingDirectory: o.Directory,
 		Streaming:        vendor.Bool(true),
 		OnEvent:          c.event,
-		// Decided when the event of the request arrives, which carries its id.
+		// The decision is made when the event of the request arrives, because only that carries its id.
 		OnPermissionRequest: func(vendor.PermissionRequest, vendor.PermissionInvocation) (rpc.PermissionDecision, error) {
 			return &rpc.PermissionDecisionNoResult{}, nil
 		},
@@ -183,7 +182,7 @@ func resumeConfig(c vendor.SessionConfig, goOn bool) *vendor.ResumeSessionConfig
 	}
 }
 
-// signedIn asks the CLI whether it may use the vendor's models.
+// signedIn reports whether the CLI may use the vendor's models.
 func (a *Agent) signedIn(ctx context.Context) (bool, error) {
 	var status *vendor.GetAuthStatusResponse
 	err := a.call(ctx, callTimeout, func(ctx context.Context) (err error) {
@@ -191,12 +190,12 @@ func (a *Agent) signedIn(ctx context.Context) (bool, error) {
 		return err
 	})
 	if err != nil {
-		return false, fmt.Errorf("asking for the sign-in state: %w", err)
+		return false, fmt.Errorf("querying the sign-in state: %w", err)
 	}
 	return status.IsAuthenticated, nil
 }
 
-// vendorModels asks the CLI for the vendor's models.
+// vendorModels lists the vendor's models.
 func (a *Agent) vendorModels(ctx context.Context) (models []vendor.ModelInfo, err error) {
 	err = a.call(ctx, callTimeout, func(ctx context.Context) (err error) {
 		models, err = a.client.ListModels(ctx)

@@ -12,14 +12,14 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-// Answer brings the answer to a question to the CLI.
+// Answer sends the answer to a question to the CLI.
 func (c *conversation) Answer(ctx context.Context, q event.Question, a event.Answer) error {
 	select {
 	case <-c.opened:
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	if c.session == nil { // could not be opened
+	if c.session == nil { // it could not be opened
 		return errGone
 	}
 	defer c.releaseHandler(question{q.Kind, q.Text})
@@ -27,7 +27,7 @@ func (c *conversation) Answer(ctx context.Context, q event.Question, a event.Ans
 	return withTimeout(ctx, func() error { return c.answer(ctx, q, a) })
 }
 
-// asked is the id by which the CLI asks a question now.
+// asked returns the id under which the CLI currently asks a question.
 func (c *conversation) asked(id string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -62,8 +62,8 @@ func (c *conversation) answer(ctx context.Context, q event.Question, a event.Ans
 	return err
 }
 
-// input is what the user says. The CLI has no word for a user who does not: that is
-// an answer like any other, which the model reads.
+// input returns the user's answer. The CLI cannot express that a user declines: that becomes an ordinary
+// answer, which the model sees.
 func input(q event.Question, a event.Answer) rpc.UIUserInputResponse {
 	if a.Text == "" && a.Reason != "" {
 		return rpc.UIUserInputResponse{Answer: "The question was not answered: " + a.Reason, WasFreeform: true}
@@ -75,9 +75,8 @@ func (c *conversation) permit(ctx context.Context, q event.Question, a event.Ans
 	return c.session.RPC.Permissions.HandlePendingPermissionRequest(ctx, &rpc.PermissionDecisionRequest{RequestID: q.ID, Result: decision(a)})
 }
 
-// decision is always for this once: what is remembered is remembered by the
-// session's policy, which holds for every agent. A refusal always has a text:
-// without one the CLI gives the whole turn up.
+// decision always applies once: the session's policy remembers answers, for every agent. A refusal always has
+// a text: without one the CLI gives up the whole turn.
 func decision(a event.Answer) rpc.PermissionDecision {
 	if a.Approved {
 		return &rpc.PermissionDecisionApproveOnce{}
@@ -128,8 +127,7 @@ func planned(q event.Question, a event.Answer) rpc.UIExitPlanModeResponse {
 	return response
 }
 
-// toolResult has a failure in its result: the request's own error would not
-// reach the model.
+// toolResult puts a failure into the result, because the model does not see the request's own error.
 func toolResult(q event.Question, a event.Answer) *rpc.HandlePendingToolCallRequest {
 	result := rpc.ExternalToolTextResultForLlm{TextResultForLlm: a.Text, ResultType: vendor.String("success")}
 	if a.Failed {
@@ -139,15 +137,14 @@ func toolResult(q event.Question, a event.Answer) *rpc.HandlePendingToolCallRequ
 	return &rpc.HandlePendingToolCallRequest{RequestID: q.ID, Result: result}
 }
 
-// question is what the SDK tells a handler of the question that it is about.
+// question is the question as the SDK passes it to a handler.
 type question struct {
 	kind event.QuestionKind
 	text string
 }
 
-// The SDK's handlers of questions. The answer goes by the question's id, which
-// they are not told, so they only wait until they are not needed any more: what
-// they return comes too late to count.
+// The SDK's handlers of questions. Answers are sent with the question's id, which handlers do not get, so
+// handlers only wait until they are no longer needed: their results come too late to count.
 
 func (c *conversation) input(r vendor.UserInputRequest, _ vendor.UserInputInvocation) (vendor.UserInputResponse, error) {
 	return vendor.UserInputResponse{}, c.parkHandler(question{event.AskInput, r.Question})
@@ -165,7 +162,7 @@ func (c *conversation) exitPlan(r vendor.ExitPlanModeRequest, _ vendor.ExitPlanM
 	return vendor.ExitPlanModeResult{}, c.parkHandler(question{event.AskPlan, planText(r.PlanContent, r.Summary)})
 }
 
-// errGone is what handlers end with.
+// errGone is the error that handlers return.
 var errGone = errors.New("the question was answered or withdrawn")
 
 func (c *conversation) parkHandler(q question) error {
@@ -204,7 +201,7 @@ func (c *conversation) releaseHandlers() {
 	c.freeHandlers()
 }
 
-// freeHandlers is called with the lock held.
+// freeHandlers releases all handlers. The caller must hold the lock.
 func (c *conversation) freeHandlers() {
 	for _, waiting := range c.parked {
 		for _, free := range waiting {

@@ -14,14 +14,14 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-// entry is a model with what the CLI needs to use it.
+// entry is a model with the data that the CLI needs to use it.
 type entry struct {
 	agent.Model
-	provider *Provider // nil: the vendor's own
-	local    string    // the provider's id of it
+	provider *Provider // nil means the vendor
+	local    string    // the provider's own id
 }
 
-// vendorID is how the CLI calls the model.
+// vendorID returns the CLI's name of the model.
 func (e entry) vendorID() string {
 	if e.provider == nil {
 		return e.ID
@@ -29,24 +29,23 @@ func (e entry) vendorID() string {
 	return e.provider.Name + "/" + e.local
 }
 
-// catalog is the list of models of an agent, asked for once in a while. Every
-// session is given the whole list, so that it can change its model later.
+// catalog caches the models of an agent. Every session gets the complete list, so that it can change its
+// model later.
 type catalog struct {
 	agent *Agent
 
-	mu    sync.Mutex // held while asking, so that one caller asks for all
+	mu    sync.Mutex // held during queries, so that concurrent callers share one
 	until time.Time
 	known []entry
 }
 
-// How long a list of models counts as current: all of it, and what there is
-// while somebody does not answer.
+// How long a list of models is current: a complete one, and one from which a source is missing.
 const (
 	catalogAge   = time.Minute
 	catalogRetry = 5 * time.Second
 )
 
-// entries gives the models in the order in which they are shown.
+// entries returns the models in the order in which they are shown.
 func (c *catalog) entries(ctx context.Context) ([]entry, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -68,8 +67,7 @@ func (c *catalog) entries(ctx context.Context) ([]entry, error) {
 	return entries, nil
 }
 
-// ask asks all at the same time: one that does not answer must not make the
-// others wait for each other.
+// ask queries all sources concurrently, so that a slow one does not delay the others.
 func (c *catalog) ask(ctx context.Context) (entries []entry, complete bool, err error) {
 	providers := c.agent.driver.options.Providers
 	lists, faults := make([][]entry, len(providers)), make([]error, len(providers))
@@ -80,7 +78,7 @@ func (c *catalog) ask(ctx context.Context) (entries []entry, complete bool, err 
 	own, complete, err := c.vendorModels(ctx)
 	asking.Wait()
 	if err == nil {
-		err = ctx.Err() // what the caller did not wait for is not missing
+		err = ctx.Err() // the caller gave up; that does not mean that something is missing
 	}
 	if err != nil {
 		return nil, false, err
@@ -99,8 +97,8 @@ func (c *catalog) ask(ctx context.Context) (entries []entry, complete bool, err 
 func (c *catalog) providerModels(ctx context.Context, p *Provider) ([]entry, error) {
 	ids, err := p.models(ctx)
 	if err != nil {
-		c.agent.driver.options.Log.Warn("a provider does not list its models", "provider", p.Name, "err", err)
-		err = fmt.Errorf("the provider %s does not list any (%w)", p.Name, err)
+		c.agent.driver.options.Log.Warn("cannot list the models of a provider", "provider", p.Name, "err", err)
+		err = fmt.Errorf("the provider %s lists no models (%w)", p.Name, err)
 	}
 	entries := make([]entry, 0, len(ids))
 	for _, id := range ids {
@@ -109,7 +107,7 @@ func (c *catalog) providerModels(ctx context.Context, p *Provider) ([]entry, err
 	return entries, err
 }
 
-// vendorModels are those of the signed-in account; none when not signed in.
+// vendorModels returns the models of the account; none if not signed in.
 func (c *catalog) vendorModels(ctx context.Context) (entries []entry, complete bool, err error) {
 	a, d := c.agent, c.agent.driver
 	ok, err := a.signedIn(ctx)
@@ -125,7 +123,7 @@ func (c *catalog) vendorModels(ctx context.Context) (entries []entry, complete b
 		return nil, false, ctx.Err()
 	}
 	if err != nil {
-		d.options.Log.Warn("the Copilot CLI does not list its models", "err", err)
+		d.options.Log.Warn("cannot list the models of the Copilot CLI", "err", err)
 		d.setHealth(unlisted(a.version, err))
 		return nil, false, nil
 	}
@@ -152,7 +150,7 @@ func contextWindow(m vendor.ModelInfo) int64 {
 	return 0
 }
 
-// withDemo adds the scripted model where it was asked for or nothing else is there.
+// withDemo adds the scripted model if configured, or if there is no other.
 func (c *catalog) withDemo(entries []entry) ([]entry, error) {
 	o := c.agent.driver.options
 	if o.Demo == nil || !o.DemoAlways && len(entries)+len(o.Providers) > 0 {
@@ -166,7 +164,7 @@ func (c *catalog) withDemo(entries []entry) ([]entry, error) {
 	return append(entries, entry{agent.Model{ID: id, Name: p.Title}, &p, id}), nil
 }
 
-// vendorModel and portalModel translate the ids of models.
+// vendorModel and portalModel convert the ids of models.
 func vendorModel(entries []entry, id string) string {
 	for _, e := range entries {
 		if e.ID == id {
@@ -185,8 +183,8 @@ func portalModel(entries []entry, id string) string {
 	return id
 }
 
-// calledModel is the portal's id of a model that is told by its provider's id. Of
-// several it is the current one, or it is not known which: then it stays.
+// calledModel returns the portal's id of a model from its provider's id. If several match, it returns the
+// current model if that is one of them, otherwise "".
 func calledModel(entries []entry, current, local string) string {
 	var found []string
 	for _, e := range entries {
@@ -204,7 +202,7 @@ func calledModel(entries []entry, current, local string) string {
 	return local
 }
 
-// providerConfig tells the CLI of all models that are not its own.
+// providerConfig describes all models to the CLI that are not its own.
 func providerConfig(entries []entry) ([]vendor.NamedProviderConfig, []vendor.ProviderModelConfig) {
 	var providers []vendor.NamedProviderConfig
 	var models []vendor.ProviderModelConfig

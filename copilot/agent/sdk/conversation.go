@@ -15,14 +15,14 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-// conversation is a session of the CLI; it is a [agent.Conversation].
+// conversation is a session of the CLI; it is an [agent.Conversation].
 type conversation struct {
 	agent     *Agent
 	session   *vendor.Session // valid once opened is closed
 	opened    chan struct{}
-	translate translator // used on the SDK's event goroutine only
+	translate translator // used only on the SDK's event goroutine
 	sink      agent.Sink
-	models    []entry // as they were told to the CLI
+	models    []entry // as sent to the CLI
 
 	tools []event.Tool
 	work  sync.WaitGroup // readers of the plan
@@ -30,24 +30,23 @@ type conversation struct {
 	mu        sync.Mutex
 	closed    bool
 	prompt    progress
-	steers    int  // prompts that the CLI was given meanwhile and has not read
-	answering bool // the model was asked since the CLI was idle last
+	steers    int  // prompts sent meanwhile that the CLI has not read
+	answering bool // the model was called since the CLI was last idle
 	model     string
 	plan      plan
-	parked    map[question][]chan struct{} // handlers that wait, by what they ask
-	questions map[string]string            // the open ones, and whose they are
+	parked    map[question][]chan struct{} // waiting handlers, by their questions
+	questions map[string]string            // open questions, and the sub-agents that asked them
 	pending   pendingQuestions
 }
 
-// progress of a prompt. The CLI also works by itself, when a command in the
-// background has ended; the end of that is not the end of a prompt. So of the
-// CLI's words that it is idle only one counts for each prompt.
+// progress is the progress of a prompt. The CLI also works on its own, when a background command has ended,
+// and then reports idle as well. So only one idle event counts for each prompt.
 type progress int
 
 const (
 	none  progress = iota // no prompt, or the CLI is idle after it
-	sent                  // given to the CLI, which has not begun with it
-	begun                 // the CLI works on it
+	sent                  // sent to the CLI, which has not started on it
+	begun                 // the CLI is working on it
 )
 
 func newConversation(a *Agent, o agent.Opening, models []entry, sink agent.Sink) *conversation {
@@ -59,13 +58,13 @@ func newConversation(a *Agent, o agent.Opening, models []entry, sink agent.Sink)
 	return c
 }
 
-// event takes one event of the CLI. It runs on a goroutine of the SDK that must
-// not wait: 128 unread events of one session stop all sessions of the process.
+// event handles an event of the CLI. It runs on a goroutine of the SDK and must not block: 128 unread events
+// of one session stop all sessions of the process.
 func (c *conversation) event(e vendor.SessionEvent) {
-	c.agent.ack.soon() // the CLI may hold more back until then
+	c.agent.ack.soon() // the CLI may hold back the rest until then
 	c.agent.noteActivity()
 	c.mu.Lock()
-	defer c.mu.Unlock() // held during the sink, so that Close is a border
+	defer c.mu.Unlock() // held while the sink is called, so that no event follows Close
 	if c.closed {
 		return
 	}
@@ -81,14 +80,14 @@ func (c *conversation) event(e vendor.SessionEvent) {
 	}
 }
 
-// byUser tells prompts from messages that the CLI gives itself: to go on in
-// autopilot mode, for a skill, between agents.
+// byUser distinguishes prompts from messages that the CLI sends to itself: to continue in autopilot mode, for
+// a skill, between agents.
 func byUser(d *rpc.UserMessageData) bool {
 	again := d.IsAutopilotContinuation != nil && *d.IsAutopilotContinuation
 	return !again && (d.Source == nil || *d.Source == "" || *d.Source == "user")
 }
 
-// follow keeps how far the main agent is. Called with the lock held.
+// follow tracks the progress of the main agent. The caller must hold the lock.
 func (c *conversation) follow(data vendor.SessionEventData) {
 	switch d := data.(type) {
 	case *rpc.UserMessageData:
@@ -98,13 +97,13 @@ func (c *conversation) follow(data vendor.SessionEventData) {
 	case *rpc.AssistantTurnStartData:
 		c.answering = true
 	case *rpc.SessionErrorData:
-		if c.prompt == sent && !c.answering { // it failed before the CLI began with it
+		if c.prompt == sent && !c.answering { // it failed before the CLI started on it
 			c.prompt = begun
 		}
 	}
 }
 
-// read counts a prompt that the CLI begins with. Called with the lock held.
+// read counts a prompt that the CLI starts on. The caller must hold the lock.
 func (c *conversation) read() {
 	switch {
 	case c.prompt == sent:
@@ -114,7 +113,7 @@ func (c *conversation) read() {
 	}
 }
 
-// emit gives an event to the session. Called with the lock held.
+// emit sends an event to the session. The caller must hold the lock.
 func (c *conversation) emit(agent string, b event.Body) {
 	switch m := b.(type) {
 	case event.ModelChanged:
@@ -152,10 +151,9 @@ func (c *conversation) emit(agent string, b event.Body) {
 	c.sink(agent, b)
 }
 
-// idle ends the prompt, unless the CLI goes on with one that steers. Called with
-// the lock held.
+// idle ends the prompt, unless the CLI continues with a steering one. The caller must hold the lock.
 func (c *conversation) idle(i event.Idle) {
-	c.freeHandlers() // an answer can be faster than the handler of its question
+	c.freeHandlers() // an answer can arrive before the handler of its question
 	c.answering = false
 	if c.prompt != begun || c.steers > 0 && !i.Aborted {
 		return
@@ -167,8 +165,8 @@ func (c *conversation) idle(i event.Idle) {
 	c.prompt, c.steers = none, 0
 }
 
-// withdraw ends the questions that an abort has left open: the CLI tells it of
-// some too late and of others never. Called with the lock held.
+// withdraw closes the questions that an abort has left open: the CLI reports some of these ends too late and
+// others never. The caller must hold the lock.
 func (c *conversation) withdraw() {
 	for id, agent := range c.questions {
 		c.sink(agent, event.QuestionClosed{ID: id, Ending: event.Withdrawn})
@@ -177,7 +175,7 @@ func (c *conversation) withdraw() {
 	clear(c.pending.questions)
 }
 
-// hint says what can be done about a failure.
+// hint says what to do about a failure.
 func (c *conversation) hint(k fault.Kind) string {
 	if k != fault.Unauthenticated {
 		return ""
@@ -190,7 +188,7 @@ func (c *conversation) hint(k fault.Kind) string {
 	return "Sign in with `copilot login`, then try again."
 }
 
-// Send gives a prompt to the CLI.
+// Send sends a prompt to the CLI.
 func (c *conversation) Send(ctx context.Context, p event.Prompt) error {
 	message := message(p)
 	if err := c.count(p, +1); err != nil {
@@ -206,7 +204,7 @@ func (c *conversation) Send(ctx context.Context, p event.Prompt) error {
 	return err
 }
 
-// count keeps what the CLI is given to read.
+// count tracks the prompts that the CLI has to read.
 func (c *conversation) count(p event.Prompt, n int) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -217,18 +215,18 @@ func (c *conversation) count(p event.Prompt, n int) error {
 		c.steers = max(c.steers+n, 0)
 	case n > 0:
 		c.prompt = sent
-	case c.prompt == sent: // or an abort would take an old idle for its end
+	case c.prompt == sent: // otherwise an abort would mistake an old idle for its end
 		c.prompt = none
 	}
 	return nil
 }
 
-// callGrace is what a call may take beyond its time before it is left alone.
+// callGrace is how long a call may exceed its time limit before it is abandoned.
 const callGrace = 200 * time.Millisecond
 
-// withTimeout does a call of the SDK, which does not heed its context while it writes
-// to a CLI that does not read. Such a call ends with the process. All others
-// have ended when withTimeout returns, so that calls reach the CLI in their order.
+// withTimeout makes a call of the SDK, which ignores its context while it writes to a CLI that does not read.
+// Such a call ends with the process. All other calls have ended when withTimeout returns, so that calls reach
+// the CLI in order.
 func withTimeout(ctx context.Context, call func() error) error {
 	done := make(chan error, 1)
 	go func() { done <- call() }()
@@ -245,8 +243,8 @@ func withTimeout(ctx context.Context, call func() error) error {
 	}
 }
 
-// Abort ends what the CLI is doing. It may not have begun with the prompt yet,
-// and will not say so then.
+// Abort stops the current work of the CLI. If the CLI has not yet started on the prompt, it will not report
+// that it is idle.
 func (c *conversation) Abort(ctx context.Context) error {
 	c.aborting()
 	err := withTimeout(ctx, func() error { return c.session.Abort(ctx) })
@@ -262,7 +260,7 @@ func (c *conversation) aborting() {
 	}
 }
 
-// SetModel changes the model from the next prompt on.
+// SetModel changes the model, starting with the next prompt.
 func (c *conversation) SetModel(ctx context.Context, model string) error {
 	err := withTimeout(ctx, func() error { return c.session.SetModel(ctx, vendorModel(c.models, model), nil) })
 	if err == nil {
@@ -273,12 +271,12 @@ func (c *conversation) SetModel(ctx context.Context, model string) error {
 	return err
 }
 
-// Compact makes the CLI sum up what was said.
+// Compact makes the CLI summarize the conversation.
 func (c *conversation) Compact(ctx context.Context) error {
 	err := withTimeout(ctx, func() error {
 		result, err := c.session.RPC.History.Compact(ctx)
 		if err == nil && !result.Success {
-			err = errors.New("it could not sum up the conversation")
+			err = errors.New("it could not summarize the conversation")
 		}
 		return err
 	})
@@ -294,21 +292,21 @@ func (c *conversation) Compact(ctx context.Context) error {
 	return c.agent.refused(err)
 }
 
-// nothingToCompact is what the CLI calls a conversation that has not begun.
+// nothingToCompact is the CLI's error for a conversation that has not started.
 const nothingToCompact = "Nothing to compact"
 
-// abortCompaction does not wait for long: the user has given up.
+// abortCompaction does not wait for long, because the user has given up.
 func (c *conversation) abortCompaction(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	_ = withTimeout(ctx, func() error { // or it ends by itself
+	_ = withTimeout(ctx, func() error { // otherwise it ends by itself
 		_, err := c.session.RPC.History.AbortManualCompaction(ctx)
 		return err
 	})
 }
 
-// Close lets the session go; the CLI has it saved and ends its commands. Handlers
-// of questions are freed last, so that they do not answer for the user.
+// Close closes the session, which the CLI keeps saved, and ends its commands. It releases the handlers of
+// questions last, so that they do not answer for the user.
 func (c *conversation) Close(ctx context.Context) error {
 	c.detachSink()
 	defer c.work.Wait()
@@ -316,8 +314,8 @@ func (c *conversation) Close(ctx context.Context) error {
 	return withTimeout(ctx, c.session.Disconnect)
 }
 
-// detachSink ends what reaches the sink, and lets go of it: the SDK keeps closed
-// sessions as long as the process lives.
+// detachSink stops events to the sink and drops the reference: the SDK keeps closed sessions as long as the
+// process lives.
 func (c *conversation) detachSink() {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -1,11 +1,9 @@
-// Package sdk drives the GitHub Copilot CLI through its official Go SDK. It is
-// the only room that knows the vendor's names: everything that leaves it is a
-// type of package copilot.
+// Package sdk drives the GitHub Copilot CLI through its official Go SDK. It is the only package with vendor
+// names: its exported API uses types of the domain.
 //
-// The CLI runs as our direct child in a process group of its own and is reached
-// over a loopback port with a random token, because only so its end is noticed
-// at once (the SDK tells nobody) and Ctrl-C in a terminal reaches the portal
-// alone.
+// The CLI runs as a direct child in its own process group, and listens on a loopback port with a random token.
+// Only this way the portal notices its end at once (the SDK does not report it), and Ctrl-C in a terminal
+// reaches only the portal.
 package sdk
 
 import (
@@ -27,32 +25,30 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-// MinVersion is the oldest CLI that the pinned SDK is known to work with.
+// MinVersion is the oldest CLI that works with the SDK version in use.
 const MinVersion = "1.0.102"
 
-// Options of a [Driver].
+// Options are the options of a [Driver].
 type Options struct {
 	Locate    Locate
 	Env       []string // of the CLI, "KEY=VALUE"
 	Providers []Provider
-	// Demo gives the scripted model, which it starts when it is called first. It is
-	// listed always, or, if not DemoAlways, while there is no other model. nil: never.
+	// Demo returns the scripted model, and starts it on the first call. It is listed always if DemoAlways is
+	// set, otherwise only if there is no other model. nil means never.
 	Demo       func() (Provider, error)
 	DemoAlways bool
-	// EndOrphans ends, before the first start, what portals that were killed have
-	// left running. A command that ends soon has no business doing that.
+	// EndOrphans makes the first start end the processes that killed portals left running. Short-lived
+	// commands leave that to others.
 	EndOrphans bool
-	// Sandbox is what a sandboxed CLI may use; its Directory is set by [Driver.LaunchIn].
-	// nil: the CLI is not sandboxed.
+	// Sandbox configures the sandbox of the CLI; [Driver.LaunchIn] sets its Directory. nil means no sandbox.
 	Sandbox *sandbox.Sandbox
 	Log     *slog.Logger
 }
 
-// Driver starts CLI processes and knows how the last one was. Its methods may
-// be called concurrently.
+// Driver starts CLI processes and records the result of the last start. It is safe for concurrent use.
 type Driver struct {
 	options Options
-	orphans sync.Once // of other portals, which are ended
+	orphans sync.Once // processes of other portals, to be ended
 	unpack  sync.Once // the CLI's own files, which a sandbox cannot write
 
 	mu        sync.Mutex
@@ -60,13 +56,12 @@ type Driver struct {
 	processes process.Set
 }
 
-// New makes a driver; nothing is started yet.
+// New returns a driver. It starts nothing.
 func New(o Options) *Driver {
 	return &Driver{options: o, health: agent.Health{State: agent.HealthUnknown}}
 }
 
-// Health says how the last start went, or whether there is anything to start.
-// It starts nothing.
+// Health returns the result of the last start, or whether the CLI exists. It starts nothing.
 func (d *Driver) Health() agent.Health {
 	d.mu.Lock()
 	h := d.health
@@ -86,12 +81,11 @@ func (d *Driver) setHealth(h agent.Health) {
 	d.health = h
 }
 
-// Launch starts a CLI process; it is a [agent.Launch].
+// Launch starts a CLI process; it is an [agent.Launch].
 func (d *Driver) Launch(ctx context.Context) (agent.Agent, error) { return d.LaunchIn(ctx, "") }
 
-// LaunchIn starts a CLI process for the sessions of a directory, which is what it may
-// write to in a sandbox; it is a [agent.LaunchIn]. Where a sandbox is wanted and does
-// not work, the error says why, and nothing is started.
+// LaunchIn starts a CLI process for the sessions of a directory, which a sandboxed CLI may write to; it is an
+// [agent.LaunchIn]. If a sandbox is configured but does not work, it starts nothing and the error says why.
 func (d *Driver) LaunchIn(ctx context.Context, directory string) (agent.Agent, error) {
 	if d.options.EndOrphans {
 		d.orphans.Do(d.endOrphans)
@@ -104,11 +98,11 @@ func (d *Driver) LaunchIn(ctx context.Context, directory string) (agent.Agent, e
 		return nil, fault.Errorf(fault.Unavailable, "%s %s", health.Message, health.Hint)
 	}
 	d.processes.Add(a.process.Process)
-	d.options.Log.Info("the Copilot CLI is up", "version", a.version, "pid", a.process.PID(), "took", time.Since(begin).Round(time.Millisecond))
+	d.options.Log.Info("the Copilot CLI started", "version", a.version, "pid", a.process.PID(), "took", time.Since(begin).Round(time.Millisecond))
 	return a, nil
 }
 
-// endOrphans ends what killed portals left running, where it can be known.
+// endOrphans ends what killed portals left running, where that can be known.
 func (d *Driver) endOrphans() {
 	removeLeft()
 	for _, ended := range process.EndOrphans(d.options.Env) {
@@ -127,7 +121,7 @@ func (d *Driver) launch(ctx context.Context, directory string) (*Agent, agent.He
 		if box != nil && box.Gate != nil {
 			box.Gate.Close()
 		}
-		_ = os.RemoveAll(scratch) // what cannot be removed goes when the next portal starts
+		_ = os.RemoveAll(scratch) // the next portal removes what remains
 	}
 	if err != nil {
 		release()
@@ -155,8 +149,7 @@ func (d *Driver) launch(ctx context.Context, directory string) (*Agent, agent.He
 	return a, agent.Health{State: agent.HealthReady, Version: a.version}, nil
 }
 
-// tooOld says whether a version of the CLI is older than [MinVersion]; what is
-// no version is.
+// tooOld reports whether a version of the CLI is older than [MinVersion]. An invalid version is too old.
 func tooOld(version string) bool {
 	return semver.Compare("v"+strings.TrimPrefix(version, "v"), "v"+MinVersion) < 0
 }
@@ -165,7 +158,7 @@ func missing(err error) agent.Health {
 	return agent.Health{
 		State:   agent.HealthMissing,
 		Message: fmt.Sprintf("The Copilot CLI was not found: %v.", err),
-		Hint:    "Get it with `make build` beside the portal, or with `npm install -g @github/copilot`, or name it with `--copilot-path`.",
+		Hint:    "Get it with `make build` or `npm install -g @github/copilot`, or give its path with `--copilot-path`.",
 	}
 }
 
@@ -189,7 +182,7 @@ func signedOut(version string) agent.Health {
 	return agent.Health{
 		State: agent.HealthSignedOut, Version: version,
 		Message: "The Copilot CLI is not signed in, so GitHub's models are not available.",
-		Hint:    "Sign in with `copilot login`; GitHub's models are there a minute later. If not, start the portal again.",
+		Hint:    "Sign in with `copilot login`; GitHub's models are available a minute later. If not, restart the portal.",
 	}
 }
 
@@ -201,7 +194,7 @@ func unlisted(version string, err error) agent.Health {
 	}
 }
 
-// connect takes up the connection to a started process.
+// connect connects to a started process.
 func connect(ctx context.Context, d *Driver, p *child) (*Agent, error) {
 	client := vendor.NewClient(&vendor.ClientOptions{
 		Connection: vendor.URIConnection{URL: p.address, ConnectionToken: p.token},
@@ -221,7 +214,7 @@ func connect(ctx context.Context, d *Driver, p *child) (*Agent, error) {
 	return a, nil
 }
 
-// greet connects a client and asks for the version of the CLI.
+// greet connects a client and returns the version of the CLI.
 func greet(ctx context.Context, client *vendor.Client) (string, error) {
 	if err := client.Start(ctx); err != nil {
 		return "", err

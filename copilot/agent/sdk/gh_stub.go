@@ -15,22 +15,20 @@ import (
 	"github.com/copilot-portal/portal/copilot/agent/sandbox"
 )
 
-// Where there is no gh the CLI looks for one about seven times a session, which takes
-// most of the time that a session needs to start. So it gets one that nobody is signed
-// in to, last on its PATH: a real one always comes first, also one that is installed
-// later.
+// Without gh, the CLI looks for one about seven times per session, which takes most of the time to start a
+// session. So it gets a stub that is not signed in, last on its PATH: a real gh always takes precedence, even
+// if it is installed later.
 const ghStub = `#!/bin/sh
 echo "gh: the GitHub CLI is not installed. This is a stand-in of the Copilot Portal, on the PATH of its agent alone." >&2
 echo "Install it from https://cli.github.com; it is used from then on." >&2
 exit 1
 `
 
-// ghStubPrefix begins the names of the directories of stand-ins; the process id follows.
+// ghStubPrefix is the prefix of the stubs' directories; the process id follows.
 const ghStubPrefix = "portal-gh-"
 
-// addGHStub adds the stand-in to PATH where there is no gh, and returns its directory,
-// which the caller removes. Without a place for it the environment stays as it is: it
-// only saves time.
+// addGHStub adds the stub to PATH if there is no gh, and returns its directory, which the caller must remove.
+// If it cannot create one, it returns the environment unchanged: the stub only saves time.
 func addGHStub(env []string) (with []string, directory string) {
 	path, ok := variable(env, "PATH")
 	if !ok || runtime.GOOS == "windows" || hasGH(path) {
@@ -58,7 +56,7 @@ func hasGH(path string) bool {
 	return false
 }
 
-// variable returns the value that counts of a variable: the last.
+// variable returns the effective value of a variable, which is the last one.
 func variable(env []string, name string) (value string, ok bool) {
 	for _, v := range env {
 		if after, found := strings.CutPrefix(v, name+"="); found {
@@ -68,8 +66,7 @@ func variable(env []string, name string) (value string, ok bool) {
 	return value, ok
 }
 
-// removeLeft removes what portals that were killed have left among the temporary files:
-// stand-ins and sockets of sandboxes.
+// removeLeft removes temporary files of killed portals: stubs and sockets of sandboxes.
 func removeLeft() {
 	removeLeftOf(ghStubPrefix)
 	removeLeftOf(sandbox.GateDirectory)
@@ -85,7 +82,7 @@ func removeLeftOf(prefix string) {
 		}
 		owner, err := os.FindProcess(pid)
 		if err == nil && errors.Is(owner.Signal(syscall.Signal(0)), os.ErrProcessDone) {
-			_ = os.RemoveAll(dir) // that of another user stays
+			_ = os.RemoveAll(dir) // fails for those of another user
 		}
 	}
 }

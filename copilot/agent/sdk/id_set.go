@@ -1,7 +1,6 @@
 package sdk
 
-// idSet remembers ids: the last ones, at least as many as most and never more
-// than twice that. Not for concurrent use.
+// idSet remembers the latest ids: at least most and at most twice that. It is not safe for concurrent use.
 type idSet struct {
 	most       int
 	young, old map[string]bool
@@ -16,5 +15,5 @@ func (r *idSet) add(id string) {
 	r.young[id] = true
 }
 
-// rotate makes what is remembered old; what was old before is forgotten.
+// rotate forgets the old ids and makes the current ones old.
 func (r *idSet) rotate() { r.old, r.young = r.young, map[string]bool{} }

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// portalModule is the Go module of the portal, as it stands in go.mod.
+// portalModule is the Go module of the portal, as in go.mod.
 const portalModule = "github.com/copilot-portal/portal"
 
-// IsPortal tells whether a program, by its path or its name on PATH, is a portal: this one, a link to it or another copy. A portal
-// that took itself for the Copilot CLI would start portals without end.
+// IsPortal reports whether a program, given by path or by name on PATH, is a portal: this one, a link to it
+// or another copy. A portal that used itself as the Copilot CLI would start portals without end.
 func IsPortal(program string) bool {
 	path, err := exec.LookPath(program)
 	if err != nil {

@@ -9,15 +9,15 @@ import (
 	"strings"
 )
 
-// Locate says where the CLI is looked for, in this order.
+// Locate says where to look for the CLI, in this order.
 type Locate struct {
-	Configured  string // flag or configuration: this one or none
-	Environment string // COPILOT_CLI_PATH: this one or none, unless it is a portal (see [IsPortal])
+	Configured  string // flag or configuration; if set, nothing else is tried
+	Environment string // COPILOT_CLI_PATH; if set and not a portal (see [IsPortal]), nothing else is tried
 	Beside      string // directory of our own executable
 	// then "copilot" on PATH
 }
 
-// find gives the path of the CLI's executable.
+// find returns the path of the CLI's executable.
 func (l Locate) find() (string, error) {
 	for _, given := range []struct{ by, path string }{
 		{"--copilot-path or copilot_path", l.Configured}, {"COPILOT_CLI_PATH", l.Environment},
@@ -51,7 +51,7 @@ func (l Locate) find() (string, error) {
 	return "", fmt.Errorf("it is neither in %s nor on PATH", l.Beside)
 }
 
-// reason is an error without the paths that stand around it.
+// reason returns an error without the paths around it.
 func reason(err error) error {
 	for errors.Unwrap(err) != nil {
 		err = errors.Unwrap(err)
@@ -59,8 +59,8 @@ func reason(err error) error {
 	return err
 }
 
-// native finds the executable behind npm's loader script, which would start it
-// as a child of its own and leave it behind when it is killed.
+// native finds the executable behind npm's loader script, which would start it as a child and leave it behind
+// when killed.
 func native(path string) string {
 	script, err := filepath.EvalSymlinks(path)
 	if err != nil || filepath.Base(script) != "npm-loader.js" {
@@ -77,7 +77,7 @@ func native(path string) string {
 	return path
 }
 
-// platform is npm's name for this machine.
+// platform returns npm's name of this platform.
 func platform() string {
 	arch := map[string]string{"amd64": "x64"}[runtime.GOARCH]
 	if arch == "" {

@@ -12,7 +12,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/event"
 )
 
-// message is a prompt as the CLI takes it.
+// message converts a prompt for the CLI.
 func message(p event.Prompt) vendor.MessageOptions {
 	m := vendor.MessageOptions{Prompt: p.Text, AgentMode: vendor.AgentMode(p.Mode)}
 	if p.Steer {
@@ -40,8 +40,8 @@ func message(p event.Prompt) vendor.MessageOptions {
 	return m
 }
 
-// enclose adds to a prompt what the CLI has no place for: symbols, and all texts
-// but the first, as it shows the model one selection.
+// enclose appends to a prompt what the CLI has no field for: symbols, and all texts but the first, because it
+// shows the model only one selection.
 func enclose(m *vendor.MessageOptions, prompt, name, text string) {
 	if text != "" {
 		m.DisplayPrompt = prompt
@@ -67,14 +67,14 @@ func attachment(a event.Attachment) vendor.Attachment {
 	return file
 }
 
-// excerpt is a text with where it comes from; the CLI counts lines from 0.
+// excerpt converts a text with its position; the CLI counts lines from 0.
 func excerpt(a event.Attachment) vendor.Attachment {
 	path := a.Path
 	if path == "" {
 		path = a.Name
 	}
 	first, last := max(a.First, 1), a.Last
-	if last == 0 { // a whole file
+	if last == 0 { // the whole file
 		last = first + strings.Count(strings.TrimSuffix(a.Text, "\n"), "\n")
 	}
 	return &rpc.AttachmentSelection{

@@ -10,13 +10,13 @@ import (
 	"github.com/copilot-portal/portal/copilot/event"
 )
 
-// pendingQuestions is what a conversation goes on with: questions that were open when an
-// earlier process died. Guarded by its lock.
+// pendingQuestions are the questions that were open when an earlier process died. The conversation's lock
+// guards it.
 type pendingQuestions struct {
 	all       []string                  // their ids
-	questions map[string]event.Question // those that are open still
-	calls     map[string]bool           // whose start was told then; the CLI tells it again
-	renamed   map[string]string         // their ids, by those under which the CLI asks them again
+	questions map[string]event.Question // those that are still open
+	calls     map[string]bool           // calls whose start was reported then; the CLI reports it again
+	renamed   map[string]string         // original ids, by the ids under which the CLI asks again
 }
 
 // resumePending puts a new conversation into the middle of its prompt.
@@ -31,7 +31,7 @@ func (c *conversation) resumePending(questions []event.Question) {
 	}
 }
 
-// repeats says whether the CLI asks again what is open.
+// repeats reports whether the CLI repeats an open question.
 func (p *pendingQuestions) repeats(q event.Question) bool {
 	for id, old := range p.questions {
 		if q.ID == id {
@@ -45,7 +45,7 @@ func (p *pendingQuestions) repeats(q event.Question) bool {
 	return false
 }
 
-// sessionID is the id by which the session knows a question.
+// sessionID returns the session's id of a question.
 func (p *pendingQuestions) sessionID(id string) string {
 	if old, ok := p.renamed[id]; ok {
 		return old
@@ -53,7 +53,7 @@ func (p *pendingQuestions) sessionID(id string) string {
 	return id
 }
 
-// vendorID is the id by which the CLI knows a question.
+// vendorID returns the CLI's id of a question.
 func (p *pendingQuestions) vendorID(id string) string {
 	for name, old := range p.renamed {
 		if old == id {
@@ -63,8 +63,7 @@ func (p *pendingQuestions) vendorID(id string) string {
 	return id
 }
 
-// inspectResumed looks what became of what was to be taken up. Resumed says whether the
-// CLI had it saved.
+// inspectResumed checks the state of a resumed conversation. resumed says whether the CLI had it saved.
 func (c *conversation) inspectResumed(ctx context.Context, o agent.Opening, resumed bool) error {
 	goesOn := false
 	if resumed && len(o.Pending) > 0 {
@@ -73,7 +72,7 @@ func (c *conversation) inspectResumed(ctx context.Context, o agent.Opening, resu
 			return err
 		})
 		if err != nil {
-			_ = withTimeout(ctx, c.session.Disconnect) // or it waits as long as its process lives
+			_ = withTimeout(ctx, c.session.Disconnect) // otherwise it waits as long as its process lives
 			return err
 		}
 	}
@@ -88,10 +87,9 @@ func (c *conversation) inspectResumed(ctx context.Context, o agent.Opening, resu
 	return nil
 }
 
-// endUnknownQuestions ends the questions that the CLI does not know any more: those of
-// sub-agents, which did not survive, and those that it had not saved yet. What it
-// asks and nobody knows of is refused, or it would wait for that for ever. It
-// says whether the CLI goes on with the prompt.
+// endUnknownQuestions closes the questions that the CLI no longer knows: those of sub-agents, which do not
+// survive, and those that it had not saved. It refuses questions of the CLI that nobody knows, because the
+// CLI would wait for ever. It reports whether the CLI continues the prompt.
 func (c *conversation) endUnknownQuestions(ctx context.Context, questions []event.Question) (bool, error) {
 	open, err := c.unanswered(ctx)
 	if err != nil {
@@ -111,8 +109,8 @@ func (c *conversation) endUnknownQuestions(ctx context.Context, questions []even
 	return err == nil && r.Processing, err
 }
 
-// checkStillWorking looks whether the CLI still works when it did not take an answer to what
-// was pending. If not, nobody else would end the prompt.
+// checkStillWorking checks whether the CLI still works if it rejected an answer to a pending question. If
+// not, nothing else would end the prompt.
 func (c *conversation) checkStillWorking(ctx context.Context, q event.Question) error {
 	if !c.isPending(q) {
 		return nil
@@ -129,15 +127,15 @@ func (c *conversation) checkStillWorking(ctx context.Context, q event.Question) 
 	return nil
 }
 
-// isPending says whether a question is one that was taken up.
+// isPending reports whether a question was resumed.
 func (c *conversation) isPending(q event.Question) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Contains(c.pending.all, c.pending.sessionID(q.ID))
 }
 
-// withdrawUnknown ends the questions that are not open, and takes those that are
-// from the open ones. It says whether there are any.
+// withdrawUnknown closes the questions that are not open, and removes the others from open. It reports
+// whether any are open.
 func (c *conversation) withdrawUnknown(questions []event.Question, open map[string]event.QuestionKind) (known bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -152,11 +150,10 @@ func (c *conversation) withdrawUnknown(questions []event.Question, open map[stri
 	return known
 }
 
-// mostOpen is how many events about questions are looked through, the last ones.
+// mostOpen is the maximum number of events searched for questions.
 const mostOpen = 1000
 
-// unanswered reads from the CLI's record which permissions and results of tools
-// the main agent waits for, by their ids.
+// unanswered reads from the CLI's record which permissions and tool results the main agent waits for, by id.
 func (c *conversation) unanswered(ctx context.Context) (map[string]event.QuestionKind, error) {
 	backward, most := rpc.EventsReadDirectionBackward, int64(mostOpen)
 	types := rpc.EventLogTypes{}
@@ -178,7 +175,7 @@ func (c *conversation) unanswered(ctx context.Context) (map[string]event.Questio
 	return open, nil
 }
 
-// follow keeps what is open over an event.
+// follow updates the open questions after an event.
 func follow(open map[string]event.QuestionKind, data rpc.SessionEventData) {
 	switch d := data.(type) {
 	case *rpc.PermissionRequestedData:

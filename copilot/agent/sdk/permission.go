@@ -14,8 +14,8 @@ import (
 	"github.com/copilot-portal/portal/copilot/permission"
 )
 
-// permission puts a request of the CLI under the domain's names. Relative paths
-// are taken to be in a directory.
+// permissionQuestion converts a permission request of the CLI to names of the domain. It resolves relative
+// paths in a directory.
 func permissionQuestion(d *rpc.PermissionRequestedData, directory string) event.Question {
 	q, needs := describe(d.PermissionRequest)
 	q.ID, q.Kind = d.RequestID, event.AskPermission
@@ -46,7 +46,7 @@ func describe(request rpc.PermissionRequest) (event.Question, []permission.Need)
 	case *rpc.PermissionRequestCustomTool:
 		return event.Question{Call: text(r.ToolCallID), Title: "Use " + r.ToolName, Detail: pretty(r.Args)}, need(r.ToolName, "")
 	}
-	// Memory, hooks, extensions, what is new: by the CLI's own name for it.
+	// Memory, hooks, extensions and new kinds: use the CLI's own name.
 	kind := "something unknown"
 	if request != nil && request.Kind() != "" {
 		kind = string(request.Kind())
@@ -58,13 +58,13 @@ func need(name, target string) []permission.Need {
 	return []permission.Need{{Name: name, Target: target}}
 }
 
-// mcpTool is the server's own name of a tool, which the CLI puts its name before.
+// mcpTool returns the server's own name of a tool, which the CLI prefixes with its name.
 func mcpTool(r *rpc.PermissionRequestMCP) string {
 	return strings.TrimPrefix(r.ToolName, r.ServerName+"-")
 }
 
-// shell names what a command line does by its segments and as a whole: the
-// segments lack what stands behind a redirection.
+// shell derives the needs of a command line from its segments and from the whole: the segments lack what
+// follows a redirection.
 func shell(r *rpc.PermissionRequestShell) (event.Question, []permission.Need) {
 	segments := make([]string, 0, len(r.CommandSegments)+1)
 	for _, s := range r.CommandSegments {
@@ -79,10 +79,10 @@ func shell(r *rpc.PermissionRequestShell) (event.Question, []permission.Need) {
 	}, needs
 }
 
-// target is the file that a path names, links followed; "" if it can be read in two
-// ways, as ".." behind a link can.
+// target returns the file that a path names, with links followed; "" if it is ambiguous, as ".." after a link
+// is.
 func target(directory, path string) string {
-	if rest, ok := strings.CutPrefix(path, "~/"); ok { // of a shell; no tool of the CLI writes it otherwise
+	if rest, ok := strings.CutPrefix(path, "~/"); ok { // from a shell; the CLI's tools never write it
 		home, err := os.UserHomeDir()
 		if err != nil {
 			return ""
@@ -96,8 +96,7 @@ func target(directory, path string) string {
 	return file
 }
 
-// stepwise follows the links of a path as the system does: ".." leaves the directory
-// that a link leads to.
+// stepwise follows the links of a path like the system: ".." leaves the directory that a link leads to.
 func stepwise(directory, path string) string {
 	directory = permission.FollowLinks(directory, "")
 	if filepath.IsAbs(path) {

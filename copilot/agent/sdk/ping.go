@@ -10,18 +10,17 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-// pingTimeout is more than any caller allows: how long is theirs to say.
+// pingTimeout exceeds the limits of all callers, who decide how long to wait.
 const pingTimeout = time.Hour
 
-// Ping waits for an answer of the CLI, or for any event of it. One that is
-// silent until ctx is done may still be computing, which is told by what it has
-// used of the processor; where that cannot be seen it is taken to be.
+// Ping waits for a response or any event of the CLI. If it is silent until ctx is done, its processor use
+// shows whether it may still be computing; if that is unknown, it counts as computing.
 func (a *Agent) Ping(ctx context.Context) error {
 	before, heard := a.process.Activity(), a.lastActivity.Load()
 	err := a.call(ctx, pingTimeout, func(ctx context.Context) error {
 		return withTimeout(ctx, func() error {
 			_, err := a.client.Ping(ctx, "")
-			if err != nil && ctx.Err() == nil { // a later CLI may not know it, but every one has told its status
+			if err != nil && ctx.Err() == nil { // a later CLI may not know the method, but every one has sent its status
 				_, err = a.client.GetStatus(ctx)
 			}
 			return err
@@ -31,16 +30,16 @@ func (a *Agent) Ping(ctx context.Context) error {
 	case err == nil || a.lastActivity.Load() != heard:
 		return nil
 	case ctx.Err() != nil && a.process.Activity().Since(before, time.Unix(0, heard)):
-		return fault.Errorf(fault.Busy, "the Copilot CLI computes and does not answer: %w", err)
+		return fault.Errorf(fault.Busy, "the Copilot CLI is busy and does not answer: %w", err)
 	}
 	return err
 }
 
-// Memory is what the CLI holds, without what it started.
+// Memory returns the memory of the CLI, without its children.
 func (a *Agent) Memory() int64 { return a.process.Memory() }
 
-// Working asks the CLI whether it works on a turn. While a sub-agent works in
-// the background it denies that, though it goes on when that has ended.
+// Working asks the CLI whether it is working on a turn. While a sub-agent works in the background it answers
+// no, although it will continue afterwards.
 func (c *conversation) Working(ctx context.Context) (bool, error) {
 	return yes(ctx, func() (bool, error) {
 		r, err := c.session.RPC.Metadata.IsProcessing(ctx)
@@ -51,13 +50,12 @@ func (c *conversation) Working(ctx context.Context) (bool, error) {
 	})
 }
 
-// Background asks the CLI for its running commands and sub-agents.
+// Background asks the CLI for running commands and sub-agents.
 func (c *conversation) Background(ctx context.Context) (bool, error) {
 	return yes(ctx, func() (bool, error) { return c.hasTask(ctx, isRunning) })
 }
 
-// yes does a call of the SDK in time, whose answer is yes or no. What comes later
-// is not looked at.
+// yes makes a call of the SDK that returns a boolean, within its time limit. It ignores later results.
 func yes(ctx context.Context, call func() (bool, error)) (bool, error) {
 	answer := make(chan bool, 1)
 	err := withTimeout(ctx, func() error {
@@ -71,8 +69,8 @@ func yes(ctx context.Context, call func() (bool, error)) (bool, error) {
 	return <-answer, nil
 }
 
-// hasTask looks for a task of the session. The SDK cannot read the list once a
-// command was started detached, which is an error.
+// hasTask looks for a task of the session. The SDK cannot read the list after a command was started detached,
+// which is an error.
 func (c *conversation) hasTask(ctx context.Context, is func(rpc.TaskInfo) bool) (bool, error) {
 	list, err := c.session.RPC.Tasks.List(ctx)
 	if err != nil {

@@ -10,24 +10,22 @@ import (
 	"github.com/copilot-portal/portal/copilot/event"
 )
 
-// planTimeout is for one reading of the to-dos, and how long the end of a run
-// waits for it.
+// planTimeout is the time limit for reading the to-dos, and how long the end of a run waits for it.
 const planTimeout = 500 * time.Millisecond
 
-// plan is that of a conversation, guarded by its lock. The CLI only signals that
-// its to-dos have changed, often several times at once; one goroutine reads them
-// while there is something to read.
+// plan is the plan of a conversation, guarded by its lock. The CLI only signals that its to-dos have changed,
+// often several times at once; one goroutine reads them as long as there are changes.
 type plan struct {
 	text    string
 	todos   []event.Todo
-	dirty   bool // changed since the last reading began
+	dirty   bool // changed since the last read started
 	reading bool
-	held    *event.Idle // the end of the run, which waits for the reading
+	held    *event.Idle // end of the run, which waits for the read
 }
 
 func (p *plan) whole() event.PlanChanged { return event.PlanChanged{Text: p.text, Todos: p.todos} }
 
-// hold keeps the end of a run back while the plan is read, but not for long.
+// hold delays the end of a run while the plan is being read, but not for long.
 func (p *plan) hold(i event.Idle, release func(*event.Idle)) bool {
 	if !p.reading || i.Aborted {
 		return false
@@ -37,8 +35,7 @@ func (p *plan) hold(i event.Idle, release func(*event.Idle)) bool {
 	return true
 }
 
-// releaseRunEnd lets the run end that was held back for long enough; a later one waits
-// on.
+// releaseRunEnd ends a run that was delayed long enough, unless a later one is delayed now.
 func (c *conversation) releaseRunEnd(end *event.Idle) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -55,7 +52,7 @@ func (c *conversation) releaseRunEndLocked() {
 	}
 }
 
-// readPlan makes the goroutine read the to-dos. Called with the lock held.
+// readPlan makes the goroutine read the to-dos. The caller must hold the lock.
 func (c *conversation) readPlan() {
 	c.plan.dirty = true
 	if c.plan.reading {
@@ -65,7 +62,7 @@ func (c *conversation) readPlan() {
 	c.work.Go(func() {
 		<-c.opened
 		for c.planIsDirty() {
-			if todos, err := c.todos(); err == nil { // else the next signal brings them
+			if todos, err := c.todos(); err == nil { // otherwise the next signal reads them
 				c.plannedTodos(todos)
 			}
 		}
@@ -94,7 +91,7 @@ func (c *conversation) plannedTodos(todos []event.Todo) {
 	c.sink("", c.plan.whole())
 }
 
-// todos asks the CLI for the to-dos of the session, in the order of their making.
+// todos returns the to-dos of the session, in the order of their creation.
 func (c *conversation) todos() ([]event.Todo, error) {
 	read := make(chan []event.Todo, 1)
 	err := c.agent.call(context.Background(), planTimeout, func(ctx context.Context) error {
@@ -127,8 +124,7 @@ func todoList(list *rpc.PlanReadSQLTodosWithDependenciesResult) []event.Todo {
 	return todos
 }
 
-// todoState reads what the model has written, which the CLI tells it to be
-// pending, in_progress, done or blocked.
+// todoState converts the state that the model wrote, which should be pending, in_progress, done or blocked.
 func todoState(status string) event.TodoState {
 	switch status {
 	case "in_progress":
@@ -139,7 +135,7 @@ func todoState(status string) event.TodoState {
 	return event.TodoPending
 }
 
-// planText is what the user is to approve.
+// planText returns the text that the user must approve.
 func planText(content, summary string) string {
 	if content == "" {
 		return summary

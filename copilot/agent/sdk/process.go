@@ -14,14 +14,14 @@ import (
 	"github.com/copilot-portal/portal/copilot/agent/sandbox"
 )
 
-// child is a running CLI.
+// child is a running CLI process.
 type child struct {
 	*process.Process
-	address  string // host:port where it listens
-	token    string // that it wants there
+	address  string // host:port on which it listens
+	token    string // token that it requires
 	greeting *portWatcher
 	words    *process.Tail
-	release  func() // gives back what was made for it, at its end
+	release  func() // releases its resources at its end
 }
 
 // startProcess starts the CLI and waits until it listens.
@@ -34,7 +34,7 @@ func startProcess(ctx context.Context, path string, env []string, box *sandbox.S
 			return nil, err
 		}
 	}
-	command := exec.Command(line[0], line[1:]...) //nolint:gosec,noctx // what the user configured; it outlives ctx
+	command := exec.Command(line[0], line[1:]...) //nolint:gosec,noctx // configured by the user; it outlives ctx
 	command.Env = append(slices.Clone(env), "COPILOT_CONNECTION_TOKEN="+p.token, "COPILOT_AUTO_UPDATE=false")
 	command.Stdout, command.Stderr = p.greeting, p.words
 	var err error
@@ -58,7 +58,7 @@ func startProcess(ctx context.Context, path string, env []string, box *sandbox.S
 	return nil, p.explain(err)
 }
 
-// addressOf is where the portal reaches a CLI that listens on a port of its loopback.
+// addressOf returns the address at which the portal reaches a CLI that listens on a port of its loopback.
 func addressOf(ctx context.Context, port string, box *sandbox.Sandbox) (string, error) {
 	if box == nil || box.Gate == nil {
 		return "127.0.0.1:" + port, nil
@@ -66,7 +66,7 @@ func addressOf(ctx context.Context, port string, box *sandbox.Sandbox) (string, 
 	return box.Gate.Connect(ctx, port)
 }
 
-// explain adds to an error what the process said, which may be the reason.
+// explain adds the output of the process to an error, because it may contain the reason.
 func (p *child) explain(err error) error {
 	said := []*process.Tail{p.words}
 	if p.address == "" {
@@ -80,16 +80,16 @@ func (p *child) explain(err error) error {
 	return err
 }
 
-// portWatcher takes the CLI's output and looks in it for the line that tells its port.
+// portWatcher receives the CLI's output and extracts its port.
 type portWatcher struct {
 	process.Tail
-	port  chan string // takes the port, once; has room for it
-	found bool        // used by Write alone
+	port  chan string // receives the port once; buffered
+	found bool        // used only by Write
 }
 
 var listens = regexp.MustCompile(`listening on port (\d+)\r?\n`)
 
-// Write never fails and never waits.
+// Write never fails or blocks.
 func (g *portWatcher) Write(b []byte) (int, error) {
 	if g.found {
 		return len(b), nil

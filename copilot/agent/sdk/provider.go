@@ -12,22 +12,21 @@ import (
 	vendor "github.com/github/copilot-sdk/go"
 )
 
-// Provider serves models besides the vendor's: Ollama, vLLM, OpenAI, Azure,
-// Anthropic, anything compatible.
+// Provider is a source of further models: Ollama, vLLM, OpenAI, Azure, Anthropic, or anything compatible.
 type Provider struct {
-	Name    string // stands before its models' ids; no "/"
-	Title   string // of its one model, for the demo; others are named by their ids
+	Name    string // prefix of its models' ids; without "/"
+	Title   string // name of its only model, for the demo; other models are named by their ids
 	Type    string // openai, azure or anthropic
 	BaseURL string
-	APIKey  string   // "" for servers that want none
-	Models  []string // empty: the provider is asked for them
+	APIKey  string   // "" for servers without keys
+	Models  []string // empty means those that the provider lists
 }
 
 func (p *Provider) config() vendor.NamedProviderConfig {
 	return vendor.NamedProviderConfig{Name: p.Name, Type: p.Type, BaseURL: p.base(), APIKey: p.APIKey}
 }
 
-// root is what the CLI adds to the address for each type; openai's stands in it.
+// root returns what the CLI appends to the address for each type; for openai, the address contains it.
 func (p *Provider) root() string {
 	switch p.Type {
 	case "anthropic":
@@ -38,16 +37,15 @@ func (p *Provider) root() string {
 	return ""
 }
 
-// base is the address as the CLI wants it. Many write it with the root.
+// base returns the address in the form of the CLI. Users often write it with the root.
 func (p *Provider) base() string {
 	return strings.TrimSuffix(strings.TrimRight(p.BaseURL, "/"), p.root())
 }
 
-// listTimeout bounds the question for a provider's models: a list without them
-// is better than none.
+// listTimeout limits the request for a provider's models: a list without them is better than none.
 const listTimeout = 3 * time.Second
 
-// models gives the ids of the provider's models.
+// models returns the ids of the provider's models.
 func (p *Provider) models(ctx context.Context) ([]string, error) {
 	if len(p.Models) > 0 {
 		return p.Models, nil
@@ -59,7 +57,7 @@ func (p *Provider) models(ctx context.Context) ([]string, error) {
 		return nil, err
 	}
 	p.address(req)
-	// A redirect could carry the key to another host.
+	// A redirect could send the key to another host.
 	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	resp, err := client.Do(req)
 	if err != nil {
@@ -72,11 +70,11 @@ func (p *Provider) models(ctx context.Context) ([]string, error) {
 	return decodeModels(io.LimitReader(resp.Body, 4<<20))
 }
 
-// address completes the request in the way of the provider's type.
+// address adds the path and the key to a request, depending on the provider's type.
 func (p *Provider) address(req *http.Request) {
 	if p.Type == "anthropic" {
 		req.Header.Set("Anthropic-Version", "2023-06-01")
-		req.URL.RawQuery = "limit=1000" // else it gives 20
+		req.URL.RawQuery = "limit=1000" // the default is 20
 	}
 	switch {
 	case p.APIKey == "":
@@ -89,7 +87,7 @@ func (p *Provider) address(req *http.Request) {
 	}
 }
 
-// decodeModels reads {"data": [{"id": …}]}, which all known kinds answer with.
+// decodeModels decodes {"data": [{"id": …}]}, the response of all known types.
 func decodeModels(r io.Reader) ([]string, error) {
 	var list struct {
 		Data []struct {
@@ -97,7 +95,7 @@ func decodeModels(r io.Reader) ([]string, error) {
 		} `json:"data"`
 	}
 	if err := json.NewDecoder(r).Decode(&list); err != nil {
-		return nil, fmt.Errorf("the list of models is no JSON of the expected form: %w", err)
+		return nil, fmt.Errorf("the list of models is not JSON of the expected form: %w", err)
 	}
 	ids, seen := make([]string, 0, len(list.Data)), map[string]bool{"": true}
 	for _, m := range list.Data {

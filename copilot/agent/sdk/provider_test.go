@@ -42,11 +42,11 @@ func TestProvidersListTheirModels(t *testing.T) {
 		"a key that is wrong":            {401, `{"error":"no"}`, nil, "/v1/models answers 401 Unauthorized"},
 		"a server that fails":            {500, ``, nil, "/v1/models answers 500"},
 		"a path that is not there":       {404, `not found`, nil, "/v1/models answers 404"},
-		"a page":                         {200, `<html>`, nil, "no JSON of the expected form"},
-		"nothing":                        {200, ``, nil, "no JSON of the expected form"},
-		"an answer that is cut off":      {200, `{"data":[{"id":"a"}`, nil, "no JSON of the expected form"},
-		"a list of something else":       {200, `{"data":["a"]}`, nil, "no JSON of the expected form"},
-		"more than could be meant":       {200, `{"data":[` + strings.Repeat(`{"id":"xxxxxxxxxxxxxxxxxxxxxxxx"},`, 200_000) + `{}]}`, nil, "no JSON of the expected form"},
+		"a page":                         {200, `<html>`, nil, "not JSON of the expected form"},
+		"nothing":                        {200, ``, nil, "not JSON of the expected form"},
+		"an answer that is cut off":      {200, `{"data":[{"id":"a"}`, nil, "not JSON of the expected form"},
+		"a list of something else":       {200, `{"data":["a"]}`, nil, "not JSON of the expected form"},
+		"more than could be meant":       {200, `{"data":[` + strings.Repeat(`{"id":"xxxxxxxxxxxxxxxxxxxxxxxx"},`, 200_000) + `{}]}`, nil, "not JSON of the expected form"},
 		"an answer that sends us around": {302, ``, nil, "/v1/models answers 302"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -38,8 +38,8 @@ func (t *translator) questionEvents(_ string, data vendor.SessionEventData) ([]e
 
 func ask(q event.Question) ([]event.Body, bool) { return one(event.QuestionAsked{Question: q}) }
 
-// questionEnded translates the ends of questions, which are also the echoes of our own
-// answers: the session knows those.
+// questionEnded translates the ends of questions, including the echoes of our own answers, which the session
+// ignores.
 func (t *translator) questionEnded(_ string, data vendor.SessionEventData) ([]event.Body, bool) {
 	var id string
 	switch d := data.(type) {
@@ -59,7 +59,7 @@ func (t *translator) questionEnded(_ string, data vendor.SessionEventData) ([]ev
 	return one(event.QuestionClosed{ID: id, Ending: event.Withdrawn})
 }
 
-// permission puts the tools of clients under their own names.
+// permission converts permission requests; client tools keep their own names.
 func (t *translator) permission(d *rpc.PermissionRequestedData) event.Question {
 	q := permissionQuestion(d, t.directory)
 	r, custom := d.PermissionRequest.(*rpc.PermissionRequestCustomTool)
@@ -68,7 +68,7 @@ func (t *translator) permission(d *rpc.PermissionRequestedData) event.Question {
 	}
 	if name, declared := t.tools[r.ToolName]; declared {
 		q.Tool, q.Title = name, "Use "+name
-		args, _ := json.Marshal(r.Args) // it came as JSON
+		args, _ := json.Marshal(r.Args) // it was decoded from JSON
 		q.SetNeeds(permission.Need{Name: permission.OfTool(name, args)})
 	}
 	return q
@@ -82,7 +82,7 @@ func userInput(d *rpc.UserInputRequestedData) event.Question {
 	}
 }
 
-// planApproval puts the recommended way first.
+// planApproval puts the recommended choice first.
 func planApproval(d *rpc.ExitPlanModeRequestedData) event.Question {
 	q := event.Question{
 		ID: d.RequestID, Kind: event.AskPlan, Title: firstLine(d.Summary), Text: planText(d.PlanContent, d.Summary),
@@ -101,7 +101,7 @@ func firstLine(s string) string {
 	return strings.TrimSpace(strings.TrimLeft(line, "# "))
 }
 
-// elicitation is a form or a page to visit.
+// elicitation converts a form or a page to visit.
 func elicitation(d *rpc.ElicitationRequestedData) event.Question {
 	q := event.Question{
 		ID: d.RequestID, Kind: event.AskForm, Call: text(d.ToolCallID), Text: d.Message, Source: text(d.ElicitationSource),
@@ -117,7 +117,7 @@ func elicitation(d *rpc.ElicitationRequestedData) event.Question {
 	for name, schema := range d.RequestedSchema.Properties {
 		q.Form.Fields = append(q.Form.Fields, field(name, schema, slices.Contains(d.RequestedSchema.Required, name)))
 	}
-	slices.SortFunc(q.Form.Fields, func(a, b event.Field) int { // the order is lost on the way
+	slices.SortFunc(q.Form.Fields, func(a, b event.Field) int { // JSON objects have no order
 		if a.Required != b.Required {
 			return cmp.Compare(boolRank(b.Required), boolRank(a.Required))
 		}
@@ -133,7 +133,7 @@ func boolRank(b bool) int {
 	return 0
 }
 
-// fieldSchema is the part of JSON Schema that MCP allows in forms.
+// fieldSchema is the subset of JSON Schema that MCP allows in forms.
 type fieldSchema struct {
 	Type, Title, Description, Format string
 	Enum, EnumNames                  []string
@@ -150,7 +150,7 @@ type fieldSchema struct {
 
 type fieldChoice struct{ Const, Title string }
 
-// field reads a schema; what is wrong with it makes a text of the field.
+// field converts a schema; an invalid one becomes a text field.
 func field(name string, schema any, required bool) event.Field {
 	var s fieldSchema
 	b, err := json.Marshal(schema)
@@ -179,7 +179,7 @@ func field(name string, schema any, required bool) event.Field {
 	return f
 }
 
-// fieldValue gives a list of texts its own type.
+// fieldValue converts a list of strings to its own type.
 func fieldValue(v any) any {
 	list, ok := v.([]any)
 	if !ok {

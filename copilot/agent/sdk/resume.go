@@ -13,24 +13,23 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-// notResumed is told where a saved conversation could not be taken up.
+// notResumed is the event for a saved conversation that cannot be resumed.
 func notResumed() event.SessionError {
 	return event.SessionError{
 		Kind: fault.Unavailable,
-		Text: "the agent's saved conversation could not be taken up; it begins anew and does not know what was said before",
-		Hint: "Tell it again what it needs to know. What was said before stays in the record.",
+		Text: "the agent's saved conversation cannot be resumed: it starts anew and does not know the earlier conversation",
+		Hint: "Repeat what it needs to know. The record keeps the earlier conversation.",
 	}
 }
 
-// open begins a conversation or takes up a saved one. It says whether that was
-// taken up.
+// open starts or resumes a conversation, and reports whether it was resumed.
 func (a *Agent) open(ctx context.Context, o agent.Opening, config vendor.SessionConfig) (s *vendor.Session, resumed bool, err error) {
 	if o.Resume {
 		s, err = a.client.ResumeSession(ctx, o.Session, resumeConfig(config, len(o.Pending) > 0))
 		if err == nil || ctx.Err() != nil {
 			return s, err == nil, err
 		}
-		a.driver.options.Log.Warn("a saved conversation could not be taken up; it begins anew", "session", o.Session, "err", err)
+		a.driver.options.Log.Warn("cannot resume a saved conversation; it starts anew", "session", o.Session, "err", err)
 		if err := a.deleteCorruptSave(ctx, o.Session, err); err != nil {
 			return nil, false, err
 		}
@@ -39,8 +38,8 @@ func (a *Agent) open(ctx context.Context, o agent.Opening, config vendor.Session
 	return s, false, err
 }
 
-// deleteCorruptSave deletes a save that is damaged, or the CLI could never save anything
-// under its id again. What could not be read for other reasons stays.
+// deleteCorruptSave deletes a damaged save, because the CLI could never save anything under its id again.
+// Saves that are unreadable for other reasons stay.
 func (a *Agent) deleteCorruptSave(ctx context.Context, session string, why error) error {
 	if !strings.Contains(why.Error(), "is corrupted") {
 		return nil
@@ -48,7 +47,7 @@ func (a *Agent) deleteCorruptSave(ctx context.Context, session string, why error
 	return a.client.DeleteSession(ctx, session)
 }
 
-// Fork copies what the CLI has saved, or holds of a session that is open.
+// Fork copies the saved or open state of a session.
 func (a *Agent) Fork(ctx context.Context, session string) (string, error) {
 	id := ""
 	err := a.withSave(ctx, session, func(ctx context.Context) error {
@@ -73,11 +72,10 @@ func (a *Agent) Forget(ctx context.Context, session string) error {
 	return err
 }
 
-// errNotSaved says that there is nothing to do something with.
+// errNotSaved says that nothing is saved.
 var errNotSaved = errors.New("the agent has nothing saved")
 
-// withSave does something with a save. Where that fails it finds out whether there
-// is one.
+// withSave makes a call that needs saved state. If it fails, withSave checks whether there is any.
 func (a *Agent) withSave(ctx context.Context, session string, do func(context.Context) error) error {
 	err := a.call(ctx, callTimeout, func(ctx context.Context) error {
 		err := do(ctx)

@@ -9,16 +9,15 @@ import (
 	"github.com/copilot-portal/portal/copilot/agent/sandbox"
 )
 
-// vendorHosts are those that a signed-in CLI needs: for the account, and for models of
-// every plan. Source: GitHub's "Copilot allowlist reference", less what only editors,
-// telemetry and signing in need.
+// vendorHosts returns the hosts that a signed-in CLI needs: for the account, and for models of every plan.
+// Source: GitHub's "Copilot allowlist reference", without hosts for editors, telemetry and signing in.
 func vendorHosts() []string { return []string{"api.github.com:443", "*.githubcopilot.com:443"} }
 
-// box is the sandbox of a CLI for a directory, nil if none is wanted. Where it does not
+// box returns the sandbox of a CLI for a directory, or nil if none is configured. If the sandbox does not
 // work here, the error says why.
 func (d *Driver) box(ctx context.Context, cli, directory, scratch string) (*sandbox.Sandbox, error) {
 	if d.options.Sandbox == nil {
-		return nil, nil //nolint:nilnil // no box is an answer
+		return nil, nil //nolint:nilnil // nil means no sandbox
 	}
 	b := *d.options.Sandbox
 	if err := sandbox.Probe(ctx, b.Network); err != nil {
@@ -37,7 +36,7 @@ func (d *Driver) box(ctx context.Context, cli, directory, scratch string) (*sand
 	return &b, err
 }
 
-// hosts are those of all models that sessions can use.
+// hosts returns the hosts of all models that sessions can use.
 func (d *Driver) hosts() ([]string, error) {
 	hosts, providers := vendorHosts(), d.options.Providers
 	if d.options.Demo != nil {
@@ -57,8 +56,8 @@ func (d *Driver) hosts() ([]string, error) {
 	return hosts, nil
 }
 
-// unpack lets a CLI that was never started put its files into the user's cache. Where
-// it cannot, the start says so.
+// unpack lets a CLI that was never started unpack its files into the user's cache. If it cannot, the start
+// reports that.
 func unpack(ctx context.Context, path string, env []string) {
 	command := exec.CommandContext(ctx, path, "--version")
 	command.Env = env
@@ -68,7 +67,7 @@ func unpack(ctx context.Context, path string, env []string) {
 func unsafe(err error) agent.Health {
 	return agent.Health{
 		State:   agent.HealthFailed,
-		Message: fmt.Sprintf("The sandbox that is configured does not work: %v.", err),
+		Message: fmt.Sprintf("The configured sandbox does not work: %v.", err),
 		Hint:    "Sessions do not start without the sandbox.",
 	}
 }

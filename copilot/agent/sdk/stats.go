@@ -2,14 +2,13 @@ package sdk
 
 import "context"
 
-// Memory is what each process of the CLI holds that lives now, by its id, in
-// bytes. Where that is not known there are none.
+// Memory returns the memory of each running CLI process, in bytes by process id; empty if unknown.
 func (d *Driver) Memory() map[int]int64 { return d.processes.Memory() }
 
-// Path is the CLI's executable, as it is found now.
+// Path returns the current path of the CLI's executable.
 func (d *Driver) Path() (string, error) { return d.options.Locate.find() }
 
-// Ask asks the provider for the ids of its models, whatever is configured.
+// Ask requests the ids of the provider's models, even if some are configured.
 func (p *Provider) Ask(ctx context.Context) ([]string, error) {
 	asked := *p
 	asked.Models = nil

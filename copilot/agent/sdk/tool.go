@@ -11,18 +11,17 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-// vendorTool declares a client's tool. Without a handler its calls wait for an
-// answer, whoever gives it; SkipPermission stays off, for the policy decides.
+// vendorTool declares a client tool. Without a handler, its calls wait for an answer from any client.
+// SkipPermission stays off, because the policy decides.
 func vendorTool(t event.Tool) vendor.Tool {
 	tool := vendor.Tool{Name: t.Alias(), Description: t.Description}
 	if t.Schema != nil {
-		_ = json.Unmarshal(t.Schema, &tool.Parameters) // the domain has checked it
+		_ = json.Unmarshal(t.Schema, &tool.Parameters) // the domain has validated it
 	}
 	return tool
 }
 
-// checkTools refuses tools that would hide the CLI's own, which makes every turn
-// fail.
+// checkTools rejects tools that would hide the CLI's own, which would make every turn fail.
 func (a *Agent) checkTools(ctx context.Context, tools []event.Tool) error {
 	if len(tools) == 0 {
 		return nil

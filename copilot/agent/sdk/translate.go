@@ -14,22 +14,21 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-// translator turns events of the CLI into those of the domain. It remembers
-// what it needs to make up the starts that the CLI does not tell, and forgets
-// all of it when nothing goes on in the session any more. While a command runs in
-// the background that may be never, so it forgets what it can when the main agent
-// is idle. Not for concurrent use.
+// translator translates events of the CLI to events of the domain. It tracks what it needs to add starts that
+// the CLI does not report, and forgets everything when the session becomes idle. While a command runs in the
+// background, that may never happen, so it forgets what it can when the main agent is idle. It is not safe
+// for concurrent use.
 type translator struct {
 	directory string            // of the session
-	tools     map[string]string // of clients, by the names that the CLI knows
+	tools     map[string]string // client tools, by the CLI's names
 
-	seen     idSet             // ids of events: after long bursts some come again
-	thoughts map[string]string // reasoning that has begun, and whose it is
-	messages map[string]string // messages that have begun, and whose they are
-	shells   idSet             // tool calls whose output comes piece by piece, also when they have ended
-	partial  map[string]string // of the others: the output so far
-	agents   map[string]bool   // sub-agents that are at work
-	settled  bool              // its idleness was told since the main agent began last
+	seen     idSet             // ids of events: after long bursts some are repeated
+	thoughts map[string]string // open reasoning, with its sub-agent
+	messages map[string]string // open messages, with their sub-agents
+	shells   idSet             // tool calls with streamed output, including ended ones
+	partial  map[string]string // output so far of the others
+	agents   map[string]bool   // active sub-agents
+	settled  bool              // idleness was reported since the main agent last started
 }
 
 func newTranslator(directory string, tools []event.Tool) translator {
@@ -47,8 +46,8 @@ func (t *translator) forget() {
 	t.agents = map[string]bool{}
 }
 
-// forgetRun forgets what nothing can come of any more when the main agent is
-// idle: an abort leaves beginnings without their ends.
+// forgetRun forgets what can no longer continue when the main agent is idle: an abort leaves starts without
+// ends.
 func (t *translator) forgetRun() {
 	ended := func(_, whose string) bool { return !t.agents[whose] }
 	maps.DeleteFunc(t.thoughts, ended)
@@ -59,13 +58,13 @@ func (t *translator) forgetRun() {
 	t.seen.rotate()
 }
 
-// How many ids are remembered at the least.
+// The minimum numbers of ids remembered.
 const (
 	maxSeen   = 1 << 15
 	maxShells = 1 << 10
 )
 
-// event gives the domain's events for one of the CLI's: none, one or two.
+// event translates one event of the CLI to none, one or two events of the domain.
 func (t *translator) event(e vendor.SessionEvent) []event.Body {
 	if e.Data == nil || t.seen.has(e.ID) {
 		return nil
@@ -86,7 +85,7 @@ func (t *translator) event(e vendor.SessionEvent) []event.Body {
 	return notice(e.Data)
 }
 
-// count keeps the agents that are at work.
+// count tracks the active agents.
 func (t *translator) count(agent string, data vendor.SessionEventData) {
 	switch data.(type) {
 	case *rpc.AssistantTurnStartData, *rpc.SessionErrorData:
@@ -100,7 +99,7 @@ func (t *translator) count(agent string, data vendor.SessionEventData) {
 
 func one(b event.Body) ([]event.Body, bool) { return []event.Body{b}, true }
 
-// textEvents translates what the model says.
+// textEvents translates the model's texts.
 func (t *translator) textEvents(agent string, data vendor.SessionEventData) ([]event.Body, bool) {
 	switch d := data.(type) {
 	case *rpc.AssistantTurnStartData:
@@ -127,8 +126,8 @@ func (t *translator) textEvents(agent string, data vendor.SessionEventData) ([]e
 	return nil, false
 }
 
-// abandonMessages ends what an agent had begun to say when the connection to its model
-// broke: it will say it anew, under other ids.
+// abandonMessages ends the messages of an agent whose connection to its model broke: it will repeat them
+// under other ids.
 func (t *translator) abandonMessages(agent string) []event.Body {
 	var bodies []event.Body
 	for id, whose := range t.thoughts {
@@ -146,7 +145,7 @@ func (t *translator) abandonMessages(agent string) []event.Body {
 	return bodies
 }
 
-// begin puts start before the rest where the id is new.
+// begin prepends start if the id is new.
 func begin(begun map[string]string, agent, id string, start event.Body, rest ...event.Body) []event.Body {
 	if _, known := begun[id]; known {
 		return rest
@@ -173,7 +172,7 @@ func (t *translator) toolEvents(_ string, data vendor.SessionEventData) ([]event
 	return nil, false
 }
 
-// toolName is a client's own name of its tool.
+// toolName returns a client's own name of its tool.
 func (t *translator) toolName(name string) string {
 	if own, ok := t.tools[name]; ok {
 		return own
@@ -213,7 +212,7 @@ func (t *translator) planEvents(agent string, data vendor.SessionEventData) ([]e
 	return nil, false
 }
 
-// compactionEnded has an error if it failed, even where the CLI tells none.
+// compactionEnded always has an error if the compaction failed, even if the CLI gives none.
 func compactionEnded(d *rpc.SessionCompactionCompleteData) event.CompactionEnded {
 	end := event.CompactionEnded{
 		Before: number(d.PreCompactionTokens), After: number(d.PostCompactionTokens),
@@ -225,8 +224,8 @@ func compactionEnded(d *rpc.SessionCompactionCompleteData) event.CompactionEnded
 	return end
 }
 
-// sessionEvents translates the state of the session. Sub-agents have a state of their
-// own, of which only failures count here.
+// sessionEvents translates the state of the session. Of sub-agents, which have a state of their own, only
+// failures matter here.
 func (t *translator) sessionEvents(agent string, data vendor.SessionEventData) ([]event.Body, bool) {
 	if d, ok := data.(*rpc.SessionErrorData); ok {
 		return one(event.SessionError{Kind: failureKind(d), Text: d.Message})
@@ -254,11 +253,10 @@ func (t *translator) sessionEvents(agent string, data vendor.SessionEventData) (
 	return nil, false
 }
 
-// idle translates the end of the main agent's work. The CLI calls the session
-// idle only when no command runs in the background any more, which of a server
-// that the agent has started may be never. Else it does so some milliseconds
-// later, when the next prompt may be there, and is not listened to. Sub-agents in
-// the background are waited for: the main agent goes on with what they found.
+// idle translates the end of the main agent's work. The CLI reports the session as idle only when no
+// background command is running, which may never happen if the agent has started a server. Otherwise it does
+// so some milliseconds later, possibly after the next prompt, and is then ignored. Background sub-agents are
+// waited for, because the main agent continues with their results.
 func (t *translator) idle(aborted bool) []event.Body {
 	t.forgetRun()
 	if len(t.agents) > 0 && !aborted {
@@ -278,8 +276,8 @@ func failureKind(d *rpc.SessionErrorData) fault.Kind {
 	return fault.Internal
 }
 
-// toolEnded has a result or an error, even where the CLI tells neither, and both of
-// a command that failed: for the CLI any command that ran is a success.
+// toolEnded always has a result or an error, even if the CLI gives neither, and both for a command that
+// failed, because the CLI considers every command that ran a success.
 func toolEnded(d *rpc.ToolExecutionCompleteData) event.ToolEnded {
 	switch {
 	case d.Result != nil && exitCode(d) != 0:
@@ -297,8 +295,7 @@ func toolEnded(d *rpc.ToolExecutionCompleteData) event.ToolEnded {
 	return event.ToolEnded{ID: d.ToolCallID, Error: &event.ToolError{Text: "the tool failed"}}
 }
 
-// exitCode is that of the command that a call has run, 0 if it ran none or does not
-// tell.
+// exitCode returns the exit code of the command that a call ran; 0 if it ran none or the code is unknown.
 func exitCode(d *rpc.ToolExecutionCompleteData) int64 {
 	if d.ShellExecution != nil {
 		return d.ShellExecution.ExitCode
@@ -317,35 +314,35 @@ func exitCode(d *rpc.ToolExecutionCompleteData) int64 {
 	return 0
 }
 
-// shellOutput reads what the SDK does not know: output as it comes.
+// shellOutput decodes an event that the SDK does not know: streamed output.
 func (t *translator) shellOutput(data json.RawMessage) []event.Body {
 	var d struct {
 		ToolCallID string `json:"toolCallId"`
 		Text       string `json:"text"`
 	}
 	if json.Unmarshal(data, &d) != nil || d.Text == "" {
-		return nil // then the result has it
+		return nil // the result will contain it
 	}
 	t.shells.add(d.ToolCallID)
 	return []event.Body{event.ToolOutput{ID: d.ToolCallID, Text: d.Text}}
 }
 
-// partialOutput makes pieces of output that is told from its beginning again
-// and again. Shells tell it piece by piece besides.
+// partialOutput converts output that is repeated from its start in each event to deltas. Output of shells is
+// also streamed.
 func (t *translator) partialOutput(d *rpc.ToolExecutionPartialResultData) []event.Body {
 	if t.shells.has(d.ToolCallID) {
 		return nil
 	}
 	fresh, ok := strings.CutPrefix(d.PartialOutput, t.partial[d.ToolCallID])
 	t.partial[d.ToolCallID] = d.PartialOutput
-	if !ok || fresh == "" { // rewritten, such as a progress line: the result will have it
+	if !ok || fresh == "" { // rewritten, such as a progress line: the result will contain it
 		return nil
 	}
 	return []event.Body{event.ToolOutput{ID: d.ToolCallID, Text: fresh}}
 }
 
-// notice keeps what has no type in the domain, but for the runtime's internal
-// chatter and what the portal recorded itself.
+// notice keeps events without a type in the domain, except internal ones of the runtime and those that the
+// portal recorded itself.
 func notice(data vendor.SessionEventData) []event.Body {
 	kind := string(data.Type())
 	if isInternalEvent(kind) {
@@ -382,14 +379,14 @@ func number(n *int64) int64 {
 	return *n
 }
 
-// raw is v as JSON, nil for nothing.
+// raw returns v as JSON, or nil.
 func raw(v any) json.RawMessage {
 	if v == nil {
 		return nil
 	}
 	b, err := json.Marshal(v)
 	if err != nil {
-		return nil // it came as JSON
+		return nil // it was decoded from JSON
 	}
 	return b
 }

@@ -243,7 +243,7 @@ func (p *pids) list() []int {
 func (p *pids) Enabled(context.Context, slog.Level) bool { return true }
 
 func (p *pids) Handle(_ context.Context, r slog.Record) error {
-	if r.Message != "the Copilot CLI is up" {
+	if r.Message != "the Copilot CLI started" {
 		return nil
 	}
 	r.Attrs(func(a slog.Attr) bool {

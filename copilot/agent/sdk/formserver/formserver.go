@@ -1,6 +1,5 @@
-// Package formserver is a tiny MCP server for tests, made of the test's own program.
-// Its tools ask the user: "form" for fields, "visit" to open a page. With arguments
-// they ask for what these say: the parameters of an elicitation.
+// Package formserver is a small MCP server for tests, built into the test's own program. Its tools ask the
+// user: "form" for fields, "visit" to open a page. Arguments override the parameters of the elicitation.
 package formserver
 
 import (
@@ -14,11 +13,11 @@ import (
 	"testing"
 )
 
-// Variable is set in the environment of a test's program that is to [Serve].
+// Variable is set in the environment of a test program that must call [Serve].
 const Variable = "PORTAL_TEST_MCP"
 
-// Configure puts the server "desk", "gone", which cannot start, and others that
-// are reached over HTTP, by their names and addresses, into a home of the CLI.
+// Configure adds MCP servers to a home of the CLI: "desk", "gone", which cannot start, and others that are
+// reached over HTTP, given as names and addresses.
 func Configure(tb testing.TB, home string, others map[string]string) {
 	tb.Helper()
 	self, err := os.Executable()
@@ -51,8 +50,7 @@ const form = `{"message":"Who are you?","requestedSchema":{"type":"object","requ
 
 const visit = `{"mode":"url","elicitationId":"1","url":"https://example.com/login","message":"Sign in there"}`
 
-// message is one of the protocol: a request, or the answer to the one request of
-// ours.
+// message is a message of the protocol: a request, or the response to our only request.
 type message struct {
 	ID     json.RawMessage
 	Method string
@@ -63,9 +61,9 @@ type message struct {
 	Result json.RawMessage
 }
 
-// Serve answers until in ends.
+// Serve answers requests until in ends.
 func Serve(in io.Reader, out io.Writer) {
-	var call json.RawMessage // the id of the tool call under way
+	var call json.RawMessage // the id of the current tool call
 	for lines := bufio.NewScanner(in); lines.Scan(); {
 		var m message
 		if json.Unmarshal(lines.Bytes(), &m) != nil || m.ID == nil {
@@ -83,7 +81,7 @@ func Serve(in io.Reader, out io.Writer) {
 	}
 }
 
-// answer answers what needs no user.
+// answer answers requests that need no user.
 func (m message) answer(out io.Writer) {
 	switch m.Method {
 	case "initialize":
