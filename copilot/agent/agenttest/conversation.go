@@ -72,7 +72,7 @@ func (s *ruleContext) again(c *testConversation, pending ...event.Question) *tes
 func (c *testConversation) assertResumed() *testConversation {
 	c.Helper()
 	if failures := bodies[event.SessionError](c.all()); len(failures) > 0 {
-		c.Errorf("it was not taken up: %+v", failures)
+		c.Errorf("it was not resumed: %+v", failures)
 	}
 	return c
 }
@@ -81,7 +81,7 @@ func (c *testConversation) assertResumed() *testConversation {
 func (c *testConversation) assertNew() *testConversation {
 	c.Helper()
 	if failed := one[event.SessionError](c.ruleContext, c.all()); failed.Kind != fault.Unavailable || failed.Text == "" {
-		c.Errorf("of the new beginning it says %+v", failed)
+		c.Errorf("the new conversation reports %+v", failed)
 	}
 	return c
 }
@@ -147,7 +147,7 @@ func (c *testConversation) assertSilent() {
 		switch h.body.(type) {
 		case event.Notice, event.TitleChanged, event.UsageChanged:
 		default:
-			c.Errorf("this comes unasked: %s", show([]recordedEvent{h}))
+			c.Errorf("unexpected events: %s", show([]recordedEvent{h}))
 		}
 	}
 }
@@ -217,7 +217,7 @@ func (c *testConversation) finish() {
 		l.add(h)
 	}
 	if whole && l.idles != c.prompts {
-		c.Errorf("%d prompts were sent and %d ends came: %s", c.prompts, l.idles, show(c.all()))
+		c.Errorf("%d prompts were sent, but %d ended: %s", c.prompts, l.idles, show(c.all()))
 	}
 	if n := len(c.all()); n != after {
 		c.Errorf("%d events came after Close", n-after)

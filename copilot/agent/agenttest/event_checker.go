@@ -122,7 +122,7 @@ func (l *eventChecker) answered(b event.QuestionClosed) {
 		l.Errorf("the question %s ends and is not open", b.ID)
 	}
 	if b.Ending != event.Withdrawn || b.By != "" {
-		l.Errorf("the agent itself tells no more of the end of a question than that it is over: %+v", b)
+		l.Errorf("the agent must only report that a question is closed, not how: %+v", b)
 	}
 	delete(l.questions, b.ID)
 }
@@ -151,7 +151,7 @@ func (l *eventChecker) attribute(h recordedEvent) {
 		l.unique("sub-agent " + b.ID)
 		l.agents[b.ID] = true
 		if b.ID == "" || b.ID != h.agent {
-			l.Errorf("the sub-agent %q is told by %q", b.ID, h.agent)
+			l.Errorf("the sub-agent %q is reported by %q", b.ID, h.agent)
 		}
 	case event.SubagentEnded:
 		if !l.agents[b.ID] || b.ID != h.agent {

@@ -54,8 +54,8 @@ func abortOfNothing(s *ruleContext) {
 	}
 }
 
-// aborted is the rule that something can be aborted, that what was asked is
-// withdrawn, and that the next prompt is a prompt like any other.
+// aborted returns the rule that a piece of work can be aborted, that open questions are withdrawn, and that
+// the next prompt works normally.
 func aborted(what string, begin func(*testConversation), needs ...Capability) rule {
 	return rule{name: "an abort ends " + what, needs: needs, do: func(s *ruleContext) {
 		c := s.open(func(o *agent.Opening) {

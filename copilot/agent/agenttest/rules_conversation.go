@@ -14,23 +14,23 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-// conversationRules are about conversations as a whole.
+// conversationRules returns the rules of conversations as a whole.
 func conversationRules() []rule {
 	return []rule{
 		{name: "the model can be changed from the next prompt on", needs: []Capability{Switching}, do: theModelChanges, without: theModelStays},
 		{name: "a model that does not exist is refused, or the next prompt fails", do: unknownModels},
-		{name: "a conversation is summed up, and the model knows what it was about", needs: []Capability{Compaction}, do: compaction, without: compactionIsRefused},
-		{name: "where there is nothing to sum up, that is an error and is told", needs: []Capability{Compaction}, do: compactionOfNothing},
-		{name: "summing up can be given up", needs: []Capability{Compaction}, do: compactionGivenUp},
-		{name: "a closed conversation can be taken up", needs: []Capability{Resuming}, do: conversationIsResumed, without: missingConversationIsBegun},
-		{name: "a conversation that was closed in the middle can be taken up", needs: []Capability{Resuming, Permissions}, do: conversationIsResumedDuringPrompt},
-		{name: "a conversation that was never there begins anew, and says so", do: neverThere},
-		{name: "a session that is opened without taking it up begins anew", do: openedAgain},
-		{name: "nothing comes after Close, and calls fail", do: closed},
-		{name: "of two conversations of a session only the later one hears", needs: []Capability{Resuming}, do: laterConversationGetsEvents},
-		{name: "conversations at the same time do not mix", do: manyAtOnce},
-		{name: "calls whose time is over return, and do nothing", do: callsInVain},
-		{name: "what a conversation can use is listed", do: extensionsOfTheConversation},
+		{name: "a compacted conversation keeps its content", needs: []Capability{Compaction}, do: compaction, without: compactionIsRefused},
+		{name: "compacting an empty conversation fails and is reported", needs: []Capability{Compaction}, do: compactionOfNothing},
+		{name: "a compaction can be cancelled", needs: []Capability{Compaction}, do: compactionGivenUp},
+		{name: "a closed conversation can be resumed", needs: []Capability{Resuming}, do: conversationIsResumed, without: missingConversationIsBegun},
+		{name: "a conversation that was closed during a prompt can be resumed", needs: []Capability{Resuming, Permissions}, do: conversationIsResumedDuringPrompt},
+		{name: "resuming an unknown conversation starts a new one and says so", do: neverThere},
+		{name: "a session that is opened without resuming starts anew", do: openedAgain},
+		{name: "no events follow Close, and calls fail", do: closed},
+		{name: "only the later of two conversations of a session gets events", needs: []Capability{Resuming}, do: laterConversationGetsEvents},
+		{name: "concurrent conversations do not mix", do: manyAtOnce},
+		{name: "calls with an ended context return and do nothing", do: callsInVain},
+		{name: "the extensions of a conversation are listed", do: extensionsOfTheConversation},
 	}
 }
 

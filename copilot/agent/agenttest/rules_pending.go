@@ -8,25 +8,25 @@ import (
 	"github.com/copilot-portal/portal/copilot/event"
 )
 
-// pendingRules are about questions that were open when the process died.
+// pendingRules returns the rules of questions that were open when the process died.
 func pendingRules() []rule {
 	needs := []Capability{Continuing, Resuming, Permissions}
 	tools := []Capability{Continuing, Resuming, ClientTools}
 	return []rule{
-		{name: "a permission that was asked for before the process died can be given, and the work goes on", needs: needs, do: pendingGiven},
-		{name: "a permission that was asked for before the process died can be refused, and the model goes on", needs: needs, do: pendingRefused},
-		{name: "what was asked before the process died can be answered after another death", needs: needs, do: pendingTwice},
-		{name: "a tool of a client that was not permitted when the process died is called", needs: tools, do: pendingToolPermission},
-		{name: "a tool of a client that was called before the process died can give its result", needs: tools, do: pendingToolResult},
-		{name: "what was asked before the process died can be aborted", needs: needs, do: pendingAborted},
-		{name: "what was asked before the process died and is not pending any more is over", needs: []Capability{Resuming, Permissions}, do: pendingNoMore},
-		{name: "what is pending and was answered already is over at once", needs: []Capability{Permissions}, do: pendingAnswered},
-		{name: "what is pending in a conversation that was never there is over at once", do: pendingNowhere},
+		{name: "a pending permission can be granted, and the work continues", needs: needs, do: pendingGiven},
+		{name: "a pending permission can be refused, and the model continues", needs: needs, do: pendingRefused},
+		{name: "a pending question can be answered after another death", needs: needs, do: pendingTwice},
+		{name: "a client tool with a pending permission is called", needs: tools, do: pendingToolPermission},
+		{name: "a pending call of a client tool can return its result", needs: tools, do: pendingToolResult},
+		{name: "a prompt with a pending question can be aborted", needs: needs, do: pendingAborted},
+		{name: "a question that is no longer pending is closed", needs: []Capability{Resuming, Permissions}, do: pendingNoMore},
+		{name: "a pending question that was already answered is closed at once", needs: []Capability{Permissions}, do: pendingAnswered},
+		{name: "a pending question of an unknown conversation is closed at once", do: pendingNowhere},
 	}
 }
 
-// restartAfterKill kills the process and starts another; an agent has some time before that
-// to save what was said.
+// restartAfterKill kills the process and starts another. It first gives the agent time to save the
+// conversation.
 func (s *ruleContext) restartAfterKill(c *testConversation) {
 	s.Helper()
 	<-time.After(saving)
@@ -36,8 +36,8 @@ func (s *ruleContext) restartAfterKill(c *testConversation) {
 	s.agent = s.launch()
 }
 
-// killDuringPermission has a conversation die that asks for a permission, and gives it with what
-// it asks.
+// killDuringPermission kills the process while a conversation asks for a permission, and returns the
+// conversation with its question.
 func (s *ruleContext) killDuringPermission(then ...Scene) (*testConversation, event.Question) {
 	s.Helper()
 	c := s.open(nil)
@@ -48,13 +48,13 @@ func (s *ruleContext) killDuringPermission(then ...Scene) (*testConversation, ev
 	return c, q
 }
 
-// assertContinues looks at the rest of a prompt that was taken up in the middle of a call.
+// assertContinues checks the rest of a prompt that was resumed during a tool call.
 func (c *testConversation) assertContinues(q event.Question) (event.ToolEnded, string) {
 	c.Helper()
 	got := c.idle(false)
 	end := one[event.ToolEnded](c.ruleContext, got)
 	if end.ID != q.Call || len(bodies[event.ToolStarted](got)) > 0 {
-		c.Errorf("the call %s goes on with %s", q.Call, show(got))
+		c.Errorf("the call %s continues with %s", q.Call, show(got))
 	}
 	c.contains(said(c.run(Recall{})), "a heron")
 	return end, said(got)
@@ -134,7 +134,7 @@ func pendingAborted(s *ruleContext) {
 	again := s.again(c, q).assertResumed()
 	s.mustSucceed(again.Abort(s.shortContext()))
 	if over := one[event.QuestionClosed](s, again.idle(true)); over.ID != q.ID {
-		s.Errorf("of %s is told %+v", q.ID, over)
+		s.Errorf("the end of %s is %+v", q.ID, over)
 	}
 	again.assertSilent()
 	s.contains(said(again.run(Recall{})), "a heron")
@@ -147,11 +147,11 @@ func pendingNoMore(s *ruleContext) {
 	s.contains(said(again.run(Recall{})), "a heron")
 }
 
-// assertEndsAtOnce looks that a question is told to be over, and the prompt with it.
+// assertEndsAtOnce checks that a question is closed at once, and ends its prompt.
 func (c *testConversation) assertEndsAtOnce(q event.Question) {
 	c.Helper()
 	if over := one[event.QuestionClosed](c.ruleContext, c.idle(true)); over.ID != q.ID {
-		c.Errorf("of %s is told %+v", q.ID, over)
+		c.Errorf("the end of %s is %+v", q.ID, over)
 	}
 	c.contains(said(c.run(Say{"on we go"})), "on we go")
 }

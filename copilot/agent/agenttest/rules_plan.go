@@ -7,15 +7,15 @@ import (
 	"github.com/copilot-portal/portal/copilot/event"
 )
 
-// planRules are about to-dos and plans.
+// planRules returns the rules of to-dos and plans.
 func planRules() []rule {
 	approval := []Capability{Modes, Approval}
 	return []rule{
-		{name: "the last plan before the agent is idle is as it is then", needs: []Capability{Todos}, do: todosAreTold},
-		{name: "a plan waits for its approval, and goes on the way that was chosen", needs: approval, do: planApproved},
-		{name: "a plan that is refused comes back to the model with the reason", needs: approval, do: planRefused},
-		{name: "a plan is put to the user in the mode plan only", needs: []Capability{Approval}, do: planInOtherModes},
-		{name: "a plan is not put to the user where nobody can answer", needs: approval, do: planWithoutUser},
+		{name: "the last plan before Idle is up to date", needs: []Capability{Todos}, do: todosAreTold},
+		{name: "a plan waits for its approval, and continues in the chosen way", needs: approval, do: planApproved},
+		{name: "a refused plan returns to the model with the reason", needs: approval, do: planRefused},
+		{name: "the user is asked to approve plans only in plan mode", needs: []Capability{Approval}, do: planInOtherModes},
+		{name: "the user is not asked to approve a plan if nobody can answer", needs: approval, do: planWithoutUser},
 	}
 }
 
@@ -24,7 +24,7 @@ func todosAreTold(s *ruleContext) {
 	for _, titles := range [][]string{{"read", "write"}, {"rest"}} {
 		plans := bodies[event.PlanChanged](c.run(Plan{titles}))
 		if len(plans) == 0 {
-			s.Fatalf("no plan is told")
+			s.Fatalf("there is no plan")
 		}
 		var got []string
 		for _, t := range plans[len(plans)-1].Todos {
@@ -39,7 +39,7 @@ func todosAreTold(s *ruleContext) {
 	}
 }
 
-// propose has a plan put to the user.
+// propose makes the model propose a plan.
 func (s *ruleContext) propose() (*testConversation, event.Question) {
 	s.Helper()
 	c := s.open(nil)

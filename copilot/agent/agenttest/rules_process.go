@@ -13,15 +13,15 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-// processRules are about the agent and its process.
+// processRules returns the rules of the agent and its process.
 func processRules() []rule {
 	return []rule{
-		{name: "the models that can be named are listed", do: modelsAreListed},
-		{name: "the account and the extensions can be asked for", do: theAgentIsAsked},
-		{name: "when the process is killed, calls fail and Done is closed, and nothing more is told", do: killed},
-		{name: "what was said outlives the process", needs: []Capability{Resuming}, do: agentStopsAfterSave},
-		{name: "Stop ends the process in its time, whatever goes on", do: stopped},
-		{name: "Stop ends the process at once if it has no time", do: stoppedAtOnce},
+		{name: "the models are listed", do: modelsAreListed},
+		{name: "the account and the extensions are available", do: theAgentIsAsked},
+		{name: "when the process is killed, calls fail, Done is closed, and no events follow", do: killed},
+		{name: "a conversation outlives the process", needs: []Capability{Resuming}, do: agentStopsAfterSave},
+		{name: "Stop stops the process in time, whatever it is doing", do: stopped},
+		{name: "Stop stops the process at once if its context has ended", do: stoppedAtOnce},
 	}
 }
 
@@ -47,11 +47,11 @@ func theAgentIsAsked(s *ruleContext) {
 	was, err := s.agent.SignOut(s.shortContext())
 	s.mustSucceed(err)
 	if was {
-		s.Errorf("somebody was signed out who was not signed in")
+		s.Errorf("SignOut succeeded although nobody was signed in")
 	}
 }
 
-// busy begins a conversation in which a prompt does not end.
+// busy starts a conversation with a prompt that does not end.
 func (s *ruleContext) busy() *testConversation {
 	s.Helper()
 	c := s.open(nil)
@@ -71,7 +71,7 @@ func (s *ruleContext) gone() {
 	}
 }
 
-// assertEnded looks that a conversation has ended with its process.
+// assertEnded checks that a conversation has ended with its process.
 func (c *testConversation) assertEnded() {
 	c.Helper()
 	c.closed = true
@@ -100,7 +100,7 @@ func (c *testConversation) assertEnded() {
 	}
 	<-time.After(quiet)
 	if events := c.all(); len(events) > before {
-		c.Errorf("of the end is told %s", show(events[before:]))
+		c.Errorf("events after the end: %s", show(events[before:]))
 	}
 }
 
@@ -116,7 +116,7 @@ func killed(s *ruleContext) {
 	calls.Wait()
 }
 
-// callUntilDeath calls the agent until that is not possible any more.
+// callUntilDeath calls the agent until calls fail.
 func (s *ruleContext) callUntilDeath() {
 	ctx, cancel := context.WithTimeout(s.Context(), late)
 	defer cancel()
@@ -131,11 +131,11 @@ func (s *ruleContext) callUntilDeath() {
 		s.Errorf("a call fails with %v", err)
 	}
 	if ctx.Err() != nil {
-		s.Errorf("a call waits for a process that is dead")
+		s.Errorf("a call waits for a dead process")
 	}
 }
 
-// agentStopsAfterSave leaves an agent some time to save what was said.
+// agentStopsAfterSave gives an agent time to save the conversation.
 func agentStopsAfterSave(s *ruleContext) {
 	c := s.busy()
 	<-time.After(saving)

@@ -9,21 +9,21 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-// promptRules are about what the model says to a prompt, and what it is shown.
+// promptRules returns the rules of prompts and responses.
 func promptRules() []rule {
 	return []rule{
-		{name: "what the model says comes in pieces and as a whole, then the agent is idle", do: aPromptIsAnswered},
-		{name: "a thought of the model is told like a text", needs: []Capability{Reasoning}, do: aThoughtIsTold},
-		{name: "a long answer comes whole", do: aLongAnswerComesWhole},
-		{name: "prompts are answered one after another, and the model knows the earlier ones", do: promptsFollowOneAnother},
-		{name: "an error of the model is told before the agent is idle, and the conversation goes on", do: aFailureIsTold},
+		{name: "a response comes as deltas and as a whole, followed by Idle", do: aPromptIsAnswered},
+		{name: "thoughts of the model are events like texts", needs: []Capability{Reasoning}, do: aThoughtIsTold},
+		{name: "a long response is complete", do: aLongAnswerComesWhole},
+		{name: "prompts are answered in sequence, and the model knows the earlier ones", do: promptsFollowOneAnother},
+		{name: "an error of the model is reported before Idle, and the conversation continues", do: aFailureIsTold},
 		{name: "tokens are counted", needs: []Capability{Usage}, do: tokensAreCounted},
 		{name: "the mode of a prompt reaches the model", needs: []Capability{Modes}, do: modesReachTheModel, without: modesAreRefused},
 		{name: "attachments reach the model", needs: []Capability{Attachments}, do: attachmentsReachTheModel, without: attachmentsAreRefused},
-		{name: "what a sub-agent does carries its id", needs: []Capability{Subagents}, do: subagentsAreNamed},
-		{name: "a prompt that steers is read before the agent is idle", needs: []Capability{Steering}, do: aSteeringPromptIsRead, without: steeringIsRefused},
-		{name: "a prompt that steers and comes too late is told so", needs: []Capability{Steering}, do: steeringIdleAgents},
-		{name: "a prompt that steers at the last moment is read, or told to be too late", needs: []Capability{Steering}, do: steeringAtTheEnd},
+		{name: "events of a sub-agent have its id", needs: []Capability{Subagents}, do: subagentsAreNamed},
+		{name: "a steering prompt is read before Idle", needs: []Capability{Steering}, do: aSteeringPromptIsRead, without: steeringIsRefused},
+		{name: "a late steering prompt fails", needs: []Capability{Steering}, do: steeringIdleAgents},
+		{name: "a steering prompt at the last moment is read, or fails", needs: []Capability{Steering}, do: steeringAtTheEnd},
 	}
 }
 

@@ -8,20 +8,20 @@ import (
 	"github.com/copilot-portal/portal/copilot/permission"
 )
 
-// questionRules are about permissions and questions to the user.
+// questionRules returns the rules of permissions and questions to the user.
 func questionRules() []rule {
 	needs := []Capability{Permissions}
 	return []rule{
 		{name: "a command waits for its permission and then runs", needs: needs, do: permissionGiven, without: noCommandRuns},
-		{name: "a command that is refused does not run, the reason is told, and the model goes on", needs: needs, do: permissionRefused},
+		{name: "a refused command does not run, the reason is reported, and the model continues", needs: needs, do: permissionRefused},
 		{name: "a refusal needs no reason", needs: needs, do: permissionRefusedSilently},
 		{name: "an open question keeps the prompt open", needs: needs, do: aQuestionHoldsThePrompt},
 		{name: "a second answer is no error and changes nothing", needs: needs, do: aSecondAnswer},
-		{name: "an answer to a question that nobody asked is no error", do: anAnswerToNothing},
-		{name: "the user is asked, and the model reads the answer", needs: []Capability{Questions}, do: theUserIsAsked, without: nobodyIsAsked(true)},
-		{name: "the user declines to answer, and the model reads why", needs: []Capability{Questions}, do: theUserDeclines},
+		{name: "answering an unknown question is no error", do: anAnswerToNothing},
+		{name: "the user is asked, and the model sees the answer", needs: []Capability{Questions}, do: theUserIsAsked, without: nobodyIsAsked(true)},
+		{name: "the user declines to answer, and the model sees the reason", needs: []Capability{Questions}, do: theUserDeclines},
 		{name: "the same question can be asked again", needs: []Capability{Questions}, do: theSameQuestionAgain},
-		{name: "the user is not asked where nobody can answer", needs: []Capability{Questions}, do: nobodyIsAsked(false)},
+		{name: "the user is not asked if nobody can answer", needs: []Capability{Questions}, do: nobodyIsAsked(false)},
 	}
 }
 
@@ -41,8 +41,7 @@ func permissionGiven(s *ruleContext) {
 	s.contains(end.Result.Content, "hello")
 }
 
-// noCommandRuns looks that an agent that asks for no permission does nothing that
-// needs one.
+// noCommandRuns checks that an agent without permission questions does nothing that needs a permission.
 func noCommandRuns(s *ruleContext) {
 	got := s.open(nil).run(Shell{"echo hello"})
 	if len(bodies[event.QuestionAsked](got))+len(bodies[event.ToolStarted](got)) > 0 {
@@ -50,7 +49,7 @@ func noCommandRuns(s *ruleContext) {
 	}
 }
 
-// refused lets the agent be refused a command and gives the text of the error.
+// refused refuses a command and returns the text of the error.
 func refused(s *ruleContext, a event.Answer) string {
 	c := s.open(nil)
 	c.send(Shell{"echo hello"}, Say{"and on"})

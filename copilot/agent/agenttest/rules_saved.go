@@ -8,15 +8,15 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-// savedRules are about copying and deleting what an agent has saved.
+// savedRules returns the rules of copying and deleting saved conversations.
 func savedRules() []rule {
 	return []rule{
-		{name: "a copy knows what was said, and goes its own way", needs: []Capability{Forking, Resuming}, do: copied, without: copyingIsRefused},
-		{name: "a closed conversation can be copied, and a copy, too", needs: []Capability{Forking, Resuming}, do: copiedTwice},
-		{name: "a conversation can be copied in the middle of a prompt, which ends in the copy", needs: []Capability{Forking, Resuming, Permissions}, do: copiedFromTheMiddle},
-		{name: "of what is not saved there is no copy", do: copyOfNothing},
-		{name: "what is forgotten begins anew, and its copy stays", needs: []Capability{Forking, Forgetting, Resuming}, do: forgotten},
-		{name: "to forget what is not saved is no error", needs: []Capability{Forgetting}, do: nothingForgotten, without: forgettingIsRefused},
+		{name: "a copy has the conversation so far and is then independent", needs: []Capability{Forking, Resuming}, do: copied, without: copyingIsRefused},
+		{name: "a closed conversation and a copy can be copied", needs: []Capability{Forking, Resuming}, do: copiedTwice},
+		{name: "a conversation can be copied during a prompt, which ends in the copy", needs: []Capability{Forking, Resuming, Permissions}, do: copiedFromTheMiddle},
+		{name: "an unsaved conversation cannot be copied", do: copyOfNothing},
+		{name: "a forgotten conversation starts anew, and its copy stays", needs: []Capability{Forking, Forgetting, Resuming}, do: forgotten},
+		{name: "forgetting an unsaved conversation is no error", needs: []Capability{Forgetting}, do: nothingForgotten, without: forgettingIsRefused},
 	}
 }
 

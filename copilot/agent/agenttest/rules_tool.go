@@ -10,21 +10,21 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-// toolRules are about the tools that clients give to the agent.
+// toolRules returns the rules of client tools.
 func toolRules() []rule {
 	needs := []Capability{ClientTools}
 	return []rule{
-		{name: "a tool of a client is called by its own name, after a permission", needs: needs, do: toolCalled, without: toolsAreRefused},
-		{name: "a tool of a client that is refused is not called", needs: needs, do: toolRefused},
-		{name: "a tool of a client that fails tells the model why", needs: needs, do: toolFailed},
-		{name: "a tool that nobody gave is not called", do: toolMissing},
-		{name: "a tool with the name of one of the agent's own is refused", needs: needs, do: toolsOfOneName},
-		{name: "a tool with a bad name is refused", needs: needs, do: toolsOfBadNames},
-		{name: "a conversation that is taken up has the tools that it is given then", needs: []Capability{ClientTools, Resuming}, do: toolsOfTheResumed},
+		{name: "a client tool is called by its own name, after permission", needs: needs, do: toolCalled, without: toolsAreRefused},
+		{name: "a refused client tool is not called", needs: needs, do: toolRefused},
+		{name: "the model sees why a client tool failed", needs: needs, do: toolFailed},
+		{name: "an undeclared tool is not called", do: toolMissing},
+		{name: "a tool with the name of a built-in tool is rejected", needs: needs, do: toolsOfOneName},
+		{name: "a tool with an invalid name is rejected", needs: needs, do: toolsOfBadNames},
+		{name: "a resumed conversation has the tools passed when it is opened", needs: []Capability{ClientTools, Resuming}, do: toolsOfTheResumed},
 	}
 }
 
-// ideOpen is a tool of a client.
+// ideOpen returns a client tool.
 func ideOpen() event.Tool {
 	return event.Tool{
 		Name: "ide.open", Description: "Opens a file in the editor",
@@ -34,7 +34,7 @@ func ideOpen() event.Tool {
 
 func withTools(o *agent.Opening) { o.Tools = []event.Tool{ideOpen()} }
 
-// call has the tool called and gives the question for permission.
+// call makes the model call the tool, and returns the permission question.
 func (c *testConversation) call(then ...Scene) event.Question {
 	c.Helper()
 	c.send(append([]Scene{Call{"ide.open", `{"file":"a.txt"}`}}, then...)...)
@@ -46,7 +46,7 @@ func (c *testConversation) call(then ...Scene) event.Question {
 	return q
 }
 
-// called has the tool called, with permission, and gives the question for the result.
+// called makes the model call the tool, grants the permission, and returns the question for the result.
 func (c *testConversation) called() event.Question {
 	c.Helper()
 	permission := c.call()
@@ -103,7 +103,7 @@ func toolMissing(s *ruleContext) {
 
 func toolsAreRefused(s *ruleContext) {
 	if _, err := s.tryOpen(withTools); err == nil {
-		s.Errorf("tools are taken that will never be called")
+		s.Errorf("accepted tools that can never be called")
 	}
 }
 
