@@ -162,8 +162,10 @@ func startApp(t *testing.T, args ...string) *app {
 	a.out = bufio.NewReader(out)
 	require.NoError(t, a.command.Start())
 	t.Cleanup(func() {
-		_ = a.command.Process.Kill() // mostly it has ended
+		_ = a.command.Process.Signal(syscall.SIGTERM) // a kill would leave its agent, which writes into the directories of the test
+		hung := time.AfterFunc(time.Minute, func() { _ = a.command.Process.Kill() })
 		_ = a.command.Wait()
+		hung.Stop()
 		_, _ = unread.Close(), stderr.Close()
 	})
 	return a

@@ -243,7 +243,7 @@ func TestFileFaultsNameFileAndKey(t *testing.T) {
 		"a base path that is an address":                   {"base_path: http://x/a", []string{"base_path", "http://x/a"}},
 		"a base path that must be encoded":                 {"base_path: /a b", []string{"base_path", "/a b"}},
 		"a rule that is none":                              {"permissions: {rules: {git.forcePush: never}}", []string{"permissions.rules", "never"}},
-		"a rule whose pattern is none":                     {"permissions: {rules: {'exec.run(a; b)': allow}}", []string{"permissions.rules.exec.run(a; b): a pattern is one command"}},
+		"a rule whose pattern is none":                     {"permissions: {rules: {'exec.run(a; b)': allow}}", []string{"permissions.rules.exec.run(a; b): a pattern must be a single command"}},
 		"a rule whose path is relative":                    {"permissions: {rules: {fs.read(src/**): deny}}", []string{"permissions.rules.fs.read(src/**)", "absolute"}},
 		"rules that are a word":                            {"permissions: {rules: deny}", []string{"permissions.rules"}},
 		"permissions that are a word":                      {"permissions: deny", []string{"permissions"}},

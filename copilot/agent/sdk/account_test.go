@@ -78,8 +78,8 @@ func TestSignOut(t *testing.T) {
 		"a user whom the CLI knows":    {`{"authInfo":{"type":"user","host":"https://github.com","login":"ada"}}`, true, ""},
 		"a token of a variable":        {`{"authInfo":{"type":"env","envVar":"GH_TOKEN","host":"https://github.com","token":"t"}}`, false, "the sign-in comes from the environment variable GH_TOKEN: unset it"},
 		"a user of GitHub's CLI":       {`{"authInfo":{"type":"gh-cli","host":"https://github.com","login":"ada","token":"t"}}`, false, "the sign-in comes from GitHub's CLI: run `gh auth logout`"},
-		"a token that was given":       {`{"authInfo":{"type":"token","host":"https://github.com","token":"t"}}`, false, "the sign-in comes from a token (token) that was given"},
-		"a kind that is not known yet": {`{"authInfo":{"type":"future"}}`, false, "the sign-in comes from a token (future) that was given"},
+		"a token that was given":       {`{"authInfo":{"type":"token","host":"https://github.com","token":"t"}}`, false, "the sign-in comes from a token (token) passed to the Copilot CLI"},
+		"a kind that is not known yet": {`{"authInfo":{"type":"future"}}`, false, "the sign-in comes from a token (future) passed to the Copilot CLI"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := scriptedCLI{Version: sdk.MinVersion, Results: map[string]string{"account.getCurrentAuth": tc.auth, "account.logout": `{"hasMoreUsers":false}`}}
