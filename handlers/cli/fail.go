@@ -20,8 +20,8 @@ const (
 	codeBusy          = -32004
 )
 
-// fault is the table from errors to those of spec/contracts/cli-protocol.md, "Error Codes". Apps show the message alone, so it says what to do; nil for what must not
-// be shown.
+// rpcError converts an error to a code of spec/contracts/cli-protocol.md, "Error Codes". Apps show only the message, so it says
+// what to do. It returns nil for an error that must not be shown.
 func rpcError(err error) *jsonrpc.Error {
 	if faults, ok := errors.AsType[spec.Faults](err); ok {
 		return &jsonrpc.Error{Code: codeSpec, Message: "Spec Invalid: " + faults[0].Error(), Data: pathsOf(faults)}

@@ -2,10 +2,9 @@
 // (spec/contracts/portal-rest.md with its notes; spec/rest.md): sessions for scripts, the
 // long poll, and what the web page needs besides.
 //
-// A handler decodes, calls the domain once and encodes. Events reach the wire
-// through one dictionary (callback.go); the position of a reader of live,
-// which has none itself (spec/contracts/portal-rest.md, "copilot/session/{session-id}/live"), is a bookmark (bookmark.go), which the session
-// remembers.
+// A handler decodes, calls the domain once and encodes. One encoder (callback.go) turns events into messages. The session stores the
+// position of a reader of live, which sends none itself (spec/contracts/portal-rest.md, "copilot/session/{session-id}/live"), as a
+// bookmark (bookmark.go).
 package rest
 
 import (

@@ -20,8 +20,7 @@ const (
 	sdkFailed  = "SDK error"
 )
 
-// fault turns an error into one with a code of this dialect, with its text for people as
-// data; nil for what must not be shown.
+// rpcError converts an error to this dialect's code, with the error's text as data; nil for an error that must not be shown.
 func rpcError(err error) *jsonrpc.Error {
 	var known *fault.Error
 	switch {
