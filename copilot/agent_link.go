@@ -111,7 +111,7 @@ func (s *Session) currentLink() *agentLink {
 func (s *Session) recordError(e event.SessionError) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.recordNow("", e)
+	s.recordInRun("", e)
 }
 
 // openConversation opens the conversation on a lease, which it takes over. [Session.installLink] follows.
@@ -203,7 +203,7 @@ func (s *Session) reportAgentExit() {
 
 // exitError says that the process of the conversation has ended, and how.
 func (l *agentLink) exitError() event.SessionError {
-	failure := failed(errLost())
+	failure := event.NewSessionError(errLost())
 	failure.Exit = l.lease.Agent.Exit()
 	return failure
 }
@@ -218,14 +218,27 @@ func (s *Session) releaseConversation() {
 	if l == nil {
 		return
 	}
-	close(l.released)
-	s.pendingReplies.Wait() // none is added while there is no link
+	s.awaitReplies(l)
 	if !agent.IsClosed(l.lease.Agent.Done()) {
 		ctx, cancel := context.WithTimeout(context.Background(), detachTimeout)
 		defer cancel()
 		_ = l.conversation.Close(ctx) // the lease is released in any case
 	}
 	l.lease.Release()
+}
+
+// awaitReplies hurries the calls to a conversation that the session no longer has, and waits for them.
+func (s *Session) awaitReplies(l *agentLink) {
+	close(l.released)
+	s.pendingReplies.Wait() // none is added while there is no link
+}
+
+// send gives the agent a prompt.
+func (l *agentLink) send(ctx context.Context, p event.Prompt) error {
+	if err := l.conversation.Send(ctx, p); err != nil {
+		return because(ctx, l.lease.Agent, err)
+	}
+	return nil
 }
 
 // onAgentEvent receives an event of the agent. It runs on the driver's goroutine, which serves all sessions of the process,
@@ -249,7 +262,7 @@ func (s *Session) onAgentEvent(from *agentLink, agent string, b event.Body) {
 func (s *Session) setAgentTitle(agent string, b event.TitleChanged) {
 	if title := secret.Mask(b.Title); !s.titledByUser && title != s.title {
 		s.title = title
-		s.recordNow(agent, b)
+		s.recordInRun(agent, b)
 	}
 }
 
@@ -282,7 +295,7 @@ func (s *Session) recordAgentEvent(agent string, b event.Body) {
 	case event.TitleChanged:
 		s.setAgentTitle(agent, b)
 	default:
-		s.recordNow(agent, s.addUsage(b))
+		s.recordInRun(agent, s.addUsage(b))
 	}
 }
 

@@ -138,7 +138,7 @@ func (s *Session) Answer(id string, a event.Answer, by string) error {
 // lockToAnswer takes the lock. A stored session is activated first if the question was left open in it.
 func (s *Session) lockToAnswer(id string) error {
 	return s.lockIfRecoverable(func(left unfinished) bool {
-		return slices.ContainsFunc(left.questions, func(q event.Question) bool { return q.ID == id })
+		return slices.ContainsFunc(left.Questions, func(q event.Question) bool { return q.ID == id })
 	})
 }
 

@@ -39,7 +39,7 @@ func (q *idleProbe) reset(pause time.Duration, idle bool) {
 	q.timer.Reset(pause)
 }
 
-// restart begins anew behind an event.
+// restart starts the probe again behind an event.
 func (q *idleProbe) restart(last uint64) {
 	q.last = last
 	q.reset(idleProbeFirst, false)

@@ -9,8 +9,8 @@ import (
 
 // life is one life of a session, from its activation until it is at rest.
 type life struct {
-	begun chan session.Begin // holds the step that is to be done; there is at most one
-	idle  *time.Timer        // fires when nothing was done for long
+	begun chan session.Begin // holds the step to be taken; there is at most one
+	idle  *time.Timer        // fires when no run ended for [Host.suspendAfter]
 	done  chan struct{}      // closed when the loop has ended
 }
 
@@ -18,8 +18,8 @@ func newLife(idle time.Duration) *life {
 	return &life{begun: make(chan session.Begin, 1), idle: time.NewTimer(idle), done: make(chan struct{})}
 }
 
-// loop does the slow steps of the session one after another, and watches what happens between them, until the
-// session is at rest.
+// loop takes the steps of the session one after another, and watches agent and timers between them, until the session is at
+// rest.
 func (s *Session) loop(l *life) {
 	defer close(l.done)
 	defer l.idle.Stop()
@@ -43,7 +43,7 @@ func (s *Session) loop(l *life) {
 	}
 }
 
-// wakeLoop makes the loop look again at what it watches.
+// wakeLoop makes the loop evaluate again what it watches.
 func (s *Session) wakeLoop() {
 	select {
 	case s.wake <- struct{}{}:
@@ -57,7 +57,7 @@ func (s *Session) isAtRest() bool {
 	return s.machine.State().AtRest()
 }
 
-// takeStep does one step and gives its result to the machine.
+// takeStep takes one step and passes its result to the machine.
 func (s *Session) takeStep(b session.Begin) {
 	switch b.Step {
 	case session.NoStep:
@@ -79,7 +79,7 @@ func (s *Session) takeStep(b session.Begin) {
 	}
 }
 
-// input gives the machine an input and carries out its effects.
+// input passes an input to the machine and carries out the effects.
 func (s *Session) input(in func(*session.Machine)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -92,7 +92,7 @@ func (s *Session) inputLocked(in func(*session.Machine)) {
 	s.perform()
 }
 
-// interruptible gives the context of an step that [session.Interrupt] cancels. The caller must call cancel.
+// interruptible returns the context of a step that [session.Interrupt] cancels. The caller must call cancel.
 func (s *Session) interruptible() (ctx context.Context, cancel context.CancelFunc) {
 	ctx, cancel = context.WithCancel(context.Background())
 	s.mu.Lock()

@@ -3,6 +3,7 @@ package copilot
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -31,7 +32,7 @@ func (s *Session) Rename(ctx context.Context, title string) error {
 	}
 	return s.update(ctx, func() {
 		s.title, s.titledByUser = secret.Mask(title), true
-		s.recordNow("", event.TitleChanged{Title: title})
+		s.recordInRun("", event.TitleChanged{Title: title})
 	})
 }
 
@@ -209,7 +210,7 @@ func (s *Session) cloneForFork(id string) *Session {
 // run that started meanwhile ends in the copy.
 func (s *Session) copyRecord(ctx context.Context, from *Session) error {
 	last := from.record.Last()
-	going, open := "", map[string]event.QuestionKind{}
+	var left session.Unfinished
 	now, cancel := context.WithCancel(ctx)
 	cancel() // Next does not wait
 	for after := uint64(0); after < last; {
@@ -217,7 +218,7 @@ func (s *Session) copyRecord(ctx context.Context, from *Session) error {
 		var gap *journal.GapError
 		if errors.As(err, &gap) {
 			after = gap.First - 1
-			_, err = s.record.Append(event.Event{Time: time.Now(), Body: failed(fault.Errorf(fault.Internal, "some events of the original are no longer kept"))})
+			_, err = s.record.Append(event.Event{Time: time.Now(), Body: event.NewSessionError(fault.Errorf(fault.Internal, "some events of the original are no longer kept"))})
 		}
 		if err != nil {
 			return err
@@ -227,31 +228,22 @@ func (s *Session) copyRecord(ctx context.Context, from *Session) error {
 				continue
 			}
 			_, _ = s.record.Append(e.Value) // the record is open
-			switch b := e.Value.Body.(type) {
-			case event.RunStarted:
-				going = e.Value.Run
-			case event.RunEnded:
-				going = ""
-			case event.QuestionAsked:
-				open[b.Question.ID] = b.Question.Kind
-			case event.QuestionClosed:
-				delete(open, b.ID)
-			}
+			left.Apply(e.Value)
 		}
 	}
-	s.endForkedRun(going, open)
+	s.endForkedRun(left)
 	s.lastRunEnd = s.record.Last()
 	return nil
 }
 
 // endForkedRun ends the run, with its questions, that goes on where the copy ends.
-func (s *Session) endForkedRun(going string, open map[string]event.QuestionKind) {
-	if going == "" {
+func (s *Session) endForkedRun(left session.Unfinished) {
+	if left.Run == "" {
 		return
 	}
-	end := func(b event.Body) { _, _ = s.record.Append(event.Event{Time: time.Now(), Run: going, Body: b}) }
-	for id, kind := range open {
-		end(event.QuestionClosed{ID: id, Kind: kind, Ending: event.Withdrawn})
+	end := func(b event.Body) { _, _ = s.record.Append(event.Event{Time: time.Now(), Run: left.Run, Body: b}) }
+	for _, q := range slices.Concat(left.Orphans, left.Questions) {
+		end(event.QuestionClosed{ID: q.ID, Kind: q.Kind, Ending: event.Withdrawn})
 	}
 	end(event.RunEnded{Outcome: event.Interrupted, Text: "the session was forked here"})
 }

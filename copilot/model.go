@@ -128,7 +128,7 @@ func (s *Session) setModel(m agent.Model) {
 	s.model, s.modelUnresolved = m, false // even if the id is the same: [Session.setAgentModel] knows only that
 	s.storeHead()
 	if changed {
-		s.recordNow("", event.ModelChanged{Model: m.ID})
+		s.recordInRun("", event.ModelChanged{Model: m.ID})
 	}
 }
 

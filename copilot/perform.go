@@ -5,7 +5,6 @@ import (
 
 	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/copilot/event"
-	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/session"
 )
 
@@ -41,10 +40,10 @@ func (s *Session) perform() {
 	}
 }
 
-// changed tells the store what no event says, and clients which prompts wait. Called with the lock held.
+// changed stores a change that is no event, and reports the queue to clients if it has changed. Called with the lock held.
 func (s *Session) changed(queue bool) {
 	if queue {
-		s.recordNow("", event.QueueChanged{Waiting: s.waiting()})
+		s.recordInRun("", event.QueueChanged{Waiting: s.waiting()})
 	}
 	s.storeHead()
 }
@@ -70,10 +69,7 @@ func (s *Session) deliver(d session.Deliver) {
 	s.pendingReplies.Go(func() {
 		ctx, cancel := l.callContext(hurry)
 		defer cancel()
-		err := l.conversation.Send(ctx, d.Prompt)
-		if err != nil {
-			err = because(ctx, l.lease.Agent, err)
-		}
+		err := l.send(ctx, d.Prompt)
 		s.input(func(m *session.Machine) { m.Delivered(d, err, !agent.IsClosed(l.lease.Agent.Done())) })
 	})
 }
@@ -93,12 +89,8 @@ func (s *Session) reply(r session.Reply) {
 	})
 }
 
-func failed(err error) event.SessionError {
-	return event.SessionError{Kind: fault.KindOf(err), Text: err.Error()}
-}
-
-// recordNow records an event of the current run, if there is one. Called with the lock held.
-func (s *Session) recordNow(agent string, b event.Body) { s.append(s.machine.RunID(), agent, b) }
+// recordInRun records an event of the current run, if there is one. Called with the lock held.
+func (s *Session) recordInRun(agent string, b event.Body) { s.append(s.machine.RunID(), agent, b) }
 
 // append records an event as it may be shown. Called with the lock held.
 func (s *Session) append(run, agent string, b event.Body) {
@@ -118,7 +110,7 @@ func (s *Session) append(run, agent string, b event.Body) {
 func (s *Session) appendMasked(run, agent string, b event.Body) {
 	e := event.Event{Time: time.Now(), Run: run, Agent: agent, Body: b}
 	n, err := s.record.Append(e)
-	if err != nil { // closed: nobody can be interested any more
+	if err != nil { // the record is closed
 		return
 	}
 	s.host.counts.events.Add(1)
@@ -126,7 +118,7 @@ func (s *Session) appendMasked(run, agent string, b event.Body) {
 	s.note(n, e)
 }
 
-// note keeps what the session and the store have to know of an event. Called with the lock held.
+// note updates the summary of the session from an event. Called with the lock held.
 func (s *Session) note(n uint64, e event.Event) {
 	switch b := e.Body.(type) {
 	case event.SessionOpened, event.SessionClosed: // perhaps as the portal began or ended: nothing happens in the session
@@ -160,8 +152,7 @@ func (s *Session) noteRunEnd(n uint64, end event.RunEnded) {
 	time.AfterFunc(deltaRetention, func() { s.record.Trim(n) })
 }
 
-// storeHead makes the store know what has changed in the session without an event.
-// Called with the lock held.
+// storeHead makes the recorder store the head, which has changed without an event. Called with the lock held.
 func (s *Session) storeHead() {
 	s.headChanged = true
 	s.notifyRecorder()

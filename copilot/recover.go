@@ -3,7 +3,6 @@ package copilot
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
@@ -13,16 +12,15 @@ import (
 
 // unfinished is what the last owner of a session left unfinished.
 type unfinished struct {
-	run       string           // that has no end; "" if none
-	questions []event.Question // that were asked in it
-	orphans   []event.Question // that were asked outside of it
-	begun     map[string]bool  // the runs that have started
-	blocks    event.Blocks     // of the run
+	session.Unfinished
+
+	started map[string]bool // the runs that have started
+	blocks  event.Blocks    // of the run
 }
 
 // readUnfinished reads the record behind the last RunEnded that the store knows of.
 func (s *Session) readUnfinished(ctx context.Context) (unfinished, error) {
-	left := unfinished{begun: map[string]bool{}}
+	left := unfinished{started: map[string]bool{}}
 	for after := s.lastRunEnd; after < s.record.Last(); {
 		entries, err := s.host.readStored(ctx, s.id, after, storeBatch)
 		var gap *journal.GapError
@@ -36,52 +34,37 @@ func (s *Session) readUnfinished(ctx context.Context) (unfinished, error) {
 			return left, nil
 		}
 		for _, e := range entries {
-			left.apply(e)
+			left.apply(e.Value)
 		}
 		after = entries[len(entries)-1].N
 	}
 	return left, nil
 }
 
-// apply follows runs and questions from entry to entry.
-func (l *unfinished) apply(e journal.Entry[event.Event]) {
-	l.blocks.Apply(e.Value)
-	switch b := e.Value.Body.(type) {
-	case event.RunStarted:
-		l.run = e.Value.Run
-		l.begun[l.run] = true
-	case event.RunEnded:
-		l.run, l.questions, l.orphans = "", nil, nil
-	case event.QuestionAsked:
-		if l.run == "" {
-			l.orphans = append(l.orphans, b.Question)
-		} else {
-			l.questions = append(l.questions, b.Question)
-		}
-	case event.QuestionClosed:
-		closed := func(q event.Question) bool { return q.ID == b.ID }
-		l.questions, l.orphans = slices.DeleteFunc(l.questions, closed), slices.DeleteFunc(l.orphans, closed)
+func (l *unfinished) apply(e event.Event) {
+	l.blocks.Apply(e)
+	l.Apply(e)
+	if _, starts := e.Body.(event.RunStarted); starts {
+		l.started[e.Run] = true
 	}
 }
 
 // repair recovers what the last owner left unfinished; see [session.Machine.Recover]. Called with the lock held.
 func (s *Session) repair(left unfinished) {
-	queue := s.restoreQueue(left.begun)
+	left.Queue = s.restoreQueue(left.started)
 	s.setReaderPosition(positionWaiting, 0)
 	s.record.Reopen()
-	if left.run != "" {
+	if left.Run != "" {
 		s.blocks = left.blocks
-		s.recent.run = left.run // the stored head may be older
+		s.recent.run = left.Run // the stored head may be older
 	}
-	s.inputLocked(func(m *session.Machine) {
-		m.Recover(session.Unfinished{Run: left.run, Questions: left.questions, Orphans: left.orphans, Queue: queue})
-	})
+	s.inputLocked(func(m *session.Machine) { m.Recover(left.Unfinished) })
 	s.endRecord()
 }
 
 // restoreQueue returns the runs that were queued when the last owner ended, without those that have started. A prompt that
 // cannot be read is lost, and logged. Called with the lock held.
-func (s *Session) restoreQueue(begun map[string]bool) []*session.Run {
+func (s *Session) restoreQueue(started map[string]bool) []*session.Run {
 	var runs []*session.Run
 	for _, line := range s.leftQueue {
 		e, err := event.Decode(line)
@@ -89,7 +72,7 @@ func (s *Session) restoreQueue(begun map[string]bool) []*session.Run {
 		switch {
 		case err != nil || !ok:
 			s.host.options.Log.Error("a queued prompt cannot be read", "session", s.id, "err", err)
-		case !begun[e.Run]:
+		case !started[e.Run]:
 			runs = append(runs, session.NewRun(e.Run, m.Prompt))
 		}
 	}

@@ -75,7 +75,7 @@ func (s *Session) setPolicies(policy, remembered permission.Policy) {
 		return
 	}
 	s.policy, s.remembered = policy, remembered
-	s.recordNow("", event.PolicyChanged{Rules: s.rules(), Remembered: maps.Clone(s.remembered)})
+	s.recordInRun("", event.PolicyChanged{Rules: s.rules(), Remembered: maps.Clone(s.remembered)})
 	s.storeHead()
 }
 

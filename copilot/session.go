@@ -244,7 +244,7 @@ func (s *Session) lockToEnd(run string) error {
 		s.mu.Lock()
 		return nil
 	}
-	return s.lockIfRecoverable(func(left unfinished) bool { return left.run != "" })
+	return s.lockIfRecoverable(func(left unfinished) bool { return left.Run != "" })
 }
 
 // enterGate acquires the right to activate the session or to change its model. The caller must call leave.

@@ -86,11 +86,7 @@ func (s *Session) send(r *session.Run) {
 	defer cancel()
 	ctx, stop := context.WithTimeout(ctx, sendTimeout)
 	defer stop()
-	l := s.currentLink()
-	err := l.conversation.Send(ctx, r.Prompt)
-	if err != nil {
-		err = because(ctx, l.lease.Agent, err)
-	}
+	err := s.currentLink().send(ctx, r.Prompt)
 	s.input(func(m *session.Machine) { m.Sent(err) })
 }
 
@@ -109,7 +105,7 @@ func (s *Session) abort(r *session.Run) {
 	s.input((*session.Machine).Aborted)
 }
 
-// awaitEnd gives a channel that is closed when a run has ended.
+// awaitEnd returns a channel that is closed when a run has ended.
 func (s *Session) awaitEnd(r *session.Run) <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -124,7 +120,10 @@ func (s *Session) awaitEnd(r *session.Run) <-chan struct{} {
 // its conversation must not be closed, which would end what it waits for, so only its process is stopped.
 func (s *Session) finish() {
 	if l, left := s.leaveRunOpen(); left {
-		s.dropLink(l)
+		if l != nil {
+			s.awaitReplies(l)
+			l.lease.Release()
+		}
 		s.requestRelease()
 		s.host.sessionClosed()
 		return
@@ -137,7 +136,7 @@ func (s *Session) finish() {
 	s.host.sessionClosed()
 }
 
-// leaveRunOpen ends the record in the middle of a run that goes on later, if there is one, and gives the conversation.
+// leaveRunOpen ends the record in the middle of a run that goes on later, if there is one, and returns the conversation.
 func (s *Session) leaveRunOpen() (l *agentLink, left bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -155,17 +154,7 @@ func (s *Session) leaveRunOpen() (l *agentLink, left bool) {
 // positionWaiting is the name of the reader position that marks a session at rest whose run waits for an answer.
 const positionWaiting = "portal.waiting"
 
-// dropLink returns a conversation without closing it.
-func (s *Session) dropLink(l *agentLink) {
-	if l == nil {
-		return
-	}
-	close(l.released)
-	s.pendingReplies.Wait() // none is added while there is no link
-	l.lease.Release()
-}
-
-// endRecordOfLife ends the record of a session that has come to rest, and lets the recorder give it back. Called with the lock held.
+// endRecordOfLife ends the record of a session that has come to rest, and lets the recorder release the lease. Called with the lock held.
 func (s *Session) endRecordOfLife() {
 	s.record.Close()
 	s.lease = s.lease.returning(false)

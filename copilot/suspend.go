@@ -382,7 +382,7 @@ func (s *Session) endSuspended() {
 // the lock of the storage held.
 func (s *Session) leaseLost() {
 	s.mu.Lock()
-	s.recordNow("", failed(fault.Errorf(fault.Busy, "%w: another process has taken it over; this process no longer stores what happens in it", fault.ErrSessionInUse)))
+	s.recordInRun("", event.NewSessionError(fault.Errorf(fault.Busy, "%w: another process has taken it over; this process no longer stores what happens in it", fault.ErrSessionInUse)))
 	s.inputLocked((*session.Machine).Lose)
 	s.lease = leaseNone
 	s.mu.Unlock()

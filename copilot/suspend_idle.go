@@ -30,7 +30,7 @@ func (s *Session) suspend() (suspended bool) {
 	default: // it is being changed
 		return false
 	}
-	if s.isRunning() || !s.wouldLoseNothing() {
+	if s.isRunning() || !s.canReleaseConversation() {
 		return false
 	}
 	s.input(func(m *session.Machine) { suspended = m.Suspend() })
@@ -44,8 +44,8 @@ func (s *Session) suspend() (suspended bool) {
 	return true
 }
 
-// wouldLoseNothing says whether the conversation, if there is one, can be closed without a loss.
-func (s *Session) wouldLoseNothing() bool {
+// canReleaseConversation says whether the conversation, if there is one, can be closed without a loss.
+func (s *Session) canReleaseConversation() bool {
 	l := s.currentLink()
 	if l == nil {
 		return true

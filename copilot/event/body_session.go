@@ -127,3 +127,8 @@ func (b Notice) visit(v visitor) Body {
 	v.json(&b.Raw, masked|counted)
 	return b
 }
+
+// NewSessionError describes an error, with its kind.
+func NewSessionError(err error) SessionError {
+	return SessionError{Kind: fault.KindOf(err), Text: err.Error()}
+}

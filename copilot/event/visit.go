@@ -41,7 +41,7 @@ type findings struct {
 	text  string // that can be searched
 }
 
-// TextKind tells what a text is that can be searched.
+// TextKind is the kind of a text that can be searched.
 type TextKind string
 
 // The kinds of text.

@@ -2,8 +2,8 @@ package session
 
 import "github.com/copilot-portal/portal/copilot/event"
 
-// Effect is something that an input brings about. Effects are carried out in their order, under the lock that
-// guards the machine; none of them waits.
+// Effect is a consequence of an input. Effects are carried out in order, under the lock that guards the machine; none of
+// them waits.
 type Effect interface{ effect() }
 
 // Record appends an event to the record.
@@ -13,7 +13,7 @@ type Record struct {
 	Body  event.Body
 }
 
-// Begin starts an step. None is going on.
+// Begin starts a step. None is going on.
 type Begin struct {
 	Step Step
 	Run  *Run // that it is for; nil for none

@@ -5,11 +5,9 @@
 package session
 
 import (
-	"maps"
 	"slices"
 
 	"github.com/copilot-portal/portal/copilot/event"
-	"github.com/copilot-portal/portal/copilot/fault"
 )
 
 // Machine is the state of one session. Its owner guards it with a lock, and carries out [Machine.Effects] after each
@@ -36,12 +34,12 @@ type release struct {
 	outcome event.Outcome
 }
 
-// NewMachine makes that of a new session. newID gives the ids of runs.
+// NewMachine returns the machine of a new session. newID returns ids for runs.
 func NewMachine(newID func() string) Machine {
 	return Machine{newID: newID, open: map[string]event.Question{}, answered: map[string]bool{}}
 }
 
-// Effects gives the effects of the inputs since the last call, in their order.
+// Effects returns the effects of the inputs since the last call, in their order.
 func (m *Machine) Effects() []Effect {
 	effects := m.effects
 	m.effects = nil
@@ -55,13 +53,13 @@ func (m *Machine) record(agent string, b event.Body) {
 	m.emit(Record{Run: m.RunID(), Agent: agent, Body: b})
 }
 
-// State is where the session is in its life.
+// State returns where the session is in its life.
 func (m *Machine) State() State { return m.state }
 
 // History is what the agent has saved of the conversation.
 func (m *Machine) History() History { return m.history }
 
-// SetHistory is for a session that is loaded or copied.
+// SetHistory sets the history of a session that is loaded or copied.
 func (m *Machine) SetHistory(h History) { m.history = h }
 
 // Run is the current run, nil if there is none.
@@ -84,7 +82,7 @@ func (m *Machine) Activate() {
 	m.advance()
 }
 
-// SetStored takes over what the store says of a session that this process does nothing with.
+// SetStored sets the state of a session at rest from what the store has of it.
 func (m *Machine) SetStored(closed, elsewhere bool) {
 	switch {
 	case elsewhere:
@@ -96,11 +94,11 @@ func (m *Machine) SetStored(closed, elsewhere bool) {
 	}
 }
 
-// Close ends the run and drops those that wait; for a session at rest see [Machine.CloseStored].
+// Close ends the run and drops the queued ones. For a session at rest see [Machine.CloseStored].
 func (m *Machine) Close() { m.shutDown(Closing) }
 
-// Stop ends the run, unless it waits for answers that can be given later, and those that wait. The next use of the
-// session goes on. Only a session with a store can be stopped.
+// Stop ends the run, unless it waits for answers that can be given later, and the queued ones. The next use of the session
+// activates it again. Only a session with a store can be stopped.
 func (m *Machine) Stop() { m.shutDown(Stopping) }
 
 func (m *Machine) shutDown(to State) {
@@ -135,7 +133,7 @@ func (m *Machine) Suspended() {
 	m.state = Suspended
 }
 
-// LeaveRunOpen ends an step [Finish] in the middle of a run that goes on later; false if there is none. The
+// LeaveRunOpen completes the step [Finish] without ending the current run, which continues later; false if there is no such run. The
 // conversation must not be closed, which would end what the run waits for.
 func (m *Machine) LeaveRunOpen() bool {
 	if !m.canLeaveRunOpen() {
@@ -147,7 +145,7 @@ func (m *Machine) LeaveRunOpen() bool {
 	return true
 }
 
-// Finished ends an step [Finish]: the conversation is released.
+// Finished completes the step [Finish]: the conversation is released.
 func (m *Machine) Finished() {
 	for m.run != nil {
 		m.end(m.run, event.Cancelled)
@@ -161,7 +159,7 @@ func (m *Machine) Finished() {
 	}
 }
 
-// CloseStored closes a session at rest, with a run that was recovered and those behind it.
+// CloseStored closes a session at rest. It ends a recovered run and drops the queued ones.
 func (m *Machine) CloseStored() {
 	m.state, m.queue = Closed, nil
 	if m.run != nil {
@@ -188,7 +186,7 @@ func (m *Machine) Attach() {
 	m.conversation = m.conversations
 }
 
-// SendAnswers brings the agent of a recovered run the answers that were given before it ran.
+// SendAnswers delivers the answers that were given in a recovered run before its agent ran.
 func (m *Machine) SendAnswers() {
 	if m.run == nil {
 		return
@@ -199,7 +197,7 @@ func (m *Machine) SendAnswers() {
 	m.run.answers = nil
 }
 
-// Detach says that the session has no conversation any more. Its questions end.
+// Detach says that the session no longer has a conversation. It withdraws the open questions.
 func (m *Machine) Detach() {
 	m.conversation = 0
 	m.withdraw()
@@ -208,8 +206,8 @@ func (m *Machine) Detach() {
 // Conversation is the number of the conversation that the session has, 0 if it has none.
 func (m *Machine) Conversation() int { return m.conversation }
 
-// OpeningConversation says that the agent is asked to open the conversation, and gives the questions that the
-// agent has to put again.
+// OpeningConversation says that the agent is asked to open the conversation. It returns the questions that the agent has to
+// ask again.
 func (m *Machine) OpeningConversation() (pending []event.Question) {
 	if m.history == NeverOpened { // the agent may know of it from here on, whatever becomes of the call
 		m.history = Opened
@@ -223,15 +221,15 @@ func (m *Machine) OpeningConversation() (pending []event.Question) {
 	return m.run.pending
 }
 
-// Park drops the run, the queue and the questions of a session that is given back to the store, which records nothing.
-// It returns the runs that wait, and whether a run is left without an end.
+// Park drops the run, the queue and the questions of a session whose lease is released; it records nothing. It returns the
+// queued runs, and whether a run has no end.
 func (m *Machine) Park() (waiting []*Run, unfinished bool) {
 	waiting = m.queue
 	if m.run != nil {
 		unfinished = true
 		waiting = append(m.requeueSteers(m.run), m.queue...)
 	}
-	for _, id := range slices.Sorted(maps.Keys(m.open)) {
+	for _, id := range m.OpenQuestions() {
 		m.emit(UnwatchQuestion{id})
 		delete(m.open, id)
 	}
@@ -242,17 +240,35 @@ func (m *Machine) Park() (waiting []*Run, unfinished bool) {
 // InterruptedByKill is the reason of runs in whose middle the portal was killed.
 const InterruptedByKill = "the portal ended in the middle of it"
 
-// Unfinished is what the last owner of a session has left undone.
+// Unfinished is what the last owner of a session left unfinished.
 type Unfinished struct {
 	Run       string           // that has no end; "" for none
 	Questions []event.Question // that were asked in it
-	Orphans   []event.Question // that were asked outside of it: nothing waits for their answers any more
-	Queue     []*Run           // the runs that waited
+	Orphans   []event.Question // that were asked outside of it: nothing waits for their answers
+	Queue     []*Run           // of the prompts that waited
 }
 
-// Recover puts in order what a process that was killed has left of a session at rest. Its run goes on if it waits for an
-// answer that can still be given, unless a client had closed the session; otherwise it is interrupted, as is what
-// waited behind it.
+// Apply follows runs and questions from event to event.
+func (u *Unfinished) Apply(e event.Event) {
+	switch b := e.Body.(type) {
+	case event.RunStarted:
+		u.Run = e.Run
+	case event.RunEnded:
+		u.Run, u.Questions, u.Orphans = "", nil, nil
+	case event.QuestionAsked:
+		if u.Run == "" {
+			u.Orphans = append(u.Orphans, b.Question)
+		} else {
+			u.Questions = append(u.Questions, b.Question)
+		}
+	case event.QuestionClosed:
+		closed := func(q event.Question) bool { return q.ID == b.ID }
+		u.Questions, u.Orphans = slices.DeleteFunc(u.Questions, closed), slices.DeleteFunc(u.Orphans, closed)
+	}
+}
+
+// Recover recovers a session at rest whose last owner was killed. Its run continues if it waits for an answer that can still
+// be given, unless a client had closed the session. Otherwise the run is interrupted, and so are the queued ones.
 func (m *Machine) Recover(left Unfinished) {
 	if left.Run != "" {
 		m.run = &Run{ID: left.Run, phase: Starting, accepted: true}
@@ -280,7 +296,7 @@ func (m *Machine) interruptRun() {
 	m.run = nil
 }
 
-// reopenQuestions opens those questions that can still be answered and ends the others.
+// reopenQuestions reopens the questions that can still be answered and expires the others.
 func (m *Machine) reopenQuestions(questions []event.Question) (open []event.Question) {
 	for _, q := range questions {
 		if !q.SurvivesRestart() || m.state != Suspended {
@@ -298,9 +314,4 @@ func (m *Machine) reopenQuestions(questions []event.Question) (open []event.Ques
 func (m *Machine) expire(q event.Question) {
 	m.open[q.ID] = q
 	m.CloseQuestion(event.QuestionClosed{ID: q.ID, Ending: event.Expired})
-}
-
-// failed is an error as an event.
-func failed(err error) event.SessionError {
-	return event.SessionError{Kind: fault.KindOf(err), Text: err.Error()}
 }

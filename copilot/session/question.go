@@ -19,7 +19,7 @@ func (m *Machine) Ask(agent string, q event.Question) {
 	m.record(agent, event.QuestionAsked{Question: q})
 }
 
-// Question gives an open question. Errors: [fault.ErrAlreadyAnswered], [fault.ErrQuestionNotFound].
+// Question returns an open question. Errors: [fault.ErrAlreadyAnswered], [fault.ErrQuestionNotFound].
 func (m *Machine) Question(id string) (event.Question, error) {
 	q, open := m.open[id]
 	switch {
@@ -81,8 +81,8 @@ func (m *Machine) withdraw() {
 	}
 }
 
-// Reply brings an answer to the agent. An agent that was stopped in the middle of the run is started for it; one that lost its
-// conversation needs none.
+// Reply delivers an answer to the agent. In a recovered run it starts the agent first. Without a conversation, other questions need no
+// answer.
 func (m *Machine) Reply(q event.Question, a event.Answer) {
 	switch reply := (Reply{q, a}); {
 	case m.conversation != 0:
@@ -93,12 +93,12 @@ func (m *Machine) Reply(q event.Question, a event.Answer) {
 	}
 }
 
-// ReplyFailed ends the run, whose agent would wait for the answer for ever.
+// ReplyFailed ends the run, as its agent would wait forever for the answer.
 func (m *Machine) ReplyFailed(conversation int, err error) {
 	if conversation != m.conversation {
 		return
 	}
-	m.Fail("", failed(fault.Errorf(fault.KindOf(err), "the answer did not reach the agent: %w", err)))
+	m.Fail("", event.NewSessionError(fault.Errorf(fault.KindOf(err), "the answer did not reach the agent: %w", err)))
 	if m.run != nil {
 		m.stop(m.run, stopFailed)
 	}

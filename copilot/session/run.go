@@ -142,7 +142,7 @@ func (m *Machine) start(r *Run) {
 	}
 }
 
-// Find gives a run that has not ended, the current one for ""; nil if there is none.
+// Find returns a run that has not ended, the current one for ""; nil if there is none.
 func (m *Machine) Find(id string) *Run {
 	if m.run == nil || id == "" || id == m.run.ID {
 		return m.run
@@ -186,7 +186,7 @@ func (m *Machine) stop(r *Run, why stop) {
 	}
 }
 
-// Interrupted says whether an step that can be interrupted is pointless.
+// Interrupted says whether a step that can be interrupted is pointless.
 func (m *Machine) Interrupted() bool {
 	return m.state != Active || m.run != nil && m.run.stop != stopNone
 }
@@ -194,7 +194,7 @@ func (m *Machine) Interrupted() bool {
 // stops says whether a run is to end.
 func (m *Machine) stops(r *Run) bool { return r.stop != stopNone || m.state != Active }
 
-// advance goes on with the current run until an step is needed or something has to happen first.
+// advance continues the current run until a step is begun or an input is needed.
 func (m *Machine) advance() {
 	for m.step.Step == NoStep && (m.state == Active || m.state == Stopping || m.state == Closing) {
 		if !m.proceed() {
@@ -203,7 +203,7 @@ func (m *Machine) advance() {
 	}
 }
 
-// proceed takes one step; false if something has to happen first.
+// proceed moves the session on by one transition; false if an input is needed first.
 func (m *Machine) proceed() bool {
 	switch r := m.run; {
 	case r == nil && m.state == Active:
@@ -221,7 +221,7 @@ func (m *Machine) proceed() bool {
 	return true
 }
 
-// proceedRun begins the step of the phase that a run is in; false if the run waits for something else.
+// proceedRun begins the step of the phase that a run is in; false if the run waits for an input.
 func (m *Machine) proceedRun(r *Run) bool {
 	switch r.phase {
 	case Starting:
@@ -248,7 +248,7 @@ func (m *Machine) begin(o Step) {
 	m.emit(m.step)
 }
 
-// done ends the step that is going on, and gives its run, or nil if that has ended meanwhile.
+// done ends the current step and returns its run, or nil if that has ended meanwhile.
 func (m *Machine) done() *Run {
 	r := m.step.Run
 	m.step = Begin{}
@@ -338,7 +338,7 @@ func (m *Machine) Compacted(err error, exit *event.SessionError) {
 	case exit != nil:
 		m.releaseThenFail(r, *exit)
 	case fault.KindOf(err) == fault.Timeout: // the agent may still be at it
-		m.releaseThenFail(r, failed(err))
+		m.releaseThenFail(r, event.NewSessionError(err))
 	default:
 		m.fail(r, err)
 	}
@@ -360,7 +360,7 @@ func (m *Machine) Sent(err error) {
 	case m.stops(r):
 		r.phase = Working
 	default: // the agent may have taken it all the same
-		m.releaseThenFail(r, failed(err))
+		m.releaseThenFail(r, event.NewSessionError(err))
 	}
 	m.advance()
 }
@@ -380,7 +380,7 @@ func (m *Machine) noteHistory(r *Run) {
 	}
 }
 
-// Idle says that the agent has nothing left to do. It may also come when the agent did something without a prompt.
+// Idle says that the agent is idle. It may also come after work that no prompt asked for.
 func (m *Machine) Idle(i event.Idle) {
 	switch r := m.run; {
 	case r == nil || !r.sent():
@@ -400,7 +400,7 @@ func (m *Machine) endIdle(r *Run, i event.Idle) {
 	m.end(r, event.Completed)
 }
 
-// EndSilent ends a run whose agent does nothing any more and forgot to say so, with a notice; false if a prompt is on
+// EndSilent ends a run whose agent is idle without having said so, with a notice; false if a prompt is on
 // its way to the agent, or the agent is not at work.
 func (m *Machine) EndSilent(run string, notice event.Notice) bool {
 	r := m.run
@@ -421,7 +421,7 @@ func (m *Machine) Fail(agent string, f event.SessionError) {
 	m.record(agent, f)
 }
 
-// Exited says that the agent's process has ended. During an step that finds out itself it does nothing.
+// Exited says that the agent's process has ended. During a step it does nothing: the step fails by itself.
 func (m *Machine) Exited(exit event.SessionError) {
 	if m.step.Step != NoStep || m.conversation == 0 {
 		return
@@ -470,7 +470,7 @@ func (m *Machine) Released() {
 
 // fail ends a run by a failure.
 func (m *Machine) fail(r *Run, err error) {
-	m.record("", failed(err))
+	m.record("", event.NewSessionError(err))
 	r.failure = err.Error()
 	m.end(r, event.Failed)
 }

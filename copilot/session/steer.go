@@ -66,7 +66,7 @@ func (m *Machine) noteDelivery(d Deliver, err error, attached bool) {
 			r.phase = Finishing
 		}
 	default:
-		m.Fail("", failed(fault.Errorf(fault.KindOf(err), "the prompt did not reach the agent: %w", err)))
+		m.Fail("", event.NewSessionError(fault.Errorf(fault.KindOf(err), "the prompt did not reach the agent: %w", err)))
 	}
 }
 

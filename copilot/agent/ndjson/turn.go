@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/copilot-portal/portal/copilot/event"
-	"github.com/copilot-portal/portal/copilot/fault"
 )
 
 // The kinds of notices.
@@ -45,7 +44,7 @@ func (t *turn) perform(ctx context.Context, text string) {
 	case c.turn != t || c.agent.isOver():
 		return
 	case err != nil:
-		t.emitLocked(event.SessionError{Kind: fault.KindOf(err), Text: err.Error()})
+		t.emitLocked(event.NewSessionError(err))
 	default:
 		t.answered(r)
 	}
