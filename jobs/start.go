@@ -204,7 +204,6 @@ func (h *Host) borrowSession(ctx context.Context, s *copilot.Session, r TaskRequ
 	}
 	h.tasks.Go(ctx, t.record, func(ctx context.Context) {
 		defer t.record.Release()
-		defer h.releaseSession(r.Session)
 		_, _ = w.run(ctx, nil)
 	})
 	return t, nil

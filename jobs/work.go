@@ -48,6 +48,9 @@ func values(input, model string) map[string]string {
 func (w *worker) run(ctx context.Context, last func([]Body, Status) error) (Status, error) {
 	ok, err := w.do(ctx)
 	bodies := w.releaseSession(err == nil)
+	if w.borrowed != nil { // before the end is published: who reads it may start the next task at once
+		w.host.releaseSession(w.borrowed.ID())
+	}
 	how := Failed
 	switch {
 	case err == nil && ok:
