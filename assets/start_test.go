@@ -73,6 +73,10 @@ func startsSession(t page) {
 	b.Wait(`document.querySelector("#directory")?.value === ` + literal(dir))
 	b.Wait(`document.querySelector('input[value="allow"]')?.checked && document.querySelector('input[value="demo"]')?.checked`)
 	assert.Empty(t, b.Text(`document.querySelector('[data-testid="prompt"]').value`))
+
+	require.NoError(t, os.RemoveAll(dir))
+	b.Do(chromedp.Reload())
+	b.Wait(`![undefined, "", ` + literal(dir) + `].includes(document.querySelector("#directory")?.value)`)
 }
 
 func answersPrompt(t page) {

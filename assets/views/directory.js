@@ -94,16 +94,20 @@ function changes(changed) {
 }
 
 const STORAGE_KEY = "portal.directory";
+const MAX_SUGGESTIONS = 5; // directories to look at
 
 /** Remembers the last directory. @param {string} path */
 export const saveDirectory = (path) => localStorage.setItem(STORAGE_KEY, path);
 
 /**
- * Returns the directory to suggest: the last one, else that of the newest session, else the portal's own; "" if the connection is lost.
+ * Returns the directory to suggest: the last one, else that of the newest session, else the portal's own. Directories that no
+ * longer exist are skipped. Returns "" if the connection is lost.
  * @param {import("../rpc.js").Connection} rpc @param {import("../list.js").List} list
  */
 export async function suggestDirectory(rpc, list) {
-  const newest = [...list.sessions.values()].sort((a, b) => (b.updated_at ?? "").localeCompare(a.updated_at ?? ""))[0];
-  const portalDirectory = async () => (await rpc.call("portal.status")).configuration.directory;
-  return localStorage.getItem(STORAGE_KEY) || newest?.directory || (await portalDirectory().catch(() => ""));
+  const newest = [...list.sessions.values()].sort((a, b) => (b.updated_at ?? "").localeCompare(a.updated_at ?? ""));
+  const used = new Set([localStorage.getItem(STORAGE_KEY), ...newest.map(({ directory }) => directory)]);
+  const exists = (/** @type {string} */ path) => rpc.call("portal.directory.describe", { path }).then((found) => found.exists, () => false);
+  for (const path of [...used].slice(0, MAX_SUGGESTIONS)) if (path && await exists(path)) return path;
+  return rpc.call("portal.status").then((status) => status.configuration.directory, () => "");
 }
