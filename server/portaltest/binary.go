@@ -12,9 +12,8 @@ import (
 	"time"
 )
 
-// Binary is bin/portal of the checkout that the test runs in. It ends a test whose
-// binary is missing or older than what it is built from: such a test would tell
-// something about another program.
+// Binary returns the path of bin/portal in the checkout of the test. It fails the test if the binary is
+// missing or older than its sources, because the test would check another program.
 func Binary(tb testing.TB) string {
 	tb.Helper()
 	root, err := checkout()
@@ -28,7 +27,7 @@ func Binary(tb testing.TB) string {
 	return path
 }
 
-// binaryIn is bin/portal of a checkout.
+// binaryIn returns the path of bin/portal in a checkout.
 func binaryIn(root string) (path string, err error) {
 	path = filepath.Join(root, "bin", "portal")
 	built, err := os.Stat(path)
@@ -45,7 +44,7 @@ func binaryIn(root string) (path string, err error) {
 	return path, nil
 }
 
-// newestSource is the file of the program that changed last, by its path in the checkout.
+// newestSource returns the source file that changed last, relative to the checkout.
 func newestSource(root string) (path string, changed time.Time, err error) {
 	err = fs.WalkDir(os.DirFS(root), ".", func(file string, entry fs.DirEntry, err error) error {
 		switch {
@@ -65,13 +64,14 @@ func newestSource(root string) (path string, changed time.Time, err error) {
 	return path, changed, err
 }
 
-// hasSource tells whether a directory may have files of the program. Those of tests end with "test".
+// hasSource reports whether a directory may contain sources of the program. Names of test directories end
+// with "test".
 func hasSource(dir string) bool {
 	name := filepath.Base(dir)
 	return dir == "." || name[0] != '.' && !strings.HasSuffix(name, "test") && !slices.Contains([]string{"bin", "testdata", "node_modules"}, name)
 }
 
-// isSource tells whether a file is part of the program: it is Go, or of the page, which is embedded.
+// isSource reports whether a file is part of the program: Go code, or a file of the embedded page.
 func isSource(file string) bool {
 	return slices.Contains([]string{".go", ".js", ".css", ".html"}, filepath.Ext(file)) && !strings.HasSuffix(file, "_test.go")
 }

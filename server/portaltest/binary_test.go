@@ -12,7 +12,7 @@ import (
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 
-func TestBinaryThatIsOlderThanItsSourceIsRefused(t *testing.T) {
+func TestOutdatedBinaryIsRefused(t *testing.T) {
 	const program = "bin/portal"
 	built := time.Now().Add(-time.Hour)
 	for name, tt := range map[string]struct {
@@ -20,16 +20,16 @@ func TestBinaryThatIsOlderThanItsSourceIsRefused(t *testing.T) {
 		changed time.Duration // after the binary was built
 		want    string
 	}{
-		"a source that is older":             {"main.go", -time.Minute, ""},
-		"a source that is newer":             {"main.go", time.Minute, "bin/portal is older than main.go: run make build (make test does it)"},
-		"a source of a package":              {"jobs/book/load.go", time.Minute, "bin/portal is older than jobs/book/load.go: run make build (make test does it)"},
-		"a module of the page":               {"assets/views/side.js", time.Minute, "bin/portal is older than assets/views/side.js: run make build (make test does it)"},
-		"a test":                             {"jobs/book/load_test.go", time.Minute, ""},
-		"what only tests use":                {"server/portaltest/portal.go", time.Minute, ""},
-		"a document":                         {"spec/book.md", time.Minute, ""},
-		"a tool":                             {".tools/lint/main.go", time.Minute, ""},
-		"what a test reads":                  {"jobs/testdata/main.go", time.Minute, ""},
-		"a package of the tools of the page": {"assets/node_modules/x/x.js", time.Minute, ""},
+		"an older source":       {"main.go", -time.Minute, ""},
+		"a newer source":        {"main.go", time.Minute, "bin/portal is older than main.go: run make build (make test does it)"},
+		"a source of a package": {"jobs/book/load.go", time.Minute, "bin/portal is older than jobs/book/load.go: run make build (make test does it)"},
+		"a module of the page":  {"assets/views/side.js", time.Minute, "bin/portal is older than assets/views/side.js: run make build (make test does it)"},
+		"a test":                {"jobs/book/load_test.go", time.Minute, ""},
+		"a package for tests":   {"server/portaltest/portal.go", time.Minute, ""},
+		"a document":            {"spec/book.md", time.Minute, ""},
+		"a tool":                {".tools/lint/main.go", time.Minute, ""},
+		"test data":             {"jobs/testdata/main.go", time.Minute, ""},
+		"an npm package":        {"assets/node_modules/x/x.js", time.Minute, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			root := t.TempDir()

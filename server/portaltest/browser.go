@@ -19,12 +19,11 @@ type Chromium struct {
 	context context.Context //nolint:containedctx // chromedp keeps the browser in it
 }
 
-// unused are features of Chromium that take time and that no test needs. The popups of the address
-// field start a renderer with each window, and a spare one is started for the next.
+// unused are features of Chromium that take time and that no test needs. The popups of the address bar start
+// a renderer with each window, and Chromium starts a spare one for the next.
 const unused = "Translate,BlinkGenPropertyTrees,WebUIOmniboxPopup,WebUIOmniboxAimPopup,WebUIOmniboxFullPopup,SpareRendererForSitePerProcess"
 
-// StartChromium starts a browser that ends with the test, and with its parts. Further
-// options are those of its command line.
+// StartChromium starts a browser that ends with the test. more are further options of its command line.
 func StartChromium(tb testing.TB, more ...chromedp.ExecAllocatorOption) *Chromium {
 	tb.Helper()
 	options := chromedp.DefaultExecAllocatorOptions[:]
@@ -46,17 +45,16 @@ func StartChromium(tb testing.TB, more ...chromedp.ExecAllocatorOption) *Chromiu
 	return &Chromium{first}
 }
 
-// Browser is a tab that shares no cookies and nothing else that is stored with
-// others. It fails the test that opened it if the console tells of an error or a
-// warning.
+// Browser is a tab that shares no cookies or other storage with other tabs. It fails its test if the console
+// shows an error or a warning.
 type Browser struct {
 	Context context.Context //nolint:containedctx // chromedp keeps the tab in it
 
 	t       testing.TB
 	end     func()
 	console sync.WaitGroup
-	faults  []string    // of the console; complete once heard is done
-	outages atomic.Bool // whether the portal may be away
+	faults  []string    // of the console; complete once console is done
+	outages atomic.Bool // whether the portal may be unreachable
 	errors  atomic.Bool // whether errors on the console are expected
 }
 
@@ -67,9 +65,8 @@ func (c *Chromium) Open(tb testing.TB, url string) *Browser {
 	return open(tab, tb, end, url)
 }
 
-// OpenInProfile opens an address in a new tab that shares all that is stored with
-// other tabs of this kind. Chromium follows hints to connect (preconnect, DNS
-// prefetch) only there: the tabs of [Chromium.Open] are private to it.
+// OpenInProfile opens an address in a new tab that shares its storage with other tabs of this kind. Chromium
+// follows hints to connect (preconnect, DNS prefetch) only in such tabs; those of [Chromium.Open] are private.
 func (c *Chromium) OpenInProfile(tb testing.TB, url string) *Browser {
 	tb.Helper()
 	tab, end := chromedp.NewContext(c.context)
@@ -104,32 +101,30 @@ func open(tab context.Context, tb testing.TB, end func(), url string) *Browser {
 	return b
 }
 
-// Close closes the tab before the test is over. It may be called more than once.
+// Close closes the tab before the test ends. It may be called repeatedly.
 func (b *Browser) Close() {
 	b.end()
 	b.console.Wait()
 	if len(b.faults) > 0 {
-		b.t.Errorf("the console tells of errors:\n%s", strings.Join(b.faults, "\n"))
+		b.t.Errorf("errors on the console:\n%s", strings.Join(b.faults, "\n"))
 		b.faults = nil
 	}
 }
 
-// Outages says that the portal will not always be there for the page: what the
-// browser itself tells of that on the console is no fault.
+// Outages allows messages of the browser that it cannot reach the portal.
 func (b *Browser) Outages() { b.outages.Store(true) }
 
-// IgnoreConsole says that errors on the console are expected, as on a page that the
-// portal refuses.
+// IgnoreConsole allows errors on the console, as on a page that the portal refuses.
 func (b *Browser) IgnoreConsole() { b.errors.Store(true) }
 
 func isOutage(message string) bool {
 	return strings.Contains(message, "net::ERR_") || strings.Contains(message, "WebSocket connection to ")
 }
 
-// patience is how long something may take on a busy machine.
+// patience is the time limit of each step on a busy machine.
 const patience = 2 * time.Minute
 
-// Do carries out steps, which together may take two minutes.
+// Do executes steps, which together may take two minutes.
 func (b *Browser) Do(steps ...chromedp.Action[chromedp.Void]) {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.Context, patience)
@@ -150,7 +145,7 @@ func (b *Browser) Click(selector string) {
 	b.Do(chromedp.Click(chromedp.CSS(selector)))
 }
 
-// Type writes into a field instead of what it holds, as somebody does who pastes: keys are three events for each character.
+// Type replaces the content of a field in one step, like pasting. Keys would be three events per character.
 func (b *Browser) Type(selector, text string) {
 	b.t.Helper()
 	b.waitUsable(selector)
@@ -161,25 +156,25 @@ func (b *Browser) Type(selector, text string) {
 	})
 }
 
-// waitUsable waits in the page: chromedp asks for an element two hundred times a second.
+// waitUsable waits in the page, because chromedp would poll 200 times a second.
 func (b *Browser) waitUsable(selector string) {
 	b.t.Helper()
 	b.wait(fmt.Sprintf(`((e) => e?.getClientRects().length && !e.disabled)(document.querySelector(%q))`, selector))
 }
 
-// WaitText waits until an element that matches contains a text.
+// WaitText waits until a matching element contains a text.
 func (b *Browser) WaitText(selector, part string) {
 	b.t.Helper()
 	b.wait(fmt.Sprintf(`[...document.querySelectorAll(%q)].some(e => e.textContent.includes(%q))`, selector, part))
 }
 
-// WaitGone waits until no element that matches is to be seen.
+// WaitGone waits until no matching element is visible.
 func (b *Browser) WaitGone(selector string) {
 	b.t.Helper()
 	b.wait(fmt.Sprintf(`![...document.querySelectorAll(%q)].some(e => e.offsetParent !== null)`, selector))
 }
 
-// wait polls by time: a tab in the background has no frames.
+// wait polls by time, because a tab in the background has no animation frames.
 func (b *Browser) wait(predicate string) {
 	b.t.Helper()
 	b.Do(chromedp.Poll[chromedp.Void](predicate, chromedp.WithPollingInterval(20*time.Millisecond), chromedp.WithPollingTimeout(0))) // Do has the limit

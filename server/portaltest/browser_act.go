@@ -10,19 +10,19 @@ import (
 	"github.com/chromedp/chromedp/kb"
 )
 
-// Press presses a key wherever the focus is, as in Press(kb.Enter, kb.ModifierCtrl).
+// Press presses a key in the focused element, as in Press(kb.Enter, kb.ModifierCtrl).
 func (b *Browser) Press(key string, modifiers ...kb.Modifier) {
 	b.t.Helper()
 	b.Do(chromedp.KeyEvent(key, chromedp.KeyModifiers(modifiers...), whole))
 }
 
-// whole makes one event of a key that goes down and its character, as a keyboard
-// does: a page that takes the key does not get the character, then.
+// whole combines a key press and its character into one event, as a keyboard does: a page that handles the
+// key does not get the character.
 func whole(k *input.DispatchKeyEventParams) {
 	const none = int64(kb.ModifierAlt | kb.ModifierCtrl | kb.ModifierMeta)
 	switch {
 	case k.Type == kb.KeyChar:
-		k.Modifiers |= none // so that it is left out
+		k.Modifiers |= none // omits the event
 	case k.Type == kb.KeyDown && k.Modifiers&none == 0:
 		if len(k.Key) == 1 {
 			k.Text = k.Key
@@ -32,8 +32,8 @@ func whole(k *input.DispatchKeyEventParams) {
 	}
 }
 
-// PressUntil presses a key again and again until an expression is true: for what
-// takes no key at once, since it could have been meant for something else.
+// PressUntil presses a key repeatedly until an expression is true, for elements that ignore keys at first
+// because the user may have meant another element.
 func (b *Browser) PressUntil(key, expression string) {
 	b.t.Helper()
 	for deadline := time.Now().Add(patience); time.Now().Before(deadline); {
@@ -45,10 +45,10 @@ func (b *Browser) PressUntil(key, expression string) {
 			pause()
 		}
 	}
-	b.t.Fatalf("%q did not make it true that %s", key, expression)
+	b.t.Fatalf("pressing %q did not make %s true", key, expression)
 }
 
-// Write adds to a field by keys.
+// Write types keys into a field.
 func (b *Browser) Write(selector, text string) {
 	b.t.Helper()
 	b.waitUsable(selector)
@@ -61,7 +61,7 @@ func (b *Browser) Is(expression string) bool {
 	return evaluate[bool](b, expression)
 }
 
-// Text evaluates an expression in the page that is a text.
+// Text evaluates a string expression in the page.
 func (b *Browser) Text(expression string) string {
 	b.t.Helper()
 	return evaluate[string](b, expression)
@@ -70,8 +70,7 @@ func (b *Browser) Text(expression string) string {
 // Wait waits until an expression is true in the page.
 func (b *Browser) Wait(expression string) { b.t.Helper(); b.wait(expression) }
 
-// WaitValue waits until an expression in the page is a text that fits. It fails with
-// why, and with what the text was last.
+// WaitValue waits until fits accepts the value of a string expression. It fails with why and the last value.
 func (b *Browser) WaitValue(expression string, fits func(text string) bool, why string) {
 	b.t.Helper()
 	text := ""
@@ -80,10 +79,10 @@ func (b *Browser) WaitValue(expression string, fits func(text string) bool, why 
 			return
 		}
 	}
-	b.t.Fatalf("%s\nIt is:\n%s", why, text)
+	b.t.Fatalf("%s\nThe last value is:\n%s", why, text)
 }
 
-// WaitCount waits until so many elements match.
+// WaitCount waits until n elements match.
 func (b *Browser) WaitCount(selector string, n int) {
 	b.t.Helper()
 	b.wait(fmt.Sprintf(`document.querySelectorAll(%q).length === %d`, selector, n))
@@ -100,5 +99,5 @@ func evaluate[T any](b *Browser, expression string) T {
 	return value
 }
 
-// pause is how long to wait before looking again.
+// pause waits before the next check.
 func pause() { <-time.After(20 * time.Millisecond) }

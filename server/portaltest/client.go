@@ -12,7 +12,7 @@ import (
 // Response is a JSON document of the REST dialect.
 type Response map[string]any
 
-// Name is the callback that a response of live stands for, or what is there instead.
+// Name returns the callback of a response of live, or the name of the error that it has instead.
 func (r Response) Name() string {
 	for _, key := range []string{"callback", "sessionError", "error"} {
 		if s, ok := r[key].(string); ok {
@@ -25,13 +25,14 @@ func (r Response) Name() string {
 	return ""
 }
 
-// Text is a member of the response, "" if it is no text.
+// Text returns a member of the response, or "" if it is not a string.
 func (r Response) Text(key string) string {
 	s, _ := r[key].(string)
 	return s
 }
 
-// Do sends a request and gives the answer. The path begins with a slash.
+// Do sends a request and returns the response. The path begins with a slash; header contains names and
+// values in turn.
 func (p *Portal) Do(method, path, body string, header ...string) (status int, answer string) {
 	p.t.Helper()
 	status, answer, err := p.Try(method, path, body, header...)
@@ -41,7 +42,7 @@ func (p *Portal) Do(method, path, body string, header ...string) (status int, an
 	return status, answer
 }
 
-// Try is Do for a portal that may have ended.
+// Try is like Do, for a portal that may have ended.
 func (p *Portal) Try(method, path, body string, header ...string) (status int, answer string, err error) {
 	req, err := http.NewRequestWithContext(p.t.Context(), method, p.URL+path, strings.NewReader(body))
 	if err != nil {
@@ -59,12 +60,12 @@ func (p *Portal) Try(method, path, body string, header ...string) (status int, a
 	if err != nil {
 		return 0, "", err
 	}
-	defer resp.Body.Close() //nolint:errcheck // only read from
+	defer resp.Body.Close() //nolint:errcheck // read-only
 	b, err := io.ReadAll(resp.Body)
 	return resp.StatusCode, string(b), err
 }
 
-// API calls the REST dialect below /api/ and reads its JSON.
+// API calls the REST dialect below /api/ and decodes its JSON.
 func (p *Portal) API(method, path, body string) Response {
 	p.t.Helper()
 	_, answer := p.Do(method, "/api/"+path, body)
@@ -75,8 +76,8 @@ func (p *Portal) API(method, path, body string) Response {
 	return r
 }
 
-// StartSession starts a session on the demo model and gives its id. query is
-// added to the address, as in "permissions=ask".
+// StartSession starts a session on the demo model and returns its id. query is added to the address, as in
+// "permissions=ask".
 func (p *Portal) StartSession(dir, query string) string {
 	p.t.Helper()
 	r := p.API("POST", "copilot/session/start/demo?"+query, dir)
@@ -95,7 +96,7 @@ func (p *Portal) Query(id, prompt string) {
 	}
 }
 
-// Live takes the next response, waiting over time-outs.
+// Live returns the next response of live. It polls again after a timeout.
 func (p *Portal) Live(id string) Response {
 	p.t.Helper()
 	for {
@@ -106,8 +107,8 @@ func (p *Portal) Live(id string) Response {
 	}
 }
 
-// Until collects responses up to and with the first of a name, which must come
-// within two minutes: the CLI takes one for a prompt of 10 MB, on a machine that has much to do.
+// Until collects responses up to and including the first with this name, which must arrive within two
+// minutes: on a busy machine, the CLI takes one minute for a prompt of 10 MB.
 func (p *Portal) Until(id, name string) []Response {
 	p.t.Helper()
 	var all []Response
@@ -125,14 +126,14 @@ func (p *Portal) Until(id, name string) []Response {
 	return nil
 }
 
-// Run sends a prompt and collects everything up to onIdle.
+// Run sends a prompt and collects all responses up to onIdle.
 func (p *Portal) Run(id, prompt string) []Response {
 	p.t.Helper()
 	p.Query(id, prompt)
 	return p.Until(id, "onIdle")
 }
 
-// Answer gives the text of the last complete message among responses.
+// Answer returns the text of the last complete message.
 func Answer(responses []Response) string {
 	text := ""
 	for _, r := range responses {

@@ -6,9 +6,8 @@ import (
 	"time"
 )
 
-// Clock measures time without that in which some process had to wait for a processor:
-// limits hold for a machine that has time for the portal. Linux counts this time; elsewhere
-// all time is measured.
+// Clock measures time without the periods in which a process waited for a processor, because limits assume
+// an idle machine. Only Linux reports these periods.
 type Clock struct {
 	time  time.Time
 	stall time.Duration
@@ -17,7 +16,7 @@ type Clock struct {
 // Now starts a clock.
 func Now() Clock { return Clock{time.Now(), stalled()} }
 
-// stalled returns for how long processes have waited since the machine was started.
+// stalled returns how long processes have waited since the machine started.
 func stalled() time.Duration {
 	text, _ := os.ReadFile("/proc/pressure/cpu")
 	var total int64
@@ -50,7 +49,7 @@ func (c Clock) Wait(done <-chan struct{}, limit time.Duration) bool {
 	}
 }
 
-// Settle waits for what takes so long on a quiet machine, and at most ten times as long.
+// Settle waits for a time as measured by a Clock, but at most ten times as long.
 func Settle(after time.Duration) {
 	c := Now()
 	for c.Elapsed() < after && time.Since(c.time) < 10*after {

@@ -1,4 +1,4 @@
 package portaltest
 
-// BinaryIn is bin/portal of a checkout.
+// BinaryIn returns the path of bin/portal in a checkout.
 func BinaryIn(root string) (path string, err error) { return binaryIn(root) }

@@ -7,12 +7,13 @@ import (
 	"syscall"
 )
 
-// endOnHangup lets SIGHUP end what this process starts from now on, as it does where a terminal is. A suite that runs under
-// nohup ignores the signal, and its children would inherit that: a portal then ignores it on purpose.
+// endOnHangup makes SIGHUP end child processes started from now on, as in a terminal. Tests under nohup ignore
+// the signal, child processes inherit that, and a portal then ignores the signal deliberately.
 //
-// Tests call it at the same time, and the signal counts as heeded before it is: each waits for the first call to end.
+// It is safe for concurrent use. Every call waits for the first one, because signal.Ignored returns false before
+// the handler is installed.
 var endOnHangup = sync.OnceFunc(func() { //nolint:gochecknoglobals // signals are of the process
 	if signal.Ignored(syscall.SIGHUP) {
-		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP) // a handler is not inherited, and nothing else is done
+		signal.Notify(make(chan os.Signal, 1), syscall.SIGHUP) // child processes do not inherit handlers
 	}
 })

@@ -1,5 +1,4 @@
-// Package portaltest starts bin/portal for end-to-end tests and talks to it as a
-// client would.
+// Package portaltest starts bin/portal for end-to-end tests and acts as its client.
 package portaltest
 
 import (
@@ -23,13 +22,12 @@ import (
 type Options struct {
 	Args   []string // besides --port 0
 	Config string   // of its configuration file, in YAML; "" for none
-	Env    []string // "KEY=VALUE", over those that keep it apart from the user's
-	Home   string   // that of another portal, to share or to go on with what is there; "" for a fresh one
+	Env    []string // "KEY=VALUE"; overrides the private environment
+	Home   string   // of another portal, to share or continue its data; "" for a new one
 }
 
-// Portal is a running portal with a private Copilot home. The test that started
-// it stops it at its end and fails if it does not stop cleanly or leaves a
-// process behind.
+// Portal is a running portal with a private Copilot home. It stops at the end of its test, which fails if the
+// portal does not stop cleanly or leaves a process behind.
 type Portal struct {
 	URL  string // without a slash at the end
 	Port string
@@ -73,7 +71,7 @@ func Start(tb testing.TB, o Options) *Portal {
 	return p
 }
 
-// configured are the arguments, and that of the configuration file if there is one.
+// configured returns the arguments, including the one for the configuration file if there is one.
 func configured(tb testing.TB, o Options) []string {
 	tb.Helper()
 	if o.Config == "" {
@@ -86,11 +84,10 @@ func configured(tb testing.TB, o Options) []string {
 	return append(slices.Clone(o.Args), "--config", path)
 }
 
-// Restart starts a portal like one that has ended, on what it left.
+// Restart starts a portal with the options and the data of p, which must have ended.
 func (p *Portal) Restart() *Portal { p.t.Helper(); return Start(p.t, p.options) }
 
-// For is the same portal for another test, such as a part of the one that started
-// it, which fails if something does not work.
+// For returns the portal for another test, such as a subtest, which then fails instead.
 func (p *Portal) For(tb testing.TB) *Portal {
 	tb.Helper()
 	other := *p
@@ -98,14 +95,12 @@ func (p *Portal) For(tb testing.TB) *Portal {
 	return &other
 }
 
-// DataDir is where it keeps its sessions, unless it was told another place.
+// DataDir returns the default data directory of the portal.
 func (p *Portal) DataDir() string { return filepath.Join(p.Home, "copilot-portal") }
 
-// Environ is the environment of a process that finds nothing of the user's but
-// what is installed: no settings, and nothing that his shell does when it starts,
-// which the CLI waits for. The CLI unpacks itself into the cache, once for all, and
-// may take its time to start and to answer, on a machine that has much else to do. It finds a gh that nobody is signed in to:
-// where there is none it looks for one again and again, which takes it a quarter of its time.
+// Environ returns an environment without the user's settings and shell startup files, for which the CLI waits.
+// The CLI unpacks itself into the user's cache only once. It gets long time limits, for busy machines, and a gh
+// that is not signed in: without one, it searches again and again, which takes a quarter of its time.
 func Environ(home string) []string {
 	env := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "PORTAL_") })
 	env = append(env, "HOME="+home, "COPILOT_HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_DATA_HOME="+home, "PORTAL_POOL_START_TIMEOUT=2m", "PORTAL_POOL_SILENCE_LIMIT=2m")
@@ -113,13 +108,13 @@ func Environ(home string) []string {
 		env = append(env, "XDG_CACHE_HOME="+cache)
 	}
 	if root, err := checkout(); err == nil {
-		path := os.Getenv("PATH") //nolint:forbidigo // goes on to a process
+		path := os.Getenv("PATH") //nolint:forbidigo // for a child process
 		env = append(env, "PATH="+filepath.Join(root, "server", "portaltest", "signedout")+string(os.PathListSeparator)+path)
 	}
 	return env
 }
 
-// checkout is the directory of the project that the test runs in.
+// checkout returns the root directory of the project.
 func checkout() (root string, err error) {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -152,28 +147,28 @@ func (p *Portal) waitOpen(out io.Reader) {
 	case text := <-line:
 		port, ok := strings.CutPrefix(strings.TrimSpace(text), "SIDECAR_PORT=")
 		if !ok {
-			p.t.Fatalf("no port line but %q; stderr:\n%s", text, p.stderr)
+			p.t.Fatalf("%q is not a port line; stderr:\n%s", text, p.stderr)
 		}
 		p.Port, p.URL = port, "http://localhost:"+port
 	case <-time.After(patience):
-		p.t.Fatalf("no port line in %v; stderr:\n%s", patience, p.stderr)
+		p.t.Fatalf("no port line within %v; stderr:\n%s", patience, p.stderr)
 	}
 }
 
-// Stop ends the portal with SIGTERM and checks how it ended. It may be called
-// more than once.
+// Stop stops the portal with SIGTERM and checks that it stops cleanly. It may be called repeatedly.
 func (p *Portal) Stop() { p.t.Helper(); p.stop() }
 
 func (p *Portal) shutdown(s os.Signal) {
 	p.t.Helper()
-	_ = p.command.Process.Signal(s) // it may have ended by itself, which is checked alike
+	_ = p.command.Process.Signal(s) // fails if the portal has ended, which WaitExit checks
 	p.WaitExit(5 * time.Second)
 	if p.t.Failed() {
 		p.t.Logf("stderr of the portal:\n%s", p.stderr)
 	}
 }
 
-// WaitExit waits for the portal to end by itself, with code 0 and no process left. The limit is that of a [Clock].
+// WaitExit waits until the portal has ended, and checks that its exit code is 0 and that no process is left. d
+// is measured by a [Clock].
 func (p *Portal) WaitExit(d time.Duration) {
 	p.t.Helper()
 	if !Now().Wait(p.exited, d) {
@@ -189,28 +184,28 @@ func (p *Portal) WaitExit(d time.Duration) {
 	}
 }
 
-// Kill ends the portal with SIGKILL and returns when it has ended.
+// Kill kills the portal with SIGKILL and waits for its end.
 func (p *Portal) Kill() {
 	p.stop = func() {}
 	_ = p.command.Process.Kill()
 	<-p.exited
 }
 
-// Stdout is what the portal has written there so far.
+// Stdout returns what the portal has written to standard output so far.
 func (p *Portal) Stdout() string { return p.stdout.String() }
 
-// Stderr is what the portal has written there so far.
+// Stderr returns what the portal has written to standard error so far.
 func (p *Portal) Stderr() string { return p.stderr.String() }
 
-// Process is one that the portal started, or one of its descendants.
+// Process is a process that a portal started, directly or indirectly.
 type Process struct {
 	PID     int
 	Parent  int
 	Command string
 }
 
-// Children lists the living processes that came from this portal, wherever they
-// were moved to: they have it as their owner in their environment. Linux only.
+// Children lists the running processes that the portal started, directly or indirectly, by the owner in their
+// environment. Linux only.
 func (p *Portal) Children() []Process { p.t.Helper(); return childrenOf(p.t, p.PID) }
 
 func childrenOf(tb testing.TB, owner int) []Process {
@@ -235,7 +230,7 @@ func childrenOf(tb testing.TB, owner int) []Process {
 	return list
 }
 
-// parent is the one of a process, by its directory in /proc; 0 if it has ended.
+// parent returns the parent of the process with a directory in /proc, or 0 if the process has ended.
 func parent(dir string) (pid int) {
 	stat, _ := os.ReadFile(filepath.Join(dir, "stat")) //nolint:gosec // of /proc
 	_, rest, _ := strings.Cut(string(stat), ") ")
@@ -243,8 +238,8 @@ func parent(dir string) (pid int) {
 	return pid
 }
 
-// Agents lists the processes of the Copilot CLI. Those that one of them has just
-// forked, to start something else, look like it and are left out.
+// Agents lists the processes of the Copilot CLI. It omits forks of these that have not yet started their own
+// program.
 func (p *Portal) Agents() []Process {
 	var list []Process
 	for _, c := range p.Children() {

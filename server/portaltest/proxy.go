@@ -12,9 +12,8 @@ import (
 	"testing"
 )
 
-// BehindProxy stands before the portal as nginx or Caddy do: it hands requests below a
-// path on as they are, Host included, and has something else at its root. It gives
-// the address of that root.
+// BehindProxy starts a reverse proxy that passes requests below base unchanged, including Host, as nginx or
+// Caddy do. Other paths belong to another site. It returns the address of the proxy.
 func (p *Portal) BehindProxy(base string) string {
 	p.t.Helper()
 	target, err := url.Parse(p.URL)
@@ -37,7 +36,7 @@ func (p *Portal) BehindProxy(base string) string {
 	return s.URL
 }
 
-// Proxy is a way to a portal that can be cut.
+// Proxy forwards connections to a portal and can interrupt them.
 type Proxy struct {
 	URL string
 
@@ -48,7 +47,7 @@ type Proxy struct {
 	down   bool
 }
 
-// Proxy lays a way to the portal, for its browsers.
+// Proxy starts a proxy to the portal, for browsers.
 func (p *Portal) Proxy() *Proxy {
 	p.t.Helper()
 	listener, err := net.Listen("tcp", "localhost:0") //nolint:noctx // ends with the test
@@ -73,7 +72,7 @@ func (p *Portal) Proxy() *Proxy {
 	return w
 }
 
-// carry hands everything on, until either side or the test ends it.
+// carry copies data in both directions until either side or the test ends the connection.
 func (w *Proxy) carry(near net.Conn) {
 	far, err := net.Dial("tcp", w.target) //nolint:noctx // ends with the test
 	if err != nil {
@@ -91,7 +90,7 @@ func (w *Proxy) carry(near net.Conn) {
 	w.end(near, far)
 }
 
-// hold takes note of connections, or ends them if the wire is down.
+// hold registers connections, or closes them if the proxy is down.
 func (w *Proxy) hold(conns ...net.Conn) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -114,7 +113,7 @@ func (w *Proxy) end(conns ...net.Conn) {
 	}
 }
 
-// Cut ends all connections without a word, and gives how many it were. New ones are let through.
+// Cut closes all connections and returns their number. New ones are accepted.
 func (w *Proxy) Cut() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -126,7 +125,7 @@ func (w *Proxy) Cut() int {
 	return n
 }
 
-// Down cuts it and lets nothing through any more, until Up.
+// Down closes all connections and refuses new ones until Up.
 func (w *Proxy) Down() {
 	w.mu.Lock()
 	w.down = true
@@ -134,7 +133,7 @@ func (w *Proxy) Down() {
 	w.Cut()
 }
 
-// Up lets through again.
+// Up accepts connections again.
 func (w *Proxy) Up() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

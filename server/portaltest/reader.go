@@ -8,24 +8,23 @@ import (
 	"time"
 )
 
-// Given is a response and the time when a reader had it.
+// Given is a response and the time when the reader received it.
 type Given struct {
 	Response
 	At Clock
 }
 
-// Reader reads a session by live/{token} until the portal ends, however it does,
-// or the session is closed.
+// Reader reads a session with live/{token} until the portal ends or the session is closed.
 type Reader struct {
 	t    testing.TB
 	done chan struct{}
 
 	mu    sync.Mutex
 	given []Given
-	last  string // answer, if it was no responses
+	last  string // the last answer
 }
 
-// Follow begins to read a session.
+// Follow starts to read a session.
 func (p *Portal) Follow(id, token string) *Reader {
 	r := &Reader{t: p.t, done: make(chan struct{})}
 	go func() {
@@ -40,7 +39,7 @@ func (p *Portal) Follow(id, token string) *Reader {
 	return r
 }
 
-// take notes what one call was answered with, and says whether there will be more.
+// take records the answer to one call and reports whether more may follow.
 func (r *Reader) take(answer string) bool {
 	now := Now()
 	var batch struct {
@@ -57,14 +56,14 @@ func (r *Reader) take(answer string) bool {
 	return err == nil && (batch.Error == "" || batch.Error == "HttpRequestTimeout")
 }
 
-// Given is what the reader has been given so far.
+// Given returns the responses received so far.
 func (r *Reader) Given() []Given {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return slices.Clone(r.given)
 }
 
-// Responses is the same without the times.
+// Responses returns the responses received so far, without their times.
 func (r *Reader) Responses() []Response {
 	var list []Response
 	for _, g := range r.Given() {
@@ -73,8 +72,8 @@ func (r *Reader) Responses() []Response {
 	return list
 }
 
-// Wait waits until what was given is as wanted, for at most two minutes, and gives it.
-// To look at a long list takes a while, so it is looked at only when it has grown.
+// Wait waits for at most two minutes until wanted accepts the responses, and returns them. It calls wanted only
+// when there are new ones, because checking a long list takes a while.
 func (r *Reader) Wait(what string, wanted func([]Response) bool) []Response {
 	r.t.Helper()
 	seen := -1
@@ -90,11 +89,11 @@ func (r *Reader) Wait(what string, wanted func([]Response) bool) []Response {
 			if list := r.Responses(); wanted(list) {
 				return list
 			}
-			r.t.Fatalf("%s did not come before the end, which was %q: %v", what, r.last, r.tail())
+			r.t.Fatalf("%s did not arrive before the end, which was %q: %v", what, r.last, r.tail())
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
-	r.t.Fatalf("%s did not come but %v", what, r.tail())
+	r.t.Fatalf("%s did not arrive, but %v", what, r.tail())
 	return nil
 }
 
@@ -104,7 +103,7 @@ func (r *Reader) len() int {
 	return len(r.given)
 }
 
-// tail is the end of what was given, for messages.
+// tail returns the last responses, for messages.
 func (r *Reader) tail() []Response {
 	list := r.Responses()
 	return list[max(0, len(list)-20):]

@@ -9,17 +9,17 @@ import (
 	"time"
 )
 
-// UI is a client of the UI protocol, on the standard streams of `portal stdio`
-// ([Stdio]) or on a WebSocket ([Portal.UI]). Its methods may be used concurrently.
+// UI is a client of the UI protocol, on the standard streams of `portal stdio` ([Stdio]) or on a WebSocket
+// ([Portal.UI]). It is safe for concurrent use.
 type UI struct {
 	tb      testing.TB
 	carrier carrier
-	lines   chan string // closed when nothing more comes
-	fault   error       // of reading; to be read only after lines is closed
-	drop    func()      // throws away what comes
+	lines   chan string // closed at the end
+	fault   error       // of reading; valid once lines is closed
+	drop    func()      // discards further lines
 }
 
-// carrier is what a UI speaks on.
+// carrier is the connection of a UI.
 type carrier interface {
 	send(line string) error
 	receive() (line string, err error) // io.EOF at a good end
@@ -27,10 +27,10 @@ type carrier interface {
 	wait(within time.Duration) (code int, err error)
 }
 
-// unread is how many lines may wait for a test; then the portal has to wait.
+// unread is the number of lines that may wait for a test; then the portal has to wait.
 const unread = 10_000
 
-// endsWithin is how long a portal may take to end behind its input, by a [Clock].
+// endsWithin is the time limit for a portal to end after its input has ended, measured by a [Clock].
 const endsWithin = 5 * time.Second
 
 func newUI(tb testing.TB, on carrier) *UI {
@@ -59,12 +59,11 @@ func newUI(tb testing.TB, on carrier) *UI {
 func (u *UI) Send(line string) {
 	u.tb.Helper()
 	if err := u.carrier.send(line); err != nil {
-		u.tb.Errorf("a line could not be sent: %v: %.200s", err, line)
+		u.tb.Errorf("cannot send a line: %v: %.200s", err, line)
 	}
 }
 
-// Receive gives the next line, without its end. At a good end it gives [io.EOF],
-// at any other what was wrong with it.
+// Receive returns the next line, without its end. After a normal end, the error is [io.EOF].
 func (u *UI) Receive(within time.Duration) (line string, err error) {
 	timeout := time.NewTimer(within)
 	defer timeout.Stop()
@@ -75,11 +74,11 @@ func (u *UI) Receive(within time.Duration) (line string, err error) {
 		}
 		return line, nil
 	case <-timeout.C:
-		return "", fmt.Errorf("nothing came within %v", within)
+		return "", fmt.Errorf("nothing arrived within %v", within)
 	}
 }
 
-// Rest gives all lines up to the end, which must be a good one and come soon.
+// Rest returns all lines up to the end, which must be normal and arrive soon.
 func (u *UI) Rest() []string {
 	u.tb.Helper()
 	var all []string
@@ -87,11 +86,11 @@ func (u *UI) Rest() []string {
 		asked := Now()
 		line, err := u.Receive(patience)
 		if asked.Elapsed() > endsWithin {
-			u.tb.Errorf("nothing came within %v", endsWithin)
+			u.tb.Errorf("nothing arrived within %v", endsWithin)
 		}
 		if err != nil {
 			if !errors.Is(err, io.EOF) {
-				u.tb.Errorf("no good end: %v, behind %v", err, all)
+				u.tb.Errorf("not a normal end: %v, after %v", err, all)
 			}
 			return all
 		}
@@ -99,17 +98,16 @@ func (u *UI) Rest() []string {
 	}
 }
 
-// CloseInput says that no more lines will be sent. What comes can still be
-// received.
+// CloseInput ends the input of the portal. Further lines can still be received.
 func (u *UI) CloseInput() {
 	u.tb.Helper()
 	if err := u.carrier.closeInput(); err != nil {
-		u.tb.Errorf("the input could not be closed: %v", err)
+		u.tb.Errorf("cannot close the input: %v", err)
 	}
 }
 
-// Wait waits for the end, which must come soon, and gives the exit code. Of a
-// WebSocket it is 0 if the portal has closed it well, else 1.
+// Wait waits for the end, which must come soon, and returns the exit code. For a WebSocket, it is 0 if the
+// portal closed it normally, otherwise 1.
 func (u *UI) Wait() (code int) {
 	u.tb.Helper()
 	code, err := u.carrier.wait(endsWithin)

@@ -1,7 +1,6 @@
 package portaltest
 
-// Cut ends both directions without a word, as the death of a client does. Nothing
-// can be received any more.
+// Cut drops the connection in both directions, as a crash of the client does. Nothing more can be received.
 func (u *UI) Cut() {
 	switch on := u.carrier.(type) {
 	case *process:

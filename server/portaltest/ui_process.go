@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// Stream is a UI on the standard streams of a portal of its own.
+// Stream is a UI on the standard streams of its own portal.
 type Stream struct {
 	*UI
 
@@ -39,15 +39,14 @@ type process struct {
 	killed  atomic.Bool
 }
 
-// Stdio starts `portal stdio` with arguments. The test that started it ends it by
-// its input, and fails if it does not end cleanly or leaves a process behind,
-// unless it was killed or waited for.
+// Stdio starts `portal stdio` with arguments. The end of the test closes its input. The test fails if the
+// portal does not end cleanly or leaves a process behind, unless it was killed or waited for.
 func Stdio(tb testing.TB, args ...string) *Stream {
 	tb.Helper()
 	return StdioWith(tb, Options{Args: args})
 }
 
-// StdioWith is Stdio with more to choose from.
+// StdioWith is like Stdio, with options.
 func StdioWith(tb testing.TB, o Options) *Stream {
 	tb.Helper()
 	if o.Home == "" {
@@ -89,8 +88,7 @@ func (p *process) send(line string) error {
 	return err
 }
 
-// receive also takes note of the end: the output must not be closed before it was
-// read.
+// receive also waits for the process at the end, because Wait closes the output, which must be read first.
 func (p *process) receive() (string, error) {
 	line, err := p.lines.ReadString('\n')
 	if err == nil {
@@ -113,11 +111,11 @@ func (p *process) wait(within time.Duration) (code int, err error) {
 	if Now().Wait(p.exited, within) {
 		return p.command.ProcessState.ExitCode(), nil
 	}
-	_ = p.command.Process.Signal(syscall.SIGQUIT) // which tells where it hangs
+	_ = p.command.Process.Signal(syscall.SIGQUIT) // prints where it hangs
 	return -1, fmt.Errorf("portal stdio did not end within %v; stderr:\n%s", within, p.stderr)
 }
 
-// finish ends what the test has not ended.
+// finish stops the portal unless the test has done so.
 func (s *Stream) finish() {
 	s.tb.Helper()
 	if s.process.killed.Load() {
@@ -138,11 +136,11 @@ func (s *Stream) finish() {
 	}
 }
 
-// CloseOutput ends the reading of its standard output, as a parent does that is
-// gone. Nothing can be received any more.
+// CloseOutput closes the reading end of the portal's standard output, as the end of its parent does. Nothing
+// more can be received.
 func (s *Stream) CloseOutput() { _ = s.process.out.Close() }
 
-// Signal sends a signal to it.
+// Signal sends a signal to the portal.
 func (s *Stream) Signal(signal os.Signal) {
 	s.tb.Helper()
 	if err := s.process.command.Process.Signal(signal); err != nil {
@@ -150,7 +148,7 @@ func (s *Stream) Signal(signal os.Signal) {
 	}
 }
 
-// Kill ends it with SIGKILL and returns when it has ended.
+// Kill kills the portal with SIGKILL and waits for its end.
 func (s *Stream) Kill() {
 	s.tb.Helper()
 	s.process.killed.Store(true)
@@ -159,8 +157,8 @@ func (s *Stream) Kill() {
 	s.Wait()
 }
 
-// Stderr is what it has written there so far.
+// Stderr returns what the portal has written to standard error so far.
 func (s *Stream) Stderr() string { return s.process.stderr.String() }
 
-// Children lists the living processes that came from it; see [Portal.Children].
+// Children lists the running processes that the portal started; see [Portal.Children].
 func (s *Stream) Children() []Process { s.tb.Helper(); return childrenOf(s.tb, s.PID) }

@@ -17,11 +17,11 @@ type frames struct {
 	conn    *websocket.Conn
 	writing sync.Mutex
 	ended   chan struct{}
-	fault   error // to be read only after ended
+	fault   error // valid once ended is closed
 }
 
-// UI opens a WebSocket at /ui. query is that of its address, as in "cwd=/tmp";
-// header are names and values in turn.
+// UI opens a WebSocket at /ui. query is the query of its address, as in "cwd=/tmp"; header contains names and
+// values in turn.
 func (p *Portal) UI(query string, header ...string) *UI {
 	p.t.Helper()
 	h := http.Header{}
@@ -51,7 +51,7 @@ func (f *frames) receive() (string, error) {
 	kind, frame, err := f.conn.ReadMessage()
 	switch {
 	case err == nil && kind != websocket.TextMessage:
-		err = errors.New("a frame is no text")
+		err = errors.New("a frame is not text")
 	case err == nil:
 		return string(frame), nil
 	case websocket.IsCloseError(err, websocket.CloseNormalClosure, websocket.CloseGoingAway):

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// connection is what one client and the portal say to each other.
+// connection is the conversation between one client and the portal.
 type connection struct {
 	ui     UI
-	asked  map[string]string // the methods of requests in both directions, by direction and id
+	asked  map[string]string // methods of requests in both directions, by direction and id
 	closed bool
 	ended  bool
 }
@@ -21,14 +21,14 @@ func (t *connection) close() {
 	}
 }
 
-// cut ends the talk as the death of the client does.
+// cut ends the connection as a crash of the client does.
 func (t *connection) cut() {
 	t.ui.Cut()
 	t.closed, t.ended = true, true
-	t.ui.Wait() // how it ends then is the carrier's affair
+	t.ui.Wait() // the exit code depends on the carrier
 }
 
-// note remembers a request and gives the method that an answer is for.
+// note records the method of a request, or returns the method that a response answers.
 func (t *connection) note(direction, other string, message any) (answered string) {
 	object, _ := message.(map[string]any)
 	id, there := object["id"]
@@ -42,7 +42,7 @@ func (t *connection) note(direction, other string, message any) (answered string
 	return ""
 }
 
-// initialize sends the request that a UI begins with, and takes its answer.
+// initialize sends the first request of a UI and reads the response.
 func (p *player) initialize(t *connection, s Step) error {
 	capabilities := map[string]any{}
 	for _, name := range strings.Fields(s.Text) {
@@ -56,13 +56,13 @@ func (p *player) initialize(t *connection, s Step) error {
 	return p.expect(t, []Step{{Line: s.Line, Verb: Expect, Text: `{"id": "initialize", "result": {"protocol_version": "0"}}`}})
 }
 
-// send sends a message, or what is none.
+// send sends the text of a step, which is a message unless it is invalid on purpose.
 func (p *player) send(t *connection, s Step) error {
 	value, err := decode(s.Text)
 	object, isObject := value.(map[string]any)
 	if err != nil || !isObject {
 		if s.Verb == Send {
-			return errors.New("it is no JSON object; what is wrong on purpose begins with >! instead")
+			return errors.New("it is not a JSON object; use >! to send invalid messages")
 		}
 		return p.sendLine(t, s.Text)
 	}
@@ -89,23 +89,23 @@ func (p *player) sendLine(t *connection, line string) error {
 	return nil
 }
 
-// checkSent looks that a message is as the schema says, or is not if it is to be
-// wrong. What the schema does not know is wrong, too.
+// checkSent checks that a message is valid by the schema, or invalid if it should be. Unknown methods are
+// invalid.
 func (p *player) checkSent(t *connection, verb string, message any) error {
 	err := p.Schema.Check(message, t.note(">", "<", message))
 	if method := member(message, "method"); err == nil && method != "" && !p.Schema.Knows(method) {
-		err = fmt.Errorf("nobody knows %q", method)
+		err = fmt.Errorf("the method %q is unknown", method)
 	}
 	switch {
 	case verb == Send && err != nil:
-		return fmt.Errorf("what is sent is not as the schema says: %w", err)
+		return fmt.Errorf("the message to send is not valid by the schema: %w", err)
 	case verb == SendWrong && err == nil:
-		return errors.New("what is sent is meant to be wrong, and the schema allows it")
+		return errors.New("the message to send should be invalid, but the schema allows it")
 	}
 	return nil
 }
 
-// receive takes the next message and holds it against the schema.
+// receive returns the next message and validates it with the schema.
 func (p *player) receive(t *connection) (any, error) {
 	line, err := t.ui.Receive(p.Patience)
 	if err != nil {
@@ -114,14 +114,14 @@ func (p *player) receive(t *connection) (any, error) {
 	p.log.add(p.speaker+"< ", line)
 	m, err := decode(line)
 	if err != nil {
-		return nil, fmt.Errorf("there came no JSON: %w: %s", err, line)
+		return nil, fmt.Errorf("received a line that is not JSON: %w: %s", err, line)
 	}
 	answered := t.note("<", ">", m)
 	if method := member(m, "method"); method != "" && !p.Schema.Knows(method) {
-		return nil, fmt.Errorf("there came %q, which nobody knows", method)
+		return nil, fmt.Errorf("received the unknown method %q", method)
 	}
 	if err := p.Schema.Check(m, answered); err != nil {
-		return nil, fmt.Errorf("there came\n\t%s\nwhich is not as the schema says: %w", line, err)
+		return nil, fmt.Errorf("received\n\t%s\nwhich is not valid by the schema: %w", line, err)
 	}
 	return m, nil
 }

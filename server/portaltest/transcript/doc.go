@@ -1,8 +1,6 @@
-// Package transcript plays conversations of a UI with the portal that are written
-// down as text files: what the UI sends, and what has to come back. The files and
-// their language are described in spec/transcripts/README.md.
+// Package transcript plays conversations between a UI and the portal from text files, which contain the messages
+// that the UI sends and those that it expects. spec/transcripts/README.md describes the format.
 //
-// A [Script] is played over anything that is a [UI], so the same file holds for
-// every carrier. Each message that passes, in either direction, is also held
-// against the schema of the protocol ([Schema]).
+// Any [UI] can play a [Script], so the same file applies to every carrier. Each message, in either direction, is
+// also validated with the schema of the protocol ([Schema]).
 package transcript

@@ -11,8 +11,8 @@ import (
 	"github.com/copilot-portal/portal/server/portaltest/transcript"
 )
 
-// TestTranscriptsAreWrittenWell finds slips of the pen without a portal.
-func TestTranscriptsAreWrittenWell(t *testing.T) {
+// TestTranscriptsAreValid finds mistakes in the files without a portal.
+func TestTranscriptsAreValid(t *testing.T) {
 	s := schema(t)
 	files, err := filepath.Glob(spec(t, "transcripts/*.txt"))
 	require.NoError(t, err)
@@ -23,12 +23,12 @@ func TestTranscriptsAreWrittenWell(t *testing.T) {
 		script, err := transcript.Parse(file, string(text))
 		require.NoError(t, err)
 		for _, step := range script.Steps {
-			look(t, s, script.Name, append(step.Group, step))
+			checkSteps(t, s, script.Name, append(step.Group, step))
 		}
 	}
 }
 
-func look(t *testing.T, s *transcript.Schema, script string, steps []transcript.Step) {
+func checkSteps(t *testing.T, s *transcript.Schema, script string, steps []transcript.Step) {
 	t.Helper()
 	for _, step := range steps {
 		if step.Verb != transcript.Send && step.Verb != transcript.Expect {
@@ -40,7 +40,7 @@ func look(t *testing.T, s *transcript.Schema, script string, steps []transcript.
 		}
 		if step.Verb == transcript.Send {
 			message["jsonrpc"] = "2.0"
-			delete(message, "result") // whose method is known when it is played
+			delete(message, "result") // its method is known only when the script is played
 			if message["method"] != nil {
 				assert.NoError(t, s.Check(message, ""), "%s.txt:%d", script, step.Line)
 			}

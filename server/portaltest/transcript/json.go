@@ -10,13 +10,12 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 )
 
-// decode reads one JSON value as the schema's library wants it: numbers as they
-// are written.
+// decode decodes a JSON value in the form that the schema's library requires, which keeps numbers as written.
 func decode(line string) (any, error) {
 	return jsonschema.UnmarshalJSON(strings.NewReader(line))
 }
 
-// encode writes a value as it is, without the escapes that only HTML needs.
+// encode encodes a value as JSON without HTML escapes.
 func encode(value any) (string, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -27,7 +26,7 @@ func encode(value any) (string, error) {
 
 func sorted(object map[string]any) []string { return slices.Sorted(maps.Keys(object)) }
 
-// member is a text inside objects, "" if there is none.
+// member returns the string at a path of nested objects, or "" if there is none.
 func member(value any, path ...string) string {
 	for _, key := range path {
 		object, _ := value.(map[string]any)

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// log is what was said so far, for messages about faults.
+// log is the conversation so far, for error messages.
 type log struct{ lines []string }
 
-// What a message about a fault shows of the past, and of one line.
+// The number of lines in an error message, and the length of each.
 const (
 	shownLines  = 25
 	shownOfLine = 600
@@ -23,7 +23,7 @@ func (l *log) add(direction, line string) {
 
 func (l *log) note(text string) { l.lines = append(l.lines, "\t("+text+")") }
 
-// report says where a script failed, why, and what came before.
+// report returns an error that says where and why a script failed, with the preceding conversation.
 func (l *log) report(script string, s Step, err error, stderr string) error {
 	return fmt.Errorf("%s.txt:%d: %s %w\n\nThe conversation:\n%s\n\nStandard error:\n%s",
 		script, s.Line, s.Verb, err, tail(l.lines), tail(strings.Split(strings.TrimSpace(stderr), "\n")))
@@ -31,7 +31,7 @@ func (l *log) report(script string, s Step, err error, stderr string) error {
 
 func tail(lines []string) string { return strings.Join(lines[max(0, len(lines)-shownLines):], "\n") }
 
-// texts shows what is expected.
+// texts lists the expected messages.
 func texts(steps []Step) string {
 	list := make([]string, len(steps))
 	for i, s := range steps {

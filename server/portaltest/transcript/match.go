@@ -7,15 +7,15 @@ import (
 	"regexp"
 )
 
-// Words of patterns.
+// The special values of patterns.
 const (
 	anything = "*"   // any value
-	absent   = "~"   // the member must not be there
+	absent   = "~"   // the member must be absent
 	more     = "..." // any number of items of a list
 )
 
-// Match holds a JSON value against a pattern and binds names, if it fits. The
-// error says where it does not, and why.
+// Match matches a JSON value with a pattern and binds names if it matches. The error says where and why it does
+// not match.
 func (n Names) Match(pattern, value any) error {
 	return n.try(func(n Names) error { return n.match("", pattern, value) })
 }
@@ -27,7 +27,7 @@ func (n Names) match(at string, pattern, value any) error {
 	case []any:
 		v, ok := value.([]any)
 		if !ok {
-			return fmt.Errorf("%s: %s is no list", at, show(value))
+			return fmt.Errorf("%s: %s is not a list", at, show(value))
 		}
 		return n.list(at, p, v)
 	case string:
@@ -36,18 +36,18 @@ func (n Names) match(at string, pattern, value any) error {
 	return same(at, pattern, value)
 }
 
-// object needs the members of the pattern; there may be others.
+// object requires the members of the pattern; there may be others.
 func (n Names) object(at string, pattern map[string]any, value any) error {
 	object, ok := value.(map[string]any)
 	if !ok {
-		return fmt.Errorf("%s: %s is no object", at, show(value))
+		return fmt.Errorf("%s: %s is not an object", at, show(value))
 	}
 	for _, key := range sorted(pattern) {
 		path := at + "." + key
 		v, there := object[key]
 		switch {
 		case pattern[key] == absent && there:
-			return fmt.Errorf("%s should not be there and is %s", path, show(v))
+			return fmt.Errorf("%s should be absent but is %s", path, show(v))
 		case pattern[key] == absent:
 		case !there:
 			return fmt.Errorf("%s is missing", path)
@@ -60,13 +60,13 @@ func (n Names) object(at string, pattern map[string]any, value any) error {
 	return nil
 }
 
-// list needs all items in their order, but for those that "..." stands for.
+// list requires all items in order, except those that "..." matches.
 func (n Names) list(at string, pattern, value []any) error {
 	switch {
 	case len(pattern) == 0 && len(value) == 0:
 		return nil
 	case len(pattern) == 0:
-		return fmt.Errorf("%s: there are %d items too many, the first is %s", at, len(value), show(value[0]))
+		return fmt.Errorf("%s: %d unexpected items, the first is %s", at, len(value), show(value[0]))
 	case pattern[0] == more:
 		var err error
 		for i := range len(value) + 1 {

@@ -23,27 +23,27 @@ func TestPatternMatchesSupersets(t *testing.T) {
 		{`{"a":1}`, `{"a":1,"b":2}`, ""},
 		{`{"a":{"b":true}}`, `{"a":{"b":false}}`, ".a.b: false is not true"},
 		{`{"a":1}`, `{"b":1}`, ".a is missing"},
-		{`{"a":1}`, `[1]`, ": [1] is no object"},
+		{`{"a":1}`, `[1]`, ": [1] is not an object"},
 		{`{"a":"*"}`, `{"a":null}`, ""},
 		{`{"a":"*"}`, `{}`, ".a is missing"},
 		{`{"a":"~"}`, `{"b":1}`, ""},
-		{`{"a":"~"}`, `{"a":0}`, ".a should not be there and is 0"},
+		{`{"a":"~"}`, `{"a":0}`, ".a should be absent but is 0"},
 		{`{"a":null}`, `{"a":null}`, ""},
 		{`"/^a.c$/"`, `"abc"`, ""},
 		{`"/^a.c$/"`, `"abcd"`, `"abcd" does not match /^a.c$/`},
 		{`"/1/"`, `1`, "1 does not match"},
 		{`"/${dir}/x/"`, `"in /a+b/x"`, ""},
 		{`"${dir}/x"`, `"/a+b/x"`, ""},
-		{`"${no}"`, `"x"`, "${no} stands for nothing yet"},
+		{`"${no}"`, `"x"`, "${no} has no value yet"},
 		{`["$x","$x"]`, `["a","a"]`, ""},
 		{`["$x","$x"]`, `["a","b"]`, `[]: "b" is not "a"`},
 		{`[1,2]`, `[1]`, "an item is missing: 2"},
-		{`[1]`, `[1,2]`, "1 items too many, the first is 2"},
+		{`[1]`, `[1,2]`, "1 unexpected items, the first is 2"},
 		{`["...",2]`, `[1,2]`, ""},
 		{`["...",2,"..."]`, `[1,2,3]`, ""},
 		{`["...",4,"..."]`, `[1,2,3]`, "an item is missing: 4"},
 		{`["...","$x","$x"]`, `["a","b","b"]`, ""},
-		{`[1]`, `{}`, "{} is no list"},
+		{`[1]`, `{}`, "{} is not a list"},
 	} {
 		t.Run(tc.pattern+" and "+tc.value, func(t *testing.T) {
 			err := transcript.Names{"dir": "/a+b"}.Match(value(t, tc.pattern), value(t, tc.value))
@@ -56,7 +56,7 @@ func TestPatternMatchesSupersets(t *testing.T) {
 	}
 }
 
-func TestOnlyAFitBindsNames(t *testing.T) {
+func TestOnlyAMatchBindsNames(t *testing.T) {
 	names := transcript.Names{}
 	require.Error(t, names.Match(value(t, `{"a":"$x","b":1}`), value(t, `{"a":"no","b":2}`)))
 	assert.Empty(t, names)

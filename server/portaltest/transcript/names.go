@@ -6,7 +6,7 @@ import (
 	"regexp"
 )
 
-// Names are what the names of a script stand for: JSON values.
+// Names maps the names of a script to JSON values.
 type Names map[string]any
 
 var (
@@ -14,15 +14,14 @@ var (
 	within = regexp.MustCompile(`\$\{([a-z]\w*)\}`)
 )
 
-// fill puts what names stand for into a value: $name is all of a string, ${name}
-// a part of one.
+// fill replaces names by their values: $name is a whole string, ${name} is part of one.
 func (n Names) fill(value any) (any, error) {
 	var err error
 	filled := walk(value, func(s string) any {
 		if name := whole.FindStringSubmatch(s); name != nil {
 			v, known := n[name[1]]
 			if !known {
-				err = fmt.Errorf("$%s stands for nothing yet", name[1])
+				err = fmt.Errorf("$%s has no value yet", name[1])
 			}
 			return v
 		}
@@ -41,14 +40,14 @@ func (n Names) text(s string, quote func(string) string) (string, error) {
 	filled := within.ReplaceAllStringFunc(s, func(found string) string {
 		v, known := n[found[2:len(found)-1]]
 		if !known {
-			err = fmt.Errorf("%s stands for nothing yet", found)
+			err = fmt.Errorf("%s has no value yet", found)
 		}
 		return quote(fmt.Sprint(v))
 	})
 	return filled, err
 }
 
-// walk makes a copy of a JSON value with other strings.
+// walk returns a copy of a JSON value in which do replaces each string.
 func walk(value any, do func(string) any) any {
 	switch v := value.(type) {
 	case string:
@@ -69,7 +68,7 @@ func walk(value any, do func(string) any) any {
 	return value
 }
 
-// try does something that may bind names, and keeps them only if it succeeds.
+// try calls do with a copy of the names and keeps new names only if do succeeds.
 func (n Names) try(do func(Names) error) error {
 	mine := maps.Clone(n)
 	err := do(mine)

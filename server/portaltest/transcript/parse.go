@@ -9,35 +9,35 @@ import (
 
 // Script is a conversation.
 type Script struct {
-	Name  string // of the file, without its ending
+	Name  string // of the file, without its extension
 	Needs Needs
 	Steps []Step
 }
 
-// Needs are what a script wants of its surroundings.
+// Needs are the requirements of a script.
 type Needs struct {
 	Args   []string // of the portal
 	Config string   // of the portal, in YAML
 	Desk   bool     // an MCP server that asks the user
-	Only   string   // the one carrier that it is about, "" for all
-	Ignore []string // methods and types of events that may come at any place
+	Only   string   // the only carrier to play it on; "" for all
+	Ignore []string // methods and types of events that may come at any time
 }
 
-// The carriers that a script can be about.
+// The carriers of scripts.
 const (
 	Stdio  = "stdio"
 	Socket = "socket"
 )
 
-// OwnPortal says whether the script cannot be played on a portal that others use.
+// OwnPortal reports whether the script cannot share a portal with other scripts.
 func (n Needs) OwnPortal() bool { return len(n.Args) > 0 || n.Config != "" || n.Desk }
 
 // Step is a line of a script, or a group of them.
 type Step struct {
 	Line  int
 	Verb  string
-	Text  string // what stands behind the verb
-	Group []Step // of [Any]: what is expected in any order
+	Text  string // the text after the verb
+	Group []Step // of [Any]: the messages expected in any order
 }
 
 // The verbs of steps; spec/transcripts/README.md says what they do.
@@ -60,7 +60,7 @@ const (
 // end closes a group.
 const end = "@end"
 
-// Parse reads a script. Faults name its line.
+// Parse parses a script. Its errors contain the line.
 func Parse(path, text string) (Script, error) {
 	name, _ := strings.CutSuffix(filepath.Base(path), ".txt")
 	p := parser{script: Script{Name: name}}
@@ -75,7 +75,7 @@ func Parse(path, text string) (Script, error) {
 	return p.script, nil
 }
 
-// lines are those that say something, with those that continue them.
+// lines returns the lines of a script without comments, joined with their continuations.
 func lines(text string) (steps []Step) {
 	for n, line := range strings.Split(text, "\n") {
 		rest := strings.TrimSpace(line)
@@ -91,7 +91,7 @@ func lines(text string) (steps []Step) {
 	return steps
 }
 
-// parser has the script so far, and the group that is open.
+// parser contains the script so far and the open group.
 type parser struct {
 	script Script
 	group  *Step
@@ -109,7 +109,7 @@ func (p *parser) take(s Step) error {
 		return nil
 	case s.Verb == Exit:
 		if _, err := strconv.Atoi(s.Text); err != nil {
-			return fmt.Errorf("%q is no exit code", s.Text)
+			return fmt.Errorf("%q is not an exit code", s.Text)
 		}
 	}
 	switch s.Verb {
@@ -127,12 +127,12 @@ func (p *parser) grouped(s Step) error {
 	case end:
 		p.script.Steps, p.group = append(p.script.Steps, *p.group), nil
 	default:
-		return fmt.Errorf("%s cannot stand in @any", s.Verb)
+		return fmt.Errorf("%s is not allowed in @any", s.Verb)
 	}
 	return nil
 }
 
-// take reads a header.
+// take parses a header.
 func (n *Needs) take(s Step) (known bool, err error) {
 	switch s.Verb {
 	case "@portal":
@@ -153,15 +153,15 @@ func (n *Needs) take(s Step) (known bool, err error) {
 		return false, nil
 	}
 	if s.Text == "" {
-		return true, fmt.Errorf("%s needs something behind it", s.Verb)
+		return true, fmt.Errorf("%s needs an argument", s.Verb)
 	}
 	return true, nil
 }
 
-// bare wants nothing behind a verb.
+// bare returns an error if a verb has an argument.
 func bare(s Step) error {
 	if s.Text != "" {
-		return fmt.Errorf("%s takes nothing behind it", s.Verb)
+		return fmt.Errorf("%s takes no argument", s.Verb)
 	}
 	return nil
 }

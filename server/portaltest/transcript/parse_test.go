@@ -9,7 +9,7 @@ import (
 	"github.com/copilot-portal/portal/server/portaltest/transcript"
 )
 
-func TestScriptHasItsNeedsAndItsSteps(t *testing.T) {
+func TestScriptIsParsed(t *testing.T) {
 	s, err := transcript.Parse("a/plain.txt", `# A comment.
 @ignore run.context usage
 @portal --demo --debug
@@ -38,14 +38,14 @@ func TestScriptHasItsNeedsAndItsSteps(t *testing.T) {
 	}, s.Steps)
 }
 
-func TestScriptThatCannotBeReadNamesItsLine(t *testing.T) {
+func TestParseErrorsContainTheLine(t *testing.T) {
 	for text, fault := range map[string]string{
 		"\n@dance":       `a.txt:2: "@dance" is unknown`,
-		"@any\n> {}":     "a.txt:2: > cannot stand in @any",
+		"@any\n> {}":     "a.txt:2: > is not allowed in @any",
 		"@any\n< {}":     "a.txt:1: @any has no @end",
-		"@exit soon":     `a.txt:1: "soon" is no exit code`,
-		"@ignore":        "a.txt:1: @ignore needs something behind it",
-		"@desk 1":        "a.txt:1: @desk takes nothing behind it",
+		"@exit soon":     `a.txt:1: "soon" is not an exit code`,
+		"@ignore":        "a.txt:1: @ignore needs an argument",
+		"@desk 1":        "a.txt:1: @desk takes no argument",
 		"@end":           `a.txt:1: "@end" is unknown`,
 		"{}":             `a.txt:1: "{}" is unknown`,
 		"@only telegram": "a.txt:1: there is no carrier",

@@ -12,24 +12,24 @@ import (
 	"time"
 )
 
-// UI is a client of the portal, on whatever carries its messages.
+// UI is a client of the portal, on any carrier.
 type UI interface {
 	Send(line string)
-	Receive(within time.Duration) (line string, err error) // io.EOF at a good end
+	Receive(within time.Duration) (line string, err error) // io.EOF after a normal end
 	CloseInput()
 	Wait() (code int)
-	Cut() // both directions, without a word
+	Cut() // drops the connection in both directions
 }
 
-// Stage is where a script is played.
+// Stage is the environment in which a script is played.
 type Stage struct {
 	Schema   *Schema
-	Open     func() UI                      // a new client, on what earlier ones have left
+	Open     func() UI                      // connects a new client, with the data of earlier ones
 	Session  func(query string) (id string) // starts a session by another dialect
 	Query    func(id, prompt string)        // sends a prompt by another dialect
 	Stderr   func() string                  // of the portal
 	Dir      string                         // the directory of the client
-	Patience time.Duration                  // with each message
+	Patience time.Duration                  // time limit for each message
 }
 
 // player plays one script.
@@ -42,8 +42,8 @@ type player struct {
 	log         log
 }
 
-// Play plays a script to its end, closes what is still open, and looks that
-// nothing comes that the script does not expect.
+// Play plays a script, closes the connections that are still open, and checks that no unexpected message
+// arrives.
 func (s Stage) Play(script Script) error {
 	p := &player{Stage: s, script: script, names: Names{"dir": s.Dir}, connections: map[string]*connection{}}
 	p.open()
@@ -66,9 +66,9 @@ func (p *player) open() {
 	p.connections[p.speaker] = &connection{ui: p.Open(), asked: map[string]string{}}
 }
 
-// listen takes what comes behind a fault, which may tell its reason.
+// listen logs the messages after a fault, because they may explain it.
 func (p *player) listen() {
-	p.log.note("what came then")
+	p.log.note("later messages")
 	p.Patience = min(p.Patience, time.Second)
 	for range shownLines / 2 {
 		if _, err := p.receive(p.connections[p.speaker]); err != nil {
@@ -91,7 +91,7 @@ func (p *player) do(s Step) error {
 	case Close:
 		t.close()
 	case Exit:
-		code, _ := strconv.Atoi(s.Text) // looked at when it was read
+		code, _ := strconv.Atoi(s.Text) // Parse has validated it
 		return p.finish(t, code)
 	case Kill:
 		t.cut()
@@ -107,7 +107,7 @@ func (p *player) do(s Step) error {
 	return nil
 }
 
-// reconnect ends the client, if it has not ended yet, and begins with a new one.
+// reconnect ends the client unless it has ended, and starts a new one.
 func (p *player) reconnect(t *connection) error {
 	if err := p.finish(t, 0); err != nil {
 		return err
@@ -117,7 +117,7 @@ func (p *player) reconnect(t *connection) error {
 	return nil
 }
 
-// prepare does what is not done by a UI.
+// prepare executes steps that are not actions of a UI.
 func (p *player) prepare(s Step) error {
 	text, err := p.names.text(s.Text, func(s string) string { return s })
 	if err != nil {
@@ -143,13 +143,12 @@ func (p *player) prepare(s Step) error {
 	return nil
 }
 
-// expect waits until all of what is expected has come, in any order, and passes
-// over what may come at any place.
+// expect waits until all expected messages have arrived, in any order. It skips ignored messages.
 func (p *player) expect(t *connection, wanted []Step) error {
 	for open := slices.Clone(wanted); len(open) > 0; {
 		m, err := p.receive(t)
 		if err != nil {
-			return fmt.Errorf("expected\n%s\nand %w", texts(open), err)
+			return fmt.Errorf("expected\n%s\nbut %w", texts(open), err)
 		}
 		i, why, err := p.find(open, m)
 		switch {
@@ -158,19 +157,19 @@ func (p *player) expect(t *connection, wanted []Step) error {
 		case i >= 0:
 			open = slices.Delete(open, i, i+1)
 		case !p.ignored(m):
-			return fmt.Errorf("expected\n%s\nand there came\n\t%s\nwhich does not fit:\n%s", texts(open), show(m), why)
+			return fmt.Errorf("expected\n%s\nbut received\n\t%s\nwhich does not match:\n%s", texts(open), show(m), why)
 		}
 	}
 	return nil
 }
 
-// find gives the first that a message fits.
+// find returns the index of the first step that a message matches, or -1 with the reasons why none does.
 func (p *player) find(open []Step, message any) (i int, why string, err error) {
 	var faults []string
 	for i, s := range open {
 		pattern, err := decode(s.Text)
 		if err != nil {
-			return -1, "", fmt.Errorf("line %d is no JSON: %w", s.Line, err)
+			return -1, "", fmt.Errorf("line %d is not JSON: %w", s.Line, err)
 		}
 		if err = p.names.Match(pattern, message); err == nil {
 			return i, "", nil
@@ -180,7 +179,7 @@ func (p *player) find(open []Step, message any) (i int, why string, err error) {
 	return -1, strings.Join(faults, "\n"), nil
 }
 
-// ignored goes by the method, and of events by their type, too.
+// ignored reports whether a message is ignored because of its method or, for an event, its type.
 func (p *player) ignored(message any) bool {
 	for _, name := range []string{member(message, "method"), member(message, "params", "event", "type")} {
 		if name != "" && slices.Contains(p.script.Needs.Ignore, name) {
@@ -190,8 +189,7 @@ func (p *player) ignored(message any) bool {
 	return false
 }
 
-// finish closes the input and takes what still comes, which must be nothing that
-// the script does not expect.
+// finish closes the input and reads the remaining messages, which must all be ignored ones.
 func (p *player) finish(t *connection, code int) error {
 	if t.ended {
 		return nil
@@ -203,13 +201,13 @@ func (p *player) finish(t *connection, code int) error {
 		case errors.Is(err, io.EOF):
 			t.ended = true
 			if got := t.ui.Wait(); got != code {
-				return fmt.Errorf("the exit code is %d and not %d", got, code)
+				return fmt.Errorf("the exit code is %d, not %d", got, code)
 			}
 			return nil
 		case err != nil:
-			return fmt.Errorf("expected the end and %w", err)
+			return fmt.Errorf("expected the end, but %w", err)
 		case !p.ignored(m):
-			return fmt.Errorf("nothing more was expected and there came\n\t%s", show(m))
+			return fmt.Errorf("unexpected message before the end:\n\t%s", show(m))
 		}
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/copilot-portal/portal/server/portaltest/transcript"
 )
 
-// echo is a UI whose portal says what it was told to.
+// echo is a UI whose portal sends fixed lines.
 type echo struct {
 	sent []string
 	says []string
@@ -34,7 +34,7 @@ func (e *echo) CloseInput() {}
 func (e *echo) Wait() int   { return e.code }
 func (e *echo) Cut()        { e.cut = true }
 
-// play plays a script with a portal that says these lines.
+// play plays a script with the portal of e.
 func play(t *testing.T, script string, e *echo) error {
 	t.Helper()
 	s, err := transcript.Parse("a.txt", script)
@@ -57,25 +57,25 @@ func TestMessagesAreCheckedAgainstScriptAndSchema(t *testing.T) {
 		says   []string
 		fault  string
 	}{
-		"as it should":             {list + `< {"id": "1", "result": {"sessions": []}}`, []string{listed}, ""},
-		"something else":           {list + `< {"id": "2"}`, []string{listed}, `.id: "1" is not "2"`},
-		"nothing":                  {list + `< {"id": "1"}`, nil, "EOF"},
-		"another":                  {list + `< {"id": "1"}`, []string{listed, running}, "nothing more was expected"},
-		"another that is ignored":  {"@ignore run.status\n" + list + `< {"id": "1"}`, []string{running, listed, running}, ""},
-		"one that is not ignored":  {"@ignore run.status\n" + list + "< {\"method\": \"run.status\"}\n< {\"id\": \"1\"}", []string{running, listed}, ""},
-		"in any order":             {list + "@any\n< {\"id\": \"1\"}\n< {\"method\": \"run.status\"}\n@end", []string{running, listed}, ""},
-		"in the wrong order":       {list + "< {\"id\": \"1\"}\n< {\"method\": \"run.status\"}", []string{running, listed}, "a.txt:2: <"},
-		"no JSON":                  {list + `< {"id": "1"}`, []string{"hello"}, "no JSON"},
-		"an answer to nothing":     {`< {"id": "1"}`, []string{listed}, "no result"},
-		"an answer of another":     {"> {\"id\": \"1\", \"method\": \"mcp.list\"}\n< {\"id\": \"1\"}", []string{listed}, "servers"},
-		"a method nobody knows":    {`< {"method": "x"}`, []string{`{"jsonrpc":"2.0","method":"x"}`}, "nobody knows"},
-		"a wrong message to send":  {`> {"id": "1", "method": "run.start"}`, nil, "not as the schema says"},
-		"one that is to be wrong":  {`>! {"id": "1", "method": "run.start"}`, nil, ""},
-		"one that is not wrong":    {">! {\"id\": \"1\", \"method\": \"session.list\"}", nil, "meant to be wrong"},
-		"a method that is unknown": {`>! {"id": "1", "method": "x"}`, nil, ""},
-		"no JSON to send":          {`> hello`, nil, "begins with >!"},
-		"no JSON on purpose":       {`>! hello`, nil, ""},
-		"a name without a meaning": {`> {"id": "$x", "method": "session.list"}`, nil, "$x stands for nothing yet"},
+		"as expected":                {list + `< {"id": "1", "result": {"sessions": []}}`, []string{listed}, ""},
+		"something else":             {list + `< {"id": "2"}`, []string{listed}, `.id: "1" is not "2"`},
+		"nothing":                    {list + `< {"id": "1"}`, nil, "EOF"},
+		"another":                    {list + `< {"id": "1"}`, []string{listed, running}, "unexpected message before the end"},
+		"another that is ignored":    {"@ignore run.status\n" + list + `< {"id": "1"}`, []string{running, listed, running}, ""},
+		"one that is not ignored":    {"@ignore run.status\n" + list + "< {\"method\": \"run.status\"}\n< {\"id\": \"1\"}", []string{running, listed}, ""},
+		"in any order":               {list + "@any\n< {\"id\": \"1\"}\n< {\"method\": \"run.status\"}\n@end", []string{running, listed}, ""},
+		"in the wrong order":         {list + "< {\"id\": \"1\"}\n< {\"method\": \"run.status\"}", []string{running, listed}, "a.txt:2: <"},
+		"no JSON":                    {list + `< {"id": "1"}`, []string{"hello"}, "not JSON"},
+		"an answer to nothing":       {`< {"id": "1"}`, []string{listed}, "no result"},
+		"an answer of another":       {"> {\"id\": \"1\", \"method\": \"mcp.list\"}\n< {\"id\": \"1\"}", []string{listed}, "servers"},
+		"an unknown method":          {`< {"method": "x"}`, []string{`{"jsonrpc":"2.0","method":"x"}`}, `unknown method "x"`},
+		"an invalid message to send": {`> {"id": "1", "method": "run.start"}`, nil, "not valid by the schema"},
+		"invalid on purpose":         {`>! {"id": "1", "method": "run.start"}`, nil, ""},
+		"valid, unexpectedly":        {">! {\"id\": \"1\", \"method\": \"session.list\"}", nil, "should be invalid"},
+		"a method that is unknown":   {`>! {"id": "1", "method": "x"}`, nil, ""},
+		"no JSON to send":            {`> hello`, nil, "use >!"},
+		"no JSON on purpose":         {`>! hello`, nil, ""},
+		"a name without a value":     {`> {"id": "$x", "method": "session.list"}`, nil, "$x has no value yet"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			err := play(t, tc.script, &echo{says: tc.says})
@@ -92,15 +92,15 @@ func TestFaultShowsTheConversationAndTheLog(t *testing.T) {
 	err := play(t, list+`< {"id": "2"}`, &echo{says: []string{listed}})
 	assert.EqualError(t, err, `a.txt:2: < expected
 	{"id": "2"}
-and there came
+but received
 	`+`{"id":"1","jsonrpc":"2.0","result":{"current_workspace_root":"/","sessions":[]}}
-which does not fit:
+which does not match:
 	2: .id: "1" is not "2"
 
 The conversation:
 	> {"id":"1","jsonrpc":"2.0","method":"session.list"}
 	< `+listed+`
-	(what came then)
+	(later messages)
 
 Standard error:
 a line of the log`)
@@ -113,9 +113,9 @@ func TestNamesAreSubstituted(t *testing.T) {
 	assert.Equal(t, []string{`{"id":"1","jsonrpc":"2.0","method":"run.cancel","params":{"reason":"of r","run_id":"r"}}`}, e.sent)
 }
 
-func TestEndIsLookedAt(t *testing.T) {
-	require.ErrorContains(t, play(t, "@exit 0", &echo{code: 1}), "the exit code is 1 and not 0")
-	require.ErrorContains(t, play(t, "", &echo{code: 1}), "the exit code is 1 and not 0")
+func TestExitCodeIsChecked(t *testing.T) {
+	require.ErrorContains(t, play(t, "@exit 0", &echo{code: 1}), "the exit code is 1, not 0")
+	require.ErrorContains(t, play(t, "", &echo{code: 1}), "the exit code is 1, not 0")
 	require.NoError(t, play(t, "@exit 1", &echo{code: 1}))
 	killed := &echo{code: 1}
 	require.NoError(t, play(t, "@kill", killed))

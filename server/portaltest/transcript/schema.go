@@ -13,7 +13,7 @@ type Schema struct {
 	defs    map[string]*jsonschema.Schema
 }
 
-// ReadSchema reads the schema from its file. A schema that is not valid is an error.
+// ReadSchema reads the schema from its file. An invalid schema is an error.
 func ReadSchema(path string) (*Schema, error) {
 	c := jsonschema.NewCompiler()
 	c.AssertFormat()
@@ -47,14 +47,13 @@ func definitions(path string) (map[string]any, error) {
 	return defs, nil
 }
 
-// Has says whether there is a definition of this name, as in "run.start.params".
+// Has reports whether there is a definition with this name, as in "run.start.params".
 func (s *Schema) Has(name string) bool { return s.defs[name] != nil }
 
-// Knows says whether a method or a notification is described.
+// Knows reports whether a method or a notification is described.
 func (s *Schema) Knows(method string) bool { return s.Has(method + ".params") }
 
-// Check holds a message against the schema, and one that answers against the
-// result of the method that it answers.
+// Check validates a message. If it is a response, Check also validates its result for the method answered.
 func (s *Schema) Check(message any, answered string) error {
 	if err := s.message.Validate(message); err != nil {
 		return err

@@ -20,23 +20,23 @@ func spec(t *testing.T, name string) string {
 	return path
 }
 
-// row is one of a table of spec/ui.md or spec/page.md.
+// row is a row of a table in spec/ui.md or spec/page.md.
 type row struct {
-	kind  string   // the head of its first column
-	names []string // of methods, notifications, types of events
+	kind  string   // the heading of its first column
+	names []string // of methods, notifications and types of events
 	cells []string // the other columns
 }
 
 var (
 	code   = regexp.MustCompile("`([^`]+)`")
 	aside  = regexp.MustCompile(`\([^()]*\)`)
-	remark = regexp.MustCompile("`:|;") // what stands behind is no list of members
+	remark = regexp.MustCompile("`:|;") // the text after it does not list members
 	nested = regexp.MustCompile(`[[{][^][{}]*[]}]`)
 	name   = regexp.MustCompile(`^\s*([a-z_]+)(\??)\s*(:.*)?$`)
-	notify = regexp.MustCompile("`(portal\\.[a-z.]+) ({[^`]*})`") // a notification that a result is followed by
+	notify = regexp.MustCompile("`(portal\\.[a-z.]+) ({[^`]*})`") // a notification that follows a result
 )
 
-// rows reads the tables of a file.
+// rows returns the rows of all tables of a file.
 func rows(t *testing.T, file string) (list []row) {
 	t.Helper()
 	text, err := os.ReadFile(spec(t, file))
@@ -60,7 +60,7 @@ func rows(t *testing.T, file string) (list []row) {
 	return list
 }
 
-// members are those that a cell names; true for those that may be missing.
+// members returns the members that a cell names, with true for optional ones.
 func members(cell string) map[string]bool {
 	found := map[string]bool{}
 	cell = aside.ReplaceAllString(cell, "")
@@ -84,7 +84,7 @@ func members(cell string) map[string]bool {
 	return found
 }
 
-// definition is one of the schema, as far as the test looks at it.
+// definition is the part of a definition in the schema that the test uses.
 type definition struct {
 	Ref        string `json:"$ref"`
 	Required   []string
@@ -105,8 +105,7 @@ func readDefinitions(t *testing.T) definitions {
 	return document.Defs
 }
 
-// describe looks that definitions of these names exist and have the members that
-// a cell tells of: of several each has some of them.
+// describe checks that definitions with these names exist and together have the members that a cell names.
 func (d definitions) describe(t *testing.T, names []string, cell string) {
 	t.Helper()
 	var all []definition
@@ -122,47 +121,47 @@ func (d definitions) describe(t *testing.T, names []string, cell string) {
 		has := slices.ContainsFunc(all, func(d definition) bool { _, there := d.Properties[member]; return there })
 		assert.True(t, has, "%v: %s is missing", names, member)
 		if len(all) == 1 {
-			assert.Equal(t, optional, !slices.Contains(all[0].Required, member), "%v: whether %s may be missing", names, member)
+			assert.Equal(t, optional, !slices.Contains(all[0].Required, member), "%v: whether %s is optional", names, member)
 		}
 	}
 }
 
 func TestSchemaMatchesTheTables(t *testing.T) {
-	defs, told := readDefinitions(t), map[string]bool{}
-	look := func(r row, prefix, suffix string, cell int) {
+	defs, listed := readDefinitions(t), map[string]bool{}
+	check := func(r row, prefix, suffix string, cell int) {
 		var names []string
 		for _, name := range r.names {
 			names = append(names, prefix+name+suffix)
-			told[prefix+name+suffix] = true
+			listed[prefix+name+suffix] = true
 		}
 		defs.describe(t, names, r.cells[cell])
 	}
 	for _, r := range rows(t, "ui.md") {
 		switch r.kind {
 		case "method", "request":
-			look(r, "", ".params", 0)
-			look(r, "", ".result", 1)
+			check(r, "", ".params", 0)
+			check(r, "", ".result", 1)
 		case "notification":
-			look(r, "", ".params", 0)
+			check(r, "", ".params", 0)
 		case "type":
-			look(r, "agent.event.", "", 0)
+			check(r, "agent.event.", "", 0)
 		}
 	}
-	assert.Greater(t, len(told), 50, "the tables could be read")
-	ours := len(told)
+	assert.Greater(t, len(listed), 50, "tables of ui.md")
+	ours := len(listed)
 	for _, r := range rows(t, "page.md") {
-		if r.kind != "method" || told[r.names[0]+".params"] { // of a method of ui.md it tells of a use
+		if r.kind != "method" || listed[r.names[0]+".params"] { // a use of a method of ui.md
 			continue
 		}
-		look(r, "", ".params", 0)
-		look(r, "", ".result", 1)
+		check(r, "", ".params", 0)
+		check(r, "", ".result", 1)
 		for _, found := range notify.FindAllStringSubmatch(r.cells[1], -1) {
-			look(row{names: found[1:2], cells: []string{"`" + found[2] + "`"}}, "", ".params", 0)
+			check(row{names: found[1:2], cells: []string{"`" + found[2] + "`"}}, "", ".params", 0)
 		}
 	}
-	assert.Greater(t, len(told), ours+20, "the table of methods could be read")
+	assert.Greater(t, len(listed), ours+20, "table of methods in page.md")
 	of := regexp.MustCompile(`\.(params|result)$|^agent\.event\.`)
 	for name := range defs {
-		assert.Equal(t, of.MatchString(name), told[name], "%s stands in the tables", name)
+		assert.Equal(t, of.MatchString(name), listed[name], "whether %s is in the tables", name)
 	}
 }
