@@ -16,11 +16,10 @@ type Carrier interface {
 	Close() error
 }
 
-// Frames is a [Carrier] of which somebody else knows the frames, such as those of a WebSocket. Its functions
-// are as [Carrier] says; Send gets one message at a time.
+// Frames is a [Carrier] made of the functions of a connection that carries one message a frame, such as a WebSocket.
 type Frames struct {
 	Receive func() ([]byte, error)
-	Send    func([]byte) error
+	Send    func(messages ...[]byte) error
 	Hangup  func() error
 }
 
@@ -28,14 +27,7 @@ type Frames struct {
 func (f Frames) Read() ([]byte, error) { return f.Receive() }
 
 // Write sends each message in a frame of its own.
-func (f Frames) Write(messages [][]byte) error {
-	for _, m := range messages {
-		if err := f.Send(m); err != nil {
-			return err
-		}
-	}
-	return nil
-}
+func (f Frames) Write(messages [][]byte) error { return f.Send(messages...) }
 
 // Close hangs up.
 func (f Frames) Close() error { return f.Hangup() }

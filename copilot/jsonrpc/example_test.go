@@ -1,6 +1,7 @@
 package jsonrpc_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -48,8 +49,8 @@ func ExampleFrames() {
 			}
 			return nil, io.EOF
 		},
-		Send: func(m []byte) error {
-			fmt.Println(string(m))
+		Send: func(messages ...[]byte) error {
+			fmt.Println(string(bytes.Join(messages, nil)))
 			fromPage <- []byte(`{"jsonrpc":"2.0","id":"ui_1","result":{"ok":true}}`)
 			return nil
 		},

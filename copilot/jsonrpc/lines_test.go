@@ -164,7 +164,12 @@ func TestFramesCarryOneMessageEach(t *testing.T) {
 			}
 			return []byte(frame), nil
 		},
-		Send:   func(m []byte) error { out <- string(m); return nil },
+		Send: func(messages ...[]byte) error {
+			for _, m := range messages {
+				out <- string(m)
+			}
+			return nil
+		},
 		Hangup: func() error { close(out); return nil },
 	}
 	require.NoError(t, jsonrpc.New(frames, jsonrpc.Methods{"echo": withReadLoop(handle(echo))}, jsonrpc.Options{}).Run(t.Context()))
@@ -184,7 +189,7 @@ func TestFrameThatCannotBeSentEndsThePeer(t *testing.T) {
 	in := make(chan string)
 	frames := jsonrpc.Frames{
 		Receive: func() ([]byte, error) { <-in; return nil, errReset },
-		Send:    func([]byte) error { return errFull },
+		Send:    func(...[]byte) error { return errFull },
 		Hangup:  func() error { close(in); return nil },
 	}
 	peer := jsonrpc.New(frames, nil, jsonrpc.Options{})

@@ -10,31 +10,30 @@ import (
 )
 
 const (
-	// batchSize is about how many bytes are written at once.
+	// batchSize is from how many bytes on a batch is written.
 	batchSize = 64 << 10
-	// minDeflated is from which size on compressing is worth it.
+	// minDeflated is the size in bytes above which frames are compressed.
 	minDeflated = 1 << 10
 )
 
-// batches are buffers for what is written at once.
+// batches are buffers for frames that are written together.
 var batches = sync.Pool{New: func() any { return new([]byte) }} //nolint:gochecknoglobals // holds nothing
 
-// SendAll writes frames of text, many at once, and returns when the system has taken them: so it waits while the client is slow. It fails
-// with [ErrClosed] or [ErrGone]. Only one goroutine at a time may call it, and not on a connection on which [Conn.Send] is
-// used: they know nothing of each other's frames.
-func (c *Conn) SendAll(frames ...[]byte) error {
+// Send writes frames of text, with one system call for about every 64 KiB, and returns when the system has taken them: it
+// waits while the client is slow. The frames of one call stay together. Errors: [ErrClosed], [ErrGone].
+func (c *Conn) Send(frames ...[]byte) error {
 	select {
 	case <-c.stopped:
 		return c.err
-	case <-c.credits: // which a close waits for
+	case c.sending <- struct{}{}:
 	}
-	defer func() { c.credits <- struct{}{} }()
+	defer func() { <-c.sending }()
 	select {
-	case <-c.stopped: // both were there
+	case <-c.stopped: // both were ready
 		return c.err
 	default:
 	}
-	buffer, _ := batches.Get().(*[]byte) // there is nothing else in it
+	buffer, _ := batches.Get().(*[]byte) // the pool has nothing else
 	defer batches.Put(buffer)
 	batch := (*buffer)[:0]
 	for i, frame := range frames {
@@ -51,9 +50,9 @@ func (c *Conn) SendAll(frames ...[]byte) error {
 	return nil
 }
 
-// write writes whole frames. What was written in part cannot be mended, so the connection ends.
+// write writes whole frames. If it fails, a part of a frame may be written, so the connection ends.
 func (c *Conn) write(batch []byte) error {
-	err := c.wire.writeWithin(c.server.options.writeTimeout(len(batch)), batch)
+	err := c.wire.writeAll(c.server.options.WriteTimeout, batch)
 	if err == nil {
 		return nil
 	}
@@ -62,7 +61,7 @@ func (c *Conn) write(batch []byte) error {
 	return c.err
 }
 
-// frame appends a frame of text as RFC 6455 has it from a server: in one piece, and not masked.
+// frame appends an unfragmented, unmasked text frame (RFC 6455).
 func (c *Conn) frame(to, text []byte) []byte {
 	const whole, deflated, textual = 0x80, 0x40, 0x1
 	head := byte(whole | textual)
@@ -81,24 +80,24 @@ func (c *Conn) frame(to, text []byte) []byte {
 	return append(to, text...)
 }
 
-// deflaters compress each message for itself: no memory is kept for a connection.
+// deflaters compress each message on its own, so a connection needs no memory for it.
 var deflaters = sync.Pool{New: func() any { //nolint:gochecknoglobals // holds nothing
 	w, _ := flate.NewWriter(nil, flate.BestSpeed) // fails for an unknown level only
 	return w
 }}
 
-// deflate compresses a message as RFC 7692 has it.
+// deflate compresses a message (RFC 7692).
 func deflate(text []byte) []byte {
-	w, _ := deflaters.Get().(*flate.Writer) // there is nothing else in it
+	w, _ := deflaters.Get().(*flate.Writer) // the pool has nothing else
 	defer deflaters.Put(w)
 	var out bytes.Buffer
 	w.Reset(&out)
-	_, _ = w.Write(text) // a buffer takes all
+	_, _ = w.Write(text) // a buffer cannot fail
 	_ = w.Flush()
 	return bytes.TrimSuffix(out.Bytes(), []byte{0, 0, 0xff, 0xff})
 }
 
-// offersDeflate tells whether gorilla has agreed to compression, which it does not tell.
+// offersDeflate reports whether the client offers compression. gorilla agrees to it then, but does not say so.
 func offersDeflate(r *http.Request) bool {
 	for _, line := range r.Header.Values("Sec-WebSocket-Extensions") {
 		for offer := range strings.SplitSeq(line, ",") {

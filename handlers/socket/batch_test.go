@@ -40,9 +40,9 @@ func TestManyFramesAreWrittenAtOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := open(t, socket.Options{Compress: c.server}, func(_ context.Context, conn *socket.Conn) {
-				assert.NoError(t, conn.SendAll(all...))
-				assert.NoError(t, conn.SendAll())
-				assert.NoError(t, conn.SendAll(all[1]))
+				assert.NoError(t, conn.Send(all...))
+				assert.NoError(t, conn.Send())
+				assert.NoError(t, conn.Send(all[1]))
 			})
 			conn := s.connect(websocket.Dialer{EnableCompression: c.client})
 			for _, text := range append(texts, "short") {
@@ -56,7 +56,7 @@ func TestManyFramesAreWrittenAtOnce(t *testing.T) {
 
 func TestCompressionMakesLongFramesShort(t *testing.T) {
 	s := open(t, socket.Options{Compress: true}, func(_ context.Context, conn *socket.Conn) {
-		assert.NoError(t, conn.SendAll([]byte(strings.Repeat("long ", 20_000))))
+		assert.NoError(t, conn.Send([]byte(strings.Repeat("long ", 20_000))))
 	})
 	conn := s.raw("Sec-WebSocket-Extensions: foo, permessage-deflate; client_max_window_bits\r\n")
 	head := make([]byte, 4)
@@ -78,7 +78,7 @@ func TestSubprotocolsAreAgreedOn(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := open(t, socket.Options{Subprotocols: []string{"ours.v1"}}, func(_ context.Context, conn *socket.Conn) {
-				assert.NoError(t, conn.SendAll([]byte("agreed on: "+conn.Subprotocol())))
+				assert.NoError(t, conn.Send([]byte("agreed on: "+conn.Subprotocol())))
 			})
 			conn := s.connect(websocket.Dialer{Subprotocols: c.offered})
 			assert.Equal(t, c.want, conn.Subprotocol())
@@ -91,7 +91,7 @@ func TestIgnoredClientMaySendAndLeave(t *testing.T) {
 	left := make(chan error, 1)
 	s := open(t, socket.Options{Deaf: true}, func(ctx context.Context, conn *socket.Conn) {
 		<-ctx.Done()
-		left <- conn.SendAll([]byte("too late"))
+		left <- conn.Send([]byte("too late"))
 	})
 	conn := s.dial()
 	for range 100 {
@@ -109,7 +109,7 @@ func TestStalledClientIsDisconnected(t *testing.T) {
 	s := open(t, socket.Options{Deaf: true, WriteTimeout: 100 * time.Millisecond, PingEvery: 10 * time.Millisecond}, func(_ context.Context, conn *socket.Conn) {
 		var err error
 		for err == nil {
-			err = conn.SendAll(frame, frame, frame)
+			err = conn.Send(frame, frame, frame)
 		}
 		failed <- err
 	})
@@ -122,7 +122,7 @@ func TestPingsComeBetweenWholeFrames(t *testing.T) {
 	frame := number(7, 100<<10)
 	s := open(t, socket.Options{Deaf: true, PingEvery: time.Millisecond}, func(_ context.Context, conn *socket.Conn) {
 		for range 200 {
-			assert.NoError(t, conn.SendAll(frame, frame))
+			assert.NoError(t, conn.Send(frame, frame))
 		}
 	})
 	conn := s.dial()
@@ -141,7 +141,7 @@ func TestSlowClientMayPing(t *testing.T) {
 	s := open(t, socket.Options{Deaf: true}, func(_ context.Context, conn *socket.Conn) {
 		var err error
 		for i := 0; i < 400 && err == nil; i++ {
-			err = conn.SendAll(frame)
+			err = conn.Send(frame)
 		}
 		sent <- err
 	})

@@ -71,10 +71,10 @@ func BenchmarkThousandConnections(b *testing.B) {
 	frame := number(0, 1<<10)
 	b.Run("carrier", func(b *testing.B) {
 		news := newGong()
-		rounds(b, news, open(b, socket.Options{}, func(ctx context.Context, conn *socket.Conn) {
+		rounds(b, news, open(b, socket.Options{}, func(_ context.Context, conn *socket.Conn) {
 			for round := 1; news.await(round); round++ {
 				for range 10 {
-					_ = conn.Send(ctx, frame)
+					_ = conn.Send(frame)
 				}
 			}
 		}), len(frame))

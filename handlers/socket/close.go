@@ -12,12 +12,12 @@ import (
 
 const (
 	closeGoingAway = "the portal is stopping"
-	// maxReason is how many bytes a close frame has for a text.
+	// maxReason is the longest reason in a close frame, in bytes.
 	maxReason = 123
 )
 
-// Close closes the connection and returns when it is closed. What was sent before goes out first, for which there is as much time
-// as for one frame. The first close counts. A long reason is cut.
+// Close closes the connection and returns when it is closed. Frames that are being sent go out first, if the client takes
+// them within [Options.WriteTimeout]. Only the first call has an effect. A long reason is cut.
 func (c *Conn) Close(code int, reason string) {
 	c.setCloseReason(code, reason)
 	c.stop(ErrClosed)
@@ -30,12 +30,13 @@ func (c *Conn) Close(code int, reason string) {
 	<-c.down
 }
 
-// setCloseReason says how the connection will be closed. It comes before stop, which lets the function return, which closes, too.
+// setCloseReason sets the code and the reason of our close. It is called before stop: then the function may return, which
+// closes the connection, too.
 func (c *Conn) setCloseReason(code int, reason string) {
 	c.once.setCloseReason.Do(func() { c.code, c.reason = code, reason })
 }
 
-// stop lets nothing more be sent or received, for a reason of which the first counts.
+// stop ends sending and receiving. The first error counts.
 func (c *Conn) stop(err error) {
 	c.once.stop.Do(func() {
 		c.err = err
@@ -44,23 +45,19 @@ func (c *Conn) stop(err error) {
 	})
 }
 
-// drain waits until all credits are back, so that everything that was sent is out.
+// drain waits until no frame is being written.
 func (c *Conn) drain() {
 	timeout := time.NewTimer(c.server.options.WriteTimeout)
 	defer timeout.Stop()
-	for range credits {
-		select {
-		case <-c.credits:
-		case <-c.down:
-			return
-		case <-timeout.C:
-			return
-		}
+	select {
+	case c.sending <- struct{}{}:
+	case <-c.down:
+	case <-timeout.C:
 	}
 }
 
-// writeClose writes the close frame, past melody, which would cut the connection behind it. The answer to the client's is
-// the same as that. A frame before it that takes too long is cut off.
+// writeClose writes the close frame past melody, which would cut the connection behind it. A close of the client is answered
+// with its own code. If a frame before it takes too long, the connection is cut off.
 func (c *Conn) writeClose() {
 	c.once.closeFrame.Do(func() {
 		defer close(c.closeFrame)
@@ -78,7 +75,7 @@ func (c *Conn) writeClose() {
 	})
 }
 
-// awaitClose waits for something, but not longer than it may take to close.
+// awaitClose waits for a channel, at most as long as a close may take.
 func (c *Conn) awaitClose(done <-chan struct{}) {
 	timeout := time.NewTimer(c.server.options.Linger)
 	defer timeout.Stop()
@@ -89,7 +86,7 @@ func (c *Conn) awaitClose(done <-chan struct{}) {
 	}
 }
 
-// abort ends the connection at once. What reads it notices.
+// abort ends the connection at once; its reader notices.
 func (c *Conn) abort() {
 	c.stop(ErrClosed)
 	c.wire.abort()
@@ -114,7 +111,7 @@ func (c *Conn) serve(ctx context.Context) {
 	}
 }
 
-// shorten cuts a reason at the border of a character.
+// shorten cuts a reason between two characters.
 func shorten(reason string) string {
 	if len(reason) <= maxReason {
 		return reason

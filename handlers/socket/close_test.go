@@ -21,7 +21,7 @@ func TestLastMessageArrivesWhileTheClientIsSending(t *testing.T) {
 		s := open(t, socket.Options{}, func(ctx context.Context, conn *socket.Conn) {
 			_, err := conn.Receive(ctx)
 			assert.NoError(t, err)
-			assert.NoError(t, conn.Send(ctx, []byte("last")))
+			assert.NoError(t, conn.Send([]byte("last")))
 			conn.Close(4001, "done")
 		})
 		c := s.dial()
@@ -66,7 +66,7 @@ func TestClosingClientReceivesTheRest(t *testing.T) {
 	s := open(t, socket.Options{}, func(ctx context.Context, conn *socket.Conn) {
 		err := conn.Discard(ctx)
 		for i := 0; err == nil && i < 100; i++ {
-			err = conn.Send(ctx, number(i, 100))
+			err = conn.Send(number(i, 100))
 		}
 		assert.NoError(t, err)
 	})
@@ -93,7 +93,7 @@ func TestClientThatVanishesIsNoticed(t *testing.T) {
 		listen(errs)(ctx, conn)
 		<-ctx.Done()
 		errs <- context.Cause(ctx)
-		errs <- conn.Send(context.WithoutCancel(ctx), []byte("hello?"))
+		errs <- conn.Send([]byte("hello?"))
 	})
 	require.NoError(t, s.raw().Close())
 	for range 3 {
@@ -106,7 +106,7 @@ func TestClientThatNeverAnswersTheCloseIsCutOff(t *testing.T) {
 	errs := make(chan error, 2)
 	s := open(t, socket.Options{Linger: 50 * time.Millisecond}, func(ctx context.Context, conn *socket.Conn) {
 		conn.Close(4001, "")
-		errs <- conn.Send(ctx, []byte("x"))
+		errs <- conn.Send([]byte("x"))
 		_, err := conn.Receive(ctx)
 		errs <- err
 	})

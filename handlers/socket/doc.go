@@ -1,63 +1,60 @@
-// Package socket carries frames over WebSockets, for every dialect that is spoken on one. It knows nothing of what is said.
+// Package socket carries frames over WebSockets for every dialect.
 //
 //	sockets := socket.New(socket.Options{})
 //	router.GET("/echo", func(c *gin.Context) {
 //		sockets.Serve(c.Writer, c.Request, func(ctx context.Context, conn *socket.Conn) {
 //			for frame, err := conn.Receive(ctx); err == nil; frame, err = conn.Receive(ctx) {
-//				if conn.Send(ctx, frame) != nil {
+//				if conn.Send(frame) != nil {
 //					return
 //				}
 //			}
 //		})
 //	})
 //
-// JSON-RPC is spoken through [Conn.Frames].
+// [Conn.Frames] is a carrier of JSON-RPC.
 //
 // # Sending
 //
-// [Conn.Send] waits for one of a few credits, hands the frame over, and gets its credit back when the frame was written. So a
-// slow client slows down who sends to it, alone; nothing is queued for it, and nothing dropped. A client to which a
-// frame cannot be written in time is cut off.
-//
-// [Conn.SendAll] is for a connection on which one goroutine sends all there is, and whose client says nothing: it writes many frames
-// at once, itself. A thousand such connections to one record cost about what their bytes do.
+// [Conn.Send] writes all frames it is given with one system call for about every 64 KiB, and waits while the client is slow.
+// Nothing is queued and nothing dropped, so a slow client slows down only its own sender. A client that takes nothing for
+// [Options.WriteTimeout] is cut off.
 //
 // # Receiving
 //
-// A frame is handed to [Conn.Receive] by the goroutine that reads the connection; there is no queue. So a client that says more
-// than is received is not read any more, and TCP holds it up. Nothing else is read then either, neither its pongs, which do not count as
-// missing, nor its close: who only sends calls [Conn.Discard] on another goroutine.
+// The goroutine that reads the connection passes each frame to [Conn.Receive]; there is no queue. If a client sends more than is
+// received, its connection is not read any more, and TCP stops it. Then neither its pongs, which do not count as missing, nor its
+// close are read.
 //
-// # Ends
+// # Closing
 //
-// The connection lives as long as the function given to [Server.Serve], and closes with 1000 when it returns, with 1011 when it
-// panics. [Conn.Close] closes it with another code. In any case what was sent goes out first, then the close frame; then the
-// client has [Options.Linger] for its own, while what it still says is read and thrown away: a connection that is cut
-// with something unread in it takes with it what the client has not read yet.
+// The connection lives as long as the function given to [Server.Serve]. It closes with 1000 when the function returns, and with
+// 1011 when it panics; [Conn.Close] closes it with another code. Frames that are being sent go out first, then the close frame.
+// The client then has [Options.Linger] for its own close, and what it still sends is read and dropped: a connection that is cut
+// while something is unread takes with it what the client has not read yet.
 //
-// A client that closes with 1000, 1001 or without a code has nothing more to say, but it hears on: [Conn.Receive] returns [io.EOF], and
-// its close is answered when the function has returned, but at most [Options.Linger] later. So a request with a close
-// right behind it gets its response. (Browsers do not deliver that; other clients do.)
+// A client that closes with 1000, 1001 or without a code still receives: [Conn.Receive] returns [io.EOF], and the close is
+// answered when the function has returned, at most [Options.Linger] later. So a request with a close right behind it gets its
+// response. (Browsers do not deliver it; other clients do.)
 //
 // The context of the function ends when nothing can be sent any more.
 //
 // # Security
 //
-// Host, Origin, Sec-Fetch-Site and the token are checked by the guard of the server, before all routes. Beneath it, an upgrade whose
-// Origin names another host than Host is refused here as well; what the guard lets in always passes.
+// The guard of the server checks Host, Origin, Sec-Fetch-Site and the token before all routes. In addition, an upgrade whose
+// Origin names another host than Host is refused here; what the guard accepts always passes.
 //
-// # What melody does not do
+// # Traps of melody
 //
-// The carrier is melody (v1.4.0), and these are its traps:
+// The carrier is melody (v1.4.0):
 //
-//   - Its Write returns nil and drops the frame when its buffer is full. There are fewer credits than places in it.
-//   - Its Broadcast, which drops as well, and overtakes what is replayed to a new connection, is not used.
-//   - Its Close cuts the connection right behind the close frame. Ours sends the frame past melody, which gorilla allows at
-//     any time, and lets melody read on.
-//   - It gives up a client whose pong it does not see in time, also while a message is on its way that takes longer than
-//     that, or while the handler of a message waits. Here each read has its own deadline, and any byte is a sign of life.
-//   - Behind a message that is too long, the close frame (1009) is lost with all that the client was still sending; it is
-//     read to its end first.
-//   - Text that is no UTF-8 passes; here it is refused with 1007.
-//   - A panic in a function of ours would end the process, since it cannot run on the goroutine that reads.
+//   - Its Write returns nil and drops the frame when its buffer is full, and its Broadcast drops and reorders. Neither is used:
+//     frames are written past melody.
+//   - Its Close cuts the connection right behind the close frame. Ours writes the frame past melody, which gorilla allows at any
+//     time, and lets melody read on.
+//   - It cuts off a client whose pong it does not see in time, even while a long message is on its way or the handler of a
+//     message waits. Here each read has its own deadline, and any byte is a sign of life.
+//   - Behind a message that is too long, the close frame (1009) would be lost with what the client is still sending; that is read
+//     to its end first.
+//   - It accepts text that is not UTF-8; here it closes with 1007.
+//   - A panic in a handler would end the process, so functions run on goroutines that recover.
 package socket

@@ -1,26 +1,24 @@
 package socket
 
 import (
-	"bytes"
 	"context"
 
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 )
 
-// Frames makes the connection a carrier of JSON-RPC, for the function of [Server.Serve]:
+// Frames returns a carrier of JSON-RPC on the connection, for the function of [Server.Serve]:
 //
 //	sockets.Serve(w, r, func(ctx context.Context, conn *socket.Conn) {
 //		err := jsonrpc.New(conn.Frames(ctx), methods, jsonrpc.Options{}).Run(ctx)
 //		…
 //	})
 //
-// To hang up ends sending and receiving only: what was sent goes out, and the connection closes, when the function returns or
-// calls [Conn.Close]. The error of Run is then known and may become a code; if it is that of the
-// context, [context.Cause] knows more.
+// Hangup only ends sending and receiving. The connection closes when the function returns or calls [Conn.Close], so the error
+// of Run may become a code; if it is that of the context, [context.Cause] has the reason.
 func (c *Conn) Frames(ctx context.Context) jsonrpc.Frames {
 	return jsonrpc.Frames{
 		Receive: func() ([]byte, error) { return c.Receive(ctx) },
-		Send:    func(message []byte) error { return c.Send(ctx, bytes.Clone(message)) }, // it must keep none
+		Send:    c.Send,
 		Hangup:  func() error { c.stop(ErrClosed); return nil },
 	}
 }

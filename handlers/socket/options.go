@@ -6,28 +6,28 @@ import (
 	"time"
 )
 
-// Options says how a [Server] behaves. Zero values are the defaults.
+// Options are the options of a [Server]. Zero values are the defaults.
 type Options struct {
-	MaxMessage int64 // the longest message that is taken, in bytes; 16 MiB. A longer one closes with 1009
-	Binary     bool  // takes binary messages like those of text; otherwise they close with 1003
+	MaxMessage int64 // the longest accepted message, in bytes; 16 MiB. A longer one closes with 1009
+	Binary     bool  // accepts binary messages like text; otherwise they close with 1003
 
 	PingEvery    time.Duration // 20 s
-	Silence      time.Duration // how long a client may send nothing, not even a pong, before it is given up; 50 s
-	WriteTimeout time.Duration // how long writing a frame may take; 10 s. Long frames get a second more for each 64 KiB
+	Silence      time.Duration // how long a client may send nothing, not even a pong, before it is cut off; 50 s
+	WriteTimeout time.Duration // how long a client may take nothing of what is being written; 10 s
 	Linger       time.Duration // how long a close may take after the close frame; 2 s
 
-	Deaf         bool     // what clients say is thrown away; when one has said all, nothing more can be sent to it
-	Subprotocols []string // of which the first that a client offers is agreed on; one that offers none of them gets none
-	Compress     bool     // [Conn.SendAll] deflates frames over 1 KB for clients that offer it
+	Deaf         bool     // drops messages of clients; after a client's close nothing more is sent to it
+	Subprotocols []string // supported ones; the first that a client offers is selected
+	Compress     bool     // deflates frames over 1 KiB for clients that offer it
 
-	SendBuffer int // how many bytes the system keeps for a client that does not take them yet, about; as many as it likes
+	SendBuffer int // the size of the system's send buffer, about, in bytes; the system's default
 
-	// Refusal is the body of an answer, JSON, to a request that does not become a connection; {"error": text}.
+	// Refusal returns the body, JSON, of the response to a request that is not upgraded; {"error": text}.
 	Refusal func(status int, text string) []byte
-	// AnyOrigin takes requests that pages of other origins send: whoever calls [Server.Serve] has looked at that.
+	// AnyOrigin accepts requests of pages of other origins: the caller of [Server.Serve] has checked them.
 	AnyOrigin bool
 
-	Log *slog.Logger // gets panics; nothing
+	Log *slog.Logger // for panics; none
 }
 
 func (o Options) withDefaults() Options {
@@ -41,9 +41,4 @@ func (o Options) withDefaults() Options {
 	}
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	return o
-}
-
-// writeTimeout is how long writing so many bytes may take.
-func (o Options) writeTimeout(size int) time.Duration {
-	return o.WriteTimeout + time.Duration(size>>16)*time.Second
 }

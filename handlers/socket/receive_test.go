@@ -7,6 +7,7 @@ import (
 	"net"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/gorilla/websocket"
@@ -122,19 +123,18 @@ func TestClientIsNotSilentWhileItIsNotReceived(t *testing.T) {
 }
 
 func TestClientIsNotSilentWhileItSendsALongMessage(t *testing.T) {
-	const silence, size = 100 * time.Millisecond, 30
-	s := open(t, socket.Options{PingEvery: 20 * time.Millisecond, Silence: silence}, echo)
-	c := s.raw()
-	_, err := c.Write([]byte{0x81, 0x80 | size, 0, 0, 0, 0}) // text, masked with nothing
-	require.NoError(t, err)
-	tick := time.NewTicker(silence / 5)
-	defer tick.Stop()
-	for range size {
-		<-tick.C
-		_, err = c.Write([]byte("x"))
+	synctest.Test(t, func(t *testing.T) {
+		const silence, size = 100 * time.Millisecond, 30
+		c := piped(t, socket.Options{PingEvery: 20 * time.Millisecond, Silence: silence}, echo)
+		_, err := c.Write([]byte{0x81, 0x80 | size, 0, 0, 0, 0}) // text, masked with nothing
 		require.NoError(t, err)
-	}
-	assert.Equal(t, strings.Repeat("x", size), rawText(t, c))
+		for range size {
+			time.Sleep(silence / 5)
+			_, err = c.Write([]byte("x"))
+			require.NoError(t, err)
+		}
+		assert.Equal(t, strings.Repeat("x", size), rawText(t, c))
+	})
 }
 
 // rawText reads frames up to one of text, which has to be short.

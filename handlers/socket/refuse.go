@@ -9,7 +9,7 @@ import (
 	"github.com/gorilla/websocket"
 )
 
-// refuse answers a request that does not become a connection.
+// refuse answers a request that is not upgraded.
 func (s *Server) refuse(w http.ResponseWriter, _ *http.Request, status int, reason error) {
 	header := w.Header()
 	if status != http.StatusServiceUnavailable {
@@ -23,16 +23,16 @@ func (s *Server) refuse(w http.ResponseWriter, _ *http.Request, status int, reas
 	header.Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
 	text := s.options.Refusal(status, strings.TrimPrefix(reason.Error(), "websocket: "))
-	_, _ = w.Write(append(text, '\n')) // who is gone needs no answer
+	_, _ = w.Write(append(text, '\n')) // fails if the client is gone
 }
 
-// refusal is the body of an answer where a dialect has none of its own.
+// refusal is the default of [Options.Refusal].
 func refusal(_ int, text string) []byte {
 	body, _ := json.Marshal(map[string]string{"error": text}) // cannot fail
 	return body
 }
 
-// Offers tells whether a request wants a WebSocket and would speak a subprotocol on it.
+// Offers reports whether a request is for a WebSocket and offers a subprotocol.
 func Offers(r *http.Request, subprotocol string) bool {
 	return websocket.IsWebSocketUpgrade(r) && slices.Contains(websocket.Subprotocols(r), subprotocol)
 }

@@ -30,9 +30,9 @@ func TestMessagesAreReceived(t *testing.T) {
 }
 
 func TestBurstArrivesInOrderBeforeTheClose(t *testing.T) {
-	s := open(t, socket.Options{}, func(ctx context.Context, conn *socket.Conn) {
+	s := open(t, socket.Options{}, func(_ context.Context, conn *socket.Conn) {
 		for i := range 500 {
-			assert.NoError(t, conn.Send(ctx, number(i, 2000)))
+			assert.NoError(t, conn.Send(number(i, 2000)))
 		}
 	})
 	c := s.dial()
@@ -45,12 +45,12 @@ func TestBurstArrivesInOrderBeforeTheClose(t *testing.T) {
 
 func TestEachOfManySendersKeepsItsOrder(t *testing.T) {
 	const senders, each = 8, 200
-	s := open(t, socket.Options{}, func(ctx context.Context, conn *socket.Conn) {
+	s := open(t, socket.Options{}, func(_ context.Context, conn *socket.Conn) {
 		var all sync.WaitGroup
 		for sender := range senders {
 			all.Go(func() {
 				for i := range each {
-					assert.NoError(t, conn.Send(ctx, fmt.Appendf(nil, "%d %d", sender, i)))
+					assert.NoError(t, conn.Send(fmt.Appendf(nil, "%d %d", sender, i)))
 				}
 			})
 		}
@@ -71,7 +71,7 @@ func TestEachOfManySendersKeepsItsOrder(t *testing.T) {
 func TestSlowClientIsWaitedForAndLosesNothing(t *testing.T) {
 	sent := make(chan int, 1)
 	s := open(t, socket.Options{}, func(ctx context.Context, conn *socket.Conn) {
-		n, err := untilSlow(ctx, conn, 64<<10)
+		n, err := untilSlow(conn, 64<<10)
 		assert.NoError(t, err)
 		sent <- n
 	})
@@ -89,7 +89,7 @@ func TestSlowClientSlowsNobodyElse(t *testing.T) {
 			echo(ctx, conn)
 			return
 		}
-		_, err := untilSlow(ctx, conn, 64<<10)
+		_, err := untilSlow(conn, 64<<10)
 		slow <- err
 		<-ctx.Done()
 	})
@@ -105,7 +105,7 @@ func TestClientThatNeverReadsIsCutOff(t *testing.T) {
 	failed := make(chan error, 1)
 	s := open(t, socket.Options{WriteTimeout: 200 * time.Millisecond}, func(ctx context.Context, conn *socket.Conn) {
 		for i := 0; ; i++ {
-			if err := conn.Send(ctx, number(i, 1000)); err != nil {
+			if err := conn.Send(number(i, 1000)); err != nil {
 				failed <- err
 				<-ctx.Done()
 				return
@@ -119,7 +119,7 @@ func TestClientThatNeverReadsIsCutOff(t *testing.T) {
 
 func TestClientThatNeverReadsDoesNotHoldUpAClose(t *testing.T) {
 	s := open(t, socket.Options{WriteTimeout: 2 * time.Second, Linger: 50 * time.Millisecond}, func(ctx context.Context, conn *socket.Conn) {
-		_, err := untilSlow(ctx, conn, 1000)
+		_, err := untilSlow(conn, 1000)
 		assert.NoError(t, err)
 	})
 	s.raw()
@@ -133,7 +133,7 @@ func TestWaitingEndsWithItsContext(t *testing.T) {
 		cancel()
 		_, err := conn.Receive(ended)
 		errs <- err
-		assert.NoError(t, conn.Send(ctx, []byte("still here")))
+		assert.NoError(t, conn.Send([]byte("still here")))
 	})
 	assert.Equal(t, "still here", s.dial().hear())
 	require.ErrorIs(t, await(t, errs, "receiving ends"), context.Canceled)

@@ -11,7 +11,7 @@ import (
 	"github.com/olahol/melody"
 )
 
-// A Server serves connections, of any number of dialects.
+// Server serves connections.
 type Server struct {
 	options Options
 	melody  *melody.Melody
@@ -19,11 +19,11 @@ type Server struct {
 	mu      sync.Mutex
 	conns   map[*Conn]struct{}
 	serving int           // calls of Serve
-	closing bool          // nobody may come any more
-	empty   chan struct{} // closed when closing, and nobody is there
+	closing bool          // no connection is accepted any more
+	empty   chan struct{} // closed when closing and no call of Serve is left
 }
 
-// New makes a server.
+// New returns a server. The caller must close it.
 func New(options Options) *Server {
 	options = options.withDefaults()
 	var checkOrigin func(*http.Request) bool // nil: gorilla's own
@@ -33,11 +33,10 @@ func New(options Options) *Server {
 	s := &Server{options: options, conns: map[*Conn]struct{}{}, empty: make(chan struct{})}
 	m := melody.New()
 	m.Config = &melody.Config{
-		WriteWait:         options.WriteTimeout,
-		PongWait:          options.Silence,
-		PingPeriod:        options.PingEvery,
-		MaxMessageSize:    options.MaxMessage,
-		MessageBufferSize: credits + 1,
+		WriteWait:      options.WriteTimeout,
+		PongWait:       options.Silence,
+		PingPeriod:     options.PingEvery,
+		MaxMessageSize: options.MaxMessage,
 	}
 	m.Upgrader = &websocket.Upgrader{
 		HandshakeTimeout: 10 * time.Second,
@@ -53,8 +52,8 @@ func New(options Options) *Server {
 	return s
 }
 
-// Serve makes a request a connection, and returns when that has ended. The function runs on a goroutine of its own, and the
-// connection is closed when it returns. A request that wants no WebSocket is refused.
+// Serve upgrades a request and returns when the connection has ended. The function runs on a goroutine of its own; when it
+// returns, the connection is closed. A request for no WebSocket is refused.
 func (s *Server) Serve(w http.ResponseWriter, r *http.Request, run func(context.Context, *Conn)) {
 	if !s.enter() {
 		s.refuse(w, r, http.StatusServiceUnavailable, errors.New("the portal is stopping"))
@@ -91,7 +90,7 @@ func (s *Server) leave() {
 	}
 }
 
-// add notes a connection, unless it came too late.
+// add registers a connection; false if the server is closing.
 func (s *Server) add(c *Conn) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -108,8 +107,8 @@ func (s *Server) remove(c *Conn) {
 	delete(s.conns, c)
 }
 
-// Close closes all connections with 1001, at the same time, and waits until all calls of Serve have returned. When its
-// context ends, the rest is cut off, and it returns ctx.Err().
+// Close closes all connections with 1001, concurrently, and waits until all calls of Serve have returned. When the context
+// ends first, it cuts the remaining connections off and returns ctx.Err().
 func (s *Server) Close(ctx context.Context) error {
 	conns := s.stop()
 	for _, c := range conns {
@@ -126,7 +125,7 @@ func (s *Server) Close(ctx context.Context) error {
 	}
 }
 
-// stop lets nobody in any more, and returns who is there.
+// stop accepts no more connections and returns the present ones.
 func (s *Server) stop() []*Conn {
 	s.mu.Lock()
 	defer s.mu.Unlock()

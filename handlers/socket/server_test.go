@@ -74,7 +74,7 @@ func TestPageOfTheSameOriginConnects(t *testing.T) {
 
 func TestEndOfTheServerClosesAllConnections(t *testing.T) {
 	s := open(t, socket.Options{}, func(ctx context.Context, conn *socket.Conn) {
-		if conn.Send(ctx, []byte("hello")) == nil {
+		if conn.Send([]byte("hello")) == nil {
 			<-ctx.Done()
 			assert.ErrorIs(t, context.Cause(ctx), socket.ErrClosed)
 		}

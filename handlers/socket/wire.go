@@ -2,47 +2,49 @@ package socket
 
 import (
 	"bufio"
+	"errors"
 	"io"
 	"net"
 	"net/http"
+	"os"
 	"sync/atomic"
 	"time"
 )
 
-// upgrade is the answer to a request that wants a WebSocket. It puts a wire between that and the network.
+// upgrade is the response to a request for a WebSocket. It puts a [netConn] between that and the network.
 type upgrade struct {
 	http.ResponseWriter
 
 	conn *Conn
 }
 
-// Hijack is called once, when the request has been found good.
+// Hijack is called once, when the request is accepted.
 func (u *upgrade) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	network, buffers, err := http.NewResponseController(u.ResponseWriter).Hijack()
 	if err != nil {
 		return nil, nil, err
 	}
-	u.Header().Del("Connection") // melody copies what is set for a refusal into the answer to the upgrade
+	u.Header().Del("Connection") // melody copies headers set for a refusal into the response to the upgrade
 	options := u.conn.server.options
 	if tcp, ok := network.(interface{ SetWriteBuffer(bytes int) error }); ok && options.SendBuffer > 0 {
-		_ = tcp.SetWriteBuffer(options.SendBuffer) // as many, then
+		_ = tcp.SetWriteBuffer(options.SendBuffer) // else the default remains
 	}
 	u.conn.wire = &netConn{Conn: network, writing: make(chan struct{}, 1), silence: options.Silence, linger: options.Linger}
 	return u.conn.wire, buffers, nil
 }
 
-// A wire is the network as melody and gorilla see it.
+// netConn is the network connection as melody and gorilla see it.
 type netConn struct {
 	net.Conn
 
 	silence, linger time.Duration
 	deadline        time.Time     // of the next Write; gorilla calls both under a lock of its own
-	writing         chan struct{} // is full while somebody writes: one frame, or several, or a part of a long one of [Conn.Send]
-	over            atomic.Bool   // there is nothing more to be read, or nobody to read what was written
+	writing         chan struct{} // full while whole frames are being written
+	over            atomic.Bool   // nothing more can be read, or nothing more can be written
 }
 
-// Read waits as long as a client may be silent, whatever deadline melody has set: that counts from the last pong that was
-// looked at, as if a client that is not being read, or that is still sending a long message, were silent.
+// Read waits as long as a client may be silent, regardless of melody's deadline: that counts from the last pong it has handled,
+// as if a client that is not being read, or is still sending a long message, were silent.
 func (w *netConn) Read(b []byte) (int, error) {
 	_ = w.SetReadDeadline(time.Now().Add(w.silence)) // fails as reading does
 	n, err := w.Conn.Read(b)
@@ -52,43 +54,53 @@ func (w *netConn) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// SetWriteDeadline keeps a deadline for the next Write. What is being written now has its own.
+// SetWriteDeadline sets the deadline of the next Write only. The current one has its own.
 func (w *netConn) SetWriteDeadline(deadline time.Time) error {
 	w.deadline = deadline
 	return nil
 }
 
-// Write writes until the deadline, to which it adds the time that it has waited for its turn: else a ping behind a long frame would
+// Write writes until the deadline, extended by the time spent waiting for other writes: else a ping behind a long frame would
 // be late before it begins, and end the connection.
 func (w *netConn) Write(b []byte) (int, error) {
 	asked := time.Now()
 	w.writing <- struct{}{}
 	defer func() { <-w.writing }()
-	if w.deadline.IsZero() {
-		return w.write(w.deadline, b)
+	deadline := w.deadline
+	if !deadline.IsZero() {
+		deadline = deadline.Add(time.Since(asked))
 	}
-	return w.write(w.deadline.Add(time.Since(asked)), b)
-}
-
-// writeWithin writes in a time of its own, which begins with its turn.
-func (w *netConn) writeWithin(timeout time.Duration, b []byte) error {
-	w.writing <- struct{}{}
-	defer func() { <-w.writing }()
-	_, err := w.write(time.Now().Add(timeout), b)
-	return err
-}
-
-func (w *netConn) write(deadline time.Time, b []byte) (int, error) {
-	_ = w.Conn.SetWriteDeadline(deadline) // fails as writing does
-	n, err := w.Conn.Write(b)
+	n, err := w.write(deadline, b)
 	if err != nil {
 		w.finished()
 	}
 	return n, err
 }
 
-// Close reads to the end what the client is still sending, unless that is known to be nothing: otherwise the client's system would
-// throw away what it has not read yet, such as the close frame that says why.
+// writeAll writes as long as the client takes something within each timeout, so a slow client is not cut off.
+func (w *netConn) writeAll(timeout time.Duration, b []byte) error {
+	w.writing <- struct{}{}
+	defer func() { <-w.writing }()
+	for {
+		n, err := w.write(time.Now().Add(timeout), b)
+		b = b[n:]
+		switch {
+		case err == nil:
+			return nil
+		case n == 0 || !errors.Is(err, os.ErrDeadlineExceeded):
+			w.finished()
+			return err
+		}
+	}
+}
+
+func (w *netConn) write(deadline time.Time, b []byte) (int, error) {
+	_ = w.Conn.SetWriteDeadline(deadline) // fails as writing does
+	return w.Conn.Write(b)
+}
+
+// Close first reads to the end of what the client is sending, unless it sends nothing more: otherwise the client's system would
+// drop what the client has not read yet, such as the close frame.
 func (w *netConn) Close() error {
 	half, ok := w.Conn.(interface{ CloseWrite() error })
 	if ok && !w.over.Load() && half.CloseWrite() == nil {

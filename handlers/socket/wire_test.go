@@ -83,7 +83,7 @@ func TestPingsDoNotMoveTheDeadlineOfAWrite(t *testing.T) {
 				options := socket.Options{Deaf: true, WriteTimeout: 10 * time.Second, PingEvery: test.pingEvery, Silence: time.Hour}
 				began := time.Now()
 				failed := make(chan error, 1)
-				client := piped(t, options, func(_ context.Context, conn *socket.Conn) { failed <- conn.SendAll(make([]byte, 1000)) })
+				client := piped(t, options, func(_ context.Context, conn *socket.Conn) { failed <- conn.Send(make([]byte, 1000)) })
 				if test.clientPing {
 					time.Sleep(5 * time.Second)
 					_, err := io.WriteString(client, ping)
@@ -100,12 +100,16 @@ func TestPingsDoNotMoveTheDeadlineOfAWrite(t *testing.T) {
 func TestPingMayWaitForItsTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		options := socket.Options{Deaf: true, WriteTimeout: 10 * time.Second, PingEvery: 8 * time.Second, Silence: time.Hour}
-		frame := make([]byte, 20<<16) // which may take 30 s
+		frame := make([]byte, 20<<16)
 		client := piped(t, options, func(_ context.Context, conn *socket.Conn) {
-			assert.NoError(t, conn.SendAll(frame))
+			assert.NoError(t, conn.Send(frame))
 		})
-		time.Sleep(25 * time.Second)
-		_, err := io.CopyN(io.Discard, client, int64(len(frame)))
+		for range 5 { // slower than a ping may be
+			time.Sleep(5 * time.Second)
+			_, err := io.CopyN(io.Discard, client, 10_000)
+			require.NoError(t, err)
+		}
+		_, err := io.CopyN(io.Discard, client, int64(len(frame)-5*10_000))
 		require.NoError(t, err)
 		rest, err := io.ReadAll(client)
 		require.NoError(t, err)
@@ -129,9 +133,16 @@ func TestClosePutsAnEndToAFrameThatIsNotTaken(t *testing.T) {
 				conns, failed := make(chan *socket.Conn, 1), make(chan error, 1)
 				client := piped(t, socket.Options{Deaf: true, WriteTimeout: 10 * time.Second, Linger: 2 * time.Second}, func(_ context.Context, conn *socket.Conn) {
 					conns <- conn
-					failed <- conn.SendAll(make([]byte, 40<<16))
+					failed <- conn.Send(make([]byte, 40<<16))
 				})
 				conn := <-conns
+				var reader sync.WaitGroup
+				defer reader.Wait()
+				reader.Go(func() { // slowly, so the client is not cut off
+					for err := error(nil); err == nil; _, err = io.CopyN(io.Discard, client, 10_000) {
+						time.Sleep(3 * time.Second)
+					}
+				})
 				time.Sleep(time.Second)
 				began := time.Now()
 				go c.close(conn, client)

@@ -76,15 +76,17 @@ func attachOnce(b *testing.B, api *ui.API, id string) (size int) {
 			}
 			return []byte(line), nil
 		},
-		Send: func(frame []byte) error {
-			size += len(frame)
-			var answer struct {
-				ID    int             `json:"id"`
-				Error json.RawMessage `json:"error"`
-			}
-			if json.Unmarshal(frame, &answer) == nil && answer.ID == 2 {
-				require.Nil(b, answer.Error, "%s", answer.Error)
-				close(in)
+		Send: func(frames ...[]byte) error {
+			for _, frame := range frames {
+				size += len(frame)
+				var answer struct {
+					ID    int             `json:"id"`
+					Error json.RawMessage `json:"error"`
+				}
+				if json.Unmarshal(frame, &answer) == nil && answer.ID == 2 {
+					require.Nil(b, answer.Error, "%s", answer.Error)
+					close(in)
+				}
 			}
 			return nil
 		},

@@ -89,7 +89,7 @@ func (w *watch) selectFrames(frames [][]byte, found []operation.Message) [][]byt
 // send writes frames, and notes whether the client was slow to take them.
 func (w *watch) send(frames ...[]byte) error {
 	begin := time.Now()
-	err := w.conn.SendAll(frames...)
+	err := w.conn.Send(frames...)
 	w.slow = time.Since(begin) > slowWrite
 	return err
 }

@@ -68,7 +68,7 @@ func TestLastAnswersComeBehindTheEndOfTheInput(t *testing.T) {
 		for frame, err := conn.Receive(ctx); !errors.Is(err, io.EOF); frame, err = conn.Receive(ctx) {
 			asked = frame
 		}
-		_ = conn.Send(ctx, []byte("an answer to "+string(asked)))
+		_ = conn.Send([]byte("an answer to " + string(asked)))
 	})
 	c := cross(t, t.Context(), bridge.Options{Address: address})
 	c.say("a question") // whose line has no end
@@ -94,7 +94,7 @@ func TestUnsendableLineIsAnswered(t *testing.T) {
 
 func TestFrameOfSeveralLinesIsOneLine(t *testing.T) {
 	address, _ := listen(t, func(ctx context.Context, conn *socket.Conn) {
-		_ = conn.Send(ctx, []byte("{\r\n\"a\": 1\n}"))
+		_ = conn.Send([]byte("{\r\n\"a\": 1\n}"))
 		_, _ = conn.Receive(ctx)
 	})
 	c := cross(t, t.Context(), bridge.Options{Address: address})

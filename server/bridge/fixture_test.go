@@ -52,7 +52,7 @@ func wild(t *testing.T, run func(*websocket.Conn)) (address string) {
 // echo says everything back.
 func echo(ctx context.Context, conn *socket.Conn) {
 	for frame, err := conn.Receive(ctx); err == nil; frame, err = conn.Receive(ctx) {
-		if conn.Send(ctx, frame) != nil {
+		if conn.Send(frame) != nil {
 			return
 		}
 	}

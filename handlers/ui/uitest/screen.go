@@ -42,7 +42,7 @@ func (p *Portal) OpenAs(client ui.Client) *Screen {
 	}
 	close(u.reads)
 	ctx, cancel := context.WithCancel(p.Context())
-	carrier := jsonrpc.Frames{Receive: u.receive, Send: u.send, Hangup: sync.OnceValue(func() error { close(u.gone); return nil })}
+	carrier := jsonrpc.Frames{Receive: u.receive, Send: u.sendAll, Hangup: sync.OnceValue(func() error { close(u.gone); return nil })}
 	go func() { u.Done <- p.UI.Serve(ctx, carrier, client) }()
 	p.Cleanup(cancel)
 	return u
@@ -58,6 +58,15 @@ func (u *Screen) receive() ([]byte, error) {
 	case <-u.gone:
 		return nil, io.ErrClosedPipe
 	}
+}
+
+func (u *Screen) sendAll(frames ...[]byte) error {
+	for _, frame := range frames {
+		if err := u.send(frame); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (u *Screen) send(frame []byte) error {
