@@ -111,9 +111,9 @@ fuzz: ## run every fuzz test for a while: make fuzz [FUZZTIME=30s]
 		done; \
 	done
 
-bench: build ## run the benchmarks, or some: make bench [BENCH=Cancel]
+bench: build ## run the benchmarks, or some: make bench [BENCH=Cancel] [BENCH_ROUNDS=1]
 	@[ '$(BENCH)' != . ] || PORTAL_SOAK=1 $(GO) test -count 1 -v -run "LargeJob|ManySessions" ./server
-	$(GO) test -run '^$$' -bench '$(BENCH)' -benchtime 1x -timeout 20m ./copilot ./handlers/ws ./server/bench
+	$(GO) test -run '^$$' -bench '$(BENCH)' -benchtime 1x -timeout 2h ./copilot ./handlers/ws ./server/bench
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./copilot/journal ./copilot/event
 
 screenshots: build ## make pictures of every view of the page, in spec/pictures

@@ -34,6 +34,7 @@ func TestMain(m *testing.M) {
 	}
 	code := m.Run()
 	report.print(os.Stdout)
+	fanoutReport.print(os.Stdout)
 	os.Exit(code)
 }
 
@@ -89,8 +90,10 @@ func once(b *testing.B, run func()) {
 }
 
 // alternate calls both sides as often as there are pairs, each first by turns.
-func alternate(one, other func(round int)) {
-	for i := range pairs {
+func alternate(one, other func(round int)) { alternateTimes(pairs, one, other) }
+
+func alternateTimes(times int, one, other func(round int)) {
+	for i := range times {
 		if i%2 == 0 {
 			one(i)
 			other(i)

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -39,6 +40,7 @@ func serveBare() {
 		case <-r.Context().Done():
 		}
 	})
+	serveFans()
 	_, port, _ := net.SplitHostPort(l.Addr().String())
 	fmt.Printf("SIDECAR_PORT=%s\n", port)
 	panic(http.Serve(l, nil))
@@ -108,6 +110,24 @@ func bytesIn(status []byte, name string) float64 {
 	}
 	kb, _ := strconv.Atoi(string(m[1])) // they are digits
 	return float64(kb) * 1024
+}
+
+// cpuTime is what all threads of a process have used, in user and system mode.
+// /proc/<pid>/stat counts in steps of 10 ms only.
+func cpuTime(tb testing.TB, pid int) (sum time.Duration) {
+	tb.Helper()
+	threads, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", pid))
+	require.NoError(tb, err)
+	require.NotEmpty(tb, threads)
+	for _, path := range threads {
+		stat, err := os.ReadFile(path)
+		require.NoError(tb, err)
+		ns, _, _ := strings.Cut(string(stat), " ")
+		used, err := strconv.ParseInt(ns, 10, 64)
+		require.NoError(tb, err)
+		sum += time.Duration(used)
+	}
+	return sum
 }
 
 // settled is how long a server is left alone before its memory counts.

@@ -24,7 +24,7 @@ func stream(n, perSecond int) string { return fmt.Sprintf("stream %d chunks at %
 // markdown is a prompt that the model answers with n pieces of Markdown.
 func markdown(n, perSecond int) string { return fmt.Sprintf("stream %d pieces at %d/s", n, perSecond) }
 
-var wanted = regexp.MustCompile(`stream (\d+) (chunks|pieces) at (\d+)/s`)
+var wanted = regexp.MustCompile(`stream (\d+) (chunks|pieces|lines) at (\d+)/s`)
 
 // startModel serves a model that puts the time into its words: each chunk is the
 // moment at which it was sent, in nanoseconds since 1970. It gives its address.
@@ -35,6 +35,52 @@ func startModel(tb testing.TB) string {
 	return s.URL
 }
 
+// gatedModel keeps each answer that streams until it is opened.
+type gatedModel struct {
+	url    string
+	asked  chan struct{}
+	opened chan struct{}
+}
+
+func startGatedModel(tb testing.TB) *gatedModel {
+	tb.Helper()
+	m := &gatedModel{asked: make(chan struct{}, 1), opened: make(chan struct{}, 1)}
+	s := httptest.NewServer(http.HandlerFunc(m.complete))
+	tb.Cleanup(s.Close)
+	m.url = s.URL
+	return m
+}
+
+// await returns when the agent waits for an answer that streams.
+func (m *gatedModel) await(tb testing.TB) {
+	tb.Helper()
+	select {
+	case <-m.asked:
+	case <-time.After(30 * time.Second):
+		tb.Fatal("the model was not asked in 30 s")
+	}
+}
+
+// open lets that answer come.
+func (m *gatedModel) open() { m.opened <- struct{}{} }
+
+func (m *gatedModel) complete(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return
+	}
+	if n, _, _ := order(body); n > 0 {
+		m.asked <- struct{}{}
+		select {
+		case <-m.opened:
+		case <-r.Context().Done():
+			return
+		}
+	}
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	complete(w, r)
+}
+
 func complete(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -42,7 +88,7 @@ func complete(w http.ResponseWriter, r *http.Request) {
 	}
 	w.Header().Set("Content-Type", "text/event-stream")
 	out := &chunks{w: w, control: http.NewResponseController(w)}
-	n, rate, isMarkdown := order(body)
+	n, rate, kind := order(body)
 	if n == 0 {
 		out.send("ok", "")
 	}
@@ -60,11 +106,7 @@ func complete(w http.ResponseWriter, r *http.Request) {
 				return
 			}
 		}
-		text := strconv.FormatInt(time.Now().UnixNano(), 10) + " "
-		if isMarkdown {
-			text = piece(i)
-		}
-		if !out.send(text, "") {
+		if !out.send(say(kind, i), "") {
 			return
 		}
 	}
@@ -72,8 +114,21 @@ func complete(w http.ResponseWriter, r *http.Request) {
 	fmt.Fprint(w, "data: [DONE]\n\n")
 }
 
+// say is the ith text of an answer.
+func say(kind string, i int) string {
+	now := strconv.FormatInt(time.Now().UnixNano(), 10)
+	switch kind {
+	case "pieces":
+		return piece(i)
+	case "lines":
+		return "@" + now + "\n"
+	default:
+		return now + " "
+	}
+}
+
 // order reads what the last prompt of a request wants.
-func order(body []byte) (n, perSecond int, isMarkdown bool) {
+func order(body []byte) (n, perSecond int, kind string) {
 	var request struct {
 		Messages []struct {
 			Role    string          `json:"role"`
@@ -81,19 +136,19 @@ func order(body []byte) (n, perSecond int, isMarkdown bool) {
 		} `json:"messages"`
 	}
 	if json.Unmarshal(body, &request) != nil {
-		return 0, 0, false
+		return 0, 0, ""
 	}
 	for i := len(request.Messages) - 1; i >= 0; i-- {
 		if request.Messages[i].Role == "user" {
 			if m := wanted.FindSubmatch(request.Messages[i].Content); m != nil {
 				n, _ = strconv.Atoi(string(m[1]))
 				perSecond, _ = strconv.Atoi(string(m[3]))
-				isMarkdown = string(m[2]) == "pieces"
+				kind = string(m[2])
 			}
-			return n, perSecond, isMarkdown
+			return n, perSecond, kind
 		}
 	}
-	return 0, 0, false
+	return 0, 0, ""
 }
 
 // pieceBytes is about as much as a model says at a time.
