@@ -11,7 +11,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/journal"
 )
 
-// turns returns the event for step i of an activity in which every 64th entry ends a group of the 63 before it.
+// turns returns event i of an activity in which every 64th entry ends the group of the 63 before it.
 func turns(i int) event { return event{key: "a", end: i%64 == 63, cost: 1} }
 
 func plain(int) event { return event{cost: 1} }
@@ -47,7 +47,7 @@ func BenchmarkAppend(b *testing.B) {
 	})
 }
 
-// BenchmarkAppendFollowed measures the writer alone while readers wait for each entry.
+// BenchmarkAppendFollowed measures the writer while readers wait for each entry.
 func BenchmarkAppendFollowed(b *testing.B) {
 	for _, readers := range []int{0, 10, 1000} {
 		b.Run(fmt.Sprintf("readers=%d", readers), func(b *testing.B) {
@@ -66,7 +66,7 @@ func BenchmarkAppendFollowed(b *testing.B) {
 	}
 }
 
-// BenchmarkRound measures one append and the time until everyone who waited for it has it.
+// BenchmarkRound measures one append and the time until every waiting reader has the entry.
 func BenchmarkRound(b *testing.B) {
 	for _, readers := range []int{1, 10, 1000} {
 		b.Run(fmt.Sprintf("readers=%d", readers), func(b *testing.B) {
@@ -87,7 +87,7 @@ func BenchmarkRound(b *testing.B) {
 	}
 }
 
-// BenchmarkThroughput measures one entry on its way from a writer that never pauses to all readers.
+// BenchmarkThroughput measures one entry from a writer that never pauses to all readers.
 func BenchmarkThroughput(b *testing.B) {
 	for _, readers := range []int{1, 1000} {
 		b.Run(fmt.Sprintf("readers=%d", readers), func(b *testing.B) {
@@ -108,7 +108,7 @@ func BenchmarkThroughput(b *testing.B) {
 	}
 }
 
-// BenchmarkReplay measures 1,000 readers at once that read a record of 10,000 entries from its beginning.
+// BenchmarkReplay measures 1,000 concurrent readers of a whole record of 10,000 entries.
 func BenchmarkReplay(b *testing.B) {
 	for _, readers := range []int{1, 1000} {
 		b.Run(fmt.Sprintf("readers=%d", readers), func(b *testing.B) {
@@ -129,7 +129,7 @@ func BenchmarkReplay(b *testing.B) {
 	}
 }
 
-// BenchmarkNext reads one entry anywhere in a record where 63 numbers of 64 are holes.
+// BenchmarkNext measures reading one entry anywhere in a record where 63 of 64 numbers are holes.
 func BenchmarkNext(b *testing.B) {
 	for _, size := range []int{1e3, 1e4, 1e5, 1e6} {
 		for _, limit := range []int{1, 256} {
@@ -158,8 +158,7 @@ func BenchmarkTrim(b *testing.B) {
 	})
 }
 
-// drain reads everything until the end of the record and tells how many entries each read returned. Entries lost to the
-// budget are counted as read.
+// drain reads the whole record and calls got with the number of entries of each read. Evicted entries count as read.
 func drain(j *journal.Journal[event], got func(int)) {
 	for after := uint64(0); ; {
 		entries, err := j.Next(context.Background(), after, 0)

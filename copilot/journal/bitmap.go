@@ -11,7 +11,7 @@ type bitmap [chunkSize / 64]uint64
 func (b *bitmap) set(offset uint64)   { b[offset/64] |= 1 << (offset % 64) }
 func (b *bitmap) clear(offset uint64) { b[offset/64] &^= 1 << (offset % 64) }
 
-// next returns the smallest member that is offset or above. The offset may lie beyond the end.
+// next returns the smallest member not below offset. The offset may lie beyond the end.
 func (b *bitmap) next(offset uint64) (member uint64, ok bool) {
 	if offset >= chunkSize {
 		return 0, false
@@ -27,7 +27,7 @@ func (b *bitmap) next(offset uint64) (member uint64, ok bool) {
 	}
 }
 
-// rank returns how many members stand below offset.
+// rank returns the number of members below offset.
 func (b *bitmap) rank(offset uint64) int {
 	rank := bits.OnesCount64(b[offset/64] & (1<<(offset%64) - 1))
 	for _, word := range b[:offset/64] {

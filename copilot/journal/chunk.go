@@ -5,23 +5,24 @@ import (
 	"slices"
 )
 
-// sparse is the share of a chunk's slots, one in so many, below which those in use are moved to a smaller place.
+// sparse is the divisor of the slots of a chunk: when fewer than 1/sparse of them are in use, those are moved to a
+// smaller array.
 const sparse = 4
 
-// slot is where an entry is kept. Its number follows from its place.
+// slot holds an entry. Its number follows from its place.
 type slot[T any] struct {
 	value T
 	group *group[T] // nil for entries that nothing can supersede
 	cost  int
 }
 
-// chunk keeps those of chunkSize neighbouring entries that have not been dropped. Offsets are numbers modulo chunkSize.
+// chunk holds the kept entries among chunkSize consecutive ones. Offsets are numbers modulo chunkSize.
 type chunk[T any] struct {
 	id    uint64    // number / chunkSize, the same for all its entries
-	slots []slot[T] // one for each bit of held, in that order
+	slots []slot[T] // one for each bit of held, in order
 	held  bitmap    // the offsets that have a slot
-	kept  bitmap    // those of them whose entries were not dropped
-	count int       // bits in kept
+	kept  bitmap    // the offsets whose entries were not dropped
+	count int       // number of bits in kept
 }
 
 func (c *chunk[T]) add(offset uint64, s slot[T]) {
@@ -41,11 +42,11 @@ func (c *chunk[T]) first() uint64 {
 	return c.id*chunkSize + offset
 }
 
-// drop forgets an entry and returns its cost.
+// drop drops an entry and returns its cost.
 func (c *chunk[T]) drop(offset uint64) int {
 	s := c.at(offset)
 	cost := s.cost
-	*s = slot[T]{} // what it pointed to is garbage from now on, not only when the chunk is
+	*s = slot[T]{} // frees what the entry refers to before the chunk is freed
 	c.kept.clear(offset)
 	c.count--
 	if c.count*sparse <= len(c.slots) {
@@ -54,8 +55,8 @@ func (c *chunk[T]) drop(offset uint64) int {
 	return cost
 }
 
-// pack frees the slots of dropped entries. Without it one entry could hold the memory of a whole chunk. As three slots of
-// four must have been dropped since the last time, it costs each drop O(1).
+// pack frees the slots of dropped entries. Otherwise one entry could hold the memory of a whole chunk. Three of four
+// slots must have been dropped since the last time, so the cost for each drop is O(1).
 func (c *chunk[T]) pack() {
 	slots := make([]slot[T], 0, c.count)
 	for offset, ok := c.kept.next(0); ok; offset, ok = c.kept.next(offset + 1) {
@@ -64,7 +65,7 @@ func (c *chunk[T]) pack() {
 	c.slots, c.held = slots, c.kept
 }
 
-// collect appends entries numbered from or above until there are limit.
+// collect appends entries numbered from or above, until entries has limit elements.
 func (c *chunk[T]) collect(entries []Entry[T], from uint64, limit int) []Entry[T] {
 	base := c.id * chunkSize
 	offset, ok := c.kept.next(max(from, base) - base)
@@ -76,27 +77,27 @@ func (c *chunk[T]) collect(entries []Entry[T], from uint64, limit int) []Entry[T
 	return entries
 }
 
-// tail returns the chunk that the newest number falls into.
+// tail returns the chunk of the newest number.
 func (j *Journal[T]) tail() *chunk[T] {
 	id := j.last / chunkSize
 	if size := len(j.chunks); size > 0 && j.chunks[size-1].id == id {
 		return j.chunks[size-1]
 	}
 	c := &chunk[T]{id: id}
-	if len(j.chunks) > 0 { // the first one grows instead: most journals stay small
+	if len(j.chunks) > 0 { // the first chunk grows instead, because most journals stay small
 		c.slots = make([]slot[T], 0, chunkSize)
 	}
 	j.chunks = append(j.chunks, c)
 	return c
 }
 
-// find returns the index of the first chunk whose id is the given one or above.
+// find returns the index of the first chunk whose id is not below the given one.
 func (j *Journal[T]) find(id uint64) int {
 	i, _ := slices.BinarySearchFunc(j.chunks, id, func(c *chunk[T], id uint64) int { return cmp.Compare(c.id, id) })
 	return i
 }
 
-// remove takes an empty chunk out. The common case, the oldest, does not move the others.
+// remove removes an empty chunk. Removing the oldest one, the common case, does not move the others.
 func (j *Journal[T]) remove(c *chunk[T]) {
 	i := j.find(c.id)
 	if i > 0 {

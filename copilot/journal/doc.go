@@ -1,19 +1,19 @@
-// Package journal keeps an append-only, numbered, cost-bounded, replayable record.
+// Package journal keeps an append-only, numbered record that is bounded by cost and can be replayed.
 //
-// One reads it only by asking for what stands after a number, with [Journal.Next]. The past and the present are read
-// the same way, so nothing can be lost, doubled or reordered where one turns into the other; and because nothing is
-// pushed, a slow reader costs the writer nothing.
+// [Journal.Next], which returns the entries after a number, is the only way to read it. Past and present are read the
+// same way, so nothing can be lost, duplicated or reordered between them. Nothing is pushed, so a slow reader costs the
+// writer nothing.
 //
-// Two things may leave the record, and a reader can always tell them apart:
+// Entries leave the record in two ways, which a reader can always tell apart:
 //
-//   - An entry that a later one stands for (the parts of a text, once the whole text is recorded) is superseded. When
-//     room is needed, or [Journal.Trim] is called, it leaves a silent hole in the numbers.
-//   - Any other entry leaves only when the budget forces it, oldest first. A reader that had not read it yet gets a
-//     [GapError].
+//   - An entry that a later one stands for (the parts of a text, once the whole text is recorded) is superseded.
+//     When space is needed, or [Journal.Trim] is called, it leaves a silent hole in the numbers.
+//   - Any other entry is evicted only when the budget requires it, oldest first. A reader that had not read it yet
+//     gets a [GapError].
 //
-// A store can stand under a journal. It reads like everybody else, and what it has not written yet is pinned
-// ([Options.Pinned], [Journal.Unpin]). What left memory by eviction is then fetched from it ([Options.Load]), and it is a
-// gap only if the store does not have it either. [Restore] continues what it has.
+// A store may back a journal. It reads as any reader does. Entries that it has not written yet are pinned
+// ([Options.Pinned], [Journal.Unpin]). Evicted entries are loaded from it ([Options.Load]); they are a gap only if the
+// store does not have them either. [Restore] continues a stored record.
 //
-// A number alone means nothing to another journal: whoever hands numbers out over a wire adds the epoch ([Position]).
+// A number is meaningful only for its journal, so positions on a wire include the epoch ([Position]).
 package journal

@@ -2,17 +2,17 @@ package journal
 
 import "slices"
 
-// Trim drops the superseded entries numbered upTo or below, whatever the budget. Readers notice nothing but holes in the
-// numbers. It is meant to be called a while after the activity ended, when those who followed it live have read it.
-// What is pinned stays, and what a pinned entry stands for; it takes a later Trim to drop that.
-// Trim takes time in proportion to what it drops and to the number of ended groups.
+// Trim drops the superseded entries up to and including upTo, whatever the budget. Readers see only holes in the
+// numbers. Call it some time after the activity ended, when live readers have read them. Pinned entries stay, and so do
+// the entries that a pinned one supersedes; a later Trim drops those. Trim takes time proportional to the number of
+// dropped entries and of ended groups.
 func (j *Journal[T]) Trim(upTo uint64) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.ended = slices.DeleteFunc(j.ended, func(g *group[T]) bool { return j.trim(g, upTo) })
 }
 
-// trim drops the entries of a group up to a number, and reports whether none is left.
+// trim drops the entries of a group up to and including a number, and reports whether none is left.
 func (j *Journal[T]) trim(g *group[T], upTo uint64) bool {
 	if g.end > j.pin {
 		return false
@@ -28,9 +28,9 @@ func (j *Journal[T]) trim(g *group[T], upTo uint64) bool {
 	return true
 }
 
-// Unpin says that a store has the entries numbered upTo or below, so that the budget applies to them again. A number below
-// an earlier one changes nothing; the greatest possible number ends the pinning, for a store that is given up. With
-// [Options.Load], it must find these entries before Unpin is called.
+// Unpin reports that a store has the entries up to and including upTo, so that the budget applies to them again. A
+// lower number than before changes nothing. The maximum number ends the pinning, for a store that is given up. With
+// [Options.Load], these entries must be loadable before Unpin is called.
 func (j *Journal[T]) Unpin(upTo uint64) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -38,8 +38,8 @@ func (j *Journal[T]) Unpin(upTo uint64) {
 	j.evict()
 }
 
-// Excess returns by how much the entries kept cost more than the budget, because they are pinned or because the newest
-// alone does. It is 0 without a budget.
+// Excess returns how much the cost of the kept entries exceeds the budget, because they are pinned or because the
+// newest alone does. It is 0 without a budget.
 func (j *Journal[T]) Excess() int {
 	j.mu.RLock()
 	defer j.mu.RUnlock()
@@ -49,7 +49,7 @@ func (j *Journal[T]) Excess() int {
 	return max(0, j.total-j.options.Budget)
 }
 
-// evict drops entries until the budget is kept or the oldest has to stay.
+// evict drops entries until the cost is within the budget or the oldest entry must stay.
 func (j *Journal[T]) evict() {
 	if j.options.Budget <= 0 {
 		return
@@ -61,8 +61,8 @@ func (j *Journal[T]) evict() {
 	}
 }
 
-// evictSuperseded drops the oldest entry of the group that ended first. It reports false if there is none whose end a store
-// has: before that, the store would not know that the hole is none.
+// evictSuperseded drops the oldest entry of the group that ended first. It reports false if there is no group whose end
+// is stored: without the end, the store could not tell the hole from a gap.
 func (j *Journal[T]) evictSuperseded() bool {
 	if len(j.ended) == 0 || j.ended[0].end > j.pin {
 		return false
@@ -78,8 +78,8 @@ func (j *Journal[T]) evictSuperseded() bool {
 	return true
 }
 
-// evictOldest drops the oldest entry of all, when no superseded one can go, and leaves a gap. It reports false if that
-// entry has to stay: because it is the newest, or pinned, or superseded by one that is pinned.
+// evictOldest drops the oldest entry of all, which leaves a gap, when no superseded one can be dropped. It reports
+// false if the entry must stay because it is the newest, pinned, or superseded by a pinned one.
 func (j *Journal[T]) evictOldest() bool {
 	c := j.chunks[0]
 	n := c.first()
@@ -95,8 +95,8 @@ func (j *Journal[T]) evictOldest() bool {
 	return true
 }
 
-// removeFromGroup takes the oldest entry out of an open group, and forgets a group without entries: a key that never ends must not
-// occupy memory for ever.
+// removeFromGroup removes the oldest entry from an open group. It deletes an empty group, because a key that never ends
+// must not occupy memory for ever.
 func (j *Journal[T]) removeFromGroup(g *group[T]) {
 	g.dropOldest()
 	if len(g.parts) == 0 {
@@ -104,7 +104,7 @@ func (j *Journal[T]) removeFromGroup(g *group[T]) {
 	}
 }
 
-// drop forgets an entry that belongs to no group any more.
+// drop drops an entry that belongs to no group any more.
 func (j *Journal[T]) drop(c *chunk[T], offset uint64) {
 	j.total -= c.drop(offset)
 	if c.count == 0 {

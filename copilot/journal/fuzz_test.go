@@ -9,20 +9,20 @@ import (
 	"github.com/copilot-portal/portal/copilot/journal"
 )
 
-// The model takes its time, so a fuzzed record and what is done with it are bounded.
+// The model is slow, so the record and the number of operations are bounded.
 const (
 	mostEntries = 2000
 	mostOps     = 250
 )
 
-// pair is a journal and the model that it has to behave like.
+// pair is a journal and the model whose behavior it must match.
 type pair struct {
 	t       *testing.T
 	journal *journal.Journal[event]
 	model   *model
 }
 
-// FuzzJournal takes two bytes for each operation: what to do, and with what.
+// FuzzJournal uses two bytes for each operation: the operation and its argument.
 func FuzzJournal(f *testing.F) {
 	f.Add(uint16(0), []byte{})
 	f.Add(uint16(0), []byte{0, 1, 8, 1, 2, 0, 4, 0, 5, 200, 7, 1})
@@ -37,7 +37,7 @@ func FuzzJournal(f *testing.F) {
 	f.Fuzz(compare)
 }
 
-// TestLongActivities does the same with long random sequences, which a fuzzer hardly ever makes.
+// TestLongActivities runs long random sequences, which a fuzzer rarely creates.
 func TestLongActivities(t *testing.T) {
 	for seed := range uint64(30) {
 		random := rand.New(rand.NewPCG(seed, 0))
@@ -86,7 +86,7 @@ func (p *pair) do(op, arg byte) {
 	}
 }
 
-// share returns a number of the record, or one a little beyond.
+// share returns a number of the record, or one slightly beyond it.
 func (p *pair) share(of200 byte) uint64 {
 	return p.model.last * uint64(of200) / 200
 }
@@ -112,7 +112,7 @@ func (p *pair) close(closed bool) {
 	}
 }
 
-// next compares one read and returns where the next begins, and whether there is one.
+// next compares one read and returns the position of the next one, and whether there is one.
 func (p *pair) next(after uint64, limit int) (uint64, bool) {
 	want, wantErr := p.model.next(after, limit)
 	got, err := p.journal.Next(ended(), after, limit)

@@ -1,13 +1,13 @@
 package journal
 
-// group is the set of kept entries of one key that the key's next end supersedes, or did.
+// group is the set of kept entries of one key that the key's next end supersedes or has superseded.
 type group[T any] struct {
 	key   string
 	end   uint64    // the number of the entry that supersedes these; 0 while the group is open
 	parts []part[T] // by number; none is empty
 }
 
-// part is the share of a group that stands in one chunk.
+// part is the part of a group in one chunk.
 type part[T any] struct {
 	chunk   *chunk[T]
 	members bitmap
@@ -20,13 +20,14 @@ func (g *group[T]) add(c *chunk[T], offset uint64) {
 	g.parts[len(g.parts)-1].members.set(offset)
 }
 
-// oldest returns where the first of the entries is kept. The group must not be empty.
+// oldest returns the place of the first entry. The group must not be empty.
 func (g *group[T]) oldest() (*chunk[T], uint64) {
 	offset, _ := g.parts[0].members.next(0)
 	return g.parts[0].chunk, offset
 }
 
-// dropOldest forgets what [group.oldest] returns. Without it, a group that never ends would grow with all that it ever had.
+// dropOldest removes the entry returned by [group.oldest]. Without it, a group that never ends would grow without
+// bound.
 func (g *group[T]) dropOldest() {
 	p := &g.parts[0]
 	offset, _ := p.members.next(0)
@@ -37,7 +38,7 @@ func (g *group[T]) dropOldest() {
 	}
 }
 
-// groupOf returns the group that the newest entry has to join, or nil, and ends the group that it is the end of.
+// groupOf returns the group that the newest entry joins, or nil. If the entry is an end, groupOf ends the group.
 func (j *Journal[T]) groupOf(key string, end bool) *group[T] {
 	switch {
 	case key == "":
@@ -54,7 +55,7 @@ func (j *Journal[T]) groupOf(key string, end bool) *group[T] {
 	return g
 }
 
-// end lets the newest entry supersede what the open group of a key has, in one step however much that is.
+// end makes the newest entry supersede the open group of a key, in O(1).
 func (j *Journal[T]) end(key string) {
 	g := j.open[key]
 	if g == nil {

@@ -21,50 +21,50 @@ func TestNext(t *testing.T) {
 	}{
 		{name: "an empty record has nothing yet", want: "nothing yet"},
 		{name: "numbers count from 1", record: ". . .", want: "1 2 3"},
-		{name: "a reader gets what stands after its number", record: ". . . .", after: 2, want: "3 4"},
+		{name: "a reader gets the entries after its number", record: ". . . .", after: 2, want: "3 4"},
 		{name: "a limit bounds one read", record: ". . . .", after: 1, limit: 2, want: "2 3"},
-		{name: "a negative limit is none", record: ". .", limit: -1, want: "1 2"},
+		{name: "a negative limit is the default limit", record: ". .", limit: -1, want: "1 2"},
 		{name: "a reader that has everything gets nothing yet", record: ". .", after: 2, want: "nothing yet"},
 		{name: "a reader beyond the newest gets nothing yet", record: ". .", after: 9, want: "nothing yet"},
-		{name: "no number is too great to ask for", record: ". .", after: 1<<64 - 1, want: "nothing yet"},
+		{name: "the largest number is valid", record: ". .", after: 1<<64 - 1, want: "nothing yet"},
 
-		{name: "an end supersedes what its group has so far", record: "a a A", want: "1~ 2~ 3"},
+		{name: "an end supersedes its group so far", record: "a a A", want: "1~ 2~ 3"},
 		{name: "an end supersedes nothing of other groups", record: "a b . A", want: "1~ 2 3 4"},
 		{name: "a key may be used again", record: "a A a", want: "1~ 2 3"},
 		{name: "an end supersedes no end", record: "a A a A A", want: "1~ 2 3~ 4 5"},
 		{name: "an end without a beginning is an entry", record: "A", want: "1"},
 
-		{name: "a budget that suffices drops nothing", record: "a a A .", budget: 4, want: "1~ 2~ 3 4"},
-		{name: "superseded entries go first, without a gap", record: ". a a A . ", budget: 3, want: "1 4 5"},
-		{name: "no more is dropped than must be", record: ". a a A .", budget: 4, want: "1 3~ 4 5"},
-		{name: "a superseding entry makes room for itself", record: ". a a A", budget: 3, want: "1 3~ 4"},
-		{name: "the group that ended first goes first", record: "a b B A .", budget: 4, want: "1~ 3 4 5"},
-		{name: "the rest of a group goes before the next group", record: "a b b B A . .", budget: 5, want: "1~ 4 5 6 7"},
-		{name: "other entries go when none is superseded", record: ". a A . .", budget: 3, want: "gap after 0 until 3"},
-		{name: "an eviction that was read already is no gap", record: ". . .", budget: 2, after: 1, want: "2 3"},
-		{name: "one goes on after a gap", record: ". a A . .", budget: 3, after: 2, want: "3 4 5"},
-		{name: "an open group is no better than other entries", record: "a a a", budget: 2, want: "gap after 0 until 2"},
-		{name: "what an end stands for later stays a gap", record: "a a a A", budget: 2, want: "gap after 0 until 3"},
-		{name: "an end supersedes what an eviction left of its group", record: "a a a A", budget: 2, after: 1, want: "3~ 4"},
+		{name: "a sufficient budget drops nothing", record: "a a A .", budget: 4, want: "1~ 2~ 3 4"},
+		{name: "superseded entries are evicted first, without a gap", record: ". a a A . ", budget: 3, want: "1 4 5"},
+		{name: "no more entries are dropped than necessary", record: ". a a A .", budget: 4, want: "1 3~ 4 5"},
+		{name: "an end can evict its own group", record: ". a a A", budget: 3, want: "1 3~ 4"},
+		{name: "the group that ended first is evicted first", record: "a b B A .", budget: 4, want: "1~ 3 4 5"},
+		{name: "the rest of a group is evicted before the next group", record: "a b b B A . .", budget: 5, want: "1~ 4 5 6 7"},
+		{name: "other entries are evicted when none is superseded", record: ". a A . .", budget: 3, want: "gap after 0 until 3"},
+		{name: "an evicted entry that was already read is not a gap", record: ". . .", budget: 2, after: 1, want: "2 3"},
+		{name: "a reader continues after a gap", record: ". a A . .", budget: 3, after: 2, want: "3 4 5"},
+		{name: "entries of an open group are evicted like others", record: "a a a", budget: 2, want: "gap after 0 until 2"},
+		{name: "a gap stays one when a later end supersedes it", record: "a a a A", budget: 2, want: "gap after 0 until 3"},
+		{name: "an end supersedes the rest of its group after an eviction", record: "a a a A", budget: 2, after: 1, want: "3~ 4"},
 		{name: "a group may start again after its eviction", record: "a . a A0", budget: 2, after: 1, want: "2 3~ 4"},
 		{name: "holes between the gap and the rest belong to the gap", record: ". . a A .2 .", budget: 4, want: "gap after 0 until 4"},
-		{name: "the newest stays even if it costs too much", record: ". a A .9", budget: 5, want: "gap after 0 until 4"},
-		{name: "what costs too much goes with the next", record: ".9 .", budget: 5, after: 1, want: "2"},
+		{name: "the newest entry stays even if it exceeds the budget", record: ". a A .9", budget: 5, want: "gap after 0 until 4"},
+		{name: "an entry above the budget is evicted by the next one", record: ".9 .", budget: 5, after: 1, want: "2"},
 		{name: "entries without cost are kept", record: ".0 .0 .5", budget: 5, want: "1 2 3"},
-		{name: "entries without cost go if they are older than what must go", record: ".0 . .", budget: 1, after: 2, want: "3"},
-		{name: "a negative cost is no credit", record: ".-9 . .", budget: 1, want: "gap after 0 until 3"},
-		{name: "a negative budget is none", record: ". . .", budget: -1, want: "1 2 3"},
+		{name: "entries without cost are evicted if they are older than an evicted one", record: ".0 . .", budget: 1, after: 2, want: "3"},
+		{name: "a negative cost counts as zero", record: ".-9 . .", budget: 1, want: "gap after 0 until 3"},
+		{name: "a negative budget is unbounded", record: ". . .", budget: -1, want: "1 2 3"},
 
 		{name: "a trim drops superseded entries only", record: ". a b A .", trim: 9, want: "1 3 4 5"},
 		{name: "a trim drops nothing above its number", record: "a a a A .", trim: 2, want: "3~ 4 5"},
-		{name: "a trim looks into all groups", record: "a b b A B", trim: 2, want: "3~ 4 5"},
-		{name: "a trim passes a group that begins above its number", record: "b a A B", trim: 1, want: "2~ 3 4"},
-		{name: "a trim drops hundreds between others", record: ". 900*a A .", trim: 9999, want: "1 902 903"},
-		{name: "an eviction drops hundreds between others", record: ". 900*a A .900", budget: 902, want: "1 902 903"},
-		{name: "hundreds go from the end of what is kept", record: "300*. 700*a A", trim: 9999, after: 299, want: "300 1001"},
+		{name: "a trim applies to all groups", record: "a b b A B", trim: 2, want: "3~ 4 5"},
+		{name: "a trim skips a group that begins above its number", record: "b a A B", trim: 1, want: "2~ 3 4"},
+		{name: "a trim drops hundreds of entries between others", record: ". 900*a A .", trim: 9999, want: "1 902 903"},
+		{name: "an eviction drops hundreds of entries between others", record: ". 900*a A .900", budget: 902, want: "1 902 903"},
+		{name: "hundreds are dropped at the end of the kept entries", record: "300*. 700*a A", trim: 9999, after: 299, want: "300 1001"},
 		{name: "a reader may begin inside a hole", record: ". 900*a A .", trim: 9999, after: 500, want: "902 903"},
 		{name: "the record may shrink to its newest entry", record: "900*. .3", budget: 3, after: 900, want: "901"},
-		{name: "trimmed entries cost nothing any more", record: "a A . .", budget: 4, trim: 9, want: "2 3 4"},
+		{name: "trimmed entries no longer cost anything", record: "a A . .", budget: 4, trim: 9, want: "2 3 4"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -84,7 +84,7 @@ func TestNextReturns256EntriesByDefault(t *testing.T) {
 	assert.Len(t, entries, 256)
 }
 
-func TestNextHasEveryValueUnderItsNumber(t *testing.T) {
+func TestNextReturnsEveryValueUnderItsNumber(t *testing.T) {
 	j := newJournal(0)
 	appendPlain(t, j, 1000)
 	entries, err := j.Next(t.Context(), 0, 2000)
@@ -95,17 +95,17 @@ func TestNextHasEveryValueUnderItsNumber(t *testing.T) {
 	}
 }
 
-func TestNextSeesAnEntryAsOfTheReading(t *testing.T) {
+func TestNextReturnsEntriesAsOfTheRead(t *testing.T) {
 	j := newJournal(0)
 	record(t, j, "a")
 	before, err := j.Next(t.Context(), 0, 0)
 	require.NoError(t, err)
 	record(t, j, "A")
-	assert.Equal(t, "1", outcome(before, nil), "what was read does not change")
+	assert.Equal(t, "1", outcome(before, nil), "entries that were read do not change")
 	assert.Equal(t, "1~ 2", show(j, 0, 0))
 }
 
-func TestNextAllocatesWhatItReturns(t *testing.T) {
+func TestNextAllocatesOnlyItsResult(t *testing.T) {
 	tests := []struct {
 		name  string
 		after uint64
@@ -114,7 +114,7 @@ func TestNextAllocatesWhatItReturns(t *testing.T) {
 		{name: "the newest entry", after: 1801},
 		{name: "the last few", after: 1700},
 		{name: "a whole page", after: 3},
-		{name: "a page behind many holes", after: 0, limit: 100},
+		{name: "a page after many holes", after: 0, limit: 100},
 	}
 	j := newJournal(0)
 	record(t, j, ". 900*a A 900*.")
@@ -122,7 +122,7 @@ func TestNextAllocatesWhatItReturns(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			allocations := testing.AllocsPerRun(100, func() { _, _ = j.Next(t.Context(), tt.after, tt.limit) })
-			assert.InDelta(t, 1, allocations, 0, "the slice")
+			assert.InDelta(t, 1, allocations, 0, "only the slice")
 		})
 	}
 }
@@ -130,7 +130,7 @@ func TestNextAllocatesWhatItReturns(t *testing.T) {
 func TestZeroOptionsWork(t *testing.T) {
 	j := journal.New(journal.Options[event]{Budget: 2})
 	record(t, j, "a9 a9 A9")
-	assert.Equal(t, "gap after 0 until 2", show(j, 0, 0), "each costs 1 and all stand alone")
+	assert.Equal(t, "gap after 0 until 2", show(j, 0, 0), "each entry costs 1 and stands alone")
 }
 
 func TestOptionsMayUseTheJournal(t *testing.T) {
@@ -151,7 +151,7 @@ func TestClose(t *testing.T) {
 	assert.Zero(t, n)
 	assert.Equal(t, uint64(3), j.Last())
 	assert.Equal(t, "gap after 0 until 2", show(j, 0, 0), "a closed record does not hide a gap")
-	assert.Equal(t, "2 3", show(j, 1, 0), "what is left comes before the end")
+	assert.Equal(t, "2 3", show(j, 1, 0), "the remaining entries come before the end")
 	assert.Equal(t, "EOF", show(j, 3, 0))
 	assert.Equal(t, "EOF", show(j, 9, 0))
 }
@@ -164,7 +164,7 @@ func TestReopen(t *testing.T) {
 	j.Reopen()
 	assert.Equal(t, "nothing yet", show(j, 1, 0))
 	record(t, j, "A")
-	assert.Equal(t, "1~ 2", show(j, 0, 0), "numbers and groups go on")
+	assert.Equal(t, "1~ 2", show(j, 0, 0), "numbers and groups continue")
 }
 
 func TestLastIncludesEvictedEntries(t *testing.T) {

@@ -6,8 +6,8 @@ import (
 	"fmt"
 )
 
-// load fetches what a reader has asked for if the error is that memory has it no more. No lock is held meanwhile, so
-// eviction may move on: it passes only what the store has, which the next load finds.
+// load loads the requested entries if err reports that they are no longer in memory. No lock is held, so eviction may
+// go on; it evicts only stored entries, which the next load finds.
 func (j *Journal[T]) load(ctx context.Context, err error, limit int) ([]Entry[T], error) {
 	var gap *GapError
 	if !errors.As(err, &gap) {
@@ -16,7 +16,7 @@ func (j *Journal[T]) load(ctx context.Context, err error, limit int) ([]Entry[T]
 	if j.options.Load == nil {
 		return nil, j.notLoaded(gap, nil)
 	}
-	if ctx.Err() != nil { // a load is no waiting, and such a caller wants what is there
+	if ctx.Err() != nil { // loading is not waiting, and a caller with an ended context wants stored entries
 		ctx = context.WithoutCancel(ctx)
 	}
 	missing := gap.First - 1 - gap.After
@@ -32,7 +32,7 @@ func (j *Journal[T]) load(ctx context.Context, err error, limit int) ([]Entry[T]
 	return entries, nil
 }
 
-// notLoaded returns the error of a read whose entries are neither in memory nor, perhaps, in the store.
+// notLoaded returns the error of a read whose entries are not in memory and perhaps not in the store.
 func (j *Journal[T]) notLoaded(gap *GapError, err error) error {
 	var stored *GapError
 	switch {
@@ -47,7 +47,7 @@ func (j *Journal[T]) notLoaded(gap *GapError, err error) error {
 	return gap
 }
 
-// settle flags the entries whose end is a later one of them.
+// settle flags entries whose end is among the later ones.
 func (j *Journal[T]) settle(entries []Entry[T]) {
 	ended := make(map[string]bool)
 	for i := len(entries) - 1; i >= 0; i-- {

@@ -15,7 +15,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/journal"
 )
 
-// kept returns a journal on a store, and how to store all that it has.
+// kept returns a journal on a store, and a function that stores all its entries.
 func kept(budget int, s *shelf) (*journal.Journal[event], func()) {
 	j := journal.New(journal.Options[event]{Budget: budget, Cost: costOf, Group: groupOf, Pinned: true, Load: s.load})
 	return j, func() {
@@ -28,7 +28,7 @@ func kept(budget int, s *shelf) (*journal.Journal[event], func()) {
 func TestNextLoadsEvictedEntries(t *testing.T) {
 	tests := []struct {
 		name   string
-		store  *shelf // nil is an ordinary one
+		store  *shelf // nil is an ordinary store
 		record string
 		then   string // recorded after the storing
 		budget int
@@ -40,10 +40,10 @@ func TestNextLoadsEvictedEntries(t *testing.T) {
 	}{
 		{name: "and memory has the rest", record: ". . . .", budget: 1, want: "1 2 3", loads: 1, most: 3},
 		{name: "a page of it", record: ". . . .", budget: 1, after: 1, limit: 1, want: "2", loads: 1, most: 1},
-		{name: "but nothing that memory has", record: ". . . .", budget: 2, after: 2, want: "3 4"},
-		{name: "an entry that was not stored is in memory", record: ". .", then: ". .", budget: 1, after: 1, want: "2", loads: 1, most: 1},
+		{name: "but no entries in memory", record: ". . . .", budget: 2, after: 2, want: "3 4"},
+		{name: "entries that are not stored stay in memory", record: ". .", then: ". .", budget: 1, after: 1, want: "2", loads: 1, most: 1},
 		{name: "with its flags", record: "a a A .", budget: 1, limit: 2, want: "1~ 2~", loads: 1, most: 2},
-		{name: "with flags that follow from what is loaded", store: &shelf{plain: true}, record: "b a a A .", budget: 1, want: "1 2~ 3~ 4", loads: 1, most: 4},
+		{name: "with flags that follow from the loaded entries", store: &shelf{plain: true}, record: "b a a A .", budget: 1, want: "1 2~ 3~ 4", loads: 1, most: 4},
 		{name: "with the holes of the store", store: &shelf{sparse: true}, record: "a b A .", budget: 1, want: "2 3 4", loads: 1, most: 3},
 		{name: "and from a store that begins later", store: &shelf{begin: 1}, record: ". . .", budget: 1, after: 1, want: "2", loads: 1, most: 1},
 		{name: "or a gap", store: &shelf{begin: 2}, record: ". . . .", budget: 1, want: "gap after 0 until 3", loads: 1, most: 3},
@@ -71,21 +71,21 @@ func TestAbandonedStoreLeavesGap(t *testing.T) {
 	store()
 	record(t, j, ". . . .")
 	j.Unpin(1<<64 - 1)
-	assert.Equal(t, "1 2", show(j, 0, 0), "what it has it has")
+	assert.Equal(t, "1 2", show(j, 0, 0), "stored entries are loaded")
 	assert.Equal(t, "gap after 2 until 5", show(j, 2, 0))
 	assert.Equal(t, "5 6", show(j, 4, 0))
 }
 
-func TestLoadThatFails(t *testing.T) {
-	broken := errors.New("disk on fire")
+func TestFailedLoad(t *testing.T) {
+	broken := errors.New("disk error")
 	tests := []struct {
 		name string
 		load func() ([]journal.Entry[event], error)
 		want string
 	}{
 		{
-			"is its error and no gap", func() ([]journal.Entry[event], error) { return nil, broken },
-			"journal: load entries after 1: disk on fire",
+			"is an error and not a gap", func() ([]journal.Entry[event], error) { return nil, broken },
+			"journal: load entries after 1: disk error",
 		},
 		{
 			"may not repeat an entry", func() ([]journal.Entry[event], error) { return []journal.Entry[event]{{N: 1}}, nil },
@@ -120,7 +120,7 @@ func TestLoadThatFails(t *testing.T) {
 	}
 }
 
-func TestContextOfALoad(t *testing.T) {
+func TestLoadContext(t *testing.T) {
 	o := journal.Options[event]{Load: func(ctx context.Context, _ uint64, _ int) ([]journal.Entry[event], error) {
 		<-ctx.Done()
 		return nil, ctx.Err()
@@ -136,7 +136,7 @@ func TestContextOfALoad(t *testing.T) {
 		}()
 		synctest.Wait()
 		cancel()
-		require.ErrorIs(t, <-result, context.Canceled, "a reader that leaves ends its load")
+		require.ErrorIs(t, <-result, context.Canceled, "the reader's context ends its load")
 	})
 	s := &shelf{}
 	s.write(tail(t, "1:. 2:.")...)
@@ -148,10 +148,10 @@ func TestContextOfALoad(t *testing.T) {
 	}
 	j, err = journal.Restore(o, 2, nil)
 	require.NoError(t, err)
-	assert.Equal(t, "1 2", show(j, 0, 0), "a read that does not wait finds what is stored")
+	assert.Equal(t, "1 2", show(j, 0, 0), "a read that does not wait finds stored entries")
 }
 
-func TestEvictionMovesOnDuringALoad(t *testing.T) {
+func TestEvictionContinuesDuringLoad(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &shelf{}
 		hold := make(chan struct{})
@@ -172,18 +172,18 @@ func TestEvictionMovesOnDuringALoad(t *testing.T) {
 		grow()
 		one, two := read(t.Context(), j, 0), read(t.Context(), j, 1)
 		require.Equal(t, "waits", one.now())
-		require.Equal(t, 2, s.loads, "readers load at the same time")
-		grow() // nobody holds the lock
-		assert.Equal(t, "7 8", show(j, 6, 0), "nor keeps others from reading")
+		require.Equal(t, 2, s.loads, "readers load concurrently")
+		grow() // the lock is free
+		assert.Equal(t, "7 8", show(j, 6, 0), "and other readers are not blocked")
 		close(hold)
 		assert.Equal(t, "1 2", one.now())
 		assert.Equal(t, "2", two.now())
-		assert.Equal(t, "3 4 5 6", show(j, 2, 0), "what has gone meanwhile is loaded next")
+		assert.Equal(t, "3 4 5 6", show(j, 2, 0), "entries evicted meanwhile are loaded next")
 	})
 }
 
-// TestManyReadersFollowAWriterAndItsStore: memory keeps 50 entries, and yet nobody misses one that is not superseded.
-func TestManyReadersFollowAWriterAndItsStore(t *testing.T) {
+// Memory keeps 50 entries, yet no reader misses an entry that is not superseded.
+func TestManyReadersFollowWriterAndStore(t *testing.T) {
 	for name, newEvent := range map[string]func(int) event{"alone": alone, "in groups": interleaved} {
 		t.Run(name, func(t *testing.T) {
 			const written = 1200
@@ -209,7 +209,7 @@ func TestManyReadersFollowAWriterAndItsStore(t *testing.T) {
 			assert.Zero(t, j.Excess())
 			for i, a := range accounts {
 				require.NoError(t, failures[i])
-				assert.True(t, a.order, "reader %d had an order of its own", i)
+				assert.True(t, a.order, "reader %d saw another order", i)
 				assert.Empty(t, a.gaps)
 				missing, doubled := a.missing(written)
 				assert.Empty(t, doubled, "reader %d", i)

@@ -73,7 +73,7 @@ func TestMemoryFollowsKeptEntries(t *testing.T) {
 	}{
 		{name: "though entries are evicted", make: func(int) event { return event{cost: 1} }},
 		{name: "though groups never end", make: func(i int) event { return event{cost: 1, key: strconv.Itoa(i)} }},
-		{name: "though a group goes on for ever", make: func(int) event { return event{cost: 1, key: "a"} }},
+		{name: "though a group never ends", make: func(int) event { return event{cost: 1, key: "a"} }},
 		{name: "though few are kept of each chunk", trim: true, make: func(i int) event {
 			return event{key: "a", end: i%500 == 499}
 		}},
@@ -107,5 +107,5 @@ func TestAppendWithoutWaitersDoesNotAllocate(t *testing.T) {
 	j := newJournal(1000)
 	appendPlain(t, j, 2000)
 	allocations := testing.AllocsPerRun(2000, func() { _, _ = j.Append(event{cost: 1}) })
-	assert.Zero(t, allocations, "but for a chunk now and then")
+	assert.Zero(t, allocations, "except for an occasional chunk")
 }

@@ -51,11 +51,11 @@ func TestMeterCountsWaitingReadersAndGaps(t *testing.T) {
 
 		cancel()
 		synctest.Wait()
-		assert.Zero(t, m.Readers().Waiting, "who gives up waits no longer")
+		assert.Zero(t, m.Readers().Waiting, "a reader that gives up does not wait any more")
 	})
 }
 
-func TestWithoutAMeterNothingIsCounted(t *testing.T) {
+func TestNilMeterCountsNothing(t *testing.T) {
 	var m *journal.Meter
 	assert.Equal(t, journal.Readers{}, m.Readers())
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/journal"
 )
 
-// model does what a journal should, in the plainest way: with a slice of what is kept.
+// model is the simplest implementation of a journal: a slice of the kept entries.
 type model struct {
 	budget int
 	kept   []modelled
@@ -20,7 +20,7 @@ type model struct {
 type modelled struct {
 	event
 	n       uint64
-	endedBy uint64 // the number of the end that supersedes it
+	endedBy uint64 // number of the end that supersedes it
 }
 
 func (m *model) append(e event) (uint64, error) {
@@ -54,7 +54,7 @@ func (m *model) total() int {
 	return total
 }
 
-// evict drops the first superseded entry of the group that ended first, or else the first of all.
+// evict drops the first superseded entry of the group that ended first, or otherwise the oldest entry.
 func (m *model) evict() {
 	victim := -1
 	for i, e := range m.kept {

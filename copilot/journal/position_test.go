@@ -66,14 +66,14 @@ func TestAfter(t *testing.T) {
 		want     uint64
 		first    uint64 // of the gap
 	}{
-		{name: "a number of this epoch is one", position: journal.Position{Epoch: 7, N: 6}, want: 6},
-		{name: "a number that was not given yet is none", position: journal.Position{Epoch: 7, N: 7}, first: 7},
-		{name: "an earlier epoch shares what was stored of it", position: journal.Position{Epoch: 5, N: 2}, want: 2},
-		{name: "what was not stored of it stands for something else now", position: journal.Position{Epoch: 5, N: 3}, first: 3},
+		{name: "a number of this epoch is valid", position: journal.Position{Epoch: 7, N: 6}, want: 6},
+		{name: "a number that was not assigned yet is stale", position: journal.Position{Epoch: 7, N: 7}, first: 7},
+		{name: "an earlier epoch shares its stored entries", position: journal.Position{Epoch: 5, N: 2}, want: 2},
+		{name: "its unstored numbers now denote other entries", position: journal.Position{Epoch: 5, N: 3}, first: 3},
 		{name: "each epoch ended elsewhere", position: journal.Position{Epoch: 6, N: 5}, first: 5},
 		{name: "an unknown epoch leads to the beginning", position: journal.Position{Epoch: 9, N: 3}, first: 4},
-		{name: "which is the first if there is a store", position: journal.Position{Epoch: 9, N: 3}, load: true, first: 1},
-		{name: "the beginning is no other in any epoch", position: journal.Position{Epoch: 9}, want: 0},
+		{name: "which is the first entry if there is a store", position: journal.Position{Epoch: 9, N: 3}, load: true, first: 1},
+		{name: "the beginning is the same in every epoch", position: journal.Position{Epoch: 9}, want: 0},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -95,7 +95,7 @@ func TestAfter(t *testing.T) {
 	}
 }
 
-func TestPositionIsOfItsJournal(t *testing.T) {
+func TestPositionBelongsToItsJournal(t *testing.T) {
 	j := journal.New(journal.Options[event]{Epoch: 7})
 	assert.Equal(t, uint64(7), j.Epoch())
 	assert.Equal(t, "7-12", j.Position(12).String())

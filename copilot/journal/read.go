@@ -6,22 +6,22 @@ import (
 	"io"
 )
 
-// defaultLimit is the number of entries that [Journal.Next] returns at most when its caller does not care.
+// defaultLimit is the maximum number of entries that [Journal.Next] returns by default.
 const defaultLimit = 256
 
-// Entry is one entry of a record, as of the moment at which it was read.
+// Entry is one entry of a record as it was when it was read.
 type Entry[T any] struct {
 	N          uint64 // counted from 1
-	Value      T      // shared with all readers: not to be changed
+	Value      T      // shared with all readers; must not be changed
 	Superseded bool   // a later entry stands for this one
 }
 
-// GapError says that entries were evicted which the reader had not read and no later entry stands for, or, from
-// [Journal.After], that a position is not of this record. To go on, read with after = First-1.
+// GapError reports that entries were evicted that the reader had not read and that no later entry stands for, or, from
+// [Journal.After], that a position does not belong to this record. To continue, read with after = First-1.
 type GapError struct {
-	After uint64 // what the reader asked for: everything after this number
-	First uint64 // the number of the oldest entry that there was at that moment
-	Stale bool   // After was told in another epoch than the record is in now, and stood for another entry or for none
+	After uint64 // the reader asked for the entries after this number
+	First uint64 // number of the oldest entry at that moment
+	Stale bool   // After was assigned in another epoch, to another entry or to none
 }
 
 // Error describes the gap.
@@ -33,20 +33,20 @@ func (e *GapError) Error() string {
 }
 
 // Next returns the entries numbered above after, oldest first: at least one, at most limit, or 256 if limit is not
-// positive. Superseded entries are among them, flagged, while they are kept. The numbers may have holes where superseded
-// entries were dropped. The slice belongs to the caller.
+// positive. It includes superseded entries that are still kept, flagged. The numbers may have holes where superseded
+// entries were dropped. The caller owns the slice.
 //
 // If there are no such entries yet (also if after lies beyond the newest), Next waits for one. Its errors are:
 //
-//   - a *[GapError] if an entry above after was evicted that was not superseded at that time, and [Options.Load] does not
-//     have it either;
-//   - what Load returned, wrapped, if it failed: nothing is known to be lost, and one may try again;
+//   - a *[GapError] if an entry above after was evicted that was not superseded at that time, and [Options.Load]
+//     does not have it either;
+//   - the error of Load, wrapped, if it failed: nothing is known to be lost, and the reader may retry;
 //   - [io.EOF] if the journal is closed and nothing is left to read;
 //   - ctx.Err() if the context ends while there is nothing to return.
 //
-// The context bounds the waiting only: whatever can be returned at once is returned even if the context has ended. So a
-// cancelled context makes a read that does not wait, and a long poll never loses an entry to its own time limit. Loading is
-// not waiting, but stops when the context ends meanwhile.
+// The context bounds only the wait: entries that are available are returned even if the context has ended. So a read
+// with a cancelled context does not wait, and a long poll never loses an entry to its own time limit. Loading is not
+// waiting, but stops when the context ends during it.
 func (j *Journal[T]) Next(ctx context.Context, after uint64, limit int) ([]Entry[T], error) {
 	if limit <= 0 {
 		limit = defaultLimit
@@ -62,7 +62,7 @@ func (j *Journal[T]) Next(ctx context.Context, after uint64, limit int) ([]Entry
 			return nil, ctx.Err()
 		case wake == nil:
 			j.waitChannel()
-			continue // and read again, for there may have been news before there was a channel
+			continue // read again, because there may have been news before the channel existed
 		}
 		j.options.Meter.wait(1)
 		select {
@@ -74,8 +74,9 @@ func (j *Journal[T]) Next(ctx context.Context, after uint64, limit int) ([]Entry
 	}
 }
 
-// Peek returns the entries numbered above after that memory has, at most limit, for a store that follows the record: it
-// neither waits nor loads nor counts as a reader. Its only error is a *[GapError], whose First is where memory begins.
+// Peek returns at most limit entries numbered above after that are in memory. It is for a store that follows the
+// record: it neither waits nor loads nor counts as a reader. Its only error is a *[GapError] whose First is where
+// memory begins.
 func (j *Journal[T]) Peek(after uint64, limit int) ([]Entry[T], error) {
 	j.mu.RLock()
 	defer j.mu.RUnlock()
@@ -88,7 +89,8 @@ func (j *Journal[T]) Peek(after uint64, limit int) ([]Entry[T], error) {
 	return nil, nil
 }
 
-// read returns entries or an error, which is a *[GapError] if they are not in memory any more, or else the channel that readers wait on, if there is one already.
+// read returns entries, an error (a *[GapError] if the entries are no longer in memory), or the channel that readers
+// wait on, if it exists.
 func (j *Journal[T]) read(after uint64, limit int) ([]Entry[T], chan struct{}, error) {
 	j.mu.RLock()
 	defer j.mu.RUnlock()
@@ -104,7 +106,7 @@ func (j *Journal[T]) read(after uint64, limit int) ([]Entry[T], chan struct{}, e
 	return nil, j.wake, nil
 }
 
-// first returns the number of the oldest entry in memory, or the next number if there is none.
+// first returns the number of the oldest entry in memory, or the next number.
 func (j *Journal[T]) first() uint64 {
 	if len(j.chunks) == 0 {
 		return j.last + 1
@@ -112,8 +114,8 @@ func (j *Journal[T]) first() uint64 {
 	return j.chunks[0].first()
 }
 
-// waitChannel makes the channel that readers wait on. Only the first of them needs it, so that a thousand who are woken at once
-// do not exclude each other on their way back.
+// waitChannel creates the channel that readers wait on. Only the first reader takes the lock for it, so that a thousand
+// woken readers do not contend.
 func (j *Journal[T]) waitChannel() {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -122,8 +124,8 @@ func (j *Journal[T]) waitChannel() {
 	}
 }
 
-// collect copies at most limit entries, beginning with the number from or the next one kept. The newest entry, which is
-// always kept, must not stand before from.
+// collect copies at most limit entries, starting at from or the next kept number. The newest entry, which is always
+// kept, must not be before from.
 func (j *Journal[T]) collect(from uint64, limit int) []Entry[T] {
 	chunks := j.chunks[j.find(from/chunkSize):]
 	entries := make([]Entry[T], 0, j.expect(chunks, from, limit))
@@ -136,7 +138,7 @@ func (j *Journal[T]) collect(from uint64, limit int) []Entry[T] {
 	return entries
 }
 
-// expect returns how many entries from a number on there are to collect, or a few more.
+// expect returns how many entries there are to collect from a number on, or a few more.
 func (j *Journal[T]) expect(chunks []*chunk[T], from uint64, limit int) int {
 	if left := j.last - from; left < chunkSize {
 		limit = min(limit, int(left)+1)

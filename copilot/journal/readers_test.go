@@ -14,14 +14,14 @@ import (
 	"github.com/copilot-portal/portal/copilot/journal"
 )
 
-// account is what one reader knows about each number of a record.
+// account records what one reader has seen of a record.
 type account struct {
-	seen  map[uint64]int // times
+	seen  map[uint64]int // times seen
 	gaps  map[uint64]int // times inside a reported gap
 	order bool           // every entry followed a smaller one
 }
 
-// follow reads a record until its end. It takes limit entries at a time and pauses after each time.
+// follow reads a record to its end, limit entries at a time, with a pause after each read.
 func follow(j *journal.Journal[event], limit, pause int) (*account, error) {
 	a := &account{seen: map[uint64]int{}, gaps: map[uint64]int{}, order: true}
 	for after := uint64(0); ; {
@@ -67,13 +67,13 @@ func (a *account) missing(last int) (missing, doubled []int) {
 const (
 	readers = 16
 	entries = 10_000
-	turn    = 40 // entries of one group with its end, and as many of another, taking turns
+	turn    = 40 // entries of one group with its end, interleaved with another group
 )
 
-// alone returns an entry that nothing supersedes.
+// alone returns an entry that no other supersedes.
 func alone(n int) event { return event{id: n, cost: 1} }
 
-// interleaved returns entry n of a record in which two groups with their ends take turns.
+// interleaved returns entry n of a record with two interleaved groups and their ends.
 func interleaved(n int) event {
 	key := [...]string{"a", "b"}[n%2]
 	return event{id: n, cost: 1, key: key, end: n%turn >= turn-2}
@@ -85,15 +85,15 @@ func TestManyReadersFollowOneWriter(t *testing.T) {
 		budget int
 		make   func(n int) event
 		trim   bool
-		gaps   bool // a reader that comes at the end has missed something
+		gaps   bool // a reader that starts at the end has missed entries
 		holes  bool // superseded entries may be missing
 	}{
 		{name: "they see every entry if there is no budget", make: alone},
 		{name: "they see every entry or its gap if there is a budget", make: alone, budget: 500, gaps: true},
 		{name: "they see every entry of groups if there is no budget", make: interleaved},
-		{name: "they miss superseded entries only, or in a gap, if there is a budget", make: interleaved, budget: 500, gaps: true, holes: true},
-		{name: "they miss superseded entries only if there is budget for the ends", make: interleaved, budget: entries/turn*2 + turn, holes: true},
-		{name: "they miss superseded entries only if the record is trimmed", make: interleaved, trim: true, holes: true},
+		{name: "they miss only superseded entries, or entries in a gap, if there is a budget", make: interleaved, budget: 500, gaps: true, holes: true},
+		{name: "they miss only superseded entries if the budget suffices for the ends", make: interleaved, budget: entries/turn*2 + turn, holes: true},
+		{name: "they miss only superseded entries if the record is trimmed", make: interleaved, trim: true, holes: true},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -118,7 +118,7 @@ func TestManyReadersFollowOneWriter(t *testing.T) {
 			assert.Equal(t, tt.gaps, len(accounts[readers].gaps) > 0)
 			for i, a := range accounts {
 				require.NoError(t, failures[i])
-				assert.True(t, a.order, "reader %d had an order of its own", i)
+				assert.True(t, a.order, "reader %d saw another order", i)
 				missing, doubled := a.missing(entries)
 				assert.Empty(t, doubled, "reader %d", i)
 				assertSuperseded(t, a, missing, tt.holes)
@@ -128,7 +128,7 @@ func TestManyReadersFollowOneWriter(t *testing.T) {
 	}
 }
 
-// assertSuperseded checks that what a reader missed silently had an end which it did not miss silently.
+// assertSuperseded checks that every silently missing entry has an end that is not silently missing.
 func assertSuperseded(t *testing.T, a *account, missing []int, allowed bool) {
 	t.Helper()
 	assert.True(t, allowed || len(missing) == 0, "missing %v", missing)
@@ -142,7 +142,7 @@ func assertSuperseded(t *testing.T, a *account, missing []int, allowed bool) {
 	}
 }
 
-func TestManyWritersGetNumbersOfTheirOwn(t *testing.T) {
+func TestManyWritersGetUniqueNumbers(t *testing.T) {
 	j := newJournal(0)
 	numbers := make([][]uint64, 8)
 	var group sync.WaitGroup

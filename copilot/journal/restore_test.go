@@ -11,7 +11,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/journal"
 )
 
-// tail reads stored entries: like a script, but each word begins with its number, and a ~ at its end flags it.
+// tail parses stored entries: like script, but each word begins with its number, and a ~ at its end flags the entry.
 func tail(t *testing.T, words string) []journal.Entry[event] {
 	t.Helper()
 	var entries []journal.Entry[event]
@@ -37,19 +37,19 @@ func TestRestore(t *testing.T) {
 		want   string
 	}{
 		{name: "an empty record begins at 1", then: ". .", want: "1 2"},
-		{name: "numbers go on", tail: "1:. 2:.", then: ".", want: "1 2 3"},
-		{name: "numbers go on though nothing is loaded", after: 7, then: ".", from: 7, want: "8"},
-		{name: "what is not loaded is a gap", after: 7, then: ".", want: "gap after 0 until 8"},
-		{name: "what is not loaded is a gap, though there is nothing else", after: 7, want: "gap after 0 until 8"},
-		{name: "who has what is not loaded waits", after: 7, from: 7, want: "nothing yet"},
+		{name: "numbers continue", tail: "1:. 2:.", then: ".", want: "1 2 3"},
+		{name: "numbers continue though nothing is loaded", after: 7, then: ".", from: 7, want: "8"},
+		{name: "entries that are not loaded are a gap", after: 7, then: ".", want: "gap after 0 until 8"},
+		{name: "entries that are not loaded are a gap even without others", after: 7, want: "gap after 0 until 8"},
+		{name: "a reader that has the entries not loaded waits", after: 7, from: 7, want: "nothing yet"},
 		{name: "before the tail is a gap", after: 5, tail: "6:. 8:.", from: 4, want: "gap after 4 until 6"},
-		{name: "a hole at the beginning is none", after: 5, tail: "8:.", from: 5, want: "8"},
+		{name: "a hole at the beginning is not a gap", after: 5, tail: "8:.", from: 5, want: "8"},
 		{name: "holes stay", tail: "2:. 900:.", then: ".", want: "2 900 901"},
 		{name: "flags stay", tail: "1:a~ 2:a~ 3:A 4:a", want: "1~ 2~ 3 4"},
 		{name: "an end in the tail needs no flags", tail: "1:a 2:a 3:A 4:a", want: "1~ 2~ 3 4"},
 		{name: "flags need no end", tail: "1:a~ 2:.~ 3:.", then: "A", want: "1~ 2~ 3 4"},
 		{name: "an open group can be ended", tail: "1:a 3:b 4:a", then: "A", want: "1~ 3 4~ 5"},
-		{name: "flagged entries go first", tail: "1:. 2:a~ 3:.~ 4:A", budget: 3, want: "1 3~ 4"},
+		{name: "flagged entries are evicted first", tail: "1:. 2:a~ 3:.~ 4:A", budget: 3, want: "1 3~ 4"},
 		{name: "then those whose end was found", tail: "1:. 2:a 3:.~ 4:A", budget: 2, want: "1 4"},
 		{name: "then the oldest", tail: "1:. 2:a~ 3:.~ 4:A", budget: 1, want: "gap after 0 until 4"},
 		{name: "flagged entries are trimmed", tail: "1:. 2:a~ 3:.~ 4:A", trim: 2, want: "1 3~ 4"},
@@ -80,6 +80,6 @@ func TestRestoredEntriesAreNotPinned(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "2 3", show(j, 1, 0))
 	record(t, j, ". . .")
-	assert.Equal(t, "4 5 6", show(j, 3, 0), "but what comes is")
+	assert.Equal(t, "4 5 6", show(j, 3, 0), "but new entries are")
 	assert.Equal(t, 1, j.Excess())
 }

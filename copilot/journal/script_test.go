@@ -14,7 +14,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/journal"
 )
 
-// event is what the tests record.
+// event is the entry type of the tests.
 type event struct {
 	key  string
 	end  bool
@@ -29,8 +29,8 @@ func newJournal(budget int) *journal.Journal[event] {
 	return journal.New(journal.Options[event]{Budget: budget, Cost: costOf, Group: groupOf})
 }
 
-// script reads events from words: "." stands alone, "a" belongs to the group a, "A" ends it. A number behind is the cost,
-// without one it is 1. "600*a" is 600 times "a".
+// script parses events from words: "." stands alone, "a" belongs to group a, "A" ends it. A number after it is the
+// cost; the default is 1. "600*a" is 600 times "a".
 func script(t *testing.T, words string) []event {
 	t.Helper()
 	var events []event
@@ -68,14 +68,14 @@ func record(t *testing.T, j *journal.Journal[event], words string) {
 	}
 }
 
-// ended is a context with which Next does not wait.
+// ended returns a context with which Next does not wait.
 func ended() context.Context {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	return ctx
 }
 
-// show reads without waiting and tells the outcome in words: numbers, with a ~ behind superseded ones, or what happened
+// show reads without waiting and returns the outcome as text: numbers, with a ~ after superseded ones, or what happened
 // instead.
 func show(j *journal.Journal[event], after uint64, limit int) string {
 	return outcome(j.Next(ended(), after, limit))

@@ -7,18 +7,18 @@ import (
 	"github.com/copilot-portal/portal/copilot/journal"
 )
 
-// shelf is a store in the plainest way. Its methods may be called concurrently.
+// shelf is the simplest implementation of a store. Its methods may be called concurrently.
 type shelf struct {
 	mu      sync.Mutex
 	entries []journal.Entry[event]
-	begin   uint64 // nothing up to this number is kept
-	plain   bool   // flags are left out where the journal finds the end by itself
-	sparse  bool   // superseded entries are left out
+	begin   uint64 // no entry up to this number is kept
+	plain   bool   // omits flags where the journal finds the end itself
+	sparse  bool   // omits superseded entries
 	loads   int
-	most    int // the greatest limit asked for
+	most    int // largest limit requested
 }
 
-// write adds entries and flags what they supersede.
+// write adds entries and flags those that they supersede.
 func (s *shelf) write(entries ...journal.Entry[event]) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -48,7 +48,7 @@ func (s *shelf) last() uint64 {
 	return s.entries[len(s.entries)-1].N
 }
 
-// after returns all that stands after a number.
+// after returns all entries after a number.
 func (s *shelf) after(after uint64) []journal.Entry[event] {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -7,7 +7,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/journal"
 )
 
-// BenchmarkAppendPinned measures the writer over its budget, with a store that is a hundred entries behind, or hangs.
+// BenchmarkAppendPinned measures a writer over its budget, with a store that is a hundred entries behind or hangs.
 func BenchmarkAppendPinned(b *testing.B) {
 	for name, next := range map[string]func(int) event{"plain": plain, "grouped": turns} {
 		for store, every := range map[string]int{"stored by the hundred": 100, "never stored": 1 << 62} {

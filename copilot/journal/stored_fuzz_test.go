@@ -9,7 +9,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/journal"
 )
 
-// storedPair is a journal on a store and the model that it has to behave like.
+// storedPair is a journal on a store and the model whose behavior it must match.
 type storedPair struct {
 	t       *testing.T
 	options journal.Options[event]
@@ -20,13 +20,13 @@ type storedPair struct {
 	ids     int
 }
 
-// told is what a client was told once.
+// told is a position that a client received.
 type told struct {
 	position journal.Position
 	id       int
 }
 
-// FuzzStoredJournal takes two bytes for each operation, as [FuzzJournal] does, and a mode for the store.
+// FuzzStoredJournal uses two bytes for each operation, as [FuzzJournal] does, and a mode for the store.
 func FuzzStoredJournal(f *testing.F) {
 	f.Add(uint16(0), byte(0), []byte{0, 1, 8, 1, 2, 0, 6, 200, 7, 100, 0, 1})
 	f.Add(uint16(5), byte(1), []byte{1, 8, 1, 8, 6, 100, 0, 40, 2, 8, 0, 8, 6, 200, 7, 3, 0, 8, 8, 3})
@@ -123,7 +123,7 @@ func (p *storedPair) store(upTo uint64) {
 	p.excess()
 }
 
-// prune lets the store forget its beginning, a little at a time, but never its newest entry.
+// prune drops the oldest stored entries, a few at a time, but never the newest.
 func (p *storedPair) prune(arg byte) {
 	if to := p.shelf.begin + uint64(arg%8); to < p.model.pin {
 		p.shelf.begin, p.model.begin = to, to
@@ -147,14 +147,14 @@ func (p *storedPair) crash(after uint64) {
 	p.positions()
 }
 
-// remember tells a client the newest entry.
+// remember gives a client the position of the newest entry.
 func (p *storedPair) remember() {
 	if n := p.model.last; n > 0 {
 		p.told = append(p.told, told{p.journal.Position(n), p.model.all[n-1].id})
 	}
 }
 
-// positions checks that a position is valid if, and only if, what was told there stands there still.
+// positions checks that a position is valid if and only if its entry is still there.
 func (p *storedPair) positions() {
 	for _, was := range p.told {
 		after, err := p.journal.After(was.position)
@@ -184,7 +184,7 @@ func (p *storedPair) next(after uint64, limit int) (read []journal.Entry[event],
 	return got, got[len(got)-1].N, true
 }
 
-// everything reads the whole record: it has each entry that is neither superseded nor out of the store.
+// everything reads the whole record and checks that each entry is there that is neither superseded nor pruned.
 func (p *storedPair) everything(limit int) {
 	read := make(map[uint64]int)
 	for after, more := uint64(0), true; more; {

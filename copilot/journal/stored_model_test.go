@@ -8,11 +8,11 @@ import (
 	"github.com/copilot-portal/portal/copilot/journal"
 )
 
-// storedModel is a model with a store under it. It knows everything that was ever appended and not lost in a crash.
+// storedModel is a model on a store. It keeps every entry that was appended and not lost in a crash.
 type storedModel struct {
 	model
-	pin   uint64     // the newest number stored
-	begin uint64     // the store has nothing up to this number
+	pin   uint64     // newest number stored
+	begin uint64     // the store has no entry up to this number
 	all   []modelled // number n at n-1
 }
 
@@ -39,7 +39,7 @@ func (m *storedModel) endAll(key string, n uint64) {
 	}
 }
 
-// evict drops what the plain model drops, unless that is not stored yet.
+// evict drops what the plain model drops, except entries that are not stored.
 func (m *storedModel) evict() {
 	for m.budget > 0 && m.total() > m.budget {
 		victim := -1
@@ -63,7 +63,7 @@ func (m *storedModel) trim(upTo uint64) {
 	m.kept = slices.DeleteFunc(m.kept, func(e modelled) bool { return e.n <= upTo && e.endedBy > 0 && e.endedBy <= m.pin })
 }
 
-// crash loses what is not stored, and goes on with what is stored after a number.
+// crash loses unstored entries and continues with the stored entries after a number.
 func (m *storedModel) crash(after uint64, sparse, plain bool) {
 	m.all = m.all[:m.pin]
 	for i := range m.all {
@@ -77,7 +77,7 @@ func (m *storedModel) crash(after uint64, sparse, plain bool) {
 			continue
 		}
 		if e.endedBy > 0 && !plain {
-			e.endedBy = 1 // nobody knows which, but before all others
+			e.endedBy = 1 // the end is unknown, but before all others
 		}
 		m.kept = append(m.kept, e)
 	}
@@ -106,7 +106,7 @@ func (m *storedModel) next(after uint64, limit int, sparse bool) ([]journal.Entr
 	return nil, context.Canceled
 }
 
-// load returns what memory lacks of what is stored: no more entries than that can be.
+// load returns the stored entries that are not in memory.
 func (m *storedModel) load(after uint64, limit int, sparse bool) ([]journal.Entry[event], error) {
 	first := m.last + 1
 	if len(m.kept) > 0 {

@@ -21,7 +21,7 @@ func read(ctx context.Context, j *journal.Journal[event], after uint64) reader {
 	return r
 }
 
-// now lets everything happen that can, and returns what the call returned, or "waits".
+// now lets all goroutines run until they block, and returns the result of the call, or "waits".
 func (r reader) now() string {
 	synctest.Wait()
 	select {
@@ -32,7 +32,7 @@ func (r reader) now() string {
 	}
 }
 
-// appends returns an act that appends n entries, letting the readers run after each.
+// appends returns a function that appends n entries and lets the readers run after each.
 func appends(n int) func(*journal.Journal[event]) {
 	return func(j *journal.Journal[event]) {
 		for range n {
@@ -53,7 +53,7 @@ func TestWaiting(t *testing.T) {
 		{"a reader waits while nothing happens", "", 0, appends(0), "waits"},
 		{"an entry ends the waiting", "", 0, appends(1), "1"},
 		{"an entry after others ends the waiting", ". .", 2, appends(1), "3"},
-		{"entries up to the number asked for do not end it", "", 2, appends(2), "waits"},
+		{"entries up to the requested number do not end it", "", 2, appends(2), "waits"},
 		{"the first entry above the number does", "", 2, appends(3), "3"},
 		{"a trim does not end it", "a A", 2, func(j *journal.Journal[event]) { j.Trim(2) }, "waits"},
 		{"a close ends it", ".", 1, (*journal.Journal[event]).Close, "EOF"},
@@ -90,7 +90,7 @@ func TestOneAppendWakesAllWaiters(t *testing.T) {
 	})
 }
 
-func TestReaderWaitsAgainAfterAReopening(t *testing.T) {
+func TestReaderWaitsAgainAfterReopen(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j := newJournal(0)
 		r := read(t.Context(), j, 0)
@@ -106,7 +106,7 @@ func TestReaderWaitsAgainAfterAReopening(t *testing.T) {
 	})
 }
 
-func TestWaitingEndsWithTheContext(t *testing.T) {
+func TestWaitEndsWithContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		j := newJournal(0)
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
@@ -118,7 +118,7 @@ func TestWaitingEndsWithTheContext(t *testing.T) {
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		assert.Equal(t, time.Minute, time.Since(start))
 
-		assert.Equal(t, "waits", other.now(), "others are not concerned")
+		assert.Equal(t, "waits", other.now(), "other readers keep waiting")
 		record(t, j, ".")
 		assert.Equal(t, "1", other.now())
 	})
@@ -148,7 +148,7 @@ func TestReadyEntriesWinOverCancelledContext(t *testing.T) {
 }
 
 func TestLongPollLosesNothingToItsOwnTimeLimit(t *testing.T) {
-	for range 100 { // the two wake the reader in any order
+	for range 100 { // the two wake the reader in either order
 		synctest.Test(t, func(t *testing.T) {
 			j := newJournal(0)
 			ctx, cancel := context.WithCancel(t.Context())

@@ -33,7 +33,7 @@ func TestBeginIsOrderedRestIsConcurrent(t *testing.T) {
 		for i, params := range begun {
 			assert.Equal(t, fmt.Sprintf("[%d]", i), params)
 		}
-		assert.Len(t, begun, requests-1, "what is refused was not begun")
+		assert.Len(t, begun, requests-1, "a refused request was not begun")
 		close(goOn)
 		for range requests - 1 {
 			w.hear()

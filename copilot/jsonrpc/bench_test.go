@@ -41,7 +41,7 @@ func BenchmarkCall(b *testing.B) {
 	}
 }
 
-// BenchmarkNotify measures notifications from one end to a handler at the other.
+// BenchmarkNotify measures notifications from one peer to a handler of the other.
 func BenchmarkNotify(b *testing.B) {
 	type event struct {
 		Run  string `json:"run_id"`
@@ -75,7 +75,7 @@ func BenchmarkNotify(b *testing.B) {
 			}
 			want <- n
 			if err := left.Notify(b.Context(), "end", nil); err != nil || !<-all {
-				b.Fatal("not all have come", err)
+				b.Fatal("notifications are missing", err)
 			}
 			b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "events/s")
 		})

@@ -17,12 +17,12 @@ import (
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 )
 
-// routed is the writer of a router.
+// routed wraps a writer as a router does.
 type routed struct{ http.ResponseWriter }
 
 func (w routed) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-func TestClientHasTimeToReadThatItsBodyIsTooLarge(t *testing.T) {
+func TestClientCanReadThatItsBodyIsTooLarge(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h := jsonrpc.NewHTTP(jsonrpc.Methods{}, jsonrpc.Options{Body: 100})
 		client := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -38,11 +38,11 @@ func TestClientHasTimeToReadThatItsBodyIsTooLarge(t *testing.T) {
 		answered := time.Now()
 		_, err = in.ReadByte()
 		require.ErrorIs(t, err, io.EOF)
-		assert.Equal(t, 500*time.Millisecond, time.Since(answered), "as net/http has it")
+		assert.Equal(t, 500*time.Millisecond, time.Since(answered), "the delay of net/http")
 	})
 }
 
-// serve serves one connection, which it returns.
+// serve serves one connection and returns the client's end.
 func serve(t *testing.T, h http.Handler) net.Conn {
 	t.Helper()
 	ours, theirs := net.Pipe()
@@ -59,7 +59,7 @@ func serve(t *testing.T, h http.Handler) net.Conn {
 	return ours
 }
 
-// single is a listener of one connection.
+// single is a listener with one connection.
 type single struct {
 	conn   chan net.Conn
 	closed chan struct{}

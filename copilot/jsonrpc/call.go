@@ -9,19 +9,19 @@ import (
 	"sync/atomic"
 )
 
-// calls are those of ours that have no answer yet, by their ids as they were sent.
+// calls holds the outgoing calls without an answer, by their ids as sent.
 type calls struct {
 	prefix string
 	count  atomic.Uint64
 
 	mu   sync.Mutex
 	open map[string]*PendingCall
-	err  error // why there can be no more
+	err  error // why no more calls are possible
 }
 
-// Call asks the peer for something and reads the result into a pointer, unless that is nil. It waits while too much is
-// unsent, and then for the answer. Its errors are an [Error] if the peer refuses, [ErrGone] or [ErrClosed] if there can be no
-// answer, and ctx.Err(); the peer is not told of that, and an answer that comes later is ignored.
+// Call sends a request to the peer and decodes the result into result, unless that is nil. It waits while too much is
+// unsent, and then for the answer. Its errors are an [Error] if the peer refuses, [ErrGone] or [ErrClosed] if no answer
+// is possible, and ctx.Err(). The peer does not learn of the latter, and a later answer is ignored.
 func (p *Peer) Call(ctx context.Context, method string, params, result any) error {
 	if wouldDeadlock(ctx, p) {
 		return ErrInOrder
@@ -33,8 +33,8 @@ func (p *Peer) Call(ctx context.Context, method string, params, result any) erro
 	return pending.Await(ctx, result)
 }
 
-// Begin is the first half of [Peer.Call]: when it returns, the request is in the queue, behind what was sent before. Who
-// begins a call has to await its answer. The owner is anything, for [Peer.Owner].
+// Begin is the first half of [Peer.Call]: when it returns, the request is in the queue, after everything sent before.
+// The caller must await the answer. The owner is any value, for [Peer.Owner].
 func (p *Peer) Begin(ctx context.Context, owner any, method string, params any) (*PendingCall, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -54,8 +54,8 @@ func (p *Peer) Begin(ctx context.Context, owner any, method string, params any) 
 	return call, nil
 }
 
-// Owner returns the owner of a call that has no answer yet, for notifications that name it by its id; nil if there is no
-// such call.
+// Owner returns the owner of a call without an answer, for notifications that name the call by its id. It returns nil
+// if there is no such call.
 func (p *Peer) Owner(id json.RawMessage) any {
 	p.calls.mu.Lock()
 	defer p.calls.mu.Unlock()
@@ -65,7 +65,7 @@ func (p *Peer) Owner(id json.RawMessage) any {
 	return nil
 }
 
-// PendingCall is a call that was begun.
+// PendingCall is a call whose request is in the queue.
 type PendingCall struct {
 	peer     *Peer
 	id       json.RawMessage
@@ -73,7 +73,7 @@ type PendingCall struct {
 	answered chan *answer
 }
 
-// Await is the second half of [Peer.Call]. It is called once.
+// Await is the second half of [Peer.Call]. Call it once.
 func (c *PendingCall) Await(ctx context.Context, result any) error {
 	defer c.peer.calls.end(c.id)
 	select {
@@ -84,7 +84,7 @@ func (c *PendingCall) Await(ctx context.Context, result any) error {
 	}
 }
 
-// read reads the result.
+// read decodes the result.
 func (a *answer) read(result any) error {
 	if a.err != nil || result == nil {
 		return a.err
@@ -95,13 +95,13 @@ func (a *answer) read(result any) error {
 	return nil
 }
 
-// next makes an id that no other call has.
+// next returns an unused id.
 func (c *calls) next() json.RawMessage {
 	n := strconv.FormatUint(c.count.Add(1), 10)
 	if c.prefix == "" {
 		return json.RawMessage(n)
 	}
-	id, _ := encode(c.prefix + n) // a string always can be
+	id, _ := encode(c.prefix + n) // encoding a string never fails
 	return id
 }
 
@@ -120,8 +120,8 @@ func (c *calls) end(id json.RawMessage) {
 	delete(c.open, string(id))
 }
 
-// settle tells whether somebody waited for this answer.
-func (c *calls) settle(a *answer) bool {
+// resolve passes an answer to its call and reports whether there is one.
+func (c *calls) resolve(a *answer) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	call, ok := c.open[string(a.id)]
@@ -132,7 +132,7 @@ func (c *calls) settle(a *answer) bool {
 	return ok
 }
 
-// fail ends all calls, and those to come. The first reason counts.
+// fail ends all calls, also future ones. Only the first error counts.
 func (c *calls) fail(err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -146,22 +146,22 @@ func (c *calls) fail(err error) {
 	clear(c.open)
 }
 
-// A loop is the reading of a peer while it handles something in order.
+// readLoop marks the goroutine that reads for a peer, while it handles a method in order.
 type readLoop struct {
 	peer *Peer
-	over atomic.Bool
+	done atomic.Bool
 }
 
 type readLoopKey struct{}
 
-// withReadLoop marks the context of a method that is handled in order, until over is called.
-func withReadLoop(ctx context.Context, p *Peer) (marked context.Context, over func()) {
+// withReadLoop marks the context of a method that is handled in order, until done is called.
+func withReadLoop(ctx context.Context, p *Peer) (marked context.Context, done func()) {
 	l := &readLoop{peer: p}
-	return context.WithValue(ctx, readLoopKey{}, l), func() { l.over.Store(true) }
+	return context.WithValue(ctx, readLoopKey{}, l), func() { l.done.Store(true) }
 }
 
-// wouldDeadlock tells whether this is called where the answer would have to be read.
+// wouldDeadlock reports whether the caller occupies the goroutine that would read the answer.
 func wouldDeadlock(ctx context.Context, p *Peer) bool {
 	l, ok := ctx.Value(readLoopKey{}).(*readLoop)
-	return ok && l.peer == p && !l.over.Load()
+	return ok && l.peer == p && !l.done.Load()
 }

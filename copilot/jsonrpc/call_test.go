@@ -48,13 +48,13 @@ func TestCallResults(t *testing.T) {
 	}
 	tests := []struct{ name, answer, want string }{
 		{"a result", `"result":{"ok":true}`, ""},
-		{"a result beside an error that is null", `"error":null,"result":{"ok":true}`, ""},
+		{"a result and an error that is null", `"error":null,"result":{"ok":true}`, ""},
 		{"an error", `"error":{"code":-32001,"message":"busy"}`, "busy (-32001)"},
 		{"an error with data", `"error":{"code":-32001,"message":"busy","data":{"a":1}}`, "busy (-32001): map[a:1]"},
-		{"an error beside a result", `"result":{},"error":{"code":-32001,"message":"busy"}`, "busy (-32001)"},
-		{"an error that is a text", `"error":"busy"`, `the peer sent an error of another form (-32603): "busy"`},
+		{"an error and a result", `"result":{},"error":{"code":-32001,"message":"busy"}`, "busy (-32001)"},
+		{"an error that is a string", `"error":"busy"`, `the peer sent an error of another form (-32603): "busy"`},
 		{"an error that is null and nothing else", `"error":null`, `the peer sent an error of another form (-32603): null`},
-		{"a result of another form", `"result":{"ok":"yes"}`, `jsonrpc: the result is not what was expected: "ok" must be a boolean, not a string`},
+		{"a result of another type", `"result":{"ok":"yes"}`, `jsonrpc: the result is not what was expected: "ok" must be a boolean, not a string`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -77,15 +77,15 @@ func TestCallResults(t *testing.T) {
 	}
 }
 
-func TestCallThatCannotBeAnswered(t *testing.T) {
+func TestCallWithoutAnswerFails(t *testing.T) {
 	tests := []struct {
 		name string
 		end  func(*wire)
 		want error
 	}{
-		{"since its time is over", func(*wire) {}, context.DeadlineExceeded},
+		{"since its context ended", func(*wire) {}, context.DeadlineExceeded},
 		{"since the peer is gone", func(w *wire) { assert.NoError(t, w.conn.Close()) }, jsonrpc.ErrGone},
-		{"since the connection was given up", func(w *wire) { w.Close() }, jsonrpc.ErrClosed},
+		{"since the connection was closed", func(w *wire) { w.Close() }, jsonrpc.ErrClosed},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -99,11 +99,11 @@ func TestCallThatCannotBeAnswered(t *testing.T) {
 				synctest.Wait()
 				tt.end(w)
 				require.ErrorIs(t, <-brought, tt.want)
-				if tt.want == context.DeadlineExceeded { //nolint:errorlint // it is what the table says
+				if tt.want == context.DeadlineExceeded { //nolint:errorlint // the table has the error itself
 					w.say(`{"jsonrpc":"2.0","id":1,"result":"late"}`)
 					w.cut()
 				}
-				require.Error(t, w.Call(t.Context(), "m", nil, nil), "nor can any later one")
+				require.Error(t, w.Call(t.Context(), "m", nil, nil), "later calls fail, too")
 			})
 		})
 	}
@@ -124,7 +124,7 @@ func TestResponseIsMatchedByItsBytes(t *testing.T) {
 	})
 }
 
-func TestNotificationsCanNameACallBeforeItsAnswer(t *testing.T) {
+func TestNotificationsCanNamePendingCall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var chunks []string
 		chunk := withReadLoop(handle(func(r *jsonrpc.Request) (any, error) {

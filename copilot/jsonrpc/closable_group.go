@@ -2,44 +2,44 @@ package jsonrpc
 
 import "sync"
 
-// A gate counts what is under way until it is shut and empty. Unlike a [sync.WaitGroup] it may be waited for while
-// something tries to come in.
+// closableGroup counts work in progress until it is closed and empty. Unlike a [sync.WaitGroup], it may be waited for
+// while work is being added.
 type closableGroup struct {
-	mu    sync.Mutex
-	count int
-	shut  bool
-	empty chan struct{}
+	mu     sync.Mutex
+	count  int
+	closed bool
+	empty  chan struct{}
 }
 
 func newClosableGroup() *closableGroup { return &closableGroup{empty: make(chan struct{})} }
 
-// add lets one in, unless the gate is shut.
+// add adds one, unless the group is closed.
 func (g *closableGroup) add() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.shut {
+	if g.closed {
 		return false
 	}
 	g.count++
 	return true
 }
 
-// done lets one out.
+// done removes one.
 func (g *closableGroup) done() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.count--; g.shut && g.count == 0 {
+	if g.count--; g.closed && g.count == 0 {
 		close(g.empty)
 	}
 }
 
-// close lets nobody in any more and returns a channel that is closed when all are out.
+// close rejects further work and returns a channel that is closed when no work is left.
 func (g *closableGroup) close() <-chan struct{} {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if !g.shut && g.count == 0 {
+	if !g.closed && g.count == 0 {
 		close(g.empty)
 	}
-	g.shut = true
+	g.closed = true
 	return g.empty
 }

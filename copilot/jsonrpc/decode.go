@@ -7,35 +7,35 @@ import (
 	"unicode/utf8"
 )
 
-// bom is what some editors and shells put before everything else.
+// bom is a byte order mark, which some editors and shells write first.
 const bom = "\uFEFF"
 
-// message is one thing that came in. Exactly one of its members is set.
+// message is one decoded message. Exactly one of its members is set.
 type message struct {
 	request *Request
 	answer  *answer
 	refusal *refusal
 }
 
-// answer is the answer to a call of ours.
+// answer is the answer to an outgoing call.
 type answer struct {
 	id     json.RawMessage
 	result json.RawMessage
 	err    error
 }
 
-// refusal says why something is no message.
+// refusal says why a message is invalid.
 type refusal struct {
-	id  json.RawMessage // if it could be had
+	id  json.RawMessage // nil if it could not be decoded
 	err *Error
 }
 
-// strip takes away what may stand around a message.
+// strip removes everything that may surround a message.
 func strip(raw []byte) []byte {
 	return bytes.Trim(bytes.TrimPrefix(raw, []byte(bom)), " \t\r\n")
 }
 
-// decode reads a message, or a batch of at most most. It keeps nothing of raw.
+// decode decodes a message, or a batch of at most most messages. It keeps nothing of raw.
 func decode(raw []byte, most int) (messages []message, batch bool) {
 	raw = strip(raw)
 	switch {
@@ -49,7 +49,7 @@ func decode(raw []byte, most int) (messages []message, batch bool) {
 
 func one(m message) []message { return []message{m} }
 
-// decodeBatch reads a batch. One that is refused as a whole is answered as if it were none.
+// decodeBatch decodes a batch. A batch that is refused as a whole gets one response.
 func decodeBatch(raw []byte, most int) (messages []message, batch bool) {
 	var parts []json.RawMessage
 	err := json.Unmarshal(raw, &parts)
@@ -67,8 +67,7 @@ func decodeBatch(raw []byte, most int) (messages []message, batch bool) {
 	return messages, true
 }
 
-// decodeOne tells what kind of message it is. It goes by a map because package json finds the members of a struct under
-// names in any case.
+// decodeOne decodes one message. It uses a map because encoding/json ignores the case of struct members.
 func decodeOne(raw []byte) message {
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &members); err != nil {
@@ -120,13 +119,13 @@ func refuse(id json.RawMessage, err *Error) message {
 
 func invalid(id json.RawMessage, text string) message { return refuse(id, InvalidRequest("%s", text)) }
 
-// isID tells whether a valid JSON value can be an id.
+// isID reports whether a valid JSON value can be an id.
 func isID(raw json.RawMessage) bool {
 	c := raw[0]
 	return c == '"' || c == '-' || '0' <= c && c <= '9' || string(raw) == null
 }
 
-// text returns a value that is a string.
+// text returns the value if it is a string.
 func text(raw json.RawMessage) (string, bool) {
 	if len(raw) == 0 || raw[0] != '"' {
 		return "", false

@@ -19,13 +19,13 @@ func sleep(*jsonrpc.Request) (any, error) {
 	return "rested", nil
 }
 
-func TestEverythingThatWasReadIsAnsweredAtTheEnd(t *testing.T) {
+func TestReadMessagesAreAnsweredAtTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var in strings.Builder
 		for i := range 300 {
 			fmt.Fprintf(&in, `{"jsonrpc":"2.0","id":%d,"method":"sleep"}`+"\n", i)
 		}
-		in.WriteString(`{"jsonrpc":"2.0","id":"half","meth`) // the end comes in the middle
+		in.WriteString(`{"jsonrpc":"2.0","id":"half","meth`) // the input ends in the middle of a message
 		begin := time.Now()
 		got := converse(t, jsonrpc.Methods{"sleep": handle(sleep)}, jsonrpc.Options{Concurrent: 100, Waiting: 200}, jsonrpc.LineOptions{}, strings.NewReader(in.String()))
 		assert.Equal(t, 3*time.Hour, time.Since(begin))
@@ -41,7 +41,7 @@ func TestCallHasNoAnswerAfterTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ask := func(ctx context.Context, r *jsonrpc.Request) (any, error) {
 			err := r.Peer.Call(ctx, "confirm", nil, nil)
-			return []any{err.Error(), ctx.Err()}, nil // there is still somebody to be answered
+			return []any{err.Error(), ctx.Err()}, nil // this response can still be sent
 		}
 		in := strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"ask"}`)
 		got := converse(t, jsonrpc.Methods{"ask": {Handle: ask}}, jsonrpc.Options{}, jsonrpc.LineOptions{}, in)
@@ -49,7 +49,7 @@ func TestCallHasNoAnswerAfterTheEnd(t *testing.T) {
 	})
 }
 
-func TestNotificationsAreSentBehindTheLastAnswer(t *testing.T) {
+func TestNotificationsAreSentAfterTheLastAnswer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var peer *jsonrpc.Peer
 		methods := jsonrpc.Methods{"sleep": {Handle: func(_ context.Context, r *jsonrpc.Request) (any, error) {
@@ -89,7 +89,7 @@ func TestStopAnswersReadRequests(t *testing.T) {
 		}))}, jsonrpc.Options{})
 		w.say(`{"jsonrpc":"2.0","id":1,"method":"sleep"}`, `{"jsonrpc":"2.0","method":"exit"}`)
 		require.Equal(t, errRuns, w.state())
-		w.say(`{"jsonrpc":"2.0","id":2,"method":"sleep"}`) // comes too late
+		w.say(`{"jsonrpc":"2.0","id":2,"method":"sleep"}`) // too late
 		w.hears(`{"jsonrpc":"2.0","id":1,"result":"rested"}`)
 		require.NoError(t, <-w.ended)
 		assert.False(t, w.lines.Scan())

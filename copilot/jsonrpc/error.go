@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// The codes that JSON-RPC itself defines. Those from -32000 to -32099 are the dialects'.
+// Codes defined by JSON-RPC. The dialects define those from -32000 to -32099.
 const (
 	CodeParse          = -32700
 	CodeInvalidRequest = -32600
@@ -16,22 +16,22 @@ const (
 	CodeBusy           = -32000 // of [Options.Busy], unless the dialect has its own
 )
 
-// Why a peer could not do what it was asked for.
+// Errors of a peer.
 var (
 	ErrGone    = errors.New("jsonrpc: the peer is gone")
 	ErrClosed  = errors.New("jsonrpc: the connection is closed")
-	ErrInOrder = errors.New("jsonrpc: a method that is handled in order cannot wait for an answer, which would have to be read behind it")
+	ErrInOrder = errors.New("jsonrpc: a method that is handled in order cannot wait for an answer, because it blocks reading")
 	ErrStuck   = errors.New("jsonrpc: the peer did not read in time")
 )
 
-// Error is an error as it stands on the wire: what a handler refuses with, and what a call was refused with.
+// Error is an error as sent on the wire: returned by a handler, or by a call that was refused.
 type Error struct {
 	Code    int    `json:"code"`
 	Message string `json:"message"`
-	Data    any    `json:"data,omitempty"` // what this package refuses has a text here, or nothing
+	Data    any    `json:"data,omitempty"` // a string or nothing for errors of this package
 }
 
-// Error tells the code and both texts.
+// Error returns the message, the code and the data.
 func (e *Error) Error() string {
 	if e.Data == nil {
 		return fmt.Sprintf("%s (%d)", e.Message, e.Code)
@@ -39,32 +39,32 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s (%d): %v", e.Message, e.Code, e.Data)
 }
 
-// Errorf makes an error whose data is a text.
+// Errorf returns an error with text data.
 func Errorf(code int, message, format string, args ...any) *Error {
 	return &Error{Code: code, Message: message, Data: fmt.Sprintf(format, args...)}
 }
 
-// InvalidRequest says what is wrong with a request.
+// InvalidRequest returns an error that says what is wrong with a request.
 func InvalidRequest(format string, args ...any) *Error {
 	return Errorf(CodeInvalidRequest, "Invalid Request", format, args...)
 }
 
-// MethodNotFound says that there is no such method.
+// MethodNotFound returns an error that names the unknown method.
 func MethodNotFound(method string) *Error {
 	return Errorf(CodeMethodNotFound, "Method not found", "there is no method %q", method)
 }
 
-// InvalidParams says what is wrong with the parameters.
+// InvalidParams returns an error that says what is wrong with the parameters.
 func InvalidParams(format string, args ...any) *Error {
 	return Errorf(CodeInvalidParams, "Invalid params", format, args...)
 }
 
-// Internal is an error that says nothing of its cause, which belongs in the log.
+// Internal returns an error without the cause, which belongs in the log.
 func Internal() *Error { return &Error{Code: CodeInternal, Message: "Internal error"} }
 
 func parseError(err error) *Error { return Errorf(CodeParse, "Parse error", "%v", err) }
 
-// received makes an error of what a peer sent as one, even if it is none.
+// received decodes an error that a peer sent, or describes it if it is malformed.
 func received(raw json.RawMessage) *Error {
 	var e *Error
 	if json.Unmarshal(raw, &e) != nil || e == nil {

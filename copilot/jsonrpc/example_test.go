@@ -11,7 +11,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 )
 
-// On standard streams: the response comes first, then the events of the run.
+// The response precedes the events of the run.
 func ExampleLines() {
 	methods := jsonrpc.Methods{"run.start": {InOrder: true, Handle: func(ctx context.Context, r *jsonrpc.Request) (any, error) {
 		var params struct {
@@ -39,7 +39,7 @@ func ExampleLines() {
 	// {"jsonrpc":"2.0","method":"agent.event","params":{"run_id":"1","text":"hello"}}
 }
 
-// On a WebSocket of which another package knows the frames: we ask, the page answers.
+// Another package reads and writes the frames of a WebSocket. The server calls, and the page answers.
 func ExampleFrames() {
 	fromPage := make(chan []byte, 1)
 	frames := jsonrpc.Frames{
@@ -72,7 +72,6 @@ func ExampleFrames() {
 	// <nil>
 }
 
-// Over HTTP.
 func ExampleHTTP() {
 	h := jsonrpc.NewHTTP(jsonrpc.Methods{"models.list": {Handle: func(context.Context, *jsonrpc.Request) (any, error) {
 		return map[string]any{"models": []string{"demo"}}, nil

@@ -7,7 +7,7 @@ import (
 	"reflect"
 )
 
-// Explain says what is wrong with JSON, in the words of JSON and not of Go. whole names the value that was decoded.
+// Explain describes a JSON decoding error in terms of JSON instead of Go. whole names the decoded value.
 func Explain(err error, whole string) string {
 	wrong, ok := errors.AsType[*json.UnmarshalTypeError](err)
 	if !ok {
@@ -20,9 +20,9 @@ func Explain(err error, whole string) string {
 	return fmt.Sprintf("%s must be %s, not %s", what, wanted(wrong.Type), found(wrong.Value))
 }
 
-// wanted names a type.
+// wanted returns the JSON name of a Go type.
 func wanted(t reflect.Type) string {
-	switch t.Kind() { //nolint:exhaustive // the rest cannot be named better than by itself
+	switch t.Kind() { //nolint:exhaustive // other types have no better name than their own
 	case reflect.Bool:
 		return "a boolean"
 	case reflect.String:
@@ -41,7 +41,7 @@ func wanted(t reflect.Type) string {
 	return t.String()
 }
 
-// found names what package json found.
+// found returns the JSON type that encoding/json found.
 func found(value string) string {
 	switch value {
 	case "bool":

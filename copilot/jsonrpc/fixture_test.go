@@ -17,7 +17,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 )
 
-// handle is a method that needs nothing but the request.
+// handle returns a method that needs only the request.
 func handle(f func(*jsonrpc.Request) (any, error)) jsonrpc.Method {
 	return jsonrpc.Method{Handle: func(_ context.Context, r *jsonrpc.Request) (any, error) { return f(r) }}
 }
@@ -30,12 +30,12 @@ func withReadLoop(m jsonrpc.Method) jsonrpc.Method {
 // echo returns its parameters.
 func echo(r *jsonrpc.Request) (any, error) { return r.Params, nil }
 
-// output keeps what is written.
+// output collects what is written.
 type output struct{ bytes.Buffer }
 
 func (*output) Close() error { return nil }
 
-// converse lets a peer read lines to their end, and returns the lines with which it answered.
+// converse lets a peer read all lines and returns the lines that it wrote.
 func converse(t *testing.T, methods jsonrpc.Methods, options jsonrpc.Options, lines jsonrpc.LineOptions, in io.Reader) []string {
 	t.Helper()
 	out := &output{}
@@ -49,7 +49,7 @@ func converse(t *testing.T, methods jsonrpc.Methods, options jsonrpc.Options, li
 	return strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 }
 
-// A wire is a peer with somebody at the other end who speaks in lines.
+// wire is a peer whose other end is controlled line by line.
 type wire struct {
 	*jsonrpc.Peer
 
@@ -85,20 +85,20 @@ func (w *wire) hear() string {
 	return w.lines.Text()
 }
 
-// hears requires what the next line is, byte by byte.
+// hears requires the next line, byte by byte.
 func (w *wire) hears(want string) {
 	w.t.Helper()
 	require.Equal(w.t, want, w.hear())
 }
 
-// cut ends the connection, as seen from the peer, and waits for the peer's end.
+// cut ends the connection from the other end and waits until Run returns.
 func (w *wire) cut() {
 	w.t.Helper()
 	require.NoError(w.t, w.conn.Close())
 	assert.NoError(w.t, <-w.ended)
 }
 
-// state tells whether Run has returned, and what, when everything has happened that can.
+// state waits until nothing more happens and returns the error of Run, or errRuns.
 func (w *wire) state() error {
 	synctest.Wait()
 	select {
@@ -109,7 +109,7 @@ func (w *wire) state() error {
 	}
 }
 
-var errRuns = errors.New("it runs")
+var errRuns = errors.New("Run has not returned")
 
 // couple connects two peers and runs both until the test ends.
 func couple(tb testing.TB, left, right jsonrpc.Methods, options jsonrpc.Options) (*jsonrpc.Peer, *jsonrpc.Peer) {

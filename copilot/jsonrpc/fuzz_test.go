@@ -32,7 +32,7 @@ func fuzzed() jsonrpc.Methods {
 	}
 }
 
-// response is what may stand in an answer, and nothing else.
+// response has all members that an answer may have.
 type response struct {
 	Version string          `json:"jsonrpc"`
 	ID      json.RawMessage `json:"id"`
@@ -44,7 +44,7 @@ type response struct {
 	} `json:"error"`
 }
 
-// responses reads an answer strictly.
+// responses decodes an answer strictly.
 func responses(t *testing.T, raw []byte) (all []response) {
 	t.Helper()
 	require.True(t, utf8.Valid(raw))
@@ -63,14 +63,14 @@ func responses(t *testing.T, raw []byte) (all []response) {
 	return all
 }
 
-// FuzzAnswer answers any body: with a valid answer, and with as many responses as there can be.
+// FuzzAnswer checks that any body gets a valid answer with at most the possible number of responses.
 func FuzzAnswer(f *testing.F) {
 	seeds(f)
 	f.Fuzz(func(t *testing.T, body []byte) {
 		h := jsonrpc.NewHTTP(fuzzed(), jsonrpc.Options{})
 		answer := h.Answer(t.Context(), body)
 		if answer == nil {
-			assert.True(t, json.Valid(bytes.TrimPrefix(body, []byte("\uFEFF"))), "what is no JSON is answered")
+			assert.True(t, json.Valid(bytes.TrimPrefix(body, []byte("\uFEFF"))), "invalid JSON is answered")
 			return
 		}
 		all := responses(t, answer)
@@ -82,7 +82,7 @@ func FuzzAnswer(f *testing.F) {
 	})
 }
 
-// FuzzPeer lets a peer read any bytes: it goes on to the end, says nothing but valid lines, and still answers.
+// FuzzPeer lets a peer read any bytes: it reads to the end, writes only valid lines, and still answers.
 func FuzzPeer(f *testing.F) {
 	seeds(f)
 	f.Fuzz(func(t *testing.T, in []byte) {

@@ -9,15 +9,15 @@ import (
 	"strconv"
 )
 
-// HTTP answers requests that come as bodies of HTTP requests. There are no calls of ours, and no notifications.
+// HTTP answers requests in the bodies of HTTP requests. It sends no calls and no notifications.
 type HTTP struct{ caller }
 
-// NewHTTP makes a handler. The requests of a batch are handled concurrently, except those in order.
+// NewHTTP returns a handler. It handles the requests of a batch concurrently, except those in order.
 func NewHTTP(methods Methods, options Options) *HTTP {
 	return &HTTP{caller{methods: methods, options: options.withDefaults()}}
 }
 
-// ServeHTTP answers POST with the status 200, also what is wrong, or 204 if there is nothing to say.
+// ServeHTTP answers POST requests with status 200, invalid ones included, or 204 if there is no response.
 func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodPost {
 		w.Header().Set("Allow", http.MethodPost)
@@ -31,7 +31,7 @@ func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.write(w, http.StatusOK, response)
 	}
 	if len(after) > 0 {
-		_ = http.NewResponseController(w).Flush() // a writer that cannot flush has written in the end
+		_ = http.NewResponseController(w).Flush() // a writer that cannot flush writes at the end
 		h.doAll(after)
 	}
 }
@@ -50,10 +50,10 @@ func (h *HTTP) read(w http.ResponseWriter, r *http.Request) ([]byte, []func()) {
 
 func (h *HTTP) write(w http.ResponseWriter, status int, body []byte) {
 	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("Content-Length", strconv.Itoa(len(body))) // so that its end is seen before what comes after it
+	w.Header().Set("Content-Length", strconv.Itoa(len(body))) // so that clients see its end before anything that follows
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.WriteHeader(status)
-	_, _ = w.Write(body) //nolint:gosec // it is JSON, and said to be nothing else
+	_, _ = w.Write(body) //nolint:gosec // the content type is JSON
 }
 
 func (h *HTTP) answer(ctx context.Context, body []byte) (response []byte, after []func()) {
@@ -75,7 +75,7 @@ func (h *HTTP) answer(ctx context.Context, body []byte) (response []byte, after 
 func (c *caller) answerOne(ctx context.Context, m message, respond func([]byte, []func())) {
 	switch {
 	case m.answer != nil:
-		respond(nil, nil) // we have not called anybody
+		respond(nil, nil) // there are no outgoing calls
 	case m.refusal != nil:
 		respond(encodeError(m.refusal.id, m.refusal.err), nil)
 	default:

@@ -26,15 +26,15 @@ func TestHTTP(t *testing.T) {
 		want         string
 	}{
 		{"a request is answered", "POST", strings.NewReader(`{"jsonrpc":"2.0","id":"a","method":"echo","params":[1]}`), 200, `{"jsonrpc":"2.0","id":"a","result":[1]}`},
-		{"a notification is not", "POST", strings.NewReader(`{"jsonrpc":"2.0","method":"echo"}`), 204, ""},
-		{"an answer is not", "POST", strings.NewReader(`{"jsonrpc":"2.0","id":1,"result":1}`), 204, ""},
+		{"a notification gets no response", "POST", strings.NewReader(`{"jsonrpc":"2.0","method":"echo"}`), 204, ""},
+		{"a response gets no response", "POST", strings.NewReader(`{"jsonrpc":"2.0","id":1,"result":1}`), 204, ""},
 		{"an error has the status 200", "POST", strings.NewReader(`{"jsonrpc":"2.0","id":"a","method":"no"}`), 200, `{"jsonrpc":"2.0","id":"a","error":{"code":-32601,"message":"Method not found","data":"there is no method \"no\""}}`},
 		{"so has an invalid request", "POST", strings.NewReader(`{"id":2}`), 200, `{"jsonrpc":"2.0","id":2,"error":{"code":-32600,"message":"Invalid Request","data":"\"jsonrpc\" must be \"2.0\""}}`},
-		{"so has what is no JSON", "POST", strings.NewReader(`{`), 200, `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error","data":"unexpected end of JSON input"}}`},
-		{"so has nothing", "POST", strings.NewReader(""), 200, `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error","data":"unexpected end of JSON input"}}`},
-		{"so has what is too long", "POST", strings.NewReader(strings.Repeat("1", 101)), 200, `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error","data":"the message is too long: a body may have 100 bytes"}}`},
-		{"so has a body that breaks off", "POST", iotest.ErrReader(errFull), 200, `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error","data":"no space left"}}`},
-		{"a batch may have as many as allowed", "POST", strings.NewReader(`[1,2,3]`), 200, `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Invalid Request","data":"the batch has 3 messages, 2 are allowed"}}`},
+		{"so has invalid JSON", "POST", strings.NewReader(`{`), 200, `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error","data":"unexpected end of JSON input"}}`},
+		{"so has an empty body", "POST", strings.NewReader(""), 200, `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error","data":"unexpected end of JSON input"}}`},
+		{"so has a body that is too long", "POST", strings.NewReader(strings.Repeat("1", 101)), 200, `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error","data":"the message is too long: a body may have 100 bytes"}}`},
+		{"so has an incomplete body", "POST", iotest.ErrReader(errFull), 200, `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error","data":"no space left"}}`},
+		{"a batch above the maximum size is refused", "POST", strings.NewReader(`[1,2,3]`), 200, `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Invalid Request","data":"the batch has 3 messages, 2 are allowed"}}`},
 		{"other methods are not allowed", "GET", nil, 405, `{"jsonrpc":"2.0","id":null,"error":{"code":-32600,"message":"Invalid Request","data":"requests come with POST, not with GET"}}`},
 	}
 	for _, tt := range tests {
@@ -54,7 +54,7 @@ func TestHTTP(t *testing.T) {
 	}
 }
 
-func TestBatchOverHTTPIsHandledConcurrentlyWithinBounds(t *testing.T) {
+func TestHTTPBatchIsHandledConcurrentlyWithinLimit(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n = 50
 		var parts, want []string
@@ -70,7 +70,7 @@ func TestBatchOverHTTPIsHandledConcurrentlyWithinBounds(t *testing.T) {
 	})
 }
 
-func TestMethodsInOrderAreSoWithinABatchOverHTTP(t *testing.T) {
+func TestInOrderMethodsRunInOrderWithinHTTPBatch(t *testing.T) {
 	var got bytes.Buffer
 	next := handle(func(r *jsonrpc.Request) (any, error) { got.Write(r.Params); return nil, nil })
 	h := jsonrpc.NewHTTP(jsonrpc.Methods{"next": withReadLoop(next)}, jsonrpc.Options{})

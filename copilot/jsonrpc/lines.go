@@ -11,37 +11,38 @@ import (
 
 const (
 	defaultLine = 64 << 20
-	// together is how many bytes of lines are collected for one write.
-	together = 64 << 10
+	// writeSize is the number of bytes of lines that are collected for one write.
+	writeSize = 64 << 10
 )
 
-// LineOptions says how lines are read and written. Zero values are the defaults.
+// LineOptions configures reading and writing of lines. Zero values select the defaults.
 type LineOptions struct {
-	Max   int  // the longest line to be read, in bytes without its end; 64 MiB
-	ASCII bool // write everything beyond ASCII as \u escapes, for readers that take characters apart
+	Max   int  // maximum length of a line, in bytes without its end; 64 MiB
+	ASCII bool // write non-ASCII characters as \u escapes, for readers that split characters
 }
 
-// Lines is a [Carrier] with one message a line (NDJSON). A line may end with CR LF, and the last one without either.
+// Lines is a [Carrier] with one message per line (NDJSON). A line may end with CR LF, and the last one without a line
+// break.
 type Lines struct {
 	in      io.Closer
 	out     io.WriteCloser
 	reader  *bufio.Reader
-	buffer  []byte // what is written next, if it is small
+	buffer  []byte // small lines to be written next
 	options LineOptions
 }
 
-// NewLines makes a carrier of two streams, which [Lines.Close] closes.
+// NewLines returns a carrier on two streams. [Lines.Close] closes them.
 func NewLines(in io.ReadCloser, out io.WriteCloser, options LineOptions) *Lines {
 	if options.Max <= 0 {
 		options.Max = defaultLine
 	}
-	return &Lines{in: in, out: out, reader: bufio.NewReaderSize(in, together), options: options}
+	return &Lines{in: in, out: out, reader: bufio.NewReaderSize(in, writeSize), options: options}
 }
 
-// Read returns the next line. Of a line that is too long only its length is kept.
+// Read returns the next line. It does not keep a line that is too long.
 func (l *Lines) Read() ([]byte, error) {
 	part, err := l.reader.ReadSlice('\n')
-	if err == nil && len(part) <= l.options.Max { // by far the most
+	if err == nil && len(part) <= l.options.Max { // the common case
 		return part, nil
 	}
 	var line []byte
@@ -59,7 +60,7 @@ func (l *Lines) Read() ([]byte, error) {
 	}
 }
 
-// finish returns a line that did not fit into the reader's buffer, or that has no end.
+// finish returns a line that did not fit into the reader's buffer or that has no line break.
 func (l *Lines) finish(line []byte, size int, err error) ([]byte, error) {
 	switch {
 	case err != nil && (size == 0 || !errors.Is(err, io.EOF)):
@@ -70,7 +71,7 @@ func (l *Lines) finish(line []byte, size int, err error) ([]byte, error) {
 	return line, nil
 }
 
-// trimEnd takes away what ends a line.
+// trimEnd removes the line break.
 func trimEnd(line []byte) []byte {
 	if n := len(line); n > 0 && line[n-1] == '\n' {
 		line = line[:n-1]
@@ -81,18 +82,18 @@ func trimEnd(line []byte) []byte {
 	return line
 }
 
-// Write writes messages as lines, small ones with one write.
+// Write writes messages as lines. It combines small ones.
 func (l *Lines) Write(messages [][]byte) error {
 	for _, m := range messages {
 		if l.options.ASCII {
 			m = escape(m)
 		}
-		if len(l.buffer)+len(m) >= together {
+		if len(l.buffer)+len(m) >= writeSize {
 			if err := l.flush(); err != nil {
 				return err
 			}
 		}
-		if len(m) >= together {
+		if len(m) >= writeSize {
 			if _, err := l.out.Write(m); err != nil {
 				return err
 			}
@@ -115,7 +116,7 @@ func (l *Lines) flush() error {
 // Close closes both streams.
 func (l *Lines) Close() error { return errors.Join(l.out.Close(), l.in.Close()) }
 
-// escape writes what is beyond ASCII, which in JSON stands only in strings, as escapes.
+// escape writes non-ASCII characters, which JSON has only in strings, as escapes.
 func escape(m []byte) []byte {
 	if isASCII(m) {
 		return m

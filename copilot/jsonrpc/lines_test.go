@@ -29,17 +29,17 @@ func TestReadingLines(t *testing.T) {
 		max      int
 		want     []string
 	}{
-		{"lines are told without what is between them", "a\nb\n", 0, []string{"a", "b"}},
-		{"the last may lack its end", "a\nb", 0, []string{"a", "b"}},
-		{"nothing is no line", "", 0, nil},
+		{"lines are returned without line breaks", "a\nb\n", 0, []string{"a", "b"}},
+		{"the last may lack a line break", "a\nb", 0, []string{"a", "b"}},
+		{"an empty stream has no lines", "", 0, nil},
 		{"empty lines are lines", "\n\r\n", 0, []string{"", ""}},
-		{"a line longer than the buffer is whole", long + "\nb\n", 0, []string{long, "b"}},
+		{"a line longer than the buffer is complete", long + "\nb\n", 0, []string{long, "b"}},
 		{"so is the last", "a\n" + long, 0, []string{"a", long}},
-		{"a line may be as long as allowed", "abcd\r\nabcd\nabcd", 4, []string{"abcd", "abcd", "abcd"}},
-		{"and no longer, but the next is read", "abcde\r\nabcde\nb\n", 4, []string{"too long", "too long", "b"}},
-		{"so it is with the last", "b\nabcde", 4, []string{"b", "too long"}},
-		{"a long line may be as long as allowed", long + "\r\n" + long, 100_000, []string{long, long}},
-		{"and no longer, as before", long + "b\r\n" + long + "b\nb\n" + long + "b", 100_000, []string{"too long", "too long", "b", "too long"}},
+		{"a line may have the maximum length", "abcd\r\nabcd\nabcd", 4, []string{"abcd", "abcd", "abcd"}},
+		{"a longer line is skipped", "abcde\r\nabcde\nb\n", 4, []string{"too long", "too long", "b"}},
+		{"so is the last", "b\nabcde", 4, []string{"b", "too long"}},
+		{"a long line may have the maximum length", long + "\r\n" + long, 100_000, []string{long, long}},
+		{"a longer one is skipped", long + "b\r\n" + long + "b\nb\n" + long + "b", 100_000, []string{"too long", "too long", "b", "too long"}},
 	}
 	for _, tt := range tests {
 		for name, reader := range map[string]func(io.Reader) io.Reader{"at once": same, "in halves": iotest.HalfReader, "byte by byte": iotest.OneByteReader} {
@@ -100,7 +100,7 @@ func TestWritingLines(t *testing.T) {
 	}{
 		{"each message is a line", false, []string{"1", `"é"`, "{}"}, "1\n\"é\"\n{}\n"},
 		{"long and short ones stay in order", false, []string{"1", long, "2", long, long, "3"}, "1\n" + long + "\n2\n" + long + "\n" + long + "\n3\n"},
-		{"what is not ASCII can be escaped", true, []string{`"aé日😀"`, `"b"`}, `"a\u00e9\u65e5\ud83d\ude00"` + "\n\"b\"\n"},
+		{"non-ASCII characters can be escaped", true, []string{`"aé日😀"`, `"b"`}, `"a\u00e9\u65e5\ud83d\ude00"` + "\n\"b\"\n"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -119,7 +119,7 @@ func TestWritingLines(t *testing.T) {
 	}
 }
 
-// full is a stream that takes nothing any more.
+// full is a stream that rejects all writes.
 type full struct{ output }
 
 var errFull = errors.New("no space left")
@@ -185,7 +185,7 @@ func TestFramesCarryOneMessageEach(t *testing.T) {
 	}, got)
 }
 
-func TestFrameThatCannotBeSentEndsThePeer(t *testing.T) {
+func TestFailedFrameEndsThePeer(t *testing.T) {
 	in := make(chan string)
 	frames := jsonrpc.Frames{
 		Receive: func() ([]byte, error) { <-in; return nil, errReset },

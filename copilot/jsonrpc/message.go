@@ -6,10 +6,10 @@ import (
 	"unicode/utf8"
 )
 
-// null is the id of an answer to something that has none.
+// null is the id of a response to a message without an id.
 const null = "null"
 
-// Notification is a notification in the form in which it goes out, to be sent to any number of peers.
+// Notification is an encoded notification, which can be sent to any number of peers.
 type Notification struct{ raw []byte }
 
 // NewNotification encodes a notification. Params must become an object or an array, or be nil.
@@ -18,9 +18,9 @@ func NewNotification(method string, params any) (Notification, error) {
 	return Notification{raw}, err
 }
 
-// encodeCall makes a request, or a notification if there is no id.
+// encodeCall encodes a request, or a notification if there is no id.
 func encodeCall(id json.RawMessage, method string, params any) ([]byte, error) {
-	name, _ := encode(method) // a string always can be
+	name, _ := encode(method) // encoding a string never fails
 	b := begin(id, len(name)+32)
 	b = append(append(b, `,"method":`...), name...)
 	if params != nil {
@@ -33,13 +33,13 @@ func encodeCall(id json.RawMessage, method string, params any) ([]byte, error) {
 	return append(b, '}'), nil
 }
 
-// encodeResult makes the answer to a request.
+// encodeResult encodes the response to a request.
 func encodeResult(id json.RawMessage, result []byte) []byte {
 	b := begin(id, len(result)+16)
 	return append(append(append(b, `,"result":`...), result...), '}')
 }
 
-// encodeError makes the answer to a request that failed. Data that cannot be encoded is left out.
+// encodeError encodes the response to a request that failed. It omits data that cannot be encoded.
 func encodeError(id json.RawMessage, e *Error) []byte {
 	text, err := encode(e)
 	if err != nil {
@@ -52,7 +52,7 @@ func encodeError(id json.RawMessage, e *Error) []byte {
 	return append(append(append(b, `,"error":`...), text...), '}')
 }
 
-// begin makes the beginning of a message, with room for the rest of it.
+// begin returns the beginning of a message, with capacity for the rest.
 func begin(id json.RawMessage, room int) []byte {
 	b := make([]byte, 0, len(id)+room+32)
 	b = append(b, `{"jsonrpc":"2.0"`...)
@@ -62,7 +62,7 @@ func begin(id json.RawMessage, room int) []byte {
 	return b
 }
 
-// encode writes a value on one line, in valid UTF-8, without the escapes that only HTML needs.
+// encode encodes a value on one line, in valid UTF-8, without escapes for HTML.
 func encode(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -71,7 +71,7 @@ func encode(v any) ([]byte, error) {
 		return nil, err
 	}
 	text := bytes.TrimSuffix(b.Bytes(), []byte("\n"))
-	if !utf8.Valid(text) { // a json.RawMessage is copied as it is
+	if !utf8.Valid(text) { // a json.RawMessage is copied unchanged
 		text = bytes.ToValidUTF8(text, []byte("\uFFFD"))
 	}
 	return text, nil

@@ -7,39 +7,39 @@ import (
 	"runtime/debug"
 )
 
-// Methods are what a peer can be asked for, by name. They must not be changed once they are in use. A request for any other
-// is refused, a notification ignored.
+// Methods maps names to methods. It must not be changed once in use. Requests for other methods are refused, and
+// notifications ignored.
 type Methods map[string]Method
 
-// Method is how requests and notifications of one name are handled.
+// Method defines how requests and notifications of one name are handled.
 type Method struct {
-	// Handle returns the result, which becomes JSON, or an error, see [Options.Fault]. What it returns for a notification
-	// is dropped. The context ends with the connection, or with the HTTP request.
+	// Handle returns the result, which is encoded as JSON, or an error; see [Options.Fault]. The result of a
+	// notification is dropped. The context ends with the connection, or with the HTTP request.
 	Handle func(ctx context.Context, r *Request) (any, error)
-	// InOrder has it handled before anything behind it is read. It must not wait.
+	// InOrder methods are handled before the next message is read. They must not wait.
 	InOrder bool
-	// Begin stands in place of Handle where requests take long and their order counts all the same: it is called as a method
-	// that is in order, and what it returns does the rest as Handle does.
+	// Begin replaces Handle for methods that take long and must start in order. It is called like an InOrder method,
+	// and the function that it returns finishes the work like Handle.
 	Begin func(ctx context.Context, r *Request) (rest func(context.Context) (any, error), err error)
 }
 
-// A caller calls methods and makes responses of what they return.
+// caller calls methods and creates the responses.
 type caller struct {
 	methods Methods
 	options Options
 	workers *workers
 }
 
-// handle answers a request, at once if the method is in order.
+// handle answers a request, synchronously if the method is in order.
 func (c *caller) handle(ctx context.Context, r *Request, respond func([]byte, []func())) {
 	method, known := c.methods[r.Method]
 	switch {
 	case !known:
 		respond(c.refuse(r, MethodNotFound(r.Method)), nil)
 	case method.InOrder:
-		ctx, over := withReadLoop(ctx, r.Peer)
+		ctx, done := withReadLoop(ctx, r.Peer)
 		response := c.call(ctx, method, r)
-		over()
+		done()
 		respond(response, r.after)
 	case method.Begin != nil:
 		c.begin(ctx, method, r, respond)
@@ -48,15 +48,15 @@ func (c *caller) handle(ctx context.Context, r *Request, respond func([]byte, []
 	}
 }
 
-// begin answers a request in two steps. It is sure of the second before the first is done.
+// begin answers a request in two steps. It reserves a worker for the second before it runs the first.
 func (c *caller) begin(ctx context.Context, method Method, r *Request, respond func([]byte, []func())) {
 	begun := make(chan Method, 1)
 	if !c.workers.do(func() { respond(c.call(ctx, <-begun, r), r.after) }) {
 		respond(c.refuse(r, c.options.Busy), nil)
 		return
 	}
-	first, over := withReadLoop(ctx, r.Peer)
-	defer over()
+	first, done := withReadLoop(ctx, r.Peer)
+	defer done()
 	rest, err := attemptBegin(first, method, r)
 	begun <- Method{Handle: func(ctx context.Context, _ *Request) (any, error) {
 		if err != nil {
@@ -66,7 +66,7 @@ func (c *caller) begin(ctx context.Context, method Method, r *Request, respond f
 	}}
 }
 
-// attemptBegin makes an error of a panic.
+// attemptBegin calls Begin and returns a panic as an error.
 func attemptBegin(ctx context.Context, method Method, r *Request) (rest func(context.Context) (any, error), err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -76,7 +76,7 @@ func attemptBegin(ctx context.Context, method Method, r *Request) (rest func(con
 	return method.Begin(ctx, r)
 }
 
-// refuse makes the response of a request that is not handled.
+// refuse returns the response to a request that is not handled.
 func (c *caller) refuse(r *Request, err *Error) []byte {
 	if r.IsNotification() {
 		c.options.Log.Debug("a notification was ignored", "method", r.Method, "reason", err)
@@ -85,7 +85,7 @@ func (c *caller) refuse(r *Request, err *Error) []byte {
 	return encodeError(r.ID, err)
 }
 
-// call makes the response of a method, nil for a notification.
+// call returns the response of a method, or nil for a notification.
 func (c *caller) call(ctx context.Context, method Method, r *Request) []byte {
 	result, err := attempt(ctx, method, r)
 	if err != nil {
@@ -99,7 +99,7 @@ func (c *caller) call(ctx context.Context, method Method, r *Request) []byte {
 	return encodeResult(r.ID, result)
 }
 
-// attempt returns the encoded result. A panic, of the handler or of the encoding, becomes an error.
+// attempt returns the encoded result. A panic of the handler or of the encoding becomes an error.
 func attempt(ctx context.Context, method Method, r *Request) (result []byte, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -113,7 +113,7 @@ func attempt(ctx context.Context, method Method, r *Request) (result []byte, err
 	return encode(value)
 }
 
-// fault makes an error for the wire. The text of one that nobody knows is logged, not shown.
+// fault returns the error to send. The text of an unknown error is logged, not sent.
 func (c *caller) fault(ctx context.Context, r *Request, err error) *Error {
 	if e, ok := errors.AsType[*Error](err); ok && e != nil {
 		return e
@@ -123,17 +123,17 @@ func (c *caller) fault(ctx context.Context, r *Request, err error) *Error {
 			return e
 		}
 	}
-	if ctx.Err() == nil || !errors.Is(err, ctx.Err()) { // an end of the context is no fault
+	if ctx.Err() == nil || !errors.Is(err, ctx.Err()) { // the end of the context is not a fault
 		c.options.Log.Error("a request failed", "method", r.Method, "error", err)
 	}
 	return Internal()
 }
 
-// do keeps a panic from ending the process.
+// do runs f and logs a panic.
 func (c *caller) do(f func()) {
 	defer func() {
 		if p := recover(); p != nil {
-			c.options.Log.Error("what was to be done after a response, or last, failed", "panic", p, "stack", string(debug.Stack()))
+			c.options.Log.Error("a function after a response, or the last one, failed", "panic", p, "stack", string(debug.Stack()))
 		}
 	}()
 	f()

@@ -2,8 +2,8 @@ package jsonrpc
 
 import "encoding/json"
 
-// Object is JSON that is an object for sure, for clients whose decoders want one:
-// nothing becomes an empty one, anything else its member "value".
+// Object returns JSON that is an object, for clients whose decoders require one. Without JSON the object is empty; any
+// value that is not an object becomes its member "value".
 func Object(raw json.RawMessage) any {
 	var members map[string]json.RawMessage
 	switch {

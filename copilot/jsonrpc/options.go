@@ -7,32 +7,33 @@ import (
 	"time"
 )
 
-// Options says how a [Peer] or an [HTTP] behaves. Zero values are the defaults.
+// Options configures a [Peer] or an [HTTP]. Zero values select the defaults.
 type Options struct {
-	Concurrent int // how many requests are handled at a time, over HTTP those of one batch; 32
-	Batch      int // the most messages of a batch; 100
+	Concurrent int // maximum number of concurrent requests, over HTTP within one batch; 32
+	Batch      int // maximum number of messages of a batch; 100
 
-	// Fault turns an error of a handler that is no [Error] into one, or returns nil if it does not know it.
+	// Fault converts an error of a handler that is not an [Error], or returns nil if it does not know the error.
 	Fault func(error) *Error
-	Log   *slog.Logger // gets panics, unknown errors, and what could not be understood; nothing
+	Log   *slog.Logger // for panics, unknown errors and invalid messages; none
 
-	// For a Peer alone.
-	Waiting      int           // how many more requests wait for their turn; 100, none if negative
-	Busy         *Error        // what the next one is refused with; CodeBusy. A notification is dropped, and logged
-	Queue        int           // how many bytes may be unsent before producers wait; 1 MiB
-	Unread       int           // how many bytes may be unsent before the peer is not read any more; 16 MiB
-	WriteTimeout time.Duration // how long one write may take before the peer is given up; for ever
-	Grace        time.Duration // how long Run waits in the end for what does not heed the end; 1 s
-	IDPrefix     string        // makes the ids of our calls strings such as "ui_1"; without one they are numbers
-	// Last is called once when nothing more is to be read and everything that was read has been answered. Notifications are
-	// still sent while it works; its context ends when they cannot be any more. It is not called when the connection is given up.
+	// Fields of a Peer only.
+	Waiting      int           // maximum number of requests that wait for their turn; 100, none if negative
+	Busy         *Error        // error of further requests; CodeBusy. Notifications are dropped and logged
+	Queue        int           // unsent bytes above which producers wait; 1 MiB
+	Unread       int           // unsent bytes above which the peer is not read; 16 MiB
+	WriteTimeout time.Duration // maximum time of one write, after which the connection ends; none
+	Grace        time.Duration // how long Run waits at the end for goroutines that do not stop; 1 s
+	IDPrefix     string        // makes the ids of calls strings such as "ui_1"; without it they are numbers
+	// Last is called once when nothing more will be read and every message that was read has been answered.
+	// Notifications are still sent while it runs. Its context ends when they no longer can be. Last is not called if
+	// the connection is closed early.
 	Last func(ctx context.Context)
-	// IgnoreGarbage logs what is no message and does not answer it: for those who only call, and whose peer may
-	// print other things, too.
+	// IgnoreGarbage logs invalid messages and does not answer them. It is for peers that only call, and whose other end
+	// may print other things, too.
 	IgnoreGarbage bool
 
-	// For HTTP alone.
-	Body int64 // the longest body of a request, in bytes; 64 MiB
+	// Fields of an HTTP only.
+	Body int64 // maximum size of a request body, in bytes; 64 MiB
 }
 
 func (o Options) withDefaults() Options {

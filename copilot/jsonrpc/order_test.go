@@ -15,7 +15,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 )
 
-// start answers with its parameters, after which come events.
+// start answers with its parameters. Events follow the response.
 func start(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	run := r.Params
 	r.After(func() {
@@ -26,7 +26,7 @@ func start(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	return run, nil
 }
 
-func TestResponseComesBeforeTheFirstEventOfItsRun(t *testing.T) {
+func TestResponsePrecedesEventsOfItsRun(t *testing.T) {
 	for _, first := range []bool{true, false} {
 		t.Run(fmt.Sprintf("in order: %v", first), func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -49,7 +49,7 @@ func TestResponseComesBeforeTheFirstEventOfItsRun(t *testing.T) {
 					} else {
 						_, err = fmt.Sscanf(line, `{"jsonrpc":"2.0","method":"event","params":[%d]}`, &i)
 						require.NoError(t, err, line)
-						require.GreaterOrEqual(t, events[i], 0, "the response to %d is not there yet", i)
+						require.GreaterOrEqual(t, events[i], 0, "the response to %d is missing", i)
 					}
 					events[i]++
 				}
@@ -62,7 +62,7 @@ func TestResponseComesBeforeTheFirstEventOfItsRun(t *testing.T) {
 	}
 }
 
-func TestBatchComesBeforeTheEventsOfItsRuns(t *testing.T) {
+func TestBatchResponsePrecedesEventsOfItsRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := connect(t.Context(), t, jsonrpc.Methods{"start": {Handle: start, InOrder: true}, "run": {Handle: start}}, jsonrpc.Options{})
 		w.say(`[{"jsonrpc":"2.0","id":1,"method":"start","params":[1]},{"jsonrpc":"2.0","id":2,"method":"run","params":[2]},{"jsonrpc":"2.0","method":"start","params":[3]}]`)
@@ -93,7 +93,7 @@ func TestHandlerNotificationsPrecedeItsResponse(t *testing.T) {
 	}, got)
 }
 
-func TestNothingComesAfterAFailure(t *testing.T) {
+func TestAfterDoesNotRunOnFailure(t *testing.T) {
 	done := false
 	refuse := func(r *jsonrpc.Request) (any, error) {
 		r.After(func() { done = true })
@@ -133,10 +133,10 @@ func TestInOrderMethodsRunInOrder(t *testing.T) {
 	}
 	answers := converse(t, methods, jsonrpc.Options{Waiting: n}, jsonrpc.LineOptions{}, strings.NewReader(in.String()))
 	assert.Equal(t, want, got)
-	assert.Len(t, answers, n, "requests with the same id are answered each")
+	assert.Len(t, answers, n, "each request with the same id is answered")
 }
 
-func TestAsManyAsAllowedRunAndWait(t *testing.T) {
+func TestConcurrentAndWaitingRequestsAreLimited(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
 		var began []string
@@ -162,7 +162,7 @@ func TestAsManyAsAllowedRunAndWait(t *testing.T) {
 			goOn <- true
 			synctest.Wait()
 			if i < 3 {
-				assert.Equal(t, fmt.Sprintf("[%d]", i+2), began[len(began)-1], "the one that waited longest is next")
+				assert.Equal(t, fmt.Sprintf("[%d]", i+2), began[len(began)-1], "the longest waiting request is next")
 			}
 			w.hear()
 		}
@@ -182,7 +182,7 @@ func TestZeroWaitingRefusesAtOnce(t *testing.T) {
 	})
 }
 
-func TestResponsesOfABatchAreInTheOrderOfItsRequests(t *testing.T) {
+func TestBatchResponsesAreInRequestOrder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		gates := map[string]chan bool{"[1]": make(chan bool), "[2]": make(chan bool), "[3]": make(chan bool)}
 		methods := jsonrpc.Methods{"work": handle(func(r *jsonrpc.Request) (any, error) { <-gates[string(r.Params)]; return r.Params, nil })}

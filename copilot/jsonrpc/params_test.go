@@ -27,20 +27,20 @@ func TestDecodingParameters(t *testing.T) {
 		Never   chan int          `json:"never"`
 	}
 	tests := []struct{ name, in, want string }{
-		{"no parameters leave everything as it is", ``, ""},
+		{"no parameters leave everything unchanged", ``, ""},
 		{"unknown members are allowed", `{"limit":3,"new":{"a":[]}}`, ""},
-		{"null leaves a member as it is", `{"limit":null}`, ""},
-		{"a text for a number", `{"limit":"3"}`, `"limit" must be a whole number, not a string`},
-		{"half a number", `{"limit":1.5}`, `"limit" must be a whole number, not number 1.5`},
-		{"a number that is too great", `{"count":300}`, `"count" must be a whole number from 0 on, not number 300`},
+		{"null leaves a member unchanged", `{"limit":null}`, ""},
+		{"a string for a number", `{"limit":"3"}`, `"limit" must be a whole number, not a string`},
+		{"a fraction", `{"limit":1.5}`, `"limit" must be a whole number, not number 1.5`},
+		{"a number that is too large", `{"count":300}`, `"count" must be a whole number from 0 on, not number 300`},
 		{"a boolean for a number", `{"ratio":true}`, `"ratio" must be a number, not a boolean`},
-		{"an object for a list", `{"names":{}}`, `"names" must be an array, not an object`},
-		{"a wrong element of a list", `{"names":["a",2]}`, `"names" must be a string, not a number`},
-		{"a list for an object", `{"rules":[]}`, `"rules" must be an object, not an array`},
+		{"an object for an array", `{"names":{}}`, `"names" must be an array, not an object`},
+		{"a wrong element of an array", `{"names":["a",2]}`, `"names" must be a string, not a number`},
+		{"an array for an object", `{"rules":[]}`, `"rules" must be an object, not an array`},
 		{"a member of a member", `{"options":{"pagination":"yes"}}`, `"options.pagination" must be a boolean, not a string`},
-		{"a member that nothing can be read into", `{"never":1}`, `"never" must be chan int, not a number`},
-		{"a time that is none", `{"options":{"since":"today"}}`, `parsing time "today" as "2006-01-02T15:04:05Z07:00": cannot parse "today" as "2006"`},
-		{"a list instead of all", `[1]`, `params must be an object, not an array`},
+		{"a member that cannot be decoded", `{"never":1}`, `"never" must be chan int, not a number`},
+		{"an invalid time", `{"options":{"since":"today"}}`, `parsing time "today" as "2006-01-02T15:04:05Z07:00": cannot parse "today" as "2006"`},
+		{"an array for the parameters", `[1]`, `params must be an object, not an array`},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

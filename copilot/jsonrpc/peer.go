@@ -6,22 +6,22 @@ import (
 	"time"
 )
 
-// Peer is one end of a connection. All its methods may be called at any time by anybody.
+// Peer is one end of a connection. All methods may be called concurrently.
 type Peer struct {
 	caller
 	carrier  Carrier
 	queue    *queue
 	calls    calls
-	messages *closableGroup // what was read and is not answered yet
-	after    *closableGroup // what is done after a response
+	messages *closableGroup // messages read and not yet answered
+	after    *closableGroup // functions that run after responses
 
 	once struct{ stop, fail sync.Once }
-	last chan struct{} // closed when nothing more is to be read
-	lost chan struct{} // closed when nothing more can be done
-	err  error         // why; to be read only after lost
+	last chan struct{} // closed when nothing more will be read
+	lost chan struct{} // closed when the connection has ended
+	err  error         // why; valid once lost is closed
 }
 
-// New makes a peer that is called by its methods. It does nothing before [Peer.Run].
+// New returns a peer with the given methods. It does nothing before [Peer.Run].
 func New(carrier Carrier, methods Methods, options Options) *Peer {
 	options = options.withDefaults()
 	return &Peer{
@@ -40,9 +40,9 @@ func New(carrier Carrier, methods Methods, options Options) *Peer {
 	}
 }
 
-// Run serves the connection until its end, and returns nil if that was a good one: the peer has nothing more to say, or
-// [Peer.Stop] was called, and everything that was read has been answered. Otherwise it returns ctx.Err(), [ErrClosed],
-// [ErrStuck], or the error of the carrier. It can be called once.
+// Run serves the connection until its end. It returns nil if the peer sends nothing more, or [Peer.Stop] was called,
+// and every message that was read has been answered. Otherwise it returns ctx.Err(), [ErrClosed], [ErrStuck] or the
+// error of the carrier. It can be called once.
 func (p *Peer) Run(ctx context.Context) error {
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -55,8 +55,8 @@ func (p *Peer) Run(ctx context.Context) error {
 	return err
 }
 
-// finish waits until everything is answered, [Options.Last] has returned and all is written. What goes on by itself after a
-// response cannot send any more then. inner outlives finish.
+// finish waits until everything is answered, [Options.Last] has returned and everything is written. Functions that run
+// after responses can no longer send then. inner outlives finish.
 func (p *Peer) finish(ctx, inner context.Context, writing <-chan struct{}) error {
 	if err := p.until(ctx, p.last); err != nil {
 		return err
@@ -78,7 +78,7 @@ func (p *Peer) finish(ctx, inner context.Context, writing <-chan struct{}) error
 	return p.until(ctx, writing)
 }
 
-// until waits for something, or returns why that makes no sense any more.
+// until waits for done, or returns why waiting is pointless.
 func (p *Peer) until(ctx context.Context, done <-chan struct{}) error {
 	select {
 	case <-done:
@@ -94,7 +94,7 @@ func (p *Peer) until(ctx context.Context, done <-chan struct{}) error {
 	}
 }
 
-// wait waits for all of them, but not for ever.
+// wait waits for all channels, up to a time limit.
 func (p *Peer) wait(all ...<-chan struct{}) {
 	grace := time.NewTimer(p.options.Grace)
 	defer grace.Stop()
@@ -107,13 +107,13 @@ func (p *Peer) wait(all ...<-chan struct{}) {
 	}
 }
 
-// Stop has nothing more read. Run returns when what was read before is answered.
+// Stop ends reading. Run returns when the messages read before are answered.
 func (p *Peer) Stop() { p.once.stop.Do(func() { close(p.last) }) }
 
-// Close gives the connection up. It does not wait for Run to return.
+// Close closes the connection. It does not wait for Run to return.
 func (p *Peer) Close() { p.fail(ErrClosed) }
 
-// fail gives the connection up for a reason, of which the first counts.
+// fail ends the connection. Only the first error counts.
 func (p *Peer) fail(err error) {
 	p.once.fail.Do(func() {
 		p.err = err
@@ -123,7 +123,7 @@ func (p *Peer) fail(err error) {
 
 func (p *Peer) hangUp() { _ = p.carrier.Close() }
 
-// runAsync does something on another goroutine and returns what tells its end.
+// runAsync runs f on a new goroutine and returns a channel that is closed at its end.
 func runAsync(f func()) <-chan struct{} {
 	done := make(chan struct{})
 	go func() {

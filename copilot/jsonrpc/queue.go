@@ -7,24 +7,24 @@ import (
 )
 
 const (
-	// weight is what a message costs besides its bytes, so that a bound on bytes bounds the number, too.
-	weight = 64
-	// unlimited is the limit of what must not wait.
+	// messageCost is the cost of a message in addition to its bytes, so that a bound on bytes also bounds their number.
+	messageCost = 64
+	// unlimited is the limit for messages that must not wait.
 	unlimited = math.MaxInt
 )
 
-// A queue holds what is not sent yet. Its size counts what is being written, too, until that is done.
+// queue holds unsent messages. Its size includes those being written.
 type queue struct {
 	mu       sync.Mutex
 	news     sync.Cond
 	messages [][]byte
 	size     int
-	writing  int           // how much of size is being written
-	left     int           // how many messages are not written, those that are being written included
-	written  uint64        // how many messages are, ever
-	taken    int           // how many messages are being written
-	room     chan struct{} // closed when there is more room; nil if nobody waits for it
-	err      error         // why nothing comes in any more
+	writing  int           // part of size that is being written
+	left     int           // number of unwritten messages, including those being written
+	written  uint64        // number of written messages, ever
+	inFlight int           // number of messages being written
+	room     chan struct{} // closed when there is more room; nil if nothing waits for it
+	err      error         // why no more messages are accepted
 }
 
 func newQueue() *queue {
@@ -33,7 +33,7 @@ func newQueue() *queue {
 	return q
 }
 
-// push puts a message in when less than limit is there.
+// push adds a message when the size is below limit.
 func (q *queue) push(ctx context.Context, m []byte, limit int) error {
 	for {
 		room, err := q.tryPush(m, limit)
@@ -48,7 +48,7 @@ func (q *queue) push(ctx context.Context, m []byte, limit int) error {
 	}
 }
 
-// tryPush puts a message in, or returns what tells that one may try again.
+// tryPush adds a message, or returns a channel that is closed when trying again may succeed.
 func (q *queue) tryPush(m []byte, limit int) (room <-chan struct{}, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -59,13 +59,13 @@ func (q *queue) tryPush(m []byte, limit int) (room <-chan struct{}, err error) {
 		return q.roomSignal(), nil
 	}
 	q.messages = append(q.messages, m)
-	q.size += len(m) + weight
+	q.size += len(m) + messageCost
 	q.left++
 	q.news.Signal()
 	return nil, nil
 }
 
-// waitBelow waits until less than limit is there.
+// waitBelow waits until the size is below limit.
 func (q *queue) waitBelow(ctx context.Context, limit int) error {
 	for {
 		q.mu.Lock()
@@ -83,10 +83,10 @@ func (q *queue) waitBelow(ctx context.Context, limit int) error {
 	}
 }
 
-// flush waits until what is there now is written.
+// flush waits until the messages queued so far are written.
 func (q *queue) flush(ctx context.Context) error {
 	q.mu.Lock()
-	until := q.written + uint64(q.left) //nolint:gosec // it is never negative
+	until := q.written + uint64(q.left) //nolint:gosec // never negative
 	q.mu.Unlock()
 	for {
 		q.mu.Lock()
@@ -106,7 +106,7 @@ func (q *queue) flush(ctx context.Context) error {
 	}
 }
 
-// roomSignal returns the channel that tells of more room.
+// roomSignal returns a channel that is closed when there is more room.
 func (q *queue) roomSignal() <-chan struct{} {
 	if q.room == nil {
 		q.room = make(chan struct{})
@@ -114,7 +114,7 @@ func (q *queue) roomSignal() <-chan struct{} {
 	return q.room
 }
 
-// wake lets everybody look again who waits for room.
+// wake wakes everything that waits for room.
 func (q *queue) wake() {
 	if q.room != nil {
 		close(q.room)
@@ -122,33 +122,33 @@ func (q *queue) wake() {
 	}
 }
 
-// take waits for messages and returns some that are to be written together, or none if none will come. What it
-// returned before is written then.
+// take waits for messages and returns some to write together, or none if there will be none. Messages that it returned
+// before count as written.
 func (q *queue) take() [][]byte {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if q.writing > 0 {
 		q.size -= q.writing
-		q.left -= q.taken
-		q.written += uint64(q.taken) //nolint:gosec // it is never negative
-		q.writing, q.taken = 0, 0
+		q.left -= q.inFlight
+		q.written += uint64(q.inFlight) //nolint:gosec // never negative
+		q.writing, q.inFlight = 0, 0
 		q.wake()
 	}
 	for len(q.messages) == 0 && q.err == nil {
 		q.news.Wait()
 	}
 	n, size := 0, 0
-	for n < len(q.messages) && (n == 0 || size < together) {
-		size += len(q.messages[n]) + weight
+	for n < len(q.messages) && (n == 0 || size < writeSize) {
+		size += len(q.messages[n]) + messageCost
 		n++
 	}
-	taken := q.messages[:n:n]
+	inFlight := q.messages[:n:n]
 	q.messages = q.messages[n:]
-	q.writing, q.taken = size, n
-	return taken
+	q.writing, q.inFlight = size, n
+	return inFlight
 }
 
-// close lets nothing in any more. What is there can still be taken.
+// close rejects further messages. Queued ones can still be inFlight.
 func (q *queue) close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -157,7 +157,7 @@ func (q *queue) close() {
 	q.news.Broadcast()
 }
 
-// discard is a close that throws away what is there.
+// discard closes the queue and drops the queued messages.
 func (q *queue) discard() {
 	q.close()
 	q.mu.Lock()

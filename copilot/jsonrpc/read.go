@@ -6,7 +6,7 @@ import (
 	"io"
 )
 
-// read reads until the end. What is in order is handled here.
+// read reads to the end and handles methods that are in order.
 func (p *Peer) read(ctx context.Context) {
 	for p.queue.waitBelow(ctx, p.options.Unread) == nil {
 		raw, err := p.carrier.Read()
@@ -28,7 +28,7 @@ func (p *Peer) read(ctx context.Context) {
 	}
 }
 
-// handleMessage handles what was read.
+// handleMessage handles one message or batch.
 func (p *Peer) handleMessage(ctx context.Context, raw []byte) {
 	if len(strip(raw)) == 0 {
 		p.messages.done()
@@ -44,7 +44,7 @@ func (p *Peer) handleMessage(ctx context.Context, raw []byte) {
 func (p *Peer) handleOne(ctx context.Context, raw []byte, m message, respond func([]byte, []func())) {
 	switch {
 	case m.answer != nil:
-		p.settle(m.answer)
+		p.resolve(m.answer)
 		respond(nil, nil)
 	case m.refusal != nil:
 		respond(p.answerInvalid(raw, m.refusal), nil)
@@ -54,23 +54,23 @@ func (p *Peer) handleOne(ctx context.Context, raw []byte, m message, respond fun
 	}
 }
 
-// answerInvalid makes the response to what is no message, if there is to be one.
+// answerInvalid returns the response to an invalid message, or nil.
 func (p *Peer) answerInvalid(raw []byte, r *refusal) []byte {
-	p.options.Log.Warn("the peer sent what is no message", "reason", r.err, "message", string(raw[:min(len(raw), 200)]))
+	p.options.Log.Warn("the peer sent an invalid message", "reason", r.err, "message", string(raw[:min(len(raw), 200)]))
 	if p.options.IgnoreGarbage {
 		return nil
 	}
 	return encodeError(r.id, r.err)
 }
 
-// settle gives an answer to the call that waits for it.
-func (p *Peer) settle(a *answer) {
-	if !p.calls.settle(a) {
-		p.options.Log.Debug("an answer came that nobody waits for", "id", string(a.id), "error", a.err)
+// resolve passes an answer to the call that waits for it.
+func (p *Peer) resolve(a *answer) {
+	if !p.calls.resolve(a) {
+		p.options.Log.Debug("an unexpected response was ignored", "id", string(a.id), "error", a.err)
 	}
 }
 
-// answered sends what a message is answered with. Responses do not wait, so that reading can go on.
+// answered sends the response to a message. It does not wait, so that reading can continue.
 func (p *Peer) answered(response []byte, after []func()) {
 	defer p.messages.done()
 	if response != nil && p.queue.push(context.Background(), response, unlimited) != nil {

@@ -2,28 +2,29 @@ package jsonrpc
 
 import "encoding/json"
 
-// Request is a request or a notification that came in.
+// Request is an incoming request or notification.
 type Request struct {
-	ID     json.RawMessage // as it came; nil for a notification
+	ID     json.RawMessage // as received; nil for a notification
 	Method string
-	Params json.RawMessage // as they came: an object, an array, or nil
-	Peer   *Peer           // where it came from; nil over HTTP
+	Params json.RawMessage // as received: an object, an array or nil
+	Peer   *Peer           // the sender; nil over HTTP
 
 	after []func()
 }
 
-// IsNotification says that nobody waits for an answer.
+// IsNotification reports whether no response is expected.
 func (r *Request) IsNotification() bool { return r.ID == nil }
 
-// After has something done when the response to this request is in the queue, so that whatever it sends goes out after it.
-// It is done on another goroutine and may wait, but must end with the context of the handler. It is not done if the
-// handler fails. Only the handler may call this, before it returns; several are done one after another.
+// After adds a function that runs when the response to this request is in the queue, so that everything it sends
+// follows the response. It runs on another goroutine and may wait, but must end with the context of the handler. It
+// does not run if the handler fails. Only the handler may call After, before it returns. Several functions run one
+// after another.
 //
-// Over HTTP it is done by the handler of the HTTP request, after the body was written.
+// Over HTTP the handler of the HTTP request runs it, after it wrote the body.
 func (r *Request) After(f func()) { r.after = append(r.after, f) }
 
-// Decode reads the parameters into v, a pointer. Without parameters v stays as it is; members that v does not know are
-// ignored. Its error is an [Error] that says which member is wrong.
+// Decode decodes the parameters into v, a pointer. Without parameters v stays unchanged; unknown members are ignored.
+// Its error is an [Error] that names the invalid member.
 func (r *Request) Decode(v any) error {
 	if r.Params == nil {
 		return nil

@@ -5,10 +5,11 @@ import (
 	"sync"
 )
 
-// A reply collects what one message is answered with: a response, or those of a batch in the order of their requests.
+// responseCollector collects the response to one message: a single one, or those of a batch in the order of their
+// requests.
 type responseCollector struct {
 	batch bool
-	done  func(response []byte, after []func()) // called once, with nil if there is nothing to respond
+	done  func(response []byte, after []func()) // called once, with nil if there is no response
 
 	mu        sync.Mutex
 	responses [][]byte
@@ -20,7 +21,7 @@ func newResponseCollector(n int, batch bool, done func([]byte, []func())) *respo
 	return &responseCollector{batch: batch, done: done, responses: make([][]byte, n), after: make([][]func(), n), missing: n}
 }
 
-// put says how request i is answered, nil for not at all, and what is to be done after that.
+// put sets the response to request i, or nil, and the functions to run after it.
 func (r *responseCollector) put(i int, response []byte, after []func()) {
 	if !r.fill(i, response, after) {
 		return
@@ -32,7 +33,7 @@ func (r *responseCollector) put(i int, response []byte, after []func()) {
 	r.done(r.join(), all)
 }
 
-// fill tells whether it was the last.
+// fill reports whether it was the last.
 func (r *responseCollector) fill(i int, response []byte, after []func()) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

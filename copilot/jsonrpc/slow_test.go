@@ -15,7 +15,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 )
 
-// flood notifies until its context ends.
+// flood sends notifications until its context ends.
 func flood(ctx context.Context, p *jsonrpc.Peer) (sent int, err error) {
 	for ; err == nil; sent++ {
 		err = p.Notify(ctx, "event", []string{strings.Repeat("x", 1000)})
@@ -41,7 +41,7 @@ func TestPeerThatDoesNotReadCanStillCancel(t *testing.T) {
 		for ; strings.Contains(line, "event"); line = w.hear() {
 			events++
 		}
-		assert.InDelta(t, 90, events, 10, "as many as the queue takes")
+		assert.InDelta(t, 90, events, 10, "the capacity of the queue")
 		assert.ElementsMatch(t, []string{
 			`{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"flooded","data":"context canceled"}}`,
 			`{"jsonrpc":"2.0","id":2,"result":"cancelled"}`,
@@ -68,7 +68,7 @@ func TestProducerContinuesWhenPeerReads(t *testing.T) {
 	})
 }
 
-func TestPeerIsNotReadWhileTooManyAnswersWaitForIt(t *testing.T) {
+func TestReadingPausesWhileTooManyAnswersAreUnsent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := connect(t.Context(), t, jsonrpc.Methods{"echo": withReadLoop(handle(echo))}, jsonrpc.Options{Unread: 10_000})
 		said := 0
@@ -86,7 +86,7 @@ func TestPeerIsNotReadWhileTooManyAnswersWaitForIt(t *testing.T) {
 	})
 }
 
-func TestHowAStuckPeerIsGivenUp(t *testing.T) {
+func TestStuckPeerIsDisconnected(t *testing.T) {
 	tests := []struct {
 		name    string
 		end     func(w *wire, cancel func())
@@ -113,7 +113,7 @@ func TestHowAStuckPeerIsGivenUp(t *testing.T) {
 				begin := time.Now()
 				w.say(`{"jsonrpc":"2.0","id":1,"method":"flood"}`)
 				require.Equal(t, errRuns, w.state())
-				go func() { // now the reading waits, too, before this is read or behind it
+				go func() { // reading waits, too, possibly before this message is read
 					_, _ = io.WriteString(w.conn, `{"jsonrpc":"2.0","id":2,"method":"flood"}`+"\n")
 				}()
 				synctest.Wait()
@@ -126,7 +126,7 @@ func TestHowAStuckPeerIsGivenUp(t *testing.T) {
 	}
 }
 
-// deaf is a stream whose reading and closing cannot be interrupted, like a terminal.
+// deaf is a stream whose Read and Close cannot be interrupted, like a terminal.
 type deaf struct{ until chan bool }
 
 func (d deaf) Read([]byte) (int, error) { <-d.until; return 0, io.EOF }
@@ -148,13 +148,13 @@ func TestStuckHandlersAreLeftBehind(t *testing.T) {
 func TestFlushWaitsUntilEverythingIsWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := connect(t.Context(), t, nil, jsonrpc.Options{})
-		require.NoError(t, w.Flush(t.Context()), "nothing is there")
+		require.NoError(t, w.Flush(t.Context()), "the queue is empty")
 		for i := range 3 {
 			require.NoError(t, w.Notify(t.Context(), "event", []int{i}))
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		require.ErrorIs(t, w.Flush(ctx), context.DeadlineExceeded, "nobody reads")
+		require.ErrorIs(t, w.Flush(ctx), context.DeadlineExceeded, "the other end does not read")
 		flushed := make(chan error, 1)
 		go func() { flushed <- w.Flush(t.Context()) }()
 		for range 3 {

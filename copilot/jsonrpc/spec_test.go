@@ -13,9 +13,9 @@ import (
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 )
 
-// arithmetic has the methods of the examples.
+// arithmetic returns the methods of the examples.
 func arithmetic() jsonrpc.Methods {
-	nothing := handle(func(*jsonrpc.Request) (any, error) { return nil, errors.New("nobody is to see this") })
+	nothing := handle(func(*jsonrpc.Request) (any, error) { return nil, errors.New("this error must not be sent") })
 	return jsonrpc.Methods{
 		"subtract": handle(subtract),
 		"sum": handle(func(r *jsonrpc.Request) (any, error) {
@@ -44,12 +44,12 @@ func subtract(r *jsonrpc.Request) (any, error) {
 }
 
 var (
-	data    = regexp.MustCompile(`,"data":"(\\.|[^"\\])*"`) // the specification allows it and has none in its examples
+	data    = regexp.MustCompile(`,"data":"(\\.|[^"\\])*"`) // allowed by the specification but missing in its examples
 	invalid = `{"jsonrpc": "2.0", "error": {"code": -32600, "message": "Invalid Request"}, "id": null}`
 	broken  = `{"jsonrpc": "2.0", "error": {"code": -32700, "message": "Parse error"}, "id": null}`
 )
 
-// TestExamplesOfTheSpecification has all of section 7.
+// TestExamplesOfTheSpecification has all examples of section 7.
 func TestExamplesOfTheSpecification(t *testing.T) {
 	tests := []struct{ name, in, want string }{
 		{
@@ -57,7 +57,7 @@ func TestExamplesOfTheSpecification(t *testing.T) {
 			`{"jsonrpc": "2.0", "result": 19, "id": 1}`,
 		},
 		{
-			"positional parameters the other way round", `{"jsonrpc": "2.0", "method": "subtract", "params": [23, 42], "id": 2}`,
+			"positional parameters in another order", `{"jsonrpc": "2.0", "method": "subtract", "params": [23, 42], "id": 2}`,
 			`{"jsonrpc": "2.0", "result": -19, "id": 2}`,
 		},
 		{

@@ -2,7 +2,7 @@ package jsonrpc
 
 import "sync"
 
-// workers do jobs on goroutines of their own, a number at a time; more jobs wait in their order.
+// workers runs jobs on a limited number of goroutines; further jobs wait in order.
 type workers struct {
 	mu          sync.Mutex
 	running     int
@@ -11,7 +11,7 @@ type workers struct {
 	mostWaiting int
 }
 
-// do has a job done, or returns false if too many wait.
+// do runs a job, or returns false if too many wait.
 func (w *workers) do(job func()) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -33,7 +33,7 @@ func (w *workers) work(job func()) {
 	}
 }
 
-// next returns the job that has waited longest, or nil, and then there is one worker less.
+// next returns the job that has waited longest, or nil, which ends the worker.
 func (w *workers) next() func() {
 	w.mu.Lock()
 	defer w.mu.Unlock()

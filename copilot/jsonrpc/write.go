@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// write writes what is queued until the queue is closed and empty.
+// write writes queued messages until the queue is closed and empty.
 func (p *Peer) write() {
 	for messages := p.queue.take(); len(messages) > 0; messages = p.queue.take() {
 		if err := p.writeInTime(messages); err != nil {
@@ -32,10 +32,10 @@ func (p *Peer) Notify(ctx context.Context, method string, params any) error {
 	return p.Send(ctx, n)
 }
 
-// Send is [Peer.Notify] for what is encoded already.
+// Send is [Peer.Notify] for an encoded notification.
 func (p *Peer) Send(ctx context.Context, n Notification) error {
 	return p.queue.push(ctx, n.raw, p.options.Queue)
 }
 
-// Flush waits until what was sent before is written, or fails because it cannot be.
+// Flush waits until everything sent before is written, or returns an error.
 func (p *Peer) Flush(ctx context.Context) error { return p.queue.flush(ctx) }

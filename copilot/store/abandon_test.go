@@ -10,7 +10,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/store"
 )
 
-func TestAbandonedStoreEqualsKill(t *testing.T) {
+func TestKilledStoreEqualsKilledProcess(t *testing.T) {
 	directory := t.TempDir()
 	s, other := open(t, directory, func(o *store.Options) { o.Delay = time.Hour }), open(t, directory)
 	l := create(t, s, "a")
@@ -23,7 +23,7 @@ func TestAbandonedStoreEqualsKill(t *testing.T) {
 
 	require.NoError(t, s.Kill())
 	require.ErrorIs(t, l.Append(entry(5)), store.ErrClosed)
-	require.NoError(t, s.Close(), "a second end changes nothing")
+	require.NoError(t, s.Close(), "a second Close changes nothing")
 	_, err = s.Session(t.Context(), "a")
 	require.Error(t, err)
 	ids, err := other.Orphans(t.Context())
@@ -32,12 +32,12 @@ func TestAbandonedStoreEqualsKill(t *testing.T) {
 	l, err = other.Acquire(t.Context(), "a")
 	require.NoError(t, err)
 	require.EqualValues(t, 2, l.Epoch())
-	require.EqualValues(t, 3, l.Stored(), "what was not written is lost")
+	require.EqualValues(t, 3, l.Stored(), "entries not yet written are lost")
 	fill(t, other, l, 4, 5)
 	same(t, all(t, other, "a"), 1, 5)
 }
 
-func TestAbandonedStoresAmongLivingOnes(t *testing.T) {
+func TestKilledStoresAmongLiveOnes(t *testing.T) {
 	directory := t.TempDir()
 	keeper := open(t, directory)
 	create(t, keeper, "kept")
@@ -68,7 +68,7 @@ func TestKillIsReportedByHeartbeat(t *testing.T) {
 	require.ErrorContains(t, s.Kill(), "locked")
 }
 
-func TestClosingEndsThoughNothingCanBeWritten(t *testing.T) {
+func TestCloseEndsThoughNothingCanBeWritten(t *testing.T) {
 	directory := t.TempDir()
 	const busy = time.Second
 	s := open(t, directory, func(o *store.Options) { o.Busy = busy })
@@ -88,7 +88,7 @@ func TestClosingEndsThoughNothingCanBeWritten(t *testing.T) {
 	}
 }
 
-// As when the disk is full for longer than heartbeats may be late, and the others count processes differently.
+// The disk is full for longer than a heartbeat may be late, and other processes cannot check this one's process id.
 func TestSilentOwnerOverwritesNothing(t *testing.T) {
 	directory := t.TempDir()
 	s := open(t, directory, func(o *store.Options) { o.MaxBytes, o.Heartbeat = 1<<20, 20*time.Millisecond })
@@ -98,13 +98,13 @@ func TestSilentOwnerOverwritesNothing(t *testing.T) {
 	require.NoError(t, l.Append(store.Entry{Number: 11, Data: make([]byte, 2<<20), Payload: nil}))
 	until(t, s, store.Full)
 	other := open(t, directory, func(o *store.Options) { o.Heartbeat = 20 * time.Millisecond })
-	var taken *store.Lease
+	var acquired *store.Lease
 	require.Eventually(t, func() (ok bool) {
 		var err error
-		taken, err = other.Acquire(t.Context(), "a")
+		acquired, err = other.Acquire(t.Context(), "a")
 		return err == nil
 	}, 20*time.Second, 10*time.Millisecond)
-	fill(t, other, taken, 11, 20)
+	fill(t, other, acquired, 11, 20)
 	awaitLost(t, l)
 	require.ErrorIs(t, l.Append(entry(12)), store.ErrLost)
 	until(t, s, "")

@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// Activity is the stored part of a job, an operation, or other work that is no session. One process writes it.
+// Activity is the stored part of a job, an operation or other work that is not a session. One process writes it.
 type Activity struct {
 	Kind, ID         string
 	Created, Changed time.Time
-	Head             []byte // whatever the caller keeps; replaced as a whole
-	Done             bool   // nothing more is written to it
-	Last             uint64 // the number of its newest line, 0 if there is none; set by the store
-	Owner            int    // the process that writes it, 0 if none; set by the store
+	Head             []byte // data of the caller, replaced as a whole
+	Done             bool   // it takes no more lines
+	Last             uint64 // number of its newest line, 0 without lines; set by the store
+	Owner            int    // process that writes it, or 0; set by the store
 }
 
 // activity names an activity.
@@ -57,8 +57,8 @@ func (s *Store) Activities(ctx context.Context, kind string, limit int) ([]Activ
 	return all, s.readError(err)
 }
 
-// Lines returns the lines of an activity behind a number, at most limit (0: no limit) and about 8 MiB. The first has the
-// number after + 1. It returns none if there are no more at present, or no such activity.
+// Lines returns at most limit lines (0: no limit) and about 8 MiB of an activity, from number after + 1 on. It returns
+// none if there are no more at present, or no such activity.
 func (s *Store) Lines(ctx context.Context, kind, id string, after uint64, limit int) ([][]byte, error) {
 	if limit <= 0 {
 		limit = -1
@@ -82,8 +82,8 @@ func (s *Store) Lines(ctx context.Context, kind, id string, after uint64, limit 
 	return lines, s.readError(rows.Err())
 }
 
-// Begin stores a new activity, which this process writes from now on. It fails with [ErrExists] if there is one of that
-// kind and id.
+// Begin stores a new activity, which this process writes from now on. It fails with [ErrExists] if the kind and id are
+// in use.
 func (s *Store) Begin(ctx context.Context, a Activity) error {
 	if a.Created.IsZero() {
 		a.Created = time.Now()
@@ -108,10 +108,10 @@ func (s *Store) Begin(ctx context.Context, a Activity) error {
 	})
 }
 
-// AppendActivity writes lines to an activity that this process writes, its head unless that is nil, and whether it is
-// done; of the other fields only kind and id count. It returns the number of the newest line. On success all of that is
-// durable. It fails with [ErrLost] if another process has taken the activity, or it is done, or there is none; then nothing
-// was written. After any other error it may be written nevertheless: see [Store.Activity].
+// AppendActivity appends lines to an activity that this process writes. It also stores Done, and Head unless that is
+// nil; of the other fields only Kind and ID count. It returns the number of the newest line. On success everything is
+// durable. It fails with [ErrLost], and writes nothing, if another process has adopted the activity, or the activity is
+// done or does not exist. After any other error the lines may be stored nevertheless: see [Store.Activity].
 func (s *Store) AppendActivity(ctx context.Context, a Activity, lines ...[]byte) (uint64, error) {
 	return ask(ctx, s, func(ctx context.Context, w *writer) (last uint64, err error) {
 		err = w.db.transaction(ctx, func() error {
@@ -127,7 +127,7 @@ func (s *Store) AppendActivity(ctx context.Context, a Activity, lines ...[]byte)
 
 func (w *writer) appendActivity(ctx context.Context, a Activity, lines [][]byte) (last uint64, err error) {
 	var key int64
-	// One statement for the usual case: this is done for each message that somebody waits for.
+	// One statement for the usual case, because a caller waits for each message.
 	err = w.db.row(ctx, `UPDATE activity SET last = last + ?, head = ifnull(?, head), changed = max(changed, ?),
 		done = ?, owner = iif(?, NULL, owner) WHERE kind = ? AND id = ? AND owner = ? RETURNING key, last`,
 		[]any{len(lines), a.Head, time.Now().UnixMilli(), a.Done, a.Done, a.Kind, a.ID, w.self.key}, &key, &last)
@@ -141,26 +141,26 @@ func (w *writer) appendActivity(ctx context.Context, a Activity, lines [][]byte)
 	return last, err
 }
 
-// Adopt takes over the activities of a kind that are not done and that nobody writes: they were released, or their owner is
-// provably gone (see [Store.Acquire]). It returns them, oldest first.
+// Adopt takes over the activities of a kind that are not done and that no process writes: they were released, or their
+// owner is provably gone (see [Store.Acquire]). It returns them, oldest first.
 func (s *Store) Adopt(ctx context.Context, kind string) ([]Activity, error) {
-	return ask(ctx, s, func(ctx context.Context, w *writer) (taken []Activity, err error) {
+	return ask(ctx, s, func(ctx context.Context, w *writer) (adopted []Activity, err error) {
 		err = w.db.transaction(ctx, func() error {
-			taken, err = w.adopt(ctx, kind)
+			adopted, err = w.adopt(ctx, kind)
 			return err
 		})
 		if err != nil {
 			return nil, err
 		}
-		for i := range taken {
-			taken[i].Owner = w.self.pid
-			w.begun[taken[i].name()] = struct{}{}
+		for i := range adopted {
+			adopted[i].Owner = w.self.pid
+			w.begun[adopted[i].name()] = struct{}{}
 		}
-		return taken, nil
+		return adopted, nil
 	})
 }
 
-func (w *writer) adopt(ctx context.Context, kind string) (taken []Activity, err error) {
+func (w *writer) adopt(ctx context.Context, kind string) (adopted []Activity, err error) {
 	gone, err := w.goneOwners(ctx, "activity")
 	if err != nil {
 		return nil, err
@@ -172,16 +172,16 @@ func (w *writer) adopt(ctx context.Context, kind string) (taken []Activity, err 
 			continue
 		}
 		_, err = w.db.exec(ctx, "UPDATE activity SET owner = ? WHERE kind = ? AND id = ?", w.self.key, a.Kind, a.ID)
-		taken = append(taken, a)
+		adopted = append(adopted, a)
 	}
-	if err == nil && len(taken) > 0 {
+	if err == nil && len(adopted) > 0 {
 		err = w.registerOwner(ctx)
 	}
-	return taken, err
+	return adopted, err
 }
 
-// DeleteDone removes the activities of a kind that are done and were last changed before a moment. It returns their ids,
-// also of those that it had removed when it failed.
+// DeleteDone deletes the activities of a kind that are done and were last changed before a moment. It returns their
+// ids, also of those deleted before an error.
 func (s *Store) DeleteDone(ctx context.Context, kind string, before time.Time) (ids []string, err error) {
 	for {
 		id, err := ask(ctx, s, func(ctx context.Context, w *writer) (string, error) { return w.deleteDone(ctx, kind, before) })
@@ -192,7 +192,7 @@ func (s *Store) DeleteDone(ctx context.Context, kind string, before time.Time) (
 	}
 }
 
-// deleteDone removes the activity that was changed first, and returns its id; "" if there is none.
+// deleteDone deletes the activity with the oldest change and returns its id, or "" if there is none.
 func (w *writer) deleteDone(ctx context.Context, kind string, before time.Time) (id string, err error) {
 	err = w.db.transaction(ctx, func() error {
 		var key int64

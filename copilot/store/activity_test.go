@@ -13,7 +13,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/store"
 )
 
-// begin makes an activity of a kind that only tests have.
+// begin stores a new activity of a kind used only by tests.
 func begin(tb testing.TB, s *store.Store, id string) store.Activity {
 	tb.Helper()
 	a := store.Activity{Kind: "test", ID: id, Head: []byte("begun")}
@@ -21,7 +21,7 @@ func begin(tb testing.TB, s *store.Store, id string) store.Activity {
 	return a
 }
 
-// lines reads all lines of an activity as text.
+// lines returns lines of an activity as text.
 func lines(tb testing.TB, s *store.Store, id string, after uint64, limit int) (all []string) {
 	tb.Helper()
 	found, err := s.Lines(tb.Context(), "test", id, after, limit)
@@ -38,7 +38,7 @@ func TestActivityLinesAreReadBack(t *testing.T) {
 	created := time.UnixMilli(1_000_000)
 	require.NoError(t, s.Begin(t.Context(), store.Activity{Kind: "test", ID: "a", Head: []byte("first"), Created: created}))
 	require.ErrorIs(t, s.Begin(t.Context(), store.Activity{Kind: "test", ID: "a"}), store.ErrExists)
-	require.NoError(t, s.Begin(t.Context(), store.Activity{Kind: "other", ID: "a"}), "ids are of a kind")
+	require.NoError(t, s.Begin(t.Context(), store.Activity{Kind: "other", ID: "a"}), "ids are unique within a kind")
 	a := store.Activity{Kind: "test", ID: "a"}
 	last, err := s.AppendActivity(t.Context(), a, []byte("one"), nil)
 	require.NoError(t, err)
@@ -49,7 +49,7 @@ func TestActivityLinesAreReadBack(t *testing.T) {
 	require.EqualValues(t, 3, last)
 	a.Head = nil
 	last, err = s.AppendActivity(t.Context(), a)
-	require.NoError(t, err, "without a line")
+	require.NoError(t, err, "an activity needs no lines")
 	require.EqualValues(t, 3, last)
 
 	found, err := s.Activity(t.Context(), "test", "a")
@@ -82,7 +82,7 @@ func TestDoneActivityTakesNoLines(t *testing.T) {
 	require.NoError(t, err)
 	assert.True(t, found.Done)
 	assert.Zero(t, found.Owner)
-	assert.Equal(t, []byte("begun"), found.Head, "nil leaves it as it was")
+	assert.Equal(t, []byte("begun"), found.Head, "nil keeps the head")
 	assert.Equal(t, []string{"last"}, lines(t, s, "a", 0, 0))
 }
 
@@ -108,7 +108,7 @@ func TestActivitiesOfDeadOwnersAreAdopted(t *testing.T) {
 	s := open(t, directory)
 	begin(t, s, "own")
 	given := open(t, directory)
-	begin(t, given, "given back")
+	begin(t, given, "released")
 	require.NoError(t, given.Close())
 	living := open(t, directory)
 	begin(t, living, "living")
@@ -122,17 +122,17 @@ func TestActivitiesOfDeadOwnersAreAdopted(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, killed.Kill())
 
-	taken, err := s.Adopt(t.Context(), "test")
+	adopted, err := s.Adopt(t.Context(), "test")
 	require.NoError(t, err)
-	require.Len(t, taken, 2)
-	assert.Equal(t, []string{"given back", "killed"}, []string{taken[0].ID, taken[1].ID})
-	assert.EqualValues(t, 1, taken[1].Last)
+	require.Len(t, adopted, 2)
+	assert.Equal(t, []string{"released", "killed"}, []string{adopted[0].ID, adopted[1].ID})
+	assert.EqualValues(t, 1, adopted[1].Last)
 	last, err := s.AppendActivity(t.Context(), lost, []byte("two"))
 	require.NoError(t, err)
 	assert.EqualValues(t, 2, last)
-	taken, err = s.Adopt(t.Context(), "test")
+	adopted, err = s.Adopt(t.Context(), "test")
 	require.NoError(t, err)
-	assert.Empty(t, taken, "what was taken is taken")
+	assert.Empty(t, adopted, "an adopted activity is not adopted again")
 }
 
 func TestAdoptedActivityIsLostToItsOwner(t *testing.T) {
@@ -141,9 +141,9 @@ func TestAdoptedActivityIsLostToItsOwner(t *testing.T) {
 	a := begin(t, first, "a")
 	change(t, directory, "UPDATE owner SET start = '1'")
 	second := open(t, directory)
-	taken, err := second.Adopt(t.Context(), "test")
+	adopted, err := second.Adopt(t.Context(), "test")
 	require.NoError(t, err)
-	require.Len(t, taken, 1)
+	require.Len(t, adopted, 1)
 	_, err = first.AppendActivity(t.Context(), a, []byte("x"))
 	require.ErrorIs(t, err, store.ErrLost)
 	assert.Empty(t, lines(t, second, "a", 0, 0))
@@ -159,11 +159,11 @@ func TestActivityWriterSendsHeartbeats(t *testing.T) {
 	other := open(t, directory)
 	require.NoError(t, create(t, other, "session").Release(t.Context()))
 	_, err := other.Acquire(t.Context(), "session")
-	require.NoError(t, err, "which tidies up owners who have nothing")
+	require.NoError(t, err, "and removes owners that hold nothing")
 	require.Equal(t, 2, count(t, directory, "SELECT count(*) FROM owner"))
 }
 
-func TestActivitiesThatAreDoneAreDropped(t *testing.T) {
+func TestDoneActivitiesAreDeleted(t *testing.T) {
 	directory := t.TempDir()
 	s := open(t, directory)
 	for _, id := range []string{"old", "open", "new"} {
@@ -181,7 +181,7 @@ func TestActivitiesThatAreDoneAreDropped(t *testing.T) {
 	assert.ErrorIs(t, err, store.ErrNotFound)
 }
 
-func TestManyNoteAtOnceAndEachFindsItsOwn(t *testing.T) {
+func TestConcurrentAppendsKeepTheirLines(t *testing.T) {
 	s := open(t, t.TempDir())
 	var group sync.WaitGroup
 	for i := range 8 {
@@ -206,7 +206,7 @@ func TestManyNoteAtOnceAndEachFindsItsOwn(t *testing.T) {
 	}
 }
 
-func TestVisitorsAreKnownUntilTheirTimeIsOver(t *testing.T) {
+func TestVisitorsExpire(t *testing.T) {
 	directory := t.TempDir()
 	s := open(t, directory)
 	until := time.Now().Add(time.Hour).Truncate(time.Millisecond)
@@ -226,5 +226,5 @@ func TestVisitorsAreKnownUntilTheirTimeIsOver(t *testing.T) {
 		require.ErrorIs(t, err, store.ErrNotFound, hash)
 	}
 	require.NoError(t, s.Admit(t.Context(), []byte("b"), store.Visitor{Until: until}))
-	assert.Equal(t, 2, count(t, directory, "SELECT count(*) FROM visitor"), "whose time is over is forgotten")
+	assert.Equal(t, 2, count(t, directory, "SELECT count(*) FROM visitor"), "the expired visitor is deleted")
 }

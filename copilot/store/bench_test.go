@@ -15,7 +15,7 @@ import (
 
 var delta = bytes.Repeat([]byte("0123456789abcdef"), 12)
 
-// BenchmarkAppend measures handing an entry over, while the writer writes.
+// BenchmarkAppend measures Append while the writer writes.
 func BenchmarkAppend(b *testing.B) {
 	s := open(b, b.TempDir(), func(o *store.Options) { o.Delay = 20 * time.Millisecond })
 	l := create(b, s, "a")
@@ -33,7 +33,7 @@ func BenchmarkAppend(b *testing.B) {
 	b.ReportMetric(float64(refused), "waits")
 }
 
-// BenchmarkGroup measures writing groups of entries of one session, each made durable.
+// BenchmarkGroup measures writing durable groups of entries of one session.
 func BenchmarkGroup(b *testing.B) {
 	for _, sessions := range []int{1, 10} {
 		for _, size := range []int{1, 100} {
@@ -56,7 +56,7 @@ func BenchmarkGroup(b *testing.B) {
 	}
 }
 
-// rows fills a new directory's file from outside, in one transaction.
+// rows fills the file of a new directory from outside, in one transaction.
 func rows(b *testing.B, statements ...string) (directory string) {
 	b.Helper()
 	directory = b.TempDir()
@@ -74,8 +74,8 @@ func rows(b *testing.B, statements ...string) (directory string) {
 	return directory
 }
 
-// BenchmarkOpen measures the time from nothing to the first page of the list, with 10,000 sessions and 5,000,000
-// entries in segments of 100.
+// BenchmarkOpen measures the time until the first page of the list is read, with 10,000 sessions and 5,000,000 entries
+// in segments of 100.
 func BenchmarkOpen(b *testing.B) {
 	directory := rows(b, `WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10000)
 		INSERT INTO session SELECT i, 'session-' || i, 'rest', 'title ' || i, 'model', '/project', i, i * 7 % 10000, 1, 1, 500, 7500, NULL FROM n`,
@@ -106,7 +106,7 @@ func BenchmarkOpen(b *testing.B) {
 	b.ReportMetric(float64(time.Since(started).Microseconds())/float64(pages), "us/page")
 }
 
-// resident is the memory of this process, in MiB; what SQLite has is not on Go's heap.
+// resident returns the memory of this process in MiB. SQLite's memory is not on Go's heap.
 func resident(b *testing.B) float64 {
 	b.Helper()
 	statm, err := os.ReadFile("/proc/self/statm")
@@ -117,7 +117,7 @@ func resident(b *testing.B) float64 {
 	return pages * float64(os.Getpagesize()) / (1 << 20)
 }
 
-// BenchmarkOrphans measures finding the 100 sessions of a dead process among 10,000, and finding that there are none.
+// BenchmarkOrphans measures finding the 100 sessions of a dead process among 10,000, and finding none.
 func BenchmarkOrphans(b *testing.B) {
 	for _, orphans := range []int{0, 100, 10_000} {
 		b.Run(fmt.Sprint("orphans=", orphans), func(b *testing.B) {
@@ -143,9 +143,9 @@ func BenchmarkSearch(b *testing.B) {
 	s := open(b, directory)
 	for name, words := range map[string]string{
 		"one text": "word777", "every text": "please", "every text, two words": "please tests", "no text": "nothing",
-		"two words that seldom meet": "number4999 package3", "two words that never meet": "group1 word777",
-		"begin of a frequent word": "pleas", "begin of many words": "word", "begin of very many words": "wo",
-		"frequent word, begin of many": "please wor", "begin of some words": "packag",
+		"two words rarely together": "number4999 package3", "two words never together": "group1 word777",
+		"prefix of a frequent word": "pleas", "prefix of many words": "word", "prefix of very many words": "wo",
+		"frequent word, prefix of many": "please wor", "prefix of some words": "packag",
 	} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
@@ -156,7 +156,7 @@ func BenchmarkSearch(b *testing.B) {
 	}
 }
 
-// BenchmarkRead measures reading a record of 50,000 entries that was merged, and one entry in its middle.
+// BenchmarkRead measures reading a merged record of 50,000 entries, and one entry in its middle.
 func BenchmarkRead(b *testing.B) {
 	s := open(b, b.TempDir())
 	l := create(b, s, "a")
@@ -200,8 +200,8 @@ func BenchmarkSearchLong(b *testing.B) {
 	}
 }
 
-// BenchmarkNote measures one line of an activity, durable.
-func BenchmarkNote(b *testing.B) {
+// BenchmarkAppendActivity measures appending one durable line to an activity.
+func BenchmarkAppendActivity(b *testing.B) {
 	s := open(b, b.TempDir(), func(o *store.Options) { o.Delay = 20 * time.Millisecond })
 	a := begin(b, s, "a")
 	a.Head = nil

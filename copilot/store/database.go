@@ -15,7 +15,7 @@ import (
 // pageSize is SQLite's default, in bytes.
 const pageSize = 4096
 
-// database is an open file: one connection for the writer's goroutine, and a pool of reading ones.
+// database is an open file: one writing connection for the writer's goroutine and a pool of reading connections.
 type database struct {
 	options    Options
 	file       fs.FileInfo // of the opened file; another may replace it later
@@ -25,8 +25,8 @@ type database struct {
 	read       *sql.DB
 }
 
-// connect opens the file, creates it if there is none, and migrates it. It waits for other processes until the deadline.
-// The caller holds the lock.
+// connect opens or creates the file and migrates it. It waits for other processes until the deadline. The caller holds
+// the lock.
 func connect(ctx context.Context, o Options, deadline time.Time) (*database, error) {
 	if err := prepare(o); err != nil {
 		return nil, o.refused(err)
@@ -39,8 +39,8 @@ func connect(ctx context.Context, o Options, deadline time.Time) (*database, err
 	return d, nil
 }
 
-// prepare creates the directory and an empty file, readable by this user alone. It must not open an existing file:
-// closing it would release SQLite's locks of other stores of this process.
+// prepare creates the directory and an empty file that only this user can read. It must not open an existing file:
+// closing it would release the SQLite locks of other stores of this process.
 func prepare(o Options) error {
 	if err := os.MkdirAll(o.Directory, 0o700); err != nil {
 		return err
@@ -62,7 +62,7 @@ func prepare(o Options) error {
 func (d *database) open(ctx context.Context, busy time.Duration) (err error) {
 	pragmas := []string{
 		"journal_mode(wal)",
-		"synchronous(normal)", // a commit survives the process; only a loss of power may take the last ones
+		"synchronous(normal)", // a commit survives the end of the process; a power failure may lose the last ones
 		"journal_size_limit(67108864)",
 	}
 	if d.file, err = os.Stat(d.options.file()); err != nil {
@@ -91,7 +91,7 @@ func (d *database) open(ctx context.Context, busy time.Duration) (err error) {
 	return nil
 }
 
-// limit sets the lock timeout from now on, and the maximum size of the file.
+// limit sets the lock timeout and the maximum size of the file.
 func (d *database) limit(ctx context.Context) error {
 	query := fmt.Sprintf("PRAGMA busy_timeout = %d", d.options.Busy.Milliseconds())
 	if _, err := d.conn.ExecContext(ctx, query); err != nil || d.options.MaxBytes <= 0 {
@@ -102,8 +102,8 @@ func (d *database) limit(ctx context.Context) error {
 	return d.conn.QueryRowContext(ctx, query).Scan(&pages)
 }
 
-// source is the driver's name of the file, with how long to wait for other processes. Reading connections set nothing that
-// needs the lock of writing ones.
+// source returns the driver's name of the file, with the lock timeout. Reading connections set nothing that needs the
+// lock of writing ones.
 func (d *database) source(busy time.Duration, pragmas ...string) string {
 	query := url.Values{"_pragma": append([]string{
 		fmt.Sprintf("busy_timeout(%d)", busy.Milliseconds()),
@@ -113,7 +113,7 @@ func (d *database) source(busy time.Duration, pragmas ...string) string {
 	return name.String()
 }
 
-// close closes the writing connection, and with readers the reading ones.
+// close closes the writing connection and, if readers is set, the reading ones.
 func (d *database) close(readers bool) {
 	for _, statement := range d.statements {
 		_ = statement.Close()
@@ -147,7 +147,7 @@ func (d *database) isSameFile() bool {
 // moveAside renames the file and returns its new name. The caller holds the lock and has closed the file.
 func moveAside(o Options) (string, error) {
 	to := fmt.Sprintf("%s.damaged-%s", o.file(), time.Now().UTC().Format("20060102T150405.000"))
-	for _, part := range []string{"-wal", "-shm", ""} { // the file last: a log must never be found beside another file
+	for _, part := range []string{"-wal", "-shm", ""} { // the file last: its log must never stand beside another file
 		if err := os.Rename(o.file()+part, to+part); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return "", err
 		}
@@ -170,7 +170,7 @@ func (d *database) transaction(ctx context.Context, do func() error) error {
 	return err
 }
 
-// statement prepares a query once.
+// statement returns the prepared statement of a query, and prepares it at the first use.
 func (d *database) statement(ctx context.Context, query string) (*sql.Stmt, error) {
 	if s := d.statements[query]; s != nil {
 		return s, nil
@@ -195,7 +195,7 @@ func (d *database) exec(ctx context.Context, query string, args ...any) (int64, 
 	return result.RowsAffected()
 }
 
-// row reads the first row of an answer.
+// row reads the first row of a result.
 func (d *database) row(ctx context.Context, query string, args []any, into ...any) error {
 	s, err := d.statement(ctx, query)
 	if err != nil {
@@ -215,12 +215,12 @@ func (d *database) QueryContext(ctx context.Context, query string, args ...any) 
 
 type scanner interface{ Scan(into ...any) error } // a row, or rows
 
-// querier is a pool, a transaction, or the writing connection.
+// querier is a pool, a transaction or the writing connection.
 type querier interface {
 	QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error)
 }
 
-// collect runs a query and returns what scan makes of each row.
+// collect runs a query and returns the result of scan for each row.
 func collect[T any](ctx context.Context, from querier, scan func(scanner) (T, error), query string, args ...any) (all []T, err error) {
 	rows, err := from.QueryContext(ctx, query, args...)
 	if err != nil {

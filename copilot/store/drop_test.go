@@ -20,15 +20,15 @@ func TestDrop(t *testing.T) {
 		spans []store.Span
 		want  []uint64
 	}{
-		"of nothing":                    {nil, []uint64{1, 2, 3, 5, 6, 7, 8, 9}},
-		"of one entry":                  {[]store.Span{{2, 2}}, []uint64{1, 3, 5, 6, 7, 8, 9}},
-		"of numbers that nobody has":    {[]store.Span{{4, 4}, {0, 0}}, []uint64{1, 2, 3, 5, 6, 7, 8, 9}},
-		"across a hole":                 {[]store.Span{{3, 5}}, []uint64{1, 2, 6, 7, 8, 9}},
-		"of a whole segment":            {[]store.Span{{4, 6}}, []uint64{1, 2, 3, 7, 8, 9}},
-		"across segments":               {[]store.Span{{2, 7}}, []uint64{1, 8, 9}},
-		"of spans that overlap":         {[]store.Span{{6, 7}, {2, 3}, {3, 6}, {2, 2}}, []uint64{1, 8, 9}},
-		"of a span the wrong way round": {[]store.Span{{7, 2}}, []uint64{1, 2, 3, 5, 6, 7, 8, 9}},
-		"leaves the last entry":         {[]store.Span{{0, 1<<64 - 1}}, []uint64{9}},
+		"of nothing":                 {nil, []uint64{1, 2, 3, 5, 6, 7, 8, 9}},
+		"of one entry":               {[]store.Span{{2, 2}}, []uint64{1, 3, 5, 6, 7, 8, 9}},
+		"of numbers without entries": {[]store.Span{{4, 4}, {0, 0}}, []uint64{1, 2, 3, 5, 6, 7, 8, 9}},
+		"across a hole":              {[]store.Span{{3, 5}}, []uint64{1, 2, 6, 7, 8, 9}},
+		"of a whole segment":         {[]store.Span{{4, 6}}, []uint64{1, 2, 3, 7, 8, 9}},
+		"across segments":            {[]store.Span{{2, 7}}, []uint64{1, 8, 9}},
+		"of spans that overlap":      {[]store.Span{{6, 7}, {2, 3}, {3, 6}, {2, 2}}, []uint64{1, 8, 9}},
+		"of a reversed span":         {[]store.Span{{7, 2}}, []uint64{1, 2, 3, 5, 6, 7, 8, 9}},
+		"leaves the last entry":      {[]store.Span{{0, 1<<64 - 1}}, []uint64{9}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -58,26 +58,26 @@ func TestDrop(t *testing.T) {
 			require.GreaterOrEqual(t, head.Changed, before.Changed)
 			require.Equal(t, count(t, directory, "SELECT sum(length(data)) FROM segment"), int(head.Size))
 			if len(c.want) < 8 {
-				require.Equal(t, 1, count(t, directory, "SELECT count(*) FROM segment"), "what became small is merged")
+				require.Equal(t, 1, count(t, directory, "SELECT count(*) FROM segment"), "segments that became small are merged")
 			}
 		})
 	}
 }
 
-func TestPayloadsThatNothingRefersToAreDeleted(t *testing.T) {
+func TestUnreferencedPayloadsAreDeleted(t *testing.T) {
 	directory := t.TempDir()
 	s := open(t, directory)
 	l := create(t, s, "a")
 	payload := func(n int) []byte { return bytes.Repeat([]byte{byte(n), byte(n >> 8)}, 4096) }
 	number := uint64(0)
-	for n := range 300 { // every third one has what others have as well
+	for n := range 300 { // every third entry shares its payload with others
 		number++
 		require.NoError(t, l.Append(store.Entry{Number: number, Data: payload(n), Payload: payload(n / 3 * 3)}))
 	}
 	require.NoError(t, s.Flush(t.Context()))
 	require.Equal(t, 300, count(t, directory, "SELECT count(*) FROM payload"))
 	require.NoError(t, l.Drop(store.Span{1, 149}, store.Span{151, 298}))
-	require.NoError(t, l.Append(store.Entry{Number: 301, Payload: payload(7)})) // one that only dropped entries had
+	require.NoError(t, l.Append(store.Entry{Number: 301, Payload: payload(7)})) // a payload that otherwise only dropped entries had
 	require.NoError(t, s.Tidy(t.Context()))
 	entries := all(t, s, "a")
 	require.Len(t, entries, 4)
@@ -88,7 +88,7 @@ func TestPayloadsThatNothingRefersToAreDeleted(t *testing.T) {
 	require.Equal(t, count(t, directory, "SELECT (SELECT sum(length(data)) FROM segment) + (SELECT sum(length(data)) FROM payload)"), int(head.Size))
 }
 
-func TestDropIsNotDoneInAnotherFile(t *testing.T) {
+func TestDropDoesNotApplyToAnotherFile(t *testing.T) {
 	directory := t.TempDir()
 	s := open(t, directory)
 	l := create(t, s, "a")
@@ -99,12 +99,12 @@ func TestDropIsNotDoneInAnotherFile(t *testing.T) {
 	require.NoError(t, s.Try(t.Context()))
 	require.NoError(t, os.RemoveAll(directory))
 	other := open(t, directory)
-	fill(t, other, create(t, other, "b"), 1, 10) // its key is the one that the other had
+	fill(t, other, create(t, other, "b"), 1, 10) // it gets the key that the other session had
 	require.NoError(t, s.Tidy(t.Context()))
 	same(t, all(t, s, "b"), 1, 10)
 }
 
-func TestDropThatFailsIsTriedAgain(t *testing.T) {
+func TestFailedDropIsRetried(t *testing.T) {
 	directory := t.TempDir()
 	s := open(t, directory)
 	l := create(t, s, "a")
@@ -120,7 +120,7 @@ func TestDropThatFailsIsTriedAgain(t *testing.T) {
 
 	change(t, directory, "CREATE TRIGGER trouble BEFORE UPDATE OF data ON segment BEGIN SELECT raise(ABORT, 'no'); END")
 	require.NoError(t, l.Drop(store.Span{1, 7}))
-	require.NoError(t, s.Tidy(t.Context()), "and forgotten in the end")
+	require.NoError(t, s.Tidy(t.Context()), "and given up in the end")
 	same(t, all(t, s, "a"), 6, 10)
 	fill(t, s, l, 11, 12)
 }
@@ -129,7 +129,7 @@ func TestThousandsOfSpansAreDroppedInShortSteps(t *testing.T) {
 	s := open(t, t.TempDir())
 	l := create(t, s, "a")
 	var spans []store.Span
-	const last = 10_000 // 40 steps and more
+	const last = 10_000 // more than 40 steps
 	for n := uint64(1); n <= last; n++ {
 		require.NoError(t, l.Append(entry(n)))
 		if n%5 == 0 {
@@ -147,14 +147,14 @@ func TestThousandsOfSpansAreDroppedInShortSteps(t *testing.T) {
 	}
 }
 
-// record is a model of a session's record: which entries must be there, and which may be.
+// record is a model of a session's record: the entries that must exist and those that may.
 type record struct {
-	numbers map[uint64]bool // false: it was dropped, but perhaps forgotten
+	numbers map[uint64]bool // false: dropped, though the drop may have been lost
 	last    uint64
-	forgot  bool // perhaps; payloads may be left then
+	forgot  bool // drops may have been lost, so payloads may be left
 }
 
-// sized is an entry that is known by its number, of many sizes, with payloads that repeat.
+// sized returns an entry determined by its number; sizes vary and payloads repeat.
 func sized(n uint64) store.Entry {
 	e := store.Entry{Number: n, Data: bytes.Repeat(fmt.Appendf(nil, "%d ", n), int(n%40)), Payload: nil}
 	if n%11 == 0 {
@@ -192,7 +192,7 @@ func (r *record) drop(t *testing.T, l *store.Lease, rnd *rand.Rand) {
 	}
 }
 
-// check compares with what is stored, which is the truth about what was forgotten.
+// check compares the model with the stored record, which decides which drops were lost.
 func (r *record) check(t *testing.T, s *store.Store, directory string, tidy bool) {
 	t.Helper()
 	found, before := map[uint64]bool{}, uint64(0)
@@ -222,10 +222,10 @@ func (r *record) check(t *testing.T, s *store.Store, directory string, tidy bool
 
 func alike(tb assert.TestingT, e store.Entry) {
 	want := sized(e.Number)
-	assert.True(tb, bytes.Equal(want.Data, e.Data) && bytes.Equal(want.Payload, e.Payload), "%d is another entry", e.Number)
+	assert.True(tb, bytes.Equal(want.Data, e.Data) && bytes.Equal(want.Payload, e.Payload), "entry %d differs", e.Number)
 }
 
-// payloads counts what entries have beside their segments.
+// payloads counts the payloads stored beside the segments.
 func payloads(numbers map[uint64]bool) int {
 	different := map[string]bool{}
 	for n := range numbers {
@@ -239,7 +239,7 @@ func payloads(numbers map[uint64]bool) int {
 	return len(different)
 }
 
-func FuzzRecordIsAsTheModelSays(f *testing.F) {
+func FuzzRecordMatchesModel(f *testing.F) {
 	for seed := range uint64(portaltest.Repeat(4, 8)) {
 		f.Add(seed)
 	}
@@ -276,7 +276,7 @@ func FuzzRecordIsAsTheModelSays(f *testing.F) {
 	})
 }
 
-// again closes a store and opens it.
+// again closes a store and reopens it.
 func again(t *testing.T, s *store.Store, directory string) (*store.Store, *store.Lease) {
 	t.Helper()
 	require.NoError(t, s.Close())
@@ -286,7 +286,7 @@ func again(t *testing.T, s *store.Store, directory string) (*store.Store, *store
 	return s, l
 }
 
-// watch reads the record again and again, as another process would, until what it returns is called.
+// watch keeps reading the record as another process would, until stop is called.
 func watch(t *testing.T, directory string) (stop func()) {
 	t.Helper()
 	s := open(t, directory)
@@ -316,7 +316,7 @@ func watch(t *testing.T, directory string) (stop func()) {
 	}
 }
 
-// reading pauses, since a reader without rest takes the processor from what it is to disturb.
+// reading pauses, because a reader without pauses would take the processor from the writer.
 func reading(end chan struct{}) bool {
 	select {
 	case <-end:

@@ -9,13 +9,13 @@ import (
 // MaxEntry is the maximum size of an entry or a text, in bytes.
 const MaxEntry = 256 << 20
 
-// The errors of this package, besides [Failure] and [InUseError].
+// Errors of this package, besides [Failure] and [InUseError].
 var (
 	ErrNotFound = errors.New("nothing is stored under this id")
 	ErrExists   = errors.New("something is already stored under this id")
 	ErrClosed   = errors.New("the store is closed")
 	ErrReleased = errors.New("the session was released")
-	ErrLost     = errors.New("another process has acquired it, or it was deleted or ended")
+	ErrLost     = errors.New("another process has acquired it, or it was deleted or is done")
 	ErrBacklog  = errors.New("the store is overloaded: too much data waits to be written")
 	ErrOrder    = errors.New("the number of an entry must be larger than the one before, and below 2^63")
 	ErrTooLarge = fmt.Errorf("entries must not exceed %d MiB", MaxEntry>>20)
@@ -32,11 +32,11 @@ func (e *InUseError) Error() string {
 	return fmt.Sprintf("session %s is in use by process %d", e.Session, e.PID)
 }
 
-// Entry is one entry of a session's record. The store keeps the slices until they are written: they must not change.
+// Entry is one entry of a session's record. The store keeps the slices until they are written, so they must not change.
 type Entry struct {
-	Number  uint64 // larger than the one before; there may be holes
+	Number  uint64 // larger than the one before; numbers may have holes
 	Data    []byte
-	Payload []byte // content that may be large and equal in several entries; stored once per session
+	Payload []byte // content that may be large and repeat; stored once per session
 }
 
 func (e Entry) size() int { return len(e.Data) + len(e.Payload) }
@@ -44,11 +44,11 @@ func (e Entry) size() int { return len(e.Data) + len(e.Payload) }
 // Span is a range of entries, both ends included.
 type Span struct{ First, Last uint64 }
 
-// Text is what [Store.Search] finds.
+// Text is a text that [Store.Search] finds.
 type Text struct {
-	Session string // not needed for [Lease.Index]
-	Number  uint64 // the entry that the text is of
-	Kind    string // the caller's name of what it is; a number has at most one text of each kind
+	Session string // ignored by [Lease.Index]
+	Number  uint64 // entry that the text belongs to
+	Kind    string // name given by the caller; an entry has at most one text of each kind
 	Body    string
 }
 
@@ -60,11 +60,11 @@ type Session struct {
 	Model     string
 	Directory string
 	Created   time.Time // in milliseconds
-	Changed   time.Time // when something last happened in it, in milliseconds; default: when something was written
+	Changed   time.Time // to the millisecond
 	Epoch     uint64    // how often the session was acquired; set by the store
 	Last      uint64    // the number of the last stored entry; set by the store
-	Size      int64     // approximate bytes of its record on disk; set by the store
-	Owner     int       // the process that holds it, or 0; set by the store
+	Size      int64     // approximate size of its record on disk, in bytes; set by the store
+	Owner     int       // process that holds it, or 0; set by the store
 	Closed    bool
 	Meta      []byte // data of the caller
 }

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// Match is what FTS5 is asked for what somebody typed.
+// Match returns the FTS5 query for typed words.
 func Match(words string) string { return parse(words).match() }
 
-// Encode and Decode are the inner form of segments. Payloads stay names.
+// Encode returns entries in the format of segments. Payloads stay references.
 func Encode(entries []Entry, compressed bool) []byte {
 	var all []packedEntry
 	for _, e := range entries {
@@ -20,7 +20,7 @@ func Encode(entries []Entry, compressed bool) []byte {
 	return encode(all)
 }
 
-// Decode gives the entries without what is stored beside them.
+// Decode returns the entries of a segment without the payloads stored beside it.
 func Decode(segment []byte) ([]Entry, error) {
 	all, err := decode(segment)
 	var entries []Entry
@@ -30,10 +30,10 @@ func Decode(segment []byte) ([]Entry, error) {
 	return entries, err
 }
 
-// Started tells when a process started.
+// Started returns when a process started.
 var Started = started
 
-// Tidy does at once what waits until there is time for it.
+// Tidy does the pending background work now.
 func (s *Store) Tidy(ctx context.Context) error {
 	return s.do(ctx, func(ctx context.Context, w *writer) error {
 		if err := w.flush(ctx); err != nil {
@@ -47,7 +47,7 @@ func (s *Store) Tidy(ctx context.Context) error {
 	})
 }
 
-// Try does one step of what waits until there is time for it.
+// Try does one step of the pending background work.
 func (s *Store) Try(ctx context.Context) error {
 	return s.do(ctx, func(ctx context.Context, w *writer) error {
 		w.rewriteStep(ctx)

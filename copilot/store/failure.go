@@ -18,20 +18,20 @@ type Kind string
 // The kinds of failures.
 const (
 	Locked   Kind = "locked"    // another process holds the file's lock for too long
-	Full     Kind = "full"      // no room on the disk, or the configured limit is reached
+	Full     Kind = "full"      // the disk is full, or the configured limit is reached
 	ReadOnly Kind = "read-only" // the file or its directory cannot be written
-	Corrupt  Kind = "corrupt"   // the file is damaged; the text says where it was moved to
+	Corrupt  Kind = "corrupt"   // the file is damaged; the text says where it was moved
 	Replaced Kind = "replaced"  // the file was removed or replaced; a fresh one is in use
-	Newer    Kind = "newer"     // a newer version has written the file
+	Newer    Kind = "newer"     // the file was written by a newer version
 	Foreign  Kind = "foreign"   // the file belongs to another program
-	Clock    Kind = "clock"     // the clock stands before the last thing stored
+	Clock    Kind = "clock"     // the clock is behind the last stored change
 	Failed   Kind = "failed"    // anything else
 )
 
-// Failure is what prevents the store from writing, or did. The methods of the store return it as an error.
+// Failure reports what prevents, or prevented, the store from writing. The methods of the store return it as an error.
 type Failure struct {
 	Kind  Kind
-	Text  string // for people: what happened, and what they can do
+	Text  string // for people: what happened and what to do
 	Since time.Time
 	cause error
 }
@@ -68,7 +68,7 @@ func kindOf(code int) Kind {
 	return Failed
 }
 
-// refused converts an error of the system about the directory or a file to a [Failure].
+// refused converts a system error about the directory or a file to a [Failure].
 func (o Options) refused(err error) *Failure {
 	is := func(codes ...syscall.Errno) bool {
 		return slices.ContainsFunc(codes, func(code syscall.Errno) bool { return errors.Is(err, code) })
@@ -112,11 +112,11 @@ func kind(err error) Kind {
 	return ""
 }
 
-// Failure returns what prevents the store from writing; otherwise what happened to its file since it was
-// opened (a damaged one was moved aside), or that the clock was set back; otherwise nil.
+// Failure returns what prevents the store from writing. Otherwise it returns what happened to the file since it was
+// opened (a damaged one was moved aside), or that the clock was set back, or nil.
 func (s *Store) Failure() *Failure { return cmp.Or(s.failing.Load(), s.moved.Load(), s.clock.Load()) }
 
-// Failing reports whether nothing can be written at present.
+// Failing reports whether the store cannot write at present.
 func (s *Store) Failing() bool { return s.failing.Load() != nil }
 
 // fail records what prevents writing, and logs it once.
@@ -139,7 +139,7 @@ func (s *Store) clearFailure() {
 	}
 }
 
-// checkClock reports a clock that is before the last change stored.
+// checkClock reports a clock that is behind the last stored change.
 func (s *Store) checkClock(newest, now time.Time) {
 	if !now.Before(newest.Add(-time.Minute)) {
 		s.clock.Store(nil)

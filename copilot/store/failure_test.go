@@ -63,7 +63,7 @@ func TestFailedOpenIsExplained(t *testing.T) {
 	require.ErrorContains(t, err, "needs a directory")
 }
 
-// hold locks a database from outside until what it returns is called.
+// hold locks a database from outside until release is called.
 func hold(t *testing.T, directory string) (release func()) {
 	t.Helper()
 	db, err := sql.Open("sqlite", file(directory)+"?_pragma=journal_mode(wal)&_txlock=immediate&_pragma=busy_timeout(5000)")
@@ -77,7 +77,7 @@ func hold(t *testing.T, directory string) (release func()) {
 	return release
 }
 
-// until waits for a kind of failure; "" waits for none.
+// until waits for a kind of failure, or with "" until there is none.
 func until(t *testing.T, s *store.Store, want store.Kind) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -100,14 +100,14 @@ func TestLockedFileDelaysWritingAndLosesNothing(t *testing.T) {
 	require.ErrorAs(t, err, &trouble)
 	require.Zero(t, l.Stored())
 	entries, err := s.Read(t.Context(), "a", 0, 0)
-	require.NoError(t, err, "reading goes on")
+	require.NoError(t, err, "reads still work")
 	require.Empty(t, entries)
 	release()
 	until(t, s, "")
 	same(t, all(t, s, "a"), 1, 100)
 }
 
-func TestFullFileIsWrittenAgainWhenThereIsRoom(t *testing.T) {
+func TestFullFileIsWrittenAgainWhenThereIsSpace(t *testing.T) {
 	directory := t.TempDir()
 	s := open(t, directory, func(o *store.Options) { o.MaxBytes = 1 << 20 })
 	full(t, s, "old", 1<<19)
@@ -118,7 +118,7 @@ func TestFullFileIsWrittenAgainWhenThereIsRoom(t *testing.T) {
 	require.ErrorContains(t, s.Flush(t.Context()), "no space left")
 	require.ErrorContains(t, l.Release(t.Context()), "no space left")
 	for n := uint64(102); n <= 200; n++ {
-		require.NoError(t, l.Append(entry(n)), "handing over goes on")
+		require.NoError(t, l.Append(entry(n)), "Append still works")
 	}
 	require.EqualValues(t, 100, l.Stored())
 	require.NoError(t, s.Delete(t.Context(), "old"), "deleting makes room")
@@ -139,7 +139,7 @@ func TestCloseReportsUnstoredEntries(t *testing.T) {
 	require.ErrorIs(t, l.Append(entry(2)), store.ErrClosed)
 }
 
-// spoil overwrites pages of a file that nobody has open.
+// spoil overwrites pages of a file that no process has open.
 func spoil(t *testing.T, directory string, from int) {
 	t.Helper()
 	data, err := os.ReadFile(file(directory))
@@ -151,7 +151,7 @@ func spoil(t *testing.T, directory string, from int) {
 }
 
 func TestDamagedFileIsMovedAside(t *testing.T) {
-	for name, from := range map[string]int{"from its beginning": 0, "behind its first page": 4096} {
+	for name, from := range map[string]int{"from its beginning": 0, "after its first page": 4096} {
 		t.Run(name, func(t *testing.T) {
 			directory := t.TempDir()
 			s := open(t, directory)
@@ -175,7 +175,7 @@ func TestDamagedOpenFileIsReplaced(t *testing.T) {
 	full(t, s, "other", 1<<20)
 	l := create(t, s, "a")
 	fill(t, s, l, 1, 10)
-	// The root of one table becomes a page that is none: who reads it finds damage.
+	// The root of one table becomes a page of another kind: a reader of the table finds damage.
 	change(t, directory, "PRAGMA writable_schema = on; UPDATE sqlite_schema SET rootpage = 2 WHERE name = 'payload'; PRAGMA schema_version = 99999")
 	for n := uint64(11); n <= 20; n++ {
 		require.NoError(t, l.Append(store.Entry{Number: n, Data: entry(n).Data, Payload: make([]byte, 5000)}))
@@ -184,7 +184,7 @@ func TestDamagedOpenFileIsReplaced(t *testing.T) {
 	require.NoError(t, s.Flush(t.Context()))
 	require.EqualValues(t, 20, l.Stored())
 	entries := all(t, s, "a")
-	require.Len(t, entries, 10, "what was stored before is in the damaged file")
+	require.Len(t, entries, 10, "entries stored before are in the damaged file")
 	require.EqualValues(t, 11, entries[0].Number)
 	head, err := s.Session(t.Context(), "a")
 	require.NoError(t, err)
@@ -210,7 +210,7 @@ func TestClockSetBackIsReported(t *testing.T) {
 	before, err := s.Session(t.Context(), "a")
 	require.NoError(t, err)
 	require.NoError(t, s.Close())
-	synctest.Test(t, func(t *testing.T) { // its clock begins in the year 2000
+	synctest.Test(t, func(t *testing.T) { // its clock starts in the year 2000
 		s, err := store.Open(t.Context(), store.Options{Directory: directory})
 		require.NoError(t, err)
 		defer s.Close()
@@ -221,11 +221,11 @@ func TestClockSetBackIsReported(t *testing.T) {
 		fill(t, s, l, 2, 3)
 		after, err := s.Session(t.Context(), "a")
 		require.NoError(t, err)
-		require.Equal(t, before.Changed, after.Changed, "a session does not grow older by a change")
+		require.Equal(t, before.Changed, after.Changed, "a change never sets the time back")
 	})
 }
 
-func TestGivingUpAnOperation(t *testing.T) {
+func TestCancelledOperationIsAbandoned(t *testing.T) {
 	directory := t.TempDir()
 	s := open(t, directory, func(o *store.Options) { o.Busy = 50 * time.Millisecond })
 	release := hold(t, directory)
@@ -237,7 +237,7 @@ func TestGivingUpAnOperation(t *testing.T) {
 	require.NoError(t, s.Flush(t.Context()))
 }
 
-func TestDamageThatAReaderFindsIsMovedAside(t *testing.T) {
+func TestDamageFoundByReaderIsMovedAside(t *testing.T) {
 	directory := t.TempDir()
 	s := open(t, directory)
 	l := create(t, s, "a")
@@ -250,7 +250,7 @@ func TestDamageThatAReaderFindsIsMovedAside(t *testing.T) {
 	same(t, all(t, s, "a"), 11, 20)
 }
 
-func TestOpeningWaitsOnceForOthers(t *testing.T) {
+func TestOpenWaitsOnceForOthers(t *testing.T) {
 	directory := t.TempDir()
 	hold(t, directory) // a file without tables
 	unlock, err := store.Lock(t.Context(), file(directory)+".lock")
@@ -265,7 +265,7 @@ func TestOpeningWaitsOnceForOthers(t *testing.T) {
 	require.Less(t, time.Since(started), busy*3/2)
 }
 
-func TestOpeningWhileAnotherOpens(t *testing.T) {
+func TestConcurrentOpen(t *testing.T) {
 	directory := t.TempDir()
 	require.NoError(t, open(t, directory).Close())
 	unlock, err := store.Lock(t.Context(), file(directory)+".lock")

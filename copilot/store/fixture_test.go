@@ -13,12 +13,12 @@ import (
 	"github.com/copilot-portal/portal/copilot/store"
 )
 
-var release = flag.Bool("release", false, "write the fixture of the present version, once, when it is released")
+var release = flag.Bool("release", false, "write the fixture of the current version, once, when it is released")
 
-// present is the version that files have now.
-const present = 3
+// current is the current version of the file.
+const current = 3
 
-// fixture makes what the file of every version holds.
+// fixture writes the content of the file of every version.
 func fixture(t *testing.T, directory string) {
 	t.Helper()
 	s := open(t, directory)
@@ -42,7 +42,7 @@ func fixture(t *testing.T, directory string) {
 	require.NoError(t, err)
 	require.NoError(t, s.Admit(t.Context(), []byte("hash"), store.Visitor{User: "somebody", Scopes: "operations:read operations:write", Until: time.UnixMilli(1 << 45)}))
 	require.NoError(t, s.Close())
-	// As after a kill: the owner is one that is no more.
+	// As after a kill: the owner does not exist any more.
 	change(t, directory, "INSERT INTO owner VALUES (7, 4000000, '1', 'a machine that is no more', 0)")
 	change(t, directory, "UPDATE session SET owner = 7, changed = created WHERE id = 'a'")
 	change(t, directory, "PRAGMA wal_checkpoint(truncate)")
@@ -54,9 +54,9 @@ func TestFilesOfEveryVersionAreOpened(t *testing.T) {
 		fixture(t, directory)
 		data, err := os.ReadFile(file(directory))
 		require.NoError(t, err)
-		require.NoError(t, os.WriteFile(fmt.Sprintf("testdata/version%d.db", present), data, 0o644))
+		require.NoError(t, os.WriteFile(fmt.Sprintf("testdata/version%d.db", current), data, 0o644))
 	}
-	for version := 1; version <= present; version++ {
+	for version := 1; version <= current; version++ {
 		t.Run(fmt.Sprint("version ", version), func(t *testing.T) {
 			directory := t.TempDir()
 			data, err := os.ReadFile(fmt.Sprintf("testdata/version%d.db", version))
@@ -67,12 +67,12 @@ func TestFilesOfEveryVersionAreOpened(t *testing.T) {
 			if version >= 2 {
 				activitiesKnown(t, directory)
 			}
-			require.Equal(t, present, count(t, directory, "PRAGMA user_version"))
+			require.Equal(t, current, count(t, directory, "PRAGMA user_version"))
 		})
 	}
 }
 
-// known checks that a file holds what fixture has made.
+// known checks that a file holds the content written by fixture.
 func known(t *testing.T, directory string) {
 	t.Helper()
 	s := open(t, directory)
@@ -106,14 +106,14 @@ func known(t *testing.T, directory string) {
 	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
 }
 
-// activitiesKnown checks what fixture has made since version 2.
+// activitiesKnown checks the content that fixture writes since version 2.
 func activitiesKnown(t *testing.T, directory string) {
 	t.Helper()
 	s := open(t, directory)
-	taken, err := s.Adopt(t.Context(), "test")
+	adopted, err := s.Adopt(t.Context(), "test")
 	require.NoError(t, err)
-	require.Len(t, taken, 1)
-	require.Equal(t, []byte("begun"), taken[0].Head)
+	require.Len(t, adopted, 1)
+	require.Equal(t, []byte("begun"), adopted[0].Head)
 	require.Equal(t, []string{"one", "two"}, lines(t, s, "a", 0, 0))
 	visitor, err := s.Admitted(t.Context(), []byte("hash"))
 	require.NoError(t, err)

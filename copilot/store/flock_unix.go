@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// lock keeps other processes from opening, making or moving the file at the same time. It ends with the process.
+// lock keeps other processes from opening, creating or moving the file at the same time. It ends with the process.
 func lock(ctx context.Context, name string) (unlock func(), err error) {
 	file, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // the data directory is the user's choice
 	if err != nil {

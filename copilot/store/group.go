@@ -17,7 +17,8 @@ type writeResult struct {
 	last  uint64
 }
 
-// group writes what some sessions have to write, in one transaction. If it fails, nothing is written and nothing forgotten.
+// group writes the pending data of some sessions in one transaction. If it fails, nothing is written and everything
+// stays pending.
 func (w *writer) group(ctx context.Context, leases []*Lease) error {
 	if len(leases) == 0 {
 		return nil
@@ -43,7 +44,7 @@ func (w *writer) group(ctx context.Context, leases []*Lease) error {
 	return nil
 }
 
-// clearWritten forgets what was written.
+// clearWritten removes written data from the lease.
 func (w *writer) clearWritten(o writeResult) {
 	l := o.lease
 	if o.lost {
@@ -63,8 +64,8 @@ func (w *writer) clearWritten(o writeResult) {
 	w.bytes.Add(-int64(freed))
 }
 
-// write writes what one session has, if it is still held here. It skips entries that are stored already: a commit may succeed
-// and yet be reported as failed.
+// write writes the pending data of one session, if this process still holds it. It skips stored entries, because a
+// commit that was reported as failed may have succeeded.
 func (w *writer) write(ctx context.Context, l *Lease, now time.Time) (writeResult, error) {
 	var epoch, last uint64
 	var holder sql.NullInt64
@@ -89,7 +90,7 @@ func (w *writer) write(ctx context.Context, l *Lease, now time.Time) (writeResul
 	return writeResult{lease: l, last: last}, w.writeMeta(ctx, l)
 }
 
-// changed is when something happened in the session, in milliseconds: as its holder says, else now.
+// changed returns when the session last changed, in milliseconds: as set by its holder, or now.
 func (l *Lease) changed(now time.Time) int64 {
 	switch h := l.writing.head; {
 	case h != nil && !h.Changed.IsZero():
@@ -101,7 +102,7 @@ func (l *Lease) changed(now time.Time) int64 {
 	return now.UnixMilli()
 }
 
-// writeMeta writes what a session has besides entries.
+// writeMeta writes the pending data of a session other than entries.
 func (w *writer) writeMeta(ctx context.Context, l *Lease) error {
 	if h := l.writing.head; h != nil {
 		if _, err := w.db.exec(ctx, "UPDATE session SET origin = ?, title = ?, model = ?, directory = ?, closed = ? WHERE key = ?",
@@ -133,7 +134,7 @@ func (w *writer) meta(ctx context.Context, key int64, data []byte) error {
 	return err
 }
 
-// entries writes the entries behind the last stored one as segments. It returns how many bytes that took, and the last number.
+// entries writes the entries after the last stored one as segments. It returns their size in bytes and the last number.
 func (w *writer) entries(ctx context.Context, key int64, last uint64, entries []Entry) (size int64, now uint64, err error) {
 	var group []packedEntry
 	room := segmentSize
@@ -143,7 +144,7 @@ func (w *writer) entries(ctx context.Context, key int64, last uint64, entries []
 		}
 		data := encode(group)
 		size += int64(len(data))
-		// Whether a segment is small is judged by the work of reading it.
+		// The uncompressed size decides whether a segment is small, because it determines the work of reading it.
 		_, err := w.db.exec(ctx, "INSERT INTO segment (session, first, last, small, size, data) VALUES (?, ?, ?, ?, ?, ?)",
 			key, group[0].number, last, len(data) < segmentSize/2, len(data), data)
 		group, room = group[:0], segmentSize
@@ -188,11 +189,12 @@ func (w *writer) payloads(ctx context.Context, key int64, e packedEntry) (size i
 // mark names a position in a session.
 type mark struct{ session, name string }
 
-// maxMarks bounds the positions that wait while the file cannot be written.
+// maxMarks bounds the positions that wait to be written.
 const maxMarks = 10_000
 
-// SetPosition is [Lease.Position] for a session that this process does not hold, because a client may read a suspended one. It
-// never waits, and does nothing if there is no such session. It fails with [ErrBacklog] while too many wait to be written.
+// SetPosition is [Lease.Position] for a session that this process does not hold, because a client may read a suspended
+// one. It never waits, and does nothing if there is no such session. It fails with [ErrBacklog] while too many
+// positions wait to be written.
 func (s *Store) SetPosition(session, name string, number uint64) error {
 	if number > math.MaxInt64 {
 		return ErrOrder
@@ -213,7 +215,8 @@ func (s *Store) SetPosition(session, name string, number uint64) error {
 	return nil
 }
 
-// writePositions writes the positions of [Store.SetPosition]. If that fails they wait again, unless there are newer ones.
+// writePositions writes the positions set by [Store.SetPosition]. If that fails, they wait again unless newer ones
+// replaced them.
 func (w *writer) writePositions(ctx context.Context) error {
 	w.mu.Lock()
 	marks := w.marks

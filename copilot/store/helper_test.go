@@ -27,7 +27,7 @@ func open(tb testing.TB, directory string, change ...func(*store.Options)) *stor
 	return s
 }
 
-// create makes a session and takes it.
+// create creates a session and returns its lease.
 func create(tb testing.TB, s *store.Store, id string) *store.Lease {
 	tb.Helper()
 	l, err := s.Create(tb.Context(), store.Session{ID: id})
@@ -35,7 +35,7 @@ func create(tb testing.TB, s *store.Store, id string) *store.Lease {
 	return l
 }
 
-// fill appends entries from one number to another and makes them durable.
+// fill appends the entries from first to last and makes them durable.
 func fill(tb testing.TB, s *store.Store, l *store.Lease, first, last uint64) {
 	tb.Helper()
 	for n := first; n <= last; n++ {
@@ -44,18 +44,18 @@ func fill(tb testing.TB, s *store.Store, l *store.Lease, first, last uint64) {
 	require.NoError(tb, s.Flush(tb.Context()))
 }
 
-// awaitLost waits until a lease knows that its session is another's.
+// awaitLost waits until a lease is lost.
 func awaitLost(t *testing.T, l *store.Lease) {
 	t.Helper()
 	require.Eventually(t, func() bool { return errors.Is(l.Merge(), store.ErrLost) }, 20*time.Second, time.Millisecond)
 }
 
-// entry is the one that every test stores under a number.
+// entry returns the entry that every test stores under a number.
 func entry(n uint64) store.Entry {
 	return store.Entry{Number: n, Data: fmt.Appendf(nil, `{"n":%d,"text":"some words"}`, n)}
 }
 
-// all reads a whole record, in steps.
+// all reads a whole record in pages.
 func all(tb testing.TB, s *store.Store, id string) []store.Entry {
 	tb.Helper()
 	var entries []store.Entry
@@ -70,7 +70,7 @@ func all(tb testing.TB, s *store.Store, id string) []store.Entry {
 	}
 }
 
-// same checks that a record has the entries from one number to another, each as it was handed over.
+// same checks that a record has exactly the entries from first to last.
 func same(tb testing.TB, entries []store.Entry, first, last uint64) {
 	tb.Helper()
 	require.Len(tb, entries, int(last+1-first))
@@ -95,7 +95,7 @@ func change(tb testing.TB, directory, query string, args ...any) {
 	require.NoError(tb, err)
 }
 
-// count asks a database something that a number answers.
+// count returns the number that a query yields.
 func count(tb testing.TB, directory, query string, args ...any) (n int) {
 	tb.Helper()
 	db, err := sql.Open("sqlite", file(directory)+"?_pragma=busy_timeout(5000)")

@@ -9,34 +9,34 @@ import (
 	"sync/atomic"
 )
 
-// overhead is the approximate memory of an entry or a text besides its bytes.
+// overhead is the approximate memory of an entry or a text in addition to its bytes.
 const overhead = 64
 
-// Lease is the right to write to a session; one process has it at a time. All methods may be called concurrently. Those
-// without a context never wait: what they are given is written with the next group, in order.
+// Lease is the right to write to a session. One process has it at a time. All methods may be called concurrently. Those
+// without a context never wait: they queue data, which the next group writes in order.
 type Lease struct {
-	store  *Store
-	id     string
-	epoch  uint64
-	taken  Session
-	stored atomic.Uint64
+	store    *Store
+	id       string
+	epoch    uint64
+	acquired Session
+	stored   atomic.Uint64
 
 	mu             sync.Mutex
 	pending        batch
 	queuedForWrite bool   // the writer knows that something is pending
-	handed         uint64 // the number of the last entry handed over
-	end            error  // why no more entries are accepted
+	handed         uint64 // number of the last queued entry
+	end            error  // why the lease accepts no more entries
 	finished       bool
 
 	// Fields of the writer's goroutine.
 	key     int64
 	queued  bool // has something to write
-	dated   bool // its holder sets Session.Changed
+	dated   bool // the holder sets Session.Changed
 	head    Session
 	writing batch
 }
 
-// batch is what was handed over and not yet written.
+// batch is data that is queued and not yet written.
 type batch struct {
 	entries []Entry
 	texts   []Text
@@ -47,9 +47,9 @@ type batch struct {
 	bytes   int
 }
 
-// newLease returns the lease of a session whose row says head.
+// newLease returns the lease of a session with the stored head.
 func newLease(s *Store, head Session) *Lease {
-	l := &Lease{store: s, id: head.ID, epoch: head.Epoch, taken: head, head: head, handed: head.Last}
+	l := &Lease{store: s, id: head.ID, epoch: head.Epoch, acquired: head, head: head, handed: head.Last}
 	l.stored.Store(head.Last)
 	return l
 }
@@ -57,17 +57,18 @@ func newLease(s *Store, head Session) *Lease {
 // Session returns the id of the session.
 func (l *Lease) Session() string { return l.id }
 
-// Head returns the session at the time it was acquired.
-func (l *Lease) Head() Session { return l.taken }
+// Head returns the session as it was when it was acquired.
+func (l *Lease) Head() Session { return l.acquired }
 
-// Epoch returns how often the session was acquired, this time included. Numbers that clients hold are valid within one epoch.
+// Epoch returns how often the session was acquired, including this time. Numbers given to clients are valid within one
+// epoch.
 func (l *Lease) Epoch() uint64 { return l.epoch }
 
-// Stored returns the number up to which the record is durable.
+// Stored returns the number of the last durable entry.
 func (l *Lease) Stored() uint64 { return l.stored.Load() }
 
-// Append hands an entry over. It fails with [ErrBacklog] if too much waits already (try again later), [ErrOrder],
-// [ErrTooLarge], [ErrLost], [ErrReleased] or [ErrClosed], and has then taken nothing.
+// Append queues an entry. It fails with [ErrBacklog] if too much waits already (try again later), [ErrOrder],
+// [ErrTooLarge], [ErrLost], [ErrReleased] or [ErrClosed]; the entry is then not queued.
 func (l *Lease) Append(e Entry) error {
 	return l.change(func() error {
 		if e.Number <= l.handed || e.Number > math.MaxInt64 {
@@ -82,7 +83,7 @@ func (l *Lease) Append(e Entry) error {
 	})
 }
 
-// Index hands over a text for [Store.Search]. It fails as [Lease.Append] does.
+// Index queues a text for [Store.Search]. It fails as [Lease.Append] does.
 func (l *Lease) Index(t Text) error {
 	return l.change(func() error {
 		if t.Number > math.MaxInt64 {
@@ -96,8 +97,8 @@ func (l *Lease) Index(t Text) error {
 	})
 }
 
-// reserve counts bytes that are handed over, unless too many wait. A larger entry than that limit is accepted
-// alone.
+// reserve counts queued bytes and fails if too many wait. An entry larger than the limit is accepted when nothing else
+// waits.
 func (l *Lease) reserve(size int) error {
 	if size += overhead; size > MaxEntry {
 		return ErrTooLarge
@@ -111,8 +112,8 @@ func (l *Lease) reserve(size int) error {
 	return nil
 }
 
-// Update replaces origin, title, model, directory, closed, changed and meta of the session. Only the last of several updates
-// is written. The id, and the fields that the store sets, are ignored.
+// Update replaces origin, title, model, directory, closed, changed and meta of the session. Only the last of several
+// updates is written. The id and the fields set by the store are ignored.
 func (l *Lease) Update(head Session) error {
 	return l.change(func() error {
 		l.pending.head = &head
@@ -120,7 +121,7 @@ func (l *Lease) Update(head Session) error {
 	})
 }
 
-// Position remembers a number under a name, such as how far a reader has come; 0 forgets the name. Only the last of several
+// Position stores a number under a name, such as the position of a reader; 0 removes the name. Only the last of several
 // is written.
 func (l *Lease) Position(name string, number uint64) error {
 	return l.change(func() error {
@@ -135,8 +136,7 @@ func (l *Lease) Position(name string, number uint64) error {
 	})
 }
 
-// Merge has the record rewritten in the background, with small segments joined, so that reading is cheap. It is for the end
-// of a run.
+// Merge joins small segments of the record in the background, so that reads are cheap. Call it at the end of a run.
 func (l *Lease) Merge() error {
 	return l.change(func() error {
 		l.pending.merge = true
@@ -144,8 +144,8 @@ func (l *Lease) Merge() error {
 	})
 }
 
-// Drop removes entries in the background, as the record is rewritten; until then readers may find some of them. The last
-// entry handed over so far stays, and so do texts. What is not done when the store is closed, or fails, is forgotten.
+// Drop removes entries in the background; until then readers may find some of them. The last queued entry stays, and so
+// do texts. Work that is not done when the store closes or fails is not resumed.
 func (l *Lease) Drop(spans ...Span) error {
 	return l.change(func() error {
 		l.pending.drop = append(l.pending.drop, below(spans, l.handed)...)
@@ -153,13 +153,12 @@ func (l *Lease) Drop(spans ...Span) error {
 	})
 }
 
-// Release writes what was handed over and releases the session. It fails if that cannot be written now; the session then
-// stays held.
+// Release writes the queued data and releases the session. If writing fails, the session stays held.
 func (l *Lease) Release(ctx context.Context) error {
 	return l.store.do(ctx, func(ctx context.Context, w *writer) error { return w.release(ctx, l) })
 }
 
-// change lets do change what is pending, and wakes the writer, once per group.
+// change runs do, which changes the pending batch, and wakes the writer once per group.
 func (l *Lease) change(do func() error) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -177,7 +176,7 @@ func (l *Lease) change(do func() error) error {
 	return nil
 }
 
-// takePending moves what is pending to what is being written.
+// takePending moves the pending data to the batch being written.
 func (l *Lease) takePending() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -185,7 +184,7 @@ func (l *Lease) takePending() {
 	l.writing.add(&l.pending)
 }
 
-// stop rejects what is handed over from now on, for the reason given, until resume.
+// stop rejects new data with the given error until resume.
 func (l *Lease) stop(reason error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -200,7 +199,7 @@ func (l *Lease) resume() {
 	l.end = nil
 }
 
-// finish ends the lease, for the reason given, and discards what was not written.
+// finish ends the lease with the given error and discards unwritten data.
 func (l *Lease) finish(reason error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -246,7 +245,7 @@ func (b *batch) reset() {
 	*b = batch{entries: entries}
 }
 
-// clean makes text that SQLite stores and searches as it is, without the marks of snippets.
+// clean returns text that SQLite can store and search, without the marks of snippets.
 func clean(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r == 0 || r == markBegin || r == markEnd {

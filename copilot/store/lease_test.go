@@ -33,7 +33,7 @@ func TestSessionHasOneOwner(t *testing.T) {
 	require.ErrorIs(t, err, store.ErrNotFound)
 }
 
-// Owners that another process has written, and whether their session can be taken.
+// Owners written by another process, and whether their session can be acquired.
 func TestOwnerIsDeadOnlyWhenProven(t *testing.T) {
 	me := store.Started(os.Getpid())
 	require.NotEmpty(t, me)
@@ -45,14 +45,14 @@ func TestOwnerIsDeadOnlyWhenProven(t *testing.T) {
 		beat  time.Time
 		free  bool
 	}{
-		"a process that lives here holds it, however late its heartbeat":   {os.Getpid(), me, "", now.Add(-time.Hour), false},
-		"a process id that has passed to another process is gone":          {os.Getpid(), "1", "", now, true},
-		"a process that is dead is gone at once":                           {1 << 30, "1", "", now, true},
-		"of an owner elsewhere, a heartbeat of just now is believed":       {os.Getpid(), me, "elsewhere", now, false},
-		"of an owner elsewhere, an old heartbeat means that it is gone":    {os.Getpid(), me, "elsewhere", now.Add(-time.Minute), true},
-		"a heartbeat of the future is no proof that the owner is gone":     {os.Getpid(), me, "elsewhere", now.Add(time.Hour), false},
-		"an owner before the last start of the machine has no heartbeat":   {1, "1", "before", now.Add(-time.Hour), true},
-		"where processes cannot be told apart, a heartbeat of now is true": {os.Getpid(), "", "", now, false},
+		"a live local process holds it, however late its heartbeat":       {os.Getpid(), me, "", now.Add(-time.Hour), false},
+		"an owner whose process id was reused is gone":                    {os.Getpid(), "1", "", now, true},
+		"a dead local process is gone at once":                            {1 << 30, "1", "", now, true},
+		"a remote owner with a recent heartbeat is alive":                 {os.Getpid(), me, "elsewhere", now, false},
+		"a remote owner with an old heartbeat is gone":                    {os.Getpid(), me, "elsewhere", now.Add(-time.Minute), true},
+		"a heartbeat in the future does not prove that the owner is gone": {os.Getpid(), me, "elsewhere", now.Add(time.Hour), false},
+		"an owner from before the last boot is judged by its heartbeat":   {1, "1", "before", now.Add(-time.Hour), true},
+		"without process start times, a recent heartbeat means alive":     {os.Getpid(), "", "", now, false},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -85,7 +85,7 @@ func TestFrozenFutureHeartbeatMeansDeadOwner(t *testing.T) {
 	}, 10*time.Second, 10*time.Millisecond)
 }
 
-// silenced does something while owners look as if they lived no more. A heartbeat may come between.
+// silenced runs do while owners look dead. A heartbeat may come in between.
 func silenced(t *testing.T, directory string, do func() error) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -96,7 +96,7 @@ func silenced(t *testing.T, directory string, do func() error) {
 
 func TestLostLeaseIsNoticedBeforeTheNextWrite(t *testing.T) {
 	for name, lose := range map[string]func(t *testing.T, directory string){
-		"taken by another": func(t *testing.T, directory string) {
+		"acquired by another": func(t *testing.T, directory string) {
 			t.Helper()
 			s := open(t, directory)
 			var l *store.Lease
@@ -125,13 +125,13 @@ func TestLostLeaseIsNoticedBeforeTheNextWrite(t *testing.T) {
 				lose(t, directory)
 				before := count(t, directory, "SELECT count(*) FROM segment")
 				if how == "by writing" {
-					require.NoError(t, l.Append(entry(4)), "it is not known yet")
+					require.NoError(t, l.Append(entry(4)), "the loss is not known yet")
 				}
 				awaitLost(t, l)
 				require.ErrorIs(t, l.Append(entry(5)), store.ErrLost)
 				require.Equal(t, before, count(t, directory, "SELECT count(*) FROM segment"))
 				if how == "by writing" {
-					// The other session of this process goes on unless it was taken as well.
+					// The other session of this process continues unless it was acquired as well.
 					err := errors.Join(other.Append(entry(1)), s.Flush(t.Context()))
 					require.NoError(t, err)
 					same(t, all(t, s, "other"), 1, 1)

@@ -10,7 +10,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/store"
 )
 
-// owned makes a session of a store of its own, as another process would.
+// owned creates a session in a store of its own, as another process would.
 func owned(t *testing.T, directory, id string) {
 	t.Helper()
 	create(t, open(t, directory, func(o *store.Options) { o.Heartbeat = time.Hour }), id)
@@ -49,7 +49,7 @@ func TestOrphansAreSessionsOfDeadOwners(t *testing.T) {
 	require.NoError(t, err)
 	ids, err = s.Orphans(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, []string{"silent elsewhere", "killed"}, ids, "what was taken is none any more")
+	require.Equal(t, []string{"silent elsewhere", "killed"}, ids, "an acquired session is not an orphan")
 }
 
 func TestOrphansAreFoundByTheirOwners(t *testing.T) {

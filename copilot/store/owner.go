@@ -19,14 +19,15 @@ type owner struct {
 	beat  int64 // milliseconds
 }
 
-// heartbeatSeen is a heartbeat, and when this process saw it first.
+// heartbeatSeen is a heartbeat and the time when this process first saw it.
 type heartbeatSeen struct {
 	beat int64
 	at   time.Time
 }
 
-// isOwnerGone reports whether an owner has provably ended: by the kernel where process ids mean the same as here, else by its
-// heartbeat. A heartbeat from the future proves nothing, so it is watched for as long as it may be late.
+// isOwnerGone reports whether an owner has provably ended: according to the kernel where process ids are comparable,
+// otherwise according to its heartbeat. A heartbeat from the future proves nothing, so this process watches it for as
+// long as a heartbeat may be late.
 func (w *writer) isOwnerGone(o owner, now time.Time) bool {
 	if o.key == w.self.key {
 		return true // a lease of this process that nothing holds
@@ -45,13 +46,13 @@ func (w *writer) isOwnerGone(o owner, now time.Time) bool {
 	return false
 }
 
-// local reports whether an owner's process id and start time mean something here.
+// local reports whether an owner's process id and start time are comparable with this process's.
 func (s *Store) local(o owner) bool { return o.host != "" && o.host == s.self.host && o.start != "" }
 
-// isDead reports whether an owner has ended, according to the kernel.
+// isDead reports whether an owner has ended according to the kernel.
 func (s *Store) isDead(o owner) bool { return s.local(o) && started(o.pid) != o.start }
 
-// deadCache is isDead with a cache: a list has many sessions of few owners.
+// deadCache returns isDead with a cache, because a list has many sessions of few owners.
 func (s *Store) deadCache() func(owner) bool {
 	seen := map[owner]bool{}
 	return func(o owner) bool {
@@ -64,7 +65,7 @@ func (s *Store) deadCache() func(owner) bool {
 	}
 }
 
-// heartbeat records that this process is alive, and gives up the sessions that it has lost.
+// heartbeat stores that this process is alive and finishes the leases that it has lost.
 func (w *writer) heartbeat(ctx context.Context) error {
 	if len(w.leases)+len(w.begun) == 0 && w.retry.IsZero() {
 		return nil
@@ -107,7 +108,7 @@ func (w *writer) lose(l *Lease) {
 	l.finish(ErrLost)
 }
 
-// Create stores a new session and acquires it. It fails with [ErrExists] if there is one with that id.
+// Create stores a new session and acquires it. It fails with [ErrExists] if the id is in use.
 func (s *Store) Create(ctx context.Context, head Session) (*Lease, error) {
 	if head.Created.IsZero() {
 		head.Created = time.Now()
@@ -133,8 +134,8 @@ func (s *Store) Create(ctx context.Context, head Session) (*Lease, error) {
 	})
 }
 
-// Acquire takes the lease of a session that is free, or whose owner is provably gone. It fails with an [*InUseError] if the
-// session is neither, and with [ErrNotFound] if there is none.
+// Acquire acquires the lease of a session that is free or whose owner is provably gone. Otherwise it fails with an
+// [*InUseError], or with [ErrNotFound] if there is no such session.
 func (s *Store) Acquire(ctx context.Context, id string) (*Lease, error) {
 	return ask(ctx, s, func(ctx context.Context, w *writer) (*Lease, error) { return w.acquire(ctx, id) })
 }
@@ -191,7 +192,7 @@ func (w *writer) acquire(ctx context.Context, id string) (*Lease, error) {
 	return l, nil
 }
 
-// freeSessionKey returns the key of a session that nobody holds.
+// freeSessionKey returns the key of a session that no process holds.
 func (w *writer) freeSessionKey(ctx context.Context, id string) (int64, error) {
 	var key int64
 	var held sql.NullInt64
@@ -212,12 +213,12 @@ func (w *writer) freeSessionKey(ctx context.Context, id string) (int64, error) {
 	return key, nil
 }
 
-// release writes what was handed over and releases the lease. If that fails, the lease takes entries again.
+// release writes the queued data and releases the lease. If that fails, the lease accepts entries again.
 func (w *writer) release(ctx context.Context, l *Lease) error {
 	if w.leases[l.id] != l {
-		return nil // lost, or released before
+		return nil // lost, or already released
 	}
-	l.stop(ErrReleased) // so that no entry is accepted that would not be written
+	l.stop(ErrReleased) // an entry accepted from now on would not be written
 	l.takePending()
 	err := w.group(ctx, []*Lease{l})
 	if err == nil && w.leases[l.id] != l {
@@ -235,8 +236,8 @@ func (w *writer) release(ctx context.Context, l *Lease) error {
 	return nil
 }
 
-// Orphans returns the ids of sessions whose owner is provably gone and that nobody has acquired since, newest change first.
-// The proof is that of [Store.Acquire].
+// Orphans returns the ids of sessions whose owner is provably gone and that no process has acquired since, newest
+// change first. The proof is that of [Store.Acquire].
 func (s *Store) Orphans(ctx context.Context) ([]string, error) {
 	return ask(ctx, s, func(ctx context.Context, w *writer) ([]string, error) {
 		gone, err := w.goneOwners(ctx, "session")
@@ -249,7 +250,7 @@ func (s *Store) Orphans(ctx context.Context) ([]string, error) {
 	})
 }
 
-// goneOwners returns the keys of the owners of sessions, or of activities, that are gone, as a JSON list.
+// goneOwners returns the keys of owners of sessions or activities that are gone, as a JSON list.
 func (w *writer) goneOwners(ctx context.Context, table string) (string, error) {
 	owners, err := collect(ctx, w.db, func(row scanner) (o owner, err error) {
 		err = row.Scan(&o.key, &o.pid, &o.start, &o.host, &o.beat)

@@ -10,7 +10,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/store"
 )
 
-func TestPositionsInSessionsThatAreNotHeld(t *testing.T) {
+func TestPositionsInFreeSessions(t *testing.T) {
 	directory := t.TempDir()
 	s, err := store.Open(t.Context(), store.Options{Directory: directory})
 	require.NoError(t, err)

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// host names the boot of the kernel and the PID namespace, within which process ids are comparable; "" if unknown.
+// host returns the boot of the kernel and the PID namespace, within which process ids are comparable, or "" if unknown.
 func host() string {
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
@@ -20,13 +20,13 @@ func host() string {
 	return strings.TrimSpace(string(boot)) + " " + space
 }
 
-// started returns when a process started, in the kernel's count; "" if there is none or it is a zombie.
+// started returns the kernel's start time of a process, or "" if there is no such process or it is a zombie.
 func started(pid int) string {
 	line, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
 		return ""
 	}
-	// The name of the program stands in brackets and may hold anything.
+	// The program name stands in parentheses and may contain anything.
 	fields := strings.Fields(string(line[bytes.LastIndexByte(line, ')')+1:]))
 	if len(fields) < 20 || fields[0] == "Z" || fields[0] == "X" {
 		return ""

@@ -21,7 +21,7 @@ import (
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 
-// TestMain lets the test binary be the other processes on a data directory as well.
+// TestMain lets the test binary also act as other processes on a data directory.
 func TestMain(m *testing.M) {
 	switch os.Getenv("STORE_TEST_PROCESS") {
 	case "":
@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// tryOpen prints what keeps a directory from being written, and whether it can be read all the same.
+// tryOpen prints why a directory cannot be written, and whether it can be read.
 func tryOpen(directory string) {
 	s, err := store.Open(context.Background(), store.Options{Directory: directory})
 	trouble := new(store.Failure)
@@ -55,8 +55,8 @@ func tryOpen(directory string) {
 	fmt.Print(trouble.Kind, " ", trouble.Text)
 }
 
-// appendFor takes a session and appends to it as fast as a model speaks, until it is killed. Each line says what was
-// handed over when, and what is durable.
+// appendFor acquires a session and appends to it at the speed of a model until it is killed. Each line it prints says
+// which entry was queued when, and which are durable.
 func appendFor(directory, id string, tidy func(*store.Lease, uint64)) {
 	s, err := store.Open(context.Background(), store.Options{Directory: directory})
 	if err != nil {
@@ -85,7 +85,7 @@ func appendFor(directory, id string, tidy func(*store.Lease, uint64)) {
 	}
 }
 
-// dropOdd drops every second entry again and again.
+// dropOdd drops every second entry, repeatedly.
 func dropOdd(l *store.Lease, n uint64) {
 	if n%400 != 0 {
 		return
@@ -107,7 +107,7 @@ type other struct {
 	failed  string
 	epoch   int
 	begin   uint64
-	durable uint64 // as it said
+	durable uint64 // as reported by it
 	times   map[uint64]int64
 }
 
@@ -151,7 +151,7 @@ func (o *other) line(line string) {
 	}
 }
 
-// wait returns when the process has made so many entries durable, this time.
+// wait returns when the process has made a number of entries durable since it started.
 func (o *other) wait(t *testing.T, entries uint64) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -162,7 +162,7 @@ func (o *other) wait(t *testing.T, entries uint64) {
 	require.Empty(t, o.failed)
 }
 
-// kill ends the process as the system would, and tells when.
+// kill kills the process and returns when.
 func (o *other) kill() time.Time {
 	at := time.Now()
 	_ = o.command.Process.Kill()
@@ -171,7 +171,7 @@ func (o *other) kill() time.Time {
 	return at
 }
 
-// late tells how long before its end the first entry that is missing was handed over.
+// late returns how long before the kill the first missing entry was queued.
 func (o *other) late(last uint64, end time.Time) time.Duration {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -182,7 +182,7 @@ func (o *other) late(last uint64, end time.Time) time.Duration {
 	return end.Sub(time.UnixMicro(at))
 }
 
-func TestAfterAKillEverythingButTheLastMomentIsThere(t *testing.T) {
+func TestKillLosesOnlyTheLastMoment(t *testing.T) {
 	directory := t.TempDir()
 	latest := time.Duration(0)
 	for round := range portaltest.Repeat(4, 8) {
@@ -190,26 +190,26 @@ func TestAfterAKillEverythingButTheLastMomentIsThere(t *testing.T) {
 		o.wait(t, 1+rand.Uint64N(500))
 		<-time.After(rand.N(40 * time.Millisecond)) // at any moment between two groups
 		end := o.kill()
-		require.Equal(t, round+1, o.epoch, "each opening has an epoch of its own")
+		require.Equal(t, round+1, o.epoch, "each acquisition has its own epoch")
 
 		s, err := store.Open(t.Context(), store.Options{Directory: directory})
 		require.NoError(t, err)
 		entries := all(t, s, "a")
 		last := uint64(len(entries))
-		same(t, entries, 1, last) // whole, in order, once
-		require.GreaterOrEqual(t, last, o.durable, "what was said to be durable is there")
+		same(t, entries, 1, last) // complete, in order, once
+		require.GreaterOrEqual(t, last, o.durable, "entries reported durable exist")
 		head, err := s.Session(t.Context(), "a")
 		require.NoError(t, err)
 		require.Equal(t, last, head.Last)
 		latest = max(latest, o.late(last, end))
 		require.NoError(t, s.Close())
 	}
-	t.Logf("the oldest entry that was missing had been handed over %v before the end", latest)
-	require.Less(t, latest, time.Second) // 20 ms and the time of a write; a machine under load and the race detector take more
+	t.Logf("the oldest missing entry was queued %v before the kill", latest)
+	require.Less(t, latest, time.Second) // 20 ms and the time of a write; more under load and with the race detector
 	require.Equal(t, 0, count(t, directory, "SELECT count(*) FROM pragma_integrity_check WHERE integrity_check <> 'ok'"))
 }
 
-func TestAfterAKillWhileEntriesAreDroppedTheOthersAreThere(t *testing.T) {
+func TestKillDuringDropKeepsOtherEntries(t *testing.T) {
 	directory := t.TempDir()
 	dropped := 0
 	for range portaltest.Repeat(3, 6) {
@@ -266,7 +266,7 @@ func TestThreeProcessesOnOneDirectory(t *testing.T) {
 		o.mu.Lock()
 		o.begin = o.durable
 		o.mu.Unlock()
-		o.wait(t, 100) // the others go on
+		o.wait(t, 100) // the others continue
 		o.kill()
 	}
 	same(t, all(t, s, "a"), 1, last+100)
@@ -282,17 +282,17 @@ func TestUnwritableDirectoryIsReported(t *testing.T) {
 	const nobody = 65534
 	for name, c := range map[string]struct {
 		directory, files os.FileMode
-		own              bool // the files are the user's
+		own              bool // this user owns the files
 		below            string
-		readable         bool // by another user than root, whose files cannot be given away, too
+		readable         bool // readable for users other than root, also where files cannot be given away
 	}{
-		"nor its files":                  {0o555, 0o400, false, "", false},
-		"though its files can":           {0o555, 0o600, true, "", true},
-		"files that others may read":     {0o777, 0o444, false, "", true},
-		"files that nobody may write":    {0o777, 0o400, true, "", true},
-		"files of others":                {0o777, 0o600, false, "", false},
-		"one that cannot be made":        {0o555, 0o400, false, "/deep/data", false},
-		"one that cannot be looked into": {0o600, 0o600, true, "", false},
+		"nor its files":               {0o555, 0o400, false, "", false},
+		"though its files can":        {0o555, 0o600, true, "", true},
+		"files that others can read":  {0o777, 0o444, false, "", true},
+		"files that nobody can write": {0o777, 0o400, true, "", true},
+		"files of others":             {0o777, 0o600, false, "", false},
+		"one that cannot be created":  {0o555, 0o400, false, "/deep/data", false},
+		"one that cannot be entered":  {0o600, 0o600, true, "", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			directory := t.TempDir()
@@ -301,7 +301,7 @@ func TestUnwritableDirectoryIsReported(t *testing.T) {
 			require.NoError(t, s.Close())
 			command := exec.Command("/proc/self/exe", directory+c.below)
 			command.Env = []string{"STORE_TEST_PROCESS=open", "GORACE=atexit_sleep_ms=0"}
-			mine := os.Getuid() != 0 // as another user, files cannot be given away, and are ours
+			mine := os.Getuid() != 0 // users other than root cannot give files away, so the files stay this user's
 			for _, name := range []string{file(directory), file(directory) + ".lock"} {
 				if mine && !c.own {
 					c.files &= 0o444
@@ -313,7 +313,7 @@ func TestUnwritableDirectoryIsReported(t *testing.T) {
 			}
 			require.NoError(t, os.Chmod(directory, c.directory))
 			t.Cleanup(func() { _ = os.Chmod(directory, 0o700) })
-			if !mine { // for root everything can be written
+			if !mine { // root can write everything
 				command.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
 				require.NoError(t, os.Chmod(directory+"/..", 0o755))
 			}

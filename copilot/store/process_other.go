@@ -2,7 +2,7 @@
 
 package store
 
-// host and started say that it cannot be told whether a process lives: heartbeats decide.
+// host and started report that processes cannot be identified, so heartbeats decide.
 func host() string { return "" }
 
 func started(int) string { return "" }

@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// readSize is the approximate maximum of bytes that one read returns.
+// readSize is the approximate maximum size of one read, in bytes.
 const readSize = 8 << 20
 
 const selectSession = `SELECT id, origin, title, model, directory, created, changed, epoch, closed, last, size,
 	ifnull(owner.pid, 0), ifnull(owner.start, ''), ifnull(owner.host, ''), ifnull(meta.data, x'')
 	FROM session LEFT JOIN meta ON meta.session = session.key LEFT JOIN owner ON owner.key = session.owner`
 
-// scanSession scans a row of selectSession. The owner is reported unless dead says that its process has ended.
+// scanSession scans a row of selectSession. It reports the owner unless dead reports that its process has ended.
 func scanSession(dead func(owner) bool) func(scanner) (Session, error) {
 	return func(row scanner) (Session, error) {
 		var h Session
@@ -40,7 +40,7 @@ func (s *Store) Session(ctx context.Context, id string) (Session, error) {
 	return head, s.readError(err)
 }
 
-// List returns at most limit sessions behind a place in the list, newest change first, without those of some origins.
+// List returns at most limit sessions after a cursor, newest change first, without those of some origins.
 func (s *Store) List(ctx context.Context, after Cursor, limit int, without ...string) ([]Session, error) {
 	query, args := selectSession+" WHERE true", []any{}
 	if after != (Cursor{}) {
@@ -55,7 +55,7 @@ func (s *Store) List(ctx context.Context, after Cursor, limit int, without ...st
 	return page, s.readError(err)
 }
 
-// Positions returns the numbers remembered for a session, by name.
+// Positions returns the stored positions of a session by name.
 func (s *Store) Positions(ctx context.Context, id string) (map[string]uint64, error) {
 	positions := map[string]uint64{}
 	_, err := collect(ctx, s.read.Load(), func(row scanner) (name string, err error) {
@@ -67,17 +67,17 @@ func (s *Store) Positions(ctx context.Context, id string) (map[string]uint64, er
 	return positions, s.readError(err)
 }
 
-// Named returns the ids of sessions that nobody holds and that have a position of this name, newest change first.
+// Named returns the ids of sessions that no process holds and that have a position of this name, newest change first.
 func (s *Store) Named(ctx context.Context, name string) ([]string, error) {
 	ids, err := collect(ctx, s.read.Load(), column[string], `SELECT session.id FROM position JOIN session ON session.key = position.session
 		WHERE position.name = ? AND session.owner IS NULL ORDER BY session.changed DESC`, name)
 	return ids, s.readError(err)
 }
 
-// Read returns the entries of a session behind a number, at most limit (0: no limit) and about 8 MiB. It returns none if
+// Read returns at most limit entries (0: no limit) and about 8 MiB of a session after a number. It returns none if
 // there are no more at present, or no such session.
 func (s *Store) Read(ctx context.Context, id string, after uint64, limit int) ([]Entry, error) {
-	// In one transaction, so that no payload that the segments name is deleted meanwhile.
+	// One transaction, so that no payload that the segments name is deleted in between.
 	tx, err := s.read.Load().BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
 		return nil, s.readError(err)
@@ -106,7 +106,7 @@ func (s *Store) Read(ctx context.Context, id string, after uint64, limit int) ([
 	return entries, nil
 }
 
-// segments returns the packed entries behind a number.
+// segments returns the packed entries after a number.
 func segments(ctx context.Context, tx *sql.Tx, id string, after uint64, limit int) (key int64, found []packedEntry, err error) {
 	rows, err := tx.QueryContext(ctx, `SELECT session, data FROM segment
 		WHERE session = (SELECT key FROM session WHERE id = ?) AND last > ? ORDER BY last`, id, int64(min(after, 1<<63-1)))
@@ -122,7 +122,7 @@ func segments(ctx context.Context, tx *sql.Tx, id string, after uint64, limit in
 		}
 		entries, err := decode(data)
 		if err != nil {
-			return 0, nil, fmt.Errorf("session %s behind %d: %w", id, after, err)
+			return 0, nil, fmt.Errorf("session %s after %d: %w", id, after, err)
 		}
 		for _, e := range entries {
 			if e.number > after && (limit <= 0 || len(found) < limit) {
@@ -134,7 +134,7 @@ func segments(ctx context.Context, tx *sql.Tx, id string, after uint64, limit in
 	return key, found, rows.Err()
 }
 
-// resolver finds payloads by their names.
+// resolver finds payloads by their hashes.
 type resolver struct {
 	tx      *sql.Tx
 	session int64
@@ -157,7 +157,7 @@ func (r resolver) bytes(ctx context.Context, p entryPart) ([]byte, error) {
 	return data, err
 }
 
-// readError explains an error to people. If the file is damaged, the writer checks it and moves it aside.
+// readError converts an error for people. If the file is damaged, the writer checks it and moves it aside.
 func (s *Store) readError(err error) error {
 	if err == nil {
 		return nil

@@ -10,8 +10,8 @@ import (
 	"github.com/copilot-portal/portal/copilot/store"
 )
 
-// A directory in place of the lock's file keeps everybody from writing, root too.
-func TestFileThatCannotBeWrittenAtTheStartIsReadUntilItCan(t *testing.T) {
+// A directory in place of the lock file keeps every process from writing, root included.
+func TestUnwritableFileIsReadUntilItCanBeWritten(t *testing.T) {
 	directory := t.TempDir()
 	s := open(t, directory)
 	fill(t, s, create(t, s, "a"), 1, 100)

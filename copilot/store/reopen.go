@@ -17,7 +17,7 @@ func (w *writer) shut() {
 	}
 }
 
-// open opens or reopens the file, and restores the sessions held here into a new one.
+// open opens or reopens the file, and restores the sessions held here into a new file.
 func (w *writer) open(ctx context.Context, damaged bool) error {
 	deadline := time.Now().Add(w.options.Busy)
 	if err := prepare(w.options); err != nil {
@@ -29,13 +29,13 @@ func (w *writer) open(ctx context.Context, damaged bool) error {
 	}
 	defer unlock()
 	replaced := w.db != nil && !w.db.isSameFile()
-	damaged = damaged && !replaced // another process may have moved it already
+	damaged = damaged && !replaced // another process may already have moved it
 	w.shut()
 	if !damaged {
 		err = w.openDatabase(ctx, deadline)
 	}
 	if damaged || kind(err) == Corrupt {
-		err = w.begin(ctx, deadline)
+		err = w.replaceDamaged(ctx, deadline)
 	}
 	if replaced && err == nil {
 		w.note(&Failure{Kind: Replaced, Since: time.Now(), Text: fmt.Sprintf(
@@ -60,8 +60,8 @@ func (w *writer) lock(ctx context.Context, deadline time.Time) (unlock func(), e
 	return nil, w.options.refused(err)
 }
 
-// begin moves a damaged file aside and creates a fresh one.
-func (w *writer) begin(ctx context.Context, deadline time.Time) error {
+// replaceDamaged moves a damaged file aside and creates a new one.
+func (w *writer) replaceDamaged(ctx context.Context, deadline time.Time) error {
 	w.shut()
 	to, err := moveAside(w.options)
 	if err != nil {
@@ -101,7 +101,7 @@ func (w *writer) openDatabase(ctx context.Context, deadline time.Time) error {
 	return nil
 }
 
-// restore stores the sessions held here that the file does not know.
+// restore stores the sessions held here that are missing in the file.
 func (w *writer) restore(ctx context.Context) error {
 	if len(w.leases) == 0 {
 		return nil
@@ -134,15 +134,15 @@ func (w *writer) restore(ctx context.Context) error {
 	return nil
 }
 
-// openReadOnly opens for reading a file that cannot be written; the writer keeps trying to open it. It
-// returns the cause if the file cannot be read without changing it.
+// openReadOnly opens a file that cannot be written for reading; the writer keeps trying to open it. It returns the
+// cause if the file cannot be read without changing it.
 func (w *writer) openReadOnly(ctx context.Context, cause error) error {
 	if kind(cause) != ReadOnly {
 		return cause
 	}
 	modes := []string{"mode=ro"}
 	if info, err := os.Stat(w.options.file() + "-wal"); err != nil || info.Size() == 0 {
-		modes = append(modes, "mode=ro&immutable=1") // otherwise SQLite creates files beside it to read it
+		modes = append(modes, "mode=ro&immutable=1") // otherwise SQLite creates files beside it in order to read it
 	}
 	for _, mode := range modes {
 		if db := w.options.openReading(ctx, mode); db != nil {
@@ -155,7 +155,7 @@ func (w *writer) openReadOnly(ctx context.Context, cause error) error {
 	return cause
 }
 
-// openReading opens a file of the current version in one of SQLite's modes; nil if that fails.
+// openReading opens a file of the current version in one of SQLite's modes. It returns nil if that fails.
 func (o Options) openReading(ctx context.Context, mode string) *sql.DB {
 	d := &database{options: o}
 	db, err := sql.Open("sqlite", d.source(o.Busy, "query_only(1)")+"&"+mode)

@@ -10,14 +10,14 @@ import (
 	"time"
 )
 
-// The maximum of one step of deleting, so that groups, and other processes, do not wait for long.
+// Limits of one deletion step, so that groups and other processes do not wait for long.
 const (
 	sweepBatch  = 64
 	vacuumPages = 512
 )
 
-// Delete removes a session with everything that belongs to it. It fails with an [*InUseError] if this process, or another that
-// lives, holds it.
+// Delete deletes a session with everything that belongs to it. It fails with an [*InUseError] if a live process, this
+// one included, holds it.
 func (s *Store) Delete(ctx context.Context, id string) error {
 	err := s.do(ctx, func(ctx context.Context, w *writer) error { return w.discard(ctx, id, math.MaxInt64) })
 	if err != nil {
@@ -26,7 +26,7 @@ func (s *Store) Delete(ctx context.Context, id string) error {
 	return errors.Join(s.repeat(ctx, (*writer).sweepDeleted), s.repeat(ctx, (*writer).shrink))
 }
 
-// remove deletes a session, except for its large parts, which are swept later.
+// remove deletes a session. Its large parts are swept later.
 func (w *writer) remove(ctx context.Context, key int64) error {
 	for _, query := range []string{
 		"INSERT INTO removed (session) VALUES (?)", "DELETE FROM position WHERE session = ?",
@@ -39,7 +39,7 @@ func (w *writer) remove(ctx context.Context, key int64) error {
 	return nil
 }
 
-// sweepDeleted removes some of the parts that deleted sessions left, and reports whether there may be more.
+// sweepDeleted removes some parts of deleted sessions and reports whether there may be more.
 func (w *writer) sweepDeleted(ctx context.Context) (more bool, err error) {
 	var key int64
 	err = w.db.row(ctx, "SELECT session FROM removed LIMIT 1", nil, &key)
@@ -62,9 +62,9 @@ func (w *writer) sweepDeleted(ctx context.Context) (more bool, err error) {
 	})
 }
 
-// DeleteExpired deletes sessions that nobody holds, closed or not, oldest change first: those whose last change is longer ago
-// than age, and then more until the file uses no more than so many bytes. 0 is no limit. With origins, it considers only
-// sessions of these. It returns their ids.
+// DeleteExpired deletes sessions that no process holds, closed or not, oldest change first: those whose last change is
+// longer ago than age, and then more until the file uses at most bytes. 0 is no limit. With origins, it considers only
+// sessions of those origins. It returns their ids.
 func (s *Store) DeleteExpired(ctx context.Context, age time.Duration, bytes int64, origins ...string) (deleted []string, err error) {
 	for after := (Cursor{}); err == nil; {
 		after, err = ask(ctx, s, func(ctx context.Context, w *writer) (Cursor, error) { return w.expire(ctx, after, age, bytes, origins) })
@@ -79,8 +79,8 @@ func (s *Store) DeleteExpired(ctx context.Context, age time.Duration, bytes int6
 	return deleted, errors.Join(err, s.repeat(ctx, (*writer).shrink))
 }
 
-// expire deletes the oldest session behind a place that nobody holds, if it is too old or the file too large, and returns
-// its place; none has no id.
+// expire deletes the oldest free session after a cursor, if it is too old or the file too large, and returns its
+// cursor. The cursor has no id if there was none.
 func (w *writer) expire(ctx context.Context, after Cursor, age time.Duration, bytes int64, origins []string) (Cursor, error) {
 	before, err := w.limit(ctx, age, bytes)
 	for err == nil {
@@ -97,7 +97,7 @@ func (w *writer) expire(ctx context.Context, after Cursor, age time.Duration, by
 	return after, err
 }
 
-// limit returns the moment, in milliseconds, before which the sessions to delete were last changed.
+// limit returns the time, in milliseconds, before which a session to delete was last changed.
 func (w *writer) limit(ctx context.Context, age time.Duration, bytes int64) (int64, error) {
 	if bytes > 0 {
 		used, err := w.used(ctx)
@@ -111,7 +111,8 @@ func (w *writer) limit(ctx context.Context, age time.Duration, bytes int64) (int
 	return time.Now().Add(-age).UnixMilli(), nil
 }
 
-// oldest returns the next session in the order of change that this process does not hold; none has no id.
+// oldest returns the next session in the order of change that this process does not hold. The cursor has no id if there
+// is none.
 func (w *writer) oldest(ctx context.Context, after Cursor, before int64, origins []string) (Cursor, error) {
 	var id string
 	var changed int64
@@ -130,11 +131,11 @@ func (w *writer) oldest(ctx context.Context, after Cursor, before int64, origins
 	return Cursor{Changed: time.UnixMilli(changed), ID: id}, err
 }
 
-// errChanged reports that a session was used since it was looked at.
+// errChanged reports that a session changed after it was selected.
 var errChanged = errors.New("the session was changed meanwhile")
 
-// discard removes a session unless somebody holds it or changed it after a moment. It looks for the holder before it locks the
-// file, too: processes that hold many old sessions must not wait for each of them.
+// discard removes a session unless a process holds it or changed it after until. It also looks for the holder before it
+// locks the file, so that processes that hold many old sessions do not wait for each of them.
 func (w *writer) discard(ctx context.Context, id string, until int64) error {
 	if _, err := w.freeSessionKey(ctx, id); err != nil {
 		return err
@@ -172,7 +173,7 @@ func (w *writer) used(ctx context.Context) (int64, error) {
 	return (pages - unused) * pageSize, err
 }
 
-// repeat runs a step on the writer's goroutine, with groups in between, until there is no more to do.
+// repeat runs a step on the writer's goroutine until nothing is left to do. Groups run in between.
 func (s *Store) repeat(ctx context.Context, step func(*writer, context.Context) (more bool, err error)) error {
 	for more := true; more; {
 		var err error
@@ -184,7 +185,7 @@ func (s *Store) repeat(ctx context.Context, step func(*writer, context.Context) 
 	return nil
 }
 
-// shrink returns some free pages to the system, and reports whether there are more.
+// shrink returns some free pages to the system and reports whether there are more.
 func (w *writer) shrink(ctx context.Context) (more bool, err error) {
 	before, err := w.unused(ctx)
 	if err != nil || before == 0 {
@@ -203,7 +204,7 @@ func (w *writer) shrink(ctx context.Context) (more bool, err error) {
 	return after > 0 && after < before, err
 }
 
-// unused returns how many pages of the file are free.
+// unused returns the number of free pages of the file.
 func (w *writer) unused(ctx context.Context) (pages int64, err error) {
 	err = w.db.row(ctx, "PRAGMA freelist_count", nil, &pages)
 	return pages, err

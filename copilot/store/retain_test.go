@@ -17,7 +17,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/store"
 )
 
-// full makes a session with something in every table, closed and given back.
+// full creates a session with something in every table, closed and released.
 func full(t *testing.T, s *store.Store, id string, size int) {
 	t.Helper()
 	l, err := s.Create(t.Context(), store.Session{ID: id, Meta: []byte("meta")})
@@ -51,7 +51,7 @@ func TestDeletedSessionLeavesNothing(t *testing.T) {
 	require.NoError(t, s.Close())
 	info, err := os.Stat(file(directory))
 	require.NoError(t, err)
-	require.Less(t, info.Size(), int64(1<<20), "its room is given back")
+	require.Less(t, info.Size(), int64(1<<20), "its space is freed")
 }
 
 func TestNextDeletionSweepsLeftovers(t *testing.T) {
@@ -87,7 +87,7 @@ func TestRetention(t *testing.T) {
 		"deletes what is too old":             {36 * time.Hour, 0, []string{"open", "d3", "d2"}},
 		"deletes the oldest for their size":   {0, 1<<20 + 1<<19, []string{"open", "d3", "d2"}},
 		"deletes by both":                     {60 * time.Hour, 1 << 20, []string{"open", "d3", "d2", "d1"}},
-		"leaves what is held":                 {time.Nanosecond, 1, []string{"open", "d3", "d2", "d1", "d0"}},
+		"keeps held sessions":                 {time.Nanosecond, 1, []string{"open", "d3", "d2", "d1", "d0"}},
 		"deletes nothing while there is room": {1000 * time.Hour, 1 << 30, nil},
 	}
 	for name, c := range cases {
@@ -144,8 +144,8 @@ func TestRetentionSparesSessionsInUse(t *testing.T) {
 				continue
 			}
 			assert.NoError(t, l.Append(store.Entry{Number: l.Stored() + 1}))
-			assert.NoError(t, l.Release(t.Context()), "it is still held, and written")
-			assert.ErrorIs(t, l.Merge(), store.ErrReleased, "a session that was held is not deleted")
+			assert.NoError(t, l.Release(t.Context()), "the session is still held")
+			assert.ErrorIs(t, l.Merge(), store.ErrReleased, "a held session is not deleted")
 		}
 	}()
 	deleted := 0
@@ -162,7 +162,7 @@ func TestRetentionSparesSessionsInUse(t *testing.T) {
 	require.Positive(t, deleted)
 }
 
-func TestRetentionThatFindsNothingToDoIsCheap(t *testing.T) {
+func TestRetentionWithNothingToDoIsCheap(t *testing.T) {
 	directory := t.TempDir()
 	require.NoError(t, open(t, directory).Close())
 	plan := plan(t, directory, `SELECT id, changed FROM session WHERE (changed, id) > (0, '') AND changed < 1 AND owner IS NOT 1
@@ -171,7 +171,7 @@ func TestRetentionThatFindsNothingToDoIsCheap(t *testing.T) {
 	require.NotContains(t, plan, "TEMP B-TREE")
 }
 
-// plan tells how a database would answer a query.
+// plan returns the query plan of a database.
 func plan(t *testing.T, directory, query string) string {
 	t.Helper()
 	db, err := sql.Open("sqlite", file(directory))

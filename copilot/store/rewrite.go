@@ -11,38 +11,38 @@ import (
 	"time"
 )
 
-// The bounds of one step, so that groups are not late.
+// Limits of one step, so that groups are not late.
 const (
-	rewriteRows  = 1024            // segments that are joined, at most
-	lookSize     = 2 * segmentSize // bytes of segments that are looked through for payloads, about
-	lookRow      = 4 << 10         // what a row counts as in these
-	rewriteTries = 10              // how often a step that fails is tried again
+	rewriteRows  = 1024            // maximum number of segments to join
+	scanSize     = 2 * segmentSize // approximate bytes of segments to scan for payloads
+	scanRow      = 4 << 10         // cost of a row in scanSize
+	rewriteTries = 10              // tries of a step that fails
 )
 
-// rewrite is a session whose record is to be written anew in the background, in short transactions: without the entries
-// of spans, with small segments joined, and then without the payloads that no entry refers to any more. What is appended
-// meanwhile waits for the next time. The key may be another session's once the file was replaced: id is compared, too.
+// rewrite rewrites the record of a session in the background, in short transactions: it drops the entries of spans,
+// joins small segments, and then deletes payloads that no entry refers to. Entries appended meanwhile wait for the next
+// rewrite. After the file was replaced, the key may belong to another session, so the id is compared, too.
 type rewrite struct {
-	session int64
-	id      string
-	spans   []Span              // of entries to drop, in order and apart from each other
-	from    uint64              // the number that the next step begins with
-	names   map[string]struct{} // of payloads that dropped entries had
-	looking bool                // the segments are written; names are looked for
+	session  int64
+	id       string
+	spans    []Span              // entries to drop, sorted and disjoint
+	from     uint64              // number that the next step begins with
+	names    map[string]struct{} // hashes of the payloads of dropped entries
+	scanning bool                // the segments are written; their payloads are being searched
 }
 
-// scheduleRewrite queues the record of a session to be rewritten.
+// scheduleRewrite queues a rewrite of a session's record.
 func (w *writer) scheduleRewrite(l *Lease) {
 	if l.writing.merge || len(l.writing.drop) > 0 {
 		w.rewrites = append(w.rewrites, &rewrite{session: l.key, id: l.id, spans: sorted(l.writing.drop)})
 	}
 }
 
-// canRewrite reports whether a rewrite waits that may be tried now.
+// canRewrite reports whether a rewrite is due.
 func (w *writer) canRewrite() bool { return len(w.rewrites) > 0 && !time.Now().Before(w.rewriteAfter) }
 
-// rewriteStep does one step of the first rewrite that waits. A step that fails is tried again after a pause, and in the end
-// the rewrite is given up: the record stays as it is.
+// rewriteStep does one step of the first rewrite. A step that fails is tried again after a pause. After the last try
+// the rewrite is given up and the record stays as it is.
 func (w *writer) rewriteStep(ctx context.Context) {
 	if !w.canRewrite() {
 		return
@@ -72,13 +72,13 @@ func (w *writer) rewriteStep(ctx context.Context) {
 	w.rewrites[0] = &next
 }
 
-// step joins segments, or looks for payloads, and reports whether nothing is left to do.
+// step joins segments or scans for payloads, and reports whether nothing is left to do.
 func (r *rewrite) step(ctx context.Context, w *writer) (done bool, err error) {
 	var known bool
 	if err := w.db.row(ctx, "SELECT count(*) FROM session WHERE key = ? AND id = ?", []any{r.session, r.id}, &known); err != nil || !known {
 		return true, err
 	}
-	if r.looking {
+	if r.scanning {
 		return r.removePayloads(ctx, w)
 	}
 	found, end, err := r.next(ctx, w)
@@ -88,7 +88,7 @@ func (r *rewrite) step(ctx context.Context, w *writer) (done bool, err error) {
 		r.spans = from(r.spans, r.from)
 	}
 	if end {
-		r.from, r.looking = 0, true
+		r.from, r.scanning = 0, true
 	}
 	return end && len(r.names) == 0, err
 }
@@ -96,13 +96,13 @@ func (r *rewrite) step(ctx context.Context, w *writer) (done bool, err error) {
 // stored is a segment in the file.
 type stored struct {
 	first, last uint64
-	size        int // when it is not compressed
+	size        int // uncompressed
 	small       bool
 	data        []byte
 }
 
-// next returns a segment that is small or may have entries to drop, and those of this kind that follow it, up to the size
-// of one segment; end reports that no more follow.
+// next returns a segment that is small or may have entries to drop, and those of this kind that follow it, up to the
+// size of one segment; end reports that no more follow.
 func (r *rewrite) next(ctx context.Context, w *writer) (found []stored, end bool, err error) {
 	drop := uint64(math.MaxInt64)
 	if len(r.spans) > 0 {
@@ -137,7 +137,7 @@ func (r *rewrite) next(ctx context.Context, w *writer) (found []stored, end bool
 	return found, false, rows.Err()
 }
 
-// join makes one segment of some, without the entries to drop, and notes the payloads of these.
+// join merges segments into one without the entries to drop, and collects the payloads of these.
 func (r *rewrite) join(ctx context.Context, w *writer, found []stored) error {
 	var kept []packedEntry
 	spans, dropped, before := r.spans, false, 0
@@ -172,7 +172,7 @@ func (r *rewrite) join(ctx context.Context, w *writer, found []stored) error {
 	return w.addSize(ctx, r.session, after-before)
 }
 
-// replace writes entries in the place of the segments that end between two numbers, and returns how many bytes that takes.
+// replace writes entries in place of the segments that end between first and last, and returns their size in bytes.
 func (w *writer) replace(ctx context.Context, session int64, first, last uint64, entries []packedEntry) (int, error) {
 	if len(entries) == 0 {
 		_, err := w.db.exec(ctx, "DELETE FROM segment WHERE session = ? AND last BETWEEN ? AND ?", session, first, last)
@@ -188,17 +188,17 @@ func (w *writer) replace(ctx context.Context, session int64, first, last uint64,
 	return len(data), err
 }
 
-// addSize changes how many bytes a session takes.
+// addSize changes the size of a session by a number of bytes.
 func (w *writer) addSize(ctx context.Context, session int64, by int) error {
 	_, err := w.db.exec(ctx, "UPDATE session SET size = size + ? WHERE key = ?", by, session)
 	return err
 }
 
-// removePayloads looks through some of the record for the payloads that dropped entries had. At the end of the record it
-// deletes some of those that it did not find: no entry refers to them, since joining segments moves entries towards the end
-// only, and what was appended meanwhile is looked through first.
+// removePayloads scans a part of the record for the payloads of dropped entries. At the end of the record it deletes
+// some of those that it did not find. No entry refers to them: joining moves entries only towards the end, and entries
+// appended meanwhile are scanned first.
 func (r *rewrite) removePayloads(ctx context.Context, w *writer) (done bool, err error) {
-	for room := lookSize; room > 0 && len(r.names) > 0; {
+	for room := scanSize; room > 0 && len(r.names) > 0; {
 		var s stored
 		err := w.db.row(ctx, "SELECT last, size, data FROM segment WHERE session = ? AND last >= ? ORDER BY last LIMIT 1",
 			[]any{r.session, r.from}, &s.last, &s.size, &s.data)
@@ -218,12 +218,12 @@ func (r *rewrite) removePayloads(ctx context.Context, w *writer) (done bool, err
 			}
 		}
 		r.from = s.last + 1
-		room -= lookRow + s.size
+		room -= scanRow + s.size
 	}
 	return len(r.names) == 0, nil
 }
 
-// deletePayloads deletes as many payloads as one transaction may.
+// deletePayloads deletes up to one transaction's limit of payloads.
 func (r *rewrite) deletePayloads(ctx context.Context, w *writer) (done bool, err error) {
 	left, freed := maps.Clone(r.names), 0
 	for name := range r.names {
@@ -254,7 +254,7 @@ func below(spans []Span, number uint64) []Span {
 	return out
 }
 
-// sorted sorts spans and joins those that touch.
+// sorted returns spans in order, with overlapping and adjacent ones joined.
 func sorted(spans []Span) []Span {
 	slices.SortFunc(spans, func(a, b Span) int { return cmp.Compare(a.First, b.First) })
 	out := spans[:min(1, len(spans))]

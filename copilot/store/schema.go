@@ -9,7 +9,7 @@ import (
 // application marks the file as the portal's, in its header.
 const application = 0x504f5254
 
-// migrations returns the scripts that upgrade a file by one version each. Released ones never change.
+// migrations returns the scripts that each upgrade a file by one version. Released scripts never change.
 func migrations() (steps []string) {
 	for version := 1; ; version++ {
 		script, err := schema.ReadFile(fmt.Sprintf("schema/%d.sql", version))
@@ -42,7 +42,7 @@ func (d *database) migrate(ctx context.Context) error {
 	}
 }
 
-// step makes the next version, unless another process did so meanwhile.
+// step creates the next version, unless another process did so in the meantime.
 func (d *database) step(ctx context.Context, steps []string, from int) error {
 	if version, err := d.version(ctx); err != nil || version != from {
 		return err

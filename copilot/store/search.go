@@ -10,8 +10,8 @@ import (
 // maxWords is the maximum number of words of a query; the others are ignored.
 const maxWords = 32
 
-// Longer texts, in bytes, are excerpted here, as far as they are read: SQLite's time for it grows with the square of their
-// length.
+// Texts longer than longText bytes are excerpted here, up to readText bytes, because the time that SQLite needs grows
+// with the square of their length.
 const (
 	longText = 8 << 10
 	readText = 256 << 10
@@ -24,13 +24,13 @@ type Found struct {
 	Directory string // of the session
 	Number    uint64
 	Kind      string
-	Snippet   string   // the text around the words
-	Hits      [][2]int // where in Snippet the words begin and end, in bytes and in order
+	Snippet   string   // text around the words
+	Hits      [][2]int // byte offsets in Snippet where the words begin and end, in order
 }
 
-// Search returns the texts that contain all the words, newest first; without words, none. Whatever is not a letter or a digit
-// separates words and has no other meaning. The last word may be the beginning of one, unless something follows it (a
-// space) or it is a single letter. Words that differ in accents are found as well, but are no hits in texts of many pages.
+// Search returns the texts that contain all the words, newest first, or none without words. Everything that is not a
+// letter or a digit separates words and has no other meaning. The last word may be a prefix, unless a separator follows
+// it or it is a single letter. Words that differ in accents are found as well, but are not hits in long texts.
 func (s *Store) Search(ctx context.Context, words string, limit int) ([]Found, error) {
 	q := parse(words)
 	if len(q.words) == 0 {
@@ -43,7 +43,7 @@ func (s *Store) Search(ctx context.Context, words string, limit int) ([]Found, e
 	return found, s.readError(err)
 }
 
-// found scans a text that was found.
+// found scans a row of the result.
 func (q query) found(row scanner) (Found, error) {
 	var f Found
 	var long bool
@@ -59,7 +59,7 @@ func (q query) found(row scanner) (Found, error) {
 // query is a parsed search.
 type query struct {
 	words []string
-	open  bool // the last word may be the beginning of one
+	open  bool // the last word may be a prefix
 }
 
 func parse(typed string) query {
@@ -79,7 +79,7 @@ func separates(r rune) bool {
 	return !unicode.IsLetter(r) && !unicode.IsNumber(r) && !unicode.IsMark(r)
 }
 
-// match is the query in the syntax of FTS5.
+// match returns the query in the syntax of FTS5.
 func (q query) match() string {
 	if len(q.words) == 0 {
 		return ""
@@ -91,7 +91,7 @@ func (q query) match() string {
 	return all
 }
 
-// unmark removes the marks from a snippet and returns where they were.
+// unmark removes the marks from a snippet and returns their offsets.
 func unmark(marked string) (string, [][2]int) {
 	var out strings.Builder
 	var hits [][2]int
@@ -110,21 +110,21 @@ func unmark(marked string) (string, [][2]int) {
 	return out.String(), hits
 }
 
-// What marks the words in a snippet; texts are stored without these.
+// Marks of words in a snippet. Stored texts do not contain them.
 const (
 	markBegin = '\x02'
 	markEnd   = '\x03'
 )
 
-// How many bytes of a long text stand before and behind the first word found.
+// How many bytes of a long text stand before and after the first word found.
 const (
 	excerptBefore = 80
-	excerptBehind = 160
+	excerptAfter  = 160
 )
 
-// excerpt returns the surroundings of the first word found in a text, and where words are in them.
+// excerpt returns the text around the first word found, and the offsets of the words in it.
 func (q query) excerpt(text string) (string, [][2]int) {
-	from, to := 0, boundary(text, excerptBehind)
+	from, to := 0, boundary(text, excerptAfter)
 	var hits [][2]int
 	for begin, end := range wordsOf(text) {
 		if len(hits) > 0 && end > to {
@@ -134,25 +134,25 @@ func (q query) excerpt(text string) (string, [][2]int) {
 			continue
 		}
 		if len(hits) == 0 {
-			from, to = boundary(text, begin-excerptBefore), boundary(text, end+excerptBehind)
+			from, to = boundary(text, begin-excerptBefore), boundary(text, end+excerptAfter)
 		}
 		hits = append(hits, [2]int{begin, end})
 	}
-	before, behind := "", ""
+	before, after := "", ""
 	if from > 0 {
 		before = "…"
 	}
 	if to < len(text) {
-		behind = "…"
+		after = "…"
 	}
 	for i := range hits {
 		hits[i][0] += len(before) - from
 		hits[i][1] += len(before) - from
 	}
-	return before + text[from:to] + behind, hits
+	return before + text[from:to] + after, hits
 }
 
-// boundary returns the beginning of the character at a place, or the nearest end of the text.
+// boundary returns the start of the character at an offset, limited to the text.
 func boundary(text string, at int) int {
 	at = max(0, min(at, len(text)))
 	for at > 0 && at < len(text) && !utf8.RuneStart(text[at]) {
@@ -161,7 +161,7 @@ func boundary(text string, at int) int {
 	return at
 }
 
-// wordsOf yields where the words of a text begin and end.
+// wordsOf yields the offsets of the words of a text.
 func wordsOf(text string) func(yield func(begin, end int) bool) {
 	return func(yield func(begin, end int) bool) {
 		for at := 0; at < len(text); {
@@ -181,7 +181,7 @@ func wordsOf(text string) func(yield func(begin, end int) bool) {
 	}
 }
 
-// has reports whether a word is one of the query, or begins with the last of them if that is open.
+// has reports whether a word is one of the query's, or begins with the last one if that may be a prefix.
 func (q query) has(word string) bool {
 	for i, w := range q.words {
 		if strings.EqualFold(w, word) {

@@ -10,7 +10,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/store"
 )
 
-func TestASearch(t *testing.T) {
+func TestSearch(t *testing.T) {
 	s := open(t, t.TempDir())
 	l := create(t, s, "a")
 	for n, body := range []string{
@@ -25,27 +25,27 @@ func TestASearch(t *testing.T) {
 		words string
 		want  []uint64
 	}{
-		"finds the newest first":                    {"quick", []uint64{7, 4, 1}},
-		"wants all words, in any order":             {"fox quick", []uint64{7, 1}},
-		"knows no letter case":                      {"QUICK Brown", []uint64{1}},
-		"knows no accents":                          {"schoner", []uint64{2}},
-		"takes operators as words":                  {"NOT AND b", []uint64{3}},
-		"finds nothing without words":               {`" ' ( ) * ^ : - + {} `, nil},
-		"finds nothing in nothing":                  {"", nil},
-		"takes quotes as spaces":                    {`"cheese`, []uint64{6}},
-		"takes column filters as words":             {"body:quick", nil},
-		"takes stars as spaces":                     {"qui*", nil},
-		"takes NUL as a space":                      {"quick\x00silver", []uint64{4}},
-		"takes bytes that are no text as spaces":    {"\xffbytes\xfe", []uint64{5}},
-		"finds what stands behind bad bytes":        {"bad bytes", []uint64{5}},
-		"takes NEAR as a word":                      {"NEAR(quick fox, 2)", nil},
-		"survives very many words":                  {strings.Repeat("quick ", 10_000), []uint64{7, 4, 1}},
-		"survives a very long word":                 {strings.Repeat("q", 100_000), nil},
-		"takes the last word as a beginning":        {"fox qui", []uint64{7, 1}},
-		"takes only the last word as a beginning":   {"qui fox", nil},
-		"takes no word as a beginning when it ends": {"qui ", nil},
-		"takes no single letter as a beginning":     {"q", nil},
-		"finds the one text of its number and kind": {"once more", nil},
+		"finds the newest first":                            {"quick", []uint64{7, 4, 1}},
+		"requires all words, in any order":                  {"fox quick", []uint64{7, 1}},
+		"ignores letter case":                               {"QUICK Brown", []uint64{1}},
+		"ignores accents":                                   {"schoner", []uint64{2}},
+		"takes operators as words":                          {"NOT AND b", []uint64{3}},
+		"finds nothing without words":                       {`" ' ( ) * ^ : - + {} `, nil},
+		"finds nothing for an empty query":                  {"", nil},
+		"takes quotes as spaces":                            {`"cheese`, []uint64{6}},
+		"takes column filters as words":                     {"body:quick", nil},
+		"takes stars as spaces":                             {"qui*", nil},
+		"takes NUL as a space":                              {"quick\x00silver", []uint64{4}},
+		"takes invalid bytes as spaces":                     {"\xffbytes\xfe", []uint64{5}},
+		"finds words after invalid bytes":                   {"bad bytes", []uint64{5}},
+		"takes NEAR as a word":                              {"NEAR(quick fox, 2)", nil},
+		"survives very many words":                          {strings.Repeat("quick ", 10_000), []uint64{7, 4, 1}},
+		"survives a very long word":                         {strings.Repeat("q", 100_000), nil},
+		"takes the last word as a prefix":                   {"fox qui", []uint64{7, 1}},
+		"takes only the last word as a prefix":              {"qui fox", nil},
+		"takes a word with a separator after it as a whole": {"qui ", nil},
+		"takes no single letter as a prefix":                {"q", nil},
+		"keeps one text per number and kind":                {"once more", nil},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -69,7 +69,7 @@ func TestASearch(t *testing.T) {
 	require.Len(t, found, 2)
 }
 
-// hits gives the words that a text was found by.
+// hits returns the words by which a text was found.
 func hits(t *testing.T, f store.Found) []string {
 	t.Helper()
 	var words []string
@@ -88,17 +88,17 @@ func TestSnippetHasHitPositions(t *testing.T) {
 		text, words string
 		want        []string
 	}{
-		"every one of them":             {"the fox and the dog", "the dog", []string{"the", "the", "dog"}},
-		"with accents":                  {"ein schöner Tag", "schoner", []string{"schöner"}},
-		"whole, if it was begun":        {"a new world", "wor", []string{"world"}},
-		"without marks of the text":     {"a\x02b c\x03d \x03\x02 world", "c world", []string{"c", "world"}},
-		"in the middle of a long text":  {filling + "the World, the word " + filling, "THE wor", []string{"the", "World", "the", "word"}},
-		"at the end of a long text":     {filling + "über", "übe", []string{"über"}},
-		"at the beginning of one":       {"ähnlich " + filling, "Ähnlich", []string{"ähnlich"}},
-		"but not far behind in one":     {strings.Repeat(filling, 20) + "needle", "needle", nil},
-		"nor what differs in accents":   {filling + "schöner" + filling, "schoner", nil},
-		"every one in a long text":      {strings.Repeat("needles ", 3) + filling, "needle", []string{"needles", "needles", "needles"}},
-		"where its words have no space": {"a-b_c.d", "b d", []string{"b", "d"}},
+		"every one of them":                   {"the fox and the dog", "the dog", []string{"the", "the", "dog"}},
+		"with accents":                        {"ein schöner Tag", "schoner", []string{"schöner"}},
+		"whole, if a prefix matched":          {"a new world", "wor", []string{"world"}},
+		"without mark characters in the text": {"a\x02b c\x03d \x03\x02 world", "c world", []string{"c", "world"}},
+		"in the middle of a long text":        {filling + "the World, the word " + filling, "THE wor", []string{"the", "World", "the", "word"}},
+		"at the end of a long text":           {filling + "über", "übe", []string{"über"}},
+		"at the beginning of one":             {"ähnlich " + filling, "Ähnlich", []string{"ähnlich"}},
+		"but not far into one":                {strings.Repeat(filling, 20) + "needle", "needle", nil},
+		"nor words that differ in accents":    {filling + "schöner" + filling, "schoner", nil},
+		"every one in a long text":            {strings.Repeat("needles ", 3) + filling, "needle", []string{"needles", "needles", "needles"}},
+		"where its words have no space":       {"a-b_c.d", "b d", []string{"b", "d"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := open(t, t.TempDir())

@@ -10,14 +10,14 @@ import (
 )
 
 const (
-	segmentSize = 256 << 10 // bytes of entries in one segment, about
-	payloadSize = 4 << 10   // from here on, bytes are stored beside the segments, once
+	segmentSize = 256 << 10 // approximate bytes of entries in one segment
+	payloadSize = 4 << 10   // bytes from this size on are stored once, beside the segments
 )
 
 // The first byte of a segment is its encoding.
 const (
 	plain    = 0
-	deflated = 1 // the length of the plain entries follows
+	deflated = 1 // the uncompressed length follows
 )
 
 var (
@@ -25,20 +25,20 @@ var (
 	errPayload = errors.New("a payload is missing")
 )
 
-// entryPart is a part of an entry, in the segment or as a payload of its own.
+// entryPart is a part of an entry, in the segment or as a separate payload.
 type entryPart struct {
 	bytes []byte
-	hash  []byte // the name of the payload; nil if the bytes are in the segment
+	hash  []byte // hash of the payload; nil if the bytes are in the segment
 }
 
-// packedEntry is an entry as a segment holds it.
+// packedEntry is an entry as stored in a segment.
 type packedEntry struct {
 	number  uint64
 	data    entryPart
 	payload entryPart
 }
 
-// inline returns how many bytes of the segment a part takes.
+// inline returns how many bytes a part takes in the segment.
 func (p entryPart) inline() int {
 	if p.hash != nil {
 		return len(p.hash)
@@ -46,7 +46,7 @@ func (p entryPart) inline() int {
 	return len(p.bytes)
 }
 
-// names returns the names of an entry's payloads.
+// names returns the hashes of an entry's payloads.
 func (e packedEntry) names() []string {
 	var names []string
 	for _, p := range []entryPart{e.data, e.payload} {

@@ -11,21 +11,21 @@ import (
 
 func TestInvalidSegmentIsRejected(t *testing.T) {
 	for name, segment := range map[string][]byte{
-		"is empty":                                    {},
-		"is of an unknown kind":                       {2, 1, 0, 0},
-		"ends within an entry":                        {0, 1, 8, 'a'},
-		"ends before the payload":                     {0, 1, 2, 'a'},
-		"has a number twice":                          {0, 1, 0, 0, 0, 0, 0},
-		"has numbers that overflow":                   {0, 1, 0, 0, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1, 0, 0},
-		"has a length without end":                    {0, 1, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255},
-		"has a length beyond everything":              {0, 1, 254, 255, 255, 255, 255, 255, 255, 255, 255, 1},
-		"names half a payload":                        {0, 1, 1, 'a', 'b'},
-		"names a payload with a length":               append([]byte{0, 1, 3}, make([]byte, 40)...),
-		"is compressed to nothing":                    {1},
-		"says that it is larger than any":             {1, 255, 255, 255, 255, 15, 0},
-		"is not compressed though it says so":         {1, 4, 255, 255, 255, 255},
-		"is longer than it says once it is inflated":  append([]byte{1, 1}, store.Encode(many(100), true)[3:]...),
-		"is shorter than it says once it is inflated": append([]byte{1, 255, 127}, store.Encode(many(100), true)[3:]...),
+		"is empty":                              {},
+		"is of an unknown kind":                 {2, 1, 0, 0},
+		"ends within an entry":                  {0, 1, 8, 'a'},
+		"ends before the payload":               {0, 1, 2, 'a'},
+		"has a number twice":                    {0, 1, 0, 0, 0, 0, 0},
+		"has numbers that overflow":             {0, 1, 0, 0, 255, 255, 255, 255, 255, 255, 255, 255, 255, 1, 0, 0},
+		"has a length without end":              {0, 1, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255, 255},
+		"has a length beyond its end":           {0, 1, 254, 255, 255, 255, 255, 255, 255, 255, 255, 1},
+		"has half a hash":                       {0, 1, 1, 'a', 'b'},
+		"has a hash with a length":              append([]byte{0, 1, 3}, make([]byte, 40)...),
+		"is compressed to nothing":              {1},
+		"claims to be larger than the maximum":  {1, 255, 255, 255, 255, 15, 0},
+		"claims to be compressed but is not":    {1, 4, 255, 255, 255, 255},
+		"is longer than claimed when inflated":  append([]byte{1, 1}, store.Encode(many(100), true)[3:]...),
+		"is shorter than claimed when inflated": append([]byte{1, 255, 127}, store.Encode(many(100), true)[3:]...),
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := store.Decode(segment)

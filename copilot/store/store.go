@@ -15,15 +15,15 @@ import (
 	"time"
 )
 
-// Options of a store. Zero values mean the defaults.
+// Options configures a store. Zero values select the defaults.
 type Options struct {
-	Directory string        // created if it is missing, for this user alone; must be on a local disk
-	Delay     time.Duration // a group is written at most this late; default 20 ms
+	Directory string        // created if missing, for this user only; must be on a local disk
+	Delay     time.Duration // maximum delay of a group; default 20 ms
 	Memory    int           // bytes that may wait to be written; default 64 MiB
 	MaxBytes  int64         // maximum size of the file; default unlimited
-	Busy      time.Duration // how long to wait for other processes' locks; default 5 s
-	Heartbeat time.Duration // interval of heartbeats; default 2 s, an owner that misses five is gone
-	Log       *slog.Logger  // default: nothing is logged
+	Busy      time.Duration // how long to wait for locks of other processes; default 5 s
+	Heartbeat time.Duration // interval of heartbeats, default 2 s; an owner that misses five is gone
+	Log       *slog.Logger  // default: no log
 }
 
 func (o Options) file() string { return filepath.Join(o.Directory, "sessions.db") }
@@ -47,24 +47,24 @@ type Store struct {
 	options Options
 	self    owner
 	read    atomic.Pointer[sql.DB]
-	bytes   atomic.Int64 // handed over and not yet written
+	bytes   atomic.Int64 // queued and not yet written
 
 	failing, moved, clock atomic.Pointer[Failure]
 
-	wake, urgent  chan struct{} // hold one signal each
+	wake, urgent  chan struct{} // each holds one signal
 	closing, done chan struct{}
 	end           error // valid once done is closed
 
 	mu     sync.Mutex
 	dirty  []*Lease
-	marks  map[mark]uint64 // positions in sessions that nobody holds here
+	marks  map[mark]uint64 // positions in sessions that this process does not hold
 	orders []*request
 	closed bool
 	killed bool // closed by Kill
 }
 
-// Open opens the file of the directory, or creates it. A damaged file is moved aside, and one that cannot be written is only
-// read until it can be; [Store.Failure] reports both. Any other [Failure] is returned.
+// Open opens or creates the file of the directory. It moves a damaged file aside, and opens a file that cannot be
+// written for reading until it can; [Store.Failure] reports both. It returns any other [Failure].
 func Open(ctx context.Context, o Options) (*Store, error) {
 	o, err := o.filled()
 	if err != nil {
@@ -85,7 +85,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	return s, nil
 }
 
-// self is this store as an owner.
+// self returns this process as an owner.
 func self() owner {
 	var key [8]byte
 	_, _ = rand.Read(key[:])
@@ -95,12 +95,13 @@ func self() owner {
 	}
 }
 
-// Close writes what was handed over, releases all sessions and closes the file. It tries for about [Options.Busy] and
-// returns what could not be written. Later calls return the same. Ending the process meanwhile is the same as killing it.
+// Close writes the queued data, releases all sessions and closes the file. It tries for about [Options.Busy] and
+// reports what it could not write. Later calls return the same. Ending the process meanwhile has the effect of killing
+// it.
 func (s *Store) Close() error { return s.stop(false) }
 
-// Kill closes the store as a kill of its process would: what is not yet written is lost, nothing is released, and the
-// sessions are held by a process that has ended. It is for tests that play several processes in one.
+// Kill closes the store as a kill of its process would: it discards unwritten data and releases nothing, and a dead
+// process holds the sessions. It is for tests that run several processes in one.
 func (s *Store) Kill() error { return s.stop(true) }
 
 func (s *Store) stop(killed bool) error {
@@ -114,7 +115,7 @@ func (s *Store) stop(killed bool) error {
 	return s.end
 }
 
-// Flush returns when everything that was handed over before is durable, or why it cannot be.
+// Flush returns when all data queued before is durable, or an error.
 func (s *Store) Flush(ctx context.Context) error {
 	return s.do(ctx, func(ctx context.Context, w *writer) error { return w.flush(ctx) })
 }
@@ -126,15 +127,15 @@ func signal(c chan struct{}) {
 	}
 }
 
-// request is work of the writer for a caller who waits.
+// request is work that the writer does while the caller waits.
 type request struct {
 	run     func(context.Context, *writer) error
 	started atomic.Bool // by the writer, or abandoned by the caller
 	done    chan error
 }
 
-// do runs something on the writer's goroutine and waits for it. It is not started once ctx has ended, and not abandoned once
-// started.
+// do runs a function on the writer's goroutine and waits for it. It does not start the function once ctx has ended, and
+// does not abandon it once started.
 func (s *Store) do(ctx context.Context, run func(context.Context, *writer) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -159,7 +160,7 @@ func (s *Store) do(ctx context.Context, run func(context.Context, *writer) error
 	}
 }
 
-// ask is do for what has a result.
+// ask is do for functions with a result.
 func ask[T any](ctx context.Context, s *Store, run func(context.Context, *writer) (T, error)) (result T, err error) {
 	err = s.do(ctx, func(ctx context.Context, w *writer) (err error) {
 		result, err = run(ctx, w)

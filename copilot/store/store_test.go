@@ -62,7 +62,7 @@ func TestAppend(t *testing.T) {
 	require.NoError(t, s.Flush(t.Context()))
 	require.EqualValues(t, 5, l.Stored())
 	require.NoError(t, l.Release(t.Context()))
-	require.NoError(t, l.Release(t.Context()), "a second time changes nothing")
+	require.NoError(t, l.Release(t.Context()), "a second Release changes nothing")
 	require.ErrorIs(t, l.Append(entry(6)), store.ErrReleased)
 	require.NoError(t, s.Close())
 	_, err := s.Acquire(t.Context(), "a")
@@ -87,7 +87,7 @@ func TestBackloggedStoreReportsAndLosesNothing(t *testing.T) {
 	require.NoError(t, s.Flush(t.Context()))
 	require.Positive(t, refused)
 	same(t, all(t, s, "a"), 1, 1000)
-	require.NoError(t, l.Append(store.Entry{Number: 1001, Data: make([]byte, 10_000)}), "what is larger than the room is taken alone")
+	require.NoError(t, l.Append(store.Entry{Number: 1001, Data: make([]byte, 10_000)}), "an entry larger than the limit is accepted alone")
 }
 
 func TestSessionHeadIsStored(t *testing.T) {
@@ -148,7 +148,7 @@ func TestListIsReadInPages(t *testing.T) {
 	require.ElementsMatch(t, []string{"s0", "s1", "s2", "s3", "s4", "s5", "s6", "s7", "s8", "s9"}, ids)
 }
 
-func TestListLeavesOriginsOut(t *testing.T) {
+func TestListOmitsOrigins(t *testing.T) {
 	s := open(t, t.TempDir())
 	for _, origin := range []string{"rest", "job", "ui"} {
 		l, err := s.Create(t.Context(), store.Session{ID: "of " + origin, Origin: origin})
@@ -173,7 +173,7 @@ func TestListLeavesOriginsOut(t *testing.T) {
 	}
 }
 
-func TestDirectoryIsForItsUserAlone(t *testing.T) {
+func TestDirectoryIsPrivate(t *testing.T) {
 	directory := t.TempDir() + "/deep/data ?#%41"
 	s := open(t, directory)
 	fill(t, s, create(t, s, "a"), 1, 1)
@@ -205,7 +205,7 @@ func TestSmallSegmentsAreMerged(t *testing.T) {
 	require.Equal(t, count(t, directory, "SELECT sum(length(data)) FROM segment"), int(after.Size))
 }
 
-func TestMergedSegmentsStayOfAReadableSize(t *testing.T) {
+func TestMergedSegmentsStayReadable(t *testing.T) {
 	directory := t.TempDir()
 	s := open(t, directory)
 	l := create(t, s, "a")
@@ -236,7 +236,7 @@ func TestEntriesDuringReleaseAreWritten(t *testing.T) {
 				s := open(t, directory)
 				id := fmt.Sprint("s", round)
 				l := create(t, s, id)
-				begun, taken := make(chan struct{}), make(chan uint64)
+				begun, handed := make(chan struct{}), make(chan uint64)
 				go func() {
 					n := uint64(1)
 					for ; l.Append(entry(n)) == nil; n++ {
@@ -244,11 +244,11 @@ func TestEntriesDuringReleaseAreWritten(t *testing.T) {
 							close(begun)
 						}
 					}
-					taken <- n - 1
+					handed <- n - 1
 				}()
 				<-begun
 				require.NoError(t, end(s, l))
-				last := <-taken
+				last := <-handed
 				require.NoError(t, s.Close())
 				same(t, all(t, open(t, directory), id), 1, last)
 			}

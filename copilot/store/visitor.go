@@ -7,11 +7,11 @@ import (
 	"time"
 )
 
-// Visitor is a client that holds a secret, of which the store knows the hash.
+// Visitor is a client that holds a secret. The store knows only its hash.
 type Visitor struct {
 	User   string
-	Scopes string    // what the visitor may do, in the words of the caller
-	Until  time.Time // the hash is valid until then
+	Scopes string    // what the visitor may do, in the caller's terms
+	Until  time.Time // when the hash expires
 }
 
 // Admit stores the hash of a visitor's secret.
@@ -29,7 +29,7 @@ func (s *Store) Admit(ctx context.Context, hash []byte, v Visitor) error {
 	})
 }
 
-// Admitted returns the visitor of a hash, or [ErrNotFound] if it is unknown or expired.
+// Admitted returns the visitor of a hash, or [ErrNotFound] if the hash is unknown or expired.
 func (s *Store) Admitted(ctx context.Context, hash []byte) (v Visitor, err error) {
 	var milli int64
 	err = s.read.Load().QueryRowContext(ctx, "SELECT user, scopes, expires FROM visitor WHERE hash = ? AND expires > ?",
@@ -41,7 +41,7 @@ func (s *Store) Admitted(ctx context.Context, hash []byte) (v Visitor, err error
 	return v, s.readError(err)
 }
 
-// Dismiss forgets a hash. An unknown one is no error.
+// Dismiss deletes a hash. An unknown hash is not an error.
 func (s *Store) Dismiss(ctx context.Context, hash []byte) error {
 	return s.do(ctx, func(ctx context.Context, w *writer) error {
 		_, err := w.db.exec(ctx, "DELETE FROM visitor WHERE hash = ?", hash)

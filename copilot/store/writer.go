@@ -6,25 +6,25 @@ import (
 	"time"
 )
 
-// writer is the state of the one goroutine that writes.
+// writer is the state of the goroutine that writes.
 type writer struct {
 	*Store
 	db     *database
 	leases map[string]*Lease
 	begun  map[activity]struct{} // activities that this process writes
-	todo   []*Lease              // with something to write
+	todo   []*Lease              // those with something to write
 	seen   map[int64]heartbeatSeen
-	newest time.Time // of what is stored
+	newest time.Time // last change stored
 	beat   time.Time // when the last heartbeat was written
 	pause  time.Duration
-	retry  time.Time // not before; zero if the last group was written
+	retry  time.Time // no attempt before; zero if the last group was written
 
 	rewrites        []*rewrite
-	rewriteFailures int       // of the first rewrite, in a row
-	rewriteAfter    time.Time // it is not tried before
+	rewriteFailures int       // consecutive failures of the first rewrite
+	rewriteAfter    time.Time // no attempt before
 }
 
-// The pause before a retry, at first and at most.
+// First and longest pause before a retry.
 const (
 	firstPause = 50 * time.Millisecond
 	maxPause   = 2 * time.Second
@@ -76,8 +76,8 @@ func (w *writer) pauseBetweenGroups() bool {
 	return true
 }
 
-// writeOnce writes a group, unless the last one failed just now, and does what callers wait for. It reports whether the last
-// group was written.
+// writeOnce writes a group, unless the last one has just failed, and runs the requests of waiting callers. It reports
+// whether the last group was written.
 func (w *writer) writeOnce(ctx context.Context) bool {
 	w.collect()
 	if time.Now().After(w.retry) {
@@ -89,7 +89,7 @@ func (w *writer) writeOnce(ctx context.Context) bool {
 	w.mu.Unlock()
 	for _, o := range orders {
 		switch {
-		case w.ending(): // each may have to wait for locks
+		case w.ending(): // each might wait for locks
 			o.done <- ErrClosed
 		case o.started.CompareAndSwap(false, true):
 			o.done <- w.try(ctx, func(ctx context.Context) error { return o.run(ctx, w) })
@@ -108,7 +108,7 @@ func (w *writer) ending() bool {
 	}
 }
 
-// attempt writes a group, and the heartbeat when it is due, and schedules a retry if that fails.
+// attempt writes a group, and the heartbeat when due, and schedules a retry if that fails.
 func (w *writer) attempt(ctx context.Context) {
 	now := time.Now()
 	due := now.Sub(w.beat) >= w.options.Heartbeat || !w.retry.IsZero()
@@ -137,7 +137,7 @@ func (w *writer) attempt(ctx context.Context) {
 	w.fail(w.options.failure(err))
 }
 
-// collect takes what was handed over.
+// collect takes the queued data.
 func (w *writer) collect() {
 	w.mu.Lock()
 	dirty := w.dirty
@@ -155,7 +155,7 @@ func (w *writer) collect() {
 	}
 }
 
-// flush writes everything that was handed over.
+// flush writes all queued data.
 func (w *writer) flush(ctx context.Context) error {
 	w.collect()
 	if err := w.writePositions(ctx); err != nil {
@@ -172,8 +172,8 @@ func (w *writer) flush(ctx context.Context) error {
 	return nil
 }
 
-// try runs do with the file, which is opened again if it was replaced, or failed in a way that opening may repair. A damaged
-// file is moved aside, and do runs again with the fresh one.
+// try runs do with the file. It reopens the file if it was replaced, or after an error that reopening may repair. It
+// moves a damaged file aside and runs do again with the new one.
 func (w *writer) try(ctx context.Context, do func(context.Context) error) error {
 	if w.db == nil || !w.db.isSameFile() {
 		if err := w.open(ctx, false); err != nil {
@@ -194,7 +194,7 @@ func (w *writer) try(ctx context.Context, do func(context.Context) error) error 
 	return err
 }
 
-// finish writes what is left, releases everything and closes the file; a killed store only closes it.
+// finish writes the remaining data, releases everything and closes the file. A killed store is only closed.
 func (w *writer) finish(ctx context.Context) error {
 	end := w.releaseAll
 	if w.killed {
@@ -202,7 +202,7 @@ func (w *writer) finish(ctx context.Context) error {
 		w.forget()
 	}
 	for _, l := range w.leases {
-		l.stop(ErrClosed) // so that no entry is accepted that would not be written
+		l.stop(ErrClosed) // an entry accepted from now on would not be written
 	}
 	err := w.options.failure(w.try(ctx, end))
 	waiting := w.forget()
@@ -231,7 +231,7 @@ func (w *writer) forget() (waiting int) {
 	return waiting
 }
 
-// releaseAll writes what is left and disowns everything.
+// releaseAll writes the remaining data and releases everything.
 func (w *writer) releaseAll(ctx context.Context) error {
 	if err := w.flush(ctx); err != nil {
 		return err
@@ -247,7 +247,7 @@ func (w *writer) releaseAll(ctx context.Context) error {
 	})
 }
 
-// simulateDeath makes this owner one whose process has ended: it started at another time and has no heartbeat.
+// simulateDeath makes this owner look dead: its process started at another time and has no heartbeat.
 func (w *writer) simulateDeath(ctx context.Context) error {
 	_, err := w.db.exec(ctx, "UPDATE owner SET start = 'ended', beat = 0 WHERE key = ?", w.self.key)
 	return err
