@@ -94,7 +94,7 @@ func (s *Session) recordInRun(agent string, b event.Body) { s.append(s.machine.R
 
 // append records an event as it may be shown. Called with the lock held.
 func (s *Session) append(run, agent string, b event.Body) {
-	for _, e := range s.masks.Owed(b) {
+	for _, e := range s.masks.HeldBack(b) {
 		s.appendMasked(run, e.Agent, e.Body)
 	}
 	if _, over := b.(event.RunEnded); over {

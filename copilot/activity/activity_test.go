@@ -18,7 +18,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/store"
 )
 
-// head and entries of a kind that only tests have.
+// head and string entries are of a kind that only tests have.
 type head struct {
 	ID             string
 	Created, Ended time.Time
@@ -26,7 +26,7 @@ type head struct {
 	How            string
 }
 
-var errNotFound = errors.New("there is no such thing")
+var errNotFound = errors.New("no such thing")
 
 func kind() activity.Kind[head, string] {
 	return activity.Kind[head, string]{
@@ -60,7 +60,7 @@ type (
 	record = activity.Record[head, string]
 )
 
-// directory is where the stores of a test are; "" for memory.
+// directory is the directory of a test's stores, or "" for memory.
 type directory string
 
 func (d directory) open(t *testing.T, o activity.Options) (*log, *store.Store) {
@@ -100,7 +100,7 @@ func read(t *testing.T, r *record) (list []string) {
 	}
 }
 
-// world is where a test is.
+// world is the environment of a test.
 type world struct {
 	*testing.T
 	directory
@@ -111,7 +111,7 @@ func (w world) open(o activity.Options) (*log, *store.Store) {
 	return w.directory.open(w.T, o)
 }
 
-// everywhere runs a test in virtual time with memory and with a store.
+// everywhere runs a test in virtual time, in memory and with a store.
 func everywhere(t *testing.T, test func(world)) {
 	t.Helper()
 	for name, d := range map[string]directory{"in memory": "", "stored": directory(t.TempDir())} {
@@ -149,7 +149,7 @@ func TestReadersGetAllEntriesInOrderAndTheirEnd(t *testing.T) {
 			assert.Equal(t, "21 last", list[20])
 		}
 		r.Release()
-		assert.False(t, l.Owns("a"), "what has ended leaves memory")
+		assert.False(t, l.Owns("a"), "ended activities leave memory")
 		again := get(t.T, l, "a")
 		assert.Equal(t, lists[0], read(t.T, again))
 		assert.Equal(t, r.Head(), again.Head())
@@ -168,7 +168,7 @@ func closeStore(t *testing.T, s *store.Store) {
 	}
 }
 
-func TestNothingIsWrittenBehindAnEnd(t *testing.T) {
+func TestNothingIsWrittenAfterTheEnd(t *testing.T) {
 	everywhere(t, func(t world) {
 		l, s := t.open(activity.Options{Retention: time.Hour})
 		r := begin(t.T, l, "a")
@@ -181,7 +181,7 @@ func TestNothingIsWrittenBehindAnEnd(t *testing.T) {
 	})
 }
 
-func TestActivitiesAreDroppedAfterTheirRetention(t *testing.T) {
+func TestActivitiesAreRemovedAfterRetention(t *testing.T) {
 	everywhere(t, func(t world) {
 		l, s := t.open(activity.Options{Retention: time.Hour})
 		require.NoError(t, begin(t.T, l, "ended").Write(end, "last"))
@@ -191,10 +191,10 @@ func TestActivitiesAreDroppedAfterTheirRetention(t *testing.T) {
 		heads, err := l.Heads(t.Context(), 10)
 		require.NoError(t, err)
 		require.Len(t, heads, 2)
-		assert.Equal(t, "runs", heads[0].ID, "the newest first")
+		assert.Equal(t, "runs", heads[0].ID, "newest first")
 		time.Sleep(1500 * time.Millisecond)
 		_, err = l.Get(t.Context(), "ended")
-		require.ErrorIs(t, err, errNotFound, "at once, though it is dropped later")
+		require.ErrorIs(t, err, errNotFound, "immediately, though it is deleted later")
 		time.Sleep(3 * time.Minute)
 		heads, err = l.Heads(t.Context(), 10)
 		require.NoError(t, err)
@@ -207,7 +207,7 @@ func TestActivitiesAreDroppedAfterTheirRetention(t *testing.T) {
 	})
 }
 
-func TestWorkEndsWithItsLogAndNoneBeginsLater(t *testing.T) {
+func TestWorkEndsWithLogAndNoneStartsLater(t *testing.T) {
 	everywhere(t, func(t world) {
 		l, s := t.open(activity.Options{Retention: time.Hour})
 		causes := map[string]error{}
@@ -232,25 +232,25 @@ func TestWorkEndsWithItsLogAndNoneBeginsLater(t *testing.T) {
 	})
 }
 
-func TestOtherProcessesFollowAndEndWhatWasAbandoned(t *testing.T) {
+func TestOtherProcessesFollowAndFinalizeAbandonedActivity(t *testing.T) {
 	stored(t, func(t world) {
 		first, firstStore := t.open(activity.Options{Retention: time.Hour})
 		second, secondStore := t.open(activity.Options{Retention: time.Hour})
 		r := begin(t.T, first, "a")
 		there := get(t.T, second, "a")
 		require.NoError(t, r.Write(nil, "one"))
-		assert.EqualValues(t, 1, there.Head().Count, "entries behind the stored head count")
+		assert.EqualValues(t, 1, there.Head().Count, "entries after the stored head count")
 		assert.Equal(t, fault.Busy, fault.KindOf(there.Cancel(t.Context())))
 		assert.True(t, second.IsOwned(t.Context(), "a"))
 		assert.False(t, second.Owns("a"))
 
 		require.NoError(t, firstStore.Kill())
 		began := time.Now()
-		assert.Equal(t, []string{"1 one", "2 abandoned"}, read(t.T, there), "who waits ends it")
+		assert.Equal(t, []string{"1 one", "2 abandoned"}, read(t.T, there), "a waiting reader finalizes it")
 		assert.Less(t, time.Since(began), 2*time.Second)
 		assert.Equal(t, "ended", there.Head().How)
 		require.ErrorIs(t, there.Cancel(t.Context()), activity.ErrEnded)
-		require.NoError(t, second.Recover(t.Context()), "once more changes nothing")
+		require.NoError(t, second.Recover(t.Context()), "a second Recover changes nothing")
 		assert.Equal(t, []string{"1 one", "2 abandoned"}, read(t.T, there))
 		first.Close(context.Background())
 		second.Close(context.Background())
@@ -281,7 +281,7 @@ func TestAbandonedActivityWhoseHeadCannotBeReadEnds(t *testing.T) {
 	})
 }
 
-func TestReplaceTakesAnActivityWhoseOwnerIsGone(t *testing.T) {
+func TestReplaceAdoptsOrphanedActivity(t *testing.T) {
 	stored(t, func(t world) {
 		first, firstStore := t.open(activity.Options{})
 		h := head{ID: "a"}
@@ -289,7 +289,7 @@ func TestReplaceTakesAnActivityWhoseOwnerIsGone(t *testing.T) {
 		require.NoError(t, err)
 		second, secondStore := t.open(activity.Options{})
 		h.Count = 1
-		assert.Equal(t, fault.Busy, fault.KindOf(second.Replace(t.Context(), h, "word")), "its owner lives")
+		assert.Equal(t, fault.Busy, fault.KindOf(second.Replace(t.Context(), h, "word")), "its owner is alive")
 		require.NoError(t, firstStore.Close())
 		require.NoError(t, second.Replace(t.Context(), h, "word"))
 		words, err := second.Entries(t.Context(), "a", 0, 1)
@@ -298,7 +298,7 @@ func TestReplaceTakesAnActivityWhoseOwnerIsGone(t *testing.T) {
 		require.NoError(t, second.Delete(t.Context(), h))
 		_, err = second.Head(t.Context(), "a")
 		require.ErrorIs(t, err, errNotFound)
-		deleted := store.Activity{Kind: "thing", ID: "b", Head: []byte("{}"), Done: true} // but not dropped yet
+		deleted := store.Activity{Kind: "thing", ID: "b", Head: []byte("{}"), Done: true} // but not yet removed
 		require.NoError(t, secondStore.Begin(t.Context(), deleted))
 		heads, err := second.Heads(t.Context(), 10)
 		require.NoError(t, err)

@@ -140,7 +140,7 @@ func (r *Record[H, E]) settle(ctx context.Context) error {
 	}
 	a, err := r.log.store.Activity(ctx, r.log.kind.Name, r.id)
 	if errors.Is(err, store.ErrNotFound) {
-		return nil // a new store, in which nobody looks for it
+		return nil // a new store, in which no process looks for it
 	}
 	if err == nil {
 		err = r.saveMissing(ctx, h, a.Last-min(a.Last, r.log.kind.Lead))

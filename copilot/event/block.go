@@ -6,34 +6,33 @@ import (
 	"time"
 )
 
-// CodeInterrupted is the code of the [ToolError] of a call that was cut off with its run.
+// CodeInterrupted is the code of the [ToolError] of a call that was interrupted with its run.
 const CodeInterrupted = "interrupted"
 
-// CodeExit is the code of the [ToolError] of a command that ended with another code
-// than 0. The result has what it wrote.
+// CodeExit is the code of the [ToolError] of a command that ended with an exit code other than 0. The result holds its
+// output.
 const CodeExit = "exit"
 
-// CodeDenied is the code of the [ToolError] of a call for which a permission was refused.
+// CodeDenied is the code of the [ToolError] of a call whose permission was denied.
 const CodeDenied = "denied"
 
 const interruptedTool = "the call was cut off with its run"
 
-// maxBlockOutput is how much of the output of a tool that has no end is kept, in
-// bytes: its end.
+// maxBlockOutput is how much of the end of a running tool's output is kept, in bytes.
 const maxBlockOutput = 1 << 20
 
-// Block is a thought, a message or a tool call that has begun and not ended.
+// Block is a thought, a message or a tool call that has started and not ended.
 type Block struct {
 	Run, Agent string
-	Start      Body      // [ReasoningStarted], [MessageStarted] or [ToolStarted]
-	Began      time.Time // when
-	Text       string    // all deltas so far, or the output
+	Start      Body // [ReasoningStarted], [MessageStarted] or [ToolStarted]
+	Began      time.Time
+	Text       string // all deltas so far, or the output
 }
 
-// Blocks follow a record and know which blocks are open. The zero value stands at
-// the beginning of a record, or behind the end of a run. Not for concurrent use.
+// Blocks follows a record and tracks its open blocks. The zero value is for the beginning of a record or the position
+// after the end of a run. It is not safe for concurrent use.
 type Blocks struct {
-	list []*openBlock // in the order of their beginnings
+	list []*openBlock // in the order of their starts
 }
 
 type openBlock struct {
@@ -43,7 +42,7 @@ type openBlock struct {
 	text strings.Builder
 }
 
-// Apply follows the record by one event.
+// Apply applies the next event of the record.
 func (o *Blocks) Apply(e Event) {
 	switch b := e.Body.(type) {
 	case RunEnded:
@@ -75,7 +74,7 @@ func (o *Blocks) index(key string) *openBlock {
 	return nil
 }
 
-// openBlock opens a block, unless it is open.
+// openBlock opens a block unless it is open.
 func (o *Blocks) openBlock(key string, e Event) *openBlock {
 	if b := o.index(key); b != nil {
 		return b
@@ -85,7 +84,7 @@ func (o *Blocks) openBlock(key string, e Event) *openBlock {
 	return b
 }
 
-// appendText adds a piece to a block, which begins with it if it is not open.
+// appendText appends text to a block, and opens the block if it is not open.
 func (o *Blocks) appendText(key string, e Event, start Body, text string) {
 	e.Body = start
 	b := o.openBlock(key, e)
@@ -97,7 +96,7 @@ func (o *Blocks) appendText(key string, e Event, start Body, text string) {
 	b.text.WriteString(text)
 }
 
-// tail is the end of a text, of at most so many bytes and whole characters.
+// tail returns the end of a text: at most most bytes, and only whole characters.
 func tail(text string, most int) string {
 	from := max(0, len(text)-most)
 	for from < len(text) && text[from]&0xC0 == 0x80 {
@@ -106,7 +105,7 @@ func tail(text string, most int) string {
 	return text[from:]
 }
 
-// Open are the blocks that are open now, in the order of their beginnings.
+// Open returns the open blocks in the order of their starts.
 func (o *Blocks) Open() []Block {
 	list := make([]Block, 0, len(o.list))
 	for _, b := range o.list {
@@ -116,8 +115,8 @@ func (o *Blocks) Open() []Block {
 	return list
 }
 
-// Events are what stands for a block to who did not see it: its beginning, and its
-// text so far in one piece.
+// Events returns events that replace a block for a viewer who did not see it: its start, and its text so far in one
+// piece.
 func (b Block) Events() []Event {
 	e := Event{Time: b.Began, Run: b.Run, Agent: b.Agent, Body: b.Start}
 	events := []Event{e}
@@ -135,7 +134,7 @@ func (b Block) Events() []Event {
 	return append(events, e)
 }
 
-// EndEvent is the end of a block that was cut off with its run.
+// EndEvent returns the end of a block that was interrupted with its run.
 func (b Block) EndEvent() Body {
 	switch start := b.Start.(type) {
 	case ReasoningStarted:

@@ -1,10 +1,10 @@
 package event
 
-// Questions of the agent and their end.
+// Questions of the agent and their ends.
 type (
 	// QuestionAsked waits for [copilot.Session.Answer]. It is encoded as the question.
 	QuestionAsked struct{ Question Question }
-	// QuestionClosed ends a question, whoever answered it.
+	// QuestionClosed ends a question, whether it was answered, withdrawn or expired.
 	QuestionClosed struct {
 		ID     string       `json:"id,omitzero"`
 		Kind   QuestionKind `json:"kind,omitzero"`
@@ -19,7 +19,7 @@ func (b QuestionAsked) visit(v visitor) Body {
 	return b
 }
 
-// visit leaves unmasked what an answer has to name, and what a client's tool is called with.
+// visit does not mask what an answer has to name, nor the arguments of a client's tool.
 func (q *Question) visit(v visitor) {
 	v.time(&q.Deadline)
 	v.text(&q.Title, masked|counted)

@@ -1,25 +1,23 @@
 package event
 
-// The life of a run: everything between a prompt and the session being ready
-// for the next. There is exactly one RunEnded for each RunStarted.
+// The life of a run, from a prompt until the session is ready for the next one. Each RunStarted has exactly one
+// RunEnded.
 type (
 	// RunStarted begins the run named in [Event.Run].
 	RunStarted struct{}
-	// RunEnded ends it. Text is the reason of a failure.
+	// RunEnded ends the run. Text is the reason of a failure.
 	RunEnded struct {
 		Outcome Outcome `json:"outcome,omitzero"`
 		Text    string  `json:"text,omitzero"`
 	}
-	// UserMessage is a prompt, as the user wrote it. One that steers comes in
-	// the middle of its run. It is encoded as the prompt.
+	// UserMessage is a prompt as the user wrote it. A steering prompt comes in the middle of its run. It is encoded as
+	// the prompt.
 	UserMessage struct{ Prompt Prompt }
-	// QueueChanged has all prompts that wait for their runs. One whose run begins
-	// leaves them without another.
+	// QueueChanged lists all queued prompts. A prompt whose run starts leaves the queue without this event.
 	QueueChanged struct {
 		Waiting []Waiting `json:"waiting,omitzero"`
 	}
-	// TurnStarted and TurnEnded enclose one answer of the model; a run has
-	// several when tools are called.
+	// TurnStarted and TurnEnded enclose one answer of the model. A run has several when tools are called.
 	TurnStarted struct {
 		ID string `json:"id,omitzero"`
 	}
@@ -27,18 +25,17 @@ type (
 	TurnEnded struct {
 		ID string `json:"id,omitzero"`
 	}
-	// Idle is the agent's word that it has nothing left to do. It ends the run and
-	// is not recorded itself.
+	// Idle reports that the agent has nothing left to do. It ends the run and is not recorded itself.
 	Idle struct {
 		Aborted bool `json:"aborted,omitzero"`
 	}
 )
 
-// Waiting is a prompt that waits for its run.
+// Waiting is a queued prompt.
 type Waiting struct {
 	Run  string `json:"run,omitzero"`
-	Text string `json:"text,omitzero"` // its beginning in one line; "" if the conversation is to be summed up
-	By   string `json:"by,omitzero"`   // the dialect that it came through, "" if that is not known
+	Text string `json:"text,omitzero"` // first part of the text on one line; "" for a compaction
+	By   string `json:"by,omitzero"`   // dialect that it came through, or "" if unknown
 }
 
 // Outcome of a run.
@@ -49,7 +46,7 @@ const (
 	Completed Outcome = "completed"
 	Failed    Outcome = "failed"
 	Cancelled Outcome = "cancelled"
-	// Interrupted is the outcome of a run in whose middle the portal ended.
+	// Interrupted is the outcome of a run during which the portal ended.
 	Interrupted Outcome = "interrupted"
 )
 

@@ -9,69 +9,65 @@ import (
 
 // The life of a session.
 type (
-	// SessionOpened begins the record and each reopening.
+	// SessionOpened starts the record and each reopening.
 	SessionOpened struct {
 		Model     string `json:"model,omitzero"`
 		Directory string `json:"directory,omitzero"`
 	}
-	// SessionClosed is the last event before the record ends.
+	// SessionClosed is the last event before the end of the record.
 	SessionClosed struct{}
-	// SessionError is a failure inside the session, in its place among the
-	// events. The session goes on unless it is closed.
+	// SessionError is a failure in the session. The session continues unless it is closed.
 	SessionError struct {
 		Kind fault.Kind `json:"kind,omitzero"`
 		Text string     `json:"text,omitzero"`
-		Hint string     `json:"hint,omitzero"` // what to do about it, "" if there is nothing to say; commands stand in backticks
-		Exit string     `json:"exit,omitzero"` // how the agent's process has ended, if that is the failure; see [agent.Agent.Exit]
+		Hint string     `json:"hint,omitzero"` // what to do about it, or ""; commands are in backticks
+		Exit string     `json:"exit,omitzero"` // how the agent's process ended, if that is the failure; see [agent.Agent.Exit]
 	}
-	// ModelChanged says which model answers from now on.
+	// ModelChanged names the model for the following answers.
 	ModelChanged struct {
 		Model string `json:"model,omitzero"`
 	}
-	// TitleChanged is a title that the agent found for the session.
+	// TitleChanged is a title that the agent chose for the session.
 	TitleChanged struct {
 		Title string `json:"title,omitzero"`
 	}
-	// PolicyChanged has the rules in force from now on, see [copilot.Session.Rules], and those
-	// of them that came from answers, see [copilot.Session.Remembered].
+	// PolicyChanged holds the rules in force from now on, see [copilot.Session.Rules], and those of them that came from
+	// answers, see [copilot.Session.Remembered].
 	PolicyChanged struct {
 		Rules      permission.Policy `json:"rules,omitzero"`
 		Remembered permission.Policy `json:"remembered,omitzero"`
 	}
-	// UsageChanged is the fill of the context window, in tokens, and what a
-	// prompt to the model that answers costs; see [agent.Model.Multiplier].
+	// UsageChanged holds how full the context window is, in tokens, and the cost of a prompt to the current model; see
+	// [agent.Model.Multiplier].
 	UsageChanged struct {
 		Used       int64   `json:"used,omitzero"`
 		Limit      int64   `json:"limit,omitzero"`
 		Multiplier float64 `json:"multiplier,omitzero"`
 	}
-	// ModelCalled is what one answer of a model has used, in tokens. Input
-	// includes what came from the vendor's cache.
+	// ModelCalled holds the tokens used by one answer of a model. Input includes tokens from the vendor's cache.
 	ModelCalled struct {
 		Model  string `json:"model,omitzero"`
 		Input  int64  `json:"input,omitzero"`
 		Output int64  `json:"output,omitzero"`
 		Cached int64  `json:"cached,omitzero"`
 	}
-	// CompactionStarted says that the agent sums up the conversation to make room
-	// in the context window.
+	// CompactionStarted reports that the agent compacts the conversation to make room in the context window.
 	CompactionStarted struct {
 		Used int64 `json:"used,omitzero"`
 	}
-	// CompactionEnded has the tokens before and after, or the reason of a failure.
+	// CompactionEnded holds the tokens before and after, or the reason of a failure.
 	CompactionEnded struct {
 		Before  int64  `json:"before,omitzero"`
 		After   int64  `json:"after,omitzero"`
-		Summary string `json:"summary,omitzero"` // "" if the agent does not tell it
+		Summary string `json:"summary,omitzero"` // "" if the agent does not report it
 		Error   string `json:"error,omitzero"`
 	}
-	// ServerChanged is the new state of an MCP server of the session. One that
-	// needs a sign-in gets it by [copilot.Session.SignIn].
+	// ServerChanged holds the new state of an MCP server of the session. [copilot.Session.SignIn] signs in to a server
+	// that needs it.
 	ServerChanged struct {
 		Server Server `json:"server,omitzero"`
 	}
-	// Notice is something the agent told that has no type of its own here, so that
-	// nothing is lost.
+	// Notice is a message of the agent without a type of its own, so that nothing is lost.
 	Notice struct {
 		Kind string          `json:"kind,omitzero"` // the agent's name for it
 		Raw  json.RawMessage `json:"raw,omitempty"`
@@ -128,7 +124,7 @@ func (b Notice) visit(v visitor) Body {
 	return b
 }
 
-// NewSessionError describes an error, with its kind.
+// NewSessionError returns the event for an error, with its kind.
 func NewSessionError(err error) SessionError {
 	return SessionError{Kind: fault.KindOf(err), Text: err.Error()}
 }

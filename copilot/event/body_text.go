@@ -1,7 +1,7 @@
 package event
 
-// What the model says. A delta continues the text of its id; the end carries
-// the whole text and can stand for its deltas. An end may come without a start.
+// The output of the model. A delta continues the text of its id. The end holds the whole text and can stand for its
+// deltas. An end may come without a start.
 type (
 	// ReasoningStarted precedes the first delta of an id.
 	ReasoningStarted struct {
@@ -12,27 +12,27 @@ type (
 		ID   string `json:"id,omitzero"`
 		Text string `json:"text,omitzero"`
 	}
-	// ReasoningEnded has the whole thought.
+	// ReasoningEnded holds the whole thought.
 	ReasoningEnded struct {
 		ID   string `json:"id,omitzero"`
 		Text string `json:"text,omitzero"`
-		Cut  bool   `json:"cut,omitzero"` // it was cut off with its run: the text is all that was told
+		Cut  bool   `json:"cut,omitzero"` // interrupted with its run: the text is incomplete
 	}
 	// MessageStarted precedes the first delta of an id.
 	MessageStarted struct {
 		ID string `json:"id,omitzero"`
 	}
-	// MessageDelta continues an answer.
+	// MessageDelta continues a message.
 	MessageDelta struct {
 		ID   string `json:"id,omitzero"`
 		Text string `json:"text,omitzero"`
 	}
-	// MessageEnded has the whole answer; "" when the model only called tools, or
-	// says it again under another id.
+	// MessageEnded holds the whole message. It is "" if the model only called tools, or repeats the message under
+	// another id.
 	MessageEnded struct {
 		ID   string `json:"id,omitzero"`
 		Text string `json:"text,omitzero"`
-		Cut  bool   `json:"cut,omitzero"` // it was cut off with its run: the text is all that was told
+		Cut  bool   `json:"cut,omitzero"` // interrupted with its run: the text is incomplete
 	}
 )
 

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// What the agent does.
+// Tool calls.
 type (
 	// ToolStarted is a tool call. Parent is the call of the sub-agent that made it.
 	ToolStarted struct {
@@ -14,13 +14,13 @@ type (
 		Name      string          `json:"name,omitzero"`
 		Arguments json.RawMessage `json:"arguments,omitempty"` // nil if none
 	}
-	// ToolOutput is output as it comes.
+	// ToolOutput is a piece of output while the tool runs.
 	ToolOutput struct {
 		ID   string `json:"id,omitzero"`
 		Text string `json:"text,omitzero"`
 	}
-	// ToolEnded has a result, an error or both: what a call gave that failed all
-	// the same, such as a command that ended with another code than 0.
+	// ToolEnded holds a result, an error, or both: a call that failed may have a result, such as a command with an exit
+	// code other than 0.
 	ToolEnded struct {
 		ID     string      `json:"id,omitzero"`
 		Result *ToolResult `json:"result,omitzero"`
@@ -28,14 +28,13 @@ type (
 	}
 )
 
-// ToolResult is what a tool gave back: Content for the model, Detail for people.
+// ToolResult is the result of a tool: Content for the model, Detail for people.
 type ToolResult struct {
 	Content string `json:"content,omitzero"`
 	Detail  string `json:"detail,omitzero"`
 }
 
-// ToolError says why a tool call failed. Code is the agent's, "" if it has none,
-// or [CodeInterrupted] or [CodeExit].
+// ToolError says why a tool call failed. Code is the agent's, or "", [CodeInterrupted] or [CodeExit].
 type ToolError struct {
 	Text string `json:"text,omitzero"`
 	Code string `json:"code,omitzero"`
@@ -43,13 +42,12 @@ type ToolError struct {
 
 // How the agent organizes its work.
 type (
-	// PlanChanged is the whole plan as it is now.
+	// PlanChanged holds the whole current plan.
 	PlanChanged struct {
 		Text  string `json:"text,omitzero"` // Markdown; "" until the agent has proposed a plan
 		Todos []Todo `json:"todos,omitzero"`
 	}
-	// SubagentStarted begins the work of a sub-agent, whose events carry its id
-	// in [Event.Agent].
+	// SubagentStarted starts a sub-agent, whose events carry its id in [Event.Agent].
 	SubagentStarted struct {
 		ID    string `json:"id,omitzero"`
 		Call  string `json:"call,omitzero"`  // the tool call that started it
@@ -60,7 +58,7 @@ type (
 	SubagentEnded struct {
 		ID        string        `json:"id,omitzero"`
 		Outcome   Outcome       `json:"outcome,omitzero"`
-		Error     string        `json:"error,omitzero"` // of a failure
+		Error     string        `json:"error,omitzero"` // reason of a failure
 		Tokens    int64         `json:"tokens,omitzero"`
 		ToolCalls int64         `json:"tool_calls,omitzero"`
 		Duration  time.Duration `json:"duration_ns,omitzero"`
@@ -73,13 +71,13 @@ type Todo struct {
 	Title  string    `json:"title,omitzero"`
 	Detail string    `json:"detail,omitzero"`
 	State  TodoState `json:"state,omitzero"`
-	After  []string  `json:"after,omitzero"` // the ids of those that must be done first
+	After  []string  `json:"after,omitzero"` // ids of the steps that must be done first
 }
 
-// TodoState says how far a step is.
+// TodoState is the state of a step.
 type TodoState string
 
-// The states of a to-do. One that is blocked is pending.
+// The states of a step. A blocked step is pending.
 const (
 	TodoPending   TodoState = "pending"
 	TodoRunning   TodoState = "running"

@@ -10,18 +10,18 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-// codecVersion is the version of the encoding. It grows when what stands in a
-// line changes its meaning; a type or a field that is new does not need that.
+// codecVersion is the version of the encoding. It increases when the meaning of a line changes, not for new types or
+// fields.
 const codecVersion = 1
 
-// NoticeLater is the kind of a [Notice] that stands for an event of a later
-// version of the portal, which this one does not know. Raw is its whole encoding.
+// NoticeLater is the kind of a [Notice] that stands for an event of a later version of the portal. Raw is its whole
+// encoding.
 const NoticeLater = "portal.later_event"
 
-// errLaterVersion says that a line is well-formed and holds more than this version knows.
+// errLaterVersion reports that a line is well-formed and holds more than this version knows.
 var errLaterVersion = errors.New("of a later version")
 
-// line is what all events have in common. All versions keep it as it is.
+// line has the fields that all events have. They are the same in all versions.
 type line struct {
 	Version int             `json:"v"`
 	Type    string          `json:"type"`
@@ -31,18 +31,16 @@ type line struct {
 	Body    json.RawMessage `json:"body,omitempty"`
 }
 
-// Encode gives the stable encoding of an event: one line of JSON without
-// its end, which [Decode] reads in this version and in all later ones. A
-// text that is no UTF-8 has U+FFFD for what is not. Raw JSON loses the space
-// between its tokens; what is no JSON at all becomes a JSON text. Errors, of kind
-// [fault.Invalid]: a body that is none of this package, a year of more than four
-// digits, a number that is infinite or none.
+// Encode returns the stable encoding of an event: one line of JSON without a line break, which [Decode] reads in this
+// and all later versions. Invalid UTF-8 becomes U+FFFD. Raw JSON loses the space between its tokens; invalid raw JSON
+// becomes a JSON string. It fails with kind [fault.Invalid] for a body that is not of this package, a year of more than
+// four digits, and a number that is infinite or not a number.
 func Encode(e Event) ([]byte, error) {
 	if n, ok := e.Body.(Notice); ok && n.Kind == NoticeLater && isFromLaterVersion(e, n) {
 		return n.Raw, nil
 	}
 	var raw []byte
-	name, words := textOf(e.Body) // as nearly all events are
+	name, words := textOf(e.Body) // nearly all events
 	if name == "" {
 		var err error
 		if name, raw, err = encodeBody(e.Body); err != nil {
@@ -59,7 +57,7 @@ func Encode(e Event) ([]byte, error) {
 	return append(appendSaid(out, words), '}'), nil
 }
 
-// encodeBody gives the name of a body's type, and the body as JSON without escapes for HTML.
+// encodeBody returns the name of a body's type, and the body as JSON without escapes for HTML.
 func encodeBody(b Body) (name string, raw []byte, err error) {
 	kind, ok := kindsByBody[reflect.TypeOf(b)]
 	if !ok {
@@ -79,7 +77,7 @@ func encodeBody(b Body) (name string, raw []byte, err error) {
 	return kind.name, bytes.TrimSpace(out.Bytes()), nil
 }
 
-// decodeBody reads a body by the name of its type.
+// decodeBody decodes a body of the named type.
 func decodeBody(name string, raw json.RawMessage) (Body, error) {
 	kind, ok := kindsByName[name]
 	if !ok {
@@ -91,8 +89,8 @@ func decodeBody(name string, raw json.RawMessage) (Body, error) {
 	return kind.decode(raw)
 }
 
-// isFromLaterVersion says whether a notice is one that DecodeEvent made for an event. An
-// agent that gives one of its own this name cannot forge an event.
+// isFromLaterVersion reports whether Decode created a notice for an event of a later version. An agent cannot forge
+// such an event with a notice of this name.
 func isFromLaterVersion(e Event, n Notice) bool {
 	d, err := Decode(n.Raw)
 	if err != nil || !d.Time.Equal(e.Time) || d.Run != e.Run || d.Agent != e.Agent {
@@ -102,10 +100,9 @@ func isFromLaterVersion(e Event, n Notice) bool {
 	return ok && is.Kind == NoticeLater && bytes.Equal(is.Raw, n.Raw)
 }
 
-// Decode reads what [Encode] has written. An event of a later version
-// (of a type, with a field or with a number of version that is unknown here) is
-// a [Notice] of the kind [NoticeLater], which is encoded as it was. Data is not
-// kept. The only errors, of kind [fault.Invalid], are of what never was an event.
+// Decode decodes the output of [Encode]. An event of a later version (with an unknown type, field or version number)
+// becomes a [Notice] of kind [NoticeLater], which is encoded unchanged. Data is not kept. It fails with kind
+// [fault.Invalid] for data that was never an event.
 func Decode(data []byte) (Event, error) {
 	data = bytes.TrimSpace(data)
 	if bytes.ContainsAny(data, "\r\n") {
@@ -134,8 +131,7 @@ func Decode(data []byte) (Event, error) {
 	return e, nil
 }
 
-// decode reads a JSON value. It reads also one that has more fields than into,
-// and gives errLaterVersion.
+// decode decodes a JSON value. If the value has unknown fields, it returns errLaterVersion.
 func decode(data []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
@@ -148,7 +144,7 @@ func decode(data []byte, into any) error {
 	return errLaterVersion
 }
 
-// formatUTC is a time as it is written: in UTC, unless its year has no four digits there.
+// formatUTC returns the time as it is encoded: in UTC, unless its year does not have four digits there.
 func formatUTC(t time.Time) time.Time {
 	if u := t.UTC(); u.Year() >= 0 && u.Year() <= 9999 {
 		return u

@@ -5,7 +5,7 @@ import "unicode/utf8"
 // said is an id with a text: the body of nearly all events.
 type said struct{ ID, Text string }
 
-// textOf is the name and the body of a delta, and of a text that was not cut off; "" for others.
+// textOf returns the name and the body of a delta or of a complete text, or "" for other bodies.
 func textOf(b Body) (name string, text said) {
 	switch b := b.(type) {
 	case MessageDelta:
@@ -26,12 +26,10 @@ func textOf(b Body) (name string, text said) {
 	return "", said{}
 }
 
-// newLine has room for the head of an event and a body of n bytes, of which a
-// few are to be escaped.
+// newLine returns a buffer with capacity for the head of an event and a body of n bytes with few escapes.
 func newLine(n int) []byte { return make([]byte, 0, 200+n+n/16) }
 
-// appendHead appends what precedes the body. The error is of a year of more than
-// four digits.
+// appendHead appends everything before the body. It fails for a year of more than four digits.
 func appendHead(b []byte, name string, e Event) (_ []byte, err error) {
 	b = append(b, `{"v":1,"type":"`...)
 	b = append(append(b, name...), '"')
@@ -50,7 +48,7 @@ func appendHead(b []byte, name string, e Event) (_ []byte, err error) {
 	return b, nil
 }
 
-// appendSaid appends the body of a text, as encoding/json would.
+// appendSaid appends the body of a text as encoding/json does.
 func appendSaid(b []byte, s said) []byte {
 	if s == (said{}) {
 		return b
@@ -71,7 +69,7 @@ func appendSaid(b []byte, s said) []byte {
 // appendText appends a JSON string.
 func appendText(b []byte, s string) []byte {
 	b = append(b, '"')
-	done := 0 // what stands before it is in b
+	done := 0 // everything before it is in b
 	for i := 0; i < len(s); {
 		if c := s[i]; c >= ' ' && c < utf8.RuneSelf && c != '"' && c != '\\' {
 			i++

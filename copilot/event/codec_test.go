@@ -22,7 +22,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-// declared are the names of all types of bodies: those with the method visit.
+// declared returns the names of all body types: those with a visit method.
 func declared(t *testing.T) (names []string) {
 	t.Helper()
 	files, err := filepath.Glob("*.go")
@@ -51,7 +51,7 @@ func TestEveryTypeOfEventIsEncoded(t *testing.T) {
 	for _, b := range event.Bodies() {
 		names = append(names, reflect.TypeOf(b).Name())
 	}
-	require.ElementsMatch(t, declared(t), names, "a type has no row in kinds")
+	require.ElementsMatch(t, declared(t), names, "a type without a row in kinds")
 	tags := map[string]bool{}
 	for i, e := range full(t) {
 		for _, e := range []event.Event{e, {Body: event.Bodies()[i]}, {Time: moment, Body: event.Bodies()[i]}} {
@@ -68,7 +68,7 @@ func TestEveryTypeOfEventIsEncoded(t *testing.T) {
 	}
 }
 
-// TestEveryFieldIsEncodedAlone finds a field that is only written beside another.
+// TestEveryFieldIsEncodedAlone finds fields that are only encoded together with others.
 func TestEveryFieldIsEncodedAlone(t *testing.T) {
 	for _, e := range full(t) {
 		v := reflect.ValueOf(e.Body)
@@ -102,7 +102,7 @@ func TestEncodedEvents(t *testing.T) {
 		event event.Event
 		want  string
 	}{
-		{"what is empty is left out", event.Event{Body: event.SessionClosed{}}, `{"v":1,"type":"session.closed"}`},
+		{"empty values are omitted", event.Event{Body: event.SessionClosed{}}, `{"v":1,"type":"session.closed"}`},
 		{
 			"a delta",
 			event.Event{Time: moment, Run: "r", Body: event.MessageDelta{ID: "m", Text: "a\t<b>\u2028"}},
@@ -119,27 +119,27 @@ func TestEncodedEvents(t *testing.T) {
 			`{"v":1,"type":"notice","body":{"kind":"k","raw":{"a":1.0}}}`,
 		},
 		{
-			"raw JSON that is none",
+			"invalid raw JSON",
 			event.Event{Body: event.ToolStarted{Arguments: json.RawMessage("{\"a")}},
 			`{"v":1,"type":"tool.started","body":{"arguments":"{\"a"}}`,
 		},
 		{
-			"raw JSON that says that there is nothing",
+			"raw JSON null",
 			event.Event{Body: event.ToolStarted{Arguments: json.RawMessage("null")}},
 			`{"v":1,"type":"tool.started","body":{"arguments":null}}`,
 		},
 		{
-			"a text that is no UTF-8",
+			"a text with invalid UTF-8",
 			event.Event{Body: event.MessageDelta{Text: "a\xffb"}},
 			`{"v":1,"type":"message.delta","body":{"text":"a�b"}}`,
 		},
 		{
-			"a notice that only seems to be an event",
+			"a notice that resembles an event",
 			event.Event{Body: event.Notice{Kind: event.NoticeLater, Raw: json.RawMessage(`{"v":1,"type":"run.started"}`)}},
 			`{"v":1,"type":"notice","body":{"kind":"portal.later_event","raw":{"v":1,"type":"run.started"}}}`,
 		},
 		{
-			"a notice that only seems to be later",
+			"a notice that resembles a later event",
 			event.Event{Run: "r", Body: event.Notice{Kind: event.NoticeLater, Raw: json.RawMessage(`{"v":2,"type":"x"}`)}},
 			`{"v":1,"type":"notice","run":"r","body":{"kind":"portal.later_event","raw":{"v":2,"type":"x"}}}`,
 		},
@@ -157,13 +157,13 @@ func TestEncodedEvents(t *testing.T) {
 
 func TestUnencodableEventsAreRejected(t *testing.T) {
 	for name, e := range map[string]event.Event{
-		"no body":                    {},
-		"a pointer to a body":        {Body: &event.RunStarted{}},
-		"a year of five digits":      {Time: time.Date(12026, 1, 1, 0, 0, 0, 0, time.UTC), Body: event.RunStarted{}},
-		"a deadline of five digits":  {Body: event.QuestionAsked{Question: event.Question{Deadline: time.Date(12026, 1, 1, 0, 0, 0, 0, time.UTC)}}},
-		"a number that is none":      {Body: event.UsageChanged{Multiplier: math.NaN()}},
-		"a value that is none":       {Body: event.QuestionClosed{Answer: event.Answer{Fields: map[string]any{"f": func() {}}}}},
-		"a bound that has no bounds": {Body: event.QuestionClosed{Answer: event.Answer{Fields: map[string]any{"f": math.Inf(1)}}}},
+		"no body":                     {},
+		"a pointer to a body":         {Body: &event.RunStarted{}},
+		"a year of five digits":       {Time: time.Date(12026, 1, 1, 0, 0, 0, 0, time.UTC), Body: event.RunStarted{}},
+		"a deadline of five digits":   {Body: event.QuestionAsked{Question: event.Question{Deadline: time.Date(12026, 1, 1, 0, 0, 0, 0, time.UTC)}}},
+		"a number that is NaN":        {Body: event.UsageChanged{Multiplier: math.NaN()}},
+		"a value without an encoding": {Body: event.QuestionClosed{Answer: event.Answer{Fields: map[string]any{"f": func() {}}}}},
+		"an infinite number":          {Body: event.QuestionClosed{Answer: event.Answer{Fields: map[string]any{"f": math.Inf(1)}}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := event.Encode(e)
@@ -189,7 +189,7 @@ func TestEventOfLaterVersionIsPreserved(t *testing.T) {
 			clear(line)
 			want := event.Notice{Kind: event.NoticeLater, Raw: json.RawMessage(data)}
 			assert.Equal(t, event.Event{Time: moment, Run: "r1", Agent: "a1", Body: want}, got)
-			assert.Equal(t, data, encode(t, got), "it is written as it was")
+			assert.Equal(t, data, encode(t, got), "it is encoded unchanged")
 		})
 	}
 }
@@ -203,13 +203,13 @@ func TestInvalidEventsAreRejected(t *testing.T) {
 		"no version":           `{"type":"run.started"}`,
 		"version 0":            `{"v":0,"type":"run.started"}`,
 		"no type":              `{"v":1}`,
-		"an end that is cut":   `{"v":1,"type":"message.delta","body":{"id":"m","te`,
-		"more than one":        `{"v":1,"type":"run.started"} {"v":1,"type":"run.started"}`,
+		"a truncated line":     `{"v":1,"type":"message.delta","body":{"id":"m","te`,
+		"two events on a line": `{"v":1,"type":"run.started"} {"v":1,"type":"run.started"}`,
 		"several lines":        "{\"v\":1,\n\"type\":\"run.started\"}",
-		"a time that is none":  `{"v":1,"type":"run.started","time":"yesterday"}`,
-		"a body that is none":  `{"v":1,"type":"message.delta","body":[]}`,
-		"a field that is none": `{"v":1,"type":"message.delta","body":{"text":1}}`,
-		"bytes that are none":  `{"v":1,"type":"user.message","body":{"attachments":[{"data":"%"}]}}`,
+		"an invalid time":      `{"v":1,"type":"run.started","time":"yesterday"}`,
+		"an invalid body":      `{"v":1,"type":"message.delta","body":[]}`,
+		"an invalid field":     `{"v":1,"type":"message.delta","body":{"text":1}}`,
+		"invalid bytes":        `{"v":1,"type":"user.message","body":{"attachments":[{"data":"%"}]}}`,
 		"depth":                `{"v":1,"type":"notice","body":{"raw":` + strings.Repeat("[", 20000) + `}}`,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -221,7 +221,7 @@ func TestInvalidEventsAreRejected(t *testing.T) {
 	}
 }
 
-// FuzzDecodeEvent: what can be read can be written, and is the same from then on.
+// FuzzDecodeEvent checks that every event that can be decoded can be encoded, and is stable from then on.
 func FuzzDecodeEvent(f *testing.F) {
 	golden, err := os.ReadFile("testdata/events.jsonl")
 	require.NoError(f, err)
@@ -243,7 +243,7 @@ func FuzzDecodeEvent(f *testing.F) {
 	})
 }
 
-// FuzzEncodeEvent compares what is written by hand with what encoding/json reads.
+// FuzzEncodeEvent compares the handwritten encoding with encoding/json.
 func FuzzEncodeEvent(f *testing.F) {
 	f.Add("m1", "a word\n\"\\\t\x00\x7f\u2028\u2029\xff\xed\xa0\x80🙂", "r1", "")
 	f.Fuzz(func(t *testing.T, id, text, run, agent string) {
@@ -259,7 +259,7 @@ func FuzzEncodeEvent(f *testing.F) {
 	})
 }
 
-// BenchmarkCodec measures what it costs to encode and to decode an event.
+// BenchmarkCodec measures encoding and decoding an event.
 func BenchmarkCodec(b *testing.B) {
 	const id = "1b4e28ba-2fa1-11d2-883f-0016d3cca427"
 	for name, body := range map[string]event.Body{

@@ -2,7 +2,7 @@ package event
 
 import "reflect"
 
-// Bodies has one of each type.
+// Bodies returns one body of each type.
 func Bodies() (bodies []Body) {
 	for _, k := range kinds {
 		bodies = append(bodies, reflect.Zero(k.body).Interface().(Body))

@@ -7,22 +7,22 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-// Form is a flat form, as MCP servers ask for it (elicitation).
+// Form is a flat form as requested by MCP servers (elicitation).
 type Form struct {
 	Fields []Field `json:"fields,omitzero"`
 }
 
-// Field of a form.
+// Field is a field of a form.
 type Field struct {
 	Name     string    `json:"name,omitzero"`
-	Title    string    `json:"title,omitzero"` // for people; "": the name
+	Title    string    `json:"title,omitzero"` // for people; "" means the name
 	Detail   string    `json:"detail,omitzero"`
 	Type     FieldType `json:"type,omitzero"`
 	Required bool      `json:"required,omitzero"`
-	Choices  []Choice  `json:"choices,omitzero"`  // of a text or a list: nothing else is allowed
+	Choices  []Choice  `json:"choices,omitzero"`  // of a text or a list: the allowed values
 	Default  any       `json:"default,omitempty"` // as in [Answer.Fields]; nil if none
-	Format   string    `json:"format,omitzero"`   // of a text: "email", "uri", "date", "date-time"; "" for any
-	// Bounds of a number, of the length of a text, of the number of items.
+	Format   string    `json:"format,omitzero"`   // of a text: "email", "uri", "date", "date-time", or "" for any
+	// Limits of a number, of the length of a text, or of the number of items.
 	Min *float64 `json:"min,omitzero"`
 	Max *float64 `json:"max,omitzero"`
 }
@@ -45,8 +45,7 @@ const (
 	FieldList    FieldType = "array" // of texts
 )
 
-// check refuses values that the form does not allow. Formats of texts are left
-// to who asks. A refusal needs no values.
+// check rejects values that the form does not allow. It does not check text formats. A refusal needs no values.
 func (f *Form) check(a Answer) error {
 	if f == nil || !a.Approved {
 		return nil
@@ -71,8 +70,7 @@ func (f *Form) check(a Answer) error {
 	return nil
 }
 
-// Check refuses a value that the field does not take; the error, of the kind
-// [fault.Invalid], does not name the field.
+// Check rejects a value that is not valid for the field. The error, of kind [fault.Invalid], does not name the field.
 func (f Field) Check(value any) error {
 	size, unit, ok := f.size(value)
 	switch {
@@ -84,8 +82,7 @@ func (f Field) Check(value any) error {
 	return fault.Errorf(fault.Invalid, "%v is no %s", value, f.Type)
 }
 
-// size is what the bounds of the field are about; not ok for a value that the
-// field does not take.
+// size returns the size that the limits of the field apply to. ok is false for a value of another type or choice.
 func (f Field) size(value any) (n float64, unit string, ok bool) {
 	switch v := value.(type) {
 	case string:

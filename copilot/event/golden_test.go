@@ -17,12 +17,11 @@ import (
 	"github.com/copilot-portal/portal/copilot/permission"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
 var moment = time.Date(2026, 2, 3, 4, 5, 6, 789012345, time.UTC)
 
-// fill sets everything that there is to set. A kind of value that it does not
-// know fails the test, as nobody has thought of how it is written.
+// fill sets every field. An unknown kind of value fails the test, because its encoding needs a decision.
 func fill(t *testing.T, v reflect.Value, name string) {
 	t.Helper()
 	switch v.Interface().(type) {
@@ -62,7 +61,7 @@ func fill(t *testing.T, v reflect.Value, name string) {
 		fill(t, v.Index(1), name+" 2")
 	case reflect.Struct:
 		for i := range v.NumField() {
-			if name := v.Type().Field(i).Name; !slices.Contains([]string{"RefuseIfBusy", "Tools", "Needs"}, name) { // of prompts and questions: they are never recorded
+			if name := v.Type().Field(i).Name; !slices.Contains([]string{"RefuseIfBusy", "Tools", "Needs"}, name) { // of prompts and questions: never recorded
 				fill(t, v.Field(i), name)
 			}
 		}
@@ -71,7 +70,7 @@ func fill(t *testing.T, v reflect.Value, name string) {
 	}
 }
 
-// full has one event of each type with everything set.
+// full returns one event of each type with every field set.
 func full(t *testing.T) (events []event.Event) {
 	t.Helper()
 	for _, b := range event.Bodies() {
@@ -90,7 +89,7 @@ func TestEncodingIsStable(t *testing.T) {
 	golden(t, "testdata/events.jsonl", lines)
 }
 
-// alone has values with one field set, for each field of v and of the structs in it.
+// alone returns values with one field set, for each field of v and of its nested structs.
 func alone(v reflect.Value) (values []reflect.Value) {
 	for i := range v.NumField() {
 		fields := []reflect.Value{v.Field(i)}
@@ -106,7 +105,7 @@ func alone(v reflect.Value) (values []reflect.Value) {
 	return values
 }
 
-// variants are events whose encoding is more than their fields.
+// variants returns bodies whose encoding is more than their fields.
 func variants() []event.Body {
 	zone := time.Date(2026, 1, 1, 0, 30, 0, 0, time.FixedZone("", 3600))
 	return []event.Body{
@@ -129,7 +128,7 @@ func variants() []event.Body {
 	}
 }
 
-// TestEncodingOfFieldsIsStable compares with what the first version of the codec wrote.
+// TestEncodingOfFieldsIsStable compares with the output of the first version of the codec.
 func TestEncodingOfFieldsIsStable(t *testing.T) {
 	var lines []string
 	for _, e := range full(t) {
@@ -140,11 +139,11 @@ func TestEncodingOfFieldsIsStable(t *testing.T) {
 	for _, b := range variants() {
 		lines = append(lines, encode(t, event.Event{Body: b}))
 	}
-	slices.Sort(lines) // the order of fields in Go is not what is compared
+	slices.Sort(lines) // the order of fields in Go does not matter
 	golden(t, "testdata/fields.jsonl", lines)
 }
 
-// golden compares lines with those of a file.
+// golden compares lines with those of a golden file.
 func golden(t *testing.T, file string, lines []string) {
 	t.Helper()
 	if *update {
@@ -157,11 +156,12 @@ func golden(t *testing.T, file string, lines []string) {
 		t.Fatalf("%s has %d lines and there are %d; -update adds those of a new type or field", file, len(want), len(lines))
 	}
 	for i := range want {
-		require.Equal(t, want[i], lines[i], "what this version has stored must stay readable, and masked; a new field comes with -update")
+		require.Equal(t, want[i], lines[i], "stored events must stay readable and masked; -update adds a new field")
 	}
 }
 
-// TestTextsAreMaskedAndCounted has a credential in every text: which are masked, and what each event costs, is in a file.
+// TestTextsAreMaskedAndCounted puts a credential into every text. The golden file lists which are masked and the cost
+// of each event.
 func TestTextsAreMaskedAndCounted(t *testing.T) {
 	var lines []string
 	for _, e := range full(t) {
@@ -170,20 +170,20 @@ func TestTextsAreMaskedAndCounted(t *testing.T) {
 		var m event.Masker
 		masked := []event.Event{{Body: m.Mask("", e.Body)}}
 		if masked[0].Body == nil {
-			masked = m.Owed(event.RunEnded{})
+			masked = m.HeldBack(event.RunEnded{})
 		}
 		require.Len(t, masked, 1)
 		line := fmt.Sprintf("%d %s", event.Cost(e), encode(t, masked[0]))
 		lines = append(lines, strings.ReplaceAll(line, token, "TOKEN"))
-		require.Equal(t, before, encode(t, e), "what the agent is told stays whole")
+		require.Equal(t, before, encode(t, e), "what the agent receives stays unmasked")
 	}
 	golden(t, "testdata/masked.txt", lines)
 }
 
-// token has the shape of a credential and is none.
+// token has the shape of a credential but is not one.
 const token = "ghp_" + "16C7e42F292c6912E7710c838347Ae178B4a"
 
-// withTokens puts something like a credential behind each text.
+// withTokens appends text like a credential to each text.
 func withTokens(v reflect.Value) {
 	switch x := v.Interface().(type) {
 	case time.Time, []byte, permission.Policy:

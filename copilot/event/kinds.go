@@ -5,7 +5,7 @@ import (
 	"reflect"
 )
 
-// The names of texts, which are encoded without a look at the table.
+// Names of texts, which are encoded without the table.
 const (
 	nameReasoningDelta = "reasoning.delta"
 	nameReasoningEnded = "reasoning.ended"
@@ -16,9 +16,9 @@ const (
 
 // kind is a type of body in the store.
 type kind struct {
-	name   string // never renamed, and never used for another type
+	name   string // never renamed, and never reused for another type
 	body   reflect.Type
-	form   func(Body) any // what is encoded of a body; nil: all of it
+	form   func(Body) any // the value to encode; nil: the body
 	decode func(raw json.RawMessage) (Body, error)
 }
 
@@ -72,19 +72,19 @@ func index[K comparable](key func(kind) K) map[K]kind {
 	return m
 }
 
-// kindOf is the row of a type of body.
+// kindOf returns the row of a body type.
 func kindOf[B Body](name string) kind {
 	k := kindAs(name, func(b *B) *B { return b })
 	k.form = nil
 	return k
 }
 
-// kindAs is the row of a type of body that is encoded as its only field.
+// kindAs returns the row of a body type that is encoded as its only field.
 func kindAs[B Body, F any](name string, field func(*B) *F) kind {
 	return kind{
 		name, reflect.TypeFor[B](),
 		func(body Body) any {
-			b, _ := body.(B) // the row was found by its type
+			b, _ := body.(B) // rows are found by type
 			return *field(&b)
 		},
 		func(raw json.RawMessage) (Body, error) {

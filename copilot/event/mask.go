@@ -7,22 +7,21 @@ import (
 	"github.com/copilot-portal/portal/copilot/secret"
 )
 
-// Masker keeps what looks like a credential out of a record. What the policy
-// reads, the agent is told and a client's tool is called with stays whole.
+// Masker masks credentials in a record. What the policy reads, what the agent receives and the arguments of client
+// tools stay unmasked.
 type Masker struct {
-	texts map[string]*maskedText // those that are still coming, by their group
+	texts map[string]*maskedText // unfinished texts by their group
 }
 
-// maskedText is a text that comes in pieces.
+// maskedText is a text that arrives in pieces.
 type maskedText struct {
 	secret.Stream
 	agent string
 	first Body // its first delta
-	cut   bool // its run has ended; what follows is left out, as it may be the rest of a credential
+	cut   bool // its run has ended; the rest is dropped, because it may belong to a credential
 }
 
-// Mask gives a body as it may be shown; nil for a piece of text that has to be
-// held back for now.
+// Mask returns a body without credentials, or nil for a piece of text that must be held back.
 func (m *Masker) Mask(agent string, b Body) Body {
 	if text, ok := deltaText(b); ok {
 		return m.write(agent, b, text)
@@ -53,9 +52,8 @@ func (m *Masker) write(agent string, b Body, text string) Body {
 	return withText(b, safe)
 }
 
-// Owed gives the pieces that were held back of texts that a body ends: its own,
-// or at the end of a run all.
-func (m *Masker) Owed(b Body) []Event {
+// HeldBack returns the held back pieces of texts that a body ends: its own, or at the end of a run all of them.
+func (m *Masker) HeldBack(b Body) []Event {
 	if _, over := b.(RunEnded); over {
 		var events []Event
 		for _, key := range slices.Sorted(maps.Keys(m.texts)) {
@@ -83,7 +81,7 @@ func (m *Masker) close(key string) []Event {
 	return t.flush()
 }
 
-// flush is the piece that was held back, if there is one.
+// flush returns the held back piece, if there is one.
 func (t *maskedText) flush() []Event {
 	rest := t.Close()
 	if rest == "" {
@@ -92,7 +90,7 @@ func (t *maskedText) flush() []Event {
 	return []Event{{Agent: t.agent, Body: withText(t.first, rest)}}
 }
 
-// MaskPrompt returns a prompt as it may be shown.
+// MaskPrompt returns a prompt without credentials.
 func MaskPrompt(p Prompt) Prompt {
 	p.visit(visitor{purpose: masking})
 	return p

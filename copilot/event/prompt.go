@@ -20,26 +20,21 @@ type Prompt struct {
 	Text        string       `json:"text,omitzero"`
 	Mode        Mode         `json:"mode,omitzero"`
 	Attachments []Attachment `json:"attachments,omitzero"`
-	// Steer puts the prompt into the run that is going instead of behind it: the
-	// agent reads it before its next step. A command that it waits for goes on in
-	// the background. Without a run it is a prompt like any other.
+	// Steer adds the prompt to the current run instead of queueing it: the agent reads it before its next step. A
+	// command that the agent waits for continues in the background. Without a run, the prompt is like any other.
 	Steer bool `json:"steer,omitzero"`
-	// RefuseIfBusy refuses the prompt ([fault.ErrBusy]) where it would have to wait behind another
-	// run. It is not recorded.
+	// RefuseIfBusy rejects the prompt ([fault.ErrBusy]) if it would have to wait for another run. It is not recorded.
 	RefuseIfBusy bool `json:"-"`
-	// Tools, if not nil, are those of clients that the session has from this prompt on.
-	// Others than it had mean that the conversation is opened anew, which ends commands
-	// in the background. One that steers a run brings none along. They are part of no
-	// record.
+	// Tools, if not nil, replaces the session's client tools from this prompt on. A change reopens the conversation,
+	// which ends commands in the background. A steering prompt cannot have tools. They are not recorded.
 	Tools *[]Tool `json:"-"`
-	// Compact has the conversation summed up first, in the same run, if there is
-	// anything to sum up. The text may be empty then, without attachments: the run has
-	// no prompt, as that of [copilot.Session.Compact]. A prompt that steers cannot have it.
+	// Compact compacts the conversation first, in the same run, if there is anything to compact. The text may then be
+	// empty, without attachments: the run has no prompt, as with [copilot.Session.Compact]. A steering prompt cannot
+	// have it.
 	Compact bool `json:"compact,omitzero"`
-	// By names the dialect that it came through; "" if nobody says.
+	// By names the dialect that it came through, or "" if unknown.
 	By string `json:"by,omitzero"`
-	// Meta is what the client says besides, a JSON object; nil if nothing. It is
-	// recorded, and the agent is not told.
+	// Meta is additional data of the client, a JSON object, or nil. It is recorded and not sent to the agent.
 	Meta json.RawMessage `json:"meta,omitempty"`
 }
 
@@ -49,20 +44,20 @@ func (p *Prompt) visit(v visitor) {
 	each(v, &p.Attachments, (*Attachment).visit)
 }
 
-// maxMeta is how large [Prompt.Meta] may be, in bytes.
+// maxMeta is the maximum size of [Prompt.Meta], in bytes.
 const maxMeta = 64 << 10
 
-// Mode is how the agent goes about a prompt.
+// Mode is how the agent works on a prompt.
 type Mode string
 
-// The modes of a prompt. Of the empty one [ModeInteractive] is meant.
+// The modes of a prompt. The default is [ModeInteractive].
 const (
 	ModeInteractive Mode = "interactive" // step by step with the user
-	ModePlan        Mode = "plan"        // makes a plan and asks for its approval ([AskPlan])
-	ModeAutopilot   Mode = "autopilot"   // goes on until the task is done
+	ModePlan        Mode = "plan"        // makes a plan and asks for approval ([AskPlan])
+	ModeAutopilot   Mode = "autopilot"   // continues until the task is done
 )
 
-// ParseMode reads a mode as people write it.
+// ParseMode parses a mode as written by users.
 func ParseMode(s string) (Mode, error) {
 	switch m := Mode(strings.ToLower(strings.TrimSpace(s))); m {
 	case "":
@@ -73,15 +68,14 @@ func ParseMode(s string) (Mode, error) {
 	return "", fault.Errorf(fault.Invalid, "%q is no mode of a prompt: use interactive, plan or autopilot", s)
 }
 
-// Attachment is something that the model is shown with a prompt: a file or
-// directory (Path alone), lines of a file (Path and First, perhaps Text as the
-// editor has it), a text (Text and Name) or an image (Data and Type).
+// Attachment is shown to the model with a prompt: a file or directory (Path alone), lines of a file (Path and First,
+// perhaps Text from the editor), a text (Text and Name) or an image (Data and Type).
 type Attachment struct {
-	Path   string `json:"path,omitzero"`   // absolute, or in the session's directory
-	First  int    `json:"first,omitzero"`  // the first line, from 1; 0: all
-	Last   int    `json:"last,omitzero"`   // the last line; 0: all
-	Symbol string `json:"symbol,omitzero"` // what stands there, such as the name of a function
-	Name   string `json:"name,omitzero"`   // for people; made from the others if ""
+	Path   string `json:"path,omitzero"`   // absolute, or relative to the session's directory
+	First  int    `json:"first,omitzero"`  // first line, from 1; 0: all
+	Last   int    `json:"last,omitzero"`   // last line; 0: all
+	Symbol string `json:"symbol,omitzero"` // name of what the lines define, such as a function
+	Name   string `json:"name,omitzero"`   // for people; derived from the other fields if ""
 	Text   string `json:"text,omitzero"`
 	Data   []byte `json:"data,omitzero"`
 	Type   string `json:"type,omitzero"` // the media type of Data, such as image/png
@@ -94,7 +88,7 @@ func (a *Attachment) visit(v visitor) {
 	v.text(&a.Symbol, masked)
 }
 
-// Place says for the model where it comes from: the file, and the lines if not all.
+// Place returns the origin for the model: the file, and the lines unless all.
 func (a Attachment) Place() string {
 	where := a.Path
 	if where == "" {
@@ -109,10 +103,10 @@ func (a Attachment) Place() string {
 	return fmt.Sprintf("%s, lines %d-%d", where, a.First, a.Last)
 }
 
-// Check refuses what the agent could not use.
+// Check rejects prompts that the agent could not use.
 func (p Prompt) Check() error {
 	switch {
-	case p.IsEmpty() && p.Compact == (len(p.Attachments) > 0): // attachments alone will do
+	case p.IsEmpty() && p.Compact == (len(p.Attachments) > 0): // attachments alone are enough
 		return fault.ErrEmptyPrompt
 	case p.Compact && p.Steer:
 		return fault.Errorf(fault.Invalid, "the conversation cannot be summed up for a prompt that steers")
@@ -186,8 +180,7 @@ func (a Attachment) checkLines() error {
 	return nil
 }
 
-// CheckFiles looks whether the attached files are there. One whose text is given may
-// exist in an editor only.
+// CheckFiles checks that the attached files exist. A file with a text may exist only in an editor.
 func (p Prompt) CheckFiles() error {
 	for i, a := range p.Attachments {
 		if a.Path == "" || a.Text != "" {
@@ -204,7 +197,7 @@ func (p Prompt) CheckFiles() error {
 	return nil
 }
 
-// reason is an error without the path, which stands beside it.
+// reason returns an error without its path, which the caller adds.
 func reason(err error) error {
 	var at *fs.PathError
 	if errors.As(err, &at) {
@@ -213,10 +206,9 @@ func reason(err error) error {
 	return err
 }
 
-// Resolve makes relative paths absolute and fills in what is left open. What it gives
-// is the session's own.
+// Resolve returns a copy with absolute paths and default values. The session owns the copy.
 func (p Prompt) Resolve(directory string) Prompt {
-	p.Mode, _ = ParseMode(string(p.Mode)) // check has seen it
+	p.Mode, _ = ParseMode(string(p.Mode)) // already checked
 	attachments := make([]Attachment, 0, len(p.Attachments))
 	for _, a := range p.Attachments {
 		if a.Path != "" && !filepath.IsAbs(a.Path) {

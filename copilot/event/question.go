@@ -9,64 +9,61 @@ import (
 	"github.com/copilot-portal/portal/copilot/permission"
 )
 
-// Question is something the agent wants to know, or to have done, before it
-// goes on.
+// Question is something the agent needs to know, or to have done, before it continues.
 type Question struct {
 	ID       string       `json:"id,omitzero"`
 	Kind     QuestionKind `json:"kind,omitzero"`
-	Call     string       `json:"call,omitzero"`     // the tool call it belongs to, "" if none
-	Deadline time.Time    `json:"deadline,omitzero"` // when it ends without an answer; zero: with its run
+	Call     string       `json:"call,omitzero"`     // tool call that it belongs to, or ""
+	Deadline time.Time    `json:"deadline,omitzero"` // when it expires; zero: with its run
 
-	// Of a permission: what the agent wants to do. See also Scopes.
-	Names  []string          `json:"names,omitzero"`  // what is asked for, by the names of [permission.Policy]; at least one
-	Path   string            `json:"path,omitzero"`   // of a file to be read, links followed; "" if it is about none
-	Opaque bool              `json:"opaque,omitzero"` // it runs code given as text, so Names cannot tell all it does
-	Needs  []permission.Need `json:"-"`               // Names with targets, for the decision; the record does not keep them
+	// Fields of a permission: what the agent wants to do. See also Scopes.
+	Names  []string          `json:"names,omitzero"`  // names as in [permission.Policy], at least one
+	Path   string            `json:"path,omitzero"`   // file to be read, with links followed, or ""
+	Opaque bool              `json:"opaque,omitzero"` // the command runs code given as text, so Names may be incomplete
+	Needs  []permission.Need `json:"-"`               // Names with targets, for the decision; not recorded
 	Title  string            `json:"title,omitzero"`  // one line for people
-	Detail string            `json:"detail,omitzero"` // the whole command, the diff, the address
+	Detail string            `json:"detail,omitzero"` // the whole command, the diff or the address
 
-	// Of user input, of a form, of a plan (its text), of a sign-in. See also Form.
+	// Fields of a user input, a form, a plan (its text) or a sign-in. See also Form.
 	Text     string   `json:"text,omitzero"`
-	Choices  []string `json:"choices,omitzero"`  // of a plan: how to go on, the recommended way first
-	Freeform bool     `json:"freeform,omitzero"` // an answer besides the choices is welcome
-	Source   string   `json:"source,omitzero"`   // the MCP server that asks, "" for the agent itself
-	URL      string   `json:"url,omitzero"`      // the page to visit
+	Choices  []string `json:"choices,omitzero"`  // of a plan: how to continue, the recommended way first
+	Freeform bool     `json:"freeform,omitzero"` // answers other than the choices are allowed
+	Source   string   `json:"source,omitzero"`   // MCP server that asks, or "" for the agent
+	URL      string   `json:"url,omitzero"`      // page to visit
 
-	// Of a tool of a client, which is to be called: its name as declared, also of
-	// the permission for it.
+	// Fields of a call of a client tool. Tool is the declared name, also on the permission for the call.
 	Tool      string          `json:"tool,omitzero"`
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 
-	// The encoding has these last.
-	Scopes []permission.Scope `json:"scopes,omitzero"` // what remembering the answer can cover, narrowest first; none: it is for once
-	Form   *Form              `json:"form,omitzero"`   // the fields to fill in
+	// The encoding has these fields last.
+	Scopes []permission.Scope `json:"scopes,omitzero"` // scopes in which the answer can be remembered, narrowest first; none if it cannot
+	Form   *Form              `json:"form,omitzero"`   // fields to fill in
 }
 
-// QuestionKind tells which answer a question wants.
+// QuestionKind is the kind of answer that a question expects.
 type QuestionKind string
 
 // The kinds of question.
 const (
 	AskPermission QuestionKind = "permission"
 	AskInput      QuestionKind = "input"
-	AskForm       QuestionKind = "form"    // an MCP server wants fields filled in
-	AskSignIn     QuestionKind = "sign-in" // somebody has to visit a page, and say when it is done
-	AskPlan       QuestionKind = "plan"    // shall the plan be carried out?
-	AskTool       QuestionKind = "tool"    // a [Tool] of a client is to be called; no person is needed
+	AskForm       QuestionKind = "form"    // an MCP server requests form fields
+	AskSignIn     QuestionKind = "sign-in" // a person must visit a page and confirm
+	AskPlan       QuestionKind = "plan"    // whether to carry out a plan
+	AskTool       QuestionKind = "tool"    // a call of a client's [Tool]; no person is needed
 )
 
-// Answer to a question. Approved and Reason answer all but user input and tools:
-// Remember is for permissions, Fields for a form, Text for one of the choices of
-// a plan. User input has Text alone, or declines with the reason alone. A tool's
-// result is Text, or Failed with the reason.
+// Answer is the answer to a question. Approved and Reason answer all kinds except user input and tools. Remember is for
+// permissions, Fields for a form, Text for one of the choices of a plan. User input has only Text, or only Reason to
+// decline. A tool's result is Text, or Failed with Reason.
 type Answer struct {
 	Approved bool                 `json:"approved,omitzero"`
-	Remember bool                 `json:"remember,omitzero"` // the same answer for the rest of the session, within a scope
-	Scope    permission.ScopeKind `json:"scope,omitzero"`    // one of those offered, which is then remembered; "": the narrowest
-	Reason   string               `json:"reason,omitzero"`   // of a refusal, a failure or for not answering; the model reads it
+	Remember bool                 `json:"remember,omitzero"` // repeat the answer for the rest of the session, within a scope
+	Scope    permission.ScopeKind `json:"scope,omitzero"`    // one of the offered scopes; "" means the narrowest
+	Reason   string               `json:"reason,omitzero"`   // why it was refused, failed or not answered; the model reads it
 	Text     string               `json:"text,omitzero"`
 	Fields   map[string]any       `json:"fields,omitzero"` // of a form: texts, numbers (float64), booleans, lists of texts
-	Failed   bool                 `json:"failed,omitzero"` // the tool could not do it
+	Failed   bool                 `json:"failed,omitzero"` // the tool failed
 }
 
 // Ending says how a question ended.
@@ -76,13 +73,13 @@ type Ending string
 const (
 	Answered  Ending = "answered"
 	Withdrawn Ending = "cancelled" // its run ended first
-	Expired   Ending = "expired"   // nobody answered in time
+	Expired   Ending = "expired"   // no answer in time
 )
 
-// NeedsPerson says whether a person is asked.
+// NeedsPerson reports whether a person must answer.
 func (q Question) NeedsPerson() bool { return q.Kind != AskTool }
 
-// Check refuses an answer that the question does not allow.
+// Check rejects an answer that the question does not allow.
 func (q Question) Check(a Answer) error {
 	switch {
 	case a.Fields != nil && q.Kind != AskForm:
@@ -99,7 +96,7 @@ func (q Question) Check(a Answer) error {
 	return q.checkKind(a)
 }
 
-// checkKind is check for what the kind of question wants.
+// checkKind checks the requirements of the kind of question.
 func (q Question) checkKind(a Answer) error {
 	switch q.Kind {
 	case AskInput:
@@ -131,7 +128,7 @@ func (q Question) checkForm(a Answer) error {
 	return q.Form.check(a)
 }
 
-// checkPlan refuses a way alone: it would seem to approve, and would not.
+// checkPlan rejects a choice without approval, which would look like an approval.
 func (q Question) checkPlan(a Answer) error {
 	switch {
 	case a.Text == "":
@@ -163,7 +160,7 @@ func among(text string, choices []string) error {
 	return fault.Errorf(fault.Invalid, "%q is not among the choices %q", text, choices)
 }
 
-// ExpiredAnswer is what the agent is told when nobody answered in time.
+// ExpiredAnswer returns the answer for the agent when there was none in time.
 func (q Question) ExpiredAnswer() Answer {
 	const reason = "Nobody answered in time."
 	switch q.Kind {
@@ -174,16 +171,16 @@ func (q Question) ExpiredAnswer() Answer {
 	return Answer{Reason: reason}
 }
 
-// SurvivesRestart says whether an agent that is started anew can take the answer.
+// SurvivesRestart reports whether a restarted agent can receive the answer.
 func (q Question) SurvivesRestart() bool { return q.Kind == AskPermission || q.Kind == AskTool }
 
-// UnattendedAnswer is the answer in place of a client that cannot ask anybody: [permission.Allow] approves permissions and plans, and
-// everything else is refused. What refuses needs a reason besides.
+// UnattendedAnswer returns the answer for a client that cannot ask anyone: [permission.Allow] approves permissions and
+// plans; everything else is refused. The caller adds the reason of a refusal.
 func (q Question) UnattendedAnswer(d permission.Decision) Answer {
 	return Answer{Approved: d == permission.Allow && (q.Kind == AskPermission || q.Kind == AskPlan), Failed: q.Kind == AskTool}
 }
 
-// SetNeeds sets what a question asks for.
+// SetNeeds sets the needs of a permission and the fields derived from them.
 func (q *Question) SetNeeds(needs ...permission.Need) {
 	q.Needs, q.Names, q.Opaque = needs, nil, false
 	for _, n := range needs {
@@ -197,8 +194,8 @@ func (q *Question) SetNeeds(needs ...permission.Need) {
 	}
 }
 
-// AllNeeds are those of a permission, at least one: of a question that has only
-// names, they are about nothing that is known, except for the path of a read.
+// AllNeeds returns the needs of a permission, at least one. For a question that has only names, they have no targets,
+// except for the path of a read.
 func (q Question) AllNeeds() []permission.Need {
 	if len(q.Needs) > 0 {
 		return q.Needs

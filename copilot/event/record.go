@@ -2,16 +2,16 @@ package event
 
 import "github.com/copilot-portal/portal/copilot/journal"
 
-// Record is what happened in a session, numbered from 1. See [journal.Journal]
-// for how it is read; only the session appends to it.
+// Record is the record of a session, numbered from 1. See [journal.Journal] for how to read it. Only the session
+// appends to it.
 type Record = journal.Journal[Event]
 
-// EntryCost is what an event costs in memory besides its texts: the entry, its
-// body and their headers, rounded up. In bytes.
+// EntryCost is the memory of an event in addition to its texts, in bytes: the entry, its body and their headers,
+// rounded up.
 const EntryCost = 256
 
-// Group says which events an end can stand for: deltas of a message, of a
-// thought, and a tool's output.
+// Group returns the group of an event in the journal: an end can stand for the deltas of its message or thought, or for
+// a tool's output.
 func Group(e Event) (key string, end bool) {
 	switch b := e.Body.(type) {
 	case ReasoningDelta:
@@ -30,9 +30,9 @@ func Group(e Event) (key string, end bool) {
 	return "", false
 }
 
-// Cost estimates the memory that an event holds, in bytes.
+// Cost estimates the memory of an event, in bytes.
 func Cost(e Event) int {
-	if text, ok := deltaText(e.Body); ok { // as nearly all events are
+	if text, ok := deltaText(e.Body); ok { // nearly all events
 		return EntryCost + len(text)
 	}
 	var found findings
@@ -40,7 +40,7 @@ func Cost(e Event) int {
 	return EntryCost + found.bytes
 }
 
-// deltaText is the text of a delta; ok is false for other bodies.
+// deltaText returns the text of a delta. ok is false for other bodies.
 func deltaText(b Body) (text string, ok bool) {
 	switch b := b.(type) {
 	case ReasoningDelta:
@@ -53,7 +53,7 @@ func deltaText(b Body) (text string, ok bool) {
 	return "", false
 }
 
-// withText is a delta with another text.
+// withText returns a delta with another text.
 func withText(delta Body, text string) Body {
 	switch b := delta.(type) {
 	case ReasoningDelta:

@@ -5,17 +5,17 @@ type Server struct {
 	Name   string      `json:"name,omitzero"`
 	State  ServerState `json:"state,omitzero"`
 	Source string      `json:"source,omitzero"` // where it is configured: user, workspace, plugin, builtin
-	// Transport is how it is spoken to: stdio, http, sse, memory; "" if not told.
+	// Transport is stdio, http, sse or memory, or "" if unknown.
 	Transport string `json:"transport,omitzero"`
-	Error     string `json:"error,omitzero"` // of a failed one
+	Error     string `json:"error,omitzero"` // reason of a failure
 }
 
-// ServerState says whether an MCP server can be used.
+// ServerState is the state of an MCP server.
 type ServerState string
 
-// The states of an MCP server. Those of a session are connected, or not.
+// The states of an MCP server.
 const (
-	ServerConfigured ServerState = "configured" // no session has started it yet
+	ServerConfigured ServerState = "configured" // not yet started by a session
 	ServerConnected  ServerState = "connected"
 	ServerPending    ServerState = "pending"
 	ServerFailed     ServerState = "failed"

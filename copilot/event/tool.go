@@ -10,25 +10,24 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-// Tool is a tool that a client gives to the agent. When the model calls it, the
-// policy decides under the tool's name, then an [AskTool] question waits for
-// the result, which any client may give.
+// Tool is a tool that a client offers to the agent. When the model calls it, the policy decides under the tool's name.
+// Then an [AskTool] question waits for the result, which any client may give.
 type Tool struct {
-	Name        string          // letters, digits, "_", "-" and "."; the model sees "_" for "."
+	Name        string          // letters, digits, "_", "-" and "."; the model sees "_" instead of "."
 	Description string          // for the model
-	Schema      json.RawMessage // JSON Schema of its arguments, an object; nil: none
-	Limit       time.Duration   // for a result; 0: that of all questions
-	// NoApproval says that the client which carries it out needs none, as it only shows something: nobody is asked, unless a
-	// rule denies it.
+	Schema      json.RawMessage // JSON Schema of its arguments, an object; or nil
+	Limit       time.Duration   // time limit for a result; 0: that of all questions
+	// NoApproval skips the question for permission, unless a rule denies the call, because the tool only shows
+	// something.
 	NoApproval bool
 }
 
 var toolName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
 
-// Alias is the tool's name as the model sees it.
+// Alias returns the tool's name as the model sees it.
 func (t Tool) Alias() string { return strings.ReplaceAll(t.Name, ".", "_") }
 
-// CheckTools refuses tools that no model could be offered.
+// CheckTools rejects tools that cannot be offered to a model.
 func CheckTools(tools []Tool) error {
 	seen := map[string]string{}
 	for _, t := range tools {
@@ -50,7 +49,7 @@ func CheckTools(tools []Tool) error {
 	return nil
 }
 
-// Equal reports whether two tools are declared alike.
+// Equal reports whether two tools have the same declaration.
 func (t Tool) Equal(other Tool) bool {
 	return t.Name == other.Name && t.Description == other.Description && t.Limit == other.Limit && bytes.Equal(t.Schema, other.Schema)
 }

@@ -9,11 +9,11 @@ import (
 	"github.com/copilot-portal/portal/copilot/secret"
 )
 
-// visitor goes over what a body holds: one method of each body serves masking, the memory estimate, search and the codec. It is
-// passed by value, as a pointer would cost an allocation for each event.
+// visitor visits the values of a body. One method of each body serves masking, the memory estimate, search and the
+// codec. It is passed by value, because a pointer would cost an allocation for each event.
 type visitor struct {
 	purpose purpose
-	found   *findings // nil: nobody asks for them
+	found   *findings // nil if not needed
 }
 
 // purpose is what a visitor changes.
@@ -22,36 +22,36 @@ type purpose int
 const (
 	looking  purpose = iota // changes nothing
 	masking                 // masks credentials
-	encoding                // makes valid what is about to be encoded
-	decoding                // gives what was decoded the types that it had
+	encoding                // makes values valid for encoding
+	decoding                // restores the types of decoded values
 )
 
-// role says what a text is for.
+// role says how a text is treated.
 type role int
 
 const (
-	masked  role = 1 << iota // a credential in it is masked
-	counted                  // it may be long, so the memory estimate counts it
+	masked  role = 1 << iota // credentials are masked
+	counted                  // may be long, so the memory estimate counts it
 )
 
-// findings are what a visitor notes.
+// findings collects the results of a visitor.
 type findings struct {
-	bytes int // that the body holds
+	bytes int // size of the body
 	kind  TextKind
-	text  string // that can be searched
+	text  string // searchable text
 }
 
-// TextKind is the kind of a text that can be searched.
+// TextKind is the kind of a searchable text.
 type TextKind string
 
-// The kinds of text.
+// The kinds of searchable texts.
 const (
 	TextPrompt TextKind = "prompt"
-	TextAnswer TextKind = "answer" // of the agent, complete
+	TextAnswer TextKind = "answer" // complete answer of the agent
 	TextTitle  TextKind = "title"
 )
 
-// visit visits a body; nil has nothing to visit.
+// visit visits a body, which may be nil.
 func visit(b Body, v visitor) Body {
 	if b == nil {
 		return nil
@@ -59,9 +59,9 @@ func visit(b Body, v visitor) Body {
 	return b.visit(v)
 }
 
-// Searchable is the text of a body that can be searched, "" if there is none.
+// Searchable returns the searchable text of a body, or "".
 func Searchable(b Body) (kind TextKind, text string) {
-	if _, isDelta := deltaText(b); isDelta { // as nearly all are
+	if _, isDelta := deltaText(b); isDelta { // nearly all events
 		return "", ""
 	}
 	var found findings
@@ -79,7 +79,7 @@ func (v visitor) text(s *string, is role) {
 	}
 }
 
-// json visits raw JSON, which becomes a JSON text before it is encoded if it is none.
+// json visits raw JSON. Before encoding, invalid JSON becomes a JSON string.
 func (v visitor) json(raw *json.RawMessage, is role) {
 	if is&counted != 0 {
 		v.hold(len(*raw))
@@ -92,10 +92,10 @@ func (v visitor) json(raw *json.RawMessage, is role) {
 	}
 }
 
-// textCost is what a text costs besides its bytes, and any small value.
+// textCost is the cost of a text in addition to its bytes, and of any small value.
 const textCost = 32
 
-// value visits what a field of a form holds; it is masked and counted.
+// value visits the value of a form field, which is masked and counted.
 func (v visitor) value(x *any) {
 	v.hold(textCost)
 	switch value := (*x).(type) {
@@ -135,7 +135,7 @@ func (v visitor) values(fields *map[string]any) {
 	}
 }
 
-// texts makes a list of texts of one that has nothing else; others stay.
+// texts returns a list of texts if all elements are texts, otherwise the list.
 func texts(list []any) any {
 	out := make([]string, 0, len(list))
 	for _, v := range list {
@@ -148,28 +148,28 @@ func texts(list []any) any {
 	return out
 }
 
-// time visits a point in time, which is encoded and decoded in UTC.
+// time visits a time, which is encoded and decoded in UTC.
 func (v visitor) time(t *time.Time) {
 	if v.purpose == encoding || v.purpose == decoding {
 		*t = formatUTC(*t)
 	}
 }
 
-// hold counts bytes that the body holds.
+// hold counts bytes of the body.
 func (v visitor) hold(n int) {
 	if v.found != nil {
 		v.found.bytes += n
 	}
 }
 
-// find notes the text that can be searched.
+// find stores the searchable text.
 func (v visitor) find(kind TextKind, text string) {
 	if v.found != nil {
 		v.found.kind, v.found.text = kind, text
 	}
 }
 
-// each visits the members of a list, and copies it first if they may change.
+// each visits the elements of a list, and copies the list first if they may change.
 func each[E any](v visitor, list *[]E, visit func(*E, visitor)) {
 	if v.purpose != looking {
 		*list = slices.Clone(*list)
@@ -179,7 +179,7 @@ func each[E any](v visitor, list *[]E, visit func(*E, visitor)) {
 	}
 }
 
-// at visits what a pointer points to, and copies it first if it may change.
+// at visits a pointer's target, and copies it first if it may change.
 func at[E any](v visitor, p **E, visit func(*E, visitor)) {
 	if *p == nil {
 		return

@@ -1,5 +1,4 @@
-// Package export writes a session's record for people, as Markdown, and for
-// programs, as lines of JSON.
+// Package export writes a session's record as Markdown for people and as lines of JSON for programs.
 package export
 
 import (
@@ -14,13 +13,13 @@ import (
 	"github.com/copilot-portal/portal/copilot/follow"
 )
 
-// Entries are those of a record, in their order, and its gaps. An error is the last.
+// Entries are the entries of a record, in order, and its gaps. An error is the last element.
 type Entries = iter.Seq2[follow.Batch[follow.Entry], error]
 
-// header is the first line of lines of JSON.
+// header is the first line of a JSONL export.
 type header struct {
 	Version   int           `json:"v"`
-	Type      string        `json:"type"` // session, which no event has
+	Type      string        `json:"type"` // session; no event has this type
 	ID        string        `json:"id"`
 	Origin    string        `json:"origin,omitzero"`
 	Title     string        `json:"title,omitzero"`
@@ -40,19 +39,17 @@ type usage struct {
 	Output     int64   `json:"output,omitzero"`
 }
 
-// gap is the line that stands for entries that are gone: all after one number
-// and before another.
+// gap is the line for missing entries: those after one number and before another.
 type gap struct {
 	Version int    `json:"v"`
-	Type    string `json:"type"` // gap, which no event has
+	Type    string `json:"type"` // gap; no event has this type
 	After   uint64 `json:"after"`
 	First   uint64 `json:"first"`
 }
 
-// JSONL writes a line about the session, of the type "session", and one for
-// each event, as [event.Encode] gives it. Entries that a later one stands
-// for are left out; a line of the type "gap" stands for those that are gone.
-// Errors are those of w, of the entries and of the encoding.
+// JSONL writes a line of type "session" about the session, and one line per event, encoded by [event.Encode]. It omits
+// entries that a later one stands for. A line of type "gap" stands for missing entries. Its errors are those of w, of
+// the entries and of the encoding.
 func JSONL(w io.Writer, info copilot.Info, entries Entries) error {
 	out := bufio.NewWriter(w)
 	lines := json.NewEncoder(out)
@@ -86,7 +83,7 @@ func writeBatch(out *bufio.Writer, lines *json.Encoder, b follow.Batch[follow.En
 		if err != nil {
 			return err
 		}
-		_, _ = out.Write(line) // it keeps its error for the next
+		_, _ = out.Write(line) // the next write returns its error
 		if err := out.WriteByte('\n'); err != nil {
 			return err
 		}

@@ -24,7 +24,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/journal"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
 var begin = time.Date(2026, 2, 3, 4, 5, 6, 0, time.UTC)
 
@@ -38,8 +38,8 @@ type said struct {
 	body  event.Body
 }
 
-// record makes one in which a later entry stands for earlier ones as in that of
-// a session. A second passes with each event.
+// record returns a record in which later entries stand for earlier ones, as in a session's. Each event is one second
+// later.
 func record(tb testing.TB, budget int, events ...said) *event.Record {
 	tb.Helper()
 	r := journal.New(journal.Options[event.Event]{Budget: budget, Group: func(e event.Event) (string, bool) {
@@ -69,7 +69,7 @@ func main(bodies ...event.Body) (events []said) {
 	return events
 }
 
-// story has something of everything.
+// story returns events of every kind.
 func story() []said {
 	bound := 1.0
 	events := main(
@@ -145,11 +145,11 @@ func markdown(tb testing.TB, r *event.Record) string {
 	return b.String()
 }
 
-func TestMarkdownOfASession(t *testing.T) {
+func TestSessionAsMarkdown(t *testing.T) {
 	golden(t, "testdata/session.md", markdown(t, record(t, 0, story()...)))
 }
 
-func TestLinesOfASession(t *testing.T) {
+func TestSessionAsJSONL(t *testing.T) {
 	var b strings.Builder
 	events := story()
 	require.NoError(t, export.JSONL(&b, info, follow.Snapshot(t.Context(), record(t, 0, events...))))
@@ -165,7 +165,7 @@ func TestLinesOfASession(t *testing.T) {
 		_, err := event.Decode(lines.Bytes())
 		require.NoError(t, err)
 	}
-	assert.Equal(t, len(events)-2, n, "the deltas that have an end are left out")
+	assert.Equal(t, len(events)-2, n, "deltas with an end are omitted")
 }
 
 func TestEvictedEntriesAreExportedAsGap(t *testing.T) {
@@ -190,11 +190,11 @@ func TestSnapshotEndsWhereTheRecordEnded(t *testing.T) {
 		break
 	}
 	for range follow.Snapshot(t.Context(), record(t, 0)) {
-		assert.Fail(t, "there is nothing")
+		assert.Fail(t, "the record is empty")
 	}
 }
 
-// full takes some bytes and then no more.
+// full is a writer that accepts a number of bytes.
 type full int
 
 var errFull = errors.New("no space left")
@@ -206,7 +206,7 @@ func (f *full) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func TestErrorsAreExported(t *testing.T) {
+func TestExportReturnsErrors(t *testing.T) {
 	long := event.MessageEnded{Text: strings.Repeat("a", 5000)}
 	r := record(t, 0, main(long, long, event.SessionClosed{})...)
 	cut := errors.New("cut")
@@ -230,23 +230,23 @@ func TestMarkdownIsEscaped(t *testing.T) {
 		body event.Body
 		want string
 	}{
-		{"an answer is Markdown", event.MessageEnded{Text: "# a\n\n- b\n"}, "# a\n\n- b\n\n"},
+		{"a message is Markdown", event.MessageEnded{Text: "# a\n\n- b\n"}, "# a\n\n- b\n\n"},
 		{"with code", event.MessageEnded{Text: "~~~go\n<a>\n```\n~~~"}, "~~~go\n<a>\n```\n~~~\n\n"},
-		{"a block that is open is code", event.MessageEnded{Text: "~~~\na"}, fence + "~~~\na\n```\n\n"},
-		{"a block in a list is not looked into", event.MessageEnded{Text: "- a\n  ~~~\n"}, fence + "- a\n  ~~~\n```\n\n"},
-		{"HTML is code", event.MessageEnded{Text: "a <script>"}, fence + "a <script>\n```\n\n"},
-		{"a comment is code", event.MessageEnded{Text: "a\n<!-- b"}, fence + "a\n<!-- b\n```\n\n"},
+		{"an open block becomes code", event.MessageEnded{Text: "~~~\na"}, fence + "~~~\na\n```\n\n"},
+		{"a block in a list becomes code", event.MessageEnded{Text: "- a\n  ~~~\n"}, fence + "- a\n  ~~~\n```\n\n"},
+		{"HTML becomes code", event.MessageEnded{Text: "a <script>"}, fence + "a <script>\n```\n\n"},
+		{"a comment becomes code", event.MessageEnded{Text: "a\n<!-- b"}, fence + "a\n<!-- b\n```\n\n"},
 		{"HTML in code is Markdown", event.MessageEnded{Text: "a `<b>` <https://example.org> 1 < 2"}, "a `<b>` <https://example.org> 1 < 2\n\n"},
-		{"code that is hard to tell is not", event.MessageEnded{Text: "a `\n` <!-- `"}, fence + "a `\n` <!-- `\n```\n\n"},
-		{"a fence is longer than what it holds", event.ToolEnded{ID: "t", Result: &event.ToolResult{Content: "`````\n"}}, "\n``````text\n`````\n``````\n"},
+		{"ambiguous code becomes code", event.MessageEnded{Text: "a `\n` <!-- `"}, fence + "a `\n` <!-- `\n```\n\n"},
+		{"a fence is longer than the fences in it", event.ToolEnded{ID: "t", Result: &event.ToolResult{Content: "`````\n"}}, "\n``````text\n`````\n``````\n"},
 		{"no result", event.ToolEnded{ID: "t", Result: &event.ToolResult{}}, "Result of `t` · 04:05:06: nothing."},
-		{"an answer that is empty is none", event.MessageEnded{}, "100 out\n\n"},
+		{"an empty message is omitted", event.MessageEnded{}, "100 out\n\n"},
 		{"no JSON", event.ToolStarted{ID: "t", Name: "``", Arguments: json.RawMessage("{`")}, "### Tool ``` `` ``` · 04:05:06\n\n```json\n{`\n```\n"},
 		{"control characters", event.MessageEnded{Text: "a\x00\x1b]0;title\x07b\u009b\x1b(Bc\x7f\u202e\td\re"}, "\n\nabc\td\ne\n"},
-		{"a line of something else", event.SessionError{Text: "a\n\n# <b>"}, "a \\# \\<b\\>\n"},
+		{"an error is one line", event.SessionError{Text: "a\n\n# <b>"}, "a \\# \\<b\\>\n"},
 		{"a hint with an open backtick", event.SessionError{Text: "a", Hint: "b `c"}, "a – b \\`c\n"},
-		{"an unknown end of a run", event.RunEnded{Outcome: "asleep"}, "\n\nasleep · 04:05:06\n"},
-		{"a way on that is refused", event.QuestionClosed{ID: "q", Kind: event.AskPlan, Ending: event.Answered, Answer: event.Answer{Reason: "not now"}}, "**Answer to “q”** · 04:05:06: no – not now\n"},
+		{"an unknown outcome", event.RunEnded{Outcome: "asleep"}, "\n\nasleep · 04:05:06\n"},
+		{"a plan that is refused", event.QuestionClosed{ID: "q", Kind: event.AskPlan, Ending: event.Answered, Answer: event.Answer{Reason: "not now"}}, "**Answer to “q”** · 04:05:06: no – not now\n"},
 		{"a question that the user declines", event.QuestionClosed{ID: "q", Kind: event.AskInput, Ending: event.Answered, Answer: event.Answer{Reason: "not now"}}, ": declined – not now\n"},
 		{"a question that is withdrawn", event.QuestionClosed{ID: "q", Ending: event.Withdrawn}, ": withdrawn\n"},
 	}
@@ -258,7 +258,7 @@ func TestMarkdownIsEscaped(t *testing.T) {
 	}
 }
 
-// FuzzMarkdown: whatever stands anywhere, what comes after it stands in no code.
+// FuzzMarkdown checks that text after any content is never inside code.
 func FuzzMarkdown(f *testing.F) {
 	for _, s := range []string{"a", "```", "~~~\n```\n", "````a`", "<!--", "> ```\n", "\r```\r", "`\n```", "\x1b[`", "- ```\n  ~~~", "```\n``` a\n````\n```"} {
 		f.Add(s)

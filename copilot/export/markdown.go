@@ -16,18 +16,17 @@ import (
 	"github.com/copilot-portal/portal/copilot/event"
 )
 
-// document is a record on its way to Markdown. It remembers only what has begun
-// and not ended.
+// document converts a record to Markdown. It keeps only what has started and not ended.
 type document struct {
 	out       *bufio.Writer
-	texts     []*text           // without their end, the oldest first
+	texts     []*text           // unfinished texts, oldest first
 	tools     map[string]string // names of calls, by id
 	agents    map[string]string // names of sub-agents, by id
-	questions map[string]string // what the open ones are about, by id
-	begun     time.Time         // of the run
+	questions map[string]string // descriptions of open questions, by id
+	begun     time.Time         // start of the run
 }
 
-// text comes in pieces.
+// text is a text that arrives in pieces.
 type text struct {
 	key
 	agent string
@@ -35,7 +34,7 @@ type text struct {
 	strings.Builder
 }
 
-// key says which text a piece belongs to.
+// key identifies the text of a piece.
 type key struct{ kind, id string }
 
 // The kinds of text.
@@ -50,11 +49,10 @@ const (
 	clock = "15:04:05"
 )
 
-// Markdown writes a session for people: prompts, thoughts, tool calls, questions
-// and answers, in their order, times in UTC. What others have written cannot
-// leave its place: it is Markdown only if it surely ends where it ends, else
-// code. A text without an end is written when its run ends, or the record.
-// Errors are those of w and of the entries.
+// Markdown writes a session for people: prompts, thoughts, tool calls, questions and answers in order, with times in
+// UTC. Text of others cannot affect what follows: it is written as Markdown only if it surely leaves nothing open,
+// otherwise as code. A text without an end is written at the end of its run or of the record. Its errors are those of w
+// and of the entries.
 func Markdown(w io.Writer, info copilot.Info, entries Entries) error {
 	d := &document{
 		out: bufio.NewWriter(w), tools: map[string]string{}, agents: map[string]string{},
@@ -73,7 +71,7 @@ func Markdown(w io.Writer, info copilot.Info, entries Entries) error {
 				d.event(e.Value)
 			}
 		}
-		if _, err := d.out.Write(nil); err != nil { // it keeps the first
+		if _, err := d.out.Write(nil); err != nil { // it keeps the first error
 			return err
 		}
 	}
@@ -81,7 +79,7 @@ func Markdown(w io.Writer, info copilot.Info, entries Entries) error {
 	return d.out.Flush()
 }
 
-// block writes something that stands alone.
+// block writes a separate paragraph.
 func (d *document) block(format string, args ...any) {
 	_, _ = fmt.Fprintf(d.out, format+"\n\n", args...) // it keeps its error
 }
@@ -129,17 +127,17 @@ func (d *document) event(e event.Event) {
 	}
 }
 
-// add remembers a piece of a text that has no end yet.
+// add appends a piece to an unfinished text.
 func (d *document) add(e event.Event, k key, piece string) {
 	i := slices.IndexFunc(d.texts, func(t *text) bool { return t.key == k })
 	if i < 0 {
 		i = len(d.texts)
 		d.texts = append(d.texts, &text{key: k, agent: e.Agent, at: e.Time})
 	}
-	_, _ = d.texts[i].WriteString(piece) // it takes everything
+	_, _ = d.texts[i].WriteString(piece) // never fails
 }
 
-// end writes a whole text. The pieces read before are part of it.
+// end writes a whole text, which replaces its pieces.
 func (d *document) end(e event.Event, k key, whole string, isCut bool) {
 	d.forget(k)
 	remark := ""
@@ -155,7 +153,7 @@ func (d *document) forget(k key) {
 	d.texts = slices.DeleteFunc(d.texts, func(t *text) bool { return t.key == k })
 }
 
-// writeUnfinished writes the texts that have no end.
+// writeUnfinished writes the unfinished texts.
 func (d *document) writeUnfinished() {
 	for _, t := range d.texts {
 		d.write(t.key, t.agent, t.at, t.String(), interruptedText)
@@ -178,10 +176,10 @@ func (d *document) write(k key, agent string, at time.Time, s, remark string) {
 	}
 }
 
-// agentNameMarkdown names a sub-agent, in Markdown.
+// agentNameMarkdown returns the name of a sub-agent as Markdown.
 func (d *document) agentNameMarkdown(agent string) string { return escaped(d.agentName(agent)) }
 
-// agentName names a sub-agent.
+// agentName returns the name of a sub-agent.
 func (d *document) agentName(agent string) string {
 	if agent == "" {
 		return ""
@@ -202,7 +200,7 @@ func (d *document) tool(e event.Event, b event.ToolStarted) {
 	d.json(b.Arguments)
 }
 
-// json writes JSON as people read it.
+// json writes JSON indented for people.
 func (d *document) json(raw json.RawMessage) {
 	if len(raw) == 0 {
 		return

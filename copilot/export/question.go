@@ -9,7 +9,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/event"
 )
 
-// asked writes a question. The call of a client's tool is one, too.
+// asked writes a question or the call of a client tool.
 func (d *document) asked(e event.Event, q event.Question) {
 	d.questions[q.ID] = about(q)
 	if q.Kind == event.AskTool {
@@ -32,7 +32,7 @@ func (d *document) asked(e event.Event, q event.Question) {
 	}
 }
 
-// about names a question in one line.
+// about describes a question on one line.
 func about(q event.Question) string {
 	s := []rune(oneLine(cmp.Or(q.Title, q.Tool, q.Text, string(q.Kind))))
 	if len(s) > 80 {
@@ -81,7 +81,7 @@ func (d *document) answered(e event.Event, b event.QuestionClosed) {
 	}
 }
 
-// said is the text of an answer.
+// said returns the text of an answer.
 func said(b event.QuestionClosed) string {
 	if b.Kind == event.AskTool {
 		return fenced("text", b.Answer.Text)
@@ -89,7 +89,7 @@ func said(b event.QuestionClosed) string {
 	return quoted(b.Answer.Text)
 }
 
-// verdict says how a question ended.
+// verdict returns how a question ended.
 func verdict(b event.QuestionClosed) string {
 	switch b.Ending {
 	case event.Expired:
@@ -108,7 +108,7 @@ func verdict(b event.QuestionClosed) string {
 	return v
 }
 
-// decision is an answer in a word.
+// decision returns an answer as one word.
 func decision(kind event.QuestionKind, a event.Answer) string {
 	switch {
 	case a.Failed:

@@ -8,7 +8,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/event"
 )
 
-// writeSessionEvent writes what happens around the talk.
+// writeSessionEvent writes events of the session itself.
 func (d *document) writeSessionEvent(e event.Event) {
 	switch b := e.Body.(type) {
 	case event.RunStarted:
@@ -59,7 +59,7 @@ func (d *document) failed(e event.Event, b event.SessionError) {
 	d.block("**Failure** (%s)%s: %s", inline(string(b.Kind)), stamp(e.Time), what)
 }
 
-// sentence joins two texts, of which one may be empty.
+// sentence joins two texts, one of which may be empty.
 func sentence(a, b string) string {
 	if a == "" || b == "" {
 		return inline(a + b)

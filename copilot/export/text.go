@@ -11,12 +11,12 @@ func oneLine(s string) string { return strings.Join(strings.Fields(plain.StripAl
 
 var special = regexp.MustCompile("[\\\\`*_{}\\[\\]<>#&!|~]")
 
-// inline is text that means nothing but itself, in one line.
+// inline returns literal text on one line.
 func inline(s string) string { return escaped(oneLine(s)) }
 
 func escaped(s string) string { return special.ReplaceAllString(s, `\$0`) }
 
-// commands is inline with code where the text has backticks.
+// commands is like inline, but keeps code in backticks.
 func commands(s string) string {
 	parts := strings.Split(oneLine(s), "`")
 	if len(parts)%2 == 0 {
@@ -32,7 +32,7 @@ func commands(s string) string {
 	return strings.Join(parts, "")
 }
 
-// code is text within a line, as code.
+// code returns text as inline code.
 func code(s string) string {
 	s = oneLine(s)
 	ticks := strings.Repeat("`", longest(s)+1)
@@ -42,14 +42,14 @@ func code(s string) string {
 	return ticks + s + ticks
 }
 
-// fenced is text as a block of code, with a fence that is longer than any in it.
+// fenced returns text as a code block, with a fence longer than any in it.
 func fenced(language, s string) string {
 	s = plain.StripAll(s)
 	fence := strings.Repeat("`", max(3, longest(s)+1))
 	return fence + language + "\n" + strings.TrimSuffix(s, "\n") + "\n" + fence
 }
 
-// longest is the length of the longest run of backticks.
+// longest returns the length of the longest run of backticks.
 func longest(s string) int {
 	most, run := 0, 0
 	for i := range len(s) {
@@ -62,8 +62,7 @@ func longest(s string) int {
 	return most
 }
 
-// markdown is Markdown that ends where it ends. What may leave something open
-// is shown as code.
+// markdown returns Markdown that surely leaves nothing open. Other text becomes code.
 func markdown(s string) string {
 	s = strings.Trim(plain.StripAll(s), "\n")
 	if !closed(s) {
@@ -72,7 +71,7 @@ func markdown(s string) string {
 	return s
 }
 
-// quoted is Markdown as a quotation.
+// quoted returns Markdown as a quotation.
 func quoted(s string) string {
 	return "> " + strings.ReplaceAll(markdown(s), "\n", "\n> ")
 }
@@ -84,10 +83,10 @@ var (
 	tag       = regexp.MustCompile(`<[!?/A-Za-z]`)
 )
 
-// closed says whether Markdown surely leaves no block of code and no HTML open.
-// It knows only the common case: fences at the beginning of lines, HTML in code.
+// closed reports whether Markdown surely leaves no code block and no HTML open. It recognizes only the common case:
+// fences at the beginning of lines, HTML in code.
 func closed(s string) bool {
-	fence := "" // that is open
+	fence := "" // the open fence
 	var text strings.Builder
 	for line := range strings.Lines(s) {
 		line = strings.TrimRight(line, " \t\n")
@@ -108,14 +107,14 @@ func closed(s string) bool {
 	return fence == "" && !hasTags(text.String())
 }
 
-// hasTags says whether text outside blocks of code may have HTML.
+// hasTags reports whether text outside code blocks may contain HTML.
 func hasTags(text string) bool {
 	if !tag.MatchString(text) {
 		return false
 	}
 	for line := range strings.Lines(text) {
 		if strings.Count(line, "`")%2 != 0 || strings.Contains(line, "``") || strings.Contains(line, "\\`") {
-			return true // which of it is code is hard to tell
+			return true // ambiguous code
 		}
 	}
 	return tag.MatchString(links.ReplaceAllString(spans.ReplaceAllString(text, ""), ""))

@@ -7,24 +7,23 @@ import (
 	"fmt"
 )
 
-// Kind groups errors by what a caller can do about them. Each dialect has one
-// table from kinds, or from the errors below, to its own codes.
+// Kind groups errors by what a caller can do about them. Each dialect has one table from kinds, or from the errors
+// below, to its codes.
 type Kind string
 
-// The kinds of error. An error of no kind is [Internal].
+// The kinds of errors. An error without a kind is [Internal].
 const (
 	NotFound        Kind = "not found"
 	Busy            Kind = "busy"
 	Invalid         Kind = "invalid"
 	Denied          Kind = "denied"
-	Unavailable     Kind = "unavailable" // the agent cannot be had; the text says what to do
+	Unavailable     Kind = "unavailable" // the agent is not available; the text says what to do
 	Unauthenticated Kind = "unauthenticated"
 	Timeout         Kind = "timeout"
 	Internal        Kind = "internal"
 )
 
-// Error is an error that a user may see. Its text says what happened and, where
-// something can be done, what to do.
+// Error is an error that a user may see. Its text says what happened and, if possible, what to do.
 type Error struct {
 	Kind  Kind
 	Text  string
@@ -34,18 +33,17 @@ type Error struct {
 // Error returns the text.
 func (e *Error) Error() string { return e.Text }
 
-// Unwrap gives the error that this one makes more precise, if any.
+// Unwrap returns the error that this one specializes, if any.
 func (e *Error) Unwrap() error { return e.cause }
 
-// The errors that dialects have words of their own for. They arrive wrapped:
-// use [errors.Is].
+// Errors that dialects report in their own way. They arrive wrapped: use [errors.Is].
 var (
 	ErrSessionNotFound      = &Error{Kind: NotFound, Text: "no such session"}
 	ErrSessionClosed        = &Error{Kind: NotFound, Text: "the session is closed"}
 	ErrSessionOpen          = &Error{Kind: Busy, Text: "the session is open"}
 	ErrSessionInUse         = &Error{Kind: Busy, Text: "the session is in use"}
-	ErrRunNotFound          = &Error{Kind: NotFound, Text: "no such run: it has ended or never was"}
-	ErrBusy                 = &Error{Kind: Busy, Text: "the session has a run already"}
+	ErrRunNotFound          = &Error{Kind: NotFound, Text: "no such run: it has ended or never existed"}
+	ErrBusy                 = &Error{Kind: Busy, Text: "the session already has a run"}
 	ErrModelNotFound        = &Error{Kind: Invalid, Text: "no such model"}
 	ErrDirectoryNotAbsolute = &Error{Kind: Invalid, Text: "the working directory must be an absolute path"}
 	ErrDirectoryNotFound    = &Error{Kind: Invalid, Text: "the working directory does not exist or is no directory"}
@@ -53,20 +51,19 @@ var (
 	ErrRuleNotFound         = &Error{Kind: NotFound, Text: "no such rule is remembered"}
 	ErrAlreadyAnswered      = &Error{Kind: Invalid, Text: "the question was already answered"}
 	ErrEmptyPrompt          = &Error{Kind: Invalid, Text: "the prompt is empty"}
-	ErrIdle                 = &Error{Kind: Busy, Text: "the agent has nothing to be steered in"}
+	ErrIdle                 = &Error{Kind: Busy, Text: "the agent is idle: there is no run to steer"}
 	ErrNothingToCompact     = &Error{Kind: Invalid, Text: "there is nothing to sum up yet"}
 	ErrCopyLeft             = &Error{Kind: Unavailable, Text: "the session is deleted, but the agent's own copy is not"}
 	ErrStopping             = &Error{Kind: Unavailable, Text: "the portal is stopping"}
 )
 
-// Errorf makes an [Error] of a kind. Errors given for %w can be found again with
-// [errors.Is].
+// Errorf returns an [Error] of a kind. It wraps errors given for %w.
 func Errorf(kind Kind, format string, args ...any) *Error {
 	err := fmt.Errorf(format, args...)
 	return &Error{Kind: kind, Text: err.Error(), cause: err}
 }
 
-// KindOf tells the kind of any error.
+// KindOf returns the kind of any error.
 func KindOf(err error) Kind {
 	var e *Error
 	switch {

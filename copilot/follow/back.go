@@ -10,11 +10,11 @@ import (
 	"github.com/copilot-portal/portal/copilot/journal"
 )
 
-// backWindow is how many entries [Backward] reads at a time.
+// backWindow is the number of entries that [Backward] reads at a time.
 const backWindow = 512
 
-// Backward iterates over the entries of a record up to a number, window by window, the newest window first. Within a batch the oldest
-// entry comes first. A gap, of what is not kept any more, or an error is the last.
+// Backward iterates over the entries of a record up to a number in windows, newest window first. The entries of a batch
+// are in order, oldest first. A gap of evicted entries, or an error, is the last element.
 func Backward(ctx context.Context, r *event.Record, n uint64) iter.Seq2[Batch[Entry], error] {
 	return func(yield func(Batch[Entry], error) bool) {
 		for hi := n; hi > 0; {
@@ -34,8 +34,8 @@ func Backward(ctx context.Context, r *event.Record, n uint64) iter.Seq2[Batch[En
 	}
 }
 
-// OpenBlocksAt returns the blocks that are open behind a number of a record, for a client that reads on from there and has not seen
-// what was before. What the record does not keep any more is missing in them.
+// OpenBlocksAt returns the blocks that are open after a number of a record, for a client that reads on from there
+// without the earlier entries. Evicted entries are missing in them.
 func OpenBlocksAt(ctx context.Context, r *event.Record, after uint64) ([]event.Block, error) {
 	from, err := lastRunEnd(ctx, r, after)
 	if err != nil {
@@ -53,8 +53,8 @@ func OpenBlocksAt(ctx context.Context, r *event.Record, after uint64) ([]event.B
 	return blocks.Open(), nil
 }
 
-// lastRunEnd returns the number of the last end of a run up to a number, behind which blocks may be open. Runs are short and records
-// are long, so it searches backward.
+// lastRunEnd returns the number of the last end of a run up to a number; only blocks after it may be open. It searches
+// backward, because runs are short and records long.
 func lastRunEnd(ctx context.Context, r *event.Record, after uint64) (uint64, error) {
 	for b, err := range Backward(ctx, r, after) {
 		switch {

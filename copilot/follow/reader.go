@@ -1,6 +1,6 @@
-// Package follow reads records: that of a session, also when the session leaves memory and comes back, and those of jobs, tasks and
-// operations. A [Reader] keeps the position and turns what a read can bring into one value, a [Batch]. [SessionReader.Prompt] starts
-// a run, and the [Run] projects it for its starter.
+// Package follow reads records: those of sessions, also when the session leaves memory and comes back, and those of
+// jobs, tasks and operations. A [Reader] keeps the position and returns each result of a read as one value, a [Batch].
+// [SessionReader.Prompt] starts a run, and [Run] projects it for its starter.
 package follow
 
 import (
@@ -15,7 +15,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/journal"
 )
 
-// Entry is an entry of the record of a session.
+// Entry is an entry of a session's record.
 type Entry = journal.Entry[event.Event]
 
 // Log is a log with numbered entries.
@@ -24,18 +24,18 @@ type Log[E any] interface {
 	Next(ctx context.Context, after uint64, limit int) ([]E, error)
 }
 
-// Batch is what one read has brought: entries, or a gap in front of the next ones. An empty one says that nothing has happened
-// for as long as the reader's Idle allows.
+// Batch is the result of one read: entries, or a gap before the next ones. An empty batch means that nothing happened
+// for the duration of the reader's Idle.
 type Batch[E any] struct {
-	Entries []E // oldest first; they belong to the caller
+	Entries []E // oldest first; the caller owns them
 	Gap     *journal.GapError
 }
 
-// Reader reads a log at its own pace. It is used by one goroutine and holds nothing that has to be closed.
+// Reader reads a log at its own pace. It is for one goroutine and need not be closed.
 type Reader[E any] struct {
-	// Limit is how many entries a batch has at most; 0: as many as the log returns by default.
+	// Limit is the maximum number of entries of a batch; 0 means the default of the log.
 	Limit int
-	// Idle returns how long the next read may wait; nil: without a limit.
+	// Idle returns how long the next read may wait. If Idle is nil, there is no limit.
 	Idle func() time.Duration
 
 	log    Log[E]
@@ -48,19 +48,19 @@ func New[E any](log Log[E], number func(E) uint64, after uint64) *Reader[E] {
 	return &Reader[E]{log: log, number: number, after: after}
 }
 
-// Record returns a reader of the entries of a record above a number. The end of the record ends it, although the session may go on:
-// [Session] reads on.
+// Record returns a reader of the entries of a record above a number. It ends with the record, although the session may
+// continue: [Session] reads on.
 func Record(r *event.Record, after uint64) *Reader[Entry] { return New(r, entryNumber, after) }
 
 func entryNumber(e Entry) uint64 { return e.N }
 
-// Snapshot iterates over what a record has now. It waits for nothing, and may be used several times.
+// Snapshot iterates over the current entries of a record without waiting. It may be used several times.
 func Snapshot(ctx context.Context, r *event.Record) iter.Seq2[Batch[Entry], error] {
 	return func(yield func(Batch[Entry], error) bool) { Record(r, 0).Until(ctx, r.Last())(yield) }
 }
 
-// From returns the number above which a client goes on that has everything up to a position, and what it misses if that position is
-// not of this record.
+// From returns the number after which a client at a position continues, and the gap if the position does not belong to
+// this record.
 func From(r *event.Record, at journal.Position) (after uint64, gap *journal.GapError) {
 	after, err := r.After(at)
 	if errors.As(err, &gap) {
@@ -69,11 +69,11 @@ func From(r *event.Record, at journal.Position) (after uint64, gap *journal.GapE
 	return after, gap
 }
 
-// After is the number up to which everything was read.
+// After returns the number up to which everything was read.
 func (r *Reader[E]) After() uint64 { return r.after }
 
-// Next reads once. A gap is no error; the next read goes on behind it. Errors: [io.EOF] at the end of the log, those of ctx, those
-// of reading what is stored. A canceled ctx makes a read that does not wait.
+// Next reads once. A gap is not an error; the next read continues after it. Its errors are [io.EOF] at the end of the
+// log, those of ctx, and those of reading stored entries. A canceled ctx makes a read that does not wait.
 func (r *Reader[E]) Next(ctx context.Context) (Batch[E], error) {
 	waiting, cancel := ctx, func() {}
 	if r.Idle != nil {
@@ -93,8 +93,8 @@ func (r *Reader[E]) Next(ctx context.Context) (Batch[E], error) {
 	return Batch[E]{entries, gap}, err
 }
 
-// All iterates to the end of the log, which ends it without an error. An error is the last that it yields: that of ctx, or one of
-// reading what is stored.
+// All iterates to the end of the log, which is not an error. An error is the last element: that of ctx, or one of
+// reading stored entries.
 func (r *Reader[E]) All(ctx context.Context) iter.Seq2[Batch[E], error] {
 	return func(yield func(Batch[E], error) bool) {
 		for ctx.Err() == nil {
@@ -107,12 +107,12 @@ func (r *Reader[E]) All(ctx context.Context) iter.Seq2[Batch[E], error] {
 	}
 }
 
-// Until iterates up to a number that the log has reached, without waiting. An error is the last that it yields.
+// Until iterates up to a number that the log has reached, without waiting. An error is the last element.
 func (r *Reader[E]) Until(ctx context.Context, last uint64) iter.Seq2[Batch[E], error] {
 	return func(yield func(Batch[E], error) bool) {
 		for r.after < last {
 			b, err := r.Next(ctx)
-			r.after = min(r.after, last) // numbers are missing where superseded entries were dropped
+			r.after = min(r.after, last) // numbers of superseded entries may be missing
 			if i := slices.IndexFunc(b.Entries, func(e E) bool { return r.number(e) > last }); i >= 0 {
 				b.Entries = b.Entries[:i]
 			}

@@ -14,7 +14,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/journal"
 )
 
-// record returns a record that has had so many entries and keeps at most so many.
+// record returns a record that had a number of entries and keeps at most some of them.
 func record(t *testing.T, entries, kept int) *event.Record {
 	t.Helper()
 	r := journal.New(journal.Options[event.Event]{Budget: kept, Cost: func(event.Event) int { return 1 }, Epoch: 1})
@@ -32,12 +32,12 @@ func numbers(entries []follow.Entry) (list []uint64) {
 	return list
 }
 
-func TestReaderGoesOnBehindGap(t *testing.T) {
+func TestReaderContinuesAfterGap(t *testing.T) {
 	r := record(t, 5, 3)
 	r.Close()
 	reader, read, gaps := follow.Record(r, 1), []uint64(nil), 0
 	for b, err := range reader.All(t.Context()) {
-		require.NoError(t, err, "the end is none")
+		require.NoError(t, err, "the end is not an error")
 		if b.Gap != nil {
 			gaps++
 			assert.Equal(t, journal.GapError{After: 1, First: 3}, *b.Gap)
@@ -60,7 +60,7 @@ func TestReaderEndsWithItsContext(t *testing.T) {
 		last = err
 	}
 	require.ErrorIs(t, last, context.Canceled)
-	assert.EqualValues(t, 1, reader.After(), "nothing is read that is not yielded")
+	assert.EqualValues(t, 1, reader.After(), "entries that are not yielded are not read")
 }
 
 func TestReaderYieldsEmptyBatchWhenIdle(t *testing.T) {
@@ -75,7 +75,7 @@ func TestReaderYieldsEmptyBatchWhenIdle(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		_, err = reader.Next(ctx)
-		require.ErrorIs(t, err, context.DeadlineExceeded, "the end of the caller's time is none of that")
+		require.ErrorIs(t, err, context.DeadlineExceeded, "the end of the caller's context is not an empty batch")
 	})
 }
 
@@ -88,7 +88,7 @@ func TestReaderReadsUntilNumber(t *testing.T) {
 	assert.Equal(t, []uint64{3, 4, 5}, read)
 	assert.EqualValues(t, 5, reader.After())
 	for range reader.Until(t.Context(), 5) {
-		assert.Fail(t, "there is nothing")
+		assert.Fail(t, "there are no entries")
 	}
 }
 

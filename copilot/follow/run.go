@@ -13,16 +13,16 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-// RunView is what a run has come to so far, for whoever starts it and waits for its end.
+// RunView is the state of a run so far, for a caller that starts it and waits for its end.
 type RunView struct {
 	ID      string
 	Prompt  event.Prompt
-	Text    string              // the last message of the main agent; "" so far
-	Tools   []event.ToolStarted // the calls that have begun, those of sub-agents included
-	Usage   []event.ModelCalled // one for each answer of a model
-	Outcome event.Outcome       // "" while the run goes on
+	Text    string              // last message of the main agent, or ""
+	Tools   []event.ToolStarted // calls started so far, including those of sub-agents
+	Usage   []event.ModelCalled // one per answer of a model
+	Outcome event.Outcome       // "" until the run ends
 	Reason  string              // of a failure
-	Invalid string              // the text of a failure of the kind [fault.Invalid], which another attempt cannot mend; "" if there was none
+	Invalid string              // text of a failure of kind [fault.Invalid], which a retry cannot fix, or ""
 }
 
 // apply projects an event of the run.
@@ -45,30 +45,32 @@ func (v *RunView) apply(e event.Event) {
 	}
 }
 
-// Run is a run that its starter follows to its end, also when the session leaves memory and comes back. It is used by one goroutine and
-// holds nothing that has to be closed.
+// Run is a run that its starter follows to its end, also when the session leaves memory and comes back. It is for one
+// goroutine and need not be closed.
 type Run struct {
 	RunView
 
-	// Grace is how long a run that was cancelled because of the end of a context may take to end; nil: nobody waits for it.
+	// Grace returns how long a run may take to end after it was cancelled because a context ended. If Grace is nil,
+	// Events does not wait for it.
 	Grace func(cause error) time.Duration
 
 	reader  *SessionReader
-	started uint64 // the number of the newest event before the prompt
-	read    uint64 // the number of the newest event that was read
-	missed  bool   // entries are missing before that
+	started uint64 // number of the last event before the prompt
+	read    uint64 // number of the last event read
+	missed  bool   // entries before read are missing
 }
 
-// Session is the session as it is in memory now.
+// Session returns the session as it is in memory now.
 func (r *Run) Session() *copilot.Session { return r.reader.Session() }
 
-// Cancel cancels the run, if it has not ended.
+// Cancel cancels the run unless it has ended.
 func (r *Run) Cancel() { _ = r.Session().Cancel(r.ID) }
 
-// Events iterates over what happens in the session behind the position of its reader, to the end of the run, which is the last event.
-// Deltas whose text has lost pieces are left out: their end has all of it. When ctx ends the run is cancelled.
+// Events iterates over the events of the session from the position of its reader to the end of the run, which is the
+// last event. It omits deltas of texts that have lost pieces, because their ends hold the whole text. When ctx ends,
+// the run is cancelled.
 //
-// An error is the last that it yields: [fault.ErrSessionClosed], the cause of the end of ctx when the Grace is over, those of
+// An error is the last element: [fault.ErrSessionClosed], the cause of ctx when the Grace has passed, or an error of
 // [SessionReader].
 func (r *Run) Events(ctx context.Context) iter.Seq2[Batch[Entry], error] {
 	return func(yield func(Batch[Entry], error) bool) {
@@ -91,7 +93,7 @@ func (r *Run) Events(ctx context.Context) iter.Seq2[Batch[Entry], error] {
 	}
 }
 
-// cancelWithin cancels the run, and stops the reading when its grace is over.
+// cancelWithin cancels the run and stops reading when its grace has passed.
 func (r *Run) cancelWithin(reading context.Context, cause error, stop func()) {
 	r.Cancel()
 	if r.Grace != nil {
@@ -103,7 +105,7 @@ func (r *Run) cancelWithin(reading context.Context, cause error, stop func()) {
 	stop()
 }
 
-// apply projects entries, and leaves out deltas behind missing entries and what follows the end of the run.
+// apply projects entries, and omits deltas after missing entries and everything after the end of the run.
 func (r *Run) apply(entries []Entry) (list []Entry) {
 	for _, e := range entries {
 		r.missed = r.missed || e.N != r.read+1
@@ -122,9 +124,9 @@ func (r *Run) apply(entries []Entry) (list []Entry) {
 	return list
 }
 
-// IsGone says whether the run cannot end any more: the session was closed, as the event of this number says, while the prompt waited
-// for its turn, though the session may be open again.
+// IsGone reports whether the run can no longer end: the session was closed, as the event with this number says, while
+// the prompt was queued. The session may be open again.
 func (r *Run) IsGone(closed uint64) bool {
-	_, waits := r.reader.log.host.SessionByRun(r.ID) // a suspended session keeps it
+	_, waits := r.reader.log.host.SessionByRun(r.ID) // a suspended session keeps its run
 	return closed > r.started && !waits
 }

@@ -12,13 +12,13 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-// touchEvery is how often a [SessionReader] asks for its session, so that it stays in memory and is followed while another process
-// has it.
+// touchEvery is how often a [SessionReader] looks up its session, so that the session stays in memory, or is polled
+// while another process holds it.
 const touchEvery = 15 * time.Second
 
-// SessionReader reads the record of a session on and on, also when the session leaves memory and comes back. Its end is that of a
-// session that was closed, deleted or not. Its Next also returns the errors of [copilot.Host.Session] for a session that cannot be
-// found again.
+// SessionReader reads the record of a session, also when the session leaves memory and comes back. It ends when the
+// session is closed, whether or not it was deleted. Its Next also returns the errors of [copilot.Host.Session] for a
+// session that cannot be found again.
 type SessionReader struct {
 	*Reader[Entry]
 
@@ -32,10 +32,10 @@ func Session(h *copilot.Host, s *copilot.Session, after uint64) *SessionReader {
 	return &SessionReader{New(l, entryNumber, after), l}
 }
 
-// Session is the session as it is in memory now, or was last. It is safe for concurrent use.
+// Session returns the session as it is in memory, or last was. It is safe for concurrent use.
 func (r *SessionReader) Session() *copilot.Session { return r.log.session.Load() }
 
-// Prompt gives a prompt to the session. Errors: those of [copilot.Session.Prompt].
+// Prompt sends a prompt to the session. Its errors are those of [copilot.Session.Prompt].
 func (r *SessionReader) Prompt(p event.Prompt) (*Run, error) {
 	s := r.Session()
 	started := s.Record().Last()
@@ -46,7 +46,7 @@ func (r *SessionReader) Prompt(p event.Prompt) (*Run, error) {
 	return &Run{RunView: RunView{ID: id, Prompt: p}, reader: r, started: started, read: r.After()}, nil
 }
 
-// sessionLog is the record of a session, whichever object has it.
+// sessionLog is the record of a session, whichever object holds it.
 type sessionLog struct {
 	host    *copilot.Host
 	session atomic.Pointer[copilot.Session]
@@ -65,7 +65,7 @@ func (l *sessionLog) Next(ctx context.Context, after uint64, limit int) ([]Entry
 			err = l.reopen(ctx, after)
 		case isDue && errors.Is(err, context.DeadlineExceeded):
 			l.touched = time.Now()
-			_, _ = l.host.Session(ctx, l.session.Load().ID()) // that it cannot be read now is no reason to end
+			_, _ = l.host.Session(ctx, l.session.Load().ID()) // a failure to read the session now is not the end
 			err = ctx.Err()
 		default:
 			return entries, err
@@ -76,8 +76,8 @@ func (l *sessionLog) Next(ctx context.Context, after uint64, limit int) ([]Entry
 	}
 }
 
-// reopen looks the session up where its record has ended: it was closed, or has left memory. What is another object by now is read on
-// from the same position.
+// reopen finds the session again when its record has ended, because it was closed or left memory. In a new object it
+// continues from the same position.
 func (l *sessionLog) reopen(ctx context.Context, after uint64) error {
 	before := l.session.Load()
 	s, err := l.host.Session(ctx, before.ID())
@@ -88,6 +88,6 @@ func (l *sessionLog) reopen(ctx context.Context, after uint64) error {
 		return err
 	}
 	l.session.Store(s)
-	_, err = s.Record().After(before.Record().Position(after)) // a gap is all that can be wrong
+	_, err = s.Record().After(before.Record().Position(after)) // the only possible error is a gap
 	return err
 }

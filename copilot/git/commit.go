@@ -10,12 +10,11 @@ import (
 	"strings"
 )
 
-// Commit commits one file as it is in the work tree, whatever else is staged, and
-// returns the commit; if the file has not changed, the one that is checked out. file
-// is relative to the directory that was opened. No hook runs and nothing is signed.
-// Errors say why: the file is ignored, has a filter or lies in another repository, a
-// merge is under way, nobody is configured as author, or git is at work there. The
-// repository is then as it was.
+// Commit commits one file as it is in the work tree, whatever else is staged. It returns the new commit, or the current
+// one if the file has not changed. file is relative to the directory passed to [Open]. No hook runs and nothing is
+// signed. Commit fails if the file is ignored, has a filter or belongs to another repository, if a merge is in
+// progress, if no author is configured, or if another git process holds the lock. It then leaves the repository
+// unchanged.
 func (r *Repository) Commit(ctx context.Context, file, message string) (hash string, err error) {
 	path, err := r.relative(file)
 	if err != nil {
@@ -25,7 +24,7 @@ func (r *Repository) Commit(ctx context.Context, file, message string) (hash str
 	if err != nil {
 		return "", err
 	}
-	defer func() { _ = os.Remove(index) }() // unless it has become the index
+	defer func() { _ = os.Remove(index) }() // fails if it has become the index
 	if err := r.copyHead(); err != nil {
 		return "", err
 	}
@@ -46,7 +45,7 @@ func (r *Repository) Commit(ctx context.Context, file, message string) (hash str
 	return hash, os.Rename(index, filepath.Join(r.git, "index"))
 }
 
-// relative is the path of a file from the top of the work tree.
+// relative returns the path of a file relative to the top of the work tree.
 func (r *Repository) relative(file string) (string, error) {
 	directory, err := filepath.EvalSymlinks(r.directory)
 	if err != nil {
@@ -64,25 +63,24 @@ func (r *Repository) relative(file string) (string, error) {
 	return filepath.ToSlash(path), nil
 }
 
-// lockIndex takes git's lock of the index, which keeps others from committing, and
-// copies the index into it.
+// lockIndex acquires git's lock of the index, which prevents other commits, and copies the index into it.
 func (r *Repository) lockIndex() (lock string, err error) {
 	index := filepath.Join(r.git, "index")
 	lock = index + ".lock"
-	text, err := os.ReadFile(index) //nolint:gosec // which repository is up to the user
+	text, err := os.ReadFile(index) //nolint:gosec // the user chooses the repository
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", err
 	}
 	f, err := os.OpenFile(lock, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666) //nolint:gosec // as git does it
 	if errors.Is(err, fs.ErrExist) {
-		return "", errors.New("git: another git process is at work in the repository, or has left index.lock there")
+		return "", errors.New("git: another git process is at work in the repository or left index.lock behind")
 	}
 	if err != nil {
 		return "", err
 	}
 	_, err = f.Write(text)
 	if err = errors.Join(err, f.Close()); err == nil && text == nil {
-		err = os.Remove(lock) // an empty file is no index; git makes one
+		err = os.Remove(lock) // an empty file is not an index; git creates one
 	}
 	if err != nil {
 		_ = os.Remove(lock)
@@ -90,11 +88,11 @@ func (r *Repository) lockIndex() (lock string, err error) {
 	return lock, err
 }
 
-// check refuses what plain git would refuse, or would do with the help of programs.
+// check rejects files that plain git would reject or would commit with the help of programs.
 func (r *Repository) check(ctx context.Context, path, index string) error {
 	for _, name := range []string{"MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD"} {
 		if _, err := os.Lstat(filepath.Join(r.git, name)); err == nil {
-			return errors.New("git: a merge, cherry-pick or revert is under way: end it first")
+			return errors.New("git: a merge, cherry-pick or revert is in progress: finish it first")
 		}
 	}
 	env := []string{"GIT_INDEX_FILE=" + index}
@@ -106,18 +104,18 @@ func (r *Repository) check(ctx context.Context, path, index string) error {
 		return fmt.Errorf("git: the file has the filter %q, which the portal does not run: commit it yourself", fields[2])
 	}
 	_, err = r.run(ctx, env, "check-ignore", "--quiet", "--", "./"+path)
-	var not *Error
+	var failed *Error
 	switch {
 	case err == nil:
 		return errors.New("git: the file is ignored by .gitignore: add it yourself first")
-	case !errors.As(err, &not) || not.code != 1:
+	case !errors.As(err, &failed) || failed.code != 1:
 		return err
 	}
 	return nil
 }
 
-// stage adds the file to an index, writes its content to the repository and returns
-// its entry: "mode object stage\tpath".
+// stage adds the file to an index, writes its content to the repository and returns its entry: "mode object
+// stage\tpath".
 func (r *Repository) stage(ctx context.Context, path, index string) (entry string, err error) {
 	env := []string{"GIT_INDEX_FILE=" + index}
 	if _, err := r.run(ctx, env, "update-index", "--add", "--replace", "--", path); err != nil {
@@ -130,8 +128,7 @@ func (r *Repository) stage(ctx context.Context, path, index string) (entry strin
 	return entry, err
 }
 
-// commit makes a commit of what is checked out and an entry. The commit is the parent
-// if that changes nothing.
+// commit creates a commit from HEAD and one index entry. It returns the parent as hash if that changes nothing.
 func (r *Repository) commit(ctx context.Context, entry, message string) (parent, hash string, err error) {
 	env := []string{"GIT_INDEX_FILE=" + filepath.Join(r.ownDir, "index")}
 	parent, err = r.run(ctx, nil, "rev-parse", "--quiet", "--verify", "HEAD^{commit}")
@@ -164,7 +161,7 @@ func (r *Repository) commit(ctx context.Context, entry, message string) (parent,
 	return parent, hash, err
 }
 
-// advance makes a commit the one that is checked out, if parent still is.
+// advance moves HEAD to a commit, if HEAD is still parent.
 func (r *Repository) advance(ctx context.Context, parent, hash, message string) error {
 	head, err := r.head()
 	if err != nil {
@@ -173,7 +170,7 @@ func (r *Repository) advance(ctx context.Context, parent, hash, message string) 
 	subject, _, _ := strings.Cut(strings.TrimSpace(message), "\n")
 	old := parent
 	if old == "" {
-		old = strings.Repeat("0", len(hash)) // it must not be there
+		old = strings.Repeat("0", len(hash)) // the reference must not exist
 	}
 	if _, err := r.run(ctx, nil, "update-ref", "-m", "commit: "+subject, "HEAD", hash, old); err != nil || strings.HasPrefix(head, "ref:") {
 		return err
@@ -181,7 +178,7 @@ func (r *Repository) advance(ctx context.Context, parent, hash, message string) 
 	return r.detachAt(head, hash)
 }
 
-// detachAt changes a HEAD that is a commit, with git's lock.
+// detachAt replaces a detached HEAD under git's lock.
 func (r *Repository) detachAt(head, hash string) error {
 	path := filepath.Join(r.git, "HEAD")
 	f, err := os.OpenFile(path+".lock", os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666) //nolint:gosec // as git does it
@@ -191,7 +188,7 @@ func (r *Repository) detachAt(head, hash string) error {
 	_, err = f.WriteString(hash + "\n")
 	err = errors.Join(err, f.Close())
 	if now, failed := r.head(); err == nil && (failed != nil || now != head) {
-		err = errors.New("git: something else was checked out meanwhile")
+		err = errors.New("git: HEAD changed meanwhile")
 	}
 	if err == nil {
 		err = os.Rename(path+".lock", path)

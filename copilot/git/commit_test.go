@@ -17,18 +17,18 @@ func TestCommitRunsNothingThatTheRepositoryDefines(t *testing.T) {
 	trap := gittest.NewTrap(t)
 	gittest.Run(t, trap.Dir, "config", "--global", "user.name", "Ada")
 	gittest.Run(t, trap.Dir, "config", "--global", "user.email", "ada@example.com")
-	trap.Disarm(t)
+	trap.Reset(t)
 	gittest.Write(t, trap.Dir, "plan.md", "# Plan\n")
 	hash, err := open(t, trap.Dir).Commit(t.Context(), "plan.md", "Plan")
 	require.NoError(t, err)
 	_, err = open(t, trap.Dir).Commit(t.Context(), "a.txt", "Filtered")
 	require.ErrorContains(t, err, `the file has the filter "trap", which the portal does not run`)
-	assert.Empty(t, trap.Sprung(t))
+	assert.Empty(t, trap.Markers(t))
 	assert.Equal(t, "plan.md", gittest.Run(t, trap.Dir, "show", "--format=", "--name-only", "--no-show-signature", hash))
-	assert.Contains(t, trap.Spring(t), "hook.pre-commit", "the control: plain git runs what is there")
+	assert.Contains(t, trap.Trigger(t), "hook.pre-commit", "control: plain git runs the programs")
 }
 
-func TestCommitIsThatOfOneFile(t *testing.T) {
+func TestCommitContainsOneFile(t *testing.T) {
 	dir := project(t)
 	gittest.Write(t, dir, "staged.md", "s\n")
 	gittest.Run(t, dir, "add", "staged.md")
@@ -47,7 +47,7 @@ func TestCommitIsThatOfOneFile(t *testing.T) {
 	assert.Contains(t, gittest.Run(t, dir, "reflog", "trunk"), "trunk@{0}: commit: Add a script")
 	again, err := r.Commit(t.Context(), ":*.sh", "Again")
 	require.NoError(t, err)
-	assert.Equal(t, hash, again, "nothing has changed")
+	assert.Equal(t, hash, again, "the file has not changed")
 	gittest.Run(t, dir, "fsck", "--strict")
 	assert.Empty(t, locks(t, dir))
 }
@@ -106,7 +106,7 @@ func TestCommitGoesToCheckedOutBranch(t *testing.T) {
 func TestFirstCommitCanBeMade(t *testing.T) {
 	for _, format := range []string{"sha1", "sha256"} {
 		dir := t.TempDir()
-		project(t) // for its author
+		project(t) // sets the author
 		gittest.Run(t, dir, "init", "-q", "-b", "trunk", "--object-format="+format)
 		gittest.Write(t, dir, "plan.md", "# Plan\n")
 		hash, err := open(t, dir).Commit(t.Context(), "plan.md", "Plan")
@@ -120,7 +120,7 @@ func TestFirstCommitCanBeMade(t *testing.T) {
 	}
 }
 
-func TestCommitThatFailsChangesNothing(t *testing.T) {
+func TestFailedCommitChangesNothing(t *testing.T) {
 	for why, commands := range map[string][][]string{
 		"another git process is at work":         {{"touch", ".git/index.lock"}},
 		"Unable to create":                       {{"touch", ".git/refs/heads/trunk.lock"}},
@@ -165,7 +165,7 @@ func TestIgnoredTrackedFileIsCommitted(t *testing.T) {
 	assert.Empty(t, changed(t, dir))
 }
 
-func TestFileOutsideOfTheWorkTreeIsNotCommitted(t *testing.T) {
+func TestFileOutsideWorkTreeIsNotCommitted(t *testing.T) {
 	_, err := open(t, project(t)).Commit(t.Context(), "../x", "x")
 	require.ErrorContains(t, err, "outside of the work tree")
 }
@@ -173,8 +173,8 @@ func TestFileOutsideOfTheWorkTreeIsNotCommitted(t *testing.T) {
 func TestMissingRepositoryIsNamed(t *testing.T) {
 	dir := t.TempDir()
 	_, err := git.Open(t.Context(), dir)
-	require.ErrorIs(t, err, git.ErrNone)
+	require.ErrorIs(t, err, git.ErrNoRepository)
 	gittest.Run(t, dir, "init", "-q", "--bare")
 	_, err = git.Open(t.Context(), dir)
-	require.ErrorIs(t, err, git.ErrNone, "a bare one has no work tree")
+	require.ErrorIs(t, err, git.ErrNoRepository, "a bare repository has no work tree")
 }

@@ -1,14 +1,11 @@
-// Package git is the only place that runs git. A repository that somebody opens,
-// or that a clone has brought, can name programs in its configuration and
-// attributes: hooks, filters, an fsmonitor, editors, signers. None of them runs.
+// Package git is the only package that runs git. A repository that a user opens or clones can name programs in its
+// configuration and attributes: hooks, filters, an fsmonitor, editors, signers. This package runs none of them.
 //
-// How: git finds the repository and reads a few harmless settings of it
-// ([Open]), which starts no program. All else runs in a git directory of our own,
-// a private temporary one, which borrows objects and references of the repository
-// by links but has a configuration of its own, so that no filter, hook or program
-// is defined in it. The environment and the user's and system's configuration are
-// left out as well. What git cannot do without running a program, it does not do
-// here: a filtered file is compared and listed as it is, and is not committed.
+// [Open] calls git to find the repository and to read a few harmless settings, which starts no program. All other calls
+// use a private temporary git directory. It refers to the objects and references of the repository by links but has its
+// own configuration, which defines no filter, hook or program. It also ignores the environment and the configuration of
+// the user and the system. Work that git cannot do without a program is not done: a filtered file is compared and
+// listed unfiltered, and is not committed.
 //
-// It needs git 2.32 or newer, and references in files (no reftable).
+// The package needs git 2.32 or newer, and references in files (no reftable).
 package git

@@ -13,7 +13,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/git/gittest"
 )
 
-// project makes a repository with one commit of a.md, and an author.
+// project creates a repository with an author and one commit of a.md.
 func project(t *testing.T, options ...string) string {
 	t.Helper()
 	home := t.TempDir()
@@ -46,7 +46,7 @@ func changed(t *testing.T, dir string) []string {
 	return lines
 }
 
-// locks lists what a git that was interrupted would have left.
+// locks returns the lock files in a repository.
 func locks(t *testing.T, dir string) []string {
 	t.Helper()
 	var found []string

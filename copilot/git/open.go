@@ -9,24 +9,24 @@ import (
 	"strings"
 )
 
-// Repository is a repository with a work tree. Close releases it. Its methods may
-// be called concurrently, except Close.
+// Repository is a repository with a work tree. The caller must close it. Its methods may be called concurrently, except
+// Close.
 type Repository struct {
-	Top string // the directory of its work tree
+	Top string // top directory of its work tree
 
-	directory string // where it was opened: Top or below
+	directory string // directory passed to Open: Top or below
 	git       string // its git directory
-	commonDir string // where objects and references are: that of the main work tree
-	ownDir    string // our git directory
+	commonDir string // place of objects and references: the git directory of the main work tree
+	ownDir    string // the private git directory
 	env       []string
 }
 
-// ErrNone says that a directory is in no repository that git trusts: a bare one, or
-// one of another user that is not in safe.directory, does not count.
-var ErrNone = errors.New("there is no git repository that can be used")
+// ErrNoRepository reports that a directory is in no repository that git trusts. A bare repository does not count, nor
+// does one of another user that is not in safe.directory.
+var ErrNoRepository = errors.New("there is no git repository that can be used")
 
-// Open finds the repository of a directory. Errors: [ErrNone] with what git said; any
-// other if git is missing, takes longer than ctx allows or cannot be used here.
+// Open opens the repository of a directory. It fails with [ErrNoRepository] and git's message, or with another error if
+// git is missing, cannot be used, or does not finish before ctx ends.
 func Open(ctx context.Context, directory string) (*Repository, error) {
 	places, err := output(call(ctx, directory, discoveryEnvironment(), "-c", "safe.bareRepository=explicit",
 		"rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir", "--show-toplevel"))
@@ -35,7 +35,7 @@ func Open(ctx context.Context, directory string) (*Repository, error) {
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case errors.As(err, &refused):
-		return nil, fmt.Errorf("%w: %s", ErrNone, refused.Output)
+		return nil, fmt.Errorf("%w: %s", ErrNoRepository, refused.Output)
 	case err != nil:
 		return nil, err
 	}
@@ -55,7 +55,7 @@ func Open(ctx context.Context, directory string) (*Repository, error) {
 	return r, nil
 }
 
-// Close removes what Open has made.
+// Close removes the private git directory.
 func (r *Repository) Close() error {
 	if r.ownDir == "" {
 		return nil
@@ -63,22 +63,21 @@ func (r *Repository) Close() error {
 	return os.RemoveAll(r.ownDir)
 }
 
-// settings reads the settings that are carried over: how files are compared, what
-// is left out, and who commits. None names a program.
+// settings reads the settings that are carried over: file comparison, exclusions, and the author. None names a program.
 func (r *Repository) settings(ctx context.Context) (map[string]string, error) {
 	out, err := output(call(ctx, r.Top, discoveryEnvironment(), "--git-dir="+r.git, "config", "-z", "--get-regexp", carried))
 	if err != nil && ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
 	settings := map[string]string{}
-	for entry := range strings.SplitSeq(out, "\x00") { // an error says that none is set
+	for entry := range strings.SplitSeq(out, "\x00") { // an error means that none is set
 		key, value, hasValue := strings.Cut(entry, "\n")
 		switch {
 		case key == "":
 		case !hasValue:
 			settings[key] = "true"
 		default:
-			settings[key] = value // the last one counts
+			settings[key] = value // the last one wins
 		}
 	}
 	return settings, nil
@@ -88,7 +87,7 @@ const carried = `^(core\.(autocrlf|eol|safecrlf|filemode|symlinks|ignorecase|pre
 	`sharedrepository|compression|fsync|fsyncmethod|logallrefupdates)|status\.showuntrackedfiles|` +
 	`(user|author|committer)\.(name|email)|user\.useconfigonly|extensions\.(objectformat|refstorage))$`
 
-// prepare makes our git directory.
+// prepare creates the private git directory.
 func (r *Repository) prepare(settings map[string]string) (err error) {
 	format := "[core]\n\trepositoryformatversion = 1\n[extensions]\n\tobjectformat = sha1\n"
 	switch {
@@ -114,7 +113,7 @@ func (r *Repository) prepare(settings map[string]string) (err error) {
 	return errors.Join(r.link(), r.copyHead())
 }
 
-// configured puts settings into the environment. Ours come last and win.
+// configured returns settings as environment variables. Settings of this package override others.
 func configured(settings map[string]string) []string {
 	settings["core.fsmonitor"], settings["core.hooksPath"] = "false", os.DevNull
 	settings["core.splitIndex"] = "false"
@@ -127,8 +126,7 @@ func configured(settings map[string]string) []string {
 	return env
 }
 
-// link lets our git directory borrow what the repository has. Links may lead to
-// what is not there.
+// link links the contents of the repository into the private git directory. Links may be dangling.
 func (r *Repository) link() error {
 	links := map[string]string{
 		"objects": filepath.Join(r.commonDir, "objects"), "refs": filepath.Join(r.commonDir, "refs"),
@@ -136,7 +134,7 @@ func (r *Repository) link() error {
 		"info/exclude": filepath.Join(r.commonDir, "info", "exclude"), "info/attributes": filepath.Join(r.commonDir, "info", "attributes"),
 	}
 	for name, target := range map[string]string{"logs/refs": filepath.Join(r.commonDir, "logs", "refs"), "logs/HEAD": filepath.Join(r.git, "logs", "HEAD")} {
-		if _, err := os.Stat(target); err == nil { // git could not create it behind a link
+		if _, err := os.Stat(target); err == nil { // git cannot create the target of a link
 			links[name] = target
 		}
 	}
@@ -152,10 +150,10 @@ func (r *Repository) link() error {
 	return nil
 }
 
-// maxHead is more than HEAD ever has, in bytes.
+// maxHead is larger than any valid HEAD, in bytes.
 const maxHead = 4096
 
-// copyHead takes over what is checked out.
+// copyHead copies HEAD into the private git directory.
 func (r *Repository) copyHead() error {
 	text, err := r.head()
 	if err != nil {
@@ -164,24 +162,24 @@ func (r *Repository) copyHead() error {
 	return os.WriteFile(filepath.Join(r.ownDir, "HEAD"), []byte(text), 0o600)
 }
 
-// head reads what is checked out: a reference or a commit.
+// head returns the content of HEAD: a reference or a commit.
 func (r *Repository) head() (string, error) {
 	path := filepath.Join(r.git, "HEAD")
 	info, err := os.Lstat(path)
 	switch {
 	case err != nil:
 		return "", err
-	case info.Mode()&os.ModeSymlink != 0: // as old versions of git did it
+	case info.Mode()&os.ModeSymlink != 0: // written by old versions of git
 		target, err := os.Readlink(path)
 		return "ref: " + target + "\n", err
 	case !info.Mode().IsRegular() || info.Size() > maxHead:
 		return "", errors.New("git: HEAD of the repository is not valid")
 	}
-	text, err := os.ReadFile(path) //nolint:gosec // which repository is up to the user
+	text, err := os.ReadFile(path) //nolint:gosec // the user chooses the repository
 	return string(text), err
 }
 
-// run calls git in our git directory, over the work tree.
+// run runs git with the private git directory and the work tree.
 func (r *Repository) run(ctx context.Context, env []string, args ...string) (string, error) {
 	out, err := output(call(ctx, r.Top, append(r.env[:len(r.env):len(r.env)], env...), args...))
 	if err != nil && ctx.Err() != nil {

@@ -7,7 +7,7 @@ import (
 	"io"
 )
 
-// Branch returns the branch that is checked out, or the abbreviated commit.
+// Branch returns the current branch, or the abbreviated commit if HEAD is detached.
 func (r *Repository) Branch(ctx context.Context) (string, error) {
 	if branch, err := r.run(ctx, nil, "symbolic-ref", "--quiet", "--short", "HEAD"); err == nil {
 		return branch, nil
@@ -15,21 +15,20 @@ func (r *Repository) Branch(ctx context.Context) (string, error) {
 	return r.run(ctx, nil, "rev-parse", "--short", "HEAD")
 }
 
-// Changed visits the changed files of the whole repository, new ones included, one
-// line of `git status --porcelain` each, until visit returns false. What has changed
-// inside of submodules is not looked at. A file with a filter counts as changed when
-// its time or size is not that of the index, as the filter does not run.
+// Changed visits the changed files of the whole repository, new ones included, one line of `git status --porcelain`
+// each, until visit returns false. It ignores changes inside submodules. A file with a filter counts as changed if its
+// time or size differs from the index, because the filter does not run.
 func (r *Repository) Changed(ctx context.Context, visit func(line string) bool) error {
 	return r.list(ctx, r.Top, visit, "status", "--porcelain", "--no-renames", "--ignore-submodules=dirty", "-z")
 }
 
-// Files visits the files in and below the directory that was opened which git tracks
-// or does not ignore, with paths relative to it, until visit returns false.
+// Files visits the files in and below the directory passed to [Open] that git tracks or does not ignore, as paths
+// relative to it, until visit returns false.
 func (r *Repository) Files(ctx context.Context, visit func(path string) bool) error {
 	return r.list(ctx, r.directory, visit, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
 }
 
-// list visits what git lists with zero bytes between, as long as visit wants more.
+// list visits NUL-separated output of git until visit returns false.
 func (r *Repository) list(ctx context.Context, dir string, visit func(string) bool, args ...string) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

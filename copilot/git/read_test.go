@@ -41,7 +41,7 @@ func TestRepositoryOfAnotherUserIsNotTrusted(t *testing.T) {
 	}
 	_, err := git.Open(t.Context(), dir)
 	if os.Getuid() == 0 {
-		require.ErrorIs(t, err, git.ErrNone)
+		require.ErrorIs(t, err, git.ErrNoRepository)
 		require.ErrorContains(t, err, "dubious ownership")
 		gittest.Write(t, os.Getenv("HOME"), ".gitconfig", "[safe]\n\tdirectory = "+dir+"\n")
 	}
@@ -62,7 +62,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	assert.Empty(t, left)
 }
 
-func TestRepositoryThatBlocksReadersIsGivenUp(t *testing.T) {
+func TestBlockingRepositoryIsAbandoned(t *testing.T) {
 	for _, name := range []string{".git/HEAD", ".git/config", ".gitignore", ".git/index"} {
 		t.Run(name, func(t *testing.T) {
 			dir := project(t)

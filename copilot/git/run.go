@@ -12,28 +12,28 @@ import (
 	"time"
 )
 
-// Error is a failure of the git program.
+// Error is a failed call of git.
 type Error struct {
-	Output string // all that git said on standard error, or how it ended
-	code   int    // its exit status
+	Output string // standard error of git, or how the process ended
+	code   int    // exit status
 }
 
-// Error returns what git said.
+// Error returns the output of git.
 func (e *Error) Error() string { return "git: " + e.Output }
 
-// waitDelay is how long a git that was killed may keep its output open.
+// waitDelay is how long a killed git may keep its output open.
 const waitDelay = 100 * time.Millisecond
 
-// call makes a call of git that asks nobody, fetches nothing and writes no lock
-// unless it has to. The environment is env and nothing else.
+// call returns a call of git that never prompts or fetches, and locks only when necessary. env is its whole
+// environment.
 func call(ctx context.Context, dir string, env []string, args ...string) *exec.Cmd {
 	args = append([]string{"--no-optional-locks", "--no-pager"}, args...)
-	c := exec.CommandContext(ctx, "git", args...) //nolint:gosec // which directory is up to the user
+	c := exec.CommandContext(ctx, "git", args...) //nolint:gosec // the user chooses the directory
 	c.Dir, c.Env, c.WaitDelay = dir, env, waitDelay
 	return c
 }
 
-// output returns what a call prints, without the line break at its end.
+// output returns the output of a call without the final line break.
 func output(c *exec.Cmd) (string, error) {
 	var said bytes.Buffer
 	c.Stderr = &said
@@ -47,7 +47,7 @@ func output(c *exec.Cmd) (string, error) {
 func failure(err error, said string) error {
 	var exit *exec.ExitError
 	if !errors.As(err, &exit) {
-		return err // there is no git, or it took too long
+		return err // git is missing, or took too long
 	}
 	if said = strings.TrimSpace(said); said == "" {
 		said = fmt.Sprint(err)
@@ -55,9 +55,8 @@ func failure(err error, said string) error {
 	return &Error{said, exit.ExitCode()}
 }
 
-// environment is what every call gets of the portal's environment: where programs
-// and the user's files are, and who the user is. Variables that name programs,
-// repositories or traces are not among them.
+// environment returns the variables that every call of git inherits: where programs and the user's files are, and who
+// the user is. Variables that name programs, repositories or traces are excluded.
 func environment(more ...string) []string {
 	env := []string{"LC_ALL=C", "GIT_TERMINAL_PROMPT=0", "GIT_NO_LAZY_FETCH=1", "GIT_OPTIONAL_LOCKS=0", "GIT_ATTR_NOSYSTEM=1"}
 	for _, v := range os.Environ() {
@@ -74,8 +73,8 @@ var inherited = []string{ //nolint:gochecknoglobals // a table
 	"GIT_AUTHOR_DATE", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL", "GIT_COMMITTER_DATE", "SystemRoot",
 }
 
-// discoveryEnvironment is that of the calls that find a repository and read
-// settings: they look at the configuration of the user and the system as well.
+// discoveryEnvironment returns the environment of calls that find a repository and read settings. They also read the
+// configuration of the user and the system.
 func discoveryEnvironment() []string {
 	return environment("GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM", "GIT_CONFIG_NOSYSTEM", "GIT_CEILING_DIRECTORIES", "SUDO_UID")
 }

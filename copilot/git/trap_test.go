@@ -8,9 +8,9 @@ import (
 	"github.com/copilot-portal/portal/copilot/git/gittest"
 )
 
-func TestPlainGitSpringsTheTrap(t *testing.T) {
+func TestPlainGitTriggersTrap(t *testing.T) {
 	trap := gittest.NewTrap(t)
-	sprung := trap.Spring(t)
+	sprung := trap.Trigger(t)
 	assert.Subset(t, sprung, []string{
 		"core.fsmonitor", "core.editor", "core.sshCommand", "diff.external", "diff.trap.command", "diff.trap.textconv",
 		"filter.trap.clean", "filter.other.process", "gpg.program", "alias.trap", "nested.core.fsmonitor", "module.filter.trap.clean",

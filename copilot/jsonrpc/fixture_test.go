@@ -109,7 +109,7 @@ func (w *wire) state() error {
 	}
 }
 
-var errRuns = errors.New("Run has not returned")
+var errRuns = errors.New("the peer is still running")
 
 // couple connects two peers and runs both until the test ends.
 func couple(tb testing.TB, left, right jsonrpc.Methods, options jsonrpc.Options) (*jsonrpc.Peer, *jsonrpc.Peer) {

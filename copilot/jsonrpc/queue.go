@@ -142,13 +142,13 @@ func (q *queue) take() [][]byte {
 		size += len(q.messages[n]) + messageCost
 		n++
 	}
-	inFlight := q.messages[:n:n]
+	batch := q.messages[:n:n]
 	q.messages = q.messages[n:]
 	q.writing, q.inFlight = size, n
-	return inFlight
+	return batch
 }
 
-// close rejects further messages. Queued ones can still be inFlight.
+// close rejects further messages. Queued ones can still be taken.
 func (q *queue) close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()

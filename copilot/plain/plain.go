@@ -1,7 +1,6 @@
-// Package plain takes control sequences out of what is shown to people: what a
-// model writes, or a command prints, must not move the cursor of somebody's
-// terminal, ring its bell, set its title, or turn an address around. Every dialect
-// that tells people something sends it through here.
+// Package plain removes control sequences from text shown to people: the output of a model or a command must not move
+// the cursor of a terminal, ring its bell, set its title, or reverse text. Every dialect that shows text to people uses
+// it.
 package plain
 
 import (
@@ -10,8 +9,7 @@ import (
 	"unicode"
 )
 
-// Text leaves out control characters but line ends and tabs, and those that turn
-// the direction of writing.
+// Text removes control characters except line breaks and tabs, and characters that change the writing direction.
 func Text(s string) string {
 	if strings.IndexFunc(s, isControl) < 0 {
 		return s
@@ -24,7 +22,7 @@ func Text(s string) string {
 	}, s)
 }
 
-// Line makes one line of a text, of at most so many characters: what is cut off ends with an ellipsis.
+// Line returns a text on one line of at most most characters. A truncated text ends with an ellipsis.
 func Line(s string, most int) string {
 	s = strings.Join(strings.Fields(s), " ")
 	if runes := []rune(s); len(runes) > most {
@@ -37,11 +35,11 @@ func isControl(r rune) bool {
 	return unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.Is(unicode.Bidi_Control, r)
 }
 
-// terminal are the sequences that colour a terminal's text or move its cursor. One without an end ends with its line.
+// terminal matches sequences that color a terminal's text or move its cursor. A sequence without an end ends with its
+// line.
 var terminal = regexp.MustCompile(`\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b\r\n]*(?:\x07|\x1b\\)?|\x1b[ -/]*[0-~]`)
 
-// StripAll is [Text] for what is kept or shown where there is no terminal: sequences go
-// as a whole, and every line ends as others do.
+// StripAll is [Text] for places other than a terminal: it removes whole sequences and normalizes line endings.
 func StripAll(s string) string {
 	if strings.IndexFunc(s, isControl) < 0 {
 		return s
@@ -50,18 +48,17 @@ func StripAll(s string) string {
 	return Text(strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\r", "\n"))
 }
 
-// colour is the one kind of sequence that output keeps.
-var colour = regexp.MustCompile(`\x1b\[[0-9;:]*m`)
+// color matches the only sequences that [Output] keeps.
+var color = regexp.MustCompile(`\x1b\[[0-9;:]*m`)
 
-// Output is [Text] for what a command has printed: colours stay, and so do carriage
-// returns.
+// Output is [Text] for the output of a command: it keeps colors and carriage returns.
 func Output(s string) string {
 	if strings.IndexFunc(s, isControl) < 0 {
 		return s
 	}
 	var b strings.Builder
 	from := 0
-	for _, at := range colour.FindAllStringIndex(s, -1) {
+	for _, at := range color.FindAllStringIndex(s, -1) {
 		b.WriteString(returned(s[from:at[0]]))
 		b.WriteString(s[at[0]:at[1]])
 		from = at[1]

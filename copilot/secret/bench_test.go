@@ -13,7 +13,7 @@ const prose = "The server keeps one record for each session, and every reader go
 // BenchmarkStream measures one delta.
 func BenchmarkStream(b *testing.B) {
 	words := strings.SplitAfter(prose, " ")
-	for i, w := range words { // as models part them: the blank comes first
+	for i, w := range words { // models split words before the space
 		words[i] = " " + strings.TrimSuffix(w, " ")
 	}
 	for name, deltas := range map[string][]string{
@@ -34,7 +34,7 @@ func BenchmarkStream(b *testing.B) {
 	}
 }
 
-// BenchmarkMask measures one whole text of 64 KiB, without credentials and of nothing else.
+// BenchmarkMask measures a whole text of 64 KiB without credentials, and one of nothing else.
 func BenchmarkMask(b *testing.B) {
 	for name, line := range map[string]string{"prose": prose, "credentials": "ghp_" + random[:36] + "\n"} {
 		b.Run(name, func(b *testing.B) {

@@ -1,4 +1,4 @@
 package secret
 
-// Held returns how many bytes are held back.
+// Held returns the number of bytes held back.
 func (s *Stream) Held() int { return len(s.held) }

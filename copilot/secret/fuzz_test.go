@@ -10,13 +10,12 @@ import (
 	"github.com/copilot-portal/portal/copilot/secret"
 )
 
-// FuzzMask puts texts together from what it is given and from pieces of
-// credentials, for chance does not find those.
+// FuzzMask combines its input with pieces of credentials, because random input rarely contains any.
 func FuzzMask(f *testing.F) {
 	for _, c := range credentials() {
 		f.Add(c.text, uint64(0))
 	}
-	for _, text := range honest() {
+	for _, text := range harmless() {
 		f.Add(text, uint64(1))
 	}
 	f.Fuzz(func(t *testing.T, text string, seed uint64) {
@@ -40,7 +39,7 @@ func checkMask(t *testing.T, text string, chance *rand.Rand) {
 		t.Errorf("masked again\n%q\n%q\n%q", text, want, again)
 	}
 	if utf8.ValidString(text) && !utf8.ValidString(want) {
-		t.Errorf("no text any more\n%q\n%q", text, want)
+		t.Errorf("invalid UTF-8\n%q\n%q", text, want)
 	}
 	for _, longest := range []int{1, 4, 64} {
 		if got := stream(t, cut(text, longest, chance)...); got != want {
@@ -49,7 +48,7 @@ func checkMask(t *testing.T, text string, chance *rand.Rand) {
 	}
 }
 
-// cut cuts a text between letters, into pieces of at most so many bytes or a letter.
+// cut splits a text between characters into pieces of at most longest bytes or one character.
 func cut(text string, longest int, chance *rand.Rand) (pieces []string) {
 	for text != "" {
 		n := min(1+chance.IntN(longest), len(text))
@@ -62,7 +61,7 @@ func cut(text string, longest int, chance *rand.Rand) (pieces []string) {
 	return pieces
 }
 
-// mix makes a text of pieces of all kinds, whole or cut off.
+// mix combines pieces of all kinds, complete or truncated.
 func mix(text string, chance *rand.Rand) string {
 	pieces := []string{
 		text, " ", "\n", ":", "@", "-", "_", "/", ".", "=", "$", "%3D", `\n`, "…", "…masked", "a", "7", "ä", "://", "sha256:", "xxxxx", "example",
@@ -90,7 +89,7 @@ func FuzzMaskJSON(f *testing.F) {
 			return
 		}
 		if !json.Valid(masked) {
-			t.Fatalf("no JSON any more\n%q\n%q", raw, masked)
+			t.Fatalf("invalid JSON\n%q\n%q", raw, masked)
 		}
 		if again := secret.MaskJSON(masked); string(again) != string(masked) {
 			t.Errorf("masked again\n%q\n%q\n%q", raw, masked, again)
@@ -101,7 +100,7 @@ func FuzzMaskJSON(f *testing.F) {
 	})
 }
 
-// skeleton is a JSON text without its strings and white space.
+// skeleton returns a JSON text without its strings and white space.
 func skeleton(t *testing.T, raw []byte) string {
 	t.Helper()
 	d := json.NewDecoder(strings.NewReader(string(raw)))

@@ -6,9 +6,8 @@ import (
 	"iter"
 )
 
-// MaskJSON masks the strings of a JSON text, names of members included, each as
-// a text of its own. All else stays as it is, byte by byte. What is no JSON is
-// masked like any text.
+// MaskJSON masks the strings of a JSON text, member names included, each on its own. Everything else stays unchanged,
+// byte by byte. Invalid JSON is masked like any text.
 func MaskJSON(raw json.RawMessage) json.RawMessage {
 	if len(raw) == 0 {
 		return raw
@@ -17,7 +16,7 @@ func MaskJSON(raw json.RawMessage) json.RawMessage {
 		return json.RawMessage(Mask(string(raw)))
 	}
 	var out []byte
-	from := 0 // what comes before is in out
+	from := 0 // everything before is in out
 	for at, end := range literals(raw) {
 		if masked, changed := maskLiteral(raw[at:end]); changed {
 			out = append(append(out, raw[from:at]...), masked...)
@@ -30,7 +29,7 @@ func MaskJSON(raw json.RawMessage) json.RawMessage {
 	return append(out, raw[from:]...)
 }
 
-// literals goes over the strings of a valid JSON text, from quote to behind quote.
+// literals yields the bounds of the strings of a valid JSON text, quotes included.
 func literals(raw []byte) iter.Seq2[int, int] {
 	return func(yield func(at, end int) bool) {
 		for at := 0; at < len(raw); at++ {
@@ -52,7 +51,7 @@ func literals(raw []byte) iter.Seq2[int, int] {
 	}
 }
 
-// maskLiteral masks a string in its quotes.
+// maskLiteral masks a quoted string.
 func maskLiteral(literal []byte) (masked []byte, changed bool) {
 	var text string
 	if err := json.Unmarshal(literal, &text); err != nil {

@@ -5,8 +5,8 @@ import "strings"
 // endOfKey begins the last line of a key in PEM.
 const endOfKey = "-----END"
 
-// privateKey matches the beginning of a private key in PEM: its first line and
-// 32 bytes of base64, after no more than a few lines about it.
+// privateKey matches the beginning of a private key in PEM: its first line and 32 bytes of base64, at most a few header
+// lines later.
 func privateKey(text string) match {
 	const begin, end, longestLabel, longestHead = "-----BEGIN ", "-----", 24, 192
 	if v := begins(text, begin); v != yes {
@@ -28,9 +28,9 @@ func privateKey(text string) match {
 	return match{v, line, len(line) + at, keyRest}
 }
 
-// keyRest is the tail of a private key. It ends before the last line, or where
-// nothing like a key comes any more: perhaps only the first lines were printed.
-func keyRest(text string) (n int, goesOn verdict) {
+// keyRest is the tail of a private key. It ends before the last line of the key, or where the text no longer looks like
+// a key, because perhaps only the first lines were printed.
+func keyRest(text string) (n int, continues verdict) {
 	const shortestLine, longestGap = 16, 64
 	for n < len(text) {
 		if !isBase64(text[n]) {
@@ -44,10 +44,9 @@ func keyRest(text string) (n int, goesOn verdict) {
 	return n, yes
 }
 
-// base64Within looks for so many bytes of base64 in a row, among the first limit
-// bytes of a text and before anything that would not stand around the lines of a
-// key: white space, escaped or not, and what quotes or numbers them. If the last
-// line of a key comes first, it says no, and where.
+// base64Within looks for size consecutive bytes of base64 among the first limit bytes of a text. Before them it accepts
+// only bytes that may surround the lines of a key: white space, escaped or not, quotes, and line numbers. If the last
+// line of a key comes first, it returns its place and no.
 func base64Within(text string, size, limit int) (at int, v verdict) {
 	const around = " \t\r\n\\\"',+-.:;>#*|()"
 	row := 0

@@ -1,10 +1,10 @@
 package secret
 
-// match is what is known of a credential that may begin where a text begins.
+// match is what is known about a credential that may begin at the start of a text.
 type match struct {
 	verdict verdict
-	shown   string // what is shown of it, before the marker
-	length  int    // how much of the text is known to belong to it, in bytes
+	shown   string // the visible part, before the marker
+	length  int    // bytes of the text known to belong to it
 	tail    tail   // finds the rest of it; nil if there is none
 }
 
@@ -16,21 +16,18 @@ const (
 	yes
 )
 
-// tail returns how many of the first bytes of a text belong to the credential
-// that came before, and whether it goes on behind them: maybe, if that depends
-// on what is still to come.
-type tail func(text string) (n int, goesOn verdict)
+// tail returns how many of the first bytes of a text belong to the preceding credential, and whether it continues after
+// them: maybe, if that depends on further text.
+type tail func(text string) (n int, continues verdict)
 
-// credential looks at the beginning of a text, of at least one byte. It says
-// maybe as long as more text can make a difference, which is for less than
-// 300 bytes. What it says otherwise no further text changes.
+// credential examines the beginning of a text of at least one byte. It returns maybe as long as further text can make a
+// difference, which is for less than 300 bytes. Further text never changes any other result.
 //
-// That masking twice is masking once rests on two rules for all that it tries: a
-// credential holds no byte of the marker, and before the marker stands nothing
-// but what stood there. So whatever reaches a marker is no credential, and what
-// ends before one has been seen the first time.
+// Masking is idempotent because of two rules: a credential contains no byte of the marker, and the visible part before
+// the marker is unchanged text. So whatever extends to a marker is not a credential, and whatever ends before one was
+// examined the first time.
 //
-// Its cases are those of [second].
+// The cases are those of [second].
 func credential(text string) match {
 	switch text[0] {
 	case ':':
@@ -64,8 +61,8 @@ func credential(text string) match {
 	return match{}
 }
 
-// second returns the bytes that can come second in a credential after its first
-// byte, "" if none begins with that. It spares almost all of a text anything else.
+// second returns the bytes that may come second in a credential after its first byte, or "". It rules out almost all of
+// a text quickly.
 func second(first byte) string {
 	switch first {
 	case ':':
@@ -90,7 +87,7 @@ func second(first byte) string {
 	return ""
 }
 
-// first is the first of some matches that is not ruled out.
+// first returns the first match that is not ruled out.
 func first(matches ...match) match {
 	for _, m := range matches {
 		if m.verdict != no {
@@ -100,7 +97,7 @@ func first(matches ...match) match {
 	return match{}
 }
 
-// begins says whether a text begins with prefix, as far as there is text.
+// begins reports whether a text begins with prefix, as far as there is text.
 func begins(text, prefix string) verdict {
 	n := min(len(text), len(prefix))
 	switch {
@@ -112,8 +109,8 @@ func begins(text, prefix string) verdict {
 	return yes
 }
 
-// run returns how many of the first bytes of a text, at most limit, are letters,
-// digits or among extra. Open says that further text can make it longer.
+// run returns how many of the first bytes of a text, at most limit, are letters, digits or among extra. If open is set,
+// further text can make it longer.
 func run(text, extra string, limit int) (n int, open bool) {
 	for n < limit {
 		if n == len(text) {

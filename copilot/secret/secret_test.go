@@ -10,8 +10,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/secret"
 )
 
-// random stands for what nobody can guess. Tokens are put together here, so that
-// none stands in this file.
+// random is unpredictable text. Tokens are assembled here so that this file contains none.
 const (
 	random = "q7Wc2VbN4xZk9RtY1uLpD6sHfG3jMa8oTeKiXwQz5BvCnEyUrOlIh0PdSgFJ"
 	key    = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcwggSjAgEAAoIBAQC7VJTUt9Us8cKj\nMzEfYyjiWA4R4/M2bS1GB4t7NXp98C3SC6dVMvDuictGeurT8jNbvJZHtCSuYEvu\nNMoSfm76oqFvAp8Gy0iz5sxjZmSnXyCdPEovGhLa0VzMaQ8s+CLOyS56YyCFGeJZ\nqgtzJ6GR3eqoYSW9==\n"
@@ -28,27 +27,27 @@ func credentials() map[string]struct{ text, want string } {
 		return dashes + "BEGIN " + label + dashes + "\n" + key + dashes + "END " + label + dashes + "\n"
 	}
 	return map[string]struct{ text, want string }{
-		"a personal token of GitHub":             {"ghp_" + random[:36], "ghp_…masked"},
-		"an OAuth token of GitHub":               {"gho_" + random[:36], "gho_…masked"},
-		"a token of a user of a GitHub App":      {"ghu_" + random[:36], "ghu_…masked"},
-		"a token that refreshes one of GitHub's": {"ghr_" + random, "ghr_…masked"},
-		"a token of an installation":             {"ghs_" + random[:36], "ghs_…masked"},
-		"a token of an installation with claims": {"ghs_123456_" + jwt + ".", "ghs_…masked."},
-		"a fine-grained token of GitHub":         {"github_pat_" + random[:22] + "_" + random[:59], "github_pat_…masked"},
-		"a token of GitLab":                      {"glpat-" + random[:20], "glpat-…masked"},
-		"a routable token of GitLab":             {"glpat-" + random[:27] + ".01.0a1b2c3d4", "glpat-…masked"},
-		"a token of npm":                         {"//packages.example.com/:_authToken=npm_" + random[:36] + "\n", "//packages.example.com/:_authToken=npm_…masked\n"},
-		"a key of OpenAI":                        {"sk-" + random[:20] + "T3BlbkFJ" + random[:20], "sk-…masked"},
-		"a key of a project of OpenAI":           {"sk-proj-" + random[:30] + "_-" + random, "sk-proj-…masked"},
-		"a key of Anthropic":                     {"sk-ant-api03-" + random + "-AA", "sk-ant-…masked"},
-		"a key of OpenRouter":                    {"sk-or-v1-0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef", "sk-or-v1-…masked"},
-		"the id of a key of AWS":                 {"AKIA" + "QWERTYUIOP234567", "AKIA…masked"},
-		"the id of a session of AWS":             {`"ASIA` + `QWERTYUIOP234567"`, `"ASIA…masked"`},
+		"a personal GitHub token":                {"ghp_" + random[:36], "ghp_…masked"},
+		"a GitHub OAuth token":                   {"gho_" + random[:36], "gho_…masked"},
+		"a user token of a GitHub App":           {"ghu_" + random[:36], "ghu_…masked"},
+		"a GitHub refresh token":                 {"ghr_" + random, "ghr_…masked"},
+		"an installation token":                  {"ghs_" + random[:36], "ghs_…masked"},
+		"an installation token with claims":      {"ghs_123456_" + jwt + ".", "ghs_…masked."},
+		"a fine-grained GitHub token":            {"github_pat_" + random[:22] + "_" + random[:59], "github_pat_…masked"},
+		"a GitLab token":                         {"glpat-" + random[:20], "glpat-…masked"},
+		"a routable GitLab token":                {"glpat-" + random[:27] + ".01.0a1b2c3d4", "glpat-…masked"},
+		"an npm token":                           {"//packages.example.com/:_authToken=npm_" + random[:36] + "\n", "//packages.example.com/:_authToken=npm_…masked\n"},
+		"an OpenAI key":                          {"sk-" + random[:20] + "T3BlbkFJ" + random[:20], "sk-…masked"},
+		"an OpenAI project key":                  {"sk-proj-" + random[:30] + "_-" + random, "sk-proj-…masked"},
+		"an Anthropic key":                       {"sk-ant-api03-" + random + "-AA", "sk-ant-…masked"},
+		"an OpenRouter key":                      {"sk-or-v1-0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef", "sk-or-v1-…masked"},
+		"an AWS key id":                          {"AKIA" + "QWERTYUIOP234567", "AKIA…masked"},
+		"an AWS session id":                      {`"ASIA` + `QWERTYUIOP234567"`, `"ASIA…masked"`},
 		"a token of a Slack bot":                 {"xoxb-" + "1234567890-1234567890-" + random[:24], "xoxb-…masked"},
 		"a token of a Slack app":                 {"xapp-" + "1-A0123456789-0123456789-" + random, "xapp-…masked"},
-		"a key of Google":                        {"?key=AIza" + random[:35] + "&q=x", "?key=AIza…masked&q=x"},
-		"a key of Stripe":                        {"sk_live_" + random[:24], "sk_live_…masked"},
-		"a restricted key of Stripe":             {"rk_live_" + random, "rk_live_…masked"},
+		"a Google key":                           {"?key=AIza" + random[:35] + "&q=x", "?key=AIza…masked&q=x"},
+		"a Stripe key":                           {"sk_live_" + random[:24], "sk_live_…masked"},
+		"a restricted Stripe key":                {"rk_live_" + random, "rk_live_…masked"},
 		"a JSON Web Token":                       {"token: " + jwt + ", next", "token: eyJ…masked, next"},
 		"a JSON Web Token without its signature": {header + "." + claims, "eyJ…masked"},
 
@@ -69,11 +68,11 @@ func credentials() map[string]struct{ text, want string } {
 		"a token as the password in a URL":      {"https://oauth2:glpat-" + random[:20] + "@gitlab.com", "https://oauth2:…masked@gitlab.com"},
 
 		"a private key":                     {"a\n" + pem("PRIVATE KEY", key) + "b", "a\n" + begin + secret.Marker + end + "\nb"},
-		"a private key of a kind":           {pem("RSA PRIVATE KEY", key), dashes + "BEGIN RSA PRIVATE KEY" + dashes + secret.Marker + dashes + "END RSA PRIVATE KEY" + dashes + "\n"},
+		"a private key of a named kind":     {pem("RSA PRIVATE KEY", key), dashes + "BEGIN RSA PRIVATE KEY" + dashes + secret.Marker + dashes + "END RSA PRIVATE KEY" + dashes + "\n"},
 		"a private key with a password":     {pem("EC PRIVATE KEY", "Proc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,0123456789ABCDEF0123456789ABCDEF\n\n"+key), dashes + "BEGIN EC PRIVATE KEY" + dashes + secret.Marker + dashes + "END EC PRIVATE KEY" + dashes + "\n"},
-		"a private key for mail":            {pem("PGP PRIVATE KEY BLOCK", "Version: GnuPG v2.0.22 (GNU/Linux)\n\n"+key+"=aB3d\n"), dashes + "BEGIN PGP PRIVATE KEY BLOCK" + dashes + secret.Marker + dashes + "END PGP PRIVATE KEY BLOCK" + dashes + "\n"},
-		"a private key in a line":           {`K="` + strings.ReplaceAll(begin+"\n"+key+end, "\n", `\n`) + `"`, `K="` + begin + secret.Marker + end + `"`},
-		"a private key with blanks":         {strings.ReplaceAll(begin+"\n"+key+end, "\n", " "), begin + secret.Marker + end},
+		"a PGP private key":                 {pem("PGP PRIVATE KEY BLOCK", "Version: GnuPG v2.0.22 (GNU/Linux)\n\n"+key+"=aB3d\n"), dashes + "BEGIN PGP PRIVATE KEY BLOCK" + dashes + secret.Marker + dashes + "END PGP PRIVATE KEY BLOCK" + dashes + "\n"},
+		"a private key on one line":         {`K="` + strings.ReplaceAll(begin+"\n"+key+end, "\n", `\n`) + `"`, `K="` + begin + secret.Marker + end + `"`},
+		"a private key with spaces":         {strings.ReplaceAll(begin+"\n"+key+end, "\n", " "), begin + secret.Marker + end},
 		"a private key in a diff":           {strings.ReplaceAll("\n"+pem("PRIVATE KEY", key), "\n", "\n-"), "\n-" + begin + secret.Marker + end + "\n-"},
 		"a private key with line numbers":   {"1\t" + strings.ReplaceAll(pem("PRIVATE KEY", key), "\n", "\n  2\t"), "1\t" + begin + secret.Marker + end + "\n  2\t"},
 		"the beginning of a private key":    {"```\n" + begin + "\n" + key[:100] + "\n```\nThat is it.", "```\n" + begin + secret.Marker + "\n```\nThat is it."},
@@ -82,11 +81,11 @@ func credentials() map[string]struct{ text, want string } {
 		"several credentials":               {"ghp_" + random[:36] + ",sk-ant-" + random, "ghp_…masked,sk-ant-…masked"},
 		"a credential after a new line":     {`"a\nghp_` + random[:36] + `"`, `"a\nghp_…masked"`},
 		"a credential after an escape":      {"token%3Dghp_" + random[:36] + "%26x", "token%3Dghp_…masked%26x"},
-		"a credential in colour":            {"\x1b[1;31mghp_" + random[:36] + "\x1b[0m", "\x1b[1;31mghp_…masked\x1b[0m"},
+		"a credential in color":             {"\x1b[1;31mghp_" + random[:36] + "\x1b[0m", "\x1b[1;31mghp_…masked\x1b[0m"},
 		"a credential at the end of a word": {"a_token_ghp_" + random[:36], "a_token_ghp_…masked"},
 		"a credential after other letters":  {"für ghp_" + random[:36] + "ü", "für ghp_…maskedü"},
 		"a word late in a credential":       {"glpat-" + random[:20] + "example1", "glpat-…masked"},
-		"a key under a label that none has": {dashes + "BEGIN AKIA" + "QWERTYUIOP234567 PRIVATE KEY" + dashes + key, dashes + "BEGIN AKIA…masked PRIVATE KEY" + dashes + key},
+		"a key with an invalid label":       {dashes + "BEGIN AKIA" + "QWERTYUIOP234567 PRIVATE KEY" + dashes + key, dashes + "BEGIN AKIA…masked PRIVATE KEY" + dashes + key},
 		"the end of a sentence":             {"It is Bearer " + random + ". So", "It is Bearer …masked. So"},
 		"the end of the text":               {"It is Bearer " + random + ".", "It is Bearer …masked."},
 	}
@@ -102,7 +101,7 @@ func TestMask(t *testing.T) {
 	}
 }
 
-func honest() map[string]string {
+func harmless() map[string]string {
 	return map[string]string{
 		"nothing":                         "",
 		"prose":                           "The agent is sure: nothing good begins so early, except bearers of basic news.",
@@ -116,8 +115,8 @@ func honest() map[string]string {
 		"a name with a hyphen":            "sk-learn, scikit-learn, sk-fading-circle-container-with-a-long-name-1 and task-0123456789abcdef0123456789abcdef",
 		"names with an underscore":        "npm_config_registry npm_lifecycle_event npm_package_dependencies_typescript_version ghp_token sk_live_mode",
 		"words in capitals":               "AKIA ASIA ASIAPACIFIC AKIALOWERCASEISNOTALLOWEDhere AKIA0189018901890189",
-		"something longer than an id":     "AKIA" + "QWERTYUIOP234567Q",
-		"something shorter than a token":  "ghp_" + random[:35] + " npm_" + random[:35] + " AIza" + random[:34] + " sk-" + random[:31],
+		"text longer than an id":          "AKIA" + "QWERTYUIOP234567Q",
+		"text shorter than a token":       "ghp_" + random[:35] + " npm_" + random[:35] + " AIza" + random[:34] + " sk-" + random[:31],
 		"a token within a word":           "Xghp_" + random[:36],
 		"expressions":                     `ghp_[A-Za-z0-9]{36}|sk-[a-zA-Z0-9]{48}|AKIA[0-9A-Z]{16}|xox[baprs]-[0-9]{10,13}|eyJ[\w-]+\.eyJ[\w-]+`,
 		"placeholders of tokens":          "ghp_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx ghp_**** ghp_... ghp_… sk-... sk-ant-... npm_000000000000000000000000000000000000",
@@ -132,15 +131,15 @@ func honest() map[string]string {
 		"a certificate":                   dashes + "BEGIN CERTIFICATE" + dashes + "\n" + key + dashes + "END CERTIFICATE" + dashes,
 		"a public key":                    dashes + "BEGIN PUBLIC KEY" + dashes + "\n" + key + dashes + "END PUBLIC KEY" + dashes,
 		"the first line of a key in code": `if strings.HasPrefix(s, "` + begin + `") { return parsePrivateKeyFromTextOfAnyKindWhatever(s) }`,
-		"a key left out":                  begin + "\n...\n" + end + "\n" + begin + "\n<your key>\n" + end + "\n" + begin + "\n" + end,
+		"an omitted key":                  begin + "\n...\n" + end + "\n" + begin + "\n<your key>\n" + end + "\n" + begin + "\n" + end,
 		"a key in prose":                  begin + " is how the file begins. It ends with " + end + ".",
 		"rules and tables":                "--------------------\n| a | b |\n|-----|:-----|\n---\n- - -\n-----BEGIN",
-		"bytes that are no text":          "\xff\x00\xfeghp_\x00\x80",
+		"invalid UTF-8":                   "\xff\x00\xfeghp_\x00\x80",
 	}
 }
 
 func TestMaskLeavesTheRest(t *testing.T) {
-	for name, text := range honest() {
+	for name, text := range harmless() {
 		t.Run(name, func(t *testing.T) {
 			assert.Equal(t, text, secret.Mask(text))
 			assertCuts(t, text)
@@ -148,17 +147,17 @@ func TestMaskLeavesTheRest(t *testing.T) {
 	}
 }
 
-// assertCuts cuts a text everywhere: into single bytes and into any two pieces.
+// assertCuts splits a text everywhere: into single bytes and into any two pieces.
 func assertCuts(t *testing.T, text string) {
 	t.Helper()
 	want := secret.Mask(text)
-	assert.Equal(t, want, stream(t, strings.Split(text, "")...), "in letters")
+	assert.Equal(t, want, stream(t, strings.Split(text, "")...), "in characters")
 	for i := range len(text) {
 		assert.Equal(t, want, stream(t, text[:i], text[i:]), "cut at %d", i)
 	}
 }
 
-// stream masks pieces and puts together what comes out.
+// stream masks pieces and returns the combined output.
 func stream(t *testing.T, pieces ...string) string {
 	t.Helper()
 	var s secret.Stream
@@ -170,18 +169,18 @@ func stream(t *testing.T, pieces ...string) string {
 			t.Errorf("%d bytes are held back: %q", s.Held(), all.String())
 		}
 		if utf8.ValidString(p) && !utf8.ValidString(safe) {
-			t.Errorf("a letter is in pieces: %q", safe)
+			t.Errorf("a character is split: %q", safe)
 		}
 	}
 	all.WriteString(s.Close())
 	return all.String()
 }
 
-// mostHeld is what [secret.Stream] promises, in bytes.
+// mostHeld is the limit promised by [secret.Stream], in bytes.
 const mostHeld = 300
 
 func TestStream(t *testing.T) {
-	t.Run("of prose only a letter or two are held back", func(t *testing.T) {
+	t.Run("of prose at most a few characters are held back", func(t *testing.T) {
 		const prose = "So the server answers: \"nothing to see\" - and goes on, as a reader expects. Every single example"
 		var s secret.Stream
 		for letter := range strings.SplitSeq(prose, "") {
@@ -189,7 +188,7 @@ func TestStream(t *testing.T) {
 			assert.LessOrEqual(t, s.Held(), 2)
 		}
 	})
-	t.Run("a credential is shown as soon as it is one, and its rest left out as it comes", func(t *testing.T) {
+	t.Run("a credential is masked as soon as it is recognized, and its rest is omitted", func(t *testing.T) {
 		var s secret.Stream
 		assert.Equal(t, "It is ", s.Write("It is ghp_"))
 		assert.Empty(t, s.Write(random[:35]))
@@ -199,7 +198,7 @@ func TestStream(t *testing.T) {
 		assert.Equal(t, " and", s.Write(" and"))
 		assert.Empty(t, s.Close())
 	})
-	t.Run("what turns out to be none comes later", func(t *testing.T) {
+	t.Run("text that turns out to be harmless comes later", func(t *testing.T) {
 		var s secret.Stream
 		assert.Equal(t, "It is ", s.Write("It is ghp_"))
 		assert.Equal(t, "ghp_short.", s.Write("short."))
@@ -209,11 +208,11 @@ func TestStream(t *testing.T) {
 		assert.Equal(t, "token", s.Write("token"))
 		assert.Empty(t, s.Write(":"))
 		assert.Equal(t, ":", s.Close())
-		assert.Empty(t, s.Write("ghp_"+random[:35]), "which begins no word in what was before")
+		assert.Empty(t, s.Write("ghp_"+random[:35]), "which starts a new text")
 		assert.Equal(t, "ghp_"+random[:35], s.Close())
 		assert.Empty(t, s.Close())
 	})
-	t.Run("what is longer than a stream holds back is shown", func(t *testing.T) {
+	t.Run("text longer than the limit is not held back", func(t *testing.T) {
 		for _, text := range []string{
 			"eyJ" + strings.Repeat("a", 1000) + ".eyJ" + random,
 			"a://" + strings.Repeat("a", 1000) + ":hunter2@h",

@@ -2,19 +2,17 @@ package secret
 
 import "strings"
 
-// Stream masks text that comes in pieces. The pieces that it returns add up to
-// the masked whole, wherever the text was cut. The zero value is ready for use,
-// by one goroutine at a time.
+// Stream masks text that arrives in pieces. The pieces that it returns add up to the masked text, however the text was
+// split. The zero value is ready to use, by one goroutine at a time.
 type Stream struct {
-	held   string  // may yet be the beginning of a credential
-	before [3]byte // the last bytes that were returned, the latest first
-	tail   tail    // what is being left out
+	held   string  // may be the beginning of a credential
+	before [3]byte // last bytes returned, the latest first
+	tail   tail    // the credential that is being omitted
 }
 
-// Write takes the next piece and returns what is safe to show, which may be "":
-// what can still become part of a credential is held back. Of prose that is
-// hardly ever more than a letter or two, of anything less than 300 bytes. A piece
-// of which nothing has to be held back or masked is returned without a copy.
+// Write takes the next piece and returns the text that is safe to show, possibly "". It holds back text that may become
+// part of a credential: hardly ever more than a letter or two of prose, and always less than 300 bytes. A piece of
+// which nothing is held back or masked is returned without a copy.
 func (s *Stream) Write(delta string) (safe string) {
 	text, parts := s.held+delta, make([]string, 0, 4)
 	s.held = ""
@@ -24,13 +22,13 @@ func (s *Stream) Write(delta string) (safe string) {
 			continue
 		}
 		at, found := s.find(text)
-		parts = append(parts, s.emitPiece(text[:at]))
+		parts = append(parts, s.emit(text[:at]))
 		text = text[at:]
 		switch found.verdict {
 		case maybe:
 			s.held, text = text, ""
 		case yes:
-			parts = append(parts, s.emitPiece(found.shown+Marker))
+			parts = append(parts, s.emit(found.shown+Marker))
 			s.tail, text = found.tail, text[found.length:]
 		case no:
 		}
@@ -38,20 +36,18 @@ func (s *Stream) Write(delta string) (safe string) {
 	return strings.Join(parts, "")
 }
 
-// Close ends the text and returns what was held back of it, masked like the
-// rest. The stream is ready for another text then.
+// Close ends the text and returns the held back rest, masked. The stream is then ready for another text.
 func (s *Stream) Close() (rest string) {
-	const end = "\x00" // is part of no credential, so that nothing can be held back before it
+	const end = "\x00" // belongs to no credential, so nothing before it is held back
 	rest = strings.TrimSuffix(s.Write(end), end)
 	*s = Stream{}
 	return rest
 }
 
-// skipCredential leaves out what belongs to the credential that was found and returns what
-// comes after it, "" if that is not known yet.
+// skipCredential omits the rest of a credential and returns the text after it, or "" if its end is not known yet.
 func (s *Stream) skipCredential(text string) string {
-	n, goesOn := s.tail(text)
-	switch goesOn {
+	n, continues := s.tail(text)
+	switch continues {
 	case maybe:
 		s.held = text[n:]
 		return ""
@@ -62,16 +58,15 @@ func (s *Stream) skipCredential(text string) string {
 	return text[n:]
 }
 
-// emitPiece notes the end of a piece that is returned.
-func (s *Stream) emitPiece(piece string) string {
+// emit remembers the last bytes of a piece that is returned.
+func (s *Stream) emit(piece string) string {
 	for i := max(0, len(piece)-len(s.before)); i < len(piece); i++ {
 		s.before = [3]byte{piece[i], s.before[0], s.before[1]}
 	}
 	return piece
 }
 
-// find looks for the first place where a credential begins, or may begin: the end
-// of the text if there is none.
+// find returns the first place where a credential begins or may begin, or the end of the text.
 func (s *Stream) find(text string) (at int, found match) {
 	for i := range len(text) {
 		next := second(text[i])
@@ -85,9 +80,8 @@ func (s *Stream) find(text string) (at int, found match) {
 	return len(text), match{}
 }
 
-// opens says whether a word can begin at i: not within another one, but after
-// what only looks like its letters, as \n in quotes, %3D in a URL and the m that
-// ends a colour of a terminal.
+// opens reports whether a word can begin at i: not within another word, but after characters that only look like
+// letters, such as \n in quotes, %3D in a URL and the m that ends a terminal color.
 func (s *Stream) opens(text string, i int) bool {
 	last := s.byteBefore(text, i, 1)
 	if !isAlnum(last) {
@@ -103,8 +97,7 @@ func (s *Stream) opens(text string, i int) bool {
 	}
 }
 
-// byteBefore returns the byte n places before i, 0 before the beginning of all. n is 3
-// at most.
+// byteBefore returns the byte n places before i, or 0 before the beginning of the text. n is at most 3.
 func (s *Stream) byteBefore(text string, i, n int) byte {
 	if n <= i {
 		return text[i-n]

@@ -5,32 +5,29 @@ import (
 	"strings"
 )
 
-// token is a kind of credential: a prefix, and after it at least min bytes that
-// are letters, digits or among extra.
+// token is a kind of credential: a prefix and at least min bytes that are letters, digits or among extra.
 type token struct {
 	prefix, extra string
 	min           int
 }
 
-// What tokens consist of besides letters and digits.
+// Bytes of tokens besides letters and digits.
 const (
-	inURL    = "-_"      // base64 as it is written in URLs
-	dotted   = "-_."     // several of those
+	inURL    = "-_"      // base64 for URLs
+	dotted   = "-_."     // several of those, separated by dots
 	inHeader = "-_.~+/=" // RFC 6750, section 2.1
 )
 
-// Whether there has to be a digit in it, as in all that is long and random but in
-// few names.
+// Whether a token must contain a digit. Long random text nearly always does, and few names do.
 const (
 	anyhow = false
 	digit  = true
 )
 
-// maxSearch is how far a digit is looked for, and the : between a name and its
-// password, in bytes.
+// maxSearch is how far to look for a digit, and for the colon between a name and its password, in bytes.
 const maxSearch = 64
 
-// tokens matches the first of several kinds that is not ruled out.
+// tokens returns the first match of several kinds that is not ruled out.
 func tokens(text string, needsDigit bool, kinds ...token) match {
 	for _, k := range kinds {
 		if m := k.match(text, needsDigit); m.verdict != no {
@@ -58,8 +55,8 @@ func (t token) match(text string, needsDigit bool) match {
 	return match{}
 }
 
-// rest is the tail of a token. A dot that ends a sentence is not part of it.
-func (t token) rest(text string) (n int, goesOn verdict) {
+// rest is the tail of a token. A dot that ends a sentence does not belong to it.
+func (t token) rest(text string) (n int, continues verdict) {
 	n, open := run(text, t.extra, len(text)+1)
 	dot := n > 0 && text[n-1] == '.'
 	switch {
@@ -73,13 +70,13 @@ func (t token) rest(text string) (n int, goesOn verdict) {
 	return n, no
 }
 
-// isPlaceholder says whether somebody wrote down what a credential looks like.
+// isPlaceholder reports whether a value only shows what a credential looks like.
 func isPlaceholder(value string) bool {
 	value = strings.ToLower(value)
 	return strings.Contains(value, "example") || strings.Contains(value, "your") || repeats(value, 5)
 }
 
-// repeats says whether a byte stands n times in a row.
+// repeats reports whether a byte occurs n times in a row.
 func repeats(value string, n int) bool {
 	for i, same := 1, 1; i < len(value); i++ {
 		if same++; value[i] != value[i-1] {
@@ -92,7 +89,7 @@ func repeats(value string, n int) bool {
 	return false
 }
 
-// accessKey matches the id of a key of AWS: 16 bytes of base32, not one more.
+// accessKey matches an AWS key id: exactly 16 bytes of base32.
 func accessKey(text, prefix string) match {
 	const size = 16
 	if v := begins(text, prefix); v != yes {
@@ -114,8 +111,7 @@ func accessKey(text, prefix string) match {
 	return match{yes, prefix, len(prefix) + size, nil}
 }
 
-// webToken matches a JSON Web Token: two JSON objects in base64, the header and
-// the claims, and a signature.
+// webToken matches a JSON Web Token: two JSON objects in base64, the header and the claims, and a signature.
 func webToken(text string) match {
 	const object, least, most = "eyJ", 10, 256
 	if v := begins(text, object); v != yes {

@@ -2,8 +2,7 @@ package secret
 
 import "strings"
 
-// password matches what stands in a URL from the colon behind the scheme on,
-// until the end of the password.
+// password matches the part of a URL from the colon after the scheme to the end of the password.
 func password(text string) match {
 	const slashes, inName = "://", "-._~!$&()*+,;=%" // RFC 3986, section 3.2.1, without the quote
 	const longestName, longest = 64, 128
@@ -28,12 +27,11 @@ func password(text string) match {
 		return match{verdict: maybe}
 	case no:
 	}
-	shown := slashes + Mask(name) + ":" // a token can be the name
+	shown := slashes + Mask(name) + ":" // the name can be a token
 	return match{yes, shown, len(text) - len(host) - len("@"), nil}
 }
 
-// cut cuts a text at a separator, before which at most limit bytes stand that
-// are letters, digits or among extra.
+// cut splits a text at a separator that follows at most limit bytes that are letters, digits or among extra.
 func cut(text string, separator byte, extra string, limit int) (value, after string, v verdict) {
 	n, open := run(text, extra, limit)
 	switch {
@@ -45,8 +43,7 @@ func cut(text string, separator byte, extra string, limit int) (value, after str
 	return text[:n], text[n+1:], yes
 }
 
-// isBlank says whether something else has to be put in the place of a password:
-// a variable, a verb of a format, a word, or what another program masked.
+// isBlank reports whether a password is a placeholder: a variable, a format verb, a word, or masked by another program.
 func isBlank(value string) bool {
 	switch strings.ToLower(value) {
 	case "", "password", "passwd", "passwort", "pass", "pwd", "pw", "secret", "token", "mypassword", "redacted", "masked":

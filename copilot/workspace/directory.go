@@ -1,6 +1,5 @@
-// Package workspace knows the directories that users work in: it completes what
-// they type of directories and files, and says how a directory stands with git. It
-// changes nothing there.
+// Package workspace completes the names of directories and files that users type, and reports the git state of a
+// directory. It changes nothing.
 package workspace
 
 import (
@@ -14,23 +13,21 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-// MaxEntries is how many entries are given at most.
+// MaxEntries is the maximum number of entries of a list.
 const MaxEntries = 50
 
-// maxSeen is how many names are looked at for that.
+// maxSeen is the maximum number of names examined for a list.
 const maxSeen = 20_000
 
-// Entry is a directory or a file that can be chosen.
+// Entry is a directory or a file to choose.
 type Entry struct {
-	Path string // of a directory absolute, of a file from the directory of the list
-	Name string // the last part of it
+	Path string // absolute for directories, relative to the listed directory for files
+	Name string // last element of the path
 }
 
-// Directories completes the path of a directory: it gives those that begin so,
-// without regard to case, hidden ones last; more says that there are others. Paths
-// begin with / or with ~, the home directory, which "" stands for, too. Where there
-// is nothing, or nothing can be read, there are no entries. Errors: kind [fault.Invalid] for
-// what is no path.
+// Directories completes the path of a directory. It returns those with the given prefix, ignoring case, hidden ones
+// last; more reports that there are others. Paths begin with / or with ~, the home directory; "" stands for ~. The list
+// is empty if the directory does not exist or cannot be read. An invalid path is an error of kind [fault.Invalid].
 func Directories(path string) (list []Entry, more bool, err error) {
 	if path, err = expand(path); err != nil {
 		return nil, false, err
@@ -53,7 +50,7 @@ func Directories(path string) (list []Entry, more bool, err error) {
 	return list, more, nil
 }
 
-// expand puts the home directory in the place of ~.
+// expand replaces ~ by the home directory.
 func expand(path string) (string, error) {
 	rest, isHome := strings.CutPrefix(path, "~")
 	switch {
@@ -73,14 +70,14 @@ func expand(path string) (string, error) {
 	return path, nil
 }
 
-// subdirectories are those whose names begin so, in lower case. The directory has
-// its slash behind it, so that nothing else is opened.
+// subdirectories returns the names with a prefix, given in lower case. The path ends with a slash, so that only a
+// directory is opened.
 func subdirectories(dir, begin string) (names []string) {
-	f, err := os.Open(dir) //nolint:gosec // which one is up to the user
+	f, err := os.Open(dir) //nolint:gosec // the user chooses the directory
 	if err != nil {
 		return nil
 	}
-	defer f.Close() //nolint:errcheck // it was only read
+	defer f.Close() //nolint:errcheck // opened for reading
 	const batch = 1000
 	for seen := 0; seen < maxSeen; seen += batch {
 		entries, err := f.ReadDir(batch)
@@ -89,14 +86,14 @@ func subdirectories(dir, begin string) (names []string) {
 				names = append(names, e.Name())
 			}
 		}
-		if err != nil { // mostly its end
+		if err != nil { // usually the end of the directory
 			break
 		}
 	}
 	return names
 }
 
-// isDirectory follows a link: one may work there.
+// isDirectory follows symbolic links, because users may work in linked directories.
 func isDirectory(dir string, e os.DirEntry) bool {
 	if e.Type()&os.ModeSymlink == 0 {
 		return e.IsDir()
@@ -107,7 +104,7 @@ func isDirectory(dir string, e os.DirEntry) bool {
 
 func isHidden(name string) bool { return strings.HasPrefix(name, ".") }
 
-// later orders what is so behind what is not.
+// later orders values with the property after those without.
 func later(a, b bool) int {
 	switch {
 	case a == b:

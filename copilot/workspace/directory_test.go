@@ -13,8 +13,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/workspace"
 )
 
-// tree makes a directory with these files; a name that ends with a slash is a
-// directory.
+// tree creates a directory with files. A name that ends with a slash is a directory.
 func tree(t *testing.T, names ...string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -66,7 +65,7 @@ func TestDirectoriesAreCompleted(t *testing.T) {
 	}
 }
 
-func TestOfManyDirectoriesTheFirstAreGiven(t *testing.T) {
+func TestDirectoryListIsLimited(t *testing.T) {
 	dir := t.TempDir()
 	for i := range workspace.MaxEntries + 1 {
 		require.NoError(t, os.Mkdir(filepath.Join(dir, fmt.Sprintf("%03d", i)), 0o700))

@@ -14,34 +14,33 @@ import (
 	"github.com/copilot-portal/portal/copilot/git"
 )
 
-// keep is how long a list of files is of use to somebody who types.
+// keep is how long a list of files is cached for a typing user.
 const keep = 5 * time.Second
 
-// walkTime is how long a directory is walked through that git does not know.
+// walkTime limits the walk through a directory that is not in a repository.
 const walkTime = time.Second
 
-// Files completes the names of files. It remembers for a few seconds what is in a
-// directory. Its methods may be called concurrently. The zero value can be used.
+// Files completes file names. It caches the files of a directory for a few seconds. Its methods may be called
+// concurrently. The zero value is ready to use.
 type Files struct {
 	mu    sync.Mutex
 	lists map[string]func() []file // by directory
 }
 
-// Complete gives the files in a directory, and below it, whose path has these
-// letters in this order, without regard to case: the best first, hidden ones last;
-// more says that there are others. What git ignores is left out, and so are links
-// that lead out of the directory. Of very many files not all are looked at. Errors:
+// Complete returns the files in and below a directory whose paths contain the letters of the query in order, ignoring
+// case: best matches first, hidden files last; more reports that there are others. It omits files that git ignores and
+// links that lead out of the directory, and does not examine all of very many files. It fails with
 // [fault.ErrDirectoryNotFound].
 func (f *Files) Complete(dir, query string) (list []Entry, more bool, err error) {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
 		return nil, false, fault.Errorf(fault.Invalid, "%w: %s", fault.ErrDirectoryNotFound, dir)
 	}
-	defer root.Close() //nolint:errcheck // it was only read
+	defer root.Close() //nolint:errcheck // opened for reading
 	list = []Entry{}
 	for _, found := range best(f.listed(dir)(), query) {
 		if info, err := root.Stat(found); err != nil || !info.Mode().IsRegular() {
-			continue // deleted, or a link that leads out
+			continue // deleted, or a link that leads out of the directory
 		}
 		if len(list) == MaxEntries {
 			return list, true, nil
@@ -51,7 +50,7 @@ func (f *Files) Complete(dir, query string) (list []Entry, more bool, err error)
 	return list, false, nil
 }
 
-// listed gives the list of a directory; who needs it at the same time waits for it.
+// listed returns a function that lists a directory. Concurrent callers share one listing.
 func (f *Files) listed(dir string) func() []file {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -70,7 +69,7 @@ func (f *Files) listed(dir string) func() []file {
 	return f.lists[dir]
 }
 
-// list is made of what git knows, or of what is there: also where git ignores all.
+// list returns the files known to git, or otherwise all files, which covers directories that git ignores.
 func list(dir string) []file {
 	paths := tracked(dir)
 	if len(paths) == 0 {
@@ -85,8 +84,7 @@ func list(dir string) []file {
 	return files
 }
 
-// tracked are the files that git knows, and those that it does not ignore; none
-// outside of a repository.
+// tracked returns the files that git tracks or does not ignore, and none outside of a repository.
 func tracked(dir string) (paths []string) {
 	ctx, cancel := context.WithTimeout(context.Background(), gitTime)
 	defer cancel()
@@ -94,16 +92,16 @@ func tracked(dir string) (paths []string) {
 	if err != nil {
 		return nil
 	}
-	defer r.Close()                           //nolint:errcheck // a temporary directory that stays harms nobody
-	_ = r.Files(ctx, func(path string) bool { // what has come until then is of use
+	defer r.Close()                           //nolint:errcheck // a leftover temporary directory is harmless
+	_ = r.Files(ctx, func(path string) bool { // a partial list is useful
 		paths = append(paths, path)
 		return len(paths) < maxSeen
 	})
 	return paths
 }
 
-// walkFiles goes through directories level by level, hidden ones at last, so that what
-// is near is found even if there is too much.
+// walkFiles walks directories level by level, hidden ones last, so that near files are found even if there are too
+// many.
 func walkFiles(dir string) (paths []string) {
 	begin, seen := time.Now(), 0
 	for open, hidden := []string{""}, []string(nil); len(open)+len(hidden) > 0; {
@@ -112,7 +110,7 @@ func walkFiles(dir string) (paths []string) {
 		}
 		at := open[0]
 		open = open[1:]
-		entries, _ := os.ReadDir(filepath.Join(dir, at)) // what cannot be read is left out
+		entries, _ := os.ReadDir(filepath.Join(dir, at)) // unreadable directories are skipped
 		for _, e := range entries {
 			if seen++; seen > maxSeen || time.Since(begin) > walkTime {
 				return paths
@@ -131,5 +129,5 @@ func walkFiles(dir string) (paths []string) {
 	return paths
 }
 
-// hides says whether a part of a path is hidden.
+// hides reports whether an element of a path is hidden.
 func hides(path string) bool { return isHidden(path) || strings.Contains(path, "/.") }

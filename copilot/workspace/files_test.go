@@ -31,10 +31,10 @@ func TestBestFilesComeFirst(t *testing.T) {
 	dir := tree(t, "main.go", "server/domain.go", "main/x.txt", "my/art/in.c", "docs/Main-Page.md", ".main", "unrelated")
 	var f workspace.Files
 	assert.Equal(t, []string{
-		"main.go", "docs/Main-Page.md", // names that begin so
-		"server/domain.go", // that have it
-		"main/x.txt",       // the path has it
-		"my/art/in.c",      // the letters in their order
+		"main.go", "docs/Main-Page.md", // prefix of the name
+		"server/domain.go", // part of the name
+		"main/x.txt",       // part of the path
+		"my/art/in.c",      // letters in order
 		".main",            // hidden
 	}, paths(t, &f, dir, "main"))
 	assert.Equal(t, []string{"main.go", "server/domain.go"}, paths(t, &f, dir, "MGO"))
@@ -55,8 +55,8 @@ func TestIgnoredFilesAreOmitted(t *testing.T) {
 	require.NoError(t, os.Remove(filepath.Join(dir, "gone.txt")))
 	var f workspace.Files
 	assert.Equal(t, []string{"a.txt", "new/b.txt"}, paths(t, &f, dir, "txt"))
-	assert.Equal(t, []string{"b.txt"}, paths(t, &f, filepath.Join(dir, "new"), "txt"), "paths are those of the directory")
-	assert.Equal(t, []string{"c.txt"}, paths(t, &f, filepath.Join(dir, "out"), ""), "who works in what is ignored finds it")
+	assert.Equal(t, []string{"b.txt"}, paths(t, &f, filepath.Join(dir, "new"), "txt"), "paths are relative to the directory")
+	assert.Equal(t, []string{"c.txt"}, paths(t, &f, filepath.Join(dir, "out"), ""), "an ignored directory lists its files")
 }
 
 func TestLinksAreNotFollowedOutOfTheDirectory(t *testing.T) {
@@ -72,7 +72,7 @@ func TestLinksAreNotFollowedOutOfTheDirectory(t *testing.T) {
 	}
 }
 
-func TestListIsRememberedForAWhile(t *testing.T) {
+func TestFileListIsCached(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		dir := tree(t, "a.txt")
 		var f workspace.Files
@@ -85,7 +85,7 @@ func TestListIsRememberedForAWhile(t *testing.T) {
 	})
 }
 
-func TestOfManyFilesSomeAreGiven(t *testing.T) {
+func TestFileListIsLimited(t *testing.T) {
 	var all []string
 	for i := range 3 * workspace.MaxEntries {
 		all = append(all, fmt.Sprintf("%c/%d", 'a'+i%3, i))

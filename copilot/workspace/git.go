@@ -9,29 +9,29 @@ import (
 	"github.com/copilot-portal/portal/copilot/git"
 )
 
-// gitTime is how long git may take for an answer: somebody waits for it.
+// gitTime limits a git call, because a user waits for the result.
 const gitTime = time.Second
 
-// MaxChanged is how many changed files are counted.
+// MaxChanged is the maximum number of changed files that are counted.
 const MaxChanged = 1000
 
-// Unknown stands for a count that would have taken too long.
+// Unknown is the count when counting takes too long.
 const Unknown = -1
 
-// Description says what is at a path.
+// Description describes a path.
 type Description struct {
 	Path   string // absolute
-	Exists bool   // it is a directory
-	Git    *Git   // nil if git does not know it, or is not there
+	Exists bool   // it is an existing directory
+	Git    *Git   // nil outside of a repository
 }
 
-// Git is how a directory stands with git.
+// Git is the git state of a directory.
 type Git struct {
-	Branch  string // of a detached head: the commit
-	Changed int    // files of the whole repository, new ones included; at most [MaxChanged], or [Unknown]
+	Branch  string // the commit if HEAD is detached
+	Changed int    // changed files of the whole repository, new ones included; at most [MaxChanged], or [Unknown]
 }
 
-// Describe says what is at a path, which is as that of [Directories].
+// Describe describes a path, which has the form described at [Directories].
 func Describe(ctx context.Context, path string) (Description, error) {
 	path, err := expand(path)
 	if err != nil {
@@ -44,7 +44,7 @@ func Describe(ctx context.Context, path string) (Description, error) {
 	return d, nil
 }
 
-// stateOf runs nothing that the directory defines: somebody has merely typed its name.
+// stateOf runs nothing that the directory defines, because the user has merely typed its name.
 func stateOf(ctx context.Context, dir string) *Git {
 	ctx, cancel := context.WithTimeout(ctx, gitTime)
 	defer cancel()
@@ -52,7 +52,7 @@ func stateOf(ctx context.Context, dir string) *Git {
 	if err != nil {
 		return nil
 	}
-	defer r.Close() //nolint:errcheck // a temporary directory that stays harms nobody
+	defer r.Close() //nolint:errcheck // a leftover temporary directory is harmless
 	branch, err := r.Branch(ctx)
 	if err != nil {
 		return nil

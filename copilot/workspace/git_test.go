@@ -14,7 +14,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/workspace"
 )
 
-// git calls git as its user does.
+// git runs git as a user does.
 func git(t *testing.T, dir string, args ...string) string {
 	t.Helper()
 	c := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=t", "-c", "user.email=t@example.com"}, args...)...)
@@ -23,10 +23,10 @@ func git(t *testing.T, dir string, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// repository is a directory with these files, all of them committed.
+// repository creates a repository with committed files.
 func repository(t *testing.T, names ...string) string {
 	t.Helper()
-	t.Setenv("HOME", t.TempDir()) // without the settings of who runs the test
+	t.Setenv("HOME", t.TempDir()) // without the settings of the user who runs the test
 	dir := tree(t, names...)
 	git(t, dir, "init", "-q", "-b", "trunk")
 	git(t, dir, "add", ".")
@@ -92,7 +92,7 @@ func TestHookRepositoryIsIgnored(t *testing.T) {
 	assert.Nil(t, d.Git)
 }
 
-func TestGitThatHangsIsNotWaitedFor(t *testing.T) {
+func TestHangingGitIsAbandoned(t *testing.T) {
 	dir, bin := repository(t, "a"), t.TempDir()
 	found, err := exec.LookPath("git")
 	require.NoError(t, err)
@@ -104,7 +104,7 @@ func TestGitThatHangsIsNotWaitedFor(t *testing.T) {
 	assert.Equal(t, &workspace.Git{Branch: "trunk", Changed: workspace.Unknown}, d.Git)
 }
 
-func TestWithoutGitNothingIsReported(t *testing.T) {
+func TestMissingGitReportsNothing(t *testing.T) {
 	dir := repository(t, "a")
 	t.Setenv("PATH", t.TempDir())
 	d, err := workspace.Describe(t.Context(), dir)

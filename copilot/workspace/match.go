@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// file is one that can be found.
+// file is a file that can be found.
 type file struct {
 	path        string
-	lower, name string // the path and its last part, in lower case
+	lower, name string // path and its last element, in lower case
 	hidden      bool
 }
 
@@ -19,15 +19,14 @@ func newFile(p string) file {
 	return file{p, lower, path.Base(lower), hides(p)}
 }
 
-// match is how well a file fits.
+// match rates how well a file matches.
 type match struct {
 	file
-	class int // how the letters stand in its path, the best way first
+	class int // how the letters occur in the path, best first
 	span  int // from the first letter to the last
 }
 
-// best gives the paths of the files that have the letters of a query in its order,
-// the best first.
+// best returns the paths of the files that contain the letters of a query in order, best matches first.
 func best(files []file, query string) []string {
 	query = strings.ToLower(query)
 	var found []match
@@ -53,7 +52,7 @@ func best(files []file, query string) []string {
 	return paths
 }
 
-// match says how a file fits: best is one whose name begins so.
+// match rates a file. A file whose name begins with the query is best.
 func (f file) match(query string) (m match, ok bool) {
 	m = match{file: f, span: len(query)}
 	switch {
@@ -74,8 +73,7 @@ func (f file) match(query string) (m match, ok bool) {
 	return m, true
 }
 
-// span is how far apart the letters of a query stand in a text, if they stand
-// there in its order.
+// span returns how far apart the letters of a query are in a text, if the text contains them in order.
 func span(text, query string) (n int, ok bool) {
 	end := 0
 	for _, r := range query {

@@ -11,18 +11,18 @@ import (
 	"github.com/copilot-portal/portal/copilot/workspace"
 )
 
-func TestLookingAtADirectoryRunsNothingThatItDefines(t *testing.T) {
+func TestListingDirectoryRunsNoneOfItsPrograms(t *testing.T) {
 	trap := gittest.NewTrap(t)
 	for _, dir := range []string{trap.Dir, trap.Linked, trap.Nested, trap.Module, filepath.Join(trap.Dir, ".git")} {
 		_, err := workspace.Describe(t.Context(), dir)
 		require.NoError(t, err)
-		assert.Empty(t, trap.Sprung(t), "described: %s", dir)
+		assert.Empty(t, trap.Markers(t), "described: %s", dir)
 		_, _, err = new(workspace.Files).Complete(dir, "a")
 		require.NoError(t, err)
-		assert.Empty(t, trap.Sprung(t), "completed: %s", dir)
+		assert.Empty(t, trap.Markers(t), "completed: %s", dir)
 	}
 	d, err := workspace.Describe(t.Context(), trap.Dir)
 	require.NoError(t, err)
 	assert.Equal(t, &workspace.Git{Branch: "trunk", Changed: 3}, d.Git, "a.txt, a.dat and linked")
-	assert.NotEmpty(t, trap.Spring(t), "the control: plain git runs what is there")
+	assert.NotEmpty(t, trap.Trigger(t), "control: plain git runs the programs")
 }

@@ -1,4 +1,4 @@
-// Package gittest makes repositories for tests, also hostile ones.
+// Package gittest creates repositories for tests, hostile ones included.
 package gittest
 
 import (
@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// Run runs plain git as a user does, with whatever the directory configures, and
-// returns its output without blanks at the ends. A failure ends the test.
+// Run runs plain git as a user does, with the configuration of the directory, and returns its trimmed output. A failure
+// ends the test.
 func Run(tb testing.TB, dir string, args ...string) string {
 	tb.Helper()
 	out, err := command(dir, args...).CombinedOutput()
@@ -28,11 +28,11 @@ func check(tb testing.TB, err error, more ...string) {
 }
 
 func command(dir string, args ...string) *exec.Cmd {
-	who := []string{"-C", dir, "-c", "user.name=Ada", "-c", "user.email=ada@example.com", "-c", "protocol.file.allow=always"}
-	return exec.Command("git", append(who, args...)...) //nolint:gosec,noctx // a test chooses both
+	options := []string{"-C", dir, "-c", "user.name=Ada", "-c", "user.email=ada@example.com", "-c", "protocol.file.allow=always"}
+	return exec.Command("git", append(options, args...)...) //nolint:gosec,noctx // tests choose both
 }
 
-// Write writes a file below a directory, with the directories that it needs.
+// Write writes a file below a directory and creates missing directories.
 func Write(tb testing.TB, dir, name, text string) {
 	tb.Helper()
 	path := filepath.Join(dir, name)
@@ -40,18 +40,17 @@ func Write(tb testing.TB, dir, name, text string) {
 	check(tb, os.WriteFile(path, []byte(text), 0o700)) //nolint:gosec // hooks are programs
 }
 
-// Trap is a repository in which every option of git that names a program names
-// one that leaves a marker. These files are modified, so
-// that git has to look into it. Files named *.txt and *.dat have filters.
+// Trap is a repository in which every git option that names a program names one that leaves a marker. Files are
+// modified, so that git has to read them. Files named *.txt and *.dat have filters.
 type Trap struct {
 	Dir     string // its work tree
-	Linked  string // a directory below it whose .git file names a hostile repository
-	Nested  string // a bare repository below it, as a clone can deliver one
+	Linked  string // directory below it whose .git file names a hostile repository
+	Nested  string // bare repository below it, which a clone can contain
 	Module  string // a submodule below it
 	markers string
 }
 
-// NewTrap makes a trap on the branch trunk. It sets HOME for the test.
+// NewTrap creates a trap on the branch trunk. It sets HOME for the test.
 func NewTrap(tb testing.TB) *Trap {
 	tb.Helper()
 	base := tb.TempDir()
@@ -69,9 +68,9 @@ func NewTrap(tb testing.TB) *Trap {
 	t.arm(tb, filepath.Join(t.Dir, ".git"), "")
 	t.arm(tb, filepath.Join(t.Dir, ".git", "modules", "module"), "module.")
 	for _, name := range []string{"a.txt", "a.dat", "module/a.txt", "linked/a.txt"} {
-		Write(tb, t.Dir, name, "b\n") // as long as before: git has to read it
+		Write(tb, t.Dir, name, "b\n") // same length, so git must read the file
 	}
-	t.Disarm(tb)
+	t.Reset(tb)
 	return t
 }
 
@@ -96,7 +95,7 @@ func (t *Trap) fill(tb testing.TB, origin string) {
 	Run(tb, t.Dir, "commit", "-q", "-m", "second")
 }
 
-// program is a shell command that leaves a marker.
+// program returns a shell command that leaves a marker.
 func (t *Trap) program(marker string) string {
 	return "touch '" + filepath.Join(t.markers, marker) + "'; cat"
 }
@@ -135,7 +134,7 @@ func (t *Trap) arm(tb testing.TB, gitDir, prefix string) {
 	}
 }
 
-// section splits an option into the line of its section and its name.
+// section splits an option into its section line and its name.
 func section(option string) (header, name string) {
 	parts := strings.Split(option, ".")
 	if len(parts) == 2 {
@@ -144,7 +143,7 @@ func section(option string) (header, name string) {
 	return fmt.Sprintf("[%s %q]", parts[0], strings.Join(parts[1:len(parts)-1], ".")), parts[len(parts)-1]
 }
 
-// scripts are the options whose value is started with arguments.
+// scripts lists the options whose value is started with arguments.
 var scripts = []string{ //nolint:gochecknoglobals // a table
 	"core.fsmonitor", "core.editor", "core.pager", "core.askPass", "core.sshCommand", "core.gitProxy", "core.alternateRefsCommand",
 	"diff.external", "diff.trap.command", "diff.trap.textconv", "merge.trap.driver", "gpg.program", "gpg.ssh.program",
@@ -153,13 +152,12 @@ var scripts = []string{ //nolint:gochecknoglobals // a table
 	"trailer.other.cmd", "remote.origin.uploadpack", "remote.origin.receivepack", "uploadpack.packObjectsHook",
 }
 
-// commands are those whose value is a line for the shell. What is not known to
-// this version of git does nothing.
+// commands lists the options whose value is a shell command. Options unknown to this version of git have no effect.
 var commands = []string{ //nolint:gochecknoglobals // a table
 	"filter.trap.smudge", "filter.other.process", "hook.trap.command", "alias.trap", "tar.trap.command", "submodule.module.update",
 }
 
-// switches make git want to use them.
+// switches makes git use the programs.
 const switches = `[commit]
 	gpgSign = true
 	verbose = true
@@ -191,8 +189,8 @@ var hooks = []string{ //nolint:gochecknoglobals // a table
 	"prepare-commit-msg", "push-to-checkout", "reference-transaction", "sendemail-validate",
 }
 
-// Sprung lists the markers that programs have left since the last Disarm.
-func (t *Trap) Sprung(tb testing.TB) []string {
+// Markers returns the markers that programs have left since the last Reset.
+func (t *Trap) Markers(tb testing.TB) []string {
 	tb.Helper()
 	entries, err := os.ReadDir(t.markers)
 	check(tb, err)
@@ -203,17 +201,17 @@ func (t *Trap) Sprung(tb testing.TB) []string {
 	return names
 }
 
-// Disarm removes the markers.
-func (t *Trap) Disarm(tb testing.TB) {
+// Reset removes the markers.
+func (t *Trap) Reset(tb testing.TB) {
 	tb.Helper()
-	for _, name := range t.Sprung(tb) {
+	for _, name := range t.Markers(tb) {
 		check(tb, os.Remove(filepath.Join(t.markers, name)))
 	}
 }
 
-// Spring uses the repository with plain git, as a control: the markers that it
-// returns show that the traps work. It changes the repository.
-func (t *Trap) Spring(tb testing.TB) []string {
+// Trigger uses the repository with plain git, as a control, and returns the markers, which show that the trap works. It
+// changes the repository.
+func (t *Trap) Trigger(tb testing.TB) []string {
 	tb.Helper()
 	Write(tb, t.Dir, "new.txt", "new\n")
 	for _, args := range [][]string{
@@ -230,12 +228,12 @@ func (t *Trap) Spring(tb testing.TB) []string {
 		{"cat-file", "-p", strings.Repeat("1", 40)},
 		{"fetch", "ssh://example.invalid/x"},
 	} {
-		_ = command(t.Dir, args...).Run() // what counts is what it leaves
+		_ = command(t.Dir, args...).Run() // only the markers count
 	}
 	_ = command(t.Linked, "status").Run()
 	_ = command(t.Module, "status").Run()
-	names := t.Sprung(tb)
-	t.Disarm(tb)
+	names := t.Markers(tb)
+	t.Reset(tb)
 	slices.Sort(names)
 	return names
 }
