@@ -49,7 +49,7 @@ func (t fanoutTable) print(w io.Writer) {
 	if len(t) == 0 {
 		return
 	}
-	fmt.Fprintf(w, "\nFan-out, median of %d alternating rounds\n\n", len(t[0].ours))
+	fmt.Fprintf(w, "\n%s; median of %d alternating rounds\n\n", machine(), len(t[0].ours))
 	fmt.Fprintln(w, "| carrier | readers | load | messages per reader | bytes per message | CPU s per million messages | bare loop | ratio | ratio per chunk | p50 | p99 | bare p50 | bare p99 |")
 	fmt.Fprintln(w, "|---|--:|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|")
 	for _, r := range t {

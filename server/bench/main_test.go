@@ -53,8 +53,7 @@ func (t *table) print(w io.Writer) {
 	if len(*t) == 0 {
 		return
 	}
-	fmt.Fprintf(w, "\nmachine: %d cores, %s %s/%s, Linux %s; median of %d alternating pairs\n\n",
-		runtime.NumCPU(), runtime.Version(), runtime.GOOS, runtime.GOARCH, kernel(), pairs)
+	fmt.Fprintf(w, "\n%s; median of %d alternating pairs\n\n", machine(), pairs)
 	columns := tabwriter.NewWriter(w, 0, 0, 3, ' ', 0)
 	fmt.Fprintln(columns, "what\tvalue\taim\tbaseline")
 	for _, line := range *t {
@@ -62,6 +61,11 @@ func (t *table) print(w io.Writer) {
 	}
 	columns.Flush()
 	fmt.Fprintln(w)
+}
+
+// machine describes where this runs.
+func machine() string {
+	return fmt.Sprintf("machine: %d cores, %s %s/%s, Linux %s", runtime.NumCPU(), runtime.Version(), runtime.GOOS, runtime.GOARCH, kernel())
 }
 
 func kernel() string {
