@@ -25,7 +25,15 @@ func (t *Translator) Event(e rpc.SessionEvent) []event.Body { return t.t.event(e
 // Size is how much it remembers, in entries.
 func (t *Translator) Size() int {
 	t0 := &t.t
-	return len(t0.thoughts) + len(t0.messages) + len(t0.partial) + len(t0.agents) + t0.seen.size() + t0.shells.size()
+	return t0.thoughts.size() + t0.messages.size() + len(t0.sizes) + len(t0.partial) + len(t0.agents) + t0.seen.size() + t0.shells.size()
+}
+
+func (o *openTexts) size() int {
+	n := o.over.size()
+	for _, x := range o.open {
+		n += 1 + len(x.ids)
+	}
+	return n
 }
 
 func (r *idSet) size() int { return len(r.young) + len(r.old) }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,9 +23,10 @@ type translator struct {
 	directory string            // of the session
 	tools     map[string]string // client tools, by the CLI's names
 
-	seen     idSet             // ids of events: after long bursts some are repeated
-	thoughts map[string]string // open reasoning, with its sub-agent
-	messages map[string]string // open messages, with their sub-agents
+	seen     idSet // ids of events, except pieces of texts: after long bursts some are repeated
+	thoughts openTexts
+	messages openTexts
+	sizes    map[string]int64  // of the current responses, by sub-agents
 	shells   idSet             // tool calls with streamed output, including ended ones
 	partial  map[string]string // output so far of the others
 	agents   map[string]bool   // active sub-agents
@@ -42,16 +44,16 @@ func newTranslator(directory string, tools []event.Tool) translator {
 
 func (t *translator) forget() {
 	t.seen, t.shells = idSet{most: maxSeen}, idSet{most: maxShells}
-	t.thoughts, t.messages, t.partial = map[string]string{}, map[string]string{}, map[string]string{}
-	t.agents = map[string]bool{}
+	t.thoughts, t.messages, t.partial = openThoughts(), openMessages(), map[string]string{}
+	t.sizes, t.agents = map[string]int64{}, map[string]bool{}
 }
 
 // forgetRun forgets what can no longer continue when the main agent is idle: an abort leaves starts without
 // ends.
 func (t *translator) forgetRun() {
-	ended := func(_, whose string) bool { return !t.agents[whose] }
-	maps.DeleteFunc(t.thoughts, ended)
-	maps.DeleteFunc(t.messages, ended)
+	t.thoughts.forget(t.agents)
+	t.messages.forget(t.agents)
+	maps.DeleteFunc(t.sizes, func(whose string, _ int64) bool { return !t.agents[whose] })
 	if len(t.agents) == 0 {
 		clear(t.partial)
 	}
@@ -66,13 +68,13 @@ const (
 
 // event translates one event of the CLI to none, one or two events of the domain.
 func (t *translator) event(e vendor.SessionEvent) []event.Body {
-	if e.Data == nil || t.seen.has(e.ID) {
-		return nil
+	agent := text(e.AgentID)
+	if bodies, ok := t.pieceEvents(agent, e); ok || e.Data == nil || t.seen.has(e.ID) {
+		return bodies
 	}
 	if e.ID != "" {
 		t.seen.add(e.ID)
 	}
-	agent := text(e.AgentID)
 	t.count(agent, e.Data)
 	for _, translate := range []func(string, vendor.SessionEventData) ([]event.Body, bool){t.textEvents, t.toolEvents, t.questionEvents, t.questionEnded, t.planEvents} {
 		if bodies, ok := translate(agent, e.Data); ok {
@@ -83,6 +85,22 @@ func (t *translator) event(e vendor.SessionEvent) []event.Body {
 		return bodies
 	}
 	return notice(e.Data)
+}
+
+// pieceEvents translates pieces of what the model says, which are nearly all events.
+func (t *translator) pieceEvents(agent string, e vendor.SessionEvent) ([]event.Body, bool) {
+	switch d := e.Data.(type) {
+	case *rpc.AssistantStreamingDeltaData:
+		t.sizes[agent] = max(t.sizes[agent], d.TotalResponseSizeBytes)
+		return nil, true
+	case *rpc.AssistantReasoningDeltaData:
+		return t.thoughts.add(agent, d.ReasoningID, d.DeltaContent, e.ID, t.sizes[agent]), true
+	case *rpc.AssistantMessageDeltaData:
+		return t.messages.add(agent, d.MessageID, d.DeltaContent, e.ID, t.sizes[agent]), true
+	case *rpc.AssistantToolCallDeltaData:
+		return nil, true
+	}
+	return nil, false
 }
 
 // count tracks the active agents.
@@ -103,55 +121,22 @@ func one(b event.Body) ([]event.Body, bool) { return []event.Body{b}, true }
 func (t *translator) textEvents(agent string, data vendor.SessionEventData) ([]event.Body, bool) {
 	switch d := data.(type) {
 	case *rpc.AssistantTurnStartData:
+		delete(t.sizes, agent)
 		return one(event.TurnStarted{ID: d.TurnID})
 	case *rpc.AssistantTurnEndData:
 		return one(event.TurnEnded{ID: d.TurnID})
-	case *rpc.AssistantReasoningDeltaData:
-		return begin(t.thoughts, agent, d.ReasoningID, event.ReasoningStarted{ID: d.ReasoningID},
-			event.ReasoningDelta{ID: d.ReasoningID, Text: d.DeltaContent}), true
 	case *rpc.AssistantReasoningData:
-		delete(t.thoughts, d.ReasoningID)
-		return one(event.ReasoningEnded{ID: d.ReasoningID, Text: d.Content})
+		return t.thoughts.end(d.ReasoningID, d.Content), true
 	case *rpc.AssistantMessageStartData:
-		return begin(t.messages, agent, d.MessageID, event.MessageStarted{ID: d.MessageID}), true
-	case *rpc.AssistantMessageDeltaData:
-		return begin(t.messages, agent, d.MessageID, event.MessageStarted{ID: d.MessageID},
-			event.MessageDelta{ID: d.MessageID, Text: d.DeltaContent}), true
+		return t.messages.begin(agent, d.MessageID), true
 	case *rpc.AssistantMessageData:
-		delete(t.messages, d.MessageID)
-		return one(event.MessageEnded{ID: d.MessageID, Text: d.Content})
+		return t.messages.end(d.MessageID, d.Content), true
 	case *rpc.AssistantTurnRetryData:
-		return append(t.abandonMessages(agent), notice(d)...), true
+		// The agent's connection to its model broke: it will repeat its texts under other ids.
+		delete(t.sizes, agent)
+		return slices.Concat(t.thoughts.abandon(agent), t.messages.abandon(agent), notice(d)), true
 	}
 	return nil, false
-}
-
-// abandonMessages ends the messages of an agent whose connection to its model broke: it will repeat them
-// under other ids.
-func (t *translator) abandonMessages(agent string) []event.Body {
-	var bodies []event.Body
-	for id, whose := range t.thoughts {
-		if whose == agent {
-			bodies = append(bodies, event.ReasoningEnded{ID: id})
-			delete(t.thoughts, id)
-		}
-	}
-	for id, whose := range t.messages {
-		if whose == agent {
-			bodies = append(bodies, event.MessageEnded{ID: id})
-			delete(t.messages, id)
-		}
-	}
-	return bodies
-}
-
-// begin prepends start if the id is new.
-func begin(begun map[string]string, agent, id string, start event.Body, rest ...event.Body) []event.Body {
-	if _, known := begun[id]; known {
-		return rest
-	}
-	begun[id] = agent
-	return append([]event.Body{start}, rest...)
 }
 
 // toolEvents translates what the agent does.
