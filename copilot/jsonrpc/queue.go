@@ -33,10 +33,10 @@ func newQueue() *queue {
 	return q
 }
 
-// push adds a message when the size is below limit.
-func (q *queue) push(ctx context.Context, m []byte, limit int) error {
+// push adds messages when less than limit is there.
+func (q *queue) push(ctx context.Context, limit int, messages ...[]byte) error {
 	for {
-		room, err := q.tryPush(m, limit)
+		room, err := q.tryPush(messages, limit)
 		if room == nil {
 			return err
 		}
@@ -48,8 +48,8 @@ func (q *queue) push(ctx context.Context, m []byte, limit int) error {
 	}
 }
 
-// tryPush adds a message, or returns a channel that is closed when trying again may succeed.
-func (q *queue) tryPush(m []byte, limit int) (room <-chan struct{}, err error) {
+// tryPush adds messages, or returns a channel that is closed when there is more room.
+func (q *queue) tryPush(messages [][]byte, limit int) (room <-chan struct{}, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	switch {
@@ -58,9 +58,11 @@ func (q *queue) tryPush(m []byte, limit int) (room <-chan struct{}, err error) {
 	case q.size >= limit:
 		return q.roomSignal(), nil
 	}
-	q.messages = append(q.messages, m)
-	q.size += len(m) + messageCost
-	q.left++
+	q.messages = append(q.messages, messages...)
+	for _, m := range messages {
+		q.size += len(m) + messageCost
+	}
+	q.left += len(messages)
 	q.news.Signal()
 	return nil, nil
 }

@@ -32,9 +32,13 @@ func (p *Peer) Notify(ctx context.Context, method string, params any) error {
 	return p.Send(ctx, n)
 }
 
-// Send is [Peer.Notify] for an encoded notification.
-func (p *Peer) Send(ctx context.Context, n Notification) error {
-	return p.queue.push(ctx, n.raw, p.options.Queue)
+// Send sends encoded notifications, together. It waits while too much is unsent.
+func (p *Peer) Send(ctx context.Context, list ...Notification) error {
+	messages := make([][]byte, len(list))
+	for i, n := range list {
+		messages[i] = n.raw
+	}
+	return p.queue.push(ctx, p.options.Queue, messages...)
 }
 
 // Flush waits until everything sent before is written, or returns an error.

@@ -73,7 +73,7 @@ func encodeGap(gap *journal.GapError) message {
 	if gap.Stale {
 		reason = "the last events before the portal ended were lost"
 	}
-	return message{"gap", gapData{gap.After, gap.First, reason}}
+	return message{event: "gap", data: gapData{gap.After, gap.First, reason}}
 }
 
 type gapData struct {

@@ -99,7 +99,7 @@ func (t *encoder) delta(kind, id, content string, e journal.Entry[event.Event]) 
 	}
 	v := textEvent(kind, id, e)
 	v.Content, v.Delta = content, true
-	return singleEvent("timeline.message", v)
+	return sharedEvent("timeline.message", v)
 }
 
 // endText encodes the end of a text with the rest of it. A text without content, of a model that
@@ -114,8 +114,8 @@ func (t *encoder) endText(kind, id, whole string, e journal.Entry[event.Event]) 
 	v.Content = content
 	encoded := singleEvent("timeline.message", v)
 	if torn {
-		first := message{"gap", incompleteData{id, "the following text is complete; a part of it may have been sent before"}}
-		return append([]message{first}, encoded...)
+		gap := singleEvent("gap", incompleteData{id, "the following text is complete; a part of it may have been sent before"})
+		return append(gap, encoded...)
 	}
 	return encoded
 }
@@ -135,7 +135,7 @@ func (t *encoder) encodeAction(e journal.Entry[event.Event]) (messages []message
 		if !t.addDelta("t"+b.ID, b.Text, e.Superseded, e.N) {
 			return nil, true
 		}
-		return singleEvent("timeline.toolOutput", toolOutput{b.ID, b.Text}), true
+		return sharedEvent("timeline.toolOutput", toolOutput{b.ID, b.Text}), true
 	case event.ToolEnded:
 		return singleEvent("timeline.toolCall", t.toolEnded(b)), true
 	case event.QuestionAsked:
@@ -190,7 +190,7 @@ func (t *encoder) encodeState(e journal.Entry[event.Event]) []message {
 	case event.RunEnded:
 		encoded := t.plan.end(b.Outcome)
 		t.endRun()
-		return append(encoded, message{"done", doneData{e.Value.Run, b.Outcome}})
+		return append(encoded, message{event: "done", data: doneData{e.Value.Run, b.Outcome}})
 	case event.SessionError:
 		return singleEvent("error", failure{codeSDK, sdkFailed + ": " + b.Text, strings.TrimSpace(b.Text + "\n" + b.Hint)})
 	case event.ModelChanged:
@@ -233,7 +233,12 @@ type tokenUsage struct {
 	Cached int64  `json:"cachedTokens"`
 }
 
-func singleEvent(event string, data any) []message { return []message{{event, data}} }
+func singleEvent(event string, data any) []message { return []message{{event: event, data: data}} }
+
+// sharedEvent is singleEvent for data that depends on the entry alone.
+func sharedEvent(event string, data any) []message {
+	return []message{{event: event, data: data, shared: true}}
+}
 
 // arguments returns those of the call of a question.
 func (t *encoder) arguments(q event.Question) json.RawMessage {

@@ -47,12 +47,12 @@ func (p *plan) change(run string, b event.PlanChanged) (messages []message) {
 		all = all && todo.State == event.TodoCompleted
 		if p.steps[step.StepID] != step {
 			p.steps[step.StepID] = step
-			messages = append(messages, message{"plan.step", step})
+			messages = append(messages, message{event: "plan.step", data: step})
 		}
 	}
 	if all {
 		p.ended = true
-		messages = append(messages, message{"plan.complete", planComplete{p.id, string(event.TodoCompleted)}})
+		messages = append(messages, message{event: "plan.complete", data: planComplete{p.id, string(event.TodoCompleted)}})
 	}
 	return messages
 }
@@ -66,11 +66,11 @@ func (p *plan) end(o event.Outcome) (messages []message) {
 		for _, step := range p.steps {
 			if step.Status == string(event.TodoRunning) {
 				step.Status = string(event.Failed)
-				messages = append(messages, message{"plan.step", step})
+				messages = append(messages, message{event: "plan.step", data: step})
 			}
 		}
 	}
-	return append(messages, message{"plan.complete", planComplete{p.id, string(o)}})
+	return append(messages, message{event: "plan.complete", data: planComplete{p.id, string(o)}})
 }
 
 // title returns the first line of a plan.

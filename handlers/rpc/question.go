@@ -95,7 +95,7 @@ func (t *encoder) answered(b event.QuestionClosed) []message {
 		return append(unattended(q, b), messages...)
 	}
 	if b.By == byPlugin && strings.HasPrefix(b.Answer.Reason, faultPrefix) {
-		messages = append([]message{{"error", failure{codeTool, toolFailed, b.Answer.Reason}}}, messages...)
+		messages = append(singleEvent("error", failure{codeTool, toolFailed, b.Answer.Reason}), messages...)
 	}
 	return messages
 }
@@ -106,7 +106,7 @@ func unattended(q event.Question, b event.QuestionClosed) []message {
 	why := strings.TrimSpace(cmp.Or(q.Title, q.Text, "A question") + ": " + b.Answer.Reason)
 	const remedy = " Give the session a callbackUrl, answer with question.answer, or change sidecar.unattended and permissions.headless."
 	return []message{
-		{"error", failure{codeTool, toolFailed, why + remedy}},
-		{"timeline.message", timelineMessage{Type: "text", Role: "assistant", Content: "\n\n[" + why + "]\n\n", MessageID: b.ID}},
+		{event: "error", data: failure{codeTool, toolFailed, why + remedy}},
+		{event: "timeline.message", data: timelineMessage{Type: "text", Role: "assistant", Content: "\n\n[" + why + "]\n\n", MessageID: b.ID}},
 	}
 }

@@ -22,8 +22,10 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/journal"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 	"github.com/copilot-portal/portal/handlers/socket"
+	"github.com/copilot-portal/portal/handlers/wire"
 )
 
 // Origin names this dialect in sessions and answers.
@@ -61,12 +63,14 @@ func (o Options) withDefaults() Options {
 
 // API is the dialect. It is safe for concurrent use. The caller must close it.
 type API struct {
-	options  Options
-	http     *jsonrpc.HTTP
-	uses     sessionUses
-	heard    deliveredRuns
-	stopping chan struct{} // closed when the portal stops
-	work     sync.WaitGroup
+	options       Options
+	http          *jsonrpc.HTTP
+	uses          sessionUses
+	heard         deliveredRuns
+	events        wire.Caches[journal.Position, []byte]
+	notifications wire.Caches[journal.Position, jsonrpc.Notification]
+	stopping      chan struct{} // closed when the portal stops
+	work          sync.WaitGroup
 
 	closing sync.Mutex // held while work starts, so that none starts after Close
 }

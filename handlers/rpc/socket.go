@@ -7,8 +7,10 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/journal"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 	"github.com/copilot-portal/portal/handlers/socket"
+	"github.com/copilot-portal/portal/handlers/wire"
 )
 
 // methodEvent is the notification that carries an event of a session.
@@ -43,13 +45,13 @@ func (s *subscription) stop() {
 	s.over = true
 }
 
-func (s *subscription) send(ctx context.Context, to *jsonrpc.Peer, e streamEvent) error {
+func (s *subscription) send(ctx context.Context, to *jsonrpc.Peer, list []jsonrpc.Notification) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.over {
 		return context.Canceled
 	}
-	return to.Notify(ctx, methodEvent, e)
+	return to.Send(ctx, list...)
 }
 
 // connect is GET /rpc.
@@ -172,7 +174,9 @@ func (n *connection) watch(ctx context.Context, r *jsonrpc.Request, s *copilot.S
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	stream := &subscription{cancel: cancel}
-	out := &notifier{session: s.ID(), send: func(e streamEvent) error { return stream.send(ctx, r.Peer, e) }}
+	cache, release := n.api.notifications.Acquire(s.ID())
+	context.AfterFunc(ctx, release)
+	out := &notifier{session: s.ID(), cache: cache, send: func(list []jsonrpc.Notification) error { return stream.send(ctx, r.Peer, list) }}
 	reader := &streamReader{api: n.api, session: s, use: n.api.use(s), writer: out, encoder: newEncoder()}
 	gap, err := reader.begin(ctx, lastID)
 	if err != nil {
@@ -190,7 +194,7 @@ func (n *connection) watch(ctx context.Context, r *jsonrpc.Request, s *copilot.S
 				reader.run(ctx)
 			}
 			if ctx.Err() == nil { // by itself: the client must not wait for more
-				_ = out.add("", singleEvent("end", struct{}{}))
+				_ = out.add(journal.Position{}, singleEvent("end", struct{}{}))
 				_ = out.flush()
 			}
 		})
@@ -226,36 +230,48 @@ type streamEvent struct {
 	Data      any    `json:"data"`
 }
 
+// notificationCache has shared messages as notifications.
+type notificationCache = wire.Cache[journal.Position, jsonrpc.Notification]
+
 // notifier sends events as notifications. It is used by one goroutine.
 type notifier struct {
 	session string
-	send    func(streamEvent) error
-	pending []streamEvent
+	send    func([]jsonrpc.Notification) error
+	cache   *notificationCache
+	pending []jsonrpc.Notification
 }
 
 // comment does nothing: the carrier keeps itself alive.
 func (n *notifier) comment() error { return nil }
 
-func (n *notifier) add(id string, messages []message) error {
+func (n *notifier) add(at journal.Position, messages []message) error {
 	for i, m := range messages {
-		e := streamEvent{SessionID: n.session, Event: m.event, Data: m.data}
+		id := journal.Position{}
 		if i == len(messages)-1 {
-			e.ID = id
+			id = at
+		}
+		e, err := share(n.cache, id, m, n.encode)
+		if err != nil {
+			return err
 		}
 		n.pending = append(n.pending, e)
 	}
 	return nil
 }
 
+func (n *notifier) encode(at journal.Position, m message) (jsonrpc.Notification, error) {
+	e := streamEvent{SessionID: n.session, Event: m.event, Data: m.data}
+	if at != (journal.Position{}) {
+		e.ID = at.String()
+	}
+	return jsonrpc.NewNotification(methodEvent, e)
+}
+
 func (n *notifier) isFull() bool { return len(n.pending) >= batchEvents }
 
 func (n *notifier) flush() error {
-	for _, e := range n.pending {
-		if err := n.send(e); err != nil {
-			return err
-		}
-	}
+	err := n.send(n.pending)
 	clear(n.pending)
 	n.pending = n.pending[:0]
-	return nil
+	return err
 }

@@ -24,8 +24,8 @@ const (
 
 // eventWriter is the output of a stream: server-sent events, or notifications on a WebSocket.
 type eventWriter interface {
-	add(id string, messages []message) error // to what flush sends
-	isFull() bool                            // it is time to
+	add(at journal.Position, messages []message) error // to what flush sends; the zero position is none
+	isFull() bool                                      // it is time to
 	flush() error
 	comment() error // says that the stream is alive
 }
@@ -53,7 +53,9 @@ func (a *API) stream(c *gin.Context) {
 		failStream(c, err)
 		return
 	}
-	out := newWriter(c.Writer)
+	cache, release := a.events.Acquire(s.ID())
+	defer release()
+	out := newWriter(c.Writer, cache)
 	r := &streamReader{api: a, session: s, use: a.use(s), writer: out, encoder: newEncoder(), once: c.Query("until") == "done"}
 	gap, err := r.begin(ctx, lastID(c))
 	if err != nil {
@@ -132,7 +134,7 @@ func (r *streamReader) gap(gap *journal.GapError) error {
 	if gap == nil {
 		return nil
 	}
-	if err := r.writer.add("", []message{encodeGap(gap)}); err != nil {
+	if err := r.writer.add(journal.Position{}, []message{encodeGap(gap)}); err != nil {
 		return err
 	}
 	return r.writer.flush()
@@ -177,7 +179,7 @@ func (r *streamReader) encode(entries []follow.Entry) error {
 	record := r.session.Record()
 	for i, e := range entries {
 		messages := r.encoder.encode(e)
-		if err := r.writer.add(record.Position(e.N).String(), messages); err != nil {
+		if err := r.writer.add(record.Position(e.N), messages); err != nil {
 			return err
 		}
 		r.after = e.N

@@ -6,26 +6,34 @@ import (
 	"net/http"
 
 	"github.com/gin-contrib/sse"
+
+	"github.com/copilot-portal/portal/copilot/journal"
+	"github.com/copilot-portal/portal/handlers/wire"
 )
 
 // message is an event on the wire.
 type message struct {
-	event string
-	data  any
+	event  string
+	data   any
+	shared bool // it is the same for every reader, and the only one of its entry
 }
 
 // fullBatch is how many bytes are collected before they are sent.
 const fullBatch = 64 << 10
 
+// eventCache has shared messages as server-sent events.
+type eventCache = wire.Cache[journal.Position, []byte]
+
 // writer writes server-sent events. The server limits the duration of a write.
 type writer struct {
 	to      http.ResponseWriter
 	control *http.ResponseController
+	cache   *eventCache
 	pending bytes.Buffer
 }
 
-func newWriter(w http.ResponseWriter) *writer {
-	return &writer{to: w, control: http.NewResponseController(w)}
+func newWriter(w http.ResponseWriter, cache *eventCache) *writer {
+	return &writer{to: w, control: http.NewResponseController(w), cache: cache}
 }
 
 // open sends the headers, which confirm the stream.
@@ -45,21 +53,42 @@ func (w *writer) comment() error {
 
 // add encodes the events of one entry of the record. The last one has its position: a client that
 // gets some of them gets all again.
-func (w *writer) add(id string, messages []message) error {
+func (w *writer) add(at journal.Position, messages []message) error {
 	for i, m := range messages {
-		data, err := line(m.data)
+		id := journal.Position{}
+		if i == len(messages)-1 {
+			id = at
+		}
+		e, err := share(w.cache, id, m, encodeEvent)
 		if err != nil {
 			return err
 		}
-		e := sse.Event{Event: " " + m.event, Data: " " + string(data)} // the IDE's parser needs the blanks
-		if id != "" && i == len(messages)-1 {
-			e.Id = " " + id
-		}
-		if err := sse.Encode(&w.pending, e); err != nil {
-			return err
-		}
+		w.pending.Write(e)
 	}
 	return nil
+}
+
+// share encodes a message, or takes it from the cache if every reader gets the same.
+func share[V any](cache *wire.Cache[journal.Position, V], at journal.Position, m message, encode func(journal.Position, message) (V, error)) (V, error) {
+	if !m.shared {
+		return encode(at, m)
+	}
+	return cache.Get(at.N, at, func() (V, error) { return encode(at, m) })
+}
+
+// encodeEvent encodes a server-sent event.
+func encodeEvent(at journal.Position, m message) ([]byte, error) {
+	data, err := line(m.data)
+	if err != nil {
+		return nil, err
+	}
+	e := sse.Event{Id: " " + at.String(), Event: " " + m.event, Data: " " + string(data)} // the IDE's parser needs the blanks
+	if at == (journal.Position{}) {
+		e.Id = ""
+	}
+	var out bytes.Buffer
+	err = sse.Encode(&out, e)
+	return out.Bytes(), err
 }
 
 func (w *writer) isFull() bool { return w.pending.Len() >= fullBatch }

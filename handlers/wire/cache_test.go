@@ -1,0 +1,69 @@
+package wire_test
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/handlers/wire"
+)
+
+func TestEntryIsEncodedOnceForAllReaders(t *testing.T) {
+	var caches wire.Caches[uint64, string]
+	encoded := 0
+	for range 3 {
+		cache, release := caches.Acquire("s")
+		defer release()
+		form, err := cache.Get(7, 7, func() (string, error) { encoded++; return "seven", nil })
+		require.NoError(t, err)
+		assert.Equal(t, "seven", form)
+	}
+	assert.Equal(t, 1, encoded)
+}
+
+func TestFailedEncodingIsNotKept(t *testing.T) {
+	var cache wire.Cache[uint64, string]
+	broken := errors.New("broken")
+	_, err := cache.Get(1, 1, func() (string, error) { return "", broken })
+	require.ErrorIs(t, err, broken)
+	form, err := cache.Get(1, 1, func() (string, error) { return "one", nil })
+	require.NoError(t, err)
+	assert.Equal(t, "one", form)
+}
+
+func TestLastReaderDropsTheCache(t *testing.T) {
+	var caches wire.Caches[uint64, string]
+	first, releaseFirst := caches.Acquire("s")
+	second, releaseSecond := caches.Acquire("s")
+	other, releaseOther := caches.Acquire("t")
+	defer releaseOther()
+	assert.Same(t, first, second)
+	assert.NotSame(t, first, other)
+	releaseFirst()
+	third, releaseThird := caches.Acquire("s")
+	assert.Same(t, first, third)
+	releaseSecond()
+	releaseThird()
+	again, releaseAgain := caches.Acquire("s")
+	defer releaseAgain()
+	assert.NotSame(t, first, again)
+}
+
+func TestReadersAtAnyPositionGetTheirOwnEntries(t *testing.T) {
+	var cache wire.Cache[uint64, string]
+	var readers sync.WaitGroup
+	for start := range uint64(8) {
+		readers.Go(func() {
+			for n := start * 500; n < 10_000; n++ {
+				form, err := cache.Get(n, n, func() (string, error) { return fmt.Sprint(n), nil })
+				assert.NoError(t, err)
+				assert.Equal(t, fmt.Sprint(n), form)
+			}
+		})
+	}
+	readers.Wait()
+}
