@@ -33,13 +33,14 @@ func newQueue() *queue {
 	return q
 }
 
-// push adds messages when less than limit is there.
+// push adds messages one after another, each when less than limit is there.
 func (q *queue) push(ctx context.Context, limit int, messages ...[]byte) error {
 	for {
-		room, err := q.tryPush(messages, limit)
+		rest, room, err := q.tryPush(messages, limit)
 		if room == nil {
 			return err
 		}
+		messages = rest
 		select {
 		case <-room:
 		case <-ctx.Done():
@@ -48,23 +49,24 @@ func (q *queue) push(ctx context.Context, limit int, messages ...[]byte) error {
 	}
 }
 
-// tryPush adds messages, or returns a channel that is closed when there is more room.
-func (q *queue) tryPush(messages [][]byte, limit int) (room <-chan struct{}, err error) {
+// tryPush adds messages while less than limit is there. If some are left, room is closed when there is more.
+func (q *queue) tryPush(messages [][]byte, limit int) (rest [][]byte, room <-chan struct{}, err error) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	switch {
-	case q.err != nil:
-		return nil, q.err
-	case q.size >= limit:
-		return q.roomSignal(), nil
+	if q.err != nil {
+		return nil, nil, q.err
 	}
-	q.messages = append(q.messages, messages...)
-	for _, m := range messages {
-		q.size += len(m) + messageCost
+	n := 0
+	for ; n < len(messages) && q.size < limit; n++ {
+		q.size += len(messages[n]) + messageCost
 	}
-	q.left += len(messages)
+	q.messages = append(q.messages, messages[:n]...)
+	q.left += n
 	q.news.Signal()
-	return nil, nil
+	if n == len(messages) {
+		return nil, nil, nil
+	}
+	return messages[n:], q.roomSignal(), nil
 }
 
 // waitBelow waits until the size is below limit.

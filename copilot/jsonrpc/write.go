@@ -32,7 +32,7 @@ func (p *Peer) Notify(ctx context.Context, method string, params any) error {
 	return p.Send(ctx, n)
 }
 
-// Send sends encoded notifications, together. It waits while too much is unsent.
+// Send sends encoded notifications. It waits while too much is unsent.
 func (p *Peer) Send(ctx context.Context, list ...Notification) error {
 	messages := make([][]byte, len(list))
 	for i, n := range list {

@@ -7,6 +7,7 @@ import (
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/follow"
+	"github.com/copilot-portal/portal/copilot/jsonrpc"
 )
 
 // attachment is a session that a UI follows. One goroutine owns it ([attachment.run]): it
@@ -31,6 +32,8 @@ type attachment struct {
 	wanted     bool // a request has attached by it: it outlives its holds
 	unsent     *follow.Batch[follow.Entry]
 	encoder    entryEncoder
+	cache      *deltaCache
+	pending    []jsonrpc.Notification // added, but not sent yet
 	html       *htmlRenderer
 	missedUpTo uint64 // the UI was away up to this number: pieces of texts before it may be dropped
 	lostRun    string // a run whose end may be in a gap, until everything left is sent
@@ -110,7 +113,12 @@ func (n *connection) attachSession(ctx context.Context, s *copilot.Session, from
 	}
 	n.attached[a.session] = a
 	a.leaveClients = n.host().AttachClient(a.session, n.can.ability())
-	n.work.Go(func() { a.run(ctx) })
+	cache, release := n.api.deltas.Acquire(a.session)
+	a.cache = cache
+	n.work.Go(func() {
+		defer release()
+		a.run(ctx)
+	})
 	return a
 }
 

@@ -80,7 +80,7 @@ func readHistoryBefore(ctx context.Context, record *event.Record, b bounds, befo
 	if err != nil {
 		return nil, err
 	}
-	if at := slices.IndexFunc(past.messages, func(m message) bool { return m.cursor == before }); at >= 0 {
+	if at := slices.IndexFunc(past.messages, func(m message) bool { return m.cursor == c }); at >= 0 {
 		past.messages = past.messages[:at+1]
 	}
 	past.messages, past.now, past.isEarlier = withoutAdditive(past.messages), nil, true

@@ -2,6 +2,7 @@ package ui
 
 import (
 	"context"
+	"strings"
 
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/follow"
@@ -15,16 +16,17 @@ type entryEncoder struct {
 	sent       int    // how many messages of the next entry are sent
 }
 
-// encode returns the messages of an entry. Only the cursor of the last one covers the whole entry.
+// encode returns the messages of an entry, which are valid until the next call. Only the cursor of the last one covers the
+// whole entry.
 func (n *entryEncoder) encode(record *event.Record, e follow.Entry) []message {
 	before := cursor{record.Position(n.after), n.runEncoder.begun, 0}
 	list := n.runEncoder.encode(e)
 	for i := range list {
 		before.sent = i + 1
-		list[i].cursor = before.String()
-		if i == len(list)-1 {
-			list[i].cursor = cursor{record.Position(e.N), n.runEncoder.begun, 0}.String()
-		}
+		list[i].cursor = before
+	}
+	if len(list) > 0 {
+		list[len(list)-1].cursor = cursor{record.Position(e.N), n.runEncoder.begun, 0}
 	}
 	list = list[min(n.sent, len(list)):]
 	n.after, n.sent = e.N, 0
@@ -56,20 +58,37 @@ func restoreEncoder(ctx context.Context, record *event.Record, c cursor) (n entr
 	return n, known, nil
 }
 
-// merged joins adjacent deltas of one text, so a slow UI gets fewer messages.
+// merged joins adjacent deltas of one text, so a slow UI gets fewer messages. It reuses the list.
 func merged(list []message) []message {
 	out := list[:0]
-	for _, m := range list {
-		d, ok := m.event.(delta)
-		if len(out) > 0 && ok && !m.begins && !out[len(out)-1].begins {
-			last := &out[len(out)-1]
-			if before, same := last.event.(delta); same && before.ID == d.ID && before.Target == d.Target && last.run == m.run && last.agent == m.agent {
-				before.Content += d.Content
-				last.event, last.cursor = before, m.cursor
-				continue
-			}
+	for i := 0; i < len(list); {
+		m, end := list[i], i+1
+		for end < len(list) && continues(list[end-1], list[end]) {
+			end++
+		}
+		if end > i+1 {
+			m.event, m.cursor = joined(list[i:end]), list[end-1].cursor
 		}
 		out = append(out, m)
+		i = end
 	}
 	return out
+}
+
+// continues reports whether a message is the next delta of the same text.
+func continues(before, m message) bool {
+	a, ok := before.event.(delta)
+	b, also := m.event.(delta)
+	return ok && also && !before.begins && !m.begins && a.ID == b.ID && a.Target == b.Target && before.run == m.run && before.agent == m.agent
+}
+
+// joined joins the deltas of messages.
+func joined(list []message) delta {
+	var text strings.Builder
+	for _, m := range list {
+		text.WriteString(m.event.(delta).Content) //nolint:forcetypeassert,errcheck // see continues
+	}
+	d := list[0].event.(delta) //nolint:forcetypeassert,errcheck // likewise
+	d.Content = text.String()
+	return d
 }

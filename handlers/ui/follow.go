@@ -5,11 +5,14 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/journal"
+	"github.com/copilot-portal/portal/copilot/jsonrpc"
+	"github.com/copilot-portal/portal/handlers/wire"
 )
 
 // retryRead is the pause before a record is read again that has ended although its session
@@ -85,15 +88,18 @@ func (a *attachment) sendBatch(ctx context.Context) error {
 	if b.Gap != nil {
 		return a.skipGap(ctx, b.Gap)
 	}
-	var list []message
+	lists := &a.conn.api.lists
+	list := lists.get()
+	defer lists.put(list)
 	record := a.reader.Session().Record()
 	for _, e := range b.Entries {
-		list = append(list, a.encoder.encode(record, e)...)
+		*list = append(*list, a.encoder.encode(record, e)...)
 	}
+	messages := *list
 	if last := b.Entries[len(b.Entries)-1].N; b.Entries[0].N <= a.missedUpTo {
-		list = withTextStarts(list, last < a.missedUpTo)
+		messages = withTextStarts(messages, last < a.missedUpTo)
 	}
-	if err := a.send(ctx, merged(list)); err != nil {
+	if err := a.send(ctx, merged(messages)); err != nil {
 		return err
 	}
 	return a.endRunInGap(ctx)
@@ -119,7 +125,7 @@ func (a *attachment) skipGap(ctx context.Context, gap *journal.GapError) error {
 	if t.status == statusAwaiting && !t.isAsking() {
 		t.status = statusRunning
 		at := cursor{session.Record().Position(a.encoder.after), t.begun, 0}
-		if err := a.send(ctx, []message{{method: notifyStatus, run: t.run, status: t.status, cursor: at.String()}}); err != nil {
+		if err := a.send(ctx, []message{{method: notifyStatus, run: t.run, status: t.status, cursor: at}}); err != nil {
 			return err
 		}
 	}
@@ -146,7 +152,7 @@ func (a *attachment) endRunInGap(ctx context.Context) error {
 	t.endUnknownRun()
 	at := cursor{session.Record().Position(a.encoder.after), 0, 0}
 	for i := range t.out {
-		t.out[i].cursor = at.String()
+		t.out[i].cursor = at
 	}
 	return a.send(ctx, t.out)
 }
@@ -171,6 +177,11 @@ func (a *attachment) reportDetached(ctx context.Context, err error) {
 func (a *attachment) send(ctx context.Context, list []message) error {
 	n := a.conn
 	for _, m := range list {
+		if m.asked != nil || m.answered != "" { // what the connection then sends comes after what was added
+			if err := a.flush(ctx); err != nil {
+				return err
+			}
+		}
 		switch {
 		case m.asked != nil:
 			n.ask(ctx, questionRelay{connection: n, session: a.session, run: m.run, question: *m.asked})
@@ -178,19 +189,79 @@ func (a *attachment) send(ctx context.Context, list []message) error {
 			n.withdraw(m.answered)
 		case m.key != nil && n.answersUnattended(a.session, m.run, *m.key): // the run does not wait
 		case n.accepts(m):
-			if err := a.notify(ctx, m); err != nil {
+			if err := a.add(ctx, m); err != nil {
 				return err
 			}
 		}
-		if m.method == notifyStatus && n.noteStatus(m) {
+		if m.method != notifyStatus {
+			continue
+		}
+		if err := a.flush(ctx); err != nil {
+			return err
+		}
+		if n.noteStatus(m) {
 			n.api.setToolOwner(a.session, n)
 		}
 	}
-	return nil
+	return a.flush(ctx)
 }
 
-// notify sends a notification in the form that the UI takes.
-func (a *attachment) notify(ctx context.Context, m message) error {
-	m = a.conn.encodeFor(a.html, m)
-	return a.conn.peer.Notify(ctx, m.method, m.params(a.session))
+// maxPending is how many notifications are sent together at most.
+const maxPending = 64
+
+// add adds a notification, in the form that the UI takes, to those that flush sends.
+func (a *attachment) add(ctx context.Context, m message) error {
+	encoded, err := a.encode(a.conn.encodeFor(a.html, m))
+	if err != nil {
+		return err
+	}
+	a.pending = append(a.pending, encoded)
+	if len(a.pending) < maxPending {
+		return nil
+	}
+	return a.flush(ctx)
+}
+
+func (a *attachment) encode(m message) (jsonrpc.Notification, error) {
+	encode := func() (jsonrpc.Notification, error) { return jsonrpc.NewNotification(m.method, m.params(a.session)) }
+	if d, ok := m.event.(delta); ok && m.shared && d.HTML == nil {
+		return a.cache.Get(m.entry, deltaKey{m.entry, m.seq, m.cursor}, encode)
+	}
+	return encode()
+}
+
+// flush sends the notifications that were added.
+func (a *attachment) flush(ctx context.Context) error {
+	if len(a.pending) == 0 {
+		return nil
+	}
+	list := a.pending
+	a.pending = nil // an idle attachment holds no memory for them
+	return a.conn.peer.Send(ctx, list...)
+}
+
+// deltaKey has everything that the form of a delta depends on: what it joins, and how the run is numbered for this UI.
+type deltaKey struct {
+	entry  uint64 // its first
+	seq    int
+	cursor cursor
+}
+
+// deltaCache has the deltas of a session as notifications.
+type deltaCache = wire.Cache[deltaKey, jsonrpc.Notification]
+
+// messageLists are lists for the messages of a batch.
+type messageLists struct{ pool sync.Pool }
+
+func (l *messageLists) get() *[]message {
+	if list, ok := l.pool.Get().(*[]message); ok {
+		return list
+	}
+	return &[]message{}
+}
+
+func (l *messageLists) put(list *[]message) {
+	clear(*list)
+	*list = (*list)[:0]
+	l.pool.Put(list)
 }

@@ -246,11 +246,11 @@ func (s *historyRequest) sendPast(ctx context.Context, a *attachment, list []mes
 		if m.method == notifyEvent {
 			s.result.Sent++
 		}
-		if err := a.notify(ctx, m); err != nil {
+		if err := a.add(ctx, m); err != nil {
 			return err
 		}
 	}
-	return nil
+	return a.flush(ctx)
 }
 
 // runState returns the state of the current run, its start, and its open questions.
@@ -259,7 +259,7 @@ func (n entryEncoder) runState(record *event.Record) []message {
 	if t.status == "" {
 		return nil
 	}
-	at := cursor{record.Position(n.after), t.begun, n.sent}.String()
+	at := cursor{record.Position(n.after), t.begun, n.sent}
 	list := []message{{method: notifyStatus, run: t.run, status: t.status, time: t.since, cursor: at}}
 	for _, q := range t.open {
 		list = append(list, message{run: t.run, asked: &q})

@@ -46,7 +46,7 @@ type message struct {
 	status  string
 	text    string // of a status
 	percent int    // of the context window that is left
-	cursor  string
+	cursor  cursor // of the last entry that it covers
 	time    int64  // when it happened, in ms; 0 if it is in no record
 	started int64  // of a block: when it began, if known
 	id      string // of the block
@@ -57,6 +57,7 @@ type message struct {
 	block  string // the block it belongs to; "" for none
 	closes bool   // it ends the block
 	begins bool   // it only starts a text: used in histories, where the whole text comes at its end
+	shared bool   // every UI that takes deltas as text gets the same
 
 	detail  string // of a tool's result, for people
 	html    string // see [htmlRenderer]; so for the next two
@@ -122,7 +123,7 @@ type (
 
 // params returns the params of the notification.
 func (m message) params(session string) any {
-	meta := meta{session, m.cursor, m.time, m.started, m.id, m.agent, m.detail, m.html, m.added, m.removed}
+	meta := meta{session, m.cursor.String(), m.time, m.started, m.id, m.agent, m.detail, m.html, m.added, m.removed}
 	switch m.method {
 	case notifyStatus:
 		return statusParams{m.run, m.status, m.text, meta}

@@ -138,7 +138,7 @@ func (p *history) textSoFar(record *event.Record, b event.Block, target, id, tex
 	}
 	return []message{{
 		method: notifyEvent, to: forDeltas, run: b.Run, seq: p.runEncoder.seq - 1, agent: b.Agent, time: b.Began.UnixMilli(),
-		cursor: cursor{record.Position(p.after), p.runEncoder.begun, 0}.String(), entry: p.after,
+		cursor: cursor{record.Position(p.after), p.runEncoder.begun, 0}, entry: p.after,
 		block: blockKey(target, id), event: delta{Type: "delta", Target: target, ID: id, Content: text},
 	}}
 }
@@ -179,7 +179,7 @@ func (p *history) latest(b bounds, wants func(message) bool) selectedHistory {
 			continue
 		}
 		from = entryStart(p.messages, from)
-		t.truncated, t.earlier = true, p.messages[from-1].cursor
+		t.truncated, t.earlier = true, p.messages[from-1].cursor.String()
 		t.runs = count.runs
 		t.messages = p.compact(slices.Concat(p.messagesBefore(from), p.messages[from:]), wants)
 		return t

@@ -48,9 +48,9 @@ func newRunEncoder() *runEncoder {
 	return &runEncoder{denied: map[string]string{}, spoke: map[string]int64{}, deltas: map[string]bool{}}
 }
 
-// encode returns the messages of an entry; none if this dialect ignores it.
+// encode returns the messages of an entry, which are valid until the next call; none if this dialect ignores it.
 func (t *runEncoder) encode(e follow.Entry) []message {
-	t.out, t.at = nil, e
+	t.out, t.at = t.out[:0], e
 	if run := e.Value.Run; run != "" && run != t.run {
 		if t.status != "" { // its end is no longer kept
 			t.endUnknownRun()
@@ -185,6 +185,7 @@ func (t *runEncoder) noteTextStart(target, id string) {
 func (t *runEncoder) addDelta(target, id, text string) {
 	t.deltas[blockKey(target, id)] = true
 	t.addUnnumbered(forDeltas, delta{Type: "delta", Target: target, ID: id, Content: plain.Text(text)})
+	t.out[len(t.out)-1].shared = true
 }
 
 // retractText retracts a text whose deltas were sent: it comes again under another id.

@@ -51,6 +51,7 @@ func (t *runEncoder) encodeAction() bool {
 		t.beginTool(b)
 	case event.ToolOutput:
 		t.addUnnumbered(forDeltas, delta{Type: "delta", Target: "tool", ID: b.ID, Content: plain.Output(b.Text)})
+		t.out[len(t.out)-1].shared = true
 	case event.ToolEnded:
 		t.endTool(b)
 	case event.PlanChanged:

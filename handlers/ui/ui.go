@@ -24,6 +24,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 	"github.com/copilot-portal/portal/copilot/permission"
 	"github.com/copilot-portal/portal/handlers/socket"
+	"github.com/copilot-portal/portal/handlers/wire"
 )
 
 // Origin names this dialect in sessions and answers.
@@ -50,6 +51,8 @@ type Options struct {
 // API is the dialect. It is safe for concurrent use and needs no close.
 type API struct {
 	options Options
+	deltas  wire.Caches[deltaKey, jsonrpc.Notification]
+	lists   messageLists
 
 	mu          sync.Mutex
 	toolOwners  map[string]*connection // by session: the UI that declared the client's tools last
