@@ -26,7 +26,7 @@ import (
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 
-// waiting are connections that have sent half of a head.
+// waiting opens n connections that have each sent half of a request head.
 func waiting(t *testing.T, p *pipes, n int, address string) []net.Conn {
 	t.Helper()
 	all := make([]net.Conn, n)
@@ -37,7 +37,7 @@ func waiting(t *testing.T, p *pipes, n int, address string) []net.Conn {
 	return all
 }
 
-// open tells how many of the connections are open.
+// open returns the number of open connections.
 func open(conns []net.Conn) (n int) {
 	synctest.Wait()
 	for _, c := range conns {
@@ -49,7 +49,7 @@ func open(conns []net.Conn) (n int) {
 	return n
 }
 
-// exchange sends a request and reads its answer.
+// exchange sends a request and reads the response.
 func exchange(t *testing.T, c net.Conn, request, body string) (int, string) {
 	t.Helper()
 	if body != "" {
@@ -72,10 +72,10 @@ func TestWaitingConnectionsYieldToTokenHolder(t *testing.T) {
 		age     time.Duration
 		left    int
 	}{
-		"few, and old":                         {10, time.Second, 9}, // with the new one they are one too many
-		"many that are old":                    {30, time.Second, 9},
-		"many that are young, as in a burst":   {30, 0, 30},
-		"more than there is room for, all new": {60, 0, 39},
+		"few old ones":                 {10, time.Second, 9}, // the new connection exceeds the limit by one
+		"many old ones":                {30, time.Second, 9},
+		"many new ones, as in a burst": {30, 0, 30},
+		"more new ones than the limit": {60, 0, 39},
 	} {
 		t.Run(name, func(t *testing.T) {
 			limit := func(s *server.Server) { s.SetLimits(500*time.Millisecond, 10, 40, 1000) }
@@ -93,17 +93,17 @@ func TestWaitingConnectionsYieldToTokenHolder(t *testing.T) {
 	}
 }
 
-func TestNoAddressTakesAllPlaces(t *testing.T) {
+func TestOneAddressCannotUseAllConnections(t *testing.T) {
 	limit := func(s *server.Server) { s.SetLimits(time.Hour, 10, 20, 40) }
 	onPipesWith(t, withToken, limit, func(t *testing.T, _ *server.Server, p *pipes) {
 		t.Helper()
 		one := waiting(t, p, 3, "192.0.2.1")
 		var others []net.Conn
-		for i := range 60 { // one network of version 6 counts as one
+		for i := range 60 { // one IPv6 network counts as one address
 			others = append(others, waiting(t, p, 1, fmt.Sprintf("2001:db8::%x", i+1))...)
 			others = append(others, waiting(t, p, 1, fmt.Sprintf("192.0.2.%d", 10+i%3))...)
 		}
-		assert.Equal(t, 3, open(one), "who has the most gives way")
+		assert.Equal(t, 3, open(one), "the address with the most connections loses some")
 		assert.Equal(t, 37, open(others))
 		c := p.dialFrom("192.0.2.1")
 		status, _ := exchange(t, c, apiTest, "")
@@ -130,7 +130,7 @@ func TestAuthenticatedConnectionsAreNotEvicted(t *testing.T) {
 		}
 		conns := map[string]net.Conn{}
 		for name, request := range requests {
-			for i := range 20 { // many of one address, too
+			for i := range 20 { // also many of one address
 				conns[fmt.Sprint(name, i)] = p.dial()
 				status, answer := exchange(t, conns[fmt.Sprint(name, i)], request, "")
 				require.Equal(t, http.StatusOK, status, answer)
@@ -148,7 +148,7 @@ func TestAuthenticatedConnectionsAreNotEvicted(t *testing.T) {
 	})
 }
 
-// exhausted is a listener that has no file descriptor left for a while.
+// exhausted is a listener whose first calls fail for lack of file descriptors.
 type exhausted struct {
 	*pipes
 	mu    sync.Mutex
@@ -166,7 +166,7 @@ func (e *exhausted) Accept() (net.Conn, error) {
 	return e.pipes.Accept()
 }
 
-func TestOutOfFileDescriptorsThereIsOneWarningAndOldConnectionsClose(t *testing.T) {
+func TestExhaustedFileDescriptorsWarnOnceAndCloseOldConnections(t *testing.T) {
 	var out bytes.Buffer
 	synctest.Test(t, func(t *testing.T) {
 		s, l := logging(t, &out), &exhausted{pipes: newPipes()}
@@ -178,9 +178,9 @@ func TestOutOfFileDescriptorsThereIsOneWarningAndOldConnectionsClose(t *testing.
 		l.mu.Lock()
 		l.fails = 100
 		l.mu.Unlock()
-		c := l.dial() // lets the present Accept go
+		c := l.dial() // unblocks the current Accept
 		time.Sleep(3 * time.Second)
-		assert.Zero(t, open(old), "before the limit of a head")
+		assert.Zero(t, open(old), "before the time limit of a head")
 		time.Sleep(2 * time.Minute)
 		assert.Equal(t, 1, strings.Count(out.String(), "level=WARN"), out.String())
 		assert.Contains(t, out.String(), "out of file descriptors")
@@ -191,7 +191,7 @@ func TestOutOfFileDescriptorsThereIsOneWarningAndOldConnectionsClose(t *testing.
 	})
 }
 
-// A process that may have few files open is as easily filled as one that may have many.
+// A low limit of open files makes it easy to exhaust the connections.
 func TestSlowClientsDoNotLockOutTokenHolder(t *testing.T) {
 	address := limitedPortal(t, 200)
 	var all []net.Conn
@@ -214,7 +214,7 @@ func TestSlowClientsDoNotLockOutTokenHolder(t *testing.T) {
 	assert.Len(t, all, 260)
 }
 
-// limitedPortal starts a portal with a token that may have so many files open.
+// limitedPortal starts a portal with a token and a limit of open files.
 func limitedPortal(t *testing.T, files int) (address string) {
 	t.Helper()
 	script := fmt.Sprintf(`ulimit -n %d && exec "$0" --port 0 --debug --ephemeral --token %q`, files, token)
@@ -232,7 +232,7 @@ func limitedPortal(t *testing.T, files int) (address string) {
 	return "127.0.0.1:" + port
 }
 
-// logging is a portal that writes its log.
+// logging returns a portal that logs to out.
 func logging(t *testing.T, out io.Writer) *server.Server {
 	t.Helper()
 	c, err := server.Load(server.Sources{Flags: flags(t), Environ: []string{"HOME=" + t.TempDir()}})

@@ -9,8 +9,8 @@ import (
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 
-// The other program is a portal, too, which has the real CLI behind it.
-func TestAnotherProgramIsTheAgent(t *testing.T) {
+// The program is another portal, which runs the real CLI.
+func TestAgentCommandReplacesTheCLI(t *testing.T) {
 	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{Args: []string{"--agent-command", "'" + portaltest.Binary(t) + "' cli --demo"}})
 	models, _ := p.API("GET", "copilot/models", "")["models"].([]any)

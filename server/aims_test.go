@@ -9,9 +9,8 @@ import (
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 
-// What starting and resting may cost, far above what it does: the benchmarks
-// measure, this only guards against a lapse. The best of a few starts counts, for
-// a machine may be busy.
+// The limits are far above the real costs: benchmarks measure those, and this test only detects regressions.
+// The best of a few starts counts, because the machine may be busy.
 const (
 	startLimit = time.Second
 	idleLimit  = 56 << 20 // bytes

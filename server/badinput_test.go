@@ -37,18 +37,18 @@ func refusesBadInput(t *testing.T, p *portaltest.Portal) {
 		{"a relative directory", "POST", "/api/copilot/session/start/demo", "tmp", http.StatusOK, `{"error":"WorkingDirectoryNotAbsolutePath"}`},
 		{"a missing directory", "POST", "/api/copilot/session/start/demo", dir + "/none", http.StatusOK, `{"error":"WorkingDirectoryNotExists"}`},
 		{"a directory with NUL", "POST", "/api/copilot/session/start/demo", dir + "\x00", http.StatusOK, `{"error":"WorkingDirectoryNotExists"}`},
-		{"a directory of broken UTF-8", "POST", "/api/copilot/session/start/demo", dir + "\xff", http.StatusBadRequest, "UTF-8"},
-		{"a directory that is too long", "POST", "/api/copilot/session/start/demo", "/" + strings.Repeat("x", 100_000), http.StatusBadRequest, "larger than"},
+		{"a directory with invalid UTF-8", "POST", "/api/copilot/session/start/demo", dir + "\xff", http.StatusBadRequest, "UTF-8"},
+		{"too long a directory", "POST", "/api/copilot/session/start/demo", "/" + strings.Repeat("x", 100_000), http.StatusBadRequest, "larger than"},
 		{"an unknown permission", "POST", "/api/copilot/session/start/demo?permissions=maybe", dir, http.StatusBadRequest, "allow, ask or deny"},
 		{"an unknown mode", "POST", session + "/query?mode=yolo", "x", http.StatusBadRequest, "use interactive, plan or autopilot"},
 		{"steering that is neither true nor false", "POST", session + "/query?steer=perhaps", "x", http.StatusBadRequest, "use true or false"},
 		{"an empty prompt", "POST", session + "/query", " \n", http.StatusBadRequest, "empty"},
-		{"a prompt of broken UTF-8", "POST", session + "/query", "\xc3\x28", http.StatusBadRequest, "UTF-8"},
+		{"a prompt with invalid UTF-8", "POST", session + "/query", "\xc3\x28", http.StatusBadRequest, "UTF-8"},
 		{"a prompt of 40 MB", "POST", session + "/query", strings.Repeat("x", 40<<20), http.StatusBadRequest, "larger than"},
-		{"an answer that is no JSON", "POST", session + "/answer/x", "yes", http.StatusBadRequest, "no JSON"},
+		{"an answer that is not JSON", "POST", session + "/answer/x", "yes", http.StatusBadRequest, "no JSON"},
 		{"an answer without a decision", "POST", session + "/answer/x", "{}", http.StatusBadRequest, "approved"},
 		{"a field that is an object", "POST", session + "/answer/x", `{"approved":true,"fields":{"n":{}}}`, http.StatusBadRequest, `field \"n\"`},
-		{"an answer to nothing", "POST", session + "/answer/x", `{"approved":true}`, http.StatusOK, `{"error":"QuestionNotFound"}`},
+		{"an answer without a question", "POST", session + "/answer/x", `{"approved":true}`, http.StatusOK, `{"error":"QuestionNotFound"}`},
 		{"reopening an open session", "POST", session + "/resume", "", http.StatusOK, `{"error":"SessionAlreadyOpen"}`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -69,7 +69,7 @@ func TestThousandParallelPollsAreAnswered(t *testing.T) {
 	refused := make(chan struct{}, 1000)
 	for i := range 1000 {
 		polls.Go(func() {
-			path := fmt.Sprintf("copilot/session/%s/live/%d", id, i/2) // two for each token
+			path := fmt.Sprintf("copilot/session/%s/live/%d", id, i/2) // two per token
 			for r := p.API("GET", path, ""); ; r = p.API("GET", path, "") {
 				switch r["error"] {
 				case "ParallelCallNotSupported":
@@ -82,7 +82,7 @@ func TestThousandParallelPollsAreAnswered(t *testing.T) {
 				return
 			}
 		})
-		if i%100 == 99 { // all have arrived when one of each two is refused: else a busy machine is late with the heads of requests
+		if i%100 == 99 { // once one of each two is refused, all have arrived; otherwise a busy machine would miss the limit of request heads
 			for range 50 {
 				<-refused
 			}

@@ -11,7 +11,7 @@ import (
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 
-func TestBelowABasePathEverythingIsServedAndNothingElse(t *testing.T) {
+func TestBasePathServesEverythingBelowAndNothingElse(t *testing.T) {
 	h := inside(t, func(c *server.Config) { c.BasePath = "/a/portal" }).Handler(8888)
 	page := ask(h, "GET", "/a/portal/")
 	assert.Contains(t, page.Body.String(), "<!doctype html>")
@@ -45,7 +45,7 @@ func TestBelowABasePathEverythingIsServedAndNothingElse(t *testing.T) {
 	assert.Equal(t, 405, ask(h, "POST", "/a/portal/health").Code)
 }
 
-func TestBasePathWithoutItsSlashLeadsToThePage(t *testing.T) {
+func TestBasePathWithoutSlashRedirectsToThePage(t *testing.T) {
 	h := inside(t, func(c *server.Config) { c.BasePath = "/portal" }).Handler(8888)
 	for target, to := range map[string]string{"/portal": "/portal/", "/portal?x=1": "/portal/?x=1"} {
 		w := ask(h, "GET", target)
@@ -55,7 +55,7 @@ func TestBasePathWithoutItsSlashLeadsToThePage(t *testing.T) {
 	assert.Equal(t, 404, ask(h, "POST", "/portal").Code)
 }
 
-func TestBelowABasePathTheTokenIsGivenAndKept(t *testing.T) {
+func TestTokenWorksBelowABasePath(t *testing.T) {
 	s := inside(t, func(c *server.Config) { c.BasePath, c.Token = "/portal", token })
 	h := s.Handler(8888)
 	w := ask(h, "GET", "/portal/?token="+url.QueryEscape(token)+"&x=1")
@@ -71,7 +71,7 @@ func TestBelowABasePathTheTokenIsGivenAndKept(t *testing.T) {
 	assert.Regexp(t, `^http://localhost:\d+/portal/\?token=.{26,}$`, away.URL())
 }
 
-func TestProxyNamesMustBeAllowedAndProxyHeadersAreNotTrusted(t *testing.T) {
+func TestProxyNamesMustBeAllowedAndProxyHeadersAreIgnored(t *testing.T) {
 	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{Args: []string{"--base-path", "/portal"}, Config: "allowed_hosts: [portal.example]"})
 	p.URL = p.BehindProxy("/portal")

@@ -23,7 +23,7 @@ import (
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 
-// films is a NormalizedSpec (spec/contracts/cli-protocol.notes.md, "As the CLI").
+// films returns a NormalizedSpec (spec/contracts/cli-protocol.notes.md, "As the CLI").
 func films(description string, endpoints int) json.RawMessage {
 	var list []any
 	for i := range endpoints {
@@ -39,7 +39,7 @@ func films(description string, endpoints int) json.RawMessage {
 	return raw
 }
 
-// linked is the program under the name that apps know.
+// linked returns the path of a link to the program with the name that apps use.
 func linked(t *testing.T) string {
 	t.Helper()
 	link := filepath.Join(t.TempDir(), "copilot-cli")
@@ -47,7 +47,7 @@ func linked(t *testing.T) string {
 	return link
 }
 
-// codeOf is the code of an error, 0 for none (spec/contracts/cli-protocol.md, "Error Codes").
+// codeOf returns the code of an error, or 0 (spec/contracts/cli-protocol.md, "Error Codes").
 func codeOf(err error) int {
 	if e, ok := errors.AsType[*jsonrpc.Error](err); ok {
 		return e.Code
@@ -55,7 +55,7 @@ func codeOf(err error) int {
 	return 0
 }
 
-// chunks takes the pieces of an answer, and looks whether they are in order.
+// chunks collects the chunks of an answer and checks their order.
 type chunks struct {
 	t    *testing.T
 	text strings.Builder
@@ -65,12 +65,12 @@ type chunks struct {
 
 func (c *chunks) take(piece ndjson.Chunk) {
 	assert.Equal(c.t, c.next, piece.Index)
-	assert.False(c.t, c.done, "nothing follows the last")
+	assert.False(c.t, c.done, "nothing follows the last chunk")
 	c.next, c.done = c.next+1, piece.Done
 	c.text.WriteString(piece.Text)
 }
 
-func TestAppSpeaksWithTheCLI(t *testing.T) {
+func TestAppUsesTheCLI(t *testing.T) {
 	client := ndjson.NewClient(ndjson.Options{
 		Command: []string{linked(t), "--stdio", "--demo", "--unknown=1", "more"}, Directory: t.TempDir(), Env: portaltest.Environ(t.TempDir()),
 	})
@@ -82,13 +82,13 @@ func TestAppSpeaksWithTheCLI(t *testing.T) {
 	assert.Equal(t, "copilot-cli", hello.ServerName)
 	assert.Equal(t, ndjson.ServerCapabilities{CodeGeneration: true, Customization: true, Streaming: true}, hello.Capabilities)
 
-	told := &chunks{t: t}
+	generated := &chunks{t: t}
 	g, err := client.Generate(ctx, ndjson.GenerateParams{
 		Spec: films("", 2), Format: "react", Theme: "dark", Options: &ndjson.GenerateOptions{Layout: "default", IncludeAuth: true},
-	}, told.take)
+	}, generated.take)
 	require.NoError(t, err)
-	assert.True(t, told.done)
-	assert.Equal(t, g.Code, told.text.String())
+	assert.True(t, generated.done)
+	assert.Equal(t, g.Code, generated.text.String())
 	assert.Contains(t, g.Code, `"theme":"dark"`)
 	assert.Contains(t, g.Code, `"auth":true,"pagination":false`)
 	assert.Greater(t, g.ComponentCount, 5)
@@ -110,38 +110,38 @@ func TestAppSpeaksWithTheCLI(t *testing.T) {
 	require.NoError(t, err)
 	assert.Contains(t, c.Code, `"searchIn":"tag1"`)
 
-	said, err := client.Chat(ctx, ndjson.ChatParams{Message: "What formats do you support?", Context: ndjson.ChatContext{TabID: "a", HasActiveSpec: true}}, nil)
+	chatted, err := client.Chat(ctx, ndjson.ChatParams{Message: "What formats do you support?", Context: ndjson.ChatContext{TabID: "a", HasActiveSpec: true}}, nil)
 	require.NoError(t, err)
-	assert.Contains(t, said.Message, "OpenAPI 3")
-	assert.Contains(t, said.Message, "Your description can be made an interface")
-	assert.NotEmpty(t, said.Suggestions)
+	assert.Contains(t, chatted.Message, "OpenAPI 3")
+	assert.Contains(t, chatted.Message, "Your description can be made an interface")
+	assert.NotEmpty(t, chatted.Suggestions)
 
 	_, err = client.Generate(ctx, ndjson.GenerateParams{Spec: films("<!-- demo: broken -->", 1)}, nil)
-	require.NoError(t, err, "it is mended")
+	require.NoError(t, err, "it is repaired")
 	for name, c := range map[string]struct {
 		code int
 		of   func() error
 	}{
-		"code that stays broken": {-32000, func() error {
+		"code that stays invalid": {-32000, func() error {
 			_, err := client.Generate(ctx, ndjson.GenerateParams{Spec: films("<!-- demo: broken twice -->", 1)}, nil)
 			return err
 		}},
-		"what cannot be": {-32001, func() error { _, err := customize("Brew coffee"); return err }},
-		"no specification": {-32002, func() error {
+		"an impossible change": {-32001, func() error { _, err := customize("Brew coffee"); return err }},
+		"an invalid specification": {-32002, func() error {
 			_, err := client.Generate(ctx, ndjson.GenerateParams{Spec: []byte(`{"format":"x"}`)}, nil)
 			return err
 		}},
-		"a vast specification": {-32003, func() error {
+		"a huge specification": {-32003, func() error {
 			_, err := client.Generate(ctx, ndjson.GenerateParams{Spec: films("", 2000)}, nil)
 			return err
 		}},
-		"a request for nothing": {-32602, func() error { _, err := customize(" "); return err }},
+		"an empty request": {-32602, func() error { _, err := customize(" "); return err }},
 	} {
 		assert.Equal(t, c.code, codeOf(c.of()), name)
 	}
 }
 
-// app is one that looks at every byte, and reads no standard error.
+// app is an app that checks every byte and does not read standard error.
 type app struct {
 	t       *testing.T
 	command *exec.Cmd
@@ -162,7 +162,7 @@ func startApp(t *testing.T, args ...string) *app {
 	a.out = bufio.NewReader(out)
 	require.NoError(t, a.command.Start())
 	t.Cleanup(func() {
-		_ = a.command.Process.Signal(syscall.SIGTERM) // a kill would leave its agent, which writes into the directories of the test
+		_ = a.command.Process.Signal(syscall.SIGTERM) // a kill would leave the agent, which writes into directories of the test
 		hung := time.AfterFunc(time.Minute, func() { _ = a.command.Process.Kill() })
 		_ = a.command.Wait()
 		hung.Stop()
@@ -177,14 +177,14 @@ func (a *app) say(lines ...string) {
 	require.NoError(a.t, err)
 }
 
-// hear gives the next message that is no chunk.
+// hear returns the next message that is not a chunk.
 func (a *app) hear() document {
 	a.t.Helper()
 	for {
 		line, err := a.out.ReadString('\n')
 		require.NoError(a.t, err)
 		for i := range len(line) {
-			require.Less(a.t, line[i], byte(0x80), "all is ASCII: %s", line)
+			require.Less(a.t, line[i], byte(0x80), "not ASCII: %s", line)
 		}
 		var d document
 		require.NoError(a.t, json.Unmarshal([]byte(line), &d), line)
@@ -194,17 +194,17 @@ func (a *app) hear() document {
 	}
 }
 
-// hearsEnd waits for the end, and gives the exit code.
-func (a *app) hearsEnd() int {
+// awaitExit waits for the end and returns the exit code.
+func (a *app) awaitExit() int {
 	a.t.Helper()
 	began := portaltest.Now()
 	_, _ = io.Copy(io.Discard, a.out)
-	_ = a.command.Wait() // its code tells
+	_ = a.command.Wait() // the exit code is checked instead
 	assert.Less(a.t, began.Elapsed(), 5*time.Second)
 	return a.command.ProcessState.ExitCode()
 }
 
-func TestCLIKeepsToItsProtocol(t *testing.T) {
+func TestCLIFollowsItsProtocol(t *testing.T) {
 	a := startApp(t, "cli", "--demo", "--debug")
 	for _, c := range []struct {
 		says, id string
@@ -229,17 +229,17 @@ func TestCLIKeepsToItsProtocol(t *testing.T) {
 	require.NoError(t, err)
 	a.say(`{"jsonrpc":"2.0","id":6,"method":"chat","params":{"message":` + string(inner) + `}}`)
 	result, _ := a.hear()["result"].(document)
-	assert.Contains(t, result["code"], "Ünïcode 🎬", "a request as a message has its own result")
+	assert.Contains(t, result["code"], "Ünïcode 🎬", "a request in a message has its own result")
 
 	a.say(`{"jsonrpc":"2.0","id":7,"method":"initialize","params":{"capabilities":{"streaming":false}}}`)
 	a.hear()
 	a.say(`{"jsonrpc":"2.0","id":8,"method":"chat","params":{"message":"say ` + "`Hello`" + `"}}`)
 	line, err := a.out.ReadString('\n')
 	require.NoError(t, err)
-	assert.Contains(t, line, `"id":8,"result":{"message":"Hello"`, "there are no chunks")
+	assert.Contains(t, line, `"id":8,"result":{"message":"Hello"`, "no chunks")
 }
 
-func TestHundredRequestsWaitAndTheNextIsRefused(t *testing.T) {
+func TestRequestsBeyondTheQueueAreRefused(t *testing.T) {
 	a := startApp(t, "cli", "--demo")
 	const room = 8 + 100
 	for i := range room + 1 {
@@ -252,7 +252,7 @@ func TestHundredRequestsWaitAndTheNextIsRefused(t *testing.T) {
 	a.say(`{"jsonrpc":"2.0","id":"still read","method":"initialize"}`)
 	assert.Equal(t, "still read", a.hear()["id"])
 	a.say(`{"jsonrpc":"2.0","method":"exit"}`)
-	assert.Equal(t, 0, a.hearsEnd())
+	assert.Equal(t, 0, a.awaitExit())
 }
 
 func TestCLIEnds(t *testing.T) {
@@ -266,7 +266,7 @@ func TestCLIEnds(t *testing.T) {
 			a.say(`{"jsonrpc":"2.0","id":1,"method":"initialize"}`)
 			a.hear()
 			end(a)
-			assert.Equal(t, 0, a.hearsEnd())
+			assert.Equal(t, 0, a.awaitExit())
 		})
 	}
 }

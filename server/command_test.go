@@ -22,16 +22,16 @@ import (
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 
-// command runs bin/portal to its end, which must come soon.
+// command runs bin/portal, which must end soon.
 func command(t *testing.T, env []string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	home := t.TempDir()
 	env = append([]string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "COPILOT_HOME=" + home}, env...)
-	return toItsEnd(t, soon, exec.Cmd{Env: env}, args)
+	return runCommand(t, soon, exec.Cmd{Env: env}, args)
 }
 
-// toItsEnd runs bin/portal with the environment, directory and input of as, which must not take longer than limit.
-func toItsEnd(t *testing.T, limit time.Duration, as exec.Cmd, args []string) (code int, stdout, stderr string) {
+// runCommand runs bin/portal with the environment, directory and input of as. It must end within limit.
+func runCommand(t *testing.T, limit time.Duration, as exec.Cmd, args []string) (code int, stdout, stderr string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
@@ -39,8 +39,8 @@ func toItsEnd(t *testing.T, limit time.Duration, as exec.Cmd, args []string) (co
 	c.Env, c.Dir, c.Stdin = as.Env, as.Dir, as.Stdin
 	var out, errs bytes.Buffer
 	c.Stdout, c.Stderr = &out, &errs
-	_ = c.Run() // its code tells
-	require.NoError(t, ctx.Err(), "it did not end: %s", errs.String())
+	_ = c.Run() // the exit code is checked instead
+	require.NoError(t, ctx.Err(), "the command did not end: %s", errs.String())
 	return c.ProcessState.ExitCode(), out.String(), errs.String()
 }
 
@@ -52,36 +52,36 @@ func TestCommandLine(t *testing.T) {
 		args           []string
 		env            []string
 		code           int
-		stdout, stderr string // parts of it; "" for nothing
+		stdout, stderr string // parts; "" for no output
 	}{
-		"version":                           {[]string{"version"}, nil, 0, "portal ", ""},
-		"help":                              {[]string{"--help"}, nil, 0, "--copilot-path", ""},
-		"help in one letter":                {[]string{"-h"}, nil, 0, "Usage:", ""},
-		"an unknown flag":                   {[]string{"--prot", "1"}, nil, 2, "", "unknown flag: --prot\n" + help},
-		"a flag without its value":          {[]string{"--port"}, nil, 2, "", "flag needs an argument: --port\n" + help},
-		"a port that is no number":          {[]string{"eight"}, nil, 2, "", `"eight" is not a port: use a number from 0 to 65535` + "\n" + help},
-		"a port that is too large":          {[]string{"65536"}, nil, 2, "", `"65536" is not a port`},
-		"a port below nothing":              {[]string{"--", "-1"}, nil, 2, "", `"-1" is not a port`},
-		"a port that is a broken number":    {[]string{"80.5"}, nil, 2, "", `"80.5" is not a port`},
-		"two ports":                         {[]string{"1", "2"}, nil, 2, "", "expected at most one port"},
-		"a port flag that is no number":     {[]string{"--port", "eight"}, nil, 2, "", "--port"},
-		"a port flag that is too large":     {[]string{"--port", "65536"}, nil, 2, "", `"65536" is not a port`},
-		"the port twice":                    {[]string{"--port", "1", "2"}, nil, 2, "", "not both"},
-		"something after version":           {[]string{"version", "x"}, nil, 2, "", help},
-		"an unknown flag of version":        {[]string{"version", "--x"}, nil, 2, "", "unknown flag: --x\n" + help},
-		"a configuration that is not there": {[]string{"--config", "/nowhere/config.yaml"}, nil, 1, "", "/nowhere/config.yaml"},
-		"a configuration with faults":       {[]string{"--config", config}, nil, 1, "", "unknown keys: prot"},
-		"a variable with a fault":           {nil, []string{"PORTAL_PORT=x"}, 1, "", "'port' cannot parse"},
-		"a variable that sets nothing":      {nil, []string{"PORTAL_PROT=1"}, 1, "", "unknown variables: PORTAL_PROT"},
-		"a base path that is none":          {[]string{"--base-path", "a?b"}, nil, 1, "", `base_path: "/a?b" is not a plain path`},
-		"the configuration":                 {[]string{"config", "--base-path", "/p", "9"}, []string{"PORTAL_TOKEN=s"}, 0, "port: 9 # flag --port\nhost: localhost # default\nbase_path: /p # flag --base-path\n", ""},
-		"the configuration with secrets":    {[]string{"config", "--show-secrets"}, []string{"PORTAL_TOKEN=s"}, 0, "token: s # variable PORTAL_TOKEN\n", ""},
-		"a configuration to print, faulty":  {[]string{"config", "--config", config}, nil, 1, "", "unknown keys: prot"},
-		"a port that doctor cannot look at": {[]string{"doctor", "eight"}, nil, 2, "", `"eight" is not a port`},
-		"completions of a shell unknown":    {[]string{"completion", "tcsh"}, nil, 2, "", help},
-		"completions with an argument":      {[]string{"completion", "bash", "x"}, nil, 2, "", help},
-		"a port for what does not listen":   {[]string{"models", "--port", "1"}, nil, 2, "", "unknown flag: --port"},
-		"a host that is not ours":           {[]string{"--host", "192.0.2.1", "--port", "0"}, nil, 1, "", "cannot listen on 192.0.2.1"},
+		"version":                                  {[]string{"version"}, nil, 0, "portal ", ""},
+		"help":                                     {[]string{"--help"}, nil, 0, "--copilot-path", ""},
+		"short help":                               {[]string{"-h"}, nil, 0, "Usage:", ""},
+		"an unknown flag":                          {[]string{"--prot", "1"}, nil, 2, "", "unknown flag: --prot\n" + help},
+		"a flag without its value":                 {[]string{"--port"}, nil, 2, "", "flag needs an argument: --port\n" + help},
+		"a port that is not a number":              {[]string{"eight"}, nil, 2, "", `"eight" is not a port: use a number from 0 to 65535` + "\n" + help},
+		"too large a port":                         {[]string{"65536"}, nil, 2, "", `"65536" is not a port`},
+		"a negative port":                          {[]string{"--", "-1"}, nil, 2, "", `"-1" is not a port`},
+		"a fractional port":                        {[]string{"80.5"}, nil, 2, "", `"80.5" is not a port`},
+		"two ports":                                {[]string{"1", "2"}, nil, 2, "", "expected at most one port"},
+		"a port flag that is not a number":         {[]string{"--port", "eight"}, nil, 2, "", "--port"},
+		"too large a port flag":                    {[]string{"--port", "65536"}, nil, 2, "", `"65536" is not a port`},
+		"the port twice":                           {[]string{"--port", "1", "2"}, nil, 2, "", "not both"},
+		"an argument of version":                   {[]string{"version", "x"}, nil, 2, "", help},
+		"an unknown flag of version":               {[]string{"version", "--x"}, nil, 2, "", "unknown flag: --x\n" + help},
+		"a missing configuration":                  {[]string{"--config", "/nowhere/config.yaml"}, nil, 1, "", "/nowhere/config.yaml"},
+		"an invalid configuration":                 {[]string{"--config", config}, nil, 1, "", "unknown keys: prot"},
+		"an invalid variable":                      {nil, []string{"PORTAL_PORT=x"}, 1, "", "'port' cannot parse"},
+		"a variable that sets nothing":             {nil, []string{"PORTAL_PROT=1"}, 1, "", "unknown variables: PORTAL_PROT"},
+		"an invalid base path":                     {[]string{"--base-path", "a?b"}, nil, 1, "", `base_path: "/a?b" is not a plain path`},
+		"the configuration":                        {[]string{"config", "--base-path", "/p", "9"}, []string{"PORTAL_TOKEN=s"}, 0, "port: 9 # flag --port\nhost: localhost # default\nbase_path: /p # flag --base-path\n", ""},
+		"the configuration with secrets":           {[]string{"config", "--show-secrets"}, []string{"PORTAL_TOKEN=s"}, 0, "token: s # variable PORTAL_TOKEN\n", ""},
+		"an invalid configuration to print":        {[]string{"config", "--config", config}, nil, 1, "", "unknown keys: prot"},
+		"an invalid port of doctor":                {[]string{"doctor", "eight"}, nil, 2, "", `"eight" is not a port`},
+		"completions of an unknown shell":          {[]string{"completion", "tcsh"}, nil, 2, "", help},
+		"completions with an argument":             {[]string{"completion", "bash", "x"}, nil, 2, "", help},
+		"a port of a command that does not listen": {[]string{"models", "--port", "1"}, nil, 2, "", "unknown flag: --port"},
+		"the address of another machine":           {[]string{"--host", "192.0.2.1", "--port", "0"}, nil, 1, "", "cannot listen on 192.0.2.1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			code, stdout, stderr := command(t, tc.env, tc.args...)
@@ -93,12 +93,12 @@ func TestCommandLine(t *testing.T) {
 				assert.Contains(t, check[1], check[0])
 			}
 			assert.NotContains(t, stderr, "%!")
-			assert.NotContains(t, stderr, "Usage:", "a fault is not buried")
+			assert.NotContains(t, stderr, "Usage:", "the help does not hide the fault")
 		})
 	}
 }
 
-func TestPortInUseEndsThePortalWithHint(t *testing.T) {
+func TestPortInUseFailsWithHint(t *testing.T) {
 	port := occupy(t, "127.0.0.1:0")
 	code, stdout, stderr := command(t, nil, fmt.Sprint(port))
 	assert.Equal(t, 1, code)
@@ -109,7 +109,7 @@ func TestPortInUseEndsThePortalWithHint(t *testing.T) {
 
 func TestPortIsADecimalNumber(t *testing.T) {
 	port := occupy(t, "127.0.0.1:0")
-	_, _, stderr := command(t, nil, fmt.Sprintf("0%d", port)) // octal for the library behind the flags
+	_, _, stderr := command(t, nil, fmt.Sprintf("0%d", port)) // octal for the flag library
 	assert.Contains(t, stderr, fmt.Sprintf("port %d is in use", port))
 }
 
@@ -126,7 +126,7 @@ func TestSignalsEndThePortal(t *testing.T) {
 			require.NoError(t, syscall.Kill(p.PID, s))
 			p.WaitExit(3 * time.Second)
 			t.Logf("ended in %v", time.Since(begin))
-			assert.Equal(t, "SIDECAR_PORT="+p.Port+"\n", p.Stdout(), "nothing else")
+			assert.Equal(t, "SIDECAR_PORT="+p.Port+"\n", p.Stdout(), "no other output")
 		})
 	}
 }
@@ -139,7 +139,7 @@ func TestHangingAgentDoesNotDelayShutdown(t *testing.T) {
 	p.Query(id, "run `sleep 60`")
 	p.Until(id, "onStartToolExecution")
 	require.NoError(t, syscall.Kill(p.Agents()[0].PID, syscall.SIGSTOP))
-	p.Query(idle, strings.Repeat("much to send ", 1<<20)) // more than a connection takes that nobody reads
+	p.Query(idle, strings.Repeat("much to send ", 1<<20)) // more than an unread connection buffers
 	begin := portaltest.Now()
 	require.NoError(t, syscall.Kill(p.PID, syscall.SIGTERM))
 	p.WaitExit(5 * time.Second)
@@ -162,7 +162,7 @@ func TestUnreadOutputDoesNotBlockThePortal(t *testing.T) {
 	require.NoError(t, err)
 	port := strings.TrimSpace(strings.TrimPrefix(string(line[:n]), "SIDECAR_PORT="))
 	require.NoError(t, out.Close())
-	require.NoError(t, errs.Close()) // the parent looks away
+	require.NoError(t, errs.Close()) // the parent reads nothing more
 	for range 50 {
 		r := send(t, "127.0.0.1:"+port, "GET /api/test HTTP/1.1\r\nHost: localhost\r\n\r\n")
 		require.Equal(t, 200, r.status)
@@ -177,12 +177,12 @@ func TestMissingCLIIsExplained(t *testing.T) {
 		args, env []string
 		want      string
 	}{
-		"it is not where it was said to be": {[]string{"--copilot-path", "/nowhere/copilot"}, nil, "--copilot-path or copilot_path names /nowhere/copilot"},
-		"its variable leads nowhere":        {nil, []string{"COPILOT_CLI_PATH=/nowhere/copilot"}, "COPILOT_CLI_PATH names /nowhere/copilot"},
+		"its configured path does not exist":      {[]string{"--copilot-path", "/nowhere/copilot"}, nil, "--copilot-path or copilot_path names /nowhere/copilot"},
+		"the path in the variable does not exist": {nil, []string{"COPILOT_CLI_PATH=/nowhere/copilot"}, "COPILOT_CLI_PATH names /nowhere/copilot"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := portaltest.Start(t, portaltest.Options{Args: tc.args, Env: append(tc.env, "PATH=")})
-			for range 2 { // before anybody has tried, and after
+			for range 2 { // before and after the first attempt to start it
 				var h struct {
 					Status string
 					Agent  struct{ State, Message, Hint string }
@@ -209,12 +209,12 @@ func TestMissingCLIIsExplained(t *testing.T) {
 	}
 }
 
-func TestProviderOfTheConfigurationAnswers(t *testing.T) {
+func TestConfiguredProviderIsUsed(t *testing.T) {
 	t.Parallel()
 	s := httptest.NewServer(demo.NewHandler("the-key"))
 	defer s.Close()
 	config := fmt.Sprintf("providers:\n  - name: mine\n    base_url: %s/v1\n    api_key_env: MY_KEY\n", s.URL)
-	t.Run("and the demo is not listed beside it", func(t *testing.T) {
+	t.Run("and the demo is not listed", func(t *testing.T) {
 		p := portaltest.Start(t, portaltest.Options{Config: config, Env: []string{"MY_KEY=the-key"}})
 		assert.Equal(t, []any{map[string]any{"id": "mine/demo", "name": "demo (mine)", "multiplier": 0.0}}, p.API("GET", "copilot/models", "")["models"])
 		assert.Equal(t, "ModelIdNotFound", p.API("POST", "copilot/session/start/demo", t.TempDir()).Text("error"))
@@ -224,7 +224,7 @@ func TestProviderOfTheConfigurationAnswers(t *testing.T) {
 			assert.Equal(t, "it is me", portaltest.Answer(p.Run(id, "say `it is me`")))
 		}
 	})
-	t.Run("unless it is asked for", func(t *testing.T) {
+	t.Run("unless it is requested", func(t *testing.T) {
 		p := portaltest.Start(t, portaltest.Options{Config: config, Env: []string{"MY_KEY=the-key"}, Args: []string{"--demo"}})
 		var ids []string
 		models, _ := p.API("GET", "copilot/models", "")["models"].([]any)
@@ -234,13 +234,13 @@ func TestProviderOfTheConfigurationAnswers(t *testing.T) {
 		assert.Equal(t, []string{"mine/demo", "demo"}, ids)
 		assert.Equal(t, "it is the demo", portaltest.Answer(p.Run(p.StartSession(t.TempDir(), ""), "say `it is the demo`")))
 	})
-	t.Run("with a wrong key there is no model, and it is said why", func(t *testing.T) {
+	t.Run("with a wrong key there is no model, and the error says why", func(t *testing.T) {
 		p := portaltest.Start(t, portaltest.Options{Config: config, Env: []string{"MY_KEY=wrong"}})
 		status, answer := p.Do("GET", "/api/copilot/models", "")
 		assert.Equal(t, http.StatusServiceUnavailable, status)
 		assert.Contains(t, answer, "the provider mine lists no models")
 		assert.Contains(t, answer, "401 Unauthorized")
-		require.Eventually(t, func() bool { return strings.Contains(p.Stderr(), "401 Unauthorized") }, soon, tick, "the log is written beside the answer")
+		require.Eventually(t, func() bool { return strings.Contains(p.Stderr(), "401 Unauthorized") }, soon, tick, "the log is written concurrently")
 		assert.NotContains(t, p.Stderr(), "wrong")
 	})
 }

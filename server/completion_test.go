@@ -13,9 +13,8 @@ import (
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 
-// asShell completes the words that a person has typed, as bash does it with the
-// script of portal completion. What the script takes from bash-completion is
-// imitated: not every machine has it.
+// asShell completes words as bash does with the script of portal completion. It imitates the functions of
+// bash-completion, which not every machine has.
 const asShell = `
 _get_comp_words_by_ref() { words=("${COMP_WORDS[@]}"); cword=$COMP_CWORD; cur=${words[cword]}; prev=${words[cword-1]}; }
 _filedir() { COMPREPLY=("files:$1"); }
@@ -34,24 +33,24 @@ func TestBashCompletesCommandsFlagsAndValues(t *testing.T) {
 		words []string
 		want  []string
 	}{
-		"commands":               {[]string{"d"}, []string{"doctor"}},
-		"permissions":            {[]string{"ask", "--permissions", ""}, []string{"allow", "ask", "deny"}},
-		"permissions begun":      {[]string{"ask", "--permissions", "d"}, []string{"deny"}},
-		"configured models":      {[]string{"ask", "--model", ""}, []string{"gpt-5", "mine/large", "mine/small"}},
-		"models with the demo":   {[]string{"ask", "--demo", "--model", ""}, []string{"demo", "gpt-5", "mine/large", "mine/small"}},
-		"configuration files":    {[]string{"--config", "o"}, []string{"files:yaml|yml|json|toml|"}},
-		"directories":            {[]string{"ask", "--cwd", "po"}, []string{"files:-d"}},
-		"modes":                  {[]string{"ask", "--mode", ""}, []string{"interactive", "plan", "autopilot"}},
-		"modes begun":            {[]string{"ask", "--mode", "p"}, []string{"plan"}},
-		"flags":                  {[]string{"doctor", "--js"}, []string{"--json"}},
-		"flags of stdio":         {[]string{"stdio", "--at"}, []string{"--attach"}},
-		"no address is proposed": {[]string{"stdio", "--attach", ""}, []string{}},
-		"jobs":                   {[]string{"jobs", "run", ""}, []string{"implement", "refine", "review", "understand"}},
-		"jobs begun":             {[]string{"jobs", "run", "re"}, []string{"refine", "review"}},
-		"directories of jobs":    {[]string{"jobs", "run", "understand", "--directory", "po"}, []string{"files:-d"}},
-		"job books":              {[]string{"jobs", "check", "--jobs", "o"}, []string{"files:yaml|yml|json|"}},
-		"shells":                 {[]string{"completion", "f"}, []string{"fish"}},
-		"no files where none is": {[]string{"models", "o"}, []string{}},
+		"commands":                     {[]string{"d"}, []string{"doctor"}},
+		"permissions":                  {[]string{"ask", "--permissions", ""}, []string{"allow", "ask", "deny"}},
+		"a prefix of permissions":      {[]string{"ask", "--permissions", "d"}, []string{"deny"}},
+		"configured models":            {[]string{"ask", "--model", ""}, []string{"gpt-5", "mine/large", "mine/small"}},
+		"models with the demo":         {[]string{"ask", "--demo", "--model", ""}, []string{"demo", "gpt-5", "mine/large", "mine/small"}},
+		"configuration files":          {[]string{"--config", "o"}, []string{"files:yaml|yml|json|toml|"}},
+		"directories":                  {[]string{"ask", "--cwd", "po"}, []string{"files:-d"}},
+		"modes":                        {[]string{"ask", "--mode", ""}, []string{"interactive", "plan", "autopilot"}},
+		"a prefix of modes":            {[]string{"ask", "--mode", "p"}, []string{"plan"}},
+		"flags":                        {[]string{"doctor", "--js"}, []string{"--json"}},
+		"flags of stdio":               {[]string{"stdio", "--at"}, []string{"--attach"}},
+		"no completions for addresses": {[]string{"stdio", "--attach", ""}, []string{}},
+		"jobs":                         {[]string{"jobs", "run", ""}, []string{"implement", "refine", "review", "understand"}},
+		"a prefix of jobs":             {[]string{"jobs", "run", "re"}, []string{"refine", "review"}},
+		"directories of jobs":          {[]string{"jobs", "run", "understand", "--directory", "po"}, []string{"files:-d"}},
+		"job books":                    {[]string{"jobs", "check", "--jobs", "o"}, []string{"files:yaml|yml|json|"}},
+		"shells":                       {[]string{"completion", "f"}, []string{"fish"}},
+		"no files for a command without file arguments": {[]string{"models", "o"}, []string{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := exec.Command("bash", append([]string{"--norc", "-c", asShell, "bash", "portal"}, tc.words...)...)
@@ -70,14 +69,14 @@ func TestBashCompletesCommandsFlagsAndValues(t *testing.T) {
 	}
 }
 
-func TestFilesAreLeftToTheShell(t *testing.T) {
+func TestShellCompletesFiles(t *testing.T) {
 	for _, words := range [][]string{{"ask", "--attach"}, {"ask", "--copilot-path"}} {
 		_, stdout, _ := command(t, nil, append(append([]string{"__complete"}, words...), "")...)
 		assert.Equal(t, ":0\n", stdout, words)
 	}
 }
 
-func TestThereAreCompletionsForEveryShell(t *testing.T) {
+func TestCompletionsExistForEveryShell(t *testing.T) {
 	for shell, part := range map[string]string{"bash": "__start_portal", "zsh": "#compdef portal", "fish": "complete -c portal", "powershell": "Register-ArgumentCompleter"} {
 		code, stdout, stderr := command(t, nil, "completion", shell)
 		assert.Equal(t, 0, code)

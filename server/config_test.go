@@ -13,7 +13,7 @@ import (
 	"github.com/copilot-portal/portal/server"
 )
 
-// load reads a configuration file, with variables "KEY=VALUE" and flags beside it.
+// load loads a configuration from a file, variables "KEY=VALUE" and flags.
 func load(tb testing.TB, yaml string, env []string, args ...string) (server.Config, error) {
 	tb.Helper()
 	home := tb.TempDir()
@@ -25,7 +25,7 @@ func load(tb testing.TB, yaml string, env []string, args ...string) (server.Conf
 	return server.Load(server.Sources{Flags: flags(tb, args...), Environ: append(env, "HOME="+home)})
 }
 
-func TestWithoutAnyConfigurationTheDefaultsCount(t *testing.T) {
+func TestDefaultsApplyWithoutConfiguration(t *testing.T) {
 	c, err := load(t, "", nil)
 	require.NoError(t, err)
 	assert.Equal(t, 8888, c.Port)
@@ -41,7 +41,7 @@ func TestWithoutAnyConfigurationTheDefaultsCount(t *testing.T) {
 	assert.Equal(t, filepath.Join(".local", "share", "copilot-portal"), c.DataDir[len(c.DataDir)-len(".local/share/copilot-portal"):])
 }
 
-func TestFlagsCountOverVariablesOverTheFileOverDefaults(t *testing.T) {
+func TestFlagsOverrideVariablesOverrideTheFileOverridesDefaults(t *testing.T) {
 	type read func(server.Config) any
 	for name, tc := range map[string]struct {
 		read                           read
@@ -54,7 +54,7 @@ func TestFlagsCountOverVariablesOverTheFileOverDefaults(t *testing.T) {
 			byDefault: 8888, byFile: 1001, byEnv: 1002, flag: 1003,
 			yaml: "port: 1001", env: "PORTAL_PORT=1002", args: []string{"--port", "1003"},
 		},
-		"the port that is any": {
+		"port 0": {
 			read:      func(c server.Config) any { return c.Port },
 			byDefault: 8888, byFile: 0, byEnv: 0, flag: 0,
 			yaml: "port: 0", env: "PORTAL_PORT=0", args: []string{"--port", "0"},
@@ -69,7 +69,7 @@ func TestFlagsCountOverVariablesOverTheFileOverDefaults(t *testing.T) {
 			byDefault: "", byFile: "a", byEnv: "b", flag: "c",
 			yaml: "token: a", env: "PORTAL_TOKEN=b", args: []string{"--token", "c"},
 		},
-		"a switch": {
+		"a boolean": {
 			read:      func(c server.Config) any { return c.Demo },
 			byDefault: false, byFile: true, byEnv: false, flag: true,
 			yaml: "demo: true", env: "PORTAL_DEMO=false", args: []string{"--demo"},
@@ -84,7 +84,7 @@ func TestFlagsCountOverVariablesOverTheFileOverDefaults(t *testing.T) {
 			byDefault: "shared", byFile: "model", byEnv: "shared", flag: "model",
 			yaml: "{sandbox: true, sandbox_network: model}", env: "PORTAL_SANDBOX_NETWORK=shared", args: []string{"--sandbox", "--sandbox-network", "model"},
 		},
-		"a name of two words": {
+		"a key of two words": {
 			read:      func(c server.Config) any { return c.CopilotPath },
 			byDefault: "", byFile: "a", byEnv: "b", flag: "c",
 			yaml: "copilot_path: a", env: "PORTAL_COPILOT_PATH=b", args: []string{"--copilot-path", "c"},
@@ -124,7 +124,7 @@ func TestFlagsCountOverVariablesOverTheFileOverDefaults(t *testing.T) {
 			byDefault: []string{}, byFile: []string{"a", "b"}, byEnv: []string{"c", "d"},
 			yaml: "allowed_hosts: [a, b]", env: "PORTAL_ALLOWED_HOSTS=c,d",
 		},
-		"a variable that is empty counts as none": {
+		"an empty variable is ignored": {
 			read:      func(c server.Config) any { return c.Model },
 			byDefault: "", byFile: "a", byEnv: "a",
 			yaml: "model: a", env: "PORTAL_MODEL=",
@@ -148,7 +148,7 @@ func TestFlagsCountOverVariablesOverTheFileOverDefaults(t *testing.T) {
 	}
 }
 
-func TestGroupsThatAreOnlyBegunChangeNothing(t *testing.T) {
+func TestEmptyGroupsChangeNothing(t *testing.T) {
 	c, err := load(t, "permissions:\n  headless:\npool:\nproviders:\nallowed_hosts:\nmodel:\n", nil)
 	require.NoError(t, err)
 	assert.Equal(t, "allow", c.Permissions.Rest)
@@ -160,7 +160,7 @@ func TestGroupsThatAreOnlyBegunChangeNothing(t *testing.T) {
 	assert.Equal(t, 4, c.Pool.Size)
 }
 
-func TestFileIsFound(t *testing.T) {
+func TestConfigurationFileIsFound(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {
 		path := filepath.Join(dir, name)
@@ -176,14 +176,14 @@ func TestFileIsFound(t *testing.T) {
 		args, env   []string
 		file, model string
 	}{
-		"in the home directory":                   {nil, []string{"HOME=" + dir}, home, "home"},
-		"in the configuration directory":          {nil, []string{"HOME=" + dir, "XDG_CONFIG_HOME=" + dir + "/xdg"}, xdg, "xdg"},
-		"by variable":                             {nil, []string{"HOME=" + dir, "PORTAL_CONFIG=" + named}, named, "named"},
-		"by flag over the variable":               {[]string{"--config", other}, []string{"PORTAL_CONFIG=" + named}, other, "other"},
-		"nowhere, which is no error":              {nil, []string{"HOME=/nowhere"}, "", ""},
-		"without a home directory it is nowhere":  {nil, nil, "", ""},
-		"an empty variable is as good as none":    {nil, []string{"HOME=" + dir, "PORTAL_CONFIG="}, home, "home"},
-		"an empty directory is as good as no one": {nil, []string{"HOME=" + dir, "XDG_CONFIG_HOME="}, home, "home"},
+		"in the home directory":            {nil, []string{"HOME=" + dir}, home, "home"},
+		"in the configuration directory":   {nil, []string{"HOME=" + dir, "XDG_CONFIG_HOME=" + dir + "/xdg"}, xdg, "xdg"},
+		"by variable":                      {nil, []string{"HOME=" + dir, "PORTAL_CONFIG=" + named}, named, "named"},
+		"by flag over the variable":        {[]string{"--config", other}, []string{"PORTAL_CONFIG=" + named}, other, "other"},
+		"missing, which is no error":       {nil, []string{"HOME=/nowhere"}, "", ""},
+		"missing without a home directory": {nil, nil, "", ""},
+		"an empty variable is ignored":     {nil, []string{"HOME=" + dir, "PORTAL_CONFIG="}, home, "home"},
+		"an empty directory is ignored":    {nil, []string{"HOME=" + dir, "XDG_CONFIG_HOME="}, home, "home"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c, err := server.Load(server.Sources{Flags: flags(t, tc.args...), Environ: tc.env})
@@ -197,7 +197,7 @@ func TestFileIsFound(t *testing.T) {
 		"is a directory":     dir,
 		"is of another kind": write("config.conf", "model: x"),
 	} {
-		t.Run("a named one that "+name+" is an error with its name", func(t *testing.T) {
+		t.Run("a named file that "+name+" is an error", func(t *testing.T) {
 			_, err := server.Load(server.Sources{Flags: flags(t, "--config", path)})
 			require.ErrorContains(t, err, path)
 			_, err = server.Load(server.Sources{Flags: flags(t), Environ: []string{"PORTAL_CONFIG=" + path}})
@@ -217,65 +217,65 @@ func TestFileFaultsNameFileAndKey(t *testing.T) {
 		"an unknown key of the pool":                       {"pool: {sizes: 1}", []string{"pool", "sizes"}},
 		"an unknown key of a provider":                     {"providers: [{name: a, base_url: 'http://x', apikey: y}]", []string{"providers[0]", "apikey"}},
 		"a dash for an underscore":                         {"copilot-path: x", []string{"copilot-path"}},
-		"a port that is no number":                         {"port: many", []string{"port"}},
-		"a port that is too large":                         {"port: 70000", []string{"port", "70000"}},
-		"a port below nothing":                             {"port: -1", []string{"port", "-1"}},
+		"a port that is not a number":                      {"port: many", []string{"port"}},
+		"too large a port":                                 {"port: 70000", []string{"port", "70000"}},
+		"a negative port":                                  {"port: -1", []string{"port", "-1"}},
 		"a sandbox around another program":                 {"{sandbox: true, agent_command: x}", []string{"sandbox", "agent_command"}},
-		"a network of the sandbox that is none":            {"{sandbox: true, sandbox_network: none}", []string{"sandbox_network", "none", "shared or model"}},
+		"an unknown network of the sandbox":                {"{sandbox: true, sandbox_network: none}", []string{"sandbox_network", "none", "shared or model"}},
 		"a network without a sandbox":                      {"sandbox_network: model", []string{"sandbox_network", "set sandbox: true"}},
 		"a network without a value":                        {"{sandbox: true, sandbox_network: }", []string{"sandbox_network", "no value"}},
-		"hosts of a sandbox that reaches all":              {"{sandbox: true, sandbox_hosts: [a.example]}", []string{"sandbox_hosts", "set sandbox_network: model"}},
+		"hosts of a sandbox that reaches all hosts":        {"{sandbox: true, sandbox_hosts: [a.example]}", []string{"sandbox_hosts", "set sandbox_network: model"}},
 		"a host of the sandbox that is an address":         {"{sandbox: true, sandbox_network: model, sandbox_hosts: ['https://a']}", []string{"sandbox_hosts", "https://a"}},
 		"a sandbox without a value":                        {"sandbox:", []string{"sandbox", "no value"}},
-		"a switch that is neither":                         {"demo: maybe", []string{"demo"}},
-		"a permission that is none":                        {"permissions: {rest: perhaps}", []string{"permissions.rest", "perhaps", "allow, ask or deny"}},
-		"a permission of operations that is none":          {"permissions: {operations: perhaps}", []string{"permissions.operations", "perhaps"}},
-		"operations that are forgotten at once":            {"operations: {retention: 0s}", []string{"operations.retention", "0s"}},
-		"operations that nobody may watch":                 {"operations: {connections: 0}", []string{"operations.connections", "0"}},
-		"a permission of UIs that is none":                 {"permissions: {headless: perhaps}", []string{"permissions.headless", "perhaps", "allow, ask or deny"}},
+		"an invalid boolean":                               {"demo: maybe", []string{"demo"}},
+		"an invalid permission":                            {"permissions: {rest: perhaps}", []string{"permissions.rest", "perhaps", "allow, ask or deny"}},
+		"an invalid permission of operations":              {"permissions: {operations: perhaps}", []string{"permissions.operations", "perhaps"}},
+		"operations without retention":                     {"operations: {retention: 0s}", []string{"operations.retention", "0s"}},
+		"operations without connections":                   {"operations: {connections: 0}", []string{"operations.connections", "0"}},
+		"an invalid permission of UIs":                     {"permissions: {headless: perhaps}", []string{"permissions.headless", "perhaps", "allow, ask or deny"}},
 		"a permission without a value":                     {"permissions: {rest: }", []string{"permissions.rest has no value"}},
 		"a permission that is null":                        {"permissions:\n  rest: null", []string{"permissions.rest has no value"}},
 		"a token without a value":                          {"token:", []string{"token has no value"}},
 		"a rule without a value":                           {"permissions: {rules: {git.push: }}", []string{"permissions.rules.git.push has no value"}},
 		"a base path with a query":                         {"base_path: /a?b", []string{"base_path", "/a?b"}},
-		"a base path that climbs":                          {"base_path: /a/../b", []string{"base_path", "/a/../b"}},
+		"a base path with dots":                            {"base_path: /a/../b", []string{"base_path", "/a/../b"}},
 		"a base path with an empty part":                   {"base_path: /a//b", []string{"base_path", "/a//b"}},
 		"a base path that is an address":                   {"base_path: http://x/a", []string{"base_path", "http://x/a"}},
 		"a base path that must be encoded":                 {"base_path: /a b", []string{"base_path", "/a b"}},
-		"a rule that is none":                              {"permissions: {rules: {git.forcePush: never}}", []string{"permissions.rules", "never"}},
-		"a rule whose pattern is none":                     {"permissions: {rules: {'exec.run(a; b)': allow}}", []string{"permissions.rules.exec.run(a; b): a pattern must be a single command"}},
+		"an invalid rule":                                  {"permissions: {rules: {git.forcePush: never}}", []string{"permissions.rules", "never"}},
+		"a rule with an invalid pattern":                   {"permissions: {rules: {'exec.run(a; b)': allow}}", []string{"permissions.rules.exec.run(a; b): a pattern must be a single command"}},
 		"a rule whose path is relative":                    {"permissions: {rules: {fs.read(src/**): deny}}", []string{"permissions.rules.fs.read(src/**)", "absolute"}},
-		"rules that are a word":                            {"permissions: {rules: deny}", []string{"permissions.rules"}},
-		"permissions that are a word":                      {"permissions: deny", []string{"permissions"}},
+		"rules that are a string":                          {"permissions: {rules: deny}", []string{"permissions.rules"}},
+		"permissions that are a string":                    {"permissions: deny", []string{"permissions"}},
 		"a pool without processes":                         {"pool: {size: 0}", []string{"pool", "size"}},
-		"a start that may take no time":                    {"pool: {start_timeout: 0s}", []string{"pool", "start_timeout"}},
+		"no time to start":                                 {"pool: {start_timeout: 0s}", []string{"pool", "start_timeout"}},
 		"no time between pings":                            {"pool: {ping_every: 0s}", []string{"pool", "ping_every"}},
-		"a silence that any busy CLI needs":                {"pool: {silence_limit: 900ms}", []string{"pool.silence_limit", "900ms"}},
-		"less memory than any CLI needs":                   {"pool: {memory_limit: 100}", []string{"pool.memory_limit", "100"}},
+		"too short a silence":                              {"pool: {silence_limit: 900ms}", []string{"pool.silence_limit", "900ms"}},
+		"too little memory":                                {"pool: {memory_limit: 100}", []string{"pool.memory_limit", "100"}},
 		"a negative memory":                                {"pool: {memory_limit: -1}", []string{"pool.memory_limit", "-1"}},
 		"no sessions":                                      {"limits: {sessions: 0}", []string{"limits", "sessions"}},
-		"more of the studio than can be":                   {"limits: {studio: 101}", []string{"limits.studio", "101"}},
-		"a permission of chats that is none":               {"permissions: {cli: perhaps}", []string{"permissions.cli", "perhaps"}},
+		"too many requests of the studio":                  {"limits: {studio: 101}", []string{"limits.studio", "101"}},
+		"an invalid permission of chats":                   {"permissions: {cli: perhaps}", []string{"permissions.cli", "perhaps"}},
 		"no runs":                                          {"limits: {runs: 0}", []string{"limits", "runs"}},
 		"no time for tools":                                {"limits: {tool: 0s}", []string{"limits", "tool"}},
-		"less than no time for questions":                  {"limits: {question: -1s}", []string{"limits.question", "-1s"}},
-		"less than no time without a client":               {"sidecar: {unattended: -1s}", []string{"sidecar.unattended", "-1s"}},
+		"a negative time for questions":                    {"limits: {question: -1s}", []string{"limits.question", "-1s"}},
+		"a negative time without a client":                 {"sidecar: {unattended: -1s}", []string{"sidecar.unattended", "-1s"}},
 		"a duration without a unit":                        {"pool: {linger: 10}", []string{"pool.linger", "unit"}},
-		"a duration of text without a unit":                {"pool: {linger: '10'}", []string{"pool.linger", "unit"}},
-		"a duration that is none":                          {"pool: {linger: soon}", []string{"pool.linger", "soon"}},
-		"YAML that is broken":                              {"port: [", []string{"line"}},
+		"a quoted duration without a unit":                 {"pool: {linger: '10'}", []string{"pool.linger", "unit"}},
+		"an invalid duration":                              {"pool: {linger: soon}", []string{"pool.linger", "soon"}},
+		"invalid YAML":                                     {"port: [", []string{"line"}},
 		"YAML with a tab":                                  {"pool:\n\tsize: 1", []string{"line 2"}},
 		"a key twice":                                      {"port: 1\nport: 2", []string{"port"}},
 		"a list":                                           {"- port", []string{"config.yaml"}},
-		"a word":                                           {"port", []string{"config.yaml"}},
+		"a string":                                         {"port", []string{"config.yaml"}},
 		"a provider with a password in its address":        {"providers: [{name: a, base_url: 'http://me:s3cret@x/v1'}]", []string{"providers[0].base_url", "…@x/v1", "api_key"}},
 		"a provider with a key in its address":             {"providers: [{name: a, base_url: 'http://x/v1?key=s3cret'}]", []string{"providers[0].base_url", "http://x/v1", "api_key"}},
-		"a provider with a password in what is no address": {"providers: [{name: a, base_url: 'ftp://me:s3cret@x'}]", []string{"providers[0].base_url", "ftp://…@x"}},
+		"a provider with a password in an invalid address": {"providers: [{name: a, base_url: 'ftp://me:s3cret@x'}]", []string{"providers[0].base_url", "ftp://…@x"}},
 		"a provider without a name":                        {"providers: [{base_url: 'http://x'}]", []string{"providers[0]", "name"}},
 		"a provider whose name has a slash":                {"providers: [{name: a/b, base_url: 'http://x'}]", []string{"providers[0]", "name", "a/b"}},
 		"a provider whose name has a blank":                {"providers: [{name: a b, base_url: 'http://x'}]", []string{"providers[0]", "name", "a b"}},
 		"a provider named like the demo's":                 {"providers: [{name: portal-demo, base_url: 'http://x'}]", []string{"providers[0]", "name", "portal-demo"}},
-		"a provider of a type that is none":                {"providers: [{name: a, type: ollama, base_url: 'http://x'}]", []string{"providers[0]", "type", "ollama", "openai"}},
+		"a provider of an unknown type":                    {"providers: [{name: a, type: ollama, base_url: 'http://x'}]", []string{"providers[0]", "type", "ollama", "openai"}},
 		"a provider without an address":                    {"providers: [{name: a}]", []string{"providers[0]", "base_url"}},
 		"a provider without a scheme":                      {"providers: [{name: a, base_url: 'localhost:11434'}]", []string{"providers[0]", "base_url", "localhost:11434"}},
 		"a provider of another scheme":                     {"providers: [{name: a, base_url: 'ftp://x'}]", []string{"providers[0]", "base_url"}},
@@ -285,12 +285,12 @@ func TestFileFaultsNameFileAndKey(t *testing.T) {
 		"a provider whose variable is empty":               {"providers: [{name: a, base_url: 'http://x', api_key_env: EMPTY}]", []string{"providers[0]", "api_key_env", "EMPTY"}},
 		"a provider with an empty model":                   {"providers: [{name: a, base_url: 'http://x', models: ['']}]", []string{"providers[0]", "models"}},
 		"the same name twice":                              {"providers: [{name: a, base_url: 'http://x'}, {name: a, base_url: 'http://y'}]", []string{"providers[1]", "name", `"a"`}},
-		"providers that are no list":                       {"providers: {name: a, base_url: 5}", []string{"providers"}},
+		"providers that are not a list":                    {"providers: {name: a, base_url: 5}", []string{"providers"}},
 		"several faults at once": {
 			"prot: 1\nport: 70000\npermissions: {rest: perhaps, rules: {x: y}}\npool: {size: 0}\nproviders: [{name: a b}, {name: c, base_url: 'http://x', kind: d}]",
 			[]string{"prot", "70000", "perhaps", "permissions.rules.x", "pool", "providers[0]", "base_url", "providers[1]", "kind"},
 		},
-		"faults of form and of sense at once": {"port: many\nprot: 1\npool: {linger: 10}", []string{"port", "prot", "pool.linger"}},
+		"faults of syntax and of values at once": {"port: many\nprot: 1\npool: {linger: 10}", []string{"port", "prot", "pool.linger"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := load(t, tc.yaml, []string{"EMPTY=", "KEY=k"})
@@ -310,11 +310,11 @@ func TestFlagAndVariableFaultsNameTheirKey(t *testing.T) {
 		args, env []string
 		want      string
 	}{
-		"a port that is too large":       {[]string{"--port", "70000"}, nil, "port: 70000"},
-		"a variable that is no number":   {nil, []string{"PORTAL_PORT=many"}, "port"},
-		"a group's variable of nonsense": {nil, []string{"PORTAL_POOL_SIZE=0"}, "pool"},
-		"a duration without a unit":      {nil, []string{"PORTAL_POOL_LINGER=10"}, "pool.linger"},
-		"a switch that is neither":       {nil, []string{"PORTAL_DEBUG=perhaps"}, "debug"},
+		"too large a port":                {[]string{"--port", "70000"}, nil, "port: 70000"},
+		"a variable that is not a number": {nil, []string{"PORTAL_PORT=many"}, "port"},
+		"an invalid variable of a group":  {nil, []string{"PORTAL_POOL_SIZE=0"}, "pool"},
+		"a duration without a unit":       {nil, []string{"PORTAL_POOL_LINGER=10"}, "pool.linger"},
+		"an invalid boolean":              {nil, []string{"PORTAL_DEBUG=perhaps"}, "debug"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := load(t, "", tc.env, tc.args...)
@@ -345,7 +345,7 @@ func TestBasePathIsNormalized(t *testing.T) {
 	}
 }
 
-func TestNamesOfPermissionsSurvive(t *testing.T) {
+func TestPermissionNamesKeepTheirDots(t *testing.T) {
 	c, err := load(t, `
 permissions:
   rules:
@@ -365,14 +365,14 @@ permissions:
 	}, got)
 }
 
-func TestPermissionsMayBeWrittenInAnyCase(t *testing.T) {
+func TestDecisionsIgnoreCase(t *testing.T) {
 	c, err := load(t, "permissions: {rest: ' Allow ', headless: ASK}", nil)
 	require.NoError(t, err)
 	assert.Equal(t, "allow", c.Permissions.Rest)
 	assert.Equal(t, "ask", c.Permissions.Headless)
 }
 
-func TestDurationsAreRead(t *testing.T) {
+func TestDurationsAreParsed(t *testing.T) {
 	for text, want := range map[string]time.Duration{
 		"10s": 10 * time.Second, "1m30s": 90 * time.Second, "500ms": 500 * time.Millisecond, "0s": 0, "0": 0, "-1s": -time.Second,
 	} {
@@ -382,7 +382,7 @@ func TestDurationsAreRead(t *testing.T) {
 	}
 }
 
-func TestProvidersAreRead(t *testing.T) {
+func TestProvidersAreParsed(t *testing.T) {
 	c, err := load(t, `
 providers:
   - {name: Ollama, base_url: "http://localhost:11434/v1"}

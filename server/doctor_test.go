@@ -20,14 +20,14 @@ import (
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 
-// examined is what portal doctor prints as JSON.
+// examined is the JSON output of portal doctor.
 type examined struct {
 	OK      bool
 	Version string
 	Checks  []server.Finding
 }
 
-// findings of a name, as "level: message; hint".
+// find returns the findings of a check, as "level: message; hint".
 func (e examined) find(check string) string {
 	for _, f := range e.Checks {
 		if f.Check == check {
@@ -45,7 +45,7 @@ func examine(t *testing.T, yaml string, env []string, args ...string) (code int,
 	require.NoError(t, os.WriteFile(config, []byte(yaml), 0o600))
 	as := exec.Cmd{Env: append(portaltest.Environ(home), env...)}
 	args = append([]string{"doctor", "--json", "--config", config}, args...)
-	code, stdout, stderr := toItsEnd(t, 2*soon, as, args)
+	code, stdout, stderr := runCommand(t, 2*soon, as, args)
 	require.NoError(t, json.Unmarshal([]byte(stdout), &e), "%s%s", stdout, stderr)
 	assert.Equal(t, e.OK, code == 0)
 	left, err := filepath.Glob(home + "/.portal-*")
@@ -54,7 +54,7 @@ func examine(t *testing.T, yaml string, env []string, args ...string) (code int,
 	return code, e, stderr
 }
 
-func TestDoctorFindsNothingWrong(t *testing.T) {
+func TestDoctorFindsNoProblems(t *testing.T) {
 	t.Parallel()
 	code, e, stderr := examine(t, "", nil, "--port", "0")
 	assert.Equal(t, 0, code, e)
@@ -74,7 +74,7 @@ func TestDoctorFindsNothingWrong(t *testing.T) {
 	assert.NotContains(t, stderr, "level=")
 }
 
-func TestDoctorSpeaksInLines(t *testing.T) {
+func TestDoctorPrintsLines(t *testing.T) {
 	t.Parallel()
 	code, stdout, _ := inPipe(t, "", "doctor", "--port", "0")
 	assert.Equal(t, 0, code)
@@ -85,7 +85,7 @@ func TestDoctorSpeaksInLines(t *testing.T) {
 	assert.Equal(t, 1, code)
 	assert.Regexp(t, "(?m)^problem  Copilot CLI     .*"+noAgent, stdout)
 	assert.Regexp(t, `Sessions cannot start`, stdout)
-	assert.Empty(t, stderr, "it is all told already")
+	assert.Empty(t, stderr, "everything is on standard output")
 }
 
 func TestDoctorFindsProblems(t *testing.T) {
@@ -100,27 +100,27 @@ func TestDoctorFindsProblems(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	used := strings.TrimPrefix(empty.URL, "http://127.0.0.1:")
-	const no = "copilot_path: " + noAgent // where the CLI does not matter
+	const no = "copilot_path: " + noAgent // for checks other than that of the CLI
 	for name, tc := range map[string]struct {
 		yaml string
 		args []string
 		code int
-		want [][]string // checks, with parts of what is found
+		want [][]string // checks, with parts of their findings
 	}{
-		"a configuration that is not valid":            {"prot: 1", nil, 1, [][]string{{"configuration", "problem: ", "unknown keys: prot"}}},
-		"a program that is no CLI":                     {"", []string{"--copilot-path", "/bin/false"}, 1, [][]string{{"Copilot CLI", "problem: ", "/bin/false did not start", "--version`"}}},
-		"a provider that answers":                      {provider(right.URL, "api_key: right"), nil, 0, [][]string{{"provider mine", "ok: answers; it has demo"}, {"models", "ok: mine/demo; the default is mine/demo"}}},
-		"a provider with a wrong key":                  {provider(right.URL, "api_key: s3cret"), nil, 1, [][]string{{"provider mine", "warning: does not list its models", "401", "Check that it runs"}, {"models", "problem: there is no model to choose"}}},
-		"but for the demo, where it is asked for":      {provider(right.URL, "api_key: s3cret"), []string{"--demo"}, 0, [][]string{{"models", "ok: demo"}}},
-		"a provider whose models are named":            {provider("http://127.0.0.1:1", "models: [a]"), nil, 0, [][]string{{"provider mine", "warning: ", "connection refused", "are listed, but may not answer"}}},
-		"a provider that lacks a model that is named":  {provider(right.URL, "api_key: right, models: [demo, lama]"), nil, 0, [][]string{{"provider mine", "warning: ", `"lama"`, "is not among demo"}}},
-		"deployments that are named, which none lists": {provider(right.URL, "type: azure, models: [mine]"), nil, 0, [][]string{{"provider mine", "warning: "}}},
-		"a provider without models":                    {provider(empty.URL, "api_key: ''"), nil, 1, [][]string{{"provider mine", "warning: answers, but has no models"}}},
-		"a default model that is not there":            {"model: lama", nil, 1, [][]string{{"models", `problem: the configured model "lama" is not among demo`, "`portal models`"}}},
-		"a data directory that is a file":              {"", []string{"--data-dir", file}, 0, [][]string{{"data directory", "warning: ", "not a directory", "--data-dir", "in memory only"}}},
-		"a data directory below a file":                {no, []string{"--data-dir", file + "/x"}, 1, [][]string{{"data directory", "warning: "}}},
-		"a data directory that is there":               {no, []string{"--data-dir", filepath.Dir(file)}, 1, [][]string{{"data directory", "ok: ", "is usable", "no sessions yet"}}},
-		"a port that something else has":               {no, []string{"--port", used}, 1, [][]string{{"port", "problem: ", "is in use", "`portal 0`"}}},
+		"an invalid configuration":                          {"prot: 1", nil, 1, [][]string{{"configuration", "problem: ", "unknown keys: prot"}}},
+		"a program other than the CLI":                      {"", []string{"--copilot-path", "/bin/false"}, 1, [][]string{{"Copilot CLI", "problem: ", "/bin/false did not start", "--version`"}}},
+		"a provider that answers":                           {provider(right.URL, "api_key: right"), nil, 0, [][]string{{"provider mine", "ok: answers; it has demo"}, {"models", "ok: mine/demo; the default is mine/demo"}}},
+		"a provider with a wrong key":                       {provider(right.URL, "api_key: s3cret"), nil, 1, [][]string{{"provider mine", "warning: does not list its models", "401", "Check that it runs"}, {"models", "problem: there is no model to choose"}}},
+		"the same with --demo":                              {provider(right.URL, "api_key: s3cret"), []string{"--demo"}, 0, [][]string{{"models", "ok: demo"}}},
+		"a provider with configured models":                 {provider("http://127.0.0.1:1", "models: [a]"), nil, 0, [][]string{{"provider mine", "warning: ", "connection refused", "are listed, but may not answer"}}},
+		"a provider that lacks a configured model":          {provider(right.URL, "api_key: right, models: [demo, lama]"), nil, 0, [][]string{{"provider mine", "warning: ", `"lama"`, "is not among demo"}}},
+		"configured deployments, which Azure does not list": {provider(right.URL, "type: azure, models: [mine]"), nil, 0, [][]string{{"provider mine", "warning: "}}},
+		"a provider without models":                         {provider(empty.URL, "api_key: ''"), nil, 1, [][]string{{"provider mine", "warning: answers, but has no models"}}},
+		"a missing default model":                           {"model: lama", nil, 1, [][]string{{"models", `problem: the configured model "lama" is not among demo`, "`portal models`"}}},
+		"a data directory that is a file":                   {"", []string{"--data-dir", file}, 0, [][]string{{"data directory", "warning: ", "not a directory", "--data-dir", "in memory only"}}},
+		"a data directory below a file":                     {no, []string{"--data-dir", file + "/x"}, 1, [][]string{{"data directory", "warning: "}}},
+		"an existing data directory":                        {no, []string{"--data-dir", filepath.Dir(file)}, 1, [][]string{{"data directory", "ok: ", "is usable", "no sessions yet"}}},
+		"a port in use":                                     {no, []string{"--port", used}, 1, [][]string{{"port", "problem: ", "is in use", "`portal 0`"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -139,7 +139,7 @@ func TestDoctorFindsProblems(t *testing.T) {
 	}
 }
 
-func TestDoctorFindsAPortalThatAnswersAlready(t *testing.T) {
+func TestDoctorRecognizesARunningPortal(t *testing.T) {
 	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{Args: []string{"--token", "hush", "--base-path", "/p"}})
 	code, e, _ := examine(t, "base_path: /p\ntoken: hush", nil, p.Port)
@@ -171,7 +171,7 @@ func TestInterruptedDoctorReportsNoProblem(t *testing.T) {
 	require.NoError(t, c.Start())
 	<-asked
 	require.NoError(t, c.Process.Signal(os.Interrupt))
-	_ = c.Wait() // its code tells
+	_ = c.Wait() // the exit code is checked instead
 	assert.Equal(t, 130, c.ProcessState.ExitCode())
 	assert.NotContains(t, out.String(), "problem")
 	assert.NotContains(t, out.String(), "warning")

@@ -15,15 +15,14 @@ import (
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 
-// durableAfter is how old an event that a client was given may be at most when
-// the portal is killed, and yet be lost.
+// durableAfter is the maximum age of a lost event: older events that a client received must survive a kill.
 const durableAfter = 50 * time.Millisecond
 
-// durableAtMost is what is held against it here, by a clock that leaves out what the machine
-// makes wait: a portal waits for its disk, too. The age of what was lost is logged.
+// durableAtMost is the limit of this test, by a clock that excludes stalls of the machine; a portal also waits
+// for its disk. The test logs the age of lost events.
 const durableAtMost = 10 * durableAfter
 
-func TestWhatClientsHadIsThereAfterKillsInTheMiddleOfAStream(t *testing.T) {
+func TestReceivedEventsSurviveKillsDuringAStream(t *testing.T) {
 	lanes, rounds := portaltest.Repeat(2, 4), portaltest.Repeat(2, 5)
 	var all sync.WaitGroup
 	for i := range lanes {
@@ -40,14 +39,14 @@ func TestWhatClientsHadIsThereAfterKillsInTheMiddleOfAStream(t *testing.T) {
 	all.Wait()
 }
 
-// lane is a session that is killed in the middle again and again.
+// lane is a session whose portal is killed repeatedly in the middle of an answer.
 type lane struct {
 	*testing.T
 	portal  *portaltest.Portal
 	session string
 	name    string
 	prompts []string
-	steady  *portaltest.Reader // of the one token that is used in all lives
+	steady  *portaltest.Reader // uses the same token in all portals
 }
 
 func newLane(t *testing.T, i int) *lane {
@@ -58,7 +57,7 @@ func newLane(t *testing.T, i int) *lane {
 	return l
 }
 
-// round lets the model speak, kills the portal, and looks at what is there then.
+// round lets the model answer, kills the portal, and checks what remains.
 func (l *lane) round(n int) {
 	fresh := l.portal.Follow(l.session, fmt.Sprintf("fresh-%d", n))
 	fresh.Wait("the past", func(list []portaltest.Response) bool { return count(list, "onIdle") == 2*n })
@@ -70,7 +69,7 @@ func (l *lane) round(n int) {
 	lines, killed := l.killAmid(fresh, len(before))
 
 	l.portal = l.portal.Restart()
-	l.awaitMended(n + 1)
+	l.awaitRecovered(n + 1)
 	past := l.past(fmt.Sprintf("after-%d", n), 2*n+1)
 	assert.Equal(l, "onIdle", past[len(past)-1].Name())
 	all := expandResponses(past)
@@ -83,8 +82,7 @@ func (l *lane) round(n int) {
 	l.assertKnowsThePast()
 }
 
-// killAmid kills the portal at a random moment of the answer, while it reads the
-// record as lines, too.
+// killAmid kills the portal at a random moment of the answer, after reading the record as lines.
 func (l *lane) killAmid(reader *portaltest.Reader, before int) (lines []dated, killed portaltest.Clock) {
 	reader.Wait("the answer", func(list []portaltest.Response) bool { return count(list[before:], "onMessage") > 0 })
 	moment := time.NewTimer(rand.N(1200 * time.Millisecond))
@@ -103,13 +101,13 @@ func (l *lane) killAmid(reader *portaltest.Reader, before int) (lines []dated, k
 	}
 }
 
-// dated is what was read, and when.
+// dated is a response and the time when it was read.
 type dated struct {
 	lines []string
 	at    portaltest.Clock
 }
 
-// lines are the events of the session as they are exported.
+// lines returns the exported events of the session.
 func (l *lane) lines() []string {
 	l.Helper()
 	return lines(l.T, l.portal, l.session)
@@ -120,11 +118,11 @@ func lines(t *testing.T, p *portaltest.Portal, id string) []string {
 	status, text := p.Do("GET", "/api/copilot/session/"+id+"/export?format=jsonl", "")
 	require.Equal(t, 200, status, text)
 	list := strings.Split(strings.TrimSpace(text), "\n")
-	return list[1:] // the first is about the session
+	return list[1:] // the first line describes the session
 }
 
-// awaitMended waits until the run that was cut off is marked so.
-func (l *lane) awaitMended(cut int) {
+// awaitRecovered waits until the interrupted run is marked as such.
+func (l *lane) awaitRecovered(cut int) {
 	l.Helper()
 	require.Eventually(l, func() bool {
 		return strings.Count(strings.Join(outcomes(l.T, l.lines()), " "), "interrupted") == cut
@@ -132,11 +130,11 @@ func (l *lane) awaitMended(cut int) {
 	require.Equal(l, "idle", state(l.portal, l.session))
 }
 
-// outcomes are those of the runs in an export, in their order.
+// outcomes returns the outcomes of the runs in an export, in order.
 func outcomes(t *testing.T, lines []string) (list []string) {
 	t.Helper()
 	for _, line := range lines {
-		if !strings.Contains(line, `"run.ended"`) { // to read them all as JSON takes long
+		if !strings.Contains(line, `"run.ended"`) { // decoding all of them takes long
 			continue
 		}
 		var e struct {
@@ -151,7 +149,7 @@ func outcomes(t *testing.T, lines []string) (list []string) {
 	return list
 }
 
-// past is what a new reader is given, up to the end of so many runs.
+// past returns what a new reader receives up to the end of n runs.
 func (l *lane) past(token string, runs int) []portaltest.Response {
 	l.Helper()
 	return l.portal.Follow(l.session, token).Wait("the past", func(list []portaltest.Response) bool { return count(list, "onIdle") == runs })
@@ -173,9 +171,8 @@ func responses(given []portaltest.Given) (list []portaltest.Response) {
 	return list
 }
 
-// assertKept checks that what a reader had is there, in its order, but for what
-// it had only just been given. It gives how many responses are there, and the age
-// of the oldest that is not.
+// assertKept checks that the responses that a reader received are still there, in order, except the latest. It
+// returns the number of responses that are there and the age of the oldest lost one.
 func assertKept(t *testing.T, had []portaltest.Given, all []unit, killed portaltest.Clock) (held int, lost time.Duration) {
 	t.Helper()
 	texts := expander{}
@@ -184,7 +181,7 @@ func assertKept(t *testing.T, had []portaltest.Given, all []unit, killed portalt
 		if same := common(units, all); same < len(units) {
 			lost = killed.Sub(g.At)
 			if lost > durableAtMost {
-				t.Errorf("given %v before the end, and not there: %v, but %v", lost, g.Response, all[:min(same+3, len(all))])
+				t.Errorf("lost although received %v before the end: %v, but %v", lost, g.Response, all[:min(same+3, len(all))])
 			}
 			return i, lost
 		}
@@ -193,7 +190,7 @@ func assertKept(t *testing.T, had []portaltest.Given, all []unit, killed portalt
 	return len(had), 0
 }
 
-// common is how many units two lists begin with alike.
+// common returns the length of the common prefix of two lists.
 func common(a, b []unit) int {
 	for i := range a {
 		if i == len(b) || a[i] != b[i] {
@@ -203,8 +200,8 @@ func common(a, b []unit) int {
 	return len(a)
 }
 
-// assertCounted checks that the model's counting is there once and in order; none of
-// it, if all of it was too young to be kept.
+// assertCounted checks that the model's count is there once and in order. All of it may be missing if it was too
+// young to be kept.
 func assertCounted(t *testing.T, round []unit) {
 	t.Helper()
 	var text, want strings.Builder
@@ -217,7 +214,7 @@ func assertCounted(t *testing.T, round []unit) {
 	assert.True(t, strings.HasPrefix(want.String(), text.String()), "it does not count on: %s", text.String())
 }
 
-// assertLines checks that what was exported once still is.
+// assertLines checks that lines exported before are still exported.
 func assertLines(t *testing.T, exports []dated, now []string, killed portaltest.Clock) {
 	t.Helper()
 	all := expandLines(t, now)
@@ -233,8 +230,7 @@ func assertLines(t *testing.T, exports []dated, now []string, killed portaltest.
 	}
 }
 
-// assertGoesOn checks that the reader that has used one token all the time misses
-// nothing of what is there, whatever it is told again.
+// assertGoesOn checks that the reader with the constant token misses nothing; it may receive responses again.
 func (l *lane) assertGoesOn(had, all []unit) {
 	l.Helper()
 	l.steady = l.portal.Follow(l.session, "steady")
@@ -243,14 +239,14 @@ func (l *lane) assertGoesOn(had, all []unit) {
 		return len(list) > 0 && list[len(list)-1].Name() == "onIdle" && len(expandResponses(list)) >= len(all)-same
 	}))
 	skipped := len(all) - len(rest)
-	require.GreaterOrEqual(l, skipped, 0, "something was told twice")
-	assert.LessOrEqual(l, skipped, same, "the reader was not given what stands before %v", rest[0])
+	require.GreaterOrEqual(l, skipped, 0, "a response arrived twice")
+	assert.LessOrEqual(l, skipped, same, "the reader missed the responses before %v", rest[0])
 	if alike := common(rest, all[skipped:]); alike < len(rest) {
 		l.Errorf("the reader was given %v for %v", rest[alike], all[skipped+alike])
 	}
 }
 
-// assertKnowsThePast asks the model what it was told before.
+// assertKnowsThePast checks that the model knows the earlier prompts.
 func (l *lane) assertKnowsThePast() {
 	l.Helper()
 	l.prompts = append(l.prompts, "recall")
@@ -263,7 +259,7 @@ func (l *lane) assertKnowsThePast() {
 	}
 }
 
-// kept says whether the file of a portal has a text somewhere.
+// kept reports whether the database of a portal contains a text.
 func kept(t *testing.T, p *portaltest.Portal, text string) bool {
 	t.Helper()
 	var found int
@@ -272,11 +268,10 @@ func kept(t *testing.T, p *portaltest.Portal, text string) bool {
 	return found > 0
 }
 
-// settle waits until what clients have been given is durable, on a machine that
-// has much else to do.
+// settle waits until the events that clients received are durable, on a busy machine.
 func settle() { portaltest.Settle(durableAtMost) }
 
-// goOn sends a prompt in a session with a past and gives what came of it.
+// goOn sends a prompt to a session with a past and returns the responses.
 func goOn(t *testing.T, p *portaltest.Portal, id, prompt string) []portaltest.Response {
 	t.Helper()
 	runs := len(outcomes(t, lines(t, p, id)))

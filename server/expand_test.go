@@ -11,8 +11,7 @@ import (
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 
-// unit is what records are compared by: one character of a text, or an entry that
-// is no piece of a text.
+// unit is the unit of comparing records: one character of a text, or an entry that is not part of a text.
 type unit struct {
 	block, char string // of a text
 	entry       string // as JSON
@@ -20,21 +19,19 @@ type unit struct {
 
 // entry is a response of live or a line of an export.
 type entry struct {
-	block string // whose piece or end it is, "" if of none
-	text  string // of the piece, or the complete one of the end
+	block string // the block that it belongs to; "" for none
+	text  string // of the delta, or the complete text of the end
 	ends  bool
 	json  string
 }
 
-// expander makes two readers comparable of whom one was told a text in pieces and
-// the other only its end, which stands for them. It keeps what was told of each
-// text that has not ended, by block.
+// expander makes two readers comparable, of which one received the deltas of a text and the other only its end.
+// It contains the text received of each open block.
 type expander map[string]string
 
-// take gives the units of the next entry. An end stands for its text if no piece
-// of it was told. It adds no text if its pieces were told, even if only the last
-// of them were, to a reader that goes on in the middle. If the pieces are not those
-// of the end, the text is there twice, which no comparison accepts.
+// take returns the units of the next entry. An end is its text if no delta of it was received. It adds no text
+// after deltas, even if a reader that joined in the middle received only the last ones. If the deltas do not
+// match the end, the text appears twice, which fails every comparison.
 func (x expander) take(e entry) []unit {
 	switch {
 	case e.block == "":
@@ -68,7 +65,7 @@ func expandResponses(list []portaltest.Response) (units []unit) {
 }
 
 func responseEntry(r portaltest.Response) entry {
-	b, _ := json.Marshal(r) // it was JSON
+	b, _ := json.Marshal(r) // r was decoded from JSON
 	e := entry{json: string(b)}
 	switch r.Name() {
 	case "onReasoning":
@@ -110,7 +107,7 @@ func lineEntry(t *testing.T, line string) entry {
 	return e
 }
 
-func TestEndStandsOnlyForItsOwnPieces(t *testing.T) {
+func TestEndReplacesOnlyItsOwnDeltas(t *testing.T) {
 	piece := func(text string) portaltest.Response {
 		return portaltest.Response{"callback": "onMessage", "messageId": "m", "delta": text}
 	}

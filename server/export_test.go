@@ -11,19 +11,19 @@ import (
 	"github.com/copilot-portal/portal/copilot"
 )
 
-// Handler is what the portal answers with on a port, without listening there.
+// Handler returns the portal's handler for a port, without listening.
 func (s *Server) Handler(port int) http.Handler {
 	s.guard = newGuard(s.config, port, &s.guesses)
 	return s.routes()
 }
 
-// RoutesOf lists the route table of a [Server.Handler].
+// RoutesOf returns the route table of a [Server.Handler].
 func RoutesOf(h http.Handler) gin.RoutesInfo {
 	e, _ := h.(*gin.Engine)
 	return e.Routes()
 }
 
-// Recovered is a handler behind the portal's log and recovery.
+// Recovered wraps a handler with the portal's logging and recovery.
 func (s *Server) Recovered(h gin.HandlerFunc) http.Handler {
 	gin.SetMode(gin.ReleaseMode)
 	r := gin.New()
@@ -37,13 +37,13 @@ func Listen(ctx context.Context, host string, port int) ([]net.Listener, error) 
 	return listen(ctx, host, port)
 }
 
-// Stopping is closed when a client has asked the portal to stop.
+// Stopping returns a channel that is closed when a client requests a stop.
 func (s *Server) Stopping() <-chan struct{} { return s.stop }
 
-// ClientLimits are those of connections.
+// ClientLimits are the time limits of connections.
 type ClientLimits struct{ Header, Idle, Stall, Body, Discard, Write, Linger, Patience time.Duration }
 
-// ClientLimits tells the limits of connections.
+// ClientLimits returns the limits of connections.
 func (s *Server) ClientLimits() ClientLimits {
 	l := s.limits
 	return ClientLimits{l.header, l.idle, l.stall, l.body, l.discard, l.write, l.linger, l.patience}
@@ -64,21 +64,21 @@ func (s *Server) StartSession(ctx context.Context) (string, error) {
 	return session.ID(), nil
 }
 
-// SetLimits changes how many connections without a good request there may be: of one
-// address when they are older than patience, of one address, and of all.
+// SetLimits changes the limits of unauthenticated connections: those of one address that are older than
+// patience, all of one address, and all.
 func (s *Server) SetLimits(patience time.Duration, pending, burst, total int) {
 	s.limits.patience, s.limits.pending, s.limits.burst, s.limits.total = patience, pending, burst, total
 }
 
-// ServeOn serves connections of a listener.
+// ServeOn serves the connections of a listener.
 func (s *Server) ServeOn(ctx context.Context, l net.Listener) error {
 	s.listeners = listeners{l}
 	s.guard = newGuard(s.config, 8888, &s.guesses)
 	return s.Serve(ctx)
 }
 
-// HasBothLengths tells whether what came over a connection has a head that begins
-// with a line and says in two ways how long its body is.
+// HasBothLengths reports whether the data of a connection contains a head that starts with a line and gives the
+// length of its body in both ways.
 func HasBothLengths(parts [][]byte, first string) bool {
 	var h head
 	for _, part := range parts {

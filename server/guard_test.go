@@ -16,7 +16,7 @@ import (
 	"github.com/copilot-portal/portal/server"
 )
 
-// everyRoute is the route table with parameters filled in, and what is not in it.
+// everyRoute returns the routes with parameters filled in, and some paths without a route.
 func everyRoute(h http.Handler) [][2]string {
 	list := [][2]string{
 		{"GET", "/"},
@@ -38,50 +38,50 @@ func everyRoute(h http.Handler) [][2]string {
 
 func TestForeignRequestsAreRefusedOnEveryRoute(t *testing.T) {
 	foreign := map[string][]string{
-		"an origin of http":                        {"Origin", "http://evil.example"},
-		"an origin of https":                       {"Origin", "https://evil.example"},
-		"an origin that is opaque":                 {"Origin", "null"},
-		"an origin on another port":                {"Origin", "http://localhost:9999"},
-		"an origin without our port":               {"Origin", "http://localhost"},
-		"an origin by another name of us":          {"Origin", "http://127.0.0.1:8888"},
-		"an origin that begins like us":            {"Origin", "http://localhost:8888.evil.example"},
-		"an origin with us as the user":            {"Origin", "http://localhost:8888@evil.example"},
-		"an origin with a user":                    {"Origin", "http://evil@localhost:8888"},
-		"an origin with a path":                    {"Origin", "http://localhost:8888/evil"},
-		"an origin of a file":                      {"Origin", "file://"},
-		"an origin of an extension":                {"Origin", "chrome-extension://localhost:8888"},
-		"an origin without a scheme":               {"Origin", "localhost:8888"},
-		"an origin of garbage":                     {"Origin", "%%%\x7f"},
-		"an origin of blanks":                      {"Origin", " "},
-		"two origins, the foreign one last":        {"Origin", "http://localhost:8888", "Origin", "http://evil.example"},
-		"two origins, the foreign one first":       {"Origin", "http://evil.example", "Origin", "http://localhost:8888"},
-		"two origins in one line":                  {"Origin", "http://localhost:8888, http://evil.example"},
-		"a fetch from another site":                {"Sec-Fetch-Site", "cross-site"},
-		"a fetch from another port of ours":        {"Sec-Fetch-Site", "same-site"},
-		"a fetch from a site of unknown kind":      {"Sec-Fetch-Site", "galactic"},
-		"a fetch from another site, told twice":    {"Sec-Fetch-Site", "none", "Sec-Fetch-Site", "cross-site"},
-		"a fetch from another site by our origin":  {"Sec-Fetch-Site", "cross-site", "Origin", "http://localhost:8888"},
-		"a foreign origin on a same-origin fetch":  {"Sec-Fetch-Site", "same-origin", "Origin", "http://evil.example"},
-		"a name that is not ours":                  {"Host", "evil.example"},
-		"a name that is not ours, with our port":   {"Host", "evil.example:8888"},
-		"a name below which we seem to be":         {"Host", "localhost.evil.example"},
-		"the same with our port":                   {"Host", "localhost.evil.example:8888"},
-		"a name that contains our address":         {"Host", "127.0.0.1.nip.io"},
-		"the same in capitals":                     {"Host", "127.0.0.1.NIP.IO:8888"},
-		"a name with a dot at its end":             {"Host", "evil.example."},
-		"a name in capitals":                       {"Host", "EVIL.EXAMPLE"},
-		"no name":                                  {"Host", ""},
-		"a port alone":                             {"Host", ":8888"},
-		"brackets around a name":                   {"Host", "[evil.example]:8888"},
-		"a name after our address":                 {"Host", "[::1].evil.example"},
-		"a name that ends like ours":               {"Host", "notlocalhost"},
-		"a user before a name":                     {"Host", "localhost:8888@evil.example"},
-		"all addresses of version 4":               {"Host", "0.0.0.0:8888"},
-		"all addresses of version 6":               {"Host", "[::]:8888"},
-		"a mapped address":                         {"Host", "[::ffff:127.0.0.1]:8888"},
-		"an address of the network":                {"Host", "192.168.1.5:8888"},
-		"a foreign name that is its own origin":    {"Host", "evil.example:8888", "Origin", "http://evil.example:8888"},
-		"a foreign name in a fetch of that origin": {"Host", "evil.example:8888", "Sec-Fetch-Site", "same-origin"},
+		"an http origin":                              {"Origin", "http://evil.example"},
+		"an https origin":                             {"Origin", "https://evil.example"},
+		"an opaque origin":                            {"Origin", "null"},
+		"an origin on another port":                   {"Origin", "http://localhost:9999"},
+		"an origin without our port":                  {"Origin", "http://localhost"},
+		"another loopback name as origin":             {"Origin", "http://127.0.0.1:8888"},
+		"an origin with our prefix":                   {"Origin", "http://localhost:8888.evil.example"},
+		"an origin with us as the user":               {"Origin", "http://localhost:8888@evil.example"},
+		"an origin with a user":                       {"Origin", "http://evil@localhost:8888"},
+		"an origin with a path":                       {"Origin", "http://localhost:8888/evil"},
+		"an origin of a file":                         {"Origin", "file://"},
+		"an origin of an extension":                   {"Origin", "chrome-extension://localhost:8888"},
+		"an origin without a scheme":                  {"Origin", "localhost:8888"},
+		"an invalid origin":                           {"Origin", "%%%\x7f"},
+		"an origin of blanks":                         {"Origin", " "},
+		"two origins, the foreign one last":           {"Origin", "http://localhost:8888", "Origin", "http://evil.example"},
+		"two origins, the foreign one first":          {"Origin", "http://evil.example", "Origin", "http://localhost:8888"},
+		"two origins in one line":                     {"Origin", "http://localhost:8888, http://evil.example"},
+		"a fetch from another site":                   {"Sec-Fetch-Site", "cross-site"},
+		"a fetch from another port of ours":           {"Sec-Fetch-Site", "same-site"},
+		"a fetch from a site of unknown kind":         {"Sec-Fetch-Site", "galactic"},
+		"a fetch from another site, with two headers": {"Sec-Fetch-Site", "none", "Sec-Fetch-Site", "cross-site"},
+		"a fetch from another site by our origin":     {"Sec-Fetch-Site", "cross-site", "Origin", "http://localhost:8888"},
+		"a foreign origin on a same-origin fetch":     {"Sec-Fetch-Site", "same-origin", "Origin", "http://evil.example"},
+		"a foreign host name":                         {"Host", "evil.example"},
+		"a foreign host name with our port":           {"Host", "evil.example:8888"},
+		"a name below which we seem to be":            {"Host", "localhost.evil.example"},
+		"the same with our port":                      {"Host", "localhost.evil.example:8888"},
+		"a name that contains our address":            {"Host", "127.0.0.1.nip.io"},
+		"the same in capitals":                        {"Host", "127.0.0.1.NIP.IO:8888"},
+		"a name with a dot at its end":                {"Host", "evil.example."},
+		"a name in capitals":                          {"Host", "EVIL.EXAMPLE"},
+		"no name":                                     {"Host", ""},
+		"a port alone":                                {"Host", ":8888"},
+		"brackets around a name":                      {"Host", "[evil.example]:8888"},
+		"a name after our address":                    {"Host", "[::1].evil.example"},
+		"a name that ends like ours":                  {"Host", "notlocalhost"},
+		"a user before a name":                        {"Host", "localhost:8888@evil.example"},
+		"all addresses of version 4":                  {"Host", "0.0.0.0:8888"},
+		"all addresses of version 6":                  {"Host", "[::]:8888"},
+		"a mapped address":                            {"Host", "[::ffff:127.0.0.1]:8888"},
+		"an address of the network":                   {"Host", "192.168.1.5:8888"},
+		"a foreign name that is its own origin":       {"Host", "evil.example:8888", "Origin", "http://evil.example:8888"},
+		"a foreign name in a fetch of that origin":    {"Host", "evil.example:8888", "Sec-Fetch-Site", "same-origin"},
 	}
 	h := inside(t, nil).Handler(8888)
 	for name, header := range foreign {
@@ -102,7 +102,7 @@ func TestOwnRequestsPassOnEveryRoute(t *testing.T) {
 		"a script":                             {},
 		"our page":                             {"Origin", "http://localhost:8888", "Sec-Fetch-Site", "same-origin"},
 		"our page, with the name in capitals":  {"Host", "LOCALHOST:8888", "Origin", "http://localhost:8888"},
-		"our page behind a proxy for TLS":      {"Origin", "https://localhost:8888"},
+		"our page behind a proxy with TLS":     {"Origin", "https://localhost:8888"},
 		"an address typed in":                  {"Sec-Fetch-Site", "none"},
 		"the address of version 4":             {"Host", "127.0.0.1:8888"},
 		"another loopback address":             {"Host", "127.9.9.9"},
@@ -121,7 +121,7 @@ func TestOwnRequestsPassOnEveryRoute(t *testing.T) {
 	}
 }
 
-func TestRequestsThatNetHTTPWouldAnswerItselfAreGuardedToo(t *testing.T) {
+func TestRequestsHandledByNetHTTPAreGuarded(t *testing.T) {
 	address := serve(t, inside(t, nil))
 	for name, request := range map[string]string{
 		"options of the whole server":  "OPTIONS * HTTP/1.1\r\nHost: evil.example\r\n\r\n",
@@ -164,13 +164,13 @@ func guarded(t *testing.T) http.Handler {
 	return inside(t, func(c *server.Config) { c.Token = token }).Handler(8888)
 }
 
-func TestTokenIsNeededWhereThereIsOne(t *testing.T) {
+func TestConfiguredTokenIsRequired(t *testing.T) {
 	h := guarded(t)
 	for name, tc := range map[string]struct {
 		header []string
 		status int
 	}{
-		"without it nothing is served":                {nil, 401},
+		"without it, nothing is served":               {nil, 401},
 		"another token is refused":                    {[]string{"Authorization", "Bearer wrong"}, 401},
 		"a longer token is refused":                   {[]string{"Authorization", "Bearer " + token + "!"}, 401},
 		"a shorter token is refused":                  {[]string{"Authorization", "Bearer " + token[:5]}, 401},
@@ -178,14 +178,14 @@ func TestTokenIsNeededWhereThereIsOne(t *testing.T) {
 		"the scheme must be right":                    {[]string{"Authorization", "Basic " + token}, 401},
 		"the token alone is not enough":               {[]string{"Authorization", token}, 401},
 		"the right token passes":                      {[]string{"Authorization", "Bearer " + token}, 0},
-		"the scheme may be written in any case":       {[]string{"Authorization", "bearer " + token}, 0},
-		"the token itself is no cookie":               {[]string{"Cookie", "portal_8888=" + token}, 401},
+		"the scheme ignores case":                     {[]string{"Authorization", "bearer " + token}, 0},
+		"the token itself is not a valid cookie":      {[]string{"Cookie", "portal_8888=" + token}, 401},
 		"a foreign page is refused with the token":    {[]string{"Authorization", "Bearer " + token, "Origin", "http://evil.example"}, 403},
 		"a foreign name is refused before the token":  {[]string{"Host", "evil.example"}, 403},
 		"a wrong token does not fall back to cookies": {[]string{"Authorization", "Bearer wrong", "Cookie", cookieOf(t, h)}, 401},
 	} {
 		t.Run(name, func(t *testing.T) {
-			h := guarded(t) // of its own, as wrong tokens are limited
+			h := guarded(t) // a separate one, because wrong tokens are limited
 			for i, r := range everyRoute(h) {
 				if i%5 == 4 {
 					h = guarded(t)
@@ -204,7 +204,7 @@ func TestTokenIsNeededWhereThereIsOne(t *testing.T) {
 	}
 }
 
-func TestWrongTokensAreLimitedAndTheRightOneIsNeverLockedOut(t *testing.T) {
+func TestWrongTokensAreLimitedAndTheRightOneIsAlwaysAccepted(t *testing.T) {
 	h := guarded(t)
 	wrong := []string{"Authorization", "Bearer wrong"}
 	for i := range 10 {
@@ -220,7 +220,7 @@ func TestWrongTokensAreLimitedAndTheRightOneIsNeverLockedOut(t *testing.T) {
 	assert.Equal(t, http.StatusOK, ask(h, "GET", "/api/test", "Cookie", cookieOf(t, h)).Code)
 }
 
-// cookieOf is the cookie that a browser gets for the token, as it sends it.
+// cookieOf returns the cookie header that a browser sends after it presented the token.
 func cookieOf(t *testing.T, h http.Handler) string {
 	t.Helper()
 	w := ask(h, "GET", "/?token="+url.QueryEscape(token))
@@ -236,22 +236,22 @@ func cookie(t *testing.T, w *httptest.ResponseRecorder) *http.Cookie {
 	return list[0]
 }
 
-func TestBrowserGetsACookieForTheTokenAndTheCleanAddress(t *testing.T) {
+func TestTokenInAddressBecomesACookie(t *testing.T) {
 	h := guarded(t)
 	right := url.QueryEscape(token)
 	for name, tc := range map[string]struct{ target, clean string }{
-		"the page":                       {"/?token=" + right, "/"},
-		"another query is kept":          {"/?a=1&token=" + right + "&b=2", "/?a=1&b=2"},
-		"a file":                         {"/index.html?token=" + right, "/index.html"},
-		"a path that looks like a host":  {"//evil/?token=" + right, "/evil/"},
-		"more slashes":                   {"////evil.example//x?token=" + right, "/evil.example/x"},
-		"a backslash":                    {`/\evil.example/?token=` + right, "/%5Cevil.example/"},
-		"dots before a host":             {"/.//evil.example/?token=" + right, "/evil.example/"},
-		"dots up to a host":              {"/..//evil.example/?token=" + right, "/evil.example/"},
-		"a scheme":                       {"/http://evil.example/?token=" + right, "/http:/evil.example/"},
-		"a tab before a host":            {"/\t/evil.example/?token=" + right, "/%09/evil.example/"},
-		"a line break":                   {"/\r\nLocation: http://evil.example/?token=" + right, "/%0D%0ALocation:%20http:/evil.example/"},
-		"the token twice, the right one": {"/?token=" + right + "&token=x", "/"},
+		"the page":                      {"/?token=" + right, "/"},
+		"another query is kept":         {"/?a=1&token=" + right + "&b=2", "/?a=1&b=2"},
+		"a file":                        {"/index.html?token=" + right, "/index.html"},
+		"a path that looks like a host": {"//evil/?token=" + right, "/evil/"},
+		"more slashes":                  {"////evil.example//x?token=" + right, "/evil.example/x"},
+		"a backslash":                   {`/\evil.example/?token=` + right, "/%5Cevil.example/"},
+		"dots before a host":            {"/.//evil.example/?token=" + right, "/evil.example/"},
+		"dots up to a host":             {"/..//evil.example/?token=" + right, "/evil.example/"},
+		"a scheme":                      {"/http://evil.example/?token=" + right, "/http:/evil.example/"},
+		"a tab before a host":           {"/\t/evil.example/?token=" + right, "/%09/evil.example/"},
+		"a line break":                  {"/\r\nLocation: http://evil.example/?token=" + right, "/%0D%0ALocation:%20http:/evil.example/"},
+		"two tokens, the right one":     {"/?token=" + right + "&token=x", "/"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := ask(h, "GET", tc.target, "Sec-Fetch-Site", "none")
@@ -268,7 +268,7 @@ func TestBrowserGetsACookieForTheTokenAndTheCleanAddress(t *testing.T) {
 			assert.NotContains(t, c.Value, token)
 		})
 	}
-	t.Run("who has the cookie is sent to the clean address as well", func(t *testing.T) {
+	t.Run("a browser with the cookie is redirected as well", func(t *testing.T) {
 		for _, given := range []string{right, "old"} {
 			w := ask(h, "GET", "/?token="+given, "Cookie", cookieOf(t, h))
 			assert.Equal(t, http.StatusSeeOther, w.Code)
@@ -276,26 +276,26 @@ func TestBrowserGetsACookieForTheTokenAndTheCleanAddress(t *testing.T) {
 		}
 	})
 	for name, tc := range map[string]struct{ method, target string }{
-		"a wrong token":             {"GET", "/?token=wrong"},
-		"an empty token":            {"GET", "/?token="},
-		"the wrong one comes first": {"GET", "/?token=x&token=" + right},
-		"not by POST":               {"POST", "/?token=" + right},
+		"a wrong token":       {"GET", "/?token=wrong"},
+		"an empty token":      {"GET", "/?token="},
+		"a wrong token first": {"GET", "/?token=x&token=" + right},
+		"not by POST":         {"POST", "/?token=" + right},
 	} {
-		t.Run(name+" gives nothing", func(t *testing.T) {
+		t.Run(name+" sets no cookie", func(t *testing.T) {
 			w := ask(h, tc.method, tc.target)
 			assert.Equal(t, http.StatusUnauthorized, w.Code)
 			assert.Empty(t, w.Result().Cookies())
 			assert.Empty(t, w.Header().Get("Location"))
 		})
 	}
-	t.Run("a foreign page cannot have its token taken", func(t *testing.T) {
+	t.Run("a token sent by a foreign page is ignored", func(t *testing.T) {
 		w := ask(h, "GET", "/?token="+right, "Sec-Fetch-Site", "cross-site")
 		assert.Equal(t, http.StatusForbidden, w.Code)
 		assert.Empty(t, w.Result().Cookies())
 	})
 }
 
-func TestCookieIsForOnePortAndOneToken(t *testing.T) {
+func TestCookieIsValidForOnePortAndOneToken(t *testing.T) {
 	h := guarded(t)
 	own := cookieOf(t, h)
 	other := inside(t, func(c *server.Config) { c.Token = token }).Handler(9999)
@@ -311,17 +311,17 @@ func TestCookieIsForOnePortAndOneToken(t *testing.T) {
 	assert.Equal(t, http.StatusForbidden, ask(h, "GET", "/api/stop", "Cookie", own, "Origin", "http://localhost:9999").Code)
 }
 
-func TestAwayFromLoopbackATokenIsMadeUp(t *testing.T) {
+func TestTokenIsGeneratedBeyondLoopback(t *testing.T) {
 	for name, tc := range map[string]struct {
 		host   string
 		needed bool
 	}{
 		"every address":          {"0.0.0.0", true},
-		"every address, too":     {"::", true},
-		"no host at all":         {"", true},
+		"every IPv6 address":     {"::", true},
+		"an empty host":          {"", true},
 		"the name of loopback":   {"localhost", false},
-		"the address":            {"127.0.0.1", false},
-		"the other address":      {"::1", false},
+		"the IPv4 address":       {"127.0.0.1", false},
+		"the IPv6 address":       {"::1", false},
 		"the name in capitals":   {"LOCALHOST", false},
 		"another local address":  {"127.0.0.2", false},
 		"a mapped local address": {"::ffff:127.0.0.1", false},
@@ -348,7 +348,7 @@ func TestAwayFromLoopbackATokenIsMadeUp(t *testing.T) {
 	}
 }
 
-// reach is an address at which a portal on host listens.
+// reach returns an address at which a portal on host can be reached.
 func reach(address, host string) string {
 	_, port, _ := strings.Cut(address, ":")
 	switch host {
@@ -380,7 +380,7 @@ func TestTokensAreNotLogged(t *testing.T) {
 	assert.Equal(t, 6, strings.Count(out.String(), "msg=request"), "each is logged: %s", out.String())
 }
 
-func TestConfiguredTokenIsNeededOnLoopbackToo(t *testing.T) {
+func TestConfiguredTokenIsRequiredOnLoopback(t *testing.T) {
 	s := inside(t, func(c *server.Config) { c.Token = token })
 	address := serve(t, s)
 	r := send(t, address, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")

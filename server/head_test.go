@@ -31,11 +31,11 @@ func TestRequestWithTwoLengthsIsRefused(t *testing.T) {
 		"a GET":               {"GET /api/test HTTP/1.1\r\nHost: localhost\r\nContent-Length: 0\r\n" + chunked + "\r\n0\r\n\r\n", 400},
 		"before the token":    {"GET /api/test HTTP/1.1\r\nHost: evil.example\r\nContent-Length: 0\r\n" + chunked + "\r\n0\r\n\r\n", 400},
 
-		"chunks alone":                    {post + chunked + "\r\n" + body, 200},
-		"a length alone":                  {post + "Content-Length: 2\r\n\r\n{}", 200},
-		"both in the body of another":     {"POST /rpc?x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 87\r\n\r\n" + quoted + strings.Repeat(" ", 87-len(quoted)), 200},
-		"the words in a header":           {post + chunked + "X-A: Content-Length: 3\r\n\r\n" + body, 200},
-		"names that only begin like them": {post + chunked + "Content-Length-X: 3\r\n\r\n" + body, 200},
+		"only chunks":                         {post + chunked + "\r\n" + body, 200},
+		"only a length":                       {post + "Content-Length: 2\r\n\r\n{}", 200},
+		"both in the body of another request": {"POST /rpc?x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 87\r\n\r\n" + quoted + strings.Repeat(" ", 87-len(quoted)), 200},
+		"the words in a header":               {post + chunked + "X-A: Content-Length: 3\r\n\r\n" + body, 200},
+		"names with the same prefix":          {post + chunked + "Content-Length-X: 3\r\n\r\n" + body, 200},
 	} {
 		t.Run(name, func(t *testing.T) {
 			onPipes(t, nil, func(t *testing.T, _ *server.Server, p *pipes) {
@@ -51,7 +51,7 @@ func TestRequestWithTwoLengthsIsRefused(t *testing.T) {
 				if tc.status == 400 {
 					assert.Contains(t, string(text), "not both")
 					_, err = reader.ReadByte()
-					require.ErrorIs(t, err, io.EOF, "what follows may be anything")
+					require.ErrorIs(t, err, io.EOF, "the connection cannot be used any more")
 				}
 				_ = c.Close()
 			})
@@ -59,8 +59,8 @@ func TestRequestWithTwoLengthsIsRefused(t *testing.T) {
 	}
 }
 
-// A request that is sent behind another one, before that was answered, is looked at too.
-func TestRequestWithTwoLengthsIsRefusedBehindOthers(t *testing.T) {
+// Pipelined requests are checked, too.
+func TestPipelinedRequestWithTwoLengthsIsRefused(t *testing.T) {
 	const good = "GET /api/test HTTP/1.1\r\nHost: localhost\r\n\r\n"
 	const bad = "GET /api/test HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n" + chunked + "\r\n0\r\n\r\n"
 	long := "POST /api/nothing HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100000\r\n\r\n" + strings.Repeat("x", 100_000)
@@ -75,7 +75,7 @@ func TestRequestWithTwoLengthsIsRefusedBehindOthers(t *testing.T) {
 				go func() { _, _ = io.WriteString(c, before+bad+good) }()
 				answers, _ := closedAfter(c)
 				assert.Equal(t, 1, strings.Count(answers, "HTTP/1.1 400 "), answers)
-				assert.True(t, strings.HasSuffix(strings.TrimSpace(answers), `not both"}`), "nothing is answered behind it")
+				assert.True(t, strings.HasSuffix(strings.TrimSpace(answers), `not both"}`), "nothing after it is answered")
 			})
 		})
 	}
@@ -92,6 +92,6 @@ func FuzzHead(f *testing.F) {
 		for rest := text; len(rest) > 0; rest = rest[min(size, len(rest)):] {
 			parts = append(parts, rest[:min(size, len(rest))])
 		}
-		assert.Equal(t, both, server.HasBothLengths(parts, first), "in whatever pieces it comes")
+		assert.Equal(t, both, server.HasBothLengths(parts, first), "split in any way")
 	})
 }

@@ -16,8 +16,7 @@ import (
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 
-// pageWith serves a page of another origin that loads an address as an image, sends
-// a form to it, and fetches it.
+// pageWith serves a page of another origin that loads target as an image, sends a form to it, and fetches it.
 func pageWith(t *testing.T, target string) string {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -37,7 +36,7 @@ Promise.allSettled([loaded, sent, fetch(target, {mode: "no-cors"})]).then(() => 
 	return s.URL
 }
 
-// isStopped tells whether a portal that was made for a test was asked to stop.
+// isStopped reports whether a client has requested the portal to stop.
 func isStopped(s *server.Server) bool {
 	select {
 	case <-s.Stopping():
@@ -47,7 +46,7 @@ func isStopped(s *server.Server) bool {
 	}
 }
 
-func TestForeignPageCannotStopThePortalByAnyNameOfThisMachine(t *testing.T) {
+func TestForeignPageCannotStopThePortalUnderAnyHostName(t *testing.T) {
 	browser := portaltest.StartChromium(t)
 	s := inside(t, nil)
 	_, port, _ := strings.Cut(serve(t, s), ":")
@@ -65,8 +64,8 @@ func TestForeignPageCannotStopThePortalByAnyNameOfThisMachine(t *testing.T) {
 	}
 }
 
-// The cookie of the portal is sent along by pages on other ports of its host, and
-// away from loopback browsers do not tell of their origin.
+// Browsers send the portal's cookie from pages on other ports of its host, and beyond loopback they do not send
+// their origin.
 func TestPageOnAnotherPortOfTheSameHostCannotUseTheCookie(t *testing.T) {
 	browser := portaltest.StartChromium(t, chromedp.Flag("host-resolver-rules", "MAP portal.example 127.0.0.1"))
 	s := inside(t, func(c *server.Config) { c.Token, c.AllowedHosts = token, []string{"portal.example"} })
@@ -74,14 +73,14 @@ func TestPageOnAnotherPortOfTheSameHostCannotUseTheCookie(t *testing.T) {
 	own := "http://portal.example:" + port
 
 	tab := browser.Open(t, own+"/?token="+url.QueryEscape(token))
-	tab.IgnoreConsole() // no agent can be started
+	tab.IgnoreConsole() // no agent can start
 	status, err := chromedp.Run(tab.Context, chromedp.Evaluate[int](`new Promise((done) => {
 		const socket = new WebSocket("ws://" + location.host + "/ui");
 		socket.onopen = () => done(101);
 		socket.onerror = () => done(0);
 	})`, chromedp.EvalAwaitPromise))
 	require.NoError(t, err)
-	assert.Equal(t, 101, status, "the page itself works there")
+	assert.Equal(t, 101, status, "the page itself works")
 
 	foreign := pageWith(t, own+"/api/stop")
 	tab.Do(chromedp.Navigate(strings.Replace(foreign, "127.0.0.1", "portal.example", 1)))

@@ -13,7 +13,7 @@ import (
 	"github.com/copilot-portal/portal/server"
 )
 
-// statusFor asks for the API with a Host header, over a connection to an address.
+// statusFor returns the status of a request to the API with a Host header, over a connection to an address.
 func statusFor(h http.Handler, host, local string, header ...string) int {
 	r := httptest.NewRequest(http.MethodGet, "/api/test", http.NoBody)
 	r.Host = host
@@ -26,7 +26,7 @@ func statusFor(h http.Handler, host, local string, header ...string) int {
 	return w.Code
 }
 
-func TestOnlyCanonicalNamesOfLoopbackAreServed(t *testing.T) {
+func TestOnlyCanonicalLoopbackNamesAreAllowed(t *testing.T) {
 	h := inside(t, func(c *server.Config) { c.AllowedHosts = []string{"portal.example", "192.0.2.7", "[2001:db8::7]"} }).Handler(8888)
 	for host, want := range map[string]int{
 		"localhost": 200, "localhost:8888": 200, "LocalHost:8888": 200, "localhost:": 200,
@@ -49,7 +49,7 @@ func TestOnlyCanonicalNamesOfLoopbackAreServed(t *testing.T) {
 	}
 }
 
-func TestAddressThatAClientConnectedToIsServed(t *testing.T) {
+func TestConnectedAddressIsAllowed(t *testing.T) {
 	for _, listens := range []string{"0.0.0.0", "::", ""} {
 		h := inside(t, func(c *server.Config) { c.Host, c.Token = listens, token }).Handler(8888)
 		for _, tc := range []struct {
@@ -73,7 +73,7 @@ func TestAddressThatAClientConnectedToIsServed(t *testing.T) {
 	}
 }
 
-func TestConfiguredNameOrAddressIsServed(t *testing.T) {
+func TestConfiguredHostIsAllowed(t *testing.T) {
 	for listens, host := range map[string]string{"192.0.2.1": "192.0.2.1:8888", "2001:db8::1": "[2001:db8::1]:8888", "box.example": "Box.Example"} {
 		h := inside(t, func(c *server.Config) { c.Host = listens }).Handler(8888)
 		assert.Equal(t, 200, statusFor(h, host, "127.0.0.1:8888"), host)
@@ -81,8 +81,8 @@ func TestConfiguredNameOrAddressIsServed(t *testing.T) {
 	}
 }
 
-// Over plain HTTP browsers tell the origin of a GET to loopback only, and a page on
-// another port of the same host has the cookie sent along.
+// Over plain HTTP, browsers send the origin of a GET only to loopback, and they send the cookie from pages on other
+// ports of the same host.
 func TestCookieWithoutOriginOpensPageOnly(t *testing.T) {
 	const browser = "Mozilla/5.0 (X11; Linux x86_64) Chrome/142"
 	change := func(c *server.Config) { c.Host, c.AllowedHosts = "0.0.0.0", []string{"portal.example"} }
@@ -94,15 +94,15 @@ func TestCookieWithoutOriginOpensPageOnly(t *testing.T) {
 		header  []string
 		foreign bool
 	}{
-		"a browser where no token is needed":           {open, []string{"User-Agent", browser}, true},
-		"the cookie alone":                             {closed, []string{"Cookie", own, "User-Agent", browser}, true},
-		"the cookie alone, of another program":         {closed, []string{"Cookie", own}, true},
-		"the cookie and another scheme":                {closed, []string{"Cookie", own, "Authorization", "Basic eDp5"}, true},
-		"a script where no token is needed":            {open, []string{"User-Agent", "curl/8"}, false},
-		"the page's own WebSocket":                     {closed, []string{"Cookie", own, "Origin", "http://portal.example:8888"}, false},
-		"the page's own request for operations":        {closed, []string{"Cookie", own, "User-Agent", browser, "X-Session-Id", "x"}, false},
-		"a browser behind a proxy with TLS":            {closed, []string{"Cookie", own, "User-Agent", browser, "Sec-Fetch-Site", "same-origin"}, false},
-		"the token, of a program that calls itself so": {closed, []string{"User-Agent", browser, "Authorization", "Bearer " + token}, false},
+		"a browser without a required token":              {open, []string{"User-Agent", browser}, true},
+		"the cookie alone":                                {closed, []string{"Cookie", own, "User-Agent", browser}, true},
+		"the cookie alone, of another program":            {closed, []string{"Cookie", own}, true},
+		"the cookie and another scheme":                   {closed, []string{"Cookie", own, "Authorization", "Basic eDp5"}, true},
+		"a script without a required token":               {open, []string{"User-Agent", "curl/8"}, false},
+		"the page's own WebSocket":                        {closed, []string{"Cookie", own, "Origin", "http://portal.example:8888"}, false},
+		"the page's own request for operations":           {closed, []string{"Cookie", own, "User-Agent", browser, "X-Session-Id", "x"}, false},
+		"a browser behind a proxy with TLS":               {closed, []string{"Cookie", own, "User-Agent", browser, "Sec-Fetch-Site", "same-origin"}, false},
+		"the token, from a program with a browser's name": {closed, []string{"User-Agent", browser, "Authorization", "Bearer " + token}, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, r := range everyRoute(tc.handler) {
@@ -111,13 +111,13 @@ func TestCookieWithoutOriginOpensPageOnly(t *testing.T) {
 			}
 			if tc.foreign {
 				w := ask(tc.handler, "GET", "/api/test", append(tc.header, "Host", "127.0.0.1:8888")...)
-				assert.Equal(t, http.StatusOK, w.Code, "on loopback browsers tell")
+				assert.Equal(t, http.StatusOK, w.Code, "on loopback, browsers send their origin")
 			}
 		})
 	}
 }
 
-// isForPrograms tells whether a path is that of a dialect.
+// isForPrograms reports whether a path belongs to a dialect.
 func isForPrograms(path string) bool {
 	switch path {
 	case "/", "/index.html", "/nothing", "/health", "/version", "/metrics":

@@ -18,14 +18,13 @@ import (
 	"github.com/copilot-portal/portal/server"
 )
 
-// soon is what takes milliseconds, on a machine that has much else to do; tick is
-// how often it is looked for.
+// soon is the time limit for what takes milliseconds on an idle machine; tick is the polling interval.
 const (
 	soon = time.Minute
 	tick = 10 * time.Millisecond
 )
 
-// flags are those of the portal's command, parsed.
+// flags returns the parsed flags of the portal's command.
 func flags(tb testing.TB, args ...string) *pflag.FlagSet {
 	tb.Helper()
 	f := pflag.NewFlagSet("portal", pflag.ContinueOnError)
@@ -42,10 +41,10 @@ func flags(tb testing.TB, args ...string) *pflag.FlagSet {
 	return f
 }
 
-// noAgent is the path of a Copilot CLI that is not there.
+// noAgent is the path of a missing Copilot CLI.
 const noAgent = "/nowhere/copilot"
 
-// inside makes a portal in this process that can start no agent.
+// inside creates a portal in this process that cannot start an agent.
 func inside(tb testing.TB, change func(*server.Config)) *server.Server {
 	tb.Helper()
 	c, err := server.Load(server.Sources{Flags: flags(tb, "--port", "0"), Environ: []string{"HOME=" + tb.TempDir()}})
@@ -57,8 +56,7 @@ func inside(tb testing.TB, change func(*server.Config)) *server.Server {
 	return server.New(tb.Context(), c, "test", slog.New(slog.DiscardHandler))
 }
 
-// serve runs a portal in this process until the end of the test and gives the
-// address of its port.
+// serve runs a portal in this process until the end of the test and returns its address.
 func serve(tb testing.TB, s *server.Server) string {
 	tb.Helper()
 	require.NoError(tb, s.Listen(tb.Context()))
@@ -79,8 +77,7 @@ func serve(tb testing.TB, s *server.Server) string {
 	return "127.0.0.1:" + port
 }
 
-// ask lets a handler answer a request; header are names and values in turn. The
-// name Host sets the host that the request is for.
+// ask sends a request to a handler. header contains names and values in turn; Host sets the host of the request.
 func ask(h http.Handler, method, target string, header ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, "http://localhost:8888/", http.NoBody)
 	r.URL.Path, r.URL.RawQuery, _ = strings.Cut(target, "?")
@@ -97,7 +94,7 @@ func ask(h http.Handler, method, target string, header ...string) *httptest.Resp
 	return w
 }
 
-// reply is an answer as it came.
+// reply is a raw response.
 type reply struct {
 	status int
 	major  int // version of HTTP
@@ -105,7 +102,7 @@ type reply struct {
 	body   string
 }
 
-// send writes bytes to a port as they are and reads one answer.
+// send writes bytes to a port and reads one response.
 func send(tb testing.TB, address, request string) reply {
 	tb.Helper()
 	var d net.Dialer

@@ -16,7 +16,7 @@ import (
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 
-// copied is another copy of the program, as apps bring it along.
+// copied returns the path of a copy of the program, such as apps ship.
 func copied(t *testing.T) string {
 	t.Helper()
 	program, err := os.ReadFile(portaltest.Binary(t))
@@ -28,8 +28,8 @@ func copied(t *testing.T) string {
 
 var itself = regexp.MustCompile(`COPILOT_CLI_PATH names a portal \(/\S+/copilot-cli\), not the Copilot CLI. It is ignored`)
 
-// Apps set the variable so that they start a portal as their CLI; what the portal starts inherits it.
-func TestVariableThatNamesThePortalIsSkipped(t *testing.T) {
+// Apps set the variable to start a portal as their CLI, and the portal's child processes inherit it.
+func TestVariableNamingAPortalIsSkipped(t *testing.T) {
 	t.Parallel()
 	book := filepath.Join(t.TempDir(), "jobs.yaml")
 	require.NoError(t, os.WriteFile(book, []byte("models: {driving: \"\"}\ntasks: {t: {prompt: [\"say `it is me`\"]}}\njobs: {j: {work: {kind: Ref, taskId: t}}}\n"), 0o600))
@@ -42,7 +42,7 @@ func TestVariableThatNamesThePortalIsSkipped(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			code, stdout, stderr := toItsEnd(t, agentStarts, exec.Cmd{Env: append(portaltest.Environ(t.TempDir()), variable)}, args)
+			code, stdout, stderr := runCommand(t, agentStarts, exec.Cmd{Env: append(portaltest.Environ(t.TempDir()), variable)}, args)
 			assert.Equal(t, 0, code, stderr)
 			assert.NotEmpty(t, stdout+stderr)
 			assert.Regexp(t, itself, stderr)
@@ -76,7 +76,7 @@ func TestVariableThatNamesThePortalIsSkipped(t *testing.T) {
 	})
 }
 
-func TestPortalIsKnownWhereverItLies(t *testing.T) {
+func TestPortalIsRecognizedAnywhere(t *testing.T) {
 	t.Parallel()
 	assert.True(t, sdk.IsPortal(portaltest.Binary(t)))
 	assert.True(t, sdk.IsPortal(linked(t)))
@@ -86,7 +86,7 @@ func TestPortalIsKnownWhereverItLies(t *testing.T) {
 	assert.False(t, sdk.IsPortal("/nowhere/copilot-cli"))
 	own, err := os.Executable()
 	require.NoError(t, err)
-	assert.False(t, sdk.IsPortal(own), "a test is none")
+	assert.False(t, sdk.IsPortal(own), "a test is not a portal")
 
 	for name, locate := range map[string]sdk.Locate{
 		"--copilot-path or copilot_path names": {Configured: linked(t)}, "COPILOT_CLI_PATH names": {Environment: linked(t)},
@@ -97,7 +97,7 @@ func TestPortalIsKnownWhereverItLies(t *testing.T) {
 	}
 }
 
-func TestPortalInThePlaceOfTheCLIIsNoCLI(t *testing.T) {
+func TestPortalIsNotUsedAsTheCLI(t *testing.T) {
 	portals, clis := t.TempDir(), t.TempDir()
 	require.NoError(t, os.Symlink(portaltest.Binary(t), filepath.Join(portals, "copilot")))
 	cli := filepath.Join(clis, "copilot")

@@ -15,7 +15,7 @@ import (
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 
-// wideBook is a job that goes round with so many sessions side by side: each says something and reports it.
+// wideBook returns the path of a book with a job that runs abreast sessions in parallel in each round.
 func wideBook(t *testing.T, rounds, abreast int) string {
 	t.Helper()
 	var refs strings.Builder
@@ -62,7 +62,7 @@ func TestLargeJobIsReportedToAllWatchers(t *testing.T) {
 	want := map[string]int{"workStarted": sessions, "workStopped": sessions, "jobSucceeded": 1}
 	for i, told := range watchers {
 		assert.Equal(t, want, tally(told), "watcher %d", i)
-		assert.Equal(t, watchers[0], told, "watcher %d was told something else", i)
+		assert.Equal(t, watchers[0], told, "watcher %d received something else", i)
 	}
 	status := p.API("GET", "copilot/job/"+id+"/status", "")
 	assert.Equal(t, "Succeeded", status.Text("status"))
@@ -78,7 +78,7 @@ func TestLargeJobIsReportedToAllWatchers(t *testing.T) {
 	}
 }
 
-// watchJob reads a job by live/{token} up to its end.
+// watchJob reads a job with live/{token} up to its end.
 func watchJob(t *testing.T, p *portaltest.Portal, id, token string) (told []portaltest.Response) {
 	t.Helper()
 	for deadline := time.Now().Add(15 * time.Minute); time.Now().Before(deadline); {
@@ -101,7 +101,7 @@ func watchJob(t *testing.T, p *portaltest.Portal, id, token string) (told []port
 	return told
 }
 
-// tally counts responses by their callbacks.
+// tally counts responses by callback.
 func tally(told []portaltest.Response) map[string]int {
 	n := map[string]int{}
 	for _, r := range told {

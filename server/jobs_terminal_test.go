@@ -33,14 +33,14 @@ func (t *terminal) Write(b []byte) (int, error) {
 	return t.out.Write(b)
 }
 
-// shown is everything that was written so far.
+// shown returns everything written so far.
 func (t *terminal) shown() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.out.String()
 }
 
-// inTerminal begins `portal jobs run`.
+// inTerminal starts `portal jobs run`.
 func inTerminal(t *testing.T, home, dir, args string, env ...string) *terminal {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
@@ -55,21 +55,21 @@ func inTerminal(t *testing.T, home, dir, args string, env ...string) *terminal {
 	return w
 }
 
-// end waits for the command and gives its code.
+// end waits for the command and returns its exit code.
 func (t *terminal) end() int {
 	t.Helper()
-	_ = t.run.Wait() // its code tells
+	_ = t.run.Wait() // the exit code is checked instead
 	return t.run.ProcessState.ExitCode()
 }
 
 var sequences = regexp.MustCompile("\x1b\\[[0-9]*[A-Za-z]")
 
-// lines are what was written, without sequences.
+// lines returns the written lines without escape sequences.
 func (t *terminal) lines() []string {
 	return strings.Split(strings.ReplaceAll(sequences.ReplaceAllString(t.shown(), ""), "\r", ""), "\n")
 }
 
-func TestJobInATerminalIsShownInPlace(t *testing.T) {
+func TestJobIsRedrawnInATerminal(t *testing.T) {
 	t.Parallel()
 	home, dir := t.TempDir(), repository(t)
 	own := ownBook(t, `
@@ -83,7 +83,7 @@ jobs:
 `)
 	short := inTerminal(t, home, dir, "short --jobs "+own)
 	assert.Equal(t, 0, short.end(), short.shown())
-	assert.Contains(t, short.shown(), "\x1b[2A\r\x1b[J", "two lines are drawn anew")
+	assert.Contains(t, short.shown(), "\x1b[2A\r\x1b[J", "two lines are redrawn")
 	assert.Contains(t, short.shown(), "\x1b[32m✓\x1b[0m a-task-whose")
 	assert.Contains(t, short.shown(), "1/1  short")
 	assert.Contains(t, short.shown(), "short succeeded after")
@@ -114,13 +114,13 @@ func TestJobOfAnotherPortalIsCancelledFromTheCommandLine(t *testing.T) {
 	var stderr string
 	require.Eventually(t, func() bool { // until the job is stored
 		var code int
-		code, _, stderr = toItsEnd(t, soon, as, []string{"jobs", "cancel", id[:8], "--port", p.Port})
+		code, _, stderr = runCommand(t, soon, as, []string{"jobs", "cancel", id[:8], "--port", p.Port})
 		return code == 0
 	}, soon, 200*time.Millisecond, "%s", stderr)
 	assert.Contains(t, stderr, id+" is cancelled.")
 	jobUntil(t, p, job, "jobCanceled")
 
-	code, _, stderr := toItsEnd(t, soon, as, []string{"jobs", "cancel", id, "--port", p.Port})
+	code, _, stderr := runCommand(t, soon, as, []string{"jobs", "cancel", id, "--port", p.Port})
 	assert.Equal(t, 1, code)
 	assert.Contains(t, stderr, "ended already")
 }

@@ -18,7 +18,7 @@ import (
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 
-// repository is one with a change in it that is not committed.
+// repository returns the path of a repository with an uncommitted change.
 func repository(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -32,7 +32,7 @@ func repository(t *testing.T) string {
 	return dir
 }
 
-// startJob starts a job and gives its path below /api/.
+// startJob starts a job and returns its path below /api/.
 func startJob(t *testing.T, p *portaltest.Portal, name, body string) string {
 	t.Helper()
 	r := p.API("POST", "copilot/job/start/"+name, body)
@@ -41,7 +41,7 @@ func startJob(t *testing.T, p *portaltest.Portal, name, body string) string {
 	return "copilot/job/" + id
 }
 
-// jobUntil reads live of a job up to a response, and gives their names.
+// jobUntil reads live of a job up to the response with a name, and returns the names of all responses.
 func jobUntil(t *testing.T, p *portaltest.Portal, job, name string) (all []string) {
 	t.Helper()
 	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); {
@@ -59,8 +59,8 @@ func jobUntil(t *testing.T, p *portaltest.Portal, job, name string) (all []strin
 	return nil
 }
 
-// sessionsAtWork are those that somebody has open.
-func sessionsAtWork(t *testing.T, p *portaltest.Portal) (list []string) {
+// openSessions returns the sessions that are open.
+func openSessions(t *testing.T, p *portaltest.Portal) (list []string) {
 	t.Helper()
 	_, text := p.Do("GET", "/api/copilot/session", "")
 	var all struct {
@@ -75,18 +75,18 @@ func sessionsAtWork(t *testing.T, p *portaltest.Portal) (list []string) {
 	return list
 }
 
-func TestBuiltInJobsGoThroughAndAreStopped(t *testing.T) {
+func TestBuiltInJobsSucceedAndCanBeStopped(t *testing.T) {
 	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{})
 	dir := repository(t)
 
 	understand, review, refine := startJob(t, p, "understand", dir), startJob(t, p, "review", dir), startJob(t, p, "refine", dir+"\na page about releases")
-	for _, job := range []string{understand, review, refine} { // which are at work at the same time
+	for _, job := range []string{understand, review, refine} { // run concurrently
 		jobUntil(t, p, job, "jobSucceeded")
 	}
 	assert.Equal(t, "JobClosed", p.API("GET", refine+"/live", "")["error"])
 	assert.Equal(t, "JobNotFound", p.API("GET", refine+"/live", "")["error"])
-	assert.Empty(t, sessionsAtWork(t, p))
+	assert.Empty(t, openSessions(t, p))
 
 	slow := startJob(t, p, "refine", dir+"\nrun `sleep 30`")
 	jobUntil(t, p, slow, "workStarted")
@@ -94,20 +94,20 @@ func TestBuiltInJobsGoThroughAndAreStopped(t *testing.T) {
 	for _, job := range p.API("GET", "copilot/job/running", "")["jobs"].([]any) {
 		statuses = append(statuses, job.(map[string]any)["status"])
 	}
-	assert.Equal(t, []any{"Succeeded", "Succeeded", "Succeeded", "Running"}, statuses, "those that have just ended, too")
+	assert.Equal(t, []any{"Succeeded", "Succeeded", "Succeeded", "Running"}, statuses, "including jobs that have just ended")
 	assert.Equal(t, "Closed", p.API("POST", slow+"/stop", "")["result"])
 	assert.Equal(t, "JobClosed", p.API("POST", slow+"/stop", "")["error"])
 	jobUntil(t, p, slow, "jobCanceled")
 	assert.Equal(t, "JobClosed", p.API("GET", slow+"/live", "")["error"], "there is one end")
 	assert.Equal(t, "Canceled", p.API("GET", slow+"/status", "")["status"])
-	assert.Empty(t, sessionsAtWork(t, p))
+	assert.Empty(t, openSessions(t, p))
 	status, text := p.Do("GET", "/api/copilot/job/start/refine", "")
 	assert.Equal(t, http.StatusMethodNotAllowed, status, text)
 }
 
 func last(list []string) string { return list[len(list)-1] }
 
-// parallel is a book whose job is soon in the middle of a Par, and stays there as long as a file is missing.
+// parallel is a book whose job stays in a Par until a file exists.
 const parallel = `
 models: {driving: ""}
 tasks:
@@ -117,7 +117,7 @@ jobs:
   both: {work: {kind: Seq, works: [{kind: Ref, taskId: first}, {kind: Par, works: [{kind: Ref, taskId: wait}, {kind: Ref, taskId: wait}]}, {kind: Ref, taskId: first}]}}
 `
 
-// ownBook is a file with a book.
+// ownBook returns the path of a file with a book.
 func ownBook(t *testing.T, text string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "jobs.yaml")
@@ -125,7 +125,7 @@ func ownBook(t *testing.T, text string) string {
 	return file
 }
 
-func TestJobIsStoppedInTheMiddleOfAParAndContinuedAfterAKill(t *testing.T) {
+func TestJobIsStoppedInAParAndContinuedAfterAKill(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	p := portaltest.Start(t, portaltest.Options{Args: []string{"--jobs", ownBook(t, parallel)}})
@@ -140,7 +140,7 @@ func TestJobIsStoppedInTheMiddleOfAParAndContinuedAfterAKill(t *testing.T) {
 	assert.Equal(t, "Closed", p.API("POST", stopped+"/stop", "")["result"])
 	assert.Equal(t, []string{"workStopped", "workStopped", "jobCanceled"}, jobUntil(t, p, stopped, "jobCanceled"))
 	assert.Equal(t, "JobClosed", p.API("GET", stopped+"/live", "")["error"])
-	assert.Empty(t, sessionsAtWork(t, p))
+	assert.Empty(t, openSessions(t, p))
 
 	killed := startJob(t, p, "both", dir)
 	atPar(killed)
@@ -160,7 +160,7 @@ func TestJobIsStoppedInTheMiddleOfAParAndContinuedAfterAKill(t *testing.T) {
 	r := p.API("POST", killed+"/continue", "")
 	next := "copilot/job/" + r.Text("jobId")
 	jobUntil(t, p, next, "jobSucceeded")
-	assert.EqualValues(t, 3, p.API("GET", next+"/status", "")["sessions"], "the first work was done before")
+	assert.EqualValues(t, 3, p.API("GET", next+"/status", "")["sessions"], "the first work is not repeated")
 }
 
 const faulty = "models: {}\ntasks: {t: {promt: [x]}}\n"
@@ -195,7 +195,7 @@ func TestFaultyRepositoryBookIsReportedWithoutFallback(t *testing.T) {
 	assert.Equal(t, 200, ask(inside(t, nil).Handler(8888), "GET", "/api/copilot/job").Code)
 }
 
-func TestConfigurationOfJobs(t *testing.T) {
+func TestJobSettings(t *testing.T) {
 	c, err := load(t, "", nil)
 	require.NoError(t, err)
 	assert.Equal(t, server.Jobs{Retention: 7 * 24 * time.Hour, Parallel: 30}, c.Jobs)
@@ -209,7 +209,7 @@ func TestConfigurationOfJobs(t *testing.T) {
 	}
 }
 
-func TestJobsAtTheCommandLine(t *testing.T) {
+func TestJobsCommands(t *testing.T) {
 	t.Parallel()
 	bad, own := ownBook(t, faulty), ownBook(t, "models: {driving: \"\"}\ntasks: {t: {prompt: [say `hello`]}}\njobs: {only: {work: {kind: Ref, taskId: t}}}\n")
 	for name, tc := range map[string]struct {
@@ -218,24 +218,24 @@ func TestJobsAtTheCommandLine(t *testing.T) {
 		stdout, stderr string
 	}{
 		"the jobs of the built-in book": {[]string{"list"}, 0, "refine      needs input  Draft the text", ""},
-		"those of another":              {[]string{"list", "--jobs", own}, 0, "only    say `hello`\n", ""},
-		"in JSON":                       {[]string{"list", "--json"}, 0, `"requireUserInput": true`, ""},
+		"the jobs of another book":      {[]string{"list", "--jobs", own}, 0, "only    say `hello`\n", ""},
+		"as JSON":                       {[]string{"list", "--json"}, 0, `"requireUserInput": true`, ""},
 		"a book without faults":         {[]string{"check", own}, 0, "", own + " is fine: 1 jobs, 1 tasks.\n"},
 		"no book":                       {[]string{"check"}, 0, "", "the built-in book is used"},
 		"a book with faults":            {[]string{"check", bad}, 1, bad + ":1: models.driving: ", ""},
 		"the same, named by the flag":   {[]string{"check", "--jobs", bad}, 1, bad + ":2: tasks.t.promt: ", ""},
-		"a book that is not there":      {[]string{"check", "/no/where"}, 1, "", "/no/where"},
+		"a missing book":                {[]string{"check", "/no/where"}, 1, "", "/no/where"},
 		"the built-in book as text":     {[]string{"book"}, 0, "drivingSessionRetries:", ""},
-		"no job yet":                    {[]string{"status"}, 0, "", "No jobs are stored."},
-		"a job that never was":          {[]string{"status", "x"}, 1, "", `no job id begins with "x"`},
-		"one to be cancelled":           {[]string{"cancel", "x"}, 1, "", `no job id begins with "x"`},
-		"one to be continued":           {[]string{"continue", "x"}, 1, "", `no job id begins with "x"`},
-		"nothing":                       {nil, 2, "", "name a subcommand"},
+		"no jobs":                       {[]string{"status"}, 0, "", "No jobs are stored."},
+		"the status of an unknown job":  {[]string{"status", "x"}, 1, "", `no job id begins with "x"`},
+		"cancelling an unknown job":     {[]string{"cancel", "x"}, 1, "", `no job id begins with "x"`},
+		"continuing an unknown job":     {[]string{"continue", "x"}, 1, "", `no job id begins with "x"`},
+		"no subcommand":                 {nil, 2, "", "name a subcommand"},
 		"no name":                       {[]string{"run"}, 2, "", "requires at least 1 arg"},
-		"a name that is not in it":      {[]string{"run", "none"}, 1, "", "see portal jobs list"},
+		"an unknown name":               {[]string{"run", "none"}, 1, "", "see portal jobs list"},
 		"no input":                      {[]string{"run", "refine"}, 1, "", "user input is required"},
-		"a directory that is none":      {[]string{"run", "understand", "--directory", "/no/where"}, 2, "", "/no/where"},
-		"a book that cannot be used":    {[]string{"run", "t", "--jobs", bad}, 1, "", "tasks.t.promt"},
+		"a missing directory":           {[]string{"run", "understand", "--directory", "/no/where"}, 2, "", "/no/where"},
+		"running with an invalid book":  {[]string{"run", "t", "--jobs", bad}, 1, "", "tasks.t.promt"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			code, stdout, stderr := inPipe(t, "", append([]string{"jobs"}, tc.args...)...)
@@ -255,7 +255,7 @@ func TestPipedJobPrintsALinePerEvent(t *testing.T) {
 	as := exec.Cmd{Env: portaltest.Environ(home), Dir: repository(t)}
 	jobsCommand := func(input string, args ...string) (int, string, string) {
 		as.Stdin = strings.NewReader(input)
-		return toItsEnd(t, 2*time.Minute, as, append([]string{"jobs"}, args...))
+		return runCommand(t, 2*time.Minute, as, append([]string{"jobs"}, args...))
 	}
 	code, stdout, stderr := jobsCommand("", "run", "understand")
 	assert.Equal(t, 0, code, stderr)

@@ -22,7 +22,7 @@ func address(t *testing.T, l net.Listener) *net.TCPAddr {
 	return a
 }
 
-// occupy listens somewhere until the end of the test and gives the port.
+// occupy listens on an address until the end of the test and returns the port.
 func occupy(t *testing.T, addr string) int {
 	t.Helper()
 	var lc net.ListenConfig
@@ -53,10 +53,10 @@ func TestLocalhostMeansBothLoopbackAddressesOnOnePort(t *testing.T) {
 
 func TestPortInUseHasHint(t *testing.T) {
 	for name, addr := range map[string]string{
-		"on the address of version 4":   "127.0.0.1:0",
-		"on the address of version 6":   "[::1]:0",
-		"on all addresses":              ":0",
-		"on all addresses of version 4": "0.0.0.0:0",
+		"on the IPv4 address":   "127.0.0.1:0",
+		"on the IPv6 address":   "[::1]:0",
+		"on all addresses":      ":0",
+		"on all IPv4 addresses": "0.0.0.0:0",
 	} {
 		t.Run(name, func(t *testing.T) {
 			port := occupy(t, addr)
@@ -65,7 +65,7 @@ func TestPortInUseHasHint(t *testing.T) {
 				strconv.Itoa(port+1)+"`, or any free port with `portal 0`")
 		})
 	}
-	t.Run("after the last port comes none", func(t *testing.T) {
+	t.Run("the last port has no successor", func(t *testing.T) {
 		var lc net.ListenConfig
 		if l, err := lc.Listen(t.Context(), "tcp", "127.0.0.1:65535"); err == nil {
 			defer l.Close()
@@ -84,7 +84,7 @@ func TestFailedStartClosesEverything(t *testing.T) {
 	require.NoError(t, ls[0].Close())
 }
 
-func TestForeignHostIsNamedInError(t *testing.T) {
+func TestListenErrorNamesTheHost(t *testing.T) {
 	for _, host := range []string{"192.0.2.1", "not a host"} {
 		_, err := server.Listen(t.Context(), host, 0)
 		require.ErrorContains(t, err, host)
@@ -119,7 +119,7 @@ func TestStoppedPortalLeavesNothingOpen(t *testing.T) {
 	s := inside(t, nil)
 	require.NoError(t, s.Listen(t.Context()))
 	ctx, cancel := context.WithCancel(t.Context())
-	cancel() // before it has begun
+	cancel() // before the portal serves
 	require.NoError(t, s.Serve(ctx))
 	ls, err := server.Listen(t.Context(), "localhost", s.Port())
 	require.NoError(t, err)

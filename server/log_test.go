@@ -18,7 +18,7 @@ import (
 	"github.com/copilot-portal/portal/server"
 )
 
-func TestLogWritesLinesInTheirOrder(t *testing.T) {
+func TestLogWritesLinesInOrder(t *testing.T) {
 	var out bytes.Buffer
 	l := server.NewLog(&out)
 	for i := range 1000 {
@@ -32,21 +32,21 @@ func TestLogWritesLinesInTheirOrder(t *testing.T) {
 	}
 }
 
-func TestLogNeverWaitsForItsReader(t *testing.T) {
+func TestLogNeverBlocks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, w := io.Pipe() // nobody reads
 		defer r.Close()
 		l := server.NewLog(w)
 		begin := time.Now()
 		line := strings.Repeat("x", 1023) + "\n"
-		for range 5000 { // five times what fits
+		for range 5000 { // five times the size of the buffer
 			n, err := l.Write([]byte(line))
 			require.NoError(t, err)
 			require.Equal(t, len(line), n)
 		}
 		assert.Zero(t, time.Since(begin))
 		l.Close(200 * time.Millisecond)
-		assert.Equal(t, 200*time.Millisecond, time.Since(begin), "Close ends in its time")
+		assert.Equal(t, 200*time.Millisecond, time.Since(begin), "Close keeps its time limit")
 		n, err := l.Write([]byte("late\n"))
 		require.NoError(t, err)
 		assert.Equal(t, 5, n)
@@ -58,7 +58,7 @@ func TestLogReportsDroppedLines(t *testing.T) {
 		r, w := io.Pipe()
 		l := server.NewLog(w)
 		l.Printf("first\n")
-		synctest.Wait() // it is being written: nobody reads
+		synctest.Wait() // the writer is blocked, because nobody reads
 		line := strings.Repeat("x", 1<<16-1) + "\n"
 		for range 20 {
 			l.Printf("%s", line)
@@ -75,7 +75,7 @@ func TestLogReportsDroppedLines(t *testing.T) {
 
 		lines := strings.Split(strings.ReplaceAll(got.String(), line, "long\n"), "\n")
 		assert.Equal(t, "first", lines[0])
-		assert.Equal(t, 16, strings.Count(got.String(), line), "what fits into the buffer")
+		assert.Equal(t, 16, strings.Count(got.String(), line), "lines that fit into the buffer")
 		said := `level=WARN msg="log lines were dropped because nobody read them"`
 		assert.Equal(t, 1, strings.Count(got.String(), said))
 		assert.Equal(t, []string{said, "last", ""}, lines[len(lines)-3:])
@@ -90,7 +90,7 @@ func TestLogSurvivesClosedReader(t *testing.T) {
 		l.Printf("x\n")
 	}
 	l.Close(time.Minute)
-	l.Close(time.Minute) // again is no fault
+	l.Close(time.Minute) // may be called again
 }
 
 func TestLogMayBeUsedConcurrently(t *testing.T) {
@@ -112,5 +112,5 @@ func TestLogMayBeUsedConcurrently(t *testing.T) {
 		require.Regexp(t, `^time=\S+ level=(INFO msg=line|DEBUG msg=detail) writer=\d\n$`, line)
 	}
 	assert.Equal(t, 8*200, strings.Count(out.String(), "msg=line"))
-	assert.Equal(t, 4*200, strings.Count(out.String(), "msg=detail"), "only where asked for")
+	assert.Equal(t, 4*200, strings.Count(out.String(), "msg=detail"), "only at this level")
 }

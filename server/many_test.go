@@ -49,9 +49,8 @@ func TestManySessionsInParallelLoseNothing(t *testing.T) {
 	}
 }
 
-// withoutSignIn is the Copilot CLI that does not look for somebody who is signed
-// in. Else it forks about seven times for each session, to call a gh that it has
-// not found, which takes several times as long as all the rest.
+// withoutSignIn returns the path of a script that starts the Copilot CLI without its check of the sign-in. The
+// check forks about seven times per session to call a missing gh, which takes several times as long as all the rest.
 func withoutSignIn(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "copilot")
@@ -61,7 +60,7 @@ func withoutSignIn(t *testing.T) string {
 	return path
 }
 
-// forEach does something for all at the same time.
+// forEach calls do for all sessions concurrently.
 func forEach(ids []string, do func(i int)) {
 	var all sync.WaitGroup
 	for i := range ids {
@@ -70,7 +69,7 @@ func forEach(ids []string, do func(i int)) {
 	all.Wait()
 }
 
-// batch is what one call of live/{token} hands out.
+// batch returns the responses of one call of live/{token}.
 func batch(p *portaltest.Portal, id, token string) (list []portaltest.Response) {
 	responses, _ := p.API("GET", "copilot/session/"+id+"/live/"+token, "")["responses"].([]any)
 	for _, r := range responses {
@@ -81,7 +80,7 @@ func batch(p *portaltest.Portal, id, token string) (list []portaltest.Response) 
 	return list
 }
 
-// follow reads a session by live/{token} up to its first onIdle.
+// follow reads a session with live/{token} up to its first onIdle.
 func follow(t *testing.T, p *portaltest.Portal, id string) (all []portaltest.Response) {
 	t.Helper()
 	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); {
@@ -95,7 +94,7 @@ func follow(t *testing.T, p *portaltest.Portal, id string) (all []portaltest.Res
 	return all
 }
 
-// assertOneRun looks for one prompt, one answer and one end in a session's past.
+// assertOneRun checks that a session's past has one prompt, one answer and one end.
 func assertOneRun(t *testing.T, p *portaltest.Portal, id string) {
 	t.Helper()
 	past := batch(p, id, "afterwards")
@@ -110,7 +109,7 @@ func assertOneRun(t *testing.T, p *portaltest.Portal, id string) {
 	}
 }
 
-// peak is the most memory that a process has had, in MB.
+// peak returns the peak memory of a process, in MB.
 func peak(t *testing.T, pid int) float64 {
 	t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))

@@ -18,7 +18,7 @@ import (
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 
-// scrape is what a Prometheus reads.
+// scrape contains the metrics that Prometheus reads.
 type scrape map[string]*dto.MetricFamily
 
 func parse(tb testing.TB, text string) scrape {
@@ -36,8 +36,7 @@ func scrapeOf(tb testing.TB, p *portaltest.Portal) scrape {
 	return parse(tb, text)
 }
 
-// find gives the metric of a name with these labels, names and values in turn,
-// and perhaps others; nil if there is none.
+// find returns the metric with a name and at least these labels, given as names and values in turn, or nil.
 func (s scrape) find(name string, labels ...string) *dto.Metric {
 	for _, m := range s[name].GetMetric() {
 		has := map[string]string{}
@@ -55,7 +54,7 @@ func (s scrape) find(name string, labels ...string) *dto.Metric {
 	return nil
 }
 
-// value is that of a gauge or counter, -1 if it is not there.
+// value returns the value of a gauge or counter, or -1 if it is missing.
 func (s scrape) value(name string, labels ...string) int {
 	m := s.find(name, labels...)
 	switch {
@@ -72,7 +71,7 @@ func TestMetricsCountSessions(t *testing.T) {
 	p := portaltest.Start(t, portaltest.Options{})
 	before := scrapeOf(t, p)
 	assert.Equal(t, 0, before.value("portal_agent_processes"))
-	assert.Equal(t, 0, before.value("portal_sessions", "state", "idle"), "also when there is none")
+	assert.Equal(t, 0, before.value("portal_sessions", "state", "idle"), "even if there is none")
 	assert.Equal(t, 0, before.value("portal_runs_ended_total", "outcome", "failed"))
 
 	id := p.StartSession(t.TempDir(), "")
@@ -97,11 +96,11 @@ func TestMetricsCountSessions(t *testing.T) {
 	assert.Equal(t, 3, s.value("portal_http_requests_total", "route", "/api/copilot/session/:id/query", "method", "POST", "status", "200"))
 	assert.Positive(t, s.value("portal_http_requests_total", "route", "/api/copilot/session/:id/live"))
 	assert.NotNil(t, s.find("portal_http_request_duration_seconds", "route", "/api/copilot/session/:id/query"))
-	assert.Nil(t, s.find("portal_http_request_duration_seconds", "route", "/api/copilot/session/:id/live"), "it waits on purpose")
+	assert.Nil(t, s.find("portal_http_request_duration_seconds", "route", "/api/copilot/session/:id/live"), "long polls are excluded")
 
 	require.NoError(t, syscall.Kill(p.Agents()[0].PID, syscall.SIGKILL))
 	p.Until(id, "onIdle")
-	p.Until(id, "onIdle") // of the run that waited, on another process
+	p.Until(id, "onIdle") // the waiting run, on another process
 	s = scrapeOf(t, p)
 	assert.Equal(t, 1, s.value("portal_runs_ended_total", "outcome", "failed"))
 	assert.Equal(t, 1, s.value("portal_agent_unexpected_ends_total"))
@@ -124,19 +123,19 @@ func TestMetricsDistinguishWaitingAndLaggingReaders(t *testing.T) {
 	var reading sync.WaitGroup
 	reading.Go(func() { p.API("GET", "copilot/session/"+id+"/live/slow", "") })
 	require.Eventually(t, func() bool { return scrapeOf(t, p).value("portal_readers_waiting") == 1 }, soon, tick)
-	assert.LessOrEqual(t, scrapeOf(t, p).value("portal_reader_lag_max_events"), 1, "the last event may be none of this dialect")
+	assert.LessOrEqual(t, scrapeOf(t, p).value("portal_reader_lag_max_events"), 1, "the dialect may ignore the last event")
 	p.Query(id, "say `end`")
 	reading.Wait()
 }
 
-func TestMetricsNeedTheTokenLikeEverything(t *testing.T) {
+func TestMetricsRequireTheToken(t *testing.T) {
 	h := guarded(t)
 	assert.Equal(t, 401, ask(h, "GET", "/metrics").Code)
 	assert.Equal(t, 200, ask(h, "GET", "/metrics", "Authorization", "Bearer "+token).Code)
 	assert.Equal(t, 403, ask(h, "GET", "/metrics", "Host", "evil.example").Code)
 }
 
-func TestLabelsOfRequestsTakeFewValuesWhateverIsAsked(t *testing.T) {
+func TestRequestLabelsHaveFewValues(t *testing.T) {
 	h := inside(t, func(c *server.Config) { c.BasePath = "/base" }).Handler(8888)
 	for _, r := range [][]string{
 		{"GET", "/base/"},
@@ -151,7 +150,7 @@ func TestLabelsOfRequestsTakeFewValuesWhateverIsAsked(t *testing.T) {
 		ask(h, r[0], r[1], r[2:]...)
 	}
 	var w *httptest.ResponseRecorder
-	for range 2 { // the second tells of the first
+	for range 2 { // the second one reports the first
 		w = ask(h, "GET", "/base/metrics", "Accept", "text/plain")
 	}
 	s := parse(t, w.Body.String())

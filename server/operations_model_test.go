@@ -18,8 +18,8 @@ import (
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 
-// overheard is the scripted model, with all that it was asked.
-type overheard struct {
+// recordingModel wraps the scripted model and records its requests.
+type recordingModel struct {
 	mu   sync.Mutex
 	asks []modelRequest
 }
@@ -32,7 +32,7 @@ type modelRequest struct {
 	Tools []struct{ Function struct{ Name string } }
 }
 
-func (o *overheard) serve(model http.Handler) http.Handler {
+func (o *recordingModel) serve(model http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		var m modelRequest
@@ -46,9 +46,8 @@ func (o *overheard) serve(model http.Handler) http.Handler {
 	})
 }
 
-// prompt is what the model was asked last by somebody, and the tools that it had, of
-// the requests with a text.
-func (o *overheard) prompt(with string) (text string, tools []string) {
+// prompt returns the last prompt that contains a text, and the tools of its request.
+func (o *recordingModel) prompt(with string) (text string, tools []string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, ask := range o.asks {
@@ -66,7 +65,7 @@ func (o *overheard) prompt(with string) (text string, tools []string) {
 
 func TestOperationsShapeTheModelRequest(t *testing.T) {
 	t.Parallel()
-	model := &overheard{}
+	model := &recordingModel{}
 	provider := httptest.NewServer(model.serve(demo.NewHandler("key")))
 	t.Cleanup(provider.Close)
 	p := portaltest.Start(t, portaltest.Options{Config: fmt.Sprintf(
@@ -85,20 +84,20 @@ func TestOperationsShapeTheModelRequest(t *testing.T) {
 			body, err := json.Marshal(map[string]any{"type": kind, "model": "heard/demo", "document": document, "path": "specs/" + kind + ".md"})
 			require.NoError(t, err)
 			id := operate(t, p, session, string(body))
-			_, err = hear(t, watch(t, p, session, id, -1), nil)
-			require.Error(t, err, "it has an end")
+			_, err = readMessages(t, watch(t, p, session, id, -1), nil)
+			require.Error(t, err, "the operation ends")
 			assert.Equal(t, "completed", statusOf(t, p, session, id))
 
 			prompt, tools := model.prompt("Orders of " + kind)
-			assert.Contains(t, prompt, strings.TrimSpace(document), "the whole document, as it was")
+			assert.Contains(t, prompt, strings.TrimSpace(document), "the whole document, unchanged")
 			assert.Contains(t, prompt, "specs/"+kind+".md", "its name")
 			for _, word := range want.words {
 				assert.Contains(t, prompt, word)
 			}
-			assert.Contains(t, prompt, "`"+want.tool+"`", "how to report")
-			assert.Contains(t, tools, want.tool, "the tool to report with")
+			assert.Contains(t, prompt, "`"+want.tool+"`", "the name of the tool")
+			assert.Contains(t, tools, want.tool, "the tool")
 			before, _, _ := strings.Cut(prompt, "Orders of "+kind)
-			assert.Regexp(t, `=== document [0-9a-f]{16} begins ===\s+#\s$`, before, "it stands between marks")
+			assert.Regexp(t, `=== document [0-9a-f]{16} begins ===\s+#\s$`, before, "it is between marks")
 		})
 	}
 }

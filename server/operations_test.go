@@ -16,14 +16,14 @@ import (
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 
-// narrated is a message of an operation.
-type narrated struct {
+// operationMessage is the part of an operation's message that the tests use.
+type operationMessage struct {
 	Sequence int
 	Type     string
 	Content  string
 }
 
-// visit gets a session id.
+// visit returns a new session id.
 func visit(t *testing.T, p *portaltest.Portal, body string) string {
 	t.Helper()
 	status, answer := p.Do("POST", "/api/v1/auth/verify", body)
@@ -35,7 +35,7 @@ func visit(t *testing.T, p *portaltest.Portal, body string) string {
 	return v.ID
 }
 
-// operate starts an operation and gives its id.
+// operate starts an operation and returns its id.
 func operate(t *testing.T, p *portaltest.Portal, session, body string) string {
 	t.Helper()
 	status, answer := p.Do("POST", "/api/v1/operations", body, "X-Session-ID", session)
@@ -47,7 +47,7 @@ func operate(t *testing.T, p *portaltest.Portal, session, body string) string {
 	return o.ID
 }
 
-// statusOf is that of an operation.
+// statusOf returns the status of an operation.
 func statusOf(t *testing.T, p *portaltest.Portal, session, id string) string {
 	t.Helper()
 	_, answer := p.Do("GET", "/operations/"+id, "", "X-Session-ID", session)
@@ -56,7 +56,7 @@ func statusOf(t *testing.T, p *portaltest.Portal, session, id string) string {
 	return o.Status
 }
 
-// watch connects to an operation, behind a message.
+// watch connects to an operation and continues after a message.
 func watch(t *testing.T, p *portaltest.Portal, session, id string, after int) *websocket.Conn {
 	t.Helper()
 	query := url.Values{"operation_id": {id}, "session_id": {session}, "last_received_sequence": {fmt.Sprint(after)}}
@@ -67,15 +67,15 @@ func watch(t *testing.T, p *portaltest.Portal, session, id string, after int) *w
 	return conn
 }
 
-// hear reads messages, without notices, until one is as wanted, or the end, and gives how that came.
-func hear(t *testing.T, conn *websocket.Conn, wanted func(narrated) bool) (all []narrated, err error) {
+// readMessages reads messages without notices until wanted accepts one, or until the end, whose error it returns.
+func readMessages(t *testing.T, conn *websocket.Conn, wanted func(operationMessage) bool) (all []operationMessage, err error) {
 	t.Helper()
 	for {
 		_, text, err := conn.ReadMessage()
 		if err != nil {
 			return all, err
 		}
-		var m narrated
+		var m operationMessage
 		require.NoError(t, json.Unmarshal(text, &m))
 		if m.Sequence < 0 {
 			continue
@@ -87,10 +87,10 @@ func hear(t *testing.T, conn *websocket.Conn, wanted func(narrated) bool) (all [
 	}
 }
 
-// hearsEnd wants the rest of an operation behind a message, which ends with an error and complete.
-func hearsEnd(t *testing.T, conn *websocket.Conn, after int) {
+// expectFailedEnd reads the messages after a message, and checks that the last ones are error and complete.
+func expectFailedEnd(t *testing.T, conn *websocket.Conn, after int) {
 	t.Helper()
-	rest, err := hear(t, conn, nil)
+	rest, err := readMessages(t, conn, nil)
 	assert.True(t, websocket.IsCloseError(err, websocket.CloseNormalClosure), "%v", err)
 	require.GreaterOrEqual(t, len(rest), 2)
 	for i, m := range rest {
@@ -99,12 +99,12 @@ func hearsEnd(t *testing.T, conn *websocket.Conn, after int) {
 	assert.Equal(t, []string{"error", "complete"}, []string{rest[len(rest)-2].Type, rest[len(rest)-1].Type})
 }
 
-// sleeps is an operation whose agent has begun something that takes long.
-const sleeps = `{"type": "prompt", "prompt": "Think. Then run ` + "`sleep 300`" + `.", "model": "demo"}`
+// longOperation is a document whose operation runs a long command.
+const longOperation = `{"type": "prompt", "prompt": "Think. Then run ` + "`sleep 300`" + `.", "model": "demo"}`
 
-func busy(t *testing.T, conn *websocket.Conn) (last int) {
+func awaitThinking(t *testing.T, conn *websocket.Conn) (last int) {
 	t.Helper()
-	all, err := hear(t, conn, func(m narrated) bool { return m.Type == "thinking" })
+	all, err := readMessages(t, conn, func(m operationMessage) bool { return m.Type == "thinking" })
 	require.NoError(t, err)
 	for i, m := range all {
 		assert.Equal(t, i, m.Sequence)
@@ -112,13 +112,13 @@ func busy(t *testing.T, conn *websocket.Conn) (last int) {
 	return len(all) - 1
 }
 
-func TestOperationWhoseAgentIsKilledEndsWithAnErrorAndComplete(t *testing.T) {
+func TestKilledAgentEndsOperationWithErrorAndComplete(t *testing.T) {
 	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{})
 	session := visit(t, p, "")
-	id := operate(t, p, session, sleeps)
+	id := operate(t, p, session, longOperation)
 	conn := watch(t, p, session, id, -1)
-	last := busy(t, conn)
+	last := awaitThinking(t, conn)
 	agents := p.Agents()
 	require.NotEmpty(t, agents)
 	for _, a := range agents {
@@ -126,25 +126,25 @@ func TestOperationWhoseAgentIsKilledEndsWithAnErrorAndComplete(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, process.Kill())
 	}
-	hearsEnd(t, conn, last)
+	expectFailedEnd(t, conn, last)
 	assert.Equal(t, "failed", statusOf(t, p, session, id))
 }
 
-func TestOperationOutlivesItsKilledPortalAsInterrupted(t *testing.T) {
+func TestOperationOfKilledPortalIsInterrupted(t *testing.T) {
 	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{})
 	session := visit(t, p, "")
-	id := operate(t, p, session, sleeps)
+	id := operate(t, p, session, longOperation)
 	conn := watch(t, p, session, id, -1)
-	last := busy(t, conn)
+	last := awaitThinking(t, conn)
 	p.Kill()
-	_, err := hear(t, conn, nil)
+	_, err := readMessages(t, conn, nil)
 	require.Error(t, err)
-	assert.False(t, websocket.IsCloseError(err, websocket.CloseNormalClosure), "it was not the end")
+	assert.False(t, websocket.IsCloseError(err, websocket.CloseNormalClosure), "it was not a normal end")
 
 	p = p.Restart()
-	hearsEnd(t, watch(t, p, session, id, last), last)
-	hearsEnd(t, watch(t, p, session, id, -1), -1)
+	expectFailedEnd(t, watch(t, p, session, id, last), last)
+	expectFailedEnd(t, watch(t, p, session, id, -1), -1)
 	assert.Equal(t, "interrupted", statusOf(t, p, session, id))
 }
 
@@ -152,20 +152,20 @@ func TestShutdownReportsOperationEnds(t *testing.T) {
 	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{})
 	session := visit(t, p, "")
-	id := operate(t, p, session, sleeps)
+	id := operate(t, p, session, longOperation)
 	conn := watch(t, p, session, id, -1)
-	last := busy(t, conn)
+	last := awaitThinking(t, conn)
 	began := portaltest.Now()
 	stopped := make(chan struct{})
 	go func() { defer close(stopped); p.Stop() }()
-	hearsEnd(t, conn, last)
+	expectFailedEnd(t, conn, last)
 	<-stopped
 	assert.Less(t, began.Elapsed(), 5*time.Second)
 	p = p.Restart()
 	assert.Equal(t, "interrupted", statusOf(t, p, session, id))
 }
 
-func TestSessionStandsInForTheTokenForOperationsOnly(t *testing.T) {
+func TestSessionIDReplacesTheTokenForOperationsOnly(t *testing.T) {
 	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{Env: []string{"PORTAL_TOKEN=the secret"}, Args: []string{"--ephemeral"}})
 	status, answer := p.Do("POST", "/auth/verify", `{"token": "x"}`)
@@ -184,7 +184,7 @@ func TestSessionStandsInForTheTokenForOperationsOnly(t *testing.T) {
 		assert.Equal(t, http.StatusUnauthorized, status, path)
 	}
 	id := operate(t, p, session, `{"type": "prompt", "prompt": "say `+"`well`"+`", "model": "demo"}`)
-	all, err := hear(t, watch(t, p, session, id, -1), nil)
+	all, err := readMessages(t, watch(t, p, session, id, -1), nil)
 	require.True(t, websocket.IsCloseError(err, websocket.CloseNormalClosure), "%v", err)
 	assert.Equal(t, "well", all[0].Content)
 	status, _ = p.Do("POST", "/auth/logout", "", "X-Session-ID", session)

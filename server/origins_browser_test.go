@@ -14,8 +14,7 @@ import (
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 
-// foreignSite serves a web site besides the portal, and gives its address with a
-// host name that leads to this machine.
+// foreignSite serves another web site and returns its address with a host name that resolves to this machine.
 func foreignSite(t *testing.T, host string) string {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -26,14 +25,14 @@ func foreignSite(t *testing.T, host string) string {
 	return strings.Replace(s.URL, "127.0.0.1", host, 1)
 }
 
-// site is a page of another origin, which talks to a portal.
+// site is a page of another origin that calls a portal.
 type site struct {
 	*testing.T
 	tab    *portaltest.Browser
 	portal string
 }
 
-// answered is what a page gets to know of an answer; Status is 0 if its browser tells nothing.
+// answered is the part of a response that a page can read; Status is 0 if the browser hides it.
 type answered struct {
 	Status int
 	Body   struct {
@@ -44,7 +43,7 @@ type answered struct {
 	}
 }
 
-// heard is what a page gets to know of a socket.
+// heard is what a page receives from a socket.
 type heard struct {
 	Code  int
 	Types []string
@@ -58,7 +57,7 @@ func evaluateIn[T any](s site, expression string) T {
 	return value
 }
 
-// fetch asks the portal; more are further options of fetch, as JavaScript.
+// fetch sends a request to the portal; more contains further options of fetch, as JavaScript.
 func (s site) fetch(method, path, session, body, more string) answered {
 	s.Helper()
 	return evaluateIn[answered](s, fmt.Sprintf(`(async () => {
@@ -73,7 +72,7 @@ func (s site) fetch(method, path, session, body, more string) answered {
 	})()`, method, session, body, s.portal+path, more))
 }
 
-// socket opens a socket and hears it to its end.
+// socket opens a socket and reads it to its end.
 func (s site) socket(query string) heard {
 	s.Helper()
 	return evaluateIn[heard](s, fmt.Sprintf(`new Promise((done) => {
@@ -89,7 +88,7 @@ func (s site) socket(query string) heard {
 	})`, strings.Replace(s.portal, "http", "ws", 1)+"/ws?"+query))
 }
 
-func TestDashboardInABrowserUsesOperationsFromAnAllowedOrigin(t *testing.T) {
+func TestBrowserUsesOperationsFromAnAllowedOrigin(t *testing.T) {
 	ownPort, ownHost, stranger := foreignSite(t, "localhost"), foreignSite(t, "dashboard.example"), foreignSite(t, "localhost")
 	p := portaltest.Start(t, portaltest.Options{
 		Args:   []string{"--demo", "--token", token},
@@ -99,7 +98,7 @@ func TestDashboardInABrowserUsesOperationsFromAnAllowedOrigin(t *testing.T) {
 	visit := func(t *testing.T, url string) site {
 		t.Helper()
 		tab := browser.Open(t, url)
-		tab.IgnoreConsole() // the browser tells of what is refused
+		tab.IgnoreConsole() // the browser reports refused requests
 		return site{t, tab, p.URL}
 	}
 	for name, url := range map[string]string{"another port": ownPort, "another host name": ownHost} {
@@ -138,11 +137,11 @@ func watchesAnOperation(s site) {
 		assert.Equal(s, row.code, s.socket(row.query).Code, row.query)
 	}
 	assert.Equal(s, http.StatusNotFound, s.fetch("GET", "/operations/nothing", session, "", "").Status, "the page can read errors")
-	assert.Zero(s, s.fetch("GET", "/api/test", session, "", "").Status, "all other paths are closed to it")
+	assert.Zero(s, s.fetch("GET", "/api/test", session, "", "").Status, "all other paths are refused")
 	assert.Zero(s, s.fetch("GET", "/operations", "", "", `credentials: "include"`).Status, "cookies do not count")
 }
 
-// isKeptOut tries what an allowed page may do.
+// isKeptOut checks that a page cannot do what an allowed page can.
 func isKeptOut(s, allowed site) {
 	session := allowed.fetch("POST", "/auth/verify", "", rightToken, "").Body.SessionID
 	require.NotEmpty(s, session)
@@ -153,10 +152,10 @@ func isKeptOut(s, allowed site) {
 	assert.Zero(s, s.fetch("POST", "/auth/verify", "", rightToken, "").Status)
 	assert.Zero(s, s.fetch("GET", "/operations", session, "", "").Status)
 	assert.Zero(s, s.fetch("GET", "/operations?session_id="+session, "", "", "").Status, "not even without a preflight")
-	s.fetch("POST", "/operations/"+id+"/cancel?session_id="+session, "", "", `mode: "no-cors"`) // is sent, with an answer that the page cannot read
+	s.fetch("POST", "/operations/"+id+"/cancel?session_id="+session, "", "", `mode: "no-cors"`) // is sent, but the page cannot read the response
 	all := s.socket("session_id=" + session + "&operation_id=" + id)
 	assert.Equal(s, 4403, all.Code)
 	assert.Empty(s, all.Types)
 	assert.Equal(s, 1000, allowed.socket("session_id="+session+"&operation_id="+id).Code)
-	assert.Equal(s, "completed", allowed.fetch("GET", "/operations/"+id, session, "", "").Body.Status, "nobody has cancelled it")
+	assert.Equal(s, "completed", allowed.fetch("GET", "/operations/"+id, session, "", "").Body.Status, "it was not cancelled")
 }

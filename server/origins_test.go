@@ -21,13 +21,13 @@ const (
 	theToken  = "the secret token"
 )
 
-// shared is a portal that a dashboard may use.
+// shared returns a portal that a dashboard may use.
 func shared(t *testing.T) http.Handler {
 	t.Helper()
 	return inside(t, func(c *server.Config) { c.Token, c.AllowedOrigins = theToken, []string{dashboard} }).Handler(8888)
 }
 
-// from sends a request of a page; header are names and values in turn.
+// from sends a request as a page of an origin; header contains names and values in turn.
 func from(h http.Handler, origin, method, path, body string, header ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, "http://localhost:8888"+path, strings.NewReader(body))
 	if origin != "" {
@@ -42,7 +42,7 @@ func from(h http.Handler, origin, method, path, body string, header ...string) *
 	return w
 }
 
-// code is that of an error as operations tell it.
+// code returns the code of an error in the format of operations.
 func code(t *testing.T, w *httptest.ResponseRecorder) string {
 	t.Helper()
 	var body struct {
@@ -61,7 +61,7 @@ func code(t *testing.T, w *httptest.ResponseRecorder) string {
 	return body.Error.Code
 }
 
-func TestDashboardOnAnotherOriginMayUseOperationsWithAToken(t *testing.T) {
+func TestAllowedOriginMayUseOperationsWithAToken(t *testing.T) {
 	h := shared(t)
 	w := from(h, dashboard, "OPTIONS", "/operations", "", "Access-Control-Request-Method", "POST", "Access-Control-Request-Headers", "x-session-id")
 	assert.Equal(t, http.StatusNoContent, w.Code)
@@ -84,7 +84,7 @@ func TestDashboardOnAnotherOriginMayUseOperationsWithAToken(t *testing.T) {
 	assert.Equal(t, dashboard, w.Header().Get("Access-Control-Allow-Origin"), "the page can read errors")
 }
 
-func TestOtherOriginsAndOtherPathsStayShut(t *testing.T) {
+func TestOtherOriginsAndOtherPathsAreRefused(t *testing.T) {
 	h := shared(t)
 	for _, origin := range []string{"https://evil.example", "http://dashboard.example", "https://dashboard.example:444", "null"} {
 		w := from(h, origin, "POST", "/auth/verify", `{"token": "`+theToken+`"}`)
@@ -96,7 +96,7 @@ func TestOtherOriginsAndOtherPathsStayShut(t *testing.T) {
 	r.Header = http.Header{"Origin": {dashboard, "https://evil.example"}, "Authorization": {"Bearer " + theToken}}
 	two := httptest.NewRecorder()
 	h.ServeHTTP(two, r)
-	assert.Equal(t, http.StatusForbidden, two.Code, "two origins are none")
+	assert.Equal(t, http.StatusForbidden, two.Code, "two origins are invalid")
 	for _, path := range []string{"/api/test", "/api/copilot/session", "/health", "/", "/rpc", "/wsx", "/api/v1x/operations"} {
 		w := from(h, dashboard, "GET", path, "", "Authorization", "Bearer "+theToken)
 		assert.Equal(t, http.StatusForbidden, w.Code, path)
@@ -106,13 +106,13 @@ func TestOtherOriginsAndOtherPathsStayShut(t *testing.T) {
 	require.Equal(t, http.StatusSeeOther, w.Code)
 	cookie, _, _ := strings.Cut(w.Header().Get("Set-Cookie"), ";")
 	assert.Equal(t, http.StatusOK, from(h, "", "GET", "/operations", "", "Cookie", cookie).Code)
-	assert.Equal(t, http.StatusUnauthorized, from(h, dashboard, "GET", "/operations", "", "Cookie", cookie).Code, "a cookie is not the page's own")
+	assert.Equal(t, http.StatusUnauthorized, from(h, dashboard, "GET", "/operations", "", "Cookie", cookie).Code, "cookies of other origins do not count")
 
 	open := inside(t, func(c *server.Config) { c.AllowedOrigins = []string{dashboard} }).Handler(8888)
-	assert.Equal(t, http.StatusForbidden, from(open, dashboard, "POST", "/auth/verify", "").Code, "without a token everybody would get a session id")
+	assert.Equal(t, http.StatusForbidden, from(open, dashboard, "POST", "/auth/verify", "").Code, "without a token, everybody would get a session id")
 }
 
-func TestAllowedOriginsMakeAToken(t *testing.T) {
+func TestAllowedOriginsGenerateAToken(t *testing.T) {
 	s := inside(t, func(c *server.Config) { c.AllowedOrigins = []string{dashboard} })
 	serve(t, s)
 	assert.Contains(t, s.URL(), "token=")
@@ -127,7 +127,7 @@ func TestInvalidOriginIsAFault(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// A page cannot read why an upgrade was refused; a close code it can.
+// A page cannot read the status of a refused upgrade, but it can read a close code.
 func TestRefusedSocketHasCloseCode(t *testing.T) {
 	address := serve(t, inside(t, func(c *server.Config) { c.Token, c.AllowedOrigins = theToken, []string{dashboard} }))
 	for origin, want := range map[string]int{"https://evil.example": 4403, dashboard: 4401} {
@@ -148,7 +148,7 @@ func TestRefusedSocketHasCloseCode(t *testing.T) {
 	}
 }
 
-// What stands in the way of operations speaks as they do, whatever it is.
+// Whatever refuses a request to operations uses their format.
 func TestEveryOperationErrorHasContractForm(t *testing.T) {
 	h := inside(t, nil).Handler(8888)
 	for name, c := range map[string]struct {
@@ -157,16 +157,16 @@ func TestEveryOperationErrorHasContractForm(t *testing.T) {
 		status       int
 		code         string
 	}{
-		"no such path":              {"GET", "/operations/x/nothing", nil, 404, "NOT_FOUND"},
-		"no such path of the API":   {"GET", "/api/v1/nothing", nil, 404, "NOT_FOUND"},
-		"no such path of features":  {"POST", "/features/x/build", nil, 404, "NOT_FOUND"},
-		"below the socket":          {"GET", "/ws/x", nil, 404, "NOT_FOUND"},
-		"a method of operations":    {"DELETE", "/operations/x", nil, 405, "METHOD_NOT_ALLOWED"},
-		"a method of the socket":    {"POST", "/ws", nil, 405, "METHOD_NOT_ALLOWED"},
-		"a method of verification":  {"PUT", "/api/v1/auth/verify", nil, 405, "METHOD_NOT_ALLOWED"},
-		"a page of another origin":  {"GET", "/ws", []string{"Origin", "https://evil.example"}, 403, "DENIED"},
-		"a host that is not served": {"GET", "/operations", []string{"Host", "evil.example"}, 403, "DENIED"},
-		"no session":                {"GET", "/operations", nil, 401, "INVALID_SESSION"},
+		"an unknown path":             {"GET", "/operations/x/nothing", nil, 404, "NOT_FOUND"},
+		"an unknown path of the API":  {"GET", "/api/v1/nothing", nil, 404, "NOT_FOUND"},
+		"an unknown path of features": {"POST", "/features/x/build", nil, 404, "NOT_FOUND"},
+		"below the socket":            {"GET", "/ws/x", nil, 404, "NOT_FOUND"},
+		"a method of operations":      {"DELETE", "/operations/x", nil, 405, "METHOD_NOT_ALLOWED"},
+		"a method of the socket":      {"POST", "/ws", nil, 405, "METHOD_NOT_ALLOWED"},
+		"a method of verification":    {"PUT", "/api/v1/auth/verify", nil, 405, "METHOD_NOT_ALLOWED"},
+		"a page of another origin":    {"GET", "/ws", []string{"Origin", "https://evil.example"}, 403, "DENIED"},
+		"a host that is not allowed":  {"GET", "/operations", []string{"Host", "evil.example"}, 403, "DENIED"},
+		"no session":                  {"GET", "/operations", nil, 401, "INVALID_SESSION"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := httptest.NewRequest(c.method, "http://localhost:8888"+c.path, nil)

@@ -18,17 +18,17 @@ func TestMain(m *testing.M) {
 		formserver.Serve(os.Stdin, os.Stdout)
 		return
 	}
-	if err := flag.Set("test.parallel", strconv.Itoa(atOnce*runtime.GOMAXPROCS(0))); err != nil {
+	if err := flag.Set("test.parallel", strconv.Itoa(testsPerProcessor*runtime.GOMAXPROCS(0))); err != nil {
 		panic(err)
 	}
 	os.Exit(m.Run())
 }
 
-// atOnce is how many tests run at the same time on each processor, unless -parallel
-// says it: they wait more than they compute.
-const atOnce = 2
+// testsPerProcessor is the number of tests that run concurrently on each processor, unless -parallel sets it: they wait
+// more than they compute.
+const testsPerProcessor = 2
 
-// proposal is a prompt that makes the demo model propose a plan.
+// proposal is a prompt for which the demo model proposes a plan.
 const proposal = "call `exit_plan_mode` `{\"summary\":\"# Do it\\n- first\",\"actions\":[\"autopilot\",\"interactive\"],\"recommendedAction\":\"interactive\"}`"
 
 func sendsPlansBack(t *testing.T, p *portaltest.Portal) {
@@ -41,7 +41,7 @@ func sendsPlansBack(t *testing.T, p *portaltest.Portal) {
 	assert.Equal(t, "plan", asked.Text("name"))
 	assert.Equal(t, "Do it", asked.Text("title"))
 	assert.Equal(t, "# Do it\n- first", asked.Text("detail"))
-	assert.Equal(t, []any{"interactive", "autopilot", "exit_only"}, asked["choices"], "the recommended way comes first; the CLI adds the last")
+	assert.Equal(t, []any{"interactive", "autopilot", "exit_only"}, asked["choices"], "the recommended choice comes first; the CLI adds the last")
 	assert.Empty(t, p.API("POST", session+"/answer/"+asked.Text("requestId"), `{"approved":false,"reason":"with tests, please"}`))
 	assert.Contains(t, portaltest.Answer(p.Until(id, "onIdle")), "with tests, please")
 

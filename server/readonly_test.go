@@ -12,7 +12,7 @@ import (
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 
-func TestStoredSessionsAreReadableWhereNothingCanBeWritten(t *testing.T) {
+func TestStoredSessionsAreReadableWithoutWriteAccess(t *testing.T) {
 	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{})
 	id := p.StartSession(t.TempDir(), "")
@@ -26,7 +26,7 @@ func TestStoredSessionsAreReadableWhereNothingCanBeWritten(t *testing.T) {
 	require.NoError(t, err, "%s", out)
 	assert.Contains(t, string(out), "the heron stands")
 
-	lock := filepath.Join(p.DataDir(), "sessions.db.lock") // a directory in its place keeps root from writing, too
+	lock := filepath.Join(p.DataDir(), "sessions.db.lock") // a directory in its place also prevents root from writing
 	require.NoError(t, os.RemoveAll(lock))
 	require.NoError(t, os.Mkdir(lock, 0o700))
 	p = p.Restart()

@@ -16,7 +16,7 @@ import (
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 
-// names gives the callbacks in their order, each run of equal ones once.
+// names returns the callbacks in order, without consecutive duplicates.
 func names(responses []portaltest.Response) []string {
 	var list []string
 	for _, r := range responses {
@@ -32,19 +32,19 @@ func find(t *testing.T, responses []portaltest.Response, name string) portaltest
 	return responses[i]
 }
 
-// What changes nothing that others would see shares a portal.
+// Tests whose changes others do not see share a portal.
 func TestSessionsOfOnePortal(t *testing.T) {
 	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{})
 	for name, use := range map[string]func(*testing.T, *portaltest.Portal){
-		"a run of the real agent gives all twelve callbacks in order":           givesAllTwelveCallbacks,
+		"a run of the real agent has all twelve callbacks in order":             givesAllTwelveCallbacks,
 		"queries during a run are queued, and each ends with one idle":          queuesPrompts,
 		"after a stop the queue is handed out, and the session can be reopened": handsOutTheQueue,
 		"a session is exported":                                  exports,
 		"bad input gets a clear error, and nothing is lost":      refusesBadInput,
 		"a plan is sent back, and approved":                      sendsPlansBack,
 		"the demo has a plan for whatever is asked in plan mode": proposesPlans,
-		"a request that is no WebSocket is told so":              wantsWebSockets,
+		"a request without an upgrade is refused":                wantsWebSockets,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -80,7 +80,7 @@ func givesAllTwelveCallbacks(t *testing.T, p *portaltest.Portal) {
 	assertDeltasAddUp(t, got)
 }
 
-// assertDeltasAddUp checks that the pieces of each message are its whole.
+// assertDeltasAddUp checks that the deltas of each message add up to its text.
 func assertDeltasAddUp(t *testing.T, responses []portaltest.Response) {
 	t.Helper()
 	sums := map[string]string{}
@@ -93,7 +93,7 @@ func assertDeltasAddUp(t *testing.T, responses []portaltest.Response) {
 		case "onEndMessage":
 			assert.Equal(t, r.Text("completeContent"), sums[r.Text("messageId")])
 		case "onEndReasoning":
-			// The CLI trims a thought when it is complete.
+			// The CLI trims a complete thought.
 			assert.Equal(t, strings.TrimSpace(r.Text("completeContent")), strings.TrimSpace(sums[r.Text("reasoningId")]))
 		}
 	}
@@ -130,7 +130,7 @@ func handsOutTheQueue(t *testing.T, p *portaltest.Portal) {
 	id := p.StartSession(t.TempDir(), "")
 	p.Run(id, "say `remember the heron`")
 	p.Query(id, "say `left over`")
-	require.Eventually(t, func() bool { return state(p, id) == "idle" }, soon, tick, "nobody reads, and it runs all the same")
+	require.Eventually(t, func() bool { return state(p, id) == "idle" }, soon, tick, "it runs although nobody reads")
 
 	assert.Equal(t, portaltest.Response{"result": "Closed"}, p.API("POST", "copilot/session/"+id+"/stop", ""))
 	assert.Equal(t, portaltest.Response{"error": "SessionNotFound"}, p.API("GET", "copilot/session/"+id+"/stop", ""))
@@ -172,7 +172,7 @@ func TestKilledPortalLeavesNoProcessBehind(t *testing.T) {
 	require.Eventually(t, func() bool { return len(p.Children()) == 0 }, soon, tick)
 }
 
-// state is that of a session in the list.
+// state returns the state of a session in the list.
 func state(p *portaltest.Portal, id string) string {
 	list, _ := p.API("GET", "copilot/session", "")["sessions"].([]any)
 	for _, entry := range list {
@@ -189,7 +189,7 @@ func hasCommand(p *portaltest.Portal, part string) bool {
 	})
 }
 
-func TestApiStopEndsThePortalDespiteOpenPollsAndARun(t *testing.T) {
+func TestAPIStopEndsThePortalDespiteOpenPollsAndARun(t *testing.T) {
 	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{})
 	id := p.StartSession(t.TempDir(), "")
@@ -200,10 +200,10 @@ func TestApiStopEndsThePortalDespiteOpenPollsAndARun(t *testing.T) {
 		polls.Go(func() {
 			path := fmt.Sprintf("copilot/session/%s/live/t%d", id, i)
 			assert.NotEmpty(t, p.API("GET", path, "")["responses"])
-			p.API("GET", path, "") // waits for what comes until the stop
+			p.API("GET", path, "") // waits for a response until the stop
 		})
 	}
-	require.Eventually(t, func() bool { return scrapeOf(t, p).value("portal_readers_waiting") == 100 }, soon, tick, "each poll is open")
+	require.Eventually(t, func() bool { return scrapeOf(t, p).value("portal_readers_waiting") == 100 }, soon, tick, "all polls are open")
 	begin := time.Now()
 	assert.Empty(t, p.API("GET", "stop", ""))
 	p.WaitExit(3 * time.Second)

@@ -30,7 +30,7 @@ func TestFiftySessionsStopFastAndContinue(t *testing.T) {
 	}
 
 	begin := time.Now()
-	p.Stop() // which checks that it takes less than 5 s
+	p.Stop() // checks that it takes less than 5 s
 	t.Logf("stopped after %v", time.Since(begin))
 	assertSound(t, p.DataDir())
 
@@ -43,13 +43,13 @@ func TestFiftySessionsStopFastAndContinue(t *testing.T) {
 	assert.Contains(t, portaltest.Answer(goOn(t, p, idle, "recall")), "the open heron")
 	assert.Equal(t, []string{"interrupted"}, outcomes(t, lines(t, p, busy[0])))
 	assert.Contains(t, portaltest.Answer(goOn(t, p, busy[0], "recall")), "20,000 tokens in 60 s")
-	assert.Equal(t, "well", portaltest.Answer(goOn(t, p, ids[2], "say `well`")), "one in which nothing was said")
+	assert.Equal(t, "well", portaltest.Answer(goOn(t, p, ids[2], "say `well`")), "a session without prompts")
 	assertStaysClosed(t, p, closed)
 }
 
 func assertStaysClosed(t *testing.T, p *portaltest.Portal, id string) {
 	t.Helper()
-	assert.Contains(t, strings.Join(lines(t, p, id), "\n"), "the closed heron", "its past can be read")
+	assert.Contains(t, strings.Join(lines(t, p, id), "\n"), "the closed heron", "its past is readable")
 	assert.Equal(t, portaltest.Response{"error": "SessionNotFound"}, p.API("POST", "copilot/session/"+id+"/query", "recall"))
 	assert.Empty(t, p.API("POST", "copilot/session/"+id+"/resume", ""))
 	assert.Contains(t, portaltest.Answer(goOn(t, p, id, "recall")), "the closed heron")
@@ -84,14 +84,14 @@ func TestLostAgentHistoryIsReported(t *testing.T) {
 			assert.Contains(t, strings.Join(lines(t, p, id), "\n"), "the forgotten heron")
 			got := goOn(t, p, id, "recall, then say `well`")
 			assert.Contains(t, names(got), "sessionError")
-			assert.NotContains(t, portaltest.Answer(got), "heron", "else nothing was lost")
+			assert.NotContains(t, portaltest.Answer(got), "heron", "otherwise nothing was lost")
 			assert.Contains(t, portaltest.Answer(got), "well")
-			assert.NotContains(t, names(goOn(t, p, id, "say `again`")), "sessionError", "it is said once")
+			assert.NotContains(t, names(goOn(t, p, id, "say `again`")), "sessionError", "it is reported once")
 		})
 	}
 }
 
-func TestSessionIsClosedThatWasNotUsedSinceTheStart(t *testing.T) {
+func TestUnusedSessionCanBeClosedAfterARestart(t *testing.T) {
 	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{})
 	id := assertWorks(t, p)

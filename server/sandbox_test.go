@@ -18,7 +18,7 @@ import (
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 
-// withoutBubblewrap is a PATH on which all is found but bwrap.
+// withoutBubblewrap returns a PATH without bwrap.
 func withoutBubblewrap(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -30,7 +30,7 @@ func withoutBubblewrap(t *testing.T) string {
 	return "PATH=" + dir
 }
 
-func TestWithoutAWorkingSandboxNoSessionStarts(t *testing.T) {
+func TestNoSessionStartsWithoutAWorkingSandbox(t *testing.T) {
 	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{Args: []string{"--demo", "--sandbox", "--token", "secret"}, Env: []string{withoutBubblewrap(t)}})
 	start := func(token string) (int, string) {
@@ -50,7 +50,7 @@ func TestWithoutAWorkingSandboxNoSessionStarts(t *testing.T) {
 	assert.Equal(t, http.StatusUnauthorized, code)
 }
 
-func TestNetworkOfTheSandboxIsAsConfigured(t *testing.T) {
+func TestSandboxNetworkIsConfigurable(t *testing.T) {
 	service, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, service.Close()) })
@@ -61,14 +61,14 @@ func TestNetworkOfTheSandboxIsAsConfigured(t *testing.T) {
 			script := "exec 3<>/dev/tcp/" + address + " && echo it is open"
 			require.NoError(t, os.WriteFile(filepath.Join(directory, "reach.sh"), []byte(script), 0o600))
 			as := exec.Cmd{Env: portaltest.Environ(t.TempDir()), Dir: directory}
-			code, answer, said := toItsEnd(t, 2*time.Minute, as, []string{"ask", "--sandbox", "--sandbox-network", network, "--permissions", "allow", "run `bash reach.sh`"})
+			code, answer, said := runCommand(t, 2*time.Minute, as, []string{"ask", "--sandbox", "--sandbox-network", network, "--permissions", "allow", "run `bash reach.sh`"})
 			assert.Zero(t, code, said)
 			assert.Contains(t, answer, want)
 		})
 	}
 }
 
-// withoutNetworks is a PATH whose bwrap makes sandboxes, but not with networks of their own.
+// withoutNetworks returns a PATH whose bwrap cannot create networks.
 func withoutNetworks(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -77,10 +77,10 @@ func withoutNetworks(t *testing.T) string {
 	return "PATH=" + dir + ":" + os.Getenv("PATH")
 }
 
-func TestWithoutTheNetworkThatIsWantedNoSessionStarts(t *testing.T) {
+func TestNoSessionStartsWithoutTheConfiguredNetwork(t *testing.T) {
 	t.Parallel()
 	as := exec.Cmd{Env: append(portaltest.Environ(t.TempDir()), withoutNetworks(t)), Dir: t.TempDir()}
-	code, _, said := toItsEnd(t, 2*soon, as, []string{"ask", "--sandbox", "--sandbox-network", "model", "say `hello`"})
+	code, _, said := runCommand(t, 2*soon, as, []string{"ask", "--sandbox", "--sandbox-network", "model", "say `hello`"})
 	assert.Equal(t, 1, code)
 	assert.Contains(t, said, "bubblewrap cannot create a network here (bwrap: loopback: Failed RTM_NEWADDR)")
 	assert.Contains(t, said, "set sandbox_network: shared")
@@ -99,7 +99,7 @@ func TestDoctorShowsWhetherTheSandboxWorks(t *testing.T) {
 	assert.Contains(t, e.find("sandbox"), "ok: bubblewrap works; the agent can only write to the working directory and only reach its models")
 }
 
-func TestSandboxedPortalWantsATokenOnLoopback(t *testing.T) {
+func TestSandboxedPortalRequiresATokenOnLoopback(t *testing.T) {
 	t.Parallel()
 	s := inside(t, func(c *server.Config) { c.Sandbox = true })
 	serve(t, s)

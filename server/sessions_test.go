@@ -16,20 +16,19 @@ import (
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 
-// inHome runs a command of bin/portal over the data of a portal, whose input is
-// no terminal.
+// inHome runs a command of bin/portal with the data of a portal and without a terminal.
 func inHome(t *testing.T, p *portaltest.Portal, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
-	return toItsEnd(t, soon, exec.Cmd{Env: portaltest.Environ(p.Home), Dir: t.TempDir(), Stdin: strings.NewReader("")}, args)
+	return runCommand(t, soon, exec.Cmd{Env: portaltest.Environ(p.Home), Dir: t.TempDir(), Stdin: strings.NewReader("")}, args)
 }
 
-// eventually waits for what is stored a moment after it happened.
+// eventually waits for a condition that holds as soon as events are stored.
 func eventually(t *testing.T, what func() bool) {
 	t.Helper()
 	require.Eventually(t, what, soon, 100*time.Millisecond)
 }
 
-func TestSessionsAreThereForCommandsBesideAPortalAndWithoutOne(t *testing.T) {
+func TestSessionCommandsWorkWithAndWithoutAPortal(t *testing.T) {
 	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{})
 	dir := t.TempDir()
@@ -87,7 +86,7 @@ func TestSessionsAreThereForCommandsBesideAPortalAndWithoutOne(t *testing.T) {
 			code, stdout, _ = inHome(t, p, "sessions", "search", "heron", "stands", "--json")
 			assert.Equal(t, 0, code)
 			require.NoError(t, json.Unmarshal([]byte(stdout), &found))
-			require.Len(t, found.Results, 3, "the prompt, the answer and the title that the agent gave")
+			require.Len(t, found.Results, 3, "the prompt, the answer and the agent's title")
 			for _, r := range found.Results {
 				assert.Equal(t, id, r.SessionID)
 				assert.Len(t, r.Hits, 2)
@@ -103,7 +102,7 @@ func TestSessionsAreThereForCommandsBesideAPortalAndWithoutOne(t *testing.T) {
 			assert.Contains(t, string(text), `"type":"run.ended"`)
 			info, err := os.Stat(file)
 			require.NoError(t, err)
-			assert.Equal(t, os.FileMode(0o600), info.Mode().Perm(), "it is for this user's eyes")
+			assert.Equal(t, os.FileMode(0o600), info.Mode().Perm(), "only this user can read it")
 			_, stdout, _ = inHome(t, p, "sessions", "export", id, "-o", "-")
 			assert.Contains(t, stdout, "the heron stands")
 
@@ -120,7 +119,7 @@ func TestSessionsAreThereForCommandsBesideAPortalAndWithoutOne(t *testing.T) {
 	}
 }
 
-func TestCommandChangesWhatAPortalHasClosed(t *testing.T) {
+func TestCommandsChangeClosedSessions(t *testing.T) {
 	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{})
 	id := p.StartSession(t.TempDir(), "")
@@ -135,7 +134,7 @@ func TestCommandChangesWhatAPortalHasClosed(t *testing.T) {
 	assert.Equal(t, "Another title", listed[0].(map[string]any)["title"])
 
 	saved := filepath.Join(p.Home, "session-state", id)
-	require.DirExists(t, saved, "the CLI has a copy of its own")
+	require.DirExists(t, saved, "the CLI has its own copy")
 	code, _, stderr := inHome(t, p, "sessions", "delete", "--yes", id[:8], id)
 	assert.Equal(t, 0, code, stderr)
 	assert.Empty(t, stderr)
@@ -144,7 +143,7 @@ func TestCommandChangesWhatAPortalHasClosed(t *testing.T) {
 	assert.Equal(t, "SessionNotFound", p.API("POST", "copilot/session/"+id+"/query", "x").Text("error"))
 }
 
-func TestWithoutTheCLIASessionIsDeletedAllTheSame(t *testing.T) {
+func TestSessionIsDeletedWithoutTheCLI(t *testing.T) {
 	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{})
 	id := p.StartSession(t.TempDir(), "")
@@ -179,7 +178,7 @@ func TestDeletingOnATerminalAsksForConfirmation(t *testing.T) {
 	}
 }
 
-// onTerminal runs a command on a terminal of its own, on which input is typed.
+// onTerminal runs a command in a terminal and types input.
 func onTerminal(t *testing.T, home, input string, args ...string) (code int, shown string) {
 	t.Helper()
 	line := strings.Join(append([]string{portaltest.Binary(t)}, args...), " ")
@@ -192,7 +191,7 @@ func onTerminal(t *testing.T, home, input string, args ...string) (code int, sho
 	return c.ProcessState.ExitCode(), string(out)
 }
 
-func TestCommandsOnSessionsSayWhatIsWrong(t *testing.T) {
+func TestSessionCommandErrors(t *testing.T) {
 	home := t.TempDir()
 	for name, tc := range map[string]struct {
 		args   []string
@@ -206,24 +205,24 @@ func TestCommandsOnSessionsSayWhatIsWrong(t *testing.T) {
 		"an unknown id":           {[]string{"show", "abc"}, 1, `no session id begins with "abc"`},
 		"an empty id":             {[]string{"show", ""}, 1, `no session id begins with ""`},
 		"an unknown format":       {[]string{"export", "abc", "--format", "pdf"}, 2, "use markdown or jsonl"},
-		"a limit of nothing":      {[]string{"list", "--limit", "0"}, 2, "at least 1"},
-		"a limit of all":          {[]string{"list", "--limit", "1", "--all"}, 2, "not both"},
-		"nothing kept":            {[]string{"list", "--ephemeral"}, 2, "--ephemeral"},
-		"nobody to ask":           {[]string{"delete", "abc"}, 2, "confirm with --yes"},
+		"a limit of zero":         {[]string{"list", "--limit", "0"}, 2, "at least 1"},
+		"a limit and all":         {[]string{"list", "--limit", "1", "--all"}, 2, "not both"},
+		"an ephemeral store":      {[]string{"list", "--ephemeral"}, 2, "--ephemeral"},
+		"no terminal to ask":      {[]string{"delete", "abc"}, 2, "confirm with --yes"},
 		"deleting an unknown one": {[]string{"delete", "--yes", "abc"}, 1, `no session id begins with "abc"`},
 		"a rename without title":  {[]string{"rename", "abc"}, 2, "requires at least 2 arg"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			code, stdout, stderr := toItsEnd(t, soon, exec.Cmd{Env: portaltest.Environ(home)}, append([]string{"sessions"}, tc.args...))
+			code, stdout, stderr := runCommand(t, soon, exec.Cmd{Env: portaltest.Environ(home)}, append([]string{"sessions"}, tc.args...))
 			assert.Equal(t, tc.code, code)
 			assert.Empty(t, stdout)
 			assert.Contains(t, stderr, tc.stderr)
-			assert.NoDirExists(t, filepath.Join(home, "copilot-portal"), "looking makes no directory")
+			assert.NoDirExists(t, filepath.Join(home, "copilot-portal"), "reading creates no directory")
 		})
 	}
 }
 
-func TestShellsCompleteIDsOfSessions(t *testing.T) {
+func TestShellsCompleteSessionIDs(t *testing.T) {
 	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{})
 	id := p.StartSession(t.TempDir(), "")
@@ -238,7 +237,7 @@ func TestShellsCompleteIDsOfSessions(t *testing.T) {
 	}
 }
 
-func TestReaderOfThePortalBeforeReadsOnAfterARestart(t *testing.T) {
+func TestReaderContinuesAfterARestart(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
 	args := []string{"--data-dir", data}

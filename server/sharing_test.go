@@ -12,12 +12,12 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-	_ "modernc.org/sqlite" //nolint:depguard // looks at the file from outside, as another program would
+	_ "modernc.org/sqlite" //nolint:depguard // reads the file as another program would
 
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 
-// database opens the file of a data directory as another program would.
+// database opens the database of a data directory as another program would.
 func database(t *testing.T, dir string) *sql.Conn {
 	t.Helper()
 	db, err := sql.Open("sqlite", filepath.Join(dir, "sessions.db"))
@@ -29,8 +29,7 @@ func database(t *testing.T, dir string) *sql.Conn {
 	return conn
 }
 
-// assertSound checks the file that portals have left: whole, and nobody holds a
-// session in it.
+// assertSound checks that the database that portals have left is intact and that no session is held.
 func assertSound(t *testing.T, dir string) {
 	t.Helper()
 	conn := database(t, dir)
@@ -42,7 +41,7 @@ func assertSound(t *testing.T, dir string) {
 	assert.Zero(t, held, "leases are left")
 }
 
-// owner is the process that has a session, as a portal lists it.
+// owner returns the process that holds a session according to a portal.
 func owner(p *portaltest.Portal, id string) (pid int) {
 	list, _ := p.API("GET", "copilot/session", "")["sessions"].([]any)
 	for _, entry := range list {
@@ -54,12 +53,12 @@ func owner(p *portaltest.Portal, id string) (pid int) {
 	return -1
 }
 
-// query sends a prompt that may be refused, in the words of the answer.
+// query sends a prompt that may be refused and returns the response.
 func query(p *portaltest.Portal, id, prompt string) (status int, answer string) {
 	return p.Do(http.MethodPost, "/api/copilot/session/"+id+"/query", prompt)
 }
 
-const each = 3 // sessions that each of some portals starts
+const each = 3 // sessions of each portal
 
 func TestThreePortalsShareADirectoryAndOneIsKilled(t *testing.T) {
 	t.Parallel()
@@ -80,7 +79,7 @@ func TestThreePortalsShareADirectoryAndOneIsKilled(t *testing.T) {
 	}
 
 	a, killed, c := portals[0], portals[1], portals[2]
-	for _, id := range sessions[killed] { // the agent knows what it is asked
+	for _, id := range sessions[killed] { // the agent knows its prompt
 		killed.Follow(id, "beginning").Wait("the answer", func(list []portaltest.Response) bool { return count(list, "onMessage") > 0 })
 	}
 	killed.Kill()
@@ -101,7 +100,7 @@ func TestThreePortalsShareADirectoryAndOneIsKilled(t *testing.T) {
 // endless is a stream that lasts longer than any test.
 const endless = "4,000 tokens in 1,000 s"
 
-// startAll starts sessions in all portals at the same time, each with the stream of its portal.
+// startAll starts sessions in all portals concurrently, each with the stream of its portal.
 func startAll(t *testing.T, portals []*portaltest.Portal, streams []string) map[*portaltest.Portal][]string {
 	t.Helper()
 	var all sync.WaitGroup
@@ -134,8 +133,8 @@ func assertListedEverywhere(t *testing.T, portals []*portaltest.Portal, sessions
 	}
 }
 
-// assertOneTakes lets two portals ask for a session at the same time, whose owner
-// was killed. One gets it, the other is told who that is.
+// assertOneTakes lets two portals use the session of a killed portal concurrently, and checks that one acquires it
+// and the other reports the holder.
 func assertOneTakes(t *testing.T, a, c *portaltest.Portal, id string) {
 	t.Helper()
 	portals, status, answers := []*portaltest.Portal{a, c}, [2]int{}, [2]string{}
@@ -196,7 +195,7 @@ func TestReaderFollowsASessionThatRunsInAnotherPortal(t *testing.T) {
 	assert.Contains(t, portaltest.Answer(goOn(t, a, id, "recall")), "4,000 tokens in 4 s")
 }
 
-// said are the pieces of messages, and when a reader had them.
+// said returns the deltas of messages with the times when a reader received them.
 func said(r *portaltest.Reader) map[string]portaltest.Clock {
 	words := map[string]portaltest.Clock{}
 	for _, g := range r.Given() {

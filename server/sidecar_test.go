@@ -25,7 +25,7 @@ import (
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 
-// ide stands in for the plugin: it calls, and reads streams as the real one does.
+// ide acts as the plugin: it sends requests and reads streams as the real one does.
 type ide struct {
 	testing.TB
 	*portaltest.Portal
@@ -33,7 +33,7 @@ type ide struct {
 
 type document = map[string]any
 
-// call is a request whose error fails the test.
+// call sends a request and returns its result. An error fails the test.
 func (i ide) call(method string, params document) document {
 	i.Helper()
 	body, err := json.Marshal(document{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
@@ -64,7 +64,7 @@ type told struct {
 	data     document
 }
 
-// follow reads a stream until see has enough of it, or it ends.
+// follow reads a stream until see returns false or it ends.
 func (i ide) follow(id, after string, see func(told) bool) {
 	i.Helper()
 	req, err := http.NewRequestWithContext(i.Context(), http.MethodGet, i.URL+"/stream/"+id, http.NoBody)
@@ -96,7 +96,7 @@ func (i ide) follow(id, after string, see func(told) bool) {
 	}
 }
 
-// done collects up to and with the first done, as the first plugins do.
+// done collects events up to and including the first done, as the first plugins do.
 func (i ide) done(id string) (all []told) {
 	i.Helper()
 	i.follow(id, "", func(e told) bool {
@@ -106,7 +106,7 @@ func (i ide) done(id string) (all []told) {
 	return all
 }
 
-// shown is what the plugin shows of events.
+// shown returns the text that the plugin shows.
 func shown(all []told) string {
 	var out strings.Builder
 	for _, e := range all {
@@ -117,7 +117,7 @@ func shown(all []told) string {
 	return out.String()
 }
 
-func TestPluginCommitsWhatTheAgentAsksItTo(t *testing.T) {
+func TestPluginExecutesToolsOfTheAgent(t *testing.T) {
 	t.Parallel()
 	repository := t.TempDir()
 	git := func(args ...string) string {
@@ -185,7 +185,7 @@ func TestPluginCommitsWhatTheAgentAsksItTo(t *testing.T) {
 		"sessionId": id, "prompt": "call `git_push` `{\"force\":true}`", "permissions": document{"git.push": "deny"},
 	})
 	p.done(id)
-	assert.Len(t, calls, 3, "what is denied is not posted")
+	assert.Len(t, calls, 3, "denied calls are not posted")
 
 	p.call("session.send", document{"sessionId": id, "prompt": "show request", "model": "Demo (scripted, offline)", "context": []document{
 		{"file": "src/Main.java", "startLine": 10, "endLine": 12, "content": "int answer;", "symbol": "theMethod"},
@@ -198,7 +198,7 @@ func TestPluginCommitsWhatTheAgentAsksItTo(t *testing.T) {
 	plugin.Close()
 	p.send(id, "call `git_status` say `and on`")
 	got = p.done(id)
-	assert.Contains(t, shown(got), "and on", "the run goes on without the plugin")
+	assert.Contains(t, shown(got), "and on", "the run continues without the plugin")
 	assert.Contains(t, fmt.Sprint(got), "The tool call-back failed: ")
 
 	var last told
@@ -213,7 +213,7 @@ func TestPluginCommitsWhatTheAgentAsksItTo(t *testing.T) {
 	assert.Equal(t, "closed", last.name, "closing ends the stream")
 }
 
-func TestOneSessionIsWatchedByStreamsAndRestWhileAnotherClientReconnects(t *testing.T) {
+func TestStreamsAndRestWatchASessionDuringReconnects(t *testing.T) {
 	t.Parallel()
 	p := ide{t, portaltest.Start(t, portaltest.Options{})}
 	id := p.create(document{"workingDirectory": t.TempDir()})
@@ -250,7 +250,7 @@ func TestOneSessionIsWatchedByStreamsAndRestWhileAnotherClientReconnects(t *test
 			return !ended && time.Now().Before(deadline)
 		})
 	}
-	ran := min(began.Elapsed().Seconds(), float64(seconds)) // a busy machine has time for fewer
+	ran := min(began.Elapsed().Seconds(), float64(seconds)) // fewer on a busy machine
 	watchers.Wait()
 	t.Logf("%d reconnects", reconnects)
 	assert.Greater(t, float64(reconnects), 7*ran)
@@ -261,13 +261,13 @@ func TestOneSessionIsWatchedByStreamsAndRestWhileAnotherClientReconnects(t *test
 	assert.Equal(t, shown(streams[0]), rest.String())
 	seen := map[string]bool{}
 	for _, e := range all {
-		assert.False(t, e.id != "" && seen[e.id], "%v came twice", e)
+		assert.False(t, e.id != "" && seen[e.id], "%v arrived twice", e)
 		seen[e.id] = true
 	}
 }
 
-// bareStart is a portal nobody reads the output of but for the port.
-func bareStart(t *testing.T, args ...string) (c *exec.Cmd, url string) {
+// startUnread starts a portal whose output nobody reads after the port line.
+func startUnread(t *testing.T, args ...string) (c *exec.Cmd, url string) {
 	t.Helper()
 	c = exec.Command(portaltest.Binary(t), append([]string{"--port", "0", "--debug"}, args...)...)
 	c.Env = portaltest.Environ(t.TempDir())
@@ -282,7 +282,7 @@ func bareStart(t *testing.T, args ...string) (c *exec.Cmd, url string) {
 	return c, "http://localhost:" + strings.TrimPrefix(strings.TrimSpace(line), "SIDECAR_PORT=")
 }
 
-// ends waits for a process to end by itself.
+// ends waits until a process has ended by itself.
 func ends(t *testing.T, c *exec.Cmd, limit time.Duration) {
 	t.Helper()
 	ended := make(chan struct{})
@@ -292,9 +292,9 @@ func ends(t *testing.T, c *exec.Cmd, limit time.Duration) {
 	require.NoError(t, err)
 }
 
-func TestThousandsOfCallsDoNotStallAPortalThatNobodyListensTo(t *testing.T) {
+func TestUnreadOutputDoesNotStallThousandsOfCalls(t *testing.T) {
 	t.Parallel()
-	c, url := bareStart(t)
+	c, url := startUnread(t)
 	client, begin := &http.Client{Timeout: soon}, time.Now()
 	calls := portaltest.Repeat(2500, 10_000)
 	for range calls {
@@ -318,7 +318,7 @@ func TestOpenStreamsDoNotDelayShutdown(t *testing.T) {
 		ended.Go(func() {
 			first := sync.OnceFunc(open.Done)
 			p.follow(id, "", func(e told) bool {
-				if e.data["role"] == "assistant" { // the agent is at work
+				if e.data["role"] == "assistant" { // the agent is working
 					first()
 				}
 				return true
@@ -338,12 +338,12 @@ func TestPortalEndsWithItsParent(t *testing.T) {
 	t.Run("by its process", func(t *testing.T) {
 		parent := exec.Command("sleep", "60")
 		require.NoError(t, parent.Start())
-		c, _ := bareStart(t, "--parent-pid", strconv.Itoa(parent.Process.Pid))
+		c, _ := startUnread(t, "--parent-pid", strconv.Itoa(parent.Process.Pid))
 		require.NoError(t, parent.Process.Kill())
 		_ = parent.Wait()
 		ends(t, c, 5*time.Second)
 	})
-	t.Run("by its input", func(t *testing.T) {
+	t.Run("by its standard input", func(t *testing.T) {
 		r, w, err := os.Pipe()
 		require.NoError(t, err)
 		c := exec.Command(portaltest.Binary(t), "--port", "0", "--exit-on-eof")
@@ -356,7 +356,7 @@ func TestPortalEndsWithItsParent(t *testing.T) {
 	})
 }
 
-func TestThreeSidecarsAndAPortalShareADataDirectory(t *testing.T) {
+func TestSidecarsAndAPortalShareADataDirectory(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
 	free, err := net.Listen("tcp", "127.0.0.1:0")
@@ -389,7 +389,7 @@ func TestThreeSidecarsAndAPortalShareADataDirectory(t *testing.T) {
 			assert.Contains(t, list, id)
 		}
 	}
-	var seen strings.Builder // of a session that another one works with
+	var seen strings.Builder // of a session that another portal holds
 	portals[3].follow(ids[0], "0-0", func(e told) bool {
 		if text, ok := e.data["content"].(string); ok {
 			seen.WriteString(text)

@@ -18,7 +18,7 @@ import (
 	"github.com/copilot-portal/portal/assets"
 )
 
-func TestSiteIsServedAsItLiesThere(t *testing.T) {
+func TestSiteServesItsFiles(t *testing.T) {
 	h := inside(t, nil).Handler(8888)
 	page := ask(h, "GET", "/")
 	for target, kind := range map[string]string{
@@ -61,18 +61,18 @@ func TestPageFilesAreCacheable(t *testing.T) {
 	}
 	require.NoError(t, fs.WalkDir(assets.FS(), ".", func(name string, _ fs.DirEntry, err error) error {
 		if path.Ext(name) == ".js" || path.Ext(name) == ".css" {
-			assert.True(t, named[name], "%s is named by the page, so that it is not found late", name)
+			assert.True(t, named[name], "the page preloads %s", name)
 		}
 		return err
 	}))
-	assert.NotRegexp(t, `(href|src)="(styles/|[a-z]+\.js)`, page, "nothing is asked for each time")
-	assert.Equal(t, http.StatusNotFound, ask(h, "GET", "/v-0123456789abcdef/app.js").Code, "another version is not there")
+	assert.NotRegexp(t, `(href|src)="(styles/|[a-z]+\.js)`, page, "nothing is requested each time")
+	assert.Equal(t, http.StatusNotFound, ask(h, "GET", "/v-0123456789abcdef/app.js").Code, "other versions do not exist")
 }
 
-func TestTypesOfFilesDoNotDependOnTheSystem(t *testing.T) {
+func TestMediaTypesDoNotDependOnTheSystem(t *testing.T) {
 	h := inside(t, nil).Handler(8888)
 	right := ask(h, "GET", "/app.js").Header().Get("Content-Type")
-	require.NoError(t, mime.AddExtensionType(".js", "text/plain")) // as some registries have it
+	require.NoError(t, mime.AddExtensionType(".js", "text/plain")) // as in some registries
 	defer mime.AddExtensionType(".js", right)
 	assert.Equal(t, "text/javascript; charset=utf-8", ask(h, "GET", "/app.js").Header().Get("Content-Type"))
 }
@@ -87,13 +87,13 @@ func TestFilesAreCachedUntilTheyChange(t *testing.T) {
 		header []string
 		status int
 	}{
-		"the same file is not sent again":  {[]string{"If-None-Match", tag}, 304},
-		"a weak tag is as good":            {[]string{"If-None-Match", "W/" + tag}, 304},
-		"one of several is enough":         {[]string{"If-None-Match", `"x", ` + tag}, 304},
-		"another file is sent":             {[]string{"If-None-Match", `"x"`}, 200},
-		"a part can be had":                {[]string{"Range", "bytes=0-9"}, 206},
-		"a part that is not there can not": {[]string{"Range", "bytes=99999999-"}, 416},
-		"a date counts for nothing":        {[]string{"If-Modified-Since", "Fri, 01 Jan 2100 00:00:00 GMT"}, 200},
+		"an unchanged file is not sent again": {[]string{"If-None-Match", tag}, 304},
+		"a weak tag is accepted":              {[]string{"If-None-Match", "W/" + tag}, 304},
+		"one of several is enough":            {[]string{"If-None-Match", `"x", ` + tag}, 304},
+		"another file is sent":                {[]string{"If-None-Match", `"x"`}, 200},
+		"a range is sent":                     {[]string{"Range", "bytes=0-9"}, 206},
+		"a range beyond the end is refused":   {[]string{"Range", "bytes=99999999-"}, 416},
+		"dates are ignored":                   {[]string{"If-Modified-Since", "Fri, 01 Jan 2100 00:00:00 GMT"}, 200},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := ask(h, "GET", "/app.js", tc.header...)
@@ -113,31 +113,31 @@ func TestMissingFilesAreNotServed(t *testing.T) {
 		target string
 		status int
 	}{
-		"a file that is not there":             {"/nothing.js", 404},
-		"a directory":                          {"/styles", 404},
-		"a directory with its slash":           {"/styles/", 404},
-		"the root again":                       {"//", 404},
-		"a file below nothing":                 {"//index.html", 404},
-		"slashes inside":                       {"/styles//base.css", 404},
-		"a dot":                                {"/./index.html", 404},
-		"a slash at the end of a file":         {"/index.html/", 404},
-		"dots to the outside":                  {"/../server.go", 404},
-		"dots inside":                          {"/styles/../index.html", 404},
-		"dots that are encoded":                {"/%2e%2e/server.go", 404},
-		"dots and slashes that are encoded":    {"/styles%2f..%2findex.html", 404},
-		"dots encoded twice":                   {"/%252e%252e/server.go", 404},
-		"a slash that is encoded":              {"/%2findex.html", 404},
-		"a backslash":                          {`/styles\base.css`, 404},
-		"a backslash that is encoded":          {"/..%5cserver.go", 404},
-		"a NUL that is encoded":                {"/index.html%00", 404},
-		"a NUL as it is":                       {"/index.html\x00", 400},
-		"an encoding that is broken":           {"/%zz", 400},
-		"bytes that are no UTF-8":              {"/%ff%fe", 404},
-		"the source of the site":               {"/assets.go", 404},
-		"a test of the site":                   {"/store.test.mjs", 404},
-		"the name of the folder":               {"/assets/index.html", 404},
-		"a very long path":                     {"/" + strings.Repeat("a", 30000), 404},
-		"a path that is longer than it may be": {"/" + strings.Repeat("a", 100000), 431},
+		"a missing file":                {"/nothing.js", 404},
+		"a directory":                   {"/styles", 404},
+		"a directory with its slash":    {"/styles/", 404},
+		"the root again":                {"//", 404},
+		"a file after two slashes":      {"//index.html", 404},
+		"slashes inside":                {"/styles//base.css", 404},
+		"a dot":                         {"/./index.html", 404},
+		"a slash at the end of a file":  {"/index.html/", 404},
+		"dots that leave the site":      {"/../server.go", 404},
+		"dots inside":                   {"/styles/../index.html", 404},
+		"encoded dots":                  {"/%2e%2e/server.go", 404},
+		"encoded dots and slashes":      {"/styles%2f..%2findex.html", 404},
+		"dots encoded twice":            {"/%252e%252e/server.go", 404},
+		"an encoded slash":              {"/%2findex.html", 404},
+		"a backslash":                   {`/styles\base.css`, 404},
+		"an encoded backslash":          {"/..%5cserver.go", 404},
+		"an encoded NUL":                {"/index.html%00", 404},
+		"a NUL":                         {"/index.html\x00", 400},
+		"an invalid encoding":           {"/%zz", 400},
+		"invalid UTF-8":                 {"/%ff%fe", 404},
+		"the source of the site":        {"/assets.go", 404},
+		"a test of the site":            {"/store.test.mjs", 404},
+		"the name of the directory":     {"/assets/index.html", 404},
+		"a very long path":              {"/" + strings.Repeat("a", 30000), 404},
+		"a path that exceeds the limit": {"/" + strings.Repeat("a", 100000), 431},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := send(t, address, "GET "+tc.target+" HTTP/1.1\r\nHost: localhost\r\n\r\n")
@@ -151,7 +151,7 @@ func TestMissingFilesAreNotServed(t *testing.T) {
 	}
 }
 
-func TestEveryAnswerCarriesTheSecurityHeaders(t *testing.T) {
+func TestEveryResponseHasSecurityHeaders(t *testing.T) {
 	h := inside(t, nil).Handler(8888)
 	for _, r := range [][]string{
 		{"GET", "/"},
@@ -182,7 +182,7 @@ func TestFrameOfInterfacesHasItsOwnPolicy(t *testing.T) {
 		require.Equal(t, http.StatusOK, w.Code)
 		script := regexp.MustCompile(`(?s)<script>(.*)</script>`).FindStringSubmatch(w.Body.String())
 		require.NotNil(t, script)
-		assert.NotContains(t, script[1], "</script", "it ends where it seems to")
+		assert.NotContains(t, script[1], "</script", "the script contains no end tag")
 		assert.NotContains(t, script[1], "<!--")
 		sum := sha256.Sum256([]byte(script[1]))
 		assert.Equal(t, "sandbox allow-scripts; default-src 'none'; script-src 'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"' blob:; "+
@@ -192,7 +192,7 @@ func TestFrameOfInterfacesHasItsOwnPolicy(t *testing.T) {
 		assert.Equal(t, "()", w.Header().Get("Connection-Allowlist"))
 		assert.Contains(t, w.Header().Get("Permissions-Policy"), "payment=()")
 		assert.Equal(t, caching, w.Header().Get("Cache-Control"))
-		assert.NotContains(t, strings.Replace(w.Body.String(), script[0], "", 1), "<script", "nothing else runs")
+		assert.NotContains(t, strings.Replace(w.Body.String(), script[0], "", 1), "<script", "there is no other script")
 	}
 	assert.Equal(t, http.StatusNotFound, ask(h, "GET", "/frame/boot.js").Code)
 	assert.Equal(t, http.StatusNotFound, ask(h, "GET", "/vendor/react.js").Code)
@@ -208,7 +208,7 @@ func TestClientErrorsAreJSON(t *testing.T) {
 		"an unknown path of the API":         {"GET", "/api/nothing", 404, ""},
 		"the API itself":                     {"GET", "/api", 404, ""},
 		"the API with its slash":             {"GET", "/api/", 404, ""},
-		"a slash too many":                   {"GET", "/api/test/", 404, ""},
+		"an additional slash":                {"GET", "/api/test/", 404, ""},
 		"slashes inside":                     {"GET", "/api//test", 404, ""},
 		"an unknown path by POST":            {"POST", "/api/nothing", 404, ""},
 		"posting to what can be got":         {"POST", "/api/test", 405, "GET"},
@@ -232,14 +232,14 @@ func TestClientErrorsAreJSON(t *testing.T) {
 	}
 }
 
-func TestPanicIsAnErrorOfItsRequestAlone(t *testing.T) {
+func TestPanicFailsOnlyItsRequest(t *testing.T) {
 	s := inside(t, nil)
-	t.Run("before anything was written it is told", func(t *testing.T) {
+	t.Run("before anything is written", func(t *testing.T) {
 		w := ask(s.Recovered(func(*gin.Context) { panic("secret") }), "GET", "/")
 		assert.Equal(t, http.StatusInternalServerError, w.Code)
 		assert.JSONEq(t, `{"error":"internal error; see the portal's log"}`, w.Body.String())
 	})
-	t.Run("in the middle of an answer the connection is cut, so that it does not look complete", func(t *testing.T) {
+	t.Run("in the middle of a response, the connection is aborted", func(t *testing.T) {
 		h := s.Recovered(func(c *gin.Context) {
 			c.String(http.StatusOK, "half")
 			panic("secret")

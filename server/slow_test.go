@@ -19,8 +19,7 @@ import (
 	"github.com/copilot-portal/portal/server"
 )
 
-// pipes is a listener whose connections keep nothing: what one end writes waits until
-// the other end reads it. Time is that of synctest.
+// pipes is a listener with unbuffered connections: a write waits until the other end reads. It works with synctest.
 type pipes struct {
 	conns  chan net.Conn
 	closed chan struct{}
@@ -53,7 +52,7 @@ func (p *pipes) Close() error {
 
 func (p *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipes"} }
 
-// dial is a new connection of a client.
+// dial returns a new connection of a client.
 func (p *pipes) dial() net.Conn { return p.dialFrom("192.0.2.1") }
 
 func (p *pipes) dialFrom(address string) net.Conn {
@@ -62,7 +61,7 @@ func (p *pipes) dialFrom(address string) net.Conn {
 	return client
 }
 
-// addressed is a connection whose client has an address.
+// addressed is a connection whose client has a fixed address.
 type addressed struct {
 	net.Conn
 	remote net.Addr
@@ -70,13 +69,13 @@ type addressed struct {
 
 func (a addressed) RemoteAddr() net.Addr { return a.remote }
 
-// onPipes does something with a portal in a bubble of synctest.
+// onPipes calls do with a portal in a synctest bubble.
 func onPipes(t *testing.T, change func(*server.Config), do func(t *testing.T, s *server.Server, p *pipes)) {
 	t.Helper()
 	onPipesWith(t, change, func(*server.Server) {}, do)
 }
 
-// onPipesWith does so with other limits.
+// onPipesWith is like onPipes, with other limits.
 func onPipesWith(t *testing.T, change func(*server.Config), limit func(*server.Server), do func(t *testing.T, s *server.Server, p *pipes)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -86,39 +85,38 @@ func onPipesWith(t *testing.T, change func(*server.Config), limit func(*server.S
 		ended := make(chan error, 1)
 		go func() { ended <- s.ServeOn(ctx, p) }()
 		synctest.Wait()
-		defer func() { // also when it fails
+		defer func() { // even if the test fails
 			cancel()
-			assert.NoError(t, <-ended) //nolint:testifylint // clients are waited for in any case
+			assert.NoError(t, <-ended) //nolint:testifylint // clients need time to notice in any case
 			time.Sleep(time.Minute)    // clients notice
 		}()
 		do(t, s, p)
 	})
 }
 
-// closedAfter reads until the portal closes a connection, and tells how long that took: an
-// hour if it does not.
+// closedAfter reads until the portal closes a connection and returns the time that this took, at most an hour.
 func closedAfter(c net.Conn) (answer string, took time.Duration) {
 	begin := time.Now()
-	_ = c.SetReadDeadline(begin.Add(time.Hour)) // a test that fails must end
+	_ = c.SetReadDeadline(begin.Add(time.Hour)) // a failing test must end
 	text, _ := io.ReadAll(c)
 	_ = c.Close()
 	return string(text), time.Since(begin)
 }
 
-// readHead reads the head of an answer, and nothing behind it.
+// readHead reads the head of a response and nothing after it.
 func readHead(t *testing.T, c net.Conn) string {
 	t.Helper()
 	var text []byte
 	for one := make([]byte, 1); !strings.HasSuffix(string(text), "\r\n\r\n"); text = append(text, one...) {
 		_, err := io.ReadFull(c, one)
-		require.NoError(t, err, "behind %q", text)
+		require.NoError(t, err, "after %q", text)
 	}
 	return string(text)
 }
 
 func withToken(c *server.Config) { c.Token = token }
 
-// head is the beginning of a request, with its host and further headers.
+// head returns the beginning of a request with its host and further headers.
 func head(route [2]string, header ...string) string {
 	return route[0] + " " + route[1] + " HTTP/1.1\r\nHost: localhost\r\n" + strings.Join(header, "\r\n") + strings.Repeat("\r\n", min(1, len(header)))
 }
@@ -131,7 +129,7 @@ func write(t *testing.T, c net.Conn, text string) {
 
 const authorization = "Authorization: Bearer " + token
 
-func TestSlowHeadsAreCutOffOnEveryRoute(t *testing.T) {
+func TestSlowHeadsTimeOutOnEveryRoute(t *testing.T) {
 	onPipes(t, withToken, func(t *testing.T, s *server.Server, p *pipes) {
 		t.Helper()
 		for _, route := range everyRoute(s.Handler(8888)) {
@@ -150,23 +148,23 @@ func TestSlowHeadsAreCutOffOnEveryRoute(t *testing.T) {
 		}
 		c := p.dial()
 		_, took := closedAfter(c)
-		assert.Equal(t, s.ClientLimits().Header, took, "a client that says nothing")
-		write(t, p.dial(), "GET / HTTP/1.1\r\n") // is left to the end of the portal
+		assert.Equal(t, s.ClientLimits().Header, took, "a client that sends nothing")
+		write(t, p.dial(), "GET / HTTP/1.1\r\n") // stays open until the portal ends
 	})
 }
 
-func TestWithoutTheTokenARequestIsAnsweredAtOnceAndItsConnectionCloses(t *testing.T) {
+func TestRequestWithoutTokenIsAnsweredAtOnceAndClosed(t *testing.T) {
 	onPipes(t, withToken, func(t *testing.T, s *server.Server, p *pipes) {
 		t.Helper()
 		for _, route := range everyRoute(s.Handler(8888)) {
 			if route[1] == "/auth/verify" || route[1] == "/api/v1/auth/verify" {
-				continue // which takes the token in its body, and has a test of its own
+				continue // takes the token in its body; it has its own test
 			}
 			for name, rest := range map[string]string{
-				"no body":         "\r\n",
-				"a slow body":     "Content-Length: 1000\r\n\r\n{",
-				"slow chunks":     "Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n",
-				"a body in doubt": "Content-Length: 1000\r\nExpect: 100-continue\r\n\r\n",
+				"no body":           "\r\n",
+				"a slow body":       "Content-Length: 1000\r\n\r\n{",
+				"slow chunks":       "Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n",
+				"an announced body": "Content-Length: 1000\r\nExpect: 100-continue\r\n\r\n",
 			} {
 				c := p.dial()
 				write(t, c, head(route)+rest)
@@ -186,20 +184,20 @@ func TestWithoutTheTokenARequestIsAnsweredAtOnceAndItsConnectionCloses(t *testin
 	})
 }
 
-func TestSlowBodiesAreCutOffOnEveryRoute(t *testing.T) {
+func TestSlowBodiesTimeOutOnEveryRoute(t *testing.T) {
 	for name, tc := range map[string]struct {
 		every time.Duration
 		most  func(server.ClientLimits) time.Duration
 	}{
-		"one byte":             {0, func(l server.ClientLimits) time.Duration { return l.Stall + l.Discard + l.Linger }},
-		"a byte now and again": {time.Second, func(l server.ClientLimits) time.Duration { return l.Body + l.Discard + l.Linger }},
+		"one byte":          {0, func(l server.ClientLimits) time.Duration { return l.Stall + l.Discard + l.Linger }},
+		"a byte per second": {time.Second, func(l server.ClientLimits) time.Duration { return l.Body + l.Discard + l.Linger }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			onPipes(t, withToken, func(t *testing.T, s *server.Server, p *pipes) {
 				t.Helper()
 				for _, route := range everyRoute(s.Handler(8888)) {
 					if strings.HasSuffix(route[1], "/stop") && len(route[1]) < len("/api/copilot") {
-						continue // ends the portal
+						continue // stops the portal
 					}
 					for _, header := range []string{authorization, "X-Session-ID: none"} {
 						c := p.dial()
@@ -222,18 +220,18 @@ func TestSlowBodiesAreCutOffOnEveryRoute(t *testing.T) {
 	}
 }
 
-func TestClientsThatNeverReadAreCutOffOnEveryRoute(t *testing.T) {
+func TestClientsThatNeverReadTimeOutOnEveryRoute(t *testing.T) {
 	onPipes(t, withToken, func(t *testing.T, s *server.Server, p *pipes) {
 		t.Helper()
 		operation := "/operations/" + startOperation(t, p)
 		for _, route := range append(everyRoute(s.Handler(8888)), [2]string{"GET", operation}, [2]string{"GET", operation + "/messages"}) {
 			if strings.HasSuffix(route[1], "/stop") && len(route[1]) < len("/api/copilot") {
-				continue // ends the portal
+				continue // stops the portal
 			}
 			for _, header := range []string{authorization, "X-Session-ID: none"} {
 				c := p.dial()
 				write(t, c, head(route, header)+"\r\n")
-				time.Sleep(s.ClientLimits().Write + 10*time.Second) // a long poll takes its time before
+				time.Sleep(s.ClientLimits().Write + 10*time.Second) // a long poll waits first
 				answer, took := closedAfter(c)
 				assert.Empty(t, answer, "%v, %s", route, header)
 				assert.Zero(t, took, "%v, %s", route, header)
@@ -242,7 +240,7 @@ func TestClientsThatNeverReadAreCutOffOnEveryRoute(t *testing.T) {
 	})
 }
 
-// startOperation begins an operation, which fails at once since there is no agent.
+// startOperation starts an operation, which fails at once because there is no agent.
 func startOperation(t *testing.T, p *pipes) (id string) {
 	t.Helper()
 	c, body := p.dial(), `{"type": "prompt", "prompt": "x"}`
@@ -259,7 +257,7 @@ func startOperation(t *testing.T, p *pipes) (id string) {
 	return started.ID
 }
 
-func TestClientOfAnOperationThatNeverReadsIsCutOff(t *testing.T) {
+func TestOperationClientThatNeverReadsTimesOut(t *testing.T) {
 	onPipes(t, withToken, func(t *testing.T, _ *server.Server, p *pipes) {
 		t.Helper()
 		path := "/ws?operation_id=" + startOperation(t, p)
@@ -277,11 +275,11 @@ func TestClientOfAnOperationThatNeverReadsIsCutOff(t *testing.T) {
 		c := p.dial()
 		write(t, c, head([2]string{"GET", path})+sockets()["/api/v1/ws"]+"\r\n")
 		answer, _ := closedAfter(c)
-		assert.Contains(t, answer, "Connected to operation", "a client that reads is told")
+		assert.Contains(t, answer, "Connected to operation", "a client that reads is notified")
 	})
 }
 
-// sockets are the paths of WebSockets, with what opens each.
+// sockets returns the paths of WebSockets with the headers that open them.
 func sockets() map[string]string {
 	const upgrade = "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n"
 	return map[string]string{
@@ -293,15 +291,15 @@ func sockets() map[string]string {
 	}
 }
 
-func TestSlowClientsOfSocketsAreCutOff(t *testing.T) {
-	const frame = "\x81\xfe\x10\x00mask" // of 4 KiB, of which the rest does not come
+func TestSlowWebSocketClientsTimeOut(t *testing.T) {
+	const frame = "\x81\xfe\x10\x00mask" // of 4 KiB, without its content
 	onPipes(t, withToken, func(t *testing.T, _ *server.Server, p *pipes) {
 		t.Helper()
 		for path, header := range sockets() {
 			for name, slow := range map[string]func(net.Conn){
-				"a client that says nothing":       func(net.Conn) {},
-				"a frame that does not come whole": func(c net.Conn) { _, _ = io.WriteString(c, frame) },
-				"half of the head of a frame":      func(c net.Conn) { _, _ = io.WriteString(c, frame[:1]) },
+				"a client that sends nothing": func(net.Conn) {},
+				"an incomplete frame":         func(c net.Conn) { _, _ = io.WriteString(c, frame) },
+				"half of the head of a frame": func(c net.Conn) { _, _ = io.WriteString(c, frame[:1]) },
 			} {
 				c := p.dial()
 				write(t, c, head([2]string{"GET", path})+header+"\r\n")
@@ -320,7 +318,7 @@ func TestSlowClientsOfSocketsAreCutOff(t *testing.T) {
 	})
 }
 
-func TestSlowVerificationIsCutOff(t *testing.T) {
+func TestSlowVerificationTimesOut(t *testing.T) {
 	onPipes(t, withToken, func(t *testing.T, s *server.Server, p *pipes) {
 		t.Helper()
 		c := p.dial()
@@ -332,7 +330,7 @@ func TestSlowVerificationIsCutOff(t *testing.T) {
 	})
 }
 
-func TestStreamAndALongPollLastLongerThanAnyLimit(t *testing.T) {
+func TestStreamsAndLongPollsOutlastAllLimits(t *testing.T) {
 	for name, last := range map[string]func(*testing.T, *server.Server, net.Conn){
 		"a socket whose client answers pings": keepSocket, "a stream of events": keepStream, "one long poll after another": keepPolling,
 	} {
@@ -353,7 +351,7 @@ func TestStreamAndALongPollLastLongerThanAnyLimit(t *testing.T) {
 	}
 }
 
-// keepSocket keeps a WebSocket for an hour.
+// keepSocket keeps a WebSocket open for an hour.
 func keepSocket(t *testing.T, _ *server.Server, c net.Conn) {
 	t.Helper()
 	write(t, c, head([2]string{"GET", "/ui"})+sockets()["/ui"]+"\r\n")
@@ -374,7 +372,7 @@ func keepSocket(t *testing.T, _ *server.Server, c net.Conn) {
 	}
 }
 
-// keepStream reads the events of a session for an hour, in which nothing happens.
+// keepStream reads the events of an idle session for an hour.
 func keepStream(t *testing.T, s *server.Server, c net.Conn) {
 	t.Helper()
 	id, err := s.StartSession(t.Context())
@@ -383,7 +381,7 @@ func keepStream(t *testing.T, s *server.Server, c net.Conn) {
 	resp, err := http.ReadResponse(bufio.NewReader(c), nil)
 	require.NoError(t, err)
 	defer resp.Body.Close()
-	defer c.Close() // before the body, which would be read to its end
+	defer c.Close() // before closing the body, which would read it to its end
 	require.Equal(t, http.StatusOK, resp.StatusCode)
 	lines, begin := bufio.NewReader(resp.Body), time.Now()
 	for time.Since(begin) < time.Hour {
@@ -392,7 +390,7 @@ func keepStream(t *testing.T, s *server.Server, c net.Conn) {
 	}
 }
 
-// keepPolling waits for news of a session for an hour, over one connection.
+// keepPolling polls a session for an hour over one connection.
 func keepPolling(t *testing.T, s *server.Server, c net.Conn) {
 	t.Helper()
 	id, err := s.StartSession(t.Context())

@@ -27,17 +27,17 @@ func dial(t *testing.T, url, path string, header http.Header) (*websocket.Conn, 
 	return conn, resp.StatusCode
 }
 
-func TestSocketIsGuardedAsEveryRequest(t *testing.T) {
+func TestWebSocketsAreGuarded(t *testing.T) {
 	url := serve(t, inside(t, func(c *server.Config) { c.Token = "secret" }))
 	for name, c := range map[string]struct {
 		header http.Header
 		status int
 	}{
-		"without the token":        {http.Header{}, http.StatusUnauthorized},
-		"from another site":        {http.Header{"Authorization": {"Bearer secret"}, "Origin": {"https://evil.example"}}, http.StatusForbidden},
-		"from a page of its own":   {http.Header{"Authorization": {"Bearer secret"}, "Origin": {"http://" + strings.TrimPrefix(url, "http://")}}, http.StatusSwitchingProtocols},
-		"from a program":           {http.Header{"Authorization": {"Bearer secret"}}, http.StatusSwitchingProtocols},
-		"by another name for here": {http.Header{"Authorization": {"Bearer secret"}, "Host": {"evil.example"}}, http.StatusForbidden},
+		"without the token":      {http.Header{}, http.StatusUnauthorized},
+		"from another site":      {http.Header{"Authorization": {"Bearer secret"}, "Origin": {"https://evil.example"}}, http.StatusForbidden},
+		"from the portal's page": {http.Header{"Authorization": {"Bearer secret"}, "Origin": {"http://" + strings.TrimPrefix(url, "http://")}}, http.StatusSwitchingProtocols},
+		"from a program":         {http.Header{"Authorization": {"Bearer secret"}}, http.StatusSwitchingProtocols},
+		"with another host name": {http.Header{"Authorization": {"Bearer secret"}, "Host": {"evil.example"}}, http.StatusForbidden},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, path := range []string{"/rpc", "/ui"} {
@@ -73,7 +73,7 @@ func TestMessageLimitDependsOnTheDialect(t *testing.T) {
 		_, answer, err := conn.ReadMessage()
 		require.NoError(t, err, path)
 		assert.Contains(t, string(answer), "-32601")
-		_ = conn.WriteMessage(websocket.TextMessage, spaces) // it may close before the end of it
+		_ = conn.WriteMessage(websocket.TextMessage, spaces) // the portal may close it before the end
 		_, _, err = conn.ReadMessage()
 		assert.True(t, websocket.IsCloseError(err, websocket.CloseMessageTooBig), "%s: %v", path, err)
 	}
@@ -85,7 +85,7 @@ func TestOpenWebSocketsDoNotDelayShutdown(t *testing.T) {
 	for n := range 20 {
 		conn, status := dial(t, p.URL, []string{"/rpc", "/ui"}[n%2], nil)
 		require.Equal(t, http.StatusSwitchingProtocols, status)
-		go func() { // as clients do, it reads until it is told
+		go func() { // like clients, reads until the close frame
 			for {
 				if _, _, err := conn.ReadMessage(); err != nil {
 					_ = conn.Close()

@@ -12,7 +12,7 @@ import (
 	"github.com/copilot-portal/portal/handlers/ui"
 )
 
-func TestSpecificationNamesTheLimitsOfMessages(t *testing.T) {
+func TestSpecificationStatesMessageLimits(t *testing.T) {
 	for file, text := range map[string]string{
 		"rpc.md": fmt.Sprintf("A message of more than %d MiB", rpc.MaxMessage>>20),
 		"ui.md":  fmt.Sprintf("Lines and frames may have %d MiB", ui.MaxMessage>>20),

@@ -13,13 +13,13 @@ import (
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 
-// startsRun is a run.start with a prompt that the demo understands.
+// startsRun returns a run.start with a prompt.
 func startsRun(id, prompt string) string {
-	text, _ := json.Marshal(prompt) // a text always can be
+	text, _ := json.Marshal(prompt) // cannot fail for a string
 	return `{"jsonrpc":"2.0","id":"` + id + `","method":"run.start","params":{"input":{"type":"text","text":` + string(text) + `}}}`
 }
 
-// terminalStatuses are the terminal statuses of runs among lines, by run, in their order.
+// terminalStatuses returns the terminal statuses in lines, by run, in order.
 func terminalStatuses(t *testing.T, lines []string) map[string][]string {
 	t.Helper()
 	list := map[string][]string{}
@@ -39,7 +39,7 @@ func terminalStatuses(t *testing.T, lines []string) map[string][]string {
 	return list
 }
 
-// untilLine receives up to a line that contains a text.
+// untilLine receives lines up to one that contains a text.
 func untilLine(t *testing.T, u *portaltest.UI, text string) (line string) {
 	t.Helper()
 	for !strings.Contains(line, text) {
@@ -50,7 +50,7 @@ func untilLine(t *testing.T, u *portaltest.UI, text string) (line string) {
 	return line
 }
 
-func TestStdioRunEndsWithATerminalStatusBeforeOutputCloses(t *testing.T) {
+func TestStdioRunsEndWithATerminalStatus(t *testing.T) {
 	t.Parallel()
 	const asks = `{"jsonrpc":"2.0","id":"1","method":"initialize","params":{"protocol_version":"0","client":{"name":"test","version":"1"},"ui_capabilities":{"supports_confirm":true}}}`
 	for name, run := range map[string]struct {
@@ -58,9 +58,9 @@ func TestStdioRunEndsWithATerminalStatusBeforeOutputCloses(t *testing.T) {
 		more          bool
 		want          string
 	}{
-		"that is at work":             {"say `heron`, 5,000 tokens in 60 s", `"run.status"`, false, "error"},
+		"that is working":             {"say `heron`, 5,000 tokens in 60 s", `"run.status"`, false, "error"},
 		"that waits for a permission": {"run `touch x`", `"ui.confirm.request"`, false, "cancelled"},
-		"that another one waits for":  {"5,000 tokens in 60 s", `"run.status"`, true, "error"},
+		"with another one queued":     {"5,000 tokens in 60 s", `"run.status"`, true, "error"},
 	} {
 		for by, end := range map[string]func(*portaltest.Stream){
 			"by its input": func(s *portaltest.Stream) { s.CloseInput() },
@@ -79,7 +79,7 @@ func TestStdioRunEndsWithATerminalStatusBeforeOutputCloses(t *testing.T) {
 					s.Send(strings.Replace(startsRun("3", "hello"), `"input"`, `"portal":{"when_busy":"queue"},"input"`, 1))
 					want[runID(t, untilLine(t, s.UI, `"id":"3"`))] = []string{"error"}
 				}
-				asksLast := run.want == "cancelled" && by == "by its input" // the agent is there, or the answer could take longer
+				asksLast := run.want == "cancelled" && by == "by its input" // the agent runs; otherwise the answer could take longer
 				if asksLast {
 					s.Send(`{"jsonrpc":"2.0","id":"4","method":"mcp.list"}`)
 				}
@@ -90,13 +90,13 @@ func TestStdioRunEndsWithATerminalStatusBeforeOutputCloses(t *testing.T) {
 				t.Logf("ended in %v", began.Elapsed())
 				assert.Less(t, began.Elapsed(), 4*time.Second)
 				assert.Equal(t, want, terminalStatuses(t, rest))
-				assert.Equal(t, asksLast, strings.Contains(strings.Join(rest, "\n"), `"id":"4","result"`), "what was asked last is answered")
+				assert.Equal(t, asksLast, strings.Contains(strings.Join(rest, "\n"), `"id":"4","result"`), "the last request is answered")
 			})
 		}
 	}
 }
 
-// runID is that of the run that a response has begun.
+// runID returns the id of the run that a response reports.
 func runID(t *testing.T, response string) string {
 	t.Helper()
 	var d struct {

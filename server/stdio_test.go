@@ -19,13 +19,13 @@ import (
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 
-// greet is what a UI says first.
+// greet is the first message of a UI.
 const greet = `{"jsonrpc":"2.0","id":"1","method":"initialize","params":{"protocol_version":"0","client":{"name":"test","version":"1"}}}`
 
-// agentStarts is how long an answer may take for which an agent is started.
+// agentStarts is the time limit of an answer that needs an agent to start.
 const agentStarts = 2 * time.Minute
 
-// answer receives the response to a request, past all else.
+// answer receives the response to a request and skips other messages.
 func answer(t *testing.T, u *portaltest.UI, id string) document {
 	t.Helper()
 	for {
@@ -39,7 +39,7 @@ func answer(t *testing.T, u *portaltest.UI, id string) document {
 	}
 }
 
-func TestStdioPortalEndsWithItsInput(t *testing.T) {
+func TestStdioPortalStopsAtTheEndOfItsInput(t *testing.T) {
 	t.Parallel()
 	s := portaltest.Stdio(t)
 	s.Send(greet)
@@ -54,7 +54,7 @@ func TestStdioPortalEndsWithItsInput(t *testing.T) {
 	assert.Less(t, began.Elapsed(), 3*time.Second)
 }
 
-// listening lists the sockets on which a process waits for connections.
+// listening lists the sockets on which a process listens.
 func listening(t *testing.T, pid int) (list []string) {
 	t.Helper()
 	mine := map[string]bool{}
@@ -81,7 +81,7 @@ func listening(t *testing.T, pid int) (list []string) {
 	return list
 }
 
-func TestListeningFindsAnOpenPort(t *testing.T) { // or the check above would find nothing ever
+func TestListeningFindsAnOpenPort(t *testing.T) { // otherwise the check above could never fail
 	t.Parallel()
 	assert.NotEmpty(t, listening(t, portaltest.Start(t, portaltest.Options{}).PID))
 }
@@ -94,7 +94,7 @@ func TestLastRequestBeforeEndOfInputIsAnswered(t *testing.T) {
 		s := portaltest.Stdio(t, "--demo")
 		s.Send(greet)
 		s.Send(models)
-		answer(t, s.UI, "2") // the agent is there, or the answer could take longer
+		answer(t, s.UI, "2") // the agent runs; otherwise the answer could take longer
 		s.Send(servers)
 		s.CloseInput()
 		assert.Contains(t, answer(t, s.UI, "3"), "result")
@@ -107,7 +107,7 @@ func TestLastRequestBeforeEndOfInputIsAnswered(t *testing.T) {
 		s := portaltest.Stdio(t, "--attach", p.URL)
 		s.Send(greet)
 		s.Send(models)
-		answer(t, s.UI, "2") // the agent is there, or the answer could take longer
+		answer(t, s.UI, "2") // the agent runs; otherwise the answer could take longer
 		s.Send(servers)
 		s.CloseInput()
 		assert.Contains(t, answer(t, s.UI, "3"), "result")
@@ -116,7 +116,7 @@ func TestLastRequestBeforeEndOfInputIsAnswered(t *testing.T) {
 	})
 }
 
-func TestStdioPortalEndsItsAgent(t *testing.T) {
+func TestStdioPortalStopsItsAgent(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(*portaltest.Stream){
 		"by its input": func(s *portaltest.Stream) { s.CloseInput() },
@@ -191,11 +191,11 @@ func TestUnreadOutputDoesNotDelayShutdown(t *testing.T) {
 			require.NoError(t, err)
 			require.NoError(t, c.Start())
 			require.NoError(t, unread.Close())
-			for range 3000 { // whose answers fill the pipe several times
+			for range 3000 { // their answers fill the pipe several times
 				_, err := in.Write([]byte(greet + "\n"))
 				require.NoError(t, err)
 			}
-			_, err = bufio.NewReaderSize(out, 16).ReadByte() // it is at work
+			_, err = bufio.NewReaderSize(out, 16).ReadByte() // it is running
 			require.NoError(t, err)
 			require.NoError(t, tc.end(c, in))
 			ends(t, c, 5*time.Second)
@@ -271,7 +271,7 @@ func TestFailedBridgeExplainsWhy(t *testing.T) {
 		args []string
 		want string
 	}{
-		"nobody listens":   {[]string{"--attach", free.URL}, "nothing listens at " + free.URL + ": start the portal with: portal\n"},
+		"no portal":        {[]string{"--attach", free.URL}, "nothing listens at " + free.URL + ": start the portal with: portal\n"},
 		"no token":         {[]string{"--attach", p.URL + "/p"}, "requires its token"},
 		"a wrong token":    {[]string{"--attach", p.URL + "/p", "--token", "other"}, "requires its token"},
 		"no base path":     {[]string{"--attach", p.URL, "--token", "secret"}, "the portal is served below /p/ (base_path)"},
@@ -297,11 +297,11 @@ func TestCommandLineOfStdio(t *testing.T) {
 		"an argument":                 {[]string{"x"}, `unknown command "x"`},
 		"a port":                      {[]string{"--port", "1"}, "unknown flag: --port"},
 		"no address":                  {[]string{"--attach", ""}, "--attach: give the address"},
-		"a token of nothing":          {[]string{"--token", "x"}, "--token requires --attach"},
+		"a token without an address":  {[]string{"--token", "x"}, "--token requires --attach"},
 		"a setting of another portal": {[]string{"--attach", "1", "--demo"}, "--demo has no effect with --attach"},
 		"settings of another portal":  {[]string{"--attach", "1", "--ephemeral", "--data-dir", "x"}, "--data-dir has no effect with --attach: configure the other portal instead\n--ephemeral has"},
 		"a CLI that is not started":   {[]string{"--attach", "1", "--copilot-path", "x"}, "--copilot-path has no effect with --attach"},
-		"a flag with a letter wrong":  {[]string{"--atach", "http://localhost:1"}, "unknown flag: --atach (there is --attach)"},
+		"a misspelt flag":             {[]string{"--atach", "http://localhost:1"}, "unknown flag: --atach (there is --attach)"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			code, stdout, stderr := command(t, nil, append([]string{"stdio"}, tc.args...)...)
@@ -320,12 +320,12 @@ func TestUnknownStdioFlagsAreIgnoredWithAWarning(t *testing.T) {
 		args []string
 		want string
 	}{
-		"one with a value":          {[]string{"--cwd", "x"}, "portal: ignoring --cwd: portal stdio has no such flag\n"},
-		"one with its value":        {[]string{"--mcp-config=x", "--ephemeral"}, "portal: ignoring --mcp-config: portal stdio has no such flag\n"},
-		"an approval mode":          {[]string{"--approval-mode", "full-access"}, ""},
-		"one of a letter":           {[]string{"-x"}, "portal: ignoring -x: portal stdio has no such flag\n"},
-		"one that is not known yet": {[]string{"--approval-mode", "future"}, `portal: ignoring --approval-mode "future": use minimal, trusted or full-access` + "\n"},
-		"across a bridge":           {[]string{"--attach", p.URL, "--approval-mode", "minimal"}, ""},
+		"a flag with a separate value": {[]string{"--cwd", "x"}, "portal: ignoring --cwd: portal stdio has no such flag\n"},
+		"a flag with its value":        {[]string{"--mcp-config=x", "--ephemeral"}, "portal: ignoring --mcp-config: portal stdio has no such flag\n"},
+		"an approval mode":             {[]string{"--approval-mode", "full-access"}, ""},
+		"a short flag":                 {[]string{"-x"}, "portal: ignoring -x: portal stdio has no such flag\n"},
+		"an unknown approval mode":     {[]string{"--approval-mode", "future"}, `portal: ignoring --approval-mode "future": use minimal, trusted or full-access` + "\n"},
+		"across a bridge":              {[]string{"--attach", p.URL, "--approval-mode", "minimal"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -401,7 +401,7 @@ func TestTerminalIsDetected(t *testing.T) {
 	code, shown := onTerminal(t, t.TempDir(), greet+"\n\x04", "stdio")
 	assert.Equal(t, 0, code)
 	assert.Contains(t, shown, "This command speaks JSON-RPC with programs")
-	assert.Contains(t, shown, `"protocol_version":"0"`, "and works all the same")
+	assert.Contains(t, shown, `"protocol_version":"0"`, "and works nevertheless")
 }
 
 func TestUnstartedAgentDoesNotDelayShutdown(t *testing.T) {

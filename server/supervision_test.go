@@ -59,8 +59,8 @@ func TestNextPortalEndsOrphans(t *testing.T) {
 	killed, living := portaltest.Start(t, portaltest.Options{}), portaltest.Start(t, portaltest.Options{})
 	killed.StartSession(t.TempDir(), "")
 	id := living.StartSession(t.TempDir(), "")
-	// The kernel asks the CLI itself to end, so something that does not heed it
-	// stands in for one that hangs.
+	// The kernel signals the CLI itself, so a process that ignores the signal represents a
+	// hanging CLI.
 	left := exec.Command("sh", "-c", "trap '' TERM; echo ready; while :; do sleep 1; done")
 	left.Env = marks(t, killed.Agents()[0].PID)
 	out, err := left.StdoutPipe()
@@ -84,7 +84,7 @@ func TestNextPortalEndsOrphans(t *testing.T) {
 	assert.Equal(t, "well", portaltest.Answer(living.Run(id, "say `well`")), "a portal that lives keeps what it has")
 }
 
-// marks are the variables by which a portal knows what belongs to it.
+// marks returns the variables that mark a portal's processes.
 func marks(t *testing.T, pid int) []string {
 	t.Helper()
 	env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))

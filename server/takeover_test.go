@@ -13,7 +13,7 @@ import (
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 
-func TestSessionOfAnotherPortalIsChangedOnlyThere(t *testing.T) {
+func TestSessionIsChangedOnlyByItsHolder(t *testing.T) {
 	t.Parallel()
 	a := portaltest.Start(t, portaltest.Options{})
 	c := portaltest.Start(t, portaltest.Options{Home: a.Home})
@@ -56,7 +56,7 @@ func TestRunningPortalRecoversKilledPortalsSessions(t *testing.T) {
 	assert.Equal(t, []string{"completed"}, outcomes(t, lines(t, a, asking)))
 }
 
-func TestSessionsBeyondTheLimitWaitForTheirAnswersAllTheSame(t *testing.T) {
+func TestRecoveredQuestionsIgnoreTheSessionLimit(t *testing.T) {
 	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{})
 	var ids, asked []string
@@ -74,7 +74,7 @@ func TestSessionsBeyondTheLimitWaitForTheirAnswersAllTheSame(t *testing.T) {
 		if state(p, id) == "waiting" {
 			continue
 		}
-		assert.Empty(t, others.API("POST", "copilot/session/"+id+"/answer/"+asked[i], `{"approved":true}`), "nobody holds it without using it")
+		assert.Empty(t, others.API("POST", "copilot/session/"+id+"/answer/"+asked[i], `{"approved":true}`), "no portal holds an unused session")
 		assert.Equal(t, "rest", answeredBy(others.Until(id, "onIdle"), asked[i]))
 		assert.Equal(t, []string{"completed"}, outcomes(t, lines(t, others, id)))
 	}

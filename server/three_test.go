@@ -15,15 +15,15 @@ import (
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 
-// watcher is a UI of the protocol in a test.
+// watcher is a UI that keeps what it receives.
 type watcher struct {
 	*portaltest.UI
 	t      *testing.T
 	last   int
-	events []string // all of the session, in their order
+	events []string // of the session, in order
 }
 
-// newWatcher introduces a UI that can confirm.
+// newWatcher initializes a UI that supports confirm.
 func newWatcher(t *testing.T, carrier *portaltest.UI) *watcher {
 	t.Helper()
 	u := &watcher{UI: carrier, t: t}
@@ -49,7 +49,7 @@ func (u *watcher) write(d document) {
 	u.Send(string(line))
 }
 
-// next is the next message; what it tells of a run is kept.
+// next returns the next message and keeps it if it belongs to a run.
 func (u *watcher) next() document {
 	u.t.Helper()
 	line, err := u.Receive(agentStarts)
@@ -73,7 +73,7 @@ func (u *watcher) keep(line string) document {
 	return d
 }
 
-// ask sends a request and waits for what answers it.
+// ask sends a request and waits for the response.
 func (u *watcher) ask(method string, params any) document {
 	u.t.Helper()
 	id := u.request(method, params)
@@ -87,7 +87,7 @@ func (u *watcher) ask(method string, params any) document {
 	}
 }
 
-// until reads up to a message of this method, or to a run that has this status.
+// until reads up to a message with this method, or of a run with this status.
 func (u *watcher) until(what string) document {
 	u.t.Helper()
 	for {
@@ -103,7 +103,7 @@ func TestOneSessionAndThreeClients(t *testing.T) {
 	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{})
 	directory := t.TempDir()
-	session := p.StartSession(directory, "permissions=ask") // by REST
+	session := p.StartSession(directory, "permissions=ask") // over REST
 
 	stream := portaltest.Stdio(t, "--attach", p.URL)
 	terminal, page := newWatcher(t, stream.UI), newWatcher(t, p.UI(""))
@@ -111,7 +111,7 @@ func TestOneSessionAndThreeClients(t *testing.T) {
 		u.ask("portal.session.attach", document{"session_id": session})
 	}
 
-	p.Query(session, "run `echo one`") // begun by REST
+	p.Query(session, "run `echo one`") // started over REST
 	asked := terminal.until("ui.confirm.request")
 	params, _ := asked["params"].(document)
 	assert.Equal(t, "echo one", params["message"])
@@ -119,7 +119,7 @@ func TestOneSessionAndThreeClients(t *testing.T) {
 	terminal.until("completed")
 
 	page.until("completed")
-	page.ask("run.start", document{"session_id": session, "input": document{"type": "text", "text": "say `two`"}}) // finished by the page
+	page.ask("run.start", document{"session_id": session, "input": document{"type": "text", "text": "say `two`"}}) // continued on the page
 	page.until("completed")
 	terminal.until("completed")
 
@@ -129,7 +129,7 @@ func TestOneSessionAndThreeClients(t *testing.T) {
 
 	var prompts int
 	var here []string
-	for _, e := range page.events { // who began the second run does not get its prompt
+	for _, e := range page.events { // the UI that started the second run does not get its prompt
 		here = append(here, e)
 		if strings.Contains(e, "hidden_user_message") {
 			prompts++
@@ -149,7 +149,7 @@ func TestOneSessionAndThreeClients(t *testing.T) {
 	assert.Equal(t, 0, stream.Wait())
 }
 
-func TestThousandRequestsWithoutWaitingAreAllAnswered(t *testing.T) {
+func TestThousandConcurrentRequestsAreAnswered(t *testing.T) {
 	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{})
 	stream := portaltest.Stdio(t)
@@ -182,35 +182,35 @@ func TestThousandRequestsWithoutWaitingAreAllAnswered(t *testing.T) {
 		t.Logf("%s: %v, %v", name, time.Since(began), codes)
 		assert.Equal(t, 250, codes[-32601.0], name)
 		assert.Equal(t, many, codes[nil]+codes[-32601.0]+codes[-32001.0], name)
-		assert.GreaterOrEqual(t, codes[nil], 501, "%s: a run is begun, the others are refused as busy until it has ended", name)
+		assert.GreaterOrEqual(t, codes[nil], 501, "%s: one run starts, the others are refused as busy until it has ended", name)
 	}
 }
 
-func TestLongLineAndABrokenOne(t *testing.T) {
+func TestLongAndInvalidLinesAreAnswered(t *testing.T) {
 	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{})
 	stream := portaltest.Stdio(t)
 	for name, carrier := range map[string]*portaltest.UI{"stdio": stream.UI, "socket": p.UI("")} {
 		u := newWatcher(t, carrier)
 		long := strings.Repeat("0123456789abcdef", 10<<20/16)
-		assert.Empty(t, u.ask("ui.context.update", document{"extensions": document{"note": long}}), "%s: 10 MB are taken", name)
+		assert.Empty(t, u.ask("ui.context.update", document{"extensions": document{"note": long}}), "%s: 10 MB are accepted", name)
 		id := u.request("run.start", document{"input": document{"type": "text", "text": "say `ok`"}, "meta": document{"note": long}})
 		d := u.next()
 		failed, _ := d["error"].(document)
 		assert.Equal(t, id, d["id"])
-		assert.InDelta(t, -32602, failed["code"], 0, "%s: what is kept with a prompt has a limit", name)
-		if name == "socket" { // a frame that is no UTF-8 closes a WebSocket; see handlers/socket
+		assert.InDelta(t, -32602, failed["code"], 0, "%s: the data stored with a prompt is limited", name)
+		if name == "socket" { // an invalid frame closes a WebSocket; see handlers/socket
 			continue
 		}
 		u.Send("{\"jsonrpc\":\"2.0\",\"id\":\"x\",\"method\":\"session.list\",\"params\":{\"scope\":\"\xff\"}}")
 		d = u.next()
 		failed, _ = d["error"].(document)
 		assert.InDelta(t, -32700, failed["code"], 0, "%v", d)
-		assert.Contains(t, u.ask("session.list", document{}), "sessions", "and it goes on")
+		assert.Contains(t, u.ask("session.list", document{}), "sessions", "the connection continues")
 	}
 }
 
-func TestInputThatEndsInTheMiddleOfARunLeavesNothingBehind(t *testing.T) {
+func TestEndOfInputDuringARunLeavesNothingBehind(t *testing.T) {
 	t.Parallel()
 	stream := portaltest.Stdio(t)
 	u := newWatcher(t, stream.UI)

@@ -18,17 +18,17 @@ import (
 )
 
 const (
-	// stages are how many transcripts are played at once: each on standard streams
-	// has a CLI of its own.
+	// stages is the number of transcripts played concurrently: each one on standard streams has
+	// its own CLI.
 	stages = 3
-	// patience is how long a message may take on a machine that has much to do.
+	// patience is the time limit of a message on a busy machine.
 	patience = 2 * time.Minute
 )
 
-// theatre has what plays share.
+// theatre contains what plays share.
 type theatre struct {
 	schema *transcript.Schema
-	portal func() *portaltest.Portal // the one of all that do not want their own
+	portal func() *portaltest.Portal // shared by all scripts that do not need their own
 }
 
 // play is a transcript on a carrier.
@@ -58,8 +58,8 @@ func TestTranscriptsOnBothCarriers(t *testing.T) {
 	work.Wait()
 }
 
-// plays reads the transcripts. Each is played on one carrier, every fourth on standard streams, and on both where there is
-// time: what carries messages knows nothing of them, and each on standard streams starts a CLI of its own.
+// plays reads the transcripts. Each is played on one carrier, every fourth on standard streams, and in soak tests on
+// both. Carriers do not inspect messages, and each play on standard streams starts its own CLI.
 func plays(t *testing.T) <-chan play {
 	t.Helper()
 	files, err := filepath.Glob("../spec/transcripts/*.txt")
@@ -106,13 +106,13 @@ func (h theatre) stage(t *testing.T, p play) transcript.Stage {
 	return h.onSockets(t, portal())
 }
 
-// onStreams gives each client a process of its own, one after another.
+// onStreams returns a stage on which each client has its own process, one after another.
 func (h theatre) onStreams(t *testing.T, o portaltest.Options) transcript.Stage {
 	t.Helper()
 	var now *portaltest.Stream
 	open := func() transcript.UI {
 		var here *portaltest.Stream
-		t.Cleanup(func() { assert.Empty(t, here.Children(), "the portal left processes behind") }) // when it has ended
+		t.Cleanup(func() { assert.Empty(t, here.Children(), "the portal left processes behind") }) // after its end
 		here = portaltest.StdioWith(t, o)
 		now = here
 		return here

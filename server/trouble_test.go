@@ -15,7 +15,7 @@ import (
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 
-// storageOf is what GET /health says about the storage.
+// storageOf returns the state of the storage in GET /health.
 func storageOf(t *testing.T, p *portaltest.Portal) (health struct{ State, Message string }) {
 	t.Helper()
 	_, answer := p.Do("GET", "/health", "")
@@ -47,18 +47,18 @@ func TestEphemeralPortalWritesNoFile(t *testing.T) {
 func TestUnwritableStoreWorksFromMemory(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
-		prepare func(t *testing.T, dir string) // makes what stands in the way
+		prepare func(t *testing.T, dir string) // creates the obstacle
 		state   string
 		hint    string
 	}{
-		"a file stands in the place of the directory": {
+		"a file in place of the directory": {
 			func(t *testing.T, dir string) {
 				t.Helper()
 				require.NoError(t, os.WriteFile(dir, []byte("a file"), 0o600))
 			},
 			"read-only", "use another data directory",
 		},
-		"a directory stands in the place of the file": {
+		"a directory in place of the file": {
 			func(t *testing.T, dir string) {
 				t.Helper()
 				require.NoError(t, os.MkdirAll(filepath.Join(dir, "sessions.db"), 0o700))
@@ -81,7 +81,7 @@ func TestUnwritableStoreWorksFromMemory(t *testing.T) {
 	}
 }
 
-// lockFile makes a database and keeps its lock until the end of the test.
+// lockFile creates a database and locks it until the end of the test.
 func lockFile(t *testing.T, dir string) {
 	t.Helper()
 	require.NoError(t, os.MkdirAll(dir, 0o700))
@@ -95,7 +95,7 @@ func TestEventsDuringLockAreStoredLater(t *testing.T) {
 	p := portaltest.Start(t, portaltest.Options{})
 	id := assertWorks(t, p)
 	conn := database(t, p.DataDir())
-	require.Eventually(t, func() bool { // the portal may just be writing
+	require.Eventually(t, func() bool { // the portal may be writing
 		_, err := conn.ExecContext(t.Context(), "BEGIN IMMEDIATE")
 		return err == nil
 	}, soon, tick)
@@ -110,7 +110,7 @@ func TestEventsDuringLockAreStoredLater(t *testing.T) {
 	assert.Contains(t, strings.Join(lines(t, p, id), "\n"), "kept in mind")
 }
 
-// stored says whether a portal has written all that happened in its one session.
+// stored reports whether a portal has stored all events of its only session.
 func stored(t *testing.T, p *portaltest.Portal) bool {
 	t.Helper()
 	var found int
@@ -119,7 +119,7 @@ func stored(t *testing.T, p *portaltest.Portal) bool {
 	return found > 1 // the prompt and the answer
 }
 
-func TestDamagedFileIsMovedAsideAndAFreshOneBegun(t *testing.T) {
+func TestDamagedFileIsMovedAsideAndReplaced(t *testing.T) {
 	t.Parallel()
 	first := portaltest.Start(t, portaltest.Options{})
 	old := assertWorks(t, first)
@@ -129,7 +129,7 @@ func TestDamagedFileIsMovedAsideAndAFreshOneBegun(t *testing.T) {
 	for name, damage := range map[string]func(file []byte) []byte{
 		"from the start": func(b []byte) []byte { return overwrite(b, 0, 4096) },
 		"in the middle":  func(b []byte) []byte { return overwrite(b, 4096, len(b)-4096) },
-		"cut off":        func(b []byte) []byte { return b[:len(b)/2] },
+		"truncated":      func(b []byte) []byte { return b[:len(b)/2] },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -179,7 +179,7 @@ func TestDamagedHistoryIsReported(t *testing.T) {
 	status, answer := query(p, id, "recall")
 	assert.Equal(t, http.StatusServiceUnavailable, status)
 	assert.Contains(t, answer, "could not be read")
-	assert.Eventually(t, func() bool { return owner(p, id) == 0 }, soon, tick, "it is given back")
+	assert.Eventually(t, func() bool { return owner(p, id) == 0 }, soon, tick, "the session is released")
 	assert.Contains(t, portaltest.Answer(goOn(t, p, sound, "recall")), "well")
 }
 

@@ -8,7 +8,7 @@ import (
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 
-// The plugin of today passes no address for call-backs and has no answer for tool.approval.
+// The current plugin passes no callback address and does not answer tool.approval.
 func TestUnattendedPluginRunEndsWithReason(t *testing.T) {
 	t.Parallel()
 	for headless, result := range map[string]string{"deny": "failed", "allow": "completed"} {

@@ -19,16 +19,16 @@ func TestRefusedUpgradeClosesItsConnection(t *testing.T) {
 		path, header string
 		status       int
 	}{
-		"no session":           {"/ws", upgrade, 401},
-		"a session of nobody":  {"/ws?session_id=x", upgrade, 401},
-		"no such operation":    {"/ws?operation_id=none", upgrade + authorization + "\r\n", 404},
-		"another page":         {"/ui", upgrade + authorization + "\r\nOrigin: http://evil.example\r\n", 403},
-		"no token":             {"/ui", upgrade, 401},
-		"another version":      {"/ui", "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 8\r\n" + authorization + "\r\n", 400},
-		"no key":               {"/rpc", "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n" + authorization + "\r\n", 400},
-		"a path without any":   {"/api/test", upgrade + authorization + "\r\n", 200},
-		"a path that is not":   {"/api/nothing", upgrade + authorization + "\r\n", 404},
-		"a method that is not": {"/stream/x", upgrade + authorization + "\r\n", 404},
+		"no session":                     {"/ws", upgrade, 401},
+		"an unknown session":             {"/ws?session_id=x", upgrade, 401},
+		"an unknown operation":           {"/ws?operation_id=none", upgrade + authorization + "\r\n", 404},
+		"another page":                   {"/ui", upgrade + authorization + "\r\nOrigin: http://evil.example\r\n", 403},
+		"no token":                       {"/ui", upgrade, 401},
+		"another version":                {"/ui", "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 8\r\n" + authorization + "\r\n", 400},
+		"no key":                         {"/rpc", "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n" + authorization + "\r\n", 400},
+		"a path without a WebSocket":     {"/api/test", upgrade + authorization + "\r\n", 200},
+		"an unknown path":                {"/api/nothing", upgrade + authorization + "\r\n", 404},
+		"an unknown session of a stream": {"/stream/x", upgrade + authorization + "\r\n", 404},
 	} {
 		t.Run(name, func(t *testing.T) {
 			onPipes(t, withToken, func(t *testing.T, _ *server.Server, p *pipes) {
@@ -41,7 +41,7 @@ func TestRefusedUpgradeClosesItsConnection(t *testing.T) {
 				defer resp.Body.Close()
 				text, _ := io.ReadAll(resp.Body)
 				assert.Equal(t, tc.status, resp.StatusCode, "%s", text)
-				assert.True(t, resp.Close, "it says so")
+				assert.True(t, resp.Close, "the response announces it")
 				_, err = reader.ReadByte()
 				require.ErrorIs(t, err, io.EOF)
 				assert.Zero(t, time.Since(begin))
@@ -62,7 +62,7 @@ func TestUpgradeIsCountedAs101(t *testing.T) {
 			_ = c.Close()
 		}
 		c := p.dial()
-		write(t, c, head([2]string{"GET", "/ws?operation_id=none"})+sockets()["/ui"]+"\r\n") // is refused: there is no such operation
+		write(t, c, head([2]string{"GET", "/ws?operation_id=none"})+sockets()["/ui"]+"\r\n") // refused, because there is no such operation
 		require.Contains(t, readHead(t, c), " 404 ")
 		_ = c.Close()
 		time.Sleep(time.Minute)

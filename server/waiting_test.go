@@ -12,16 +12,16 @@ import (
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 
-// cut is a session whose portal is killed while something goes on in it.
+// cut is a session whose portal is killed in the middle of a run.
 type cut struct {
 	*testing.T
-	portal *portaltest.Portal // the one before the kill, then the one after it
+	portal *portaltest.Portal // first the one that is killed, then its successor
 	id     string
 	dir    string
-	asked  string // the request that is open at the kill
+	asked  string // the question that is open at the kill
 }
 
-// witness is a file that commands make.
+// witness returns the path of a file that commands create.
 func (c *cut) witness() string { return filepath.Join(c.dir, "witness") }
 
 func (c *cut) lines() []string {
@@ -47,14 +47,14 @@ func (c *cut) answer(answer string) portaltest.Response {
 func TestPendingRequestsAreResolvedAfterKill(t *testing.T) {
 	t.Parallel()
 	cuts := map[string]struct {
-		query         string // of the start
+		query         string // of the request that starts the session
 		before, after func(*cut)
 	}{
-		"a permission that is given":               {"permissions=ask", asksToWrite, permissionIsGiven},
-		"a permission that is refused":             {"permissions=ask", asksToWrite, permissionIsRefused},
-		"a question of the agent does not outlive": {"permissions=allow&interactive=true", asksWhich, questionExpires},
-		"prompts that waited are told and not run": {"", promptsWait, promptsAreTold},
-		"a command that it ended is not run again": {"", commandRuns, commandIsNotRunAgain},
+		"a permission is granted":                 {"permissions=ask", asksToWrite, permissionIsGiven},
+		"a permission is refused":                 {"permissions=ask", asksToWrite, permissionIsRefused},
+		"a question of the agent expires":         {"permissions=allow&interactive=true", asksWhich, questionExpires},
+		"queued prompts are reported, not run":    {"", promptsWait, promptsAreTold},
+		"an interrupted command is not run again": {"", commandRuns, commandIsNotRunAgain},
 	}
 	p, open := portaltest.Start(t, portaltest.Options{}), map[string]*cut{}
 	for name, k := range cuts {
@@ -148,7 +148,7 @@ func commandIsNotRunAgain(c *cut) {
 	assert.Equal(c, "once\n", string(b))
 }
 
-// answeredBy says who answered a question, or how it ended else.
+// answeredBy returns who answered a question, or how it ended otherwise.
 func answeredBy(list []portaltest.Response, request string) (by string) {
 	for _, r := range list {
 		if r.Name() == "onQuestionAnswered" && r.Text("requestId") == request {
@@ -158,7 +158,7 @@ func answeredBy(list []portaltest.Response, request string) (by string) {
 	return by
 }
 
-func TestPermissionStaysAskedOverSeveralKills(t *testing.T) {
+func TestPermissionStaysOpenOverSeveralKills(t *testing.T) {
 	t.Parallel()
 	p, dir := portaltest.Start(t, portaltest.Options{}), t.TempDir()
 	id := p.StartSession(dir, "permissions=ask")

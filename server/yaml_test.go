@@ -11,7 +11,7 @@ import (
 	"github.com/copilot-portal/portal/server"
 )
 
-// again reads what is printed of a configuration, secrets included.
+// again prints a configuration with its secrets and loads the output.
 func again(tb testing.TB, c server.Config) server.Config {
 	tb.Helper()
 	text, err := c.YAML(true)
@@ -23,7 +23,7 @@ func again(tb testing.TB, c server.Config) server.Config {
 	return c
 }
 
-// settings are a configuration without how it came about.
+// settings returns a configuration without the sources of its values.
 func settings(c server.Config) server.Config {
 	c.File, c.UsualFile, c.Origins = "", "", nil
 	if len(c.AllowedHosts) == 0 {
@@ -66,7 +66,7 @@ func TestPrintedConfigurationIsEffective(t *testing.T) {
 	}
 }
 
-func TestConfigurationIsPrintedWithWhereItCameFrom(t *testing.T) {
+func TestPrintedConfigurationNamesItsSources(t *testing.T) {
 	c, err := load(t, much, []string{"MY_KEY=k3y", "PORTAL_DEMO=true", "PORTAL_POOL_SIZE=3"}, "--host", "::1")
 	require.NoError(t, err)
 	text, err := c.YAML(false)
@@ -94,7 +94,7 @@ func TestConfigurationIsPrintedWithWhereItCameFrom(t *testing.T) {
 	assert.NotContains(t, string(text), "k3y")
 }
 
-func TestWithoutSecretsTheConfigurationThatIsPrintedIsValid(t *testing.T) {
+func TestPrintedConfigurationWithoutSecretsIsValid(t *testing.T) {
 	c, err := load(t, much, []string{"MY_KEY=k3y"})
 	require.NoError(t, err)
 	text, err := c.YAML(false)
@@ -106,7 +106,7 @@ func TestWithoutSecretsTheConfigurationThatIsPrintedIsValid(t *testing.T) {
 	assert.Equal(t, "k3y", without.Providers[1].APIKey)
 }
 
-func TestEveryKeyThatAVariableSetsIsPrinted(t *testing.T) {
+func TestEveryVariableIsPrinted(t *testing.T) {
 	c, err := load(t, "", nil)
 	require.NoError(t, err)
 	text, err := c.YAML(true)

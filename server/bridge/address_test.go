@@ -9,8 +9,8 @@ import (
 	"github.com/copilot-portal/portal/server/bridge"
 )
 
-func TestAddressMayBeWrittenInManyWays(t *testing.T) {
-	for address, want := range map[string]struct{ url, told, token string }{
+func TestAddressFormats(t *testing.T) {
+	for address, want := range map[string]struct{ url, shown, token string }{
 		"http://localhost:8888":                       {"ws://localhost:8888/ui", "http://localhost:8888", ""},
 		"http://localhost:8888/":                      {"ws://localhost:8888/ui", "http://localhost:8888", ""},
 		" http://localhost:8888/\n":                   {"ws://localhost:8888/ui", "http://localhost:8888", ""},
@@ -27,13 +27,13 @@ func TestAddressMayBeWrittenInManyWays(t *testing.T) {
 		"http://localhost:8888/?token=a%2Bb":          {"ws://localhost:8888/ui", "http://localhost:8888", "a+b"},
 		"http://localhost:8888/p/?token=secret&x=1#y": {"ws://localhost:8888/p/ui", "http://localhost:8888/p", "secret"},
 	} {
-		url, told, token, err := bridge.Connection(address, "")
+		url, shown, token, err := bridge.Connection(address, "")
 		require.NoError(t, err, address)
-		assert.Equal(t, want, struct{ url, told, token string }{url, told, token}, address)
+		assert.Equal(t, want, struct{ url, shown, token string }{url, shown, token}, address)
 	}
 }
 
-func TestDirectoryOfTheUIIsNamed(t *testing.T) {
+func TestAddressContainsTheDirectory(t *testing.T) {
 	url, _, _, err := bridge.Connection("8888", "/tmp/a b&c")
 	require.NoError(t, err)
 	assert.Equal(t, "ws://localhost:8888/ui?cwd=%2Ftmp%2Fa+b%26c", url)

@@ -18,7 +18,7 @@ import (
 	"github.com/copilot-portal/portal/server/bridge"
 )
 
-func TestLinesBecomeFramesAndFramesLinesInTheirOrder(t *testing.T) {
+func TestLinesAndFramesKeepTheirOrder(t *testing.T) {
 	address, _ := listen(t, echo)
 	c := cross(t, t.Context(), bridge.Options{Address: address})
 	const n = 2000
@@ -36,7 +36,7 @@ func TestLinesBecomeFramesAndFramesLinesInTheirOrder(t *testing.T) {
 	require.NoError(t, c.end())
 }
 
-func TestDirectoryAndTheTokenAreShown(t *testing.T) {
+func TestDirectoryAndTokenAreSent(t *testing.T) {
 	requests := make(chan *http.Request, 1)
 	address, _ := listen(t, func(_ context.Context, conn *socket.Conn) { requests <- conn.Request() })
 	for name, tc := range map[string]struct {
@@ -44,11 +44,11 @@ func TestDirectoryAndTheTokenAreShown(t *testing.T) {
 		options bridge.Options
 		want    string
 	}{
-		"none":                       {"/base/", bridge.Options{}, ""},
-		"that of the address":        {"/base?token=one", bridge.Options{}, "Bearer one"},
-		"over it the one given":      {"/base?token=one", bridge.Options{Token: "two", DefaultToken: "three"}, "Bearer two"},
-		"below it the one otherwise": {"/base?token=one", bridge.Options{DefaultToken: "three"}, "Bearer one"},
-		"without it the one":         {"/base", bridge.Options{DefaultToken: "three"}, "Bearer three"},
+		"none":                   {"/base/", bridge.Options{}, ""},
+		"the one in the address": {"/base?token=one", bridge.Options{}, "Bearer one"},
+		"the given one first":    {"/base?token=one", bridge.Options{Token: "two", DefaultToken: "three"}, "Bearer two"},
+		"before the default":     {"/base?token=one", bridge.Options{DefaultToken: "three"}, "Bearer one"},
+		"the default":            {"/base", bridge.Options{DefaultToken: "three"}, "Bearer three"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := tc.options
@@ -62,7 +62,7 @@ func TestDirectoryAndTheTokenAreShown(t *testing.T) {
 	}
 }
 
-func TestLastAnswersComeBehindTheEndOfTheInput(t *testing.T) {
+func TestLastAnswersArriveAfterTheEndOfInput(t *testing.T) {
 	address, _ := listen(t, func(ctx context.Context, conn *socket.Conn) {
 		var asked []byte
 		for frame, err := conn.Receive(ctx); !errors.Is(err, io.EOF); frame, err = conn.Receive(ctx) {
@@ -71,7 +71,7 @@ func TestLastAnswersComeBehindTheEndOfTheInput(t *testing.T) {
 		_ = conn.Send([]byte("an answer to " + string(asked)))
 	})
 	c := cross(t, t.Context(), bridge.Options{Address: address})
-	c.say("a question") // whose line has no end
+	c.say("a question") // without a line end
 	require.NoError(t, c.in.Close())
 	assert.Equal(t, "an answer to a question\n", c.hear())
 	require.NoError(t, c.end())
@@ -87,12 +87,12 @@ func TestUnsendableLineIsAnswered(t *testing.T) {
 	assert.JSONEq(t, fmt.Sprintf(refused, "too long: a line may have 67108864 bytes"), c.hear())
 	longest := strings.Repeat("x", bridge.MaxLine) + "\n"
 	go c.say(longest)
-	assert.Equal(t, len(longest), len(c.hear()), "and the longest is carried, both ways") //nolint:testifylint // 64 MiB are not to be shown
+	assert.Equal(t, len(longest), len(c.hear()), "the longest line passes in both directions") //nolint:testifylint // does not print 64 MiB
 	require.NoError(t, c.in.Close())
 	require.NoError(t, c.end())
 }
 
-func TestFrameOfSeveralLinesIsOneLine(t *testing.T) {
+func TestMultilineFrameBecomesOneLine(t *testing.T) {
 	address, _ := listen(t, func(ctx context.Context, conn *socket.Conn) {
 		_ = conn.Send([]byte("{\r\n\"a\": 1\n}"))
 		_, _ = conn.Receive(ctx)
@@ -123,11 +123,11 @@ func TestLostPortalIsReportedWithHint(t *testing.T) {
 		run   func(*websocket.Conn)
 		parts []string
 	}{
-		"it stops":       {closing(1001, "the portal is stopping"), []string{"has stopped", "start it again with: portal"}},
-		"it is cut off":  {func(conn *websocket.Conn) { _ = conn.NetConn().Close() }, []string{"was lost", "start it again with: portal"}},
-		"it closes":      {closing(1000, ""), []string{"has closed the connection: 1000"}},
-		"it refuses":     {closing(1008, "not\nyou"), []string{`has closed the connection: 1008 "not\nyou"`}},
-		"it talks wrong": {func(conn *websocket.Conn) { _, _ = conn.NetConn().Write([]byte("HTTP/1.1 what?")) }, []string{"was lost"}},
+		"it stops":         {closing(1001, "the portal is stopping"), []string{"has stopped", "start it again with: portal"}},
+		"it is lost":       {func(conn *websocket.Conn) { _ = conn.NetConn().Close() }, []string{"was lost", "start it again with: portal"}},
+		"it closes":        {closing(1000, ""), []string{"has closed the connection: 1000"}},
+		"it refuses":       {closing(1008, "not\nyou"), []string{`has closed the connection: 1008 "not\nyou"`}},
+		"it sends garbage": {func(conn *websocket.Conn) { _, _ = conn.NetConn().Write([]byte("HTTP/1.1 what?")) }, []string{"was lost"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			address := wild(t, tc.run)
@@ -140,11 +140,11 @@ func TestLostPortalIsReportedWithHint(t *testing.T) {
 	}
 }
 
-func TestPortalThatStopsWhileTheLastAnswersAreAwaitedIsAGoodEnd(t *testing.T) {
+func TestPortalMayStopDuringTheLastAnswers(t *testing.T) {
 	asked := make(chan struct{})
 	address, sockets := listen(t, func(ctx context.Context, conn *socket.Conn) {
 		for _, err := conn.Receive(ctx); err == nil; _, err = conn.Receive(ctx) {
-			continue // until the client has said all
+			continue // until the client has sent everything
 		}
 		close(asked)
 		<-ctx.Done()
@@ -160,7 +160,7 @@ func TestBridgeEndsWithItsContext(t *testing.T) {
 	connected := make(chan struct{}, 1)
 	address := wild(t, func(conn *websocket.Conn) {
 		connected <- struct{}{}
-		conn.SetCloseHandler(func(int, string) error { return nil }) // as if it hung
+		conn.SetCloseHandler(func(int, string) error { return nil }) // as if the portal hung
 		_, _, _ = conn.ReadMessage()
 		_, _ = io.Copy(io.Discard, conn.NetConn())
 	})
@@ -172,7 +172,7 @@ func TestBridgeEndsWithItsContext(t *testing.T) {
 	require.NoError(t, c.end())
 }
 
-func TestUIThatTakesNoLinesIsAFault(t *testing.T) {
+func TestClosedOutputIsReported(t *testing.T) {
 	address, _ := listen(t, echo)
 	c := cross(t, t.Context(), bridge.Options{Address: address})
 	require.NoError(t, c.out.Close())

@@ -21,15 +21,15 @@ func TestFailedUpgradeIsExplained(t *testing.T) {
 		body     string
 		want     string
 	}{
-		"no token":         {401, "", `{"error":"a token is needed"}`, "requires its token: give it with --token or PORTAL_TOKEN"},
-		"another host":     {403, "", `{"error":"this host name is not served here"}`, `refused the connection: "this host name is not served here"`},
-		"a strange 403":    {403, "", "Forbidden", "is not a portal"},
-		"another path":     {404, "", `{"error":"the portal is served below /p/"}`, `serves no UIs there ("the portal is served below /p/")`},
-		"not this program": {404, "", "404 page not found", `is not a portal (it answered "404 Not Found")`},
-		"it stops":         {503, "", `{"error":"the portal is stopping"}`, `is not ready: "the portal is stopping"`},
-		"a way elsewhere":  {301, "https://example.org/", "", `redirects: use the address "https://example.org/"`},
-		"a page":           {200, "", "<html>", "is not a portal"},
-		"half an answer":   {403, "", `{"error":`, "is not a portal"},
+		"no token":                {401, "", `{"error":"a token is needed"}`, "requires its token: give it with --token or PORTAL_TOKEN"},
+		"another host":            {403, "", `{"error":"this host name is not served here"}`, `refused the connection: "this host name is not served here"`},
+		"a 403 of another server": {403, "", "Forbidden", "is not a portal"},
+		"another path":            {404, "", `{"error":"the portal is served below /p/"}`, `serves no UIs there ("the portal is served below /p/")`},
+		"another program":         {404, "", "404 page not found", `is not a portal (it answered "404 Not Found")`},
+		"it stops":                {503, "", `{"error":"the portal is stopping"}`, `is not ready: "the portal is stopping"`},
+		"a redirect":              {301, "https://example.org/", "", `redirects: use the address "https://example.org/"`},
+		"a page":                  {200, "", "<html>", "is not a portal"},
+		"a truncated answer":      {403, "", `{"error":`, "is not a portal"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -65,12 +65,12 @@ func TestSilentPortalTimesOut(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer l.Close()
-	t.Run("until the time is over", func(t *testing.T) {
+	t.Run("until the time limit", func(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 		defer cancel()
 		require.ErrorContains(t, cross(t, ctx, bridge.Options{Address: l.Addr().String()}).end(), "did not answer within")
 	})
-	t.Run("until somebody ends it", func(t *testing.T) {
+	t.Run("until it is cancelled", func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		c := cross(t, ctx, bridge.Options{Address: l.Addr().String()})
 		_, err := l.Accept()

@@ -2,9 +2,8 @@ package bridge
 
 // For the tests of package bridge_test.
 
-// Connection is what an address comes to: where a bridge connects to, how that is
-// told, and the token in it.
-func Connection(address, directory string) (url, told, token string, err error) {
+// Connection returns the WebSocket's URL for an address, the address as errors show it, and its token.
+func Connection(address, directory string) (url, shown, token string, err error) {
 	t, err := parse(address)
 	if err != nil {
 		return "", "", "", err

@@ -16,7 +16,7 @@ import (
 	"github.com/copilot-portal/portal/server/bridge"
 )
 
-// soon is what takes milliseconds, on a machine that has much else to do.
+// soon is the time limit for what takes milliseconds on an idle machine.
 const soon = time.Minute
 
 // listen serves WebSockets as the portal does.
@@ -33,7 +33,7 @@ func listen(t *testing.T, run func(context.Context, *socket.Conn)) (address stri
 	return s.URL, sockets
 }
 
-// wild serves WebSockets as no portal does.
+// wild serves WebSockets that do not behave like a portal's.
 func wild(t *testing.T, run func(*websocket.Conn)) (address string) {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -49,7 +49,7 @@ func wild(t *testing.T, run func(*websocket.Conn)) (address string) {
 	return s.URL
 }
 
-// echo says everything back.
+// echo sends every message back.
 func echo(ctx context.Context, conn *socket.Conn) {
 	for frame, err := conn.Receive(ctx); err == nil; frame, err = conn.Receive(ctx) {
 		if conn.Send(frame) != nil {
@@ -58,7 +58,7 @@ func echo(ctx context.Context, conn *socket.Conn) {
 	}
 }
 
-// client is what stands on the other side of a bridge's streams.
+// client is the UI on the streams of a bridge.
 type client struct {
 	t     *testing.T
 	in    *io.PipeWriter
@@ -67,7 +67,7 @@ type client struct {
 	over  chan error
 }
 
-// cross begins to run a bridge.
+// cross starts a bridge.
 func cross(t *testing.T, ctx context.Context, o bridge.Options) client { //nolint:revive // t comes first in tests
 	t.Helper()
 	in, ui := io.Pipe()
@@ -96,7 +96,7 @@ func (c client) hear() string {
 	return line
 }
 
-// end is how the bridge has ended, which it must soon.
+// end waits for the end of the bridge, which must come soon, and returns its result.
 func (c client) end() error {
 	c.t.Helper()
 	select {

@@ -9,7 +9,7 @@ import (
 	"github.com/copilot-portal/portal/server/command"
 )
 
-func TestForeignTextStaysInItsColumn(t *testing.T) {
+func TestForeignTextIsCutToItsColumn(t *testing.T) {
 	for text, want := range map[string]string{
 		"a title":                  "a title",
 		"two\nlines\tand\r\n more": "two lines and more",
@@ -24,7 +24,7 @@ func TestForeignTextStaysInItsColumn(t *testing.T) {
 	}
 }
 
-func TestTimeIsAsShortAsItCanBe(t *testing.T) {
+func TestShortTime(t *testing.T) {
 	now := time.Date(2026, 3, 2, 10, 0, 0, 0, time.Local)
 	for want, at := range map[string]time.Time{
 		"09:59":       now.Add(-time.Minute),
