@@ -47,13 +47,13 @@ cli:
 react:
 	@GO="$(GO)" .ci/react/build.sh assets/vendor/react.js
 
-run: build ## build and start it: make run [PORT=8888] [ARGS="--demo"]
+run: build ## build and start the portal: make run [PORT=8888] [ARGS="--demo"]
 	@exec bin/portal $(PORT) $(ARGS)
 
-# The packages that drive portals and browsers take longest and wait more than they compute: they start first.
-# One failing part does not keep the others from running; the exit code tells whether any failed.
-test: deps build axe ## all tests, end-to-end ones included, with the race detector
-	@command -v node >/dev/null || { echo "Node.js is missing, which the tests of the page's modules need: https://nodejs.org"; exit 1; }
+# The packages that drive portals and browsers start first, because they take longest and wait more than they compute.
+# All parts run even if one fails; the exit code is nonzero if any failed.
+test: deps build axe ## run all tests, end-to-end ones included, with the race detector
+	@command -v node >/dev/null || { echo "Node.js is missing; the tests of the page's modules need it: https://nodejs.org"; exit 1; }
 	@failed=; \
 	run() { part=$$1; shift; "$$@" || failed="$$failed, $$part"; }; \
 	run "modules of the page" node --test assets/; \
@@ -66,11 +66,11 @@ deps: ## install what the tests need from the system's packages (gcc, Chromium, 
 		{ command -v chromium || command -v chromium-browser || command -v google-chrome; } && \
 		{ command -v bwrap || [ "$$(uname)" != Linux ]; }; } >/dev/null; then \
 		command -v apt-get >/dev/null || { echo "The tests need gcc, Chromium and bubblewrap: install them with your system's package manager."; exit 1; }; \
-		echo "installing gcc, Chromium and bubblewrap, which the tests need, with apt-get"; \
+		echo "installing gcc, Chromium and bubblewrap for the tests with apt-get"; \
 		$(SUDO) $(SYSTEM) update && DEBIAN_FRONTEND=noninteractive $(SUDO) $(SYSTEM) install -y --no-install-recommends gcc libc6-dev chromium bubblewrap >/dev/null; \
 	fi
 
-check: lint types ## format, vet, lint, types of the page, tidiness of go.mod
+check: lint types ## check format, vet, lint, types of the page, tidiness of go.mod
 	$(GO) vet ./...
 	$(GO) vet -tags screenshots ./assets
 	$(GO) mod tidy -diff
@@ -87,7 +87,7 @@ types: $(TSC)-$(TSC_AT)
 	node $(TSC)/node_modules/typescript/bin/tsc -p .ci/types.json
 
 $(TSC)-$(TSC_AT):
-	@command -v npm >/dev/null || { echo "npm is missing, which gets the checker of the page's types: https://nodejs.org"; exit 1; }
+	@command -v npm >/dev/null || { echo "npm is missing; it installs TypeScript, which checks the page's types: https://nodejs.org"; exit 1; }
 	@echo "getting TypeScript $(TSC_AT)"
 	@rm -rf $(TSC) && mkdir -p $(TSC)
 	@npm install --prefix $(TSC) --no-save --no-package-lock --ignore-scripts --no-audit --no-fund --loglevel=error typescript@$(TSC_AT) >/dev/null && touch $@
@@ -95,29 +95,29 @@ $(TSC)-$(TSC_AT):
 axe: $(AXE)-$(AXE_AT)
 
 $(AXE)-$(AXE_AT):
-	@command -v npm >/dev/null || { echo "npm is missing, which gets the checker of the page's accessibility: https://nodejs.org"; exit 1; }
+	@command -v npm >/dev/null || { echo "npm is missing; it installs axe-core, which checks the page's accessibility: https://nodejs.org"; exit 1; }
 	@echo "getting axe-core $(AXE_AT)"
 	@rm -rf $(AXE) && mkdir -p $(AXE)
 	@npm install --prefix $(AXE) --no-save --no-package-lock --ignore-scripts --no-audit --no-fund --loglevel=error axe-core@$(AXE_AT) >/dev/null && touch $@
 
-soak: build ## the tests that only a long time makes strict, at full length
+soak: build ## run the tests that only a long run makes strict, at full length
 	PORTAL_SOAK=1 $(TEST) -count 1 -timeout 30m -v -p 1 -run \
 		'^(FuzzRecordMatchesModel|TestKillLosesOnlyTheLastMoment|TestKillDuringDropKeepsOtherEntries|TestEntriesDuringReleaseAreWritten|TestLargeJobIsReportedToAllWatchers|TestManySessionsInParallelLoseNothing|TestStreamsAndRestWatchASessionDuringReconnects|TestSimulatedSessionsKeepTheRules|TestUnreadOutputDoesNotStallThousandsOfCalls|TestTranscriptsOnBothCarriers|TestReceivedEventsSurviveKillsDuringAStream)$$' ./copilot/session ./copilot/store ./server
 
-fuzz: ## run every fuzz test for a while: make fuzz [FUZZTIME=30s]
+fuzz: ## run every fuzz test for some time: make fuzz [FUZZTIME=30s]
 	@for dir in $$($(GO) list -f '{{.Dir}}' ./...); do \
 		for name in $$(grep -ho 'func Fuzz[A-Za-z0-9_]*' $$dir/*_test.go 2>/dev/null | sed 's/func //' | sort -u); do \
 			$(GO) test -run '^$$' -fuzz "^$$name\$$" -fuzztime $${FUZZTIME:-30s} $$dir || exit 1; \
 		done; \
 	done
 
-bench: build ## run the benchmarks, or some: make bench [BENCH=Cancel] [BENCH_ROUNDS=1]
+bench: build ## run the benchmarks, or some of them: make bench [BENCH=Cancel] [BENCH_ROUNDS=1]
 	@[ '$(BENCH)' != . ] || PORTAL_SOAK=1 $(GO) test -count 1 -v -run "LargeJob|ManySessions" ./server
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchtime 1x -timeout 2h ./copilot ./handlers/ws ./server/bench
 	$(GO) test -run '^$$' -bench '$(BENCH)' -benchmem ./copilot/journal ./copilot/event
 
-screenshots: build ## make pictures of every view of the page, in spec/pictures
+screenshots: build ## take screenshots of every view of the page, in spec/pictures
 	$(GO) test -count 1 -tags screenshots -run TestPictures -timeout 10m ./assets
 
-clean: ## remove what was built
+clean: ## remove built files and tools
 	@rm -rf bin .tools assets/vendor/react.js*

@@ -1,4 +1,4 @@
-// Package assets holds the files of the web page.
+// Package assets contains the files of the web page.
 package assets
 
 import (
@@ -9,7 +9,7 @@ import (
 //go:embed index.html *.svg *.js views/*.js blocks/*.js styles/*.css
 var files embed.FS
 
-// FS returns the files of the page, index.html at its root. Tests and development files are not among them.
+// FS returns the files of the page, with index.html at the root. It excludes tests and development files.
 func FS() fs.FS {
 	return files
 }

@@ -25,11 +25,11 @@ func (k *portalCore) about() page.About {
 // aboutStorage returns the same state of the storage as GET /health.
 func (k *portalCore) aboutStorage() page.Storage {
 	health := k.storage.health()
-	told := page.Storage{OK: k.storage.isStoring() == 1, Message: health.Message, Directory: k.config.DataDir}
+	state := page.Storage{OK: k.storage.isStoring() == 1, Message: health.Message, Directory: k.config.DataDir}
 	if k.storage.store != nil {
-		told.Bytes = sizeOf(k.config.DataDir)
+		state.Bytes = sizeOf(k.config.DataDir)
 	}
-	return told
+	return state
 }
 
 // sizeOf returns the total size of the files in a directory, in bytes.

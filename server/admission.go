@@ -47,7 +47,7 @@ type connectionLimiter struct {
 	count   int
 }
 
-func newAdmission(l limits) *connectionLimiter {
+func newConnectionLimiter(l limits) *connectionLimiter {
 	return &connectionLimiter{limits: l, pending: map[netip.Prefix][]*conn{}}
 }
 

@@ -37,7 +37,7 @@ func (k *portalCore) newCLI() *cli.API {
 func CLI(ctx context.Context, c Config, version string, log *slog.Logger, in io.ReadCloser, out io.Writer) error {
 	k := newCore(ctx, c, version, log)
 	err := k.serveStreams(ctx, func(ctx context.Context, _ func()) streamSession {
-		return newTalk(ctx, in, out, jsonrpc.LineOptions{Max: cli.MaxMessage, ASCII: true}, func(ctx context.Context, carrier jsonrpc.Carrier) error {
+		return startSession(ctx, in, out, jsonrpc.LineOptions{Max: cli.MaxMessage, ASCII: true}, func(ctx context.Context, carrier jsonrpc.Carrier) error {
 			return k.newCLI().Serve(ctx, carrier, interrupt)
 		})
 	})

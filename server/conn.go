@@ -21,14 +21,14 @@ const writeChunk = 64 << 10
 type conn struct {
 	net.Conn
 
-	limits    limits
-	admission *connectionLimiter
-	from      netip.Prefix
-	since     time.Time
-	head      head
-	upgraded  atomic.Bool
-	unread    atomic.Bool // the client may still be sending a body that no handler reads
-	admitted  atomic.Bool
+	limits   limits
+	limiter  *connectionLimiter
+	from     netip.Prefix
+	since    time.Time
+	head     head
+	upgraded atomic.Bool
+	unread   atomic.Bool // the client may still be sending a body that no handler reads
+	admitted atomic.Bool
 }
 
 // connKey is the context key of a request's connection.
@@ -49,7 +49,7 @@ func markAuthenticated(r *http.Request) {
 
 func (c *conn) markAuthenticated() {
 	if c.admitted.CompareAndSwap(false, true) {
-		c.admission.remove(c)
+		c.limiter.remove(c)
 	}
 }
 
@@ -125,10 +125,10 @@ const maxDiscarded = 1 << 20
 type limitedListener struct {
 	net.Listener
 
-	limits    limits
-	admission *connectionLimiter
-	log       *slog.Logger
-	warned    time.Time
+	limits  limits
+	limiter *connectionLimiter
+	log     *slog.Logger
+	warned  time.Time
 }
 
 // Accept waits for the next connection. After a failure, net/http calls it again, possibly many times a
@@ -141,14 +141,14 @@ func (d *limitedListener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &conn{Conn: network, limits: d.limits, admission: d.admission, from: clientNetwork(network.RemoteAddr()), since: time.Now()}
-	d.admission.add(c)
+	c := &conn{Conn: network, limits: d.limits, limiter: d.limiter, from: clientNetwork(network.RemoteAddr()), since: time.Now()}
+	d.limiter.add(c)
 	return c, nil
 }
 
 // exhausted frees connections and logs a warning at most once per limits.warning.
 func (d *limitedListener) exhausted(err error) {
-	d.admission.evictOld()
+	d.limiter.evictOld()
 	if now := time.Now(); d.warned.IsZero() || now.Sub(d.warned) > d.limits.warning {
 		d.warned = now
 		d.log.Warn("out of file descriptors, new connections must wait: raise the limit (ulimit -n) or close sessions and clients", "err", err)

@@ -110,7 +110,7 @@ func checksOf(c Config, log *slog.Logger) []check {
 	if c.AgentCommand != "" {
 		list[len(list)-1] = one("agent", func(ctx context.Context) Finding { return examineProgram(ctx, c, log) })
 	}
-	if box := c.box(); box != nil {
+	if box := c.newSandbox(); box != nil {
 		list = append(list, one("sandbox", func(ctx context.Context) Finding { return examineSandbox(ctx, box.Network) }))
 	}
 	for _, p := range c.sdkProviders() {

@@ -42,7 +42,7 @@ func (s *Server) newWS() *ws.API {
 		Authorized: func(r *http.Request) bool { return s.guard.authorized(r) },
 		Guesses:    &s.guesses,
 		Admit:      markAuthenticated,
-		User:       systemUser, Connections: s.config.Operations.Connections, Sockets: s.carriers.ws, Log: s.log,
+		User:       systemUser, Connections: s.config.Operations.Connections, Sockets: s.webSockets.ws, Log: s.log,
 	})
 }
 

@@ -11,8 +11,8 @@ import (
 	"github.com/copilot-portal/portal/copilot/agent/sdk"
 )
 
-// box returns the sandbox of the CLI, or nil if none is configured.
-func (c *Config) box() *sandbox.Sandbox {
+// newSandbox returns the sandbox of the CLI, or nil if none is configured.
+func (c *Config) newSandbox() *sandbox.Sandbox {
 	if !c.Sandbox {
 		return nil
 	}

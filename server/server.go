@@ -30,33 +30,33 @@ import (
 type Server struct {
 	*portalCore
 
-	rest      *rest.API
-	rpc       *rpc.API
-	ui        *ui.API
-	work      *operation.Host
-	ws        *ws.API
-	carriers  webSockets
-	guesses   ws.TokenGuesses // wrong tokens on all routes
-	guard     guard
-	listeners listeners
-	limits    limits
-	http      *http.Server
-	madeUp    string // the generated token, if none is configured
-	stop      chan struct{}
-	askStop   func() // closes stop; may be called repeatedly
+	rest           *rest.API
+	rpc            *rpc.API
+	ui             *ui.API
+	work           *operation.Host
+	ws             *ws.API
+	webSockets     webSockets
+	guesses        ws.TokenGuesses // wrong tokens on all routes
+	guard          guard
+	listeners      listeners
+	limits         limits
+	http           *http.Server
+	generatedToken string // the generated token, if none is configured
+	stop           chan struct{}
+	requestStop    func() // closes stop; may be called repeatedly
 }
 
 // New creates a portal that does not listen yet. version is the version of this program. New opens the data
 // directory, which may take a few seconds if another program has it locked.
 func New(ctx context.Context, c Config, version string, log *slog.Logger) *Server {
-	s := &Server{portalCore: newCore(ctx, c, version, log), carriers: newCarriers(c, log), limits: defaultLimits(), stop: make(chan struct{})}
-	s.askStop = sync.OnceFunc(func() { close(s.stop) })
+	s := &Server{portalCore: newCore(ctx, c, version, log), webSockets: newWebSockets(c, log), limits: defaultLimits(), stop: make(chan struct{})}
+	s.requestStop = sync.OnceFunc(func() { close(s.stop) })
 	s.rpc = s.newRPC()
-	s.ui = s.newUI(s.carriers.ui)
+	s.ui = s.newUI(s.webSockets.ui)
 	s.work = newOperations(s.portalCore)
 	s.ws = s.newWS()
 	s.rest = rest.New(rest.Options{
-		Host: s.host, Policy: c.restPolicy(), WorkDir: workDir(), Stop: s.askStop,
+		Host: s.host, Policy: c.restPolicy(), WorkDir: workDir(), Stop: s.requestStop,
 		Jobs: s.jobs, BookFault: s.book.clientError(),
 	})
 	return s
@@ -74,7 +74,7 @@ func driverOptions(c Config, d *demoModel, log *slog.Logger) sdk.Options {
 		Env:       os.Environ(),
 		Providers: c.sdkProviders(),
 		Demo:      d.start, DemoAlways: c.Demo,
-		Sandbox: c.box(),
+		Sandbox: c.newSandbox(),
 		Log:     log,
 	}
 }
@@ -125,7 +125,7 @@ func (s *Server) Listen(ctx context.Context) error {
 	}
 	if s.config.Token == "" && s.config.wantsToken() {
 		s.config.Token = rand.Text()
-		s.madeUp = s.config.Token
+		s.generatedToken = s.config.Token
 	}
 	var err error
 	if s.listeners, err = listen(ctx, s.config.Host, s.config.Port); err != nil {
@@ -141,7 +141,9 @@ func (s *Server) Port() int { return s.listeners.port() }
 
 // URL returns the address to open in a browser. It contains a generated token but never a configured one,
 // which must stay out of logs. It is valid after Listen.
-func (s *Server) URL() string { return s.listeners.url(s.config.Host, s.config.BasePath, s.madeUp) }
+func (s *Server) URL() string {
+	return s.listeners.url(s.config.Host, s.config.BasePath, s.generatedToken)
+}
 
 // The time limits of stopping: for stopping gracefully, for stopping by force, and for the last responses of
 // connections after all streams have ended. Shutdown would otherwise wait for connections that never sent a
@@ -158,10 +160,10 @@ const (
 func (s *Server) Serve(ctx context.Context) error {
 	s.http = s.newHTTP()
 	failed := make(chan error, len(s.listeners))
-	admission := newAdmission(s.limits)
+	limiter := newConnectionLimiter(s.limits)
 	for _, l := range s.listeners {
 		go func() {
-			failed <- s.http.Serve(&limitedListener{Listener: l, limits: s.limits, admission: admission, log: s.log})
+			failed <- s.http.Serve(&limitedListener{Listener: l, limits: s.limits, limiter: limiter, log: s.log})
 		}()
 	}
 	stopCare := s.maintainStorage(ctx, s.recoverWork(s.work.Recover, s.jobs.Recover))
@@ -208,7 +210,7 @@ func (s *Server) shutdown(ctx context.Context) {
 		s.closeWork(gently)
 		s.ws.Close(gently)
 		s.host.Close(gently) // ends the streams that Shutdown waits for
-		s.carriers.close(all)
+		s.webSockets.close(all)
 		time.AfterFunc(drain, cancelAll)
 	})
 	work.Go(func() {

@@ -39,6 +39,6 @@ func (s *Server) newRPC() *rpc.API {
 	return rpc.New(rpc.Options{
 		Host: s.host, WorkDir: workDir(), BasePath: c.BasePath, Idle: c.Sidecar.Idle,
 		Callback: c.Sidecar.Callback, Remote: c.Sidecar.CallbackRemote, Limit: c.Limits.Tool,
-		More: s.newCLI().Methods(), Sockets: s.carriers.rpc, Log: s.log,
+		More: s.newCLI().Methods(), Sockets: s.webSockets.rpc, Log: s.log,
 	})
 }

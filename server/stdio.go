@@ -37,7 +37,7 @@ func Stdio(
 	client := ui.Client{Directory: workDir(), Grace: interrupt, Policy: rules}
 	err := k.serveStreams(ctx, func(ctx context.Context, end func()) streamSession {
 		client.End = end
-		return newTalk(ctx, in, out, jsonrpc.LineOptions{Max: ui.MaxMessage}, func(ctx context.Context, carrier jsonrpc.Carrier) error {
+		return startSession(ctx, in, out, jsonrpc.LineOptions{Max: ui.MaxMessage}, func(ctx context.Context, carrier jsonrpc.Carrier) error {
 			return k.newUI(nil).Serve(ctx, carrier, client)
 		})
 	})
@@ -74,8 +74,8 @@ type streamSession struct {
 	cut        func() // aborts it
 }
 
-// newTalk starts the dialect in a goroutine.
-func newTalk(
+// startSession starts the dialect in a goroutine.
+func startSession(
 	ctx context.Context, in io.ReadCloser, out io.Writer, lines jsonrpc.LineOptions, serve func(context.Context, jsonrpc.Carrier) error,
 ) streamSession {
 	ctx, cancel := context.WithCancel(ctx)

@@ -19,7 +19,7 @@ const lastAnswers = 10 * time.Second
 // webSockets are the WebSocket servers of the dialects. They are separate because their limits differ.
 type webSockets struct{ rpc, ui, ws *socket.Server }
 
-func newCarriers(c Config, log *slog.Logger) webSockets {
+func newWebSockets(c Config, log *slog.Logger) webSockets {
 	return webSockets{
 		rpc: socket.New(socket.Options{MaxMessage: rpc.MaxMessage, Log: log}),
 		ui:  socket.New(socket.Options{MaxMessage: ui.MaxMessage, Linger: lastAnswers, Log: log}),

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Puts the pinned React, as one classic script for the frame that generated interfaces run in, at the path given: React has no such
-# build of its own any more. Versions and their integrity stand in package-lock.json. Does nothing if it is there already.
+# Builds the pinned React as one classic script for the frame that runs generated interfaces, at the given path, because React no
+# longer ships such a build. package-lock.json contains the versions and their integrity. Does nothing if the script is up to date.
 set -eu
 target=$1
 here=$(cd "$(dirname "$0")" && pwd)
@@ -10,15 +10,15 @@ if [ -f "$target" ] && [ "$(cat "$target.version" 2>/dev/null)" = "$want" ]; the
 	exit 0
 fi
 if ! command -v npm >/dev/null 2>&1; then
-	echo "npm is missing, which gets React: without it interfaces cannot be shown. Install Node.js (https://nodejs.org) and build again." >&2
-	exit 0 # all the rest of the portal works
+	echo "npm is missing, so React is not included and interfaces cannot be shown. Install Node.js (https://nodejs.org) and build again." >&2
+	exit 0 # the rest of the portal works
 fi
 echo "getting React"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cp "$here/package.json" "$here/package-lock.json" "$here/entry.js" "$work"
 if ! (cd "$work" && npm ci --ignore-scripts --no-audit --no-fund --loglevel=error >/dev/null); then
-	echo "React could not be had: without it interfaces cannot be shown. Build again when npm reaches its registry." >&2
+	echo "cannot get React, so interfaces cannot be shown. Build again when npm can reach its registry." >&2
 	exit 0
 fi
 mkdir -p "$(dirname "$target")"

@@ -1,4 +1,4 @@
-// What the frame needs of React: the global for generated code, and what frame.js shows it with.
+// The parts of React that the frame needs: the global for generated code, and createRoot for frame/boot.js.
 import * as React from "react";
 import { createRoot } from "react-dom/client";
 

@@ -73,22 +73,22 @@ type nopCloser struct{ io.Writer }
 func (nopCloser) Close() error { return nil }
 
 func (b *bridge) run(ctx context.Context) error {
-	said, heard := make(chan error, 1), make(chan error, 1)
-	go func() { said <- b.sendLines() }()
-	go func() { heard <- b.receive() }()
+	sent, received := make(chan error, 1), make(chan error, 1)
+	go func() { sent <- b.sendLines() }()
+	go func() { received <- b.receive() }()
 	select {
-	case err := <-heard:
+	case err := <-received:
 		return b.ended(err)
-	case err := <-said:
-		return b.finish(ctx, err, heard)
+	case err := <-sent:
+		return b.finish(ctx, err, received)
 	case <-ctx.Done():
-		return b.finish(ctx, <-said, heard)
+		return b.finish(ctx, <-sent, received)
 	}
 }
 
 // finish waits for the last answers after the input has ended or sending has failed with fault. It sends the
 // close frame only here, so that the portal's reply cannot be mistaken for a close of its own.
-func (b *bridge) finish(ctx context.Context, fault error, heard <-chan error) error {
+func (b *bridge) finish(ctx context.Context, fault error, received <-chan error) error {
 	if fault == nil {
 		fault = b.sendClose()
 	}
@@ -101,7 +101,7 @@ func (b *bridge) finish(ctx context.Context, fault error, heard <-chan error) er
 	over := ctx.Done()
 	for {
 		select {
-		case err := <-heard:
+		case err := <-received:
 			if fault == nil && isGood(err) {
 				return nil
 			}

@@ -134,11 +134,11 @@ func followJob(ctx context.Context, j *jobs.Job, show display) (err error) {
 			cancelJob()
 		}
 	}()
-	r, told := j.Reader(0), false // told: the cancellation has been shown
+	r, isShown := j.Reader(0), false // isShown: the cancellation has been shown
 	r.Idle = func() time.Duration { return time.Second }
 	for err == nil {
 		waiting := ctx
-		if told {
+		if isShown {
 			waiting = context.WithoutCancel(ctx)
 		}
 		b, fault := r.Next(waiting)
@@ -152,7 +152,7 @@ func followJob(ctx context.Context, j *jobs.Job, show display) (err error) {
 				err = show(update{event: &b.Entries[i]}, j.Info())
 			}
 		case waiting.Err() != nil:
-			told = true
+			isShown = true
 			err = show(update{cancelled: true}, j.Info())
 		default:
 			return fault

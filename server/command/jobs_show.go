@@ -57,9 +57,9 @@ func (p Process) showJSON(u update, i jobs.JobInfo) error {
 func eventJSON(e jobs.Event, job string) ([]byte, error) {
 	keys := map[string]any{}
 	body := e.Body
-	if told, ok := body.(jobs.WorkEvent); ok {
-		body = told.Body
-		keys["workId"], keys["taskId"] = told.Work, told.Task
+	if event, ok := body.(jobs.WorkEvent); ok {
+		body = event.Body
+		keys["workId"], keys["taskId"] = event.Work, event.Task
 	}
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
@@ -195,12 +195,12 @@ func elapsed(i jobs.JobInfo) time.Duration {
 
 // screen shows a job in a terminal and redraws it in place: a progress bar and the works below it.
 type screen struct {
-	out    io.Writer
-	colour bool
-	size   func() (width, height int, err error)
-	notes  map[int]string // the latest event of each work
-	drawn  int            // lines drawn last time
-	said   string         // shown below the works
+	out     io.Writer
+	colour  bool
+	size    func() (width, height int, err error)
+	notes   map[int]string // the latest event of each work
+	drawn   int            // lines drawn last time
+	message string         // shown below the works
 }
 
 // show handles an update and redraws the screen.
@@ -216,10 +216,10 @@ func (s *screen) show(u update, i jobs.JobInfo) error {
 		}
 	}
 	if u.cancelled {
-		s.said = cancelling
+		s.message = cancelling
 	}
 	if u.ended {
-		s.said = ""
+		s.message = ""
 		return s.draw(i, summary(i)+"\n")
 	}
 	return s.draw(i, "")
@@ -238,8 +238,8 @@ func (s *screen) draw(i jobs.JobInfo, behind string) error {
 		width, height = usualWidth, usualHeight
 	}
 	rows := append([]row{s.head(i)}, s.works(i, max(height-4, 1))...)
-	if s.said != "" {
-		rows = append(rows, row{text: s.said})
+	if s.message != "" {
+		rows = append(rows, row{text: s.message})
 	}
 	var b strings.Builder
 	if s.drawn > 0 {
