@@ -46,7 +46,7 @@ var (
 	ErrBusy                 = &Error{Kind: Busy, Text: "the session already has a run"}
 	ErrModelNotFound        = &Error{Kind: Invalid, Text: "no such model"}
 	ErrDirectoryNotAbsolute = &Error{Kind: Invalid, Text: "the working directory must be an absolute path"}
-	ErrDirectoryNotFound    = &Error{Kind: Invalid, Text: "the working directory does not exist or is no directory"}
+	ErrDirectoryNotFound    = &Error{Kind: Invalid, Text: "the working directory does not exist or is not a directory"}
 	ErrQuestionNotFound     = &Error{Kind: NotFound, Text: "no such question"}
 	ErrRuleNotFound         = &Error{Kind: NotFound, Text: "no such rule is remembered"}
 	ErrAlreadyAnswered      = &Error{Kind: Invalid, Text: "the question was already answered"}

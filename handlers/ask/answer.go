@@ -12,14 +12,14 @@ import (
 	"github.com/copilot-portal/portal/handlers/form"
 )
 
-// questionText is the text of a question.
+// questionText returns the text of a question.
 func questionText(q event.Question) string {
 	switch q.Kind {
 	case event.AskPermission:
-		return fmt.Sprintf("\n%s [%s]\n%s\nAllow? [y]es, [n]o, or a reason to refuse%s: ",
+		return fmt.Sprintf("\n%s [%s]\n%s\nAllow? [y]es, [n]o, or a reason for no%s: ",
 			plain.Text(q.Title), plain.Text(strings.Join(q.Names, ", ")), indent(q.Detail), scopeChoices(q))
 	case event.AskPlan:
-		return fmt.Sprintf("\nThe plan:\n%s\n%sCarry it out? [y]es%s, [n]o, or what shall be different: ",
+		return fmt.Sprintf("\nThe plan:\n%s\n%sCarry it out? [y]es%s, [n]o, or what to change: ",
 			indent(q.Text), numbered(q.Choices), recommendedChoice(q))
 	case event.AskSignIn:
 		return fmt.Sprintf("\n%s asks you to visit a page: %s\n  %s\nDone? [y]es or [n]o: ",
@@ -29,7 +29,7 @@ func questionText(q event.Question) string {
 	return fmt.Sprintf("\n%s\n%s> ", plain.Text(q.Text), numbered(q.Choices))
 }
 
-// scopeChoices lists how far a yes can reach for the rest of the session.
+// scopeChoices lists the scopes that a yes can have for the rest of the session.
 func scopeChoices(q event.Question) string {
 	if len(q.Scopes) == 0 {
 		return ""
@@ -46,12 +46,12 @@ func indent(s string) string { return "  " + strings.ReplaceAll(plain.Text(s), "
 func numbered(choices []string) string {
 	var b strings.Builder
 	for i, choice := range choices {
-		_, _ = fmt.Fprintf(&b, "  %d  %s\n", i+1, plain.Text(choice)) // it takes everything
+		_, _ = fmt.Fprintf(&b, "  %d  %s\n", i+1, plain.Text(choice)) // a strings.Builder never fails
 	}
 	return b.String()
 }
 
-// recommendedChoice says which way a yes is.
+// recommendedChoice names the choice that a yes means.
 func recommendedChoice(q event.Question) string {
 	if len(q.Choices) == 0 {
 		return ""
@@ -59,7 +59,7 @@ func recommendedChoice(q event.Question) string {
 	return " (" + plain.Text(q.Choices[0]) + "), a number"
 }
 
-// permit reads the answer to a permission. The number of a scope allows it in that.
+// permit reads the answer to a permission: yes, no, a reason, or the number of a scope to remember.
 func permit(q event.Question, text string) (event.Answer, bool) {
 	if n, err := strconv.Atoi(text); err == nil {
 		if n < 1 || n > len(q.Scopes) {
@@ -80,18 +80,18 @@ func permit(q event.Question, text string) (event.Answer, bool) {
 	return event.Answer{Reason: text}, true
 }
 
-// approve reads the answer to a plan: yes, one of its ways, or feedback.
+// approve reads the answer to a plan: yes, one of its choices, or feedback.
 func approve(q event.Question, text string) (event.Answer, bool) {
 	switch strings.ToLower(text) {
 	case "":
 		return event.Answer{}, false
 	case "y", "yes":
-		return event.Answer{Approved: true}, true // the recommended way
+		return event.Answer{Approved: true}, true // the recommended choice
 	case "n", "no":
 		return event.Answer{}, true
 	}
-	if way, ok := choose(q, text); ok {
-		return event.Answer{Approved: true, Text: way.Text}, true
+	if choice, ok := choose(q, text); ok {
+		return event.Answer{Approved: true, Text: choice.Text}, true
 	}
 	_, err := strconv.Atoi(text)
 	return event.Answer{Reason: text}, err != nil

@@ -1,5 +1,5 @@
-// Package ask is the dialect of a terminal: one prompt, the answer as it
-// streams, questions answered on the keyboard (`portal ask`).
+// Package ask is the dialect of a terminal (`portal ask`): it sends one prompt, streams the answer, and takes answers to
+// questions from the keyboard.
 package ask
 
 import (
@@ -16,25 +16,25 @@ import (
 	"github.com/copilot-portal/portal/copilot/follow"
 )
 
-// Origin names this dialect in sessions and answers.
+// Origin identifies this dialect in sessions and answers.
 const Origin = "ask"
 
-// Options of one question.
+// Options configure one run.
 type Options struct {
 	Prompt      string
 	Mode        event.Mode
 	Attachments []event.Attachment
-	Start       copilot.Start // Origin is set here
-	JSON        bool          // events as lines of JSON instead of text
+	Start       copilot.Start // Run sets its Origin
+	JSON        bool          // write events as lines of JSON instead of text
 
-	Out    io.Writer // the answer, or the JSON
-	Notes  io.Writer // what the agent does meanwhile, and its questions
-	Keys   io.Reader // answers to questions; nil: there is nobody to ask
-	Colour bool      // Notes is a terminal
+	Out   io.Writer // for the answer or the JSON
+	Notes io.Writer // for progress and questions
+	Keys  io.Reader // answers to questions; nil: no one can answer
+	Color bool      // Notes is a terminal that shows colors
 }
 
-// Run asks and waits for the end of the answer. Errors are those of starting
-// the session, and of a run that failed; a cancelled one is [context.Canceled].
+// Run sends the prompt and waits for the end of its run. It returns errors of starting
+// the session and of a failed run; for a cancelled run, [context.Canceled].
 func Run(ctx context.Context, host *copilot.Host, o Options) error {
 	o.Start.Origin = Origin
 	o.Start.AskUser = o.Start.AskUser && o.Keys != nil
@@ -42,7 +42,7 @@ func Run(ctx context.Context, host *copilot.Host, o Options) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = s.Close() }() // it is open
+	defer func() { _ = s.Close() }() // fails only if the session is closed already
 	run, err := follow.Session(host, s, 0).Prompt(event.Prompt{Text: o.Prompt, Mode: o.Mode, Attachments: o.Attachments, By: Origin})
 	if err != nil {
 		return err
@@ -61,8 +61,8 @@ func Run(ctx context.Context, host *copilot.Host, o Options) error {
 	return nil
 }
 
-// show shows what happens up to the end of the run and lets the person answer meanwhile. Questions may be answered by other clients,
-// too, so neither waits for the other. What cannot be shown ends the run.
+// show prints events up to the end of the run and takes answers meanwhile. Other clients may answer questions,
+// too, so neither waits for the other. A failed print cancels the run.
 func show(ctx context.Context, run *follow.Run, p printer, a *asker) (err error) {
 	events := make(chan event.Event)
 	var failed error // set before events is closed
@@ -90,15 +90,15 @@ func show(ctx context.Context, run *follow.Run, p printer, a *asker) (err error)
 	}
 }
 
-// read hands over the events up to the end of the run. What is gone from the record, because the output was too slow, is a failure in
-// its place.
+// read sends the events up to the end of the run. It replaces a gap, which a slow output causes, by an
+// error event.
 func read(ctx context.Context, run *follow.Run, events chan<- event.Event) error {
 	for b, err := range run.Events(ctx) {
 		switch {
 		case err != nil:
 			return err
 		case b.Gap != nil:
-			text := fmt.Sprintf("gap: events %d–%d are no longer kept, as the output was too slow", b.Gap.After+1, b.Gap.First-1)
+			text := fmt.Sprintf("gap: events %d–%d are no longer kept, because the output was too slow", b.Gap.After+1, b.Gap.First-1)
 			events <- event.Event{Time: time.Now(), Body: event.SessionError{Kind: fault.Internal, Text: text}}
 		}
 		for _, e := range b.Entries {

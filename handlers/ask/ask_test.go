@@ -20,13 +20,13 @@ import (
 	"github.com/copilot-portal/portal/handlers/ask"
 )
 
-// result is what a run of `ask` left.
+// result is what a run of `ask` has written and returned.
 type result struct {
 	out, notes string
 	err        error
 }
 
-// run asks a scripted agent. keys is what is typed; nil: nobody is there.
+// run asks a scripted agent. keys is the keyboard input; nil: there is no keyboard.
 func run(t *testing.T, script func(*fake.Turn), keys io.Reader, change func(*ask.Options)) (r result) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -44,12 +44,12 @@ func run(t *testing.T, script func(*fake.Turn), keys io.Reader, change func(*ask
 		defer cancel()
 		r.err = ask.Run(ctx, host, o)
 		r.out, r.notes = out.String(), notes.String()
-		<-time.After(time.Minute) // the last key
+		<-time.After(time.Minute) // until the last key
 	})
 	return r
 }
 
-// permission asks for one and says how it was answered.
+// askPermission asks for a permission and says the answer.
 func askPermission(t *fake.Turn) {
 	q := event.Question{Title: "Run ls", Detail: "ls\x1b[2J"}
 	q.SetNeeds(permission.ShellNeeds("ls")...)
@@ -84,7 +84,7 @@ func TestAnswerGoesToStdoutRestToStderr(t *testing.T) {
 	assert.Equal(t, "· bash ls -la\n", r.notes)
 }
 
-func TestQuestionsAreAnsweredOnTheKeyboard(t *testing.T) {
+func TestQuestionsAreAnsweredFromKeyboard(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		script func(*fake.Turn)
@@ -94,16 +94,16 @@ func TestQuestionsAreAnsweredOnTheKeyboard(t *testing.T) {
 		{"yes", askPermission, strings.NewReader("y\n"), "yes\n"},
 		{"always", askPermission, strings.NewReader("always\n"), "always command\n"},
 		{"in a scope by its number", askPermission, strings.NewReader("2\n"), "always program\n"},
-		{"a number that is no scope asks again", askPermission, strings.NewReader("7\ny\n"), "yes\n"},
+		{"an unknown number asks again", askPermission, strings.NewReader("7\ny\n"), "yes\n"},
 		{"no", askPermission, strings.NewReader("n\n"), "no: \n"},
-		{"a reason refuses", askPermission, strings.NewReader("not today\n"), "no: not today\n"},
+		{"a reason denies", askPermission, strings.NewReader("not today\n"), "no: not today\n"},
 		{"an empty line asks again", askPermission, strings.NewReader("\n\ny\n"), "yes\n"},
-		{"the end of the input refuses", askPermission, strings.NewReader(""), "no: There is nobody to ask. Run it in a terminal, or with --permissions allow.\n"},
-		{"without a keyboard it is refused", askPermission, nil, "no: There is nobody to ask. Run it in a terminal, or with --permissions allow.\n"},
+		{"the end of the input denies", askPermission, strings.NewReader(""), "no: There is nobody to ask. Run it in a terminal, or with --permissions allow.\n"},
+		{"without a keyboard it is denied", askPermission, nil, "no: There is nobody to ask. Run it in a terminal, or with --permissions allow.\n"},
 		{"a choice by its number", input, strings.NewReader("2\n"), "green\n"},
 		{"a choice by its name", input, strings.NewReader("red\n"), "red\n"},
-		{"what is no choice asks again", input, strings.NewReader("blue\n1\n"), "red\n"},
-		{"without a keyboard the agent is not offered to ask", input, nil, ""},
+		{"an unknown choice asks again", input, strings.NewReader("blue\n1\n"), "red\n"},
+		{"without a keyboard the agent cannot ask", input, nil, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := run(t, c.script, slowly(c.keys), nil)
@@ -114,7 +114,7 @@ func TestQuestionsAreAnsweredOnTheKeyboard(t *testing.T) {
 	}
 }
 
-// slow types a line a second, as people do after they were asked.
+// slow types a line per second, as people do.
 type slow struct{ r io.Reader }
 
 func slowly(r io.Reader) io.Reader {
@@ -137,7 +137,7 @@ func (s slow) Read(b []byte) (int, error) {
 	return len(b), nil
 }
 
-func TestUnanswerableQuestionEndsTheRun(t *testing.T) {
+func TestUnanswerableQuestionEndsRun(t *testing.T) {
 	r := run(t, input, slowly(strings.NewReader("")), nil)
 	assert.ErrorIs(t, r.err, context.Canceled)
 }
@@ -162,7 +162,7 @@ func TestLinesOfJSON(t *testing.T) {
 	assert.Empty(t, r.notes)
 }
 
-// organize tells of everything besides messages and questions.
+// organize emits all other events: plans, sub-agents, compactions.
 func organize(t *fake.Turn) {
 	steps := []event.Todo{{ID: "1", Title: "Read\nthe code", State: event.TodoCompleted}, {ID: "2", Title: "Test", State: event.TodoRunning, After: []string{"1"}}, {ID: "3", Title: "Rest", State: event.TodoPending}}
 	t.Emit(event.PlanChanged{Text: "# Plan", Todos: steps}, event.PlanChanged{Text: "# New", Todos: steps})
@@ -176,7 +176,7 @@ func organize(t *fake.Turn) {
 	)
 }
 
-func TestWorkOfTheAgentIsShownBesideTheAnswer(t *testing.T) {
+func TestProgressIsShownBesideAnswer(t *testing.T) {
 	r := run(t, organize, nil, nil)
 	require.NoError(t, r.err)
 	assert.Empty(t, r.out)
@@ -184,16 +184,16 @@ func TestWorkOfTheAgentIsShownBesideTheAnswer(t *testing.T) {
   ✓ Read the code
   ▸ Test
   ○ Rest
-· sub-agent Scout begins
+· sub-agent Scout started
 · sub-agent Scout completed (1.2s, 2 tool calls)
 · sub-agent agent failed: lost (0s, 0 tool calls)
-· summing up the conversation
-· summed up: 9 tokens are now 3
-· the conversation was not summed up: full
+· compacting the conversation
+· compacted: 9 tokens are now 3
+· compaction failed: full
 `, r.notes)
 }
 
-// withoutTime takes the times and the ids that are made up out of lines of JSON.
+// withoutTime removes times and generated ids from lines of JSON.
 func withoutTime(t *testing.T, out string) (lines []string) {
 	t.Helper()
 	for text := range strings.Lines(out) {
@@ -248,7 +248,7 @@ func TestFailureHasHint(t *testing.T) {
 	assert.Contains(t, r.out, `"error":"no access","hint":"Sign in with`)
 }
 
-func TestModeAndAttachmentsReachTheAgent(t *testing.T) {
+func TestModeAndAttachmentsReachAgent(t *testing.T) {
 	r := run(t, func(t *fake.Turn) { t.Say(string(t.Mode) + " " + t.Attachments[0].Path) }, nil, func(o *ask.Options) {
 		o.Mode, o.Attachments = event.ModeAutopilot, []event.Attachment{{Path: "/"}}
 	})
@@ -256,7 +256,7 @@ func TestModeAndAttachmentsReachTheAgent(t *testing.T) {
 	assert.Equal(t, "autopilot /\n", r.out)
 }
 
-func TestFailureIsAnErrorAndACutIsCancelled(t *testing.T) {
+func TestFailedAndCancelledRunsReturnErrors(t *testing.T) {
 	r := run(t, func(t *fake.Turn) { t.Emit(event.SessionError{Text: "no quota"}) }, nil, nil)
 	require.ErrorContains(t, r.err, "no quota")
 	r = run(t, func(t *fake.Turn) { t.Wait(2 * time.Hour) }, nil, nil)

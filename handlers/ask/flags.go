@@ -12,17 +12,17 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-// AddFlags declares the flags that shape the prompt.
+// AddFlags declares the flags for mode and attachments.
 func AddFlags(f *pflag.FlagSet) {
-	f.String("mode", "", "how the agent goes about it: interactive, plan or autopilot (default: interactive)")
-	f.StringArray("attach", nil, "show the model a file, a directory, an image or lines of a file: `PATH[:FIRST[-LAST]]`; may be given several times")
+	f.String("mode", "", "how the agent works: interactive, plan or autopilot (default: interactive)")
+	f.StringArray("attach", nil, "attach a file, a directory, an image or lines of a file: `PATH[:FIRST[-LAST]]`; may be given several times")
 }
 
-// ReadFlags takes what [AddFlags] declared. Relative paths are in the directory
-// of the process. Errors are those of a user: an unknown mode, a file that
-// cannot be read, lines that are no range.
+// ReadFlags reads the flags of [AddFlags]. Relative paths start at the
+// working directory. It returns an error for an unknown mode, a file that
+// cannot be read, and an invalid range of lines.
 func (o *Options) ReadFlags(f *pflag.FlagSet) error {
-	mode, _ := f.GetString("mode") // declared above, as the next
+	mode, _ := f.GetString("mode") // declared by AddFlags
 	var err error
 	if o.Mode, err = event.ParseMode(mode); err != nil {
 		return fault.Errorf(fault.Invalid, "--mode: %w", err)
@@ -38,8 +38,8 @@ func (o *Options) ReadFlags(f *pflag.FlagSet) error {
 	return nil
 }
 
-// attachment reads PATH[:FIRST[-LAST]]. A file whose name looks like that is
-// meant itself.
+// attachment reads PATH[:FIRST[-LAST]]. If a file has the whole text as its name,
+// that file is meant.
 func attachment(text string) (a event.Attachment, err error) {
 	path, lines := text, ""
 	if i := strings.LastIndexByte(text, ':'); i > 0 && !exists(text) && strings.Trim(text[i+1:], "0123456789-") == "" {
@@ -67,8 +67,8 @@ func exists(path string) bool {
 	return err == nil
 }
 
-// lineRange reads FIRST or FIRST-LAST; last is 0 if it is not given, which
-// means the one line.
+// lineRange reads FIRST or FIRST-LAST; last is 0 if it is missing, which
+// means a single line.
 func lineRange(text string) (first, last int, err error) {
 	from, to, ranged := strings.Cut(text, "-")
 	first, err = strconv.Atoi(from)
@@ -76,12 +76,12 @@ func lineRange(text string) (first, last int, err error) {
 		last, err = strconv.Atoi(to)
 	}
 	if err != nil || first < 1 || ranged && last < first {
-		return 0, 0, fault.Errorf(fault.Invalid, "%q is no range of lines: use FIRST or FIRST-LAST, from 1", text)
+		return 0, 0, fault.Errorf(fault.Invalid, "%q is not a range of lines: use FIRST or FIRST-LAST, from 1", text)
 	}
 	return first, last, nil
 }
 
-// imageType is the media type of a file that models can look at, "" for others.
+// imageType returns the media type of an image, "" for other files.
 func imageType(path string) string {
 	switch strings.ToLower(filepath.Ext(path)) {
 	case ".png":

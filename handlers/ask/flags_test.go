@@ -23,7 +23,7 @@ func readFlags(args ...string) (o ask.Options, err error) {
 	return o, o.ReadFlags(f)
 }
 
-func TestFlagsOfThePrompt(t *testing.T) {
+func TestAttachFlagIsRead(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)
 	for name, text := range map[string]string{"a.go": "package a\n", "odd:3": "x", "dot.PNG": "\x89PNG", "plain": "x"} {
@@ -43,15 +43,15 @@ func TestFlagsOfThePrompt(t *testing.T) {
 		{"one line", []string{"--attach", "a.go:3"}, []event.Attachment{{Path: file("a.go"), First: 3}}, ""},
 		{"lines", []string{"--attach", file("a.go") + ":3-14"}, []event.Attachment{{Path: file("a.go"), First: 3, Last: 14}}, ""},
 		{"a file whose name looks like lines", []string{"--attach", "odd:3"}, []event.Attachment{{Path: file("odd:3")}}, ""},
-		{"lines of such a file", []string{"--attach", "odd:3:1"}, []event.Attachment{{Path: file("odd:3"), First: 1}}, ""},
+		{"lines of a file whose name looks like lines", []string{"--attach", "odd:3:1"}, []event.Attachment{{Path: file("odd:3"), First: 1}}, ""},
 		{"an image is sent itself", []string{"--attach", "dot.PNG"}, []event.Attachment{{Data: []byte("\x89PNG"), Type: "image/png", Name: "dot.PNG"}}, ""},
 		{"an image has no lines", []string{"--attach", "dot.PNG:1"}, nil, "no lines"},
-		{"a file that is not there", []string{"--attach", "none.go"}, nil, "none.go: "},
-		{"an image that is not there", []string{"--attach", "none.png"}, nil, "none.png: "},
-		{"lines backwards", []string{"--attach", "a.go:3-2"}, nil, "no range of lines"},
-		{"no line", []string{"--attach", "a.go:0"}, nil, "no range of lines"},
-		{"half a range", []string{"--attach", "a.go:1-"}, nil, "no range of lines"},
-		{"an empty range", []string{"--attach", "a.go:"}, nil, "no range of lines"},
+		{"a missing file", []string{"--attach", "none.go"}, nil, "none.go: "},
+		{"a missing image", []string{"--attach", "none.png"}, nil, "none.png: "},
+		{"a reversed range", []string{"--attach", "a.go:3-2"}, nil, "not a range of lines"},
+		{"line 0", []string{"--attach", "a.go:0"}, nil, "not a range of lines"},
+		{"half a range", []string{"--attach", "a.go:1-"}, nil, "not a range of lines"},
+		{"an empty range", []string{"--attach", "a.go:"}, nil, "not a range of lines"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			o, err := readFlags(c.args...)
@@ -66,7 +66,7 @@ func TestFlagsOfThePrompt(t *testing.T) {
 	}
 }
 
-func TestModeOfThePrompt(t *testing.T) {
+func TestModeFlagIsRead(t *testing.T) {
 	o, err := readFlags("--mode", "Plan")
 	require.NoError(t, err)
 	assert.Equal(t, event.ModePlan, o.Mode)

@@ -9,12 +9,12 @@ import (
 	"github.com/copilot-portal/portal/handlers/form"
 )
 
-// decline is what is typed instead of a value to refuse a whole form.
+// decline is the input that declines a whole form.
 const decline = "/decline"
 
-// formInput is a form on its way, field by field.
+// formInput is a form that is being filled in, field by field.
 type formInput struct {
-	fields []event.Field // those that are left; the first is asked for
+	fields []event.Field // remaining fields; the first is being asked for
 	values map[string]any
 }
 
@@ -26,8 +26,8 @@ func newFormInput(f *event.Form) *formInput {
 	return fill
 }
 
-// read reads the value of the first field; an error is for the person, who is
-// asked again then.
+// read reads the value of the first field. The user sees an error and is
+// asked again.
 func (f *formInput) read(text string) error {
 	field := f.fields[0]
 	value, err := form.Read(field, text)
@@ -41,7 +41,7 @@ func (f *formInput) read(text string) error {
 	return nil
 }
 
-// show asks for the first field.
+// show prints the prompt for the first field.
 func (f *formInput) show(printf func(string, ...any)) {
 	field := f.fields[0]
 	printf("%s (%s)%s\n", label(field), kind(field), detail(field))
@@ -63,7 +63,7 @@ func detail(f event.Field) string {
 	return ": " + oneLine(plain.Text(f.Detail))
 }
 
-// kind says what is to be typed.
+// kind describes the expected input.
 func kind(f event.Field) string {
 	what := "text"
 	switch {
@@ -74,7 +74,7 @@ func kind(f event.Field) string {
 	case f.Type == event.FieldNumber:
 		what = "number"
 	case f.Type == event.FieldList:
-		what = "list, with commas between"
+		what = "list, separated by commas"
 	case f.Format != "":
 		what = oneLine(plain.Text(f.Format))
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/copilot-portal/portal/handlers/ask"
 )
 
-// tell says what was answered.
+// tell asks a question and says the answer.
 func tell(t *fake.Turn, q event.Question) {
 	answer, ok := t.AskAlways(q)
 	if !ok {
@@ -37,13 +37,13 @@ func form(fields ...event.Field) func(*fake.Turn) {
 	}
 }
 
-func TestFormsAreFilledInFieldByField(t *testing.T) {
+func TestFormIsFilledInFieldByField(t *testing.T) {
 	two := 2.0
 	name := event.Field{Name: "name", Title: "Name", Type: event.FieldText, Required: true, Min: &two}
 	age := event.Field{Name: "age", Type: event.FieldInteger}
-	colours := []event.Choice{{Value: "r", Title: "Red"}, {Value: "g", Title: "Green"}}
-	color := event.Field{Name: "color", Type: event.FieldText, Choices: colours}
-	list := event.Field{Name: "list", Type: event.FieldList, Choices: colours}
+	choices := []event.Choice{{Value: "r", Title: "Red"}, {Value: "g", Title: "Green"}}
+	color := event.Field{Name: "color", Type: event.FieldText, Choices: choices}
+	list := event.Field{Name: "list", Type: event.FieldList, Choices: choices}
 	news := event.Field{Name: "news", Type: event.FieldBoolean, Default: true}
 	for _, c := range []struct {
 		name   string
@@ -51,17 +51,17 @@ func TestFormsAreFilledInFieldByField(t *testing.T) {
 		keys   string
 		want   string
 	}{
-		{"all of it", form(name, age, color, list, news), "Ada\n36\n2\n1, green\nn\n", `{"age":36,"color":"g","list":["r","g"],"name":"Ada","news":false}`},
-		{"empty lines leave out what is optional and take defaults", form(name, age, color, list, news), "Ada\n\n\n\n\n", `{"name":"Ada","news":true}`},
-		{"what is required is asked for until it is given", form(name), "\n\nAda\n", `{"name":"Ada"}`},
-		{"what does not fit is asked for again", form(name, age), "A\nAda\nold\n1.5\n7\n", `{"age":7,"name":"Ada"}`},
-		{"what is not among the choices, too", form(color, list), "blue\nr\nr, blue\nRED\n", `{"color":"r","list":["r"]}`},
-		{"yes or no is a must", form(news), "maybe\nno\n", `{"news":false}`},
-		{"the whole is refused", form(name, age), "Ada\n/decline\n", "refused "},
-		{"a form without fields wants a yes", form(), "\nperhaps\ny\n", `null`},
+		{"all fields", form(name, age, color, list, news), "Ada\n36\n2\n1, green\nn\n", `{"age":36,"color":"g","list":["r","g"],"name":"Ada","news":false}`},
+		{"empty lines omit optional fields and use defaults", form(name, age, color, list, news), "Ada\n\n\n\n\n", `{"name":"Ada","news":true}`},
+		{"a required field is asked for until it has a value", form(name), "\n\nAda\n", `{"name":"Ada"}`},
+		{"an invalid value is asked for again", form(name, age), "A\nAda\nold\n1.5\n7\n", `{"age":7,"name":"Ada"}`},
+		{"an unknown choice is asked for again", form(color, list), "blue\nr\nr, blue\nRED\n", `{"color":"r","list":["r"]}`},
+		{"a boolean needs yes or no", form(news), "maybe\nno\n", `{"news":false}`},
+		{"the form is declined", form(name, age), "Ada\n/decline\n", "refused "},
+		{"a form without fields needs a yes", form(), "\nperhaps\ny\n", `null`},
 		{"or a no", form(), "n\n", "refused "},
-		{"the end of the input refuses", form(name), "", "refused There is nobody to ask. Run it in a terminal."},
-		{"also in the middle", form(name, age), "Ada\n", "refused There is nobody to ask. Run it in a terminal."},
+		{"the end of the input declines", form(name), "", "refused There is nobody to ask. Run it in a terminal."},
+		{"the end of the input declines a half-filled form", form(name, age), "Ada\n", "refused There is nobody to ask. Run it in a terminal."},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := run(t, c.script, slowly(strings.NewReader(c.keys)), nil)
@@ -80,7 +80,7 @@ func TestFormShowsItsConstraints(t *testing.T) {
 	require.NoError(t, r.err)
 	assert.Equal(t, `
 desk asks: Who are[2J you?
-An empty line takes what stands in brackets, or leaves out what is optional; /decline refuses all.
+An empty line means the default in brackets, or omits an optional field; /decline declines the form.
 Mail (email): where to write
 > color (text, optional)
   1  Red
@@ -95,7 +95,7 @@ func signIn(t *fake.Turn) {
 	tell(t, event.Question{Kind: event.AskSignIn, Source: "desk", Text: "Sign in", URL: "https://example.com/\u202elogin"})
 }
 
-func TestPlansAndSignInsAreAnsweredOnTheKeyboard(t *testing.T) {
+func TestPlansAndSignInsAreAnsweredFromKeyboard(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		script func(*fake.Turn)
@@ -103,16 +103,16 @@ func TestPlansAndSignInsAreAnsweredOnTheKeyboard(t *testing.T) {
 		want   string
 		notes  string // part
 	}{
-		{"yes is the recommended way", plan, "y\n", "approved ", "  # Do it\n  - first\n  1  interactive\n  2  autopilot\nCarry it out? [y]es (interactive)"},
-		{"a way by its number", plan, "2\n", "approved autopilot", ""},
-		{"a way by its name", plan, "autopilot\n", "approved autopilot", ""},
-		{"a number that is no way asks again", plan, "7\n\n1\n", "approved interactive", ""},
+		{"yes means the recommended choice", plan, "y\n", "approved ", "  # Do it\n  - first\n  1  interactive\n  2  autopilot\nCarry it out? [y]es (interactive)"},
+		{"a choice by its number", plan, "2\n", "approved autopilot", ""},
+		{"a choice by its name", plan, "autopilot\n", "approved autopilot", ""},
+		{"an unknown number asks again", plan, "7\n\n1\n", "approved interactive", ""},
 		{"feedback sends it back", plan, "with tests, please\n", "refused with tests, please", ""},
 		{"no", plan, "n\n", "refused ", ""},
-		{"the end of the input refuses it, and it can be read", plan, "", "refused There is nobody to ask. Run it in a terminal.", "- first"},
+		{"the end of the input rejects it after showing it", plan, "", "refused There is nobody to ask. Run it in a terminal.", "- first"},
 		{"a page was visited", signIn, "maybe\ny\n", "approved ", "desk asks you to visit a page: Sign in\n  https://example.com/login\n"},
 		{"a page was not visited", signIn, "no\n", "refused ", ""},
-		{"nobody visits a page", signIn, "", "refused There is nobody to ask. Run it in a terminal.", ""},
+		{"no one to visit a page", signIn, "", "refused There is nobody to ask. Run it in a terminal.", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := run(t, c.script, slowly(strings.NewReader(c.keys)), nil)

@@ -13,7 +13,7 @@ import (
 	"github.com/copilot-portal/portal/handlers/ask"
 )
 
-// gate is an output that takes nothing until it is opened.
+// gate is an output that blocks until it is closed.
 type gate chan struct{}
 
 func (g gate) Write(b []byte) (int, error) {

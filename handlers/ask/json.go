@@ -8,7 +8,7 @@ import (
 	"github.com/copilot-portal/portal/handlers/form"
 )
 
-// lines shows events as lines of JSON: time, type, and what belongs to it.
+// lines prints events as lines of JSON.
 type lines struct{ *json.Encoder }
 
 // line is one event. Members that do not belong to its type are absent.
@@ -28,7 +28,7 @@ type line struct {
 	Hint      string          `json:"hint,omitempty"`
 	Title     string          `json:"title,omitempty"`
 
-	// Of usage and compaction: tokens, and what a prompt costs.
+	// Members of usage and compaction: tokens, and the cost of a prompt.
 	Used       int64    `json:"used,omitempty"`
 	Limit      int64    `json:"limit,omitempty"`
 	Multiplier *float64 `json:"multiplier,omitempty"`
@@ -38,7 +38,7 @@ type line struct {
 	Before     int64    `json:"before,omitempty"`
 	After      int64    `json:"after,omitempty"`
 
-	// Of questions and their end.
+	// Members of questions and their end.
 	Kind    string       `json:"kind,omitempty"`
 	Names   []string     `json:"names,omitempty"`
 	Choices []string     `json:"choices,omitempty"`
@@ -48,7 +48,7 @@ type line struct {
 	Fields  []form.Field `json:"fields,omitzero"`
 	By      string       `json:"by,omitempty"`
 
-	// Of plans and sub-agents.
+	// Members of plans and sub-agents.
 	Todos   []todo  `json:"todos,omitzero"`
 	Tokens  int64   `json:"tokens,omitempty"`
 	Calls   int64   `json:"calls,omitempty"`
@@ -73,7 +73,7 @@ func (l lines) print(e event.Event) error {
 	return nil
 }
 
-// textLine is what the model says.
+// textLine encodes messages, reasoning and errors.
 func textLine(b event.Body) (line, bool) {
 	switch b := b.(type) {
 	case event.ReasoningDelta:
@@ -88,7 +88,7 @@ func textLine(b event.Body) (line, bool) {
 	return line{}, false
 }
 
-// toolLine is what happens besides.
+// toolLine encodes tool calls, runs and models.
 func toolLine(b event.Body) (line, bool) {
 	switch b := b.(type) {
 	case event.SessionOpened:
@@ -120,7 +120,7 @@ func toolEnded(b event.ToolEnded) line {
 	return l
 }
 
-// asked is what the agent asks. The tools of clients are not for a person.
+// asked encodes questions, except calls of client tools.
 func asked(b event.Body) (line, bool) {
 	switch b := b.(type) {
 	case event.QuestionAsked:
@@ -142,7 +142,7 @@ func question(q event.Question) line {
 	return l
 }
 
-// planLine is how the agent organizes its work, and what it uses up.
+// planLine encodes plans, sub-agents, compactions and usage.
 func planLine(b event.Body) (line, bool) {
 	switch b := b.(type) {
 	case event.PlanChanged:

@@ -9,18 +9,18 @@ import (
 	"github.com/copilot-portal/portal/copilot/event"
 )
 
-// planEvent shows how the agent organizes its work, and what goes wrong in it.
+// planEvent prints plans, compactions and errors.
 func (t *text) planEvent(b event.Body) error {
 	switch b := b.(type) {
 	case event.PlanChanged:
 		return t.plan(b.Todos)
 	case event.CompactionStarted:
-		return t.note("summing up the conversation")
+		return t.note("compacting the conversation")
 	case event.CompactionEnded:
 		if b.Error != "" {
-			return t.note("the conversation was not summed up: %s", oneLine(b.Error))
+			return t.note("compaction failed: %s", oneLine(b.Error))
 		}
-		return t.note("summed up: %d tokens are now %d", b.Before, b.After)
+		return t.note("compacted: %d tokens are now %d", b.Before, b.After)
 	case event.SessionError:
 		return t.failed(b)
 	case event.QuestionAsked, event.QuestionClosed: // the asker shows them
@@ -39,12 +39,12 @@ func (t *text) failed(b event.SessionError) error {
 	return t.note("%s", strings.Join(strings.Fields(b.Hint), " "))
 }
 
-// plan shows the to-dos, if they are others than before. The text of a plan
+// plan prints the to-dos if they have changed. The text of a plan
 // comes with the question about it.
 func (t *text) plan(todos []event.Todo) error {
 	var list strings.Builder
 	for _, todo := range todos {
-		_, _ = fmt.Fprintf(&list, "\n  %s %s", mark(todo.State), oneLine(todo.Title)) // it takes everything
+		_, _ = fmt.Fprintf(&list, "\n  %s %s", mark(todo.State), oneLine(todo.Title)) // a strings.Builder never fails
 	}
 	if list.String() == t.todos {
 		return nil
@@ -66,7 +66,7 @@ func mark(s event.TodoState) string {
 
 func (t *text) begin(b event.SubagentStarted) error {
 	t.agents[b.ID] = oneLine(cmp.Or(b.Title, b.Name, "agent"))
-	return t.note("sub-agent %s begins", t.agents[b.ID])
+	return t.note("sub-agent %s started", t.agents[b.ID])
 }
 
 func (t *text) end(b event.SubagentEnded) error {

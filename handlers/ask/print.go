@@ -10,7 +10,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/plain"
 )
 
-// printer shows events.
+// printer prints events.
 type printer interface{ print(e event.Event) error }
 
 func newPrinter(o Options) printer {
@@ -19,17 +19,17 @@ func newPrinter(o Options) printer {
 		e.SetEscapeHTML(false)
 		return lines{e}
 	}
-	return &text{out: o.Out, notes: o.Notes, colour: o.Colour, told: map[string]bool{}, agents: map[string]string{}}
+	return &text{out: o.Out, notes: o.Notes, color: o.Color, printed: map[string]bool{}, agents: map[string]string{}}
 }
 
-// text shows the answer as it streams, and on the side, dim, what the agent does.
+// text prints the answer as it streams, and dimmed notes about the agent's work.
 type text struct {
 	out, notes io.Writer
-	colour     bool
-	told       map[string]bool   // messages of which something was shown
-	agents     map[string]string // the sub-agents at work, by id
-	todos      string            // as they were shown last
-	open       bool              // the last line of the answer has no end
+	color      bool
+	printed    map[string]bool   // messages of which some text was printed
+	agents     map[string]string // sub-agents at work, by id
+	todos      string            // as last printed
+	open       bool              // the last line of the answer is incomplete
 }
 
 func (t *text) print(e event.Event) error {
@@ -40,11 +40,11 @@ func (t *text) print(e event.Event) error {
 		return t.end(b)
 	}
 	if e.Agent != "" {
-		return nil // what sub-agents say is for the main agent
+		return nil // texts of sub-agents are for the main agent
 	}
 	switch b := e.Body.(type) {
 	case event.MessageDelta:
-		t.told[b.ID] = true
+		t.printed[b.ID] = true
 		return t.writeText(b.Text)
 	case event.MessageEnded:
 		return t.endMessage(b)
@@ -58,9 +58,9 @@ func (t *text) print(e event.Event) error {
 	return t.planEvent(e.Body)
 }
 
-// endMessage is the end of a message, of which deltas may have shown all.
+// endMessage prints the text of a message unless its deltas were printed.
 func (t *text) endMessage(b event.MessageEnded) error {
-	if !t.told[b.ID] {
+	if !t.printed[b.ID] {
 		if err := t.writeText(b.Text); err != nil {
 			return err
 		}
@@ -89,14 +89,14 @@ func (t *text) note(format string, args ...any) error {
 		return err
 	}
 	line := "· " + plain.Text(fmt.Sprintf(format, args...))
-	if t.colour {
+	if t.color {
 		line = "\x1b[2m" + line + "\x1b[0m"
 	}
 	_, err := fmt.Fprintln(t.notes, line)
 	return err
 }
 
-// summary is the first text among the arguments of a tool, which usually says
+// summary returns the argument of a tool call that says best
 // what the call is about.
 func summary(arguments json.RawMessage) string {
 	var fields map[string]any

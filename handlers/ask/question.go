@@ -15,23 +15,23 @@ import (
 	"github.com/copilot-portal/portal/copilot/plain"
 )
 
-// asker puts questions of the agent to the person at the keyboard, one at a time.
+// asker puts the agent's questions to the user at the keyboard, one at a time.
 type asker struct {
 	session *copilot.Session
 	notes   io.Writer
-	keys    <-chan string    // lines; nil, which blocks, when nobody is there
-	ended   bool             // there will be no more lines
-	open    []event.Question // the first is shown
-	filling *formInput       // of the first, if it is a form that was begun
+	keys    <-chan string    // lines of input; nil, which blocks, without a keyboard
+	ended   bool             // the input has ended
+	open    []event.Question // the first is being shown
+	form    *formInput       // state of the first question, if it is a form in progress
 }
 
-// newAsker listens to the keyboard until done is closed.
+// newAsker reads the keyboard until done is closed.
 func newAsker(o Options, s *copilot.Session, done <-chan struct{}) *asker {
 	a := &asker{session: s, notes: o.Notes, ended: o.Keys == nil}
 	if o.Keys != nil {
 		lines := make(chan string)
 		a.keys = lines
-		// Nothing can interrupt reading a keyboard: it may end with the process only.
+		// Reading a keyboard cannot be interrupted: this goroutine may end only with the process.
 		go func() {
 			defer close(lines)
 			for scanner := bufio.NewScanner(o.Keys); scanner.Scan(); {
@@ -46,8 +46,8 @@ func newAsker(o Options, s *copilot.Session, done <-chan struct{}) *asker {
 	return a
 }
 
-// input is where an answer comes from; nil, which blocks, while none is wanted,
-// so that what a pipe holds answers one question after another.
+// input returns the source of answers. It returns nil, which blocks, while no question is open,
+// so that the lines of a pipe answer one question after another.
 func (a *asker) input() <-chan string {
 	if len(a.open) == 0 {
 		return nil
@@ -55,8 +55,8 @@ func (a *asker) input() <-chan string {
 	return a.keys
 }
 
-// event follows which questions are open. The tools of clients are not for a
-// person.
+// event tracks the open questions. Calls of client tools are not for the
+// user.
 func (a *asker) event(b event.Body) {
 	switch b := b.(type) {
 	case event.QuestionAsked:
@@ -72,7 +72,7 @@ func (a *asker) event(b event.Body) {
 	}
 }
 
-// questionClosed takes a question away that somebody else has ended.
+// questionClosed removes a question that another client or the agent has ended.
 func (a *asker) questionClosed(b event.QuestionClosed) {
 	i := slices.IndexFunc(a.open, func(q event.Question) bool { return q.ID == b.ID })
 	if i < 0 {
@@ -91,15 +91,15 @@ func (a *asker) questionClosed(b event.QuestionClosed) {
 	a.open = slices.Delete(a.open, i, i+1)
 }
 
-// nextQuestion goes on to the question behind the first.
+// nextQuestion continues with the question after the first.
 func (a *asker) nextQuestion() {
-	a.open, a.filling = a.open[1:], nil
+	a.open, a.form = a.open[1:], nil
 	if len(a.open) > 0 {
 		a.show()
 	}
 }
 
-// show puts the first open question.
+// show prints the first open question.
 func (a *asker) show() {
 	q := a.open[0]
 	switch {
@@ -112,11 +112,11 @@ func (a *asker) show() {
 	}
 }
 
-// nobody is why questions are refused that nobody can answer.
+// nobody is the reason of answers given for lack of a user.
 const nobody = "There is nobody to ask. Run it in a terminal"
 
-// refuseUnanswerable ends a question that nobody can answer. What needs an answer ends the
-// run. A plan is worth reading all the same.
+// refuseUnanswerable answers a question for lack of a user. A question that needs an answer ends the
+// run. A plan is printed first, because it is worth reading.
 func (a *asker) refuseUnanswerable(q event.Question) {
 	switch q.Kind {
 	case event.AskPermission:
@@ -127,25 +127,25 @@ func (a *asker) refuseUnanswerable(q event.Question) {
 	case event.AskForm, event.AskSignIn:
 		a.answer(event.Answer{Reason: nobody + "."})
 	case event.AskInput, event.AskTool:
-		_ = a.session.Cancel("") // it is open as long as its run
+		_ = a.session.Cancel("") // fails only if the run has ended
 	}
 }
 
-// showForm asks for the next field, or answers when there is none left.
+// showForm asks for the next field, or for a confirmation after the last.
 func (a *asker) showForm(q event.Question) {
-	if a.filling == nil {
-		a.filling = newFormInput(q.Form)
-		a.printf("\n%s asks: %s\nAn empty line takes what stands in brackets, or leaves out what is optional; %s refuses all.\n",
+	if a.form == nil {
+		a.form = newFormInput(q.Form)
+		a.printf("\n%s asks: %s\nAn empty line means the default in brackets, or omits an optional field; %s declines the form.\n",
 			oneLine(plain.Text(cmp.Or(q.Source, "The agent"))), plain.Text(q.Text), decline)
 	}
-	if len(a.filling.fields) == 0 {
+	if len(a.form.fields) == 0 {
 		a.printf("Agree? [y]es or [n]o: ")
 		return
 	}
-	a.filling.show(a.printf)
+	a.form.show(a.printf)
 }
 
-// line takes what was typed; ok is false when the input has ended.
+// line handles a line of input; ok is false after the end of the input.
 func (a *asker) line(text string, ok bool) {
 	if !ok {
 		a.keys, a.ended = nil, true
@@ -160,7 +160,7 @@ func (a *asker) line(text string, ok bool) {
 	a.answer(answer)
 }
 
-// read reads the answer to a question; not ok if it is to be put again.
+// read reads the answer to a question; ok is false if the question must be asked again.
 func (a *asker) read(q event.Question, text string) (event.Answer, bool) {
 	switch q.Kind {
 	case event.AskPermission:
@@ -176,23 +176,23 @@ func (a *asker) read(q event.Question, text string) (event.Answer, bool) {
 	return choose(q, text)
 }
 
-// fill takes a line of a form.
+// fill handles a line for a form.
 func (a *asker) fill(text string) (event.Answer, bool) {
 	switch {
 	case text == decline:
 		return event.Answer{}, true
-	case len(a.filling.fields) == 0:
+	case len(a.form.fields) == 0:
 		return agree(text)
 	}
-	if err := a.filling.read(text); err != nil {
+	if err := a.form.read(text); err != nil {
 		a.printf("%s\n", plain.Text(err.Error()))
 		return event.Answer{}, false
 	}
-	return event.Answer{Approved: true, Fields: a.filling.values}, len(a.filling.fields) == 0
+	return event.Answer{Approved: true, Fields: a.form.values}, len(a.form.fields) == 0
 }
 
-// answer gives an answer. One that is refused leaves the question open; another
-// client may have been first, which an event tells.
+// answer answers the first question. An invalid answer leaves the question open. If another
+// client was first, an event closes the question.
 func (a *asker) answer(answer event.Answer) {
 	err := a.session.Answer(a.open[0].ID, answer, Origin)
 	switch {
@@ -200,14 +200,14 @@ func (a *asker) answer(answer event.Answer) {
 		a.nextQuestion()
 	case errors.Is(err, fault.ErrAlreadyAnswered):
 	case a.ended:
-		_ = a.session.Cancel("") // as it waits for ever
+		_ = a.session.Cancel("") // the question would stay open forever
 	case fault.KindOf(err) == fault.Invalid:
 		a.printf("%s\n", plain.Text(err.Error()))
-		a.filling = nil
+		a.form = nil
 		a.show()
 	}
 }
 
 func (a *asker) printf(format string, args ...any) {
-	_, _ = fmt.Fprintf(a.notes, format, args...) // a closed terminal ends the input as well
+	_, _ = fmt.Fprintf(a.notes, format, args...) // the input of a closed terminal ends, too
 }

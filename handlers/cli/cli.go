@@ -1,7 +1,7 @@
-// Package cli speaks the Copilot CLI Protocol as the CLI (spec/contracts/cli-protocol.md with its notes; spec/cli.md): JSON-RPC with
-// an app that has started the portal, one message a line. Its methods may be offered on other carriers as well.
+// Package cli implements the CLI's side of the Copilot CLI Protocol (spec/contracts/cli-protocol.md with its notes; spec/cli.md): JSON-RPC
+// with the app that started the portal, one message per line. Other carriers may offer its methods, too.
 //
-// A request takes its turn in the studio when it is read, so that the order of messages counts; it is answered when it is done.
+// A request takes its turn in the studio when it is read, so that the order of messages counts. It is answered when it is done.
 package cli
 
 import (
@@ -16,54 +16,54 @@ import (
 	"github.com/copilot-portal/portal/jobs/studio"
 )
 
-// MaxMessage is the largest message that is read, in bytes.
+// MaxMessage limits the size of a message, in bytes.
 const MaxMessage = 64 << 20
 
 // serverName is the name that apps expect (spec/contracts/cli-protocol.md, "initialize").
 const serverName = "copilot-cli"
 
-// Options of an [API].
+// Options configure an [API].
 type Options struct {
 	Studio  *studio.Host // required
 	Version string       // of the portal
 	Log     *slog.Logger // nil: none
 }
 
-// API is the dialect. It may be used concurrently.
+// API serves the dialect. Its methods may be called concurrently.
 type API struct{ options Options }
 
-// New makes the API.
+// New returns an API.
 func New(o Options) *API {
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	return &API{o}
 }
 
-// Methods are generate, customize and chat, for carriers of JSON-RPC that have more to offer. Chunks are sent where the carrier
-// can send notifications. All errors have codes of
+// Methods returns generate, customize and chat, for carriers that offer further methods. Chunks are sent if the carrier
+// supports notifications. All errors have codes of
 // spec/contracts/cli-protocol.md, "Error Codes".
 func (a *API) Methods() jsonrpc.Methods {
-	return (&connection{api: a, working: context.Background()}).methods()
+	return (&connection{api: a, running: context.Background()}).methods()
 }
 
-// connection is an app that has started the portal.
+// connection is a connection with the app that started the portal.
 type connection struct {
-	api     *API
-	whole   atomic.Bool     // the app wants no chunks
-	working context.Context //nolint:containedctx // ends what is at work when the app says exit
-	exit    func()
+	api      *API
+	noChunks atomic.Bool     // the app does not support streaming
+	running  context.Context //nolint:containedctx // cancels requests in progress on exit
+	exit     func()
 }
 
-// Serve speaks with an app until it says no more or exit, or ctx ends. The error is that of [jsonrpc.Peer.Run]. What the app
-// does not take in the end is waited for as long as grace.
+// Serve serves an app until its input ends, it sends exit, or ctx ends. The error is that of [jsonrpc.Peer.Run]. At the end,
+// Serve waits up to grace for the app to read its answers.
 func (a *API) Serve(ctx context.Context, carrier jsonrpc.Carrier, grace time.Duration) error {
-	working, stop := context.WithCancel(ctx)
+	running, stop := context.WithCancel(ctx)
 	defer stop()
-	c := &connection{api: a, working: working, exit: stop}
+	c := &connection{api: a, running: running, exit: stop}
 	methods := c.methods()
 	methods["initialize"] = jsonrpc.Method{Handle: c.initialize, InOrder: true}
 	methods["exit"] = jsonrpc.Method{Handle: c.end, InOrder: true}
 	peer := jsonrpc.New(carrier, methods, jsonrpc.Options{
-		// The studio says how much is at work and how much waits; here nothing does.
+		// The studio limits running and waiting requests; the peer does not.
 		Concurrent: maxRequests, Waiting: -1, Busy: busy(), Unread: maxUnread,
 		Fault: rpcError, Log: a.options.Log, Grace: grace,
 	})
@@ -76,7 +76,7 @@ func (a *API) Serve(ctx context.Context, carrier jsonrpc.Carrier, grace time.Dur
 
 const (
 	maxRequests = 1000
-	maxUnread   = 256 << 20 // bytes of answers that the app has not read; it is read on until then
+	maxUnread   = 256 << 20 // bytes of answers that the app has not read; beyond it, no requests are read
 )
 
 func (c *connection) methods() jsonrpc.Methods {
@@ -99,7 +99,7 @@ type initialized struct {
 	Capabilities  capabilities `json:"capabilities"`
 }
 
-// initialize takes any parameters, and may come at any time or never.
+// initialize accepts any parameters, at any time. It is optional.
 func (c *connection) initialize(_ context.Context, r *jsonrpc.Request) (any, error) {
 	var p struct {
 		Capabilities struct {
@@ -107,12 +107,12 @@ func (c *connection) initialize(_ context.Context, r *jsonrpc.Request) (any, err
 		} `json:"capabilities"`
 	}
 	if r.Decode(&p) == nil && p.Capabilities.Streaming != nil {
-		c.whole.Store(!*p.Capabilities.Streaming)
+		c.noChunks.Store(!*p.Capabilities.Streaming)
 	}
 	return initialized{serverName, c.api.options.Version, capabilities{true, true, true}}, nil
 }
 
-// end is exit, whether it is a notification or not: what is at work ends, is answered so, and nothing more is read.
+// end is exit, as a notification or a request: running requests are cancelled and answered, and no more are read.
 func (c *connection) end(_ context.Context, r *jsonrpc.Request) (any, error) {
 	r.After(func() {
 		r.Peer.Stop()
@@ -121,10 +121,10 @@ func (c *connection) end(_ context.Context, r *jsonrpc.Request) (any, error) {
 	return struct{}{}, nil
 }
 
-// withExit is a context that ends with exit as well.
+// withExit returns a context that also ends on exit.
 func (c *connection) withExit(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
-	stop := context.AfterFunc(c.working, cancel)
+	stop := context.AfterFunc(c.running, cancel)
 	return ctx, func() {
 		stop()
 		cancel()

@@ -28,7 +28,7 @@ const spec = `{"format":"openapi3","metadata":{"title":"Films","version":"1"},"e
 
 const answer = "```jsx\nfunction App() {\n  return <h1>Films 🎬</h1>;\n}\n```\nDescription: It shows a title.\n"
 
-// app is an app that has started the CLI.
+// app is the app that started the CLI.
 type app struct {
 	t     *testing.T
 	in    io.Writer
@@ -36,7 +36,7 @@ type app struct {
 	ended chan error
 }
 
-// inTime runs a test in virtual time, with an agent that does as the script says.
+// inTime runs a test in virtual time, with a scripted agent.
 func inTime(t *testing.T, script func(*fake.Turn), test func(*app)) {
 	t.Helper()
 	dir := t.TempDir()
@@ -46,12 +46,12 @@ func inTime(t *testing.T, script func(*fake.Turn), test func(*app)) {
 		agents.Script = func(turn *fake.Turn) { turn.Answer(func() { script(turn) }) }
 		host := agents.NewHost(copilot.Options{})
 		defer host.Close(context.Background())
-		room := studio.New(studio.Options{Sessions: host, Policy: permission.Everywhere(permission.Deny), Directory: dir})
+		work := studio.New(studio.Options{Sessions: host, Policy: permission.Everywhere(permission.Deny), Directory: dir})
 		here, there := net.Pipe()
 		a := &app{t: t, in: there, lines: bufio.NewScanner(there), ended: make(chan error, 1)}
 		carrier := jsonrpc.NewLines(here, here, jsonrpc.LineOptions{ASCII: true})
 		go func() {
-			a.ended <- cli.New(cli.Options{Studio: room, Version: "1.2"}).Serve(context.Background(), carrier, time.Second)
+			a.ended <- cli.New(cli.Options{Studio: work, Version: "1.2"}).Serve(context.Background(), carrier, time.Second)
 		}()
 		test(a)
 		_ = there.Close()
@@ -76,10 +76,10 @@ func says(text string) func(*fake.Turn) {
 	return func(t *fake.Turn) { t.Say(text) }
 }
 
-func TestInterfaceComesInPiecesAndAsAWhole(t *testing.T) {
+func TestInterfaceIsStreamedAndReturned(t *testing.T) {
 	inTime(t, says(answer), func(a *app) {
 		a.say(`{"jsonrpc":"2.0","id":"x","method":"generate","params":{"spec":%s,"future":1}}`, spec)
-		told := ""
+		streamed := ""
 		for i := 0; ; i++ {
 			require.True(t, a.lines.Scan())
 			var m struct {
@@ -94,20 +94,20 @@ func TestInterfaceComesInPiecesAndAsAWhole(t *testing.T) {
 			require.Equal(t, "stream/chunk", m.Method)
 			assert.Equal(t, "x", m.Params.RequestID)
 			assert.Equal(t, i, m.Params.Index)
-			told += m.Params.Chunk
+			streamed += m.Params.Chunk
 			if m.Params.Done {
 				break
 			}
 		}
 		const source = "function App() {\n  return <h1>Films 🎬</h1>;\n}\n"
 		whole := source + code.Mount(source)
-		assert.Equal(t, whole, told)
+		assert.Equal(t, whole, streamed)
 		raw, _ := json.Marshal(whole)
 		a.hears(`{"jsonrpc":"2.0","id":"x","result":{"code":` + string(raw) + `,"componentCount":1,"description":"It shows a title."}}`)
 	})
 }
 
-func TestAppThatWantsNoPiecesGetsNone(t *testing.T) {
+func TestAppWithoutStreamingGetsNoChunks(t *testing.T) {
 	inTime(t, says("Yes."), func(a *app) {
 		a.say(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"capabilities":{"streaming":false}}}`)
 		a.hears(`{"jsonrpc":"2.0","id":1,"result":{"serverName":"copilot-cli","serverVersion":"1.2","capabilities":{"codeGeneration":true,"customization":true,"streaming":true}}}`)
@@ -116,7 +116,7 @@ func TestAppThatWantsNoPiecesGetsNone(t *testing.T) {
 	})
 }
 
-func TestInitializeTakesAnything(t *testing.T) {
+func TestInitializeAcceptsAnything(t *testing.T) {
 	inTime(t, says("Yes."), func(a *app) {
 		for _, params := range []string{`[]`, `{"capabilities":3}`, `{"capabilities":{"streaming":"yes"}}`, `null`} {
 			a.say(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":%s}`, params)
@@ -142,7 +142,7 @@ func TestEveryErrorHasItsCode(t *testing.T) {
 		"a refusal":                 {"```refusal\nNo coffee.\n```", "customize", `{"currentCode":"x","prompt":"y"}`, -32001, "No coffee."},
 		"too large":                 {"", "customize", `{"currentCode":"` + strings.Repeat("x", 300_000) + `","prompt":"y"}`, -32003, "Context Too Large"},
 		"no prompt":                 {"", "customize", `{"currentCode":"x"}`, -32602, "prompt"},
-		"a shape of result":         {"", "clarify", `{}`, -32601, "Method not found"},
+		"an unknown method":         {"", "clarify", `{}`, -32601, "Method not found"},
 		"a request as a message":    {"", "chat", `{"message":"{\"method\":\"generate\",\"params\":{\"spec\":{}}}"}`, -32002, "format"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -170,14 +170,14 @@ func TestQuestionIsAResult(t *testing.T) {
 	})
 }
 
-func TestExitEndsRunningRequests(t *testing.T) {
+func TestExitCancelsRunningRequests(t *testing.T) {
 	inTime(t, func(turn *fake.Turn) { turn.WaitForAbort() }, func(a *app) {
 		a.say(`{"jsonrpc":"2.0","id":1,"method":"generate","params":{"spec":%s}}`, spec)
-		a.say(`{"jsonrpc":"2.0","method":"generate","params":{"spec":%s}}`, spec) // a notification, which does nothing
+		a.say(`{"jsonrpc":"2.0","method":"generate","params":{"spec":%s}}`, spec) // a notification has no effect
 		synctest.Wait()
 		began := time.Now()
 		a.say(`{"jsonrpc":"2.0","method":"exit"}`)
-		a.hears(`{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"Internal Error: the request was ended before it was done"}}`)
+		a.hears(`{"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"Internal Error: the request was cancelled"}}`)
 		assert.False(t, a.lines.Scan())
 		assert.Zero(t, time.Since(began))
 	})

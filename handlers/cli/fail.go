@@ -11,7 +11,7 @@ import (
 	"github.com/copilot-portal/portal/jobs/studio/spec"
 )
 
-// The codes that JSON-RPC does not have (spec/contracts/cli-protocol.md, "Error Codes").
+// Error codes beyond those of JSON-RPC (spec/contracts/cli-protocol.md, "Error Codes").
 const (
 	codeGeneration    = -32000
 	codeCustomization = -32001
@@ -21,7 +21,7 @@ const (
 )
 
 // rpcError converts an error to a code of spec/contracts/cli-protocol.md, "Error Codes". Apps show only the message, so it says
-// what to do. It returns nil for an error that must not be shown.
+// what to do. It returns nil for an internal error, which must not be shown.
 func rpcError(err error) *jsonrpc.Error {
 	if faults, ok := errors.AsType[spec.Faults](err); ok {
 		return &jsonrpc.Error{Code: codeSpec, Message: "Spec Invalid: " + faults[0].Error(), Data: pathsOf(faults)}
@@ -29,7 +29,7 @@ func rpcError(err error) *jsonrpc.Error {
 	var known *fault.Error
 	switch {
 	case errors.Is(err, context.Canceled):
-		return &jsonrpc.Error{Code: jsonrpc.CodeInternal, Message: "Internal Error: the request was ended before it was done"}
+		return &jsonrpc.Error{Code: jsonrpc.CodeInternal, Message: "Internal Error: the request was cancelled"}
 	case !errors.As(err, &known):
 		return nil
 	}
@@ -47,7 +47,7 @@ func rpcError(err error) *jsonrpc.Error {
 			return &jsonrpc.Error{Code: row.code, Message: row.name + ": " + known.Text}
 		}
 	}
-	switch known.Kind { //nolint:exhaustive // all others have no code of their own
+	switch known.Kind { //nolint:exhaustive // the other kinds have no code of their own
 	case fault.Invalid:
 		return invalidParams("%s", known.Text)
 	case fault.Busy:
@@ -56,7 +56,7 @@ func rpcError(err error) *jsonrpc.Error {
 	return &jsonrpc.Error{Code: jsonrpc.CodeInternal, Message: "Internal Error: " + known.Text}
 }
 
-// faultError is the same for carriers with another table; nil stays nil.
+// faultError is rpcError for carriers with another table; nil stays nil.
 func faultError(err error) error {
 	if err == nil {
 		return nil
@@ -74,7 +74,7 @@ func invalidParams(format string, args ...any) *jsonrpc.Error {
 	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "Invalid Params: " + text, Data: text}
 }
 
-// decode reads parameters; its error says in the message as well which is wrong.
+// decode reads parameters. The message of its error contains the details.
 func decode(r *jsonrpc.Request, into any) error {
 	err := r.Decode(into)
 	if e, ok := errors.AsType[*jsonrpc.Error](err); ok {

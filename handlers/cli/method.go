@@ -10,7 +10,7 @@ import (
 	"github.com/copilot-portal/portal/jobs/studio"
 )
 
-// finishRequest is what is left of a request that was begun.
+// finishRequest completes a request that has taken its turn.
 type finishRequest = func(context.Context) (any, error)
 
 type generateParams struct {
@@ -147,7 +147,7 @@ func (c *connection) chat(ctx context.Context, r *jsonrpc.Request) (finishReques
 	}, nil
 }
 
-// tab keeps the conversations of connections apart, whatever they call them; calls over HTTP have no connection.
+// tab separates the conversations of connections, which may use equal names. Calls over HTTP have no connection.
 func (c *connection) tab(r *jsonrpc.Request, id string) string {
 	if r.Peer == nil {
 		return id
@@ -155,7 +155,7 @@ func (c *connection) tab(r *jsonrpc.Request, id string) string {
 	return fmt.Sprintf("%p %s", r.Peer, id)
 }
 
-// unwrap finds the request that some apps send as the text of a message. Its answer is that to the message.
+// unwrap returns the request that some apps send as the text of a message. Its answer becomes that of the message.
 func unwrap(r *jsonrpc.Request, message string) (method string, inner *jsonrpc.Request) {
 	message = strings.TrimSpace(message)
 	if !strings.HasPrefix(message, "{") {
@@ -171,7 +171,7 @@ func unwrap(r *jsonrpc.Request, message string) (method string, inner *jsonrpc.R
 	return m.Method, &jsonrpc.Request{ID: r.ID, Method: m.Method, Params: m.Params, Peer: r.Peer}
 }
 
-// turn takes a place in the queue; nil for a notification, which nobody waits for.
+// turn takes a turn in the queue of the studio. A notification is an error, because nothing would answer it.
 func (c *connection) turn(r *jsonrpc.Request) (*studio.Turn, error) {
 	if r.IsNotification() {
 		return nil, jsonrpc.InvalidRequest("this needs an id")
@@ -182,12 +182,12 @@ func (c *connection) turn(r *jsonrpc.Request) (*studio.Turn, error) {
 
 func ignore(context.Context) (any, error) { return struct{}{}, nil }
 
-// list is never null.
+// list returns items, never nil.
 func list(items []string) []string { return append([]string{}, items...) }
 
-// chunkStream tells pieces of an answer as they come. It is used by one goroutine.
+// chunkStream sends the pieces of an answer as they arrive. Only one goroutine may use it.
 type chunkStream struct {
-	ctx   context.Context //nolint:containedctx // that of the request, which it lives as long as
+	ctx   context.Context //nolint:containedctx // the request's context; both have the same lifetime
 	r     *jsonrpc.Request
 	index int
 }
@@ -199,9 +199,9 @@ type chunk struct {
 	Index     int             `json:"index"`
 }
 
-// stream begins to tell, if the app wants that and can hear it.
+// stream returns the stream for a request; it sends nothing if the app does not support streaming.
 func (c *connection) stream(ctx context.Context, r *jsonrpc.Request) *chunkStream {
-	if c.whole.Load() {
+	if c.noChunks.Load() {
 		return &chunkStream{}
 	}
 	return &chunkStream{ctx: ctx, r: r}
@@ -209,14 +209,14 @@ func (c *connection) stream(ctx context.Context, r *jsonrpc.Request) *chunkStrea
 
 func (s *chunkStream) send(piece string) { s.write(s.ctx, piece, false) }
 
-// end says that no more comes, if anything could have been expected.
+// end sends the final chunk, unless the request failed before any other.
 func (s *chunkStream) end(good bool) {
 	if (good || s.index > 0) && s.r != nil {
 		s.write(context.WithoutCancel(s.ctx), "", true)
 	}
 }
 
-// write waits while too much is unsent. An app that is gone ends the request in another way.
+// write waits while too much is unsent. Errors are ignored: when the app is gone, the request ends anyway.
 func (s *chunkStream) write(ctx context.Context, piece string, done bool) {
 	if s.r == nil || s.r.Peer == nil {
 		return

@@ -21,11 +21,11 @@ func TestFieldsAreEncoded(t *testing.T) {
 	}{
 		{"no form has no fields", nil, `[]`},
 		{
-			"the name stands for a title that is missing", &event.Form{Fields: []event.Field{{Name: "n", Type: event.FieldText, Required: true}}},
+			"the name replaces a missing title", &event.Form{Fields: []event.Field{{Name: "n", Type: event.FieldText, Required: true}}},
 			`[{"name":"n","title":"n","type":"string","required":true}]`,
 		},
 		{
-			"all of it", &event.Form{Fields: []event.Field{{
+			"all members", &event.Form{Fields: []event.Field{{
 				Name: "n", Title: "N", Detail: "d", Type: event.FieldList, Choices: []event.Choice{{Value: "a", Title: "A"}, {Value: "b"}},
 				Default: []string{"a"}, Format: "email", Min: new(float64), Max: &two,
 			}}},
@@ -44,7 +44,7 @@ func TestFieldsAreEncoded(t *testing.T) {
 	}
 }
 
-func TestValuesAreTextsNumbersBooleansAndListsOfTexts(t *testing.T) {
+func TestValuesAreStringsNumbersBooleansAndStringLists(t *testing.T) {
 	got, err := form.Values(map[string]any{"t": "x", "n": 1.5, "b": false, "l": []any{"a", "b"}, "e": []any{}})
 	require.NoError(t, err)
 	assert.Equal(t, map[string]any{"t": "x", "n": 1.5, "b": false, "l": []string{"a", "b"}, "e": []string{}}, got)
@@ -76,7 +76,7 @@ func FuzzValues(f *testing.F) {
 			switch v.(type) {
 			case string, float64, bool, []string:
 			default:
-				t.Errorf("%T is no value of a field", v)
+				t.Errorf("%T is not a field value", v)
 			}
 		}
 	})

@@ -14,7 +14,7 @@ import (
 	"github.com/copilot-portal/portal/jobs/studio/gallery"
 )
 
-// withInterfaces is inTime with a gallery whose agents answer with a title.
+// withInterfaces is inTime with a gallery whose agents generate an interface.
 func withInterfaces(t *testing.T, test func(*portal)) {
 	t.Helper()
 	inTime(t, func(p *portal) {

@@ -47,7 +47,7 @@ func withJobs(t *testing.T, test func(*portal)) {
 	})
 }
 
-// herons starts the job and gives its id.
+// herons starts the job and returns its id.
 func herons(u *screen) string {
 	u.Helper()
 	id, _ := u.Ask("portal.jobs.start", document{"name": "herons", "input": "fish"})["job_id"].(string)
@@ -103,19 +103,19 @@ func TestJobIsReportedCompletely(t *testing.T) {
 		assert.Equal(t, "fish", job["input"])
 		assert.Len(t, job["works"], 3)
 		time.Sleep(time.Hour)
-		told := strings.Join(story(u), "\n")
+		reported := strings.Join(story(u), "\n")
 		for _, part := range []string{"1 ", "work_started", "session_started", "task_succeeded", "session_stopped", "work_stopped", "job_succeeded\nclosed Succeeded"} {
-			assert.Contains(t, told, part)
+			assert.Contains(t, reported, part)
 		}
-		for i, line := range strings.Split(strings.TrimSuffix(told, "\nclosed Succeeded"), "\n") {
+		for i, line := range strings.Split(strings.TrimSuffix(reported, "\nclosed Succeeded"), "\n") {
 			assert.True(t, strings.HasPrefix(line, fmt.Sprint(i+1, " ")), "%d: %s", i+1, line)
 		}
-		assert.Equal(t, 2, strings.Count(told[:strings.Index(told, "work_stopped")], "session_started"), "both at the same time")
+		assert.Equal(t, 2, strings.Count(reported[:strings.Index(reported, "work_stopped")], "session_started"), "both run at the same time")
 
 		u.Ask("portal.job.watch", document{"job_id": id})
-		assert.Equal(t, told, strings.Join(story(u), "\n"), "the past is told as it was")
+		assert.Equal(t, reported, strings.Join(story(u), "\n"), "the past is reported unchanged")
 		u.Ask("portal.job.watch", document{"job_id": id, "after": 5})
-		assert.Equal(t, strings.SplitN(told, "\n", 6)[5], strings.Join(story(u), "\n"), "behind a number only what follows")
+		assert.Equal(t, strings.SplitN(reported, "\n", 6)[5], strings.Join(story(u), "\n"), "after a number only what follows")
 	})
 }
 
@@ -145,7 +145,7 @@ func TestDetachedUIGetsNothing(t *testing.T) {
 		case err := <-u.Done:
 			require.NoError(t, err)
 		default:
-			assert.Fail(t, "it is still served")
+			assert.Fail(t, "the connection is still served")
 		}
 	})
 }
@@ -155,7 +155,7 @@ func TestListOfJobsIsWatched(t *testing.T) {
 		u, other := p.Able(), p.Able()
 		assert.Equal(t, document{"jobs": []any{}}, u.Ask("portal.jobs.watch", document{}))
 		time.Sleep(time.Minute)
-		assert.Empty(t, story(u), "nothing happens, nothing is told")
+		assert.Empty(t, story(u), "no changes, no messages")
 		id := herons(other)
 		time.Sleep(time.Second)
 		assert.Contains(t, story(u), "herons Running")
@@ -197,21 +197,21 @@ func TestJobIsCancelledAndContinued(t *testing.T) {
 		u := p.Able()
 		id := herons(u)
 		u.Ask("portal.job.watch", document{"job_id": id})
-		assert.Equal(t, -32001, u.Ask("portal.job.continue", document{"job_id": id})["code"], "it is at work")
+		assert.Equal(t, -32001, u.Ask("portal.job.continue", document{"job_id": id})["code"], "the job is running")
 		u.Say("portal.job.cancel", document{"job_id": id})
-		time.Sleep(time.Minute) // it answers when the sessions have stopped
-		told := story(u)
-		require.NotEmpty(t, told)
-		assert.Equal(t, "closed Canceled", told[len(told)-1])
-		assert.Equal(t, -32602, u.Ask("portal.job.cancel", document{"job_id": id})["code"], "it has ended")
+		time.Sleep(time.Minute) // the answer comes when the sessions have stopped
+		reported := story(u)
+		require.NotEmpty(t, reported)
+		assert.Equal(t, "closed Canceled", reported[len(reported)-1])
+		assert.Equal(t, -32602, u.Ask("portal.job.cancel", document{"job_id": id})["code"], "the job has ended")
 
 		next, _ := u.Ask("portal.job.continue", document{"job_id": id})["job_id"].(string)
 		require.NotEmpty(t, next)
 		job, _ := u.Ask("portal.job.watch", document{"job_id": next})["job"].(document)
 		assert.Equal(t, id, job["continues"])
 		time.Sleep(time.Hour)
-		told = story(u)
-		assert.Equal(t, "closed Succeeded", told[len(told)-1])
+		reported = story(u)
+		assert.Equal(t, "closed Succeeded", reported[len(reported)-1])
 	})
 }
 
@@ -222,21 +222,21 @@ func TestInvalidJobRequestsAreExplained(t *testing.T) {
 		code   int
 	}{
 		"a job without a name":                      {"portal.jobs.start", document{}, -32602},
-		"a job that is not in the book":             {"portal.jobs.start", document{"name": "ducks"}, -32602},
+		"a job that the book lacks":                 {"portal.jobs.start", document{"name": "ducks"}, -32602},
 		"a job without its input":                   {"portal.jobs.start", document{"name": "herons"}, -32602},
 		"a directory that is not absolute":          {"portal.jobs.start", document{"name": "egg", "directory": "here"}, -32602},
-		"a directory that is not there":             {"portal.jobs.start", document{"name": "egg", "directory": "/no/such"}, -32602},
+		"a missing directory":                       {"portal.jobs.start", document{"name": "egg", "directory": "/no/such"}, -32602},
 		"watching a job without its id":             {"portal.job.watch", document{}, -32602},
-		"watching a job that is not there":          {"portal.job.watch", document{"job_id": "x"}, -32602},
-		"cancelling a job that is not there":        {"portal.job.cancel", document{"job_id": "x"}, -32602},
-		"going on with a job that is not there":     {"portal.job.continue", document{"job_id": "x"}, -32602},
-		"a history with less than nothing":          {"portal.jobs.history", document{"limit": -1}, -32602},
+		"watching an unknown job":                   {"portal.job.watch", document{"job_id": "x"}, -32602},
+		"cancelling an unknown job":                 {"portal.job.cancel", document{"job_id": "x"}, -32602},
+		"continuing an unknown job":                 {"portal.job.continue", document{"job_id": "x"}, -32602},
+		"a history with a negative limit":           {"portal.jobs.history", document{"limit": -1}, -32602},
 		"a history whose limit is not a number":     {"portal.jobs.history", document{"limit": "1"}, -32602},
 		"watching from what is not a number":        {"portal.job.watch", document{"job_id": "x", "after": "y"}, -32602},
-		"watching no longer what nobody has named":  {"portal.job.unwatch", document{}, -32602},
-		"watching from before what was ever there":  {"portal.job.watch", document{"job_id": "x", "after": -1}, -32602},
-		"going on with what nobody has named":       {"portal.job.continue", document{}, -32602},
-		"cancelling what nobody has named":          {"portal.job.cancel", document{}, -32602},
+		"unwatching without an id":                  {"portal.job.unwatch", document{}, -32602},
+		"watching from a negative number":           {"portal.job.watch", document{"job_id": "x", "after": -1}, -32602},
+		"continuing without an id":                  {"portal.job.continue", document{}, -32602},
+		"cancelling without an id":                  {"portal.job.cancel", document{}, -32602},
 		"starting with a name that is not a string": {"portal.jobs.start", document{"name": 1}, -32602},
 	} {
 		t.Run(name, func(t *testing.T) {

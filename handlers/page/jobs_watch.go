@@ -92,7 +92,7 @@ func (n *connection) closeJob(ctx context.Context, job *jobs.Job, err error) {
 	closed := jobClosed{JobID: job.ID(), Job: encodeJob(job.Info())}
 	if err != nil {
 		n.api.options.Log.Warn("cannot read job", "job", job.ID(), "err", err)
-		closed.Message = "the portal cannot read what happened in the job; its log says more"
+		closed.Message = "the portal cannot read the record of the job; see its log"
 	}
 	_ = n.client.Notify(ctx, notifyJobClosed, closed) // what fails here fails again
 }

@@ -79,7 +79,7 @@ func (n *connection) permit(ctx context.Context, r *jsonrpc.Request) (any, error
 	return struct{}{}, err
 }
 
-// permissions is portal.session.permissions: the rules in force, and those of them that come from
+// permissions is portal.session.permissions: the rules in force, and those remembered from
 // answers.
 func (n *connection) permissions(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	id, err := sessionID(r)
@@ -93,7 +93,7 @@ func (n *connection) permissions(ctx context.Context, r *jsonrpc.Request) (any, 
 	return map[string]permission.Policy{"rules": s.Rules(), "remembered": s.Remembered()}, nil
 }
 
-// revoke is portal.session.revoke: it forgets one rule that comes from an answer, or all of them.
+// revoke is portal.session.revoke: it removes one remembered rule, or all of them.
 func (n *connection) revoke(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	var p struct {
 		oneSession
@@ -104,7 +104,7 @@ func (n *connection) revoke(ctx context.Context, r *jsonrpc.Request) (any, error
 		return nil, err
 	}
 	if (p.Rule == "") != p.All {
-		return nil, jsonrpc.InvalidParams(`"rule" (one that is remembered) or "all": true is missing`)
+		return nil, jsonrpc.InvalidParams(`"rule" (a remembered one) or "all": true is missing`)
 	}
 	s, err := n.find(ctx, p.SessionID)
 	if err == nil {

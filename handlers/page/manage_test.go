@@ -86,7 +86,7 @@ func TestCompactionIsItsOwnRun(t *testing.T) {
 		u.Say("portal.session.compact", document{"session_id": session})
 		assert.Equal(t, []string{"ok", "status running", "0 compaction_start", "1 compaction_complete", "2 final", "status completed"}, u.Heard())
 		u.Prompt("two")
-		assert.NotEmpty(t, p.Agents.Calls(fake.Send)[1].Attachments, "where the user works is for the next prompt")
+		assert.NotEmpty(t, p.Agents.Calls(fake.Send)[1].Attachments, "the user's context stays for the next prompt")
 
 		stranger := p.Able()
 		stranger.Say("portal.session.compact", document{"session_id": session})
@@ -94,7 +94,7 @@ func TestCompactionIsItsOwnRun(t *testing.T) {
 	})
 }
 
-func TestExtensionsOfASessionAreListedAndSignedInTo(t *testing.T) {
+func TestExtensionsAreListedAndSignedInTo(t *testing.T) {
 	inTime(t, func(p *portal) {
 		p.Agents.Extensions = agent.Extensions{
 			Servers: []event.Server{{Name: "mail", State: event.ServerSignIn, Transport: "http"}},
@@ -106,7 +106,7 @@ func TestExtensionsOfASessionAreListedAndSignedInTo(t *testing.T) {
 			"servers": []any{document{"id": "mail", "transport": "http", "source": "global", "enabled": true, "state": "error", "last_error": "a sign-in is needed"}},
 			"skills":  []any{document{"id": "pdf", "name": "pdf", "description": "", "path": "/not/there/SKILL.md", "dir": "/not/there", "scope": "user", "mtime_ms": 0.0}},
 		}, u.Ask("portal.session.extensions", document{"session_id": s.ID()}))
-		assert.Equal(t, -32001, u.Ask("portal.server.signin", document{"session_id": s.ID(), "server": "mail"})["code"], "there is no agent yet")
+		assert.Equal(t, -32001, u.Ask("portal.server.signin", document{"session_id": s.ID(), "server": "mail"})["code"], "no agent is running yet")
 		_, session := u.Prompt("one")
 		assert.Equal(t, document{"url": "https://example.com/mail"}, u.Ask("portal.server.signin", document{"session_id": session, "server": "mail"}))
 	})
@@ -123,7 +123,7 @@ func TestSearchFindsMessages(t *testing.T) {
 	require.NoError(t, s.Rename(t.Context(), "🦆🦆 the herön flies"))
 	u := p.Open()
 	var results []any
-	require.Eventually(t, func() bool { // it can be found a moment later
+	require.Eventually(t, func() bool { // it is searchable a moment later
 		u.Say("portal.sessions.search", document{"query": "herön", "limit": 5})
 		for _, f := range u.Frames() {
 			r, _ := f["result"].(document)
@@ -136,10 +136,10 @@ func TestSearchFindsMessages(t *testing.T) {
 	assert.Equal(t, s.ID(), found["session_id"])
 	assert.Equal(t, "title", found["kind"])
 	assert.Equal(t, "🦆🦆 the herön flies", found["snippet"])
-	assert.Equal(t, []any{[]any{9.0, 14.0}}, found["hits"], "as JavaScript counts")
+	assert.Equal(t, []any{[]any{9.0, 14.0}}, found["hits"], "in UTF-16 units")
 }
 
-func TestSearchNeedsAStore(t *testing.T) {
+func TestSearchNeedsStore(t *testing.T) {
 	inTime(t, func(p *portal) {
 		u := p.Able()
 		assert.Equal(t, -32005, u.Ask("portal.sessions.search", document{"query": "x"})["code"])

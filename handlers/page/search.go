@@ -20,7 +20,7 @@ type hit struct {
 	Directory string           `json:"directory"`
 	Kind      copilot.TextKind `json:"kind"`
 	Snippet   string           `json:"snippet"`
-	Hits      [][2]int         `json:"hits"` // where in it the words begin and end, in UTF-16 units
+	Hits      [][2]int         `json:"hits"` // start and end of each matching word, in UTF-16 units
 }
 
 // search is portal.sessions.search.

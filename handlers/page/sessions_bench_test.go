@@ -12,7 +12,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/store"
 )
 
-// BenchmarkSessionPoll measures a look at 500 stored sessions, which is taken twice a second
+// BenchmarkSessionPoll measures a poll of 500 stored sessions. The portal polls twice a second
 // for all UIs that watch them.
 func BenchmarkSessionPoll(b *testing.B) {
 	kept, err := store.Open(b.Context(), store.Options{Directory: b.TempDir()})

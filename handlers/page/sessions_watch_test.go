@@ -43,12 +43,12 @@ func TestSessionsAreWatched(t *testing.T) {
 		assert.Equal(t, first.ID(), s["session_id"])
 		assert.InDelta(t, 0, s["watchers"], 0)
 		time.Sleep(time.Minute)
-		assert.Empty(t, news(u), "nothing happens, nothing is told")
+		assert.Empty(t, news(u), "no changes, no messages")
 
 		second := p.Begun()
 		require.NoError(t, first.Rename(p.Context(), "A name"))
 		synctest.Wait()
-		assert.Empty(t, news(u), "not at once")
+		assert.Empty(t, news(u), "changes are delayed")
 		time.Sleep(time.Second)
 		assert.ElementsMatch(t, []string{second.ID() + " idle <nil> 0", first.ID() + " idle A name 0"}, news(u))
 
@@ -100,7 +100,7 @@ func TestWatchingTwiceDoesNotDouble(t *testing.T) {
 		assert.Equal(t, []string{s.ID() + " idle <nil> 0"}, news(u))
 		u.Ask("portal.sessions.watch", document{})
 		time.Sleep(time.Second)
-		assert.Empty(t, news(u), "the answer has told it")
+		assert.Empty(t, news(u), "the answer contained it")
 	})
 }
 
@@ -125,7 +125,7 @@ func TestWatchEndsWithItsUI(t *testing.T) {
 		require.NoError(t, <-u.Done)
 		list, _ := other.Ask("portal.sessions.watch", document{})["sessions"].([]any)
 		seen, _ := list[0].(document)
-		assert.InDelta(t, 0, seen["watchers"], 0, "it looks at nothing any more")
+		assert.InDelta(t, 0, seen["watchers"], 0, "the disconnected UI no longer counts")
 	})
 }
 

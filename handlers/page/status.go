@@ -140,7 +140,7 @@ func (n *connection) publicReason(err error) string {
 		return known.Message
 	}
 	n.api.options.Log.Warn("cannot get account from agent", "err", err)
-	return "the agent could not be asked; the log says more"
+	return "the agent did not answer; see the portal's log"
 }
 
 // account asks the agent for the account it works for.

@@ -43,7 +43,7 @@ func TestStatusDescribesThePortal(t *testing.T) {
 				"permissions": document{"rest": "allow", "headless": "deny", "rules": document{"git.push": "deny"}},
 			},
 		}, r)
-		assert.Zero(t, p.Agents.Count(fake.Launch), "no agent is started for it")
+		assert.Zero(t, p.Agents.Count(fake.Launch), "starts no agent")
 	})
 }
 
@@ -58,7 +58,7 @@ func TestAccountIsFetchedOnRequest(t *testing.T) {
 			document{"name": "free", "used": 0.0, "limit": 0.0, "unlimited": true, "remaining_percent": 0.0},
 		}}, r["account"])
 		agent, _ := r["agent"].(document)
-		assert.Equal(t, "ready", agent["state"], "what was learnt by that is in it")
+		assert.Equal(t, "ready", agent["state"], "includes the refreshed health")
 		assert.Equal(t, []any{}, r["providers"])
 		storage, _ := r["storage"].(document)
 		assert.Equal(t, false, storage["ok"])
@@ -70,8 +70,8 @@ func TestStatusReportsUnavailableAgent(t *testing.T) {
 		err  error
 		want string
 	}{
-		"what is for people": {fault.Errorf(fault.Unavailable, "it went fishing"), "fishing"},
-		"what is not":        {errors.New("heap at 0x7"), "the agent did not start"},
+		"an error for users": {fault.Errorf(fault.Unavailable, "it went fishing"), "fishing"},
+		"an internal error":  {errors.New("heap at 0x7"), "the agent did not start"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			inTime(t, func(p *portal) {

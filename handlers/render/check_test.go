@@ -19,10 +19,10 @@ var (
 func checkHTML(t *testing.T, out string) {
 	t.Helper()
 	if again := render.Safe(out); again != out {
-		t.Fatalf("the policy changes it:\n%.2000q\n%.2000q", out, again)
+		t.Fatalf("the policy changes the output:\n%.2000q\n%.2000q", out, again)
 	}
 	if !utf8.ValidString(out) {
-		t.Fatalf("no UTF-8: %.2000q", out)
+		t.Fatalf("invalid UTF-8: %.2000q", out)
 	}
 	if i := strings.IndexFunc(out, isHidden); i >= 0 {
 		t.Fatalf("an invisible character at %d: %.2000q", i, out)

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// clean returns valid UTF-8 without control characters. Bidirectional control characters
-// are made visible: with them code reads differently from what it does.
+// clean returns valid UTF-8 without control characters. It makes bidirectional control characters
+// visible, because they make code look different from what it does.
 func clean(text string) string {
 	if isClean(text) {
 		return text

@@ -9,8 +9,8 @@ import (
 	"github.com/alecthomas/chroma/v2/lexers"
 )
 
-// Code renders source code with syntax colors. The language is the named one, or else that
-// of the file name. Both may be unknown.
+// Code renders source code with syntax colors. The language is the named one, or is found by
+// the file name. Both may be unknown.
 func Code(text, named, file string) string {
 	kept := cut(clean(text), maxText)
 	lexer := findLexer(named)
@@ -42,7 +42,7 @@ func findLexer(named string) chroma.Lexer {
 func codeBlock(text, named, class string, lexer chroma.Lexer) string {
 	var b strings.Builder
 	openBlock(&b, named, class)
-	colour(&b, text, lexer)
+	color(&b, text, lexer)
 	b.WriteString("</code></pre>\n")
 	return b.String()
 }

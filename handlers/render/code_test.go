@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-func TestCodeHasTheColoursOfItsLanguage(t *testing.T) {
+func TestCodeHasColorsOfItsLanguage(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct{ text, language, path, want string }{
 		"by name":       {"return 1", "go", "", `<pre class="code" data-language="go"><code><span class="hl-k">return </span><span class="hl-l">1</span></code></pre>`},
@@ -17,7 +17,7 @@ func TestCodeHasTheColoursOfItsLanguage(t *testing.T) {
 		"unknown":       {"<b>", "qqq", "", `<pre class="code" data-language="qqq"><code>&lt;b&gt;</code></pre>`},
 		"hostile names": {"a", `"><script>`, "\"><script>.go\x00", `<pre class="code"><code>a</code></pre>`},
 		"empty":         {"", "go", "", `<pre class="code" data-language="go"><code></code></pre>`},
-		"no UTF-8":      {"\"\xff\u202e\"", "go", "", `<pre class="code" data-language="go"><code><span class="hl-s">&#34;�‹U+202E›&#34;</span></code></pre>`},
+		"invalid UTF-8": {"\"\xff\u202e\"", "go", "", `<pre class="code" data-language="go"><code><span class="hl-s">&#34;�‹U+202E›&#34;</span></code></pre>`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -28,7 +28,7 @@ func TestCodeHasTheColoursOfItsLanguage(t *testing.T) {
 	}
 }
 
-func TestLargeCodeIsNotColoured(t *testing.T) {
+func TestLargeCodeIsNotColored(t *testing.T) {
 	t.Parallel()
 	for name, in := range map[string]string{
 		"a line of 1 MB": strings.Repeat("<", 1<<20),

@@ -5,7 +5,7 @@ import "strconv"
 // cursor tracks the cursor position, to bound its movements: they stop at the lowest
 // written line, as on a terminal whose window ends there. Otherwise a sequence of ten
 // characters could create a hundred empty lines. Columns are tracked only to find where
-// long lines wrac.
+// long lines wrap.
 type cursor struct{ x, y, bottom int }
 
 func (c *cursor) advance() {

@@ -36,15 +36,15 @@ func TestDiffLinesHaveKindAndNumber(t *testing.T) {
 			"@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+<b>", 1, 1,
 			diffOf(line("hunk", "", "@@ -1 +1 @@"), line("del", ` data-old="1"`, "-a"), line("note", "", `\ No newline at end of file`), line("add", ` data-new="1"`, "+&lt;b&gt;")),
 		},
-		"a new name": {
+		"a rename": {
 			"diff --git a/x b/y\nsimilarity index 100%\nrename from x\nrename to y\n", 0, 0,
 			diffOf(line("file", "", "diff --git a/x b/y"), line("meta", "", "similarity index 100%"), line("meta", "", "rename from x"), line("meta", "", "rename to y")),
 		},
-		"a binary file":    {"Binary files a/x and b/x differ", 0, 0, diffOf(line("meta", "", "Binary files a/x and b/x differ"))},
-		"a broken promise": {"@@ -1,9 +1,9 @@\n+a\ndiff --git a/x b/x\n", 1, 0, diffOf(line("hunk", "", "@@ -1,9 +1,9 @@"), line("add", ` data-new="1"`, "+a"), line("file", "", "diff --git a/x b/x"))},
-		"hidden text":      {"@@ -0,0 +1 @@\n+a\u202e\x1b[31m\x00b\xff\r\n", 1, 0, diffOf(line("hunk", "", "@@ -0,0 +1 @@"), line("add", ` data-new="1"`, "+a‹U+202E›[31mb�"))},
-		"no diff":          {"\x1b[31ma\x1b[0m\n+b\n", 0, 0, `<pre class="terminal"><code><span class="term-fg31">a</span>` + "\n+b</code></pre>\n"},
-		"numbers too high": {"@@ -999999999999 +1 @@\n+a", 0, 0, `<pre class="terminal"><code>@@ -999999999999 +1 @@` + "\n+a</code></pre>\n"},
+		"a binary file":            {"Binary files a/x and b/x differ", 0, 0, diffOf(line("meta", "", "Binary files a/x and b/x differ"))},
+		"a hunk that is too short": {"@@ -1,9 +1,9 @@\n+a\ndiff --git a/x b/x\n", 1, 0, diffOf(line("hunk", "", "@@ -1,9 +1,9 @@"), line("add", ` data-new="1"`, "+a"), line("file", "", "diff --git a/x b/x"))},
+		"hidden text":              {"@@ -0,0 +1 @@\n+a\u202e\x1b[31m\x00b\xff\r\n", 1, 0, diffOf(line("hunk", "", "@@ -0,0 +1 @@"), line("add", ` data-new="1"`, "+a‹U+202E›[31mb�"))},
+		"not a diff":               {"\x1b[31ma\x1b[0m\n+b\n", 0, 0, `<pre class="terminal"><code><span class="term-fg31">a</span>` + "\n+b</code></pre>\n"},
+		"numbers too high":         {"@@ -999999999999 +1 @@\n+a", 0, 0, `<pre class="terminal"><code>@@ -999999999999 +1 @@` + "\n+a</code></pre>\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -56,7 +56,7 @@ func TestDiffLinesHaveKindAndNumber(t *testing.T) {
 	}
 }
 
-func TestLongDiffsAreCountedWhole(t *testing.T) {
+func TestLongDiffsAreCountedCompletely(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{"short lines": "+a\n", "empty lines": "+\n", "long lines": "+" + strings.Repeat("<", 10_000) + "\n", "lines of 1 MB": "+" + strings.Repeat("\u202e", 1<<18) + "\n"} {
 		t.Run(name, func(t *testing.T) {

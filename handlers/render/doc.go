@@ -23,7 +23,7 @@ const (
 	maxCells    = 20000     // of a table, padding included
 	maxNesting  = 32        // quotes and lists opened by one line
 	maxLinks    = 500       // link reference definitions
-	maxColoured = 128 << 10 // bytes of code with colors
+	maxColored  = 128 << 10 // bytes of code with colors
 	maxCodeLine = 2000      // bytes of a line of such code
 	maxText     = 768 << 10 // bytes of code and diffs; five times as much if everything is escaped
 	maxTerminal = 512 << 10 // bytes at the end of terminal output

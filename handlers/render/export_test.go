@@ -2,9 +2,9 @@ package render
 
 // For tests of rules that hold for all output.
 var (
-	Safe     = safe
-	ColourOf = colourOf
-	Palette  = paletteColour
+	Safe    = safe
+	ColorOf = colorOf
+	Palette = paletteColor
 )
 
 // Limits that tests exceed.

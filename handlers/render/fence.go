@@ -17,7 +17,7 @@ type fence struct {
 	lexer  chroma.Lexer
 	lines  int // complete ones since the start or the last division
 
-	coloured struct { // the colored start of the code
+	colored struct { // the colored start of the code
 		lines int
 		html  string
 	}
@@ -60,14 +60,14 @@ func (f *fence) part(code string) string {
 		step := 1 << (bits.Len(uint(lines)) - 3)
 		lines -= lines % step
 	}
-	if f.coloured.html == "" || lines != f.coloured.lines {
+	if f.colored.html == "" || lines != f.colored.lines {
 		var b strings.Builder
-		colour(&b, clean(f.dedent(firstLines(code, lines))), f.lexer)
-		f.coloured.lines, f.coloured.html = lines, safe(b.String())
+		color(&b, clean(f.dedent(firstLines(code, lines))), f.lexer)
+		f.colored.lines, f.colored.html = lines, safe(b.String())
 	}
 	var b strings.Builder
 	openBlock(&b, f.named, f.class)
-	b.WriteString(f.coloured.html)
+	b.WriteString(f.colored.html)
 	b.WriteString(html.EscapeString(clean(f.dedent(code[len(firstLines(code, lines)):]))))
 	return b.String() + "</code></pre>\n"
 }

@@ -78,8 +78,8 @@ func markdown(source string, refs []parser.Reference) (string, []parser.Referenc
 	return safe(b.String()), known.References()
 }
 
-// isAffordable reports whether blocks can be parsed in linear time. Other text is not
-// meant to be read.
+// isAffordable reports whether blocks can be parsed in linear time. Other text is unlikely
+// to be written by people.
 func isAffordable(source string) bool {
 	special, lines, widest := 0, 0, 0
 	for line := range strings.Lines(source) {

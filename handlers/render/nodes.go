@@ -64,7 +64,7 @@ func (nodes) link(w util.BufWriter, _ []byte, node ast.Node, entering bool) (ast
 	return ast.WalkContinue, nil
 }
 
-// image renders a link: loading an image would tell its server who reads what when.
+// image renders a link: loading an image would tell its server who reads what and when.
 func (nodes) image(w util.BufWriter, _ []byte, node ast.Node, entering bool) (ast.WalkStatus, error) {
 	image, ok := node.(*ast.Image)
 	if !ok {

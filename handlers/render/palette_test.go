@@ -37,25 +37,25 @@ func terminalStyles() string {
 .term-fg4 { text-decoration: underline; }
 .term-fg5 { text-decoration: underline dotted; }
 .term-fg9 { text-decoration: line-through; }
-`, rgb("#1c2127").within(0, 1), rgb("#1c2127").within(2*0.37, 1), textColour("#808080"))
-	colour := func(text, back string, n int) {
+`, rgb("#1c2127").within(0, 1), rgb("#1c2127").within(2*0.37, 1), textColor("#808080"))
+	color := func(text, back string, n int) {
 		behind := rgb(xterm(n))
 		fmt.Fprintf(&b, ".term-%s { color: %s; } .term-%s { background: light-dark(%s, %s); }\n",
-			text, textColour(xterm(n)), back, behind.within(0.61, 1), behind.within(0, 0.035))
+			text, textColor(xterm(n)), back, behind.within(0.61, 1), behind.within(0, 0.035))
 	}
 	for n := range 256 {
 		switch {
 		case n < 8:
-			colour(fmt.Sprintf("fg%d", 30+n), fmt.Sprintf("bg%d", 40+n), n)
+			color(fmt.Sprintf("fg%d", 30+n), fmt.Sprintf("bg%d", 40+n), n)
 		case n < 16:
-			colour(fmt.Sprintf("fgi%d", 82+n), fmt.Sprintf("bgi%d", 92+n), n)
+			color(fmt.Sprintf("fgi%d", 82+n), fmt.Sprintf("bgi%d", 92+n), n)
 		}
-		colour(fmt.Sprintf("fgx%d", n), fmt.Sprintf("bgx%d", n), n)
+		color(fmt.Sprintf("fgx%d", n), fmt.Sprintf("bgx%d", n), n)
 	}
 	return b.String()
 }
 
-// textColour is a color that is readable in light and dark mode.
-func textColour(hex string) string {
+// textColor returns a color that is readable in light and dark mode.
+func textColor(hex string) string {
 	return fmt.Sprintf("light-dark(%s, %s)", rgb(hex).within(0, 0.085), rgb(hex).within(0.37, 1))
 }

@@ -87,7 +87,7 @@ func TestStreamUsesEarlierLinkDefinitions(t *testing.T) {
 	assert.Equal(t, `<p><a href="https://e.f" `+linked+">d</a></p>\n", tail)
 }
 
-func TestTailOfAStreamIsBounded(t *testing.T) {
+func TestTailOfStreamIsBounded(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		begin, piece string
@@ -137,7 +137,7 @@ func TestLongCodeIsDivided(t *testing.T) {
 	assert.True(t, strings.HasSuffix(out, "<p>end</p>\n"))
 }
 
-func TestLongTailIsRenderedAgainWhenItHasGrown(t *testing.T) {
+func TestLongTailIsRenderedAgainAfterGrowth(t *testing.T) {
 	t.Parallel()
 	var s render.Stream
 	versions := map[string]bool{}
@@ -161,11 +161,11 @@ func TestLongTailIsRenderedAgainWhenItHasGrown(t *testing.T) {
 	assert.Equal(t, render.Markdown(text), tail)
 }
 
-func TestStreamedCodeIsColouredWithDelay(t *testing.T) {
+func TestStreamedCodeIsColoredWithDelay(t *testing.T) {
 	t.Parallel()
 	var s render.Stream
 	_, tail := s.Add("```go\n" + strings.Repeat("return\n", 10) + "retu")
-	assert.Equal(t, 10, strings.Count(tail, "hl-k"), "every line, since it is short")
+	assert.Equal(t, 10, strings.Count(tail, "hl-k"), "every line of short code")
 	_, tail = s.Add("rn\n" + strings.Repeat("return\n", 80))
 	assert.Equal(t, 80, strings.Count(tail, "hl-k"))
 	assert.Equal(t, 91, strings.Count(tail, "return"))

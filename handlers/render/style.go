@@ -35,17 +35,17 @@ func oneStyle(in []string) (style, rest []string) {
 	args := first[1:]
 	if len(args) == 0 {
 		args = rest
-		rest = rest[min(len(rest), colourArgs(rest)):]
+		rest = rest[min(len(rest), colorArgs(rest)):]
 	}
-	colour, ok := paletteColour(args)
+	color, ok := paletteColor(args)
 	if !ok || code == 58 { // of the underline
 		return nil, rest
 	}
-	return []string{strconv.FormatUint(code, 10), "5", strconv.Itoa(colour)}, rest
+	return []string{strconv.FormatUint(code, 10), "5", strconv.Itoa(color)}, rest
 }
 
-// colourArgs returns the number of parameters of a color.
-func colourArgs(args []string) int {
+// colorArgs returns the number of parameters of a color.
+func colorArgs(args []string) int {
 	switch {
 	case len(args) > 0 && args[0] == "5":
 		return 2
@@ -55,13 +55,13 @@ func colourArgs(args []string) int {
 	return 1
 }
 
-// paletteColour returns the index of one of 256 colors.
-func paletteColour(args []string) (int, bool) {
+// paletteColor returns the index of one of 256 colors.
+func paletteColor(args []string) (int, bool) {
 	var values [4]uint64
-	if len(args) < colourArgs(args) || len(args) < 2 {
+	if len(args) < colorArgs(args) || len(args) < 2 {
 		return 0, false
 	}
-	for i := range colourArgs(args) {
+	for i := range colorArgs(args) {
 		value, err := strconv.ParseUint(args[i], 10, 8)
 		if err != nil {
 			return 0, false

@@ -32,7 +32,7 @@ func TestEachClassHasARule(t *testing.T) {
 		assert.Regexp(t, `\.`+class+`[ ,:{]`, code)
 	}
 	for kind := range chroma.StandardTypes {
-		if class := render.ColourOf(kind); class != "" {
+		if class := render.ColorOf(kind); class != "" {
 			assert.Contains(t, code, ".hl-"+class+" {", kind.String())
 		}
 	}
@@ -45,53 +45,53 @@ func TestEachClassHasARule(t *testing.T) {
 	}
 }
 
-func TestCodeColoursHaveContrast(t *testing.T) {
+func TestCodeColorsHaveContrast(t *testing.T) {
 	t.Parallel()
 	light, dark := properties(t, read(t, codeCSS))
 	for _, scheme := range []struct {
-		colours map[string]string
-		pages   []string
+		colors map[string]string
+		pages  []string
 	}{{light, []string{"#ffffff", "#f6f8fa"}}, {dark, []string{"#0d1117", "#161b22"}}} {
-		for name, colour := range scheme.colours {
+		for name, color := range scheme.colors {
 			switch {
 			case strings.HasPrefix(name, "hl-"):
 				for _, page := range scheme.pages {
-					assert.GreaterOrEqual(t, contrast(colour, page), enough, "%s on %s", name, page)
+					assert.GreaterOrEqual(t, contrast(color, page), enough, "%s on %s", name, page)
 				}
 			case name == "diff-text" || name == "diff-number":
-				for _, on := range append(scheme.pages, scheme.colours["diff-add"], scheme.colours["diff-del"], scheme.colours["diff-hunk"], scheme.colours["diff-file"]) {
-					assert.GreaterOrEqual(t, contrast(colour, on), enough, "%s on %s", name, on)
+				for _, on := range append(scheme.pages, scheme.colors["diff-add"], scheme.colors["diff-del"], scheme.colors["diff-hunk"], scheme.colors["diff-file"]) {
+					assert.GreaterOrEqual(t, contrast(color, on), enough, "%s on %s", name, on)
 				}
 			}
 		}
 	}
-	assert.Len(t, dark, len(light), "all are said for both")
+	assert.Len(t, dark, len(light), "both modes define the same properties")
 }
 
-func TestTerminalColoursHaveContrast(t *testing.T) {
+func TestTerminalColorsHaveContrast(t *testing.T) {
 	t.Parallel()
-	light, dark := terminalColours(read(t, terminalCSS))
+	light, dark := terminalColors(read(t, terminalCSS))
 	for _, scheme := range []struct {
-		colours map[string]string
-		pages   []string
+		colors map[string]string
+		pages  []string
 	}{{light, []string{"#ffffff", "#f6f8fa"}}, {dark, []string{"#0d1117", "#161b22"}}} {
 		lowest := 21.0
-		for name, colour := range scheme.colours {
+		for name, color := range scheme.colors {
 			if strings.HasPrefix(name, "term-b") {
 				continue
 			}
 			for _, page := range scheme.pages {
-				lowest = min(lowest, contrast(colour, page))
+				lowest = min(lowest, contrast(color, page))
 			}
-			for other, behind := range scheme.colours {
+			for other, behind := range scheme.colors {
 				if strings.HasPrefix(other, "term-b") {
-					lowest = min(lowest, contrast(colour, behind))
+					lowest = min(lowest, contrast(color, behind))
 				}
 			}
 		}
 		assert.GreaterOrEqual(t, lowest, enough)
 	}
-	assert.Len(t, dark, len(light), "all are said for both")
+	assert.Len(t, dark, len(light), "both modes define the same classes")
 	assert.Len(t, light, 2*256+2*16+2)
 }
 
@@ -102,7 +102,7 @@ func TestTerminalStylesMatchPalette(t *testing.T) {
 		require.NoError(t, os.WriteFile(terminalCSS, []byte(want), 0o644))
 	}
 	if read(t, terminalCSS) != want {
-		t.Error("terminal.css is not what -update writes")
+		t.Error("terminal.css is not up to date: run the test with -update")
 	}
 }
 
@@ -113,8 +113,8 @@ func read(t *testing.T, name string) string {
 	return string(text)
 }
 
-// terminalColours returns the colors of classes, for light and dark mode.
-func terminalColours(css string) (light, dark map[string]string) {
+// terminalColors returns the colors of classes, for light and dark mode.
+func terminalColors(css string) (light, dark map[string]string) {
 	light, dark = map[string]string{}, map[string]string{}
 	for _, m := range regexp.MustCompile(`\.([\w-]+) \{ (?:color|background): light-dark\((#[0-9a-f]{6}), (#[0-9a-f]{6})\);`).FindAllStringSubmatch(css, -1) {
 		light[m[1]], dark[m[1]] = m[2], m[3]
@@ -127,10 +127,10 @@ func properties(t *testing.T, css string) (light, dark map[string]string) {
 	t.Helper()
 	first, second, ok := strings.Cut(css, "@media (prefers-color-scheme: dark)")
 	require.True(t, ok)
-	return coloursOf(first), coloursOf(second)
+	return colorsOf(first), colorsOf(second)
 }
 
-func coloursOf(css string) map[string]string {
+func colorsOf(css string) map[string]string {
 	found := map[string]string{}
 	for _, m := range regexp.MustCompile(`--([\w-]+): (#[0-9a-f]{6});`).FindAllStringSubmatch(css, -1) {
 		found[m[1]] = m[2]
@@ -171,7 +171,7 @@ func (c linear) String() string {
 	return out
 }
 
-// within changes a colour until its luminance is within bounds, and keeps its hue.
+// within changes a color until its luminance is within bounds, and keeps its hue.
 func (c linear) within(lowest, highest float64) linear {
 	l := c.luminance()
 	for i := range c {

@@ -29,8 +29,8 @@ func (a *API) answer(c *gin.Context) {
 	})
 }
 
-// wireAnswer is {approved, remember?, scope?, reason?}, of a plan perhaps with the way as
-// answer, of a form with fields; or {answer}; or {failed, reason?} of a tool.
+// wireAnswer is {approved, remember?, scope?, reason?}, for a form with fields, for a plan with the chosen way as answer;
+// or {answer}; or {failed, reason?} from a tool.
 type wireAnswer struct {
 	Approved *bool                `json:"approved"`
 	Remember bool                 `json:"remember"`
@@ -41,14 +41,13 @@ type wireAnswer struct {
 	Failed   bool                 `json:"failed"`
 }
 
-// decodeAnswer reads an answer. Whether it fits the question is for the session
-// to say.
+// decodeAnswer reads an answer. The session checks whether it fits the question.
 func decodeAnswer(b []byte) (event.Answer, error) {
 	var wire wireAnswer
 	if err := json.Unmarshal(b, &wire); err != nil {
-		return event.Answer{}, fault.Errorf(fault.Invalid, "the body is no JSON object of an answer: %w", err)
+		return event.Answer{}, fault.Errorf(fault.Invalid, "the body is not a JSON object with an answer: %w", err)
 	}
-	if problem := wire.fault(); problem != "" {
+	if problem := wire.problem(); problem != "" {
 		return event.Answer{}, fault.Errorf(fault.Invalid, "%s", problem)
 	}
 	answer := event.Answer{Remember: wire.Remember, Scope: wire.Scope, Reason: wire.Reason, Failed: wire.Failed}
@@ -69,9 +68,9 @@ func decodeAnswer(b []byte) (event.Answer, error) {
 	return answer, nil
 }
 
-// fault says what an answer lacks, or has too much of: what contradicts itself
-// must not be taken for a refusal.
-func (w wireAnswer) fault() string {
+// problem describes what is missing or contradictory, "" if nothing is. A contradictory answer must not pass as a
+// denial.
+func (w wireAnswer) problem() string {
 	text := w.Answer != nil
 	switch {
 	case w.Failed && (w.Approved != nil || text || w.Fields != nil):
@@ -84,7 +83,7 @@ func (w wireAnswer) fault() string {
 	return ""
 }
 
-// unapproved is fault for what approves nothing.
+// unapproved is problem for answers that do not approve.
 func (w wireAnswer) unapproved() string {
 	switch {
 	case w.Fields != nil:

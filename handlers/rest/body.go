@@ -13,7 +13,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 )
 
-// The largest bodies that are read, in bytes.
+// Largest request bodies, in bytes.
 const (
 	maxDirectory = 64 << 10
 	maxPrompt    = 32 << 20
@@ -21,7 +21,7 @@ const (
 	maxTitle     = 64 << 10
 )
 
-// body reads a text of at most limit bytes. The server limits how long that takes.
+// body reads a text of at most limit bytes. The server limits the time this takes.
 func body(c *gin.Context, limit int64) ([]byte, error) {
 	b, err := io.ReadAll(jsonrpc.LimitBody(c.Writer, c.Request, limit))
 	var tooLarge *http.MaxBytesError
@@ -36,8 +36,8 @@ func body(c *gin.Context, limit int64) ([]byte, error) {
 	return b, nil
 }
 
-// param is a parameter of the path, decoded. The router hands out the path as it
-// came if that cannot be had back from the decoded one, as with "%2F".
+// param returns a path parameter, decoded. The router returns the raw value where decoding loses information,
+// as with "%2F".
 func param(c *gin.Context, name string) string {
 	value := c.Param(name)
 	if c.Request.URL.RawPath == "" {
@@ -45,7 +45,7 @@ func param(c *gin.Context, name string) string {
 	}
 	decoded, err := url.PathUnescape(value)
 	if err != nil {
-		return value // net/http has refused such a path
+		return value // net/http rejects such paths
 	}
 	return decoded
 }

@@ -10,58 +10,58 @@ import (
 	"github.com/copilot-portal/portal/copilot/journal"
 )
 
-// bookmark is the position of one reader of live, which has none itself
-// (spec/contracts/portal-rest.md, "copilot/session/{session-id}/live"). Its fields belong to the call that holds it.
+// bookmark is the position of a reader of live, which sends none
+// (spec/contracts/portal-rest.md, "copilot/session/{session-id}/live"). The call that holds it owns its fields.
 type bookmark struct {
-	at       journal.Position // of the last event that was written to the reader
-	past     uint64           // what stood in the record when the reader came
+	at       journal.Position // the last event written to the reader
+	past     uint64           // the last number in the record when the reader came
 	restored bool             // past is set
-	begun    bool             // the first query has been seen
-	ended    bool             // the reader was told of the end
-	ready    bool             // what the session remembers of it was looked up
-	texts    map[string]bool  // of blocks that go on: whether their pieces are told
-	fault    bool             // of a job: the last that was told is what went wrong
+	begun    bool             // a query was seen
+	ended    bool             // the end was reported
+	loaded   bool             // the stored position was read
+	texts    map[string]bool  // whether the deltas of a block in progress are sent
+	fault    bool             // for a job: the last response reported the cause of the end
 
 	held chan struct{} // holds a token while a call holds the bookmark
-	used time.Time     // guarded by the lock of the bookmarks
+	used time.Time     // guarded by bookmarks.mu
 }
 
-// bookmarks are all positions, by session (or job, or task) and token; the token "" is
-// `live` without one. They may be used concurrently.
+// bookmarks holds bookmarks by session, job or task, and token; the token "" stands for
+// `live` without one. Its methods may be called concurrently.
 type bookmarks struct {
 	mu    sync.Mutex
 	byKey map[bookmarkKey]*bookmark
 	swept time.Time
 
-	forget func(session, token string) // lets the session forget one that was dropped; nil: it is remembered nowhere else
+	forget func(session, token string) // removes the stored position of a dropped bookmark; nil: positions are not stored
 }
 
 type bookmarkKey struct{ session, token string }
 
-// The bookmark of a token that nobody used for so long is dropped; its reader
-// would start from the beginning.
+// A bookmark unused for bookmarkAge is dropped; its reader
+// then starts from the beginning.
 const (
 	bookmarkAge = time.Hour
 	sweepEvery  = time.Minute
 )
 
-// maxBookmarks bounds the memory that made-up tokens can take. Beyond it the
-// one that was not used for longest makes room.
+// maxBookmarks bounds the memory that made-up tokens can use. Beyond it, the
+// bookmark unused for longest is dropped.
 const maxBookmarks = 10_000
 
 func newBookmarks(forget func(session, token string)) bookmarks {
 	return bookmarks{byKey: map[bookmarkKey]*bookmark{}, swept: time.Now(), forget: forget}
 }
 
-// departure is how long a new call waits for one that holds the bookmark: the
-// server may learn a little later that a client has gone away.
-const departure = 200 * time.Millisecond
+// acquireTimeout is how long a call waits for the one that holds the bookmark: the
+// server may notice late that a client has disconnected.
+const acquireTimeout = 200 * time.Millisecond
 
-// acquire gives a bookmark to one call at a time; ok is false if another one has
-// it. The caller releases it.
+// acquire gives a bookmark to one call at a time; ok is false if another call holds
+// it. The caller must release it.
 func (b *bookmarks) acquire(ctx context.Context, session, token string) (m *bookmark, release func(), ok bool) {
 	m = b.find(bookmarkKey{session, token})
-	ctx, cancel := context.WithTimeout(ctx, departure)
+	ctx, cancel := context.WithTimeout(ctx, acquireTimeout)
 	defer cancel()
 	select {
 	case m.held <- struct{}{}:
@@ -71,9 +71,9 @@ func (b *bookmarks) acquire(ctx context.Context, session, token string) (m *book
 	}
 }
 
-// find gives a bookmark, and makes it if there is none.
+// find returns a bookmark and creates it if necessary.
 func (b *bookmarks) find(p bookmarkKey) *bookmark {
-	m, dropped := b.findOrMake(p)
+	m, dropped := b.findOrCreate(p)
 	for _, p := range dropped {
 		if b.forget != nil {
 			b.forget(p.session, p.token)
@@ -82,7 +82,7 @@ func (b *bookmarks) find(p bookmarkKey) *bookmark {
 	return m
 }
 
-func (b *bookmarks) findOrMake(p bookmarkKey) (m *bookmark, dropped []bookmarkKey) {
+func (b *bookmarks) findOrCreate(p bookmarkKey) (m *bookmark, dropped []bookmarkKey) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	dropped = b.sweep()
@@ -90,14 +90,14 @@ func (b *bookmarks) findOrMake(p bookmarkKey) (m *bookmark, dropped []bookmarkKe
 	if m == nil {
 		dropped = append(dropped, b.evictOldest()...)
 		m = &bookmark{held: make(chan struct{}, 1)}
-		m.ready = slices.Contains(dropped, p) // it begins anew, whatever is remembered
+		m.loaded = slices.Contains(dropped, p) // a dropped bookmark starts anew
 		b.byKey[p] = m
 	}
 	m.used = time.Now()
 	return m, dropped
 }
 
-// sweep drops those that nobody uses. It is called with the lock held.
+// sweep drops unused bookmarks. The caller must hold the lock.
 func (b *bookmarks) sweep() (dropped []bookmarkKey) {
 	if time.Since(b.swept) < sweepEvery {
 		return nil
@@ -112,21 +112,21 @@ func (b *bookmarks) sweep() (dropped []bookmarkKey) {
 	return dropped
 }
 
-// drop removes the bookmarks of a session that was deleted.
+// drop removes the bookmarks of a deleted session.
 func (b *bookmarks) drop(session string) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	maps.DeleteFunc(b.byKey, func(p bookmarkKey, _ *bookmark) bool { return p.session == session })
 }
 
-// isEvictable says whether a bookmark can be dropped: not that of `live`
-// without a token of a session, whose reader must not start again, nor one that a call holds.
+// isEvictable reports whether a bookmark may be dropped. Excluded are those of `live`
+// without a token on a session, whose reader must not start again, and those held by a call.
 func (b *bookmarks) isEvictable(p bookmarkKey, m *bookmark) bool {
 	return (p.token != "" || b.forget == nil) && len(m.held) == 0
 }
 
-// evictOldest drops the one that was not used for longest if there are too many. It
-// is called with the lock held.
+// evictOldest drops the bookmark unused for longest if there are too many. The
+// caller must hold the lock.
 func (b *bookmarks) evictOldest() (dropped []bookmarkKey) {
 	if len(b.byKey) < maxBookmarks {
 		return nil
@@ -137,7 +137,7 @@ func (b *bookmarks) evictOldest() (dropped []bookmarkKey) {
 			oldest = p
 		}
 	}
-	if b.byKey[oldest] == nil { // the zero place is never there
+	if b.byKey[oldest] == nil { // the zero key has no bookmark
 		return nil
 	}
 	delete(b.byKey, oldest)

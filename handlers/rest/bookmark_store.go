@@ -10,10 +10,10 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-// maxMark is how long a token may be that is part of a name as it is.
+// maxMark is the length up to which a token is part of its name unhashed.
 const maxMark = 64
 
-// markName is under which name a session remembers a bookmark.
+// markName returns the name under which a session stores a bookmark.
 func markName(token string) string {
 	switch {
 	case token == "":
@@ -22,38 +22,37 @@ func markName(token string) string {
 		return "live/" + token
 	}
 	sum := sha256.Sum256([]byte(token))
-	return "live/#" + hex.EncodeToString(sum[:]) // longer than any token that is not hashed
+	return "live/#" + hex.EncodeToString(sum[:]) // longer than any unhashed token
 }
 
-// restore looks up, once, what the session remembers from an earlier life of the
-// portal.
+// restore reads, once, the position that the session stored in a previous epoch.
 func (m *bookmark) restore(ctx context.Context, s *copilot.Session, token string) error {
-	if m.ready {
+	if m.loaded {
 		return nil
 	}
 	marks, err := s.ReaderPositions(ctx)
 	if err != nil {
-		return fault.Errorf(fault.Unavailable, "how far this reader had come could not be read: %w", err)
+		return fault.Errorf(fault.Unavailable, "the position of this reader could not be read: %w", err)
 	}
-	m.ready = true
+	m.loaded = true
 	n := marks[markName(token)]
 	if n == 0 {
 		return nil
 	}
 	m.at = s.Record().Position(n)
-	m.begun = true               // of live: else there were no mark
-	m.past, m.restored = n, true // of a token: what follows is new to it
+	m.begun = true               // for live: it has a position only after the first query
+	m.past, m.restored = n, true // for a token: later events are new to it
 	return nil
 }
 
-// store makes the session remember what was written to the reader.
+// store makes the session remember the bookmark.
 func (m *bookmark) store(s *copilot.Session, token string) {
 	if m.at.N > 0 && (token != "" || m.begun) {
 		s.SetReaderPosition(markName(token), m.at.N)
 	}
 }
 
-// forget lets a session forget a bookmark that was dropped.
+// forget removes a dropped bookmark from its session.
 func (a *API) forget(session, token string) {
 	if s, ok := a.options.Host.Loaded(session); ok {
 		s.SetReaderPosition(markName(token), 0)

@@ -9,9 +9,9 @@ import (
 	"github.com/copilot-portal/portal/jobs"
 )
 
-// encodeCallback is the dictionary from the domain's events to the responses of
-// `live`: the methods of ICopilotSessionCallbacks by name, and ours
-// (spec/contracts/portal-rest.notes.md). ok is false for events that this dialect does not tell.
+// encodeCallback encodes the domain's events as responses of
+// `live`: the methods of ICopilotSessionCallbacks by name, and the portal's own
+// (spec/contracts/portal-rest.notes.md). ok is false for events that this dialect does not report.
 func encodeCallback(b event.Body) (response any, ok bool) {
 	if r := encodeText(b); r != nil {
 		return r, true
@@ -20,11 +20,11 @@ func encodeCallback(b event.Body) (response any, ok bool) {
 	return r, r != nil
 }
 
-// encodeText is what the model says, and what tasks say to it; nil for all else.
+// encodeText encodes texts of the model and prompts of tasks; nil for other events.
 func encodeText(b event.Body) any {
 	switch b := b.(type) {
 	case event.UserMessage:
-		if b.Prompt.By == jobs.Origin { // who reads live knows the others
+		if b.Prompt.By == jobs.Origin { // the reader of live sent all other prompts
 			return onGeneratedUserPrompt{"onGeneratedUserPrompt", b.Prompt.Text}
 		}
 	case event.ReasoningStarted:
@@ -43,7 +43,7 @@ func encodeText(b event.Body) any {
 	return nil
 }
 
-// encodeAction is what the agent does and asks, and how it ends; nil for all else.
+// encodeAction encodes tool calls, questions, turns and the end of a run; nil for other events.
 func encodeAction(b event.Body) any {
 	switch b := b.(type) {
 	case event.ToolStarted:
@@ -64,7 +64,7 @@ func encodeAction(b event.Body) any {
 		return encodeQuestion(b.Question)
 	case event.QuestionClosed:
 		if b.Kind == event.AskTool {
-			return nil // nor was it told that it was asked
+			return nil // the question was not reported either
 		}
 		return onQuestionAnswered{"onQuestionAnswered", b.ID, answeredBy(b)}
 	case event.SessionOpened, event.SessionClosed, event.ModelChanged, event.TitleChanged, event.PolicyChanged, event.UsageChanged,
@@ -161,7 +161,7 @@ func toolEnded(b event.ToolEnded) onEndToolExecution {
 	return end
 }
 
-// indented is JSON text indented by 2 blanks, "" if there is none.
+// indented returns JSON indented by two spaces, "" for none.
 func indented(arguments json.RawMessage) string {
 	var out bytes.Buffer
 	if len(arguments) == 0 || json.Indent(&out, arguments, "", "  ") != nil {

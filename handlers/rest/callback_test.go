@@ -26,12 +26,12 @@ func TestEachEventHasItsCallback(t *testing.T) {
 		{"a message goes on", event.MessageDelta{ID: "m", Text: "t"}, `{"callback":"onMessage","messageId":"m","delta":"t"}`},
 		{"a message without text keeps its content", event.MessageEnded{ID: "m"}, `{"callback":"onEndMessage","messageId":"m","completeContent":""}`},
 		{
-			"arguments are indented by two blanks",
+			"arguments are indented by two spaces",
 			event.ToolStarted{ID: "c", Name: "bash", Arguments: json.RawMessage(`{"command":"ls"}`)},
 			`{"callback":"onStartToolExecution","toolCallId":"c","toolName":"bash","toolArguments":"{\n  \"command\": \"ls\"\n}"}`,
 		},
 		{
-			"a call of a sub-agent names its parent, and no arguments are an empty text",
+			"a call by a sub-agent names its parent, and no arguments are an empty text",
 			event.ToolStarted{ID: "c", Parent: "p", Name: "x"},
 			`{"callback":"onStartToolExecution","toolCallId":"c","parentToolCallId":"p","toolName":"x","toolArguments":""}`,
 		},
@@ -73,17 +73,17 @@ func TestEachEventHasItsCallback(t *testing.T) {
 			`{"callback":"onUserInputRequest","requestId":"q","question":"?","freeform":true}`,
 		},
 		{
-			"a plan is a permission with ways to go on",
+			"a plan is a permission with choices",
 			event.QuestionAsked{Question: event.Question{ID: "q", Kind: event.AskPlan, Title: "T", Text: "# T", Choices: []string{"interactive"}}},
 			`{"callback":"onPermissionRequest","requestId":"q","name":"plan","title":"T","detail":"# T","choices":["interactive"]}`,
 		},
 		{
-			"a plan without title and ways has both all the same",
+			"a plan without title and choices has both keys",
 			event.QuestionAsked{Question: event.Question{ID: "q", Kind: event.AskPlan, Text: "do"}},
 			`{"callback":"onPermissionRequest","requestId":"q","name":"plan","title":"The plan","detail":"do","choices":[]}`,
 		},
 		{
-			"a sign-in is a permission with an address",
+			"a sign-in is a permission with a URL",
 			event.QuestionAsked{Question: event.Question{ID: "q", Kind: event.AskSignIn, Source: "desk", Text: "Sign in", URL: "https://example.com/"}},
 			`{"callback":"onPermissionRequest","requestId":"q","name":"sign-in","title":"desk asks you to visit a page","detail":"Sign in\nhttps://example.com/","url":"https://example.com/"}`,
 		},
@@ -108,7 +108,7 @@ func TestEachEventHasItsCallback(t *testing.T) {
 			require.True(t, ok)
 			got, err := json.Marshal(response)
 			require.NoError(t, err)
-			assert.Equal(t, c.want, string(got)) // the order of the keys, too
+			assert.Equal(t, c.want, string(got)) // compares the order of the keys, too
 		})
 	}
 }
@@ -156,13 +156,13 @@ func TestAnswersAreDecoded(t *testing.T) {
 	}
 }
 
-func TestAnswersThatContradictThemselvesAreRefused(t *testing.T) {
+func TestContradictoryAnswersAreRejected(t *testing.T) {
 	for body, want := range map[string]string{
-		``:                                      "no JSON object",
-		`[]`:                                    "no JSON object",
-		`{"approved":true} {}`:                  "no JSON object",
-		`{"approved":"yes"}`:                    "no JSON object",
-		`{"approved":true,"fields":[]}`:         "no JSON object",
+		``:                                      "not a JSON object",
+		`[]`:                                    "not a JSON object",
+		`{"approved":true} {}`:                  "not a JSON object",
+		`{"approved":"yes"}`:                    "not a JSON object",
+		`{"approved":true,"fields":[]}`:         "not a JSON object",
 		`{}`:                                    "needs",
 		`null`:                                  "needs",
 		`{"failed":false}`:                      "needs",

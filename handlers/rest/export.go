@@ -11,7 +11,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/follow"
 )
 
-// export writes what the record of a session has now, for people or programs.
+// export writes the current record of a session, for people or programs.
 func (a *API) export(c *gin.Context) {
 	a.withSession(c, func(s *copilot.Session) {
 		write, kind, suffix := export.Markdown, "text/markdown", "md"
@@ -29,9 +29,9 @@ func (a *API) export(c *gin.Context) {
 		switch {
 		case err == nil:
 		case c.Request.Context().Err() != nil:
-			_ = c.Error(err) // the client has gone, and with it the answer
+			_ = c.Error(err) // the client has disconnected
 		case c.Writer.Written():
-			panic(err) // cuts the connection: half a session must not look complete
+			panic(err) // aborts the response: half a session must not look complete
 		default:
 			c.Header("Content-Type", "")
 			c.Header("Content-Disposition", "")

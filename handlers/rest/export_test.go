@@ -12,16 +12,16 @@ var (
 	DecodeAnswer = decodeAnswer
 )
 
-// Behind is what a call of live is answered, as JSON, that cannot go on from a
-// position, and where the next one does.
+// Behind returns the answer, as JSON, to a call of live that cannot continue from a
+// position, and the position of the next call.
 func Behind(r *event.Record, at journal.Position) (answer string, after uint64, moves bool) {
 	_, err := r.After(at)
 	text, after, moves := readEnd{err: err}.answer(&bookmark{at: at})
 	return string(text), after, moves
 }
 
-// Told is what a reader of a job or task is told of events, as JSON; "" for nothing.
-func Told(bodies ...jobs.Body) (texts []string) {
+// EncodeJobs returns the responses for events of a job or task, as JSON; "" for none.
+func EncodeJobs(bodies ...jobs.Body) (texts []string) {
 	m := &bookmark{}
 	for _, b := range bodies {
 		text := []byte{}

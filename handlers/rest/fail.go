@@ -10,7 +10,7 @@ import (
 	"github.com/copilot-portal/portal/jobs"
 )
 
-// The words for errors in spec/contracts/portal-rest.md and spec/contracts/portal-rest.notes.md.
+// Error names of spec/contracts/portal-rest.md and spec/contracts/portal-rest.notes.md.
 const (
 	sessionNotFound   = "SessionNotFound"
 	sessionClosed     = "SessionClosed"
@@ -29,11 +29,11 @@ const (
 	jobClosed         = "JobClosed"
 )
 
-// fail answers with an error: those that have a word above with
-// status 200, the others with their text and the status of their kind.
+// fail sends an error: one with a name above with
+// status 200, any other with its text and the status of its kind.
 func fail(c *gin.Context, err error) {
-	if word := errorWord(err); word != "" {
-		c.JSON(http.StatusOK, gin.H{"error": word})
+	if name := errorName(err); name != "" {
+		c.JSON(http.StatusOK, gin.H{"error": name})
 		return
 	}
 	var known *fault.Error
@@ -41,14 +41,14 @@ func fail(c *gin.Context, err error) {
 		c.JSON(status(known.Kind), gin.H{"error": known.Text})
 		return
 	}
-	_ = c.Error(err) // for the log: internals are not shown
+	_ = c.Error(err) // internal errors are logged, not shown
 	c.JSON(status(fault.KindOf(err)), gin.H{"error": "internal error; see the portal's log"})
 }
 
-func errorWord(err error) string {
+func errorName(err error) string {
 	for _, entry := range []struct {
 		err  error
-		word string
+		name string
 	}{
 		{fault.ErrSessionNotFound, sessionNotFound},
 		{fault.ErrSessionClosed, sessionNotFound},
@@ -65,7 +65,7 @@ func errorWord(err error) string {
 		{jobs.ErrJobClosed, jobClosed},
 	} {
 		if errors.Is(err, entry.err) {
-			return entry.word
+			return entry.name
 		}
 	}
 	return ""

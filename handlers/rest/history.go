@@ -15,15 +15,15 @@ import (
 	"github.com/copilot-portal/portal/copilot/journal"
 )
 
-// How much a call of history hands out: entries without being told, entries at
-// most, and about how many bytes at most.
+// Limits of one page of history: default and maximum number of entries,
+// and approximate maximum size in bytes.
 const (
 	historyEvents = 500
 	historyLimit  = 5000
 	historyBytes  = 8 << 20
 )
 
-// history is a part of the record as it is now. It waits for nothing.
+// history returns a page of the record as it is now, without waiting.
 func (a *API) history(c *gin.Context) {
 	after, err := number(c, "after", 64)
 	if err != nil {
@@ -52,17 +52,17 @@ func (a *API) history(c *gin.Context) {
 	})
 }
 
-// page is a part of a record on its way to JSON.
+// page is a part of a record, encoded as JSON.
 type page struct {
-	after  uint64 // what the page covers up to now
-	last   uint64 // the newest number when it was begun
-	room   int    // how many entries it may still take
+	after  uint64 // last number that the page covers so far
+	last   uint64 // newest number when the page was started
+	room   int    // how many more entries fit
 	buffer bytes.Buffer
-	open   [][]byte // events that stand for the blocks that are open where it begins
+	open   [][]byte // encoded start events and texts of the blocks open at the start of the page
 }
 
-// addOpenBlocks adds the blocks that are open behind a number: a client that has not read what
-// was before could not tell what the pieces on the page belong to.
+// addOpenBlocks adds the blocks that are open after a number, so that a client that has not read what
+// came before can assign the deltas on the page.
 func (p *page) addOpenBlocks(ctx context.Context, r *event.Record, after uint64) error {
 	blocks, err := follow.OpenBlocksAt(ctx, r, min(after, p.last))
 	if err != nil {
@@ -105,8 +105,7 @@ func (p *page) read(client context.Context, r *event.Record) error {
 
 func (p *page) wants() bool { return p.after < p.last && p.room > 0 && p.buffer.Len() < historyBytes }
 
-// add takes an event, as it is encoded, with its number put in. What a later one
-// stands for is left out.
+// add encodes an event with its number. It omits superseded events.
 func (p *page) add(e follow.Entry) error {
 	p.after = e.N
 	if e.Superseded {
@@ -121,13 +120,13 @@ func (p *page) add(e follow.Entry) error {
 	return nil
 }
 
-// addGap takes a line for what is gone, as an export has it.
+// addGap adds a line for a gap, in the form of an export.
 func (p *page) addGap(gap *journal.GapError) {
 	p.next(`{"type":"gap","after":` + strconv.FormatUint(gap.After, 10) + `,"first":` + strconv.FormatUint(gap.First, 10) + "}")
 	p.after = gap.First - 1
 }
 
-// next begins an entry.
+// next starts an entry.
 func (p *page) next(text string) {
 	if p.buffer.Len() > 0 {
 		p.buffer.WriteByte(',')

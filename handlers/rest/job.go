@@ -25,7 +25,7 @@ func (a *API) jobRoutes(r gin.IRoutes) {
 	r.GET("/copilot/job/:id/live/:token", a.liveJob)
 }
 
-// jobs tells what the book has: how the buttons lie, the works, how they are drawn.
+// jobs returns the contents of the book: the grid of buttons, the works and their charts.
 func (a *API) jobs(c *gin.Context) {
 	if a.options.BookFault != nil {
 		fail(c, a.options.BookFault)
@@ -38,7 +38,7 @@ func (a *API) jobs(c *gin.Context) {
 	c.JSON(http.StatusOK, gin.H{"grid": b.Grid, "jobs": b.Jobs, "chart": chart})
 }
 
-// startJob begins a job: the first line of the body is its directory, the rest the user input.
+// startJob starts a job. The first line of the body is its directory, the rest the user input.
 func (a *API) startJob(c *gin.Context) {
 	text, err := body(c, maxPrompt)
 	if err != nil {
@@ -67,7 +67,7 @@ func (a *API) continueJob(c *gin.Context) {
 	started(c, j, err)
 }
 
-// withJob finds the job of the path, or answers that there is none.
+// withJob calls do with the job of the path, or answers that there is none.
 func (a *API) withJob(c *gin.Context, do func(*jobs.Job)) {
 	j, err := a.options.Jobs.Job(c.Request.Context(), param(c, "id"))
 	if err != nil {
@@ -81,7 +81,7 @@ func (a *API) stopJob(c *gin.Context) {
 	a.withJob(c, func(j *jobs.Job) { stopped(c, j.Cancel(c.Request.Context())) })
 }
 
-// liveJob is both forms of live.
+// liveJob serves both forms of live.
 func (a *API) liveJob(c *gin.Context) {
 	a.withJob(c, func(j *jobs.Job) {
 		r := reader{marks: &a.jobMarks, id: j.ID(), token: param(c, "token"), closed: jobClosed, afterClosed: jobNotFound}
@@ -108,7 +108,7 @@ func (a *API) jobHistory(c *gin.Context) {
 		fail(c, err)
 		return
 	}
-	list, err := a.options.Jobs.Jobs(c.Request.Context(), int(limit)) //nolint:gosec // of 31 bits
+	list, err := a.options.Jobs.Jobs(c.Request.Context(), int(limit)) //nolint:gosec // 31 bits
 	if err != nil {
 		fail(c, err)
 		return
@@ -116,7 +116,7 @@ func (a *API) jobHistory(c *gin.Context) {
 	c.JSON(http.StatusOK, gin.H{"jobs": SummarizeJobs(list)})
 }
 
-// JobSummary is a job as lists tell it.
+// JobSummary is a job as lists show it.
 type JobSummary struct {
 	JobID            string      `json:"jobId"`
 	JobName          string      `json:"jobName"`
@@ -126,29 +126,29 @@ type JobSummary struct {
 	WorkingDirectory string      `json:"workingDirectory"`
 	UserInput        string      `json:"userInput,omitempty"`
 	Error            string      `json:"error,omitempty"`
-	Continues        string      `json:"continues,omitempty"` // the id of the job that it goes on with
+	Continues        string      `json:"continues,omitempty"` // id of the job that this one continues
 }
 
 // JobDescription is a job with its works.
 type JobDescription struct {
 	JobSummary
 
-	Sessions int       `json:"sessions"` // how many it has opened so far
+	Sessions int       `json:"sessions"` // opened so far
 	Reason   string    `json:"reason,omitempty"`
 	Tasks    []JobWork `json:"tasks"`
 }
 
-// JobWork is how far a Ref of a job is.
+// JobWork is the progress of a Ref of a job.
 type JobWork struct {
 	WorkIDInJob int         `json:"workIdInJob"`
 	TaskID      string      `json:"taskId,omitempty"`
 	TaskName    string      `json:"taskName"`
 	Status      jobs.Status `json:"status"`
-	Rounds      int         `json:"rounds"` // how often it was begun
+	Rounds      int         `json:"rounds"` // how often it was started
 	Reason      string      `json:"reason,omitempty"`
 }
 
-// SummarizeJobs tells of jobs. The list is never nil.
+// SummarizeJobs returns summaries of jobs. The list is never nil.
 func SummarizeJobs(infos []jobs.JobInfo) []JobSummary {
 	list := make([]JobSummary, 0, len(infos))
 	for _, i := range infos {
@@ -164,7 +164,7 @@ func summarizeJob(i jobs.JobInfo) JobSummary {
 	}
 }
 
-// DescribeJob tells of a job with its works.
+// DescribeJob returns a job with its works.
 func DescribeJob(i jobs.JobInfo) JobDescription {
 	d := JobDescription{JobSummary: summarizeJob(i), Sessions: i.Sessions, Reason: i.Reason, Tasks: make([]JobWork, 0, len(i.Works))}
 	for _, w := range i.Works {
@@ -173,7 +173,7 @@ func DescribeJob(i jobs.JobInfo) JobDescription {
 	return d
 }
 
-// endStamp is "" for what has not ended.
+// endStamp returns "" for the zero time.
 func endStamp(t time.Time) string {
 	if t.IsZero() {
 		return ""

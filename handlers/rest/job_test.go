@@ -21,7 +21,7 @@ import (
 	"github.com/copilot-portal/portal/jobs/book"
 )
 
-// The book of these tests. To "hang" the agent says nothing until it is stopped; see [hanging].
+// The book of these tests. For the prompt "hang", the agent says nothing until it is stopped; see [hanging].
 const bookText = `
 models: {driving: model-a}
 tasks:
@@ -53,7 +53,7 @@ func hanging(t *fake.Turn) {
 	t.Say("Done.")
 }
 
-// begin starts a job and gives its path.
+// begin starts a job and returns its path.
 func (a *api) begin(name, body string) (path string) {
 	a.Helper()
 	d := a.call("POST", "/copilot/job/start/"+name, body)
@@ -62,7 +62,7 @@ func (a *api) begin(name, body string) (path string) {
 	return "/copilot/job/" + id
 }
 
-// story reads live of a job or task up to an error, and gives the callbacks.
+// story reads live of a job or task up to an error and returns the callbacks.
 func (a *api) story(path string) string {
 	a.Helper()
 	var names []string
@@ -179,7 +179,7 @@ func TestLiveOfJobsBehavesAsForSessions(t *testing.T) {
 			go func() { answer <- a.call("GET", j+form, "") }()
 			synctest.Wait()
 			a.handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(a.Context(), "POST", j+"/stop", nil))
-			assert.NotContains(a, <-answer, "error", "who waits is answered by what happens")
+			assert.NotContains(a, <-answer, "error", "a waiting call is answered by the next event")
 		})
 	}
 }
@@ -189,7 +189,7 @@ func TestUnwrittenJobResponseIsRepeated(t *testing.T) {
 		j := a.begin("quick", "")
 		synctest.Wait()
 		for _, form := range []string{"/live", "/live/one"} {
-			a.handler.ServeHTTP(deaf{httptest.NewRecorder()}, httptest.NewRequestWithContext(a.Context(), "GET", j+form, nil))
+			a.handler.ServeHTTP(brokenWriter{httptest.NewRecorder()}, httptest.NewRequestWithContext(a.Context(), "GET", j+form, nil))
 		}
 		assert.Equal(a, "workStarted workStopped jobSucceeded JobClosed", a.story(j))
 		assert.Equal(a, "workStarted workStopped jobSucceeded", callbacks(a.batch(j+"/live/one")))
@@ -213,9 +213,9 @@ func TestJobIsStopped(t *testing.T) {
 			assert.Equal(a, document{"result": "Closed"}, a.call(method, j+"/stop", ""))
 			assert.Equal(a, document{"error": "JobClosed"}, a.call(method, j+"/stop", ""))
 			assert.Equal(a, "workStarted workStopped workStarted workStopped jobCanceled JobClosed", a.story(j))
-			lately, _ := a.call("GET", "/copilot/job/running", "")["jobs"].([]any)
-			require.Len(a, lately, 1)
-			ended, _ := lately[0].(document)
+			recent, _ := a.call("GET", "/copilot/job/running", "")["jobs"].([]any)
+			require.Len(a, recent, 1)
+			ended, _ := recent[0].(document)
 			assert.Equal(a, "Canceled", ended["status"], "it stays for an hour")
 			assert.Equal(a, "Canceled", a.call("GET", j+"/status", "")["status"])
 
@@ -227,7 +227,7 @@ func TestJobIsStopped(t *testing.T) {
 			next := a.call("GET", "/copilot/job/"+id+"/status", "")
 			assert.Equal(a, "Succeeded", next["status"])
 			assert.Equal(a, strings.TrimPrefix(j, "/copilot/job/"), next["continues"])
-			assert.EqualValues(a, 1, next["sessions"], "only what was not done is done")
+			assert.EqualValues(a, 1, next["sessions"], "only unfinished work is repeated")
 			assert.Equal(a, "workStarted workStopped workStarted workStopped jobSucceeded JobClosed", a.story("/copilot/job/"+id))
 			history, _ := a.call("GET", "/copilot/job/history?limit=1", "")["jobs"].([]any)
 			require.Len(a, history, 1)
@@ -279,20 +279,20 @@ func TestFailedStartIsExplained(t *testing.T) {
 		code               int
 		fault              string
 	}{
-		"a job that is not in the book":         {"POST", "job/start/none", "", 200, "JobNotFound"},
-		"a task and a session that are unknown": {"POST", "task/start/none/session/x", "", 200, "SessionNotFound"},
-		"a task in no session":                  {"POST", "task/start/quick/session/x", "", 200, "SessionNotFound"},
-		"a job without the input that it needs": {"POST", "job/start/notes", "/\n \n", 400, "user input is required"},
+		"a job that the book lacks":             {"POST", "job/start/none", "", 200, "JobNotFound"},
+		"an unknown task in an unknown session": {"POST", "task/start/none/session/x", "", 200, "SessionNotFound"},
+		"a task in an unknown session":          {"POST", "task/start/quick/session/x", "", 200, "SessionNotFound"},
+		"a job without required input":          {"POST", "job/start/notes", "/\n \n", 400, "user input is required"},
 		"a relative directory":                  {"POST", "job/start/quick", "tmp", 200, "WorkingDirectoryNotAbsolutePath"},
-		"a directory that is not there":         {"POST", "job/start/quick", "/no/where", 200, "WorkingDirectoryNotExists"},
-		"a body that is no text":                {"POST", "job/start/quick", "\xff", 400, "UTF-8"},
-		"a job that never was":                  {"GET", "job/none/status", "", 200, "JobNotFound"},
-		"live of one":                           {"GET", "job/none/live", "", 200, "JobNotFound"},
-		"stopping one":                          {"POST", "job/none/stop", "", 200, "JobNotFound"},
-		"continuing one":                        {"POST", "job/none/continue", "", 200, "JobNotFound"},
-		"a task that never was":                 {"GET", "task/none/live/one", "", 200, "TaskNotFound"},
-		"stopping such a task":                  {"GET", "task/none/stop", "", 200, "TaskNotFound"},
-		"a limit that is none":                  {"GET", "job/history?limit=x", "", 400, "limit"},
+		"a missing directory":                   {"POST", "job/start/quick", "/no/where", 200, "WorkingDirectoryNotExists"},
+		"a body that is not text":               {"POST", "job/start/quick", "\xff", 400, "UTF-8"},
+		"an unknown job":                        {"GET", "job/none/status", "", 200, "JobNotFound"},
+		"live of an unknown job":                {"GET", "job/none/live", "", 200, "JobNotFound"},
+		"stopping an unknown job":               {"POST", "job/none/stop", "", 200, "JobNotFound"},
+		"continuing an unknown job":             {"POST", "job/none/continue", "", 200, "JobNotFound"},
+		"an unknown task":                       {"GET", "task/none/live/one", "", 200, "TaskNotFound"},
+		"stopping an unknown task":              {"GET", "task/none/stop", "", 200, "TaskNotFound"},
+		"an invalid limit":                      {"GET", "job/history?limit=x", "", 400, "limit"},
 		"an id with a NUL":                      {"GET", "job/a%00b/status", "", 200, "JobNotFound"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -305,7 +305,7 @@ func TestFailedStartIsExplained(t *testing.T) {
 	}
 }
 
-func TestInterruptedJobEndsWithAnErrorAndIsContinued(t *testing.T) {
+func TestInterruptedJobEndsWithErrorAndCanBeContinued(t *testing.T) {
 	stored(t, copilot.Options{}, func(d *durable) {
 		d.agents.Script = hanging
 		j := d.begin("slow", "")
@@ -327,7 +327,7 @@ func TestInterruptedJobEndsWithAnErrorAndIsContinued(t *testing.T) {
 	})
 }
 
-func TestFaultyBookIsNoOther(t *testing.T) {
+func TestFaultyBookDisablesStartsOnly(t *testing.T) {
 	gin.SetMode(gin.ReleaseMode)
 	synctest.Test(t, func(t *testing.T) {
 		agents := fake.New()
@@ -337,7 +337,7 @@ func TestFaultyBookIsNoOther(t *testing.T) {
 		defer host.Close(t.Context())
 		defer work.Close(t.Context())
 		r := gin.New()
-		fault := fault.Errorf(fault.Unavailable, "the job book cannot be used: jobs.yaml:3: tasks.t: is bad")
+		fault := fault.Errorf(fault.Unavailable, "the job book cannot be used: jobs.yaml:3: tasks.t: is invalid")
 		rest.New(rest.Options{Host: host, WorkDir: "/", Jobs: work, BookFault: fault}).Routes(r)
 		a := &api{t, agents, r}
 		for _, call := range [][2]string{{"GET", "job"}, {"GET", "task"}, {"POST", "job/start/understand"}, {"POST", "task/start/x/session/y"}} {
@@ -345,7 +345,7 @@ func TestFaultyBookIsNoOther(t *testing.T) {
 			assert.Equal(t, http.StatusServiceUnavailable, code)
 			assert.Contains(t, text, "jobs.yaml:3")
 		}
-		assert.Equal(t, document{"jobs": []any{}}, a.call("GET", "/copilot/job/history", ""), "what was can be looked at")
+		assert.Equal(t, document{"jobs": []any{}}, a.call("GET", "/copilot/job/history", ""), "past jobs can be read")
 	})
 }
 
@@ -368,9 +368,9 @@ func TestEachJobEventHasItsCallback(t *testing.T) {
 		"the second": nil,
 	} {
 		if want == "the second" {
-			assert.Empty(t, rest.Told(jobs.JobError{Error: "first"}, jobs.JobInterrupted{})[1], "one error is enough")
+			assert.Empty(t, rest.EncodeJobs(jobs.JobError{Error: "first"}, jobs.JobInterrupted{})[1], "one error is enough")
 			continue
 		}
-		assert.Equal(t, want, rest.Told(body)[0])
+		assert.Equal(t, want, rest.EncodeJobs(body)[0])
 	}
 }

@@ -16,8 +16,8 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-// TestJoiningAtAnyEventEqualsReadingFromStart begins to read at every event
-// of a run, and reads on when it is over, in each of the ways in which it can end.
+// TestJoiningAtAnyEventEqualsReadingFromStart starts reading at every event
+// of a run, and again after it, for each way in which it can end.
 func TestJoiningAtAnyEventEqualsReadingFromStart(t *testing.T) {
 	ends := map[string]func(*api, *fake.Steps, string){
 		"completed": func(_ *api, s *fake.Steps, _ string) { s.End() },
@@ -29,7 +29,7 @@ func TestJoiningAtAnyEventEqualsReadingFromStart(t *testing.T) {
 		},
 	}
 	for name, end := range ends {
-		for _, later := range []time.Duration{0, 5 * time.Minute} { // then pieces are gone
+		for _, later := range []time.Duration{0, 5 * time.Minute} { // after 5 minutes deltas are gone
 			t.Run(fmt.Sprint(name, " ", later), func(t *testing.T) {
 				inTime(t, copilot.Options{}, func(a *api) { a.joinEverywhere(end, later) })
 			})
@@ -43,47 +43,47 @@ func (a *api) joinEverywhere(end func(*api, *fake.Steps, string), later time.Dur
 	session := a.start("")
 	a.call("POST", session+"/query", "go")
 	synctest.Wait()
-	var told [][]document
+	var received [][]document
 	var paged []string
 	read := func(token int) {
 		answer := a.call("GET", fmt.Sprint(session, "/live/token-", token), "")
 		responses, _ := answer["responses"].([]any)
 		for _, r := range responses {
-			told[token] = append(told[token], r.(document))
+			received[token] = append(received[token], r.(document))
 		}
 	}
 	for i, step := range fake.Eventful() {
 		steps.Do(step)
 		synctest.Wait()
-		told = append(told, nil)
-		for token := range told {
+		received = append(received, nil)
+		for token := range received {
 			if token == 0 || token == i {
 				read(token)
 			}
 		}
-		require.Equal(a, a.unfinished(told[0]), a.unfinished(told[i]), "what is open is told at %d, too", i)
+		require.Equal(a, a.unfinished(received[0]), a.unfinished(received[i]), "open blocks are sent at %d, too", i)
 		paged = a.pageEverywhere(session)
 	}
 	require.NotEmpty(a, paged, "blocks were open")
 	end(a, steps, session)
 	time.Sleep(later)
 	synctest.Wait()
-	told = append(told, nil)
+	received = append(received, nil)
 	want := ""
-	for token := range told {
+	for token := range received {
 		read(token)
-		got := a.account(told[token], later == 0)
+		got := a.account(received[token], later == 0)
 		if token == 0 {
 			want = got
 		}
-		require.Equal(a, want, got, "who came at %d", token)
+		require.Equal(a, want, got, "joined at %d", token)
 	}
 	require.Contains(a, want, "the end")
-	require.Empty(a, a.pageEverywhere(session), "nothing is open any more")
+	require.Empty(a, a.pageEverywhere(session), "no block is open")
 }
 
-// pageEverywhere reads the history from every number on, compares what is known then of
-// each block with what is known from the start, and gives the blocks that are not over.
+// pageEverywhere reads the history from every number on, compares each block with the one
+// read from the start, and returns the open blocks.
 func (a *api) pageEverywhere(session string) (open []string) {
 	a.Helper()
 	all := a.call("GET", session+"/history?limit=5000", "")
@@ -112,12 +112,12 @@ func (a *api) pageEverywhere(session string) (open []string) {
 	return open
 }
 
-// shown is what a client knows of each block that it reads of.
+// shown are the blocks that a client has read.
 type shown map[string]block
 
 type block struct {
 	start, text string
-	end         int // the number of the event; 0 while it is open
+	end         int // number of the event that ends it; 0 while it is open
 }
 
 func (s shown) take(events any) {
@@ -145,11 +145,11 @@ func (s shown) take(events any) {
 	}
 }
 
-// unfinished are the pieces of each block that is open.
-func (a *api) unfinished(told []document) map[string]string {
+// unfinished returns the text of each open block.
+func (a *api) unfinished(received []document) map[string]string {
 	a.Helper()
 	pieces := map[string]string{}
-	for _, d := range told {
+	for _, d := range received {
 		id := fmt.Sprint(d["reasoningId"], d["messageId"], d["toolCallId"])
 		switch d["callback"] {
 		case "onReasoning", "onMessage", "onToolExecution":
@@ -161,13 +161,13 @@ func (a *api) unfinished(told []document) map[string]string {
 	return pieces
 }
 
-// account is what a reader knows in the end, in the order in which it was told. What
-// came in pieces is what the whole says.
-func (a *api) account(told []document, wholly bool) string {
+// account returns what a reader has received, in order. For complete deltas it
+// checks that they equal the whole text.
+func (a *api) account(received []document, wholly bool) string {
 	a.Helper()
 	var b strings.Builder
 	pieces := map[string]string{}
-	for _, d := range told {
+	for _, d := range received {
 		id := fmt.Sprint(d["reasoningId"], d["messageId"], d["toolCallId"])
 		switch d["callback"] {
 		case "onReasoning", "onMessage", "onToolExecution":
@@ -175,11 +175,11 @@ func (a *api) account(told []document, wholly bool) string {
 			continue
 		case "onEndReasoning", "onEndMessage":
 			if wholly && pieces[id] != "" && d["completeContent"] != "" {
-				assert.Equal(a, d["completeContent"], pieces[id], "%s has no hole", id)
+				assert.Equal(a, d["completeContent"], pieces[id], "%s is complete", id)
 			}
 		case "onEndToolExecution":
 			if result, ok := d["result"].(document); wholly && ok && pieces[id] != "" {
-				assert.Equal(a, result["content"], pieces[id], "%s has no hole", id)
+				assert.Equal(a, result["content"], pieces[id], "%s is complete", id)
 			}
 		}
 		fmt.Fprintln(&b, d)
@@ -189,7 +189,7 @@ func (a *api) account(told []document, wholly bool) string {
 
 func TestTextEndingDuringReplayHasNoGap(t *testing.T) {
 	inTime(t, copilot.Options{}, func(a *api) {
-		const words = 1500 // more than a call hands out
+		const words = 1500 // more than one call returns
 		steps := fake.NewSteps()
 		a.agents.Script = steps.Script
 		session := a.start("")

@@ -11,7 +11,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-// Summary is a session as lists tell it.
+// Summary is a session as lists show it.
 type Summary struct {
 	SessionID        string        `json:"sessionId"`
 	Title            string        `json:"title"`
@@ -33,7 +33,7 @@ type usage struct {
 	OutputTokens int64   `json:"outputTokens"`
 }
 
-// Summarize tells of sessions. The list is never nil.
+// Summarize returns summaries of sessions. The list is never nil.
 func Summarize(infos []copilot.Info) []Summary {
 	list := make([]Summary, 0, len(infos))
 	for _, i := range infos {
@@ -51,27 +51,27 @@ func Summarize(infos []copilot.Info) []Summary {
 
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
-// sessions is the answer to list.
+// sessions is the response of list.
 type sessions struct {
 	Sessions   []Summary `json:"sessions"`
 	Next       string    `json:"next,omitempty"`
-	Incomplete string    `json:"incomplete,omitempty"` // why only those in memory are listed
+	Incomplete string    `json:"incomplete,omitempty"` // why only sessions in memory are listed
 }
 
-// list is the sessions that are known, those first in which something happened
-// last. Sessions that are open are worth telling even if no other can be read.
+// list returns the known sessions, most recently active first. If the store cannot be
+// read, it lists the sessions in memory.
 func (a *API) list(c *gin.Context) {
 	limit, err := number(c, "limit", 31)
 	if err != nil {
 		fail(c, err)
 		return
 	}
-	infos, next, err := a.options.Host.Sessions(c.Request.Context(), c.Query("after"), int(limit)) //nolint:gosec // of 31 bits
+	infos, next, err := a.options.Host.Sessions(c.Request.Context(), c.Query("after"), int(limit)) //nolint:gosec // 31 bits
 	answer := sessions{Sessions: Summarize(infos), Next: next}
 	switch {
 	case fault.KindOf(err) == fault.Unavailable && c.Query("after") == "":
 		answer.Incomplete = err.Error()
-		_ = c.Error(err) // for the log
+		_ = c.Error(err) // for the log only
 	case err != nil:
 		fail(c, err)
 		return
@@ -79,7 +79,7 @@ func (a *API) list(c *gin.Context) {
 	c.JSON(http.StatusOK, answer)
 }
 
-// number reads a query parameter that is a number of so many bits, 0 without it.
+// number reads a numeric query parameter of at most bits bits, 0 without it.
 func number(c *gin.Context, name string, bits int) (uint64, error) {
 	text := c.Query(name)
 	if text == "" {
@@ -87,12 +87,12 @@ func number(c *gin.Context, name string, bits int) (uint64, error) {
 	}
 	n, err := strconv.ParseUint(text, 10, bits)
 	if err != nil {
-		return 0, fault.Errorf(fault.Invalid, "%s=%q: a number from 0 on is needed", name, text)
+		return 0, fault.Errorf(fault.Invalid, "%s=%q: a non-negative integer is required", name, text)
 	}
 	return n, nil
 }
 
-// Hit is a text that a search has found.
+// Hit is a search result.
 type Hit struct {
 	SessionID string           `json:"sessionId"`
 	Title     string           `json:"title"`
@@ -102,7 +102,7 @@ type Hit struct {
 	Hits      [][2]int         `json:"hits"`
 }
 
-// Hits tells what was found. The list is never nil.
+// Hits encodes search results. The list is never nil.
 func Hits(found []copilot.Found) []Hit {
 	list := make([]Hit, 0, len(found))
 	for _, f := range found {
@@ -119,7 +119,7 @@ func (a *API) search(c *gin.Context) {
 		fail(c, err)
 		return
 	}
-	found, err := a.options.Host.Search(c.Request.Context(), c.Query("q"), int(limit)) //nolint:gosec // of 31 bits
+	found, err := a.options.Host.Search(c.Request.Context(), c.Query("q"), int(limit)) //nolint:gosec // 31 bits
 	if err != nil {
 		fail(c, err)
 		return

@@ -24,7 +24,7 @@ import (
 // "copilot/session/{session-id}/live").
 const pollTime = 5 * time.Second
 
-// How much a call of live/{token} hands out at most.
+// Limits of one response of live/{token}.
 const (
 	batchEvents = 512
 	batchBytes  = 1 << 20
@@ -32,11 +32,11 @@ const (
 
 func token(c *gin.Context) { c.JSON(http.StatusOK, gin.H{"token": uuid.NewString()}) }
 
-// live hands out the next response, for the one reader that a session has in
-// spec/contracts/portal-rest.md, "copilot/session/{session-id}/live".
+// live returns the next response to the only reader without a token
+// (spec/contracts/portal-rest.md, "copilot/session/{session-id}/live").
 func (a *API) live(c *gin.Context) { a.liveSession(c, "") }
 
-// liveToken hands out all that is ready, for one of many independent readers.
+// liveToken returns all available responses to one of many independent readers.
 func (a *API) liveToken(c *gin.Context) { a.liveSession(c, param(c, "token")) }
 
 func (a *API) liveSession(c *gin.Context, token string) {
@@ -49,31 +49,31 @@ func (a *API) liveSession(c *gin.Context, token string) {
 	})
 }
 
-// reader is who calls live, and what it is told behind the end: closed once if it
-// is not "", gone ever after.
+// reader is a caller of live, and the errors it gets after the end: closed once, unless it
+// is "", then afterClosed.
 type reader struct {
 	marks               *bookmarks
-	id, token           string // of what it reads; of its own, "" for the one reader of live without a token
+	id, token           string // of the record and of the reader; token is "" for live without one
 	closed, afterClosed string
 }
 
-// recordSource is what calls of live read, with entries E: the record of a session, a job
-// or a task. Its methods are called by who holds the bookmark.
+// recordSource is the record, with entries E, that calls of live read: that of a session, a job
+// or a task. Only the call that holds the bookmark may call its methods.
 type recordSource[E any] interface {
-	// start gives a reader that goes on at the bookmark.
+	// start returns a reader that continues at the bookmark.
 	start(ctx context.Context, m *bookmark) (*follow.Reader[E], error)
-	// encode gives the number of an entry and what the reader is told of it, if anything.
+	// encode returns the number of an entry and the response for it, nil for none.
 	encode(m *bookmark, e E) (n uint64, response any)
-	// movePosition notes that the reader has got everything up to a number.
+	// movePosition records that the reader has received everything up to a number.
 	movePosition(m *bookmark, n uint64)
-	// savePosition is called when something was written to the reader.
+	// savePosition is called after a response was written.
 	savePosition(m *bookmark)
-	// ended says whether what was read up to its end has come to an end.
+	// ended reports whether the end of the record is final.
 	ended() bool
 }
 
-// poll is a call of either form. The bookmark moves only when the answer was
-// written, so a client that goes away while it waits loses nothing.
+// poll serves both forms of live. The bookmark moves only after the answer was
+// written, so a client that disconnects while waiting loses nothing.
 func poll[E any](c *gin.Context, r reader, f recordSource[E]) {
 	client := c.Request.Context()
 	mark, release, ok := r.marks.acquire(client, r.id, r.token)
@@ -87,10 +87,10 @@ func poll[E any](c *gin.Context, r reader, f recordSource[E]) {
 	answer, last, err := read(ctx, r, f, mark)
 	moves := err == nil
 	if err != nil {
-		answer, last, moves = readEnd{reader: r, err: err, over: ctx.Err() != nil, ended: f.ended()}.answer(mark)
+		answer, last, moves = readEnd{reader: r, err: err, timedOut: ctx.Err() != nil, ended: f.ended()}.answer(mark)
 	}
 	switch {
-	case client.Err() != nil: // nobody listens
+	case client.Err() != nil: // the client has disconnected
 	case answer == nil:
 		failPoll(c, err)
 	case write(c, answer) == nil && moves:
@@ -99,7 +99,7 @@ func poll[E any](c *gin.Context, r reader, f recordSource[E]) {
 	}
 }
 
-// read takes what one call answers with, waiting for it: the answer, as JSON, and
+// read waits for the answer of one call and returns it, as JSON, with
 // the position after it.
 func read[E any](ctx context.Context, r reader, f recordSource[E], m *bookmark) (answer []byte, last uint64, err error) {
 	from, err := f.start(ctx, m)
@@ -122,59 +122,59 @@ func read[E any](ctx context.Context, r reader, f recordSource[E], m *bookmark) 
 		if err != nil || answer != nil {
 			return answer, last, err
 		}
-		f.movePosition(m, last) // nothing in them for this reader
+		f.movePosition(m, last) // no response for this reader
 	}
 }
 
-// failPoll answers that something went wrong; the next call tries again.
+// failPoll answers with an error; the next call tries again.
 func failPoll(c *gin.Context, err error) {
-	_ = c.Error(err) // for the log, whatever the client is told
+	_ = c.Error(err) // log the cause, whatever the client gets
 	fail(c, err)
 }
 
-// readEnd is how a read ended that found nothing more.
+// readEnd is the result of a read that found no response.
 type readEnd struct {
 	reader
 
-	err   error
-	over  bool // the time
-	ended bool // what is read
+	err      error
+	timedOut bool
+	ended    bool
 }
 
-// answer is tell as JSON.
+// answer returns the response as JSON.
 func (e readEnd) answer(mark *bookmark) (answer []byte, after uint64, moves bool) {
-	told, after, moves := e.response(mark)
-	if told == nil {
+	response, after, moves := e.response(mark)
+	if response == nil {
 		return nil, 0, false
 	}
-	answer, _ = marshal(told) // texts always can be
+	answer, _ = marshal(response) // cannot fail
 	return answer, after, moves
 }
 
-// response is the answer to such a read; nil if it failed. after is where the reader
-// goes on if it moves.
+// response returns the answer; nil if the read failed. after is the reader's new
+// position if moves is true.
 func (e readEnd) response(mark *bookmark) (answer any, after uint64, moves bool) {
 	var gap *journal.GapError
 	switch {
 	case errors.As(e.err, &gap):
-		mark.begun = true // the first query may be among what is gone
+		mark.begun = true // the gap may contain the first query
 		if e.token != "" {
 			return gin.H{"responses": []any{encodeGap(gap)}}, gap.First - 1, true
 		}
 		return encodeGap(gap), gap.First - 1, true
-	case errors.Is(e.err, io.EOF) && !e.ended: // it was dropped from memory; the next call finds it again
+	case errors.Is(e.err, io.EOF) && !e.ended: // evicted from memory; the next call reads it from the store
 	case errors.Is(e.err, io.EOF) && e.closed != "" && !mark.ended:
 		mark.ended = true
 		return gin.H{"error": e.closed}, 0, false
 	case errors.Is(e.err, io.EOF):
 		return gin.H{"error": e.afterClosed}, 0, false
-	case !e.over:
+	case !e.timedOut:
 		return nil, 0, false
 	}
 	return gin.H{"error": pollTimeout}, 0, false
 }
 
-// encodeGap tells of events that the reader misses.
+// encodeGap encodes a gap in the record.
 func encodeGap(gap *journal.GapError) sessionError {
 	if gap.Stale {
 		return sessionError{fmt.Sprintf("gap: some of the last events up to %d were lost before they were stored", gap.After)}
@@ -182,7 +182,7 @@ func encodeGap(gap *journal.GapError) sessionError {
 	return sessionError{fmt.Sprintf("gap: events %d–%d are no longer kept", gap.After+1, gap.First-1)}
 }
 
-// encodeFirst gives the first response for entries, and the number of the last entry
+// encodeFirst encodes the first response among entries and returns the number of the last entry
 // that it covers.
 func encodeFirst[E any](f recordSource[E], m *bookmark, entries []E) (answer []byte, last uint64, err error) {
 	for _, e := range entries {
@@ -196,10 +196,10 @@ func encodeFirst[E any](f recordSource[E], m *bookmark, entries []E) (answer []b
 	return answer, last, err
 }
 
-// encodeBatch gives the responses for entries, up to about batchBytes, and the
+// encodeBatch encodes the responses for entries, up to about batchBytes, and returns the
 // number of the last entry that they cover.
 func encodeBatch[E any](f recordSource[E], m *bookmark, entries []E) (answer []byte, last uint64, err error) {
-	m.ended = false // reopened, perhaps
+	m.ended = false // the session may have been reopened
 	var responses [][]byte
 	for size := 0; len(entries) > 0 && size < batchBytes; entries = entries[1:] {
 		n, response := f.encode(m, entries[0])
@@ -219,7 +219,7 @@ func encodeBatch[E any](f recordSource[E], m *bookmark, entries []E) (answer []b
 	return slices.Concat([]byte(`{"responses":[`), bytes.Join(responses, []byte(",")), []byte("]}")), last, nil
 }
 
-// write sends an answer and tells whether it left.
+// write sends an answer. Its error means that the client may not have received it.
 func write(c *gin.Context, answer []byte) error {
 	c.Header("Content-Type", "application/json; charset=utf-8")
 	c.Header("Content-Length", strconv.Itoa(len(answer)))
@@ -229,7 +229,7 @@ func write(c *gin.Context, answer []byte) error {
 	return http.NewResponseController(c.Writer).Flush()
 }
 
-// marshal leaves "<" as it is: what people read in a terminal is no HTML.
+// marshal does not escape "<": clients show the texts in terminals, not as HTML.
 func marshal(v any) ([]byte, error) {
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)

@@ -55,8 +55,8 @@ func (a *api) call(method, path, body string) document {
 	return a.callAs(a.Context(), method, path, body)
 }
 
-// callAs is a call of a client that goes away when ctx ends; nil when it was
-// not answered.
+// callAs is call for a client that disconnects when ctx ends; it returns nil without an
+// answer.
 func (a *api) callAs(ctx context.Context, method, path, body string) document {
 	a.Helper()
 	w := httptest.NewRecorder()
@@ -101,13 +101,13 @@ func callbacks(documents []document) string {
 	return strings.Join(names, " ")
 }
 
-// What a run of the echo script looks like, and what it looks like later.
+// Callbacks of a run of the echo script, live and in the past.
 const (
 	echo = "onAgentStart onStartMessage onMessage onMessage onEndMessage onAgentEnd onIdle"
 	past = "onUserMessage onAgentStart onStartMessage onEndMessage onAgentEnd onIdle"
 )
 
-func TestLiveHandsOutEachResponseInItsOrder(t *testing.T) {
+func TestLiveReturnsResponsesInOrder(t *testing.T) {
 	inTime(t, copilot.Options{}, func(a *api) {
 		s := a.start("")
 		assert.Empty(a, a.call("POST", s+"/query", "hello there"))
@@ -117,7 +117,7 @@ func TestLiveHandsOutEachResponseInItsOrder(t *testing.T) {
 	})
 }
 
-func TestLiveWaitsFiveSecondsWhenThereIsNothing(t *testing.T) {
+func TestLiveWithoutEventsTimesOutAfterFiveSeconds(t *testing.T) {
 	inTime(t, copilot.Options{}, func(a *api) {
 		s := a.start("")
 		begin := time.Now()
@@ -148,7 +148,7 @@ func TestWaitingLiveIsAnsweredByNextQuery(t *testing.T) {
 	})
 }
 
-func TestSecondCallAtTheSameTimeIsRefused(t *testing.T) {
+func TestParallelCallIsRejected(t *testing.T) {
 	for _, form := range []string{"/live", "/live/token"} {
 		t.Run(form, func(t *testing.T) {
 			inTime(t, copilot.Options{}, func(a *api) {
@@ -163,7 +163,7 @@ func TestSecondCallAtTheSameTimeIsRefused(t *testing.T) {
 	}
 }
 
-func TestClientThatGoesAwayLosesNothingAndTheNextIsAcceptedAtOnce(t *testing.T) {
+func TestDisconnectedClientLosesNothing(t *testing.T) {
 	inTime(t, copilot.Options{}, func(a *api) {
 		s := a.start("")
 		client, leave := context.WithCancel(a.Context())
@@ -177,18 +177,18 @@ func TestClientThatGoesAwayLosesNothingAndTheNextIsAcceptedAtOnce(t *testing.T) 
 	})
 }
 
-// deaf is a connection that breaks while it is written to.
-type deaf struct{ *httptest.ResponseRecorder }
+// brokenWriter is a connection that fails on write.
+type brokenWriter struct{ *httptest.ResponseRecorder }
 
-func (deaf) Write([]byte) (int, error) { return 0, errors.New("broken pipe") }
+func (brokenWriter) Write([]byte) (int, error) { return 0, errors.New("broken pipe") }
 
-func TestResponseThatCouldNotBeWrittenIsHandedOutAgain(t *testing.T) {
+func TestUnwrittenResponseIsRepeated(t *testing.T) {
 	inTime(t, copilot.Options{}, func(a *api) {
 		s := a.start("")
 		a.call("POST", s+"/query", "hello there")
 		synctest.Wait()
 		for _, form := range []string{"/live", "/live/token"} {
-			a.handler.ServeHTTP(deaf{httptest.NewRecorder()}, httptest.NewRequestWithContext(a.Context(), "GET", s+form, nil))
+			a.handler.ServeHTTP(brokenWriter{httptest.NewRecorder()}, httptest.NewRequestWithContext(a.Context(), "GET", s+form, nil))
 		}
 		assert.Equal(a, echo, callbacks(a.until(s, "onIdle")))
 		assert.Equal(a, past, callbacks(a.batch(s+"/live/token")))
@@ -209,7 +209,7 @@ func (a *api) batch(path string) (all []document) {
 	return all
 }
 
-func TestTokenReadsThePastInWholeTextsAndThePresentInPieces(t *testing.T) {
+func TestTokenGetsWholeTextsOfThePastAndLiveDeltas(t *testing.T) {
 	inTime(t, copilot.Options{}, func(a *api) {
 		s := a.start("")
 		a.call("POST", s+"/query", "hello there")
@@ -279,7 +279,7 @@ func TestReaderBehindGapGetsRunEnd(t *testing.T) {
 	})
 }
 
-func TestLiveDoesNotStartAgainAfterALongPauseButATokenDoes(t *testing.T) {
+func TestLiveContinuesAfterLongPauseAndTokenStartsAgain(t *testing.T) {
 	inTime(t, copilot.Options{}, func(a *api) {
 		s := a.start("")
 		a.call("POST", s+"/query", "hello there")
@@ -292,7 +292,7 @@ func TestLiveDoesNotStartAgainAfterALongPauseButATokenDoes(t *testing.T) {
 	})
 }
 
-func TestSmallDocuments(t *testing.T) {
+func TestSimpleRoutes(t *testing.T) {
 	inTime(t, copilot.Options{}, func(a *api) {
 		assert.Equal(a, document{"repoRoot": "/"}, a.call("GET", "/config", ""))
 		assert.Equal(a, document{"message": "Hello, world!"}, a.call("GET", "/test", ""))
@@ -311,7 +311,7 @@ func TestSmallDocuments(t *testing.T) {
 	})
 }
 
-func TestRepositoryRootIsFoundAboveTheWorkingDirectory(t *testing.T) {
+func TestRepositoryRootIsFoundAboveWorkingDirectory(t *testing.T) {
 	root := t.TempDir()
 	require.NoError(t, os.MkdirAll(filepath.Join(root, "a", "b"), 0o700))
 	require.NoError(t, os.Mkdir(filepath.Join(root, ".git"), 0o700))
@@ -327,11 +327,11 @@ func TestRepositoryRootIsFoundAboveTheWorkingDirectory(t *testing.T) {
 	info, _, err := host.Sessions(t.Context(), "", 0)
 	require.NoError(t, err)
 	require.Len(t, info, 1)
-	assert.Equal(t, root, info[0].Directory, "an empty body takes the root, an empty model the first")
+	assert.Equal(t, root, info[0].Directory, "an empty body means the root, an empty model the first")
 	assert.Equal(t, "model-a", info[0].Model)
 }
 
-func TestWhetherTheAgentMayAskTheUser(t *testing.T) {
+func TestInteractiveSessionOffersQuestions(t *testing.T) {
 	for query, want := range map[string]bool{
 		"": false, "?permissions=allow": false, "?permissions=deny": false, "?permissions=ask": true,
 		"?interactive=true": true, "?permissions=ask&interactive=false": false,
@@ -345,12 +345,12 @@ func TestWhetherTheAgentMayAskTheUser(t *testing.T) {
 	}
 }
 
-func TestAnswersOfTheWrongKindAreRefused(t *testing.T) {
+func TestAnswersOfTheWrongKindAreRejected(t *testing.T) {
 	for body, want := range map[string]string{
 		`{"approved":true,"answer":"x"}`:  "permission",
 		`{"answer":""}`:                   "empty",
 		`{"answer":"x"}`:                  "permission",
-		`{"approved":"yes"}`:              "no JSON object",
+		`{"approved":"yes"}`:              "not a JSON object",
 		`{"approved":true,"fields":{}}`:   "no fields",
 		`{"failed":true,"reason":"late"}`: "tool",
 	} {
@@ -365,7 +365,7 @@ func TestAnswersOfTheWrongKindAreRefused(t *testing.T) {
 	}
 }
 
-func TestQuestionIsAnsweredOnceAndRefusalsReachTheAgent(t *testing.T) {
+func TestQuestionIsAnsweredOnceAndDenialReachesAgent(t *testing.T) {
 	inTime(t, copilot.Options{}, func(a *api) {
 		answers := make(chan event.Answer, 1)
 		a.agents.Script = func(t *fake.Turn) {
@@ -411,7 +411,7 @@ func TestFormRejectsInvalidValues(t *testing.T) {
 	})
 }
 
-func TestPlanIsApprovedInOneOfItsWays(t *testing.T) {
+func TestPlanIsApprovedWithOneOfItsChoices(t *testing.T) {
 	inTime(t, copilot.Options{}, func(a *api) {
 		answers := make(chan event.Answer, 1)
 		a.agents.Script = func(t *fake.Turn) {
@@ -432,7 +432,7 @@ func TestPlanIsApprovedInOneOfItsWays(t *testing.T) {
 	})
 }
 
-// callTool is a script that calls a client's tool and says what it gave.
+// callTool is a script that calls a client tool and says its result.
 func callTool(t *fake.Turn) {
 	answer, _ := t.AskAlways(event.Question{ID: "q", Kind: event.AskTool, Tool: "git.commit"})
 	t.Say(answer.Text + answer.Reason)
@@ -453,7 +453,7 @@ func TestClientToolCallIsHiddenButAnswerable(t *testing.T) {
 	}
 }
 
-func TestModeAndSteeringOfAQuery(t *testing.T) {
+func TestQueryHasModeAndSteering(t *testing.T) {
 	inTime(t, copilot.Options{}, func(a *api) {
 		a.agents.Script = func(t *fake.Turn) {
 			t.Wait(time.Second)
@@ -462,7 +462,7 @@ func TestModeAndSteeringOfAQuery(t *testing.T) {
 			}
 		}
 		s := a.start("")
-		assert.Empty(a, a.call("POST", s+"/query?mode=Autopilot&steer=true", "first"), "without a run it is a prompt like any other")
+		assert.Empty(a, a.call("POST", s+"/query?mode=Autopilot&steer=true", "first"), "without a run it is an ordinary prompt")
 		synctest.Wait()
 		assert.Empty(a, a.call("POST", s+"/query?steer=true", "second"))
 		got := a.until(s, "onIdle")

@@ -8,17 +8,17 @@ import (
 	"github.com/copilot-portal/portal/copilot"
 )
 
-// remove deletes a session with all that was said.
+// remove deletes a session with its record.
 func (a *API) remove(c *gin.Context) {
 	id := param(c, "id")
 	err := a.options.Host.Delete(c.Request.Context(), id)
-	if _, here := a.options.Host.Loaded(id); !here { // also when the agent could not be told
+	if _, here := a.options.Host.Loaded(id); !here { // also if the agent's copy remains
 		a.bookmarks.drop(id)
 	}
 	reply(c, err)
 }
 
-// rename gives a session the title of the body.
+// rename sets the title of a session to the body.
 func (a *API) rename(c *gin.Context) {
 	a.withSession(c, func(s *copilot.Session) {
 		title, err := body(c, maxTitle)
@@ -30,7 +30,7 @@ func (a *API) rename(c *gin.Context) {
 	})
 }
 
-// fork makes a session that goes on from where another one is.
+// fork creates a session that continues from another one's current state.
 func (a *API) fork(c *gin.Context) {
 	s, err := a.options.Host.Fork(c.Request.Context(), param(c, "id"))
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-// history reads a record in pages.
+// history reads a record page by page.
 func (a *api) history(session, query string) (types string, numbers []float64) {
 	a.Helper()
 	var names []string
@@ -41,8 +41,8 @@ func (a *api) history(session, query string) (types string, numbers []float64) {
 	}
 }
 
-// told is the history of a session with one run of the echo script.
-const told = "session.opened run.started user.message turn.started message.started message.ended turn.ended run.ended"
+// echoHistory is the history of a session with one run of the echo script.
+const echoHistory = "session.opened run.started user.message turn.started message.started message.ended turn.ended run.ended"
 
 func TestHistoryIsPagedWithoutWaiting(t *testing.T) {
 	for _, query := range []string{"", "limit=1", "limit=3", "limit=100000"} {
@@ -51,22 +51,22 @@ func TestHistoryIsPagedWithoutWaiting(t *testing.T) {
 				s := d.echoed("hello there")
 				begin := time.Now()
 				types, numbers := d.history(s, query)
-				assert.Equal(d, told, types)
-				assert.Equal(d, []float64{1, 2, 3, 4, 5, 8, 9, 10}, numbers, "the pieces are left out")
+				assert.Equal(d, echoHistory, types)
+				assert.Equal(d, []float64{1, 2, 3, 4, 5, 8, 9, 10}, numbers, "deltas are omitted")
 				d.call("POST", s+"/stop", "")
 				types, _ = d.history(s, query)
-				assert.Equal(d, told+" session.closed", types)
+				assert.Equal(d, echoHistory+" session.closed", types)
 				assert.Zero(d, time.Since(begin))
 				d.settle()
 				d.restart()
 				types, _ = d.history(s, query)
-				assert.Equal(d, told+" session.closed", types, "from the store")
+				assert.Equal(d, echoHistory+" session.closed", types, "from the store")
 			})
 		})
 	}
 }
 
-func TestEventOfTheHistoryIsItsLineOfTheExportWithItsNumber(t *testing.T) {
+func TestHistoryEventEqualsExportLineWithNumber(t *testing.T) {
 	inTime(t, copilot.Options{}, func(a *api) {
 		s := a.start("")
 		a.call("POST", s+"/query", "hello there")
@@ -81,7 +81,7 @@ func TestEventOfTheHistoryIsItsLineOfTheExportWithItsNumber(t *testing.T) {
 		for _, query := range []string{"after=x", "after=-1", "limit=x", "after=18446744073709551616"} {
 			code, fault := a.status("GET", s+"/history?"+query, "")
 			assert.Equal(a, 400, code)
-			assert.Contains(a, fault, "a number from 0 on is needed")
+			assert.Contains(a, fault, "a non-negative integer is required")
 		}
 		assert.Equal(a, document{"error": "SessionNotFound"}, a.call("GET", "/copilot/session/x/history", ""))
 	})
@@ -105,7 +105,7 @@ func TestEvictedEventsAreGapInHistory(t *testing.T) {
 	})
 }
 
-func TestSessionThatMemoryHasOnlyTheEndOfIsExportedWhole(t *testing.T) {
+func TestPartlyEvictedSessionIsExportedCompletely(t *testing.T) {
 	stored(t, copilot.Options{RecordBudget: 4 << 10}, func(d *durable) {
 		var prompts []string
 		for i := range 30 {
@@ -113,7 +113,7 @@ func TestSessionThatMemoryHasOnlyTheEndOfIsExportedWhole(t *testing.T) {
 		}
 		s := d.echoed(prompts...)
 		d.settle()
-		for _, when := range []string{"open", "at rest"} {
+		for _, when := range []string{"open", "suspended"} {
 			for _, format := range []string{"markdown", "jsonl"} {
 				_, text := d.raw("GET", s+"/export?format="+format)
 				for _, p := range prompts {
@@ -146,7 +146,7 @@ func TestDeletedSessionIsNotFound(t *testing.T) {
 	})
 }
 
-func TestSessionIsDeletedAlsoWhenTheAgentKeepsItsCopy(t *testing.T) {
+func TestSessionIsDeletedEvenIfAgentKeepsItsCopy(t *testing.T) {
 	stored(t, copilot.Options{}, func(d *durable) {
 		s := d.echoed("hello there")
 		d.until(s, "onIdle")
@@ -164,7 +164,7 @@ func TestSessionIsDeletedAlsoWhenTheAgentKeepsItsCopy(t *testing.T) {
 	})
 }
 
-func TestTitleIsGivenAndStays(t *testing.T) {
+func TestTitleIsSetAndKept(t *testing.T) {
 	stored(t, copilot.Options{}, func(d *durable) {
 		s := d.echoed("hello there")
 		assert.Empty(d, d.call("POST", s+"/rename", "  A title\nof two lines "))
@@ -180,7 +180,7 @@ func TestTitleIsGivenAndStays(t *testing.T) {
 	})
 }
 
-func TestForkIsIndependentOfItsOriginal(t *testing.T) {
+func TestForkIsIndependentOfOriginal(t *testing.T) {
 	stored(t, copilot.Options{}, func(d *durable) {
 		s := d.echoed("hello there")
 		fork, _ := d.call("POST", s+"/fork", "")["sessionId"].(string)
@@ -191,7 +191,7 @@ func TestForkIsIndependentOfItsOriginal(t *testing.T) {
 		synctest.Wait()
 		assert.Contains(d, callbacks(d.batch(copied+"/live/one")), past)
 		_, numbers := d.history(s, "")
-		assert.Len(d, numbers, 8, "the original is as it was")
+		assert.Len(d, numbers, 8, "the original is unchanged")
 
 		d.agents.Script = func(t *fake.Turn) { t.Wait(time.Minute) }
 		d.call("POST", s+"/query", "x")
@@ -219,7 +219,7 @@ func TestTextsAreFoundInAllSessions(t *testing.T) {
 		one, _ := d.call("GET", "/copilot/search?q=hay&limit=1", "")["results"].([]any)
 		assert.Len(d, one, 1)
 		assert.Equal(d, document{"results": []any{}}, d.call("GET", "/copilot/search?q=nowhere", ""))
-		for query, want := range map[string]string{"": "name a word", "q=x&limit=x": "a number"} {
+		for query, want := range map[string]string{"": "name a word", "q=x&limit=x": "a non-negative integer"} {
 			code, fault := d.status("GET", "/copilot/search?"+query, "")
 			assert.Equal(d, 400, code)
 			assert.Contains(d, fault, want)
@@ -227,7 +227,7 @@ func TestTextsAreFoundInAllSessions(t *testing.T) {
 	})
 }
 
-func TestWithoutAStoreNothingIsSearched(t *testing.T) {
+func TestSearchNeedsStore(t *testing.T) {
 	inTime(t, copilot.Options{}, func(a *api) {
 		code, fault := a.status("GET", "/copilot/search?q=x", "")
 		assert.Equal(a, 503, code)
@@ -235,7 +235,7 @@ func TestWithoutAStoreNothingIsSearched(t *testing.T) {
 	})
 }
 
-func TestListOfSessionsComesInPages(t *testing.T) {
+func TestListOfSessionsIsPaged(t *testing.T) {
 	stored(t, copilot.Options{}, func(d *durable) {
 		var want []any
 		for range 5 {
@@ -263,7 +263,7 @@ func TestListOfSessionsComesInPages(t *testing.T) {
 		created, err := time.Parse(time.RFC3339, info["createdAt"].(string))
 		require.NoError(d, err)
 		assert.True(d, changed.After(created) || changed.Equal(created))
-		for query, part := range map[string]string{"after=x": "no position in the list", "limit=x": "a number"} {
+		for query, part := range map[string]string{"after=x": "no position in the list", "limit=x": "a non-negative integer"} {
 			code, fault := d.status("GET", "/copilot/session?"+query, "")
 			assert.Equal(d, 400, code)
 			assert.Contains(d, fault, part)

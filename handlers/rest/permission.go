@@ -10,15 +10,14 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-// permissionsOf answers with the rules in force, and with those of them that answers
-// have made.
+// permissionsOf returns the rules in force and those remembered from answers.
 func (a *API) permissionsOf(c *gin.Context) {
 	a.withSession(c, func(s *copilot.Session) {
 		c.JSON(http.StatusOK, gin.H{"rules": s.Rules(), "remembered": s.Remembered()})
 	})
 }
 
-// revoke forgets a rule that an answer has made: {rule}, or {all: true}.
+// revoke removes a remembered rule: {rule}, or all of them: {all: true}.
 func (a *API) revoke(c *gin.Context) {
 	a.withSession(c, func(s *copilot.Session) {
 		var wire struct {
@@ -31,7 +30,7 @@ func (a *API) revoke(c *gin.Context) {
 			return
 		}
 		if err := json.Unmarshal(b, &wire); err != nil || (wire.Rule == "") != wire.All {
-			fail(c, fault.Errorf(fault.Invalid, `the body needs "rule" (one that is remembered) or "all": true`))
+			fail(c, fault.Errorf(fault.Invalid, `the body needs "rule" (a remembered one) or "all": true`))
 			return
 		}
 		reply(c, s.Revoke(wire.Rule))

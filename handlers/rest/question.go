@@ -8,7 +8,7 @@ import (
 	"github.com/copilot-portal/portal/handlers/form"
 )
 
-// Names of requests that are no permissions but answered like one.
+// Names of requests that are answered like permissions.
 const (
 	namePlan   = "plan"
 	nameSignIn = "sign-in"
@@ -21,11 +21,11 @@ type (
 		Name      string `json:"name"`
 		Title     string `json:"title"`
 		Detail    string `json:"detail"`
-		// What is asked for, where it is more than name says: remembering is about all.
+		// All permissions asked for, if name is not the only one. Remembering covers all of them.
 		Names []string `json:"names,omitempty"`
-		// How far the answer can reach if it is remembered, narrowest first.
+		// Offered reaches of a remembered answer, narrowest first.
 		Scopes []form.Scope `json:"scopes,omitempty"`
-		// Of a plan alone, of a sign-in alone.
+		// Choices belong to plans only, URL to sign-ins only.
 		Choices []string `json:"choices,omitzero"`
 		URL     string   `json:"url,omitempty"`
 	}
@@ -50,7 +50,7 @@ type (
 	}
 )
 
-// encodeQuestion is nil for the calls of clients' tools, which are not told here.
+// encodeQuestion returns nil for calls of client tools, which this dialect does not report.
 func encodeQuestion(q event.Question) any {
 	request := onPermissionRequest{Callback: "onPermissionRequest", RequestID: q.ID}
 	switch q.Kind {

@@ -2,17 +2,17 @@ package rest
 
 import "time"
 
-// Readers is how the readers do whose positions are kept here.
+// Readers are statistics of the readers whose positions the portal keeps.
 type Readers struct {
-	Attached int    // those that called within [attachedFor]
-	MaxLag   uint64 // events that the last of them is behind the newest; those in a call count as up to date
+	Attached int    // readers that called within [attachedFor]
+	MaxLag   uint64 // how many events the slowest reader is behind; readers in a call count as up to date
 }
 
-// attachedFor is how long a reader counts as there after its last call. Calls
-// take 5 s at most, and another follows soon.
+// attachedFor is how long a reader counts as attached after its last call. Calls
+// take 5 s at most, and the next one follows soon.
 const attachedFor = 15 * time.Second
 
-// Readers looks at the readers that are there now.
+// Readers returns statistics of the attached readers.
 func (a *API) Readers() Readers {
 	var r Readers
 	for p, m := range a.bookmarks.recent(attachedFor) {
@@ -30,7 +30,7 @@ func (a *API) Readers() Readers {
 	return r
 }
 
-// recent gives the bookmarks that were used within d.
+// recent returns the bookmarks used within d.
 func (b *bookmarks) recent(d time.Duration) map[bookmarkKey]*bookmark {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -43,7 +43,7 @@ func (b *bookmarks) recent(d time.Duration) map[bookmarkKey]*bookmark {
 	return list
 }
 
-// position is where the reader is; ok is false while a call holds the bookmark.
+// position returns the reader's position; ok is false while a call holds the bookmark.
 func (m *bookmark) position() (after uint64, ok bool) {
 	select {
 	case m.held <- struct{}{}:

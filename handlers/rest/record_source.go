@@ -9,15 +9,15 @@ import (
 	"github.com/copilot-portal/portal/jobs"
 )
 
-// sessionSource is the record of a session, for the reader of a token.
+// sessionSource is the record of a session for one reader.
 type sessionSource struct {
 	host    *copilot.Host
 	session *copilot.Session
 	token   string
 }
 
-// start may fail: what the reader was told in another life of the session may not
-// stand in the record any more.
+// start fails with a gap if the record may lack events that the reader received in a
+// previous epoch.
 func (f sessionSource) start(ctx context.Context, m *bookmark) (*follow.Reader[follow.Entry], error) {
 	if err := m.restore(ctx, f.session, f.token); err != nil {
 		return nil, err
@@ -39,7 +39,7 @@ func (f sessionSource) encode(m *bookmark, e follow.Entry) (n uint64, response a
 	return e.N, m.encodeAll(e)
 }
 
-// encodeSinceFirstQuery is what the reader of live without a token is told: nothing that was before
+// encodeSinceFirstQuery encodes an event for the reader of live without a token, which gets nothing from before
 // the first query (spec/contracts/portal-rest.notes.md).
 func (m *bookmark) encodeSinceFirstQuery(b event.Body) any {
 	if _, ok := b.(event.RunStarted); ok {
@@ -51,8 +51,8 @@ func (m *bookmark) encodeSinceFirstQuery(b event.Body) any {
 	return nil
 }
 
-// encodeAll is what the reader of a token is told. In the past a complete text
-// stands for its pieces; what came since is handed out piece by piece.
+// encodeAll encodes an entry for the reader of a token. In the past, a complete text
+// stands for its deltas; later texts are sent in deltas.
 func (m *bookmark) encodeAll(e follow.Entry) any {
 	if !m.includes(e) {
 		return nil
@@ -66,10 +66,10 @@ func (m *bookmark) encodeAll(e follow.Entry) any {
 	return nil
 }
 
-// includes says whether an entry is told. Pieces of a text are, all of them or none: a
-// text that ends while its past is being told would have a hole else.
+// includes reports whether an entry is sent. Of the deltas of a text, all or none are: otherwise
+// a text that ends during the replay would have a gap.
 func (m *bookmark) includes(e follow.Entry) bool {
-	key, isPiece := "", true
+	key, isDelta := "", true
 	switch b := e.Value.Body.(type) {
 	case event.ReasoningDelta:
 		key = "reasoning " + b.ID
@@ -78,28 +78,28 @@ func (m *bookmark) includes(e follow.Entry) bool {
 	case event.ToolOutput:
 		key = "tool " + b.ID
 	case event.RunEnded:
-		m.texts, isPiece = nil, false
+		m.texts, isDelta = nil, false
 	default:
-		isPiece = false
+		isDelta = false
 	}
-	if !isPiece {
+	if !isDelta {
 		return true
 	}
-	told, known := m.texts[key]
+	included, known := m.texts[key]
 	if !known {
-		told = !e.Superseded || e.N > m.past
+		included = !e.Superseded || e.N > m.past
 		if m.texts == nil {
 			m.texts = map[string]bool{}
 		}
-		m.texts[key] = told
+		m.texts[key] = included
 	}
-	return told
+	return included
 }
 
 func (f sessionSource) movePosition(m *bookmark, n uint64) { m.at = f.session.Record().Position(n) }
 func (f sessionSource) savePosition(m *bookmark)           { m.store(f.session, f.token) }
 
-// ended is also true of a session that only another portal can go on with.
+// ended is also true while this portal stops: only another one can continue the session.
 func (f sessionSource) ended() bool {
 	return f.session.Info().State == copilot.StateClosed || f.host.Stopping()
 }
@@ -119,13 +119,13 @@ func (f jobSource) encode(m *bookmark, e jobs.Event) (n uint64, response any) {
 	return e.Number, m.encodeJob(e.Body)
 }
 
-// interrupted is what a job's readers are told that its portal did not live to end.
+// interrupted is the error of a job whose portal ended.
 const interrupted = "the portal ended in the middle of the job, which can be continued"
 
-// encodeJob is what readers of a job or task are told. An interruption has no callback
-// of its own; if nothing else says what went wrong, it does.
+// encodeJob encodes an event for readers of a job or task. An interruption has no callback
+// of its own; without an earlier error it is sent as one.
 func (m *bookmark) encodeJob(b jobs.Body) any {
-	told := m.fault
+	reported := m.fault
 	m.fault = false
 	switch b := b.(type) {
 	case jobs.TaskError:
@@ -134,7 +134,7 @@ func (m *bookmark) encodeJob(b jobs.Body) any {
 		m.fault = true
 		return b
 	case jobs.JobInterrupted:
-		if !told {
+		if !reported {
 			return jobs.JobError{Error: interrupted}
 		}
 		return nil
@@ -142,18 +142,18 @@ func (m *bookmark) encodeJob(b jobs.Body) any {
 	if b.Callback() == "" {
 		return nil
 	}
-	return called{b}
+	return jobCallback{b}
 }
 
 func (jobSource) movePosition(m *bookmark, n uint64) { m.at.N = n }
-func (jobSource) savePosition(*bookmark)             {} // it lives as long as the portal
+func (jobSource) savePosition(*bookmark)             {} // kept in memory only
 func (jobSource) ended() bool                        { return true }
 
-// called is an event with its callback.
-type called struct{ jobs.Body }
+// jobCallback is an event with its callback.
+type jobCallback struct{ jobs.Body }
 
 // MarshalJSON writes the name of the callback before the keys of the event.
-func (c called) MarshalJSON() ([]byte, error) {
+func (c jobCallback) MarshalJSON() ([]byte, error) {
 	name, err := marshal(c.Callback())
 	if err != nil {
 		return nil, err

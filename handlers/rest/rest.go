@@ -1,10 +1,10 @@
-// Package rest speaks the REST contract of the portal
-// (spec/contracts/portal-rest.md with its notes; spec/rest.md): sessions for scripts, the
-// long poll, and what the web page needs besides.
+// Package rest implements the REST contract of the portal
+// (spec/contracts/portal-rest.md with its notes; spec/rest.md): sessions for scripts,
+// long polling, and what else the web page needs.
 //
 // A handler decodes, calls the domain once and encodes. One encoder (callback.go) turns events into messages. The session stores the
-// position of a reader of live, which sends none itself (spec/contracts/portal-rest.md, "copilot/session/{session-id}/live"), as a
-// bookmark (bookmark.go).
+// position of a reader of live as a bookmark (bookmark.go), because the reader sends none
+// (spec/contracts/portal-rest.md, "copilot/session/{session-id}/live").
 package rest
 
 import (
@@ -19,33 +19,33 @@ import (
 	"github.com/copilot-portal/portal/jobs"
 )
 
-// Options of the [API].
+// Options configure the [API].
 type Options struct {
 	Host    *copilot.Host
-	Policy  permission.Policy // of sessions started here that ask for none
+	Policy  permission.Policy // for sessions started here that request none
 	WorkDir string            // where the search for the repository root begins
-	Stop    func()            // asks the whole process to stop; returns at once
+	Stop    func()            // asks the process to stop; returns at once
 
 	Jobs *jobs.Host
-	// BookFault is why nothing can be started from the job book; nil if all is well.
+	// BookFault is why the job book cannot be used; nil if it can.
 	BookFault error
 }
 
-// API is the REST dialect. Its handlers may be called concurrently.
+// API serves the dialect. Its handlers may be called concurrently.
 type API struct {
 	options   Options
 	bookmarks bookmarks // of sessions
 	jobMarks  bookmarks // of jobs and tasks
 }
 
-// New makes the API.
+// New returns an API.
 func New(o Options) *API {
 	a := &API{options: o, jobMarks: newBookmarks(nil)}
 	a.bookmarks = newBookmarks(a.forget)
 	return a
 }
 
-// Routes adds the paths of spec/contracts/portal-rest.md, "API", and ours below r.
+// Routes adds the paths of spec/contracts/portal-rest.md, "API", and the portal's own, below r.
 func (a *API) Routes(r gin.IRoutes) {
 	r.Use(noStore)
 	r.GET("/config", a.config)
@@ -76,8 +76,8 @@ func (a *API) Routes(r gin.IRoutes) {
 	a.jobRoutes(r)
 }
 
-// Polls are the routes, below those of [API.Routes], whose calls wait for
-// something to happen: how long they take says nothing about the portal.
+// Polls returns the routes, relative to those of [API.Routes], whose calls wait for
+// events. Their duration says nothing about the portal's speed.
 func Polls() []string {
 	var list []string
 	for _, kind := range []string{"session", "task", "job"} {
@@ -92,13 +92,13 @@ func noStore(c *gin.Context) {
 	c.Next()
 }
 
-// config answers with the repository root above the working directory, or the
-// working directory itself where there is no repository.
+// config returns the repository root above the working directory, or the
+// working directory itself without a repository.
 func (a *API) config(c *gin.Context) {
 	c.JSON(http.StatusOK, gin.H{"repoRoot": RepoRoot(a.options.WorkDir)})
 }
 
-// RepoRoot is the directory above dir, or dir itself, that has a .git; else dir.
+// RepoRoot returns dir or the nearest directory above it that contains .git; otherwise dir.
 func RepoRoot(dir string) string {
 	for at := dir; ; at = filepath.Dir(at) {
 		if _, err := os.Stat(filepath.Join(at, ".git")); err == nil {
@@ -112,7 +112,7 @@ func RepoRoot(dir string) string {
 
 func test(c *gin.Context) { c.JSON(http.StatusOK, gin.H{"message": "Hello, world!"}) }
 
-// stop answers first and ends the process then.
+// stop answers before it ends the process.
 func (a *API) stop(c *gin.Context) {
 	c.JSON(http.StatusOK, gin.H{})
 	c.Writer.Flush()

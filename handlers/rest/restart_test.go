@@ -30,7 +30,7 @@ func TestLiveContinuesAfterRestart(t *testing.T) {
 }
 
 func TestUnreadResponsesSurviveRestart(t *testing.T) {
-	for name, read := range map[string]int{"nothing was read": 0, "the half was read": 3} {
+	for name, read := range map[string]int{"nothing was read": 0, "half was read": 3} {
 		t.Run(name, func(t *testing.T) {
 			stored(t, copilot.Options{}, func(d *durable) {
 				s := d.echoed("hello there")
@@ -56,15 +56,15 @@ func TestTokenContinuesAfterRestart(t *testing.T) {
 				d.restart()
 				d.call("POST", s+"/query", "hello again")
 				synctest.Wait()
-				assert.Equal(d, "onUserMessage "+echo, callbacks(d.batch(s+token)), "what it has not seen comes in pieces")
-				other := append(d.batch(s+token+"other"), d.batch(s+token+"other")...) // from the store, and from memory
+				assert.Equal(d, "onUserMessage "+echo, callbacks(d.batch(s+token)), "unread texts come in deltas")
+				other := append(d.batch(s+token+"other"), d.batch(s+token+"other")...) // from the store and from memory
 				assert.Equal(d, past+" "+past, callbacks(other))
 			})
 		})
 	}
 }
 
-func TestPieceThatWasReadBeforeARestartIsFollowedByTheNext(t *testing.T) {
+func TestTokenContinuesWithinTextAfterRestart(t *testing.T) {
 	stored(t, copilot.Options{}, func(d *durable) {
 		proceed := make(chan struct{})
 		d.agents.Script = func(t *fake.Turn) {
@@ -82,13 +82,13 @@ func TestPieceThatWasReadBeforeARestartIsFollowedByTheNext(t *testing.T) {
 	})
 }
 
-func TestUnusedTokenExpiresAlsoAfterRestart(t *testing.T) {
+func TestUnusedTokenExpiresEvenAfterRestart(t *testing.T) {
 	stored(t, copilot.Options{Limits: copilot.Limits{Idle: 24 * time.Hour}}, func(d *durable) {
 		s := d.echoed("hello there")
 		d.batch(s + "/live/one")
 		d.settle()
 		time.Sleep(61 * time.Minute)
-		d.call("GET", s+"/live", "") // somebody else, which makes the portal look
+		d.call("GET", s+"/live", "") // a call by another reader triggers the sweep
 		d.settle()
 		d.restart()
 		assert.Equal(d, past, callbacks(d.batch(s+"/live/one")))
@@ -131,7 +131,7 @@ func TestEvictedSessionHasNotEnded(t *testing.T) {
 		synctest.Wait()
 		time.Sleep(3 * time.Second)
 		for _, s := range others {
-			assert.Contains(d, d.call("GET", s+"/history", ""), "events") // takes the room of the first
+			assert.Contains(d, d.call("GET", s+"/history", ""), "events") // evicts the first session
 		}
 		assert.Equal(d, document{"error": "HttpRequestTimeout"}, <-answer)
 		d.call("POST", first+"/query", "hello there")
@@ -160,7 +160,7 @@ func TestSuspendedSessionCanBeStopped(t *testing.T) {
 		for _, again := range []string{"/stop", "/query", "/cancel"} {
 			assert.Equal(d, document{"error": "SessionNotFound"}, d.call("POST", s+again, "x"), again)
 		}
-		assert.Equal(d, echo+" ", callbacks(d.until(s, "nothing")), "what nobody had read, and the end")
+		assert.Equal(d, echo+" ", callbacks(d.until(s, "nothing")), "unread responses, then the end")
 		d.settle()
 		d.restart()
 		assert.Equal(d, "closed", d.listed(s)["state"])
@@ -172,7 +172,7 @@ func TestSuspendedSessionCanBeStopped(t *testing.T) {
 	})
 }
 
-// listed is a session as the list has it.
+// listed returns a session's entry in the list.
 func (a *api) listed(session string) document {
 	a.Helper()
 	list, _ := a.call("GET", "/copilot/session", "")["sessions"].([]any)
@@ -184,7 +184,7 @@ func (a *api) listed(session string) document {
 	return nil
 }
 
-func TestSuspendedSessionTakesEveryCommand(t *testing.T) {
+func TestSuspendedSessionAcceptsEveryCommand(t *testing.T) {
 	for name, tc := range map[string]struct {
 		method, path, body string
 		want               document
@@ -211,7 +211,7 @@ func TestSuspendedSessionTakesEveryCommand(t *testing.T) {
 	}
 }
 
-func TestSessionOfAnotherProcessCanBeReadAndNothingElse(t *testing.T) {
+func TestSessionOfAnotherProcessIsReadOnly(t *testing.T) {
 	stored(t, copilot.Options{}, func(d *durable) {
 		s := d.echoed("hello there")
 		d.settle()
@@ -219,7 +219,7 @@ func TestSessionOfAnotherProcessCanBeReadAndNothingElse(t *testing.T) {
 		info := other.listed(s)
 		assert.Equal(d, "elsewhere", info["state"])
 		assert.NotZero(d, info["owner"])
-		assert.NotContains(d, d.listed(s), "owner", "it is not told without one")
+		assert.NotContains(d, d.listed(s), "owner", "absent without an owner")
 		for _, c := range [][3]string{
 			{"POST", "/query", "x"},
 			{"POST", "/cancel", ""},
@@ -236,11 +236,11 @@ func TestSessionOfAnotherProcessCanBeReadAndNothingElse(t *testing.T) {
 		assert.Equal(d, echo, callbacks(other.until(s, "onIdle")))
 		assert.NotEmpty(d, other.call("GET", s+"/history", "")["events"])
 		go d.call("POST", s+"/query", "hello again")
-		assert.Equal(d, echo, callbacks(other.until(s, "onIdle")), "as it happens")
+		assert.Equal(d, echo, callbacks(other.until(s, "onIdle")), "read live")
 	})
 }
 
-func TestQuestionThatAKilledPortalLeftCanBeAnswered(t *testing.T) {
+func TestQuestionOfKilledPortalCanBeAnswered(t *testing.T) {
 	stored(t, copilot.Options{}, func(d *durable) {
 		d.agents.Script = func(t *fake.Turn) {
 			answer, _ := t.Ask(event.Question{ID: "q", Names: []string{permission.Exec}})
@@ -251,7 +251,7 @@ func TestQuestionThatAKilledPortalLeftCanBeAnswered(t *testing.T) {
 		assert.Equal(d, "onPermissionRequest", d.call("GET", s+"/live", "")["callback"])
 		d.settle()
 		d.kill()
-		assert.Equal(d, document{"error": "HttpRequestTimeout"}, d.call("GET", s+"/live", ""), "it was told")
+		assert.Equal(d, document{"error": "HttpRequestTimeout"}, d.call("GET", s+"/live", ""), "reported before")
 		assert.Empty(d, d.call("POST", s+"/answer/q", `{"approved":false,"reason":"not now"}`))
 		got := d.until(s, "onIdle")
 		assert.Equal(d, "onQuestionAnswered onStartMessage onMessage onMessage onEndMessage onIdle", callbacks(got))
@@ -273,20 +273,20 @@ func TestUnstoredEventsAreReportedAsGap(t *testing.T) {
 	}
 }
 
-func TestStoreThatCannotBeReadIsAnErrorThatPasses(t *testing.T) {
+func TestUnreadableStoreIsTemporaryError(t *testing.T) {
 	stored(t, copilot.Options{RecordBudget: 1}, func(d *durable) {
 		s := d.echoed("hello there", "hello again")
 		d.settle()
 		got := []document{d.call("GET", s+"/live", "")}
 		d.settle()
-		require.NoError(d, d.store.Close()) // under the portal
+		require.NoError(d, d.store.Close()) // behind the portal's back
 		for _, path := range []string{"/live", "/live/one", "/history"} {
 			code, fault := d.status("GET", s+path, "")
 			assert.Equal(d, 503, code, path)
 			assert.Contains(d, fault, "could not be read", path)
 		}
 		listed := d.call("GET", "/copilot/session", "")
-		assert.Len(d, listed["sessions"], 1, "what is open is known without it")
+		assert.Len(d, listed["sessions"], 1, "sessions in memory are listed without it")
 		assert.Contains(d, listed["incomplete"], "could not be read")
 		d.restart()
 		assert.Equal(d, echo, callbacks(append(got, d.until(s, "onIdle")...)))

@@ -13,10 +13,10 @@ import (
 	"github.com/copilot-portal/portal/copilot/permission"
 )
 
-// Origin names this dialect in sessions and answers.
+// Origin identifies this dialect in sessions and answers.
 const Origin = "rest"
 
-// start opens a session: the model in the path, the directory as the body.
+// start opens a session: the model is in the path, the directory in the body.
 func (a *API) start(c *gin.Context) {
 	directory, err := body(c, maxDirectory)
 	if err != nil {
@@ -43,9 +43,9 @@ func (a *API) start(c *gin.Context) {
 	c.JSON(http.StatusOK, gin.H{"sessionId": s.ID()})
 }
 
-// permissions reads the query parameters of start. A client that says `ask` can
-// answer, so the agent may ask it other things as well; `interactive` says so
-// apart from the permissions.
+// permissions reads the query parameters of start. A client that asks for `ask` can
+// answer, so the agent may ask it other questions, too; `interactive` controls
+// this independently of the permissions.
 func (a *API) permissions(c *gin.Context) (permission.Policy, bool, error) {
 	policy, interactive := a.options.Policy, false
 	if text := c.Query("permissions"); text != "" {
@@ -55,15 +55,15 @@ func (a *API) permissions(c *gin.Context) (permission.Policy, bool, error) {
 		}
 		policy, interactive = permission.Everywhere(d), d == permission.Ask
 	}
-	interactive, err := yes(c, "interactive", interactive)
+	interactive, err := boolean(c, "interactive", interactive)
 	return policy, interactive, err
 }
 
-// yes reads a query parameter that is true or false.
-func yes(c *gin.Context, name string, otherwise bool) (bool, error) {
+// boolean reads a query parameter that is true or false.
+func boolean(c *gin.Context, name string, fallback bool) (bool, error) {
 	text := c.Query(name)
 	if text == "" {
-		return otherwise, nil
+		return fallback, nil
 	}
 	value, err := strconv.ParseBool(text)
 	if err != nil {
@@ -72,7 +72,7 @@ func yes(c *gin.Context, name string, otherwise bool) (bool, error) {
 	return value, nil
 }
 
-// withSession finds the session of the path, or answers that there is none.
+// withSession calls do with the session of the path, or answers that there is none.
 func (a *API) withSession(c *gin.Context, do func(*copilot.Session)) {
 	s, err := a.options.Host.Session(c.Request.Context(), param(c, "id"))
 	if err != nil {
@@ -94,12 +94,12 @@ func (a *API) query(c *gin.Context) {
 	})
 }
 
-// prompt reads the body of query and its query parameters.
+// prompt reads the body and the query parameters of query.
 func prompt(c *gin.Context) (p event.Prompt, err error) {
 	if p.Mode, err = event.ParseMode(c.Query("mode")); err != nil {
 		return p, err
 	}
-	if p.Steer, err = yes(c, "steer", false); err != nil {
+	if p.Steer, err = boolean(c, "steer", false); err != nil {
 		return p, err
 	}
 	text, err := body(c, maxPrompt)
@@ -123,7 +123,7 @@ func reply(c *gin.Context, err error) {
 	c.JSON(http.StatusOK, gin.H{})
 }
 
-// stopSession closes a session; a closed one is not found, as for every other call.
+// stopSession closes a session. A closed one is not found, as in every other call.
 func (a *API) stopSession(c *gin.Context) {
 	a.withSession(c, func(s *copilot.Session) {
 		if s.Info().State == copilot.StateClosed {

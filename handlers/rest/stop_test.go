@@ -19,9 +19,9 @@ func TestWaitingLiveEndsWhenThePortalStops(t *testing.T) {
 				synctest.Wait()
 				d.end()
 				assert.Equal(d, document{"error": want}, <-answer)
-				assert.Equal(d, document{"error": "SessionNotFound"}, d.call("GET", s+form, ""), "and ever after")
+				assert.Equal(d, document{"error": "SessionNotFound"}, d.call("GET", s+form, ""), "and from then on")
 				d.open()
-				assert.Equal(d, document{"error": "HttpRequestTimeout"}, d.call("GET", s+form, ""), "the next portal goes on")
+				assert.Equal(d, document{"error": "HttpRequestTimeout"}, d.call("GET", s+form, ""), "the next portal continues")
 			})
 		})
 	}

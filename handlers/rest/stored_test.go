@@ -20,8 +20,8 @@ import (
 	"github.com/copilot-portal/portal/handlers/rest"
 )
 
-// durable is the dialect over sessions that are stored. What its agents have
-// saved outlives a restart, too.
+// durable is an api whose sessions are stored. What its agents have
+// saved survives a restart, too.
 type durable struct {
 	*api
 	options   copilot.Options
@@ -65,14 +65,14 @@ func (d *durable) open() {
 	}
 }
 
-// restart ends the portal and starts it again.
+// restart stops the portal and starts it again.
 func (d *durable) restart() {
 	d.Helper()
 	d.end()
 	d.open()
 }
 
-// kill ends the portal at once and starts it again.
+// kill ends the portal abruptly and starts it again.
 func (d *durable) kill() {
 	d.Helper()
 	require.NoError(d, d.store.Kill())
@@ -81,7 +81,7 @@ func (d *durable) kill() {
 	d.open()
 }
 
-// beside is another portal on the same directory, until the test ends.
+// beside returns a second portal on the same directory, until the test ends.
 func (d *durable) beside() *durable {
 	d.Helper()
 	other := &durable{api: &api{T: d.T, agents: d.agents}, options: d.options, directory: d.directory}
@@ -90,13 +90,13 @@ func (d *durable) beside() *durable {
 	return other
 }
 
-// settle lets what happened become durable.
+// settle waits until everything is stored.
 func (d *durable) settle() {
 	time.Sleep(time.Second) // virtual
 	synctest.Wait()
 }
 
-// status is a call of which only the status and the error count.
+// status returns the status and the error of a call.
 func (a *api) status(method, path, body string) (code int, fault string) {
 	a.Helper()
 	w := httptest.NewRecorder()
@@ -107,7 +107,7 @@ func (a *api) status(method, path, body string) (code int, fault string) {
 	return w.Code, fault
 }
 
-// echoed is a session in which something was said, and read by nobody.
+// echoed returns a session with prompts that nobody has read.
 func (d *durable) echoed(prompts ...string) (session string) {
 	d.Helper()
 	session = d.start("")
@@ -118,7 +118,7 @@ func (d *durable) echoed(prompts ...string) (session string) {
 	return session
 }
 
-// raw is a call whose answer is no JSON.
+// raw is a call whose answer is not JSON.
 func (a *api) raw(method, path string) (code int, text string) {
 	a.Helper()
 	w := httptest.NewRecorder()

@@ -22,7 +22,7 @@ func (a *API) taskRoutes(r gin.IRoutes) {
 	r.GET("/copilot/task/:id/live/:token", a.liveTask)
 }
 
-// tasks lists what the book has.
+// tasks lists the tasks of the book.
 func (a *API) tasks(c *gin.Context) {
 	if a.options.BookFault != nil {
 		fail(c, a.options.BookFault)
@@ -36,7 +36,7 @@ func (a *API) tasks(c *gin.Context) {
 	c.JSON(http.StatusOK, gin.H{"tasks": list})
 }
 
-// startTask does a task in a session; the body is the user input.
+// startTask starts a task in a session; the body is the user input.
 func (a *API) startTask(c *gin.Context) {
 	input, err := body(c, maxPrompt)
 	if err == nil {
@@ -56,8 +56,8 @@ func (a *API) startTask(c *gin.Context) {
 	c.JSON(http.StatusOK, gin.H{"taskId": t.ID()})
 }
 
-// userInput is a text without the line break that tools put at its end; one of
-// blanks alone is none.
+// userInput returns a text without the line break that tools append, and "" for
+// whitespace.
 func userInput(text string) string {
 	if strings.TrimSpace(text) == "" {
 		return ""
@@ -65,7 +65,7 @@ func userInput(text string) string {
 	return strings.TrimRight(text, "\r\n")
 }
 
-// notStarted is why nothing was started. What is not in the book is not found; that there is no book explains more.
+// notStarted returns why nothing was started: notFound for what the book lacks, or the fault of the book itself.
 func (a *API) notStarted(err, notFound error) error {
 	switch {
 	case !errors.Is(err, jobs.ErrNotInBook):
@@ -76,7 +76,7 @@ func (a *API) notStarted(err, notFound error) error {
 	return notFound
 }
 
-// withTask finds the task of the path, or answers that there is none.
+// withTask calls do with the task of the path, or answers that there is none.
 func (a *API) withTask(c *gin.Context, do func(*jobs.Task)) {
 	t, err := a.options.Jobs.Task(c.Request.Context(), param(c, "id"))
 	if err != nil {
@@ -98,7 +98,7 @@ func stopped(c *gin.Context, err error) {
 	c.JSON(http.StatusOK, gin.H{"result": "Closed"})
 }
 
-// liveTask is both forms of live.
+// liveTask serves both forms of live.
 func (a *API) liveTask(c *gin.Context) {
 	a.withTask(c, func(t *jobs.Task) {
 		r := reader{marks: &a.jobMarks, id: t.ID(), token: param(c, "token"), closed: taskClosed, afterClosed: taskNotFound}
@@ -115,7 +115,7 @@ type taskInfo struct {
 	StartTime   string        `json:"startTime"`
 	EndTime     string        `json:"endTime,omitempty"`
 	Status      jobs.Status   `json:"status"`
-	Reason      string        `json:"reason,omitempty"` // what was decided last
+	Reason      string        `json:"reason,omitempty"` // the last decision
 	Error       string        `json:"error,omitempty"`
 	Sessions    []taskSession `json:"sessions"`
 }

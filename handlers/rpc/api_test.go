@@ -333,7 +333,7 @@ func TestErrorsHaveContractCodes(t *testing.T) {
 			"a prompt of another type": {"session.send", document{"sessionId": id, "prompt": 1}, -32602, `"prompt" must be a string, not a number`},
 			"no such model":            {"session.send", document{"sessionId": id, "prompt": "p", "model": "gpt-x"}, -32602, `no such model: "gpt-x"`},
 			"no such model to start":   {"session.create", document{"model": "gpt-x"}, -32602, `no such model: "gpt-x"`},
-			"no such directory":        {"session.create", document{"workingDirectory": "/nowhere"}, -32602, "the working directory does not exist or is no directory"},
+			"no such directory":        {"session.create", document{"workingDirectory": "/nowhere"}, -32602, "the working directory does not exist or is not a directory"},
 			"no decision":              {"session.create", document{"permissions": document{"fs.write": "maybe"}}, -32602, `permissions.fs.write: "maybe" is not a decision: use allow, ask or deny`},
 			"no such permission":       {"session.create", document{"permissions": document{"fs.wirte": "deny"}}, -32602, "permissions.fs.wirte: unknown permission"},
 			"no such method":           {"session.nothing", document{}, -32601, `there is no method "session.nothing"`},

@@ -16,18 +16,18 @@ import (
 	"github.com/copilot-portal/portal/handlers/socket"
 )
 
-// The largest bodies that are read, in bytes. A document has at most 1 MB, which JSON may write six times as long.
+// Largest request bodies, in bytes. A document has at most 1 MB, and JSON escapes can make that six times longer.
 const (
 	maxVerification = 64 << 10
 	maxStart        = 8 << 20
 )
 
 const (
-	unauthorizedText = "a session id is needed, or one that is good: POST /auth/verify gives one"
+	unauthorizedText = "a valid session id is required: POST /auth/verify returns one"
 	internalText     = "internal error; see the portal's log"
 )
 
-// read decodes a body, which may be empty. The server limits how long that takes.
+// read decodes a body, which may be empty. The server limits the time this takes.
 func read(c *gin.Context, limit int64, into any) error {
 	body, err := io.ReadAll(jsonrpc.LimitBody(c.Writer, c.Request, limit))
 	var tooLarge *http.MaxBytesError
@@ -47,11 +47,11 @@ func answer(c *gin.Context, status int, body any) {
 	c.JSON(status, body)
 }
 
-// answerError answers with an error in the form of spec/contracts/websocket.notes.md, "Where operations come from".
+// answerError sends an error in the form of spec/contracts/websocket.notes.md, "Where operations come from".
 func answerError(c *gin.Context, status int, code, text string) {
 	if status == http.StatusUnauthorized {
 		c.Header("WWW-Authenticate", "Bearer")
-		c.Header("Connection", "close") // nobody holds one who may not be here
+		c.Header("Connection", "close") // do not keep unauthorized connections open
 	}
 	answer(c, status, errorBody(code, text))
 }
@@ -63,15 +63,15 @@ func errorBody(code, text string) gin.H {
 	}
 }
 
-// refusal is the body of an error by its status, as carriers want it.
+// refusal returns the error body for a status, as [socket.Options] needs it.
 func refusal(status int, text string) []byte {
 	body, _ := json.Marshal(errorBody(codeOf(status), text)) // cannot fail
 	return body
 }
 
-// Refuse answers a request to one of our paths that does not come to a route, or may not: in the form of
-// spec/contracts/websocket.notes.md, "Where operations come from", or, to a browser that
-// offers [Subprotocol], by a close with 4000 + status, which pages can read.
+// Refuse rejects a request to one of the dialect's paths that matches no route or is not allowed. The error has the form of
+// spec/contracts/websocket.notes.md, "Where operations come from". A client that offers [Subprotocol] on a WebSocket path
+// gets close code 4000 + status instead, which pages can read.
 func (a *API) Refuse(c *gin.Context, status int, text string) {
 	if isSocket(c.Request) && socket.Offers(c.Request, Subprotocol) {
 		a.close(c, status, text)
@@ -81,7 +81,7 @@ func (a *API) Refuse(c *gin.Context, status int, text string) {
 	c.Abort()
 }
 
-// fail answers with an error. What is not for clients is for the log.
+// fail sends an error. Internal errors are logged, and the client gets a general text.
 func (a *API) fail(c *gin.Context, err error) {
 	f := failureOf(err)
 	if f.status == http.StatusInternalServerError {
@@ -95,7 +95,7 @@ func (a *API) fail(c *gin.Context, err error) {
 	answerError(c, f.status, f.code, f.text)
 }
 
-// failure is an error in the words of this dialect.
+// failure is an error in this dialect's codes.
 type failure struct {
 	status     int
 	code, text string
@@ -138,7 +138,7 @@ func statusOf(k fault.Kind) int {
 	return http.StatusInternalServerError
 }
 
-// codeOf is the code of the errors with a status.
+// codeOf returns the error code for a status.
 func codeOf(status int) string {
 	switch status {
 	case http.StatusUnauthorized:
@@ -164,5 +164,5 @@ func codeOf(status int) string {
 	return "INTERNAL"
 }
 
-// seconds rounds up.
+// seconds returns whole seconds, rounded up.
 func seconds(d time.Duration) string { return strconv.Itoa(int((d + time.Second - 1) / time.Second)) }

@@ -13,13 +13,13 @@ import (
 	"github.com/copilot-portal/portal/copilot/store"
 )
 
-// verification is what POST /auth/verify takes.
+// verification is the body of POST /auth/verify.
 type verification struct {
 	Token  string   `json:"token"`
 	Scopes []string `json:"scopes"`
 }
 
-// verify gives a session id to who has the token, or to anybody where none is needed.
+// verify returns a session id to a client with the token, or to any client where no token is configured.
 func (a *API) verify(c *gin.Context) {
 	var v verification
 	err := read(c, maxVerification, &v)
@@ -32,7 +32,7 @@ func (a *API) verify(c *gin.Context) {
 	}
 	token, ok := a.check(c.Request, v.Token)
 	if !ok {
-		a.refuseToken(c, v.Token != "" || c.GetHeader("Authorization") != "") // else nothing was guessed
+		a.refuseToken(c, v.Token != "" || c.GetHeader("Authorization") != "") // without either, the client guessed nothing
 		return
 	}
 	id, who, unstored := a.visitors.admit(c.Request.Context(), a.options.User(), granted(v.Scopes))
@@ -46,7 +46,7 @@ func (a *API) verify(c *gin.Context) {
 	}
 	answer(c, http.StatusOK, gin.H{
 		"valid": true, "session_id": id, "user": who.user, "scopes_granted": who.scopes,
-		"token_prefix": beginning(token), "message": message, "expires_at": stamp(who.until),
+		"token_prefix": tokenPrefix(token), "message": message, "expires_at": stamp(who.until),
 	})
 }
 
@@ -60,7 +60,7 @@ func (a *API) refuseToken(c *gin.Context, guess bool) {
 	invalid(c, "wrong token: the portal prints its token at startup")
 }
 
-// check tells whether a request brings the token of the portal along, and which, if it is known.
+// check reports whether a request carries the portal's token, and returns that token.
 func (a *API) check(r *http.Request, given string) (token string, ok bool) {
 	token = a.options.Token()
 	switch {
@@ -73,19 +73,19 @@ func (a *API) check(r *http.Request, given string) (token string, ok bool) {
 	return token, a.options.Authorized(r)
 }
 
-// beginning is that of a token, by which people tell theirs apart.
-func beginning(token string) string {
+// tokenPrefix returns the start of a token, so that users can tell their tokens apart.
+func tokenPrefix(token string) string {
 	runes := []rune(token)
 	return string(runes[:min(4, len(runes)/2)])
 }
 
 func invalid(c *gin.Context, text string) {
 	c.Header("WWW-Authenticate", "Bearer")
-	c.Header("Connection", "close") // nobody holds one who may not be here
+	c.Header("Connection", "close") // do not keep unauthorized connections open
 	answer(c, http.StatusUnauthorized, gin.H{"valid": false, "error": text})
 }
 
-// whoAmI tells whether a session id is good.
+// whoAmI reports whether a session id is valid.
 func (a *API) whoAmI(c *gin.Context) {
 	who, err := a.authenticate(c.Request)
 	switch {
@@ -102,7 +102,7 @@ func (a *API) whoAmI(c *gin.Context) {
 	}
 }
 
-// logout ends a session id, and the connections that it has.
+// logout ends a session id and closes its connections.
 func (a *API) logout(c *gin.Context) {
 	who, err := a.authenticate(c.Request)
 	if err == nil {
@@ -112,12 +112,12 @@ func (a *API) logout(c *gin.Context) {
 		a.fail(c, err)
 		return
 	}
-	a.present.closeSession(who.key)
+	a.connections.closeSession(who.key)
 	answer(c, http.StatusOK, gin.H{"message": "the session has ended"})
 }
 
-// authenticate tells who asks: by a session id, or else by the token. Where no token is needed any will do, since anybody gets a
-// session id there. Errors: [errUnauthorized]; guessError.
+// authenticate identifies the visitor by a session id or the token. Where no token is configured, any bearer token will do, since
+// every client can get a session id there. Errors: [errUnauthorized]; guessError.
 func (a *API) authenticate(r *http.Request) (visitor, error) {
 	id := r.Header.Get("X-Session-ID")
 	if id == "" {
@@ -148,7 +148,7 @@ func (a *API) hasToken(r *http.Request) bool {
 	return strings.EqualFold(scheme, "Bearer") && strings.TrimSpace(given) != ""
 }
 
-// visitor lets only those pass who have a session id that is good for a scope, or the token.
+// visitor requires the token, or a session id with a scope.
 func (a *API) visitor(scope string, next gin.HandlerFunc) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		who, err := a.authenticate(c.Request)
@@ -163,5 +163,5 @@ func (a *API) visitor(scope string, next gin.HandlerFunc) gin.HandlerFunc {
 	}
 }
 
-// stamp is a time as all answers have it.
+// stamp formats a time as all answers do.
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }

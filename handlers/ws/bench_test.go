@@ -20,39 +20,39 @@ import (
 )
 
 const (
-	crowd    = 1000 // clients
-	sessions = 10   // session ids that they have
-	speech   = 250  // messages of a burst
+	clients  = 1000 // clients
+	sessions = 10   // session ids of the clients
+	burst    = 250  // messages of a burst
 )
 
-// BenchmarkWatch measures what a thousand clients get of one operation, and beside it what they get of a loop around
-// gorilla/websocket alone that writes the same bytes: all at once, and a hundred messages a second. Lateness counts from
-// when the agent said something, or the loop was given it.
+// BenchmarkWatch measures delivery of one operation to a thousand clients, next to a plain loop around gorilla/websocket that
+// writes the same bytes: all at once, and a hundred messages a second. Latency counts from the time when the agent or the
+// loop had the message.
 func BenchmarkWatch(b *testing.B) {
 	for name, pace := range map[string]time.Duration{"burst": 0, "100 a second": 10 * time.Millisecond} {
 		b.Run(name, func(b *testing.B) {
 			for b.Loop() {
-				var bare, own []measure
-				for range 2 { // in turn, since others use the machine, too
+				var bare, portal []measure
+				for range 2 { // alternate, since other programs use the machine, too
 					bare = append(bare, measureBare(b, pace))
-					own = append(own, measureOwn(b, pace))
+					portal = append(portal, measurePortal(b, pace))
 				}
-				report(b, "bare", middle(bare))
-				report(b, "portal", middle(own))
-				b.ReportMetric(100*middle(own).rate/middle(bare).rate, "%")
+				report(b, "bare", median(bare))
+				report(b, "portal", median(portal))
+				b.ReportMetric(100*median(portal).rate/median(bare).rate, "%")
 				b.ReportMetric(0, "ns/op")
 			}
 		})
 	}
 }
 
-// measure is what came of a speech.
+// measure is the result of one run.
 type measure struct {
 	rate     float64 // messages a second
 	p50, p99 time.Duration
 }
 
-func middle(all []measure) measure {
+func median(all []measure) measure {
 	sorted := slices.SortedFunc(slices.Values(all), func(x, y measure) int { return int(x.rate - y.rate) })
 	return sorted[len(sorted)/2]
 }
@@ -64,27 +64,27 @@ func report(b *testing.B, who string, m measure) {
 	b.ReportMetric(float64(m.p99.Microseconds())/1000, who+"-p99-ms")
 }
 
-// length is how many messages a run has.
+// length returns the number of messages of a run.
 func length(pace time.Duration) int {
 	if pace == 0 {
-		return speech
+		return burst
 	}
 	return 150
 }
 
 func words(i int) string { return fmt.Sprintf("%d %s", i, strings.Repeat("word ", 30)) }
 
-// audience is the clients, who note when which message came.
-type audience struct {
-	came  [][]time.Time // by client and message
-	ready sync.WaitGroup
-	all   sync.WaitGroup
+// receivers are the clients. They record when each message arrived.
+type receivers struct {
+	arrived [][]time.Time // by client and message
+	ready   sync.WaitGroup
+	all     sync.WaitGroup
 }
 
-// join adds a client that gets a greeting and so many messages.
-func (a *audience) join(conn net.Conn, messages int) {
+// join adds a client that expects a greeting and the given number of messages.
+func (a *receivers) join(conn net.Conn, messages int) {
 	times := make([]time.Time, messages)
-	a.came = append(a.came, times)
+	a.arrived = append(a.arrived, times)
 	a.ready.Add(1)
 	a.all.Go(func() {
 		f := frames{}
@@ -108,7 +108,7 @@ func (a *audience) join(conn net.Conn, messages int) {
 	})
 }
 
-// raw connects as a client that has read nothing but the answer to its handshake.
+// raw connects a client that has read only the answer to its handshake.
 func raw(b *testing.B, address, path string) net.Conn {
 	b.Helper()
 	conn, err := net.Dial("tcp", address)
@@ -125,7 +125,7 @@ func raw(b *testing.B, address, path string) net.Conn {
 	return conn
 }
 
-// frames counts the frames of text that begin in what is read.
+// frames counts the text frames that begin in the data read.
 type frames struct {
 	head []byte
 	skip int
@@ -163,15 +163,15 @@ func (f *frames) payload() (size int, ok bool) {
 	return 0, false
 }
 
-// judge tells what came of messages that were there to be sent at these times.
-func (a *audience) judge(b *testing.B, there []time.Time) measure {
+// measure computes the result for messages that were ready at the given times.
+func (a *receivers) measure(b *testing.B, sent []time.Time) measure {
 	b.Helper()
 	var late []time.Duration
-	last := there[0]
-	for _, times := range a.came {
+	last := sent[0]
+	for _, times := range a.arrived {
 		for i, at := range times {
-			require.False(b, at.IsZero(), "message %d came to all", i)
-			late = append(late, at.Sub(there[i]))
+			require.False(b, at.IsZero(), "message %d reached every client", i)
+			late = append(late, at.Sub(sent[i]))
 			if at.After(last) {
 				last = at
 			}
@@ -179,34 +179,34 @@ func (a *audience) judge(b *testing.B, there []time.Time) measure {
 	}
 	slices.Sort(late)
 	return measure{
-		rate: float64(len(late)) / last.Sub(there[0]).Seconds(),
+		rate: float64(len(late)) / last.Sub(sent[0]).Seconds(),
 		p50:  late[len(late)/2], p99: late[len(late)*99/100],
 	}
 }
 
-// measureOwn has an operation speak.
-func measureOwn(b *testing.B, pace time.Duration) measure {
+// measurePortal measures an operation.
+func measurePortal(b *testing.B, pace time.Duration) measure {
 	b.Helper()
 	n := length(pace)
-	begin, there := make(chan struct{}), make([]time.Time, n)
+	begin, sent := make(chan struct{}), make([]time.Time, n)
 	s := really(b, func(set *settings) {
 		set.script = func(t *fake.Turn) {
 			<-begin
 			next := time.Now()
 			for i := range n {
-				there[i] = time.Now()
+				sent[i] = time.Now()
 				t.Say(words(i))
 				if next = next.Add(pace); pace > 0 && !t.Wait(time.Until(next)) {
 					return
 				}
 			}
-			<-t.Aborted() // or there would be more messages
+			<-t.Aborted() // no further messages
 		}
 	})
 	id := s.start()
-	a := &audience{}
-	for i := range crowd {
-		if i%(crowd/sessions) == 0 {
+	a := &receivers{}
+	for i := range clients {
+		if i%(clients/sessions) == 0 {
 			s.session = ""
 			s.session = s.visit()
 		}
@@ -217,20 +217,20 @@ func measureOwn(b *testing.B, pace time.Duration) measure {
 	a.ready.Wait()
 	close(begin)
 	a.all.Wait()
-	m := a.judge(b, there)
+	m := a.measure(b, sent)
 	s.shut()
 	return m
 }
 
-// measureBare has a loop write what an operation would say.
+// measureBare measures a loop that writes what an operation would send.
 func measureBare(b *testing.B, pace time.Duration) measure {
 	b.Helper()
 	n := length(pace)
 	text := []byte(`{"id":"6b3f0c3a-8f0b-4d7b-9f0e-4d9c7a5e1c11","operation_id":"6b3f0c3a-8f0b-4d7b-9f0e-4d9c7a5e1c11","sequence":123,"type":"execution",` +
 		`"content":"` + strings.TrimSpace(words(123)) + `","timestamp":"2026-01-01T00:00:00.000Z","sender":"copilot"}`)
-	bells := make([]chan struct{}, n) // each is closed when a message is there
-	for i := range bells {
-		bells[i] = make(chan struct{})
+	ready := make([]chan struct{}, n) // each is closed when its message is ready
+	for i := range ready {
+		ready[i] = make(chan struct{})
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		conn, err := (&websocket.Upgrader{}).Upgrade(w, r, nil)
@@ -239,8 +239,8 @@ func measureBare(b *testing.B, pace time.Duration) measure {
 		}
 		defer conn.Close()
 		_ = conn.WriteMessage(websocket.TextMessage, text)
-		for _, bell := range bells {
-			<-bell
+		for _, message := range ready {
+			<-message
 			if conn.WriteMessage(websocket.TextMessage, text) != nil {
 				return
 			}
@@ -248,22 +248,22 @@ func measureBare(b *testing.B, pace time.Duration) measure {
 		_, _, _ = conn.ReadMessage()
 	}))
 	defer server.Close()
-	a := &audience{}
-	for range crowd {
+	a := &receivers{}
+	for range clients {
 		conn := raw(b, server.Listener.Addr().String(), "/")
 		a.join(conn, n)
 		defer conn.Close()
 	}
 	a.ready.Wait()
-	there := make([]time.Time, n)
+	sent := make([]time.Time, n)
 	next := time.Now()
 	for i := range n {
-		there[i] = time.Now()
-		close(bells[i])
+		sent[i] = time.Now()
+		close(ready[i])
 		if next = next.Add(pace); pace > 0 {
 			time.Sleep(time.Until(next))
 		}
 	}
 	a.all.Wait()
-	return a.judge(b, there)
+	return a.measure(b, sent)
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// pipes is a network of pipes.
+// pipes is a network of in-memory pipes.
 type pipes struct {
 	waiting chan net.Conn
 	closed  chan struct{}
@@ -52,7 +52,7 @@ func (p *pipes) Close() error {
 
 func (p *pipes) Addr() net.Addr { return &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 1} }
 
-// message is what comes over a WebSocket.
+// message is a message of the contract.
 type message struct {
 	ID        string         `json:"id"`
 	Operation string         `json:"operation_id"`
@@ -64,14 +64,14 @@ type message struct {
 	Metadata  map[string]any `json:"metadata"`
 }
 
-// client is a WebSocket.
+// client is a WebSocket client.
 type client struct {
 	*websocket.Conn
 
 	tb testing.TB
 }
 
-// try connects, or gives the answer if that fails.
+// try connects, or returns the answer if that fails.
 func (s *site) try(path string, d websocket.Dialer, header http.Header) (*client, reply) {
 	s.tb.Helper()
 	d.NetDialContext, d.Proxy = s.dial, nil
@@ -97,7 +97,7 @@ func (s *site) watch(id string, query ...string) *client {
 	return c
 }
 
-// next is the next message; it checks the form (spec/contracts/websocket.md, "Field Definitions").
+// next returns the next message and checks its form (spec/contracts/websocket.md, "Field Definitions").
 func (c *client) next() message {
 	c.tb.Helper()
 	_, text, err := c.ReadMessage()
@@ -120,8 +120,8 @@ func read(tb testing.TB, text []byte) message {
 	return m
 }
 
-// says wants certain messages: a sequence and a content each.
-func (c *client) says(want ...any) {
+// expect expects messages, each given as sequence and content.
+func (c *client) expect(want ...any) {
 	c.tb.Helper()
 	for i := 0; i < len(want); i += 2 {
 		m := c.next()
@@ -130,7 +130,7 @@ func (c *client) says(want ...any) {
 	}
 }
 
-// end reads to the end and gives what came, and how it was closed.
+// end reads to the end and returns the messages and the close code.
 func (c *client) end() (all []message, code int) {
 	c.tb.Helper()
 	for {
@@ -145,7 +145,7 @@ func (c *client) end() (all []message, code int) {
 	}
 }
 
-// contiguous wants messages with the sequences from one to another.
+// contiguous expects messages with the sequences first to last.
 func contiguous(tb testing.TB, all []message, first, last int) {
 	tb.Helper()
 	require.Len(tb, all, last-first+1)

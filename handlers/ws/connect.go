@@ -14,18 +14,18 @@ import (
 )
 
 const (
-	// closing is added to a status to make the code to close with.
+	// closing plus a status is the code of a close.
 	closing           = 4000
 	closeUnauthorized = closing + http.StatusUnauthorized
 
-	maxQuoted      = 64 << 10        // clients have nothing to say
-	maxQuotedSmall = 1 << 10         // of what may be compressed, which counts as it comes: it may become a thousand times as long
-	silence        = 5 * time.Minute // of a client that does not answer pings any more
-	sendBuffer     = 128 << 10       // or the system would hide for megabytes that a client is slow
-	writeTimeout   = time.Minute     // for a client that does not read; then it may come back
+	maxFrame           = 64 << 10        // clients send nothing that matters
+	maxCompressedFrame = 1 << 10         // with compression; the limit applies to compressed bytes, which may expand a thousandfold
+	silence            = 5 * time.Minute // disconnects a client that answers no pings
+	sendBuffer         = 128 << 10       // with a larger one, the system hides that a client is slow
+	writeTimeout       = time.Minute     // for a client that does not read; it may reconnect
 )
 
-// connect is GET /ws. What is wrong is told before the upgrade, in the order of the notes.
+// connect is GET /ws. It reports errors before the upgrade, in the order of the notes.
 func (a *API) connect(c *gin.Context) {
 	w, err := a.prepare(c.Request)
 	if err != nil {
@@ -36,7 +36,7 @@ func (a *API) connect(c *gin.Context) {
 	a.options.Sockets.Serve(c.Writer, c.Request, w.run)
 }
 
-// prepare finds out who wants to watch what, and from where on.
+// prepare determines who wants to watch which operation, and from which message.
 func (a *API) prepare(r *http.Request) (*watch, error) {
 	who, err := a.authenticate(r)
 	if err != nil {
@@ -48,7 +48,7 @@ func (a *API) prepare(r *http.Request) (*watch, error) {
 	query := r.URL.Query()
 	id := query.Get("operation_id")
 	if id == "" {
-		return nil, fault.Errorf(fault.Invalid, "the parameter operation_id is missing: POST /operations gives one")
+		return nil, fault.Errorf(fault.Invalid, "the parameter operation_id is missing: POST /operations returns one")
 	}
 	o, err := a.options.Operations.Get(r.Context(), id)
 	if err != nil {
@@ -63,14 +63,14 @@ func (a *API) prepare(r *http.Request) (*watch, error) {
 			break
 		}
 	}
-	place, err := a.present.acquire(who.key)
+	slot, err := a.connections.acquire(who.key)
 	if err != nil {
 		return nil, err
 	}
-	return &watch{slot: place, id: o.Info().ID, operation: o, at: after}, nil
+	return &watch{slot: slot, id: o.Info().ID, operation: o, at: after}, nil
 }
 
-// refuse answers what does not become a connection: over HTTP, or by a close if the client can only be told so.
+// refuse reports why there is no connection: over HTTP, or by a close if the client can read only that.
 func (a *API) refuse(c *gin.Context, err error) {
 	if !socket.Offers(c.Request, Subprotocol) {
 		a.fail(c, err)
@@ -83,14 +83,14 @@ func (a *API) refuse(c *gin.Context, err error) {
 	a.close(c, f.status, f.text)
 }
 
-// close accepts a connection to say by its close code why it is refused.
+// close accepts a connection only to close it with a code that tells why.
 func (a *API) close(c *gin.Context, status int, text string) {
 	a.options.Sockets.Serve(c.Writer, c.Request, func(_ context.Context, conn *socket.Conn) {
 		conn.Close(closing+status, text)
 	})
 }
 
-// isSocket says whether a request is for the address of WebSockets.
+// isSocket reports whether a request is for the WebSocket path.
 func isSocket(r *http.Request) bool {
 	return r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/ws")
 }
@@ -102,7 +102,7 @@ type watch struct {
 	operation *operation.Operation
 	conn      *socket.Conn
 
-	at     int  // the sequence of the last message that the client has
-	replay int  // that of the last message that was there when it came: what is behind it is live
-	slow   bool // it took long to write to it
+	at     int  // sequence of the last message that the client has
+	replay int  // sequence of the last message when the client came; later messages are live
+	slow   bool // the last write was slow
 }

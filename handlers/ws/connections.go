@@ -9,47 +9,47 @@ import (
 	"github.com/copilot-portal/portal/handlers/socket"
 )
 
-// errTooMany says that a session id has as many connections as it may.
+// errTooMany reports that a session id has as many connections as it may.
 var errTooMany = errors.New("this session has too many connections; close some")
 
-// connectionRegistry knows the connections, by who has them.
+// connectionRegistry counts the connections by visitor.
 type connectionRegistry struct {
 	limit int
 
 	mu    sync.Mutex
-	of    map[string]map[*connectionSlot]struct{}
+	byKey map[string]map[*connectionSlot]struct{}
 	total int
 
-	stopping chan struct{} // closed when nobody may come any more
-	empty    chan struct{} // closed when stopping, and nobody is there
+	stopping chan struct{} // closed when no more connections are accepted
+	empty    chan struct{} // closed when stopping and no connection is left
 }
 
-// connectionSlot is the right to one connection.
+// connectionSlot is the right to one connection. The holder must release it.
 type connectionSlot struct {
 	registry *connectionRegistry
 	key      string
-	conn     *socket.Conn // nil until it is there
-	ended    bool         // its session id is not good any more
+	conn     *socket.Conn // nil until connected
+	ended    bool         // the session id is no longer valid
 }
 
 func newConnectionRegistry(limit int) *connectionRegistry {
-	return &connectionRegistry{limit: limit, of: map[string]map[*connectionSlot]struct{}{}, stopping: make(chan struct{}), empty: make(chan struct{})}
+	return &connectionRegistry{limit: limit, byKey: map[string]map[*connectionSlot]struct{}{}, stopping: make(chan struct{}), empty: make(chan struct{})}
 }
 
-// acquire takes a place, which is to be left. Error: [errTooMany], or kind [fault.Unavailable] when nobody may come any more.
+// acquire returns a slot for a connection. Error: [errTooMany], or kind [fault.Unavailable] when the portal is stopping.
 func (p *connectionRegistry) acquire(key string) (*connectionSlot, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.isStopping() {
 		return nil, fault.Errorf(fault.Unavailable, "the portal is stopping")
 	}
-	all := p.of[key]
+	all := p.byKey[key]
 	if len(all) >= p.limit {
 		return nil, errTooMany
 	}
 	if all == nil {
 		all = map[*connectionSlot]struct{}{}
-		p.of[key] = all
+		p.byKey[key] = all
 	}
 	l := &connectionSlot{registry: p, key: key}
 	all[l] = struct{}{}
@@ -61,39 +61,39 @@ func (l *connectionSlot) release() {
 	p := l.registry
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	delete(p.of[l.key], l)
-	if len(p.of[l.key]) == 0 {
-		delete(p.of, l.key)
+	delete(p.byKey[l.key], l)
+	if len(p.byKey[l.key]) == 0 {
+		delete(p.byKey, l.key)
 	}
 	if p.total--; p.total == 0 && p.isStopping() {
 		close(p.empty)
 	}
 }
 
-// connected says which connection it is.
+// connected sets the slot's connection.
 func (l *connectionSlot) connected(conn *socket.Conn) {
 	l.registry.mu.Lock()
 	l.conn = conn
 	ended := l.ended
 	l.registry.mu.Unlock()
 	if ended {
-		go closeConnections(conn)
+		go closeConnection(conn)
 	}
 }
 
-// closeSession closes the connections that a session id has.
+// closeSession closes the connections of a session id.
 func (p *connectionRegistry) closeSession(key string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for l := range p.of[key] {
+	for l := range p.byKey[key] {
 		l.ended = true
 		if l.conn != nil {
-			go closeConnections(l.conn)
+			go closeConnection(l.conn)
 		}
 	}
 }
 
-func closeConnections(conn *socket.Conn) { conn.Close(closeUnauthorized, "the session was ended") }
+func closeConnection(conn *socket.Conn) { conn.Close(closeUnauthorized, "the session was ended") }
 
 func (p *connectionRegistry) count() int {
 	p.mu.Lock()
@@ -110,7 +110,7 @@ func (p *connectionRegistry) isStopping() bool {
 	}
 }
 
-// close lets nobody stay longer than it needs, and waits.
+// close accepts no more connections and waits until all have ended.
 func (p *connectionRegistry) close(ctx context.Context) {
 	p.mu.Lock()
 	if !p.isStopping() {

@@ -12,12 +12,12 @@ import (
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 )
 
-// decode reads a body, one JSON object with known keys alone. Error: kind [fault.Invalid], in the words of JSON.
+// decode reads a body that is one JSON object with known keys only. Error: kind [fault.Invalid], in terms of JSON.
 func decode(body []byte, into any) error {
 	d := json.NewDecoder(bytes.NewReader(body))
 	d.DisallowUnknownFields()
 	err := d.Decode(into)
-	if errors.Is(err, io.EOF) { // blanks alone
+	if errors.Is(err, io.EOF) { // only whitespace
 		return nil
 	}
 	if err == nil {
@@ -36,7 +36,7 @@ func decode(body []byte, into any) error {
 	return fault.Errorf(fault.Invalid, "%s", jsonrpc.Explain(err, "the body"))
 }
 
-// unknownKey is the key that package json has refused, which it tells in words only.
+// unknownKey returns the key that package json rejected. The package has no error type for this.
 func unknownKey(err error) (key string, ok bool) {
 	quoted, ok := strings.CutPrefix(err.Error(), "json: unknown field ")
 	if !ok {
@@ -46,11 +46,11 @@ func unknownKey(err error) (key string, ok bool) {
 	return key, err == nil
 }
 
-// quote is a text of a client in an error: short, and such that it is no markup wherever it is shown.
+// quote returns a client's text for an error message: shortened, and without markup.
 func quote(text string) string {
-	const most = 64
-	if runes := []rune(text); len(runes) > most {
-		text = string(runes[:most-1]) + "…"
+	const limit = 64
+	if runes := []rune(text); len(runes) > limit {
+		text = string(runes[:limit-1]) + "…"
 	}
 	quoted, _ := json.Marshal(text) // escapes <, > and &, too; cannot fail
 	return string(quoted)

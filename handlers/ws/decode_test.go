@@ -27,18 +27,18 @@ func TestInvalidBodyIsExplainedInJSONTerms(t *testing.T) {
 			`{} {}`:                          "the body must be one JSON object, with nothing behind it",
 			`{"type": "prompt", "prompt": "x", "model": "<b>"}`:                                "no such model; available: model-a, model-b",
 			`{"type": "clarify", "path": "<b>"}`:                                               "no such file in the working directory: give the document, or the path of an existing one",
-			`{"type": "prompt", "prompt": "x", "working_directory": "/no/such/<b>/directory"}`: "the working directory does not exist or is no directory",
+			`{"type": "prompt", "prompt": "x", "working_directory": "/no/such/<b>/directory"}`: "the working directory does not exist or is not a directory",
 		} {
 			assert.Equal(t, want, s.ask("POST", "/operations", body).message(t), body)
 		}
 		assert.Equal(t, "limit must be an integer of at least 1", s.ask("GET", "/operations?limit=<b>", "").message(t))
 		assert.Equal(t, "type and feature are those of the path: leave them out of the body", s.ask("POST", "/features/a/plan", `{"type": "clarify"}`).message(t))
 		assert.Equal(t, "\"scopes\" must be an array, not a string", s.ask("POST", "/auth/verify", `{"scopes": "x"}`).message(t))
-		assert.Equal(t, http.StatusOK, s.ask("POST", "/auth/verify", " \n").status, "blanks alone are an empty body")
+		assert.Equal(t, http.StatusOK, s.ask("POST", "/auth/verify", " \n").status, "only whitespace is an empty body")
 	})
 }
 
-// No body makes decoding panic, and no error repeats markup of the body.
+// No body makes decoding panic, and no error contains markup from the body.
 func FuzzDecode(f *testing.F) {
 	for _, seed := range []string{`{"type":"prompt"}`, `{"<b>":1}`, `{"persist":{"<b>":[]}}`, `[<b>]`, "\xff", `{} <b>`} {
 		f.Add(seed)

@@ -9,20 +9,20 @@ import (
 )
 
 const (
-	// aliveEvery is how long a connection may be silent; clients come back after 30 s.
-	aliveEvery = 20 * time.Second
-	// farewell is how long a connection stays when its operation has ended.
-	farewell = 1500 * time.Millisecond
-	// batch is how many messages are read at once.
-	batch = 100
-	// maxWaiting is how many live messages may wait for a client that is slow.
+	// aliveInterval is the longest silence of a connection. Clients reconnect after 30 s without a message.
+	aliveInterval = 20 * time.Second
+	// closeDelay is the time between the end of an operation and the close of its connections.
+	closeDelay = 1500 * time.Millisecond
+	// batchSize is how many messages are read at once.
+	batchSize = 100
+	// maxWaiting is how many live messages may wait for a slow client.
 	maxWaiting = 100
-	// slowWrite is how long a write takes to a client that is not reading. One that reads takes microseconds, whatever it
-	// is given; that messages wait for it may then be for other reasons, which are not its own.
+	// slowWrite is how long a write must take for the client to count as slow. Writes to a client that reads take microseconds,
+	// whatever their size; if messages wait for it, the cause is elsewhere.
 	slowWrite = 250 * time.Millisecond
 )
 
-// run tells a client all that it does not have, and closes when that was the end.
+// run sends a client all messages that it lacks, and returns after the operation has ended or the client is gone.
 func (w *watch) run(ctx context.Context, conn *socket.Conn) {
 	w.conn = conn
 	w.slot.connected(conn)
@@ -31,11 +31,11 @@ func (w *watch) run(ctx context.Context, conn *socket.Conn) {
 	}
 }
 
-// follow tells messages until the last one, which it tells, or until the client is gone.
+// follow sends messages up to and including the last one. It reports whether it sent that one.
 func (w *watch) follow(ctx context.Context) (ended bool) {
 	r := w.operation.Reader(w.at)
-	r.Limit, r.Idle = batch, func() time.Duration { return aliveEvery }
-	frames := make([][]byte, 0, batch)
+	r.Limit, r.Idle = batchSize, func() time.Duration { return aliveInterval }
+	frames := make([][]byte, 0, batchSize)
 	for b, err := range r.All(ctx) {
 		switch {
 		case err != nil:
@@ -50,7 +50,7 @@ func (w *watch) follow(ctx context.Context) (ended bool) {
 		if err == nil {
 			continue
 		}
-		if ctx.Err() == nil { // it cannot be read now: the client may come back
+		if ctx.Err() == nil { // the record cannot be read now; the client may reconnect
 			f := failureOf(err)
 			w.conn.Close(closing+f.status, f.text)
 		}
@@ -59,8 +59,8 @@ func (w *watch) follow(ctx context.Context) (ended bool) {
 	return true
 }
 
-// selectFrames gives the frames of messages. For a slow client for which too many wait, it leaves out thinking, the oldest first, and
-// says so.
+// selectFrames returns the frames of messages. If too many wait for a slow client, it skips the oldest messages of thinking and
+// adds a notice.
 func (w *watch) selectFrames(frames [][]byte, found []operation.Message) [][]byte {
 	excess := 0
 	if w.slow {
@@ -86,7 +86,7 @@ func (w *watch) selectFrames(frames [][]byte, found []operation.Message) [][]byt
 	return frames
 }
 
-// send writes frames, and notes whether the client was slow to take them.
+// send writes frames and records whether the client was slow.
 func (w *watch) send(frames ...[]byte) error {
 	begin := time.Now()
 	err := w.conn.Send(frames...)
@@ -94,12 +94,12 @@ func (w *watch) send(frames ...[]byte) error {
 	return err
 }
 
-// lingerBeforeClose gives the client the time to read the end before the close.
+// lingerBeforeClose gives the client time to read the last message.
 func (w *watch) lingerBeforeClose(ctx context.Context) {
-	late := time.NewTimer(farewell)
-	defer late.Stop()
+	timer := time.NewTimer(closeDelay)
+	defer timer.Stop()
 	select {
-	case <-late.C:
+	case <-timer.C:
 	case <-ctx.Done():
 	case <-w.slot.registry.stopping:
 	}

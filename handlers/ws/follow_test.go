@@ -21,14 +21,14 @@ func TestClientReceivesOperationAndEnd(t *testing.T) {
 	virtually(t, nil, func(s *site) {
 		id := s.start()
 		c := s.watch(id)
-		c.says(-1, "Connected to operation "+id)
-		s.does <- think("Well.")
+		c.expect(-1, "Connected to operation "+id)
+		s.actions <- think("Well.")
 		m := c.next()
 		assert.Equal(t, []any{0, "thinking", "Well.", "copilot"}, []any{m.Sequence, m.Type, m.Content, m.Sender})
-		s.does <- say("Done.")
+		s.actions <- say("Done.")
 		m = c.next()
 		assert.Equal(t, []any{1, "execution", "Done.", "copilot"}, []any{m.Sequence, m.Type, m.Content, m.Sender})
-		close(s.does)
+		close(s.actions)
 		m = c.next()
 		for m.Type == "execution" {
 			m = c.next()
@@ -43,12 +43,12 @@ func TestClientReceivesOperationAndEnd(t *testing.T) {
 	})
 }
 
-// told is an operation with messages "0", "1" … that goes on.
-func (s *site) told(n int) string {
+// startWith starts an operation that has sent the messages "0", "1" … and goes on.
+func (s *site) startWith(n int) string {
 	s.tb.Helper()
 	id := s.start()
 	for i := range n {
-		s.does <- say(fmt.Sprint(i))
+		s.actions <- say(fmt.Sprint(i))
 	}
 	synctest.Wait()
 	require.Equal(s.tb, n-1, s.find(id).Last())
@@ -75,16 +75,16 @@ func TestReconnectReplaysMissedMessages(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			virtually(t, nil, func(s *site) {
-				id := s.told(5)
+				id := s.startWith(5)
 				conn := s.watch(id, c.query...)
 				m := conn.next()
 				assert.Equal(t, c.number, m.Sequence)
 				assert.Contains(t, m.Content, c.notice)
 				for i := c.first; i < 5; i++ {
-					conn.says(i, fmt.Sprint(i))
+					conn.expect(i, fmt.Sprint(i))
 				}
-				s.does <- say("5")
-				conn.says(5, "5")
+				s.actions <- say("5")
+				conn.expect(5, "5")
 				require.NoError(t, conn.Close())
 			})
 		})
@@ -93,19 +93,19 @@ func TestReconnectReplaysMissedMessages(t *testing.T) {
 
 func TestClientAfterEndGetsFullReplay(t *testing.T) {
 	virtually(t, nil, func(s *site) {
-		id := s.told(5)
-		close(s.does)
+		id := s.startWith(5)
+		close(s.actions)
 		synctest.Wait()
 		last := s.find(id).Last()
 		c := s.watch(id)
-		c.says(-1, "Connected to operation "+id)
+		c.expect(-1, "Connected to operation "+id)
 		all, code := c.end()
 		contiguous(t, all, 0, last)
 		assert.Equal(t, "complete", all[last].Type)
 		assert.Equal(t, websocket.CloseNormalClosure, code)
 
 		c = s.watch(id, "last_received_sequence", fmt.Sprint(last))
-		c.says(-2, "Reconnected. No messages were missed.")
+		c.expect(-2, "Reconnected. No messages were missed.")
 		began := time.Now()
 		all, code = c.end()
 		assert.Empty(t, all)
@@ -116,8 +116,8 @@ func TestClientAfterEndGetsFullReplay(t *testing.T) {
 
 func TestOperationIsUnknownSomeTimeAfterItsEnd(t *testing.T) {
 	virtually(t, func(set *settings) { set.operation.Retention = 10 * time.Minute }, func(s *site) {
-		id := s.told(1)
-		close(s.does)
+		id := s.startWith(1)
+		close(s.actions)
 		time.Sleep(10*time.Minute - time.Second)
 		require.NoError(t, s.watch(id).Close())
 		time.Sleep(2 * time.Second)
@@ -128,46 +128,46 @@ func TestOperationIsUnknownSomeTimeAfterItsEnd(t *testing.T) {
 
 func TestSilentConnectionSendsAliveNotice(t *testing.T) {
 	virtually(t, nil, func(s *site) {
-		id := s.told(0)
+		id := s.startWith(0)
 		c := s.watch(id)
-		c.says(-1, "Connected to operation "+id)
+		c.expect(-1, "Connected to operation "+id)
 		began := time.Now()
-		c.says(-1, "Alive check...", -1, "Alive check...")
+		c.expect(-1, "Alive check...", -1, "Alive check...")
 		assert.Equal(t, 40*time.Second, time.Since(began))
 		time.Sleep(15 * time.Second)
-		s.does <- say("0")
-		c.says(0, "0")
+		s.actions <- say("0")
+		c.expect(0, "0")
 		began = time.Now()
-		c.says(-1, "Alive check...")
-		assert.Equal(t, 20*time.Second, time.Since(began), "after what was said last")
+		c.expect(-1, "Alive check...")
+		assert.Equal(t, 20*time.Second, time.Since(began), "counted from the last message")
 		require.NoError(t, c.Close())
 	})
 }
 
 func TestOperationContinuesWithoutClients(t *testing.T) {
 	virtually(t, nil, func(s *site) {
-		id := s.told(1)
+		id := s.startWith(1)
 		c := s.watch(id)
-		c.says(-1, "Connected to operation "+id, 0, "0")
+		c.expect(-1, "Connected to operation "+id, 0, "0")
 		go func() { _, _ = c.end() }()
 		require.NoError(t, c.WriteControl(websocket.CloseMessage, websocket.FormatCloseMessage(websocket.CloseNormalClosure, ""), time.Now().Add(time.Second)))
 		synctest.Wait()
 		assert.Zero(t, s.api.Connections())
-		s.does <- say("1")
+		s.actions <- say("1")
 		synctest.Wait()
 		assert.Equal(t, operation.Running, s.find(id).Info().Status)
 		c = s.watch(id, "last_received_sequence", "0")
-		c.says(-2, "Reconnected. Replaying 1 missed message (1)...", 1, "1")
+		c.expect(-2, "Reconnected. Replaying 1 missed message (1)...", 1, "1")
 		require.NoError(t, c.Close())
 	})
 }
 
 func TestUnresponsiveClientIsDisconnected(t *testing.T) {
 	virtually(t, nil, func(s *site) {
-		id := s.told(0)
+		id := s.startWith(0)
 		c := s.watch(id)
 		c.SetPingHandler(func(string) error { return nil })
-		go func() { _, _, _ = c.end1() }()
+		go func() { _, _, _ = c.drain() }()
 		time.Sleep(5*time.Minute - 10*time.Second)
 		assert.Equal(t, 1, s.api.Connections())
 		time.Sleep(20 * time.Second)
@@ -175,8 +175,8 @@ func TestUnresponsiveClientIsDisconnected(t *testing.T) {
 	})
 }
 
-// end1 reads until that fails.
-func (c *client) end1() (n int, last []byte, err error) {
+// drain reads until reading fails.
+func (c *client) drain() (n int, last []byte, err error) {
 	for {
 		_, text, err := c.ReadMessage()
 		if err != nil {
@@ -188,17 +188,17 @@ func (c *client) end1() (n int, last []byte, err error) {
 
 func TestSlowClientLosesTheOldestThinkingOnly(t *testing.T) {
 	virtually(t, nil, func(s *site) {
-		id := s.told(0)
+		id := s.startWith(0)
 		c := s.watch(id)
-		c.says(-1, "Connected to operation "+id)
+		c.expect(-1, "Connected to operation "+id)
 		n := 0
 		for range 200 {
-			s.does <- think(fmt.Sprint(n))
-			s.does <- say(fmt.Sprint(n + 1))
+			s.actions <- think(fmt.Sprint(n))
+			s.actions <- say(fmt.Sprint(n + 1))
 			n += 2
 		}
-		time.Sleep(time.Second) // it does not read
-		close(s.does)
+		time.Sleep(time.Second) // the client does not read
+		close(s.actions)
 		synctest.Wait()
 		last := s.find(id).Last()
 		all, code := c.end()
@@ -223,8 +223,8 @@ func TestSlowClientLosesTheOldestThinkingOnly(t *testing.T) {
 			require.Greater(t, m.Sequence, before)
 			for missing := before + 1; missing < m.Sequence; missing++ {
 				require.Less(t, missing, n)
-				require.Zero(t, missing%2, "only thinking is left out")
-				require.Less(t, missing, last-100, "and the oldest of it")
+				require.Zero(t, missing%2, "only thinking is skipped")
+				require.Less(t, missing, last-100, "the oldest is skipped")
 			}
 			before = m.Sequence
 		}
@@ -232,28 +232,28 @@ func TestSlowClientLosesTheOldestThinkingOnly(t *testing.T) {
 	})
 }
 
-func TestReplayIsNoBacklog(t *testing.T) {
+func TestReplayIsNotThrottled(t *testing.T) {
 	virtually(t, nil, func(s *site) {
 		id := s.start()
 		for i := range 400 {
-			s.does <- think(fmt.Sprint(i))
+			s.actions <- think(fmt.Sprint(i))
 		}
 		synctest.Wait()
 		c := s.watch(id)
-		c.says(-1, "Connected to operation "+id)
+		c.expect(-1, "Connected to operation "+id)
 		for i := range 400 {
 			time.Sleep(200 * time.Millisecond)
-			c.says(i, fmt.Sprint(i))
+			c.expect(i, fmt.Sprint(i))
 		}
 		require.NoError(t, c.Close())
 	})
 }
 
-func TestEndOfThePortalIsTheEndOfOperationsFirst(t *testing.T) {
+func TestShutdownEndsOperationsFirst(t *testing.T) {
 	virtually(t, nil, func(s *site) {
-		id := s.told(3)
+		id := s.startWith(3)
 		c := s.watch(id)
-		c.says(-1, "Connected to operation "+id)
+		c.expect(-1, "Connected to operation "+id)
 		began := time.Now()
 		stopped := make(chan struct{})
 		go func() {
@@ -272,11 +272,11 @@ func TestEndOfThePortalIsTheEndOfOperationsFirst(t *testing.T) {
 	})
 }
 
-func TestDeathOfTheAgentIsAnErrorAndTheEnd(t *testing.T) {
+func TestDeathOfAgentSendsErrorAndEnd(t *testing.T) {
 	virtually(t, nil, func(s *site) {
-		id := s.told(2)
+		id := s.startWith(2)
 		c := s.watch(id, "last_received_sequence", "0")
-		c.says(-2, "Reconnected. Replaying 1 missed message (1)...", 1, "1")
+		c.expect(-2, "Reconnected. Replaying 1 missed message (1)...", 1, "1")
 		s.agents.Kill()
 		all, code := c.end()
 		contiguous(t, all, 2, 1+len(all))
@@ -287,15 +287,15 @@ func TestDeathOfTheAgentIsAnErrorAndTheEnd(t *testing.T) {
 	})
 }
 
-func TestOperationOfTooManyMessagesEndsWithAnErrorAndComplete(t *testing.T) {
+func TestTooManyMessagesEndOperationWithError(t *testing.T) {
 	virtually(t, nil, func(s *site) {
 		id := s.start()
 		c := s.watch(id)
-		c.says(-1, "Connected to operation "+id)
+		c.expect(-1, "Connected to operation "+id)
 		go func() {
 			for i := range 1200 {
 				select {
-				case s.does <- say(fmt.Sprint(i)):
+				case s.actions <- say(fmt.Sprint(i)):
 				case <-time.After(time.Minute):
 					return
 				}
@@ -311,22 +311,22 @@ func TestOperationOfTooManyMessagesEndsWithAnErrorAndComplete(t *testing.T) {
 
 func TestLongMessagesAreCompressedWhenEnabled(t *testing.T) {
 	virtually(t, func(set *settings) { set.compress = true }, func(s *site) {
-		id := s.told(1)
+		id := s.startWith(1)
 		c, answer := s.try(s.path("operation_id", id), websocket.Dialer{EnableCompression: true}, nil)
 		require.NotNil(t, c)
 		assert.Contains(t, answer.header.Get("Sec-WebSocket-Extensions"), "permessage-deflate")
-		c.says(-1, "Connected to operation "+id, 0, "0")
+		c.expect(-1, "Connected to operation "+id, 0, "0")
 		long := strings.Repeat("long ", 1500) + "end"
-		s.does <- say(long)
-		c.says(1, long)
+		s.actions <- say(long)
+		c.expect(1, long)
 		require.NoError(t, c.Close())
 	})
 }
 
-func TestOperationThatCannotBeReadAnyMoreIsNotComplete(t *testing.T) {
+func TestUnreadableOperationIsNotReportedComplete(t *testing.T) {
 	foreign(t, func(s *site, kept *store.Store) {
 		c := s.watch("x")
-		c.says(-1, "Connected to operation x")
+		c.expect(-1, "Connected to operation x")
 		require.NoError(t, kept.Close())
 		all, code := c.end()
 		assert.Empty(t, all)
@@ -334,7 +334,7 @@ func TestOperationThatCannotBeReadAnyMoreIsNotComplete(t *testing.T) {
 	})
 }
 
-// foreign is virtually with an operation x that another process does.
+// foreign runs a test in virtual time with an operation x that belongs to another process.
 func foreign(t *testing.T, test func(*site, *store.Store)) {
 	t.Helper()
 	var kept *store.Store
@@ -351,24 +351,24 @@ func foreign(t *testing.T, test func(*site, *store.Store)) {
 func TestForeignOperationDoesNotDelayShutdown(t *testing.T) {
 	foreign(t, func(s *site, _ *store.Store) {
 		c := s.watch("x")
-		c.says(-1, "Connected to operation x")
+		c.expect(-1, "Connected to operation x")
 		gently, cancel := context.WithTimeout(context.Background(), 1500*time.Millisecond)
 		defer cancel()
 		s.work.Close(gently)
 		s.api.Close(gently)
-		assert.NoError(t, gently.Err(), "there is time left for the sessions")
+		assert.NoError(t, gently.Err(), "leaves time to stop the sessions")
 		require.NoError(t, c.Close())
 	})
 }
 
 func TestCompressionBombIsRefused(t *testing.T) {
 	virtually(t, func(set *settings) { set.compress = true }, func(s *site) {
-		id := s.told(1)
+		id := s.startWith(1)
 		c, _ := s.try(s.path("operation_id", id), websocket.Dialer{EnableCompression: true}, nil)
 		require.NotNil(t, c)
-		c.says(-1, "Connected to operation "+id, 0, "0")
+		c.expect(-1, "Connected to operation "+id, 0, "0")
 		c.EnableWriteCompression(true)
-		go func() { _ = c.WriteMessage(websocket.TextMessage, make([]byte, 10<<20)) }() // some 10 KB on the wire
+		go func() { _ = c.WriteMessage(websocket.TextMessage, make([]byte, 10<<20)) }() // about 10 KB on the wire
 		_, code := c.end()
 		assert.Equal(t, websocket.CloseMessageTooBig, code)
 	})

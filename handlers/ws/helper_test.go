@@ -26,23 +26,23 @@ import (
 	"github.com/copilot-portal/portal/jobs/operation"
 )
 
-// settings are what tests change.
+// settings are what a test may change.
 type settings struct {
 	api       ws.Options
 	operation operation.Options
 	compress  bool
-	keep      int // bytes that the system of the portal keeps for a client; 0: as usual
+	keep      int // size of the clients' receive buffers; 0: the system's default
 	token     string
-	script    func(*fake.Turn) // nil: it does what is put into [site.does]
+	script    func(*fake.Turn) // nil: it performs what is sent to [site.actions]
 }
 
-// What a script is to do.
+// Actions of a script.
 type (
 	say   string
 	think string
 )
 
-// site is the dialect on a network of its own.
+// site serves the dialect on a network of its own.
 type site struct {
 	tb      testing.TB
 	agents  *fake.Agents
@@ -51,27 +51,27 @@ type site struct {
 	address string
 	dial    dialer
 	client  *http.Client
-	session string // of those who name none
-	does    chan any
-	shut    func() // once
+	session string // session id of requests that name none
+	actions chan any
+	shut    func() // runs once
 }
 
 type dialer = func(ctx context.Context, network, address string) (net.Conn, error)
 
-// virtually runs a test in virtual time, on a network of pipes: what is written there waits for who reads it.
+// virtually runs a test in virtual time, on a network of pipes: a write waits for its reader.
 func virtually(t *testing.T, change func(*settings), test func(*site)) {
 	t.Helper()
 	project := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
 		pipes := newPipes()
 		s := open(t, pipes, pipes.dial, project, change)
-		defer time.Sleep(time.Second) // net/http keeps a connection for half of one behind a body that was too large
+		defer time.Sleep(time.Second) // net/http keeps a connection for half a second after a body that was too large
 		defer s.shut()
 		test(s)
 	})
 }
 
-// really serves on a port, in real time.
+// really serves on a real port, in real time.
 func really(tb testing.TB, change func(*settings)) *site {
 	tb.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -83,7 +83,7 @@ func really(tb testing.TB, change func(*settings)) *site {
 
 func open(tb testing.TB, l net.Listener, dial dialer, project string, change func(*settings)) *site {
 	tb.Helper()
-	s := &site{tb: tb, agents: fake.New(), address: l.Addr().String(), dial: dial, does: make(chan any)}
+	s := &site{tb: tb, agents: fake.New(), address: l.Addr().String(), dial: dial, actions: make(chan any)}
 	host := s.agents.NewHost(copilot.Options{})
 	set := settings{
 		operation: operation.Options{Sessions: host, Policy: permission.Everywhere(permission.Allow), Directory: project},
@@ -131,15 +131,15 @@ func engine(api *ws.API) http.Handler {
 	return e
 }
 
-// script does what it is told, until it is told nothing more.
+// script performs the actions it receives until their channel is closed.
 func (s *site) script(t *fake.Turn) {
 	for {
 		select {
-		case does, ok := <-s.does:
+		case action, ok := <-s.actions:
 			if !ok {
 				return
 			}
-			switch text := does.(type) {
+			switch text := action.(type) {
 			case say:
 				t.Say(string(text))
 			case think:
@@ -153,7 +153,7 @@ func (s *site) script(t *fake.Turn) {
 	}
 }
 
-// reply is an answer.
+// reply is an answer over HTTP.
 type reply struct {
 	status int
 	header http.Header
@@ -166,7 +166,7 @@ func (r reply) json(tb testing.TB) (body map[string]any) {
 	return body
 }
 
-// ask sends a request; header are names and values in turn. Who names no session id has that of the site.
+// ask sends a request; header alternates names and values. The default session id is the site's.
 func (s *site) ask(method, path, body string, header ...string) reply {
 	s.tb.Helper()
 	request, err := http.NewRequestWithContext(context.Background(), method, "http://"+s.address+path, strings.NewReader(body))
@@ -185,7 +185,7 @@ func (s *site) ask(method, path, body string, header ...string) reply {
 	return reply{answer.StatusCode, answer.Header, string(bytes.TrimSpace(text))}
 }
 
-// visit gets a session id.
+// visit returns a new session id.
 func (s *site) visit(header ...string) string {
 	s.tb.Helper()
 	r := s.ask("POST", "/auth/verify", "", header...)
@@ -195,7 +195,7 @@ func (s *site) visit(header ...string) string {
 	return id
 }
 
-// start begins an operation and gives its id.
+// start begins an operation and returns its id.
 func (s *site) start() string {
 	s.tb.Helper()
 	r := s.ask("POST", "/operations", `{"type": "prompt", "prompt": "Do it."}`)
@@ -204,7 +204,7 @@ func (s *site) start() string {
 	return id
 }
 
-// find is an operation as the domain has it.
+// find returns an operation as the domain has it.
 func (s *site) find(id string) *operation.Operation {
 	s.tb.Helper()
 	o, err := s.work.Get(context.Background(), id)
@@ -212,7 +212,7 @@ func (s *site) find(id string) *operation.Operation {
 	return o
 }
 
-// path is that of a WebSocket; query are names and values in turn.
+// path returns the path of a WebSocket; query alternates names and values.
 func (s *site) path(query ...string) string {
 	values := url.Values{}
 	if s.session != "" {

@@ -25,7 +25,7 @@ const (
 	spoken     = 800
 )
 
-// talks is a script of that many messages, of which every other is thinking, for about two seconds.
+// talks is a script that sends so many messages within about two seconds; every other one is thinking.
 func talks(t *fake.Turn) {
 	for i := range spoken {
 		text := fmt.Sprint(i, " ", strings.Repeat("x", 100))
@@ -40,32 +40,32 @@ func talks(t *fake.Turn) {
 	}
 }
 
-func TestFortyClientsComeAndGoAndNobodyMissesAnything(t *testing.T) {
+func TestReconnectingClientsMissNothing(t *testing.T) {
 	s := really(t, func(set *settings) { set.script, set.api.Connections, set.keep = talks, 1000, 16<<10 })
 	id := s.start()
 	s.keeping(4 << 10)
-	stuck := s.watch(id) // reads nothing
+	stuck := s.watch(id) // does not read
 	s.keeping(400 << 10)
 	var returned atomic.Int64
 	var all sync.WaitGroup
-	heard := make([][]message, watchers)
+	received := make([][]message, watchers)
 	for i := range watchers {
-		all.Go(func() { heard[i] = s.hear(id, &returned) })
+		all.Go(func() { received[i] = s.watchToEnd(id, &returned) })
 	}
 	all.Wait()
 	assert.EqualValues(t, reconnects, returned.Load())
 	last := s.find(id).Last()
 	require.GreaterOrEqual(t, last, spoken-1)
-	for _, one := range heard {
+	for _, one := range received {
 		contiguous(t, one, 0, last)
 		assert.Equal(t, "complete", one[last].Type)
 	}
-	assert.Equal(t, 1, s.api.Connections(), "who does not read has delayed nobody else, and is still there")
+	assert.Equal(t, 1, s.api.Connections(), "the client that does not read delays no other and is still connected")
 	lost(t, stuck, last)
 }
 
-// hear watches an operation to its end, and loses its connection again and again, as often as all clients together have to.
-func (s *site) hear(id string, returned *atomic.Int64) (all []message) {
+// watchToEnd watches an operation to its end. It drops and renews its connection until all clients together did so often enough.
+func (s *site) watchToEnd(id string, returned *atomic.Int64) (all []message) {
 	last := -1
 	for {
 		c, _ := s.try(s.path("operation_id", id, "last_received_sequence", fmt.Sprint(last)), websocket.Dialer{}, nil)
@@ -93,11 +93,11 @@ func (s *site) hear(id string, returned *atomic.Int64) (all []message) {
 			}
 			all, last = append(all, m), m.Sequence
 		}
-		assert.NoError(s.tb, c.NetConn().Close(), "without a word")
+		assert.NoError(s.tb, c.NetConn().Close(), "without a close frame")
 	}
 }
 
-// keeping lets the systems of clients keep that much for them.
+// keeping sets the size of the clients' receive buffers.
 func (s *site) keeping(size int) {
 	dial := (&net.Dialer{}).DialContext
 	s.dial = func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -109,7 +109,7 @@ func (s *site) keeping(size int) {
 	}
 }
 
-// lost wants a client to miss some thinking and nothing else.
+// lost expects that a client missed some thinking and nothing else.
 func lost(t *testing.T, c *client, last int) {
 	t.Helper()
 	all, code := c.end()
@@ -121,12 +121,12 @@ func lost(t *testing.T, c *client, last int) {
 		}
 		require.Greater(t, m.Sequence, before)
 		for hole := before + 1; hole < m.Sequence; hole++ {
-			require.Zero(t, hole%2, "only thinking is left out")
+			require.Zero(t, hole%2, "only thinking is skipped")
 			missing++
 		}
 		before = m.Sequence
 	}
 	assert.Equal(t, last, before)
 	assert.Positive(t, missing)
-	t.Logf("the one that did not read lost %d of %d messages of thinking", missing, spoken/2)
+	t.Logf("the client that did not read lost %d of %d messages of thinking", missing, spoken/2)
 }

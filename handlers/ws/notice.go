@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// The sequences of notices, which are not counted among the messages.
+// Sequences of notices, which are not numbered among the messages.
 const (
 	noticeConnected   = -1
 	noticeReconnected = -2
@@ -16,7 +16,7 @@ const (
 	noticeSkipped     = -3
 )
 
-// connectionNotice makes a message for one connection.
+// connectionNotice encodes a notice for one connection.
 func connectionNotice(id string, sequence int, content string) []byte {
 	frame, _ := json.Marshal(struct { // cannot fail
 		ID        string `json:"id"`
@@ -41,7 +41,7 @@ func count(n int) string {
 	return fmt.Sprintf("%d messages", n)
 }
 
-// greeting says where the client stands, and sets where it goes on.
+// greeting returns the first notice of a connection and sets the position from which it continues.
 func (w *watch) greeting() []byte {
 	last := w.operation.Last()
 	w.replay = last

@@ -16,7 +16,7 @@ import (
 	"github.com/copilot-portal/portal/jobs/operation"
 )
 
-// request is what starts an operation.
+// request is the body of a request that starts an operation.
 type request struct {
 	Type      string   `json:"type"`
 	Feature   string   `json:"feature"`
@@ -92,13 +92,13 @@ func (a *API) begin(c *gin.Context, r operation.Request) {
 	}
 	id := o.Info().ID
 	answer(c, http.StatusAccepted, gin.H{
-		"operation_id": id, "status": operation.Running, "message": fmt.Sprintf("%s has begun", r.Type),
+		"operation_id": id, "status": operation.Running, "message": fmt.Sprintf("%s started", r.Type),
 		"websocket_url":              a.address(c.Request, id),
 		"estimated_duration_seconds": int(a.options.Operations.Estimate(r.Type).Round(time.Second) / time.Second),
 	})
 }
 
-// address is where to watch an operation. The session id stays out of it: addresses are logged.
+// address returns the WebSocket URL of an operation. It omits the session id, because URLs are logged.
 func (a *API) address(r *http.Request, id string) string {
 	u := url.URL{Scheme: "ws", Host: r.Host, Path: a.options.BasePath + "/ws", RawQuery: url.Values{"operation_id": {id}}.Encode()}
 	if r.TLS != nil || strings.EqualFold(r.Header.Get("X-Forwarded-Proto"), "https") {
@@ -125,24 +125,24 @@ func (a *API) list(c *gin.Context) {
 	answer(c, http.StatusOK, gin.H{"operations": list})
 }
 
-// number reads a parameter that is a number.
-func number(c *gin.Context, name string, otherwise, least int) (int, error) {
+// number reads a numeric parameter.
+func number(c *gin.Context, name string, fallback, minimum int) (int, error) {
 	text, given := c.GetQuery(name)
 	if !given {
-		return otherwise, nil
+		return fallback, nil
 	}
-	return integer(name, text, least)
+	return integer(name, text, minimum)
 }
 
-func integer(name, text string, least int) (int, error) {
+func integer(name, text string, minimum int) (int, error) {
 	n, err := strconv.Atoi(text)
-	if err != nil || n < least {
-		return 0, fault.Errorf(fault.Invalid, "%s must be an integer of at least %d", name, least)
+	if err != nil || n < minimum {
+		return 0, fault.Errorf(fault.Invalid, "%s must be an integer of at least %d", name, minimum)
 	}
 	return n, nil
 }
 
-// description is an operation for clients; a list has them without result.
+// description is an operation as clients see it. Lists omit the result.
 type description struct {
 	ID        string           `json:"operation_id"`
 	Type      operation.Type   `json:"type"`
@@ -186,14 +186,14 @@ func (a *API) get(c *gin.Context) {
 	})
 }
 
-// messages are those that there are: it does not wait.
+// messages returns the messages recorded so far, without waiting.
 func (a *API) messages(c *gin.Context) {
 	a.withOperation(c, func(o *operation.Operation) error {
 		after, err := number(c, "after", -1, -1)
 		if err != nil {
 			return err
 		}
-		status := o.Info().Status // before the messages: who is told of the end has all of them
+		status := o.Info().Status // read before the messages, so that a client that sees the end has all messages
 		messages, err := o.Present(c.Request.Context(), after)
 		if err != nil {
 			return err
@@ -218,7 +218,7 @@ func (a *API) cancel(c *gin.Context) {
 	})
 }
 
-// withOperation does something with the operation that the path names.
+// withOperation calls do with the operation that the path names.
 func (a *API) withOperation(c *gin.Context, do func(*operation.Operation) error) {
 	id, err := url.PathUnescape(c.Param("id"))
 	if err != nil {

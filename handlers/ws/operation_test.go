@@ -19,7 +19,7 @@ import (
 	"github.com/copilot-portal/portal/jobs/operation"
 )
 
-// startInside begins an operation without asking for it.
+// startInside starts an operation without a request.
 func (s *site) startInside() string {
 	s.tb.Helper()
 	o, err := s.work.Start(context.Background(), operation.Request{Type: operation.Prompt, Prompt: "Do it."})
@@ -27,7 +27,7 @@ func (s *site) startInside() string {
 	return o.Info().ID
 }
 
-func TestOperationIsStartedLookedAtAndCancelled(t *testing.T) {
+func TestOperationIsStartedReadAndCancelled(t *testing.T) {
 	virtually(t, nil, func(s *site) {
 		r := s.ask("POST", "/api/v1/operations", `{"type": "prompt", "prompt": "Do it.", "feature": "a"}`, "X-Forwarded-Proto", "https")
 		require.Equal(t, http.StatusAccepted, r.status, r.text)
@@ -38,8 +38,8 @@ func TestOperationIsStartedLookedAtAndCancelled(t *testing.T) {
 		assert.NotEmpty(t, body["message"])
 		assert.Equal(t, "wss://"+s.address+"/ws?operation_id="+id, body["websocket_url"])
 		assert.EqualValues(t, 60, body["estimated_duration_seconds"])
-		s.does <- say("One.")
-		s.does <- say("Two.")
+		s.actions <- say("One.")
+		s.actions <- say("Two.")
 		synctest.Wait()
 
 		s.ask("POST", "/operations", `{"type": "prompt", "prompt": "Do it.", "feature": "a"}`).fails(t, 409, "ALREADY_RUNNING")
@@ -57,7 +57,7 @@ func TestOperationIsStartedLookedAtAndCancelled(t *testing.T) {
 		assert.Equal(t, "Two.", found[0].Content)
 		assert.Len(t, s.messages(id, "", "running"), 2)
 		assert.Empty(t, s.messages(id, "?after=7", "running"))
-		assert.Empty(t, s.messages(id, "?after=9223372036854775807", "running"), "the largest number there is")
+		assert.Empty(t, s.messages(id, "?after=9223372036854775807", "running"), "the largest number")
 
 		for range 2 {
 			body = s.ask("POST", "/operations/"+id+"/cancel", "").json(t)
@@ -71,7 +71,7 @@ func TestOperationIsStartedLookedAtAndCancelled(t *testing.T) {
 	})
 }
 
-// messages asks for the messages of an operation that has a status.
+// messages requests the messages of an operation and checks its status.
 func (s *site) messages(id, query, status string) (all []message) {
 	s.tb.Helper()
 	r := s.ask("GET", "/operations/"+id+"/messages"+query, "")
@@ -89,7 +89,7 @@ func (s *site) messages(id, query, status string) (all []message) {
 	return all
 }
 
-func TestFeaturesSpecificationIsClarified(t *testing.T) {
+func TestSpecificationOfFeatureIsClarified(t *testing.T) {
 	asked := make(chan string, 1)
 	reports := func(turn *fake.Turn) {
 		asked <- turn.Prompt
@@ -131,7 +131,7 @@ func TestOperationsAreListedNewestFirstWithoutResults(t *testing.T) {
 	})
 }
 
-func TestRequestsThatMakeNoSenseAreRefused(t *testing.T) {
+func TestInvalidRequestsAreRejected(t *testing.T) {
 	virtually(t, nil, func(s *site) {
 		id := s.startInside()
 		for name, c := range map[string]struct {
@@ -139,7 +139,7 @@ func TestRequestsThatMakeNoSenseAreRefused(t *testing.T) {
 			status             int
 			code               string
 		}{
-			"no JSON":                  {"POST", "/operations", "{", 400, "INVALID_REQUEST"},
+			"not JSON":                 {"POST", "/operations", "{", 400, "INVALID_REQUEST"},
 			"a wrong type of JSON":     {"POST", "/operations", `{"type": 5}`, 400, "INVALID_REQUEST"},
 			"nothing":                  {"POST", "/operations", "", 400, "INVALID_REQUEST"},
 			"an unknown type":          {"POST", "/operations", `{"type": "x"}`, 400, "INVALID_REQUEST"},
@@ -148,12 +148,12 @@ func TestRequestsThatMakeNoSenseAreRefused(t *testing.T) {
 			"persisting outside":       {"POST", "/operations", `{"type": "prompt", "prompt": "x", "persist": {"path": "../x"}}`, 400, "INVALID_REQUEST"},
 			"no such document":         {"POST", "/operations", `{"type": "clarify", "path": "nothing.md"}`, 404, "NOT_FOUND"},
 			"no such operation":        {"GET", "/operations/x", "", 404, "NOT_FOUND"},
-			"of no operation":          {"GET", "/operations/x/messages", "", 404, "NOT_FOUND"},
+			"messages of no operation": {"GET", "/operations/x/messages", "", 404, "NOT_FOUND"},
 			"cancel no operation":      {"POST", "/operations/x/cancel", "", 404, "NOT_FOUND"},
 			"messages after a word":    {"GET", "/operations/" + id + "/messages?after=x", "", 400, "INVALID_REQUEST"},
 			"messages after -2":        {"GET", "/operations/" + id + "/messages?after=-2", "", 400, "INVALID_REQUEST"},
 			"a list of nothing":        {"GET", "/operations?limit=0", "", 400, "INVALID_REQUEST"},
-			"a list of what is no sum": {"GET", "/operations?limit=", "", 400, "INVALID_REQUEST"},
+			"a list without a limit":   {"GET", "/operations?limit=", "", 400, "INVALID_REQUEST"},
 		} {
 			t.Log(name)
 			s.ask(c.method, c.path, c.body).fails(t, c.status, c.code)
@@ -167,12 +167,12 @@ func TestLargeBodyIsRefused(t *testing.T) {
 	s.ask("POST", "/operations", strings.Repeat(" ", 8<<20+1)).fails(t, 400, "INVALID_REQUEST")
 }
 
-func TestAllMessagesAreThereAtOnce(t *testing.T) {
+func TestAllMessagesAreReturnedAtOnce(t *testing.T) {
 	virtually(t, nil, func(s *site) {
-		id := s.told(600)
+		id := s.startWith(600)
 		contiguous(t, s.messages(id, "", "running"), 0, 599)
 		contiguous(t, s.messages(id, "?after=99", "running"), 100, 599)
-		close(s.does)
+		close(s.actions)
 		synctest.Wait()
 		contiguous(t, s.messages(id, "?after=-1", "completed"), 0, 600)
 	})
@@ -182,7 +182,7 @@ func TestTimesOfOperationsHaveThreeFractionalDigits(t *testing.T) {
 	virtually(t, nil, func(s *site) {
 		for _, want := range []string{"2000-01-01T00:00:00.000Z", "2000-01-01T00:00:00.020Z"} {
 			id := s.start()
-			s.does <- say("One.")
+			s.actions <- say("One.")
 			synctest.Wait()
 			body := s.ask("GET", "/operations/"+id, "").json(t)
 			assert.Equal(t, want, body["created_at"])

@@ -16,7 +16,7 @@ import (
 // maxAnswer is the largest body of an answer, in bytes.
 const maxAnswer = 1 << 20
 
-// answerRequest is an answer to a question of the agent: {approved, remember?, scope?, reason?}, of a form with fields, or {answer}.
+// answerRequest is the answer to a question: {approved, remember?, scope?, reason?}, with fields for a form, or {answer}.
 type answerRequest struct {
 	Approved *bool                `json:"approved"`
 	Remember bool                 `json:"remember"`
@@ -37,7 +37,7 @@ func (r answerRequest) domain() (a event.Answer, err error) {
 	return a, err
 }
 
-// answer is POST /operations/{id}/answer/{request}, for the session id that has started the operation, and for who has the token.
+// answer is POST /operations/{id}/answer/{request}. It needs the session id that started the operation, or the token.
 func (a *API) answer(c *gin.Context) {
 	a.withOperation(c, func(o *operation.Operation) error {
 		if err := a.mayAnswer(c.Request, o); err != nil {
@@ -58,11 +58,11 @@ func (a *API) answer(c *gin.Context) {
 	})
 }
 
-// mayAnswer refuses a session id that has not started the operation. Error: kind [fault.Denied].
+// mayAnswer rejects a session id that did not start the operation. Error: kind [fault.Denied].
 func (a *API) mayAnswer(r *http.Request, o *operation.Operation) error {
 	who, err := a.authenticate(r)
 	if err != nil || who.key == o.Info().Client || who.hasToken() {
 		return err
 	}
-	return fault.Errorf(fault.Denied, "this session id has not started the operation: its questions are answered with the one that has, or with the token of the portal")
+	return fault.Errorf(fault.Denied, "this session id did not start the operation: answer with the one that did, or with the portal's token")
 }

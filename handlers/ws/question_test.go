@@ -14,14 +14,14 @@ import (
 	"github.com/copilot-portal/portal/copilot/permission"
 )
 
-// makes asks whether a program may run.
+// makes returns a question whether a program may run.
 func makes() event.Question {
 	q := event.Question{Title: "Run a command: make"}
 	q.SetNeeds(permission.ShellNeeds("ls -l")...)
 	return q
 }
 
-// Under the policy "ask" an operation waits for a permission, which its client gives with the session id that it has started it with.
+// Under the policy "ask" an operation waits for a permission, and the session id that started it may answer.
 func TestClientOfAnOperationAnswersItsQuestions(t *testing.T) {
 	answers := make(chan event.Answer, 3)
 	asks := func(turn *fake.Turn) {
@@ -71,7 +71,7 @@ func TestClientOfAnOperationAnswersItsQuestions(t *testing.T) {
 	})
 }
 
-// The calls by which the model reports are no questions to people.
+// Tool calls by which the model reports its results are not questions to users.
 func TestClientCannotReportInPlaceOfTheModel(t *testing.T) {
 	var request string
 	calls := func(turn *fake.Turn) {

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// body wants an error in the form of spec/contracts/websocket.notes.md, "Where operations come from".
+// fails expects an error in the form of spec/contracts/websocket.notes.md, "Where operations come from".
 func (r reply) fails(tb testing.TB, status int, code string) {
 	tb.Helper()
 	assert.Equal(tb, status, r.status, r.text)
@@ -30,15 +30,15 @@ func (r reply) fails(tb testing.TB, status int, code string) {
 	assert.Equal(tb, status == http.StatusUnauthorized, r.header.Get("WWW-Authenticate") != "")
 }
 
-func TestRefusalsComeInTheirOrderBeforeTheUpgrade(t *testing.T) {
+func TestErrorsAreReportedInOrderBeforeUpgrade(t *testing.T) {
 	virtually(t, func(set *settings) { set.api.Connections = 2 }, func(s *site) {
-		id := s.told(3)
+		id := s.startWith(3)
 		full := s.visit()
 		for range 2 {
 			c := s.watch(id, "session_id", full)
-			c.says(-1, "Connected to operation "+id)
+			c.expect(-1, "Connected to operation "+id)
 			defer c.Close()
-			go func() { _, _, _ = c.end1() }()
+			go func() { _, _, _ = c.drain() }()
 		}
 		for name, c := range map[string]struct {
 			query  []string
@@ -47,15 +47,15 @@ func TestRefusalsComeInTheirOrderBeforeTheUpgrade(t *testing.T) {
 		}{
 			"no session":                        {[]string{"session_id", "", "operation_id", id}, 401, "INVALID_SESSION"},
 			"an unknown session":                {[]string{"session_id", strings.Repeat("x", 43), "operation_id", id}, 401, "INVALID_SESSION"},
-			"nothing right: the session":        {[]string{"session_id", "x", "operation_id", "x", "last_sequence", "x"}, 401, "INVALID_SESSION"},
+			"everything wrong: the session":     {[]string{"session_id", "x", "operation_id", "x", "last_sequence", "x"}, 401, "INVALID_SESSION"},
 			"no operation":                      {nil, 400, "INVALID_REQUEST"},
 			"an unknown operation":              {[]string{"operation_id", "op_abc123"}, 404, "NOT_FOUND"},
 			"two things wrong: the operation":   {[]string{"operation_id", "x", "last_sequence", "x"}, 404, "NOT_FOUND"},
-			"a sequence that is no number":      {[]string{"operation_id", id, "last_received_sequence", "x"}, 400, "INVALID_REQUEST"},
-			"a sequence that is no integer":     {[]string{"operation_id", id, "last_received_sequence", "1.5"}, 400, "INVALID_REQUEST"},
+			"a sequence that is not a number":   {[]string{"operation_id", id, "last_received_sequence", "x"}, 400, "INVALID_REQUEST"},
+			"a sequence that is not an integer": {[]string{"operation_id", id, "last_received_sequence", "1.5"}, 400, "INVALID_REQUEST"},
 			"an empty sequence":                 {[]string{"operation_id", id, "last_received_sequence", ""}, 400, "INVALID_REQUEST"},
 			"a sequence below -1":               {[]string{"operation_id", id, "last_received_sequence", "-2"}, 400, "INVALID_REQUEST"},
-			"a sequence below -1, by its other": {[]string{"operation_id", id, "last_sequence", "-2"}, 400, "INVALID_REQUEST"},
+			"a sequence below -1, short name":   {[]string{"operation_id", id, "last_sequence", "-2"}, 400, "INVALID_REQUEST"},
 			"a huge sequence":                   {[]string{"operation_id", id, "last_sequence", strings.Repeat("9", 30)}, 400, "INVALID_REQUEST"},
 			"too many, and a wrong sequence":    {[]string{"session_id", full, "operation_id", id, "last_sequence", "x"}, 400, "INVALID_REQUEST"},
 			"too many connections":              {[]string{"session_id", full, "operation_id", id}, 429, "TOO_MANY"},
@@ -81,7 +81,7 @@ func TestRefusalsComeInTheirOrderBeforeTheUpgrade(t *testing.T) {
 	})
 }
 
-// message is the text of an error.
+// message returns the text of an error.
 func (r reply) message(tb testing.TB) string {
 	tb.Helper()
 	fault, _ := r.json(tb)["error"].(map[string]any)
@@ -91,13 +91,13 @@ func (r reply) message(tb testing.TB) string {
 
 func TestConnectionSlotIsReleased(t *testing.T) {
 	virtually(t, func(set *settings) { set.api.Connections = 1 }, func(s *site) {
-		id := s.told(1)
+		id := s.startWith(1)
 		for range 3 {
 			c := s.watch(id)
-			c.says(-1, "Connected to operation "+id, 0, "0")
+			c.expect(-1, "Connected to operation "+id, 0, "0")
 			other := s.visit()
 			o := s.watch(id, "session_id", other)
-			o.says(-1, "Connected to operation "+id, 0, "0")
+			o.expect(-1, "Connected to operation "+id, 0, "0")
 			require.NoError(t, o.Close())
 			require.NoError(t, c.Close())
 			synctest.Wait()
@@ -106,7 +106,7 @@ func TestConnectionSlotIsReleased(t *testing.T) {
 	})
 }
 
-func TestSessionIsGoodForADay(t *testing.T) {
+func TestSessionIDIsValidForADay(t *testing.T) {
 	virtually(t, nil, func(s *site) {
 		r := s.ask("GET", "/auth/verify", "")
 		require.Equal(t, http.StatusOK, r.status)
@@ -126,16 +126,16 @@ func TestSessionIsGoodForADay(t *testing.T) {
 
 func TestLoggingOutClosesTheConnectionsOfTheSession(t *testing.T) {
 	virtually(t, nil, func(s *site) {
-		id := s.told(1)
+		id := s.startWith(1)
 		other := s.visit()
 		stays := s.watch(id, "session_id", other)
-		stays.says(-1, "Connected to operation "+id, 0, "0")
+		stays.expect(-1, "Connected to operation "+id, 0, "0")
 		codes := make(chan int, 2)
 		for range 2 {
 			c := s.watch(id)
 			go func() { _, code := c.end(); codes <- code }()
 		}
-		deaf := s.watch(id) // does not read
+		stuck := s.watch(id) // does not read
 		synctest.Wait()
 		r := s.ask("POST", "/auth/logout", "")
 		assert.Equal(t, http.StatusOK, r.status)
@@ -143,29 +143,29 @@ func TestLoggingOutClosesTheConnectionsOfTheSession(t *testing.T) {
 		assert.Equal(t, []int{4401, 4401}, []int{<-codes, <-codes})
 		s.ask("GET", "/operations", "").fails(t, 401, "INVALID_SESSION")
 		s.ask("POST", "/auth/logout", "").fails(t, 401, "INVALID_SESSION")
-		s.does <- say("1")
-		stays.says(1, "1")
+		s.actions <- say("1")
+		stays.expect(1, "1")
 		require.NoError(t, stays.Close())
 		time.Sleep(2 * time.Minute)
 		assert.Zero(t, s.api.Connections())
-		require.NoError(t, deaf.Close())
+		require.NoError(t, stuck.Close())
 	})
 }
 
-func TestTokenIsNeededForASession(t *testing.T) {
+func TestSessionIDRequiresToken(t *testing.T) {
 	virtually(t, func(set *settings) { set.token = "the secret" }, func(s *site) {
 		for name, c := range map[string]struct {
 			body   string
 			header []string
 			good   bool
 		}{
-			"nothing":                     {"", nil, false},
-			"an empty body":               {"{}", nil, false},
-			"a wrong one":                 {`{"token": "the secre"}`, nil, false},
-			"a wrong header":              {"", []string{"Authorization", "Bearer x"}, false},
-			"in the body":                 {`{"token": "the secret"}`, nil, true},
-			"in the header":               {`{"scopes": []}`, []string{"Authorization", "Bearer the secret"}, true},
-			"wrong in the body all alike": {`{"token": "x"}`, []string{"Authorization", "Bearer the secret"}, false},
+			"nothing":                                {"", nil, false},
+			"an empty body":                          {"{}", nil, false},
+			"a wrong one":                            {`{"token": "the secre"}`, nil, false},
+			"a wrong header":                         {"", []string{"Authorization", "Bearer x"}, false},
+			"in the body":                            {`{"token": "the secret"}`, nil, true},
+			"in the header":                          {`{"scopes": []}`, []string{"Authorization", "Bearer the secret"}, true},
+			"wrong in the body, right in the header": {`{"token": "x"}`, []string{"Authorization", "Bearer the secret"}, false},
 		} {
 			r := s.ask("POST", "/auth/verify", c.body, c.header...)
 			body := r.json(t)
@@ -191,7 +191,7 @@ func TestTokenIsNeededForASession(t *testing.T) {
 func TestTokenCannotBeGuessed(t *testing.T) {
 	virtually(t, func(set *settings) { set.token = "the secret" }, func(s *site) {
 		for range 20 {
-			assert.Equal(t, http.StatusUnauthorized, s.ask("POST", "/auth/verify", "").status, "which is no guess")
+			assert.Equal(t, http.StatusUnauthorized, s.ask("POST", "/auth/verify", "").status, "a missing token is not a guess")
 		}
 		for range 10 {
 			assert.Equal(t, http.StatusUnauthorized, s.ask("POST", "/auth/verify", `{"token": "x"}`).status)
@@ -212,17 +212,17 @@ func TestTokenCannotBeGuessed(t *testing.T) {
 	})
 }
 
-func TestHandshakeMayBringTheTokenInstead(t *testing.T) {
+func TestHandshakeAcceptsTokenInsteadOfSessionID(t *testing.T) {
 	for name, c := range map[string]struct {
 		token, header string
 		status        int
 	}{
-		"the token":                    {"secret", "Bearer secret", 101},
-		"another":                      {"secret", "Bearer x", 401},
-		"any, where none is needed":    {"", "Bearer ghp_xxxx", 101},
-		"none, where none is needed":   {"", "Bearer ", 401},
-		"another kind where none is":   {"", "Basic abc", 401},
-		"nothing, where one is needed": {"secret", "", 401},
+		"the token":                                {"secret", "Bearer secret", 101},
+		"another":                                  {"secret", "Bearer x", 401},
+		"any, where none is configured":            {"", "Bearer ghp_xxxx", 101},
+		"none, where none is configured":           {"", "Bearer ", 401},
+		"another scheme, where none is configured": {"", "Basic abc", 401},
+		"nothing, where one is configured":         {"secret", "", 401},
 	} {
 		t.Run(name, func(t *testing.T) {
 			virtually(t, func(set *settings) { set.token = c.token }, func(s *site) {
@@ -230,7 +230,7 @@ func TestHandshakeMayBringTheTokenInstead(t *testing.T) {
 				conn, answer := s.try("/ws?operation_id="+o, websocket.Dialer{}, http.Header{"Authorization": {c.header}})
 				assert.Equal(t, c.status, answer.status)
 				if conn != nil {
-					conn.says(-1, "Connected to operation "+o)
+					conn.expect(-1, "Connected to operation "+o)
 					require.NoError(t, conn.Close())
 				}
 			})
@@ -247,7 +247,7 @@ func TestTokenHolderMayLogOut(t *testing.T) {
 
 func TestConnectionsAreRefusedDuringShutdown(t *testing.T) {
 	virtually(t, nil, func(s *site) {
-		id := s.told(1)
+		id := s.startWith(1)
 		s.work.Close(context.Background())
 		s.api.Close(context.Background())
 		path := s.path("operation_id", id)
@@ -267,7 +267,7 @@ func TestManySessionsMayConnect(t *testing.T) {
 		id := s.startInside()
 		for range 100 {
 			c := s.watch(id)
-			go func() { _, _, _ = c.end1() }()
+			go func() { _, _, _ = c.drain() }()
 		}
 		conn, answer := s.try(s.path("operation_id", id), websocket.Dialer{}, nil)
 		assert.Nil(t, conn)

@@ -7,15 +7,15 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-// The scopes that a session id may be good for.
+// Scopes of a session id.
 const (
-	scopeRead  = "operations:read"  // look at operations
-	scopeWrite = "operations:write" // start and cancel them, answer their questions
+	scopeRead  = "operations:read"  // read operations
+	scopeWrite = "operations:write" // start and cancel operations, answer their questions
 )
 
 func scopes() []string { return []string{scopeRead, scopeWrite} }
 
-// checkScopes refuses scopes that do not exist.
+// checkScopes rejects unknown scopes.
 func checkScopes(asked []string) error {
 	for _, scope := range asked {
 		if !slices.Contains(scopes(), scope) {
@@ -25,7 +25,7 @@ func checkScopes(asked []string) error {
 	return nil
 }
 
-// granted are the scopes that a client gets: those that it asked for, all if it asked for none.
+// granted returns the scopes for a session id: those requested, or all if none was.
 func granted(asked []string) []string {
 	if len(asked) == 0 {
 		return scopes()
@@ -33,10 +33,10 @@ func granted(asked []string) []string {
 	return slices.DeleteFunc(scopes(), func(scope string) bool { return !slices.Contains(asked, scope) })
 }
 
-// needs refuses a visitor who lacks a scope. Error: kind [fault.Denied].
+// needs rejects a visitor that lacks a scope. Error: kind [fault.Denied].
 func (v visitor) needs(scope string) error {
 	if slices.Contains(v.scopes, scope) {
 		return nil
 	}
-	return fault.Errorf(fault.Denied, "this needs the scope %s, which the session id lacks: get another one at POST /auth/verify", scope)
+	return fault.Errorf(fault.Denied, "this needs the scope %s, which the session id lacks: request another one with POST /auth/verify", scope)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/store"
 )
 
-// visitWith gets a session id for scopes, which are JSON.
+// visitWith returns a new session id with scopes, given as JSON.
 func (s *site) visitWith(scopes string) string {
 	s.tb.Helper()
 	r := s.ask("POST", "/auth/verify", `{"scopes": `+scopes+`}`)
@@ -50,7 +50,7 @@ func TestScopesAreEnforced(t *testing.T) {
 	})
 }
 
-func TestScopesThatDoNotExistAreRefused(t *testing.T) {
+func TestUnknownScopesAreRejected(t *testing.T) {
 	virtually(t, nil, func(s *site) {
 		r := s.ask("POST", "/auth/verify", `{"scopes": ["operations:read", "<img src=x>"]}`)
 		r.fails(t, http.StatusBadRequest, "INVALID_REQUEST")
@@ -58,7 +58,7 @@ func TestScopesThatDoNotExistAreRefused(t *testing.T) {
 	})
 }
 
-func TestScopesOfASessionOutliveThePortal(t *testing.T) {
+func TestScopesOfSessionIDSurviveRestart(t *testing.T) {
 	directory := t.TempDir()
 	var id string
 	for _, first := range []bool{true, false} {
@@ -78,7 +78,7 @@ func TestScopesOfASessionOutliveThePortal(t *testing.T) {
 func TestUnstoredSessionIDWorksFromMemory(t *testing.T) {
 	st, err := store.Open(t.Context(), store.Options{Directory: t.TempDir(), MaxBytes: 1 << 19})
 	require.NoError(t, err)
-	user := strings.Repeat("x", 1<<15) // more than fits into the free part of any page
+	user := strings.Repeat("x", 1<<15) // more than the free part of any page holds
 	for err == nil {
 		err = st.Admit(t.Context(), []byte(rand.Text()), store.Visitor{User: user, Until: time.Now().Add(time.Hour)})
 	}

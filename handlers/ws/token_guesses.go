@@ -8,26 +8,25 @@ import (
 	"time"
 )
 
-// A client may be wrong about the token so many times at once, and once more each time this has passed.
+// An address may send maxGuesses wrong tokens at once, and another one after each guessInterval.
 const (
-	maxGuesses = 10
-	perGuess   = 6 * time.Second
-	// maxGuessAddresses is how many addresses are told apart; the others share one count.
+	maxGuesses    = 10
+	guessInterval = 6 * time.Second
+	// maxGuessAddresses is how many addresses are counted separately; the others share one count.
 	maxGuessAddresses = 1000
 )
 
-// TokenGuesses limits how often a wrong token is answered as one, by address. The right token is
-// taken at any time: an address is shared, so others could lock its owner out. The zero value
+// TokenGuesses limits, by address, how many wrong tokens the portal answers as such. The right token is
+// always accepted: clients share addresses, so one could otherwise lock out another. The zero value
 // is ready for use; methods may be called concurrently.
 type TokenGuesses struct {
 	mu   sync.Mutex
-	over map[string]time.Time // when nothing will be left of what an address got wrong
+	over map[string]time.Time // when all wrong tokens of an address are forgiven
 }
 
-// Failed counts a wrong token that a request brings. If there were too many from its address,
-// wait is how long until one is answered again; else it is zero.
+// Failed counts a wrong token. If its address sent too many, wait is the time until the next is answered; otherwise it is zero.
 func (g *TokenGuesses) Failed(r *http.Request) (wait time.Duration) {
-	address, _, _ := net.SplitHostPort(r.RemoteAddr) // "" is an address like any other
+	address, _, _ := net.SplitHostPort(r.RemoteAddr) // "" counts as an address, too
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	now := time.Now()
@@ -42,10 +41,10 @@ func (g *TokenGuesses) Failed(r *http.Request) (wait time.Duration) {
 	if over.Before(now) {
 		over = now
 	}
-	if free := over.Add(-(maxGuesses - 1) * perGuess); free.After(now) {
+	if free := over.Add(-(maxGuesses - 1) * guessInterval); free.After(now) {
 		return free.Sub(now)
 	}
-	g.over[key] = over.Add(perGuess)
+	g.over[key] = over.Add(guessInterval)
 	return 0
 }
 
@@ -56,7 +55,7 @@ func (g *TokenGuesses) key(address string) string {
 	return ""
 }
 
-// guessError is what a wrong token is answered with when there were too many.
+// guessError answers a wrong token after too many.
 type guessError struct{ wait time.Duration }
 
 func (guessError) Error() string {

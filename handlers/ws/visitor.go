@@ -15,49 +15,49 @@ import (
 )
 
 const (
-	// visit is how long a session id is good.
-	visit = 24 * time.Hour
-	// idBytes is how much chance is in one.
+	// sessionLifetime is how long a session id is valid.
+	sessionLifetime = 24 * time.Hour
+	// idBytes is the number of random bytes in a session id.
 	idBytes = 32
 )
 
-// errUnauthorized says that a session id is not, or no more, good.
+// errUnauthorized reports that a session id is unknown or expired.
 var errUnauthorized = errors.New("no such session")
 
-// sessionHash is what is kept of a session id: who reads the store has none.
+// sessionHash stands for a session id in memory and in the store, so that a copy of the store exposes none.
 type sessionHash [sha256.Size]byte
 
-// visitor is who has a session id.
+// visitor is the owner of a session id, or of the token.
 type visitor struct {
-	key    string // tells visitors apart
+	key    string // unique for each session id
 	user   string
-	scopes []string  // what the visitor may do
-	until  time.Time // zero: who came with the token has no session id
+	scopes []string
+	until  time.Time // zero for the token, which does not expire
 }
 
-// hasToken says whether it is the token that the visitor came with.
+// hasToken reports whether the visitor authenticated with the token.
 func (v visitor) hasToken() bool { return v.until.IsZero() }
 
-// visitors knows the session ids.
+// visitors holds the valid session ids.
 type visitors struct {
-	store *store.Store // nil: memory alone keeps them
+	store *store.Store // nil: session ids are kept in memory only
 
 	mu    sync.Mutex
-	known map[sessionHash]visitor // those that are not stored
+	known map[sessionHash]visitor // session ids that are not stored
 }
 
 func newVisitors(s *store.Store) *visitors {
 	return &visitors{store: s, known: map[sessionHash]visitor{}}
 }
 
-// admit makes a session id that is good for some scopes. If it cannot be stored, memory keeps
-// it, and unstored says why; it ends with the portal then.
+// admit creates a session id with the given scopes. If it cannot be stored, it stays in memory until the portal ends, and
+// unstored contains the cause.
 func (v *visitors) admit(ctx context.Context, user string, scopes []string) (id string, who visitor, unstored error) {
 	secret := make([]byte, idBytes)
 	_, _ = rand.Read(secret) // never fails
 	id = base64.RawURLEncoding.EncodeToString(secret)
 	sum := sessionHash(sha256.Sum256([]byte(id)))
-	who = visitor{key: string(sum[:]), user: user, scopes: scopes, until: time.Now().Add(visit)}
+	who = visitor{key: string(sum[:]), user: user, scopes: scopes, until: time.Now().Add(sessionLifetime)}
 	if v.store != nil {
 		unstored = v.store.Admit(ctx, sum[:], store.Visitor{User: user, Scopes: strings.Join(scopes, " "), Until: who.until})
 		if unstored == nil {
@@ -71,7 +71,7 @@ func (v *visitors) admit(ctx context.Context, user string, scopes []string) (id 
 	return id, who, unstored
 }
 
-// find tells who has a session id. Error: [errUnauthorized].
+// find returns the visitor with a session id. Error: [errUnauthorized].
 func (v *visitors) find(ctx context.Context, id string) (who visitor, err error) {
 	if len(id) != base64.RawURLEncoding.EncodedLen(idBytes) {
 		return visitor{}, errUnauthorized
@@ -93,7 +93,7 @@ func (v *visitors) find(ctx context.Context, id string) (who visitor, err error)
 	return visitor{string(sum[:]), known.User, strings.Fields(known.Scopes), known.Until}, err
 }
 
-// dismiss makes a session id a bad one. Who came with the token has none.
+// dismiss invalidates a visitor's session id. A visitor with the token has none.
 func (v *visitors) dismiss(ctx context.Context, who visitor) error {
 	if who.hasToken() {
 		return nil

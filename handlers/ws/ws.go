@@ -1,9 +1,9 @@
 // Package ws lets clients start operations and watch them over WebSockets
 // (spec/contracts/websocket.md with its notes; spec/operations.md).
 //
-// A connection is one goroutine that reads the record of its operation through [operation.Operation.Next] and writes what it
-// finds (follow.go): replay and live are one path, nothing is queued for anybody, and a client that is slow holds up itself. A
-// message was encoded when it was recorded, and all connections share those bytes.
+// Each connection has one goroutine, which reads the record of its operation and writes what it finds (follow.go). Replay and
+// live messages take the same path, nothing is queued per client, and a slow client delays only itself. A message is encoded
+// once, when it is recorded, and all connections share those bytes.
 package ws
 
 import (
@@ -22,33 +22,33 @@ import (
 	"github.com/copilot-portal/portal/jobs/operation"
 )
 
-// Subprotocol is for clients that cannot read why an upgrade was refused, such as browsers: who offers it is told by
-// close codes.
+// Subprotocol is for clients that cannot read why an upgrade failed, such as browsers. A client that offers it gets
+// close codes instead.
 const Subprotocol = "portal.v1"
 
-// Options of the [API]. Zero fields take the defaults named.
+// Options configure the [API]. Zero fields take the defaults named.
 type Options struct {
 	Operations  *operation.Host
-	Store       *store.Store             // keeps session ids over a restart; nil: they live as long as the API
-	Token       func() string            // that of the portal; "": none is needed
-	Authorized  func(*http.Request) bool // whether a request brings the token along
-	Admit       func(*http.Request)      // hears of each request that brings a good session id or the token; nil: nobody does
-	Guesses     *TokenGuesses            // counts wrong tokens; nil: those of this API alone
-	User        func() string            // whom session ids stand for; nil: nobody is named
-	BasePath    string                   // below which the portal is served, "" for none
-	Sockets     *socket.Server           // carries /ws, as [Carrier] says. Who made it closes it, after the API
-	Connections int                      // that a session id may have at a time; 100
+	Store       *store.Store             // keeps session ids over a restart; nil: they end with the API
+	Token       func() string            // the portal's token; "": none is required
+	Authorized  func(*http.Request) bool // reports whether a request carries the token
+	Admit       func(*http.Request)      // called for each request with a valid session id or the token; may be nil
+	Guesses     *TokenGuesses            // counts wrong tokens; nil: a counter of this API
+	User        func() string            // the user that session ids stand for; nil: none
+	BasePath    string                   // path below which the portal is served, may be ""
+	Sockets     *socket.Server           // carries /ws, configured by [Carrier]; the caller closes it, after the API
+	Connections int                      // limit for each session id; default 100
 	Log         *slog.Logger             // nil: none
 }
 
-// API is the dialect. Its methods may be called concurrently.
+// API serves the dialect. Its methods may be called concurrently.
 type API struct {
-	options  Options
-	visitors *visitors
-	present  *connectionRegistry
+	options     Options
+	visitors    *visitors
+	connections *connectionRegistry
 }
 
-// New makes the API.
+// New returns an API.
 func New(o Options) *API {
 	o.Connections = cmp.Or(o.Connections, 100)
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
@@ -61,37 +61,37 @@ func New(o Options) *API {
 	if o.User == nil {
 		o.User = func() string { return "" }
 	}
-	return &API{options: o, visitors: newVisitors(o.Store), present: newConnectionRegistry(o.Connections)}
+	return &API{options: o, visitors: newVisitors(o.Store), connections: newConnectionRegistry(o.Connections)}
 }
 
-// Carrier is how the WebSockets of this dialect behave: clients have nothing to say.
+// Carrier returns the WebSocket options of this dialect, whose clients send nothing that matters.
 func Carrier(compress bool, log *slog.Logger) socket.Options {
-	most := int64(maxQuoted)
+	maxMessage := int64(maxFrame)
 	if compress {
-		most = maxQuotedSmall
+		maxMessage = maxCompressedFrame
 	}
 	return socket.Options{
-		MaxMessage: most, Silence: silence, WriteTimeout: writeTimeout, SendBuffer: sendBuffer,
+		MaxMessage: maxMessage, Silence: silence, WriteTimeout: writeTimeout, SendBuffer: sendBuffer,
 		Deaf: true, Subprotocols: []string{Subprotocol}, Compress: compress, Refusal: refusal, AnyOrigin: true, Log: log,
 	}
 }
 
-// endTime is how long clients get at the end of the portal to take the end of their operation. Some never do: they do not
-// read, or watch what another process does. They are left to who closes the carrier.
-const endTime = 500 * time.Millisecond
+// closeTimeout is how long Close waits for clients to receive the end of their operations. Some never do: they do not
+// read, or watch an operation of another process. Closing the carrier disconnects those.
+const closeTimeout = 500 * time.Millisecond
 
-// Close lets no connections come any more, has each end as soon as its client has the end of its operation, and waits for
-// that a little, or for ctx. The operations are to be closed before.
+// Close accepts no more connections and waits a short time, or until ctx ends, for the clients to receive the end of their
+// operations. The operations must be closed before.
 func (a *API) Close(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, endTime)
+	ctx, cancel := context.WithTimeout(ctx, closeTimeout)
 	defer cancel()
-	a.present.close(ctx)
+	a.connections.close(ctx)
 }
 
-// Connections is how many there are.
-func (a *API) Connections() int { return a.present.count() }
+// Connections returns the number of connections.
+func (a *API) Connections() int { return a.connections.count() }
 
-// prefix is below which all paths are there, too.
+// prefix is the second path below which all routes are served.
 const prefix = "/api/v1"
 
 func prefixes() []string { return []string{"", prefix} }
@@ -120,8 +120,8 @@ func (a *API) table() []route {
 	}
 }
 
-// Routes adds the routes below each of the two prefixes. They look themselves after who may use them: a session id stands in
-// for the token of the portal.
+// Routes adds the routes below both prefixes. The routes check access themselves, because a session id replaces the
+// portal's token.
 func (a *API) Routes(r gin.IRoutes) {
 	for _, prefix := range prefixes() {
 		for _, one := range a.table() {
@@ -130,7 +130,7 @@ func (a *API) Routes(r gin.IRoutes) {
 	}
 }
 
-// Owns says whether a path, below the base path, is one of this dialect, even if there is nothing.
+// Owns reports whether a path, relative to the base path, belongs to this dialect, whether or not it has a route.
 func Owns(path string) bool {
 	if path, ok := strings.CutPrefix(path, prefix); ok && (path == "" || path[0] == '/') {
 		return true
@@ -139,7 +139,7 @@ func Owns(path string) bool {
 	return slices.Contains([]string{"auth", "operations", "features", "ws"}, first)
 }
 
-// Paths are the patterns of the routes.
+// Paths returns the patterns of the routes.
 func (a *API) Paths() (all []string) {
 	for _, prefix := range prefixes() {
 		for _, one := range a.table() {

@@ -78,7 +78,7 @@ func askOptions(cmd *cobra.Command, args []string, p Process) (o dialect.Options
 func askPrompt(o *dialect.Options, args []string, p Process, cmd *cobra.Command) error {
 	person := term.IsTerminal(int(p.In.Fd()))
 	answers, _ := cmd.Flags().GetBool("answers")
-	o.Prompt, o.Start.AskUser, o.Colour = strings.Join(args, " "), person, term.IsTerminal(int(p.Terminal.Fd()))
+	o.Prompt, o.Start.AskUser, o.Color = strings.Join(args, " "), person, term.IsTerminal(int(p.Terminal.Fd()))
 	switch {
 	case len(args) == 0 && (person || answers):
 		return fmt.Errorf("%wgive the prompt as an argument", errUsage)

@@ -24,7 +24,7 @@ type Process struct {
 	In      *os.File
 	Out     io.Writer   // results only
 	Err     *server.Log // everything else
-	// Terminal is the file behind Err. If it is a terminal, output is coloured.
+	// Terminal is the file behind Err. If it is a terminal, output is colored.
 	Terminal *os.File
 }
 

@@ -12,19 +12,19 @@ import (
 // use regular expressions that can backtrack badly.
 const maxLexing = 500 * time.Millisecond
 
-// colour writes code with spans for colored tokens.
-func colour(b *strings.Builder, text string, lexer chroma.Lexer) {
-	if lexer != nil && colourable(text) {
-		if coloured, ok := highlight(text, lexer); ok {
-			b.WriteString(coloured)
+// color writes code with spans for colored tokens.
+func color(b *strings.Builder, text string, lexer chroma.Lexer) {
+	if lexer != nil && colorable(text) {
+		if colored, ok := highlight(text, lexer); ok {
+			b.WriteString(colored)
 			return
 		}
 	}
 	b.WriteString(html.EscapeString(text))
 }
 
-func colourable(text string) bool {
-	if len(text) > maxColoured {
+func colorable(text string) bool {
+	if len(text) > maxColored {
 		return false
 	}
 	for line := range strings.Lines(text) {
@@ -36,7 +36,7 @@ func colourable(text string) bool {
 }
 
 // highlight colors a text. It fails if the lexer fails, panics or changes the text.
-func highlight(text string, lexer chroma.Lexer) (coloured string, ok bool) {
+func highlight(text string, lexer chroma.Lexer) (colored string, ok bool) {
 	defer func() {
 		if recover() != nil {
 			ok = false
@@ -53,7 +53,7 @@ func highlight(text string, lexer chroma.Lexer) (coloured string, ok bool) {
 			return "", false
 		}
 		rest = rest[len(token.Value):]
-		w.write(colourOf(token.Type), token.Value)
+		w.write(colorOf(token.Type), token.Value)
 		if time.Since(start) > maxLexing {
 			break
 		}
@@ -93,8 +93,8 @@ func (s *spans) end() string {
 	return s.out.String()
 }
 
-// colours maps token types to colors; a dozen are enough.
-var colours = map[chroma.TokenType]string{ //nolint:gochecknoglobals,exhaustive // read-only; other types have the color of their category
+// colors maps token types to colors; a dozen are enough.
+var colors = map[chroma.TokenType]string{ //nolint:gochecknoglobals,exhaustive // read-only; other types have the color of their category
 	chroma.KeywordType: "t", chroma.NameClass: "t", chroma.NameException: "t",
 	chroma.KeywordConstant: "l", chroma.NameConstant: "l", chroma.LiteralDate: "l",
 	chroma.NameFunction: "f", chroma.NameFunctionMagic: "f",
@@ -105,8 +105,8 @@ var colours = map[chroma.TokenType]string{ //nolint:gochecknoglobals,exhaustive 
 	chroma.GenericPrompt: "p", chroma.CommentPreproc: "p", chroma.CommentPreprocFile: "p",
 }
 
-func colourOf(t chroma.TokenType) string {
-	if own, ok := colours[t]; ok {
+func colorOf(t chroma.TokenType) string {
+	if own, ok := colors[t]; ok {
 		return own
 	}
 	switch {
