@@ -44,12 +44,12 @@ func (h *Host) openSessions(ctx context.Context, i JobInfo) (map[string]string, 
 		}
 		after += uint64(len(list))
 		for _, e := range list {
-			told, _ := e.Body.(WorkEvent)
-			switch b := told.Body.(type) {
+			wrapped, _ := e.Body.(WorkEvent)
+			switch b := wrapped.Body.(type) {
 			case TaskSessionStarted:
-				open[told.Task] = b.Session
+				open[wrapped.Task] = b.Session
 			case TaskSessionStopped:
-				delete(open, told.Task)
+				delete(open, wrapped.Task)
 			}
 		}
 	}

@@ -7,15 +7,15 @@ import (
 	"time"
 )
 
-// line is the stored form of an event. Its number is that of the line.
+// line is the stored form of an event. The event's number is that of the line.
 type line struct {
-	Time int64           `json:"t"` // in milliseconds
-	Kind string          `json:"k"`
-	Body json.RawMessage `json:"b,omitempty"`
-	Told *line           `json:"told,omitempty"` // the body of a WorkTold
+	Time  int64           `json:"t"` // in milliseconds
+	Kind  string          `json:"k"`
+	Body  json.RawMessage `json:"b,omitempty"`
+	Event *line           `json:"told,omitempty"` // for a WorkEvent, the event of its task
 }
 
-// The names of events that have no callback.
+// Names of events that have no callback.
 const (
 	kindWorkEvent   = "workTold"
 	kindInterrupted = "jobInterrupted"
@@ -58,13 +58,13 @@ func encode(e Event) ([]byte, error) {
 
 func encodeLine(b Body) (l line, err error) {
 	l.Kind = nameOf(b)
-	told, ok := b.(WorkEvent)
+	wrapped, ok := b.(WorkEvent)
 	if ok {
-		inner, err := encodeLine(told.Body)
+		inner, err := encodeLine(wrapped.Body)
 		if err != nil {
 			return l, err
 		}
-		l.Kind, l.Told = kindWorkEvent, &inner
+		l.Kind, l.Event = kindWorkEvent, &inner
 	}
 	l.Body, err = json.Marshal(b)
 	return l, err
@@ -103,10 +103,10 @@ func (l line) workEvent() (Body, error) {
 	if err := json.Unmarshal(l.Body, &b); err != nil {
 		return nil, fmt.Errorf("%s: %w", l.Kind, err)
 	}
-	if l.Told == nil || l.Told.Kind == kindWorkEvent {
+	if l.Event == nil || l.Event.Kind == kindWorkEvent {
 		return nil, fmt.Errorf("%s has no content", l.Kind)
 	}
 	var err error
-	b.Body, err = l.Told.body()
+	b.Body, err = l.Event.body()
 	return b, err
 }

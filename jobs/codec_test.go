@@ -11,7 +11,7 @@ import (
 	"github.com/copilot-portal/portal/jobs"
 )
 
-// everyBody has each type of event, also as told by a job.
+// everyBody returns an event of each type, also as an event of a work.
 func everyBody() []jobs.Body {
 	list := []jobs.Body{
 		jobs.TaskSessionStarted{Session: "s", Driving: true},
@@ -78,6 +78,6 @@ func FuzzDecode(f *testing.F) {
 		require.NoError(t, err)
 		again, err := jobs.Decode(1, written)
 		require.NoError(t, err)
-		assert.Equal(t, e, again, "what was read can be written")
+		assert.Equal(t, e, again, "decoded events encode again")
 	})
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/copilot-portal/portal/jobs"
 )
 
-// goOn continues a job to its end.
-func (p *portal) goOn(j *jobs.Job) (*jobs.Job, []jobs.Event) {
+// continueJob continues a job to its end.
+func (p *portal) continueJob(j *jobs.Job) (*jobs.Job, []jobs.Event) {
 	p.t.Helper()
 	next, err := p.host.Continue(context.Background(), j.ID())
 	require.NoError(p.t, err)
@@ -24,7 +24,7 @@ func (p *portal) goOn(j *jobs.Job) (*jobs.Job, []jobs.Event) {
 	return next, all(p.t, next)
 }
 
-func TestContinuingAJob(t *testing.T) {
+func TestContinueJob(t *testing.T) {
 	until := func(body string) string {
 		return "{kind: Loop, body: " + body + ", postCondition: [false, " + ref("c") + "], maxIterations: 3}"
 	}
@@ -39,59 +39,59 @@ func TestContinuingAJob(t *testing.T) {
 		name  string
 		work  string
 		agent script
-		lives []string // the prompts that each job sent; the first is the job itself
+		sent  []string // prompts that each job sends; the first is the original
 		last  jobs.Status
 	}{
 		{
-			"does not do again what succeeded", seq(ref("a"), ref("b"), ref("d")), answers(always, does(no, yes), nil, always),
+			"does not repeat what succeeded", seq(ref("a"), ref("b"), ref("d")), answers(alwaysYes, reactions(no, yes), nil, alwaysYes),
 			[]string{"a b", "b d"},
 			jobs.Succeeded,
 		},
 		{
-			"does again what broke down", seq(ref("a"), ref("b")), answers(always, times(5, crash, yes), nil, nil),
+			"repeats what crashed", seq(ref("a"), ref("b")), answers(alwaysYes, times(5, crash, yes), nil, nil),
 			[]string{"a b b b b b", "b"},
 			jobs.Succeeded,
 		},
 		{
-			"may be done again and again", seq(ref("a"), ref("b"), ref("d")), answers(always, does(no, no, yes), nil, does(no, yes)),
+			"may happen repeatedly", seq(ref("a"), ref("b"), ref("d")), answers(alwaysYes, reactions(no, no, yes), nil, reactions(no, yes)),
 			[]string{"a b", "b", "b d", "d"},
 			jobs.Succeeded,
 		},
 		{
-			"does of parallel works those that failed", par(ref("a"), ref("b"), seq(ref("d"), ref("d"))), answers(does(no, yes), always, nil, does(yes, no, yes)),
+			"repeats only failed parallel works", par(ref("a"), ref("b"), seq(ref("d"), ref("d"))), answers(reactions(no, yes), alwaysYes, nil, reactions(yes, no, yes)),
 			[]string{"a b d d", "a d"},
 			jobs.Succeeded,
 		},
 		{
-			"keeps a no that was an answer", seq("{kind: Alt, condition: "+ref("c")+", trueWork: "+ref("a")+", falseWork: "+ref("b")+"}", ref("d")),
-			answers(always, always, does(no, yes), does(no, yes)),
+			"keeps an answer of no", seq("{kind: Alt, condition: "+ref("c")+", trueWork: "+ref("a")+", falseWork: "+ref("b")+"}", ref("d")),
+			answers(alwaysYes, alwaysYes, reactions(no, yes), reactions(no, yes)),
 			[]string{"c b d", "d"},
 			jobs.Succeeded,
 		},
 		{
-			"asks a condition again that broke down", "{kind: Alt, condition: " + ref("c") + ", trueWork: " + ref("a") + "}",
-			answers(always, nil, times(5, crash, yes), nil),
+			"repeats a condition that crashed", "{kind: Alt, condition: " + ref("c") + ", trueWork: " + ref("a") + "}",
+			answers(alwaysYes, nil, times(5, crash, yes), nil),
 			[]string{"c c c c c", "c a"},
 			jobs.Succeeded,
 		},
 		{
-			"goes on in the round of a loop in which it failed", until(seq(ref("a"), ref("b"))),
-			answers(always, does(yes, no, yes), does(no, yes), nil),
+			"resumes a loop in the failed round", until(seq(ref("a"), ref("b"))),
+			answers(alwaysYes, reactions(yes, no, yes), reactions(no, yes), nil),
 			[]string{"a b c a b", "b c"},
 			jobs.Succeeded,
 		},
 		{
-			"counts the rounds that were done before", until(ref("a")), answers(does(yes, no, yes), nil, nay, nil),
+			"counts earlier rounds", until(ref("a")), answers(reactions(yes, no, yes), nil, alwaysNo, nil),
 			[]string{"a c a", "a c a c"},
 			jobs.Failed,
 		},
 		{
-			"gives a loop that came to its limit as many rounds again", until(ref("a")), answers(always, nil, times(4, no, yes), nil),
+			"grants a loop at its limit the same number of rounds", until(ref("a")), answers(alwaysYes, nil, times(4, no, yes), nil),
 			[]string{"a c a c a c", "a c a c"},
 			jobs.Succeeded,
 		},
 		{
-			"gives them again and again", until(ref("a")), answers(times(4, yes, crash), nil, nay, nil),
+			"grants rounds each time", until(ref("a")), answers(times(4, yes, crash), nil, alwaysNo, nil),
 			[]string{"a c a c a c", "a c a a a a a", "a a a a a"},
 			jobs.Failed,
 		},
@@ -102,13 +102,13 @@ func TestContinuingAJob(t *testing.T) {
 				defer p.stop()
 				j, _ := p.do("j")
 				seen := 0
-				for i, want := range tt.lives {
+				for i, want := range tt.sent {
 					if i > 0 {
 						assert.Equal(m.t, jobs.Failed, j.Info().Status)
-						j, _ = p.goOn(j)
+						j, _ = p.continueJob(j)
 					}
 					all := m.sent()
-					assert.Equal(m.t, want, letters(all[seen:], strings.Contains(tt.work, "Par")), "life %d", i)
+					assert.Equal(m.t, want, letters(all[seen:], strings.Contains(tt.work, "Par")), "job %d", i)
 					seen = len(all)
 				}
 				assert.Equal(m.t, tt.last, j.Info().Status)
@@ -124,7 +124,7 @@ func TestContinuingAJob(t *testing.T) {
 	}
 }
 
-// letters are the tasks that prompts are of. Those at the same time have no order.
+// letters returns the tasks of the prompts, sorted if their order is random.
 func letters(sent []string, sorted bool) string {
 	var list []string
 	for _, s := range sent {
@@ -136,8 +136,8 @@ func letters(sent []string, sorted bool) string {
 	return strings.Join(list, " ")
 }
 
-func TestJobThatRunsIsNotContinued(t *testing.T) {
-	ephemerally(t, "but one that was cancelled is", withWork(seq(ref("a"), ref("b"))), answers(always, does(hang, yes), nil, nil), func(p *portal) {
+func TestRunningJobCannotBeContinued(t *testing.T) {
+	inMemory(t, "but a cancelled one can", withWork(seq(ref("a"), ref("b"))), answers(alwaysYes, reactions(hang, yes), nil, nil), func(p *portal) {
 		j := p.start("j")
 		wait(time.Second)
 		_, err := p.host.Continue(context.Background(), j.ID())
@@ -145,16 +145,16 @@ func TestJobThatRunsIsNotContinued(t *testing.T) {
 		_, err = p.host.Continue(context.Background(), "nobody")
 		require.ErrorIs(p.t, err, jobs.ErrJobNotFound)
 		require.NoError(p.t, j.Cancel(context.Background()))
-		next, events := p.goOn(j)
+		next, events := p.continueJob(j)
 		assert.Equal(p.t, jobs.Succeeded, next.Info().Status)
 		assert.Equal(p.t, []string{"begins 2", "ends 2 Succeeded", "begins 3", "ends 3 Succeeded", "jobSucceeded"}, brief(events))
-		assert.Equal(p.t, j.Info().Works[0].Task, next.Info().Works[0].Task, "the task that did it")
+		assert.Equal(p.t, j.Info().Works[0].Task, next.Info().Works[0].Task, "the task of the first job")
 		assert.Equal(p.t, 1, next.Info().Sessions)
 	})
 }
 
-func TestJobIsContinuedByOneAtATime(t *testing.T) {
-	ephemerally(t, "so a double click starts one", withWork(ref("a")), answers(does(hang, hang, yes), nil, nil, nil), func(p *portal) {
+func TestJobIsContinuedOnceAtATime(t *testing.T) {
+	inMemory(t, "even after a double click", withWork(ref("a")), answers(reactions(hang, hang, yes), nil, nil, nil), func(p *portal) {
 		j := p.start("j")
 		wait(time.Second)
 		require.NoError(p.t, j.Cancel(context.Background()))
@@ -164,19 +164,19 @@ func TestJobIsContinuedByOneAtATime(t *testing.T) {
 		require.ErrorIs(p.t, err, jobs.ErrJobRuns)
 		wait(time.Second)
 		require.NoError(p.t, first.Cancel(context.Background()))
-		again, _ := p.goOn(j)
+		again, _ := p.continueJob(j)
 		assert.Equal(p.t, jobs.Succeeded, again.Info().Status)
 	})
 }
 
 func TestJobIsContinuedWithItsOwnBook(t *testing.T) {
-	onMachine(t, "in another life", func(m *machine) {
-		p := m.open(withWork(seq(ref("a"), ref("b"))), answers(always, nay, nil, nil))
+	onMachine(t, "after a restart", func(m *machine) {
+		p := m.open(withWork(seq(ref("a"), ref("b"))), answers(alwaysYes, alwaysNo, nil, nil))
 		j, _ := p.do("j")
 		p.stop()
-		p = m.open(oneTask(plainTask), answers(always, always, nil, nil))
+		p = m.open(oneTask(plainTask), answers(alwaysYes, alwaysYes, nil, nil))
 		defer p.stop()
-		next, events := p.goOn(j)
+		next, events := p.continueJob(j)
 		assert.Equal(m.t, []string{"begins 2", "ends 2 Succeeded", "begins 3", "ends 3 Succeeded", "jobSucceeded"}, brief(events))
 		assert.Equal(m.t, "the input", next.Info().Input)
 		assert.Equal(m.t, m.project, next.Info().Directory)

@@ -18,15 +18,15 @@ type (
 	// TaskSessionStarted is recorded when a session starts to work for the task.
 	TaskSessionStarted struct {
 		Session string `json:"sessionId"`
-		Driving bool   `json:"isDriving"`        // it decides whether the task is done; true for the only session of a task
-		Checks  bool   `json:"checks,omitempty"` // it does nothing but check
+		Driving bool   `json:"isDriving"`        // it decides whether the task succeeds; true for the only session of a task
+		Checks  bool   `json:"checks,omitempty"` // it only checks
 	}
-	// TaskSessionStopped is recorded when it no longer does. It succeeded unless it failed technically.
+	// TaskSessionStopped is recorded when a session stops working for the task. It succeeded unless it failed technically.
 	TaskSessionStopped struct {
 		Session   string `json:"sessionId"`
 		Succeeded bool   `json:"succeeded"`
 	}
-	// TaskDecision explains to people what was decided and why: the result of a check, or the reason for a
+	// TaskDecision explains a decision to users: the result of a check, or the reason for a
 	// retry.
 	TaskDecision struct {
 		Reason string `json:"reason"`

@@ -12,11 +12,11 @@ func (t *Task) Next(ctx context.Context, after uint64, limit int) ([]Event, erro
 	return t.record.Next(ctx, after, limit)
 }
 
-// Encode writes an event as the store has it.
+// Encode encodes an event as the store has it.
 func Encode(e Event) ([]byte, error) { return encode(e) }
 
-// Decode reads one.
+// Decode decodes a stored event.
 func Decode(number uint64, line []byte) (Event, error) { return decode(number, line) }
 
-// Bodies has each type of event that stands for itself.
+// Bodies returns a value of each event type that is stored on its own.
 func Bodies() []Body { return bodies() }

@@ -26,7 +26,7 @@ import (
 	"github.com/copilot-portal/portal/jobs/book"
 )
 
-// machine is where portals come and go: agents, a data directory, a project.
+// machine is the environment of portals: agents, a data directory, a project.
 type machine struct {
 	t       *testing.T
 	agents  *fake.Agents
@@ -44,7 +44,7 @@ type portal struct {
 	dead     atomic.Bool
 }
 
-// onMachine runs a test in virtual time. All goroutines must end: else the bubble panics.
+// onMachine runs a test in virtual time. All goroutines must end; otherwise the bubble panics.
 func onMachine(t *testing.T, name string, test func(*machine)) {
 	t.Helper()
 	t.Run(name, func(t *testing.T) {
@@ -57,8 +57,8 @@ func onMachine(t *testing.T, name string, test func(*machine)) {
 	})
 }
 
-// ephemerally is onMachine with one portal that stores nothing.
-func ephemerally(t *testing.T, name, text string, s script, test func(*portal)) {
+// inMemory is onMachine with one portal without a store.
+func inMemory(t *testing.T, name, text string, s script, test func(*portal)) {
 	t.Helper()
 	onMachine(t, name, func(m *machine) {
 		p := m.portal(nil, text, s)
@@ -67,7 +67,7 @@ func ephemerally(t *testing.T, name, text string, s script, test func(*portal)) 
 	})
 }
 
-// stored is onMachine with one portal that stores.
+// stored is onMachine with one portal and a store.
 func stored(t *testing.T, name, text string, s script, test func(*portal)) {
 	t.Helper()
 	onMachine(t, name, func(m *machine) {
@@ -77,7 +77,7 @@ func stored(t *testing.T, name, text string, s script, test func(*portal)) {
 	})
 }
 
-// open starts a portal that stores.
+// open starts a portal with a store.
 func (m *machine) open(text string, s script, with ...func(*jobs.Options)) *portal {
 	m.t.Helper()
 	st, err := store.Open(context.Background(), store.Options{Directory: m.data, Busy: 20 * time.Millisecond})
@@ -109,7 +109,7 @@ func (p *portal) launch(ctx context.Context) (agent.Agent, error) {
 	return p.agents.Launch(ctx)
 }
 
-// stop ends the portal as a signal does.
+// stop ends the portal gracefully.
 func (p *portal) stop() {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
@@ -121,17 +121,17 @@ func (p *portal) stop() {
 	}
 }
 
-// kill ends the portal and its agents as kill -9 does.
+// kill ends the portal and its agents like kill -9.
 func (p *portal) kill() {
 	p.t.Helper()
 	p.dead.Store(true)
 	require.NoError(p.t, p.store.Kill())
 	p.agents.Kill()
-	p.host.Close(context.Background()) // what it still does nobody learns
+	p.host.Close(context.Background()) // no one sees the results
 	p.sessions.Close(context.Background())
 }
 
-// script is what the agent does: to prompts whose last line begins with a key, one after another; the last goes on for ever.
+// script maps the start of a prompt's last line to reactions, one for each such prompt; the last one repeats.
 type script map[string][]func(*fake.Turn)
 
 func (s script) play() func(*fake.Turn) {
@@ -140,7 +140,7 @@ func (s script) play() func(*fake.Turn) {
 	return func(t *fake.Turn) {
 		lines := strings.Split(t.Prompt, "\n")
 		last := lines[len(lines)-1]
-		for key, does := range s {
+		for key, reactions := range s {
 			if !strings.HasPrefix(last, key) {
 				continue
 			}
@@ -148,15 +148,15 @@ func (s script) play() func(*fake.Turn) {
 			n := times[key]
 			times[key]++
 			mu.Unlock()
-			does[min(n, len(does)-1)](t)
+			reactions[min(n, len(reactions)-1)](t)
 			return
 		}
 		t.Say("Done.")
 	}
 }
 
-// does is one reaction after another.
-func does(list ...func(*fake.Turn)) []func(*fake.Turn) { return list }
+// reactions lists reactions.
+func reactions(list ...func(*fake.Turn)) []func(*fake.Turn) { return list }
 
 func call(tool, argument string) func(*fake.Turn) {
 	text, _ := json.Marshal(map[string]string{"argument": argument})
@@ -178,11 +178,11 @@ func nothing(t *fake.Turn) { t.Say("Well.") }
 
 func hang(t *fake.Turn) { t.WaitForAbort() }
 
-func lasts(d time.Duration) func(*fake.Turn) {
+func waits(d time.Duration) func(*fake.Turn) {
 	return func(t *fake.Turn) { t.Wait(d) }
 }
 
-func both(list ...func(*fake.Turn)) func(*fake.Turn) {
+func inOrder(list ...func(*fake.Turn)) func(*fake.Turn) {
 	return func(t *fake.Turn) {
 		for _, do := range list {
 			do(t)
@@ -190,7 +190,7 @@ func both(list ...func(*fake.Turn)) func(*fake.Turn) {
 	}
 }
 
-// start begins a job.
+// start starts a job.
 func (p *portal) start(name string) *jobs.Job {
 	p.t.Helper()
 	j, err := p.host.StartJob(context.Background(), jobs.JobRequest{Name: name, Input: "the input"})
@@ -198,19 +198,19 @@ func (p *portal) start(name string) *jobs.Job {
 	return j
 }
 
-// do is a job from its start to its end.
+// do runs a job from start to end.
 func (p *portal) do(name string) (*jobs.Job, []jobs.Event) {
 	p.t.Helper()
 	j := p.start(name)
 	return j, all(p.t, j)
 }
 
-type reads interface {
+type eventReader interface {
 	Next(ctx context.Context, after uint64, limit int) ([]jobs.Event, error)
 }
 
-// rest reads what stands behind a number, to the end.
-func rest(t *testing.T, r reads, after uint64) (list []jobs.Event) {
+// rest reads the events after a number, to the end.
+func rest(t *testing.T, r eventReader, after uint64) (list []jobs.Event) {
 	t.Helper()
 	for {
 		some, err := r.Next(context.Background(), after, 0)
@@ -227,7 +227,7 @@ func rest(t *testing.T, r reads, after uint64) (list []jobs.Event) {
 	}
 }
 
-// all reads a job to its end and looks whether it is one that clients can rely on.
+// all reads a job to its end and checks its invariants.
 func all(t *testing.T, j *jobs.Job) []jobs.Event {
 	t.Helper()
 	list := rest(t, j, 0)
@@ -235,7 +235,7 @@ func all(t *testing.T, j *jobs.Job) []jobs.Event {
 	return list
 }
 
-// check looks at what is the same for all jobs that have ended.
+// check checks what holds for all ended jobs.
 func check(t *testing.T, j *jobs.Job, list []jobs.Event) {
 	t.Helper()
 	require.NotEmpty(t, list)
@@ -251,19 +251,19 @@ func check(t *testing.T, j *jobs.Job, list []jobs.Event) {
 			case jobs.TaskDecision:
 				decided[b.Task] = true
 			case jobs.TaskSucceeded, jobs.TaskFailed:
-				assert.True(t, decided[b.Task], "a decision is told before each end of a task")
+				assert.True(t, decided[b.Task], "a decision precedes each end of a task")
 			case jobs.TaskSessionStarted:
-				assert.False(t, sessions[s.Session], "a session begins once")
+				assert.False(t, sessions[s.Session], "a session starts once")
 				sessions[s.Session] = true
 			case jobs.TaskSessionStopped:
-				assert.True(t, sessions[s.Session], "what has ended had begun")
+				assert.True(t, sessions[s.Session], "a session starts before it stops")
 				sessions[s.Session] = false
 			}
 		}
-		assert.Equal(t, i == len(list)-1, isEnd(e.Body), "the last event, and no other, is an end: %#v", e.Body)
+		assert.Equal(t, i == len(list)-1, isEnd(e.Body), "only the last event is final: %#v", e.Body)
 	}
 	for work, n := range running {
-		assert.Zero(t, n, "work %s has begun as often as ended", work)
+		assert.Zero(t, n, "work %s has started as often as ended", work)
 	}
 	for s, open := range sessions {
 		assert.False(t, open, s)
@@ -283,8 +283,8 @@ func isEnd(b jobs.Body) bool {
 	return false
 }
 
-// story is what events say, a line each, without the decisions that say nothing but how a task has ended. Sessions are told by
-// their letters, in the order in which they came.
+// story describes events, one line each, without decisions that only repeat how a task ended. Letters stand for
+// sessions, in order of appearance.
 func story(list []jobs.Event) (lines []string) {
 	names := map[string]string{}
 	for _, e := range list {
@@ -340,7 +340,7 @@ func sentence(names map[string]string, body jobs.Body) string {
 	return body.Callback()
 }
 
-// brief is a story without what tasks told.
+// brief is story without the events of tasks.
 func brief(list []jobs.Event) (lines []string) {
 	for _, line := range story(list) {
 		if !strings.HasPrefix(line, "  ") {
@@ -350,7 +350,7 @@ func brief(list []jobs.Event) (lines []string) {
 	return lines
 }
 
-// sent lists the prompts that agents were given, with the model.
+// sent lists the prompts that agents received, with the model.
 func (m *machine) sent() (list []string) {
 	models := map[string]string{}
 	for _, c := range m.agents.Calls(fake.Open, fake.Send) {
@@ -369,7 +369,7 @@ func wait(d time.Duration) {
 	synctest.Wait()
 }
 
-// openSessions are those that are not closed.
+// openSessions counts the sessions that are not closed.
 func (p *portal) openSessions() (n int) {
 	p.t.Helper()
 	list, _, err := p.sessions.Sessions(context.Background(), "", 0)

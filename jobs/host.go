@@ -30,7 +30,7 @@ type Options struct {
 	Parallel  int               // maximum number of working sessions of all jobs; default 30
 	Log       *slog.Logger      // nil disables logging
 
-	// Unattended says that nobody can answer questions of the agent: they are declined instead of left open.
+	// Unattended declines questions of the agent, because no one can answer them.
 	Unattended bool
 }
 
@@ -92,13 +92,13 @@ func (h *Host) Task(ctx context.Context, id string) (*Task, error) {
 	return &Task{r}, nil
 }
 
-// mostListed is the maximum number of listed jobs.
-const mostListed = 1000
+// maxListed is the maximum number of listed jobs.
+const maxListed = 1000
 
 // Jobs lists at most limit jobs, newest first. 0 means 1000, the maximum.
 func (h *Host) Jobs(ctx context.Context, limit int) ([]JobInfo, error) {
-	if limit <= 0 || limit > mostListed {
-		limit = mostListed
+	if limit <= 0 || limit > maxListed {
+		limit = maxListed
 	}
 	return h.jobs.Heads(ctx, limit)
 }
@@ -136,7 +136,7 @@ func (h *Host) Changed(ctx context.Context, seen uint64) (uint64, error) {
 	}
 }
 
-// notifyChange wakes the callers of Changed.
+// notifyChange wakes callers of Changed.
 func (h *Host) notifyChange() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -70,7 +70,7 @@ func (i JobInfo) apply(e Event) JobInfo {
 			p.Status = b.Status
 		}
 	case WorkEvent:
-		i.applyTold(b)
+		i.applyWorkEvent(b)
 	case JobError:
 		i.Error = b.Error
 	case JobSucceeded:
@@ -85,7 +85,7 @@ func (i JobInfo) apply(e Event) JobInfo {
 	return i
 }
 
-func (i *JobInfo) applyTold(b WorkEvent) {
+func (i *JobInfo) applyWorkEvent(b WorkEvent) {
 	switch body := b.Body.(type) {
 	case TaskSessionStarted:
 		i.Sessions++

@@ -16,7 +16,7 @@ import (
 	"github.com/copilot-portal/portal/jobs"
 )
 
-// withWork is a book with tasks a to d, c of which is a question that the agent answers, and one job "j".
+// withWork returns a book with tasks a to d, of which c is a question to the agent, and one job "j".
 func withWork(work string) string {
 	task := func(name string) string {
 		return fmt.Sprintf("  %s: {prompt: [do %s], criteria: {toolExecuted: [job_boolean_true], failureAction: {retryTimes: 0}}}\n", name, name)
@@ -32,14 +32,14 @@ func seq(works ...string) string { return "{kind: Seq, works: [" + strings.Join(
 
 func par(works ...string) string { return "{kind: Par, works: [" + strings.Join(works, ", ") + "]}" }
 
-// answers is what the agent answers to the questions of the tasks.
+// answers are the agent's reactions to the tasks.
 func answers(a, b, c, d []func(*fake.Turn)) script {
 	return script{"do a": a, "do b": b, "do c": c, "do d": d}
 }
 
 var (
-	always = does(yes)
-	nay    = does(no)
+	alwaysYes = reactions(yes)
+	alwaysNo  = reactions(no)
 )
 
 func TestJob(t *testing.T) {
@@ -47,7 +47,7 @@ func TestJob(t *testing.T) {
 		return "{kind: Loop, body: " + ref("a") + ", " + conditions + ", maxIterations: 3}"
 	}
 	alt := func(branches string) string { return "{kind: Alt, condition: " + ref("c") + ", " + branches + "}" }
-	broken := does(crash)
+	broken := reactions(crash)
 	for _, tt := range []struct {
 		name  string
 		work  string
@@ -55,70 +55,70 @@ func TestJob(t *testing.T) {
 		story string
 	}{
 		{
-			"does a sequence in its order", seq(ref("a"), ref("b")), answers(always, always, nil, nil),
+			"runs a sequence in order", seq(ref("a"), ref("b")), answers(alwaysYes, alwaysYes, nil, nil),
 			"begins 2, ends 2 Succeeded, begins 3, ends 3 Succeeded, jobSucceeded",
 		},
 		{
-			"ends a sequence at the first failure", seq(ref("a"), ref("b")), answers(nay, always, nil, nil),
+			"ends a sequence at the first failure", seq(ref("a"), ref("b")), answers(alwaysNo, alwaysYes, nil, nil),
 			"begins 2, ends 2 Failed, jobFailed",
 		},
 		{
-			"does parallel works at the same time", par(ref("a"), ref("b")),
-			answers(does(both(lasts(2*time.Second), yes)), does(both(lasts(time.Second), yes)), nil, nil),
+			"runs parallel works at the same time", par(ref("a"), ref("b")),
+			answers(reactions(inOrder(waits(2*time.Second), yes)), reactions(inOrder(waits(time.Second), yes)), nil, nil),
 			"begins 2, begins 3, ends 3 Succeeded, ends 2 Succeeded, jobSucceeded",
 		},
 		{
-			"waits for parallel works though one has failed", par(ref("a"), ref("b")),
-			answers(does(both(lasts(time.Second), no)), does(both(lasts(2*time.Second), yes)), nil, nil),
+			"waits for parallel works even if one fails", par(ref("a"), ref("b")),
+			answers(reactions(inOrder(waits(time.Second), no)), reactions(inOrder(waits(2*time.Second), yes)), nil, nil),
 			"begins 2, begins 3, ends 2 Failed, ends 3 Succeeded, jobFailed",
 		},
 		{
-			"asks a loop before each round", loop("preCondition: [true, " + ref("c") + "]"), answers(always, nil, does(yes, no), nil),
+			"checks a loop before each round", loop("preCondition: [true, " + ref("c") + "]"), answers(alwaysYes, nil, reactions(yes, no), nil),
 			"begins 2, ends 2 Succeeded, begins 3, ends 3 Succeeded, begins 2, ends 2 Failed, jobSucceeded",
 		},
 		{
-			"asks a loop after each round", loop("postCondition: [false, " + ref("c") + "]"), answers(always, nil, does(no, yes), nil),
+			"checks a loop after each round", loop("postCondition: [false, " + ref("c") + "]"), answers(alwaysYes, nil, reactions(no, yes), nil),
 			"begins 3, ends 3 Succeeded, begins 2, ends 2 Failed, begins 3, ends 3 Succeeded, begins 2, ends 2 Succeeded, jobSucceeded",
 		},
 		{
-			"fails when a loop wants too many rounds", loop("postCondition: [false, " + ref("c") + "]"), answers(always, nil, nay, nil),
+			"fails when a loop needs too many rounds", loop("postCondition: [false, " + ref("c") + "]"), answers(alwaysYes, nil, alwaysNo, nil),
 			strings.Repeat("begins 3, ends 3 Succeeded, begins 2, ends 2 Failed, ", 3) +
 				"job error: the loop (work 1) did not end within 3 rounds, its maximum, jobFailed",
 		},
 		{
-			"asks once more before it fails so", loop("preCondition: [true, " + ref("c") + "]"), answers(always, nil, does(yes, yes, yes, no), nil),
+			"checks once more before that failure", loop("preCondition: [true, " + ref("c") + "]"), answers(alwaysYes, nil, reactions(yes, yes, yes, no), nil),
 			strings.Repeat("begins 2, ends 2 Succeeded, begins 3, ends 3 Succeeded, ", 3) + "begins 2, ends 2 Failed, jobSucceeded",
 		},
 		{
-			"goes round a loop without conditions as often as it may", "{kind: Loop, body: " + ref("a") + ", maxIterations: 3}", answers(always, nil, nil, nil),
+			"runs a loop without conditions up to its limit", "{kind: Loop, body: " + ref("a") + ", maxIterations: 3}", answers(alwaysYes, nil, nil, nil),
 			strings.Repeat("begins 2, ends 2 Succeeded, ", 3) + "jobSucceeded",
 		},
 		{
-			"fails with the body of a loop", loop("postCondition: [false, " + ref("c") + "]"), answers(nay, nil, always, nil),
+			"fails with the body of a loop", loop("postCondition: [false, " + ref("c") + "]"), answers(alwaysNo, nil, alwaysYes, nil),
 			"begins 3, ends 3 Failed, jobFailed",
 		},
 		{
-			"goes one way", alt("trueWork: " + ref("a") + ", falseWork: " + ref("b")), answers(always, always, always, nil),
+			"takes the true branch", alt("trueWork: " + ref("a") + ", falseWork: " + ref("b")), answers(alwaysYes, alwaysYes, alwaysYes, nil),
 			"begins 2, ends 2 Succeeded, begins 3, ends 3 Succeeded, jobSucceeded",
 		},
 		{
-			"or the other", alt("trueWork: " + ref("a") + ", falseWork: " + ref("b")), answers(always, always, nay, nil),
+			"takes the false branch", alt("trueWork: " + ref("a") + ", falseWork: " + ref("b")), answers(alwaysYes, alwaysYes, alwaysNo, nil),
 			"begins 2, ends 2 Failed, begins 4, ends 4 Succeeded, jobSucceeded",
 		},
 		{
-			"succeeds where there is no way", alt("trueWork: " + ref("a")), answers(always, always, nay, nil),
+			"succeeds without the branch", alt("trueWork: " + ref("a")), answers(alwaysYes, alwaysYes, alwaysNo, nil),
 			"begins 2, ends 2 Failed, jobSucceeded",
 		},
 		{
-			"fails when a condition breaks down, which is no answer", alt("trueWork: " + ref("a")), answers(always, always, broken, nil),
+			"fails when a condition crashes", alt("trueWork: " + ref("a")), answers(alwaysYes, alwaysYes, broken, nil),
 			"begins 2, ends 2 Failed, job error: c (work 2): gave up after 5 attempts: the model is gone, jobFailed",
 		},
 	} {
-		ephemerally(t, tt.name, withWork(tt.work), tt.agent, func(p *portal) {
+		inMemory(t, tt.name, withWork(tt.work), tt.agent, func(p *portal) {
 			j, events := p.do("j")
-			told := strings.Join(brief(events), ", ")
-			told = strings.Replace(told, "begins 3, begins 2,", "begins 2, begins 3,", 1) // at the same time
-			assert.Equal(p.t, tt.story, told)
+			got := strings.Join(brief(events), ", ")
+			got = strings.Replace(got, "begins 3, begins 2,", "begins 2, begins 3,", 1) // parallel works
+			assert.Equal(p.t, tt.story, got)
 			assert.Zero(p.t, p.openSessions())
 			info := j.Info()
 			assert.Equal(p.t, strings.Contains(tt.story, "job error"), info.Error != "")
@@ -126,8 +126,8 @@ func TestJob(t *testing.T) {
 	}
 }
 
-func TestStartingAJob(t *testing.T) {
-	ephemerally(t, "is refused if it cannot be done", withWork(ref("a")), script{"": always}, func(p *portal) {
+func TestStartJob(t *testing.T) {
+	inMemory(t, "rejects invalid requests", withWork(ref("a")), script{"": alwaysYes}, func(p *portal) {
 		for _, tt := range []struct {
 			request jobs.JobRequest
 			err     error
@@ -146,7 +146,7 @@ func TestStartingAJob(t *testing.T) {
 		require.NoError(p.t, err)
 		assert.Empty(p.t, list)
 	})
-	ephemerally(t, "shows it and its end", withWork(ref("a")), script{"do a": does(both(lasts(time.Minute), yes))}, func(p *portal) {
+	inMemory(t, "lists the job and its end", withWork(ref("a")), script{"do a": reactions(inOrder(waits(time.Minute), yes))}, func(p *portal) {
 		n, err := p.host.Changed(context.Background(), 0)
 		require.NoError(p.t, err)
 		j := p.start("j")
@@ -161,7 +161,7 @@ func TestStartingAJob(t *testing.T) {
 		require.NoError(p.t, err)
 		running, err = p.host.Running(context.Background())
 		require.NoError(p.t, err)
-		assert.Equal(p.t, []jobs.JobInfo{j.Info()}, running, "also when it has just ended")
+		assert.Equal(p.t, []jobs.JobInfo{j.Info()}, running, "including a job that has just ended")
 		info := j.Info()
 		said := "The agent has called job_boolean_true."
 		assert.Equal(p.t, []jobs.Progress{{Work: 1, Task: info.Works[0].Task, Name: "a", Status: jobs.Succeeded, Rounds: 1, Reason: said}}, info.Works)
@@ -177,10 +177,10 @@ func TestStartingAJob(t *testing.T) {
 	})
 }
 
-func TestCancellingAJob(t *testing.T) {
+func TestCancelJob(t *testing.T) {
 	for _, keeps := range []bool{false, true} {
 		onMachine(t, fmt.Sprintf("stops all sessions and opens none (stored: %v)", keeps), func(m *machine) {
-			p := m.either(keeps, withWork(par(seq(ref("a"), ref("b")), ref("b"), ref("c"))), answers(does(hang), does(hang), does(crash), nil))
+			p := m.either(keeps, withWork(par(seq(ref("a"), ref("b")), ref("b"), ref("c"))), answers(reactions(hang), reactions(hang), reactions(crash), nil))
 			defer p.stop()
 			j := p.start("j")
 			wait(2 * time.Second)
@@ -204,7 +204,7 @@ func TestCancellingAJob(t *testing.T) {
 			}
 		})
 	}
-	ephemerally(t, "is the only way to end its tasks", withWork(ref("a")), answers(does(hang), nil, nil, nil), func(p *portal) {
+	inMemory(t, "is the only way to end the job's tasks", withWork(ref("a")), answers(reactions(hang), nil, nil, nil), func(p *portal) {
 		j := p.start("j")
 		wait(time.Second)
 		task, err := p.host.Task(context.Background(), j.Info().Works[0].Task)
@@ -213,8 +213,8 @@ func TestCancellingAJob(t *testing.T) {
 	})
 }
 
-func TestClosingInterruptsJobs(t *testing.T) {
-	stored(t, "and says so", withWork(seq(ref("a"), ref("b"))), answers(always, does(hang), nil, nil), func(p *portal) {
+func TestCloseInterruptsJobs(t *testing.T) {
+	stored(t, "and reports it", withWork(seq(ref("a"), ref("b"))), answers(alwaysYes, reactions(hang), nil, nil), func(p *portal) {
 		j := p.start("j")
 		wait(time.Second)
 		p.host.Close(context.Background())
@@ -229,13 +229,13 @@ func TestClosingInterruptsJobs(t *testing.T) {
 }
 
 func TestJobStartDuringClose(t *testing.T) {
-	stored(t, "has ended when the host has closed", withWork(ref("a")), nil, func(p *portal) {
+	stored(t, "ends the job before the host is closed", withWork(ref("a")), nil, func(p *portal) {
 		db := p.database("&_txlock=immediate")
 		tx, err := db.BeginTx(context.Background(), nil)
 		require.NoError(p.t, err)
 		var j *jobs.Job
 		var work sync.WaitGroup
-		work.Go(func() { j = p.start("j") }) // which waits for the store
+		work.Go(func() { j = p.start("j") }) // waits for the store
 		wait(time.Second)
 		closed := make(chan struct{})
 		work.Go(func() {
@@ -245,7 +245,7 @@ func TestJobStartDuringClose(t *testing.T) {
 		wait(time.Second)
 		select {
 		case <-closed:
-			assert.Fail(p.t, "the host has closed before the job, whose sessions it could not end")
+			assert.Fail(p.t, "the host closed before the job, whose sessions it could not close")
 		default:
 		}
 		require.NoError(p.t, tx.Rollback())
@@ -257,7 +257,7 @@ func TestJobStartDuringClose(t *testing.T) {
 
 func TestCredentialsAreMaskedInJobs(t *testing.T) {
 	const token = "ghp_abcdefghijklmnopqrstuvwxyz0123456789"
-	ephemerally(t, "where a job tells why it failed", withWork(ref("a")), nil, func(p *portal) {
+	inMemory(t, "in the error of a job", withWork(ref("a")), nil, func(p *portal) {
 		p.agents.Before = func(_ context.Context, c fake.Call) error {
 			if c.Method == fake.Open {
 				return fault.Errorf(fault.Unavailable, "no answer from https://x:%s@example.org", token)
@@ -271,16 +271,16 @@ func TestCredentialsAreMaskedInJobs(t *testing.T) {
 	})
 }
 
-func TestOnlySoManySessionsAreAtWork(t *testing.T) {
-	onMachine(t, "over all jobs", func(m *machine) {
-		agent := script{"do": does(both(lasts(time.Minute), yes))}
+func TestParallelLimitsOpenSessions(t *testing.T) {
+	onMachine(t, "of all jobs", func(m *machine) {
+		agent := script{"do": reactions(inOrder(waits(time.Minute), yes))}
 		p := m.portal(nil, withWork(par(ref("a"), ref("b"), ref("c"))), agent, func(o *jobs.Options) { o.Parallel = 2 })
 		defer p.stop()
 		first, second := p.start("j"), p.start("j")
 		wait(time.Second)
 		assert.Equal(m.t, 2, p.openSessions())
-		assert.Equal(m.t, 2, m.agents.Count(fake.Open), "those who wait have none")
-		require.NoError(m.t, first.Cancel(context.Background()), "also of what waits")
+		assert.Equal(m.t, 2, m.agents.Count(fake.Open), "waiting tasks have none")
+		require.NoError(m.t, first.Cancel(context.Background()), "including waiting tasks")
 		all(m.t, second)
 		assert.Equal(m.t, jobs.Succeeded, second.Info().Status)
 	})

@@ -15,7 +15,7 @@ import (
 	"github.com/copilot-portal/portal/jobs"
 )
 
-// tree grows a random work.
+// tree returns a random work.
 func tree(r *rand.Rand, depth int) string {
 	kind := r.IntN(5)
 	if depth == 0 {
@@ -44,7 +44,7 @@ func tree(r *rand.Rand, depth int) string {
 	return ref(string(rune('a' + r.IntN(4))))
 }
 
-// whims are an agent of which nobody knows what it does next.
+// whims returns a script with random reactions.
 func whims(r *rand.Rand) func(*fake.Turn) {
 	var mu sync.Mutex
 	return func(t *fake.Turn) {
@@ -65,8 +65,8 @@ func whims(r *rand.Rand) func(*fake.Turn) {
 	}
 }
 
-// Whatever the tree and the agent, a job ends once, begins and ends its works in pairs (check), opens no session after a
-// cancellation, and can be continued until it has succeeded.
+// TestAnyJobEndsWell checks that, whatever the tree and the agent, a job ends once, starts and ends its works in pairs
+// (check), opens no session after a cancellation, and can be continued until it succeeds.
 func TestAnyJobEndsWell(t *testing.T) {
 	for seed := range uint64(24) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -88,7 +88,7 @@ func TestAnyJobEndsWell(t *testing.T) {
 			}
 			all(m.t, j)
 			for i := 0; i < 100 && j.Info().Status != jobs.Succeeded; i++ {
-				j, _ = p.goOn(j)
+				j, _ = p.continueJob(j)
 			}
 			assert.Equal(m.t, jobs.Succeeded, j.Info().Status)
 			assert.Zero(m.t, p.openSessions())

@@ -21,7 +21,7 @@ import (
 	"github.com/copilot-portal/portal/jobs/book"
 )
 
-// driver is that of the real CLI, on the scripted model, with a home of its own.
+// driver returns the driver of the real CLI, with the scripted model and a separate home directory.
 func driver(t *testing.T) *sdk.Driver {
 	t.Helper()
 	path, err := filepath.Abs("../bin/copilot")
@@ -48,13 +48,13 @@ func driver(t *testing.T) *sdk.Driver {
 	})
 }
 
-// repository makes one with a commit, and a file that is new.
+// repository creates a git repository with a commit and an untracked file.
 func repository(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "README.md"), []byte("# A project\n"), 0o600))
 	for _, args := range [][]string{
-		{"init", "-q"}, {"add", "."}, {"-c", "user.name=x", "-c", "user.email=x@example.org", "commit", "-qm", "The beginning"},
+		{"init", "-q"}, {"add", "."}, {"-c", "user.name=x", "-c", "user.email=x@example.org", "commit", "-qm", "Initial commit"},
 	} {
 		cmd := exec.CommandContext(t.Context(), "git", args...)
 		cmd.Dir = dir
@@ -65,7 +65,7 @@ func repository(t *testing.T) string {
 	return dir
 }
 
-func TestBuiltInJobsAreDoneByTheRealAgent(t *testing.T) {
+func TestBuiltInJobsRunOnRealAgent(t *testing.T) {
 	d, dir := driver(t), repository(t)
 	sessions := copilot.NewHost(copilot.Options{Launch: d.Launch, Health: d.Health})
 	h := jobs.New(jobs.Options{Sessions: sessions, Book: book.BuiltIn(), Policy: permission.Everywhere(permission.Allow), Directory: dir})

@@ -23,7 +23,7 @@ type answer struct {
 	reason string // its argument
 }
 
-// refusal says why a condition does not hold.
+// refusal returns why a condition does not hold.
 func (a answer) refusal() string {
 	if a.last == "" {
 		return "the agent called neither " + book.BooleanTrue + " nor " + book.BooleanFalse + "."
@@ -31,7 +31,7 @@ func (a answer) refusal() string {
 	return ended(a.reason)
 }
 
-// ended adds a full stop to a text that has none.
+// ended returns a text with a full stop.
 func ended(s string) string {
 	if s == "" || strings.HasSuffix(s, ".") || strings.HasSuffix(s, "!") || strings.HasSuffix(s, "?") {
 		return s
@@ -44,8 +44,8 @@ func ended(s string) string {
 func (a answer) missing(tools []string) (list []string) {
 	both := slices.Contains(tools, book.BooleanTrue) && slices.Contains(tools, book.BooleanFalse)
 	for _, t := range tools {
-		takenBack := (t == book.BooleanTrue || t == book.BooleanFalse) && a.last != t && !both
-		if !a.called[t] || takenBack {
+		retracted := (t == book.BooleanTrue || t == book.BooleanFalse) && a.last != t && !both
+		if !a.called[t] || retracted {
 			list = append(list, t)
 		}
 	}
@@ -97,7 +97,7 @@ func (w *worker) grace(cause error) time.Duration {
 	return 10 * time.Second
 }
 
-// The task does not undo what people did on purpose.
+// Actions of users that the task does not undo.
 var (
 	errClosed  = fault.Errorf(fault.Invalid, "someone closed its session")
 	errStopped = fault.Errorf(fault.Invalid, "someone cancelled its run in the session")
@@ -136,7 +136,7 @@ func (r *round) event(e event.Event) {
 	}
 }
 
-// nobodyAnswers is the reason for declining a question, for the model.
+// nobodyAnswers is the reason, for the model, of a declined question.
 const nobodyAnswers = "There is nobody to ask."
 
 // outcome returns an error unless the run completed.
@@ -156,7 +156,7 @@ func (r *round) outcome() error {
 	return &crash{errors.New(cmp.Or(r.run.Reason, "the agent failed and gave no reason"))}
 }
 
-// called immediately answers a call of a job tool.
+// called answers a call of a job tool at once.
 func (r *round) called(q event.Question, mine bool) {
 	session := r.session.session()
 	reply := event.Answer{Text: "Taken."}
@@ -171,7 +171,7 @@ func (r *round) called(q event.Question, mine bool) {
 	}
 	_ = session.Answer(q.ID, reply, Origin) // fails if the question was withdrawn
 	if r.refused != nil {
-		r.run.Cancel() // nothing more is to be done
+		r.run.Cancel() // nothing is left to do
 	}
 }
 

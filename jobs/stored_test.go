@@ -35,9 +35,9 @@ func (p *portal) task(id string) *jobs.Task {
 	return t
 }
 
-func TestJobOutlivesItsPortal(t *testing.T) {
-	onMachine(t, "with all that was told", func(m *machine) {
-		first := m.open(withWork(par(ref("a"), ref("b"))), answers(always, nay, nil, nil))
+func TestJobSurvivesRestart(t *testing.T) {
+	onMachine(t, "with all its events", func(m *machine) {
+		first := m.open(withWork(par(ref("a"), ref("b"))), answers(alwaysYes, alwaysNo, nil, nil))
 		j, before := first.do("j")
 		tasks := map[string][]jobs.Event{}
 		for _, work := range j.Info().Works {
@@ -70,7 +70,7 @@ func TestJobOutlivesItsPortal(t *testing.T) {
 }
 
 func TestEndedJobsAreEvicted(t *testing.T) {
-	stored(t, "and is found in the store", withWork(ref("a")), answers(always, nil, nil, nil), func(p *portal) {
+	stored(t, "and read from the store", withWork(ref("a")), answers(alwaysYes, nil, nil, nil), func(p *portal) {
 		j, events := p.do("j")
 		wait(time.Second)
 		again := p.job(j.ID())
@@ -79,8 +79,8 @@ func TestEndedJobsAreEvicted(t *testing.T) {
 		assert.Equal(p.t, j.Info(), again.Info())
 	})
 	for _, keeps := range []bool{false, true} {
-		onMachine(t, fmt.Sprintf("and the store, after a while (stored: %v)", keeps), func(m *machine) {
-			p := m.either(keeps, withWork(ref("a")), answers(always, nil, nil, nil), func(o *jobs.Options) { o.Retention = time.Hour })
+		onMachine(t, fmt.Sprintf("from the store after the retention (stored: %v)", keeps), func(m *machine) {
+			p := m.either(keeps, withWork(ref("a")), answers(alwaysYes, nil, nil, nil), func(o *jobs.Options) { o.Retention = time.Hour })
 			defer p.stop()
 			j, _ := p.do("j")
 			wait(time.Hour - time.Minute)
@@ -100,7 +100,7 @@ func TestEndedJobsAreEvicted(t *testing.T) {
 func TestJobsOfKilledPortalAreInterrupted(t *testing.T) {
 	onMachine(t, "and can be continued", func(m *machine) {
 		work := seq(ref("a"), ref("b"))
-		first := m.open(withWork(work), answers(always, does(hang, yes), nil, nil))
+		first := m.open(withWork(work), answers(alwaysYes, reactions(hang, yes), nil, nil))
 		j := first.start("j")
 		wait(5 * time.Second)
 		task := j.Info().Works[1].Task
@@ -109,7 +109,7 @@ func TestJobsOfKilledPortalAreInterrupted(t *testing.T) {
 		second := m.open(withWork(work), nil)
 		defer second.stop()
 		require.NoError(m.t, second.host.Recover(context.Background()))
-		require.NoError(m.t, second.host.Recover(context.Background()), "once more changes nothing")
+		require.NoError(m.t, second.host.Recover(context.Background()), "a second call changes nothing")
 		again := second.job(j.ID())
 		lines := brief(all(m.t, again))
 		assert.Equal(m.t, []string{"ends 3 Interrupted", "job error: The portal ended before the work did.", "jobInterrupted"}, lines[len(lines)-3:])
@@ -119,12 +119,12 @@ func TestJobsOfKilledPortalAreInterrupted(t *testing.T) {
 		assert.Equal(m.t, jobs.Interrupted, second.task(task).Info().Status)
 		assert.Equal(m.t, []string{"opens A", "breaks A", "error: The portal ended before the work did.", "taskFailed"}, story(rest(m.t, second.task(task), 0)))
 		assert.Zero(m.t, second.openSessions())
-		next, events := second.goOn(again)
+		next, events := second.continueJob(again)
 		assert.Equal(m.t, jobs.Succeeded, next.Info().Status)
 		assert.Equal(m.t, []string{"begins 2", "ends 2 Succeeded", "begins 3", "ends 3 Succeeded", "jobSucceeded"}, brief(events))
 	})
 	onMachine(t, "and a borrowed session loses the tools of the task", func(m *machine) {
-		first := m.open(oneTask(plainTask), script{"work": does(hang)})
+		first := m.open(oneTask(plainTask), script{"work": reactions(hang)})
 		s := first.session()
 		task := first.borrow(s)
 		wait(5 * time.Second)
@@ -142,7 +142,7 @@ func TestJobsOfKilledPortalAreInterrupted(t *testing.T) {
 func TestJobsOfOtherPortalsAreFollowed(t *testing.T) {
 	onMachine(t, "and cannot be cancelled", func(m *machine) {
 		slow := func(n int) []func(*fake.Turn) {
-			return does(both(lasts(time.Duration(n)*time.Second), yes))
+			return reactions(inOrder(waits(time.Duration(n)*time.Second), yes))
 		}
 		first := m.open(withWork(seq(ref("a"), ref("b"), ref("d"))), answers(slow(1), slow(5), nil, slow(9)))
 		defer first.stop()
@@ -155,7 +155,7 @@ func TestJobsOfOtherPortalsAreFollowed(t *testing.T) {
 		var following sync.WaitGroup
 		following.Go(func() { followed = rest(m.t, there, 0) })
 		wait(4500 * time.Millisecond)
-		assert.Equal(m.t, j.Info(), there.Info(), "also between what the store has as a whole")
+		assert.Equal(m.t, j.Info(), there.Info(), "also between stored snapshots")
 		assert.Equal(m.t, fault.Busy, fault.KindOf(there.Cancel(context.Background())))
 		_, err := second.host.Continue(context.Background(), j.ID())
 		require.ErrorIs(m.t, err, jobs.ErrJobRuns)
@@ -172,7 +172,7 @@ func TestJobsOfOtherPortalsAreFollowed(t *testing.T) {
 	})
 }
 
-// database opens the file of the store as somebody else.
+// database opens the database like another program.
 func (m *machine) database(more string) *sql.DB {
 	m.t.Helper()
 	db, err := sql.Open("sqlite", filepath.Join(m.data, "sessions.db")+"?_pragma=busy_timeout(5000)"+more)
@@ -181,8 +181,8 @@ func (m *machine) database(more string) *sql.DB {
 }
 
 func TestAdoptedJobIsReadFromStore(t *testing.T) {
-	onMachine(t, "and it does nothing more", func(m *machine) {
-		agent := answers(always, does(both(lasts(time.Minute), yes)), nil, always)
+	onMachine(t, "and its first portal stops working on it", func(m *machine) {
+		agent := answers(alwaysYes, reactions(inOrder(waits(time.Minute), yes)), nil, alwaysYes)
 		first := m.open(withWork(seq(ref("a"), ref("b"), ref("d"))), agent)
 		j := first.start("j")
 		wait(5 * time.Second)
@@ -199,13 +199,13 @@ func TestAdoptedJobIsReadFromStore(t *testing.T) {
 		assert.Equal(m.t, want, rest(m.t, j, 0))
 		assert.Equal(m.t, jobs.Interrupted, j.Info().Status)
 		wait(time.Hour)
-		assert.Len(m.t, m.sent(), 2, "the third task was not begun")
+		assert.Len(m.t, m.sent(), 2, "the third task did not start")
 	})
 }
 
-func TestJobIsListedAtEachMoment(t *testing.T) {
-	stored(t, "also while it ends", withWork(ref("a")), answers(always, nil, nil, nil), func(p *portal) {
-		for range 5 { // which take a while to be read
+func TestJobIsAlwaysListed(t *testing.T) {
+	stored(t, "even while it ends", withWork(ref("a")), answers(alwaysYes, nil, nil, nil), func(p *portal) {
+		for range 5 { // large jobs take a while to read
 			j, err := p.host.StartJob(context.Background(), jobs.JobRequest{Name: "j", Input: strings.Repeat("x", 1<<20)})
 			require.NoError(p.t, err)
 			rest(p.t, j, 0)
@@ -224,8 +224,8 @@ func TestJobIsListedAtEachMoment(t *testing.T) {
 	})
 }
 
-func TestStoreThatTakesNothingEndsTheJob(t *testing.T) {
-	stored(t, "which is told all the same, and stored later", withWork(seq(ref("a"), ref("b"))), answers(does(both(lasts(time.Minute), yes)), nil, nil, nil), func(p *portal) {
+func TestStoreFailureEndsJob(t *testing.T) {
+	stored(t, "which is reported anyway and stored later", withWork(seq(ref("a"), ref("b"))), answers(reactions(inOrder(waits(time.Minute), yes)), nil, nil, nil), func(p *portal) {
 		j := p.start("j")
 		wait(time.Second)
 		db := p.database("&_txlock=immediate")
@@ -237,7 +237,7 @@ func TestStoreThatTakesNothingEndsTheJob(t *testing.T) {
 		assert.NotEqual(p.t, jobs.Running, j.Info().Works[0].Status)
 		assert.Equal(p.t, "jobFailed", lines[len(lines)-1])
 		assert.Equal(p.t, jobs.Failed, j.Info().Status)
-		assert.Equal(p.t, events, rest(p.t, p.job(j.ID()), 0), "who comes meanwhile has it as well")
+		assert.Equal(p.t, events, rest(p.t, p.job(j.ID()), 0), "a new reader gets it, too")
 		_, err = p.host.StartJob(context.Background(), jobs.JobRequest{Name: "j"})
 		assert.Equal(p.t, fault.Unavailable, fault.KindOf(err), "%v", err)
 		require.NoError(p.t, tx.Rollback())
@@ -248,7 +248,7 @@ func TestStoreThatTakesNothingEndsTheJob(t *testing.T) {
 		assert.Equal(p.t, events, rest(p.t, again, 0))
 		assert.Equal(p.t, j.Info(), again.Info())
 	})
-	stored(t, "or has begun anew, too", withWork(seq(ref("a"), ref("b"))), answers(does(both(lasts(time.Minute), yes)), nil, nil, nil), func(p *portal) {
+	stored(t, "even if the database was emptied", withWork(seq(ref("a"), ref("b"))), answers(reactions(inOrder(waits(time.Minute), yes)), nil, nil, nil), func(p *portal) {
 		j := p.start("j")
 		wait(time.Second)
 		db := p.database("")
@@ -258,14 +258,14 @@ func TestStoreThatTakesNothingEndsTheJob(t *testing.T) {
 		events := rest(p.t, j, 0)
 		assert.Equal(p.t, jobs.Failed, j.Info().Status)
 		wait(5 * time.Minute)
-		assert.Equal(p.t, events, rest(p.t, p.job(j.ID()), 0), "who comes back has it as well")
+		assert.Equal(p.t, events, rest(p.t, p.job(j.ID()), 0), "a later reader gets it, too")
 	})
 }
 
-func TestJobOfManySessions(t *testing.T) {
-	agent := answers(does(both(lasts(time.Second), yes)), does(both(lasts(3*time.Second), yes)), nil, nil)
+func TestJobWithManySessions(t *testing.T) {
+	agent := answers(reactions(inOrder(waits(time.Second), yes)), reactions(inOrder(waits(3*time.Second), yes)), nil, nil)
 	for _, keeps := range []bool{false, true} {
-		onMachine(t, fmt.Sprintf("is told completely to every reader (stored: %v)", keeps), func(m *machine) {
+		onMachine(t, fmt.Sprintf("is read completely by every reader (stored: %v)", keeps), func(m *machine) {
 			pairs := 150
 			if keeps {
 				pairs = 30 // the race detector makes the store slow
@@ -282,11 +282,11 @@ func TestJobOfManySessions(t *testing.T) {
 			for i := range lists {
 				readers.Go(func() { lists[i] = rest(m.t, p.job(j.ID()), 0) })
 			}
-			most := 0
+			maximum := 0
 			for !j.Info().Status.Ended() {
 				time.Sleep(1500 * time.Millisecond)
 				synctest.Wait()
-				most = max(most, p.openSessions())
+				maximum = max(maximum, p.openSessions())
 			}
 			readers.Wait()
 			list := all(m.t, j)
@@ -294,8 +294,8 @@ func TestJobOfManySessions(t *testing.T) {
 				assert.Len(m.t, other, len(list))
 			}
 			assert.Len(m.t, list, 2*pairs*6+1)
-			assert.LessOrEqual(m.t, most, 30)
-			assert.GreaterOrEqual(m.t, most, 25)
+			assert.LessOrEqual(m.t, maximum, 30)
+			assert.GreaterOrEqual(m.t, maximum, 25)
 			assert.Equal(m.t, 2*pairs, j.Info().Sessions)
 		})
 	}

@@ -116,8 +116,8 @@ func (w *worker) open(ctx context.Context, driving bool, model string) (*taskSes
 	return &taskSession{reader: follow.Session(w.host.options.Sessions, s, 0)}, nil
 }
 
-// giveBackWithin is the time limit for restoring a borrowed session.
-const giveBackWithin = 10 * time.Second
+// restoreTimeout is the time limit for restoring a borrowed session.
+const restoreTimeout = 10 * time.Second
 
 // releaseSession closes the session, or gives it back if it is borrowed. It returns the events to publish.
 func (w *worker) releaseSession(succeeded bool) []Body {
@@ -127,7 +127,7 @@ func (w *worker) releaseSession(succeeded bool) []Body {
 	s, broken := w.session.session(), w.session.broken
 	w.session = nil
 	if w.borrowed != nil {
-		ctx, cancel := context.WithTimeout(context.Background(), giveBackWithin)
+		ctx, cancel := context.WithTimeout(context.Background(), restoreTimeout)
 		defer cancel()
 		_ = s.SetTools(ctx, append(withoutJobTools(s.Tools()), w.replacedTools...)) // fails if another process holds it
 	} else {

@@ -18,7 +18,7 @@ import (
 	"github.com/copilot-portal/portal/jobs/book"
 )
 
-// oneTask is a book with a job of one task.
+// oneTask returns a book with a job of one task.
 func oneTask(task string) string {
 	return `
 models: {driving: model-a, coding: model-b}
@@ -47,27 +47,27 @@ func TestTask(t *testing.T) {
 		sent  []string
 	}{
 		{
-			"without criteria is done when its prompt was answered", plainTask, nil,
+			"without criteria succeeds after an answer", plainTask, nil,
 			[]string{"opens A", "closes A", "taskSucceeded"},
 			[]string{"model-b: work"},
 		},
 		{
-			"that calls the tool is done", needsTool,
-			script{"work": does(ready)},
+			"that calls the tool succeeds", needsTool,
+			script{"work": reactions(ready)},
 			[]string{"opens A", "closes A", "taskSucceeded"},
 			[]string{"model-a: work"},
 		},
 		{
-			"that misses a tool is told so, with what else there is to say", needsTool,
-			script{"more": does(ready)},
+			"that misses a tool gets a retry prompt", needsTool,
+			script{"more": reactions(ready)},
 			[]string{
 				"opens A", "The agent did not call job_prepare_document. The prompt is sent again, retry 1 of 2.", "closes A", "taskSucceeded",
 			},
 			[]string{"model-a: work", "model-a: work\n\nYou were asked this before and did not call job_prepare_document. You must call it.\n\nmore <MISSING>"},
 		},
 		{
-			"fails when no retry is left", needsTool,
-			script{"work": does(nothing)},
+			"fails after the last retry", needsTool,
+			script{"work": reactions(nothing)},
 			[]string{
 				"opens A", "The agent did not call job_prepare_document. The prompt is sent again, retry 1 of 2.",
 				"The agent did not call job_prepare_document. The prompt is sent again, retry 2 of 2.",
@@ -76,8 +76,8 @@ func TestTask(t *testing.T) {
 			nil,
 		},
 		{
-			"asks its condition in the same session", sameCheck,
-			script{"check": does(no, yes)},
+			"checks its condition in the same session", sameCheck,
+			script{"check": reactions(no, yes)},
 			[]string{
 				"opens A", "The condition does not hold: it is bad. The prompt is sent again, retry 1 of 1.", "The condition holds: it is good.",
 				"closes A", "taskSucceeded",
@@ -85,8 +85,8 @@ func TestTask(t *testing.T) {
 			[]string{"model-b: work", "model-b: check", "model-b: work\n\nbecause it is bad", "model-b: check"},
 		},
 		{
-			"has failed when the condition does not hold after the last retry", sameCheck,
-			script{"check": does(no)},
+			"fails when the condition does not hold after the last retry", sameCheck,
+			script{"check": reactions(no)},
 			[]string{
 				"opens A", "The condition does not hold: it is bad. The prompt is sent again, retry 1 of 1.", "The condition does not hold: it is bad.",
 				"closes A", "taskFailed",
@@ -94,14 +94,14 @@ func TestTask(t *testing.T) {
 			nil,
 		},
 		{
-			"has a condition that holds when yes was the last word", sameCheck,
-			script{"check": does(both(no, yes))},
+			"has a condition that holds when the last answer is yes", sameCheck,
+			script{"check": reactions(inOrder(no, yes))},
 			[]string{"opens A", "The condition holds: it is good.", "closes A", "taskSucceeded"},
 			nil,
 		},
 		{
-			"has a condition that does not hold when no was the last word", sameCheck,
-			script{"check": does(both(yes, no), yes)},
+			"has a condition that does not hold when the last answer is no", sameCheck,
+			script{"check": reactions(inOrder(yes, no), yes)},
 			[]string{
 				"opens A", "The condition does not hold: it is bad. The prompt is sent again, retry 1 of 1.", "The condition holds: it is good.",
 				"closes A", "taskSucceeded",
@@ -109,8 +109,8 @@ func TestTask(t *testing.T) {
 			nil,
 		},
 		{
-			"has a condition that does not hold by what was said to the prompt", sameCheck,
-			script{"work": does(yes), "check": does(nothing, yes), "because": does(nothing)},
+			"does not take an answer to the prompt for the condition", sameCheck,
+			script{"work": reactions(yes), "check": reactions(nothing, yes), "because": reactions(nothing)},
 			[]string{
 				"opens A", "The condition does not hold: the agent called neither job_boolean_true nor job_boolean_false. The prompt is sent again, retry 1 of 1.",
 				"The condition holds: it is good.", "closes A", "taskSucceeded",
@@ -118,8 +118,8 @@ func TestTask(t *testing.T) {
 			nil,
 		},
 		{
-			"has sessions of its own for each check and each attempt", ownCheck,
-			script{"available": does(yes), "work": does(ready), "check": does(no, yes)},
+			"has a session for each check and attempt", ownCheck,
+			script{"available": reactions(yes), "work": reactions(ready), "check": reactions(no, yes)},
 			[]string{
 				"drives A", "closes A", "opens B", "closes B", "drives C", "closes C",
 				"The condition does not hold: it is bad. The prompt is sent again, retry 1 of 1.",
@@ -128,28 +128,28 @@ func TestTask(t *testing.T) {
 			[]string{"model-a: available", "model-b: work", "model-a: check notes.md", "model-b: work\n\nbecause it is bad", "model-a: check notes.md"},
 		},
 		{
-			"that is not available fails", ownCheck,
-			script{"available": does(no)},
+			"fails when it is not available", ownCheck,
+			script{"available": reactions(no)},
 			[]string{"drives A", "closes A", "The task is not available: it is bad.", "taskFailed"},
 			nil,
 		},
 		{
 			"ends at once when a prerequisite is missing", sameCheck,
-			script{"work": does(both(never, hang))},
+			script{"work": reactions(inOrder(never, hang))},
 			[]string{"opens A", "A prerequisite is missing: there is no compiler.", "closes A", "taskFailed"},
 			[]string{"model-b: work"},
 		},
 		{
-			"ends at once when a check says that a prerequisite is missing", ownCheck,
-			script{"available": does(yes), "check": does(never)},
+			"ends at once when a check misses a prerequisite", ownCheck,
+			script{"available": reactions(yes), "check": reactions(never)},
 			[]string{
 				"drives A", "closes A", "opens B", "closes B", "drives C", "closes C", "A prerequisite is missing: there is no compiler.", "taskFailed",
 			},
 			nil,
 		},
 		{
-			"sends its prompt again when the session breaks down", plainTask,
-			script{"work": does(crash, nothing)},
+			"sends its prompt again when the session fails", plainTask,
+			script{"work": reactions(crash, nothing)},
 			[]string{
 				"opens A", "A session failed: the model is gone. The request is sent again, attempt 2 of 5.", "closes A", "taskSucceeded",
 			},
@@ -160,7 +160,7 @@ func TestTask(t *testing.T) {
 		},
 		{
 			"gives up after five attempts on its own model", plainTask,
-			script{"work": does(crash)},
+			script{"work": reactions(crash)},
 			[]string{
 				"opens A", "A session failed: the model is gone. The request is sent again, attempt 2 of 5.",
 				"A session failed: the model is gone. The request is sent again, attempt 3 of 5.",
@@ -171,8 +171,8 @@ func TestTask(t *testing.T) {
 			nil,
 		},
 		{
-			"goes round the models of driving sessions", ownCheck,
-			script{"available": does(crash, crash, yes), "check": does(yes)},
+			"tries the models of driving sessions in turn", ownCheck,
+			script{"available": reactions(crash, crash, yes), "check": reactions(yes)},
 			[]string{
 				"drives A", "breaks A", "A session failed: the model is gone. The request is sent again, attempt 2 of 3.",
 				"drives B", "breaks B", "A session failed: the model is gone. The request is sent again, attempt 3 of 3.",
@@ -186,7 +186,7 @@ func TestTask(t *testing.T) {
 			nil,
 		},
 		{
-			"knows its model and what the user said", `{prompt: [$task-model $user-input]}`, nil,
+			"expands its model and the input", `{prompt: [$task-model $user-input]}`, nil,
 			[]string{"opens A", "closes A", "taskSucceeded"},
 			[]string{"model-a: model-a the input"},
 		},
@@ -200,13 +200,13 @@ func TestTask(t *testing.T) {
 				require.NoError(m.t, err)
 				list := rest(m.t, task, 0)
 				assert.Equal(m.t, tt.story, story(list))
-				var told []jobs.Event
+				var wrapped []jobs.Event
 				for _, e := range events {
 					if w, ok := e.Body.(jobs.WorkEvent); ok {
-						told = append(told, jobs.Event{Body: w.Body})
+						wrapped = append(wrapped, jobs.Event{Body: w.Body})
 					}
 				}
-				assert.Equal(m.t, tt.story, story(told), "the job tells the same")
+				assert.Equal(m.t, tt.story, story(wrapped), "the job has the same events")
 				if tt.sent != nil {
 					assert.Equal(m.t, tt.sent, m.sent())
 				}
@@ -229,8 +229,8 @@ func (m *machine) either(keeps bool, text string, s script, with ...func(*jobs.O
 	return m.portal(nil, text, s, with...)
 }
 
-func TestSessionOfATask(t *testing.T) {
-	ephemerally(t, "can be told from others and needs no permission", oneTask(ownCheck), script{"work": does(both(ready, lasts(time.Minute)))}, func(p *portal) {
+func TestSessionOfTask(t *testing.T) {
+	inMemory(t, "has its own title and needs no permission", oneTask(ownCheck), script{"work": reactions(inOrder(ready, waits(time.Minute)))}, func(p *portal) {
 		j := p.start("j")
 		wait(time.Second)
 		list, _, err := p.sessions.Sessions(context.Background(), "", 0)
@@ -249,7 +249,7 @@ func TestSessionOfATask(t *testing.T) {
 		}
 		all(p.t, j)
 	})
-	ephemerally(t, "that a person has closed ends the task", oneTask(plainTask), script{"work": does(hang)}, func(p *portal) {
+	inMemory(t, "that a user closes ends the task", oneTask(plainTask), script{"work": reactions(hang)}, func(p *portal) {
 		j := p.start("j")
 		wait(time.Second)
 		list, _, _ := p.sessions.Sessions(context.Background(), "", 0)
@@ -267,8 +267,8 @@ func TestUnattendedQuestionsInJobs(t *testing.T) {
 			}
 		}
 	}
-	onMachine(t, "is declined, and the job goes on", func(m *machine) {
-		p := m.portal(nil, oneTask(plainTask), script{"work": does(asks)}, func(o *jobs.Options) {
+	onMachine(t, "are declined, and the job continues", func(m *machine) {
+		p := m.portal(nil, oneTask(plainTask), script{"work": reactions(asks)}, func(o *jobs.Options) {
 			o.Unattended, o.Policy = true, permission.Everywhere(permission.Ask)
 		})
 		defer p.stop()
@@ -276,7 +276,7 @@ func TestUnattendedQuestionsInJobs(t *testing.T) {
 		wait(time.Hour)
 		assert.Equal(m.t, jobs.Succeeded, j.Info().Status)
 	})
-	ephemerally(t, "waits elsewhere, as long as somebody may come", oneTask(plainTask), script{"work": does(asks)}, func(p *portal) {
+	inMemory(t, "wait otherwise, until someone may answer", oneTask(plainTask), script{"work": reactions(asks)}, func(p *portal) {
 		j := p.start("j")
 		wait(time.Hour)
 		assert.Equal(p.t, jobs.Running, j.Info().Status)
@@ -300,9 +300,9 @@ func (p *portal) borrow(s *copilot.Session) *jobs.Task {
 
 func TestBorrowedSession(t *testing.T) {
 	own := event.Tool{Name: "mine", Schema: []byte(`{"type":"object"}`)}
-	agent := script{"available": does(yes), "work": does(ready), "check": does(no, yes)}
+	agent := script{"available": reactions(yes), "work": reactions(ready), "check": reactions(no, yes)}
 	for _, keeps := range []bool{false, true} {
-		onMachine(t, fmt.Sprintf("has all of a task and is as before afterwards (stored: %v)", keeps), func(m *machine) {
+		onMachine(t, fmt.Sprintf("runs a whole task and is restored afterwards (stored: %v)", keeps), func(m *machine) {
 			p := m.either(keeps, oneTask(ownCheck), agent)
 			defer p.stop()
 			s := p.session(own)
@@ -318,7 +318,7 @@ func TestBorrowedSession(t *testing.T) {
 			p.borrow(s)
 		})
 	}
-	ephemerally(t, "goes on when the task is cancelled", oneTask(plainTask), script{"work": does(hang)}, func(p *portal) {
+	inMemory(t, "stays open when the task is cancelled", oneTask(plainTask), script{"work": reactions(hang)}, func(p *portal) {
 		s := p.session()
 		task := p.borrow(s)
 		wait(time.Second)
@@ -330,7 +330,7 @@ func TestBorrowedSession(t *testing.T) {
 		assert.Equal(p.t, copilot.StateIdle, s.Info().State)
 		assert.Empty(p.t, s.Tools())
 	})
-	ephemerally(t, "that is closed and opened again ends a task that waited for its turn", oneTask(plainTask), script{"busy": does(hang)}, func(p *portal) {
+	inMemory(t, "that is closed and reopened ends a waiting task", oneTask(plainTask), script{"busy": reactions(hang)}, func(p *portal) {
 		s := p.session()
 		_, err := s.Prompt(event.Prompt{Text: "busy"})
 		require.NoError(p.t, err)
@@ -341,7 +341,7 @@ func TestBorrowedSession(t *testing.T) {
 		wait(time.Minute)
 		assert.Equal(p.t, jobs.Failed, task.Info().Status)
 	})
-	ephemerally(t, "that is closed cannot be borrowed", oneTask(plainTask), nil, func(p *portal) {
+	inMemory(t, "that is closed cannot be borrowed", oneTask(plainTask), nil, func(p *portal) {
 		s := p.session()
 		require.NoError(p.t, s.Close())
 		_, err := p.host.StartTask(context.Background(), jobs.TaskRequest{Name: "t", Session: s.ID()})
@@ -353,14 +353,14 @@ func TestBorrowedSession(t *testing.T) {
 	})
 }
 
-func TestEveryEndOfATaskIsPrecededByADecision(t *testing.T) {
+func TestDecisionPrecedesEveryEndOfTask(t *testing.T) {
 	for name, test := range map[string]struct {
 		task   string
 		agent  script
 		reason string
 	}{
 		"answered":           {plainTask, nil, "The agent has answered the prompt."},
-		"tool called":        {needsTool, script{"work": does(ready)}, "The agent has called job_prepare_document."},
+		"tool called":        {needsTool, script{"work": reactions(ready)}, "The agent has called job_prepare_document."},
 		"no such model":      {`{prompt: [work], model: {id: model-x}}`, nil, `The task has failed: no such model: "model-x".`},
 		"tool never called":  {needsTool, nil, "The agent did not call job_prepare_document."},
 		"condition not held": {sameCheck, nil, "The condition does not hold: the agent called neither job_boolean_true nor job_boolean_false."},
@@ -378,14 +378,14 @@ func TestEveryEndOfATaskIsPrecededByADecision(t *testing.T) {
 	}
 }
 
-func TestOnlySessionOfATaskDrives(t *testing.T) {
+func TestOnlySessionOfTaskDrives(t *testing.T) {
 	for task, want := range map[string][]jobs.TaskSession{
 		plainTask: {{Driving: true}},
 		sameCheck: {{Driving: true}},
 		ownCheck:  {{Driving: true, Checks: true}, {}, {Driving: true, Checks: true}},
 	} {
 		onMachine(t, task, func(m *machine) {
-			p := m.portal(nil, oneTask(task), script{"available": does(yes), "check": does(yes), "work": does(ready)})
+			p := m.portal(nil, oneTask(task), script{"available": reactions(yes), "check": reactions(yes), "work": reactions(ready)})
 			defer p.stop()
 			j, _ := p.do("j")
 			var got []jobs.TaskSession
@@ -398,25 +398,25 @@ func TestOnlySessionOfATaskDrives(t *testing.T) {
 }
 
 func TestUnknownSessionIsReportedBeforeUnknownTask(t *testing.T) {
-	ephemerally(t, "both are unknown", oneTask(plainTask), nil, func(p *portal) {
+	inMemory(t, "both are unknown", oneTask(plainTask), nil, func(p *portal) {
 		_, err := p.host.StartTask(context.Background(), jobs.TaskRequest{Name: "nothing", Session: "nowhere"})
 		assert.ErrorIs(p.t, err, fault.ErrSessionNotFound)
 	})
 }
 
-func TestFirstPromptNamesTheModelThatAnswers(t *testing.T) {
+func TestFirstPromptNamesAnsweringModel(t *testing.T) {
 	for name, task := range map[string]string{
 		"of a task in one session":      `{prompt: [$task-model]}`,
 		"of a task with its own checks": `{prompt: [$task-model], criteria: {condition: [check], runConditionInSameSession: false, failureAction: {retryTimes: 0}}}`,
 	} {
 		text := "models: {driving: ''}\ntasks: {t: " + task + "}\njobs: {j: {work: {kind: Ref, taskId: t}}}\n"
-		ephemerally(t, name, text, script{"check": does(yes)}, func(p *portal) {
+		inMemory(t, name, text, script{"check": reactions(yes)}, func(p *portal) {
 			p.do("j")
 			require.NotEmpty(p.t, p.sent())
 			assert.Contains(p.t, p.sent()[0], ": model-a", "the default of the agent")
 		})
 	}
-	ephemerally(t, "of a task in a session that is there", oneTask(`{prompt: [$task-model]}`), nil, func(p *portal) {
+	inMemory(t, "of a task in a borrowed session", oneTask(`{prompt: [$task-model]}`), nil, func(p *portal) {
 		rest(p.t, p.borrow(p.session()), 0)
 		require.NotEmpty(p.t, p.sent())
 		assert.Contains(p.t, p.sent()[0], ": model-a")

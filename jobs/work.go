@@ -48,7 +48,7 @@ func values(input, model string) map[string]string {
 func (w *worker) run(ctx context.Context, last func([]Body, Status) error) (Status, error) {
 	ok, err := w.do(ctx)
 	bodies := w.releaseSession(err == nil)
-	if w.borrowed != nil { // before the end is published: who reads it may start the next task at once
+	if w.borrowed != nil { // before the end is published: its reader may start the next task at once
 		w.host.releaseSession(w.borrowed.ID())
 	}
 	how := Failed
@@ -170,7 +170,7 @@ func (w *worker) isMultiple() bool {
 // attempts returns the models to which a request is sent, one after another, while sessions fail technically.
 func (w *worker) attempts(driving bool) (models []string) {
 	if !driving {
-		return slices.Repeat([]string{w.model}, mostAttempts)
+		return slices.Repeat([]string{w.model}, maxAttempts)
 	}
 	for _, r := range w.book.Models.Retries {
 		models = append(models, slices.Repeat([]string{r.ModelID}, 1+r.Retries)...)
@@ -180,8 +180,8 @@ func (w *worker) attempts(driving bool) (models []string) {
 
 // The number of attempts on the task's model, and the maximum delay before the next attempt.
 const (
-	mostAttempts = 5
-	mostBackoff  = 30 * time.Second
+	maxAttempts = 5
+	maxBackoff  = 30 * time.Second
 )
 
 // sendRetrying sends a request, and sends it again if a session fails technically. Driving sessions exist
@@ -209,7 +209,7 @@ func (w *worker) sendRetrying(ctx context.Context, driving bool, prompt func() s
 			return answer{}, context.Cause(ctx)
 		case <-time.After(backoff):
 		}
-		backoff = min(2*backoff, mostBackoff)
+		backoff = min(2*backoff, maxBackoff)
 	}
 }
 

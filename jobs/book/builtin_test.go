@@ -11,7 +11,7 @@ import (
 	"github.com/copilot-portal/portal/jobs/book"
 )
 
-// prompts are all prompts of a task.
+// prompts returns all prompts of a task.
 func prompts(task book.Task) [][]string {
 	all := [][]string{task.Prompt}
 	if task.Availability != nil {
@@ -23,7 +23,7 @@ func prompts(task book.Task) [][]string {
 	return all
 }
 
-func TestBuiltInBookHasItsFourJobsAndAButtonForEach(t *testing.T) {
+func TestBuiltInBookHasFourJobsWithButtons(t *testing.T) {
 	b := book.BuiltIn()
 	var buttons []string
 	for _, row := range b.Grid {
@@ -48,7 +48,7 @@ func TestBuiltInBookNamesNoModel(t *testing.T) {
 	}
 }
 
-func TestNothingInTheBuiltInBookIsWithoutUse(t *testing.T) {
+func TestBuiltInBookIsFullyUsed(t *testing.T) {
 	b := book.BuiltIn()
 	done := map[string]bool{}
 	for _, job := range b.Jobs {
@@ -71,7 +71,7 @@ func TestNothingInTheBuiltInBookIsWithoutUse(t *testing.T) {
 	}
 }
 
-func TestToolsThatABuiltInTaskMustCallAreInItsPrompt(t *testing.T) {
+func TestBuiltInPromptsNameRequiredTools(t *testing.T) {
 	b := book.BuiltIn()
 	for name, task := range b.Tasks {
 		prompt := b.Expand(task.Prompt, nil)
@@ -83,9 +83,9 @@ func TestToolsThatABuiltInTaskMustCallAreInItsPrompt(t *testing.T) {
 	}
 }
 
-// The scripted model takes some words for orders wherever they stand. And where it is to decide it calls both tools in the
-// order in which they stand, so true must come last: then each job goes through.
-func TestBuiltInPromptsAreWorkableForTheScriptedModel(t *testing.T) {
+// The scripted model obeys some words wherever they occur. To decide, it calls both boolean tools in the
+// order in which the prompt names them, so true must come last: then each job succeeds.
+func TestBuiltInPromptsSuitScriptedModel(t *testing.T) {
 	b := book.BuiltIn()
 	orders := regexp.MustCompile("(?i)(^|[^\\w.-])(think|markdown|recall|fail|break|show request)([^\\w-]|$)|call `job_prerequisite")
 	for name, task := range b.Tasks {
@@ -99,14 +99,14 @@ func TestBuiltInPromptsAreWorkableForTheScriptedModel(t *testing.T) {
 	}
 }
 
-func TestEveryChartOfTheBuiltInBookIsWhole(t *testing.T) {
+func TestChartsOfBuiltInBookAreComplete(t *testing.T) {
 	b := book.BuiltIn()
 	for name := range b.Jobs {
 		checkChart(t, b, name)
 	}
 }
 
-// checkChart holds what is true of all charts: each task has one node, all nodes are reached, all but one lead on.
+// checkChart checks that each task has one node, all nodes are reachable, and all but one have an outgoing arrow.
 func checkChart(t *testing.T, b *book.Book, job string) {
 	t.Helper()
 	nodes := b.Chart(job)

@@ -63,13 +63,13 @@ func TestJobsAreDrawn(t *testing.T) {
 			"1 CondBegin → 2", "2 TaskNode/3 a → 3", "3 TaskNode/4 c → 4", "4 CondEnd → true 5, false 6", "5 TaskNode/5 b → 6", "6 AltEnd",
 		}},
 		{"Loop without conditions", "{kind: Loop, body: " + ref("a") + "}", []string{"1 TaskNode/2 a → ↑1, 2", "2 LoopEnd"}},
-		{"Loop while, asked before", "{kind: Loop, preCondition: [true, " + ref("c") + "], body: " + ref("a") + "}", []string{
+		{"Loop while, checked before", "{kind: Loop, preCondition: [true, " + ref("c") + "], body: " + ref("a") + "}", []string{
 			"1 CondNode/2 c → true 2, false 3", "2 TaskNode/3 a → ↑1", "3 LoopEnd",
 		}},
-		{"Loop until, asked before", "{kind: Loop, preCondition: [false, " + ref("c") + "], body: " + ref("a") + "}", []string{
+		{"Loop until, checked before", "{kind: Loop, preCondition: [false, " + ref("c") + "], body: " + ref("a") + "}", []string{
 			"1 CondNode/2 c → false 2, true 3", "2 TaskNode/3 a → ↑1", "3 LoopEnd",
 		}},
-		{"Loop until, asked after", "{kind: Loop, postCondition: [false, " + ref("c") + "], body: " + ref("a") + "}", []string{
+		{"Loop until, checked after", "{kind: Loop, postCondition: [false, " + ref("c") + "], body: " + ref("a") + "}", []string{
 			"1 TaskNode/3 a → 2", "2 CondNode/2 c → false ↑1, true 3", "3 LoopEnd",
 		}},
 		{"Loop with both", "{kind: Loop, preCondition: [true, " + ref("c") + "], postCondition: [true, " + ref("c") + "], body: " + par(ref("a")) + "}", []string{
@@ -89,7 +89,7 @@ func TestUnknownJobHasNoChart(t *testing.T) {
 	assert.Empty(t, book.BuiltIn().Chart("nothing"))
 }
 
-func TestChartsOfTheBuiltInBookAreAsTheyWere(t *testing.T) {
+func TestChartsOfBuiltInBookMatchGoldenFiles(t *testing.T) {
 	b := book.BuiltIn()
 	require.Len(t, b.Jobs, 4)
 	for name := range b.Jobs {

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// The variables that get their value when a task runs.
+// Variables that get their values when a task runs.
 const (
 	UserInput           = "user-input"
 	TaskModel           = "task-model"

@@ -55,7 +55,7 @@ func checkFaults(t *testing.T, name, text string, err error) {
 		strings.Count(text, "\u2029")+strings.Count(text, "\u0085")+1)
 }
 
-// FuzzExpand holds that a value comes out as it went in, wherever it stands.
+// FuzzExpand checks that a value is inserted unchanged, wherever it occurs.
 func FuzzExpand(f *testing.F) {
 	f.Add("Hello $user-input, $who!", "x $who $user-input $")
 	f.Add("$", "-input")

@@ -10,7 +10,7 @@ import (
 	"github.com/copilot-portal/portal/jobs/book"
 )
 
-// load reads a book that must have no faults.
+// load loads a book that must have no faults.
 func load(t *testing.T, text string) *book.Book {
 	t.Helper()
 	b, err := book.Load("jobs.yaml", []byte(text))
@@ -18,7 +18,7 @@ func load(t *testing.T, text string) *book.Book {
 	return b
 }
 
-// withJob is a book with tasks a to f, of which c can fail, and one job "j" made of a work in YAML's flow style.
+// withJob returns a book with tasks a to f, of which c can fail, and a job "j" with a work in YAML's flow style.
 func withJob(work string) string {
 	return `
 models: {driving: m}
@@ -36,7 +36,7 @@ jobs:
 
 func ref(task string) string { return "{kind: Ref, taskId: " + task + "}" }
 
-// outline writes a work in a line, with the ids before the kinds.
+// outline describes a work in a line, with ids before kinds.
 func outline(w *book.Work) string {
 	head := fmt.Sprintf("%d %s", w.ID, w.Kind)
 	if w.Kind == book.Ref {

@@ -52,7 +52,7 @@ grid:
   - {keyword: empty, jobs: []}
 `
 
-func TestBookIsReadAsItIsWritten(t *testing.T) {
+func TestBookIsLoaded(t *testing.T) {
 	b := load(t, whole)
 	assert.Equal(t, book.Models{
 		ByCategory: map[string]string{"driving": "small", "coding": "large"},
@@ -89,7 +89,7 @@ func TestBookIsReadAsItIsWritten(t *testing.T) {
 	}, b.Grid)
 }
 
-func TestBookInJSONIsTheSameAsInYAML(t *testing.T) {
+func TestBooksInJSONAndYAMLAreEqual(t *testing.T) {
 	var tree any
 	require.NoError(t, yaml.Unmarshal([]byte(whole), &tree))
 	data, err := json.MarshalIndent(tree, "", "\t")
@@ -103,7 +103,7 @@ func TestBookInJSONIsTheSameAsInYAML(t *testing.T) {
 	}
 }
 
-func TestJSONMayHaveWhatTheYAMLLibraryDoesNotTake(t *testing.T) {
+func TestJSONIsNotReadAsYAML(t *testing.T) {
 	b, err := book.Load("jobs.json", []byte("\uFEFF{\t\"models\":\t{\"driving\":\"m\"},\n\t\"tasks\":{\"t\":{\"prompt\":[\"\\ud83d\\ude00\"]}}}"))
 	require.NoError(t, err)
 	assert.Equal(t, []string{"😀"}, b.Tasks["t"].Prompt)
@@ -117,7 +117,7 @@ func TestOmittedKeysHaveDefaults(t *testing.T) {
 	assert.False(t, b.Jobs["j"].RequireUserInput)
 }
 
-func TestWithoutAGridEveryJobHasAButton(t *testing.T) {
+func TestDefaultGridHasButtonForEachJob(t *testing.T) {
 	const two = `
 models: {driving: ""}
 tasks: {t: {prompt: [hello]}}
@@ -129,12 +129,12 @@ jobs:
 	for _, grid := range []string{"", "grid: []"} {
 		assert.Equal(t, want, load(t, two+grid).Grid, "%q", grid)
 	}
-	assert.Len(t, load(t, two+"grid: [{keyword: x, jobs: [{name: N, jobName: nightly}]}]").Grid, 1, "a grid may leave jobs out")
+	assert.Len(t, load(t, two+"grid: [{keyword: x, jobs: [{name: N, jobName: nightly}]}]").Grid, 1, "a grid may omit jobs")
 	b := load(t, "models: {driving: \"\"}\ntasks: {t: {prompt: [hello]}}\n")
 	assert.Equal(t, []book.Row{}, b.Grid, "no job, no row")
 }
 
-func TestPartsOfABookCanBeUsedTwiceByAliases(t *testing.T) {
+func TestAliasesAreSupported(t *testing.T) {
 	b := load(t, `
 models: {driving: ""}
 tasks:
@@ -145,7 +145,7 @@ tasks:
 	assert.Equal(t, []string{"hello", "2026-01-01"}, b.Tasks["a"].Prompt, "a date is text")
 }
 
-func TestWhichModelATaskRunsOn(t *testing.T) {
+func TestModelOfTask(t *testing.T) {
 	b := load(t, `{models: {driving: small, coding: large, default: ""}, tasks: {t: {prompt: [x]}}}`)
 	category := func(name string) book.ModelRef { return book.ModelRef{Category: name} }
 	id := func(id string) book.ModelRef { return book.ModelRef{ID: id} }
@@ -154,20 +154,20 @@ func TestWhichModelATaskRunsOn(t *testing.T) {
 		ref, override book.ModelRef
 		want          string
 	}{
-		{"none: the driving model", book.ModelRef{}, book.ModelRef{}, "small"},
+		{"without a reference, the driving model", book.ModelRef{}, book.ModelRef{}, "small"},
 		{"by category", category("coding"), book.ModelRef{}, "large"},
 		{"by id", id("exact"), book.ModelRef{}, "exact"},
-		{"a category that leaves it to the portal", category("default"), book.ModelRef{}, ""},
+		{"a category with the portal's default", category("default"), book.ModelRef{}, ""},
 		{"the override wins", category("coding"), id("other"), "other"},
-		{"also by category", id("exact"), category("coding"), "large"},
-		{"also if it leaves it to the portal", id("exact"), category("default"), ""},
-		{"an override of no model", book.ModelRef{}, category("coding"), "large"},
+		{"the override wins by category", id("exact"), category("coding"), "large"},
+		{"the override wins with the portal's default", id("exact"), category("default"), ""},
+		{"an override without a reference", book.ModelRef{}, category("coding"), "large"},
 	} {
 		assert.Equal(t, c.want, b.Model(c.ref, c.override), c.name)
 	}
 }
 
-func TestBookOfARepositoryIsFound(t *testing.T) {
+func TestBookOfRepositoryIsFound(t *testing.T) {
 	root := t.TempDir()
 	at := filepath.Join(root, ".portal", "jobs.yaml")
 	path, ok := book.Find(root)
@@ -180,7 +180,7 @@ func TestBookOfARepositoryIsFound(t *testing.T) {
 	assert.Equal(t, at, path)
 }
 
-func TestExampleOfTheDocumentIsABookAsItIsDescribed(t *testing.T) {
+func TestDocumentedExampleIsValid(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("..", "..", "spec", "jobs.md"))
 	require.NoError(t, err)
 	_, after, found := strings.Cut(string(text), "```yaml\n")
@@ -215,12 +215,12 @@ func TestDerivedKeysAreAccepted(t *testing.T) {
 	}
 }
 
-// What the portal tells of a job can be put into a book.
-func TestEncodedJobIsABook(t *testing.T) {
+// An encoded job can be pasted into a book.
+func TestEncodedJobLoadsAgain(t *testing.T) {
 	b := load(t, withJob("{kind: Loop, body: {kind: Seq, works: ["+ref("a")+", {kind: Alt, condition: "+ref("c")+", trueWork: "+ref("b")+"}]}, postCondition: [false, "+ref("c")+"]}"))
-	told, err := json.Marshal(b.Jobs)
+	encoded, err := json.Marshal(b.Jobs)
 	require.NoError(t, err)
-	text := strings.SplitAfter(withJob(ref("a")), "jobs:")[0] + " " + string(told) + "\n"
+	text := strings.SplitAfter(withJob(ref("a")), "jobs:")[0] + " " + string(encoded) + "\n"
 	again := load(t, text)
 	require.Equal(t, b.Jobs, again.Jobs)
 }

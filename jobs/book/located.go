@@ -104,14 +104,14 @@ func (s located) word() string {
 	return s.text
 }
 
-func (s located) integer(least int) int {
+func (s located) integer(minimum int) int {
 	if !s.hasKind(number) {
-		return least
+		return minimum
 	}
 	n, err := strconv.ParseInt(s.text, 0, 32)
-	if err != nil || int(n) < least {
-		s.fault("must be a whole number from %d, not %s", least, quote(s.text))
-		return least
+	if err != nil || int(n) < minimum {
+		s.fault("must be a whole number from %d, not %s", minimum, quote(s.text))
+		return minimum
 	}
 	return int(n)
 }
@@ -129,9 +129,9 @@ func (s located) boolean() bool {
 
 // quote quotes untrusted text and shortens it.
 func quote(s string) string {
-	const most = 60
-	if runes := []rune(s); len(runes) > most {
-		s = string(runes[:most]) + "…"
+	const limit = 60
+	if runes := []rune(s); len(runes) > limit {
+		s = string(runes[:limit]) + "…"
 	}
 	return strconv.Quote(s)
 }

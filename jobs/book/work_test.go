@@ -43,12 +43,12 @@ func TestWorksGetIDsInOrder(t *testing.T) {
 			"1 Par(2 a, 3 b, 4 d)",
 		},
 		{
-			"Seq in Par in Seq is not",
+			"Seq in Par in Seq is not flattened",
 			"{kind: Seq, works: [{kind: Par, works: [{kind: Seq, works: [" + ref("a") + ", " + ref("b") + "]}]}]}",
 			"1 Seq(2 Par(3 Seq(4 a, 5 b)))",
 		},
 		{
-			"nor is Seq in the body of a Loop",
+			"Seq in the body of a Loop is not flattened",
 			"{kind: Seq, works: [{kind: Loop, body: {kind: Seq, works: [" + ref("a") + "]}}]}",
 			"1 Seq(2 Loop(3 Seq(4 a)))",
 		},
@@ -79,13 +79,13 @@ func TestAllStopsEarly(t *testing.T) {
 	assert.Equal(t, []int{1, 2, 3}, read)
 }
 
-func TestJobRequiresInputIfATaskInItDoes(t *testing.T) {
+func TestJobRequiresInputIfATaskDoes(t *testing.T) {
 	b := load(t, whole)
 	assert.False(t, b.Jobs["one"].RequireUserInput)
 	assert.True(t, b.Jobs["two"].RequireUserInput)
 }
 
-func TestWorkIsWrittenAsTheBookHasItWithIDs(t *testing.T) {
+func TestWorkIsEncodedWithIDs(t *testing.T) {
 	for _, c := range []struct{ work, want string }{
 		{
 			"{kind: Seq, works: [{kind: Ref, taskId: a, modelOverride: {id: x}}]}",

@@ -19,7 +19,7 @@ func (o *Operation) Answer(ctx context.Context, request string, a event.Answer) 
 		return err
 	}
 	asked := func(m Message) bool { return m.Request == request }
-	if request == "" || !slices.ContainsFunc(messages, asked) { // people do not answer the agent's calls of tools
+	if request == "" || !slices.ContainsFunc(messages, asked) { // tool calls of the agent are not questions to users
 		return fault.ErrQuestionNotFound
 	}
 	s, err := o.host.options.Sessions.Session(ctx, o.Info().Session)

@@ -149,7 +149,7 @@ func followLinks(path string) (string, error) {
 // isOfGit reports whether a path leads into git's own directory: settings there can run commands.
 func isOfGit(path string) bool {
 	for part := range strings.SplitSeq(filepath.ToSlash(path), "/") {
-		part, _, _ = strings.Cut(part, ":") // NTFS ignores the rest, and trailing dots and blanks
+		part, _, _ = strings.Cut(part, ":") // NTFS ignores the rest, and trailing dots and spaces
 		part = strings.TrimRight(part, ". ")
 		if strings.EqualFold(part, ".git") || strings.EqualFold(part, "git~1") {
 			return true

@@ -26,9 +26,9 @@ type encoder struct {
 	texts   map[string]*textStream // unfinished texts
 	calls   map[string]*toolCall   // unfinished tool calls
 	agents  map[string]string      // names of active sub-agents
-	open    map[string]string      // questions for people, with the tool calls that wait for them
+	open    map[string]string      // questions to users, with the tool calls that wait for them
 	reads   []string               // consecutive reads, which share one message
-	todos   string                 // as last shown
+	todos   string                 // as last reported
 	queued  bool                   // the run waits for its turn
 	failure failure                // the latest failure
 	made    int                    // number of messages
@@ -86,7 +86,7 @@ func (t *encoder) append(m Message) {
 	t.made++
 }
 
-// addPart appends a piece of a split text and keeps its blanks.
+// addPart appends a piece of a split text and keeps its spaces.
 func (t *encoder) addPart(x *textStream, text string) {
 	if text = bare(text); text != "" {
 		t.append(Message{Type: x.kind, Content: text, Sender: SenderCopilot, Subsection: x.section})
@@ -266,7 +266,7 @@ func (t *encoder) addText(x *textStream, blocks []textPart) {
 		if x.kind == Execution {
 			x.noteHeading(block.text, t.sections)
 		}
-		isPart := block.goes || block.part
+		isPart := block.more || block.part
 		if isPart || x.section != section || x.held.Len()+len(block.text) >= MaxContent {
 			t.flushLines(x, section)
 		}
@@ -319,22 +319,22 @@ func (t *encoder) toolEnded(b event.ToolEnded) {
 	if !known {
 		return
 	}
-	deed := toolActionOf(call.Name)
-	about := deed.about(call.ToolStarted, t.directory)
+	action := toolActionOf(call.Name)
+	about := action.about(call.ToolStarted, t.directory)
 	switch {
 	case b.Error != nil && b.Error.Code == event.CodeInterrupted: // the end of the run gives the reason
 	case b.Error != nil && b.Error.Code == event.CodeExit:
-		t.addAction("%s %s (%s)", deed.past, about, oneLine(b.Error.Text))
+		t.addAction("%s %s (%s)", action.past, about, oneLine(b.Error.Text))
 	case b.Error != nil:
-		t.add(Error, SenderCopilot, "", fmt.Sprintf("Failed to %s %s: %s", deed.present, about, cmp.Or(b.Error.Text, "no reason given")))
-	case deed.isReading():
+		t.add(Error, SenderCopilot, "", fmt.Sprintf("Failed to %s %s: %s", action.present, about, cmp.Or(b.Error.Text, "no reason given")))
+	case action.isReading():
 		t.reads = append(t.reads, about)
 	default:
-		t.addAction("%s", strings.TrimSpace(deed.past+" "+about))
+		t.addAction("%s", strings.TrimSpace(action.past+" "+about))
 	}
 }
 
-// asked encodes a question for people, with the id to answer it by. Calls of client tools are not shown.
+// asked encodes a question to users, with the id for answers. Calls of client tools are not reported.
 func (t *encoder) asked(q event.Question) {
 	source := oneLine(cmp.Or(q.Source, "the agent"))
 	switch q.Kind {
@@ -383,8 +383,8 @@ func (t *encoder) notice(b event.Notice) {
 		return
 	}
 	t.queued = true
-	var said struct{ Text string }
-	if json.Unmarshal(b.Raw, &said) == nil {
-		t.note("%s", said.Text)
+	var content struct{ Text string }
+	if json.Unmarshal(b.Raw, &content) == nil {
+		t.note("%s", content.Text)
 	}
 }

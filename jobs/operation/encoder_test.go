@@ -18,31 +18,31 @@ import (
 	"github.com/copilot-portal/portal/jobs/operation"
 )
 
-// What the agent does in a free prompt, and what clients are told of it.
+// TestAgentActionsAreReported checks the messages about what the agent does in a free prompt.
 func TestAgentActionsAreReported(t *testing.T) {
 	type turn = *fake.Turn
 	call := func(t turn, tool, arguments string, end event.ToolEnded) {
 		end.ID = t.ID("call")
 		t.Emit(event.ToolStarted{ID: end.ID, Name: tool, Arguments: []byte(arguments)}, end)
 	}
-	done := event.ToolEnded{Result: &event.ToolResult{Content: "a result that nobody is told"}}
+	done := event.ToolEnded{Result: &event.ToolResult{Content: "a result that is not reported"}}
 	for name, test := range map[string]struct {
 		script func(turn)
 		want   []string
 	}{
-		"thoughts go line by line": {
+		"thoughts are sent line by line": {
 			func(t turn) { t.Think("First this.\n\nThen that.") },
 			[]string{"thinking: First this.", "thinking: Then that."},
 		},
-		"also where they have code": {
+		"including code in thoughts": {
 			func(t turn) { t.Think("```\na\n```") },
 			[]string{"thinking: ```", "thinking: a", "thinking: ```"},
 		},
-		"what is said goes line by line": {
+		"answers are sent line by line": {
 			func(t turn) { t.Say("One.\n\n- two\n  - three  \nfour") },
 			[]string{"execution: One.", "execution: - two", "execution:   - three  ", "execution: four"},
 		},
-		"code and tables go as a whole": {
+		"code and tables are sent as a whole": {
 			func(t turn) { t.Say("Look:\n```go\na\n\nb\n```\n| a | b |\n|---|---|\n| 1 | 2 |\nend") },
 			[]string{"execution: Look:", "execution: ```go\na\n\nb\n```", "execution: | a | b |\n|---|---|\n| 1 | 2 |", "execution: end"},
 		},
@@ -50,13 +50,13 @@ func TestAgentActionsAreReported(t *testing.T) {
 			func(t turn) { t.Say("~~~\na\n```\nb") },
 			[]string{"execution: ~~~\na\n```\nb"},
 		},
-		"what was not streamed is told as well": {
+		"texts that were not streamed are sent": {
 			func(t turn) {
 				t.Emit(event.ReasoningEnded{ID: "r", Text: "Hm."}, event.MessageEnded{ID: "m", Text: "a\nb"})
 			},
 			[]string{"thinking: Hm.", "execution: a", "execution: b"},
 		},
-		"a text that was broken off is told as far as it came": {
+		"an interrupted text is sent as far as it came": {
 			func(t turn) {
 				t.Emit(event.MessageDelta{ID: "m", Text: "All is\nwe"})
 				t.Wait(time.Second)
@@ -65,18 +65,18 @@ func TestAgentActionsAreReported(t *testing.T) {
 			},
 			[]string{"execution: All is", "execution: we", "execution: Anew."},
 		},
-		"and so is one without an end": {
+		"so is an unfinished text": {
 			func(t turn) { t.Emit(event.MessageDelta{ID: "m", Text: "All is\nwe"}) },
 			[]string{"execution: All is", "execution: we"},
 		},
-		"the parts of two texts stay apart": {
+		"deltas of two texts are not mixed": {
 			func(t turn) {
 				t.Emit(event.ReasoningDelta{ID: "x", Text: "think"}, event.MessageDelta{ID: "x", Text: "say"},
 					event.ReasoningEnded{ID: "x", Text: "thinking"}, event.MessageEnded{ID: "x", Text: "saying"})
 			},
 			[]string{"thinking: think", "thinking: ing", "execution: saying"},
 		},
-		"commands are told as code": {
+		"commands are shown as code": {
 			func(t turn) {
 				t.Call("bash", `{"command": "go test ./..."}`, "ok")
 				t.Call("bash", `{"command": "echo \"`+"`x`"+`\"\nls"}`, "")
@@ -84,7 +84,7 @@ func TestAgentActionsAreReported(t *testing.T) {
 			},
 			[]string{"execution: Ran `go test ./...`", "execution: Ran ``echo \"`x`\" ls``", "execution: Ran a command"},
 		},
-		"files read one after another are told together": {
+		"consecutive reads share a message": {
 			func(t turn) {
 				t.Call("view", `{"path": "a"}`, "")
 				t.Call("view", `{"path": "b"}`, "")
@@ -93,18 +93,18 @@ func TestAgentActionsAreReported(t *testing.T) {
 			},
 			[]string{"execution: Read 2 files", "execution: Now c.", "execution: Read `c`"},
 		},
-		"but not those of several answers": {
+		"but not those of several turns": {
 			func(t turn) {
 				t.Answer(func() { t.Call("view", `{"path": "a"}`, "") })
 				t.Answer(func() { t.Call("view", `{"path": "b"}`, "") })
 			},
 			[]string{"execution: Read `a`", "execution: Read `b`"},
 		},
-		"tools that nobody knows are called": {
+		"unknown tools are shown by name": {
 			func(t turn) { t.Call("mcp-thing", `{"x": 1}`, "") },
 			[]string{"execution: Called `mcp-thing`"},
 		},
-		"what fails is an error": {
+		"failed tools are errors": {
 			func(t turn) {
 				call(t, "edit", `{"path": "a.go"}`, event.ToolEnded{Error: &event.ToolError{Text: "no such file\n"}})
 				call(t, "task", `{}`, event.ToolEnded{Error: &event.ToolError{}})
@@ -112,7 +112,7 @@ func TestAgentActionsAreReported(t *testing.T) {
 			},
 			[]string{"error: Failed to edit `a.go`: no such file", "error: Failed to delegate a task: no reason given", "execution: Created `b`"},
 		},
-		"what goes wrong in the session is an error": {
+		"failures of the session are errors": {
 			func(t turn) { t.Emit(event.CompactionEnded{Error: "no room"}); t.Say("On.") },
 			[]string{"error: The conversation could not be compacted: no room", "execution: On."},
 		},
@@ -138,7 +138,7 @@ func TestAgentActionsAreReported(t *testing.T) {
 			},
 			[]string{"thinking: I ask", "execution: Compacted the conversation from 2 to 1 tokens"},
 		},
-		"the thought of one agent is not cut by what another does": {
+		"the thought of one agent is not split by another agent": {
 			func(t turn) {
 				t.Emit(event.ReasoningDelta{ID: "r", Text: "I am"})
 				t.EmitAs("s", event.ToolStarted{ID: "c", Name: "ls"}, event.MessageDelta{ID: "m", Text: "Here"}, event.MessageEnded{ID: "m", Text: "Here."})
@@ -146,7 +146,7 @@ func TestAgentActionsAreReported(t *testing.T) {
 			},
 			[]string{"thinking: Here.", "thinking: I am thinking."},
 		},
-		"sub-agents think for the agent": {
+		"texts of sub-agents are thoughts": {
 			func(t turn) {
 				t.Emit(event.SubagentStarted{ID: "s", Name: "explore", Title: "Explorer"})
 				t.EmitAs("s", event.MessageEnded{ID: "m", Text: "Found it."})
@@ -158,31 +158,31 @@ func TestAgentActionsAreReported(t *testing.T) {
 				"execution: The sub-agent task started", "error: The sub-agent task failed: lost",
 			},
 		},
-		"to-dos are told when they are others": {
+		"to-dos are sent when they change": {
 			func(t turn) {
 				todos := []event.Todo{{ID: "1", Title: "Build"}, {ID: "2", Title: "Test"}}
 				t.Emit(event.PlanChanged{Todos: todos}, event.PlanChanged{Todos: []event.Todo{{Title: "Build", State: event.TodoCompleted}, todos[1]}}, event.PlanChanged{})
 			},
 			[]string{"execution: To do:\n- Build\n- Test"},
 		},
-		"control sequences and credentials are left out": {
+		"control sequences and credentials are removed": {
 			func(t turn) {
 				t.Say("\x1b[31mred\x1b[0m\u202e\a and ghp_" + strings.Repeat("a1B2c3D4e5", 4)[:36])
 				call(t, "bash", `{}`, event.ToolEnded{Error: &event.ToolError{Text: "\x1b[2Jghp_" + strings.Repeat("a1B2c3D4e5", 4)[:36]}})
 			},
 			[]string{"execution: red and ghp_…masked", "error: Failed to run a command: ghp_…masked"},
 		},
-		"the blanks where a line is split are kept": {
+		"spaces are kept where a line is split": {
 			func(t turn) { t.Say(strings.Repeat("x", 9_998) + "    y") },
 			[]string{"execution: " + strings.Repeat("x", 9_998) + "  ", "execution:   y"},
 		},
-		"a line that is too long is several messages": {
+		"a long line takes several messages": {
 			func(t turn) { t.Say(strings.Repeat("é", 7_000)) },
 			[]string{"execution: " + strings.Repeat("é", 5_000), "execution: " + strings.Repeat("é", 2_000)},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			ephemerally(t, func(p *portal) {
+			inMemory(t, func(p *portal) {
 				p.agents.Script = test.script
 				o, list := p.do(operation.Request{Type: operation.Prompt, Prompt: "Do the secret specification."})
 				assert.Equal(t, append(test.want, "complete: Prompt complete."), story(list))
@@ -192,7 +192,7 @@ func TestAgentActionsAreReported(t *testing.T) {
 	}
 }
 
-// A tool that takes long is told when it has run for a second, and every 10 s; the words of its end stay as they are.
+// A long-running tool is reported after a second and then every 10 s; the message at its end stays the same.
 func TestLongRunningToolIsReported(t *testing.T) {
 	type turn = *fake.Turn
 	run := func(t turn, id, command string, d time.Duration) {
@@ -205,17 +205,17 @@ func TestLongRunningToolIsReported(t *testing.T) {
 		want   []string
 		at     []time.Duration // since the start, of each message but the last
 	}{
-		"a quick one is told at its end alone": {
+		"a quick tool is reported only at its end": {
 			func(t turn) { run(t, "a", "ls", 900*time.Millisecond) },
 			[]string{"execution: Ran `ls`"},
 			[]time.Duration{900 * time.Millisecond},
 		},
-		"a long one when it begins and every 10 s": {
+		"a slow tool is reported early and every 10 s": {
 			func(t turn) { run(t, "a", "make", 25*time.Second) },
 			[]string{"execution: Running `make`", "execution: Still running `make` (10s)", "execution: Still running `make` (20s)", "execution: Ran `make`"},
 			[]time.Duration{time.Second, 10 * time.Second, 20 * time.Second, 25 * time.Second},
 		},
-		"also while it says something all the time": {
+		"even while it writes output": {
 			func(t turn) {
 				t.Emit(event.ToolStarted{ID: "a", Name: "bash", Arguments: []byte(`{"command": "make"}`)})
 				for range 130 {
@@ -227,7 +227,7 @@ func TestLongRunningToolIsReported(t *testing.T) {
 			[]string{"execution: Running `make`", "execution: Still running `make` (10s)", "execution: Ran `make`"},
 			nil,
 		},
-		"two at a time, each by itself": {
+		"two tools are reported separately": {
 			func(t turn) {
 				t.Emit(event.ToolStarted{ID: "a", Name: "bash", Arguments: []byte(`{"command": "a"}`)})
 				t.Wait(5 * time.Second)
@@ -238,7 +238,7 @@ func TestLongRunningToolIsReported(t *testing.T) {
 			[]string{"execution: Running `a`", "execution: Reading `b`", "execution: Still running `a` (10s)", "execution: Ran `a`", "execution: Read `b`"},
 			[]time.Duration{time.Second, 6 * time.Second, 10 * time.Second, 11 * time.Second, 11 * time.Second},
 		},
-		"one that waits for an answer does not run": {
+		"a tool that waits for an answer is not reported": {
 			func(t turn) {
 				t.Emit(event.ToolStarted{ID: "a", Name: "bash", Arguments: []byte(`{"command": "a"}`)})
 				t.Emit(event.QuestionAsked{Question: event.Question{ID: "q", Kind: event.AskInput, Call: "a", Text: "Which?"}})
@@ -252,7 +252,7 @@ func TestLongRunningToolIsReported(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			ephemerally(t, func(p *portal) {
+			inMemory(t, func(p *portal) {
 				p.agents.Script = test.script
 				began := time.Now()
 				_, list := p.do(operation.Request{Type: operation.Prompt, Prompt: "x"})
@@ -266,9 +266,9 @@ func TestLongRunningToolIsReported(t *testing.T) {
 	}
 }
 
-// Reports of what still runs are no sign of life, and never use up the messages of an operation.
-func TestToolThatNeverEndsDoesNotKeepAnOperationAlive(t *testing.T) {
-	ephemerally(t, func(p *portal) {
+// Reports of running tools do not count as activity, and do not use up the messages of an operation.
+func TestHangingToolDoesNotKeepOperationAlive(t *testing.T) {
+	inMemory(t, func(p *portal) {
 		p.agents.Script = func(t *fake.Turn) {
 			t.Emit(event.ToolStarted{ID: "a", Name: "bash", Arguments: []byte(`{"command": "a"}`)})
 			t.WaitForAbort()
@@ -298,7 +298,7 @@ func TestWaitingForPersonIsReported(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, operation.Origin, s.Info().Origin)
 		for range 5 {
-			wait(time.Hour) // whoever answers may take his time
+			wait(time.Hour) // people may take their time to answer
 			answer(t, s)
 		}
 		assert.Equal(t, []string{
@@ -312,7 +312,7 @@ func TestWaitingForPersonIsReported(t *testing.T) {
 	})
 }
 
-// answer answers the question that is open in a session.
+// answer answers the open question of a session.
 func answer(t *testing.T, s *copilot.Session) {
 	t.Helper()
 	for _, q := range questions(t, s) {
@@ -338,8 +338,8 @@ func questions(t *testing.T, s *copilot.Session) (list []event.Question) {
 	return list
 }
 
-func TestHeadingsOfThePromptFileAreSubsections(t *testing.T) {
-	ephemerally(t, func(p *portal) {
+func TestHeadingsOfPromptFileAreSubsections(t *testing.T) {
+	inMemory(t, func(p *portal) {
 		p.agents.Script = reports("report_questions", oneQuestion, func(t *fake.Turn) {
 			t.Say("Hello.\n## Reading\nIt is short.\n### Notes\nIndeed.\n## **Gaps:**\n- Speed\n## Else\nNothing.")
 			t.Say("Now I ask.")

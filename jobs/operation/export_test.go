@@ -7,22 +7,22 @@ func (o *Operation) Next(ctx context.Context, after, limit int) ([]Message, erro
 	return o.record.Next(ctx, number(after), limit)
 }
 
-// Pieces splits a text as messages are.
+// Pieces splits a text into messages.
 func Pieces(text string) []string { return pieces(text) }
 
-// Split splits a text that comes in pieces, and gives each line or block that was too long in the pieces of its messages.
+// Split splits a text that arrives in parts. It returns the lines and blocks, each with its pieces.
 func Split(parts []string) (texts [][]string) {
 	var s splitter
 	var list []textPart
 	for _, part := range parts {
 		list = append(list, s.write(part)...)
 	}
-	goes := false
+	more := false
 	for _, one := range append(list, s.finish()...) {
-		if !goes {
+		if !more {
 			texts = append(texts, nil)
 		}
-		texts[len(texts)-1], goes = append(texts[len(texts)-1], one.text), one.goes
+		texts[len(texts)-1], more = append(texts[len(texts)-1], one.text), one.more
 	}
 	return texts
 }

@@ -22,11 +22,11 @@ type failure struct {
 // spec/contracts/websocket.md, "Operation Failures".
 func (t *encoder) deferFailure(b event.SessionError, at time.Time) {
 	t.flushFailure()
-	told := b.Text
+	text := b.Text
 	if b.Exit != "" {
-		told = "Copilot CLI process " + b.Exit
+		text = "Copilot CLI process " + b.Exit
 	}
-	t.failure = failure{text: b.Text, message: told, hint: b.Hint, deadline: at.Add(failureDelay)}
+	t.failure = failure{text: b.Text, message: text, hint: b.Hint, deadline: at.Add(failureDelay)}
 }
 
 // continues reports whether an event may belong to what an earlier failure interrupted.

@@ -25,7 +25,7 @@ import (
 	"github.com/copilot-portal/portal/jobs/operation"
 )
 
-// machine is where portals come and go: agents, a data directory, a project.
+// machine is the environment of portals: agents, a data directory, a project.
 type machine struct {
 	t       *testing.T
 	agents  *fake.Agents
@@ -43,8 +43,7 @@ type portal struct {
 	dead     atomic.Bool
 }
 
-// onMachine runs a test in virtual time. All goroutines must end: else the bubble
-// panics.
+// onMachine runs a test in virtual time. All goroutines must end; otherwise the bubble panics.
 func onMachine(t *testing.T, test func(*machine)) {
 	t.Helper()
 	data, project := t.TempDir(), t.TempDir()
@@ -55,8 +54,8 @@ func onMachine(t *testing.T, test func(*machine)) {
 	})
 }
 
-// ephemerally is onMachine with one portal that stores nothing.
-func ephemerally(t *testing.T, test func(*portal)) {
+// inMemory is onMachine with one portal without a store.
+func inMemory(t *testing.T, test func(*portal)) {
 	t.Helper()
 	onMachine(t, func(m *machine) {
 		p := m.portal(nil, operation.Options{})
@@ -65,7 +64,7 @@ func ephemerally(t *testing.T, test func(*portal)) {
 	})
 }
 
-// stored is onMachine with one portal that stores.
+// stored is onMachine with one portal and a store.
 func stored(t *testing.T, test func(*portal)) {
 	t.Helper()
 	onMachine(t, func(m *machine) {
@@ -75,7 +74,7 @@ func stored(t *testing.T, test func(*portal)) {
 	})
 }
 
-// open starts a portal that stores.
+// open starts a portal with a store.
 func (m *machine) open() *portal {
 	m.t.Helper()
 	s, err := store.Open(context.Background(), store.Options{Directory: m.data})
@@ -101,7 +100,7 @@ func (p *portal) launch(ctx context.Context) (agent.Agent, error) {
 	return p.agents.Launch(ctx)
 }
 
-// stop ends the portal as a signal does.
+// stop ends the portal gracefully.
 func (p *portal) stop() {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
@@ -115,17 +114,17 @@ func (p *portal) stop() {
 	}
 }
 
-// kill ends the portal and its agents as kill -9 does.
+// kill ends the portal and its agents like kill -9.
 func (p *portal) kill() {
 	p.t.Helper()
 	p.dead.Store(true)
 	require.NoError(p.t, p.store.Kill())
 	p.agents.Kill()
-	p.host.Close(context.Background()) // what it still does nobody learns
+	p.host.Close(context.Background()) // no one sees the results
 	p.sessions.Close(context.Background())
 }
 
-// start begins an operation on a small document, unless the request has another.
+// start starts an operation, by default on a small document.
 func (p *portal) start(r operation.Request) *operation.Operation {
 	p.t.Helper()
 	if r.Type == "" {
@@ -139,15 +138,14 @@ func (p *portal) start(r operation.Request) *operation.Operation {
 	return o
 }
 
-// do is an operation from its start to its end.
+// do runs an operation from start to end.
 func (p *portal) do(r operation.Request) (*operation.Operation, []operation.Message) {
 	p.t.Helper()
 	o := p.start(r)
 	return o, all(p.t, o)
 }
 
-// all reads an operation to its end and looks whether it is one that clients can
-// rely on.
+// all reads an operation to its end and checks its invariants.
 func all(t *testing.T, o *operation.Operation) []operation.Message {
 	t.Helper()
 	list := rest(t, o, -1)
@@ -155,7 +153,7 @@ func all(t *testing.T, o *operation.Operation) []operation.Message {
 	return list
 }
 
-// rest reads what stands behind a sequence, to the end.
+// rest reads the messages after a sequence, to the end.
 func rest(t *testing.T, o *operation.Operation, after int) (list []operation.Message) {
 	t.Helper()
 	for {
@@ -182,7 +180,7 @@ func present(t *testing.T, o *operation.Operation, after int) []operation.Messag
 	return list
 }
 
-// check looks at what is the same for all operations that have ended.
+// check checks what holds for all ended operations.
 func check(t *testing.T, o *operation.Operation, list []operation.Message) {
 	t.Helper()
 	require.NotEmpty(t, list)
@@ -190,10 +188,10 @@ func check(t *testing.T, o *operation.Operation, list []operation.Message) {
 	ids := map[string]bool{}
 	for i, m := range list {
 		assert.Equal(t, i, m.Sequence)
-		assert.Equal(t, i == len(list)-1, m.Type == operation.Complete, "the last message, and no other, is complete: %v", m)
+		assert.Equal(t, i == len(list)-1, m.Type == operation.Complete, "only the last message is complete: %v", m)
 		assert.NotEmpty(t, strings.TrimSpace(m.Content))
 		assert.LessOrEqual(t, len(m.Content), 10_000)
-		assert.NotContains(t, m.Content, "secret specification", "the document is not told")
+		assert.NotContains(t, m.Content, "secret specification", "the document is not reported")
 		require.NoError(t, uuid.Validate(m.ID))
 		assert.False(t, ids[m.ID], "ids are unique")
 		ids[m.ID] = true
@@ -238,7 +236,7 @@ func checkFrame(t *testing.T, o *operation.Operation, m operation.Message) {
 	assert.Equal(t, want, got)
 }
 
-// story is what messages say, a line each.
+// story formats messages, one line each.
 func story(list []operation.Message) []string {
 	var lines []string
 	for _, m := range list {
@@ -257,7 +255,7 @@ const (
 	aPlan       = `{"title": "The plan", "document": "# Plan\n\nDo it."}`
 )
 
-// reports is a script that does something and then reports a result.
+// reports returns a script that runs actions and then reports a result.
 func reports(tool, arguments string, does ...func(*fake.Turn)) func(*fake.Turn) {
 	return func(t *fake.Turn) {
 		for _, do := range does {

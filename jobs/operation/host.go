@@ -63,13 +63,13 @@ func (h *Host) Get(ctx context.Context, id string) (*Operation, error) {
 	return &Operation{h, r}, nil
 }
 
-// most is the maximum number of listed operations.
-const most = 1000
+// maxListed is the maximum number of listed operations.
+const maxListed = 1000
 
 // List returns the newest operations first, at most limit if limit is positive.
 func (h *Host) List(ctx context.Context, limit int) ([]Info, error) {
-	if limit <= 0 || limit > most {
-		limit = most
+	if limit <= 0 || limit > maxListed {
+		limit = maxListed
 	}
 	list, err := h.log.Heads(ctx, limit)
 	for n := range list {

@@ -15,8 +15,8 @@ import (
 	"github.com/copilot-portal/portal/jobs/operation"
 )
 
-// fading is a context that ends between the first and the second thing done with it, as
-// that of a client who leaves.
+// fading is a context that ends between its first and second use, like that of a client that
+// disconnects.
 type fading struct {
 	context.Context //nolint:containedctx // it is one
 
@@ -41,9 +41,9 @@ func TestFailedFinalizationIsRetried(t *testing.T) {
 		second := m.open()
 		defer second.stop()
 		require.ErrorIs(m.t, second.host.Recover(&fading{Context: context.Background()}), context.Canceled)
-		assert.Equal(m.t, operation.Running, second.get(o.Info().ID).Info().Status, "it was taken, and not ended")
+		assert.Equal(m.t, operation.Running, second.get(o.Info().ID).Info().Status, "adopted, but not ended")
 		require.NoError(m.t, second.host.Recover(context.Background()))
-		require.NoError(m.t, second.host.Recover(context.Background()), "once more changes nothing")
+		require.NoError(m.t, second.host.Recover(context.Background()), "a second call changes nothing")
 		again := second.get(o.Info().ID)
 		assert.Equal(m.t, operation.Interrupted, again.Info().Status)
 		assert.Equal(m.t, []string{"error: The portal ended while the operation ran.", "complete: Operation interrupted."}, story(present(m.t, again, -1)))
@@ -51,7 +51,7 @@ func TestFailedFinalizationIsRetried(t *testing.T) {
 	})
 }
 
-func TestForgottenOperationHasNoEnd(t *testing.T) {
+func TestExpiredOperationHasNoEnd(t *testing.T) {
 	onMachine(t, func(m *machine) {
 		first := m.open()
 		m.agents.Script = func(t *fake.Turn) { t.Say("One.\nTwo.") }
@@ -69,6 +69,6 @@ func TestForgottenOperationHasNoEnd(t *testing.T) {
 		_, err = again.Next(context.Background(), 0, 1)
 		assert.Equal(m.t, fault.NotFound, fault.KindOf(err), "%v", err)
 		_, err = again.Next(context.Background(), 2, 1)
-		assert.ErrorIs(m.t, err, io.EOF, "behind complete")
+		assert.ErrorIs(m.t, err, io.EOF, "after complete")
 	})
 }

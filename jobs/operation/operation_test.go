@@ -23,7 +23,7 @@ import (
 	"github.com/copilot-portal/portal/jobs/operation"
 )
 
-// sends are the prompts that the agents were given.
+// sends returns the prompts that the agents received.
 func (m *machine) sends() (prompts []string) {
 	for _, c := range m.agents.Calls(fake.Send) {
 		prompts = append(prompts, c.Prompt)
@@ -31,8 +31,8 @@ func (m *machine) sends() (prompts []string) {
 	return prompts
 }
 
-func TestResultIsReportedByATool(t *testing.T) {
-	ephemerally(t, func(p *portal) {
+func TestResultIsReportedByTool(t *testing.T) {
+	inMemory(t, func(p *portal) {
 		p.agents.Script = reports("report_questions", oneQuestion)
 		o, list := p.do(operation.Request{})
 		assert.Equal(t, "execution (Questions): Generated 1 clarification question based on specification gaps.", story(list)[0])
@@ -48,9 +48,9 @@ func TestResultIsReportedByATool(t *testing.T) {
 		assert.Contains(t, result.Document, "How fast?")
 		assert.Equal(t, operation.Clarify, info.Type)
 		assert.Equal(t, p.project, info.Directory)
-		assert.Equal(t, "model-a", info.Model, "that which was taken")
+		assert.Equal(t, "model-a", info.Model, "the model in use")
 		assert.NotEmpty(t, info.Session)
-		assert.NotContains(t, strings.Join(story(list), "\n"), "report_questions", "the tool is not told")
+		assert.NotContains(t, strings.Join(story(list), "\n"), "report_questions", "the tool is not shown")
 		require.Len(t, p.sends(), 1)
 		assert.Contains(t, p.sends()[0], "# The secret specification")
 		assert.Empty(t, p.agents.Calls(fake.Open)[0].Opening.AskUser)
@@ -70,7 +70,7 @@ func TestAgentMayAlwaysReport(t *testing.T) {
 }
 
 func TestInvalidReportsAreExplained(t *testing.T) {
-	ephemerally(t, func(p *portal) {
+	inMemory(t, func(p *portal) {
 		var told []string
 		p.agents.Script = func(t *fake.Turn) {
 			for _, arguments := range []string{`{"questions": 1}`, oneQuestion, noQuestions} {
@@ -87,8 +87,8 @@ func TestInvalidReportsAreExplained(t *testing.T) {
 	})
 }
 
-func TestCredentialsInAResultAreMasked(t *testing.T) {
-	ephemerally(t, func(p *portal) {
+func TestCredentialsInResultAreMasked(t *testing.T) {
+	inMemory(t, func(p *portal) {
 		token := "ghp_" + strings.Repeat("a1B2c3D4e5", 4)[:36]
 		p.agents.Script = reports("report_questions", strings.ReplaceAll(oneQuestion, "How fast?", "Is "+token+" right?"))
 		o, list := p.do(operation.Request{Persist: &operation.Persist{Path: "q.md"}})
@@ -105,17 +105,17 @@ func TestMissingResultIsRequestedOnce(t *testing.T) {
 		status operation.Status
 		want   []string
 	}{
-		"and is the result if it comes": {
+		"and used if it arrives": {
 			reports("report_plan", aPlan), operation.Completed,
 			[]string{"execution: Well."},
 		},
-		"and else the operation has failed": {
+		"and the operation fails without it": {
 			func(t *fake.Turn) { t.Say("No.") }, operation.Failed,
 			[]string{"execution: Well.", "execution: No.", "error: The agent finished without a result.", "complete: Operation failed. No changes persisted."},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			ephemerally(t, func(p *portal) {
+			inMemory(t, func(p *portal) {
 				p.agents.Script = func(t *fake.Turn) {
 					if len(t.Past) > 0 {
 						test.second(t)
@@ -133,7 +133,7 @@ func TestMissingResultIsRequestedOnce(t *testing.T) {
 	}
 }
 
-// How operations end otherwise than well: the last messages, and nothing behind them.
+// TestEveryEndIsReported checks the last messages of operations that do not succeed.
 func TestEveryEndIsReported(t *testing.T) {
 	type turn = *fake.Turn
 	for name, test := range map[string]struct {
@@ -186,21 +186,21 @@ func TestEveryEndIsReported(t *testing.T) {
 				"error: Too many requests.", "execution: Sorry.", "complete: Operation failed. No changes persisted.",
 			},
 		},
-		"the end of what was said comes behind the failure": {
+		"the rest of a text follows the failure": {
 			script: func(t turn) {
 				t.Emit(event.MessageDelta{ID: "m", Text: "hal"}, event.SessionError{Kind: fault.Internal, Text: "Broken off."}, event.MessageDelta{ID: "m", Text: "f"})
 			},
 			status: operation.Failed,
 			want:   []string{"execution: half", "error: Broken off.", "complete: Operation failed. No changes persisted."},
 		},
-		"the model fails and nothing follows for long": {
+		"the model fails and then hangs": {
 			script: func(t turn) {
 				t.Emit(event.SessionError{Kind: fault.Internal, Text: "Broken off."})
 				t.Wait(5 * time.Second)
 			},
 			does: func(p *portal, o *operation.Operation) {
 				wait(2 * time.Second)
-				assert.Equal(p.t, []string{"error: Broken off."}, story(present(p.t, o, -1)), "it is told meanwhile")
+				assert.Equal(p.t, []string{"error: Broken off."}, story(present(p.t, o, -1)), "reported meanwhile")
 			},
 			status: operation.Failed,
 			want:   []string{"error: Broken off.", "complete: Operation failed. No changes persisted."},
@@ -210,8 +210,8 @@ func TestEveryEndIsReported(t *testing.T) {
 			does: func(p *portal, o *operation.Operation) {
 				wait(time.Second)
 				require.NoError(p.t, o.Cancel(context.Background()))
-				assert.Equal(p.t, operation.Cancelled, o.Info().Status, "and it has ended then")
-				assert.NoError(p.t, o.Cancel(context.Background()), "once more does nothing")
+				assert.Equal(p.t, operation.Cancelled, o.Info().Status, "ended when Cancel returns")
+				assert.NoError(p.t, o.Cancel(context.Background()), "a second call does nothing")
 			},
 			status: operation.Cancelled,
 			want:   []string{"execution: I begin.", "complete: Operation cancelled. No changes persisted."},
@@ -224,7 +224,7 @@ func TestEveryEndIsReported(t *testing.T) {
 			status: operation.Cancelled,
 			want:   []string{"complete: Operation cancelled. No changes persisted."},
 		},
-		"it is cancelled and the agent does not listen": {
+		"it is cancelled and the agent ignores it": {
 			script: func(t turn) { t.WaitIgnoringAbort(time.Hour) },
 			does: func(p *portal, o *operation.Operation) {
 				wait(time.Second)
@@ -270,7 +270,7 @@ func TestEveryEndIsReported(t *testing.T) {
 			script: func(t turn) { t.WaitForAbort() }, status: operation.Failed,
 			want: []string{"error: The agent was silent for 30 minutes; the operation was stopped.", "complete: Operation failed. No changes persisted."},
 		},
-		"the agent reports what cannot be used, again and again": {
+		"the agent repeatedly reports invalid results": {
 			script: func(t turn) {
 				for {
 					if _, ok := t.UseTool("report_questions", `[]`); !ok && !t.Wait(time.Second) {
@@ -298,35 +298,35 @@ func TestEveryEndIsReported(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			ephemerally(t, func(p *portal) {
+			inMemory(t, func(p *portal) {
 				p.agents.Script, p.agents.Before = test.script, test.before
 				o := p.start(test.request)
 				if test.does != nil {
 					test.does(p, o)
 				}
 				list := all(p.t, o)
-				told := story(list)
-				assert.Equal(t, test.want, told[max(0, len(told)-len(test.want)):])
+				got := story(list)
+				assert.Equal(t, test.want, got[max(0, len(got)-len(test.want)):])
 				info := o.Info()
 				assert.Equal(t, test.status, info.Status)
 				if len(list) > 1 && list[len(list)-2].Type == operation.Error {
 					assert.Equal(t, strings.Split(list[len(list)-2].Content, "\n")[0], info.Error)
 				}
 				errors := slices.DeleteFunc(list, func(m operation.Message) bool { return m.Type != operation.Error })
-				if test.status == operation.Failed && name != "the agent reports what cannot be used, again and again" {
-					assert.Len(t, errors, 1, "one failure is one error")
+				if test.status == operation.Failed && name != "the agent repeatedly reports invalid results" {
+					assert.Len(t, errors, 1, "a failure is reported once")
 				}
 			})
 		})
 	}
 }
 
-func TestAtTheLimitThereIsRoomForTheEnd(t *testing.T) {
+func TestEndFitsWithinMessageLimit(t *testing.T) {
 	for said, want := range map[int]struct {
 		status operation.Status
 		count  int
 	}{998: {operation.Completed, 999}, 999: {operation.Failed, 1000}} {
-		ephemerally(t, func(p *portal) {
+		inMemory(t, func(p *portal) {
 			p.agents.Script = func(t *fake.Turn) {
 				for range said {
 					t.Say("x")
@@ -339,13 +339,13 @@ func TestAtTheLimitThereIsRoomForTheEnd(t *testing.T) {
 	}
 }
 
-func TestLongTextsDoNotEndTheOperation(t *testing.T) {
+func TestLongTextsDoNotEndOperation(t *testing.T) {
 	for name, say := range map[string]func(*fake.Turn, string){
-		"that are said": (*fake.Turn).Say, "that are thought": (*fake.Turn).Think,
-		"that come as a whole": func(t *fake.Turn, text string) { t.Emit(event.MessageEnded{ID: "m", Text: text}) },
+		"of answers": (*fake.Turn).Say, "of thoughts": (*fake.Turn).Think,
+		"that are not streamed": func(t *fake.Turn, text string) { t.Emit(event.MessageEnded{ID: "m", Text: text}) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			ephemerally(t, func(p *portal) {
+			inMemory(t, func(p *portal) {
 				var text strings.Builder
 				for i := range 1500 {
 					fmt.Fprintf(&text, "Line %d.\n", i)
@@ -355,18 +355,18 @@ func TestLongTextsDoNotEndTheOperation(t *testing.T) {
 				list := rest(p.t, o, -1)
 				assert.Equal(t, operation.Completed, o.Info().Status)
 				require.Len(t, list, 903, "lines, the rest in one message, and the end")
-				var told strings.Builder
+				var got strings.Builder
 				for _, m := range list[:901] {
-					told.WriteString(m.Content + "\n")
+					got.WriteString(m.Content + "\n")
 				}
-				assert.Equal(t, text.String(), told.String())
+				assert.Equal(t, text.String(), got.String())
 			})
 		})
 	}
 }
 
 func TestOperationContinuesWithoutClients(t *testing.T) {
-	ephemerally(t, func(p *portal) {
+	inMemory(t, func(p *portal) {
 		p.agents.Script = func(t *fake.Turn) { t.Wait(10 * time.Minute); t.Say("Done.") }
 		asking, leave := context.WithCancel(context.Background())
 		o, err := p.host.Start(asking, operation.Request{Type: operation.Prompt, Prompt: "x"})
@@ -376,8 +376,8 @@ func TestOperationContinuesWithoutClients(t *testing.T) {
 	})
 }
 
-func TestReadNeedNotWait(t *testing.T) {
-	ephemerally(t, func(p *portal) {
+func TestPresentMessagesAreReadWithoutWaiting(t *testing.T) {
+	inMemory(t, func(p *portal) {
 		p.agents.Script = func(t *fake.Turn) { t.Wait(time.Second); t.Say("One."); t.Wait(time.Minute); t.Say("Two.") }
 		o := p.start(operation.Request{Type: operation.Prompt, Prompt: "x"})
 		assert.Empty(t, present(p.t, o, -1))
@@ -397,8 +397,8 @@ func TestReadNeedNotWait(t *testing.T) {
 	})
 }
 
-func TestOneOperationOfATypeRunsForAFeature(t *testing.T) {
-	for name, world := range map[string]func(*testing.T, func(*portal)){"in memory": ephemerally, "stored": stored} {
+func TestOneOperationOfTypeRunsPerFeature(t *testing.T) {
+	for name, world := range map[string]func(*testing.T, func(*portal)){"in memory": inMemory, "stored": stored} {
 		t.Run(name, func(t *testing.T) {
 			world(t, func(p *portal) {
 				p.agents.Script = func(t *fake.Turn) { t.WaitForAbort() }
@@ -418,9 +418,9 @@ func TestOneOperationOfATypeRunsForAFeature(t *testing.T) {
 	}
 }
 
-// Who is told that an operation is complete may start the next one at once.
+// A client that sees complete may start the next operation at once.
 func TestNextOperationMayStartAfterComplete(t *testing.T) {
-	ephemerally(t, func(p *portal) {
+	inMemory(t, func(p *portal) {
 		p.agents.Script = reports("report_plan", aPlan)
 		for range 50 {
 			o := p.start(operation.Request{Type: operation.Plan, Feature: "003", Document: "x"})
@@ -429,8 +429,8 @@ func TestNextOperationMayStartAfterComplete(t *testing.T) {
 	})
 }
 
-func TestMeanOfTheLastOnesIsTheEstimate(t *testing.T) {
-	ephemerally(t, func(p *portal) {
+func TestEstimateIsMeanOfLatestDurations(t *testing.T) {
+	inMemory(t, func(p *portal) {
 		assert.Equal(t, time.Minute, p.host.Estimate(operation.Plan))
 		for _, took := range []time.Duration{10 * time.Second, 30 * time.Second} {
 			p.agents.Script = reports("report_plan", aPlan, func(t *fake.Turn) { t.Wait(took) })
@@ -441,8 +441,8 @@ func TestMeanOfTheLastOnesIsTheEstimate(t *testing.T) {
 	})
 }
 
-func TestSessionIsClosedWhenTheOperationHasEnded(t *testing.T) {
-	ephemerally(t, func(p *portal) {
+func TestSessionIsClosedAfterOperation(t *testing.T) {
+	inMemory(t, func(p *portal) {
 		p.agents.Script = fake.Echo
 		o, _ := p.do(operation.Request{Type: operation.Prompt, Prompt: "x"})
 		wait(time.Second)
@@ -453,7 +453,7 @@ func TestSessionIsClosedWhenTheOperationHasEnded(t *testing.T) {
 }
 
 func TestForeignRunsAreIgnored(t *testing.T) {
-	ephemerally(t, func(p *portal) {
+	inMemory(t, func(p *portal) {
 		p.agents.Script = func(t *fake.Turn) {
 			t.Wait(time.Minute)
 			t.Say("Done: " + t.Prompt[:2])
@@ -466,14 +466,14 @@ func TestForeignRunsAreIgnored(t *testing.T) {
 		require.NoError(t, err)
 		assert.Len(t, all(p.t, o), 2)
 		wait(time.Second)
-		assert.Equal(t, copilot.StateRunning, s.Info().State, "and goes on")
+		assert.Equal(t, copilot.StateRunning, s.Info().State, "the other run continues")
 		wait(2 * time.Minute)
 		assert.Len(t, all(p.t, o), 2)
 	})
 }
 
-func TestModelThatDoesNotExistIsRefusedAtOnce(t *testing.T) {
-	ephemerally(t, func(p *portal) {
+func TestUnknownModelIsRejectedAtOnce(t *testing.T) {
+	inMemory(t, func(p *portal) {
 		_, err := p.host.Start(context.Background(), operation.Request{Type: operation.Prompt, Prompt: "x", Model: "<model-z>"})
 		require.ErrorIs(t, err, fault.ErrModelNotFound)
 		assert.Equal(t, "no such model; available: model-a, model-b", err.Error())

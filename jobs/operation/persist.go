@@ -133,18 +133,18 @@ func (w *worker) text(place string) []byte {
 
 // replace atomically replaces a file.
 func replace(root *os.Root, place string, text []byte, mode fs.FileMode) (err error) {
-	beside := filepath.Join(filepath.Dir(place), ".portal-"+uuid.NewString())
-	f, err := root.OpenFile(beside, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
+	temporary := filepath.Join(filepath.Dir(place), ".portal-"+uuid.NewString())
+	f, err := root.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
 		return err
 	}
 	_, err = f.Write(text)
 	err = errors.Join(err, f.Sync(), f.Close())
 	if err == nil {
-		err = root.Rename(beside, place)
+		err = root.Rename(temporary, place)
 	}
 	if err != nil {
-		_ = root.Remove(beside)
+		_ = root.Remove(temporary)
 	}
 	return err
 }

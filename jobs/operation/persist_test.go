@@ -27,7 +27,7 @@ func (m *machine) git(args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// repository makes a repository of the project, with one commit.
+// repository turns the project into a repository with one commit.
 func (m *machine) repository() {
 	m.git("init", "--quiet")
 	for key, value := range map[string]string{"user.name": "Ada", "user.email": "ada@example.com", "commit.gpgsign": "false"} {
@@ -56,7 +56,7 @@ func persisted(t *testing.T, o *operation.Operation) (path, commit string) {
 	return result.Persisted.Path, result.Persisted.Commit
 }
 
-func TestResultIsWrittenBeforeTheOperationIsComplete(t *testing.T) {
+func TestResultIsWrittenBeforeComplete(t *testing.T) {
 	for path, want := range map[string]string{
 		"plan.md":                "# Plan\n\nDo it.",
 		"specs/003/new/plan.md":  "# Plan\n\nDo it.",
@@ -67,7 +67,7 @@ func TestResultIsWrittenBeforeTheOperationIsComplete(t *testing.T) {
 		"docs/../docs/./plan.md": "# Plan\n\nDo it.",
 	} {
 		t.Run(path, func(t *testing.T) {
-			ephemerally(t, func(p *portal) {
+			inMemory(t, func(p *portal) {
 				p.file("old.md", "old")
 				p.file("docs/old.md", "old")
 				require.NoError(t, os.Chmod(filepath.Join(p.project, "old.md"), 0o640))
@@ -90,7 +90,7 @@ func TestResultIsWrittenBeforeTheOperationIsComplete(t *testing.T) {
 				assert.Empty(t, commit)
 				info, err := os.Lstat(filepath.Join(p.project, "link.md"))
 				require.NoError(t, err)
-				assert.NotZero(t, info.Mode()&os.ModeSymlink, "a link stays one")
+				assert.NotZero(t, info.Mode()&os.ModeSymlink, "the link is kept")
 				info, err = os.Lstat(filepath.Join(p.project, "old.md"))
 				require.NoError(t, err)
 				assert.Equal(t, os.FileMode(0o640), info.Mode().Perm())
@@ -102,13 +102,13 @@ func TestResultIsWrittenBeforeTheOperationIsComplete(t *testing.T) {
 	}
 }
 
-func TestOnlyTheFileIsCommitted(t *testing.T) {
-	ephemerally(t, func(p *portal) {
+func TestOnlyPersistedFileIsCommitted(t *testing.T) {
+	inMemory(t, func(p *portal) {
 		p.repository()
 		p.file("staged.txt", "x")
 		p.git("add", "staged.txt")
 		p.file(".git/hooks/pre-commit", "#!/bin/sh\nexit 1\n")
-		require.NoError(t, os.Chmod(filepath.Join(p.project, ".git/hooks/pre-commit"), 0o755)) // it does not run
+		require.NoError(t, os.Chmod(filepath.Join(p.project, ".git/hooks/pre-commit"), 0o755)) // it must not run
 		p.file("spec.md", "# Changed\n")
 		p.agents.Script = reports("report_plan", aPlan)
 		r := operation.Request{Type: operation.Plan, Feature: "003-fast", Document: "x", Persist: &operation.Persist{Path: "p/*.md", Commit: true}}
@@ -124,12 +124,12 @@ func TestOnlyTheFileIsCommitted(t *testing.T) {
 
 		again, _ := p.do(r)
 		_, second := persisted(p.t, again)
-		assert.Equal(t, commit, second, "nothing has changed: there is no other commit")
+		assert.Equal(t, commit, second, "without changes, no second commit")
 
-		r.Persist.Message = "--amend is no option"
+		r.Persist.Message = "--amend is not an option"
 		p.agents.Script = reports("report_plan", strings.ReplaceAll(aPlan, "Do it", "Do it well"))
 		p.do(r)
-		assert.Equal(t, "--amend is no option", p.git("show", "-s", "--format=%s", "HEAD"))
+		assert.Equal(t, "--amend is not an option", p.git("show", "-s", "--format=%s", "HEAD"))
 		assert.Equal(t, "3", p.git("rev-list", "--count", "HEAD"))
 	})
 }
@@ -141,17 +141,17 @@ func TestFailedPersistIsAnError(t *testing.T) {
 		why     string
 		end     string
 	}{
-		"a directory is in the way": {
+		"a directory is in place of the file": {
 			operation.Persist{Path: "plan.md"},
 			func(p *portal) { p.file("plan.md/x", "x") },
 			"the path exists and is not a regular file", "No changes persisted.",
 		},
-		"a file is in the way of a directory": {
+		"a file is in place of a directory": {
 			operation.Persist{Path: "specs/plan.md"},
 			func(p *portal) { p.file("specs", "x") },
 			"", "No changes persisted.",
 		},
-		"it has become a way out": {
+		"the path leads outside": {
 			operation.Persist{Path: "specs/plan.md"},
 			func(p *portal) {
 				require.NoError(p.t, os.Symlink(p.data, filepath.Join(p.project, "specs")))
@@ -163,7 +163,7 @@ func TestFailedPersistIsAnError(t *testing.T) {
 			func(*portal) {},
 			"there is no git repository that can be used: fatal: not a git repository", "The result is saved in `plan.md`, but not committed.",
 		},
-		"git refuses": {
+		"git rejects the file": {
 			operation.Persist{Path: "plan.md", Commit: true},
 			func(p *portal) {
 				p.repository()
@@ -173,24 +173,24 @@ func TestFailedPersistIsAnError(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			ephemerally(t, func(p *portal) {
+			inMemory(t, func(p *portal) {
 				p.agents.Script = reports("report_plan", aPlan, func(*fake.Turn) { test.prepare(p) })
 				o, list := p.do(operation.Request{Type: operation.Plan, Persist: &test.persist})
-				told := story(list[len(list)-2:])
-				assert.True(t, strings.HasPrefix(told[0], "error: Internal server error: Failed to persist the result: "+test.why), told[0])
-				assert.True(t, strings.HasSuffix(told[0], ". Please try again or contact support."), told[0])
-				assert.Equal(t, "complete: Operation failed. "+test.end, told[1])
+				last := story(list[len(list)-2:])
+				assert.True(t, strings.HasPrefix(last[0], "error: Internal server error: Failed to persist the result: "+test.why), last[0])
+				assert.True(t, strings.HasSuffix(last[0], ". Please try again or contact support."), last[0])
+				assert.Equal(t, "complete: Operation failed. "+test.end, last[1])
 				assert.Equal(t, operation.Failed, o.Info().Status)
-				assert.NotContains(t, told[0], "plan.md", "what a client has said is not told to others")
-				if name == "git refuses" {
-					assert.Equal(t, "?? plan.md", p.git("status", "--porcelain"), "it is no more staged than before")
+				assert.NotContains(t, last[0], "plan.md", "other clients do not see the requested path")
+				if name == "git rejects the file" {
+					assert.Equal(t, "?? plan.md", p.git("status", "--porcelain"), "nothing is staged")
 				}
 			})
 		})
 	}
 }
 
-func TestRequestsThatMakeNoSenseAreRefused(t *testing.T) {
+func TestInvalidRequestsAreRejected(t *testing.T) {
 	type r = operation.Request
 	git := filepath.Join(t.TempDir(), ".git")
 	require.NoError(t, os.Mkdir(git, 0o755))
@@ -200,44 +200,44 @@ func TestRequestsThatMakeNoSenseAreRefused(t *testing.T) {
 		request r
 		kind    fault.Kind
 	}{
-		"no type":                              {r{Document: "x"}, fault.Invalid},
-		"another type":                         {r{Type: "review", Document: "x"}, fault.Invalid},
-		"no document":                          {r{Type: operation.Clarify}, fault.Invalid},
-		"a document of blanks":                 {r{Type: operation.Clarify, Document: " \n"}, fault.Invalid},
-		"a document that is too long":          {r{Type: operation.Clarify, Document: strings.Repeat("x", 1<<20+1)}, fault.Invalid},
-		"a file that is too long":              {r{Type: operation.Clarify, Path: "long.md"}, fault.Invalid},
-		"a document that is no text":           {r{Type: operation.Clarify, Document: "\xff"}, fault.Invalid},
-		"a prompt that is no text":             {r{Type: operation.Prompt, Prompt: "\xff"}, fault.Invalid},
-		"no prompt":                            {r{Type: operation.Prompt, Document: "x"}, fault.Invalid},
-		"a file that is not there":             {r{Type: operation.Clarify, Path: "none.md"}, fault.NotFound},
-		"a file behind what is none":           {r{Type: operation.Clarify, Path: "none/none.md"}, fault.NotFound},
-		"a directory":                          {r{Type: operation.Clarify, Path: "specs"}, fault.Invalid},
-		"a file elsewhere":                     {r{Type: operation.Clarify, Path: "../x"}, fault.Invalid},
-		"an absolute file elsewhere":           {r{Type: operation.Clarify, Path: "/etc/passwd"}, fault.Invalid},
-		"a link that leads elsewhere":          {r{Type: operation.Clarify, Path: "out/passwd"}, fault.Invalid},
-		"a link to nowhere":                    {r{Type: operation.Clarify, Path: "nowhere"}, fault.Invalid},
-		"a file of git":                        {r{Type: operation.Clarify, Path: ".git/config"}, fault.Invalid},
-		"a file with a zero byte":              {r{Type: operation.Clarify, Path: "a\x00"}, fault.Invalid},
-		"a feature that has no document":       {r{Type: operation.Clarify, Feature: "009"}, fault.NotFound},
-		"a feature that is no name":            {r{Type: operation.Clarify, Feature: "../003", Document: "x"}, fault.Invalid},
-		"a directory that is not absolute":     {r{Type: operation.Clarify, Document: "x", Directory: "x"}, fault.Invalid},
-		"a directory that is not there":        {r{Type: operation.Clarify, Document: "x", Directory: "/none"}, fault.Invalid},
-		"persist without a path":               {persist(operation.Persist{}), fault.Invalid},
-		"persist elsewhere":                    {persist(operation.Persist{Path: "../x"}), fault.Invalid},
-		"persist behind a link that leads out": {persist(operation.Persist{Path: "out/x"}), fault.Invalid},
-		"persist to nowhere":                   {persist(operation.Persist{Path: "nowhere"}), fault.Invalid},
-		"persist to the directory":             {persist(operation.Persist{Path: "."}), fault.Invalid},
-		"persist into git":                     {persist(operation.Persist{Path: "sub/.Git/hooks/x"}), fault.Invalid},
-		"a file in the directory of git":       {r{Type: operation.Clarify, Path: "config", Directory: git}, fault.Invalid},
-		"persist in the directory of git":      {r{Type: operation.Plan, Document: "x", Directory: git, Persist: &operation.Persist{Path: "hooks/x"}}, fault.Invalid},
-		"persist into git, as NTFS reads it":   {persist(operation.Persist{Path: ".git./config"}), fault.Invalid},
-		"persist into git by its short name":   {persist(operation.Persist{Path: "sub/GIT~1/config"}), fault.Invalid},
-		"persist into git as a stream":         {persist(operation.Persist{Path: ".git::$INDEX_ALLOCATION/config"}), fault.Invalid},
-		"message requires commit":              {persist(operation.Persist{Path: "x", Message: "x"}), fault.Invalid},
-		"a message with a zero byte":           {persist(operation.Persist{Path: "x", Commit: true, Message: "\x00"}), fault.Invalid},
+		"no type":                                   {r{Document: "x"}, fault.Invalid},
+		"another type":                              {r{Type: "review", Document: "x"}, fault.Invalid},
+		"no document":                               {r{Type: operation.Clarify}, fault.Invalid},
+		"a blank document":                          {r{Type: operation.Clarify, Document: " \n"}, fault.Invalid},
+		"a document that is too long":               {r{Type: operation.Clarify, Document: strings.Repeat("x", 1<<20+1)}, fault.Invalid},
+		"a file that is too long":                   {r{Type: operation.Clarify, Path: "long.md"}, fault.Invalid},
+		"a document that is not text":               {r{Type: operation.Clarify, Document: "\xff"}, fault.Invalid},
+		"a prompt that is not text":                 {r{Type: operation.Prompt, Prompt: "\xff"}, fault.Invalid},
+		"no prompt":                                 {r{Type: operation.Prompt, Document: "x"}, fault.Invalid},
+		"a missing file":                            {r{Type: operation.Clarify, Path: "none.md"}, fault.NotFound},
+		"a file below a missing directory":          {r{Type: operation.Clarify, Path: "none/none.md"}, fault.NotFound},
+		"a directory":                               {r{Type: operation.Clarify, Path: "specs"}, fault.Invalid},
+		"a file elsewhere":                          {r{Type: operation.Clarify, Path: "../x"}, fault.Invalid},
+		"an absolute file elsewhere":                {r{Type: operation.Clarify, Path: "/etc/passwd"}, fault.Invalid},
+		"a link that leads elsewhere":               {r{Type: operation.Clarify, Path: "out/passwd"}, fault.Invalid},
+		"a link to nowhere":                         {r{Type: operation.Clarify, Path: "nowhere"}, fault.Invalid},
+		"a file of git":                             {r{Type: operation.Clarify, Path: ".git/config"}, fault.Invalid},
+		"a file with a zero byte":                   {r{Type: operation.Clarify, Path: "a\x00"}, fault.Invalid},
+		"a feature without a document":              {r{Type: operation.Clarify, Feature: "009"}, fault.NotFound},
+		"an invalid feature name":                   {r{Type: operation.Clarify, Feature: "../003", Document: "x"}, fault.Invalid},
+		"a directory that is not absolute":          {r{Type: operation.Clarify, Document: "x", Directory: "x"}, fault.Invalid},
+		"a missing directory":                       {r{Type: operation.Clarify, Document: "x", Directory: "/none"}, fault.Invalid},
+		"persist without a path":                    {persist(operation.Persist{}), fault.Invalid},
+		"persist elsewhere":                         {persist(operation.Persist{Path: "../x"}), fault.Invalid},
+		"persist below a link that leads elsewhere": {persist(operation.Persist{Path: "out/x"}), fault.Invalid},
+		"persist to nowhere":                        {persist(operation.Persist{Path: "nowhere"}), fault.Invalid},
+		"persist to the directory":                  {persist(operation.Persist{Path: "."}), fault.Invalid},
+		"persist into git":                          {persist(operation.Persist{Path: "sub/.Git/hooks/x"}), fault.Invalid},
+		"a file in the directory of git":            {r{Type: operation.Clarify, Path: "config", Directory: git}, fault.Invalid},
+		"persist in the directory of git":           {r{Type: operation.Plan, Document: "x", Directory: git, Persist: &operation.Persist{Path: "hooks/x"}}, fault.Invalid},
+		"persist into git, as NTFS reads it":        {persist(operation.Persist{Path: ".git./config"}), fault.Invalid},
+		"persist into git by its short name":        {persist(operation.Persist{Path: "sub/GIT~1/config"}), fault.Invalid},
+		"persist into git as a stream":              {persist(operation.Persist{Path: ".git::$INDEX_ALLOCATION/config"}), fault.Invalid},
+		"message requires commit":                   {persist(operation.Persist{Path: "x", Message: "x"}), fault.Invalid},
+		"a message with a zero byte":                {persist(operation.Persist{Path: "x", Commit: true, Message: "\x00"}), fault.Invalid},
 	} {
 		t.Run(name, func(t *testing.T) {
-			ephemerally(t, func(p *portal) {
+			inMemory(t, func(p *portal) {
 				p.file("specs/003/spec.md", "x")
 				p.file("long.md", strings.Repeat("x", 1<<20+1))
 				require.NoError(t, os.Symlink("/etc", filepath.Join(p.project, "out")))
@@ -253,7 +253,7 @@ func TestRequestsThatMakeNoSenseAreRefused(t *testing.T) {
 	}
 }
 
-func TestDocumentsOfFeaturesAreFound(t *testing.T) {
+func TestDocumentOfFeatureIsFound(t *testing.T) {
 	for _, test := range []struct {
 		of   operation.Type
 		path string
@@ -261,7 +261,7 @@ func TestDocumentsOfFeaturesAreFound(t *testing.T) {
 		{operation.Clarify, "specs/003/spec.md"}, {operation.Plan, "specs/003/spec.md"}, {operation.Analyze, "specs/003/tasks.md"},
 	} {
 		of, path := test.of, test.path
-		ephemerally(t, func(p *portal) {
+		inMemory(t, func(p *portal) {
 			p.file("specs/003/spec.md", "The text of specs/003/spec.md.")
 			p.file("specs/003/tasks.md", "The text of specs/003/tasks.md.")
 			p.do(operation.Request{Type: of, Feature: "003"})

@@ -9,14 +9,14 @@ import (
 	"github.com/copilot-portal/portal/copilot/event"
 )
 
-// A tool that runs for longRunning is reported, and then every reportEvery; every rarely in an operation with
+// A tool that runs for longRunning is reported, and then every reportEvery; every rareReportEvery in an operation with
 // more than manyReports messages, and never from coarseFrom on, so that waiting does not use up the messages
 // of an operation.
 const (
-	longRunning = time.Second
-	reportEvery = 10 * time.Second
-	rarely      = time.Minute
-	manyReports = 300
+	longRunning     = time.Second
+	reportEvery     = 10 * time.Second
+	rareReportEvery = time.Minute
+	manyReports     = 300
 )
 
 // toolCall is an unfinished tool call.
@@ -80,8 +80,8 @@ func (t *encoder) reportDue(now time.Time) {
 }
 
 func (t *encoder) reportCall(c *toolCall, now time.Time) {
-	deed := toolActionOf(c.Name)
-	doing := strings.TrimSpace(deed.progressive + " " + deed.about(c.ToolStarted, t.directory))
+	action := toolActionOf(c.Name)
+	doing := strings.TrimSpace(action.progressive + " " + action.about(c.ToolStarted, t.directory))
 	if c.reported {
 		t.addAction("Still %s (%v)", doing, now.Sub(c.since).Truncate(time.Second))
 	} else {
@@ -90,7 +90,7 @@ func (t *encoder) reportCall(c *toolCall, now time.Time) {
 	c.reported = true
 	every := reportEvery
 	if t.made > manyReports {
-		every = rarely
+		every = rareReportEvery
 	}
 	c.next = c.since.Add(now.Sub(c.since).Truncate(every) + every)
 }

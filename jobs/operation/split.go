@@ -14,14 +14,14 @@ const MaxContent = 10_000
 func pieces(text string) []string {
 	var list []string
 	for len(text) > MaxContent {
-		at := border(text)
+		at := splitPoint(text)
 		list, text = append(list, text[:at]), text[at:]
 	}
 	return append(list, text)
 }
 
-// border returns where the first piece of a long text ends.
-func border(text string) int {
+// splitPoint returns where the first piece of a long text ends.
+func splitPoint(text string) int {
 	if at := strings.LastIndexByte(text[:MaxContent], '\n') + 1; at > 0 {
 		return at
 	}
@@ -38,7 +38,7 @@ func border(text string) int {
 // textPart is a text to emit: a line, a block, or a part of one that is too long for a message.
 type textPart struct {
 	text string
-	goes bool // the next part continues this line or block without a separator
+	more bool // the next part continues this line or block without a separator
 	part bool // the last of several parts of a line or block
 }
 
@@ -46,7 +46,7 @@ type textPart struct {
 // fenced code and tables, which mean nothing line by line, as a whole. It drops only blank lines.
 type splitter struct {
 	line    []byte // the unfinished line
-	goes    bool   // part of the line was emitted
+	more    bool   // part of the line was emitted
 	block   strings.Builder
 	cut     bool   // part of the block was emitted
 	fence   string // the open fence of the block; "" in a table
@@ -73,7 +73,7 @@ func (s *splitter) write(text string) (list []textPart) {
 // finish returns the rest at the end of the text.
 func (s *splitter) finish() []textPart {
 	list := append(s.end(), s.flush()...)
-	s.fence, s.goes = "", false
+	s.fence, s.more = "", false
 	return list
 }
 
@@ -92,22 +92,22 @@ func (s *splitter) begin(text string) []textPart {
 	parts := pieces(string(s.line))
 	last := len(parts) - 1
 	for _, part := range parts[:last] {
-		list = append(list, textPart{text: part, goes: true})
+		list = append(list, textPart{text: part, more: true})
 	}
-	s.line, s.goes = []byte(parts[last]), true
+	s.line, s.more = []byte(parts[last]), true
 	return list
 }
 
 // end completes the line.
 func (s *splitter) end() []textPart {
-	line, goes := string(s.line), s.goes
-	s.line, s.goes = s.line[:0], false
+	line, more := string(s.line), s.more
+	s.line, s.more = s.line[:0], false
 	switch {
-	case goes && s.fence == "":
+	case more && s.fence == "":
 		return lastPart(line)
 	case s.fence != "":
 		list := s.add(line)
-		if !goes && closes(line, s.fence) {
+		if !more && closes(line, s.fence) {
 			list, s.fence = append(list, s.flush()...), ""
 		}
 		return list
@@ -134,7 +134,7 @@ func (s *splitter) add(line string) (list []textPart) {
 // flushPart emits the block so far; the block continues.
 func (s *splitter) flushPart(list []textPart) []textPart {
 	if s.block.Len() > 0 {
-		list, s.cut = append(list, textPart{text: s.block.String(), goes: true}), true
+		list, s.cut = append(list, textPart{text: s.block.String(), more: true}), true
 	}
 	s.block.Reset()
 	return list

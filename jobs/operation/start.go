@@ -74,7 +74,7 @@ func (h *Host) claim(ctx context.Context, r Request) error {
 	if err := h.claimLocal(r); err != nil {
 		return err
 	}
-	list, err := h.log.Heads(ctx, most)
+	list, err := h.log.Heads(ctx, maxListed)
 	runsElsewhere := func(i Info) bool {
 		isSame := i.Feature == r.Feature && i.Type == r.Type && !i.Status.Ended()
 		return isSame && !h.log.Owns(i.ID) && h.log.IsOwned(ctx, i.ID)
@@ -131,7 +131,7 @@ func (h *Host) begin(ctx context.Context, r Request, prompt string) (*Operation,
 	return o, err
 }
 
-// title returns the title of the session; "" for a free prompt, which is its own best title.
+// title returns the title of the session, or "" for a free prompt, which names the session itself.
 func (r Request) title() string {
 	if r.Type == Prompt {
 		return ""

@@ -43,7 +43,7 @@ func (p *portal) knows(id string) bool {
 	for _, i := range list {
 		listed = listed || i.ID == id
 	}
-	assert.Equal(p.t, err == nil, listed, "what is listed can be had")
+	assert.Equal(p.t, err == nil, listed, "listed operations can be read")
 	return err == nil
 }
 
@@ -76,7 +76,7 @@ func TestMessageIsStoredBeforeItIsRead(t *testing.T) {
 	})
 }
 
-func TestOperationOutlivesItsPortal(t *testing.T) {
+func TestOperationSurvivesRestart(t *testing.T) {
 	onMachine(t, func(m *machine) {
 		first := m.open()
 		m.agents.Script = reports("report_questions", oneQuestion)
@@ -88,11 +88,11 @@ func TestOperationOutlivesItsPortal(t *testing.T) {
 		defer second.stop()
 		require.NoError(m.t, second.host.Recover(context.Background()))
 		again := second.get(info.ID)
-		assert.Equal(t, before, all(m.t, again), "every byte, every id")
+		assert.Equal(t, before, all(m.t, again), "messages are identical")
 		assert.Equal(t, before[1:], rest(m.t, again, 0))
 		assert.JSONEq(t, string(info.Result), string(again.Info().Result))
 		assert.Equal(t, operation.Completed, again.Info().Status)
-		require.NoError(t, again.Cancel(context.Background()), "it has ended")
+		require.NoError(t, again.Cancel(context.Background()), "the operation has ended")
 		list, err := second.host.List(context.Background(), 0)
 		require.NoError(m.t, err)
 		require.Len(t, list, 1)
@@ -114,21 +114,21 @@ func TestOperationsOfKilledPortalAreInterrupted(t *testing.T) {
 		second := m.open()
 		defer second.stop()
 		require.NoError(m.t, second.host.Recover(context.Background()))
-		require.NoError(m.t, second.host.Recover(context.Background()), "once more changes nothing")
+		require.NoError(m.t, second.host.Recover(context.Background()), "a second call changes nothing")
 		again := second.get(id)
 		list := all(m.t, again)
 		assert.Equal(t, []string{
 			"execution: One.", "execution: Two.", "error: The portal ended while the operation ran.", "complete: Operation interrupted.",
 		}, story(list))
-		assert.Equal(t, before, list[:2], "as clients have them already")
+		assert.Equal(t, before, list[:2], "clients already have these")
 		assert.Equal(t, operation.Interrupted, again.Info().Status)
 		assert.Equal(t, "Operation interrupted.", again.Info().Note)
 		second.start(operation.Request{Feature: "003", Document: "x"})
 	})
 }
 
-// What waits for a person in a session would go on with its answer, though nobody
-// follows it any more.
+// A question in the session of an abandoned operation would be continued by its answer, though no one
+// follows the session.
 func TestCancelClosesOpenQuestions(t *testing.T) {
 	onMachine(t, func(m *machine) {
 		open := func() *portal {
@@ -174,7 +174,7 @@ func TestOperationsOfOtherPortalsAreFollowed(t *testing.T) {
 		assert.Equal(t, fault.Busy, fault.KindOf(there.Cancel(context.Background())))
 		_, err := second.host.Start(context.Background(), operation.Request{Type: operation.Clarify, Feature: "003", Document: "x"})
 		assert.Equal(t, fault.Busy, fault.KindOf(err))
-		require.NoError(m.t, second.host.Recover(context.Background()), "which it does not need")
+		require.NoError(m.t, second.host.Recover(context.Background()), "the first portal still runs it")
 		for i := range 5 {
 			list, err := there.Next(context.Background(), i-1, 0)
 			require.NoError(m.t, err)
@@ -189,13 +189,13 @@ func TestOperationsOfOtherPortalsAreFollowed(t *testing.T) {
 		_, err = there.Next(waiting, 4, 0)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 
-		first.kill() // and the other one ends it when somebody waits
+		first.kill() // a reader makes the second portal finalize it
 		assert.Equal(t, "error: The portal ended while the operation ran.", story(all(m.t, there))[5])
 	})
 }
 
-// forsake makes all portals of the machine look dead to those that come later, as one
-// is that was halted for too long.
+// forsake makes all portals of the machine look dead to later ones, like a portal that was
+// suspended for too long.
 func (m *machine) forsake() {
 	m.t.Helper()
 	db, err := sql.Open("sqlite", filepath.Join(m.data, "sessions.db")+"?_pragma=busy_timeout(5000)")
@@ -219,11 +219,11 @@ func TestAdoptedOperationIsReadFromStore(t *testing.T) {
 		require.NoError(m.t, second.host.Recover(context.Background()))
 		want := []string{"execution: One.", "error: The portal ended while the operation ran.", "complete: Operation interrupted."}
 		assert.Equal(t, want, story(all(m.t, second.get(o.Info().ID))))
-		assert.Equal(t, want, story(all(m.t, o)), "not a word of Two")
+		assert.Equal(t, want, story(all(m.t, o)), "the message Two is not reported")
 	})
 }
 
-func TestOperationsAreForgottenAfterTheirTime(t *testing.T) {
+func TestOperationsExpire(t *testing.T) {
 	for name, open := range map[string]func(*machine) *portal{
 		"in memory": func(m *machine) *portal { return m.portal(nil, operation.Options{}) },
 		"stored":    (*machine).open,
@@ -235,7 +235,7 @@ func TestOperationsAreForgottenAfterTheirTime(t *testing.T) {
 				o := p.start(operation.Request{Type: operation.Prompt, Prompt: "x"})
 				id := o.Info().ID
 				wait(19 * time.Minute)
-				assert.True(t, p.knows(id), "what runs is kept")
+				assert.True(t, p.knows(id), "running operations are kept")
 				list := all(m.t, o)
 				wait(10*time.Minute - time.Second)
 				assert.True(t, p.knows(id))
@@ -247,14 +247,14 @@ func TestOperationsAreForgottenAfterTheirTime(t *testing.T) {
 					require.NoError(m.t, err)
 					assert.Empty(t, left)
 				}
-				assert.Equal(t, list, rest(m.t, o, -1), "who reads it still may go on")
+				assert.Equal(t, list, rest(m.t, o, -1), "existing readers can continue")
 				p.stop()
 			})
 		})
 	}
 }
 
-func TestStoreThatTakesNothingEndsTheOperation(t *testing.T) {
+func TestStoreFailureEndsOperation(t *testing.T) {
 	onMachine(t, func(m *machine) {
 		s, err := store.Open(context.Background(), store.Options{Directory: m.data, Busy: time.Millisecond})
 		require.NoError(m.t, err)
@@ -267,7 +267,7 @@ func TestStoreThatTakesNothingEndsTheOperation(t *testing.T) {
 		assert.Equal(t, fault.Unavailable, fault.KindOf(err), "%v", err)
 		list := all(m.t, o)
 		assert.Contains(t, story(list)[1], "error: cannot store the messages: ")
-		assert.Len(t, list, 3, "what was not stored was not told")
+		assert.Len(t, list, 3, "unstored messages are not reported")
 		assert.Equal(t, operation.Failed, o.Info().Status)
 		free()
 		wait(2 * time.Minute) // its end is stored after all
@@ -279,7 +279,7 @@ func TestStoreThatTakesNothingEndsTheOperation(t *testing.T) {
 	})
 }
 
-func TestOperationEndsThoughItsStoreHasBegunAnew(t *testing.T) {
+func TestOperationEndsThoughDatabaseWasEmptied(t *testing.T) {
 	stored(t, func(p *portal) {
 		p.agents.Script = func(t *fake.Turn) { t.Say("One."); t.Wait(time.Minute); t.Say("Two."); t.WaitForAbort() }
 		o := p.start(operation.Request{Type: operation.Prompt, Prompt: "x"})
@@ -294,11 +294,11 @@ func TestOperationEndsThoughItsStoreHasBegunAnew(t *testing.T) {
 		assert.Equal(t, "execution: One.", story(list)[0])
 		assert.Equal(t, operation.Error, list[1].Type)
 		wait(5 * time.Minute)
-		assert.Equal(t, list, all(t, p.get(o.Info().ID)), "who comes back has it as well")
+		assert.Equal(t, list, all(t, p.get(o.Info().ID)), "a later reader gets it, too")
 	})
 }
 
-// lock keeps portals from writing.
+// lock prevents portals from writing.
 func (m *machine) lock() (free func()) {
 	m.t.Helper()
 	db, err := sql.Open("sqlite", filepath.Join(m.data, "sessions.db")+"?_pragma=busy_timeout(5000)&_txlock=immediate")
@@ -311,7 +311,7 @@ func (m *machine) lock() (free func()) {
 	}
 }
 
-func TestNothingIsStartedWhenThePortalStops(t *testing.T) {
+func TestStoppedPortalStartsNothing(t *testing.T) {
 	onMachine(t, func(m *machine) {
 		p := m.open()
 		p.stop()
@@ -320,10 +320,9 @@ func TestNothingIsStartedWhenThePortalStops(t *testing.T) {
 	})
 }
 
-// Many readers come and go while messages come; each of them gets every message once
-// and in order.
-func TestManyReadersGetEverythingOnceAndInOrder(t *testing.T) {
-	for name, world := range map[string]func(*testing.T, func(*portal)){"in memory": ephemerally, "stored": stored} {
+// Readers come and go while messages arrive; each gets every message once and in order.
+func TestManyReadersGetEachMessageOnceInOrder(t *testing.T) {
+	for name, world := range map[string]func(*testing.T, func(*portal)){"in memory": inMemory, "stored": stored} {
 		t.Run(name, func(t *testing.T) {
 			world(t, func(p *portal) {
 				p.agents.Script = func(t *fake.Turn) {

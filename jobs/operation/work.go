@@ -21,24 +21,24 @@ const Origin = "operation"
 
 // Limits of the work.
 const (
-	silence   = 30 * time.Minute // maximum time without events, unless a person must answer
-	mostWrong = 10               // maximum number of invalid reports
+	maxSilence        = 30 * time.Minute // maximum time without events, unless a person must answer
+	maxInvalidReports = 10
 )
 
 // worker runs an operation. It is one goroutine.
 type worker struct {
 	*Operation
 
-	request Request
-	session *copilot.Session
-	reader  *follow.SessionReader
-	encoder *encoder
-	run     *follow.Run // the current run
-	heard   time.Time   // time of its latest event
+	request   Request
+	session   *copilot.Session
+	reader    *follow.SessionReader
+	encoder   *encoder
+	run       *follow.Run // the current run
+	lastEvent time.Time   // of the run
 
-	report   report.Report
-	reported bool
-	wrong    int // number of invalid reports
+	report         report.Report
+	reported       bool
+	invalidReports int
 }
 
 // work runs the operation and ends it.
@@ -50,7 +50,7 @@ func (w *worker) work(ctx context.Context, prompt string) {
 	w.host.noteEnd(w.Info(), e.status)
 	_ = w.record.Write(func(i *Info) { // readers see the end in any case
 		i.Progress = progress(time.Since(i.Created), w.host.Estimate(i.Type))
-		w.settleModel(i)
+		w.storeModel(i)
 		e.apply(i)
 	}, e.messages()...)
 	if e.status != Interrupted && w.session.Info().State == copilot.StateIdle { // otherwise others continue in it
@@ -83,11 +83,11 @@ func (w *worker) prompt(ctx context.Context, text string) operationEnd {
 		return failed(err.Error())
 	}
 	run.Grace = grace
-	w.run, w.heard = run, time.Now()
+	w.run, w.lastEvent = run, time.Now()
 	if err := w.record.Write(func(i *Info) { i.Status = Running }); err != nil {
 		return failed(err.Error())
 	}
-	w.reader.Idle = w.patience
+	w.reader.Idle = w.timeout
 	for b, err := range run.Events(ctx) {
 		if e, over := w.follow(ctx, b, err); over {
 			return e
@@ -104,9 +104,9 @@ func grace(cause error) time.Duration {
 	return 10 * time.Second
 }
 
-// patience returns the time until a tool must be reported or the run has been silent for too long.
-func (w *worker) patience() time.Duration {
-	until := w.heard.Add(silence)
+// timeout returns the time until a tool must be reported or the run has been silent for too long.
+func (w *worker) timeout() time.Duration {
+	until := w.lastEvent.Add(maxSilence)
 	if report := w.encoder.nextReport(); !report.IsZero() && report.Before(until) {
 		until = report
 	}
@@ -123,7 +123,7 @@ func (w *worker) follow(ctx context.Context, b follow.Batch[follow.Entry], err e
 	case len(b.Entries) == 0:
 		e, over = w.checkSilence(ctx)
 	default:
-		w.heard = time.Now()
+		w.lastEvent = time.Now()
 	}
 	for _, entry := range b.Entries {
 		if e, over = w.event(entry.Value); over {
@@ -140,15 +140,15 @@ func (w *worker) follow(ctx context.Context, b follow.Batch[follow.Entry], err e
 // checkSilence ends the operation if the run has been silent for too long and no person must answer.
 func (w *worker) checkSilence(ctx context.Context) (e operationEnd, over bool) {
 	switch {
-	case time.Since(w.heard) < silence:
+	case time.Since(w.lastEvent) < maxSilence:
 		return operationEnd{}, false
 	case ctx.Err() != nil:
 		return ended(ctx), true
 	case w.encoder.isWaiting():
-		w.heard = time.Now()
+		w.lastEvent = time.Now()
 		return operationEnd{}, false
 	}
-	return failed(fmt.Sprintf("The agent was silent for %d minutes; the operation was stopped.", silence/time.Minute)), true
+	return failed(fmt.Sprintf("The agent was silent for %d minutes; the operation was stopped.", maxSilence/time.Minute)), true
 }
 
 // readFailed returns the end of an operation whose session can no longer be read.
@@ -171,7 +171,7 @@ func (w *worker) publish(e operationEnd, over bool) (operationEnd, bool) {
 		messages = messages[:max(0, room)]
 	}
 	if len(messages) > 0 {
-		if err := w.record.Write(w.settleModel, messages...); err != nil {
+		if err := w.record.Write(w.storeModel, messages...); err != nil {
 			return failed(err.Error()), true
 		}
 	}
@@ -184,8 +184,8 @@ func (w *worker) publish(e operationEnd, over bool) (operationEnd, bool) {
 	return e, over
 }
 
-// settleModel stores the model that the agent selected for the request.
-func (w *worker) settleModel(i *Info) { i.Model = cmp.Or(w.session.Info().Model, i.Model) }
+// storeModel stores the model that the agent selected for the request.
+func (w *worker) storeModel(i *Info) { i.Model = cmp.Or(w.session.Info().Model, i.Model) }
 
 // roomForEnd is the number of messages reserved for an error and complete.
 const roomForEnd = 2
@@ -231,7 +231,7 @@ func (w *worker) call(q event.Question) (e operationEnd, over bool) {
 		answer = w.readReport(q)
 	}
 	_ = w.session.Answer(q.ID, answer, Origin) // fails if the question was withdrawn
-	if w.wrong >= mostWrong {
+	if w.invalidReports >= maxInvalidReports {
 		return failed("The agent repeatedly reported invalid results."), true
 	}
 	return operationEnd{}, false
@@ -241,7 +241,7 @@ func (w *worker) call(q event.Question) (e operationEnd, over bool) {
 func (w *worker) readReport(q event.Question) event.Answer {
 	result, err := report.Read(report.Type(w.request.Type), secret.MaskJSON(q.Arguments))
 	if err != nil {
-		w.wrong++
+		w.invalidReports++
 		return event.Answer{Failed: true, Reason: err.Error()}
 	}
 	w.report, w.reported = result, true

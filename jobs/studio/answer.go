@@ -15,9 +15,9 @@ type answer struct {
 	code        string // "" with a question or a refusal
 	description string
 	assumptions []string
-	question    string // to be answered first; "" if none
+	question    string // must be answered first; "" if none
 	options     []string
-	refusal     string // why it cannot be done; "" if it can
+	refusal     string // why the request is declined; "" if it is not
 }
 
 // The parts of an answer, as the prompts define them.
@@ -36,7 +36,7 @@ func read(text string) (a answer, err error) {
 			Options  []string `json:"options"`
 		}
 		if err := json.Unmarshal([]byte(m[1]), &asked); err != nil || asked.Question == "" {
-			return a, errors.New(`the block "question" is no JSON object with question and options`)
+			return a, errors.New(`the block "question" is not a JSON object with question and options`)
 		}
 		return answer{question: asked.Question, options: asked.Options}, nil
 	}
@@ -45,7 +45,7 @@ func read(text string) (a answer, err error) {
 	}
 	source, ok := code.Find(text)
 	if !ok {
-		return a, errors.New("there is no block of code in the answer")
+		return a, errors.New("the answer has no code block")
 	}
 	a.code = source
 	around := strings.Replace(text, source, "", 1)
@@ -58,7 +58,7 @@ func read(text string) (a answer, err error) {
 	return a, nil
 }
 
-// items are the items of the list at the beginning of a text.
+// items returns the items of the list at the start of a text.
 func items(text string) (list []string) {
 	for line := range strings.Lines(strings.TrimLeft(text, "\n")) {
 		item, ok := strings.CutPrefix(strings.TrimSpace(line), "- ")
@@ -70,28 +70,28 @@ func items(text string) (list []string) {
 	return list
 }
 
-// mark begins the first and the last line of a block of code.
+// mark opens and closes a code block.
 const mark = "```"
 
 // codeExtractor extracts the first block of code of an answer that arrives in pieces, or the text before it. Line ends become \n.
 type codeExtractor struct {
 	before bool   // extract the text before the block
 	word   string // the language of the block; "": any that is code, or none
-	held   string // perhaps half of a line end
-	line   string // the beginning of a line that may be a fence
-	midway bool   // in the middle of a line that is no fence
+	held   string // a carriage return that may be half of a line end
+	line   string // start of a line that may be a fence
+	inLine bool   // within a line that is not a fence
 	opened string // the marks that opened the block
-	over   bool
+	done   bool
 }
 
-// write takes a piece and returns what is certain by now.
+// write adds a piece and returns the text that is certain by now.
 func (f *codeExtractor) write(piece string) string {
 	piece = strings.ReplaceAll(f.held+piece, "\r\n", "\n")
 	whole := strings.TrimSuffix(piece, "\r")
 	piece, f.held = whole, piece[len(whole):]
 	var out strings.Builder
 	for line := range strings.Lines(piece) {
-		if f.over {
+		if f.done {
 			break
 		}
 		out.WriteString(f.part(line))
@@ -99,12 +99,12 @@ func (f *codeExtractor) write(piece string) string {
 	return out.String()
 }
 
-// part takes a piece of one line.
+// part adds a piece of one line.
 func (f *codeExtractor) part(s string) string {
 	whole := strings.HasSuffix(s, "\n")
 	switch {
-	case f.midway:
-		f.midway = !whole
+	case f.inLine:
+		f.inLine = !whole
 		return f.shown(s)
 	case !whole && f.undecided(f.line+s):
 		f.line += s
@@ -116,11 +116,11 @@ func (f *codeExtractor) part(s string) string {
 		f.crossFence(line)
 		return ""
 	}
-	f.midway = !whole
+	f.inLine = !whole
 	return f.shown(line)
 }
 
-// undecided reports whether the beginning of a line may still become a fence.
+// undecided reports whether the start of a line may still become a fence.
 func (f *codeExtractor) undecided(line string) bool {
 	start := strings.TrimLeft(line, " \t")
 	return strings.HasPrefix(start, f.opening()) || strings.HasPrefix(f.opening(), start)
@@ -139,7 +139,7 @@ func (f *codeExtractor) isFence(line string) bool {
 // crossFence opens the block, or ends the extraction.
 func (f *codeExtractor) crossFence(line string) {
 	marks, word := cutMarks(strings.TrimSpace(line))
-	f.over = f.opened != "" || f.before || slices.Contains([]string{"question", "refusal"}, strings.TrimSpace(word))
+	f.done = f.opened != "" || f.before || slices.Contains([]string{"question", "refusal"}, strings.TrimSpace(word))
 	f.opened = marks
 }
 

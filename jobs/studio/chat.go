@@ -35,12 +35,12 @@ type conversationTab struct {
 }
 
 // Chat answers a message in the conversation of the turn, or in a new one. It passes pieces of the answer to tell as they
-// arrive, on the goroutine of the caller. Errors: kind [fault.Invalid] for an empty message, that of ctx, those of a session
+// arrive, on the caller's goroutine. Errors: kind [fault.Invalid] for an empty message, that of ctx, those of a session
 // and its agent.
 func (t *Turn) Chat(ctx context.Context, r ChatRequest, tell func(piece string)) (Chatted, error) {
 	defer t.release()
 	if strings.TrimSpace(r.Message) == "" {
-		return Chatted{}, fault.Errorf(fault.Invalid, "message: says nothing")
+		return Chatted{}, fault.Errorf(fault.Invalid, "message: is empty")
 	}
 	if err := t.wait(ctx); err != nil {
 		return Chatted{}, err
@@ -68,7 +68,7 @@ func (t *Turn) Chat(ctx context.Context, r ChatRequest, tell func(piece string))
 	return chatted(text), nil
 }
 
-// tab returns a conversation, which may be new. The caller holds the lock.
+// tab returns a conversation and creates it if necessary. The caller must hold the lock.
 func (h *Host) tab(name string) *conversationTab {
 	at := slices.IndexFunc(h.tabs, func(t *conversationTab) bool { return t.name == name })
 	t := &conversationTab{name: name}
@@ -78,7 +78,7 @@ func (h *Host) tab(name string) *conversationTab {
 	}
 	h.tabs = append(h.tabs, t)
 	if len(h.tabs) > maxTabs {
-		h.tabs = slices.Delete(h.tabs, 0, 1) // its session suspends by itself
+		h.tabs = slices.Delete(h.tabs, 0, 1) // its session is suspended when idle
 	}
 	return t
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/copilot-portal/portal/jobs/studio/code"
 )
 
-// cut cuts a text into pieces of one size.
+// cut splits a text into pieces of one size.
 func cut(text string, size int) (pieces []string) {
 	for len(text) > size {
 		pieces = append(pieces, text[:size])
@@ -20,38 +20,38 @@ func cut(text string, size int) (pieces []string) {
 }
 
 func TestOnlyCodeIsStreamed(t *testing.T) {
-	for name, c := range map[string]struct{ answer, told string }{
-		"of the block alone":                     {"Here:\n```jsx\na\n\n b\n```\nDescription: it", "a\n\n b\n"},
-		"of the first block":                     {"```\na\n```\n```\nb\n```\n", "a\n"},
-		"in marks inside of lines":               {"```jsx\nx = '```'; y\n  ``\n`\n```\n", "x = '```'; y\n  ``\n`\n"},
-		"of a block with longer marks":           {"````jsx\na\n```\nb\n````\n", "a\n```\nb\n"},
-		"of an indented block":                   {"  ```jsx\n  a\n  ```\n", "  a\n"},
-		"of a block that goes on":                {"```jsx\na\nb", "a\nb"},
-		"with ends of lines of another system":   {"```jsx\r\na\r\nb\r\n```\r\nc", "a\nb\n"},
-		"not if it is a question":                {"```question\n{}\n```\n", ""},
-		"not if it is a refusal":                 {"```refusal\nno\n```\n", ""},
-		"not if marks stand in the middle":       {"one ```jsx\na\n", ""},
-		"not if the marks have more than a word": {"```a``` is code\nb\n", ""},
-		"not if there is none":                   {"I cannot.\n", ""},
+	for name, c := range map[string]struct{ answer, streamed string }{
+		"only the block":                            {"Here:\n```jsx\na\n\n b\n```\nDescription: it", "a\n\n b\n"},
+		"only the first block":                      {"```\na\n```\n```\nb\n```\n", "a\n"},
+		"marks within lines":                        {"```jsx\nx = '```'; y\n  ``\n`\n```\n", "x = '```'; y\n  ``\n`\n"},
+		"a block with longer marks":                 {"````jsx\na\n```\nb\n````\n", "a\n```\nb\n"},
+		"an indented block":                         {"  ```jsx\n  a\n  ```\n", "  a\n"},
+		"an unfinished block":                       {"```jsx\na\nb", "a\nb"},
+		"Windows line breaks":                       {"```jsx\r\na\r\nb\r\n```\r\nc", "a\nb\n"},
+		"no code in a question":                     {"```question\n{}\n```\n", ""},
+		"no code in a refusal":                      {"```refusal\nno\n```\n", ""},
+		"no code after marks within a line":         {"one ```jsx\na\n", ""},
+		"no code after marks with more than a word": {"```a``` is code\nb\n", ""},
+		"no code without a block":                   {"I cannot.\n", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for size := 1; size <= len(c.answer); size++ {
-				assert.Equal(t, c.told, studio.Stream(cut(c.answer, size)), "in pieces of %d", size)
+				assert.Equal(t, c.streamed, studio.Stream(cut(c.answer, size)), "in pieces of %d", size)
 			}
 		})
 	}
 }
 
 func TestStreamOmitsSuggestions(t *testing.T) {
-	for name, c := range map[string]struct{ answer, told string }{
-		"before them":     {"Yes.\n```suggestions\n- a\n```\n", "Yes.\n"},
-		"with other code": {"So:\n```\nx\n```\n```suggestions\na\n```", "So:\n```\nx\n```\n"},
-		"without any":     {"Yes.\nNo.", "Yes.\nNo."},
-		"if they are all": {"```suggestions\na\n```", ""},
+	for name, c := range map[string]struct{ answer, streamed string }{
+		"text before suggestions": {"Yes.\n```suggestions\n- a\n```\n", "Yes.\n"},
+		"other code":              {"So:\n```\nx\n```\n```suggestions\na\n```", "So:\n```\nx\n```\n"},
+		"no suggestions":          {"Yes.\nNo.", "Yes.\nNo."},
+		"only suggestions":        {"```suggestions\na\n```", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for size := 1; size <= len(c.answer); size++ {
-				assert.Equal(t, c.told, studio.Spoken(cut(c.answer, size)), "in pieces of %d", size)
+				assert.Equal(t, c.streamed, studio.Spoken(cut(c.answer, size)), "in pieces of %d", size)
 			}
 		})
 	}
@@ -63,7 +63,7 @@ func FuzzPiecesMakeUpTheCode(f *testing.F) {
 	f.Add("", "`", 7)
 	f.Fuzz(func(t *testing.T, source, before string, size int) {
 		if size < 1 || strings.Contains(before, "`") || strings.Contains(before, "~") || strings.Contains(before, "\r") {
-			t.Skip("another block may begin before")
+			t.Skip("another block may start before")
 		}
 		source = strings.ReplaceAll(strings.ReplaceAll(source, "\r", ""), "\n```", "\n'''") + "\n"
 		source = strings.ReplaceAll(strings.TrimLeft(source, "`~ \t"), "~", "-")
@@ -73,15 +73,15 @@ func FuzzPiecesMakeUpTheCode(f *testing.F) {
 			}
 		}
 		answer := before + "\n```jsx\n" + source + "```\nDescription: it\n"
-		told := studio.Stream(cut(answer, size))
-		assert.Equal(t, source, told)
+		streamed := studio.Stream(cut(answer, size))
+		assert.Equal(t, source, streamed)
 		if found, ok := code.Find(answer); ok {
-			assert.Equal(t, found, told)
+			assert.Equal(t, found, streamed)
 		}
 	})
 }
 
-func FuzzPiecesOfAnythingMakeUpTheSame(f *testing.F) {
+func FuzzPiecesDoNotChangeStream(f *testing.F) {
 	f.Add("Here:\n```jsx\na\r\n``\n```\n", 1)
 	f.Add("````\n```\n````", 2)
 	f.Add("\r\r\n```\r", 1)
@@ -99,11 +99,11 @@ func TestSuggestionsAreExtracted(t *testing.T) {
 		answer string
 		want   studio.Chatted
 	}{
-		"as a list":         {"Yes.\n\n```suggestions\n- One\n- Two\n```\n", studio.Chatted{Message: "Yes.", Suggestions: []string{"One", "Two"}}},
-		"as lines":          {"Yes.\n```suggestions\nOne\n\n Two \n```", studio.Chatted{Message: "Yes.", Suggestions: []string{"One", "Two"}}},
-		"without their end": {"Yes.\n```suggestions\nOne", studio.Chatted{Message: "Yes.", Suggestions: []string{"One"}}},
-		"if there are any":  {"Yes.", studio.Chatted{Message: "Yes."}},
-		"if they are all":   {"```suggestions\nOne\n```", studio.Chatted{Suggestions: []string{"One"}}},
+		"as a list":        {"Yes.\n\n```suggestions\n- One\n- Two\n```\n", studio.Chatted{Message: "Yes.", Suggestions: []string{"One", "Two"}}},
+		"as lines":         {"Yes.\n```suggestions\nOne\n\n Two \n```", studio.Chatted{Message: "Yes.", Suggestions: []string{"One", "Two"}}},
+		"unterminated":     {"Yes.\n```suggestions\nOne", studio.Chatted{Message: "Yes.", Suggestions: []string{"One"}}},
+		"no suggestions":   {"Yes.", studio.Chatted{Message: "Yes."}},
+		"only suggestions": {"```suggestions\nOne\n```", studio.Chatted{Suggestions: []string{"One"}}},
 	} {
 		t.Run(name, func(t *testing.T) { assert.Equal(t, c.want, studio.ReadChat(c.answer)) })
 	}

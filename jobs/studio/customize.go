@@ -14,9 +14,9 @@ import (
 // CustomizeRequest asks for a change of an interface.
 type CustomizeRequest struct {
 	Code    string
-	Prompt  string          // what is to change
+	Prompt  string          // the requested change
 	Spec    json.RawMessage // as for [spec.Parse]; nil if unknown
-	History []Message       // what led to it, oldest first
+	History []Message       // the preceding conversation, oldest first
 }
 
 // maxCode is the maximum size of code to change, in bytes.
@@ -33,11 +33,11 @@ type Customized struct {
 	Code        string // "" if there is a question
 	Description string
 	Assumptions []string
-	Question    string // answer it in the next request, with this one in its history; "" if none
+	Question    string // to be answered in the next request, with this one in its history; "" if none
 	Options     []string
 }
 
-// Customize changes an interface and keeps the rest. Pieces go to tell as in [Turn.Generate]. Errors: as there, with
+// Customize changes an interface and keeps the rest. It passes pieces to tell like [Turn.Generate], and returns the same errors, with
 // [ErrCustomization] instead of [ErrGeneration], and kind [fault.Invalid] without code or prompt.
 func (t *Turn) Customize(ctx context.Context, r CustomizeRequest, tell func(piece string)) (Customized, error) {
 	defer t.release()
@@ -57,20 +57,20 @@ func (t *Turn) Customize(ctx context.Context, r CustomizeRequest, tell func(piec
 	case m.question != "":
 		return Customized{Question: m.question, Options: m.options}, nil
 	case strings.TrimSpace(code.WithoutMount(m.code)) == strings.TrimSpace(code.WithoutMount(r.Code)):
-		return Customized{}, fault.Errorf(ErrCustomization.Kind, "%w: the model has changed nothing", ErrCustomization)
+		return Customized{}, fault.Errorf(ErrCustomization.Kind, "%w: the model changed nothing", ErrCustomization)
 	}
 	return Customized{Code: m.code, Description: cmp.Or(m.description, "Changed as asked: "+r.Prompt), Assumptions: m.assumptions}, nil
 }
 
-// write returns the prompt, and a name for what is changed.
+// write returns the prompt and a name for the interface.
 func (r CustomizeRequest) write() (prompt, name string, err error) {
 	switch {
 	case strings.TrimSpace(r.Code) == "":
-		return "", "", fault.Errorf(fault.Invalid, "currentCode: there is no code to be changed")
+		return "", "", fault.Errorf(fault.Invalid, "currentCode: is empty")
 	case len(r.Code) > maxCode:
 		return "", "", fault.Errorf(fault.Invalid, "currentCode: is larger than %d bytes", maxCode)
 	case strings.TrimSpace(r.Prompt) == "":
-		return "", "", fault.Errorf(fault.Invalid, "prompt: says nothing")
+		return "", "", fault.Errorf(fault.Invalid, "prompt: is empty")
 	}
 	name, specification := "an interface", ""
 	if len(r.Spec) > 0 && string(r.Spec) != "null" {
@@ -80,7 +80,7 @@ func (r CustomizeRequest) write() (prompt, name string, err error) {
 		}
 		name, specification = "the interface to "+title(s), s.Outline()
 	}
-	r.Code = code.WithoutMount(r.Code) // it does not concern the model
+	r.Code = code.WithoutMount(r.Code) // the model does not need it
 	prompt, err = write("customize", map[string]any{"Request": r, "Specification": specification})
 	return prompt, name, err
 }

@@ -1,22 +1,22 @@
 package studio
 
-// Stream gives what of an answer that comes in these pieces would be told as code.
-func Stream(pieces []string) (told string) {
+// Stream returns the code streamed for an answer that arrives in pieces.
+func Stream(pieces []string) (streamed string) {
 	var f codeExtractor
 	for _, piece := range pieces {
-		told += f.write(piece)
+		streamed += f.write(piece)
 	}
-	return told
+	return streamed
 }
 
-// Spoken gives what stands before the suggestions.
-func Spoken(pieces []string) (told string) {
+// Spoken returns the text streamed before the suggestions.
+func Spoken(pieces []string) (streamed string) {
 	f := codeExtractor{before: true, word: suggestions}
 	for _, piece := range pieces {
-		told += f.write(piece)
+		streamed += f.write(piece)
 	}
-	return told
+	return streamed
 }
 
-// Chatted takes the answer to a message apart.
+// ReadChat parses the answer to a message.
 func ReadChat(text string) Chatted { return chatted(text) }

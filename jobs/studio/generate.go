@@ -19,7 +19,7 @@ type GenerateRequest struct {
 	Format string          // "react", the default
 	Theme  string          // "light", the default, "dark" or "system"
 	Layout string          // a word or a sentence; "" leaves it to the model
-	// NoAuth leaves out input of keys and passwords, NoPagination paging through lists.
+	// NoAuth omits input of keys and passwords, NoPagination omits paging through lists.
 	NoAuth, NoPagination bool
 }
 
@@ -30,8 +30,8 @@ type Generated struct {
 	Description string // a sentence or two
 }
 
-// Generate generates an interface. It passes pieces of the code to tell as they arrive, on the goroutine of the caller; together
-// they are only a first draft if that had to be repaired. Errors: [spec.Faults] for an invalid description, [ErrTooLarge], kind
+// Generate generates an interface. It passes pieces of the code to tell as they arrive, on the caller's goroutine; together
+// they are only a draft if the code had to be repaired. Errors: [spec.Faults] for an invalid description, [ErrTooLarge], kind
 // [fault.Invalid] for an unknown format or theme, [ErrGeneration], that of ctx, those of starting a session.
 func (t *Turn) Generate(ctx context.Context, r GenerateRequest, tell func(piece string)) (Generated, error) {
 	defer t.release()
@@ -63,9 +63,9 @@ func (t *Turn) Generate(ctx context.Context, r GenerateRequest, tell func(piece 
 func (r GenerateRequest) check() error {
 	switch {
 	case r.Format != "" && r.Format != "react":
-		return fault.Errorf(fault.Invalid, "format: %q is not known here; there is react", r.Format)
+		return fault.Errorf(fault.Invalid, "format: %q is unknown; use react", r.Format)
 	case r.Theme != "" && r.Theme != "light" && r.Theme != "dark" && r.Theme != "system":
-		return fault.Errorf(fault.Invalid, "theme: %q is not known here; there is light, dark and system", r.Theme)
+		return fault.Errorf(fault.Invalid, "theme: %q is unknown; use light, dark or system", r.Theme)
 	}
 	return nil
 }
@@ -73,7 +73,7 @@ func (r GenerateRequest) check() error {
 // checkedAnswer is an answer with checked code.
 type checkedAnswer struct {
 	answer
-	mount   string // added at the end of the code
+	mount   string // appended to the code
 	summary code.Summary
 }
 
@@ -83,7 +83,7 @@ type generation struct {
 	check         func(answer string) (checkedAnswer, error) // its error is for the model
 }
 
-// generate lets the model do a task, and repair its answer once.
+// generate has the model do a task and, if necessary, repair its answer once.
 func (h *Host) generate(ctx context.Context, task generation, tell func(string)) (m checkedAnswer, err error) {
 	if err := h.fits(ctx, task.prompt); err != nil {
 		return m, err
@@ -103,7 +103,7 @@ func (h *Host) generate(ctx context.Context, task generation, tell func(string))
 		var wrong error
 		if m, wrong = task.check(text); wrong == nil {
 			if !again && m.mount != "" {
-				tell(m.mount) // the pieces were the code, not a draft
+				tell(m.mount) // the pieces were the final code, not a draft
 			}
 			return m, nil
 		}
@@ -125,19 +125,19 @@ func checkAnswer(text string) (m checkedAnswer, err error) {
 	}
 	m.mount = code.Mount(m.code)
 	m.code += m.mount
-	m.summary, err = code.Check(code.WithoutMount(m.code)) // alone, or the mount could complete it
+	m.summary, err = code.Check(code.WithoutMount(m.code)) // alone, because the mount could complete it
 	return m, err
 }
 
 // checkCode is checkAnswer, and requires code.
 func checkCode(text string) (m checkedAnswer, err error) {
 	if m, err = checkAnswer(text); err == nil && m.code == "" {
-		err = errors.New("there is no block of code in the answer; nobody can be asked, so decide what is open")
+		err = errors.New("the answer has no code block; no one can answer questions, so decide yourself")
 	}
 	return m, err
 }
 
-// failed is the error of a request. An error from before the agent was asked stays as it is.
+// failed returns the error of a request. It does not wrap an error from before the agent was asked.
 func failed(ctx context.Context, as *fault.Error, err error) error {
 	switch {
 	case ctx.Err() != nil:
@@ -148,7 +148,7 @@ func failed(ctx context.Context, as *fault.Error, err error) error {
 	return fault.Errorf(as.Kind, "%w: %w", as, err)
 }
 
-// fits rejects a prompt that exceeds half of the context window: the CLI would summarize it, and the interface would lack parts.
+// fits rejects a prompt that exceeds half of the context window: the CLI would summarize it, and the interface would be incomplete.
 func (h *Host) fits(ctx context.Context, prompt string) error {
 	window := int64(defaultWindow)
 	models, err := h.options.Sessions.Models(ctx)
@@ -162,13 +162,13 @@ func (h *Host) fits(ctx context.Context, prompt string) error {
 		}
 	}
 	if tokens := int64(len(prompt)) / bytesPerToken; tokens > window/2 {
-		return fault.Errorf(fault.Invalid, "%w: about %d tokens, and it has room for %d besides its answer", ErrTooLarge, tokens, window/2)
+		return fault.Errorf(fault.Invalid, "%w: about %d tokens, but the model has room for %d besides its answer", ErrTooLarge, tokens, window/2)
 	}
 	return nil
 }
 
 const (
-	defaultWindow = 128_000 // tokens, of a model without a known window
+	defaultWindow = 128_000 // for a model without a known window
 	bytesPerToken = 3       // of JSON, at least
 )
 

@@ -20,8 +20,8 @@ import (
 	"github.com/copilot-portal/portal/jobs/studio/code"
 )
 
-// room is a studio with scripted agents.
-type room struct {
+// testStudio is a studio with scripted agents.
+type testStudio struct {
 	*studio.Host
 
 	t        *testing.T
@@ -30,15 +30,15 @@ type room struct {
 	answer   func(*fake.Turn)
 
 	mu      sync.Mutex
-	prompts []string // that the agents got
+	prompts []string // that the agents received
 }
 
-// inRoom runs a test in virtual time. The agent answers as the test says.
-func inRoom(t *testing.T, answer func(*fake.Turn), test func(*room)) {
+// withStudio runs a test in virtual time, with a scripted agent.
+func withStudio(t *testing.T, answer func(*fake.Turn), test func(*testStudio)) {
 	t.Helper()
 	dir := t.TempDir()
 	synctest.Test(t, func(t *testing.T) {
-		r := &room{t: t, agents: fake.New(), answer: answer}
+		r := &testStudio{t: t, agents: fake.New(), answer: answer}
 		defer r.agents.Close()
 		r.agents.Script = func(turn *fake.Turn) {
 			r.mu.Lock()
@@ -53,54 +53,54 @@ func inRoom(t *testing.T, answer func(*fake.Turn), test func(*room)) {
 	})
 }
 
-// asked are the prompts so far.
-func (r *room) asked() []string {
+// asked returns the prompts so far.
+func (r *testStudio) asked() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return append([]string{}, r.prompts...)
 }
 
-func (r *room) turn() *studio.Turn {
+func (r *testStudio) turn() *studio.Turn {
 	r.t.Helper()
 	turn, err := r.Turn()
 	require.NoError(r.t, err)
 	return turn
 }
 
-func (r *room) turnIn(tab string) *studio.Turn {
+func (r *testStudio) turnIn(tab string) *studio.Turn {
 	r.t.Helper()
 	turn, err := r.TurnIn(tab)
 	require.NoError(r.t, err)
 	return turn
 }
 
-// generate asks for an interface to the API of the tests, and gives what was told.
-func (r *room) generate(ctx context.Context) (g studio.Generated, told string, err error) {
+// generate generates an interface to the API of the tests, and returns the streamed code.
+func (r *testStudio) generate(ctx context.Context) (g studio.Generated, streamed string, err error) {
 	r.t.Helper()
-	g, err = r.turn().Generate(ctx, studio.GenerateRequest{Spec: describe("A list of films.")}, func(piece string) { told += piece })
-	return g, told, err
+	g, err = r.turn().Generate(ctx, studio.GenerateRequest{Spec: describe("A list of films.")}, func(piece string) { streamed += piece })
+	return g, streamed, err
 }
 
-// chat says something in a tab.
-func (r *room) chat(tab, message string) (studio.Chatted, error) {
+// chat sends a message in a tab.
+func (r *testStudio) chat(tab, message string) (studio.Chatted, error) {
 	r.t.Helper()
 	return r.turnIn(tab).Chat(context.Background(), studio.ChatRequest{Message: message}, func(string) {})
 }
 
-// app is code that passes, with a name in it.
+// app returns valid code with a title.
 func app(title string) string {
 	return fmt.Sprintf("function Title() { return <h1>%s</h1>; }\nfunction App() { return <Title />; }\n", title)
 }
 
-// whole is code as it is given out.
+// whole returns code as the studio returns it.
 func whole(source string) string { return source + code.Mount(source) }
 
-// inBlock is an answer with code.
+// inBlock returns an answer with code.
 func inBlock(source string) string {
 	return "```jsx\n" + source + "```\nDescription: It shows a title.\nAssumptions:\n- The title is fixed.\n- Nobody minds.\n"
 }
 
-// says is an agent that gives these answers one after another, the last one for ever.
+// says returns a script that gives the answers in turn and repeats the last one.
 func says(answers ...string) func(*fake.Turn) {
 	var mu sync.Mutex
 	n := 0
@@ -113,10 +113,10 @@ func says(answers ...string) func(*fake.Turn) {
 	}
 }
 
-// hangs is an agent that works until it is told to end.
+// hangs is a script that works until it is aborted.
 func hangs(t *fake.Turn) { t.WaitForAbort() }
 
-// describe is the API of the tests as a NormalizedSpec (spec/contracts/cli-protocol.notes.md, "As the CLI").
+// describe returns the API of the tests as a NormalizedSpec (spec/contracts/cli-protocol.notes.md, "As the CLI").
 func describe(description string) json.RawMessage {
 	raw, _ := json.Marshal(map[string]any{
 		"format": "openapi3", "metadata": map[string]any{"title": "Films", "version": "1", "description": description, "baseUrl": "https://films.test"},
@@ -129,7 +129,7 @@ func describe(description string) json.RawMessage {
 	return raw
 }
 
-// between takes what stands in a prompt between marks of a kind, with their code.
+// between returns the text between marks of a kind in a prompt, and their code.
 func between(t *testing.T, prompt, kind string) (text, code string) {
 	t.Helper()
 	begin := regexp.MustCompile(`(?m)^=== ` + kind + ` ([0-9a-f]{16}) begins ===\n`).FindStringSubmatchIndex(prompt)
@@ -140,7 +140,7 @@ func between(t *testing.T, prompt, kind string) (text, code string) {
 	return text, code
 }
 
-// vast is an API that no model reads at once.
+// vast returns an API that is too large for any model.
 func vast() json.RawMessage {
 	var endpoints []any
 	for i := range 3000 {

@@ -21,7 +21,7 @@ import (
 // studioSession is a session of the studio, with one prompt at a time.
 type studioSession struct{ reader *follow.SessionReader }
 
-// session is the session that is in memory now.
+// session returns the session that is in memory now.
 func (t *studioSession) session() *copilot.Session { return t.reader.Session() }
 
 // open starts a session. The agent starts with the first prompt.
@@ -45,7 +45,7 @@ func (h *Host) newStudioSession(s *copilot.Session) *studioSession {
 func (t *studioSession) close() { _ = t.session().Close() } // a suspended one is closed already
 
 // prompt sends a prompt to the agent and returns its last message. It passes pieces of messages to tell as they arrive. When ctx
-// ends, the run is cancelled and not waited for.
+// ends, it cancels the run without waiting for it.
 func (t *studioSession) prompt(ctx context.Context, text string, tell func(piece string)) (answer string, err error) {
 	run, err := t.reader.Prompt(event.Prompt{Text: text, By: Origin})
 	if err != nil {
@@ -55,7 +55,7 @@ func (t *studioSession) prompt(ctx context.Context, text string, tell func(piece
 		if err != nil {
 			return "", cmp.Or(ctx.Err(), err)
 		}
-		for _, e := range b.Entries { // a gap takes pieces only: the whole message follows
+		for _, e := range b.Entries { // a gap loses only pieces: the whole message follows
 			if piece, ok := e.Value.Body.(event.MessageDelta); ok && e.Value.Run == run.ID {
 				tell(piece.Text)
 			}
@@ -64,18 +64,18 @@ func (t *studioSession) prompt(ctx context.Context, text string, tell func(piece
 	return run.Text, outcome(run.RunView)
 }
 
-// outcome is the error of a run, nil if it completed.
+// outcome returns the error of a run, nil if it completed.
 func outcome(run follow.RunView) error {
 	switch run.Outcome {
 	case event.Completed:
 		return nil
 	case event.Cancelled:
-		return fault.Errorf(fault.Internal, "somebody has stopped the agent")
+		return fault.Errorf(fault.Internal, "someone stopped the agent")
 	case event.Interrupted:
 		return fault.ErrStopping
 	case event.Failed:
 	}
-	return fault.Errorf(fault.Internal, "the agent has failed: %s", cmp.Or(run.Reason, "it gave no reason"))
+	return fault.Errorf(fault.Internal, "the agent failed: %s", cmp.Or(run.Reason, "it gave no reason"))
 }
 
 //go:embed prompts/*.md
@@ -90,7 +90,7 @@ func write(name string, values map[string]any) (string, error) {
 	}
 	values = maps.Clone(values)
 	var code [8]byte
-	_, _ = rand.Read(code[:]) // it never fails
+	_, _ = rand.Read(code[:]) // never fails
 	values["Code"] = hex.EncodeToString(code[:])
 	var out bytes.Buffer
 	err = t.Execute(&out, values)

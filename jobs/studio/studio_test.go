@@ -22,11 +22,11 @@ import (
 )
 
 func TestInterfaceIsGenerated(t *testing.T) {
-	inRoom(t, says(inBlock(app("Films"))), func(r *room) {
-		g, told, err := r.generate(context.Background())
+	withStudio(t, says(inBlock(app("Films"))), func(r *testStudio) {
+		g, streamed, err := r.generate(context.Background())
 		require.NoError(t, err)
 		assert.Equal(t, studio.Generated{Code: whole(app("Films")), Components: 2, Description: "It shows a title."}, g)
-		assert.Equal(t, g.Code, told)
+		assert.Equal(t, g.Code, streamed)
 		require.Len(t, r.asked(), 1)
 		described, _ := between(t, r.asked()[0], "specification")
 		assert.Contains(t, described, "https://films.test")
@@ -34,7 +34,7 @@ func TestInterfaceIsGenerated(t *testing.T) {
 	})
 }
 
-func TestOptionsReachTheModel(t *testing.T) {
+func TestOptionsReachModel(t *testing.T) {
 	for name, c := range map[string]struct {
 		request       studio.GenerateRequest
 		has, hasNotIt string
@@ -49,7 +49,7 @@ func TestOptionsReachTheModel(t *testing.T) {
 		"the default layout": {studio.GenerateRequest{Layout: "default"}, "as suits the API", "Layout: default"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inRoom(t, says(inBlock(app("Films"))), func(r *room) {
+			withStudio(t, says(inBlock(app("Films"))), func(r *testStudio) {
 				c.request.Spec = describe("")
 				_, err := r.turn().Generate(context.Background(), c.request, func(string) {})
 				require.NoError(t, err)
@@ -62,13 +62,13 @@ func TestOptionsReachTheModel(t *testing.T) {
 
 func TestInvalidCodeIsRepairedOnce(t *testing.T) {
 	for name, wrong := range map[string]string{
-		"no code":              "I would rather not.",
-		"code that is broken":  inBlock("function App( {\n"),
-		"code that is refused": inBlock("function App() { eval('1'); return null; }\n"),
-		"no App":               inBlock("function Other() { return null; }\n"),
+		"no code":        "I would rather not.",
+		"invalid code":   inBlock("function App( {\n"),
+		"forbidden code": inBlock("function App() { eval('1'); return null; }\n"),
+		"no App":         inBlock("function Other() { return null; }\n"),
 	} {
 		t.Run(name, func(t *testing.T) {
-			inRoom(t, says(wrong, inBlock(app("Films"))), func(r *room) {
+			withStudio(t, says(wrong, inBlock(app("Films"))), func(r *testStudio) {
 				g, _, err := r.generate(context.Background())
 				require.NoError(t, err)
 				assert.Equal(t, whole(app("Films")), g.Code)
@@ -76,7 +76,7 @@ func TestInvalidCodeIsRepairedOnce(t *testing.T) {
 				fault, _ := between(t, r.asked()[1], "fault")
 				assert.NotEmpty(t, fault)
 			})
-			inRoom(t, says(wrong), func(r *room) {
+			withStudio(t, says(wrong), func(r *testStudio) {
 				_, _, err := r.generate(context.Background())
 				require.ErrorIs(t, err, studio.ErrGeneration)
 				assert.Len(t, r.asked(), 2)
@@ -86,17 +86,17 @@ func TestInvalidCodeIsRepairedOnce(t *testing.T) {
 }
 
 func TestInterfaceIsCustomized(t *testing.T) {
-	inRoom(t, says(inBlock(app("Movies"))), func(r *room) {
-		told := ""
+	withStudio(t, says(inBlock(app("Movies"))), func(r *testStudio) {
+		streamed := ""
 		c, err := r.turn().Customize(context.Background(), studio.CustomizeRequest{
 			Code: whole(app("Films")), Prompt: "Call it Movies", Spec: describe(""),
 			History: []studio.Message{{Role: "user", Content: "Use simple words"}, {Role: "assistant", Content: "I will"}},
-		}, func(piece string) { told += piece })
+		}, func(piece string) { streamed += piece })
 		require.NoError(t, err)
 		assert.Equal(t, studio.Customized{
 			Code: whole(app("Movies")), Description: "It shows a title.", Assumptions: []string{"The title is fixed.", "Nobody minds."},
 		}, c)
-		assert.Equal(t, c.Code, told)
+		assert.Equal(t, c.Code, streamed)
 		history, _ := between(t, r.asked()[0], "history")
 		assert.Equal(t, "user: Use simple words\nassistant: I will", history)
 		before, _ := between(t, r.asked()[0], "code")
@@ -107,40 +107,40 @@ func TestInterfaceIsCustomized(t *testing.T) {
 
 func TestAnswersWithoutCode(t *testing.T) {
 	request := studio.CustomizeRequest{Code: app("Films"), Prompt: "Search in the table"}
-	customize := func(r *room) (studio.Customized, error) {
-		return r.turn().Customize(context.Background(), request, func(piece string) { assert.Fail(t, "told", piece) })
+	customize := func(r *testStudio) (studio.Customized, error) {
+		return r.turn().Customize(context.Background(), request, func(piece string) { assert.Fail(t, "streamed", piece) })
 	}
-	t.Run("a question is handed on", func(t *testing.T) {
-		inRoom(t, says("```question\n{\"question\": \"Which?\", \"options\": [\"A\", \"B\"]}\n```\n"), func(r *room) {
+	t.Run("a question is returned", func(t *testing.T) {
+		withStudio(t, says("```question\n{\"question\": \"Which?\", \"options\": [\"A\", \"B\"]}\n```\n"), func(r *testStudio) {
 			c, err := customize(r)
 			require.NoError(t, err)
 			assert.Equal(t, studio.Customized{Question: "Which?", Options: []string{"A", "B"}}, c)
 		})
 	})
 	t.Run("a refusal is an error with its reason", func(t *testing.T) {
-		inRoom(t, says("```refusal\nAn interface cannot brew coffee.\n```\n"), func(r *room) {
+		withStudio(t, says("```refusal\nAn interface cannot brew coffee.\n```\n"), func(r *testStudio) {
 			_, err := customize(r)
 			require.ErrorIs(t, err, studio.ErrCustomization)
 			require.ErrorContains(t, err, "cannot brew coffee")
-			assert.Len(t, r.asked(), 1, "it is not asked again")
+			assert.Len(t, r.asked(), 1, "the model is not asked again")
 		})
 	})
-	t.Run("a question that is none is mended", func(t *testing.T) {
-		inRoom(t, says("```question\nWhich?\n```\n", "```question\n{\"question\": \"Which?\"}\n```\n"), func(r *room) {
+	t.Run("an invalid question is repaired", func(t *testing.T) {
+		withStudio(t, says("```question\nWhich?\n```\n", "```question\n{\"question\": \"Which?\"}\n```\n"), func(r *testStudio) {
 			c, err := customize(r)
 			require.NoError(t, err)
 			assert.Equal(t, "Which?", c.Question)
 		})
 	})
 	t.Run("the same code is an error", func(t *testing.T) {
-		inRoom(t, says(inBlock(app("Films"))), func(r *room) {
+		withStudio(t, says(inBlock(app("Films"))), func(r *testStudio) {
 			_, err := r.turn().Customize(context.Background(), request, func(string) {})
 			assert.ErrorIs(t, err, studio.ErrCustomization)
 		})
 	})
-	t.Run("generating, there is nobody to be asked", func(t *testing.T) {
+	t.Run("a question during generation is repaired", func(t *testing.T) {
 		for _, answer := range []string{"```question\n{\"question\": \"Which?\"}\n```\n", "```refusal\nNo.\n```\n"} {
-			inRoom(t, says(answer, inBlock(app("Films"))), func(r *room) {
+			withStudio(t, says(answer, inBlock(app("Films"))), func(r *testStudio) {
 				g, _, err := r.generate(context.Background())
 				require.NoError(t, err)
 				assert.Equal(t, whole(app("Films")), g.Code)
@@ -149,8 +149,8 @@ func TestAnswersWithoutCode(t *testing.T) {
 	})
 }
 
-func TestRequestsThatCannotBeMet(t *testing.T) {
-	inRoom(t, says("never"), func(r *room) {
+func TestInvalidRequestsAreRejected(t *testing.T) {
+	withStudio(t, says("never"), func(r *testStudio) {
 		ctx, quiet := context.Background(), func(string) {}
 		generate := func(g studio.GenerateRequest) error {
 			_, err := r.turn().Generate(ctx, g, quiet)
@@ -164,11 +164,11 @@ func TestRequestsThatCannotBeMet(t *testing.T) {
 		require.True(t, isFaults)
 		assert.NotEmpty(t, faults[0].Path)
 		for text, err := range map[string]error{
-			"format":             generate(studio.GenerateRequest{Spec: describe(""), Format: "vue"}),
-			"theme":              generate(studio.GenerateRequest{Spec: describe(""), Theme: "pink"}),
-			"currentCode: there": customize(studio.CustomizeRequest{Prompt: "x"}),
-			"currentCode: is":    customize(studio.CustomizeRequest{Prompt: "x", Code: strings.Repeat("x", 2<<20+1)}),
-			"prompt":             customize(studio.CustomizeRequest{Prompt: " ", Code: "x"}),
+			"format":                 generate(studio.GenerateRequest{Spec: describe(""), Format: "vue"}),
+			"theme":                  generate(studio.GenerateRequest{Spec: describe(""), Theme: "pink"}),
+			"currentCode: is empty":  customize(studio.CustomizeRequest{Prompt: "x"}),
+			"currentCode: is larger": customize(studio.CustomizeRequest{Prompt: "x", Code: strings.Repeat("x", 2<<20+1)}),
+			"prompt":                 customize(studio.CustomizeRequest{Prompt: " ", Code: "x"}),
 		} {
 			assert.Equal(t, fault.Invalid, fault.KindOf(err))
 			require.ErrorContains(t, err, text)
@@ -181,8 +181,8 @@ func TestRequestsThatCannotBeMet(t *testing.T) {
 	})
 }
 
-func TestForeignTextCannotEndItsMarks(t *testing.T) {
-	inRoom(t, says(inBlock(app("Films"))), func(r *room) {
+func TestForeignTextCannotForgeMarks(t *testing.T) {
+	withStudio(t, says(inBlock(app("Films"))), func(r *testStudio) {
 		_, _, err := r.generate(context.Background())
 		require.NoError(t, err)
 		_, first := between(t, r.asked()[0], "specification")
@@ -194,7 +194,7 @@ func TestForeignTextCannotEndItsMarks(t *testing.T) {
 		for _, kind := range []string{"request", "history", "code", "specification"} {
 			text, code := between(t, r.asked()[1], kind)
 			assert.Contains(t, text, "Do as I say.")
-			assert.NotEqual(t, first, code, "there is a new one each time")
+			assert.NotEqual(t, first, code, "the code is new each time")
 			assert.Equal(t, 1, strings.Count(r.asked()[1], "=== "+kind+" "+code+" ends ==="))
 		}
 	})
@@ -207,17 +207,17 @@ func TestGeneratingCodeUsesNoTools(t *testing.T) {
 		answers = append(answers, ok && a.Approved)
 		turn.Say(inBlock(app("Films")))
 	}
-	inRoom(t, script, func(r *room) {
+	withStudio(t, script, func(r *testStudio) {
 		_, _, err := r.generate(context.Background())
 		require.NoError(t, err)
 		_, err = r.chat("a", "Hello")
 		require.NoError(t, err)
-		assert.Equal(t, []bool{false, true}, answers, "the policy is that of conversations")
+		assert.Equal(t, []bool{false, true}, answers, "conversations have the configured policy")
 	})
 }
 
-func TestSessionsEndAndCanBeRead(t *testing.T) {
-	inRoom(t, says(inBlock(app("Films"))), func(r *room) {
+func TestSessionsAreClosedAndKept(t *testing.T) {
+	withStudio(t, says(inBlock(app("Films"))), func(r *testStudio) {
 		_, _, err := r.generate(context.Background())
 		require.NoError(t, err)
 		list, _, err := r.sessions.Sessions(context.Background(), "", 0)
@@ -228,8 +228,8 @@ func TestSessionsEndAndCanBeRead(t *testing.T) {
 	})
 }
 
-func TestChatContinuesInItsTab(t *testing.T) {
-	inRoom(t, says("Yes.\n```suggestions\n- More\n```\n"), func(r *room) {
+func TestChatContinuesInTab(t *testing.T) {
+	withStudio(t, says("Yes.\n```suggestions\n- More\n```\n"), func(r *testStudio) {
 		for _, tab := range []string{"a", "a", "b", "a"} {
 			c, err := r.chat(tab, "Hello "+tab)
 			require.NoError(t, err)
@@ -246,8 +246,8 @@ func TestChatContinuesInItsTab(t *testing.T) {
 	})
 }
 
-func TestMessageContextReachesTheModel(t *testing.T) {
-	inRoom(t, says("Yes."), func(r *room) {
+func TestMessageContextReachesModel(t *testing.T) {
+	withStudio(t, says("Yes."), func(r *testStudio) {
 		_, err := r.turnIn("a").Chat(context.Background(), studio.ChatRequest{Message: "?", HasSpec: true, HasInterface: true}, func(string) {})
 		require.NoError(t, err)
 		assert.Contains(t, r.asked()[0], "has a description of an API open")
@@ -256,14 +256,14 @@ func TestMessageContextReachesTheModel(t *testing.T) {
 }
 
 func TestConversationSurvivesItsSession(t *testing.T) {
-	for name, ends := range map[string]func(*room, string) error{
-		"that was closed": func(r *room, id string) error { return r.session(id).Close() },
-		"that was deleted": func(r *room, id string) error {
+	for name, ends := range map[string]func(*testStudio, string) error{
+		"that was closed": func(r *testStudio, id string) error { return r.session(id).Close() },
+		"that was deleted": func(r *testStudio, id string) error {
 			return errors.Join(r.session(id).Close(), r.sessions.Delete(context.Background(), id))
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			inRoom(t, says("Yes."), func(r *room) {
+			withStudio(t, says("Yes."), func(r *testStudio) {
 				_, err := r.chat("a", "One")
 				require.NoError(t, err)
 				list, _, err := r.sessions.Sessions(context.Background(), "", 0)
@@ -277,7 +277,7 @@ func TestConversationSurvivesItsSession(t *testing.T) {
 	}
 }
 
-func (r *room) session(id string) *copilot.Session {
+func (r *testStudio) session(id string) *copilot.Session {
 	r.t.Helper()
 	s, err := r.sessions.Session(context.Background(), id)
 	require.NoError(r.t, err)
@@ -285,7 +285,7 @@ func (r *room) session(id string) *copilot.Session {
 }
 
 func TestClosedSessionFailsItsRequest(t *testing.T) {
-	inRoom(t, hangs, func(r *room) {
+	withStudio(t, hangs, func(r *testStudio) {
 		failed := make(chan error, 1)
 		go func() {
 			_, _, err := r.generate(context.Background())
@@ -300,7 +300,7 @@ func TestClosedSessionFailsItsRequest(t *testing.T) {
 }
 
 func TestRequestEndsWithItsContext(t *testing.T) {
-	inRoom(t, hangs, func(r *room) {
+	withStudio(t, hangs, func(r *testStudio) {
 		ctx, cancel := context.WithCancel(context.Background())
 		failed := make(chan error, 1)
 		go func() {
@@ -315,12 +315,12 @@ func TestRequestEndsWithItsContext(t *testing.T) {
 		synctest.Wait()
 		list, _, err := r.sessions.Sessions(context.Background(), "", 0)
 		require.NoError(t, err)
-		assert.Equal(t, copilot.StateClosed, list[0].State, "the agent does not work on")
+		assert.Equal(t, copilot.StateClosed, list[0].State, "the agent stops working")
 	})
 }
 
-func TestEightWorkAHundredWaitAndTheNextIsRefused(t *testing.T) {
-	inRoom(t, nil, func(r *room) {
+func TestRequestsBeyondLimitsAreRejected(t *testing.T) {
+	withStudio(t, nil, func(r *testStudio) {
 		work := make(chan struct{})
 		r.answer = func(turn *fake.Turn) {
 			<-work
@@ -348,11 +348,11 @@ func TestEightWorkAHundredWaitAndTheNextIsRefused(t *testing.T) {
 	})
 }
 
-func TestMessagesOfATabAreAnsweredInOrder(t *testing.T) {
-	inRoom(t, func(turn *fake.Turn) {
+func TestMessagesOfTabAreAnsweredInOrder(t *testing.T) {
+	withStudio(t, func(turn *fake.Turn) {
 		turn.Wait(time.Second)
 		turn.Say("Yes.")
-	}, func(r *room) {
+	}, func(r *testStudio) {
 		var all sync.WaitGroup
 		late, cancel := context.WithCancel(context.Background())
 		for i := range 10 {
@@ -366,7 +366,7 @@ func TestMessagesOfATabAreAnsweredInOrder(t *testing.T) {
 			})
 		}
 		synctest.Wait()
-		cancel() // those who leave the queue do not let others overtake
+		cancel() // turns that leave the queue do not let others overtake
 		synctest.Wait()
 		assert.Len(t, r.asked(), 1)
 		all.Wait()
@@ -378,7 +378,7 @@ func TestMessagesOfATabAreAnsweredInOrder(t *testing.T) {
 }
 
 func TestTabsDoNotWaitForEachOther(t *testing.T) {
-	inRoom(t, hangs, func(r *room) {
+	withStudio(t, hangs, func(r *testStudio) {
 		ctx, cancel := context.WithCancel(context.Background())
 		var all sync.WaitGroup
 		for _, tab := range []string{"a", "a", "b"} {

@@ -8,16 +8,16 @@ import (
 // markdown formats the analysis as a document. It says so if there are no findings.
 func (a analysis) markdown() string {
 	var b strings.Builder
-	circles := "none"
+	cycles := "none"
 	if len(a.Circular) > 0 {
-		circles = fmt.Sprint(len(a.Circular))
+		cycles = fmt.Sprint(len(a.Circular))
 	}
 	fmt.Fprintf(&b, "# Task analysis\n\n%s\n\n", a.Summary)
 	fmt.Fprintf(&b, "- **Completeness:** %d/100\n- **Risk:** %s\n- **Circular dependencies:** %s\n- **Missing tasks:** %d\n",
-		a.Completeness, a.Risk, circles, len(a.Missing))
+		a.Completeness, a.Risk, cycles, len(a.Missing))
 	var warnings, notes []string
-	for _, circle := range a.Circular {
-		warnings = append(warnings, "Circular dependency: "+circle)
+	for _, cycle := range a.Circular {
+		warnings = append(warnings, "Circular dependency: "+cycle)
 	}
 	for _, f := range a.Findings {
 		if f.Severity == warning {

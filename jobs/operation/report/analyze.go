@@ -39,39 +39,39 @@ type missing struct {
 func (c *checker) analysis(v any) analysis {
 	o := c.object("", v, []string{"completeness", "risk", "summary", "findings", "circular", "missing"})
 	a := analysis{
-		Completeness: c.whole("", o, "completeness", 0, 100), Risk: c.oneOf("", o, "risk", "LOW", "MEDIUM", "HIGH"),
-		Summary:  c.text("", o, "summary", mostSummary),
+		Completeness: c.integer("", o, "completeness", 0, 100), Risk: c.oneOf("", o, "risk", "LOW", "MEDIUM", "HIGH"),
+		Summary:  c.text("", o, "summary", maxSummary),
 		Findings: []finding{}, Circular: []string{}, Missing: []missing{},
 	}
-	c.list("", o, "findings", mostFindings, func(path string, v any) { a.Findings = append(a.Findings, c.finding(path, v)) })
-	c.list("", o, "circular", mostOthers, func(path string, v any) { a.Circular = append(a.Circular, c.option(path, v, a.Circular)) })
-	c.list("", o, "missing", mostOthers, func(path string, v any) { a.Missing = append(a.Missing, c.missing(path, v)) })
+	c.list("", o, "findings", maxFindings, func(path string, v any) { a.Findings = append(a.Findings, c.finding(path, v)) })
+	c.list("", o, "circular", maxOthers, func(path string, v any) { a.Circular = append(a.Circular, c.option(path, v, a.Circular)) })
+	c.list("", o, "missing", maxOthers, func(path string, v any) { a.Missing = append(a.Missing, c.missing(path, v)) })
 	return a
 }
 
 func (c *checker) finding(path string, v any) finding {
 	o := c.object(path, v, []string{"task", "severity", "text"})
 	return finding{
-		Task: c.perhaps(path, o, "task", mostName), Severity: c.oneOf(path, o, "severity", "info", warning),
-		Text: c.text(path, o, "text", mostText),
+		Task: c.optionalText(path, o, "task", maxName), Severity: c.oneOf(path, o, "severity", "info", warning),
+		Text: c.text(path, o, "text", maxText),
 	}
 }
 
 func (c *checker) missing(path string, v any) missing {
 	o := c.object(path, v, []string{"title", "reason", "after"})
 	return missing{
-		Title: c.text(path, o, "title", mostTitle), Reason: c.text(path, o, "reason", mostText),
-		After: c.perhaps(path, o, "after", mostName),
+		Title: c.text(path, o, "title", maxTitle), Reason: c.text(path, o, "reason", maxText),
+		After: c.optionalText(path, o, "after", maxName),
 	}
 }
 
 func (a analysis) report() Report {
 	a.Document = a.markdown()
-	return Report{lines: a.lines(), document: a.Document, result: encode(a), summary: a.told()}
+	return Report{lines: a.lines(), document: a.Document, result: encode(a), summary: a.summary()}
 }
 
-// told returns the text of the complete message.
-func (a analysis) told() string {
+// summary returns the text of the complete message.
+func (a analysis) summary() string {
 	warnings := len(a.Circular)
 	for _, f := range a.Findings {
 		if f.Severity == warning {
@@ -84,8 +84,8 @@ func (a analysis) told() string {
 
 func (a analysis) lines() []Line {
 	lines := []Line{{Text: a.results() + "\n\n" + a.Summary, Subsection: sectionResults}}
-	for _, circle := range a.Circular {
-		lines = append(lines, Line{Text: "WARNING: Circular dependency: " + circle, Subsection: sectionWarnings, Warning: true})
+	for _, cycle := range a.Circular {
+		lines = append(lines, Line{Text: "WARNING: Circular dependency: " + cycle, Subsection: sectionWarnings, Warning: true})
 	}
 	for _, f := range a.Findings {
 		lines = append(lines, f.line())
@@ -113,9 +113,9 @@ func (f finding) line() Line {
 
 // results returns the figures of spec/contracts/websocket.md, "Operation: Analyze Task Breakdown".
 func (a analysis) results() string {
-	circles := "None"
+	cycles := "None"
 	if len(a.Circular) > 0 {
-		circles = fmt.Sprintf("%d (%s)", len(a.Circular), strings.Join(a.Circular, "; "))
+		cycles = fmt.Sprintf("%d (%s)", len(a.Circular), strings.Join(a.Circular, "; "))
 	}
 	lacking := "None"
 	if len(a.Missing) > 0 {
@@ -126,7 +126,7 @@ func (a analysis) results() string {
 		lacking = fmt.Sprintf("%d (%s)", len(titles), strings.Join(titles, ", "))
 	}
 	return fmt.Sprintf("Analysis Results:\n- Completeness Score: %d/100\n- Risk Level: %s\n- Identified Circular Dependencies: %s\n- Missing Tasks Detected: %s",
-		a.Completeness, a.Risk, circles, lacking)
+		a.Completeness, a.Risk, cycles, lacking)
 }
 
 // name returns a missing task with its dependency.

@@ -55,7 +55,7 @@ func (c *checker) object(path string, v any, fields []string, optional ...string
 }
 
 // list checks an array and calls each for its elements.
-func (c *checker) list(path string, o map[string]any, name string, most int, each func(path string, v any)) {
+func (c *checker) list(path string, o map[string]any, name string, maximum int, each func(path string, v any)) {
 	v, given := o[name]
 	if !given {
 		return // already reported
@@ -65,8 +65,8 @@ func (c *checker) list(path string, o map[string]any, name string, most int, eac
 	switch {
 	case !ok:
 		c.fault("%s must be an array, not %s", path, kind(v))
-	case len(values) > most:
-		c.fault("%s has %d elements; at most %d are allowed, so keep the most important ones", path, len(values), most)
+	case len(values) > maximum:
+		c.fault("%s has %d elements; at most %d are allowed, so keep the most important ones", path, len(values), maximum)
 	default:
 		for i, v := range values {
 			each(fmt.Sprintf("%s[%d]", path, i), v)
@@ -75,36 +75,36 @@ func (c *checker) list(path string, o map[string]any, name string, most int, eac
 }
 
 // text checks a string that must not be empty.
-func (c *checker) text(path string, o map[string]any, name string, most int) string {
-	s := c.perhaps(path, o, name, most)
+func (c *checker) text(path string, o map[string]any, name string, maximum int) string {
+	s := c.optionalText(path, o, name, maximum)
 	if v, given := o[name].(string); given && strings.TrimSpace(v) == "" {
 		c.fault("%s is empty", join(path, name))
 	}
 	return s
 }
 
-// perhaps checks a string that may be empty.
-func (c *checker) perhaps(path string, o map[string]any, name string, most int) string {
+// optionalText checks a string that may be empty.
+func (c *checker) optionalText(path string, o map[string]any, name string, maximum int) string {
 	v, given := o[name]
 	if !given {
 		return ""
 	}
-	return c.string(join(path, name), v, most)
+	return c.string(join(path, name), v, maximum)
 }
 
-func (c *checker) string(path string, v any, most int) string {
+func (c *checker) string(path string, v any, maximum int) string {
 	s, ok := v.(string)
 	switch {
 	case !ok:
 		c.fault("%s must be a text, not %s", path, kind(v))
-	case utf8.RuneCountInString(s) > most:
-		c.fault("%s has %d characters; at most %d are allowed", path, utf8.RuneCountInString(s), most)
+	case utf8.RuneCountInString(s) > maximum:
+		c.fault("%s has %d characters; at most %d are allowed", path, utf8.RuneCountInString(s), maximum)
 	}
 	return strings.TrimSpace(s)
 }
 
-// whole checks an integer within bounds.
-func (c *checker) whole(path string, o map[string]any, name string, least, most int) int {
+// integer checks an integer within bounds.
+func (c *checker) integer(path string, o map[string]any, name string, minimum, maximum int) int {
 	v, given := o[name]
 	if !given {
 		return 0
@@ -115,8 +115,8 @@ func (c *checker) whole(path string, o map[string]any, name string, least, most 
 		return 0
 	}
 	f, err := n.Float64()
-	if err != nil || f != math.Trunc(f) || f < float64(least) || f > float64(most) {
-		c.fault("%s is %s; it must be a whole number from %d to %d", join(path, name), shorten(n.String()), least, most)
+	if err != nil || f != math.Trunc(f) || f < float64(minimum) || f > float64(maximum) {
+		c.fault("%s is %s; it must be a whole number from %d to %d", join(path, name), shorten(n.String()), minimum, maximum)
 		return 0
 	}
 	return int(f)
@@ -149,11 +149,11 @@ func orWhole(path string) string {
 	return path
 }
 
-// shorten cuts a text of the model for use in an error.
+// shorten shortens a text of the model for use in an error.
 func shorten(s string) string {
-	const enough = 60
-	if r := []rune(s); len(r) > enough {
-		return string(r[:enough]) + "…"
+	const limit = 60
+	if r := []rune(s); len(r) > limit {
+		return string(r[:limit]) + "…"
 	}
 	return s
 }

@@ -24,7 +24,7 @@ type question struct {
 func (c *checker) clarification(v any) clarification {
 	all := clarification{Questions: []question{}}
 	o := c.object("", v, []string{"questions"})
-	c.list("", o, "questions", mostQuestions, func(path string, v any) {
+	c.list("", o, "questions", maxQuestions, func(path string, v any) {
 		all.Questions = append(all.Questions, c.question(path, v))
 	})
 	return all
@@ -33,10 +33,10 @@ func (c *checker) clarification(v any) clarification {
 func (c *checker) question(path string, v any) question {
 	o := c.object(path, v, []string{"question", "context", "options"}, "recommended")
 	q := question{
-		Question: c.text(path, o, "question", mostText), Context: c.text(path, o, "context", mostText), Options: []string{},
-		Recommended: c.perhaps(path, o, "recommended", mostChoice),
+		Question: c.text(path, o, "question", maxText), Context: c.text(path, o, "context", maxText), Options: []string{},
+		Recommended: c.optionalText(path, o, "recommended", maxChoice),
 	}
-	c.list(path, o, "options", mostOptions, func(path string, v any) { q.Options = append(q.Options, c.option(path, v, q.Options)) })
+	c.list(path, o, "options", maxOptions, func(path string, v any) { q.Options = append(q.Options, c.option(path, v, q.Options)) })
 	if len(q.Options) == 1 {
 		c.fault("%s.options has one element: give at least two, or none for a question that needs a free answer", path)
 	}
@@ -47,7 +47,7 @@ func (c *checker) question(path string, v any) question {
 }
 
 func (c *checker) option(path string, v any, before []string) string {
-	s := c.string(path, v, mostChoice)
+	s := c.string(path, v, maxChoice)
 	if _, ok := v.(string); ok && s == "" {
 		c.fault("%s is empty", path)
 	} else if ok && slices.Contains(before, s) {

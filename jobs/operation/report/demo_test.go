@@ -24,7 +24,7 @@ type reply struct {
 	} `json:"tool_calls"`
 }
 
-// answer has the demo model answer prompts, the last of them with the tool of a type.
+// answer returns the demo model's answer to prompts, the last of which has the tool of a type.
 func answer(t *testing.T, of report.Type, prompts ...string) reply {
 	t.Helper()
 	messages := []map[string]any{}
@@ -51,7 +51,7 @@ func answer(t *testing.T, of report.Type, prompts ...string) reply {
 	return got.Choices[0].Message
 }
 
-// reported is what the demo model reports, checked.
+// reported returns the checked report of the demo model.
 func reported(t *testing.T, of report.Type, r reply) report.Report {
 	t.Helper()
 	require.Len(t, r.ToolCalls, 1, r.Content)
@@ -59,7 +59,7 @@ func reported(t *testing.T, of report.Type, r reply) report.Report {
 	return read(t, of, r.ToolCalls[0].Function.Arguments)
 }
 
-func TestDemoModelReportsOnTheDocumentOfThePrompt(t *testing.T) {
+func TestDemoModelReportsOnDocument(t *testing.T) {
 	const tasks = "# Tasks\n\n- [ ] T1 Schema (S)\n- [ ] T2 Server, depends on T3\n- [x] T3 Page, depends on T2\n"
 	for _, tt := range []struct {
 		of                      report.Type
@@ -74,18 +74,18 @@ func TestDemoModelReportsOnTheDocumentOfThePrompt(t *testing.T) {
 			r := answer(t, of, prompt(t, of, report.Input{Document: tt.document, Name: "a.md", Prompt: "fail, break"}))
 			assert.Contains(t, r.Reasoning, tt.thought)
 			for _, section := range report.Sections(of)[:2] {
-				assert.Contains(t, r.Content, "## "+section+"\n", "progress stands under the headings of the prompt file")
+				assert.Contains(t, r.Content, "## "+section+"\n", "progress is below the headings of the prompt file")
 			}
-			var told []string
+			var summary []string
 			for _, l := range reported(t, of, r).Lines() {
-				told = append(told, l.Text)
+				summary = append(summary, l.Text)
 			}
-			assert.Contains(t, strings.Join(told, "\n"), tt.want)
+			assert.Contains(t, strings.Join(summary, "\n"), tt.want)
 		})
 	}
 }
 
-func TestDemoModelReportsWhenItIsReminded(t *testing.T) {
+func TestDemoModelReportsAfterReminder(t *testing.T) {
 	for _, of := range []report.Type{report.Clarify, report.Analyze, report.Plan} {
 		first := prompt(t, of, report.Input{Document: "<!-- demo: forget -->\n" + specification})
 		assert.Empty(t, answer(t, of, first).ToolCalls)
@@ -93,7 +93,7 @@ func TestDemoModelReportsWhenItIsReminded(t *testing.T) {
 	}
 }
 
-func TestDemoModelReportsNothingWithoutADocument(t *testing.T) {
+func TestDemoModelReportsNothingWithoutDocument(t *testing.T) {
 	for _, of := range []report.Type{report.Clarify, report.Analyze, report.Plan} {
 		lost, _, ok := strings.Cut(prompt(t, of, report.Input{Document: specification}), "=== document ")
 		require.True(t, ok)
@@ -105,7 +105,7 @@ func TestDemoModelReportsNothingWithoutADocument(t *testing.T) {
 	}
 }
 
-func TestFreePromptIsAScriptForTheDemoModelAndItsDocumentIsNot(t *testing.T) {
+func TestFreePromptButNotItsDocumentScriptsDemoModel(t *testing.T) {
 	r := answer(t, report.Free, prompt(t, report.Free, report.Input{Prompt: "Now say `done`", Document: "say `no`, fail", Name: "a.md"}))
 	assert.Equal(t, "done", r.Content)
 	r = answer(t, report.Free, prompt(t, report.Free, report.Input{Prompt: "Now say `done`", Document: "<!-- demo: say `first ` -->\nfail"}))

@@ -12,7 +12,7 @@ import (
 	"github.com/copilot-portal/portal/jobs/operation/report"
 )
 
-// change replaces a part of good arguments.
+// change replaces a part of valid arguments.
 func change(t *testing.T, args, old, by string) string {
 	t.Helper()
 	require.Equal(t, 1, strings.Count(args, old), old)
@@ -25,7 +25,7 @@ func TestEachFaultIsReported(t *testing.T) {
 		of           report.Type
 		old, by      string
 		want         string
-		schemaAllows bool // JSON Schema cannot say it, or not so simply
+		schemaAllows bool // JSON Schema cannot express the rule, or not simply
 	}{
 		{report.Clarify, questions, `{}`, "questions is missing", false},
 		{report.Clarify, questions, `[]`, "the argument must be an object, not an array", false},
@@ -77,7 +77,7 @@ func TestEachFaultIsReported(t *testing.T) {
 			args := change(t, good()[tt.of], tt.old, tt.by)
 			_, err := report.Read(tt.of, json.RawMessage(args))
 			require.ErrorContains(t, err, "\n- "+tt.want)
-			assert.Equal(t, 1, strings.Count(err.Error(), "\n- "), "one fault is told once")
+			assert.Equal(t, 1, strings.Count(err.Error(), "\n- "), "each fault is reported once")
 			if name := report.ToolName(tt.of); name != "" {
 				assert.True(t, strings.HasSuffix(err.Error(), "\nCall "+name+" again with all of its fields."), err)
 				assert.Equal(t, tt.schemaAllows, allowed(t, tt.of, args))
@@ -86,7 +86,7 @@ func TestEachFaultIsReported(t *testing.T) {
 	}
 }
 
-// allowed says whether the schema of the tool allows the arguments.
+// allowed reports whether the schema of the tool allows the arguments.
 func allowed(t *testing.T, of report.Type, args string) bool {
 	t.Helper()
 	d := json.NewDecoder(strings.NewReader(args))
@@ -151,7 +151,7 @@ func FuzzRead(f *testing.F) {
 			assert.NotEmpty(t, strings.TrimSpace(l.Text))
 			assert.Contains(t, report.Sections(report.Type(of)), l.Subsection)
 		}
-		// What was checked once is right for ever.
+		// A valid result stays valid.
 		delete(result, "document")
 		if of == "plan" || of == "prompt" {
 			result["document"] = r.Document()

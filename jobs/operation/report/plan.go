@@ -15,7 +15,7 @@ type plan struct {
 
 func (c *checker) plan(v any) plan {
 	o := c.object("", v, []string{"title", "document"})
-	p := plan{Title: c.text("", o, "title", mostTitle), Document: c.text("", o, "document", mostDocument) + "\n"}
+	p := plan{Title: c.text("", o, "title", maxTitle), Document: c.text("", o, "document", maxDocument) + "\n"}
 	if strings.Contains(p.Title, "\n") {
 		c.fault("title must be a single line")
 	}
@@ -33,8 +33,8 @@ func (p plan) report() Report {
 	}
 }
 
-// mostBlocks stops a long plan from using up the messages of an operation.
-const mostBlocks = 100
+// maxBlocks stops a long plan from using up the messages of an operation.
+const maxBlocks = 100
 
 // blocks splits a document before each heading of level 1 or 2 outside of code.
 func blocks(document string) []string {
@@ -48,7 +48,7 @@ func blocks(document string) []string {
 	}
 	fence := ""
 	for line := range strings.Lines(document) {
-		if fence == "" && len(all) < mostBlocks-1 && (strings.HasPrefix(line, "# ") || strings.HasPrefix(line, "## ")) {
+		if fence == "" && len(all) < maxBlocks-1 && (strings.HasPrefix(line, "# ") || strings.HasPrefix(line, "## ")) {
 			end()
 		}
 		fence = fenced(fence, strings.TrimSpace(line))
@@ -79,7 +79,7 @@ type answer struct {
 }
 
 func (c *checker) answer(v any) answer {
-	return answer{c.text("", c.object("", v, []string{"document"}), "document", mostDocument) + "\n"}
+	return answer{c.text("", c.object("", v, []string{"document"}), "document", maxDocument) + "\n"}
 }
 
 // report has no lines, because the answer was streamed.

@@ -10,20 +10,20 @@ import (
 
 // The maximum sizes of a report, as in the schemas. They keep it far below the message limit of an operation.
 const (
-	mostQuestions = 10
-	mostOptions   = 8
-	mostFindings  = 100
-	mostOthers    = 50
-	mostTitle     = 300
-	mostName      = 500
-	mostChoice    = 1000
-	mostText      = 2000
-	mostSummary   = 4000
-	mostDocument  = 1_000_000
+	maxQuestions = 10
+	maxOptions   = 8
+	maxFindings  = 100
+	maxOthers    = 50
+	maxTitle     = 300
+	maxName      = 500
+	maxChoice    = 1000
+	maxText      = 2000
+	maxSummary   = 4000
+	maxDocument  = 1_000_000
 )
 
-// mostFaults is the maximum number of faults reported to the model at once.
-const mostFaults = 20
+// maxFaults is the maximum number of faults reported to the model at once.
+const maxFaults = 20
 
 // Read validates the arguments with which the model called the tool of a type. The error tells the model all
 // faults and how to correct them. For [Free], which has no tool, the arguments are {document}.
@@ -55,8 +55,8 @@ func Read(t Type, args json.RawMessage) (Report, error) {
 // refuse formats the faults for the model.
 func refuse(t Type, faults []string) error {
 	more := ""
-	if n := len(faults) - mostFaults; n > 0 {
-		faults, more = faults[:mostFaults], fmt.Sprintf("\n- and %d more", n)
+	if n := len(faults) - maxFaults; n > 0 {
+		faults, more = faults[:maxFaults], fmt.Sprintf("\n- and %d more", n)
 	}
 	text := "- " + strings.Join(faults, "\n- ") + more
 	name := ToolName(t)

@@ -45,12 +45,12 @@ func TestReportsAreRendered(t *testing.T) {
 	for of, args := range good() {
 		t.Run(string(of), func(t *testing.T) {
 			r := read(t, of, args)
-			var told strings.Builder
+			var rendered strings.Builder
 			for _, l := range r.Lines() {
-				fmt.Fprintf(&told, "[%s, warning: %v]\n%s\n\n", l.Subsection, l.Warning, l.Text)
+				fmt.Fprintf(&rendered, "[%s, warning: %v]\n%s\n\n", l.Subsection, l.Warning, l.Text)
 				assert.Contains(t, report.Sections(of), l.Subsection)
 			}
-			golden(t, string(of)+".lines.txt", told.String()+"[complete]\n"+r.Summary()+"\n")
+			golden(t, string(of)+".lines.txt", rendered.String()+"[complete]\n"+r.Summary()+"\n")
 			golden(t, string(of)+".result.md", r.Document())
 		})
 	}
@@ -88,14 +88,14 @@ func TestLongPlanTakesFewMessages(t *testing.T) {
 	require.NoError(t, err)
 	r := read(t, report.Plan, `{"title": "P", "document": `+string(document)+`}`)
 	assert.Len(t, r.Lines(), 101)
-	var told []string
+	var lines []string
 	for _, l := range r.Lines()[1:] {
-		told = append(told, l.Text)
+		lines = append(lines, l.Text)
 	}
-	assert.Equal(t, 5000, strings.Count(strings.Join(told, "\n"), "## S"), "nothing is left out")
+	assert.Equal(t, 5000, strings.Count(strings.Join(lines, "\n"), "## S"), "nothing is omitted")
 }
 
-// schema is the schema of a tool, compiled by somebody else's code.
+// schema returns the schema of a tool, compiled by an independent library.
 func schema(t *testing.T, of report.Type) *jsonschema.Schema {
 	t.Helper()
 	tool, ok := report.Tool(of)
@@ -109,7 +109,7 @@ func schema(t *testing.T, of report.Type) *jsonschema.Schema {
 	return compiled
 }
 
-func TestToolsAreThereForAllTypesButFree(t *testing.T) {
+func TestAllTypesButFreeHaveTools(t *testing.T) {
 	for _, of := range report.Types() {
 		tool, ok := report.Tool(of)
 		assert.Equal(t, of != report.Free, ok)
@@ -126,7 +126,7 @@ func TestToolsAreThereForAllTypesButFree(t *testing.T) {
 	}
 }
 
-func TestUnknownTypesAreRefused(t *testing.T) {
+func TestUnknownTypesAreRejected(t *testing.T) {
 	_, err := report.Read("other", json.RawMessage(`{}`))
 	require.EqualError(t, err, `unknown type of operation "other"`)
 	problem := &fault.Error{}

@@ -20,7 +20,7 @@ func Types() []Type { return []Type{Clarify, Analyze, Plan, Free} }
 type Input struct {
 	Document string
 	Name     string // name of the document, such as its path; may be empty
-	Prompt   string // instructions of the user: the whole prompt for Free, otherwise added to that of the type
+	Prompt   string // the user's instructions: the whole prompt for Free, otherwise added to that of the type
 }
 
 // A Line is one message about the result.

@@ -1,7 +1,7 @@
-// Package code checks and builds the user interfaces that a model writes: one self-contained React component in JSX or TSX,
-// which uses a global React, imports and exports nothing, and defines App. Nothing here runs code.
+// Package code checks and builds the user interfaces that a model writes: one self-contained React component in JSX or TSX
+// that uses a global React, imports and exports nothing, and defines App. Nothing here runs code.
 //
-// The scan of [Check] helps honest models: it reports early what would not work in the frame. It is no security boundary. That
+// The scan of [Check] helps honest models: it reports early what would not work in the frame. It is not a security boundary. That
 // is the frame: sandbox="allow-scripts" without the portal's origin, and a strict Content-Security-Policy.
 package code
 
@@ -21,7 +21,7 @@ type Summary struct {
 	Bytes int
 }
 
-// Check checks that the frame can run the code, and describes it. The error is of type [Faults]. The limits of the size bound
+// Check checks whether the frame can run the code, and describes it. The error is of type [Faults]. The size limits bound
 // its time. It may be called concurrently.
 func Check(source string) (Summary, error) {
 	if faults := bounded(source + Mount(source)); faults != nil {
@@ -42,9 +42,9 @@ func Check(source string) (Summary, error) {
 	return Summary{names, len(source)}, nil
 }
 
-// Build compiles code that passes [Check] to plain JavaScript: one IIFE, with what [Mount] adds. The error is that of Check.
+// Build compiles code that passes [Check] to plain JavaScript: one IIFE that includes [Mount]. The error is that of Check.
 func Build(source string) (string, error) {
-	if _, err := Check(WithoutMount(source)); err != nil { // alone, or the mount could complete it
+	if _, err := Check(WithoutMount(source)); err != nil { // alone, because the mount could complete it
 		return "", err
 	}
 	plain, faults := transform(source+Mount(source), script)
@@ -85,8 +85,8 @@ func fault(format string, args ...any) Faults {
 	return Faults{{Text: fmt.Sprintf(format, args...)}}
 }
 
-// mount follows the code of a component. The assignment keeps App alive where esbuild drops unused code. It declares no names,
-// which could be taken, and begins a new statement whatever precedes it.
+// mount follows the code of a component. The assignment keeps App where esbuild drops unused code. It declares no names,
+// which could collide, and starts a new statement whatever precedes it.
 const mount = `
 // For the page around: the component, which renders itself where React, ReactDOM and an element with the id root are there.
 ;window.__GeneratedComponent = App;
@@ -95,9 +95,9 @@ if (typeof React !== "undefined" && typeof ReactDOM !== "undefined" && document.
 }
 `
 
-// Mount returns what must follow source so that the component reaches the page around it: it is assigned to
-// window.__GeneratedComponent, and renders itself where React and ReactDOM are globals and an element has the id root. It
-// returns "" if source ends with that already.
+// Mount returns the code that must follow source: it assigns the component to
+// window.__GeneratedComponent, and renders it if React and ReactDOM are globals and an element has the id root. It
+// returns "" if source already ends with it.
 func Mount(source string) string {
 	switch {
 	case strings.HasSuffix(strings.TrimRight(source, " \n"), strings.TrimSpace(mount)):

@@ -11,8 +11,8 @@ import (
 
 const app = "App"
 
-// components lists the components of a program: functions, classes and constants with capitalized names that create elements,
-// or that elements are created of. App is one if the top level declares it.
+// components lists the components of a program: functions, classes and constants with capitalized names that create elements
+// or are used as elements. App is one if the top level declares it.
 func components(program *js.AST) []string {
 	f := &finder{used: map[string]bool{}}
 	js.Walk(f, program)
@@ -40,10 +40,10 @@ type finder struct {
 type candidate struct {
 	node  js.INode
 	name  string
-	makes bool // elements
+	makes bool // creates elements
 }
 
-// Enter opens declarations, and notes which elements are created.
+// Enter opens declarations and records which elements are created.
 func (f *finder) Enter(node js.INode) js.IVisitor {
 	switch n := node.(type) {
 	case *js.FuncDecl:
@@ -103,7 +103,7 @@ func callable(x js.IExpr) bool {
 	return false
 }
 
-// bare strips brackets and all but the last part of a comma expression: (0, eval) is eval.
+// bare strips brackets, and all but the last part of a comma expression: (0, eval) is eval.
 func bare(x js.IExpr) js.IExpr {
 	for {
 		switch n := x.(type) {
@@ -128,7 +128,7 @@ func globalName(v *js.Var) (string, bool) {
 	return string(v.Data), v.Decl == js.NoDecl
 }
 
-// propertyOf is the name of the property that an expression reads, if it is known.
+// propertyOf returns the name of the property that an expression reads, "" if unknown.
 func propertyOf(x js.IExpr) string {
 	switch n := bare(x).(type) {
 	case *js.DotExpr:
@@ -150,7 +150,7 @@ func objectOf(x js.IExpr) js.IExpr {
 	return nil
 }
 
-// literal is the name after a dot or before a colon.
+// literal returns the name after a dot or before a colon.
 func literal(x js.IExpr) string {
 	var l js.LiteralExpr
 	switch n := x.(type) {
@@ -172,8 +172,8 @@ func unquote(data []byte) string {
 	return string(data[1 : len(data)-1])
 }
 
-// constant is the value of an expression that is a constant text. Escapes do not matter: the code was printed anew, with no more
-// escapes than it needs.
+// constant returns the value of an expression that is a constant text. The printed code has only the escapes that it
+// needs.
 func constant(x js.IExpr) (string, bool) {
 	switch n := bare(x).(type) {
 	case *js.LiteralExpr:

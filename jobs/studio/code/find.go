@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Find extracts the code from the answer of a model: the longest fenced block in a language of the frame, else the longest
-// without a language, else the whole answer if it declares App. An unclosed block ends with the answer.
+// Find extracts the code from a model's answer: the longest fenced block in a language of the frame, otherwise the longest
+// without a language, otherwise the whole answer if it declares App. An unclosed block ends with the answer.
 func Find(answer string) (source string, ok bool) {
 	languages := []string{"jsx", "tsx", "js", "ts", "javascript", "typescript", "react"}
 	var marked, unmarked string
@@ -33,14 +33,14 @@ func Find(answer string) (source string, ok bool) {
 
 type block struct{ language, text string }
 
-// fence matches a line that opens or closes a block, as in CommonMark: of three characters or more, perhaps indented.
+// fence matches a line that opens or closes a block, as in CommonMark: three or more characters, possibly indented.
 func fence() *regexp.Regexp {
 	return regexp.MustCompile("(?m)^[ \t]*(`{3,}|~{3,})[ \t]*([A-Za-z]*)([^`\n]*)$")
 }
 
 func blocks(answer string) []block {
 	var all []block
-	var opened string // the fence of the block that is open
+	var opened string // the fence of the open block
 	var language string
 	var text strings.Builder
 	fences := fence()

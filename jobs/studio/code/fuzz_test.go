@@ -34,7 +34,7 @@ func FuzzCheck(f *testing.F) {
 	})
 }
 
-// FuzzBuild holds that what was built is read and found to be right again.
+// FuzzBuild checks that built code passes the check again.
 func FuzzBuild(f *testing.F) {
 	seeds(f)
 	f.Fuzz(func(t *testing.T, source string) {

@@ -10,14 +10,14 @@ import (
 	"github.com/tdewolff/parse/v2/js"
 )
 
-// scanner lists what is refused. It looks at the names that the program really uses: strings, comments, local variables and
-// properties may have any name.
+// scanner lists forbidden code. It checks the globals and properties that the program really uses; strings, comments and local
+// variables may have any name.
 type scanner struct {
 	globals, properties, ofDocument map[string]string
 	faults                          Faults
 }
 
-// Enter checks a node. It descends unless it has checked the parts as well.
+// Enter checks a node. It descends unless it has already checked the parts.
 func (s *scanner) Enter(node js.INode) js.IVisitor {
 	switch n := node.(type) {
 	case *js.Var:
@@ -34,7 +34,7 @@ func (s *scanner) Enter(node js.INode) js.IVisitor {
 		return s.binding(n)
 	case *js.UnaryExpr:
 		if isName(n.X) && n.Op == js.TypeofToken {
-			return nil // asks whether it exists, and does not use it
+			return nil // tests for existence only
 		}
 	case *js.BinaryExpr:
 		return s.comparison(n)
@@ -44,7 +44,7 @@ func (s *scanner) Enter(node js.INode) js.IVisitor {
 	return s
 }
 
-// Exit is needed for the walk.
+// Exit implements [js.IVisitor].
 func (s *scanner) Exit(js.INode) {}
 
 // leaf checks nodes whose parts are always visited.
@@ -82,7 +82,7 @@ func (s *scanner) variable(v *js.Var) {
 	}
 }
 
-// unknown stands for the name of a property that is known at run time only.
+// unknown stands for a property name that is known only at run time.
 const unknown = "[…]"
 
 // member checks x.name and x[computed].
@@ -96,7 +96,7 @@ func (s *scanner) member(whole js.INode, x js.IExpr, name string, computed js.IE
 	}
 	switch {
 	case name == unknown && (window || document):
-		s.refuse(whole, "a property of window or document that is computed", noHiding)
+		s.refuse(whole, "a computed property of window or document", noHiding)
 	case window && s.globals[name] != "":
 		s.refuse(whole, name, s.globals[name])
 	case document && s.ofDocument[name] != "":
@@ -110,7 +110,7 @@ func (s *scanner) member(whole js.INode, x js.IExpr, name string, computed js.IE
 	return nil
 }
 
-// isName reports whether an expression is a mere name, in brackets or not.
+// isName reports whether an expression is just a name, in brackets or not.
 func isName(x js.IExpr) bool {
 	for {
 		group, ok := x.(*js.GroupExpr)
@@ -122,7 +122,7 @@ func isName(x js.IExpr) bool {
 	}
 }
 
-// unlessName visits an expression unless it is a mere name, which is harmless here.
+// unlessName visits an expression unless it is just a name, which is harmless here.
 func (s *scanner) unlessName(x js.IExpr) {
 	if !isName(x) {
 		js.Walk(s, x)
@@ -165,7 +165,7 @@ func (s *scanner) key(whole js.INode, name *js.PropertyName) {
 	}
 }
 
-// binding accepts `const {innerWidth} = window`, and checks the names.
+// binding accepts `const {innerWidth} = window` and checks the names.
 func (s *scanner) binding(n *js.BindingElement) js.IVisitor {
 	object, ok := n.Binding.(*js.BindingObject)
 	if !ok {
@@ -174,7 +174,7 @@ func (s *scanner) binding(n *js.BindingElement) js.IVisitor {
 	window, document := s.isWindow(n.Default), s.isDocument(n.Default)
 	for _, item := range object.List {
 		s.key(n, item.Key)
-		switch name := taken(item); {
+		switch name := propertyOfItem(item); {
 		case window && (name == unknown || isWindow(name) || s.globals[name] != ""):
 			s.refuse(n, name+" of window", cmp.Or(s.globals[name], noHiding))
 		case document && (name == unknown || s.ofDocument[name] != ""):
@@ -192,8 +192,8 @@ func (s *scanner) binding(n *js.BindingElement) js.IVisitor {
 	return nil
 }
 
-// taken is the name of the property that an item of a pattern takes.
-func taken(item js.BindingObjectItem) string {
+// propertyOfItem returns the name of the property that an item of a pattern reads.
+func propertyOfItem(item js.BindingObjectItem) string {
 	if item.Key != nil && !item.Key.IsComputed() {
 		return literal(&item.Key.Literal)
 	}
@@ -216,7 +216,7 @@ func (s *scanner) comparison(n *js.BinaryExpr) js.IVisitor {
 	return nil
 }
 
-// isWindow reports whether an expression is the global object, by one of its names.
+// isWindow reports whether an expression is the global object, under any of its names.
 func (s *scanner) isWindow(x js.IExpr) bool {
 	x = bare(x)
 	if v, ok := x.(*js.Var); ok {
@@ -237,16 +237,16 @@ func (s *scanner) isDocument(x js.IExpr) bool {
 	return name == "ownerDocument" || name == "document" && s.isWindow(objectOf(x))
 }
 
-// refuse records a fault once, with the code that it is about.
+// refuse records a fault once, with the code that it concerns.
 func (s *scanner) refuse(about js.INode, what, why string) {
 	text := fmt.Sprintf("%s is not allowed: %s", what, why)
 	if about != nil {
-		const most = 60
+		const limit = 60
 		var code strings.Builder
 		about.JS(&code)
 		quoted := code.String()
-		if runes := []rune(quoted); len(runes) > most {
-			quoted = string(runes[:most]) + "…"
+		if runes := []rune(quoted); len(runes) > limit {
+			quoted = string(runes[:limit]) + "…"
 		}
 		text += " (" + strconv.Quote(quoted) + ")"
 	}
@@ -256,39 +256,39 @@ func (s *scanner) refuse(about js.INode, what, why string) {
 	}
 }
 
-// What the scan refuses, and why. The reasons are for the model that repairs the code.
+// Reasons for refusals. The model that repairs the code reads them.
 const (
-	noCode    = "code must not be made of text"
+	noCode    = "text must not be run as code"
 	noModules = "there are no modules: React is a global, and App needs no export"
-	noWay     = "the frame has no way to the page around it"
+	noEscape  = "the frame has no way to the page around it"
 	noNetwork = "the only way to the network is fetch"
 	noStore   = "the frame has no storage; keep state in React"
-	noHTML    = "elements are made by React, not of HTML text"
+	noHTML    = "create elements with React, not from HTML text"
 	noWorker  = "the frame has no workers"
-	noHiding  = "write the name of what is used"
+	noHiding  = "use the name directly"
 )
 
-// refusedGlobals are refused as names and as properties of window.
+// refusedGlobals returns the names refused as globals and as properties of window.
 func refusedGlobals() map[string]string {
 	return map[string]string{
 		"eval": noCode, "Function": noCode, "execScript": noCode,
 		"require": noModules, "importScripts": noModules, "module": noModules, "exports": noModules,
-		"parent": noWay, "top": noWay, "opener": noWay, "frames": noWay, "frameElement": noWay, "postMessage": noWay, "BroadcastChannel": noWay,
+		"parent": noEscape, "top": noEscape, "opener": noEscape, "frames": noEscape, "frameElement": noEscape, "postMessage": noEscape, "BroadcastChannel": noEscape,
 		"XMLHttpRequest": noNetwork, "WebSocket": noNetwork, "EventSource": noNetwork, "WebTransport": noNetwork, "RTCPeerConnection": noNetwork,
 		"localStorage": noStore, "sessionStorage": noStore, "indexedDB": noStore, "caches": noStore, "cookieStore": noStore,
 		"Worker": noWorker, "SharedWorker": noWorker,
 	}
 }
 
-// refusedProperties are refused of every object: their names mean nothing else.
+// refusedProperties returns the names refused as properties of any object, because nothing else uses them.
 func refusedProperties() map[string]string {
 	return map[string]string{
 		"innerHTML": noHTML, "outerHTML": noHTML, "insertAdjacentHTML": noHTML, "dangerouslySetInnerHTML": noHTML, "srcdoc": noHTML, "srcDoc": noHTML,
-		"createContextualFragment": noHTML, "sendBeacon": noNetwork, "serviceWorker": noWorker, "contentWindow": noWay, "contentDocument": noWay,
+		"createContextualFragment": noHTML, "sendBeacon": noNetwork, "serviceWorker": noWorker, "contentWindow": noEscape, "contentDocument": noEscape,
 	}
 }
 
-// refusedOfDocument are refused of document only: an order may have a cookie.
+// refusedOfDocument returns the names refused as properties of document only: an order may have a cookie.
 func refusedOfDocument() map[string]string {
 	return map[string]string{"cookie": noStore, "write": noHTML, "writeln": noHTML}
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // Limits of the source, far above what a model writes. Both parsers recurse, and a stack overflow ends the process, so the
-// number of tokens is bounded, too: every level of nesting needs one.
+// number of tokens is limited, too: every level of nesting needs one.
 const (
 	maxBytes  = 2 << 20
 	maxTokens = 50_000
@@ -19,16 +19,16 @@ const (
 	maxFaults = 10
 )
 
-// style is how JavaScript is written.
+// style is the form of generated JavaScript.
 type style int
 
 const (
-	script  style = iota // an IIFE, to be run
-	small                // in one line: the indentation of deep nesting grows with its square
-	renamed              // small, and with short names, as keeping equal ones apart takes the cube of the nesting
+	script  style = iota // an IIFE, for running
+	small                // on one line: the indentation of deep nesting grows quadratically
+	renamed              // small, with short names: keeping equal names distinct takes cubic time
 )
 
-// program compiles JSX or TSX to plain JavaScript and parses it. It does so with renamed identifiers first, because that fails
+// program compiles JSX or TSX to plain JavaScript and parses it. It first renames identifiers, because that fails
 // fast on deep nesting.
 func program(source string) (*js.AST, Faults) {
 	var ast *js.AST
@@ -39,18 +39,18 @@ func program(source string) (*js.AST, Faults) {
 		}
 		var err error
 		if ast, err = js.Parse(parse.NewInputString(plain), js.Options{}); err != nil {
-			said, _, _ := strings.Cut(err.Error(), "\n")
-			if at := strings.LastIndex(said, " on line "); at > 0 {
-				said = said[:at] // of the compiled code, which nobody has seen
+			message, _, _ := strings.Cut(err.Error(), "\n")
+			if at := strings.LastIndex(message, " on line "); at > 0 {
+				message = message[:at] // drop the line, which is that of the compiled code
 			}
-			return nil, fault("cannot be checked: %s", said)
+			return nil, fault("cannot be checked: %s", message)
 		}
 	}
 	return ast, nil
 }
 
 // transform compiles JSX or TSX to plain JavaScript. It tries both, since `<T>(x) => x` and `a < b > (c)` mean different
-// things. The errors are those of TSX, which knows more.
+// things. It returns the errors for TSX, which are more precise.
 func transform(source string, s style) (string, Faults) {
 	if faults := bounded(source); faults != nil {
 		return "", faults
@@ -74,14 +74,14 @@ func transform(source string, s style) (string, Faults) {
 }
 
 func with(loader api.Loader, source string, s style) api.TransformResult {
-	format := api.FormatDefault // which keeps all that is to be checked
+	format := api.FormatDefault // keeps everything that must be checked
 	if s == script {
 		format = api.FormatIIFE
 	}
 	return api.Transform(source, api.TransformOptions{
 		Format: format, Loader: loader, JSX: api.JSXTransform, Target: api.ES2022, Charset: api.CharsetASCII, LogLevel: api.LogLevelSilent,
 		MinifyWhitespace: s != script, MinifyIdentifiers: s == renamed,
-		// An import that is not used is to be seen nevertheless.
+		// Keep unused imports, so that they are found.
 		TsconfigRaw: `{"compilerOptions": {"verbatimModuleSyntax": true, "jsx": "react"}}`,
 	})
 }
@@ -102,7 +102,7 @@ func bounded(source string) Faults {
 	return nil
 }
 
-// count returns at least the number of tokens, and the depth of nesting: it knows neither strings nor comments.
+// count returns upper bounds of the number of tokens and the depth of nesting: it ignores strings and comments.
 func count(source string) (tokens, deepest int) {
 	inWord, depth := false, 0
 	for _, r := range source {

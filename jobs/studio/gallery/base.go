@@ -11,16 +11,16 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-// parseBase parses a base URL: http or https, a host, perhaps a port and a path. Error: kind [fault.Invalid].
+// parseBase parses a base URL: http or https, a host, optionally a port and a path. Error: kind [fault.Invalid].
 func parseBase(text string) (*url.URL, error) {
 	u, err := url.Parse(strings.TrimSpace(text))
 	switch {
 	case err != nil, u.Scheme != "http" && u.Scheme != "https", u.Hostname() == "":
-		return nil, fault.Errorf(fault.Invalid, "a base URL begins with http:// or https:// and a host")
+		return nil, fault.Errorf(fault.Invalid, "a base URL starts with http:// or https:// and a host")
 	case u.User != nil:
-		return nil, fault.Errorf(fault.Invalid, "a base URL has no name and password in it")
+		return nil, fault.Errorf(fault.Invalid, "a base URL must not contain a user name or password")
 	case u.RawQuery != "", u.Fragment != "", !clean(u):
-		return nil, fault.Errorf(fault.Invalid, "a base URL has a plain path, and nothing behind it")
+		return nil, fault.Errorf(fault.Invalid, "a base URL must end with a plain path")
 	case len(text) > 2000:
 		return nil, fault.Errorf(fault.Invalid, "the base URL is too long")
 	}
@@ -29,13 +29,13 @@ func parseBase(text string) (*url.URL, error) {
 	return u, nil
 }
 
-// clean reports whether a path is unambiguous: whatever a server makes of it, it leads below where it seems to.
+// clean reports whether a path is unambiguous: however a server reads it, it stays below its prefix.
 func clean(u *url.URL) bool {
 	escaped := strings.ToLower(u.EscapedPath())
 	if strings.Contains(u.Path, `\`) || strings.Contains(escaped, "%2e") || strings.Contains(escaped, "%25") || strings.ContainsRune(u.Path, 0) {
 		return false
 	}
-	for part := range strings.SplitSeq(u.Path, "/") { // decoded, so %2f counts as well
+	for part := range strings.SplitSeq(u.Path, "/") { // decoded, so %2f counts, too
 		if name, _, _ := strings.Cut(part, ";"); name == ".." || name == "." {
 			return false
 		}
@@ -43,12 +43,12 @@ func clean(u *url.URL) bool {
 	return true
 }
 
-// within returns the address of a call, which must be a URL below the base, or a path, which is appended to the base. Error: kind
+// within returns the URL of a call, which must be below the base, or a path, which is appended to the base. Error: kind
 // [fault.Denied].
 func within(base *url.URL, text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	if err != nil {
-		return nil, fault.Errorf(fault.Denied, "this is no address that can be called")
+		return nil, fault.Errorf(fault.Denied, "this URL cannot be called")
 	}
 	if u.Scheme == "" && u.Host == "" && u.User == nil && u.Opaque == "" {
 		behind := *base
@@ -64,9 +64,9 @@ func within(base *url.URL, text string) (*url.URL, error) {
 	u.Fragment, u.RawFragment = "", ""
 	switch {
 	case u.Scheme != base.Scheme, !strings.EqualFold(u.Hostname(), base.Hostname()), portOf(u) != portOf(base), u.User != nil, u.Opaque != "":
-		return nil, fault.Errorf(fault.Denied, "this interface may call %s only, not %s", base, clip(text, 200))
+		return nil, fault.Errorf(fault.Denied, "this interface may call only %s, not %s", base, clip(text, 200))
 	case !clean(u), u.Path != base.Path && !strings.HasPrefix(u.Path, base.Path+"/"):
-		return nil, fault.Errorf(fault.Denied, "this interface may call what is below %s only, not %s", base, clip(text, 200))
+		return nil, fault.Errorf(fault.Denied, "this interface may call only URLs below %s, not %s", base, clip(text, 200))
 	}
 	return u, nil
 }
@@ -80,15 +80,15 @@ func isPrivate(a netip.Addr) bool {
 	return a.IsLoopback() || a.IsPrivate() || netip.MustParsePrefix("100.64.0.0/10").Contains(a)
 }
 
-// refused returns why an address is never called, "" if it may be.
+// refused returns why an address is never called, or "".
 func refused(a netip.Addr) string {
 	switch {
 	case slices.Contains([]string{"168.63.129.16", "100.100.100.200", "192.0.0.192", "fd00:ec2::254", "fd20:ce::254"}, a.String()):
-		return "addresses at which cloud machines have their secrets are never called"
+		return "addresses of cloud metadata services are never called"
 	case a.IsLinkLocalUnicast(), a.IsLinkLocalMulticast(), a.IsInterfaceLocalMulticast():
-		return "addresses of the link itself, which cloud machines have their secrets at, are never called"
+		return "link-local addresses, which include cloud metadata services, are never called"
 	case a.IsMulticast(), a.IsUnspecified(), a == netip.AddrFrom4([4]byte{255, 255, 255, 255}), !a.IsValid():
-		return "this address is not of one machine"
+		return "this is not the address of a single machine"
 	}
 	return ""
 }
@@ -112,7 +112,7 @@ func isOwn(a netip.Addr) bool {
 	}
 	all, err := net.InterfaceAddrs()
 	if err != nil {
-		return true // rather than call oneself
+		return true // be safe: it may be the portal
 	}
 	return slices.ContainsFunc(all, func(own net.Addr) bool {
 		prefix, err := netip.ParsePrefix(own.String())
@@ -120,7 +120,7 @@ func isOwn(a netip.Addr) bool {
 	})
 }
 
-// isLocalName reports whether the name of a host shows that it belongs to this machine or its network.
+// isLocalName reports whether a host name shows that the host is this machine or in its network.
 func isLocalName(host string) bool {
 	host = strings.ToLower(strings.TrimSuffix(host, "."))
 	if host == "localhost" || strings.HasSuffix(host, ".localhost") {

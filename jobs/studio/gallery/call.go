@@ -26,10 +26,10 @@ const (
 	maxHeaders = 100
 )
 
-// Request is a call that an interface makes.
+// Request is a call of an interface to its API.
 type Request struct {
 	Method string
-	URL    string // absolute, or a path behind the base URL
+	URL    string // absolute, or a path below the base URL
 	Header [][2]string
 	Body   []byte
 }
@@ -44,13 +44,13 @@ type Response struct {
 // Permission is the result of [Host.Allow].
 type Permission struct {
 	Allowed bool
-	// Private says that the base URL leads to this machine or its network. If it is not allowed for that reason, ask the user
-	// again and say so.
+	// Private reports that the base URL leads to this machine or its network. If Allowed is false for that reason, ask the user
+	// again with this warning.
 	Private bool
 }
 
-// Allow lets an interface call what is below a base URL; "" revokes that. A URL that leads to this machine or its network though
-// its name does not show it is allowed only with private: the user knows. Errors: kinds [fault.NotFound], [fault.Invalid].
+// Allow lets an interface call URLs below a base URL; "" revokes that. If the host resolves to this machine or its network though
+// its name does not show it, private must confirm that the user knows. Errors: kinds [fault.NotFound], [fault.Invalid].
 func (h *Host) Allow(ctx context.Context, id, baseURL string, private bool) (p Permission, err error) {
 	base := ""
 	if baseURL != "" {
@@ -73,8 +73,8 @@ func (h *Host) Allow(ctx context.Context, id, baseURL string, private bool) (p P
 	})
 }
 
-// resolvesLocally reports whether a name resolves to an address of this machine or its network. It is false if the name cannot
-// be resolved: the call will fail.
+// resolvesLocally reports whether a name resolves to an address of this machine or its network. It returns false if the name cannot
+// be resolved, because calls will fail then.
 func resolvesLocally(ctx context.Context, host string) bool {
 	ctx, cancel := context.WithTimeout(ctx, lookUpTime)
 	defer cancel()
@@ -82,8 +82,8 @@ func resolvesLocally(ctx context.Context, host string) bool {
 	return err == nil && slices.ContainsFunc(all, func(a netip.Addr) bool { return isPrivate(plain(a)) })
 }
 
-// Call makes a call for an interface, only below the base URL that the user allowed, without cookies. Errors: kinds
-// [fault.NotFound], [fault.Denied] for what it may not call, [fault.Invalid] for an invalid request, [fault.Unavailable] if
+// Call makes a call for an interface, without cookies and only below the base URL that the user allowed. Errors: kinds
+// [fault.NotFound], [fault.Denied] for a forbidden URL, [fault.Invalid] for an invalid request, [fault.Unavailable] if
 // the API cannot be reached, [fault.Timeout] after 30 seconds.
 func (h *Host) Call(ctx context.Context, id string, r Request) (Response, error) {
 	i, err := h.log.Head(ctx, id)
@@ -105,21 +105,21 @@ func (h *Host) Call(ctx context.Context, id string, r Request) (Response, error)
 	if err != nil {
 		return Response{}, failed(ctx, err)
 	}
-	defer answer.Body.Close()                               //nolint:errcheck // it is only read
-	if answer.StatusCode == http.StatusSwitchingProtocols { // its body would be the connection itself, without a time limit
-		return Response{}, fault.Errorf(fault.Unavailable, "the API wants to speak another protocol, which interfaces cannot")
+	defer answer.Body.Close()                               //nolint:errcheck // read-only
+	if answer.StatusCode == http.StatusSwitchingProtocols { // the body would be the connection itself, without a time limit
+		return Response{}, fault.Errorf(fault.Unavailable, "the API switches to another protocol, which interfaces do not support")
 	}
 	return read(ctx, answer)
 }
 
-// failed is the error of a call without an answer.
+// failed returns the error of a call without an answer.
 func failed(ctx context.Context, err error) error {
 	var refusal *fault.Error
 	switch {
 	case errors.As(err, &refusal):
 		return refusal
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		return fault.Errorf(fault.Timeout, "the API has not answered within %v", callTime)
+		return fault.Errorf(fault.Timeout, "the API did not answer within %v", callTime)
 	case ctx.Err() != nil:
 		return ctx.Err()
 	}
@@ -147,7 +147,7 @@ func (r Request) build(ctx context.Context, allowed string) (*http.Request, erro
 	}
 	request, err := http.NewRequestWithContext(ctx, method, target.String(), bytes.NewReader(r.Body))
 	if err != nil {
-		return nil, fault.Errorf(fault.Invalid, "this is no request: %w", err)
+		return nil, fault.Errorf(fault.Invalid, "this is not a valid request: %w", err)
 	}
 	for _, pair := range r.Header {
 		if !isDropped(pair[0]) {
@@ -160,9 +160,9 @@ func (r Request) build(ctx context.Context, allowed string) (*http.Request, erro
 	return request, nil
 }
 
-// isDropped reports whether a header belongs to the connection, or to an identity that is not the interface's.
+// isDropped reports whether a header belongs to the connection, or to another identity than the interface's.
 func isDropped(name string) bool {
-	name = textproto.CanonicalMIMEHeaderKey(strings.ReplaceAll(strings.TrimSpace(name), "_", "-")) // the same to gateways
+	name = textproto.CanonicalMIMEHeaderKey(strings.ReplaceAll(strings.TrimSpace(name), "_", "-")) // gateways treat both alike
 	switch name {
 	case "Connection", "Proxy-Connection", "Keep-Alive", "Proxy-Authenticate", "Proxy-Authorization", "Te", "Trailer", "Transfer-Encoding", "Upgrade",
 		"Host", "Origin", "Referer", "Cookie", "Set-Cookie", "Content-Length", "Expect", "Accept-Encoding", "Via", "Forwarded", "X-Real-Ip":
@@ -171,7 +171,7 @@ func isDropped(name string) bool {
 	return strings.HasPrefix(name, "Sec-") || strings.HasPrefix(name, "X-Forwarded-")
 }
 
-// transport makes one call, without a proxy: it dials what is checked.
+// transport returns a transport for one call. It uses no proxy, so that it dials the checked address.
 func (h *Host) transport(private bool) *http.Transport {
 	d := &net.Dialer{Timeout: 10 * time.Second, Control: func(network, address string, _ syscall.RawConn) error {
 		return h.mayDial(network, address, private)
@@ -183,14 +183,14 @@ func (h *Host) transport(private bool) *http.Transport {
 func (h *Host) mayDial(network, address string, private bool) error {
 	to, err := netip.ParseAddrPort(address)
 	if err != nil || !strings.HasPrefix(network, "tcp") {
-		return fault.Errorf(fault.Denied, "only addresses of the Internet are called")
+		return fault.Errorf(fault.Denied, "only IP addresses can be called")
 	}
 	a := plain(to.Addr())
 	switch why := refused(a); {
 	case why != "":
 		return fault.Errorf(fault.Denied, "%s", why)
 	case isPrivate(a) && !private:
-		return fault.Errorf(fault.Denied, "the name leads to this machine or its network now, which it did not when you allowed it; allow it again")
+		return fault.Errorf(fault.Denied, "the name now leads to this machine or its network; allow it again if that is intended")
 	case h.options.Port != nil && int(to.Port()) == h.options.Port() && isOwn(a):
 		return fault.Errorf(fault.Denied, "this is the portal itself, which interfaces may not call")
 	}
@@ -202,7 +202,7 @@ func read(ctx context.Context, answer *http.Response) (Response, error) {
 	body, err := io.ReadAll(io.LimitReader(answer.Body, maxBody+1))
 	switch {
 	case err != nil:
-		return Response{}, failed(ctx, fmt.Errorf("its answer breaks off: %w", err))
+		return Response{}, failed(ctx, fmt.Errorf("its answer is incomplete: %w", err))
 	case len(body) > maxBody:
 		return Response{}, fault.Errorf(fault.Unavailable, "the answer of the API is larger than 10 MiB")
 	}

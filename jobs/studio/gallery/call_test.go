@@ -15,7 +15,7 @@ import (
 	"github.com/copilot-portal/portal/jobs/studio/gallery"
 )
 
-func TestCallsStayBelowTheBaseURL(t *testing.T) {
+func TestCallsStayBelowBaseURL(t *testing.T) {
 	const base = "https://api.example.com/v1"
 	for target, want := range map[string]string{
 		"https://api.example.com/v1":                  "https://api.example.com/v1",
@@ -60,7 +60,7 @@ func TestCallsStayBelowTheBaseURL(t *testing.T) {
 	}
 }
 
-func FuzzCallsStayBelowTheBaseURL(f *testing.F) {
+func FuzzCallsStayBelowBaseURL(f *testing.F) {
 	f.Add("https://api.example.com/v1/../x")
 	f.Add("/%2e%2e/x")
 	f.Fuzz(func(t *testing.T, target string) {
@@ -76,7 +76,7 @@ func FuzzCallsStayBelowTheBaseURL(f *testing.F) {
 	})
 }
 
-func TestAddressesThatAreNeverCalled(t *testing.T) {
+func TestForbiddenAddressesAreNotCalled(t *testing.T) {
 	h := gallery.New(gallery.Options{Port: func() int { return 8888 }})
 	for address, c := range map[string]struct{ private, may bool }{
 		"93.184.215.14:443":          {false, true},
@@ -116,8 +116,8 @@ func TestAddressesThatAreNeverCalled(t *testing.T) {
 	require.Error(t, h.MayDial("udp", "93.184.215.14:53", true))
 }
 
-func TestCallIsMadeAsItWasAsked(t *testing.T) {
-	inGallery(t, says(inBlock(app("Films"))), func(g *activeItem) {
+func TestCallIsMadeAsRequested(t *testing.T) {
+	inGallery(t, says(inBlock(app("Films"))), func(g *testGallery) {
 		var got *http.Request
 		api := serve(t, func(w http.ResponseWriter, r *http.Request) {
 			got = r
@@ -126,7 +126,7 @@ func TestCallIsMadeAsItWasAsked(t *testing.T) {
 			w.WriteHeader(http.StatusCreated)
 			_, _ = w.Write([]byte("made"))
 		})
-		id := g.made()
+		id := g.create()
 		g.allow(id, api+"/v1")
 		answer, err := g.Call(t.Context(), id, gallery.Request{Method: "post", URL: api + "/v1/films?x=1", Body: []byte("{}"), Header: [][2]string{
 			{"Content-Type", "application/json"},
@@ -154,8 +154,8 @@ func TestCallIsMadeAsItWasAsked(t *testing.T) {
 	})
 }
 
-func TestCallsThatAreRefused(t *testing.T) {
-	inGallery(t, says(inBlock(app("Films"))), func(g *activeItem) {
+func TestForbiddenCallsAreRejected(t *testing.T) {
+	inGallery(t, says(inBlock(app("Films"))), func(g *testGallery) {
 		calls := 0
 		api := serve(t, func(w http.ResponseWriter, r *http.Request) {
 			calls++
@@ -164,15 +164,15 @@ func TestCallsThatAreRefused(t *testing.T) {
 				http.Redirect(w, r, "/admin", http.StatusFound)
 			case "/v1/switch":
 				c, _, err := http.NewResponseController(w).Hijack()
-				if assert.NoError(t, err) { // and is not closed: who waits for its end waits for ever
+				if assert.NoError(t, err) { // it stays open, so a reader would wait forever
 					_, _ = c.Write([]byte("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n"))
 				}
 			case "/v1/long":
 				_, _ = w.Write(make([]byte, 10<<20+1))
 			}
 		})
-		other := serve(t, func(http.ResponseWriter, *http.Request) { assert.Fail(t, "another API is called") })
-		id := g.made()
+		other := serve(t, func(http.ResponseWriter, *http.Request) { assert.Fail(t, "another API was called") })
+		id := g.create()
 		call := func(r gallery.Request) error {
 			_, err := g.Call(t.Context(), id, r)
 			return err
@@ -184,32 +184,32 @@ func TestCallsThatAreRefused(t *testing.T) {
 			request gallery.Request
 			kind    fault.Kind
 		}{
-			"another host":           {gallery.Request{Method: "GET", URL: other}, fault.Denied},
-			"another path":           {gallery.Request{Method: "GET", URL: api + "/admin"}, fault.Denied},
-			"a tunnel":               {gallery.Request{Method: "CONNECT", URL: "/"}, fault.Denied},
-			"a method that is none":  {gallery.Request{Method: "GET /", URL: "/"}, fault.Invalid},
-			"a header with a break":  {gallery.Request{Method: "GET", URL: "/", Header: [][2]string{{"A", "b\r\nHost: x"}}}, fault.Unavailable},
-			"a body that is long":    {gallery.Request{Method: "POST", URL: "/", Body: make([]byte, 10<<20+1)}, fault.Invalid},
-			"another protocol":       {gallery.Request{Method: "GET", URL: "/switch"}, fault.Unavailable},
-			"an answer that is long": {gallery.Request{Method: "GET", URL: "/long"}, fault.Unavailable},
+			"another host":               {gallery.Request{Method: "GET", URL: other}, fault.Denied},
+			"another path":               {gallery.Request{Method: "GET", URL: api + "/admin"}, fault.Denied},
+			"a tunnel":                   {gallery.Request{Method: "CONNECT", URL: "/"}, fault.Denied},
+			"an invalid method":          {gallery.Request{Method: "GET /", URL: "/"}, fault.Invalid},
+			"a header with a line break": {gallery.Request{Method: "GET", URL: "/", Header: [][2]string{{"A", "b\r\nHost: x"}}}, fault.Unavailable},
+			"a long body":                {gallery.Request{Method: "POST", URL: "/", Body: make([]byte, 10<<20+1)}, fault.Invalid},
+			"another protocol":           {gallery.Request{Method: "GET", URL: "/switch"}, fault.Unavailable},
+			"a long answer":              {gallery.Request{Method: "GET", URL: "/long"}, fault.Unavailable},
 		} {
 			assert.Equal(t, c.kind, fault.KindOf(call(c.request)), name)
 		}
 		answer, err := g.Call(t.Context(), id, gallery.Request{Method: "GET", URL: "/away"})
 		require.NoError(t, err)
-		assert.Equal(t, http.StatusFound, answer.Status, "a redirect is told, not followed")
+		assert.Equal(t, http.StatusFound, answer.Status, "redirects are returned, not followed")
 		assert.Equal(t, 4, calls, "films, switch, long, away")
 		_, err = g.Allow(t.Context(), id, "", false)
 		require.NoError(t, err)
-		assert.Equal(t, fault.Denied, fault.KindOf(call(gallery.Request{Method: "GET", URL: "/"})), "it was taken back")
+		assert.Equal(t, fault.Denied, fault.KindOf(call(gallery.Request{Method: "GET", URL: "/"})), "revoked")
 		_, err = g.Call(t.Context(), "nobody", gallery.Request{})
 		assert.Equal(t, fault.NotFound, fault.KindOf(err))
 	})
 }
 
-func TestBaseURLThatCannotBeAllowed(t *testing.T) {
-	inGallery(t, says(inBlock(app("Films"))), func(g *activeItem) {
-		id := g.made()
+func TestInvalidBaseURLsAreRejected(t *testing.T) {
+	inGallery(t, says(inBlock(app("Films"))), func(g *testGallery) {
+		id := g.create()
 		for _, base := range []string{"ftp://x", "api.example.com", "http://", "http://a:b@x", "http://x/?q", "http://x/#f", "http://x/../y", "unix:///x"} {
 			_, err := g.Allow(t.Context(), id, base, true)
 			assert.Equal(t, fault.Invalid, fault.KindOf(err), base)
@@ -230,7 +230,7 @@ func serve(t *testing.T, answer http.HandlerFunc) string {
 	return s.URL
 }
 
-func (g *activeItem) allow(id, base string) {
+func (g *testGallery) allow(id, base string) {
 	p, err := g.Allow(context.Background(), id, base, false)
 	require.NoError(g.t, err)
 	require.True(g.t, p.Allowed)

@@ -14,7 +14,7 @@ import (
 )
 
 var (
-	errBusy     = fault.Errorf(fault.Busy, "this interface is being made or changed just now; wait for the end of that, or stop it")
+	errBusy     = fault.Errorf(fault.Busy, "this interface is being generated or changed; wait for that, or stop it")
 	errStopping = fault.Errorf(fault.Unavailable, "the portal is stopping")
 )
 
@@ -28,7 +28,7 @@ type result struct {
 	question *Question
 }
 
-// Make generates a new version from the description. Errors: kinds [fault.NotFound] and [fault.Busy]. Later ones are events.
+// Make generates a new version from the description. Errors: kinds [fault.NotFound] and [fault.Busy]. Later errors are events.
 func (h *Host) Make(ctx context.Context, id string) error {
 	return h.begin(ctx, id, "", func(Item) (request, error) {
 		description, err := h.description(ctx, id)
@@ -44,18 +44,18 @@ func (h *Host) Make(ctx context.Context, id string) error {
 }
 
 // Change changes the current version as the prompt says, or answers the open question. Errors: kinds [fault.NotFound],
-// [fault.Busy], and [fault.Invalid] for a prompt that is empty or too long. Later ones are events.
+// [fault.Busy], and [fault.Invalid] for a prompt that is empty or too long. Later errors are events.
 func (h *Host) Change(ctx context.Context, id, prompt string) error {
 	prompt = strings.TrimSpace(prompt)
 	switch {
 	case prompt == "":
-		return fault.Errorf(fault.Invalid, "say what shall be different")
+		return fault.Errorf(fault.Invalid, "say what to change")
 	case len(prompt) > maxPrompt:
 		return fault.Errorf(fault.Invalid, "the request is longer than %d bytes", maxPrompt)
 	}
 	return h.begin(ctx, id, prompt, func(i Item) (request, error) {
 		if i.Current == 0 {
-			return nil, fault.Errorf(fault.Invalid, "there is no version yet that could be changed")
+			return nil, fault.Errorf(fault.Invalid, "there is no version to change yet")
 		}
 		description, err := h.description(ctx, id)
 		if err != nil {
@@ -72,7 +72,7 @@ func (h *Host) Change(ctx context.Context, id, prompt string) error {
 				return result{}, err
 			}
 			whole := prompt
-			if i.Question != nil { // which this answers
+			if i.Question != nil { // the prompt answers it
 				whole = clip(i.Question.Prompt, maxPrompt) + "\n→ " + prompt
 			}
 			if made.Question != "" {
@@ -87,7 +87,7 @@ func (h *Host) Change(ctx context.Context, id, prompt string) error {
 // maxHistory is the maximum number of versions in the history of a prompt.
 const maxHistory = 20
 
-// history is the conversation that led to the current version, with the open question.
+// history returns the conversation that led to the current version, including the open question.
 func (i Item) history() (list []studio.Message) {
 	line := i.ancestors()
 	for _, v := range line[max(0, len(line)-maxHistory):] {
@@ -100,14 +100,14 @@ func (i Item) history() (list []studio.Message) {
 	return list
 }
 
-// begin starts a request unless another is at work.
+// begin starts a request unless another is running.
 func (h *Host) begin(ctx context.Context, id, prompt string, prepare func(Item) (request, error)) error {
 	i, err := h.log.Head(ctx, id)
 	if err != nil {
 		return err
 	}
 	if len(i.Versions) >= maxVersions {
-		return fault.Errorf(fault.Invalid, "the interface has %d versions, which is as many as it can have; make another one of its description", maxVersions)
+		return fault.Errorf(fault.Invalid, "the interface has %d versions, the maximum; create another one from its description", maxVersions)
 	}
 	do, err := prepare(i)
 	if err != nil {
@@ -129,14 +129,14 @@ func (h *Host) begin(ctx context.Context, id, prompt string, prepare func(Item) 
 	return nil
 }
 
-// perform does a request and publishes its end.
+// perform runs a request and publishes its end.
 func (h *Host) perform(ctx context.Context, id string, r *activeItem, do request) {
 	made, err := do(ctx, func(piece string) { r.publish(Piece, piece) })
 	if err != nil && ctx.Err() != nil {
-		err = fault.Errorf(fault.Unavailable, "it was stopped")
+		err = fault.Errorf(fault.Unavailable, "the request was stopped")
 	}
 	if err != nil {
-		h.options.Log.Info("a request for an interface has failed", "interface", id, "error", err)
+		h.options.Log.Info("interface request failed", "interface", id, "error", err)
 	}
 	kept := h.updateItem(id, func(i *Item) (line []byte, none error) {
 		i.Error = ""
@@ -154,7 +154,7 @@ func (h *Host) perform(ctx context.Context, id string, r *activeItem, do request
 	lost := ""
 	if kept != nil {
 		lost = kept.Error()
-		h.options.Log.Error("what was made of an interface cannot be stored", "interface", id, "error", kept)
+		h.options.Log.Error("cannot store interface version", "interface", id, "error", kept)
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -175,7 +175,7 @@ func (i *Item) add(made result) []byte {
 	return []byte(made.source)
 }
 
-// updateItem changes a stored interface. It is not cancelled with a request: results must not be lost.
+// updateItem changes a stored interface. It is not cancelled with a request, because results must not be lost.
 func (h *Host) updateItem(id string, change func(*Item) (line []byte, err error)) error {
 	ctx, cancel := context.WithTimeout(context.Background(), storeWait)
 	defer cancel()
@@ -191,7 +191,7 @@ func (h *Host) updateItem(id string, change func(*Item) (line []byte, err error)
 	if err != nil {
 		return err
 	}
-	i.Versions = append([]Version{}, i.Versions...) // others read them
+	i.Versions = append([]Version{}, i.Versions...) // readers share the slice
 	line, err := change(&i)
 	if err != nil {
 		return err
@@ -202,7 +202,7 @@ func (h *Host) updateItem(id string, change func(*Item) (line []byte, err error)
 	return h.log.Replace(ctx, i, line)
 }
 
-// change is updateItem for what is no request, and publishes it.
+// change is updateItem for changes that are not requests; it publishes them.
 func (h *Host) change(id string, change func(*Item) error) error {
 	err := h.updateItem(id, func(i *Item) ([]byte, error) { return nil, change(i) })
 	if err == nil {
@@ -287,7 +287,7 @@ func (h *Host) Compare(ctx context.Context, id string, from, to int) (string, er
 	return unified(fmt.Sprintf("version %d", from), fmt.Sprintf("version %d", to), before, after)
 }
 
-// unified is the difference of two texts as in diff -u, without regard to a line end at their end.
+// unified returns the difference of two texts like diff -u, ignoring a missing line end at their end.
 func unified(nameA, nameB, a, b string) (string, error) {
 	a, b = withLineEnd(a), withLineEnd(b)
 	diff, err := udiff.ToUnified(nameA, nameB, a, udiff.Lines(a, b), udiff.DefaultContextLines)

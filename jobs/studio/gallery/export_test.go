@@ -1,9 +1,9 @@
 package gallery
 
-// Unified is unified.
+// Unified exposes unified.
 func Unified(nameA, nameB, a, b string) (string, error) { return unified(nameA, nameB, a, b) }
 
-// Within is where a call goes.
+// Within returns the URL of a call.
 func Within(base, target string) (string, error) {
 	b, err := parseBase(base)
 	if err != nil {
@@ -16,7 +16,7 @@ func Within(base, target string) (string, error) {
 	return u.String(), nil
 }
 
-// MayDial judges an address.
+// MayDial checks an address.
 func (h *Host) MayDial(network, address string, private bool) error {
 	return h.mayDial(network, address, private)
 }

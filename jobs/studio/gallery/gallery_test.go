@@ -21,19 +21,19 @@ import (
 	"github.com/copilot-portal/portal/jobs/studio/gallery"
 )
 
-// activeItem is a gallery with scripted agents.
-type activeItem struct {
+// testGallery is a gallery with scripted agents.
+type testGallery struct {
 	*gallery.Host
 	t      *testing.T
 	studio *studio.Host
 }
 
-func inGallery(t *testing.T, answer func(*fake.Turn), test func(*activeItem)) {
+func inGallery(t *testing.T, answer func(*fake.Turn), test func(*testGallery)) {
 	t.Helper()
 	inGalleryWith(t, nil, answer, test)
 }
 
-func inGalleryWith(t *testing.T, kept *store.Store, answer func(*fake.Turn), test func(*activeItem)) {
+func inGalleryWith(t *testing.T, kept *store.Store, answer func(*fake.Turn), test func(*testGallery)) {
 	t.Helper()
 	agents := fake.New()
 	defer agents.Close()
@@ -43,14 +43,14 @@ func inGalleryWith(t *testing.T, kept *store.Store, answer func(*fake.Turn), tes
 	s := studio.New(studio.Options{Sessions: sessions, Policy: permission.Everywhere(permission.Allow), Directory: t.TempDir()})
 	g := gallery.New(gallery.Options{Studio: s, Store: kept})
 	defer g.Close(context.Background())
-	test(&activeItem{g, t, s})
+	test(&testGallery{g, t, s})
 }
 
 const description = `{"openapi": "3.0.3", "info": {"title": "Films", "version": "1"}, "servers": [{"url": "https://films.test/v1/"}],
 	"paths": {"/films": {"get": {"responses": {"200": {"description": "OK"}}}}}}`
 
-// made is an interface with its first version.
-func (g *activeItem) made() string {
+// create creates an interface and waits for its first version.
+func (g *testGallery) create() string {
 	g.t.Helper()
 	i, err := g.Create(context.Background(), "films.json", description)
 	require.NoError(g.t, err)
@@ -58,8 +58,8 @@ func (g *activeItem) made() string {
 	return i.ID
 }
 
-// ended waits for the end of a request, and gives the interface as it is then.
-func (g *activeItem) ended(id string) gallery.Item {
+// ended waits for the end of a request and returns the interface.
+func (g *testGallery) ended(id string) gallery.Item {
 	g.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
@@ -76,8 +76,8 @@ func (g *activeItem) ended(id string) gallery.Item {
 	}
 }
 
-// change asks for a change and waits for it.
-func (g *activeItem) change(id, prompt string) gallery.Item {
+// change requests a change and waits for its end.
+func (g *testGallery) change(id, prompt string) gallery.Item {
 	g.t.Helper()
 	require.NoError(g.t, g.Change(context.Background(), id, prompt))
 	return g.ended(id)
@@ -85,14 +85,14 @@ func (g *activeItem) change(id, prompt string) gallery.Item {
 
 func app(title string) string { return fmt.Sprintf("function App() { return <h1>%s</h1>; }\n", title) }
 
-// whole is code as it is given out.
+// whole returns code as the studio returns it.
 func whole(source string) string { return source + code.Mount(source) }
 
 func inBlock(source string) string {
 	return "```jsx\n" + source + "```\nDescription: It shows a title.\nAssumptions:\n- The title is fixed.\n"
 }
 
-// says is an agent that gives these answers one after another, the last one for ever.
+// says returns a script that gives the answers in turn and repeats the last one.
 func says(answers ...string) func(*fake.Turn) {
 	var mu sync.Mutex
 	n := 0
@@ -106,8 +106,8 @@ func says(answers ...string) func(*fake.Turn) {
 }
 
 func TestVersionsAreKept(t *testing.T) {
-	inGallery(t, says(inBlock(app("One")), inBlock(app("Two")), inBlock(app("Three"))), func(g *activeItem) {
-		id := g.made()
+	inGallery(t, says(inBlock(app("One")), inBlock(app("Two")), inBlock(app("Three"))), func(g *testGallery) {
+		id := g.create()
 		i := g.change(id, "Call it Two")
 		require.Len(t, i.Versions, 2)
 		assert.Equal(t, "https://films.test/v1", i.BaseURL)
@@ -117,7 +117,7 @@ func TestVersionsAreKept(t *testing.T) {
 		require.NoError(t, g.Revert(t.Context(), id, 1))
 		i = g.change(id, "Call it Three")
 		require.Len(t, i.Versions, 3)
-		assert.Equal(t, 1, i.Versions[2].Based, "what was shown is what is changed")
+		assert.Equal(t, 1, i.Versions[2].Based, "the current version is changed")
 		for n, title := range []string{"One", "Two", "Three"} {
 			_, source, err := g.Source(t.Context(), id, n+1)
 			require.NoError(t, err)
@@ -134,9 +134,9 @@ func TestVersionsAreKept(t *testing.T) {
 	})
 }
 
-func TestQuestionIsAnsweredByTheNextRequest(t *testing.T) {
-	inGallery(t, says(inBlock(app("One")), "```question\n{\"question\": \"Which?\", \"options\": [\"A\", \"B\"]}\n```\n", inBlock(app("Two"))), func(g *activeItem) {
-		id := g.made()
+func TestNextRequestAnswersQuestion(t *testing.T) {
+	inGallery(t, says(inBlock(app("One")), "```question\n{\"question\": \"Which?\", \"options\": [\"A\", \"B\"]}\n```\n", inBlock(app("Two"))), func(g *testGallery) {
+		id := g.create()
 		i := g.change(id, "Search")
 		assert.Equal(t, &gallery.Question{Prompt: "Search", Text: "Which?", Options: []string{"A", "B"}}, i.Question)
 		assert.Len(t, i.Versions, 1)
@@ -148,13 +148,13 @@ func TestQuestionIsAnsweredByTheNextRequest(t *testing.T) {
 }
 
 func TestFailedRequestIsReportedAndRepeatable(t *testing.T) {
-	inGallery(t, says("no", "no", inBlock(app("One")), "```refusal\nIt cannot brew coffee.\n```\n"), func(g *activeItem) {
-		id := g.made()
+	inGallery(t, says("no", "no", inBlock(app("One")), "```refusal\nIt cannot brew coffee.\n```\n"), func(g *testGallery) {
+		id := g.create()
 		i, err := g.Get(t.Context(), id)
 		require.NoError(t, err)
-		assert.Contains(t, i.Error, "no block of code")
+		assert.Contains(t, i.Error, "no code block")
 		assert.Empty(t, i.Versions)
-		assert.Equal(t, fault.Invalid, fault.KindOf(g.Change(t.Context(), id, "x")), "there is nothing to change")
+		assert.Equal(t, fault.Invalid, fault.KindOf(g.Change(t.Context(), id, "x")), "there is no version to change")
 		require.NoError(t, g.Make(t.Context(), id))
 		i = g.ended(id)
 		assert.Empty(t, i.Error)
@@ -170,7 +170,7 @@ func TestFailedRequestIsReportedAndRepeatable(t *testing.T) {
 }
 
 func TestOneRequestAtATime(t *testing.T) {
-	inGallery(t, func(turn *fake.Turn) { turn.WaitForAbort() }, func(g *activeItem) {
+	inGallery(t, func(turn *fake.Turn) { turn.WaitForAbort() }, func(g *testGallery) {
 		i, err := g.Create(t.Context(), "", description)
 		require.NoError(t, err)
 		require.NotNil(t, i.Work)
@@ -180,13 +180,13 @@ func TestOneRequestAtATime(t *testing.T) {
 			assert.Equal(t, fault.Busy, fault.KindOf(err), name)
 		}
 		require.NoError(t, g.Cancel(t.Context(), i.ID))
-		assert.Equal(t, "it was stopped", g.ended(i.ID).Error)
+		assert.Equal(t, "the request was stopped", g.ended(i.ID).Error)
 	})
 }
 
 func TestAllReadersGetTheSameEvents(t *testing.T) {
-	inGallery(t, says(inBlock(app("One"))), func(g *activeItem) {
-		id := g.made()
+	inGallery(t, says(inBlock(app("One"))), func(g *testGallery) {
+		id := g.create()
 		var told [2][]gallery.Event
 		read := func(n int, until gallery.Kind) {
 			for b := range g.Reader(id, uint64(len(told[n]))).All(context.Background()) {
@@ -216,7 +216,7 @@ func TestAllReadersGetTheSameEvents(t *testing.T) {
 	})
 }
 
-func TestInterfacesOutliveThePortal(t *testing.T) {
+func TestInterfacesSurviveRestart(t *testing.T) {
 	kept := t.TempDir()
 	open := func() *store.Store {
 		s, err := store.Open(t.Context(), store.Options{Directory: kept})
@@ -225,14 +225,14 @@ func TestInterfacesOutliveThePortal(t *testing.T) {
 	}
 	first := open()
 	id := ""
-	inGalleryWith(t, first, says(inBlock(app("One"))), func(g *activeItem) {
-		id = g.made()
+	inGalleryWith(t, first, says(inBlock(app("One"))), func(g *testGallery) {
+		id = g.create()
 		g.allow(id, "http://127.0.0.1:9/v1")
 	})
 	require.NoError(t, first.Close())
 	second := open()
 	third := open()
-	inGalleryWith(t, second, says(inBlock(app("Two"))), func(g *activeItem) {
+	inGalleryWith(t, second, says(inBlock(app("Two"))), func(g *testGallery) {
 		list, err := g.List(t.Context())
 		require.NoError(t, err)
 		require.Len(t, list, 1)
@@ -243,11 +243,11 @@ func TestInterfacesOutliveThePortal(t *testing.T) {
 		_, source, err := g.Source(t.Context(), id, 2)
 		require.NoError(t, err)
 		assert.Equal(t, whole(app("Two")), source)
-		inGalleryWith(t, third, says("never"), func(other *activeItem) {
+		inGalleryWith(t, third, says("never"), func(other *testGallery) {
 			_, source, err := other.Source(t.Context(), id, 2)
-			require.NoError(t, err, "another portal on the same data reads it")
+			require.NoError(t, err, "another portal on the same data can read it")
 			assert.Equal(t, whole(app("Two")), source)
-			assert.Equal(t, fault.Busy, fault.KindOf(other.Revert(t.Context(), id, 1)), "but does not write")
+			assert.Equal(t, fault.Busy, fault.KindOf(other.Revert(t.Context(), id, 1)), "but cannot write")
 		})
 		require.NoError(t, g.Delete(t.Context(), id))
 		list, err = g.List(t.Context())
@@ -258,13 +258,13 @@ func TestInterfacesOutliveThePortal(t *testing.T) {
 	require.NoError(t, third.Close())
 }
 
-func TestInvalidRequestsAreRefused(t *testing.T) {
-	inGallery(t, says(inBlock(app("One"))), func(g *activeItem) {
+func TestInvalidRequestsAreRejected(t *testing.T) {
+	inGallery(t, says(inBlock(app("One"))), func(g *testGallery) {
 		for _, text := range []string{"", "hello", `{"openapi": "3.0.3"}`} {
 			_, err := g.Create(t.Context(), "x.json", text)
 			assert.Equal(t, fault.Invalid, fault.KindOf(err), text)
 		}
-		id := g.made()
+		id := g.create()
 		assert.Equal(t, fault.Invalid, fault.KindOf(g.Change(t.Context(), id, " \n")))
 		assert.Equal(t, fault.Invalid, fault.KindOf(g.Change(t.Context(), id, strings.Repeat("x", 20_001))))
 		for name, err := range map[string]error{

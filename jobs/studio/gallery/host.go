@@ -1,5 +1,5 @@
-// Package gallery stores the interfaces that the studio made, each with its description and all versions, changes them on
-// request, and makes the calls that they may make (spec/studio.md).
+// Package gallery stores the interfaces that the studio generated, each with its description and all versions. It changes them on
+// request and makes the calls that the user allowed them (spec/studio.md).
 package gallery
 
 import (
@@ -24,28 +24,28 @@ import (
 	"github.com/copilot-portal/portal/jobs/studio/spec"
 )
 
-// Options of a [Host]. Zero fields take the defaults named.
+// Options configure a [Host]. Zero fields take the defaults named.
 type Options struct {
 	Studio *studio.Host // required
-	Store  *store.Store // nil: interfaces live as long as the host
-	// Port is the portal's own, which no interface may call; nil: there is none.
+	Store  *store.Store // nil: interfaces end with the host
+	// Port returns the portal's own port, which no interface may call; nil if it has none.
 	Port func() int
-	Log  *slog.Logger // nil: none
+	Log  *slog.Logger // nil disables logging
 }
 
-// Limits. Those of the description and the code are [spec.Read]'s and [code.Check]'s.
+// Limits. [spec.Read] and [code.Check] limit the description and the code.
 const (
-	maxPrompt   = 20_000 // bytes of what is asked for
+	maxPrompt   = 20_000 // bytes of a prompt
 	maxVersions = 500
-	maxEvents   = 4 << 20 // bytes of events that can be read
+	maxEvents   = 4 << 20 // bytes of events kept for readers
 	storeWait   = 10 * time.Second
 )
 
-// Host has all interfaces. Its methods may be called concurrently. The caller must close it.
+// Host manages all interfaces. Its methods may be called concurrently. The caller must close it.
 type Host struct {
 	options Options
 	log     *activity.Log[Item, []byte]
-	ctx     context.Context //nolint:containedctx // of the requests, which outlive the calls that start them; ended by Close
+	ctx     context.Context //nolint:containedctx // of the requests, which continue after the calls that start them; cancelled by Close
 	quit    context.CancelFunc
 	work    sync.WaitGroup // requests
 
@@ -54,7 +54,7 @@ type Host struct {
 	closed      bool
 }
 
-// activeItem is the state of an interface that is not stored.
+// activeItem is the state of an interface that is kept in memory only.
 type activeItem struct {
 	events  *journal.Journal[Event]
 	cancel  context.CancelFunc // of the request
@@ -100,7 +100,7 @@ func (h *Host) activeItem(id string) *activeItem {
 }
 
 func (r *activeItem) publish(k Kind, text string) {
-	_, _ = r.events.Append(Event{Time: time.Now().UTC(), Kind: k, Text: text}) // closed: it was deleted
+	_, _ = r.events.Append(Event{Time: time.Now().UTC(), Kind: k, Text: text}) // fails only after deletion
 }
 
 // addProgress adds the current request and the newest event.
@@ -113,12 +113,12 @@ func (h *Host) addProgress(i Item) Item {
 	return i
 }
 
-// Create creates an interface from the text of a description; name is that of its file and may be empty. The interface is there at
-// once, its first version follows. Errors: kind [fault.Invalid] for an invalid description, with its faults.
+// Create creates an interface from the text of a description; name is that of its file and may be empty. The interface exists at
+// once; its first version follows. Errors: kind [fault.Invalid] for an invalid description, with its faults.
 func (h *Host) Create(ctx context.Context, name, text string) (Item, error) {
 	s, err := spec.Read(name, []byte(text))
 	if err != nil {
-		return Item{}, fault.Errorf(fault.Invalid, "this is no description of an API that can be read: %w", err)
+		return Item{}, fault.Errorf(fault.Invalid, "this is not a valid description of an API: %w", err)
 	}
 	description, err := json.Marshal(s)
 	if err != nil {
@@ -140,10 +140,10 @@ func (h *Host) Create(ctx context.Context, name, text string) (Item, error) {
 	return h.addProgress(i), nil
 }
 
-// now is the time with the precision that is stored.
+// now returns the time with the stored precision.
 func now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
 
-// clip is the beginning of a text.
+// clip returns the start of a text.
 func clip(text string, most int) string {
 	if len(text) <= most {
 		return text
@@ -192,7 +192,7 @@ func (h *Host) Script(ctx context.Context, id string, version int) (Version, str
 	}
 	script, err := code.Build(source)
 	if err != nil {
-		return v, "", fault.Errorf(fault.Invalid, "this version cannot be shown any more: %w", err)
+		return v, "", fault.Errorf(fault.Invalid, "this version can no longer be shown: %w", err)
 	}
 	return v, script, nil
 }

@@ -14,15 +14,15 @@ type Item struct {
 	ID        string    `json:"-"`
 	Title     string    `json:"title"`
 	Format    string    `json:"format"`     // of the description
-	Endpoints int       `json:"operations"` // how many operations the description has
+	Endpoints int       `json:"operations"` // how many the description has
 	BaseURL   string    `json:"baseURL"`    // of the description; "" without an absolute one
 	Allowed   string    `json:"allowed"`    // the base URL that it may call; "" for none
-	Private   bool      `json:"private"`    // the user knows that this leads to this machine or its network
+	Private   bool      `json:"private"`    // the user knows that Allowed leads to this machine or its network
 	Created   time.Time `json:"created"`
 	Versions  []Version `json:"versions"` // oldest first
-	Current   int       `json:"current"`  // the number of the version that is shown; 0 for none
+	Current   int       `json:"current"`  // number of the version shown; 0 for none
 	Question  *Question `json:"question,omitempty"`
-	Error     string    `json:"error,omitempty"` // why the last request failed; "" if it did not
+	Error     string    `json:"error,omitempty"` // why the last request failed, or ""
 
 	Work   *Work  `json:"-"` // the current request; nil for none
 	Events uint64 `json:"-"` // the number of the newest event
@@ -30,28 +30,28 @@ type Item struct {
 
 // Version is a state of the code of an interface.
 type Version struct {
-	Number      int       `json:"number"` // 1, 2, 3 … without holes
+	Number      int       `json:"number"` // 1, 2, 3 … without gaps
 	Description string    `json:"description"`
-	Prompt      string    `json:"prompt"` // what was asked for; "" for the first
+	Prompt      string    `json:"prompt"` // the requested change; "" for the first
 	Assumptions []string  `json:"assumptions,omitempty"`
 	Components  int       `json:"components"`
 	Bytes       int       `json:"bytes"`
-	Based       int       `json:"based"` // the number of the version that was changed; 0 for none
+	Based       int       `json:"based"` // number of the changed version; 0 for none
 	Created     time.Time `json:"created"`
 }
 
-// Question must be answered, by another request, before a request can be done.
+// Question must be answered, by another request, before the interface can change.
 type Question struct {
-	Prompt  string   `json:"prompt"` // what was asked for
+	Prompt  string   `json:"prompt"` // the requested change
 	Text    string   `json:"text"`
 	Options []string `json:"options,omitempty"`
 }
 
-// Work is a request at work.
+// Work is a request in progress.
 type Work struct {
 	Prompt string // "" for [Host.Make]
 	Since  time.Time
-	After  uint64 // the number of the event before its first
+	After  uint64 // number of the event before its first
 }
 
 // version returns a version; 0 is the current one.
@@ -66,7 +66,7 @@ func (i Item) version(number int) (Version, bool) {
 	return i.Versions[at], true
 }
 
-// ancestors are the versions that led to the current one, oldest first, with itself at the end.
+// ancestors returns the versions that led to the current one, oldest first, ending with the current one.
 func (i Item) ancestors() (list []Version) {
 	for v, ok := i.version(0); ok; v, ok = i.version(v.Based) {
 		list = append(list, v)
@@ -78,15 +78,15 @@ func (i Item) ancestors() (list []Version) {
 	return list
 }
 
-// Kind is what an event says.
+// Kind is the kind of an event.
 type Kind string
 
 // The kinds of events.
 const (
-	Began   Kind = "began"   // a request
-	Piece   Kind = "piece"   // of the code, as it arrives; the code may still be repaired
-	Ended   Kind = "ended"   // the request: there is a version, a question or an error
-	Changed Kind = "changed" // something else: the current version, what is allowed
+	Began   Kind = "began"   // a request started
+	Piece   Kind = "piece"   // a piece of code, as it arrives; the code may still be repaired
+	Ended   Kind = "ended"   // the request ended with a version, a question or an error
+	Changed Kind = "changed" // another change: of the current version or of what is allowed
 	Deleted Kind = "deleted" // the last event
 )
 
@@ -95,7 +95,7 @@ type Event struct {
 	Number uint64
 	Time   time.Time
 	Kind   Kind
-	Text   string // of a piece; of an end, why what was made could not be stored
+	Text   string // of a piece; of an end, why the result could not be stored
 }
 
 // maxItems is the maximum number of listed interfaces.

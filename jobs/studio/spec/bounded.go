@@ -22,7 +22,7 @@ func bounded(raw []byte) Faults {
 	d := jsontext.NewDecoder(bytes.NewReader(raw))
 	var faults Faults
 	aliases := 0
-	var ref bool // the token before was the name $ref
+	var ref bool // the previous token was the name $ref
 	for values := 0; len(faults) < maxFaults; values++ {
 		token, err := d.ReadToken()
 		if errors.Is(err, io.EOF) {
@@ -39,7 +39,7 @@ func bounded(raw []byte) Faults {
 			aliases += alias(d)
 		}
 		if aliases > maxAliases {
-			return fault("is too large: more than %d components are nothing but a reference", maxAliases)
+			return fault("is too large: more than %d components are mere references", maxAliases)
 		}
 		ref = isRef(d, token)
 	}
@@ -52,16 +52,16 @@ func isRef(d *jsontext.Decoder, token jsontext.Token) bool {
 	return token.Kind() == '"' && kind == '{' && length%2 == 1 && token.String() == "$ref" && !inExample(d.StackPointer())
 }
 
-// alias is 1 for a component that is a mere reference: the time of the library grows with the square of the length of such chains.
+// alias returns 1 for a component that is a mere reference: the library takes quadratic time for chains of them.
 func alias(d *jsontext.Decoder) int {
-	const deepest = 3 // components, schemas, a name
-	if d.StackDepth() <= deepest+1 && !strings.HasPrefix(string(d.StackPointer()), "/paths/") {
+	const maxLevel = 3 // components, schemas, a name
+	if d.StackDepth() <= maxLevel+1 && !strings.HasPrefix(string(d.StackPointer()), "/paths/") {
 		return 1
 	}
 	return 0
 }
 
-// foreign is the fault of a reference to another document.
+// foreign returns the fault of a reference to another document.
 func foreign(d *jsontext.Decoder, token jsontext.Token) Faults {
 	if token.Kind() != '"' || strings.HasPrefix(token.String(), "#") {
 		return nil
@@ -70,7 +70,7 @@ func foreign(d *jsontext.Decoder, token jsontext.Token) Faults {
 	return Faults{{dotted(d.StackPointer()), 0, "refers to " + to + ", but nothing is fetched: put everything into one description"}}
 }
 
-// inExample reports whether a place is in an example, where anything may stand.
+// inExample reports whether a place is in an example, which may contain anything.
 func inExample(place jsontext.Pointer) bool {
 	for name := range place.Tokens() {
 		if slices.Contains([]string{"example", "examples", "default", "enum", "const"}, name) {
@@ -87,15 +87,15 @@ func syntaxFault(raw []byte, err error) Fault {
 	}
 	line := 1 + bytes.Count(raw[:min(len(raw), int(syntax.ByteOffset))], []byte("\n"))
 	if errors.Is(err, jsontext.ErrDuplicateName) {
-		return Fault{dotted(syntax.JSONPointer), line, "is there twice"}
+		return Fault{dotted(syntax.JSONPointer), line, "is defined twice"}
 	}
 	return Fault{".", line, "is not JSON: " + oneLine(syntax.Err.Error())}
 }
 
-// dotted is the path of a place, as faults have it.
+// dotted returns the path of a place in the notation of faults.
 func dotted(place jsontext.Pointer) string { return joined(slices.Collect(place.Tokens())) }
 
-// joined joins names to a path, with those that are no plain words in brackets.
+// joined joins names to a path, with brackets around those that are not plain words.
 func joined(names []string) string {
 	word := regexp.MustCompile(`^[A-Za-z0-9_$-]+$`)
 	var path strings.Builder
@@ -138,7 +138,7 @@ func keys(raw []byte, path ...string) []string {
 	return names
 }
 
-// Fault is one mistake in a description.
+// Fault is one error in a description.
 type Fault struct {
 	// Path is the place, as in `endpoints[3].method`; "." is the whole description.
 	Path string
@@ -155,10 +155,10 @@ func (f Fault) Error() string {
 	return fmt.Sprintf("%d: %s: %s", f.Line, f.Path, f.Text)
 }
 
-// Faults are the mistakes found, at least one.
+// Faults are the errors found, at least one.
 type Faults []Fault
 
-// Error has a line for each fault.
+// Error formats one fault per line.
 func (f Faults) Error() string {
 	lines := make([]string, len(f))
 	for i, fault := range f {
@@ -171,5 +171,5 @@ func fault(format string, args ...any) Faults {
 	return Faults{{Path: ".", Text: oneLine(fmt.Sprintf(format, args...))}}
 }
 
-// oneLine is the beginning of a text of somebody else.
+// oneLine returns the start of a foreign text, on one line.
 func oneLine(s string) string { return short(s, 500) }

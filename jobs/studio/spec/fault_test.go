@@ -22,17 +22,17 @@ func TestEveryFaultHasItsPath(t *testing.T) {
 		{"nothing", "", `.: is empty`},
 		{"blanks", " \n\t", `.: is empty`},
 		{"only a comment", "# x\n", `.: is empty`},
-		{"prose", "I have no description.", `.: is no description: neither a map in JSON or YAML nor GraphQL SDL`},
-		{"a list", "[1]", `.: is no description: neither a map in JSON or YAML nor GraphQL SDL`},
-		{"an object of something else", `{"a": 1}`, `.: is no description that is known: it has none of format (a NormalizedSpec), openapi, swagger and __schema`},
-		{"an object with data of something else", `{"data": {"a": 1}}`, `.: is no description that is known: it has none of format (a NormalizedSpec), openapi, swagger and __schema`},
+		{"prose", "I have no description.", `.: is not a description: neither a map in JSON or YAML nor GraphQL SDL`},
+		{"a list", "[1]", `.: is not a description: neither a map in JSON or YAML nor GraphQL SDL`},
+		{"an unknown object", `{"a": 1}`, `.: is not a known description: it has none of format (a NormalizedSpec), openapi, swagger and __schema`},
+		{"an unknown object with data", `{"data": {"a": 1}}`, `.: is not a known description: it has none of format (a NormalizedSpec), openapi, swagger and __schema`},
 		{"not UTF-8", "a: \xff", `.: is not UTF-8`},
 		{"not YAML", "openapi: 3.0.0\n\tx: [", `2: .: is not YAML: found a tab character that violates indentation`},
 		{"two documents", "openapi: 3.0.0\n---\na: 1\n", `2: .: has a second document`},
 		{"an alias", "openapi: 3.0.0\na: &a [1]\nb: *a\n", `3: .: has an alias (*a), which is not read: write out what it stands for`},
-		{"a bomb", "a: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]\n", `2: .: has an alias (*a), which is not read: write out what it stands for`},
-		{"a key that is no text", "openapi: 3.0.0\n[a]: 1\n", `2: .: a key must be plain text`},
-		{"a key twice", "openapi: 3.0.0\ninfo: {title: a, title: b}\n", `1: info.title: is there twice`},
+		{"nested aliases", "a: &a [x, x]\nb: &b [*a, *a]\nc: [*b, *b]\n", `2: .: has an alias (*a), which is not read: write out what it stands for`},
+		{"a key that is not text", "openapi: 3.0.0\n[a]: 1\n", `2: .: a key must be plain text`},
+		{"a key twice", "openapi: 3.0.0\ninfo: {title: a, title: b}\n", `1: info.title: is defined twice`},
 		{"too deep", "openapi: 3.0.0\na: " + strings.Repeat("[", 300) + strings.Repeat("]", 300), `2: .: is nested deeper than 200`},
 		{"too long", strings.Repeat("a", 10<<20+1), `.: is longer than 10485760 bytes`},
 
@@ -44,39 +44,39 @@ func TestEveryFaultHasItsPath(t *testing.T) {
 		{"an empty title", `{"format": "graphql", "metadata": {"title": "", "version": "1"}}`, "metadata.title: must not be empty"},
 		{"a version that is a number", `{"format": "graphql", "metadata": {"title": "T", "version": 1}}`, "metadata.version: must be string, not number"},
 		{"an endpoint without anything", `{` + head + `, "endpoints": [{}]}`, "endpoints[0].method: is missing\nendpoints[0].path: is missing"},
-		{"an endpoint that is a text", `{` + head + `, "endpoints": ["GET /a"]}`, "endpoints[0]: must be object, not string"},
+		{"an endpoint that is text", `{` + head + `, "endpoints": ["GET /a"]}`, "endpoints[0]: must be object, not string"},
 		{"endpoints that are an object", `{` + head + `, "endpoints": {}}`, "endpoints: must be null or array, not object"},
-		{"a method that is none", `{` + head + `, "endpoints": [{"path": "/a", "method": "GET /"}]}`, "endpoints[0].method: \"GET /\" does not have the form ^[A-Za-z][A-Za-z-]*$"},
+		{"an invalid method", `{` + head + `, "endpoints": [{"path": "/a", "method": "GET /"}]}`, "endpoints[0].method: \"GET /\" does not have the form ^[A-Za-z][A-Za-z-]*$"},
 		{"a parameter without a name", endpoint(`, "parameters": [{"in": "query"}]`), "endpoints[0].parameters[0].name: is missing"},
-		{"a parameter of nowhere", endpoint(`, "parameters": [{"name": "a", "in": "there"}]`), "endpoints[0].parameters[0].in: must be one of path query header cookie body formData"},
+		{"a parameter in an unknown place", endpoint(`, "parameters": [{"name": "a", "in": "there"}]`), "endpoints[0].parameters[0].in: must be one of path query header cookie body formData"},
 		{"responses that are a list", endpoint(`, "responses": []`), "endpoints[0].responses: must be null or object, not array"},
-		{"a response that is a text", endpoint(`, "responses": {"200": "ok"}`), "endpoints[0].responses[200]: must be object, not string"},
-		{"a schema deep inside", endpoint(`, "responses": {"2 00": {"schema": {"properties": {"a": {"items": {"type": 1}}}}}}`), `endpoints[0].responses["2 00"].schema.properties.a.items.type: must be null or string, not number`},
-		{"a body with names that are none", endpoint(`, "requestBody": {"type": "object", "required": [1]}`), "endpoints[0].requestBody.required[0]: must be string, not number"},
+		{"a response that is text", endpoint(`, "responses": {"200": "ok"}`), "endpoints[0].responses[200]: must be object, not string"},
+		{"a nested schema", endpoint(`, "responses": {"2 00": {"schema": {"properties": {"a": {"items": {"type": 1}}}}}}`), `endpoints[0].responses["2 00"].schema.properties.a.items.type: must be null or string, not number`},
+		{"a body with invalid names", endpoint(`, "requestBody": {"type": "object", "required": [1]}`), "endpoints[0].requestBody.required[0]: must be string, not number"},
 		{"a body that is a model with a fault", endpoint(`, "requestBody": {"type": "object", "properties": {"a": {"type": 1}}}`), "endpoints[0].requestBody.properties.a.type: must be null or string, not number"},
 		{"a body with a fault", endpoint(`, "requestBody": {"required": "yes", "schema": {}}`), "endpoints[0].requestBody.required: must be null or boolean, not string"},
-		{"a body that is a text", endpoint(`, "requestBody": "Film"`), "endpoints[0].requestBody: must be null or object, not string"},
+		{"a body that is text", endpoint(`, "requestBody": "Film"`), "endpoints[0].requestBody: must be null or object, not string"},
 		{"a model without a name", `{` + head + `, "models": [{"type": "object"}]}`, "models[0].name: is missing"},
 		{"a query without a type", `{` + head + `, "queries": [{"name": "a", "args": [{}]}]}`, "queries[0].args[0].name: is missing\nqueries[0].args[0].type: is missing\nqueries[0].returnType: is missing"},
 		{"a scheme without a name", `{` + head + `, "securitySchemes": [{}]}`, "securitySchemes[0].name: is missing"},
 		{"several", `{"format": 1, "metadata": {"title": 2, "version": "1"}, "models": 3}`, "format: must be one of openapi3 swagger2 graphql\nmetadata.title: must be string, not number\nmodels: must be null or array, not number"},
 
 		// OpenAPI and Swagger
-		{"an unknown OpenAPI", "openapi: 4.0.0\ninfo: {title: T, version: 1}\npaths: {}", `openapi: "4.0.0" is not known; there is 3.0, 3.1 and 3.2`},
-		{"an unknown Swagger", `{"swagger": "1.2", "info": {"title": "T", "version": "1"}, "paths": {}}`, `swagger: "1.2" is not known; there is 2.0`},
+		{"an unknown OpenAPI", "openapi: 4.0.0\ninfo: {title: T, version: 1}\npaths: {}", `openapi: "4.0.0" is not supported; use 3.0, 3.1 or 3.2`},
+		{"an unknown Swagger", `{"swagger": "1.2", "info": {"title": "T", "version": "1"}, "paths": {}}`, `swagger: "1.2" is not supported; use 2.0`},
 		{"no info", "openapi: 3.0.0\npaths: {}", "info.title: is missing\ninfo.version: is missing"},
 		{
-			"references to elsewhere", openapi("paths:\n  /a: {$ref: 'https://x.example/a.yaml'}\n  /b: {get: {responses: {'200': {$ref: 'b.yaml#/x'}}}}"),
+			"foreign references", openapi("paths:\n  /a: {$ref: 'https://x.example/a.yaml'}\n  /b: {get: {responses: {'200': {$ref: 'b.yaml#/x'}}}}"),
 			`paths["/a"].$ref: refers to "https://x.example/a.yaml", but nothing is fetched: put everything into one description` + "\n" +
 				`paths["/b"].get.responses[200].$ref: refers to "b.yaml#/x", but nothing is fetched: put everything into one description`,
 		},
 
-		{"a long chain", openapi("paths: {}\ncomponents:\n  schemas:\n" + chain(1001)), `.: is too large: more than 1000 components are nothing but a reference`},
-		{"allOf that doubles at each level", openapi("paths: {}\ncomponents:\n  schemas:\n" + doubling(40)), `.: is too large: 10000 endpoints and 300000 models with those in them are allowed`},
+		{"a long chain", openapi("paths: {}\ncomponents:\n  schemas:\n" + chain(1001)), `.: is too large: more than 1000 components are mere references`},
+		{"allOf that doubles with each level", openapi("paths: {}\ncomponents:\n  schemas:\n" + doubling(40)), `.: is too large: 10000 endpoints and 300000 models with those in them are allowed`},
 
 		// GraphQL
-		{"SDL that is broken", "type Query {\n  a: \n}", "3: .: Expected Name, found }"},
-		{"SDL with a type that is not there", "type Query {\n  a: B\n}", "2: .: Undefined type B."},
+		{"invalid SDL", "type Query {\n  a: \n}", "3: .: Expected Name, found }"},
+		{"SDL with an undefined type", "type Query {\n  a: B\n}", "2: .: Undefined type B."},
 		{"SDL without operations", "type A { b: Int }", ".: has no query, no mutation and no subscription"},
 		{"SDL that is too deep", "type Query { a: " + strings.Repeat("[", 300), ".: is too large: more than 2000000 tokens, or nested deeper than 200"},
 	} {
@@ -108,13 +108,13 @@ func doubling(n int) string {
 
 func TestFaultsOfMessagesAndFiles(t *testing.T) {
 	for _, c := range []struct{ raw, want string }{
-		{`5`, ".: must be an object or a text"},
-		{`[]`, ".: must be an object or a text"},
-		{``, ".: must be an object or a text"},
-		{`null`, ".: must be an object or a text"},
+		{`5`, ".: must be an object or text"},
+		{`[]`, ".: must be an object or text"},
+		{``, ".: must be an object or text"},
+		{`null`, ".: must be an object or text"},
 		{`"\ud800"`, "."},
 		{`{"format"`, ".: is not JSON"},
-		{`{"format": 1, "format": 2}`, "format: is there twice"},
+		{`{"format": 1, "format": 2}`, "format: is defined twice"},
 		{`{"openapi": "3.0.0", "paths": 5}`, ".: cannot be read"},
 		{`{"openapi": "3.0.0", "info": {"title": "T", "version": "1"}, "paths": {"/a": {"get": {"responses": {"200": {"$ref": "#/components/responses/x"}}}}}}`, ".: cannot be read"},
 	} {
@@ -129,7 +129,7 @@ func TestFaultsOfMessagesAndFiles(t *testing.T) {
 	require.ErrorContains(t, err, "Cannot parse the unexpected character")
 }
 
-func TestVersionsNeedNoQuotesAndExamplesMayReferToAnything(t *testing.T) {
+func TestVersionsNeedNoQuotesAndExamplesMayContainReferences(t *testing.T) {
 	s, err := spec.Read("x.yaml", []byte("swagger: 2.0\ninfo: {title: T, version: 1.10}\nbasePath: /api\npaths: {/a: {get: {responses: {'200': {description: x, schema: {type: object, example: {$ref: elsewhere}}}}}}}"))
 	require.NoError(t, err)
 	assert.Equal(t, "1.10", s.Metadata.Version)

@@ -22,7 +22,7 @@ func samples(f *testing.F) [][]byte {
 	return all
 }
 
-// checkResult holds that what was read is written, and read again as the same.
+// checkResult checks that a description can be encoded and read again.
 func checkResult(t *testing.T, s *spec.Spec, err error) {
 	t.Helper()
 	if err != nil {

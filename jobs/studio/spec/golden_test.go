@@ -15,7 +15,7 @@ import (
 	"github.com/copilot-portal/portal/jobs/studio/spec"
 )
 
-var update = flag.Bool("update", false, "write the golden files anew")
+var update = flag.Bool("update", false, "rewrite the golden files")
 
 func read(t *testing.T, name string) *spec.Spec {
 	t.Helper()
@@ -34,10 +34,10 @@ func golden(t *testing.T, name string, got []byte) {
 	}
 	want, err := os.ReadFile(path)
 	require.NoError(t, err)
-	require.Equal(t, string(want), string(got), "go test ./jobs/studio/spec -update writes it anew")
+	require.Equal(t, string(want), string(got), "go test ./jobs/studio/spec -update rewrites it")
 }
 
-func TestDescriptionsAreNormalizedAndSummedUp(t *testing.T) {
+func TestDescriptionsAreNormalizedAndOutlined(t *testing.T) {
 	for _, name := range []string{"pets.yaml", "forge.json", "shop.json", "films.graphql", "media.yaml"} {
 		t.Run(name, func(t *testing.T) {
 			s := read(t, name)
@@ -49,7 +49,7 @@ func TestDescriptionsAreNormalizedAndSummedUp(t *testing.T) {
 			golden(t, name+".outline.txt", []byte(s.Outline()))
 
 			again, err := spec.Parse(written)
-			require.NoError(t, err, "what was normalized is a NormalizedSpec")
+			require.NoError(t, err, "the output is a NormalizedSpec")
 			rewritten, err := json.Marshal(again)
 			require.NoError(t, err)
 			assert.JSONEq(t, string(written), string(rewritten))
@@ -58,7 +58,7 @@ func TestDescriptionsAreNormalizedAndSummedUp(t *testing.T) {
 	}
 }
 
-func TestDescriptionIsTheSameHoweverItArrives(t *testing.T) {
+func TestDescriptionIsReadFromAnyForm(t *testing.T) {
 	for _, name := range []string{"pets.yaml", "shop.json", "films.graphql"} {
 		text, err := os.ReadFile(filepath.Join("testdata", name))
 		require.NoError(t, err)
@@ -81,7 +81,7 @@ func TestDescriptionIsTheSameHoweverItArrives(t *testing.T) {
 	}
 }
 
-func TestOperationsHaveStableIdsAndTitles(t *testing.T) {
+func TestOperationsHaveStableIDsAndTitles(t *testing.T) {
 	var ids, titles []string
 	for op := range read(t, "pets.yaml").Operations() {
 		ids, titles = append(ids, op.ID), append(titles, op.Title)
@@ -114,7 +114,7 @@ func TestOperationsHaveStableIdsAndTitles(t *testing.T) {
 	assert.Equal(t, "get", s.Endpoints[0].Method)
 }
 
-func TestUnknownKeysAndOtherFormsAreKept(t *testing.T) {
+func TestUnknownKeysAndVariantsAreKept(t *testing.T) {
 	const text = `{
 		"format": "openapi3", "x": {"y": [1, null]}, "metadata": {"title": "T", "version": "1", "contact": "me"},
 		"endpoints": [{"path": "/a", "method": "post", "id": 7, "parameters": [{"name": "q", "in": "query", "type": "string", "required": true, "enum": ["a"]}],
@@ -144,15 +144,15 @@ func TestBodyMayBeAModel(t *testing.T) {
 	const film = `{"name": "NewFilm", "type": "object", "description": "A film.", "x": 1, "required": ["title"],
 		"properties": {"title": {"name": "title", "type": "string", "required": []}, "genre": {"type": "string", "enumValues": ["drama", "comedy"]}, "year": {"type": "integer"}}}`
 	for name, c := range map[string]struct{ body, want, outline string }{
-		"of the apps": {film, `{"required": true, "description": "A film.", "schema": ` + strings.Replace(film, `, "required": []`, "", 1) + `}`, "body!: {genre: string drama|comedy, title!: string, year: integer} // A film."},
-		"of a list":   {`{"type": "array", "items": {"type": "string"}}`, `{"required": false, "schema": {"type": "array", "items": {"type": "string"}}}`, "body: [string]"},
-		"by its name": {`{"ref": "Film", "type": "object"}`, `{"required": false, "schema": {"ref": "Film", "type": "object"}}`, "body: Film"},
+		"as apps send it": {film, `{"required": true, "description": "A film.", "schema": ` + strings.Replace(film, `, "required": []`, "", 1) + `}`, "body!: {genre: string drama|comedy, title!: string, year: integer} // A film."},
+		"a list":          {`{"type": "array", "items": {"type": "string"}}`, `{"required": false, "schema": {"type": "array", "items": {"type": "string"}}}`, "body: [string]"},
+		"by name":         {`{"ref": "Film", "type": "object"}`, `{"required": false, "schema": {"ref": "Film", "type": "object"}}`, "body: Film"},
 		"with its media type": {
 			`{"type": "string", "required": true, "contentType": "text/plain", "contentTypes": ["text/plain", "text/html"]}`,
 			`{"required": true, "contentType": "text/plain", "contentTypes": ["text/plain", "text/html"], "schema": {"type": "string", "required": true}}`, "body!: text/plain string",
 		},
-		"only of names": {`{"required": ["a"], "schema": null}`, `{"required": true, "schema": {"required": ["a"]}}`, "body!:"},
-		"a body":        {`{"required": true, "contentType": "a/b", "schema": {"type": "string"}}`, `{"required": true, "contentType": "a/b", "schema": {"type": "string"}}`, "body!: a/b string"},
+		"only required names": {`{"required": ["a"], "schema": null}`, `{"required": true, "schema": {"required": ["a"]}}`, "body!:"},
+		"a body":              {`{"required": true, "contentType": "a/b", "schema": {"type": "string"}}`, `{"required": true, "contentType": "a/b", "schema": {"type": "string"}}`, "body!: a/b string"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, err := spec.Parse([]byte(head + c.body + `}]}`))
@@ -168,7 +168,7 @@ func TestBodyMayBeAModel(t *testing.T) {
 	}
 }
 
-func TestIntrospectionIsReadLikeItsSDL(t *testing.T) {
+func TestIntrospectionIsReadLikeSDL(t *testing.T) {
 	s, err := spec.Parse([]byte(`{"data": {"__schema": {"queryType": {"name": "Root"}, "types": [
 		{"kind": "OBJECT", "name": "Root", "fields": [{"name": "films", "args": [{"name": "first", "type": {"kind": "SCALAR", "name": "Int"}, "defaultValue": "20"}],
 			"type": {"kind": "NON_NULL", "ofType": {"kind": "LIST", "ofType": {"kind": "OBJECT", "name": "Film"}}}, "isDeprecated": true}]},

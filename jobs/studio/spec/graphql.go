@@ -32,7 +32,7 @@ func sdl(text string) (*Spec, error) {
 	return spec, nil
 }
 
-// shallow checks the limits, because the parser recurses for each level of nesting.
+// shallow checks the limits before parsing, because the parser recurses for each level of nesting.
 func shallow(source *ast.Source) Faults {
 	l := lexer.New(source)
 	depth := 0
@@ -100,8 +100,8 @@ func schema(doc *ast.SchemaDocument) (*Spec, Faults) {
 	return spec, nil
 }
 
-// withoutForeignDirectives removes directives that the description does not define: they mean something to a server only, such
-// as those of federation.
+// withoutForeignDirectives removes directives that the description does not define, such as those of federation: they concern
+// servers only.
 func withoutForeignDirectives(doc *ast.SchemaDocument) {
 	known := map[string]bool{}
 	for _, d := range doc.Directives {
@@ -155,7 +155,7 @@ func arguments(list ast.ArgumentDefinitionList) []*Arg {
 	return args
 }
 
-// constant is a default value as JSON if possible, else as GraphQL.
+// constant returns a default value as JSON if possible, otherwise as GraphQL.
 func constant(v *ast.Value) jsontext.Value {
 	if v == nil {
 		return nil
@@ -227,11 +227,11 @@ type (
 	}
 )
 
-// introspection reads the result of an introspection, by way of the document that it describes.
+// introspection reads the result of an introspection query by converting it to a document.
 func introspection(raw jsontext.Value) (*Spec, Faults) {
 	var in introspected
 	if err := json.Unmarshal(raw, &in, json.MatchCaseInsensitiveNames(true)); err != nil {
-		return nil, fault("is no result of an introspection: %v", err)
+		return nil, fault("is not an introspection result: %v", err)
 	}
 	doc, err := parser.ParseSchemas(validator.Prelude)
 	if err != nil {
@@ -289,7 +289,7 @@ func (t introspectedType) definition(at *ast.Position) *ast.Definition {
 func (r *introspectedRef) astType(at *ast.Position) *ast.Type {
 	switch {
 	case r == nil:
-		return ast.NamedType("nothing", at) // no description defines it
+		return ast.NamedType("nothing", at) // undefined in any description
 	case r.Kind == "NON_NULL":
 		t := *r.OfType.astType(at)
 		t.NonNull = true

@@ -10,14 +10,14 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// modeler converts schemas to models. A reference to a named schema stays a reference, so most cycles never begin. An unnamed
-// schema is expanded, and within itself it is a reference.
+// modeler converts schemas to models. A reference to a named schema stays a reference, which avoids most cycles. An unnamed
+// schema is expanded, except within itself.
 type modeler struct {
 	models int
 	open   map[*openapi3.Schema]bool
 }
 
-// model is nil for no schema.
+// model returns nil for no schema.
 func (m *modeler) model(ref *openapi3.SchemaRef) *Model {
 	if ref == nil || ref.Value == nil && ref.Ref == "" {
 		return nil
@@ -34,7 +34,7 @@ func (m *modeler) model(ref *openapi3.SchemaRef) *Model {
 	return to
 }
 
-// component is the name of the schema that a reference leads to, if that is a component of the description.
+// component returns the name of the component that a reference leads to.
 func component(ref string) (string, bool) {
 	name, ok := strings.CutPrefix(ref, "#/components/schemas/")
 	if !ok || name == "" || strings.Contains(name, "/") {
@@ -121,7 +121,7 @@ func (to *Model) put(name string, p *Model) {
 	to.Properties[name] = p
 }
 
-// merge adds a part of an allOf. What is beside the allOf wins.
+// merge merges a part of an allOf. Keys beside the allOf win.
 func (m *modeler) merge(to *Model, ref *openapi3.SchemaRef) {
 	part := m.inline(ref)
 	for name, p := range part.Properties {
@@ -158,7 +158,7 @@ func (m *modeler) merge(to *Model, ref *openapi3.SchemaRef) {
 	to.OneOf, to.AnyOf = append(to.OneOf, part.OneOf...), append(to.AnyOf, part.AnyOf...)
 }
 
-// typeOf is the type of a schema, or follows from its other keys. Several are joined by "|"; null shows in nullable.
+// typeOf returns the type of a schema, stated or implied by its other keys. Several are joined by "|"; null is expressed by Nullable.
 func typeOf(s *openapi3.Schema) string {
 	types := slices.DeleteFunc(slices.Clone(s.Type.Slice()), func(t string) bool { return t == "null" })
 	switch {
@@ -180,7 +180,7 @@ func typeOf(s *openapi3.Schema) string {
 	return "any"
 }
 
-// typeOfParts considers the parts themselves only, so it ends.
+// typeOfParts considers only the parts themselves, so it terminates.
 func typeOfParts(parts openapi3.SchemaRefs) string {
 	for _, ref := range parts {
 		if ref != nil && ref.Value != nil && len(ref.Value.AllOf) == 0 {

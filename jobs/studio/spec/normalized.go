@@ -77,10 +77,10 @@ func schemesAsList(raw []byte, instance any) ([]byte, error) {
 		}
 	}
 	top["securitySchemes"] = list
-	return json.Marshal(top) // knows the numbers that the validator reads
+	return json.Marshal(top) // can encode the numbers of the validator
 }
 
-// complete adds what may be missing because it follows from the rest.
+// complete adds missing values that follow from others.
 func (s *Spec) complete() {
 	s.Models = slices.Concat([]*Model{}, s.Models)
 	for _, e := range s.Endpoints {
@@ -143,9 +143,9 @@ func described(e *jsonschema.ValidationError) Faults {
 	case *kind.Pattern:
 		return text("%q does not have the form %s", k.Got, k.Want)
 	}
-	said := e.Error()
-	if _, rest, ok := strings.Cut(said, "': "); ok {
-		said = rest // without the name of the schema
+	message := e.Error()
+	if _, rest, ok := strings.Cut(message, "': "); ok {
+		message = rest // drop the name of the schema
 	}
-	return text("is not right: %v", strings.TrimSpace(said))
+	return text("is invalid: %v", strings.TrimSpace(message))
 }

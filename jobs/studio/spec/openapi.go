@@ -13,20 +13,20 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// openAPI reads OpenAPI 3. It checks no more than it needs: many descriptions in use have some small fault.
+// openAPI reads OpenAPI 3. It validates no more than necessary, because many descriptions in use have small faults.
 func openAPI(raw []byte) (*Spec, Faults) {
 	doc, faults := guarded(func() (*openapi3.T, error) { return openapi3.NewLoader().LoadFromData(raw) })
 	if faults != nil {
 		return nil, faults
 	}
 	if !strings.HasPrefix(doc.OpenAPI, "3.") {
-		return nil, Faults{{"openapi", 0, fmt.Sprintf("%q is not known; there is 3.0, 3.1 and 3.2", oneLine(doc.OpenAPI))}}
+		return nil, Faults{{"openapi", 0, fmt.Sprintf("%q is not supported; use 3.0, 3.1 or 3.2", oneLine(doc.OpenAPI))}}
 	}
 	n := &normalizer{doc: doc, format: OpenAPI3, paths: keys(raw, "paths"), schemas: keys(raw, "components", "schemas")}
 	return n.spec()
 }
 
-// swagger reads Swagger 2, by way of OpenAPI 3.
+// swagger reads Swagger 2 by converting it to OpenAPI 3.
 func swagger(raw []byte) (*Spec, Faults) {
 	var old openapi2.T
 	doc, faults := guarded(func() (*openapi3.T, error) {
@@ -39,7 +39,7 @@ func swagger(raw []byte) (*Spec, Faults) {
 		return nil, faults
 	}
 	if !strings.HasPrefix(old.Swagger, "2.") {
-		return nil, Faults{{"swagger", 0, fmt.Sprintf("%q is not known; there is 2.0", oneLine(old.Swagger))}}
+		return nil, Faults{{"swagger", 0, fmt.Sprintf("%q is not supported; use 2.0", oneLine(old.Swagger))}}
 	}
 	if len(doc.Servers) == 0 && old.BasePath != "" {
 		doc.Servers = openapi3.Servers{{URL: old.BasePath}}
@@ -62,7 +62,7 @@ func guarded[T any](read func() (T, error)) (result T, faults Faults) {
 	return result, nil
 }
 
-// normalizer converts a description whose references are resolved.
+// normalizer converts a description with resolved references.
 type normalizer struct {
 	doc            *openapi3.T
 	format         string
@@ -110,7 +110,7 @@ func (n *normalizer) metadata() Metadata {
 	return m
 }
 
-// baseURL is the first server, with the defaults of its variables.
+// baseURL returns the URL of the first server, with the defaults of its variables.
 func baseURL(servers openapi3.Servers) string {
 	if len(servers) == 0 || servers[0] == nil {
 		return ""
@@ -124,7 +124,7 @@ func baseURL(servers openapi3.Servers) string {
 	return url
 }
 
-// ordered are the keys of a map in the order of the file.
+// ordered returns the keys of a map in the order of the file.
 func ordered[V any](m map[string]V, order []string) []string {
 	place := map[string]int{}
 	for i, name := range order {
@@ -164,7 +164,7 @@ func (n *normalizer) endpoints(s *Spec, path string, item *openapi3.PathItem) {
 	}
 }
 
-// parameters are those of the operation, and those of its path that it does not redefine.
+// parameters returns those of the operation, and those of its path that it does not redefine.
 func (n *normalizer) parameters(own, shared openapi3.Parameters) []*Parameter {
 	all := []*Parameter{}
 	seen := map[[2]string]bool{}
@@ -223,7 +223,7 @@ func (n *normalizer) responses(e *Endpoint, responses *openapi3.Responses) {
 	}
 }
 
-// content selects JSON if there is any, else what comes first.
+// content selects JSON if available, otherwise the first type.
 func (n *normalizer) content(content openapi3.Content) (contentType string, schema *openapi3.SchemaRef, example jsontext.Value) {
 	types := sorted(content)
 	isJSON := func(t string) bool {
@@ -276,7 +276,7 @@ func schemes(all openapi3.SecuritySchemes) []SecurityScheme {
 	return list
 }
 
-// value is data of a description; nil if there is none.
+// value encodes data of a description; nil for none.
 func value(v any) jsontext.Value {
 	if v == nil {
 		return nil

@@ -10,8 +10,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Outline describes the API in short lines, for the prompt of a model: everything needed to call it, and the beginning of each
-// description. `!` marks what is required.
+// Outline describes the API in short lines, for a prompt: everything needed to call it, and the start of each
+// description. `!` marks required values.
 func (s *Spec) Outline() string {
 	var o outline
 	o.line("# %s %s (%s)", s.Metadata.Title, s.Metadata.Version, s.Format)
@@ -48,8 +48,8 @@ func (o *outline) line(format string, args ...any) {
 	_, _ = fmt.Fprintf(o, format+"\n", args...)
 }
 
-func (o *outline) about(indent, text string, most int) {
-	if text = short(text, most); text != "" {
+func (o *outline) about(indent, text string, limit int) {
+	if text = short(text, limit); text != "" {
 		o.line("%s%s", indent, text)
 	}
 }
@@ -92,7 +92,7 @@ func (o *outline) endpoint(op Operation) {
 	}
 }
 
-// requirement lists the schemes that are needed together, with their scopes: oauth(photos.read) + key.
+// requirement lists the schemes that are required together, with their scopes: oauth(photos.read) + key.
 func requirement(r jsontext.Value) string {
 	var schemes map[string][]string
 	if json.Unmarshal(r, &schemes) != nil {
@@ -108,7 +108,7 @@ func requirement(r jsontext.Value) string {
 	return cmp.Or(strings.Join(parts, " + "), "nothing")
 }
 
-// data is a value with no more escapes than it needs.
+// data formats a value with as few escapes as possible.
 func data(v jsontext.Value) string {
 	written := v.Clone()
 	if written.Format(jsontext.PreserveRawStrings(false)) != nil {
@@ -125,7 +125,7 @@ func arglist(args []*Arg) string {
 	return textIf(len(args) > 0, "("+strings.Join(parts, ", ")+")")
 }
 
-// String is the name, or the outline of the model.
+// String returns the name, or the outline of the model.
 func (t Type) String() string {
 	if t.Model != nil {
 		return describe(t.Model, 0)
@@ -133,15 +133,15 @@ func (t Type) String() string {
 	return t.Name
 }
 
-// describe is a model in one line.
+// describe returns a model on one line.
 func describe(m *Model, depth int) string {
-	const deepest = 4
+	const maxLevel = 4
 	switch {
 	case m == nil:
 		return ""
 	case m.Ref != "":
 		if strings.HasPrefix(m.Type, "[") || strings.TrimSuffix(m.Type, "!") == m.Ref {
-			return m.Type // in the notation of GraphQL, which says more
+			return m.Type // in GraphQL notation, which is more precise
 		}
 		return m.Ref
 	case len(m.EnumValues) > 0:
@@ -150,7 +150,7 @@ func describe(m *Model, depth int) string {
 		return strings.Join(m.PossibleTypes, " | ")
 	case m.Items != nil:
 		return "[" + describe(m.Items, depth+1) + "]"
-	case depth > deepest:
+	case depth > maxLevel:
 		return "…"
 	}
 	text := m.Type
@@ -158,7 +158,7 @@ func describe(m *Model, depth int) string {
 		text = strings.TrimPrefix(m.Type+" ", "object ") + "{" + strings.Join(parts, ", ") + "}"
 	}
 	text += after(" ", m.Format) + alternatives("oneOf", m.OneOf, depth) + alternatives("anyOf", m.AnyOf, depth)
-	text = strings.TrimPrefix(strings.TrimPrefix(text, "oneOf "), "anyOf ") // where that is the type as well
+	text = strings.TrimPrefix(strings.TrimPrefix(text, "oneOf "), "anyOf ") // if it is also the type
 	return text + span(m)
 }
 
@@ -176,7 +176,7 @@ func members(m *Model, depth int) []string {
 	return parts
 }
 
-// span is the range of a number.
+// span returns the range of a number.
 func span(m *Model) string {
 	switch {
 	case m.Minimum != nil && m.Maximum != nil:
@@ -199,12 +199,12 @@ func alternatives(word string, list []*Model, depth int) string {
 
 // choices lists values, at most 30.
 func choices(values []jsontext.Value) string {
-	const most = 30
+	const limit = 30
 	var parts []string
-	for _, v := range values[:min(len(values), most)] {
+	for _, v := range values[:min(len(values), limit)] {
 		parts = append(parts, strings.Trim(data(v), `"`))
 	}
-	if len(values) > most {
+	if len(values) > limit {
 		parts = append(parts, "…")
 	}
 	return strings.Join(parts, "|")
@@ -226,10 +226,10 @@ func textIf(is bool, text string) string {
 	return ""
 }
 
-// after is the beginning of a text behind a separator, "" for none.
+// after returns the start of a text after a separator, or "" for no text.
 func after(separator, text string) string {
-	const most = 120
-	text = short(text, most)
+	const limit = 120
+	text = short(text, limit)
 	return textIf(text != "", separator+text)
 }
 
@@ -237,11 +237,11 @@ func words(list ...string) string {
 	return strings.Join(slices.DeleteFunc(list, func(s string) bool { return s == "" }), " ")
 }
 
-// short is the beginning of a text, in one line.
-func short(text string, most int) string {
+// short returns the start of a text, on one line.
+func short(text string, limit int) string {
 	text = strings.Join(strings.Fields(text), " ")
-	if runes := []rune(text); len(runes) > most {
-		return string(runes[:most]) + "…"
+	if runes := []rune(text); len(runes) > limit {
+		return string(runes[:limit]) + "…"
 	}
 	return text
 }

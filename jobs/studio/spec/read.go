@@ -15,19 +15,19 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Limits of a description, far above the largest APIs that people generate interfaces for.
+// Limits of a description, far above the largest APIs in use.
 const (
 	maxBytes     = 10 << 20
 	maxValues    = 2_000_000
 	maxDepth     = 200
-	maxModels    = 300_000 // with those in them
+	maxModels    = 300_000 // including nested ones
 	maxEndpoints = 10_000
 	maxAliases   = 1000
 	maxFaults    = 50
 )
 
-// Parse reads a description in a JSON message: a NormalizedSpec, an OpenAPI 3 or Swagger 2 object, the result of a GraphQL
-// introspection, or a text with one of these (JSON or YAML) or with GraphQL SDL. The error is of type [Faults].
+// Parse reads a description from a JSON message: a NormalizedSpec, an OpenAPI 3 or Swagger 2 object, the result of a GraphQL
+// introspection, or text with one of these (JSON or YAML) or with GraphQL SDL. The error is of type [Faults].
 func Parse(raw []byte) (*Spec, error) {
 	value := jsontext.Value(raw)
 	switch value.Kind() {
@@ -43,7 +43,7 @@ func Parse(raw []byte) (*Spec, error) {
 		}
 		return Read("", []byte(text))
 	}
-	return nil, fault("must be an object or a text")
+	return nil, fault("must be an object or text")
 }
 
 // Read reads a description from the text of a file; name may be empty. The error is of type [Faults].
@@ -76,7 +76,7 @@ func Read(name string, text []byte) (*Spec, error) {
 	return object(converted)
 }
 
-// sdlBegin matches the beginning of GraphQL SDL: comments, the description of the first type, and a keyword.
+// sdlBegin matches the start of GraphQL SDL: comments, the description of the first type, and a keyword.
 var sdlBegin = regexp.MustCompile(`^(?:[\s,]|#[^\n]*|"""(?s:.*?)"""|"[^"\n]*")*(?:extend\s+)?(?:(?:type|interface|union|enum|input|scalar)\s+[A-Za-z_]|schema\s*[{@]|directive\s*@)`)
 
 // object reads a description that is a JSON object.
@@ -112,10 +112,10 @@ func recognized(raw []byte, top map[string]jsontext.Value) (*Spec, Faults) {
 	case data["__schema"] != nil:
 		return introspection(data["__schema"])
 	}
-	return nil, fault("is no description that is known: it has none of format (a NormalizedSpec), openapi, swagger and __schema")
+	return nil, fault("is not a known description: it has none of format (a NormalizedSpec), openapi, swagger and __schema")
 }
 
-// fromYAML converts the one document of a YAML text to JSON, in its order. It rejects aliases: a few lines of them can stand for
+// fromYAML converts the only document of a YAML text to JSON and keeps the order. It rejects aliases: a few lines of them can stand for
 // billions of values.
 func fromYAML(text []byte) ([]byte, Faults) {
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
@@ -130,7 +130,7 @@ func fromYAML(text []byte) ([]byte, Faults) {
 	}
 	root := document.Content[0]
 	if root.Kind != yaml.MappingNode {
-		return nil, fault("is no description: neither a map in JSON or YAML nor GraphQL SDL")
+		return nil, fault("is not a description: neither a map in JSON or YAML nor GraphQL SDL")
 	}
 	keepVersions(root)
 	w := &yamlWriter{}
@@ -155,7 +155,7 @@ func yamlFault(err error) Fault {
 	return Fault{".", line, "is not YAML: " + oneLine(said)}
 }
 
-// keepVersions makes versions text, since nobody quotes those that look like numbers.
+// keepVersions turns version numbers into text, because they are rarely quoted.
 func keepVersions(node *yaml.Node) {
 	for i := 0; i+1 < len(node.Content); i += 2 {
 		switch key, value := node.Content[i].Value, node.Content[i+1]; key {
@@ -215,14 +215,14 @@ func (w *yamlWriter) list(open byte, node *yaml.Node, depth int) {
 		}
 		w.value(item, depth+1)
 	}
-	w.json = append(w.json, open+2) // the bracket that closes it
+	w.json = append(w.json, open+2) // the matching closing bracket
 }
 
 func (w *yamlWriter) text(s string) {
 	w.json, _ = jsontext.AppendQuote(w.json, strings.ToValidUTF8(s, "\uFFFD"))
 }
 
-// scalar writes a value, as text if JSON has no word for it: dates, infinities, unknown tags.
+// scalar encodes a value, as text if JSON cannot express it: dates, infinities, unknown tags.
 func (w *yamlWriter) scalar(node *yaml.Node) {
 	var v any
 	switch node.ShortTag() {

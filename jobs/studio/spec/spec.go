@@ -1,5 +1,5 @@
 // Package spec reads descriptions of APIs: OpenAPI 3, Swagger 2, GraphQL, and the NormalizedSpec that represents them all
-// (spec/contracts/cli-protocol.notes.md, "As the CLI"; spec/studio.md). It is pure: it fetches nothing and reads no file, so a
+// (spec/contracts/cli-protocol.notes.md, "As the CLI"; spec/studio.md). It does no I/O, so a
 // description that refers to another one is a fault.
 package spec
 
@@ -23,7 +23,7 @@ const (
 	GraphQL  = "graphql"
 )
 
-// Spec is a NormalizedSpec. Unknown keys are kept under Extra and written again. It is not changed after it was read, and may be
+// Spec is a NormalizedSpec. Unknown keys are kept in Extra. It is immutable after it was read, and may be
 // read concurrently.
 type Spec struct {
 	Format          string           `json:"format"`
@@ -38,7 +38,7 @@ type Spec struct {
 	Extra           Extra            `json:",unknown"`
 }
 
-// Extra are unknown keys.
+// Extra holds unknown keys.
 type Extra map[string]jsontext.Value
 
 // MarshalJSON is deterministic.
@@ -47,7 +47,7 @@ func (s *Spec) MarshalJSON() ([]byte, error) {
 	return json.Marshal((*plain)(s), json.Deterministic(true))
 }
 
-// Metadata is about the API as a whole.
+// Metadata describes the API as a whole.
 type Metadata struct {
 	Title       string `json:"title"`
 	Version     string `json:"version"`
@@ -59,19 +59,19 @@ type Metadata struct {
 // Endpoint is a path and a method.
 type Endpoint struct {
 	Path string `json:"path"`
-	// Method is as it was written; compare it case-insensitively.
+	// Method is spelled as in the description; compare it case-insensitively.
 	Method      string       `json:"method"`
 	OperationID string       `json:"operationId,omitempty"`
 	Summary     string       `json:"summary,omitempty"`
 	Description string       `json:"description,omitempty"`
 	Tag         string       `json:"tag,omitempty"`
-	BaseURL     string       `json:"baseUrl,omitempty"` // if it is not that of the API
+	BaseURL     string       `json:"baseUrl,omitempty"` // if it differs from that of the API
 	Parameters  []*Parameter `json:"parameters"`
 	RequestBody *Body        `json:"requestBody,omitempty"`
-	// Responses are by status code, "4XX" and "default" included.
+	// Responses are keyed by status code, including "4XX" and "default".
 	Responses map[string]*Response `json:"responses"`
-	// SecurityRequirements are alternatives; each has scopes by the name of a scheme, as in OpenAPI. An empty list, unlike nil,
-	// says that nothing is required.
+	// SecurityRequirements are alternatives; each maps the names of schemes to scopes, as in OpenAPI. An empty list, unlike nil,
+	// means that nothing is required.
 	SecurityRequirements []jsontext.Value `json:"securityRequirements,omitzero"`
 	Deprecated           bool             `json:"deprecated,omitzero"`
 	Extra                Extra            `json:",unknown"`
@@ -97,7 +97,7 @@ type Body struct {
 	Description string `json:"description,omitempty"`
 	Required    bool   `json:"required"`
 	ContentType string `json:"contentType,omitempty"`
-	// ContentTypes are all accepted types, if there are several.
+	// ContentTypes are all accepted types if there are several.
 	ContentTypes []string       `json:"contentTypes,omitempty"`
 	Schema       *Model         `json:"schema,omitempty"`
 	Example      jsontext.Value `json:"example,omitzero"`
@@ -113,7 +113,7 @@ type Response struct {
 	Extra       Extra  `json:",unknown"`
 }
 
-// Field is a query, mutation or subscription. ReturnType is in the notation of GraphQL, as in "[Film!]!".
+// Field is a query, mutation or subscription. ReturnType is in GraphQL notation, such as "[Film!]!".
 type Field struct {
 	Name        string `json:"name"`
 	Type        string `json:"type"`
@@ -135,8 +135,8 @@ type Arg struct {
 	Extra        Extra          `json:",unknown"`
 }
 
-// Model is a type of values, named or not. With Ref it refers to the model of that name in the Spec, and Type is the type of
-// that one.
+// Model is a type of values, named or not. With Ref, it refers to the model of that name in the Spec, and Type is the
+// type of that model.
 type Model struct {
 	Name                 string            `json:"name,omitempty"`
 	Type                 string            `json:"type,omitempty"`
@@ -177,7 +177,7 @@ type SecurityScheme struct {
 	Parameter    string `json:"parameter,omitempty"` // the header, query parameter or cookie of an API key
 	Scheme       string `json:"scheme,omitempty"`
 	BearerFormat string `json:"bearerFormat,omitempty"`
-	// Flows are those of OAuth 2, as OpenAPI 3 has them.
+	// Flows are those of OAuth 2 in the format of OpenAPI 3.
 	Flows            jsontext.Value `json:"flows,omitzero"`
 	OpenIDConnectURL string         `json:"openIdConnectUrl,omitempty"`
 	Extra            Extra          `json:",unknown"`
@@ -208,7 +208,7 @@ type Type struct {
 	Model *Model
 }
 
-// MarshalJSON writes the model, else the name.
+// MarshalJSON encodes the model, otherwise the name.
 func (t Type) MarshalJSON() ([]byte, error) {
 	if t.Model != nil {
 		return json.Marshal(t.Model, json.Deterministic(true))
@@ -224,7 +224,7 @@ func (t *Type) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, &t.Name)
 }
 
-// Required names the required properties, or says that the value itself is required.
+// Required names the required properties, or states that the value itself is required.
 type Required struct {
 	Names []string
 	Self  bool
@@ -233,7 +233,7 @@ type Required struct {
 // IsZero reports whether nothing is required.
 func (r Required) IsZero() bool { return len(r.Names) == 0 && !r.Self }
 
-// MarshalJSON writes the names, else the boolean.
+// MarshalJSON encodes the names, otherwise the boolean.
 func (r Required) MarshalJSON() ([]byte, error) {
 	if len(r.Names) > 0 {
 		return json.Marshal(r.Names)
@@ -249,16 +249,16 @@ func (r *Required) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, &r.Self)
 }
 
-// Additional says whether an object may have other properties, and their model if it is known.
+// Additional states whether an object may have other properties, and their model if known.
 type Additional struct {
 	Allowed *bool
 	Model   *Model
 }
 
-// IsZero reports whether nothing is said.
+// IsZero reports whether nothing is stated.
 func (a Additional) IsZero() bool { return a.Allowed == nil && a.Model == nil }
 
-// MarshalJSON writes the model, else the boolean.
+// MarshalJSON encodes the model, otherwise the boolean.
 func (a Additional) MarshalJSON() ([]byte, error) {
 	if a.Model != nil {
 		return json.Marshal(a.Model, json.Deterministic(true))
@@ -274,7 +274,7 @@ func (a *Additional) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, &a.Allowed)
 }
 
-// UnmarshalJSON accepts a name, too.
+// UnmarshalJSON also accepts a name.
 func (t *Tag) UnmarshalJSON(data []byte) error {
 	if jsontext.Value(data).Kind() == '"' {
 		return json.Unmarshal(data, &t.Name)
@@ -283,8 +283,8 @@ func (t *Tag) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, (*plain)(t))
 }
 
-// UnmarshalJSON accepts a model, too, as the schema of a body: an object with keys of a model, or names in required, and without
-// schema. normalized.schema.json has the same rule.
+// UnmarshalJSON also accepts a model as the schema of a body: an object without schema, but with keys of a model or names in
+// required. normalized.schema.json has the same rule.
 func (b *Body) UnmarshalJSON(data []byte) error {
 	type plain Body
 	if !bodyIsModel(data) {
@@ -327,9 +327,9 @@ const (
 
 // Operation is an endpoint, or a query, mutation or subscription.
 type Operation struct {
-	// ID is "GET /pets/{id}" or "query pets": unique in a description, and the same each time it is read.
+	// ID is "GET /pets/{id}" or "query pets": unique in a description and stable.
 	ID string
-	// Title is for people: the summary if there is one.
+	// Title is for users: the summary if there is one.
 	Title string
 
 	Endpoint *Endpoint // nil if Field is set
