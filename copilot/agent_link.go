@@ -12,17 +12,17 @@ import (
 	"github.com/copilot-portal/portal/copilot/session"
 )
 
-// agentLink is a conversation with the agent and the lease that it lives on.
+// agentLink is a conversation with the agent and its lease.
 type agentLink struct {
 	lease         agent.Lease
 	conversation  agent.Conversation
-	earlyEvents   []earlyEvent  // that came while the agent opened it
-	toolsOutdated bool          // the session has other tools by now; guarded by the session's lock
-	staysUntil    time.Time     // until then it does not move to another process, though it should; used by the loop alone
-	released      chan struct{} // closed when the session releases it
+	earlyEvents   []earlyEvent  // events that came while the agent was opening it
+	toolsOutdated bool          // the session's tools have changed; guarded by the session's lock
+	staysUntil    time.Time     // earliest time to move to another process when it should; only the loop uses it
+	released      chan struct{} // closed when the session releases the link
 }
 
-// callContext bounds a call in the middle of a run: 20 s, cut to 2 s once the conversation is released or hurry, which may
+// callContext limits a call during a run: to 20 s, or to 2 s once the conversation is released or hurry, which may
 // be nil, is closed. The caller must call cancel.
 func (l *agentLink) callContext(hurry <-chan struct{}) (ctx context.Context, cancel context.CancelFunc) {
 	ctx, cancel = context.WithTimeout(context.Background(), callTimeout)
@@ -42,13 +42,13 @@ func (l *agentLink) callContext(hurry <-chan struct{}) (ctx context.Context, can
 	return ctx, cancel
 }
 
-// earlyEvent is an event that has to wait until its conversation is open.
+// earlyEvent is an event that waits until its conversation is open.
 type earlyEvent struct {
 	agent string
 	body  event.Body
 }
 
-// open opens the conversation on a lease, which it takes over, and activates the session.
+// open opens the conversation on a lease, which it takes ownership of, and activates the session.
 func (s *Session) open(ctx context.Context, lease agent.Lease) error {
 	l, err := s.openConversation(ctx, lease)
 	if err != nil {
@@ -60,7 +60,7 @@ func (s *Session) open(ctx context.Context, lease agent.Lease) error {
 	return nil
 }
 
-// startLoop activates the session, with a conversation or, with nil, without. Called with the lock held.
+// startLoop activates the session, with a conversation or, for nil, without. The caller must hold the lock.
 func (s *Session) startLoop(l *agentLink) {
 	s.record.Reopen()
 	s.life = newLife(s.host.suspendAfter())
@@ -72,8 +72,8 @@ func (s *Session) startLoop(l *agentLink) {
 	go s.loop(s.life)
 }
 
-// ensureConversation opens the conversation, unless there is one that can be used: its process runs, is not to be
-// replaced, and knows the tools of the session.
+// ensureConversation opens the conversation unless there is a usable one: its process runs, is not retired,
+// and has the session's tools.
 func (s *Session) ensureConversation(ctx context.Context) error {
 	if agent.IsClosed(s.agentDone()) {
 		exit := s.currentLink().exitError()
@@ -101,7 +101,7 @@ func (s *Session) ensureConversation(ctx context.Context) error {
 	return nil
 }
 
-// currentLink is nil while there is no conversation.
+// currentLink returns nil while there is no conversation.
 func (s *Session) currentLink() *agentLink {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -114,7 +114,7 @@ func (s *Session) recordError(e event.SessionError) {
 	s.recordInRun("", e)
 }
 
-// openConversation opens the conversation on a lease, which it takes over. [Session.installLink] follows.
+// openConversation opens the conversation on a lease, which it takes ownership of. [Session.installLink] must follow.
 func (s *Session) openConversation(ctx context.Context, lease agent.Lease) (*agentLink, error) {
 	l := &agentLink{lease: lease, released: make(chan struct{})}
 	caller := ctx
@@ -141,7 +141,7 @@ func (s *Session) openConversation(ctx context.Context, lease agent.Lease) (*age
 	return nil, err
 }
 
-// beginOpening notes that a conversation is being opened, and describes it for the agent.
+// beginOpening records that a conversation is being opened, and describes it for the agent.
 func (s *Session) beginOpening(l *agentLink) agent.Opening {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -155,8 +155,8 @@ func (s *Session) beginOpening(l *agentLink) agent.Opening {
 	}
 }
 
-// installLink makes l the conversation of the session, and records the events that came while it was opened. Called with the
-// lock held.
+// installLink makes l the conversation of the session, and records the events that came while it was opened. The caller must
+// hold the lock.
 func (s *Session) installLink(l *agentLink) {
 	s.link, s.opening = l, nil
 	s.machine.Attach()
@@ -167,7 +167,7 @@ func (s *Session) installLink(l *agentLink) {
 	s.inputLocked((*session.Machine).SendAnswers)
 }
 
-// agentDone is closed when the process of the conversation has ended; nil, which blocks, without a conversation.
+// agentDone returns a channel that is closed when the process of the conversation ends; nil, which blocks, without a conversation.
 func (s *Session) agentDone() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -177,12 +177,12 @@ func (s *Session) agentDone() <-chan struct{} {
 	return s.link.lease.Agent.Done()
 }
 
-// errLost says that the process has ended.
+// errLost reports that the process has ended.
 func errLost() error {
-	return fault.Errorf(fault.Unavailable, "the agent's process ended unexpectedly; the next prompt starts it again and goes on with what was said")
+	return fault.Errorf(fault.Unavailable, "the agent's process ended unexpectedly; the next prompt starts it again and continues the conversation")
 }
 
-// because returns why a call failed. The connection of a process breaks a little before its end is noticed.
+// because returns why a call failed. The connection of a process breaks slightly before its end is noticed.
 func because(ctx context.Context, a agent.Agent, err error) error {
 	select {
 	case <-a.Done():
@@ -193,7 +193,7 @@ func because(ctx context.Context, a agent.Agent, err error) error {
 	return err
 }
 
-// reportAgentExit tells the machine that the process of the conversation has ended.
+// reportAgentExit reports the end of the conversation's process to the machine.
 func (s *Session) reportAgentExit() {
 	if l := s.currentLink(); l != nil {
 		exit := l.exitError()
@@ -201,18 +201,18 @@ func (s *Session) reportAgentExit() {
 	}
 }
 
-// exitError says that the process of the conversation has ended, and how.
+// exitError describes how the process of the conversation ended.
 func (l *agentLink) exitError() event.SessionError {
 	failure := event.NewSessionError(errLost())
 	failure.Exit = l.lease.Agent.Exit()
 	return failure
 }
 
-// releaseConversation closes the conversation. The agent keeps it saved.
+// releaseConversation closes the conversation. The agent keeps a saved copy.
 func (s *Session) releaseConversation() {
 	s.mu.Lock()
 	l := s.link
-	s.link = nil // from here on its events are ignored
+	s.link = nil // its later events are ignored
 	s.inputLocked((*session.Machine).Detach)
 	s.mu.Unlock()
 	if l == nil {
@@ -227,10 +227,10 @@ func (s *Session) releaseConversation() {
 	l.lease.Release()
 }
 
-// awaitReplies hurries the calls to a conversation that the session no longer has, and waits for them.
+// awaitReplies hurries and awaits the calls to a conversation that the session has released.
 func (s *Session) awaitReplies(l *agentLink) {
 	close(l.released)
-	s.pendingReplies.Wait() // none is added while there is no link
+	s.pendingReplies.Wait() // none is added without a link
 }
 
 // send gives the agent a prompt.
@@ -242,7 +242,7 @@ func (l *agentLink) send(ctx context.Context, p event.Prompt) error {
 }
 
 // onAgentEvent receives an event of the agent. It runs on the driver's goroutine, which serves all sessions of the process,
-// so it never waits.
+// so it must not wait.
 func (s *Session) onAgentEvent(from *agentLink, agent string, b event.Body) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -257,8 +257,8 @@ func (s *Session) onAgentEvent(from *agentLink, agent string, b event.Body) {
 	}
 }
 
-// setAgentTitle notes a title of the agent, which reports it again whenever it resumes the conversation. Called with the lock
-// held.
+// setAgentTitle stores a title of the agent, which repeats it whenever it resumes the conversation. The caller must hold the
+// lock.
 func (s *Session) setAgentTitle(agent string, b event.TitleChanged) {
 	if title := secret.Mask(b.Title); !s.titledByUser && title != s.title {
 		s.title = title
@@ -266,7 +266,7 @@ func (s *Session) setAgentTitle(agent string, b event.TitleChanged) {
 	}
 }
 
-// isAgentWork says whether an event would be missing from the agent's copy of the conversation if that were lost.
+// isAgentWork reports whether losing the agent's copy of the conversation would lose the event.
 func isAgentWork(b event.Body) bool {
 	switch b.(type) {
 	case event.MessageStarted, event.MessageDelta, event.MessageEnded, event.ReasoningStarted, event.ReasoningDelta, event.ReasoningEnded, event.ToolStarted, event.PlanChanged:
@@ -275,7 +275,7 @@ func isAgentWork(b event.Body) bool {
 	return false
 }
 
-// recordAgentEvent records an event of the agent or gives it to the machine. Called with the lock held.
+// recordAgentEvent records an event of the agent or passes it to the machine. The caller must hold the lock.
 func (s *Session) recordAgentEvent(agent string, b event.Body) {
 	if isAgentWork(b) {
 		s.machine.Worked()
@@ -299,8 +299,8 @@ func (s *Session) recordAgentEvent(agent string, b event.Body) {
 	}
 }
 
-// addUsage counts the usage that an event reports, and returns the event with the model's multiplier. Called with the lock
-// held.
+// addUsage adds the usage that an event reports, and returns the event with the model's multiplier. The caller must hold the
+// lock.
 func (s *Session) addUsage(b event.Body) event.Body {
 	switch b := b.(type) {
 	case event.UsageChanged:

@@ -11,14 +11,14 @@ import (
 	"github.com/copilot-portal/portal/copilot/session"
 )
 
-// questionTimers are those of an open question.
+// questionTimers are the timers of an open question.
 type questionTimers struct {
-	deadline   *time.Timer // ends it; nil without a time limit
-	unattended *time.Timer // answers it; nil while a client can
+	deadline   *time.Timer // expires it; nil without a time limit
+	unattended *time.Timer // answers it without a client; nil while a client can
 }
 
-// ask answers a question of the agent by the policy or opens it for the clients.
-// Called with the lock held.
+// ask decides a question of the agent by the policy, or opens it for clients.
+// The caller must hold the lock.
 func (s *Session) ask(agent string, q event.Question) {
 	if q.Kind == event.AskPermission {
 		switch permission.Decide(q.AllNeeds(), s.canonical, s.policies()...) {
@@ -45,12 +45,12 @@ func (s *Session) ask(agent string, q event.Question) {
 	s.inputLocked(func(m *session.Machine) { m.Ask(agent, q) })
 }
 
-// decide answers a question that no client sees. Called with the lock held.
+// decide answers a question without showing it to clients. The caller must hold the lock.
 func (s *Session) decide(q event.Question, a event.Answer) {
 	s.inputLocked(func(m *session.Machine) { m.Reply(q, a) })
 }
 
-// watch starts the timers of an open question. Called with the lock held.
+// watch starts the timers of an open question. The caller must hold the lock.
 func (s *Session) watch(q event.Question) {
 	t := s.timers[q.ID]
 	if !q.Deadline.IsZero() {
@@ -60,18 +60,18 @@ func (s *Session) watch(q event.Question) {
 	s.timeUnattended()
 }
 
-// unwatch stops the timers of a question. Called with the lock held.
+// unwatch stops the timers of a question. The caller must hold the lock.
 func (s *Session) unwatch(id string) {
 	s.timers[id].stop()
 	delete(s.timers, id)
 }
 
-// needsNoApproval says whether a permission is for a client tool that needs no approval. Called with the lock held.
+// needsNoApproval reports whether a permission is for a client tool that needs no approval. The caller must hold the lock.
 func (s *Session) needsNoApproval(q event.Question) bool {
 	return slices.ContainsFunc(s.tools, func(t event.Tool) bool { return t.Name == q.Tool && t.NoApproval })
 }
 
-// limit is how long a question waits for its answer; 0: as long as its run.
+// limit returns how long a question waits for its answer; 0 means as long as its run.
 func (s *Session) limit(q event.Question) time.Duration {
 	if q.Kind != event.AskTool {
 		return s.host.options.Limits.Question
@@ -84,7 +84,7 @@ func (s *Session) limit(q event.Question) time.Duration {
 	return s.host.options.Limits.Tool
 }
 
-// expire ends a question that nobody answered.
+// expire ends a question that was not answered in time.
 func (s *Session) expire(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -95,8 +95,8 @@ func (s *Session) expire(id string) {
 	}
 }
 
-// SetRules adds rules that precede those of the session, from the next permission on. Open questions stay open. A remembered
-// permission is forgotten when the rule for its name changes. Errors: those of [Session.Prompt] about the session.
+// SetRules adds rules that precede those of the session, from the next permission on. Open questions stay open. If the rule for
+// a name changes, its remembered permission is removed. Errors: those of [Session.Prompt] about the session.
 func (s *Session) SetRules(p permission.Policy) error {
 	if err := s.lockActive(); err != nil {
 		return err
@@ -110,8 +110,8 @@ func (s *Session) SetRules(p permission.Policy) error {
 	return nil
 }
 
-// Answer answers an open question. The first valid answer wins, whichever
-// client gives it; by names the dialect it came through. Errors:
+// Answer answers an open question. The first valid answer from any client wins; by names the dialect of the
+// client. Errors:
 // [fault.ErrQuestionNotFound], [fault.ErrAlreadyAnswered], kind [fault.Invalid] for an answer
 // that the question does not allow, [fault.ErrSessionInUse].
 func (s *Session) Answer(id string, a event.Answer, by string) error {
@@ -135,15 +135,15 @@ func (s *Session) Answer(id string, a event.Answer, by string) error {
 	return nil
 }
 
-// lockToAnswer takes the lock. A stored session is activated first if the question was left open in it.
+// lockToAnswer acquires the lock. It first activates a stored session in which the question was left open.
 func (s *Session) lockToAnswer(id string) error {
 	return s.lockIfRecoverable(func(left unfinished) bool {
 		return slices.ContainsFunc(left.Questions, func(q event.Question) bool { return q.ID == id })
 	})
 }
 
-// lockIfRecoverable takes the lock. A stored session is activated first if what its last owner left unfinished is worth it. On an
-// error the lock is not held.
+// lockIfRecoverable acquires the lock. It first activates a stored session if worth accepts what its last owner left unfinished. On
+// an error the lock is not held.
 func (s *Session) lockIfRecoverable(worth func(unfinished) bool) error {
 	s.mu.Lock()
 	switch state := s.machine.State(); {
@@ -163,7 +163,7 @@ func (s *Session) lockIfRecoverable(worth func(unfinished) bool) error {
 	return s.lockActive()
 }
 
-// HasOpenQuestion says whether a question may be open. It does not activate the session: for a stored one it assumes so.
+// HasOpenQuestion reports whether a question may be open. It does not activate the session: for a stored one it returns true.
 func (s *Session) HasOpenQuestion(id string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

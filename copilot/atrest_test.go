@@ -12,7 +12,7 @@ import (
 )
 
 func TestSuspendedSessionIsClosed(t *testing.T) {
-	atHome(t, "until it is reopened, whatever process that is in", func(h *home) {
+	atHome(t, "until it is reopened in any process", func(h *home) {
 		t := h.t
 		p := h.portal()
 		s := p.start()
@@ -26,10 +26,10 @@ func TestSuspendedSessionIsClosed(t *testing.T) {
 		assert.Equal(t, copilot.StateClosed, s.Info().State)
 		_, err := s.Prompt(event.Prompt{Text: "x"})
 		require.ErrorIs(t, err, fault.ErrSessionClosed)
-		told := plot(t, s)
-		require.NoError(t, s.Close(), "once more")
+		before := plot(t, s)
+		require.NoError(t, s.Close(), "closing twice")
 		settle()
-		assert.Equal(t, told, plot(t, s))
+		assert.Equal(t, before, plot(t, s))
 		assert.Zero(t, p.session(s.ID()).Info().Owner)
 		p.stop()
 
@@ -42,7 +42,7 @@ func TestSuspendedSessionIsClosed(t *testing.T) {
 		settle()
 		assert.Contains(t, plot(t, s), "says: second")
 	})
-	atHome(t, "not while another process has it", func(h *home) {
+	atHome(t, "except while another process holds it", func(h *home) {
 		t := h.t
 		a, b := h.portal(), h.portal()
 		defer a.stop()
@@ -54,7 +54,7 @@ func TestSuspendedSessionIsClosed(t *testing.T) {
 		settle()
 		assert.Contains(t, plot(t, s), "says: first")
 	})
-	atHome(t, "with the run that a kill had cut off in a question", func(h *home) {
+	atHome(t, "with the run that a kill interrupted in a question", func(h *home) {
 		t := h.t
 		p := h.portal()
 		h.agents.Script = asksToRun
@@ -81,7 +81,7 @@ func TestSuspendedSessionIsClosed(t *testing.T) {
 }
 
 func TestSessionBeyondLimitReleasesItsLease(t *testing.T) {
-	atHome(t, "others use it", func(h *home) {
+	atHome(t, "so others can use it", func(h *home) {
 		t := h.t
 		p := h.portal()
 		h.agents.Script = asksToRun
@@ -96,16 +96,16 @@ func TestSessionBeyondLimitReleasesItsLease(t *testing.T) {
 		defer free.stop()
 		require.NoError(t, full.host.Recover(t.Context()))
 		settle()
-		goesOn := 0
+		resumed := 0
 		for _, s := range []*copilot.Session{first, second} {
 			if s = free.session(s.ID()); s.Info().Owner != 0 {
 				continue
 			}
-			goesOn++
+			resumed++
 			require.NoError(t, s.Answer("q", event.Answer{Approved: true}, "test"))
 			settle()
 			assert.Contains(t, plot(t, s), "says: approved: yes")
 		}
-		assert.Equal(t, 1, goesOn)
+		assert.Equal(t, 1, resumed)
 	})
 }

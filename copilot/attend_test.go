@@ -14,8 +14,8 @@ import (
 	"github.com/copilot-portal/portal/copilot/permission"
 )
 
-// alone are options under which questions of sessions of the tests are decided
-// when nobody can answer them for two minutes.
+// alone returns options with which questions in sessions of the tests are decided
+// when no one can answer them for two minutes.
 func alone(d permission.Decision) copilot.Options {
 	return copilot.Options{Unattended: map[string]copilot.Unattended{"test": {After: 2 * time.Minute, Decision: d}}}
 }
@@ -34,12 +34,12 @@ func TestUnattendedQuestionIsDecided(t *testing.T) {
 		question event.Question
 		want     event.Answer
 	}{
-		"a permission is refused":                   {permission.Deny, mayRun, event.Answer{Reason: why + "refused."}},
-		"a permission is refused without a setting": {"", mayRun, event.Answer{Reason: why + "refused."}},
-		"a permission is refused if others should":  {permission.Ask, mayRun, event.Answer{Reason: why + "refused."}},
-		"a permission is allowed":                   {permission.Allow, mayRun, event.Answer{Approved: true, Reason: why + "allowed it."}},
-		"a plan is allowed":                         {permission.Allow, plan, event.Answer{Approved: true, Reason: why + "allowed it."}},
-		"a text is declined":                        {permission.Allow, input, event.Answer{Reason: why + "refused."}},
+		"a permission is denied":                        {permission.Deny, mayRun, event.Answer{Reason: why + "refused."}},
+		"a permission is denied by default":             {"", mayRun, event.Answer{Reason: why + "refused."}},
+		"a permission is denied if the decision is ask": {permission.Ask, mayRun, event.Answer{Reason: why + "refused."}},
+		"a permission is allowed":                       {permission.Allow, mayRun, event.Answer{Approved: true, Reason: why + "allowed it."}},
+		"a plan is allowed":                             {permission.Allow, plan, event.Answer{Approved: true, Reason: why + "allowed it."}},
+		"a text is declined":                            {permission.Allow, input, event.Answer{Reason: why + "refused."}},
 	} {
 		inWorld(t, name, alone(tc.decision), func(w *world) {
 			a := w.asks(tc.question)
@@ -69,10 +69,10 @@ func TestQuestionWaitsForClientThatCanAnswer(t *testing.T) {
 	}{
 		"a client that answers permissions":  {mayRun, permissions, true},
 		"a client that answers forms":        {mayRun, other, false},
-		"a client that can do nothing":       {mayRun, copilot.Capabilities{}, false},
+		"a client without capabilities":      {mayRun, copilot.Capabilities{}, false},
 		"a client that picks a choice":       {input, copilot.Capabilities{Choices: true}, true},
 		"a client that picks without choice": {event.Question{ID: "q", Kind: event.AskInput, Text: "?"}, copilot.Capabilities{Choices: true}, false},
-		"a call of a tool has its own limit": {tool, copilot.Capabilities{}, true},
+		"a tool call has its own limit":      {tool, copilot.Capabilities{}, true},
 	} {
 		inWorld(t, name, alone(permission.Deny), func(w *world) {
 			a := w.asks(tc.question)
@@ -87,7 +87,7 @@ func TestQuestionWaitsForClientThatCanAnswer(t *testing.T) {
 }
 
 func TestOnlyUnattendedTimeCounts(t *testing.T) {
-	inWorld(t, "from when the last one has gone", alone(permission.Deny), func(w *world) {
+	inWorld(t, "starting when the last client has left", alone(permission.Deny), func(w *world) {
 		a := w.asks(mayRun)
 		s := w.start()
 		leave := w.host.AttachClient(s.ID(), permissions)
@@ -96,14 +96,14 @@ func TestOnlyUnattendedTimeCounts(t *testing.T) {
 		leave()
 		leave()
 		wait(3 * time.Minute)
-		assert.Empty(w.t, a.got(), "another one is there")
+		assert.Empty(w.t, a.got(), "another client is attached")
 		more()
 		wait(2*time.Minute - time.Second)
 		assert.Empty(w.t, a.got())
 		wait(time.Second)
 		assert.Len(w.t, a.got(), 1)
 	})
-	inWorld(t, "anew when one has come and gone", alone(permission.Deny), func(w *world) {
+	inWorld(t, "starting again after a client", alone(permission.Deny), func(w *world) {
 		a := w.asks(mayRun)
 		s := w.start()
 		w.run(s, "x")
@@ -116,7 +116,7 @@ func TestOnlyUnattendedTimeCounts(t *testing.T) {
 		wait(time.Second)
 		assert.Len(w.t, a.got(), 1)
 	})
-	inWorld(t, "until one comes", alone(permission.Deny), func(w *world) {
+	inWorld(t, "until a client comes", alone(permission.Deny), func(w *world) {
 		a := w.asks(mayRun)
 		s := w.start()
 		w.run(s, "x")
@@ -134,7 +134,7 @@ func TestOnlyUnattendedTimeCounts(t *testing.T) {
 }
 
 func TestQuestionsOfDetachedClientsWait(t *testing.T) {
-	inWorld(t, "where the client said so", alone(permission.Deny), func(w *world) {
+	inWorld(t, "if the client declares capabilities", alone(permission.Deny), func(w *world) {
 		a := w.asks(mayRun)
 		s, err := w.host.Start(w.t.Context(), copilot.Start{Origin: "test", Directory: w.directory, Capabilities: permissions})
 		require.NoError(w.t, err)
@@ -142,7 +142,7 @@ func TestQuestionsOfDetachedClientsWait(t *testing.T) {
 		wait(time.Hour)
 		assert.Empty(w.t, a.got())
 	})
-	inWorld(t, "where it says so later", alone(permission.Deny), func(w *world) {
+	inWorld(t, "if it declares them later", alone(permission.Deny), func(w *world) {
 		a := w.asks(mayRun)
 		s := w.start()
 		w.run(s, "x")
@@ -153,13 +153,13 @@ func TestQuestionsOfDetachedClientsWait(t *testing.T) {
 	})
 	options := alone(permission.Deny)
 	options.Unattended["test"] = copilot.Unattended{After: time.Minute, Answers: permissions}
-	inWorld(t, "where the portal knows one", options, func(w *world) {
+	inWorld(t, "if the portal configures them", options, func(w *world) {
 		a := w.asks(mayRun)
 		w.run(w.start(), "x")
 		wait(time.Hour)
 		assert.Empty(w.t, a.got())
 	})
-	inWorld(t, "where nothing is decided for nobody", copilot.Options{}, func(w *world) {
+	inWorld(t, "if nothing is decided unattended", copilot.Options{}, func(w *world) {
 		a := w.asks(mayRun)
 		w.run(w.start(), "x")
 		wait(time.Hour)
@@ -168,7 +168,7 @@ func TestQuestionsOfDetachedClientsWait(t *testing.T) {
 }
 
 func TestRecoveredQuestionIsDecidedUnattended(t *testing.T) {
-	for name, answers := range map[string]copilot.Capabilities{"nobody can": {}, "the client can": permissions} {
+	for name, answers := range map[string]copilot.Capabilities{"no client can answer": {}, "the client can answer": permissions} {
 		atHome(t, name, func(h *home) {
 			h.agents.Script = func(t *fake.Turn) { t.AskAlways(mayRun) }
 			p := h.portalWith(alone(permission.Deny))
@@ -182,7 +182,7 @@ func TestRecoveredQuestionIsDecidedUnattended(t *testing.T) {
 			defer p.stop()
 			require.NoError(h.t, p.host.Recover(h.t.Context()))
 			s = p.session(s.ID())
-			assert.Equal(h.t, "b", s.Attribute("a"), "what its client wants to know again")
+			assert.Equal(h.t, "b", s.Attribute("a"), "attributes of the client are kept")
 			wait(2*time.Minute - 2*time.Second)
 			assert.Empty(h.t, of[event.QuestionClosed](h.t, s))
 			wait(3 * time.Second)

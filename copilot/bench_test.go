@@ -18,17 +18,17 @@ import (
 	"github.com/copilot-portal/portal/copilot/journal"
 )
 
-// rounds is how often each cost is measured; the median counts.
+// rounds is how often each cost is measured; the benchmark reports the median.
 const rounds = 9
 
 // window is how many events are timed together.
 const window = 1000
 
-// BenchmarkEvent measures what an event costs on its way from the agent into the
+// BenchmarkEvent measures the cost of an event on its way from the agent into the
 // record of its session, on the goroutine that serves all sessions of the
-// agent: after many events, and with readers who all wait for it. It should be
+// agent: after many events, and with many waiting readers. It should be
 // the same for all. Run it with -benchtime 1x; each line is the median of 9
-// rounds that take turns. The events of the second kind come one at a time, when
+// alternating rounds. Events of the second kind come one at a time, after
 // the processor has slept, and wake it.
 func BenchmarkEvent(b *testing.B) {
 	after := []int{1e3, 1e4, 1e5, 1e6}
@@ -84,8 +84,8 @@ func timed(n int, do func()) time.Duration {
 	return time.Since(begin)
 }
 
-// inRun does something while the agent of a session works on a prompt; emit
-// makes it say a word more.
+// inRun calls do while the agent of a session works on a prompt; emit
+// makes it say another word.
 func inRun(b *testing.B, do func(s *copilot.Session, emit func())) {
 	b.Helper()
 	agents := fake.New()
@@ -103,15 +103,15 @@ func inRun(b *testing.B, do func(s *copilot.Session, emit func())) {
 	require.NoError(b, err)
 	turn := <-turns
 	defer close(over)
-	runtime.GC() // of the round before
+	runtime.GC() // of the previous round
 	do(s, func() { turn.Emit(event.MessageDelta{ID: "m", Text: "word "}) })
 }
 
-// followers are readers of a record who have read all and wait.
+// followers are readers of a record that have read everything and wait.
 type followers struct {
 	record *event.Record
 	mu     sync.Mutex
-	at     []uint64 // what each has read
+	at     []uint64 // the position of each
 }
 
 func gather(s *copilot.Session, n int) *followers {
@@ -140,7 +140,7 @@ func (f *followers) follow(i int) {
 	}
 }
 
-// settle returns when all have read everything and had the time to wait again.
+// settle returns when all have read everything and are waiting again.
 func (f *followers) settle() {
 	last := f.record.Last()
 	for all := false; !all; {

@@ -14,7 +14,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/follow"
 )
 
-// begins is a script that leaves a thought, a message and a call without their ends.
+// begins is a script that leaves a thought, a message and a tool call open.
 func begins(t *fake.Turn) {
 	t.Emit(event.ReasoningStarted{ID: "r"}, event.ReasoningDelta{ID: "r", Text: "so "}, event.ReasoningDelta{ID: "r", Text: "what"})
 	t.Say("first")
@@ -42,20 +42,20 @@ func TestOpenBlocksEndWithTheirRun(t *testing.T) {
 			prompt(w.t, s, "go")
 			settle()
 			test.do(w, s)
-			wait(2 * time.Minute) // an agent may be given some time to stop, and deltas stay for a minute
+			wait(2 * time.Minute) // an agent gets time to stop, and deltas stay for a minute
 			assert.Contains(w.t, of[event.MessageEnded](w.t, s), event.MessageEnded{ID: "m", Text: "I beg", Cut: true})
 			assert.Equal(w.t, []event.ReasoningEnded{{ID: "r", Text: "so what", Cut: true}}, of[event.ReasoningEnded](w.t, s))
 			ends := of[event.ToolEnded](w.t, s)
 			require.Len(w.t, ends, 1)
 			assert.Equal(w.t, &event.ToolResult{Content: "1\n2\n"}, ends[0].Result)
 			assert.Equal(w.t, event.CodeInterrupted, ends[0].Error.Code)
-			assert.Empty(w.t, of[event.MessageDelta](w.t, s), "the ends stand for them")
+			assert.Empty(w.t, of[event.MessageDelta](w.t, s), "the ends supersede them")
 		})
 	}
 }
 
 // TestLateReaderGetsOpenBlocks compares, at every event, a reader of
-// everything with one who has the blocks that are open there and reads on.
+// everything with one that starts there with the open blocks.
 func TestLateReaderGetsOpenBlocks(t *testing.T) {
 	inBubble(t, func(w *world) {
 		w.agents.Script = func(t *fake.Turn) { begins(t); t.Say("over"); saysMore(t); t.WaitForAbort() }
@@ -81,10 +81,10 @@ func TestLateReaderGetsOpenBlocks(t *testing.T) {
 				}
 			}
 			for id, text := range got {
-				assert.Equal(w.t, want[id], text, "%s, joined behind %d", id, n)
+				assert.Equal(w.t, want[id], text, "%s, joined after %d", id, n)
 			}
 			for id := range want {
-				assert.Contains(w.t, got, id, "joined behind %d", n)
+				assert.Contains(w.t, got, id, "joined after %d", n)
 			}
 		}
 	})
@@ -94,11 +94,11 @@ func saysMore(t *fake.Turn) {
 	t.Emit(event.MessageStarted{ID: "m2"}, event.MessageDelta{ID: "m2", Text: "once "}, event.MessageDelta{ID: "m2", Text: "more"})
 }
 
-// texts are what a reader has of each block by its pieces alone.
+// texts are the texts of blocks that a reader has assembled from deltas.
 type texts map[string]string
 
-// take adds a piece; one that the reader saw before it was to be compared counts
-// only for blocks that go on.
+// take adds a delta. One from before the comparison counts
+// only for blocks in progress.
 func (x texts) take(e event.Event, counts bool) {
 	add := func(id, text string) {
 		if _, known := x[id]; known || counts || text != "" {
@@ -127,7 +127,7 @@ func (x texts) end(id string, counts bool) {
 	}
 }
 
-func TestLongOutputIsCarriedByItsEnd(t *testing.T) {
+func TestOpenBlockKeepsEndOfLongOutput(t *testing.T) {
 	var blocks event.Blocks
 	blocks.Apply(event.Event{Body: event.ToolStarted{ID: "t", Name: "bash"}})
 	for i := range 40 {

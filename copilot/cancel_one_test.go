@@ -36,18 +36,18 @@ func TestCancelOneRun(t *testing.T) {
 		synctest.Wait()
 		return runs
 	}
-	inWorld(t, "one that waits ends when its turn comes, and the agent is not asked", copilot.Options{}, func(w *world) {
+	inWorld(t, "a queued run ends in its turn, without the agent", copilot.Options{}, func(w *world) {
 		s := w.start()
 		runs := waits(w, s)
 		require.NoError(w.t, s.Cancel(runs[1]))
-		require.NoError(w.t, s.Cancel(runs[1]), "once more")
+		require.NoError(w.t, s.Cancel(runs[1]), "cancelling twice")
 		assert.Equal(w.t, copilot.StateRunning, s.Info().State)
 		wait(time.Hour)
 		assert.Equal(w.t, told, story(w.t, s)[1:])
 		assert.Equal(w.t, 2, w.agents.Count(fake.Send))
 		assert.Zero(w.t, w.agents.Count(fake.Abort))
 	})
-	inWorld(t, "not even started", copilot.Options{}, func(w *world) {
+	inWorld(t, "a run that is only starting", copilot.Options{}, func(w *world) {
 		s := w.start()
 		runs := waits(w, s)
 		require.NoError(w.t, s.Cancel(runs[1]))
@@ -57,7 +57,7 @@ func TestCancelOneRun(t *testing.T) {
 		assert.Equal(w.t, 1, w.agents.Count(fake.Launch))
 		assert.Len(w.t, of[event.RunEnded](w.t, s), 3)
 	})
-	inWorld(t, "the current one alone", copilot.Options{}, func(w *world) {
+	inWorld(t, "the current run only", copilot.Options{}, func(w *world) {
 		s := w.start()
 		runs := waits(w, s)
 		require.NoError(w.t, s.Cancel(runs[0]))
@@ -71,7 +71,7 @@ func TestCancelOneRun(t *testing.T) {
 		s.Close()
 		require.ErrorIs(w.t, s.Cancel(runs[0]), fault.ErrSessionClosed)
 	})
-	atHome(t, "one that waits when the portal is killed is not gone on with", func(h *home) {
+	atHome(t, "a queued run stays cancelled after a kill", func(h *home) {
 		t := h.t
 		p := h.portal()
 		h.agents.Script = asksToRun
@@ -88,7 +88,7 @@ func TestCancelOneRun(t *testing.T) {
 		p = h.portal()
 		defer p.stop()
 		s = p.session(s.ID())
-		require.NoError(t, s.Cancel(""), "nothing goes on")
+		require.NoError(t, s.Cancel(""), "there is no run")
 		require.ErrorIs(t, s.Cancel(run), fault.ErrRunNotFound)
 		require.NoError(t, s.Answer("q", event.Answer{Approved: true}, "test"))
 		settle()
@@ -124,7 +124,7 @@ func TestCancelRunOfSuspendedSession(t *testing.T) {
 			checkRuns(t, s)
 		})
 	}
-	atHome(t, "one that has ended, for which the session is not woken", func(h *home) {
+	atHome(t, "an ended run, without activating the session", func(h *home) {
 		t := h.t
 		p := h.portal()
 		s := p.start()
@@ -151,27 +151,27 @@ func TestPromptThatRefusesToQueue(t *testing.T) {
 		prompt event.Prompt
 		want   error
 	}{
-		{"begins where there is no run", func(*world, *copilot.Session) {}, alone, nil},
-		{"begins behind a run that has ended", func(w *world, s *copilot.Session) { w.run(s, "a") }, alone, nil},
-		{"is refused during a run", func(w *world, s *copilot.Session) {
+		{"starts without a run", func(*world, *copilot.Session) {}, alone, nil},
+		{"starts after a run that has ended", func(w *world, s *copilot.Session) { w.run(s, "a") }, alone, nil},
+		{"is rejected during a run", func(w *world, s *copilot.Session) {
 			w.agents.Script = untilAborted
 			w.run(s, "a")
 		}, alone, fault.ErrBusy},
-		{"is refused during a run that has only just begun", func(w *world, s *copilot.Session) {
+		{"is rejected during a run that has just started", func(w *world, s *copilot.Session) {
 			w.agents.Script = untilAborted
 			w.prompt(s, "a")
 		}, alone, fault.ErrBusy},
-		{"is refused behind others that wait", func(w *world, s *copilot.Session) {
+		{"is rejected behind queued prompts", func(w *world, s *copilot.Session) {
 			w.agents.Script = untilAborted
 			w.prompt(s, "a")
 			w.prompt(s, "b")
 			require.NoError(w.t, s.Cancel(""))
 		}, alone, fault.ErrBusy},
-		{"joins a run that it steers", func(w *world, s *copilot.Session) {
+		{"joins the run that it steers", func(w *world, s *copilot.Session) {
 			w.agents.Script = untilAborted
 			w.run(s, "a")
 		}, event.Prompt{Text: "x", RefuseIfBusy: true, Steer: true}, nil},
-		{"finds the session closed", func(_ *world, s *copilot.Session) { s.Close() }, alone, fault.ErrSessionClosed},
+		{"is rejected by a closed session", func(_ *world, s *copilot.Session) { s.Close() }, alone, fault.ErrSessionClosed},
 	}
 	for _, tt := range tests {
 		inWorld(t, tt.name, copilot.Options{}, func(w *world) {
@@ -185,7 +185,7 @@ func TestPromptThatRefusesToQueue(t *testing.T) {
 			}
 		})
 	}
-	inWorld(t, "is one of many that come at the same time", copilot.Options{}, func(w *world) {
+	inWorld(t, "is one of many concurrent prompts", copilot.Options{}, func(w *world) {
 		s := w.start()
 		w.agents.Script = untilAborted
 		errs := make(chan error, 20)
@@ -207,7 +207,7 @@ func TestPromptThatRefusesToQueue(t *testing.T) {
 }
 
 func TestRunIsFoundByItsID(t *testing.T) {
-	inWorld(t, "while it goes on or waits", copilot.Options{}, func(w *world) {
+	inWorld(t, "while it runs or waits", copilot.Options{}, func(w *world) {
 		w.agents.Script = func(t *fake.Turn) { t.Wait(time.Minute) }
 		s := w.start()
 		first, second := w.prompt(s, "x"), w.prompt(s, "y")
@@ -218,7 +218,7 @@ func TestRunIsFoundByItsID(t *testing.T) {
 		}
 		wait(time.Hour)
 		_, ok := w.host.SessionByRun(second)
-		assert.False(w.t, ok, "it has ended")
+		assert.False(w.t, ok, "the run has ended")
 	})
 }
 

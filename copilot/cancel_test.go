@@ -17,13 +17,13 @@ import (
 	"github.com/copilot-portal/portal/copilot/permission"
 )
 
-// untilAborted is a script that works until it is told to stop.
+// untilAborted is a script that works until it is aborted.
 func untilAborted(t *fake.Turn) {
 	t.Say("I begin")
 	t.WaitForAbort()
 }
 
-// firstAborts is a script of which only the first prompt does not end by itself.
+// firstAborts is a script in which only the first prompt lasts until it is aborted.
 func firstAborts(t *fake.Turn) {
 	if len(t.Past) == 0 {
 		t.WaitForAbort()
@@ -32,7 +32,7 @@ func firstAborts(t *fake.Turn) {
 	fake.Echo(t)
 }
 
-// loseProcess ends the process under an idle session, which will open its
+// loseProcess kills the process of an idle session, which opens its
 // conversation again with the next prompt.
 func (w *world) loseProcess() {
 	w.agents.Kill()
@@ -60,7 +60,7 @@ func TestCancel(t *testing.T) {
 			[]string{"r1 starts", "r1 user: a", "r1 says: I begin", "r1 cancelled"},
 		},
 		{
-			"cancelling twice is cancelling once", func(w *world, s *copilot.Session) {
+			"cancelling twice is harmless", func(w *world, s *copilot.Session) {
 				w.agents.Script = untilAborted
 				w.run(s, "a")
 				require.NoError(w.t, s.Cancel(""))
@@ -79,7 +79,7 @@ func TestCancel(t *testing.T) {
 			[]string{"r1 starts", "r1 user: a", "r1 says: a", "r1 completed"},
 		},
 		{
-			"a run is cancelled that has only just been asked for", func(w *world, s *copilot.Session) {
+			"a run that has just been requested is cancelled", func(w *world, s *copilot.Session) {
 				w.agents.Script = func(t *fake.Turn) {
 					if t.Prompt == "a" {
 						t.WaitForAbort() // the agent may have been faster
@@ -94,7 +94,7 @@ func TestCancel(t *testing.T) {
 			[]string{"r1 starts", "r1 user: a", "r1 cancelled", "r2 starts", "r2 user: b", "r2 says: b", "r2 completed"},
 		},
 		{
-			"prompts that wait go on", func(w *world, s *copilot.Session) {
+			"queued prompts continue", func(w *world, s *copilot.Session) {
 				w.agents.Script = firstAborts
 				w.prompt(s, "a")
 				w.prompt(s, "b")
@@ -109,7 +109,7 @@ func TestCancel(t *testing.T) {
 			},
 		},
 		{
-			"a run that waits for an answer is cancelled, and its question with it", func(w *world, s *copilot.Session) {
+			"a run that waits for an answer is cancelled with its question", func(w *world, s *copilot.Session) {
 				w.agents.Script = func(t *fake.Turn) { t.Ask(event.Question{Names: []string{permission.Write}}) }
 				w.run(s, "a")
 				cancel(w, s)
@@ -138,7 +138,7 @@ func TestCancel(t *testing.T) {
 			[]string{"- failure (unavailable)", "r1 starts", "r1 user: a", "r1 cancelled"},
 		},
 		{
-			"a prompt that follows a start that was cancelled is answered", func(w *world, s *copilot.Session) {
+			"a prompt after a cancelled start is answered", func(w *world, s *copilot.Session) {
 				w.loseProcess()
 				w.agents.Before = fake.SlowLaunch(5 * time.Second)
 				w.run(s, "a")
@@ -153,7 +153,7 @@ func TestCancel(t *testing.T) {
 			},
 		},
 		{
-			"a run is cancelled while the agent takes the prompt", func(w *world, s *copilot.Session) {
+			"a run is cancelled while the prompt is being sent", func(w *world, s *copilot.Session) {
 				w.agents.Before = fake.On(fake.Send, fake.HangForever)
 				w.run(s, "a")
 				cancel(w, s)
@@ -163,7 +163,7 @@ func TestCancel(t *testing.T) {
 			[]string{"r1 starts", "r1 user: a", "r1 cancelled"},
 		},
 		{
-			"an agent that ignores it is let go, and nothing late of it reaches the next run", func(w *world, s *copilot.Session) {
+			"an agent that ignores it is released, and its late events do not reach the next run", func(w *world, s *copilot.Session) {
 				w.agents.Script = func(t *fake.Turn) {
 					if len(t.Past) > 0 {
 						t.Wait(time.Minute)
@@ -186,7 +186,7 @@ func TestCancel(t *testing.T) {
 			[]string{"r1 starts", "r1 user: a", "r1 cancelled", "r2 starts", "r2 user: b", "r2 says: b", "r2 completed"},
 		},
 		{
-			"so is one that does not answer", func(w *world, s *copilot.Session) {
+			"an agent that does not answer is released", func(w *world, s *copilot.Session) {
 				w.agents.Script = firstAborts
 				w.agents.Before = fake.On(fake.Abort, fake.HangForever)
 				w.prompt(s, "a")
@@ -197,7 +197,7 @@ func TestCancel(t *testing.T) {
 			[]string{"r1 starts", "r1 user: a", "r1 cancelled", "r2 starts", "r2 user: b", "r2 says: b", "r2 completed"},
 		},
 		{
-			"so is one that refuses, at once", func(w *world, s *copilot.Session) {
+			"an agent that refuses is released at once", func(w *world, s *copilot.Session) {
 				w.agents.Script = firstAborts
 				w.agents.Before = fake.On(fake.Abort, func(context.Context, fake.Call) error { return errors.New("no") })
 				w.prompt(s, "a")
@@ -207,7 +207,7 @@ func TestCancel(t *testing.T) {
 			[]string{"r1 starts", "r1 user: a", "r1 cancelled", "r2 starts", "r2 user: b", "r2 says: b", "r2 completed"},
 		},
 		{
-			"an agent that has failed and is cancelled has been cancelled", func(w *world, s *copilot.Session) {
+			"a failed run that is cancelled ends as cancelled", func(w *world, s *copilot.Session) {
 				w.agents.Script = func(t *fake.Turn) {
 					t.Emit(event.SessionError{Kind: fault.Internal, Text: "broken"})
 					t.WaitForAbort()
@@ -228,7 +228,7 @@ func TestCancel(t *testing.T) {
 }
 
 func TestCancelAtTheEnd(t *testing.T) {
-	for range 300 { // which of the two comes first is up to the scheduler
+	for range 300 { // the scheduler decides which comes first
 		inBubble(t, func(w *world) {
 			w.agents.Script = func(t *fake.Turn) {
 				if len(t.Past) == 0 {
@@ -244,13 +244,13 @@ func TestCancelAtTheEnd(t *testing.T) {
 			assert.Len(w.t, of[event.RunEnded](w.t, s), 2)
 			assert.Len(w.t, of[event.RunStarted](w.t, s), 2)
 			assert.Empty(w.t, of[event.SessionError](w.t, s))
-			assert.Equal(w.t, 1, w.agents.Count(fake.Open), "an agent that was only quick is not let go")
+			assert.Equal(w.t, 1, w.agents.Count(fake.Open), "a quick agent is not released")
 		})
 	}
 }
 
 func TestCancelClosed(t *testing.T) {
-	inWorld(t, "a closed session has nothing to cancel", copilot.Options{}, func(w *world) {
+	inWorld(t, "a closed session rejects it", copilot.Options{}, func(w *world) {
 		s := w.start()
 		s.Close()
 		require.ErrorIs(w.t, s.Cancel(""), fault.ErrSessionClosed)

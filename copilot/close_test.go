@@ -34,14 +34,14 @@ func TestClose(t *testing.T) {
 			[]string{"- closed"},
 		},
 		{
-			"closing twice is closing once", func(_ *world, s *copilot.Session) {
+			"closing twice is harmless", func(_ *world, s *copilot.Session) {
 				s.Close()
 				s.Close()
 			},
 			[]string{"- closed"},
 		},
 		{
-			"all concurrent closings return when the record has ended", func(w *world, s *copilot.Session) {
+			"concurrent calls return when the record has ended", func(w *world, s *copilot.Session) {
 				w.agents.Script = func(t *fake.Turn) { t.WaitIgnoringAbort(time.Second) }
 				w.run(s, "a")
 				var all sync.WaitGroup
@@ -57,7 +57,7 @@ func TestClose(t *testing.T) {
 			[]string{"r1 starts", "r1 user: a", "r1 cancelled", "- closed"},
 		},
 		{
-			"a run is cancelled and waiting prompts are dropped", func(w *world, s *copilot.Session) {
+			"a run is cancelled and queued prompts are dropped", func(w *world, s *copilot.Session) {
 				w.agents.Script = untilAborted
 				w.prompt(s, "a")
 				w.run(s, "b")
@@ -66,7 +66,7 @@ func TestClose(t *testing.T) {
 			[]string{"r1 starts", "r1 user: a", "r1 says: I begin", "r1 cancelled", "- closed"},
 		},
 		{
-			"a run that has only just been asked for ends too", func(w *world, s *copilot.Session) {
+			"a run that has just been requested ends, too", func(w *world, s *copilot.Session) {
 				w.agents.Script = func(t *fake.Turn) { t.WaitForAbort() } // it may have come so far
 				w.prompt(s, "a")
 				s.Close()
@@ -82,7 +82,7 @@ func TestClose(t *testing.T) {
 			[]string{"r1 starts", "r1 user: a", "r1 asks question-1", "r1 question-1 is cancelled", "r1 cancelled", "- closed"},
 		},
 		{
-			"so are those between runs", func(w *world, s *copilot.Session) {
+			"open questions between runs are withdrawn", func(w *world, s *copilot.Session) {
 				q := event.Question{ID: "q", Kind: event.AskPermission, Names: []string{permission.Write}}
 				w.agents.Emit(s.ID(), event.QuestionAsked{Question: q})
 				s.Close()
@@ -99,7 +99,7 @@ func TestClose(t *testing.T) {
 			[]string{"- failure (unavailable)", "r1 starts", "r1 user: a", "r1 cancelled", "- closed"},
 		},
 		{
-			"a session closes whose agent ignores it", func(w *world, s *copilot.Session) {
+			"a session closes although its agent ignores it", func(w *world, s *copilot.Session) {
 				w.agents.Script = func(t *fake.Turn) {
 					t.WaitIgnoringAbort(time.Hour)
 					t.Say("I did it all the same")
@@ -113,7 +113,7 @@ func TestClose(t *testing.T) {
 			[]string{"r1 starts", "r1 user: a", "r1 cancelled", "- closed"},
 		},
 		{
-			"a session closes whose agent hangs", func(w *world, s *copilot.Session) {
+			"a session closes although its agent hangs", func(w *world, s *copilot.Session) {
 				w.agents.Script = func(t *fake.Turn) { t.Ask(event.Question{Names: []string{permission.Write}}) }
 				w.run(s, "a")
 				w.agents.Before = fake.HangForever
@@ -125,7 +125,7 @@ func TestClose(t *testing.T) {
 			nil, // how far the answer comes does not matter
 		},
 		{
-			"a closed session refuses everything", func(w *world, s *copilot.Session) {
+			"a closed session rejects everything", func(w *world, s *copilot.Session) {
 				s.Close()
 				_, err := s.Prompt(event.Prompt{Text: "a"})
 				require.ErrorIs(w.t, err, fault.ErrSessionClosed)
@@ -137,7 +137,7 @@ func TestClose(t *testing.T) {
 			[]string{"- closed"},
 		},
 		{
-			"a reopened session goes on with its past", func(w *world, s *copilot.Session) {
+			"a reopened session continues with its past", func(w *world, s *copilot.Session) {
 				w.run(s, "a")
 				s.Close()
 				w.agents.Script = func(t *fake.Turn) {
@@ -161,7 +161,7 @@ func TestClose(t *testing.T) {
 			[]string{},
 		},
 		{
-			"a session that could not be reopened stays closed, and can be reopened later", func(w *world, s *copilot.Session) {
+			"a session that could not be reopened stays closed until it can", func(w *world, s *copilot.Session) {
 				s.Close()
 				w.agents.Before = fake.On(fake.Open, func(context.Context, fake.Call) error { return errors.New("broken") })
 				require.Error(w.t, s.Reopen(w.t.Context()))
@@ -173,7 +173,7 @@ func TestClose(t *testing.T) {
 			[]string{"- closed", "- opened with model-a"},
 		},
 		{
-			"only one of many concurrent reopenings opens it", func(w *world, s *copilot.Session) {
+			"only one of many concurrent calls reopens it", func(w *world, s *copilot.Session) {
 				s.Close()
 				w.agents.Before = fake.On(fake.Open, func(context.Context, fake.Call) error {
 					<-time.After(time.Second)
@@ -202,12 +202,12 @@ func TestClose(t *testing.T) {
 				assert.Equal(w.t, 2, w.agents.Count(fake.Open))
 				s.Close()
 				wait(10 * time.Second)
-				assert.Zero(w.t, w.agents.Running(), "somebody still holds a lease")
+				assert.Zero(w.t, w.agents.Running(), "a lease is still held")
 			},
 			[]string{"- closed", "- opened with model-a", "- closed"},
 		},
 		{
-			"a reopening waits for another only as long as its caller does", func(w *world, s *copilot.Session) {
+			"reopening waits for another call until its context ends", func(w *world, s *copilot.Session) {
 				s.Close()
 				w.agents.Before = fake.On(fake.Open, fake.HangForever)
 				first, stopFirst := context.WithTimeout(w.t.Context(), 3*time.Second)
@@ -222,7 +222,7 @@ func TestClose(t *testing.T) {
 			[]string{"- closed"},
 		},
 		{
-			"a reopening waits until the closing is over", func(w *world, s *copilot.Session) {
+			"reopening waits for the close", func(w *world, s *copilot.Session) {
 				w.agents.Script = func(t *fake.Turn) { t.WaitIgnoringAbort(time.Second) }
 				w.run(s, "a")
 				go s.Close()
@@ -232,7 +232,7 @@ func TestClose(t *testing.T) {
 			[]string{"r1 starts", "r1 user: a", "r1 cancelled", "- closed", "- opened with model-a"},
 		},
 		{
-			"or until its caller gives up", func(w *world, s *copilot.Session) {
+			"reopening waits for the close until its context ends", func(w *world, s *copilot.Session) {
 				w.agents.Script = func(t *fake.Turn) { t.WaitIgnoringAbort(time.Hour) }
 				w.run(s, "a")
 				go s.Close()
@@ -245,7 +245,7 @@ func TestClose(t *testing.T) {
 			[]string{"r1 starts", "r1 user: a", "r1 cancelled", "- closed"},
 		},
 		{
-			"a reopening that hangs ends in the end", func(w *world, s *copilot.Session) {
+			"reopening times out", func(w *world, s *copilot.Session) {
 				s.Close()
 				w.agents.Before = fake.On(fake.Open, fake.HangForever)
 				require.Error(w.t, s.Reopen(w.t.Context()))
@@ -270,15 +270,15 @@ func TestHostStart(t *testing.T) {
 		start func(*copilot.Start)
 		want  error
 	}{
-		{"a session without a model takes the first", func(*copilot.Start) {}, nil},
-		{"a session takes a model that is listed", func(s *copilot.Start) { s.Model = "model-b" }, nil},
-		{"an unknown model is refused", func(s *copilot.Start) { s.Model = "x" }, fault.ErrModelNotFound},
-		{"the model is looked at before the directory", func(s *copilot.Start) { s.Model, s.Directory = "x", "y" }, fault.ErrModelNotFound},
-		{"a relative directory is refused", func(s *copilot.Start) { s.Directory = "y" }, fault.ErrDirectoryNotAbsolute},
-		{"so is an empty one", func(s *copilot.Start) { s.Directory = "" }, fault.ErrDirectoryNotAbsolute},
-		{"a directory that is missing is refused", func(s *copilot.Start) { s.Directory = "/no/such/directory" }, fault.ErrDirectoryNotFound},
-		{"so is a file", func(s *copilot.Start) { s.Directory = filepath.Join(s.Directory, "file") }, fault.ErrDirectoryNotFound},
-		{"so is a name with a zero byte", func(s *copilot.Start) { s.Directory += "\x00" }, fault.ErrDirectoryNotFound},
+		{"a session without a model gets the first one", func(*copilot.Start) {}, nil},
+		{"a session gets the requested model", func(s *copilot.Start) { s.Model = "model-b" }, nil},
+		{"an unknown model is rejected", func(s *copilot.Start) { s.Model = "x" }, fault.ErrModelNotFound},
+		{"the model is checked before the directory", func(s *copilot.Start) { s.Model, s.Directory = "x", "y" }, fault.ErrModelNotFound},
+		{"a relative directory is rejected", func(s *copilot.Start) { s.Directory = "y" }, fault.ErrDirectoryNotAbsolute},
+		{"an empty directory is rejected", func(s *copilot.Start) { s.Directory = "" }, fault.ErrDirectoryNotAbsolute},
+		{"a missing directory is rejected", func(s *copilot.Start) { s.Directory = "/no/such/directory" }, fault.ErrDirectoryNotFound},
+		{"a file is rejected", func(s *copilot.Start) { s.Directory = filepath.Join(s.Directory, "file") }, fault.ErrDirectoryNotFound},
+		{"a name with a zero byte is rejected", func(s *copilot.Start) { s.Directory += "\x00" }, fault.ErrDirectoryNotFound},
 	}
 	for _, tt := range tests {
 		inWorld(t, tt.name, copilot.Options{}, func(w *world) {
@@ -291,7 +291,7 @@ func TestHostStart(t *testing.T) {
 			if err != nil {
 				assert.Empty(w.t, w.listed())
 				wait(10 * time.Second)
-				assert.Zero(w.t, w.agents.Running(), "somebody still holds a lease")
+				assert.Zero(w.t, w.agents.Running(), "a lease is still held")
 			}
 		})
 	}
@@ -337,7 +337,7 @@ func TestHost(t *testing.T) {
 			_, err = w.host.Start(w.t.Context(), copilot.Start{Directory: w.directory})
 			require.ErrorContains(w.t, err, "broken")
 		}},
-		{"one session takes one place in the pool", copilot.Options{Pool: agent.PoolOptions{Size: 4, PerProcess: 1}}, func(w *world) {
+		{"a session needs one place in the pool", copilot.Options{Pool: agent.PoolOptions{Size: 4, PerProcess: 1}}, func(w *world) {
 			w.start()
 			assert.Equal(w.t, 1, w.agents.Count(fake.Launch))
 			w.start()
@@ -367,7 +367,7 @@ func TestHost(t *testing.T) {
 			}
 			assert.Equal(w.t, want, got)
 		}},
-		{"so many closed sessions stay listed, the newest", copilot.Options{MaxClosed: 2}, func(w *world) {
+		{"the newest closed sessions stay listed", copilot.Options{MaxClosed: 2}, func(w *world) {
 			open := w.start()
 			var closed []*copilot.Session
 			for range 5 {
@@ -383,7 +383,7 @@ func TestHost(t *testing.T) {
 			}
 			assert.Equal(w.t, []string{closed[4].ID(), closed[3].ID(), open.ID()}, got)
 		}},
-		{"a session that is reopened is listed again, and closed with the others", copilot.Options{MaxClosed: 1}, func(w *world) {
+		{"a reopened session is listed again", copilot.Options{MaxClosed: 1}, func(w *world) {
 			first := w.start()
 			first.Close()
 			wait(time.Second)
@@ -406,7 +406,7 @@ func TestHost(t *testing.T) {
 			wait(10 * time.Second)
 			assert.Zero(w.t, w.agents.Running())
 		}},
-		{"sessions may be started all at once", copilot.Options{}, func(w *world) {
+		{"sessions can be started concurrently", copilot.Options{}, func(w *world) {
 			w.agents.Before = fake.SlowLaunch(time.Second)
 			var all sync.WaitGroup
 			for range 50 {
@@ -419,14 +419,14 @@ func TestHost(t *testing.T) {
 			assert.Len(w.t, w.listed(), 50)
 			assert.Equal(w.t, 1, w.agents.Count(fake.Launch))
 		}},
-		{"a start that hangs ends when its caller gives up", copilot.Options{}, func(w *world) {
+		{"a start that hangs ends with its context", copilot.Options{}, func(w *world) {
 			w.agents.Before = fake.On(fake.Open, fake.HangForever)
 			ctx, cancel := context.WithTimeout(w.t.Context(), time.Second)
 			defer cancel()
 			_, err := w.host.Start(ctx, copilot.Start{Directory: w.directory})
 			assert.Equal(w.t, fault.Timeout, fault.KindOf(err))
 			wait(10 * time.Second)
-			assert.Zero(w.t, w.agents.Running(), "somebody still holds a lease")
+			assert.Zero(w.t, w.agents.Running(), "a lease is still held")
 		}},
 	}
 	for _, tt := range tests {
@@ -459,7 +459,7 @@ func TestHostClose(t *testing.T) {
 			}, story(w.t, busy))
 			assert.Zero(w.t, w.agents.Running())
 		}},
-		{"closing twice is closing once", func(w *world) {
+		{"closing twice is harmless", func(w *world) {
 			w.start()
 			closeWithin(w, time.Second)
 			closeWithin(w, time.Second)
@@ -482,7 +482,7 @@ func TestHostClose(t *testing.T) {
 			w.agents.Before = fake.HangForever
 			closeWithin(w, 1500*time.Millisecond)
 		}},
-		{"closing gives a start up", func(w *world) {
+		{"closing cancels a start", func(w *world) {
 			w.agents.Before = fake.On(fake.Launch, fake.HangForever)
 			failed := make(chan error)
 			go func() {
@@ -493,7 +493,7 @@ func TestHostClose(t *testing.T) {
 			closeWithin(w, time.Second)
 			require.ErrorIs(w.t, <-failed, fault.ErrStopping)
 		}},
-		{"a session that is being started is none in the end", func(w *world) {
+		{"a session that is being started is dropped", func(w *world) {
 			w.agents.Before = fake.On(fake.Open, fake.HangForever)
 			failed := make(chan error)
 			go func() {
@@ -505,7 +505,7 @@ func TestHostClose(t *testing.T) {
 			require.Error(w.t, <-failed)
 			assert.Empty(w.t, w.listed())
 		}},
-		{"a session that is being reopened is closed in the end", func(w *world) {
+		{"a session that is being reopened is closed", func(w *world) {
 			s := w.start()
 			s.Close()
 			w.agents.Before = fake.On(fake.Open, func(context.Context, fake.Call) error {
@@ -517,7 +517,7 @@ func TestHostClose(t *testing.T) {
 			wait(time.Minute)
 			assert.Equal(w.t, copilot.StateClosed, s.Info().State)
 		}},
-		{"also when its process still runs", func(w *world) {
+		{"a session that is being reopened on a running process is closed", func(w *world) {
 			s := w.start()
 			s.Close()
 			w.closesDuringOpen()
@@ -525,7 +525,7 @@ func TestHostClose(t *testing.T) {
 			assert.Equal(w.t, copilot.StateClosed, s.Info().State)
 			wait(time.Minute)
 		}},
-		{"so is one that is being started", func(w *world) {
+		{"a session that is being started on a running process is dropped", func(w *world) {
 			w.closesDuringOpen()
 			_, err := w.host.Start(w.t.Context(), copilot.Start{Directory: w.directory})
 			require.ErrorIs(w.t, err, fault.ErrStopping)
@@ -551,7 +551,7 @@ func writeFile(t *testing.T, path string) {
 }
 
 // closesDuringOpen makes the host close while a conversation opens, which
-// succeeds, as the process is slow to end.
+// succeeds, because the process ends slowly.
 func (w *world) closesDuringOpen() {
 	w.agents.Before = func(ctx context.Context, c fake.Call) error {
 		if c.Method == fake.Stop {

@@ -31,7 +31,7 @@ func TestPromptAfterCompaction(t *testing.T) {
 		want []string // after the opening
 	}{
 		{
-			"the conversation is summed up, then the prompt is sent, in one run", func(w *world, s *copilot.Session) {
+			"the conversation is compacted, then the prompt is sent, in one run", func(w *world, s *copilot.Session) {
 				run := give(w, s, "a")
 				var order []string
 				for _, e := range events(w.t, s)[1:] {
@@ -61,16 +61,16 @@ func TestPromptAfterCompaction(t *testing.T) {
 			[]string{"r1 starts", "r1 completed"},
 		},
 		{
-			"where nothing was said the prompt is sent all the same", func(w *world, s *copilot.Session) {
+			"an empty conversation is not compacted, and the prompt is sent", func(w *world, s *copilot.Session) {
 				w.agents.Damage(s.ID())
 				began := time.Now()
 				give(w, s, "a")
-				assert.Equal(w.t, began, time.Now(), "nothing is waited for")
+				assert.Equal(w.t, began, time.Now(), "without waiting")
 			},
 			[]string{"r1 starts", "r1 user: a", "r1 says: a", "r1 completed"},
 		},
 		{
-			"where nothing was said a summary alone fails", func(w *world, s *copilot.Session) {
+			"compacting an empty conversation fails", func(w *world, s *copilot.Session) {
 				w.agents.Damage(s.ID())
 				give(w, s, "")
 				assert.Equal(w.t, "there is nothing to sum up yet", of[event.RunEnded](w.t, s)[0].Text)
@@ -78,7 +78,7 @@ func TestPromptAfterCompaction(t *testing.T) {
 			[]string{"r1 starts", "r1 failure (invalid)", "r1 failed"},
 		},
 		{
-			"a failure is one of the run, and the prompt is not sent", func(w *world, s *copilot.Session) {
+			"a failure fails the run, and the prompt is not sent", func(w *world, s *copilot.Session) {
 				w.agents.Before = fake.On(fake.Compact, broken)
 				give(w, s, "a")
 				wait(time.Second)
@@ -91,7 +91,7 @@ func TestPromptAfterCompaction(t *testing.T) {
 			},
 		},
 		{
-			"it is cancelled meanwhile, and the prompt is not sent", func(w *world, s *copilot.Session) {
+			"a cancelled compaction ends the run, and the prompt is not sent", func(w *world, s *copilot.Session) {
 				w.agents.Before = fake.On(fake.Compact, fake.HangForever)
 				run := give(w, s, "a")
 				require.NoError(w.t, s.Cancel(run))
@@ -104,7 +104,7 @@ func TestPromptAfterCompaction(t *testing.T) {
 			[]string{"r1 starts", "r1 user: a", "r1 cancelled", "r2 starts", "r2 user: b", "r2 says: b", "r2 completed"},
 		},
 		{
-			"it is cancelled when the summary has just been made", func(w *world, s *copilot.Session) {
+			"a run cancelled right after the compaction does not send the prompt", func(w *world, s *copilot.Session) {
 				w.agents.Before = fake.On(fake.Compact, func(context.Context, fake.Call) error {
 					return s.Cancel("")
 				})
@@ -114,7 +114,7 @@ func TestPromptAfterCompaction(t *testing.T) {
 			[]string{"r1 starts", "r1 user: a", "r1 cancelled"},
 		},
 		{
-			"the process dies of it", func(w *world, s *copilot.Session) {
+			"the process dies", func(w *world, s *copilot.Session) {
 				w.agents.Before = w.kills(fake.Compact)
 				give(w, s, "a")
 				wait(time.Second)
@@ -126,7 +126,7 @@ func TestPromptAfterCompaction(t *testing.T) {
 			},
 		},
 		{
-			"what the agent says by itself meanwhile does not end the run", func(w *world, s *copilot.Session) {
+			"events that the agent sends on its own do not end the run", func(w *world, s *copilot.Session) {
 				w.agents.Before = fake.On(fake.Compact, func(_ context.Context, c fake.Call) error {
 					c.Emit(event.Idle{})
 					return nil
@@ -136,7 +136,7 @@ func TestPromptAfterCompaction(t *testing.T) {
 			[]string{"r1 starts", "r1 user: a", "r1 says: a", "r1 completed"},
 		},
 		{
-			"a prompt that steers waits until the agent has the one that it steers", func(w *world, s *copilot.Session) {
+			"a prompt that steers waits until the prompt is sent", func(w *world, s *copilot.Session) {
 				w.agents.Before = fake.On(fake.Compact, slowly(time.Second))
 				give(w, s, "a")
 				_, err := s.Prompt(event.Prompt{Text: "left", Steer: true})
@@ -158,7 +158,7 @@ func TestPromptAfterCompaction(t *testing.T) {
 			}
 		})
 	}
-	inWorld(t, "some prompts cannot have it", copilot.Options{}, func(w *world) {
+	inWorld(t, "invalid with some prompts", copilot.Options{}, func(w *world) {
 		s := w.start()
 		_, err := s.Prompt(event.Prompt{Compact: true, Attachments: []event.Attachment{{Text: "x"}}})
 		require.ErrorIs(w.t, err, fault.ErrEmptyPrompt)
@@ -169,7 +169,7 @@ func TestPromptAfterCompaction(t *testing.T) {
 		_, err = s.Prompt(event.Prompt{Compact: true, RefuseIfBusy: true})
 		require.ErrorIs(w.t, err, fault.ErrBusy)
 	})
-	atHome(t, "it is still to be done when a prompt that waited goes on after a kill", func(h *home) {
+	atHome(t, "a queued prompt is still compacted after a kill", func(h *home) {
 		t := h.t
 		p := h.portal()
 		h.agents.Script = asksToRun

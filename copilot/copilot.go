@@ -1,4 +1,4 @@
-// Package copilot is the domain of the portal: sessions with an agent, and the one door through which every dialect acts on them.
+// Package copilot is the domain of the portal: sessions with an agent, which all dialects use through the same methods.
 //
 // A [Host] starts sessions on a pool of agent processes. Everything that happens in a [Session] is an event in its record;
 // everything a client does is a method of the session. Clients read the record at their own pace and never wait for each other.
@@ -10,35 +10,35 @@ import "time"
 // Info is a snapshot of a session, for lists and headers.
 type Info struct {
 	ID        string
-	Origin    string // the dialect that started it
-	Title     string // "" until the agent has found one
+	Origin    string // the dialect that started the session
+	Title     string // "" until the agent sends one
 	Model     string
 	Directory string
 	State     State
 	Created   time.Time
-	Changed   time.Time // when something happened in it last
-	Owner     int       // the other process that holds it; 0 if none
+	Changed   time.Time // time of its last change
+	Owner     int       // id of another process that holds it; 0 if none
 	Usage     Usage
-	Run       string // the id of the current run, else of the last; "" if there was none
-	Prompts   int    // so far, without queued ones
-	Prompt    string // the beginning of the last prompt, in one line, masked
+	Run       string // id of the current run, otherwise of the last; "" if there was none
+	Prompts   int    // number so far, without queued ones
+	Prompt    string // start of the last prompt, on one line, masked
 }
 
-// Usage is what a session has used so far.
+// Usage is the total usage of a session.
 type Usage struct {
 	Used, Limit   int64   // of the context window, in tokens
 	Multiplier    float64 // of the model; see [agent.Model]
-	Calls         int64   // answers of models, those to sub-agents included
+	Calls         int64   // answers of models, including those to sub-agents
 	Input, Output int64   // tokens of all calls
 }
 
-// State of a session.
+// State is the state of a session.
 type State string
 
-// The states of a session. [StateClosed] and [StateElsewhere] refuse prompts.
+// The states of a session. [StateClosed] and [StateElsewhere] reject prompts.
 const (
 	StateIdle    State = "idle"    // ready for a prompt
-	StateRunning State = "running" // works on one
+	StateRunning State = "running" // works on a prompt
 	StateQueued  State = "queued"  // its run waits for a slot
 	StateWaiting State = "waiting" // a question is open
 	StateClosed  State = "closed"  // closed by a client

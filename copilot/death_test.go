@@ -17,7 +17,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/permission"
 )
 
-// kills is a Before that kills the process at a call of a method.
+// kills returns a Before that kills the process at a call of a method.
 func (w *world) kills(m fake.Method) func(context.Context, fake.Call) error {
 	return fake.On(m, func(_ context.Context, c fake.Call) error {
 		w.agents.Kill(c.Process)
@@ -32,14 +32,14 @@ func TestDeath(t *testing.T) {
 		want []string // after the opening
 	}{
 		{
-			"a death between runs is recorded, and the session is ready again", func(w *world, s *copilot.Session) {
+			"a death between runs is recorded, and the session is idle again", func(w *world, s *copilot.Session) {
 				w.loseProcess()
 				assert.Equal(w.t, copilot.StateIdle, s.Info().State)
 			},
 			[]string{"- failure (unavailable)"},
 		},
 		{
-			"the next prompt takes up what was said, on a new process", func(w *world, s *copilot.Session) {
+			"the next prompt resumes the conversation on a new process", func(w *world, s *copilot.Session) {
 				w.run(s, "a")
 				w.loseProcess()
 				w.agents.Script = func(t *fake.Turn) {
@@ -74,7 +74,7 @@ func TestDeath(t *testing.T) {
 			},
 		},
 		{
-			"prompts that wait go on", func(w *world, s *copilot.Session) {
+			"queued prompts continue", func(w *world, s *copilot.Session) {
 				w.agents.Script = func(t *fake.Turn) {
 					if t.Prompt == "a" {
 						t.Kill()
@@ -127,7 +127,7 @@ func TestDeath(t *testing.T) {
 			},
 		},
 		{
-			"a death while the agent takes the prompt fails the run", func(w *world, s *copilot.Session) {
+			"a death while the prompt is being sent fails the run", func(w *world, s *copilot.Session) {
 				w.agents.Dying = 300 * time.Millisecond
 				w.agents.Before = w.kills(fake.Send)
 				w.run(s, "a")
@@ -151,7 +151,7 @@ func TestDeath(t *testing.T) {
 			[]string{"r1 starts", "r1 user: a", "r1 says: I begin", "r1 cancelled"},
 		},
 		{
-			"an answer that meets a dying process is no failure of its own", func(w *world, s *copilot.Session) {
+			"an answer to a dying process is not a separate failure", func(w *world, s *copilot.Session) {
 				w.agents.Dying = 300 * time.Millisecond
 				w.agents.Before = w.kills(fake.Answer)
 				w.agents.Script = func(t *fake.Turn) { t.Ask(event.Question{Names: []string{permission.Write}}) }
@@ -191,7 +191,7 @@ func TestDeath(t *testing.T) {
 			[]string{"- failure (unavailable)", "r1 starts", "r1 user: a", "r1 failure (unavailable)", "r1 failed"},
 		},
 		{
-			"the model in use is the one that is taken up", func(w *world, s *copilot.Session) {
+			"the conversation is resumed with the model in use", func(w *world, s *copilot.Session) {
 				require.NoError(w.t, s.SetModel(w.t.Context(), "model-b"))
 				w.loseProcess()
 				w.run(s, "a")
@@ -211,9 +211,9 @@ func TestDeath(t *testing.T) {
 	}
 }
 
-// The session hears of a death and of a prompt at the same time, so it may look
-// at the prompt first.
-func TestPromptAtTheMomentOfDeath(t *testing.T) {
+// The session receives a death and a prompt at the same time, so it may process
+// the prompt first.
+func TestPromptDuringDeath(t *testing.T) {
 	for range 100 {
 		inBubble(t, func(w *world) {
 			s := w.start()
@@ -223,11 +223,11 @@ func TestPromptAtTheMomentOfDeath(t *testing.T) {
 			ends := of[event.RunEnded](w.t, s)
 			require.Len(w.t, ends, 1)
 			failures := of[event.SessionError](w.t, s)
-			require.Len(w.t, failures, 1, "a death is told once")
+			require.Len(w.t, failures, 1, "a death is reported once")
 			if ends[0].Outcome == event.Completed {
 				return
 			}
-			assert.Equal(w.t, event.Failed, ends[0].Outcome) // it was given to the dying process
+			assert.Equal(w.t, event.Failed, ends[0].Outcome) // it was sent to the dying process
 			assert.Equal(w.t, failures[0].Text, ends[0].Text)
 			assert.Equal(w.t, 1, w.agents.Count(fake.Launch))
 		})
@@ -246,7 +246,7 @@ func TestPromptAtTheMomentOfDeath(t *testing.T) {
 }
 
 func TestDeathOfMany(t *testing.T) {
-	inWorld(t, "all sessions of a process that died go on together on a new one", copilot.Options{}, func(w *world) {
+	inWorld(t, "all sessions of a dead process continue on a new one", copilot.Options{}, func(w *world) {
 		w.agents.Dying = 100 * time.Millisecond
 		w.agents.Script = func(t *fake.Turn) {
 			if t.Prompt == "stays" {
@@ -275,7 +275,7 @@ func TestDeathOfMany(t *testing.T) {
 		}
 		assert.Equal(w.t, 2, w.agents.Count(fake.Launch))
 	})
-	inWorld(t, "a death while sessions are being started is their error", copilot.Options{}, func(w *world) {
+	inWorld(t, "a death during a start is its error", copilot.Options{}, func(w *world) {
 		w.agents.Before = w.kills(fake.Open)
 		_, err := w.host.Start(w.t.Context(), copilot.Start{Directory: w.directory})
 		assert.Equal(w.t, fault.Unavailable, fault.KindOf(err))
@@ -284,7 +284,7 @@ func TestDeathOfMany(t *testing.T) {
 		w.start()
 	})
 	for _, method := range []fake.Method{fake.Models, fake.Open} {
-		inWorld(t, "a session that is started on a process that is just being killed starts on another", copilot.Options{}, func(w *world) {
+		inWorld(t, "a start on a process that is being killed uses another one", copilot.Options{}, func(w *world) {
 			w.start()
 			w.agents.Before = fake.On(method, func(_ context.Context, c fake.Call) error {
 				if c.Process == 1 {
@@ -296,13 +296,13 @@ func TestDeathOfMany(t *testing.T) {
 			assert.Equal(w.t, 2, w.agents.Count(fake.Launch))
 		})
 	}
-	inWorld(t, "an agent that lives and refuses is asked once", copilot.Options{}, func(w *world) {
+	inWorld(t, "a start that the agent rejects is not repeated", copilot.Options{}, func(w *world) {
 		w.agents.Before = fake.On(fake.Open, func(context.Context, fake.Call) error { return errors.New("broken") })
 		_, err := w.host.Start(w.t.Context(), copilot.Start{Directory: w.directory})
 		require.ErrorContains(w.t, err, "broken")
 		assert.Equal(w.t, 1, w.agents.Count(fake.Open))
 	})
-	inWorld(t, "no lease is lost by deaths", copilot.Options{}, func(w *world) {
+	inWorld(t, "deaths lose no lease", copilot.Options{}, func(w *world) {
 		s := w.start()
 		for range 5 {
 			w.run(s, "a")
@@ -319,7 +319,7 @@ func TestDeathOfMany(t *testing.T) {
 		assert.Equal(w.t, 1, w.agents.Running())
 		s.Close()
 		wait(10 * time.Second)
-		assert.Zero(w.t, w.agents.Running(), "somebody still holds a lease")
+		assert.Zero(w.t, w.agents.Running(), "a lease is still held")
 	})
 }
 
@@ -338,14 +338,14 @@ func TestEventsWhileOpeningAreKept(t *testing.T) {
 		want []string
 	}{
 		{
-			"what a new session tells while it opens stands behind its opening", func(w *world) *copilot.Session {
+			"events of a new session that is being opened follow its opening", func(w *world) *copilot.Session {
 				w.agents.Before = titled
 				return w.start()
 			},
 			[]string{"- opened with model-a", "- title Letters"},
 		},
 		{
-			"so does what a reopened session tells", func(w *world) *copilot.Session {
+			"events of a reopened session follow its opening", func(w *world) *copilot.Session {
 				s := w.start()
 				s.Close()
 				w.agents.Before = titled
@@ -356,7 +356,7 @@ func TestEventsWhileOpeningAreKept(t *testing.T) {
 			[]string{"- opened with model-a", "- closed", "- opened with model-a", "- title Letters"},
 		},
 		{
-			"what a session tells whose process died stands in the run that opens it", func(w *world) *copilot.Session {
+			"events of a session whose process died belong to the run that opens it", func(w *world) *copilot.Session {
 				s := w.start()
 				w.loseProcess()
 				w.agents.Before = titled
@@ -369,7 +369,7 @@ func TestEventsWhileOpeningAreKept(t *testing.T) {
 			},
 		},
 		{
-			"nothing is told of what could not be opened", func(w *world) *copilot.Session {
+			"events of a failed opening are dropped", func(w *world) *copilot.Session {
 				s := w.start()
 				s.Close()
 				w.agents.Before = fake.On(fake.Open, func(_ context.Context, c fake.Call) error {
@@ -384,7 +384,7 @@ func TestEventsWhileOpeningAreKept(t *testing.T) {
 			[]string{"- opened with model-a", "- closed", "- opened with model-a"},
 		},
 		{
-			"a question while opening can be answered", func(w *world) *copilot.Session {
+			"a question during opening can be answered", func(w *world) *copilot.Session {
 				w.agents.Before = fake.On(fake.Open, func(_ context.Context, c fake.Call) error {
 					c.Emit(asks("q"))
 					return nil
@@ -398,7 +398,7 @@ func TestEventsWhileOpeningAreKept(t *testing.T) {
 			[]string{"- opened with model-a", "- asks q", "- q is answered"},
 		},
 		{
-			"the policy answers a question while opening", func(w *world) *copilot.Session {
+			"the policy answers a question during opening", func(w *world) *copilot.Session {
 				w.agents.Before = fake.On(fake.Open, func(_ context.Context, c fake.Call) error {
 					c.Emit(asks("q"))
 					return nil

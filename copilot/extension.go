@@ -8,7 +8,7 @@ import (
 )
 
 // Extensions lists what the agent can use in this session: MCP servers and
-// skills, with their state. It works at any time, during a run, too.
+// skills, with their state. It works at any time, including during a run.
 func (s *Session) Extensions(ctx context.Context) (agent.Extensions, error) {
 	s.mu.Lock()
 	l := s.link
@@ -23,10 +23,10 @@ func (s *Session) Extensions(ctx context.Context) (agent.Extensions, error) {
 	return x, nil
 }
 
-// SignIn begins the sign-in to an MCP server of this session that needs one
-// ([event.ServerSignIn]), and gives the page that the user has to visit; "" if none is
-// needed any more. [event.ServerChanged] tells when it is done. Errors: kind [fault.Invalid]
-// for a server that is not there or wants no sign-in, [fault.ErrSessionClosed].
+// SignIn starts the sign-in to an MCP server of this session that needs one
+// ([event.ServerSignIn]), and returns the page that the user has to visit; "" if the server no longer needs
+// one. [event.ServerChanged] reports its completion. Errors: kind [fault.Invalid]
+// for a server that is unknown or needs no sign-in, [fault.ErrSessionClosed].
 func (s *Session) SignIn(ctx context.Context, server string) (url string, err error) {
 	s.mu.Lock()
 	l, closed := s.link, s.state() == StateClosed
@@ -34,7 +34,7 @@ func (s *Session) SignIn(ctx context.Context, server string) (url string, err er
 	switch {
 	case closed:
 		return "", fault.ErrSessionClosed
-	case l == nil: // it was let go or has died; the next prompt brings it back
+	case l == nil: // released or dead; the next prompt opens the conversation again
 		return "", fault.Errorf(fault.Busy, "the session has no agent process at the moment: send a prompt, then sign in")
 	}
 	if url, err = l.conversation.SignIn(ctx, server); err != nil {

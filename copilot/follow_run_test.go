@@ -35,7 +35,7 @@ func (w *world) follow(ctx context.Context, s *copilot.Session, with func(*follo
 func asItIs(*follow.Run) {}
 
 func TestFollowedRunIsProjectedToItsEnd(t *testing.T) {
-	inWorld(t, "with what the main agent said last", copilot.Options{}, func(w *world) {
+	inWorld(t, "with the last text of the main agent", copilot.Options{}, func(w *world) {
 		w.agents.Script = func(t *fake.Turn) {
 			t.Say("First.")
 			t.Call("view", `{"path":"a"}`, "text")
@@ -60,7 +60,7 @@ func TestFollowedRunIsProjectedToItsEnd(t *testing.T) {
 		assert.Equal(w.t, event.Failed, run.Outcome)
 		assert.NotEmpty(w.t, run.Reason)
 	})
-	inWorld(t, "and not with what other runs say", copilot.Options{}, func(w *world) {
+	inWorld(t, "without texts of other runs", copilot.Options{}, func(w *world) {
 		w.agents.Script = func(t *fake.Turn) {
 			t.Wait(time.Second)
 			t.Say("To " + t.Prompt)
@@ -75,7 +75,7 @@ func TestFollowedRunIsProjectedToItsEnd(t *testing.T) {
 
 func TestFollowedRunIsCancelledWithItsContext(t *testing.T) {
 	stop := errors.New("enough")
-	for name, grace := range map[string]time.Duration{"it is not waited for": 0, "it is waited for": 10 * time.Second} {
+	for name, grace := range map[string]time.Duration{"without grace": 0, "with grace": 10 * time.Second} {
 		inWorld(t, name, copilot.Options{}, func(w *world) {
 			w.agents.Script = func(t *fake.Turn) { t.WaitIgnoringAbort(5 * time.Second) }
 			ctx, cancel := context.WithCancelCause(w.t.Context())
@@ -101,7 +101,7 @@ func TestFollowedRunIsCancelledWithItsContext(t *testing.T) {
 }
 
 func TestFollowedRunWakesItsReader(t *testing.T) {
-	inWorld(t, "as often as that wants", copilot.Options{}, func(w *world) {
+	inWorld(t, "at the chosen interval", copilot.Options{}, func(w *world) {
 		w.agents.Script = func(t *fake.Turn) { t.Wait(5500 * time.Millisecond) }
 		r := follow.Session(w.host, w.start(), 0)
 		r.Idle = func() time.Duration { return time.Second }
@@ -133,8 +133,8 @@ func TestFollowedRunEndsWithItsSession(t *testing.T) {
 	})
 }
 
-func TestFollowedRunGoesOnBehindAGap(t *testing.T) {
-	inWorld(t, "and its text is whole", copilot.Options{RecordBudget: 4096}, func(w *world) {
+func TestFollowedRunContinuesAfterGap(t *testing.T) {
+	inWorld(t, "and its text is complete", copilot.Options{RecordBudget: 4096}, func(w *world) {
 		w.agents.Script = func(t *fake.Turn) {
 			for range 50 {
 				t.Think(string(make([]byte, 1000)))
@@ -158,8 +158,8 @@ func TestFollowedRunGoesOnBehindAGap(t *testing.T) {
 	})
 }
 
-func TestFollowedRunLeavesOutDeltasBehindAGap(t *testing.T) {
-	inWorld(t, "because the end of their text has all of it", copilot.Options{RecordBudget: 12_000}, func(w *world) {
+func TestFollowedRunOmitsDeltasAfterGap(t *testing.T) {
+	inWorld(t, "because the end of their text contains it all", copilot.Options{RecordBudget: 12_000}, func(w *world) {
 		w.agents.Script = func(t *fake.Turn) {
 			piece := strings.Repeat("x", 300)
 			for range 20 {

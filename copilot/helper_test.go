@@ -21,19 +21,19 @@ import (
 	"github.com/copilot-portal/portal/copilot/permission"
 )
 
-// world is a host on scripted agents, in a bubble of its own.
+// world is a host with scripted agents, in a bubble of its own.
 type world struct {
 	t         *testing.T
 	agents    *fake.Agents
 	host      *copilot.Host
 	directory string
-	sessions  []*copilot.Session // whose records are checked at the end
+	sessions  []*copilot.Session // their records are checked at the end
 
 	mu    sync.Mutex
-	agent agent.Agent // the last that was launched
+	agent agent.Agent // the last one launched
 }
 
-// launch is that of the scripted agents.
+// launch starts a scripted agent.
 func (w *world) launch(ctx context.Context) (agent.Agent, error) {
 	a, err := w.agents.Launch(ctx)
 	w.mu.Lock()
@@ -42,7 +42,7 @@ func (w *world) launch(ctx context.Context) (agent.Agent, error) {
 	return a, err
 }
 
-// awaitDeath returns at the moment at which the last process has ended.
+// awaitDeath returns when the last process has ended.
 func (w *world) awaitDeath() {
 	w.mu.Lock()
 	a := w.agent
@@ -51,13 +51,13 @@ func (w *world) awaitDeath() {
 }
 
 // inWorld runs a test in a bubble. At its end the host is closed, and all
-// goroutines must end: else the bubble panics.
+// goroutines must end; otherwise the bubble panics.
 func inWorld(t *testing.T, name string, o copilot.Options, test func(*world)) {
 	t.Helper()
 	t.Run(name, func(t *testing.T) { bubble(t, o, test) })
 }
 
-// inBubble is inWorld for tests that are repeated.
+// inBubble is inWorld for repeated tests.
 func inBubble(t *testing.T, test func(*world)) {
 	t.Helper()
 	bubble(t, copilot.Options{}, test)
@@ -77,7 +77,7 @@ func bubble(t *testing.T, o copilot.Options, test func(*world)) {
 	})
 }
 
-// listed are all sessions.
+// listed returns all sessions.
 func (w *world) listed() []copilot.Info {
 	w.t.Helper()
 	list, _, err := w.host.Sessions(w.t.Context(), "", 0)
@@ -85,7 +85,7 @@ func (w *world) listed() []copilot.Info {
 	return list
 }
 
-// close ends everything within five seconds and looks at what was recorded.
+// close ends everything within five seconds and checks the records.
 func (w *world) close() {
 	w.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
@@ -101,10 +101,10 @@ func (w *world) close() {
 	}
 }
 
-// start opens a session whose client can answer.
+// start starts a session whose client can answer.
 func (w *world) start() *copilot.Session { return w.startWith(nil) }
 
-// startWith opens a session with a policy.
+// startWith starts a session with a policy.
 func (w *world) startWith(p permission.Policy) *copilot.Session {
 	w.t.Helper()
 	s, err := w.host.Start(w.t.Context(), copilot.Start{Origin: "test", Directory: w.directory, Policy: p, AskUser: true})
@@ -113,7 +113,7 @@ func (w *world) startWith(p permission.Policy) *copilot.Session {
 	return s
 }
 
-// prompt queues a prompt and gives the id of its run.
+// prompt sends a prompt and returns the id of its run.
 func (w *world) prompt(s *copilot.Session, text string) string {
 	w.t.Helper()
 	run, err := s.Prompt(event.Prompt{Text: text})
@@ -121,7 +121,7 @@ func (w *world) prompt(s *copilot.Session, text string) string {
 	return run
 }
 
-// run is a prompt and all that comes of it until everything waits.
+// run sends a prompt and returns when everything waits.
 func (w *world) run(s *copilot.Session, text string) {
 	w.t.Helper()
 	w.prompt(s, text)
@@ -134,8 +134,8 @@ func wait(d time.Duration) {
 	synctest.Wait()
 }
 
-// read reads all that a record holds, without waiting; false if it does not
-// hold everything any more.
+// read reads all entries of a record, without waiting; false if some are
+// no longer kept.
 func read(t *testing.T, s *copilot.Session) ([]event.Event, bool) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -166,7 +166,7 @@ func events(t *testing.T, s *copilot.Session) []event.Event {
 	return all
 }
 
-// of gives the bodies of one type.
+// of returns the bodies of one type.
 func of[B event.Body](t *testing.T, s *copilot.Session) []B {
 	t.Helper()
 	var all []B
@@ -178,8 +178,8 @@ func of[B event.Body](t *testing.T, s *copilot.Session) []B {
 	return all
 }
 
-// story tells what a record holds, one line an event, runs called r1, r2, … in
-// their order. Deltas, starts and turns are left out.
+// story describes a record, one line per event, with runs called r1, r2, … in
+// order. It omits deltas, starts and turns.
 func story(t *testing.T, s *copilot.Session) []string {
 	t.Helper()
 	var lines []string
@@ -225,7 +225,7 @@ func tell(body event.Body) string {
 	return ""
 }
 
-// checkRecord holds a record to what its readers rely on.
+// checkRecord checks what readers of a record rely on.
 func checkRecord(t *testing.T, all []event.Event) {
 	t.Helper()
 	var current string
@@ -234,7 +234,7 @@ func checkRecord(t *testing.T, all []event.Event) {
 	for i, e := range all {
 		switch b := e.Body.(type) {
 		case event.RunStarted:
-			assert.Empty(t, current, "a run starts while another is going (event %d)", i)
+			assert.Empty(t, current, "a run starts during another (event %d)", i)
 			assert.NotContains(t, ended, e.Run, "a run starts twice (event %d)", i)
 			current = e.Run
 		case event.QuestionAsked:
@@ -244,19 +244,19 @@ func checkRecord(t *testing.T, all []event.Event) {
 			assert.True(t, open[b.ID], "a question ends twice or without having been asked (event %d)", i)
 			delete(open, b.ID)
 		}
-		assert.Equal(t, current, e.Run, "an event belongs to the run that is going (event %d: %#v)", i, e.Body)
+		assert.Equal(t, current, e.Run, "events belong to the current run (event %d: %#v)", i, e.Body)
 		switch e.Body.(type) {
 		case event.RunEnded:
-			assert.NotEmpty(t, current, "a run ends that is not going (event %d)", i)
+			assert.NotEmpty(t, current, "a run ends that is not the current one (event %d)", i)
 			assert.Empty(t, open, "questions stay open after their run (event %d)", i)
 			ended, current = append(ended, current), ""
 		case event.SessionOpened:
 			if i > 0 {
-				assert.IsType(t, event.SessionClosed{}, all[i-1].Body, "nothing stands between closing and opening (event %d)", i)
+				assert.IsType(t, event.SessionClosed{}, all[i-1].Body, "nothing is between closing and opening (event %d)", i)
 			}
 		case event.SessionClosed:
 			assert.Empty(t, open, "questions stay open in a closed session (event %d)", i)
-			assert.Empty(t, current, "a run goes on in a closed session (event %d)", i)
+			assert.Empty(t, current, "a closed session has a run (event %d)", i)
 		}
 	}
 	assert.Empty(t, current, "the last run has not ended")

@@ -18,7 +18,7 @@ import (
 )
 
 func TestSessionIsUsedDuringShutdown(t *testing.T) {
-	atHome(t, "stays at rest", func(h *home) {
+	atHome(t, "stays suspended", func(h *home) {
 		t := h.t
 		p := h.portal()
 		h.agents.Script = untilAborted
@@ -33,7 +33,7 @@ func TestSessionIsUsedDuringShutdown(t *testing.T) {
 		settle()
 		go func() {
 			time.Sleep(time.Second)
-			_, _ = s.Prompt(event.Prompt{Text: "x"}) // refused or not, it must not matter
+			_, _ = s.Prompt(event.Prompt{Text: "x"}) // rejected or not
 		}()
 		p.stop()
 		synctest.Wait()
@@ -43,8 +43,8 @@ func TestSessionIsUsedDuringShutdown(t *testing.T) {
 	})
 }
 
-func TestSessionDeletedWhileItIsReopened(t *testing.T) {
-	atHome(t, "is gone", func(h *home) {
+func TestSessionIsDeletedDuringReopen(t *testing.T) {
+	atHome(t, "is deleted", func(h *home) {
 		t := h.t
 		p := h.portalWith(copilot.Options{Limits: copilot.Limits{Sessions: 1}})
 		defer p.stop()
@@ -67,7 +67,7 @@ func TestSessionDeletedWhileItIsReopened(t *testing.T) {
 		settle()
 		_, err := s.Prompt(event.Prompt{Text: "second"})
 		settle()
-		require.Error(t, err, "a deleted session takes prompts")
+		require.Error(t, err, "a deleted session accepts prompts")
 		for _, c := range h.agents.Calls(fake.Send) {
 			assert.NotEqual(t, "second", c.Prompt)
 		}
@@ -76,7 +76,7 @@ func TestSessionDeletedWhileItIsReopened(t *testing.T) {
 	})
 }
 
-// lateCancel is a context that ends after its Done was asked for a number of times.
+// lateCancel is a context that ends after some calls of its Done.
 type lateCancel struct {
 	context.Context //nolint:containedctx // it is one itself
 	left            atomic.Int32
@@ -99,7 +99,7 @@ func (c *lateCancel) Err() error {
 
 func TestCancelledRename(t *testing.T) {
 	for n := int32(1); n < 6; n++ {
-		atHome(t, "gives the session back, and the run has its end", func(h *home) {
+		atHome(t, "releases the session, and the run ends", func(h *home) {
 			t := h.t
 			p := h.portal()
 			h.agents.Script = untilAborted
@@ -123,13 +123,13 @@ func TestCancelledRename(t *testing.T) {
 			head, err := q.store.Session(t.Context(), s.ID())
 			require.NoError(t, err)
 			_, err = q.store.Acquire(t.Context(), s.ID())
-			require.NoError(t, err, "after a minute it is still held, owner %d", head.Owner)
+			require.NoError(t, err, "still held after a minute, owner %d", head.Owner)
 		})
 	}
 }
 
 func TestFailedReopen(t *testing.T) {
-	atHome(t, "is not lost", func(h *home) {
+	atHome(t, "loses no prompt", func(h *home) {
 		t := h.t
 		p := h.portal()
 		h.agents.Script = asksToRun
@@ -156,7 +156,7 @@ func TestFailedReopen(t *testing.T) {
 		settle()
 		assert.Contains(t, plot(t, s), "user: behind it")
 	})
-	atHome(t, "and at once again, the run goes on", func(h *home) {
+	atHome(t, "followed by another one, continues the run", func(h *home) {
 		t := h.t
 		p := h.portal()
 		h.agents.Script = asksToRun
@@ -183,7 +183,7 @@ func TestFailedReopen(t *testing.T) {
 	})
 }
 
-// checkRuns says whether each run has one end before the next begins.
+// checkRuns checks that each run has one end before the next starts.
 func checkRuns(t *testing.T, s *copilot.Session) {
 	t.Helper()
 	open := ""
@@ -200,9 +200,9 @@ func checkRuns(t *testing.T, s *copilot.Session) {
 }
 
 func TestKillWhileStoreLags(t *testing.T) {
-	atHome(t, "a run always has an end", func(h *home) {
+	atHome(t, "every run ends", func(h *home) {
 		t := h.t
-		h.options.Memory = 1 // an entry at a time: a disk that is behind
+		h.options.Memory = 1 // one entry at a time, like a slow disk
 		p := h.portal()
 		end := make(chan struct{})
 		h.agents.Script = func(t *fake.Turn) {
@@ -228,12 +228,12 @@ func TestKillWhileStoreLags(t *testing.T) {
 		require.NoError(t, p.host.Recover(t.Context()))
 		s = p.session(s.ID())
 		checkRuns(t, s)
-		assert.Contains(t, plot(t, s), "user: second", "accepted seconds before")
+		assert.Contains(t, plot(t, s), "user: second", "accepted seconds earlier")
 	})
 }
 
 func TestReaderReportsGap(t *testing.T) {
-	atHome(t, "never a wrong event", func(h *home) {
+	atHome(t, "and never a wrong event", func(h *home) {
 		t := h.t
 		a := h.portal()
 		s := a.start()
@@ -267,7 +267,7 @@ func TestReaderReportsGap(t *testing.T) {
 		}()
 		prompt(t, c.session(s.ID()), "second")
 		time.Sleep(3 * time.Minute)
-		b.session(s.ID()) // somebody asks
+		b.session(s.ID()) // trigger a lookup
 		<-done
 		for _, e := range past(t, b.session(s.ID())) {
 			if body, ok := got[e.N]; ok {
@@ -275,12 +275,12 @@ func TestReaderReportsGap(t *testing.T) {
 				delete(got, e.N)
 			}
 		}
-		assert.Empty(t, got, "numbers that nothing stands at")
+		assert.Empty(t, got, "numbers without an entry")
 	})
 }
 
-func TestForkDuringARun(t *testing.T) {
-	atHome(t, "is refused, also while the run waits for its turn", func(h *home) {
+func TestForkDuringRun(t *testing.T) {
+	atHome(t, "is rejected, even while the run is queued", func(h *home) {
 		t := h.t
 		p := h.portalWith(copilot.Options{Limits: copilot.Limits{Runs: 1}})
 		defer p.stop()
@@ -296,7 +296,7 @@ func TestForkDuringARun(t *testing.T) {
 }
 
 func TestSessionIsUsedDuringSuspend(t *testing.T) {
-	atHome(t, "waits and wakes it", func(h *home) {
+	atHome(t, "waits and activates it", func(h *home) {
 		t := h.t
 		asked := make(chan struct{}, 9)
 		h.agents.BeforeProbe(func(_ context.Context, c fake.Call) error {

@@ -21,21 +21,21 @@ import (
 	"github.com/copilot-portal/portal/copilot/store"
 )
 
-// Options of a [Host]. Zero fields take the defaults named.
+// Options configure a [Host]. Zero fields take the defaults named.
 type Options struct {
 	Launch     agent.Launch        // starts agent processes; required
-	LaunchIn   agent.LaunchIn      // instead of Launch, for processes that serve one directory each; nil: none
+	LaunchIn   agent.LaunchIn      // replaces Launch with processes for one directory each; nil: none
 	Health     func() agent.Health // reports the state of the agent; required
 	Pool       agent.PoolOptions
-	Policy     permission.Policy // the configured permissions, under those of each session
-	Model      string            // of sessions that name none; "": the first that is listed
+	Policy     permission.Policy // the configured permissions, which those of each session precede
+	Model      string            // of sessions that name none; "": the first one listed
 	Limits     Limits
-	Unattended map[string]Unattended // by the origin of sessions; questions of other origins wait for a client
-	Store      *store.Store          // keeps the sessions; nil: they end with the host. The caller closes it after the host
-	Log        *slog.Logger          // nil: none
+	Unattended map[string]Unattended // by origin of sessions; questions of other origins wait for a client
+	Store      *store.Store          // keeps the sessions; nil: they end with the host. The caller must close it after the host
+	Log        *slog.Logger          // nil disables logging
 
-	RecordBudget int // memory for the record of one session, in bytes; 16 MiB
-	MaxClosed    int // closed sessions that stay in memory, and without a store listed; 100
+	RecordBudget int // memory for the record of one session, in bytes; default 16 MiB
+	MaxClosed    int // closed sessions kept in memory, and without a store listed; default 100
 }
 
 func (o Options) withDefaults() Options {
@@ -53,7 +53,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Host manages all sessions of the portal, whichever dialect started them. Its methods may be called concurrently. The
+// Host manages all sessions of the portal, of all dialects. Its methods may be called concurrently. The
 // caller must close it.
 type Host struct {
 	options        Options
@@ -61,7 +61,7 @@ type Host struct {
 	counts         tally
 	runSlots       *slots // of runs
 	clients        attachedClients
-	recorder       *recorder // nil without a store, like the next
+	recorder       *recorder // nil without a store, like remoteFollower
 	remoteFollower *remoteFollower
 
 	mu       sync.Mutex
@@ -70,7 +70,7 @@ type Host struct {
 	closed   bool
 }
 
-// NewHost returns a host without sessions. It starts no agent process yet.
+// NewHost returns a host without sessions. It does not start an agent process.
 func NewHost(o Options) *Host {
 	o = o.withDefaults()
 	h := &Host{options: o, runSlots: newSlots(o.Limits.Runs), clients: attachedClients{clients: map[string][]*Capabilities{}}, sessions: map[string]*Session{}}
@@ -85,24 +85,24 @@ func NewHost(o Options) *Host {
 	return h
 }
 
-// Start describes a session to be started.
+// Start describes a session to start.
 type Start struct {
 	Origin       string            // the dialect
-	Model        string            // its id or its name for people; "": the default
+	Model        string            // id or display name; "": the default
 	Directory    string            // absolute path of an existing directory
-	Policy       permission.Policy // over the configured one
+	Policy       permission.Policy // precedes the configured one
 	AskUser      bool              // a client can answer questions of the agent
-	Tools        []event.Tool      // what clients do for the agent
+	Tools        []event.Tool      // tools that clients execute for the agent
 	Capabilities Capabilities      // what its client can answer without being attached; see [Session.AddCapabilities]
 	Attributes   map[string]string // see [Session.Attribute]
-	// WithoutAgent starts the session without waiting for an agent. The first prompt gets one; its run fails if there is none,
-	// or if the agent does not have the model, and the next prompt tries again.
+	// WithoutAgent starts the session without waiting for an agent. The first prompt starts one. If there is none, or it
+	// lacks the model, the run fails and the next prompt tries again.
 	WithoutAgent bool
 }
 
 // Start starts a session. Errors: [fault.ErrModelNotFound], [fault.ErrDirectoryNotAbsolute], [fault.ErrDirectoryNotFound], in
-// this order, kind [fault.Invalid] for invalid tools, kind [fault.Unavailable] when there is no agent, kind [fault.Busy]
-// when too many sessions are open. [Start.WithoutAgent] leaves out the errors of model and agent.
+// this order, kind [fault.Invalid] for invalid tools, kind [fault.Unavailable] without an agent, kind [fault.Busy]
+// if too many sessions are open. With [Start.WithoutAgent], there are no errors of model and agent.
 func (h *Host) Start(ctx context.Context, start Start) (*Session, error) {
 	if err := h.reserveSession(); err != nil {
 		return nil, err
@@ -129,7 +129,7 @@ func (h *Host) start(ctx context.Context, start Start) (*Session, error) {
 	return s, err
 }
 
-// tryStart starts a session on an agent process. It returns the process too, unless there is none or the request is at fault.
+// tryStart starts a session on an agent process. It also returns the process, unless there is none or the request is invalid.
 func (h *Host) tryStart(ctx context.Context, start Start) (*Session, agent.Agent, error) {
 	if h.pool.Divided() { // the process needs the directory
 		if err := CheckDirectory(start.Directory); err != nil {
@@ -158,15 +158,15 @@ func (h *Host) tryStart(ctx context.Context, start Start) (*Session, agent.Agent
 	return s, lease.Agent, nil
 }
 
-// endingTime is how long it may take until the end of a killed process, and of its children, is noticed.
+// endingTime is how long the end of a killed process and its children may go unnoticed.
 const endingTime = time.Second
 
-// exitsSoon waits for the end of an agent process that is being killed, and says whether there was one.
+// exitsSoon waits for the end of an agent process that is being killed, and reports whether it ended.
 func exitsSoon(ctx context.Context, a agent.Agent) bool {
 	ctx, cancel := context.WithTimeout(ctx, endingTime)
 	defer cancel()
 	if err := a.Ping(ctx); err == nil || fault.KindOf(err) == fault.Busy {
-		return false // the process runs: the error is its answer
+		return false // the process works: the error is its answer
 	}
 	select {
 	case <-a.Done():
@@ -184,7 +184,7 @@ func (h *Host) check(ctx context.Context, a agent.Agent, start Start) (model age
 	return model, start.check()
 }
 
-// startWithoutAgent starts a session without an agent, like one that was suspended.
+// startWithoutAgent starts a session without an agent, in the state of a suspended one.
 func (h *Host) startWithoutAgent(ctx context.Context, start Start) (*Session, error) {
 	if err := start.check(); err != nil {
 		return nil, err
@@ -194,7 +194,7 @@ func (h *Host) startWithoutAgent(ctx context.Context, start Start) (*Session, er
 	return s, s.activateWithoutAgent(ctx)
 }
 
-// check validates what needs no agent.
+// check validates everything that needs no agent.
 func (s Start) check() error {
 	if err := CheckDirectory(s.Directory); err != nil {
 		return err
@@ -217,7 +217,7 @@ func CheckDirectory(dir string) error {
 	return nil
 }
 
-// register adds an active session, or ends it when the host was closed meanwhile.
+// register adds an active session, or ends it if the host was closed meanwhile.
 func (h *Host) register(s *Session) error {
 	h.mu.Lock()
 	stopping := h.closed
@@ -241,7 +241,7 @@ func (h *Host) sessionClosed() {
 	h.evictClosed()
 }
 
-// evictClosed evicts the sessions at rest that were used longest ago, beyond [Options.MaxClosed]. Called with the lock held.
+// evictClosed evicts the least recently used inactive sessions beyond [Options.MaxClosed]. The caller must hold the lock.
 func (h *Host) evictClosed() {
 	var idle []evictable
 	for _, s := range h.sessions {
@@ -256,12 +256,12 @@ func (h *Host) evictClosed() {
 	}
 }
 
-// evict removes a session from memory. Its readers find it again by its id. Called with the lock held.
+// evict removes a session from memory. Its readers find it again by id. The caller must hold the lock.
 func (h *Host) evict(s *Session) {
 	delete(h.sessions, s.id)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.evicted = h.options.Store != nil // without one nothing can replace the object
+	s.evicted = h.options.Store != nil // without a store nothing can replace the object
 	s.record.Close()
 }
 
@@ -299,8 +299,8 @@ func (h *Host) Account(ctx context.Context) (agent.Account, error) {
 	return lease.Agent.Account(ctx)
 }
 
-// SignOut signs the agent out, for all programs that use it; false if nobody was signed in. It starts an agent process if none
-// runs. An error of kind [fault.Denied] says where a sign-in comes from that cannot be ended here.
+// SignOut signs the agent out for all programs that use it; false if it was not signed in. It starts an agent process if none
+// runs. An error of kind [fault.Denied] names the source of a sign-in that cannot be ended here.
 func (h *Host) SignOut(ctx context.Context) (bool, error) {
 	lease, err := h.pool.Acquire(ctx)
 	if err != nil {
@@ -310,8 +310,8 @@ func (h *Host) SignOut(ctx context.Context) (bool, error) {
 	return lease.Agent.SignOut(ctx)
 }
 
-// Extensions lists the MCP servers and skills that sessions in a directory have. It starts an agent process if none runs. Errors: [fault.ErrDirectoryNotAbsolute],
-// [fault.ErrDirectoryNotFound], or those of the agent.
+// Extensions lists the MCP servers and skills of sessions in a directory. It starts an agent process if none runs. Errors:
+// [fault.ErrDirectoryNotAbsolute], [fault.ErrDirectoryNotFound], or those of the agent.
 func (h *Host) Extensions(ctx context.Context, directory string) (agent.Extensions, error) {
 	if err := CheckDirectory(directory); err != nil {
 		return agent.Extensions{}, err
@@ -328,7 +328,7 @@ func (h *Host) Extensions(ctx context.Context, directory string) (agent.Extensio
 func (h *Host) Health() agent.Health { return h.options.Health() }
 
 // Close ends all sessions and their records, and stops the agent processes. With a store, the next use of a session activates
-// it again, in this process or another. No session can be started any more. When ctx ends, Close kills what has not ended.
+// it again, in this process or another. Afterwards, no session can be started. When ctx ends, Close kills the rest.
 func (h *Host) Close(ctx context.Context) {
 	h.mu.Lock()
 	h.closed = true
@@ -358,7 +358,7 @@ func (h *Host) Close(ctx context.Context) {
 	}
 }
 
-// shutDown ends a session because the host stops. With a store, its next use activates it again.
+// shutDown ends a session when the host stops. With a store, its next use activates it again.
 func (h *Host) shutDown(s *Session) {
 	if h.recorder != nil {
 		s.shutDown((*session.Machine).Stop)
@@ -367,7 +367,7 @@ func (h *Host) shutDown(s *Session) {
 	s.shutDown((*session.Machine).Close)
 }
 
-// Stopping says whether [Host.Close] was called. From then on no session can be activated.
+// Stopping reports whether [Host.Close] was called. From then on no session can be activated.
 func (h *Host) Stopping() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -9,7 +9,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/session"
 )
 
-// How long an agent may be silent during a run until it is asked whether it still works: at first, at most, and after it has denied it.
+// Silence of an agent during a run before it is asked whether it works: initially, at most, and after it denied it.
 const (
 	idleProbeFirst = 15 * time.Second
 	idleProbeMax   = time.Minute
@@ -17,48 +17,48 @@ const (
 	workTimeout    = 5 * time.Second
 )
 
-// NoticeIdleForgotten is the kind of the [event.Notice] in a run that was ended because the agent was idle without saying so.
+// NoticeIdleForgotten is the kind of the [event.Notice] in a run that was ended because the agent did not report that it was idle.
 const NoticeIdleForgotten = "portal.idle_forgotten"
 
-// idleProbe watches a run for an agent that forgets to say that it is idle, as the run would never end. It compares the end of the
-// record from time to time, so that events cost nothing.
+// idleProbe detects an agent that does not report that it is idle, which would keep the run open forever. It polls the end of the
+// record, so that events cost nothing.
 type idleProbe struct {
-	timer *time.Timer   // of the next look
-	pause time.Duration // between looks
-	last  uint64        // the last event at the last look
-	idle  bool          // the agent said then that it does nothing
+	timer *time.Timer   // of the next probe
+	pause time.Duration // between probes
+	last  uint64        // last event at the last probe
+	idle  bool          // at the last probe, the agent denied that it works
 }
 
 func newIdleProbe(last uint64) *idleProbe {
 	return &idleProbe{timer: time.NewTimer(idleProbeFirst), pause: idleProbeFirst, last: last}
 }
 
-// reset sets the time of the next look.
+// reset schedules the next probe.
 func (q *idleProbe) reset(pause time.Duration, idle bool) {
 	q.pause, q.idle = pause, idle
 	q.timer.Reset(pause)
 }
 
-// restart starts the probe again behind an event.
+// restart restarts the probe after an event.
 func (q *idleProbe) restart(last uint64) {
 	q.last = last
 	q.reset(idleProbeFirst, false)
 }
 
-// probeRun looks at the current run, and ends it if the agent has forgotten it.
+// probeRun probes the current run, and ends it if the agent did not report its end.
 func (s *Session) probeRun(q *idleProbe) {
 	s.mu.Lock()
 	l, run := s.link, s.machine.RunID()
 	s.mu.Unlock()
 	if l == nil || run == "" {
-		return // the next step starts the probe again
+		return // the next step restarts the probe
 	}
 	if s.agentForgotIdle(l, q) && !s.endSilentRun(run, q.last) {
 		q.reset(idleProbeFirst, false)
 	}
 }
 
-// agentForgotIdle says whether the agent denied twice that it works, with no event in between.
+// agentForgotIdle reports whether the agent denied twice that it works, without an event in between.
 func (s *Session) agentForgotIdle(l *agentLink, q *idleProbe) bool {
 	last := s.record.Last()
 	if last != q.last || s.isAsking() {
@@ -71,7 +71,7 @@ func (s *Session) agentForgotIdle(l *agentLink, q *idleProbe) bool {
 	defer stop()
 	working, err := l.conversation.Working(ctx)
 	switch {
-	case err != nil || working: // a silent process is the pool's business
+	case err != nil || working: // the pool handles silent processes
 		q.reset(min(2*q.pause, idleProbeMax), false)
 	case !q.idle || s.record.Last() != last:
 		q.reset(idleProbeAgain, true)
@@ -87,7 +87,7 @@ func (s *Session) isAsking() bool {
 	return s.machine.Asks()
 }
 
-// endSilentRun ends a run whose agent is idle; false if an event has followed the last one, or a prompt that steers is on its way.
+// endSilentRun ends a run whose agent is idle; false if an event has followed last, or a prompt that steers is being delivered.
 func (s *Session) endSilentRun(run string, last uint64) (ended bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -99,7 +99,7 @@ func (s *Session) endSilentRun(run string, last uint64) (ended bool) {
 		ended = m.EndSilent(run, event.Notice{Kind: NoticeIdleForgotten, Raw: raw})
 	})
 	if ended {
-		s.host.options.Log.Warn("the agent is idle but did not say so; the run is ended", "session", s.id, "run", run)
+		s.host.options.Log.Warn("run ended because the agent did not report that it is idle", "session", s.id, "run", run)
 	}
 	return ended
 }

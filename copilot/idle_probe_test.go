@@ -15,7 +15,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/permission"
 )
 
-// forget is a script whose end is not told.
+// forget is a script whose end is not reported.
 func forget(t *fake.Turn) {
 	t.Wait(time.Millisecond) // so that Send has returned
 	fake.Echo(t)
@@ -24,13 +24,13 @@ func forget(t *fake.Turn) {
 
 func TestForgottenIdle(t *testing.T) {
 	ended := []string{"r1 starts", "r1 user: a", "r1 says: a", "r1 notice portal.idle_forgotten", "r1 completed"}
-	goesOn := []string{"r1 starts", "r1 user: a"}
+	running := []string{"r1 starts", "r1 user: a"}
 	tests := []struct {
 		name string
 		do   func(w *world, s *copilot.Session)
 		want []string
 	}{
-		{"a run that the agent has forgotten ends after half a minute, with what was said", func(w *world, s *copilot.Session) {
+		{"a run without a reported end ends after half a minute, with its text", func(w *world, s *copilot.Session) {
 			w.agents.Script = forget
 			w.run(s, "a")
 			wait(32*time.Second - time.Millisecond)
@@ -39,7 +39,7 @@ func TestForgottenIdle(t *testing.T) {
 			assert.Equal(w.t, copilot.StateIdle, s.Info().State)
 			assert.Equal(w.t, 2, w.agents.Count(fake.Working))
 		}, ended},
-		{"the next one goes on", func(w *world, s *copilot.Session) {
+		{"the next run continues", func(w *world, s *copilot.Session) {
 			w.agents.Script = func(t *fake.Turn) {
 				if t.Prompt == "a" {
 					forget(t)
@@ -51,14 +51,14 @@ func TestForgottenIdle(t *testing.T) {
 			w.run(s, "b")
 			wait(time.Minute)
 		}, append(ended[:len(ended):len(ended)], "r2 starts", "r2 user: b", "r2 says: b", "r2 completed")},
-		{"an agent that works is asked more and more seldom", func(w *world, s *copilot.Session) {
+		{"a working agent is probed less and less often", func(w *world, s *copilot.Session) {
 			w.agents.Script = func(t *fake.Turn) { t.Wait(10 * time.Minute) }
 			w.run(s, "a")
 			wait(10*time.Minute - time.Second)
 			assert.Equal(w.t, 11, w.agents.Count(fake.Working), "after 15 s, 45 s, and every minute")
 			wait(time.Second)
-		}, append(goesOn[:2:2], "r1 completed")},
-		{"an agent that says something is not asked", func(w *world, s *copilot.Session) {
+		}, append(running[:2:2], "r1 completed")},
+		{"an agent that sends events is not probed", func(w *world, s *copilot.Session) {
 			w.agents.Script = func(t *fake.Turn) {
 				for range 100 {
 					t.Wait(14 * time.Second)
@@ -68,16 +68,16 @@ func TestForgottenIdle(t *testing.T) {
 			w.run(s, "a")
 			wait(1400 * time.Second)
 			assert.Zero(w.t, w.agents.Count(fake.Working))
-		}, append(goesOn[:2:2], "r1 completed")},
-		{"it is not asked while a question is open", func(w *world, s *copilot.Session) {
+		}, append(running[:2:2], "r1 completed")},
+		{"an agent is not probed while a question is open", func(w *world, s *copilot.Session) {
 			w.agents.Script = func(t *fake.Turn) { t.Ask(event.Question{Names: []string{permission.Write}}) }
 			w.run(s, "a")
 			wait(time.Hour)
 			assert.Zero(w.t, w.agents.Count(fake.Working))
 			require.NoError(w.t, s.Answer("question-1", event.Answer{Approved: true}, "test"))
 			wait(0)
-		}, append(goesOn[:2:2], "r1 asks question-1", "r1 question-1 is answered", "r1 completed")},
-		{"something that happens between the two answers makes the first void", func(w *world, s *copilot.Session) {
+		}, append(running[:2:2], "r1 asks question-1", "r1 question-1 is answered", "r1 completed")},
+		{"an event between two denials invalidates the first", func(w *world, s *copilot.Session) {
 			w.agents.Script = forget
 			w.run(s, "a")
 			wait(31 * time.Second)
@@ -86,7 +86,7 @@ func TestForgottenIdle(t *testing.T) {
 			assert.Equal(w.t, copilot.StateRunning, s.Info().State)
 			wait(time.Second)
 		}, ended},
-		{"who cannot say whether it works is believed to", func(w *world, s *copilot.Session) {
+		{"an agent that cannot tell counts as working", func(w *world, s *copilot.Session) {
 			w.agents.BeforeProbe(fake.On(fake.Working, func(context.Context, fake.Call) error { return errors.New("no such call") }))
 			w.agents.Script = forget
 			w.run(s, "a")
@@ -95,7 +95,7 @@ func TestForgottenIdle(t *testing.T) {
 			w.agents.BeforeProbe(nil)
 			wait(time.Minute + 2*time.Second)
 		}, ended},
-		{"a run can be cancelled while the agent does not say whether it works", func(w *world, s *copilot.Session) {
+		{"a run can be cancelled during a probe", func(w *world, s *copilot.Session) {
 			w.agents.BeforeProbe(fake.On(fake.Working, fake.HangForever))
 			w.agents.Script = func(t *fake.Turn) { t.WaitForAbort() }
 			w.run(s, "a")
@@ -104,8 +104,8 @@ func TestForgottenIdle(t *testing.T) {
 			require.NoError(w.t, s.Cancel(""))
 			wait(0)
 			assert.Zero(w.t, time.Since(began))
-		}, append(goesOn[:2:2], "r1 cancelled")},
-		{"a late word of the agent ends nothing else", func(w *world, s *copilot.Session) {
+		}, append(running[:2:2], "r1 cancelled")},
+		{"a late report ends no other run", func(w *world, s *copilot.Session) {
 			w.agents.Script = forget
 			w.run(s, "a")
 			wait(32 * time.Second)
@@ -124,7 +124,7 @@ func TestForgottenIdle(t *testing.T) {
 }
 
 func TestSteeringPromptSurvivesForgottenIdle(t *testing.T) {
-	inWorld(t, "it goes to the agent, or gets a run of its own", copilot.Options{}, func(w *world) {
+	inWorld(t, "it reaches the agent or gets a run of its own", copilot.Options{}, func(w *world) {
 		w.agents.Script = func(t *fake.Turn) {
 			if t.Prompt == "a" {
 				forget(t)
@@ -135,7 +135,7 @@ func TestSteeringPromptSurvivesForgottenIdle(t *testing.T) {
 		w.agents.Before = onSteers(slowly(500 * time.Millisecond))
 		s := w.start()
 		w.run(s, "a")
-		wait(31800 * time.Millisecond) // just before the run is found to be forgotten
+		wait(31800 * time.Millisecond) // just before the probe ends the run
 		w.steer(s, "b")
 		wait(time.Minute)
 		assert.Contains(w.t, story(w.t, s), "r2 user: b")

@@ -16,7 +16,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/store"
 )
 
-// How much a session says in [BenchmarkKept]: at once, or as many that work at the same time do.
+// How much a session says in [BenchmarkKept]: at once, or in each of many sessions that work at the same time.
 const (
 	burst       = 20_000
 	crowd       = 50
@@ -24,12 +24,12 @@ const (
 	pacedFor    = time.Second
 	pacedRounds = 5
 	watchedFor  = 3 * time.Second
-	look        = time.Millisecond // between two looks at what is durable
+	look        = time.Millisecond // between two polls of the stored record
 )
 
-// BenchmarkKept measures what the store adds to an event on its way into the
-// record of its session, and how long the event then takes until it would
-// survive the end of the process. With a store and without take turns; each line
+// BenchmarkKept measures the cost that the store adds to an event on its way into the
+// record of its session, and the time until the event would
+// survive the end of the process. Rounds with and without a store alternate; each line
 // is the median of the rounds, "added" that of the differences of each pair. Run
 // it with -benchtime 1x.
 func BenchmarkKept(b *testing.B) {
@@ -40,7 +40,7 @@ func BenchmarkKept(b *testing.B) {
 	lag(b)
 }
 
-// comparison is what was measured without a store and with one.
+// comparison is the costs without a store and with one.
 type comparison struct{ without, with []time.Duration }
 
 func alternated(b *testing.B, rounds, sessions int, measure func(*crew) time.Duration) (c comparison) {
@@ -49,7 +49,7 @@ func alternated(b *testing.B, rounds, sessions int, measure func(*crew) time.Dur
 		for _, kept := range []bool{i%2 == 0, i%2 != 0} {
 			crew := gatherCrew(b, sessions, kept)
 			cost := measure(crew)
-			require.Greater(b, crew.sessions[0].Record().Last(), crew.said, "what was said is in the record")
+			require.Greater(b, crew.sessions[0].Record().Last(), crew.said, "the record has all words")
 			crew.end()
 			if kept {
 				c.with = append(c.with, cost)
@@ -77,7 +77,7 @@ type crew struct {
 	sessions  []*copilot.Session
 	turns     []*fake.Turn
 	directory string // of the store; "" without one
-	said      uint64 // how often the first has said a word
+	said      uint64 // words of the first session
 	end       func()
 }
 
@@ -110,7 +110,7 @@ func gatherCrew(b *testing.B, n int, kept bool) *crew {
 		agents.Close()
 		require.NoError(b, closeStore())
 	}
-	runtime.GC() // of the round before
+	runtime.GC() // of the previous round
 	return c
 }
 
@@ -121,8 +121,8 @@ func (c *crew) emit(i int) {
 	c.turns[i].Emit(event.MessageDelta{ID: "m", Text: "word "})
 }
 
-// paced lets all sessions say a word at a time, and gives the usual cost of a
-// word. After each it calls then.
+// paced makes all sessions say words at intervals, and returns the typical cost of a
+// word. It calls then after each round.
 func (c *crew) paced(d time.Duration, then func()) time.Duration {
 	var costs []time.Duration
 	ticks := time.NewTicker(time.Second / perSecond)
@@ -139,7 +139,7 @@ func (c *crew) paced(d time.Duration, then func()) time.Duration {
 	return costs[len(costs)/2]
 }
 
-// lag measures the time from an append to the moment at which another process
+// lag measures the time from an append until another process
 // finds the event in the file.
 func lag(b *testing.B) {
 	b.Helper()
@@ -164,14 +164,14 @@ func waited(b *testing.B, d time.Duration) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// point is when a record had come to a number.
+// point is the time at which a record reached a number.
 type point struct {
 	n  uint64
 	at time.Time
 }
 
-// lags tells how long after each moment that is said in do what the first session
-// had by then is durable, in increasing order.
+// lags returns, in increasing order, how long after each call of said the entries that the first session
+// had by then are stored.
 func (c *crew) lags(b *testing.B, do func(said func())) (lags []time.Duration) {
 	b.Helper()
 	other, err := store.Open(b.Context(), store.Options{Directory: c.directory})
@@ -184,7 +184,7 @@ func (c *crew) lags(b *testing.B, do func(said func())) (lags []time.Duration) {
 		for m := range moments {
 			for stored < m.n && b.Context().Err() == nil {
 				time.Sleep(look)
-				head, _ := other.Session(b.Context(), c.sessions[0].ID()) // it may not be there yet
+				head, _ := other.Session(b.Context(), c.sessions[0].ID()) // the session may not be stored yet
 				stored = head.Last
 			}
 			lags = append(lags, time.Since(m.at))

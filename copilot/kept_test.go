@@ -23,8 +23,8 @@ import (
 	"github.com/copilot-portal/portal/copilot/store"
 )
 
-// home is a data directory and the agents of a machine, on which portals come
-// and go. Each of them has a store of its own, as each process has.
+// home is the data directory and the agents of a machine on which portals come
+// and go. Like each process, each portal has its own store.
 type home struct {
 	t         *testing.T
 	agents    *fake.Agents
@@ -69,7 +69,7 @@ func (h *home) portalWith(o copilot.Options) *portal {
 	return p
 }
 
-// launch starts an agent, unless the portal was killed.
+// launch starts an agent unless the portal was killed.
 func (p *portal) launch(ctx context.Context) (agent.Agent, error) {
 	if p.dead.Load() {
 		return nil, errors.New("the portal was killed")
@@ -77,7 +77,7 @@ func (p *portal) launch(ctx context.Context) (agent.Agent, error) {
 	return p.agents.Launch(ctx)
 }
 
-// stop ends the portal as a signal does.
+// stop ends the portal gracefully.
 func (p *portal) stop() {
 	p.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
@@ -86,13 +86,13 @@ func (p *portal) stop() {
 	require.NoError(p.t, p.store.Close())
 }
 
-// kill ends the portal and the agents as kill -9 does.
+// kill ends the portal and the agents like kill -9.
 func (p *portal) kill() {
 	p.t.Helper()
 	p.dead.Store(true)
 	require.NoError(p.t, p.store.Kill())
 	p.agents.Kill()
-	p.host.Close(context.Background()) // what it still does nobody learns
+	p.host.Close(context.Background()) // no one sees the results
 	synctest.Wait()
 }
 
@@ -128,7 +128,7 @@ func past(t *testing.T, s *copilot.Session) []journal.Entry[event.Event] {
 	return all
 }
 
-// plot is the story of a session without superseded pieces.
+// plot is the story of a session without superseded deltas.
 func plot(t *testing.T, s *copilot.Session) []string {
 	t.Helper()
 	var lines []string
@@ -149,7 +149,7 @@ func prompt(t *testing.T, s *copilot.Session, text string) {
 func TestSessionSurvivesItsProcess(t *testing.T) {
 	ends := map[string]func(*portal){"a stop": (*portal).stop, "a kill": (*portal).kill}
 	for name, end := range ends {
-		atHome(t, "after "+name+" it goes on with its past, which the agent knows too", func(h *home) {
+		atHome(t, "after "+name+" it continues with its past, which the agent knows, too", func(h *home) {
 			t := h.t
 			p := h.portal()
 			s := p.start()
@@ -176,7 +176,7 @@ func TestSessionSurvivesItsProcess(t *testing.T) {
 			assert.True(t, opened[len(opened)-1].Opening.Resume)
 		})
 	}
-	atHome(t, "what is known of it is known again", func(h *home) {
+	atHome(t, "with all its properties", func(h *home) {
 		t := h.t
 		p := h.portal()
 		tools := []event.Tool{{Name: "git.commit", Description: "commits", Schema: []byte(`{"type":"object"}`), Limit: time.Minute}}
@@ -208,7 +208,7 @@ func TestSessionSurvivesItsProcess(t *testing.T) {
 		assert.True(t, opening.AskUser)
 		assert.Equal(t, "model-b", opening.Model)
 	})
-	atHome(t, "a closed one stays closed until it is reopened", func(h *home) {
+	atHome(t, "a closed session stays closed until it is reopened", func(h *home) {
 		t := h.t
 		p := h.portal()
 		s := p.start()
@@ -246,7 +246,7 @@ func TestInterruptedRun(t *testing.T) {
 		h.agents.Script = nil
 		return h.portal(), s
 	}
-	atHome(t, "is marked so, with all that was said in it", func(h *home) {
+	atHome(t, "is marked as interrupted, with its text", func(h *home) {
 		t := h.t
 		p, s := cut(h, func(t *fake.Turn) {
 			t.Emit(event.MessageStarted{ID: "m"}, event.MessageDelta{ID: "m", Text: "I beg"})
@@ -266,7 +266,7 @@ func TestInterruptedRun(t *testing.T) {
 		settle()
 		assert.Contains(t, plot(t, s), "says: second")
 	})
-	atHome(t, "is marked by its next use, if nobody looked before", func(h *home) {
+	atHome(t, "is marked by the next use of the session", func(h *home) {
 		t := h.t
 		p, s := cut(h, untilAborted, "first")
 		defer p.stop()
@@ -275,7 +275,7 @@ func TestInterruptedRun(t *testing.T) {
 		settle()
 		assert.Equal(t, []string{"interrupted", "opened with model-a", "starts"}, plot(t, s)[4:7])
 	})
-	atHome(t, "prompts that waited behind it are marked so, too", func(h *home) {
+	atHome(t, "queued prompts are marked, too", func(h *home) {
 		t := h.t
 		p, s := cut(h, untilAborted, "first", "second", "third")
 		defer p.stop()
@@ -285,7 +285,7 @@ func TestInterruptedRun(t *testing.T) {
 			"interrupted", "starts", "user: second", "interrupted", "starts", "user: third", "interrupted",
 		}, got[len(got)-7:])
 	})
-	atHome(t, "a question to a person is over with it", func(h *home) {
+	atHome(t, "an open question is closed", func(h *home) {
 		t := h.t
 		p, s := cut(h, func(t *fake.Turn) {
 			t.Ask(event.Question{ID: "q", Kind: event.AskInput, Text: "which?", Freeform: true})
@@ -299,7 +299,7 @@ func TestInterruptedRun(t *testing.T) {
 	})
 }
 
-// asksToRun is a script that wants to run a command.
+// asksToRun is a script that asks to run a command.
 func asksToRun(t *fake.Turn) {
 	if t.Prompt != "first" {
 		fake.Echo(t)
@@ -311,7 +311,7 @@ func asksToRun(t *fake.Turn) {
 	}
 }
 
-func TestRecoveredQuestionReachesTheAgent(t *testing.T) {
+func TestRecoveredQuestionReachesAgent(t *testing.T) {
 	asked := func(h *home, end func(*portal)) (*portal, *copilot.Session) {
 		p := h.portal()
 		h.agents.Script = asksToRun
@@ -330,7 +330,7 @@ func TestRecoveredQuestionReachesTheAgent(t *testing.T) {
 	}
 	for i, approved := range []bool{true, false, true, false} {
 		end := []func(*portal){(*portal).kill, (*portal).stop}[i/2]
-		atHome(t, "is answered, and the run goes on", func(h *home) {
+		atHome(t, "is answered, and the run continues", func(h *home) {
 			t := h.t
 			p, s := asked(h, end)
 			defer p.stop()
@@ -357,7 +357,7 @@ func TestRecoveredQuestionReachesTheAgent(t *testing.T) {
 		require.Positive(t, i, "%q", got)
 		assert.Equal(t, "user: behind it", got[i+2])
 	})
-	atHome(t, "outlives any number of kills", func(h *home) {
+	atHome(t, "survives any number of kills", func(h *home) {
 		t := h.t
 		p, s := asked(h, (*portal).kill)
 		for range 3 {
@@ -375,7 +375,7 @@ func TestRecoveredQuestionReachesTheAgent(t *testing.T) {
 }
 
 func TestSessionHasOneOwner(t *testing.T) {
-	atHome(t, "others read what happens and may not take part", func(h *home) {
+	atHome(t, "other processes can only read it", func(h *home) {
 		t := h.t
 		a, b := h.portal(), h.portal()
 		defer b.stop()
@@ -399,7 +399,7 @@ func TestSessionHasOneOwner(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		_, err := other.Record().Next(ctx, at, 0)
-		require.NoError(t, err, "readers elsewhere see what happens within a second")
+		require.NoError(t, err, "readers elsewhere see events within a second")
 		settle()
 		assert.Equal(t, plot(t, s), plot(t, other))
 
@@ -410,7 +410,7 @@ func TestSessionHasOneOwner(t *testing.T) {
 		settle()
 		assert.Contains(t, plot(t, other), "says: third")
 	})
-	atHome(t, "who reads it while it is taken elsewhere reads on", func(h *home) {
+	atHome(t, "readers continue when another process acquires it", func(h *home) {
 		t := h.t
 		a := h.portal()
 		s := a.start()
@@ -434,8 +434,8 @@ func TestSessionHasOneOwner(t *testing.T) {
 	})
 }
 
-func TestPositionsOverARestart(t *testing.T) {
-	atHome(t, "what was stored is the rest, what was not is a gap", func(h *home) {
+func TestPositionsAfterRestart(t *testing.T) {
+	atHome(t, "stored positions are valid, unstored ones are a gap", func(h *home) {
 		t := h.t
 		p := h.portal()
 		h.agents.Script = func(t *fake.Turn) {
@@ -467,7 +467,7 @@ func TestPositionsOverARestart(t *testing.T) {
 		assert.True(t, gap.Stale)
 		assert.Equal(t, kept.N+1, gap.First)
 	})
-	atHome(t, "readers who leave it to the portal are given what they had", func(h *home) {
+	atHome(t, "stored positions of readers are kept", func(h *home) {
 		t := h.t
 		p := h.portal()
 		s := p.start()

@@ -21,7 +21,7 @@ import (
 
 func number(n float64) *float64 { return &n }
 
-// form has a field of each kind.
+// form returns a form with a field of each kind.
 func form() *event.Form {
 	return &event.Form{Fields: []event.Field{
 		{Name: "name", Type: event.FieldText, Required: true, Min: number(2), Max: number(4)},
@@ -33,7 +33,7 @@ func form() *event.Form {
 	}}
 }
 
-// plain is an answer that fits a question of the kind.
+// plain returns a valid answer to a question of a kind.
 func plain(kind event.QuestionKind) event.Answer {
 	if kind == event.AskInput {
 		return event.Answer{Text: "a"}
@@ -55,12 +55,12 @@ func TestAnswersOfEachKind(t *testing.T) {
 		name   string
 		kind   event.QuestionKind
 		answer event.Answer
-		want   string // the error; "": it is taken
+		want   string // the error; "": accepted
 	}{
 		{"a permission has no fields", event.AskPermission, filled(nil), "the question has no fields"},
 		{"user input has no fields", event.AskInput, event.Answer{Text: "a", Fields: fields{}}, "the question has no fields"},
-		{"user input is a text", event.AskInput, text(""), "the question wants a text"},
-		{"user input is no permission", event.AskInput, yes, "the question wants a text and no permission"},
+		{"user input needs a text", event.AskInput, text(""), "the question wants a text"},
+		{"user input is not a permission", event.AskInput, yes, "the question wants a text and no permission"},
 		{"user input is one of the choices", event.AskInput, text("c"), `"c" is not among the choices ["a" "b"]`},
 		{"user input declines with a reason", event.AskInput, event.Answer{Reason: "not now"}, ""},
 		{"user input does not decline without one", event.AskInput, event.Answer{}, "the question wants a text"},
@@ -68,39 +68,39 @@ func TestAnswersOfEachKind(t *testing.T) {
 		{"a choice is made", event.AskInput, text("a"), ""},
 
 		{"a form is filled in", event.AskForm, filled(nil), ""},
-		{"a form is filled in wholly", event.AskForm, filled(fields{"colour": "b", "ratio": 1.5, "count": 3.0, "sure": false, "tags": []string{"x", "y"}}), ""},
-		{"a form is refused, which needs no fields", event.AskForm, event.Answer{Reason: "no"}, ""},
+		{"a form is filled in completely", event.AskForm, filled(fields{"colour": "b", "ratio": 1.5, "count": 3.0, "sure": false, "tags": []string{"x", "y"}}), ""},
+		{"a form is declined without fields", event.AskForm, event.Answer{Reason: "no"}, ""},
 		{"a field must be filled in", event.AskForm, yes, `field "name" is missing`},
 		{"a field must be one of the form", event.AskForm, filled(fields{"age": 1.0}), `there is no field "age"`},
 		{"a text may be too short", event.AskForm, filled(fields{"name": "A"}), `field "name": at least 2 characters are wanted`},
 		{"a text may be too long", event.AskForm, filled(fields{"name": "Augus"}), `field "name": at most 4 characters are allowed`},
 		{"characters count, not bytes", event.AskForm, filled(fields{"name": "Äöüß"}), ""},
-		{"a text is no number", event.AskForm, filled(fields{"name": 1.0}), `field "name": 1 is no string`},
-		{"nothing is no text", event.AskForm, filled(fields{"colour": nil}), `field "colour": <nil> is not among the choices`},
+		{"a text is not a number", event.AskForm, filled(fields{"name": 1.0}), `field "name": 1 is no string`},
+		{"null is not a text", event.AskForm, filled(fields{"colour": nil}), `field "colour": <nil> is not among the choices`},
 		{"a text may have choices", event.AskForm, filled(fields{"colour": "Red"}), `field "colour": Red is not among the choices`},
 		{"a number may be too small", event.AskForm, filled(fields{"ratio": 0.4}), `field "ratio": at least 0.5 are wanted`},
 		{"a number may be too large", event.AskForm, filled(fields{"ratio": 2.0}), `field "ratio": at most 1.5 are allowed`},
-		{"a number is no text", event.AskForm, filled(fields{"ratio": "1"}), `field "ratio": 1 is no number`},
+		{"a number is not a text", event.AskForm, filled(fields{"ratio": "1"}), `field "ratio": 1 is no number`},
 		{"an integer is whole", event.AskForm, filled(fields{"count": 1.5}), `field "count": 1.5 is no integer`},
-		{"a boolean is no text", event.AskForm, filled(fields{"sure": "yes"}), `field "sure": yes is no boolean`},
+		{"a boolean is not a text", event.AskForm, filled(fields{"sure": "yes"}), `field "sure": yes is no boolean`},
 		{"a list may be too long", event.AskForm, filled(fields{"tags": []string{"x", "y", "z"}}), `field "tags": at most 2 items are allowed`},
 		{"a list may have choices", event.AskForm, filled(fields{"tags": []string{"x", "q"}}), `field "tags": [x q] is not among the choices`},
-		{"a list is no text", event.AskForm, filled(fields{"tags": "x"}), `field "tags": x is not among the choices`},
+		{"a list is not a text", event.AskForm, filled(fields{"tags": "x"}), `field "tags": x is not among the choices`},
 
 		{"a sign-in is done", event.AskSignIn, yes, ""},
-		{"a sign-in is refused", event.AskSignIn, no, ""},
-		{"a sign-in is no text", event.AskSignIn, text("a"), "the question wants a permission and no text"},
+		{"a sign-in is declined", event.AskSignIn, no, ""},
+		{"a sign-in is not a text", event.AskSignIn, text("a"), "the question wants a permission and no text"},
 
 		{"a plan is approved", event.AskPlan, yes, ""},
-		{"a plan is approved in one of its ways", event.AskPlan, event.Answer{Approved: true, Text: "b"}, ""},
-		{"a plan is not approved in another", event.AskPlan, event.Answer{Approved: true, Text: "c"}, `"c" is not among the choices ["a" "b"]`},
+		{"a plan is approved with one of its choices", event.AskPlan, event.Answer{Approved: true, Text: "b"}, ""},
+		{"a plan is not approved with another choice", event.AskPlan, event.Answer{Approved: true, Text: "c"}, `"c" is not among the choices ["a" "b"]`},
 		{"a plan is sent back", event.AskPlan, event.Answer{Reason: "shorter"}, ""},
 		{"a plan has no fields", event.AskPlan, filled(nil), "the question has no fields"},
 
 		{"a tool gives a result", event.AskTool, text("42"), ""},
 		{"a tool gives an empty result", event.AskTool, text(""), ""},
 		{"a tool fails", event.AskTool, event.Answer{Failed: true, Reason: "broken"}, ""},
-		{"a tool wants no permission", event.AskTool, yes, "the tool call wants a result and no permission"},
+		{"a tool call is not a permission", event.AskTool, yes, "the tool call wants a result and no permission"},
 	}
 	for _, tt := range tests {
 		inWorld(t, tt.name, copilot.Options{}, func(w *world) {
@@ -113,7 +113,7 @@ func TestAnswersOfEachKind(t *testing.T) {
 				require.EqualError(w.t, err, tt.want)
 				assert.Equal(w.t, fault.Invalid, fault.KindOf(err))
 				assert.Empty(w.t, asker.got())
-				require.NoError(w.t, s.Answer("q", plain(tt.kind), "test"), "it is still open")
+				require.NoError(w.t, s.Answer("q", plain(tt.kind), "test"), "the question is still open")
 				return
 			}
 			require.NoError(w.t, err)
@@ -123,7 +123,7 @@ func TestAnswersOfEachKind(t *testing.T) {
 }
 
 func TestDeadlines(t *testing.T) {
-	kinds := map[event.QuestionKind]event.Answer{ // what the agent is told
+	kinds := map[event.QuestionKind]event.Answer{ // answers that the agent receives
 		event.AskPermission: {Reason: "Nobody answered in time."},
 		event.AskInput:      {Reason: "Nobody answered in time."},
 		event.AskForm:       {Reason: "Nobody answered in time."},
@@ -134,7 +134,7 @@ func TestDeadlines(t *testing.T) {
 	limits := copilot.Options{Limits: copilot.Limits{Question: time.Minute, Tool: time.Minute}}
 	for kind, told := range kinds {
 		question := event.Question{ID: "q", Kind: kind, Names: []string{"n"}, Choices: []string{"a"}, Form: form(), Tool: "tool"}
-		inWorld(t, "a question that nobody answers ends in time: "+string(kind), limits, func(w *world) {
+		inWorld(t, "an unanswered question expires: "+string(kind), limits, func(w *world) {
 			asker := w.asks(question)
 			s := w.start()
 			w.run(s, "a")
@@ -149,7 +149,7 @@ func TestDeadlines(t *testing.T) {
 			require.ErrorIs(w.t, s.Answer("q", yes, "test"), fault.ErrAlreadyAnswered)
 			assert.Equal(w.t, copilot.StateIdle, s.Info().State)
 		})
-		inWorld(t, "and no more when it has its answer: "+string(kind), limits, func(w *world) {
+		inWorld(t, "an answered question does not expire: "+string(kind), limits, func(w *world) {
 			w.asks(question)
 			s := w.start()
 			w.run(s, "a")
@@ -167,7 +167,7 @@ func TestDeadlines(t *testing.T) {
 		options copilot.Options
 		do      func(w *world)
 	}{
-		{"without a limit a question for a person waits for ever", copilot.Options{}, func(w *world) {
+		{"without a limit a question to a person waits forever", copilot.Options{}, func(w *world) {
 			w.asks(write)
 			s := w.start()
 			w.run(s, "a")
@@ -175,12 +175,12 @@ func TestDeadlines(t *testing.T) {
 			assert.True(w.t, of[event.QuestionAsked](w.t, s)[0].Question.Deadline.IsZero())
 			assert.Equal(w.t, copilot.StateWaiting, s.Info().State)
 		}},
-		{"a tool has ten minutes", copilot.Options{}, func(w *world) {
+		{"a tool call has ten minutes", copilot.Options{}, func(w *world) {
 			w.asks(event.Question{ID: "q", Kind: event.AskTool, Tool: "tool"})
 			s := w.start()
 			w.run(s, "a")
 			wait(10*time.Minute - time.Nanosecond)
-			assert.Equal(w.t, copilot.StateRunning, s.Info().State, "no person is asked")
+			assert.Equal(w.t, copilot.StateRunning, s.Info().State, "no question to a person is open")
 			wait(time.Nanosecond)
 			assert.Equal(w.t, copilot.StateIdle, s.Info().State)
 		}},
@@ -193,7 +193,7 @@ func TestDeadlines(t *testing.T) {
 			assert.Equal(w.t, []string{"- opened with model-a", "r1 starts", "r1 user: a", "r1 asks q", "r1 q is cancelled", "r1 cancelled"}, story(w.t, s))
 			assert.Zero(w.t, w.agents.Count(fake.Answer))
 		}},
-		{"nor one that the agent withdraws, or whose process dies, or whose session is closed", limits, func(w *world) {
+		{"a question does not expire after withdrawal, death or close", limits, func(w *world) {
 			w.agents.Script = func(t *fake.Turn) {
 				q := event.Question{ID: t.Prompt, Kind: event.AskPermission, Names: []string{"n"}}
 				t.Emit(event.QuestionAsked{Question: q})
@@ -217,7 +217,7 @@ func TestDeadlines(t *testing.T) {
 			assert.Len(w.t, of[event.QuestionClosed](w.t, s), 3)
 			assert.Zero(w.t, w.agents.Count(fake.Answer))
 		}},
-		{"the limit of a tool goes over the general one", limits, func(w *world) {
+		{"the limit of a tool precedes the general one", limits, func(w *world) {
 			tools := []event.Tool{{Name: "slow", Limit: time.Hour}, {Name: "usual"}}
 			w.agents.Script = func(t *fake.Turn) { t.Ask(event.Question{Kind: event.AskTool, Tool: t.Prompt}) }
 			s := w.startTools(tools)
@@ -240,7 +240,7 @@ func TestDeadlines(t *testing.T) {
 				"- opened with model-a", "r1 starts", "r1 user: a", "r1 asks q", "r1 q is expired", "r1 failure (internal)", "r1 failed",
 			}, story(w.t, s))
 		}},
-		{"an answer in the last moment or the end of the time, but one of them", limits, func(w *world) {
+		{"either the answer or the deadline ends a question", limits, func(w *world) {
 			asker := w.asks(write)
 			s := w.start()
 			w.run(s, "a")
@@ -253,7 +253,7 @@ func TestDeadlines(t *testing.T) {
 			assert.Equal(w.t, err == nil, answered[0].Ending == event.Answered)
 			assert.Equal(w.t, err == nil, asker.got()[0].Approved)
 		}},
-		{"what the policy decides has no deadline", limits, func(w *world) {
+		{"decisions of the policy have no deadline", limits, func(w *world) {
 			w.asks(write)
 			s := w.startWith(permission.Everywhere(permission.Allow))
 			w.run(s, "a")
@@ -267,7 +267,7 @@ func TestDeadlines(t *testing.T) {
 	}
 }
 
-// startTools opens a session with tools of a client.
+// startTools starts a session with tools of a client.
 func (w *world) startTools(tools []event.Tool) *copilot.Session {
 	w.t.Helper()
 	s, err := w.host.Start(w.t.Context(), copilot.Start{Directory: w.directory, Tools: tools, AskUser: true})
@@ -284,12 +284,12 @@ func TestPermit(t *testing.T) {
 		permit permission.Policy
 		want   permission.Decision
 	}{
-		{"what is permitted is not asked", nil, permission.Policy{permission.Write: permission.Allow}, permission.Allow},
-		{"what is denied is not either", permission.Everywhere(permission.Allow), permission.Policy{permission.Write: permission.Deny}, permission.Deny},
-		{"a rule for all is one", nil, permission.Everywhere(permission.Allow), permission.Allow},
-		{"the new rule replaces one of other case", permission.Policy{"FS.Write": permission.Deny}, permission.Policy{"fs.write": permission.Allow}, permission.Allow},
-		{"the other rules stay", permission.Policy{"fs.write": permission.Deny}, permission.Everywhere(permission.Allow), permission.Deny},
-		{"of rules that differ by case the strictest counts", nil, permission.Policy{"fs.write": permission.Allow, "FS.write": permission.Deny, "fs.WRITE": permission.Ask}, permission.Deny},
+		{"allowed permissions are not asked", nil, permission.Policy{permission.Write: permission.Allow}, permission.Allow},
+		{"denied permissions are not asked", permission.Everywhere(permission.Allow), permission.Policy{permission.Write: permission.Deny}, permission.Deny},
+		{"a rule for all permissions applies", nil, permission.Everywhere(permission.Allow), permission.Allow},
+		{"the new rule replaces one in another case", permission.Policy{"FS.Write": permission.Deny}, permission.Policy{"fs.write": permission.Allow}, permission.Allow},
+		{"other rules stay", permission.Policy{"fs.write": permission.Deny}, permission.Everywhere(permission.Allow), permission.Deny},
+		{"of rules that differ only in case the strictest applies", nil, permission.Policy{"fs.write": permission.Allow, "FS.write": permission.Deny, "fs.WRITE": permission.Ask}, permission.Deny},
 		{"no rules change nothing", nil, nil, permission.Ask},
 	}
 	for _, tt := range tests {
@@ -308,10 +308,10 @@ func TestPermit(t *testing.T) {
 				assert.Equal(w.t, tt.want == permission.Allow, asker.got()[0].Approved)
 			}
 			w.run(other, "a")
-			assert.Equal(w.t, copilot.StateWaiting, other.Info().State, "it holds for one session")
+			assert.Equal(w.t, copilot.StateWaiting, other.Info().State, "it applies to one session only")
 		})
 	}
-	inWorld(t, "a question that is open stays so", copilot.Options{}, func(w *world) {
+	inWorld(t, "an open question stays open", copilot.Options{}, func(w *world) {
 		w.asks(write)
 		s := w.start()
 		w.run(s, "a")
@@ -319,7 +319,7 @@ func TestPermit(t *testing.T) {
 		synctest.Wait()
 		assert.Equal(w.t, copilot.StateWaiting, s.Info().State)
 	})
-	inWorld(t, "it may happen at any time", copilot.Options{}, func(w *world) {
+	inWorld(t, "at any time", copilot.Options{}, func(w *world) {
 		w.agents.Script = func(t *fake.Turn) {
 			for range 50 {
 				t.Ask(event.Question{Names: []string{permission.Write}})
@@ -340,22 +340,22 @@ func TestTools(t *testing.T) {
 	object := json.RawMessage(`{"type":"object"}`)
 	for name, tt := range map[string]struct {
 		tools tools
-		want  string // the error; "": they are taken
+		want  string // the error; "": accepted
 	}{
-		"a name of all that is allowed":           {tools{{Name: "My-tool_2.x", Schema: object}}, ""},
-		"no schema":                               {tools{{Name: "a"}}, ""},
-		"no name":                                 {tools{{}}, `"" is no name of a tool: use up to 64 letters, digits, _, - and dots`},
-		"a name with a space":                     {tools{{Name: "a b"}}, `"a b" is no name of a tool: use up to 64 letters, digits, _, - and dots`},
-		"a name with a line after it":             {tools{{Name: "a\n"}}, `"a\n" is no name of a tool: use up to 64 letters, digits, _, - and dots`},
-		"a name of other letters":                 {tools{{Name: "ä"}}, `"ä" is no name of a tool: use up to 64 letters, digits, _, - and dots`},
-		"a name for all tools":                    {tools{{Name: "*"}}, `"*" is no name of a tool: use up to 64 letters, digits, _, - and dots`},
-		"two of one name":                         {tools{{Name: "a"}, {Name: "a"}}, `the tools "a" and "a" would have the same name for the model`},
-		"two that the model could not tell apart": {tools{{Name: "a.b"}, {Name: "c"}, {Name: "a_b"}}, `the tools "a.b" and "a_b" would have the same name for the model`},
-		"a schema that is no object":              {tools{{Name: "a", Schema: json.RawMessage(`[]`)}}, `the schema of the tool "a" is no JSON object`},
-		"a schema that is nothing":                {tools{{Name: "a", Schema: json.RawMessage(`null`)}}, `the schema of the tool "a" is no JSON object`},
-		"a schema that is empty":                  {tools{{Name: "a", Schema: json.RawMessage{}}}, `the schema of the tool "a" is no JSON object`},
-		"a schema that is no JSON":                {tools{{Name: "a", Schema: json.RawMessage(`{`)}}, `the schema of the tool "a" is no JSON object`},
-		"a limit below zero":                      {tools{{Name: "a", Limit: -1}}, `the time limit of the tool "a" is negative`},
+		"a name with all allowed characters":          {tools{{Name: "My-tool_2.x", Schema: object}}, ""},
+		"no schema":                                   {tools{{Name: "a"}}, ""},
+		"no name":                                     {tools{{}}, `"" is no name of a tool: use up to 64 letters, digits, _, - and dots`},
+		"a name with a space":                         {tools{{Name: "a b"}}, `"a b" is no name of a tool: use up to 64 letters, digits, _, - and dots`},
+		"a name with a line break":                    {tools{{Name: "a\n"}}, `"a\n" is no name of a tool: use up to 64 letters, digits, _, - and dots`},
+		"a name with other letters":                   {tools{{Name: "ä"}}, `"ä" is no name of a tool: use up to 64 letters, digits, _, - and dots`},
+		"the wildcard as a name":                      {tools{{Name: "*"}}, `"*" is no name of a tool: use up to 64 letters, digits, _, - and dots`},
+		"two tools with one name":                     {tools{{Name: "a"}, {Name: "a"}}, `the tools "a" and "a" would have the same name for the model`},
+		"two tools that the model cannot distinguish": {tools{{Name: "a.b"}, {Name: "c"}, {Name: "a_b"}}, `the tools "a.b" and "a_b" would have the same name for the model`},
+		"a schema that is not an object":              {tools{{Name: "a", Schema: json.RawMessage(`[]`)}}, `the schema of the tool "a" is no JSON object`},
+		"a null schema":                               {tools{{Name: "a", Schema: json.RawMessage(`null`)}}, `the schema of the tool "a" is no JSON object`},
+		"a schema that is empty":                      {tools{{Name: "a", Schema: json.RawMessage{}}}, `the schema of the tool "a" is no JSON object`},
+		"a schema that is not JSON":                   {tools{{Name: "a", Schema: json.RawMessage(`{`)}}, `the schema of the tool "a" is no JSON object`},
+		"a negative limit":                            {tools{{Name: "a", Limit: -1}}, `the time limit of the tool "a" is negative`},
 	} {
 		inWorld(t, "tools that are declared: "+name, copilot.Options{}, func(w *world) {
 			s, err := w.host.Start(w.t.Context(), copilot.Start{Directory: w.directory, Tools: tt.tools})
@@ -364,7 +364,7 @@ func TestTools(t *testing.T) {
 				assert.Equal(w.t, fault.Invalid, fault.KindOf(err))
 				assert.Zero(w.t, w.agents.Count(fake.Open))
 				wait(time.Minute)
-				assert.Zero(w.t, w.agents.Running(), "somebody still holds a lease")
+				assert.Zero(w.t, w.agents.Running(), "a lease is still held")
 				return
 			}
 			require.NoError(w.t, err)
@@ -380,7 +380,7 @@ func TestTools(t *testing.T) {
 		}
 		return w.startTools(tools{{Name: "shop.buy"}})
 	}
-	inWorld(t, "a tool is allowed under its own name, then its result is awaited", copilot.Options{}, func(w *world) {
+	inWorld(t, "a tool is allowed by name, then awaits its result", copilot.Options{}, func(w *world) {
 		s := uses(w)
 		require.NoError(w.t, s.SetRules(permission.Policy{"shop": permission.Allow}))
 		w.run(s, "a")
@@ -390,22 +390,22 @@ func TestTools(t *testing.T) {
 		assert.Equal(w.t, event.AskTool, q.Kind)
 		assert.Equal(w.t, "shop.buy", q.Tool)
 		assert.JSONEq(w.t, `{"n":1}`, string(q.Arguments))
-		assert.Equal(w.t, copilot.StateRunning, s.Info().State, "no person is asked")
+		assert.Equal(w.t, copilot.StateRunning, s.Info().State, "no question to a person is open")
 		require.NoError(w.t, s.Answer(q.ID, event.Answer{Text: "it"}, "test"))
 		synctest.Wait()
 		assert.Contains(w.t, story(w.t, s), "r1 says: got it")
 		w.loseProcess()
 		w.run(s, "b")
-		assert.Equal(w.t, "shop.buy", w.agents.Calls(fake.Open)[1].Opening.Tools[0].Name, "it is declared again")
+		assert.Equal(w.t, "shop.buy", w.agents.Calls(fake.Open)[1].Opening.Tools[0].Name, "the tool is declared again")
 	})
-	inWorld(t, "a tool that is denied is not called", copilot.Options{}, func(w *world) {
+	inWorld(t, "a denied tool is not called", copilot.Options{}, func(w *world) {
 		s := uses(w)
 		require.NoError(w.t, s.SetRules(permission.Policy{"shop.buy": permission.Deny}))
 		w.run(s, "a")
 		assert.Empty(w.t, of[event.QuestionAsked](w.t, s))
 		assert.Contains(w.t, strings.Join(story(w.t, s), "\n"), "r1 says: no ")
 	})
-	inWorld(t, "a person and a tool are asked at once", copilot.Options{}, func(w *world) {
+	inWorld(t, "a person and a tool are asked at the same time", copilot.Options{}, func(w *world) {
 		w.agents.Script = func(t *fake.Turn) {
 			t.Emit(
 				event.QuestionAsked{Question: event.Question{ID: "t", Kind: event.AskTool}},

@@ -16,7 +16,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-// later starts a session that does not wait for its agent.
+// later starts a session without an agent.
 func (w *world) later(model string) *copilot.Session {
 	w.t.Helper()
 	s, err := w.host.Start(w.t.Context(), copilot.Start{Origin: "test", Directory: w.directory, Model: model, WithoutAgent: true})
@@ -25,7 +25,7 @@ func (w *world) later(model string) *copilot.Session {
 	return s
 }
 
-// opened are the openings so far: the model, and whether something is taken up.
+// opened returns the models of the openings so far, and whether they resumed a conversation.
 func opened(a *fake.Agents) (list []string) {
 	for _, c := range a.Calls(fake.Open) {
 		line := c.Opening.Model
@@ -47,7 +47,7 @@ func TestSessionStartsWithoutAgent(t *testing.T) {
 		opened []string
 	}{
 		{
-			"has its agent with the first prompt, and the default model", "",
+			"starts its agent with the first prompt, with the default model", "",
 			func(w *world, s *copilot.Session) {
 				assert.Zero(w.t, w.agents.Count(fake.Launch))
 				assert.Equal(w.t, copilot.StateIdle, s.Info().State)
@@ -63,7 +63,7 @@ func TestSessionStartsWithoutAgent(t *testing.T) {
 			[]string{"model-a"},
 		},
 		{
-			"finds its model by the name for people, with its price", "model b",
+			"finds its model by display name, with its multiplier", "model b",
 			func(w *world, s *copilot.Session) {
 				assert.Equal(w.t, "model b", s.Info().Model)
 				w.run(s, "a")
@@ -73,7 +73,7 @@ func TestSessionStartsWithoutAgent(t *testing.T) {
 			[]string{"model-b"},
 		},
 		{
-			"says nothing of a model that is as it was named", "model-b",
+			"does not report a model given by id", "model-b",
 			func(w *world, s *copilot.Session) {
 				w.run(s, "a")
 				assert.InDelta(w.t, 0.25, s.Info().Usage.Multiplier, 0)
@@ -82,7 +82,7 @@ func TestSessionStartsWithoutAgent(t *testing.T) {
 			[]string{"model-b"},
 		},
 		{
-			"fails its run for a model that does not exist, until there is one", "none",
+			"fails its runs until its model exists", "none",
 			func(w *world, s *copilot.Session) {
 				w.run(s, "a")
 				w.run(s, "b")
@@ -127,7 +127,7 @@ func TestSessionStartsWithoutAgent(t *testing.T) {
 			[]string{"model-a"},
 		},
 		{
-			"takes up what the agent may have begun, when an opening has failed", "",
+			"resumes a conversation whose opening failed", "",
 			func(w *world, s *copilot.Session) {
 				w.agents.Before = fake.On(fake.Open, broken)
 				w.run(s, "a")
@@ -142,7 +142,7 @@ func TestSessionStartsWithoutAgent(t *testing.T) {
 			[]string{"model-a", "model-a resumed"},
 		},
 		{
-			"can be given a model before its first prompt", "none",
+			"accepts a model before its first prompt", "none",
 			func(w *world, s *copilot.Session) {
 				require.ErrorIs(w.t, s.SetModel(w.t.Context(), "nothing"), fault.ErrModelNotFound)
 				require.NoError(w.t, s.SetModel(w.t.Context(), "model-b"))
@@ -198,7 +198,7 @@ func TestSessionStartsWithoutAgent(t *testing.T) {
 }
 
 func TestInvalidStartWithoutAgent(t *testing.T) {
-	inWorld(t, "is refused at once", copilot.Options{Limits: copilot.Limits{Sessions: 1}}, func(w *world) {
+	inWorld(t, "is rejected at once", copilot.Options{Limits: copilot.Limits{Sessions: 1}}, func(w *world) {
 		_, err := w.host.Start(w.t.Context(), copilot.Start{Directory: "here", WithoutAgent: true})
 		require.ErrorIs(w.t, err, fault.ErrDirectoryNotAbsolute)
 		_, err = w.host.Start(w.t.Context(), copilot.Start{Directory: w.directory + "/none", WithoutAgent: true})
@@ -214,13 +214,13 @@ func TestInvalidStartWithoutAgent(t *testing.T) {
 
 func TestModelIsSetDuringLookup(t *testing.T) {
 	for _, first := range []string{"", "none"} {
-		inWorld(t, "is that of the session", copilot.Options{}, func(w *world) {
+		inWorld(t, "is the model of the session", copilot.Options{}, func(w *world) {
 			s := w.later(first)
 			w.agents.Before = fake.On(fake.Models, slowly(time.Second))
 			set := make(chan error, 1)
 			go func() { set <- s.SetModel(context.Background(), "model-b") }()
 			wait(500 * time.Millisecond)
-			w.run(s, "a") // looks for its own a little later
+			w.run(s, "a") // looks up its own model a little later
 			wait(time.Minute)
 			require.NoError(w.t, <-set)
 			assert.Equal(w.t, "model-b", s.Info().Model)
@@ -233,7 +233,7 @@ func TestModelIsSetDuringLookup(t *testing.T) {
 
 func TestSessionWithoutAgentSurvivesItsProcess(t *testing.T) {
 	for name, end := range map[string]func(*portal){"a stop": (*portal).stop, "a kill": (*portal).kill} {
-		atHome(t, "after "+name+" it looks for its model, and has nothing to take up", func(h *home) {
+		atHome(t, "after "+name+" it looks up its model and has nothing to resume", func(h *home) {
 			t := h.t
 			p := h.portal()
 			s, err := p.host.Start(t.Context(), copilot.Start{Directory: h.work, Model: "Model B", WithoutAgent: true})
@@ -261,7 +261,7 @@ func TestSessionWithoutAgentSurvivesItsProcess(t *testing.T) {
 			assert.Empty(t, of[event.SessionError](t, s))
 		})
 	}
-	atHome(t, "a copy of it looks for its model, too", func(h *home) {
+	atHome(t, "a fork looks up its model, too", func(h *home) {
 		t := h.t
 		p := h.portal()
 		defer p.stop()
@@ -272,7 +272,7 @@ func TestSessionWithoutAgentSurvivesItsProcess(t *testing.T) {
 		settle()
 		list, _, err := p.host.Sessions(t.Context(), "", 0)
 		require.NoError(t, err)
-		assert.Len(t, list, 1, "what could not be started is not kept")
+		assert.Len(t, list, 1, "failed starts are not kept")
 		require.NoError(t, s.SetModel(t.Context(), "model-b"))
 		c, err := p.host.Fork(t.Context(), s.ID())
 		require.NoError(t, err)
@@ -301,13 +301,13 @@ func TestResume(t *testing.T) {
 		do     func(w *world, s *copilot.Session)
 		opened []string
 	}{
-		{"an open session is left alone", func(*world, *copilot.Session) {}, []string{"model-a"}},
-		{"a session at work is left alone", func(w *world, s *copilot.Session) { w.run(s, "a") }, []string{"model-a"}},
-		{"a closed one waits for its prompt", func(w *world, s *copilot.Session) {
+		{"an open session does not change", func(*world, *copilot.Session) {}, []string{"model-a"}},
+		{"a running session does not change", func(w *world, s *copilot.Session) { w.run(s, "a") }, []string{"model-a"}},
+		{"a closed session waits for a prompt", func(w *world, s *copilot.Session) {
 			w.run(s, "a")
 			require.NoError(w.t, s.Close())
 		}, []string{"model-a", "model-a resumed"}},
-		{"the agent is not asked", func(w *world, s *copilot.Session) {
+		{"without the agent", func(w *world, s *copilot.Session) {
 			require.NoError(w.t, s.Close())
 			w.agents.Kill()
 			synctest.Wait()
@@ -329,13 +329,13 @@ func TestResume(t *testing.T) {
 			assert.Equal(w.t, tt.opened, opened(w.agents))
 		})
 	}
-	inWorld(t, "not when the portal stops", copilot.Options{}, func(w *world) {
+	inWorld(t, "is rejected when the portal stops", copilot.Options{}, func(w *world) {
 		s := w.start()
 		require.NoError(w.t, s.Close())
 		w.host.Close(w.t.Context())
 		require.ErrorIs(w.t, s.Resume(w.t.Context()), fault.ErrStopping)
 	})
-	atHome(t, "a session at rest is left at rest, one that another process has is refused once closed", func(h *home) {
+	atHome(t, "a suspended session does not change, and one of another process is rejected once closed", func(h *home) {
 		t := h.t
 		p := h.portal()
 		s := p.start()

@@ -9,17 +9,17 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-// Limits of a [Host]. Zero fields take the defaults named.
+// Limits limit a [Host]. Zero fields take the defaults named.
 type Limits struct {
-	Sessions int // open at the same time; 500
-	Runs     int // at the same time, those not counted that wait for a person; 50
+	Sessions int // open at the same time; default 500
+	Runs     int // at the same time, except those that wait for a person; default 50
 
-	// How long a question waits for its answer: a question to a person (0: as long as its run), and the call of a client's tool
-	// (0: 10 minutes).
+	// Question and Tool limit how long a question to a person (0: as long as its run) and a call of a client's tool
+	// (0: 10 minutes) wait for an answer.
 	Question time.Duration
 	Tool     time.Duration
 
-	// Idle is how long a session does nothing until it is suspended, which releases its lease and its agent. Only with a store;
+	// Idle is how long a session must be idle to be suspended, which releases its lease and its agent. It needs a store;
 	// 0: 30 minutes.
 	Idle time.Duration
 }
@@ -40,7 +40,7 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// reserveSession counts a session that is to be activated; [Host.releaseSession] takes it back if that fails.
+// reserveSession counts a session that is to be activated; if that fails, [Host.releaseSession] must follow.
 func (h *Host) reserveSession() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -60,18 +60,18 @@ func (h *Host) releaseSession() {
 	h.open--
 }
 
-// slots bounds how many runs are at work at the same time. The others wait in their order.
+// slots limits the runs that work at the same time. The others wait in order.
 type slots struct {
 	limit int
 
 	mu      sync.Mutex
-	used    int             // exceeds limit when runs go on that had waited for a person
+	used    int             // exceeds limit when runs that waited for a person continue
 	waiting []chan struct{} // each is closed when its slot is granted
 }
 
 func newSlots(limit int) *slots { return &slots{limit: limit} }
 
-// tryAcquire takes a slot if one is free and nobody waits for it.
+// tryAcquire acquires a slot if one is free and no run waits.
 func (p *slots) tryAcquire() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -82,7 +82,7 @@ func (p *slots) tryAcquire() bool {
 	return true
 }
 
-// acquire waits for a slot; false if ctx ended first.
+// acquire waits for a slot; false if ctx ends first.
 func (p *slots) acquire(ctx context.Context) bool {
 	mine := make(chan struct{})
 	p.mu.Lock()
@@ -103,7 +103,7 @@ func (p *slots) acquire(ctx context.Context) bool {
 	return true // granted meanwhile
 }
 
-// count takes a slot, whether one is free or not, or returns one.
+// count acquires a slot even if none is free, or returns one.
 func (p *slots) count(taken bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -115,7 +115,7 @@ func (p *slots) count(taken bool) {
 	p.grantWaiting()
 }
 
-// grantWaiting grants free slots. Called with the lock held.
+// grantWaiting grants free slots. The caller must hold the lock.
 func (p *slots) grantWaiting() {
 	for p.used < p.limit && len(p.waiting) > 0 {
 		p.used++

@@ -26,7 +26,7 @@ func TestLimitOfSessions(t *testing.T) {
 		name string
 		do   func(w *world)
 	}{
-		{"one too many is refused, and told what to do", func(w *world) {
+		{"the error says what to do", func(w *world) {
 			w.start()
 			w.start()
 			err := start(w)
@@ -34,7 +34,7 @@ func TestLimitOfSessions(t *testing.T) {
 			assert.Equal(w.t, fault.Busy, fault.KindOf(err))
 			assert.Len(w.t, w.listed(), 2)
 		}},
-		{"a closed session makes room, and wants it back to be reopened", func(w *world) {
+		{"a closed session makes room, and needs it to be reopened", func(w *world) {
 			first := w.start()
 			w.start()
 			first.Close()
@@ -45,7 +45,7 @@ func TestLimitOfSessions(t *testing.T) {
 			require.NoError(w.t, first.Reopen(w.t.Context()))
 			assert.Equal(w.t, fault.Busy, fault.KindOf(start(w)))
 		}},
-		{"what could not be opened takes no room", func(w *world) {
+		{"failed starts take no room", func(w *world) {
 			for range 5 {
 				_, err := w.host.Start(w.t.Context(), copilot.Start{Directory: "here"})
 				require.ErrorIs(w.t, err, fault.ErrDirectoryNotAbsolute)
@@ -68,7 +68,7 @@ func TestLimitOfSessions(t *testing.T) {
 	for _, tt := range tests {
 		inWorld(t, tt.name, options, tt.do)
 	}
-	inWorld(t, "by default it is five hundred", copilot.Options{}, func(w *world) {
+	inWorld(t, "the default is 500", copilot.Options{}, func(w *world) {
 		for range 500 {
 			require.NoError(w.t, start(w))
 		}
@@ -76,7 +76,7 @@ func TestLimitOfSessions(t *testing.T) {
 	})
 }
 
-// states gives those of sessions.
+// states returns the states of sessions.
 func states(all ...*copilot.Session) []copilot.State {
 	var list []copilot.State
 	for _, s := range all {
@@ -101,7 +101,7 @@ func TestLimitOfRuns(t *testing.T) {
 		limit int
 		do    func(w *world, a, b, c *copilot.Session)
 	}{
-		{"runs beyond the limit wait in their order", 1, func(w *world, a, b, c *copilot.Session) {
+		{"runs beyond the limit wait in order", 1, func(w *world, a, b, c *copilot.Session) {
 			w.agents.Script = minute
 			w.run(a, "1")
 			w.run(b, "2")
@@ -116,7 +116,7 @@ func TestLimitOfRuns(t *testing.T) {
 			assert.Equal(w.t, []copilot.State{idle, idle, idle}, states(a, b, c))
 			assert.Equal(w.t, 3, w.agents.Count(fake.Send))
 		}},
-		{"a session with many prompts does not push others aside", 1, func(w *world, a, b, _ *copilot.Session) {
+		{"a session with many prompts does not starve others", 1, func(w *world, a, b, _ *copilot.Session) {
 			w.agents.Script = minute
 			w.prompt(a, "1")
 			w.prompt(a, "2")
@@ -128,14 +128,14 @@ func TestLimitOfRuns(t *testing.T) {
 			wait(time.Minute)
 			assert.Equal(w.t, []copilot.State{running, idle}, states(a, b))
 		}},
-		{"as many go on as may", 2, func(w *world, a, b, c *copilot.Session) {
+		{"as many runs work as allowed", 2, func(w *world, a, b, c *copilot.Session) {
 			w.agents.Script = minute
 			w.run(a, "1")
 			w.run(b, "2")
 			w.run(c, "3")
 			assert.Equal(w.t, []copilot.State{running, running, queued}, states(a, b, c))
 		}},
-		{"a run that waits can be cancelled, and the agent hears nothing of it", 1, func(w *world, a, b, c *copilot.Session) {
+		{"a queued run can be cancelled without the agent", 1, func(w *world, a, b, c *copilot.Session) {
 			w.agents.Script = minute
 			w.run(a, "1")
 			w.run(b, "2")
@@ -157,7 +157,7 @@ func TestLimitOfRuns(t *testing.T) {
 			wait(time.Minute)
 			assert.Equal(w.t, []copilot.State{idle, copilot.StateClosed, running}, states(a, b, c))
 		}},
-		{"a run that waits for a person lets others go on", 1, func(w *world, a, b, c *copilot.Session) {
+		{"a run that waits for a person lends its slot", 1, func(w *world, a, b, c *copilot.Session) {
 			w.agents.Script = asks
 			w.run(a, "ask")
 			w.run(b, "2")
@@ -165,11 +165,11 @@ func TestLimitOfRuns(t *testing.T) {
 			assert.Equal(w.t, []copilot.State{waiting, running, queued}, states(a, b, c))
 			require.NoError(w.t, a.Answer("question-1", event.Answer{Approved: true}, "test"))
 			synctest.Wait()
-			assert.Equal(w.t, []copilot.State{running, running, queued}, states(a, b, c), "who was answered goes on at once")
+			assert.Equal(w.t, []copilot.State{running, running, queued}, states(a, b, c), "an answered run continues at once")
 			wait(time.Minute)
 			assert.Equal(w.t, []copilot.State{idle, idle, running}, states(a, b, c))
 		}},
-		{"what went on beyond the limit is made up for", 1, func(w *world, a, b, c *copilot.Session) {
+		{"runs beyond the limit delay later ones", 1, func(w *world, a, b, c *copilot.Session) {
 			w.agents.Script = asks
 			w.run(a, "ask")
 			w.run(b, "2")
@@ -181,7 +181,7 @@ func TestLimitOfRuns(t *testing.T) {
 			wait(30 * time.Second)
 			assert.Equal(w.t, []copilot.State{idle, idle, running}, states(a, b, c))
 		}},
-		{"a run whose process died gives its place to the next", 1, func(w *world, a, b, _ *copilot.Session) {
+		{"a run whose process died returns its slot", 1, func(w *world, a, b, _ *copilot.Session) {
 			w.agents.Script = asks
 			w.run(a, "ask")
 			w.run(b, "2")
@@ -193,7 +193,7 @@ func TestLimitOfRuns(t *testing.T) {
 			wait(time.Minute)
 			assert.Equal(w.t, []copilot.State{idle, running}, states(a, b))
 		}},
-		{"a question between runs takes no place", 1, func(w *world, a, b, _ *copilot.Session) {
+		{"a question between runs takes no slot", 1, func(w *world, a, b, _ *copilot.Session) {
 			w.agents.Script = minute
 			q := event.Question{ID: "q", Kind: event.AskPermission, Names: []string{permission.Write}}
 			w.agents.Emit(a.ID(), event.QuestionAsked{Question: q})
@@ -207,7 +207,7 @@ func TestLimitOfRuns(t *testing.T) {
 			tt.do(w, w.start(), w.start(), w.start())
 		})
 	}
-	inWorld(t, "a hundred prompts at the same moment are all carried out, a few at a time", copilot.Options{Limits: copilot.Limits{Runs: 3}}, func(w *world) {
+	inWorld(t, "a hundred concurrent prompts all run, a few at a time", copilot.Options{Limits: copilot.Limits{Runs: 3}}, func(w *world) {
 		w.agents.Script = func(t *fake.Turn) { t.Wait(time.Second) }
 		var all []*copilot.Session
 		for range 20 {

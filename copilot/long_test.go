@@ -13,8 +13,8 @@ import (
 	"github.com/copilot-portal/portal/copilot/event"
 )
 
-// The work is counted in bytes allocated: unlike time they do not grow on a busy machine.
-func TestReadingAStoredTextTakesAsLongAsItIs(t *testing.T) {
+// Counts allocated bytes, which unlike time do not grow on a busy machine.
+func TestReadingStoredTextIsLinear(t *testing.T) {
 	per := func(pieces int) int {
 		h := &home{t: t, agents: fake.New(), directory: t.TempDir(), work: t.TempDir()}
 		defer h.agents.Close()
@@ -36,11 +36,11 @@ func TestReadingAStoredTextTakesAsLongAsItIs(t *testing.T) {
 		return (allocated() - before) / pieces
 	}
 	short, long := per(500), per(5_000)
-	t.Logf("bytes for a piece: %d of a short text, %d of one 10 times as long", short, long)
+	t.Logf("bytes per delta: %d of a short text, %d of one 10 times as long", short, long)
 	assert.Less(t, long, 4*short)
 }
 
-// allocated is how many bytes were so far.
+// allocated returns the number of bytes allocated so far.
 func allocated() int {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)

@@ -17,7 +17,7 @@ import (
 )
 
 // Session returns a session by its id, from memory or the store. Errors: [fault.ErrSessionNotFound], kind [fault.Unavailable]
-// when the store cannot be read.
+// if the store cannot be read.
 func (h *Host) Session(ctx context.Context, id string) (*Session, error) {
 	h.mu.Lock()
 	s := h.sessions[id]
@@ -66,8 +66,8 @@ func (h *Host) Loaded(id string) (s *Session, ok bool) {
 	return s, ok
 }
 
-// markUsed notes that somebody asks for the session, and says whether memory is up to date: another process may have changed
-// a session at rest.
+// markUsed records a use of the session, and reports whether memory is up to date: another process may have changed
+// an inactive session.
 func (s *Session) markUsed() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -75,7 +75,7 @@ func (s *Session) markUsed() bool {
 	return s.lease != leaseNone
 }
 
-// refreshSuspended updates a session at rest from the store; false if it has left memory.
+// refreshSuspended updates an inactive session from the store; false if it was evicted.
 func (h *Host) refreshSuspended(ctx context.Context, s *Session) bool {
 	s.refreshOwner(ctx)
 	h.mu.Lock()
@@ -106,7 +106,7 @@ func (h *Host) load(ctx context.Context, id string) (*Session, error) {
 	return s, nil
 }
 
-// forgetDeleted evicts a session.
+// forgetDeleted evicts a deleted session.
 func (h *Host) forgetDeleted(s *Session) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -115,10 +115,10 @@ func (h *Host) forgetDeleted(s *Session) {
 	}
 }
 
-// evictAfter is how long a session stays in memory after somebody asked for it, so that callers can use what they got.
+// evictAfter is how long a session stays in memory after its last lookup, so that callers can use it.
 const evictAfter = 2 * time.Second
 
-// isEvictable says whether the session may leave memory, and when somebody asked for it last.
+// isEvictable reports whether the session may be evicted, and returns its last use.
 func (s *Session) isEvictable() (used time.Time, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -132,10 +132,10 @@ func (s *Session) isEvictable() (used time.Time, ok bool) {
 // maxPage is the maximum length of a list of sessions.
 const maxPage = 1000
 
-// Sessions lists sessions, most recently changed first, in pages. next continues the list behind this page, "" at the end;
-// after is "" or an earlier next. limit is at most 1000, and 0 means 1000; the first page has all active sessions in
-// addition. Closed sessions of the origins in without are left out. Errors: kind [fault.Invalid] for an invalid after,
-// kind [fault.Unavailable] when the store cannot be read, with the sessions in memory.
+// Sessions lists sessions, most recently changed first, in pages. next continues the list after this page, "" at the end;
+// after is "" or a previous next. limit is at most 1000, and 0 means 1000; the first page also has all active
+// sessions. Closed sessions of the origins in without are omitted. Errors: kind [fault.Invalid] for an invalid after,
+// kind [fault.Unavailable] if the store cannot be read, with the sessions in memory.
 func (h *Host) Sessions(ctx context.Context, after string, limit int, without ...string) (list []Info, next string, err error) {
 	from, err := parseCursor(after)
 	if err != nil {
@@ -168,7 +168,7 @@ func (h *Host) Sessions(ctx context.Context, after string, limit int, without ..
 	return list, next, err
 }
 
-// listed returns the sessions without the closed ones of some origins.
+// listed returns the sessions except the closed ones of some origins.
 func listed(sessions map[string]Info, without []string) (list []Info) {
 	for _, i := range sessions {
 		if i.State != StateClosed || !slices.Contains(without, i.Origin) {
@@ -178,7 +178,7 @@ func listed(sessions map[string]Info, without []string) (list []Info) {
 	return list
 }
 
-// unstoredInfos returns the sessions of which memory knows more than the store.
+// unstoredInfos returns the sessions for which memory is more recent than the store.
 func (h *Host) unstoredInfos() map[string]Info {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -191,7 +191,7 @@ func (h *Host) unstoredInfos() map[string]Info {
 	return list
 }
 
-// isStored says whether the store has all of a session.
+// isStored reports whether the store is up to date.
 func (s *Session) isStored() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -201,7 +201,7 @@ func (s *Session) isStored() bool {
 // infoOf describes a session from its stored head.
 func infoOf(head store.Session) Info {
 	s := Session{id: head.ID, origin: head.Origin, directory: head.Directory, created: head.Created}
-	_ = s.applyMeta(head) // fields that cannot be read stay empty
+	_ = s.applyMeta(head) // unreadable fields stay empty
 	return s.Info()
 }
 
@@ -216,12 +216,12 @@ func parseCursor(text string) (store.Cursor, error) {
 	at, id, ok := strings.Cut(text, ".")
 	ms, err := strconv.ParseInt(at, 10, 64)
 	if !ok || err != nil {
-		return store.Cursor{}, fault.Errorf(fault.Invalid, "%q is no position in the list of sessions", text)
+		return store.Cursor{}, fault.Errorf(fault.Invalid, "%q is not a position in the list of sessions", text)
 	}
 	return store.Cursor{Changed: time.UnixMilli(ms), ID: id}, nil
 }
 
-// recordLoader reads entries that were evicted from the record in memory.
+// recordLoader returns a function that reads entries that were evicted from the record in memory.
 func (h *Host) recordLoader(id string) func(context.Context, uint64, int) ([]journal.Entry[event.Event], error) {
 	var seen endCache
 	return func(ctx context.Context, after uint64, limit int) ([]journal.Entry[event.Event], error) {
@@ -235,7 +235,7 @@ func (h *Host) recordLoader(id string) func(context.Context, uint64, int) ([]jou
 	}
 }
 
-// readStored reads entries from the store. A [journal.GapError] stands for entries that were never stored.
+// readStored reads entries from the store. Unstored entries result in a [journal.GapError].
 func (h *Host) readStored(ctx context.Context, id string, after uint64, limit int) ([]journal.Entry[event.Event], error) {
 	raw, err := h.options.Store.Read(ctx, id, after, limit)
 	if err != nil {
@@ -255,7 +255,7 @@ func (h *Host) readStored(ctx context.Context, id string, after uint64, limit in
 	return entries, nil
 }
 
-// unreadable says that a stored record cannot be read. A gap stays a gap.
+// unreadable returns the error for a stored record that cannot be read. A gap stays a gap.
 func unreadable(err error) error {
 	var gap *journal.GapError
 	if errors.As(err, &gap) {

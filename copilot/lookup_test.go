@@ -30,7 +30,7 @@ func ids(list []copilot.Info) []string {
 }
 
 func TestListOfSessions(t *testing.T) {
-	atHome(t, "has all sessions of the directory, part by part, what happened last first", func(h *home) {
+	atHome(t, "has all sessions in pages, most recently changed first", func(h *home) {
 		t := h.t
 		p := h.portal()
 		var want []string
@@ -57,7 +57,7 @@ func TestListOfSessions(t *testing.T) {
 		_, _, err := p.host.Sessions(t.Context(), "x", 3)
 		assert.Equal(t, fault.Invalid, fault.KindOf(err))
 	})
-	atHome(t, "has each session once, while processes come and go", func(h *home) {
+	atHome(t, "has each session once while processes come and go", func(h *home) {
 		t := h.t
 		a, b := h.portal(), h.portal()
 		defer b.stop()
@@ -73,7 +73,7 @@ func TestListOfSessions(t *testing.T) {
 		require.NoError(t, err)
 		assert.ElementsMatch(t, []string{mine.ID(), other.ID()}, ids(list))
 	})
-	atHome(t, "a session that is not there is not found", func(h *home) {
+	atHome(t, "an unknown session is not found", func(h *home) {
 		p := h.portal()
 		defer p.stop()
 		_, err := p.host.Session(h.t.Context(), "x")
@@ -82,7 +82,7 @@ func TestListOfSessions(t *testing.T) {
 }
 
 func TestRename(t *testing.T) {
-	atHome(t, "a title that a user gave stays, open or closed, over restarts", func(h *home) {
+	atHome(t, "a user's title stays, open or closed, over restarts", func(h *home) {
 		t := h.t
 		p := h.portal()
 		s := p.start()
@@ -112,7 +112,7 @@ func TestRename(t *testing.T) {
 }
 
 func TestFork(t *testing.T) {
-	atHome(t, "the copy goes on from the same past, and the original as it was", func(h *home) {
+	atHome(t, "the copy continues from the same past, and the original does not change", func(h *home) {
 		t := h.t
 		p := h.portal()
 		defer p.stop()
@@ -134,7 +134,7 @@ func TestFork(t *testing.T) {
 		require.NoError(t, err)
 		assert.Len(t, list, 2)
 	})
-	atHome(t, "one that is at rest can be forked, one at work cannot", func(h *home) {
+	atHome(t, "a suspended session can be forked, a running one cannot", func(h *home) {
 		t := h.t
 		p := h.portal()
 		s := p.start()
@@ -152,7 +152,7 @@ func TestFork(t *testing.T) {
 		_, err = p.host.Fork(t.Context(), copied.ID())
 		assert.Equal(t, fault.Busy, fault.KindOf(err))
 	})
-	atHome(t, "of one in which nothing was said a new one is made", func(h *home) {
+	atHome(t, "an empty session results in a new one", func(h *home) {
 		p := h.portal()
 		defer p.stop()
 		copied, err := p.host.Fork(h.t.Context(), p.start().ID())
@@ -166,12 +166,12 @@ func TestFork(t *testing.T) {
 
 func TestDelete(t *testing.T) {
 	for name, before := range map[string]func(*portal, *copilot.Session) *portal{
-		"an open one":       func(p *portal, _ *copilot.Session) *portal { return p },
-		"a closed one":      func(p *portal, s *copilot.Session) *portal { s.Close(); settle(); return p },
-		"one just closed":   func(p *portal, s *copilot.Session) *portal { s.Close(); return p },
-		"one of a past run": func(p *portal, _ *copilot.Session) *portal { p.kill(); return p.portal() },
+		"an open session":              func(p *portal, _ *copilot.Session) *portal { return p },
+		"a closed session":             func(p *portal, s *copilot.Session) *portal { s.Close(); settle(); return p },
+		"a session just closed":        func(p *portal, s *copilot.Session) *portal { s.Close(); return p },
+		"a session of a killed portal": func(p *portal, _ *copilot.Session) *portal { p.kill(); return p.portal() },
 	} {
-		atHome(t, name+" is gone, with what the agent saved", func(h *home) {
+		atHome(t, name+" is deleted with the agent's copy", func(h *home) {
 			t := h.t
 			p := h.portal()
 			s := p.start()
@@ -190,7 +190,7 @@ func TestDelete(t *testing.T) {
 			require.ErrorIs(t, p.host.Delete(t.Context(), s.ID()), fault.ErrSessionNotFound)
 		})
 	}
-	atHome(t, "it is gone also when the agent cannot be told, which is said", func(h *home) {
+	atHome(t, "it is deleted even if the agent's copy remains, which is reported", func(h *home) {
 		t := h.t
 		p := h.portal()
 		defer p.stop()
@@ -210,7 +210,7 @@ func TestDelete(t *testing.T) {
 }
 
 func TestSearch(t *testing.T) {
-	atHome(t, "finds prompts, answers and titles, the newest first", func(h *home) {
+	atHome(t, "finds prompts, answers and titles, newest first", func(h *home) {
 		t := h.t
 		p := h.portal()
 		defer p.stop()
@@ -244,8 +244,8 @@ func TestSearch(t *testing.T) {
 	})
 }
 
-func TestRetain(t *testing.T) {
-	atHome(t, "what nobody uses goes when it is too old", func(h *home) {
+func TestDeleteExpired(t *testing.T) {
+	atHome(t, "unused sessions are deleted when they are too old", func(h *home) {
 		t := h.t
 		p := h.portal()
 		defer p.stop()
@@ -254,7 +254,7 @@ func TestRetain(t *testing.T) {
 		time.Sleep(3 * time.Hour)
 		n, err := p.host.DeleteExpired(t.Context(), 2*time.Hour, 0)
 		require.NoError(t, err)
-		assert.Equal(t, 2, n, "a session lies down when nothing happens in it")
+		assert.Equal(t, 2, n, "an idle session is suspended first")
 		assert.Equal(t, 2, h.agents.Count(fake.Forget))
 		for _, s := range []*copilot.Session{old, used} {
 			_, err = p.host.Session(t.Context(), s.ID())
@@ -263,8 +263,8 @@ func TestRetain(t *testing.T) {
 	})
 }
 
-func TestRetainOfSomeOrigins(t *testing.T) {
-	atHome(t, "only what they began goes", func(h *home) {
+func TestDeleteExpiredOfOrigins(t *testing.T) {
+	atHome(t, "only sessions of these origins are deleted", func(h *home) {
 		t := h.t
 		p := h.portal()
 		defer p.stop()
@@ -283,7 +283,7 @@ func TestRetainOfSomeOrigins(t *testing.T) {
 }
 
 func TestIdleSessionIsSuspended(t *testing.T) {
-	atHome(t, "others may have it then, and its next prompt wakes it", func(h *home) {
+	atHome(t, "others can use it, and its next prompt activates it", func(h *home) {
 		t := h.t
 		a, b := h.portal(), h.portal()
 		defer a.stop()
@@ -299,7 +299,7 @@ func TestIdleSessionIsSuspended(t *testing.T) {
 			waiting <- err
 		}()
 		synctest.Wait()
-		assert.Empty(t, waiting, "readers do not notice")
+		assert.Empty(t, waiting, "readers keep waiting")
 		prompt(t, s, "second")
 		settle()
 		require.NoError(t, <-waiting)
@@ -310,7 +310,7 @@ func TestIdleSessionIsSuspended(t *testing.T) {
 		assert.Contains(t, plot(t, a.session(s.ID())), "says: third")
 		assert.Equal(t, copilot.StateElsewhere, a.session(s.ID()).Info().State)
 	})
-	atHome(t, "not while it works or asks", func(h *home) {
+	atHome(t, "but not while it works or asks", func(h *home) {
 		t := h.t
 		p := h.portal()
 		defer p.stop()
@@ -326,7 +326,7 @@ func TestIdleSessionIsSuspended(t *testing.T) {
 }
 
 func TestDeltasAreRemovedFromStore(t *testing.T) {
-	atHome(t, "a minute after their run, and readers find the whole", func(h *home) {
+	atHome(t, "a minute after their run, and readers find the whole text", func(h *home) {
 		t := h.t
 		p := h.portal()
 		h.agents.Script = func(t *fake.Turn) {
@@ -341,7 +341,7 @@ func TestDeltasAreRemovedFromStore(t *testing.T) {
 		settle()
 		stored, err := p.store.Read(t.Context(), s.ID(), 0, 0)
 		require.NoError(t, err)
-		assert.Greater(t, len(stored), 1000, "who is in the middle of it reads on")
+		assert.Greater(t, len(stored), 1000, "readers in the middle can continue")
 		all := past(t, s)
 		time.Sleep(2 * time.Minute)
 		stored, err = p.store.Read(t.Context(), s.ID(), 0, 0)
@@ -363,7 +363,7 @@ func TestDeltasAreRemovedFromStore(t *testing.T) {
 			assert.Equal(t, want[i].N, got[i].N)
 		}
 	})
-	atHome(t, "before that the past has them as pieces of something", func(h *home) {
+	atHome(t, "before that they are marked as superseded", func(h *home) {
 		t := h.t
 		p := h.portal()
 		h.agents.Script = func(t *fake.Turn) {
@@ -380,14 +380,14 @@ func TestDeltasAreRemovedFromStore(t *testing.T) {
 		defer p.stop()
 		for _, e := range past(t, p.session(s.ID())) {
 			if _, piece := e.Value.Body.(event.MessageDelta); piece && !e.Superseded {
-				t.Fatalf("the piece %d is said to stand alone", e.N)
+				t.Fatalf("the delta %d is not superseded", e.N)
 			}
 		}
 	})
 }
 
 func TestDamagedAgentCopy(t *testing.T) {
-	atHome(t, "the portal's record is there, and the agent begins anew and says so", func(h *home) {
+	atHome(t, "the record is complete, and the agent reports a new start", func(h *home) {
 		t := h.t
 		p := h.portal()
 		s := p.start()
@@ -410,7 +410,7 @@ func TestDamagedAgentCopy(t *testing.T) {
 	})
 }
 
-// A prompt that a process took with it, before the agent said or did anything, is sent again by who needs it: nothing was lost.
+// A prompt lost with its process before the agent said or did anything can simply be sent again: nothing else was lost.
 func TestEmptyAgentCopyIsNotReported(t *testing.T) {
 	for name, first := range map[string]func(*fake.Turn){
 		"the agent had done nothing":    func(t *fake.Turn) { t.Kill() },
@@ -437,7 +437,7 @@ func TestEmptyAgentCopyIsNotReported(t *testing.T) {
 	}
 }
 
-// gaps reads a record to its end, counts the holes and gives the last prompt.
+// gaps reads a record to its end, and returns the number of gaps and the last prompt.
 func gaps(t *testing.T, s *copilot.Session) (n int, last string) {
 	t.Helper()
 	for after := uint64(0); after < s.Record().Last(); {
@@ -463,7 +463,7 @@ func TestFailingStore(t *testing.T) {
 		h.options.MaxBytes = 400 << 10
 		return h.portal()
 	}
-	atHome(t, "a full one is told, and the portal goes on from memory", func(h *home) {
+	atHome(t, "a full store is reported, and the portal continues from memory", func(h *home) {
 		t := h.t
 		p := full(h)
 		s := p.start()
@@ -480,7 +480,7 @@ func TestFailingStore(t *testing.T) {
 		}
 		require.NotNil(t, p.host.StoreFailure())
 		assert.Equal(t, store.Full, p.host.StoreFailure().Kind)
-		assert.Contains(t, plot(t, s), "says: prompt 3", "memory has it all")
+		assert.Contains(t, plot(t, s), "says: prompt 3", "memory has everything")
 		other := p.start()
 		prompt(t, other, "me too")
 		settle()
@@ -491,14 +491,14 @@ func TestFailingStore(t *testing.T) {
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
 		p.host.Close(ctx)
-		require.Error(t, p.store.Close(), "what is only in memory is lost, which is said")
+		require.Error(t, p.store.Close(), "the loss of entries in memory is reported")
 
 		h.options.MaxBytes = 0
 		p = h.portal()
 		defer p.stop()
 		assert.Contains(t, plot(t, p.session(s.ID())), "user: prompt 0")
 	})
-	atHome(t, "what memory could not keep meanwhile is a gap, and the rest is stored", func(h *home) {
+	atHome(t, "entries that memory cannot keep are a gap, and the rest is stored", func(h *home) {
 		t := h.t
 		h.options.MaxBytes = 2 << 20
 		h.options.Memory = 64 << 10
@@ -537,7 +537,7 @@ func TestFailingStore(t *testing.T) {
 		h.options.MaxBytes = 0
 		p = h.portal()
 		got, last := gaps(t, p.session(s.ID()))
-		assert.Equal(t, lost, got, "what was never stored is missed, not taken for nothing")
+		assert.Equal(t, lost, got, "unstored entries are a gap")
 		assert.Equal(t, "at last", last)
 	})
 }

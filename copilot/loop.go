@@ -7,10 +7,10 @@ import (
 	"github.com/copilot-portal/portal/copilot/session"
 )
 
-// life is one life of a session, from its activation until it is at rest.
+// life is the time from a session's activation until it is inactive.
 type life struct {
-	begun chan session.Begin // holds the step to be taken; there is at most one
-	idle  *time.Timer        // fires when no run ended for [Host.suspendAfter]
+	begun chan session.Begin // holds at most one step
+	idle  *time.Timer        // fires when no run has ended for [Host.suspendAfter]
 	done  chan struct{}      // closed when the loop has ended
 }
 
@@ -18,8 +18,8 @@ func newLife(idle time.Duration) *life {
 	return &life{begun: make(chan session.Begin, 1), idle: time.NewTimer(idle), done: make(chan struct{})}
 }
 
-// loop takes the steps of the session one after another, and watches agent and timers between them, until the session is at
-// rest.
+// loop takes the steps of the session one after another, and watches the agent and timers between them, until the session is
+// inactive.
 func (s *Session) loop(l *life) {
 	defer close(l.done)
 	defer l.idle.Stop()
@@ -43,11 +43,11 @@ func (s *Session) loop(l *life) {
 	}
 }
 
-// wakeLoop makes the loop evaluate again what it watches.
+// wakeLoop makes the loop re-evaluate what it watches.
 func (s *Session) wakeLoop() {
 	select {
 	case s.wake <- struct{}{}:
-	default: // it will look anyway
+	default: // it wakes anyway
 	}
 }
 
@@ -79,14 +79,14 @@ func (s *Session) takeStep(b session.Begin) {
 	}
 }
 
-// input passes an input to the machine and carries out the effects.
+// input passes an input to the machine and performs the effects.
 func (s *Session) input(in func(*session.Machine)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.inputLocked(in)
 }
 
-// inputLocked is input with the lock held.
+// inputLocked is input for callers that hold the lock.
 func (s *Session) inputLocked(in func(*session.Machine)) {
 	in(&s.machine)
 	s.perform()

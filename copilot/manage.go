@@ -17,16 +17,16 @@ import (
 	"github.com/copilot-portal/portal/copilot/store"
 )
 
-// maxTitle is how long a title may be, in characters.
+// maxTitle is the maximum length of a title, in characters.
 const maxTitle = 200
 
-// Rename gives the session a title; the agent's titles do not replace it. Closed sessions can be renamed. Errors: kind
+// Rename sets the session's title, which titles of the agent do not replace. Closed sessions can be renamed. Errors: kind
 // [fault.Invalid] for a title that is empty or too long, [fault.ErrSessionInUse], kind [fault.Unavailable].
 func (s *Session) Rename(ctx context.Context, title string) error {
 	title = strings.Join(strings.FieldsFunc(title, func(r rune) bool { return unicode.IsControl(r) || unicode.IsSpace(r) }), " ")
 	switch n := utf8.RuneCountInString(title); {
 	case title == "" || !utf8.ValidString(title):
-		return fault.Errorf(fault.Invalid, "the title is empty or no text")
+		return fault.Errorf(fault.Invalid, "the title is empty")
 	case n > maxTitle:
 		return fault.Errorf(fault.Invalid, "the title has %d characters; %d are allowed", n, maxTitle)
 	}
@@ -36,7 +36,7 @@ func (s *Session) Rename(ctx context.Context, title string) error {
 	})
 }
 
-// update calls change with the session's lock held. For a session at rest it acquires the lease for that long.
+// update calls change with the session's lock held. It holds the lease of an inactive session meanwhile.
 func (s *Session) update(ctx context.Context, change func()) error {
 	leave, err := s.enterGate(ctx)
 	if err != nil {
@@ -49,7 +49,7 @@ func (s *Session) update(ctx context.Context, change func()) error {
 	return s.updateSuspended(ctx, change)
 }
 
-// updateSuspended is update for a session at rest. Called with the gate entered.
+// updateSuspended is update for an inactive session. The caller must have entered the gate.
 func (s *Session) updateSuspended(ctx context.Context, change func()) error {
 	if err := s.awaitLoopEnd(ctx); err != nil {
 		return err
@@ -66,7 +66,7 @@ func (s *Session) updateSuspended(ctx context.Context, change func()) error {
 	return nil
 }
 
-// tryAmend is update for an active session; false for others.
+// tryAmend is update for an active session; it returns false for others.
 func (s *Session) tryAmend(change func()) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -77,15 +77,15 @@ func (s *Session) tryAmend(change func()) bool {
 	return true
 }
 
-// Delete closes a session and removes it with its record and the agent's copy, for which it may start an agent process.
-// Errors: [fault.ErrSessionNotFound], [fault.ErrSessionInUse], kind [fault.Unavailable] when the store cannot be written;
-// [fault.ErrCopyLeft], with the reason, when only the agent's copy remains.
+// Delete closes a session and deletes it with its record and the agent's copy, for which it may start an agent process.
+// Errors: [fault.ErrSessionNotFound], [fault.ErrSessionInUse], kind [fault.Unavailable] if the store cannot be written;
+// [fault.ErrCopyLeft], with the cause, if only the agent's copy remains.
 func (h *Host) Delete(ctx context.Context, id string) error {
 	s, err := h.Session(ctx, id)
 	if err != nil {
 		return err
 	}
-	leave, err := s.enterGate(ctx) // nobody activates it from here on
+	leave, err := s.enterGate(ctx) // prevents its activation
 	if err != nil {
 		return err
 	}
@@ -124,7 +124,7 @@ func (s *Session) remove(ctx context.Context) error {
 	var inUse *store.InUseError
 	switch {
 	case err == nil, errors.Is(err, store.ErrNotFound) && !s.storage.stored:
-		s.storage.stored = true // so that the recorder does not create it again
+		s.storage.stored = true // prevents the recorder from creating it again
 		return nil
 	case errors.As(err, &inUse), errors.Is(err, store.ErrNotFound):
 		return s.acquireError(err)
@@ -146,7 +146,7 @@ func (h *Host) deleteAgentCopy(ctx context.Context, ids ...string) error {
 	return errors.Join(faults...)
 }
 
-// Fork copies a session, with its record and conversation, and activates the copy. The original stays as it is. Errors: those
+// Fork copies a session, with its record and conversation, and activates the copy. The original does not change. Errors: those
 // of [Host.Start], kind [fault.Busy] during a run.
 func (h *Host) Fork(ctx context.Context, id string) (*Session, error) {
 	from, err := h.Session(ctx, id)
@@ -206,7 +206,7 @@ func (s *Session) cloneForFork(id string) *Session {
 	return c
 }
 
-// copyRecord copies the record of another session, without superseded deltas. A failure stands for entries that are gone; a
+// copyRecord copies the record of another session, without superseded deltas. An error event replaces missing entries; a
 // run that started meanwhile ends in the copy.
 func (s *Session) copyRecord(ctx context.Context, from *Session) error {
 	last := from.record.Last()
@@ -236,7 +236,7 @@ func (s *Session) copyRecord(ctx context.Context, from *Session) error {
 	return nil
 }
 
-// endForkedRun ends the run, with its questions, that goes on where the copy ends.
+// endForkedRun ends the run, with its questions, that continues at the end of the copy.
 func (s *Session) endForkedRun(left session.Unfinished) {
 	if left.Run == "" {
 		return
@@ -248,8 +248,8 @@ func (s *Session) endForkedRun(left session.Unfinished) {
 	end(event.RunEnded{Outcome: event.Interrupted, Text: "the session was forked here"})
 }
 
-// SetReaderPosition stores how far a reader has read, under the reader's name; 0 removes it. After the end of the process
-// [Session.ReaderPositions] returns it, or a position that is at most a second older.
+// SetReaderPosition stores the position of a reader under its name; 0 removes it. After the process has ended,
+// [Session.ReaderPositions] returns this position, or one that is at most a second older.
 func (s *Session) SetReaderPosition(name string, n uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -263,7 +263,7 @@ func (s *Session) SetReaderPosition(name string, n uint64) {
 	s.setReaderPosition(name, n)
 }
 
-// setReaderPosition is called with the lock held.
+// setReaderPosition is SetReaderPosition for callers that hold the lock.
 func (s *Session) setReaderPosition(name string, n uint64) {
 	if s.readerPositions == nil {
 		s.readerPositions = map[string]uint64{}
@@ -272,7 +272,7 @@ func (s *Session) setReaderPosition(name string, n uint64) {
 	s.notifyRecorder()
 }
 
-// ReaderPositions returns the stored positions of readers, none of them behind the end of the record.
+// ReaderPositions returns the stored positions of readers, none of them after the end of the record.
 func (s *Session) ReaderPositions(ctx context.Context) (map[string]uint64, error) {
 	if s.host.options.Store == nil {
 		return nil, nil
@@ -286,9 +286,9 @@ func (s *Session) ReaderPositions(ctx context.Context) (map[string]uint64, error
 	return marks, err
 }
 
-// DeleteExpired deletes sessions that are not in use, with the agent's copies: those in which nothing happened for longer
-// than age, then the oldest until the store has no more than so many bytes. 0 means no limit. With origins, it deletes
-// only sessions of these. It returns how many it deleted.
+// DeleteExpired deletes unused sessions, with the agent's copies: those that did not change for longer
+// than age, then the oldest ones until the store has at most the given number of bytes. 0 means no limit. With origins, it deletes
+// only sessions of these. It returns the number of deleted sessions.
 func (h *Host) DeleteExpired(ctx context.Context, age time.Duration, bytes int64, origins ...string) (int, error) {
 	if h.options.Store == nil || age <= 0 && bytes <= 0 {
 		return 0, nil
@@ -305,7 +305,7 @@ func (h *Host) DeleteExpired(ctx context.Context, age time.Duration, bytes int64
 	return len(ids), err
 }
 
-// StoreFailure describes why sessions cannot be stored at present; nil if they can, or without a store.
+// StoreFailure returns why sessions currently cannot be stored; nil if they can, or without a store.
 func (h *Host) StoreFailure() *store.Failure {
 	if h.options.Store == nil {
 		return nil

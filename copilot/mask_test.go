@@ -15,7 +15,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/permission"
 )
 
-// token has the shape of a credential and is none.
+// token has the form of a credential.
 const token = "ghp_" + "16C7e42F292c6912E7710c838347Ae178B4a"
 
 func TestCredentialsAreMaskedInRecords(t *testing.T) {
@@ -25,14 +25,14 @@ func TestCredentialsAreMaskedInRecords(t *testing.T) {
 		script func(*fake.Turn)
 	}{
 		{"in the prompt", nil},
-		{"in a message, a letter a delta", func(t *fake.Turn) {
+		{"in a message with one letter per delta", func(t *fake.Turn) {
 			t.Emit(event.MessageStarted{ID: "m"})
 			for _, letter := range token + ", I said" {
 				t.Emit(event.MessageDelta{ID: "m", Text: string(letter)})
 			}
 			t.Emit(event.MessageEnded{ID: "m", Text: token + ", I said"})
 		}},
-		{"in a message that is cut at its end", func(t *fake.Turn) {
+		{"in a message that is cut off", func(t *fake.Turn) {
 			t.Emit(event.MessageDelta{ID: "m", Text: token})
 		}},
 		{"in a thought", func(t *fake.Turn) { t.Think("is it " + token + "?") }},
@@ -48,10 +48,10 @@ func TestCredentialsAreMaskedInRecords(t *testing.T) {
 				{Name: "list", Title: token, Detail: token, Type: event.FieldList, Default: []string{token}},
 			}}})
 		}},
-		{"in a message that goes on after its run", func(t *fake.Turn) {
+		{"in a message that continues after its run", func(t *fake.Turn) {
 			t.Emit(event.MessageDelta{ID: "m", Text: token[:10]})
 		}},
-		{"in what is rare", func(t *fake.Turn) {
+		{"in rare events", func(t *fake.Turn) {
 			t.Emit(
 				event.TitleChanged{Title: token}, event.Notice{Kind: "x", Raw: json.RawMessage(body)},
 				event.PlanChanged{Text: token, Todos: []event.Todo{{Title: token, Detail: token}}},
@@ -80,13 +80,13 @@ func TestCredentialsAreMaskedInRecords(t *testing.T) {
 			require.NoError(w.t, err)
 			assert.NotContains(w.t, string(all), "16C7e42F")
 			assert.NotContains(w.t, s.Info().Title, "16C7e42F")
-			assert.Equal(w.t, "remember "+token, w.agents.Calls(fake.Send)[0].Prompt, "the agent is told all")
+			assert.Equal(w.t, "remember "+token, w.agents.Calls(fake.Send)[0].Prompt, "the agent receives the whole prompt")
 			deltasAddUp(w.t, events(w.t, s))
 		})
 	}
 }
 
-// deltasAddUp holds the texts that have an end to their pieces.
+// deltasAddUp checks that complete texts equal their deltas.
 func deltasAddUp(t *testing.T, all []event.Event) {
 	t.Helper()
 	pieces := map[string]*strings.Builder{}
@@ -110,8 +110,8 @@ func deltasAddUp(t *testing.T, all []event.Event) {
 	}
 }
 
-func TestClientToolReceivesTheModelsArguments(t *testing.T) {
-	inWorld(t, "credentials and all", copilot.Options{Policy: permission.Policy{"login": permission.Allow}}, func(w *world) {
+func TestClientToolReceivesUnmaskedArguments(t *testing.T) {
+	inWorld(t, "including credentials", copilot.Options{Policy: permission.Policy{"login": permission.Allow}}, func(w *world) {
 		w.agents.Script = func(t *fake.Turn) { t.UseTool("login", `{"token":"`+token+`"}`) }
 		s := w.startTools([]event.Tool{{Name: "login"}})
 		w.run(s, "a")

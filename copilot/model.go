@@ -11,7 +11,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/session"
 )
 
-// findModel finds a model by its id, or by its display name in any case. "" is the default.
+// findModel finds a model by id, or by display name in any case. "" means the default.
 func (h *Host) findModel(ctx context.Context, a agent.Agent, name string) (agent.Model, error) {
 	models, err := a.Models(ctx)
 	if err != nil {
@@ -31,7 +31,7 @@ func (h *Host) findModel(ctx context.Context, a agent.Agent, name string) (agent
 }
 
 // CheckModel checks that a model exists. It starts an agent process if none runs. Errors: [fault.ErrModelNotFound] with the ids
-// of all models, kind [fault.Unavailable] when there is no agent.
+// of all models, kind [fault.Unavailable] without an agent.
 func (h *Host) CheckModel(ctx context.Context, name string) error {
 	models, err := h.Models(ctx)
 	if err != nil || indexOf(models, name) >= 0 {
@@ -53,7 +53,8 @@ func indexOf(models []agent.Model, name string) int {
 	return i
 }
 
-// SetModel changes the model, given by its id or display name, from the next prompt on. Errors: [fault.ErrModelNotFound], [fault.ErrSessionClosed], kind [fault.Busy] during a run.
+// SetModel changes the model, given by its id or display name, from the next prompt on. Errors: [fault.ErrModelNotFound],
+// [fault.ErrSessionClosed], kind [fault.Busy] during a run.
 func (s *Session) SetModel(ctx context.Context, model string) error {
 	ctx, cancel := context.WithTimeout(ctx, modelTimeout)
 	defer cancel()
@@ -97,7 +98,7 @@ func (s *Session) tryModel(ctx context.Context, model string) (changed bool, err
 	return true, nil
 }
 
-// findModel finds a model with the session's agent process, or with any if the session has none.
+// findModel finds a model with the session's agent process, or with any other if the session has none.
 func (s *Session) findModel(ctx context.Context, l *agentLink, model string) (agent.Model, error) {
 	if l != nil {
 		return s.host.findModel(ctx, l.lease.Agent, model)
@@ -122,10 +123,10 @@ func (s *Session) idleLink() (*agentLink, error) {
 	return s.link, nil
 }
 
-// setModel is called with the lock held.
+// setModel sets the model. The caller must hold the lock.
 func (s *Session) setModel(m agent.Model) {
 	changed := m.ID != s.model.ID
-	s.model, s.modelUnresolved = m, false // even if the id is the same: [Session.setAgentModel] knows only that
+	s.model, s.modelUnresolved = m, false // even if the id is unchanged: [Session.setAgentModel] knows only the id
 	s.storeHead()
 	if changed {
 		s.recordInRun("", event.ModelChanged{Model: m.ID})
@@ -156,7 +157,7 @@ func (s *Session) resolveModel(ctx context.Context, a agent.Agent) error {
 	return nil
 }
 
-// setAgentModel notes that the agent changed the model by itself. Its multiplier is unknown then. Called with the lock held.
+// setAgentModel records that the agent changed the model, whose multiplier is unknown then. The caller must hold the lock.
 func (s *Session) setAgentModel(id string) {
 	if id != "" && id != s.model.ID {
 		s.setModel(agent.Model{ID: id, Name: id, Multiplier: 1})

@@ -25,18 +25,18 @@ func TestModelsAreFound(t *testing.T) {
 		{ID: "One", Name: "Odd", Multiplier: 4},
 	}
 	for name, tt := range map[string]struct{ usual, model, want string }{
-		"by its id":                                      {"", "three", "three"},
-		"by its id in other case":                        {"", "THREE", "three"},
-		"by its name":                                    {"", "Odd", "One"},
-		"by its name in other case":                      {"", "odd", "One"},
-		"by its id before the name of another":           {"", "One", "One"},
-		"as the first of two with the same name":         {"", "SAME", "two"},
-		"as the first if there is no default":            {"", "", "a/one"},
-		"as the default":                                 {"two", "", "two"},
-		"as the default by its name":                     {"odd", "", "One"},
-		"and not if it is only the beginning of one":     {"", "thr", ""},
-		"and not if it has spaces around":                {"", " two ", ""},
-		"and not if the default does not exist any more": {"gone", "", ""},
+		"by its id":                               {"", "three", "three"},
+		"by its id in another case":               {"", "THREE", "three"},
+		"by its name":                             {"", "Odd", "One"},
+		"by its name in another case":             {"", "odd", "One"},
+		"by its id rather than another's name":    {"", "One", "One"},
+		"as the first of two with the same name":  {"", "SAME", "two"},
+		"as the first without a default":          {"", "", "a/one"},
+		"as the default":                          {"two", "", "two"},
+		"as the default by its name":              {"odd", "", "One"},
+		"and not by a prefix":                     {"", "thr", ""},
+		"and not with surrounding spaces":         {"", " two ", ""},
+		"and not if the default no longer exists": {"gone", "", ""},
 	} {
 		inWorld(t, "a model is found "+name, copilot.Options{Model: tt.usual}, func(w *world) {
 			w.agents.Models = models
@@ -53,7 +53,7 @@ func TestModelsAreFound(t *testing.T) {
 			require.NoError(w.t, s.SetModel(w.t.Context(), "a/ONE"))
 			require.NoError(w.t, s.SetModel(w.t.Context(), tt.model))
 			assert.Equal(w.t, tt.want, s.Info().Model)
-			if tt.model == "" { // the default stands first where they are listed
+			if tt.model == "" { // the default is listed first
 				listed, err := w.host.Models(w.t.Context())
 				require.NoError(w.t, err)
 				assert.Len(w.t, listed, len(models))
@@ -74,8 +74,8 @@ func TestUsage(t *testing.T) {
 		do   func(w *world, s *copilot.Session)
 		want copilot.Usage
 	}{
-		{"nothing was used, but the model has its price", func(*world, *copilot.Session) {}, copilot.Usage{Multiplier: 1}},
-		{"calls are counted, those of sub-agents and of other runs too", func(w *world, s *copilot.Session) {
+		{"without use the model has a multiplier", func(*world, *copilot.Session) {}, copilot.Usage{Multiplier: 1}},
+		{"calls are counted, including those of sub-agents and other runs", func(w *world, s *copilot.Session) {
 			w.agents.Script = func(t *fake.Turn) {
 				t.Emit(event.ModelCalled{Model: "model-a", Input: 10, Output: 1, Cached: 5})
 				t.EmitAs("helper", event.ModelCalled{Model: "model-b", Input: 100, Output: 2})
@@ -84,17 +84,17 @@ func TestUsage(t *testing.T) {
 			w.run(s, "b")
 			assert.Len(w.t, of[event.ModelCalled](w.t, s), 4)
 		}, copilot.Usage{Multiplier: 1, Calls: 4, Input: 220, Output: 6}},
-		{"of the context window only the last fill counts", func(w *world, s *copilot.Session) {
+		{"only the latest use of the context window counts", func(w *world, s *copilot.Session) {
 			w.agents.Emit(s.ID(), event.UsageChanged{Used: 5, Limit: 10}, event.UsageChanged{Used: 3, Limit: 20})
 			assert.Equal(w.t, []event.UsageChanged{{Used: 5, Limit: 10, Multiplier: 1}, {Used: 3, Limit: 20, Multiplier: 1}}, of[event.UsageChanged](w.t, s))
 		}, copilot.Usage{Used: 3, Limit: 20, Multiplier: 1}},
-		{"it goes on when the session is reopened", func(w *world, s *copilot.Session) {
+		{"usage continues after reopening", func(w *world, s *copilot.Session) {
 			w.agents.Emit(s.ID(), event.ModelCalled{Input: 1, Output: 1})
 			s.Close()
 			require.NoError(w.t, s.Reopen(w.t.Context()))
 			w.agents.Emit(s.ID(), event.ModelCalled{Input: 1, Output: 1})
 		}, copilot.Usage{Multiplier: 1, Calls: 2, Input: 2, Output: 2}},
-		{"a model that is set has its own price, though the agent tells only its id", func(w *world, s *copilot.Session) {
+		{"a model that is set has its own multiplier, though the agent reports only its id", func(w *world, s *copilot.Session) {
 			require.NoError(w.t, s.SetModel(w.t.Context(), "Model B"))
 			w.agents.Emit(s.ID(), event.UsageChanged{Used: 1, Limit: 2}, event.ModelChanged{Model: "model-b"}, event.UsageChanged{Used: 2, Limit: 2})
 			for _, u := range of[event.UsageChanged](w.t, s) {
@@ -102,7 +102,7 @@ func TestUsage(t *testing.T) {
 			}
 			assert.Len(w.t, of[event.ModelChanged](w.t, s), 1)
 		}, copilot.Usage{Used: 2, Limit: 2, Multiplier: 0.25}},
-		{"what a model costs that the agent takes by itself is not known", func(w *world, s *copilot.Session) {
+		{"the multiplier of a model that the agent selects is unknown", func(w *world, s *copilot.Session) {
 			require.NoError(w.t, s.SetModel(w.t.Context(), "model-b"))
 			w.agents.Emit(s.ID(), event.ModelChanged{Model: "other"})
 			assert.Equal(w.t, "other", s.Info().Model)
@@ -120,7 +120,7 @@ func TestUsage(t *testing.T) {
 
 func TestAccount(t *testing.T) {
 	account := agent.Account{SignedIn: true, Login: "ada", Quotas: []agent.Quota{{Name: "chat", Used: 1, Limit: 2}}}
-	inWorld(t, "the account is asked for, and the process may end after that", copilot.Options{}, func(w *world) {
+	inWorld(t, "the account is returned, and the process may end afterwards", copilot.Options{}, func(w *world) {
 		w.agents.Account = account
 		got, err := w.host.Account(w.t.Context())
 		require.NoError(w.t, err)
@@ -128,7 +128,7 @@ func TestAccount(t *testing.T) {
 		wait(time.Hour)
 		assert.Zero(w.t, w.agents.Running())
 	})
-	inWorld(t, "the agent cannot be had", copilot.Options{}, func(w *world) {
+	inWorld(t, "the agent is unavailable", copilot.Options{}, func(w *world) {
 		w.agents.Before = fake.On(fake.Launch, func(context.Context, fake.Call) error { return errors.New("broken") })
 		_, err := w.host.Account(w.t.Context())
 		assert.Equal(w.t, fault.Unavailable, fault.KindOf(err))
@@ -137,7 +137,7 @@ func TestAccount(t *testing.T) {
 	})
 }
 
-func TestExtensionsOfAMissingDirectoryAreRefused(t *testing.T) {
+func TestExtensionsOfMissingDirectoryAreRejected(t *testing.T) {
 	inWorld(t, "no agent is started", copilot.Options{}, func(w *world) {
 		for directory, want := range map[string]error{
 			w.directory + "/none": fault.ErrDirectoryNotFound, "none": fault.ErrDirectoryNotAbsolute, "/\x00": fault.ErrDirectoryNotFound,
@@ -169,7 +169,7 @@ func TestExtensions(t *testing.T) {
 		}, 1, ""},
 		{"in a closed session", func(_ *world, s *copilot.Session) { s.Close() }, 1, ""},
 		{"when the process has died", func(w *world, _ *copilot.Session) { w.loseProcess() }, 2, ""},
-		{"the process dies of it", func(w *world, _ *copilot.Session) { w.agents.Before = w.kills(fake.Extensions) }, 1, fault.Unavailable},
+		{"the process dies", func(w *world, _ *copilot.Session) { w.agents.Before = w.kills(fake.Extensions) }, 1, fault.Unavailable},
 		{"the agent refuses", func(w *world, _ *copilot.Session) { w.agents.Before = fake.On(fake.Extensions, broken) }, 1, fault.Internal},
 		{"the agent hangs and the caller does not wait", func(w *world, _ *copilot.Session) {
 			w.agents.Before = fake.On(fake.Extensions, fake.HangForever)
@@ -197,7 +197,7 @@ func TestExtensions(t *testing.T) {
 }
 
 func TestModelChangesWhileConversationOpens(t *testing.T) {
-	inWorld(t, "is that of the next prompt, or the change is refused", copilot.Options{}, func(w *world) {
+	inWorld(t, "the next prompt uses it, or the change is rejected", copilot.Options{}, func(w *world) {
 		model := ""
 		w.agents.Script = func(t *fake.Turn) { model = t.Model }
 		s := w.start()

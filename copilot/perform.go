@@ -12,14 +12,14 @@ import (
 // for readers that lag behind.
 const deltaRetention = time.Minute
 
-// perform carries out the effects of the machine's inputs. Called with the lock held.
+// perform performs the effects of the machine's inputs. The caller must hold the lock.
 func (s *Session) perform() {
 	for _, e := range s.machine.Effects() {
 		switch e := e.(type) {
 		case session.Record:
 			s.append(e.Run, e.Agent, e.Body)
 		case session.Begin:
-			s.life.begun <- e // there is room: no other is going on
+			s.life.begun <- e // there is room: no other step is in progress
 		case session.Interrupt:
 			s.interruptStep()
 		case session.Deliver:
@@ -40,7 +40,7 @@ func (s *Session) perform() {
 	}
 }
 
-// changed stores a change that is no event, and reports the queue to clients if it has changed. Called with the lock held.
+// changed stores a change without an event, and reports the queue to clients if it has changed. The caller must hold the lock.
 func (s *Session) changed(queue bool) {
 	if queue {
 		s.recordInRun("", event.QueueChanged{Waiting: s.waiting()})
@@ -48,7 +48,7 @@ func (s *Session) changed(queue bool) {
 	s.storeHead()
 }
 
-// interruptStep cancels the step that is going on and hurries the prompts that steer. Called with the lock held.
+// interruptStep cancels the current step and hurries the prompts that steer. The caller must hold the lock.
 func (s *Session) interruptStep() {
 	if s.interrupt != nil {
 		s.interrupt()
@@ -59,7 +59,7 @@ func (s *Session) interruptStep() {
 	}
 }
 
-// deliver gives the agent a prompt that steers, without making the caller wait. Called with the lock held.
+// deliver gives the agent a prompt that steers, without blocking the caller. The caller must hold the lock.
 func (s *Session) deliver(d session.Deliver) {
 	l := s.link
 	if s.hurry == nil {
@@ -74,7 +74,7 @@ func (s *Session) deliver(d session.Deliver) {
 	})
 }
 
-// reply brings an answer to the agent without making the caller wait. Called with the lock held.
+// reply sends an answer to the agent, without blocking the caller. The caller must hold the lock.
 func (s *Session) reply(r session.Reply) {
 	l, conversation := s.link, s.machine.Conversation()
 	s.pendingReplies.Go(func() {
@@ -82,17 +82,17 @@ func (s *Session) reply(r session.Reply) {
 		defer cancel()
 		if err := l.conversation.Answer(ctx, r.Question, r.Answer); err != nil {
 			err = because(ctx, l.lease.Agent, err)
-			if !agent.IsClosed(l.lease.Agent.Done()) { // else the run ends anyway
+			if !agent.IsClosed(l.lease.Agent.Done()) { // otherwise the run ends anyway
 				s.input(func(m *session.Machine) { m.ReplyFailed(conversation, err) })
 			}
 		}
 	})
 }
 
-// recordInRun records an event of the current run, if there is one. Called with the lock held.
+// recordInRun records an event of the current run, if there is one. The caller must hold the lock.
 func (s *Session) recordInRun(agent string, b event.Body) { s.append(s.machine.RunID(), agent, b) }
 
-// append records an event as it may be shown. Called with the lock held.
+// append masks and records an event. The caller must hold the lock.
 func (s *Session) append(run, agent string, b event.Body) {
 	for _, e := range s.masks.HeldBack(b) {
 		s.appendMasked(run, e.Agent, e.Body)
@@ -118,10 +118,10 @@ func (s *Session) appendMasked(run, agent string, b event.Body) {
 	s.note(n, e)
 }
 
-// note updates the summary of the session from an event. Called with the lock held.
+// note updates the summary of the session from an event. The caller must hold the lock.
 func (s *Session) note(n uint64, e event.Event) {
 	switch b := e.Body.(type) {
-	case event.SessionOpened, event.SessionClosed: // perhaps as the portal began or ended: nothing happens in the session
+	case event.SessionOpened, event.SessionClosed: // caused by the portal's start or end, perhaps: not a change of the session
 		s.notifyRecorder()
 		return
 	case event.RunStarted:
@@ -152,13 +152,13 @@ func (s *Session) noteRunEnd(n uint64, end event.RunEnded) {
 	time.AfterFunc(deltaRetention, func() { s.record.Trim(n) })
 }
 
-// storeHead makes the recorder store the head, which has changed without an event. Called with the lock held.
+// storeHead makes the recorder store the head after a change without an event. The caller must hold the lock.
 func (s *Session) storeHead() {
 	s.headChanged = true
 	s.notifyRecorder()
 }
 
-// notifyRecorder makes the recorder look at the session. Called with the lock held.
+// notifyRecorder makes the recorder write the session. The caller must hold the lock.
 func (s *Session) notifyRecorder() {
 	if r := s.host.recorder; r != nil && !s.recorderNotified {
 		s.recorderNotified = true

@@ -39,29 +39,29 @@ func TestInvalidPrompts(t *testing.T) {
 		want       string
 	}{
 		{"an unknown mode", "yolo", attachment{Text: "x"}, `"yolo" is no mode of a prompt: use interactive, plan or autopilot`},
-		{"nothing at all", "", attachment{}, "attachment 1: it has neither a path nor a text nor an image"},
-		{"a name alone", "", attachment{Name: "x"}, "attachment 1: it has neither a path nor a text nor an image"},
-		{"a file that is not there", "", attachment{Path: "/project/none.go"}, "attachment 1: /project/none.go cannot be read: no such file or directory"},
+		{"an empty attachment", "", attachment{}, "attachment 1: it has neither a path nor a text nor an image"},
+		{"only a name", "", attachment{Name: "x"}, "attachment 1: it has neither a path nor a text nor an image"},
+		{"a missing file", "", attachment{Path: "/project/none.go"}, "attachment 1: /project/none.go cannot be read: no such file or directory"},
 		{"a directory with lines", "", attachment{Path: "sub", First: 1}, "attachment 1: DIR/sub is a directory and has no lines"},
 		{"lines before the first", "", attachment{Path: "a.go", First: -1}, "attachment 1: the lines -1 to 0 are no range"},
-		{"an end without a beginning", "", attachment{Path: "a.go", Last: 3}, "attachment 1: the lines 0 to 3 are no range"},
-		{"an end before the beginning", "", attachment{Path: "a.go", First: 3, Last: 2}, "attachment 1: the lines 3 to 2 are no range"},
+		{"an end without a start", "", attachment{Path: "a.go", Last: 3}, "attachment 1: the lines 0 to 3 are no range"},
+		{"an end before the start", "", attachment{Path: "a.go", First: 3, Last: 2}, "attachment 1: the lines 3 to 2 are no range"},
 		{"an end below zero", "", attachment{Path: "a.go", First: 3, Last: -2}, "attachment 1: the lines 3 to -2 are no range"},
-		{"lines of no file", "", attachment{Text: "x", First: 1}, "attachment 1: it has lines but no file"},
+		{"lines without a file", "", attachment{Text: "x", First: 1}, "attachment 1: it has lines but no file"},
 		{"an image with a path", "", attachment{Data: []byte{1}, Type: "image/png", Path: "a.png"}, "attachment 1: give an image, a path or a text, not several of them"},
 		{"an image with a text", "", attachment{Data: []byte{1}, Type: "image/png", Text: "x"}, "attachment 1: give an image, a path or a text, not several of them"},
-		{"data of no type", "", attachment{Data: []byte{1}}, `attachment 1: "" is no media type of an image`},
-		{"data that is no image", "", attachment{Data: []byte{1}, Type: "text/plain"}, `attachment 1: "text/plain" is no media type of an image`},
-		{"an image of nothing", "", attachment{Data: []byte{}, Type: "image/png"}, "attachment 1: the image is empty"},
+		{"data without a type", "", attachment{Data: []byte{1}}, `attachment 1: "" is no media type of an image`},
+		{"data that is not an image", "", attachment{Data: []byte{1}, Type: "text/plain"}, `attachment 1: "text/plain" is no media type of an image`},
+		{"an empty image", "", attachment{Data: []byte{}, Type: "image/png"}, "attachment 1: the image is empty"},
 		{"a path with NUL", "", attachment{Path: "a\x00.go"}, "attachment 1: its texts are not valid"},
-		{"a path that is no UTF-8", "", attachment{Path: "a\xff.go"}, "attachment 1: its texts are not valid"},
-		{"a text that is no UTF-8", "", attachment{Text: "\xff"}, "attachment 1: its texts are not valid"},
-		{"a name that is no UTF-8", "", attachment{Text: "x", Name: "\xff"}, "attachment 1: its texts are not valid"},
-		{"a symbol that is no UTF-8", "", attachment{Text: "x", Symbol: "\xff"}, "attachment 1: its texts are not valid"},
+		{"a path that is not UTF-8", "", attachment{Path: "a\xff.go"}, "attachment 1: its texts are not valid"},
+		{"a text that is not UTF-8", "", attachment{Text: "\xff"}, "attachment 1: its texts are not valid"},
+		{"a name that is not UTF-8", "", attachment{Text: "x", Name: "\xff"}, "attachment 1: its texts are not valid"},
+		{"a symbol that is not UTF-8", "", attachment{Text: "x", Symbol: "\xff"}, "attachment 1: its texts are not valid"},
 		{"halves of a character in two texts", "", attachment{Path: "a\xc3", Text: "\xa9"}, "attachment 1: its texts are not valid"},
 	}
 	for _, tt := range tests {
-		inWorld(t, tt.name+" is refused", copilot.Options{}, func(w *world) {
+		inWorld(t, tt.name+" is rejected", copilot.Options{}, func(w *world) {
 			w.file("a.go")
 			require.NoError(w.t, os.Mkdir(filepath.Join(w.directory, "sub"), 0o700))
 			s := w.start()
@@ -70,10 +70,10 @@ func TestInvalidPrompts(t *testing.T) {
 			require.EqualError(w.t, err, w.inDirectory(tt.want))
 			assert.Equal(w.t, fault.Invalid, fault.KindOf(err))
 			synctest.Wait()
-			assert.Len(w.t, events(w.t, s), 1, "nothing has begun")
+			assert.Len(w.t, events(w.t, s), 1, "no run has started")
 		})
 	}
-	inWorld(t, "the attachment that is wrong is named, and also of a prompt that steers", copilot.Options{}, func(w *world) {
+	inWorld(t, "the invalid attachment is named, even in a prompt that steers", copilot.Options{}, func(w *world) {
 		w.agents.Script = untilAborted
 		s := w.start()
 		w.run(s, "a")
@@ -98,26 +98,26 @@ func TestValidPrompts(t *testing.T) {
 			event.Prompt{Text: "a", Mode: event.ModeInteractive},
 		},
 		{
-			"a mode is read as people write it",
+			"a mode may have spaces and any case",
 			event.Prompt{Text: "a", Mode: " Plan "},
 			event.Prompt{Text: "a", Mode: event.ModePlan},
 		},
 		{
-			"a relative path is in the session's directory, and names the attachment",
+			"a relative path starts at the session's directory and names the attachment",
 			event.Prompt{Text: "a", Attachments: attachments{{Path: "a.go"}, {Path: "./sub/../a.go"}, {Path: "."}}},
 			event.Prompt{Text: "a", Mode: event.ModeInteractive, Attachments: attachments{
 				{Path: "DIR/a.go", Name: "a.go"}, {Path: "DIR/a.go", Name: "a.go"}, {Path: "DIR", Name: "BASE"},
 			}},
 		},
 		{
-			"a single line is its own end, and a name that is given stays",
+			"a single line ends itself, and a given name stays",
 			event.Prompt{Text: "a", Attachments: attachments{{Path: "DIR/a.go", First: 3, Name: "mine", Symbol: "F"}}},
 			event.Prompt{Text: "a", Mode: event.ModeInteractive, Attachments: attachments{
 				{Path: "DIR/a.go", First: 3, Last: 3, Name: "mine", Symbol: "F"},
 			}},
 		},
 		{
-			"a text may be of a file that only the editor has",
+			"a text may belong to an unsaved file",
 			event.Prompt{Text: "a", Attachments: attachments{{Path: "new.go", Text: "x", First: 1, Last: 2}, {Text: "x", Name: "Untitled", First: 2}}},
 			event.Prompt{Text: "a", Mode: event.ModeInteractive, Attachments: attachments{
 				{Path: "DIR/new.go", Name: "new.go", Text: "x", First: 1, Last: 2}, {Text: "x", Name: "Untitled", First: 2, Last: 2},
@@ -129,7 +129,7 @@ func TestValidPrompts(t *testing.T) {
 			event.Prompt{Text: "a", Mode: event.ModeAutopilot, Attachments: attachments{{Data: []byte{1}, Type: "image/png"}, {Path: "DIR", Name: "BASE"}}},
 		},
 		{
-			"a prompt that steers nothing is one like any other",
+			"a prompt that steers without a run is an ordinary one",
 			event.Prompt{Text: "a", Steer: true},
 			event.Prompt{Text: "a", Mode: event.ModeInteractive},
 		},
@@ -142,7 +142,7 @@ func TestValidPrompts(t *testing.T) {
 			_, err := s.Prompt(given)
 			require.NoError(w.t, err)
 			synctest.Wait()
-			assert.Equal(w.t, w.located(tt.given), given, "the caller's stays as it was")
+			assert.Equal(w.t, w.located(tt.given), given, "the caller's prompt does not change")
 			recorded := of[event.UserMessage](w.t, s)
 			require.Len(w.t, recorded, 1)
 			assert.Equal(w.t, want, recorded[0].Prompt)
@@ -155,13 +155,13 @@ func TestValidPrompts(t *testing.T) {
 	}
 }
 
-// file makes an empty file in the session's directory.
+// file creates an empty file in the session's directory.
 func (w *world) file(name string) {
 	w.t.Helper()
 	require.NoError(w.t, os.WriteFile(filepath.Join(w.directory, name), nil, 0o600))
 }
 
-// located puts the directory into a prompt.
+// located replaces DIR in a prompt by the directory.
 func (w *world) located(p event.Prompt) event.Prompt {
 	attachments := make([]event.Attachment, 0, len(p.Attachments))
 	for _, a := range p.Attachments {
@@ -176,7 +176,7 @@ func (w *world) inDirectory(text string) string {
 	return strings.NewReplacer("DIR", w.directory, "BASE", filepath.Base(w.directory)).Replace(text)
 }
 
-func TestAttachmentsAloneAreAPrompt(t *testing.T) {
+func TestPromptMayHaveOnlyAttachments(t *testing.T) {
 	inBubble(t, func(w *world) {
 		image := event.Attachment{Data: []byte{1}, Type: "image/png", Name: "shot.png"}
 		s := w.start()

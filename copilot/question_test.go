@@ -27,13 +27,13 @@ var (
 	never  = event.Answer{Remember: true}
 )
 
-// asker is an agent that asks one question for each prompt and keeps the answers.
+// asker is an agent that asks one question per prompt and keeps the answers.
 type asker struct {
 	mu      sync.Mutex
 	answers []event.Answer
 }
 
-// requires is a question for permissions.
+// requires returns a question for permissions.
 func requires(id string, needs ...permission.Need) event.Question {
 	q := event.Question{ID: id, Kind: event.AskPermission, Title: "Do something"}
 	q.SetNeeds(needs...)
@@ -70,24 +70,24 @@ func TestAnswer(t *testing.T) {
 		name     string
 		question event.Question
 		answer   event.Answer
-		want     fault.Kind // "": it is taken
+		want     fault.Kind // "": accepted
 	}{
-		{"a permission is given", permission, yes, ""},
-		{"a permission is refused", permission, no, ""},
-		{"a permission is refused for a reason", permission, event.Answer{Reason: "not today"}, ""},
+		{"a permission is granted", permission, yes, ""},
+		{"a permission is denied", permission, no, ""},
+		{"a permission is denied with a reason", permission, event.Answer{Reason: "not today"}, ""},
 		{"a permission is not a text", permission, event.Answer{Text: "yes"}, fault.Invalid},
 		{"a choice is made", input, event.Answer{Text: "b"}, ""},
-		{"an empty choice is made, if it is one", input, no, ""},
-		{"what is not among the choices is refused", input, event.Answer{Text: "c"}, fault.Invalid},
-		{"a choice is made as it is written", input, event.Answer{Text: "B"}, fault.Invalid},
-		{"unless anything is welcome", free, event.Answer{Text: "c"}, ""},
+		{"an empty choice is made if it is offered", input, no, ""},
+		{"an unknown choice is rejected", input, event.Answer{Text: "c"}, fault.Invalid},
+		{"choices are case-sensitive", input, event.Answer{Text: "B"}, fault.Invalid},
+		{"a free text is accepted", free, event.Answer{Text: "c"}, ""},
 		{"a text is not a permission", free, yes, fault.Invalid},
 		{"a form is filled in", form, event.Answer{Approved: true, Fields: map[string]any{"n": "x"}}, ""},
 		{"a form is declined", form, no, ""},
-		{"a text is no form", form, event.Answer{Text: "x"}, fault.Invalid},
-		{"a plan is approved in one of its ways", plan, event.Answer{Approved: true, Text: "autopilot"}, ""},
-		{"there is no other way", plan, event.Answer{Approved: true, Text: "fleet"}, fault.Invalid},
-		{"a way alone approves no plan, and refuses none", plan, event.Answer{Text: "autopilot"}, fault.Invalid},
+		{"a text is not a form", form, event.Answer{Text: "x"}, fault.Invalid},
+		{"a plan is approved with one of its choices", plan, event.Answer{Approved: true, Text: "autopilot"}, ""},
+		{"a plan is not approved with another choice", plan, event.Answer{Approved: true, Text: "fleet"}, fault.Invalid},
+		{"a choice alone neither approves nor rejects a plan", plan, event.Answer{Text: "autopilot"}, fault.Invalid},
 		{"a tool has failed", tool, event.Answer{Failed: true, Reason: "no"}, ""},
 		{"nothing else can fail", permission, event.Answer{Failed: true, Reason: "no"}, fault.Invalid},
 	}
@@ -131,7 +131,7 @@ func TestQuestions(t *testing.T) {
 			asked[0].Question.Scopes = nil
 			assert.Equal(w.t, want, asked[0].Question)
 		}},
-		{"of many answers at once the first is taken", func(w *world) {
+		{"the first of many concurrent answers wins", func(w *world) {
 			asker := w.asks(write)
 			s := w.start()
 			w.run(s, "a")
@@ -208,7 +208,7 @@ func TestQuestions(t *testing.T) {
 			synctest.Wait()
 			assert.Equal(w.t, copilot.StateIdle, s.Info().State)
 		}},
-		{"what the policy allows is not asked", func(w *world) {
+		{"permissions that the policy allows are not asked", func(w *world) {
 			asker := w.asks(write)
 			s := w.startWith(permission.Policy{"fs.write": permission.Allow})
 			w.run(s, "a")
@@ -216,7 +216,7 @@ func TestQuestions(t *testing.T) {
 			assert.Empty(w.t, of[event.QuestionAsked](w.t, s))
 			require.ErrorIs(w.t, s.Answer("q", yes, "test"), fault.ErrQuestionNotFound)
 		}},
-		{"nor is what it denies, and the model is told why", func(w *world) {
+		{"permissions that the policy denies are not asked, and the model gets the reason", func(w *world) {
 			asker := w.asks(write)
 			s := w.startWith(permission.Policy{"fs.write": permission.Deny})
 			w.run(s, "a")
@@ -225,19 +225,19 @@ func TestQuestions(t *testing.T) {
 			assert.NotEmpty(w.t, asker.got()[0].Reason)
 			assert.Empty(w.t, of[event.QuestionAsked](w.t, s))
 		}},
-		{"reading is allowed inside the directory, also behind a link", func(w *world) {
+		{"reading is allowed inside the directory, even through a link", func(w *world) {
 			asker := w.asks(event.Question{Names: []string{permission.Read}, Path: w.directory + "/a"})
 			s := w.start()
 			w.run(s, "a")
 			assert.Equal(w.t, []event.Answer{yes}, asker.got())
 		}},
-		{"the policy does not answer for the user", func(w *world) {
+		{"the policy does not answer questions to the user", func(w *world) {
 			w.asks(event.Question{ID: "q", Kind: event.AskInput, Freeform: true})
 			s := w.startWith(permission.Everywhere(permission.Allow))
 			w.run(s, "a")
 			assert.Equal(w.t, copilot.StateWaiting, s.Info().State)
 		}},
-		{"a permission that is remembered is not asked again", func(w *world) {
+		{"a remembered permission is not asked again", func(w *world) {
 			asker := w.asks(write)
 			s := w.start()
 			w.run(s, "a")
@@ -248,7 +248,7 @@ func TestQuestions(t *testing.T) {
 			assert.Equal(w.t, yes, asker.got()[1])
 			assert.Len(w.t, of[event.QuestionAsked](w.t, s), 1)
 		}},
-		{"nor is a refusal that is remembered", func(w *world) {
+		{"a remembered denial is not asked again", func(w *world) {
 			asker := w.asks(write)
 			s := w.start()
 			w.run(s, "a")
@@ -259,7 +259,7 @@ func TestQuestions(t *testing.T) {
 			assert.False(w.t, asker.got()[1].Approved)
 			assert.Len(w.t, of[event.QuestionAsked](w.t, s), 1)
 		}},
-		{"what is remembered holds for one session, and within its scope only", func(w *world) {
+		{"a remembered rule applies to one session and its scope only", func(w *world) {
 			w.asks(write)
 			policy := permission.Policy{"git": permission.Ask}
 			s, other := w.startWith(policy), w.startWith(policy)
@@ -273,7 +273,7 @@ func TestQuestions(t *testing.T) {
 			assert.Equal(w.t, copilot.StateWaiting, s.Info().State)
 			assert.Equal(w.t, permission.Policy{"git": permission.Ask}, policy)
 		}},
-		{"what is remembered replaces a rule of other case", func(w *world) {
+		{"a remembered rule replaces a rule in another case", func(w *world) {
 			asker := w.asks(write)
 			s := w.startWith(permission.Policy{"FS.Write": permission.Ask})
 			w.run(s, "a")
@@ -282,7 +282,7 @@ func TestQuestions(t *testing.T) {
 			w.run(s, "b")
 			assert.Len(w.t, asker.got(), 2)
 		}},
-		{"a force push that is remembered is not asked again", func(w *world) {
+		{"a remembered force push is not asked again", func(w *world) {
 			asker := w.asks(event.Question{ID: "q", Names: []string{permission.ForcePush}})
 			s := w.start()
 			w.run(s, "a")
@@ -291,7 +291,7 @@ func TestQuestions(t *testing.T) {
 			w.run(s, "b")
 			assert.Len(w.t, asker.got(), 2)
 		}},
-		{"a name that means everything is not remembered", func(w *world) {
+		{"a wildcard name is not remembered", func(w *world) {
 			w.asks(event.Question{ID: "q", Names: []string{"*", ""}})
 			s := w.start()
 			w.run(s, "a")
@@ -311,7 +311,7 @@ func TestQuestions(t *testing.T) {
 			w.run(s, "b")
 			assert.Equal(w.t, copilot.StateWaiting, s.Info().State)
 		}},
-		{"an answer that does not reach the agent fails the run, which would wait for ever", func(w *world) {
+		{"an answer that does not reach the agent fails the run, which would wait forever", func(w *world) {
 			w.asks(write)
 			w.agents.Before = fake.On(fake.Answer, func(context.Context, fake.Call) error { return errors.New("broken") })
 			s := w.start()
@@ -325,7 +325,7 @@ func TestQuestions(t *testing.T) {
 			w.run(s, "b")
 			assert.Equal(w.t, copilot.StateWaiting, s.Info().State)
 		}},
-		{"so does one that the agent does not take in time, also if the policy gave it", func(w *world) {
+		{"an answer that the agent does not accept in time fails the run, even one of the policy", func(w *world) {
 			w.asks(write)
 			w.agents.Before = fake.On(fake.Answer, fake.HangForever)
 			s := w.startWith(permission.Everywhere(permission.Allow))
@@ -335,7 +335,7 @@ func TestQuestions(t *testing.T) {
 				"- opened with model-a", "r1 starts", "r1 user: a", "r1 failure (timeout)", "r1 failed",
 			}, story(w.t, s))
 		}},
-		{"between runs it is only a failure", func(w *world) {
+		{"a failed answer between runs is only a failure", func(w *world) {
 			w.agents.Before = fake.On(fake.Answer, fake.HangForever)
 			s := w.startWith(permission.Everywhere(permission.Allow))
 			q := write
@@ -344,7 +344,7 @@ func TestQuestions(t *testing.T) {
 			wait(time.Minute)
 			assert.Equal(w.t, []string{"- opened with model-a", "- failure (timeout)"}, story(w.t, s))
 		}},
-		{"so many questions can be told to have been answered", func(w *world) {
+		{"a limited number of answered questions is remembered", func(w *world) {
 			const many = 1500
 			w.agents.Script = func(t *fake.Turn) {
 				for i := range many {
@@ -360,7 +360,7 @@ func TestQuestions(t *testing.T) {
 			assert.Equal(w.t, copilot.StateIdle, s.Info().State)
 			require.ErrorIs(w.t, s.Answer(fmt.Sprint(many-1), yes, "test"), fault.ErrAlreadyAnswered)
 		}},
-		{"a session that nobody can answer is not asked", func(w *world) {
+		{"a session without a client that answers is not asked", func(w *world) {
 			w.agents.Script = func(t *fake.Turn) { t.Ask(event.Question{Kind: event.AskInput, Freeform: true}) }
 			s, err := w.host.Start(w.t.Context(), copilot.Start{Directory: w.directory})
 			require.NoError(w.t, err)
@@ -391,7 +391,7 @@ func TestSetModel(t *testing.T) {
 			[]string{"- model model-b", "r1 starts", "r1 user: a", "r1 completed"},
 		},
 		{
-			"an unknown model is refused", func(w *world, s *copilot.Session) {
+			"an unknown model is rejected", func(w *world, s *copilot.Session) {
 				require.ErrorIs(w.t, set(w, s, "x"), fault.ErrModelNotFound)
 				assert.Equal(w.t, "model-a", s.Info().Model)
 				assert.Zero(w.t, w.agents.Count(fake.SetModel))
@@ -399,7 +399,7 @@ func TestSetModel(t *testing.T) {
 			[]string{},
 		},
 		{
-			"also when the process has died", func(w *world, s *copilot.Session) {
+			"the model changes after the process has died", func(w *world, s *copilot.Session) {
 				w.loseProcess()
 				require.ErrorIs(w.t, set(w, s, "x"), fault.ErrModelNotFound)
 				require.NoError(w.t, set(w, s, "model-b"))
@@ -407,12 +407,12 @@ func TestSetModel(t *testing.T) {
 				assert.Equal(w.t, "model-b", w.agents.Calls(fake.Open)[1].Opening.Model)
 				s.Close()
 				wait(10 * time.Second)
-				assert.Zero(w.t, w.agents.Running(), "somebody still holds a lease")
+				assert.Zero(w.t, w.agents.Running(), "a lease is still held")
 			},
 			[]string{"- failure (unavailable)", "- model model-b", "r1 starts", "r1 user: a", "r1 says: a", "r1 completed", "- closed"},
 		},
 		{
-			"and the process cannot be started", func(w *world, s *copilot.Session) {
+			"the model does not change if the process cannot be started", func(w *world, s *copilot.Session) {
 				w.loseProcess()
 				w.agents.Before = fake.On(fake.Launch, func(context.Context, fake.Call) error { return errors.New("broken") })
 				assert.Equal(w.t, fault.Unavailable, fault.KindOf(set(w, s, "model-b")))
@@ -420,13 +420,13 @@ func TestSetModel(t *testing.T) {
 			[]string{"- failure (unavailable)"},
 		},
 		{
-			"the same model again is no event", func(w *world, s *copilot.Session) {
+			"the same model again is not an event", func(w *world, s *copilot.Session) {
 				require.NoError(w.t, set(w, s, "model-a"))
 			},
 			[]string{},
 		},
 		{
-			"no model is the default", func(w *world, s *copilot.Session) {
+			"an empty name means the default", func(w *world, s *copilot.Session) {
 				require.NoError(w.t, set(w, s, "model-b"))
 				require.NoError(w.t, set(w, s, ""))
 			},
@@ -446,7 +446,7 @@ func TestSetModel(t *testing.T) {
 			[]string{"r1 starts", "r1 user: a", "r1 says: I begin", "r1 cancelled", "- model model-b"},
 		},
 		{
-			"an agent that refuses changes nothing", func(w *world, s *copilot.Session) {
+			"an agent that refuses does not change the model", func(w *world, s *copilot.Session) {
 				w.agents.Before = fake.On(fake.SetModel, func(context.Context, fake.Call) error { return errors.New("broken") })
 				require.ErrorContains(w.t, set(w, s, "model-b"), "broken")
 				assert.Equal(w.t, "model-a", s.Info().Model)
@@ -454,14 +454,14 @@ func TestSetModel(t *testing.T) {
 			[]string{},
 		},
 		{
-			"nor does one that hangs", func(w *world, s *copilot.Session) {
+			"an agent that hangs does not change the model", func(w *world, s *copilot.Session) {
 				w.agents.Before = fake.On(fake.SetModel, fake.HangForever)
 				assert.Equal(w.t, fault.Timeout, fault.KindOf(set(w, s, "model-b")))
 			},
 			[]string{},
 		},
 		{
-			"nor does one that dies of it", func(w *world, s *copilot.Session) {
+			"an agent that dies does not change the model", func(w *world, s *copilot.Session) {
 				w.agents.Before = w.kills(fake.SetModel)
 				assert.Equal(w.t, fault.Unavailable, fault.KindOf(set(w, s, "model-b")))
 				synctest.Wait()
@@ -469,14 +469,14 @@ func TestSetModel(t *testing.T) {
 			[]string{"- failure (unavailable)"},
 		},
 		{
-			"the agent changes the model itself", func(w *world, s *copilot.Session) {
+			"the agent changes the model on its own", func(w *world, s *copilot.Session) {
 				w.agents.Emit(s.ID(), event.ModelChanged{Model: "model-b"}, event.ModelChanged{})
 				assert.Equal(w.t, "model-b", s.Info().Model)
 			},
 			[]string{"- model model-b"},
 		},
 		{
-			"changes happen one after another", func(w *world, s *copilot.Session) {
+			"changes are serialized", func(w *world, s *copilot.Session) {
 				w.agents.Before = fake.On(fake.SetModel, func(_ context.Context, c fake.Call) error {
 					if c.Model == "model-b" {
 						<-time.After(time.Second)

@@ -14,7 +14,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/permission"
 )
 
-// queues are the prompts that waited, as the record tells it.
+// queues returns the queues according to the record.
 func queues(t *testing.T, s *copilot.Session) (list [][]string) {
 	t.Helper()
 	for _, q := range of[event.QueueChanged](t, s) {
@@ -47,19 +47,19 @@ func TestQueuedPromptsAreRecorded(t *testing.T) {
 		require.NoError(t, s.Cancel(waiting[1].Run))
 		require.NoError(t, s.Cancel(waiting[1].Run))
 		last := []string{"test b", ""}
-		told := queues(t, s)
-		require.Len(t, told, 4, "each prompt, and the one that was cancelled")
-		assert.Equal(t, last, told[3])
+		recorded := queues(t, s)
+		require.Len(t, recorded, 4, "one per prompt, and one for the cancellation")
+		assert.Equal(t, last, recorded[3])
 		wait(90 * time.Second)
-		assert.Equal(t, []event.Waiting{{Run: compact}}, s.Waiting(), "the other has its run")
-		assert.Len(t, queues(t, s), 4, "which tells it")
+		assert.Equal(t, []event.Waiting{{Run: compact}}, s.Waiting(), "the other run has started")
+		assert.Len(t, queues(t, s), 4, "which reports it")
 	})
 }
 
 func TestLateSteeringPromptsAreQueued(t *testing.T) {
 	inBubble(t, func(w *world) {
 		w.agents.Script = func(t *fake.Turn) { t.Wait(time.Minute) }
-		w.agents.Before = onSteers(fake.HangForever) // it takes none in time
+		w.agents.Before = onSteers(fake.HangForever) // the agent accepts none in time
 		s := w.start()
 		run := w.prompt(s, "a")
 		for _, text := range []string{"b", "c"} {
@@ -77,7 +77,7 @@ func TestRulesInForceAreRecordedWhenTheyChange(t *testing.T) {
 		s := w.startWith(permission.Policy{"FS.write": permission.Allow})
 		assert.Equal(w.t, permission.Policy{"Git.Push": permission.Deny, "FS.write": permission.Allow}, s.Rules())
 		require.NoError(w.t, s.SetRules(permission.Policy{"git.push": permission.Ask}))
-		require.NoError(w.t, s.SetRules(permission.Policy{"git.push": permission.Ask}), "once more")
+		require.NoError(w.t, s.SetRules(permission.Policy{"git.push": permission.Ask}), "setting it twice")
 		rules := permission.Policy{"git.push": permission.Ask, "FS.write": permission.Allow}
 		assert.Equal(w.t, rules, s.Rules())
 		assert.Equal(w.t, []event.PolicyChanged{{Rules: rules}}, of[event.PolicyChanged](w.t, s))

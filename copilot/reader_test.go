@@ -16,7 +16,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/journal"
 )
 
-// reading is what a reader has told so far, and how it ended.
+// reading is what a reader has received so far, and how it ended.
 type reading struct {
 	lines []string
 	gaps  []journal.GapError
@@ -24,7 +24,7 @@ type reading struct {
 	done  chan struct{}
 }
 
-// readOn reads until the end, on a goroutine of its own.
+// readOn reads to the end, on its own goroutine.
 func readOn(ctx context.Context, r *follow.SessionReader) *reading {
 	got := &reading{done: make(chan struct{})}
 	go func() {
@@ -49,7 +49,7 @@ func readOn(ctx context.Context, r *follow.SessionReader) *reading {
 }
 
 func TestReaderFollowsOneProcess(t *testing.T) {
-	inWorld(t, "it reads all that happens, to the end of the session", copilot.Options{}, func(w *world) {
+	inWorld(t, "it reads all events to the end of the session", copilot.Options{}, func(w *world) {
 		s := w.start()
 		w.run(s, "a")
 		r := follow.Session(w.host, s, 1)
@@ -67,13 +67,13 @@ func TestReaderFollowsOneProcess(t *testing.T) {
 		assert.Equal(w.t, s.Record().Last(), r.After())
 		assert.Same(w.t, s, r.Session())
 		_, err := r.Next(w.t.Context())
-		require.ErrorIs(w.t, err, io.EOF, "once more")
+		require.ErrorIs(w.t, err, io.EOF, "reading again")
 		require.NoError(w.t, s.Reopen(w.t.Context()))
 		b, err := r.Next(w.t.Context())
 		require.NoError(w.t, err)
 		assert.IsType(w.t, event.SessionOpened{}, b.Entries[0].Value.Body)
 	})
-	inWorld(t, "it waits as long as its context", copilot.Options{}, func(w *world) {
+	inWorld(t, "it waits until its context ends", copilot.Options{}, func(w *world) {
 		s := w.start()
 		r := follow.Session(w.host, s, s.Record().Last())
 		began := time.Now()
@@ -93,10 +93,10 @@ func TestReaderFollowsOneProcess(t *testing.T) {
 		w.run(s, "a")
 		r.Limit = 2
 		b, err := r.Next(ctx)
-		require.NoError(w.t, err, "what is there is returned")
+		require.NoError(w.t, err, "available entries are returned")
 		assert.Len(w.t, b.Entries, 2)
 	})
-	inWorld(t, "it is told of a gap, and goes on behind it", copilot.Options{RecordBudget: 1}, func(w *world) {
+	inWorld(t, "it gets a gap and continues after it", copilot.Options{RecordBudget: 1}, func(w *world) {
 		s := w.start()
 		w.run(s, "a")
 		w.run(s, "b")
@@ -109,7 +109,7 @@ func TestReaderFollowsOneProcess(t *testing.T) {
 		require.NoError(w.t, err)
 		assert.Equal(w.t, missing.Gap.First, b.Entries[0].N)
 	})
-	inWorld(t, "a session that is closed has ended, also when it is forgotten", copilot.Options{MaxClosed: 1}, func(w *world) {
+	inWorld(t, "a closed session ends the reader, even after eviction", copilot.Options{MaxClosed: 1}, func(w *world) {
 		s := w.start()
 		r := follow.Session(w.host, s, 0)
 		require.NoError(w.t, s.Close())
@@ -119,7 +119,7 @@ func TestReaderFollowsOneProcess(t *testing.T) {
 		}
 		got := readOn(w.t.Context(), r)
 		<-got.done
-		require.ErrorIs(w.t, got.err, io.EOF, "as for a reader who was faster")
+		require.ErrorIs(w.t, got.err, io.EOF, "like for a faster reader")
 		assert.Equal(w.t, []string{"opened with model-a", "closed"}, got.lines)
 		_, err := w.host.Session(w.t.Context(), s.ID())
 		require.ErrorIs(w.t, err, fault.ErrSessionNotFound)
@@ -127,7 +127,7 @@ func TestReaderFollowsOneProcess(t *testing.T) {
 }
 
 func TestReaderFollowsManyRestarts(t *testing.T) {
-	atHome(t, "it goes on when the session leaves memory and comes back", func(h *home) {
+	atHome(t, "it continues when the session is evicted and loaded again", func(h *home) {
 		t := h.t
 		p := h.portalWith(copilot.Options{MaxClosed: 1, Limits: copilot.Limits{Idle: time.Minute}})
 		defer p.stop()
@@ -146,7 +146,7 @@ func TestReaderFollowsManyRestarts(t *testing.T) {
 		assert.Equal(t, plot(t, p.session(s.ID())), got.lines)
 		assert.Empty(t, got.gaps)
 	})
-	atHome(t, "it follows what another process does", func(h *home) {
+	atHome(t, "it follows another process", func(h *home) {
 		t := h.t
 		a := h.portal()
 		s := a.start()
@@ -156,7 +156,7 @@ func TestReaderFollowsManyRestarts(t *testing.T) {
 		defer b.stop()
 		r := follow.Session(b.host, b.session(s.ID()), 0)
 		got := readOn(t.Context(), r)
-		time.Sleep(2 * time.Minute) // nobody else asks for it
+		time.Sleep(2 * time.Minute) // without any other use
 		prompt(t, s, "second")
 		time.Sleep(time.Minute)
 		a.stop()
@@ -166,7 +166,7 @@ func TestReaderFollowsManyRestarts(t *testing.T) {
 		assert.Contains(t, got.lines, "says: second")
 		assert.Equal(t, plot(t, b.session(s.ID())), got.lines)
 	})
-	atHome(t, "a number that the session does not have is told to be none, and it begins where the record goes on", func(h *home) {
+	atHome(t, "a number beyond the record is a gap, and it continues with new entries", func(h *home) {
 		t := h.t
 		p := h.portalWith(copilot.Options{MaxClosed: 1, Limits: copilot.Limits{Idle: time.Minute}})
 		defer p.stop()
@@ -188,7 +188,7 @@ func TestReaderFollowsManyRestarts(t *testing.T) {
 		assert.Contains(t, got.lines, "says: second")
 		assert.NotContains(t, got.lines, "says: first")
 	})
-	atHome(t, "a session that is deleted has ended", func(h *home) {
+	atHome(t, "a deleted session ends the reader", func(h *home) {
 		t := h.t
 		p := h.portal()
 		defer p.stop()
@@ -202,13 +202,13 @@ func TestReaderFollowsManyRestarts(t *testing.T) {
 		assert.Contains(t, got.lines, "closed")
 		after := readOn(t.Context(), late)
 		<-after.done
-		require.ErrorIs(t, after.err, io.EOF, "also for a reader who looks for it when it is gone")
+		require.ErrorIs(t, after.err, io.EOF, "even for a reader that starts after the deletion")
 		assert.Equal(t, got.lines, after.lines)
 	})
 }
 
-// dropFromMemory lets a session rest, and others be used after it until memory has
-// no room for it.
+// dropFromMemory lets a session suspend, and uses others until it is
+// evicted.
 func (p *portal) dropFromMemory(s *copilot.Session) {
 	p.t.Helper()
 	time.Sleep(2 * time.Minute)
@@ -219,5 +219,5 @@ func (p *portal) dropFromMemory(s *copilot.Session) {
 		time.Sleep(3 * time.Second)
 	}
 	here, _ := p.host.Loaded(s.ID())
-	require.NotSame(p.t, s, here, "it has never left memory")
+	require.NotSame(p.t, s, here, "it was not evicted")
 }

@@ -5,7 +5,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/journal"
 )
 
-// recordOptions are those of the record of a session.
+// recordOptions returns the options for the record of a session.
 func (h *Host) recordOptions(id string) journal.Options[event.Event] {
 	o := journal.Options[event.Event]{Budget: h.options.RecordBudget, Cost: event.Cost, Group: event.Group, Meter: &h.counts.readers}
 	if h.options.Store != nil {

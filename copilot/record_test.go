@@ -28,7 +28,7 @@ func TestRecord(t *testing.T) {
 		options copilot.Options
 		do      func(*world)
 	}{
-		{"deltas stay for a minute after their run, then their ends stand for them", copilot.Options{}, func(w *world) {
+		{"deltas stay for a minute after their run, then their ends supersede them", copilot.Options{}, func(w *world) {
 			w.agents.Script = func(t *fake.Turn) {
 				t.Think("of a b c")
 				t.Say("a b c")
@@ -61,7 +61,7 @@ func TestRecord(t *testing.T) {
 			wait(30 * time.Second)
 			assert.Empty(w.t, of[event.MessageDelta](w.t, s))
 		}},
-		{"deltas go before their time when there is no room", copilot.Options{RecordBudget: 150_000}, func(w *world) {
+		{"deltas are dropped early when there is no room", copilot.Options{RecordBudget: 150_000}, func(w *world) {
 			s := w.start()
 			for range 5 {
 				w.run(s, long)
@@ -70,9 +70,9 @@ func TestRecord(t *testing.T) {
 			assert.Less(w.t, deltas, 2*300)
 			assert.GreaterOrEqual(w.t, deltas, 300)
 			assert.Len(w.t, of[event.MessageEnded](w.t, s), 5)
-			assert.Equal(w.t, "- opened with model-a", story(w.t, s)[0], "nothing else had to go")
+			assert.Equal(w.t, "- opened with model-a", story(w.t, s)[0], "nothing else was dropped")
 		}},
-		{"a reader that is too slow is told of the gap and can go on", copilot.Options{RecordBudget: 20_000}, func(w *world) {
+		{"a slow reader gets a gap and can continue", copilot.Options{RecordBudget: 20_000}, func(w *world) {
 			s := w.start()
 			for range 100 {
 				w.run(s, "a")
@@ -118,7 +118,7 @@ func TestRecord(t *testing.T) {
 			<-done
 			assert.Equal(w.t, 1000, deltas)
 		}},
-		{"readers come to an end when the session closes", copilot.Options{}, func(w *world) {
+		{"readers end when the session closes", copilot.Options{}, func(w *world) {
 			s := w.start()
 			ended := make(chan error)
 			go func() {
@@ -135,7 +135,7 @@ func TestRecord(t *testing.T) {
 	}
 }
 
-// What an event holds counts, so that a large one makes room for itself.
+// The content of an event counts, so that a large one evicts others.
 func TestRecordCost(t *testing.T) {
 	big := strings.Repeat("x", 10_000)
 	tests := map[string]event.Body{
@@ -159,14 +159,14 @@ func TestRecordCost(t *testing.T) {
 		"a failed sub-agent":  event.SubagentEnded{Error: big},
 	}
 	for name, body := range tests {
-		inWorld(t, name+" costs what it holds", copilot.Options{RecordBudget: 8_000}, func(w *world) {
+		inWorld(t, name+" costs as much as its content", copilot.Options{RecordBudget: 8_000}, func(w *world) {
 			s := w.start()
 			w.agents.Emit(s.ID(), body)
 			_, ok := read(w.t, s)
-			assert.False(w.t, ok, "it pushes out what stood before it")
+			assert.False(w.t, ok, "it evicts earlier entries")
 		})
 	}
-	inWorld(t, "an answer costs what it holds", copilot.Options{RecordBudget: 8_000}, func(w *world) {
+	inWorld(t, "an answer costs as much as its content", copilot.Options{RecordBudget: 8_000}, func(w *world) {
 		w.asks(event.Question{ID: "q", Kind: event.AskInput, Freeform: true})
 		s := w.start()
 		w.run(s, "a")
@@ -175,7 +175,7 @@ func TestRecordCost(t *testing.T) {
 		assert.False(w.t, ok)
 	})
 	for name, value := range map[string]any{"a text": big, "a list": []string{big[:5000], big[:5000]}} {
-		inWorld(t, "a form filled in with "+name+" costs what it holds", copilot.Options{RecordBudget: 8_000}, func(w *world) {
+		inWorld(t, "a form filled in with "+name+" costs as much as its content", copilot.Options{RecordBudget: 8_000}, func(w *world) {
 			w.asks(event.Question{ID: "q", Kind: event.AskForm})
 			s := w.start()
 			w.run(s, "a")
@@ -184,7 +184,7 @@ func TestRecordCost(t *testing.T) {
 			assert.False(w.t, ok)
 		})
 	}
-	inWorld(t, "an attachment costs what it holds", copilot.Options{RecordBudget: 8_000}, func(w *world) {
+	inWorld(t, "an attachment costs as much as its content", copilot.Options{RecordBudget: 8_000}, func(w *world) {
 		s := w.start()
 		_, err := s.Prompt(event.Prompt{Text: "a", Attachments: []event.Attachment{{Data: []byte(big), Type: "image/png"}}})
 		require.NoError(w.t, err)
@@ -192,7 +192,7 @@ func TestRecordCost(t *testing.T) {
 		_, ok := read(w.t, s)
 		assert.False(w.t, ok)
 	})
-	inWorld(t, "a prompt and the reason of a failure cost what they hold", copilot.Options{RecordBudget: 8_000}, func(w *world) {
+	inWorld(t, "a prompt and the reason of a failure cost as much as their content", copilot.Options{RecordBudget: 8_000}, func(w *world) {
 		s := w.start()
 		w.run(s, big)
 		_, ok := read(w.t, s)
@@ -209,10 +209,10 @@ func TestErrors(t *testing.T) {
 		text string
 	}{
 		{"an error has its kind and text", fault.Errorf(fault.Busy, "%d wait", 3), fault.Busy, "3 wait"},
-		{"a cause can be found again", fault.Errorf(fault.Denied, "no: %w", cause), fault.Denied, "no: cause"},
+		{"a cause can be unwrapped", fault.Errorf(fault.Denied, "no: %w", cause), fault.Denied, "no: cause"},
 		{"a wrapped error keeps its kind", fmt.Errorf("more: %w", fault.ErrSessionNotFound), fault.NotFound, "more: no such session"},
 		{"the outermost kind counts", fault.Errorf(fault.Invalid, "%w", fault.ErrSessionNotFound), fault.Invalid, "no such session"},
-		{"time that ran out is a kind", fmt.Errorf("x: %w", context.DeadlineExceeded), fault.Timeout, "x: context deadline exceeded"},
+		{"an expired context is a timeout", fmt.Errorf("x: %w", context.DeadlineExceeded), fault.Timeout, "x: context deadline exceeded"},
 		{"any other error is internal", cause, fault.Internal, "cause"},
 	}
 	for _, tt := range tests {

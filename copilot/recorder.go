@@ -7,26 +7,26 @@ import (
 	"time"
 )
 
-// recorder writes the records of all sessions to the store, in one goroutine. It is one more reader of each record: appending
-// waits for nothing, and the record keeps what the recorder has not read.
+// recorder writes the records of all sessions to the store, in one goroutine. It reads them like any other reader, so appending
+// never waits, and records keep the entries that it has not read.
 type recorder struct {
 	log  *slog.Logger
 	wake chan struct{}
-	end  chan struct{} // closed by stop: write what is left, then end
+	end  chan struct{} // closed by stop: write the rest, then end
 	stop func()
-	cut  context.CancelFunc // aborts even that
+	cut  context.CancelFunc // aborts even the rest
 
 	blocked time.Time // until then it does nothing that waits for the disk
 	done    chan struct{}
 
 	mu       sync.Mutex
-	notified []*Session // that have something new
+	notified []*Session // sessions with changes
 }
 
-// The recorder's times.
+// Times of the recorder.
 const (
 	storePause        = 5 * time.Millisecond  // between rounds, so that entries are written in groups
-	storeRetryPause   = 20 * time.Millisecond // until entries given to the store may be durable
+	storeRetryPause   = 20 * time.Millisecond // until written entries may be durable
 	storeRetry        = time.Second           // after a failure
 	storeFinalTimeout = time.Second           // for the rest when the portal stops
 )
@@ -42,7 +42,7 @@ func newRecorder(log *slog.Logger) *recorder {
 	return r
 }
 
-// close writes what is left, if the store can take it in time, and returns when the recorder has ended.
+// close writes the rest, if the store accepts it in time, and returns when the recorder has ended.
 func (r *recorder) close() {
 	r.stop()
 	late := time.AfterFunc(storeFinalTimeout, r.cut)
@@ -51,14 +51,14 @@ func (r *recorder) close() {
 	r.cut()
 }
 
-// notify tells the recorder that a session has something new. It never waits.
+// notify reports changes of a session. It never waits.
 func (r *recorder) notify(s *Session) {
 	r.mu.Lock()
 	r.notified = append(r.notified, s)
 	r.mu.Unlock()
 	select {
 	case r.wake <- struct{}{}:
-	default: // it will look anyway
+	default: // it wakes anyway
 	}
 }
 
@@ -94,7 +94,7 @@ func shorter(a, b time.Duration) time.Duration {
 	return a
 }
 
-// wait returns when there is something to do, or after the pause if it is not 0.
+// wait returns when there is work, or after the pause if it is not 0.
 func (r *recorder) wait(pause time.Duration) (ending bool) {
 	var again <-chan time.Time
 	if pause > 0 {
@@ -120,7 +120,7 @@ func (r *recorder) add(open map[*Session]time.Time) {
 	}
 }
 
-// writeOpen writes the open sessions, and returns how long to wait until the next attempt; 0 if none is left.
+// writeOpen writes the open sessions, and returns the time until the next attempt; 0 if none is left.
 func (r *recorder) writeOpen(ctx context.Context, open map[*Session]time.Time) (pause time.Duration) {
 	for s, at := range open {
 		if wait := time.Until(at); wait > 0 {
@@ -132,7 +132,7 @@ func (r *recorder) writeOpen(ctx context.Context, open map[*Session]time.Time) (
 		case done:
 			delete(open, s)
 		case err != nil:
-			r.log.Debug("a session is not stored", "session", s.id, "err", err)
+			r.log.Debug("cannot store session", "session", s.id, "err", err)
 			r.blocked = time.Now().Add(storeRetry)
 			open[s] = r.blocked
 			pause = shorter(pause, storeRetry)
@@ -147,7 +147,7 @@ func (r *recorder) writeOpen(ctx context.Context, open map[*Session]time.Time) (
 	return pause
 }
 
-// flush writes what is left until nothing is, or ctx ends.
+// flush writes until nothing is left or ctx ends.
 func (r *recorder) flush(ctx context.Context, open map[*Session]time.Time) {
 	for s := range open {
 		open[s] = time.Time{} // try at once
@@ -160,5 +160,5 @@ func (r *recorder) flush(ctx context.Context, open map[*Session]time.Time) {
 		}
 		<-time.After(storePause)
 	}
-	r.log.Warn("some sessions could not be stored to their end", "sessions", len(open))
+	r.log.Warn("cannot store all sessions completely", "sessions", len(open))
 }

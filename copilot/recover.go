@@ -14,11 +14,11 @@ import (
 type unfinished struct {
 	session.Unfinished
 
-	started map[string]bool // the runs that have started
-	blocks  event.Blocks    // of the run
+	started map[string]bool // runs that have started
+	blocks  event.Blocks    // blocks of the run
 }
 
-// readUnfinished reads the record behind the last RunEnded that the store knows of.
+// readUnfinished reads the record after the last RunEnded that the store knows.
 func (s *Session) readUnfinished(ctx context.Context) (unfinished, error) {
 	left := unfinished{started: map[string]bool{}}
 	for after := s.lastRunEnd; after < s.record.Last(); {
@@ -49,7 +49,7 @@ func (l *unfinished) apply(e event.Event) {
 	}
 }
 
-// repair recovers what the last owner left unfinished; see [session.Machine.Recover]. Called with the lock held.
+// repair recovers what the last owner left unfinished; see [session.Machine.Recover]. The caller must hold the lock.
 func (s *Session) repair(left unfinished) {
 	left.Queue = s.restoreQueue(left.started)
 	s.setReaderPosition(positionWaiting, 0)
@@ -62,8 +62,8 @@ func (s *Session) repair(left unfinished) {
 	s.endRecord()
 }
 
-// restoreQueue returns the runs that were queued when the last owner ended, without those that have started. A prompt that
-// cannot be read is lost, and logged. Called with the lock held.
+// restoreQueue returns the runs that were queued when the last owner ended, except those that have started. An unreadable prompt
+// is lost and logged. The caller must hold the lock.
 func (s *Session) restoreQueue(started map[string]bool) []*session.Run {
 	var runs []*session.Run
 	for _, line := range s.leftQueue {
@@ -71,7 +71,7 @@ func (s *Session) restoreQueue(started map[string]bool) []*session.Run {
 		m, ok := e.Body.(event.UserMessage)
 		switch {
 		case err != nil || !ok:
-			s.host.options.Log.Error("a queued prompt cannot be read", "session", s.id, "err", err)
+			s.host.options.Log.Error("cannot read queued prompt", "session", s.id, "err", err)
 		case !started[e.Run]:
 			runs = append(runs, session.NewRun(e.Run, m.Prompt))
 		}
@@ -80,17 +80,17 @@ func (s *Session) restoreQueue(started map[string]bool) []*session.Run {
 	return runs
 }
 
-// mayNeedRecovery says whether what the last owner left unfinished meets a condition, or may meet it.
+// mayNeedRecovery reports whether something accepts, or may accept, what the last owner left unfinished.
 func (s *Session) mayNeedRecovery(ctx context.Context, something func(unfinished) bool) bool {
-	s.storage.mu.Lock() // so that the record does not grow meanwhile
+	s.storage.mu.Lock() // prevents the record from growing
 	defer s.storage.mu.Unlock()
 	left, err := s.readUnfinished(ctx)
 	return err != nil || something(left)
 }
 
 // Recover recovers the sessions of processes that were killed: it marks their runs as interrupted, and reopens questions that
-// can still be answered. It returns when it has looked at all of them; ctx ends it early. A serving process calls it from
-// time to time, as another process may be killed while this one lives.
+// can still be answered. It returns when it has processed all of them or ctx ends. A serving process must call it
+// regularly, because another process may be killed meanwhile.
 func (h *Host) Recover(ctx context.Context) error {
 	if h.options.Store == nil {
 		return nil
@@ -102,7 +102,7 @@ func (h *Host) Recover(ctx context.Context) error {
 	return h.recoverSessions(ctx, ids)
 }
 
-// ReopenQuestions activates the sessions that waited for an answer when their portal was stopped. Call it like
+// ReopenQuestions activates the sessions that waited for an answer when their portal stopped. Call it like
 // [Host.Recover], less often.
 func (h *Host) ReopenQuestions(ctx context.Context) error {
 	if h.options.Store == nil {
@@ -124,14 +124,14 @@ func (h *Host) recoverSessions(ctx context.Context, ids []string) error {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if err != nil && !errors.Is(err, fault.ErrSessionInUse) { // else another process recovers it
-			h.options.Log.Warn("a session of a killed process could not be recovered", "session", id, "err", err)
+		if err != nil && !errors.Is(err, fault.ErrSessionInUse) { // otherwise another process recovers it
+			h.options.Log.Warn("cannot recover session of killed process", "session", id, "err", err)
 		}
 	}
 	return nil
 }
 
-// recover acquires the lease, which recovers the session. If its run goes on, the session is activated, else the lease is
+// recover acquires the lease, which recovers the session. If its run continues, the session is activated; otherwise the lease is
 // released again.
 func (s *Session) recover(ctx context.Context) error {
 	leave, err := s.enterGate(ctx)
@@ -140,7 +140,7 @@ func (s *Session) recover(ctx context.Context) error {
 	}
 	defer leave()
 	if s.isActive() {
-		return nil // it was activated meanwhile
+		return nil // activated meanwhile
 	}
 	if err := s.awaitLoopEnd(ctx); err != nil {
 		return err

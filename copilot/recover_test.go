@@ -20,7 +20,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/permission"
 )
 
-// leftWithAQuestion is a session of a killed portal, in the hands of the next one.
+// leftWithAQuestion returns a session of a killed portal, held by the next one.
 func leftWithAQuestion(h *home) (*portal, *copilot.Session) {
 	p := h.portal()
 	h.agents.Script = asksToRun
@@ -34,7 +34,7 @@ func leftWithAQuestion(h *home) (*portal, *copilot.Session) {
 
 func TestAcquireFailsTwice(t *testing.T) {
 	for n := int32(1); n < 8; n++ {
-		atHome(t, "the run still has an end", func(h *home) {
+		atHome(t, "the run still ends", func(h *home) {
 			t := h.t
 			p, s := leftWithAQuestion(h)
 			defer p.stop()
@@ -89,7 +89,7 @@ func TestSteeringWaitingRun(t *testing.T) {
 }
 
 func TestEpochIsStoredBeforeItsEntries(t *testing.T) {
-	atHome(t, "stale positions are stale", func(h *home) {
+	atHome(t, "stale positions are detected", func(h *home) {
 		t := h.t
 		p := h.portal()
 		h.agents.Script = func(t *fake.Turn) {
@@ -110,7 +110,7 @@ func TestEpochIsStoredBeforeItsEntries(t *testing.T) {
 		require.Greater(t, lost.N, kept.N)
 		p.kill()
 
-		h.options.Memory = 1 // a disk that is behind
+		h.options.Memory = 1 // a slow disk
 		h.agents.Script = func(t *fake.Turn) {
 			for range 200 {
 				t.Say("other")
@@ -128,7 +128,7 @@ func TestEpochIsStoredBeforeItsEntries(t *testing.T) {
 		require.Greater(t, r.Last(), lost.N)
 		_, err := r.After(lost)
 		var gap *journal.GapError
-		require.ErrorAs(t, err, &gap, "numbers that mean other events by now")
+		require.ErrorAs(t, err, &gap, "numbers that now mean other events")
 		assert.True(t, gap.Stale)
 	})
 }
@@ -142,7 +142,7 @@ func TestWaitingSessionIsRecovered(t *testing.T) {
 		prompt(t, s, "first")
 		settle()
 		p.stop()
-		p = h.portal() // an IDE: it serves, but does not revive again
+		p = h.portal() // an IDE: it serves, but does not reopen questions
 		require.NoError(t, p.session(s.ID()).Rename(t.Context(), "mine"))
 		settle()
 		p.stop()
@@ -152,7 +152,7 @@ func TestWaitingSessionIsRecovered(t *testing.T) {
 		require.NoError(t, p.host.ReopenQuestions(t.Context()))
 		assert.Equal(t, copilot.StateWaiting, p.session(s.ID()).Info().State)
 	})
-	atHome(t, "after a reopening that failed", func(h *home) {
+	atHome(t, "after a failed reopening", func(h *home) {
 		t := h.t
 		p, s := leftWithAQuestion(h)
 		h.agents.Before = func(_ context.Context, c fake.Call) error {
@@ -175,7 +175,7 @@ func TestWaitingSessionIsRecovered(t *testing.T) {
 
 var _ = synctest.Wait
 
-// lockDB locks the file as another program would.
+// lockDB locks the database like another program.
 func lockDB(t *testing.T, h *home) (unlock func()) {
 	t.Helper()
 	db, err := sql.Open("sqlite", filepath.Join(h.directory, "sessions.db")+"?_txlock=immediate&_pragma=busy_timeout(5000)")
@@ -186,7 +186,7 @@ func lockDB(t *testing.T, h *home) (unlock func()) {
 }
 
 func TestSessionsStayInMemoryWhileStoreFails(t *testing.T) {
-	atHome(t, "can be used when the store works again", func(h *home) {
+	atHome(t, "and can be used when the store works again", func(h *home) {
 		t := h.t
 		h.options.Busy = 5 * time.Millisecond
 		p := h.portalWith(copilot.Options{MaxClosed: 1})
@@ -233,7 +233,7 @@ func TestSessionIsEvictedDuringAcquire(t *testing.T) {
 	go func() {
 		defer close(done)
 		time.Sleep(2500 * time.Millisecond)
-		p.session(o.ID()) // room is made for it
+		p.session(o.ID()) // makes room for it
 		unlock()
 	}()
 	_, err := s.Prompt(event.Prompt{Text: "second"})
@@ -246,7 +246,7 @@ func TestSessionIsEvictedDuringAcquire(t *testing.T) {
 }
 
 func TestForkOfWaitingSession(t *testing.T) {
-	atHome(t, "no question stays open", func(h *home) {
+	atHome(t, "and no question stays open", func(h *home) {
 		t := h.t
 		p, s := leftWithAQuestion(h)
 		defer p.stop()
@@ -261,7 +261,7 @@ func TestStopIsFastWhileFileIsLocked(t *testing.T) {
 	defer h.agents.Close()
 	h.options.Busy = time.Second
 	p := h.portal()
-	defer func() { assert.NoError(t, p.store.Close()) }() // else it writes while its directory is removed
+	defer func() { assert.NoError(t, p.store.Close()) }() // otherwise it writes while its directory is removed
 	unlock := lockDB(t, h)
 	defer unlock()
 	for range 12 {
@@ -273,7 +273,7 @@ func TestStopIsFastWhileFileIsLocked(t *testing.T) {
 	assert.Less(t, time.Since(began), 4*time.Second)
 }
 
-// background is a question of an agent that works by itself, between runs.
+// background is a question of an agent that works on its own, between runs.
 var background = event.QuestionAsked{Question: event.Question{ID: "background", Kind: event.AskPermission, Names: []string{permission.Write}}}
 
 func TestQuestionBetweenRunsExpiresWithItsProcess(t *testing.T) {
@@ -300,7 +300,7 @@ func TestQuestionBetweenRunsExpiresWithItsProcess(t *testing.T) {
 }
 
 func TestRunWithoutItsPromptIsNotLeftOpen(t *testing.T) {
-	atHome(t, "though a question is open", func(h *home) {
+	atHome(t, "even if a question is open", func(h *home) {
 		p := h.portalWith(copilot.Options{Limits: copilot.Limits{Runs: 1}})
 		h.agents.Script = func(t *fake.Turn) { t.Wait(time.Hour) }
 		prompt(h.t, p.start(), "the only one that has a slot")

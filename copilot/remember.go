@@ -9,11 +9,11 @@ import (
 	"github.com/copilot-portal/portal/copilot/session"
 )
 
-// maxRemembered is how many permissions a session remembers.
+// maxRemembered is the maximum number of remembered permissions of a session.
 const maxRemembered = 200
 
-// remember makes rules of an answer, for its scope, and returns it with that. An answer that cannot be remembered holds once. Errors:
-// kind [fault.Invalid] when too much is remembered. Called with the lock held.
+// remember turns an answer into rules for its scope and returns the answer with that scope. An answer that cannot be remembered applies once. Errors:
+// kind [fault.Invalid] if too much is remembered. The caller must hold the lock.
 func (s *Session) remember(q event.Question, a event.Answer) (event.Answer, error) {
 	if q.Kind != event.AskPermission || len(q.Scopes) == 0 || !a.Remember && a.Scope == "" {
 		a.Remember = a.Remember && q.Kind != event.AskPermission
@@ -38,7 +38,7 @@ func (s *Session) remember(q event.Question, a event.Answer) (event.Answer, erro
 	return a, nil
 }
 
-// Remembered returns a copy of the rules that answers have made in this session; it is
+// Remembered returns a copy of the rules remembered from answers in this session. It is
 // never nil, so that dialects encode an empty object.
 func (s *Session) Remembered() permission.Policy {
 	s.mu.Lock()
@@ -48,7 +48,8 @@ func (s *Session) Remembered() permission.Policy {
 	return rules
 }
 
-// Revoke removes a rule that an answer has made, or all of them for "", from the next permission on. Errors: [fault.ErrRuleNotFound], those of [Session.Prompt] about the session.
+// Revoke removes a remembered rule, or all of them for "", from the next permission on. Errors: [fault.ErrRuleNotFound], those of
+// [Session.Prompt] about the session.
 func (s *Session) Revoke(rule string) error {
 	if err := s.lockActive(); err != nil {
 		return err
@@ -69,7 +70,7 @@ func (s *Session) Revoke(rule string) error {
 	return nil
 }
 
-// setPolicies changes the rules of the session. It replaces the maps, which may be shared. Called with the lock held.
+// setPolicies changes the rules of the session. It replaces the maps, which may be shared. The caller must hold the lock.
 func (s *Session) setPolicies(policy, remembered permission.Policy) {
 	if maps.Equal(policy, s.policy) && maps.Equal(remembered, s.remembered) {
 		return
@@ -79,7 +80,7 @@ func (s *Session) setPolicies(policy, remembered permission.Policy) {
 	s.storeHead()
 }
 
-// policies returns the policies in force, the first precedes the next. Called with the lock held.
+// policies returns the policies in force, in order of precedence. The caller must hold the lock.
 func (s *Session) policies() []permission.Policy {
 	return []permission.Policy{s.remembered, s.policy, s.host.options.Policy}
 }
@@ -91,7 +92,7 @@ func (s *Session) Rules() permission.Policy {
 	return s.rules()
 }
 
-// rules is Rules with the lock held.
+// rules is Rules for callers that hold the lock.
 func (s *Session) rules() permission.Policy {
 	return s.remembered.Over(s.policy.Over(s.host.options.Policy))
 }

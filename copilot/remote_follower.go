@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// remoteFollower reads what other processes write to sessions that are watched here.
-// It is one goroutine, and reads nothing while there are none.
+// remoteFollower reads what other processes write to sessions that are watched in this one.
+// It is one goroutine and reads nothing while there are no such sessions.
 type remoteFollower struct {
 	wake chan struct{}
 	stop context.CancelFunc
@@ -17,7 +17,7 @@ type remoteFollower struct {
 	followed map[*Session]struct{}
 }
 
-// How often the follower looks, and for how long after somebody asked.
+// The polling interval of the follower, and how long it follows a session after its last use.
 const (
 	followEvery = 250 * time.Millisecond
 	followAfter = time.Minute
@@ -36,14 +36,14 @@ func (f *remoteFollower) close() {
 	<-f.done
 }
 
-// add looks after a session that another process has.
+// add adds a session that another process holds.
 func (f *remoteFollower) add(s *Session) {
 	f.mu.Lock()
 	f.followed[s] = struct{}{}
 	f.mu.Unlock()
 	select {
 	case f.wake <- struct{}{}:
-	default: // it will look anyway
+	default: // it wakes anyway
 	}
 }
 
@@ -65,7 +65,7 @@ func (f *remoteFollower) run(ctx context.Context) {
 	}
 }
 
-// refresh brings the sessions up to date, and tells whether any is left to follow.
+// refresh updates the sessions and reports whether any is left to follow.
 func (f *remoteFollower) refresh(ctx context.Context) bool {
 	for _, s := range f.list() {
 		if s.isUnused() || !s.refreshOwner(ctx) {

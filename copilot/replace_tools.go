@@ -7,7 +7,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/event"
 )
 
-// Tools returns the client tools of the session; they hold from its next prompt on.
+// Tools returns the client tools of the session, as of its next prompt.
 func (s *Session) Tools() []event.Tool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -15,7 +15,7 @@ func (s *Session) Tools() []event.Tool {
 }
 
 // SetTools replaces the client tools from the next prompt on, like [event.Prompt.Tools]. The current run keeps the old ones.
-// Closed sessions can be changed, too. Errors: kind [fault.Invalid] for invalid tools, [fault.ErrSessionInUse], kind
+// It also works for closed sessions. Errors: kind [fault.Invalid] for invalid tools, [fault.ErrSessionInUse], kind
 // [fault.Unavailable].
 func (s *Session) SetTools(ctx context.Context, tools []event.Tool) error {
 	if err := event.CheckTools(tools); err != nil {
@@ -24,8 +24,8 @@ func (s *Session) SetTools(ctx context.Context, tools []event.Tool) error {
 	return s.update(ctx, func() { s.replaceTools(tools) })
 }
 
-// replaceTools replaces the client tools. Agents learn tools only when a conversation is opened, so one that has the old tools is
-// released before the next prompt. Called with the lock held.
+// replaceTools replaces the client tools. Agents receive tools only when they open a conversation, so a conversation with the old tools is
+// released before the next prompt. The caller must hold the lock.
 func (s *Session) replaceTools(tools []event.Tool) {
 	if slices.EqualFunc(s.tools, tools, event.Tool.Equal) {
 		return
@@ -37,7 +37,7 @@ func (s *Session) replaceTools(tools []event.Tool) {
 	}
 }
 
-// dropOutdatedConversation releases a conversation that has other tools than the session. Called by the loop before the agent gets a
+// dropOutdatedConversation releases a conversation with outdated tools. The loop calls it before the agent gets a
 // prompt.
 func (s *Session) dropOutdatedConversation() {
 	s.mu.Lock()

@@ -13,7 +13,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-// toolsNamed are tools of a client.
+// toolsNamed returns tools of a client.
 func toolsNamed(names ...string) *[]event.Tool {
 	list := []event.Tool{}
 	for _, n := range names {
@@ -22,7 +22,7 @@ func toolsNamed(names ...string) *[]event.Tool {
 	return &list
 }
 
-// toolsOpened lists the tools of the conversations that were opened.
+// toolsOpened lists the tools of the opened conversations.
 func toolsOpened(agents *fake.Agents) (list [][]string) {
 	for _, c := range agents.Calls(fake.Open) {
 		var names []string
@@ -34,16 +34,16 @@ func toolsOpened(agents *fake.Agents) (list [][]string) {
 	return list
 }
 
-func TestPromptCanReplaceTheTools(t *testing.T) {
+func TestPromptCanReplaceTools(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		tools  *[]event.Tool
 		opened [][]string // the tools of each conversation
 	}{
 		{"the conversation is opened with them", toolsNamed("b"), [][]string{{"a"}, {"b"}}},
-		{"also with none", toolsNamed(), [][]string{{"a"}, nil}},
-		{"the same are no change", toolsNamed("a"), [][]string{{"a"}}},
-		{"without any it keeps its own", nil, [][]string{{"a"}}},
+		{"a prompt can remove all tools", toolsNamed(), [][]string{{"a"}, nil}},
+		{"equal tools are not a change", toolsNamed("a"), [][]string{{"a"}}},
+		{"a prompt without tools keeps the old ones", nil, [][]string{{"a"}}},
 	} {
 		inWorld(t, tt.name, copilot.Options{}, func(w *world) {
 			s, err := w.host.Start(w.t.Context(), copilot.Start{Directory: w.directory, Tools: *toolsNamed("a")})
@@ -65,11 +65,11 @@ func TestPromptCanReplaceTheTools(t *testing.T) {
 			}
 		})
 	}
-	inWorld(t, "what cannot be offered is refused", copilot.Options{}, func(w *world) {
+	inWorld(t, "invalid tools are rejected", copilot.Options{}, func(w *world) {
 		_, err := w.start().Prompt(event.Prompt{Text: "y", Tools: toolsNamed("b", "b")})
 		assert.Equal(w.t, fault.Invalid, fault.KindOf(err))
 	})
-	inWorld(t, "a prompt that waits brings them along when its turn comes", copilot.Options{}, func(w *world) {
+	inWorld(t, "a queued prompt replaces them in its turn", copilot.Options{}, func(w *world) {
 		s := w.start()
 		w.agents.Script = func(t *fake.Turn) { t.Wait(time.Minute) }
 		w.prompt(s, "x")
@@ -80,13 +80,13 @@ func TestPromptCanReplaceTheTools(t *testing.T) {
 		wait(time.Hour)
 		assert.Equal(w.t, [][]string{nil, {"b"}}, toolsOpened(w.agents))
 	})
-	inWorld(t, "before the agent was ever asked for", copilot.Options{}, func(w *world) {
+	inWorld(t, "before the agent was started", copilot.Options{}, func(w *world) {
 		_, err := w.later("").Prompt(event.Prompt{Text: "x", Tools: toolsNamed("b")})
 		require.NoError(w.t, err)
 		wait(time.Hour)
 		assert.Equal(w.t, [][]string{{"b"}}, toolsOpened(w.agents))
 	})
-	inWorld(t, "they can be set without a prompt, also while one goes on", copilot.Options{}, func(w *world) {
+	inWorld(t, "they can be set without a prompt, even during a run", copilot.Options{}, func(w *world) {
 		w.agents.Script = func(t *fake.Turn) { t.Wait(time.Minute) }
 		s := w.start()
 		w.prompt(s, "x")
@@ -100,7 +100,7 @@ func TestPromptCanReplaceTheTools(t *testing.T) {
 		assert.Equal(w.t, [][]string{nil, {"b"}}, toolsOpened(w.agents))
 		assert.Equal(w.t, fault.Invalid, fault.KindOf(s.SetTools(w.t.Context(), *toolsNamed("b", "b"))))
 		require.NoError(w.t, s.Close())
-		require.NoError(w.t, s.SetTools(w.t.Context(), nil), "of a closed session, too")
+		require.NoError(w.t, s.SetTools(w.t.Context(), nil), "of a closed session")
 		require.NoError(w.t, s.Reopen(w.t.Context()))
 		assert.Equal(w.t, [][]string{nil, {"b"}, nil}, toolsOpened(w.agents))
 	})
@@ -113,13 +113,13 @@ func TestPromptCanReplaceTheTools(t *testing.T) {
 		p = h.portal()
 		again := p.session(s.ID())
 		assert.Equal(h.t, *toolsNamed("b"), again.Tools())
-		require.NoError(h.t, again.SetTools(h.t.Context(), *toolsNamed("c")), "of a session at rest")
+		require.NoError(h.t, again.SetTools(h.t.Context(), *toolsNamed("c")), "of a suspended session")
 		p.stop()
 		p = h.portal()
 		defer p.stop()
 		assert.Equal(h.t, *toolsNamed("c"), p.session(s.ID()).Tools())
 	})
-	atHome(t, "they are known in another process", func(h *home) {
+	atHome(t, "they are kept in another process", func(h *home) {
 		p := h.portal()
 		s := p.start()
 		_, err := s.Prompt(event.Prompt{Text: "first", Tools: toolsNamed("b")})

@@ -5,15 +5,15 @@ import (
 	"time"
 )
 
-// How long the agent gets to say whether a session may move, and until the next
-// attempt when it may not.
+// The time limit for the agent to report whether a session may move, and the time until the next
+// attempt if it may not.
 const (
 	moveTimeout = 2 * time.Second
 	moveRetry   = 30 * time.Second
 )
 
-// retired is closed when the process of the conversation is to be replaced; nil, which blocks, without a conversation or while it has
-// to stay.
+// retired returns a channel that is closed when the process of the conversation must be replaced; nil, which blocks, without a
+// conversation or while it must stay.
 func (s *Session) retired() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -23,7 +23,7 @@ func (s *Session) retired() <-chan struct{} {
 	return s.link.lease.Retired
 }
 
-// retiredBetweenRuns is retired while no run goes on, else nil.
+// retiredBetweenRuns is retired between runs, and nil during a run.
 func (s *Session) retiredBetweenRuns() <-chan struct{} {
 	if s.isRunning() {
 		return nil
@@ -44,12 +44,12 @@ func (s *Session) leaveRetiredAgent() {
 	s.moveIfIdle(ctx)
 }
 
-// moveIfIdle releases a conversation whose process is to be replaced; the next run opens it on another. Called by the loop while the
-// agent has no prompt. While the agent works by itself, asks, or has commands in the background, the conversation stays.
+// moveIfIdle releases a conversation whose process must be replaced; the next run opens it on another. The loop calls it while the
+// agent has no prompt. The conversation stays while the agent works on its own, asks, or runs background commands.
 func (s *Session) moveIfIdle(ctx context.Context) {
 	l := s.currentLink()
 	select {
-	case s.gate <- struct{}{}: // else the model is being changed
+	case s.gate <- struct{}{}: // otherwise the model is being changed
 		defer func() { <-s.gate }()
 		if s.isConversationIdle(ctx, l) {
 			s.releaseConversation()
@@ -61,7 +61,7 @@ func (s *Session) moveIfIdle(ctx context.Context) {
 	time.AfterFunc(moveRetry, s.wakeLoop)
 }
 
-// isConversationIdle says whether nothing would be lost if a conversation were closed.
+// isConversationIdle reports whether closing the conversation loses nothing.
 func (s *Session) isConversationIdle(ctx context.Context, l *agentLink) bool {
 	if s.isAsking() {
 		return false

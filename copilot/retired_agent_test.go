@@ -18,7 +18,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/permission"
 )
 
-// firstIsFat makes the first process one that is to be replaced.
+// firstIsFat makes the first process too large, so that it is replaced.
 func (w *world) firstIsFat() {
 	w.agents.SetMemory(func(process int) int64 {
 		if process == 1 {
@@ -33,7 +33,7 @@ func TestMoving(t *testing.T) {
 		name string
 		do   func(w *world, s *copilot.Session)
 	}{
-		{"a session at rest leaves a process that has grown, and goes on elsewhere with its past", func(w *world, s *copilot.Session) {
+		{"an idle session leaves a process that has grown, and continues elsewhere with its past", func(w *world, s *copilot.Session) {
 			w.run(s, "a")
 			w.firstIsFat()
 			wait(5 * time.Second)
@@ -56,13 +56,13 @@ func TestMoving(t *testing.T) {
 			w.run(s, "a")
 			w.firstIsFat()
 			wait(time.Hour - time.Second)
-			assert.Equal(w.t, 1, w.agents.Count(fake.Close), "only the other one has gone")
+			assert.Equal(w.t, 1, w.agents.Count(fake.Close), "only the other session has moved")
 			assert.Equal(w.t, copilot.StateIdle, other.Info().State)
 			wait(time.Second)
 			assert.Zero(w.t, w.agents.Running())
 			assert.Equal(w.t, []event.RunEnded{{Outcome: event.Completed}}, of[event.RunEnded](w.t, s))
 		}},
-		{"a session moves between two runs that follow each other", func(w *world, s *copilot.Session) {
+		{"a session moves between consecutive runs", func(w *world, s *copilot.Session) {
 			w.agents.Script = func(t *fake.Turn) { t.Wait(time.Minute) }
 			w.prompt(s, "a")
 			w.prompt(s, "b")
@@ -74,21 +74,21 @@ func TestMoving(t *testing.T) {
 			assert.Equal(w.t, 1, w.agents.Running())
 			wait(time.Minute)
 		}},
-		{"a session with commands in the background stays until they have ended", func(w *world, s *copilot.Session) {
+		{"a session with background commands stays until they have ended", func(w *world, s *copilot.Session) {
 			var running atomic.Bool
 			running.Store(true)
 			w.agents.SetBackground(func(string) bool { return running.Load() })
 			w.firstIsFat()
 			wait(10 * time.Minute)
 			assert.Equal(w.t, 1, w.agents.Running())
-			assert.InDelta(w.t, 20, w.agents.Count(fake.Background), 1, "it is asked twice a minute")
+			assert.InDelta(w.t, 20, w.agents.Count(fake.Background), 1, "polled twice a minute")
 			w.run(s, "a")
-			assert.Equal(w.t, 1, w.agents.Count(fake.Open), "it is prompted where it is")
+			assert.Equal(w.t, 1, w.agents.Count(fake.Open), "prompted where it is")
 			running.Store(false)
 			wait(30 * time.Second)
 			assert.Zero(w.t, w.agents.Running())
 		}},
-		{"a session whose agent cannot tell stays", func(w *world, _ *copilot.Session) {
+		{"a session whose agent cannot report background commands stays", func(w *world, _ *copilot.Session) {
 			w.agents.BeforeProbe(fake.On(fake.Background, func(context.Context, fake.Call) error { return errors.New("no such call") }))
 			w.firstIsFat()
 			wait(10 * time.Minute)
@@ -104,7 +104,7 @@ func TestMoving(t *testing.T) {
 			wait(30 * time.Second)
 			assert.Zero(w.t, w.agents.Running())
 		}},
-		{"a session whose model is being changed stays meanwhile", func(w *world, s *copilot.Session) {
+		{"a session stays while its model is being changed", func(w *world, s *copilot.Session) {
 			w.agents.Before = fake.On(fake.SetModel, func(context.Context, fake.Call) error {
 				<-time.After(8 * time.Second)
 				return nil
@@ -124,7 +124,7 @@ func TestMoving(t *testing.T) {
 			w.run(s, "a")
 			assert.Equal(w.t, "model-b", w.agents.Calls(fake.Open)[1].Opening.Model)
 		}},
-		{"a session that has moved can be closed and reopened", func(w *world, s *copilot.Session) {
+		{"a moved session can be closed and reopened", func(w *world, s *copilot.Session) {
 			w.firstIsFat()
 			wait(5 * time.Second)
 			s.Close()
@@ -140,7 +140,7 @@ func TestMoving(t *testing.T) {
 
 func TestSessionsOfSeveralProcesses(t *testing.T) {
 	options := copilot.Options{Pool: agent.PoolOptions{Size: 2, PerProcess: 2}}
-	inWorld(t, "a session stays with its process, and one that is not needed ends", options, func(w *world) {
+	inWorld(t, "a session stays with its process, and an unneeded process ends", options, func(w *world) {
 		var all []*copilot.Session
 		for range 4 {
 			all = append(all, w.start())
@@ -151,7 +151,7 @@ func TestSessionsOfSeveralProcesses(t *testing.T) {
 		var at []int
 		for i, c := range w.agents.Calls(fake.Open, fake.Send) {
 			if i >= 4 {
-				assert.Equal(w.t, fake.Send, c.Method, "nothing is opened again")
+				assert.Equal(w.t, fake.Send, c.Method, "no conversation is opened again")
 			}
 			at = append(at, c.Process)
 		}
@@ -167,6 +167,6 @@ func TestSessionsOfSeveralProcesses(t *testing.T) {
 		w.run(all[0], "b")
 		w.start()
 		synctest.Wait()
-		assert.Equal(w.t, 3, w.agents.Count(fake.Launch), "the first is full again")
+		assert.Equal(w.t, 3, w.agents.Count(fake.Launch), "the first process is full again")
 	})
 }

@@ -5,14 +5,14 @@ import (
 	"github.com/copilot-portal/portal/copilot/session"
 )
 
-// runSummary is what lists of sessions say about runs. It is kept beside the record so that lists need not read that.
+// runSummary is what lists of sessions show about runs. It is separate from the record, so that lists need not read the record.
 type runSummary struct {
-	run     string // the current one, else the last
+	run     string // the current one, otherwise the last
 	prompts int
-	prompt  string // the last, in short
+	prompt  string // the last one, shortened
 }
 
-// addPrompt counts a prompt, as it is recorded.
+// addPrompt counts a recorded prompt.
 func (l *runSummary) addPrompt(p event.Prompt) {
 	l.prompts++
 	l.prompt = session.Excerpt(p.Text)

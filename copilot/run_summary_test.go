@@ -26,7 +26,7 @@ func TestLastPromptIsListed(t *testing.T) {
 		strings.Repeat("word ", 99):  strings.Repeat("word ", 39) + "word…",
 		"the token is ghp_0123456789abcdefghijABCDEFGHIJ012345": "the token is ***",
 	} {
-		inWorld(t, "in one line", copilot.Options{}, func(w *world) {
+		inWorld(t, "on one line", copilot.Options{}, func(w *world) {
 			s := w.start()
 			w.run(s, text)
 			got := s.Info().Prompt
@@ -54,7 +54,7 @@ func TestSessionSummaryIsCurrent(t *testing.T) {
 			synctest.Wait()
 			return run
 		}, 2, "b"},
-		{"a run that goes on, behind which another waits", func(w *world, s *copilot.Session) string {
+		{"a current run with another one queued", func(w *world, s *copilot.Session) string {
 			w.agents.Script = untilAborted
 			run := w.prompt(s, "a")
 			w.run(s, "b")
@@ -69,7 +69,7 @@ func TestSessionSummaryIsCurrent(t *testing.T) {
 			synctest.Wait()
 			return run
 		}, 2, "left"},
-		{"a summary", func(w *world, s *copilot.Session) string {
+		{"a compaction", func(w *world, s *copilot.Session) string {
 			w.run(s, "a")
 			run, err := s.Compact()
 			require.NoError(w.t, err)
@@ -86,7 +86,7 @@ func TestSessionSummaryIsCurrent(t *testing.T) {
 			assert.Equal(w.t, []any{run, tt.prompts, tt.prompt}, []any{got.Run, got.Prompts, got.Prompt})
 		})
 	}
-	atHome(t, "it is known of a session at rest, and of a copy", func(h *home) {
+	atHome(t, "for a suspended session, and a fork", func(h *home) {
 		t := h.t
 		p := h.portal()
 		s := p.start()
@@ -110,7 +110,7 @@ func TestSessionSummaryIsCurrent(t *testing.T) {
 		assert.Equal(t, 3, c.Info().Prompts)
 		assert.Equal(t, "second", p.session(s.ID()).Info().Prompt)
 	})
-	atHome(t, "the run that a kill cut off", func(h *home) {
+	atHome(t, "the run that a kill interrupted", func(h *home) {
 		t := h.t
 		p := h.portal()
 		h.agents.Script = untilAborted
@@ -130,7 +130,7 @@ func TestSessionSummaryIsCurrent(t *testing.T) {
 }
 
 func TestPromptMetaIsRecorded(t *testing.T) {
-	inWorld(t, "is recorded, and the agent does not hear of it", copilot.Options{}, func(w *world) {
+	inWorld(t, "is recorded and not sent to the agent", copilot.Options{}, func(w *world) {
 		s := w.start()
 		meta := json.RawMessage(`{"from": "terminal", "key":"ghp_0123456789abcdefghijABCDEFGHIJ012345"}`)
 		_, err := s.Prompt(event.Prompt{Text: "a", Meta: meta})
@@ -149,7 +149,7 @@ func TestPromptMetaIsRecorded(t *testing.T) {
 		``: false, `null`: false, `[]`: false, `"a"`: false, `{"a"`: false, `{} {}`: false,
 		`{"a":"` + strings.Repeat("x", 64<<10-7) + `"}`: false,
 	} {
-		inWorld(t, "has to be an object", copilot.Options{}, func(w *world) {
+		inWorld(t, "must be an object", copilot.Options{}, func(w *world) {
 			s := w.start()
 			_, err := s.Prompt(event.Prompt{Text: "a", Meta: json.RawMessage(meta)})
 			if ok {
@@ -160,7 +160,7 @@ func TestPromptMetaIsRecorded(t *testing.T) {
 			assert.Zero(w.t, s.Info().Prompts)
 		})
 	}
-	atHome(t, "is stored, also while the prompt waits", func(h *home) {
+	atHome(t, "is stored, even while the prompt is queued", func(h *home) {
 		t := h.t
 		p := h.portal()
 		h.agents.Script = untilAborted
@@ -173,7 +173,7 @@ func TestPromptMetaIsRecorded(t *testing.T) {
 		p = h.portal()
 		defer p.stop()
 		require.NoError(t, p.host.Recover(t.Context()))
-		told := of[event.UserMessage](t, p.session(s.ID()))
-		assert.JSONEq(t, `{"n":1}`, string(told[1].Prompt.Meta))
+		messages := of[event.UserMessage](t, p.session(s.ID()))
+		assert.JSONEq(t, `{"n":1}`, string(messages[1].Prompt.Meta))
 	})
 }

@@ -34,7 +34,7 @@ func TestRun(t *testing.T) {
 			[]string{"r1 starts", "r1 user: hello you", "r1 says: hello you", "r1 completed"},
 		},
 		{
-			"prompts are answered in their order", nil,
+			"prompts are answered in order", nil,
 			[]string{"a", "b", "c"},
 			[]string{
 				"r1 starts", "r1 user: a", "r1 says: a", "r1 completed",
@@ -43,7 +43,7 @@ func TestRun(t *testing.T) {
 			},
 		},
 		{
-			"a failure that the agent tells of fails the run", fails,
+			"a failure that the agent reports fails the run", fails,
 			[]string{"a"},
 			[]string{"r1 starts", "r1 user: a", "r1 failure (unavailable)", "r1 failed"},
 		},
@@ -61,13 +61,13 @@ func TestRun(t *testing.T) {
 			},
 		},
 		{
-			"an agent that stops by itself has cancelled the run",
+			"an agent that stops on its own cancels the run",
 			func(t *fake.Turn) { t.Emit(event.Idle{Aborted: true}) },
 			[]string{"a"},
 			[]string{"r1 starts", "r1 user: a", "r1 cancelled"},
 		},
 		{
-			"what has no type of its own is a notice",
+			"unknown events are notices",
 			func(t *fake.Turn) { t.Emit(event.Notice{Kind: "x", Raw: json.RawMessage("{}")}) },
 			[]string{"a"},
 			[]string{"r1 starts", "r1 user: a", "r1 notice x", "r1 completed"},
@@ -98,7 +98,7 @@ func TestRunDetails(t *testing.T) {
 		name string
 		do   func(*world)
 	}{
-		{"every event of a run carries the id that the prompt got", func(w *world) {
+		{"every event of a run carries its id", func(w *world) {
 			s := w.start()
 			id := w.prompt(s, "hello you")
 			synctest.Wait()
@@ -111,7 +111,7 @@ func TestRunDetails(t *testing.T) {
 				assert.False(w.t, e.Time.IsZero())
 			}
 		}},
-		{"what a sub-agent does carries its name", func(w *world) {
+		{"events of a sub-agent carry its name", func(w *world) {
 			w.agents.Script = func(t *fake.Turn) {
 				t.EmitAs("helper", event.MessageEnded{ID: "m", Text: "I did it"})
 			}
@@ -121,7 +121,7 @@ func TestRunDetails(t *testing.T) {
 			assert.Equal(w.t, "helper", all[3].Agent)
 			assert.Equal(w.t, event.MessageEnded{ID: "m", Text: "I did it"}, all[3].Body)
 		}},
-		{"the run stands in the record as soon as the prompt is taken", func(w *world) {
+		{"the run is in the record as soon as the prompt is accepted", func(w *world) {
 			w.agents.Script = func(t *fake.Turn) { t.Wait(time.Second) }
 			s := w.start()
 			w.prompt(s, "a")
@@ -136,7 +136,7 @@ func TestRunDetails(t *testing.T) {
 			w.run(s, "a")
 			assert.Equal(w.t, []event.RunEnded{{Outcome: event.Failed, Text: "last"}}, of[event.RunEnded](w.t, s))
 		}},
-		{"a blank prompt is refused", func(w *world) {
+		{"a blank prompt is rejected", func(w *world) {
 			s := w.start()
 			for _, text := range []string{"", " ", "\n\t\r "} {
 				_, err := s.Prompt(event.Prompt{Text: text})
@@ -145,12 +145,12 @@ func TestRunDetails(t *testing.T) {
 			synctest.Wait()
 			assert.Equal(w.t, []string{"- opened with model-a"}, story(w.t, s))
 		}},
-		{"a prompt reaches the agent as it was written", func(w *world) {
+		{"a prompt reaches the agent unchanged", func(w *world) {
 			s := w.start()
 			w.run(s, "  two\n lines\x00 \xff")
 			assert.Equal(w.t, "  two\n lines\x00 \xff", w.agents.Calls(fake.Send)[0].Prompt)
 		}},
-		{"a hundred prompts may wait, and one more is refused", func(w *world) {
+		{"a hundred prompts may wait, and one more is rejected", func(w *world) {
 			w.agents.Script = func(t *fake.Turn) { t.WaitForAbort() }
 			s := w.start()
 			w.prompt(s, "runs")
@@ -164,13 +164,13 @@ func TestRunDetails(t *testing.T) {
 			synctest.Wait()
 			w.prompt(s, "there is room again")
 		}},
-		{"a silent agent has completed the run", func(w *world) {
+		{"a run without a text completes", func(w *world) {
 			w.agents.Script = func(*fake.Turn) {}
 			s := w.start()
 			w.run(s, "a")
 			assert.Equal(w.t, []event.RunEnded{{Outcome: event.Completed}}, of[event.RunEnded](w.t, s))
 		}},
-		{"a run takes its time", func(w *world) {
+		{"a run may take long", func(w *world) {
 			w.agents.Script = func(t *fake.Turn) {
 				assert.True(w.t, t.Wait(24*time.Hour))
 				t.Say("at last")
@@ -182,7 +182,7 @@ func TestRunDetails(t *testing.T) {
 			wait(1)
 			assert.Equal(w.t, []event.RunEnded{{Outcome: event.Completed}}, of[event.RunEnded](w.t, s))
 		}},
-		{"what the agent does by itself belongs to no run", func(w *world) {
+		{"events that the agent sends on its own belong to no run", func(w *world) {
 			s := w.start()
 			w.agents.Emit(s.ID(), event.MessageEnded{ID: "m", Text: "the build is done"}, event.Idle{})
 			w.run(s, "a")
@@ -191,7 +191,7 @@ func TestRunDetails(t *testing.T) {
 				"r1 starts", "r1 user: a", "r1 says: a", "r1 completed",
 			}, story(w.t, s))
 		}},
-		{"a failure between runs fails none", func(w *world) {
+		{"a failure between runs fails no run", func(w *world) {
 			s := w.start()
 			w.agents.Emit(s.ID(), event.SessionError{Text: "broken", Kind: fault.Internal})
 			w.run(s, "a")
@@ -200,7 +200,7 @@ func TestRunDetails(t *testing.T) {
 				"r1 starts", "r1 user: a", "r1 says: a", "r1 completed",
 			}, story(w.t, s))
 		}},
-		{"the agent's being idle before it has the prompt is not the end of the run", func(w *world) {
+		{"an idle agent before the prompt does not end the run", func(w *world) {
 			s := w.start()
 			w.loseProcess()
 			w.agents.Before = fake.On(fake.Open, func(_ context.Context, c fake.Call) error {
@@ -212,7 +212,7 @@ func TestRunDetails(t *testing.T) {
 				"- opened with model-a", "- failure (unavailable)", "r1 starts", "r1 user: a", "r1 says: a", "r1 completed",
 			}, story(w.t, s))
 		}},
-		{"nor is it while the agent takes the prompt", func(w *world) {
+		{"an idle agent while the prompt is being sent does not end the run", func(w *world) {
 			s := w.start()
 			w.agents.Before = fake.On(fake.Send, func(_ context.Context, c fake.Call) error {
 				c.Emit(event.Idle{})
@@ -223,7 +223,7 @@ func TestRunDetails(t *testing.T) {
 				"- opened with model-a", "r1 starts", "r1 user: a", "r1 says: a", "r1 completed",
 			}, story(w.t, s))
 		}},
-		{"a prompt that the agent refuses fails its run", func(w *world) {
+		{"a prompt that the agent rejects fails its run", func(w *world) {
 			s := w.start()
 			w.agents.Before = fake.On(fake.Send, func(_ context.Context, c fake.Call) error {
 				if c.Prompt == "a" {
@@ -239,13 +239,13 @@ func TestRunDetails(t *testing.T) {
 				"r2 starts", "r2 user: b", "r2 says: b", "r2 completed",
 			}, story(w.t, s))
 		}},
-		{"an agent that does not take the prompt in time fails its run and is let go", func(w *world) {
+		{"an agent that does not accept the prompt in time fails the run and is released", func(w *world) {
 			s := w.start()
 			w.agents.Before = fake.On(fake.Send, func(ctx context.Context, c fake.Call) error {
 				if c.Prompt != "a" {
 					return nil
 				}
-				go func() { // it took it after all
+				go func() { // it accepted the prompt after all
 					<-time.After(29 * time.Second)
 					c.Emit(event.MessageEnded{Text: "early"})
 					<-time.After(time.Minute)
@@ -262,7 +262,7 @@ func TestRunDetails(t *testing.T) {
 				"r2 starts", "r2 user: b", "r2 completed",
 			}, story(w.t, s))
 		}},
-		{"an agent that cannot open the conversation fails the run in the end", func(w *world) {
+		{"an agent that cannot open the conversation fails the run", func(w *world) {
 			s := w.start()
 			w.agents.Kill()
 			synctest.Wait()
@@ -301,7 +301,7 @@ func TestState(t *testing.T) {
 		s.Close()
 		assert.Equal(w.t, copilot.StateClosed, state())
 	})
-	inWorld(t, "what is known of a session can be listed", copilot.Options{Model: "model-b"}, func(w *world) {
+	inWorld(t, "the properties of a session are listed", copilot.Options{Model: "model-b"}, func(w *world) {
 		began := time.Now()
 		s := w.start()
 		w.agents.Emit(s.ID(), event.TitleChanged{Title: "Letters"}, event.UsageChanged{Used: 1, Limit: 2})

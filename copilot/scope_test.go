@@ -17,7 +17,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/permission"
 )
 
-// offered are the scopes of the question that a session asks, as "kind: label [rules]".
+// offered returns the scopes of the open question, as "kind: label [rules]".
 func offered(w *world, s *copilot.Session) (list []string) {
 	w.t.Helper()
 	asked := of[event.QuestionAsked](w.t, s)
@@ -41,29 +41,29 @@ func TestQuestionOffersApplicableScopes(t *testing.T) {
 		{"of a program without subcommands", commandLine("q", "ls /tmp"), nil, []string{
 			"command: this exact command [exec.run(ls /tmp)]", "program: ls * [exec.run(ls *)]", "commands: all commands [exec.run]",
 		}},
-		{"of an opaque command its line alone", commandLine("q", "python3 x.py"), nil, []string{
+		{"of an opaque command, only its line", commandLine("q", "python3 x.py"), nil, []string{
 			"command: this exact command [exec.run(=python3 x.py)]", "commands: all commands [exec.run]",
 		}},
 		{"of a test", commandLine("q", "npm test -- -u"), nil, []string{
 			"command: this exact command [exec.run(npm test -- -u)]", "program: npm test * [exec.run(npm test *)]", "commands: all commands [exec.run]",
 		}},
-		{"what would be asked again is not offered", commandLine("q", "npm test"), permission.Policy{"git.push": permission.Deny}, []string{
+		{"scopes that would not avoid the question are not offered", commandLine("q", "npm test"), permission.Policy{"git.push": permission.Deny}, []string{
 			"command: this exact command [exec.run(npm test)]",
 		}},
-		{"what the shell expands is exact as it stands", commandLine("q", "ls *"), nil, []string{
+		{"shell expansions are matched literally", commandLine("q", "ls *"), nil, []string{
 			"command: this exact command [exec.run(=ls *)]", "program: ls * [exec.run(ls *)]", "commands: all commands [exec.run]",
 		}},
-		{"of a line the parts that are asked about", commandLine("q", "git add . && rm 'a b' > /elsewhere/log"), permission.Policy{"exec.run(git add *)": permission.Allow}, []string{
+		{"of a line, the parts that are asked for", commandLine("q", "git add . && rm 'a b' > /elsewhere/log"), permission.Policy{"exec.run(git add *)": permission.Allow}, []string{
 			"command: this exact command [exec.run(rm 'a b') fs.write(/elsewhere/log)]", "program: rm *, writing /elsewhere/log [exec.run(rm *) fs.write(/elsewhere/log)]",
 			"commands: all commands, writing /elsewhere/log [exec.run fs.write(/elsewhere/log)]",
 		}},
-		{"of a line that writes a file nobody knows", commandLine("q", "ls > $x"), nil, []string{
+		{"of a line that writes an unknown file", commandLine("q", "ls > $x"), nil, []string{
 			"command: this exact command [exec.run(ls) fs.write(=ls > $x)]",
 		}},
 		{"of a push", commandLine("q", "git push origin main"), nil, []string{
 			"command: this exact command [git.push(git push origin main)]", "program: git push * [git.push(git push *)]", "commands: all of git.push [git.push]",
 		}},
-		{"of a command that nobody can read", requires("q", permission.Need{Name: "exec.run", Opaque: true}), nil, nil},
+		{"of an unreadable command", requires("q", permission.Need{Name: "exec.run", Opaque: true}), nil, nil},
 		{"of a command with a secret", commandLine("q", "curl -H ghp_0123456789abcdefghijABCDEFGHIJ012345"), nil, []string{"commands: all commands [exec.run]"}},
 		{"of a file elsewhere", uses("fs.read", "/etc/ssl/x"), nil, []string{
 			"file: this file: /etc/ssl/x [fs.read(/etc/ssl/x)]", "directory: files in /etc/ssl and below [fs.read(/etc/ssl/**)]",
@@ -77,16 +77,16 @@ func TestQuestionOffersApplicableScopes(t *testing.T) {
 			"file: this file: DIR/a/b [fs.write(DIR/a/b)]", "directory: files in DIR/a and below [fs.write(DIR/a/**)]",
 			"workspace: all files in the working directory [fs.write(DIR/**)]",
 		}},
-		{"of a file that cannot be told", uses("fs.write", ""), nil, nil},
-		{"of an address", uses("net.fetch", "http://Localhost:3000/x"), nil, []string{"host: this host: localhost:3000 [net.fetch(localhost:3000)]"}},
-		{"of an address that cannot be read", uses("net.fetch", `https://a.test\@b.test`), nil, nil},
-		{"of the tool of a server", uses("mcp.db.query", ""), nil, []string{"tool: this tool: mcp.db.query [tool(mcp.db.query)]"}},
-		{"of the tool of a client", uses("openFile", ""), nil, []string{"tool: this tool: openFile [tool(openFile)]"}},
-		{"of a tool with the name of everything", uses("*", ""), nil, nil},
-		{"of a tool with the name of a family", uses("exec", ""), nil, []string{"tool: this tool: exec [tool(exec)]"}},
-		{"of a tool with the name of all servers", uses("MCP", ""), nil, []string{"tool: this tool: MCP [tool(MCP)]"}},
-		{"of a tool with the name of a command", uses("git.push", ""), nil, []string{"tool: this tool: git.push [tool(git.push)]"}},
-		{"of a tool with the name of all commands", uses("exec.run", ""), nil, nil},
+		{"of an unknown file", uses("fs.write", ""), nil, nil},
+		{"of a URL", uses("net.fetch", "http://Localhost:3000/x"), nil, []string{"host: this host: localhost:3000 [net.fetch(localhost:3000)]"}},
+		{"of an invalid URL", uses("net.fetch", `https://a.test\@b.test`), nil, nil},
+		{"of a server's tool", uses("mcp.db.query", ""), nil, []string{"tool: this tool: mcp.db.query [tool(mcp.db.query)]"}},
+		{"of a client's tool", uses("openFile", ""), nil, []string{"tool: this tool: openFile [tool(openFile)]"}},
+		{"of a tool named like the wildcard", uses("*", ""), nil, nil},
+		{"of a tool named like a family", uses("exec", ""), nil, []string{"tool: this tool: exec [tool(exec)]"}},
+		{"of a tool named like all servers", uses("MCP", ""), nil, []string{"tool: this tool: MCP [tool(MCP)]"}},
+		{"of a tool named like a command", uses("git.push", ""), nil, []string{"tool: this tool: git.push [tool(git.push)]"}},
+		{"of a tool named like all commands", uses("exec.run", ""), nil, nil},
 	}
 	for _, tt := range tests {
 		inWorld(t, tt.name, copilot.Options{}, func(w *world) {
@@ -117,29 +117,29 @@ func TestRememberedRuleMatchesItsScope(t *testing.T) {
 		want   copilot.State
 	}{
 		{"a command is remembered", commandLine("q", "ls"), always, commandLine("q", "ls"), copilot.StateIdle},
-		{"another is asked", commandLine("q", "ls"), always, commandLine("q", "cat /etc/passwd"), copilot.StateWaiting},
-		{"so are other arguments", commandLine("q", "ls"), always, commandLine("q", "ls /root"), copilot.StateWaiting},
-		{"but within its scope", commandLine("q", "ls"), scoped(permission.ScopeProgram), commandLine("q", "ls /root"), copilot.StateIdle},
+		{"another command is asked", commandLine("q", "ls"), always, commandLine("q", "cat /etc/passwd"), copilot.StateWaiting},
+		{"other arguments are asked", commandLine("q", "ls"), always, commandLine("q", "ls /root"), copilot.StateWaiting},
+		{"a command within the scope is not asked", commandLine("q", "ls"), scoped(permission.ScopeProgram), commandLine("q", "ls /root"), copilot.StateIdle},
 		{"all commands are remembered", commandLine("q", "ls"), scoped(permission.ScopeCommands), commandLine("q", "cat /etc/passwd"), copilot.StateIdle},
 		{"a file is remembered", uses("fs.read", "/etc/passwd"), always, uses("fs.read", "/etc/passwd"), copilot.StateIdle},
 		{"another file is asked", uses("fs.read", "/etc/passwd"), always, uses("fs.read", "/etc/shadow"), copilot.StateWaiting},
 		{"a directory is remembered", uses("fs.read", "/etc/passwd"), scoped(permission.ScopeDirectory), uses("fs.read", "/etc/shadow"), copilot.StateIdle},
-		{"to read is not to write", uses("fs.read", "/etc/passwd"), scoped(permission.ScopeDirectory), uses("fs.write", "/etc/passwd"), copilot.StateWaiting},
+		{"reading does not allow writing", uses("fs.read", "/etc/passwd"), scoped(permission.ScopeDirectory), uses("fs.write", "/etc/passwd"), copilot.StateWaiting},
 		{"a host is remembered", uses("net.fetch", "https://a.test/x"), always, uses("net.fetch", "https://a.test/y"), copilot.StateIdle},
 		{"another host is asked", uses("net.fetch", "https://a.test/x"), always, uses("net.fetch", "https://b.test/x"), copilot.StateWaiting},
 		{"a tool is remembered", uses("mcp.db.query", ""), always, uses("mcp.db.query", ""), copilot.StateIdle},
 		{"another tool is asked", uses("mcp.db.query", ""), always, uses("mcp.db.drop", ""), copilot.StateWaiting},
-		{"so is a tool whose name goes on", uses("shop", ""), always, uses("shop.buy", ""), copilot.StateWaiting},
-		{"and one by the name of another case", uses("shop", ""), always, uses("Shop", ""), copilot.StateWaiting},
-		{"so are all servers, after a tool of that name", uses("mcp", ""), always, uses("mcp.db.query", ""), copilot.StateWaiting},
-		{"so is a command, after a tool of its name", uses("git.push", ""), always, commandLine("q", "git push"), copilot.StateWaiting},
-		{"but that tool is remembered", uses("git.push", ""), always, uses("git.push", ""), copilot.StateIdle},
-		{"so is a tool, after a command of its name", commandLine("q", "git push"), scoped(permission.ScopeProgram), uses("git.push", ""), copilot.StateWaiting},
-		{"the shell that took an input is asked with another", commandLine("q", "echo a | sh"), always, commandLine("q", "echo b | sh"), copilot.StateWaiting},
-		{"a part is remembered of a line", commandLine("q", "ls && pwd"), always, commandLine("q", "pwd"), copilot.StateIdle},
-		{"a refusal is remembered", commandLine("q", "ls"), never, commandLine("q", "ls"), copilot.StateIdle},
-		{"and no wider", commandLine("q", "ls"), never, commandLine("q", "ls x"), copilot.StateWaiting},
-		{"what offers no scope is for once", uses("fs.write", ""), always, uses("fs.write", ""), copilot.StateWaiting},
+		{"a tool whose name is longer is asked", uses("shop", ""), always, uses("shop.buy", ""), copilot.StateWaiting},
+		{"a tool whose name differs in case is asked", uses("shop", ""), always, uses("Shop", ""), copilot.StateWaiting},
+		{"servers are asked after a tool of that name", uses("mcp", ""), always, uses("mcp.db.query", ""), copilot.StateWaiting},
+		{"a command is asked after a tool of its name", uses("git.push", ""), always, commandLine("q", "git push"), copilot.StateWaiting},
+		{"a tool named like a command is remembered", uses("git.push", ""), always, uses("git.push", ""), copilot.StateIdle},
+		{"a tool is asked after a command of its name", commandLine("q", "git push"), scoped(permission.ScopeProgram), uses("git.push", ""), copilot.StateWaiting},
+		{"a shell with other input is asked", commandLine("q", "echo a | sh"), always, commandLine("q", "echo b | sh"), copilot.StateWaiting},
+		{"a part of a line is remembered", commandLine("q", "ls && pwd"), always, commandLine("q", "pwd"), copilot.StateIdle},
+		{"a denial is remembered", commandLine("q", "ls"), never, commandLine("q", "ls"), copilot.StateIdle},
+		{"a denial is not wider", commandLine("q", "ls"), never, commandLine("q", "ls x"), copilot.StateWaiting},
+		{"an answer without a scope applies once", uses("fs.write", ""), always, uses("fs.write", ""), copilot.StateWaiting},
 		{"a scope without remember is remembered", commandLine("q", "ls"), event.Answer{Approved: true, Scope: permission.ScopeCommand}, commandLine("q", "ls"), copilot.StateIdle},
 	}
 	for _, tt := range tests {
@@ -160,7 +160,7 @@ func scoped(kind permission.ScopeKind) event.Answer {
 	return event.Answer{Approved: true, Remember: true, Scope: kind}
 }
 
-func TestScopeThatWasNotOfferedIsAnError(t *testing.T) {
+func TestUnofferedScopeIsAnError(t *testing.T) {
 	inWorld(t, "", copilot.Options{}, func(w *world) {
 		w.asks(commandLine("q", "python3 x.py"))
 		s := w.start()
@@ -195,7 +195,7 @@ func TestRememberedPermissionIsRevoked(t *testing.T) {
 		require.NoError(w.t, s.Answer("q", yes, "test"))
 		require.NoError(w.t, s.Revoke(""))
 		assert.Empty(w.t, s.Remembered())
-		assert.Equal(w.t, permission.Policy{"exec.run": permission.Ask}, s.Rules(), "rules that were set stay")
+		assert.Equal(w.t, permission.Policy{"exec.run": permission.Ask}, s.Rules(), "configured rules stay")
 		changes = of[event.PolicyChanged](w.t, s)
 		assert.Empty(w.t, changes[len(changes)-1].Remembered)
 	})
@@ -224,15 +224,15 @@ func TestSessionRemembersTwoHundredPermissions(t *testing.T) {
 	})
 }
 
-func TestChangedRuleDropsRememberedRulesOfItsName(t *testing.T) {
+func TestChangedRuleRemovesRememberedRulesOfItsName(t *testing.T) {
 	for name, tt := range map[string]struct {
 		rules permission.Policy
 		want  copilot.State
 	}{
-		"a refusal of the name":       {permission.Policy{"exec.run": permission.Deny, "*": permission.Deny}, copilot.StateIdle},
-		"the rule that is there":      {permission.Policy{"exec.run": permission.Ask}, copilot.StateIdle},
-		"a rule for another name":     {permission.Policy{"fs.write": permission.Deny}, copilot.StateIdle},
-		"the rule that is remembered": {permission.Policy{"exec.run(ls)": permission.Ask}, copilot.StateWaiting},
+		"a denial of the name":    {permission.Policy{"exec.run": permission.Deny, "*": permission.Deny}, copilot.StateIdle},
+		"an unchanged rule":       {permission.Policy{"exec.run": permission.Ask}, copilot.StateIdle},
+		"a rule for another name": {permission.Policy{"fs.write": permission.Deny}, copilot.StateIdle},
+		"the remembered rule":     {permission.Policy{"exec.run(ls)": permission.Ask}, copilot.StateWaiting},
 	} {
 		inWorld(t, name, copilot.Options{}, func(w *world) {
 			asker := w.asks(commandLine("q", "ls"))
@@ -244,7 +244,7 @@ func TestChangedRuleDropsRememberedRulesOfItsName(t *testing.T) {
 			w.run(s, "b")
 			assert.Equal(w.t, tt.want, s.Info().State)
 			if tt.want == copilot.StateIdle {
-				assert.Equal(w.t, name != "a refusal of the name", asker.got()[1].Approved)
+				assert.Equal(w.t, name != "a denial of the name", asker.got()[1].Approved)
 			}
 		})
 	}
@@ -271,7 +271,7 @@ func TestRememberedRulesSurviveSuspendAndRestart(t *testing.T) {
 			assert.Equal(h.t, permission.Policy{"exec.run(ls)": permission.Allow}, s.Remembered())
 			prompt(h.t, s, "b")
 			settle()
-			assert.Equal(h.t, copilot.StateIdle, s.Info().State, "it is not asked again")
+			assert.Equal(h.t, copilot.StateIdle, s.Info().State, "not asked again")
 			require.NoError(h.t, s.Revoke("exec.run(ls)"))
 			prompt(h.t, s, "c")
 			settle()
@@ -281,7 +281,7 @@ func TestRememberedRulesSurviveSuspendAndRestart(t *testing.T) {
 	}
 }
 
-func TestRefusedToolForgetsThatItIsRemembered(t *testing.T) {
+func TestDeniedToolAnswerIsNotRemembered(t *testing.T) {
 	inWorld(t, "", copilot.Options{}, func(w *world) {
 		w.asks(uses("shop", ""))
 		s := w.start()
@@ -293,7 +293,7 @@ func TestRefusedToolForgetsThatItIsRemembered(t *testing.T) {
 	})
 }
 
-// commandLine is the question for a line of a shell.
+// commandLine returns the question for a shell command line.
 func commandLine(id, line string) event.Question {
 	needs := permission.ShellNeeds(line)
 	for i := range needs {
@@ -302,7 +302,7 @@ func commandLine(id, line string) event.Question {
 	return requires(id, needs...)
 }
 
-// uses is the question for the use of a file or an address.
+// uses returns the question for the use of a file, an address or a tool.
 func uses(name, target string) event.Question {
 	return requires("q", permission.Need{Name: name, Target: target})
 }

@@ -19,7 +19,7 @@ const (
 	TextTitle  = event.TextTitle
 )
 
-// findable is what can be found of an event; "" if nothing. Only what the main agent answers can be found.
+// findable returns the searchable text of an event, or "". Of answers, only those of the main agent are searchable.
 func findable(e event.Event) (TextKind, string) {
 	kind, text := event.Searchable(e.Body)
 	if kind == TextAnswer && e.Agent != "" {
@@ -36,15 +36,15 @@ type Found struct {
 	Session   string
 	Title     string // of the session
 	Directory string // of the session
-	N         uint64 // the number of the event
+	N         uint64 // number of the event
 	Kind      TextKind
-	Snippet   string   // the text around the words
-	Hits      [][2]int // where the words begin and end in it, in bytes
+	Snippet   string   // the text around the matches
+	Hits      [][2]int // start and end of each match in the snippet, in bytes
 }
 
 // Search finds the prompts, answers and titles that contain all the words, newest first: at most limit, and at most 200, which 0
-// means. It finds only what is stored, a moment after it was recorded. Errors: kind [fault.Invalid] without any word, kind
-// [fault.Unavailable] without a store or when it cannot be read.
+// means. It finds stored texts only, shortly after they were recorded. Errors: kind [fault.Invalid] without any word, kind
+// [fault.Unavailable] without a store or if it cannot be read.
 func (h *Host) Search(ctx context.Context, words string, limit int) ([]Found, error) {
 	if h.options.Store == nil {
 		return nil, fault.Errorf(fault.Unavailable, "sessions are not stored, so they cannot be searched")

@@ -17,68 +17,68 @@ import (
 	"github.com/copilot-portal/portal/copilot/session"
 )
 
-// Session is one conversation with the agent, for any number of clients. Its
-// methods are the one door in and may be called concurrently; their effects
-// stand in the record.
+// Session is one conversation with the agent, for any number of clients. All
+// dialects use its methods, which may be called concurrently; their effects
+// are in the record.
 //
-// A [session.Machine] decides what happens. Its inputs come from clients, the agent, timers and the store, and are
-// given to it under the lock; its effects are carried out there. Slow ones are done by one goroutine, the session's
-// loop. The agent's events come on the driver's goroutine and go straight into the record.
+// A [session.Machine] decides what happens. It receives the inputs of clients, the agent, timers and the store
+// under the lock, where its effects are performed, too. One goroutine, the session's loop, performs the slow
+// ones. Events of the agent arrive on the driver's goroutine and go straight into the record.
 type Session struct {
 	id             string
 	origin         string
 	directory      string
-	canonical      string // the directory with links followed
+	canonical      string // the directory with symbolic links resolved
 	created        time.Time
 	host           *Host
 	record         *event.Record
 	storage        sessionStorage
-	wake           chan struct{}  // holds a token when the loop has to look again at what it watches
-	gate           chan struct{}  // holds a token while the session is reopened or its model changed
-	pendingReplies sync.WaitGroup // answers and prompts on their way to the agent
+	wake           chan struct{}  // holds a token when the loop must re-evaluate what it watches
+	gate           chan struct{}  // holds a token while the session is reopened or its model changes
+	pendingReplies sync.WaitGroup // answers and prompts being sent to the agent
 
 	mu        sync.Mutex
 	machine   session.Machine
-	life      *life                     // nil before the first
-	link      *agentLink                // nil while there is no conversation
-	opening   *agentLink                // the one that is about to become it
-	interrupt context.CancelFunc        // cancels the step that can be interrupted; nil before the first
-	hurry     chan struct{}             // closed to hurry the prompts that steer; nil while there are none
-	runEnded  chan struct{}             // closed at the end of a run that is aborted; nil before the first
+	life      *life                     // nil before the first activation
+	link      *agentLink                // nil without a conversation
+	opening   *agentLink                // the link that is being opened
+	interrupt context.CancelFunc        // cancels the current interruptible step; nil before the first
+	hurry     chan struct{}             // closed to hurry the prompts that steer; nil without any
+	runEnded  chan struct{}             // closed at the end of a run that is being aborted; nil before the first
 	timers    map[string]questionTimers // of the open questions
 	masks     event.Masker
 	blocks    event.Blocks // of the current run
 	settings
 
-	// What the store needs; see [sessionStorage].
+	// State of storage; see [sessionStorage].
 	lease            leaseState
-	owner            int                // the process that is active with it, in state [session.Elsewhere]
-	recorderNotified bool               // the recorder will look at it
-	headChanged      bool               // the stored head is out of date
-	evicted          bool               // it has left memory: another object may stand for the session
-	lastUse          time.Time          // when somebody asked for it last
-	lastRunEnd       uint64             // the number of its last RunEnded: nothing before it is unfinished
+	owner            int                // the process that holds it, in state [session.Elsewhere]
+	recorderNotified bool               // the recorder is going to write it
+	headChanged      bool               // the stored head is outdated
+	evicted          bool               // another object may represent the session
+	lastUse          time.Time          // time of the last lookup
+	lastRunEnd       uint64             // number of the last RunEnded: everything before it is finished
 	epoch            uint64             // of the record
-	earlierEpochs    []journal.Position // the epochs before, with their ends
-	leftQueue        []json.RawMessage  // prompts that waited when its last owner ended
-	readerPositions  map[string]uint64  // positions of readers that the store does not have yet
+	earlierEpochs    []journal.Position // previous epochs, with their ends
+	leftQueue        []json.RawMessage  // prompts that were queued when the last owner ended
+	readerPositions  map[string]uint64  // positions of readers that are not stored yet
 }
 
-// settings is what a session has been given and has used so far, besides its record. The store keeps it.
+// settings is the stored state of a session besides its record.
 type settings struct {
 	askUser         bool
-	capabilities    Capabilities      // of its client, which need not be attached
-	attributes      map[string]string // of its client; the map is replaced, never changed
+	capabilities    Capabilities      // of its client, even when it is not attached
+	attributes      map[string]string // of its client; the map is replaced, never modified
 	tools           []event.Tool
 	title           string
-	titledByUser    bool // the agent's titles do not count
+	titledByUser    bool // titles of the agent are ignored
 	model           agent.Model
-	modelUnresolved bool // model is the name a client gave; the first conversation looks it up
+	modelUnresolved bool // model is the name that a client gave; the first conversation resolves it
 	usage           Usage
 	recent          runSummary
 	policy          permission.Policy
-	remembered      permission.Policy // rules made by answers; they precede policy
-	lastChange      time.Time         // when something happened in it last
+	remembered      permission.Policy // rules from answers, which precede policy
+	lastChange      time.Time         // time of the last change
 }
 
 func newSession(h *Host, id string, model agent.Model, start Start) *Session {
@@ -105,18 +105,18 @@ func newSession(h *Host, id string, model agent.Model, start Start) *Session {
 	return s
 }
 
-// newEpoch returns a number that no record had before. It fits into 53 bits, so that JavaScript keeps it exactly.
+// newEpoch returns a number that no record has had. It has 53 bits, so that JavaScript represents it exactly.
 func newEpoch() uint64 {
-	return rand.Uint64N(1<<53-1) + 1 //nolint:gosec // it has to be unique, not secret
+	return rand.Uint64N(1<<53-1) + 1 //nolint:gosec // must be unique, not secret
 }
 
-// ID is the session's UUID.
+// ID returns the session's UUID.
 func (s *Session) ID() string { return s.id }
 
 // Record returns the session's record, which any number of readers may read at any time.
 func (s *Session) Record() *event.Record { return s.record }
 
-// Attribute returns the value that a dialect stored with the session under a name, "" if there is none.
+// Attribute returns the value that a dialect stored with the session under a name, or "".
 func (s *Session) Attribute(name string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -150,7 +150,7 @@ func (s *Session) Info() Info {
 	}
 }
 
-// state is called with the lock held.
+// state returns the state. The caller must hold the lock.
 func (s *Session) state() State {
 	switch s.machine.State() {
 	case session.Active:
@@ -174,10 +174,10 @@ func (s *Session) state() State {
 
 // Prompt starts a run, or queues it behind the current one, and returns its id, which the events of the run carry. It does
 // not wait for the run. A prompt that steers joins the current run and returns that run's id; if the run ends first, the
-// prompt gets a run of its own. Errors: [fault.ErrEmptyPrompt],
-// [fault.ErrSessionClosed], [fault.ErrBusy], kind [fault.Invalid] for attachments that cannot be
-// used, kind [fault.Busy] when too many prompts wait, or ([fault.ErrSessionInUse]) when
-// another process has the session.
+// prompt gets its own run. Errors: [fault.ErrEmptyPrompt],
+// [fault.ErrSessionClosed], [fault.ErrBusy], kind [fault.Invalid] for unusable
+// attachments, kind [fault.Busy] if too many prompts wait, or ([fault.ErrSessionInUse]) if
+// another process holds the session.
 func (s *Session) Prompt(p event.Prompt) (run string, err error) {
 	if err := p.Check(); err != nil {
 		return "", err
@@ -189,7 +189,7 @@ func (s *Session) Prompt(p event.Prompt) (run string, err error) {
 	return s.prompt(p)
 }
 
-// Compact makes the agent summarize the conversation, to make room in the context window. It is a run of its own, started
+// Compact makes the agent summarize the conversation, to make room in the context window. This is a separate run, started
 // or queued like that of a prompt. Errors: [fault.ErrSessionClosed], kind [fault.Busy].
 func (s *Session) Compact() (run string, err error) { return s.prompt(event.Prompt{Compact: true}) }
 
@@ -203,14 +203,14 @@ func (s *Session) prompt(p event.Prompt) (run string, err error) {
 	return run, err
 }
 
-// Waiting lists the queued prompts in the order of their runs. Cancelled ones are left out.
+// Waiting lists the queued prompts in the order of their runs, except cancelled ones.
 func (s *Session) Waiting() []event.Waiting {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.waiting()
 }
 
-// waiting is Waiting with the lock held.
+// waiting is Waiting for callers that hold the lock.
 func (s *Session) waiting() []event.Waiting {
 	list := []event.Waiting{}
 	for _, r := range s.machine.Queue() {
@@ -221,8 +221,8 @@ func (s *Session) waiting() []event.Waiting {
 	return list
 }
 
-// Cancel ends the run with an id, or for "" the current run, if there is one. A queued run ends when its turn comes, before
-// the agent hears of it; other queued runs stay. Cancel returns at once: the end of a run is an event. Errors:
+// Cancel ends the run with an id, or for "" the current run, if any. A queued run ends in its turn, before
+// the agent receives it; other queued runs stay. Cancel returns at once: an event reports the end of the run. Errors:
 // [fault.ErrRunNotFound], [fault.ErrSessionClosed], and those of [Session.Prompt] for a stored session with an unfinished
 // run.
 func (s *Session) Cancel(run string) error {
@@ -238,7 +238,7 @@ func (s *Session) Cancel(run string) error {
 	return err
 }
 
-// lockToEnd takes the lock. A stored session is activated first if the run may be one that waits for an answer there.
+// lockToEnd acquires the lock. It first activates a stored session in which the run may wait for an answer.
 func (s *Session) lockToEnd(run string) error {
 	if run == "" {
 		s.mu.Lock()
@@ -269,7 +269,7 @@ func (s *Session) Close() error {
 	return s.closeSuspended()
 }
 
-// shutDown closes or stops the session and returns when it is at rest. It does nothing for one that was never active.
+// shutDown closes or stops the session and returns when it is inactive. It does nothing for a session that was never active.
 func (s *Session) shutDown(in func(*session.Machine)) {
 	s.mu.Lock()
 	l := s.life
@@ -282,14 +282,14 @@ func (s *Session) shutDown(in func(*session.Machine)) {
 	<-l.done
 }
 
-// resumes says whether the next use of the session makes it active.
+// resumes reports whether the next use of the session activates it.
 func (s *Session) resumes() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.machine.State().Resumes()
 }
 
-// isActive says whether the session takes prompts.
+// isActive reports whether the session accepts prompts.
 func (s *Session) isActive() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -297,8 +297,8 @@ func (s *Session) isActive() bool {
 }
 
 // Reopen activates a closed session, with its past. Errors: [fault.ErrSessionOpen], [fault.ErrStopping], kind
-// [fault.Unavailable] when there is no agent, kind [fault.Busy] when too many sessions are open, [fault.ErrSessionInUse]
-// when another process holds the session.
+// [fault.Unavailable] without an agent, kind [fault.Busy] if too many sessions are open, [fault.ErrSessionInUse]
+// if another process holds the session.
 func (s *Session) Reopen(ctx context.Context) error {
 	leave, err := s.enterGate(ctx)
 	if err != nil {
@@ -311,7 +311,7 @@ func (s *Session) Reopen(ctx context.Context) error {
 	return s.reopenWith(ctx, s.openWithConversation)
 }
 
-// Resume makes a closed session take prompts, like [Session.Reopen], but does not wait for the agent: the next prompt opens
+// Resume makes a closed session accept prompts, like [Session.Reopen], but does not wait for the agent: the next prompt opens
 // the conversation. It does nothing for other sessions; a suspended one is activated by its next use. Errors: those of
 // Reopen except [fault.ErrSessionOpen].
 func (s *Session) Resume(ctx context.Context) error {

@@ -14,29 +14,29 @@ import (
 	"github.com/copilot-portal/portal/copilot/store"
 )
 
-// sessionStorage connects a session with the store. Its lock is taken before that of the session and may be held while the
+// sessionStorage connects a session with the store. Its lock must be acquired before that of the session, and may be held while the
 // disk is slow.
 type sessionStorage struct {
 	mu         sync.Mutex
 	lease      *store.Lease     // nil while this process does not hold the session
-	stored     bool             // the store has the session
-	handedOver uint64           // the last number given to the store
-	pieces     supersededDeltas // of the entries given to the store
+	stored     bool             // the session is in the store
+	handedOver uint64           // last number passed to the store
+	pieces     supersededDeltas // deltas among the entries passed to the store
 
-	// Changes besides the record that the store does not have yet.
+	// Changes besides the record that are not stored yet.
 	head      *store.Session
 	positions map[string]uint64
 }
 
-// storeBatch is how many entries are given to the store at a time.
+// storeBatch is how many entries are passed to the store at once.
 const storeBatch = 512
 
-// storePending gives the store what is new, and releases the lease when nothing more follows. Only the recorder calls it.
-// done is false when something is left for later. sync says whether it may wait for the disk; while the store fails it
-// may not.
+// storePending stores changes, and releases the lease when nothing more follows. Only the recorder calls it.
+// done is false if something is left for later. sync permits waiting for the disk, which is not allowed while the store
+// fails.
 func (s *Session) storePending(ctx context.Context, sync bool) (done bool, err error) {
 	if !s.storage.mu.TryLock() {
-		return false, nil // the lease is being acquired; the other sessions must not wait for that
+		return false, nil // the lease is being acquired; other sessions must not wait for that
 	}
 	defer s.storage.mu.Unlock()
 	over, dropped := s.takeChanges()
@@ -61,14 +61,14 @@ func (s *Session) storePending(ctx context.Context, sync bool) (done bool, err e
 	return s.releaseLease(ctx)
 }
 
-// createStored creates the session in the store, unless it was there before or has left memory. Called with the lock of the
-// storage held.
+// createStored creates the session in the store, unless it is there already or was evicted. The caller must hold the storage's
+// lock.
 func (s *Session) createStored(ctx context.Context, dropped, sync bool) (done bool, err error) {
 	switch {
 	case s.storage.stored: // the lease was released or lost
 		s.storeReaderPositions()
 		return true, nil
-	case dropped: // the store could not take it while it was in memory
+	case dropped: // the store did not accept it while it was in memory
 		return true, nil
 	case sync:
 		err = s.storage.create(ctx, s.host.options.Store)
@@ -77,16 +77,16 @@ func (s *Session) createStored(ctx context.Context, dropped, sync bool) (done bo
 	return false, err
 }
 
-// storeReaderPositions stores positions that were set while the lease was being released. Called with the lock of the storage
-// held.
+// storeReaderPositions stores positions that were set while the lease was being released. The caller must hold the storage's
+// lock.
 func (s *Session) storeReaderPositions() {
 	for name, n := range s.storage.positions {
-		_ = s.host.options.Store.SetPosition(s.id, name, n) // while it cannot be written, an older one stays
+		_ = s.host.options.Store.SetPosition(s.id, name, n) // on failure, an older one stays
 	}
 	s.storage.positions = nil
 }
 
-// takeChanges collects what has changed, and says whether nothing more will follow. Called with the lock of the storage held.
+// takeChanges collects the changes, and reports whether nothing more will follow. The caller must hold the storage's lock.
 func (s *Session) takeChanges() (over, dropped bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -106,7 +106,7 @@ func (s *Session) takeChanges() (over, dropped bool) {
 	return s.lease != leaseHeld, s.evicted
 }
 
-// create creates the session in the store. Called with the lock of the storage held.
+// create creates the session in the store. The caller must hold the storage's lock.
 func (f *sessionStorage) create(ctx context.Context, into *store.Store) error {
 	if f.lease != nil || f.stored {
 		return nil
@@ -125,7 +125,7 @@ func (f *sessionStorage) create(ctx context.Context, into *store.Store) error {
 	return nil
 }
 
-// storeAll gives the store everything it does not have yet: entries first, then the head, then reader positions. So a kill
+// storeAll stores everything that is not stored yet: entries first, then the head, then reader positions. So a kill
 // never leaves a head or a position that refers to missing entries, and an outdated head is completed from the entries.
 func (s *Session) storeAll() error {
 	lease := s.storage.lease
@@ -171,10 +171,10 @@ func (s *Session) storeEntries(lease *store.Lease) error {
 	}
 }
 
-// maxText is how much of a text is indexed for search, in bytes.
+// maxText is the maximum size of the indexed part of a text, in bytes.
 const maxText = 64 << 10
 
-// storeEntry gives the store an event and its searchable text.
+// storeEntry stores an event and its searchable text.
 func storeEntry(lease *store.Lease, e journal.Entry[event.Event]) error {
 	if err := lease.Append(pack(e)); err != nil {
 		return err
@@ -190,7 +190,7 @@ func storeEntry(lease *store.Lease, e journal.Entry[event.Event]) error {
 }
 
 // pack encodes an event as a stored entry. A tool's result becomes the payload, which the store deduplicates: models read the
-// same file again and again.
+// same files repeatedly.
 func pack(e journal.Entry[event.Event]) store.Entry {
 	entry := store.Entry{Number: e.N}
 	if b, ok := e.Value.Body.(event.ToolEnded); ok && b.Result != nil && len(b.Result.Content) > event.EntryCost {
@@ -200,8 +200,8 @@ func pack(e journal.Entry[event.Event]) store.Entry {
 	}
 	var err error
 	if entry.Data, err = event.Encode(e.Value); err != nil {
-		raw, _ := json.Marshal(err.Error())                                                                         // a string always can be
-		entry.Data, _ = event.Encode(event.Event{Time: time.Now(), Body: event.Notice{Kind: noticeLost, Raw: raw}}) // and JSON
+		raw, _ := json.Marshal(err.Error())                                                                         // strings always encode
+		entry.Data, _ = event.Encode(event.Event{Time: time.Now(), Body: event.Notice{Kind: noticeLost, Raw: raw}}) // JSON always encodes
 	}
 	return entry
 }
@@ -237,16 +237,16 @@ const noticeLost = "portal.not_stored"
 const noticeGap = "portal.hole"
 
 func gapError(gap *journal.GapError) store.Entry {
-	raw, _ := json.Marshal(gap)                                                                           // numbers always can be
-	data, _ := event.Encode(event.Event{Time: time.Now(), Body: event.Notice{Kind: noticeGap, Raw: raw}}) // and JSON
+	raw, _ := json.Marshal(gap)                                                                           // numbers always encode
+	data, _ := event.Encode(event.Event{Time: time.Now(), Body: event.Notice{Kind: noticeGap, Raw: raw}}) // JSON always encodes
 	return store.Entry{Number: gap.First - 1, Data: data}
 }
 
-// maxExcess is by how many times its budget a record may exceed it while the store fails.
+// maxExcess is the factor by which a record may exceed its budget while the store fails.
 const maxExcess = 4
 
-// trimUnstored drops entries that the store cannot take and memory can no longer keep, so that the portal goes on. Called with
-// the lock of the storage held.
+// trimUnstored drops entries that the store does not accept and memory can no longer keep. The caller must hold the storage's
+// lock.
 func (s *Session) trimUnstored() {
 	failing := s.storage.lease == nil || s.host.options.Store.Failing()
 	if failing && s.record.Excess() > maxExcess*s.host.options.RecordBudget {
@@ -254,7 +254,7 @@ func (s *Session) trimUnstored() {
 	}
 }
 
-// checkLease closes a session whose lease another process has taken.
+// checkLease closes a session whose lease another process has acquired.
 func (s *Session) checkLease(err error) error {
 	if !errors.Is(err, store.ErrLost) {
 		if errors.Is(err, store.ErrBacklog) {
@@ -267,17 +267,17 @@ func (s *Session) checkLease(err error) error {
 	return err
 }
 
-// leaseState is what this process has of a session that is stored.
+// leaseState is the state of this process's lease of a stored session.
 type leaseState int
 
 const (
-	leaseHeld                leaseState = iota // it writes the session, or is the only one that knows it
-	leaseReturning                             // nothing more is written; the recorder gives it back when all is stored
-	leaseReturningUnfinished                   // likewise; whoever takes it next has to recover a run
-	leaseNone                                  // nothing: any process may take it
+	leaseHeld                leaseState = iota // this process writes the session, or is the only one that knows it
+	leaseReturning                             // nothing more is written; the recorder releases the lease when everything is stored
+	leaseReturningUnfinished                   // likewise; the next owner must recover a run
+	leaseNone                                  // any process may acquire the lease
 )
 
-// returning is the state of a session of which nothing more is written.
+// returning returns the state of a session to which nothing more is written.
 func (l leaseState) returning(unfinished bool) leaseState {
 	switch {
 	case l == leaseNone:
@@ -294,7 +294,7 @@ func (s *Session) leaseReturned() {
 	s.lease = leaseNone
 }
 
-// releaseLease lets other processes acquire the session. Called with the lock of the storage held.
+// releaseLease lets other processes acquire the session. The caller must hold the storage's lock.
 func (s *Session) releaseLease(ctx context.Context) (done bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
@@ -307,5 +307,5 @@ func (s *Session) releaseLease(ctx context.Context) (done bool, err error) {
 	return true, nil
 }
 
-// storeTimeout bounds calls of the store that should take milliseconds; another program may have locked the file.
+// storeTimeout limits store calls that should take milliseconds; another program may have locked the file.
 const storeTimeout = 10 * time.Second

@@ -15,7 +15,7 @@ import (
 )
 
 func TestSilentAgent(t *testing.T) {
-	inWorld(t, "its runs fail, and the next prompt goes on with what was said", copilot.Options{}, func(w *world) {
+	inWorld(t, "its runs fail, and the next prompt resumes the conversation", copilot.Options{}, func(w *world) {
 		s := w.start()
 		w.run(s, "a")
 		w.agents.Script = untilAborted
@@ -34,7 +34,7 @@ func TestSilentAgent(t *testing.T) {
 		}, story(w.t, s)[1:])
 		assert.Equal(w.t, 1, w.agents.Running())
 	})
-	inWorld(t, "a session that could not be opened in time makes the pool look", copilot.Options{
+	inWorld(t, "a session that could not be opened in time makes the pool check the process", copilot.Options{
 		Pool: agent.PoolOptions{PingEvery: time.Hour},
 	}, func(w *world) {
 		s := w.start()
@@ -42,8 +42,8 @@ func TestSilentAgent(t *testing.T) {
 		_, err := w.host.Start(w.t.Context(), copilot.Start{Directory: w.directory})
 		require.ErrorContains(w.t, err, "did not answer within 30s")
 		synctest.Wait()
-		assert.Equal(w.t, 2, w.agents.Count(fake.Ping), "of the start, which would be tried again, and of the pool")
-		assert.Equal(w.t, copilot.StateIdle, s.Info().State, "it answers: only the opening hangs")
+		assert.Equal(w.t, 2, w.agents.Count(fake.Ping), "one of the start, one of the pool")
+		assert.Equal(w.t, copilot.StateIdle, s.Info().State, "only the opening hangs")
 		w.agents.Before = nil
 		w.agents.Hang(1)
 		began := time.Now()

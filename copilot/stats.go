@@ -9,19 +9,19 @@ import (
 	"github.com/copilot-portal/portal/copilot/session"
 )
 
-// Stats counts what a host does now and has done so far. Numbers that change while they are collected may not fit each other exactly.
+// Stats are the current and total numbers of a host. They may be slightly inconsistent, because they change while they are collected.
 type Stats struct {
 	Sessions map[State]int // in memory; every state has an entry
-	Running  int           // runs at work
-	Waiting  int           // prompts that wait for their run
-	Started  uint64        // runs, ever
+	Running  int           // working runs
+	Waiting  int           // queued prompts
+	Started  uint64        // runs in total
 	Ended    map[event.Outcome]uint64
-	Events   uint64 // recorded, ever
+	Events   uint64 // recorded in total
 	Readers  journal.Readers
 	Agents   agent.Stats
 }
 
-// Stats collects the numbers. It takes the lock of each session in memory for a moment.
+// Stats collects the numbers. It briefly acquires the lock of each session in memory.
 func (h *Host) Stats() Stats {
 	c := &h.counts
 	s := Stats{
@@ -57,7 +57,7 @@ func (s *Session) addTo(total *Stats) {
 	}
 }
 
-// tally counts what cannot be seen by looking at the sessions.
+// tally counts what the sessions themselves do not show.
 type tally struct {
 	started, completed, failed, cancelled, interrupted atomic.Uint64 // runs
 	events                                             atomic.Uint64

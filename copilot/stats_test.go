@@ -17,7 +17,7 @@ import (
 )
 
 func TestStatsCountSessionsByState(t *testing.T) {
-	inWorld(t, "from nothing to closed", copilot.Options{MaxClosed: 1}, func(w *world) {
+	inWorld(t, "from start to close", copilot.Options{MaxClosed: 1}, func(w *world) {
 		none := map[copilot.State]int{copilot.StateIdle: 0, copilot.StateQueued: 0, copilot.StateRunning: 0, copilot.StateWaiting: 0, copilot.StateClosed: 0, copilot.StateElsewhere: 0}
 		assert.Equal(t, none, w.host.Stats().Sessions)
 
@@ -46,7 +46,7 @@ func TestStatsCountSessionsByState(t *testing.T) {
 		stats = w.host.Stats()
 		assert.Equal(t, map[event.Outcome]uint64{event.Completed: 2, event.Cancelled: 1, event.Failed: 0, event.Interrupted: 0}, stats.Ended)
 		assert.Equal(t, 1, stats.Sessions[copilot.StateClosed], "one is listed")
-		assert.Equal(t, s.Record().Last()+other.Record().Last(), stats.Events, "what was forgotten was recorded all the same")
+		assert.Equal(t, s.Record().Last()+other.Record().Last(), stats.Events, "evicted sessions count, too")
 		assert.Zero(t, stats.Running+stats.Waiting)
 	})
 }
@@ -79,8 +79,8 @@ func TestStatsCountAgents(t *testing.T) {
 		assert.Equal(t, agent.Stats{Running: 1, Starts: 2, Deaths: 1}, w.host.Stats().Agents)
 
 		s.Close()
-		time.Sleep(time.Minute) // it lingers and is stopped then
-		assert.Equal(t, agent.Stats{Starts: 2, Deaths: 1}, w.host.Stats().Agents, "to be told to end is no death")
+		time.Sleep(time.Minute) // it lingers before it is stopped
+		assert.Equal(t, agent.Stats{Starts: 2, Deaths: 1}, w.host.Stats().Agents, "a stopped process is not a death")
 
 		w.agents.Before = func(context.Context, fake.Call) error { return errors.New("broken") }
 		_, err := w.host.Models(w.t.Context())
@@ -96,13 +96,13 @@ func TestStatsCountReplacedProcesses(t *testing.T) {
 		wait(time.Minute)
 		assert.EqualValues(w.t, 1, w.host.Stats().Agents.Hangs)
 	})
-	inWorld(t, "so is one that has grown too large", copilot.Options{}, func(w *world) {
+	inWorld(t, "a process that has grown too large is counted", copilot.Options{}, func(w *world) {
 		w.start()
 		w.agents.SetMemory(func(int) int64 { return 2 << 30 })
 		wait(6 * time.Minute)
 		assert.EqualValues(w.t, 1, w.host.Stats().Agents.Retired)
 	})
-	inWorld(t, "a run that waits for its place does not run", copilot.Options{Limits: copilot.Limits{Runs: 1}}, func(w *world) {
+	inWorld(t, "a run that waits for its slot is not running", copilot.Options{Limits: copilot.Limits{Runs: 1}}, func(w *world) {
 		w.agents.Script = untilAborted
 		w.run(w.start(), "a")
 		w.run(w.start(), "b")

@@ -17,8 +17,8 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-// reads is a script that works until it is aborted or told to stop, and says
-// what it was steered to. It looks once a second.
+// reads is a script that works until it is aborted or reads "stop", and says
+// what it was steered to. It reads once a second.
 func reads(t *fake.Turn) {
 	for t.Wait(time.Second) {
 		p, ok := t.Steered()
@@ -38,14 +38,14 @@ func readsFirst(t *fake.Turn) {
 	}
 }
 
-// shortly works for half a second if it is asked first.
+// shortly works for half a second on the first prompt.
 func shortly(t *fake.Turn) {
 	if len(t.Past) == 0 {
 		t.Wait(500 * time.Millisecond)
 	}
 }
 
-// stubborn takes its time to heed the abort of the first prompt.
+// stubborn obeys the abort of the first prompt slowly.
 func stubborn(t *fake.Turn) {
 	if len(t.Past) == 0 {
 		t.WaitForAbort()
@@ -53,14 +53,14 @@ func stubborn(t *fake.Turn) {
 	}
 }
 
-// untilFirstAborted is a script that only the first prompt keeps busy.
+// untilFirstAborted is a script in which only the first prompt lasts until it is aborted.
 func untilFirstAborted(t *fake.Turn) {
 	if len(t.Past) == 0 {
 		t.WaitForAbort()
 	}
 }
 
-// steer gives prompts that steer, and the ids of their runs.
+// steer sends prompts that steer, and returns the ids of their runs.
 func (w *world) steer(s *copilot.Session, texts ...string) (runs []string) {
 	w.t.Helper()
 	for _, text := range texts {
@@ -71,7 +71,7 @@ func (w *world) steer(s *copilot.Session, texts ...string) (runs []string) {
 	return runs
 }
 
-// onSteers is what happens when a prompt arrives that steers.
+// onSteers calls f for prompts that steer.
 func onSteers(f func(context.Context, fake.Call) error) func(context.Context, fake.Call) error {
 	return fake.On(fake.Send, func(ctx context.Context, c fake.Call) error {
 		if !c.Steer {
@@ -99,7 +99,7 @@ func TestSteering(t *testing.T) {
 		want   []string // after the opening
 	}{
 		{
-			"a prompt that steers joins the run, where the agent has taken it", reads,
+			"a prompt that steers joins the run when the agent has read it", reads,
 			func(w *world, s *copilot.Session) {
 				run := w.prompt(s, "a")
 				wait(1500 * time.Millisecond)
@@ -114,7 +114,7 @@ func TestSteering(t *testing.T) {
 			[]string{"r1 starts", "r1 user: a", "r1 user: b", "r1 says: b", "r1 user: stop", "r1 says: stop", "r1 completed"},
 		},
 		{
-			"several are given in their order", reads,
+			"several are delivered in order", reads,
 			func(w *world, s *copilot.Session) {
 				w.agents.Before = onSteers(slowly(100 * time.Millisecond))
 				w.run(s, "a")
@@ -127,7 +127,7 @@ func TestSteering(t *testing.T) {
 			},
 		},
 		{
-			"before the agent has taken the prompt they wait for that", reads,
+			"they wait until the prompt is sent", reads,
 			func(w *world, s *copilot.Session) {
 				w.agents.Before = fake.On(fake.Send, slowly(300*time.Millisecond))
 				w.prompt(s, "a")
@@ -139,7 +139,7 @@ func TestSteering(t *testing.T) {
 			[]string{"r1 starts", "r1 user: a", "r1 user: b", "r1 user: stop", "r1 says: b", "r1 says: stop", "r1 completed"},
 		},
 		{
-			"they do not wait for the prompts that do", readsFirst,
+			"they overtake queued prompts", readsFirst,
 			func(w *world, s *copilot.Session) {
 				w.run(s, "a")
 				w.run(s, "b")
@@ -149,7 +149,7 @@ func TestSteering(t *testing.T) {
 			[]string{"r1 starts", "r1 user: a", "r1 user: stop", "r1 says: stop", "r1 completed", "r2 starts", "r2 user: b", "r2 completed"},
 		},
 		{
-			"what comes too late gets a run of its own, in its order, before the prompts that wait", shortly,
+			"late ones get runs of their own, in order, before queued prompts", shortly,
 			func(w *world, s *copilot.Session) {
 				w.agents.Before = onSteers(slowly(time.Second)) // the agent is idle meanwhile
 				w.run(s, "a")
@@ -166,7 +166,7 @@ func TestSteering(t *testing.T) {
 			},
 		},
 		{
-			"so does what the agent was not given, because its run failed", nil,
+			"undelivered ones get runs of their own after a failure", nil,
 			func(w *world, s *copilot.Session) {
 				w.agents.Before = fake.On(fake.Send, func(_ context.Context, c fake.Call) error {
 					if c.Prompt != "a" {
@@ -185,7 +185,7 @@ func TestSteering(t *testing.T) {
 			},
 		},
 		{
-			"a run that is cancelled is not steered any more", stubborn,
+			"a cancelled run is no longer steered", stubborn,
 			func(w *world, s *copilot.Session) {
 				w.run(s, "a")
 				require.NoError(w.t, s.Cancel(""))
@@ -196,7 +196,7 @@ func TestSteering(t *testing.T) {
 			[]string{"r1 starts", "r1 user: a", "r1 cancelled", "r2 starts", "r2 user: b", "r2 completed"},
 		},
 		{
-			"a cancellation does not wait for an agent that does not take them", untilFirstAborted,
+			"a cancellation does not wait for their delivery", untilFirstAborted,
 			func(w *world, s *copilot.Session) {
 				w.agents.Before = onSteers(fake.HangForever)
 				w.run(s, "a")
@@ -211,7 +211,7 @@ func TestSteering(t *testing.T) {
 			},
 		},
 		{
-			"nor does the close of the session, which drops them", untilFirstAborted,
+			"closing does not wait for their delivery and drops them", untilFirstAborted,
 			func(w *world, s *copilot.Session) {
 				w.agents.Before = onSteers(fake.HangForever)
 				w.run(s, "a")
@@ -228,7 +228,7 @@ func TestSteering(t *testing.T) {
 			[]string{"r1 starts", "r1 user: a", "r1 cancelled", "- closed"},
 		},
 		{
-			"the process dies while it is given one", untilFirstAborted,
+			"the process dies during a delivery", untilFirstAborted,
 			func(w *world, s *copilot.Session) {
 				w.agents.Before = onSteers(func(_ context.Context, c fake.Call) error {
 					w.agents.Kill(c.Process)
@@ -244,7 +244,7 @@ func TestSteering(t *testing.T) {
 			},
 		},
 		{
-			"one that the agent refuses is a failure, and the run goes on", reads,
+			"a rejected one is a failure, and the run continues", reads,
 			func(w *world, s *copilot.Session) {
 				w.agents.Before = onSteers(func(_ context.Context, c fake.Call) error {
 					if c.Prompt == "b" {
@@ -260,7 +260,7 @@ func TestSteering(t *testing.T) {
 			[]string{"r1 starts", "r1 user: a", "r1 failure (internal)", "r1 user: stop", "r1 says: stop", "r1 failed"},
 		},
 		{
-			"so is one that it does not take in time", reads,
+			"one that the agent does not accept in time is a failure", reads,
 			func(w *world, s *copilot.Session) {
 				w.agents.Before = onSteers(fake.HangForever)
 				w.run(s, "a")
@@ -271,7 +271,7 @@ func TestSteering(t *testing.T) {
 			[]string{"r1 starts", "r1 user: a", "r1 failure (timeout)"},
 		},
 		{
-			"while the conversation is summed up, a prompt waits for the end of that", nil,
+			"one waits for the end of a compaction", nil,
 			func(w *world, s *copilot.Session) {
 				w.agents.Before = fake.On(fake.Compact, slowly(time.Second))
 				w.agents.Remember(s.ID(), "something")
@@ -292,7 +292,7 @@ func TestSteering(t *testing.T) {
 			assert.Equal(w.t, tt.want, story(w.t, s)[1:])
 		})
 	}
-	inWorld(t, "only so many wait", copilot.Options{}, func(w *world) {
+	inWorld(t, "only a limited number waits", copilot.Options{}, func(w *world) {
 		w.agents.Before = fake.On(fake.Send, fake.HangForever)
 		s := w.start()
 		w.run(s, "a")
@@ -320,7 +320,7 @@ func TestCompact(t *testing.T) {
 		want []string // after the opening
 	}{
 		{
-			"it is a run of its own, without a prompt", func(w *world, s *copilot.Session) {
+			"a compaction is a run without a prompt", func(w *world, s *copilot.Session) {
 				w.agents.Before = fake.On(fake.Compact, slowly(time.Second))
 				run := compact(w, s)
 				assert.Equal(w.t, copilot.StateRunning, s.Info().State)
@@ -335,7 +335,7 @@ func TestCompact(t *testing.T) {
 			[]string{"r1 starts", "r1 completed"},
 		},
 		{
-			"it is queued behind a run, and prompts behind it", func(w *world, s *copilot.Session) {
+			"a compaction is queued like a prompt", func(w *world, s *copilot.Session) {
 				w.agents.Before = fake.On(fake.Send, slowly(time.Second))
 				w.prompt(s, "a")
 				compact(w, s)
@@ -348,7 +348,7 @@ func TestCompact(t *testing.T) {
 			},
 		},
 		{
-			"it is cancelled", func(w *world, s *copilot.Session) {
+			"a compaction is cancelled", func(w *world, s *copilot.Session) {
 				w.agents.Before = fake.On(fake.Compact, fake.HangForever)
 				compact(w, s)
 				require.NoError(w.t, s.Cancel(""))
@@ -359,7 +359,7 @@ func TestCompact(t *testing.T) {
 			[]string{"r1 starts", "r1 cancelled", "r2 starts", "r2 user: a", "r2 says: a", "r2 completed"},
 		},
 		{
-			"the session is closed meanwhile", func(w *world, s *copilot.Session) {
+			"the session is closed during a compaction", func(w *world, s *copilot.Session) {
 				w.agents.Before = fake.On(fake.Compact, fake.HangForever)
 				compact(w, s)
 				s.Close()
@@ -369,7 +369,7 @@ func TestCompact(t *testing.T) {
 			[]string{"r1 starts", "r1 cancelled", "- closed"},
 		},
 		{
-			"it fails", func(w *world, s *copilot.Session) {
+			"a compaction fails", func(w *world, s *copilot.Session) {
 				w.agents.Before = fake.On(fake.Compact, func(context.Context, fake.Call) error { return errors.New("broken") })
 				compact(w, s)
 				wait(time.Second)
@@ -380,7 +380,7 @@ func TestCompact(t *testing.T) {
 			[]string{"r1 starts", "r1 failure (internal)", "r1 failed", "r2 starts", "r2 user: a", "r2 says: a", "r2 completed"},
 		},
 		{
-			"the process dies of it, which is told once", func(w *world, s *copilot.Session) {
+			"the process dies, which is reported once", func(w *world, s *copilot.Session) {
 				w.agents.Before = w.kills(fake.Compact)
 				compact(w, s)
 				wait(time.Second)
@@ -389,7 +389,7 @@ func TestCompact(t *testing.T) {
 			[]string{"r1 starts", "r1 failure (unavailable)", "r1 failed", "r2 starts", "r2 user: a", "r2 says: a", "r2 completed"},
 		},
 		{
-			"also where it needs time for that", func(w *world, s *copilot.Session) {
+			"the process dies slowly", func(w *world, s *copilot.Session) {
 				w.agents.Dying = 300 * time.Millisecond
 				w.agents.Before = w.kills(fake.Compact)
 				compact(w, s)
@@ -399,7 +399,7 @@ func TestCompact(t *testing.T) {
 			[]string{"r1 starts", "r1 failure (unavailable)", "r1 failed", "r2 starts", "r2 user: a", "r2 says: a", "r2 completed"},
 		},
 		{
-			"the agent is opened again for it", func(w *world, s *copilot.Session) {
+			"the conversation is opened again for a compaction", func(w *world, s *copilot.Session) {
 				w.loseProcess()
 				compact(w, s)
 				assert.True(w.t, w.agents.Calls(fake.Open)[1].Opening.Resume)
@@ -407,13 +407,13 @@ func TestCompact(t *testing.T) {
 			[]string{"- failure (unavailable)", "r1 starts", "r1 completed"},
 		},
 		{
-			"an agent that does not come to an end is let go", func(w *world, s *copilot.Session) {
+			"an agent that does not finish is released", func(w *world, s *copilot.Session) {
 				w.agents.Before = fake.On(fake.Compact, fake.HangForever)
 				compact(w, s)
 				wait(5*time.Minute - time.Second)
 				assert.Equal(w.t, copilot.StateRunning, s.Info().State)
 				wait(10 * time.Second)
-				assert.Equal(w.t, "the agent did not sum up the conversation within 5m0s", of[event.RunEnded](w.t, s)[0].Text)
+				assert.Equal(w.t, "the agent did not compact the conversation within 5m0s", of[event.RunEnded](w.t, s)[0].Text)
 				assert.Equal(w.t, 1, w.agents.Count(fake.Close))
 				w.run(s, "a")
 			},
@@ -428,7 +428,7 @@ func TestCompact(t *testing.T) {
 			assert.Equal(w.t, tt.want, story(w.t, s)[1:])
 		})
 	}
-	inWorld(t, "there must be room in the queue for it", copilot.Options{}, func(w *world) {
+	inWorld(t, "a compaction needs room in the queue", copilot.Options{}, func(w *world) {
 		w.agents.Script = untilAborted
 		s := w.start()
 		for range 101 {

@@ -13,32 +13,32 @@ import (
 	"github.com/copilot-portal/portal/copilot/session"
 )
 
-// How long the agent gets for things that it should do at once.
+// Time limits for the agent.
 const (
 	openTimeout   = 30 * time.Second
 	sendTimeout   = 30 * time.Second
 	modelTimeout  = 10 * time.Second
 	abortTimeout  = 2 * time.Second
-	callTimeout   = 20 * time.Second // for calls in the middle of a run: a busy machine must not end it
-	hurryTimeout  = 2 * time.Second  // for the same once nobody needs them any more
+	callTimeout   = 20 * time.Second // for calls during a run, which a busy machine must not end
+	hurryTimeout  = 2 * time.Second  // for such calls when the result is no longer needed
 	detachTimeout = time.Second
 
 	compactTimeout = 5 * time.Minute // the model reads the whole conversation
 )
 
-// NoticeQueued is the kind of the [event.Notice] in a run that has to wait until
+// NoticeQueued is the kind of the [event.Notice] in a run that must wait until
 // others have ended.
 const NoticeQueued = "portal.queued"
 
-// acquireSlot gives the current run its slot.
+// acquireSlot acquires the slot of the current run.
 func (s *Session) acquireSlot() {
 	ctx, cancel := s.interruptible()
 	defer cancel()
 	slots := s.host.runSlots
 	ok := ctx.Err() == nil && slots.tryAcquire()
 	if !ok && ctx.Err() == nil {
-		text := fmt.Sprintf("%d runs go on already; this one waits for its turn (limits.runs).", slots.limit)
-		raw, _ := json.Marshal(map[string]string{"text": text}) // a string always can be
+		text := fmt.Sprintf("%d runs are working already; this one waits for its turn (limits.runs).", slots.limit)
+		raw, _ := json.Marshal(map[string]string{"text": text}) // strings always encode
 		s.input(func(m *session.Machine) { m.SlotBusy(event.Notice{Kind: NoticeQueued, Raw: raw}) })
 		ok = slots.acquire(ctx)
 	}
@@ -75,7 +75,7 @@ func compactConversation(ctx context.Context, l *agentLink) error {
 	}
 	err = because(ctx, l.lease.Agent, err)
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return fault.Errorf(fault.Timeout, "the agent did not sum up the conversation within %v", compactTimeout)
+		return fault.Errorf(fault.Timeout, "the agent did not compact the conversation within %v", compactTimeout)
 	}
 	return err
 }
@@ -90,7 +90,7 @@ func (s *Session) send(r *session.Run) {
 	s.input(func(m *session.Machine) { m.Sent(err) })
 }
 
-// abort tells the agent to stop and waits until the run has ended, for as long as that may take.
+// abort tells the agent to stop and waits, for a limited time, until the run has ended.
 func (s *Session) abort(r *session.Run) {
 	ctx, cancel := context.WithTimeout(context.Background(), abortTimeout)
 	defer cancel()
@@ -117,7 +117,7 @@ func (s *Session) awaitEnd(r *session.Run) <-chan struct{} {
 }
 
 // finish releases the conversation and ends the record. A run that waits for answers that can be given later stays open:
-// its conversation must not be closed, which would end what it waits for, so only its process is stopped.
+// closing its conversation would end what it waits for, so only its process is stopped.
 func (s *Session) finish() {
 	if l, left := s.leaveRunOpen(); left {
 		if l != nil {
@@ -136,14 +136,14 @@ func (s *Session) finish() {
 	s.host.sessionClosed()
 }
 
-// leaveRunOpen ends the record in the middle of a run that goes on later, if there is one, and returns the conversation.
+// leaveRunOpen ends the record in the middle of a run that continues later, if there is one, and returns the conversation.
 func (s *Session) leaveRunOpen() (l *agentLink, left bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if left = s.machine.LeaveRunOpen(); !left {
 		return nil, false
 	}
-	l, s.link = s.link, nil // from here on its events are ignored
+	l, s.link = s.link, nil // its later events are ignored
 	s.perform()
 	s.record.Close()
 	s.setReaderPosition(positionWaiting, 1)
@@ -151,10 +151,10 @@ func (s *Session) leaveRunOpen() (l *agentLink, left bool) {
 	return l, true
 }
 
-// positionWaiting is the name of the reader position that marks a session at rest whose run waits for an answer.
+// positionWaiting is the name of the reader position that marks an inactive session whose run waits for an answer.
 const positionWaiting = "portal.waiting"
 
-// endRecordOfLife ends the record of a session that has come to rest, and lets the recorder release the lease. Called with the lock held.
+// endRecordOfLife ends the record of a session that became inactive, and lets the recorder release the lease. The caller must hold the lock.
 func (s *Session) endRecordOfLife() {
 	s.record.Close()
 	s.lease = s.lease.returning(false)

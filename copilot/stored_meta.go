@@ -14,28 +14,28 @@ import (
 	"github.com/copilot-portal/portal/copilot/store"
 )
 
-// meta is what the store keeps of a session besides its record and the fields of lists: enough to go on in another process.
+// meta is the stored state of a session besides its record and the fields of lists. It suffices to continue in another process.
 type meta struct {
 	AskUser         bool                 `json:"ask_user,omitzero"`
 	Answers         []event.QuestionKind `json:"answers,omitzero"` // what its client can answer without being attached
 	Choices         bool                 `json:"choices,omitzero"` // likewise
-	Attributes      map[string]string    `json:"notes,omitzero"`   // what its client wants to know again
+	Attributes      map[string]string    `json:"notes,omitzero"`   // attributes that its client stored
 	Tools           []storedTool         `json:"tools,omitzero"`
 	Policy          permission.Policy    `json:"policy,omitzero"`
-	Remembered      permission.Policy    `json:"remembered,omitzero"` // rules that answers have made
+	Remembered      permission.Policy    `json:"remembered,omitzero"` // rules from answers
 	Model           storedModel          `json:"model"`
 	Usage           storedUsage          `json:"usage,omitzero"`
-	Run             string               `json:"run,omitzero"`     // the last
-	Prompts         int                  `json:"prompts,omitzero"` // how many there were
-	Prompt          string               `json:"prompt,omitzero"`  // the beginning of the last
-	TitledByUser    bool                 `json:"named,omitzero"`   // a user has given the title
-	LastRunEnd      uint64               `json:"settled,omitzero"` // the number of the last RunEnded
-	HasHistory      bool                 `json:"said,omitzero"`    // the agent has taken a prompt
-	NeverOpened     bool                 `json:"fresh,omitzero"`   // its conversation was never opened
-	ModelUnresolved bool                 `json:"seeks,omitzero"`   // the model is to be looked up
-	Queue           []json.RawMessage    `json:"queue,omitzero"`   // prompts that wait, as encoded events
-	Epoch           uint64               `json:"epoch"`            // that of the last owner
-	Earlier         [][2]uint64          `json:"earlier,omitzero"` // the epochs before, each with its end
+	Run             string               `json:"run,omitzero"`     // the last one
+	Prompts         int                  `json:"prompts,omitzero"` // number of prompts
+	Prompt          string               `json:"prompt,omitzero"`  // start of the last one
+	TitledByUser    bool                 `json:"named,omitzero"`   // a user has set the title
+	LastRunEnd      uint64               `json:"settled,omitzero"` // number of the last RunEnded
+	HasHistory      bool                 `json:"said,omitzero"`    // the agent has received a prompt
+	NeverOpened     bool                 `json:"fresh,omitzero"`   // the conversation was never opened
+	ModelUnresolved bool                 `json:"seeks,omitzero"`   // the model must be looked up
+	Queue           []json.RawMessage    `json:"queue,omitzero"`   // queued prompts, as encoded events
+	Epoch           uint64               `json:"epoch"`            // epoch of the last owner
+	Earlier         [][2]uint64          `json:"earlier,omitzero"` // previous epochs, each with its end
 }
 
 type storedModel struct {
@@ -59,11 +59,11 @@ type storedTool struct {
 	NoApproval  bool            `json:"no_approval,omitzero"`
 }
 
-// maxEpochs bounds how many earlier epochs are known; positions of those before
+// maxEpochs limits the number of stored previous epochs; positions of older ones
 // are stale.
 const maxEpochs = 100
 
-// head is the session as the store keeps it. Called with the lock held.
+// head returns the stored form of the session. The caller must hold the lock.
 func (s *Session) head() *store.Session {
 	m := meta{
 		AskUser: s.askUser, Answers: s.capabilities.Kinds, Choices: s.capabilities.Choices, Attributes: s.attributes, Policy: s.policy, Remembered: s.remembered, TitledByUser: s.titledByUser, LastRunEnd: s.lastRunEnd, HasHistory: s.machine.History() == session.HasContent,
@@ -77,7 +77,7 @@ func (s *Session) head() *store.Session {
 	}
 	data, err := json.Marshal(m)
 	if err != nil { // the schema of a tool, perhaps
-		s.host.options.Log.Error("a session cannot be described for the store", "session", s.id, "err", err)
+		s.host.options.Log.Error("cannot encode session for the store", "session", s.id, "err", err)
 		return nil
 	}
 	return &store.Session{
@@ -86,8 +86,8 @@ func (s *Session) head() *store.Session {
 	}
 }
 
-// storedQueue are the prompts that wait for their runs, as the store keeps them: those that were cancelled and those without a
-// prompt are left out. Those that steer wait for nothing, or get runs of their own.
+// storedQueue returns the stored form of the queued prompts, except cancelled ones and runs without a
+// prompt. Prompts that steer are not queued, or get runs of their own.
 func storedQueue(runs []*session.Run) (lines []json.RawMessage) {
 	for _, r := range runs {
 		if r.Cancelled() || r.OnlyCompacts() {
@@ -100,7 +100,7 @@ func storedQueue(runs []*session.Run) (lines []json.RawMessage) {
 	return lines
 }
 
-// restore makes a session of its stored head. It is at rest until it is used.
+// restore returns a session for its stored head. It is inactive until it is used.
 func (h *Host) restore(head store.Session) (*Session, error) {
 	s := newSession(h, head.ID, agent.Model{}, Start{Origin: head.Origin, Directory: head.Directory})
 	s.created, s.lease, s.storage.stored = head.Created, leaseNone, true
@@ -117,7 +117,7 @@ func (h *Host) restore(head store.Session) (*Session, error) {
 	return s, nil
 }
 
-// applyMeta updates a session at rest from its stored head, which another process may have changed. Called with the lock held, or before
+// applyMeta updates an inactive session from its stored head, which another process may have changed. The caller must hold the lock, or call it before
 // the session is shared.
 func (s *Session) applyMeta(head store.Session) error {
 	var m meta

@@ -19,8 +19,8 @@ import (
 	"github.com/copilot-portal/portal/copilot/permission"
 )
 
-// storm is many clients of a few sessions that do anything at any time, with an
-// agent that does anything as well.
+// storm is many clients that use a few sessions at random, with an
+// agent that acts at random, too.
 type storm struct {
 	*world
 	dice func(n int) int
@@ -38,7 +38,7 @@ func newStorm(w *world, seed uint64) *storm {
 
 func (s *storm) pause() { time.Sleep(time.Duration(s.dice(300)) * time.Millisecond) }
 
-// script is what the agent does with a prompt.
+// script reacts to a prompt.
 func (s *storm) script(t *fake.Turn) {
 	for range s.dice(4) {
 		switch s.dice(17) {
@@ -74,11 +74,11 @@ func (s *storm) script(t *fake.Turn) {
 	}
 }
 
-// before is how the calls of the agent go.
+// before decides how calls of the agent go.
 func (s *storm) before(ctx context.Context, c fake.Call) error {
 	switch s.dice(40) {
 	case 0:
-		return fmt.Errorf("%s does not work today", c.Method)
+		return fmt.Errorf("%s fails at random", c.Method)
 	case 1:
 		s.agents.Kill(c.Process)
 	case 2:
@@ -95,7 +95,7 @@ func (s *storm) before(ctx context.Context, c fake.Call) error {
 	return nil
 }
 
-// client does something with a session again and again.
+// client uses a session repeatedly.
 func (s *storm) client(session *copilot.Session) {
 	for range 40 {
 		s.pause()
@@ -126,7 +126,7 @@ func (s *storm) client(session *copilot.Session) {
 	}
 }
 
-// answer answers some question, open or not.
+// answer answers a question, open or not.
 func (s *storm) answer(session *copilot.Session) {
 	all, _ := read(s.t, session)
 	for _, e := range all {
@@ -146,7 +146,7 @@ func TestStorm(t *testing.T) {
 			Pool:   agent.PoolOptions{Size: 2, PerProcess: 2, PingEvery: time.Second, MinAge: -1},
 			Limits: copilot.Limits{Runs: 2, Question: 2 * time.Second, Tool: time.Second},
 		}
-		inWorld(t, fmt.Sprintf("whatever happens, records are whole and nothing is left behind (%d)", seed), options, func(w *world) {
+		inWorld(t, fmt.Sprintf("records are complete and nothing leaks (%d)", seed), options, func(w *world) {
 			s := newStorm(w, uint64(seed))
 			w.agents.Dying = 100 * time.Millisecond
 			var sessions []*copilot.Session
@@ -155,7 +155,7 @@ func TestStorm(t *testing.T) {
 			}
 			w.agents.Script, w.agents.Before = s.script, s.before
 			w.agents.BeforeProbe(s.before)
-			w.agents.SetMemory(func(int) int64 { return int64(s.dice(15)) << 27 }) // now and then too much
+			w.agents.SetMemory(func(int) int64 { return int64(s.dice(15)) << 27 }) // sometimes too much
 			w.agents.SetBackground(func(string) bool { return s.dice(2) == 0 })
 			var clients sync.WaitGroup
 			for _, session := range sessions {
@@ -173,7 +173,7 @@ func TestStorm(t *testing.T) {
 				}
 			}
 			wait(20 * time.Second)
-			require.Zero(w.t, w.agents.Running(), "somebody still holds a lease")
+			require.Zero(w.t, w.agents.Running(), "a lease is still held")
 		})
 	}
 }

@@ -10,10 +10,10 @@ import (
 	"github.com/copilot-portal/portal/copilot/journal"
 )
 
-// ahead is how many entries are first searched for the end of a text: most texts end soon.
+// ahead is the number of entries first searched for the end of a text, because most texts end soon.
 const ahead = 64
 
-// endCache caches what the last search behind a page of a stored record found: the reader of the next page searches for the same,
+// endCache caches the result of the last search after a page of a stored record: the reader of the next page searches for the same,
 // and a text may be as long as the record.
 type endCache struct {
 	mu    sync.Mutex
@@ -36,14 +36,14 @@ func (o *endCache) apply(open map[string][]int, entries []journal.Entry[event.Ev
 	}
 }
 
-// store replaces what is cached.
+// store replaces the cached result.
 func (o *endCache) store(ended map[string]bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.ended = ended
 }
 
-// markSuperseded marks the deltas among entries that an entry behind them supersedes.
+// markSuperseded marks the deltas among entries that a later entry supersedes.
 func (h *Host) markSuperseded(ctx context.Context, id string, entries []journal.Entry[event.Event], seen *endCache) error {
 	open := unfinishedDeltas(entries)
 	seen.apply(open, entries)
@@ -59,7 +59,7 @@ func (h *Host) markSuperseded(ctx context.Context, id string, entries []journal.
 	return nil
 }
 
-// findEnds searches behind a number for the ends of the texts that deltas belong to. Texts that may still end are left out.
+// findEnds searches after a number for the ends of the texts that deltas belong to. It omits texts that may still end.
 func (h *Host) findEnds(ctx context.Context, id string, last uint64, pieces map[string][]int) (ended map[string]bool, err error) {
 	ended = map[string]bool{}
 	for limit := ahead; len(ended) < len(pieces); limit = min(2*limit, maxPage) {
@@ -84,7 +84,7 @@ func (h *Host) findEnds(ctx context.Context, id string, last uint64, pieces map[
 	return ended, nil
 }
 
-// dropWithoutEnd notes that texts without an end never get one: their run has ended.
+// dropWithoutEnd records that texts without an end will never have one, because their run has ended.
 func dropWithoutEnd(ended map[string]bool, pieces map[string][]int) map[string]bool {
 	for key := range pieces {
 		if !ended[key] {
@@ -94,7 +94,7 @@ func dropWithoutEnd(ended map[string]bool, pieces map[string][]int) map[string]b
 	return ended
 }
 
-// readWithoutDeltas reads events without deltas from the store, and returns the number of the last entry it looked at.
+// readWithoutDeltas reads events except deltas from the store, and returns the number of the last entry read.
 func (h *Host) readWithoutDeltas(ctx context.Context, id string, after uint64, limit int) (entries []journal.Entry[event.Event], last uint64, err error) {
 	raw, err := h.options.Store.Read(ctx, id, after, limit)
 	if err != nil {
@@ -117,7 +117,7 @@ func (h *Host) readWithoutDeltas(ctx context.Context, id string, after uint64, l
 	return entries, last, nil
 }
 
-// isDelta says whether an encoded event is a delta. It reads only the beginning: decoding all deltas would be most of the work.
+// isDelta reports whether an encoded event is a delta. It reads only the start, because decoding all deltas would dominate the cost.
 func isDelta(line []byte) bool {
 	tag, ok := bytes.CutPrefix(line, []byte(`{"v":1,"type":"`))
 	if !ok {
@@ -131,7 +131,7 @@ func isDelta(line []byte) bool {
 	return false
 }
 
-// unfinishedDeltas returns the indices of the deltas that no later one of the entries supersedes, by their groups.
+// unfinishedDeltas returns the indices of the deltas that no later entry supersedes, by group.
 func unfinishedDeltas(entries []journal.Entry[event.Event]) map[string][]int {
 	open := map[string][]int{}
 	for i, e := range entries {

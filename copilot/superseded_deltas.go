@@ -8,14 +8,14 @@ import (
 	"github.com/copilot-portal/portal/copilot/store"
 )
 
-// supersededDeltas collects the numbers of stored deltas that a later event supersedes. They are dropped when no reader can be in
-// the middle of them.
+// supersededDeltas collects the numbers of stored deltas that a later event supersedes. They are dropped when no reader can be
+// among them.
 type supersededDeltas struct {
-	open map[string][]store.Span // of texts that have no end yet
-	done []store.Span            // of those that have, in the present run
+	open map[string][]store.Span // of unfinished texts
+	done []store.Span            // of finished texts of the current run
 }
 
-// apply follows the record. At the end of a run it returns the deltas of the run that can be dropped.
+// apply follows the record. At the end of a run it returns the run's deltas that can be dropped.
 func (p *supersededDeltas) apply(e journal.Entry[event.Event]) (spans []store.Span) {
 	key, end := event.Group(e.Value)
 	switch _, over := e.Value.Body.(event.RunEnded); {
@@ -43,7 +43,7 @@ func (p *supersededDeltas) add(key string, n uint64) {
 	p.open[key] = append(spans, store.Span{First: n, Last: n})
 }
 
-// scheduleDrop drops deltas from the store after [deltaRetention]. If the lease is released first, they stay, which does no harm.
+// scheduleDrop drops deltas from the store after [deltaRetention]. If the lease is released first, they stay, which is harmless.
 func (s *Session) scheduleDrop(spans []store.Span) {
 	if len(spans) == 0 {
 		return
@@ -52,7 +52,7 @@ func (s *Session) scheduleDrop(spans []store.Span) {
 		s.storage.mu.Lock()
 		defer s.storage.mu.Unlock()
 		if s.storage.lease != nil {
-			_ = s.storage.lease.Drop(spans...) // a lost lease needs nothing
+			_ = s.storage.lease.Drop(spans...) // fails only without the lease
 		}
 	})
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/store"
 )
 
-// lockActive takes the lock of the session and activates it first if it is suspended. A closed session stays closed.
+// lockActive acquires the lock of the session, and first activates a suspended session. A closed session stays closed.
 // On an error, one of [Session.activate], the lock is not held.
 func (s *Session) lockActive() error {
 	for {
@@ -28,8 +28,8 @@ func (s *Session) lockActive() error {
 	}
 }
 
-// activate makes a suspended session take prompts; it does nothing for others. The conversation is opened when it is needed.
-// Errors: kind [fault.Busy] when another process holds the session or too many are open, kind [fault.Unavailable] when
+// activate makes a suspended session accept prompts; it does nothing for others. The conversation is opened when needed.
+// Errors: kind [fault.Busy] if another process holds the session or too many are open, kind [fault.Unavailable] if
 // the store cannot be written, [fault.ErrStopping].
 func (s *Session) activate() error {
 	ctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
@@ -42,7 +42,7 @@ func (s *Session) activate() error {
 	return s.activateGated(ctx)
 }
 
-// activateGated is activate with the gate entered.
+// activateGated is activate for callers that have entered the gate.
 func (s *Session) activateGated(ctx context.Context) error {
 	if !s.resumes() {
 		return nil
@@ -50,7 +50,7 @@ func (s *Session) activateGated(ctx context.Context) error {
 	return s.reopenWith(ctx, s.activateWithoutAgent)
 }
 
-// reopenWith reserves room for the session, acquires its lease, and opens it with a function. Called with the gate entered.
+// reopenWith reserves room for the session, acquires its lease, and opens it with a function. The caller must have entered the gate.
 func (s *Session) reopenWith(ctx context.Context, open func(context.Context) error) error {
 	if err := s.awaitLoopEnd(ctx); err != nil {
 		return err
@@ -70,7 +70,7 @@ func (s *Session) reopenWith(ctx context.Context, open func(context.Context) err
 	return s.host.register(s)
 }
 
-// awaitLoopEnd waits until the session's last life has ended.
+// awaitLoopEnd waits until the session's last loop has ended.
 func (s *Session) awaitLoopEnd(ctx context.Context) error {
 	s.mu.Lock()
 	l := s.life
@@ -94,8 +94,8 @@ func (s *Session) activateWithoutAgent(context.Context) error {
 	return nil
 }
 
-// acquireLease acquires the lease of the session, and recovers what its last owner left unfinished. Called with the gate
-// entered.
+// acquireLease acquires the lease of the session, and recovers what its last owner left unfinished. The caller must have entered
+// the gate.
 func (s *Session) acquireLease(ctx context.Context) error {
 	s.storage.mu.Lock()
 	defer s.storage.mu.Unlock()
@@ -104,7 +104,7 @@ func (s *Session) acquireLease(ctx context.Context) error {
 	return err
 }
 
-// acquireLeaseLocked is acquireLease with the lock of the storage held.
+// acquireLeaseLocked is acquireLease for callers that hold the storage's lock.
 func (s *Session) acquireLeaseLocked(ctx context.Context) error {
 	if keeps, err := s.keepsLease(ctx); keeps || err != nil {
 		return err
@@ -141,8 +141,8 @@ func (s *Session) adoptLease(lease *store.Lease, left unfinished) error {
 	return nil
 }
 
-// returnLease releases the lease of a session that could not be recovered; if that fails, the recorder tries again. Called
-// with the lock of the storage held.
+// returnLease releases the lease of a session that could not be recovered; on failure, the recorder tries again. The caller must
+// hold the storage's lock.
 func (s *Session) returnLease(ctx context.Context) {
 	later, cancel := context.WithTimeout(context.WithoutCancel(ctx), storeTimeout)
 	defer cancel()
@@ -156,8 +156,8 @@ func (s *Session) returnLease(ctx context.Context) {
 	s.notifyRecorder()
 }
 
-// keepsLease says whether this process still holds the session and can go on with it. The lease of a session that was left
-// unfinished is released, so that acquiring it again recovers the session. Called with the lock of the storage held.
+// keepsLease reports whether this process still holds the session and can continue it. It releases the lease of an
+// unfinished session, so that acquiring it again recovers the session. The caller must hold the storage's lock.
 func (s *Session) keepsLease(ctx context.Context) (bool, error) {
 	s.mu.Lock()
 	dropped, unmended := s.evicted, s.lease == leaseReturningUnfinished
@@ -179,13 +179,13 @@ func (s *Session) keepsLease(ctx context.Context) (bool, error) {
 		_, err = s.releaseLease(ctx)
 	}
 	if err != nil {
-		return false, fault.Errorf(fault.Unavailable, "the session could not be given back to the store: %w", err)
+		return false, fault.Errorf(fault.Unavailable, "the session could not be stored and released: %w", err)
 	}
 	return false, nil
 }
 
-// errEvicted refuses an object that has left memory: another one may stand for the session.
-var errEvicted = fault.Errorf(fault.Unavailable, "the session has left memory meanwhile; try again")
+// errEvicted rejects an evicted object, because another one may represent the session.
+var errEvicted = fault.Errorf(fault.Unavailable, "the session was evicted from memory; try again")
 
 // inspectStored updates the session from the store and reads what its last owner left unfinished. It changes nothing that
 // would have to be undone.
@@ -196,7 +196,7 @@ func (s *Session) inspectStored(ctx context.Context, head store.Session) (unfini
 	return s.readUnfinished(ctx)
 }
 
-// acquireError says why the lease could not be acquired.
+// acquireError returns why the lease could not be acquired.
 func (s *Session) acquireError(err error) error {
 	var inUse *store.InUseError
 	switch {
@@ -211,9 +211,9 @@ func (s *Session) acquireError(err error) error {
 	return fault.Errorf(fault.Unavailable, "the stored session could not be opened: %w", err)
 }
 
-// inUseError is called with the lock held.
+// inUseError returns the error for a session that another process holds. The caller must hold the lock.
 func (s *Session) inUseError() error {
-	return fault.Errorf(fault.Busy, "%w by process %d: go on there, or close it there first", fault.ErrSessionInUse, s.owner)
+	return fault.Errorf(fault.Busy, "%w by process %d: continue there, or close it there first", fault.ErrSessionInUse, s.owner)
 }
 
 // requestRelease makes the recorder release the lease when everything is stored. An unfinished run is found again in the
@@ -232,8 +232,8 @@ func (s *Session) requestRelease() {
 	s.storeHead()
 }
 
-// beginEpoch begins a new epoch: entries of the last one that were not stored are gone, and their numbers are used again.
-// Called with the lock held.
+// beginEpoch starts a new epoch: unstored entries of the last one are gone, and their numbers are used again.
+// The caller must hold the lock.
 func (s *Session) beginEpoch() {
 	s.earlierEpochs = append(s.earlierEpochs, journal.Position{Epoch: s.epoch, N: s.record.Last()})
 	if len(s.earlierEpochs) > maxEpochs {
@@ -244,8 +244,8 @@ func (s *Session) beginEpoch() {
 	s.storeHead()
 }
 
-// syncFromStore reads what another process has written to the session. It takes the session's lock only for the changes,
-// not while it reads. Called with the lock of the storage held.
+// syncFromStore reads what another process has written to the session. It acquires the session's lock only for the changes,
+// not while it reads. The caller must hold the storage's lock.
 func (s *Session) syncFromStore(ctx context.Context, head store.Session) error {
 	if s.record.Last() > head.Last { // entries that were never stored are not part of the record
 		return errRereadRecord
@@ -281,7 +281,7 @@ func (s *Session) setOwner(head store.Session) {
 	s.setStored(head.Closed, head.Owner)
 }
 
-// setStored takes over what the store says of a session at rest. Called with the lock held.
+// setStored sets the stored state of an inactive session. The caller must hold the lock.
 func (s *Session) setStored(closed bool, owner int) {
 	s.owner = owner
 	s.machine.SetStored(closed, owner != 0)
@@ -305,20 +305,20 @@ func (s *Session) appendStored(entries []journal.Entry[event.Event]) error {
 	return nil
 }
 
-// errRereadRecord says that the record in memory does not continue in the store: the session has to be loaded again.
+// errRereadRecord reports that the record in memory does not continue in the store: the session must be loaded again.
 var errRereadRecord = fault.Errorf(fault.Unavailable, "the session has changed in the store; try again")
 
-// endRecord ends the record of a closed session. Readers of a suspended one wait for its next use. Called with the lock held.
+// endRecord ends the record of a closed session. Readers of a suspended one wait for its next use. The caller must hold the lock.
 func (s *Session) endRecord() {
 	if s.machine.State() == session.Closed {
 		s.record.Close()
 	}
 }
 
-// refreshOwner updates a session at rest from the store, and says whether another process holds it.
+// refreshOwner updates an inactive session from the store, and reports whether another process holds it.
 func (s *Session) refreshOwner(ctx context.Context) (elsewhere bool) {
 	if !s.storage.mu.TryLock() {
-		return true // its lease is just being acquired, or it is being written
+		return true // its lease is being acquired, or it is being written
 	}
 	defer s.storage.mu.Unlock()
 	if s.storage.lease != nil || !s.isLoadedSuspended() {
@@ -335,28 +335,28 @@ func (s *Session) refreshOwner(ctx context.Context) (elsewhere bool) {
 	return head.Owner != 0
 }
 
-// evictRecord evicts a session that was deleted or has to be loaded again.
+// evictRecord evicts a session that was deleted or must be loaded again.
 func (s *Session) evictRecord(err error) {
 	if errors.Is(err, store.ErrNotFound) || errors.Is(err, errRereadRecord) {
 		s.host.forgetDeleted(s)
 	}
 }
 
-// isLoadedSuspended says whether the session is in memory and not active.
+// isLoadedSuspended reports whether the session is in memory and not active.
 func (s *Session) isLoadedSuspended() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.machine.State() != session.Active && !s.evicted
 }
 
-// isUnused says whether nobody has asked for the session for [followAfter].
+// isUnused reports whether the session was not used for [followAfter].
 func (s *Session) isUnused() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return time.Since(s.lastUse) > followAfter
 }
 
-// closeSuspended closes a stored session; it holds the lease for that long.
+// closeSuspended closes a stored session and holds the lease meanwhile.
 func (s *Session) closeSuspended() error {
 	ctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
 	defer cancel()
@@ -366,20 +366,20 @@ func (s *Session) closeSuspended() error {
 	}
 	defer leave()
 	if s.isActive() {
-		s.shutDown((*session.Machine).Close) // it was activated meanwhile
+		s.shutDown((*session.Machine).Close) // activated meanwhile
 		return nil
 	}
 	return s.updateSuspended(ctx, s.endSuspended)
 }
 
-// endSuspended closes a session that has no loop, with a run that was recovered. Called with the lock held.
+// endSuspended closes a session without a loop, including a recovered run. The caller must hold the lock.
 func (s *Session) endSuspended() {
 	s.inputLocked((*session.Machine).CloseStored)
 	s.storeHead()
 }
 
-// leaseLost closes a session whose lease another process has taken: entries made here can no longer be stored. Called with
-// the lock of the storage held.
+// leaseLost closes a session whose lease another process has acquired: entries made here can no longer be stored. The caller must
+// hold the storage's lock.
 func (s *Session) leaseLost() {
 	s.mu.Lock()
 	s.recordInRun("", event.NewSessionError(fault.Errorf(fault.Busy, "%w: another process has taken it over; this process no longer stores what happens in it", fault.ErrSessionInUse)))

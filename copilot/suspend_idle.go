@@ -7,7 +7,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/session"
 )
 
-// suspendAfter is how long nothing happens in a session until it is suspended. Without a store it never is.
+// suspendAfter is how long a session must be idle to be suspended. Without a store it never is.
 func (h *Host) suspendAfter() time.Duration {
 	if h.recorder == nil {
 		return math.MaxInt64
@@ -15,8 +15,8 @@ func (h *Host) suspendAfter() time.Duration {
 	return h.options.Limits.Idle
 }
 
-// suspendIdle suspends the session, or tries again later if it is in use or the agent does something in the background
-// that would end with its conversation. Called by the loop.
+// suspendIdle suspends the session, or tries again later if it is in use or the agent works in the background,
+// which would end with its conversation. The loop calls it.
 func (s *Session) suspendIdle(timer *time.Timer) {
 	if !s.suspend() {
 		timer.Reset(s.host.suspendAfter())
@@ -27,7 +27,7 @@ func (s *Session) suspend() (suspended bool) {
 	select {
 	case s.gate <- struct{}{}:
 		defer func() { <-s.gate }()
-	default: // it is being changed
+	default: // the session is being changed
 		return false
 	}
 	if s.isRunning() || !s.canReleaseConversation() {
@@ -44,7 +44,7 @@ func (s *Session) suspend() (suspended bool) {
 	return true
 }
 
-// canReleaseConversation says whether the conversation, if there is one, can be closed without a loss.
+// canReleaseConversation reports whether the conversation, if there is one, can be closed without a loss.
 func (s *Session) canReleaseConversation() bool {
 	l := s.currentLink()
 	if l == nil {

@@ -11,18 +11,18 @@ import (
 	"github.com/copilot-portal/portal/copilot/session"
 )
 
-// Capabilities says which questions a client can answer.
+// Capabilities are the questions that a client can answer.
 type Capabilities struct {
 	Kinds   []event.QuestionKind
-	Choices bool // also user input that offers choices
+	Choices bool // also user input with choices
 }
 
-// CanAnswer says whether a client with these capabilities can answer a question.
+// CanAnswer reports whether a client with these capabilities can answer a question.
 func (a Capabilities) CanAnswer(q event.Question) bool {
 	return slices.Contains(a.Kinds, q.Kind) || a.Choices && q.Kind == event.AskInput && len(q.Choices) > 0
 }
 
-// union returns the capabilities of two clients together.
+// union returns the combined capabilities of two clients.
 func (a Capabilities) union(b Capabilities) Capabilities {
 	kinds := slices.Clone(a.Kinds)
 	for _, k := range b.Kinds {
@@ -33,17 +33,17 @@ func (a Capabilities) union(b Capabilities) Capabilities {
 	return Capabilities{kinds, a.Choices || b.Choices}
 }
 
-// Unattended says how questions to a person are answered that no client can answer, in the sessions of one dialect.
+// Unattended configures the answers to questions to a person that no client can answer, in the sessions of one dialect.
 type Unattended struct {
 	After    time.Duration       // how long such a question waits; 0: as long as its run
-	Decision permission.Decision // [permission.Allow] approves permissions and plans; all else is refused
-	Answers  Capabilities        // of a client that need not be attached
+	Decision permission.Decision // [permission.Allow] approves permissions and plans; everything else is denied
+	Answers  Capabilities        // capabilities of a client that need not be attached
 }
 
 // ByNobody is [event.QuestionClosed.By] of a question that the portal answered because no client could.
 const ByNobody = "unattended"
 
-// attachedClients are the clients attached to sessions, with what they can answer.
+// attachedClients are the clients attached to sessions, with their capabilities.
 type attachedClients struct {
 	mu      sync.Mutex
 	clients map[string][]*Capabilities // by session
@@ -70,7 +70,7 @@ func (a *attachedClients) canAnswer(session string, q event.Question) bool {
 	return slices.ContainsFunc(a.clients[session], func(c *Capabilities) bool { return c.CanAnswer(q) })
 }
 
-// AttachClient notes that a client is attached to a session and can answer its questions until leave is called. The session need not
+// AttachClient records that a client is attached to a session and can answer its questions, until leave is called. The session need not
 // be in memory. leave may be called more than once.
 func (h *Host) AttachClient(session string, can Capabilities) (leave func()) {
 	h.clients.add(session, &can)
@@ -90,8 +90,8 @@ func (h *Host) recheckAttached(session string) {
 	}
 }
 
-// AddCapabilities adds to what the session's client can answer without being attached: one that sends single requests, or one that is
-// called back. The session stores it.
+// AddCapabilities adds to what the session's client can answer without being attached, such as a client that sends single requests or
+// is called back. The session stores it.
 func (s *Session) AddCapabilities(can Capabilities) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -103,8 +103,8 @@ func (s *Session) AddCapabilities(can Capabilities) {
 	s.storeHead()
 }
 
-// timeUnattended starts timers for the open questions that no client can answer, and stops the others. Called with the lock held,
-// when questions or clients change.
+// timeUnattended starts timers for the open questions that no client can answer, and stops the others. It is called when questions or
+// clients change. The caller must hold the lock.
 func (s *Session) timeUnattended() {
 	limit := s.host.options.Unattended[s.origin].After
 	for _, id := range s.machine.OpenQuestions() {
@@ -123,12 +123,12 @@ func (s *Session) timeUnattended() {
 	}
 }
 
-// canBeAnswered says whether a client can answer a question. Called with the lock held.
+// canBeAnswered reports whether a client can answer a question. The caller must hold the lock.
 func (s *Session) canBeAnswered(q event.Question) bool {
 	return s.capabilities.CanAnswer(q) || s.host.options.Unattended[s.origin].Answers.CanAnswer(q) || s.host.clients.canAnswer(s.id, q)
 }
 
-// answerUnattended answers a question that no client could answer for too long.
+// answerUnattended answers a question that no client could answer in time.
 func (s *Session) answerUnattended(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

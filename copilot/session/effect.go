@@ -2,7 +2,7 @@ package session
 
 import "github.com/copilot-portal/portal/copilot/event"
 
-// Effect is a consequence of an input. Effects are carried out in order, under the lock that guards the machine; none of
+// Effect is a consequence of an input. Effects are performed in order, under the lock that guards the machine; none of
 // them waits.
 type Effect interface{ effect() }
 
@@ -13,13 +13,13 @@ type Record struct {
 	Body  event.Body
 }
 
-// Begin starts a step. None is going on.
+// Begin starts a step. No other step is in progress.
 type Begin struct {
 	Step Step
-	Run  *Run // that it is for; nil for none
+	Run  *Run // the step's run; nil for none
 }
 
-// Interrupt cancels the step that is going on, unless it ends something, and hurries prompts on their way to the agent.
+// Interrupt cancels the current step, unless it ends something, and hurries prompts on their way to the agent.
 type Interrupt struct{}
 
 // Deliver gives the agent a prompt that steers a run. [Machine.Delivered] follows.
@@ -29,7 +29,7 @@ type Deliver struct {
 	Prompt       event.Prompt
 }
 
-// Reply gives the agent the answer to a question. [Machine.ReplyFailed] follows if it does not reach the agent.
+// Reply gives the agent the answer to a question. If that fails, [Machine.ReplyFailed] follows.
 type Reply struct {
 	Question event.Question
 	Answer   event.Answer
@@ -41,14 +41,14 @@ type WatchQuestion struct{ Question event.Question }
 // UnwatchQuestion stops the timers of a question.
 type UnwatchQuestion struct{ ID string }
 
-// ReplaceTools gives the session the tools that a prompt brings along.
+// ReplaceTools sets the session's tools to those of a prompt.
 type ReplaceTools struct{ Tools []event.Tool }
 
-// Slot takes a slot for the current run, whether one is free or not, or returns the one it has.
+// Slot acquires a slot for the current run even if none is free, or returns its slot.
 type Slot struct{ Held bool }
 
-// Changed says that the store has to learn of a change that no event tells; Queue, that clients have to learn which
-// prompts wait.
+// Changed reports a change without an event, which must be stored. Queue reports that the queued prompts have changed, which
+// clients must learn.
 type Changed struct{ Queue bool }
 
 func (Record) effect()          {}

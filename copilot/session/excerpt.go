@@ -5,10 +5,10 @@ import (
 	"unicode"
 )
 
-// maxBrief is how much of a prompt lists tell, in characters.
+// maxBrief is the length of a prompt in lists, in characters.
 const maxBrief = 200
 
-// Excerpt is the beginning of a text, in one line.
+// Excerpt returns the start of a text, on one line.
 func Excerpt(text string) string {
 	var b strings.Builder
 	n, gap := 0, false
@@ -30,7 +30,7 @@ func Excerpt(text string) string {
 	return b.String()
 }
 
-// truncate makes room for a sign that something follows.
+// truncate makes room for an ellipsis.
 func truncate(line string) string {
 	runes := []rune(line)
 	return strings.TrimRight(string(runes[:maxBrief-1]), " ") + "…"

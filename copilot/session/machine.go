@@ -1,7 +1,7 @@
-// Package session holds the rules of one session as a state machine: which prompt runs when, what a run waits for, how it
-// ends, which questions are open. The machine does nothing itself. Each input changes its state and yields effects for
-// its owner to carry out; slow effects are steps, whose results come back as inputs. It knows no clock, no
-// goroutine and no store, so that a simulation can drive it through millions of steps.
+// Package session contains the rules of one session as a state machine: which prompt runs when, what a run waits for, how it
+// ends, which questions are open. The machine itself does nothing. Each input changes its state and yields effects, which
+// its owner performs; slow effects are steps, whose results are further inputs. The machine uses no clock,
+// goroutine or store, so that a simulation can drive it through millions of steps.
 package session
 
 import (
@@ -10,27 +10,27 @@ import (
 	"github.com/copilot-portal/portal/copilot/event"
 )
 
-// Machine is the state of one session. Its owner guards it with a lock, and carries out [Machine.Effects] after each
+// Machine is the state of one session. Its owner guards it with a lock, and performs [Machine.Effects] after each
 // input.
 type Machine struct {
 	newID         func() string
 	state         State
 	history       History
 	run           *Run   // nil between runs
-	queue         []*Run // the runs that follow it; empty while there is none
+	queue         []*Run // runs that follow; empty without a run
 	open          map[string]event.Question
-	answered      map[string]bool // the questions that were open once
-	conversation  int             // the number of the one it has, 0 if none
-	conversations int             // how many it had
-	step          Begin           // the one that is going on
+	answered      map[string]bool // questions that were closed
+	conversation  int             // number of the current one, 0 if none
+	conversations int             // number of conversations so far
+	step          Begin           // the current step
 	released      release         // what follows ReleaseConversation
 	effects       []Effect
 }
 
 // release is what follows the release of the conversation.
 type release struct {
-	failure *event.SessionError // to be recorded; nil for none
-	run     *Run                // to be ended if it is still the current one; nil for none
+	failure *event.SessionError // to record; nil for none
+	run     *Run                // to end if it is still the current one; nil for none
 	outcome event.Outcome
 }
 
@@ -39,7 +39,7 @@ func NewMachine(newID func() string) Machine {
 	return Machine{newID: newID, open: map[string]event.Question{}, answered: map[string]bool{}}
 }
 
-// Effects returns the effects of the inputs since the last call, in their order.
+// Effects returns the effects of the inputs since the last call, in order.
 func (m *Machine) Effects() []Effect {
 	effects := m.effects
 	m.effects = nil
@@ -53,19 +53,19 @@ func (m *Machine) record(agent string, b event.Body) {
 	m.emit(Record{Run: m.RunID(), Agent: agent, Body: b})
 }
 
-// State returns where the session is in its life.
+// State returns the state of the session.
 func (m *Machine) State() State { return m.state }
 
-// History is what the agent has saved of the conversation.
+// History returns what the agent has saved of the conversation.
 func (m *Machine) History() History { return m.history }
 
-// SetHistory sets the history of a session that is loaded or copied.
+// SetHistory sets the history of a loaded or copied session.
 func (m *Machine) SetHistory(h History) { m.history = h }
 
-// Run is the current run, nil if there is none.
+// Run returns the current run, nil if there is none.
 func (m *Machine) Run() *Run { return m.run }
 
-// RunID is the id of the current run, "" if there is none.
+// RunID returns the id of the current run, "" if there is none.
 func (m *Machine) RunID() string {
 	if m.run == nil {
 		return ""
@@ -73,16 +73,16 @@ func (m *Machine) RunID() string {
 	return m.run.ID
 }
 
-// Queue are the runs that wait for the current one, in their order. The caller does not change it.
+// Queue returns the runs that wait for the current one, in order. The caller must not modify it.
 func (m *Machine) Queue() []*Run { return m.queue }
 
-// Activate makes the session take prompts. A run that was recovered goes on.
+// Activate makes the session accept prompts. A recovered run continues.
 func (m *Machine) Activate() {
 	m.state = Active
 	m.advance()
 }
 
-// SetStored sets the state of a session at rest from what the store has of it.
+// SetStored sets the state of an inactive session from the store.
 func (m *Machine) SetStored(closed, elsewhere bool) {
 	switch {
 	case elsewhere:
@@ -94,7 +94,7 @@ func (m *Machine) SetStored(closed, elsewhere bool) {
 	}
 }
 
-// Close ends the run and drops the queued ones. For a session at rest see [Machine.CloseStored].
+// Close ends the run and drops the queued ones. For an inactive session, use [Machine.CloseStored].
 func (m *Machine) Close() { m.shutDown(Closing) }
 
 // Stop ends the run, unless it waits for answers that can be given later, and the queued ones. The next use of the session
@@ -114,7 +114,7 @@ func (m *Machine) shutDown(to State) {
 	m.advance()
 }
 
-// Suspend begins to suspend a session that does nothing; false if it does something. [Machine.Suspended] follows when the
+// Suspend starts to suspend an idle session; it returns false if the session is not idle. [Machine.Suspended] must follow when the
 // conversation is released.
 func (m *Machine) Suspend() bool {
 	if m.state != Active || m.run != nil || len(m.open) > 0 || m.step.Step != NoStep {
@@ -124,9 +124,9 @@ func (m *Machine) Suspend() bool {
 	return true
 }
 
-// Suspended ends what [Machine.Suspend] began.
+// Suspended completes [Machine.Suspend].
 func (m *Machine) Suspended() {
-	if m.state != Suspending { // another process has taken the session meanwhile
+	if m.state != Suspending { // another process has acquired the session meanwhile
 		m.state = Closed
 		return
 	}
@@ -159,7 +159,7 @@ func (m *Machine) Finished() {
 	}
 }
 
-// CloseStored closes a session at rest. It ends a recovered run and drops the queued ones.
+// CloseStored closes an inactive session. It ends a recovered run and drops the queued ones.
 func (m *Machine) CloseStored() {
 	m.state, m.queue = Closed, nil
 	if m.run != nil {
@@ -168,7 +168,7 @@ func (m *Machine) CloseStored() {
 	m.emit(Record{Body: event.SessionClosed{}})
 }
 
-// Lose ends a session that another process has taken.
+// Lose ends a session that another process has acquired.
 func (m *Machine) Lose() {
 	if m.state.AtRest() {
 		m.state, m.queue = Closed, nil
@@ -180,13 +180,13 @@ func (m *Machine) Lose() {
 	m.state, m.queue = Closing, nil
 }
 
-// Attach says that the session has a conversation. [Machine.SendAnswers] follows.
+// Attach reports that the session has a conversation. [Machine.SendAnswers] must follow.
 func (m *Machine) Attach() {
 	m.conversations++
 	m.conversation = m.conversations
 }
 
-// SendAnswers delivers the answers that were given in a recovered run before its agent ran.
+// SendAnswers delivers the answers that were given in a recovered run before its agent was started.
 func (m *Machine) SendAnswers() {
 	if m.run == nil {
 		return
@@ -197,21 +197,21 @@ func (m *Machine) SendAnswers() {
 	m.run.answers = nil
 }
 
-// Detach says that the session no longer has a conversation. It withdraws the open questions.
+// Detach reports that the session has lost its conversation. It withdraws the open questions.
 func (m *Machine) Detach() {
 	m.conversation = 0
 	m.withdraw()
 }
 
-// Conversation is the number of the conversation that the session has, 0 if it has none.
+// Conversation returns the number of the session's conversation, 0 if it has none.
 func (m *Machine) Conversation() int { return m.conversation }
 
-// OpeningConversation says that the agent is asked to open the conversation. It returns the questions that the agent has to
-// ask again.
+// OpeningConversation reports that the agent is being asked to open the conversation. It returns the questions that the agent
+// must ask again.
 func (m *Machine) OpeningConversation() (pending []event.Question) {
-	if m.history == NeverOpened { // the agent may know of it from here on, whatever becomes of the call
+	if m.history == NeverOpened { // the agent may know it from here on, even if the call fails
 		m.history = Opened
-		if !m.state.AtRest() { // else the store hears of it when the session is active
+		if !m.state.AtRest() { // otherwise it is stored when the session is active
 			m.emit(Changed{})
 		}
 	}
@@ -221,8 +221,8 @@ func (m *Machine) OpeningConversation() (pending []event.Question) {
 	return m.run.pending
 }
 
-// Park drops the run, the queue and the questions of a session whose lease is released; it records nothing. It returns the
-// queued runs, and whether a run has no end.
+// Park drops the run, the queue and the questions of a session whose lease is released, without recording anything. It returns the
+// queued runs, and whether a run is unfinished.
 func (m *Machine) Park() (waiting []*Run, unfinished bool) {
 	waiting = m.queue
 	if m.run != nil {
@@ -237,18 +237,18 @@ func (m *Machine) Park() (waiting []*Run, unfinished bool) {
 	return waiting, unfinished
 }
 
-// InterruptedByKill is the reason of runs in whose middle the portal was killed.
+// InterruptedByKill is the reason of runs during which the portal was killed.
 const InterruptedByKill = "the portal ended in the middle of it"
 
 // Unfinished is what the last owner of a session left unfinished.
 type Unfinished struct {
-	Run       string           // that has no end; "" for none
-	Questions []event.Question // that were asked in it
-	Orphans   []event.Question // that were asked outside of it: nothing waits for their answers
-	Queue     []*Run           // of the prompts that waited
+	Run       string           // the run without an end; "" for none
+	Questions []event.Question // open questions of the run
+	Orphans   []event.Question // open questions outside of the run, whose answers nothing waits for
+	Queue     []*Run           // queued prompts
 }
 
-// Apply follows runs and questions from event to event.
+// Apply follows the runs and questions in a record.
 func (u *Unfinished) Apply(e event.Event) {
 	switch b := e.Body.(type) {
 	case event.RunStarted:
@@ -267,8 +267,8 @@ func (u *Unfinished) Apply(e event.Event) {
 	}
 }
 
-// Recover recovers a session at rest whose last owner was killed. Its run continues if it waits for an answer that can still
-// be given, unless a client had closed the session. Otherwise the run is interrupted, and so are the queued ones.
+// Recover recovers an inactive session whose last owner was killed. Its run continues if it waits for an answer that can still
+// be given, unless a client had closed the session. Otherwise the run and the queued ones are interrupted.
 func (m *Machine) Recover(left Unfinished) {
 	if left.Run != "" {
 		m.run = &Run{ID: left.Run, phase: Starting, accepted: true}

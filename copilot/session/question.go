@@ -8,7 +8,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-// maxAnswered bounds the memory for ids of closed questions.
+// maxAnswered limits the number of remembered ids of closed questions.
 const maxAnswered = 1000
 
 // Ask opens a question of the agent.
@@ -31,13 +31,13 @@ func (m *Machine) Question(id string) (event.Question, error) {
 	return q, fault.ErrQuestionNotFound
 }
 
-// Asks says whether a question is open.
+// Asks reports whether a question is open.
 func (m *Machine) Asks() bool { return len(m.open) > 0 }
 
-// OpenQuestions are the ids of the open questions, sorted.
+// OpenQuestions returns the ids of the open questions, sorted.
 func (m *Machine) OpenQuestions() []string { return slices.Sorted(maps.Keys(m.open)) }
 
-// WaitsForPerson says whether a person is to answer something.
+// WaitsForPerson reports whether a person must answer a question.
 func (m *Machine) WaitsForPerson() bool {
 	for _, q := range m.open {
 		if q.NeedsPerson() {
@@ -47,7 +47,7 @@ func (m *Machine) WaitsForPerson() bool {
 	return false
 }
 
-// CloseQuestion ends an open question. It does nothing for others: the agent repeats what it was answered.
+// CloseQuestion closes an open question. It does nothing for others, because the agent repeats the answers it received.
 func (m *Machine) CloseQuestion(end event.QuestionClosed) {
 	q, open := m.open[end.ID]
 	if !open {
@@ -64,7 +64,7 @@ func (m *Machine) CloseQuestion(end event.QuestionClosed) {
 	m.record("", end)
 }
 
-// Answer closes an open question and brings the answer to the agent.
+// Answer closes an open question and sends the answer to the agent.
 func (m *Machine) Answer(end event.QuestionClosed, a event.Answer) {
 	q, open := m.open[end.ID]
 	if !open {
@@ -74,14 +74,14 @@ func (m *Machine) Answer(end event.QuestionClosed, a event.Answer) {
 	m.Reply(q, a)
 }
 
-// withdraw closes all questions: the agent does not wait for them any more.
+// withdraw closes all questions, because the agent no longer waits for them.
 func (m *Machine) withdraw() {
 	for _, id := range m.OpenQuestions() {
 		m.CloseQuestion(event.QuestionClosed{ID: id, Ending: event.Withdrawn})
 	}
 }
 
-// Reply delivers an answer to the agent. In a recovered run it starts the agent first. Without a conversation, other questions need no
+// Reply sends an answer to the agent. In a recovered run it starts the agent first. Without a conversation, other questions need no
 // answer.
 func (m *Machine) Reply(q event.Question, a event.Answer) {
 	switch reply := (Reply{q, a}); {
@@ -93,7 +93,7 @@ func (m *Machine) Reply(q event.Question, a event.Answer) {
 	}
 }
 
-// ReplyFailed ends the run, as its agent would wait forever for the answer.
+// ReplyFailed ends the run, because its agent would wait forever for the answer.
 func (m *Machine) ReplyFailed(conversation int, err error) {
 	if conversation != m.conversation {
 		return

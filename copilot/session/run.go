@@ -9,7 +9,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/secret"
 )
 
-// maxQueue is how many prompts may wait for their run, and how many for being read within one.
+// maxQueue is the maximum number of queued prompts, and of prompts that steer one run.
 const maxQueue = 100
 
 // Run is the work on one prompt.
@@ -17,24 +17,24 @@ type Run struct {
 	ID     string
 	Prompt event.Prompt
 
-	tools    *[]event.Tool // that the session has from this run on; nil: those it has
+	tools    *[]event.Tool // the session's tools from this run on; nil: unchanged
 	phase    Phase
 	stop     stop
 	slot     slot
-	accepted bool           // the agent has taken the prompt
-	worked   bool           // the agent has said or done something since the run began
+	accepted bool           // the agent has received the prompt
+	worked   bool           // the agent has said or done something since the run started
 	failure  string         // the last error
-	steers   []event.Prompt // for the agent to read while it works on this
+	steers   []event.Prompt // waiting for the agent to read them during this run
 	delivery delivery
-	idle     *event.Idle      // the end of the agent's work, which waits for a prompt that is being delivered
-	pending  []event.Question // of a recovered run: the agent puts them again
-	answers  []Reply          // to those, given before the agent runs
+	idle     *event.Idle      // the end of the agent's work, deferred while a prompt is being delivered
+	pending  []event.Question // of a recovered run: the agent asks them again
+	answers  []Reply          // to pending, given before the agent was started
 
-	excerpt string // see Excerpt; "" until it is asked for
-	encoded []byte // see Encoded; nil until it is asked for
+	excerpt string // see Excerpt; "" until it is needed
+	encoded []byte // see Encoded; nil until it is needed
 }
 
-// stop is why a run is to end before the agent is done with it.
+// stop is why a run must end before the agent has finished it.
 type stop int
 
 const (
@@ -43,8 +43,8 @@ const (
 	stopCancelled
 )
 
-// slot is what a run has of the limit on runs. A run that waits for a person lends its slot, or a few forgotten questions
-// would block all others.
+// slot is the state of a run's slot. A run that waits for a person lends its slot; otherwise a few forgotten questions
+// would block all other runs.
 type slot int
 
 const (
@@ -60,7 +60,7 @@ const (
 	delivering
 )
 
-// NewRun makes the run of a prompt that steers nothing and may wait.
+// NewRun returns the run of a prompt that does not steer.
 func NewRun(id string, p event.Prompt) *Run {
 	tools := p.Tools
 	p.Steer, p.RefuseIfBusy, p.Tools = false, false, nil
@@ -69,17 +69,17 @@ func NewRun(id string, p event.Prompt) *Run {
 
 func (m *Machine) newRun(p event.Prompt) *Run { return NewRun(m.newID(), p) }
 
-// Phase is how far the run has come.
+// Phase returns the phase of the run.
 func (r *Run) Phase() Phase { return r.phase }
 
-// Cancelled says whether a client cancelled the run.
+// Cancelled reports whether a client cancelled the run.
 func (r *Run) Cancelled() bool { return r.stop == stopCancelled }
 
-// OnlyCompacts says whether the run has no prompt: the agent summarizes the conversation.
+// OnlyCompacts reports whether the run has no prompt: the agent only compacts the conversation.
 func (r *Run) OnlyCompacts() bool { return r.Prompt.Compact && r.Prompt.IsEmpty() }
 
-// Excerpt is the beginning of the prompt in one line. It is masked first: a credential that is cut off would not be
-// recognized as one.
+// Excerpt returns the start of the prompt on one line. It masks before it truncates: a truncated credential would not be
+// recognized.
 func (r *Run) Excerpt() string {
 	if r.excerpt == "" {
 		r.excerpt = Excerpt(secret.Mask(r.Prompt.Text))
@@ -87,7 +87,7 @@ func (r *Run) Excerpt() string {
 	return r.excerpt
 }
 
-// Encoded is the prompt as the store keeps it while it waits, masked; nil if it cannot be encoded.
+// Encoded returns the stored form of a queued prompt, masked; nil if it cannot be encoded.
 func (r *Run) Encoded() []byte {
 	if r.encoded == nil {
 		r.encoded, _ = event.Encode(event.Event{Run: r.ID, Body: event.UserMessage{Prompt: event.MaskPrompt(r.Prompt)}})
@@ -95,11 +95,11 @@ func (r *Run) Encoded() []byte {
 	return r.encoded
 }
 
-// sent says whether the agent may have the prompt, so that what it says is of this run.
+// sent reports whether the agent may have the prompt, so that its events belong to this run.
 func (r *Run) sent() bool { return r.phase >= Sending || r.pending != nil }
 
-// Prompt begins a run, queues it, or steers the current one, and returns the id of the run. Errors: [fault.ErrBusy],
-// [fault.ErrSessionClosed], kind [fault.Busy] when too many prompts wait.
+// Prompt starts a run, queues it, or steers the current one, and returns the id of the run. Errors: [fault.ErrBusy],
+// [fault.ErrSessionClosed], kind [fault.Busy] if too many prompts wait.
 func (m *Machine) Prompt(p event.Prompt) (run string, err error) {
 	if p.Steer && m.run != nil && m.state == Active {
 		return m.steer(p)
@@ -153,7 +153,7 @@ func (m *Machine) Find(id string) *Run {
 	return nil
 }
 
-// Cancel ends a run, the current one for "". One that waits ends when its turn comes. Errors: [fault.ErrRunNotFound],
+// Cancel ends a run, the current one for "". A queued run ends in its turn. Errors: [fault.ErrRunNotFound],
 // [fault.ErrSessionClosed].
 func (m *Machine) Cancel(id string) error {
 	if m.state != Active && !m.state.Resumes() {
@@ -163,7 +163,7 @@ func (m *Machine) Cancel(id string) error {
 	switch {
 	case m.state == Active && r != nil:
 	case id == "":
-		return nil // nothing goes on
+		return nil // nothing to cancel
 	default:
 		return fault.ErrRunNotFound
 	}
@@ -175,7 +175,7 @@ func (m *Machine) Cancel(id string) error {
 	return nil
 }
 
-// stop makes a run end before the agent is done with it.
+// stop makes a run end before the agent has finished it.
 func (m *Machine) stop(r *Run, why stop) {
 	goesOn := !m.stops(r)
 	r.stop = max(r.stop, why)
@@ -186,15 +186,15 @@ func (m *Machine) stop(r *Run, why stop) {
 	}
 }
 
-// Interrupted says whether a step that can be interrupted is pointless.
+// Interrupted reports whether an interruptible step is pointless.
 func (m *Machine) Interrupted() bool {
 	return m.state != Active || m.run != nil && m.run.stop != stopNone
 }
 
-// stops says whether a run is to end.
+// stops reports whether a run must end.
 func (m *Machine) stops(r *Run) bool { return r.stop != stopNone || m.state != Active }
 
-// advance continues the current run until a step is begun or an input is needed.
+// advance continues the current run until a step starts or an input is needed.
 func (m *Machine) advance() {
 	for m.step.Step == NoStep && (m.state == Active || m.state == Stopping || m.state == Closing) {
 		if !m.proceed() {
@@ -203,14 +203,14 @@ func (m *Machine) advance() {
 	}
 }
 
-// proceed moves the session on by one transition; false if an input is needed first.
+// proceed makes one transition of the session; false if an input is needed first.
 func (m *Machine) proceed() bool {
 	switch r := m.run; {
 	case r == nil && m.state == Active:
 		return false
 	case r == nil || m.stops(r) && m.canLeaveRunOpen():
 		m.begin(Finish)
-	case m.stops(r) && r.phase < Compacting: // the agent does not hear of it
+	case m.stops(r) && r.phase < Compacting: // the agent does not receive it
 		m.end(r, event.Cancelled)
 	case m.stops(r):
 		r.phase = Aborting
@@ -221,7 +221,7 @@ func (m *Machine) proceed() bool {
 	return true
 }
 
-// proceedRun begins the step of the phase that a run is in; false if the run waits for an input.
+// proceedRun starts the step of a run's phase; false if the run waits for an input.
 func (m *Machine) proceedRun(r *Run) bool {
 	switch r.phase {
 	case Starting:
@@ -258,13 +258,13 @@ func (m *Machine) done() *Run {
 	return r
 }
 
-// SlotBusy says that [AcquireSlot] has to wait; the notice tells clients.
+// SlotBusy reports that [AcquireSlot] must wait; the notice informs clients.
 func (m *Machine) SlotBusy(notice event.Notice) {
 	m.run.phase = AwaitingSlot
 	m.record("", notice)
 }
 
-// SlotAcquired ends [AcquireSlot]; ok is false if it was interrupted first.
+// SlotAcquired ends [AcquireSlot]; ok is false if it was interrupted.
 func (m *Machine) SlotAcquired(ok bool) {
 	r := m.done()
 	switch {
@@ -284,8 +284,8 @@ func (m *Machine) SlotAcquired(ok bool) {
 	m.advance()
 }
 
-// updateSlot lends the slot of the current run while it waits for a person. A run that goes on takes one even if none is
-// free: its agent cannot be paused, and who answered should not wait.
+// updateSlot lends the slot of the current run while it waits for a person. A run that continues acquires a slot even if none is
+// free: its agent cannot be paused, and the person who answered should not wait.
 func (m *Machine) updateSlot() {
 	switch waits := m.WaitsForPerson(); {
 	case m.run == nil:
@@ -337,7 +337,7 @@ func (m *Machine) Compacted(err error, exit *event.SessionError) {
 		m.end(r, event.Completed)
 	case exit != nil:
 		m.releaseThenFail(r, *exit)
-	case fault.KindOf(err) == fault.Timeout: // the agent may still be at it
+	case fault.KindOf(err) == fault.Timeout: // the agent may still be compacting
 		m.releaseThenFail(r, event.NewSessionError(err))
 	default:
 		m.fail(r, err)
@@ -350,7 +350,7 @@ func (m *Machine) Sent(err error) {
 	stopped := m.stops(m.step.Run)
 	r := m.done()
 	switch {
-	case r == nil && err != nil && !stopped: // the agent may have taken it all the same
+	case r == nil && err != nil && !stopped: // the agent may have received it anyway
 		m.release(release{})
 	case r == nil:
 	case err == nil:
@@ -359,13 +359,13 @@ func (m *Machine) Sent(err error) {
 		m.deliver(r)
 	case m.stops(r):
 		r.phase = Working
-	default: // the agent may have taken it all the same
+	default: // the agent may have received it anyway
 		m.releaseThenFail(r, event.NewSessionError(err))
 	}
 	m.advance()
 }
 
-// Worked says that the agent said or did something that would be lost with its copy of the conversation.
+// Worked reports that the agent said or did something that would be lost with its copy of the conversation.
 func (m *Machine) Worked() {
 	if r := m.run; r != nil && !r.worked {
 		r.worked = true
@@ -380,7 +380,7 @@ func (m *Machine) noteHistory(r *Run) {
 	}
 }
 
-// Idle says that the agent is idle. It may also come after work that no prompt asked for.
+// Idle reports that the agent is idle, possibly after work that no prompt asked for.
 func (m *Machine) Idle(i event.Idle) {
 	switch r := m.run; {
 	case r == nil || !r.sent():
@@ -400,8 +400,8 @@ func (m *Machine) endIdle(r *Run, i event.Idle) {
 	m.end(r, event.Completed)
 }
 
-// EndSilent ends a run whose agent is idle without having said so, with a notice; false if a prompt is on
-// its way to the agent, or the agent is not at work.
+// EndSilent ends, with a notice, a run whose agent is idle without having reported it; false if a prompt is being
+// delivered, or the agent is not working.
 func (m *Machine) EndSilent(run string, notice event.Notice) bool {
 	r := m.run
 	if r == nil || r.ID != run || r.phase != Working && r.phase != Finishing || r.delivery == delivering {
@@ -413,7 +413,7 @@ func (m *Machine) EndSilent(run string, notice event.Notice) bool {
 	return true
 }
 
-// Fail records a failure, and keeps it as the reason of the run that the agent works on.
+// Fail records a failure and, during a run, keeps it as the run's reason.
 func (m *Machine) Fail(agent string, f event.SessionError) {
 	if m.run != nil && m.run.sent() {
 		m.run.failure = f.Text
@@ -421,7 +421,7 @@ func (m *Machine) Fail(agent string, f event.SessionError) {
 	m.record(agent, f)
 }
 
-// Exited says that the agent's process has ended. During a step it does nothing: the step fails by itself.
+// Exited reports that the agent's process has ended. During a step it does nothing, because the step fails by itself.
 func (m *Machine) Exited(exit event.SessionError) {
 	if m.step.Step != NoStep || m.conversation == 0 {
 		return
@@ -429,7 +429,7 @@ func (m *Machine) Exited(exit event.SessionError) {
 	m.releaseThenFail(m.run, exit)
 }
 
-// releaseThenFail releases the conversation, records a failure and ends a run by it, if there is one.
+// releaseThenFail releases the conversation, records a failure and ends the run with it, if there is one.
 func (m *Machine) releaseThenFail(r *Run, failure event.SessionError) {
 	m.release(release{&failure, r, event.Failed})
 }
@@ -442,7 +442,7 @@ func (m *Machine) release(then release) {
 	m.begin(ReleaseConversation)
 }
 
-// Aborted ends [AbortRun]. An agent that did not end the run is released, so that nothing late reaches the next one.
+// Aborted ends [AbortRun]. If the agent did not end the run, its conversation is released, so that late events do not reach the next one.
 func (m *Machine) Aborted() {
 	if r := m.done(); r != nil {
 		m.release(release{nil, r, event.Cancelled})
@@ -468,14 +468,14 @@ func (m *Machine) Released() {
 	m.advance()
 }
 
-// fail ends a run by a failure.
+// fail ends a run with a failure.
 func (m *Machine) fail(r *Run, err error) {
 	m.record("", event.NewSessionError(err))
 	r.failure = err.Error()
 	m.end(r, event.Failed)
 }
 
-// end records the end of the current run. The next one begins at once, so that there is always one to be cancelled
+// end records the end of the current run. The next one starts at once, so that there is always a run to cancel
 // while prompts wait.
 func (m *Machine) end(r *Run, o event.Outcome) {
 	switch {
@@ -497,7 +497,7 @@ func (m *Machine) end(r *Run, o event.Outcome) {
 	m.startNext(len(lost) > 1)
 }
 
-// startNext starts the next run that waits. isNews says that more wait than clients know.
+// startNext starts the next queued run. isNews reports that the queue has grown since clients were informed.
 func (m *Machine) startNext(isNews bool) {
 	if len(m.queue) == 0 {
 		return
@@ -510,7 +510,7 @@ func (m *Machine) startNext(isNews bool) {
 	}
 }
 
-// canLeaveRunOpen says whether the current run is left as it is when the portal stops: all that it waits for can be
+// canLeaveRunOpen reports whether the current run stays open when the portal stops: all that it waits for can be
 // answered later.
 func (m *Machine) canLeaveRunOpen() bool {
 	r := m.run
@@ -525,5 +525,5 @@ func (m *Machine) canLeaveRunOpen() bool {
 			return false
 		}
 	}
-	return !slices.ContainsFunc(m.queue, (*Run).OnlyCompacts) // the store knows nothing of those
+	return !slices.ContainsFunc(m.queue, (*Run).OnlyCompacts) // the store does not have those
 }

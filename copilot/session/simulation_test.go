@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestSimulatedSessionsKeepTheRules drives sessions by clients, agents and stores that do anything at any time: they fail,
-// hang, die and answer late. After each step the rules are checked; see [checker]. PORTAL_SEED replays one seed.
+// TestSimulatedSessionsKeepTheRules drives sessions with random clients, agents and stores, which fail,
+// hang, die and answer late. It checks the rules after each step; see [checker]. PORTAL_SEED replays a seed.
 func TestSimulatedSessionsKeepTheRules(t *testing.T) {
 	t.Parallel()
 	const steps = 2_000
@@ -35,7 +35,7 @@ func TestSimulatedSessionsKeepTheRules(t *testing.T) {
 	t.Logf("%d seeds from %d, %d steps, %.0f steps/s", seeds, first, total, float64(total)/time.Since(began).Seconds())
 }
 
-// simulate takes one session through so many steps, and then lets everything come to its end.
+// simulate drives one session through so many steps, and then to its end.
 func simulate(seed uint64, steps int) (taken int, err error) {
 	w := newWorld(rand.New(rand.NewPCG(seed, 0)))
 	defer func() {
@@ -50,7 +50,7 @@ func simulate(seed uint64, steps int) (taken int, err error) {
 	return taken, nil
 }
 
-// traced is how many lines of a failed simulation are printed: PORTAL_TRACE, else 60.
+// traced returns how many lines of a failed simulation are printed: PORTAL_TRACE, or 60.
 func traced() int {
 	if n, err := strconv.Atoi(os.Getenv("PORTAL_TRACE")); err == nil {
 		return n

@@ -8,13 +8,13 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-// steer puts a prompt into the current run.
+// steer adds a prompt to the current run.
 func (m *Machine) steer(p event.Prompt) (run string, err error) {
 	r := m.run
 	if len(r.steers) >= maxQueue {
 		return "", fault.Errorf(fault.Busy, "%d prompts wait already; try again when the agent has read some", maxQueue)
 	}
-	if r.pending != nil && m.conversation == 0 { // its agent does not run yet
+	if r.pending != nil && m.conversation == 0 { // its agent is not running yet
 		return m.submit(p)
 	}
 	p.RefuseIfBusy, p.Tools = false, nil
@@ -23,7 +23,7 @@ func (m *Machine) steer(p event.Prompt) (run string, err error) {
 	return r.ID, nil
 }
 
-// deliver gives the agent the next prompt that steers, unless one is on its way.
+// deliver gives the agent the next prompt that steers, unless one is being delivered.
 func (m *Machine) deliver(r *Run) {
 	if r.delivery == delivering || !m.steerable(r) {
 		return
@@ -34,13 +34,13 @@ func (m *Machine) deliver(r *Run) {
 	m.emit(Deliver{r, m.conversation, p})
 }
 
-// steerable says whether there is something for the agent to read, and whether it would.
+// steerable reports whether a prompt waits and the agent would read it.
 func (m *Machine) steerable(r *Run) bool {
 	return m.run == r && m.state == Active && r.phase == Working && r.stop == stopNone && r.idle == nil && len(r.steers) > 0 && m.conversation != 0
 }
 
-// Delivered ends [Deliver]. A prompt that came too late for its run, or was lost with its agent, waits for the end of the run
-// to get one of its own. alive says whether the agent's process still runs.
+// Delivered ends [Deliver]. A prompt that came too late for its run, or was lost with its agent, gets a run of its own after
+// the current one. alive reports whether the agent's process still runs.
 func (m *Machine) Delivered(d Deliver, err error, alive bool) {
 	r := d.Run
 	r.delivery = notDelivering
@@ -56,13 +56,13 @@ func (m *Machine) noteDelivery(d Deliver, err error, attached bool) {
 	r := d.Run
 	switch {
 	case m.run != r && err != nil:
-		_, _ = m.enqueue(m.newRun(d.Prompt)) // a closed session or a full queue: the client was told long ago
+		_, _ = m.enqueue(m.newRun(d.Prompt)) // fails if the session is closed or the queue is full; the client has its answer already
 	case m.run != r:
 	case err == nil:
 		m.record("", event.UserMessage{Prompt: d.Prompt})
 	case errors.Is(err, fault.ErrIdle), !attached, m.stops(r):
 		r.steers = slices.Insert(r.steers, 0, d.Prompt)
-		if r.phase == Working { // nothing that follows would be read
+		if r.phase == Working { // the agent would not read later prompts
 			r.phase = Finishing
 		}
 	default:
@@ -70,7 +70,7 @@ func (m *Machine) noteDelivery(d Deliver, err error, attached bool) {
 	}
 }
 
-// requeueSteers makes runs of the prompts that came too late for theirs.
+// requeueSteers returns runs for the prompts that came too late for theirs.
 func (m *Machine) requeueSteers(r *Run) []*Run {
 	runs := make([]*Run, 0, len(r.steers))
 	for _, p := range r.steers {

@@ -13,19 +13,19 @@ import (
 	"github.com/copilot-portal/portal/copilot/session"
 )
 
-// world is a session with everything around it: clients, an agent, the owner that carries out effects, a store.
+// world is a session with its environment: clients, an agent, the owner that performs effects, a store.
 type world struct {
 	rng        *rand.Rand
 	machine    session.Machine
 	check      *checker
-	going      *session.Begin // that is going on
+	going      *session.Begin // the current step
 	deliveries []session.Deliver
 	replies    []session.Reply
 	attached   bool // there is a conversation
-	alive      bool // and its process runs
-	working    bool // and it works on a prompt
+	alive      bool // its process runs
+	working    bool // it works on a prompt
 	ids        int
-	log        []any // inputs by their names, and effects
+	log        []any // names of inputs, and effects
 }
 
 var errAgent = errors.New("the agent fails")
@@ -47,7 +47,7 @@ func (w *world) newID() string {
 
 func (w *world) chance(percent int) bool { return w.rng.IntN(100) < percent }
 
-// do gives the machine an input, carries out its effects and checks the rules.
+// do gives the machine an input, performs its effects and checks the rules.
 func (w *world) do(what string, in func(*session.Machine)) {
 	w.log = append(w.log, what)
 	in(&w.machine)
@@ -87,7 +87,7 @@ func (w *world) perform(e session.Effect) {
 	}
 }
 
-// trace is the end of what happened, so many lines.
+// trace returns the last n lines of the log.
 func (w *world) trace(n int) string {
 	var lines strings.Builder
 	for _, l := range w.log[max(0, len(w.log)-n):] {
@@ -100,7 +100,7 @@ func (w *world) trace(n int) string {
 	return lines.String()
 }
 
-// step lets one thing happen.
+// step makes one thing happen.
 func (w *world) step() {
 	if w.machine.State().AtRest() {
 		w.wake()
@@ -117,7 +117,7 @@ func (w *world) step() {
 	some[w.rng.IntN(len(some))]()
 }
 
-// client is what clients, timers and the portal's end do.
+// client simulates clients, timers and the portal's end.
 func (w *world) client() {
 	switch n := w.rng.IntN(100); {
 	case n < 35:
@@ -128,7 +128,7 @@ func (w *world) client() {
 		w.cancel()
 	case n < 62:
 		w.do("close", func(m *session.Machine) {
-			if m.State() == session.Active { // else it closes or stops already
+			if m.State() == session.Active { // otherwise it closes or stops already
 				w.check.dropWaiting(m)
 			}
 			m.Close()
@@ -199,7 +199,7 @@ func (w *world) suspend() {
 	}
 }
 
-// agent is what the agent says by itself, if it runs.
+// agent simulates what the agent says on its own, if it runs.
 func (w *world) agent() {
 	if !w.attached {
 		return
@@ -232,7 +232,7 @@ func (w *world) agentSays() {
 	}
 }
 
-// calls ends a call to the agent that is on its way.
+// calls ends a pending call to the agent.
 func (w *world) calls() {
 	if len(w.deliveries) > 0 {
 		w.endDelivery()
@@ -267,7 +267,7 @@ func (w *world) endReply() {
 	}
 }
 
-// finishStep ends the step that is going on, in one way or another.
+// finishStep ends the current step in one way or another.
 func (w *world) finishStep() {
 	b := *w.going
 	end := func(what string, in func(*session.Machine)) {
@@ -317,7 +317,7 @@ func (w *world) finishSlot(b session.Begin, ok bool) {
 		return
 	}
 	if !ok && !w.machine.Interrupted() {
-		return // it waits on
+		return // it continues to wait
 	}
 	if ok {
 		w.check.slots++
@@ -325,7 +325,7 @@ func (w *world) finishSlot(b session.Begin, ok bool) {
 	w.do("slot", func(m *session.Machine) { w.going = nil; m.SlotAcquired(ok) })
 }
 
-// open is the opening of the conversation, of which the agent may say something already.
+// open opens the conversation, during which the agent may already say something.
 func (w *world) open(err error) error {
 	if w.attached && !w.alive {
 		w.release()
@@ -343,7 +343,7 @@ func (w *world) open(err error) error {
 	return nil
 }
 
-// release releases the conversation and waits for the calls that are on their way.
+// release releases the conversation and ends the pending calls.
 func (w *world) release() {
 	w.attached, w.working = false, false
 	w.do("detach", func(m *session.Machine) { m.Detach() })
@@ -373,7 +373,7 @@ func (w *world) finish() {
 	w.do("finished", func(m *session.Machine) { w.going = nil; m.Finished() })
 }
 
-// wake is the next use of a session at rest: by a process that still has it in memory, or by another that reads it from
+// wake is the next use of an inactive session: by a process that still has it in memory, or by another that reads it from
 // the store.
 func (w *world) wake() {
 	var waiting []*session.Run
@@ -382,7 +382,7 @@ func (w *world) wake() {
 	w.recover(w.machine.State() == session.Closed, storable(waiting))
 }
 
-// kill ends the process at any moment. What the store knows is there for the next one.
+// kill ends the process at any moment. The next one finds what is stored.
 func (w *world) kill() {
 	w.log = append(w.log, "kill")
 	waiting := slices.Clone(w.machine.Queue())
@@ -399,7 +399,7 @@ func (w *world) recover(closed bool, waiting []*session.Run) {
 	w.do("stored", func(m *session.Machine) { m.SetStored(closed, false) })
 	left := w.check.unfinished()
 	left.Queue = waiting
-	w.check.told[left.Run] = true // if it goes on, the agent has it
+	w.check.told[left.Run] = true // if it continues, the agent knows it
 	w.do("recover "+left.Run, func(m *session.Machine) { m.Recover(left) })
 	if w.chance(20) {
 		w.do("close stored", func(m *session.Machine) { w.check.dropWaiting(m); m.CloseStored() })
@@ -408,12 +408,12 @@ func (w *world) recover(closed bool, waiting []*session.Run) {
 	w.do("activate", func(m *session.Machine) { m.Activate() })
 }
 
-// storable are the runs that the store knows while they wait.
+// storable returns the queued runs that the store has.
 func storable(waiting []*session.Run) []*session.Run {
 	return slices.DeleteFunc(slices.Clone(waiting), func(r *session.Run) bool { return r.Cancelled() || r.OnlyCompacts() })
 }
 
-// settle lets everything come to its end: the agent answers, steps end, clients only answer questions. A session that
+// settle brings everything to its end: the agent answers, steps end, clients only answer questions. A session that
 // does not get there is stuck.
 func (w *world) settle() {
 	if w.machine.State().AtRest() {
@@ -442,14 +442,14 @@ func (w *world) settle() {
 // checker checks the rules of a session.
 type checker struct {
 	runs      map[string]progress
-	order     []string // the accepted runs that did not begin
-	current   string   // the run that stands in the record without its end
+	order     []string // accepted runs that have not started
+	current   string   // the unfinished run in the record
 	asked     map[string]event.Question
 	askedIn   map[string]string // the runs of the questions
 	closed    map[string]bool
-	told      map[string]bool // the runs of which the agent knows
+	told      map[string]bool // runs that the agent knows
 	watched   map[string]bool
-	slots     int // that the current run has
+	slots     int // of the current run
 	steers    map[string]bool
 	forgotten map[string]bool // prompts that may be lost
 	inFlight  func(text string) bool
@@ -481,7 +481,7 @@ func (c *checker) accepted(run string) {
 func (c *checker) steered(text string)   { c.steers[text] = false }
 func (c *checker) mayBeLost(text string) { c.forgotten[text] = true }
 
-// dropWaiting notes that a client closes the session, which drops what waits.
+// dropWaiting records that a client closes the session, which drops queued prompts.
 func (c *checker) dropWaiting(m *session.Machine) {
 	for _, r := range m.Queue() {
 		c.drop(r.ID)
@@ -503,21 +503,21 @@ func (c *checker) drop(run string) {
 	c.order = slices.DeleteFunc(c.order, func(id string) bool { return id == run })
 }
 
-// killed notes that the process has ended, with its timers and its slots.
+// killed records that the process has ended, with its timers and slots.
 func (c *checker) killed() {
 	c.forgetSteers()
 	c.slots = 0
 	clear(c.watched)
 }
 
-// forgetSteers notes that prompts which steer may be lost: the store does not know them.
+// forgetSteers records that prompts that steer may be lost, because the store does not have them.
 func (c *checker) forgetSteers() {
 	for text := range c.steers {
 		c.forgotten[text] = true
 	}
 }
 
-// record checks an event as it is recorded.
+// record checks an event when it is recorded.
 func (c *checker) record(r session.Record) {
 	if r.Run != c.current && !isStart(r.Body) {
 		panic(fmt.Sprintf("%T of run %q during run %q", r.Body, r.Run, c.current))
@@ -591,7 +591,7 @@ func (c *checker) watch(id string) { c.watched[id] = true }
 
 func (c *checker) unwatch(id string) { delete(c.watched, id) }
 
-// unfinished is what the record says that is left to do.
+// unfinished returns what is unfinished according to the record.
 func (c *checker) unfinished() session.Unfinished {
 	left := session.Unfinished{Run: c.current}
 	for _, id := range slices.Sorted(maps.Keys(c.asked)) {
@@ -606,7 +606,7 @@ func (c *checker) unfinished() session.Unfinished {
 	return left
 }
 
-// begin checks a step before it begins.
+// begin checks a step before it starts.
 func (c *checker) begin(b session.Begin) {
 	if b.Step == session.AbortRun && !c.told[b.Run.ID] {
 		panic("a run is aborted of which the agent does not know")
@@ -620,7 +620,7 @@ func (c *checker) begin(b session.Begin) {
 	c.told[b.Run.ID] = true
 }
 
-// machine checks what has to fit together between inputs.
+// machine checks consistency between inputs.
 func (c *checker) machine(m *session.Machine, going *session.Begin) {
 	if c.slots < 0 || c.slots > 1 || c.slots == 1 && m.Run() == nil && going == nil {
 		panic(fmt.Sprintf("%d slots with run %q", c.slots, m.RunID()))
@@ -648,7 +648,7 @@ func (c *checker) machine(m *session.Machine, going *session.Begin) {
 	}
 }
 
-// settled checks what has to be true when nothing goes on any more.
+// settled checks what must hold at the end.
 func (c *checker) settled() {
 	if len(c.order) > 0 {
 		panic("runs that never began: " + strings.Join(c.order, ", "))

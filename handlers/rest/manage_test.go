@@ -263,7 +263,7 @@ func TestListOfSessionsIsPaged(t *testing.T) {
 		created, err := time.Parse(time.RFC3339, info["createdAt"].(string))
 		require.NoError(d, err)
 		assert.True(d, changed.After(created) || changed.Equal(created))
-		for query, part := range map[string]string{"after=x": "no position in the list", "limit=x": "a non-negative integer"} {
+		for query, part := range map[string]string{"after=x": "not a position in the list", "limit=x": "a non-negative integer"} {
 			code, fault := d.status("GET", "/copilot/session?"+query, "")
 			assert.Equal(d, 400, code)
 			assert.Contains(d, fault, part)
