@@ -28,7 +28,7 @@ func (w *world) firstIsFat() {
 	})
 }
 
-func TestMoving(t *testing.T) {
+func TestSessionMovesToAnotherProcess(t *testing.T) {
 	tests := []struct {
 		name string
 		do   func(w *world, s *copilot.Session)

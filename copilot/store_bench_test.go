@@ -16,7 +16,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/store"
 )
 
-// How much a session says in [BenchmarkKept]: at once, or in each of many sessions that work at the same time.
+// How much a session says in [BenchmarkStore]: at once, or in each of many sessions that work at the same time.
 const (
 	burst       = 20_000
 	crowd       = 50
@@ -27,12 +27,12 @@ const (
 	look        = time.Millisecond // between two polls of the stored record
 )
 
-// BenchmarkKept measures the cost that the store adds to an event on its way into the
+// BenchmarkStore measures the cost that the store adds to an event on its way into the
 // record of its session, and the time until the event would
 // survive the end of the process. Rounds with and without a store alternate; each line
 // is the median of the rounds, "added" that of the differences of each pair. Run
 // it with -benchtime 1x.
-func BenchmarkKept(b *testing.B) {
+func BenchmarkStore(b *testing.B) {
 	atOnce := func(c *crew) time.Duration { return timed(burst, func() { c.emit(0) }) / burst }
 	alternated(b, rounds, 1, atOnce).report(b, "burst")
 	paced := func(c *crew) time.Duration { return c.paced(pacedFor, func() {}) }
