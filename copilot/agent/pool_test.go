@@ -18,19 +18,19 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-// basin is a pool in a bubble.
-type basin struct {
+// poolTest is a pool in a bubble of testing/synctest.
+type poolTest struct {
 	t      *testing.T
 	agents *fake.Agents
 	pool   *agent.Pool
 }
 
-func inPool(t *testing.T, name string, o agent.PoolOptions, test func(*basin)) {
+func inPool(t *testing.T, name string, o agent.PoolOptions, test func(*poolTest)) {
 	t.Helper()
 	t.Run(name, func(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			agents := fake.New()
-			b := &basin{t: t, agents: agents, pool: agent.NewPool(agents.Launch, o)}
+			b := &poolTest{t: t, agents: agents, pool: agent.NewPool(agents.Launch, o)}
 			defer agents.Close()
 			defer func() {
 				ctx, cancel := context.WithTimeout(context.Background(), time.Second)
@@ -42,28 +42,28 @@ func inPool(t *testing.T, name string, o agent.PoolOptions, test func(*basin)) {
 	})
 }
 
-func (b *basin) acquire() agent.Lease {
+func (b *poolTest) acquire() agent.Lease {
 	b.t.Helper()
 	l, err := b.pool.Acquire(b.t.Context())
 	require.NoError(b.t, err)
 	return l
 }
 
-func (b *basin) check(launches, running int) {
+func (b *poolTest) check(launches, running int) {
 	b.t.Helper()
 	synctest.Wait()
 	assert.Equal(b.t, launches, b.agents.Count(fake.Launch), "processes started")
 	assert.Equal(b.t, running, b.agents.Running(), "processes running")
 }
 
-// attempt is a call of Acquire on a goroutine of its own.
+// attempt is a call of Acquire on its own goroutine.
 type attempt struct {
 	lease agent.Lease
 	err   error
 	done  chan struct{}
 }
 
-func (b *basin) attempt(ctx context.Context) *attempt {
+func (b *poolTest) attempt(ctx context.Context) *attempt {
 	a := &attempt{done: make(chan struct{})}
 	go func() {
 		defer close(a.done)
@@ -92,34 +92,34 @@ func TestPoolStartsAndStopsProcesses(t *testing.T) {
 	tests := []struct {
 		name    string
 		options agent.PoolOptions
-		do      func(*basin)
+		do      func(*poolTest)
 	}{
-		{"nothing is started before the first lease", agent.PoolOptions{}, func(b *basin) {
+		{"nothing is started before the first lease", agent.PoolOptions{}, func(b *poolTest) {
 			b.check(0, 0)
 		}},
-		{"the first lease starts a process", agent.PoolOptions{}, func(b *basin) {
+		{"the first lease starts a process", agent.PoolOptions{}, func(b *poolTest) {
 			b.acquire()
 			b.check(1, 1)
 		}},
-		{"a process stays while a lease is out", agent.PoolOptions{}, func(b *basin) {
+		{"a process stays while a lease is out", agent.PoolOptions{}, func(b *poolTest) {
 			l := b.acquire()
 			b.acquire()
 			l.Release()
 			elapse(time.Hour)
 			b.check(1, 1)
 		}},
-		{"the process lingers after the last release", agent.PoolOptions{}, func(b *basin) {
+		{"the process lingers after the last release", agent.PoolOptions{}, func(b *poolTest) {
 			b.acquire().Release()
 			elapse(linger - time.Millisecond)
 			b.check(1, 1)
 		}},
-		{"then it is stopped", agent.PoolOptions{}, func(b *basin) {
+		{"then it is stopped", agent.PoolOptions{}, func(b *poolTest) {
 			b.acquire().Release()
 			elapse(linger)
 			b.check(1, 0)
 			assert.Equal(b.t, 1, b.agents.Count(fake.Stop))
 		}},
-		{"a lease during the lingering takes the same process and ends the lingering", agent.PoolOptions{}, func(b *basin) {
+		{"a lease during the linger time uses the same process and ends the linger time", agent.PoolOptions{}, func(b *poolTest) {
 			l := b.acquire()
 			l.Release()
 			elapse(linger / 2)
@@ -133,14 +133,14 @@ func TestPoolStartsAndStopsProcesses(t *testing.T) {
 			elapse(time.Millisecond)
 			b.check(1, 0)
 		}},
-		{"a lease after the lingering starts a new process", agent.PoolOptions{}, func(b *basin) {
+		{"a lease after the linger time starts a new process", agent.PoolOptions{}, func(b *poolTest) {
 			l := b.acquire()
 			l.Release()
 			elapse(linger)
 			assert.NotSame(b.t, l.Agent, b.acquire().Agent)
 			b.check(2, 1)
 		}},
-		{"releasing twice counts once", agent.PoolOptions{}, func(b *basin) {
+		{"releasing twice counts once", agent.PoolOptions{}, func(b *poolTest) {
 			l := b.acquire()
 			b.acquire()
 			l.Release()
@@ -148,28 +148,28 @@ func TestPoolStartsAndStopsProcesses(t *testing.T) {
 			elapse(time.Hour)
 			b.check(1, 1)
 		}},
-		{"a negative linger stops the process at once", agent.PoolOptions{Linger: -1}, func(b *basin) {
+		{"a negative linger stops the process at once", agent.PoolOptions{Linger: -1}, func(b *poolTest) {
 			b.acquire().Release()
 			b.check(1, 0)
 		}},
-		{"a lease while the old process is stopping starts a new one", agent.PoolOptions{Linger: -1}, func(b *basin) {
+		{"a lease while the old process is stopping starts a new one", agent.PoolOptions{Linger: -1}, func(b *poolTest) {
 			b.agents.Before = fake.On(fake.Stop, fake.HangForever)
 			l := b.acquire()
 			l.Release()
 			synctest.Wait()
 			assert.NotSame(b.t, l.Agent, b.acquire().Agent)
 			b.check(2, 2)
-			elapse(time.Second) // the old one is killed now
+			elapse(time.Second) // the old process is killed now
 			b.check(2, 1)
 		}},
-		{"a process that died is forgotten and replaced", agent.PoolOptions{}, func(b *basin) {
+		{"a dead process is removed and replaced", agent.PoolOptions{}, func(b *poolTest) {
 			l := b.acquire()
 			b.agents.Kill()
 			<-l.Agent.Done()
 			assert.NotSame(b.t, l.Agent, b.acquire().Agent)
 			b.check(2, 1)
 		}},
-		{"releasing the lease of a dead process does nothing", agent.PoolOptions{}, func(b *basin) {
+		{"releasing the lease of a dead process does nothing", agent.PoolOptions{}, func(b *poolTest) {
 			l := b.acquire()
 			b.agents.Kill()
 			synctest.Wait()
@@ -178,7 +178,7 @@ func TestPoolStartsAndStopsProcesses(t *testing.T) {
 			b.check(1, 0)
 			assert.Zero(b.t, b.agents.Count(fake.Stop))
 		}},
-		{"a process that dies while lingering is not stopped", agent.PoolOptions{}, func(b *basin) {
+		{"a process that dies while lingering is not stopped", agent.PoolOptions{}, func(b *poolTest) {
 			b.acquire().Release()
 			b.agents.Kill()
 			elapse(time.Hour)
@@ -194,9 +194,9 @@ func TestPoolStartsAndStopsProcesses(t *testing.T) {
 func TestPoolStart(t *testing.T) {
 	tests := []struct {
 		name string
-		do   func(*basin)
+		do   func(*poolTest)
 	}{
-		{"a hundred concurrent first leases start one process", func(b *basin) {
+		{"a hundred concurrent first leases start one process", func(b *poolTest) {
 			b.agents.Before = fake.SlowLaunch(time.Second)
 			var all []*attempt
 			for range 100 {
@@ -210,7 +210,7 @@ func TestPoolStart(t *testing.T) {
 			}
 			b.check(1, 1)
 		}},
-		{"a start that fails is the error of all who wait for it", func(b *basin) {
+		{"a failed start is the error of all its waiting callers", func(b *poolTest) {
 			broken := errors.New("broken")
 			b.agents.Before = fake.On(fake.Launch, func(context.Context, fake.Call) error {
 				<-time.After(time.Second)
@@ -228,7 +228,7 @@ func TestPoolStart(t *testing.T) {
 			}
 			b.check(1, 0)
 		}},
-		{"a start that failed is not remembered", func(b *basin) {
+		{"a failed start is not remembered", func(b *poolTest) {
 			b.agents.Before = fake.On(fake.Launch, func(_ context.Context, c fake.Call) error {
 				if c.Process == 1 {
 					return errors.New("broken")
@@ -240,7 +240,7 @@ func TestPoolStart(t *testing.T) {
 			b.acquire()
 			b.check(2, 1)
 		}},
-		{"a start that hangs is an error when its time is over", func(b *basin) {
+		{"a hanging start fails after its time limit", func(b *poolTest) {
 			b.agents.Before = fake.On(fake.Launch, fake.HangForever)
 			a := b.attempt(b.t.Context())
 			elapse(10*time.Second - time.Millisecond)
@@ -250,7 +250,7 @@ func TestPoolStart(t *testing.T) {
 			assert.Equal(b.t, fault.Unavailable, fault.KindOf(a.err))
 			b.check(1, 0)
 		}},
-		{"who comes later waits no longer for a start that hangs", func(b *basin) {
+		{"a later caller waits no longer for a hanging start", func(b *poolTest) {
 			b.agents.Before = fake.On(fake.Launch, fake.HangForever)
 			b.attempt(b.t.Context())
 			elapse(9 * time.Second)
@@ -259,7 +259,7 @@ func TestPoolStart(t *testing.T) {
 			require.True(b.t, late.isDone())
 			require.Error(b.t, late.err)
 		}},
-		{"a caller that gives up does not stop the start for the others", func(b *basin) {
+		{"a caller that gives up does not stop the start for the others", func(b *poolTest) {
 			b.agents.Before = fake.SlowLaunch(5 * time.Second)
 			ctx, cancel := context.WithTimeout(b.t.Context(), time.Second)
 			defer cancel()
@@ -274,7 +274,7 @@ func TestPoolStart(t *testing.T) {
 			elapse(time.Hour)
 			b.check(1, 1)
 		}},
-		{"a process that nobody waits for any more lingers and is stopped", func(b *basin) {
+		{"a process without waiting callers lingers and is stopped", func(b *poolTest) {
 			b.agents.Before = fake.SlowLaunch(5 * time.Second)
 			ctx, cancel := context.WithTimeout(b.t.Context(), time.Second)
 			defer cancel()
@@ -284,7 +284,7 @@ func TestPoolStart(t *testing.T) {
 			elapse(time.Millisecond)
 			b.check(1, 0)
 		}},
-		{"and is taken by who comes while it lingers", func(b *basin) {
+		{"and is leased by a caller while it lingers", func(b *poolTest) {
 			b.agents.Before = fake.SlowLaunch(5 * time.Second)
 			ctx, cancel := context.WithTimeout(b.t.Context(), time.Second)
 			defer cancel()
@@ -307,15 +307,15 @@ func TestPoolDistribution(t *testing.T) {
 		leases           int
 		want             []int // leases of each process
 	}{
-		{"one process takes what it may take", 3, 4, 4, []int{4}},
+		{"a process takes leases up to its limit", 3, 4, 4, []int{4}},
 		{"the next lease starts a second process", 3, 4, 5, []int{4, 1}},
 		{"each process is filled before the next starts", 3, 4, 12, []int{4, 4, 4}},
-		{"when all are full, the emptiest takes more", 3, 4, 17, []int{6, 6, 5}},
+		{"when all processes are full, the emptiest takes more", 3, 4, 17, []int{6, 6, 5}},
 		{"a single process takes everything", 1, 2, 7, []int{7}},
 		{"by default one process takes everything", 0, 0, 120, []int{120}},
 	}
 	for _, tt := range tests {
-		inPool(t, tt.name, agent.PoolOptions{Size: tt.size, PerProcess: tt.perProcess}, func(b *basin) {
+		inPool(t, tt.name, agent.PoolOptions{Size: tt.size, PerProcess: tt.perProcess}, func(b *poolTest) {
 			count := map[agent.Agent]int{}
 			var order []agent.Agent
 			for range tt.leases {
@@ -333,7 +333,7 @@ func TestPoolDistribution(t *testing.T) {
 		})
 	}
 
-	inPool(t, "a place that became free is taken again", agent.PoolOptions{Size: 2, PerProcess: 2}, func(b *basin) {
+	inPool(t, "a released lease makes room", agent.PoolOptions{Size: 2, PerProcess: 2}, func(b *poolTest) {
 		first := b.acquire()
 		b.acquire()
 		b.acquire()
@@ -341,7 +341,7 @@ func TestPoolDistribution(t *testing.T) {
 		assert.Same(b.t, first.Agent, b.acquire().Agent)
 		b.check(2, 2)
 	})
-	inPool(t, "a dead process takes no place of those that may run", agent.PoolOptions{Size: 2, PerProcess: 1}, func(b *basin) {
+	inPool(t, "a dead process does not count as running", agent.PoolOptions{Size: 2, PerProcess: 1}, func(b *poolTest) {
 		first, second := b.acquire(), b.acquire()
 		b.agents.Kill(1)
 		<-first.Agent.Done()
@@ -349,7 +349,7 @@ func TestPoolDistribution(t *testing.T) {
 		assert.NotSame(b.t, second.Agent, third.Agent)
 		b.check(3, 2)
 	})
-	inPool(t, "an unused process is stopped while others go on", agent.PoolOptions{Size: 2, PerProcess: 1}, func(b *basin) {
+	inPool(t, "an unused process is stopped while others continue", agent.PoolOptions{Size: 2, PerProcess: 1}, func(b *poolTest) {
 		b.acquire()
 		b.acquire().Release()
 		elapse(10 * time.Second)
@@ -361,19 +361,19 @@ func TestPoolClose(t *testing.T) {
 	background := context.Background()
 	tests := []struct {
 		name string
-		do   func(*basin)
+		do   func(*poolTest)
 	}{
-		{"closing an unused pool does nothing", func(b *basin) {
+		{"closing an unused pool does nothing", func(b *poolTest) {
 			b.pool.Close(background)
 			b.check(0, 0)
 		}},
-		{"nothing can be leased afterwards", func(b *basin) {
+		{"nothing can be leased afterwards", func(b *poolTest) {
 			b.pool.Close(background)
 			_, err := b.pool.Acquire(b.t.Context())
 			require.ErrorIs(b.t, err, fault.ErrStopping)
 			b.check(0, 0)
 		}},
-		{"closing stops a process that is in use", func(b *basin) {
+		{"closing stops a process that is in use", func(b *poolTest) {
 			l := b.acquire()
 			b.pool.Close(background)
 			<-l.Agent.Done()
@@ -382,14 +382,14 @@ func TestPoolClose(t *testing.T) {
 			elapse(time.Hour)
 			assert.Equal(b.t, 1, b.agents.Count(fake.Stop))
 		}},
-		{"closing stops a process that lingers", func(b *basin) {
+		{"closing stops a process that lingers", func(b *poolTest) {
 			b.acquire().Release()
 			b.pool.Close(background)
 			b.check(1, 0)
 			elapse(time.Hour)
 			assert.Equal(b.t, 1, b.agents.Count(fake.Stop))
 		}},
-		{"closing gives a start up", func(b *basin) {
+		{"closing cancels a start", func(b *poolTest) {
 			b.agents.Before = fake.On(fake.Launch, fake.HangForever)
 			a := b.attempt(b.t.Context())
 			synctest.Wait()
@@ -400,7 +400,7 @@ func TestPoolClose(t *testing.T) {
 			require.ErrorIs(b.t, a.err, fault.ErrStopping)
 			b.check(1, 0)
 		}},
-		{"closing stops a process that could not be kept from starting", func(b *basin) {
+		{"closing stops a process whose start could not be cancelled", func(b *poolTest) {
 			b.agents.Before = fake.On(fake.Launch, func(context.Context, fake.Call) error {
 				<-time.After(time.Second)
 				return nil
@@ -411,7 +411,7 @@ func TestPoolClose(t *testing.T) {
 			<-a.done
 			b.check(1, 0)
 		}},
-		{"closing waits for a process that is being stopped", func(b *basin) {
+		{"closing waits for a process that is being stopped", func(b *poolTest) {
 			b.agents.Before = fake.On(fake.Stop, fake.HangForever)
 			l := b.acquire()
 			l.Release()
@@ -420,10 +420,10 @@ func TestPoolClose(t *testing.T) {
 			select {
 			case <-l.Agent.Done():
 			default:
-				assert.Fail(b.t, "the process still runs")
+				assert.Fail(b.t, "the process is still running")
 			}
 		}},
-		{"the context of closing bounds how long processes may end gently", func(b *basin) {
+		{"the context of Close limits the graceful stop of processes", func(b *poolTest) {
 			b.agents.Before = fake.On(fake.Stop, fake.HangForever)
 			b.acquire()
 			ctx, cancel := context.WithTimeout(background, 3*time.Second)
@@ -433,13 +433,13 @@ func TestPoolClose(t *testing.T) {
 			assert.Equal(b.t, 3*time.Second, time.Since(began))
 			b.check(1, 0)
 		}},
-		{"closing twice is closing once", func(b *basin) {
+		{"a second Close does nothing", func(b *poolTest) {
 			b.acquire()
 			b.pool.Close(background)
 			b.pool.Close(background)
 			b.check(1, 0)
 		}},
-		{"all concurrent closings return when everything has ended", func(b *basin) {
+		{"concurrent calls of Close return when everything has ended", func(b *poolTest) {
 			b.agents.Dying = time.Second
 			b.acquire()
 			var all sync.WaitGroup
@@ -451,7 +451,7 @@ func TestPoolClose(t *testing.T) {
 			}
 			all.Wait()
 		}},
-		{"closing while a process dies waits until it has died", func(b *basin) {
+		{"closing while a process dies waits until it has died", func(b *poolTest) {
 			b.agents.Dying = time.Second
 			b.acquire()
 			b.agents.Kill()
@@ -464,16 +464,16 @@ func TestPoolClose(t *testing.T) {
 	}
 }
 
-// A release, a lease and a release again at the very moment at which the
-// lingering ends must not make the second lingering shorter.
-func TestPoolLingersInFullAgain(t *testing.T) {
-	for range 200 { // which of the two comes first is up to the scheduler
+// A release, a lease and another release at the moment when the linger time ends must not shorten the second linger
+// time.
+func TestPoolLingersFullTimeAgain(t *testing.T) {
+	for range 200 { // the scheduler decides which comes first
 		synctest.Test(t, func(t *testing.T) {
 			agents := fake.New()
 			defer agents.Close()
 			pool := agent.NewPool(agents.Launch, agent.PoolOptions{})
 			defer pool.Close(context.Background())
-			b := &basin{t: t, agents: agents, pool: pool}
+			b := &poolTest{t: t, agents: agents, pool: pool}
 			b.acquire().Release()
 			<-time.After(10 * time.Second) // the process may be stopped now
 			l := b.acquire()
@@ -489,7 +489,7 @@ func TestPoolLingersInFullAgain(t *testing.T) {
 }
 
 func TestPoolUnderLoad(t *testing.T) {
-	inPool(t, "leases, deaths and failures in any order leave nothing behind", agent.PoolOptions{Size: 3, PerProcess: 5, Linger: time.Second}, func(b *basin) {
+	inPool(t, "leases, deaths and failures in any order leave nothing behind", agent.PoolOptions{Size: 3, PerProcess: 5, Linger: time.Second}, func(b *poolTest) {
 		b.agents.Before = func(ctx context.Context, c fake.Call) error {
 			if c.Method == fake.Launch && c.Process%5 == 0 {
 				return errors.New("every fifth fails")
@@ -554,6 +554,6 @@ func TestDividedPoolHasProcessesForEachDirectory(t *testing.T) {
 		two.Release()
 		time.Sleep(time.Minute)
 		_, err = acquire("/too/many")
-		require.NoError(t, err, "a process that nobody uses has made room")
+		require.NoError(t, err, "an unused process makes room")
 	})
 }

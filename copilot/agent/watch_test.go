@@ -13,41 +13,41 @@ import (
 	"github.com/copilot-portal/portal/copilot/agent/fake"
 )
 
-func TestPoolWatch(t *testing.T) {
+func TestPoolSupervisesProcesses(t *testing.T) {
 	tests := []struct {
 		name    string
 		options agent.PoolOptions
-		do      func(*basin)
+		do      func(*poolTest)
 	}{
-		{"a process in use is asked every five seconds", agent.PoolOptions{}, func(b *basin) {
+		{"a process in use is pinged every five seconds", agent.PoolOptions{}, func(b *poolTest) {
 			b.acquire()
 			b.acquire()
 			elapse(time.Minute)
 			assert.Equal(b.t, 12, b.agents.Count(fake.Ping), "once for all its leases")
 			b.check(1, 1)
 		}},
-		{"as often as is wanted", agent.PoolOptions{PingEvery: time.Second}, func(b *basin) {
+		{"at the configured interval", agent.PoolOptions{PingEvery: time.Second}, func(b *poolTest) {
 			b.acquire()
 			elapse(time.Minute)
 			assert.Equal(b.t, 60, b.agents.Count(fake.Ping))
 		}},
-		{"a process without leases is not asked", agent.PoolOptions{Linger: time.Hour}, func(b *basin) {
+		{"a process without leases is not pinged", agent.PoolOptions{Linger: time.Hour}, func(b *poolTest) {
 			b.acquire().Release()
 			elapse(time.Minute)
 			assert.Zero(b.t, b.agents.Count(fake.Ping))
 		}},
-		{"one that is silent for ten seconds is ended by force", agent.PoolOptions{}, func(b *basin) {
+		{"a process that is silent for ten seconds is killed", agent.PoolOptions{}, func(b *poolTest) {
 			l := b.acquire()
 			b.agents.Hang(1)
-			elapse(15 * time.Second) // until the ping, and the limit
+			elapse(15 * time.Second) // until the ping and the limit
 			b.check(1, 1)
-			elapse(500 * time.Millisecond) // in which it might be found to have died
+			elapse(500 * time.Millisecond) // the time for noticing its death
 			b.check(1, 0)
 			<-l.Agent.Done()
 			b.acquire()
 			b.check(2, 1)
 		}},
-		{"or for as long as is allowed", agent.PoolOptions{SilenceLimit: time.Minute}, func(b *basin) {
+		{"at the configured silence limit", agent.PoolOptions{SilenceLimit: time.Minute}, func(b *poolTest) {
 			b.acquire()
 			b.agents.Hang(1)
 			elapse(65 * time.Second)
@@ -55,7 +55,7 @@ func TestPoolWatch(t *testing.T) {
 			elapse(time.Second)
 			b.check(1, 0)
 		}},
-		{"one that answers just in time stays", agent.PoolOptions{}, func(b *basin) {
+		{"a process that answers just in time stays", agent.PoolOptions{}, func(b *poolTest) {
 			b.acquire()
 			b.agents.BeforeProbe(fake.On(fake.Ping, func(context.Context, fake.Call) error {
 				<-time.After(10*time.Second - time.Millisecond)
@@ -64,7 +64,7 @@ func TestPoolWatch(t *testing.T) {
 			elapse(10 * time.Minute)
 			b.check(1, 1)
 		}},
-		{"one that computes may be silent six times as long", agent.PoolOptions{}, func(b *basin) {
+		{"a computing process may be silent six times as long", agent.PoolOptions{}, func(b *poolTest) {
 			b.acquire()
 			b.agents.HaltBusy(1)
 			elapse(5*time.Second + 60*time.Second)
@@ -72,7 +72,7 @@ func TestPoolWatch(t *testing.T) {
 			elapse(time.Second)
 			b.check(1, 0)
 		}},
-		{"one that computes for a while stays", agent.PoolOptions{}, func(b *basin) {
+		{"a process that computes for a while stays", agent.PoolOptions{}, func(b *poolTest) {
 			b.acquire()
 			b.agents.HaltBusy(1)
 			elapse(50 * time.Second)
@@ -80,22 +80,22 @@ func TestPoolWatch(t *testing.T) {
 			elapse(time.Hour)
 			b.check(1, 1)
 		}},
-		{"one whose connection broke is ended", agent.PoolOptions{}, func(b *basin) {
+		{"a process with a broken connection is killed", agent.PoolOptions{}, func(b *poolTest) {
 			b.acquire()
 			b.agents.BeforeProbe(fake.On(fake.Ping, func(context.Context, fake.Call) error { return errors.New("no connection") }))
 			elapse(6 * time.Second)
 			b.check(1, 0)
 		}},
-		{"one that the pool stops is not reported to hang", agent.PoolOptions{}, func(b *basin) {
+		{"a process that the pool stops does not count as hanging", agent.PoolOptions{}, func(b *poolTest) {
 			b.acquire()
 			b.agents.BeforeProbe(fake.On(fake.Ping, func(context.Context, fake.Call) error { return errors.New("no connection") }))
 			b.agents.Dying = 3 * time.Second
 			elapse(4900 * time.Millisecond)
 			go b.pool.Close(b.t.Context())
-			elapse(2 * time.Second) // past a ping, and the time in which it might be found to have died
+			elapse(2 * time.Second) // past a ping and the time for noticing its death
 			assert.Zero(b.t, b.pool.Stats().Hangs)
 		}},
-		{"one that dies by itself meanwhile is not ended", agent.PoolOptions{}, func(b *basin) {
+		{"a process that dies meanwhile is not killed", agent.PoolOptions{}, func(b *poolTest) {
 			b.acquire()
 			b.agents.Dying = 300 * time.Millisecond
 			b.agents.BeforeProbe(fake.On(fake.Ping, func(_ context.Context, c fake.Call) error {
@@ -106,7 +106,7 @@ func TestPoolWatch(t *testing.T) {
 			b.check(1, 0)
 			assert.Zero(b.t, b.agents.Count(fake.Stop))
 		}},
-		{"others are left alone", agent.PoolOptions{Size: 2, PerProcess: 1}, func(b *basin) {
+		{"other processes are not affected", agent.PoolOptions{Size: 2, PerProcess: 1}, func(b *poolTest) {
 			b.acquire()
 			other := b.acquire()
 			b.agents.Hang(1)
@@ -114,11 +114,11 @@ func TestPoolWatch(t *testing.T) {
 			b.check(2, 1)
 			select {
 			case <-other.Agent.Done():
-				assert.Fail(b.t, "the wrong one was ended")
+				assert.Fail(b.t, "the wrong process was killed")
 			default:
 			}
 		}},
-		{"who doubts that it lives makes the pool look at once", agent.PoolOptions{}, func(b *basin) {
+		{"Suspect makes the pool check at once", agent.PoolOptions{}, func(b *poolTest) {
 			l := b.acquire()
 			l.Suspect()
 			synctest.Wait()
@@ -129,9 +129,9 @@ func TestPoolWatch(t *testing.T) {
 			}
 			elapse(11 * time.Second)
 			b.check(1, 0)
-			l.Suspect() // is no fault
+			l.Suspect() // allowed after the end
 		}},
-		{"closing ends one that is silent, in time", agent.PoolOptions{}, func(b *basin) {
+		{"closing kills a silent process in time", agent.PoolOptions{}, func(b *poolTest) {
 			b.acquire()
 			b.agents.Hang(1)
 			elapse(10 * time.Second)
@@ -148,7 +148,7 @@ func TestPoolWatch(t *testing.T) {
 	}
 }
 
-func TestPoolRecycles(t *testing.T) {
+func TestPoolRetiresLargeProcesses(t *testing.T) {
 	const limit = 1000
 	options := agent.PoolOptions{MemoryLimit: limit, MinAge: -1}
 	grown := func(fat ...int) func(int) int64 {
@@ -172,15 +172,15 @@ func TestPoolRecycles(t *testing.T) {
 	tests := []struct {
 		name    string
 		options agent.PoolOptions
-		do      func(*basin)
+		do      func(*poolTest)
 	}{
-		{"a process at its limit stays", options, func(b *basin) {
+		{"a process at its limit stays", options, func(b *poolTest) {
 			b.agents.SetMemory(grown())
 			l := b.acquire()
 			elapse(time.Minute)
 			assert.False(b.t, isRetired(l))
 		}},
-		{"one over its limit is retired, and takes nobody any more", options, func(b *basin) {
+		{"a process over its limit is retired and takes no more leases", options, func(b *poolTest) {
 			b.agents.SetMemory(grown(1))
 			old := b.acquire()
 			elapse(5 * time.Second)
@@ -188,7 +188,7 @@ func TestPoolRecycles(t *testing.T) {
 			assert.NotSame(b.t, old.Agent, b.acquire().Agent)
 			b.check(2, 2)
 		}},
-		{"it ends when the last has gone, without lingering", options, func(b *basin) {
+		{"it stops after the last lease, without lingering", options, func(b *poolTest) {
 			b.agents.SetMemory(grown(1))
 			one, two := b.acquire(), b.acquire()
 			elapse(time.Hour)
@@ -197,7 +197,7 @@ func TestPoolRecycles(t *testing.T) {
 			two.Release()
 			b.check(1, 0)
 		}},
-		{"a second one that has grown as well takes all until the first has gone", options, func(b *basin) {
+		{"a second large process takes all leases until the first has ended", options, func(b *poolTest) {
 			b.agents.SetMemory(grown(1, 2))
 			b.acquire()
 			elapse(5 * time.Second)
@@ -209,15 +209,15 @@ func TestPoolRecycles(t *testing.T) {
 			}
 			b.check(2, 2)
 		}},
-		{"by default the limit is a gibibyte and what a session needs, after five minutes", agent.PoolOptions{}, func(b *basin) {
+		{"the default limit is a gibibyte plus the need of a session, after five minutes", agent.PoolOptions{}, func(b *poolTest) {
 			b.agents.SetMemory(func(int) int64 { return 1<<30 + 8<<20 + 1 })
 			l := b.acquire()
 			elapse(5*time.Minute - 5*time.Second)
-			assert.False(b.t, isRetired(l), "one that is so large from the start would be replaced again and again")
+			assert.False(b.t, isRetired(l), "a process that is large from the start must not be replaced repeatedly")
 			elapse(10 * time.Second)
 			assert.True(b.t, isRetired(l))
 		}},
-		{"what many sessions need is not too much", options, func(b *basin) {
+		{"the need of many sessions is below the limit", options, func(b *poolTest) {
 			b.agents.SetMemory(func(int) int64 { return 50 * 8 << 20 })
 			l := b.acquire()
 			for range 49 {
@@ -226,7 +226,7 @@ func TestPoolRecycles(t *testing.T) {
 			elapse(time.Minute)
 			assert.False(b.t, isRetired(l))
 		}},
-		{"a negative limit is none", agent.PoolOptions{MemoryLimit: -1}, func(b *basin) {
+		{"a negative limit means no limit", agent.PoolOptions{MemoryLimit: -1}, func(b *poolTest) {
 			b.agents.SetMemory(func(int) int64 { return 1 << 50 })
 			l := b.acquire()
 			elapse(time.Minute)

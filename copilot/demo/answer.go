@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// An answer takes the output of the steps in pieces. It streams them as server-sent events, or collects them into one document.
-// It sends no header before the first event, so that a script can still fail with a status.
+// An answer streams the output of the steps as server-sent events, or collects it into one document. It sends no header
+// before the first event, so that a script can still fail with a status.
 type answer struct {
 	w       http.ResponseWriter
 	request *request
@@ -19,7 +19,7 @@ type answer struct {
 	pieces  int
 
 	reasoning, content strings.Builder
-	call               toolCall // nothing may follow it
+	call               toolCall // must be the last output
 }
 
 // A completion is a chunk of a streamed answer, or a whole answer.

@@ -17,7 +17,7 @@ import (
 
 const key = "secret"
 
-// A message is one of a conversation.
+// A message is a message of a conversation.
 type message map[string]any
 
 func user(prompt string) message {
@@ -26,7 +26,7 @@ func user(prompt string) message {
 
 func assistant(text string) message { return message{"role": "assistant", "content": text} }
 
-// called is the turn of the assistant that calls a tool, and what the tool says.
+// called returns the assistant's call of a tool and the tool's result.
 func called(c toolCall, result any) []message {
 	call := message{"id": c.ID, "type": "function", "function": c.Function}
 	return []message{
@@ -87,7 +87,7 @@ type part struct {
 	ToolCalls []toolCall `json:"tool_calls"`
 }
 
-// A document is what the server sends, a chunk or a whole answer.
+// A document is a chunk or a whole answer of the server.
 type document struct {
 	ID      string `json:"id"`
 	Object  string `json:"object"`
@@ -101,10 +101,10 @@ type document struct {
 	Error *struct{ Message, Type, Code string }                      `json:"error"`
 }
 
-// A reply is a streamed answer put together.
+// A reply is an assembled streamed answer.
 type reply struct {
 	reasoning, content string
-	words              []string // the pieces of the content
+	words              []string // pieces of the content
 	call               toolCall
 	finish             string
 	chunks             []document

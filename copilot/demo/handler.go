@@ -1,4 +1,4 @@
-// Package demo is a scripted model behind the real GitHub Copilot CLI. It follows the keywords of a prompt, in order, and
+// Package demo is a scripted model for the real GitHub Copilot CLI. It follows the keywords of a prompt, in order, and
 // answers everything else with canned texts. It serves first steps without an account, and the end-to-end tests. README.md
 // describes it for users.
 //
@@ -12,8 +12,8 @@
 //	think [about TOPIC]               stream reasoning
 //	markdown                          stream a heading, a list, a table, a code block and a link
 //	say `TEXT`                        stream exactly TEXT, one word per chunk
-//	5,000 tokens [in 20 s]            stream exactly so many chunks: w1 w2 w3 …
-//	wait 5 s                          keep the answer open for so long
+//	5,000 tokens [in 20 s]            stream exactly 5,000 chunks: w1 w2 w3 …
+//	wait 5 s                          keep the answer open for 5 s
 //	run `COMMAND`                     call bash
 //	write `FILE` `CONTENT`            call create
 //	edit `FILE` `OLD` `NEW`           call edit
@@ -22,7 +22,7 @@
 //	call `TOOL` [`{"json": 1}`]       call any tool that is offered
 //	plan `A` `B`                      write to-dos with sql, then work on one after another
 //	recall                            list the earlier prompts of the conversation
-//	show request                      answer with what the model was given, as JSON
+//	show request                      answer with the model's input, as JSON
 //	fail [STATUS]                     answer with an HTTP error, 400 by default
 //	break                             cut the connection in the middle of a message
 //
@@ -50,7 +50,7 @@ import (
 const (
 	// ModelID is the id to ask for.
 	ModelID = "demo"
-	// ModelName is the name to show. It says that the model is no real one.
+	// ModelName is the name to show. It says that the model is not a real one.
 	ModelName = "Demo (scripted, offline)"
 )
 
@@ -142,7 +142,7 @@ func newFailure(status int, code, message string) *failure {
 	return &failure{status: status, Message: message, Type: kind, Code: code}
 }
 
-// Error is the message.
+// Error returns the message.
 func (f *failure) Error() string { return f.Message }
 
 // write sends the failure, with Retry-After as real providers do: without it the CLI retries for a minute.
@@ -169,7 +169,7 @@ type Server struct {
 
 // Start listens on a free port of 127.0.0.1 and serves until Close.
 func Start() (*Server, error) {
-	ctx, cancel := context.WithCancel(context.Background()) // of the requests; ended by Close
+	ctx, cancel := context.WithCancel(context.Background()) // of the requests; cancelled by Close
 	var lc net.ListenConfig
 	listener, err := lc.Listen(ctx, "tcp", "127.0.0.1:0")
 	if err != nil {
@@ -193,14 +193,14 @@ func Start() (*Server, error) {
 	return s, nil
 }
 
-// URL is the base URL for the CLI. It ends in /v1.
+// URL returns the base URL for the CLI. It ends in /v1.
 func (s *Server) URL() string { return s.url }
 
-// Key is the bearer token of requests. Each server has its own.
+// Key returns the bearer token for requests. Each server has its own.
 func (s *Server) Key() string { return s.key }
 
-// Close aborts open answers and waits for the serving goroutine. It returns why serving ended early, if it did, and may be called
-// again.
+// Close aborts open answers and waits for the serving goroutine. It reports why serving ended early, if it did, and may
+// be called again.
 func (s *Server) Close() error {
 	s.cancel()
 	return errors.Join(s.http.Close(), <-s.served)

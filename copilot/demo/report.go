@@ -13,7 +13,7 @@ var (
 	directing = regexp.MustCompile(`(?s)^\s*<!-- demo:(.*?)-->`)
 )
 
-// directions are the keywords of a text that begins with <!-- demo: KEYWORDS -->, for tests.
+// directions returns the keywords of a text that begins with <!-- demo: KEYWORDS -->, for tests.
 func directions(text string) string {
 	if m := directing.FindStringSubmatch(text); m != nil {
 		return strings.TrimSpace(m[1])
@@ -21,8 +21,8 @@ func directions(text string) string {
 	return ""
 }
 
-// report answers the prompt of an operation, which offers a tool for its report. The report is canned and quotes the document.
-// It returns nil for other prompts: those without a document that do not name the tool either.
+// report answers the prompt of an operation, which offers a tool for its report. The report is canned and quotes the
+// document. It returns nil for other prompts: those that have no document and do not name the tool.
 func (t *turn) report() []step {
 	tool, offered := t.offers("report_questions", "report_analysis", "report_plan")
 	if !offered || !t.fresh && !strings.Contains(t.prompt, tool) {
@@ -46,7 +46,7 @@ func (t *turn) report() []step {
 		say(read), call{[]string{tool}, cannedReport(tool, title, sentence)}, say("Reported.\n"))
 }
 
-// excerpt returns two lines of a document without their markup: its first, and the first that is no heading.
+// excerpt returns two lines of a document without markup: the first one, and the first one that is not a heading.
 func excerpt(document string) (title, sentence string) {
 	const enough = 80
 	for line := range strings.Lines(comment.ReplaceAllString(document, "")) {
@@ -61,10 +61,10 @@ func excerpt(document string) (title, sentence string) {
 	return title, title
 }
 
-// cannedReport returns the arguments of a report, with two lines of the document in them.
+// cannedReport returns the arguments of a report that contains two lines of the document.
 func cannedReport(tool, title, sentence string) (args map[string]any) {
 	inString := func(text string) string {
-		quoted, _ := json.Marshal(text) // a string never fails
+		quoted, _ := json.Marshal(text) // never fails for a string
 		return string(quoted[1 : len(quoted)-1])
 	}
 	report, err := cannedReports.ReadFile("canned/" + tool + ".json")

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Limits of a script, against typing errors.
+// Limits of a script, for the case of typing errors.
 const (
 	maxTokens   = 1_000_000
 	longestWait = time.Hour
@@ -23,11 +23,11 @@ type token struct {
 	quoted bool
 }
 
-// Letters other than English ones separate words, so that keywords may touch them: 次にrun `ls`.
+// Non-English letters separate words, so that keywords may touch them: 次にrun `ls`.
 var tokenStart = regexp.MustCompile("`+|[!-_a-~]+")
 
-// tokenize splits a prompt into words and arguments. As in Markdown, several backticks enclose text with fewer, and three or more
-// enclose lines, without the opening line. Two alone are the empty argument.
+// tokenize splits a prompt into words and arguments. As in Markdown, several backticks enclose text with fewer, and
+// three or more enclose lines, without the opening line. Two backticks alone are the empty argument.
 func tokenize(prompt string) (list []token) {
 	for {
 		at := tokenStart.FindStringIndex(prompt)
@@ -53,7 +53,7 @@ func tokenize(prompt string) (list []token) {
 	}
 }
 
-// plain is a word without the punctuation around it, in lower case; "" for an argument.
+// plain returns a word in lower case without surrounding punctuation, or "" for an argument.
 func (t token) plain() string {
 	if t.quoted {
 		return ""
@@ -67,7 +67,8 @@ type reader struct {
 	dir    string
 }
 
-// parse reads the steps of a prompt. Relative file names are relative to dir. A keyword without its arguments is prose.
+// parse parses the steps of a prompt. Relative file names are relative to dir. A keyword without its arguments is
+// prose.
 func parse(prompt, dir string) (steps []step) {
 	r := &reader{tokenize(prompt), dir}
 	simple, tools := keywords(), toolKeywords()
@@ -90,7 +91,7 @@ func parse(prompt, dir string) (steps []step) {
 	return steps
 }
 
-// keywords are the keywords that call no tool, or any.
+// keywords returns the keywords that do not call a fixed tool.
 func keywords() map[string]func(*reader) []step {
 	return map[string]func(*reader) []step{
 		"think": func(r *reader) []step {
@@ -130,7 +131,7 @@ func keywords() map[string]func(*reader) []step {
 	}
 }
 
-// A toolKeyword calls the first of its tools that is offered, with its arguments as fields.
+// A toolKeyword calls the first offered one of its tools, with its arguments as fields.
 type toolKeyword struct{ tools, fields []string }
 
 func toolKeywords() map[string]toolKeyword {
@@ -191,7 +192,7 @@ func (r *reader) call() []step {
 	return []step{call{tool, args}}
 }
 
-// plan reads to-dos, to be written, and then started and finished one after another.
+// plan reads to-dos. The steps write them, and then start and finish one after another.
 func (r *reader) plan() []step {
 	todos := r.args(len(r.tokens))
 	if len(todos) == 0 {
@@ -204,7 +205,7 @@ func (r *reader) plan() []step {
 	return steps
 }
 
-// burst reads the time after a number of tokens.
+// burst reads the optional duration after a number of tokens.
 func (r *reader) burst(count int) []step {
 	r.take()
 	rest := r.tokens
@@ -258,7 +259,7 @@ func (r *reader) topic() string {
 	return strings.TrimRight(strings.Join(words, " "), ".,;:!?")
 }
 
-// peek returns the token n ahead, an empty one behind the prompt.
+// peek returns the token n ahead, or an empty one after the prompt.
 func (r *reader) peek(n int) token {
 	if n < len(r.tokens) {
 		return r.tokens[n]

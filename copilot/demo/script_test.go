@@ -16,8 +16,8 @@ import (
 	"github.com/copilot-portal/portal/copilot/demo"
 )
 
-// does plays a script to its end, in virtual time, and tells what it did: its reasoning in parentheses, its texts,
-// its calls and how long it took. Without a text of its own a script says that it is done, which is left out.
+// does plays a script to its end, in virtual time, and returns what it did: its reasoning in parentheses, its texts,
+// its calls and how long it took. It omits the final text of a script without a text of its own.
 func does(t *testing.T, prompt string) (told []string) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -57,11 +57,11 @@ func TestScript(t *testing.T) {
 		name, prompt string
 		want         []string
 	}{
-		{"steps stand in the order of the prompt", "Please think, then say `hi` and recall.", []string{thinks("it"), "hi" + recalled}},
+		{"steps follow the order of the prompt", "Please think, then say `hi` and recall.", []string{thinks("it"), "hi" + recalled}},
 		{"keywords may have any case", "SAY `x`, Recall", []string{"x" + recalled}},
 		{"a keyword may be marked up", "**recall**, _think_", []string{thinks("it"), recalled}},
-		{"words between backticks are no keywords", "`fail` and `break`, recall", []string{recalled}},
-		{"a keyword may touch text without blanks", "次にrecallする", []string{recalled}},
+		{"words between backticks are not keywords", "`fail` and `break`, recall", []string{recalled}},
+		{"a keyword may touch other letters", "次にrecallする", []string{recalled}},
 		{"a keyword is a whole word", "rethinking failed breaks running, /tmp/fail/x break.go, recall", []string{recalled}},
 
 		{"a topic ends with its sentence", "think about the deep sea. Say `x`", []string{thinks("the deep sea"), "x"}},
@@ -70,7 +70,7 @@ func TestScript(t *testing.T) {
 
 		{"tokens may have separators", "1,002 tokens", []string{strings.TrimSuffix(counted(1002), " ")}},
 		{"tokens may be paced", "stream 3 tokens in 1.5 minutes", []string{"w1 w2 w3", "1m30s"}},
-		{"what is no time after tokens is prose", "2 tokens in French", []string{"w1 w2"}},
+		{"an invalid duration after tokens is prose", "2 tokens in French", []string{"w1 w2"}},
 		{"tokens without a number are prose", "many tokens, recall", []string{recalled}},
 		{"a unit may touch its number", "wait 250ms", []string{"(waiting )", "250ms"}},
 		{"a wait counts seconds", "wait 2, recall", []string{"(waiting )", recalled, "2s"}},
@@ -78,11 +78,11 @@ func TestScript(t *testing.T) {
 		{"show needs its object", "show me; recall", []string{recalled}},
 
 		{
-			"a command is taken as it stands", "run `ls  -l | wc`",
+			"a command is used unchanged", "run `ls  -l | wc`",
 			[]string{`bash{"command":"ls  -l | wc","description":"Run ls  -l | wc","initial_wait":600}`},
 		},
 		{
-			"files are put into the working directory", "write `a.txt` `A`, edit `/b` `x` to `y`, read `c/d`",
+			"files are relative to the working directory", "write `a.txt` `A`, edit `/b` `x` to `y`, read `c/d`",
 			[]string{
 				`create{"file_text":"A","path":"/project/a.txt"}`, `edit{"new_str":"y","old_str":"x","path":"/b"}`,
 				`view{"path":"/project/c/d"}`,
@@ -115,8 +115,8 @@ func TestScript(t *testing.T) {
 
 		{"a keyword without its argument is prose", "write `a` and recall", []string{recalled}},
 		{"a backtick is missing", "run `ls and recall", []string{recalled}},
-		{"arguments are no JSON", "call `t` `{` recall", []string{recalled}},
-		{"arguments are no object", "call `t` `null` recall", []string{recalled}},
+		{"arguments are not JSON", "call `t` `{` recall", []string{recalled}},
+		{"arguments are not an object", "call `t` `null` recall", []string{recalled}},
 	} {
 		t.Run(tt.name, func(t *testing.T) { assert.Equal(t, tt.want, does(t, tt.prompt)) })
 	}

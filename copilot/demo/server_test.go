@@ -25,7 +25,7 @@ func start(t *testing.T) *demo.Server {
 	return s
 }
 
-// send posts a request to a running server. The answer is closed with the test.
+// send posts a request to a running server. The test closes the answer.
 func send(t *testing.T, s *demo.Server, b body) io.Reader {
 	t.Helper()
 	r := b.http(t.Context(), t)
@@ -70,7 +70,7 @@ func TestCloseEndsOpenAnswers(t *testing.T) {
 	require.NoError(t, s.Close())
 	_, err = io.ReadAll(answer)
 	require.Error(t, err)
-	require.NoError(t, s.Close(), "closing twice does no harm")
+	require.NoError(t, s.Close(), "a second Close does nothing")
 }
 
 func TestRefusals(t *testing.T) {
@@ -85,16 +85,16 @@ func TestRefusals(t *testing.T) {
 		{"the path is unknown", "GET", "/v1/embeddings", "Bearer secret", "", http.StatusNotFound},
 		{"the method is wrong", "GET", "/v1/chat/completions", "Bearer secret", "", http.StatusNotFound},
 		{"the body is empty", "POST", "/v1/chat/completions", "Bearer secret", "", http.StatusBadRequest},
-		{"the body is no JSON", "POST", "/v1/chat/completions", "Bearer secret", "{", http.StatusBadRequest},
-		{"the body goes on after its end", "POST", "/v1/chat/completions", "Bearer secret", good + "x", http.StatusBadRequest},
+		{"the body is not JSON", "POST", "/v1/chat/completions", "Bearer secret", "{", http.StatusBadRequest},
+		{"the body continues after its end", "POST", "/v1/chat/completions", "Bearer secret", good + "x", http.StatusBadRequest},
 		{"the body is null", "POST", "/v1/chat/completions", "Bearer secret", "null", http.StatusBadRequest},
 		{"there is no prompt", "POST", "/v1/chat/completions", "Bearer secret", `{"messages":[{"role":"system"}]}`, http.StatusBadRequest},
 		{
-			"a content is a number", "POST", "/v1/chat/completions", "Bearer secret",
+			"the content is a number", "POST", "/v1/chat/completions", "Bearer secret",
 			`{"messages":[{"role":"user","content":1}]}`, http.StatusBadRequest,
 		},
 		{
-			"a content holds a number", "POST", "/v1/chat/completions", "Bearer secret",
+			"the content contains a number", "POST", "/v1/chat/completions", "Bearer secret",
 			`{"messages":[{"role":"user","content":[1]}]}`, http.StatusBadRequest,
 		},
 		{

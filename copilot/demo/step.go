@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// A step is one thing that a script does.
+// A step is an action of a script.
 type step interface {
-	// run streams the step into the answer, until the client is gone.
+	// run streams the step into the answer until the client is gone.
 	run(ctx context.Context, t *turn, a *answer) error
 }
 
@@ -37,7 +37,7 @@ func reason(lines ...string) step {
 	})
 }
 
-// burst streams counted words, evenly paced.
+// burst streams counted words at an even pace.
 func burst(count int, over time.Duration) step {
 	return streamed(func(ctx context.Context, _ *turn, a *answer) error {
 		start := time.Now()
@@ -67,7 +67,7 @@ func wait(d time.Duration) step {
 	})
 }
 
-// pause waits, until the client is gone.
+// pause waits until the duration has passed or the client is gone.
 func pause(ctx context.Context, d time.Duration) error {
 	if d > 0 {
 		timer := time.NewTimer(d)
@@ -90,7 +90,7 @@ func breakConnection(_ context.Context, _ *turn, a *answer) error {
 	if err := a.text("This sentence will never be"); err != nil {
 		return err
 	}
-	return errors.New("the script breaks the answer off")
+	return errors.New("the script broke the connection")
 }
 
 func recall(_ context.Context, t *turn, a *answer) error { return a.text(listPrompts(t.earlier)) }
@@ -109,7 +109,7 @@ func showRequest(_ context.Context, t *turn, a *answer) error {
 
 // A call is a step that calls a tool of the CLI, which ends the answer.
 type call struct {
-	tools []string // names of the tool; the first that is offered is called
+	tools []string // possible names of the tool; the first offered one is called
 	args  map[string]any
 }
 
@@ -144,7 +144,7 @@ func setTodo(description string, i int, status string) step {
 	return sql(description, fmt.Sprintf("UPDATE todos SET status = '%s' WHERE id = 'step-%d';", status, i+1))
 }
 
-// The canned texts.
+// Canned texts.
 var (
 	//go:embed canned/sample.md
 	sample string
@@ -168,7 +168,7 @@ func listPrompts(earlier []string) string {
 	return list.String()
 }
 
-// summarizeResults quotes the beginnings of the results of tools, except for changes of to-dos.
+// summarizeResults quotes the beginnings of tool results, except for changes of to-dos.
 func summarizeResults(script []step, t *turn) string {
 	const maxLines, maxWidth = 12, 200
 	text, results := "The script is done.", t.results
@@ -195,14 +195,14 @@ func summarizeResults(script []step, t *turn) string {
 	return text
 }
 
-// firstLine is the beginning of a text, short enough for a heading.
+// firstLine returns the beginning of a text, short enough for a heading.
 func firstLine(s string) string {
 	const enough = 80
 	line, _, _ := strings.Cut(strings.TrimSpace(s), "\n")
 	return shorten(line, enough)
 }
 
-// shorten cuts a text to limit characters.
+// shorten truncates a text to limit characters.
 func shorten(s string, limit int) string {
 	runes := []rune(s)
 	if len(runes) <= limit {

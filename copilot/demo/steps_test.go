@@ -47,7 +47,7 @@ func TestMarkdownShowsItsElements(t *testing.T) {
 	assert.Greater(t, len(r.words), 50)
 }
 
-func TestNothingRecognisedIsIntroduced(t *testing.T) {
+func TestUnrecognizedPromptGetsIntroduction(t *testing.T) {
 	r := ask(t, request(user("Hello!\nHow are you?")))
 
 	assert.Contains(t, r.content, "> Hello!\n")
@@ -56,7 +56,7 @@ func TestNothingRecognisedIsIntroduced(t *testing.T) {
 	assert.Equal(t, 3, strings.Count(r.content, "\n- "))
 }
 
-func TestPlanIsProposedWhereNothingIsRecognisedAndOneIsWanted(t *testing.T) {
+func TestUnrecognizedPromptInPlanModeProposesPlan(t *testing.T) {
 	planning := func(messages ...message) body {
 		return request(messages...).with("tools", offers("bash", "exit_plan_mode"))
 	}
@@ -68,17 +68,17 @@ func TestPlanIsProposedWhereNothingIsRecognisedAndOneIsWanted(t *testing.T) {
 		require.NoError(t, json.Unmarshal([]byte(r.call.Function.Arguments), &args))
 		assert.Contains(t, args.Summary, prompt)
 	}
-	assert.Equal(t, "a", ask(t, planning(user("say `a`"))).content, "a script is done all the same")
-	assert.Contains(t, ask(t, request(user("Make a plan"))).content, "Three things to try", "where no plan is wanted")
+	assert.Equal(t, "a", ask(t, planning(user("say `a`"))).content, "a script is still played")
+	assert.Contains(t, ask(t, request(user("Make a plan"))).content, "Three things to try", "without plan mode")
 }
 
-func TestTurnEndsWithThePlansResult(t *testing.T) {
+func TestTurnEndsWithPlanResult(t *testing.T) {
 	for name, tc := range map[string]struct {
 		tools []string
 		want  string
 	}{
-		"that is still wanted":        {[]string{"bash", "exit_plan_mode"}, "Plan approved!"},
-		"that is not wanted any more": {[]string{"bash"}, "The script is done."},
+		"in plan mode":    {[]string{"bash", "exit_plan_mode"}, "Plan approved!"},
+		"after plan mode": {[]string{"bash"}, "The script is done."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			asked := []message{user("Make a plan")}
@@ -104,7 +104,7 @@ func TestAnswerIsShapedLikeOpenAI(t *testing.T) {
 	assert.NotNil(t, r.chunks[3].Usage)
 }
 
-func TestUsageIsOnlySentWhenAskedFor(t *testing.T) {
+func TestUsageIsSentOnlyOnRequest(t *testing.T) {
 	r := ask(t, request(user("say `a`")).with("stream_options", nil))
 
 	assert.Nil(t, r.chunks[len(r.chunks)-1].Usage)
@@ -147,8 +147,8 @@ func TestFail(t *testing.T) {
 		kind, retry  string
 	}{
 		{"a bad request is final", "fail", http.StatusBadRequest, "invalid_request_error", ""},
-		{"a rate limit says when to come again", "fail 429", http.StatusTooManyRequests, "rate_limit_error", "1"},
-		{"a server error says when to come again", "fail 503", http.StatusServiceUnavailable, "server_error", "1"},
+		{"a rate limit says when to retry", "fail 429", http.StatusTooManyRequests, "rate_limit_error", "1"},
+		{"a server error says when to retry", "fail 503", http.StatusServiceUnavailable, "server_error", "1"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			w := httptest.NewRecorder()
@@ -164,7 +164,7 @@ func TestFail(t *testing.T) {
 	}
 }
 
-func TestFailAfterATextIsAnEventOfTheStream(t *testing.T) {
+func TestFailAfterTextIsEventOfStream(t *testing.T) {
 	r := ask(t, request(user("say `a` fail 500")))
 
 	assert.Equal(t, "a", r.content)
@@ -191,13 +191,13 @@ func TestAnswerNeedNotBeStreamed(t *testing.T) {
 	assert.NotNil(t, d.Usage)
 }
 
-func TestWhatTheCLIAddsToAPromptIsNoScript(t *testing.T) {
+func TestAdditionsOfTheCLIAreIgnored(t *testing.T) {
 	for name, content := range map[string]string{
-		"the time stands before the prompt":  "<current_datetime>2026</current_datetime>\n\nsay `x`",
-		"notices may hold tags and keywords": "<mode_changed_notice>\n<plan_mode>\ncall `exit` and fail</plan_mode>\n</mode_changed_notice>\n\nsay `x`",
-		"attachments stand on both sides":    "<ide_selection>recall</ide_selection>\nsay `x`\n<tagged_files>* fail</tagged_files>",
-		"additions repeat":                   "<system_reminder>fail</system_reminder>say `x`<system_reminder>break</system_reminder>",
-		"an open tag is the user's":          "what is <system_reminder> for? say `x`",
+		"the time precedes the prompt":              "<current_datetime>2026</current_datetime>\n\nsay `x`",
+		"notices may hold tags and keywords":        "<mode_changed_notice>\n<plan_mode>\ncall `exit` and fail</plan_mode>\n</mode_changed_notice>\n\nsay `x`",
+		"attachments precede and follow the prompt": "<ide_selection>recall</ide_selection>\nsay `x`\n<tagged_files>* fail</tagged_files>",
+		"additions repeat":                          "<system_reminder>fail</system_reminder>say `x`<system_reminder>break</system_reminder>",
+		"an open tag is the user's":                 "what is <system_reminder> for? say `x`",
 	} {
 		assert.Equal(t, "x", ask(t, request(message{"role": "user", "content": content})).content, name)
 	}

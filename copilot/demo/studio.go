@@ -9,30 +9,30 @@ import (
 	"strings"
 )
 
-// interfaceCode is the interface to every API. It follows a line with settings, and one with the outline of the API, which it
-// reads when it runs.
+// interfaceCode is the interface for every API. It follows a line with settings and one with the outline of the API,
+// which it reads at run time.
 //
 //go:embed interface.jsx
 var interfaceCode string
 
-// loop hangs at run time, which no check of code detects.
+// loop hangs at run time, which no check of the code detects.
 const loop = "\nfunction useLoop() {\n  useEffect(() => {\n    for (let n = 0; n >= 0; n = (n + 1) % 7) { settings.n = n; }\n  }, []);\n}\n"
 
-// settings are what a request can change in an interface.
+// settings are the properties of an interface that a request can change.
 type settings struct {
 	Title      string `json:"title"`
 	Theme      string `json:"theme"`
 	Layout     string `json:"layout"`
 	Search     bool   `json:"search"`
-	SearchIn   string `json:"searchIn"` // the group; "" for all
+	SearchIn   string `json:"searchIn"` // name of a group, or "" for all
 	Compact    bool   `json:"compact"`
 	Auth       bool   `json:"auth"`
 	Pagination bool   `json:"pagination"`
 	Note       string `json:"note"`
 }
 
-// studio answers the prompts of the studio, which have marked sections: a specification, a request with the code and the history,
-// a fault of the code of the last answer, or a message of a chat. It returns nil for other prompts.
+// studio answers the prompts of the studio, which have marked sections: a specification, a request with the code and
+// the history, a fault of the code in the last answer, or a message of a chat. It returns nil for other prompts.
 func (t *turn) studio() []step {
 	if message, _, ok := cutMarked(t.prompt, "message"); ok {
 		return t.converse(message)
@@ -76,7 +76,7 @@ func (t *turn) converse(message string) []step {
 	return append(steps, say("\n```suggestions\n- Upload a description\n- Paste a URL\n- Paste a description\n```\n"))
 }
 
-// The lines of prompts and outlines that matter here.
+// Relevant lines of prompts and outlines.
 var (
 	themeLine       = regexp.MustCompile(`(?m)^- Theme: (\w+)\.`)
 	layoutLine      = regexp.MustCompile(`(?m)^- Layout: (.+?)\. Group`)
@@ -85,7 +85,7 @@ var (
 	operationLine   = regexp.MustCompile(`(?m)^(?:[A-Z]+ /|query |mutation |subscription ).*$`)
 )
 
-// generated is the code of the interface for a prompt.
+// generated returns the code of the interface for a prompt.
 func generated(prompt, outline string) string {
 	s := settings{
 		Title: "API", Theme: "light", Auth: !strings.Contains(prompt, "- Leave out everything about keys"),
@@ -105,11 +105,11 @@ func generated(prompt, outline string) string {
 
 func (s settings) line() string { return "const settings = " + literal(s) + ";\n" }
 
-// literal writes a value as code without backticks, which would end the block.
+// literal encodes a value as code without backticks, which would end the block.
 func literal(v any) string {
 	raw, err := json.Marshal(v)
 	if err != nil {
-		return "null" // it has no value that could not be written
+		return "null" // not possible for the types used
 	}
 	return strings.ReplaceAll(string(raw), "`", `\u0060`)
 }
@@ -120,7 +120,8 @@ var (
 	askedBack    = regexp.MustCompile(`(?s)user: ([^\n]*)\nassistant: [^\n]*\?\s*$`)
 )
 
-// customized is the answer to a request to change an interface. The demo knows only its own, by their settings.
+// customized returns the answer to a request to change an interface. The demo can change only its own interfaces, by
+// their settings.
 func customized(prompt, request string) string {
 	code, _, _ := cutMarked(prompt, "code")
 	code = strings.TrimRight(code, "\n")
@@ -152,7 +153,7 @@ func customized(prompt, request string) string {
 		"Description: The settings in the first line are changed.\nAssumptions:\n- The demo knows few words. Other requests become a note at the top.\n"
 }
 
-// groupsOf returns the groups of operations in an outline, and those that a request mentions.
+// groupsOf returns the groups of operations in an outline, and those mentioned in a request.
 func groupsOf(outline, request string) (all, mentioned []string) {
 	for _, m := range groupOf.FindAllStringSubmatch(outline, -1) {
 		if slices.Contains(all, m[1]) {
@@ -166,7 +167,7 @@ func groupsOf(outline, request string) (all, mentioned []string) {
 	return all, mentioned
 }
 
-// change does what it recognizes of a request.
+// change applies the parts of a request that it recognizes.
 func (s settings) change(request string, groups []string) settings {
 	before := s
 	s.Compact = s.Compact || mentions(request, "compact")
@@ -184,7 +185,7 @@ func (s settings) change(request string, groups []string) settings {
 	return s
 }
 
-// mentions reports whether a text has one of some words.
+// mentions reports whether a text contains one of some words.
 func mentions(text, words string) bool {
 	return regexp.MustCompile(`(?i)\b(?:` + words + `)\b`).MatchString(text)
 }

@@ -48,7 +48,7 @@ func toCustomize(request, before string, history ...string) string {
 	return "You change an interface.\n" + between("request", request) + between("history", strings.Join(history, "\n")) + between("code", before) + between("specification", outlineOfFilms)
 }
 
-// interfaceTo is the code that the demo writes for a prompt.
+// interfaceTo returns the code that the demo writes for a prompt.
 func interfaceTo(t *testing.T, prompt string) string {
 	t.Helper()
 	source, ok := code.Find(ask(t, request(user(prompt))).content)
@@ -64,7 +64,7 @@ func TestInterfaceCoversTheDescription(t *testing.T) {
 	for _, part := range []string{`"title":"Films","theme":"dark","layout":"sidebar"`, `"auth":true,"pagination":true`, `DELETE /films/{id} #Films (deprecated)\n`} {
 		assert.Contains(t, source, part)
 	}
-	assert.Equal(t, source, interfaceTo(t, toGenerate(outlineOfFilms, "- Theme: dark.\n- Layout: sidebar. Group")), "it is the same each time")
+	assert.Equal(t, source, interfaceTo(t, toGenerate(outlineOfFilms, "- Theme: dark.\n- Layout: sidebar. Group")), "the code is deterministic")
 	without := interfaceTo(t, toGenerate(outlineOfFilms, "- Leave out everything about keys and passwords\n- No pagination: lists"))
 	assert.Contains(t, without, `"auth":false,"pagination":false`)
 }
@@ -81,7 +81,7 @@ func TestEveryOutlineMakesAnInterface(t *testing.T) {
 	}
 }
 
-func TestPromptThatLostItsDescriptionMakesNoInterface(t *testing.T) {
+func TestPromptWithoutDescriptionMakesNoInterface(t *testing.T) {
 	_, ok := code.Find(ask(t, request(user("You write interfaces to APIs.\n"))).content)
 	assert.False(t, ok)
 }
@@ -134,8 +134,8 @@ func TestForeignCodeIsChangedInItsFirstLine(t *testing.T) {
 	assert.Equal(t, "// Asked for: dark\nfunction App() { return null; }\n", r)
 }
 
-func TestFaultsAreMadeAsAskedFor(t *testing.T) {
-	for keywords, passes := range map[string][2]bool{ // at first, and at the repair
+func TestRequestedFaultsAreMade(t *testing.T) {
+	for keywords, passes := range map[string][2]bool{ // first, and after the repair
 		"broken": {false, true}, "broken twice": {false, false}, "hostile loop": {true, true},
 	} {
 		t.Run(keywords, func(t *testing.T) {

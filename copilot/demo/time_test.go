@@ -15,7 +15,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/demo"
 )
 
-// A clock notes when each event of a stream was written.
+// A clock records when each event of a stream was written.
 type clock struct {
 	*httptest.ResponseRecorder
 
@@ -57,7 +57,7 @@ func TestTokensAreCountable(t *testing.T) {
 		for i, word := range strings.Fields(r.content) {
 			assert.Equal(t, fmt.Sprintf("w%d", i+1), word)
 		}
-		assert.Zero(t, c.times[len(c.times)-1], "nothing waits when no time is given")
+		assert.Zero(t, c.times[len(c.times)-1], "there is no wait without a duration")
 	})
 }
 
@@ -68,7 +68,7 @@ func TestWaitKeepsTheAnswerOpen(t *testing.T) {
 
 		assert.Equal(t, "waiting ", r.reasoning)
 		assert.Equal(t, "The script is done.", r.content)
-		assert.Zero(t, c.times[0], "the client sees at once that it waits")
+		assert.Zero(t, c.times[0], "the client sees at once that the script waits")
 		assert.Equal(t, 30*time.Second, c.times[1])
 	})
 }
@@ -88,7 +88,7 @@ func TestAnswerEndsWithItsClient(t *testing.T) {
 	}
 }
 
-func TestAnswerThatIsNotStreamedEndsWithItsClient(t *testing.T) {
+func TestUnstreamedAnswerEndsWithItsClient(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 

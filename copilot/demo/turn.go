@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// A request is a chat-completions request, in part.
+// A request holds the relevant fields of a chat-completions request.
 type request struct {
 	Messages []message `json:"messages"`
 	Tools    []struct {
@@ -44,10 +44,10 @@ type function struct {
 	Arguments string `json:"arguments"`
 }
 
-// content is a string, a list of parts, or nothing.
+// content is a string, a list of parts, or null.
 type content struct {
 	raw   json.RawMessage
-	first string // the text of the user; the CLI adds parts about attachments
+	first string // text of the user; the CLI adds parts about attachments
 	all   string
 }
 
@@ -92,17 +92,17 @@ func decode(body io.Reader) (*request, error) {
 
 // A turn is the state of the conversation in a request.
 type turn struct {
-	prompt   string          // the last prompt, without the additions of the CLI
-	raw      json.RawMessage // the same as it was received
-	document string          // of an operation, in this prompt or an earlier one
-	fresh    bool            // the document stands in this prompt
-	earlier  []string        // the prompts before it
+	prompt   string          // last prompt, without the additions of the CLI
+	raw      json.RawMessage // last prompt as received
+	document string          // document of an operation, in this prompt or an earlier one
+	fresh    bool            // the document is in this prompt
+	earlier  []string        // prompts before the last one
 	results  []result        // one for each call after the prompt
-	ended    string          // the answer when the script is over and the CLI continues by itself
+	ended    string          // answer when the script is over and the CLI continues by itself
 	messages int
-	tools    []string // the names of the offered tools
-	noTools  bool     // none of them may be called
-	dir      string   // the working directory, if the CLI names it
+	tools    []string // names of the offered tools
+	noTools  bool     // no tool may be called
+	dir      string   // working directory, if the CLI names it
 }
 
 // A result is the result of a call.
@@ -142,7 +142,7 @@ func readTurn(req *request) *turn {
 	return t
 }
 
-// When a conversation gets long, the CLI asks the model for a summary, which replaces the past, in these words.
+// When a conversation gets long, the CLI asks the model for a summary, which replaces the past, with these texts.
 const (
 	summaryRequest = "Please create a detailed summary of the conversation"
 	summaryNotice  = "Some of the conversation history has been summarized"
@@ -151,13 +151,14 @@ const (
 var (
 	summarizedPrompt = regexp.MustCompile(`(?s)<user_message>(.*?)</user_message>`)
 
-	// additions are what the CLI adds to a prompt.
+	// additions matches text that the CLI adds to a prompt.
 	additions = regexp.MustCompile(`(?s)<current_datetime>.*?</current_datetime>|<mode_changed_notice>.*?</mode_changed_notice>|` +
 		`<system_reminder>.*?</system_reminder>|<system_notification>.*?</system_notification>|<tagged_files>.*?</tagged_files>|` +
 		`<ide_selection>.*?</ide_selection>|<extension_context>.*?</extension_context>`)
 )
 
-// readPrompt reads a message of the user. It ignores messages with additions of the CLI only: the script continues.
+// readPrompt reads a message of the user. It ignores messages that consist only of additions of the CLI: the script
+// continues.
 func (t *turn) readPrompt(c content) {
 	if strings.HasPrefix(c.first, summaryNotice) {
 		t.prompt, t.raw, t.results, t.earlier, t.fresh = "", nil, nil, nil, false
@@ -198,7 +199,7 @@ func cutMarked(prompt, kind string) (text, around string, ok bool) {
 	return strings.TrimPrefix(text, "\n"), prompt[:begin[0]] + after, true
 }
 
-// offers returns the first of some tools that is offered.
+// offers returns the first offered one of some tools.
 func (t *turn) offers(names ...string) (string, bool) {
 	i := slices.IndexFunc(names, func(name string) bool { return slices.Contains(t.tools, name) })
 	if i < 0 || t.noTools {
@@ -234,7 +235,7 @@ func (t *turn) script() []step {
 	if len(steps) > 0 {
 		return steps
 	}
-	// The CLI offers this tool in plan mode. An earlier call can only have been this one.
+	// The CLI offers this tool in plan mode. An earlier call can only be of this tool.
 	proposal := call{tools: []string{"exit_plan_mode"}, args: map[string]any{
 		"summary": "# A scripted plan\n\n> " + firstLine(t.prompt) + "\n\n" + cannedPlan,
 		"actions": []string{"interactive", "autopilot", "exit_only"}, "recommendedAction": "interactive",
@@ -245,7 +246,7 @@ func (t *turn) script() []step {
 	return []step{say("You wrote:\n\n> " + firstLine(t.prompt) + "\n\n" + introduction)}
 }
 
-// due is the part of the script for this answer.
+// due returns the part of the script for this answer.
 func (t *turn) due(script []step) []step {
 	for range t.results {
 		i := slices.IndexFunc(script, t.calls)

@@ -33,7 +33,7 @@ func TestToolCallsReportTheirResults(t *testing.T) {
 			"Monday\n", "```\nMonday\n```",
 		},
 		{
-			"write says what the tool says", "write `a` `x`", "create", `{"path":"/project/a","file_text":"x"}`,
+			"write quotes the tool", "write `a` `x`", "create", `{"path":"/project/a","file_text":"x"}`,
 			"no ``` here", "````\nno ``` here\n````",
 		},
 		{
@@ -70,7 +70,7 @@ func TestStepsAroundCallsAreStreamedOnce(t *testing.T) {
 	assert.Equal(t, "b", replies[1].content)
 	assert.NotEmpty(t, replies[1].reasoning)
 	assert.Equal(t, "view", replies[1].call.Function.Name)
-	assert.Equal(t, "c", replies[2].content, "a script with a text of its own is not reported")
+	assert.Equal(t, "c", replies[2].content, "a script with a text of its own has no report")
 	assert.NotEqual(t, replies[0].call.ID, replies[1].call.ID)
 }
 
@@ -109,13 +109,13 @@ func TestOnlyOfferedToolsAreCalled(t *testing.T) {
 	assert.Equal(t, "I was not offered the tool `ask_user`, only: . ", r.content)
 }
 
-func TestFilesStayRelativeWithoutAWorkingDirectory(t *testing.T) {
+func TestFilesStayRelativeWithoutWorkingDirectory(t *testing.T) {
 	b := body{"messages": []message{user("read `a/../b`")}, "tools": offers("view"), "stream": true}
 
 	assert.JSONEq(t, `{"path":"b"}`, ask(t, b).call.Function.Arguments)
 }
 
-func TestCLIMayPutMessagesOfItsOwnIntoATurn(t *testing.T) {
+func TestCLIMayAddMessagesToTurn(t *testing.T) {
 	first := ask(t, request(user("run `1` run `2` say `end`"))).call
 	news := message{"role": "user", "content": "<system_notification>\nDone. run `x`\n</system_notification>"}
 	foreign := toolCall{ID: "4c38523a"}
@@ -156,7 +156,7 @@ func TestCompactedPromptsAreNotRepeated(t *testing.T) {
 	assert.Equal(t, "The earlier prompts of this conversation:\n\n1. run `1`\n2. fail\n", r.content)
 }
 
-func TestNoToolIsCalledWhereNoneMayBe(t *testing.T) {
+func TestForbiddenToolsAreNotCalled(t *testing.T) {
 	r := ask(t, request(user("run `ls`")).with("tool_choice", "none"))
 
 	assert.Equal(t, "stop", r.finish)

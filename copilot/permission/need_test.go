@@ -32,7 +32,7 @@ func TestNeedsNameTheirTargets(t *testing.T) {
 		`git log --format=%h`:          {exec(`git log --format=%h`, "git log")},
 		`ls *.go ~/x "it's"`:           {exec(`ls *.go ~/x "it's"`, "ls")},
 		"ls \\\n -l":                   {exec("ls -l", "ls")},
-		// Variables that select no program are left out, others are part of the command.
+		// Variables that select no program are omitted; others are part of the command.
 		`CGO_ENABLED=0 go test ./...`:   {opaque(`go test ./...`, "go test")},
 		`PATH=x go test`:                {opaque(`PATH=x go test`, "")},
 		`LC_ALL=C GIT_DIR=x git status`: {opaque(`GIT_DIR=x git status`, "")},
@@ -40,7 +40,7 @@ func TestNeedsNameTheirTargets(t *testing.T) {
 		// Every command of a line has a need of its own, each once.
 		`ls && ls && cat a | wc`: {exec("ls", "ls"), exec("cat a", "cat"), exec("wc", "wc")},
 		`echo $(git status)`:     {exec("echo $(git status)", "echo"), exec("git status", "git status")},
-		// The prefix is the program with its subcommand, where the words behind cannot name programs.
+		// The prefix is the program with its subcommand, if the following words cannot name programs.
 		`git status --short`:           {exec("git status --short", "git status")},
 		`git --no-pager diff a`:        {exec("git --no-pager diff a", "git diff")},
 		`git -C x status`:              {exec("git -C x status", "")},
@@ -61,7 +61,7 @@ func TestNeedsNameTheirTargets(t *testing.T) {
 		`./x ls`:                       {opaque("./x ls", "")},
 		`$x ls`:                        {opaque("$x ls", "")},
 		`unknown ls`:                   {opaque("unknown ls", "")},
-		// Names of git stand alone for plain git only.
+		// A git permission stands alone only for plain git.
 		`git commit -m 'a b'`:  {git(permission.Commit, "git commit -m 'a b'", "git commit")},
 		`git push origin main`: {git(permission.Push, "git push origin main", "git push")},
 		`git push -f`:          {git(permission.ForcePush, "git push -f", "git push")},
@@ -91,7 +91,7 @@ func TestNeedsNameTheirTargets(t *testing.T) {
 		`{ ls; cat; } > x`:        {exec("ls", "ls"), exec("cat", "cat"), write("x")},
 		`> x`:                     {exec("", ""), write("x")},
 		`cat < /dev/tcp/h/80`:     {exec("cat", "cat"), {Name: permission.Fetch, Target: "tcp://h/80"}},
-		// A relative path is in any directory that the shell may have gone to.
+		// A relative path may be in any directory that the shell may have entered.
 		`cd sub && ls > x`:       {exec("cd sub", "cd"), exec("ls", "ls"), write("x"), write("sub/x")},
 		`cd /etc && ls > x`:      {exec("cd /etc", "cd"), exec("ls", "ls"), write("x"), write("/etc/x")},
 		`cd ~/a; ls > x`:         {exec("cd ~/a", "cd"), exec("ls", "ls"), write("x"), write("~/a/x")},
@@ -99,7 +99,7 @@ func TestNeedsNameTheirTargets(t *testing.T) {
 		`cd a; cd b; ls > x`:     {exec("cd a", "cd"), exec("cd b", "cd"), exec("ls", "ls"), write("")},
 		`cd a; ls > /x`:          {exec("cd a", "cd"), exec("ls", "ls"), write("/x")},
 		`bash -c 'cd a; ls > x'`: {opaque(`bash -c 'cd a; ls > x'`, ""), exec("cd a", "cd"), exec("ls", "ls"), write("x"), write("a/x")},
-		// What cannot be read is one opaque command.
+		// A line that cannot be parsed is one opaque command.
 		`echo "a`:     {opaque(`echo "a`, "")},
 		``:            {{Name: permission.Exec, Opaque: true}},
 		`f() { ls; }`: {opaque(`f() { ls; }`, ""), exec("ls", "ls")},
@@ -146,7 +146,7 @@ func FuzzShellNeeds(f *testing.F) {
 	})
 }
 
-// Whatever a script of sed is, a command behind it that runs a program is seen.
+// Whatever the sed script is, a following command that runs a program is recognized.
 func FuzzSedScripts(f *testing.F) {
 	for _, s := range []string{"1,5p", "s/a/b/g", "s|[|]|x|", "/x/{p;d}", ":a;N;$!ba", "a\\\ntext", "i text", "#e", "y/a/b/", "0~2!s,\\,,x,;p", "$!{N;D}", "q5", "ba e"} {
 		f.Add(s)
@@ -157,7 +157,7 @@ func FuzzSedScripts(f *testing.F) {
 			return err != nil || permission.ShellNeeds("sed " + quoted)[0].Opaque
 		}
 		if opaque(script) || strings.HasSuffix(script, "\\") {
-			return // a text that goes on in the next line
+			return // a text that continues on the next line
 		}
 		for _, command := range []string{"e x", "w x", "s/a/b/e", "1e", "r x"} {
 			assert.True(t, opaque(script+"\n"+command), "%q with %q", script, command)
@@ -165,7 +165,7 @@ func FuzzSedScripts(f *testing.F) {
 	})
 }
 
-// assertCovers says that a line needs all that others need.
+// assertCovers checks that a line needs everything that others need.
 func assertCovers(t *testing.T, line string, others ...string) {
 	t.Helper()
 	var whole, parts event.Question
@@ -177,13 +177,13 @@ func assertCovers(t *testing.T, line string, others ...string) {
 	}
 }
 
-// isShell says whether a line is a command of the shell that needs anything, and is not nested too deeply.
+// isShell reports whether a line is a shell command that needs anything and is not nested too deeply.
 func isShell(line string) bool {
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(line), "")
 	return err == nil && len(file.Stmts) > 0 && len(line) < 300 && strings.Count(line, "sh") < 4 && strings.Count(line, `\`) < 4 && !strings.HasSuffix(line, `\`)
 }
 
-// isSimple says whether a line is a single command without variables of its own.
+// isSimple reports whether a line is a single command without variables.
 func isSimple(line string) bool {
 	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(line), "")
 	if err != nil || len(file.Stmts) != 1 || file.Stmts[0].Negated {

@@ -14,14 +14,14 @@ import (
 	"github.com/copilot-portal/portal/copilot/permission"
 )
 
-// commandLine is the question for a line of a shell.
-// requiring is a question for permission with these needs.
+// requiring returns a question for permission with needs.
 func requiring(id string, needs ...permission.Need) event.Question {
 	q := event.Question{ID: id, Kind: event.AskPermission, Title: "Do something"}
 	q.SetNeeds(needs...)
 	return q
 }
 
+// commandLine returns the question for a shell command line.
 func commandLine(id, line string) event.Question {
 	needs := permission.ShellNeeds(line)
 	for i := range needs {
@@ -30,7 +30,7 @@ func commandLine(id, line string) event.Question {
 	return requiring(id, needs...)
 }
 
-// uses is the question for the use of a file or an address.
+// uses returns the question for the use of a file or an address.
 func uses(name, target string) event.Question {
 	return requiring("q", permission.Need{Name: name, Target: target})
 }
@@ -50,83 +50,83 @@ func TestRulesWithPatterns(t *testing.T) {
 		want     permission.Decision
 	}{
 		{"a command is allowed with any arguments", line("git status -s"), p{"exec.run(git status *)": "allow"}, allow},
-		{"and with none", line("git status"), p{"exec.run(git status *)": "allow"}, allow},
-		{"another subcommand is not", line("git stash"), p{"exec.run(git status *)": "allow"}, ask},
-		{"one that begins alike is not", line("git statusx"), p{"exec.run(git status *)": "allow"}, ask},
+		{"and without arguments", line("git status"), p{"exec.run(git status *)": "allow"}, allow},
+		{"another subcommand is not covered", line("git stash"), p{"exec.run(git status *)": "allow"}, ask},
+		{"a subcommand with the same prefix is not covered", line("git statusx"), p{"exec.run(git status *)": "allow"}, ask},
 		{"a quoted word is one word", line(`'git status' x`), p{"exec.run(git status *)": "allow"}, ask},
 		{"quotes do not matter", line(`"git" st'atus' -s`), p{"exec.run(git status *)": "allow"}, allow},
-		{"a command behind another is not covered", line("git status; rm -rf /"), p{"exec.run(git status *)": "allow"}, ask},
-		{"nor one in front", line("rm -rf / && git status"), p{"exec.run(git status *)": "allow"}, ask},
+		{"a following command is not covered", line("git status; rm -rf /"), p{"exec.run(git status *)": "allow"}, ask},
+		{"nor a preceding one", line("rm -rf / && git status"), p{"exec.run(git status *)": "allow"}, ask},
 		{"nor one in a pipe", line("git status | sh"), p{"exec.run(git status *)": "allow"}, ask},
 		{"nor one in the background", line("git status & rm x"), p{"exec.run(git status *)": "allow"}, ask},
 		{"nor one on the next line", line("git status\nrm x"), p{"exec.run(git status *)": "allow"}, ask},
 		{"nor a substitution", line("git status $(rm x)"), p{"exec.run(git status *)": "allow"}, ask},
-		{"not even of what is allowed", line("git status $(ls)"), p{"exec.run(git status *)": "allow", "exec.run(ls *)": "allow"}, ask},
+		{"not even of an allowed command", line("git status $(ls)"), p{"exec.run(git status *)": "allow", "exec.run(ls *)": "allow"}, ask},
 		{"nor one in quotes", line(`git status "$(rm x)"`), p{"exec.run(git status *)": "allow"}, ask},
 		{"nor one in backquotes", line("git status `rm x`"), p{"exec.run(git status *)": "allow"}, ask},
 		{"nor a variable, which may be anything", line("git status $X"), p{"exec.run(git status *)": "allow"}, ask},
-		{"a pattern of files is an argument", line("ls *.go"), p{"exec.run(ls *)": "allow"}, allow},
+		{"a file name pattern is an argument", line("ls *.go"), p{"exec.run(ls *)": "allow"}, allow},
 		{"a redirection is not covered", line("git status > /etc/x"), p{"exec.run(git status *)": "allow"}, ask},
 		{"options before the subcommand are not covered", line("git -c core.fsmonitor=x status"), p{"exec.run(git status *)": "allow"}, ask},
-		{"nor is another program of that name", line("./git status"), p{"exec.run(git status *)": "allow"}, ask},
+		{"nor another program of that name", line("./git status"), p{"exec.run(git status *)": "allow"}, ask},
 		{"nor an environment that selects programs", line("LD_PRELOAD=x git status"), p{"exec.run(git status *)": "allow"}, ask},
 		{"options that run programs are not covered", line("find . -exec rm x ;"), p{"exec.run(find *)": "allow"}, ask},
 		{"one command alone is allowed", line("make build"), p{"exec.run(make build)": "allow"}, allow},
-		{"with other arguments it is not", line("make build x"), p{"exec.run(make build)": "allow"}, ask},
-		{"who names a program that runs others means it", line("make build"), p{"exec.run(make *)": "allow"}, allow},
-		{"unless something is denied that it could do", line("make build"), p{"exec.run(make *)": "allow", "git.push": "deny"}, ask},
+		{"other arguments are not covered", line("make build x"), p{"exec.run(make build)": "allow"}, ask},
+		{"a rule may name a program that runs others", line("make build"), p{"exec.run(make *)": "allow"}, allow},
+		{"unless something it could do is denied", line("make build"), p{"exec.run(make *)": "allow", "git.push": "deny"}, ask},
 		{"a whole line is allowed", line("for i in *; do echo $i; done"), p{"exec.run(=for i in *; do echo $i; done)": "allow"}, allow},
-		{"and no other", line("for i in *; do echo $i; done; ls"), p{"exec.run(=for i in *; do echo $i; done)": "allow"}, ask},
+		{"and no other line", line("for i in *; do echo $i; done; ls"), p{"exec.run(=for i in *; do echo $i; done)": "allow"}, ask},
 		{"all parts of a line may be covered", line("git add . && git status"), p{"exec.run(git add *)": "allow", "exec.run(git status *)": "allow"}, allow},
 
 		{"a command is denied", line("rm x"), p{"exec.run": "allow", "exec.run(rm *)": "deny"}, deny},
-		{"wherever its program lies", line("/bin/rm x"), p{"exec.run": "allow", "exec.run(rm *)": "deny"}, deny},
-		{"in whatever environment", line("PATH=/x rm x"), p{"exec.run": "allow", "exec.run(rm *)": "deny"}, deny},
-		{"whatever the arguments are", line("rm $X"), p{"exec.run": "allow", "exec.run(rm *)": "deny"}, deny},
+		{"wherever its program is", line("/bin/rm x"), p{"exec.run": "allow", "exec.run(rm *)": "deny"}, deny},
+		{"in any environment", line("PATH=/x rm x"), p{"exec.run": "allow", "exec.run(rm *)": "deny"}, deny},
+		{"with any arguments", line("rm $X"), p{"exec.run": "allow", "exec.run(rm *)": "deny"}, deny},
 		{"as a part of a line", line("ls; rm x"), p{"exec.run": "allow", "exec.run(rm *)": "deny"}, deny},
 		{"with options before its subcommand", line("git -C x reset --hard"), p{"exec.run": "allow", "exec.run(git reset *)": "deny"}, deny},
 		{"but not where the word is an argument", line("git log reset"), p{"exec.run": "allow", "exec.run(git reset *)": "deny"}, allow},
 		{"a program that could run it is asked", line("python3 x.py"), p{"exec.run": "allow", "exec.run(rm *)": "deny"}, ask},
 		{"the longer pattern decides", line("git push origin main"), p{"git.push(git push *)": "allow", "git.push(git push origin *)": "deny"}, deny},
-		{"the exact one before", line("git push origin main"), p{"git.push(git push origin main)": "allow", "git.push(git push origin *)": "deny"}, allow},
+		{"the exact pattern decides before it", line("git push origin main"), p{"git.push(git push origin main)": "allow", "git.push(git push origin *)": "deny"}, allow},
 		{"a pattern decides before the name", line("git push x"), p{"git.push": "allow", "git.push(git push x *)": "deny"}, deny},
-		{"a force push is no push that is allowed", line("git push -f"), p{"git.push(git push *)": "allow"}, ask},
-		{"but one that is denied", line("git push -f"), p{"*": "allow", "git.push(git push *)": "deny"}, deny},
+		{"an allowed push does not allow a force push", line("git push -f"), p{"git.push(git push *)": "allow"}, ask},
+		{"but a denied push denies it", line("git push -f"), p{"*": "allow", "git.push(git push *)": "deny"}, deny},
 
 		{"a file is allowed", uses("fs.read", "/etc/passwd"), p{"fs.read(/etc/passwd)": "allow"}, allow},
-		{"another is not", uses("fs.read", "/etc/shadow"), p{"fs.read(/etc/passwd)": "allow"}, ask},
-		{"to write it is not to read it", uses("fs.write", "/etc/passwd"), p{"fs.read(/etc/passwd)": "allow"}, ask},
-		{"a directory is allowed with all below", uses("fs.read", "/etc/a/b"), p{"fs.read(/etc/**)": "allow"}, allow},
-		{"and itself", uses("fs.read", "/etc"), p{"fs.read(/etc/**)": "allow"}, allow},
-		{"a neighbour that begins alike is not", uses("fs.read", "/etcetera/x"), p{"fs.read(/etc/**)": "allow"}, ask},
+		{"another file is not covered", uses("fs.read", "/etc/shadow"), p{"fs.read(/etc/passwd)": "allow"}, ask},
+		{"reading does not cover writing", uses("fs.write", "/etc/passwd"), p{"fs.read(/etc/passwd)": "allow"}, ask},
+		{"a directory is allowed with everything below", uses("fs.read", "/etc/a/b"), p{"fs.read(/etc/**)": "allow"}, allow},
+		{"and the directory itself", uses("fs.read", "/etc"), p{"fs.read(/etc/**)": "allow"}, allow},
+		{"a sibling with the same prefix is not covered", uses("fs.read", "/etcetera/x"), p{"fs.read(/etc/**)": "allow"}, ask},
 		{"a star stays in its directory", uses("fs.read", "/etc/a/b.conf"), p{"fs.read(/etc/*.conf)": "allow"}, ask},
 		{"where it matches", uses("fs.read", "/etc/b.conf"), p{"fs.read(/etc/*.conf)": "allow"}, allow},
-		{"two stars stand anywhere", uses("fs.read", "/home/a/b/.env"), p{"fs.read(/home/**/.env)": "deny"}, deny},
+		{"two stars match any depth", uses("fs.read", "/home/a/b/.env"), p{"fs.read(/home/**/.env)": "deny"}, deny},
 		{"the longer path decides", uses("fs.read", "/etc/ssl/x"), p{"fs.read(/etc/**)": "allow", "fs.read(/etc/ssl/**)": "deny"}, deny},
-		{"a file that cannot be told is covered by nothing", uses("fs.read", ""), p{"fs.read(/**)": "allow"}, ask},
+		{"an unknown file is not covered by any rule", uses("fs.read", ""), p{"fs.read(/**)": "allow"}, ask},
 
-		{"a word is no beginning of another", line("ls ab"), p{"exec.run(ls a *)": "allow"}, ask},
+		{"a word is not a prefix of another", line("ls ab"), p{"exec.run(ls a *)": "allow"}, ask},
 		{"variables that select programs are not covered", line("LD_PRELOAD=x make"), p{"exec.run(make *)": "allow"}, ask},
 		{"an opaque command is allowed by its line", line("make build"), p{"exec.run(=make build)": "allow", "git.push": "deny"}, allow},
-		{"and by nothing less", line("make build"), p{"exec.run(make build)": "allow", "git.push": "deny"}, ask},
-		{"what lies below a file is not covered", uses("fs.read", "/etc/passwd/x"), p{"fs.read(/etc/passwd)": "allow"}, ask},
+		{"and by no other pattern", line("make build"), p{"exec.run(make build)": "allow", "git.push": "deny"}, ask},
+		{"a path below a file is not covered", uses("fs.read", "/etc/passwd/x"), p{"fs.read(/etc/passwd)": "allow"}, ask},
 		{"a tool is allowed", uses("shop", ""), p{"tool(shop)": "allow"}, allow},
-		{"one below it is not", uses("shop.buy", ""), p{"tool(shop)": "allow"}, ask},
+		{"a tool below it is not covered", uses("shop.buy", ""), p{"tool(shop)": "allow"}, ask},
 		{"nor a command of its name", line("git push"), p{"tool(git.push)": "allow"}, ask},
-		{"one tool alone is denied", uses("shop", ""), p{"*": "allow", "tool(shop)": "deny"}, deny},
-		{"which no command could use", line("make"), p{"*": "allow", "tool(shop)": "deny"}, allow},
-		{"a file that cannot be told is no tool", uses("fs.write", ""), p{"tool(fs.write)": "allow"}, ask},
-		{"nor is what nobody can name", uses("", ""), p{"tool(x)": "allow"}, ask},
+		{"a single tool is denied", uses("shop", ""), p{"*": "allow", "tool(shop)": "deny"}, deny},
+		{"which no command can call", line("make"), p{"*": "allow", "tool(shop)": "deny"}, allow},
+		{"an unknown file is not a tool", uses("fs.write", ""), p{"tool(fs.write)": "allow"}, ask},
+		{"nor is a need without a name", uses("", ""), p{"tool(x)": "allow"}, ask},
 
 		{"a host is allowed", uses("net.fetch", "https://example.org/x"), p{"net.fetch(example.org)": "allow"}, allow},
 		{"in any case, with any port", uses("net.fetch", "http://EXAMPLE.org.:8080"), p{"net.fetch(Example.ORG)": "allow"}, allow},
-		{"another is not", uses("net.fetch", "https://example.org.evil.test/"), p{"net.fetch(example.org)": "allow"}, ask},
-		{"nor one behind an @", uses("net.fetch", "https://example.org@evil.test/"), p{"net.fetch(example.org)": "allow"}, ask},
-		{"nor an address that two may read differently", uses("net.fetch", `https://evil.test\@example.org/`), p{"net.fetch(example.org)": "allow"}, ask},
-		{"a port is only that", uses("net.fetch", "http://localhost:8888/"), p{"net.fetch(localhost:3000)": "allow"}, ask},
-		{"the usual port need not stand there", uses("net.fetch", "https://example.org/"), p{"net.fetch(example.org:443)": "allow"}, allow},
+		{"another host is not covered", uses("net.fetch", "https://example.org.evil.test/"), p{"net.fetch(example.org)": "allow"}, ask},
+		{"nor one after an @", uses("net.fetch", "https://example.org@evil.test/"), p{"net.fetch(example.org)": "allow"}, ask},
+		{"nor an ambiguous address", uses("net.fetch", `https://evil.test\@example.org/`), p{"net.fetch(example.org)": "allow"}, ask},
+		{"a port covers only that port", uses("net.fetch", "http://localhost:8888/"), p{"net.fetch(localhost:3000)": "allow"}, ask},
+		{"the default port may be omitted", uses("net.fetch", "https://example.org/"), p{"net.fetch(example.org:443)": "allow"}, allow},
 		{"all below a name", uses("net.fetch", "https://a.b.example.org/"), p{"net.fetch(*.example.org)": "deny"}, deny},
-		{"but not what ends alike", uses("net.fetch", "https://badexample.org/"), p{"net.fetch(*.example.org)": "deny"}, ask},
+		{"but not a name with the same suffix", uses("net.fetch", "https://badexample.org/"), p{"net.fetch(*.example.org)": "deny"}, ask},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -139,12 +139,12 @@ func TestRulesWithPatterns(t *testing.T) {
 	}
 }
 
-func TestFirstPolicyDecidesAmongRulesThatAreAlike(t *testing.T) {
+func TestFirstPolicyDecidesAmongEqualRules(t *testing.T) {
 	session, configured := permission.Policy{"exec.run(ls *)": permission.Allow}, permission.Policy{"exec.run(ls *)": permission.Deny}
 	assert.Equal(t, permission.Allow, permission.Decide(commandLine("q", "ls x").AllNeeds(), "/project", session, configured))
 	assert.Equal(t, permission.Deny, permission.Decide(commandLine("q", "ls x").AllNeeds(), "/project", configured, session))
 	configured = permission.Policy{"exec.run(ls x *)": permission.Deny}
-	assert.Equal(t, permission.Deny, permission.Decide(commandLine("q", "ls x").AllNeeds(), "/project", session, configured), "the more specific wherever it stands")
+	assert.Equal(t, permission.Deny, permission.Decide(commandLine("q", "ls x").AllNeeds(), "/project", session, configured), "the more specific rule of any policy")
 }
 
 func TestInvalidRulesAreRejectedByName(t *testing.T) {
@@ -185,7 +185,7 @@ func TestInvalidRulesAreRejectedByName(t *testing.T) {
 	}
 }
 
-func TestLinksInThePathOfARuleAreFollowed(t *testing.T) {
+func TestLinksInRulePathAreFollowed(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "target"), 0o700))
@@ -197,7 +197,7 @@ func TestLinksInThePathOfARuleAreFollowed(t *testing.T) {
 	require.NoError(t, os.Symlink(filepath.Join(dir, "later"), filepath.Join(dir, "dangling")))
 	policy, err = permission.ParsePolicy(map[string]string{"fs.read(" + dir + "/dangling/x)": "deny"})
 	require.NoError(t, err)
-	assert.Equal(t, permission.Policy{"fs.read(" + permission.EscapePath(dir) + "/later/x)": permission.Deny}, policy, "what it leads to may come later")
+	assert.Equal(t, permission.Policy{"fs.read(" + permission.EscapePath(dir) + "/later/x)": permission.Deny}, policy, "the target may be created later")
 
 	t.Setenv("HOME", dir)
 	policy, err = permission.ParsePolicy(map[string]string{"fs.read(~/.ssh/**)": "deny"})
@@ -216,7 +216,7 @@ func FuzzParseRule(f *testing.F) {
 			return
 		}
 		again, _, err := permission.ParseRule(key, "allow")
-		require.NoError(t, err, "a rule can be given as it is listed")
+		require.NoError(t, err, "a listed rule can be parsed")
 		assert.Equal(t, key, again)
 		assert.Equal(t, permission.Allow, d)
 	})

@@ -9,17 +9,17 @@ import (
 	"github.com/copilot-portal/portal/copilot/permission"
 )
 
-// decideShell is the decision on a command line in /project.
+// decideShell returns the decision on a command line in /project.
 func decideShell(p permission.Policy, line string) permission.Decision {
 	var q event.Question
 	q.SetNeeds(permission.ShellNeeds(line)...)
 	return permission.Decide(q.AllNeeds(), "/project", p)
 }
 
-// gitOnly allows what git has names for, and nothing else.
+// gitOnly allows only the git permissions.
 var gitOnly = permission.Policy{permission.Commit: permission.Allow, permission.Push: permission.Allow, permission.ForcePush: permission.Allow}
 
-func TestPermissionForGitAllowsPlainGit(t *testing.T) {
+func TestGitPermissionAllowsPlainGit(t *testing.T) {
 	for _, line := range []string{
 		`git commit`, `git commit -m x`, `git commit -am 'x; y'`, `git commit --amend --no-edit`, `git commit -m a -m b -- a.go 'b c.go'`,
 		`git commit --message="costs $x"`, `git commit -m "$x"`, `git commit -F -`, `git commit -F notes.txt`, `git commit --file=notes.txt`,
@@ -36,7 +36,7 @@ func TestPermissionForGitAllowsPlainGit(t *testing.T) {
 	}
 }
 
-func TestPermissionForGitAllowsNoOtherCommand(t *testing.T) {
+func TestGitPermissionAllowsNoOtherCommand(t *testing.T) {
 	for group, lines := range map[string][]string{
 		"variables select programs or libraries": {
 			`GIT_EDITOR='touch X' git commit`, `EDITOR=x git commit`, `VISUAL=x git commit`, `GIT_SEQUENCE_EDITOR=x git commit`,
@@ -104,7 +104,7 @@ func TestPermissionForGitAllowsNoOtherCommand(t *testing.T) {
 	}
 }
 
-func TestPermissionsForGitAndCommandsAllowGitInAnyForm(t *testing.T) {
+func TestGitAndCommandPermissionsAllowAnyGit(t *testing.T) {
 	p := permission.Policy{"git": permission.Allow, permission.Exec: permission.Allow}
 	for _, line := range []string{
 		`GIT_EDITOR='touch X' git commit`, `git -c core.editor=x commit`, `./git commit`, `git push ext::x`, `git -C sub push`, `git commit -S`, `git push --exec=x`,
@@ -124,7 +124,7 @@ func TestRedirectionNeedsPermissionToWrite(t *testing.T) {
 	assert.Equal(t, permission.Allow, decideShell(p, `ls > x`))
 }
 
-// everyday are commands that agents run all the time.
+// everyday lists commands that agents run often.
 var everyday = []string{
 	`ls -la`, `cat a.txt`, `cat < a.txt`, `head -n 5 a && tail -3 b`, `grep -rn 'git push' . | sort | uniq -c`, `wc -l *.go`, `find . -name '*.go' -type f`,
 	`sed -n '1,20p' a.go`, `sed -i 's/a/b/g' a.go`, `sed -i.bak -e 's|a|b|' -e '/x/d' a.go`, `rg -n foo`, `tree -L 2`, `diff -u a b`, `tar czf x.tgz src`, `sed -e ':a' -e '$!{N;ba' -e '}' a`, `sed ':a;N;$!ba;s/\n/ /g' a`,
@@ -136,7 +136,7 @@ var everyday = []string{
 	`jq . a.json`, `ps aux | grep x`, `sleep 1`, `kill 123`, `test -n "$x"`, `git tag v1`, `ls ~/x`, `chmod +x a.sh`, `python3 --version`,
 }
 
-// runners run other programs, or what somebody wrote.
+// runners run other programs or scripts.
 var runners = []string{
 	`go test ./...`, `go build`, `go run .`, `go generate`, `npm test`, `npm run build`, `npx x`, `yarn`, `pnpm i`, `make`, `cargo test`, `gradle build`, `mvn test`,
 	`tar --checkpoint=1 --checkpoint-action=exec=x cf a b`, `tar --checkpoint-action=exec='git push' -cf a b`, `tar -I x -cf a b`, `tar -cf a --use-compress-program=x b`,
@@ -160,14 +160,14 @@ var runners = []string{
 	`git fetch --upload-pack=x`, `git fetch --upl x`, `git ls-remote --exec=x`, `git archive --remote=x --exec=y z`, `git merge -s x y`, `git help x`, `git send-email x`, `git filter-branch x`, `git daemon`, `git $x`,
 }
 
-func TestEverydayCommandsAreAllowedWithoutAndWithADenyRule(t *testing.T) {
+func TestEverydayCommandsAreAllowedDespiteDenyRule(t *testing.T) {
 	for _, line := range everyday {
 		assert.Equal(t, permission.Allow, decideShell(permission.Policy{permission.Exec: permission.Allow}, line), "%s", line)
 		assert.Equal(t, permission.Allow, decideShell(permission.Policy{"*": permission.Allow, permission.Push: permission.Deny}, line), "%s", line)
 	}
 }
 
-func TestProgramsThatRunOthersAreAskedForWhereSomethingIsDenied(t *testing.T) {
+func TestRunnersAreAskedIfAnythingIsDenied(t *testing.T) {
 	for _, line := range runners {
 		allowed := permission.Policy{"*": permission.Allow}
 		assert.Equal(t, permission.Allow, decideShell(allowed, line), "%s", line)
@@ -178,7 +178,7 @@ func TestProgramsThatRunOthersAreAskedForWhereSomethingIsDenied(t *testing.T) {
 	}
 }
 
-func TestPushIsDeniedBehindAnyWrapperThatShowsIt(t *testing.T) {
+func TestPushIsDeniedInsideVisibleWrapper(t *testing.T) {
 	p := permission.Policy{"*": permission.Allow, permission.Push: permission.Deny}
 	for _, line := range []string{
 		`sudo git push`, `env A=b git push`, `xargs git push`, `timeout 60 git push`, `nohup /usr/bin/git push`, `time git push`, `command git push`, `exec git push`,

@@ -26,7 +26,7 @@ func TestShellCommandsNeedPermissions(t *testing.T) {
 		command string
 		want    string // names, and whether it is opaque
 	}{
-		"commands that do what stands there": {
+		"plain commands": {
 			{`ls -la`, exec},
 			{`go test ./...`, exec + " " + opaque},
 			{`npm test`, exec + " " + opaque},
@@ -232,7 +232,7 @@ func TestShellCommandsNeedPermissions(t *testing.T) {
 			{`BASH -c x`, exec + " " + opaque},
 			{`pwsh -Command "git push"`, exec + " " + push + " " + opaque},
 		},
-		"what is made at run time": {
+		"words computed at run time": {
 			{`echo $(git push -f)`, exec + " " + force},
 			{`echo "$(git push -f)"`, exec + " " + force},
 			{"echo `git push`", exec + " " + push},
@@ -251,7 +251,7 @@ func TestShellCommandsNeedPermissions(t *testing.T) {
 			{"cat <<EOF\n$(git push)\nEOF", exec + " " + push},
 			{"git commit -m \"$(cat <<'EOF'\nsay \"it's\"; git push -f\nEOF\n)\"", exec + " " + commit},
 		},
-		"what cannot be read": {
+		"lines that cannot be parsed": {
 			{``, exec + " " + opaque},
 			{` ; `, exec + " " + opaque},
 			{`# git push`, exec + " " + opaque},
@@ -271,7 +271,7 @@ func TestShellCommandsNeedPermissions(t *testing.T) {
 			}
 		})
 	}
-	t.Run("the names of all segments are given", func(t *testing.T) {
+	t.Run("the names of all segments are returned", func(t *testing.T) {
 		assert.Equal(t, sorted([]string{exec, commit, force, opaque}), shellNames("cd x", "git commit", "git push -f", "git push -f", "sh"))
 		assert.Equal(t, sorted([]string{exec, opaque}), shellNames())
 	})
@@ -286,13 +286,13 @@ func shellNames(segments ...string) string {
 	return sorted(q.Names)
 }
 
-// sorted joins names in an order of its own: theirs has no meaning.
+// sorted joins names in a fixed order.
 func sorted(names []string) string {
 	slices.Sort(names)
 	return strings.Join(names, " ")
 }
 
-// With quadratic time this test does not end.
+// With quadratic time, this test would not end.
 func TestShellNeedsTakesLinearTime(_ *testing.T) {
 	for _, part := range []string{"a", "'", "\"", "$(", "(", "`", "\\", "\\ ", "<<x\n", "git ", "git push ", "sh 'x' ", "=", "$'"} {
 		permission.ShellNeeds(strings.Repeat(part, 1<<15/len(part)))

@@ -9,7 +9,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/permission"
 )
 
-func TestPushOfAClientsToolWithForceIsAForcePush(t *testing.T) {
+func TestForcedPushOfClientToolIsForcePush(t *testing.T) {
 	for _, c := range []struct{ tool, arguments, want string }{
 		{"git.push", `{"force":true}`, "git.forcePush"},
 		{"git.push", `{"force":"yes"}`, "git.forcePush"},

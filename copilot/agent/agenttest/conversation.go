@@ -127,7 +127,7 @@ func until[B event.Body](c *testConversation) (B, []recordedEvent) {
 	for {
 		h, ok := c.next(late)
 		if !ok {
-			c.Fatalf("%T did not come, but %s", *new(B), show(passed))
+			c.Fatalf("no %T, but %s", *new(B), show(passed))
 		}
 		passed = append(passed, h)
 		if b, ok := h.body.(B); ok {
@@ -177,7 +177,7 @@ func (c *testConversation) idle(aborted bool) []recordedEvent {
 	c.Helper()
 	i, passed := until[event.Idle](c)
 	if i.Aborted != aborted {
-		c.Errorf("the prompt ends with %+v", i)
+		c.Errorf("the prompt ended with %+v", i)
 	}
 	return passed
 }
@@ -187,7 +187,7 @@ func (c *testConversation) asked(k event.QuestionKind) event.Question {
 	c.Helper()
 	q, _ := until[event.QuestionAsked](c)
 	if q.Question.Kind != k {
-		c.Fatalf("the question is %+v and not of the kind %s", q.Question, k)
+		c.Fatalf("the question is %+v, not of kind %s", q.Question, k)
 	}
 	return q.Question
 }

@@ -65,7 +65,7 @@ func (l *eventChecker) add(h recordedEvent) {
 
 func (l *eventChecker) unique(id string) {
 	if l.used[id] {
-		l.Errorf("%s begins twice", id)
+		l.Errorf("%s starts twice", id)
 	}
 	l.used[id] = true
 }
@@ -77,7 +77,7 @@ func (l *eventChecker) start(id string) {
 
 func (l *eventChecker) delta(id, text string) {
 	if _, open := l.texts[id]; !open {
-		l.Errorf("%s goes on and has not begun, or has ended: %q", id, text)
+		l.Errorf("%s continues without a start, or after its end: %q", id, text)
 	}
 	l.texts[id] += text
 }
@@ -104,11 +104,11 @@ func (l *eventChecker) tool(h recordedEvent) {
 		}
 	case event.ToolOutput:
 		if !l.tools[b.ID] {
-			l.Errorf("the tool %s tells something while it is not at work", b.ID)
+			l.Errorf("output of the tool %s, which is not running", b.ID)
 		}
 	case event.ToolEnded:
 		if !l.tools[b.ID] && !l.resumed {
-			l.Errorf("the tool %s ends and is not at work", b.ID)
+			l.Errorf("the tool %s ends but is not running", b.ID)
 		}
 		if b.Result == nil && b.Error == nil {
 			l.Errorf("the tool %s has neither a result nor an error: %+v", b.ID, b)
@@ -119,7 +119,7 @@ func (l *eventChecker) tool(h recordedEvent) {
 
 func (l *eventChecker) answered(b event.QuestionClosed) {
 	if _, open := l.questions[b.ID]; !open {
-		l.Errorf("the question %s ends and is not open", b.ID)
+		l.Errorf("the question %s is closed but is not open", b.ID)
 	}
 	if b.Ending != event.Withdrawn || b.By != "" {
 		l.Errorf("the agent must only report that a question is closed, not how: %+v", b)
@@ -131,13 +131,13 @@ func (l *eventChecker) answered(b event.QuestionClosed) {
 func (l *eventChecker) idle(i event.Idle) {
 	l.idles++
 	if len(l.questions) > 0 {
-		l.Errorf("the agent is idle and these questions are open: %v", l.questions)
+		l.Errorf("the agent is idle with open questions: %v", l.questions)
 	}
 	if !i.Aborted && len(l.tools)+len(l.agents) > 0 {
-		l.Errorf("the agent is idle and these work: tools %v, sub-agents %v", l.tools, l.agents)
+		l.Errorf("the agent is idle with running tools %v, sub-agents %v", l.tools, l.agents)
 	}
 	if !i.Aborted && !l.failed && len(l.texts) > 0 {
-		l.Errorf("the agent is idle and these texts have no end: %v", l.texts)
+		l.Errorf("the agent is idle with unfinished texts: %v", l.texts)
 	}
 	l.failed = false
 	clear(l.texts)
@@ -155,18 +155,17 @@ func (l *eventChecker) attribute(h recordedEvent) {
 		}
 	case event.SubagentEnded:
 		if !l.agents[b.ID] || b.ID != h.agent {
-			l.Errorf("the sub-agent %q ends by the word of %q; at work are %v", b.ID, h.agent, l.agents)
+			l.Errorf("the end of the sub-agent %q is reported by %q; running: %v", b.ID, h.agent, l.agents)
 		}
 		delete(l.agents, b.ID)
 	default:
 		if h.agent != "" && !l.agents[h.agent] {
-			l.Errorf("a sub-agent that is not at work does something: %s", show([]recordedEvent{h}))
+			l.Errorf("event of a sub-agent that is not running: %s", show([]recordedEvent{h}))
 		}
 	}
 }
 
-// allowed looks that nothing comes that the agent is not able to do, and nothing
-// that only the domain tells.
+// allowed checks that no event comes that the agent cannot send, or that only a session records.
 func (l *eventChecker) allowed(b event.Body) {
 	switch b := b.(type) {
 	case event.ReasoningStarted, event.ReasoningDelta, event.ReasoningEnded:
@@ -187,7 +186,7 @@ func (l *eventChecker) allowed(b event.Body) {
 	case event.QuestionAsked:
 		l.askable(b)
 	case event.SessionOpened, event.SessionClosed, event.RunStarted, event.RunEnded, event.UserMessage:
-		l.Errorf("only a session tells %T", b)
+		l.Errorf("only a session records %T", b)
 	}
 }
 
@@ -207,6 +206,6 @@ func (l *eventChecker) askable(b event.QuestionAsked) {
 
 func (l *eventChecker) hasCapability(a Capability, b event.Body) {
 	if !l.subject.can(a) {
-		l.Errorf("the agent is said not to be able to do %s and tells %T", a, b)
+		l.Errorf("the agent does not declare the capability %s but sends %T", a, b)
 	}
 }

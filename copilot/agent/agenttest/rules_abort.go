@@ -7,16 +7,16 @@ import (
 	"github.com/copilot-portal/portal/copilot/event"
 )
 
-// abortRules are about ending what the agent does.
+// abortRules returns the rules of aborts.
 func abortRules() []rule {
 	return []rule{
-		{name: "an abort of nothing does nothing", do: abortOfNothing},
+		{name: "an abort while idle does nothing", do: abortOfNothing},
 		aborted("a prompt that was just sent", func(c *testConversation) { c.send(Wait{time.Minute}) }),
 		aborted("a stream", func(c *testConversation) {
 			c.send(Stream{Chunks: 5000, Over: 20 * time.Second})
 			until[event.MessageDelta](c)
 		}),
-		aborted("a model that says nothing", func(c *testConversation) {
+		aborted("a silent model", func(c *testConversation) {
 			c.send(Wait{time.Minute})
 			until[event.TurnStarted](c)
 		}),
@@ -37,7 +37,7 @@ func abortRules() []rule {
 			c.prompt(event.Prompt{Text: c.subject.Write(Propose{"My plan"}), Mode: event.ModePlan})
 			c.asked(event.AskPlan)
 		}, Modes, Approval),
-		aborted("a prompt that another steers", func(c *testConversation) {
+		aborted("a prompt with a steering prompt", func(c *testConversation) {
 			c.send(Stream{Chunks: 5000, Over: 20 * time.Second})
 			until[event.MessageDelta](c)
 			c.mustSucceed(c.Send(c.shortContext(), c.steer("steered")))
@@ -68,11 +68,11 @@ func aborted(what string, begin func(*testConversation), needs ...Capability) ru
 		over := time.Now()
 		c.idle(true)
 		if took := time.Since(over); took > soon {
-			s.Errorf("from the abort to the end it takes %v", took)
+			s.Errorf("the abort took %v", took)
 		}
 		c.assertSilent()
 		if got := said(c.run(Say{"on we go"})); got != "on we go" {
-			s.Errorf("the next prompt is answered with %q", got)
+			s.Errorf("the answer to the next prompt is %q", got)
 		}
 	}}
 }

@@ -52,7 +52,7 @@ func theModelChanges(s *ruleContext) {
 	got := c.run(Recall{})
 	s.contains(said(got), "a heron")
 	if after := models(got); s.subject.can(Usage) && fmt.Sprint(before) == fmt.Sprint(after) {
-		s.Errorf("it is answered by %v, before and after", after)
+		s.Errorf("the models before and after are the same: %v", after)
 	}
 }
 
@@ -79,7 +79,7 @@ func compaction(s *ruleContext) {
 	begin, _ := until[event.CompactionStarted](c)
 	end, _ := until[event.CompactionEnded](c)
 	if begin.Used == 0 || end.Before == 0 || end.After == 0 || end.Error != "" {
-		s.Errorf("it began as %+v and ended as %+v", begin, end)
+		s.Errorf("it started as %+v and ended as %+v", begin, end)
 	}
 	got := c.run(Recall{})
 	s.contains(said(got), "a heron")
@@ -88,14 +88,14 @@ func compaction(s *ruleContext) {
 func compactionIsRefused(s *ruleContext) {
 	c := s.open(nil)
 	c.run(Say{"a heron"})
-	s.fails("summing up", c.Compact(s.shortContext()))
+	s.fails("compacting", c.Compact(s.shortContext()))
 	c.assertSilent()
 }
 
 func compactionOfNothing(s *ruleContext) {
 	c := s.open(nil)
 	if err := c.Compact(s.shortContext()); !errors.Is(err, fault.ErrNothingToCompact) {
-		s.Errorf("summing up nothing has the error %v", err)
+		s.Errorf("compacting an empty conversation returned %v", err)
 	}
 	if end, _ := until[event.CompactionEnded](c); end.Error == "" {
 		s.Errorf("it ended as %+v", end)
@@ -113,11 +113,11 @@ func compactionGivenUp(s *ruleContext) {
 	cancel()
 	select {
 	case err := <-done:
-		if err != nil && !errors.Is(err, context.Canceled) { // nil: it was done already
-			s.Errorf("the error is %v", err)
+		if err != nil && !errors.Is(err, context.Canceled) { // nil: already done
+			s.Errorf("unexpected error: %v", err)
 		}
 	case <-time.After(soon):
-		s.Fatalf("it does not return")
+		s.Fatalf("Compact does not return")
 	}
 	until[event.CompactionEnded](c)
 	s.contains(said(c.run(Say{"on we go"})), "on we go")
@@ -192,7 +192,7 @@ func laterConversationGetsEvents(s *ruleContext) {
 	before := len(first.all())
 	s.contains(said(second.run(Recall{})), "a heron")
 	if n := len(first.all()) - before; n > 0 {
-		s.Errorf("the first hears %s", show(first.all()[before:]))
+		s.Errorf("the first conversation received %s", show(first.all()[before:]))
 	}
 }
 
@@ -207,7 +207,7 @@ func manyAtOnce(s *ruleContext) {
 	for i, c := range talks {
 		got := said(c.idle(false))
 		if !strings.HasSuffix(got, fmt.Sprintf("this is number %d.", i)) || strings.Count(got, "number") != 1 {
-			s.Errorf("number %d says %q", i, got)
+			s.Errorf("conversation %d says %q", i, got)
 		}
 	}
 }

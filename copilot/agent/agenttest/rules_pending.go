@@ -54,7 +54,7 @@ func (c *testConversation) assertContinues(q event.Question) (event.ToolEnded, s
 	got := c.idle(false)
 	end := one[event.ToolEnded](c.ruleContext, got)
 	if end.ID != q.Call || len(bodies[event.ToolStarted](got)) > 0 {
-		c.Errorf("the call %s continues with %s", q.Call, show(got))
+		c.Errorf("the call %s continued with %s", q.Call, show(got))
 	}
 	c.contains(said(c.run(Recall{})), "a heron")
 	return end, said(got)
@@ -65,12 +65,12 @@ func pendingGiven(s *ruleContext) {
 	again := s.again(c, q).assertResumed()
 	again.assertSilent()
 	if working, err := again.Working(s.shortContext()); !working || err != nil {
-		s.Errorf("it works: %v, %v", working, err)
+		s.Errorf("working: %v, %v", working, err)
 	}
 	again.answer(q, event.Answer{Approved: true})
 	end, text := again.assertContinues(q)
 	if end.Result == nil || !strings.Contains(end.Result.Content, "hello") {
-		s.Errorf("the call ends with %+v", end)
+		s.Errorf("the call ended with %+v", end)
 	}
 	s.contains(text, "and on")
 	again.answer(q, event.Answer{})
@@ -83,7 +83,7 @@ func pendingRefused(s *ruleContext) {
 	again.answer(q, event.Answer{Reason: "Not on a Sunday."})
 	end, text := again.assertContinues(q)
 	if end.Error == nil || !strings.Contains(end.Error.Text, "Not on a Sunday.") {
-		s.Errorf("the call ends with %+v", end)
+		s.Errorf("the call ended with %+v", end)
 	}
 	s.contains(text, "and on")
 }
@@ -124,7 +124,7 @@ func pendingToolResult(s *ruleContext) {
 	again.answer(q, event.Answer{Text: "it is open"})
 	end, text := again.assertContinues(q)
 	if end.Result == nil || end.Result.Content != "it is open" {
-		s.Errorf("the call ends with %+v", end)
+		s.Errorf("the call ended with %+v", end)
 	}
 	s.contains(text, "it is open")
 }

@@ -29,7 +29,7 @@ func todosAreTold(s *ruleContext) {
 		var got []string
 		for _, t := range plans[len(plans)-1].Todos {
 			if t.ID == "" || t.State != event.TodoCompleted {
-				s.Errorf("in the end a to-do is %+v", t)
+				s.Errorf("a to-do at the end: %+v", t)
 			}
 			got = append(got, t.Title)
 		}
@@ -59,7 +59,7 @@ func planApproved(s *ruleContext) {
 		way := append([]string{""}, q.Choices...)[i]
 		c.answer(q, event.Answer{Approved: true, Text: way})
 		if end := one[event.ToolEnded](s, c.idle(false)); end.Result == nil {
-			s.Errorf("the approved plan ends with %+v", end)
+			s.Errorf("the approved plan ended with %+v", end)
 		}
 	}
 }
@@ -82,6 +82,6 @@ func notProposed(s *ruleContext, askUser bool, m event.Mode) {
 	c := s.open(func(o *agent.Opening) { o.AskUser = askUser })
 	c.prompt(event.Prompt{Text: s.subject.Write(Propose{"Go to the pond"}), Mode: m})
 	if got := bodies[event.QuestionAsked](c.idle(false)); len(got) > 0 {
-		s.Errorf("it asks %+v", got)
+		s.Errorf("unexpected questions: %+v", got)
 	}
 }

@@ -90,13 +90,13 @@ func (c *testConversation) assertEnded() {
 		_, err = c.agent.Fork(c.shortContext(), c.opening.Session)
 		c.fails("Fork", err)
 		c.fails("Forget", c.agent.Forget(c.shortContext(), c.opening.Session))
-		_ = c.Close(c.shortContext()) // it may say that it is too late
+		_ = c.Close(c.shortContext()) // may fail because it is too late
 		c.gone()
 	}
 	_, err := c.agent.Models(c.shortContext())
 	c.fails("Models", err)
 	if took := time.Since(began); took > soon {
-		c.Errorf("calls that can only fail take %v", took)
+		c.Errorf("failing calls took %v", took)
 	}
 	<-time.After(quiet)
 	if events := c.all(); len(events) > before {
@@ -107,7 +107,7 @@ func (c *testConversation) assertEnded() {
 func killed(s *ruleContext) {
 	c := s.busy()
 	var calls sync.WaitGroup
-	for range 4 { // calls are always under way
+	for range 4 { // calls are always in progress
 		calls.Go(func() { s.callUntilDeath() })
 	}
 	s.machine.Kill(s.agent)
@@ -128,7 +128,7 @@ func (s *ruleContext) callUntilDeath() {
 		}
 	}
 	if fault.KindOf(err) != fault.Unavailable {
-		s.Errorf("a call fails with %v", err)
+		s.Errorf("a call failed with %v", err)
 	}
 	if ctx.Err() != nil {
 		s.Errorf("a call waits for a dead process")
@@ -153,13 +153,13 @@ func stopped(s *ruleContext) {
 	began := time.Now()
 	s.agent.Stop(ctx)
 	if took := time.Since(began); took > soon+time.Second {
-		s.Errorf("it takes %v", took)
+		s.Errorf("Stop took %v", took)
 	}
 	if !over(s.agent) {
 		s.Errorf("Done is not closed when Stop returns")
 	}
 	c.assertEnded()
-	s.agent.Stop(ctx) // again is no fault
+	s.agent.Stop(ctx) // calling it again is allowed
 }
 
 func stoppedAtOnce(s *ruleContext) {

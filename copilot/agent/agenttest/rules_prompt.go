@@ -32,10 +32,10 @@ func aPromptIsAnswered(s *ruleContext) {
 	got := c.run(Say{"hello world"})
 	one[event.MessageStarted](s, got)
 	if len(bodies[event.MessageDelta](got)) == 0 {
-		s.Errorf("there are no deltas: %s", show(got))
+		s.Errorf("no deltas: %s", show(got))
 	}
 	if text := said(got); text != "hello world" {
-		s.Errorf("it says %q", text)
+		s.Errorf("the answer is %q", text)
 	}
 	c.assertSilent()
 }
@@ -45,7 +45,7 @@ func aThoughtIsTold(s *ruleContext) {
 	id := one[event.ReasoningStarted](s, got).ID
 	end := one[event.ReasoningEnded](s, got)
 	if len(bodies[event.ReasoningDelta](got)) == 0 || end.ID != id || end.Text == "" {
-		s.Errorf("the thought is not whole: %s", show(got))
+		s.Errorf("the thought is incomplete: %s", show(got))
 	}
 }
 
@@ -56,7 +56,7 @@ func aLongAnswerComesWhole(s *ruleContext) {
 		s.Errorf("%d chunks became %d deltas", chunks, n)
 	}
 	if len(said(got)) < chunks {
-		s.Errorf("it says %q", said(got))
+		s.Errorf("the answer is %q", said(got))
 	}
 }
 
@@ -64,7 +64,7 @@ func promptsFollowOneAnother(s *ruleContext) {
 	c := s.open(nil)
 	for _, text := range []string{"a heron", "a wren"} {
 		if got := said(c.run(Say{text})); got != text {
-			s.Errorf("it says %q", got)
+			s.Errorf("the answer is %q", got)
 		}
 	}
 	got := said(c.run(Recall{}))
@@ -98,7 +98,7 @@ func modesReachTheModel(s *ruleContext) {
 		c.prompt(event.Prompt{Text: s.subject.Write(Show{}), Mode: m})
 		shown := said(c.idle(false))
 		if got := s.subject.Mode(shown); got != m {
-			s.Errorf("of the mode %s the model knows %s: %s", m, got, shown)
+			s.Errorf("the mode %s reached the model as %s: %s", m, got, shown)
 		}
 	}
 }
@@ -137,7 +137,7 @@ func subagentsAreNamed(s *ruleContext) {
 	begin, end := one[event.SubagentStarted](s, got), one[event.SubagentEnded](s, got)
 	call := one[event.ToolStarted](s, got)
 	if begin.Call != call.ID || begin.Name == "" || end.ID != begin.ID || end.Outcome != event.Completed {
-		s.Errorf("it was called by %s, began as %+v and ended as %+v", call.ID, begin, end)
+		s.Errorf("called by %s, started as %+v, ended as %+v", call.ID, begin, end)
 	}
 	found := false
 	for _, h := range got {
@@ -145,7 +145,7 @@ func subagentsAreNamed(s *ruleContext) {
 		found = found || ok && h.agent == begin.ID && m.Text == "found it"
 	}
 	if !found || said(got) != "done" {
-		s.Errorf("the texts are not where they belong: %s", show(got))
+		s.Errorf("the texts have wrong authors: %s", show(got))
 	}
 }
 
@@ -175,7 +175,7 @@ func steeringIdleAgents(s *ruleContext) {
 	c := s.open(nil)
 	for range 2 {
 		if err := c.Send(s.shortContext(), c.steer("late")); !errors.Is(err, fault.ErrIdle) {
-			s.Errorf("the error is %v", err)
+			s.Errorf("unexpected error: %v", err)
 		}
 		s.lacks(said(c.run(Say{"hello"})), "late")
 	}
@@ -192,7 +192,7 @@ func steeringAtTheEnd(s *ruleContext) {
 		case err == nil:
 			s.contains(got, "second")
 		case !errors.Is(err, fault.ErrIdle):
-			s.Errorf("the error is %v", err)
+			s.Errorf("unexpected error: %v", err)
 		default:
 			s.lacks(got, "second")
 		}

@@ -31,7 +31,7 @@ func permissionGiven(s *ruleContext) {
 	begin, _ := until[event.ToolStarted](c)
 	q := c.asked(event.AskPermission)
 	if q.ID == "" || q.Call != begin.ID || q.Title == "" || q.Detail != "echo hello" || !slices.Equal(q.Names, []string{permission.Exec}) {
-		s.Errorf("for the call %+v the question is %+v", begin, q)
+		s.Errorf("the call %+v has the question %+v", begin, q)
 	}
 	c.answer(q, event.Answer{Approved: true})
 	end := one[event.ToolEnded](s, c.idle(false))
@@ -45,7 +45,7 @@ func permissionGiven(s *ruleContext) {
 func noCommandRuns(s *ruleContext) {
 	got := s.open(nil).run(Shell{"echo hello"})
 	if len(bodies[event.QuestionAsked](got))+len(bodies[event.ToolStarted](got)) > 0 {
-		s.Errorf("it does something: %s", show(got))
+		s.Errorf("unexpected events: %s", show(got))
 	}
 }
 
@@ -135,7 +135,7 @@ func nobodyIsAsked(askUser bool) func(*ruleContext) {
 		c := s.open(func(o *agent.Opening) { o.AskUser = askUser })
 		got := c.run(Ask{Question: "Which?"})
 		if asked := bodies[event.QuestionAsked](got); len(asked) > 0 {
-			s.Errorf("it asks %+v", asked)
+			s.Errorf("unexpected questions: %+v", asked)
 		}
 	}
 }

@@ -26,7 +26,7 @@ func (s *ruleContext) fork(c *testConversation) *testConversation {
 	id, err := s.agent.Fork(s.shortContext(), c.opening.Session)
 	s.mustSucceed(err)
 	if id == "" || id == c.opening.Session {
-		s.Fatalf("the copy of %q is %q", c.opening.Session, id)
+		s.Fatalf("the copy of %q has the id %q", c.opening.Session, id)
 	}
 	return s.open(func(o *agent.Opening) { *o = c.opening; o.Session, o.Resume = id, true }).assertResumed()
 }
@@ -72,7 +72,7 @@ func copiedFromTheMiddle(s *ruleContext) {
 func copyOfNothing(s *ruleContext) {
 	_, err := s.agent.Fork(s.shortContext(), uuid.NewString())
 	if err == nil || s.subject.can(Forking) && fault.KindOf(err) != fault.NotFound {
-		s.Errorf("the error is %v", err)
+		s.Errorf("unexpected error: %v", err)
 	}
 }
 
@@ -93,7 +93,7 @@ func forgotten(s *ruleContext) {
 		s.mustSucceed(s.agent.Forget(s.shortContext(), c.opening.Session))
 	}
 	if _, err := s.agent.Fork(s.shortContext(), c.opening.Session); fault.KindOf(err) != fault.NotFound {
-		s.Errorf("what is forgotten is copied with the error %v", err)
+		s.Errorf("copying a forgotten conversation returned %v", err)
 	}
 	s.lacks(said(s.again(c).assertNew().run(Recall{})), "a heron")
 	clone.close()

@@ -41,7 +41,7 @@ func (c *testConversation) call(then ...Scene) event.Question {
 	begin, _ := until[event.ToolStarted](c)
 	q := c.asked(event.AskPermission)
 	if begin.Name != "ide.open" || q.Call != begin.ID || !slices.Equal(q.Names, []string{"ide.open"}) {
-		c.Errorf("for the call %+v the question is %+v", begin, q)
+		c.Errorf("the call %+v has the question %+v", begin, q)
 	}
 	return q
 }
@@ -55,7 +55,7 @@ func (c *testConversation) called() event.Question {
 	arguments := map[string]string{}
 	err := json.Unmarshal(q.Arguments, &arguments)
 	if q.Tool != "ide.open" || q.Call != permission.Call || err != nil || arguments["file"] != "a.txt" {
-		c.Errorf("the call is %+v with %s", q, q.Arguments)
+		c.Errorf("the question is %+v with arguments %s", q, q.Arguments)
 	}
 	return q
 }
@@ -75,7 +75,7 @@ func toolRefused(s *ruleContext) {
 	c.answer(c.call(Say{"and on"}), event.Answer{Reason: "Not on a Sunday."})
 	got := c.idle(false)
 	if asked := bodies[event.QuestionAsked](got); len(asked) > 0 {
-		s.Errorf("it is called: %+v", asked)
+		s.Errorf("the tool was called: %+v", asked)
 	}
 	if end := one[event.ToolEnded](s, got); end.Error == nil || !strings.Contains(end.Error.Text, "Not on a Sunday.") {
 		s.Errorf("the call ends with %s", show(got))
@@ -96,21 +96,21 @@ func toolFailed(s *ruleContext) {
 func toolMissing(s *ruleContext) {
 	got := s.open(nil).run(Call{"ide.open", "{}"}, Say{"and on"})
 	if len(bodies[event.ToolStarted](got)) > 0 {
-		s.Errorf("it is called: %s", show(got))
+		s.Errorf("the tool was called: %s", show(got))
 	}
 	s.contains(said(got), "and on")
 }
 
 func toolsAreRefused(s *ruleContext) {
 	if _, err := s.tryOpen(withTools); err == nil {
-		s.Errorf("accepted tools that can never be called")
+		s.Errorf("Open accepted tools that can never be called")
 	}
 }
 
 func toolsOfOneName(s *ruleContext) {
 	_, err := s.tryOpen(func(o *agent.Opening) { o.Tools = []event.Tool{ideOpen(), {Name: s.subject.OwnTool}} })
 	if err == nil || fault.KindOf(err) != fault.Invalid {
-		s.Errorf("the error is %v", err)
+		s.Errorf("unexpected error: %v", err)
 	}
 }
 

@@ -106,7 +106,7 @@ func (s Subject) checkRule(t, owner *testing.T, r rule, m Machine, a agent.Agent
 	do := r.do
 	if slices.ContainsFunc(r.needs, func(a Capability) bool { return !s.can(a) }) {
 		if do = r.without; do == nil {
-			t.Skip("it cannot do that")
+			t.Skip("the agent does not declare this capability")
 		}
 	}
 	do(st)
@@ -125,7 +125,7 @@ func launch(t, owner *testing.T, m Machine) agent.Agent {
 	defer cancel()
 	a, err := m.Launch(ctx)
 	if err != nil {
-		t.Fatalf("it does not start: %v", err)
+		t.Fatalf("the agent does not start: %v", err)
 	}
 	owner.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), soon)
@@ -139,7 +139,7 @@ func launch(t, owner *testing.T, m Machine) agent.Agent {
 func (s *ruleContext) mustSucceed(err error) {
 	s.Helper()
 	if err != nil {
-		s.Fatalf("it fails: %v", err)
+		s.Fatalf("unexpected error: %v", err)
 	}
 }
 

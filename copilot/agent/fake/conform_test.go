@@ -33,7 +33,7 @@ func TestScriptedAgentConforms(t *testing.T) {
 	})
 }
 
-// model plays scenes as the real agent was seen to play them.
+// model plays scenes as observed with the real agent.
 type model struct {
 	mu     sync.Mutex
 	scenes map[string][]agenttest.Scene // by the texts of their prompts
@@ -47,7 +47,7 @@ func (m *model) machine(t *testing.T) agenttest.Machine {
 	return agenttest.Machine{Launch: agents.Launch, Kill: func(agent.Agent) { agents.Kill() }}
 }
 
-// write keeps the scenes under a text, from which play finds them.
+// write stores the scenes under a text, by which play finds them.
 func (m *model) write(scenes ...agenttest.Scene) string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -65,8 +65,7 @@ func (m *model) read(prompt string) []agenttest.Scene {
 	return m.scenes[prompt]
 }
 
-// play has an answer of the model for the scenes up to each call of a tool. What
-// steers is read between them.
+// play plays one answer of the model for the scenes up to each tool call. Between answers it reads steering prompts.
 func (m *model) play(t *fake.Turn) {
 	p := &player{Turn: t}
 	for scenes, again := m.read(t.Prompt), true; again; {
@@ -84,10 +83,10 @@ func (m *model) play(t *fake.Turn) {
 	}
 }
 
-// player is the work on one prompt.
+// player plays one prompt.
 type player struct {
 	*fake.Turn
-	told    string // by the last tool
+	result  string // of the last tool
 	failure string
 }
 
@@ -102,16 +101,16 @@ func (p *player) over() bool {
 	}
 }
 
-// answer plays scenes and gives those that are left for the next answer.
+// answer plays scenes and returns those left for the next answer.
 func (p *player) answer(scenes []agenttest.Scene) (left []agenttest.Scene, again bool) {
 	p.Emit(event.UsageChanged{Used: 100, Limit: 1000})
 	defer p.Emit(event.ModelCalled{Model: p.Model, Input: 10, Output: 1})
 	if len(scenes) == 0 {
-		p.Say("The tool says: " + p.told)
+		p.Say("The tool says: " + p.result)
 	}
 	for i, s := range scenes {
 		if use := p.tool(s); use != nil {
-			p.told = use()
+			p.result = use()
 			return scenes[i+1:], true
 		}
 		if p.say(s); p.over() || p.failure != "" {
@@ -133,7 +132,7 @@ func (p *player) say(s agenttest.Scene) {
 		p.Think("waiting")
 		p.Wait(s.For)
 	case agenttest.Fail:
-		p.failure = "400 it was told to fail"
+		p.failure = "400 the scene fails"
 	case agenttest.Recall:
 		p.Say("The earlier prompts: " + strings.Join(p.Past, "\n"))
 	case agenttest.Show:
@@ -155,8 +154,8 @@ func (p *player) stream(s agenttest.Stream) {
 	p.Emit(event.MessageEnded{ID: id, Text: whole})
 }
 
-// tool gives how a tool is used, nil if the scene uses none that is offered.
-func (p *player) tool(s agenttest.Scene) func() (told string) {
+// tool returns a function that uses the scene's tool, or nil if the scene uses no offered tool.
+func (p *player) tool(s agenttest.Scene) func() (result string) {
 	switch s := s.(type) {
 	case agenttest.Shell:
 		return func() string { return p.shell(s) }
@@ -180,7 +179,7 @@ func (p *player) tool(s agenttest.Scene) func() (told string) {
 	return nil
 }
 
-// use tells the beginning and the end of a tool; there is no end after an abort.
+// use reports the start and the end of a tool call; there is no end after an abort.
 func (p *player) use(name string, does func(call string) (*event.ToolResult, *event.ToolError)) string {
 	id := p.ID("call")
 	p.Emit(event.ToolStarted{ID: id, Name: name})
@@ -216,8 +215,8 @@ func (p *player) ask(s agenttest.Ask) string {
 }
 
 func (p *player) call(s agenttest.Call) string {
-	told, _ := p.UseTool(s.Tool, s.Arguments)
-	return told
+	result, _ := p.UseTool(s.Tool, s.Arguments)
+	return result
 }
 
 func (p *player) plan(s agenttest.Plan) string {

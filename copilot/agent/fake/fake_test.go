@@ -21,61 +21,61 @@ import (
 	"github.com/copilot-portal/portal/copilot/permission"
 )
 
-// ear is a sink that keeps what it hears.
-type ear struct {
-	mu    sync.Mutex
-	heard []string
+// recorder is a sink that records events.
+type recorder struct {
+	mu       sync.Mutex
+	received []string
 }
 
-func (e *ear) sink(agent string, b event.Body) {
+func (e *recorder) sink(agent string, b event.Body) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	switch b := b.(type) {
 	case event.Idle:
-		e.heard = append(e.heard, fmt.Sprintf("idle %v", b.Aborted))
+		e.received = append(e.received, fmt.Sprintf("idle %v", b.Aborted))
 	case event.MessageDelta:
-		e.heard = append(e.heard, "delta "+b.Text)
+		e.received = append(e.received, "delta "+b.Text)
 	case event.QuestionAsked:
-		e.heard = append(e.heard, "asked "+b.Question.ID)
+		e.received = append(e.received, "asked "+b.Question.ID)
 	case event.QuestionClosed:
-		e.heard = append(e.heard, "over "+b.ID)
+		e.received = append(e.received, "over "+b.ID)
 	default:
-		e.heard = append(e.heard, fmt.Sprintf("%s%T", agent, b)[len("event."):])
+		e.received = append(e.received, fmt.Sprintf("%s%T", agent, b)[len("event."):])
 	}
 }
 
-func (e *ear) now() []string {
+func (e *recorder) now() []string {
 	synctest.Wait()
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	heard := e.heard
-	e.heard = nil
-	return heard
+	received := e.received
+	e.received = nil
+	return received
 }
 
-// stage is one agent with one conversation, in a bubble.
+// stage is an agent with a conversation, in a bubble.
 type stage struct {
 	t            *testing.T
 	agents       *fake.Agents
 	agent        agent.Agent
 	conversation agent.Conversation
-	ear          *ear
+	events       *recorder
 }
 
-// newStage makes one, whose agents have to be closed.
+// newStage returns a stage, whose agents must be closed.
 func newStage(t *testing.T) *stage {
 	t.Helper()
 	s := &stage{t: t, agents: fake.New()}
 	var err error
 	s.agent, err = s.agents.Launch(t.Context())
 	require.NoError(t, err)
-	s.conversation, s.ear = s.open(agent.Opening{Session: "1", Model: "model-a"})
+	s.conversation, s.events = s.open(agent.Opening{Session: "1", Model: "model-a"})
 	return s
 }
 
-func (s *stage) open(o agent.Opening) (agent.Conversation, *ear) {
+func (s *stage) open(o agent.Opening) (agent.Conversation, *recorder) {
 	s.t.Helper()
-	e := &ear{}
+	e := &recorder{}
 	c, err := s.agent.Open(s.t.Context(), o, e.sink)
 	require.NoError(s.t, err)
 	return c, e
@@ -107,11 +107,11 @@ func TestAgents(t *testing.T) {
 		name string
 		do   func(*stage)
 	}{
-		{"by default a prompt is echoed", func(s *stage) {
+		{"prompts are echoed by default", func(s *stage) {
 			s.send("hello you")
 			assert.Equal(s.t, []string{
 				"TurnStarted", "MessageStarted", "delta hello ", "delta you", "MessageEnded", "TurnEnded", "idle false",
-			}, s.ear.now())
+			}, s.events.now())
 		}},
 		{"a script says, thinks and calls tools", func(s *stage) {
 			s.agents.Script = func(t *fake.Turn) {
@@ -122,14 +122,14 @@ func TestAgents(t *testing.T) {
 			s.send("a")
 			assert.Equal(s.t, []string{
 				"ReasoningStarted", "ReasoningDelta", "ReasoningEnded", "ToolStarted", "ToolOutput", "ToolEnded", "Notice", "idle false",
-			}, s.ear.now())
+			}, s.events.now())
 		}},
 		{"a prompt during another is an error", func(s *stage) {
 			s.agents.Script = func(t *fake.Turn) { t.WaitForAbort() }
 			s.send("a")
 			require.Error(s.t, s.conversation.Send(background, event.Prompt{Text: "b"}))
 		}},
-		{"an abort ends the script, and then it is idle", func(s *stage) {
+		{"an abort ends the script and makes the agent idle", func(s *stage) {
 			s.agents.Script = func(t *fake.Turn) {
 				t.WaitForAbort()
 				t.Wait(time.Hour)
@@ -139,27 +139,27 @@ func TestAgents(t *testing.T) {
 			s.send("a")
 			require.NoError(s.t, s.conversation.Abort(background))
 			require.NoError(s.t, s.conversation.Abort(background))
-			assert.Empty(s.t, s.ear.now())
+			assert.Empty(s.t, s.events.now())
 			time.Sleep(time.Second)
-			assert.Equal(s.t, []string{"idle true"}, s.ear.now())
+			assert.Equal(s.t, []string{"idle true"}, s.events.now())
 		}},
-		{"an answer reaches the script, and the question is over", func(s *stage) {
+		{"an answer reaches the script and closes the question", func(s *stage) {
 			s.agents.Script = asks
 			s.send("a")
 			synctest.Wait()
 			require.NoError(s.t, s.conversation.Answer(background, permission, event.Answer{Approved: true}))
-			require.NoError(s.t, s.conversation.Answer(background, permission, event.Answer{}), "a second answer is no error")
-			assert.Equal(s.t, []string{"asked q", "over q", "delta allowed", "idle false"}, s.ear.now())
+			require.NoError(s.t, s.conversation.Answer(background, permission, event.Answer{}), "a second answer is not an error")
+			assert.Equal(s.t, []string{"asked q", "over q", "delta allowed", "idle false"}, s.events.now())
 		}},
-		{"the user is asked only where that is offered", func(s *stage) {
+		{"the user is asked only if allowed", func(s *stage) {
 			s.agents.Script = func(t *fake.Turn) { t.Ask(event.Question{Kind: event.AskInput}) }
 			s.send("a")
-			assert.Equal(s.t, []string{"idle false"}, s.ear.now())
+			assert.Equal(s.t, []string{"idle false"}, s.events.now())
 			c, e := s.open(agent.Opening{Session: "2", AskUser: true})
 			require.NoError(s.t, c.Send(background, event.Prompt{Text: "a"}))
 			assert.Equal(s.t, []string{"asked question-1"}, e.now())
 		}},
-		{"nothing is heard after closing", func(s *stage) {
+		{"no events come after Close", func(s *stage) {
 			s.agents.Script = func(t *fake.Turn) {
 				t.WaitForAbort()
 				t.Say("late")
@@ -167,16 +167,16 @@ func TestAgents(t *testing.T) {
 			s.send("a")
 			require.NoError(s.t, s.conversation.Close(background))
 			s.agents.Emit("1", event.Notice{})
-			assert.Empty(s.t, s.ear.now())
+			assert.Empty(s.t, s.events.now())
 		}},
-		{"nothing is heard after a death, calls fail and Done is closed when all is cleaned up", func(s *stage) {
+		{"after a death no events come, calls fail, and Done is closed after the cleanup", func(s *stage) {
 			s.agents.Dying = time.Second
 			s.agents.Script = func(t *fake.Turn) {
 				t.WaitForAbort()
 				t.Say("late")
 			}
 			s.send("a")
-			s.agents.Kill(2) // there is no such process
+			s.agents.Kill(2) // no such process
 			s.agents.Kill()
 			require.Error(s.t, s.conversation.Send(background, event.Prompt{Text: "b"}))
 			require.Error(s.t, s.conversation.Abort(background))
@@ -187,14 +187,14 @@ func TestAgents(t *testing.T) {
 			require.Error(s.t, err)
 			_, err = s.agent.Models(background)
 			require.Error(s.t, err)
-			assert.Empty(s.t, s.ear.now())
+			assert.Empty(s.t, s.events.now())
 			assert.False(s.t, isDone(s.agent))
 			time.Sleep(time.Second)
 			synctest.Wait()
 			assert.True(s.t, isDone(s.agent))
 			assert.Zero(s.t, s.agents.Running())
 		}},
-		{"a call that waits fails when the process dies", func(s *stage) {
+		{"a waiting call fails when the process dies", func(s *stage) {
 			s.agents.Before = fake.HangForever
 			failed := make(chan error)
 			go func() { failed <- s.conversation.Send(background, event.Prompt{Text: "a"}) }()
@@ -202,23 +202,23 @@ func TestAgents(t *testing.T) {
 			s.agents.Kill()
 			require.Error(s.t, <-failed)
 		}},
-		{"a call that waits fails when its caller gives up", func(s *stage) {
+		{"a call that waits fails when its context ends", func(s *stage) {
 			ctx, cancel := context.WithTimeout(background, time.Second)
 			defer cancel()
 			s.agents.Before = func(context.Context, fake.Call) error {
-				<-ctx.Done() // and knows of no failure
+				<-ctx.Done() // and returns no error
 				return nil
 			}
 			require.ErrorIs(s.t, s.conversation.Send(ctx, event.Prompt{Text: "a"}), context.DeadlineExceeded)
 		}},
-		{"of two conversations of a session the later hears", func(s *stage) {
+		{"of two conversations of a session the later gets the events", func(s *stage) {
 			_, later := s.open(agent.Opening{Session: "1", Resume: true})
 			s.agents.Emit("1", event.Notice{})
 			s.send("a")
-			assert.Empty(s.t, s.ear.now())
-			assert.Equal(s.t, []string{"SessionError", "Notice"}, later.now(), "nothing was saved")
+			assert.Empty(s.t, s.events.now())
+			assert.Equal(s.t, []string{"SessionError", "Notice"}, later.now(), "no conversation was saved")
 		}},
-		{"the agent's own idling is not heard from the moment a prompt is sent", func(s *stage) {
+		{"an Idle without a prompt is not sent after Send", func(s *stage) {
 			s.agents.Emit("1", event.Idle{})
 			s.agents.Script = func(t *fake.Turn) { t.Wait(time.Second) }
 			s.agents.Before = func(_ context.Context, c fake.Call) error {
@@ -227,9 +227,9 @@ func TestAgents(t *testing.T) {
 			}
 			s.send("a")
 			s.agents.Emit("1", event.Idle{})
-			assert.Equal(s.t, []string{"idle false", "Notice"}, s.ear.now())
+			assert.Equal(s.t, []string{"idle false", "Notice"}, s.events.now())
 		}},
-		{"an agent that ignores a polite stop is killed in time", func(s *stage) {
+		{"an agent that ignores Stop is killed in time", func(s *stage) {
 			s.agents.Before = fake.HangForever
 			ctx, cancel := context.WithTimeout(background, time.Second)
 			defer cancel()
@@ -239,7 +239,7 @@ func TestAgents(t *testing.T) {
 			assert.True(s.t, isDone(s.agent))
 			s.agent.Stop(ctx)
 		}},
-		{"a launch may fail, and the health tells", func(s *stage) {
+		{"a failed launch is reported by the health", func(s *stage) {
 			assert.Equal(s.t, agent.HealthReady, s.agents.Health().State)
 			broken := errors.New("broken")
 			s.agents.Before = func(context.Context, fake.Call) error { return broken }
@@ -248,7 +248,7 @@ func TestAgents(t *testing.T) {
 			assert.Equal(s.t, fault.Unavailable, fault.KindOf(err))
 			assert.Equal(s.t, agent.HealthFailed, s.agents.Health().State)
 		}},
-		{"all calls are kept", func(s *stage) {
+		{"all calls are recorded", func(s *stage) {
 			s.send("a")
 			synctest.Wait()
 			var got []fake.Method
@@ -264,9 +264,9 @@ func TestAgents(t *testing.T) {
 			assert.Equal(s.t, 1, s.agents.Count(fake.Open))
 			sent[0].Emit(event.Notice{})
 			fake.Call{}.Emit(event.Notice{})
-			assert.True(s.t, slices.Contains(s.ear.now(), "Notice"))
+			assert.True(s.t, slices.Contains(s.events.now(), "Notice"))
 		}},
-		{"a prompt whose end is forgotten leaves the agent at rest without a word", func(s *stage) {
+		{"a forgotten Idle leaves the agent idle without an event", func(s *stage) {
 			s.agents.Script = func(t *fake.Turn) {
 				t.Wait(time.Second)
 				t.Forget()
@@ -278,7 +278,7 @@ func TestAgents(t *testing.T) {
 				assert.Equal(s.t, want, working)
 				<-time.After(2 * time.Second)
 			}
-			assert.NotContains(s.t, s.ear.now(), "Idle")
+			assert.NotContains(s.t, s.events.now(), "Idle")
 		}},
 		{"a halted process answers nothing until it is resumed", func(s *stage) {
 			brief := func() context.Context {
@@ -298,7 +298,7 @@ func TestAgents(t *testing.T) {
 			s.agent.Stop(brief())
 			assert.True(s.t, isDone(s.agent))
 		}},
-		{"memory and commands in the background are as they were set", func(s *stage) {
+		{"memory and background commands are as set", func(s *stage) {
 			assert.Zero(s.t, s.agent.Memory())
 			s.agents.SetMemory(func(process int) int64 { return int64(process) * 7 })
 			assert.Equal(s.t, int64(7), s.agent.Memory())
@@ -309,12 +309,12 @@ func TestAgents(t *testing.T) {
 				s.agents.SetBackground(func(session string) bool { return session == "1" })
 			}
 		}},
-		{"closed agents start no more", func(s *stage) {
+		{"closed agents do not start", func(s *stage) {
 			s.agents.Close()
 			_, err := s.agents.Launch(background)
 			require.Error(s.t, err)
 		}},
-		{"a host can be made of them", func(s *stage) {
+		{"a host can use them", func(s *stage) {
 			h := s.agents.NewHost(copilot.Options{})
 			defer h.Close(background)
 			models, err := h.Models(background)

@@ -11,9 +11,8 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-// TestAgentWithFewerCapabilitiesConforms shows that the suite has a place for agents
-// without the abilities of the real one, and holds them to refusing what they
-// cannot do.
+// TestAgentWithFewerCapabilitiesConforms shows that the suite accepts agents without some capabilities of the real one,
+// and requires them to refuse what they cannot do.
 func TestAgentWithFewerCapabilitiesConforms(t *testing.T) {
 	m := &model{}
 	agenttest.Run(t, agenttest.Subject{
@@ -57,7 +56,7 @@ func (l *lesser) Open(ctx context.Context, o agent.Opening, sink agent.Sink) (ag
 		return nil, err
 	}
 	if resume {
-		sink("", event.SessionError{Kind: fault.Unavailable, Text: "this agent remembers nothing"})
+		sink("", event.SessionError{Kind: fault.Unavailable, Text: "this agent saves nothing"})
 	}
 	for _, q := range pending {
 		sink("", event.QuestionClosed{ID: q.ID, Ending: event.Withdrawn})

@@ -14,7 +14,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/event"
 )
 
-// asksTwo asks for two things at once and says what it was told of each.
+// asksTwo returns a script that asks two questions at once and says what it gets for each.
 func asksTwo(kinds ...event.QuestionKind) func(*fake.Turn) {
 	return func(t *fake.Turn) {
 		var work sync.WaitGroup
@@ -42,7 +42,7 @@ func TestPendingQuestionsContinue(t *testing.T) {
 		want    []string
 	}{
 		{
-			"all of it, answered in any order",
+			"all questions, answered in any order",
 			[]event.QuestionKind{permission, tool},
 			nil,
 			[]event.Question{q("0"), q("1")},
@@ -50,7 +50,7 @@ func TestPendingQuestionsContinue(t *testing.T) {
 			[]string{"over 1", "over 0", "delta [true to 0 true to 1]", "idle false"},
 		},
 		{
-			"what is not pending has no answer",
+			"a question that is not pending gets no answer",
 			[]event.QuestionKind{permission, tool},
 			nil,
 			[]event.Question{q("1")},
@@ -58,16 +58,16 @@ func TestPendingQuestionsContinue(t *testing.T) {
 			[]string{"over 1", "delta [false true to 1]", "idle false"},
 		},
 		{
-			"the user is not asked any more",
+			"the user is not asked again",
 			[]event.QuestionKind{permission, input},
 			nil,
 			[]event.Question{q("0"), q("1")},
 			[]string{"1", "0"},
 			[]string{"over 1", "over 0", "delta [true to 0 false]", "idle false"},
 		},
-		{"nothing of it, if it is not pending", []event.QuestionKind{permission, tool}, nil, nil, []string{"0"}, nil},
+		{"none, if none is pending", []event.QuestionKind{permission, tool}, nil, nil, []string{"0"}, nil},
 		{
-			"nothing of what was damaged",
+			"none of a damaged conversation",
 			[]event.QuestionKind{permission, tool},
 			func(a *fake.Agents) { a.Damage("1") },
 			[]event.Question{q("0")},
@@ -85,7 +85,7 @@ func TestPendingQuestionsContinue(t *testing.T) {
 				synctest.Wait()
 				s.agents.Kill()
 				<-s.agent.Done()
-				require.Error(t, s.conversation.Close(t.Context()), "it is too late, and changes nothing")
+				require.Error(t, s.conversation.Close(t.Context()), "it is too late and changes nothing")
 				if tt.spoil != nil {
 					tt.spoil(s.agents)
 				}
@@ -102,7 +102,7 @@ func TestPendingQuestionsContinue(t *testing.T) {
 	}
 }
 
-func TestOpenConversationIsNotForgotten(t *testing.T) {
+func TestOpenConversationCannotBeForgotten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newStage(t)
 		defer s.agents.Close()

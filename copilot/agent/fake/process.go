@@ -189,7 +189,7 @@ var toolName = regexp.MustCompile(`^[A-Za-z0-9_-]+$`)
 func checkTools(tools []event.Tool) error {
 	for _, t := range tools {
 		if !toolName.MatchString(t.Alias()) {
-			return fmt.Errorf("%q is no name of a tool", t.Name)
+			return fmt.Errorf("%q is not a valid tool name", t.Name)
 		}
 		if t.Name == OwnTool {
 			return fault.Errorf(fault.Invalid, "the agent has a tool %q of its own", t.Name)

@@ -1,6 +1,6 @@
-// Package ndjson drives any program that speaks the Copilot CLI Protocol: JSON-RPC 2.0 on its standard streams, one message a
-// line. [Client] has the methods of the protocol with its time limits and retries; [Driver] makes such a program an agent of the
-// portal, whose prompts are chats. spec/cli.md says what the protocol leaves open.
+// Package ndjson drives any program that speaks the Copilot CLI Protocol: JSON-RPC 2.0 on its standard streams, one
+// message per line. [Client] has the methods of the protocol with its time limits and retries. [Driver] makes such a
+// program an agent of the portal; its prompts are chats. spec/cli.md describes what the protocol leaves open.
 package ndjson
 
 import (
@@ -20,10 +20,10 @@ type Agent struct {
 	model  string
 
 	mu   sync.Mutex
-	tabs map[string]int // how many conversations each session has had
+	tabs map[string]int // number of conversations that each session has had
 }
 
-// alive is the error of calls after the end of the program.
+// alive returns the error of calls after the end of the program.
 func (a *Agent) alive(ctx context.Context) error {
 	if a.isOver() {
 		return errGone
@@ -53,7 +53,7 @@ func (a *Agent) Open(ctx context.Context, o agent.Opening, sink agent.Sink) (age
 	return c, nil
 }
 
-// cannot is the error of what the protocol has no method for.
+// cannot returns the error for an operation without a method in the protocol.
 func cannot(what string) error {
 	return fault.Errorf(fault.Invalid, "this agent, which speaks the Copilot CLI Protocol, cannot %s", what)
 }
@@ -74,7 +74,7 @@ func (a *Agent) Models(ctx context.Context) ([]agent.Model, error) {
 	return []agent.Model{{ID: a.model, Name: a.model, Multiplier: 1}}, a.alive(ctx)
 }
 
-// Account is unknown.
+// Account returns an empty account: the protocol does not report it.
 func (a *Agent) Account(ctx context.Context) (agent.Account, error) {
 	return agent.Account{}, a.alive(ctx)
 }
@@ -87,10 +87,11 @@ func (a *Agent) Extensions(ctx context.Context, _ string) (agent.Extensions, err
 	return agent.Extensions{}, a.alive(ctx)
 }
 
-// Ping waits for a sign of life if one is overdue: an answer, or the reading of a request. Else it returns at once.
+// Ping waits for a sign of life if one is overdue: an answer, or the reading of a request. Otherwise it returns at
+// once.
 func (a *Agent) Ping(ctx context.Context) error { return a.link.ping(ctx) }
 
-// Memory is the memory of the program without its children.
+// Memory returns the memory of the program without its children.
 func (a *Agent) Memory() int64 { return a.link.program.memory() }
 
 // Done is closed when the program and its children have ended.

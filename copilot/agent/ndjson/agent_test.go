@@ -17,7 +17,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-// prompted gives what is told of one prompt.
+// prompted returns the events of one prompt.
 func prompted(t *testing.T, serve func(*cli, frame)) (told []event.Body) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -40,7 +40,7 @@ func prompted(t *testing.T, serve func(*cli, frame)) (told []event.Body) {
 	return told
 }
 
-// texts are what messages end with and what their deltas say, in their order.
+// texts returns the texts of the ends of messages and of their deltas, in order.
 func texts(told []event.Body) (whole []string, deltas []string) {
 	at := map[string]int{}
 	for _, b := range told {
@@ -57,19 +57,19 @@ func texts(told []event.Body) (whole []string, deltas []string) {
 	return whole, deltas
 }
 
-func TestRecordOfAnAnswerIsRight(t *testing.T) {
+func TestAnswerIsRecorded(t *testing.T) {
 	for name, tc := range map[string]struct {
 		chunks        []string
 		answer        string
 		whole, deltas []string
 	}{
-		"of one in chunks":                            {[]string{"a ", "b"}, "a b", []string{"a b"}, []string{"a b"}},
-		"of one without chunks":                       {nil, "a b", []string{"a b"}, []string{"a b"}},
-		"of one whose chunks are not all":             {[]string{"a "}, "a b", []string{"a b"}, []string{"a b"}},
-		"of one whose chunks have more blanks":        {[]string{"a b\n"}, "a b", []string{"a b"}, []string{"a b\n"}},
-		"of one whose chunks say something else":      {[]string{"x"}, "a b", []string{"", "a b"}, []string{"x", "a b"}},
-		"of an empty one":                             {nil, "", []string{""}, nil},
-		"of one that is empty though chunks were not": {[]string{"x"}, "", []string{"", ""}, []string{"x"}},
+		"in chunks":                   {[]string{"a ", "b"}, "a b", []string{"a b"}, []string{"a b"}},
+		"without chunks":              {nil, "a b", []string{"a b"}, []string{"a b"}},
+		"with missing chunks":         {[]string{"a "}, "a b", []string{"a b"}, []string{"a b"}},
+		"with extra spaces in chunks": {[]string{"a b\n"}, "a b", []string{"a b"}, []string{"a b\n"}},
+		"with different chunks":       {[]string{"x"}, "a b", []string{"", "a b"}, []string{"x", "a b"}},
+		"that is empty":               {nil, "", []string{""}, nil},
+		"that is empty after chunks":  {[]string{"x"}, "", []string{"", ""}, []string{"x"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			told := prompted(t, func(c *cli, f frame) {
@@ -85,7 +85,7 @@ func TestRecordOfAnAnswerIsRight(t *testing.T) {
 	}
 }
 
-func TestEachAttemptOfAPromptIsAMessageOfItsOwn(t *testing.T) {
+func TestEachAttemptIsItsOwnMessage(t *testing.T) {
 	var mu sync.Mutex
 	attempt := 0
 	told := prompted(t, func(c *cli, f frame) {
@@ -142,11 +142,11 @@ func TestAttachments(t *testing.T) {
 		attachment event.Attachment
 		want       string
 	}{
-		"a text is put into the message":      {event.Attachment{Name: "poem", Text: "a heron"}, "look\n\npoem:\n```\na heron\n```"},
-		"lines say where they are from":       {event.Attachment{Path: "/a.go", First: 2, Last: 3, Text: "x"}, "look\n\n/a.go, lines 2-3:\n```\nx\n```"},
-		"a text with a fence has a wider one": {event.Attachment{Name: "md", Text: "````\nx\n````"}, "look\n\nmd:\n`````\n````\nx\n````\n`````"},
-		"a file is refused":                   {event.Attachment{Path: "/a.go"}, ""},
-		"an image is refused":                 {event.Attachment{Data: []byte("x"), Type: "image/png"}, ""},
+		"a text becomes part of the message":      {event.Attachment{Name: "poem", Text: "a heron"}, "look\n\npoem:\n```\na heron\n```"},
+		"lines name their origin":                 {event.Attachment{Path: "/a.go", First: 2, Last: 3, Text: "x"}, "look\n\n/a.go, lines 2-3:\n```\nx\n```"},
+		"a text with a fence gets a longer fence": {event.Attachment{Name: "md", Text: "````\nx\n````"}, "look\n\nmd:\n`````\n````\nx\n````\n`````"},
+		"a file is refused":                       {event.Attachment{Path: "/a.go"}, ""},
+		"an image is refused":                     {event.Attachment{Data: []byte("x"), Type: "image/png"}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := ndjson.Message(event.Prompt{Text: "look", Attachments: []event.Attachment{tc.attachment}})
@@ -158,7 +158,7 @@ func TestAttachments(t *testing.T) {
 	}
 }
 
-func TestPromptThatSteersGetsARunOfItsOwn(t *testing.T) {
+func TestSteeringPromptGetsItsOwnRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakes(t, greeted(func(c *cli, f frame) { c.say(f, "hello") }))
 		a, err := ndjson.LaunchOf(f.start, silent)(t.Context())
@@ -175,9 +175,9 @@ func TestMisbehavingProgramIsDetected(t *testing.T) {
 		answer time.Duration
 		alive  bool
 	}{
-		"one that lets a request run out of its time does not live": {time.Hour, false},
-		"one that answers in time lives":                            {time.Second, true},
-		"one that answers too late lives again":                     {16 * time.Second, true},
+		"a program that lets a request time out is not alive": {time.Hour, false},
+		"a program that answers in time is alive":             {time.Second, true},
+		"a program that answers too late is alive again":      {16 * time.Second, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -190,7 +190,7 @@ func TestMisbehavingProgramIsDetected(t *testing.T) {
 				}))
 				a, err := ndjson.LaunchOf(f.start, silent)(t.Context())
 				require.NoError(t, err)
-				require.NoError(t, a.Ping(t.Context()), "nobody waits for it")
+				require.NoError(t, a.Ping(t.Context()), "no request is open")
 				c, err := a.Open(t.Context(), agent.Opening{Session: "s"}, func(string, event.Body) {})
 				require.NoError(t, err)
 				require.NoError(t, c.Send(t.Context(), event.Prompt{Text: "x"}))
@@ -200,7 +200,7 @@ func TestMisbehavingProgramIsDetected(t *testing.T) {
 				if err := a.Ping(ctx); tc.alive {
 					require.NoError(t, err)
 				} else {
-					assert.Equal(t, fault.Busy, fault.KindOf(err), "what it computes is not known here")
+					assert.Equal(t, fault.Busy, fault.KindOf(err), "its activity is unknown")
 				}
 				require.NoError(t, c.Close(t.Context()))
 				a.Stop(t.Context())

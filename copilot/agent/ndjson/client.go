@@ -12,11 +12,12 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-// Client sends requests to a program. It starts the program with the first request, and again after its death, which fails the
-// open requests; their policy may retry them. Its methods may be called concurrently. The caller must close it.
+// Client sends requests to a program. It starts the program with the first request, and again after the program has
+// died. A death fails the open requests; their policy may retry them. Its methods may be called concurrently. The
+// caller must close it.
 //
-// Errors are of type [fault.Error]. They wrap a jsonrpc.Error if the program refused, or, with the code -32004, if 100 requests
-// wait to be written.
+// Errors are of type [fault.Error]. They wrap a jsonrpc.Error if the program refused, or, with the code -32004, if 100
+// requests wait to be written.
 type Client struct {
 	start    func() (*program, error)
 	log      *slog.Logger
@@ -27,9 +28,9 @@ type Client struct {
 	link             *link
 	closed           bool
 	restartPrevented bool              // the program is not restarted
-	greeting         *InitializeParams // that was answered; a restarted program gets it, too
+	greeting         *InitializeParams // answered greeting, which a restarted program gets, too
 	greeted          *link             // the link that answered it
-	deaths           int               // in a row, without an answer in between
+	deaths           int               // consecutive, without an answer in between
 	stderr           string            // of the last program that died
 }
 
@@ -54,8 +55,8 @@ func (c *Client) Initialize(ctx context.Context, p InitializeParams) (r Initiali
 	return r, err
 }
 
-// Generate generates an interface. OnChunk, if not nil, gets pieces of its code as they arrive, one call at a time and none after
-// the return; it must not block.
+// Generate generates an interface. OnChunk, if not nil, gets pieces of its code as they arrive, one call at a time and
+// none after Generate has returned. It must not block.
 func (c *Client) Generate(ctx context.Context, p GenerateParams, onChunk func(Chunk)) (r GenerateResult, err error) {
 	err = c.call(ctx, call{method: generate, params: p, chunk: onChunk}, &r)
 	return r, err
@@ -67,14 +68,14 @@ func (c *Client) Customize(ctx context.Context, p CustomizeParams, onChunk func(
 	return r, err
 }
 
-// Chat sends a message. OnChunk is as in Generate. A message after a cancelled one of the same tab waits until that is answered or
-// timed out: the protocol has no method to cancel.
+// Chat sends a message. OnChunk is as in Generate. After a cancelled message, the next one of the same tab waits until
+// that message is answered or timed out, because the protocol has no method to cancel.
 func (c *Client) Chat(ctx context.Context, p ChatParams, onChunk func(Chunk)) (r ChatResult, err error) {
 	err = c.call(ctx, call{method: chat, params: p, tab: p.Context.TabID, chunk: onChunk}, &r)
 	return r, err
 }
 
-// Close stops the program, gently until ctx is done. Open requests fail.
+// Close stops the program, gracefully until ctx is done. Open requests fail.
 func (c *Client) Close(ctx context.Context) {
 	c.mu.Lock()
 	if !c.closed {
@@ -193,8 +194,8 @@ func (c *Client) connect(ctx context.Context, method string) (*link, error) {
 	return l, nil
 }
 
-// current returns the current link, and how long to wait before a restart, which grows with each death in a row. Attempts to
-// initialize wait by their own policy.
+// current returns the current link and how long to wait before a restart, which grows with each consecutive death.
+// Attempts to initialize wait by their own policy.
 func (c *Client) current(method string) (*link, time.Duration, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -214,7 +215,7 @@ func (c *Client) current(method string) (*link, time.Duration, error) {
 	return c.link, waits[min(c.deaths, len(waits))-1], nil
 }
 
-// awaitExit waits until a dead program and its children are gone, and keeps its last output.
+// awaitExit waits until a dead program and its children are gone, and keeps the end of its output.
 func (c *Client) awaitExit(ctx context.Context, l *link) error {
 	if l == nil {
 		return nil
@@ -230,7 +231,7 @@ func (c *Client) awaitExit(ctx context.Context, l *link) error {
 	return nil
 }
 
-// stderrTail is the last output of the program that died last, or else of the current one.
+// stderrTail returns the end of the output of the last dead program, or otherwise of the current one.
 func (c *Client) stderrTail() string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -259,7 +260,7 @@ func (c *Client) restart() (*link, error) {
 	return l, nil
 }
 
-// greet greets a restarted program as the first one was.
+// greet initializes a restarted program like the first one.
 func (c *Client) greet(ctx context.Context, l *link) error {
 	c.mu.Lock()
 	p, known := c.greeting, c.greeted == l

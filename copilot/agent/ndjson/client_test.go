@@ -18,7 +18,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 )
 
-// bubble lets a client of scripted programs be tested in virtual time.
+// bubble tests a client of scripted programs in virtual time.
 func bubble(t *testing.T, serve func(*cli, frame), do func(*testing.T, *fakes, *ndjson.Client)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
@@ -31,7 +31,7 @@ func bubble(t *testing.T, serve func(*cli, frame), do func(*testing.T, *fakes, *
 	})
 }
 
-// methods asks with each method, by name.
+// methods returns a call of each method, by name.
 func methods(ctx context.Context, c *ndjson.Client) map[string]func(func(ndjson.Chunk)) error {
 	return map[string]func(func(ndjson.Chunk)) error{
 		"initialize": func(func(ndjson.Chunk)) error {
@@ -60,8 +60,8 @@ func seconds(s ...float64) (list []time.Duration) {
 	return list
 }
 
-// table is that of spec/contracts/cli-protocol.md, "Timeout & Retry Policy": when requests are written that are never answered, and
-// when the last is given up; and when those are that are refused with -32004.
+// table is that of spec/contracts/cli-protocol.md, "Timeout & Retry Policy": the times when unanswered requests are
+// written and when the last one times out, and the times for requests refused with -32004.
 var table = map[string]struct {
 	silent  []time.Duration
 	end     time.Duration
@@ -73,7 +73,7 @@ var table = map[string]struct {
 	"chat":       {seconds(0, 18, 39), 54 * time.Second, seconds(0, 3, 9)},
 }
 
-func TestTimeLimitsAndRetriesAreThoseOfTheTable(t *testing.T) {
+func TestTimeLimitsAndRetriesFollowTheTable(t *testing.T) {
 	for method, want := range table {
 		t.Run(method+" that is never answered", func(t *testing.T) {
 			bubble(t, func(*cli, frame) {}, func(t *testing.T, f *fakes, c *ndjson.Client) {
@@ -102,7 +102,7 @@ func TestTimeLimitsAndRetriesAreThoseOfTheTable(t *testing.T) {
 				assert.Equal(t, want.silent, f.got(method))
 			})
 		})
-		t.Run(method+" that comes too often", func(t *testing.T) {
+		t.Run(method+" that is rate limited", func(t *testing.T) {
 			bubble(t, func(c *cli, r frame) { c.fail(r, -32004) }, func(t *testing.T, f *fakes, c *ndjson.Client) {
 				t.Helper()
 				err := methods(t.Context(), c)[method](nil)
@@ -110,15 +110,15 @@ func TestTimeLimitsAndRetriesAreThoseOfTheTable(t *testing.T) {
 				assert.Equal(t, want.limited, f.got(method))
 			})
 		})
-		t.Run(method+" of which the program dies each time", func(t *testing.T) {
+		t.Run(method+" whose program dies each time", func(t *testing.T) {
 			bubble(t, func(c *cli, _ frame) { c.die() }, func(t *testing.T, f *fakes, c *ndjson.Client) {
 				t.Helper()
 				err := methods(t.Context(), c)[method](nil)
 				assert.Equal(t, fault.Unavailable, fault.KindOf(err), "%v", err)
-				assert.Equal(t, len(want.silent), f.count(), "each attempt has a program of its own")
+				assert.Equal(t, len(want.silent), f.count(), "each attempt has its own program")
 			})
 		})
-		t.Run(method+" that succeeds when it is asked again", func(t *testing.T) {
+		t.Run(method+" that succeeds at a retry", func(t *testing.T) {
 			var once sync.Once
 			serve := func(c *cli, r frame) {
 				first := false
@@ -133,7 +133,7 @@ func TestTimeLimitsAndRetriesAreThoseOfTheTable(t *testing.T) {
 				assert.Equal(t, want.silent[:2], f.got(method))
 			})
 		})
-		t.Run(method+" whose caller gives up", func(t *testing.T) {
+		t.Run(method+" whose context ends", func(t *testing.T) {
 			bubble(t, func(*cli, frame) {}, func(t *testing.T, f *fakes, c *ndjson.Client) {
 				t.Helper()
 				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -145,7 +145,7 @@ func TestTimeLimitsAndRetriesAreThoseOfTheTable(t *testing.T) {
 	}
 }
 
-func TestErrorsOfTheProgramHaveTheirKindsAndOnlyOneIsAskedAgain(t *testing.T) {
+func TestProgramErrorsHaveKindsAndOnlyRateLimitIsRetried(t *testing.T) {
 	for code, kind := range map[int]fault.Kind{
 		-32700: fault.Internal, -32600: fault.Internal, -32601: fault.Internal, -32602: fault.Invalid, -32603: fault.Internal,
 		-32000: fault.Internal, -32001: fault.Invalid, -32002: fault.Invalid, -32003: fault.Invalid, 7: fault.Internal,
@@ -168,7 +168,7 @@ func TestErrorsOfTheProgramHaveTheirKindsAndOnlyOneIsAskedAgain(t *testing.T) {
 
 func TestInvalidAnswersAreReportedWithoutRetry(t *testing.T) {
 	for name, answer := range map[string]string{
-		"nothing": "null", "a text": `"hello"`, "a list": "[]", "a message that is no text": `{"message":7}`,
+		"null": "null", "a text": `"hello"`, "a list": "[]", "a message that is not a string": `{"message":7}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(c *cli, r frame) { c.result(r, answer) }, func(t *testing.T, f *fakes, c *ndjson.Client) {
@@ -239,7 +239,7 @@ func TestNonMessagesAreSkipped(t *testing.T) {
 	})
 }
 
-// chats sends so many messages at once and gives what their errors are.
+// chats sends n messages at once and returns their errors.
 func chats(ctx context.Context, c *ndjson.Client, n int) (wait func(), errs []error) {
 	errs = make([]error, n)
 	var work sync.WaitGroup
@@ -251,7 +251,7 @@ func chats(ctx context.Context, c *ndjson.Client, n int) (wait func(), errs []er
 	return work.Wait, errs
 }
 
-func TestHundredRequestsWaitForAProgramThatDoesNotReadAndTheNextIsRefused(t *testing.T) {
+func TestHundredRequestsWaitAndTheNextIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakes(t, func(*cli, frame) {})
 		f.listen = make(chan struct{})
@@ -265,7 +265,7 @@ func TestHundredRequestsWaitForAProgramThatDoesNotReadAndTheNextIsRefused(t *tes
 		require.True(t, ok)
 		assert.Equal(t, -32004, refusal.Code)
 
-		time.Sleep(time.Hour) // the time of what is not written does not begin
+		time.Sleep(time.Hour) // the time limit of unwritten requests has not started
 		synctest.Wait()
 		cancel()
 		wait()
@@ -277,7 +277,7 @@ func TestHundredRequestsWaitForAProgramThatDoesNotReadAndTheNextIsRefused(t *tes
 	})
 }
 
-func TestTimeOfARequestBeginsWhenItIsWritten(t *testing.T) {
+func TestRequestTimeStartsWhenWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakes(t, func(c *cli, r frame) {
 			time.Sleep(14 * time.Second)
@@ -297,7 +297,7 @@ func TestTimeOfARequestBeginsWhenItIsWritten(t *testing.T) {
 	})
 }
 
-func TestRequestsAreWrittenWithGrowingNumbers(t *testing.T) {
+func TestRequestIDsIncrease(t *testing.T) {
 	bubble(t, func(c *cli, r frame) { c.say(r, "hello") }, func(t *testing.T, f *fakes, c *ndjson.Client) {
 		t.Helper()
 		wait, _ := chats(t.Context(), c, 50)
@@ -308,16 +308,16 @@ func TestRequestsAreWrittenWithGrowingNumbers(t *testing.T) {
 	})
 }
 
-func TestMessageWaitsForOneThatWasGivenUpInItsTab(t *testing.T) {
+func TestMessageWaitsForAbandonedOneInItsTab(t *testing.T) {
 	for name, tc := range map[string]struct {
 		tab    string
 		answer time.Duration
 		want   time.Duration
 	}{
-		"until it is answered":               {"t", 5 * time.Second, 5 * time.Second},
-		"until its time is over":             {"t", time.Hour, 15 * time.Second},
-		"but one of another tab does not":    {"other", time.Hour, time.Second},
-		"and not at all if it has an answer": {"t", time.Second / 2, time.Second},
+		"until it is answered":      {"t", 5 * time.Second, 5 * time.Second},
+		"until it times out":        {"t", time.Hour, 15 * time.Second},
+		"but not in another tab":    {"other", time.Hour, time.Second},
+		"and not if it is answered": {"t", time.Second / 2, time.Second},
 	} {
 		t.Run(name, func(t *testing.T) {
 			serve := func(c *cli, r frame) {
@@ -346,7 +346,7 @@ func TestMessageWaitsForOneThatWasGivenUpInItsTab(t *testing.T) {
 	}
 }
 
-func TestProgramThatDiesIsStartedAgainEverMoreSlowlyAndGreetedAsBefore(t *testing.T) {
+func TestDyingProgramIsRestartedWithGrowingDelay(t *testing.T) {
 	serve := greeted(func(c *cli, r frame) {
 		if r.Method == "generate" {
 			c.die()
@@ -369,7 +369,7 @@ func TestProgramThatDiesIsStartedAgainEverMoreSlowlyAndGreetedAsBefore(t *testin
 		assert.Equal(t, seconds(37), f.got("customize"))
 		_, err = c.Generate(t.Context(), ndjson.GenerateParams{}, nil)
 		require.Error(t, err)
-		assert.Equal(t, seconds(37, 37), f.got("generate")[6:], "a program that has answered is started again at once")
+		assert.Equal(t, seconds(37, 37), f.got("generate")[6:], "a program that has answered is restarted at once")
 	})
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/agent/ndjson"
 )
 
-// spec/contracts/cli-protocol.md has no place for what is not declared.
+// spec/contracts/cli-protocol.md has no means for the capabilities that are not declared.
 func TestAgentConforms(t *testing.T) {
 	m := &model{scenes: map[string][]agenttest.Scene{}, past: map[string][]string{}}
 	agenttest.Run(t, agenttest.Subject{
@@ -29,7 +29,7 @@ func TestAgentConforms(t *testing.T) {
 	})
 }
 
-// model plays scenes, and remembers what was said in a tab of a process.
+// model plays scenes, and remembers the prompts of a tab of a process.
 type model struct {
 	mu     sync.Mutex
 	scenes map[string][]agenttest.Scene

@@ -13,10 +13,10 @@ import (
 type conversation struct {
 	agent *Agent
 	tab   string
-	id    string // part of the ids of its events
+	id    string // prefix of the ids of its events
 	work  sync.WaitGroup
 
-	mu     sync.Mutex // held during the sink, so that nothing follows Close
+	mu     sync.Mutex // held during the sink, so that no event follows Close
 	sink   agent.Sink
 	closed bool
 	turn   *turn           // nil while idle
@@ -24,7 +24,7 @@ type conversation struct {
 	count  int             // number of prompts
 }
 
-// reportNotResumed reports what an opening asked for and did not get.
+// reportNotResumed reports what the opening requested in vain.
 func (c *conversation) reportNotResumed(o agent.Opening) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -34,7 +34,7 @@ func (c *conversation) reportNotResumed(o agent.Opening) {
 			Text: "this agent does not save conversations: it starts anew and does not know the earlier conversation",
 		})
 	}
-	if o.Model != "" && o.Model != c.agent.model { // the session used another agent
+	if o.Model != "" && o.Model != c.agent.model { // the session used another agent before
 		c.sink("", event.ModelChanged{Model: c.agent.model})
 	}
 	for _, q := range o.Pending {
@@ -45,7 +45,7 @@ func (c *conversation) reportNotResumed(o agent.Opening) {
 	}
 }
 
-// usable is the error of calls after the end.
+// usable returns the error of calls after the end.
 func (c *conversation) usable(ctx context.Context) error {
 	if err := c.agent.alive(ctx); err != nil {
 		return err
@@ -60,7 +60,7 @@ func (c *conversation) usable(ctx context.Context) error {
 
 var errOver = fault.Errorf(fault.NotFound, "the conversation is closed")
 
-// Send sends a prompt to the program. A steering one gets a run of its own, as one that is too late.
+// Send sends a prompt to the program. A steering prompt fails as a late one, so that it gets its own run.
 func (c *conversation) Send(ctx context.Context, p event.Prompt) error {
 	if err := c.usable(ctx); err != nil {
 		return err
@@ -89,14 +89,14 @@ func (c *conversation) Send(ctx context.Context, p event.Prompt) error {
 		defer close(done)
 		defer cancel()
 		if prior != nil {
-			<-prior // it was aborted and ends at once
+			<-prior // it was aborted and ends soon
 		}
 		t.perform(ctx, text)
 	})
 	return nil
 }
 
-// Abort ignores the answer to the prompt: the protocol has no method to cancel.
+// Abort ignores the answer to the prompt, because the protocol has no method to cancel.
 func (c *conversation) Abort(ctx context.Context) error {
 	if err := c.agent.alive(ctx); err != nil {
 		return err
@@ -115,7 +115,7 @@ func (c *conversation) Answer(ctx context.Context, _ event.Question, _ event.Ans
 	return c.agent.alive(ctx)
 }
 
-// SetModel accepts the one model.
+// SetModel accepts only the agent's model.
 func (c *conversation) SetModel(ctx context.Context, model string) error {
 	if err := c.usable(ctx); err != nil {
 		return err

@@ -15,12 +15,12 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-// Options are the settings of a program. Zero fields have the defaults named.
+// Options configures a program. Zero fields have the defaults named.
 type Options struct {
 	Command   []string     // program and arguments; required
 	Directory string       // working directory; default: that of the portal
 	Env       []string     // "KEY=VALUE"; default: that of the portal
-	Version   string       // of the portal, for the program; "dev"
+	Version   string       // version of the portal, for the program; default "dev"
 	Log       *slog.Logger // nil disables logging
 }
 
@@ -33,9 +33,9 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// Driver starts programs as agents and keeps the outcome of the last start. Its methods may be called concurrently.
+// Driver starts programs as agents and keeps the result of the last start. Its methods may be called concurrently.
 type Driver struct {
-	name    string // of the program, for people
+	name    string // name of the program, for people
 	find    func() error
 	start   func() (*program, error)
 	version string
@@ -47,7 +47,7 @@ type Driver struct {
 	health agent.Health
 }
 
-// New returns a driver, which starts nothing yet.
+// New returns a driver. It does not start the program yet.
 func New(o Options) *Driver {
 	o = o.withDefaults()
 	d := &Driver{
@@ -62,7 +62,7 @@ func New(o Options) *Driver {
 	return d
 }
 
-// Health reports the last start, or whether there is a program to start.
+// Health returns the result of the last start, or whether the program exists.
 func (d *Driver) Health() agent.Health {
 	d.mu.Lock()
 	h := d.health
@@ -80,7 +80,7 @@ func (d *Driver) Health() agent.Health {
 	return agent.Health{State: agent.HealthUnknown}
 }
 
-// Memory is the memory of the running programs in bytes, by process id; empty if unknown.
+// Memory returns the memory of the running programs in bytes, by process id; empty if unknown.
 func (d *Driver) Memory() map[int]int64 { return d.processes.Memory() }
 
 func (d *Driver) setHealth(h agent.Health) {
@@ -89,8 +89,8 @@ func (d *Driver) setHealth(h agent.Health) {
 	d.health = h
 }
 
-// Launch starts the program and greets it; it is an [agent.Launch]. With all attempts it takes up to [StartTimeout], which the
-// pool must allow.
+// Launch starts the program and initializes it; it is an [agent.Launch]. All attempts together take up to
+// [StartTimeout], which the pool must allow.
 func (d *Driver) Launch(ctx context.Context) (agent.Agent, error) {
 	c := newClient(d.start, d.log)
 	r, err := c.Initialize(ctx, InitializeParams{
@@ -107,7 +107,7 @@ func (d *Driver) Launch(ctx context.Context) (agent.Agent, error) {
 	return &Agent{client: c, link: c.preventRestart(), model: cmp.Or(r.ServerName, "cli"), tabs: map[string]int{}}, nil
 }
 
-// failed stops the program, and explains why it cannot be used.
+// failed stops the program and explains why it cannot be used.
 func (d *Driver) failed(c *Client, err error) error {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()

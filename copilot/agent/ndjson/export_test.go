@@ -9,7 +9,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/event"
 )
 
-// Program is one that lives in the test.
+// Program is a program inside the test.
 type Program struct {
 	In              io.WriteCloser
 	Out             io.ReadCloser
@@ -27,24 +27,23 @@ func starter(start func() (Program, error)) func() (*program, error) {
 	}
 }
 
-// ClientOf is a client of programs that start gives.
+// ClientOf returns a client of programs created by start.
 func ClientOf(start func() (Program, error), log *slog.Logger) *Client {
 	return newClient(starter(start), log)
 }
 
-// LaunchOf launches programs that start gives.
+// LaunchOf returns a launch of programs created by start.
 func LaunchOf(start func() (Program, error), log *slog.Logger) agent.Launch {
 	d := &Driver{name: "fake", start: starter(start), find: func() error { return nil }, log: log}
 	return d.Launch
 }
 
-// Left is how many requests there are of an agent that are not answered and that
-// nobody waits for any more.
+// Left returns how many unanswered requests of an agent are abandoned.
 func (a *Agent) Left() int {
 	a.link.mu.Lock()
 	defer a.link.mu.Unlock()
 	return len(a.link.abandoned)
 }
 
-// Message is a prompt as the program takes it.
+// Message returns a prompt as sent to the program.
 func Message(p event.Prompt) (string, error) { return message(p) }

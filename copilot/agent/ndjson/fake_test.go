@@ -13,18 +13,18 @@ import (
 	"github.com/copilot-portal/portal/copilot/agent/ndjson"
 )
 
-// frame is a message that the program gets.
+// frame is a message received by the program.
 type frame struct {
 	ID     json.RawMessage `json:"id"`
 	Method string          `json:"method"`
 	Params json.RawMessage `json:"params"`
 
-	at time.Duration // since the program family began
+	at time.Duration // since the first program started
 }
 
 func (f frame) chat() ndjson.ChatParams {
 	var p ndjson.ChatParams
-	_ = json.Unmarshal(f.Params, &p) // a test sees what is missing
+	_ = json.Unmarshal(f.Params, &p) // a test notices what is missing
 	return p
 }
 
@@ -51,7 +51,7 @@ func (c *cli) die() {
 func (c *cli) print(format string, args ...any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	_, _ = fmt.Fprintf(c.out, format, args...) // it may be dead
+	_, _ = fmt.Fprintf(c.out, format, args...) // the program may be dead
 }
 
 func (c *cli) chunk(f frame, index int, text string) {
@@ -73,7 +73,7 @@ func (c *cli) fail(f frame, code int) {
 
 // fakes starts programs in memory, for bubbles of testing/synctest.
 type fakes struct {
-	serve func(*cli, frame) // on a goroutine for each frame
+	serve func(*cli, frame) // runs on its own goroutine for each frame
 	begun time.Time
 
 	mu       sync.Mutex
@@ -137,7 +137,7 @@ func (f *fakes) kill() {
 	}
 }
 
-// got are the frames of a method, with when they came.
+// got returns when frames of a method arrived.
 func (f *fakes) got(method string) (times []time.Duration) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -157,7 +157,7 @@ func (f *fakes) count() int {
 
 var silent = slog.New(slog.DiscardHandler)
 
-// greeted serves greetings, and leaves the rest to another.
+// greeted answers greetings and passes other frames to serve.
 func greeted(serve func(*cli, frame)) func(*cli, frame) {
 	return func(c *cli, f frame) {
 		if f.Method == "initialize" {

@@ -23,7 +23,7 @@ type link struct {
 	peer    *jsonrpc.Peer
 	log     *slog.Logger
 	turn    chan struct{} // full while a request is written
-	behind  atomic.Int64  // requests that are not written, including the one that is being written
+	behind  atomic.Int64  // unwritten requests, including the one being written
 	ends    sync.Once
 	over    chan struct{} // closed when no more responses will come
 	done    chan struct{} // closed when the program and its children have ended
@@ -34,7 +34,7 @@ type link struct {
 	overdue      atomic.Bool  // a request timed out, and there was no output since it was written
 
 	mu        sync.Mutex          // held while the link ends
-	abandoned map[string]*request // by tab: requests that nobody waits for any more
+	abandoned map[string]*request // by tab: requests without a waiting caller
 }
 
 // connect connects to a program.
@@ -49,7 +49,7 @@ func connect(p *program, log *slog.Logger) *link {
 	return l
 }
 
-// activityReader notes signs of life.
+// activityReader records signs of life.
 type activityReader struct {
 	io.ReadCloser
 
@@ -69,7 +69,7 @@ func (e *activityReader) Read(b []byte) (int, error) {
 // exitGrace is how long a program may live after the end of its connection.
 const exitGrace = time.Second
 
-// supervise waits for the end of the program and cleans up after it.
+// supervise waits for the end of the program and cleans up.
 func (l *link) supervise() {
 	defer close(l.done)
 	ctx, cancel := context.WithCancel(context.Background())
@@ -81,7 +81,7 @@ func (l *link) supervise() {
 	})
 	l.awaitExit()
 	l.program.clean()
-	select { // its last output may still be on the way
+	select { // its last output may still be in the pipe
 	case <-l.over:
 	case <-time.After(process.PipeDelay):
 	}
@@ -91,7 +91,7 @@ func (l *link) supervise() {
 	l.work.Wait()
 }
 
-// awaitExit waits for the program to exit, and kills it after the end of its connection.
+// awaitExit waits for the program to exit, and kills it when its connection has ended.
 func (l *link) awaitExit() {
 	select {
 	case <-l.program.gone:
@@ -128,18 +128,18 @@ type request struct {
 	method  string
 	params  any
 	limit   time.Duration
-	tab     string // of a chat; requests of one tab follow one another
+	tab     string // of a chat; requests of one tab run one after another
 	attempt int
 	chunk   func(Chunk)
 
-	quit chan struct{} // closed when nobody waits for the response
-	done chan struct{} // closed when it is answered, or cannot be any more
+	quit chan struct{} // closed when no caller waits for the response
+	done chan struct{} // closed when it is answered or can no longer be
 	raw  json.RawMessage
 	err  error
 
-	mu    sync.Mutex // held during chunk, so that nothing follows the end
+	mu    sync.Mutex // held during chunk, so that no chunk follows the end
 	muted bool
-	next  int // the index of the next chunk
+	next  int // index of the next chunk
 }
 
 // request sends a request and waits for its answer. The error needs [explain].
@@ -195,7 +195,7 @@ func (l *link) waitForTab(ctx context.Context, tab string) error {
 	return ctx.Err()
 }
 
-// abandon abandons a request.
+// abandon marks a request as abandoned.
 func (l *link) abandon(r *request) {
 	close(r.quit)
 	l.mu.Lock()
@@ -212,7 +212,7 @@ func (r *request) mute() {
 	r.muted = true
 }
 
-// exchange writes a request and waits for its answer. The time limit begins when the request is written.
+// exchange writes a request and waits for its answer. The time limit starts when the request is written.
 func (l *link) exchange(r *request) (raw json.RawMessage, err error) {
 	pending, err := l.write(r)
 	if err != nil {
@@ -229,8 +229,8 @@ func (l *link) exchange(r *request) (raw json.RawMessage, err error) {
 	return raw, l.reason(err)
 }
 
-// write writes a request when it is its turn, unless it was abandoned before. Requests are written one after another, so that
-// their ids grow. Writing ends with the link at the latest.
+// write writes a request when it is its turn, unless it was abandoned before. Requests are written one after another,
+// so that their ids grow. Writing ends at the latest with the link.
 func (l *link) write(r *request) (*jsonrpc.PendingCall, error) {
 	defer l.behind.Add(-1)
 	select {
@@ -253,7 +253,7 @@ func (l *link) write(r *request) (*jsonrpc.PendingCall, error) {
 	return pending, l.reason(err)
 }
 
-// reason maps errors of the connection, and ends the link then.
+// reason maps errors of the connection, which end the link.
 func (l *link) reason(err error) error {
 	if errors.Is(err, jsonrpc.ErrGone) || errors.Is(err, jsonrpc.ErrClosed) {
 		l.end()
@@ -274,7 +274,7 @@ func (l *link) settle(r *request, raw json.RawMessage, err error) {
 	close(r.done)
 }
 
-// chunk passes on a piece of an answer, unless it is a repetition.
+// chunk forwards a piece of an answer, unless it is a repetition.
 func (l *link) chunk(_ context.Context, n *jsonrpc.Request) (any, error) {
 	var c struct {
 		RequestID json.RawMessage `json:"requestId"`

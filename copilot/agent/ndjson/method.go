@@ -10,7 +10,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 )
 
-// policy is the time limit of a method, from the writing of the request on, and the waits before its retries.
+// policy is the time limit of a method, from when the request is written, and the waits before its retries.
 type policy struct {
 	limit   time.Duration
 	backoff []time.Duration
@@ -24,7 +24,7 @@ const (
 	chat       = "chat"
 )
 
-// policyOf is the table of spec/contracts/cli-protocol.md, "Timeout & Retry Policy".
+// policyOf returns the row of a method in spec/contracts/cli-protocol.md, "Timeout & Retry Policy".
 func policyOf(method string) policy {
 	switch method {
 	case generate:
@@ -37,7 +37,7 @@ func policyOf(method string) policy {
 	return policy{10 * time.Second, []time.Duration{2 * time.Second, 5 * time.Second, 10 * time.Second}}
 }
 
-// StartTimeout is how long a start may take: all attempts to initialize, and a little more.
+// StartTimeout is the time limit of a start: all attempts to initialize, with a margin.
 const StartTimeout = time.Minute
 
 // InitializeParams describes the client.
@@ -47,7 +47,7 @@ type InitializeParams struct {
 	Capabilities  ClientCapabilities `json:"capabilities"`
 }
 
-// ClientCapabilities is what the client supports.
+// ClientCapabilities lists what the client supports.
 type ClientCapabilities struct {
 	Streaming   bool     `json:"streaming"`
 	SpecFormats []string `json:"specFormats,omitempty"`
@@ -60,7 +60,7 @@ type InitializeResult struct {
 	Capabilities  ServerCapabilities `json:"capabilities"`
 }
 
-// ServerCapabilities is what the program supports.
+// ServerCapabilities lists what the program supports.
 type ServerCapabilities struct {
 	CodeGeneration bool `json:"codeGeneration"`
 	Customization  bool `json:"customization"`
@@ -132,15 +132,16 @@ type ChatResult struct {
 	Suggestions []string `json:"suggestions"`
 }
 
-// Chunk is a piece of an answer in progress. The result counts, whatever the chunks say.
+// Chunk is a piece of an answer in progress. Only the result counts.
 type Chunk struct {
-	Attempt int // from 1; each attempt begins the answer anew
-	Index   int // within the attempt, by the program
+	Attempt int // from 1; each attempt starts the answer anew
+	Index   int // within the attempt, assigned by the program
 	Text    string
-	Done    bool // the last of the attempt
+	Done    bool // the last one of the attempt
 }
 
-// The codes beside those of JSON-RPC (spec/contracts/cli-protocol.md, "Error Codes"). -32000, "generation failed", is internal.
+// Codes besides those of JSON-RPC (spec/contracts/cli-protocol.md, "Error Codes"). -32000, "generation failed", is
+// internal.
 const (
 	codeCustomizationFailed = -32001
 	codeSpecInvalid         = -32002
@@ -148,7 +149,7 @@ const (
 	codeRateLimited         = -32004
 )
 
-// kindOf is the kind of an error of the program.
+// kindOf returns the kind of an error of the program.
 func kindOf(code int) fault.Kind {
 	switch code {
 	case codeRateLimited:
@@ -156,7 +157,7 @@ func kindOf(code int) fault.Kind {
 	case jsonrpc.CodeInvalidParams, codeCustomizationFailed, codeSpecInvalid, codeContextTooLarge:
 		return fault.Invalid
 	}
-	return fault.Internal // the others, and unknown ones
+	return fault.Internal // other and unknown codes
 }
 
 var (
@@ -168,7 +169,7 @@ var (
 	errNoResult = errors.New("the response has no result")
 )
 
-// explain makes an error of a request an error for users.
+// explain converts an error of a request for users.
 func explain(method string, limit time.Duration, err error) error {
 	refusal, refused := errors.AsType[*jsonrpc.Error](err)
 	switch {
@@ -182,8 +183,8 @@ func explain(method string, limit time.Duration, err error) error {
 	return fault.Errorf(fault.Internal, "the answer to %q: %w", method, err)
 }
 
-// isTransient reports whether a retry may help: the request timed out, the program died, or it limits the rate. The own full queue
-// is reported at once.
+// isTransient reports whether a retry may help: the request timed out, the program died, or it limits the rate. A full
+// queue of this client is reported at once.
 func isTransient(err error) bool {
 	if errors.Is(err, errFull) {
 		return false
@@ -192,7 +193,7 @@ func isTransient(err error) bool {
 	return errors.Is(err, errLate) || errors.Is(err, errGone) || refused && refusal.Code == codeRateLimited
 }
 
-// sleep waits, until ctx ends or over is closed.
+// sleep waits until d has passed, ctx ends, or over is closed.
 func sleep(ctx context.Context, d time.Duration, over <-chan struct{}) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

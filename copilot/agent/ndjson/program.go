@@ -17,12 +17,12 @@ import (
 
 // program is a running program.
 type program struct {
-	in        io.WriteCloser  // its standard input
-	out       io.ReadCloser   // its standard output
+	in        io.WriteCloser  // standard input
+	out       io.ReadCloser   // standard output
 	gone      <-chan struct{} // closed when it has ended
 	terminate func()
 	kill      func()
-	clean     func() // ends its children, when it is gone
+	clean     func() // ends its children after it has ended
 	how       func() string
 	exit      func() string // see [agent.Agent.Exit]
 	memory    func() int64
@@ -57,14 +57,14 @@ func (o Options) start(all *process.Set) (*program, error) {
 	}, nil
 }
 
-// stderrLog logs the standard error of a program, and keeps its end.
+// stderrLog logs the standard error of a program and keeps its end.
 type stderrLog struct {
 	log  *slog.Logger
 	tail process.Tail
-	line []byte // incomplete; used by Write alone
+	line []byte // incomplete line; used only by Write
 }
 
-// maxWord is the maximum of a logged line.
+// maxWord is the maximum length of a logged line.
 const maxWord = 4 << 10
 
 // Write never fails.
@@ -82,10 +82,11 @@ func (w *stderrLog) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// exitPatience is how long each step to the end of a program may take.
+// exitPatience limits each step of stopping a program.
 const exitPatience = 2 * time.Second
 
-// stop ends the program: an exit notification, the end of its input, SIGTERM, and SIGKILL when ctx is done or it takes too long.
+// stop stops the program: an exit notification, the end of its input, SIGTERM, and SIGKILL when ctx is done or it takes
+// too long.
 func (l *link) stop(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, 2*exitPatience)
 	defer cancel()
@@ -96,7 +97,7 @@ func (l *link) stop(ctx context.Context) {
 	gentle, cancelGentle := context.WithTimeout(ctx, limit)
 	defer cancelGentle()
 	if l.peer.Notify(gentle, "exit", nil) == nil {
-		_ = l.peer.Flush(gentle) // its input is closed in any case
+		_ = l.peer.Flush(gentle) // the input is closed in any case
 	}
 	_ = l.program.in.Close()
 	if !l.isGone(gentle) {
@@ -108,7 +109,7 @@ func (l *link) stop(ctx context.Context) {
 	<-l.done
 }
 
-// isGone waits for the end of the program until ctx is done.
+// isGone waits for the end of the program, or until ctx is done.
 func (l *link) isGone(ctx context.Context) bool {
 	select {
 	case <-l.program.gone:
@@ -119,11 +120,11 @@ func (l *link) isGone(ctx context.Context) bool {
 }
 
 const (
-	writeLimit = 10 * time.Second      // for a request
+	writeLimit = 10 * time.Second      // for writing a request
 	look       = 50 * time.Millisecond // interval of checks in ping
 )
 
-// ping waits for a sign of life if one is overdue: the protocol has no method to ask for it.
+// ping waits for a sign of life if one is overdue. The protocol has no method to request one.
 func (l *link) ping(ctx context.Context) error {
 	before, heard := l.program.effort(), l.lastActivity.Load()
 	ticker := time.NewTicker(look)

@@ -27,7 +27,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/follow"
 )
 
-// roleVariable makes the test's own program one that speaks the protocol.
+// roleVariable makes the test binary a program that speaks the protocol.
 const roleVariable = "PORTAL_TEST_CLI"
 
 func TestMain(m *testing.M) {
@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// speak answers chats with what they say, and does what some of them name.
+// speak answers chats with their text; some texts and roles have special effects.
 func speak(role string) {
 	if role == "broken" {
 		fmt.Fprintln(os.Stderr, "cannot find the moon")
@@ -91,7 +91,7 @@ func speakChat(f frame) {
 	fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", f.ID, answer)
 }
 
-// log is one that many may write to.
+// log is a writer for concurrent use.
 type log struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -109,7 +109,7 @@ func (l *log) String() string {
 	return l.b.String()
 }
 
-// own are the options of the test's own program in a role.
+// own returns the options of the test binary in a role.
 func own(t *testing.T, role string, to io.Writer) ndjson.Options {
 	t.Helper()
 	self, err := os.Executable()
@@ -132,17 +132,17 @@ func TestRealProgram(t *testing.T) {
 	var to log
 	c := ndjson.NewClient(own(t, "well", &to))
 	assert.Equal(t, "you said hello", say(t, c, "hello"))
-	assert.Equal(t, "you said flood", say(t, c, "flood"), "its words do not wait for anybody")
+	assert.Equal(t, "you said flood", say(t, c, "flood"), "its error output does not block")
 	assert.Len(t, say(t, c, "long"), 3<<20)
 	assert.Equal(t, "you said "+strings.Repeat("größer", 100_000), say(t, c, strings.Repeat("größer", 100_000)))
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	c.Close(ctx)
 	assert.Contains(t, to.String(), "the flood is over")
-	assert.Contains(t, to.String(), "good bye", "it was told to exit")
+	assert.Contains(t, to.String(), "good bye", "it received exit")
 }
 
-func TestProgramThatDoesNotEndIsEnded(t *testing.T) {
+func TestHangingProgramIsKilled(t *testing.T) {
 	t.Parallel()
 	var to log
 	c := ndjson.NewClient(own(t, "stubborn", &to))
@@ -154,15 +154,15 @@ func TestProgramThatDoesNotEndIsEnded(t *testing.T) {
 	assert.Less(t, time.Since(begun), 10*time.Second)
 }
 
-func TestProgramThatDoesNotStartIsExplained(t *testing.T) {
+func TestFailedStartIsExplained(t *testing.T) {
 	t.Parallel()
 	for name, tc := range map[string]struct {
 		command []string
 		want    string
 		state   agent.HealthState
 	}{
-		"one that is not there": {[]string{"/nowhere/agent"}, "no such file", agent.HealthFailed},
-		"one that ends":         {nil, "cannot find the moon", agent.HealthFailed},
+		"a missing program":    {[]string{"/nowhere/agent"}, "no such file", agent.HealthFailed},
+		"a program that exits": {nil, "cannot find the moon", agent.HealthFailed},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -183,7 +183,7 @@ func TestProgramThatDoesNotStartIsExplained(t *testing.T) {
 	assert.Equal(t, agent.HealthMissing, ndjson.New(ndjson.Options{Command: []string{"/nowhere/agent"}}).Health().State)
 }
 
-// run gives a session a prompt and the outcome of its run, with all that was said in it.
+// run sends a prompt to a session and returns the outcome of its run and the texts in it.
 func run(t *testing.T, r *follow.SessionReader, text string) (event.Outcome, string) {
 	t.Helper()
 	run, err := r.Prompt(event.Prompt{Text: text})
@@ -200,7 +200,7 @@ func run(t *testing.T, r *follow.SessionReader, text string) (event.Outcome, str
 	return run.Outcome, said
 }
 
-func TestSessionOutlivesTheDeathOfTheProgram(t *testing.T) {
+func TestSessionOutlivesProgram(t *testing.T) {
 	t.Parallel()
 	d := ndjson.New(own(t, "well", &log{}))
 	h := copilot.NewHost(copilot.Options{
@@ -215,6 +215,6 @@ func TestSessionOutlivesTheDeathOfTheProgram(t *testing.T) {
 	assert.Equal(t, event.Failed, outcome)
 	outcome, second := run(t, r, "who")
 	assert.Equal(t, event.Completed, outcome)
-	assert.NotEqual(t, first, second, "it is another process")
+	assert.NotEqual(t, first, second, "the process is another")
 	assert.Equal(t, agent.HealthReady, h.Health().State)
 }

@@ -12,9 +12,9 @@ import (
 
 // The kinds of notices.
 const (
-	// NoticeSuggestions has the program's suggestions for the next prompt: {"suggestions": [text]}.
+	// NoticeSuggestions holds the program's suggestions for the next prompt: {"suggestions": [text]}.
 	NoticeSuggestions = "portal.suggestions"
-	// NoticeRetry says that a prompt is sent to the program again: {"attempt", "error", "seconds"}.
+	// NoticeRetry reports that a prompt is sent to the program again: {"attempt", "error", "seconds"}.
 	NoticeRetry = "portal.retry"
 )
 
@@ -25,8 +25,8 @@ type turn struct {
 	cancel       context.CancelFunc
 
 	// Guarded by the conversation's lock.
-	attempt int    // of the open message; 0 if none is
-	said    string // its text
+	attempt int    // of the open message; 0 if there is none
+	said    string // text of the open message
 }
 
 // perform sends the prompt to the program and reports the answer. It does not report the end of the program.
@@ -51,7 +51,7 @@ func (t *turn) perform(ctx context.Context, text string) {
 	t.end(event.Idle{})
 }
 
-// id is the id of the turn, or of the message of an attempt.
+// id returns the id of the turn, or of the message of an attempt.
 func (t *turn) id(message int) string {
 	id := fmt.Sprintf("%s.%d", t.conversation.id, t.number)
 	if message > 0 {
@@ -66,7 +66,7 @@ func (t *turn) emit(b event.Body) {
 	t.emitLocked(b)
 }
 
-// emitLocked gives an event to the session unless the prompt has ended. The caller holds the lock.
+// emitLocked sends an event to the session unless the prompt has ended. The caller holds the lock.
 func (t *turn) emitLocked(b event.Body) {
 	if t.conversation.turn == t && !t.conversation.agent.isOver() {
 		t.conversation.sink("", b)
@@ -100,7 +100,7 @@ func (t *turn) emitText(attempt int, text string) {
 	t.emitLocked(event.MessageDelta{ID: t.id(attempt), Text: text})
 }
 
-// endMessageEmpty ends the open message without a text, which replaces its deltas. The caller holds the lock.
+// endMessageEmpty ends the open message with an empty text, which retracts its deltas. The caller holds the lock.
 func (t *turn) endMessageEmpty() {
 	if t.attempt > 0 {
 		t.emitLocked(event.MessageEnded{ID: t.id(t.attempt)})
@@ -108,7 +108,7 @@ func (t *turn) endMessageEmpty() {
 	t.attempt, t.said = 0, ""
 }
 
-// failed reports a failed attempt and voids its text.
+// failed reports a failed attempt and retracts its text.
 func (t *turn) failed(attempt int, err error, again bool, wait time.Duration) {
 	t.conversation.mu.Lock()
 	defer t.conversation.mu.Unlock()
@@ -119,11 +119,12 @@ func (t *turn) failed(attempt int, err error, again bool, wait time.Duration) {
 }
 
 func (t *turn) notice(kind string, value any) {
-	raw, _ := json.Marshal(value) // texts and numbers never fail
+	raw, _ := json.Marshal(value) // never fails for strings and numbers
 	t.emitLocked(event.Notice{Kind: kind, Raw: raw})
 }
 
-// answered reports the whole answer. Where the chunks differ from it, another message replaces them. The caller holds the lock.
+// answered reports the whole answer. If it differs from the chunks, it becomes a new message, and the old one is
+// retracted. The caller holds the lock.
 func (t *turn) answered(r ChatResult) {
 	rest, goesOn := strings.CutPrefix(r.Message, t.said)
 	switch {
@@ -145,7 +146,7 @@ func (t *turn) answered(r ChatResult) {
 	}
 }
 
-// message is a prompt as one text, with the attached texts.
+// message returns a prompt as one text, with the attached texts.
 func message(p event.Prompt) (string, error) {
 	if p.Mode != "" && p.Mode != event.ModeInteractive {
 		return "", cannot(fmt.Sprintf("work in the mode %s", p.Mode))

@@ -12,16 +12,16 @@ import (
 )
 
 func TestParseStat(t *testing.T) {
-	behind := " S 1 2 3 0 -1 4194560 1 1 1 1 92 33 10 5 20 0 26 0 1088446"
+	after := " S 1 2 3 0 -1 4194560 1 1 1 1 92 33 10 5 20 0 26 0 1088446"
 	for name, tc := range map[string]struct{ line, want string }{
-		"a usual line":              {"25464 (copilot)" + behind + " 7 8 9", "1088446"},
-		"a name with anything":      {"25464 (a) R 1 (b)" + behind, "1088446"},
-		"a line that is cut off":    {"25464 (copilot) S 1 2 3", ""},
+		"a usual line":              {"25464 (copilot)" + after + " 7 8 9", "1088446"},
+		"a name with parentheses":   {"25464 (a) R 1 (b)" + after, "1088446"},
+		"a truncated line":          {"25464 (copilot) S 1 2 3", ""},
 		"a line without a name":     {"nothing", ""},
 		"nothing":                   {"", ""},
-		"nothing behind the name":   {"25464 (copilot)", ""},
-		"one field too few":         {"25464 (copilot)" + strings.TrimSuffix(behind, " 1088446"), ""},
-		"many spaces between words": {"25464 (copilot)  " + strings.ReplaceAll(behind, " ", "  "), "1088446"},
+		"nothing after the name":    {"25464 (copilot)", ""},
+		"one field too few":         {"25464 (copilot)" + strings.TrimSuffix(after, " 1088446"), ""},
+		"many spaces between words": {"25464 (copilot)  " + strings.ReplaceAll(after, " ", "  "), "1088446"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, ok := process.ParseStat([]byte(tc.line))
@@ -33,19 +33,19 @@ func TestParseStat(t *testing.T) {
 
 func TestSilentProcessWorks(t *testing.T) {
 	for name, tc := range map[string]struct {
-		deeds process.Deeds
+		usage process.Usage
 		want  bool
 	}{
-		"if it computes":                           {process.Deeds{Used: 200 * time.Millisecond}, true},
-		"not if it only wakes up now and then":     {process.Deeds{Used: 150 * time.Millisecond}, false},
-		"if what it has started computes":          {process.Deeds{Family: 200 * time.Millisecond}, true},
-		"even if something else has ended":         {process.Deeds{Used: 200 * time.Millisecond, Family: -time.Minute}, true},
-		"if it started something last":             {process.Deeds{Youngest: time.Second}, true},
-		"even if its word was noted later":         {process.Deeds{Youngest: -100 * time.Millisecond}, true},
-		"not if that runs since long before":       {process.Deeds{Youngest: -time.Minute}, false},
-		"not if it is at rest and nothing is left": {process.Deeds{}, false},
+		"if it computes":                        {process.Usage{Used: 200 * time.Millisecond}, true},
+		"not if it only wakes up occasionally":  {process.Usage{Used: 150 * time.Millisecond}, false},
+		"if its children compute":               {process.Usage{Family: 200 * time.Millisecond}, true},
+		"even if another child has ended":       {process.Usage{Used: 200 * time.Millisecond, Family: -time.Minute}, true},
+		"if it has just started a child":        {process.Usage{Youngest: time.Second}, true},
+		"even if its output was recorded later": {process.Usage{Youngest: -100 * time.Millisecond}, true},
+		"not if its child is older":             {process.Usage{Youngest: -time.Minute}, false},
+		"not if it is idle without children":    {process.Usage{}, false},
 	} {
-		t.Run(name, func(t *testing.T) { assert.Equal(t, tc.want, tc.deeds.ShowWork()) })
+		t.Run(name, func(t *testing.T) { assert.Equal(t, tc.want, tc.usage.ShowsWork()) })
 	}
 }
 

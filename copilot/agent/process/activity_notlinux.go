@@ -2,8 +2,8 @@
 
 package process
 
-// Effort is not known here.
-func (p *Process) Effort() Effort { return Effort{} }
+// Activity is unknown on this system.
+func (p *Process) Activity() Activity { return Activity{} }
 
-// Memory is not known here.
+// Memory is unknown on this system.
 func (p *Process) Memory() int64 { return 0 }

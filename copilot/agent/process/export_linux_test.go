@@ -2,13 +2,13 @@ package process
 
 import "time"
 
-// Owner is how a process is named as the owner of what it starts.
+// Owner returns the owner mark of a process.
 func Owner(pid int) string { return ownerOf(pid) }
 
-// EndOrphansBut ends what killed portals left running, and names it.
+// EndOrphansBut ends what killed portals left running and returns the names.
 func EndOrphansBut(family string) []string { return endOrphans(family) }
 
-// ParseStat reads a line of /proc/<pid>/stat and gives the start time.
+// ParseStat parses a line of /proc/<pid>/stat and returns the start time.
 func ParseStat(line []byte) (start string, ok bool) {
 	s, ok := parseStat(line)
 	if !ok {
@@ -17,15 +17,15 @@ func ParseStat(line []byte) (start string, ok bool) {
 	return s.field(statStartTime), true
 }
 
-// IsOrphan says whether a process would be ended.
+// IsOrphan reports whether a process would be ended.
 func IsOrphan(pid int, family string) bool { return isOrphan(pid, family) }
 
-// Deeds are what a process has done.
-type Deeds struct{ Used, Family, Youngest time.Duration }
+// Usage describes the activity of a process.
+type Usage struct{ Used, Family, Youngest time.Duration }
 
-// ShowWork says whether a process has worked within ten seconds in which it was
-// silent. Youngest is how long after the CLI's last word a child was started.
-func (e Deeds) ShowWork() bool {
+// ShowsWork reports whether a process has worked within ten silent seconds. Youngest is when a child was started, after
+// the last output.
+func (e Usage) ShowsWork() bool {
 	then := Activity{at: time.Unix(1000, 0), known: true}
 	now := Activity{at: then.at.Add(10 * time.Second), known: true, used: e.Used, family: e.Family}
 	if e.Youngest != 0 {

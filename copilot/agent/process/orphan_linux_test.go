@@ -18,7 +18,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/agent/process"
 )
 
-// bear starts a process that carries a mark and an owner and does nothing.
+// bear starts an idle process with a mark and an owner.
 func bear(t *testing.T, mark, owner string, command ...string) *exec.Cmd {
 	t.Helper()
 	c := exec.Command(command[0], command[1:]...)
@@ -35,7 +35,7 @@ func bear(t *testing.T, mark, owner string, command ...string) *exec.Cmd {
 	return c
 }
 
-// gone says whether a child of the test ends soon.
+// gone reports whether a child of the test ends soon.
 func gone(c *exec.Cmd) bool {
 	for deadline := time.Now().Add(200 * time.Millisecond); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", c.Process.Pid))
@@ -58,13 +58,13 @@ func TestOrphans(t *testing.T) {
 		halted      bool
 		want        bool
 	}{
-		"one whose portal is gone is ended":                     {"M1", dead, false, true},
-		"even if it hangs":                                      {"M3", dead, true, true},
-		"one whose portal's number another process has is, too": {"M4", strconv.Itoa(os.Getpid()) + ".1", false, true},
-		"one whose portal lives is left alone":                  {"M5", self, false, false},
-		"one that names no portal is left alone":                {"M6", "", false, false},
-		"one that names nonsense is left alone":                 {"M7", "the moon", false, false},
-		"one without a mark is left alone":                      {"", dead, false, false},
+		"a process of a dead portal is ended":            {"M1", dead, false, true},
+		"even if it hangs":                               {"M3", dead, true, true},
+		"so is one whose portal's process id was reused": {"M4", strconv.Itoa(os.Getpid()) + ".1", false, true},
+		"a process of a live portal is spared":           {"M5", self, false, false},
+		"a process without an owner is spared":           {"M6", "", false, false},
+		"a process with an invalid owner is spared":      {"M7", "the moon", false, false},
+		"a process without a mark is spared":             {"", dead, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := bear(t, tc.mark, tc.owner, sleep...)
@@ -78,12 +78,12 @@ func TestOrphans(t *testing.T) {
 			assert.Equal(t, tc.want, slices.Contains(ended, fmt.Sprintf("sleep (%d)", c.Process.Pid)))
 		})
 	}
-	// These another portal that is under test at the same time might end.
-	t.Run("one of our own family is left alone", func(t *testing.T) {
+	// A concurrently tested portal could end these processes.
+	t.Run("a process of the same family is spared", func(t *testing.T) {
 		c := bear(t, "family", dead, sleep...)
 		assert.False(t, process.IsOrphan(c.Process.Pid, "family"))
 	})
-	t.Run("a portal is left alone, whoever started it", func(t *testing.T) {
+	t.Run("a portal is spared, whoever started it", func(t *testing.T) {
 		self, err := os.Executable()
 		require.NoError(t, err)
 		path := filepath.Join(t.TempDir(), filepath.Base(self))
@@ -95,12 +95,12 @@ func TestOrphans(t *testing.T) {
 		require.NoError(t, os.Remove(path))
 		assert.False(t, process.IsOrphan(portal.Process.Pid, ""), "not even when its program was replaced")
 	})
-	t.Run("what we start names us", func(t *testing.T) {
+	t.Run("started processes have this owner", func(t *testing.T) {
 		p, err := process.Start(exec.Command("sleep", "600"))
 		require.NoError(t, err)
 		t.Cleanup(p.KillAll)
 		process.EndOrphansBut("")
-		assert.False(t, p.HasEnded(), "and it lives")
+		assert.False(t, p.HasEnded(), "it is running")
 		env, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", p.PID()))
 		require.NoError(t, err)
 		assert.Contains(t, string(env), "COPILOT_PORTAL_OWNER="+self+"\x00")

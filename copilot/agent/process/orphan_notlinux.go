@@ -2,6 +2,6 @@
 
 package process
 
-func owner() string { return "" } // not known
+func owner() string { return "" } // unknown
 
-func endOrphans(string) []string { return nil } // they cannot be found
+func endOrphans(string) []string { return nil } // orphans cannot be found

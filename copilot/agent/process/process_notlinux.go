@@ -4,12 +4,10 @@ package process
 
 import "syscall"
 
-// ownGroup puts the program into a process group of its own: Ctrl-C in our terminal
-// must not reach it before us.
+// ownGroup puts the program into its own process group, so that Ctrl-C in our terminal does not reach it.
 func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
 
-// EndChildren ends what is left in its own process group. Commands in
-// groups of their own are found on Linux only.
+// EndChildren ends the children in the process's own group. Commands in other groups are found only on Linux.
 func (p *Process) EndChildren() int {
 	if syscall.Kill(-p.PID(), syscall.SIGKILL) == nil {
 		return 1

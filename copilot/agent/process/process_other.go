@@ -13,8 +13,8 @@ func signalGently(p *os.Process) { _ = p.Kill() } // there is no gentler way
 
 func killGroup(p *os.Process) { _ = p.Kill() }
 
-// EndChildren cannot find them here.
+// EndChildren returns 0: children cannot be found here.
 func (p *Process) EndChildren() int { return 0 }
 
-// signalOf is the signal that ended a process: there are none here.
+// signalOf returns 0: there are no signals here.
 func signalOf(*os.ProcessState) (number int, name string) { return 0, "" }

@@ -1,4 +1,4 @@
 package sandbox
 
-// Allows says whether the gate lets a connection to an address through.
+// Allows reports whether the gate allows connections to an address.
 func Allows(g *Gate, address string) bool { return g.allows(address) }

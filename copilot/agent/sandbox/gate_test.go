@@ -22,7 +22,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/agent/sandbox"
 )
 
-// TestMain makes the test's own program the helper in a sandbox.
+// TestMain makes the test binary the helper in a sandbox.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == sandbox.Helper {
 		fmt.Fprintln(os.Stderr, sandbox.Run(os.Args[2:]))
@@ -40,7 +40,7 @@ func open(t *testing.T, env []string, hosts ...string) *sandbox.Gate {
 	return g
 }
 
-// through is a client that uses the proxy of the gate.
+// through returns a client that uses the proxy of the gate.
 func through(t *testing.T) *http.Client {
 	t.Helper()
 	sockets, err := filepath.Glob(filepath.Join(os.TempDir(), sandbox.GateDirectory+"*", "proxy"))
@@ -57,7 +57,7 @@ func through(t *testing.T) *http.Client {
 	return &http.Client{Transport: transport}
 }
 
-// get gets a page and returns what it says, or the error.
+// get gets a page and returns its text, or the error.
 func get(t *testing.T, c *http.Client, address string) string {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, address, nil)
@@ -72,7 +72,7 @@ func get(t *testing.T, c *http.Client, address string) string {
 	return string(text)
 }
 
-func TestGateLetsThroughToAllowedHostsAlone(t *testing.T) {
+func TestGateAllowsOnlyAllowedHosts(t *testing.T) {
 	hello := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "hello") })
 	for name, start := range map[string]func(http.Handler) *httptest.Server{"http": httptest.NewServer, "https": httptest.NewTLSServer} {
 		t.Run(name, func(t *testing.T) {
@@ -93,7 +93,7 @@ func TestGateLetsThroughToAllowedHostsAlone(t *testing.T) {
 	}
 }
 
-func TestHostsOfAGateAreComparedWhole(t *testing.T) {
+func TestGateComparesWholeHosts(t *testing.T) {
 	g := open(t, nil, "api.github.com:443", "*.githubcopilot.com:443", "127.0.0.1:1234")
 	for address, want := range map[string]bool{
 		"api.github.com:443": true, "API.GitHub.com:443": true, "api.github.com.:443": true, "api.business.githubcopilot.com:443": true, "127.0.0.1:1234": true,
@@ -119,7 +119,7 @@ func TestGateUsesTheProxyOfTheHost(t *testing.T) {
 	assert.Equal(t, []string{"CONNECT models.test:443 Basic dXNlcjp3b3Jk"}, asked)
 }
 
-func TestGateTakesNothingButRequestsForProxies(t *testing.T) {
+func TestGateRejectsOtherThanProxyRequests(t *testing.T) {
 	open(t, nil, "127.0.0.1:80")
 	sockets, err := filepath.Glob(filepath.Join(os.TempDir(), sandbox.GateDirectory+"*", "proxy"))
 	require.NoError(t, err)
@@ -152,12 +152,12 @@ func TestClosedGateLeavesNothing(t *testing.T) {
 	defer server.Close()
 	g.Close()
 	_, err = io.ReadAll(server)
-	require.NoError(t, err, "it is closed")
+	require.NoError(t, err, "the gate is closed")
 	assert.NoFileExists(t, sockets[0])
 	g.Close()
 }
 
-func TestSandboxReachesItsGateAlone(t *testing.T) {
+func TestSandboxReachesOnlyItsGate(t *testing.T) {
 	require.NoError(t, sandbox.Probe(t.Context(), sandbox.Model), "make deps installs bubblewrap")
 	hello := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "hello") })
 	allowed, other := httptest.NewServer(hello), httptest.NewServer(hello)

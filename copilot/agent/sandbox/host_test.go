@@ -11,7 +11,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/agent/sandbox"
 )
 
-func TestHostsAreReadWithAndWithoutAPort(t *testing.T) {
+func TestHostsAreParsedWithAndWithoutPort(t *testing.T) {
 	for text, want := range map[string]string{
 		"packages.example.org": "packages.example.org:443", "Example.ORG:8443": "example.org:8443", "*.example.org": "*.example.org:443",
 		"*.example.org:80": "*.example.org:80", "10.0.0.1": "10.0.0.1:443", "::1": "[::1]:443", "[::1]:80": "[::1]:80", "localhost:11434": "localhost:11434",
@@ -26,7 +26,7 @@ func TestHostsAreReadWithAndWithoutAPort(t *testing.T) {
 	}
 }
 
-func TestHostOfAnAddressHasThePortOfItsScheme(t *testing.T) {
+func TestHostHasPortOfItsScheme(t *testing.T) {
 	for address, want := range map[string]string{
 		"https://models.example/v1": "models.example:443", "http://ollama.lan/v1": "ollama.lan:80", "http://localhost:11434": "localhost:11434", "http://[::1]:1/": "[::1]:1",
 	} {

@@ -13,8 +13,8 @@ import (
 	"github.com/copilot-portal/portal/copilot/agent/sandbox"
 )
 
-// place makes a home directory with a project in it, not below /tmp, which is empty
-// in a sandbox. The project itself may be cloned there.
+// place creates a home directory with a project in it, not below /tmp, which is empty in a sandbox. This repository
+// itself may be cloned below /tmp.
 func place(t *testing.T) (home, project string) {
 	t.Helper()
 	cache, err := os.UserCacheDir()
@@ -34,7 +34,7 @@ func place(t *testing.T) (home, project string) {
 	return home, filepath.Join(home, "project")
 }
 
-// run runs a shell command in a box and returns what it says.
+// run runs a shell command in a sandbox and returns its output.
 func run(t *testing.T, b sandbox.Sandbox, script string) string {
 	t.Helper()
 	line, err := b.Command("/bin/sh", "-c", script)
@@ -43,7 +43,7 @@ func run(t *testing.T, b sandbox.Sandbox, script string) string {
 	return strings.TrimSpace(string(out))
 }
 
-func TestOnlyTheDirectoryAndTheStateAreWritable(t *testing.T) {
+func TestOnlyDirectoryAndStateAreWritable(t *testing.T) {
 	home, project := place(t)
 	b := sandbox.Sandbox{Directory: project, Home: home, State: []string{filepath.Join(home, "state")}}
 	require.NoError(t, sandbox.Probe(t.Context(), sandbox.Shared), "make deps installs bubblewrap")
@@ -55,7 +55,7 @@ func TestOnlyTheDirectoryAndTheStateAreWritable(t *testing.T) {
 	assert.FileExists(t, filepath.Join(project, "in"))
 	assert.FileExists(t, filepath.Join(home, "state", "in"))
 	assert.NoFileExists(t, "/tmp/x")
-	assert.Equal(t, "notes", run(t, b, "cat ../notes"), "the rest can be read")
+	assert.Equal(t, "notes", run(t, b, "cat ../notes"), "other files are readable")
 }
 
 func TestSecretsAndOtherProcessesAreHidden(t *testing.T) {
@@ -66,13 +66,13 @@ func TestSecretsAndOtherProcessesAreHidden(t *testing.T) {
 	}
 	assert.Equal(t, "1", run(t, b, "echo $$"))
 	assert.Empty(t, run(t, b, "ls /run | grep -v systemd"))
-	other, err := os.MkdirTemp("/tmp", "other") //nolint:usetesting // in /tmp, wherever the project is
+	other, err := os.MkdirTemp("/tmp", "other") //nolint:usetesting // must be in /tmp
 	require.NoError(t, err)
 	t.Cleanup(func() { assert.NoError(t, os.Remove(other)) })
 	assert.Empty(t, run(t, b, "ls -d "+other+" 2>/dev/null"))
 }
 
-func TestDirectoryThatMakesTooMuchWritableIsRefused(t *testing.T) {
+func TestTooBroadDirectoryIsRefused(t *testing.T) {
 	home, project := place(t)
 	link := filepath.Join(project, "link")
 	require.NoError(t, os.Symlink(home, link))
@@ -91,7 +91,7 @@ func TestMissingOrForbiddenBubblewrapIsExplained(t *testing.T) {
 	assert.ErrorContains(t, sandbox.Probe(t.Context(), sandbox.Shared), "No permissions to create new namespace")
 }
 
-func TestVariablesThatLeadOutAreRemoved(t *testing.T) {
+func TestVariablesLeadingOutsideAreRemoved(t *testing.T) {
 	assert.Equal(t, []string{"PATH=/bin", "GH_TOKEN=x"},
 		sandbox.Environment([]string{"PATH=/bin", "PORTAL_TOKEN=x", "SSH_AUTH_SOCK=/x", "GH_TOKEN=x", "DBUS_SESSION_BUS_ADDRESS=x", "XDG_RUNTIME_DIR=/run/user/0"}))
 }

@@ -24,10 +24,10 @@ func TestQuota(t *testing.T) {
 			`{"entitlementRequests":10,"usedRequests":3,"remainingPercentage":70,"resetDate":"2026-02-01T00:00:00Z"}`,
 			agent.Quota{Name: "chat", Used: 3, Limit: 10, Remaining: 70, Reset: reset},
 		},
-		"one without a date":     {`{"entitlementRequests":10,"remainingPercentage":100}`, agent.Quota{Name: "chat", Limit: 10, Remaining: 100}},
-		"one without a limit":    {`{"entitlementRequests":-1,"isUnlimitedEntitlement":true}`, agent.Quota{Name: "chat", Limit: -1, Unlimited: true}},
-		"one that is used up":    {`{"entitlementRequests":10,"usedRequests":12,"overage":2}`, agent.Quota{Name: "chat", Used: 12, Limit: 10}},
-		"one that tells nothing": {`{}`, agent.Quota{Name: "chat"}},
+		"one without a date":  {`{"entitlementRequests":10,"remainingPercentage":100}`, agent.Quota{Name: "chat", Limit: 10, Remaining: 100}},
+		"one without a limit": {`{"entitlementRequests":-1,"isUnlimitedEntitlement":true}`, agent.Quota{Name: "chat", Limit: -1, Unlimited: true}},
+		"an exhausted one":    {`{"entitlementRequests":10,"usedRequests":12,"overage":2}`, agent.Quota{Name: "chat", Used: 12, Limit: 10}},
+		"an empty one":        {`{}`, agent.Quota{Name: "chat"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var snapshot rpc.AccountQuotaSnapshot
@@ -46,14 +46,14 @@ func TestAccount(t *testing.T) {
 		fake scriptedCLI
 		want agent.Account
 	}{
-		"somebody who is signed in has quotas, by name": {
+		"a signed-in user has quotas, by name": {
 			scriptedCLI{SignedIn: true, Account: ada, Quota: `{"quotaSnapshots":{
 				"premium":{"entitlementRequests":10,"usedRequests":3,"remainingPercentage":70},
 				"chat":{"entitlementRequests":-1,"isUnlimitedEntitlement":true}}}`},
 			withQuotas,
 		},
-		"or none, if they cannot be had": {scriptedCLI{SignedIn: true, Account: ada}, signedIn},
-		"nobody has none":                {scriptedCLI{Account: `,"statusMessage":"Not authenticated"`, Quota: `{"quotaSnapshots":{"chat":{}}}`}, agent.Account{Message: "Not authenticated"}},
+		"or none if they are unavailable": {scriptedCLI{SignedIn: true, Account: ada}, signedIn},
+		"no user has none":                {scriptedCLI{Account: `,"statusMessage":"Not authenticated"`, Quota: `{"quotaSnapshots":{"chat":{}}}`}, agent.Account{Message: "Not authenticated"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tc.fake.Version = sdk.MinVersion
@@ -62,7 +62,7 @@ func TestAccount(t *testing.T) {
 			assert.Equal(t, tc.want, got)
 		})
 	}
-	t.Run("a CLI that has ended tells nothing", func(t *testing.T) {
+	t.Run("a CLI that has ended reports nothing", func(t *testing.T) {
 		_, err := launch(t, scriptedCLI{Version: sdk.MinVersion, Dies: "auth.getStatus"}.driver(t, nil)).Account(t.Context())
 		assert.Equal(t, fault.Unavailable, fault.KindOf(err))
 	})
@@ -74,12 +74,12 @@ func TestSignOut(t *testing.T) {
 		was  bool
 		want string // the error
 	}{
-		"nobody":                       {`{}`, false, ""},
-		"a user whom the CLI knows":    {`{"authInfo":{"type":"user","host":"https://github.com","login":"ada"}}`, true, ""},
-		"a token of a variable":        {`{"authInfo":{"type":"env","envVar":"GH_TOKEN","host":"https://github.com","token":"t"}}`, false, "the sign-in comes from the environment variable GH_TOKEN: unset it"},
-		"a user of GitHub's CLI":       {`{"authInfo":{"type":"gh-cli","host":"https://github.com","login":"ada","token":"t"}}`, false, "the sign-in comes from GitHub's CLI: run `gh auth logout`"},
-		"a token that was given":       {`{"authInfo":{"type":"token","host":"https://github.com","token":"t"}}`, false, "the sign-in comes from a token (token) passed to the Copilot CLI"},
-		"a kind that is not known yet": {`{"authInfo":{"type":"future"}}`, false, "the sign-in comes from a token (future) passed to the Copilot CLI"},
+		"nobody":                      {`{}`, false, ""},
+		"a user signed in by the CLI": {`{"authInfo":{"type":"user","host":"https://github.com","login":"ada"}}`, true, ""},
+		"a token in a variable":       {`{"authInfo":{"type":"env","envVar":"GH_TOKEN","host":"https://github.com","token":"t"}}`, false, "the sign-in comes from the environment variable GH_TOKEN: unset it"},
+		"a user of GitHub's CLI":      {`{"authInfo":{"type":"gh-cli","host":"https://github.com","login":"ada","token":"t"}}`, false, "the sign-in comes from GitHub's CLI: run `gh auth logout`"},
+		"a passed token":              {`{"authInfo":{"type":"token","host":"https://github.com","token":"t"}}`, false, "the sign-in comes from a token (token) passed to the Copilot CLI"},
+		"an unknown kind":             {`{"authInfo":{"type":"future"}}`, false, "the sign-in comes from a token (future) passed to the Copilot CLI"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := scriptedCLI{Version: sdk.MinVersion, Results: map[string]string{"account.getCurrentAuth": tc.auth, "account.logout": `{"hasMoreUsers":false}`}}
@@ -94,7 +94,7 @@ func TestSignOut(t *testing.T) {
 			assert.NotContains(t, err.Error(), `"t"`)
 		})
 	}
-	t.Run("a CLI that cannot says so", func(t *testing.T) {
+	t.Run("a CLI that refuses returns the error", func(t *testing.T) {
 		f := scriptedCLI{Version: sdk.MinVersion, Results: map[string]string{"account.getCurrentAuth": `{"authInfo":{"type":"user","host":"h","login":"ada"}}`}}
 		was, err := launch(t, f.driver(t, nil)).SignOut(t.Context())
 		assert.False(t, was)

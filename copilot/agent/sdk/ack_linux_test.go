@@ -13,7 +13,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/agent/sdk"
 )
 
-// connected gives both ends of a connection.
+// connected returns both ends of a connection.
 func connected(t *testing.T) (near, far *net.TCPConn) {
 	t.Helper()
 	l, err := net.ListenTCP("tcp4", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
@@ -36,13 +36,13 @@ func TestDelayedOutputArrivesAtOnce(t *testing.T) {
 	t.Cleanup(ack.Close)
 	var took []time.Duration
 	one := make([]byte, 1)
-	for range 21 { // a connection that answers questions acknowledges late
+	for range 21 { // a connection used for requests acknowledges late
 		_, err := near.Write(one)
 		require.NoError(t, err)
 		_, err = io.ReadFull(far, one)
 		require.NoError(t, err)
 		begin := time.Now()
-		for range 2 { // the second waits for the acknowledgement of the first
+		for range 2 { // the second write waits for the acknowledgement of the first
 			_, err = far.Write(one)
 			require.NoError(t, err)
 		}
@@ -70,7 +70,7 @@ func TestMissingConnectionIsNotAcknowledged(t *testing.T) {
 	}
 }
 
-func TestSecondDescriptorOfAConnectionIsClosed(t *testing.T) {
+func TestSecondDescriptorIsClosed(t *testing.T) {
 	near, far := connected(t)
 	ack := sdk.NewQuickAck(near.RemoteAddr().String())
 	require.NotNil(t, ack)
@@ -80,10 +80,10 @@ func TestSecondDescriptorOfAConnectionIsClosed(t *testing.T) {
 	ack.Soon()
 	require.NoError(t, far.SetReadDeadline(time.Now().Add(soon)))
 	_, err := far.Read(make([]byte, 1))
-	require.ErrorIs(t, err, io.EOF, "the peer learns of the end")
+	require.ErrorIs(t, err, io.EOF, "the peer sees the end")
 }
 
-func TestAgentThatHasEndedLeavesNoDescriptor(t *testing.T) {
+func TestEndedAgentLeavesNoDescriptor(t *testing.T) {
 	a := launch(t, sdk.New(options(t)))
 	ack := sdk.NewQuickAck(a.Address())
 	require.NotNil(t, ack)

@@ -25,29 +25,29 @@ func TestAnswersToTheCLI(t *testing.T) {
 		got  any
 		want string // JSON
 	}{
-		"a permission is for this once": {sdk.Decision(event.Answer{Approved: true, Remember: true}), `{"kind":"approve-once"}`},
-		"a refusal always has a text":   {sdk.Decision(event.Answer{}), `{"kind":"reject","feedback":"The user refused it."}`},
-		"a refusal has its own reason":  {sdk.Decision(event.Answer{Reason: "no"}), `{"kind":"reject","feedback":"no"}`},
+		"a permission applies once":    {sdk.Decision(event.Answer{Approved: true, Remember: true}), `{"kind":"approve-once"}`},
+		"a refusal always has a text":  {sdk.Decision(event.Answer{}), `{"kind":"reject","feedback":"The user refused it."}`},
+		"a refusal has its own reason": {sdk.Decision(event.Answer{Reason: "no"}), `{"kind":"reject","feedback":"no"}`},
 
-		"a form that is refused":  {sdk.Elicited(event.Answer{Reason: "no"}), `{"action":"decline"}`},
-		"a page that was visited": {sdk.Elicited(approved), `{"action":"accept","content":{}}`},
-		"a form that is filled in": {
+		"a refused form": {sdk.Elicited(event.Answer{Reason: "no"}), `{"action":"decline"}`},
+		"a visited page": {sdk.Elicited(approved), `{"action":"accept","content":{}}`},
+		"a completed form": {
 			sdk.Elicited(event.Answer{Approved: true, Fields: map[string]any{"t": "x", "n": 1.5, "b": false, "l": []string{"x"}, "e": []string{}}}),
 			`{"action":"accept","content":{"t":"x","n":1.5,"b":false,"l":["x"],"e":[]}}`,
 		},
 
-		"a plan goes the recommended way":        {sdk.Planned(ways, approved), `{"approved":true,"selectedAction":"autopilot"}`},
-		"a plan goes the way that was chosen":    {sdk.Planned(ways, event.Answer{Approved: true, Text: "interactive"}), `{"approved":true,"selectedAction":"interactive"}`},
-		"a plan without ways":                    {sdk.Planned(event.Question{ID: "q"}, approved), `{"approved":true}`},
-		"a plan that is sent back":               {sdk.Planned(ways, event.Answer{Reason: "shorter"}), `{"approved":false,"feedback":"shorter"}`},
-		"a plan that is sent back for no reason": {sdk.Planned(ways, event.Answer{}), `{"approved":false,"feedback":"The user wants another plan."}`},
+		"a plan continues in the recommended way": {sdk.Planned(ways, approved), `{"approved":true,"selectedAction":"autopilot"}`},
+		"a plan continues in the chosen way":      {sdk.Planned(ways, event.Answer{Approved: true, Text: "interactive"}), `{"approved":true,"selectedAction":"interactive"}`},
+		"a plan without choices":                  {sdk.Planned(event.Question{ID: "q"}, approved), `{"approved":true}`},
+		"a rejected plan":                         {sdk.Planned(ways, event.Answer{Reason: "shorter"}), `{"approved":false,"feedback":"shorter"}`},
+		"a plan rejected without a reason":        {sdk.Planned(ways, event.Answer{}), `{"approved":false,"feedback":"The user wants another plan."}`},
 
-		"a result":                  {sdk.ToolResult(ways, event.Answer{Text: "42"}), `{"requestId":"q","result":{"textResultForLlm":"42","resultType":"success"}}`},
-		"an empty result":           {sdk.ToolResult(ways, event.Answer{}), `{"requestId":"q","result":{"textResultForLlm":"","resultType":"success"}}`},
-		"a failure":                 {sdk.ToolResult(ways, event.Answer{Failed: true, Reason: "broken", Text: "x"}), `{"requestId":"q","result":{"textResultForLlm":"broken","resultType":"failure","error":"broken"}}`},
-		"a failure for no reason":   {sdk.ToolResult(ways, event.Answer{Failed: true}), `{"requestId":"q","result":{"textResultForLlm":"The tool failed.","resultType":"failure","error":"The tool failed."}}`},
-		"a tool, by the CLI's name": {sdk.VendorTool(event.Tool{Name: "shop.buy", Description: "d", Schema: json.RawMessage(`{"type":"object"}`)}), `{"name":"shop_buy","description":"d","parameters":{"type":"object"}}`},
-		"a tool without arguments":  {sdk.VendorTool(event.Tool{Name: "a"}), `{"name":"a"}`},
+		"a result":                     {sdk.ToolResult(ways, event.Answer{Text: "42"}), `{"requestId":"q","result":{"textResultForLlm":"42","resultType":"success"}}`},
+		"an empty result":              {sdk.ToolResult(ways, event.Answer{}), `{"requestId":"q","result":{"textResultForLlm":"","resultType":"success"}}`},
+		"a failure":                    {sdk.ToolResult(ways, event.Answer{Failed: true, Reason: "broken", Text: "x"}), `{"requestId":"q","result":{"textResultForLlm":"broken","resultType":"failure","error":"broken"}}`},
+		"a failure without a reason":   {sdk.ToolResult(ways, event.Answer{Failed: true}), `{"requestId":"q","result":{"textResultForLlm":"The tool failed.","resultType":"failure","error":"The tool failed."}}`},
+		"a tool, under the CLI's name": {sdk.VendorTool(event.Tool{Name: "shop.buy", Description: "d", Schema: json.RawMessage(`{"type":"object"}`)}), `{"name":"shop_buy","description":"d","parameters":{"type":"object"}}`},
+		"a tool without arguments":     {sdk.VendorTool(event.Tool{Name: "a"}), `{"name":"a"}`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := json.Marshal(tc.got)
@@ -58,7 +58,7 @@ func TestAnswersToTheCLI(t *testing.T) {
 }
 
 func TestHandlersOfQuestionsWait(t *testing.T) {
-	begin := func(m *sdk.Mute) {
+	begin := func(m *sdk.Disconnected) {
 		for _, kind := range []event.QuestionKind{event.AskInput, event.AskForm, event.AskSignIn, event.AskPlan} {
 			for range 2 {
 				go m.Handle(kind, "Sure?")
@@ -67,17 +67,17 @@ func TestHandlersOfQuestionsWait(t *testing.T) {
 		synctest.Wait()
 	}
 	for name, tc := range map[string]struct {
-		do   func(*sdk.Mute)
+		do   func(*sdk.Disconnected)
 		left int
 	}{
-		"for their answers":                   {func(*sdk.Mute) {}, 8},
-		"and are freed one by one":            {func(m *sdk.Mute) { m.Answered(event.AskPlan, "Sure?") }, 7},
-		"by their kind":                       {func(m *sdk.Mute) { m.Answered(event.AskTool, "Sure?") }, 8},
-		"and their text":                      {func(m *sdk.Mute) { m.Answered(event.AskPlan, "Really?") }, 8},
-		"or until the CLI is idle":            {func(m *sdk.Mute) { m.Event(vendorEvent(t, "assistant.idle", `{}`)) }, 0},
-		"or until the conversation is closed": {func(m *sdk.Mute) { m.Close() }, 0},
-		"and do not begin when it is":         {func(m *sdk.Mute) { m.Close(); m.Handle(event.AskPlan, "Sure?") }, 0},
-		"more answers than handlers do no harm": {func(m *sdk.Mute) {
+		"for their answers":                   {func(*sdk.Disconnected) {}, 8},
+		"and are released one by one":         {func(m *sdk.Disconnected) { m.Answered(event.AskPlan, "Sure?") }, 7},
+		"by kind":                             {func(m *sdk.Disconnected) { m.Answered(event.AskTool, "Sure?") }, 8},
+		"and by text":                         {func(m *sdk.Disconnected) { m.Answered(event.AskPlan, "Really?") }, 8},
+		"or until the CLI is idle":            {func(m *sdk.Disconnected) { m.Event(vendorEvent(t, "assistant.idle", `{}`)) }, 0},
+		"or until the conversation is closed": {func(m *sdk.Disconnected) { m.Close() }, 0},
+		"and do not start after that":         {func(m *sdk.Disconnected) { m.Close(); m.Handle(event.AskPlan, "Sure?") }, 0},
+		"more answers than handlers are harmless": {func(m *sdk.Disconnected) {
 			for range 3 {
 				m.Answered(event.AskInput, "Sure?")
 			}
@@ -85,7 +85,7 @@ func TestHandlersOfQuestionsWait(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				m := sdk.NewMute(func(string, event.Body) {})
+				m := sdk.NewDisconnected(func(string, event.Body) {})
 				begin(m)
 				tc.do(m)
 				synctest.Wait()
@@ -96,12 +96,12 @@ func TestHandlersOfQuestionsWait(t *testing.T) {
 	}
 }
 
-// ends is a conversation without a CLI that keeps what it tells.
-func ends(t *testing.T) (*sdk.Mute, func() []event.Body) {
+// ends returns a conversation without a CLI, and a function that returns its events.
+func ends(t *testing.T) (*sdk.Disconnected, func() []event.Body) {
 	t.Helper()
 	var mu sync.Mutex
 	var told []event.Body
-	m := sdk.NewMute(func(_ string, b event.Body) {
+	m := sdk.NewDisconnected(func(_ string, b event.Body) {
 		mu.Lock()
 		defer mu.Unlock()
 		told = append(told, b)
@@ -116,7 +116,7 @@ func ends(t *testing.T) (*sdk.Mute, func() []event.Body) {
 	}
 }
 
-func TestPromptEndsWhenAllWasRead(t *testing.T) {
+func TestPromptEndsWhenEverythingWasRead(t *testing.T) {
 	prompt, steer := event.Prompt{Text: "a"}, event.Prompt{Text: "b", Steer: true}
 	const read, idle, late, aborting, aborted = "user.message", "assistant.idle", "session.idle", "aborting", "aborted"
 	done, cut := []event.Body{event.Idle{}}, []event.Body{event.Idle{Aborted: true}}
@@ -125,26 +125,26 @@ func TestPromptEndsWhenAllWasRead(t *testing.T) {
 		steps []step
 		want  []event.Body
 	}{
-		"nothing was asked":                         {[]step{read, idle}, nil},
-		"the prompt was not read yet":               {[]step{prompt, idle}, nil},
-		"it was":                                    {[]step{prompt, read, idle}, done},
-		"the end is told once":                      {[]step{prompt, read, idle, idle}, done},
-		"a prompt that steers was not read":         {[]step{prompt, read, steer, idle}, nil},
-		"it was, after the end":                     {[]step{prompt, read, steer, idle, read, idle}, done},
-		"one of two was":                            {[]step{prompt, read, steer, steer, read, idle}, nil},
-		"it was given before the prompt was read":   {[]step{prompt, steer, read, idle}, nil},
-		"it was given so and read":                  {[]step{prompt, steer, read, read, idle}, done},
-		"it never arrived":                          {[]step{prompt, read, steer, "failed", idle}, done},
-		"an abort ends all":                         {[]step{prompt, read, steer, aborted}, cut},
-		"nothing is left of it for the next prompt": {[]step{prompt, read, steer, aborted, prompt, read, idle}, append(cut[:1:1], done...)},
-		"nor is the second word of its end the end of the next": {
+		"no prompt was sent":                                  {[]step{read, idle}, nil},
+		"the prompt is unread":                                {[]step{prompt, idle}, nil},
+		"the prompt was read":                                 {[]step{prompt, read, idle}, done},
+		"the end is reported once":                            {[]step{prompt, read, idle, idle}, done},
+		"a steering prompt is unread":                         {[]step{prompt, read, steer, idle}, nil},
+		"a steering prompt is read after the end":             {[]step{prompt, read, steer, idle, read, idle}, done},
+		"one of two steering prompts was read":                {[]step{prompt, read, steer, steer, read, idle}, nil},
+		"a steering prompt is sent before the prompt is read": {[]step{prompt, steer, read, idle}, nil},
+		"such a steering prompt is read":                      {[]step{prompt, steer, read, read, idle}, done},
+		"a steering prompt never arrived":                     {[]step{prompt, read, steer, "failed", idle}, done},
+		"an abort ends everything":                            {[]step{prompt, read, steer, aborted}, cut},
+		"an abort leaves nothing for the next prompt":         {[]step{prompt, read, steer, aborted, prompt, read, idle}, append(cut[:1:1], done...)},
+		"a repeated end does not end the next prompt": {
 			[]step{prompt, read, idle, prompt, aborting, late}, done,
 		},
-		"what the CLI tells itself to go on is no prompt": {
+		"a message of the CLI to itself is not a prompt": {
 			[]step{prompt, read, steer, vendorEvent(t, read, `{"content":"on","isAutopilotContinuation":true}`), idle}, nil,
 		},
-		"nor is what a skill says":     {[]step{prompt, read, steer, vendorEvent(t, read, `{"content":"x","source":"skill-pdf"}`), idle}, nil},
-		"nor what a sub-agent is told": {[]step{prompt, read, steer, eventOf(t, "", "helper", read, `{"content":"x"}`), idle}, nil},
+		"nor is a message of a skill":  {[]step{prompt, read, steer, vendorEvent(t, read, `{"content":"x","source":"skill-pdf"}`), idle}, nil},
+		"nor a message to a sub-agent": {[]step{prompt, read, steer, eventOf(t, "", "helper", read, `{"content":"x"}`), idle}, nil},
 		"a source may be the user":     {[]step{prompt, read, steer, vendorEvent(t, read, `{"content":"x","source":"user"}`), idle}, done},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -175,9 +175,9 @@ func TestPromptEndsWhenAllWasRead(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		m, _ := ends(t)
-		require.ErrorIs(t, m.Sent(steer), fault.ErrIdle, "nothing was asked")
+		require.ErrorIs(t, m.Sent(steer), fault.ErrIdle, "no prompt was sent")
 		require.NoError(t, m.Sent(prompt))
-		require.NoError(t, m.Sent(steer), "the agent has the prompt, if it has not read it")
+		require.NoError(t, m.Sent(steer), "the agent has the prompt, although it has not read it")
 		m.Event(vendorEvent(t, idle, `{"aborted":true}`))
 		m.Event(vendorEvent(t, read, `{"content":"x"}`))
 		m.Event(vendorEvent(t, idle, `{"aborted":true}`))
@@ -185,12 +185,12 @@ func TestPromptEndsWhenAllWasRead(t *testing.T) {
 	})
 }
 
-func TestEndOfARunWaitsForItsPlan(t *testing.T) {
+func TestRunEndWaitsForPlan(t *testing.T) {
 	todo := event.Todo{ID: "1", Title: "a", State: event.TodoCompleted}
 	planned := event.PlanChanged{Todos: []event.Todo{todo}}
 	type run struct {
 		*testing.T
-		*sdk.Mute
+		*sdk.Disconnected
 		told func() []event.Body
 	}
 	for name, tc := range map[string]struct {
@@ -205,18 +205,18 @@ func TestEndOfARunWaitsForItsPlan(t *testing.T) {
 			time.Sleep(time.Minute)
 			assert.Empty(r, r.told(), "once")
 		}},
-		"but not for long": {false, func(r run) {
+		"but only for a limited time": {false, func(r run) {
 			time.Sleep(500 * time.Millisecond)
 			assert.Equal(r, []event.Body{event.Idle{}}, r.told())
 			r.EndReading(todo)
 			assert.Equal(r, []event.Body{planned}, r.told())
 		}},
-		"and not when it was aborted": {true, func(r run) {
+		"but not after an abort": {true, func(r run) {
 			assert.Equal(r, []event.Body{event.Idle{Aborted: true}}, r.told())
 			r.EndReading()
 			assert.Empty(r, r.told())
 		}},
-		"and that of the next run waits as long, whatever the last did": {false, func(r run) {
+		"and the next run waits as long, whatever the last one did": {false, func(r run) {
 			time.Sleep(400 * time.Millisecond)
 			r.EndReading(todo)
 			assert.Len(r, r.told(), 2)
@@ -229,13 +229,13 @@ func TestEndOfARunWaitsForItsPlan(t *testing.T) {
 			time.Sleep(100 * time.Millisecond)
 			assert.Len(r, r.told(), 1)
 		}},
-		"nor is it told after the close": {false, func(r run) {
+		"but it is not reported after Close": {false, func(r run) {
 			r.Close()
 			r.EndReading(todo)
 			time.Sleep(time.Minute)
 			assert.Empty(r, r.told())
 		}},
-		"a plan that has not changed is not told again, a text keeps its to-dos": {false, func(r run) {
+		"an unchanged plan is not reported again, and a new text keeps its to-dos": {false, func(r run) {
 			r.EndReading(todo)
 			r.told()
 			r.EndReading(todo)

@@ -28,19 +28,19 @@ var (
 	demoListed    = agent.Model{ID: "demo", Name: "Demo (scripted, offline)"}
 )
 
-func TestModelThatWasCalledGoesByThePortalsID(t *testing.T) {
+func TestCalledModelHasPortalID(t *testing.T) {
 	for name, tc := range map[string]struct {
 		providers            []string
 		current, local, want string
 	}{
-		"the vendor's":                            {nil, "own", "own", "own"},
-		"a provider's":                            {[]string{"p"}, "p/m", "m", "p/m"},
-		"the current one of two":                  {[]string{"p", "q"}, "q/m", "m", "q/m"},
-		"another one, of a sub-agent":             {[]string{"p"}, "own", "m", "p/m"},
-		"one of two, and nobody knows which":      {[]string{"p", "q"}, "own", "m", "m"},
-		"one that is not listed":                  {[]string{"p"}, "own", "small", "small"},
-		"the vendor's, while another is current":  {[]string{"p"}, "p/m", "own", "own"},
-		"one that is told as the portal calls it": {[]string{"p", "q"}, "own", "q/m", "q/m"},
+		"the vendor's":                           {nil, "own", "own", "own"},
+		"a provider's":                           {[]string{"p"}, "p/m", "m", "p/m"},
+		"the current one of two":                 {[]string{"p", "q"}, "q/m", "m", "q/m"},
+		"another one, of a sub-agent":            {[]string{"p"}, "own", "m", "p/m"},
+		"an ambiguous one of two":                {[]string{"p", "q"}, "own", "m", "m"},
+		"an unlisted one":                        {[]string{"p"}, "own", "small", "small"},
+		"the vendor's, while another is current": {[]string{"p"}, "p/m", "own", "own"},
+		"one under the portal's id":              {[]string{"p", "q"}, "own", "q/m", "q/m"},
 	} {
 		t.Run(name, func(t *testing.T) { assert.Equal(t, tc.want, sdk.CalledModel(tc.providers, tc.current, tc.local)) })
 	}
@@ -55,16 +55,16 @@ func TestListOfModels(t *testing.T) {
 		want   []agent.Model
 		state  agent.HealthState
 	}{
-		"is the account's when signed in": {
+		"is the account's if signed in": {
 			scriptedCLI{SignedIn: true, Models: account}, nil, accountModels, agent.HealthReady,
 		},
-		"has the demo as well where that is wanted": {
+		"has the demo if configured": {
 			scriptedCLI{SignedIn: true, Models: account},
 			func(o *sdk.Options) { o.DemoAlways = true },
 			append(accountModels[:3:3], demoListed), agent.HealthReady,
 		},
-		"has the demo when there is nothing else": {scriptedCLI{}, nil, []agent.Model{demoListed}, agent.HealthSignedOut},
-		"has nothing when there is no demo either": {
+		"has the demo if there is nothing else": {scriptedCLI{}, nil, []agent.Model{demoListed}, agent.HealthSignedOut},
+		"is empty without the demo": {
 			scriptedCLI{}, func(o *sdk.Options) { o.Demo = nil }, []agent.Model{}, agent.HealthSignedOut,
 		},
 		"has no demo beside own providers": {
@@ -73,13 +73,13 @@ func TestListOfModels(t *testing.T) {
 			[]agent.Model{{ID: "local/org/m", Name: "org/m (local)"}, {ID: "local/n", Name: "n (local)"}},
 			agent.HealthSignedOut,
 		},
-		"has all in their order": {
+		"has all in order": {
 			scriptedCLI{SignedIn: true, Models: account},
 			func(o *sdk.Options) { o.Providers, o.DemoAlways = []sdk.Provider{dead, local}, true },
 			append(accountModels[:3:3], agent.Model{ID: "local/org/m", Name: "org/m (local)"}, agent.Model{ID: "local/n", Name: "n (local)"}, demoListed),
 			agent.HealthReady,
 		},
-		"has the rest when the account's cannot be had": {
+		"has the others if the account's are unavailable": {
 			scriptedCLI{SignedIn: true},
 			func(o *sdk.Options) { o.Providers = []sdk.Provider{local} },
 			[]agent.Model{{ID: "local/org/m", Name: "org/m (local)"}, {ID: "local/n", Name: "n (local)"}},
@@ -101,7 +101,7 @@ func TestListOfModels(t *testing.T) {
 			}
 		})
 	}
-	t.Run("is an error when the demo does not start", func(t *testing.T) {
+	t.Run("is an error if the demo does not start", func(t *testing.T) {
 		d := scriptedCLI{Version: sdk.MinVersion}.driver(t, func(o *sdk.Options) {
 			o.Demo = func() (sdk.Provider, error) { return sdk.Provider{}, errors.New("no port") }
 		})
@@ -110,7 +110,7 @@ func TestListOfModels(t *testing.T) {
 	})
 }
 
-func TestListIsAskedForOnceInAWhile(t *testing.T) {
+func TestModelListIsCached(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "asked")
 	var lists atomic.Int32
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
@@ -123,7 +123,7 @@ func TestListIsAskedForOnceInAWhile(t *testing.T) {
 	})
 	one, two := launch(t, d), launch(t, d)
 	var all sync.WaitGroup
-	for range 20 { // two processes in turn, as a pool of two uses them
+	for range 20 { // alternate between two processes, as a pool of two does
 		for _, a := range []*sdk.Agent{one, two} {
 			all.Go(func() {
 				_, err := a.Models(t.Context())
@@ -152,7 +152,7 @@ func TestAbandonedModelListIsCached(t *testing.T) {
 	a := launch(t, d)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	_, err := a.Models(ctx) // a client that goes away
+	_, err := a.Models(ctx) // a client that gives up
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 	close(slow)
 	got, err := a.Models(t.Context())
@@ -161,7 +161,7 @@ func TestAbandonedModelListIsCached(t *testing.T) {
 	assert.Equal(t, agent.HealthReady, d.Health().State)
 }
 
-func TestProvidersThatHangAreWaitedForTogether(t *testing.T) {
+func TestHangingProvidersAreAwaitedConcurrently(t *testing.T) {
 	t.Parallel()
 	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))
 	defer s.Close()
@@ -178,7 +178,7 @@ func TestProvidersThatHangAreWaitedForTogether(t *testing.T) {
 	assert.Less(t, time.Since(begin), 5*time.Second)
 }
 
-func TestAgentThatDoesNotAnswerIsUnavailable(t *testing.T) {
+func TestUnresponsiveAgentIsUnavailable(t *testing.T) {
 	t.Run("after a while", func(t *testing.T) {
 		a := launch(t, scriptedCLI{Version: sdk.MinVersion, Silent: "auth.getStatus"}.driver(t, nil))
 		ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
@@ -186,7 +186,7 @@ func TestAgentThatDoesNotAnswerIsUnavailable(t *testing.T) {
 		_, err := a.Models(ctx)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 	})
-	t.Run("at once when it has ended", func(t *testing.T) {
+	t.Run("at once if it has ended", func(t *testing.T) {
 		a := launch(t, scriptedCLI{Version: sdk.MinVersion, Dies: "auth.getStatus"}.driver(t, nil))
 		begin := time.Now()
 		_, err := a.Models(t.Context())
@@ -224,5 +224,5 @@ func TestSignInIsNoticedWhileTheCLIRuns(t *testing.T) {
 	a.Expire()
 	_, err = a.Models(t.Context())
 	require.NoError(t, err)
-	assert.Equal(t, agent.HealthSignedOut, d.Health().State, "so is a sign-out")
+	assert.Equal(t, agent.HealthSignedOut, d.Health().State, "a sign-out is noticed, too")
 }

@@ -34,7 +34,7 @@ func TestRealAgentConforms(t *testing.T) {
 	})
 }
 
-// machine is a home of the real CLI, with two models of the scripted kind.
+// machine returns a home of the real CLI with two scripted models.
 func machine(t *testing.T) agenttest.Machine {
 	t.Helper()
 	o := options(t)
@@ -52,7 +52,7 @@ func machine(t *testing.T) agenttest.Machine {
 	}
 }
 
-// keywords are scenes in the language of the scripted model.
+// keywords returns scenes in the language of the scripted model.
 func keywords(scenes ...agenttest.Scene) string {
 	words := make([]string, len(scenes))
 	for i, s := range scenes {
@@ -113,7 +113,7 @@ func toolCall(tool string, arguments map[string]any) string {
 	return "call `" + tool + "` ``" + string(b) + "``"
 }
 
-// modeIn finds the CLI's notice of the mode.
+// modeIn returns the mode from the CLI's notice.
 func modeIn(shown string) event.Mode {
 	switch {
 	case strings.Contains(shown, "\\u003cautopilot_mode\\u003e"), strings.Contains(shown, "<autopilot_mode>"):

@@ -25,14 +25,14 @@ func TestConversation(t *testing.T) {
 	t.Parallel()
 	a := launch(t, sdk.New(options(t)))
 	for name, talk := range map[string]func(*testing.T, *sdk.Agent){
-		"is summed up":                                  sumsUp,
-		"runs a command with permission only":           asksForCommands,
-		"reads through a link, which is seen":           seesThroughLinks,
-		"leaves no handler of a question behind":        leavesNoHandler,
-		"does not wait for a command in the background": goesOnBesideCommands,
-		"waits for sub-agents in the background":        waitsForSubAgents,
-		"is an error where it is refused":               mayBeRefused,
-		"begins anew without a prompt":                  beginsAnew,
+		"is compacted":                          sumsUp,
+		"runs commands only with permission":    asksForCommands,
+		"asks for the target of a link":         seesThroughLinks,
+		"leaves no question handlers behind":    leavesNoHandler,
+		"does not wait for background commands": goesOnBesideCommands,
+		"waits for background sub-agents":       waitsForSubAgents,
+		"reports refusals of the CLI":           mayBeRefused,
+		"starts anew without a prompt":          beginsAnew,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -41,7 +41,7 @@ func TestConversation(t *testing.T) {
 	}
 }
 
-func TestLongAnswerArrivesWholeAndInOrder(t *testing.T) {
+func TestLongAnswerArrivesCompletelyAndInOrder(t *testing.T) {
 	t.Parallel()
 	c := open(t, launch(t, sdk.New(options(t))), nil)
 	got := c.run("5,000 tokens")
@@ -54,7 +54,7 @@ func TestLongAnswerArrivesWholeAndInOrder(t *testing.T) {
 
 func sumsUp(t *testing.T, a *sdk.Agent) {
 	t.Helper()
-	t.Run("whole", func(t *testing.T) {
+	t.Run("completely", func(t *testing.T) {
 		c := open(t, a, nil)
 		c.run("say `x`")
 		require.NoError(t, c.Compact(t.Context()))
@@ -63,12 +63,12 @@ func sumsUp(t *testing.T, a *sdk.Agent) {
 		assert.Contains(t, ended.Summary, "say `x`")
 		assert.Equal(t, "y", said(c.run("say `y`")))
 	})
-	t.Run("or not, where nothing was said", func(t *testing.T) {
+	t.Run("or not, if it is empty", func(t *testing.T) {
 		c := open(t, a, nil)
 		require.ErrorIs(t, c.Compact(t.Context()), fault.ErrNothingToCompact)
 		assert.Equal(t, "y", said(c.run("say `y`")))
 	})
-	t.Run("or is given up", func(t *testing.T) {
+	t.Run("or not, if cancelled", func(t *testing.T) {
 		c := open(t, a, nil)
 		c.run("say `x`")
 		ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
@@ -158,11 +158,11 @@ func leavesNoHandler(t *testing.T, a *sdk.Agent) {
 	}
 }
 
-func TestAbortEndsCommandsToo(t *testing.T) {
+func TestAbortEndsCommands(t *testing.T) {
 	a := launch(t, sdk.New(options(t)))
 	for name, begin := range map[string]func(*talk){
-		"one that the agent waits for": func(c *talk) { runForever(c) },
-		"one in the background and a stream": func(c *talk) {
+		"a command that the agent waits for": func(c *talk) { runForever(c) },
+		"a background command and a stream": func(c *talk) {
 			inBackground(c, 60)
 			until[event.Idle](c)
 			c.send("5,000 tokens in 20 s")
@@ -182,7 +182,7 @@ func TestAbortEndsCommandsToo(t *testing.T) {
 	}
 }
 
-// inBackground lets the agent start a command that it does not wait for.
+// inBackground makes the agent start a background command.
 func inBackground(c *talk, seconds int) {
 	c.t.Helper()
 	c.send(fmt.Sprintf("call `bash` `{\"command\":\"sleep %d; echo finished\",\"mode\":\"async\",\"description\":\"a pause\"}`", seconds))
@@ -200,9 +200,9 @@ func goesOnBesideCommands(t *testing.T, a *sdk.Agent) {
 	assert.Equal(t, "hello", said(c.run("say `hello`")))
 }
 
-func TestNewsOfTheBackgroundDoNotEndAPromptEarly(t *testing.T) {
+func TestBackgroundNewsDoNotEndPromptEarly(t *testing.T) {
 	t.Parallel()
-	// The model takes a second to note the news, in which the next prompt is sent.
+	// The model takes a second to note the news; the next prompt is sent during that time.
 	h, hold := demo.NewHandler("k"), make(chan struct{})
 	noting := make(chan struct{}, 1)
 	s := httptest.NewServer(delayed(h, "has completed successfully", noting, hold))
@@ -232,16 +232,16 @@ func waitsForSubAgents(t *testing.T, a *sdk.Agent) {
 		texts = append(texts, m.Text)
 	}
 	assert.Contains(t, texts, "found it")
-	assert.Equal(t, "Noted.", said(got), "the main agent was told")
-	assert.Empty(t, all[event.ModelChanged](got), "the helper's model is not the session's")
+	assert.Equal(t, "Noted.", said(got), "the main agent was notified")
+	assert.Empty(t, all[event.ModelChanged](got), "the sub-agent's model is not the session's")
 	assert.Equal(t, "next", said(c.run("say `next`")))
 }
 
 func TestCloseEndsCommands(t *testing.T) {
 	a := launch(t, sdk.New(options(t)))
 	for name, begin := range map[string]func(*talk){
-		"one that the agent waits for": func(c *talk) { runForever(c) },
-		"one in the background": func(c *talk) {
+		"a command that the agent waits for": func(c *talk) { runForever(c) },
+		"a background command": func(c *talk) {
 			inBackground(c, 60)
 			until[event.Idle](c)
 		},
@@ -289,13 +289,13 @@ func TestModelCanBeChanged(t *testing.T) {
 	require.NoError(t, c.SetModel(t.Context(), "p1/demo"))
 	changed, _ := until[event.ModelChanged](c)
 	assert.Equal(t, "p1/demo", changed.Model)
-	assert.Contains(t, said(c.run("recall")), "first", "it knows the past")
+	assert.Contains(t, said(c.run("recall")), "first", "it knows the earlier prompts")
 	assert.NotEmpty(t, models[1])
 	require.Error(t, c.SetModel(t.Context(), "nothing/such"))
 	assert.Equal(t, "third", said(c.run("say `third`")))
 }
 
-func TestProvidersAreUsedWhereTheyListTheirModels(t *testing.T) {
+func TestProviderThatListsModelIsUsed(t *testing.T) {
 	t.Parallel()
 	var asked [4]string
 	o := options(t)
@@ -317,7 +317,7 @@ func TestProvidersAreUsedWhereTheyListTheirModels(t *testing.T) {
 	for i, k := range kinds {
 		c := open(t, a, func(o *agent.Opening) { o.Model = list[i].ID })
 		got := c.run("hello")
-		assert.NotEmpty(t, all[event.SessionError](got), "it answers 400")
+		assert.NotEmpty(t, all[event.SessionError](got), "the provider answers 400")
 		assert.Equal(t, k.chat, asked[i])
 	}
 }

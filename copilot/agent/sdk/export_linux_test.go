@@ -3,11 +3,11 @@ package sdk
 // NewQuickAck finds a connection by its peer.
 func NewQuickAck(address string) *QuickAck { return newQuickAck(address) }
 
-// QuickAck acknowledges what a peer has sent.
+// QuickAck acknowledges data from a peer.
 type QuickAck = quickAck
 
-// Soon acknowledges what has come so far.
+// Soon acknowledges the data received so far.
 func (a *quickAck) Soon() { a.soon() }
 
-// Close lets the connection go.
+// Close closes the descriptor.
 func (a *quickAck) Close() { a.close() }

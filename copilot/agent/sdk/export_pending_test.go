@@ -5,11 +5,11 @@ import (
 	"github.com/copilot-portal/portal/copilot/event"
 )
 
-// NewPending is a mute conversation in which questions are pending.
-func NewPending(sink agent.Sink, pending ...event.Question) *Mute {
+// NewPending returns a disconnected conversation with pending questions.
+func NewPending(sink agent.Sink, pending ...event.Question) *Disconnected {
 	a := &Agent{done: make(chan struct{})}
-	return &Mute{newConversation(a, agent.Opening{Directory: "/project", Resume: true, Pending: pending}, nil, sink)}
+	return &Disconnected{newConversation(a, agent.Opening{Directory: "/project", Resume: true, Pending: pending}, nil, sink)}
 }
 
-// Theirs is the id by which the CLI knows a question.
-func (m *Mute) Theirs(id string) string { return m.c.asked(id) }
+// VendorID returns the CLI's id of a question.
+func (m *Disconnected) VendorID(id string) string { return m.c.asked(id) }

@@ -22,24 +22,24 @@ import (
 	"github.com/copilot-portal/portal/copilot/agent/sdk/formserver"
 )
 
-// fakeVariable makes the test's own program a CLI that knows the sign-in and the
-// list of models, which the real one has only with an account.
+// fakeVariable makes the test binary a CLI with a sign-in state and a list of models, which the real one has only with
+// an account.
 const fakeVariable = "PORTAL_TEST_FAKE_CLI"
 
-// fake says what such a CLI does.
+// scriptedCLI defines the behavior of such a CLI.
 type scriptedCLI struct {
 	Version  string
 	SignedIn bool
-	Account  string            // JSON of the members of the sign-in state besides
-	Quota    string            // JSON of the answer; "": it fails
-	Models   string            // JSON of the list; "": it fails
-	Silent   string            // a method that it never answers
-	Dies     string            // a method at which it ends
-	Computes string            // a method at which it begins to compute and never ends
-	Waits    string            // a method at which it waits for a child, as node does with execFileSync
-	SignsIn  string            // a file that makes it signed in while it exists
-	Asked    string            // a file that takes the methods that were called
-	Results  map[string]string // JSON of the answers to other methods
+	Account  string            // further JSON members of the sign-in state
+	Quota    string            // JSON of the response; "" means an error
+	Models   string            // JSON of the list; "" means an error
+	Silent   string            // method that it never answers
+	Dies     string            // method at which it exits
+	Computes string            // method at which it computes for ever
+	Waits    string            // method at which it waits for a child, as node does with execFileSync
+	SignsIn  string            // file that makes it signed in while it exists
+	Asked    string            // file to which it appends the called methods
+	Results  map[string]string // JSON of the responses to other methods
 }
 
 func TestMain(m *testing.M) {
@@ -65,11 +65,10 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// atOnce is how many tests run at the same time on each processor, unless -parallel
-// says it: they wait more than they compute.
+// atOnce is the number of concurrent tests per processor without -parallel: they mostly wait.
 const atOnce = 2
 
-// driver drives the fake.
+// driver returns a driver of the scripted CLI.
 func (f scriptedCLI) driver(tb testing.TB, change func(*sdk.Options)) *sdk.Driver {
 	tb.Helper()
 	self, err := os.Executable()
@@ -181,7 +180,7 @@ func note(file, line string) {
 	_, _ = f.WriteString(line + "\n")
 }
 
-// asked counts the calls of a method.
+// asked returns the number of calls of a method.
 func asked(tb testing.TB, file, method string) int {
 	tb.Helper()
 	b, err := os.ReadFile(file)

@@ -15,7 +15,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/agent/sdk"
 )
 
-// ghOf starts a CLI with a PATH and gives the PATH that it was started with.
+// ghOf starts a CLI with a PATH and returns the PATH that the CLI got.
 func ghOf(t *testing.T, path string) (of string) {
 	t.Helper()
 	t.Setenv("TMPDIR", t.TempDir())
@@ -27,23 +27,23 @@ func ghOf(t *testing.T, path string) (of string) {
 	of = variables[slices.IndexFunc(variables, func(v string) bool { return strings.HasPrefix(v, "PATH=") })]
 	if dir := filepath.Base(of); strings.HasPrefix(dir, "portal-gh-") {
 		out, err := exec.Command(filepath.Join(os.Getenv("TMPDIR"), dir, "gh"), "auth", "token").CombinedOutput()
-		require.Error(t, err, "nobody is signed in")
+		require.Error(t, err, "no user is signed in")
 		assert.Contains(t, string(out), "not installed")
 		assert.Contains(t, string(out), "https://cli.github.com")
 	}
 	agent.Stop(t.Context())
 	left, err := os.ReadDir(os.Getenv("TMPDIR"))
 	require.NoError(t, err)
-	assert.Empty(t, left, "nothing is left behind")
+	assert.Empty(t, left, "no file is left behind")
 	return strings.TrimPrefix(of, "PATH=")
 }
 
 func TestCLIWithoutGHGetsStub(t *testing.T) {
 	path := t.TempDir()
-	assert.True(t, strings.HasPrefix(ghOf(t, path), path+":"), "the stand-in comes last")
+	assert.True(t, strings.HasPrefix(ghOf(t, path), path+":"), "the stub comes last")
 }
 
-func TestRealGHIsLeftAlone(t *testing.T) {
+func TestRealGHIsUsed(t *testing.T) {
 	path := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(path, "gh"), []byte("#!/bin/sh\n"), 0o700))
 	assert.Equal(t, path, ghOf(t, path))

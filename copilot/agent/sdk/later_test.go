@@ -15,7 +15,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/event"
 )
 
-// lockedBuffer is a log that is read while it is written.
+// lockedBuffer is a log that can be read while it is written.
 type lockedBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -45,7 +45,7 @@ func TestSessionStartsWithoutAgent(t *testing.T) {
 	assert.Equal(t, demo.ModelID, changed.Model)
 	_, said := v.end()
 	assert.Equal(t, "hello", said)
-	assert.NotContains(t, log.String(), "cannot resume", "there was nothing to take up")
+	assert.NotContains(t, log.String(), "cannot resume", "there was nothing to resume")
 
 	require.NoError(t, v.Close())
 	require.NoError(t, v.Resume(t.Context()))
@@ -53,7 +53,7 @@ func TestSessionStartsWithoutAgent(t *testing.T) {
 	assert.NotContains(t, log.String(), "cannot resume")
 }
 
-func TestToolsOfASessionAreReplaced(t *testing.T) {
+func TestSessionToolsAreReplaced(t *testing.T) {
 	w := whole{t, host(t, copilot.Options{}, nil)}
 	v := w.start(func(s *copilot.Start) {
 		withTool(s)
@@ -73,5 +73,5 @@ func TestToolsOfASessionAreReplaced(t *testing.T) {
 	v.prompt(text("call `git_commit` `{}`"))
 	_, passed := next[event.RunEnded](v)
 	asked, _ := among[event.QuestionAsked](passed)
-	assert.Empty(t, asked, "the old tool is gone")
+	assert.Empty(t, asked, "the old tool was replaced")
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/agent/sdk"
 )
 
-// program makes an executable file, or one that is not executable.
+// program creates a file, executable or not.
 func program(t *testing.T, mode os.FileMode, elements ...string) string {
 	t.Helper()
 	path := filepath.Join(elements...)
@@ -22,7 +22,7 @@ func program(t *testing.T, mode os.FileMode, elements ...string) string {
 	return path
 }
 
-func TestCLIIsFoundInItsOrder(t *testing.T) {
+func TestCLIIsSearchedInOrder(t *testing.T) {
 	dir := t.TempDir()
 	configured := program(t, 0o700, dir, "a", "copilot")
 	environment := program(t, 0o700, dir, "b", "copilot")
@@ -33,12 +33,12 @@ func TestCLIIsFoundInItsOrder(t *testing.T) {
 		locate sdk.Locate
 		want   string
 	}{
-		"first as configured":            {sdk.Locate{Configured: configured, Environment: environment, Beside: filepath.Dir(beside)}, configured},
-		"then by the variable":           {sdk.Locate{Environment: environment, Beside: filepath.Dir(beside)}, environment},
-		"then beside the portal":         {sdk.Locate{Beside: filepath.Dir(beside)}, beside},
-		"then on PATH":                   {sdk.Locate{Beside: filepath.Dir(dir)}, onPath},
-		"on PATH without a place of own": {sdk.Locate{}, onPath},
-		"a bare name is one on PATH":     {sdk.Locate{Configured: "copilot"}, onPath},
+		"first the configured one":            {sdk.Locate{Configured: configured, Environment: environment, Beside: filepath.Dir(beside)}, configured},
+		"then the one of the variable":        {sdk.Locate{Environment: environment, Beside: filepath.Dir(beside)}, environment},
+		"then the one beside the portal":      {sdk.Locate{Beside: filepath.Dir(beside)}, beside},
+		"then the one on PATH":                {sdk.Locate{Beside: filepath.Dir(dir)}, onPath},
+		"the one on PATH without a directory": {sdk.Locate{}, onPath},
+		"a bare name is searched on PATH":     {sdk.Locate{Configured: "copilot"}, onPath},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := tc.locate.Find()
@@ -57,18 +57,18 @@ func TestConfiguredCLIHasNoFallback(t *testing.T) {
 		locate sdk.Locate
 		want   string
 	}{
-		"the configured one is not there":     {sdk.Locate{Configured: "/nowhere/copilot", Environment: there}, "--copilot-path or copilot_path names /nowhere/copilot: no such file or directory"},
-		"the variable's one is not there":     {sdk.Locate{Environment: "/nowhere/copilot", Beside: filepath.Dir(there)}, "COPILOT_CLI_PATH names /nowhere/copilot: no such file or directory"},
-		"the configured one is not on PATH":   {sdk.Locate{Configured: "copilot-x"}, "--copilot-path or copilot_path names copilot-x: executable file not found in $PATH"},
-		"the configured one is no executable": {sdk.Locate{Configured: program(t, 0o600, dir, "plain")}, "--copilot-path or copilot_path names " + dir + "/plain: permission denied"},
-		"the configured one is a directory":   {sdk.Locate{Configured: dir}, "--copilot-path or copilot_path names " + dir + ": is a directory"},
+		"the configured one is missing":        {sdk.Locate{Configured: "/nowhere/copilot", Environment: there}, "--copilot-path or copilot_path names /nowhere/copilot: no such file or directory"},
+		"the one of the variable is missing":   {sdk.Locate{Environment: "/nowhere/copilot", Beside: filepath.Dir(there)}, "COPILOT_CLI_PATH names /nowhere/copilot: no such file or directory"},
+		"the configured one is not on PATH":    {sdk.Locate{Configured: "copilot-x"}, "--copilot-path or copilot_path names copilot-x: executable file not found in $PATH"},
+		"the configured one is not executable": {sdk.Locate{Configured: program(t, 0o600, dir, "plain")}, "--copilot-path or copilot_path names " + dir + "/plain: permission denied"},
+		"the configured one is a directory":    {sdk.Locate{Configured: dir}, "--copilot-path or copilot_path names " + dir + ": is a directory"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := tc.locate.Find()
 			assert.EqualError(t, err, tc.want)
 		})
 	}
-	t.Run("a relative path is from where the portal runs", func(t *testing.T) {
+	t.Run("a relative path is relative to the portal's working directory", func(t *testing.T) {
 		got, err := sdk.Locate{Configured: "./d/copilot"}.Find()
 		require.NoError(t, err)
 		assert.Equal(t, "./d/copilot", got)
@@ -83,7 +83,7 @@ func TestSearchedPathsAreReported(t *testing.T) {
 	require.EqualError(t, err, "it is not on PATH")
 }
 
-func TestBehindNpmsLoaderIsTheExecutable(t *testing.T) {
+func TestExecutableIsFoundThroughNpmLoader(t *testing.T) {
 	native := "copilot-" + sdk.Platform()
 	for name, parts := range map[string][]string{
 		"beside the package, as npm puts it":        {"lib", "node_modules", "@github", native, "copilot"},
@@ -101,7 +101,7 @@ func TestBehindNpmsLoaderIsTheExecutable(t *testing.T) {
 
 			got, err := sdk.Locate{}.Find()
 			require.NoError(t, err)
-			assert.Equal(t, link, got, "without it the loader has to do")
+			assert.Equal(t, link, got, "without it, the loader is used")
 
 			executable := program(t, 0o700, append([]string{dir}, parts...)...)
 			for _, l := range []sdk.Locate{{}, {Configured: link}, {Environment: loader}, {Beside: filepath.Dir(link)}} {

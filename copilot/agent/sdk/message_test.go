@@ -27,7 +27,7 @@ func TestModesOfPrompts(t *testing.T) {
 	assert.Equal(t, "immediate", sdk.Message(event.Prompt{Text: "a", Steer: true}).Mode)
 }
 
-func TestOneTextIsSelectionOthersGoIntoThePrompt(t *testing.T) {
+func TestFirstTextIsSelectionOthersJoinPrompt(t *testing.T) {
 	m := sdk.Message(event.Prompt{Text: "look", Attachments: []event.Attachment{
 		{Name: "a", Text: "1"}, {Name: "b", Text: "2"}, {Path: "/c.go", First: 3, Last: 4, Text: "x\ny"},
 	}})
@@ -51,7 +51,7 @@ func TestAttachments(t *testing.T) {
 			event.Attachment{Path: "DIR/a.go", Name: "a.go", First: 3, Last: 5},
 			`{"type":"file","path":"DIR/a.go","displayName":"a.go","lineRange":{"start":3,"end":5}}`,
 		},
-		"a file that has gone meanwhile": {
+		"a file that was deleted": {
 			event.Attachment{Path: "DIR/b.go", Name: "b.go"},
 			`{"type":"file","path":"DIR/b.go","displayName":"b.go"}`,
 		},
@@ -59,17 +59,17 @@ func TestAttachments(t *testing.T) {
 			event.Attachment{Path: "DIR", Name: "project"},
 			`{"type":"directory","path":"DIR","displayName":"project"}`,
 		},
-		"lines as the editor has them, counted from 0": {
+		"lines from the editor, counted from 0": {
 			event.Attachment{Path: "DIR/a.go", Name: "a.go", First: 3, Last: 5, Text: "x\ny\nz"},
 			`{"type":"selection","filePath":"DIR/a.go","displayName":"a.go","text":"x\ny\nz",
 				"selection":{"start":{"line":2,"character":0},"end":{"line":4,"character":0}}}`,
 		},
-		"a whole file as the editor has it": {
+		"a whole file from the editor": {
 			event.Attachment{Path: "DIR/new.go", Name: "new.go", Text: "x\ny\n"},
 			`{"type":"selection","filePath":"DIR/new.go","displayName":"new.go","text":"x\ny\n",
 				"selection":{"start":{"line":0,"character":0},"end":{"line":1,"character":0}}}`,
 		},
-		"a text of no file": {
+		"a text without a file": {
 			event.Attachment{Name: "Untitled", Text: "x"},
 			`{"type":"selection","filePath":"Untitled","displayName":"Untitled","text":"x",
 				"selection":{"start":{"line":0,"character":0},"end":{"line":0,"character":0}}}`,
@@ -92,7 +92,7 @@ func TestAttachments(t *testing.T) {
 	}
 }
 
-func TestSymbolsStandBehindThePrompt(t *testing.T) {
+func TestSymbolsFollowPrompt(t *testing.T) {
 	m := sdk.Message(event.Prompt{Text: "explain", Attachments: []event.Attachment{
 		{Path: "/project/a.go", First: 3, Last: 5, Symbol: "Parse"},
 		{Path: "/project/b.go"},

@@ -16,8 +16,8 @@ import (
 	"github.com/copilot-portal/portal/copilot/permission"
 )
 
-// vault is an MCP server over HTTP that wants a sign-in by OAuth, with the
-// authorization server beside it, where everybody is let in at once.
+// vault returns an MCP server over HTTP that requires an OAuth sign-in, with its own authorization server, which
+// accepts everyone.
 func vault(tb testing.TB) string {
 	tb.Helper()
 	mux := http.NewServeMux()
@@ -96,7 +96,7 @@ func signInToServer(w whole) {
 	assert.Equal(w, event.ServerSignIn, v.server("vault").State)
 	address, err := v.SignIn(w.Context(), "vault")
 	require.NoError(w, err)
-	response, err := http.Get(address) // as a browser would
+	response, err := http.Get(address) // as a browser does
 	require.NoError(w, err)
 	require.NoError(w, response.Body.Close())
 	assert.Equal(w, http.StatusOK, response.StatusCode)

@@ -17,7 +17,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/agent/sdk"
 )
 
-// bear starts a process that carries a mark and an owner and does nothing.
+// bear starts an idle process with a mark and an owner.
 func bear(t *testing.T, mark, owner string) *exec.Cmd {
 	t.Helper()
 	c := exec.Command("sleep", "600")
@@ -31,7 +31,7 @@ func bear(t *testing.T, mark, owner string) *exec.Cmd {
 	return c
 }
 
-// gone says whether a child of the test ends soon.
+// gone reports whether a child of the test ends soon.
 func gone(c *exec.Cmd) bool {
 	for deadline := time.Now().Add(200 * time.Millisecond); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
 		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", c.Process.Pid))

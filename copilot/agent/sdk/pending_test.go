@@ -22,17 +22,16 @@ import (
 	"github.com/copilot-portal/portal/copilot/permission"
 )
 
-// mortal is a conversation whose CLI is killed and started again.
+// mortal is a conversation whose CLI is killed and restarted.
 type mortal struct {
 	*talk
 	driver *sdk.Driver
 	home   string
 	agent  *sdk.Agent
-	asked  map[string]event.Question // by their calls; the last of each
+	asked  map[string]event.Question // by their calls; the last one of each
 }
 
-// callAll has the model make calls at the same time and waits for so many
-// questions.
+// callAll makes the model make concurrent calls and waits for a number of questions.
 func callAll(t *testing.T, questions int, calls ...call) *mortal {
 	t.Helper()
 	s := httptest.NewServer(several("k", calls...))
@@ -59,14 +58,14 @@ func (m *mortal) ask(questions int) {
 	}
 }
 
-// die kills the CLI once it has saved what it asks, and takes the conversation up
-// in another, where these questions are pending.
+// die kills the CLI after it has saved its questions, and resumes the conversation in another process with pending
+// questions.
 func (m *mortal) die(pending ...string) {
 	m.t.Helper()
 	require.Eventually(m.t, m.saved, soon, 10*time.Millisecond)
 
 	m.dieNow(pending...)
-	require.Empty(m.t, all[event.SessionError](m.got()), "it was saved")
+	require.Empty(m.t, all[event.SessionError](m.got()), "the conversation was saved")
 }
 
 func (m *mortal) dieNow(pending ...string) {
@@ -82,8 +81,7 @@ func (m *mortal) dieNow(pending ...string) {
 	m.talk = open(m.t, m.agent, func(o *agent.Opening) { *o = opening })
 }
 
-// saved says whether the CLI has written down what it asks, but for what it forgets
-// anyway.
+// saved reports whether the CLI has saved its questions, except those that it never keeps.
 func (m *mortal) saved() bool {
 	b, err := os.ReadFile(filepath.Join(m.home, "session-state", m.opening.Session, "events.jsonl"))
 	for _, q := range m.asked {
@@ -94,18 +92,18 @@ func (m *mortal) saved() bool {
 	return err == nil
 }
 
-// allow answers what is asked about a call.
+// allow answers the question about a call.
 func (m *mortal) allow(call string) {
 	m.t.Helper()
 	m.answer(m.asked[call], event.Answer{Approved: true, Text: call + " is open"})
 }
 
-// rest is what happens to the end of the prompt.
+// rest returns the remaining events of the prompt.
 func (m *mortal) rest() []event.Body {
 	m.t.Helper()
 	idle, rest := until[event.Idle](m.talk)
 	assert.False(m.t, idle.Aborted)
-	assert.Empty(m.t, all[event.ToolStarted](rest), "they have begun before")
+	assert.Empty(m.t, all[event.ToolStarted](rest), "the calls started before")
 	assert.Equal(m.t, "on we go", said(m.run("say `on we go`")))
 	return rest
 }
@@ -113,7 +111,7 @@ func (m *mortal) rest() []event.Body {
 func TestSeveralPendingQuestionsContinueAfterDeath(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "file")
-	t.Cleanup(func() { // after the parts, which go on at the same time
+	t.Cleanup(func() { // after the concurrent subtests
 		ran, err := os.ReadFile(file)
 		assert.NoError(t, err)
 		assert.Equal(t, "ran\n", string(ran))
@@ -121,9 +119,9 @@ func TestSeveralPendingQuestionsContinueAfterDeath(t *testing.T) {
 	open := call{"ide_open", `{}`}
 	for name, tc := range map[string]struct {
 		do   func(t *testing.T) *mortal
-		want []string // parts of what the model says in the end, in their order
+		want []string // parts of the final answer of the model, in order
 	}{
-		"commands, in the other order": {func(t *testing.T) *mortal {
+		"commands, in reverse order": {func(t *testing.T) *mortal {
 			t.Helper()
 			m := callAll(t, 2, shell("echo first"), shell("echo second"))
 			m.die("call-0", "call-1")
@@ -142,7 +140,7 @@ func TestSeveralPendingQuestionsContinueAfterDeath(t *testing.T) {
 			m.allow("call-1")
 			return m
 		}, []string{"call-0 is open", "call-1 is open"}},
-		"a tool of a client and a command, one of them refused": {func(t *testing.T) *mortal {
+		"a client tool and a command, one of them refused": {func(t *testing.T) *mortal {
 			t.Helper()
 			m := callAll(t, 2, open, shell("echo second"))
 			m.die("call-0", "call-1")
@@ -152,7 +150,7 @@ func TestSeveralPendingQuestionsContinueAfterDeath(t *testing.T) {
 			m.allow("call-0")
 			return m
 		}, []string{"call-0 is open", "not now"}},
-		"a command beside one that ran, which does not run again": {func(t *testing.T) *mortal {
+		"a command beside a running one, which does not run again": {func(t *testing.T) *mortal {
 			t.Helper()
 			m := callAll(t, 2, shell("echo ran >> "+file+"; sleep 60"), shell("echo second"))
 			m.allow("call-0")
@@ -161,21 +159,21 @@ func TestSeveralPendingQuestionsContinueAfterDeath(t *testing.T) {
 			m.allow("call-1")
 			return m
 		}, []string{"interrupted", "second"}},
-		"a command beside a question to the user, which is over": {func(t *testing.T) *mortal {
+		"a command beside a question to the user, which ends": {func(t *testing.T) *mortal {
 			t.Helper()
 			m := callAll(t, 2, call{"ask_user", `{"question":"Which?"}`}, shell("echo second"))
 			m.die("call-1")
 			m.allow("call-1")
 			return m
 		}, []string{"interrupted", "second"}},
-		"a command beside one that nobody knows of, which is refused": {func(t *testing.T) *mortal {
+		"a command beside an unknown one, which is refused": {func(t *testing.T) *mortal {
 			t.Helper()
 			m := callAll(t, 2, shell("echo first"), shell("echo second"))
 			m.die("call-1")
 			m.allow("call-1")
 			return m
 		}, []string{"It was interrupted.", "second"}},
-		"a command beside a call of a tool that nobody knows of, which fails": {func(t *testing.T) *mortal {
+		"a command beside an unknown tool call, which fails": {func(t *testing.T) *mortal {
 			t.Helper()
 			m := callAll(t, 2, open, shell("echo second"))
 			m.allow("call-0")
@@ -201,7 +199,7 @@ func TestSeveralPendingQuestionsContinueAfterDeath(t *testing.T) {
 func TestUnknownQuestionsEndAfterDeath(t *testing.T) {
 	t.Parallel()
 	helper := call{"task", `{"agent_type":"general-purpose","name":"helper","description":"x","mode":"sync","prompt":"run ` + "`echo helped`" + `"}`}
-	t.Run("what a sub-agent asked", func(t *testing.T) {
+	t.Run("a question of a sub-agent", func(t *testing.T) {
 		t.Parallel()
 		m := callAll(t, 1, helper)
 		var call string
@@ -210,18 +208,18 @@ func TestUnknownQuestionsEndAfterDeath(t *testing.T) {
 		m.die(call)
 		m.over(call)
 	})
-	t.Run("what was asked just before", func(t *testing.T) {
+	t.Run("a question asked just before", func(t *testing.T) {
 		t.Parallel()
 		m := callAll(t, 1, shell("echo first"))
 		m.dieNow("call-0")
-		if len(all[event.SessionError](m.got())) > 0 { // else it was saved in time
+		if len(all[event.SessionError](m.got())) > 0 { // otherwise it was saved in time
 			m.over("call-0")
 			return
 		}
 		m.allow("call-0")
 		until[event.Idle](m.talk)
 	})
-	t.Run("what a sub-agent asked, beside a command that goes on", func(t *testing.T) {
+	t.Run("a question of a sub-agent beside a continuing command", func(t *testing.T) {
 		t.Parallel()
 		m := callAll(t, 2, helper, shell("echo second"))
 		var theirs string
@@ -239,7 +237,7 @@ func TestUnknownQuestionsEndAfterDeath(t *testing.T) {
 	})
 }
 
-// over looks that a question and its prompt have ended.
+// over checks that a question and its prompt have ended.
 func (m *mortal) over(call string) {
 	m.t.Helper()
 	idle, passed := until[event.Idle](m.talk)
@@ -276,19 +274,18 @@ func TestPendingQuestionIsNotRepeated(t *testing.T) {
 			for _, e := range tc.events {
 				m.Event(e)
 			}
-			assert.Equal(t, tc.theirs, m.Theirs("old"))
+			assert.Equal(t, tc.theirs, m.VendorID("old"))
 			assert.Equal(t, []event.Body{event.QuestionClosed{ID: "old", Ending: event.Withdrawn}}, told)
 			m.Event(asks("later"))
-			assert.Len(t, all[event.QuestionAsked](told), 1, "that is another question")
+			assert.Len(t, all[event.QuestionAsked](told), 1, "the other question is reported")
 			m.Event(rpc.SessionEvent{Data: &rpc.AssistantIdleData{}})
-			assert.Equal(t, event.Idle{}, told[len(told)-1], "it is the end of the prompt")
+			assert.Equal(t, event.Idle{}, told[len(told)-1], "the prompt ends")
 		})
 	}
 }
 
-// A CLI that is not the real one stands for one that does not do what it has
-// written down.
-func TestForgottenQuestionDoesNotBlockThePrompt(t *testing.T) {
+// A scripted CLI stands for one whose state differs from its record.
+func TestForgottenQuestionDoesNotBlockPrompt(t *testing.T) {
 	t.Parallel()
 	question := event.Question{ID: "q", Kind: event.AskPermission, Call: "call-0"}
 	asked := `{"events":[{"id":"1","type":"permission.requested","timestamp":"2026-01-01T00:00:00Z",` +
@@ -298,11 +295,11 @@ func TestForgottenQuestionDoesNotBlockThePrompt(t *testing.T) {
 	}
 	for name, tc := range map[string]struct {
 		log, working string
-		opened, told []event.Body // when it is open, and after the answer
+		opened, told []event.Body // at the opening, and after the answer
 	}{
-		"it is idle after the answer":      {asked, `{"processing":false}`, nil, aborted},
-		"it works after the answer":        {asked, `{"processing":true}`, nil, nil},
-		"it has written nothing, and idle": {`{"events":[],"cursor":"","cursorStatus":"ok"}`, `{"processing":false}`, aborted, aborted},
+		"idle after the answer":    {asked, `{"processing":false}`, nil, aborted},
+		"working after the answer": {asked, `{"processing":true}`, nil, nil},
+		"nothing saved, and idle":  {`{"events":[],"cursor":"","cursorStatus":"ok"}`, `{"processing":false}`, aborted, aborted},
 	} {
 		t.Run(name, func(t *testing.T) {
 			f := scriptedCLI{Version: sdk.MinVersion, Results: map[string]string{
@@ -327,7 +324,7 @@ func TestUnreconcilableConversationIsNotOpened(t *testing.T) {
 	_, err := launch(t, f.driver(t, nil)).Open(t.Context(), agent.Opening{
 		Session: "s", Model: demo.ModelID, Directory: t.TempDir(), Resume: true,
 		Pending: []event.Question{{ID: "q", Kind: event.AskPermission}},
-	}, func(_ string, b event.Body) { t.Errorf("it tells %+v", b) })
+	}, func(_ string, b event.Body) { t.Errorf("unexpected event: %+v", b) })
 	require.ErrorContains(t, err, "Method not found")
-	assert.Equal(t, 1, asked(t, f.Asked, "session.detach"), "it is let go")
+	assert.Equal(t, 1, asked(t, f.Asked, "session.detach"), "the session is released")
 }

@@ -41,19 +41,19 @@ func TestPermissionsAreDescribed(t *testing.T) {
 				Title: "Run a command", Detail: "git add . && git commit -m x && git push -f",
 			},
 		},
-		"a command of text": {
+		"a command that runs text": {
 			`{"kind":"shell","fullCommandText":"eval $X","commandSegments":[{"fullCommandText":"eval $X"}]}`,
 			event.Question{Names: []string{"exec.run"}, Opaque: true, Title: "Run a command", Detail: "eval $X"},
 		},
-		"a command that the CLI could not take apart": {
+		"a command that the CLI could not split": {
 			`{"kind":"shell","fullCommandText":"git push -f"}`,
 			event.Question{Names: []string{"git.forcePush"}, Title: "Run a command", Detail: "git push -f"},
 		},
-		"arguments behind a redirection, which the CLI drops": {
+		"arguments after a redirection, which the CLI drops": {
 			`{"kind":"shell","fullCommandText":"git push > log -f","commandSegments":[{"fullCommandText":"git push"}]}`,
 			event.Question{Names: []string{"git.push", "git.forcePush", "fs.write"}, Title: "Run a command", Detail: "git push > log -f"},
 		},
-		"a command of which nothing is told": {
+		"a command without details": {
 			`{"kind":"shell"}`,
 			event.Question{Names: []string{"exec.run"}, Opaque: true, Title: "Run a command"},
 		},
@@ -77,11 +77,11 @@ func TestPermissionsAreDescribed(t *testing.T) {
 			`{"kind":"read","path":"./link"}`,
 			event.Question{Names: []string{"fs.read"}, Title: "Read ./link", Detail: "./link", Path: outside},
 		},
-		"reading below a link what is not there": {
+		"reading a missing file below a link": {
 			`{"kind":"read","path":"link/x/y"}`,
 			event.Question{Names: []string{"fs.read"}, Title: "Read link/x/y", Detail: "link/x/y", Path: outside + "/x/y"},
 		},
-		"reading what is not there": {
+		"reading a missing file": {
 			`{"kind":"read","path":"x"}`,
 			event.Question{Names: []string{"fs.read"}, Title: "Read x", Detail: "x", Path: "DIR/x"},
 		},
@@ -89,11 +89,11 @@ func TestPermissionsAreDescribed(t *testing.T) {
 			`{"kind":"read","path":"../x"}`,
 			event.Question{Names: []string{"fs.read"}, Title: "Read ../x", Detail: "../x", Path: filepath.Dir(dir) + "/x"},
 		},
-		"reading above a link, which can be read in two ways": {
+		"reading above a link, which is ambiguous": {
 			`{"kind":"read","path":"link/../../x"}`,
 			event.Question{Names: []string{"fs.read"}, Title: "Read link/../../x", Detail: "link/../../x"},
 		},
-		"reading at a path that cannot be": {
+		"reading an invalid path": {
 			`{"kind":"read","path":"` + strings.Repeat("x/", 100_000) + `"}`,
 			event.Question{
 				Names: []string{"fs.read"}, Title: "Read " + strings.Repeat("x/", 100_000),
@@ -116,7 +116,7 @@ func TestPermissionsAreDescribed(t *testing.T) {
 			`{"kind":"custom-tool","toolCallId":"c","toolName":"openFile","args":{"a":1}}`,
 			event.Question{Names: []string{"openFile"}, Call: "c", Title: "Use openFile", Detail: "{\n  \"a\": 1\n}"},
 		},
-		"something that is new": {
+		"an unknown kind": {
 			`{"kind":"teleport","to":"moon"}`,
 			event.Question{Names: []string{"teleport"}, Title: "Allow teleport", Detail: "{\n  \"kind\": \"teleport\",\n  \"to\": \"moon\"\n}"},
 		},
@@ -136,14 +136,14 @@ func TestPermissionsAreDescribed(t *testing.T) {
 	}
 }
 
-// withoutNeeds is the question that a body asks, without the targets of what it asks for.
+// withoutNeeds returns the question of a body without the targets of its needs.
 func withoutNeeds(b event.Body) event.Question {
 	asked, _ := b.(event.QuestionAsked)
 	asked.Question.Needs = nil
 	return asked.Question
 }
 
-func TestRedirectionsNameTheFileThatTheyWrite(t *testing.T) {
+func TestRedirectionsNameWrittenFile(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
 	home, err := filepath.EvalSymlinks(t.TempDir())
@@ -180,14 +180,14 @@ func TestPermissionsNameTheirTargets(t *testing.T) {
 		request string
 		want    permission.Need
 	}{
-		"the file that a dangling link makes":    {`{"kind":"write","fileName":"dangling"}`, permission.Need{Name: "fs.write", Target: "/missing/file"}},
-		"the file that is read":                  {`{"kind":"read","path":"link/x/../y"}`, permission.Need{Name: "fs.read", Target: "/y"}},
-		"the file that is written":               {`{"kind":"write","fileName":"a/../b"}`, permission.Need{Name: "fs.write", Target: "DIR/b"}},
-		"the file that is written behind a link": {`{"kind":"write","fileName":"DIR/link/new"}`, permission.Need{Name: "fs.write", Target: "/new"}},
-		"no file":                                {`{"kind":"write"}`, permission.Need{Name: "fs.write"}},
-		"the address that is fetched":            {`{"kind":"url","url":"https://Example.org/x"}`, permission.Need{Name: "net.fetch", Target: "https://Example.org/x"}},
-		"the tool of a server":                   {`{"kind":"mcp","serverName":"db","toolName":"db-query"}`, permission.Need{Name: "mcp.db.query"}},
-		"a tool":                                 {`{"kind":"custom-tool","toolName":"openFile"}`, permission.Need{Name: "openFile"}},
+		"the file that a dangling link creates":   {`{"kind":"write","fileName":"dangling"}`, permission.Need{Name: "fs.write", Target: "/missing/file"}},
+		"the file that is read":                   {`{"kind":"read","path":"link/x/../y"}`, permission.Need{Name: "fs.read", Target: "/y"}},
+		"the file that is written":                {`{"kind":"write","fileName":"a/../b"}`, permission.Need{Name: "fs.write", Target: "DIR/b"}},
+		"the file that is written through a link": {`{"kind":"write","fileName":"DIR/link/new"}`, permission.Need{Name: "fs.write", Target: "/new"}},
+		"no file":                     {`{"kind":"write"}`, permission.Need{Name: "fs.write"}},
+		"the address that is fetched": {`{"kind":"url","url":"https://Example.org/x"}`, permission.Need{Name: "net.fetch", Target: "https://Example.org/x"}},
+		"the tool of a server":        {`{"kind":"mcp","serverName":"db","toolName":"db-query"}`, permission.Need{Name: "mcp.db.query"}},
+		"a tool":                      {`{"kind":"custom-tool","toolName":"openFile"}`, permission.Need{Name: "openFile"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			request := strings.ReplaceAll(tc.request, "DIR", dir)

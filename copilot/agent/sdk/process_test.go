@@ -30,10 +30,10 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-// soon is what takes milliseconds, on a machine that has much else to do.
+// soon is the limit for operations that take milliseconds on an idle machine.
 const soon = 3 * time.Second
 
-// script is a CLI that does what a shell script says.
+// script returns a driver of a CLI that is a shell script.
 func script(t *testing.T, lines string) *sdk.Driver {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "copilot")
@@ -46,7 +46,7 @@ func script(t *testing.T, lines string) *sdk.Driver {
 	})
 }
 
-// marked lists the living processes of a script.
+// marked returns the living processes of a script.
 func marked(t *testing.T, d *sdk.Driver) map[int]string {
 	t.Helper()
 	path, err := d.Options().Locate.Find()
@@ -54,26 +54,26 @@ func marked(t *testing.T, d *sdk.Driver) map[int]string {
 	return children(t, "MARK="+path)
 }
 
-func TestCLIThatDoesNotStartIsExplained(t *testing.T) {
+func TestFailedStartIsExplained(t *testing.T) {
 	for name, tc := range map[string]struct {
 		script string
 		want   []string
 	}{
-		"it ends at once and says why": {
+		"it exits at once with an error": {
 			`echo "cannot find the moon" >&2; exit 3`,
 			[]string{"it ended before it listened", "exit status 3", "cannot find the moon"},
 		},
-		"it ends at once and says why on its output": {
+		"it exits at once with an error on its output": {
 			`echo "error: unknown option --headless"; exit 1`,
 			[]string{"it ended before it listened", "exit status 1", "error: unknown option --headless"},
 		},
-		"it ends at once and says nothing":         {`exit 0`, []string{"it ended before it listened", "exit status 0"}},
-		"it says so much that only the end counts": {`i=0; while [ $i -lt 3000 ]; do echo "line $i"; i=$((i+1)); done; echo last; exit 1`, []string{"line 2999", "last"}},
-		"it says a lot without a line break":       {`head -c 300000 /dev/zero | tr '\0' x; echo; echo last; exit 1`, []string{"xxx", "last"}},
-		"it is killed":                             {`kill -9 $$`, []string{"it ended before it listened", "killed"}},
-		"it listens where nobody is":               {`echo "CLI server listening on port 1"; sleep 60`, []string{"the connection to it failed", "connection refused"}},
-		"it tells no port":                         {`echo "listening on port of Spain"; exit 1`, []string{"port of Spain"}},
-		"it starts another that outlives it":       {`sleep 60 & echo oh; exit 1`, []string{"exit status 1", "oh"}},
+		"it exits at once silently":            {`exit 0`, []string{"it ended before it listened", "exit status 0"}},
+		"it writes more than is kept":          {`i=0; while [ $i -lt 3000 ]; do echo "line $i"; i=$((i+1)); done; echo last; exit 1`, []string{"line 2999", "last"}},
+		"it writes much without a line break":  {`head -c 300000 /dev/zero | tr '\0' x; echo; echo last; exit 1`, []string{"xxx", "last"}},
+		"it is killed":                         {`kill -9 $$`, []string{"it ended before it listened", "killed"}},
+		"it reports a port without a listener": {`echo "CLI server listening on port 1"; sleep 60`, []string{"the connection to it failed", "connection refused"}},
+		"it reports no port":                   {`echo "listening on port of Spain"; exit 1`, []string{"port of Spain"}},
+		"it starts a child that outlives it":   {`sleep 60 & echo oh; exit 1`, []string{"exit status 1", "oh"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			d := script(t, tc.script)
@@ -92,12 +92,12 @@ func TestCLIThatDoesNotStartIsExplained(t *testing.T) {
 			}
 			assert.Less(t, len(h.Message), 5000)
 			assert.Contains(t, h.Hint, "--version`")
-			assert.Empty(t, marked(t, d), "what it started is gone")
+			assert.Empty(t, marked(t, d), "its children are gone")
 		})
 	}
 }
 
-func TestCLIThatNeverListensEndsInTime(t *testing.T) {
+func TestSilentCLIIsStoppedInTime(t *testing.T) {
 	d := script(t, `echo "looking for the moon" >&2; sleep 60; echo never`)
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
@@ -110,7 +110,7 @@ func TestCLIThatNeverListensEndsInTime(t *testing.T) {
 	assert.Empty(t, marked(t, d))
 }
 
-func TestCLIThatListensButDoesNotSpeakEndsInTime(t *testing.T) {
+func TestUnresponsiveCLIIsStoppedInTime(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer l.Close()
@@ -126,7 +126,7 @@ func TestCLIThatListensButDoesNotSpeakEndsInTime(t *testing.T) {
 	assert.Empty(t, marked(t, d))
 }
 
-func TestCLIThatEndsWhileWeGreetItIsNoticedAtOnce(t *testing.T) {
+func TestDeathDuringGreetingIsNoticedAtOnce(t *testing.T) {
 	for _, at := range []string{"connect", "status.get"} {
 		t.Run(at, func(t *testing.T) {
 			d := scriptedCLI{Version: sdk.MinVersion, Dies: at}.driver(t, nil)
@@ -158,14 +158,14 @@ func TestMissingCLIIsReported(t *testing.T) {
 	t.Setenv("PATH", "")
 	d := sdk.New(sdk.Options{Log: slog.New(slog.DiscardHandler)})
 	h := d.Health()
-	assert.Equal(t, agent.HealthMissing, h.State, "before anything was started")
+	assert.Equal(t, agent.HealthMissing, h.State, "before the first start")
 	assert.Contains(t, h.Hint, "`make build`")
 	_, err := d.Launch(t.Context())
 	require.ErrorContains(t, err, "The Copilot CLI was not found: it is not on PATH. Get it with `make build`")
 	assert.Equal(t, fault.Unavailable, fault.KindOf(err))
 
 	t.Setenv("PATH", filepath.Dir(program(t, 0o700, t.TempDir(), "copilot")))
-	assert.Equal(t, agent.HealthUnknown, d.Health().State, "until it is there")
+	assert.Equal(t, agent.HealthUnknown, d.Health().State, "until it is found")
 }
 
 func TestRealCLIStartsAndStops(t *testing.T) {
@@ -184,7 +184,7 @@ func TestRealCLIStartsAndStops(t *testing.T) {
 		stop(t, a)
 		t.Logf("stopped in %v", time.Since(begin))
 		assert.Empty(t, children(t, a.Mark()))
-		stop(t, a) // again is no fault
+		stop(t, a) // calling it again is allowed
 	}
 	require.Eventually(t, func() bool { return runtime.NumGoroutine() <= goroutines+3 && descriptors(t) <= files+1 },
 		3*time.Second, 20*time.Millisecond, "from %d goroutines and %d files to %d and %d", goroutines, files, runtime.NumGoroutine(), descriptors(t))
@@ -197,7 +197,7 @@ func descriptors(t *testing.T) int {
 	return len(list)
 }
 
-func TestStoppingIsByForceWhenItTakesTooLong(t *testing.T) {
+func TestSlowStopEndsWithKill(t *testing.T) {
 	a := launch(t, sdk.New(options(t)))
 	hang(t, a)
 	ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
@@ -225,7 +225,7 @@ func hang(t *testing.T, a *sdk.Agent) {
 	}, soon, time.Millisecond)
 }
 
-func TestCallsOfAHangingAgentEndInTime(t *testing.T) {
+func TestCallsOfHangingAgentEndInTime(t *testing.T) {
 	a := launch(t, sdk.New(options(t)))
 	c := open(t, a, nil)
 	hang(t, a)
@@ -249,7 +249,7 @@ func TestCallsOfAHangingAgentEndInTime(t *testing.T) {
 	}
 }
 
-func TestCloseDoesNotWaitForThePlanOfAHangingAgent(t *testing.T) {
+func TestCloseDoesNotWaitForPlanOfHangingAgent(t *testing.T) {
 	a := launch(t, sdk.New(options(t)))
 	c := open(t, a, nil)
 	hang(t, a)
@@ -267,11 +267,11 @@ func TestCloseDoesNotWaitForThePlanOfAHangingAgent(t *testing.T) {
 	select {
 	case <-closed:
 	case <-time.After(soon):
-		assert.Fail(t, "it waits for the agent to read")
+		assert.Fail(t, "Close waits for the agent to read")
 	}
 }
 
-func TestKilledAgentTakesItsCommandsAlong(t *testing.T) {
+func TestKilledAgentEndsItsCommands(t *testing.T) {
 	t.Parallel()
 	a := launch(t, sdk.New(options(t)))
 	c := open(t, a, nil)
@@ -280,8 +280,8 @@ func TestKilledAgentTakesItsCommandsAlong(t *testing.T) {
 	require.NoError(t, err)
 	own, err := syscall.Getpgid(a.PID())
 	require.NoError(t, err)
-	require.NotEqual(t, own, group, "it has a group of its own")
-	require.NotEqual(t, syscall.Getpgrp(), own, "and so has the CLI")
+	require.NotEqual(t, own, group, "the command has its own group")
+	require.NotEqual(t, syscall.Getpgrp(), own, "and so does the CLI")
 
 	killed := time.Now()
 	require.NoError(t, syscall.Kill(a.PID(), syscall.SIGKILL))
@@ -291,10 +291,10 @@ func TestKilledAgentTakesItsCommandsAlong(t *testing.T) {
 	assert.Empty(t, children(t, a.Mark()))
 }
 
-// runForever lets the agent run a command that does not end and gives its process.
+// runForever makes the agent run a command that does not end, and returns its process id.
 func runForever(c *talk) int {
 	c.t.Helper()
-	seconds := strconv.Itoa(100000 + os.Getpid()) // a command line like no other
+	seconds := strconv.Itoa(100000 + os.Getpid()) // a unique command line
 	c.send("run `sleep " + seconds + "`")
 	q, _ := until[event.QuestionAsked](c)
 	c.answer(q.Question, event.Answer{Approved: true})
@@ -310,7 +310,7 @@ func runForever(c *talk) int {
 	return pid
 }
 
-func TestStoppingEndsCommandsToo(t *testing.T) {
+func TestStopEndsCommands(t *testing.T) {
 	a := launch(t, sdk.New(options(t)))
 	runForever(open(t, a, nil))
 	begin := time.Now()
@@ -320,8 +320,8 @@ func TestStoppingEndsCommandsToo(t *testing.T) {
 	assert.Empty(t, children(t, a.Mark()))
 }
 
-// ownerVariable makes the test's own program one that starts the CLI, lets it
-// run a command, tells of it and waits for its death.
+// ownerVariable makes the test binary a program that starts the CLI, makes it run a command, reports it, and waits to
+// be killed.
 const ownerVariable = "PORTAL_TEST_OWNER"
 
 func own(cliPath string) {

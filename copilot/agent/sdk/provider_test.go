@@ -33,21 +33,21 @@ func TestProvidersListTheirModels(t *testing.T) {
 		want   []string
 		err    string
 	}{
-		"as OpenAI does":                 {200, `{"object":"list","data":[{"id":"a","object":"model"},{"id":"org/b"}]}`, []string{"a", "org/b"}, ""},
-		"as Anthropic does":              {200, `{"data":[{"type":"model","id":"c","display_name":"C"}],"has_more":false}`, []string{"c"}, ""},
-		"none at all":                    {200, `{"data":[]}`, []string{}, ""},
-		"without a list":                 {200, `{}`, []string{}, ""},
-		"entries without an id are not":  {200, `{"data":[{"id":""},{},{"id":"a"}]}`, []string{"a"}, ""},
-		"the same twice is there once":   {200, `{"data":[{"id":"a"},{"id":"b"},{"id":"a"}]}`, []string{"a", "b"}, ""},
-		"a key that is wrong":            {401, `{"error":"no"}`, nil, "/v1/models answers 401 Unauthorized"},
-		"a server that fails":            {500, ``, nil, "/v1/models answers 500"},
-		"a path that is not there":       {404, `not found`, nil, "/v1/models answers 404"},
-		"a page":                         {200, `<html>`, nil, "not JSON of the expected form"},
-		"nothing":                        {200, ``, nil, "not JSON of the expected form"},
-		"an answer that is cut off":      {200, `{"data":[{"id":"a"}`, nil, "not JSON of the expected form"},
-		"a list of something else":       {200, `{"data":["a"]}`, nil, "not JSON of the expected form"},
-		"more than could be meant":       {200, `{"data":[` + strings.Repeat(`{"id":"xxxxxxxxxxxxxxxxxxxxxxxx"},`, 200_000) + `{}]}`, nil, "not JSON of the expected form"},
-		"an answer that sends us around": {302, ``, nil, "/v1/models answers 302"},
+		"as OpenAI does":                    {200, `{"object":"list","data":[{"id":"a","object":"model"},{"id":"org/b"}]}`, []string{"a", "org/b"}, ""},
+		"as Anthropic does":                 {200, `{"data":[{"type":"model","id":"c","display_name":"C"}],"has_more":false}`, []string{"c"}, ""},
+		"none at all":                       {200, `{"data":[]}`, []string{}, ""},
+		"without a list":                    {200, `{}`, []string{}, ""},
+		"entries without an id are ignored": {200, `{"data":[{"id":""},{},{"id":"a"}]}`, []string{"a"}, ""},
+		"duplicates are removed":            {200, `{"data":[{"id":"a"},{"id":"b"},{"id":"a"}]}`, []string{"a", "b"}, ""},
+		"a wrong key":                       {401, `{"error":"no"}`, nil, "/v1/models answers 401 Unauthorized"},
+		"a failing server":                  {500, ``, nil, "/v1/models answers 500"},
+		"a missing path":                    {404, `not found`, nil, "/v1/models answers 404"},
+		"an HTML page":                      {200, `<html>`, nil, "not JSON of the expected form"},
+		"an empty response":                 {200, ``, nil, "not JSON of the expected form"},
+		"a truncated response":              {200, `{"data":[{"id":"a"}`, nil, "not JSON of the expected form"},
+		"a list of something else":          {200, `{"data":["a"]}`, nil, "not JSON of the expected form"},
+		"a response that is too large":      {200, `{"data":[` + strings.Repeat(`{"id":"xxxxxxxxxxxxxxxxxxxxxxxx"},`, 200_000) + `{}]}`, nil, "not JSON of the expected form"},
+		"a redirect":                        {302, ``, nil, "/v1/models answers 302"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			url, _ := provider(t, tc.status, tc.answer)
@@ -62,13 +62,13 @@ func TestProvidersListTheirModels(t *testing.T) {
 	}
 }
 
-func TestModelsThatAreGivenAreNotAskedFor(t *testing.T) {
+func TestConfiguredModelsAreNotRequested(t *testing.T) {
 	got, err := (&sdk.Provider{BaseURL: "http://127.0.0.1:1", Models: []string{"a"}}).List(t.Context())
 	require.NoError(t, err)
 	assert.Equal(t, []string{"a"}, got)
 }
 
-func TestEachKindOfProviderIsAskedInItsWay(t *testing.T) {
+func TestRequestDependsOnProviderType(t *testing.T) {
 	for name, tc := range map[string]struct {
 		kind, key, path string
 		want            map[string]string
@@ -94,7 +94,7 @@ func TestEachKindOfProviderIsAskedInItsWay(t *testing.T) {
 	}
 }
 
-func TestKeysDoNotFollowARedirect(t *testing.T) {
+func TestKeysAreNotSentToRedirects(t *testing.T) {
 	url, asked := provider(t, 200, `{"data":[{"id":"evil"}]}`)
 	elsewhere := httptest.NewServer(http.RedirectHandler(url+"/models", http.StatusFound))
 	defer elsewhere.Close()
@@ -105,7 +105,7 @@ func TestKeysDoNotFollowARedirect(t *testing.T) {
 	}
 }
 
-func TestErrorsOfProvidersKeepPasswords(t *testing.T) {
+func TestProviderErrorsHidePasswords(t *testing.T) {
 	url, _ := provider(t, 500, "")
 	url = strings.Replace(url, "http://", "http://user:s3cret@", 1)
 	_, err := (&sdk.Provider{BaseURL: url}).List(t.Context())

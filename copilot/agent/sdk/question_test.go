@@ -43,11 +43,11 @@ func TestQuestionsOfTheCLI(t *testing.T) {
 			"external_tool.requested", `{"requestId":"q","toolCallId":"c","toolName":"shop_buy","arguments":{"n":1}}`,
 			question{ID: "q", Kind: event.AskTool, Call: "c", Tool: "shop.buy", Arguments: json.RawMessage(`{"n":1}`)},
 		},
-		"a call of a tool that was not declared": {
+		"a call of an undeclared tool": {
 			"external_tool.requested", `{"requestId":"q","toolCallId":"c","toolName":"other"}`,
 			question{ID: "q", Kind: event.AskTool, Call: "c", Tool: "other"},
 		},
-		"a permission for a push with force": {
+		"a permission for a forced push": {
 			"permission.requested", `{"requestId":"q","permissionRequest":{"kind":"custom-tool","toolName":"git_push","args":{"force":true}}}`,
 			question{
 				ID: "q", Kind: event.AskPermission, Tool: "git.push", Names: []string{"git.forcePush"}, Title: "Use git.push",
@@ -75,21 +75,21 @@ func TestQuestionsOfTheCLI(t *testing.T) {
 	}
 }
 
-func TestPlansToBeApproved(t *testing.T) {
+func TestPlanApprovals(t *testing.T) {
 	for name, tc := range map[string]struct {
 		data, title, text string
 		choices           []string
 	}{
-		"the recommended way comes first": {
+		"the recommended choice comes first": {
 			`"planContent":"1. a","summary":"# Do a\nand b","actions":["exit_only","interactive","autopilot"],"recommendedAction":"autopilot"`,
 			"Do a", "1. a",
 			[]string{"autopilot", "exit_only", "interactive"},
 		},
-		"it may be the first already":     {`"summary":"s","planContent":"p","actions":["interactive"],"recommendedAction":"interactive"`, "s", "p", []string{"interactive"}},
-		"it may be none of the ways":      {`"summary":"s","planContent":"p","actions":["interactive"],"recommendedAction":"fly"`, "s", "p", []string{"interactive"}},
-		"there may be no ways":            {`"summary":"s","planContent":"p"`, "s", "p", nil},
-		"the summary stands for the plan": {`"summary":"\n\n## s \nmore"`, "s", "\n\n## s \nmore", nil},
-		"or there is nothing to be read":  {`"actions":null`, "", "", nil},
+		"it may already be the first":         {`"summary":"s","planContent":"p","actions":["interactive"],"recommendedAction":"interactive"`, "s", "p", []string{"interactive"}},
+		"it may not be among the choices":     {`"summary":"s","planContent":"p","actions":["interactive"],"recommendedAction":"fly"`, "s", "p", []string{"interactive"}},
+		"there may be no choices":             {`"summary":"s","planContent":"p"`, "s", "p", nil},
+		"the summary replaces a missing plan": {`"summary":"\n\n## s \nmore"`, "s", "\n\n## s \nmore", nil},
+		"both may be missing":                 {`"actions":null`, "", "", nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := sdk.NewTranslator("/project").Event(vendorEvent(t, "exit_plan_mode.requested", `{"requestId":"q",`+tc.data+`}`))
@@ -128,21 +128,21 @@ func TestFieldsOfForms(t *testing.T) {
 			`{"type":"array","minItems":1,"maxItems":2,"items":{"type":"string","enum":["a","b"]},"default":["a"]}`,
 			field{Type: event.FieldList, Min: number(1), Max: number(2), Choices: []event.Choice{{Value: "a", Title: "a"}, {Value: "b", Title: "b"}}, Default: []string{"a"}},
 		},
-		"a list with titled choices":  {`{"type":"array","items":{"anyOf":[{"const":"a","title":"A"}]}}`, field{Type: event.FieldList, Choices: []event.Choice{{Value: "a", Title: "A"}}}},
-		"a list of anything":          {`{"type":"array","default":[]}`, field{Type: event.FieldList, Default: []string{}}},
-		"a default of another type":   {`{"type":"number","default":"1"}`, field{Type: event.FieldNumber}},
-		"a default of mixed items":    {`{"type":"array","default":["a",1]}`, field{Type: event.FieldList}},
-		"a list as default of a text": {`{"type":"string","default":["a"]}`, field{Type: event.FieldText}},
-		"an empty one":                {`{"type":"string","default":[]}`, field{Type: event.FieldText}},
-		"an object as default":        {`{"type":"string","default":{"a":1}}`, field{Type: event.FieldText}},
-		"a number with choices":       {`{"type":"integer","enum":["1","2"]}`, field{Type: event.FieldInteger}},
-		"no type":                     {`{"title":"T"}`, field{Title: "T", Type: event.FieldText}},
-		"an unknown type":             {`{"type":"object","title":"T"}`, field{Title: "T", Type: event.FieldText}},
-		"several types":               {`{"type":["string","null"]}`, field{Type: event.FieldText}},
-		"a bound that is no number":   {`{"type":"number","minimum":"1"}`, field{Type: event.FieldText}},
-		"choices that are no texts":   {`{"type":"string","enum":[1,2]}`, field{Type: event.FieldText}},
-		"nothing":                     {`null`, field{Type: event.FieldText}},
-		"no object":                   {`[1]`, field{Type: event.FieldText}},
+		"a list with titled choices":   {`{"type":"array","items":{"anyOf":[{"const":"a","title":"A"}]}}`, field{Type: event.FieldList, Choices: []event.Choice{{Value: "a", Title: "A"}}}},
+		"a list of anything":           {`{"type":"array","default":[]}`, field{Type: event.FieldList, Default: []string{}}},
+		"a default of another type":    {`{"type":"number","default":"1"}`, field{Type: event.FieldNumber}},
+		"a default of mixed items":     {`{"type":"array","default":["a",1]}`, field{Type: event.FieldList}},
+		"a list as default of a text":  {`{"type":"string","default":["a"]}`, field{Type: event.FieldText}},
+		"an empty one":                 {`{"type":"string","default":[]}`, field{Type: event.FieldText}},
+		"an object as default":         {`{"type":"string","default":{"a":1}}`, field{Type: event.FieldText}},
+		"a number with choices":        {`{"type":"integer","enum":["1","2"]}`, field{Type: event.FieldInteger}},
+		"no type":                      {`{"title":"T"}`, field{Title: "T", Type: event.FieldText}},
+		"an unknown type":              {`{"type":"object","title":"T"}`, field{Title: "T", Type: event.FieldText}},
+		"several types":                {`{"type":["string","null"]}`, field{Type: event.FieldText}},
+		"a bound that is not a number": {`{"type":"number","minimum":"1"}`, field{Type: event.FieldText}},
+		"choices that are not strings": {`{"type":"string","enum":[1,2]}`, field{Type: event.FieldText}},
+		"nothing":                      {`null`, field{Type: event.FieldText}},
+		"not an object":                {`[1]`, field{Type: event.FieldText}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var schema any
@@ -184,7 +184,7 @@ func FuzzForm(f *testing.F) {
 	})
 }
 
-// checkField holds a field to what its type promises.
+// checkField checks the invariants of a field.
 func checkField(t *testing.T, f event.Field) {
 	t.Helper()
 	var fits bool
@@ -200,7 +200,7 @@ func checkField(t *testing.T, f event.Field) {
 	case event.FieldList:
 		_, fits = f.Default.([]string)
 	default:
-		assert.Fail(t, "no type of a field", f.Type)
+		assert.Fail(t, "unknown field type", f.Type)
 	}
 	assert.True(t, fits || f.Default == nil, "%#v", f)
 	_, err := json.Marshal(f)

@@ -25,7 +25,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/event"
 )
 
-// cli is the path of the real Copilot CLI that `make build` gets.
+// cli returns the path of the real Copilot CLI, which `make build` downloads.
 func cli(tb testing.TB) string {
 	tb.Helper()
 	dir, err := os.Getwd()
@@ -39,10 +39,9 @@ func cli(tb testing.TB) string {
 	return path
 }
 
-// environ is that of a CLI that finds nothing of the user's: no settings, nothing
-// that his shell does when it starts, which the CLI waits for, and a gh that nobody
-// is signed in to, for which it looks again and again where there is none. It
-// unpacks itself into the cache, once for all.
+// environ returns the environment of a CLI without the user's settings and shell startup files, which the CLI would
+// wait for. It has a gh without a sign-in, because the CLI searches for a missing one repeatedly. The CLI unpacks
+// itself once into the cache.
 func environ(home string) []string {
 	env := append(os.Environ(), "HOME="+home, "COPILOT_HOME="+home)
 	if gh, err := filepath.Abs("../../../server/portaltest/signedout"); err == nil {
@@ -54,7 +53,7 @@ func environ(home string) []string {
 	return env
 }
 
-// options are those of a driver of the real CLI with a home of its own.
+// options returns the options of a driver of the real CLI with its own home.
 func options(tb testing.TB) sdk.Options {
 	tb.Helper()
 	return sdk.Options{
@@ -66,7 +65,7 @@ func options(tb testing.TB) sdk.Options {
 	}
 }
 
-// demoModel starts the scripted model when it is needed.
+// demoModel starts the scripted model on demand.
 func demoModel(tb testing.TB) func() (sdk.Provider, error) {
 	tb.Helper()
 	return sync.OnceValues(func() (sdk.Provider, error) {
@@ -100,10 +99,10 @@ func stop(tb testing.TB, a *sdk.Agent) {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	a.Stop(ctx)
-	require.NoError(tb, ctx.Err(), "the CLI did not stop by itself")
+	require.NoError(tb, ctx.Err(), "the CLI did not stop gracefully")
 }
 
-// talk is a conversation under test and what has happened in it.
+// talk is a conversation under test with its events.
 type talk struct {
 	agent.Conversation
 	t       testing.TB
@@ -111,12 +110,11 @@ type talk struct {
 
 	mu     sync.Mutex
 	bodies []event.Body
-	read   int           // how many the test has looked at
-	more   chan struct{} // closed when there are more
+	read   int           // number of events that the test has read
+	more   chan struct{} // closed when there are more events
 }
 
-// late is when a call or an event hangs that should have come, whatever else goes
-// on; tests that are about how long something takes measure it.
+// late is the time after which a missing call or event counts as hanging. Tests of durations measure them.
 const late = 20 * time.Second
 
 // open opens a conversation on the demo model.
@@ -143,14 +141,14 @@ func (c *talk) sink(_ string, b event.Body) {
 	c.more = make(chan struct{})
 }
 
-// got is all that has come so far.
+// got returns all events so far.
 func (c *talk) got() []event.Body {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.bodies)
 }
 
-// send gives a prompt to the agent.
+// send sends a prompt to the agent.
 func (c *talk) send(prompt string) {
 	c.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), late)
@@ -158,7 +156,7 @@ func (c *talk) send(prompt string) {
 	require.NoError(c.t, c.Send(ctx, event.Prompt{Text: prompt}))
 }
 
-// next gives the next body, false if none comes within d.
+// next returns the next body, or false if none comes within d.
 func (c *talk) next(d time.Duration) (event.Body, bool) {
 	late := time.After(d)
 	for {
@@ -179,14 +177,14 @@ func (c *talk) next(d time.Duration) (event.Body, bool) {
 	}
 }
 
-// until skips to the next body of a type and gives it, with all on the way.
+// until skips to the next body of a type and returns it with the skipped ones.
 func until[B event.Body](c *talk) (B, []event.Body) {
 	c.t.Helper()
 	var passed []event.Body
 	for {
 		b, ok := c.next(late)
 		if !ok {
-			require.FailNow(c.t, "it did not come", "%T; but %s", *new(B), show(passed))
+			require.FailNow(c.t, "missing event", "%T; but %s", *new(B), show(passed))
 		}
 		passed = append(passed, b)
 		if found, ok := b.(B); ok {
@@ -195,7 +193,7 @@ func until[B event.Body](c *talk) (B, []event.Body) {
 	}
 }
 
-// run sends a prompt and gives what happens until the agent is idle.
+// run sends a prompt and returns the events until the agent is idle.
 func (c *talk) run(prompt string) []event.Body {
 	c.t.Helper()
 	c.send(prompt)
@@ -211,7 +209,7 @@ func (c *talk) answer(q event.Question, a event.Answer) {
 	require.NoError(c.t, c.Answer(ctx, q, a))
 }
 
-// abort ends the run and gives how long it took until the agent was idle.
+// abort aborts the run and returns how long it took until the agent was idle.
 func (c *talk) abort() time.Duration {
 	c.t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
@@ -229,7 +227,7 @@ func (c *talk) close() {
 	require.NoError(c.t, c.Close(ctx))
 }
 
-// said is the text of the last message.
+// said returns the text of the last message.
 func said(bodies []event.Body) string {
 	text := ""
 	for _, b := range bodies {
@@ -240,7 +238,7 @@ func said(bodies []event.Body) string {
 	return text
 }
 
-// all gives the bodies of a type.
+// all returns the bodies of a type.
 func all[B event.Body](bodies []event.Body) []B {
 	var list []B
 	for _, b := range bodies {
@@ -259,8 +257,7 @@ func show(bodies []event.Body) string {
 	return b.String()
 }
 
-// children lists the living processes with a variable in their environment, by
-// their command lines.
+// children returns the command lines of living processes with a variable in their environment.
 func children(tb testing.TB, variable string) map[int]string {
 	tb.Helper()
 	files, err := filepath.Glob("/proc/[0-9]*/environ")
@@ -280,7 +277,7 @@ func children(tb testing.TB, variable string) map[int]string {
 	return list
 }
 
-// delayed holds back answers to requests about something until it is let go.
+// delayed holds back answers to matching requests until hold is closed.
 func delayed(h http.Handler, about string, seen chan<- struct{}, hold <-chan struct{}) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -296,7 +293,7 @@ func delayed(h http.Handler, about string, seen chan<- struct{}, hold <-chan str
 	})
 }
 
-// counted keeps the path of the last request for an answer.
+// counted stores the path of the last request for an answer.
 func counted(h http.Handler, last *string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodPost {
@@ -306,7 +303,7 @@ func counted(h http.Handler, last *string) http.Handler {
 	})
 }
 
-// listing is a provider of one model at the usual place, which refuses to answer.
+// listing lists one model at the usual path and refuses to answer.
 func listing(model string) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {

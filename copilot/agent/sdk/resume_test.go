@@ -15,7 +15,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-func TestUnresumableConversationBeginsAnew(t *testing.T) {
+func TestUnresumableConversationStartsAnew(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
 	o := options(t)
@@ -37,7 +37,7 @@ func TestUnresumableConversationBeginsAnew(t *testing.T) {
 		"nothing":          {write(func([]byte) []byte { return nil }), true},
 		"no file":          {func(t *testing.T, file string) { t.Helper(); require.NoError(t, os.Remove(file)) }, true},
 		"no directory":     {func(t *testing.T, file string) { t.Helper(); require.NoError(t, os.RemoveAll(filepath.Dir(file))) }, true},
-		"cut in a line":    {write(func(b []byte) []byte { return b[:len(b)-20] }), false},
+		"a truncated line": {write(func(b []byte) []byte { return b[:len(b)-20] }), false},
 		"zeros at the end": {write(func(b []byte) []byte { return append(b, make([]byte, 4096)...) }), false},
 		"a bad line":       {write(func(b []byte) []byte { return bytes.Replace(b, []byte("\n"), []byte("\n{damaged\n"), 1) }), false},
 	} {
@@ -55,7 +55,7 @@ func TestUnresumableConversationBeginsAnew(t *testing.T) {
 			first.close()
 			second := again()
 			got := second.run("recall")
-			assert.Contains(t, said(got), "egret", "what is said from then on is saved again")
+			assert.Contains(t, said(got), "egret", "later prompts are saved again")
 			assert.Equal(t, !tc.lost, bytes.Contains([]byte(said(got)), []byte("heron")))
 			assert.Empty(t, all[event.SessionError](second.got()))
 		})
@@ -71,7 +71,7 @@ func beginsAnew(t *testing.T, a *sdk.Agent) {
 	assert.Equal(t, "hello", said(again.run("say `hello`")))
 }
 
-func TestConversationOpenElsewhereIsNotForgotten(t *testing.T) {
+func TestConversationOpenElsewhereCannotBeForgotten(t *testing.T) {
 	t.Parallel()
 	d := sdk.New(options(t))
 	c := open(t, launch(t, d), nil)

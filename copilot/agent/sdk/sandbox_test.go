@@ -20,7 +20,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/permission"
 )
 
-// sandboxed starts a host whose CLIs run in sandboxes with a network, and gives its home.
+// sandboxed starts a host whose CLIs run in sandboxes with a network, and returns its home.
 func sandboxed(t *testing.T, n sandbox.Network, env ...string) (h *copilot.Host, home string) {
 	t.Helper()
 	require.NoError(t, sandbox.Probe(t.Context(), n), "make deps installs bubblewrap")
@@ -42,7 +42,7 @@ func sandboxed(t *testing.T, n sandbox.Network, env ...string) (h *copilot.Host,
 	return h, home
 }
 
-func TestSandboxedAgentWritesToItsDirectoryAlone(t *testing.T) {
+func TestSandboxedAgentWritesOnlyToItsDirectory(t *testing.T) {
 	h, home := sandboxed(t, sandbox.Shared)
 	require.NoError(t, os.MkdirAll(filepath.Join(home, ".ssh"), 0o700))
 	require.NoError(t, os.WriteFile(filepath.Join(home, ".ssh", "id"), []byte("private"), 0o600))
@@ -63,8 +63,8 @@ func TestSandboxedAgentWritesToItsDirectoryAlone(t *testing.T) {
 	assert.NoFileExists(t, filepath.Join(home, "one", "outside"))
 }
 
-// reach is a script that tries what a command of the agent can: the address $1 itself,
-// and through the proxy that is named to it.
+// reach is a script that tries everything that a command of the agent can: the address $1 directly, and through the
+// configured proxy.
 const reach = `
 if exec 3<>/dev/tcp/${1%:*}/${1#*:}; then echo reached; else echo unreachable; fi 2>/dev/null >direct
 if [ -n "$https_proxy" ]; then
@@ -77,7 +77,7 @@ ls /proc/net/dev >/dev/null && tail -n +3 /proc/net/dev | cut -d: -f1 | tr -d ' 
 true
 `
 
-func TestNetworkOfASandboxIsAsConfigured(t *testing.T) {
+func TestSandboxHasConfiguredNetwork(t *testing.T) {
 	for network, want := range map[sandbox.Network]string{sandbox.Shared: "reached", sandbox.Model: "unreachable"} {
 		t.Run(string(network), func(t *testing.T) {
 			t.Setenv("TMPDIR", t.TempDir())
@@ -101,7 +101,7 @@ func TestNetworkOfASandboxIsAsConfigured(t *testing.T) {
 				assert.Equal(t, "lo", read("interfaces"))
 			}
 			v.run(event.Prompt{Text: "run `touch again`"})
-			assert.FileExists(t, filepath.Join(directory, "again"), "the agent reaches its model")
+			assert.FileExists(t, filepath.Join(directory, "again"), "the agent can reach its model")
 			h.Close(t.Context())
 			left, err := filepath.Glob(filepath.Join(os.TempDir(), sandbox.GateDirectory+"*"))
 			require.NoError(t, err)
@@ -122,11 +122,11 @@ func TestSandboxedCLIReachesGitHubThroughTheGate(t *testing.T) {
 	t.Cleanup(proxy.Close)
 	h, _ := sandboxed(t, sandbox.Model, "COPILOT_GITHUB_TOKEN=github_pat_none", "HTTPS_PROXY="+proxy.URL)
 	_, err := h.Models(t.Context())
-	require.NoError(t, err, "the demo is there")
+	require.NoError(t, err, "the demo is listed")
 	select {
 	case request := <-asked:
 		assert.Equal(t, "CONNECT api.github.com:443", request)
 	case <-time.After(soon):
-		assert.Fail(t, "the CLI does not use the proxy that it is given")
+		assert.Fail(t, "the CLI does not use the configured proxy")
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/demo"
 )
 
-// call is one of a tool, by the model.
+// call is a tool call of the model.
 type call struct{ tool, arguments string }
 
 func shell(command string) call {
@@ -22,9 +22,8 @@ func shell(command string) call {
 	return call{"bash", string(arguments)}
 }
 
-// several is a model that, told to `call all`, makes several calls in one answer,
-// which the scripted one never does. In the next it says what they gave. Whatever
-// else it is told, it is the scripted one.
+// several returns a model that answers `call all` with several calls at once, which the scripted model never does. Its
+// next answer quotes their results. It passes all other prompts to the scripted model.
 func several(key string, calls ...call) http.Handler {
 	scripted := demo.NewHandler(key)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -35,7 +34,7 @@ func several(key string, calls ...call) http.Handler {
 				Content any
 			}
 		}
-		_ = json.Unmarshal(body, &request) // then it is not for us
+		_ = json.Unmarshal(body, &request) // invalid requests are passed on
 		prompt, results := "", []string{}
 		for _, m := range request.Messages {
 			switch m.Role {
@@ -68,7 +67,7 @@ func listed(calls []call) []any {
 	return list
 }
 
-// stream is an answer in one piece.
+// stream sends an answer in one piece.
 func stream(w http.ResponseWriter, delta map[string]any, reason string) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	for _, choice := range []any{

@@ -17,7 +17,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-// event decodes an event of the CLI as the SDK does.
+// vendorEvent decodes an event of the CLI as the SDK does.
 func vendorEvent(tb testing.TB, kind, data string) rpc.SessionEvent {
 	tb.Helper()
 	return eventOf(tb, "", "", kind, data)
@@ -39,7 +39,7 @@ func eventOf(tb testing.TB, id, agent, kind, data string) rpc.SessionEvent {
 	return e
 }
 
-func TestEventsOfTheCLIBecomeThoseOfTheDomain(t *testing.T) {
+func TestCLIEventsAreTranslated(t *testing.T) {
 	type bodies = []event.Body
 	for name, tc := range map[string]struct {
 		kind, data string
@@ -51,25 +51,25 @@ func TestEventsOfTheCLIBecomeThoseOfTheDomain(t *testing.T) {
 			"assistant.reasoning_delta", `{"reasoningId":"r","deltaContent":"hm"}`,
 			bodies{event.ReasoningStarted{ID: "r"}, event.ReasoningDelta{ID: "r", Text: "hm"}},
 		},
-		"a thought ends without having begun": {"assistant.reasoning", `{"reasoningId":"r","content":"hm"}`, bodies{event.ReasoningEnded{ID: "r", Text: "hm"}}},
-		"a message begins":                    {"assistant.message_start", `{"messageId":"m"}`, bodies{event.MessageStarted{ID: "m"}}},
+		"a thought ends without a start": {"assistant.reasoning", `{"reasoningId":"r","content":"hm"}`, bodies{event.ReasoningEnded{ID: "r", Text: "hm"}}},
+		"a message begins":               {"assistant.message_start", `{"messageId":"m"}`, bodies{event.MessageStarted{ID: "m"}}},
 		"a message begins with its first piece": {
 			"assistant.message_delta", `{"messageId":"m","deltaContent":"hi"}`,
 			bodies{event.MessageStarted{ID: "m"}, event.MessageDelta{ID: "m", Text: "hi"}},
 		},
-		"a message ends without having begun": {"assistant.message", `{"messageId":"m","content":"hi"}`, bodies{event.MessageEnded{ID: "m", Text: "hi"}}},
-		"a message of tool calls alone":       {"assistant.message", `{"messageId":"m","content":"","toolRequests":[{"toolCallId":"c","name":"bash"}]}`, bodies{event.MessageEnded{ID: "m"}}},
+		"a message ends without a start": {"assistant.message", `{"messageId":"m","content":"hi"}`, bodies{event.MessageEnded{ID: "m", Text: "hi"}}},
+		"a message with tool calls only": {"assistant.message", `{"messageId":"m","content":"","toolRequests":[{"toolCallId":"c","name":"bash"}]}`, bodies{event.MessageEnded{ID: "m"}}},
 		"a tool begins": {
 			"tool.execution_start", `{"toolCallId":"c","toolName":"bash","arguments":{"command":"ls"},"parentToolCallId":"p"}`,
 			bodies{event.ToolStarted{ID: "c", Parent: "p", Name: "bash", Arguments: json.RawMessage(`{"command":"ls"}`)}},
 		},
-		"a tool without arguments":   {"tool.execution_start", `{"toolCallId":"c","toolName":"list"}`, bodies{event.ToolStarted{ID: "c", Name: "list"}}},
-		"a tool with text arguments": {"tool.execution_start", `{"toolCallId":"c","toolName":"x","arguments":"raw"}`, bodies{event.ToolStarted{ID: "c", Name: "x", Arguments: json.RawMessage(`"raw"`)}}},
-		"output of a shell":          {"tool.shell_output", `{"toolCallId":"c","stream":"stdout","text":"a\n","sequence":0}`, bodies{event.ToolOutput{ID: "c", Text: "a\n"}}},
-		"empty output of a shell":    {"tool.shell_output", `{"toolCallId":"c","text":""}`, nil},
-		"output of unknown form":     {"tool.shell_output", `[1]`, nil},
-		"output of another tool":     {"tool.execution_partial_result", `{"toolCallId":"c","partialOutput":"a"}`, bodies{event.ToolOutput{ID: "c", Text: "a"}}},
-		"a tool ends well": {
+		"a tool without arguments":    {"tool.execution_start", `{"toolCallId":"c","toolName":"list"}`, bodies{event.ToolStarted{ID: "c", Name: "list"}}},
+		"a tool with text arguments":  {"tool.execution_start", `{"toolCallId":"c","toolName":"x","arguments":"raw"}`, bodies{event.ToolStarted{ID: "c", Name: "x", Arguments: json.RawMessage(`"raw"`)}}},
+		"output of a shell":           {"tool.shell_output", `{"toolCallId":"c","stream":"stdout","text":"a\n","sequence":0}`, bodies{event.ToolOutput{ID: "c", Text: "a\n"}}},
+		"empty output of a shell":     {"tool.shell_output", `{"toolCallId":"c","text":""}`, nil},
+		"output in an unknown format": {"tool.shell_output", `[1]`, nil},
+		"output of another tool":      {"tool.execution_partial_result", `{"toolCallId":"c","partialOutput":"a"}`, bodies{event.ToolOutput{ID: "c", Text: "a"}}},
+		"a tool succeeds": {
 			"tool.execution_complete", `{"toolCallId":"c","success":true,"result":{"content":"short","detailedContent":"long"}}`,
 			bodies{event.ToolEnded{ID: "c", Result: &event.ToolResult{Content: "short", Detail: "long"}}},
 		},
@@ -77,7 +77,7 @@ func TestEventsOfTheCLIBecomeThoseOfTheDomain(t *testing.T) {
 			"tool.execution_complete", `{"toolCallId":"c","success":false,"error":{"message":"no","code":"denied"}}`,
 			bodies{event.ToolEnded{ID: "c", Error: &event.ToolError{Text: "no", Code: "denied"}}},
 		},
-		"a command ends well": {
+		"a command succeeds": {
 			"tool.execution_complete", `{"toolCallId":"c","success":true,"result":{"content":"a"},"shellExecution":{"exitCode":0}}`,
 			bodies{event.ToolEnded{ID: "c", Result: &event.ToolResult{Content: "a"}}},
 		},
@@ -85,19 +85,19 @@ func TestEventsOfTheCLIBecomeThoseOfTheDomain(t *testing.T) {
 			"tool.execution_complete", `{"toolCallId":"c","success":true,"result":{"content":"a"},"shellExecution":{"exitCode":3}}`,
 			bodies{event.ToolEnded{ID: "c", Result: &event.ToolResult{Content: "a"}, Error: &event.ToolError{Text: "exit code 3", Code: event.CodeExit}}},
 		},
-		"a command fails, as its content tells": {
+		"a command fails according to its content": {
 			"tool.execution_complete", `{"toolCallId":"c","success":true,"result":{"content":"a","contents":[{"type":"shell_exit","exitCode":1,"shellId":"0"}]}}`,
 			bodies{event.ToolEnded{ID: "c", Result: &event.ToolResult{Content: "a"}, Error: &event.ToolError{Text: "exit code 1", Code: event.CodeExit}}},
 		},
-		"a tool ends well and says nothing": {"tool.execution_complete", `{"toolCallId":"c","success":true}`, bodies{event.ToolEnded{ID: "c", Result: &event.ToolResult{}}}},
-		"a tool fails and says nothing":     {"tool.execution_complete", `{"toolCallId":"c","success":false}`, bodies{event.ToolEnded{ID: "c", Error: &event.ToolError{Text: "the tool failed"}}}},
-		"a permission that a hook gave":     {"permission.requested", `{"requestId":"q","resolvedByHook":true,"permissionRequest":{"kind":"shell"}}`, nil},
-		"a permission that is settled":      {"permission.completed", `{"requestId":"q","result":{"kind":"approved"}}`, bodies{event.QuestionClosed{ID: "q", Ending: event.Withdrawn}}},
+		"a tool succeeds without a result": {"tool.execution_complete", `{"toolCallId":"c","success":true}`, bodies{event.ToolEnded{ID: "c", Result: &event.ToolResult{}}}},
+		"a tool fails without an error":    {"tool.execution_complete", `{"toolCallId":"c","success":false}`, bodies{event.ToolEnded{ID: "c", Error: &event.ToolError{Text: "the tool failed"}}}},
+		"a permission granted by a hook":   {"permission.requested", `{"requestId":"q","resolvedByHook":true,"permissionRequest":{"kind":"shell"}}`, nil},
+		"a completed permission":           {"permission.completed", `{"requestId":"q","result":{"kind":"approved"}}`, bodies{event.QuestionClosed{ID: "q", Ending: event.Withdrawn}}},
 		"a question to the user": {
 			"user_input.requested", `{"requestId":"q","question":"which?","choices":["a","b"],"allowFreeform":false,"toolCallId":"c"}`,
 			bodies{event.QuestionAsked{Question: event.Question{ID: "q", Kind: event.AskInput, Call: "c", Text: "which?", Choices: []string{"a", "b"}}}},
 		},
-		"a question that leaves it open": {
+		"a question that allows free text": {
 			"user_input.requested", `{"requestId":"q","question":"which?","choices":["a"]}`,
 			bodies{event.QuestionAsked{Question: event.Question{ID: "q", Kind: event.AskInput, Text: "which?", Choices: []string{"a"}, Freeform: true}}},
 		},
@@ -105,40 +105,40 @@ func TestEventsOfTheCLIBecomeThoseOfTheDomain(t *testing.T) {
 			"user_input.requested", `{"requestId":"q","question":"which?","allowFreeform":false}`,
 			bodies{event.QuestionAsked{Question: event.Question{ID: "q", Kind: event.AskInput, Text: "which?", Freeform: true}}},
 		},
-		"a question that is settled":            {"user_input.completed", `{"requestId":"q","answer":"a"}`, bodies{event.QuestionClosed{ID: "q", Ending: event.Withdrawn}}},
-		"the agent is idle":                     {"assistant.idle", `{}`, bodies{event.Idle{}}},
-		"the agent is idle, for it was stopped": {"assistant.idle", `{"aborted":true}`, bodies{event.Idle{Aborted: true}}},
-		"the session is idle":                   {"session.idle", `{"mode":"interactive"}`, bodies{event.Idle{}}},
-		"the session is idle, for it was stopped": {
+		"a completed question":             {"user_input.completed", `{"requestId":"q","answer":"a"}`, bodies{event.QuestionClosed{ID: "q", Ending: event.Withdrawn}}},
+		"the agent is idle":                {"assistant.idle", `{}`, bodies{event.Idle{}}},
+		"the agent is idle after an abort": {"assistant.idle", `{"aborted":true}`, bodies{event.Idle{Aborted: true}}},
+		"the session is idle":              {"session.idle", `{"mode":"interactive"}`, bodies{event.Idle{}}},
+		"the session is idle after an abort": {
 			"session.idle", `{"aborted":true}`, bodies{event.Idle{Aborted: true}},
 		},
-		"a failure":                {"session.error", `{"errorType":"query","message":"no","statusCode":400}`, bodies{event.SessionError{Kind: fault.Internal, Text: "no"}}},
-		"a failure of the sign-in": {"session.error", `{"errorType":"authentication","message":"no"}`, bodies{event.SessionError{Kind: fault.Unauthenticated, Text: "no"}}},
-		"a limit of the rate":      {"session.error", `{"errorType":"rate_limit","message":"no"}`, bodies{event.SessionError{Kind: fault.Unavailable, Text: "no"}}},
-		"a limit of the quota":     {"session.error", `{"errorType":"quota","message":"no"}`, bodies{event.SessionError{Kind: fault.Unavailable, Text: "no"}}},
-		"a title":                  {"session.title_changed", `{"title":"Birds"}`, bodies{event.TitleChanged{Title: "Birds"}}},
-		"a model":                  {"session.model_change", `{"newModel":"gpt"}`, bodies{event.ModelChanged{Model: "gpt"}}},
-		"the fill of the window":   {"session.usage_info", `{"currentTokens":5,"tokenLimit":10,"messagesLength":1}`, bodies{event.UsageChanged{Used: 5, Limit: 10}}},
-		"the to-dos have changed":  {"session.todos_changed", `{}`, nil},
-		"what a call has used": {
+		"a failure":                       {"session.error", `{"errorType":"query","message":"no","statusCode":400}`, bodies{event.SessionError{Kind: fault.Internal, Text: "no"}}},
+		"a failure of the sign-in":        {"session.error", `{"errorType":"authentication","message":"no"}`, bodies{event.SessionError{Kind: fault.Unauthenticated, Text: "no"}}},
+		"a rate limit":                    {"session.error", `{"errorType":"rate_limit","message":"no"}`, bodies{event.SessionError{Kind: fault.Unavailable, Text: "no"}}},
+		"a quota limit":                   {"session.error", `{"errorType":"quota","message":"no"}`, bodies{event.SessionError{Kind: fault.Unavailable, Text: "no"}}},
+		"a title":                         {"session.title_changed", `{"title":"Birds"}`, bodies{event.TitleChanged{Title: "Birds"}}},
+		"a model":                         {"session.model_change", `{"newModel":"gpt"}`, bodies{event.ModelChanged{Model: "gpt"}}},
+		"the usage of the context window": {"session.usage_info", `{"currentTokens":5,"tokenLimit":10,"messagesLength":1}`, bodies{event.UsageChanged{Used: 5, Limit: 10}}},
+		"the to-dos have changed":         {"session.todos_changed", `{}`, nil},
+		"the usage of a call": {
 			"assistant.usage", `{"model":"gpt","inputTokens":10,"outputTokens":2,"cacheReadTokens":4}`,
 			bodies{event.ModelCalled{Model: "gpt", Input: 10, Output: 2, Cached: 4}},
 		},
-		"a call that does not tell what it has used": {"assistant.usage", `{"model":"gpt"}`, bodies{event.ModelCalled{Model: "gpt"}}},
-		"a compaction begins":                        {"session.compaction_start", `{"currentTokens":10}`, bodies{event.CompactionStarted{Used: 10}}},
+		"a call without usage": {"assistant.usage", `{"model":"gpt"}`, bodies{event.ModelCalled{Model: "gpt"}}},
+		"a compaction begins":  {"session.compaction_start", `{"currentTokens":10}`, bodies{event.CompactionStarted{Used: 10}}},
 		"a compaction ends": {
 			"session.compaction_complete", `{"success":true,"preCompactionTokens":10,"postCompactionTokens":2,"summaryContent":"s"}`,
 			bodies{event.CompactionEnded{Before: 10, After: 2, Summary: "s"}},
 		},
 		"a compaction fails": {"session.compaction_complete", `{"success":false,"error":"no"}`, bodies{event.CompactionEnded{Error: "no"}}},
-		"a compaction fails and does not say why": {
+		"a compaction fails without an error": {
 			"session.compaction_complete", `{"success":false}`, bodies{event.CompactionEnded{Error: "the compaction failed"}},
 		},
-		"something that is new": {
+		"an unknown event": {
 			"galaxy.formed", `{"stars":1}`,
 			bodies{event.Notice{Kind: "galaxy.formed", Raw: json.RawMessage(`{"stars":1}`)}},
 		},
-		"something new without data": {"galaxy.formed", `null`, bodies{event.Notice{Kind: "galaxy.formed", Raw: json.RawMessage(`null`)}}},
+		"an unknown event without data": {"galaxy.formed", `null`, bodies{event.Notice{Kind: "galaxy.formed", Raw: json.RawMessage(`null`)}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			assert.Equal(t, tc.want, sdk.NewTranslator("/project").Event(vendorEvent(t, tc.kind, tc.data)))
@@ -146,7 +146,7 @@ func TestEventsOfTheCLIBecomeThoseOfTheDomain(t *testing.T) {
 	}
 }
 
-// What the pinned SDK knows besides, by whether a viewer who joins later needs it.
+// Other events that the pinned SDK knows, by whether a viewer who joins later needs them.
 const (
 	notices = `abort agent.interrupted assistant.fusion_phase_activity assistant.fusion_phase_completed
 		assistant.fusion_phase_failed assistant.fusion_phase_started assistant.intent assistant.server_tool_progress
@@ -178,7 +178,7 @@ const (
 		system.message system.notification user.message model.messages_snapshot model.turn_started model.log`
 )
 
-func TestEverythingElseIsANoticeOrChatter(t *testing.T) {
+func TestOtherEventsAreNoticesOrIgnored(t *testing.T) {
 	for kind := range strings.FieldsSeq(notices) {
 		got := sdk.NewTranslator("/project").Event(vendorEvent(t, kind, `{}`))
 		require.Len(t, got, 1, kind)
@@ -217,7 +217,7 @@ func TestSubAgents(t *testing.T) {
 	}
 }
 
-func TestToolsOfClientsGoByTheirOwnNames(t *testing.T) {
+func TestClientToolsKeepTheirNames(t *testing.T) {
 	tr := sdk.NewTranslator("/project", event.Tool{Name: "shop.buy"}, event.Tool{Name: "plain"})
 	for name, want := range map[string]string{"shop_buy": "shop.buy", "plain": "plain", "bash": "bash", "shop.buy": "shop.buy"} {
 		assert.Equal(t, []event.Body{event.ToolStarted{ID: "c", Name: want}},
@@ -239,7 +239,7 @@ func TestRetriedMessageEndsTheFirst(t *testing.T) {
 		assert.IsType(t, event.Notice{}, got[len(got)-1])
 		return got[:len(got)-1]
 	}
-	assert.Empty(t, retry(""), "nothing has begun")
+	assert.Empty(t, retry(""), "nothing was started")
 	say("", "main")
 	say("helper", "helps")
 	say("helper", "ends")
@@ -250,10 +250,10 @@ func TestRetriedMessageEndsTheFirst(t *testing.T) {
 	}, retry("helper"))
 	assert.Empty(t, retry("helper"), "once")
 	assert.Zero(t, tr.Size())
-	assert.Len(t, say("", "main"), 4, "it begins again")
+	assert.Len(t, say("", "main"), 4, "it starts again")
 }
 
-func TestEventsThatComeAgainAreDropped(t *testing.T) {
+func TestRepeatedEventsAreDropped(t *testing.T) {
 	tr := sdk.NewTranslator("/project")
 	delta := func(id, text string) []event.Body {
 		return tr.Event(eventOf(t, id, "", "assistant.message_delta", fmt.Sprintf(`{"messageId":"m","deltaContent":%q}`, text)))
@@ -262,9 +262,9 @@ func TestEventsThatComeAgainAreDropped(t *testing.T) {
 	assert.Equal(t, []event.Body{event.MessageDelta{ID: "m", Text: "b"}}, delta("2", "b"))
 	assert.Empty(t, delta("1", "a"))
 	assert.Empty(t, delta("2", "b"))
-	assert.Equal(t, []event.Body{event.MessageDelta{ID: "m", Text: "b"}}, delta("3", "b"), "the same text is not the same event")
-	assert.Len(t, delta("", "c"), 1, "without an id")
-	assert.Len(t, delta("", "c"), 1, "each is an event of its own")
+	assert.Equal(t, []event.Body{event.MessageDelta{ID: "m", Text: "b"}}, delta("3", "b"), "equal texts are different events")
+	assert.Len(t, delta("", "c"), 1, "an event without an id")
+	assert.Len(t, delta("", "c"), 1, "each event without an id is new")
 }
 
 func TestStartIsEmittedOncePerID(t *testing.T) {
@@ -273,7 +273,7 @@ func TestStartIsEmittedOncePerID(t *testing.T) {
 	assert.Empty(t, tr.Event(vendorEvent(t, "assistant.message_start", `{"messageId":"m"}`)))
 	assert.Len(t, tr.Event(vendorEvent(t, "assistant.message_delta", `{"messageId":"m","deltaContent":"x"}`)), 1)
 	assert.Len(t, tr.Event(vendorEvent(t, "assistant.message_delta", `{"messageId":"n","deltaContent":"x"}`)), 2)
-	assert.Len(t, tr.Event(vendorEvent(t, "assistant.reasoning_delta", `{"reasoningId":"m","deltaContent":"x"}`)), 2, "thoughts have ids of their own")
+	assert.Len(t, tr.Event(vendorEvent(t, "assistant.reasoning_delta", `{"reasoningId":"m","deltaContent":"x"}`)), 2, "thoughts have their own ids")
 	assert.Len(t, tr.Event(vendorEvent(t, "assistant.reasoning_delta", `{"reasoningId":"m","deltaContent":"x"}`)), 1)
 }
 
@@ -293,14 +293,14 @@ func TestRepeatedOutputBecomesDeltas(t *testing.T) {
 	assert.Empty(t, partial("c", "50 %\n"), "rewritten")
 	assert.Equal(t, "done\n", partial("c", "50 %\ndone\n"), "and continued")
 
-	// A shell tells its output piece by piece besides.
+	// A shell also streams its output in pieces.
 	assert.Len(t, tr.Event(vendorEvent(t, "tool.shell_output", `{"toolCallId":"s","text":"one"}`)), 1)
 	assert.Empty(t, partial("s", "one"))
 	assert.Len(t, tr.Event(vendorEvent(t, "tool.shell_output", `{"toolCallId":"s","text":"two"}`)), 1)
 	assert.Empty(t, partial("s", "onetwo"))
 }
 
-func TestStateOfSubAgentsIsNotThatOfTheSession(t *testing.T) {
+func TestSubAgentStateIsNotSessionState(t *testing.T) {
 	tr := sdk.NewTranslator("/project")
 	for kind, data := range map[string]string{
 		"session.model_change":  `{"newModel":"small"}`,
@@ -327,20 +327,20 @@ func TestAgentIsNotIdleWhileSubAgentsWork(t *testing.T) {
 		assert.Empty(t, tr.Event(vendorEvent(t, "assistant.idle", `{}`)))
 		return tr
 	}
-	t.Run("until they are done", func(t *testing.T) {
+	t.Run("until they have ended", func(t *testing.T) {
 		tr := begin()
 		tr.Event(eventOf(t, "", "one", "subagent.completed", `{}`))
 		assert.Empty(t, tr.Event(vendorEvent(t, "assistant.idle", `{}`)))
 		tr.Event(eventOf(t, "", "two", "subagent.failed", `{"error":"no"}`))
 		assert.Equal(t, idle, tr.Event(vendorEvent(t, "assistant.idle", `{}`)))
 	})
-	t.Run("unless it was stopped", func(t *testing.T) {
+	t.Run("unless it was aborted", func(t *testing.T) {
 		assert.Equal(t, []event.Body{event.Idle{Aborted: true}}, begin().Event(vendorEvent(t, "assistant.idle", `{"aborted":true}`)))
 	})
-	t.Run("or nothing goes on in the session", func(t *testing.T) {
+	t.Run("or unless the session is idle", func(t *testing.T) {
 		tr := begin()
 		assert.Equal(t, idle, tr.Event(vendorEvent(t, "session.idle", `{}`)))
-		assert.Equal(t, idle, tr.Event(vendorEvent(t, "assistant.idle", `{}`)), "they are forgotten")
+		assert.Equal(t, idle, tr.Event(vendorEvent(t, "assistant.idle", `{}`)), "the sub-agents are forgotten")
 	})
 }
 
@@ -360,7 +360,7 @@ func TestTranslatorForgetsEndedBlocks(t *testing.T) {
 	assert.Zero(t, tr.Size(), "a server in the background keeps the session from being idle for days")
 }
 
-func TestTranslatorForgetsWhileSomethingRunsInTheBackground(t *testing.T) {
+func TestTranslatorForgetsDuringBackgroundCommand(t *testing.T) {
 	tr := sdk.NewTranslator("/project")
 	size := 0
 	for i := range 200 {
@@ -371,7 +371,7 @@ func TestTranslatorForgetsWhileSomethingRunsInTheBackground(t *testing.T) {
 		tr.Event(eventOf(t, "d"+id, "", "assistant.idle", `{"aborted":true}`))
 		size = max(size, tr.Size())
 	}
-	assert.LessOrEqual(t, size, 11, "of two runs at most")
+	assert.LessOrEqual(t, size, 11, "at most those of two runs")
 	for i := range 5000 {
 		tr.Event(vendorEvent(t, "tool.shell_output", fmt.Sprintf(`{"toolCallId":"s%d","text":"x"}`, i)))
 		size = max(size, tr.Size())
@@ -379,7 +379,7 @@ func TestTranslatorForgetsWhileSomethingRunsInTheBackground(t *testing.T) {
 	assert.Less(t, size, 2100)
 	again := `{"toolCallId":"s4999","partialOutput":"x"}`
 	assert.Empty(t, tr.Event(vendorEvent(t, "assistant.idle", `{}`))[1:])
-	assert.Empty(t, tr.Event(vendorEvent(t, "tool.execution_partial_result", again)), "a command in the background goes on")
+	assert.Empty(t, tr.Event(vendorEvent(t, "tool.execution_partial_result", again)), "a background command continues")
 
 	tr.Event(eventOf(t, "", "helper", "subagent.started", `{}`))
 	tr.Event(eventOf(t, "", "helper", "assistant.message_start", `{"messageId":"h"}`))
@@ -393,14 +393,14 @@ func TestDuplicateIdleEndsPromptOnce(t *testing.T) {
 		kinds []string
 		want  int
 	}{
-		"by both":                             {[]string{turn, agent, session}, 1},
-		"by the session alone":                {[]string{turn, session}, 1},
-		"each turn has its own":               {[]string{turn, agent, session, turn, agent, session}, 2},
-		"the session may keep it for itself":  {[]string{turn, agent, turn, agent, session}, 2},
-		"a failure before the turn has one":   {[]string{turn, agent, session, failure, session}, 2},
-		"what is said twice is said of one":   {[]string{turn, agent, session, session}, 1},
-		"the agent's own word counts always":  {[]string{turn, agent, session, agent}, 2},
-		"a prompt that comes between has one": {[]string{turn, agent, "user.message", session}, 1},
+		"by both":                               {[]string{turn, agent, session}, 1},
+		"only by the session":                   {[]string{turn, session}, 1},
+		"each turn has its own":                 {[]string{turn, agent, session, turn, agent, session}, 2},
+		"the session may not report it":         {[]string{turn, agent, turn, agent, session}, 2},
+		"a failure before the turn is reported": {[]string{turn, agent, session, failure, session}, 2},
+		"a repetition is ignored":               {[]string{turn, agent, session, session}, 1},
+		"each report of the agent counts":       {[]string{turn, agent, session, agent}, 2},
+		"a prompt in between has its own":       {[]string{turn, agent, "user.message", session}, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			tr, got := sdk.NewTranslator("/project"), 0
@@ -446,7 +446,7 @@ func FuzzTranslator(f *testing.F) {
 	})
 }
 
-// check holds a body to what its type promises.
+// check checks the invariants of a body.
 func check(t *testing.T, b event.Body) {
 	t.Helper()
 	switch b := b.(type) {
@@ -457,7 +457,7 @@ func check(t *testing.T, b event.Body) {
 			assert.NotEmpty(t, q.Names)
 			assert.NotEmpty(t, q.Title)
 		case event.AskInput:
-			assert.True(t, q.Freeform || len(q.Choices) > 0, "it can be answered")
+			assert.True(t, q.Freeform || len(q.Choices) > 0, "the question can be answered")
 		case event.AskForm:
 			assert.NotNil(t, q.Form)
 		case event.AskTool:
@@ -473,20 +473,20 @@ func check(t *testing.T, b event.Body) {
 	}
 }
 
-func TestDefaultsOfAFormAreThoseThatItsFieldsTake(t *testing.T) {
+func TestInvalidFormDefaultsAreDropped(t *testing.T) {
 	for name, c := range map[string]struct {
 		schema string
 		want   any
 	}{
-		"a text":                        {`{"type":"string","default":"x"}`, "x"},
-		"a number":                      {`{"type":"number","default":1.5}`, 1.5},
-		"a boolean":                     {`{"type":"boolean","default":false}`, false},
-		"texts":                         {`{"type":"array","items":{"enum":["a","b"]},"default":["b"]}`, []string{"b"}},
-		"a number where texts go":       {`{"type":"string","default":1}`, nil},
-		"an object":                     {`{"type":"string","default":{"a":1}}`, nil},
-		"what is not among the choices": {`{"type":"string","enum":["a"],"default":"b"}`, nil},
-		"a list with other things":      {`{"type":"array","default":["a",1]}`, nil},
-		"half an integer":               {`{"type":"integer","default":0.5}`, nil},
+		"a text":                       {`{"type":"string","default":"x"}`, "x"},
+		"a number":                     {`{"type":"number","default":1.5}`, 1.5},
+		"a boolean":                    {`{"type":"boolean","default":false}`, false},
+		"texts":                        {`{"type":"array","items":{"enum":["a","b"]},"default":["b"]}`, []string{"b"}},
+		"a number for a string":        {`{"type":"string","default":1}`, nil},
+		"an object":                    {`{"type":"string","default":{"a":1}}`, nil},
+		"a value that is not a choice": {`{"type":"string","enum":["a"],"default":"b"}`, nil},
+		"a list with other types":      {`{"type":"array","default":["a",1]}`, nil},
+		"a fraction":                   {`{"type":"integer","default":0.5}`, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := sdk.NewTranslator("/project").Event(vendorEvent(t, "elicitation.requested",

@@ -30,7 +30,7 @@ func TestPing(t *testing.T) {
 		err := a.Ping(ctx)
 		return time.Since(begin), err
 	}
-	t.Run("the real CLI answers, also while it works, and its memory is known", func(t *testing.T) {
+	t.Run("the real CLI answers, even while it works, and its memory is known", func(t *testing.T) {
 		a := launch(t, sdk.New(options(t)))
 		c := open(t, a, nil)
 		c.send("1,000 tokens")
@@ -48,7 +48,7 @@ func TestPing(t *testing.T) {
 		stop(t, a)
 		assert.Zero(t, a.Memory())
 	})
-	t.Run("one that is halted does not, and does nothing", func(t *testing.T) {
+	t.Run("a halted CLI does not answer and is idle", func(t *testing.T) {
 		a := launch(t, sdk.New(options(t)))
 		hang(t, a)
 		defer func() { _ = syscall.Kill(a.PID(), syscall.SIGCONT) }()
@@ -57,14 +57,14 @@ func TestPing(t *testing.T) {
 		assert.NotEqual(t, fault.Busy, fault.KindOf(err))
 		assert.Less(t, took, soon)
 	})
-	t.Run("one that computes is told from it", func(t *testing.T) {
+	t.Run("a computing CLI is distinguished from it", func(t *testing.T) {
 		a := launch(t, scriptedCLI{Version: sdk.MinVersion, Computes: "ping"}.driver(t, nil))
 		took, err := ping(t, a, 500*time.Millisecond)
 		require.Error(t, err)
 		assert.Equal(t, fault.Busy, fault.KindOf(err))
 		assert.Less(t, took, soon)
 	})
-	t.Run("one that waits for what it has just started is told from it, too", func(t *testing.T) {
+	t.Run("so is a CLI that waits for a child that it has just started", func(t *testing.T) {
 		a := launch(t, scriptedCLI{Version: sdk.MinVersion, Waits: "ping"}.driver(t, nil))
 		for range 2 {
 			_, err := ping(t, a, 500*time.Millisecond)
@@ -73,18 +73,18 @@ func TestPing(t *testing.T) {
 		require.NoError(t, syscall.Kill(a.PID(), syscall.SIGSTOP))
 		defer func() { _ = syscall.Kill(a.PID(), syscall.SIGCONT) }()
 		_, err := ping(t, a, 500*time.Millisecond)
-		assert.NotEqual(t, fault.Busy, fault.KindOf(err), "it is halted besides")
+		assert.NotEqual(t, fault.Busy, fault.KindOf(err), "the CLI is halted as well")
 	})
-	t.Run("one that forgets to answer at rest does nothing", func(t *testing.T) {
+	t.Run("an idle CLI that does not answer is idle", func(t *testing.T) {
 		a := launch(t, scriptedCLI{Version: sdk.MinVersion, Silent: "ping"}.driver(t, nil))
 		_, err := ping(t, a, 500*time.Millisecond)
 		assert.NotEqual(t, fault.Busy, fault.KindOf(err))
 	})
-	t.Run("one that does not know the call lives all the same", func(t *testing.T) {
+	t.Run("a CLI that does not know the call is alive", func(t *testing.T) {
 		_, err := ping(t, launch(t, scriptedCLI{Version: sdk.MinVersion}.driver(t, nil)), soon)
 		assert.NoError(t, err)
 	})
-	t.Run("one that has ended fails at once", func(t *testing.T) {
+	t.Run("a CLI that has ended fails at once", func(t *testing.T) {
 		a := launch(t, scriptedCLI{Version: sdk.MinVersion, Dies: "ping"}.driver(t, nil))
 		took, err := ping(t, a, time.Minute)
 		require.Error(t, err)
@@ -92,7 +92,7 @@ func TestPing(t *testing.T) {
 	})
 }
 
-func TestWhetherTheRealCLIWorks(t *testing.T) {
+func TestRealCLIReportsWork(t *testing.T) {
 	c := open(t, launch(t, sdk.New(options(t))), nil)
 	check := func(when string, working, background bool) {
 		t.Helper()
@@ -114,10 +114,10 @@ func TestWhetherTheRealCLIWorks(t *testing.T) {
 
 	c.send("ask `Which?`")
 	q, _ := until[event.QuestionAsked](c)
-	check("a question to the user is open", true, false)
+	check("a question to the user is pending", true, false)
 	c.answer(q.Question, event.Answer{Text: "this"})
 	until[event.Idle](c)
-	check("at rest", false, false)
+	check("idle", false, false)
 
 	c.send("call `task` ``{\"agent_type\":\"general-purpose\",\"name\":\"helper\",\"description\":\"x\",\"prompt\":\"wait 60 s\",\"mode\":\"background\"}``")
 	until[event.ToolEnded](c)
@@ -125,13 +125,13 @@ func TestWhetherTheRealCLIWorks(t *testing.T) {
 	require.Never(t, func() bool {
 		working, err := c.Working(t.Context())
 		return err != nil || !working
-	}, 500*time.Millisecond, 10*time.Millisecond, "a sub-agent works in the background, and says nothing")
+	}, 500*time.Millisecond, 10*time.Millisecond, "a silent sub-agent works in the background")
 	c.abort()
-	check("it was aborted", false, false)
+	check("aborted", false, false)
 
 	c.send("run `sleep 1`")
 	q, _ = until[event.QuestionAsked](c)
-	check("a permission is asked for", true, false)
+	check("a permission is pending", true, false)
 	c.answer(q.Question, event.Answer{Approved: true})
 	require.Eventually(t, func() bool {
 		running, err := c.Background(t.Context())
@@ -139,7 +139,7 @@ func TestWhetherTheRealCLIWorks(t *testing.T) {
 	}, soon, 10*time.Millisecond)
 	check("a command runs", true, true)
 	until[event.Idle](c)
-	check("it has ended", false, false)
+	check("the command has ended", false, false)
 
 	c.send("call `bash` `{\"command\":\"sleep 60\",\"description\":\"x\",\"mode\":\"async\"}`")
 	q, _ = until[event.QuestionAsked](c)
@@ -148,7 +148,7 @@ func TestWhetherTheRealCLIWorks(t *testing.T) {
 	check("a command runs in the background", false, true)
 }
 
-// host is one on the real CLI.
+// host returns a host with the real CLI.
 func host(t *testing.T, o copilot.Options, change func(*sdk.Options)) *copilot.Host {
 	t.Helper()
 	so := options(t)
@@ -174,15 +174,15 @@ func begin(t *testing.T, h *copilot.Host) *copilot.Session {
 	return s
 }
 
-// follow reads the record from a place until a body of a type, and gives it with
-// its number and what the agent said on the way.
+// follow reads the record from a number to the next body of a type, and returns it with its number and the agent's text
+// on the way.
 func follow[B event.Body](t *testing.T, s *copilot.Session, after uint64) (found B, at uint64, said string) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	for {
 		some, err := s.Record().Next(ctx, after, 1)
-		require.NoError(t, err, "%T did not come", found)
+		require.NoError(t, err, "missing %T", found)
 		after = some[0].N
 		switch b := some[0].Value.Body.(type) {
 		case B:
@@ -193,7 +193,7 @@ func follow[B event.Body](t *testing.T, s *copilot.Session, after uint64) (found
 	}
 }
 
-func TestHaltedCLIIsReplacedUnderASession(t *testing.T) {
+func TestHaltedCLIIsReplaced(t *testing.T) {
 	t.Parallel()
 	var pids pids
 	h := host(t, copilot.Options{Pool: agent.PoolOptions{
@@ -222,10 +222,10 @@ func TestHaltedCLIIsReplacedUnderASession(t *testing.T) {
 	assert.Equal(t, event.Completed, end.Outcome)
 	assert.Contains(t, said, "the first")
 	require.Len(t, pids.list(), 2)
-	assert.Error(t, syscall.Kill(pids.list()[0], 0), "the old one is gone")
+	assert.Error(t, syscall.Kill(pids.list()[0], 0), "the old process is gone")
 }
 
-// pids are the processes of the CLIs that a driver has started, from its log.
+// pids collects the process ids of the CLIs that a driver has started, from its log.
 type pids struct {
 	mu  sync.Mutex
 	all []int
@@ -239,7 +239,7 @@ func (p *pids) list() []int {
 	return slices.Clone(p.all)
 }
 
-// Enabled is always true; with the others it makes p a [slog.Handler].
+// Enabled returns true; with the other methods it makes p a [slog.Handler].
 func (p *pids) Enabled(context.Context, slog.Level) bool { return true }
 
 func (p *pids) Handle(_ context.Context, r slog.Record) error {
@@ -286,10 +286,10 @@ func TestLargeCLIIsReplacedWhenIdle(t *testing.T) {
 	_, err := s.Prompt(event.Prompt{Text: "say `the first` run `sleep 1`"})
 	require.NoError(t, err)
 	end, at, _ := follow[event.RunEnded](t, s, 0)
-	require.Equal(t, event.Completed, end.Outcome, "it was not interrupted")
+	require.Equal(t, event.Completed, end.Outcome, "the run was not interrupted")
 	ended := time.Now()
 	all := pids.list()
-	old := all[len(all)-1] // it may have moved before the run already
+	old := all[len(all)-1] // the session may have moved before the run
 	require.Eventually(t, func() bool { return syscall.Kill(old, 0) != nil }, soon, 10*time.Millisecond)
 	t.Logf("end of the run → process gone: %v", time.Since(ended))
 	_, err = s.Prompt(event.Prompt{Text: "recall"})

@@ -22,10 +22,9 @@ import (
 	"github.com/copilot-portal/portal/copilot/permission"
 )
 
-// The tests of this file go through the domain's one door to the real CLI and
-// back: what a dialect can do, they can.
+// The tests of this file use the domain with the real CLI, as a dialect does.
 
-// whole is a host on the real CLI.
+// whole is a host with the real CLI.
 type whole struct {
 	*testing.T
 	host *copilot.Host
@@ -52,7 +51,7 @@ func newWhole(t *testing.T) whole {
 	return whole{t, host}
 }
 
-// with is the same for a subtest.
+// with returns the same host for a subtest.
 func (w whole) with(t *testing.T) whole {
 	t.Helper()
 	w.T = t
@@ -92,7 +91,7 @@ func (v *viewer) answer(q event.Question, a event.Answer) {
 	require.NoError(v, v.Answer(q.ID, a, "test"))
 }
 
-// next reads up to the next body of a type and gives it with all that came.
+// next reads up to the next body of a type and returns it with all events read.
 func next[B event.Body](v *viewer) (B, []event.Event) {
 	v.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
@@ -101,7 +100,7 @@ func next[B event.Body](v *viewer) (B, []event.Event) {
 	for {
 		entries, err := v.Record().Next(ctx, v.after, 1)
 		if err != nil {
-			require.FailNow(v, "it did not come", "%T: %v; but %s", *new(B), err, showEvents(passed))
+			require.FailNow(v, "missing event", "%T: %v; but %s", *new(B), err, showEvents(passed))
 		}
 		v.after = entries[0].N
 		passed = append(passed, entries[0].Value)
@@ -111,7 +110,7 @@ func next[B event.Body](v *viewer) (B, []event.Event) {
 	}
 }
 
-// question waits for one of a kind.
+// question waits for a question of a kind.
 func (v *viewer) question(kind event.QuestionKind) event.Question {
 	v.Helper()
 	asked, _ := next[event.QuestionAsked](v)
@@ -119,14 +118,14 @@ func (v *viewer) question(kind event.QuestionKind) event.Question {
 	return asked.Question
 }
 
-// end waits for the end of the run and gives its outcome and what was said last.
+// end waits for the end of the run and returns its outcome and the last message.
 func (v *viewer) end() (event.RunEnded, string) {
 	v.Helper()
 	end, passed := next[event.RunEnded](v)
 	return end, lastSaid(passed)
 }
 
-// run carries out a prompt to its end.
+// run runs a prompt to its end.
 func (v *viewer) run(p event.Prompt) string {
 	v.Helper()
 	v.prompt(p)
@@ -145,7 +144,7 @@ func lastSaid(events []event.Event) string {
 	return said
 }
 
-// among gives the bodies of a type with the sub-agents that they are from.
+// among returns the bodies of a type with their sub-agents.
 func among[B event.Body](events []event.Event) (list []B, agents []string) {
 	for _, e := range events {
 		if b, ok := e.Body.(B); ok {
@@ -172,33 +171,33 @@ func TestWholeAgent(t *testing.T) {
 		name string
 		do   func(whole)
 	}{
-		{"a permission shows the whole command, and a refusal reaches the model with its reason", permissionOfACommand},
+		{"a permission shows the whole command, and the reason of a refusal reaches the model", permissionOfACommand},
 		{"a permission for git allows plain git and no other command", gitPermission},
 		{"a permission shows the diff, and is remembered for the session", permissionOfADiff},
 		{"a question is answered by choice or freely", userInput},
 		{"a form of an MCP server is filled in or declined", form},
 		{"a page to visit is a question, too", signIn},
 		{"a plan is proposed, sent back with feedback and approved", planApproval},
-		{"to-dos come as whole snapshots, the last before the run ends", todos},
-		{"a sub-agent's work is told apart", subagent},
-		{"the conversation is summed up on demand", compaction},
+		{"to-dos come as complete snapshots, the last before the end of the run", todos},
+		{"events of a sub-agent are attributed to it", subagent},
+		{"the conversation is compacted on demand", compaction},
 		{"usage, title and account are known", usage},
-		{"the model is switched by its name for people", switchModel},
+		{"the model is switched by its display name", switchModel},
 		{"the mode of a prompt reaches the model", modes},
-		{"a prompt waits, another steers", queueAndSteer},
-		{"a run is cancelled, open question and all", cancel},
+		{"one prompt waits, another steers", queueAndSteer},
+		{"a run with an open question is cancelled", cancel},
 		{"attachments reach the model", attachments},
 		{"a client's tool is called under its own name", clientTool},
 		{"a client's tool may fail, be refused or stay silent", clientToolFails},
 		{"MCP servers and skills are listed with their state", extensions},
 		{"an MCP server is signed in to", signInToServer},
-		{"what a broken connection had begun to say is ended", brokenConnection},
+		{"a message is ended when its connection breaks", brokenConnection},
 	} {
 		t.Run(tc.name, func(t *testing.T) { tc.do(w.with(t)) })
 	}
 }
 
-// gitPermission has git.commit allowed, and nothing else.
+// gitPermission allows only git.commit.
 func gitPermission(w whole) {
 	v := w.start(func(s *copilot.Start) { s.Policy = permission.Policy{permission.Commit: permission.Allow} })
 	v.prompt(text("run `GIT_EDITOR='touch hacked' git commit --allow-empty`"))
@@ -249,7 +248,7 @@ func permissionOfADiff(w whole) {
 	v.answer(q, event.Answer{Approved: true, Remember: true})
 	_, passed := next[event.RunEnded](v)
 	asked, _ := among[event.QuestionAsked](passed)
-	assert.Empty(w, asked, "it was remembered")
+	assert.Empty(w, asked, "the answer was remembered")
 	b, err := os.ReadFile(file)
 	require.NoError(w, err)
 	assert.Equal(w, "newer line\n", string(b))
@@ -302,7 +301,7 @@ func form(w whole) {
 	for _, f := range q.Form.Fields {
 		names = append(names, f.Name)
 	}
-	assert.Equal(w, []string{"name", "age", "color", "news"}, names, "what is required comes first")
+	assert.Equal(w, []string{"name", "age", "color", "news"}, names, "required fields come first")
 	assert.Equal(w, []event.Choice{{Value: "red", Title: "Red"}, {Value: "green", Title: "Green"}}, q.Form.Fields[2].Choices)
 	require.ErrorContains(w, v.Answer(q.ID, event.Answer{Approved: true, Fields: map[string]any{"age": 7.0}}, "test"), "name")
 	v.answer(q, event.Answer{Approved: true, Fields: map[string]any{"name": "Ada", "age": 36.0, "news": false}})
@@ -337,7 +336,7 @@ func planApproval(w whole) {
 	assert.Equal(w, "Do it", q.Title)
 	assert.Equal(w, "# Do it\n- first", q.Text)
 	require.NotEmpty(w, q.Choices)
-	assert.Equal(w, "interactive", q.Choices[0], "the recommended way comes first: %v", q.Choices)
+	assert.Equal(w, "interactive", q.Choices[0], "the recommended choice comes first: %v", q.Choices)
 	v.answer(q, event.Answer{Reason: "with tests, please"})
 	_, said := v.end()
 	assert.Contains(w, said, "with tests, please")
@@ -376,7 +375,7 @@ func subagent(w whole) {
 	assert.Equal(w, event.Completed, ended[0].Outcome)
 	assert.Equal(w, started[0].ID, ended[0].ID)
 	_, agents := among[event.ReasoningEnded](passed)
-	assert.Contains(w, agents, started[0].ID, "its thoughts are its own")
+	assert.Contains(w, agents, started[0].ID, "its thoughts are attributed to it")
 }
 
 func compaction(w whole) {
@@ -414,7 +413,7 @@ func usage(w whole) {
 	assert.Positive(w, info.Usage.Calls)
 	assert.Positive(w, info.Usage.Input)
 	assert.Positive(w, info.Usage.Output)
-	assert.Zero(w, info.Usage.Multiplier, "the demo costs nothing")
+	assert.Zero(w, info.Usage.Multiplier, "the demo is free")
 	assert.NotEmpty(w, info.Title)
 	account, err := w.host.Account(w.Context())
 	require.NoError(w, err)
@@ -466,7 +465,7 @@ func queueAndSteer(w whole) {
 	assert.Equal(w, second, passed[0].Run)
 	alone := v.prompt(event.Prompt{Text: "say `alone`", Steer: true})
 	_, passed = next[event.RunEnded](v)
-	assert.Equal(w, alone, passed[0].Run, "without a run it is a prompt like any other")
+	assert.Equal(w, alone, passed[0].Run, "without a run it is an ordinary prompt")
 	assert.Equal(w, "alone", lastSaid(passed))
 }
 
@@ -506,12 +505,12 @@ func attachments(w whole) {
 		assert.Contains(w, said, want)
 	}
 	said = v.run(event.Prompt{Attachments: []event.Attachment{{Data: image, Type: "image/png", Name: "alone.png"}}})
-	assert.NotEmpty(w, said, "an image without words is answered")
+	assert.NotEmpty(w, said, "an image without text is answered")
 	_, err = v.Prompt(event.Prompt{Text: "x", Attachments: []event.Attachment{{Path: "nowhere.go"}}})
 	require.ErrorContains(w, err, "nowhere.go")
 }
 
-// withTool offers git.commit of a client, and allows it.
+// withTool offers a client's git.commit and allows it.
 func withTool(s *copilot.Start) {
 	s.Tools = []event.Tool{{
 		Name: "git.commit", Description: "Commits", Limit: 300 * time.Millisecond,
@@ -536,7 +535,7 @@ func clientTool(w whole) {
 	assert.Equal(w, "git.commit", q.Tool)
 	assert.Equal(w, started.ID, q.Call)
 	assert.JSONEq(w, `{"message":"feat: birds"}`, string(q.Arguments))
-	assert.Equal(w, copilot.StateRunning, v.Info().State, "no person is waited for")
+	assert.Equal(w, copilot.StateRunning, v.Info().State, "the session does not wait for a person")
 	v.answer(q, event.Answer{Text: "committed as 1a2b3c"})
 	tool, _ := next[event.ToolEnded](v)
 	require.NotNil(w, tool.Result)
@@ -566,7 +565,7 @@ func clientToolFails(w whole) {
 	v.prompt(text("call `git_commit` `{}`"))
 	_, passed := next[event.RunEnded](v)
 	asked, _ := among[event.QuestionAsked](passed)
-	assert.Empty(w, asked, "what is denied is not called")
+	assert.Empty(w, asked, "a denied tool is not called")
 
 	ctx, cancel := context.WithTimeout(w.Context(), 10*time.Second)
 	defer cancel()

@@ -109,5 +109,5 @@ func answerQuestion(out io.Writer, id json.RawMessage, result string) {
 }
 
 func line(out io.Writer, format string, args ...any) {
-	_, _ = fmt.Fprintf(out, format+"\n", args...) // whoever does not read it any more has ended
+	_, _ = fmt.Fprintf(out, format+"\n", args...) // a failure means that the reader has ended
 }
