@@ -73,7 +73,7 @@ func TestPromptAfterCompaction(t *testing.T) {
 			"compacting an empty conversation fails", func(w *world, s *copilot.Session) {
 				w.agents.Damage(s.ID())
 				give(w, s, "")
-				assert.Equal(w.t, "there is nothing to sum up yet", of[event.RunEnded](w.t, s)[0].Text)
+				assert.Equal(w.t, "there is nothing to compact yet", of[event.RunEnded](w.t, s)[0].Text)
 			},
 			[]string{"r1 starts", "r1 failure (invalid)", "r1 failed"},
 		},

@@ -26,7 +26,7 @@ func TestParseMode(t *testing.T) {
 		assert.Equal(t, want, got, text)
 	}
 	_, err := event.ParseMode("yolo")
-	require.EqualError(t, err, `"yolo" is no mode of a prompt: use interactive, plan or autopilot`)
+	require.EqualError(t, err, `"yolo" is not a prompt mode: use interactive, plan or autopilot`)
 	assert.Equal(t, fault.Invalid, fault.KindOf(err))
 }
 
@@ -38,20 +38,20 @@ func TestInvalidPrompts(t *testing.T) {
 		attachment attachment
 		want       string
 	}{
-		{"an unknown mode", "yolo", attachment{Text: "x"}, `"yolo" is no mode of a prompt: use interactive, plan or autopilot`},
+		{"an unknown mode", "yolo", attachment{Text: "x"}, `"yolo" is not a prompt mode: use interactive, plan or autopilot`},
 		{"an empty attachment", "", attachment{}, "attachment 1: it has neither a path nor a text nor an image"},
 		{"only a name", "", attachment{Name: "x"}, "attachment 1: it has neither a path nor a text nor an image"},
 		{"a missing file", "", attachment{Path: "/project/none.go"}, "attachment 1: /project/none.go cannot be read: no such file or directory"},
 		{"a directory with lines", "", attachment{Path: "sub", First: 1}, "attachment 1: DIR/sub is a directory and has no lines"},
-		{"lines before the first", "", attachment{Path: "a.go", First: -1}, "attachment 1: the lines -1 to 0 are no range"},
-		{"an end without a start", "", attachment{Path: "a.go", Last: 3}, "attachment 1: the lines 0 to 3 are no range"},
-		{"an end before the start", "", attachment{Path: "a.go", First: 3, Last: 2}, "attachment 1: the lines 3 to 2 are no range"},
-		{"an end below zero", "", attachment{Path: "a.go", First: 3, Last: -2}, "attachment 1: the lines 3 to -2 are no range"},
+		{"lines before the first", "", attachment{Path: "a.go", First: -1}, "attachment 1: lines -1 to 0 are not a range"},
+		{"an end without a start", "", attachment{Path: "a.go", Last: 3}, "attachment 1: lines 0 to 3 are not a range"},
+		{"an end before the start", "", attachment{Path: "a.go", First: 3, Last: 2}, "attachment 1: lines 3 to 2 are not a range"},
+		{"an end below zero", "", attachment{Path: "a.go", First: 3, Last: -2}, "attachment 1: lines 3 to -2 are not a range"},
 		{"lines without a file", "", attachment{Text: "x", First: 1}, "attachment 1: it has lines but no file"},
 		{"an image with a path", "", attachment{Data: []byte{1}, Type: "image/png", Path: "a.png"}, "attachment 1: give an image, a path or a text, not several of them"},
 		{"an image with a text", "", attachment{Data: []byte{1}, Type: "image/png", Text: "x"}, "attachment 1: give an image, a path or a text, not several of them"},
-		{"data without a type", "", attachment{Data: []byte{1}}, `attachment 1: "" is no media type of an image`},
-		{"data that is not an image", "", attachment{Data: []byte{1}, Type: "text/plain"}, `attachment 1: "text/plain" is no media type of an image`},
+		{"data without a type", "", attachment{Data: []byte{1}}, `attachment 1: "" is not the media type of an image`},
+		{"data that is not an image", "", attachment{Data: []byte{1}, Type: "text/plain"}, `attachment 1: "text/plain" is not the media type of an image`},
 		{"an empty image", "", attachment{Data: []byte{}, Type: "image/png"}, "attachment 1: the image is empty"},
 		{"a path with NUL", "", attachment{Path: "a\x00.go"}, "attachment 1: its texts are not valid"},
 		{"a path that is not UTF-8", "", attachment{Path: "a\xff.go"}, "attachment 1: its texts are not valid"},

@@ -112,9 +112,9 @@ func Decode(data []byte) (Event, error) {
 	err := decode(data, &l)
 	switch {
 	case err != nil && !errors.Is(err, errLaterVersion):
-		return Event{}, fault.Errorf(fault.Invalid, "no encoded event: %w", err)
+		return Event{}, fault.Errorf(fault.Invalid, "invalid encoded event: %w", err)
 	case l.Version < 1 || l.Type == "":
-		return Event{}, fault.Errorf(fault.Invalid, "no encoded event: it has no version or no type")
+		return Event{}, fault.Errorf(fault.Invalid, "invalid encoded event: it has no version or no type")
 	case l.Version > codecVersion:
 		err = errLaterVersion
 	}
@@ -126,7 +126,7 @@ func Decode(data []byte) (Event, error) {
 	case errors.Is(err, errLaterVersion):
 		e.Body = Notice{Kind: NoticeLater, Raw: bytes.Clone(data)}
 	case err != nil:
-		return Event{}, fault.Errorf(fault.Invalid, "no encoded event of the type %s: %w", l.Type, err)
+		return Event{}, fault.Errorf(fault.Invalid, "invalid encoded event of the type %s: %w", l.Type, err)
 	}
 	return e, nil
 }

@@ -79,7 +79,7 @@ func (f Field) Check(value any) error {
 	case len(f.Choices) > 0:
 		return fault.Errorf(fault.Invalid, "%v is not among the choices", value)
 	}
-	return fault.Errorf(fault.Invalid, "%v is no %s", value, f.Type)
+	return fault.Errorf(fault.Invalid, "%v is not a valid %s", value, f.Type)
 }
 
 // size returns the size that the limits of the field apply to. ok is false for a value of another type or choice.
@@ -105,7 +105,7 @@ func (f Field) bounded(n float64, unit string) error {
 	switch {
 	case f.Type == FieldBoolean:
 	case f.Min != nil && n < *f.Min:
-		return fault.Errorf(fault.Invalid, "at least %v%s are wanted", *f.Min, unit)
+		return fault.Errorf(fault.Invalid, "at least %v%s are required", *f.Min, unit)
 	case f.Max != nil && n > *f.Max:
 		return fault.Errorf(fault.Invalid, "at most %v%s are allowed", *f.Max, unit)
 	}

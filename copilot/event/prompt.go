@@ -65,7 +65,7 @@ func ParseMode(s string) (Mode, error) {
 	case ModeInteractive, ModePlan, ModeAutopilot:
 		return m, nil
 	}
-	return "", fault.Errorf(fault.Invalid, "%q is no mode of a prompt: use interactive, plan or autopilot", s)
+	return "", fault.Errorf(fault.Invalid, "%q is not a prompt mode: use interactive, plan or autopilot", s)
 }
 
 // Attachment is shown to the model with a prompt: a file or directory (Path alone), lines of a file (Path and First,
@@ -109,7 +109,7 @@ func (p Prompt) Check() error {
 	case p.IsEmpty() && p.Compact == (len(p.Attachments) > 0): // attachments alone are enough
 		return fault.ErrEmptyPrompt
 	case p.Compact && p.Steer:
-		return fault.Errorf(fault.Invalid, "the conversation cannot be summed up for a prompt that steers")
+		return fault.Errorf(fault.Invalid, "a steering prompt cannot compact the conversation")
 	}
 	if _, err := ParseMode(string(p.Mode)); err != nil {
 		return err
@@ -132,11 +132,11 @@ func (p Prompt) IsEmpty() bool { return strings.TrimSpace(p.Text) == "" }
 
 func (p Prompt) checkMeta() error {
 	if len(p.Meta) > maxMeta {
-		return fault.Errorf(fault.Invalid, "what is said besides the prompt has %d bytes; %d are allowed", len(p.Meta), maxMeta)
+		return fault.Errorf(fault.Invalid, "the prompt's meta has %d bytes; %d are allowed", len(p.Meta), maxMeta)
 	}
 	var object map[string]json.RawMessage
 	if p.Meta != nil && (json.Unmarshal(p.Meta, &object) != nil || object == nil) {
-		return fault.Errorf(fault.Invalid, "what is said besides the prompt is no JSON object")
+		return fault.Errorf(fault.Invalid, "the prompt's meta is not a JSON object")
 	}
 	return nil
 }
@@ -162,7 +162,7 @@ func (a Attachment) checkImage() error {
 		return fault.Errorf(fault.Invalid, "the image is empty")
 	}
 	if !strings.HasPrefix(a.Type, "image/") {
-		return fault.Errorf(fault.Invalid, "%q is no media type of an image", a.Type)
+		return fault.Errorf(fault.Invalid, "%q is not the media type of an image", a.Type)
 	}
 	if a.Path != "" || a.Text != "" {
 		return fault.Errorf(fault.Invalid, "give an image, a path or a text, not several of them")
@@ -172,7 +172,7 @@ func (a Attachment) checkImage() error {
 
 func (a Attachment) checkLines() error {
 	if a.First < 0 || a.Last != 0 && (a.First == 0 || a.Last < a.First) {
-		return fault.Errorf(fault.Invalid, "the lines %d to %d are no range", a.First, a.Last)
+		return fault.Errorf(fault.Invalid, "lines %d to %d are not a range", a.First, a.Last)
 	}
 	if a.First != 0 && a.Path == "" && a.Name == "" {
 		return fault.Errorf(fault.Invalid, "it has lines but no file")

@@ -85,7 +85,7 @@ func (q Question) Check(a Answer) error {
 	case a.Fields != nil && q.Kind != AskForm:
 		return fault.Errorf(fault.Invalid, "the question has no fields")
 	case a.Failed && q.Kind != AskTool:
-		return fault.Errorf(fault.Invalid, "only the call of a tool can have failed")
+		return fault.Errorf(fault.Invalid, "only a tool call can fail")
 	case a.Scope != "" && !q.offers(a.Scope):
 		offered := make([]permission.ScopeKind, 0, len(q.Scopes))
 		for _, s := range q.Scopes {
@@ -103,7 +103,7 @@ func (q Question) checkKind(a Answer) error {
 		return q.checkInput(a)
 	case AskTool:
 		if a.Approved {
-			return fault.Errorf(fault.Invalid, "the tool call wants a result and no permission")
+			return fault.Errorf(fault.Invalid, "answer this tool call with a result, not an approval")
 		}
 	case AskForm:
 		return q.checkForm(a)
@@ -111,7 +111,7 @@ func (q Question) checkKind(a Answer) error {
 		return q.checkPlan(a)
 	case AskPermission, AskSignIn:
 		if a.Text != "" {
-			return fault.Errorf(fault.Invalid, "the question wants a permission and no text")
+			return fault.Errorf(fault.Invalid, "answer this question with approve or deny, not text")
 		}
 	}
 	return nil
@@ -123,7 +123,7 @@ func (q Question) offers(kind permission.ScopeKind) bool {
 
 func (q Question) checkForm(a Answer) error {
 	if a.Text != "" {
-		return fault.Errorf(fault.Invalid, "the question wants fields and no text")
+		return fault.Errorf(fault.Invalid, "answer this question with fields, not text")
 	}
 	return q.Form.check(a)
 }
@@ -134,7 +134,7 @@ func (q Question) checkPlan(a Answer) error {
 	case a.Text == "":
 		return nil
 	case !a.Approved:
-		return fault.Errorf(fault.Invalid, "the question wants an approval, perhaps with one of the ways %q", q.Choices)
+		return fault.Errorf(fault.Invalid, "a choice needs an approval: approve with one of %q", q.Choices)
 	}
 	return among(a.Text, q.Choices)
 }
@@ -142,11 +142,11 @@ func (q Question) checkPlan(a Answer) error {
 func (q Question) checkInput(a Answer) error {
 	switch {
 	case a.Approved:
-		return fault.Errorf(fault.Invalid, "the question wants a text and no permission")
+		return fault.Errorf(fault.Invalid, "answer this question with text, not with approve or deny")
 	case a.Text == "" && a.Reason != "":
 		return nil // the user declines
 	case a.Text == "" && !slices.Contains(q.Choices, ""):
-		return fault.Errorf(fault.Invalid, "the question wants a text")
+		return fault.Errorf(fault.Invalid, "answer this question with text")
 	case q.Freeform:
 		return nil
 	}

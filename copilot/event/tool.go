@@ -32,7 +32,7 @@ func CheckTools(tools []Tool) error {
 	seen := map[string]string{}
 	for _, t := range tools {
 		if !toolName.MatchString(t.Name) {
-			return fault.Errorf(fault.Invalid, "%q is no name of a tool: use up to 64 letters, digits, _, - and dots", t.Name)
+			return fault.Errorf(fault.Invalid, "%q is not a valid tool name: use up to 64 letters, digits, _, - and dots", t.Name)
 		}
 		if other, taken := seen[t.Alias()]; taken {
 			return fault.Errorf(fault.Invalid, "the tools %q and %q would have the same name for the model", other, t.Name)
@@ -40,7 +40,7 @@ func CheckTools(tools []Tool) error {
 		seen[t.Alias()] = t.Name
 		var object map[string]any
 		if t.Schema != nil && (json.Unmarshal(t.Schema, &object) != nil || object == nil) {
-			return fault.Errorf(fault.Invalid, "the schema of the tool %q is no JSON object", t.Name)
+			return fault.Errorf(fault.Invalid, "the schema of the tool %q is not a JSON object", t.Name)
 		}
 		if t.Limit < 0 {
 			return fault.Errorf(fault.Invalid, "the time limit of the tool %q is negative", t.Name)

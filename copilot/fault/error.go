@@ -52,7 +52,7 @@ var (
 	ErrAlreadyAnswered      = &Error{Kind: Invalid, Text: "the question was already answered"}
 	ErrEmptyPrompt          = &Error{Kind: Invalid, Text: "the prompt is empty"}
 	ErrIdle                 = &Error{Kind: Busy, Text: "the agent is idle: there is no run to steer"}
-	ErrNothingToCompact     = &Error{Kind: Invalid, Text: "there is nothing to sum up yet"}
+	ErrNothingToCompact     = &Error{Kind: Invalid, Text: "there is nothing to compact yet"}
 	ErrCopyLeft             = &Error{Kind: Unavailable, Text: "the session is deleted, but the agent's own copy is not"}
 	ErrStopping             = &Error{Kind: Unavailable, Text: "the portal is stopping"}
 )

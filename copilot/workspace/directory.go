@@ -63,9 +63,9 @@ func expand(path string) (string, error) {
 		}
 		return strings.TrimRight(home, "/") + "/" + strings.TrimLeft(rest, "/"), nil
 	case isHome:
-		return "", fault.Errorf(fault.Invalid, "%q: only ~ and ~/… are known, no homes of others", path)
+		return "", fault.Errorf(fault.Invalid, "%q: only ~ and ~/… are supported, not the homes of other users", path)
 	case !filepath.IsAbs(path):
-		return "", fault.Errorf(fault.Invalid, "%q begins neither with / nor with ~", path)
+		return "", fault.Errorf(fault.Invalid, "%q must begin with / or ~", path)
 	}
 	return path, nil
 }

@@ -401,7 +401,7 @@ func compaction(w whole) {
 	assert.Empty(w, ended[0].Error)
 	assert.Equal(w, "and on", lastSaid(passed))
 	fresh := w.start(nil)
-	assert.Equal(w, "hello", fresh.run(event.Prompt{Text: "say `hello`", Compact: true}), "there is nothing to sum up yet")
+	assert.Equal(w, "hello", fresh.run(event.Prompt{Text: "say `hello`", Compact: true}), "there is nothing to compact yet")
 }
 
 func usage(w whole) {
