@@ -39,7 +39,7 @@ func Tool(t Type) (event.Tool, bool) {
 }
 
 func describe(t Type) string {
-	const once = " Call it once, when everything is ready: the call ends the operation. If the call is refused, correct what the answer says and call it again."
+	const once = " Call it once, when everything is ready: the call ends the operation. If the call is rejected, correct what the answer says and call it again."
 	switch t {
 	case Clarify:
 		return "Reports the questions about the specification, most important first." + once
