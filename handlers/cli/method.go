@@ -139,11 +139,11 @@ func (c *connection) chat(ctx context.Context, r *jsonrpc.Request) (finishReques
 		ctx, cancel := c.withExit(ctx)
 		defer cancel()
 		out := c.stream(ctx, r)
-		said, err := turn.Chat(ctx, studio.ChatRequest{
+		reply, err := turn.Chat(ctx, studio.ChatRequest{
 			Message: p.Message, HasSpec: p.Context.HasActiveSpec, HasInterface: p.Context.HasActiveInterface,
 		}, out.send)
 		out.end(err == nil)
-		return chatted{said.Message, list(said.Suggestions)}, faultError(err)
+		return chatted{reply.Message, list(reply.Suggestions)}, faultError(err)
 	}, nil
 }
 

@@ -86,7 +86,7 @@ func (n *connection) missingFiles(ctx context.Context, r *jsonrpc.Request) (any,
 		return nil, err
 	}
 	if len(p.Paths) > maxPaths {
-		return nil, jsonrpc.InvalidParams(`"paths" has %d paths; at most %d are looked at`, len(p.Paths), maxPaths)
+		return nil, jsonrpc.InvalidParams(`"paths" has %d paths; at most %d are allowed`, len(p.Paths), maxPaths)
 	}
 	s, err := n.find(ctx, p.SessionID)
 	if err != nil {

@@ -42,9 +42,9 @@ func (n *connection) search(ctx context.Context, r *jsonrpc.Request) (any, error
 
 // inUnits converts positions in a text from bytes to UTF-16 units, which JavaScript counts. An
 // invalid byte is one unit: JSON replaces each by one character.
-func inUnits(text string, places [][2]int) [][2]int {
-	list := make([][2]int, 0, len(places))
-	for _, p := range places {
+func inUnits(text string, spans [][2]int) [][2]int {
+	list := make([][2]int, 0, len(spans))
+	for _, p := range spans {
 		list = append(list, [2]int{units(text[:p[0]]), units(text[:p[1]])})
 	}
 	return list

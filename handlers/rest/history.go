@@ -89,13 +89,13 @@ func (p *page) read(client context.Context, r *event.Record) error {
 		if b.Gap != nil {
 			p.addGap(b.Gap)
 		}
-		for len(b.Entries) > 0 && p.wants() {
+		for len(b.Entries) > 0 && p.needsMore() {
 			if err := p.add(b.Entries[0]); err != nil {
 				return err
 			}
 			b.Entries = b.Entries[1:]
 		}
-		if !p.wants() {
+		if !p.needsMore() {
 			return nil
 		}
 	}
@@ -103,7 +103,9 @@ func (p *page) read(client context.Context, r *event.Record) error {
 	return nil
 }
 
-func (p *page) wants() bool { return p.after < p.last && p.room > 0 && p.buffer.Len() < historyBytes }
+func (p *page) needsMore() bool {
+	return p.after < p.last && p.room > 0 && p.buffer.Len() < historyBytes
+}
 
 // add encodes an event with its number. It omits superseded events.
 func (p *page) add(e follow.Entry) error {

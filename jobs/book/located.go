@@ -120,11 +120,11 @@ func (s located) boolean() bool {
 	if !s.hasKind(flag) {
 		return false
 	}
-	said := strings.ToLower(s.text)
-	if said != "true" && said != "false" {
+	word := strings.ToLower(s.text)
+	if word != "true" && word != "false" {
 		s.fault("must be true or false, not %s", quote(s.text))
 	}
-	return said == "true"
+	return word == "true"
 }
 
 // quote quotes untrusted text and shortens it.

@@ -91,8 +91,8 @@ func (s located) tools() (names []string) {
 // prompt reads lines that must not be empty.
 func (l *loader) prompt(s located) []string {
 	lines := l.lines(s)
-	said := func(line string) bool { return strings.TrimSpace(line) != "" }
-	if s.shape == list && len(lines) == len(s.parts) && !slices.ContainsFunc(lines, said) {
+	isText := func(line string) bool { return strings.TrimSpace(line) != "" }
+	if s.shape == list && len(lines) == len(s.parts) && !slices.ContainsFunc(lines, isText) {
 		s.fault("must not be empty")
 	}
 	if size := l.size(lines); size > maxExpanded {

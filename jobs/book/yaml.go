@@ -39,16 +39,16 @@ func readYAML(data []byte) (*value, *Fault) {
 
 // yamlFault converts an error of the YAML library, whose text contains the line.
 func yamlFault(err error) *Fault {
-	said := strings.TrimPrefix(err.Error(), "yaml: ")
+	message := strings.TrimPrefix(err.Error(), "yaml: ")
 	var line int
-	if rest, ok := strings.CutPrefix(said, "line "); ok {
+	if rest, ok := strings.CutPrefix(message, "line "); ok {
 		if digits, after, found := strings.Cut(rest, ": "); found {
 			if n, err := strconv.Atoi(digits); err == nil {
-				line, said = n, after
+				line, message = n, after
 			}
 		}
 	}
-	return &Fault{Line: line, Text: "is not YAML: " + said}
+	return &Fault{Line: line, Text: "is not YAML: " + message}
 }
 
 type yamlReader struct{ limitCounter }

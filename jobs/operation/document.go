@@ -69,7 +69,7 @@ func (r *Request) load() (name string, err error) {
 
 // read reads a file below a directory. It follows links.
 func read(directory, path string) (string, error) {
-	place, err := resolve(directory, path)
+	location, err := resolve(directory, path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return "", noFile()
 	}
@@ -81,14 +81,14 @@ func read(directory, path string) (string, error) {
 		return "", fault.ErrDirectoryNotFound
 	}
 	defer root.Close() //nolint:errcheck // read-only
-	info, err := root.Stat(place)
+	info, err := root.Stat(location)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return "", noFile()
 	case err != nil || !info.Mode().IsRegular():
 		return "", fault.Errorf(fault.Invalid, "the path is not that of a regular file")
 	}
-	f, err := root.Open(place)
+	f, err := root.Open(location)
 	if err != nil {
 		return "", fault.Errorf(fault.Invalid, "the file cannot be read")
 	}
@@ -107,7 +107,7 @@ func noFile() error {
 
 // resolve returns the location of a path below a directory, with links followed. The path need not exist.
 // Errors: kind [fault.Invalid].
-func resolve(directory, path string) (place string, err error) {
+func resolve(directory, path string) (location string, err error) {
 	outside := fault.Errorf(fault.Invalid, "the path must be that of a file below the working directory")
 	if path == "" || strings.ContainsRune(path, 0) {
 		return "", outside
@@ -126,11 +126,11 @@ func resolve(directory, path string) (place string, err error) {
 	if err != nil {
 		return "", outside
 	}
-	place, err = filepath.Rel(base, found)
-	if err != nil || !filepath.IsLocal(place) || place == "." || isOfGit(found) {
+	location, err = filepath.Rel(base, found)
+	if err != nil || !filepath.IsLocal(location) || location == "." || isOfGit(found) {
 		return "", outside
 	}
-	return place, nil
+	return location, nil
 }
 
 // followLinks resolves the links in the existing part of a path.

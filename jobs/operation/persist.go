@@ -45,14 +45,14 @@ func (w *worker) persist(e operationEnd) operationEnd {
 	if p == nil {
 		return e
 	}
-	place, err := w.write(p.Path)
+	location, err := w.write(p.Path)
 	if err != nil {
 		return notPersisted(err, "Operation failed. No changes persisted.")
 	}
-	done := persisted{Path: filepath.ToSlash(place)}
+	done := persisted{Path: filepath.ToSlash(location)}
 	e.text += " The result is saved in " + inlineCode(oneLine(done.Path)) + "."
 	if p.Commit {
-		done.Commit, err = w.commit(place)
+		done.Commit, err = w.commit(location)
 		if err != nil {
 			return notPersisted(err, "Operation failed. The result is saved in "+inlineCode(oneLine(done.Path))+", but not committed.")
 		}
@@ -93,8 +93,8 @@ func withLocation(result json.RawMessage, p persisted) json.RawMessage {
 }
 
 // write atomically writes the result to a file and returns its location.
-func (w *worker) write(path string) (place string, err error) {
-	place, err = resolve(w.request.Directory, path) // resolved again because links may have changed
+func (w *worker) write(path string) (location string, err error) {
+	location, err = resolve(w.request.Directory, path) // resolved again because links may have changed
 	if err != nil {
 		return "", err
 	}
@@ -104,10 +104,10 @@ func (w *worker) write(path string) (place string, err error) {
 	}
 	defer root.Close() //nolint:errcheck // closes no files
 	mode := fs.FileMode(0o644)
-	info, err := root.Stat(place)
+	info, err := root.Stat(location)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		if err := root.MkdirAll(filepath.Dir(place), 0o755); err != nil {
+		if err := root.MkdirAll(filepath.Dir(location), 0o755); err != nil {
 			return "", err
 		}
 	case err != nil:
@@ -117,12 +117,12 @@ func (w *worker) write(path string) (place string, err error) {
 	default:
 		mode = info.Mode().Perm()
 	}
-	return place, replace(root, place, w.text(place), mode)
+	return location, replace(root, location, w.text(location), mode)
 }
 
 // text returns what is written: the result as JSON, or the document.
-func (w *worker) text(place string) []byte {
-	if !strings.EqualFold(filepath.Ext(place), ".json") {
+func (w *worker) text(location string) []byte {
+	if !strings.EqualFold(filepath.Ext(location), ".json") {
 		return []byte(w.report.Document())
 	}
 	var out bytes.Buffer
@@ -132,8 +132,8 @@ func (w *worker) text(place string) []byte {
 }
 
 // replace atomically replaces a file.
-func replace(root *os.Root, place string, text []byte, mode fs.FileMode) (err error) {
-	temporary := filepath.Join(filepath.Dir(place), ".portal-"+uuid.NewString())
+func replace(root *os.Root, location string, text []byte, mode fs.FileMode) (err error) {
+	temporary := filepath.Join(filepath.Dir(location), ".portal-"+uuid.NewString())
 	f, err := root.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
 	if err != nil {
 		return err
@@ -141,7 +141,7 @@ func replace(root *os.Root, place string, text []byte, mode fs.FileMode) (err er
 	_, err = f.Write(text)
 	err = errors.Join(err, f.Sync(), f.Close())
 	if err == nil {
-		err = root.Rename(temporary, place)
+		err = root.Rename(temporary, location)
 	}
 	if err != nil {
 		_ = root.Remove(temporary)
@@ -150,7 +150,7 @@ func replace(root *os.Root, place string, text []byte, mode fs.FileMode) (err er
 }
 
 // commit commits only the file.
-func (w *worker) commit(place string) (hash string, err error) {
+func (w *worker) commit(location string) (hash string, err error) {
 	message := w.request.Persist.Message
 	if message == "" {
 		message = "Result of " + string(w.request.Type)
@@ -160,5 +160,5 @@ func (w *worker) commit(place string) (hash string, err error) {
 	}
 	w.host.commits.Lock()
 	defer w.host.commits.Unlock()
-	return commit(context.Background(), w.request.Directory, place, message)
+	return commit(context.Background(), w.request.Directory, location, message)
 }

@@ -87,8 +87,8 @@ type codeExtractor struct {
 // write adds a piece and returns the text that is certain by now.
 func (f *codeExtractor) write(piece string) string {
 	piece = strings.ReplaceAll(f.held+piece, "\r\n", "\n")
-	whole := strings.TrimSuffix(piece, "\r")
-	piece, f.held = whole, piece[len(whole):]
+	trimmed := strings.TrimSuffix(piece, "\r")
+	piece, f.held = trimmed, piece[len(trimmed):]
 	var out strings.Builder
 	for line := range strings.Lines(piece) {
 		if f.done {
@@ -101,12 +101,12 @@ func (f *codeExtractor) write(piece string) string {
 
 // part adds a piece of one line.
 func (f *codeExtractor) part(s string) string {
-	whole := strings.HasSuffix(s, "\n")
+	isComplete := strings.HasSuffix(s, "\n")
 	switch {
 	case f.inLine:
-		f.inLine = !whole
+		f.inLine = !isComplete
 		return f.shown(s)
-	case !whole && f.undecided(f.line+s):
+	case !isComplete && f.undecided(f.line+s):
 		f.line += s
 		return ""
 	}
@@ -116,7 +116,7 @@ func (f *codeExtractor) part(s string) string {
 		f.crossFence(line)
 		return ""
 	}
-	f.inLine = !whole
+	f.inLine = !isComplete
 	return f.shown(line)
 }
 

@@ -86,21 +86,21 @@ func (s *scanner) variable(v *js.Var) {
 const unknown = "[…]"
 
 // member checks x.name and x[computed].
-func (s *scanner) member(whole js.INode, x js.IExpr, name string, computed js.IExpr) js.IVisitor {
+func (s *scanner) member(expression js.INode, x js.IExpr, name string, computed js.IExpr) js.IVisitor {
 	window, document := s.isWindow(x), s.isDocument(x)
 	if s.properties[name] != "" {
-		s.refuse(whole, name, s.properties[name])
+		s.refuse(expression, name, s.properties[name])
 	}
 	if name == constructor && propertyOf(x) == constructor {
-		s.refuse(whole, "constructor.constructor", noCode)
+		s.refuse(expression, "constructor.constructor", noCode)
 	}
 	switch {
 	case name == unknown && (window || document):
-		s.refuse(whole, "a computed property of window or document", noHiding)
+		s.refuse(expression, "a computed property of window or document", noHiding)
 	case window && s.globals[name] != "":
-		s.refuse(whole, name, s.globals[name])
+		s.refuse(expression, name, s.globals[name])
 	case document && s.ofDocument[name] != "":
-		s.refuse(whole, name+" of document", s.ofDocument[name])
+		s.refuse(expression, name+" of document", s.ofDocument[name])
 	}
 	if !window {
 		return s
@@ -131,28 +131,28 @@ func (s *scanner) unlessName(x js.IExpr) {
 
 const constructor = "constructor"
 
-func (s *scanner) call(whole js.INode, callee js.IExpr, args []js.Arg) {
+func (s *scanner) call(expression js.INode, callee js.IExpr, args []js.Arg) {
 	name := propertyOf(callee)
 	if v, ok := bare(callee).(*js.Var); ok {
 		name = string(v.Name())
 	} else if name == constructor {
-		s.refuse(whole, "a call of constructor", noCode)
+		s.refuse(expression, "a call of constructor", noCode)
 	}
 	switch name {
 	case "setTimeout", "setInterval", "setImmediate":
 		if len(args) > 0 && isText(args[0].Value) {
-			s.refuse(whole, name+" with text", noCode)
+			s.refuse(expression, name+" with text", noCode)
 		}
 	case "createElement", "createElementNS", "createFactory":
 		for _, arg := range args[:min(2, len(args))] {
 			if tag, ok := constant(arg.Value); ok && slices.Contains([]string{"script", "iframe", "frame", "object", "embed"}, strings.ToLower(tag)) {
-				s.refuse(whole, "the element "+tag, noHTML)
+				s.refuse(expression, "the element "+tag, noHTML)
 			}
 		}
 	}
 }
 
-func (s *scanner) key(whole js.INode, name *js.PropertyName) {
+func (s *scanner) key(expression js.INode, name *js.PropertyName) {
 	if name == nil {
 		return
 	}
@@ -161,7 +161,7 @@ func (s *scanner) key(whole js.INode, name *js.PropertyName) {
 		key, _ = constant(name.Computed)
 	}
 	if reason := s.properties[key]; reason != "" {
-		s.refuse(whole, key, reason)
+		s.refuse(expression, key, reason)
 	}
 }
 

@@ -206,14 +206,14 @@ func read(ctx context.Context, answer *http.Response) (Response, error) {
 	case len(body) > maxBody:
 		return Response{}, fault.Errorf(fault.Unavailable, "the answer of the API is larger than 10 MiB")
 	}
-	told := Response{Status: answer.StatusCode, Body: body}
+	response := Response{Status: answer.StatusCode, Body: body}
 	for name, values := range answer.Header {
 		for _, value := range values {
 			if !isDropped(name) {
-				told.Header = append(told.Header, [2]string{name, value})
+				response.Header = append(response.Header, [2]string{name, value})
 			}
 		}
 	}
-	slices.SortStableFunc(told.Header, func(a, b [2]string) int { return strings.Compare(a[0], b[0]) })
-	return told, nil
+	slices.SortStableFunc(response.Header, func(a, b [2]string) int { return strings.Compare(a[0], b[0]) })
+	return response, nil
 }

@@ -71,14 +71,14 @@ func (h *Host) Change(ctx context.Context, id, prompt string) error {
 			if err != nil {
 				return result{}, err
 			}
-			whole := prompt
+			fullPrompt := prompt
 			if i.Question != nil { // the prompt answers it
-				whole = clip(i.Question.Prompt, maxPrompt) + "\n→ " + prompt
+				fullPrompt = clip(i.Question.Prompt, maxPrompt) + "\n→ " + prompt
 			}
 			if made.Question != "" {
-				return result{question: &Question{Prompt: whole, Text: made.Question, Options: made.Options}}, nil
+				return result{question: &Question{Prompt: fullPrompt, Text: made.Question, Options: made.Options}}, nil
 			}
-			v := Version{Description: made.Description, Assumptions: made.Assumptions, Prompt: whole, Based: i.Current}
+			v := Version{Description: made.Description, Assumptions: made.Assumptions, Prompt: fullPrompt, Based: i.Current}
 			return result{source: made.Code, version: v}, nil
 		}, err
 	})

@@ -144,14 +144,14 @@ func (h *Host) Create(ctx context.Context, name, text string) (Item, error) {
 func now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
 
 // clip returns the start of a text.
-func clip(text string, most int) string {
-	if len(text) <= most {
+func clip(text string, limit int) string {
+	if len(text) <= limit {
 		return text
 	}
-	for most > 0 && !utf8.RuneStart(text[most]) {
-		most--
+	for limit > 0 && !utf8.RuneStart(text[limit]) {
+		limit--
 	}
-	return strings.TrimSpace(text[:most]) + "…"
+	return strings.TrimSpace(text[:limit]) + "…"
 }
 
 // List returns at most 1000 interfaces, newest first.

@@ -70,9 +70,9 @@ func foreign(d *jsontext.Decoder, token jsontext.Token) Faults {
 	return Faults{{dotted(d.StackPointer()), 0, "refers to " + to + ", but nothing is fetched: put everything into one description"}}
 }
 
-// inExample reports whether a place is in an example, which may contain anything.
-func inExample(place jsontext.Pointer) bool {
-	for name := range place.Tokens() {
+// inExample reports whether a pointer is in an example, which may contain anything.
+func inExample(pointer jsontext.Pointer) bool {
+	for name := range pointer.Tokens() {
 		if slices.Contains([]string{"example", "examples", "default", "enum", "const"}, name) {
 			return true
 		}
@@ -92,8 +92,8 @@ func syntaxFault(raw []byte, err error) Fault {
 	return Fault{".", line, "is not JSON: " + oneLine(syntax.Err.Error())}
 }
 
-// dotted returns the path of a place in the notation of faults.
-func dotted(place jsontext.Pointer) string { return joined(slices.Collect(place.Tokens())) }
+// dotted returns the path of a pointer in the notation of faults.
+func dotted(pointer jsontext.Pointer) string { return joined(slices.Collect(pointer.Tokens())) }
 
 // joined joins names to a path, with brackets around those that are not plain words.
 func joined(names []string) string {

@@ -126,12 +126,12 @@ func baseURL(servers openapi3.Servers) string {
 
 // ordered returns the keys of a map in the order of the file.
 func ordered[V any](m map[string]V, order []string) []string {
-	place := map[string]int{}
+	position := map[string]int{}
 	for i, name := range order {
-		place[name] = i + 1
+		position[name] = i + 1
 	}
 	names := sorted(m)
-	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(place[a], place[b]) })
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(position[a], position[b]) })
 	return names
 }
 

@@ -143,16 +143,16 @@ func yamlFault(err error) Fault {
 	if errors.Is(err, io.EOF) {
 		return Fault{Path: ".", Text: "is empty"}
 	}
-	said := strings.TrimPrefix(err.Error(), "yaml: ")
+	message := strings.TrimPrefix(err.Error(), "yaml: ")
 	var line int
-	if rest, ok := strings.CutPrefix(said, "line "); ok {
+	if rest, ok := strings.CutPrefix(message, "line "); ok {
 		if digits, after, found := strings.Cut(rest, ": "); found {
 			if n, err := strconv.Atoi(digits); err == nil {
-				line, said = n, after
+				line, message = n, after
 			}
 		}
 	}
-	return Fault{".", line, "is not YAML: " + oneLine(said)}
+	return Fault{".", line, "is not YAML: " + oneLine(message)}
 }
 
 // keepVersions turns version numbers into text, because they are rarely quoted.
