@@ -27,7 +27,7 @@ func TestReceivedEventsSurviveKillsDuringAStream(t *testing.T) {
 	var all sync.WaitGroup
 	for i := range lanes {
 		all.Go(func() {
-			l := newLane(t, i)
+			l := newKilledSession(t, i)
 			for round := range rounds {
 				if t.Failed() {
 					return
@@ -39,8 +39,8 @@ func TestReceivedEventsSurviveKillsDuringAStream(t *testing.T) {
 	all.Wait()
 }
 
-// lane is a session whose portal is killed repeatedly in the middle of an answer.
-type lane struct {
+// killedSession is a session whose portal is killed repeatedly in the middle of an answer.
+type killedSession struct {
 	*testing.T
 	portal  *portaltest.Portal
 	session string
@@ -49,16 +49,16 @@ type lane struct {
 	steady  *portaltest.Reader // uses the same token in all portals
 }
 
-func newLane(t *testing.T, i int) *lane {
+func newKilledSession(t *testing.T, i int) *killedSession {
 	t.Helper()
 	p := portaltest.Start(t, portaltest.Options{})
-	l := &lane{T: t, portal: p, session: p.StartSession(t.TempDir(), ""), name: fmt.Sprintf("heron-%d", i)}
+	l := &killedSession{T: t, portal: p, session: p.StartSession(t.TempDir(), ""), name: fmt.Sprintf("heron-%d", i)}
 	l.steady = p.Follow(l.session, "steady")
 	return l
 }
 
 // round lets the model answer, kills the portal, and checks what remains.
-func (l *lane) round(n int) {
+func (l *killedSession) round(n int) {
 	fresh := l.portal.Follow(l.session, fmt.Sprintf("fresh-%d", n))
 	fresh.Wait("the past", func(list []portaltest.Response) bool { return count(list, "onIdle") == 2*n })
 	before := fresh.Given()
@@ -78,12 +78,12 @@ func (l *lane) round(n int) {
 	start := len(expandResponses(responses(before)))
 	assertCounted(l.T, all[start:])
 	assertLines(l.T, lines, l.lines(), killed)
-	l.assertGoesOn(append(all[:start:start], expandResponses(responses(l.steady.Given()[unseen:]))...), all)
+	l.assertContinues(append(all[:start:start], expandResponses(responses(l.steady.Given()[unseen:]))...), all)
 	l.assertKnowsThePast()
 }
 
 // killAmid kills the portal at a random moment of the answer, after reading the record as lines.
-func (l *lane) killAmid(reader *portaltest.Reader, before int) (lines []dated, killed portaltest.Clock) {
+func (l *killedSession) killAmid(reader *portaltest.Reader, before int) (lines []dated, killed portaltest.Clock) {
 	reader.Wait("the answer", func(list []portaltest.Response) bool { return count(list[before:], "onMessage") > 0 })
 	moment := time.NewTimer(rand.N(1200 * time.Millisecond))
 	defer moment.Stop()
@@ -108,7 +108,7 @@ type dated struct {
 }
 
 // lines returns the exported events of the session.
-func (l *lane) lines() []string {
+func (l *killedSession) lines() []string {
 	l.Helper()
 	return lines(l.T, l.portal, l.session)
 }
@@ -122,10 +122,10 @@ func lines(t *testing.T, p *portaltest.Portal, id string) []string {
 }
 
 // awaitRecovered waits until the interrupted run is marked as such.
-func (l *lane) awaitRecovered(cut int) {
+func (l *killedSession) awaitRecovered(interrupted int) {
 	l.Helper()
 	require.Eventually(l, func() bool {
-		return strings.Count(strings.Join(outcomes(l.T, l.lines()), " "), "interrupted") == cut
+		return strings.Count(strings.Join(outcomes(l.T, l.lines()), " "), "interrupted") == interrupted
 	}, 4*soon, 10*tick)
 	require.Equal(l, "idle", state(l.portal, l.session))
 }
@@ -150,7 +150,7 @@ func outcomes(t *testing.T, lines []string) (list []string) {
 }
 
 // past returns what a new reader receives up to the end of n runs.
-func (l *lane) past(token string, runs int) []portaltest.Response {
+func (l *killedSession) past(token string, runs int) []portaltest.Response {
 	l.Helper()
 	return l.portal.Follow(l.session, token).Wait("the past", func(list []portaltest.Response) bool { return count(list, "onIdle") == runs })
 }
@@ -230,8 +230,8 @@ func assertLines(t *testing.T, exports []dated, now []string, killed portaltest.
 	}
 }
 
-// assertGoesOn checks that the reader with the constant token misses nothing; it may receive responses again.
-func (l *lane) assertGoesOn(had, all []unit) {
+// assertContinues checks that the reader with the constant token misses nothing; it may receive responses again.
+func (l *killedSession) assertContinues(had, all []unit) {
 	l.Helper()
 	l.steady = l.portal.Follow(l.session, "steady")
 	same := common(had, all)
@@ -247,7 +247,7 @@ func (l *lane) assertGoesOn(had, all []unit) {
 }
 
 // assertKnowsThePast checks that the model knows the earlier prompts.
-func (l *lane) assertKnowsThePast() {
+func (l *killedSession) assertKnowsThePast() {
 	l.Helper()
 	l.prompts = append(l.prompts, "recall")
 	before := len(l.steady.Given())

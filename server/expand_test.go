@@ -40,10 +40,10 @@ func (x expander) take(e entry) []unit {
 		x[e.block] += e.text
 		return characters(e.block, e.text)
 	}
-	told := x[e.block]
+	received := x[e.block]
 	delete(x, e.block)
 	end := unit{entry: e.json}
-	if told != "" && strings.HasSuffix(e.text, told) {
+	if received != "" && strings.HasSuffix(e.text, received) {
 		return []unit{end}
 	}
 	return append(characters(e.block, e.text), end)

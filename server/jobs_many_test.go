@@ -60,9 +60,9 @@ func TestLargeJobIsReportedToAllWatchers(t *testing.T) {
 	t.Logf("%d sessions, %d at the same time: %.1f s", sessions, abreast, time.Since(begin).Seconds())
 
 	want := map[string]int{"workStarted": sessions, "workStopped": sessions, "jobSucceeded": 1}
-	for i, told := range watchers {
-		assert.Equal(t, want, tally(told), "watcher %d", i)
-		assert.Equal(t, watchers[0], told, "watcher %d received something else", i)
+	for i, responses := range watchers {
+		assert.Equal(t, want, tally(responses), "watcher %d", i)
+		assert.Equal(t, watchers[0], responses, "watcher %d received something else", i)
 	}
 	status := p.API("GET", "copilot/job/"+id+"/status", "")
 	assert.Equal(t, "Succeeded", status.Text("status"))
@@ -79,32 +79,32 @@ func TestLargeJobIsReportedToAllWatchers(t *testing.T) {
 }
 
 // watchJob reads a job with live/{token} up to its end.
-func watchJob(t *testing.T, p *portaltest.Portal, id, token string) (told []portaltest.Response) {
+func watchJob(t *testing.T, p *portaltest.Portal, id, token string) (received []portaltest.Response) {
 	t.Helper()
 	for deadline := time.Now().Add(15 * time.Minute); time.Now().Before(deadline); {
 		answer := p.API("GET", "copilot/job/"+id+"/live/"+token, "")
 		switch answer.Text("error") {
 		case "JobClosed":
-			return told
+			return received
 		case "", "HttpRequestTimeout":
 		default:
 			t.Errorf("while watching: %v", answer)
-			return told
+			return received
 		}
 		responses, _ := answer["responses"].([]any)
 		for _, r := range responses {
 			fields, _ := r.(map[string]any)
-			told = append(told, fields)
+			received = append(received, fields)
 		}
 	}
-	t.Errorf("the job did not end: %d responses", len(told))
-	return told
+	t.Errorf("the job did not end: %d responses", len(received))
+	return received
 }
 
 // tally counts responses by callback.
-func tally(told []portaltest.Response) map[string]int {
+func tally(responses []portaltest.Response) map[string]int {
 	n := map[string]int{}
-	for _, r := range told {
+	for _, r := range responses {
 		n[r.Name()]++
 	}
 	return n

@@ -32,8 +32,8 @@ type site struct {
 	portal string
 }
 
-// answered is the part of a response that a page can read; Status is 0 if the browser hides it.
-type answered struct {
+// pageResponse is the part of a response that a page can read; Status is 0 if the browser hides it.
+type pageResponse struct {
 	Status int
 	Body   struct {
 		SessionID   string `json:"session_id"`
@@ -43,8 +43,8 @@ type answered struct {
 	}
 }
 
-// heard is what a page receives from a socket.
-type heard struct {
+// socketResult is what a page receives from a socket.
+type socketResult struct {
 	Code  int
 	Types []string
 	Text  string
@@ -58,9 +58,9 @@ func evaluateIn[T any](s site, expression string) T {
 }
 
 // fetch sends a request to the portal; more contains further options of fetch, as JavaScript.
-func (s site) fetch(method, path, session, body, more string) answered {
+func (s site) fetch(method, path, session, body, more string) pageResponse {
 	s.Helper()
-	return evaluateIn[answered](s, fmt.Sprintf(`(async () => {
+	return evaluateIn[pageResponse](s, fmt.Sprintf(`(async () => {
 		const [method, session, body] = [%q, %q, %q];
 		const headers = { ...(body && { "Content-Type": "application/json" }), ...(session && { "X-Session-ID": session }) };
 		try {
@@ -73,9 +73,9 @@ func (s site) fetch(method, path, session, body, more string) answered {
 }
 
 // socket opens a socket and reads it to its end.
-func (s site) socket(query string) heard {
+func (s site) socket(query string) socketResult {
 	s.Helper()
-	return evaluateIn[heard](s, fmt.Sprintf(`new Promise((done) => {
+	return evaluateIn[socketResult](s, fmt.Sprintf(`new Promise((done) => {
 		const all = { types: [], text: "" };
 		const socket = new WebSocket(%q, "portal.v1");
 		socket.onmessage = ({ data }) => {
@@ -104,7 +104,7 @@ func TestBrowserUsesOperationsFromAnAllowedOrigin(t *testing.T) {
 	for name, url := range map[string]string{"another port": ownPort, "another host name": ownHost} {
 		t.Run(name, func(t *testing.T) { watchesAnOperation(visit(t, url)) })
 	}
-	t.Run("an origin that is not allowed", func(t *testing.T) { isKeptOut(visit(t, stranger), visit(t, ownPort)) })
+	t.Run("an origin that is not allowed", func(t *testing.T) { checkRefused(visit(t, stranger), visit(t, ownPort)) })
 }
 
 const rightToken = `{"token": "` + token + `"}`
@@ -141,8 +141,8 @@ func watchesAnOperation(s site) {
 	assert.Zero(s, s.fetch("GET", "/operations", "", "", `credentials: "include"`).Status, "cookies do not count")
 }
 
-// isKeptOut checks that a page cannot do what an allowed page can.
-func isKeptOut(s, allowed site) {
+// checkRefused checks that a page cannot do what an allowed page can.
+func checkRefused(s, allowed site) {
 	session := allowed.fetch("POST", "/auth/verify", "", rightToken, "").Body.SessionID
 	require.NotEmpty(s, session)
 	before := allowed.fetch("POST", "/operations", session, `{"type": "prompt", "prompt": "wait 5 s say `+"`stork`"+`"}`, "")

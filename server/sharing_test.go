@@ -84,7 +84,7 @@ func TestThreePortalsShareADirectoryAndOneIsKilled(t *testing.T) {
 	}
 	killed.Kill()
 	for _, id := range sessions[killed] {
-		assertOneTakes(t, a, c, id)
+		assertOneAcquires(t, a, c, id)
 	}
 	for _, p := range []*portaltest.Portal{a, c} {
 		for _, id := range sessions[p] {
@@ -133,9 +133,9 @@ func assertListedEverywhere(t *testing.T, portals []*portaltest.Portal, sessions
 	}
 }
 
-// assertOneTakes lets two portals use the session of a killed portal concurrently, and checks that one acquires it
+// assertOneAcquires lets two portals use the session of a killed portal concurrently, and checks that one acquires it
 // and the other reports the holder.
-func assertOneTakes(t *testing.T, a, c *portaltest.Portal, id string) {
+func assertOneAcquires(t *testing.T, a, c *portaltest.Portal, id string) {
 	t.Helper()
 	portals, status, answers := []*portaltest.Portal{a, c}, [2]int{}, [2]string{}
 	begin, both := make(chan struct{}), sync.WaitGroup{}

@@ -58,14 +58,14 @@ func (i ide) send(id, prompt string) document {
 	return i.call("session.send", document{"sessionId": id, "prompt": prompt})
 }
 
-// told is an event of a stream.
-type told struct {
+// streamEvent is an event of a stream.
+type streamEvent struct {
 	id, name string
 	data     document
 }
 
 // follow reads a stream until see returns false or it ends.
-func (i ide) follow(id, after string, see func(told) bool) {
+func (i ide) follow(id, after string, see func(streamEvent) bool) {
 	i.Helper()
 	req, err := http.NewRequestWithContext(i.Context(), http.MethodGet, i.URL+"/stream/"+id, http.NoBody)
 	require.NoError(i, err)
@@ -76,7 +76,7 @@ func (i ide) follow(id, after string, see func(told) bool) {
 	require.NoError(i, err)
 	defer resp.Body.Close()
 	require.Equal(i, 200, resp.StatusCode)
-	lines, e := bufio.NewScanner(resp.Body), told{}
+	lines, e := bufio.NewScanner(resp.Body), streamEvent{}
 	lines.Buffer(nil, 4<<20)
 	for lines.Scan() {
 		line := lines.Text()
@@ -91,15 +91,15 @@ func (i ide) follow(id, after string, see func(told) bool) {
 			if !see(e) {
 				return
 			}
-			e = told{}
+			e = streamEvent{}
 		}
 	}
 }
 
 // done collects events up to and including the first done, as the first plugins do.
-func (i ide) done(id string) (all []told) {
+func (i ide) done(id string) (all []streamEvent) {
 	i.Helper()
-	i.follow(id, "", func(e told) bool {
+	i.follow(id, "", func(e streamEvent) bool {
 		all = append(all, e)
 		return e.name != "done"
 	})
@@ -107,7 +107,7 @@ func (i ide) done(id string) (all []told) {
 }
 
 // shown returns the text that the plugin shows.
-func shown(all []told) string {
+func shown(all []streamEvent) string {
 	var out strings.Builder
 	for _, e := range all {
 		if text, ok := e.data["content"].(string); ok && e.data["type"] == "text" {
@@ -201,9 +201,9 @@ func TestPluginExecutesToolsOfTheAgent(t *testing.T) {
 	assert.Contains(t, shown(got), "and on", "the run continues without the plugin")
 	assert.Contains(t, fmt.Sprint(got), "The tool call-back failed: ")
 
-	var last told
+	var last streamEvent
 	p.send(id, "wait 1 h")
-	p.follow(id, "", func(e told) bool {
+	p.follow(id, "", func(e streamEvent) bool {
 		if last.name == "" {
 			assert.Equal(t, document{"closed": true}, p.call("session.close", document{"sessionId": id}))
 		}
@@ -224,7 +224,7 @@ func TestStreamsAndRestWatchASessionDuringReconnects(t *testing.T) {
 		fmt.Fprintf(&want, "w%d ", i+1)
 	}
 	var watchers sync.WaitGroup
-	streams := make([][]told, 2)
+	streams := make([][]streamEvent, 2)
 	for n := range streams {
 		watchers.Go(func() { streams[n] = p.done(id) })
 	}
@@ -237,12 +237,12 @@ func TestStreamsAndRestWatchASessionDuringReconnects(t *testing.T) {
 		}
 	})
 
-	var all []told
+	var all []streamEvent
 	after, reconnects, began := "", 0, portaltest.Now()
-	p.follow(id, "", func(e told) bool { all, after = append(all, e), e.id; return false })
+	p.follow(id, "", func(e streamEvent) bool { all, after = append(all, e), e.id; return false })
 	for ended := false; !ended; reconnects++ {
 		deadline := time.Now().Add(time.Duration(rand.IntN(170)) * time.Millisecond)
-		p.follow(id, after, func(e told) bool {
+		p.follow(id, after, func(e streamEvent) bool {
 			if all = append(all, e); e.id != "" {
 				after = e.id
 			}
@@ -317,7 +317,7 @@ func TestOpenStreamsDoNotDelayShutdown(t *testing.T) {
 		open.Add(1)
 		ended.Go(func() {
 			first := sync.OnceFunc(open.Done)
-			p.follow(id, "", func(e told) bool {
+			p.follow(id, "", func(e streamEvent) bool {
 				if e.data["role"] == "assistant" { // the agent is working
 					first()
 				}
@@ -390,7 +390,7 @@ func TestSidecarsAndAPortalShareADataDirectory(t *testing.T) {
 		}
 	}
 	var seen strings.Builder // of a session that another portal holds
-	portals[3].follow(ids[0], "0-0", func(e told) bool {
+	portals[3].follow(ids[0], "0-0", func(e streamEvent) bool {
 		if text, ok := e.data["content"].(string); ok {
 			seen.WriteString(text)
 		}

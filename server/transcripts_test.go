@@ -18,15 +18,15 @@ import (
 )
 
 const (
-	// stages is the number of transcripts played concurrently: each one on standard streams has
+	// concurrentPlays is the number of transcripts played concurrently: each one on standard streams has
 	// its own CLI.
-	stages = 3
+	concurrentPlays = 3
 	// patience is the time limit of a message on a busy machine.
 	patience = 2 * time.Minute
 )
 
-// theatre contains what plays share.
-type theatre struct {
+// environment contains what plays share.
+type environment struct {
 	schema *transcript.Schema
 	portal func() *portaltest.Portal // shared by all scripts that do not need their own
 }
@@ -44,14 +44,13 @@ func TestTranscriptsOnBothCarriers(t *testing.T) {
 	schema, err := transcript.ReadSchema(path)
 	require.NoError(t, err)
 	all := plays(t)
-	shared := sync.OnceValue(func() *portaltest.Portal { return portaltest.Start(t, portaltest.Options{}) })
-	house := theatre{schema, shared}
+	shared := environment{schema, sync.OnceValue(func() *portaltest.Portal { return portaltest.Start(t, portaltest.Options{}) })}
 
 	var work sync.WaitGroup
-	for range stages {
+	for range concurrentPlays {
 		work.Go(func() {
 			for p := range all {
-				t.Run(p.Name+"/"+p.carrier, func(t *testing.T) { assert.NoError(t, house.stage(t, p).Play(p.Script)) })
+				t.Run(p.Name+"/"+p.carrier, func(t *testing.T) { assert.NoError(t, shared.open(t, p).Play(p.Script)) })
 			}
 		})
 	}
@@ -90,24 +89,24 @@ func plays(t *testing.T) <-chan play {
 	return all
 }
 
-func (h theatre) stage(t *testing.T, p play) transcript.Stage {
+func (e environment) open(t *testing.T, p play) transcript.Setup {
 	t.Helper()
 	o := portaltest.Options{Args: p.Needs.Args, Config: p.Needs.Config, Home: t.TempDir()}
 	if p.Needs.Desk {
 		formserver.Configure(t, o.Home, nil)
 	}
 	if p.carrier == transcript.Stdio {
-		return h.onStreams(t, o)
+		return e.onStreams(t, o)
 	}
-	portal := h.portal
+	portal := e.portal
 	if p.Needs.OwnPortal() {
 		portal = func() *portaltest.Portal { return portaltest.Start(t, o) }
 	}
-	return h.onSockets(t, portal())
+	return e.onSockets(t, portal())
 }
 
 // onStreams returns a stage on which each client has its own process, one after another.
-func (h theatre) onStreams(t *testing.T, o portaltest.Options) transcript.Stage {
+func (e environment) onStreams(t *testing.T, o portaltest.Options) transcript.Setup {
 	t.Helper()
 	var now *portaltest.Stream
 	open := func() transcript.UI {
@@ -119,8 +118,8 @@ func (h theatre) onStreams(t *testing.T, o portaltest.Options) transcript.Stage 
 	}
 	first := open()
 	dir := now.Dir
-	return transcript.Stage{
-		Schema: h.schema, Patience: patience, Dir: dir, Stderr: func() string { return now.Stderr() },
+	return transcript.Setup{
+		Schema: e.schema, Patience: patience, Dir: dir, Stderr: func() string { return now.Stderr() },
 		Open: func() transcript.UI {
 			if next := first; next != nil {
 				first = nil
@@ -131,11 +130,11 @@ func (h theatre) onStreams(t *testing.T, o portaltest.Options) transcript.Stage 
 	}
 }
 
-func (h theatre) onSockets(t *testing.T, p *portaltest.Portal) transcript.Stage {
+func (e environment) onSockets(t *testing.T, p *portaltest.Portal) transcript.Setup {
 	t.Helper()
 	dir := t.TempDir()
-	return transcript.Stage{
-		Schema: h.schema, Patience: patience, Dir: dir, Stderr: p.Stderr,
+	return transcript.Setup{
+		Schema: e.schema, Patience: patience, Dir: dir, Stderr: p.Stderr,
 		Open:    func() transcript.UI { return p.UI("cwd=" + url.QueryEscape(dir)) },
 		Session: func(query string) string { return p.StartSession(dir, query) },
 		Query:   p.Query,

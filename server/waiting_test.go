@@ -12,8 +12,8 @@ import (
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 
-// cut is a session whose portal is killed in the middle of a run.
-type cut struct {
+// interruptedSession is a session whose portal is killed in the middle of a run.
+type interruptedSession struct {
 	*testing.T
 	portal *portaltest.Portal // first the one that is killed, then its successor
 	id     string
@@ -22,24 +22,24 @@ type cut struct {
 }
 
 // witness returns the path of a file that commands create.
-func (c *cut) witness() string { return filepath.Join(c.dir, "witness") }
+func (c *interruptedSession) witness() string { return filepath.Join(c.dir, "witness") }
 
-func (c *cut) lines() []string {
+func (c *interruptedSession) lines() []string {
 	c.Helper()
 	return lines(c.T, c.portal, c.id)
 }
 
-func (c *cut) outcomes() []string {
+func (c *interruptedSession) outcomes() []string {
 	c.Helper()
 	return outcomes(c.T, c.lines())
 }
 
-func (c *cut) goOn(prompt string) string {
+func (c *interruptedSession) goOn(prompt string) string {
 	c.Helper()
 	return portaltest.Answer(goOn(c.T, c.portal, c.id, prompt))
 }
 
-func (c *cut) answer(answer string) portaltest.Response {
+func (c *interruptedSession) answer(answer string) portaltest.Response {
 	c.Helper()
 	return c.portal.API("POST", "copilot/session/"+c.id+"/answer/"+c.asked, answer)
 }
@@ -48,17 +48,17 @@ func TestPendingRequestsAreResolvedAfterKill(t *testing.T) {
 	t.Parallel()
 	cuts := map[string]struct {
 		query         string // of the request that starts the session
-		before, after func(*cut)
+		before, after func(*interruptedSession)
 	}{
-		"a permission is granted":                 {"permissions=ask", asksToWrite, permissionIsGiven},
+		"a permission is granted":                 {"permissions=ask", asksToWrite, permissionIsGranted},
 		"a permission is refused":                 {"permissions=ask", asksToWrite, permissionIsRefused},
 		"a question of the agent expires":         {"permissions=allow&interactive=true", asksWhich, questionExpires},
-		"queued prompts are reported, not run":    {"", promptsWait, promptsAreTold},
+		"queued prompts are reported, not run":    {"", promptsWait, promptsAreReported},
 		"an interrupted command is not run again": {"", commandRuns, commandIsNotRunAgain},
 	}
-	p, open := portaltest.Start(t, portaltest.Options{}), map[string]*cut{}
+	p, open := portaltest.Start(t, portaltest.Options{}), map[string]*interruptedSession{}
 	for name, k := range cuts {
-		open[name] = &cut{T: t, portal: p, dir: t.TempDir()}
+		open[name] = &interruptedSession{T: t, portal: p, dir: t.TempDir()}
 		open[name].id = p.StartSession(open[name].dir, k.query)
 		k.before(open[name])
 	}
@@ -76,24 +76,24 @@ func TestPendingRequestsAreResolvedAfterKill(t *testing.T) {
 	}
 }
 
-func asksToWrite(c *cut) {
+func asksToWrite(c *interruptedSession) {
 	c.portal.Query(c.id, "run `echo carried out > witness; cat witness`")
 	c.asked = find(c.T, c.portal.Until(c.id, "onPermissionRequest"), "onPermissionRequest").Text("requestId")
 }
 
-func permissionIsGiven(c *cut) {
+func permissionIsGranted(c *interruptedSession) {
 	got := permissionIsAnswered(c, `{"approved":true}`)
 	assert.FileExists(c, c.witness())
 	assert.Contains(c, got, "carried out")
 }
 
-func permissionIsRefused(c *cut) {
+func permissionIsRefused(c *interruptedSession) {
 	got := permissionIsAnswered(c, `{"approved":false,"reason":"not today"}`)
 	assert.NoFileExists(c, c.witness())
 	assert.Contains(c, got, "not today")
 }
 
-func permissionIsAnswered(c *cut, answer string) (said string) {
+func permissionIsAnswered(c *interruptedSession, answer string) (said string) {
 	c.Helper()
 	require.Eventually(c, func() bool { return state(c.portal, c.id) == "waiting" }, soon, tick)
 	require.NoFileExists(c, c.witness())
@@ -106,12 +106,12 @@ func permissionIsAnswered(c *cut, answer string) (said string) {
 	return portaltest.Answer(got)
 }
 
-func asksWhich(c *cut) {
+func asksWhich(c *interruptedSession) {
 	c.portal.Query(c.id, "ask `Which heron?` choices `grey` `purple`")
 	c.asked = find(c.T, c.portal.Until(c.id, "onUserInputRequest"), "onUserInputRequest").Text("requestId")
 }
 
-func questionExpires(c *cut) {
+func questionExpires(c *interruptedSession) {
 	assert.Equal(c, "expired", answeredBy(c.portal.Until(c.id, "onIdle"), c.asked))
 	assert.Equal(c, []string{"interrupted"}, c.outcomes())
 	assert.Equal(c, "idle", state(c.portal, c.id))
@@ -119,14 +119,14 @@ func questionExpires(c *cut) {
 	assert.Contains(c, c.goOn("recall"), "Which heron?")
 }
 
-func promptsWait(c *cut) {
+func promptsWait(c *interruptedSession) {
 	c.portal.Query(c.id, "wait 60 s")
 	c.portal.Until(c.id, "onAgentStart")
 	c.portal.Query(c.id, "run `touch witness`")
 	require.Eventually(c, func() bool { return kept(c.T, c.portal, "touch witness") }, soon, tick)
 }
 
-func promptsAreTold(c *cut) {
+func promptsAreReported(c *interruptedSession) {
 	require.Eventually(c, func() bool { return len(c.outcomes()) == 2 }, soon, tick)
 	assert.Equal(c, []string{"interrupted", "interrupted"}, c.outcomes())
 	assert.Contains(c, strings.Join(c.lines(), "\n"), "touch witness")
@@ -134,12 +134,12 @@ func promptsAreTold(c *cut) {
 	assert.NoFileExists(c, c.witness())
 }
 
-func commandRuns(c *cut) {
+func commandRuns(c *interruptedSession) {
 	c.portal.Query(c.id, "run `echo once >> witness; sleep 60; echo twice >> witness`")
 	require.Eventually(c, func() bool { _, err := os.Stat(c.witness()); return err == nil }, 2*soon, tick)
 }
 
-func commandIsNotRunAgain(c *cut) {
+func commandIsNotRunAgain(c *interruptedSession) {
 	require.Eventually(c, func() bool { return len(c.outcomes()) == 1 }, soon, tick)
 	assert.Contains(c, c.goOn("recall"), "echo once")
 	assert.Equal(c, []string{"interrupted", "completed"}, c.outcomes())

@@ -21,8 +21,8 @@ type UI interface {
 	Cut() // drops the connection in both directions
 }
 
-// Stage is the environment in which a script is played.
-type Stage struct {
+// Setup is the environment in which a script is played.
+type Setup struct {
 	Schema   *Schema
 	Open     func() UI                      // connects a new client, with the data of earlier ones
 	Session  func(query string) (id string) // starts a session by another dialect
@@ -34,7 +34,7 @@ type Stage struct {
 
 // player plays one script.
 type player struct {
-	Stage
+	Setup
 	script      Script
 	names       Names
 	connections map[string]*connection
@@ -44,8 +44,8 @@ type player struct {
 
 // Play plays a script, closes the connections that are still open, and checks that no unexpected message
 // arrives.
-func (s Stage) Play(script Script) error {
-	p := &player{Stage: s, script: script, names: Names{"dir": s.Dir}, connections: map[string]*connection{}}
+func (s Setup) Play(script Script) error {
+	p := &player{Setup: s, script: script, names: Names{"dir": s.Dir}, connections: map[string]*connection{}}
 	p.open()
 	for _, step := range script.Steps {
 		if err := p.do(step); err != nil {

@@ -39,7 +39,7 @@ func play(t *testing.T, script string, e *echo) error {
 	t.Helper()
 	s, err := transcript.Parse("a.txt", script)
 	require.NoError(t, err)
-	return transcript.Stage{
+	return transcript.Setup{
 		Schema: schema(t), Open: func() transcript.UI { return e }, Dir: t.TempDir(),
 		Stderr: func() string { return "a line of the log" },
 	}.Play(s)
