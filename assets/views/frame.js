@@ -49,7 +49,7 @@ export function createFrame({ id, rpc, onRepair, onBack }) {
         return showBar("Stopped: the interface did not respond for five seconds.", fixButton("The code hangs: it stops responding, as in an endless loop"), restoreButton(), restartButton());
       case "navigated":
         remove();
-        return showBar("Stopped: the interface tried to dispose its frame.", restoreButton(), restartButton());
+        return showBar("Stopped: the interface tried to leave its frame.", restoreButton(), restartButton());
       case "no-react":
         return showBar("This portal was built without React, which interfaces need. Rebuild it with make build.");
       default:

@@ -72,7 +72,7 @@ function statusParts(status, retry) {
     ])),
     part("Agent", facts([
       ["Copilot CLI", stateLabel(agent.state === "ready" ? "good" : agent.state === "unknown" ? "" : "bad", `${agent.version || "unknown version"}, ${AGENT[agent.state] ?? agent.state}`)],
-      ["Processes", `${pool.running} running, ${pool.starts} started, ${pool.deaths} died`],
+      ["Processes", `${pool.running} running, ${pool.starts} started, ${pool.deaths} ended unexpectedly`],
       ...account(status.account),
     ])),
     part("Data", facts([
