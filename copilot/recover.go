@@ -108,7 +108,7 @@ func (h *Host) ReopenQuestions(ctx context.Context) error {
 	if h.options.Store == nil {
 		return nil
 	}
-	ids, err := h.options.Store.Named(ctx, positionWaiting)
+	ids, err := h.options.Store.WithPosition(ctx, positionWaiting)
 	if err != nil {
 		return err
 	}

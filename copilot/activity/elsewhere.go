@@ -33,7 +33,7 @@ func (r *Record[H, E]) storedHead() H {
 // poll implements Next for an activity that another process writes or has written.
 func (r *Record[H, E]) poll(ctx context.Context, after uint64, limit int) ([]E, error) {
 	for {
-		entries, ended, err := r.look(ctx, after, limit)
+		entries, ended, err := r.pollOnce(ctx, after, limit)
 		switch {
 		case err != nil || len(entries) > 0:
 			return entries, err
@@ -48,8 +48,8 @@ func (r *Record[H, E]) poll(ctx context.Context, after uint64, limit int) ([]E, 
 	}
 }
 
-// look reads once. ended is true if no entries follow and none ever will.
-func (r *Record[H, E]) look(ctx context.Context, after uint64, limit int) (entries []E, ended bool, err error) {
+// pollOnce reads once. ended is true if no entries follow and none ever will.
+func (r *Record[H, E]) pollOnce(ctx context.Context, after uint64, limit int) (entries []E, ended bool, err error) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), readTimeout)
 	defer cancel()
 	l := r.log

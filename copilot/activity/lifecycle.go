@@ -109,9 +109,9 @@ func (l *Log[H, E]) tidy(ctx context.Context) {
 
 func (l *Log[H, E]) clear(ctx context.Context) (err error) {
 	for _, r := range l.local() {
-		err = errors.Join(err, r.settle(ctx))
+		err = errors.Join(err, r.storeEnd(ctx))
 		if r.isReleased() || l.isOver(r.Head()) {
-			l.forget(r)
+			l.evict(r)
 		}
 	}
 	_, dropErr := l.store.DeleteDone(ctx, l.kind.Name, time.Now().Add(-l.options.Retention))
@@ -121,11 +121,11 @@ func (l *Log[H, E]) clear(ctx context.Context) (err error) {
 func (r *Record[H, E]) isReleased() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.released && r.standing != owing
+	return r.released && r.standing != pending
 }
 
-// forget evicts a record from memory.
-func (l *Log[H, E]) forget(r *Record[H, E]) {
+// evict evicts a record from memory.
+func (l *Log[H, E]) evict(r *Record[H, E]) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	delete(l.records, r.id)

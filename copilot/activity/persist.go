@@ -130,12 +130,12 @@ func (r *Record[H, E]) isForgotten() bool {
 	return errors.Is(err, store.ErrNotFound)
 }
 
-// settle stores an end that the store refused earlier.
-func (r *Record[H, E]) settle(ctx context.Context) error {
+// storeEnd stores an end that the store refused earlier.
+func (r *Record[H, E]) storeEnd(ctx context.Context) error {
 	r.mu.Lock()
 	h, standing := r.head, r.standing
 	r.mu.Unlock()
-	if standing != owing {
+	if standing != pending {
 		return nil
 	}
 	a, err := r.log.store.Activity(ctx, r.log.kind.Name, r.id)
@@ -150,7 +150,7 @@ func (r *Record[H, E]) settle(ctx context.Context) error {
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.settled(err)
+	r.updateStanding(err)
 	return nil
 }
 

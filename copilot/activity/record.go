@@ -32,7 +32,7 @@ type standing int
 
 const (
 	current standing = iota // everything is stored
-	owing                   // the store has refused its end
+	pending                 // the store has refused its end
 	lost                    // another process owns it, and its stored state is authoritative
 )
 
@@ -58,7 +58,7 @@ type batch[H, E any] struct {
 
 // Write numbers entries, stores them together with the change of the head, which may be nil, and then shows
 // them to readers: all of it or nothing. Readers see the end of an activity even if the store refuses it, so
-// that nobody waits for ever. Errors: [ErrEnded], and those of a store that refuses the entries.
+// that no reader waits for ever. Errors: [ErrEnded], and those of a store that refuses the entries.
 func (r *Record[H, E]) Write(change func(*H), entries ...E) error {
 	r.mu.Lock()
 	b := r.next
@@ -128,7 +128,7 @@ func (r *Record[H, E]) show(h H, entries []E, withHead bool, err error) {
 	if withHead {
 		r.saved = time.Now()
 	}
-	r.settled(err)
+	r.updateStanding(err)
 	if r.standing != lost {
 		for _, e := range entries {
 			_, _ = r.journal.Append(e) // nothing else closes it
@@ -139,13 +139,13 @@ func (r *Record[H, E]) show(h H, entries []E, withHead bool, err error) {
 	}
 }
 
-// settled updates the standing after a write to the store. The caller must hold the lock.
-func (r *Record[H, E]) settled(err error) {
+// updateStanding updates the standing after a write to the store. The caller must hold the lock.
+func (r *Record[H, E]) updateStanding(err error) {
 	switch {
 	case isLost(err), r.standing == lost:
 		r.standing = lost
 	case err != nil:
-		r.standing = owing
+		r.standing = pending
 	default:
 		r.standing = current
 	}
@@ -230,9 +230,9 @@ func (r *Record[H, E]) Stop(cause error) { r.stop(cause) }
 func (r *Record[H, E]) Release() {
 	r.mu.Lock()
 	r.released = true
-	isStored := r.standing != owing
+	isStored := r.standing != pending
 	r.mu.Unlock()
 	if isStored {
-		r.log.forget(r)
+		r.log.evict(r)
 	}
 }

@@ -28,7 +28,7 @@ type Agent interface {
 	// be opened with [Opening.Resume]. The conversation may be open. If nothing is saved, the error has kind
 	// [fault.NotFound].
 	Fork(ctx context.Context, session string) (id string, err error)
-	// Forget permanently deletes what is saved of a session. It is no error if nothing is saved. The
+	// Forget permanently deletes what is saved of a session. It is not an error if nothing is saved. The
 	// conversation must not be open.
 	Forget(ctx context.Context, session string) error
 	// Models lists the valid values of [Opening.Model].

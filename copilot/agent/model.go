@@ -11,7 +11,7 @@ type Model struct {
 	Vision     bool  // whether it accepts images
 }
 
-// Health is what is known about the agent without starting it.
+// Health is the known state of the agent. Reading it starts nothing.
 type Health struct {
 	State   HealthState
 	Version string // of the agent program, "" if unknown
@@ -19,7 +19,7 @@ type Health struct {
 	Hint    string // what to do about it, with commands in backticks
 }
 
-// HealthState says whether sessions are expected to work.
+// HealthState is the state of an agent with respect to new sessions.
 type HealthState string
 
 // The states of an agent.

@@ -69,7 +69,7 @@ func TestWholeDocumentIsRead(t *testing.T) {
 
 func TestFirstLineOfDocumentDirectsDemo(t *testing.T) {
 	prompt := user(about("<!-- demo: think about tea, say `soon`, run `ls`, call `report_plan` `{}`, 3 tokens -->\n# A\nfail"))
-	replies := play(t, reporting("report_plan", prompt), "out", "Nothing was reported, for it has mistakes", "reported")
+	replies := play(t, reporting("report_plan", prompt), "out", "Nothing was reported, because it has mistakes", "reported")
 
 	require.Len(t, replies, 4)
 	assert.Contains(t, replies[0].reasoning, "about tea")

@@ -66,7 +66,7 @@ type Answer struct {
 	Failed   bool                 `json:"failed,omitzero"` // the tool failed
 }
 
-// Ending says how a question ended.
+// Ending is how a question ended.
 type Ending string
 
 // The endings of a question.

@@ -35,7 +35,7 @@ type Batch[E any] struct {
 type Reader[E any] struct {
 	// Limit is the maximum number of entries of a batch; 0 means the default of the log.
 	Limit int
-	// Idle returns how long the next read may wait. If Idle is nil, there is no limit.
+	// Idle returns how long the next read may wait. A nil Idle means no limit.
 	Idle func() time.Duration
 
 	log    Log[E]

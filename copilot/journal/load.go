@@ -27,7 +27,7 @@ func (j *Journal[T]) load(ctx context.Context, err error, limit int) ([]Entry[T]
 	if err != nil || len(entries) == 0 {
 		return nil, j.notLoaded(gap, err)
 	}
-	j.settle(entries)
+	j.markSuperseded(entries)
 	j.options.Meter.countLag(j.Last() - gap.After)
 	return entries, nil
 }
@@ -47,8 +47,8 @@ func (j *Journal[T]) notLoaded(gap *GapError, err error) error {
 	return gap
 }
 
-// settle flags entries whose end is among the later ones.
-func (j *Journal[T]) settle(entries []Entry[T]) {
+// markSuperseded flags entries whose end is among the later ones.
+func (j *Journal[T]) markSuperseded(entries []Entry[T]) {
 	ended := make(map[string]bool)
 	for i := len(entries) - 1; i >= 0; i-- {
 		e := &entries[i]

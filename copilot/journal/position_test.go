@@ -100,5 +100,5 @@ func TestPositionBelongsToItsJournal(t *testing.T) {
 	assert.Equal(t, uint64(7), j.Epoch())
 	assert.Equal(t, "7-12", j.Position(12).String())
 	_, err := j.After(journal.Position{Epoch: 3, N: 12})
-	require.EqualError(t, err, "journal: number 12 is not of this epoch, the record goes on at 1")
+	require.EqualError(t, err, "journal: number 12 belongs to another epoch, the record continues at 1")
 }

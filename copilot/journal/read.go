@@ -27,7 +27,7 @@ type GapError struct {
 // Error describes the gap.
 func (e *GapError) Error() string {
 	if e.Stale {
-		return fmt.Sprintf("journal: number %d is not of this epoch, the record goes on at %d", e.After, e.First)
+		return fmt.Sprintf("journal: number %d belongs to another epoch, the record continues at %d", e.After, e.First)
 	}
 	return fmt.Sprintf("journal: entries after %d are gone, the record now begins at %d", e.After, e.First)
 }
@@ -128,7 +128,7 @@ func (j *Journal[T]) waitChannel() {
 // kept, must not be before from.
 func (j *Journal[T]) collect(from uint64, limit int) []Entry[T] {
 	chunks := j.chunks[j.find(from/chunkSize):]
-	entries := make([]Entry[T], 0, j.expect(chunks, from, limit))
+	entries := make([]Entry[T], 0, j.collectSize(chunks, from, limit))
 	for _, c := range chunks {
 		entries = c.collect(entries, from, limit)
 		if len(entries) == limit {
@@ -138,8 +138,8 @@ func (j *Journal[T]) collect(from uint64, limit int) []Entry[T] {
 	return entries
 }
 
-// expect returns how many entries there are to collect from a number on, or a few more.
-func (j *Journal[T]) expect(chunks []*chunk[T], from uint64, limit int) int {
+// collectSize returns how many entries there are to collect from a number on, or a few more.
+func (j *Journal[T]) collectSize(chunks []*chunk[T], from uint64, limit int) int {
 	if left := j.last - from; left < chunkSize {
 		limit = min(limit, int(left)+1)
 	}

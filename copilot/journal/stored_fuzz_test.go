@@ -11,17 +11,17 @@ import (
 
 // storedPair is a journal on a store and the model whose behavior it must match.
 type storedPair struct {
-	t       *testing.T
-	options journal.Options[event]
-	journal *journal.Journal[event]
-	model   *storedModel
-	shelf   *shelf
-	told    []told
-	ids     int
+	t         *testing.T
+	options   journal.Options[event]
+	journal   *journal.Journal[event]
+	model     *storedModel
+	shelf     *shelf
+	delivered []delivered
+	ids       int
 }
 
-// told is a position that a client received.
-type told struct {
+// delivered is a position that a client received.
+type delivered struct {
 	position journal.Position
 	id       int
 }
@@ -150,13 +150,13 @@ func (p *storedPair) crash(after uint64) {
 // remember gives a client the position of the newest entry.
 func (p *storedPair) remember() {
 	if n := p.model.last; n > 0 {
-		p.told = append(p.told, told{p.journal.Position(n), p.model.all[n-1].id})
+		p.delivered = append(p.delivered, delivered{p.journal.Position(n), p.model.all[n-1].id})
 	}
 }
 
 // positions checks that a position is valid if and only if its entry is still there.
 func (p *storedPair) positions() {
-	for _, was := range p.told {
+	for _, was := range p.delivered {
 		after, err := p.journal.After(was.position)
 		n := was.position.N
 		if same := n <= p.model.last && p.model.all[n-1].id == was.id; same {
@@ -165,7 +165,7 @@ func (p *storedPair) positions() {
 			continue
 		}
 		gap, ok := err.(*journal.GapError) //nolint:errorlint // After does not wrap it
-		require.True(p.t, ok, "%v was told %d", was.position, was.id)
+		require.True(p.t, ok, "%v was delivered as %d", was.position, was.id)
 		require.LessOrEqual(p.t, gap.First, p.model.last+1)
 	}
 }

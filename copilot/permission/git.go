@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// git reads the arguments of git: `[options] subcommand …`. foreign says that something else than git may
-// run, or that git may run with programs that somebody selected.
+// git reads the arguments of git: `[options] subcommand …`. foreign means that a program other than git may
+// run, or that git may run programs selected by the command.
 func (r *reading) git(c command, args []word, foreign bool, dirs []string) {
 	g := gitCommand{opaque: foreign}
 	args = g.global(args)
@@ -26,7 +26,7 @@ func (r *reading) git(c command, args []word, foreign bool, dirs []string) {
 	}
 }
 
-// gitCommand is what is known about a git command.
+// gitCommand holds the known properties of a git command.
 type gitCommand struct {
 	opaque    bool   // it may run other programs
 	elsewhere bool   // it uses another repository than that of the directory

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// optionKind says what follows an option.
+// optionKind is the kind of argument that follows an option.
 type optionKind int
 
 const (

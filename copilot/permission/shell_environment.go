@@ -6,7 +6,7 @@ import (
 )
 
 // isHarmless reports whether an assignment can only change data, not the programs or libraries that are used.
-// ours says that it is a variable of the shell, not of a command's environment; then lower-case names have no
+// ours means that it is a variable of the shell, not of a command's environment; then lower-case names have no
 // effect.
 func (a assign) isHarmless(ours bool) bool {
 	switch {

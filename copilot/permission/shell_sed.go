@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// sedCommand is what is known about a sed command.
+// sedCommand holds the known properties of a sed command.
 type sedCommand struct {
 	scripts []string
 	words   []word // that are not options

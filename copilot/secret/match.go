@@ -1,6 +1,6 @@
 package secret
 
-// match is what is known about a credential that may begin at the start of a text.
+// match describes a credential that may begin at the start of a text.
 type match struct {
 	verdict verdict
 	shown   string // the visible part, before the marker
@@ -35,26 +35,26 @@ func credential(text string) match {
 	case '-':
 		return privateKey(text)
 	case 'A':
-		return first(accessKey(text, "AKIA"), accessKey(text, "ASIA"), tokens(text, anyhow, token{"AIza", inURL, 35}))
+		return first(accessKey(text, "AKIA"), accessKey(text, "ASIA"), tokens(text, digitOptional, token{"AIza", inURL, 35}))
 	case 'B':
-		return first(tokens(text, digit, token{"Bearer ", inHeader, 20}), basic(text, "Basic "))
+		return first(tokens(text, digitRequired, token{"Bearer ", inHeader, 20}), basic(text, "Basic "))
 	case 'b':
-		return first(tokens(text, digit, token{"bearer ", inHeader, 20}), basic(text, "basic "))
+		return first(tokens(text, digitRequired, token{"bearer ", inHeader, 20}), basic(text, "basic "))
 	case 'e':
 		return webToken(text)
 	case 'g':
-		return tokens(text, anyhow, token{"ghp_", "", 36}, token{"gho_", "", 36}, token{"ghu_", "", 36}, token{"ghr_", "", 36},
+		return tokens(text, digitOptional, token{"ghp_", "", 36}, token{"gho_", "", 36}, token{"ghu_", "", 36}, token{"ghr_", "", 36},
 			token{"ghs_", dotted, 36}, token{"github_pat_", "_", 40}, token{"glpat-", dotted, 20})
 	case 'n':
-		return tokens(text, anyhow, token{"npm_", "", 36})
+		return tokens(text, digitOptional, token{"npm_", "", 36})
 	case 'r':
-		return tokens(text, anyhow, token{"rk_live_", "", 24})
+		return tokens(text, digitOptional, token{"rk_live_", "", 24})
 	case 's':
-		return first(tokens(text, anyhow, token{"sk_live_", "", 24}), tokens(text, digit, token{"sk-ant-", inURL, 32},
+		return first(tokens(text, digitOptional, token{"sk_live_", "", 24}), tokens(text, digitRequired, token{"sk-ant-", inURL, 32},
 			token{"sk-proj-", inURL, 32}, token{"sk-svcacct-", inURL, 32}, token{"sk-admin-", inURL, 32},
 			token{"sk-or-v1-", "", 32}, token{"sk-", "", 32}))
 	case 'x':
-		return tokens(text, digit, token{"xoxb-", inURL, 24}, token{"xoxp-", inURL, 24}, token{"xoxa-", inURL, 24},
+		return tokens(text, digitRequired, token{"xoxb-", inURL, 24}, token{"xoxp-", inURL, 24}, token{"xoxa-", inURL, 24},
 			token{"xoxr-", inURL, 24}, token{"xoxs-", inURL, 24}, token{"xoxe-", inURL, 24}, token{"xoxc-", inURL, 24},
 			token{"xoxd-", inURL + "%", 24}, token{"xapp-", inURL, 24})
 	}

@@ -70,7 +70,7 @@ func (s *Stream) emit(piece string) string {
 func (s *Stream) find(text string) (at int, found match) {
 	for i := range len(text) {
 		next := second(text[i])
-		if next == "" || i+1 < len(text) && !contains(next, text[i+1]) || isAlnum(text[i]) && !s.opens(text, i) {
+		if next == "" || i+1 < len(text) && !contains(next, text[i+1]) || isAlnum(text[i]) && !s.canBegin(text, i) {
 			continue
 		}
 		if m := credential(text[i:]); m.verdict != no {
@@ -80,9 +80,9 @@ func (s *Stream) find(text string) (at int, found match) {
 	return len(text), match{}
 }
 
-// opens reports whether a word can begin at i: not within another word, but after characters that only look like
+// canBegin reports whether a word can begin at i: not within another word, but after characters that only look like
 // letters, such as \n in quotes, %3D in a URL and the m that ends a terminal color.
-func (s *Stream) opens(text string, i int) bool {
+func (s *Stream) canBegin(text string, i int) bool {
 	last := s.byteBefore(text, i, 1)
 	if !isAlnum(last) {
 		return true

@@ -20,8 +20,8 @@ const (
 
 // Whether a token must contain a digit. Long random text nearly always does, and few names do.
 const (
-	anyhow = false
-	digit  = true
+	digitOptional = false
+	digitRequired = true
 )
 
 // maxSearch is how far to look for a digit, and for the colon between a name and its password, in bytes.
@@ -125,7 +125,7 @@ func webToken(text string) match {
 		return match{}
 	}
 	claims := token{text[:n] + "." + object, dotted, least}
-	m := claims.match(text, anyhow)
+	m := claims.match(text, digitOptional)
 	m.shown = object
 	return m
 }

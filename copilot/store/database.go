@@ -29,7 +29,7 @@ type database struct {
 // the lock.
 func connect(ctx context.Context, o Options, deadline time.Time) (*database, error) {
 	if err := prepare(o); err != nil {
-		return nil, o.refused(err)
+		return nil, o.systemFailure(err)
 	}
 	d := &database{options: o, statements: map[string]*sql.Stmt{}}
 	if err := d.open(ctx, max(time.Until(deadline), time.Millisecond)); err != nil {

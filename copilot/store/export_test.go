@@ -55,8 +55,8 @@ func (s *Store) Try(ctx context.Context) error {
 	})
 }
 
-// Lock keeps others from opening a file, and Refused says in words what the system does not allow.
+// Lock keeps others from opening a file, and Refused says in words a system error.
 var (
 	Lock    = lock
-	Refused = Options.refused
+	Refused = Options.systemFailure
 )

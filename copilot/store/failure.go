@@ -68,8 +68,8 @@ func kindOf(code int) Kind {
 	return Failed
 }
 
-// refused converts a system error about the directory or a file to a [Failure].
-func (o Options) refused(err error) *Failure {
+// systemFailure converts a system error about the directory or a file to a [Failure].
+func (o Options) systemFailure(err error) *Failure {
 	is := func(codes ...syscall.Errno) bool {
 		return slices.ContainsFunc(codes, func(code syscall.Errno) bool { return errors.Is(err, code) })
 	}

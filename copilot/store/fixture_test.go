@@ -43,7 +43,7 @@ func fixture(t *testing.T, directory string) {
 	require.NoError(t, s.Admit(t.Context(), []byte("hash"), store.Visitor{User: "somebody", Scopes: "operations:read operations:write", Until: time.UnixMilli(1 << 45)}))
 	require.NoError(t, s.Close())
 	// As after a kill: the owner does not exist any more.
-	change(t, directory, "INSERT INTO owner VALUES (7, 4000000, '1', 'a machine that is no more', 0)")
+	change(t, directory, "INSERT INTO owner VALUES (7, 4000000, '1', 'a machine that does not exist', 0)")
 	change(t, directory, "UPDATE session SET owner = 7, changed = created WHERE id = 'a'")
 	change(t, directory, "PRAGMA wal_checkpoint(truncate)")
 }

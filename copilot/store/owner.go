@@ -32,7 +32,7 @@ func (w *writer) isOwnerGone(o owner, now time.Time) bool {
 	if o.key == w.self.key {
 		return true // a lease of this process that nothing holds
 	}
-	if w.local(o) {
+	if w.isLocal(o) {
 		return w.isDead(o)
 	}
 	late := 5 * w.options.Heartbeat
@@ -46,11 +46,11 @@ func (w *writer) isOwnerGone(o owner, now time.Time) bool {
 	return false
 }
 
-// local reports whether an owner's process id and start time are comparable with this process's.
-func (s *Store) local(o owner) bool { return o.host != "" && o.host == s.self.host && o.start != "" }
+// isLocal reports whether an owner's process id and start time are comparable with this process's.
+func (s *Store) isLocal(o owner) bool { return o.host != "" && o.host == s.self.host && o.start != "" }
 
 // isDead reports whether an owner has ended according to the kernel.
-func (s *Store) isDead(o owner) bool { return s.local(o) && started(o.pid) != o.start }
+func (s *Store) isDead(o owner) bool { return s.isLocal(o) && started(o.pid) != o.start }
 
 // deadCache returns isDead with a cache, because a list has many sessions of few owners.
 func (s *Store) deadCache() func(owner) bool {

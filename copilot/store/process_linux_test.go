@@ -286,13 +286,13 @@ func TestUnwritableDirectoryIsReported(t *testing.T) {
 		below            string
 		readable         bool // readable for users other than root, also where files cannot be given away
 	}{
-		"nor its files":               {0o555, 0o400, false, "", false},
-		"though its files can":        {0o555, 0o600, true, "", true},
-		"files that others can read":  {0o777, 0o444, false, "", true},
-		"files that nobody can write": {0o777, 0o400, true, "", true},
-		"files of others":             {0o777, 0o600, false, "", false},
-		"one that cannot be created":  {0o555, 0o400, false, "/deep/data", false},
-		"one that cannot be entered":  {0o600, 0o600, true, "", false},
+		"nor its files":                {0o555, 0o400, false, "", false},
+		"though its files can":         {0o555, 0o600, true, "", true},
+		"files that others can read":   {0o777, 0o444, false, "", true},
+		"files that no user can write": {0o777, 0o400, true, "", true},
+		"files of others":              {0o777, 0o600, false, "", false},
+		"one that cannot be created":   {0o555, 0o400, false, "/deep/data", false},
+		"one that cannot be entered":   {0o600, 0o600, true, "", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			directory := t.TempDir()

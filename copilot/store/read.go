@@ -67,8 +67,8 @@ func (s *Store) Positions(ctx context.Context, id string) (map[string]uint64, er
 	return positions, s.readError(err)
 }
 
-// Named returns the ids of sessions that no process holds and that have a position of this name, newest change first.
-func (s *Store) Named(ctx context.Context, name string) ([]string, error) {
+// WithPosition returns the ids of sessions that no process holds and that have a position of this name, newest change first.
+func (s *Store) WithPosition(ctx context.Context, name string) ([]string, error) {
 	ids, err := collect(ctx, s.read.Load(), column[string], `SELECT session.id FROM position JOIN session ON session.key = position.session
 		WHERE position.name = ? AND session.owner IS NULL ORDER BY session.changed DESC`, name)
 	return ids, s.readError(err)

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// shut closes the file. Readers keep theirs until a new one is open.
-func (w *writer) shut() {
+// closeFile closes the file. Readers keep theirs until a new one is open.
+func (w *writer) closeFile() {
 	if w.db != nil {
 		w.db.close(w.db.read != w.read.Load())
 		w.db = nil
@@ -21,7 +21,7 @@ func (w *writer) shut() {
 func (w *writer) open(ctx context.Context, damaged bool) error {
 	deadline := time.Now().Add(w.options.Busy)
 	if err := prepare(w.options); err != nil {
-		return w.options.refused(err)
+		return w.options.systemFailure(err)
 	}
 	unlock, err := w.lock(ctx, deadline)
 	if err != nil {
@@ -30,7 +30,7 @@ func (w *writer) open(ctx context.Context, damaged bool) error {
 	defer unlock()
 	replaced := w.db != nil && !w.db.isSameFile()
 	damaged = damaged && !replaced // another process may already have moved it
-	w.shut()
+	w.closeFile()
 	if !damaged {
 		err = w.openDatabase(ctx, deadline)
 	}
@@ -57,15 +57,15 @@ func (w *writer) lock(ctx context.Context, deadline time.Time) (unlock func(), e
 	case errors.Is(err, context.DeadlineExceeded):
 		return nil, w.options.describe(Locked, errors.New("another process is still opening it"))
 	}
-	return nil, w.options.refused(err)
+	return nil, w.options.systemFailure(err)
 }
 
 // replaceDamaged moves a damaged file aside and creates a new one.
 func (w *writer) replaceDamaged(ctx context.Context, deadline time.Time) error {
-	w.shut()
+	w.closeFile()
 	to, err := moveAside(w.options)
 	if err != nil {
-		return w.options.refused(fmt.Errorf("the file is damaged and cannot be moved aside: %w", err))
+		return w.options.systemFailure(fmt.Errorf("the file is damaged and cannot be moved aside: %w", err))
 	}
 	w.note(&Failure{Kind: Corrupt, Since: time.Now(), Text: fmt.Sprintf(
 		"%s was damaged; it was kept as %s (try: sqlite3 %[2]q .recover) and replaced by a new file", w.options.file(), to)})
@@ -90,7 +90,7 @@ func (w *writer) openDatabase(ctx context.Context, deadline time.Time) error {
 		err = db.row(ctx, "SELECT max(changed) FROM session", nil, &newest)
 	}
 	if err != nil {
-		w.shut()
+		w.closeFile()
 		return w.options.failure(err)
 	}
 	if old := w.read.Swap(db.read); old != nil {

@@ -169,7 +169,7 @@ func (w *writer) used(ctx context.Context) (int64, error) {
 	if err := w.db.row(ctx, "PRAGMA page_count", nil, &pages); err != nil {
 		return 0, err
 	}
-	unused, err := w.unused(ctx)
+	unused, err := w.freePages(ctx)
 	return (pages - unused) * pageSize, err
 }
 
@@ -187,7 +187,7 @@ func (s *Store) repeat(ctx context.Context, step func(*writer, context.Context) 
 
 // shrink returns some free pages to the system and reports whether there are more.
 func (w *writer) shrink(ctx context.Context) (more bool, err error) {
-	before, err := w.unused(ctx)
+	before, err := w.freePages(ctx)
 	if err != nil || before == 0 {
 		return false, err
 	}
@@ -200,12 +200,12 @@ func (w *writer) shrink(ctx context.Context) (more bool, err error) {
 	if err := errors.Join(rows.Err(), rows.Close()); err != nil {
 		return false, err
 	}
-	after, err := w.unused(ctx)
+	after, err := w.freePages(ctx)
 	return after > 0 && after < before, err
 }
 
-// unused returns the number of free pages of the file.
-func (w *writer) unused(ctx context.Context) (pages int64, err error) {
+// freePages returns the number of free pages of the file.
+func (w *writer) freePages(ctx context.Context) (pages int64, err error) {
 	err = w.db.row(ctx, "PRAGMA freelist_count", nil, &pages)
 	return pages, err
 }

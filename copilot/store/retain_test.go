@@ -84,7 +84,7 @@ func TestRetention(t *testing.T) {
 		want  []string
 	}{
 		"deletes nothing without a limit":     {0, 0, nil},
-		"deletes what is too old":             {36 * time.Hour, 0, []string{"open", "d3", "d2"}},
+		"deletes sessions that are too old":   {36 * time.Hour, 0, []string{"open", "d3", "d2"}},
 		"deletes the oldest for their size":   {0, 1<<20 + 1<<19, []string{"open", "d3", "d2"}},
 		"deletes by both":                     {60 * time.Hour, 1 << 20, []string{"open", "d3", "d2", "d1"}},
 		"keeps held sessions":                 {time.Nanosecond, 1, []string{"open", "d3", "d2", "d1", "d0"}},

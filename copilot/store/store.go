@@ -28,7 +28,7 @@ type Options struct {
 
 func (o Options) file() string { return filepath.Join(o.Directory, "sessions.db") }
 
-func (o Options) filled() (Options, error) {
+func (o Options) withDefaults() (Options, error) {
 	directory, err := filepath.Abs(o.Directory)
 	if err != nil || o.Directory == "" {
 		return o, fmt.Errorf("a store needs a directory: %q", o.Directory)
@@ -66,7 +66,7 @@ type Store struct {
 // Open opens or creates the file of the directory. It moves a damaged file aside, and opens a file that cannot be
 // written for reading until it can; [Store.Failure] reports both. It returns any other [Failure].
 func Open(ctx context.Context, o Options) (*Store, error) {
-	o, err := o.filled()
+	o, err := o.withDefaults()
 	if err != nil {
 		return nil, err
 	}

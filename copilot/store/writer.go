@@ -38,7 +38,7 @@ func (w *writer) run(ctx context.Context) {
 		if !again {
 			w.wait(beat.C)
 		}
-		if w.ending() {
+		if w.isClosing() {
 			w.end = w.finish(ctx)
 			return
 		}
@@ -89,7 +89,7 @@ func (w *writer) writeOnce(ctx context.Context) bool {
 	w.mu.Unlock()
 	for _, o := range orders {
 		switch {
-		case w.ending(): // each might wait for locks
+		case w.isClosing(): // each might wait for locks
 			o.done <- ErrClosed
 		case o.started.CompareAndSwap(false, true):
 			o.done <- w.try(ctx, func(ctx context.Context) error { return o.run(ctx, w) })
@@ -98,8 +98,8 @@ func (w *writer) writeOnce(ctx context.Context) bool {
 	return w.retry.IsZero()
 }
 
-// ending reports whether the store is being closed.
-func (w *writer) ending() bool {
+// isClosing reports whether the store is being closed.
+func (w *writer) isClosing() bool {
 	select {
 	case <-w.closing:
 		return true
@@ -189,7 +189,7 @@ func (w *writer) try(ctx context.Context, do func(context.Context) error) error 
 		return do(ctx)
 	}
 	if k == ReadOnly || k == Failed {
-		w.shut()
+		w.closeFile()
 	}
 	return err
 }
@@ -199,13 +199,13 @@ func (w *writer) finish(ctx context.Context) error {
 	end := w.releaseAll
 	if w.killed {
 		end = w.simulateDeath
-		w.forget()
+		w.endLeases()
 	}
 	for _, l := range w.leases {
 		l.stop(ErrClosed) // an entry accepted from now on would not be written
 	}
 	err := w.options.failure(w.try(ctx, end))
-	waiting := w.forget()
+	waiting := w.endLeases()
 	w.mu.Lock()
 	orders := w.orders
 	w.orders = nil
@@ -213,7 +213,7 @@ func (w *writer) finish(ctx context.Context) error {
 	for _, o := range orders {
 		o.done <- ErrClosed
 	}
-	w.shut()
+	w.closeFile()
 	_ = w.read.Load().Close()
 	if err == nil || waiting == 0 && kind(err) == ReadOnly { // nothing is lost
 		return nil
@@ -221,8 +221,8 @@ func (w *writer) finish(ctx context.Context) error {
 	return fmt.Errorf("cannot store %d entries: %w", waiting, err)
 }
 
-// forget ends all leases and returns how many entries were not written.
-func (w *writer) forget() (waiting int) {
+// endLeases ends all leases and returns how many entries were not written.
+func (w *writer) endLeases() (waiting int) {
 	for _, l := range w.leases {
 		waiting += len(l.writing.entries)
 		l.finish(ErrClosed)

@@ -38,7 +38,7 @@ func (f *Files) Complete(dir, query string) (list []Entry, more bool, err error)
 	}
 	defer root.Close() //nolint:errcheck // opened for reading
 	list = []Entry{}
-	for _, found := range best(f.listed(dir)(), query) {
+	for _, found := range best(f.cachedList(dir)(), query) {
 		if info, err := root.Stat(found); err != nil || !info.Mode().IsRegular() {
 			continue // deleted, or a link that leads out of the directory
 		}
@@ -50,8 +50,8 @@ func (f *Files) Complete(dir, query string) (list []Entry, more bool, err error)
 	return list, false, nil
 }
 
-// listed returns a function that lists a directory. Concurrent callers share one listing.
-func (f *Files) listed(dir string) func() []file {
+// cachedList returns a function that lists a directory. Concurrent callers share one listing.
+func (f *Files) cachedList(dir string) func() []file {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if known := f.lists[dir]; known != nil {
@@ -129,5 +129,5 @@ func walkFiles(dir string) (paths []string) {
 	return paths
 }
 
-// hides reports whether an element of a path is hidden.
-func hides(path string) bool { return isHidden(path) || strings.Contains(path, "/.") }
+// isHiddenPath reports whether an element of a path is hidden.
+func isHiddenPath(path string) bool { return isHidden(path) || strings.Contains(path, "/.") }

@@ -16,7 +16,7 @@ type file struct {
 
 func newFile(p string) file {
 	lower := strings.ToLower(p)
-	return file{p, lower, path.Base(lower), hides(p)}
+	return file{p, lower, path.Base(lower), isHiddenPath(p)}
 }
 
 // match rates how well a file matches.

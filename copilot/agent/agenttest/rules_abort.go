@@ -10,7 +10,7 @@ import (
 // abortRules returns the rules of aborts.
 func abortRules() []rule {
 	return []rule{
-		{name: "an abort while idle does nothing", do: abortOfNothing},
+		{name: "an abort while idle does nothing", do: abortWhileIdle},
 		aborted("a prompt that was just sent", func(c *testConversation) { c.send(Wait{time.Minute}) }),
 		aborted("a stream", func(c *testConversation) {
 			c.send(Stream{Chunks: 5000, Over: 20 * time.Second})
@@ -45,7 +45,7 @@ func abortRules() []rule {
 	}
 }
 
-func abortOfNothing(s *ruleContext) {
+func abortWhileIdle(s *ruleContext) {
 	c := s.open(nil)
 	for range 2 {
 		s.mustSucceed(c.Abort(s.shortContext()))

@@ -17,20 +17,20 @@ import (
 // conversationRules returns the rules of conversations as a whole.
 func conversationRules() []rule {
 	return []rule{
-		{name: "the model can be changed from the next prompt on", needs: []Capability{Switching}, do: theModelChanges, without: theModelStays},
+		{name: "the model can be changed from the next prompt on", needs: []Capability{Switching}, do: modelChanges, without: modelStays},
 		{name: "a model that does not exist is refused, or the next prompt fails", do: unknownModels},
 		{name: "a compacted conversation keeps its content", needs: []Capability{Compaction}, do: compaction, without: compactionIsRefused},
-		{name: "compacting an empty conversation fails and is reported", needs: []Capability{Compaction}, do: compactionOfNothing},
-		{name: "a compaction can be cancelled", needs: []Capability{Compaction}, do: compactionGivenUp},
-		{name: "a closed conversation can be resumed", needs: []Capability{Resuming}, do: conversationIsResumed, without: missingConversationIsBegun},
+		{name: "compacting an empty conversation fails and is reported", needs: []Capability{Compaction}, do: compactionOfEmptyConversation},
+		{name: "a compaction can be cancelled", needs: []Capability{Compaction}, do: compactionCancelled},
+		{name: "a closed conversation can be resumed", needs: []Capability{Resuming}, do: conversationIsResumed, without: missingConversationIsStarted},
 		{name: "a conversation that was closed during a prompt can be resumed", needs: []Capability{Resuming, Permissions}, do: conversationIsResumedDuringPrompt},
-		{name: "resuming an unknown conversation starts a new one and says so", do: neverThere},
-		{name: "a session that is opened without resuming starts anew", do: openedAgain},
+		{name: "resuming an unknown conversation starts a new one and says so", do: unknownConversation},
+		{name: "a session that is opened without resuming starts anew", do: openedWithoutResuming},
 		{name: "no events follow Close, and calls fail", do: closed},
 		{name: "only the later of two conversations of a session gets events", needs: []Capability{Resuming}, do: laterConversationGetsEvents},
-		{name: "concurrent conversations do not mix", do: manyAtOnce},
-		{name: "calls with an ended context return and do nothing", do: callsInVain},
-		{name: "the extensions of a conversation are listed", do: extensionsOfTheConversation},
+		{name: "concurrent conversations do not mix", do: concurrentConversations},
+		{name: "calls with an ended context return and do nothing", do: callsWithEndedContext},
+		{name: "the extensions of a conversation are listed", do: extensionsAreListed},
 	}
 }
 
@@ -41,7 +41,7 @@ func models(events []recordedEvent) (list []string) {
 	return list
 }
 
-func theModelChanges(s *ruleContext) {
+func modelChanges(s *ruleContext) {
 	c := s.open(nil)
 	before := models(c.run(Say{"a heron"}))
 	s.mustSucceed(c.SetModel(s.shortContext(), s.subject.Other))
@@ -56,7 +56,7 @@ func theModelChanges(s *ruleContext) {
 	}
 }
 
-func theModelStays(s *ruleContext) {
+func modelStays(s *ruleContext) {
 	c := s.open(nil)
 	s.fails("another model", c.SetModel(s.shortContext(), s.subject.Other))
 	s.contains(said(c.run(Say{"hello"})), "hello")
@@ -92,7 +92,7 @@ func compactionIsRefused(s *ruleContext) {
 	c.assertSilent()
 }
 
-func compactionOfNothing(s *ruleContext) {
+func compactionOfEmptyConversation(s *ruleContext) {
 	c := s.open(nil)
 	if err := c.Compact(s.shortContext()); !errors.Is(err, fault.ErrNothingToCompact) {
 		s.Errorf("compacting an empty conversation returned %v", err)
@@ -103,7 +103,7 @@ func compactionOfNothing(s *ruleContext) {
 	s.contains(said(c.run(Say{"hello"})), "hello")
 }
 
-func compactionGivenUp(s *ruleContext) {
+func compactionCancelled(s *ruleContext) {
 	c := s.open(nil)
 	c.run(Say{"a heron"})
 	ctx, cancel := context.WithCancel(s.Context())
@@ -134,7 +134,7 @@ func conversationIsResumed(s *ruleContext) {
 	}
 }
 
-func missingConversationIsBegun(s *ruleContext) {
+func missingConversationIsStarted(s *ruleContext) {
 	c := s.open(nil)
 	c.run(Say{"a heron"})
 	c.close()
@@ -155,12 +155,12 @@ func conversationIsResumedDuringPrompt(s *ruleContext) {
 	}
 }
 
-func neverThere(s *ruleContext) {
+func unknownConversation(s *ruleContext) {
 	c := s.open(func(o *agent.Opening) { o.Resume = true }).assertNew()
 	s.contains(said(c.run(Say{"hello"})), "hello")
 }
 
-func openedAgain(s *ruleContext) {
+func openedWithoutResuming(s *ruleContext) {
 	c := s.open(nil)
 	c.run(Say{"a heron"})
 	c.close()
@@ -196,7 +196,7 @@ func laterConversationGetsEvents(s *ruleContext) {
 	}
 }
 
-func manyAtOnce(s *ruleContext) {
+func concurrentConversations(s *ruleContext) {
 	const many = 5
 	var talks []*testConversation
 	for i := range many {
@@ -212,7 +212,7 @@ func manyAtOnce(s *ruleContext) {
 	}
 }
 
-func callsInVain(s *ruleContext) {
+func callsWithEndedContext(s *ruleContext) {
 	c := s.open(nil)
 	c.run(Say{"a heron"})
 	s.fails("Send", c.Send(endedContext(), event.Prompt{Text: s.subject.Write(Say{"never"})}))
@@ -233,7 +233,7 @@ func callsInVain(s *ruleContext) {
 	s.lacks(got, "never")
 }
 
-func extensionsOfTheConversation(s *ruleContext) {
+func extensionsAreListed(s *ruleContext) {
 	c := s.open(nil)
 	_, err := c.Extensions(s.shortContext())
 	s.mustSucceed(err)

@@ -13,15 +13,15 @@ func pendingRules() []rule {
 	needs := []Capability{Continuing, Resuming, Permissions}
 	tools := []Capability{Continuing, Resuming, ClientTools}
 	return []rule{
-		{name: "a pending permission can be granted, and the work continues", needs: needs, do: pendingGiven},
+		{name: "a pending permission can be granted, and the work continues", needs: needs, do: pendingGranted},
 		{name: "a pending permission can be refused, and the model continues", needs: needs, do: pendingRefused},
 		{name: "a pending question can be answered after another death", needs: needs, do: pendingTwice},
 		{name: "a client tool with a pending permission is called", needs: tools, do: pendingToolPermission},
 		{name: "a pending call of a client tool can return its result", needs: tools, do: pendingToolResult},
 		{name: "a prompt with a pending question can be aborted", needs: needs, do: pendingAborted},
-		{name: "a question that is no longer pending is closed", needs: []Capability{Resuming, Permissions}, do: pendingNoMore},
+		{name: "a question that is no longer pending is closed", needs: []Capability{Resuming, Permissions}, do: noLongerPending},
 		{name: "a pending question that was already answered is closed at once", needs: []Capability{Permissions}, do: pendingAnswered},
-		{name: "a pending question of an unknown conversation is closed at once", do: pendingNowhere},
+		{name: "a pending question of an unknown conversation is closed at once", do: pendingInUnknownConversation},
 	}
 }
 
@@ -60,7 +60,7 @@ func (c *testConversation) assertContinues(q event.Question) (event.ToolEnded, s
 	return end, said(got)
 }
 
-func pendingGiven(s *ruleContext) {
+func pendingGranted(s *ruleContext) {
 	c, q := s.killDuringPermission(Say{"and on"})
 	again := s.again(c, q).assertResumed()
 	again.assertSilent()
@@ -140,7 +140,7 @@ func pendingAborted(s *ruleContext) {
 	s.contains(said(again.run(Recall{})), "a heron")
 }
 
-func pendingNoMore(s *ruleContext) {
+func noLongerPending(s *ruleContext) {
 	c, q := s.killDuringPermission(Say{"and on"})
 	again := s.again(c).assertResumed()
 	again.answer(q, event.Answer{Approved: true})
@@ -166,7 +166,7 @@ func pendingAnswered(s *ruleContext) {
 	s.again(c, q).assertEndsAtOnce(q)
 }
 
-func pendingNowhere(s *ruleContext) {
+func pendingInUnknownConversation(s *ruleContext) {
 	q := event.Question{ID: "nothing", Kind: event.AskPermission, Call: "none"}
 	s.open(func(o *agent.Opening) { o.Resume, o.Pending = true, []event.Question{q} }).assertNew().assertEndsAtOnce(q)
 }

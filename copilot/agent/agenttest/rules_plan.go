@@ -11,7 +11,7 @@ import (
 func planRules() []rule {
 	approval := []Capability{Modes, Approval}
 	return []rule{
-		{name: "the last plan before Idle is up to date", needs: []Capability{Todos}, do: todosAreTold},
+		{name: "the last plan before Idle is up to date", needs: []Capability{Todos}, do: todosAreReported},
 		{name: "a plan waits for its approval, and continues in the chosen way", needs: approval, do: planApproved},
 		{name: "a refused plan returns to the model with the reason", needs: approval, do: planRefused},
 		{name: "the user is asked to approve plans only in plan mode", needs: []Capability{Approval}, do: planInOtherModes},
@@ -19,7 +19,7 @@ func planRules() []rule {
 	}
 }
 
-func todosAreTold(s *ruleContext) {
+func todosAreReported(s *ruleContext) {
 	c := s.open(nil)
 	for _, titles := range [][]string{{"read", "write"}, {"rest"}} {
 		plans := bodies[event.PlanChanged](c.run(Plan{titles}))

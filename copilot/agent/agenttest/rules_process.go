@@ -17,7 +17,7 @@ import (
 func processRules() []rule {
 	return []rule{
 		{name: "the models are listed", do: modelsAreListed},
-		{name: "the account and the extensions are available", do: theAgentIsAsked},
+		{name: "the account and the extensions are available", do: accountIsAvailable},
 		{name: "when the process is killed, calls fail, Done is closed, and no events follow", do: killed},
 		{name: "a conversation outlives the process", needs: []Capability{Resuming}, do: agentStopsAfterSave},
 		{name: "Stop stops the process in time, whatever it is doing", do: stopped},
@@ -39,7 +39,7 @@ func modelsAreListed(s *ruleContext) {
 	}
 }
 
-func theAgentIsAsked(s *ruleContext) {
+func accountIsAvailable(s *ruleContext) {
 	_, err := s.agent.Account(s.shortContext())
 	s.mustSucceed(err)
 	_, err = s.agent.Extensions(s.shortContext(), s.TempDir())

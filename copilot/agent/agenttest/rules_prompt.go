@@ -12,22 +12,22 @@ import (
 // promptRules returns the rules of prompts and responses.
 func promptRules() []rule {
 	return []rule{
-		{name: "a response comes as deltas and as a whole, followed by Idle", do: aPromptIsAnswered},
-		{name: "thoughts of the model are events like texts", needs: []Capability{Reasoning}, do: aThoughtIsTold},
-		{name: "a long response is complete", do: aLongAnswerComesWhole},
-		{name: "prompts are answered in sequence, and the model knows the earlier ones", do: promptsFollowOneAnother},
-		{name: "an error of the model is reported before Idle, and the conversation continues", do: aFailureIsTold},
+		{name: "a response comes as deltas and as a whole, followed by Idle", do: promptIsAnswered},
+		{name: "thoughts of the model are events like texts", needs: []Capability{Reasoning}, do: thoughtIsReported},
+		{name: "a long response is complete", do: longAnswerIsComplete},
+		{name: "prompts are answered in sequence, and the model knows the earlier ones", do: promptsAreAnsweredInSequence},
+		{name: "an error of the model is reported before Idle, and the conversation continues", do: failureIsReported},
 		{name: "tokens are counted", needs: []Capability{Usage}, do: tokensAreCounted},
 		{name: "the mode of a prompt reaches the model", needs: []Capability{Modes}, do: modesReachTheModel, without: modesAreRefused},
 		{name: "attachments reach the model", needs: []Capability{Attachments}, do: attachmentsReachTheModel, without: attachmentsAreRefused},
 		{name: "events of a sub-agent have its id", needs: []Capability{Subagents}, do: subagentsAreNamed},
-		{name: "a steering prompt is read before Idle", needs: []Capability{Steering}, do: aSteeringPromptIsRead, without: steeringIsRefused},
-		{name: "a late steering prompt fails", needs: []Capability{Steering}, do: steeringIdleAgents},
-		{name: "a steering prompt at the last moment is read, or fails", needs: []Capability{Steering}, do: steeringAtTheEnd},
+		{name: "a steering prompt is read before Idle", needs: []Capability{Steering}, do: steeringPromptIsRead, without: steeringIsRefused},
+		{name: "a late steering prompt fails", needs: []Capability{Steering}, do: steeringIdleAgent},
+		{name: "a steering prompt at the last moment is read, or fails", needs: []Capability{Steering}, do: steeringAtLastMoment},
 	}
 }
 
-func aPromptIsAnswered(s *ruleContext) {
+func promptIsAnswered(s *ruleContext) {
 	c := s.open(nil)
 	got := c.run(Say{"hello world"})
 	one[event.MessageStarted](s, got)
@@ -40,7 +40,7 @@ func aPromptIsAnswered(s *ruleContext) {
 	c.assertSilent()
 }
 
-func aThoughtIsTold(s *ruleContext) {
+func thoughtIsReported(s *ruleContext) {
 	got := s.open(nil).run(Think{}, Say{"hello"})
 	id := one[event.ReasoningStarted](s, got).ID
 	end := one[event.ReasoningEnded](s, got)
@@ -49,7 +49,7 @@ func aThoughtIsTold(s *ruleContext) {
 	}
 }
 
-func aLongAnswerComesWhole(s *ruleContext) {
+func longAnswerIsComplete(s *ruleContext) {
 	const chunks = 1000
 	got := s.open(nil).run(Stream{Chunks: chunks})
 	if n := len(bodies[event.MessageDelta](got)); n < 2 || n > chunks {
@@ -60,7 +60,7 @@ func aLongAnswerComesWhole(s *ruleContext) {
 	}
 }
 
-func promptsFollowOneAnother(s *ruleContext) {
+func promptsAreAnsweredInSequence(s *ruleContext) {
 	c := s.open(nil)
 	for _, text := range []string{"a heron", "a wren"} {
 		if got := said(c.run(Say{text})); got != text {
@@ -72,7 +72,7 @@ func promptsFollowOneAnother(s *ruleContext) {
 	s.contains(got, "a wren")
 }
 
-func aFailureIsTold(s *ruleContext) {
+func failureIsReported(s *ruleContext) {
 	c := s.open(nil)
 	if f := one[event.SessionError](s, c.run(Fail{})); f.Text == "" || f.Kind == "" {
 		s.Errorf("the failure is %+v", f)
@@ -149,7 +149,7 @@ func subagentsAreNamed(s *ruleContext) {
 	}
 }
 
-func aSteeringPromptIsRead(s *ruleContext) {
+func steeringPromptIsRead(s *ruleContext) {
 	c := s.open(nil)
 	c.send(Stream{Chunks: 20, Over: 400 * time.Millisecond})
 	until[event.MessageDelta](c)
@@ -171,7 +171,7 @@ func steeringIsRefused(s *ruleContext) {
 	s.lacks(said(c.idle(false)), "steered")
 }
 
-func steeringIdleAgents(s *ruleContext) {
+func steeringIdleAgent(s *ruleContext) {
 	c := s.open(nil)
 	for range 2 {
 		if err := c.Send(s.shortContext(), c.steer("late")); !errors.Is(err, fault.ErrIdle) {
@@ -181,7 +181,7 @@ func steeringIdleAgents(s *ruleContext) {
 	}
 }
 
-func steeringAtTheEnd(s *ruleContext) {
+func steeringAtLastMoment(s *ruleContext) {
 	c := s.open(nil)
 	for range 5 {
 		c.send(Say{"first"})

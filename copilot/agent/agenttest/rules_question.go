@@ -12,20 +12,20 @@ import (
 func questionRules() []rule {
 	needs := []Capability{Permissions}
 	return []rule{
-		{name: "a command waits for its permission and then runs", needs: needs, do: permissionGiven, without: noCommandRuns},
+		{name: "a command waits for its permission and then runs", needs: needs, do: permissionGranted, without: noCommandRuns},
 		{name: "a refused command does not run, the reason is reported, and the model continues", needs: needs, do: permissionRefused},
 		{name: "a refusal needs no reason", needs: needs, do: permissionRefusedSilently},
-		{name: "an open question keeps the prompt open", needs: needs, do: aQuestionHoldsThePrompt},
-		{name: "a second answer is no error and changes nothing", needs: needs, do: aSecondAnswer},
-		{name: "answering an unknown question is no error", do: anAnswerToNothing},
-		{name: "the user is asked, and the model sees the answer", needs: []Capability{Questions}, do: theUserIsAsked, without: nobodyIsAsked(true)},
-		{name: "the user declines to answer, and the model sees the reason", needs: []Capability{Questions}, do: theUserDeclines},
-		{name: "the same question can be asked again", needs: []Capability{Questions}, do: theSameQuestionAgain},
-		{name: "the user is not asked if nobody can answer", needs: []Capability{Questions}, do: nobodyIsAsked(false)},
+		{name: "an open question keeps the prompt open", needs: needs, do: questionKeepsPromptOpen},
+		{name: "a second answer is no error and changes nothing", needs: needs, do: secondAnswer},
+		{name: "answering an unknown question is no error", do: answerToUnknownQuestion},
+		{name: "the user is asked, and the model sees the answer", needs: []Capability{Questions}, do: userIsAsked, without: noQuestionIsAsked(true)},
+		{name: "the user declines to answer, and the model sees the reason", needs: []Capability{Questions}, do: userDeclines},
+		{name: "the same question can be asked again", needs: []Capability{Questions}, do: sameQuestionAgain},
+		{name: "the user is not asked if nobody can answer", needs: []Capability{Questions}, do: noQuestionIsAsked(false)},
 	}
 }
 
-func permissionGiven(s *ruleContext) {
+func permissionGranted(s *ruleContext) {
 	c := s.open(nil)
 	c.send(Shell{"echo hello"})
 	begin, _ := until[event.ToolStarted](c)
@@ -69,7 +69,7 @@ func permissionRefused(s *ruleContext) {
 
 func permissionRefusedSilently(s *ruleContext) { refused(s, event.Answer{}) }
 
-func aQuestionHoldsThePrompt(s *ruleContext) {
+func questionKeepsPromptOpen(s *ruleContext) {
 	c := s.open(nil)
 	c.send(Shell{"true"})
 	q := c.asked(event.AskPermission)
@@ -78,7 +78,7 @@ func aQuestionHoldsThePrompt(s *ruleContext) {
 	c.idle(false)
 }
 
-func aSecondAnswer(s *ruleContext) {
+func secondAnswer(s *ruleContext) {
 	c := s.open(nil)
 	c.send(Shell{"true"})
 	q := c.asked(event.AskPermission)
@@ -91,7 +91,7 @@ func aSecondAnswer(s *ruleContext) {
 	c.assertSilent()
 }
 
-func anAnswerToNothing(s *ruleContext) {
+func answerToUnknownQuestion(s *ruleContext) {
 	c := s.open(nil)
 	for _, k := range []event.QuestionKind{event.AskPermission, event.AskInput, event.AskPlan, event.AskTool} {
 		c.answer(event.Question{ID: "nothing", Kind: k}, event.Answer{Text: "x"})
@@ -99,7 +99,7 @@ func anAnswerToNothing(s *ruleContext) {
 	c.assertSilent()
 }
 
-func theUserIsAsked(s *ruleContext) {
+func userIsAsked(s *ruleContext) {
 	c := s.open(nil)
 	for _, answer := range []string{"blue", "as the sea"} {
 		c.send(Ask{"Which colour?", []string{"red", "blue"}})
@@ -112,7 +112,7 @@ func theUserIsAsked(s *ruleContext) {
 	}
 }
 
-func theUserDeclines(s *ruleContext) {
+func userDeclines(s *ruleContext) {
 	c := s.open(nil)
 	for _, choices := range [][]string{nil, {"red", "blue"}} {
 		c.send(Ask{"Which colour?", choices})
@@ -121,7 +121,7 @@ func theUserDeclines(s *ruleContext) {
 	}
 }
 
-func theSameQuestionAgain(s *ruleContext) {
+func sameQuestionAgain(s *ruleContext) {
 	c := s.open(nil)
 	c.send(Ask{Question: "Sure?"}, Ask{Question: "Sure?"})
 	for _, answer := range []string{"first", "second"} {
@@ -130,7 +130,7 @@ func theSameQuestionAgain(s *ruleContext) {
 	s.contains(said(c.idle(false)), "second")
 }
 
-func nobodyIsAsked(askUser bool) func(*ruleContext) {
+func noQuestionIsAsked(askUser bool) func(*ruleContext) {
 	return func(s *ruleContext) {
 		c := s.open(func(o *agent.Opening) { o.AskUser = askUser })
 		got := c.run(Ask{Question: "Which?"})

@@ -13,10 +13,10 @@ func savedRules() []rule {
 	return []rule{
 		{name: "a copy has the conversation so far and is then independent", needs: []Capability{Forking, Resuming}, do: copied, without: copyingIsRefused},
 		{name: "a closed conversation and a copy can be copied", needs: []Capability{Forking, Resuming}, do: copiedTwice},
-		{name: "a conversation can be copied during a prompt, which ends in the copy", needs: []Capability{Forking, Resuming, Permissions}, do: copiedFromTheMiddle},
-		{name: "an unsaved conversation cannot be copied", do: copyOfNothing},
+		{name: "a conversation can be copied during a prompt, which ends in the copy", needs: []Capability{Forking, Resuming, Permissions}, do: copiedDuringPrompt},
+		{name: "an unsaved conversation cannot be copied", do: copyOfUnsavedConversation},
 		{name: "a forgotten conversation starts anew, and its copy stays", needs: []Capability{Forking, Forgetting, Resuming}, do: forgotten},
-		{name: "forgetting an unsaved conversation is no error", needs: []Capability{Forgetting}, do: nothingForgotten, without: forgettingIsRefused},
+		{name: "forgetting an unsaved conversation is no error", needs: []Capability{Forgetting}, do: unsavedConversationForgotten, without: forgettingIsRefused},
 	}
 }
 
@@ -57,7 +57,7 @@ func copiedTwice(s *ruleContext) {
 	}
 }
 
-func copiedFromTheMiddle(s *ruleContext) {
+func copiedDuringPrompt(s *ruleContext) {
 	c := s.open(nil)
 	c.run(Say{"a heron"})
 	c.send(Shell{"echo hello"})
@@ -69,7 +69,7 @@ func copiedFromTheMiddle(s *ruleContext) {
 	s.contains(said(c.idle(false)), "hello")
 }
 
-func copyOfNothing(s *ruleContext) {
+func copyOfUnsavedConversation(s *ruleContext) {
 	_, err := s.agent.Fork(s.shortContext(), uuid.NewString())
 	if err == nil || s.subject.can(Forking) && fault.KindOf(err) != fault.NotFound {
 		s.Errorf("unexpected error: %v", err)
@@ -100,7 +100,7 @@ func forgotten(s *ruleContext) {
 	s.contains(said(s.again(clone).assertResumed().run(Recall{})), "a heron")
 }
 
-func nothingForgotten(s *ruleContext) {
+func unsavedConversationForgotten(s *ruleContext) {
 	s.mustSucceed(s.agent.Forget(s.shortContext(), uuid.NewString()))
 }
 

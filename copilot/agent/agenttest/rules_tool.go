@@ -18,9 +18,9 @@ func toolRules() []rule {
 		{name: "a refused client tool is not called", needs: needs, do: toolRefused},
 		{name: "the model sees why a client tool failed", needs: needs, do: toolFailed},
 		{name: "an undeclared tool is not called", do: toolMissing},
-		{name: "a tool with the name of a built-in tool is rejected", needs: needs, do: toolsOfOneName},
-		{name: "a tool with an invalid name is rejected", needs: needs, do: toolsOfBadNames},
-		{name: "a resumed conversation has the tools passed when it is opened", needs: []Capability{ClientTools, Resuming}, do: toolsOfTheResumed},
+		{name: "a tool with the name of a built-in tool is rejected", needs: needs, do: duplicateToolNames},
+		{name: "a tool with an invalid name is rejected", needs: needs, do: invalidToolNames},
+		{name: "a resumed conversation has the tools passed when it is opened", needs: []Capability{ClientTools, Resuming}, do: toolsAfterResume},
 	}
 }
 
@@ -107,21 +107,21 @@ func toolsAreRefused(s *ruleContext) {
 	}
 }
 
-func toolsOfOneName(s *ruleContext) {
+func duplicateToolNames(s *ruleContext) {
 	_, err := s.tryOpen(func(o *agent.Opening) { o.Tools = []event.Tool{ideOpen(), {Name: s.subject.OwnTool}} })
 	if err == nil || fault.KindOf(err) != fault.Invalid {
 		s.Errorf("unexpected error: %v", err)
 	}
 }
 
-func toolsOfBadNames(s *ruleContext) {
+func invalidToolNames(s *ruleContext) {
 	for _, name := range []string{"", "open file", "größer"} {
 		_, err := s.tryOpen(func(o *agent.Opening) { o.Tools = []event.Tool{{Name: name}} })
 		s.fails("the name "+name, err)
 	}
 }
 
-func toolsOfTheResumed(s *ruleContext) {
+func toolsAfterResume(s *ruleContext) {
 	c := s.open(nil)
 	c.run(Say{"a heron"})
 	c.close()

@@ -181,7 +181,7 @@ func (c *conversation) Extensions(ctx context.Context) (agent.Extensions, error)
 	return c.process.agents.Extensions, c.call(ctx, Call{Method: Extensions})
 }
 
-// Abort tells the script to stop.
+// Abort asks the script to stop.
 func (c *conversation) Abort(ctx context.Context) error {
 	c.setSent(false)
 	if err := c.call(ctx, Call{Method: Abort}); err != nil {

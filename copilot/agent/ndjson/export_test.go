@@ -22,7 +22,7 @@ func starter(start func() (Program, error)) func() (*program, error) {
 		p, err := start()
 		return &program{
 			in: p.In, out: p.Out, gone: p.Gone, terminate: p.Terminate, kill: p.Kill, clean: func() {},
-			how: func() string { return "it has ended" }, memory: func() int64 { return 0 }, effort: func() process.Activity { return process.Activity{} },
+			how: func() string { return "the program has ended" }, memory: func() int64 { return 0 }, activity: func() process.Activity { return process.Activity{} },
 		}, err
 	}
 }

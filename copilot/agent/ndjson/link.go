@@ -19,15 +19,15 @@ const maxWaiting = 100
 
 // link is the connection to a running program.
 type link struct {
-	program *program
-	peer    *jsonrpc.Peer
-	log     *slog.Logger
-	turn    chan struct{} // full while a request is written
-	behind  atomic.Int64  // unwritten requests, including the one being written
-	ends    sync.Once
-	over    chan struct{} // closed when no more responses will come
-	done    chan struct{} // closed when the program and its children have ended
-	work    sync.WaitGroup
+	program   *program
+	peer      *jsonrpc.Peer
+	log       *slog.Logger
+	turn      chan struct{} // full while a request is written
+	unwritten atomic.Int64  // unwritten requests, including the one being written
+	ends      sync.Once
+	over      chan struct{} // closed when no more responses will come
+	done      chan struct{} // closed when the program and its children have ended
+	work      sync.WaitGroup
 
 	lastActivity atomic.Int64 // time of the last output, in Unix nanoseconds
 	writing      atomic.Int64 // start of the current write, 0 if there is none
@@ -168,13 +168,13 @@ func (l *link) begin(r *request) error {
 	switch {
 	case isClosed(l.over):
 		return jsonrpc.ErrGone
-	case l.behind.Load() > maxWaiting:
+	case l.unwritten.Load() > maxWaiting:
 		return errFull
 	}
-	l.behind.Add(1)
+	l.unwritten.Add(1)
 	l.work.Go(func() {
 		raw, err := l.exchange(r)
-		l.settle(r, raw, err)
+		l.complete(r, raw, err)
 	})
 	return nil
 }
@@ -232,7 +232,7 @@ func (l *link) exchange(r *request) (raw json.RawMessage, err error) {
 // write writes a request when it is its turn, unless it was abandoned before. Requests are written one after another,
 // so that their ids grow. Writing ends at the latest with the link.
 func (l *link) write(r *request) (*jsonrpc.PendingCall, error) {
-	defer l.behind.Add(-1)
+	defer l.unwritten.Add(-1)
 	select {
 	case l.turn <- struct{}{}:
 		defer func() { <-l.turn }()
@@ -262,8 +262,8 @@ func (l *link) reason(err error) error {
 	return err
 }
 
-// settle completes a request.
-func (l *link) settle(r *request, raw json.RawMessage, err error) {
+// complete completes a request.
+func (l *link) complete(r *request, raw json.RawMessage, err error) {
 	r.mute()
 	l.mu.Lock()
 	defer l.mu.Unlock()

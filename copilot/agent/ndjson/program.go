@@ -26,7 +26,7 @@ type program struct {
 	how       func() string
 	exit      func() string // see [agent.Agent.Exit]
 	memory    func() int64
-	effort    func() process.Activity
+	activity  func() process.Activity
 }
 
 // start starts the program and adds it to the set.
@@ -53,7 +53,7 @@ func (o Options) start(all *process.Set) (*program, error) {
 		in: ourIn, out: ourOut, gone: p.Exited(), terminate: p.Terminate, kill: p.Kill, clean: func() { p.EndChildren() },
 		how:    func() string { return strings.TrimSpace(p.State() + "\n" + words.tail.String()) },
 		exit:   func() string { return p.Exit(words.tail.String()) },
-		memory: p.Memory, effort: p.Activity,
+		memory: p.Memory, activity: p.Activity,
 	}, nil
 }
 
@@ -64,8 +64,8 @@ type stderrLog struct {
 	line []byte // incomplete line; used only by Write
 }
 
-// maxWord is the maximum length of a logged line.
-const maxWord = 4 << 10
+// maxLogLine is the maximum length of a logged line.
+const maxLogLine = 4 << 10
 
 // Write never fails.
 func (w *stderrLog) Write(b []byte) (int, error) {
@@ -73,7 +73,7 @@ func (w *stderrLog) Write(b []byte) (int, error) {
 	for rest := b; len(rest) > 0; {
 		line, after, whole := bytes.Cut(rest, []byte("\n"))
 		rest = after
-		w.line = append(w.line, line[:min(len(line), maxWord-len(w.line))]...)
+		w.line = append(w.line, line[:min(len(line), maxLogLine-len(w.line))]...)
 		if whole {
 			w.log.Debug("output of the agent's program", "line", strings.ToValidUTF8(string(w.line), "\uFFFD"))
 			w.line = w.line[:0]
@@ -120,21 +120,21 @@ func (l *link) isGone(ctx context.Context) bool {
 }
 
 const (
-	writeLimit = 10 * time.Second      // for writing a request
-	look       = 50 * time.Millisecond // interval of checks in ping
+	writeLimit   = 10 * time.Second      // for writing a request
+	pingInterval = 50 * time.Millisecond // interval of checks in ping
 )
 
 // ping waits for a sign of life if one is overdue. The protocol has no method to request one.
 func (l *link) ping(ctx context.Context) error {
-	before, heard := l.program.effort(), l.lastActivity.Load()
-	ticker := time.NewTicker(look)
+	before, heard := l.program.activity(), l.lastActivity.Load()
+	ticker := time.NewTicker(pingInterval)
 	defer ticker.Stop()
 	for l.isOverdue() {
 		select {
 		case <-ticker.C:
 		case <-l.over:
 		case <-ctx.Done():
-			if l.program.effort().Since(before, time.Unix(0, heard)) {
+			if l.program.activity().Since(before, time.Unix(0, heard)) {
 				return fault.Errorf(fault.Busy, "the agent's program is busy and does not answer: %w", ctx.Err())
 			}
 			return ctx.Err()

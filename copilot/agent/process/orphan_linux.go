@@ -44,14 +44,14 @@ func endOrphans(family string) []string {
 			_ = p.Release() // the handle is unused
 			continue
 		}
-		orphans, names = append(orphans, p), append(names, called(pid))
+		orphans, names = append(orphans, p), append(names, processName(pid))
 	}
 	end(orphans)
 	return names
 }
 
-// called returns the name of a process for the log, without its arguments, which may be secret.
-func called(pid int) string {
+// processName returns the name of a process for the log, without its arguments, which may be secret.
+func processName(pid int) string {
 	name, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid)) // the process may have ended
 	return fmt.Sprintf("%s (%d)", bytes.TrimSpace(name), pid)
 }

@@ -122,7 +122,7 @@ func (g *Gate) Close() {
 	g.mu.Lock()
 	g.cancel()
 	g.mu.Unlock()
-	_ = g.server.Close() // listeners and connections; nobody is left to tell
+	_ = g.server.Close() // listeners and connections
 	_ = g.agent.Close()
 	g.work.Wait()
 	_ = os.RemoveAll(g.directory) // the next portal removes what remains
@@ -252,7 +252,7 @@ func connectThrough(conn net.Conn, address string, user *url.Userinfo) (net.Conn
 }
 
 // Connect returns an address on the host's loopback that leads to a port on the loopback of the sandbox. It
-// serves one connection, by whoever knows the token required there.
+// serves one connection, for a client that knows the token of the agent.
 func (g *Gate) Connect(ctx context.Context, port string) (address string, err error) {
 	stop := context.AfterFunc(ctx, func() { _ = g.agent.Close() })
 	defer stop()

@@ -80,9 +80,9 @@ func (c *conversation) event(e vendor.SessionEvent) {
 	}
 }
 
-// byUser distinguishes prompts from messages that the CLI sends to itself: to continue in autopilot mode, for
+// isUserMessage distinguishes prompts from messages that the CLI sends to itself: to continue in autopilot mode, for
 // a skill, between agents.
-func byUser(d *rpc.UserMessageData) bool {
+func isUserMessage(d *rpc.UserMessageData) bool {
 	again := d.IsAutopilotContinuation != nil && *d.IsAutopilotContinuation
 	return !again && (d.Source == nil || *d.Source == "" || *d.Source == "user")
 }
@@ -91,7 +91,7 @@ func byUser(d *rpc.UserMessageData) bool {
 func (c *conversation) follow(data vendor.SessionEventData) {
 	switch d := data.(type) {
 	case *rpc.UserMessageData:
-		if byUser(d) {
+		if isUserMessage(d) {
 			c.read()
 		}
 	case *rpc.AssistantTurnStartData:

@@ -116,7 +116,7 @@ func (d *Driver) launch(ctx context.Context, directory string) (*Agent, agent.He
 		return nil, missing(err), err
 	}
 	env, scratch := addGHStub(d.options.Env)
-	box, err := d.box(ctx, path, directory, scratch)
+	box, err := d.sandboxFor(ctx, path, directory, scratch)
 	release := func() {
 		if box != nil && box.Gate != nil {
 			box.Gate.Close()

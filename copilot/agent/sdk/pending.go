@@ -88,7 +88,7 @@ func (c *conversation) inspectResumed(ctx context.Context, o agent.Opening, resu
 }
 
 // endUnknownQuestions closes the questions that the CLI no longer knows: those of sub-agents, which do not
-// survive, and those that it had not saved. It refuses questions of the CLI that nobody knows, because the
+// survive, and those that it had not saved. It refuses unknown questions of the CLI, because the
 // CLI would wait for ever. It reports whether the CLI continues the prompt.
 func (c *conversation) endUnknownQuestions(ctx context.Context, questions []event.Question) (bool, error) {
 	open, err := c.unanswered(ctx)

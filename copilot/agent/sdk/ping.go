@@ -10,7 +10,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-// pingTimeout exceeds the limits of all callers, who decide how long to wait.
+// pingTimeout exceeds the limits of all callers, which decide how long to wait.
 const pingTimeout = time.Hour
 
 // Ping waits for a response or any event of the CLI. If it is silent until ctx is done, its processor use
@@ -41,7 +41,7 @@ func (a *Agent) Memory() int64 { return a.process.Memory() }
 // Working asks the CLI whether it is working on a turn. While a sub-agent works in the background it answers
 // no, although it will continue afterwards.
 func (c *conversation) Working(ctx context.Context) (bool, error) {
-	return yes(ctx, func() (bool, error) {
+	return queryBool(ctx, func() (bool, error) {
 		r, err := c.session.RPC.Metadata.IsProcessing(ctx)
 		if err != nil || r.Processing {
 			return err == nil, err
@@ -52,11 +52,11 @@ func (c *conversation) Working(ctx context.Context) (bool, error) {
 
 // Background asks the CLI for running commands and sub-agents.
 func (c *conversation) Background(ctx context.Context) (bool, error) {
-	return yes(ctx, func() (bool, error) { return c.hasTask(ctx, isRunning) })
+	return queryBool(ctx, func() (bool, error) { return c.hasTask(ctx, isRunning) })
 }
 
-// yes makes a call of the SDK that returns a boolean, within its time limit. It ignores later results.
-func yes(ctx context.Context, call func() (bool, error)) (bool, error) {
+// queryBool makes a call of the SDK that returns a boolean, within its time limit. It ignores later results.
+func queryBool(ctx context.Context, call func() (bool, error)) (bool, error) {
 	answer := make(chan bool, 1)
 	err := withTimeout(ctx, func() error {
 		is, err := call()

@@ -13,9 +13,9 @@ import (
 // Source: GitHub's "Copilot allowlist reference", without hosts for editors, telemetry and signing in.
 func vendorHosts() []string { return []string{"api.github.com:443", "*.githubcopilot.com:443"} }
 
-// box returns the sandbox of a CLI for a directory, or nil if none is configured. If the sandbox does not
+// sandboxFor returns the sandbox of a CLI for a directory, or nil if none is configured. If the sandbox does not
 // work here, the error says why.
-func (d *Driver) box(ctx context.Context, cli, directory, scratch string) (*sandbox.Sandbox, error) {
+func (d *Driver) sandboxFor(ctx context.Context, cli, directory, scratch string) (*sandbox.Sandbox, error) {
 	if d.options.Sandbox == nil {
 		return nil, nil //nolint:nilnil // nil means no sandbox
 	}

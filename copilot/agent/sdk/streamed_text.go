@@ -11,7 +11,7 @@ import (
 // Each piece of a text makes two events.
 const (
 	orderedPieces = 1 << 12 // the first pieces of a text, which arrive in order
-	maxPieces     = 1 << 17 // pieces of a text from which the rest is not streamed, to bound the ids in memory
+	maxPieces     = 1 << 17 // pieces after which the rest of a text is not streamed, to bound the ids in memory
 	maxOver       = 64      // the minimum number of ended texts remembered
 )
 
@@ -19,11 +19,11 @@ const (
 // the response as it grows. A piece is in order if it is as long as the response has grown. The zero value of
 // the other fields is ready to use. It is not safe for concurrent use.
 type streamedText struct {
-	agent string // the sub-agent that says it
+	agent string // sub-agent that produces it
 
-	ids     map[string]bool // of its pieces
-	before  int64           // the size of the response before it
-	size    int64           // of the pieces in order
+	ids     map[string]bool // ids of its pieces
+	before  int64           // size of the response before it
+	size    int64           // size of the pieces in order
 	unsized bool            // the reported sizes do not measure it
 	sent    strings.Builder // all pieces that were passed on
 	pending string          // the last piece, until the next one confirms it

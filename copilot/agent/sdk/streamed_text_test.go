@@ -14,7 +14,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/event"
 )
 
-// burst is the events of a CLI whose model streams a text in n pieces, in their order, and the text.
+// burst returns the events of a CLI whose model streams a text in n pieces, in order, and the text.
 func burst(n int, isSized bool) (log []rpc.SessionEvent, whole string) {
 	var text strings.Builder
 	for i := range n {
@@ -28,7 +28,7 @@ func burst(n int, isSized bool) (log []rpc.SessionEvent, whole string) {
 	return log, text.String()
 }
 
-// garble gives the events as the CLI sends those of a long burst: several readers send them, one in order and the others from
+// garble returns the events as the CLI sends those of a long burst: several readers send them, one in order and the others from
 // the events that it still holds, and all of them in turns.
 func garble(log []rpc.SessionEvent, random *rand.Rand) (sent []rpc.SessionEvent) {
 	const inOrder, held = 10_000, 8192
@@ -50,7 +50,7 @@ func garble(log []rpc.SessionEvent, random *rand.Rand) (sent []rpc.SessionEvent)
 	return append(sent, log[readers[1]:]...)
 }
 
-// received is what a reader has of each message.
+// received holds what a reader has of each message.
 type received struct {
 	text  map[string]string
 	ended map[string]string

@@ -192,7 +192,7 @@ func (t *translator) planEvents(agent string, data vendor.SessionEventData) ([]e
 	case *rpc.SessionMCPServerStatusChangedData:
 		return one(event.ServerChanged{Server: event.Server{Name: d.ServerName, State: serverState(d.Status), Error: text(d.Error)}})
 	case *rpc.SessionTodosChangedData:
-		return nil, true // they are read, and told then
+		return nil, true // they are read and then reported
 	}
 	return nil, false
 }
