@@ -82,10 +82,10 @@ func decode(body io.Reader) (*request, error) {
 	}
 	req := &request{size: len(b)}
 	if err := json.Unmarshal(b, req); err != nil {
-		return nil, fmt.Errorf("the body is no chat-completions request: %w", err)
+		return nil, fmt.Errorf("the body is not a chat-completions request: %w", err)
 	}
 	if !slices.ContainsFunc(req.Messages, func(m message) bool { return m.Role == "user" }) {
-		return nil, errors.New("messages must hold a message of the user")
+		return nil, errors.New("messages must contain a user message")
 	}
 	return req, nil
 }

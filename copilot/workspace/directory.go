@@ -55,7 +55,7 @@ func expand(path string) (string, error) {
 	rest, isHome := strings.CutPrefix(path, "~")
 	switch {
 	case strings.ContainsRune(path, 0):
-		return "", fault.Errorf(fault.Invalid, "a path has no zero bytes")
+		return "", fault.Errorf(fault.Invalid, "a path cannot contain a zero byte")
 	case path == "", isHome && rest == "", strings.HasPrefix(rest, "/") && isHome:
 		home, err := os.UserHomeDir()
 		if err != nil {

@@ -53,7 +53,7 @@ func (a *Agents) Hang(numbers ...int) {
 
 // HaltBusy is like Hang for processes that may be computing.
 func (a *Agents) HaltBusy(numbers ...int) {
-	a.halt(fault.Errorf(fault.Busy, "the agent computes"), numbers)
+	a.halt(fault.Errorf(fault.Busy, "the agent is computing"), numbers)
 }
 
 // Resume makes halted processes respond again.
