@@ -100,36 +100,36 @@ func read(t *testing.T, r *record) (list []string) {
 	}
 }
 
-// world is the environment of a test.
-type world struct {
+// environment is where a test runs: in memory or with a store.
+type environment struct {
 	*testing.T
 	directory
 }
 
-func (w world) open(o activity.Options) (*log, *store.Store) {
+func (w environment) open(o activity.Options) (*log, *store.Store) {
 	w.Helper()
 	return w.directory.open(w.T, o)
 }
 
-// everywhere runs a test in virtual time, in memory and with a store.
-func everywhere(t *testing.T, test func(world)) {
+// withAndWithoutStore runs a test in virtual time, in memory and with a store.
+func withAndWithoutStore(t *testing.T, test func(environment)) {
 	t.Helper()
 	for name, d := range map[string]directory{"in memory": "", "stored": directory(t.TempDir())} {
 		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { test(world{t, d}) })
+			synctest.Test(t, func(t *testing.T) { test(environment{t, d}) })
 		})
 	}
 }
 
 // stored runs a test in virtual time with stores.
-func stored(t *testing.T, test func(world)) {
+func stored(t *testing.T, test func(environment)) {
 	t.Helper()
 	d := directory(t.TempDir())
-	synctest.Test(t, func(t *testing.T) { test(world{t, d}) })
+	synctest.Test(t, func(t *testing.T) { test(environment{t, d}) })
 }
 
 func TestReadersGetAllEntriesInOrderAndTheirEnd(t *testing.T) {
-	everywhere(t, func(t world) {
+	withAndWithoutStore(t, func(t environment) {
 		l, s := t.open(activity.Options{Retention: time.Hour})
 		r := begin(t.T, l, "a")
 		lists := make([][]string, 3)
@@ -169,7 +169,7 @@ func closeStore(t *testing.T, s *store.Store) {
 }
 
 func TestNothingIsWrittenAfterTheEnd(t *testing.T) {
-	everywhere(t, func(t world) {
+	withAndWithoutStore(t, func(t environment) {
 		l, s := t.open(activity.Options{Retention: time.Hour})
 		r := begin(t.T, l, "a")
 		require.NoError(t, r.Write(end, "last"))
@@ -182,7 +182,7 @@ func TestNothingIsWrittenAfterTheEnd(t *testing.T) {
 }
 
 func TestActivitiesAreRemovedAfterRetention(t *testing.T) {
-	everywhere(t, func(t world) {
+	withAndWithoutStore(t, func(t environment) {
 		l, s := t.open(activity.Options{Retention: time.Hour})
 		require.NoError(t, begin(t.T, l, "ended").Write(end, "last"))
 		time.Sleep(time.Second)
@@ -208,7 +208,7 @@ func TestActivitiesAreRemovedAfterRetention(t *testing.T) {
 }
 
 func TestWorkEndsWithLogAndNoneStartsLater(t *testing.T) {
-	everywhere(t, func(t world) {
+	withAndWithoutStore(t, func(t environment) {
 		l, s := t.open(activity.Options{Retention: time.Hour})
 		causes := map[string]error{}
 		for _, id := range []string{"canceled", "stopped"} {
@@ -233,7 +233,7 @@ func TestWorkEndsWithLogAndNoneStartsLater(t *testing.T) {
 }
 
 func TestOtherProcessesFollowAndFinalizeAbandonedActivity(t *testing.T) {
-	stored(t, func(t world) {
+	stored(t, func(t environment) {
 		first, firstStore := t.open(activity.Options{Retention: time.Hour})
 		second, secondStore := t.open(activity.Options{Retention: time.Hour})
 		r := begin(t.T, first, "a")
@@ -259,7 +259,7 @@ func TestOtherProcessesFollowAndFinalizeAbandonedActivity(t *testing.T) {
 }
 
 func TestAbandonedActivityWhoseHeadCannotBeReadEnds(t *testing.T) {
-	stored(t, func(t world) {
+	stored(t, func(t environment) {
 		_, firstStore := t.open(activity.Options{})
 		a := store.Activity{Kind: "thing", ID: "a", Head: []byte("{")}
 		require.NoError(t, firstStore.Begin(t.Context(), a))
@@ -282,7 +282,7 @@ func TestAbandonedActivityWhoseHeadCannotBeReadEnds(t *testing.T) {
 }
 
 func TestReplaceAdoptsOrphanedActivity(t *testing.T) {
-	stored(t, func(t world) {
+	stored(t, func(t environment) {
 		first, firstStore := t.open(activity.Options{})
 		h := head{ID: "a"}
 		_, err := first.Begin(h, []byte("lead"))

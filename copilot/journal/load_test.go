@@ -16,7 +16,7 @@ import (
 )
 
 // kept returns a journal on a store, and a function that stores all its entries.
-func kept(budget int, s *shelf) (*journal.Journal[event], func()) {
+func kept(budget int, s *memoryStore) (*journal.Journal[event], func()) {
 	j := journal.New(journal.Options[event]{Budget: budget, Cost: costOf, Group: groupOf, Pinned: true, Load: s.load})
 	return j, func() {
 		entries, _ := j.Next(ended(), s.last(), 1e6)
@@ -28,7 +28,7 @@ func kept(budget int, s *shelf) (*journal.Journal[event], func()) {
 func TestNextLoadsEvictedEntries(t *testing.T) {
 	tests := []struct {
 		name   string
-		store  *shelf // nil is an ordinary store
+		store  *memoryStore // nil is an ordinary store
 		record string
 		then   string // recorded after the storing
 		budget int
@@ -43,16 +43,16 @@ func TestNextLoadsEvictedEntries(t *testing.T) {
 		{name: "but no entries in memory", record: ". . . .", budget: 2, after: 2, want: "3 4"},
 		{name: "entries that are not stored stay in memory", record: ". .", then: ". .", budget: 1, after: 1, want: "2", loads: 1, most: 1},
 		{name: "with its flags", record: "a a A .", budget: 1, limit: 2, want: "1~ 2~", loads: 1, most: 2},
-		{name: "with flags that follow from the loaded entries", store: &shelf{plain: true}, record: "b a a A .", budget: 1, want: "1 2~ 3~ 4", loads: 1, most: 4},
-		{name: "with the holes of the store", store: &shelf{sparse: true}, record: "a b A .", budget: 1, want: "2 3 4", loads: 1, most: 3},
-		{name: "and from a store that begins later", store: &shelf{begin: 1}, record: ". . .", budget: 1, after: 1, want: "2", loads: 1, most: 1},
-		{name: "or a gap", store: &shelf{begin: 2}, record: ". . . .", budget: 1, want: "gap after 0 until 3", loads: 1, most: 3},
-		{name: "a gap up to memory if the store has less", store: &shelf{begin: 3}, record: ". . . .", budget: 2, want: "gap after 0 until 3", loads: 1, most: 2},
-		{name: "a gap up to memory if the store has nothing", store: &shelf{begin: 9}, record: ". . . .", budget: 2, want: "gap after 0 until 3", loads: 1, most: 2},
+		{name: "with flags that follow from the loaded entries", store: &memoryStore{plain: true}, record: "b a a A .", budget: 1, want: "1 2~ 3~ 4", loads: 1, most: 4},
+		{name: "with the holes of the store", store: &memoryStore{sparse: true}, record: "a b A .", budget: 1, want: "2 3 4", loads: 1, most: 3},
+		{name: "and from a store that begins later", store: &memoryStore{begin: 1}, record: ". . .", budget: 1, after: 1, want: "2", loads: 1, most: 1},
+		{name: "or a gap", store: &memoryStore{begin: 2}, record: ". . . .", budget: 1, want: "gap after 0 until 3", loads: 1, most: 3},
+		{name: "a gap up to memory if the store has less", store: &memoryStore{begin: 3}, record: ". . . .", budget: 2, want: "gap after 0 until 3", loads: 1, most: 2},
+		{name: "a gap up to memory if the store has nothing", store: &memoryStore{begin: 9}, record: ". . . .", budget: 2, want: "gap after 0 until 3", loads: 1, most: 2},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			s := cmp.Or(tt.store, &shelf{})
+			s := cmp.Or(tt.store, &memoryStore{})
 			j, store := kept(tt.budget, s)
 			record(t, j, tt.record)
 			store()
@@ -65,7 +65,7 @@ func TestNextLoadsEvictedEntries(t *testing.T) {
 }
 
 func TestAbandonedStoreLeavesGap(t *testing.T) {
-	s := &shelf{}
+	s := &memoryStore{}
 	j, store := kept(2, s)
 	record(t, j, ". .")
 	store()
@@ -138,7 +138,7 @@ func TestLoadContext(t *testing.T) {
 		cancel()
 		require.ErrorIs(t, <-result, context.Canceled, "the reader's context ends its load")
 	})
-	s := &shelf{}
+	s := &memoryStore{}
 	s.write(tail(t, "1:. 2:.")...)
 	o.Load = func(ctx context.Context, after uint64, limit int) ([]journal.Entry[event], error) {
 		if ctx.Err() != nil {
@@ -153,7 +153,7 @@ func TestLoadContext(t *testing.T) {
 
 func TestEvictionContinuesDuringLoad(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &shelf{}
+		s := &memoryStore{}
 		hold := make(chan struct{})
 		o := journal.Options[event]{Budget: 2, Cost: costOf, Group: groupOf, Pinned: true}
 		o.Load = func(ctx context.Context, after uint64, limit int) ([]journal.Entry[event], error) {
@@ -187,7 +187,7 @@ func TestManyReadersFollowWriterAndStore(t *testing.T) {
 	for name, newEvent := range map[string]func(int) event{"alone": alone, "in groups": interleaved} {
 		t.Run(name, func(t *testing.T) {
 			const written = 1200
-			s := &shelf{}
+			s := &memoryStore{}
 			j, store := kept(50, s)
 			var group sync.WaitGroup
 			accounts := make([]*account, readers)

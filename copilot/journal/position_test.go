@@ -55,7 +55,7 @@ func TestAfter(t *testing.T) {
 	options := func(load bool) journal.Options[event] {
 		o := journal.Options[event]{Epoch: 7, Earlier: []journal.Position{{Epoch: 5, N: 2}, {Epoch: 6, N: 4}}}
 		if load {
-			o.Load = (&shelf{}).load
+			o.Load = (&memoryStore{}).load
 		}
 		return o
 	}

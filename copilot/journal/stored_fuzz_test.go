@@ -11,13 +11,13 @@ import (
 
 // storedPair is a journal on a store and the model whose behavior it must match.
 type storedPair struct {
-	t         *testing.T
-	options   journal.Options[event]
-	journal   *journal.Journal[event]
-	model     *storedModel
-	shelf     *shelf
-	delivered []delivered
-	ids       int
+	t           *testing.T
+	options     journal.Options[event]
+	journal     *journal.Journal[event]
+	model       *storedModel
+	memoryStore *memoryStore
+	delivered   []delivered
+	ids         int
 }
 
 // delivered is a position that a client received.
@@ -48,8 +48,8 @@ func TestLongStoredActivities(t *testing.T) {
 
 func compareStored(t *testing.T, budget uint16, mode byte, ops []byte) {
 	t.Helper()
-	s := &shelf{sparse: mode&1 > 0, plain: mode&2 > 0}
-	p := &storedPair{t: t, shelf: s, model: &storedModel{model: model{budget: int(budget) % 1024}}}
+	s := &memoryStore{sparse: mode&1 > 0, plain: mode&2 > 0}
+	p := &storedPair{t: t, memoryStore: s, model: &storedModel{model: model{budget: int(budget) % 1024}}}
 	p.options = journal.Options[event]{Budget: p.model.budget, Cost: costOf, Group: groupOf, Pinned: true, Load: s.load, Epoch: 1}
 	p.journal = journal.New(p.options)
 	for i := 0; i+1 < min(len(ops), 2*mostOps); i += 2 {
@@ -115,7 +115,7 @@ func (p *storedPair) excess() {
 
 func (p *storedPair) store(upTo uint64) {
 	for _, e := range p.model.all[p.model.pin:upTo] {
-		p.shelf.write(journal.Entry[event]{N: e.n, Value: e.event})
+		p.memoryStore.write(journal.Entry[event]{N: e.n, Value: e.event})
 	}
 	p.model.pin = upTo
 	p.model.evict()
@@ -125,23 +125,23 @@ func (p *storedPair) store(upTo uint64) {
 
 // prune drops the oldest stored entries, a few at a time, but never the newest.
 func (p *storedPair) prune(arg byte) {
-	if to := p.shelf.begin + uint64(arg%8); to < p.model.pin {
-		p.shelf.begin, p.model.begin = to, to
+	if to := p.memoryStore.begin + uint64(arg%8); to < p.model.pin {
+		p.memoryStore.begin, p.model.begin = to, to
 	}
 }
 
 func (p *storedPair) crash(after uint64) {
-	after = max(after, p.shelf.begin)
+	after = max(after, p.memoryStore.begin)
 	p.options.Earlier = append(p.options.Earlier, journal.Position{Epoch: p.options.Epoch, N: p.model.pin})
 	p.options.Epoch++
-	tail := p.shelf.after(after)
-	if p.shelf.plain {
+	tail := p.memoryStore.after(after)
+	if p.memoryStore.plain {
 		unflag(tail)
 	}
 	j, err := journal.Restore(p.options, after, tail)
 	require.NoError(p.t, err)
 	p.journal = j
-	p.model.crash(after, p.shelf.sparse, p.shelf.plain)
+	p.model.crash(after, p.memoryStore.sparse, p.memoryStore.plain)
 	require.Equal(p.t, p.model.last, j.Last())
 	p.excess()
 	p.positions()
@@ -171,7 +171,7 @@ func (p *storedPair) positions() {
 }
 
 func (p *storedPair) next(after uint64, limit int) (read []journal.Entry[event], next uint64, more bool) {
-	want, wantErr := p.model.next(after, limit, p.shelf.sparse)
+	want, wantErr := p.model.next(after, limit, p.memoryStore.sparse)
 	got, err := p.journal.Next(ended(), after, limit)
 	require.Equal(p.t, wantErr, err)
 	require.Equal(p.t, want, got)

@@ -108,7 +108,7 @@ func TestResultsAreEncoded(t *testing.T) {
 		{"any other is internal and logged", func(*jsonrpc.Request) (any, error) { return nil, errors.New("disk error") }, `"error":{"code":-32603,"message":"Internal error"}`, "disk error"},
 		{"so is a nil *Error", func(*jsonrpc.Request) (any, error) { return nil, (*jsonrpc.Error)(nil) }, `"error":{"code":-32603,"message":"Internal error"}`, "a request failed"},
 		{"so is a panic", func(*jsonrpc.Request) (any, error) { panic("oh no") }, `"error":{"code":-32603,"message":"Internal error"}`, "oh no"},
-		{"so is a panic while encoding", func(*jsonrpc.Request) (any, error) { return wild{}, nil }, `"error":{"code":-32603,"message":"Internal error"}`, "wild"},
+		{"so is a panic while encoding", func(*jsonrpc.Request) (any, error) { return panicking{}, nil }, `"error":{"code":-32603,"message":"Internal error"}`, "wild"},
 	}
 	for _, tt := range tests {
 		for _, first := range []bool{true, false} {
@@ -132,10 +132,10 @@ func TestResultsAreEncoded(t *testing.T) {
 	}
 }
 
-// wild panics when it is encoded.
-type wild struct{}
+// panicking panics when it is encoded.
+type panicking struct{}
 
-func (wild) MarshalJSON() ([]byte, error) { panic("wild") }
+func (panicking) MarshalJSON() ([]byte, error) { panic("wild") }
 
 func TestFailedNotificationIsOnlyLogged(t *testing.T) {
 	log := &bytes.Buffer{}

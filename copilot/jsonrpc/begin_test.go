@@ -26,9 +26,9 @@ func TestBeginIsOrderedRestIsConcurrent(t *testing.T) {
 		}}
 		w := connect(t.Context(), t, jsonrpc.Methods{"work": work}, jsonrpc.Options{Concurrent: 2, Waiting: requests - 3})
 		for i := range requests {
-			w.say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"work","params":[%d]}`, i, i))
+			w.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"work","params":[%d]}`, i, i))
 		}
-		w.hears(`{"jsonrpc":"2.0","id":99,"error":{"code":-32000,"message":"Server busy","data":"too many requests wait already"}}`)
+		w.expect(`{"jsonrpc":"2.0","id":99,"error":{"code":-32000,"message":"Server busy","data":"too many requests wait already"}}`)
 		synctest.Wait()
 		for i, params := range begun {
 			assert.Equal(t, fmt.Sprintf("[%d]", i), params)
@@ -36,7 +36,7 @@ func TestBeginIsOrderedRestIsConcurrent(t *testing.T) {
 		assert.Len(t, begun, requests-1, "a refused request was not begun")
 		close(goOn)
 		for range requests - 1 {
-			w.hear()
+			w.receive()
 		}
 		w.cut()
 	})
@@ -53,10 +53,10 @@ func TestFailedBeginIsRefused(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		w := connect(t.Context(), t, methods, jsonrpc.Options{})
-		w.say(`{"jsonrpc":"2.0","id":1,"method":"refuses"}`)
-		w.hears(`{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"Invalid params","data":"no"}}`)
-		w.say(`{"jsonrpc":"2.0","id":2,"method":"panics"}`)
-		w.hears(`{"jsonrpc":"2.0","id":2,"error":{"code":-32603,"message":"Internal error"}}`)
+		w.send(`{"jsonrpc":"2.0","id":1,"method":"refuses"}`)
+		w.expect(`{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"Invalid params","data":"no"}}`)
+		w.send(`{"jsonrpc":"2.0","id":2,"method":"panics"}`)
+		w.expect(`{"jsonrpc":"2.0","id":2,"error":{"code":-32603,"message":"Internal error"}}`)
 		w.cut()
 	})
 }

@@ -63,8 +63,8 @@ func TestCallResults(t *testing.T) {
 				brought := make(chan error, 1)
 				var got result
 				go func() { brought <- w.Call(t.Context(), "m", map[string]int{"a": 1}, &got) }()
-				w.hears(`{"jsonrpc":"2.0","id":"ui_1","method":"m","params":{"a":1}}`)
-				w.say(`{"jsonrpc":"2.0","id":"ui_2","result":{}}`, `{"id":"ui_1",`+tt.answer+`}`, `{"id":"ui_1",`+tt.answer+`}`)
+				w.expect(`{"jsonrpc":"2.0","id":"ui_1","method":"m","params":{"a":1}}`)
+				w.send(`{"jsonrpc":"2.0","id":"ui_2","result":{}}`, `{"id":"ui_1",`+tt.answer+`}`, `{"id":"ui_1",`+tt.answer+`}`)
 				if err := <-brought; tt.want == "" {
 					require.NoError(t, err)
 					assert.Equal(t, result{true}, got)
@@ -95,12 +95,12 @@ func TestCallWithoutAnswerFails(t *testing.T) {
 				defer cancel()
 				brought := make(chan error, 1)
 				go func() { brought <- w.Call(ctx, "m", nil, nil) }()
-				w.hears(`{"jsonrpc":"2.0","id":1,"method":"m"}`)
+				w.expect(`{"jsonrpc":"2.0","id":1,"method":"m"}`)
 				synctest.Wait()
 				tt.end(w)
 				require.ErrorIs(t, <-brought, tt.want)
 				if tt.want == context.DeadlineExceeded { //nolint:errorlint // the table has the error itself
-					w.say(`{"jsonrpc":"2.0","id":1,"result":"late"}`)
+					w.send(`{"jsonrpc":"2.0","id":1,"result":"late"}`)
 					w.cut()
 				}
 				require.Error(t, w.Call(t.Context(), "m", nil, nil), "later calls fail, too")
@@ -114,11 +114,11 @@ func TestResponseIsMatchedByItsBytes(t *testing.T) {
 		w := connect(t.Context(), t, nil, jsonrpc.Options{})
 		brought := make(chan error, 1)
 		go func() { brought <- w.Call(t.Context(), "m", nil, nil) }()
-		w.hear()
-		w.say(`{"id":"1","result":1}`, `{"id":1.0,"result":1}`, `{"id":null,"error":{}}`, `{"result":1}`)
+		w.receive()
+		w.send(`{"id":"1","result":1}`, `{"id":1.0,"result":1}`, `{"id":null,"error":{}}`, `{"result":1}`)
 		synctest.Wait()
 		assert.Empty(t, brought)
-		w.say(`[{"id":1,"result":1}]`)
+		w.send(`[{"id":1,"result":1}]`)
 		require.NoError(t, <-brought)
 		w.cut()
 	})
@@ -161,12 +161,12 @@ func TestInOrderMethodCannotCallItsPeer(t *testing.T) {
 			return err.Error(), nil
 		}
 		w := connect(t.Context(), t, jsonrpc.Methods{"ask": {Handle: ask, InOrder: true}}, jsonrpc.Options{})
-		w.say(`{"jsonrpc":"2.0","id":1,"method":"ask"}`)
+		w.send(`{"jsonrpc":"2.0","id":1,"method":"ask"}`)
 		text, err := json.Marshal(jsonrpc.ErrInOrder.Error())
 		require.NoError(t, err)
-		w.hears(`{"jsonrpc":"2.0","id":1,"result":` + string(text) + `}`)
-		w.hears(`{"jsonrpc":"2.0","id":1,"method":"confirm"}`)
-		w.say(`{"jsonrpc":"2.0","id":1,"result":true}`)
+		w.expect(`{"jsonrpc":"2.0","id":1,"result":` + string(text) + `}`)
+		w.expect(`{"jsonrpc":"2.0","id":1,"method":"confirm"}`)
+		w.send(`{"jsonrpc":"2.0","id":1,"result":true}`)
 		w.cut()
 	})
 }

@@ -87,10 +87,10 @@ func TestStopAnswersReadRequests(t *testing.T) {
 			r.Peer.Stop()
 			return nil, nil
 		}))}, jsonrpc.Options{})
-		w.say(`{"jsonrpc":"2.0","id":1,"method":"sleep"}`, `{"jsonrpc":"2.0","method":"exit"}`)
+		w.send(`{"jsonrpc":"2.0","id":1,"method":"sleep"}`, `{"jsonrpc":"2.0","method":"exit"}`)
 		require.Equal(t, errRuns, w.state())
-		w.say(`{"jsonrpc":"2.0","id":2,"method":"sleep"}`) // too late
-		w.hears(`{"jsonrpc":"2.0","id":1,"result":"rested"}`)
+		w.send(`{"jsonrpc":"2.0","id":2,"method":"sleep"}`) // too late
+		w.expect(`{"jsonrpc":"2.0","id":1,"result":"rested"}`)
 		require.NoError(t, <-w.ended)
 		assert.False(t, w.lines.Scan())
 	})
@@ -117,7 +117,7 @@ func TestHandlerContextsEndWithTheConnection(t *testing.T) {
 					return nil, ctx.Err()
 				}
 				w := connect(ctx, t, jsonrpc.Methods{"wait": {Handle: wait}}, jsonrpc.Options{Concurrent: 1})
-				w.say(`{"jsonrpc":"2.0","id":1,"method":"wait"}`, `{"jsonrpc":"2.0","id":2,"method":"wait"}`)
+				w.send(`{"jsonrpc":"2.0","id":1,"method":"wait"}`, `{"jsonrpc":"2.0","id":2,"method":"wait"}`)
 				require.Equal(t, errRuns, w.state())
 				tt.end(w, cancel)
 				require.ErrorIs(t, <-w.ended, tt.want)

@@ -69,8 +69,8 @@ func connect(ctx context.Context, t *testing.T, methods jsonrpc.Methods, options
 	return w
 }
 
-// say sends lines.
-func (w *wire) say(lines ...string) {
+// send sends lines.
+func (w *wire) send(lines ...string) {
 	w.t.Helper()
 	for _, line := range lines {
 		_, err := io.WriteString(w.conn, line+"\n")
@@ -78,17 +78,17 @@ func (w *wire) say(lines ...string) {
 	}
 }
 
-// hear returns the next line.
-func (w *wire) hear() string {
+// receive returns the next line.
+func (w *wire) receive() string {
 	w.t.Helper()
 	require.True(w.t, w.lines.Scan(), "%v", w.lines.Err())
 	return w.lines.Text()
 }
 
-// hears requires the next line, byte by byte.
-func (w *wire) hears(want string) {
+// expect requires the next line, byte by byte.
+func (w *wire) expect(want string) {
 	w.t.Helper()
-	require.Equal(w.t, want, w.hear())
+	require.Equal(w.t, want, w.receive())
 }
 
 // cut ends the connection from the other end and waits until Run returns.

@@ -136,11 +136,11 @@ func TestFailedWriteIsReported(t *testing.T) {
 
 func TestFailedWriteEndsThePeer(t *testing.T) {
 	for _, params := range []string{"[1]", `["` + strings.Repeat("x", 1<<17) + `"]`} {
-		in, say := io.Pipe()
+		in, send := io.Pipe()
 		peer := jsonrpc.New(jsonrpc.NewLines(in, &full{}, jsonrpc.LineOptions{}), jsonrpc.Methods{"echo": handle(echo)}, jsonrpc.Options{})
-		go func() { _, _ = io.WriteString(say, `{"jsonrpc":"2.0","id":1,"method":"echo","params":`+params+"}\n") }()
+		go func() { _, _ = io.WriteString(send, `{"jsonrpc":"2.0","id":1,"method":"echo","params":`+params+"}\n") }()
 		require.ErrorIs(t, peer.Run(t.Context()), errFull)
-		_, err := io.WriteString(say, "{}\n")
+		_, err := io.WriteString(send, "{}\n")
 		require.ErrorIs(t, err, io.ErrClosedPipe, "both streams are closed")
 	}
 }

@@ -34,7 +34,7 @@ func TestResponsePrecedesEventsOfItsRun(t *testing.T) {
 				w := connect(t.Context(), t, jsonrpc.Methods{"start": {Handle: start, InOrder: first}}, jsonrpc.Options{Waiting: runs})
 				go func() {
 					for i := range runs {
-						w.say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"start","params":[%d]}`, i, i))
+						w.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"start","params":[%d]}`, i, i))
 					}
 				}()
 				events := make([]int, runs) // -1 before the response
@@ -42,7 +42,7 @@ func TestResponsePrecedesEventsOfItsRun(t *testing.T) {
 					events[i] = -1
 				}
 				for range 4 * runs {
-					line := w.hear()
+					line := w.receive()
 					i := 0
 					if _, err := fmt.Sscanf(line, `{"jsonrpc":"2.0","id":%d,"result":`, &i); err == nil {
 						require.Equal(t, -1, events[i], line)
@@ -65,10 +65,10 @@ func TestResponsePrecedesEventsOfItsRun(t *testing.T) {
 func TestBatchResponsePrecedesEventsOfItsRuns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := connect(t.Context(), t, jsonrpc.Methods{"start": {Handle: start, InOrder: true}, "run": {Handle: start}}, jsonrpc.Options{})
-		w.say(`[{"jsonrpc":"2.0","id":1,"method":"start","params":[1]},{"jsonrpc":"2.0","id":2,"method":"run","params":[2]},{"jsonrpc":"2.0","method":"start","params":[3]}]`)
-		w.hears(`[{"jsonrpc":"2.0","id":1,"result":[1]},{"jsonrpc":"2.0","id":2,"result":[2]}]`)
+		w.send(`[{"jsonrpc":"2.0","id":1,"method":"start","params":[1]},{"jsonrpc":"2.0","id":2,"method":"run","params":[2]},{"jsonrpc":"2.0","method":"start","params":[3]}]`)
+		w.expect(`[{"jsonrpc":"2.0","id":1,"result":[1]},{"jsonrpc":"2.0","id":2,"result":[2]}]`)
 		for _, run := range "111222333" {
-			w.hears(fmt.Sprintf(`{"jsonrpc":"2.0","method":"event","params":[%c]}`, run))
+			w.expect(fmt.Sprintf(`{"jsonrpc":"2.0","method":"event","params":[%c]}`, run))
 		}
 		w.cut()
 	})
@@ -111,9 +111,9 @@ func TestPanicAfterResponseIsContained(t *testing.T) {
 			r.After(func() { assert.NoError(t, r.Peer.Notify(t.Context(), "next", nil)) })
 			return 1, nil
 		})}, jsonrpc.Options{})
-		w.say(`{"jsonrpc":"2.0","id":1,"method":"m"}`)
-		w.hears(`{"jsonrpc":"2.0","id":1,"result":1}`)
-		w.hears(`{"jsonrpc":"2.0","method":"next"}`)
+		w.send(`{"jsonrpc":"2.0","id":1,"method":"m"}`)
+		w.expect(`{"jsonrpc":"2.0","id":1,"result":1}`)
+		w.expect(`{"jsonrpc":"2.0","method":"next"}`)
 		w.cut()
 	})
 }
@@ -151,11 +151,11 @@ func TestConcurrentAndWaitingRequestsAreLimited(t *testing.T) {
 		options := jsonrpc.Options{Concurrent: 2, Waiting: 3, Busy: &jsonrpc.Error{Code: -32004, Message: "Rate Limited"}}
 		w := connect(t.Context(), t, jsonrpc.Methods{"work": handle(work), "ping": withReadLoop(handle(echo))}, options)
 		for i := range 6 {
-			w.say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"work","params":[%d]}`, i, i))
+			w.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"work","params":[%d]}`, i, i))
 		}
-		w.say(`{"jsonrpc":"2.0","method":"work","params":["lost"]}`, `{"jsonrpc":"2.0","id":"p","method":"ping"}`)
-		w.hears(`{"jsonrpc":"2.0","id":5,"error":{"code":-32004,"message":"Rate Limited"}}`)
-		w.hears(`{"jsonrpc":"2.0","id":"p","result":null}`)
+		w.send(`{"jsonrpc":"2.0","method":"work","params":["lost"]}`, `{"jsonrpc":"2.0","id":"p","method":"ping"}`)
+		w.expect(`{"jsonrpc":"2.0","id":5,"error":{"code":-32004,"message":"Rate Limited"}}`)
+		w.expect(`{"jsonrpc":"2.0","id":"p","result":null}`)
 		synctest.Wait()
 		assert.ElementsMatch(t, []string{"[0]", "[1]"}, began)
 		for i := range 5 {
@@ -164,7 +164,7 @@ func TestConcurrentAndWaitingRequestsAreLimited(t *testing.T) {
 			if i < 3 {
 				assert.Equal(t, fmt.Sprintf("[%d]", i+2), began[len(began)-1], "the longest waiting request is next")
 			}
-			w.hear()
+			w.receive()
 		}
 		w.cut()
 	})
@@ -174,10 +174,10 @@ func TestZeroWaitingRefusesAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		goOn := make(chan bool)
 		w := connect(t.Context(), t, jsonrpc.Methods{"work": handle(func(*jsonrpc.Request) (any, error) { return <-goOn, nil })}, jsonrpc.Options{Concurrent: 1, Waiting: -1})
-		w.say(`{"jsonrpc":"2.0","id":1,"method":"work"}`, `{"jsonrpc":"2.0","id":2,"method":"work"}`)
-		w.hears(`{"jsonrpc":"2.0","id":2,"error":{"code":-32000,"message":"Server busy","data":"too many requests wait already"}}`)
+		w.send(`{"jsonrpc":"2.0","id":1,"method":"work"}`, `{"jsonrpc":"2.0","id":2,"method":"work"}`)
+		w.expect(`{"jsonrpc":"2.0","id":2,"error":{"code":-32000,"message":"Server busy","data":"too many requests wait already"}}`)
 		goOn <- true
-		w.hears(`{"jsonrpc":"2.0","id":1,"result":true}`)
+		w.expect(`{"jsonrpc":"2.0","id":1,"result":true}`)
 		w.cut()
 	})
 }

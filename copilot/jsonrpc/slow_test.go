@@ -30,22 +30,22 @@ func TestPeerThatDoesNotReadCanStillCancel(t *testing.T) {
 			"flood":  handle(func(r *jsonrpc.Request) (any, error) { return flood(run, r.Peer) }),
 			"cancel": withReadLoop(handle(func(*jsonrpc.Request) (any, error) { cancel(); return "cancelled", nil })),
 		}, jsonrpc.Options{Queue: 100_000, Fault: func(err error) *jsonrpc.Error { return jsonrpc.Errorf(1, "flooded", "%v", err) }})
-		w.say(`{"jsonrpc":"2.0","id":1,"method":"flood"}`)
+		w.send(`{"jsonrpc":"2.0","id":1,"method":"flood"}`)
 		synctest.Wait()
-		w.say(`{"jsonrpc":"2.0","id":2,"method":"cancel"}`)
+		w.send(`{"jsonrpc":"2.0","id":2,"method":"cancel"}`)
 		synctest.Wait()
 		require.Error(t, run.Err())
 
 		events := 0
-		line := w.hear()
-		for ; strings.Contains(line, "event"); line = w.hear() {
+		line := w.receive()
+		for ; strings.Contains(line, "event"); line = w.receive() {
 			events++
 		}
 		assert.InDelta(t, 90, events, 10, "the capacity of the queue")
 		assert.ElementsMatch(t, []string{
 			`{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"flooded","data":"context canceled"}}`,
 			`{"jsonrpc":"2.0","id":2,"result":"cancelled"}`,
-		}, []string{line, w.hear()})
+		}, []string{line, w.receive()})
 		w.cut()
 	})
 }
@@ -62,7 +62,7 @@ func TestProducerContinuesWhenPeerReads(t *testing.T) {
 		synctest.Wait()
 		assert.Less(t, sent, 20)
 		for i := range 50 {
-			w.hears(fmt.Sprintf(`{"jsonrpc":"2.0","method":"event","params":[%d]}`, i))
+			w.expect(fmt.Sprintf(`{"jsonrpc":"2.0","method":"event","params":[%d]}`, i))
 		}
 		w.cut()
 	})
@@ -74,13 +74,13 @@ func TestReadingPausesWhileTooManyAnswersAreUnsent(t *testing.T) {
 		said := 0
 		go func() {
 			for ; said < 1000; said++ {
-				w.say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"echo"}`, said))
+				w.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"echo"}`, said))
 			}
 		}()
 		synctest.Wait()
 		assert.InDelta(t, 100, said, 20)
 		for i := range 1000 {
-			w.hears(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":null}`, i))
+			w.expect(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"result":null}`, i))
 		}
 		w.cut()
 	})
@@ -111,7 +111,7 @@ func TestStuckPeerIsDisconnected(t *testing.T) {
 				call := make(chan error, 1)
 				go func() { call <- w.Call(t.Context(), "m", nil, nil) }()
 				begin := time.Now()
-				w.say(`{"jsonrpc":"2.0","id":1,"method":"flood"}`)
+				w.send(`{"jsonrpc":"2.0","id":1,"method":"flood"}`)
 				require.Equal(t, errRuns, w.state())
 				go func() { // reading waits, too, possibly before this message is read
 					_, _ = io.WriteString(w.conn, `{"jsonrpc":"2.0","id":2,"method":"flood"}`+"\n")
@@ -126,17 +126,17 @@ func TestStuckPeerIsDisconnected(t *testing.T) {
 	}
 }
 
-// deaf is a stream whose Read and Close cannot be interrupted, like a terminal.
-type deaf struct{ until chan bool }
+// uninterruptible is a stream whose Read and Close cannot be interrupted, like a terminal.
+type uninterruptible struct{ until chan bool }
 
-func (d deaf) Read([]byte) (int, error) { <-d.until; return 0, io.EOF }
-func (d deaf) Close() error             { <-d.until; return nil }
+func (d uninterruptible) Read([]byte) (int, error) { <-d.until; return 0, io.EOF }
+func (d uninterruptible) Close() error             { <-d.until; return nil }
 
 func TestStuckHandlersAreLeftBehind(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		stream := deaf{make(chan bool)}
+		stream := uninterruptible{make(chan bool)}
 		peer := jsonrpc.New(jsonrpc.NewLines(stream, &output{}, jsonrpc.LineOptions{}), nil, jsonrpc.Options{Grace: time.Minute})
 		begin := time.Now()
 		require.ErrorIs(t, peer.Run(ctx), context.Canceled)
@@ -158,7 +158,7 @@ func TestFlushWaitsUntilEverythingIsWritten(t *testing.T) {
 		flushed := make(chan error, 1)
 		go func() { flushed <- w.Flush(t.Context()) }()
 		for range 3 {
-			w.hear()
+			w.receive()
 		}
 		require.NoError(t, <-flushed)
 		w.cut()

@@ -139,8 +139,8 @@ func TestCloseReportsUnstoredEntries(t *testing.T) {
 	require.ErrorIs(t, l.Append(entry(2)), store.ErrClosed)
 }
 
-// spoil overwrites pages of a file that no process has open.
-func spoil(t *testing.T, directory string, from int) {
+// corrupt overwrites pages of a file that no process has open.
+func corrupt(t *testing.T, directory string, from int) {
 	t.Helper()
 	data, err := os.ReadFile(file(directory))
 	require.NoError(t, err)
@@ -157,7 +157,7 @@ func TestDamagedFileIsMovedAside(t *testing.T) {
 			s := open(t, directory)
 			fill(t, s, create(t, s, "a"), 1, 10)
 			require.NoError(t, s.Close())
-			spoil(t, directory, from)
+			corrupt(t, directory, from)
 			s = open(t, directory)
 			fill(t, s, create(t, s, "a"), 1, 10)
 			require.Equal(t, store.Corrupt, s.Failure().Kind)

@@ -85,8 +85,8 @@ func TestFrozenFutureHeartbeatMeansDeadOwner(t *testing.T) {
 	}, 10*time.Second, 10*time.Millisecond)
 }
 
-// silenced runs do while owners look dead. A heartbeat may come in between.
-func silenced(t *testing.T, directory string, do func() error) {
+// withDeadOwners runs do while owners look dead. A heartbeat may come in between.
+func withDeadOwners(t *testing.T, directory string, do func() error) {
 	t.Helper()
 	require.Eventually(t, func() bool {
 		change(t, directory, "UPDATE owner SET host = 'elsewhere', beat = 0")
@@ -100,7 +100,7 @@ func TestLostLeaseIsNoticedBeforeTheNextWrite(t *testing.T) {
 			t.Helper()
 			s := open(t, directory)
 			var l *store.Lease
-			silenced(t, directory, func() (err error) {
+			withDeadOwners(t, directory, func() (err error) {
 				l, err = s.Acquire(t.Context(), "a")
 				return err
 			})
@@ -109,7 +109,7 @@ func TestLostLeaseIsNoticedBeforeTheNextWrite(t *testing.T) {
 		"deleted": func(t *testing.T, directory string) {
 			t.Helper()
 			s := open(t, directory)
-			silenced(t, directory, func() error { return s.Delete(t.Context(), "a") })
+			withDeadOwners(t, directory, func() error { return s.Delete(t.Context(), "a") })
 		},
 	} {
 		for _, how := range []string{"by writing", "by the heartbeat"} {

@@ -22,7 +22,7 @@ func TestAgentWithFewerCapabilitiesConforms(t *testing.T) {
 			launch := machine.Launch
 			machine.Launch = func(ctx context.Context) (agent.Agent, error) {
 				a, err := launch(ctx)
-				return &lesser{a}, err
+				return &limitedAgent{a}, err
 			}
 			return machine
 		},
@@ -36,10 +36,10 @@ func TestAgentWithFewerCapabilitiesConforms(t *testing.T) {
 
 var errCannot = errors.New("this agent cannot do that")
 
-// lesser is an agent that answers prompts and asks for permissions.
-type lesser struct{ agent.Agent }
+// limitedAgent is an agent that answers prompts and asks for permissions.
+type limitedAgent struct{ agent.Agent }
 
-func (l *lesser) Open(ctx context.Context, o agent.Opening, sink agent.Sink) (agent.Conversation, error) {
+func (l *limitedAgent) Open(ctx context.Context, o agent.Opening, sink agent.Sink) (agent.Conversation, error) {
 	if len(o.Tools) > 0 {
 		return nil, errCannot
 	}
@@ -64,22 +64,22 @@ func (l *lesser) Open(ctx context.Context, o agent.Opening, sink agent.Sink) (ag
 	if len(pending) > 0 {
 		sink("", event.Idle{Aborted: true})
 	}
-	return &lesserTalk{c}, nil
+	return &limitedConversation{c}, nil
 }
 
-func (l *lesser) Fork(context.Context, string) (string, error) { return "", errCannot }
+func (l *limitedAgent) Fork(context.Context, string) (string, error) { return "", errCannot }
 
-func (l *lesser) Forget(context.Context, string) error { return errCannot }
+func (l *limitedAgent) Forget(context.Context, string) error { return errCannot }
 
-type lesserTalk struct{ agent.Conversation }
+type limitedConversation struct{ agent.Conversation }
 
-func (l *lesserTalk) Send(ctx context.Context, p event.Prompt) error {
+func (l *limitedConversation) Send(ctx context.Context, p event.Prompt) error {
 	if p.Steer || p.Attachments != nil || p.Mode != "" && p.Mode != event.ModeInteractive {
 		return errCannot
 	}
 	return l.Conversation.Send(ctx, p)
 }
 
-func (l *lesserTalk) SetModel(context.Context, string) error { return errCannot }
+func (l *limitedConversation) SetModel(context.Context, string) error { return errCannot }
 
-func (l *lesserTalk) Compact(context.Context) error { return errCannot }
+func (l *limitedConversation) Compact(context.Context) error { return errCannot }

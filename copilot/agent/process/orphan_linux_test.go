@@ -18,8 +18,8 @@ import (
 	"github.com/copilot-portal/portal/copilot/agent/process"
 )
 
-// bear starts an idle process with a mark and an owner.
-func bear(t *testing.T, mark, owner string, command ...string) *exec.Cmd {
+// startMarked starts an idle process with a mark and an owner.
+func startMarked(t *testing.T, mark, owner string, command ...string) *exec.Cmd {
 	t.Helper()
 	c := exec.Command(command[0], command[1:]...)
 	c.Env = append(os.Environ(), "COPILOT_PORTAL_AGENT="+mark)
@@ -67,7 +67,7 @@ func TestOrphans(t *testing.T) {
 		"a process without a mark is spared":             {"", dead, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := bear(t, tc.mark, tc.owner, sleep...)
+			c := startMarked(t, tc.mark, tc.owner, sleep...)
 			if tc.halted {
 				require.NoError(t, c.Process.Signal(syscall.SIGSTOP))
 			}
@@ -80,7 +80,7 @@ func TestOrphans(t *testing.T) {
 	}
 	// A concurrently tested portal could end these processes.
 	t.Run("a process of the same family is spared", func(t *testing.T) {
-		c := bear(t, "family", dead, sleep...)
+		c := startMarked(t, "family", dead, sleep...)
 		assert.False(t, process.IsOrphan(c.Process.Pid, "family"))
 	})
 	t.Run("a portal is spared, whoever started it", func(t *testing.T) {
@@ -90,7 +90,7 @@ func TestOrphans(t *testing.T) {
 		b, err := os.ReadFile("/bin/sleep")
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(path, b, 0o700))
-		portal := bear(t, "M9", dead, path, "600")
+		portal := startMarked(t, "M9", dead, path, "600")
 		assert.False(t, process.IsOrphan(portal.Process.Pid, ""))
 		require.NoError(t, os.Remove(path))
 		assert.False(t, process.IsOrphan(portal.Process.Pid, ""), "not even when its program was replaced")

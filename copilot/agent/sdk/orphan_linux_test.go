@@ -17,8 +17,8 @@ import (
 	"github.com/copilot-portal/portal/copilot/agent/sdk"
 )
 
-// bear starts an idle process with a mark and an owner.
-func bear(t *testing.T, mark, owner string) *exec.Cmd {
+// startMarked starts an idle process with a mark and an owner.
+func startMarked(t *testing.T, mark, owner string) *exec.Cmd {
 	t.Helper()
 	c := exec.Command("sleep", "600")
 	c.Env = append(os.Environ(), "COPILOT_PORTAL_AGENT="+mark, "COPILOT_PORTAL_OWNER="+owner)
@@ -46,7 +46,7 @@ func TestFirstStartEndsOrphansWhenConfigured(t *testing.T) {
 	ended := exec.Command("true")
 	require.NoError(t, ended.Run())
 	dead := strconv.Itoa(ended.Process.Pid) + ".1"
-	c := bear(t, "M10", dead)
+	c := startMarked(t, "M10", dead)
 	var log bytes.Buffer
 	for _, asked := range []bool{false, true} {
 		launch(t, scriptedCLI{Version: sdk.MinVersion}.driver(t, func(o *sdk.Options) {

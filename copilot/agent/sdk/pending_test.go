@@ -22,8 +22,8 @@ import (
 	"github.com/copilot-portal/portal/copilot/permission"
 )
 
-// mortal is a conversation whose CLI is killed and restarted.
-type mortal struct {
+// killable is a conversation whose CLI is killed and restarted.
+type killable struct {
 	*talk
 	driver *sdk.Driver
 	home   string
@@ -32,7 +32,7 @@ type mortal struct {
 }
 
 // callAll makes the model make concurrent calls and waits for a number of questions.
-func callAll(t *testing.T, questions int, calls ...call) *mortal {
+func callAll(t *testing.T, questions int, calls ...call) *killable {
 	t.Helper()
 	s := httptest.NewServer(several("k", calls...))
 	t.Cleanup(s.Close)
@@ -42,7 +42,7 @@ func callAll(t *testing.T, questions int, calls ...call) *mortal {
 	}
 	home := t.TempDir()
 	o.Env = append(o.Env, "COPILOT_HOME="+home)
-	m := &mortal{driver: sdk.New(o), home: home, asked: map[string]event.Question{}}
+	m := &killable{driver: sdk.New(o), home: home, asked: map[string]event.Question{}}
 	m.agent = launch(t, m.driver)
 	m.talk = open(t, m.agent, func(o *agent.Opening) { o.Tools = []event.Tool{{Name: "ide.open", Description: "Opens a file"}} })
 	m.send("call all")
@@ -50,7 +50,7 @@ func callAll(t *testing.T, questions int, calls ...call) *mortal {
 	return m
 }
 
-func (m *mortal) ask(questions int) {
+func (m *killable) ask(questions int) {
 	m.t.Helper()
 	for range questions {
 		q, _ := until[event.QuestionAsked](m.talk)
@@ -60,7 +60,7 @@ func (m *mortal) ask(questions int) {
 
 // die kills the CLI after it has saved its questions, and resumes the conversation in another process with pending
 // questions.
-func (m *mortal) die(pending ...string) {
+func (m *killable) die(pending ...string) {
 	m.t.Helper()
 	require.Eventually(m.t, m.saved, soon, 10*time.Millisecond)
 
@@ -68,7 +68,7 @@ func (m *mortal) die(pending ...string) {
 	require.Empty(m.t, all[event.SessionError](m.got()), "the conversation was saved")
 }
 
-func (m *mortal) dieNow(pending ...string) {
+func (m *killable) dieNow(pending ...string) {
 	m.t.Helper()
 	require.NoError(m.t, syscall.Kill(m.agent.PID(), syscall.SIGKILL))
 	<-m.agent.Done()
@@ -82,7 +82,7 @@ func (m *mortal) dieNow(pending ...string) {
 }
 
 // saved reports whether the CLI has saved its questions, except those that it never keeps.
-func (m *mortal) saved() bool {
+func (m *killable) saved() bool {
 	b, err := os.ReadFile(filepath.Join(m.home, "session-state", m.opening.Session, "events.jsonl"))
 	for _, q := range m.asked {
 		if q.Kind != event.AskInput && !bytes.Contains(b, []byte(q.ID)) {
@@ -93,13 +93,13 @@ func (m *mortal) saved() bool {
 }
 
 // allow answers the question about a call.
-func (m *mortal) allow(call string) {
+func (m *killable) allow(call string) {
 	m.t.Helper()
 	m.answer(m.asked[call], event.Answer{Approved: true, Text: call + " is open"})
 }
 
 // rest returns the remaining events of the prompt.
-func (m *mortal) rest() []event.Body {
+func (m *killable) rest() []event.Body {
 	m.t.Helper()
 	idle, rest := until[event.Idle](m.talk)
 	assert.False(m.t, idle.Aborted)
@@ -118,10 +118,10 @@ func TestSeveralPendingQuestionsContinueAfterDeath(t *testing.T) {
 	})
 	open := call{"ide_open", `{}`}
 	for name, tc := range map[string]struct {
-		do   func(t *testing.T) *mortal
+		do   func(t *testing.T) *killable
 		want []string // parts of the final answer of the model, in order
 	}{
-		"commands, in reverse order": {func(t *testing.T) *mortal {
+		"commands, in reverse order": {func(t *testing.T) *killable {
 			t.Helper()
 			m := callAll(t, 2, shell("echo first"), shell("echo second"))
 			m.die("call-0", "call-1")
@@ -129,7 +129,7 @@ func TestSeveralPendingQuestionsContinueAfterDeath(t *testing.T) {
 			m.allow("call-0")
 			return m
 		}, []string{"first", "second"}},
-		"calls of tools": {func(t *testing.T) *mortal {
+		"calls of tools": {func(t *testing.T) *killable {
 			t.Helper()
 			m := callAll(t, 2, open, open)
 			m.allow("call-0")
@@ -140,7 +140,7 @@ func TestSeveralPendingQuestionsContinueAfterDeath(t *testing.T) {
 			m.allow("call-1")
 			return m
 		}, []string{"call-0 is open", "call-1 is open"}},
-		"a client tool and a command, one of them refused": {func(t *testing.T) *mortal {
+		"a client tool and a command, one of them refused": {func(t *testing.T) *killable {
 			t.Helper()
 			m := callAll(t, 2, open, shell("echo second"))
 			m.die("call-0", "call-1")
@@ -150,7 +150,7 @@ func TestSeveralPendingQuestionsContinueAfterDeath(t *testing.T) {
 			m.allow("call-0")
 			return m
 		}, []string{"call-0 is open", "not now"}},
-		"a command beside a running one, which does not run again": {func(t *testing.T) *mortal {
+		"a command beside a running one, which does not run again": {func(t *testing.T) *killable {
 			t.Helper()
 			m := callAll(t, 2, shell("echo ran >> "+file+"; sleep 60"), shell("echo second"))
 			m.allow("call-0")
@@ -159,21 +159,21 @@ func TestSeveralPendingQuestionsContinueAfterDeath(t *testing.T) {
 			m.allow("call-1")
 			return m
 		}, []string{"interrupted", "second"}},
-		"a command beside a question to the user, which ends": {func(t *testing.T) *mortal {
+		"a command beside a question to the user, which ends": {func(t *testing.T) *killable {
 			t.Helper()
 			m := callAll(t, 2, call{"ask_user", `{"question":"Which?"}`}, shell("echo second"))
 			m.die("call-1")
 			m.allow("call-1")
 			return m
 		}, []string{"interrupted", "second"}},
-		"a command beside an unknown one, which is refused": {func(t *testing.T) *mortal {
+		"a command beside an unknown one, which is refused": {func(t *testing.T) *killable {
 			t.Helper()
 			m := callAll(t, 2, shell("echo first"), shell("echo second"))
 			m.die("call-1")
 			m.allow("call-1")
 			return m
 		}, []string{"It was interrupted.", "second"}},
-		"a command beside an unknown tool call, which fails": {func(t *testing.T) *mortal {
+		"a command beside an unknown tool call, which fails": {func(t *testing.T) *killable {
 			t.Helper()
 			m := callAll(t, 2, open, shell("echo second"))
 			m.allow("call-0")
@@ -238,7 +238,7 @@ func TestUnknownQuestionsEndAfterDeath(t *testing.T) {
 }
 
 // over checks that a question and its prompt have ended.
-func (m *mortal) over(call string) {
+func (m *killable) over(call string) {
 	m.t.Helper()
 	idle, passed := until[event.Idle](m.talk)
 	assert.True(m.t, idle.Aborted)

@@ -7,8 +7,8 @@ import (
 	"github.com/copilot-portal/portal/copilot/journal"
 )
 
-// shelf is the simplest implementation of a store. Its methods may be called concurrently.
-type shelf struct {
+// memoryStore is the simplest implementation of a store. Its methods may be called concurrently.
+type memoryStore struct {
 	mu      sync.Mutex
 	entries []journal.Entry[event]
 	begin   uint64 // no entry up to this number is kept
@@ -19,7 +19,7 @@ type shelf struct {
 }
 
 // write adds entries and flags those that they supersede.
-func (s *shelf) write(entries ...journal.Entry[event]) {
+func (s *memoryStore) write(entries ...journal.Entry[event]) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, e := range entries {
@@ -31,7 +31,7 @@ func (s *shelf) write(entries ...journal.Entry[event]) {
 	}
 }
 
-func (s *shelf) supersede(key string) {
+func (s *memoryStore) supersede(key string) {
 	for i := range s.entries {
 		if v := s.entries[i].Value; v.key == key && !v.end {
 			s.entries[i].Superseded = true
@@ -39,7 +39,7 @@ func (s *shelf) supersede(key string) {
 	}
 }
 
-func (s *shelf) last() uint64 {
+func (s *memoryStore) last() uint64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.entries) == 0 {
@@ -49,7 +49,7 @@ func (s *shelf) last() uint64 {
 }
 
 // after returns all entries after a number.
-func (s *shelf) after(after uint64) []journal.Entry[event] {
+func (s *memoryStore) after(after uint64) []journal.Entry[event] {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var entries []journal.Entry[event]
@@ -61,7 +61,7 @@ func (s *shelf) after(after uint64) []journal.Entry[event] {
 	return entries
 }
 
-func (s *shelf) load(_ context.Context, after uint64, limit int) ([]journal.Entry[event], error) {
+func (s *memoryStore) load(_ context.Context, after uint64, limit int) ([]journal.Entry[event], error) {
 	entries := s.after(after)
 	s.mu.Lock()
 	defer s.mu.Unlock()
