@@ -32,7 +32,7 @@ func TestDefaultsApplyWithoutConfiguration(t *testing.T) {
 	assert.Equal(t, "localhost", c.Host)
 	assert.Equal(t, "allow", c.Permissions.Rest)
 	assert.Equal(t, "deny", c.Permissions.Headless)
-	assert.Equal(t, server.Pool{Size: 1, PerProcess: 50, Linger: 10 * time.Second, StartTimeout: 10 * time.Second, PingEvery: 5 * time.Second, SilenceLimit: 10 * time.Second, MemoryLimit: 1024}, c.Pool)
+	assert.Equal(t, server.Pool{Size: 1, PerProcess: 50, Linger: 10 * time.Second, StartTimeout: 30 * time.Second, PingEvery: 5 * time.Second, SilenceLimit: 10 * time.Second, MemoryLimit: 1024}, c.Pool)
 	assert.Equal(t, server.Limits{Sessions: 500, Runs: 50, Studio: 8, Tool: 10 * time.Minute, Idle: 30 * time.Minute}, c.Limits)
 	assert.Equal(t, server.Retention{Size: 4096}, c.Retention)
 	assert.Empty(t, c.Token)
@@ -101,7 +101,7 @@ func TestFlagsOverrideVariablesOverrideTheFileOverridesDefaults(t *testing.T) {
 		},
 		"a duration of a group": {
 			read:      func(c server.Config) any { return c.Pool.StartTimeout },
-			byDefault: 10 * time.Second, byFile: time.Minute, byEnv: 90 * time.Second,
+			byDefault: 30 * time.Second, byFile: time.Minute, byEnv: 90 * time.Second,
 			yaml: "pool: {start_timeout: 1m}", env: "PORTAL_POOL_START_TIMEOUT=1m30s",
 		},
 		"a permission": {

@@ -77,7 +77,7 @@ func TestPrintedConfigurationNamesItsSources(t *testing.T) {
 		"\nhost: ::1 # flag --host\n",
 		"\ndemo: true # variable PORTAL_DEMO\n",
 		"\n  size: 3 # variable PORTAL_POOL_SIZE\n",
-		"\n  start_timeout: 10s # default\n",
+		"\n  start_timeout: 30s # default\n",
 		"\n  rest: ask # file\n",
 		"\n    git.forcepush: deny # file\n",
 		"\n  - a.example # file\n",

@@ -7,7 +7,7 @@ import { ANSWER_DELAY, TYPING_PAUSE, isTextKey, canAnswer, canTakeFocus } from "
 
 /**
  * @typedef {import("../store.js").Question} Question
- * @typedef {{node: HTMLElement, focus: () => void, question: Question, signature: string, isClosed: boolean}} Card focus: moves the focus to where typing goes
+ * @typedef {{node: HTMLElement, focus: () => void, answer: (result: unknown) => void, question: Question, signature: string, isClosed: boolean, unsent?: () => void}} Card focus: moves the focus to where typing goes; unsent: sends the answer that was given while the portal could not be reached
  * @typedef {import("./composer.js").Composer} Composer
  */
 
@@ -76,7 +76,11 @@ export function createQuestions({ session, rpc, composer }) {
   const show = (question) => {
     const card = createCard(question, (result, failed) => {
       const { rpc: id } = card.question;
-      if (id === null || !rpc.answer(id, result)) return failed("Can't reach the portal. You can answer when it reconnects.");
+      card.unsent = undefined;
+      if (id === null || !rpc.answer(id, result)) {
+        card.unsent = () => card.answer(result);
+        return failed("Can't reach the portal. Your answer is sent when it reconnects.");
+      }
       answeredHere.add(question.id);
       later(() => failed(""), ANSWER_TIMEOUT);
     }, composer);
@@ -93,6 +97,7 @@ export function createQuestions({ session, rpc, composer }) {
         const now = open.get(id);
         if (now && signatureOf(now) === card.signature) {
           card.question = now; // it may have a new request id
+          if (now.rpc !== null) card.unsent?.();
           continue;
         }
         cards.delete(id);
@@ -125,7 +130,7 @@ function createCard(question, send, composer) {
     class: "card question", "data-testid": "question", "data-kind": question.kind, "data-danger": question.params.danger_level,
     tabindex: "0", role: "alertdialog", "aria-label": `${questionSource(question)}: ${questionTitle(question)}`,
   }, h("p", { class: "muted asker" }, questionSource(question)), heading, detail(question), controls, problem);
-  const form = FORMS[question.method](question, (result) => {
+  const answer = (/** @type {unknown} */ result) => {
     if (controls.disabled) return;
     controls.disabled = true;
     problem.textContent = "";
@@ -133,7 +138,8 @@ function createCard(question, send, composer) {
       controls.disabled = false;
       problem.textContent = text;
     });
-  });
+  };
+  const form = FORMS[question.method](question, answer);
   controls.append(...form.nodes);
   let since = performance.now();
   node.addEventListener("focus", () => (since = performance.now()));
@@ -156,7 +162,7 @@ function createCard(question, send, composer) {
   }, true);
   // A field with a default value does not get the focus: Enter would send it, and may be meant for something else.
   const focus = () => (question.method === "ui.prompt.request" && !form.field?.value ? form.field ?? node : node).focus({ preventScroll: true });
-  return { node, focus, question, signature: signatureOf(question), isClosed: false };
+  return { node, focus, answer, question, signature: signatureOf(question), isClosed: false };
 }
 
 /** Shows what exactly will happen. @param {Question} question */

@@ -15,7 +15,7 @@ type PoolOptions struct {
 	Size         int           // maximum number of processes; default 1
 	PerProcess   int           // sessions per process before another one starts; default 50
 	Linger       time.Duration // how long a process without sessions keeps running; default 10 s, negative means not at all
-	StartTimeout time.Duration // time limit of a start; default 10 s
+	StartTimeout time.Duration // time limit of a start; default 30 s
 	PingEvery    time.Duration // interval of pings; default 5 s
 	SilenceLimit time.Duration // how long a process may be silent; default 10 s, longer while it computes
 	MemoryLimit  int64         // a process that exceeds it, plus what its sessions need, is replaced when its sessions are idle; in bytes; default 1 GiB, negative means none
@@ -32,7 +32,7 @@ func (o PoolOptions) withDefaults() PoolOptions {
 		o.Linger = 10 * time.Second
 	}
 	if o.StartTimeout <= 0 {
-		o.StartTimeout = 10 * time.Second
+		o.StartTimeout = 30 * time.Second
 	}
 	return o.withWatchDefaults()
 }

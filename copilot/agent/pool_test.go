@@ -243,7 +243,7 @@ func TestPoolStart(t *testing.T) {
 		{"a hanging start fails after its time limit", func(b *poolTest) {
 			b.agents.Before = fake.On(fake.Launch, fake.HangForever)
 			a := b.attempt(b.t.Context())
-			elapse(10*time.Second - time.Millisecond)
+			elapse(30*time.Second - time.Millisecond)
 			assert.False(b.t, a.isDone())
 			elapse(time.Millisecond)
 			require.True(b.t, a.isDone())
@@ -253,7 +253,7 @@ func TestPoolStart(t *testing.T) {
 		{"a later caller waits no longer for a hanging start", func(b *poolTest) {
 			b.agents.Before = fake.On(fake.Launch, fake.HangForever)
 			b.attempt(b.t.Context())
-			elapse(9 * time.Second)
+			elapse(29 * time.Second)
 			late := b.attempt(b.t.Context())
 			elapse(time.Second)
 			require.True(b.t, late.isDone())
