@@ -75,11 +75,18 @@ func (r *Reader[E]) After() uint64 { return r.after }
 // Next reads once. A gap is not an error; the next read continues after it. Its errors are [io.EOF] at the end of the
 // log, those of ctx, and those of reading stored entries. A canceled ctx makes a read that does not wait.
 func (r *Reader[E]) Next(ctx context.Context) (Batch[E], error) {
-	waiting, cancel := ctx, func() {}
+	idle := newIdleContext(ctx)
+	defer idle.stop()
+	return r.next(ctx, idle)
+}
+
+// next is Next with the context that ends when the log is idle.
+func (r *Reader[E]) next(ctx context.Context, idle *idleContext) (Batch[E], error) {
+	waiting := ctx
 	if r.Idle != nil {
-		waiting, cancel = context.WithTimeout(ctx, r.Idle())
+		idle.restart(r.Idle())
+		waiting = idle
 	}
-	defer cancel()
 	entries, err := r.log.Next(waiting, r.after, r.Limit)
 	var gap *journal.GapError
 	switch {
@@ -87,7 +94,7 @@ func (r *Reader[E]) Next(ctx context.Context) (Batch[E], error) {
 		r.after, err = gap.First-1, nil
 	case len(entries) > 0:
 		r.after = r.number(entries[len(entries)-1])
-	case ctx.Err() == nil && waiting.Err() != nil && errors.Is(err, context.DeadlineExceeded):
+	case ctx.Err() == nil && waiting.Err() != nil && errors.Is(err, context.Canceled):
 		err = nil
 	}
 	return Batch[E]{entries, gap}, err
@@ -97,8 +104,10 @@ func (r *Reader[E]) Next(ctx context.Context) (Batch[E], error) {
 // reading stored entries.
 func (r *Reader[E]) All(ctx context.Context) iter.Seq2[Batch[E], error] {
 	return func(yield func(Batch[E], error) bool) {
+		idle := newIdleContext(ctx)
+		defer idle.stop()
 		for ctx.Err() == nil {
-			b, err := r.Next(ctx)
+			b, err := r.next(ctx, idle)
 			if errors.Is(err, io.EOF) || !yield(b, err) || err != nil {
 				return
 			}

@@ -56,7 +56,14 @@ type sessionLog struct {
 // Next implements [Log].
 func (l *sessionLog) Next(ctx context.Context, after uint64, limit int) ([]Entry, error) {
 	for {
-		waiting, cancel := context.WithTimeout(ctx, time.Until(l.touched.Add(touchEvery)))
+		if time.Since(l.touched) >= touchEvery {
+			l.touched = time.Now()
+			_, _ = l.host.Session(ctx, l.session.Load().ID()) // a failure to read the session now is not the end
+		}
+		waiting, cancel := ctx, func() {}
+		if end, ok := ctx.Deadline(); !ok || time.Until(end) > touchEvery { // else the next read comes soon enough
+			waiting, cancel = context.WithTimeout(ctx, time.Until(l.touched.Add(touchEvery)))
+		}
 		entries, err := l.session.Load().Record().Next(waiting, after, limit)
 		isDue := waiting.Err() != nil && ctx.Err() == nil
 		cancel()
@@ -64,9 +71,7 @@ func (l *sessionLog) Next(ctx context.Context, after uint64, limit int) ([]Entry
 		case errors.Is(err, io.EOF):
 			err = l.reopen(ctx, after)
 		case isDue && errors.Is(err, context.DeadlineExceeded):
-			l.touched = time.Now()
-			_, _ = l.host.Session(ctx, l.session.Load().ID()) // a failure to read the session now is not the end
-			err = ctx.Err()
+			err = nil
 		default:
 			return entries, err
 		}

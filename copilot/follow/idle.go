@@ -1,0 +1,45 @@
+package follow
+
+import (
+	"context"
+	"time"
+)
+
+// idleContext ends when it is not restarted in time. A reader of a busy record restarts it for each read, which costs less than
+// a context with a new deadline. It is used by one goroutine, which stops it.
+type idleContext struct {
+	context.Context
+
+	parent   context.Context
+	cancel   context.CancelFunc
+	timer    *time.Timer
+	deadline time.Time
+}
+
+func newIdleContext(parent context.Context) *idleContext { return &idleContext{parent: parent} }
+
+// restart makes it end after a duration.
+func (c *idleContext) restart(after time.Duration) {
+	c.deadline = time.Now().Add(after)
+	if c.timer != nil && c.timer.Stop() {
+		c.timer.Reset(after)
+		return
+	}
+	c.Context, c.cancel = context.WithCancel(c.parent)
+	c.timer = time.AfterFunc(after, c.cancel)
+}
+
+// Deadline returns when it ends unless it is restarted.
+func (c *idleContext) Deadline() (deadline time.Time, ok bool) {
+	if before, ok := c.parent.Deadline(); ok && before.Before(c.deadline) {
+		return before, true
+	}
+	return c.deadline, true
+}
+
+func (c *idleContext) stop() {
+	if c.timer != nil {
+		c.timer.Stop()
+		c.cancel()
+	}
+}
