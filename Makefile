@@ -102,7 +102,7 @@ $(AXE)-$(AXE_AT):
 
 soak: build ## run the tests that only a long run makes strict, at full length
 	PORTAL_SOAK=1 $(TEST) -count 1 -timeout 30m -v -p 1 -run \
-		'^(FuzzRecordMatchesModel|TestKillLosesOnlyTheLastMoment|TestKillDuringDropKeepsOtherEntries|TestEntriesDuringReleaseAreWritten|TestLargeJobIsReportedToAllWatchers|TestManySessionsInParallelLoseNothing|TestStreamsAndRestWatchASessionDuringReconnects|TestSimulatedSessionsKeepTheRules|TestUnreadOutputDoesNotStallThousandsOfCalls|TestTranscriptsOnBothCarriers|TestReceivedEventsSurviveKillsDuringAStream)$$' ./copilot/session ./copilot/store ./server
+		'^(FuzzRecordMatchesModel|TestKillLosesOnlyTheLastMoment|TestKillDuringDropKeepsOtherEntries|TestEntriesDuringReleaseAreWritten|TestLargeJobIsReportedToAllWatchers|TestLongBurstIsTheSameInEveryDialect|TestManySessionsInParallelLoseNothing|TestStreamsAndRestWatchASessionDuringReconnects|TestSimulatedSessionsKeepTheRules|TestUnreadOutputDoesNotStallThousandsOfCalls|TestTranscriptsOnBothCarriers|TestReceivedEventsSurviveKillsDuringAStream)$$' ./copilot/session ./copilot/store ./server
 
 fuzz: ## run every fuzz test for some time: make fuzz [FUZZTIME=30s]
 	@for dir in $$($(GO) list -f '{{.Dir}}' ./...); do \
