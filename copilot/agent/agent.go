@@ -46,10 +46,10 @@ type Agent interface {
 	Ping(ctx context.Context) error
 	// Memory returns the memory of the process itself, in bytes; 0 if unknown.
 	Memory() int64
-	// Done is closed when the process has ended, for whatever reason, and everything that it started has
-	// ended, too.
+	// Done returns a channel that is closed when the process has ended, for whatever reason, and everything that it
+	// started has ended, too.
 	Done() <-chan struct{}
-	// Exit says how the process ended, such as "exited with error code 1: 'out of memory'", or "" if unknown.
+	// Exit describes how the process ended, such as "exited with error code 1: 'out of memory'", or "" if unknown.
 	// Call it only after Done is closed.
 	Exit() string
 	// Stop stops the process, gracefully until ctx is done. It returns when Done is closed.

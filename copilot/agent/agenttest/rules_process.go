@@ -19,7 +19,7 @@ func processRules() []rule {
 		{name: "the models are listed", do: modelsAreListed},
 		{name: "the account and the extensions are available", do: accountIsAvailable},
 		{name: "when the process is killed, calls fail, Done is closed, and no events follow", do: killed},
-		{name: "a conversation outlives the process", needs: []Capability{Resuming}, do: agentStopsAfterSave},
+		{name: "a conversation outlives the process", needs: []Capability{Resuming}, do: conversationOutlivesProcess},
 		{name: "Stop stops the process in time, whatever it is doing", do: stopped},
 		{name: "Stop stops the process at once if its context has ended", do: stoppedAtOnce},
 	}
@@ -135,8 +135,8 @@ func (s *ruleContext) callUntilDeath() {
 	}
 }
 
-// agentStopsAfterSave gives an agent time to save the conversation.
-func agentStopsAfterSave(s *ruleContext) {
+// conversationOutlivesProcess gives the agent time to save the conversation before it stops.
+func conversationOutlivesProcess(s *ruleContext) {
 	c := s.busy()
 	<-time.After(saving)
 	s.machine.Kill(s.agent)

@@ -104,7 +104,7 @@ func (p *process) call(ctx context.Context, c Call) error {
 	return ctx.Err()
 }
 
-// Done is closed when the process has ended and cleaned up.
+// Done returns a channel that is closed when the process has ended and cleaned up.
 func (p *process) Done() <-chan struct{} { return p.done }
 
 // Exit reports a kill, the most frequent end.
@@ -172,7 +172,7 @@ func (p *process) Open(ctx context.Context, o agent.Opening, sink agent.Sink) (a
 	return c, nil
 }
 
-// notResumed is the error if nothing is saved.
+// notResumed returns the error for a session without saved state.
 func notResumed() event.SessionError {
 	return event.SessionError{
 		Kind: fault.Unavailable,

@@ -12,7 +12,7 @@ type Steps struct {
 // NewSteps returns a script without steps.
 func NewSteps() *Steps { return &Steps{make(chan func(*Turn))} }
 
-// Script is the script to set in Agents.
+// Script runs the steps. It is a value for [Agents.Script].
 func (s *Steps) Script(t *Turn) {
 	for {
 		select {

@@ -144,7 +144,7 @@ func (t *Turn) Ask(q event.Question) (event.Answer, bool) {
 	return t.AskAlways(q)
 }
 
-// AskAlways is like Ask, even if the model may not ask. It is for tests of questions as such.
+// AskAlways is like Ask, even if the model may not ask. It is for tests of the questions themselves.
 func (t *Turn) AskAlways(q event.Question) (event.Answer, bool) {
 	if q.Kind == "" {
 		q.Kind = event.AskPermission
@@ -207,10 +207,10 @@ func (t *Turn) wait(d time.Duration, aborted <-chan struct{}) bool {
 	return false
 }
 
-// Aborted is closed when the work should end.
+// Aborted returns a channel that is closed when the work should end.
 func (t *Turn) Aborted() <-chan struct{} { return t.aborted }
 
-// Gone is closed when the process has died.
+// Gone returns a channel that is closed when the process has died.
 func (t *Turn) Gone() <-chan struct{} { return t.at().process.died }
 
 // WaitForAbort waits until the work is aborted or the process dies.

@@ -94,10 +94,10 @@ func (a *Agent) Ping(ctx context.Context) error { return a.link.ping(ctx) }
 // Memory returns the memory of the program without its children.
 func (a *Agent) Memory() int64 { return a.link.program.memory() }
 
-// Done is closed when the program and its children have ended.
+// Done returns a channel that is closed when the program and its children have ended.
 func (a *Agent) Done() <-chan struct{} { return a.link.done }
 
-// Exit says how the program ended; see [agent.Agent].
+// Exit describes how the program ended; see [agent.Agent].
 func (a *Agent) Exit() string { return a.link.program.exit() }
 
 // Stop ends the program: an exit notification, the end of its input, SIGTERM, and SIGKILL when ctx is done.

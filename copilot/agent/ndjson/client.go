@@ -155,7 +155,7 @@ func (c *Client) preventRestart() *link {
 	return c.link
 }
 
-// lost is closed when a retry is useless.
+// lost returns a channel that is closed when a retry is useless.
 func (c *Client) lost(l *link) <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Exit says how the process ended, such as "exited with error code 1: 'out of memory'", with the last line of
+// Exit describes how the process ended, such as "exited with error code 1: 'out of memory'", with the last line of
 // its output, or with the name of the signal that ended it, whose code is that of shells. Call it only after
 // Exited is closed.
 func (p *Process) Exit(said string) string {

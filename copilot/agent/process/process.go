@@ -58,7 +58,7 @@ func (p *Process) start() error {
 	return <-started
 }
 
-// Exited is closed when the process has ended. Its children may still be running.
+// Exited returns a channel that is closed when the process has ended. Its children may still be running.
 func (p *Process) Exited() <-chan struct{} { return p.exited }
 
 // Err returns nil if the process exited with 0. Call it only after Exited is closed.

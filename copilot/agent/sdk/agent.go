@@ -76,10 +76,10 @@ func (a *Agent) call(ctx context.Context, limit time.Duration, do func(context.C
 // noteActivity records a sign of life.
 func (a *Agent) noteActivity() { a.lastActivity.Store(time.Now().UnixNano()) }
 
-// Done is closed when the process and everything it started have ended.
+// Done returns a channel that is closed when the process and everything it started have ended.
 func (a *Agent) Done() <-chan struct{} { return a.done }
 
-// Exit says how the process ended; see [agent.Agent].
+// Exit describes how the process ended; see [agent.Agent].
 func (a *Agent) Exit() string { return a.process.Exit(a.process.words.String()) }
 
 // Stop stops the process: gracefully until ctx is done, then by force.

@@ -127,7 +127,8 @@ func planned(q event.Question, a event.Answer) rpc.UIExitPlanModeResponse {
 	return response
 }
 
-// toolResult puts a failure into the result, because the model does not see the request's own error.
+// toolResult returns the result of a tool call. A failure is part of it, because the model does not see the
+// request's own error.
 func toolResult(q event.Question, a event.Answer) *rpc.HandlePendingToolCallRequest {
 	result := rpc.ExternalToolTextResultForLlm{TextResultForLlm: a.Text, ResultType: vendor.String("success")}
 	if a.Failed {

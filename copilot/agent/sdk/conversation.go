@@ -175,7 +175,7 @@ func (c *conversation) withdraw() {
 	clear(c.pending.questions)
 }
 
-// hint says what to do about a failure.
+// hint returns advice for a failure, or "".
 func (c *conversation) hint(k fault.Kind) string {
 	if k != fault.Unauthenticated {
 		return ""

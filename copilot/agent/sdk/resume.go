@@ -13,7 +13,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-// notResumed is the event for a saved conversation that cannot be resumed.
+// notResumed returns the event for a saved conversation that cannot be resumed.
 func notResumed() event.SessionError {
 	return event.SessionError{
 		Kind: fault.Unavailable,
