@@ -45,7 +45,7 @@ func refusesBadInput(t *testing.T, p *portaltest.Portal) {
 		{"an empty prompt", "POST", session + "/query", " \n", http.StatusBadRequest, "empty"},
 		{"a prompt with invalid UTF-8", "POST", session + "/query", "\xc3\x28", http.StatusBadRequest, "UTF-8"},
 		{"a prompt of 40 MB", "POST", session + "/query", strings.Repeat("x", 40<<20), http.StatusBadRequest, "larger than"},
-		{"an answer that is not JSON", "POST", session + "/answer/x", "yes", http.StatusBadRequest, "no JSON"},
+		{"an answer that is not JSON", "POST", session + "/answer/x", "yes", http.StatusBadRequest, "not a JSON object"},
 		{"an answer without a decision", "POST", session + "/answer/x", "{}", http.StatusBadRequest, "approved"},
 		{"a field that is an object", "POST", session + "/answer/x", `{"approved":true,"fields":{"n":{}}}`, http.StatusBadRequest, `field \"n\"`},
 		{"an answer without a question", "POST", session + "/answer/x", `{"approved":true}`, http.StatusOK, `{"error":"QuestionNotFound"}`},
