@@ -49,6 +49,15 @@ func run(t *testing.T, script func(*fake.Turn), keys io.Reader, change func(*ask
 	return r
 }
 
+func TestReplacedMessageIsFollowedByTheWhole(t *testing.T) {
+	got := run(t, func(t *fake.Turn) {
+		t.Emit(event.MessageStarted{ID: "m"}, event.MessageDelta{ID: "m", Text: "on two"}, event.MessageEnded{ID: "m"})
+		t.Emit(event.MessageStarted{ID: "m-2"}, event.MessageDelta{ID: "m-2", Text: "one two"}, event.MessageEnded{ID: "m-2", Text: "one two"})
+	}, nil, nil)
+	require.NoError(t, got.err)
+	assert.Equal(t, "on two\none two\n", got.out)
+}
+
 // askPermission asks for a permission and says the answer.
 func askPermission(t *fake.Turn) {
 	q := event.Question{Title: "Run ls", Detail: "ls\x1b[2J"}
