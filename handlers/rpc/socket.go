@@ -19,6 +19,9 @@ const methodEvent = "session.event"
 // maxRequests limits the concurrent requests of a connection. Some wait for a run; they must not block others.
 const maxRequests = 200
 
+// maxUnsent is how many bytes may wait for a slow client; events behind them stay in the record.
+const maxUnsent = 64 << 10
+
 // connection is a WebSocket with the methods. It also carries the events of the sessions it uses,
 // each read by one goroutine.
 type connection struct {
@@ -60,7 +63,7 @@ func (a *API) connect(c *gin.Context) {
 		ctx, cancel := a.withShutdown(ctx, lastWords)
 		defer cancel()
 		n := &connection{api: a, streams: map[string]*subscription{}}
-		err := jsonrpc.New(conn.Frames(ctx), n.methods(), jsonrpc.Options{Concurrent: maxRequests, Fault: rpcError, Log: a.options.Log}).Run(ctx)
+		err := jsonrpc.New(conn.Frames(ctx), n.methods(), jsonrpc.Options{Concurrent: maxRequests, Queue: maxUnsent, Fault: rpcError, Log: a.options.Log}).Run(ctx)
 		n.end()
 		if err != nil && ctx.Err() == nil {
 			a.options.Log.Debug("WebSocket ended", "path", c.Request.URL.Path, "err", err)

@@ -18,7 +18,7 @@ import (
 
 const (
 	commentEvery = 15 * time.Second // keeps a silent stream alive
-	batchEvents  = 512
+	batchEvents  = 128
 	lastWords    = 2200 * time.Millisecond // for streams to end by themselves when the portal stops
 )
 

@@ -21,7 +21,7 @@ const (
 
 	leastWindow = 256  // the smallest first read, in entries
 	firstWindow = 4096 // the largest
-	batch       = 512  // entries per read
+	batch       = 128  // entries per read
 )
 
 // history is the past of a session as messages.

@@ -96,7 +96,7 @@ func (a *API) Serve(ctx context.Context, carrier jsonrpc.Carrier, o Client) erro
 	n := newConnection(a, o)
 	options := jsonrpc.Options{
 		Fault: RPCError, Log: a.options.Log, IDPrefix: "ui_" + rand.Text()[:6] + "_", Grace: o.Grace, WriteTimeout: writeTimeout,
-		Concurrent: concurrent, Waiting: maxWaiting, Busy: jsonrpc.Errorf(codeBusy, "Busy", "too many requests are waiting; send fewer at a time"),
+		Concurrent: concurrent, Waiting: maxWaiting, Queue: maxUnsent, Busy: jsonrpc.Errorf(codeBusy, "Busy", "too many requests are waiting; send fewer at a time"),
 	}
 	if o.End != nil {
 		options.Last = func(ctx context.Context) {
@@ -114,6 +114,9 @@ func (a *API) Serve(ctx context.Context, carrier jsonrpc.Carrier, o Client) erro
 	waitExtra()
 	return err
 }
+
+// maxUnsent is how many bytes may wait for a slow UI; messages behind them stay in the record.
+const maxUnsent = 64 << 10
 
 // concurrent limits the requests handled at a time. It exceeds what a UI sends while an agent
 // hangs; otherwise the UI could not cancel.
