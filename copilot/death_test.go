@@ -186,7 +186,7 @@ func TestDeath(t *testing.T) {
 				w.loseProcess()
 				w.agents.Before = fake.On(fake.Launch, fake.HangForever)
 				w.prompt(s, "a")
-				wait(10 * time.Second)
+				wait(30 * time.Second)
 			},
 			[]string{"- failure (unavailable)", "r1 starts", "r1 user: a", "r1 failure (unavailable)", "r1 failed"},
 		},

@@ -8,9 +8,9 @@ import (
 // idleContext ends when it is not restarted in time. A reader of a busy record restarts it for each read, which costs less than
 // a context with a new deadline. It is used by one goroutine, which stops it.
 type idleContext struct {
-	context.Context
+	context.Context //nolint:containedctx // it is one
 
-	parent   context.Context
+	parent   context.Context //nolint:containedctx // likewise
 	cancel   context.CancelFunc
 	timer    *time.Timer
 	deadline time.Time

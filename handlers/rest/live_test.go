@@ -347,9 +347,9 @@ func TestInteractiveSessionOffersQuestions(t *testing.T) {
 
 func TestAnswersOfTheWrongKindAreRejected(t *testing.T) {
 	for body, want := range map[string]string{
-		`{"approved":true,"answer":"x"}`:  "permission",
+		`{"approved":true,"answer":"x"}`:  "approve or deny",
 		`{"answer":""}`:                   "empty",
-		`{"answer":"x"}`:                  "permission",
+		`{"answer":"x"}`:                  "approve or deny",
 		`{"approved":"yes"}`:              "not a JSON object",
 		`{"approved":true,"fields":{}}`:   "no fields",
 		`{"failed":true,"reason":"late"}`: "tool",

@@ -70,7 +70,7 @@ func TestEachOfManySendersKeepsItsOrder(t *testing.T) {
 
 func TestSlowClientIsWaitedForAndLosesNothing(t *testing.T) {
 	sent := make(chan int, 1)
-	s := open(t, socket.Options{}, func(ctx context.Context, conn *socket.Conn) {
+	s := open(t, socket.Options{}, func(_ context.Context, conn *socket.Conn) {
 		n, err := untilSlow(conn, 64<<10)
 		assert.NoError(t, err)
 		sent <- n
@@ -118,7 +118,7 @@ func TestClientThatNeverReadsIsCutOff(t *testing.T) {
 }
 
 func TestClientThatNeverReadsDoesNotHoldUpAClose(t *testing.T) {
-	s := open(t, socket.Options{WriteTimeout: 2 * time.Second, Linger: 50 * time.Millisecond}, func(ctx context.Context, conn *socket.Conn) {
+	s := open(t, socket.Options{WriteTimeout: 2 * time.Second, Linger: 50 * time.Millisecond}, func(_ context.Context, conn *socket.Conn) {
 		_, err := untilSlow(conn, 1000)
 		assert.NoError(t, err)
 	})

@@ -175,35 +175,47 @@ func (a *attachment) reportDetached(ctx context.Context, err error) {
 
 // send sends messages that the UI takes, and asks the questions among them.
 func (a *attachment) send(ctx context.Context, list []message) error {
-	n := a.conn
 	for _, m := range list {
-		if m.asked != nil || m.answered != "" { // what the connection then sends comes after what was added
-			if err := a.flush(ctx); err != nil {
-				return err
-			}
-		}
+		var err error
 		switch {
-		case m.asked != nil:
-			n.ask(ctx, questionRelay{connection: n, session: a.session, run: m.run, question: *m.asked})
-		case m.answered != "":
-			n.withdraw(m.answered)
-		case m.key != nil && n.answersUnattended(a.session, m.run, *m.key): // the run does not wait
-		case n.accepts(m):
-			if err := a.add(ctx, m); err != nil {
-				return err
-			}
+		case m.asked != nil || m.answered != "":
+			err = a.sendQuestion(ctx, m)
+		case m.key != nil && a.conn.answersUnattended(a.session, m.run, *m.key): // the run does not wait
+		case a.conn.accepts(m):
+			err = a.add(ctx, m)
 		}
-		if m.method != notifyStatus {
-			continue
+		if err == nil && m.method == notifyStatus {
+			err = a.sendStatus(ctx, m)
 		}
-		if err := a.flush(ctx); err != nil {
+		if err != nil {
 			return err
-		}
-		if n.noteStatus(m) {
-			n.api.setToolOwner(a.session, n)
 		}
 	}
 	return a.flush(ctx)
+}
+
+// sendQuestion asks or withdraws a question, behind what was added.
+func (a *attachment) sendQuestion(ctx context.Context, m message) error {
+	if err := a.flush(ctx); err != nil {
+		return err
+	}
+	if m.asked != nil {
+		a.conn.ask(ctx, questionRelay{connection: a.conn, session: a.session, run: m.run, question: *m.asked})
+	} else {
+		a.conn.withdraw(m.answered)
+	}
+	return nil
+}
+
+// sendStatus sends what was added, which ends with the status of a run, and records the status.
+func (a *attachment) sendStatus(ctx context.Context, m message) error {
+	if err := a.flush(ctx); err != nil {
+		return err
+	}
+	if a.conn.noteStatus(m) {
+		a.conn.api.setToolOwner(a.session, a.conn)
+	}
+	return nil
 }
 
 // maxPending is how many notifications are sent together at most.

@@ -59,8 +59,7 @@ func TestReadersAtAnyPositionGetTheirOwnEntries(t *testing.T) {
 	for start := range uint64(8) {
 		readers.Go(func() {
 			for n := start * 500; n < 10_000; n++ {
-				form, err := cache.Get(n, n, func() (string, error) { return fmt.Sprint(n), nil })
-				assert.NoError(t, err)
+				form, _ := cache.Get(n, n, func() (string, error) { return fmt.Sprint(n), nil })
 				assert.Equal(t, fmt.Sprint(n), form)
 			}
 		})
