@@ -313,7 +313,7 @@ func TestSlowWebSocketClientsTimeOut(t *testing.T) {
 			time.Sleep(time.Minute)
 			answer, took := closedAfter(c)
 			assert.Empty(t, answer, "%s: a client that never reads", path)
-			assert.Zero(t, took)
+			assert.Zero(t, took, path)
 		}
 	})
 }

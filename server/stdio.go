@@ -15,6 +15,9 @@ import (
 	"github.com/copilot-portal/portal/handlers/ui"
 )
 
+// writeTimeout ends the connection of a UI that does not read.
+const writeTimeout = time.Minute
+
 // interrupt is how long shutdown waits for a read or write that cannot be interrupted.
 const interrupt = 100 * time.Millisecond
 
@@ -34,7 +37,7 @@ func Stdio(
 		k.close()
 		return err
 	}
-	client := ui.Client{Directory: workDir(), Grace: interrupt, Policy: rules}
+	client := ui.Client{Directory: workDir(), Grace: interrupt, WriteTimeout: writeTimeout, Policy: rules}
 	err := k.serveStreams(ctx, func(ctx context.Context, end func()) streamSession {
 		client.End = end
 		return startSession(ctx, in, out, jsonrpc.LineOptions{Max: ui.MaxMessage}, func(ctx context.Context, carrier jsonrpc.Carrier) error {

@@ -100,11 +100,21 @@ const MAX_SUGGESTIONS = 5; // directories to look at
 export const saveDirectory = (path) => localStorage.setItem(STORAGE_KEY, path);
 
 /**
+ * Fills an empty field with the directory to suggest.
+ * @param {{value: string}} field @param {import("../rpc.js").Connection} rpc @param {import("../list.js").List} list
+ */
+export async function fillDirectory(field, rpc, list) {
+  if (field.value) return;
+  const found = await suggestDirectory(rpc, list);
+  if (!field.value) field.value = found; // it may have been typed meanwhile
+}
+
+/**
  * Returns the directory to suggest: the last one, else that of the newest session, else the portal's own. Directories that no
  * longer exist are skipped. Returns "" if the connection is lost.
  * @param {import("../rpc.js").Connection} rpc @param {import("../list.js").List} list
  */
-export async function suggestDirectory(rpc, list) {
+async function suggestDirectory(rpc, list) {
   const newest = [...list.sessions.values()].sort((a, b) => (b.updated_at ?? "").localeCompare(a.updated_at ?? ""));
   const used = new Set([localStorage.getItem(STORAGE_KEY), ...newest.map(({ directory }) => directory)]);
   const exists = (/** @type {string} */ path) => rpc.call("portal.directory.describe", { path }).then((found) => found.exists, () => false);

@@ -4,7 +4,7 @@ import { age, baseName, escapeBidi, h, messageOf, setChildren, setText } from ".
 import { STATUS_LABELS, isOpen, elapsed, progressOf, sortJobs } from "../jobs.js";
 import { jobAddress } from "../route.js";
 import { createChart, statusIcon } from "./chart.js";
-import { directoryField, saveDirectory, suggestDirectory } from "./directory.js";
+import { directoryField, fillDirectory, saveDirectory } from "./directory.js";
 
 /**
  * @typedef {import("../jobs.js").Info} Info
@@ -199,7 +199,7 @@ function jobForm({ rpc, navigate, list }) {
       node.hidden = !selected;
       show();
       if (!before) this.focus();
-      directory.value ||= await suggestDirectory(rpc, list());
+      await fillDirectory(directory, rpc, list());
     },
   };
 }

@@ -3,7 +3,7 @@
 import { age, h, messageOf, setText } from "../dom.js";
 import { TYPES, isOpen } from "../operations.js";
 import { operationAddress } from "../route.js";
-import { directoryField, saveDirectory, suggestDirectory } from "./directory.js";
+import { directoryField, fillDirectory, saveDirectory } from "./directory.js";
 import { modelField } from "./models.js";
 
 /**
@@ -146,7 +146,7 @@ function operationForm({ rpc, visitor, navigate, list }) {
     node,
     focus: () => matchMedia("(hover: hover)").matches && document.focus(),
     async load() {
-      directory.value ||= await suggestDirectory(rpc, list());
+      await fillDirectory(directory, rpc, list());
       models.show(await rpc.call("model.list", { include_details: true }).catch(() => ({ models: [] })), localStorage.getItem(STORAGE_KEY) ?? "");
     },
   };

@@ -115,7 +115,7 @@ export function createQuestions({ session, rpc, composer }) {
 }
 
 /** Identifies a question besides its id, which another question can reuse. @param {Question} question */
-const signatureOf = ({ method, params }) => `${method}\n${params.title}\n${params.message}`;
+const signatureOf = ({ method, params }) => JSON.stringify([method, params.run_id, params.title, params.message, params.items, params.fields]);
 
 /**
  * @param {Question} question

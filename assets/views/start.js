@@ -3,7 +3,7 @@
 import { h, messageOf, setText } from "../dom.js";
 import { sessionAddress } from "../route.js";
 import { createAttachments, runInput, acceptFiles } from "./attachments.js";
-import { directoryField, saveDirectory, suggestDirectory } from "./directory.js";
+import { directoryField, fillDirectory, saveDirectory } from "./directory.js";
 import { modelField } from "./models.js";
 import { setupCard } from "./setup.js";
 
@@ -79,11 +79,6 @@ export function startView({ rpc, sessions, navigate, list }) {
     setup.replaceChildren(...(card ? [card] : []));
   };
 
-  const fillDirectory = async () => {
-    const found = await suggestDirectory(rpc, list());
-    if (found && !directory.value) directory.value = found;
-  };
-
   /** Starts the session, once for the same choices. */
   const session = async () => {
     const chosen = { directory: directory.value, model: models.value, permissions: permissions.value === "ask" ? {} : { "*": permissions.value } };
@@ -140,7 +135,7 @@ export function startView({ rpc, sessions, navigate, list }) {
     node,
     update() {
       if (rpc.state === "open" && !opened) {
-        void fillDirectory();
+        void fillDirectory(directory, rpc, list());
         void load();
       }
       opened = rpc.state === "open";

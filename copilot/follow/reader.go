@@ -94,7 +94,7 @@ func (r *Reader[E]) next(ctx context.Context, idle *idleContext) (Batch[E], erro
 		r.after, err = gap.First-1, nil
 	case len(entries) > 0:
 		r.after = r.number(entries[len(entries)-1])
-	case ctx.Err() == nil && waiting.Err() != nil && errors.Is(err, context.Canceled):
+	case ctx.Err() == nil && waiting.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)):
 		err = nil
 	}
 	return Batch[E]{entries, gap}, err

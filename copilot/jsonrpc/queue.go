@@ -138,6 +138,9 @@ func (q *queue) take() [][]byte {
 		q.writing, q.inFlight = 0, 0
 		q.wake()
 	}
+	if len(q.messages) == 0 {
+		q.messages = nil // an idle connection keeps no written messages
+	}
 	for len(q.messages) == 0 && q.err == nil {
 		q.news.Wait()
 	}

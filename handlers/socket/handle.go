@@ -3,6 +3,7 @@ package socket
 import (
 	"context"
 	"errors"
+	"net"
 	"time"
 	"unicode/utf8"
 
@@ -51,8 +52,9 @@ func (c *Conn) connected(s *melody.Session) {
 func (c *Conn) pinged(data string) error {
 	until := time.Now().Add(c.server.options.WriteTimeout)
 	err := c.session.WebsocketConnection().WriteControl(websocket.PongMessage, []byte(data), until)
-	if errors.Is(err, websocket.ErrCloseSent) {
-		return nil // and reads on until the close of the client
+	var failed net.Error
+	if errors.Is(err, websocket.ErrCloseSent) || errors.As(err, &failed) && failed.Timeout() {
+		return nil // reads on: a close follows, or a long frame is still being written
 	}
 	return err
 }

@@ -60,15 +60,15 @@ func (w *netConn) SetWriteDeadline(deadline time.Time) error {
 	return nil
 }
 
-// Write writes until the deadline, extended by the time spent waiting for other writes: else a ping behind a long frame would
-// be late before it begins, and end the connection.
+// Write writes until the deadline, which it extends by the time spent waiting for other writes, and to a second at least: else a
+// ping behind a long frame would be late before it begins, and end the connection.
 func (w *netConn) Write(b []byte) (int, error) {
 	asked := time.Now()
 	w.writing <- struct{}{}
 	defer func() { <-w.writing }()
 	deadline := w.deadline
 	if !deadline.IsZero() {
-		deadline = deadline.Add(time.Since(asked))
+		deadline = time.Now().Add(max(deadline.Sub(asked), time.Second))
 	}
 	n, err := w.write(deadline, b)
 	if err != nil {

@@ -104,8 +104,12 @@ func TestPingMayWaitForItsTurn(t *testing.T) {
 		client := piped(t, options, func(_ context.Context, conn *socket.Conn) {
 			assert.NoError(t, conn.Send(frame))
 		})
-		for range 5 { // slower than a ping may be
+		for i := range 5 { // slower than a ping may be
 			time.Sleep(5 * time.Second)
+			if i == 2 { // and so is the pong
+				_, err := io.WriteString(client, ping)
+				require.NoError(t, err)
+			}
 			_, err := io.CopyN(io.Discard, client, 10_000)
 			require.NoError(t, err)
 		}

@@ -236,7 +236,7 @@ func (a *attachment) add(ctx context.Context, m message) error {
 
 func (a *attachment) encode(m message) (jsonrpc.Notification, error) {
 	encode := func() (jsonrpc.Notification, error) { return jsonrpc.NewNotification(m.method, m.params(a.session)) }
-	if d, ok := m.event.(delta); ok && m.shared && d.HTML == nil {
+	if d, ok := m.event.(delta); ok && m.shared && d.HTML == nil && len(d.Content) <= wire.MaxShared {
 		return a.cache.Get(m.entry, deltaKey{m.entry, m.seq, m.cursor}, encode)
 	}
 	return encode()

@@ -34,9 +34,6 @@ const Origin = "ui"
 // "Rules that real UIs rely on").
 const MaxMessage = 64 << 20
 
-// writeTimeout ends the connection of a UI that does not read at all.
-const writeTimeout = time.Minute
-
 // Options of the [API]. Zero fields take the defaults named.
 type Options struct {
 	Host     *copilot.Host
@@ -80,9 +77,11 @@ func (a *API) connect(c *gin.Context) {
 
 // Client is what the carrier knows about a UI.
 type Client struct {
-	Directory string            // its absolute working directory; "": that of the portal
-	Grace     time.Duration     // limits the wait for a read that cannot be interrupted at the end; 1 s
-	Policy    permission.Policy // of the sessions it starts; the rules it names for one take precedence
+	Directory string        // its absolute working directory; "": that of the portal
+	Grace     time.Duration // limits the wait for a read that cannot be interrupted at the end; 1 s
+	// WriteTimeout limits one write, for a carrier that has no limit of its own; 0: none.
+	WriteTimeout time.Duration
+	Policy       permission.Policy // of the sessions it starts; the rules it names for one take precedence
 	// End ends the sessions of a portal that serves this UI alone. It is called when the UI sends no
 	// more and everything is answered; the ends of its runs follow. nil: runs continue without the UI.
 	End func()
@@ -95,7 +94,7 @@ func (a *API) Serve(ctx context.Context, carrier jsonrpc.Carrier, o Client) erro
 	defer cancel()
 	n := newConnection(a, o)
 	options := jsonrpc.Options{
-		Fault: RPCError, Log: a.options.Log, IDPrefix: "ui_" + rand.Text()[:6] + "_", Grace: o.Grace, WriteTimeout: writeTimeout,
+		Fault: RPCError, Log: a.options.Log, IDPrefix: "ui_" + rand.Text()[:6] + "_", Grace: o.Grace, WriteTimeout: o.WriteTimeout,
 		Concurrent: concurrent, Waiting: maxWaiting, Queue: maxUnsent, Busy: jsonrpc.Errorf(codeBusy, "Busy", "too many requests are waiting; send fewer at a time"),
 	}
 	if o.End != nil {

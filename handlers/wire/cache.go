@@ -6,6 +6,10 @@ import (
 	"sync/atomic"
 )
 
+// MaxShared is the size of a content in bytes above which its form is not worth sharing: a cache is bounded by the number of
+// entries, so each has to be small.
+const MaxShared = 8 << 10
+
 // slots is the number of entries that a cache holds. A reader that is further behind encodes for itself.
 const slots = 512
 
