@@ -67,15 +67,17 @@ func TestOrphans(t *testing.T) {
 		"a process without a mark is spared":             {"", dead, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := startMarked(t, tc.mark, tc.owner, sleep...)
-			if tc.halted {
-				require.NoError(t, c.Process.Signal(syscall.SIGSTOP))
+			isReported := false
+			for attempt := 0; attempt == 0 || tc.want && !isReported && attempt < 20; attempt++ { // a concurrently tested portal may be faster
+				c := startMarked(t, tc.mark, tc.owner, sleep...)
+				if tc.halted {
+					require.NoError(t, c.Process.Signal(syscall.SIGSTOP))
+				}
+				ended := process.EndOrphansBut("family")
+				assert.Equal(t, tc.want, gone(c))
+				isReported = slices.Contains(ended, fmt.Sprintf("sleep (%d)", c.Process.Pid))
 			}
-			begin := time.Now()
-			ended := process.EndOrphansBut("family")
-			t.Logf("%d ended in %v", len(ended), time.Since(begin))
-			assert.Equal(t, tc.want, gone(c))
-			assert.Equal(t, tc.want, slices.Contains(ended, fmt.Sprintf("sleep (%d)", c.Process.Pid)))
+			assert.Equal(t, tc.want, isReported)
 		})
 	}
 	// A concurrently tested portal could end these processes.
