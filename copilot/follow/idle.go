@@ -16,17 +16,16 @@ type idleContext struct {
 	deadline time.Time
 }
 
-func newIdleContext(parent context.Context) *idleContext { return &idleContext{parent: parent} }
-
-// restart makes it end after a duration.
-func (c *idleContext) restart(after time.Duration) {
+// restart makes it end after a duration, and returns it.
+func (c *idleContext) restart(after time.Duration) context.Context {
 	c.deadline = time.Now().Add(after)
 	if c.timer != nil && c.timer.Stop() {
 		c.timer.Reset(after)
-		return
+		return c
 	}
 	c.Context, c.cancel = context.WithCancel(c.parent)
 	c.timer = time.AfterFunc(after, c.cancel)
+	return c
 }
 
 // Deadline returns when it ends unless it is restarted.

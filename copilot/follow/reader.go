@@ -75,18 +75,16 @@ func (r *Reader[E]) After() uint64 { return r.after }
 // Next reads once. A gap is not an error; the next read continues after it. Its errors are [io.EOF] at the end of the
 // log, those of ctx, and those of reading stored entries. A canceled ctx makes a read that does not wait.
 func (r *Reader[E]) Next(ctx context.Context) (Batch[E], error) {
-	idle := newIdleContext(ctx)
-	defer idle.stop()
-	return r.next(ctx, idle)
+	waiting, cancel := ctx, func() {}
+	if r.Idle != nil {
+		waiting, cancel = context.WithTimeout(ctx, r.Idle())
+	}
+	defer cancel()
+	return r.read(ctx, waiting)
 }
 
-// next is Next with the context that ends when the log is idle.
-func (r *Reader[E]) next(ctx context.Context, idle *idleContext) (Batch[E], error) {
-	waiting := ctx
-	if r.Idle != nil {
-		idle.restart(r.Idle())
-		waiting = idle
-	}
+// read is Next with a context that also ends when the log is idle.
+func (r *Reader[E]) read(ctx, waiting context.Context) (Batch[E], error) {
 	entries, err := r.log.Next(waiting, r.after, r.Limit)
 	var gap *journal.GapError
 	switch {
@@ -104,10 +102,14 @@ func (r *Reader[E]) next(ctx context.Context, idle *idleContext) (Batch[E], erro
 // reading stored entries.
 func (r *Reader[E]) All(ctx context.Context) iter.Seq2[Batch[E], error] {
 	return func(yield func(Batch[E], error) bool) {
-		idle := newIdleContext(ctx)
+		idle := &idleContext{parent: ctx}
 		defer idle.stop()
 		for ctx.Err() == nil {
-			b, err := r.next(ctx, idle)
+			waiting := ctx
+			if r.Idle != nil {
+				waiting = idle.restart(r.Idle())
+			}
+			b, err := r.read(ctx, waiting)
 			if errors.Is(err, io.EOF) || !yield(b, err) || err != nil {
 				return
 			}

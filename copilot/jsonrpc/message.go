@@ -10,12 +10,12 @@ import (
 const null = "null"
 
 // Notification is an encoded notification, which can be sent to any number of peers.
-type Notification struct{ raw []byte }
+type Notification []byte
 
 // NewNotification encodes a notification. Params must become an object or an array, or be nil.
 func NewNotification(method string, params any) (Notification, error) {
 	raw, err := encodeCall(nil, method, params)
-	return Notification{raw}, err
+	return raw, err
 }
 
 // encodeCall encodes a request, or a notification if there is no id.

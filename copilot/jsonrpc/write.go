@@ -36,7 +36,7 @@ func (p *Peer) Notify(ctx context.Context, method string, params any) error {
 func (p *Peer) Send(ctx context.Context, list ...Notification) error {
 	messages := make([][]byte, len(list))
 	for i, n := range list {
-		messages[i] = n.raw
+		messages[i] = n
 	}
 	return p.queue.push(ctx, p.options.Queue, messages...)
 }

@@ -7,7 +7,6 @@ import (
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/journal"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
-	"github.com/copilot-portal/portal/handlers/wire"
 )
 
 // encoder turns the events of the domain into those of a stream (spec/contracts/json-rpc-http.md,
@@ -100,7 +99,7 @@ func (t *encoder) delta(kind, id, content string, e journal.Entry[event.Event]) 
 	}
 	v := textEvent(kind, id, e)
 	v.Content, v.Delta = content, true
-	return sharedEvent("timeline.message", v, content)
+	return sharedEvent("timeline.message", v)
 }
 
 // endText encodes the end of a text with the rest of it. A text without content, of a model that
@@ -136,7 +135,7 @@ func (t *encoder) encodeAction(e journal.Entry[event.Event]) (messages []message
 		if !t.addDelta("t"+b.ID, b.Text, e.Superseded, e.N) {
 			return nil, true
 		}
-		return sharedEvent("timeline.toolOutput", toolOutput{b.ID, b.Text}, b.Text), true
+		return sharedEvent("timeline.toolOutput", toolOutput{b.ID, b.Text}), true
 	case event.ToolEnded:
 		return singleEvent("timeline.toolCall", t.toolEnded(b)), true
 	case event.QuestionAsked:
@@ -237,8 +236,8 @@ type tokenUsage struct {
 func singleEvent(event string, data any) []message { return []message{{event: event, data: data}} }
 
 // sharedEvent is singleEvent for data that depends on the entry alone.
-func sharedEvent(event string, data any, content string) []message {
-	return []message{{event: event, data: data, shared: len(content) <= wire.MaxShared}}
+func sharedEvent(event string, data any) []message {
+	return []message{{event: event, data: data, shared: true}}
 }
 
 // arguments returns those of the call of a question.

@@ -248,18 +248,7 @@ type notifier struct {
 func (n *notifier) comment() error { return nil }
 
 func (n *notifier) add(at journal.Position, messages []message) error {
-	for i, m := range messages {
-		id := journal.Position{}
-		if i == len(messages)-1 {
-			id = at
-		}
-		e, err := share(n.cache, id, m, n.encode)
-		if err != nil {
-			return err
-		}
-		n.pending = append(n.pending, e)
-	}
-	return nil
+	return encodeEntry(n.cache, at, messages, n.encode, func(e jsonrpc.Notification) { n.pending = append(n.pending, e) })
 }
 
 func (n *notifier) encode(at journal.Position, m message) (jsonrpc.Notification, error) {

@@ -51,29 +51,34 @@ func (w *writer) comment() error {
 	return w.flush()
 }
 
-// add encodes the events of one entry of the record. The last one has its position: a client that
-// gets some of them gets all again.
 func (w *writer) add(at journal.Position, messages []message) error {
+	return encodeEntry(w.cache, at, messages, encodeEvent, func(e []byte) { w.pending.Write(e) })
+}
+
+// encodeEntry encodes the messages of an entry of the record, or takes them from the cache if every reader gets the same. The last
+// one has the position: a client that gets some of them gets all again.
+func encodeEntry[V ~[]byte](
+	cache *wire.Cache[journal.Position, V], at journal.Position, messages []message,
+	encode func(journal.Position, message) (V, error), add func(V),
+) error {
 	for i, m := range messages {
 		id := journal.Position{}
 		if i == len(messages)-1 {
 			id = at
 		}
-		e, err := share(w.cache, id, m, encodeEvent)
+		var encoded V
+		var err error
+		if m.shared {
+			encoded, err = cache.Get(id.N, id, func() (V, error) { return encode(id, m) })
+		} else {
+			encoded, err = encode(id, m)
+		}
 		if err != nil {
 			return err
 		}
-		w.pending.Write(e)
+		add(encoded)
 	}
 	return nil
-}
-
-// share encodes a message, or takes it from the cache if every reader gets the same.
-func share[V any](cache *wire.Cache[journal.Position, V], at journal.Position, m message, encode func(journal.Position, message) (V, error)) (V, error) {
-	if !m.shared {
-		return encode(at, m)
-	}
-	return cache.Get(at.N, at, func() (V, error) { return encode(at, m) })
 }
 
 // encodeEvent encodes a server-sent event.
@@ -82,9 +87,9 @@ func encodeEvent(at journal.Position, m message) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	e := sse.Event{Id: " " + at.String(), Event: " " + m.event, Data: " " + string(data)} // the IDE's parser needs the blanks
-	if at == (journal.Position{}) {
-		e.Id = ""
+	e := sse.Event{Event: " " + m.event, Data: " " + string(data)} // the IDE's parser needs the blanks
+	if at != (journal.Position{}) {
+		e.Id = " " + at.String()
 	}
 	var out bytes.Buffer
 	err = sse.Encode(&out, e)

@@ -96,7 +96,7 @@ func TestPingsDoNotMoveTheDeadlineOfAWrite(t *testing.T) {
 	}
 }
 
-// Whoever takes a frame in time is not cut off for what had to wait behind it.
+// A client that takes a long frame slowly is not cut off because pings and pongs wait behind it.
 func TestPingMayWaitForItsTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		options := socket.Options{Deaf: true, WriteTimeout: 10 * time.Second, PingEvery: 8 * time.Second, Silence: time.Hour}
@@ -122,7 +122,7 @@ func TestPingMayWaitForItsTurn(t *testing.T) {
 	})
 }
 
-// Else a long frame that nobody takes keeps a connection for as long as it may take.
+// A client that takes a long frame slowly does not keep a closed connection open.
 func TestClosePutsAnEndToAFrameThatIsNotTaken(t *testing.T) {
 	const goodbye = "\x88\x82\x00\x00\x00\x00\x03\xe8"
 	for name, c := range map[string]struct {

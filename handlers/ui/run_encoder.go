@@ -184,7 +184,12 @@ func (t *runEncoder) noteTextStart(target, id string) {
 
 func (t *runEncoder) addDelta(target, id, text string) {
 	t.deltas[blockKey(target, id)] = true
-	t.addUnnumbered(forDeltas, delta{Type: "delta", Target: target, ID: id, Content: plain.Text(text)})
+	t.addPiece(target, id, plain.Text(text))
+}
+
+// addPiece adds a delta, which depends only on the run up to here.
+func (t *runEncoder) addPiece(target, id, text string) {
+	t.addUnnumbered(forDeltas, delta{Type: "delta", Target: target, ID: id, Content: text})
 	t.out[len(t.out)-1].shared = true
 }
 

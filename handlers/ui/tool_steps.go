@@ -50,8 +50,7 @@ func (t *runEncoder) encodeAction() bool {
 	case event.ToolStarted:
 		t.beginTool(b)
 	case event.ToolOutput:
-		t.addUnnumbered(forDeltas, delta{Type: "delta", Target: "tool", ID: b.ID, Content: plain.Output(b.Text)})
-		t.out[len(t.out)-1].shared = true
+		t.addPiece("tool", b.ID, plain.Output(b.Text))
 	case event.ToolEnded:
 		t.endTool(b)
 	case event.PlanChanged:

@@ -6,20 +6,18 @@ import (
 	"sync/atomic"
 )
 
-// MaxShared is the size of a content in bytes above which its form is not worth sharing: a cache is bounded by the number of
-// entries, so each has to be small.
-const MaxShared = 8 << 10
-
-// slots is the number of entries that a cache holds. A reader that is further behind encodes for itself.
-const slots = 512
+const (
+	slots   = 512     // entries that a cache holds; a reader that is further behind encodes for itself
+	maxForm = 8 << 10 // bytes of a form that is kept
+)
 
 // Cache holds the encoded form, V, of the newest entries of a record. The key, K, has everything that the form depends on.
 // It is safe for concurrent use.
-type Cache[K comparable, V any] struct {
+type Cache[K comparable, V ~[]byte] struct {
 	slots [slots]atomic.Pointer[slot[K, V]]
 }
 
-type slot[K comparable, V any] struct {
+type slot[K comparable, V ~[]byte] struct {
 	key  K
 	form V
 }
@@ -31,19 +29,19 @@ func (c *Cache[K, V]) Get(n uint64, key K, encode func() (V, error)) (V, error) 
 		return s.form, nil
 	}
 	form, err := encode()
-	if err == nil {
+	if err == nil && len(form) <= maxForm {
 		at.Store(&slot[K, V]{key, form})
 	}
 	return form, err
 }
 
 // Caches are the caches of the records that have readers, by session. The zero value is empty. It is safe for concurrent use.
-type Caches[K comparable, V any] struct {
+type Caches[K comparable, V ~[]byte] struct {
 	mu        sync.Mutex
 	bySession map[string]*counted[K, V]
 }
 
-type counted[K comparable, V any] struct {
+type counted[K comparable, V ~[]byte] struct {
 	cache   Cache[K, V]
 	readers int
 }

@@ -13,30 +13,40 @@ import (
 )
 
 func TestEntryIsEncodedOnceForAllReaders(t *testing.T) {
-	var caches wire.Caches[uint64, string]
+	var caches wire.Caches[uint64, []byte]
 	encoded := 0
 	for range 3 {
 		cache, release := caches.Acquire("s")
 		defer release()
-		form, err := cache.Get(7, 7, func() (string, error) { encoded++; return "seven", nil })
+		form, err := cache.Get(7, 7, func() ([]byte, error) { encoded++; return []byte("seven"), nil })
 		require.NoError(t, err)
-		assert.Equal(t, "seven", form)
+		assert.Equal(t, "seven", string(form))
 	}
 	assert.Equal(t, 1, encoded)
 }
 
 func TestFailedEncodingIsNotKept(t *testing.T) {
-	var cache wire.Cache[uint64, string]
+	var cache wire.Cache[uint64, []byte]
 	broken := errors.New("broken")
-	_, err := cache.Get(1, 1, func() (string, error) { return "", broken })
+	_, err := cache.Get(1, 1, func() ([]byte, error) { return nil, broken })
 	require.ErrorIs(t, err, broken)
-	form, err := cache.Get(1, 1, func() (string, error) { return "one", nil })
+	form, err := cache.Get(1, 1, func() ([]byte, error) { return []byte("one"), nil })
 	require.NoError(t, err)
-	assert.Equal(t, "one", form)
+	assert.Equal(t, "one", string(form))
+}
+
+func TestLargeFormIsNotKept(t *testing.T) {
+	var cache wire.Cache[uint64, []byte]
+	encoded := 0
+	for range 2 {
+		_, err := cache.Get(1, 1, func() ([]byte, error) { encoded++; return make([]byte, 9<<10), nil })
+		require.NoError(t, err)
+	}
+	assert.Equal(t, 2, encoded)
 }
 
 func TestLastReaderDropsTheCache(t *testing.T) {
-	var caches wire.Caches[uint64, string]
+	var caches wire.Caches[uint64, []byte]
 	first, releaseFirst := caches.Acquire("s")
 	second, releaseSecond := caches.Acquire("s")
 	other, releaseOther := caches.Acquire("t")
@@ -54,13 +64,13 @@ func TestLastReaderDropsTheCache(t *testing.T) {
 }
 
 func TestReadersAtAnyPositionGetTheirOwnEntries(t *testing.T) {
-	var cache wire.Cache[uint64, string]
+	var cache wire.Cache[uint64, []byte]
 	var readers sync.WaitGroup
 	for start := range uint64(8) {
 		readers.Go(func() {
 			for n := start * 500; n < 10_000; n++ {
-				form, _ := cache.Get(n, n, func() (string, error) { return fmt.Sprint(n), nil })
-				assert.Equal(t, fmt.Sprint(n), form)
+				form, _ := cache.Get(n, n, func() ([]byte, error) { return fmt.Append(nil, n), nil })
+				assert.Equal(t, fmt.Sprint(n), string(form))
 			}
 		})
 	}
