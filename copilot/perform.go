@@ -35,15 +35,15 @@ func (s *Session) perform() {
 		case session.Slot:
 			s.host.runSlots.count(e.Held)
 		case session.Changed:
-			s.changed(e.Queue)
+			s.changed(e)
 		}
 	}
 }
 
 // changed stores a change without an event, and reports the queue to clients if it has changed. The caller must hold the lock.
-func (s *Session) changed(queue bool) {
-	if queue {
-		s.recordInRun("", event.QueueChanged{Waiting: s.waiting()})
+func (s *Session) changed(c session.Changed) {
+	if c.Queue {
+		s.append(c.Run, "", event.QueueChanged{Waiting: s.waiting()})
 	}
 	s.storeHead()
 }

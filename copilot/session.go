@@ -203,24 +203,6 @@ func (s *Session) prompt(p event.Prompt) (run string, err error) {
 	return run, err
 }
 
-// Waiting lists the queued prompts in the order of their runs, except cancelled ones.
-func (s *Session) Waiting() []event.Waiting {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.waiting()
-}
-
-// waiting is Waiting for callers that hold the lock.
-func (s *Session) waiting() []event.Waiting {
-	list := []event.Waiting{}
-	for _, r := range s.machine.Queue() {
-		if !r.Cancelled() {
-			list = append(list, event.Waiting{Run: r.ID, Text: r.Excerpt(), By: r.Prompt.By})
-		}
-	}
-	return list
-}
-
 // Cancel ends the run with an id, or for "" the current run, if any. A queued run ends in its turn, before
 // the agent receives it; other queued runs stay. Cancel returns at once: an event reports the end of the run. Errors:
 // [fault.ErrRunNotFound], [fault.ErrSessionClosed], and those of [Session.Prompt] for a stored session with an unfinished

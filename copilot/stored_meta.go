@@ -86,11 +86,11 @@ func (s *Session) head() *store.Session {
 	}
 }
 
-// storedQueue returns the stored form of the queued prompts, except cancelled ones and runs without a
-// prompt. Prompts that steer are not queued, or get runs of their own.
+// storedQueue returns the stored form of the queued prompts, except cancelled ones, those that the agent already has, and runs
+// without a prompt. Prompts that steer are not queued, or get runs of their own.
 func storedQueue(runs []*session.Run) (lines []json.RawMessage) {
 	for _, r := range runs {
-		if r.Cancelled() || r.OnlyCompacts() {
+		if !r.NeedsStore() {
 			continue
 		}
 		if line := r.Encoded(); line != nil {

@@ -27,6 +27,8 @@ type Deliver struct {
 	Run          *Run
 	Conversation int
 	Prompt       event.Prompt
+
+	from *Run // the queued run whose prompt it is, nil for none
 }
 
 // Reply gives the agent the answer to a question. If that fails, [Machine.ReplyFailed] follows.
@@ -47,9 +49,12 @@ type ReplaceTools struct{ Tools []event.Tool }
 // Slot acquires a slot for the current run even if none is free, or returns its slot.
 type Slot struct{ Held bool }
 
-// Changed reports a change without an event, which must be stored. Queue reports that the queued prompts have changed, which
-// clients must learn.
-type Changed struct{ Queue bool }
+// Changed reports a change without an event, which must be stored. Queue reports that the queued prompts have changed during
+// Run, which clients must learn.
+type Changed struct {
+	Queue bool
+	Run   string // the current run; "" for none
+}
 
 func (Record) effect()          {}
 func (Begin) effect()           {}

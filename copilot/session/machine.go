@@ -224,6 +224,7 @@ func (m *Machine) OpeningConversation() (pending []event.Question) {
 // Park drops the run, the queue and the questions of a session whose lease is released, without recording anything. It returns the
 // queued runs, and whether a run is unfinished.
 func (m *Machine) Park() (waiting []*Run, unfinished bool) {
+	m.rejoinQueue()
 	waiting = m.queue
 	if m.run != nil {
 		unfinished = true

@@ -21,10 +21,11 @@ type Run struct {
 	phase    Phase
 	stop     stop
 	slot     slot
-	accepted bool           // the agent has received the prompt
-	worked   bool           // the agent has said or done something since the run started
-	failure  string         // the last error
-	steers   []event.Prompt // waiting for the agent to read them during this run
+	accepted bool    // the agent has received the prompt
+	worked   bool    // the agent has said or done something since the run started
+	failure  string  // the last error
+	steers   []steer // waiting for the agent to read them during this run
+	join     join
 	delivery delivery
 	idle     *event.Idle      // the end of the agent's work, deferred while a prompt is being delivered
 	pending  []event.Question // of a recovered run: the agent asks them again
@@ -123,7 +124,7 @@ func (m *Machine) enqueue(r *Run) (id string, err error) {
 		m.advance()
 	case len(m.queue) < maxQueue:
 		m.queue = append(m.queue, r)
-		m.emit(Changed{Queue: true})
+		m.queueChanged()
 	default:
 		return "", fault.Errorf(fault.Busy, "%d prompts wait already; try again when some have run", maxQueue)
 	}
@@ -137,7 +138,7 @@ func (m *Machine) start(r *Run) {
 		m.emit(ReplaceTools{*r.tools})
 	}
 	m.record("", event.RunStarted{})
-	if !r.OnlyCompacts() {
+	if !r.OnlyCompacts() && r.join != joined {
 		m.record("", event.UserMessage{Prompt: r.Prompt})
 	}
 }
@@ -168,9 +169,12 @@ func (m *Machine) Cancel(id string) error {
 		return fault.ErrRunNotFound
 	}
 	isNews := r != m.run && !r.Cancelled()
+	if isNews {
+		m.withdrawSteer(r)
+	}
 	m.stop(r, stopCancelled)
 	if isNews {
-		m.emit(Changed{Queue: true})
+		m.queueChanged()
 	}
 	return nil
 }
@@ -212,6 +216,8 @@ func (m *Machine) proceed() bool {
 		m.begin(Finish)
 	case m.stops(r) && r.phase < Compacting: // the agent does not receive it
 		m.end(r, event.Cancelled)
+	case r.join == joined: // the agent got the prompt in an earlier run
+		m.end(r, event.Completed)
 	case m.stops(r):
 		r.phase = Aborting
 		m.begin(AbortRun)
@@ -490,11 +496,12 @@ func (m *Machine) end(r *Run, o event.Outcome) {
 	m.withdraw()
 	m.record("", event.RunEnded{Outcome: o, Text: r.failure})
 	m.run, r.phase = nil, Ended
+	returned := m.rejoinQueue()
 	lost := m.requeueSteers(r)
 	if m.state == Active || m.state.Resumes() {
 		m.queue = append(lost, m.queue...)
 	}
-	m.startNext(len(lost) > 1)
+	m.startNext(returned || len(lost) > 1)
 }
 
 // startNext starts the next queued run. isNews reports that the queue has grown since clients were informed.
@@ -506,7 +513,7 @@ func (m *Machine) startNext(isNews bool) {
 	m.queue = m.queue[1:]
 	m.start(next)
 	if isNews && len(m.queue) > 0 {
-		m.emit(Changed{Queue: true})
+		m.queueChanged()
 	}
 }
 

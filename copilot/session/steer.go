@@ -18,7 +18,7 @@ func (m *Machine) steer(p event.Prompt) (run string, err error) {
 		return m.submit(p)
 	}
 	p.RefuseIfBusy, p.Tools = false, nil
-	r.steers = append(r.steers, p)
+	r.steers = append(r.steers, steer{prompt: p})
 	m.deliver(r)
 	return r.ID, nil
 }
@@ -29,9 +29,9 @@ func (m *Machine) deliver(r *Run) {
 		return
 	}
 	r.delivery = delivering
-	p := r.steers[0]
+	next := r.steers[0]
 	r.steers = r.steers[1:]
-	m.emit(Deliver{r, m.conversation, p})
+	m.emit(Deliver{r, m.conversation, next.prompt, next.from})
 }
 
 // steerable reports whether a prompt waits and the agent would read it.
@@ -55,26 +55,32 @@ func (m *Machine) Delivered(d Deliver, err error, alive bool) {
 func (m *Machine) noteDelivery(d Deliver, err error, attached bool) {
 	r := d.Run
 	switch {
+	case m.run != r && d.from != nil: // it waits for its turn again
 	case m.run != r && err != nil:
 		_, _ = m.enqueue(m.newRun(d.Prompt)) // fails if the session is closed or the queue is full; the client has its answer already
 	case m.run != r:
 	case err == nil:
 		m.record("", event.UserMessage{Prompt: d.Prompt})
+		m.noteJoined(d.from, true)
+	case d.from != nil && d.from.Cancelled():
 	case errors.Is(err, fault.ErrIdle), !attached, m.stops(r):
-		r.steers = slices.Insert(r.steers, 0, d.Prompt)
+		r.steers = slices.Insert(r.steers, 0, steer{d.Prompt, d.from})
 		if r.phase == Working { // the agent would not read later prompts
 			r.phase = Finishing
 		}
 	default:
 		m.Fail("", event.NewSessionError(fault.Errorf(fault.KindOf(err), "the prompt did not reach the agent: %w", err)))
+		m.noteJoined(d.from, false)
 	}
 }
 
-// requeueSteers returns runs for the prompts that came too late for theirs.
+// requeueSteers returns runs for the prompts that came too late for theirs, except those that have one in the queue.
 func (m *Machine) requeueSteers(r *Run) []*Run {
 	runs := make([]*Run, 0, len(r.steers))
-	for _, p := range r.steers {
-		runs = append(runs, m.newRun(p))
+	for _, s := range r.steers {
+		if s.from == nil {
+			runs = append(runs, m.newRun(s.prompt))
+		}
 	}
 	r.steers = nil
 	return runs

@@ -56,6 +56,7 @@ func (w *world) do(what string, in func(*session.Machine)) {
 		w.perform(e)
 	}
 	w.check.machine(&w.machine, w.going)
+	w.check.queue(&w.machine)
 }
 
 func (w *world) perform(e session.Effect) {
@@ -83,6 +84,10 @@ func (w *world) perform(e session.Effect) {
 		w.check.slots--
 		if e.Held {
 			w.check.slots += 2
+		}
+	case session.Changed:
+		if e.Queue {
+			w.check.shown = visible(&w.machine)
 		}
 	}
 }
@@ -141,6 +146,8 @@ func (w *world) client() {
 		w.do("end silent", func(m *session.Machine) { m.EndSilent(m.RunID(), event.Notice{}) })
 	case n < 70 && w.going == nil:
 		w.suspend()
+	case n < 80:
+		w.changeQueue()
 	}
 }
 
@@ -162,6 +169,7 @@ func (w *world) prompt() {
 			w.check.steered(p.Text)
 		default:
 			w.check.accepted(run)
+			w.check.texts[run] = p.Text
 		}
 	})
 }
@@ -400,7 +408,7 @@ func (w *world) recover(closed bool, waiting []*session.Run) {
 	left := w.check.unfinished()
 	left.Queue = waiting
 	w.check.told[left.Run] = true // if it continues, the agent knows it
-	w.do("recover "+left.Run, func(m *session.Machine) { m.Recover(left) })
+	w.do("recover "+left.Run, func(m *session.Machine) { m.Recover(left); w.check.recovered(m) })
 	if w.chance(20) {
 		w.do("close stored", func(m *session.Machine) { w.check.dropWaiting(m); m.CloseStored() })
 		return
@@ -410,7 +418,7 @@ func (w *world) recover(closed bool, waiting []*session.Run) {
 
 // storable returns the queued runs that the store has.
 func storable(waiting []*session.Run) []*session.Run {
-	return slices.DeleteFunc(slices.Clone(waiting), func(r *session.Run) bool { return r.Cancelled() || r.OnlyCompacts() })
+	return slices.DeleteFunc(slices.Clone(waiting), func(r *session.Run) bool { return !r.NeedsStore() })
 }
 
 // settle brings everything to its end: the agent answers, steps end, clients only answer questions. A session that
@@ -453,6 +461,7 @@ type checker struct {
 	steers    map[string]bool
 	forgotten map[string]bool // prompts that may be lost
 	inFlight  func(text string) bool
+	queueChecker
 }
 
 type progress int
@@ -467,7 +476,7 @@ const (
 func newChecker() *checker {
 	return &checker{
 		runs: map[string]progress{}, asked: map[string]event.Question{}, askedIn: map[string]string{}, closed: map[string]bool{}, watched: map[string]bool{},
-		steers: map[string]bool{}, forgotten: map[string]bool{}, told: map[string]bool{},
+		steers: map[string]bool{}, forgotten: map[string]bool{}, told: map[string]bool{}, queueChecker: newQueueChecker(),
 	}
 }
 
@@ -491,7 +500,7 @@ func (c *checker) dropWaiting(m *session.Machine) {
 
 func (c *checker) dropCancelled(waiting []*session.Run) {
 	for _, r := range waiting {
-		if r.Cancelled() || r.OnlyCompacts() {
+		if !r.NeedsStore() {
 			c.drop(r.ID)
 			c.mayBeLost(r.Prompt.Text)
 		}
@@ -528,6 +537,7 @@ func (c *checker) record(r session.Record) {
 	case event.RunEnded:
 		c.end(r.Run, b.Outcome)
 	case event.UserMessage:
+		c.message(r.Run, b.Prompt)
 		if seen, steers := c.steers[b.Prompt.Text]; steers && seen && b.Prompt.Text != "" {
 			panic("a prompt is recorded twice: " + b.Prompt.Text)
 		}
@@ -556,7 +566,7 @@ func isStart(b event.Body) bool {
 func (c *checker) start(run string) {
 	if i := slices.Index(c.order, run); i >= 0 {
 		for text, seen := range c.steers {
-			if !seen && !c.forgotten[text] && !c.inFlight(text) {
+			if !seen && !c.forgotten[text] && !c.passed[text] && !c.inFlight(text) {
 				panic("a run overtakes the prompt that came too late for the one before: " + text)
 			}
 		}
@@ -565,6 +575,7 @@ func (c *checker) start(run string) {
 		panic(fmt.Sprintf("run %s begins during run %q, in state %d", run, c.current, c.runs[run]))
 	}
 	c.current, c.runs[run] = run, began
+	c.left(run)
 	i := slices.Index(c.order, run)
 	if i > 0 {
 		panic(fmt.Sprintf("run %s overtakes run %s", run, c.order[0]))
@@ -578,7 +589,7 @@ func (c *checker) end(run string, o event.Outcome) {
 	if c.runs[run] != began {
 		panic("a run ends that did not begin: " + run)
 	}
-	if o == event.Completed && !c.told[run] {
+	if o == event.Completed && !c.told[run] && !c.isElsewhere(run) {
 		panic("a run completes of which the agent does not know: " + run)
 	}
 	if left := c.unfinished(); len(left.Questions)+len(left.Orphans) > 0 {
@@ -616,6 +627,9 @@ func (c *checker) begin(b session.Begin) {
 	}
 	if b.Run.Cancelled() {
 		panic("the agent hears of a run that is cancelled")
+	}
+	if c.isElsewhere(b.Run.ID) {
+		panic("the agent gets a prompt twice: " + b.Run.Prompt.Text)
 	}
 	c.told[b.Run.ID] = true
 }

@@ -50,6 +50,16 @@ func (f *Files) Complete(dir, query string) (list []Entry, more bool, err error)
 	return list, false, nil
 }
 
+// CompleteIn is [Files.Complete] for a directory as a user types it: a path that begins with / or ~. An invalid path is an error of kind
+// [fault.Invalid].
+func (f *Files) CompleteIn(typed, query string) (list []Entry, more bool, err error) {
+	dir, err := expand(typed)
+	if err != nil {
+		return nil, false, err
+	}
+	return f.Complete(filepath.Clean(dir), query)
+}
+
 // cachedList returns a function that lists a directory. Concurrent callers share one listing.
 func (f *Files) cachedList(dir string) func() []file {
 	f.mu.Lock()

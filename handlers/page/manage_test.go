@@ -177,6 +177,17 @@ func TestSessionParamsAreValidated(t *testing.T) {
 			{"portal.directory.describe", document{"path": "here"}, -32602},
 			{"portal.files.complete", document{"query": "x"}, -32602},
 			{"portal.files.complete", document{"session_id": unknown, "query": "x"}, -32004},
+			{"portal.files.complete", document{"session_id": s.ID(), "directory": "/", "query": "x"}, -32602},
+			{"portal.files.complete", document{"directory": "here", "query": "x"}, -32602},
+			{"portal.files.complete", document{"directory": "/\x00", "query": "x"}, -32602},
+			{"portal.files.complete", document{"directory": "/not/there", "query": "x"}, -32602},
+			{"portal.queue.list", document{}, -32602},
+			{"portal.queue.list", document{"session_id": unknown}, -32004},
+			{"portal.queue.edit", document{"session_id": s.ID(), "text": "x"}, -32602},
+			{"portal.queue.edit", document{"session_id": s.ID(), "run_id": "x", "text": "x"}, -32002},
+			{"portal.queue.move", document{"session_id": s.ID(), "run_id": "x"}, -32002},
+			{"portal.queue.send", document{"session_id": s.ID(), "run_id": "x"}, -32002},
+			{"portal.queue.send", document{"session_id": unknown, "run_id": "x"}, -32004},
 			{"portal.status", document{"refresh": "yes"}, -32602},
 		} {
 			code, _ := u.Ask(test.method, test.params)["code"].(int)

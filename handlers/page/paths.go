@@ -105,22 +105,35 @@ func (n *connection) missingFiles(ctx context.Context, r *jsonrpc.Request) (any,
 	return map[string]any{"paths": missing}, nil
 }
 
-// completeFile is portal.files.complete.
+type completeFileParams struct {
+	oneSession
+	Directory string `json:"directory"`
+	Query     string `json:"query"`
+}
+
+// completeFile is portal.files.complete: files of a session's directory, or of one in which a session may start.
 func (n *connection) completeFile(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	var p struct {
-		oneSession
-		Query string `json:"query"`
-	}
+	var p completeFileParams
 	if err := r.Decode(&p); err != nil {
 		return nil, err
 	}
-	s, err := n.find(ctx, p.SessionID)
-	if err != nil {
-		return nil, err
+	if p.SessionID != "" && p.Directory != "" {
+		return nil, jsonrpc.InvalidParams(`give "session_id" or "directory", not both`)
 	}
-	entries, more, err := n.api.files.Complete(s.Info().Directory, p.Query)
+	entries, more, err := n.findFiles(ctx, p)
 	if err != nil {
 		return nil, err
 	}
 	return map[string]any{"files": choicesOf(entries), "more": more}, nil
+}
+
+func (n *connection) findFiles(ctx context.Context, p completeFileParams) ([]workspace.Entry, bool, error) {
+	if p.Directory != "" {
+		return n.api.files.CompleteIn(p.Directory, p.Query)
+	}
+	s, err := n.find(ctx, p.SessionID)
+	if err != nil {
+		return nil, false, err
+	}
+	return n.api.files.Complete(s.Info().Directory, p.Query)
 }

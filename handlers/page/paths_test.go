@@ -28,6 +28,10 @@ func TestPathsAreCompleted(t *testing.T) {
 		assert.Equal(t, document{"path": dir + "/x", "exists": false}, u.Ask("portal.directory.describe", document{"path": dir + "/x"}))
 		assert.Equal(t, document{"files": []any{document{"path": "docs/read.me", "name": "read.me"}}, "more": false},
 			u.Ask("portal.files.complete", document{"session_id": s.ID(), "query": "rme"}))
+		for _, typed := range []string{"~/project", dir + "/project/"} {
+			assert.Equal(t, document{"files": []any{document{"path": "docs/read.me", "name": "read.me"}}, "more": false},
+				u.Ask("portal.files.complete", document{"directory": typed, "query": "rme"}))
+		}
 		assert.Equal(t, document{"paths": []any{"docs/gone", dir + "/x"}}, u.Ask("portal.files.missing", document{
 			"session_id": s.ID(), "paths": []string{"docs/read.me", "docs/gone", dir + "/x", dir + "/project/docs"},
 		}))

@@ -9,6 +9,7 @@ type (
 	ListParams   = listParams
 	AnswerParams = answerParams
 	RevokeParams = revokeParams
+	CancelParams = cancelParams
 )
 
 // ParamsOf returns the names of parameters in their order.

@@ -97,6 +97,10 @@ func (a *API) Methods() jsonrpc.Methods {
 		"session.cancel":      {Handle: a.cancel},
 		"session.permissions": {Handle: a.permissions},
 		"session.revoke":      {Handle: a.revoke},
+		"queue.list":          {Handle: a.listQueue},
+		"queue.edit":          {Handle: a.editQueued},
+		"queue.move":          {Handle: a.moveQueued},
+		"queue.send":          {Handle: a.sendQueued},
 		"question.answer":     {Handle: a.answer},
 		"models.list":         {Handle: a.models},
 	}

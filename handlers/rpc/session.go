@@ -122,12 +122,21 @@ func (a *API) closeSession(ctx context.Context, r *jsonrpc.Request) (any, error)
 	return map[string]bool{"closed": true}, nil
 }
 
+type cancelParams struct {
+	SessionID string `json:"sessionId"`
+	MessageID string `json:"messageId"` // "": the current run
+}
+
 func (a *API) cancel(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	s, err := a.sessionOf(ctx, r)
+	var p cancelParams
+	if err := r.Decode(&p); err != nil {
+		return nil, err
+	}
+	s, err := a.session(ctx, p.SessionID)
 	if err != nil {
 		return nil, err
 	}
-	return map[string]bool{"cancelled": true}, s.Cancel("")
+	return map[string]bool{"cancelled": true}, s.Cancel(p.MessageID)
 }
 
 type sendParams struct {

@@ -167,6 +167,7 @@ func FuzzParams(f *testing.F) {
 		"portal.sessions.watch", "portal.sessions.search", "portal.session.rename", "portal.session.delete", "portal.session.fork",
 		"portal.session.permit", "portal.session.compact", "portal.session.extensions", "portal.server.signin",
 		"portal.directory.complete", "portal.directory.describe", "portal.files.complete", "portal.files.missing", "portal.status", "portal.markdown",
+		"portal.queue.list", "portal.queue.edit", "portal.queue.move", "portal.queue.send",
 	} {
 		for _, params := range []string{
 			`{}`, `[]`, `null`, `{"session_id":"x","after":"1-2.3.4"}`, `{"input":{"type":"parts","parts":[{"type":"image_url"}]}}`,

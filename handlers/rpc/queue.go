@@ -1,0 +1,69 @@
+package rpc
+
+import (
+	"context"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/jsonrpc"
+)
+
+// queuedPrompt is a prompt that waits for its turn.
+type queuedPrompt struct {
+	MessageID string `json:"messageId"`
+	Text      string `json:"text"`
+	By        string `json:"by,omitempty"`
+}
+
+// queueParams name a queued prompt, and what a change of it needs.
+type queueParams struct {
+	SessionID string `json:"sessionId"`
+	MessageID string `json:"messageId"`
+	Prompt    string `json:"prompt"` // of queue.edit
+	Before    string `json:"before"` // of queue.move; "": to the end
+}
+
+// listQueue is queue.list: the queued prompts with their whole texts, in order.
+func (a *API) listQueue(ctx context.Context, r *jsonrpc.Request) (any, error) {
+	s, err := a.sessionOf(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	list := []queuedPrompt{}
+	for _, w := range s.Queue() {
+		list = append(list, queuedPrompt{MessageID: w.Run, Text: w.Text, By: w.By})
+	}
+	return map[string]any{"prompts": list}, nil
+}
+
+// editQueued is queue.edit.
+func (a *API) editQueued(ctx context.Context, r *jsonrpc.Request) (any, error) {
+	return a.changeQueue(ctx, r, "edited", func(s *copilot.Session, p queueParams) error { return s.EditQueued(p.MessageID, p.Prompt) })
+}
+
+// moveQueued is queue.move.
+func (a *API) moveQueued(ctx context.Context, r *jsonrpc.Request) (any, error) {
+	return a.changeQueue(ctx, r, "moved", func(s *copilot.Session, p queueParams) error { return s.MoveQueued(p.MessageID, p.Before) })
+}
+
+// sendQueued is queue.send: it sends a queued prompt into the current run.
+func (a *API) sendQueued(ctx context.Context, r *jsonrpc.Request) (any, error) {
+	return a.changeQueue(ctx, r, "sent", func(s *copilot.Session, p queueParams) error {
+		_, err := s.SendQueued(p.MessageID)
+		return err
+	})
+}
+
+func (a *API) changeQueue(ctx context.Context, r *jsonrpc.Request, done string, change func(*copilot.Session, queueParams) error) (any, error) {
+	var p queueParams
+	if err := r.Decode(&p); err != nil {
+		return nil, err
+	}
+	if p.MessageID == "" {
+		return nil, jsonrpc.InvalidParams(`"messageId" is missing`)
+	}
+	s, err := a.session(ctx, p.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	return map[string]bool{done: true}, change(s, p)
+}
