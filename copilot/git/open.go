@@ -14,11 +14,12 @@ import (
 type Repository struct {
 	Top string // top directory of its work tree
 
-	directory string // directory passed to Open: Top or below
-	git       string // its git directory
-	commonDir string // place of objects and references: the git directory of the main work tree
-	ownDir    string // the private git directory
-	env       []string
+	directory    string // directory passed to Open: Top or below
+	excludesFile string // value of core.excludesFile
+	git          string // its git directory
+	commonDir    string // place of objects and references: the git directory of the main work tree
+	ownDir       string // the private git directory
+	env          []string
 }
 
 // ErrNoRepository reports that a directory is in no repository that git trusts. A bare repository does not count, nor
@@ -48,6 +49,7 @@ func Open(ctx context.Context, directory string) (*Repository, error) {
 	if err != nil {
 		return nil, err
 	}
+	r.excludesFile = settings["core.excludesfile"]
 	if err := r.prepare(settings); err != nil {
 		_ = r.Close()
 		return nil, err

@@ -1,0 +1,165 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"strconv"
+	"strings"
+
+	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/git"
+)
+
+// Status is what happened to a file.
+type Status string
+
+// The statuses.
+const (
+	Added    Status = "added"
+	Modified Status = "modified"
+	Deleted  Status = "deleted"
+	Renamed  Status = "renamed" // and modified, perhaps
+)
+
+// Entry is a file in a state: its mode as in git ("100644", "100755" if executable, "120000" for a symbolic link) and
+// the id of its content. The zero Entry means that there is none.
+type Entry struct {
+	Mode   string `json:"mode,omitempty"`
+	Object string `json:"object,omitempty"`
+}
+
+// modeLink is the mode of a symbolic link.
+const modeLink = "120000"
+
+func (e Entry) isLink() bool { return e.Mode == modeLink }
+
+// Change is the difference of one file between two states.
+type Change struct {
+	Path           string // relative to the directory, with slashes
+	OldPath        string // before it was renamed, else ""
+	Status         Status
+	Added, Removed int // lines
+	Binary         bool
+	From, To       Entry
+}
+
+// old returns the path of the file before the change.
+func (c Change) old() string {
+	if c.OldPath != "" {
+		return c.OldPath
+	}
+	return c.Path
+}
+
+// Changes returns the changes between two checkpoints of the store by path. The zero Checkpoint means the present state.
+func (s *Store) Changes(ctx context.Context, from, to Checkpoint) ([]Change, error) {
+	u, end, err := s.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	a, err := u.treeOf(ctx, from)
+	if err != nil {
+		return nil, err
+	}
+	b, err := u.treeOf(ctx, to)
+	if err != nil {
+		return nil, err
+	}
+	return u.compare(ctx, a, b, renames)
+}
+
+// treeOf returns the tree of a checkpoint, or of the present state.
+func (u *use) treeOf(ctx context.Context, c Checkpoint) (string, error) {
+	if c.commit != "" {
+		return c.tree(), nil
+	}
+	now, err := u.snapshot(ctx)
+	if err != nil {
+		return "", unavailable(err)
+	}
+	return now.Tree, nil
+}
+
+// The ways to compare.
+const (
+	renames   = "--find-renames"
+	noRenames = "--no-renames"
+)
+
+// compare compares two trees.
+func (u *use) compare(ctx context.Context, a, b, how string, paths ...string) ([]Change, error) {
+	args := append([]string{"diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--numstat", "--no-ext-diff", "--no-textconv", how, a, b, "--"}, paths...)
+	out, err := u.run(ctx, args...)
+	var failed *git.Error
+	if errors.As(err, &failed) && strings.Contains(failed.Output, "bad object") {
+		return nil, fault.Errorf(fault.NotFound, "the checkpoint is no longer stored")
+	}
+	if err != nil {
+		return nil, unavailable(err)
+	}
+	return parseChanges(out), nil
+}
+
+// parseChanges parses the output of git diff-tree -z --raw --numstat.
+func parseChanges(out string) []Change {
+	fields := &fields{strings.Split(out, "\x00")}
+	var list []Change
+	at := map[string]int{}
+	for head := fields.next(); head != ""; head = fields.next() {
+		if raw, ok := strings.CutPrefix(head, ":"); ok {
+			c := parseRaw(raw, fields)
+			at[c.Path] = len(list)
+			list = append(list, c)
+			continue
+		}
+		added, rest, _ := strings.Cut(head, "\t")
+		removed, path, _ := strings.Cut(rest, "\t")
+		if path == "" { // a rename: both paths follow
+			fields.next()
+			path = fields.next()
+		}
+		if i, ok := at[path]; ok {
+			c := &list[i]
+			c.Binary = added == "-"
+			c.Added, _ = strconv.Atoi(added) // 0 for "-"
+			c.Removed, _ = strconv.Atoi(removed)
+		}
+	}
+	return list
+}
+
+type fields struct{ left []string }
+
+func (f *fields) next() (first string) {
+	if len(f.left) == 0 {
+		return ""
+	}
+	first, f.left = f.left[0], f.left[1:]
+	return first
+}
+
+// parseRaw parses "mode mode object object status", and takes its paths.
+func parseRaw(raw string, fields *fields) Change {
+	words := strings.Split(raw, " ")
+	if len(words) < 5 {
+		return Change{}
+	}
+	c := Change{Path: fields.next(), Status: Modified, From: entry(words[0], words[2]), To: entry(words[1], words[3])}
+	switch words[4][:1] {
+	case "A":
+		c.Status = Added
+	case "D":
+		c.Status = Deleted
+	case "R":
+		c.OldPath, c.Path, c.Status = c.Path, fields.next(), Renamed
+	}
+	return c
+}
+
+func entry(mode, object string) Entry {
+	if mode == "000000" {
+		return Entry{}
+	}
+	return Entry{mode, object}
+}

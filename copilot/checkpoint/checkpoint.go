@@ -1,0 +1,139 @@
+package checkpoint
+
+import (
+	"cmp"
+	"context"
+	"encoding/hex"
+	"encoding/json"
+	"io/fs"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/copilot-portal/portal/copilot/git"
+)
+
+// Checkpoint is a stored state of a directory.
+type Checkpoint struct {
+	Session   string
+	Name      string // unique in its session
+	Time      time.Time
+	Uncovered []Uncovered // what it does not contain; at most 1,000
+
+	commit string
+	perms  map[string]fs.FileMode
+	action *Restored // of the checkpoint that follows a restore
+}
+
+// note is what the commit of a checkpoint says.
+type note struct {
+	Name      string                 `json:"name"`
+	Time      time.Time              `json:"time"`
+	Uncovered []Uncovered            `json:"uncovered,omitempty"`
+	Perms     map[string]fs.FileMode `json:"perms,omitempty"`
+	Action    *Restored              `json:"action,omitempty"`
+}
+
+// Take stores the current state of the directory under a name of a session. It replaces a checkpoint of this name.
+// Errors: kind [fault.Unavailable] if the directory can have no checkpoints; that of ctx.
+func (s *Store) Take(ctx context.Context, session, name string) (Checkpoint, error) {
+	u, end, err := s.begin(ctx)
+	if err != nil {
+		return Checkpoint{}, err
+	}
+	defer end()
+	now, err := u.snapshot(ctx)
+	if err != nil {
+		return Checkpoint{}, unavailable(err)
+	}
+	c, err := u.commit(ctx, session, name, now)
+	if err == nil {
+		err = u.setRef(ctx, c)
+	}
+	if err != nil {
+		return Checkpoint{}, unavailable(err)
+	}
+	s.stores.collect(s)
+	return c, nil
+}
+
+// commit stores a snapshot, without a reference.
+func (u *use) commit(ctx context.Context, session, name string, now snapshot) (Checkpoint, error) {
+	c := Checkpoint{Session: session, Name: name, Time: time.Now(), Uncovered: now.Uncovered, perms: now.Perms}
+	var err error
+	c.commit, err = u.commitTree(ctx, now.Tree, c)
+	return c, err
+}
+
+// commitTree creates the commit of a checkpoint.
+func (u *use) commitTree(ctx context.Context, tree string, c Checkpoint, parents ...string) (string, error) {
+	text, err := json.Marshal(note{c.Name, c.Time, c.Uncovered, c.perms, c.action})
+	if err != nil {
+		return "", err
+	}
+	args := []string{"commit-tree", tree}
+	for _, p := range parents {
+		args = append(args, "-p", p)
+	}
+	return u.call(ctx, git.Call{Args: args, Input: strings.NewReader(string(text))})
+}
+
+// refs is where the checkpoints are.
+const refs = "refs/portal/"
+
+var plainName = regexp.MustCompile(`^[A-Za-z0-9-]+$`)
+
+// refName returns text as a part of a reference.
+func refName(text string) string {
+	if plainName.MatchString(text) && !strings.HasPrefix(text, "-") {
+		return text
+	}
+	return "_" + hex.EncodeToString([]byte(text))
+}
+
+// fromRef reverses refName.
+func fromRef(part string) string {
+	if text, ok := strings.CutPrefix(part, "_"); ok {
+		if raw, err := hex.DecodeString(text); err == nil {
+			return string(raw)
+		}
+	}
+	return part
+}
+
+func (u *use) setRef(ctx context.Context, c Checkpoint) error {
+	_, err := u.run(ctx, "update-ref", refs+refName(c.Session)+"/"+refName(c.Name), c.commit)
+	return err
+}
+
+// Checkpoints returns the checkpoints of a session, oldest first.
+func (s *Store) Checkpoints(ctx context.Context, session string) ([]Checkpoint, error) {
+	u, end, err := s.begin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer end()
+	list, err := u.checkpoints(ctx, session)
+	return list, err
+}
+
+func (u *use) checkpoints(ctx context.Context, session string) ([]Checkpoint, error) {
+	out, err := u.run(ctx, "for-each-ref", "--format=%(objectname) %(contents)", refs+refName(session)+"/")
+	if err != nil {
+		return nil, unavailable(err)
+	}
+	var list []Checkpoint
+	for line := range strings.SplitSeq(out, "\n") {
+		commit, text, _ := strings.Cut(line, " ")
+		var n note
+		if json.Unmarshal([]byte(text), &n) == nil {
+			list = append(list, Checkpoint{session, n.Name, n.Time, n.Uncovered, commit, n.Perms, n.Action})
+		}
+	}
+	slices.SortStableFunc(list, func(a, b Checkpoint) int { return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.Name, b.Name)) })
+	return list, nil
+}
+
+// tree returns the name of the checkpoint's tree for git.
+func (c Checkpoint) tree() string { return c.commit + "^{tree}" }

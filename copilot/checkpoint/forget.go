@@ -1,0 +1,158 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/copilot-portal/portal/copilot/git"
+)
+
+// collectEvery is how often the garbage of a store is collected at most, and collectTime how long that may take.
+const (
+	collectEvery = 24 * time.Hour
+	collectTime  = 2 * time.Minute
+	stampFile    = "collected"
+)
+
+// Keep removes the checkpoints of all sessions that keep rejects, and stores of directories that have none left. A store
+// that is in use stays until the next time.
+func (s *Stores) Keep(ctx context.Context, keep func(session string) bool) error {
+	var faults []error
+	for _, store := range s.all() {
+		faults = append(faults, store.keep(ctx, keep))
+	}
+	return errors.Join(faults...)
+}
+
+// Forget removes the checkpoints of a session.
+func (s *Store) Forget(ctx context.Context, session string) error {
+	if _, err := os.Stat(s.dir); err != nil {
+		return nil //nolint:nilerr // it has none
+	}
+	return s.keep(ctx, func(other string) bool { return other != session })
+}
+
+func (s *Store) keep(ctx context.Context, keep func(session string) bool) error {
+	release, err := s.acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer release()
+	shadow, err := git.NewShadow(ctx, s.path("git"), s.dir, git.Place{Top: s.dir})
+	if err != nil {
+		return err
+	}
+	out, err := shadow.Run(ctx, git.Call{Args: []string{"for-each-ref", "--format=%(refname)", refs}})
+	if err != nil {
+		return err
+	}
+	var deletions strings.Builder
+	kept := false
+	for ref := range strings.SplitSeq(strings.TrimSpace(string(out)), "\n") {
+		part, _, _ := strings.Cut(strings.TrimPrefix(ref, refs), "/")
+		switch {
+		case ref == "":
+		case keep(fromRef(part)):
+			kept = true
+		default:
+			deletions.WriteString("delete " + ref + "\n")
+		}
+	}
+	if _, err := os.Stat(s.planFile()); err == nil {
+		kept = true
+	}
+	if !kept {
+		return s.empty()
+	}
+	if deletions.Len() == 0 {
+		return nil
+	}
+	if _, err = shadow.Run(ctx, git.Call{Args: []string{"update-ref", "--stdin"}, Input: strings.NewReader(deletions.String())}); err != nil {
+		return err
+	}
+	return os.Chtimes(s.path(stampFile), time.Time{}, time.Unix(0, 0)) // the next checkpoint collects garbage
+}
+
+// empty removes everything but the lock, which others may wait for.
+func (s *Store) empty() error {
+	entries, err := os.ReadDir(s.dir)
+	for _, e := range entries {
+		if name := e.Name(); name != "lock" && name != directoryFile {
+			err = errors.Join(err, os.RemoveAll(filepath.Join(s.dir, name)))
+		}
+	}
+	return err
+}
+
+// collect collects the garbage of a store in the background, if that was long ago. The next operation of the store
+// interrupts it.
+func (s *Stores) collect(store *Store) {
+	if info, err := os.Stat(store.path(stampFile)); err == nil && time.Since(info.ModTime()) < collectEvery {
+		return
+	}
+	ctx, cancel := context.WithTimeout(s.ctx, collectTime)
+	if !store.startYielding(cancel) {
+		cancel()
+		return
+	}
+	s.work.Go(func() {
+		defer store.stopYielding()
+		if err := store.collectNow(ctx); err != nil && ctx.Err() == nil {
+			s.options.Log.Warn("cannot clean up checkpoints", "directory", store.directory, "err", err)
+		}
+	})
+}
+
+// startYielding lets operations cancel the collection of garbage; false if one is in progress.
+func (s *Store) startYielding(cancel context.CancelFunc) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.yield != nil {
+		return false
+	}
+	s.yield = cancel
+	return true
+}
+
+func (s *Store) stopYielding() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.yield()
+	s.yield = nil
+}
+
+func (s *Store) collectNow(ctx context.Context) error {
+	select {
+	case s.turn <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-s.turn }()
+	unlock, err := lockFile(ctx, s.path("lock"))
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if _, err := os.Stat(s.planFile()); err == nil {
+		return nil // its objects have no references yet
+	}
+	for _, pattern := range []string{"index.*", "edited.*", "merge-*", "rules-*", "new-*"} { // of killed processes
+		left, _ := filepath.Glob(s.path(pattern))
+		for _, name := range left {
+			_ = os.RemoveAll(name)
+		}
+	}
+	shadow, err := git.NewShadow(ctx, s.path("git"), s.dir, git.Place{Top: s.dir})
+	if err != nil {
+		return err
+	}
+	gc := git.Call{Index: s.path(indexFile), Args: []string{"-c", "pack.threads=1", "gc", "--quiet", "--force", "--prune=now"}} // keeps what the index has
+	if _, err := shadow.Run(ctx, gc); err != nil {
+		return err
+	}
+	return writeFile(s.path(stampFile), nil)
+}

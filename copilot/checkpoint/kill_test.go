@@ -1,0 +1,131 @@
+package checkpoint_test
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot/checkpoint"
+)
+
+// childVariable holds the working directory for a child process that restores files until it is killed; the stores are
+// beside it.
+const childVariable = "PORTAL_TEST_RESTORE"
+
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(childVariable); dir != "" {
+		restoreForEver(dir)
+		os.Exit(1)
+	}
+	os.Exit(m.Run())
+}
+
+func childRoot(dir string) string { return filepath.Join(filepath.Dir(dir), "checkpoints") }
+
+// restoreForEver alternates between the checkpoints "small" and "large".
+func restoreForEver(dir string) {
+	ctx := context.Background()
+	s, err := checkpoint.New(checkpoint.Options{Root: childRoot(dir)}).Of(dir)
+	for i := 0; err == nil; i++ {
+		var list []checkpoint.Checkpoint
+		if list, err = s.Checkpoints(ctx, "states"); err == nil {
+			fmt.Println("begin")
+			_, err = s.Restore(ctx, checkpoint.Action{Session: session, Kind: checkpoint.Restore}, fmt.Sprintf("%d-%d", os.Getpid(), i), list[i%2])
+		}
+	}
+	fmt.Println(err)
+}
+
+// fill writes files of a state.
+func fill(t *testing.T, dir, state string) {
+	t.Helper()
+	for i := range 60 {
+		remove(t, dir, fmt.Sprint("d", i%7))
+	}
+	for i := range 60 {
+		write(t, dir, fmt.Sprintf("d%d/%s%d", i%7, []string{"same", state}[i%2], i), fmt.Sprintf("%s %d\n", state, i))
+	}
+	remove(t, dir, "kind")
+	if state == "large" {
+		write(t, dir, "kind/x", "a directory")
+		require.NoError(t, os.Symlink("kind", filepath.Join(dir, "kind/link")))
+		return
+	}
+	write(t, dir, "kind", "a file")
+}
+
+func TestKilledRestoreIsCompleted(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "work")
+	require.NoError(t, os.Mkdir(dir, 0o755))
+	stores := checkpoint.New(checkpoint.Options{Root: childRoot(dir)})
+	defer stores.Close()
+	s, err := stores.Of(dir)
+	require.NoError(t, err)
+	states := map[string]map[string]string{}
+	for _, state := range []string{"small", "large"} {
+		fill(t, dir, state)
+		states[state] = stateOf(t, dir)
+		_, err := s.Take(t.Context(), "states", state)
+		require.NoError(t, err)
+	}
+	completed := 0
+	for range 10 * max(1, len(seeds(1))) {
+		killChild(t, dir)
+		done, err := stores.Recover(t.Context())
+		require.NoError(t, err)
+		completed += len(done)
+		for _, r := range done {
+			assert.Empty(t, r.Left)
+			assert.Equal(t, session, r.Session)
+		}
+		now := stateOf(t, dir)
+		want := states["small"]
+		if _, large := now["kind/x"]; large {
+			want = states["large"]
+		}
+		assertState(t, want, now)
+		again, err := stores.Recover(t.Context())
+		require.NoError(t, err)
+		assert.Empty(t, again)
+	}
+	t.Logf("%d plans were completed", completed)
+	_, err = s.Undo(t.Context(), revertAction, "undo", "")
+	require.NoError(t, err, "also restores of killed processes can be undone")
+}
+
+// killChild starts a process that restores files, and kills it at a random moment.
+func killChild(t *testing.T, dir string) {
+	t.Helper()
+	child := exec.Command(os.Args[0])
+	child.Env = append(os.Environ(), childVariable+"="+dir)
+	out, err := child.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, child.Start())
+	lines := bufio.NewScanner(out)
+	for range 1 + rand.IntN(3) {
+		require.True(t, lines.Scan())
+		require.Equal(t, "begin", lines.Text())
+	}
+	plan := make(chan struct{})
+	go func() { // half of the time, the plan is on disk
+		defer close(plan)
+		end := time.Now().Add(time.Duration(rand.IntN(300)) * time.Millisecond)
+		for time.Now().Before(end) {
+			if found, _ := filepath.Glob(filepath.Join(childRoot(dir), "*", "plan.json")); len(found) > 0 && rand.IntN(3) == 0 {
+				return
+			}
+		}
+	}()
+	<-plan
+	require.NoError(t, child.Process.Kill())
+	_ = child.Wait()
+}

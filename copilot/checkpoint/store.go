@@ -1,0 +1,187 @@
+package checkpoint
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/git"
+)
+
+// Files of a store.
+const (
+	directoryFile = "directory"  // the directory that it belongs to
+	indexFile     = "index"      // git's index of the last snapshot
+	topFile       = "top"        // the top of the work tree that the index belongs to
+	permsFile     = "perms.json" // permissions that git does not store
+)
+
+// Store holds the checkpoints of one directory. It is safe for concurrent use: operations take turns, also among
+// processes.
+type Store struct {
+	stores    *Stores
+	directory string // without symbolic links
+	dir       string
+	turn      chan struct{} // holds a token while an operation is in progress
+
+	mu       sync.Mutex
+	yield    context.CancelFunc // ends the collection of garbage in progress, if any
+	refused  error              // why the last snapshot failed for a reason that stays for a while
+	retryAt  time.Time
+	restored []Restored // completed by this store before [Stores.Recover] looked
+}
+
+// Directory returns the directory, without symbolic links.
+func (s *Store) Directory() string { return s.directory }
+
+func (s *Store) path(name string) string { return filepath.Join(s.dir, name) }
+
+// use is one operation of a store.
+type use struct {
+	*Store
+	shadow *git.Shadow
+	place  git.Place
+}
+
+// errors of git that mean that there are no checkpoints.
+func unavailable(err error) error {
+	switch {
+	case errors.Is(err, exec.ErrNotFound):
+		return fault.Errorf(fault.Unavailable, "there are no checkpoints because git is not installed: install git 2.32 or newer")
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded), fault.KindOf(err) != fault.Internal:
+		return err
+	}
+	return fault.Errorf(fault.Unavailable, "the checkpoints cannot be used: %w", err)
+}
+
+// begin starts an operation when all others have ended, after it has completed what a killed process left. The caller
+// must call end.
+func (s *Store) begin(ctx context.Context) (u *use, end func(), err error) {
+	end, err = s.acquire(ctx)
+	if err != nil {
+		return nil, nil, unavailable(err)
+	}
+	u = &use{Store: s}
+	if u.place, err = git.Find(ctx, s.directory); err == nil {
+		u.excludePrivate()
+		u.shadow, err = git.NewShadow(ctx, s.path("git"), s.directory, u.place)
+	}
+	if err == nil {
+		err = u.completePlan(ctx)
+	}
+	if err != nil {
+		end()
+		return nil, nil, unavailable(err)
+	}
+	return u, end, nil
+}
+
+// excludePrivate excludes the portal's own data.
+func (u *use) excludePrivate() {
+	private, err := filepath.EvalSymlinks(u.stores.options.Private)
+	if err != nil {
+		return
+	}
+	if below, err := filepath.Rel(u.place.Top, private); err == nil && filepath.IsLocal(below) {
+		escaped := regexp.MustCompile(`[\\*?\[\] ]`).ReplaceAllString(filepath.ToSlash(below), `\$0`)
+		u.place.Excludes = append(u.place.Excludes, "\n/"+escaped+"\n"...)
+	}
+}
+
+// acquire waits for the turn.
+func (s *Store) acquire(ctx context.Context) (release func(), err error) {
+	s.mu.Lock()
+	if s.yield != nil {
+		s.yield()
+	}
+	s.mu.Unlock()
+	select {
+	case s.turn <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if err = os.MkdirAll(s.dir, 0o700); err == nil {
+		err = errors.Join(s.writeOnce(directoryFile, s.directory), s.writeOnce(stampFile, ""))
+	}
+	var unlock func()
+	if err == nil {
+		unlock, err = lockFile(ctx, s.path("lock"))
+	}
+	if err != nil {
+		<-s.turn
+		return nil, err
+	}
+	return func() {
+		unlock()
+		<-s.turn
+	}, nil
+}
+
+// writeOnce writes a file that does not exist yet.
+func (s *Store) writeOnce(name, text string) error {
+	if _, err := os.Stat(s.path(name)); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return writeFile(s.path(name), []byte(text))
+}
+
+// writeFile replaces a file atomically and durably.
+func writeFile(name string, data []byte) error {
+	temp, err := os.CreateTemp(filepath.Dir(name), "new-")
+	if err != nil {
+		return err
+	}
+	_, err = temp.Write(data)
+	if err = errors.Join(err, temp.Sync(), temp.Close()); err == nil {
+		err = os.Rename(temp.Name(), name)
+	}
+	if err != nil {
+		_ = os.Remove(temp.Name())
+	}
+	return err
+}
+
+// run runs git and returns its output without the final line break.
+func (u *use) run(ctx context.Context, args ...string) (string, error) {
+	return u.call(ctx, git.Call{Args: args})
+}
+
+func (u *use) call(ctx context.Context, c git.Call) (string, error) {
+	out, err := u.shadow.Run(ctx, c)
+	return strings.TrimSuffix(string(out), "\n"), err
+}
+
+// withIndex runs do with an index that no other process uses, and keeps it if do succeeds. A copy would not do: git
+// compares the time of the index with those of files. So an index is lost if the process is killed, and the next
+// snapshot reads all files.
+func (u *use) withIndex(do func(index string) error) error {
+	index := u.path(fmt.Sprintf("index.%d.%d", os.Getpid(), time.Now().UnixNano()))
+	if top, err := os.ReadFile(u.path(topFile)); err != nil || string(top) != u.place.Top {
+		_ = os.Remove(u.path(indexFile))
+		if err := writeFile(u.path(topFile), []byte(u.place.Top)); err != nil {
+			return err
+		}
+	}
+	if err := os.Rename(u.path(indexFile), index); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	err := do(index)
+	_ = os.Remove(index + ".lock")
+	if err != nil {
+		_ = os.Remove(index)
+		return err
+	}
+	if err := os.Rename(index, u.path(indexFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}

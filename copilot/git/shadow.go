@@ -1,0 +1,235 @@
+package git
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+)
+
+// Place is where git finds a directory: its work tree, and the rules that exclude files from it.
+type Place struct {
+	Top          string // of the work tree; the directory itself outside of a repository, or where that ignores it
+	InRepository bool
+	ExcludesFile string // value of core.excludesFile; "" if it is not set
+	Excludes     []byte // content of info/exclude
+	// Forced are the files of the directory that the repository tracks although its rules exclude them, relative to the
+	// directory.
+	Forced []string
+}
+
+// Find returns the place of a directory, whose path must have no symbolic links. Errors are those of [Open], except
+// [ErrNoRepository].
+func Find(ctx context.Context, directory string) (Place, error) {
+	r, err := Open(ctx, directory)
+	if errors.Is(err, ErrNoRepository) {
+		return Place{Top: directory}, nil
+	}
+	if err != nil {
+		return Place{}, err
+	}
+	defer r.Close() //nolint:errcheck // a leftover temporary directory is harmless
+	below, err := filepath.Rel(r.Top, directory)
+	if err != nil || !filepath.IsLocal(below) {
+		return Place{Top: directory}, nil
+	}
+	if below != "." && r.ignores(ctx, below) {
+		return Place{Top: directory}, ctx.Err()
+	}
+	p := Place{Top: r.Top, InRepository: true, ExcludesFile: r.excludesFile}
+	p.Excludes, _ = os.ReadFile(filepath.Join(r.commonDir, "info", "exclude")) // is often missing
+	err = r.list(ctx, directory, func(path string) bool {
+		p.Forced = append(p.Forced, path)
+		return true
+	}, "ls-files", "-z", "--cached", "--ignored", "--exclude-standard")
+	return p, err
+}
+
+// ignores reports whether the rules of the repository exclude a directory, relative to its top.
+func (r *Repository) ignores(ctx context.Context, directory string) bool {
+	_, err := r.run(ctx, nil, "check-ignore", "--quiet", "--", "./"+filepath.ToSlash(directory))
+	return err == nil
+}
+
+// Shadow is a git directory of the portal's own beside a work tree: with its own objects, references and indexes. It
+// stores files as they are, byte for byte, and never touches a repository of the work tree. Its methods may be called
+// concurrently.
+type Shadow struct {
+	dir  string // the git directory
+	work string // where git runs: a directory of the work tree
+	env  []string
+}
+
+// shadowConfig makes git store every name and never start anything by itself.
+const shadowConfig = `[core]
+	repositoryformatversion = 0
+	filemode = true
+	symlinks = true
+	logallrefupdates = false
+	fsmonitor = false
+	hooksPath = /dev/null
+	protectNTFS = false
+	protectHFS = false
+	splitIndex = false
+	untrackedCache = false
+[gc]
+	auto = 0
+[maintenance]
+	auto = false
+[diff]
+	algorithm = histogram
+`
+
+// shadowAttributes override the attributes of the work tree: git converts nothing and starts no filter.
+const shadowAttributes = "* -text -eol -ident -filter -working-tree-encoding !diff !merge\n"
+
+// NewShadow returns the shadow in a git directory, which it creates if necessary, for a directory in a place.
+func NewShadow(ctx context.Context, dir, directory string, p Place) (*Shadow, error) {
+	s := &Shadow{dir: dir, work: directory}
+	s.env = append(environment(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_NOSYSTEM=1", "GIT_DIR="+dir, "GIT_WORK_TREE="+p.Top,
+		"GIT_AUTHOR_NAME=portal", "GIT_AUTHOR_EMAIL=portal", "GIT_COMMITTER_NAME=portal", "GIT_COMMITTER_EMAIL=portal",
+		"GIT_AUTHOR_DATE=", "GIT_COMMITTER_DATE=", "GIT_LITERAL_PATHSPECS=1")
+	if p.ExcludesFile != "" {
+		s.env = append(s.env, "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=core.excludesFile", "GIT_CONFIG_VALUE_0="+p.ExcludesFile)
+	}
+	for _, d := range []string{"objects", "refs", "info"} {
+		if err := os.MkdirAll(filepath.Join(dir, d), 0o700); err != nil {
+			return nil, err
+		}
+	}
+	for name, text := range map[string]string{
+		"HEAD": "ref: refs/heads/none\n", "config": shadowConfig, "info/attributes": shadowAttributes, "info/exclude": string(p.Excludes),
+	} {
+		if err := keep(filepath.Join(dir, name), text); err != nil {
+			return nil, err
+		}
+	}
+	if _, err := exec.LookPath("git"); err != nil {
+		return nil, err
+	}
+	return s, ctx.Err()
+}
+
+// keep writes a file unless it has this text already. A process that reads it meanwhile sees the old or the new text.
+func keep(name, text string) error {
+	if old, err := os.ReadFile(name); err == nil && string(old) == text { //nolint:gosec // in the data directory
+		return nil
+	}
+	temp, err := os.CreateTemp(filepath.Dir(name), "new-")
+	if err != nil {
+		return err
+	}
+	_, err = temp.WriteString(text)
+	if err = errors.Join(err, temp.Close()); err == nil {
+		err = os.Rename(temp.Name(), name)
+	}
+	if err != nil {
+		_ = os.Remove(temp.Name())
+	}
+	return err
+}
+
+// Call is one call of git in a [Shadow].
+type Call struct {
+	Args   []string
+	Index  string    // path of the index; "": none is needed
+	Input  io.Reader // nil: empty
+	Expect []int     // exit codes besides 0 that are no errors
+	// WorkTree replaces the work tree; git runs in it, and takes paths as patterns.
+	WorkTree string
+}
+
+// command returns the process of a call.
+func (s *Shadow) command(ctx context.Context, c Call) *exec.Cmd {
+	env := s.env[:len(s.env):len(s.env)]
+	if c.Index != "" {
+		env = append(env, "GIT_INDEX_FILE="+c.Index)
+	}
+	work := s.work
+	if c.WorkTree != "" {
+		work, env = c.WorkTree, append(env, "GIT_WORK_TREE="+c.WorkTree, "GIT_LITERAL_PATHSPECS=0")
+	}
+	command := call(ctx, work, env, c.Args...)
+	command.Stdin = c.Input
+	return command
+}
+
+// Run runs git and returns its output. Errors: that of ctx, [Error], or git is missing.
+func (s *Shadow) Run(ctx context.Context, c Call) ([]byte, error) {
+	command := s.command(ctx, c)
+	var said bytes.Buffer
+	command.Stderr = &said
+	out, err := command.Output()
+	switch {
+	case err == nil:
+		return out, nil
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	}
+	for _, code := range c.Expect {
+		if command.ProcessState != nil && command.ProcessState.ExitCode() == code {
+			return out, nil
+		}
+	}
+	return nil, failure(err, said.String())
+}
+
+// Objects reads objects from one process of git. It is not safe for concurrent use. The caller must close it.
+type Objects struct {
+	process *exec.Cmd
+	input   io.WriteCloser
+	output  *bufio.Reader
+	cancel  context.CancelFunc
+}
+
+// Objects starts to read objects.
+func (s *Shadow) Objects(ctx context.Context) (*Objects, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	o := &Objects{process: s.command(ctx, Call{Args: []string{"cat-file", "--batch"}}), cancel: cancel}
+	var err error
+	if o.input, err = o.process.StdinPipe(); err == nil {
+		var out io.ReadCloser
+		if out, err = o.process.StdoutPipe(); err == nil {
+			o.output = bufio.NewReader(out)
+			err = o.process.Start()
+		}
+	}
+	if err != nil {
+		cancel()
+		return nil, err
+	}
+	return o, nil
+}
+
+// Read copies the content of an object.
+func (o *Objects) Read(to io.Writer, object string) error {
+	if _, err := io.WriteString(o.input, object+"\n"); err != nil {
+		return err
+	}
+	head, err := o.output.ReadString('\n')
+	if err != nil {
+		return err
+	}
+	var id, kind string
+	var size int64
+	if _, err := fmt.Sscan(head, &id, &kind, &size); err != nil {
+		return fmt.Errorf("git: the object %s is missing", object)
+	}
+	if _, err := io.CopyN(to, o.output, size); err != nil {
+		return err
+	}
+	_, err = o.output.Discard(1)
+	return err
+}
+
+// Close ends the process.
+func (o *Objects) Close() {
+	_ = o.input.Close()
+	o.cancel()
+	_ = o.process.Wait() // it was killed, perhaps
+}
