@@ -22,6 +22,7 @@ type Info struct {
 	Run       string // id of the current run, otherwise of the last; "" if there was none
 	Prompts   int    // number so far, without queued ones
 	Prompt    string // start of the last prompt, on one line, masked
+	ForkOf    ForkOrigin
 }
 
 // Usage is the total usage of a session.

@@ -290,7 +290,7 @@ func TestForkDuringRun(t *testing.T) {
 		settle()
 		prompt(t, s, "first")
 		settle()
-		_, err := p.host.Fork(t.Context(), s.ID())
+		_, err := p.host.Fork(t.Context(), s.ID(), copilot.Cut{})
 		assert.Equal(t, fault.Busy, fault.KindOf(err))
 	})
 }

@@ -3,7 +3,6 @@ package copilot
 import (
 	"context"
 	"errors"
-	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -11,7 +10,6 @@ import (
 
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
-	"github.com/copilot-portal/portal/copilot/journal"
 	"github.com/copilot-portal/portal/copilot/secret"
 	"github.com/copilot-portal/portal/copilot/session"
 	"github.com/copilot-portal/portal/copilot/store"
@@ -144,108 +142,6 @@ func (h *Host) deleteAgentCopy(ctx context.Context, ids ...string) error {
 		faults = append(faults, lease.Agent.Forget(ctx, id))
 	}
 	return errors.Join(faults...)
-}
-
-// Fork copies a session, with its record and conversation, and activates the copy. The original does not change. Errors: those
-// of [Host.Start], kind [fault.Busy] during a run.
-func (h *Host) Fork(ctx context.Context, id string) (*Session, error) {
-	from, err := h.Session(ctx, id)
-	if err != nil {
-		return nil, err
-	}
-	switch state := from.Info().State; state {
-	case StateIdle, StateClosed:
-	case StateElsewhere:
-		return nil, fault.Errorf(fault.Busy, "%w by process %d: fork it there", fault.ErrSessionInUse, from.Info().Owner)
-	case StateRunning, StateQueued, StateWaiting:
-		return nil, fault.Errorf(fault.Busy, "the session can be forked when the current run has ended")
-	}
-	if err := h.reserveSession(); err != nil {
-		return nil, err
-	}
-	s, err := h.fork(ctx, from)
-	if err != nil {
-		h.releaseSession()
-		return nil, err
-	}
-	return s, h.register(s)
-}
-
-func (h *Host) fork(ctx context.Context, from *Session) (*Session, error) {
-	lease, err := h.pool.Acquire(ctx)
-	if err != nil {
-		return nil, err
-	}
-	id, err := lease.Agent.Fork(ctx, from.id)
-	if fault.KindOf(err) == fault.NotFound {
-		id, err = newID(), nil // the agent has no conversation to copy
-	}
-	if err != nil {
-		lease.Release()
-		return nil, err
-	}
-	s := from.cloneForFork(id)
-	if err := s.copyRecord(ctx, from); err != nil {
-		lease.Release()
-		return nil, err
-	}
-	return s, s.open(ctx, lease)
-}
-
-// cloneForFork returns a session with the settings of this one, without its record.
-func (s *Session) cloneForFork(id string) *Session {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	c := newSession(s.host, id, s.model, Start{
-		Origin: s.origin, Directory: s.directory, Policy: s.policy, AskUser: s.askUser, Tools: s.tools,
-		Capabilities: s.capabilities, Attributes: s.attributes,
-	})
-	c.title, c.titledByUser, c.usage, c.remembered = s.title, s.titledByUser, s.usage, s.remembered
-	c.modelUnresolved, c.recent = s.modelUnresolved, s.recent
-	c.machine.SetHistory(s.machine.History())
-	return c
-}
-
-// copyRecord copies the record of another session, without superseded deltas. An error event replaces missing entries; a
-// run that started meanwhile ends in the copy.
-func (s *Session) copyRecord(ctx context.Context, from *Session) error {
-	last := from.record.Last()
-	var left session.Unfinished
-	now, cancel := context.WithCancel(ctx)
-	cancel() // Next does not wait
-	for after := uint64(0); after < last; {
-		entries, err := from.record.Next(now, after, storeBatch)
-		var gap *journal.GapError
-		if errors.As(err, &gap) {
-			after = gap.First - 1
-			_, err = s.record.Append(event.Event{Time: time.Now(), Body: event.NewSessionError(fault.Errorf(fault.Internal, "some events of the original are no longer kept"))})
-		}
-		if err != nil {
-			return err
-		}
-		for _, e := range entries {
-			if after = e.N; e.Superseded || e.N > last {
-				continue
-			}
-			_, _ = s.record.Append(e.Value) // the record is open
-			left.Apply(e.Value)
-		}
-	}
-	s.endForkedRun(left)
-	s.lastRunEnd = s.record.Last()
-	return nil
-}
-
-// endForkedRun ends the run, with its questions, that continues at the end of the copy.
-func (s *Session) endForkedRun(left session.Unfinished) {
-	if left.Run == "" {
-		return
-	}
-	end := func(b event.Body) { _, _ = s.record.Append(event.Event{Time: time.Now(), Run: left.Run, Body: b}) }
-	for _, q := range slices.Concat(left.Orphans, left.Questions) {
-		end(event.QuestionClosed{ID: q.ID, Kind: q.Kind, Ending: event.Withdrawn})
-	}
-	end(event.RunEnded{Outcome: event.Interrupted, Text: "the session was forked here"})
 }
 
 // SetReaderPosition stores the position of a reader under its name; 0 removes it. After the process has ended,

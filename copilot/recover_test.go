@@ -250,7 +250,7 @@ func TestForkOfWaitingSession(t *testing.T) {
 		t := h.t
 		p, s := leftWithAQuestion(h)
 		defer p.stop()
-		f, err := p.host.Fork(t.Context(), s.ID())
+		f, err := p.host.Fork(t.Context(), s.ID(), copilot.Cut{})
 		require.NoError(t, err)
 		assert.Contains(t, plot(t, f), "q is cancelled")
 	})

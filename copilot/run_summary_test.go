@@ -103,7 +103,7 @@ func TestSessionSummaryIsCurrent(t *testing.T) {
 		require.NoError(t, err)
 		got := list[0]
 		assert.Equal(t, []any{want.Run, 2, "second"}, []any{got.Run, got.Prompts, got.Prompt})
-		c, err := p.host.Fork(t.Context(), s.ID())
+		c, err := p.host.Fork(t.Context(), s.ID(), copilot.Cut{})
 		require.NoError(t, err)
 		prompt(t, c, "third")
 		settle()

@@ -71,7 +71,8 @@ type settings struct {
 	attributes      map[string]string // of its client; the map is replaced, never modified
 	tools           []event.Tool
 	title           string
-	titledByUser    bool // titles of the agent are ignored
+	titledByUser    bool // titles of the agent are ignored; also for the title of a fork
+	forkOrigin      ForkOrigin
 	model           agent.Model
 	modelUnresolved bool // model is the name that a client gave; the first conversation resolves it
 	usage           Usage
@@ -147,6 +148,7 @@ func (s *Session) Info() Info {
 		ID: s.id, Origin: s.origin, Title: s.title, Model: s.model.ID,
 		Directory: s.directory, State: s.state(), Created: s.created, Changed: s.lastChange, Owner: s.owner, Usage: usage,
 		Run: s.recent.run, Prompts: s.recent.prompts, Prompt: s.recent.prompt,
+		ForkOf: s.forkOrigin,
 	}
 }
 

@@ -29,6 +29,7 @@ type meta struct {
 	Prompts         int                  `json:"prompts,omitzero"` // number of prompts
 	Prompt          string               `json:"prompt,omitzero"`  // start of the last one
 	TitledByUser    bool                 `json:"named,omitzero"`   // a user has set the title
+	ForkOf          storedOrigin         `json:"fork_of,omitzero"`
 	LastRunEnd      uint64               `json:"settled,omitzero"` // number of the last RunEnded
 	HasHistory      bool                 `json:"said,omitzero"`    // the agent has received a prompt
 	NeverOpened     bool                 `json:"fresh,omitzero"`   // the conversation was never opened
@@ -41,6 +42,11 @@ type meta struct {
 type storedModel struct {
 	Name       string  `json:"name,omitzero"`
 	Multiplier float64 `json:"multiplier,omitzero"`
+}
+
+type storedOrigin struct {
+	ID    string `json:"id"`
+	Title string `json:"title,omitzero"`
 }
 
 type storedUsage struct {
@@ -66,7 +72,7 @@ const maxEpochs = 100
 // head returns the stored form of the session. The caller must hold the lock.
 func (s *Session) head() *store.Session {
 	m := meta{
-		AskUser: s.askUser, Answers: s.capabilities.Kinds, Choices: s.capabilities.Choices, Attributes: s.attributes, Policy: s.policy, Remembered: s.remembered, TitledByUser: s.titledByUser, LastRunEnd: s.lastRunEnd, HasHistory: s.machine.History() == session.HasContent,
+		AskUser: s.askUser, Answers: s.capabilities.Kinds, Choices: s.capabilities.Choices, Attributes: s.attributes, Policy: s.policy, Remembered: s.remembered, TitledByUser: s.titledByUser, ForkOf: storedOrigin(s.forkOrigin), LastRunEnd: s.lastRunEnd, HasHistory: s.machine.History() == session.HasContent,
 		NeverOpened: s.machine.History() == session.NeverOpened, ModelUnresolved: s.modelUnresolved,
 		Run: s.recent.run, Prompts: s.recent.prompts, Prompt: s.recent.prompt,
 		Tools: convert(s.tools, func(t event.Tool) storedTool { return storedTool(t) }),
@@ -125,7 +131,7 @@ func (s *Session) applyMeta(head store.Session) error {
 		return fault.Errorf(fault.Internal, "what is stored of the session %s cannot be read: %w", s.id, err)
 	}
 	s.title, s.askUser, s.titledByUser, s.lastRunEnd, s.policy, s.remembered = head.Title, m.AskUser, m.TitledByUser, m.LastRunEnd, m.Policy, m.Remembered
-	s.modelUnresolved = m.ModelUnresolved
+	s.modelUnresolved, s.forkOrigin = m.ModelUnresolved, ForkOrigin(m.ForkOf)
 	s.machine.SetHistory(m.history())
 	s.capabilities, s.attributes = Capabilities{m.Answers, m.Choices}, m.Attributes
 	s.recent = runSummary{m.Run, m.Prompts, m.Prompt}

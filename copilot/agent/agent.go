@@ -4,6 +4,7 @@ package agent
 
 import (
 	"context"
+	"time"
 
 	"github.com/copilot-portal/portal/copilot/event"
 )
@@ -26,8 +27,9 @@ type Agent interface {
 	Open(ctx context.Context, o Opening, sink Sink) (Conversation, error)
 	// Fork saves a copy of a session's conversation so far, under an id that the agent chooses. The copy can
 	// be opened with [Opening.Resume]. The conversation may be open. If nothing is saved, the error has kind
-	// [fault.NotFound].
-	Fork(ctx context.Context, session string) (id string, err error)
+	// [fault.NotFound]. With a time, the copy ends before the first prompt that the agent received at this time or
+	// later; there must be an earlier one, and the conversation must be idle.
+	Fork(ctx context.Context, session string, before time.Time) (id string, err error)
 	// Forget permanently deletes what is saved of a session. It is not an error if nothing is saved. The
 	// conversation must not be open.
 	Forget(ctx context.Context, session string) error

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 
+	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 	"github.com/copilot-portal/portal/copilot/permission"
+	"github.com/copilot-portal/portal/handlers/ui"
 )
 
 // rename is portal.session.rename.
@@ -44,15 +46,47 @@ func (n *connection) remove(ctx context.Context, r *jsonrpc.Request) (any, error
 
 // fork is portal.session.fork.
 func (n *connection) fork(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	id, err := sessionID(r)
-	if err != nil {
+	var p struct {
+		oneSession
+		AfterRun  string `json:"after_run"`
+		BeforeRun string `json:"before_run"`
+	}
+	if err := r.Decode(&p); err != nil {
 		return nil, err
 	}
-	s, err := n.host().Fork(ctx, id)
+	if err := checkSessionID(p.SessionID); err != nil {
+		return nil, err
+	}
+	s, err := n.host().Fork(ctx, p.SessionID, copilot.Cut{After: p.AfterRun, Before: p.BeforeRun})
 	if err != nil {
 		return nil, err
 	}
 	return oneSession{s.ID()}, nil
+}
+
+type resendResult struct {
+	oneSession
+	RunID string `json:"run_id"`
+}
+
+// resend is portal.session.resend.
+func (n *connection) resend(ctx context.Context, r *jsonrpc.Request) (any, error) {
+	var p struct {
+		resendResult
+		Text  string `json:"text"`
+		Model string `json:"model"`
+	}
+	if err := r.Decode(&p); err != nil {
+		return nil, err
+	}
+	if p.SessionID == "" || p.RunID == "" {
+		return nil, jsonrpc.InvalidParams(`"session_id" or "run_id" is missing`)
+	}
+	s, run, err := n.host().Resend(ctx, p.SessionID, p.RunID, copilot.Resend{Text: p.Text, Model: p.Model, By: ui.Origin})
+	if err != nil {
+		return nil, err
+	}
+	return resendResult{oneSession{s.ID()}, run}, nil
 }
 
 // permit is portal.session.permit: it merges rules into those of the session, and the new ones

@@ -3,6 +3,7 @@ package page_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -58,6 +59,50 @@ func TestForkIsIndependent(t *testing.T) {
 		p.Agents.Script = func(t *fake.Turn) { t.WaitForAbort() }
 		u.Prompt("two")
 		assert.Equal(t, -32001, u.Ask("portal.session.fork", document{"session_id": session})["code"])
+	})
+}
+
+func TestForkEndsAtRun(t *testing.T) {
+	inTime(t, func(p *portal) {
+		u := p.Able()
+		first, session := u.Prompt("one")
+		synctest.Wait()
+		time.Sleep(time.Second)
+		second := u.Ask("run.start", document{"session_id": session, "input": document{"type": "text", "text": "two"}})["run_id"]
+		synctest.Wait()
+		for _, params := range []document{{"session_id": session, "after_run": first}, {"session_id": session, "before_run": second}} {
+			fork := u.Ask("portal.session.fork", params)["session_id"]
+			assert.InDelta(t, 1, u.Ask("session.history", document{"session_id": fork})["runs"], 0)
+			attached := u.Ask("portal.session.attach", document{"session_id": fork})
+			assert.Equal(t, document{"session_id": session, "title": "two"}, attached["session"].(document)["forked_from"])
+		}
+		assert.Equal(t, -32002, u.Ask("portal.session.fork", document{"session_id": session, "after_run": "none"})["code"])
+	})
+}
+
+func TestResendForksBeforeRun(t *testing.T) {
+	inTime(t, func(p *portal) {
+		u := p.Able()
+		run, session := u.Prompt("one")
+		synctest.Wait()
+		p.Agents.Script = func(t *fake.Turn) { t.Say(t.Model + " " + t.Prompt) }
+		for text, params := range map[string]document{
+			" one":     {},
+			" edited":  {"text": "edited"},
+			"-b again": {"text": "again", "model": "model-b"},
+		} {
+			params["session_id"], params["run_id"] = session, run
+			resent := u.Ask("portal.session.resend", params)
+			synctest.Wait()
+			assert.NotEqual(t, run, resent["run_id"])
+			s, err := p.Host.Session(t.Context(), resent["session_id"].(string))
+			require.NoError(t, err)
+			assert.Equal(t, 1, s.Info().Prompts)
+			assert.Contains(t, p.Agents.Calls(fake.Send)[len(p.Agents.Calls(fake.Send))-1].Prompt, strings.TrimSpace(strings.TrimPrefix(text, "-b")))
+		}
+		for code, params := range map[int]document{-32602: {"session_id": session}, -32002: {"session_id": session, "run_id": "none"}, -32004: {"session_id": unknown, "run_id": run}} {
+			assert.Equal(t, code, u.Ask("portal.session.resend", params)["code"])
+		}
 	})
 }
 

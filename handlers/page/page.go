@@ -67,6 +67,7 @@ func (n *connection) methods() jsonrpc.Methods {
 		"portal.session.rename":      {Handle: n.rename},
 		"portal.session.delete":      {Handle: n.remove},
 		"portal.session.fork":        {Handle: n.fork},
+		"portal.session.resend":      {Handle: n.resend},
 		"portal.session.permit":      {Handle: n.permit},
 		"portal.session.permissions": {Handle: n.permissions},
 		"portal.session.revoke":      {Handle: n.revoke},

@@ -23,6 +23,19 @@ type Summary struct {
 	CreatedAt        string        `json:"createdAt"`
 	ChangedAt        string        `json:"changedAt"`
 	Usage            usage         `json:"usage"`
+	ForkedFrom       *forkOrigin   `json:"forkedFrom,omitempty"`
+}
+
+type forkOrigin struct {
+	SessionID string `json:"sessionId"`
+	Title     string `json:"title"` // at the time of the fork
+}
+
+func originOf(f copilot.ForkOrigin) *forkOrigin {
+	if f.ID == "" {
+		return nil
+	}
+	return &forkOrigin{f.ID, f.Title}
 }
 
 type usage struct {
@@ -44,6 +57,7 @@ func Summarize(infos []copilot.Info) []Summary {
 				Used: i.Usage.Used, Limit: i.Usage.Limit, Multiplier: i.Usage.Multiplier,
 				InputTokens: i.Usage.Input, OutputTokens: i.Usage.Output,
 			},
+			ForkedFrom: originOf(i.ForkOf),
 		})
 	}
 	return list

@@ -30,12 +30,29 @@ func (a *API) rename(c *gin.Context) {
 	})
 }
 
-// fork creates a session that continues from another one's current state.
+// fork creates a session that continues from another one's current state, or from where a run ended or started.
 func (a *API) fork(c *gin.Context) {
-	s, err := a.options.Host.Fork(c.Request.Context(), param(c, "id"))
+	cut := copilot.Cut{After: c.Query("after"), Before: c.Query("before")}
+	s, err := a.options.Host.Fork(c.Request.Context(), param(c, "id"), cut)
 	if err != nil {
 		fail(c, err)
 		return
 	}
 	c.JSON(http.StatusOK, gin.H{"sessionId": s.ID()})
+}
+
+// resend sends the prompt of a run again, in a fork. The body replaces its text.
+func (a *API) resend(c *gin.Context) {
+	text, err := body(c, maxPrompt)
+	if err != nil {
+		fail(c, err)
+		return
+	}
+	r := copilot.Resend{Text: string(text), Model: c.Query("model"), By: Origin}
+	s, run, err := a.options.Host.Resend(c.Request.Context(), param(c, "id"), param(c, "run"), r)
+	if err != nil {
+		fail(c, err)
+		return
+	}
+	c.JSON(http.StatusOK, gin.H{"sessionId": s.ID(), "run": run})
 }

@@ -1,6 +1,7 @@
 package rest_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strings"
@@ -199,6 +200,41 @@ func TestForkIsIndependentOfOriginal(t *testing.T) {
 		code, fault := d.status("POST", s+"/fork", "")
 		assert.Equal(d, 409, code)
 		assert.Contains(d, fault, "when the current run has ended")
+	})
+}
+
+func TestForkEndsAtRunAndPromptIsResent(t *testing.T) {
+	stored(t, copilot.Options{}, func(d *durable) {
+		s := d.echoed("one")
+		time.Sleep(time.Second)
+		d.call("POST", s+"/query", "two")
+		synctest.Wait()
+		var runs []any
+		for _, e := range d.call("GET", s+"/history", "")["events"].([]any) {
+			if e := e.(document); e["type"] == "run.started" {
+				runs = append(runs, e["run"])
+			}
+		}
+		require.Len(d, runs, 2)
+		first, second := runs[0].(string), runs[1].(string)
+		for _, query := range []string{"after=" + first, "before=" + second} {
+			fork, _ := d.call("POST", s+"/fork?"+query, "")["sessionId"].(string)
+			types, _ := d.history("/copilot/session/"+fork, "")
+			assert.Equal(d, 1, strings.Count(types, "run.started"), types)
+		}
+		listed := d.call("GET", "/copilot/session", "")["sessions"].([]any)[0].(document)
+		assert.Equal(d, document{"sessionId": strings.TrimPrefix(s, "/copilot/session/"), "title": "two"}, listed["forkedFrom"])
+		code, _ := d.status("POST", s+"/fork?after=none", "")
+		assert.Equal(d, 404, code)
+		for _, text := range []string{"", "edited"} {
+			resent := d.call("POST", s+"/resend/"+second, text)
+			synctest.Wait()
+			copied, _ := resent["sessionId"].(string)
+			assert.NotEqual(d, second, resent["run"])
+			page := d.call("GET", "/copilot/session/"+copied+"/history", "")
+			assert.Contains(d, fmt.Sprint(page), cmp.Or(text, "two"))
+			assert.Equal(d, text == "", strings.Contains(fmt.Sprint(page["events"]), "text:two"))
+		}
 	})
 }
 

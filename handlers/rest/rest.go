@@ -72,6 +72,7 @@ func (a *API) Routes(r gin.IRoutes) {
 	r.GET("/copilot/session/:id/history", a.history)
 	r.POST("/copilot/session/:id/rename", a.rename)
 	r.POST("/copilot/session/:id/fork", a.fork)
+	r.POST("/copilot/session/:id/resend/:run", a.resend)
 	a.taskRoutes(r)
 	a.jobRoutes(r)
 }

@@ -461,6 +461,8 @@ func TestOpenRPCDescribesAllMethods(t *testing.T) {
 		"session.cancel":      rpc.ParamsOf(rpc.CancelParams{}),
 		"session.permissions": {"sessionId"},
 		"session.revoke":      rpc.ParamsOf(rpc.RevokeParams{}),
+		"session.fork":        rpc.ParamsOf(rpc.ForkParams{}),
+		"session.resend":      rpc.ParamsOf(rpc.ResendParams{}),
 		"session.list":        rpc.ParamsOf(rpc.ListParams{}),
 		"queue.list":          {"sessionId"},
 		"queue.edit":          {"sessionId", "messageId", "prompt"},

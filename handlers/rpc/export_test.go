@@ -10,6 +10,8 @@ type (
 	AnswerParams = answerParams
 	RevokeParams = revokeParams
 	CancelParams = cancelParams
+	ForkParams   = forkParams
+	ResendParams = resendParams
 )
 
 // ParamsOf returns the names of parameters in their order.

@@ -101,6 +101,8 @@ func (a *API) Methods() jsonrpc.Methods {
 		"queue.edit":          {Handle: a.editQueued},
 		"queue.move":          {Handle: a.moveQueued},
 		"queue.send":          {Handle: a.sendQueued},
+		"session.fork":        {Handle: a.fork},
+		"session.resend":      {Handle: a.resend},
 		"question.answer":     {Handle: a.answer},
 		"models.list":         {Handle: a.models},
 	}

@@ -187,7 +187,11 @@ func (a *API) send(ctx context.Context, r *jsonrpc.Request) (any, error) {
 		s.AddCapabilities(byCallback())
 		a.follow(s, callback)
 	}
-	return sent{run, a.options.BasePath + "/stream/" + url.PathEscape(s.ID())}, nil
+	return a.sent(s, run), nil
+}
+
+func (a *API) sent(s *copilot.Session, run string) sent {
+	return sent{run, a.options.BasePath + "/stream/" + url.PathEscape(s.ID())}
 }
 
 // prompt returns the prompt. An empty one is refused before it changes anything.
@@ -222,6 +226,19 @@ type summary struct {
 	Origin           string        `json:"origin"`
 	CreatedAt        string        `json:"createdAt"`
 	ChangedAt        string        `json:"changedAt"`
+	ForkedFrom       *forkOrigin   `json:"forkedFrom,omitempty"`
+}
+
+type forkOrigin struct {
+	SessionID string `json:"sessionId"`
+	Title     string `json:"title"` // at the time of the fork
+}
+
+func originOf(f copilot.ForkOrigin) *forkOrigin {
+	if f.ID == "" {
+		return nil
+	}
+	return &forkOrigin{f.ID, f.Title}
 }
 
 // list returns the sessions of all dialects.
@@ -237,7 +254,7 @@ func (a *API) list(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	answer := listed{Sessions: make([]summary, 0, len(infos)), Next: next}
 	for _, i := range infos {
 		answer.Sessions = append(answer.Sessions, summary{
-			i.ID, i.Title, i.Model, i.Directory, i.State, i.Origin, stamp(i.Created), stamp(i.Changed),
+			i.ID, i.Title, i.Model, i.Directory, i.State, i.Origin, stamp(i.Created), stamp(i.Changed), originOf(i.ForkOf),
 		})
 	}
 	return answer, nil

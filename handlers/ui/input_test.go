@@ -164,7 +164,7 @@ func TestCompactionRunsOnRequest(t *testing.T) {
 func FuzzParams(f *testing.F) {
 	for _, method := range []string{
 		"initialize", "run.start", "run.cancel", "ui.context.update", "session.history", "model.set", "portal.session.attach", "portal.session.earlier",
-		"portal.sessions.watch", "portal.sessions.search", "portal.session.rename", "portal.session.delete", "portal.session.fork",
+		"portal.sessions.watch", "portal.sessions.search", "portal.session.rename", "portal.session.delete", "portal.session.fork", "portal.session.resend",
 		"portal.session.permit", "portal.session.compact", "portal.session.extensions", "portal.server.signin",
 		"portal.directory.complete", "portal.directory.describe", "portal.files.complete", "portal.files.missing", "portal.status", "portal.markdown",
 		"portal.queue.list", "portal.queue.edit", "portal.queue.move", "portal.queue.send",

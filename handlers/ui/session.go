@@ -126,12 +126,20 @@ type Session struct {
 	State     copilot.State `json:"state"`
 	Origin    string        `json:"origin"`
 	Created   string        `json:"created_at"`
+	ForkOf    forkOrigin    `json:"forked_from,omitzero"`
+}
+
+// forkOrigin is the session that a fork was made from.
+type forkOrigin struct {
+	ID    string `json:"session_id"`
+	Title string `json:"title"` // at the time of the fork
 }
 
 // DescribeSession returns a session as lists have it.
 func DescribeSession(i copilot.Info) Session {
 	return Session{
 		i.ID, FormatTime(i.Changed), i.Run, i.Prompts, plain.Text(i.Prompt), plain.Text(i.Title), i.Model, i.Directory, i.State, i.Origin, FormatTime(i.Created),
+		forkOrigin{i.ForkOf.ID, plain.Text(i.ForkOf.Title)},
 	}
 }
 

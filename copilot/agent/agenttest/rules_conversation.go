@@ -224,7 +224,7 @@ func callsWithEndedContext(s *ruleContext) {
 	s.fails("Extensions", err)
 	_, err = s.agent.Open(endedContext(), agent.Opening{Session: uuid.NewString(), Model: s.subject.Model, Directory: s.TempDir()}, func(string, event.Body) {})
 	s.fails("Open", err)
-	_, err = s.agent.Fork(endedContext(), c.opening.Session)
+	_, err = s.agent.Fork(endedContext(), c.opening.Session, time.Time{})
 	s.fails("Fork", err)
 	s.fails("Forget", s.agent.Forget(endedContext(), c.opening.Session))
 	c.assertSilent()

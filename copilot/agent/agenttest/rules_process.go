@@ -87,7 +87,7 @@ func (c *testConversation) assertEnded() {
 		c.fails("Open", err)
 		_, err = c.agent.Account(c.shortContext())
 		c.fails("Account", err)
-		_, err = c.agent.Fork(c.shortContext(), c.opening.Session)
+		_, err = c.agent.Fork(c.shortContext(), c.opening.Session, time.Time{})
 		c.fails("Fork", err)
 		c.fails("Forget", c.agent.Forget(c.shortContext(), c.opening.Session))
 		_ = c.Close(c.shortContext()) // may fail because it is too late

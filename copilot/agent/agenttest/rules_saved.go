@@ -1,6 +1,8 @@
 package agenttest
 
 import (
+	"time"
+
 	"github.com/google/uuid"
 
 	"github.com/copilot-portal/portal/copilot/agent"
@@ -13,6 +15,7 @@ func savedRules() []rule {
 	return []rule{
 		{name: "a copy has the conversation so far and is then independent", needs: []Capability{Forking, Resuming}, do: copied, without: copyingIsRefused},
 		{name: "a closed conversation and a copy can be copied", needs: []Capability{Forking, Resuming}, do: copiedTwice},
+		{name: "a copy can end before a prompt, also a copy of a copy", needs: []Capability{Forking, Resuming}, do: copiedUntilPrompt},
 		{name: "a conversation can be copied during a prompt, which ends in the copy", needs: []Capability{Forking, Resuming, Permissions}, do: copiedDuringPrompt},
 		{name: "an unsaved conversation cannot be copied", do: copyOfUnsavedConversation},
 		{name: "a forgotten conversation starts anew, and its copy stays", needs: []Capability{Forking, Forgetting, Resuming}, do: forgotten},
@@ -23,7 +26,13 @@ func savedRules() []rule {
 // fork copies a conversation and opens the copy.
 func (s *ruleContext) fork(c *testConversation) *testConversation {
 	s.Helper()
-	id, err := s.agent.Fork(s.shortContext(), c.opening.Session)
+	return s.forkBefore(c, time.Time{})
+}
+
+// forkBefore is fork up to the first prompt at a time or later.
+func (s *ruleContext) forkBefore(c *testConversation, before time.Time) *testConversation {
+	s.Helper()
+	id, err := s.agent.Fork(s.shortContext(), c.opening.Session, before)
 	s.mustSucceed(err)
 	if id == "" || id == c.opening.Session {
 		s.Fatalf("the copy of %q has the id %q", c.opening.Session, id)
@@ -44,6 +53,24 @@ func copied(s *ruleContext) {
 	got = said(c.run(Recall{}))
 	s.contains(got, "an egret")
 	s.lacks(got, "a stork")
+}
+
+func copiedUntilPrompt(s *ruleContext) {
+	c := s.open(nil)
+	times := []time.Time{}
+	for _, bird := range []string{"a heron", "an egret", "a stork", "a crane"} {
+		<-time.After(5 * time.Millisecond) // prompts come at different times
+		times = append(times, time.Now())
+		c.run(Say{bird})
+	}
+	clone := s.forkBefore(c, times[3])
+	got := said(clone.run(Recall{}))
+	s.contains(got, "a stork")
+	s.lacks(got, "a crane")
+	got = said(s.forkBefore(clone, times[2]).run(Recall{}))
+	s.contains(got, "an egret")
+	s.lacks(got, "a stork")
+	s.contains(said(s.forkBefore(c, time.Now().Add(time.Second)).run(Recall{})), "a crane")
 }
 
 func copiedTwice(s *ruleContext) {
@@ -70,7 +97,7 @@ func copiedDuringPrompt(s *ruleContext) {
 }
 
 func copyOfUnsavedConversation(s *ruleContext) {
-	_, err := s.agent.Fork(s.shortContext(), uuid.NewString())
+	_, err := s.agent.Fork(s.shortContext(), uuid.NewString(), time.Time{})
 	if err == nil || s.subject.can(Forking) && fault.KindOf(err) != fault.NotFound {
 		s.Errorf("unexpected error: %v", err)
 	}
@@ -79,7 +106,7 @@ func copyOfUnsavedConversation(s *ruleContext) {
 func copyingIsRefused(s *ruleContext) {
 	c := s.open(nil)
 	c.run(Say{"a heron"})
-	_, err := s.agent.Fork(s.shortContext(), c.opening.Session)
+	_, err := s.agent.Fork(s.shortContext(), c.opening.Session, time.Time{})
 	s.fails("copying", err)
 	s.contains(said(c.run(Say{"hello"})), "hello")
 }
@@ -92,7 +119,7 @@ func forgotten(s *ruleContext) {
 	for range 2 {
 		s.mustSucceed(s.agent.Forget(s.shortContext(), c.opening.Session))
 	}
-	if _, err := s.agent.Fork(s.shortContext(), c.opening.Session); fault.KindOf(err) != fault.NotFound {
+	if _, err := s.agent.Fork(s.shortContext(), c.opening.Session, time.Time{}); fault.KindOf(err) != fault.NotFound {
 		s.Errorf("copying a forgotten conversation returned %v", err)
 	}
 	s.lacks(said(s.again(c).assertNew().run(Recall{})), "a heron")

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/copilot/agent/agenttest"
@@ -67,7 +68,7 @@ func (l *limitedAgent) Open(ctx context.Context, o agent.Opening, sink agent.Sin
 	return &limitedConversation{c}, nil
 }
 
-func (l *limitedAgent) Fork(context.Context, string) (string, error) { return "", errCannot }
+func (l *limitedAgent) Fork(context.Context, string, time.Time) (string, error) { return "", errCannot }
 
 func (l *limitedAgent) Forget(context.Context, string) error { return errCannot }
 

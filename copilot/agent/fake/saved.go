@@ -3,6 +3,7 @@ package fake
 import (
 	"context"
 	"slices"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -12,7 +13,23 @@ import (
 // save is the saved state of a conversation.
 type save struct {
 	prompts []string
-	ids     int // number of ids used
+	times   []time.Time // when the prompts came
+	ids     int         // number of ids used
+}
+
+func (s *save) add(prompt string) {
+	s.prompts, s.times = append(s.prompts, prompt), append(s.times, time.Now())
+}
+
+// until returns a copy that ends before the first prompt of a time or later; zero means all.
+func (s *save) until(before time.Time) *save {
+	n := len(s.prompts)
+	if !before.IsZero() {
+		if i := slices.IndexFunc(s.times, func(t time.Time) bool { return !t.Before(before) }); i >= 0 {
+			n = i
+		}
+	}
+	return &save{prompts: slices.Clone(s.prompts[:n]), times: slices.Clone(s.times[:n]), ids: s.ids}
 }
 
 // save appends a prompt to the saved state and returns the earlier ones.
@@ -21,7 +38,7 @@ func (a *Agents) save(session, prompt string) (past []string) {
 	defer a.mu.Unlock()
 	s := a.saved(session)
 	past = slices.Clone(s.prompts)
-	s.prompts = append(s.prompts, prompt)
+	s.add(prompt)
 	return past
 }
 
@@ -49,7 +66,9 @@ func (a *Agents) Remember(session string, prompts ...string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	s := a.saved(session)
-	s.prompts = append(s.prompts, prompts...)
+	for _, p := range prompts {
+		s.add(p)
+	}
 }
 
 // Saved lists the sessions with saved state.
@@ -84,11 +103,12 @@ func (a *Agents) isNew(session string) bool {
 func (a *Agents) begin(session string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.saved(session).prompts = nil
+	s := a.saved(session)
+	s.prompts, s.times = nil, nil
 }
 
 // Fork copies the saved state.
-func (p *process) Fork(ctx context.Context, session string) (string, error) {
+func (p *process) Fork(ctx context.Context, session string, before time.Time) (string, error) {
 	if err := p.call(ctx, Call{Method: Fork, Session: session}); err != nil {
 		return "", err
 	}
@@ -100,7 +120,7 @@ func (p *process) Fork(ctx context.Context, session string) (string, error) {
 		return "", fault.Errorf(fault.NotFound, "nothing is saved of the session %s", session)
 	}
 	id := uuid.NewString()
-	a.saves[id] = &save{prompts: slices.Clone(s.prompts), ids: s.ids}
+	a.saves[id] = s.until(before)
 	return id, nil
 }
 

@@ -8,6 +8,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/copilot/fault"
@@ -59,7 +60,7 @@ func cannot(what string) error {
 }
 
 // Fork finds nothing: nothing is saved.
-func (a *Agent) Fork(ctx context.Context, _ string) (string, error) {
+func (a *Agent) Fork(ctx context.Context, _ string, _ time.Time) (string, error) {
 	if err := a.alive(ctx); err != nil {
 		return "", err
 	}

@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	vendor "github.com/github/copilot-sdk/go"
-	"github.com/github/copilot-sdk/go/rpc"
 
 	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/copilot/event"
@@ -45,22 +44,6 @@ func (a *Agent) deleteCorruptSave(ctx context.Context, session string, why error
 		return nil
 	}
 	return a.client.DeleteSession(ctx, session)
-}
-
-// Fork copies the saved or open state of a session.
-func (a *Agent) Fork(ctx context.Context, session string) (string, error) {
-	id := ""
-	err := a.withSave(ctx, session, func(ctx context.Context) error {
-		copied, err := a.client.RPC.Sessions.Fork(ctx, &rpc.SessionsForkRequest{SessionID: session})
-		if err == nil {
-			id = copied.SessionID
-		}
-		return err
-	})
-	if errors.Is(err, errNotSaved) {
-		return "", fault.Errorf(fault.NotFound, "the session %s: %w", session, err)
-	}
-	return id, err
 }
 
 // Forget deletes what the CLI has saved.

@@ -1,0 +1,300 @@
+package copilot
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/copilot-portal/portal/copilot/agent"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/journal"
+	"github.com/copilot-portal/portal/copilot/session"
+)
+
+// Cut says where a fork ends. The zero value is the end of the session; at most one field may be set.
+type Cut struct {
+	After  string // the last run that the fork has
+	Before string // the first run that the fork does not have
+}
+
+// ForkOrigin is the session that a fork was made from.
+type ForkOrigin struct {
+	ID    string // "" for a session that is no fork
+	Title string // at that time
+}
+
+// Fork copies a session, with its record and conversation up to a cut, and activates the copy, which gets a title of its own. The
+// original does not change. Errors: those of [Host.Start], kind [fault.Busy] during a run, [fault.ErrRunNotFound] for a cut at an
+// unknown run.
+func (h *Host) Fork(ctx context.Context, id string, cut Cut) (*Session, error) {
+	if cut.After != "" && cut.Before != "" {
+		return nil, fault.Errorf(fault.Invalid, "a fork ends after a run or before one: give one of the two")
+	}
+	from, err := h.forkable(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	end, err := from.findCut(ctx, cut)
+	if err != nil {
+		return nil, err
+	}
+	return h.forkAt(ctx, from, end, "")
+}
+
+// Resend is how a prompt is sent again.
+type Resend struct {
+	Text  string // replaces the text of the prompt; "": as it was
+	Model string // id or display name; "": that of the session
+	By    string // dialect of the client
+}
+
+// Resend sends the prompt of a run again, with its attachments, in a fork that ends before this run. It returns the fork and the
+// new run. Credentials in the prompt stay masked, because the record has only the masked text. Errors: those of [Host.Fork], of
+// [Session.Prompt] and [fault.ErrModelNotFound]; then there is no fork.
+func (h *Host) Resend(ctx context.Context, id, run string, r Resend) (s *Session, newRun string, err error) {
+	from, err := h.forkable(ctx, id)
+	if err != nil {
+		return nil, "", err
+	}
+	end, err := from.findCut(ctx, Cut{Before: run})
+	if err != nil {
+		return nil, "", err
+	}
+	p, err := end.resent(r)
+	if err != nil {
+		return nil, "", err
+	}
+	if s, err = h.forkAt(ctx, from, end, r.Model); err != nil {
+		return nil, "", err
+	}
+	if newRun, err = s.Prompt(p); err != nil {
+		return nil, "", errors.Join(err, h.Delete(context.WithoutCancel(ctx), s.id))
+	}
+	return s, newRun, nil
+}
+
+// forkable returns a session that can be forked now.
+func (h *Host) forkable(ctx context.Context, id string) (*Session, error) {
+	from, err := h.Session(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	switch state := from.Info().State; state {
+	case StateIdle, StateClosed:
+	case StateElsewhere:
+		return nil, fault.Errorf(fault.Busy, "%w by process %d: fork it there", fault.ErrSessionInUse, from.Info().Owner)
+	case StateRunning, StateQueued, StateWaiting:
+		return nil, fault.Errorf(fault.Busy, "the session can be forked when the current run has ended")
+	}
+	return from, nil
+}
+
+// forkEnd is where the copy of a record ends.
+type forkEnd struct {
+	last   uint64        // number of the last entry
+	cut    time.Time     // start of the first run that the copy does not have; zero if it has all
+	empty  bool          // no run precedes the cut
+	prompt *event.Prompt // of the first run that the copy does not have; nil if unknown
+}
+
+// resent returns the prompt that follows the cut, to be sent again.
+func (e forkEnd) resent(r Resend) (event.Prompt, error) {
+	if e.prompt == nil {
+		return event.Prompt{}, fault.Errorf(fault.Invalid, "the run has no prompt to send again")
+	}
+	p := *e.prompt
+	p.Steer, p.Text, p.By = false, cmp.Or(r.Text, p.Text), r.By
+	return p, errors.Join(p.Check(), p.CheckFiles())
+}
+
+// findCut finds the end of a fork in the record. Errors: [fault.ErrRunNotFound].
+func (s *Session) findCut(ctx context.Context, c Cut) (forkEnd, error) {
+	end := forkEnd{last: s.record.Last()}
+	if c == (Cut{}) {
+		return end, nil
+	}
+	runs, found := 0, false
+	err := s.eachEntry(ctx, end.last, func(e journal.Entry[event.Event]) bool {
+		switch b := e.Value.Body.(type) {
+		case event.UserMessage:
+			if !end.cut.IsZero() {
+				end.prompt = &b.Prompt
+				return false
+			}
+		case event.RunStarted:
+			if !end.cut.IsZero() {
+				return false // the cut run has no prompt
+			}
+			if found || e.Value.Run == c.Before {
+				found, end.last, end.cut, end.empty = true, e.N-1, e.Value.Time, runs == 0
+				return c.Before != "" // to read its prompt
+			}
+			found = e.Value.Run == c.After
+			runs++
+		}
+		return true
+	}, func() { runs++ })
+	if err == nil && !found {
+		err = fault.ErrRunNotFound
+	}
+	return end, err
+}
+
+// eachEntry calls visit with the entries of the record up to number last, until it returns false, and missing for entries that are
+// no longer kept.
+func (s *Session) eachEntry(ctx context.Context, last uint64, visit func(journal.Entry[event.Event]) bool, missing func()) error {
+	now, cancel := context.WithCancel(ctx)
+	cancel() // Next does not wait
+	for after := uint64(0); after < last; {
+		entries, err := s.record.Next(now, after, storeBatch)
+		var gap *journal.GapError
+		if errors.As(err, &gap) {
+			after = gap.First - 1
+			missing()
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		for _, e := range entries {
+			if after = e.N; e.N > last || !visit(e) {
+				return nil
+			}
+		}
+	}
+	return nil
+}
+
+// forkAt makes a fork with a model; "" means that of the session.
+func (h *Host) forkAt(ctx context.Context, from *Session, end forkEnd, model string) (*Session, error) {
+	if err := h.reserveSession(); err != nil {
+		return nil, err
+	}
+	s, err := h.openFork(ctx, from, end, model)
+	if err != nil {
+		h.releaseSession()
+		return nil, err
+	}
+	return s, h.register(s)
+}
+
+func (h *Host) openFork(ctx context.Context, from *Session, end forkEnd, model string) (*Session, error) {
+	title := h.forkTitle(ctx, from)
+	lease, err := h.pool.Acquire(ctx)
+	if err != nil {
+		return nil, err
+	}
+	id, known, err := forkConversation(ctx, lease.Agent, from, end)
+	if err != nil {
+		lease.Release()
+		return nil, err
+	}
+	s := from.cloneForFork(id, title, model, end.empty)
+	if err = s.copyRecord(ctx, from, end); err != nil {
+		lease.Release()
+	} else {
+		err = s.open(ctx, lease)
+	}
+	if err != nil && known {
+		err = errors.Join(err, h.deleteAgentCopy(context.WithoutCancel(ctx), id))
+	}
+	return s, err
+}
+
+// forkConversation copies the agent's conversation up to the cut. known is false if the agent has nothing to copy.
+func forkConversation(ctx context.Context, a agent.Agent, from *Session, end forkEnd) (id string, known bool, err error) {
+	if end.empty {
+		return newID(), false, nil
+	}
+	id, err = a.Fork(ctx, from.id, end.cut)
+	if fault.KindOf(err) == fault.NotFound {
+		return newID(), false, nil
+	}
+	return id, err == nil, err
+}
+
+// cloneForFork returns a session with the settings of this one, without its record. An empty one starts a new conversation.
+func (s *Session) cloneForFork(id, title, model string, empty bool) *Session {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := newSession(s.host, id, s.model, Start{
+		Origin: s.origin, Directory: s.directory, Policy: s.policy, AskUser: s.askUser, Tools: s.tools,
+		Capabilities: s.capabilities, Attributes: s.attributes,
+	})
+	c.title, c.titledByUser, c.usage, c.remembered = title, title != "", s.usage, s.remembered
+	c.forkOrigin = ForkOrigin{s.id, cmp.Or(s.title, s.recent.prompt)}
+	c.modelUnresolved, c.recent = s.modelUnresolved, s.recent
+	if !empty {
+		c.machine.SetHistory(s.machine.History())
+	}
+	if model != "" {
+		c.model, c.modelUnresolved = agent.Model{ID: model}, true
+	}
+	return c
+}
+
+// copyRecord copies the record of another session up to an end, without superseded deltas. An error event replaces missing entries;
+// a run that started meanwhile ends in the copy.
+func (s *Session) copyRecord(ctx context.Context, from *Session, end forkEnd) error {
+	put := func(e event.Event) { _, _ = s.record.Append(e) } // the record is open
+	var left session.Unfinished
+	if !end.cut.IsZero() {
+		s.recent, s.usage = runSummary{}, Usage{}
+	}
+	waiting := false
+	err := from.eachEntry(ctx, end.last, func(e journal.Entry[event.Event]) bool {
+		if e.Superseded {
+			return true
+		}
+		put(e.Value)
+		left.Apply(e.Value)
+		if q, ok := e.Value.Body.(event.QueueChanged); ok {
+			waiting = len(q.Waiting) > 0
+		}
+		if !end.cut.IsZero() {
+			s.recount(e.Value)
+		}
+		return true
+	}, func() {
+		put(event.Event{Time: time.Now(), Body: event.NewSessionError(fault.Errorf(fault.Internal, "some events of the original are no longer kept"))})
+	})
+	if err != nil {
+		return err
+	}
+	s.endForkedRun(left)
+	if waiting { // the prompts wait in the original
+		put(event.Event{Time: time.Now(), Body: event.QueueChanged{Waiting: []event.Waiting{}}})
+	}
+	if s.title != "" {
+		put(event.Event{Time: time.Now(), Body: event.TitleChanged{Title: s.title}})
+	}
+	s.lastRunEnd = s.record.Last()
+	return nil
+}
+
+// recount updates the summary of a fork that is still being copied.
+func (s *Session) recount(e event.Event) {
+	switch b := e.Body.(type) {
+	case event.RunStarted:
+		s.recent.run = e.Run
+	case event.UserMessage:
+		s.recent.addPrompt(b.Prompt)
+	default:
+		s.addUsage(b)
+	}
+}
+
+// endForkedRun ends the run, with its questions, that continues at the end of the copy.
+func (s *Session) endForkedRun(left session.Unfinished) {
+	if left.Run == "" {
+		return
+	}
+	end := func(b event.Body) { _, _ = s.record.Append(event.Event{Time: time.Now(), Run: left.Run, Body: b}) }
+	for _, q := range slices.Concat(left.Orphans, left.Questions) {
+		end(event.QuestionClosed{ID: q.ID, Kind: q.Kind, Ending: event.Withdrawn})
+	}
+	end(event.RunEnded{Outcome: event.Interrupted, Text: "the session was forked here"})
+}
