@@ -55,6 +55,7 @@ function endRun(session, run, at) {
     if (id === run.id) interrupt(session, key, at);
   }
   removeQuestions(session, ({ params }) => params.run_id === run.id);
+  if (run.status === "completed" && run.message) return; // its prompt was sent into an earlier run
   const took = run.started !== null && at !== null ? at - run.started : null;
   const { status, message, input, output, multiplier } = run;
   add(session, /** @type {EndItem} */ ({ kind: "end", key: `${run.id}/end`, run: run.id, status, message, took, input, output, multiplier }));

@@ -57,6 +57,7 @@ describe("items", () => {
       ["error x", "error x", "notice"]],
     ["have one item per compaction",
       [event({ type: "compaction_start", timestamp: 1 }), event({ type: "compaction_complete", timestamp: 2, compacted: true }, {}, 1)], ["compaction completed"]],
+    ["have no end of a run whose prompt was sent into an earlier one", [status("running"), final("", ""), status("completed", "the prompt was sent into an earlier run")], []],
     ["ignore unknown messages", [event({ type: "constructor" }), { method: "portal.later", params: {} }, event({ type: "new" })], []],
   ];
   for (const [name, messages, want] of cases) test(name, () => assert.deepEqual(summary(play(messages)), want));

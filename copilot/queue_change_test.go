@@ -15,6 +15,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/session"
 )
 
 // queueing starts the run of "a", which the script reads prompts in, and queues the others.
@@ -75,6 +76,9 @@ func TestChangeTheQueue(t *testing.T) {
 				w.steer(s, "stop")
 				wait(5 * time.Second)
 				assert.Equal(w.t, 5, w.agents.Count(fake.Send), "a, d, stop, b and c")
+				ends := of[event.RunEnded](w.t, s)
+				assert.Equal(w.t, event.RunEnded{Outcome: event.Completed, Text: session.SentEarlier}, ends[1])
+				assert.Equal(w.t, event.RunEnded{Outcome: event.Completed}, ends[2])
 			},
 			[][]string{{"b", "c"}},
 			[]string{

@@ -5,7 +5,7 @@ package event
 type (
 	// RunStarted begins the run named in [Event.Run].
 	RunStarted struct{}
-	// RunEnded ends the run. Text is the reason of a failure.
+	// RunEnded ends the run. Text is the reason of a failure, or says that the prompt of a completed run was sent into an earlier one.
 	RunEnded struct {
 		Outcome Outcome `json:"outcome,omitzero"`
 		Text    string  `json:"text,omitzero"`

@@ -17,6 +17,9 @@ const (
 	joined         // the agent has the prompt
 )
 
+// SentEarlier is the text of the end of a run whose prompt was sent into the run before it.
+const SentEarlier = "the prompt was sent into an earlier run"
+
 // Waits reports whether a queued run waits for its turn: it is neither cancelled nor sent into the current run.
 func (r *Run) Waits() bool { return !r.Cancelled() && r.join == notJoined }
 

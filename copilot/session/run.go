@@ -494,7 +494,11 @@ func (m *Machine) end(r *Run, o event.Outcome) {
 	}
 	m.returnSlot(r)
 	m.withdraw()
-	m.record("", event.RunEnded{Outcome: o, Text: r.failure})
+	text := r.failure
+	if o == event.Completed && r.join == joined {
+		text = SentEarlier
+	}
+	m.record("", event.RunEnded{Outcome: o, Text: text})
 	m.run, r.phase = nil, Ended
 	returned := m.rejoinQueue()
 	lost := m.requeueSteers(r)

@@ -104,7 +104,11 @@ func toolLine(b event.Body) (line, bool) {
 	case event.ToolEnded:
 		return toolEnded(b), true
 	case event.RunEnded:
-		return line{Type: "end", Outcome: string(b.Outcome), Error: b.Text}, true
+		l := line{Type: "end", Outcome: string(b.Outcome)}
+		if b.Outcome != event.Completed { // then it is no error
+			l.Error = b.Text
+		}
+		return l, true
 	}
 	return line{}, false
 }

@@ -337,7 +337,7 @@ func (t *runEncoder) endUnknownRun() {
 func terminal(b event.RunEnded) (status, text string) {
 	switch b.Outcome {
 	case event.Completed:
-		return statusCompleted, ""
+		return statusCompleted, b.Text
 	case event.Cancelled:
 		return statusCancelled, b.Text
 	case event.Interrupted:
