@@ -17,6 +17,8 @@ require (
 	github.com/go-json-experiment/json v0.0.0-20260213210345-44df1a37e875
 	github.com/google/uuid v1.6.0
 	github.com/gorilla/websocket v1.5.3
+	github.com/klauspost/compress v1.20.1
+	github.com/mdp/qrterminal/v3 v3.2.1
 	github.com/microcosm-cc/bluemonday v1.0.27
 	github.com/olahol/melody v1.4.0
 	github.com/prometheus/client_golang v1.25.0
@@ -36,6 +38,8 @@ require (
 	modernc.org/sqlite v1.60.1
 	mvdan.cc/sh/v3 v3.14.1
 )
+
+require rsc.io/qr v0.2.0 // indirect
 
 require (
 	github.com/aymerick/douceur v0.2.0 // indirect

@@ -151,7 +151,7 @@ const toFront = `document.querySelector("iframe").style = "position: fixed; left
 
 // begin opens a frame as the page does, and runs a script in it.
 const begin = `new Promise((done) => {
-  const version = document.querySelector("link[rel=modulepreload]").href.match(/v-[0-9a-f]{16}/)[0];
+  const version = document.querySelector("script[type=module]").src.match(/v-[0-9a-f]{16}/)[0];
   for (const before of document.querySelectorAll("iframe")) before.remove(); // runs the handlers of its removal
   const frame = document.createElement("iframe");
   frame.sandbox = "allow-scripts";

@@ -54,7 +54,7 @@ func newConnectionLimiter(l limits) *connectionLimiter {
 // add counts a connection and closes those that exceed the limits.
 func (a *connectionLimiter) add(c *conn) {
 	for _, old := range a.tryAdd(c) {
-		_ = old.Conn.Close() // net/http notices and cleans up
+		abort(old.Conn) // net/http notices and cleans up
 	}
 }
 
@@ -118,7 +118,7 @@ func (a *connectionLimiter) drop(c *conn) {
 // evictOld closes all connections older than patience.
 func (a *connectionLimiter) evictOld() {
 	for _, old := range a.old() {
-		_ = old.Conn.Close() // net/http notices and cleans up
+		abort(old.Conn) // net/http notices and cleans up
 	}
 }
 

@@ -24,6 +24,8 @@ type Config struct {
 	Host         string   `mapstructure:"host"`      // "localhost" means 127.0.0.1 and ::1
 	BasePath     string   `mapstructure:"base_path"` // "", or a path such as "/portal"
 	AllowedHosts []string `mapstructure:"allowed_hosts"`
+	LAN          bool     `mapstructure:"lan"` // listen on all addresses; print one with a QR code
+	TLS          TLS      `mapstructure:"tls"`
 	// AllowedOrigins are the origins of web pages that may use operations, with a token.
 	AllowedOrigins []string `mapstructure:"allowed_origins"`
 	Token          string   `mapstructure:"token" secret:"true"`
@@ -103,13 +105,13 @@ const delimiter = "::"
 var flagKeys = map[string]string{ //nolint:gochecknoglobals // a constant in all but syntax
 	"port": "port", "host": "host", "data-dir": "data_dir", "ephemeral": "ephemeral", "token": "token",
 	"base-path": "base_path", "demo": "demo", "sandbox": "sandbox", "sandbox-network": "sandbox_network", "copilot-path": "copilot_path", "agent-command": "agent_command", "debug": "debug",
-	"callback": "sidecar::callback", "jobs": "jobs::book",
+	"lan": "lan", "callback": "sidecar::callback", "jobs": "jobs::book",
 }
 
 // defaults returns the defaults of all keys that environment variables can set.
 func defaults(lookup func(string) (string, bool)) map[string]any {
 	return map[string]any{
-		"port": 8888, "host": "localhost", "base_path": "", "allowed_hosts": []string{}, "allowed_origins": []string{}, "token": "",
+		"port": 8888, "host": "localhost", "base_path": "", "lan": false, "tls::cert": "", "tls::key": "", "allowed_hosts": []string{}, "allowed_origins": []string{}, "token": "",
 		"data_dir": dataDir(lookup), "ephemeral": false, "debug": false, "sandbox": false, "sandbox_network": "shared", "sandbox_hosts": []string{},
 		"copilot_path": "", "agent_command": "", "model": "", "demo": false,
 		"permissions::rest": "allow", "permissions::headless": "deny", "permissions::operations": "allow",
@@ -273,6 +275,8 @@ func (c *Config) check(lookup func(string) (string, bool)) error {
 	if c.BasePath, err = cleanBase(c.BasePath); err != nil {
 		fault("base_path: %w", err)
 	}
+	c.checkLAN(fault)
+	c.TLS.check(fault)
 	origins(c.AllowedOrigins).check(fault)
 	c.Permissions.check(fault)
 	c.Pool.check(fault)

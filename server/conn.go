@@ -101,7 +101,11 @@ func (c *conn) CloseWrite() error {
 
 // SetWriteBuffer sets the size of the system's send buffer, in bytes.
 func (c *conn) SetWriteBuffer(bytes int) error {
-	if tcp, ok := c.Conn.(*net.TCPConn); ok {
+	network := c.Conn
+	if encrypted, ok := network.(tlsConn); ok {
+		network = encrypted.NetConn()
+	}
+	if tcp, ok := network.(*net.TCPConn); ok {
 		return tcp.SetWriteBuffer(bytes)
 	}
 	return errors.ErrUnsupported

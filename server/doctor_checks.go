@@ -103,7 +103,7 @@ func portalAt(ctx context.Context, c Config) (version string, status int) {
 func askPort(ctx context.Context, c Config, token string) (version string, status int) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
-	u := ownURL(c.Host, c.Port, c.BasePath+"/health")
+	u := c.ownURL(c.Port, "/health")
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {
 		return "", 0
@@ -112,7 +112,7 @@ func askPort(ctx context.Context, c Config, token string) (version string, statu
 		req.Header.Set("Authorization", "Bearer "+token)
 	}
 	client := http.Client{
-		Transport:     &http.Transport{DisableKeepAlives: true}, // no proxy
+		Transport:     c.TLS.ownTransport(),
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	resp, err := client.Do(req)

@@ -2,6 +2,8 @@ package server
 
 import (
 	"context"
+	"crypto/tls"
+	"log/slog"
 	"net"
 	"net/http"
 	"time"
@@ -86,3 +88,17 @@ func HasBothLengths(parts [][]byte, first string) bool {
 	}
 	return hasBothLengths(h.recent, first)
 }
+
+// Recheck is how often the files of a certificate are looked at, at most.
+const Recheck = recheck
+
+// CertificateOf returns the function that returns the certificate for a connection.
+func CertificateOf(files TLS) func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+	return (&certificate{files: files, log: slog.New(slog.DiscardHandler)}).get
+}
+
+// OwnTransport returns the transport of a portal's requests to itself.
+func (t TLS) OwnTransport() *http.Transport { return t.ownTransport() }
+
+// StopListening closes the port of a portal that does not serve.
+func (s *Server) StopListening() { s.listeners.close() }

@@ -24,9 +24,10 @@ const framePermissions = "accelerometer=(), attribution-reporting=(), autoplay=(
 	"private-state-token-redemption=(), publickey-credentials-create=(), publickey-credentials-get=(), run-ad-auction=(), screen-wake-lock=(), serial=(), " +
 	"shared-storage=(), storage-access=(), sync-xhr=(), usb=(), web-share=(), window-management=(), xr-spatial-tracking=()"
 
-func newFrame() file {
+func newFrame() *file {
 	document, hash := assets.Frame()
-	return file{name: "frame.html", data: document, header: http.Header{
+	frame := newFile("frame.html", func() []byte { return document })
+	frame.header = http.Header{
 		"Content-Security-Policy": {framePolicy + hash + frameRest},
 		// Connection-Allowlist blocks every kind of connection, including what no other mechanism covers:
 		// navigation, preconnect, DNS prefetch and WebRTC. See https://wicg.github.io/connection-allowlists.
@@ -34,5 +35,6 @@ func newFrame() file {
 		"Permissions-Policy":     {framePermissions},
 		"X-Dns-Prefetch-Control": {"off"},
 		"Origin-Agent-Cluster":   {"?1"},
-	}}
+	}
+	return frame
 }

@@ -25,6 +25,7 @@ type guard struct {
 	hosts  hosts
 	token  string // "" if none is required
 	cookie string // name of the cookie; all ports of a host share their cookies
+	secure bool   // the portal serves HTTPS only
 	base   string // base path, or ""
 
 	visitors []string // patterns, below base, of routes that check access themselves
@@ -37,6 +38,7 @@ func newGuard(c Config, port int, guesses *ws.TokenGuesses) guard {
 		hosts:  newHosts(c),
 		token:  c.Token,
 		cookie: fmt.Sprintf("portal_%d", port),
+		secure: c.TLS.isOn(),
 		base:   c.BasePath,
 
 		guesses: guesses,
@@ -185,8 +187,8 @@ func (g guard) admit(c *gin.Context) {
 		return
 	}
 	query.Del("token")
-	http.SetCookie(c.Writer, &http.Cookie{ //nolint:gosec // Secure would exclude plain HTTP, the only scheme the portal serves
-		Name: g.cookie, Value: g.cookieValue(), Path: cmp.Or(g.base, "/"), HttpOnly: true, SameSite: http.SameSiteStrictMode,
+	http.SetCookie(c.Writer, &http.Cookie{ //nolint:gosec // Secure would exclude plain HTTP
+		Name: g.cookie, Value: g.cookieValue(), Path: cmp.Or(g.base, "/"), Secure: g.secure, HttpOnly: true, SameSite: http.SameSiteStrictMode,
 	})
 	target := url.URL{Path: "/" + strings.TrimLeft(u.Path, "/"), RawQuery: query.Encode()} // never redirects to another host
 	c.Header("Cache-Control", "no-store")

@@ -90,7 +90,7 @@ const cancelTime = time.Minute
 func CancelJob(ctx context.Context, c Config, id string) error {
 	ctx, cancel := context.WithTimeout(ctx, cancelTime)
 	defer cancel()
-	u := ownURL(c.Host, c.Port, c.BasePath+"/api/copilot/job/"+url.PathEscape(id)+"/stop")
+	u := c.ownURL(c.Port, "/api/copilot/job/"+url.PathEscape(id)+"/stop")
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, u.String(), nil)
 	if err != nil {
 		return err
@@ -99,7 +99,7 @@ func CancelJob(ctx context.Context, c Config, id string) error {
 		req.Header.Set("Authorization", "Bearer "+c.Token)
 	}
 	client := http.Client{
-		Transport:     &http.Transport{DisableKeepAlives: true}, // no proxy
+		Transport:     c.TLS.ownTransport(),
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	resp, err := client.Do(req)

@@ -74,8 +74,8 @@ func (l listeners) port() int {
 }
 
 // url returns an address at which this machine can reach the listeners.
-func (l listeners) url(host, base, token string) string {
-	u := ownURL(host, l.port(), base+"/")
+func (l listeners) url(c Config, token string) string {
+	u := c.ownURL(l.port(), "/")
 	if token != "" {
 		u.RawQuery = url.Values{"token": {token}}.Encode()
 	}
@@ -88,8 +88,9 @@ func (l listeners) close() {
 	}
 }
 
-// ownURL returns the address of a path on a portal that listens on host:port of this machine.
-func ownURL(host string, port int, path string) url.URL {
+// ownURL returns the address of a path, below the base path, on a portal that listens on a port of this machine.
+func (c *Config) ownURL(port int, path string) url.URL {
+	host := c.Host
 	addr, err := netip.ParseAddr(host)
 	switch {
 	case host == "", err == nil && addr.IsUnspecified():
@@ -97,7 +98,16 @@ func ownURL(host string, port int, path string) url.URL {
 	case err == nil:
 		host = addr.Unmap().String() // the guard requires the unmapped form
 	}
-	return url.URL{Scheme: "http", Host: net.JoinHostPort(host, strconv.Itoa(port)), Path: path}
+	return c.urlAt(host, port, path)
+}
+
+// urlAt returns the address of a path, below the base path, on a host.
+func (c *Config) urlAt(host string, port int, path string) url.URL {
+	scheme := "http"
+	if c.TLS.isOn() {
+		scheme = "https"
+	}
+	return url.URL{Scheme: scheme, Host: net.JoinHostPort(host, strconv.Itoa(port)), Path: c.BasePath + path}
 }
 
 // isLoopback reports whether a host name or address can only mean this machine.

@@ -29,7 +29,7 @@ func (s *Server) routes() http.Handler {
 	r.Use(m.count, s.logged, s.recovered, headers, s.refusals, s.limits.limited, s.guard.check)
 
 	base := s.config.BasePath
-	r.NoRoute(s.serveFile(newSite(assets.FS())))
+	r.NoRoute(s.serveFile(newSite(assets.FS(), s.config.Debug, s.log)))
 	r.NoMethod(methodNotAllowed)
 	r.GET(base+"/health", s.health)
 	r.GET(base+"/version", func(c *gin.Context) { c.JSON(http.StatusOK, gin.H{"version": s.version}) })
@@ -46,19 +46,19 @@ func (s *Server) serveFile(site site) gin.HandlerFunc {
 	base := s.config.BasePath
 	return func(c *gin.Context) {
 		path, inside := trimBase(base, c.Request.URL.Path)
-		file, ok := site.find(path)
+		file, lasting := site.find(path)
 		switch {
 		case base != "" && c.Request.URL.Path == base && isReadMethod(c.Request):
 			toSlash(c)
 		case base != "" && !inside:
 			refuse(c, http.StatusNotFound, "the portal is served below "+base+"/ (base_path); a proxy in front of it must keep that prefix")
-		case !ok || isAPI(path):
+		case file == nil || isAPI(path):
 			refuse(c, http.StatusNotFound, "nothing exists at this path")
 		case !isReadMethod(c.Request):
 			c.Header("Allow", "GET, HEAD")
 			methodNotAllowed(c)
 		default:
-			file.serve(c.Writer, c.Request)
+			file.serve(c.Writer, c.Request, lasting)
 		}
 	}
 }

@@ -142,7 +142,7 @@ func (s *Server) Port() int { return s.listeners.port() }
 // URL returns the address to open in a browser. It contains a generated token but never a configured one,
 // which must stay out of logs. It is valid after Listen.
 func (s *Server) URL() string {
-	return s.listeners.url(s.config.Host, s.config.BasePath, s.generatedToken)
+	return s.listeners.url(s.config, s.generatedToken)
 }
 
 // The time limits of stopping: for stopping gracefully, for stopping by force, and for the last responses of
@@ -162,6 +162,9 @@ func (s *Server) Serve(ctx context.Context) error {
 	failed := make(chan error, len(s.listeners))
 	limiter := newConnectionLimiter(s.limits)
 	for _, l := range s.listeners {
+		if s.config.TLS.isOn() {
+			l = newTLSListener(l, s.config.TLS, s.log)
+		}
 		go func() {
 			failed <- s.http.Serve(&limitedListener{Listener: l, limits: s.limits, limiter: limiter, log: s.log})
 		}()
@@ -187,7 +190,7 @@ func (s *Server) Serve(ctx context.Context) error {
 // sets a deadline for each write.
 func (s *Server) newHTTP() *http.Server {
 	return &http.Server{
-		Handler:           s.routes(),
+		Handler:           s.compressed(s.routes()),
 		ReadHeaderTimeout: s.limits.header,
 		IdleTimeout:       s.limits.idle,
 		MaxHeaderBytes:    maxHead,

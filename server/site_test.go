@@ -1,13 +1,17 @@
 package server_test
 
 import (
+	"compress/gzip"
 	"crypto/sha256"
 	"encoding/base64"
+	"io"
 	"io/fs"
 	"mime"
 	"net/http"
+	"net/http/httptest"
 	"path"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -16,6 +20,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/assets"
+	"github.com/copilot-portal/portal/server"
 )
 
 func TestSiteServesItsFiles(t *testing.T) {
@@ -46,12 +51,53 @@ func TestSiteServesItsFiles(t *testing.T) {
 	assert.Contains(t, page.Body.String(), "<!doctype html>")
 }
 
-func TestPageFilesAreCacheable(t *testing.T) {
+// fileAddress matches the addresses of scripts and style sheets in index.html.
+var fileAddress = regexp.MustCompile(`(?:href|src)="([^"]+\.(?:js|css))"`)
+
+func TestPageLoadsOneScriptAndOneStyleSheet(t *testing.T) {
 	h := inside(t, nil).Handler(8888)
 	page := ask(h, "GET", "/").Body.String()
-	addresses := regexp.MustCompile(`(?:href|src)="(v-[0-9a-f]{16}/[^"]+\.(?:js|css))"`).FindAllStringSubmatch(page, -1)
+	found := fileAddress.FindAllStringSubmatch(page, -1)
+	require.Len(t, found, 2)
+	for i, name := range []string{"page.css", "page.js"} {
+		address := found[i][1]
+		require.Regexp(t, `^v-[0-9a-f]{16}/bundle/`+name+`$`, address)
+		w := ask(h, "GET", "/"+address)
+		require.Equal(t, http.StatusOK, w.Code)
+		assert.Equal(t, "private, max-age=31536000, immutable", w.Header().Get("Cache-Control"))
+		assert.NotRegexp(t, `^@?import\b`, w.Body.String()[:20], "it is complete")
+		assert.Less(t, strings.Count(w.Body.String(), "\n"), 200, "it is small")
+	}
+	for _, w := range []*httptest.ResponseRecorder{ask(h, "GET", "/v-0123456789abcdef/bundle/page.js"), ask(h, "GET", "/"+path.Dir(path.Dir(found[0][1]))+"/index.html")} {
+		assert.Equal(t, http.StatusNotFound, w.Code)
+	}
+	assert.Regexp(t, `^v-.*/bundle/page.css$`, found[0][1], "the styles come first: they can paint the page")
+}
+
+func TestBundleKeepsTheOrderOfStyleSheets(t *testing.T) {
+	h := inside(t, nil).Handler(8888)
+	source, err := fs.ReadFile(assets.FS(), "index.html")
+	require.NoError(t, err)
+	style := ask(h, "GET", "/"+fileAddress.FindStringSubmatch(ask(h, "GET", "/").Body.String())[1]).Body.String()
+	selector, from := regexp.MustCompile(`(?m)^[.#a-z][^{,:>~ ]* \{`), 0
+	for _, sheet := range fileAddress.FindAllStringSubmatch(string(source), -1) {
+		if path.Ext(sheet[1]) != ".css" {
+			continue
+		}
+		text, err := fs.ReadFile(assets.FS(), sheet[1])
+		require.NoError(t, err)
+		first := strings.TrimSuffix(selector.FindString(string(text)), " {")
+		at := strings.Index(style[from:], first)
+		require.GreaterOrEqual(t, at, 0, "%s comes after the one before", sheet[1])
+		from += at
+	}
+}
+
+func TestDebugLoadsModulesOneByOne(t *testing.T) {
+	h := inside(t, func(c *server.Config) { c.Debug = true }).Handler(8888)
+	page := ask(h, "GET", "/").Body.String()
 	named := map[string]bool{}
-	for _, a := range addresses {
+	for _, a := range fileAddress.FindAllStringSubmatch(page, -1) {
 		w := ask(h, "GET", "/"+a[1])
 		require.Equal(t, http.StatusOK, w.Code, a[1])
 		assert.Equal(t, "private, max-age=31536000, immutable", w.Header().Get("Cache-Control"))
@@ -66,7 +112,57 @@ func TestPageFilesAreCacheable(t *testing.T) {
 		return err
 	}))
 	assert.NotRegexp(t, `(href|src)="(styles/|[a-z]+\.js)`, page, "nothing is requested each time")
-	assert.Equal(t, http.StatusNotFound, ask(h, "GET", "/v-0123456789abcdef/app.js").Code, "other versions do not exist")
+	assert.NotContains(t, page, "bundle/")
+}
+
+func TestFilesAreCompressedIfAskedFor(t *testing.T) {
+	h := inside(t, nil).Handler(8888)
+	plain := ask(h, "GET", "/app.js")
+	for name, tc := range map[string]struct {
+		header []string
+		zipped bool
+	}{
+		"by nobody":              {nil, false},
+		"by a browser":           {[]string{"Accept-Encoding", "gzip, deflate, br, zstd"}, true},
+		"with a weight":          {[]string{"Accept-Encoding", "br;q=1.0, gzip;q=0.8"}, true},
+		"not at all":             {[]string{"Accept-Encoding", "gzip;q=0, identity"}, false},
+		"in another way":         {[]string{"Accept-Encoding", "br"}, false},
+		"in parts, as they are":  {[]string{"Accept-Encoding", "gzip", "Range", "bytes=0-"}, false},
+		"if it is not known yet": {[]string{"Accept-Encoding", "gzip", "If-None-Match", plain.Header().Get("ETag")}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := ask(h, "GET", "/app.js", tc.header...)
+			assert.Equal(t, "Accept-Encoding", w.Header().Get("Vary"))
+			assert.Equal(t, strconv.Itoa(w.Body.Len()), w.Header().Get("Content-Length"))
+			if !tc.zipped {
+				assert.Empty(t, w.Header().Get("Content-Encoding"))
+				assert.Equal(t, plain.Body.String(), w.Body.String())
+				return
+			}
+			require.Equal(t, "gzip", w.Header().Get("Content-Encoding"))
+			assert.NotEqual(t, plain.Header().Get("ETag"), w.Header().Get("ETag"), "a strong tag names one encoding")
+			r, err := gzip.NewReader(w.Body)
+			require.NoError(t, err)
+			text, err := io.ReadAll(r)
+			require.NoError(t, err)
+			assert.Equal(t, plain.Body.String(), string(text))
+			again := ask(h, "GET", "/app.js", "Accept-Encoding", "gzip", "If-None-Match", w.Header().Get("ETag"))
+			assert.Equal(t, http.StatusNotModified, again.Code)
+			assert.Empty(t, again.Header().Get("Content-Encoding"))
+		})
+	}
+}
+
+// The page must be small enough for a slow network.
+func TestFirstVisitNeedsFewBytes(t *testing.T) {
+	h := inside(t, nil).Handler(8888)
+	page := ask(h, "GET", "/", "Accept-Encoding", "gzip")
+	size := page.Body.Len()
+	for _, a := range fileAddress.FindAllStringSubmatch(ask(h, "GET", "/").Body.String(), -1) {
+		size += ask(h, "GET", "/"+a[1], "Accept-Encoding", "gzip").Body.Len()
+	}
+	t.Logf("%d bytes", size)
+	assert.Less(t, size, 120_000)
 }
 
 func TestMediaTypesDoNotDependOnTheSystem(t *testing.T) {

@@ -119,6 +119,7 @@ func addServeFlags(c *cobra.Command) *cobra.Command {
 	flags := c.Flags()
 	flags.Int("port", 8888, "port to listen on; 0 means any free port")
 	flags.String("host", "localhost", "address to listen on; any address other than loopback requires a token")
+	flags.Bool("lan", false, "listen on the local network, with a token, and print the address with a QR code; without tls in the configuration, others on the network can read along")
 	flags.String("base-path", "", "path prefix of all routes behind a reverse proxy, for example /portal")
 	flags.String("callback", "", "address of the IDE that executes its tools, for example http://localhost:63342")
 	flags.String("token", "", "token that clients must present (default: none on loopback, else generated and printed)")

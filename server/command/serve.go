@@ -51,6 +51,9 @@ func serve(cmd *cobra.Command, p Process) error {
 		return fmt.Errorf("printing the port: %w", err)
 	}
 	p.Err.Printf("The portal is listening: %s\n", s.URL())
+	if config.LAN {
+		printLAN(ctx, p, s)
+	}
 	for _, allowed := range []struct {
 		by   string
 		text string
