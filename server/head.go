@@ -44,10 +44,21 @@ func (h *head) add(b []byte) {
 func (h *head) begin(r *http.Request) (ambiguous bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	ambiguous = hasBothLengths(h.recent, r.Method+" "+r.RequestURI+" "+r.Proto)
-	h.recent = bytes.Clone(h.recent[max(0, len(h.recent)-readAhead):])
+	ambiguous = mayHaveBothLengths(r) && hasBothLengths(h.recent, r.Method+" "+r.RequestURI+" "+r.Proto)
+	ahead := h.recent[max(0, len(h.recent)-readAhead):]
+	if cap(h.recent) > 2*readAhead {
+		h.recent = bytes.Clone(ahead) // releases the memory of a large head
+	} else {
+		h.recent = append(h.recent[:0], ahead...)
+	}
 	h.inBody = true
 	return ambiguous
+}
+
+// mayHaveBothLengths reports whether net/http may have dropped a header of this request: Content-Length if the body is
+// chunked, Transfer-Encoding before HTTP/1.1.
+func mayHaveBothLengths(r *http.Request) bool {
+	return len(r.TransferEncoding) > 0 || !r.ProtoAtLeast(1, 1)
 }
 
 // end marks the end of a handler; a head comes next.
