@@ -61,11 +61,17 @@ const acquireTimeout = 200 * time.Millisecond
 // it. The caller must release it.
 func (b *bookmarks) acquire(ctx context.Context, session, token string) (m *bookmark, release func(), ok bool) {
 	m = b.find(bookmarkKey{session, token})
+	release = func() { <-m.held }
+	select {
+	case m.held <- struct{}{}:
+		return m, release, true
+	default:
+	}
 	ctx, cancel := context.WithTimeout(ctx, acquireTimeout)
 	defer cancel()
 	select {
 	case m.held <- struct{}{}:
-		return m, func() { <-m.held }, true
+		return m, release, true
 	case <-ctx.Done():
 		return nil, nil, false
 	}

@@ -24,10 +24,11 @@ import (
 // "copilot/session/{session-id}/live").
 const pollTime = 5 * time.Second
 
-// Limits of one response of live/{token}.
+// Limits of one response of live/{token}, and the events that a call of live reads at a time to find its response.
 const (
-	batchEvents = 512
-	batchBytes  = 1 << 20
+	batchEvents  = 512
+	batchBytes   = 1 << 20
+	singleEvents = 8
 )
 
 func token(c *gin.Context) { c.JSON(http.StatusOK, gin.H{"token": uuid.NewString()}) }
@@ -106,11 +107,12 @@ func read[E any](ctx context.Context, r reader, f recordSource[E], m *bookmark) 
 	if err != nil {
 		return nil, 0, err
 	}
-	encode := encodeFirst[E]
-	if r.token != "" {
-		encode = encodeBatch[E]
+	encode := encodeBatch[E]
+	from.Limit = batchEvents
+	if r.token == "" {
+		encode, from.Limit = encodeFirst[E], singleEvents
 	}
-	for from.Limit = batchEvents; ; {
+	for {
 		b, err := from.Next(ctx)
 		switch {
 		case err != nil:
