@@ -24,6 +24,12 @@ func start(tb testing.TB, model string) *portaltest.Portal {
 // openPortal opens sessions and reads them by live/{token}.
 func openPortal(tb testing.TB, p *portaltest.Portal) opener {
 	tb.Helper()
+	return openPortalAt(tb, p, "/live/reader")
+}
+
+// openPortalAt opens sessions and reads them by a path below theirs: "/live" or "/live/{token}".
+func openPortalAt(tb testing.TB, p *portaltest.Portal, path string) opener {
+	tb.Helper()
 	dir := tb.TempDir()
 	return func() *talk {
 		tb.Helper()
@@ -32,7 +38,7 @@ func openPortal(tb testing.TB, p *portaltest.Portal) opener {
 		t.prompt = func(text string) { call(tb, "POST", session+"/query", text) }
 		t.cancel = func() { call(tb, "POST", session+"/cancel", "") }
 		t.close = func() { call(tb, "POST", session+"/stop", "") }
-		go t.follow(session + "/live/reader")
+		go t.follow(session + path)
 		return t
 	}
 }
@@ -78,18 +84,21 @@ func (t *talk) follow(url string) {
 	defer func() { t.events <- heard{kind: closing} }()
 	for {
 		answer, err := request("GET", url, "")
+		type response struct {
+			Callback string `json:"callback"`
+			Delta    string `json:"delta"`
+		}
 		var batch struct {
-			Error     string `json:"error"`
-			Responses []struct {
-				Callback string `json:"callback"`
-				Delta    string `json:"delta"`
-			} `json:"responses"`
+			response // of live
+
+			Error     string     `json:"error"`
+			Responses []response `json:"responses"` // of live/{token}
 		}
 		if err != nil || json.Unmarshal(answer, &batch) != nil || batch.Error != "" && batch.Error != "HttpRequestTimeout" {
 			return
 		}
 		at := time.Now()
-		for _, r := range batch.Responses {
+		for _, r := range append(batch.Responses, batch.response) {
 			switch r.Callback {
 			case "onMessage":
 				t.events <- heard{delta, r.Delta, at}

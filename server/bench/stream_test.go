@@ -23,29 +23,40 @@ func (open opener) in(tb testing.TB, do func(*talk)) {
 	t.close()
 }
 
-// BenchmarkBurst measures how fast a long answer that comes at once is read.
+// BenchmarkBurst measures how fast a long answer that comes at once is read, by both forms of live.
 func BenchmarkBurst(b *testing.B) {
-	once(b, func() {
-		const n = 5000
-		portal, bare := sides(b)
-		rate := func(open opener) (perSecond float64) {
-			open.in(b, func(t *talk) {
-				_, all := t.answer(b, n, 0)
-				perSecond = n / all.Seconds()
-			})
-			return perSecond
-		}
-		rate(portal) // both are warm then
-		rate(bare)
-		var ours, theirs []float64
-		alternate(func(int) { ours = append(ours, rate(portal)) }, func(int) { theirs = append(theirs, rate(bare)) })
-		ratio := median(ratios(ours, theirs))
-		require.Positive(b, ratio)
-		report.add("events of a burst of 5,000 chunks at a live/{token} reader", fmt.Sprintf("%.0f/s = %.0f %%", median(ours), 100*ratio), "90 %",
-			fmt.Sprintf("%.0f/s: a subscriber of the SDK alone", median(theirs)))
-		b.ReportMetric(median(ours), "events/s")
-		b.ReportMetric(100*ratio, "%ofSDK")
-	})
+	for _, reader := range []struct{ name, path, aim string }{{"live-token", "/live/reader", "92 %"}, {"live", "/live", "80 %"}} {
+		b.Run(reader.name, func(b *testing.B) { once(b, func() { measureBurst(b, reader.name, reader.path, reader.aim) }) })
+	}
+}
+
+func measureBurst(b *testing.B, name, path, aim string) {
+	b.Helper()
+	const n = 5000
+	model := startModel(b)
+	p := start(b, model)
+	portal, bare := openPortalAt(b, p, path), startBare(b, model)
+	rate := func(open opener) (perSecond float64) {
+		open.in(b, func(t *talk) {
+			_, all := t.answer(b, n, 0)
+			perSecond = n / all.Seconds()
+		})
+		return perSecond
+	}
+	rate(portal) // both are warm then
+	rate(bare)
+	before := cpuTime(b, p.PID)
+	var ours, theirs []float64
+	alternate(func(int) { ours = append(ours, rate(portal)) }, func(int) { theirs = append(theirs, rate(bare)) })
+	perEvent := (cpuTime(b, p.PID) - before).Seconds() * 1e6 / float64(n*len(ours))
+	ratio := median(ratios(ours, theirs))
+	require.Positive(b, ratio)
+	report.add("events of a burst of 5,000 chunks at a reader of "+name, fmt.Sprintf("%.0f/s = %.0f %%", median(ours), 100*ratio), aim,
+		fmt.Sprintf("%.0f/s: a subscriber of the SDK alone", median(theirs)))
+	report.add("CPU of the portal per event", fmt.Sprintf("%.0f µs", perEvent), "", "")
+	b.ReportMetric(median(ours), "events/s")
+	b.ReportMetric(100*ratio, "%ofSDK")
+	b.ReportMetric(perEvent, "µs-CPU/event")
 }
 
 // BenchmarkLatency measures how much later a reader has what the model says than
