@@ -337,6 +337,7 @@ func (h *Host) Close(ctx context.Context) {
 		sessions = append(sessions, s)
 	}
 	h.mu.Unlock()
+	h.runSlots.close()
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)

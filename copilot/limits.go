@@ -65,6 +65,7 @@ type slots struct {
 	limit int
 
 	mu      sync.Mutex
+	closed  bool
 	used    int             // exceeds limit when runs that waited for a person continue
 	waiting []chan struct{} // each is closed when its slot is granted
 }
@@ -75,7 +76,7 @@ func newSlots(limit int) *slots { return &slots{limit: limit} }
 func (p *slots) tryAcquire() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.used >= p.limit || len(p.waiting) > 0 {
+	if p.closed || p.used >= p.limit || len(p.waiting) > 0 {
 		return false
 	}
 	p.used++
@@ -115,9 +116,16 @@ func (p *slots) count(taken bool) {
 	p.grantWaiting()
 }
 
+// close stops granting slots: a host that stops must not start a waiting run with the slot of one that it has just ended.
+func (p *slots) close() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.closed = true
+}
+
 // grantWaiting grants free slots. The caller must hold the lock.
 func (p *slots) grantWaiting() {
-	for p.used < p.limit && len(p.waiting) > 0 {
+	for !p.closed && p.used < p.limit && len(p.waiting) > 0 {
 		p.used++
 		close(p.waiting[0])
 		p.waiting = p.waiting[1:]
