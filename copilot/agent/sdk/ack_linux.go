@@ -16,8 +16,10 @@ import (
 // nothing else to send. The SDK does not expose its connection, so this uses a second descriptor of it. The
 // methods of nil do nothing.
 type quickAck struct {
-	heard   atomic.Bool // data arrived since the timer last ran
-	running atomic.Bool // the timer is running
+	heard   atomic.Bool  // data arrived since the timer last ran
+	running atomic.Bool  // the timer is running
+	awaited atomic.Int32 // calls that wait for a reply
+	since   atomic.Int64 // when the newest of them began, in Unix nanoseconds
 
 	mu    sync.Mutex
 	fd    int // -1 when closed
@@ -27,6 +29,9 @@ type quickAck struct {
 // ackAfter is how long the CLI must be silent before its data is acknowledged. Acknowledging at once would
 // make it send each event of a burst by itself, which costs a tenth of the speed.
 const ackAfter = time.Millisecond
+
+// ackAtLatest is the kernel's own delay.
+const ackAtLatest = 40 * time.Millisecond
 
 // newQuickAck finds our connection to an IPv4 address and port. It returns nil if there is none; then events
 // are only slower.
@@ -93,16 +98,40 @@ func (a *quickAck) soon() {
 	a.heard.Store(true)
 }
 
+// await acknowledges the reply of a call until done is called: the CLI sends the head of a reply first and holds back the
+// rest.
+func (a *quickAck) await() (done func()) {
+	if a == nil {
+		return func() {}
+	}
+	a.since.Store(time.Now().UnixNano())
+	a.awaited.Add(1)
+	a.soon()
+	a.timer.Reset(ackAfter)
+	return func() { a.awaited.Add(-1) }
+}
+
 func (a *quickAck) tick() {
 	if a.heard.Swap(false) {
 		a.timer.Reset(ackAfter)
 		return
 	}
 	a.now()
+	if a.awaited.Load() > 0 {
+		a.timer.Reset(a.replyPause())
+		return
+	}
 	a.running.Store(false)
-	if a.heard.Load() { // data arrived in the meantime, when the timer was already running
+	if a.heard.Load() || a.awaited.Load() > 0 { // since the checks above
 		a.soon()
 	}
+}
+
+// replyPause returns how long to wait before the next acknowledgement of a reply. It grows with the duration of the call,
+// so that a long call costs no more than a short one.
+func (a *quickAck) replyPause() time.Duration {
+	waited := time.Since(time.Unix(0, a.since.Load()))
+	return min(max(waited/16, ackAfter), ackAtLatest)
 }
 
 func (a *quickAck) now() {

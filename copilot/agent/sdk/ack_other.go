@@ -9,4 +9,6 @@ func newQuickAck(string) *quickAck { return nil }
 
 func (*quickAck) soon() {}
 
+func (*quickAck) await() (done func()) { return func() {} }
+
 func (*quickAck) close() {}

@@ -63,6 +63,7 @@ func (a *Agent) call(ctx context.Context, limit time.Duration, do func(context.C
 	defer cancelLimit()
 	ctx, cancel := a.process.During(ctx)
 	defer cancel()
+	defer a.ack.await()()
 	err := do(ctx)
 	switch {
 	case err == nil:

@@ -24,7 +24,7 @@ func (c *conversation) Answer(ctx context.Context, q event.Question, a event.Ans
 	}
 	defer c.releaseHandler(question{q.Kind, q.Text})
 	q.ID = c.asked(q.ID)
-	return withTimeout(ctx, func() error { return c.answer(ctx, q, a) })
+	return c.agent.withTimeout(ctx, func() error { return c.answer(ctx, q, a) })
 }
 
 // asked returns the id under which the CLI currently asks a question.

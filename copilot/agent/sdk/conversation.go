@@ -194,7 +194,7 @@ func (c *conversation) Send(ctx context.Context, p event.Prompt) error {
 	if err := c.count(p, +1); err != nil {
 		return err
 	}
-	err := withTimeout(ctx, func() error {
+	err := c.agent.withTimeout(ctx, func() error {
 		_, err := c.session.Send(ctx, message)
 		return err
 	})
@@ -227,7 +227,8 @@ const callGrace = 200 * time.Millisecond
 // withTimeout makes a call of the SDK, which ignores its context while it writes to a CLI that does not read.
 // Such a call ends with the process. All other calls have ended when withTimeout returns, so that calls reach
 // the CLI in order.
-func withTimeout(ctx context.Context, call func() error) error {
+func (a *Agent) withTimeout(ctx context.Context, call func() error) error {
+	defer a.ack.await()()
 	done := make(chan error, 1)
 	go func() { done <- call() }()
 	select {
@@ -247,7 +248,7 @@ func withTimeout(ctx context.Context, call func() error) error {
 // that it is idle.
 func (c *conversation) Abort(ctx context.Context) error {
 	c.aborting()
-	err := withTimeout(ctx, func() error { return c.session.Abort(ctx) })
+	err := c.agent.withTimeout(ctx, func() error { return c.session.Abort(ctx) })
 	c.releaseHandlers()
 	return err
 }
@@ -262,7 +263,7 @@ func (c *conversation) aborting() {
 
 // SetModel changes the model, starting with the next prompt.
 func (c *conversation) SetModel(ctx context.Context, model string) error {
-	err := withTimeout(ctx, func() error { return c.session.SetModel(ctx, vendorModel(c.models, model), nil) })
+	err := c.agent.withTimeout(ctx, func() error { return c.session.SetModel(ctx, vendorModel(c.models, model), nil) })
 	if err == nil {
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -273,7 +274,7 @@ func (c *conversation) SetModel(ctx context.Context, model string) error {
 
 // Compact makes the CLI summarize the conversation.
 func (c *conversation) Compact(ctx context.Context) error {
-	err := withTimeout(ctx, func() error {
+	err := c.agent.withTimeout(ctx, func() error {
 		result, err := c.session.RPC.History.Compact(ctx)
 		if err == nil && !result.Success {
 			err = errors.New("it could not summarize the conversation")
@@ -299,7 +300,7 @@ const nothingToCompact = "Nothing to compact"
 func (c *conversation) abortCompaction(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
-	_ = withTimeout(ctx, func() error { // otherwise it ends by itself
+	_ = c.agent.withTimeout(ctx, func() error { // otherwise it ends by itself
 		_, err := c.session.RPC.History.AbortManualCompaction(ctx)
 		return err
 	})
@@ -311,7 +312,7 @@ func (c *conversation) Close(ctx context.Context) error {
 	c.detachSink()
 	defer c.work.Wait()
 	defer c.releaseHandlers()
-	return withTimeout(ctx, c.session.Disconnect)
+	return c.agent.withTimeout(ctx, c.session.Disconnect)
 }
 
 // detachSink stops events to the sink and drops the reference: the SDK keeps closed sessions as long as the

@@ -72,7 +72,7 @@ func (c *conversation) inspectResumed(ctx context.Context, o agent.Opening, resu
 			return err
 		})
 		if err != nil {
-			_ = withTimeout(ctx, c.session.Disconnect) // otherwise it waits as long as its process lives
+			_ = c.agent.withTimeout(ctx, c.session.Disconnect) // otherwise it waits as long as its process lives
 			return err
 		}
 	}

@@ -18,7 +18,7 @@ const pingTimeout = time.Hour
 func (a *Agent) Ping(ctx context.Context) error {
 	before, heard := a.process.Activity(), a.lastActivity.Load()
 	err := a.call(ctx, pingTimeout, func(ctx context.Context) error {
-		return withTimeout(ctx, func() error {
+		return a.withTimeout(ctx, func() error {
 			_, err := a.client.Ping(ctx, "")
 			if err != nil && ctx.Err() == nil { // a later CLI may not know the method, but every one has sent its status
 				_, err = a.client.GetStatus(ctx)
@@ -41,7 +41,7 @@ func (a *Agent) Memory() int64 { return a.process.Memory() }
 // Working asks the CLI whether it is working on a turn. While a sub-agent works in the background it answers
 // no, although it will continue afterwards.
 func (c *conversation) Working(ctx context.Context) (bool, error) {
-	return queryBool(ctx, func() (bool, error) {
+	return c.agent.queryBool(ctx, func() (bool, error) {
 		r, err := c.session.RPC.Metadata.IsProcessing(ctx)
 		if err != nil || r.Processing {
 			return err == nil, err
@@ -52,13 +52,13 @@ func (c *conversation) Working(ctx context.Context) (bool, error) {
 
 // Background asks the CLI for running commands and sub-agents.
 func (c *conversation) Background(ctx context.Context) (bool, error) {
-	return queryBool(ctx, func() (bool, error) { return c.hasTask(ctx, isRunning) })
+	return c.agent.queryBool(ctx, func() (bool, error) { return c.hasTask(ctx, isRunning) })
 }
 
 // queryBool makes a call of the SDK that returns a boolean, within its time limit. It ignores later results.
-func queryBool(ctx context.Context, call func() (bool, error)) (bool, error) {
+func (a *Agent) queryBool(ctx context.Context, call func() (bool, error)) (bool, error) {
 	answer := make(chan bool, 1)
-	err := withTimeout(ctx, func() error {
+	err := a.withTimeout(ctx, func() error {
 		is, err := call()
 		answer <- is
 		return err

@@ -95,7 +95,7 @@ func (c *conversation) plannedTodos(todos []event.Todo) {
 func (c *conversation) todos() ([]event.Todo, error) {
 	read := make(chan []event.Todo, 1)
 	err := c.agent.call(context.Background(), planTimeout, func(ctx context.Context) error {
-		return withTimeout(ctx, func() error {
+		return c.agent.withTimeout(ctx, func() error {
 			list, err := c.session.RPC.Plan.ReadSqlTodosWithDependencies(ctx)
 			if err == nil {
 				read <- todoList(list)
