@@ -116,7 +116,7 @@ func defaults(lookup func(string) (string, bool)) map[string]any {
 		"copilot_path": "", "agent_command": "", "model": "", "demo": false,
 		"permissions::rest": "allow", "permissions::headless": "deny", "permissions::operations": "allow",
 		"permissions::jobs": "allow", "permissions::cli": "allow",
-		"pool::size": 1, "pool::sessions_per_process": 50, "pool::linger": "10s", "pool::start_timeout": "30s",
+		"pool::size": 1, "pool::sessions_per_process": 50, "pool::linger": "10s", "pool::warm": "auto", "pool::start_timeout": "30s",
 		"pool::ping_every": "5s", "pool::silence_limit": "10s", "pool::memory_limit": 1024,
 		"limits::sessions": 500, "limits::runs": 50, "limits::studio": 8, "limits::question": "0s", "limits::tool": "10m", "limits::idle": "30m",
 		"retention::age": "0s", "retention::size": 4096,

@@ -11,6 +11,7 @@ type Pool struct {
 	Size         int           `mapstructure:"size"`
 	PerProcess   int           `mapstructure:"sessions_per_process"`
 	Linger       time.Duration `mapstructure:"linger"`
+	Warm         string        `mapstructure:"warm"` // whether a process runs without sessions: warmAlways, warmNever or warmAuto
 	StartTimeout time.Duration `mapstructure:"start_timeout"`
 	PingEvery    time.Duration `mapstructure:"ping_every"`
 	SilenceLimit time.Duration `mapstructure:"silence_limit"`
@@ -61,9 +62,24 @@ const leastMemory = 400
 // leastSilence is a time within which every live CLI answers.
 const leastSilence = time.Second
 
+// The values of pool.warm.
+const (
+	warmAlways = "always"
+	warmNever  = "never"
+	warmAuto   = "auto" // unless the port is chosen by the system, as for an IDE that starts its own portal
+)
+
+// keepsWarm reports whether a portal that serves keeps an agent running without sessions.
+func (c *Config) keepsWarm() bool {
+	return c.Pool.Warm == warmAlways || c.Pool.Warm == warmAuto && c.Port != 0
+}
+
 func (p *Pool) check(fault func(format string, args ...any)) {
 	if p.Size < 1 || p.PerProcess < 1 || p.StartTimeout <= 0 || p.PingEvery <= 0 {
 		fault("pool: size, sessions_per_process, start_timeout and ping_every must be positive")
+	}
+	if p.Warm != warmAlways && p.Warm != warmNever && p.Warm != warmAuto {
+		fault("pool.warm: %q is not always, never or auto", p.Warm)
 	}
 	if p.SilenceLimit < leastSilence {
 		fault("pool.silence_limit: %v is less than %v, which a busy CLI may need to answer", p.SilenceLimit, leastSilence)

@@ -170,6 +170,7 @@ func (s *Server) Serve(ctx context.Context) error {
 		}()
 	}
 	stopCare := s.maintainStorage(ctx, s.recoverWork(s.work.Recover, s.jobs.Recover))
+	stopWarm := s.keepWarm(ctx)
 	var err error
 	select {
 	case err = <-failed:
@@ -178,12 +179,27 @@ func (s *Server) Serve(ctx context.Context) error {
 	case <-s.stop:
 		s.log.Info("stopping at the request of a client")
 	}
+	stopWarm()
 	stopCare()
 	s.shutdown(context.WithoutCancel(ctx))
 	if errors.Is(err, http.ErrServerClosed) {
 		err = nil
 	}
 	return err
+}
+
+// keepWarm keeps an agent running if configured. The caller must call stop, which waits for the end of that.
+func (s *Server) keepWarm(ctx context.Context) (stop func()) {
+	if !s.config.keepsWarm() {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var warm sync.WaitGroup
+	warm.Go(func() { s.host.KeepWarm(ctx) })
+	return func() {
+		cancel()
+		warm.Wait()
+	}
 }
 
 // newHTTP creates the HTTP server. It has no write timeout, because streams and long polls stay open; [conn]

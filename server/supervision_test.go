@@ -98,3 +98,14 @@ func marks(t *testing.T, pid int) []string {
 	require.Len(t, list, 3)
 	return list
 }
+
+func TestAgentIsKeptWarmIfConfigured(t *testing.T) {
+	p := portaltest.Start(t, portaltest.Options{Config: "pool: {warm: always, linger: 0s}\n"})
+	running := func() bool { return len(p.Agents()) == 1 }
+	require.Eventually(t, running, soon, tick, "it starts without a session")
+	warm := p.Agents()[0].PID
+	id := p.StartSession(t.TempDir(), "")
+	assert.Equal(t, "well", portaltest.Answer(p.Run(id, "say `well`")))
+	p.API("POST", "copilot/session/"+id+"/stop", "")
+	assert.Equal(t, warm, p.Agents()[0].PID, "sessions use it, and it outlives them")
+}
