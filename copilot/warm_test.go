@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/agent/fake"
@@ -31,7 +32,7 @@ func TestWarmAgentRunsWithoutSessions(t *testing.T) {
 			assert.Equal(t, 1, w.agents.Running())
 			s := w.start()
 			w.run(s, "first")
-			assert.NoError(t, s.Close())
+			require.NoError(t, s.Close())
 			time.Sleep(time.Hour)
 			assert.Equal(t, 1, w.agents.Running())
 			assert.Equal(t, 1, w.agents.Count(fake.Launch))
