@@ -5,7 +5,11 @@
 // The package knows no transport and no vendor: an agent is an implementation of [agent.Agent].
 package copilot
 
-import "time"
+import (
+	"time"
+
+	"github.com/copilot-portal/portal/copilot/event"
+)
 
 // Info is a snapshot of a session, for lists and headers.
 type Info struct {
@@ -19,9 +23,13 @@ type Info struct {
 	Changed   time.Time // time of its last change
 	Owner     int       // id of another process that holds it; 0 if none
 	Usage     Usage
-	Run       string // id of the current run, otherwise of the last; "" if there was none
-	Prompts   int    // number so far, without queued ones
-	Prompt    string // start of the last prompt, on one line, masked
+	Run       string        // id of the current run, otherwise of the last; "" if there was none
+	Prompts   int           // number so far, without queued ones
+	Prompt    string        // start of the last prompt, on one line, masked
+	Outcome   event.Outcome // of the last run; "" during a run, before the first one and if unknown
+	WaitsFor  string        // what an open question is about, on one line, masked; "" if none waits for a person
+	Pinned    bool          // see [Placement]
+	Archived  bool          // likewise
 	ForkOf    ForkOrigin
 }
 

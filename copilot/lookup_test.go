@@ -236,6 +236,8 @@ func TestSearch(t *testing.T) {
 		assert.Equal(t, []copilot.TextKind{copilot.TextTitle, copilot.TextAnswer, copilot.TextPrompt}, kinds)
 		all := past(t, s)
 		assert.IsType(t, event.UserMessage{}, all[found[2].N-1].Value.Body)
+		assert.Equal(t, s.Info().Run, found[2].Run)
+		assert.Equal(t, s.Info().Run, found[1].Run)
 		found, err = p.host.Search(t.Context(), "green apples", 0)
 		require.NoError(t, err)
 		assert.Len(t, found, 1)

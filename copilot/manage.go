@@ -34,6 +34,26 @@ func (s *Session) Rename(ctx context.Context, title string) error {
 	})
 }
 
+// Placement says where lists show a session. Fields that are nil do not change.
+type Placement struct {
+	Pinned   *bool // before the others
+	Archived *bool // only on request; a prompt takes the session out of the archive
+}
+
+// Place changes where lists show the session. It is no change of the session itself: its position in the order of changes stays.
+// Closed sessions can be placed. Errors: [fault.ErrSessionInUse], kind [fault.Unavailable].
+func (s *Session) Place(ctx context.Context, p Placement) error {
+	return s.update(ctx, func() {
+		if p.Pinned != nil {
+			s.pinned = *p.Pinned
+		}
+		if p.Archived != nil {
+			s.archived = *p.Archived
+		}
+		s.storeHead()
+	})
+}
+
 // update calls change with the session's lock held. It holds the lease of an inactive session meanwhile.
 func (s *Session) update(ctx context.Context, change func()) error {
 	leave, err := s.enterGate(ctx)

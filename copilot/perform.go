@@ -126,12 +126,12 @@ func (s *Session) note(n uint64, e event.Event) {
 		return
 	case event.RunStarted:
 		s.host.counts.started.Add(1)
-		s.recent.run, s.headChanged = e.Run, true
+		s.recent.run, s.recent.outcome, s.headChanged = e.Run, "", true
 	case event.RunEnded:
 		s.noteRunEnd(n, b)
 	case event.UserMessage:
 		s.recent.addPrompt(b.Prompt)
-		s.headChanged = true
+		s.archived, s.headChanged = false, true
 	case event.ModelChanged, event.TitleChanged, event.UsageChanged, event.ModelCalled:
 		s.headChanged = true
 	}
@@ -141,7 +141,7 @@ func (s *Session) note(n uint64, e event.Event) {
 
 func (s *Session) noteRunEnd(n uint64, end event.RunEnded) {
 	s.host.counts.end(end.Outcome)
-	s.lastRunEnd, s.headChanged = n, true
+	s.lastRunEnd, s.recent.outcome, s.headChanged = n, end.Outcome, true
 	if s.runEnded != nil && !agent.IsClosed(s.runEnded) {
 		close(s.runEnded)
 	}

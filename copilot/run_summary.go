@@ -1,7 +1,10 @@
 package copilot
 
 import (
+	"strings"
+
 	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/secret"
 	"github.com/copilot-portal/portal/copilot/session"
 )
 
@@ -9,7 +12,21 @@ import (
 type runSummary struct {
 	run     string // the current one, otherwise the last
 	prompts int
-	prompt  string // the last one, shortened
+	prompt  string        // the last one, shortened
+	outcome event.Outcome // of the last run; "" during a run
+}
+
+// maxSubject limits what is read of a question, in bytes.
+const maxSubject = 2 << 10
+
+// waitsFor returns what a question that waits for a person is about. The caller must hold the lock.
+func (s *Session) waitsFor() string {
+	q, ok := s.machine.WaitsFor()
+	if !ok {
+		return ""
+	}
+	subject := q.Subject()
+	return session.Excerpt(secret.Mask(strings.ToValidUTF8(subject[:min(len(subject), maxSubject)], "")))
 }
 
 // addPrompt counts a recorded prompt.

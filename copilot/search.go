@@ -37,6 +37,7 @@ type Found struct {
 	Title     string // of the session
 	Directory string // of the session
 	N         uint64 // number of the event
+	Run       string // to which it belongs, or ""
 	Kind      TextKind
 	Snippet   string   // the text around the matches
 	Hits      [][2]int // start and end of each match in the snippet, in bytes
@@ -62,7 +63,16 @@ func (h *Host) Search(ctx context.Context, words string, limit int) ([]Found, er
 	return convert(found, func(f store.Found) Found {
 		return Found{
 			Session: f.Session, Title: f.Title, Directory: f.Directory,
-			N: f.Number, Kind: TextKind(f.Kind), Snippet: f.Snippet, Hits: f.Hits,
+			N: f.Number, Run: h.runOf(ctx, f), Kind: TextKind(f.Kind), Snippet: f.Snippet, Hits: f.Hits,
 		}
 	}), nil
+}
+
+// runOf returns the run of a stored event, or "" if it cannot be read: the result of the search is useful without it.
+func (h *Host) runOf(ctx context.Context, f store.Found) string {
+	entries, err := h.readStored(ctx, f.Session, f.Number-1, 1)
+	if err != nil || len(entries) == 0 || entries[0].N != f.Number {
+		return ""
+	}
+	return entries[0].Value.Run
 }

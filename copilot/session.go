@@ -77,6 +77,8 @@ type settings struct {
 	modelUnresolved bool // model is the name that a client gave; the first conversation resolves it
 	usage           Usage
 	recent          runSummary
+	pinned          bool // see [Placement]
+	archived        bool // likewise
 	policy          permission.Policy
 	remembered      permission.Policy // rules from answers, which precede policy
 	lastChange      time.Time         // time of the last change
@@ -147,7 +149,8 @@ func (s *Session) Info() Info {
 	return Info{
 		ID: s.id, Origin: s.origin, Title: s.title, Model: s.model.ID,
 		Directory: s.directory, State: s.state(), Created: s.created, Changed: s.lastChange, Owner: s.owner, Usage: usage,
-		Run: s.recent.run, Prompts: s.recent.prompts, Prompt: s.recent.prompt,
+		Run: s.recent.run, Prompts: s.recent.prompts, Prompt: s.recent.prompt, Outcome: s.recent.outcome,
+		WaitsFor: s.waitsFor(), Pinned: s.pinned, Archived: s.archived,
 		ForkOf: s.forkOrigin,
 	}
 }

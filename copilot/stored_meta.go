@@ -28,7 +28,10 @@ type meta struct {
 	Run             string               `json:"run,omitzero"`     // the last one
 	Prompts         int                  `json:"prompts,omitzero"` // number of prompts
 	Prompt          string               `json:"prompt,omitzero"`  // start of the last one
-	TitledByUser    bool                 `json:"named,omitzero"`   // a user has set the title
+	Outcome         event.Outcome        `json:"outcome,omitzero"` // of the last run
+	Pinned          bool                 `json:"pinned,omitzero"`
+	Archived        bool                 `json:"archived,omitzero"`
+	TitledByUser    bool                 `json:"named,omitzero"` // a user has set the title
 	ForkOf          storedOrigin         `json:"fork_of,omitzero"`
 	LastRunEnd      uint64               `json:"settled,omitzero"` // number of the last RunEnded
 	HasHistory      bool                 `json:"said,omitzero"`    // the agent has received a prompt
@@ -74,7 +77,8 @@ func (s *Session) head() *store.Session {
 	m := meta{
 		AskUser: s.askUser, Answers: s.capabilities.Kinds, Choices: s.capabilities.Choices, Attributes: s.attributes, Policy: s.policy, Remembered: s.remembered, TitledByUser: s.titledByUser, ForkOf: storedOrigin(s.forkOrigin), LastRunEnd: s.lastRunEnd, HasHistory: s.machine.History() == session.HasContent,
 		NeverOpened: s.machine.History() == session.NeverOpened, ModelUnresolved: s.modelUnresolved,
-		Run: s.recent.run, Prompts: s.recent.prompts, Prompt: s.recent.prompt,
+		Run: s.recent.run, Prompts: s.recent.prompts, Prompt: s.recent.prompt, Outcome: s.recent.outcome,
+		Pinned: s.pinned, Archived: s.archived,
 		Tools: convert(s.tools, func(t event.Tool) storedTool { return storedTool(t) }),
 		Model: storedModel{s.model.Name, s.model.Multiplier},
 		Usage: storedUsage{s.usage.Used, s.usage.Limit, s.usage.Calls, s.usage.Input, s.usage.Output},
@@ -134,7 +138,8 @@ func (s *Session) applyMeta(head store.Session) error {
 	s.modelUnresolved, s.forkOrigin = m.ModelUnresolved, ForkOrigin(m.ForkOf)
 	s.machine.SetHistory(m.history())
 	s.capabilities, s.attributes = Capabilities{m.Answers, m.Choices}, m.Attributes
-	s.recent = runSummary{m.Run, m.Prompts, m.Prompt}
+	s.recent = runSummary{m.Run, m.Prompts, m.Prompt, m.Outcome}
+	s.pinned, s.archived = m.Pinned, m.Archived
 	s.setStored(head.Closed, head.Owner)
 	s.lastChange = head.Changed
 	s.model = agent.Model{ID: head.Model, Name: m.Model.Name, Multiplier: m.Model.Multiplier}

@@ -11,7 +11,6 @@ import (
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/permission"
-	"github.com/copilot-portal/portal/handlers/rest"
 	"github.com/copilot-portal/portal/jobs"
 	"github.com/copilot-portal/portal/jobs/book"
 )
@@ -44,7 +43,7 @@ type jobBook struct {
 func findBook(configured, dir string) jobBook {
 	file := configured
 	if file == "" {
-		found, ok := book.Find(rest.RepoRoot(dir))
+		found, ok := book.Find(copilot.ProjectOf(dir))
 		if !ok {
 			return jobBook{Book: book.BuiltIn()}
 		}
@@ -125,7 +124,7 @@ func (b jobBook) health() jobBookHealth {
 func newJobs(c Config, sessions *copilot.Host, kept storage, b *book.Book, log *slog.Logger, with ...func(*jobs.Options)) *jobs.Host {
 	d, _ := permission.ParseDecision(c.Permissions.Jobs) // check has validated it
 	o := jobs.Options{
-		Sessions: sessions, Book: b, Store: kept.store, Policy: permission.Everywhere(d), Directory: rest.RepoRoot(workDir()),
+		Sessions: sessions, Book: b, Store: kept.store, Policy: permission.Everywhere(d), Directory: copilot.ProjectOf(workDir()),
 		Retention: c.Jobs.Retention, Parallel: c.Jobs.Parallel, Log: log,
 	}
 	for _, change := range with {

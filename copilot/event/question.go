@@ -1,6 +1,7 @@
 package event
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"time"
@@ -78,6 +79,23 @@ const (
 
 // NeedsPerson reports whether a person must answer.
 func (q Question) NeedsPerson() bool { return q.Kind != AskTool }
+
+// Subject returns what a question for a person is about: the command or the title of a permission, the text of others. It is not masked.
+func (q Question) Subject() string {
+	switch q.Kind {
+	case AskPermission:
+		if slices.Contains(q.Names, permission.Exec) {
+			return "Run " + cmp.Or(q.Detail, q.Title)
+		}
+		return q.Title
+	case AskPlan:
+		return cmp.Or(q.Title, "Carry out a plan")
+	case AskSignIn:
+		return "Sign in to " + cmp.Or(q.Source, "a service")
+	case AskInput, AskForm, AskTool:
+	}
+	return q.Text
+}
 
 // Check rejects an answer that the question does not allow.
 func (q Question) Check(a Answer) error {

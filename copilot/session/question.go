@@ -47,6 +47,16 @@ func (m *Machine) WaitsForPerson() bool {
 	return false
 }
 
+// WaitsFor returns an open question that a person must answer, the same one until it is closed; false without any.
+func (m *Machine) WaitsFor() (event.Question, bool) {
+	for _, id := range m.OpenQuestions() {
+		if q := m.open[id]; q.NeedsPerson() {
+			return q, true
+		}
+	}
+	return event.Question{}, false
+}
+
 // CloseQuestion closes an open question. It does nothing for others, because the agent repeats the answers it received.
 func (m *Machine) CloseQuestion(end event.QuestionClosed) {
 	q, open := m.open[end.ID]

@@ -27,6 +27,26 @@ func (n *connection) rename(ctx context.Context, r *jsonrpc.Request) (any, error
 	return struct{}{}, err
 }
 
+// place is portal.session.update.
+func (n *connection) place(ctx context.Context, r *jsonrpc.Request) (any, error) {
+	var p struct {
+		oneSession
+		Pinned   *bool `json:"pinned"`
+		Archived *bool `json:"archived"`
+	}
+	if err := r.Decode(&p); err != nil {
+		return nil, err
+	}
+	if p.Pinned == nil && p.Archived == nil {
+		return nil, jsonrpc.InvalidParams(`"pinned" or "archived" is missing`)
+	}
+	s, err := n.find(ctx, p.SessionID)
+	if err == nil {
+		err = s.Place(ctx, copilot.Placement{Pinned: p.Pinned, Archived: p.Archived})
+	}
+	return struct{}{}, err
+}
+
 type removeResult struct {
 	Left string `json:"left,omitempty"` // why the agent's copy is still there
 }

@@ -32,6 +32,28 @@ func TestSessionsAreRenamedAndDeleted(t *testing.T) {
 	})
 }
 
+func TestPlacementIsSharedByAllUIs(t *testing.T) {
+	inTime(t, func(p *portal) {
+		u, other, s := p.Able(), p.Able(), p.Begun()
+		other.Ask("portal.sessions.watch", document{})
+		other.Heard()
+		assert.Equal(t, document{}, u.Ask("portal.session.update", document{"session_id": s.ID(), "pinned": true}))
+		assert.Equal(t, document{}, u.Ask("portal.session.update", document{"session_id": s.ID(), "archived": true}))
+		time.Sleep(time.Second)
+		var seen document
+		for _, f := range other.Raw() {
+			if params, ok := f["params"].(document); ok && f["method"] == "portal.session.changed" {
+				seen, _ = params["session"].(document)
+			}
+		}
+		assert.Equal(t, true, seen["pinned"])
+		assert.Equal(t, true, seen["archived"])
+		assert.Equal(t, "/", seen["project"])
+		assert.Equal(t, -32602, u.Ask("portal.session.update", document{"session_id": s.ID()})["code"])
+		assert.Equal(t, -32004, u.Ask("portal.session.update", document{"session_id": unknown, "pinned": true})["code"])
+	})
+}
+
 func TestLeftAgentCopyIsReported(t *testing.T) {
 	inTime(t, func(p *portal) {
 		p.Agents.Before = func(_ context.Context, c fake.Call) error {

@@ -65,6 +65,7 @@ func (n *connection) methods() jsonrpc.Methods {
 		"portal.sessions.watch":      {Handle: n.watchSessions},
 		"portal.sessions.search":     {Handle: n.search},
 		"portal.session.rename":      {Handle: n.rename},
+		"portal.session.update":      {Handle: n.place},
 		"portal.session.delete":      {Handle: n.remove},
 		"portal.session.fork":        {Handle: n.fork},
 		"portal.session.resend":      {Handle: n.resend},

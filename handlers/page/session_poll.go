@@ -32,6 +32,24 @@ type sessionView struct {
 	sessions []copilot.Info // the newest change first
 	all      bool           // there are no more
 	watchers map[string]int // the number of attached UIs, by session
+	projects projects       // of the directories of the sessions; not modified
+}
+
+// projects are the repositories of directories, otherwise the directories themselves.
+type projects map[string]string
+
+// extended returns the projects of the directories of sessions. It looks for the repository of each directory once, because a poll must not
+// wait for a slow file system twice a second; the list shows a repository that was created later after a restart.
+func (p projects) extended(sessions []copilot.Info) projects {
+	now := make(projects, len(p))
+	for _, i := range sessions {
+		root, known := p[i.Directory]
+		if !known {
+			root = copilot.ProjectOf(i.Directory)
+		}
+		now[i.Directory] = root
+	}
+	return now
 }
 
 // pollSessions returns a view that is no older than age and no older than any returned before.
@@ -46,7 +64,7 @@ func (n *connection) pollSessions(ctx context.Context, age time.Duration) (sessi
 	if err != nil {
 		return sessionView{}, err
 	}
-	v := sessionView{o.number, list, all, n.client.Watchers()}
+	v := sessionView{o.number, list, all, n.client.Watchers(), o.projects.extended(list)}
 	if o.number == 0 || v.all != o.all || !slices.Equal(v.sessions, o.sessions) || !maps.Equal(v.watchers, o.watchers) {
 		v.number++
 	}

@@ -18,7 +18,8 @@ const (
 // watchedSession is a session in a watched list.
 type watchedSession struct {
 	ui.Session
-	Watchers int `json:"watchers"` // UIs that are attached to it
+	Watchers int    `json:"watchers"` // UIs that are attached to it
+	Project  string `json:"project"`  // its repository, otherwise its directory
 }
 
 // sessionWatch is what a UI knows of all sessions.
@@ -48,7 +49,7 @@ func (n *connection) watchSessions(ctx context.Context, r *jsonrpc.Request) (any
 func (w *sessionWatch) differs(v sessionView) []watchedSession {
 	news := []watchedSession{}
 	for _, i := range v.sessions {
-		now := watchedSession{ui.DescribeSession(i), v.watchers[i.ID]}
+		now := watchedSession{ui.DescribeSession(i), v.watchers[i.ID], v.projects[i.Directory]}
 		if before, known := w.known[i.ID]; !known || before != now {
 			w.known[i.ID] = now
 			news = append(news, now)

@@ -19,6 +19,7 @@ const (
 	maxPrompt    = 32 << 20
 	maxAnswer    = 1 << 20
 	maxTitle     = 64 << 10
+	maxUpdate    = 64 << 10
 )
 
 // body reads a text of at most limit bytes. The server limits the time this takes.

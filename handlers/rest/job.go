@@ -8,6 +8,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/secret"
 	"github.com/copilot-portal/portal/jobs"
 )
@@ -48,7 +49,7 @@ func (a *API) startJob(c *gin.Context) {
 	directory, input, _ := strings.Cut(string(text), "\n")
 	j, err := a.options.Jobs.StartJob(c.Request.Context(), jobs.JobRequest{
 		Name:      param(c, "name"),
-		Directory: cmp.Or(strings.TrimSpace(directory), RepoRoot(a.options.WorkDir)),
+		Directory: cmp.Or(strings.TrimSpace(directory), copilot.ProjectOf(a.options.WorkDir)),
 		Input:     userInput(input),
 	})
 	started(c, j, a.notStarted(err, jobs.ErrJobNotFound))

@@ -8,6 +8,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
@@ -23,6 +24,10 @@ type Summary struct {
 	CreatedAt        string        `json:"createdAt"`
 	ChangedAt        string        `json:"changedAt"`
 	Usage            usage         `json:"usage"`
+	Outcome          event.Outcome `json:"outcome,omitempty"`
+	WaitsFor         string        `json:"waitsFor,omitempty"`
+	Pinned           bool          `json:"pinned,omitempty"`
+	Archived         bool          `json:"archived,omitempty"`
 	ForkedFrom       *forkOrigin   `json:"forkedFrom,omitempty"`
 }
 
@@ -57,6 +62,7 @@ func Summarize(infos []copilot.Info) []Summary {
 				Used: i.Usage.Used, Limit: i.Usage.Limit, Multiplier: i.Usage.Multiplier,
 				InputTokens: i.Usage.Input, OutputTokens: i.Usage.Output,
 			},
+			Outcome: i.Outcome, WaitsFor: i.WaitsFor, Pinned: i.Pinned, Archived: i.Archived,
 			ForkedFrom: originOf(i.ForkOf),
 		})
 	}
@@ -111,6 +117,7 @@ type Hit struct {
 	SessionID string           `json:"sessionId"`
 	Title     string           `json:"title"`
 	Number    uint64           `json:"number"`
+	RunID     string           `json:"runId,omitempty"`
 	Kind      copilot.TextKind `json:"kind"`
 	Snippet   string           `json:"snippet"`
 	Hits      [][2]int         `json:"hits"`
@@ -121,7 +128,7 @@ func Hits(found []copilot.Found) []Hit {
 	list := make([]Hit, 0, len(found))
 	for _, f := range found {
 		hits := append([][2]int{}, f.Hits...) // never null
-		list = append(list, Hit{f.Session, f.Title, f.N, f.Kind, f.Snippet, hits})
+		list = append(list, Hit{f.Session, f.Title, f.N, f.Run, f.Kind, f.Snippet, hits})
 	}
 	return list
 }

@@ -1,11 +1,13 @@
 package rest
 
 import (
+	"encoding/json"
 	"net/http"
 
 	"github.com/gin-gonic/gin"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/fault"
 )
 
 // remove deletes a session with its record.
@@ -27,6 +29,26 @@ func (a *API) rename(c *gin.Context) {
 			return
 		}
 		reply(c, s.Rename(c.Request.Context(), string(title)))
+	})
+}
+
+// update pins or archives a session, as the body says.
+func (a *API) update(c *gin.Context) {
+	a.withSession(c, func(s *copilot.Session) {
+		text, err := body(c, maxUpdate)
+		if err != nil {
+			fail(c, err)
+			return
+		}
+		var p struct {
+			Pinned   *bool `json:"pinned"`
+			Archived *bool `json:"archived"`
+		}
+		if err := json.Unmarshal(text, &p); err != nil || p.Pinned == nil && p.Archived == nil {
+			fail(c, fault.Errorf(fault.Invalid, `the body must be {"pinned": true or false, "archived": true or false}, with at least one of them`))
+			return
+		}
+		reply(c, s.Place(c.Request.Context(), copilot.Placement{Pinned: p.Pinned, Archived: p.Archived}))
 	})
 }
 

@@ -42,6 +42,23 @@ func (a *api) history(session, query string) (types string, numbers []float64) {
 	}
 }
 
+func TestSessionIsPinnedAndArchived(t *testing.T) {
+	stored(t, copilot.Options{}, func(d *durable) {
+		s := d.echoed("hello")
+		assert.Empty(d, d.call("POST", s+"/update", `{"pinned": true, "archived": true}`))
+		assert.Empty(d, d.call("POST", s+"/update", `{"archived": false}`))
+		list, _ := d.call("GET", strings.TrimSuffix(s[:strings.LastIndex(s, "/")], "/"), "")["sessions"].([]any)
+		require.Len(d, list, 1)
+		one, _ := list[0].(document)
+		assert.Equal(d, true, one["pinned"])
+		assert.Nil(d, one["archived"])
+		assert.Equal(d, "completed", one["outcome"])
+		for _, body := range []string{"", "{}", "[]", `{"pinned": "yes"}`} {
+			assert.NotEmpty(d, d.call("POST", s+"/update", body)["error"], body)
+		}
+	})
+}
+
 // echoHistory is the history of a session with one run of the echo script.
 const echoHistory = "session.opened run.started user.message turn.started message.started message.ended turn.ended run.ended"
 

@@ -9,8 +9,6 @@ package rest
 
 import (
 	"net/http"
-	"os"
-	"path/filepath"
 
 	"github.com/gin-gonic/gin"
 
@@ -71,6 +69,7 @@ func (a *API) Routes(r gin.IRoutes) {
 	r.GET("/copilot/session/:id/export", a.export)
 	r.GET("/copilot/session/:id/history", a.history)
 	r.POST("/copilot/session/:id/rename", a.rename)
+	r.POST("/copilot/session/:id/update", a.update)
 	r.POST("/copilot/session/:id/fork", a.fork)
 	r.POST("/copilot/session/:id/resend/:run", a.resend)
 	a.taskRoutes(r)
@@ -96,19 +95,7 @@ func noStore(c *gin.Context) {
 // config returns the repository root above the working directory, or the
 // working directory itself without a repository.
 func (a *API) config(c *gin.Context) {
-	c.JSON(http.StatusOK, gin.H{"repoRoot": RepoRoot(a.options.WorkDir)})
-}
-
-// RepoRoot returns dir or the nearest directory above it that contains .git; otherwise dir.
-func RepoRoot(dir string) string {
-	for at := dir; ; at = filepath.Dir(at) {
-		if _, err := os.Stat(filepath.Join(at, ".git")); err == nil {
-			return at
-		}
-		if at == filepath.Dir(at) {
-			return dir
-		}
-	}
+	c.JSON(http.StatusOK, gin.H{"repoRoot": copilot.ProjectOf(a.options.WorkDir)})
 }
 
 func test(c *gin.Context) { c.JSON(http.StatusOK, gin.H{"message": "Hello, world!"}) }

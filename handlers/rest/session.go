@@ -29,7 +29,7 @@ func (a *API) start(c *gin.Context) {
 		Directory: strings.TrimSpace(string(directory)),
 	}
 	if start.Directory == "" {
-		start.Directory = RepoRoot(a.options.WorkDir)
+		start.Directory = copilot.ProjectOf(a.options.WorkDir)
 	}
 	if start.Policy, start.AskUser, err = a.permissions(c); err != nil {
 		fail(c, err)

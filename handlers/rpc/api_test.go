@@ -437,6 +437,22 @@ func TestUnusedSessionsAreClosed(t *testing.T) {
 	})
 }
 
+func TestSessionIsPinnedAndArchived(t *testing.T) {
+	inTimeWith(t, copilot.Options{}, rpc.Options{}, func(a *api) {
+		id := a.create(document{})
+		assert.Equal(a, document{"updated": true}, a.must("session.update", document{"sessionId": id, "pinned": true}))
+		a.must("session.close", document{"sessionId": id})
+		a.must("session.update", document{"sessionId": id, "archived": true})
+		list, _ := a.must("session.list", document{})["sessions"].([]any)
+		require.Len(a, list, 1)
+		s, _ := list[0].(document)
+		assert.Equal(a, true, s["pinned"])
+		assert.Equal(a, true, s["archived"])
+		code, _ := a.refused("session.update", document{"sessionId": id})
+		assert.Equal(a, -32602, code)
+	})
+}
+
 func TestOpenRPCDescribesAllMethods(t *testing.T) {
 	text, err := os.ReadFile("../../spec/openrpc.json")
 	require.NoError(t, err)
@@ -460,6 +476,7 @@ func TestOpenRPCDescribesAllMethods(t *testing.T) {
 		"session.close":       {"sessionId"},
 		"session.cancel":      rpc.ParamsOf(rpc.CancelParams{}),
 		"session.permissions": {"sessionId"},
+		"session.update":      rpc.ParamsOf(rpc.UpdateParams{}),
 		"session.revoke":      rpc.ParamsOf(rpc.RevokeParams{}),
 		"session.fork":        rpc.ParamsOf(rpc.ForkParams{}),
 		"session.resend":      rpc.ParamsOf(rpc.ResendParams{}),

@@ -12,6 +12,7 @@ type (
 	CancelParams = cancelParams
 	ForkParams   = forkParams
 	ResendParams = resendParams
+	UpdateParams = updateParams
 )
 
 // ParamsOf returns the names of parameters in their order.

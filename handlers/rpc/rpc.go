@@ -95,6 +95,7 @@ func (a *API) Methods() jsonrpc.Methods {
 		"session.send":        {Handle: a.send},
 		"session.list":        {Handle: a.list},
 		"session.cancel":      {Handle: a.cancel},
+		"session.update":      {Handle: a.update},
 		"session.permissions": {Handle: a.permissions},
 		"session.revoke":      {Handle: a.revoke},
 		"queue.list":          {Handle: a.listQueue},

@@ -139,6 +139,31 @@ func (a *API) cancel(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	return map[string]bool{"cancelled": true}, s.Cancel(p.MessageID)
 }
 
+type updateParams struct {
+	SessionID string `json:"sessionId"`
+	Pinned    *bool  `json:"pinned"`
+	Archived  *bool  `json:"archived"`
+}
+
+// update is session.update: it pins or archives a session, open or closed. That is no use of it.
+func (a *API) update(ctx context.Context, r *jsonrpc.Request) (any, error) {
+	var p updateParams
+	if err := r.Decode(&p); err != nil {
+		return nil, err
+	}
+	if p.SessionID == "" {
+		return nil, jsonrpc.InvalidParams(`"sessionId" is missing`)
+	}
+	if p.Pinned == nil && p.Archived == nil {
+		return nil, jsonrpc.InvalidParams(`"pinned" or "archived" is missing`)
+	}
+	s, err := a.options.Host.Session(ctx, p.SessionID)
+	if err == nil {
+		err = s.Place(ctx, copilot.Placement{Pinned: p.Pinned, Archived: p.Archived})
+	}
+	return map[string]bool{"updated": true}, err
+}
+
 type sendParams struct {
 	SessionID   string            `json:"sessionId"`
 	Prompt      string            `json:"prompt"`
@@ -226,6 +251,10 @@ type summary struct {
 	Origin           string        `json:"origin"`
 	CreatedAt        string        `json:"createdAt"`
 	ChangedAt        string        `json:"changedAt"`
+	Outcome          event.Outcome `json:"outcome,omitempty"`
+	WaitsFor         string        `json:"waitsFor,omitempty"`
+	Pinned           bool          `json:"pinned,omitempty"`
+	Archived         bool          `json:"archived,omitempty"`
 	ForkedFrom       *forkOrigin   `json:"forkedFrom,omitempty"`
 }
 
@@ -254,7 +283,8 @@ func (a *API) list(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	answer := listed{Sessions: make([]summary, 0, len(infos)), Next: next}
 	for _, i := range infos {
 		answer.Sessions = append(answer.Sessions, summary{
-			i.ID, i.Title, i.Model, i.Directory, i.State, i.Origin, stamp(i.Created), stamp(i.Changed), originOf(i.ForkOf),
+			i.ID, i.Title, i.Model, i.Directory, i.State, i.Origin, stamp(i.Created), stamp(i.Changed),
+			i.Outcome, i.WaitsFor, i.Pinned, i.Archived, originOf(i.ForkOf),
 		})
 	}
 	return answer, nil

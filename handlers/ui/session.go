@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 	"github.com/copilot-portal/portal/copilot/permission"
 	"github.com/copilot-portal/portal/copilot/plain"
@@ -126,6 +127,10 @@ type Session struct {
 	State     copilot.State `json:"state"`
 	Origin    string        `json:"origin"`
 	Created   string        `json:"created_at"`
+	Outcome   event.Outcome `json:"outcome,omitempty"`   // of the last run
+	WaitsFor  string        `json:"waits_for,omitempty"` // what an open question is about
+	Pinned    bool          `json:"pinned,omitempty"`
+	Archived  bool          `json:"archived,omitempty"`
 	ForkOf    forkOrigin    `json:"forked_from,omitzero"`
 }
 
@@ -139,6 +144,7 @@ type forkOrigin struct {
 func DescribeSession(i copilot.Info) Session {
 	return Session{
 		i.ID, FormatTime(i.Changed), i.Run, i.Prompts, plain.Text(i.Prompt), plain.Text(i.Title), i.Model, i.Directory, i.State, i.Origin, FormatTime(i.Created),
+		i.Outcome, plain.Text(i.WaitsFor), i.Pinned, i.Archived,
 		forkOrigin{i.ForkOf.ID, plain.Text(i.ForkOf.Title)},
 	}
 }
