@@ -30,7 +30,16 @@ var names = []string{
 	"a.txt", "b.txt", "with space", "line\nbreak", "tab\t\"quote\"", "ünïcode", "-dash", "dir/a", "dir/b/c", "dir", "dir/b", "x/y/z", ":(glob)*", "back\\slash", "\xff\xfe",
 }
 
-func (e *editor) name() string { return names[e.IntN(len(names))] }
+// name returns a path that leads through no link: one may lead out of the directory.
+func (e *editor) name() string {
+	name := filepath.Join(e.dir, names[e.IntN(len(names))])
+	for dir := filepath.Dir(name); dir != e.dir; dir = filepath.Dir(dir) {
+		if info, err := os.Lstat(dir); err == nil && info.Mode()&os.ModeSymlink != 0 {
+			_ = os.Remove(dir)
+		}
+	}
+	return name
+}
 
 func (e *editor) content() string {
 	switch e.IntN(8) {
@@ -51,14 +60,16 @@ func (e *editor) content() string {
 
 // edit makes one change. It clears the way first.
 func (e *editor) edit() {
-	name := filepath.Join(e.dir, e.name())
+	name := e.name()
 	switch e.IntN(8) {
 	case 0:
 		_ = os.RemoveAll(name)
 	case 1:
-		_ = os.Rename(name, filepath.Join(e.dir, e.name()))
+		_ = os.Rename(name, e.name())
 	case 2:
-		_ = os.Chmod(name, []os.FileMode{0o644, 0o755, 0o600, 0o700}[e.IntN(4)])
+		if info, err := os.Lstat(name); err == nil && info.Mode().IsRegular() {
+			_ = os.Chmod(name, []os.FileMode{0o644, 0o755, 0o600, 0o700}[e.IntN(4)])
+		}
 	case 3:
 		e.clear(name)
 		_ = os.Symlink([]string{"a.txt", "/etc/passwd", "../..", "missing"}[e.IntN(4)], name)
