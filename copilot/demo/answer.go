@@ -66,13 +66,19 @@ func (a *answer) emit(d delta) error {
 	return a.choice(choice{Delta: &d})
 }
 
-var words = regexp.MustCompile(`[^ \n]{0,999}[ \n]+|[^ \n]{1,999}`)
+// maxPiece is the size of the largest piece of an answer or of arguments, in characters.
+const maxPiece = 1000
+
+// word matches a word and the spaces after it. A limit in the expression would make it a thousand times as large.
+var word = regexp.MustCompile(`[^ \n]*[ \n]+|[^ \n]+`)
 
 // text adds a text word by word.
 func (a *answer) text(s string) error {
-	for _, word := range words.FindAllString(s, -1) {
-		if err := a.emit(delta{Content: word}); err != nil {
-			return err
+	for _, w := range word.FindAllString(s, -1) {
+		for part := range slices.Chunk([]rune(w), maxPiece) {
+			if err := a.emit(delta{Content: string(part)}); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
@@ -81,11 +87,10 @@ func (a *answer) text(s string) error {
 // callTool calls a tool as models do: first its name, then its arguments in pieces. The id is random, because the ids of a
 // session must differ and a request need not have all its calls.
 func (a *answer) callTool(name, arguments string) error {
-	const piece = 1000 // characters
 	a.call = toolCall{ID: callPrefix + rand.Text(), Type: "function", Function: function{Name: name}}
 	err := a.emit(delta{ToolCalls: []toolCall{a.call}})
 	a.call.Function.Arguments = arguments
-	for part := range slices.Chunk([]rune(arguments), piece) {
+	for part := range slices.Chunk([]rune(arguments), maxPiece) {
 		if err == nil {
 			err = a.emit(delta{ToolCalls: []toolCall{{Function: function{Arguments: string(part)}}}})
 		}
