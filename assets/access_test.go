@@ -104,10 +104,20 @@ func checkViews(a access) {
 	b.Wait(`document.querySelector("#directories li")`)
 	a.check(b, "directories to choose from")
 
+	b.Click(id("filter"))
+	b.Wait(`document.querySelector(".menu:popover-open")`)
+	a.check(b, "the filter")
+	b.Click(id("filter-menu") + ` [role="group"]:first-child button:nth-child(2)`) // waiting
+	b.Wait(`document.querySelector(".rail-chips button")`)
+	b.Do(chromedp.Evaluate[chromedp.Void](`void (document.querySelector(".rail-notice").hidden = false)`))
+	a.checkSizes(b, "a filtered list with the offer of notifications")
+	b.Do(chromedp.Evaluate[chromedp.Void](`void (document.querySelector(".rail-notice").hidden = true)`))
+	b.Click(".rail-chips button")
+
 	b.Click(".row-more")
 	b.Wait(`document.querySelector(".menu:popover-open")`)
 	a.check(b, "the menu of a session")
-	b.Click(".menu button")
+	b.Click(".menu:popover-open button")
 	b.Wait(`document.querySelector("dialog[open]")`)
 	a.check(b, "a dialog")
 	b.Do(chromedp.KeyEvent(kb.Escape))

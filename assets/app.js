@@ -13,6 +13,7 @@ import { jobView } from "./views/job.js";
 import { jobsView } from "./views/jobs.js";
 import { operationView } from "./views/operation.js";
 import { operationsView } from "./views/operations.js";
+import { createNotifications } from "./views/notifications.js";
 import { createPalette } from "./views/palette.js";
 import { createRail } from "./views/rail.js";
 import { startView } from "./views/start.js";
@@ -22,7 +23,7 @@ import { Visitor } from "./visitor.js";
 /**
  * The view at an address. `update` is called after changes, at most once a frame; `focus` once it is shown; `dispose` before it is removed;
  * `showRun` when the address names a run; `receive` for notifications; `commands` are for Ctrl+K.
- * @typedef {{node: HTMLElement, update: () => void, focus: () => void, dispose: () => void, showRun?: (run: string) => void,
+ * @typedef {{node: HTMLElement, update: () => void, focus: () => void, dispose: () => void, showRun?: (run: string, words?: string) => void,
  *   receive?: (message: import("./rpc.js").Notification) => void, commands?: () => import("./views/palette.js").Command[]}} View
  */
 
@@ -58,6 +59,7 @@ const rpc = new Connection({
   },
   onNotification(message) {
     updateList(list, message);
+    if (list.changed) notifications.update(list);
     if (message.method === "portal.session.removed") handleRemoved(message.params.session_id);
     sessions.receive(message);
     current?.receive?.(message);
@@ -80,7 +82,8 @@ function navigate(address) {
   else location.hash = address;
 }
 
-const rail = createRail({ root: find("rail", HTMLElement), toggle: find("rail-toggle", HTMLButtonElement), veil: find("veil", HTMLElement), rpc, navigate });
+const notifications = createNotifications({ navigate });
+const rail = createRail({ root: find("rail", HTMLElement), toggle: find("rail-toggle", HTMLButtonElement), veil: find("veil", HTMLElement), notice: notifications.node, rpc, navigate });
 const palette = createPalette({ list: () => list, navigate, commands: () => [
   ...(current?.commands?.() ?? []),
   { label: "New session", hint: "Alt+N", run: () => navigate("#/") },
@@ -88,6 +91,7 @@ const palette = createPalette({ list: () => list, navigate, commands: () => [
   { label: "Jobs", run: () => navigate("#/jobs") },
   { label: "Interfaces", run: () => navigate("#/interfaces") },
   { label: "Operations", run: () => navigate("#/operations") },
+  ...notifications.commands(),
   { label: "Portal status", run: () => navigate("#/status") },
 ] });
 
@@ -95,6 +99,7 @@ async function watch() {
   try {
     const { sessions } = await rpc.call("portal.sessions.watch");
     list = newList(sessions);
+    notifications.update(list);
     scheduleUpdate();
   } catch {
     // the connection was lost; onOpen tries again
@@ -125,7 +130,7 @@ function show() {
   const route = parseRoute(location.hash);
   const address = route.view === "session" ? sessionAddress(route.id) : `#/${route.view}${"id" in route ? `/${route.id}` : ""}`;
   rail.close();
-  if (route.view === "session" && address === shownAddress) return current?.showRun?.(route.run);
+  if (route.view === "session" && address === shownAddress) return current?.showRun?.(route.run, route.find);
   shownAddress = address;
   closeSession();
   setTitle(TITLES[route.view]);
@@ -176,7 +181,7 @@ function showSession(session) {
   currentSession = session;
   setView(conversationView({ session, rpc, navigate, earlier: () => sessions.earlier(session.id), onTitle: setTitle }));
   const route = parseRoute(location.hash);
-  if (route.view === "session" && route.run) current?.showRun?.(route.run);
+  if (route.view === "session" && route.run) current?.showRun?.(route.run, route.find);
 }
 
 function closeSession() {

@@ -4,8 +4,13 @@
 
 /**
  * @typedef {{sessions: Map<string, Info>, changed: boolean}} List changed: since it was set to false
- * @typedef {{label: string, sessions: Info[]}} Group
+ * @typedef {"" | "waiting" | "working" | "failed" | "archived"} StateFilter "": all but archived ones
+ * @typedef {{search: string, state: StateFilter, origin: string}} Filter origin: a dialect or an activity; "": what the user started; "all"
+ * @typedef {{key: string, label: string, title: string, sessions: Info[]}} Group title: the whole path
  */
+
+/** Shows what the user started. @type {Filter} */
+export const NO_FILTER = { search: "", state: "", origin: "" };
 
 /** Creates the list from the result of portal.sessions.watch. @param {Info[]} [sessions] @returns {List} */
 export function newList(sessions = []) {
@@ -20,39 +25,84 @@ export function updateList(list, { method, params }) {
   list.changed = true;
 }
 
-/**
- * Returns the sessions by day, newest first. A search keeps those with all its words in the title, directory or last prompt. Without a search,
- * sessions of jobs are left out.
- * @param {List} list @param {number} now ms @param {string} [search] @returns {Group[]}
- */
-export function groupByDay(list, now, search = "") {
-  const words = search.toLowerCase().split(/\s+/).filter(Boolean);
-  const found = [...list.sessions.values()].filter((session) => words.every((word) => textOf(session).includes(word)) && (words.length > 0 || !isHidden(session)));
-  found.sort((a, b) => (b.updated_at ?? "").localeCompare(a.updated_at ?? "") || a.session_id.localeCompare(b.session_id));
-  /** @type {Group[]} */
-  const groups = [];
-  for (const session of found) {
-    const label = dayOf(Date.parse(session.updated_at ?? ""), now);
-    if (groups.at(-1)?.label !== label) groups.push({ label, sessions: [] });
-    groups.at(-1)?.sessions.push(session);
-  }
-  return groups;
+/** Returns the sessions that pass the filter, newest first. @param {List} list @param {Filter} filter @returns {Info[]} */
+export function filterSessions(list, filter) {
+  const words = filter.search.toLowerCase().split(/\s+/).filter(Boolean);
+  return [...list.sessions.values()]
+    .filter((session) => passes(session, filter, words))
+    .sort((a, b) => (b.updated_at ?? "").localeCompare(a.updated_at ?? "") || a.session_id.localeCompare(b.session_id));
 }
 
-/** Reports whether to hide a session of a job, of which there can be hundreds. One that waits for the user is shown. @param {Info} session */
-const isHidden = ({ origin, state }) => origin === "job" && state !== "waiting";
+/**
+ * Returns the sessions that pass the filter: the pinned ones, then those of each project. The project with the newest session is first, and so is
+ * the newest session of each group.
+ * @param {List} list @param {Filter} filter @returns {Group[]}
+ */
+export function groupByProject(list, filter) {
+  /** @type {Map<string, Group>} */
+  const groups = new Map();
+  const sessions = filterSessions(list, filter);
+  for (const session of [...sessions.filter(isPinned), ...sessions.filter((session) => !isPinned(session))]) {
+    const path = isPinned(session) ? "" : projectOf(session);
+    const key = isPinned(session) ? "pinned" : `project ${path}`;
+    const group = groups.get(key) ?? { key, label: isPinned(session) ? "Pinned" : nameOf(path), title: path, sessions: [] };
+    group.sessions.push(session);
+    groups.set(key, group);
+  }
+  distinguish([...groups.values()].filter(({ key }) => key !== "pinned"));
+  return [...groups.values()];
+}
+
+/** Adds the parent directory to the labels that several projects share. @param {Group[]} groups */
+function distinguish(groups) {
+  const count = new Map();
+  for (const { label } of groups) count.set(label, (count.get(label) ?? 0) + 1);
+  for (const group of groups) {
+    const parent = nameOf(group.title.replace(/[\\/][^\\/]*[\\/]*$/, ""));
+    if (count.get(group.label) > 1 && parent) group.label = `${group.label} – ${parent}`;
+  }
+}
+
+/** The project of a session: its repository, otherwise its directory. @param {Info} session */
+export const projectOf = (session) => session.project || session.directory || "";
+
+/** Returns the directory of a session within its project, "" for the project itself. @param {Info} session */
+export function directoryWithin(session) {
+  const project = projectOf(session);
+  const directory = session.directory ?? "";
+  return directory.startsWith(project) ? directory.slice(project.length).replace(/^[\\/]+/, "") : directory;
+}
+
+/** @param {string} path */
+const nameOf = (path) => path.split(/[\\/]/).filter(Boolean).pop() ?? path;
+
+/** @param {Info} session */
+const isPinned = (session) => Boolean(session.pinned) && !session.archived;
+
+/** Reports whether the portal started it itself, for a job, an operation or an interface. There can be hundreds. @param {Info} session */
+export const isInternal = ({ origin }) => origin === "job" || origin === "operation" || origin === "studio";
+
+/** Reports whether the last run failed. @param {Info} session */
+export const hasFailed = ({ outcome, state }) => outcome === "failed" && state !== "running" && state !== "queued" && state !== "waiting";
+
+/** @param {Info} session @param {Filter} filter @param {string[]} words */
+function passes(session, { state, origin }, words) {
+  if (!words.every((word) => textOf(session).includes(word))) return false;
+  if (origin && origin !== "all" && session.origin !== origin) return false;
+  if (state && !hasState(session, state)) return false;
+  if (session.state === "waiting" || words.length > 0) return true; // whoever is needed, or looked for
+  return Boolean(session.archived) === (state === "archived") && (origin !== "" || !isInternal(session));
+}
+
+/** @param {Info} session @param {Exclude<StateFilter, "">} wanted */
+function hasState(session, wanted) {
+  switch (wanted) {
+    case "waiting": return session.state === "waiting";
+    case "working": return session.state === "running" || session.state === "queued";
+    case "failed": return hasFailed(session);
+    case "archived": return Boolean(session.archived);
+  }
+}
 
 /** @param {Info} session */
 const textOf = ({ title = "", directory = "", last_user_message: last = "" }) => `${title}\n${directory}\n${last}`.toLowerCase();
-
-/** Names a day, less exactly the older it is. @param {number} time @param {number} now */
-function dayOf(time, now) {
-  const today = new Date(now).setHours(0, 0, 0, 0);
-  const days = Math.round((today - new Date(time).setHours(0, 0, 0, 0)) / 86_400_000); // a day may have 23 or 25 hours
-  if (!(days > 0)) return "Today";
-  if (days === 1) return "Yesterday";
-  if (days < 7) return "This week";
-  const date = new Date(time);
-  const options = /** @type {Intl.DateTimeFormatOptions} */ ({ month: "long", year: date.getFullYear() === new Date(now).getFullYear() ? undefined : "numeric" });
-  return date.toLocaleDateString("en", options);
-}

@@ -2,11 +2,15 @@ package assets_test
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
+	"testing"
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/server/portaltest"
 )
@@ -17,36 +21,45 @@ func row(session, within string) string {
 }
 
 // menu selects an item of a session's menu.
-func menu(b *portaltest.Browser, session string, item int) {
+func menu(b *portaltest.Browser, session, item string) {
 	b.Click(row(session, ".row-more"))
-	b.Click(fmt.Sprintf(`.menu button:nth-child(%d)`, item))
+	b.Click(id("menu-" + item))
 }
 
 // at is true if the address is that of a session.
 func at(session string) string { return "(location.hash === " + literal("#/s/"+session) + ")" }
 
+// hit is true once a run of a session is shown with a word highlighted, in sight.
+func hit(session, word string) string {
+	return fmt.Sprintf(`location.hash.startsWith(%[1]s) && location.hash.endsWith(%[2]s) && document.querySelector(".target") !== null &&
+		[...(CSS.highlights.get("hit") ?? [])].some((range) => range.toString() === %[2]s && range.getBoundingClientRect().top > 0 && range.getBoundingClientRect().bottom < innerHeight)`,
+		literal("#/s/"+session+"/"), literal(word))
+}
+
 func managesSessions(t page) {
 	p := t.portal
-	session := p.StartSession(t.TempDir(), "permissions=ask")
+	dir := t.TempDir()
+	session := p.StartSession(dir, "permissions=ask")
 	for _, prompt := range []string{"say `weir`", "say `zygodactyl`", "say `pond`"} {
 		p.Run(session, prompt)
 	}
 	b := t.open(p.URL)
-	b.WaitText(".rail-label", "Today")
+	b.WaitText(".rail-label", filepath.Base(dir))
 	b.WaitText(row(session, ".row-title"), "weir")
 	b.Type(id("search"), "zygodactyl") // not in the title
 	b.WaitText(".rail-label", "Found in messages")
 	b.WaitText(row(session, "mark"), "zygodactyl")
 	b.Press(kb.Enter)
-	b.Wait(at(session))
-	b.WaitText(id("answer"), "pond")
+	b.Wait(hit(session, "zygodactyl"))
+	b.Do(chromedp.Reload())
+	b.Wait(hit(session, "zygodactyl"))
 	b.Type(id("search"), "nothing of this kind")
 	b.WaitText(".rail-empty", "No results.")
 	b.Press(kb.Escape)
 	b.WaitText(row(session, ".row-title"), "weir")
 
 	second := t.visit(session)
-	menu(b, session, 1)
+	menu(b, session, "rename")
 	b.Type("dialog[open] input", "Birds of the weir")
 	b.Press(kb.Enter)
 	b.WaitGone("dialog")
@@ -57,7 +70,7 @@ func managesSessions(t page) {
 	}
 
 	before := b.Text(shown)
-	menu(b, session, 2)
+	menu(b, session, "fork")
 	b.Wait("!" + at(session))
 	b.Wait(there)
 	b.WaitValue(shown, func(copied string) bool { return strings.HasPrefix(copied, before) }, "the fork does not start with the session's text:\n"+before)
@@ -67,16 +80,113 @@ func managesSessions(t page) {
 
 	b.Click(row(session, ".row-link"))
 	b.Wait(at(session))
-	menu(b, session, 3)
+	menu(b, session, "delete")
 	b.WaitText("dialog[open]", "“Birds of the weir” will be permanently deleted")
 	b.Press(kb.Escape)
 	b.WaitGone("dialog")
-	menu(b, session, 3)
+	menu(b, session, "delete")
 	b.Click("dialog[open] .primary")
 	b.WaitCount(row(session, ""), 0)
 	b.WaitText(id("start"), "Examples")
 	second.WaitText("main", "This session was deleted.")
 	second.WaitCount(row(session, ""), 0)
+}
+
+func findsHitFarAbove(t page) {
+	p := t.portal
+	session := p.StartSession(t.TempDir(), "permissions=allow")
+	p.Run(session, "say `weir`")
+	p.Run(session, "say `the first ptarmigan of the year`")
+	for i := range 40 {
+		p.Run(session, fmt.Sprintf("run `seq 20` and say `filler %d`", i))
+	}
+	b := t.open(p.URL)
+	b.Type(id("search"), "ptarmigan")
+	b.WaitText(row(session, "mark"), "ptarmigan")
+	b.Click(row(session, ".row-link"))
+	b.Wait(hit(session, "ptarmigan"))
+}
+
+func organizesSessions(t page) {
+	p := t.portal
+	old, dir := p.StartSession(t.TempDir(), "permissions=ask"), t.git()
+	p.Run(old, "say `avocet`")
+	require.NoError(t, os.Mkdir(filepath.Join(dir, "nest"), 0o700))
+	session := p.StartSession(filepath.Join(dir, "nest"), "permissions=ask")
+	p.Run(session, "say `bittern`")
+	b, other := t.open(p.URL), t.open(p.URL)
+	b.WaitText(".rail-label", "heronry")
+	b.WaitText(row(session, ".row-detail"), "nest")
+	first := `document.querySelector(".rail-label").textContent`
+	menu(b, old, "pin")
+	for _, tab := range []*portaltest.Browser{b, other} {
+		tab.Wait(first + ` === "Pinned" && document.querySelector(".row").dataset.session === ` + literal(old))
+	}
+	menu(b, old, "archive")
+	for _, tab := range []*portaltest.Browser{b, other} {
+		tab.WaitCount(row(old, ""), 0)
+	}
+	b.Click(id("filter"))
+	b.Press(kb.ArrowDown)
+	b.Press(kb.ArrowUp)
+	b.Click(id("filter-menu", `[role="group"]:first-child button:last-child`))
+	b.WaitText(".rail-chips .chip", "Archived")
+	b.WaitText(row(old, ".row-title"), "avocet")
+	b.WaitCount(row(session, ""), 0)
+	menu(b, old, "archive")
+	b.WaitCount(row(old, ""), 0)
+	b.Click(".rail-chips .chip")
+	b.Wait(first + ` === "Pinned"`)
+
+	p.API("POST", "copilot/session/"+session+"/query", "run `echo bittern`")
+	b.WaitText(row(session, ".row-detail"), "echo bittern")
+	b.Wait(fmt.Sprintf(`document.querySelector(%q).dataset.state === "waiting"`, row(session, "")))
+}
+
+func TestNotifications(t *testing.T) {
+	t.Parallel()
+	notifies(page{t, portaltest.StartChromium(t), portaltest.Start(t, portaltest.Options{Args: []string{"--demo"}})})
+}
+
+func notifies(t page) {
+	p := t.portal
+	session := p.StartSession(t.TempDir(), "permissions=ask")
+	b := t.open(p.URL)
+	b.WaitText(row(session, ".row-title"), "Untitled")
+	b.Do(chromedp.Evaluate[chromedp.Void](`(() => {
+		globalThis.notes = [];
+		globalThis.Notification = class { static permission = "default"; static asked = 0;
+			static requestPermission() { this.asked++; this.permission = "granted"; return Promise.resolve("granted"); }
+			constructor(title, options) { notes.push({ title, ...options, note: this }); } close() {} };
+	})()`))
+	b.Wait(fmt.Sprintf(`document.querySelector(%q).checkVisibility() === false`, id("notify-me")))
+	p.API("POST", "copilot/session/"+session+"/query", "run `echo snipe`")
+	b.Click(id("notify-me"))
+	b.Wait(`Notification.asked === 1 && notes.length === 0`)
+	b.WaitGone(id("notify-me") + ":not([hidden] *)")
+	b.Do(chromedp.Evaluate[chromedp.Void](`Object.defineProperty(document, "hidden", { configurable: true, get: () => true })`))
+	p.API("POST", "copilot/session/"+session+"/cancel", "")
+	p.API("POST", "copilot/session/"+session+"/query", "run `echo snipe`")
+	b.Wait(`notes.length === 1 && notes[0].body.includes("echo snipe")`)
+	b.Do(chromedp.Evaluate[chromedp.Void](`notes[0].note.onclick()`))
+	b.Wait(at(session))
+}
+
+func exportsSession(t page) {
+	p := t.portal
+	session := p.StartSession(t.TempDir(), "permissions=ask")
+	p.Run(session, "say `whimbrel`")
+	b := t.open(p.URL)
+	b.Do(chromedp.Evaluate[chromedp.Void](`(() => {
+		globalThis.files = [];
+		const create = URL.createObjectURL;
+		URL.createObjectURL = (blob) => { void blob.text().then((text) => files.push(text)); return create(blob); };
+		HTMLAnchorElement.prototype.click = function () { globalThis.saved = this.download; };
+	})()`))
+	menu(b, session, "markdown")
+	b.Wait(`files.length === 1 && files[0].includes("whimbrel") && saved.endsWith(".md")`)
+	menu(b, session, "json")
+	b.Wait(`files.length === 2 && JSON.parse(files[1].split("\n")[0]).id === ` + literal(session) + ` && saved.endsWith(".jsonl")`)
 }
 
 func usesKeyboard(t page) {

@@ -1,11 +1,11 @@
 // The addresses of the page, in the fragment of its URL.
 
-/** @typedef {{view: "start" | "status" | "operations" | "jobs" | "interfaces"} | {view: "operation" | "job" | "interface", id: string} | {view: "session", id: string, run: string}} Route */
+/** @typedef {{view: "start" | "status" | "operations" | "jobs" | "interfaces"} | {view: "operation" | "job" | "interface", id: string} | {view: "session", id: string, run: string, find?: string}} Route find: words to find in the run */
 
 /** Parses an address; unknown ones are the start. #/session/… is an older form of #/s/…. @param {string} hash @returns {Route} */
 export function parseRoute(hash) {
-  const [, view = "", id = "", run = ""] = hash.split("/").map(decode);
-  if ((view === "s" || view === "session") && id) return { view: "session", id, run };
+  const [, view = "", id = "", run = "", find = ""] = hash.split("/").map(decode);
+  if ((view === "s" || view === "session") && id) return { view: "session", id, run, ...(find && { find }) };
   if (view === "o" && id) return { view: "operation", id };
   if (view === "j" && id) return { view: "job", id };
   if (view === "i" && id) return { view: "interface", id };
@@ -21,9 +21,9 @@ function decode(text) {
   }
 }
 
-/** Returns the address of a session, or of a run in it. @param {string} id @param {string} [run] */
-export function sessionAddress(id, run = "") {
-  return `#/s/${encodeURIComponent(id)}${run && `/${encodeURIComponent(run)}`}`;
+/** Returns the address of a session, of a run in it, or of words in a run. @param {string} id @param {string} [run] @param {string} [words] */
+export function sessionAddress(id, run = "", words = "") {
+  return `#/s/${encodeURIComponent(id)}${run && `/${encodeURIComponent(run)}`}${run && words && `/${encodeURIComponent(words)}`}`;
 }
 
 /** @param {string} id */

@@ -27,4 +27,6 @@ for (const [hash, want] of cases) test(`${hash || "no address"} is parsed`, () =
 
 test("an address parses to its parts", () => {
   assert.deepEqual(parseRoute(sessionAddress("a/b", "r 1")), { view: "session", id: "a/b", run: "r 1" });
+  assert.deepEqual(parseRoute(sessionAddress("a/b", "r 1", "50 % / half")), { view: "session", id: "a/b", run: "r 1", find: "50 % / half" });
+  assert.equal(sessionAddress("a", "", "words need a run"), "#/s/a");
 });

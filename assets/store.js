@@ -5,7 +5,7 @@ import { MAX_ITEMS, add, agentChanged, appendOutput, completeBlock, filePath, fi
 import { addQuestion, close, removeQuestions, runOf, setRunStatus, stateOf } from "./runs.js";
 
 export { MAX_ITEMS } from "./items.js";
-export { groupByDay, newList, updateList } from "./list.js";
+export { newList, updateList } from "./list.js";
 
 /**
  * What happened, in the order in which it began. Keys are stable across reloads.
@@ -113,6 +113,7 @@ export { groupByDay, newList, updateList } from "./list.js";
  * @typedef {"idle" | "queued" | "running" | "waiting" | "closed" | "elsewhere"} State
  * @typedef {{session_id: string, title?: string, model?: string, directory?: string, state?: State, origin?: string,
  *   updated_at?: string, created_at?: string, run_id?: string, message_count?: number, last_user_message?: string,
+ *   outcome?: string, waits_for?: string, pinned?: boolean, archived?: boolean, project?: string,
  *   watchers?: number, permissions?: Record<string, string>, remembered?: Record<string, string>, waiting?: {run_id: string, text: string, by?: string}[]}} Info
  *   a session in a list, or in the result of portal.session.attach
  * @typedef {{id?: string | number, method: string, params: Record<string, any>}} Message a notification or a request

@@ -8,6 +8,7 @@ import { icon } from "./icons.js";
 import { PRESETS } from "./permissions.js";
 import { createQuestions } from "./questions.js";
 import { createScroll } from "./scroll.js";
+import { clearHit, highlightHit } from "./hit.js";
 import { forkSession, renameSession } from "./session-menu.js";
 import { createSide } from "./side.js";
 import { createTranscript } from "./transcript.js";
@@ -66,6 +67,7 @@ export function conversationView({ session, rpc, navigate, earlier, onTitle }) {
   let frame = 0;
   let isDisposed = false;
   let targetRun = ""; // to scroll to
+  let targetWords = ""; // to find there
   let idle = 0;
   const later = "requestIdleCallback" in globalThis ? (/** @type {() => void} */ act) => requestIdleCallback(act) : (/** @type {() => void} */ act) => setTimeout(act, 50);
 
@@ -118,9 +120,10 @@ export function conversationView({ session, rpc, navigate, earlier, onTitle }) {
     if (target === undefined) requestAnimationFrame(scrollToTarget);
     if (target === null) void earlier().then((more) => more && requestAnimationFrame(scrollToTarget));
     if (!target) return;
+    const hit = highlightHit(transcript.textsOf(targetRun), targetWords);
     targetRun = "";
     scroll.stopFollowing();
-    target.scrollIntoView({ block: "start" });
+    (hit ?? target).scrollIntoView({ block: hit ? "center" : "start" });
     for (const other of transcriptNode.querySelectorAll(".target")) other.classList.remove("target");
     target.classList.add("target");
   };
@@ -176,13 +179,15 @@ export function conversationView({ session, rpc, navigate, earlier, onTitle }) {
     focus: () => composer.focus(),
     /** For Ctrl+K. */
     commands: () => commands().filter(({ everywhere }) => !everywhere).map(({ label, hint, run }) => ({ label, hint, run: () => run("") })),
-    /** Scrolls to a run. @param {string} run */
-    showRun(run) {
+    /** Scrolls to a run, or to words in it, which it highlights. @param {string} run @param {string} [words] */
+    showRun(run, words = "") {
       targetRun = run;
+      targetWords = words;
       scrollToTarget();
     },
     dispose() {
       isDisposed = true;
+      clearHit();
       topObserver.disconnect();
       scroll.dispose();
       composer.dispose();

@@ -2,7 +2,7 @@
 
 import { age, baseName, h } from "../dom.js";
 import { sessionAddress } from "../route.js";
-import { groupByDay } from "../store.js";
+import { filterSessions, NO_FILTER } from "../list.js";
 
 /** @typedef {{label: string, hint?: string, run: () => void}} Command */
 
@@ -30,7 +30,7 @@ export function createPalette({ list, commands, navigate }) {
   const search = () => {
     const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
     const matches = (/** @type {string} */ text) => words.every((word) => text.toLowerCase().includes(word));
-    const sessions = groupByDay(list(), Date.now(), input.value).flatMap((group) => group.sessions).slice(0, MAX_SESSIONS);
+    const sessions = filterSessions(list(), { ...NO_FILTER, search: input.value }).slice(0, MAX_SESSIONS);
     found = [
       ...[...commands(), { label: "Keyboard shortcuts", hint: "?", run: help }].filter(({ label }) => matches(label)),
       ...sessions.map((s) => ({

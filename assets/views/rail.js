@@ -1,29 +1,26 @@
-// The sidebar: all sessions by day, a search, and a menu for each session. On phones it is a drawer.
+// The sidebar: all sessions by project, a search, a filter, and a menu for each session. On phones it is a drawer.
 
-import { age, baseName, debounce, escapeBidi, h, setChildren, setText } from "../dom.js";
+import { debounce, h, setChildren, setText } from "../dom.js";
 import { icon } from "./icons.js";
-import { sessionAddress } from "../route.js";
-import { groupByDay, newList } from "../store.js";
+import { groupByProject, newList } from "../list.js";
+import { createFilter } from "./rail-filter.js";
+import { createRow, detailOf } from "./rail-row.js";
 import { totalHeight, visibleRange } from "./visible-rows.js";
 import { sessionMenu } from "./session-menu.js";
 
-/**
- * @typedef {import("../store.js").Info} Info
- * @typedef {import("../list.js").List} List
- * @typedef {{session_id: string, title: string, directory: string, kind: string, snippet: string, hits: [number, number][]}} Found
- * @typedef {{key: string, height: number, label?: string, session?: Info, found?: Found}} Row
- */
+/** @typedef {import("../list.js").List} List @typedef {import("./rail-row.js").Found} Found @typedef {import("./rail-row.js").Row} Row */
 
-const ROW = 52; // px, as in styles/rail.css
+// Heights in px, as in styles/rail.css: of a row with one line and with two, for a mouse and for fingers.
+const HEIGHTS = { mouse: [34, 50], touch: [44, 56] };
 const LABEL = 30;
 const MAX_ROWS = 200; // in the page; of longer lists only the visible rows are
 const OVERSCAN = 400; // px above and below the visible part
-const EMPTY = "No sessions yet. Sessions that you or other programs start appear here.";
 
 /**
- * @param {{root: HTMLElement, toggle: HTMLElement, veil: HTMLElement, rpc: import("../rpc.js").Connection, navigate: (address: string) => void}} options
+ * @param {{root: HTMLElement, toggle: HTMLElement, veil: HTMLElement, notice: HTMLElement, rpc: import("../rpc.js").Connection, navigate: (address: string) => void}} options
+ *   notice: shown above the foot
  */
-export function createRail({ root, toggle, veil, rpc, navigate }) {
+export function createRail({ root, toggle, veil, notice, rpc, navigate }) {
   let list = newList();
   /** @type {Found[]} */
   let found = [];
@@ -36,6 +33,7 @@ export function createRail({ root, toggle, veil, rpc, navigate }) {
   const above = h("div", {});
   const below = h("div", {});
   const empty = h("p", { class: "muted rail-empty" });
+  const filter = createFilter({ onChange: () => build(), list: () => list });
   const nav = h("nav", { class: "rail-list", "data-testid": "sessions", "aria-label": "Sessions" });
   const menu = sessionMenu({ root, rpc, navigate, isCurrent: (id) => rail.current === id });
   root.append(
@@ -43,24 +41,33 @@ export function createRail({ root, toggle, veil, rpc, navigate }) {
       h("a", { class: "brand", href: "#/" }, h("img", { src: "favicon.svg", alt: "", width: 20, height: 20 }), "Portal"),
       h("a", { class: "button new", "data-testid": "new-session", href: "#/", title: "Alt+N" }, icon("new"), "New"),
     ),
-    h("div", { class: "rail-search" }, icon("search"), search),
-    nav,
+    h("div", { class: "rail-search" }, icon("search"), search, filter.button),
+    filter.chips, filter.menu,
+    nav, notice,
     h("div", { class: "rail-foot" },
       h("a", { class: "quiet-link", href: "#/jobs", "data-testid": "jobs-link" }, icon("job"), "Jobs"),
       h("a", { class: "quiet-link", href: "#/interfaces", "data-testid": "interfaces-link" }, icon("frame"), "Interfaces"),
       h("a", { class: "quiet-link", href: "#/operations", "data-testid": "operations-link" }, icon("list"), "Operations"),
-      h("a", { class: "quiet-link", href: "#/status", "data-testid": "status-link" }, icon("status"), "Status"),
-      h("span", { class: "muted" }, h("kbd", {}, "Ctrl"), " ", h("kbd", {}, "K"))),
+      h("a", { class: "quiet-link", href: "#/status", "data-testid": "status-link" }, icon("status"), "Status")),
   );
+
+  const touch = matchMedia("(pointer: coarse)");
+  /** @param {Omit<Row, "height">} row @returns {Row} */
+  const rowOf = (row) => ({ ...row, height: HEIGHTS[touch.matches ? "touch" : "mouse"][detailOf(/** @type {Row} */ (row)) ? 1 : 0] });
+  touch.addEventListener("change", () => build());
 
   /** Builds and shows the rows. */
   const build = () => {
-    const groups = groupByDay(list, Date.now(), search.value);
-    rows = groups.flatMap(({ label, sessions }) => [labelRow(label), ...sessions.map((session) => ({ key: session.session_id, height: ROW, session }))]);
+    const groups = groupByProject(list, filter.with(search.value));
+    rows = groups.flatMap(({ key, label, title, sessions }) => [
+      { key: `label ${key}`, height: LABEL, label, title },
+      ...sessions.map((session) => rowOf({ key: session.session_id, session, inGroup: key !== "pinned" })),
+    ]);
     const known = new Set(rows.map(({ key }) => key));
     const more = found.filter(({ session_id: id }) => !known.has(id));
-    if (more.length > 0) rows.push(labelRow("Found in messages"), ...more.map((one) => ({ key: one.session_id, height: ROW, found: one })));
-    setText(empty, search.value.trim() ? "No results." : EMPTY);
+    const words = search.value.trim();
+    if (more.length > 0) rows.push({ key: "label found", height: LABEL, label: "Found in messages" }, ...more.map((one) => rowOf({ key: one.session_id, found: one, words })));
+    setText(empty, filter.emptyText(list, search.value));
     draw();
   };
 
@@ -76,7 +83,7 @@ export function createRail({ root, toggle, veil, rpc, navigate }) {
     }
     const nodes = visible.map((row) => {
       const old = shown.get(row.key);
-      const one = old && !row.label ? old : createRow(row, menu.open);
+      const one = old && row.label === undefined ? old : createRow(row, menu.open);
       shown.set(row.key, one);
       if (old && one !== old) old.node.remove();
       one.update(row, rail.current);
@@ -108,11 +115,11 @@ export function createRail({ root, toggle, veil, rpc, navigate }) {
     const focused = document.activeElement?.closest(".row");
     let at = rows.findIndex(({ key }) => shown.get(key)?.node === focused);
     do at += by;
-    while (rows[at]?.label);
+    while (rows[at]?.label !== undefined);
     if (at < 0) return search.focus();
     if (!rows[at]) return;
     const top = totalHeight(rows.slice(0, at));
-    if (rows.length > MAX_ROWS && (top < nav.scrollTop || top + ROW > nav.scrollTop + nav.clientHeight)) {
+    if (rows.length > MAX_ROWS && (top < nav.scrollTop || top + rows[at].height > nav.scrollTop + nav.clientHeight)) {
       nav.scrollTop = top - nav.clientHeight / 2;
       draw();
     }
@@ -172,73 +179,10 @@ export function createRail({ root, toggle, veil, rpc, navigate }) {
   return rail;
 }
 
-/** @param {string} label @returns {Row} */
-const labelRow = (label) => ({ key: `label ${label}`, height: LABEL, label });
-
 /** Keeps the best result of each session. @param {Found[]} results */
 function onePerSession(results) {
   /** @type {Map<string, Found>} */
   const best = new Map();
   for (const one of results) if (!best.has(one.session_id)) best.set(one.session_id, one);
   return [...best.values()];
-}
-
-/** @type {Record<string, string>} */
-const STATES = { idle: "idle", queued: "queued", running: "running", waiting: "waiting for you", closed: "closed", elsewhere: "in use by another program" };
-
-/** @param {Row} row @param {(session: Info, button: HTMLElement) => void} openMenu */
-function createRow(row, openMenu) {
-  if (row.label) return { node: h("h2", { class: "rail-label" }, row.label), update() {} };
-  const id = row.key;
-  const state = h("span", { class: "hidden-text" });
-  const title = h("span", { class: "row-title" });
-  const directory = h("span", { class: "row-directory" });
-  const time = h("time", {});
-  const link = h("a", { class: "row-link", href: sessionAddress(id) }, h("span", { class: "dot" }, state), title, directory, time);
-  const more = h("button", { type: "button", class: "quiet row-more", "aria-haspopup": "menu" }, icon("more"));
-  const node = h("div", { class: "row", "data-session": id }, link);
-  /** @type {Info | undefined} */
-  let session;
-  more.addEventListener("click", () => session && openMenu(session, more));
-  return {
-    node,
-    /** @param {Row} row @param {string} current */
-    update(row, current) {
-      session = row.session;
-      node.dataset.state = session?.state ?? "";
-      if (session && !more.isConnected) node.append(more);
-      setText(state, session ? `${STATES[session.state ?? ""] ?? session.state}: ` : "");
-      setText(title, session?.title || session?.last_user_message || row.found?.title || "Untitled");
-      title.title = title.textContent ?? "";
-      more.setAttribute("aria-label", `Actions for ${title.title}`);
-      const path = session?.directory ?? row.found?.directory ?? "";
-      directory.title = path;
-      if (row.found) directory.replaceChildren(...markHits(row.found));
-      else setText(directory, session?.state === "waiting" ? "Waiting for you" : baseName(path));
-      showAge(time, session?.updated_at);
-      link.toggleAttribute("aria-current", false);
-      if (id === current) link.setAttribute("aria-current", "page");
-    },
-  };
-}
-
-/** @param {HTMLTimeElement} time @param {string} [at] */
-function showAge(time, at) {
-  time.hidden = !at;
-  if (!at) return;
-  time.dateTime = at;
-  time.title = new Date(at).toLocaleString();
-  setText(time, age(Date.now() - Date.parse(at)));
-}
-
-/** Renders a snippet with its hits marked. @param {Found} found */
-function markHits({ snippet, hits }) {
-  /** @type {(Node | string)[]} */
-  const parts = [];
-  let at = 0;
-  for (const [from, to] of hits) {
-    parts.push(escapeBidi(snippet.slice(at, from)), h("mark", {}, snippet.slice(from, to)));
-    at = to;
-  }
-  return [...parts, escapeBidi(snippet.slice(at))];
 }

@@ -34,12 +34,21 @@ export function sessionMenu({ root, rpc, navigate, isCurrent }) {
   return {
     /** @param {Info} session @param {HTMLElement} button */
     open(session, button) {
-      /** @param {string} label @param {(session: Info) => void} act @param {string} [kind] */
-      const item = (label, act, kind = "") => h("button", { type: "button", role: "menuitem", class: kind, click: () => {
+      /** @param {string} name @param {string} label @param {(session: Info) => void} act @param {string} [kind] */
+      const item = (name, label, act, kind = "") => h("button", { type: "button", role: "menuitem", class: kind, "data-testid": `menu-${name}`, click: () => {
         menu.hidePopover();
         act(session);
       } }, label);
-      menu.replaceChildren(item("Rename…", (session) => renameSession(rpc, session)), item("Fork", (session) => void forkSession(rpc, session, navigate)), item("Delete…", remove, "danger"));
+      const { pinned = false, archived = false } = session;
+      menu.replaceChildren(
+        item("rename", "Rename…", (session) => renameSession(rpc, session)),
+        item("pin", pinned ? "Unpin" : "Pin", (session) => placeSession(rpc, session, { pinned: !pinned })),
+        item("archive", archived ? "Move out of archive" : "Archive", (session) => placeSession(rpc, session, { archived: !archived })),
+        item("fork", "Fork", (session) => void forkSession(rpc, session, navigate)),
+        item("markdown", "Export as Markdown", (session) => exportSession(session, "markdown")),
+        item("json", "Export as JSON lines", (session) => exportSession(session, "jsonl")),
+        item("delete", "Delete…", remove, "danger"),
+      );
       menu.showPopover();
       const { bottom, right } = button.getBoundingClientRect();
       menu.style.top = `${Math.min(bottom + 2, innerHeight - menu.offsetHeight - 8)}px`;
@@ -57,6 +66,28 @@ export function renameSession(rpc, session, title = "") {
   if (title) act().catch(ask);
   else ask();
 }
+
+/** Pins or archives a session, for all clients. @param {Caller} rpc @param {Info} session @param {{pinned?: boolean, archived?: boolean}} place */
+function placeSession(rpc, session, place) {
+  const act = () => rpc.call("portal.session.update", { session_id: session.session_id, ...place });
+  act().catch((error) => dialog("Could not change the list", [h("p", {}, error.message)], "Try again", act));
+}
+
+/** Saves a session as a file. @param {Info} session @param {"markdown" | "jsonl"} format */
+export function exportSession(session, format) {
+  const act = async () => {
+    // The header proves that the request comes from this page, where browsers send no origin (decision 135).
+    const response = await fetch(`api/copilot/session/${encodeURIComponent(session.session_id)}/export?format=${format}`, { headers: { "X-Session-ID": "page" }, cache: "no-store" });
+    if (!response.ok || !response.headers.get("Content-Disposition")) throw new Error((await response.json().catch(() => ({}))).error ?? `The portal returned status ${response.status}.`);
+    const address = URL.createObjectURL(await response.blob());
+    h("a", { href: address, download: `${fileName(session)}.${format === "jsonl" ? "jsonl" : "md"}` }).click();
+    setTimeout(() => URL.revokeObjectURL(address), 60_000); // the browser reads it after the click
+  };
+  act().catch((error) => dialog("Could not export the session", [h("p", {}, error.message)], "Try again", act));
+}
+
+/** Returns a name for the file of a session. @param {Info} session */
+const fileName = (session) => (session.title || session.last_user_message || "Session").replace(/[^\p{L}\p{N}]+/gu, " ").trim().slice(0, 60) || "Session";
 
 /** Forks a session, and opens the copy. @param {Caller} rpc @param {Info} session @param {(address: string) => void} navigate */
 export async function forkSession(rpc, session, navigate) {

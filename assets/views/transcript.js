@@ -135,6 +135,10 @@ export function createTranscript(root, context) {
       }
       return appendAll(count, append, session.items);
     },
+    /** Returns the elements of a run's prompts and answers, as far as they are drawn. @param {string} run */
+    textsOf(run) {
+      return session.items.filter(({ run: of, kind }) => of === run && (kind === "prompt" || kind === "text")).flatMap(({ key }) => shown.get(key)?.block.node ?? []);
+    },
     /**
      * Returns the element of a run's first item; null if there is none, undefined if it is not drawn yet.
      * @param {string} run

@@ -1,0 +1,95 @@
+// Desktop notifications: a session needs the user, or a long run ended, while the tab is hidden. The page asks for the permission only on
+// request, and offers that from the first question on.
+
+import { h } from "../dom.js";
+import { hasFailed, isInternal } from "../list.js";
+import { sessionAddress } from "../route.js";
+import { icon } from "./icons.js";
+
+/**
+ * @typedef {import("../store.js").Info} Info
+ * @typedef {{state: string, since: number}} Seen since: ms, when its run was first seen; 0 without a run
+ * @typedef {{session: Info, text: string}} Notice
+ */
+
+/** ms; the end of a shorter run is not reported. */
+export const LONG_RUN = 30_000;
+
+const STORAGE_KEY = "portal.notifications"; // "off": the user wants none
+
+const isBusy = (/** @type {string} */ state) => state === "running" || state === "queued" || state === "waiting";
+
+/**
+ * Updates what was seen of all sessions, and returns what the user should know. Sessions that are seen for the first time are no news. Pure, but for
+ * `seen`.
+ * @param {Map<string, Seen>} seen @param {Iterable<Info>} sessions @param {number} now ms @returns {Notice[]}
+ */
+export function noticesOf(seen, sessions, now) {
+  /** @type {Notice[]} */
+  const notices = [];
+  for (const session of sessions) {
+    const state = session.state ?? "";
+    const before = seen.get(session.session_id);
+    const since = isBusy(state) ? before?.since || now : 0;
+    seen.set(session.session_id, { state, since });
+    if (!before || before.state === state) continue;
+    if (state === "waiting") notices.push({ session, text: `Waiting for you: ${session.waits_for || "open the session"}` });
+    else if (before.since && !since && now - before.since > LONG_RUN && !isInternal(session)) notices.push({ session, text: hasFailed(session) ? "The run failed" : "The run is done" });
+  }
+  return notices;
+}
+
+/** The browser's permission; "none" if it shows no notifications, as on Android, where only service workers may show them. */
+const permission = () => (globalThis.Notification && !/Android/.test(navigator.userAgent) ? Notification.permission : "none");
+
+/** @param {{navigate: (address: string) => void}} options */
+export function createNotifications({ navigate }) {
+  /** @type {Map<string, Seen>} */
+  const seen = new Map();
+  let hasWaited = false;
+  const dismiss = h("button", { type: "button", class: "quiet", click: () => turn(false) }, "Not now");
+  const allow = h("button", { type: "button", "data-testid": "notify-me", click: () => void ask() }, "Notify me");
+  const node = h("div", { class: "rail-notice", role: "group", "aria-label": "Notifications", hidden: true },
+    h("p", {}, icon("bell"), " Know when a session needs you, even in another tab."), h("div", {}, allow, dismiss));
+
+  const isOff = () => localStorage.getItem(STORAGE_KEY) === "off";
+  const show = () => (node.hidden = !(hasWaited && permission() === "default" && !isOff()));
+  /** @param {boolean} on */
+  const turn = (on) => {
+    if (on) localStorage.removeItem(STORAGE_KEY);
+    else localStorage.setItem(STORAGE_KEY, "off");
+    show();
+  };
+  const ask = async () => {
+    turn(true);
+    await Notification.requestPermission();
+    show();
+  };
+
+  /** @param {Notice} notice */
+  const notify = ({ session, text }) => {
+    const note = new Notification(session.title || session.last_user_message || "Untitled", { body: text, tag: session.session_id, icon: "favicon.svg" }); // one per session, however many tabs
+    note.onclick = () => {
+      window.focus();
+      navigate(sessionAddress(session.session_id));
+      note.close();
+    };
+  };
+
+  return {
+    node,
+    /** Notifies the user of what has changed in the list. Call it at once: timers of hidden tabs may take a minute. @param {import("../list.js").List} list */
+    update(list) {
+      const notices = noticesOf(seen, list.sessions.values(), Date.now());
+      hasWaited ||= [...list.sessions.values()].some(({ state }) => state === "waiting");
+      show();
+      if (document.hidden && permission() === "granted" && !isOff()) notices.forEach(notify);
+    },
+    /** For Ctrl+K. @returns {import("./palette.js").Command[]} */
+    commands() {
+      if (permission() === "denied" || permission() === "none") return [];
+      if (permission() === "default") return hasWaited ? [{ label: "Turn on notifications", run: () => void ask() }] : [];
+      return [isOff() ? { label: "Turn on notifications", run: () => turn(true) } : { label: "Turn off notifications", run: () => turn(false) }];
+    },
+  };
+}

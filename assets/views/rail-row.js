@@ -1,0 +1,93 @@
+// A row of the rail: the mark of a session's state, its title, its age, and what it waits for.
+
+import { age, baseName, escapeBidi, h, setText } from "../dom.js";
+import { directoryWithin, hasFailed, projectOf } from "../list.js";
+import { sessionAddress } from "../route.js";
+import { icon } from "./icons.js";
+
+/**
+ * @typedef {import("../store.js").Info} Info
+ * @typedef {{session_id: string, title: string, directory: string, run_id?: string, kind: string, snippet: string, hits: [number, number][]}} Found
+ * @typedef {{key: string, height: number, label?: string, title?: string, session?: Info, found?: Found, words?: string, inGroup?: boolean}} Row words: of the search;
+ *   inGroup: the label above names the project
+ */
+
+/** @type {Record<string, string>} */
+const STATES = { idle: "Idle", queued: "Queued", running: "Working", waiting: "Waiting for you", failed: "Failed", closed: "Closed", elsewhere: "In use by another program" };
+
+/** Returns what the mark of a session shows. @param {Info} session */
+export const markOf = (session) => (hasFailed(session) ? "failed" : session.state ?? "idle");
+
+/** Returns the second line of a row, "" if it needs none. @param {Row} row */
+export function detailOf({ session, found, inGroup }) {
+  if (found) return found.snippet;
+  if (!session) return "";
+  if (session.state === "waiting") return session.waits_for || "Waiting for you";
+  return inGroup ? directoryWithin(session) : baseName(projectOf(session));
+}
+
+/** @param {Row} row @param {(session: Info, button: HTMLElement) => void} openMenu */
+export function createRow(row, openMenu) {
+  if (row.label !== undefined) return createLabel(row);
+  const id = row.key;
+  const state = h("span", { class: "hidden-text" });
+  const title = h("span", { class: "row-title" });
+  const detail = h("span", { class: "row-detail" });
+  const time = h("time", {});
+  const link = h("a", { class: "row-link" }, h("span", { class: "dot" }, state), title, time, detail);
+  const more = h("button", { type: "button", class: "quiet row-more", "aria-haspopup": "menu" }, icon("more"));
+  const node = h("div", { class: "row", "data-session": id }, link);
+  /** @type {Info | undefined} */
+  let session;
+  more.addEventListener("click", () => session && openMenu(session, more));
+  return {
+    node,
+    /** @param {Row} row @param {string} current */
+    update(row, current) {
+      session = row.session;
+      const mark = session ? markOf(session) : "";
+      node.dataset.state = mark;
+      node.classList.toggle("tall", detailOf(row) !== "");
+      link.href = sessionAddress(id, row.found?.run_id, row.words);
+      if (session && !more.isConnected) node.append(more);
+      setText(state, session ? `${STATES[mark] ?? mark}: ` : "");
+      link.title = escapeBidi(session ? `${STATES[mark] ?? mark}\n${session.directory ?? ""}` : row.found?.directory ?? "");
+      setText(title, session?.title || session?.last_user_message || row.found?.title || "Untitled");
+      title.title = title.textContent ?? "";
+      more.setAttribute("aria-label", `Actions for ${title.title}`);
+      if (row.found) detail.replaceChildren(...markHits(row.found));
+      else setText(detail, detailOf(row));
+      detail.title = session?.state === "waiting" ? detail.textContent ?? "" : "";
+      showAge(time, session?.updated_at);
+      link.toggleAttribute("aria-current", false);
+      if (id === current) link.setAttribute("aria-current", "page");
+    },
+  };
+}
+
+/** @param {Row} row */
+function createLabel(row) {
+  const node = h("h2", { class: "rail-label", title: escapeBidi(row.title ?? "") || null }, escapeBidi(row.label || "No directory"));
+  return { node, update() {} };
+}
+
+/** @param {HTMLTimeElement} time @param {string} [at] */
+function showAge(time, at) {
+  time.hidden = !at;
+  if (!at) return;
+  time.dateTime = at;
+  time.title = new Date(at).toLocaleString();
+  setText(time, age(Date.now() - Date.parse(at)));
+}
+
+/** Renders a snippet with its hits marked. @param {Found} found */
+function markHits({ snippet, hits }) {
+  /** @type {(Node | string)[]} */
+  const parts = [];
+  let at = 0;
+  for (const [from, to] of hits) {
+    parts.push(escapeBidi(snippet.slice(at, from)), h("mark", {}, snippet.slice(from, to)));
+    at = to;
+  }
+  return [...parts, escapeBidi(snippet.slice(at))];
+}
