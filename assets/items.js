@@ -112,6 +112,9 @@ export function openTool(session, { run, meta, at }, id) {
 /** @param {string} run @param {string} id */
 export const toolKey = (run, id) => `${run}/tool:${id}`;
 
+/** Returns the tail after a delta: `keep` units of the previous one stay. @param {string} tail @param {{keep?: number, tail: string} | undefined} html */
+export const nextTail = (tail, html) => tail.slice(0, html?.keep ?? 0) + (html?.tail ?? "");
+
 /** @param {Session} session @param {EventContext} ctx */
 export function appendOutput(session, ctx) {
   const item = openTool(session, ctx, ctx.event.id);
@@ -119,7 +122,7 @@ export function appendOutput(session, ctx) {
   item.output += ctx.event.content;
   if (item.output.length > 2 * MAX_OUTPUT) item.output = item.output.slice(-MAX_OUTPUT);
   item.html += ctx.event.html?.append ?? "";
-  item.tail = ctx.event.html?.tail ?? "";
+  item.tail = nextTail(item.tail, ctx.event.html);
 }
 
 /** @param {Session} session @param {EventContext} ctx */

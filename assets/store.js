@@ -1,7 +1,7 @@
 // The state of a session, built by `apply` from the portal's messages. Pure: no browser, clock or network. A message costs O(1), whatever the
 // size of the session. The state is described in spec/page.md, the messages in spec/ui.md.
 
-import { MAX_ITEMS, add, agentChanged, appendOutput, completeBlock, filePath, finishTool, markChanged, nextKey, openBlock, openTool, setResult } from "./items.js";
+import { MAX_ITEMS, add, agentChanged, appendOutput, completeBlock, filePath, finishTool, markChanged, nextKey, nextTail, openBlock, openTool, setResult } from "./items.js";
 import { addQuestion, close, removeQuestions, runOf, setRunStatus, stateOf } from "./runs.js";
 
 export { MAX_ITEMS } from "./items.js";
@@ -227,7 +227,7 @@ const EVENTS = {
     if (item.done) return;
     item.content += ctx.event.content;
     item.html += ctx.event.html?.append ?? "";
-    item.tail = ctx.event.html?.tail ?? "";
+    item.tail = nextTail(item.tail, ctx.event.html);
     markChanged(session, item);
   },
   text: (session, ctx) => completeBlock(session, ctx, "text", false),

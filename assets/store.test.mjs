@@ -80,6 +80,15 @@ describe("items", () => {
 });
 
 describe("HTML", () => {
+  test("keeps the start of its tail that did not change", () => {
+    const session = play([
+      delta("text", "m", "a", { append: "", tail: "<p>𝕩 a</p>" }),
+      delta("text", "m", " b", { append: "", keep: 7, tail: " b</p>" }),
+    ]);
+    assert.equal(session.items[0].tail, "<p>𝕩 a b</p>");
+    apply(session, delta("text", "m", "c", { append: "<p>𝕩 a b</p>", tail: "<p>c</p>" }), 0);
+    assert.equal(session.items[0].tail, "<p>c</p>");
+  });
   test("is appended, its tail replaced, and both are replaced by the complete block", () => {
     const session = play([delta("text", "m", "a b", { append: "<p>a</p>", tail: "b" }), delta("text", "m", "c", { append: "", tail: "bc" })]);
     const item = session.items[0];

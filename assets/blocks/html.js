@@ -1,6 +1,7 @@
-// Shows streamed HTML of the portal: the complete part is only appended to, the tail is replaced.
+// Shows streamed HTML of the portal: the complete part is only appended to, the tail is replaced where it changed.
 
 import { copyButton, h, escapeBidi, setHTML, setText } from "../dom.js";
+import { additionTo } from "../html-change.js";
 
 /**
  * Creates a view of HTML that grows at its end, or of plain text if there is no HTML.
@@ -26,7 +27,7 @@ export function createHTMLView(node) {
     }
     if (html.length > shown.length) append(done, html.slice(shown.length));
     shown = html;
-    if (tail !== shownTail) setHTML(end, tail);
+    if (tail !== shownTail) showTail(end, shownTail, tail);
     shownTail = tail;
   };
 }
@@ -37,6 +38,25 @@ function showText(node, text) {
   const shown = escapeBidi(text);
   if (last instanceof Text && shown.startsWith(last.data)) last.appendData(shown.slice(last.data.length));
   else setText(node, shown);
+}
+
+/** Adds to the tail what is new; replaces it if that is not at its end. @param {HTMLElement} root @param {string} before @param {string} after */
+function showTail(root, before, after) {
+  const added = additionTo(before, after);
+  /** @type {Element | null} */
+  let node = added ? root : null;
+  for (const name of added?.path ?? []) node = node?.lastElementChild?.localName === name ? node.lastElementChild : null;
+  if (!node || !added) setHTML(root, after);
+  else if (/[<&]/.test(added.html)) appendHTML(node, added.html);
+  else if (node.lastChild instanceof Text) node.lastChild.appendData(added.html);
+  else node.append(added.html);
+}
+
+/** @param {Element} node @param {string} html */
+function appendHTML(node, html) {
+  const part = /** @type {Element} */ (node.cloneNode(false)); // parses what only such an element may contain
+  setHTML(part, html);
+  node.append(...part.childNodes);
 }
 
 /** @param {HTMLElement} node @param {string} html */

@@ -33,12 +33,22 @@ type Stream struct {
 		size int
 		html string
 	}
+	last    tail     // the previous one
+	counted struct { // the start of a tail, with its length in UTF-16 units
+		html  string
+		units int
+	}
 }
 
 // Add adds a piece. appended is the HTML of the blocks that are now complete, and follows
 // what was appended before. tail is the HTML of the incomplete block, and replaces the
 // previous tail.
 func (s *Stream) Add(piece string) (appended, tail string) {
+	appended, s.last = s.add(piece)
+	return appended, s.last.start + s.last.end
+}
+
+func (s *Stream) add(piece string) (appended string, last tail) {
 	var b strings.Builder
 	s.rest += piece
 	for s.line(&b) {
@@ -153,24 +163,24 @@ func (s *Stream) code(b *strings.Builder, end int) {
 	}
 }
 
-func (s *Stream) tail(isEnd bool) string {
+func (s *Stream) tail(isEnd bool) tail {
 	switch {
 	case s.fence != nil && s.fence.isEnd(s.rest[s.read:]):
-		return s.fence.whole(s.rest[:s.read])
+		return tail{end: s.fence.whole(s.rest[:s.read])}
 	case s.fence != nil:
-		return s.fence.part(s.rest)
+		return tail{end: s.fence.part(s.rest)}
 	case strings.TrimSpace(s.rest) == "":
-		return ""
+		return tail{}
 	case s.done > maxMarkdown:
-		return plain(s.rest)
+		return tail{end: plain(s.rest)}
 	}
 	known := s.shown.size
 	if known > eager && len(s.rest)-known < known/8 && !isEnd {
-		return s.shown.html + `<p class="plain">` + html.EscapeString(clean(s.rest[known:])) + "</p>\n"
+		return tail{s.shown.html, `<p class="plain">` + html.EscapeString(clean(s.rest[known:])) + "</p>\n"}
 	}
 	s.shown.size = len(s.rest)
 	s.shown.html, _ = markdown(s.rest, s.refs)
-	return s.shown.html
+	return tail{start: s.shown.html}
 }
 
 // defined returns all link definitions, those of the tail included.

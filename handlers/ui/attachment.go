@@ -3,6 +3,7 @@ package ui
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/fault"
@@ -35,8 +36,9 @@ type attachment struct {
 	cache      *deltaCache
 	pending    []jsonrpc.Notification // added, but not sent yet
 	html       *htmlRenderer
-	missedUpTo uint64 // the UI was away up to this number: pieces of texts before it may be dropped
-	lostRun    string // a run whose end may be in a gap, until everything left is sent
+	renderedAt time.Time // when the last delta was sent to a UI that gets one a frame
+	missedUpTo uint64    // the UI was away up to this number: pieces of texts before it may be dropped
+	lostRun    string    // a run whose end may be in a gap, until everything left is sent
 }
 
 // errDetached is the error of a request whose attachment ends before all is sent.

@@ -84,7 +84,7 @@ func (n *connection) end() {
 func (n *connection) encodeFor(by *htmlRenderer, m message) message {
 	switch can := n.capabilities(); {
 	case can.HTML:
-		return by.render(m)
+		return by.render(m, can.HTMLChanges)
 	case !can.Deltas:
 		return m.plain()
 	}
@@ -174,6 +174,8 @@ type capabilities struct {
 	// Preflight is another name of Preview, which terminal UIs use.
 	Preflight bool `json:"supports_permission_preflight_events"`
 	HTML      bool `json:"supports_html"`
+	// HTMLChanges is set by UIs that accept the changes of a tail instead of the whole tail.
+	HTMLChanges bool `json:"supports_html_changes"`
 }
 
 // ability returns the questions that the UI can ask its user.
@@ -230,7 +232,7 @@ func (n *connection) initialize(_ context.Context, r *jsonrpc.Request) (any, err
 		Protocol: "0", Server: party{"copilot-portal", n.api.options.Version},
 		Capabilities: map[string]bool{
 			"supports_run_cancel": true, "supports_ui_requests": true, "supports_mcp_list": true, "supports_skills_list": true,
-			"supports_deltas": true, "supports_html": true, "supports_attach": true, "supports_client_tools": true,
+			"supports_deltas": true, "supports_html": true, "supports_html_changes": true, "supports_attach": true, "supports_client_tools": true,
 			"supports_images": true, "supports_force_compaction": true, "supports_permission_preview": true,
 			"supports_permission_preflight_events": true,
 		},

@@ -45,6 +45,10 @@ func (a *attachment) run(ctx context.Context) {
 	}
 }
 
+// frame is the least time between two deltas for a UI that accepts changes of HTML. A screen shows no more, and rendering a
+// long block for each token would keep both ends busy with HTML that nobody sees. Deltas that arrive meanwhile are merged.
+const frame = 16 * time.Millisecond
+
 // wait waits until something is posted.
 func (a *attachment) wait(ctx context.Context) {
 	waiting, stop := a.mailbox.untilPosted(ctx)
@@ -58,6 +62,7 @@ func (a *attachment) wait(ctx context.Context) {
 func (a *attachment) read(ctx context.Context) error {
 	waiting, stop := a.mailbox.untilPosted(ctx)
 	defer stop()
+	pause(waiting, frame-time.Since(a.renderedAt))
 	b, err := a.reader.Next(waiting)
 	switch {
 	case err == nil:
@@ -72,6 +77,9 @@ func (a *attachment) read(ctx context.Context) error {
 }
 
 func pause(ctx context.Context, d time.Duration) {
+	if d <= 0 {
+		return
+	}
 	select {
 	case <-time.After(d):
 	case <-ctx.Done():

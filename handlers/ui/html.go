@@ -11,8 +11,15 @@ import (
 // htmlRenderer adds HTML to the messages of a session (spec/page.md, "HTML"), for a UI that shows
 // it. It keeps the incomplete blocks. It is used by one goroutine.
 type htmlRenderer struct {
-	streams map[string]*render.Stream // by block
-	outputs map[string]string         // by tool call: the end of its output so far
+	streams map[string]*blockStream // by block
+	outputs map[string]string       // by tool call: the end of its output so far
+}
+
+// blockStream is an incomplete block.
+type blockStream struct {
+	render.Stream
+
+	hasTail bool // the UI has the previous tail
 }
 
 const (
@@ -21,14 +28,14 @@ const (
 )
 
 func newHTMLRenderer() *htmlRenderer {
-	return &htmlRenderer{streams: map[string]*render.Stream{}, outputs: map[string]string{}}
+	return &htmlRenderer{streams: map[string]*blockStream{}, outputs: map[string]string{}}
 }
 
-// render adds the HTML to a message.
-func (d *htmlRenderer) render(m message) message {
+// render adds the HTML to a message. With changes, a delta has only what changes in the previous tail.
+func (d *htmlRenderer) render(m message, changes bool) message {
 	switch e := m.event.(type) {
 	case delta:
-		m.event = d.renderDelta(e)
+		m.event = d.renderDelta(e, changes)
 	case block:
 		m.html = render.Markdown(e.Content)
 	case content:
@@ -61,14 +68,14 @@ func (d *htmlRenderer) endBlock(m message) {
 func (d *htmlRenderer) restore(known []message) {
 	for _, m := range known {
 		if e, ok := m.event.(delta); ok {
-			d.renderDelta(e)
+			d.renderDelta(e, false)
 		}
 		d.endBlock(m)
 	}
 }
 
 // renderDelta adds the complete and the incomplete part to a delta.
-func (d *htmlRenderer) renderDelta(e delta) delta {
+func (d *htmlRenderer) renderDelta(e delta, changes bool) delta {
 	if e.Target == "tool" {
 		output := d.outputs[e.ID] + e.Content
 		output = output[max(0, len(output)-liveOutputBytes):]
@@ -78,12 +85,24 @@ func (d *htmlRenderer) renderDelta(e delta) delta {
 	}
 	s := d.streams[e.ID]
 	if s == nil {
-		s = &render.Stream{}
+		s = &blockStream{}
 		d.streams[e.ID] = s
 	}
-	e.HTML = &htmlDelta{}
-	e.HTML.Append, e.HTML.Tail = s.Add(e.Content)
+	e.HTML = s.add(e.Content, changes)
 	return e
+}
+
+// add returns the HTML of a delta. The first one has the whole tail, because a UI that attached again may have another: how
+// a long tail is rendered depends on how its text was split.
+func (s *blockStream) add(piece string, changes bool) *htmlDelta {
+	var h htmlDelta
+	if changes && s.hasTail {
+		c := s.Change(piece)
+		return &htmlDelta{c.Append, c.Keep, c.Tail}
+	}
+	h.Append, h.Tail = s.Add(piece)
+	s.hasTail = changes
+	return &h
 }
 
 // outcomeHTML renders the diff of a tool call, otherwise its output.

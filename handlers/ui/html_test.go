@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -23,7 +24,9 @@ func (s *shown) see(frames []document) {
 		meta, _ := p["meta"].(document)
 		if h, ok := e["html"].(document); ok && e["target"] == "text" {
 			s.html += h["append"].(string)
-			s.tail, _ = h["tail"].(string)
+			keep, _ := h["keep"].(float64)
+			tail, _ := h["tail"].(string)
+			s.tail = s.tail[:int(keep)] + tail
 		}
 		if h, ok := meta["html"].(string); ok && e["type"] == "final" {
 			s.whole = h
@@ -32,6 +35,13 @@ func (s *shown) see(frames []document) {
 }
 
 func TestTextIsShownAsHTMLWhileItComes(t *testing.T) {
+	for _, can := range [][]string{{"supports_deltas", "supports_html"}, {"supports_deltas", "supports_html", "supports_html_changes"}} {
+		t.Run(can[len(can)-1], func(t *testing.T) { showsTextAsHTML(t, can) })
+	}
+}
+
+func showsTextAsHTML(t *testing.T, can []string) {
+	t.Helper()
 	inTime(t, func(p *portal) {
 		next := make(chan struct{})
 		p.Agents.Script = func(t *fake.Turn) {
@@ -42,13 +52,14 @@ func TestTextIsShownAsHTMLWhileItComes(t *testing.T) {
 			}
 			t.Emit(event.MessageEnded{ID: "m", Text: "# Title\n\nSome *text*\n\n- a\n- b\n\n<script>alert(1)</script> done"})
 		}
-		whole := p.Able("supports_deltas", "supports_html")
+		whole := p.Able(can...)
 		_, session := whole.Prompt("go")
 		var here, there shown
-		u, cursor := p.Able("supports_deltas", "supports_html"), ""
+		u, cursor := p.Able(can...), ""
 		u.Ask("portal.session.attach", document{"session_id": session})
 		for range 4 { // the other one reconnects after each delta
 			next <- struct{}{}
+			time.Sleep(time.Second) // more than a frame
 			there.see(u.Raw())
 			for _, f := range u.Raw() {
 				params, _ := f["params"].(document)
@@ -56,7 +67,7 @@ func TestTextIsShownAsHTMLWhileItComes(t *testing.T) {
 					cursor, _ = meta["cursor"].(string)
 				}
 			}
-			u = p.Able("supports_deltas", "supports_html")
+			u = p.Able(can...)
 			u.Ask("portal.session.attach", document{"session_id": session, "after": cursor})
 		}
 		there.see(u.Raw())

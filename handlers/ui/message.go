@@ -217,6 +217,7 @@ type (
 	}
 	htmlDelta struct {
 		Append string `json:"append"`
+		Keep   int    `json:"keep,omitempty"` // UTF-16 units of the previous tail that Tail follows
 		Tail   string `json:"tail"`
 	}
 	windowUsage struct {

@@ -3,6 +3,7 @@ package ui
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 	"github.com/copilot-portal/portal/handlers/wire"
@@ -16,6 +17,9 @@ func (a *attachment) add(ctx context.Context, m message) error {
 	encoded, err := a.encode(a.conn.encodeFor(a.html, m))
 	if err != nil {
 		return err
+	}
+	if _, ok := m.event.(delta); ok && a.conn.capabilities().HTMLChanges {
+		a.renderedAt = time.Now()
 	}
 	a.pending = append(a.pending, encoded)
 	if len(a.pending) < maxPending {

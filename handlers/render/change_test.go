@@ -1,0 +1,60 @@
+package render_test
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"unicode/utf16"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/handlers/render"
+)
+
+// follow applies a change to a tail as a UI does, in UTF-16 units.
+func follow(t *testing.T, tail []uint16, c render.Change) []uint16 {
+	t.Helper()
+	require.LessOrEqual(t, c.Keep, len(tail))
+	return append(tail[:c.Keep:c.Keep], utf16.Encode([]rune(c.Tail))...)
+}
+
+func TestChangesAddUpToTheTail(t *testing.T) {
+	t.Parallel()
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	all := append(parts(), "𝕩 ", "<", "&", strings.Repeat("𝕩 words & more ", 500))
+	for range 8 {
+		var whole, changes render.Stream
+		var tail []uint16
+		for range 60 {
+			piece := all[random.IntN(len(all))]
+			done, want := whole.Add(piece)
+			c := changes.Change(piece)
+			tail = follow(t, tail, c)
+			require.Equal(t, done, c.Append)
+			require.Equal(t, want, string(utf16.Decode(tail)))
+		}
+	}
+}
+
+func TestChangesOfALongBlockAreProportionalToIt(t *testing.T) {
+	t.Parallel()
+	for name, word := range map[string]string{"a line": "word ", "lines": "a *word*\n", "code": "x := 1 // a line\n"} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var s render.Stream
+			size, text := 0, 0
+			if name == "code" {
+				s.Change("```go\n")
+			}
+			for range 4000 {
+				c := s.Change(word)
+				size += len(c.Append) + len(c.Tail)
+				text += len(word)
+			}
+			assert.Less(t, size, 40*text)
+		})
+	}
+}
