@@ -1,6 +1,7 @@
 // The entry point of the page: the connection, the view at each address, and global keys.
 
 import { find, h, setText } from "./dom.js";
+import { checkVersion, registerWorker } from "./install.js";
 import { icon } from "./views/icons.js";
 import { sessionAddress, parseRoute } from "./route.js";
 import { Connection, socketURL } from "./rpc.js";
@@ -35,6 +36,7 @@ const base = new URL(".", location.href).pathname;
 const visitor = new Visitor(new URL(".", location.href).href);
 
 let list = newList();
+let wasOpen = false;
 /** @type {View | undefined} */
 let current;
 let shownAddress = "";
@@ -56,6 +58,9 @@ const rpc = new Connection({
     void sessions.reconnected();
     void watch();
     void checkStorage();
+    if (wasOpen) void checkVersion(find("updated", HTMLElement));
+    else setTimeout(registerWorker, 2000); // after what the user waits for
+    wasOpen = true;
   },
   onNotification(message) {
     updateList(list, message);

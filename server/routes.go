@@ -29,10 +29,11 @@ func (s *Server) routes() http.Handler {
 	r.Use(m.count, s.logged, s.recovered, headers, s.refusals, s.limits.limited, s.guard.check)
 
 	base := s.config.BasePath
-	r.NoRoute(s.serveFile(newSite(assets.FS(), s.config.Debug, s.log)))
+	site := newSite(assets.FS(), s.config.Debug, s.log)
+	r.NoRoute(s.serveFile(site))
 	r.NoMethod(methodNotAllowed)
 	r.GET(base+"/health", s.health)
-	r.GET(base+"/version", func(c *gin.Context) { c.JSON(http.StatusOK, gin.H{"version": s.version}) })
+	r.GET(base+"/version", func(c *gin.Context) { c.JSON(http.StatusOK, gin.H{"version": s.version, "page": site.version}) })
 	r.GET(base+"/metrics", m.serve)
 	s.rest.Routes(r.Group(base + "/api"))
 	s.rpc.Routes(r.Group(base + "/"))
@@ -115,7 +116,7 @@ func (s *Server) health(c *gin.Context) {
 
 // contentPolicy is the Content-Security-Policy of the site. It allows only the site's own files.
 const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; " +
-	"font-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
+	"font-src 'self'; manifest-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
 func headers(c *gin.Context) {
 	c.Header("Content-Security-Policy", contentPolicy)

@@ -33,7 +33,12 @@ func TestSiteServesItsFiles(t *testing.T) {
 		"/styles/base.css": "text/css; charset=utf-8",
 		"/favicon.svg":     "image/svg+xml",
 		"/?x=1":            "text/html; charset=utf-8",
-		"/app.js?v=2":      "text/javascript; charset=utf-8",
+		"/offline.html":    "text/html; charset=utf-8",
+		"/sw.js":           "text/javascript; charset=utf-8",
+
+		"/manifest.webmanifest": "application/manifest+json",
+		"/icons/portal-192.png": "image/png",
+		"/app.js?v=2":           "text/javascript; charset=utf-8",
 	} {
 		t.Run(target, func(t *testing.T) {
 			w := ask(h, "GET", target)
@@ -106,7 +111,7 @@ func TestDebugLoadsModulesOneByOne(t *testing.T) {
 		named[name] = true
 	}
 	require.NoError(t, fs.WalkDir(assets.FS(), ".", func(name string, _ fs.DirEntry, err error) error {
-		if path.Ext(name) == ".js" || path.Ext(name) == ".css" {
+		if (path.Ext(name) == ".js" || path.Ext(name) == ".css") && name != "sw.js" && name != "styles/offline.css" {
 			assert.True(t, named[name], "the page preloads %s", name)
 		}
 		return err
@@ -265,7 +270,7 @@ func TestEveryResponseHasSecurityHeaders(t *testing.T) {
 		assert.Equal(t, "nosniff", w.Header().Get("X-Content-Type-Options"), "%v", r)
 		assert.Equal(t, "no-referrer", w.Header().Get("Referrer-Policy"), "%v", r)
 		assert.Equal(t, "same-origin", w.Header().Get("Cross-Origin-Resource-Policy"), "%v", r)
-		assert.Equal(t, "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; font-src 'self'; "+
+		assert.Equal(t, "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; font-src 'self'; manifest-src 'self'; "+
 			"frame-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'", w.Header().Get("Content-Security-Policy"), "%v", r)
 	}
 }
