@@ -1,6 +1,7 @@
 package render_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -63,4 +64,24 @@ func BenchmarkTerminal(b *testing.B) {
 			render.Terminal(text, 40)
 		}
 	})
+}
+
+// BenchmarkChange streams an answer of 20,000 words, as a UI that accepts changes gets it: a piece is what arrives in a frame.
+func BenchmarkChange(b *testing.B) {
+	for name, words := range map[string]int{"a word": 1, "a frame": 40} {
+		for _, total := range []int{5000, 10_000, 20_000} {
+			b.Run(fmt.Sprintf("%s at a time, %d words", name, total), func(b *testing.B) {
+				size := 0
+				for b.Loop() {
+					var s render.Stream
+					size = 0
+					for i := 0; i < total; i += words {
+						c := s.Change(strings.Repeat("w1234 ", words))
+						size += len(c.Append) + len(c.Tail)
+					}
+				}
+				b.ReportMetric(float64(size)/float64(total), "B/word")
+			})
+		}
+	}
 }
