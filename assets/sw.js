@@ -3,7 +3,7 @@
 
 const worker = /** @type {any} */ (globalThis);
 const CACHE = `offline ${worker.location.search}`; // the version
-const SHELL = ["offline.html", "styles/offline.css"];
+const SHELL = ["offline.html", "offline.js", "styles/offline.css"];
 
 worker.addEventListener("install", (/** @type {any} */ event) => {
   worker.skipWaiting();
@@ -23,7 +23,7 @@ worker.addEventListener("fetch", (/** @type {any} */ event) => {
   const { request } = event;
   if (request.method !== "GET") return;
   if (request.mode === "navigate" && request.destination === "document") event.respondWith(open(event));
-  else if (request.url === new URL(SHELL[1], worker.registration.scope).href) event.respondWith(fetch(request).catch(() => kept(SHELL[1])));
+  else if (SHELL.some((name) => request.url === address(name))) event.respondWith(fetch(request).catch(() => kept(request.url)));
 });
 
 /** Returns a document of the portal, or the page that says that there is no connection. @param {any} event */
@@ -31,9 +31,12 @@ async function open(event) {
   try {
     return (await event.preloadResponse) ?? (await fetch(event.request));
   } catch {
-    return kept(SHELL[0]);
+    return kept(address(SHELL[0]));
   }
 }
 
 /** @param {string} name */
-const kept = async (name) => (await caches.match(new URL(name, worker.registration.scope).href)) ?? Response.error();
+const address = (name) => new URL(name, worker.registration.scope).href;
+
+/** @param {string} url */
+const kept = async (url) => (await caches.match(url)) ?? Response.error();

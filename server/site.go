@@ -98,7 +98,7 @@ func (s site) modules(files fs.FS) []byte {
 	page, _ := fs.ReadFile(files, "index.html")
 	var modules strings.Builder
 	_ = fs.WalkDir(files, ".", func(name string, _ fs.DirEntry, _ error) error {
-		if path.Ext(name) == ".js" && name != "sw.js" { // which is not part of the page
+		if path.Ext(name) == ".js" && name != "sw.js" && name != "offline.js" { // which are not part of the page
 			fmt.Fprintf(&modules, "<link rel=\"modulepreload\" href=\"%s/%s\">\n  ", s.version, name)
 		}
 		return nil
