@@ -196,6 +196,7 @@ func (h *Host) openFork(ctx context.Context, from *Session, end forkEnd, model s
 	if err = s.copyRecord(ctx, from, end); err != nil {
 		lease.Release()
 	} else {
+		s.copyCheckpoints(ctx, from)
 		err = s.open(ctx, lease)
 	}
 	if err != nil && known {

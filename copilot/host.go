@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/copilot-portal/portal/copilot/agent"
+	"github.com/copilot-portal/portal/copilot/checkpoint"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/permission"
@@ -33,6 +34,11 @@ type Options struct {
 	Unattended map[string]Unattended // by origin of sessions; questions of other origins wait for a client
 	Store      *store.Store          // keeps the sessions; nil: they end with the host. The caller must close it after the host
 	Log        *slog.Logger          // nil disables logging
+
+	// Checkpoints keeps the states of directories before and after runs; nil: none are taken. The caller must close it after
+	// the host.
+	Checkpoints        *checkpoint.Stores
+	WithoutCheckpoints []string // origins of sessions whose runs get none
 
 	RecordBudget int // memory for the record of one session, in bytes; default 16 MiB
 	MaxClosed    int // closed sessions kept in memory, and without a store listed; default 100
@@ -63,6 +69,7 @@ type Host struct {
 	clients        attachedClients
 	recorder       *recorder // nil without a store, like remoteFollower
 	remoteFollower *remoteFollower
+	work           hostWork // checkpoints
 
 	mu       sync.Mutex
 	sessions map[string]*Session
@@ -74,6 +81,7 @@ type Host struct {
 func NewHost(o Options) *Host {
 	o = o.withDefaults()
 	h := &Host{options: o, runSlots: newSlots(o.Limits.Runs), clients: attachedClients{clients: map[string][]*Capabilities{}}, sessions: map[string]*Session{}}
+	h.work.begin()
 	h.pool = agent.NewPool(o.Launch, o.Pool)
 	if o.LaunchIn != nil {
 		h.pool = agent.NewDividedPool(o.LaunchIn, o.Pool)
@@ -353,6 +361,7 @@ func (h *Host) Close(ctx context.Context) {
 	}
 	h.pool.Close(ctx)
 	<-ended
+	h.work.end(ctx)
 	if h.recorder != nil {
 		h.remoteFollower.close()
 		h.recorder.close()

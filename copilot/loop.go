@@ -64,7 +64,7 @@ func (s *Session) takeStep(b session.Begin) {
 	case session.AcquireSlot:
 		s.acquireSlot()
 	case session.OpenConversation:
-		s.openForRun()
+		s.openForRun(b.Run)
 	case session.Compact:
 		s.compact()
 	case session.SendPrompt:

@@ -113,6 +113,7 @@ func (h *Host) Delete(ctx context.Context, id string) error {
 		return err
 	}
 	h.forgetDeleted(s)
+	s.forgetCheckpoints(ctx)
 	if err := h.deleteAgentCopy(ctx, id); err != nil {
 		return fault.Errorf(fault.KindOf(err), "%w: %w", fault.ErrCopyLeft, err)
 	}

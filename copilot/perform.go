@@ -76,8 +76,9 @@ func (s *Session) deliver(d session.Deliver) {
 
 // reply sends an answer to the agent, without blocking the caller. The caller must hold the lock.
 func (s *Session) reply(r session.Reply) {
-	l, conversation := s.link, s.machine.Conversation()
+	l, conversation, gate := s.link, s.machine.Conversation(), s.replyGate(r)
 	s.pendingReplies.Go(func() {
+		awaitGate(gate, l.released)
 		ctx, cancel := l.callContext(nil)
 		defer cancel()
 		if err := l.conversation.Answer(ctx, r.Question, r.Answer); err != nil {
@@ -128,7 +129,7 @@ func (s *Session) note(n uint64, e event.Event) {
 		s.host.counts.started.Add(1)
 		s.recent.run, s.recent.outcome, s.headChanged = e.Run, "", true
 	case event.RunEnded:
-		s.noteRunEnd(n, b)
+		s.noteRunEnd(n, e.Run, b)
 	case event.UserMessage:
 		s.recent.addPrompt(b.Prompt)
 		s.archived, s.headChanged = false, true
@@ -139,7 +140,8 @@ func (s *Session) note(n uint64, e event.Event) {
 	s.notifyRecorder()
 }
 
-func (s *Session) noteRunEnd(n uint64, end event.RunEnded) {
+func (s *Session) noteRunEnd(n uint64, run string, end event.RunEnded) {
+	s.checkpointEnd(run)
 	s.host.counts.end(end.Outcome)
 	s.lastRunEnd, s.recent.outcome, s.headChanged = n, end.Outcome, true
 	if s.runEnded != nil && !agent.IsClosed(s.runEnded) {

@@ -48,6 +48,7 @@ type Session struct {
 	timers    map[string]questionTimers // of the open questions
 	masks     event.Masker
 	blocks    event.Blocks // of the current run
+	checkpoints
 	settings
 
 	// State of storage; see [sessionStorage].

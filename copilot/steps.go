@@ -45,10 +45,13 @@ func (s *Session) acquireSlot() {
 	s.input(func(m *session.Machine) { m.SlotAcquired(ok) })
 }
 
-func (s *Session) openForRun() {
+// openForRun opens the conversation for a run, and meanwhile takes the checkpoint of its start.
+func (s *Session) openForRun(r *session.Run) {
 	ctx, cancel := s.interruptible()
 	defer cancel()
+	awaitStart := s.checkpointStart(ctx, r)
 	err := s.ensureConversation(ctx)
+	awaitStart()
 	s.input(func(m *session.Machine) { m.ConversationOpened(err) })
 }
 

@@ -47,6 +47,7 @@ type Config struct {
 	Pool        Pool        `mapstructure:"pool"`
 	Limits      Limits      `mapstructure:"limits"`
 	Retention   Retention   `mapstructure:"retention"`
+	Checkpoints Checkpoints `mapstructure:"checkpoints"`
 	Sidecar     Sidecar     `mapstructure:"sidecar"`
 	Operations  Operations  `mapstructure:"operations"`
 	Jobs        Jobs        `mapstructure:"jobs"`
@@ -120,6 +121,7 @@ func defaults(lookup func(string) (string, bool)) map[string]any {
 		"pool::ping_every": "5s", "pool::silence_limit": "10s", "pool::memory_limit": 1024,
 		"limits::sessions": 500, "limits::runs": 50, "limits::studio": 8, "limits::question": "0s", "limits::tool": "10m", "limits::idle": "30m",
 		"retention::age": "0s", "retention::size": 4096,
+		"checkpoints::enabled": true, "checkpoints::file_size": 10, "checkpoints::files": 100_000, "checkpoints::size": 1024,
 		"sidecar::idle": "2h", "sidecar::callback": "", "sidecar::callback_remote": false, "sidecar::unattended": "2m",
 		"operations::retention": "10m", "operations::connections": 100, "operations::compression": false,
 		"jobs::book": "", "jobs::retention": "168h", "jobs::parallel": 30,
@@ -284,6 +286,7 @@ func (c *Config) check(lookup func(string) (string, bool)) error {
 	c.checkSandbox(fault)
 	c.Limits.check(fault)
 	c.Retention.check(fault)
+	c.Checkpoints.check(fault)
 	c.Sidecar.check(fault)
 	c.Operations.check(fault)
 	c.Jobs.check(fault)

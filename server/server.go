@@ -90,6 +90,7 @@ func newHost(c Config, d driver, kept storage, log *slog.Logger) *copilot.Host {
 		},
 		Policy: c.policy(), Unattended: c.unattended(), Model: c.Model,
 		Store: kept.store, Log: log,
+		Checkpoints: kept.checkpoints, WithoutCheckpoints: withoutCheckpoints(),
 	}
 	if cli, ok := launchesIn(d, c); ok {
 		o.LaunchIn = cli.LaunchIn

@@ -7,14 +7,16 @@ import (
 	"sync"
 	"time"
 
+	"github.com/copilot-portal/portal/copilot/checkpoint"
 	"github.com/copilot-portal/portal/copilot/store"
 )
 
 // storage is the data directory. Without one, because it is ephemeral or unusable, sessions live as long as
 // the process.
 type storage struct {
-	store *store.Store
-	fault *store.Failure // why it cannot be used
+	store       *store.Store
+	fault       *store.Failure     // why it cannot be used
+	checkpoints *checkpoint.Stores // nil if there are none
 }
 
 // openStorage opens the data directory, unless the configuration says ephemeral. The portal also works if
@@ -25,7 +27,7 @@ func openStorage(ctx context.Context, c Config, log *slog.Logger) storage {
 	}
 	s, err := store.Open(ctx, store.Options{Directory: c.DataDir, Log: log})
 	if err == nil {
-		return storage{store: s}
+		return storage{store: s, checkpoints: newCheckpoints(c, log)}
 	}
 	var fault *store.Failure
 	if !errors.As(err, &fault) {
@@ -53,6 +55,9 @@ func (s storage) isStoring() int {
 
 // close writes pending data and closes the store.
 func (s storage) close(log *slog.Logger) {
+	if s.checkpoints != nil {
+		s.checkpoints.Close()
+	}
 	if s.store == nil {
 		return
 	}
@@ -93,7 +98,7 @@ func (k *portalCore) recoverSessions(ctx context.Context) {
 	for n := 0; ; n++ {
 		err := k.host.Recover(ctx)
 		if n%reviveEvery == 0 {
-			err = errors.Join(err, k.host.ReopenQuestions(ctx))
+			err = errors.Join(err, k.host.ReopenQuestions(ctx), k.host.RecoverFiles(ctx))
 		}
 		if err != nil && ctx.Err() == nil {
 			k.log.Debug("cannot recover sessions of other processes", "err", err) // see /health for the cause
@@ -115,7 +120,7 @@ func (k *portalCore) retain(ctx context.Context) {
 		if n += ofJobs; n > 0 {
 			k.log.Info("deleted expired sessions", "sessions", n)
 		}
-		err = errors.Join(err, more)
+		err = errors.Join(err, more, k.host.MaintainCheckpoints(ctx))
 		if err != nil && ctx.Err() == nil {
 			k.log.Warn("cannot delete all expired sessions", "err", err)
 		}

@@ -51,36 +51,6 @@ func (c Change) old() string {
 	return c.Path
 }
 
-// Changes returns the changes between two checkpoints of the store by path. The zero Checkpoint means the present state.
-func (s *Store) Changes(ctx context.Context, from, to Checkpoint) ([]Change, error) {
-	u, end, err := s.begin(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer end()
-	a, err := u.treeOf(ctx, from)
-	if err != nil {
-		return nil, err
-	}
-	b, err := u.treeOf(ctx, to)
-	if err != nil {
-		return nil, err
-	}
-	return u.compare(ctx, a, b, renames)
-}
-
-// treeOf returns the tree of a checkpoint, or of the present state.
-func (u *use) treeOf(ctx context.Context, c Checkpoint) (string, error) {
-	if c.commit != "" {
-		return c.tree(), nil
-	}
-	now, err := u.snapshot(ctx)
-	if err != nil {
-		return "", unavailable(err)
-	}
-	return now.Tree, nil
-}
-
 // The ways to compare.
 const (
 	renames   = "--find-renames"

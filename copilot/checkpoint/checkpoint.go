@@ -60,10 +60,23 @@ func (s *Store) Take(ctx context.Context, session, name string) (Checkpoint, err
 
 // commit stores a snapshot, without a reference.
 func (u *use) commit(ctx context.Context, session, name string, now snapshot) (Checkpoint, error) {
-	c := Checkpoint{Session: session, Name: name, Time: time.Now(), Uncovered: now.Uncovered, perms: now.Perms}
+	c := Checkpoint{Session: session, Name: name, Time: u.nextTime(), Uncovered: now.Uncovered, perms: now.Perms}
 	var err error
 	c.commit, err = u.commitTree(ctx, now.Tree, c)
 	return c, err
+}
+
+// nextTime returns the current time, but a later one than before: the order of checkpoints must not depend on the clock's
+// resolution.
+func (s *Store) nextTime() time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := time.Now()
+	if !now.After(s.lastTime) {
+		now = s.lastTime.Add(time.Microsecond)
+	}
+	s.lastTime = now
+	return now
 }
 
 // commitTree creates the commit of a checkpoint.
@@ -107,17 +120,7 @@ func (u *use) setRef(ctx context.Context, c Checkpoint) error {
 	return err
 }
 
-// Checkpoints returns the checkpoints of a session, oldest first.
-func (s *Store) Checkpoints(ctx context.Context, session string) ([]Checkpoint, error) {
-	u, end, err := s.begin(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer end()
-	list, err := u.checkpoints(ctx, session)
-	return list, err
-}
-
+// checkpoints returns the checkpoints of a session, oldest first.
 func (u *use) checkpoints(ctx context.Context, session string) ([]Checkpoint, error) {
 	out, err := u.run(ctx, "for-each-ref", "--format=%(objectname) %(contents)", refs+refName(session)+"/")
 	if err != nil {

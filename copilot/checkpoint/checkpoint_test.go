@@ -32,19 +32,16 @@ func TestChangesNameWhatHappenedToEachFile(t *testing.T) {
 	write(t, dir, ":(top)x", "pathspec\n")
 	require.NoError(t, os.Symlink("/etc/passwd", filepath.Join(dir, "link")))
 	to := take(t, s, "to")
-	changes, err := s.Changes(t.Context(), from, to)
-	require.NoError(t, err)
+	changes := changesOf(t, s, from, to)
 	assert.Equal(t, []string{
 		`modified "*.glob" +1 -21`, `modified ":(top)x" +1 -21`, `modified "a b\n\"c\".txt" +1 -22`, `modified "edit.txt" +1 -1`,
 		`deleted "gone.txt" +0 -21`, `added "link" +1 -0`, `modified "mode.sh" +0 -0`,
 		`renamed "moved.txt" +0 -0 from "move.txt"`, `added "new/binary" +0 -0 binary`,
 	}, summary(changes))
-	now, err := s.Changes(t.Context(), from, checkpoint.Checkpoint{})
-	require.NoError(t, err)
+	now := changesOf(t, s, from, checkpoint.Checkpoint{})
 	assert.Equal(t, changes, now)
 	for _, name := range []string{"*.glob", ":(top)x", "a b\n\"c\".txt"} {
-		d, err := s.Diff(t.Context(), from, to, name)
-		require.NoError(t, err)
+		d := diffOf(t, s, from, to, name)
 		assert.Len(t, d.Hunks, 1)
 	}
 }
@@ -72,10 +69,9 @@ func TestNothingThatRepositoryDefinesRuns(t *testing.T) {
 	gittest.Write(t, trap.Dir, "a.txt", "changed\r\n")
 	gittest.Write(t, trap.Dir, "a.dat", "changed\r\n")
 	b := take(t, s, "b")
-	_, err := s.Diff(t.Context(), a, b, "a.txt")
-	require.NoError(t, err)
+	diffOf(t, s, a, b, "a.txt")
 	gittest.Write(t, trap.Dir, "a.txt", "changed\r\nlater\n")
-	_, err = s.Restore(t.Context(), revertAction, "r", b)
+	_, err := s.Restore(t.Context(), revertAction, "r", b)
 	require.NoError(t, err)
 	assert.Equal(t, "changed\r\n", read(t, trap.Dir, "a.txt"))
 	_, err = s.Revert(t.Context(), revertAction, "v", a, b, checkpoint.Selection{})
@@ -109,10 +105,9 @@ func TestExcludedLargeAndNestedFilesAreNotCovered(t *testing.T) {
 	}
 	write(t, dir, "forced.log", "changed")
 	b := take(t, s, "b")
-	changes, err := s.Changes(t.Context(), a, b)
-	require.NoError(t, err)
+	changes := changesOf(t, s, a, b)
 	assert.Equal(t, []string{`modified "forced.log" +1 -1`, `added "large" +1 -0`}, summary(changes), "it has become small")
-	_, err = s.Restore(t.Context(), revertAction, "r", a)
+	_, err := s.Restore(t.Context(), revertAction, "r", a)
 	require.NoError(t, err)
 	assert.Equal(t, "changed", read(t, dir, "large"), "a file that the checkpoint does not contain is not deleted")
 	_, err = s.Revert(t.Context(), revertAction, "r2", a, b, checkpoint.Selection{Path: "large"})
@@ -150,10 +145,9 @@ func TestDirectoryBelowTopIsCovered(t *testing.T) {
 		write(t, dir, "x", "2\n")
 		write(t, dir, "y/z", "2\n")
 		write(t, top, "other", "2\n")
-		changes, err := s.Changes(t.Context(), a, checkpoint.Checkpoint{})
-		require.NoError(t, err)
+		changes := changesOf(t, s, a, checkpoint.Checkpoint{})
 		assert.Equal(t, []string{`modified "x" +1 -1`, `added "y/z" +1 -0`}, summary(changes))
-		_, err = s.Restore(t.Context(), revertAction, "r", a)
+		_, err := s.Restore(t.Context(), revertAction, "r", a)
 		require.NoError(t, err)
 		assert.Equal(t, "1\n", read(t, dir, "x"))
 		assert.NoDirExists(t, filepath.Join(dir, "y"))
@@ -165,8 +159,7 @@ func TestDirectoryBelowTopIsCovered(t *testing.T) {
 	a := take(t, s, "a")
 	write(t, empty, "x", "1")
 	require.NoError(t, os.RemoveAll(filepath.Join(top, ".git")))
-	changes, err := s.Changes(t.Context(), a, checkpoint.Checkpoint{})
-	require.NoError(t, err)
+	changes := changesOf(t, s, a, checkpoint.Checkpoint{})
 	assert.Equal(t, []string{`added "x" +1 -0`}, summary(changes), "the directory is in no repository any more")
 }
 
@@ -197,8 +190,7 @@ func TestOwnDataIsNotCovered(t *testing.T) {
 	a := take(t, s, "a")
 	write(t, data, "sessions.db", "x")
 	write(t, dir, "x", "x\n")
-	changes, err := s.Changes(t.Context(), a, checkpoint.Checkpoint{})
-	require.NoError(t, err)
+	changes := changesOf(t, s, a, checkpoint.Checkpoint{})
 	assert.Equal(t, []string{`added "x" +1 -0`}, summary(changes))
 }
 
@@ -228,9 +220,7 @@ func TestForgottenSessionLeavesNoObjects(t *testing.T) {
 	_, err = s.Take(t.Context(), "second", "a")
 	require.NoError(t, err)
 	require.NoError(t, s.Forget(t.Context(), "../first"))
-	list, err := s.Checkpoints(t.Context(), "../first")
-	require.NoError(t, err)
-	assert.Empty(t, list)
+	assert.Empty(t, listOf(t, s, "../first"))
 	_, err = s.Take(t.Context(), "second", "b")
 	require.NoError(t, err)
 	objects := func() string {

@@ -37,27 +37,6 @@ type Line struct {
 	NoNewline bool   // the file ends here without a line feed
 }
 
-// Diff returns the difference of a file between two checkpoints; the zero Checkpoint means the present state. path is
-// its path in the later one, or in the earlier one if it is deleted. Error: kind [fault.NotFound] if it did not change.
-func (s *Store) Diff(ctx context.Context, from, to Checkpoint, path string) (Diff, error) {
-	u, end, err := s.begin(ctx)
-	if err != nil {
-		return Diff{}, err
-	}
-	defer end()
-	a, err := u.treeOf(ctx, from)
-	if err != nil {
-		return Diff{}, err
-	}
-	b, err := u.treeOf(ctx, to)
-	if err != nil {
-		return Diff{}, err
-	}
-	d, err := u.diff(ctx, a, b, path)
-	d.truncate(MaxLines)
-	return d, err
-}
-
 func (u *use) diff(ctx context.Context, a, b, path string) (Diff, error) {
 	change, err := u.find(ctx, a, b, path)
 	if err != nil {

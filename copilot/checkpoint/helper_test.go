@@ -140,3 +140,33 @@ func assertState(tb testing.TB, want, got map[string]string) {
 	}
 	assert.Empty(tb, differ)
 }
+
+// changesOf returns the changes between two checkpoints; the zero Checkpoint means now.
+func changesOf(tb testing.TB, s *checkpoint.Store, from, to checkpoint.Checkpoint) (list []checkpoint.Change) {
+	tb.Helper()
+	require.NoError(tb, s.View(tb.Context(), func(v *checkpoint.View) (err error) {
+		list, err = v.Changes(tb.Context(), checkpoint.Span{From: from, To: to})
+		return err
+	}))
+	return list
+}
+
+// diffOf returns the difference of a file between two checkpoints.
+func diffOf(tb testing.TB, s *checkpoint.Store, from, to checkpoint.Checkpoint, path string) (d checkpoint.Diff) {
+	tb.Helper()
+	require.NoError(tb, s.View(tb.Context(), func(v *checkpoint.View) (err error) {
+		d, err = v.Diff(tb.Context(), checkpoint.Span{From: from, To: to}, path)
+		return err
+	}))
+	return d
+}
+
+// listOf returns the checkpoints of a session.
+func listOf(tb testing.TB, s *checkpoint.Store, session string) (list []checkpoint.Checkpoint) {
+	tb.Helper()
+	require.NoError(tb, s.View(tb.Context(), func(v *checkpoint.View) (err error) {
+		list, err = v.Checkpoints(tb.Context(), session)
+		return err
+	}))
+	return list
+}

@@ -37,7 +37,11 @@ func restoreForEver(dir string) {
 	s, err := checkpoint.New(checkpoint.Options{Root: childRoot(dir)}).Of(dir)
 	for i := 0; err == nil; i++ {
 		var list []checkpoint.Checkpoint
-		if list, err = s.Checkpoints(ctx, "states"); err == nil {
+		err = s.View(ctx, func(v *checkpoint.View) (err error) {
+			list, err = v.Checkpoints(ctx, "states")
+			return err
+		})
+		if err == nil {
 			fmt.Println("begin")
 			_, err = s.Restore(ctx, checkpoint.Action{Session: session, Kind: checkpoint.Restore}, fmt.Sprintf("%d-%d", os.Getpid(), i), list[i%2])
 		}

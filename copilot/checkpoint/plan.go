@@ -42,7 +42,7 @@ func (p *plan) temp(i int) string {
 // execute carries out steps, which start at the present state, and stores the states before and after, so that they can
 // be undone. Nothing changes if a step is impossible: an error of kind [fault.Busy] names the files.
 func (u *use) execute(ctx context.Context, a Action, id string, now snapshot, steps []step) (Restored, error) {
-	r := Restored{Action: a, Time: time.Now()}
+	r := Restored{Action: a, Time: u.nextTime()}
 	if len(steps) == 0 {
 		return r, nil
 	}
@@ -92,7 +92,11 @@ func (u *use) record(ctx context.Context, p *plan, now snapshot) (commit string,
 	if err != nil {
 		return "", err
 	}
-	tree, err := u.edited(ctx, now.Tree, p.Steps)
+	files := map[string]Entry{}
+	for _, s := range p.Steps {
+		files[s.Path] = s.To
+	}
+	tree, err := u.edited(ctx, now.Tree, files)
 	if err != nil {
 		return "", err
 	}
@@ -100,25 +104,22 @@ func (u *use) record(ctx context.Context, p *plan, now snapshot) (commit string,
 	return u.commitTree(ctx, tree, c, before)
 }
 
-// edited returns a tree after steps.
-func (u *use) edited(ctx context.Context, tree string, steps []step) (string, error) {
+// edited returns a tree in which files have other contents; the zero Entry removes a file.
+func (u *use) edited(ctx context.Context, tree string, files map[string]Entry) (string, error) {
 	index := u.path(fmt.Sprintf("edited.%d.%d", os.Getpid(), time.Now().UnixNano()))
 	defer os.Remove(index) //nolint:errcheck // it is harmless
 	if _, err := u.call(ctx, git.Call{Index: index, Args: []string{"read-tree", tree}}); err != nil {
 		return "", err
 	}
-	var lines strings.Builder
-	for _, s := range steps {
-		if (s.From != Entry{}) { // first, so that a file can become a directory
-			fmt.Fprintf(&lines, "0 %s\t%s\x00", strings.Repeat("0", 40), s.Path)
+	var removals, additions strings.Builder
+	for path, e := range files {
+		_, _ = fmt.Fprintf(&removals, "0 %s\t%s\x00", strings.Repeat("0", 40), path) // all of them first, so that a file can become a directory
+		if (e != Entry{}) {
+			_, _ = fmt.Fprintf(&additions, "%s %s\t%s\x00", e.Mode, e.Object, path)
 		}
 	}
-	for _, s := range steps {
-		if (s.To != Entry{}) {
-			fmt.Fprintf(&lines, "%s %s\t%s\x00", s.To.Mode, s.To.Object, s.Path)
-		}
-	}
-	if _, err := u.call(ctx, git.Call{Index: index, Input: strings.NewReader(lines.String()), Args: []string{"update-index", "-z", "--index-info"}}); err != nil {
+	input := strings.NewReader(removals.String() + additions.String())
+	if _, err := u.call(ctx, git.Call{Index: index, Input: input, Args: []string{"update-index", "-z", "--index-info"}}); err != nil {
 		return "", err
 	}
 	return u.call(ctx, git.Call{Index: index, Args: []string{"write-tree"}})
@@ -161,19 +162,18 @@ func (u *use) completePlan(ctx context.Context) error {
 // recoverTime limits the recovery of one store, which a living process may use.
 const recoverTime = 30 * time.Second
 
-// recover completes the plan of a killed process, and returns what this and earlier operations completed.
-func (s *Store) recover(ctx context.Context) ([]Restored, error) {
+// recover completes the plan of a killed process.
+func (s *Store) recover(ctx context.Context) error {
 	if _, err := os.Stat(s.directory); err != nil {
-		return nil, os.Remove(s.planFile()) // with the directory gone there is nothing to restore
+		return os.Remove(s.planFile()) // with the directory gone there is nothing to restore
 	}
 	ctx, cancel := context.WithTimeout(ctx, recoverTime)
 	defer cancel()
 	_, end, err := s.begin(ctx)
-	if err != nil {
-		return nil, err
+	if err == nil {
+		end()
 	}
-	end()
-	return s.takeRestored(), nil
+	return err
 }
 
 // takeRestored returns what operations of this store completed for killed processes, once.

@@ -33,11 +33,13 @@ type Store struct {
 	dir       string
 	turn      chan struct{} // holds a token while an operation is in progress
 
-	mu       sync.Mutex
-	yield    context.CancelFunc // ends the collection of garbage in progress, if any
-	refused  error              // why the last snapshot failed for a reason that stays for a while
-	retryAt  time.Time
-	restored []Restored // completed by this store before [Stores.Recover] looked
+	mu          sync.Mutex
+	yield       context.CancelFunc // ends the collection of garbage in progress, if any
+	refused     error              // why the last snapshot failed for a reason that stays for a while
+	retryAt     time.Time
+	lastTime    time.Time           // of a checkpoint
+	restored    []Restored          // completed by this store before [Stores.Recover] looked
+	comparisons map[string][]Change // by commits
 }
 
 // Directory returns the directory, without symbolic links.

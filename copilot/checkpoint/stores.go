@@ -116,11 +116,10 @@ func (s *Stores) Recover(ctx context.Context) ([]Restored, error) {
 	var done []Restored
 	var faults []error
 	for _, store := range s.all() {
-		if _, err := os.Stat(store.planFile()); err != nil {
-			continue
+		if _, err := os.Stat(store.planFile()); err == nil {
+			faults = append(faults, store.recover(ctx))
 		}
-		restored, err := store.recover(ctx)
-		done, faults = append(done, restored...), append(faults, err)
+		done = append(done, store.takeRestored()...)
 	}
 	return done, errors.Join(faults...)
 }

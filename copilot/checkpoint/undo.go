@@ -7,18 +7,6 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-// Undoable returns the newest restore or revert of a session that is not undone; nil if there is none.
-func (s *Store) Undoable(ctx context.Context, session string) (*Restored, error) {
-	list, err := s.Checkpoints(ctx, session)
-	if err != nil {
-		return nil, err
-	}
-	if c := undoable(list, ""); c != nil {
-		return c.action, nil
-	}
-	return nil, nil
-}
-
 // undoable returns the newest action that is not undone, or that with an id, which may itself be an undo.
 func undoable(list []Checkpoint, id string) *Checkpoint {
 	undone := map[string]bool{}

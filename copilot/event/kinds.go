@@ -55,6 +55,7 @@ var kinds = []kind{ //nolint:gochecknoglobals // a table
 	kindOf[ServerChanged]("server.changed"),
 	kindAs("question.asked", func(b *QuestionAsked) *Question { return &b.Question }),
 	kindOf[QuestionClosed]("question.answered"),
+	kindOf[FilesRestored]("files.restored"),
 	kindOf[Notice]("notice"),
 	kindOf[Idle]("idle"),
 }

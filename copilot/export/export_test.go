@@ -110,6 +110,7 @@ func story() []said {
 		event.QuestionAsked{Question: event.Question{ID: "q5", Kind: event.AskSignIn, URL: "https://example.org/a"}},
 		event.QuestionClosed{ID: "q5", Kind: event.AskSignIn, Ending: event.Expired},
 		event.ServerChanged{Server: event.Server{Name: "shop", State: event.ServerFailed, Error: "exit 1"}},
+		event.FilesRestored{ID: "f1", Kind: event.RestoreRevert, Target: "r1", By: "ui", Paths: []string{"main.go", "a`b\n# c"}, Files: 3},
 		event.CompactionStarted{Used: 900},
 		event.CompactionEnded{Before: 900, After: 90, Summary: "They counted."},
 		event.CompactionEnded{Error: "too little"},

@@ -46,9 +46,23 @@ func (d *document) writeWorkEvent(e event.Event) {
 		if b.Server.State == event.ServerFailed {
 			d.block("**The MCP server %s failed**%s: %s", code(b.Server.Name), stamp(e.Time), inline(b.Server.Error))
 		}
+	case event.FilesRestored:
+		d.restored(e, b)
 	case event.SessionOpened, event.TitleChanged, event.PolicyChanged, event.UsageChanged, event.ModelCalled, event.CompactionStarted,
 		event.Notice, event.QueueChanged, event.TurnStarted, event.TurnEnded, event.ReasoningStarted, event.MessageStarted: // ignored
 	}
+}
+
+func (d *document) restored(e event.Event, b event.FilesRestored) {
+	names := make([]string, 0, len(b.Paths))
+	for _, p := range b.Paths {
+		names = append(names, code(p))
+	}
+	if more := b.Files - len(names); more > 0 {
+		names = append(names, fmt.Sprintf("%d more", more))
+	}
+	what := map[event.RestoreKind]string{event.RestoreRevert: "Changes were taken back", event.RestoreState: "Files were restored", event.RestoreUndo: "A restore was undone"}
+	d.block("*%s*%s: %s", what[b.Kind], stamp(e.Time), strings.Join(names, ", "))
 }
 
 func (d *document) failed(e event.Event, b event.SessionError) {

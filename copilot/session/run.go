@@ -76,6 +76,9 @@ func (r *Run) Phase() Phase { return r.phase }
 // Cancelled reports whether a client cancelled the run.
 func (r *Run) Cancelled() bool { return r.stop == stopCancelled }
 
+// Continues reports whether the agent had the prompt before this process did: the run was recovered.
+func (r *Run) Continues() bool { return r.pending != nil }
+
 // OnlyCompacts reports whether the run has no prompt: the agent only compacts the conversation.
 func (r *Run) OnlyCompacts() bool { return r.Prompt.Compact && r.Prompt.IsEmpty() }
 

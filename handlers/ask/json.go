@@ -167,7 +167,8 @@ func planLine(b event.Body) (line, bool) {
 	case event.ModelCalled:
 		return line{Type: "usage", Model: b.Model, Input: b.Input, Output: b.Output, Cached: b.Cached}, true
 	case event.SessionClosed, event.TitleChanged, event.PolicyChanged, event.ServerChanged, event.Notice, event.RunStarted,
-		event.UserMessage, event.QueueChanged, event.TurnStarted, event.TurnEnded, event.ReasoningStarted, event.MessageStarted: // ignored
+		event.UserMessage, event.QueueChanged, event.TurnStarted, event.TurnEnded, event.ReasoningStarted, event.MessageStarted,
+		event.FilesRestored: // ignored
 	}
 	return line{}, false
 }

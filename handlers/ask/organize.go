@@ -27,7 +27,7 @@ func (t *text) planEvent(b event.Body) error {
 	case event.SessionOpened, event.SessionClosed, event.ModelChanged, event.TitleChanged, event.PolicyChanged, event.UsageChanged,
 		event.ModelCalled, event.ServerChanged, event.Notice, event.RunStarted, event.RunEnded, event.UserMessage, event.QueueChanged,
 		event.TurnStarted, event.TurnEnded, event.ReasoningStarted, event.ReasoningDelta, event.ReasoningEnded, event.MessageStarted,
-		event.ToolOutput: // ignored
+		event.ToolOutput, event.FilesRestored: // ignored
 	}
 	return nil
 }

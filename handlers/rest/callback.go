@@ -69,7 +69,7 @@ func encodeAction(b event.Body) any {
 		return onQuestionAnswered{"onQuestionAnswered", b.ID, answeredBy(b)}
 	case event.SessionOpened, event.SessionClosed, event.ModelChanged, event.TitleChanged, event.PolicyChanged, event.UsageChanged,
 		event.ModelCalled, event.CompactionStarted, event.CompactionEnded, event.ServerChanged, event.Notice, event.RunStarted,
-		event.QueueChanged, event.PlanChanged, event.SubagentStarted, event.SubagentEnded: // ignored
+		event.QueueChanged, event.PlanChanged, event.SubagentStarted, event.SubagentEnded, event.FilesRestored: // ignored
 	}
 	return nil
 }

@@ -201,12 +201,25 @@ func (t *encoder) encodeState(e journal.Entry[event.Event]) []message {
 		return singleEvent("usage", contextUsage{b.Used, b.Limit, b.Multiplier})
 	case event.ModelCalled:
 		return singleEvent("usage", tokenUsage{b.Model, b.Input, b.Output, b.Cached})
+	case event.FilesRestored:
+		return singleEvent("files.restored", filesRestored{b.ID, b.Kind, b.Target, b.Undoes, b.Paths, b.Files, b.Left, b.By})
 	case event.SessionClosed:
 		return singleEvent("closed", struct{}{})
 	case event.SessionOpened, event.PolicyChanged, event.CompactionStarted, event.CompactionEnded, event.ServerChanged, event.Notice,
 		event.QueueChanged, event.TurnStarted, event.TurnEnded, event.SubagentStarted, event.SubagentEnded: // ignored
 	}
 	return nil
+}
+
+type filesRestored struct {
+	ID     string            `json:"id"`
+	Kind   event.RestoreKind `json:"kind"`
+	RunID  string            `json:"messageId,omitempty"`
+	Undoes string            `json:"undoes,omitempty"`
+	Paths  []string          `json:"paths"`
+	Files  int               `json:"files"`
+	Left   []string          `json:"left,omitempty"`
+	By     string            `json:"by"`
 }
 
 type doneData struct {

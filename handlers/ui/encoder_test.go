@@ -74,3 +74,14 @@ func TestQueuedPromptsAreSentToAllUIs(t *testing.T) {
 		assert.Contains(t, told(other, "queue", "waiting"), []any{queued})
 	})
 }
+
+func TestRestoredFilesAreReported(t *testing.T) {
+	inTime(t, func(p *portal) {
+		p.Agents.Script = func(t *fake.Turn) {
+			t.Emit(event.FilesRestored{ID: "r", Kind: event.RestoreUndo, Target: "run", Undoes: "q", Paths: []string{"a\a"}, Files: 30, By: "rpc"})
+		}
+		u := p.Able("supports_deltas")
+		u.Prompt("a")
+		assert.Equal(t, []any{[]any{"a"}}, told(u, "files_restored", "paths"), "without control sequences")
+	})
+}

@@ -165,6 +165,7 @@ func FuzzParams(f *testing.F) {
 	for _, method := range []string{
 		"initialize", "run.start", "run.cancel", "ui.context.update", "session.history", "model.set", "portal.session.attach", "portal.session.earlier",
 		"portal.sessions.watch", "portal.sessions.search", "portal.session.rename", "portal.session.delete", "portal.session.fork", "portal.session.resend",
+		"portal.session.changes", "portal.session.diff", "portal.session.revert", "portal.session.restore", "portal.session.undo",
 		"portal.session.permit", "portal.session.compact", "portal.session.extensions", "portal.server.signin",
 		"portal.directory.complete", "portal.directory.describe", "portal.files.complete", "portal.files.missing", "portal.status", "portal.markdown",
 		"portal.queue.list", "portal.queue.edit", "portal.queue.move", "portal.queue.send",
@@ -173,6 +174,7 @@ func FuzzParams(f *testing.F) {
 			`{}`, `[]`, `null`, `{"session_id":"x","after":"1-2.3.4"}`, `{"input":{"type":"parts","parts":[{"type":"image_url"}]}}`,
 			`{"selection":{"path":"a","range":{"start":{"line":1e9}}}}`, `{"tools":[{}],"input":{"type":"text","text":"x"}}`,
 			`{"path":"~/\u0000","query":"\ud800","limit":-1,"refresh":true}`, `{"session_id":"x","title":"","permissions":{"*":"no"},"server":"y"}`,
+			`{"session_id":"x","run_id":"y","path":"../z","hunk":"0","paths":["/"],"conversation":"no"}`,
 		} {
 			f.Add(method, params)
 		}

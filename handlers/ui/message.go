@@ -288,6 +288,17 @@ type (
 		State event.ServerState `json:"state"`
 		Error string            `json:"error,omitempty"`
 	}
+	filesRestored struct {
+		Type   string            `json:"type"`
+		ID     string            `json:"id"`
+		Kind   event.RestoreKind `json:"kind"`
+		Target string            `json:"target_run_id,omitempty"`
+		Undoes string            `json:"undoes,omitempty"`
+		Paths  []string          `json:"paths"`
+		Files  int               `json:"files"`
+		Left   []string          `json:"left,omitempty"`
+		By     string            `json:"by"`
+	}
 	subagentStart struct {
 		Type  string `json:"type"`
 		Agent string `json:"agent"`

@@ -279,6 +279,17 @@ func (t *runEncoder) encodeState() {
 	}
 }
 
+func (t *runEncoder) filesRestored(b event.FilesRestored) {
+	names := func(paths []string) []string {
+		list := make([]string, 0, len(paths))
+		for _, p := range paths {
+			list = append(list, plain.Text(p))
+		}
+		return list
+	}
+	t.addUnnumbered(forDeltas, filesRestored{"files_restored", b.ID, b.Kind, b.Target, b.Undoes, names(b.Paths), b.Files, names(b.Left), b.By})
+}
+
 func queued(of []event.Waiting) []waiting {
 	list := make([]waiting, 0, len(of))
 	for _, w := range of {

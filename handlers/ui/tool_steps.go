@@ -53,6 +53,8 @@ func (t *runEncoder) encodeAction() bool {
 		t.addPiece("tool", b.ID, plain.Output(b.Text))
 	case event.ToolEnded:
 		t.endTool(b)
+	case event.FilesRestored:
+		t.filesRestored(b)
 	case event.PlanChanged:
 		t.addLatest("plan", plan{"plan", plain.Text(b.Text), todos(b.Todos)})
 	case event.CompactionStarted:

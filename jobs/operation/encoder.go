@@ -207,7 +207,7 @@ func (t *encoder) encodeState(body event.Body) {
 		t.notice(b)
 	case event.SessionOpened, event.SessionClosed, event.ModelChanged, event.TitleChanged, event.PolicyChanged, event.UsageChanged,
 		event.ModelCalled, event.CompactionStarted, event.ServerChanged, event.RunStarted, event.UserMessage, event.QueueChanged,
-		event.TurnStarted, event.ReasoningStarted, event.MessageStarted, event.ToolOutput: // ignored
+		event.TurnStarted, event.ReasoningStarted, event.MessageStarted, event.ToolOutput, event.FilesRestored: // ignored
 	}
 }
 

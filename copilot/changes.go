@@ -1,0 +1,303 @@
+package copilot
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/copilot-portal/portal/copilot/checkpoint"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/session"
+)
+
+// Changes are the changes of files that the runs of a session made.
+type Changes struct {
+	Runs      []RunChanges           // that changed a file, or work; oldest first
+	Files     []FileChange           // by path; at most 2,000
+	More      bool                   // there are more
+	Reason    string                 // why there are no checkpoints, and what to do; then everything else is empty
+	Uncovered []checkpoint.Uncovered // files that checkpoints do not contain; at most 100
+	Undo      *checkpoint.Restored   // what [Session.Undo] takes back; nil if there is nothing
+}
+
+// RunChanges summarizes the changes of one run.
+type RunChanges struct {
+	Run            string
+	Started, Ended time.Time // Ended is zero if that is unknown
+	Working        bool
+	Files          int
+	Added, Removed int // lines
+}
+
+// FileChange is the change of one file.
+type FileChange struct {
+	checkpoint.Change
+
+	State checkpoint.State
+	Also  bool // something else changed the file, too, between runs
+}
+
+// Limits of [Changes].
+const (
+	maxFileChanges = 2000
+	maxNotCovered  = 100
+)
+
+// runSpan is a run between its checkpoints.
+type runSpan struct {
+	checkpoint.Span
+
+	run     string
+	ended   time.Time
+	working bool
+}
+
+// errNoCheckpoints says why there are no changes.
+func errNoCheckpoints(why string) error {
+	return fault.Errorf(fault.Unavailable, "there are no checkpoints of this session: %s", why)
+}
+
+// checkpointStore returns the store of the session's directory. Errors: [fault.ErrDirectoryNotFound], kind [fault.Unavailable].
+func (s *Session) checkpointStore() (*checkpoint.Store, error) {
+	switch {
+	case s.host.options.Checkpoints == nil:
+		return nil, errNoCheckpoints("they are turned off (checkpoints.enabled), or sessions are not stored")
+	case !s.hasCheckpoints():
+		return nil, errNoCheckpoints("jobs and operations work on the same files at the same time")
+	}
+	return s.host.options.Checkpoints.Of(s.directory)
+}
+
+// view reads the session's checkpoints.
+func (s *Session) view(ctx context.Context, read func(v *checkpoint.View, spans []runSpan, list []checkpoint.Checkpoint) error) error {
+	store, err := s.checkpointStore()
+	if err != nil {
+		return err
+	}
+	s.awaitCheckpoint(ctx)
+	return store.View(ctx, func(v *checkpoint.View) error {
+		list, err := v.Checkpoints(ctx, s.id)
+		if err != nil {
+			return err
+		}
+		return read(v, s.spans(list), list)
+	})
+}
+
+// spans returns the runs that have a checkpoint of their start, oldest first. A run without one of its end, because the portal
+// was killed, ends with the start of the next one.
+func (s *Session) spans(list []checkpoint.Checkpoint) []runSpan {
+	s.mu.Lock()
+	working := s.machine.RunID()
+	s.mu.Unlock()
+	ends := map[string]checkpoint.Checkpoint{}
+	for _, c := range list {
+		if run, ok := strings.CutPrefix(c.Name, endOf); ok {
+			ends[run] = c
+		}
+	}
+	var spans []runSpan
+	for _, c := range list {
+		run, ok := strings.CutPrefix(c.Name, startOf)
+		if !ok {
+			continue
+		}
+		if i := len(spans) - 1; i >= 0 && spans[i].ended.IsZero() {
+			spans[i].To = c
+		}
+		r := runSpan{run: run, working: run == working}
+		r.From = c
+		if end, ok := ends[run]; ok && !r.working {
+			r.To, r.ended = end, end.Time
+		}
+		spans = append(spans, r)
+	}
+	return spans
+}
+
+// selectSpan returns the span of a run, or for "" that of all runs together.
+func selectSpan(ctx context.Context, v *checkpoint.View, spans []runSpan, run string) (one checkpoint.Span, also map[string]bool, err error) {
+	var all []checkpoint.Span
+	for _, r := range spans {
+		if r.run == run {
+			return r.Span, nil, nil
+		}
+		all = append(all, r.Span)
+	}
+	if run != "" {
+		return one, nil, fault.Errorf(fault.NotFound, "%w: there is no checkpoint of it", fault.ErrRunNotFound)
+	}
+	return v.Join(ctx, all)
+}
+
+// Changes returns what a run changed, or for "" what all runs of the session changed. Errors: [fault.ErrDirectoryNotFound],
+// [fault.ErrRunNotFound].
+func (s *Session) Changes(ctx context.Context, run string) (c Changes, err error) {
+	err = s.view(ctx, func(v *checkpoint.View, spans []runSpan, list []checkpoint.Checkpoint) (err error) {
+		c.Undo = checkpoint.Undoable(list)
+		if c.Runs, err = summaries(ctx, v, spans); err != nil {
+			return err
+		}
+		one, also, err := selectSpan(ctx, v, spans, run)
+		if err != nil {
+			return err
+		}
+		if c.Files, c.More, err = fileChanges(ctx, v, one, also); err != nil {
+			return err
+		}
+		c.Uncovered, err = v.Uncovered(ctx)
+		c.Uncovered = c.Uncovered[:min(maxNotCovered, len(c.Uncovered))]
+		return err
+	})
+	if fault.KindOf(err) == fault.Unavailable {
+		return Changes{Reason: err.Error()}, nil
+	}
+	return c, err
+}
+
+// summaries returns the runs that changed a file, or work.
+func summaries(ctx context.Context, v *checkpoint.View, spans []runSpan) (runs []RunChanges, err error) {
+	for _, r := range spans {
+		changes, err := v.Changes(ctx, r.Span)
+		if err != nil {
+			return nil, err
+		}
+		sum := RunChanges{Run: r.run, Started: r.From.Time, Ended: r.ended, Working: r.working, Files: len(changes)}
+		for _, c := range changes {
+			sum.Added += c.Added
+			sum.Removed += c.Removed
+		}
+		if sum.Working || sum.Files > 0 {
+			runs = append(runs, sum)
+		}
+	}
+	return runs, nil
+}
+
+func fileChanges(ctx context.Context, v *checkpoint.View, span checkpoint.Span, also map[string]bool) (files []FileChange, more bool, err error) {
+	changes, err := v.Changes(ctx, span)
+	if err != nil {
+		return nil, false, err
+	}
+	if more = len(changes) > maxFileChanges; more {
+		changes = changes[:maxFileChanges]
+	}
+	states, err := v.States(ctx, span, changes)
+	for i, c := range changes {
+		if err == nil {
+			files = append(files, FileChange{c, states[i], also[c.Path] || c.OldPath != "" && also[c.OldPath]})
+		}
+	}
+	return files, more, err
+}
+
+// Diff returns the difference of a file that a run changed, or for "" all runs. path is that of its [FileChange]. Errors: those of
+// [Session.Changes], kind [fault.Unavailable] if there are no checkpoints, kind [fault.NotFound] if it did not change.
+func (s *Session) Diff(ctx context.Context, run, path string) (d checkpoint.Diff, err error) {
+	err = s.view(ctx, func(v *checkpoint.View, spans []runSpan, _ []checkpoint.Checkpoint) error {
+		one, _, err := selectSpan(ctx, v, spans, run)
+		if err == nil {
+			d, err = v.Diff(ctx, one, path)
+		}
+		return err
+	})
+	return d, err
+}
+
+// Revert takes back the changes of a run, or for "" of all runs: all of them, or those of one file or hunk. Later changes of other
+// lines stay. by names the dialect of the client.
+//
+// Errors, after which no file has changed: those of [Session.Diff], [fault.ErrBusy] while a run works,
+// [checkpoint.ErrConflict] if later changes are in the way, kind [fault.NotFound] for a file or hunk that did not change.
+func (s *Session) Revert(ctx context.Context, run string, which checkpoint.Selection, by string) (checkpoint.Restored, error) {
+	return s.restore(ctx, event.RestoreRevert, run, by, func(store *checkpoint.Store, a checkpoint.Action, one checkpoint.Span) (checkpoint.Restored, error) {
+		return store.Revert(ctx, a, newID(), one.From, one.To, which)
+	})
+}
+
+// Restore says what [Session.Restore] brings back.
+type Restore struct {
+	Run   string   // files become what they were when it started
+	Paths []string // only these files, or those in these directories; empty: all
+	Fork  bool     // the conversation goes on in a fork that ends before the run; otherwise it stays
+	By    string   // the dialect of the client
+}
+
+// Restore makes files what they were when a run started, whatever changed since. It returns the fork, or nil. Errors, after which
+// nothing has changed: those of [Session.Revert], and of [Host.Fork].
+func (s *Session) Restore(ctx context.Context, r Restore) (done checkpoint.Restored, fork *Session, err error) {
+	if r.Run == "" {
+		return done, nil, fault.Errorf(fault.Invalid, "the run is missing")
+	}
+	if err := s.checkNotWorking(); err != nil {
+		return done, nil, err
+	}
+	if r.Fork {
+		if fork, err = s.host.Fork(ctx, s.id, Cut{Before: r.Run}); err != nil {
+			return done, nil, err
+		}
+	}
+	done, err = s.restoreState(ctx, r.Run, r.Paths, r.By)
+	if err != nil && fork != nil {
+		return done, nil, errors.Join(err, s.host.Delete(context.WithoutCancel(ctx), fork.id))
+	}
+	return done, fork, err
+}
+
+func (s *Session) restoreState(ctx context.Context, run string, paths []string, by string) (checkpoint.Restored, error) {
+	return s.restore(ctx, event.RestoreState, run, by, func(store *checkpoint.Store, a checkpoint.Action, one checkpoint.Span) (checkpoint.Restored, error) {
+		return store.Restore(ctx, a, newID(), one.From, paths...)
+	})
+}
+
+// Undo takes back a [Session.Revert], [Session.Restore] or Undo of this session by its id, or for "" the newest of the first two
+// that is not undone. by names the dialect of the client. Errors: those of [Session.Revert], kind [fault.NotFound] if there is nothing to undo.
+func (s *Session) Undo(ctx context.Context, id, by string) (checkpoint.Restored, error) {
+	return s.restore(ctx, event.RestoreUndo, "", by, func(store *checkpoint.Store, a checkpoint.Action, _ checkpoint.Span) (checkpoint.Restored, error) {
+		return store.Undo(ctx, a, newID(), id)
+	})
+}
+
+// restore brings files back while no run works, and records it.
+func (s *Session) restore(ctx context.Context, kind event.RestoreKind, run, by string, do func(*checkpoint.Store, checkpoint.Action, checkpoint.Span) (checkpoint.Restored, error)) (r checkpoint.Restored, err error) {
+	if err := s.checkNotWorking(); err != nil {
+		return r, err
+	}
+	store, err := s.checkpointStore()
+	if err != nil {
+		return r, err
+	}
+	var one checkpoint.Span
+	if kind != event.RestoreUndo {
+		err = s.view(ctx, func(v *checkpoint.View, spans []runSpan, _ []checkpoint.Checkpoint) error {
+			one, _, err = selectSpan(ctx, v, spans, run)
+			return err
+		})
+	}
+	if err != nil {
+		return r, err
+	}
+	r, err = do(store, checkpoint.Action{Session: s.id, Kind: checkpoint.Kind(kind), Run: run, By: by}, one)
+	if err != nil || r.ID == "" {
+		return r, err
+	}
+	if failed := s.recordRestored(context.WithoutCancel(ctx), r); failed != nil {
+		s.host.options.Log.Warn("restored files are not in the record", "session", s.id, "err", failed)
+	}
+	return r, nil
+}
+
+// checkNotWorking returns an error while a run has begun to work, here or in another process.
+func (s *Session) checkNotWorking() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.machine.State() == session.Elsewhere {
+		return s.inUseError()
+	}
+	if s.machine.Run() != nil {
+		return fault.Errorf(fault.Busy, "%w: wait until it has ended, or stop it, before you change its files", fault.ErrBusy)
+	}
+	return nil
+}

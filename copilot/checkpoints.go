@@ -1,0 +1,245 @@
+package copilot
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/copilot-portal/portal/copilot/checkpoint"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/journal"
+	"github.com/copilot-portal/portal/copilot/session"
+	"github.com/copilot-portal/portal/copilot/store"
+)
+
+// Times of checkpoints.
+const (
+	// checkpointDelay is how long a prompt waits for the checkpoint of its run. The agent's permissions wait as long as
+	// it takes.
+	checkpointDelay = 300 * time.Millisecond
+	// checkpointTime is how long a checkpoint may take, with the wait for those of other sessions.
+	checkpointTime = 2 * time.Minute
+	forgetTime     = 5 * time.Second
+)
+
+// Names of checkpoints.
+const (
+	startOf = "start-"
+	endOf   = "end-"
+)
+
+// checkpoints is the state of the checkpoints of a session, which are taken one after another.
+type checkpoints struct {
+	checkpoint    <-chan struct{} // closed when the newest one is taken, or has failed; nil before the first
+	checkpointRun string          // the run that gets one at its end
+}
+
+// hostWork is work in the background, which ends with the host.
+type hostWork struct {
+	sync.WaitGroup
+
+	ctx    context.Context //nolint:containedctx // of the work, which outlives the calls that start it
+	cancel context.CancelFunc
+}
+
+func (w *hostWork) begin() { w.ctx, w.cancel = context.WithCancel(context.Background()) }
+
+// endTime is how long the checkpoints of runs that end with the host may take.
+const endTime = 500 * time.Millisecond
+
+// end waits for the work for a limited time, and cancels the rest.
+func (w *hostWork) end(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, endTime)
+	defer cancel()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		w.Wait()
+	}()
+	select {
+	case <-done:
+	case <-ctx.Done():
+	}
+	w.cancel()
+	<-done
+}
+
+// hasCheckpoints reports whether checkpoints of the session's runs are taken.
+func (s *Session) hasCheckpoints() bool {
+	o := s.host.options
+	return o.Checkpoints != nil && !slices.Contains(o.WithoutCheckpoints, s.origin)
+}
+
+// takeCheckpoint takes a checkpoint in the background, after those that it started before. done is closed afterwards. The caller
+// must hold the lock.
+func (s *Session) takeCheckpoint(name string) (done <-chan struct{}) {
+	before, taken := s.checkpoint, make(chan struct{})
+	s.checkpoint = taken
+	ctx := s.host.work.ctx
+	s.host.work.Go(func() {
+		defer close(taken)
+		if before != nil {
+			<-before
+		}
+		ctx, cancel := context.WithTimeout(ctx, checkpointTime)
+		defer cancel()
+		store, err := s.host.options.Checkpoints.Of(s.directory)
+		if err == nil {
+			_, err = store.Take(ctx, s.id, name)
+		}
+		if err != nil && ctx.Err() == nil {
+			s.host.options.Log.Info("no checkpoint was taken", "session", s.id, "name", name, "err", err)
+		}
+	})
+	return taken
+}
+
+// checkpointStart takes the checkpoint of a run's start, unless the agent has its prompt already. wait waits for it for a
+// limited time.
+func (s *Session) checkpointStart(ctx context.Context, r *session.Run) (wait func()) {
+	if !s.hasCheckpoints() || r.OnlyCompacts() {
+		return func() {}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.checkpointRun = r.ID
+	if r.Continues() {
+		return func() {}
+	}
+	taken := s.takeCheckpoint(startOf + r.ID)
+	late := time.NewTimer(checkpointDelay)
+	return func() {
+		defer late.Stop()
+		select {
+		case <-taken:
+		case <-late.C:
+		case <-ctx.Done():
+		}
+	}
+}
+
+// checkpointEnd takes the checkpoint of a run's end. The caller must hold the lock.
+func (s *Session) checkpointEnd(run string) {
+	if run != "" && run == s.checkpointRun {
+		s.checkpointRun = ""
+		s.takeCheckpoint(endOf + run)
+	}
+}
+
+// replyGate returns what a reply waits for: the agent may change files with it, and the checkpoint of the run's start must be
+// taken before. The caller must hold the lock.
+func (s *Session) replyGate(r session.Reply) <-chan struct{} {
+	if r.Question.Kind == event.AskPermission && r.Answer.Approved {
+		return s.checkpoint
+	}
+	return nil
+}
+
+// awaitCheckpoint waits until the checkpoints that were started are taken.
+func (s *Session) awaitCheckpoint(ctx context.Context) {
+	s.mu.Lock()
+	taken := s.checkpoint
+	s.mu.Unlock()
+	awaitGate(taken, ctx.Done())
+}
+
+// awaitGate waits until a gate, if there is one, or another channel is closed.
+func awaitGate(gate, other <-chan struct{}) {
+	if gate == nil {
+		return
+	}
+	select {
+	case <-gate:
+	case <-other:
+	}
+}
+
+// forgetCheckpoints removes the checkpoints of a deleted session. What remains is removed later.
+func (s *Session) forgetCheckpoints(ctx context.Context) {
+	if s.host.options.Checkpoints == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, forgetTime)
+	defer cancel()
+	s.awaitCheckpoint(ctx)
+	store, err := s.host.options.Checkpoints.Of(s.directory)
+	if err == nil {
+		err = store.Forget(ctx, s.id)
+	}
+	if err != nil {
+		s.host.options.Log.Debug("the checkpoints of a deleted session remain for now", "session", s.id, "err", err)
+	}
+}
+
+// copyCheckpoints gives a fork the checkpoints of the runs that it has in its record.
+func (s *Session) copyCheckpoints(ctx context.Context, from *Session) {
+	if !s.hasCheckpoints() {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, forgetTime)
+	defer cancel()
+	from.awaitCheckpoint(ctx)
+	store, err := s.host.options.Checkpoints.Of(s.directory)
+	if err == nil {
+		runs := map[string]bool{}
+		err = s.eachEntry(ctx, s.record.Last(), func(e journal.Entry[event.Event]) bool {
+			runs[e.Value.Run] = true
+			return true
+		}, func() {})
+		err = errors.Join(err, store.Copy(ctx, from.id, s.id, func(c checkpoint.Checkpoint) bool {
+			_, run, _ := strings.Cut(c.Name, "-") // see startOf and endOf
+			return runs[run]
+		}))
+	}
+	if err != nil {
+		s.host.options.Log.Info("a fork has no checkpoints of earlier runs", "session", s.id, "err", err)
+	}
+}
+
+// MaintainCheckpoints removes checkpoints of sessions that no longer exist.
+func (h *Host) MaintainCheckpoints(ctx context.Context) error {
+	if h.options.Checkpoints == nil || h.options.Store == nil {
+		return nil
+	}
+	return h.options.Checkpoints.Keep(ctx, func(id string) bool {
+		if _, loaded := h.Loaded(id); loaded {
+			return true
+		}
+		_, err := h.options.Store.Session(ctx, id)
+		return !errors.Is(err, store.ErrNotFound)
+	})
+}
+
+// RecoverFiles completes restores and reverts that killed processes left halfway, and records them in their sessions.
+func (h *Host) RecoverFiles(ctx context.Context) error {
+	if h.options.Checkpoints == nil {
+		return nil
+	}
+	done, err := h.options.Checkpoints.Recover(ctx)
+	for _, r := range done {
+		s, failed := h.Session(ctx, r.Session)
+		if failed == nil {
+			failed = s.recordRestored(ctx, r)
+		}
+		if failed != nil && !errors.Is(failed, fault.ErrSessionNotFound) {
+			err = errors.Join(err, failed)
+		}
+	}
+	return err
+}
+
+// recordRestored records that files were brought back.
+func (s *Session) recordRestored(ctx context.Context, r checkpoint.Restored) error {
+	const most = 20
+	e := event.FilesRestored{
+		ID: r.ID, Kind: event.RestoreKind(r.Kind), Target: r.Run, By: r.By, Undoes: r.Undoes, Files: r.Count, Left: r.Left[:min(most, len(r.Left))],
+	}
+	for _, f := range r.Files[:min(most, len(r.Files))] {
+		e.Paths = append(e.Paths, f.Path)
+	}
+	return s.update(ctx, func() { s.recordInRun("", e) })
+}
