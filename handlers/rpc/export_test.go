@@ -4,15 +4,18 @@ import "reflect"
 
 // For the tests of package rpc_test.
 type (
-	CreateParams = createParams
-	SendParams   = sendParams
-	ListParams   = listParams
-	AnswerParams = answerParams
-	RevokeParams = revokeParams
-	CancelParams = cancelParams
-	ForkParams   = forkParams
-	ResendParams = resendParams
-	UpdateParams = updateParams
+	CreateParams  = createParams
+	SendParams    = sendParams
+	ListParams    = listParams
+	AnswerParams  = answerParams
+	RevokeParams  = revokeParams
+	CancelParams  = cancelParams
+	ForkParams    = forkParams
+	ChangesParams = changesParams
+	RestoreParams = restoreParams
+	UndoParams    = undoParams
+	ResendParams  = resendParams
+	UpdateParams  = updateParams
 )
 
 // ParamsOf returns the names of parameters in their order.

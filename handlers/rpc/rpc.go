@@ -104,6 +104,11 @@ func (a *API) Methods() jsonrpc.Methods {
 		"queue.send":          {Handle: a.sendQueued},
 		"session.fork":        {Handle: a.fork},
 		"session.resend":      {Handle: a.resend},
+		"session.changes":     {Handle: a.changes},
+		"session.diff":        {Handle: a.diff},
+		"session.revert":      {Handle: a.revert},
+		"session.restore":     {Handle: a.restore},
+		"session.undo":        {Handle: a.undo},
 		"question.answer":     {Handle: a.answer},
 		"models.list":         {Handle: a.models},
 	}

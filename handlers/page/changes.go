@@ -1,0 +1,252 @@
+package page
+
+import (
+	"context"
+	"time"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/checkpoint"
+	"github.com/copilot-portal/portal/copilot/jsonrpc"
+	"github.com/copilot-portal/portal/handlers/ui"
+)
+
+type changesParams struct {
+	oneSession
+	RunID string `json:"run_id"`
+	Path  string `json:"path"`
+	Hunk  string `json:"hunk"`
+}
+
+type (
+	changesResult struct {
+		Available  bool         `json:"available"`
+		Reason     string       `json:"reason,omitempty"` // why there are no checkpoints
+		Runs       []runChanges `json:"runs"`
+		Files      []fileChange `json:"files"`
+		More       bool         `json:"more"`
+		NotCovered []notCovered `json:"not_covered"`
+		Undo       *undoable    `json:"undo,omitempty"`
+	}
+	runChanges struct {
+		RunID     string     `json:"run_id"`
+		StartedAt time.Time  `json:"started_at"`
+		EndedAt   *time.Time `json:"ended_at,omitempty"`
+		Working   bool       `json:"working,omitempty"`
+		Files     int        `json:"files"`
+		Added     int        `json:"added"`
+		Removed   int        `json:"removed"`
+	}
+	fileChange struct {
+		change
+		State checkpoint.State `json:"state"`
+		Also  bool             `json:"also_edited,omitempty"`
+	}
+	change struct {
+		Path    string            `json:"path"`
+		OldPath string            `json:"old_path,omitempty"`
+		Status  checkpoint.Status `json:"status"`
+		Added   int               `json:"added"`
+		Removed int               `json:"removed"`
+		Binary  bool              `json:"binary,omitempty"`
+		Mode    []string          `json:"mode,omitempty"` // before and after, if it has changed
+	}
+	notCovered struct {
+		Path string            `json:"path"`
+		Why  checkpoint.Reason `json:"why"`
+	}
+	undoable struct {
+		ID    string          `json:"id"`
+		Kind  checkpoint.Kind `json:"kind"`
+		RunID string          `json:"run_id,omitempty"`
+		Time  time.Time       `json:"time"`
+		By    string          `json:"by"`
+		Files int             `json:"files"`
+	}
+)
+
+// changes is portal.session.changes.
+func (n *connection) changes(ctx context.Context, r *jsonrpc.Request) (any, error) {
+	s, p, err := n.findChanges(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	c, err := s.Changes(ctx, p.RunID)
+	if err != nil {
+		return nil, err
+	}
+	result := changesResult{Available: c.Reason == "", Reason: c.Reason, Runs: []runChanges{}, Files: []fileChange{}, More: c.More, NotCovered: []notCovered{}}
+	for _, r := range c.Runs {
+		run := runChanges{r.Run, r.Started, nil, r.Working, r.Files, r.Added, r.Removed}
+		if !r.Ended.IsZero() {
+			run.EndedAt = &r.Ended
+		}
+		result.Runs = append(result.Runs, run)
+	}
+	for _, f := range c.Files {
+		result.Files = append(result.Files, fileChange{describeChange(f.Change), f.State, f.Also})
+	}
+	for _, u := range c.Uncovered {
+		result.NotCovered = append(result.NotCovered, notCovered{u.Path, u.Why})
+	}
+	if u := c.Undo; u != nil {
+		result.Undo = &undoable{u.ID, u.Kind, u.Run, u.Time, u.By, u.Count}
+	}
+	return result, nil
+}
+
+// findChanges decodes params and finds their session.
+func (n *connection) findChanges(ctx context.Context, r *jsonrpc.Request) (s *copilot.Session, p changesParams, err error) {
+	if err = r.Decode(&p); err == nil {
+		s, err = n.find(ctx, p.SessionID)
+	}
+	return s, p, err
+}
+
+func describeChange(c checkpoint.Change) change {
+	d := change{Path: c.Path, OldPath: c.OldPath, Status: c.Status, Added: c.Added, Removed: c.Removed, Binary: c.Binary}
+	if c.From.Mode != "" && c.To.Mode != "" && c.From.Mode != c.To.Mode {
+		d.Mode = []string{c.From.Mode, c.To.Mode}
+	}
+	return d
+}
+
+type (
+	diffResult struct {
+		change
+		Hunks     []hunk `json:"hunks"`
+		Truncated bool   `json:"truncated,omitempty"`
+	}
+	hunk struct {
+		ID       string `json:"id"`
+		OldStart int    `json:"old_start"`
+		OldLines int    `json:"old_lines"`
+		NewStart int    `json:"new_start"`
+		NewLines int    `json:"new_lines"`
+		Section  string `json:"section"`
+		Lines    []line `json:"lines"`
+	}
+	line struct {
+		Kind      string `json:"kind"`
+		Text      string `json:"text"`
+		NoNewline bool   `json:"no_newline,omitempty"`
+	}
+)
+
+// diff is portal.session.diff.
+func (n *connection) diff(ctx context.Context, r *jsonrpc.Request) (any, error) {
+	s, p, err := n.findChanges(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	if p.Path == "" {
+		return nil, jsonrpc.InvalidParams(`"path" is missing`)
+	}
+	d, err := s.Diff(ctx, p.RunID, p.Path)
+	if err != nil {
+		return nil, err
+	}
+	result := diffResult{change: describeChange(d.Change), Hunks: []hunk{}, Truncated: d.Truncated}
+	for _, h := range d.Hunks {
+		one := hunk{h.ID, h.OldStart, h.OldLines, h.NewStart, h.NewLines, h.Section, make([]line, 0, len(h.Lines))}
+		for _, l := range h.Lines {
+			one.Lines = append(one.Lines, line{string(l.Kind), l.Text, l.NoNewline})
+		}
+		result.Hunks = append(result.Hunks, one)
+	}
+	return result, nil
+}
+
+type (
+	restoreResult struct {
+		ID        string         `json:"id"` // "" if there was nothing to do
+		Files     []restoredFile `json:"files"`
+		Count     int            `json:"count"`
+		Left      []string       `json:"left,omitempty"`
+		SessionID string         `json:"session_id,omitempty"` // the fork
+	}
+	restoredFile struct {
+		Path   string `json:"path"`
+		Status string `json:"status"`
+	}
+)
+
+func restored(r checkpoint.Restored) restoreResult {
+	result := restoreResult{ID: r.ID, Files: []restoredFile{}, Count: r.Count, Left: r.Left}
+	for _, f := range r.Files {
+		status := "written"
+		if f.Deleted {
+			status = "deleted"
+		}
+		result.Files = append(result.Files, restoredFile{f.Path, status})
+	}
+	return result
+}
+
+// revertChanges is portal.session.revert.
+func (n *connection) revertChanges(ctx context.Context, r *jsonrpc.Request) (any, error) {
+	s, p, err := n.findChanges(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	if p.Hunk != "" && p.Path == "" {
+		return nil, jsonrpc.InvalidParams(`"path" is missing: it names the file of "hunk"`)
+	}
+	done, err := s.Revert(ctx, p.RunID, checkpoint.Selection{Path: p.Path, Hunk: p.Hunk}, ui.Origin)
+	if err != nil {
+		return nil, err
+	}
+	return restored(done), nil
+}
+
+// restore is portal.session.restore.
+func (n *connection) restore(ctx context.Context, r *jsonrpc.Request) (any, error) {
+	var p struct {
+		oneSession
+		RunID        string   `json:"run_id"`
+		Paths        []string `json:"paths"`
+		Conversation string   `json:"conversation"`
+	}
+	if err := r.Decode(&p); err != nil {
+		return nil, err
+	}
+	if p.RunID == "" {
+		return nil, jsonrpc.InvalidParams(`"run_id" is missing`)
+	}
+	fork := p.Conversation == "fork"
+	if !fork && p.Conversation != "" && p.Conversation != "keep" {
+		return nil, jsonrpc.InvalidParams(`"conversation" must be "keep" or "fork"`)
+	}
+	s, err := n.find(ctx, p.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	done, forked, err := s.Restore(ctx, copilot.Restore{Run: p.RunID, Paths: p.Paths, Fork: fork, By: ui.Origin})
+	if err != nil {
+		return nil, err
+	}
+	result := restored(done)
+	if forked != nil {
+		result.SessionID = forked.ID()
+	}
+	return result, nil
+}
+
+// undo is portal.session.undo.
+func (n *connection) undo(ctx context.Context, r *jsonrpc.Request) (any, error) {
+	var p struct {
+		oneSession
+		ID string `json:"id"`
+	}
+	if err := r.Decode(&p); err != nil {
+		return nil, err
+	}
+	s, err := n.find(ctx, p.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	done, err := s.Undo(ctx, p.ID, ui.Origin)
+	if err != nil {
+		return nil, err
+	}
+	return restored(done), nil
+}

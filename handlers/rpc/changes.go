@@ -1,0 +1,256 @@
+package rpc
+
+import (
+	"context"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/checkpoint"
+	"github.com/copilot-portal/portal/copilot/jsonrpc"
+)
+
+// changesParams name a session and what of its changes: all, or those of a message's run, of a file, of a hunk.
+type changesParams struct {
+	SessionID string `json:"sessionId"`
+	MessageID string `json:"messageId"`
+	Path      string `json:"path"`
+	Hunk      string `json:"hunk"`
+}
+
+type (
+	changesResult struct {
+		Available  bool         `json:"available"`
+		Reason     string       `json:"reason,omitempty"`
+		Runs       []runChanges `json:"runs"`
+		Files      []fileChange `json:"files"`
+		More       bool         `json:"more"`
+		NotCovered []notCovered `json:"notCovered"`
+		Undo       *undoable    `json:"undo,omitempty"`
+	}
+	runChanges struct {
+		MessageID string `json:"messageId"`
+		StartedAt string `json:"startedAt"`
+		EndedAt   string `json:"endedAt,omitempty"`
+		Working   bool   `json:"working,omitempty"`
+		Files     int    `json:"files"`
+		Added     int    `json:"added"`
+		Removed   int    `json:"removed"`
+	}
+	fileChange struct {
+		change
+		State checkpoint.State `json:"state"`
+		Also  bool             `json:"alsoEdited,omitempty"`
+	}
+	change struct {
+		Path    string            `json:"path"`
+		OldPath string            `json:"oldPath,omitempty"`
+		Status  checkpoint.Status `json:"status"`
+		Added   int               `json:"added"`
+		Removed int               `json:"removed"`
+		Binary  bool              `json:"binary,omitempty"`
+		Mode    []string          `json:"mode,omitempty"`
+	}
+	notCovered struct {
+		Path string            `json:"path"`
+		Why  checkpoint.Reason `json:"why"`
+	}
+	undoable struct {
+		ID        string          `json:"id"`
+		Kind      checkpoint.Kind `json:"kind"`
+		MessageID string          `json:"messageId,omitempty"`
+		Time      string          `json:"time"`
+		By        string          `json:"by"`
+		Files     int             `json:"files"`
+	}
+)
+
+// changes is session.changes.
+func (a *API) changes(ctx context.Context, r *jsonrpc.Request) (any, error) {
+	s, p, err := a.changed(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	c, err := s.Changes(ctx, p.MessageID)
+	if err != nil {
+		return nil, err
+	}
+	result := changesResult{Available: c.Reason == "", Reason: c.Reason, Runs: []runChanges{}, Files: []fileChange{}, More: c.More, NotCovered: []notCovered{}}
+	for _, r := range c.Runs {
+		run := runChanges{r.Run, stamp(r.Started), "", r.Working, r.Files, r.Added, r.Removed}
+		if !r.Ended.IsZero() {
+			run.EndedAt = stamp(r.Ended)
+		}
+		result.Runs = append(result.Runs, run)
+	}
+	for _, f := range c.Files {
+		result.Files = append(result.Files, fileChange{describeChange(f.Change), f.State, f.Also})
+	}
+	for _, u := range c.Uncovered {
+		result.NotCovered = append(result.NotCovered, notCovered{u.Path, u.Why})
+	}
+	if u := c.Undo; u != nil {
+		result.Undo = &undoable{u.ID, u.Kind, u.Run, stamp(u.Time), u.By, u.Count}
+	}
+	return result, nil
+}
+
+// changed decodes params and finds their session.
+func (a *API) changed(ctx context.Context, r *jsonrpc.Request) (s *copilot.Session, p changesParams, err error) {
+	if err = r.Decode(&p); err == nil {
+		s, err = a.session(ctx, p.SessionID)
+	}
+	return s, p, err
+}
+
+func describeChange(c checkpoint.Change) change {
+	d := change{Path: c.Path, OldPath: c.OldPath, Status: c.Status, Added: c.Added, Removed: c.Removed, Binary: c.Binary}
+	if c.From.Mode != "" && c.To.Mode != "" && c.From.Mode != c.To.Mode {
+		d.Mode = []string{c.From.Mode, c.To.Mode}
+	}
+	return d
+}
+
+type (
+	diffResult struct {
+		change
+		Hunks     []hunk `json:"hunks"`
+		Truncated bool   `json:"truncated,omitempty"`
+	}
+	hunk struct {
+		ID       string     `json:"id"`
+		OldStart int        `json:"oldStart"`
+		OldLines int        `json:"oldLines"`
+		NewStart int        `json:"newStart"`
+		NewLines int        `json:"newLines"`
+		Section  string     `json:"section"`
+		Lines    []diffLine `json:"lines"`
+	}
+	diffLine struct {
+		Kind      string `json:"kind"`
+		Text      string `json:"text"`
+		NoNewline bool   `json:"noNewline,omitempty"`
+	}
+)
+
+// diff is session.diff.
+func (a *API) diff(ctx context.Context, r *jsonrpc.Request) (any, error) {
+	s, p, err := a.changed(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	if p.Path == "" {
+		return nil, jsonrpc.InvalidParams(`"path" is missing`)
+	}
+	d, err := s.Diff(ctx, p.MessageID, p.Path)
+	if err != nil {
+		return nil, err
+	}
+	result := diffResult{change: describeChange(d.Change), Hunks: []hunk{}, Truncated: d.Truncated}
+	for _, h := range d.Hunks {
+		one := hunk{h.ID, h.OldStart, h.OldLines, h.NewStart, h.NewLines, h.Section, make([]diffLine, 0, len(h.Lines))}
+		for _, l := range h.Lines {
+			one.Lines = append(one.Lines, diffLine{string(l.Kind), l.Text, l.NoNewline})
+		}
+		result.Hunks = append(result.Hunks, one)
+	}
+	return result, nil
+}
+
+type (
+	restoreResult struct {
+		ID        string         `json:"id"` // "" if there was nothing to do
+		Files     []restoredFile `json:"files"`
+		Count     int            `json:"count"`
+		Left      []string       `json:"left,omitempty"`
+		SessionID string         `json:"sessionId,omitempty"` // the fork
+	}
+	restoredFile struct {
+		Path   string `json:"path"`
+		Status string `json:"status"`
+	}
+)
+
+func restored(r checkpoint.Restored) restoreResult {
+	result := restoreResult{ID: r.ID, Files: []restoredFile{}, Count: r.Count, Left: r.Left}
+	for _, f := range r.Files {
+		status := "written"
+		if f.Deleted {
+			status = "deleted"
+		}
+		result.Files = append(result.Files, restoredFile{f.Path, status})
+	}
+	return result
+}
+
+// revert is session.revert.
+func (a *API) revert(ctx context.Context, r *jsonrpc.Request) (any, error) {
+	s, p, err := a.changed(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	if p.Hunk != "" && p.Path == "" {
+		return nil, jsonrpc.InvalidParams(`"path" is missing: it names the file of "hunk"`)
+	}
+	done, err := s.Revert(ctx, p.MessageID, checkpoint.Selection{Path: p.Path, Hunk: p.Hunk}, Origin)
+	if err != nil {
+		return nil, err
+	}
+	return restored(done), nil
+}
+
+type restoreParams struct {
+	SessionID    string   `json:"sessionId"`
+	MessageID    string   `json:"messageId"`
+	Paths        []string `json:"paths"`
+	Conversation string   `json:"conversation"`
+}
+
+// restore is session.restore.
+func (a *API) restore(ctx context.Context, r *jsonrpc.Request) (any, error) {
+	var p restoreParams
+	if err := r.Decode(&p); err != nil {
+		return nil, err
+	}
+	fork := p.Conversation == "fork"
+	switch {
+	case p.MessageID == "":
+		return nil, jsonrpc.InvalidParams(`"messageId" is missing`)
+	case !fork && p.Conversation != "" && p.Conversation != "keep":
+		return nil, jsonrpc.InvalidParams(`"conversation" must be "keep" or "fork"`)
+	}
+	s, err := a.session(ctx, p.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	done, forked, err := s.Restore(ctx, copilot.Restore{Run: p.MessageID, Paths: p.Paths, Fork: fork, By: Origin})
+	if err != nil {
+		return nil, err
+	}
+	result := restored(done)
+	if forked != nil {
+		a.follow(forked, "")
+		result.SessionID = forked.ID()
+	}
+	return result, nil
+}
+
+type undoParams struct {
+	SessionID string `json:"sessionId"`
+	ID        string `json:"id"`
+}
+
+// undo is session.undo.
+func (a *API) undo(ctx context.Context, r *jsonrpc.Request) (any, error) {
+	var p undoParams
+	if err := r.Decode(&p); err != nil {
+		return nil, err
+	}
+	s, err := a.session(ctx, p.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	done, err := s.Undo(ctx, p.ID, Origin)
+	if err != nil {
+		return nil, err
+	}
+	return restored(done), nil
+}
