@@ -21,8 +21,8 @@ type Error struct {
 // Error returns the output of git.
 func (e *Error) Error() string { return "git: " + e.Output }
 
-// waitDelay is how long a killed git may keep its output open.
-const waitDelay = 100 * time.Millisecond
+// waitDelay is how long the output of a git that has ended may take to arrive: on a busy machine, longer than git itself.
+const waitDelay = 5 * time.Second
 
 // call returns a call of git that never prompts or fetches, and locks only when necessary. env is its whole
 // environment.
