@@ -26,7 +26,7 @@ func (s *Server) routes() http.Handler {
 	r.ForwardedByClientIP = false
 	s.guard.visitors = s.ws.Paths()
 	m := newMetrics(s)
-	r.Use(m.count, s.logged, s.recovered, headers, s.refusals, s.limits.limited, s.guard.check)
+	r.Use(m.count, s.logged, s.recovered, s.headers, s.refusals, s.limits.limited, s.guard.check)
 
 	base := s.config.BasePath
 	site := newSite(assets.FS(), s.config.Debug, s.log)
@@ -118,8 +118,15 @@ func (s *Server) health(c *gin.Context) {
 const contentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; " +
 	"font-src 'self'; manifest-src 'self'; frame-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
-func headers(c *gin.Context) {
-	c.Header("Content-Security-Policy", contentPolicy)
+// apiPolicy is the Content-Security-Policy of everything else, which contains nothing that a page may use.
+const apiPolicy = "default-src 'none'; frame-ancestors 'none'"
+
+func (s *Server) headers(c *gin.Context) {
+	policy := contentPolicy
+	if path, _ := trimBase(s.config.BasePath, c.Request.URL.Path); isAPI(path) {
+		policy = apiPolicy
+	}
+	c.Header("Content-Security-Policy", policy)
 	c.Header("X-Content-Type-Options", "nosniff")
 	c.Header("Referrer-Policy", "no-referrer")
 	c.Header("Cross-Origin-Resource-Policy", "same-origin")
@@ -137,6 +144,9 @@ func (s *Server) logged(c *gin.Context) {
 		level = slog.LevelError
 	case c.Request.Method == http.MethodGet && status < http.StatusBadRequest:
 		level = slog.LevelDebug
+	}
+	if !s.log.Enabled(c.Request.Context(), level) {
+		return
 	}
 	attrs := []slog.Attr{
 		slog.String("method", c.Request.Method), slog.String("path", c.Request.URL.EscapedPath()),
