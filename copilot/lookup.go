@@ -168,6 +168,19 @@ func (h *Host) Sessions(ctx context.Context, after string, limit int, without ..
 	return list, next, err
 }
 
+// Pinned lists the stored sessions that are pinned, most recently changed first, at most limit. A change of a pin appears within a second; [Host.Sessions]
+// has the newest sessions at once. Errors: kind [fault.Unavailable] if the store cannot be read.
+func (h *Host) Pinned(ctx context.Context, limit int) ([]Info, error) {
+	if h.options.Store == nil {
+		return nil, nil
+	}
+	heads, err := h.options.Store.Pinned(ctx, limit)
+	if err != nil {
+		return nil, fault.Errorf(fault.Unavailable, "the stored sessions could not be read: %w", err)
+	}
+	return convert(heads, infoOf), nil
+}
+
 // listed returns the sessions except the closed ones of some origins.
 func listed(sessions map[string]Info, without []string) (list []Info) {
 	for _, i := range sessions {

@@ -92,7 +92,7 @@ func (s *Session) head() *store.Session {
 	}
 	return &store.Session{
 		ID: s.id, Origin: s.origin, Title: s.title, Model: s.model.ID, Directory: s.directory,
-		Created: s.created, Changed: s.lastChange, Closed: s.state() == StateClosed, Meta: data,
+		Created: s.created, Changed: s.lastChange, Closed: s.state() == StateClosed, Pinned: s.pinned, Meta: data,
 	}
 }
 

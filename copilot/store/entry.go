@@ -66,6 +66,7 @@ type Session struct {
 	Size      int64     // approximate size of its record on disk, in bytes; set by the store
 	Owner     int       // process that holds it, or 0; set by the store
 	Closed    bool
+	Pinned    bool   // for [Store.Pinned]; set by the caller, and not read back
 	Meta      []byte // data of the caller
 }
 

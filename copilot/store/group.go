@@ -102,17 +102,33 @@ func (l *Lease) changed(now time.Time) int64 {
 	return now.UnixMilli()
 }
 
+// pin adds a session to the pinned ones, or removes it.
+func (w *writer) pin(ctx context.Context, key int64, pinned bool) error {
+	query := "DELETE FROM pinned WHERE session = ?"
+	if pinned {
+		query = "INSERT OR IGNORE INTO pinned (session) VALUES (?)"
+	}
+	_, err := w.db.exec(ctx, query, key)
+	return err
+}
+
+// writeHead writes what describes a session, besides its last change.
+func (w *writer) writeHead(ctx context.Context, l *Lease, h *Session) error {
+	if _, err := w.db.exec(ctx, "UPDATE session SET origin = ?, title = ?, model = ?, directory = ?, closed = ? WHERE key = ?",
+		h.Origin, h.Title, h.Model, h.Directory, h.Closed, l.key); err != nil {
+		return err
+	}
+	if err := w.pin(ctx, l.key, h.Pinned); err != nil || bytes.Equal(h.Meta, l.head.Meta) {
+		return err
+	}
+	return w.meta(ctx, l.key, h.Meta)
+}
+
 // writeMeta writes the pending data of a session other than entries.
 func (w *writer) writeMeta(ctx context.Context, l *Lease) error {
 	if h := l.writing.head; h != nil {
-		if _, err := w.db.exec(ctx, "UPDATE session SET origin = ?, title = ?, model = ?, directory = ?, closed = ? WHERE key = ?",
-			h.Origin, h.Title, h.Model, h.Directory, h.Closed, l.key); err != nil {
+		if err := w.writeHead(ctx, l, h); err != nil {
 			return err
-		}
-		if !bytes.Equal(h.Meta, l.head.Meta) {
-			if err := w.meta(ctx, l.key, h.Meta); err != nil {
-				return err
-			}
 		}
 	}
 	for name, number := range l.writing.marks {

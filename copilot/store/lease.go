@@ -112,7 +112,7 @@ func (l *Lease) reserve(size int) error {
 	return nil
 }
 
-// Update replaces origin, title, model, directory, closed, changed and meta of the session. Only the last of several
+// Update replaces origin, title, model, directory, closed, pinned, changed and meta of the session. Only the last of several
 // updates is written. The id and the fields set by the store are ignored.
 func (l *Lease) Update(head Session) error {
 	return l.change(func() error {

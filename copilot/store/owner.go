@@ -156,6 +156,9 @@ func (w *writer) insert(ctx context.Context, l *Lease) error {
 	if err != nil {
 		return err
 	}
+	if err := w.pin(ctx, l.key, h.Pinned); err != nil {
+		return err
+	}
 	return w.meta(ctx, l.key, h.Meta)
 }
 

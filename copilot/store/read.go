@@ -55,6 +55,13 @@ func (s *Store) List(ctx context.Context, after Cursor, limit int, without ...st
 	return page, s.readError(err)
 }
 
+// Pinned returns at most limit pinned sessions, newest change first.
+func (s *Store) Pinned(ctx context.Context, limit int) ([]Session, error) {
+	list, err := collect(ctx, s.read.Load(), scanSession(s.deadCache()),
+		selectSession+" WHERE session.key IN (SELECT session FROM pinned) ORDER BY changed DESC, id DESC LIMIT ?", limit)
+	return list, s.readError(err)
+}
+
 // Positions returns the stored positions of a session by name.
 func (s *Store) Positions(ctx context.Context, id string) (map[string]uint64, error) {
 	positions := map[string]uint64{}

@@ -11,11 +11,12 @@ import (
 	"github.com/copilot-portal/portal/jobs"
 )
 
-// maxWatched limits the watched sessions, maxOfJobs those of them that work for jobs. pollEvery is
-// the interval of polls.
+// maxWatched limits the watched sessions; maxOfJobs and maxPinned limit those of them that work for jobs, and pinned ones that are
+// older than these. pollEvery is the interval of polls.
 const (
 	maxWatched = 500
 	maxOfJobs  = 100
+	maxPinned  = 100
 	pollEvery  = time.Second / 2
 )
 
@@ -72,8 +73,8 @@ func (n *connection) pollSessions(ctx context.Context, age time.Duration) (sessi
 	return v, nil
 }
 
-// listWatched returns the watched sessions; all if there are no more of them. Sessions of jobs
-// have a limit of their own, because they would displace the others, and do not count for all.
+// listWatched returns the watched sessions; all if there are no more of them. Sessions of jobs, and pinned ones,
+// have limits of their own, because they would displace the others, and do not count for all.
 func (n *connection) listWatched(ctx context.Context) (list []copilot.Info, all bool, err error) {
 	list, next, err := n.host().Sessions(ctx, "", maxWatched, jobs.Origin)
 	if err != nil {
@@ -84,10 +85,19 @@ func (n *connection) listWatched(ctx context.Context) (list []copilot.Info, all 
 	if err != nil {
 		return nil, false, err
 	}
+	pinned, err := n.host().Pinned(ctx, maxPinned)
+	if err != nil { // a file of an older version that cannot be written, perhaps: the newest ones are above
+		n.api.options.Log.Debug("cannot list pinned sessions", "err", err)
+	}
 	known := make(map[string]bool, len(list))
 	for _, i := range list {
 		known[i.ID] = true
 	}
 	last = slices.DeleteFunc(last, func(i copilot.Info) bool { return i.Origin != jobs.Origin || known[i.ID] })
-	return append(last[:min(len(last), maxOfJobs)], list...), all, nil
+	last = last[:min(len(last), maxOfJobs)]
+	for _, i := range last {
+		known[i.ID] = true
+	}
+	pinned = slices.DeleteFunc(pinned, func(i copilot.Info) bool { return known[i.ID] })
+	return slices.Concat(last, pinned, list), all, nil
 }

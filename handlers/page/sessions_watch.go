@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 	"github.com/copilot-portal/portal/handlers/ui"
 	"github.com/copilot-portal/portal/jobs"
@@ -60,10 +61,10 @@ func (w *sessionWatch) differs(v sessionView) []watchedSession {
 
 // gone forgets the sessions that are no longer in the view, and returns those that were removed.
 // When there are more sessions than a view has, some are only too old now; sessions of jobs may
-// always be.
-func (w *sessionWatch) gone(v sessionView) (removed []string) {
+// always be. An old session that was pinned may be unpinned now, or removed.
+func (w *sessionWatch) gone(v sessionView) (removed, unpinned []string) {
 	if len(v.sessions) == len(w.known) {
-		return nil
+		return nil, nil
 	}
 	here := make(map[string]bool, len(v.sessions))
 	for _, i := range v.sessions {
@@ -74,11 +75,14 @@ func (w *sessionWatch) gone(v sessionView) (removed []string) {
 			continue
 		}
 		delete(w.known, id)
-		if s.Origin != jobs.Origin && (v.all || s.Updated > ui.FormatTime(v.sessions[len(v.sessions)-1].Changed)) {
+		switch {
+		case s.Origin != jobs.Origin && (v.all || s.Updated > ui.FormatTime(v.sessions[len(v.sessions)-1].Changed)):
 			removed = append(removed, id)
+		case s.Pinned:
+			unpinned = append(unpinned, id)
 		}
 	}
-	return removed
+	return removed, unpinned
 }
 
 // reportChanges sends changes until ctx ends.
@@ -113,7 +117,19 @@ func (n *connection) report(ctx context.Context, w *sessionWatch, now sessionVie
 			return err
 		}
 	}
-	for _, id := range w.gone(now) {
+	removed, unpinned := w.gone(now)
+	for _, id := range unpinned {
+		s, err := n.host().Session(ctx, id)
+		if err != nil {
+			removed = append(removed, id)
+			continue
+		}
+		left := watchedSession{ui.DescribeSession(s.Info()), now.watchers[id], copilot.ProjectOf(s.Info().Directory)}
+		if err := n.client.Notify(ctx, notifyChanged, map[string]any{"session": left}); err != nil {
+			return err
+		}
+	}
+	for _, id := range removed {
 		if err := n.client.Notify(ctx, notifyRemoved, oneSession{id}); err != nil {
 			return err
 		}

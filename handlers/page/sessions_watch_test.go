@@ -184,3 +184,41 @@ func TestJobSessionsDoNotDisplaceOthers(t *testing.T) {
 	assert.Positive(t, count["job"])
 	assert.LessOrEqual(t, count["job"], 500)
 }
+
+func TestOldPinnedSessionIsWatched(t *testing.T) {
+	kept, err := store.Open(t.Context(), store.Options{Directory: t.TempDir()})
+	require.NoError(t, err)
+	defer kept.Close()
+	p := uitest.New(t, uitest.Options{Host: copilot.Options{Store: kept}})
+	defer p.Agents.Close()
+	defer p.Host.Close(t.Context())
+	yes, no := true, false
+	old := p.Begun()
+	require.NoError(t, old.Place(t.Context(), copilot.Placement{Pinned: &yes}))
+	require.NoError(t, old.Close())
+	require.NoError(t, kept.Flush(t.Context()))
+	for range 500 {
+		s, err := p.Host.Start(t.Context(), copilot.Start{Origin: "rest", Directory: "/", WithoutAgent: true})
+		require.NoError(t, err)
+		require.NoError(t, s.Close())
+	}
+	require.NoError(t, kept.Flush(t.Context()))
+	u := p.Open()
+	u.Say("portal.sessions.watch", document{})
+	seen := func() (pinned, known bool) {
+		for _, f := range u.Frames() {
+			r, _ := f["result"].(document)
+			params, _ := f["params"].(document)
+			list, _ := r["sessions"].([]any)
+			for _, one := range append(list, params["session"]) {
+				if s, _ := one.(document); s["session_id"] == old.ID() {
+					pinned, known = s["pinned"] == true, true
+				}
+			}
+		}
+		return pinned, known
+	}
+	require.Eventually(t, func() bool { pinned, known := seen(); return known && pinned }, 10*time.Second, 10*time.Millisecond)
+	require.NoError(t, old.Place(t.Context(), copilot.Placement{Pinned: &no}))
+	require.Eventually(t, func() bool { pinned, known := seen(); return known && !pinned }, 10*time.Second, 10*time.Millisecond)
+}
