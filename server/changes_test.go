@@ -2,9 +2,12 @@ package server_test
 
 import (
 	"encoding/json"
+	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -171,4 +174,54 @@ func TestChangesAreSeenAndTakenBackInBothDialects(t *testing.T) {
 	again := rpc.must("session.changes", map[string]any{"sessionId": session})
 	assert.Equal(t, runs, column(again["runs"], "messageId"))
 	assert.NotNil(t, again["undo"])
+}
+
+func TestKilledRestoreIsCompletedAndRecorded(t *testing.T) {
+	t.Parallel()
+	p := portaltest.Start(t, portaltest.Options{})
+	dir := t.TempDir()
+	session := p.StartSession(dir, "permissions=allow")
+	p.Run(session, "run `for i in $(seq 3000); do echo $i > f$i; done`")
+	rpc := overRPC(t, p)
+	run := column(rpc.must("session.changes", map[string]any{"sessionId": session})["runs"], "messageId")[0]
+	plan := func() []string {
+		found, err := filepath.Glob(filepath.Join(p.DataDir(), "checkpoints", "*", "plan.json"))
+		require.NoError(t, err)
+		return found
+	}
+	answered := make(chan struct{})
+	go func() {
+		defer close(answered)
+		body := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"session.restore","params":{"sessionId":%q,"messageId":%q}}`, session, run)
+		_, _, _ = p.Try("POST", "/rpc", body, "Content-Type", "application/json") // the portal is killed
+	}()
+	for len(plan()) == 0 {
+		select {
+		case <-answered:
+			require.Fail(t, "the restore ended before the portal could be killed")
+		case <-time.After(time.Millisecond):
+		}
+	}
+	<-time.After(rand.N(100 * time.Millisecond)) // at a random moment
+	p.Kill()
+	<-answered
+	left, err := filepath.Glob(filepath.Join(dir, "f*"))
+	require.NoError(t, err)
+	t.Logf("%d of 3,000 files were left", len(left))
+
+	p = p.Restart()
+	require.Eventually(t, func() bool {
+		left, err := filepath.Glob(filepath.Join(dir, "*"))
+		return err == nil && len(left) == 0 && len(plan()) == 0
+	}, time.Minute, 20*time.Millisecond)
+	require.Eventually(t, func() bool {
+		_, events := p.Do("GET", "/api/copilot/session/"+session+"/export?format=jsonl", "")
+		return strings.Contains(events, `"type":"files.restored"`)
+	}, time.Minute, 100*time.Millisecond)
+	rpc = overRPC(t, p)
+	undone := rpc.must("session.undo", map[string]any{"sessionId": session})
+	assert.InDelta(t, 3000, undone["count"], 0)
+	left, err = filepath.Glob(filepath.Join(dir, "f*"))
+	require.NoError(t, err)
+	assert.Len(t, left, 3000)
 }
