@@ -100,9 +100,15 @@ func checkViews(a access) {
 	b.WaitText(id("model"), "Demo")
 	b.WaitText(id("sessions"), "Untitled")
 	a.checkSizes(b, "the start")
-	b.Do(chromedp.Focus(chromedp.CSS(id("directory"))))
-	b.Wait(`document.querySelector("#directories li")`)
-	a.check(b, "directories to choose from")
+	for _, chip := range []string{"model", "permissions", "chip-directory"} {
+		b.Click(id(chip))
+		b.Wait(`document.querySelector(".chip-menu:popover-open :is([role=menuitemradio], #directories [role=option])")`)
+		a.check(b, "the menu of "+chip)
+		phone(b)
+		a.checkScheme(b, "the menu of "+chip+" on a phone", "dark", allRules)
+		desktop(b)
+		b.Do(chromedp.Evaluate[chromedp.Void](`document.querySelector(".chip-menu:popover-open")?.hidePopover()`))
+	}
 
 	b.Click(id("filter"))
 	b.Wait(`document.querySelector(".menu:popover-open")`)
@@ -258,7 +264,7 @@ func checkTabOrder(a access) {
 	b.WaitText(portaltest.ID("model"), "Demo")
 	b.WaitText(portaltest.ID("sessions"), "heron")
 	start := a.walk(b)
-	for _, want := range []string{"A.brand", "new-session", "search", "A.row-link", "BUTTON.quiet row-more", "status-link", "prompt", "BUTTON.example", "INPUT.model", "directory", "INPUT.permissions"} {
+	for _, want := range []string{"A.brand", "new-session", "search", "A.row-link", "BUTTON.quiet row-more", "status-link", "prompt", "BUTTON.example", "BUTTON.chip-button model", "BUTTON.chip-button mode", "chip-directory", "BUTTON.chip-button permissions"} {
 		assert.Contains(a, strings.Join(start, "\n"), want)
 	}
 	b.Do(chromedp.Evaluate[chromedp.Void](`location.hash = "#/s/` + id + `"`))

@@ -19,16 +19,6 @@ func lasting(file string) string {
 // written is the text of the composer.
 const written = `document.querySelector('[data-testid="prompt"]').value`
 
-// choose selects an option.
-func choose(b *portaltest.Browser, selector, value string) {
-	b.Wait(fmt.Sprintf(`[...document.querySelectorAll(%s + " option")].some((option) => option.value === %s)`, literal(selector), literal(value)))
-	b.Is(fmt.Sprintf(`(() => {
-		const select = document.querySelector(%s);
-		select.value = %s;
-		return select.dispatchEvent(new Event("change", {bubbles: true}));
-	})()`, literal(selector), literal(value)))
-}
-
 func queuesAndSteers(t page) {
 	dir := t.TempDir()
 	b, session := t.session(dir, "permissions=allow")
@@ -41,9 +31,9 @@ func queuesAndSteers(t page) {
 	b.WaitText(id("queue", "li"), "say `second`")
 	other.WaitText(id("queue", "li"), "say `second`")
 	send(b, "say `third`")
-	b.WaitCount(id("queue", "button"), 2)
-	other.WaitCount(id("queue", "button"), 2)
-	other.Click(id("queue", "li:nth-child(2) button"))
+	b.WaitCount(id("queue", id("queue-remove")), 2)
+	other.WaitCount(id("queue", id("queue-remove")), 2)
+	other.Click(id("queue", "li:nth-child(2)", id("queue-remove")))
 	b.WaitCount(id("queue", "li"), 1)
 	b.Do(chromedp.Reload())
 	b.WaitText(id("queue", "li"), "say `second`")
@@ -146,25 +136,24 @@ func changesSettings(t page) {
 	send(b, "say `first`")
 	idle(b, 1)
 
-	choose(b, id("chip-permissions"), "all")
+	pick(b, id("chip-permissions"), "all")
 	other.Wait(`document.querySelector('[data-testid="chip-permissions"]').value === "all"`)
 	send(b, "run `touch free.txt`")
 	idle(b, 2)
 	assert.FileExists(t, filepath.Join(dir, "free.txt"))
-	choose(b, id("chip-permissions"), "ask")
+	pick(b, id("chip-permissions"), "ask")
 	send(b, "run `touch asked.txt`")
 	b.WaitText(id("question"), "touch asked.txt")
 	b.Click(id("refuse"))
 	idle(b, 3)
 
-	choose(b, id("chip-mode"), "plan")
+	pick(b, id("chip-mode"), "plan")
 	send(b, "Build a nest")
 	b.WaitText(id("question"), "Approve this plan?")
 	b.Click(id("refuse"))
 	idle(b, 4)
 
-	b.Do(chromedp.Focus(chromedp.CSS(id("chip-model"))))
-	choose(b, id("chip-model"), "mine/small")
+	pick(b, id("chip-model"), "mine/small")
 	for _, tab := range []*portaltest.Browser{b, other} {
 		tab.Wait(`document.querySelector('[data-testid="chip-model"]').value === "mine/small"`)
 	}

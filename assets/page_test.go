@@ -117,6 +117,11 @@ func TestPage(t *testing.T) {
 	formserver.Configure(t, portal.Home, nil)
 	for name, look := range map[string]func(page){
 		"starts a session":                                 startsSession,
+		"keeps its place while models arrive":              keepsItsPlace,
+		"attaches files before a session starts":           attachesBeforeStart,
+		"chooses directories":                              choosesDirectories,
+		"composes on a phone":                              composesOnAPhone,
+		"changes the queue in two tabs":                    changesQueue,
 		"answers a prompt and asks before a command":       answersPrompt,
 		"warns if sessions cannot be stored":               warnsAboutStorage,
 		"works behind a proxy with a base path":            worksBehindProxy,

@@ -71,7 +71,7 @@ func managesSessions(t page) {
 
 	before := b.Text(shown)
 	menu(b, session, "fork")
-	b.Wait("!" + at(session))
+	b.Wait("!location.hash.includes(" + literal(session) + ")") // it has named a run
 	b.Wait(there)
 	b.WaitValue(shown, func(copied string) bool { return strings.HasPrefix(copied, before) }, "the fork does not start with the session's text:\n"+before)
 	send(b, "say `lake`")
@@ -194,7 +194,7 @@ func usesKeyboard(t page) {
 	session := p.StartSession(t.TempDir(), "permissions=ask")
 	p.Run(session, "say `merganser`")
 	b := t.open(p.URL)
-	b.Click(`.model:has(input[value="demo"])`)
+	pick(b, id("model"), "demo")
 	b.WaitText(row(session, ".row-title"), "merganser")
 	palette := func(words string) {
 		b.Press("k", kb.ModifierCtrl)
@@ -246,7 +246,7 @@ func fitsAPhone(t page) {
 	p.Run(session, "say `dipper`")
 	b := t.open(p.URL)
 	b.Do(chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile, chromedp.EmulateTouch))
-	b.Click(`.model:has(input[value="demo"])`)
+	pick(b, id("model"), "demo")
 	inView := func(selector string) string {
 		return fmt.Sprintf(`((box) => box.width > 0 && box.left >= 0 && box.right <= innerWidth)(document.querySelector(%s).getBoundingClientRect())`, literal(selector))
 	}

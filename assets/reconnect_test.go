@@ -173,7 +173,7 @@ func reconnectsAfterRestart(t page) {
 	assert.Equal(t, before, first.Text(saying))
 
 	start.WaitText(id("model"), "Demo (scripted, offline)")
-	start.Type(id("directory"), t.TempDir())
+	inDirectory(start, t.TempDir())
 	start.Type(id("prompt"), "say `back`")
 	start.Press(kb.Enter)
 	idle(start, 1)

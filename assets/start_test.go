@@ -30,16 +30,33 @@ const inSight = `(() => {
 const askAgain = `document.querySelector("#directories [role=option]").dataset.before = "yes";
 	document.querySelector("#directory").dispatchEvent(new Event("input", { bubbles: true }))`
 
+// pick opens a chip and chooses from its menu.
+func pick(b *portaltest.Browser, chip, value string) {
+	b.Wait(`document.querySelector(` + literal(chip) + `)?.value`) // what it offers has arrived
+	b.Click(chip)
+	b.Click(`.chip-menu:popover-open [data-value=` + literal(value) + `]`)
+	b.Wait(`document.querySelector(` + literal(chip) + `).value === ` + literal(value))
+}
+
+// inDirectory chooses the directory of a new session.
+func inDirectory(b *portaltest.Browser, dir string) {
+	b.Click(id("chip-directory"))
+	b.Type(id("directory"), dir)
+	b.Press(kb.Enter)
+	b.WaitGone(id("directory"))
+}
+
 func startsSession(t page) {
 	dir := t.git()
 	b := t.open(t.portal.URL)
-	b.WaitText(id("model"), "Demo (scripted, offline)")
-	for _, part := range []string{".model:has(input:checked) .model-id", ".model:has(input:checked) .model-cost"} {
-		assert.True(t, b.Is(fmt.Sprintf(inSight, part)), "%s is visible without scrolling", part)
+	b.WaitText(id("model"), "small (mine)")
+	for _, part := range []string{".chip-label", ".chip-note"} {
+		assert.True(t, b.Is(fmt.Sprintf(inSight, id("model", part))), "%s is visible without scrolling", part)
 	}
-	assert.Equal(t, "mine/small ×0", b.Text(`["id", "cost"].map((of) => document.querySelector(".model:has(input:checked) .model-" + of).textContent).join(" ")`))
+	assert.Equal(t, "mine/small Model: small (mine)×0", b.Text(`((chip) => chip.value + " " + chip.textContent)(document.querySelector('[data-testid="model"]'))`))
 	b.WaitText(".examples", "Run the tests and tell me")
-	b.Click(`.model:has(input[value="demo"])`)
+	pick(b, id("model"), "demo")
+	b.WaitText(id("model"), "Demo (scripted, offline)")
 	b.WaitText(id("setup"), "copilot login")
 	b.WaitText(id("setup", "button"), "Copy")
 	assert.True(t, b.Is(`document.querySelector('[data-testid="send"]').disabled`), "there is no prompt yet")
@@ -47,6 +64,7 @@ func startsSession(t page) {
 	b.Click(".examples li:first-child button")
 	b.Wait(`document.querySelector('[data-testid="prompt"]').value === "think, then show markdown" && !document.querySelector('[data-testid="send"]').disabled`)
 
+	b.Click(id("chip-directory"))
 	b.Type(id("directory"), filepath.Join(filepath.Dir(dir), "nothing"))
 	b.WaitText(".about", "Directory not found.")
 	b.Type(id("directory"), filepath.Dir(dir)+"/her")
@@ -59,7 +77,9 @@ func startsSession(t page) {
 	b.WaitText(".about", "1 file changed")
 	assert.Equal(t, dir+"/", b.Text(`document.querySelector("#directory").value`))
 
-	b.Click(`.permission:has(input[value="allow"])`)
+	pick(b, id("permissions"), "all")
+	b.WaitText(id("chip-directory"), "heronry")
+	b.WaitText(id("chip-directory"), "wetland")
 	b.Type(id("prompt"), "run `echo heron > bird.txt; cat bird.txt`")
 	b.Press(kb.Enter)
 	idle(b, 1)
@@ -71,7 +91,7 @@ func startsSession(t page) {
 
 	b.Click(id("new-session")) // the last choices are preset
 	b.Wait(`document.querySelector("#directory")?.value === ` + literal(dir))
-	b.Wait(`document.querySelector('input[value="allow"]')?.checked && document.querySelector('input[value="demo"]')?.checked`)
+	b.Wait(`["permissions", "model"].map((chip) => document.querySelector('[data-testid="' + chip + '"]').value).join() === "all,demo"`)
 	assert.Empty(t, b.Text(`document.querySelector('[data-testid="prompt"]').value`))
 
 	require.NoError(t, os.RemoveAll(dir))
@@ -81,8 +101,8 @@ func startsSession(t page) {
 
 func answersPrompt(t page) {
 	dir, b := t.TempDir(), t.open(t.portal.URL)
-	b.Click(`.model:has(input[value="demo"])`)
-	b.Type(id("directory"), dir)
+	pick(b, id("model"), "demo")
+	inDirectory(b, dir)
 	b.Type(id("prompt"), "think, then run `echo heron > bird.txt; cat bird.txt`")
 	b.Click(id("send"))
 	b.WaitText(id("question"), "echo heron > bird.txt")
@@ -133,7 +153,7 @@ func worksBehindProxy(t page) {
 	site := p.BehindProxy("/tools/portal")
 	b := t.open(site + "/tools/portal?token=s3cret")
 	b.WaitText(id("model"), "Demo (scripted, offline)")
-	b.Type(id("directory"), t.TempDir())
+	inDirectory(b, t.TempDir())
 	b.Type(id("prompt"), "run `echo heron`")
 	b.Click(id("send"))
 	b.WaitText(id("question"), "echo heron")

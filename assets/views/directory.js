@@ -1,51 +1,99 @@
-// The field for a directory: completes paths, and shows the git branch.
+// The field for a directory: offers those that the user knows, browses, completes paths and bare words, and shows the git branch.
 
 import { h, debounce, setText } from "../dom.js";
 import { icon } from "./icons.js";
 import { createChoices } from "./choices.js";
+import { isWord, parentOf, pathsToComplete } from "./directories.js";
 
 const PAUSE = 80; // ms after a key before asking the portal
 
-/** @typedef {{path: string, name: string}} Entry */
+/**
+ * @typedef {{path: string, name: string, group?: string, isKnown?: boolean}} Entry group is the heading above it, "" for none; a known one
+ *   is chosen, others are browsed
+ * @typedef {{path: string, exists?: boolean, git?: {branch: string, changed?: number}}} Described
+ *
+ * @typedef {object} Options
+ * @property {import("../rpc.js").Connection} rpc
+ * @property {() => Entry[]} [known] directories to offer before the user types
+ * @property {(described: Described) => void} [onDescribe]
+ * @property {() => void} [onPick] the user chose a known directory
+ */
 
-/** @param {{rpc: import("../rpc.js").Connection}} options */
-export function directoryField({ rpc }) {
+/** @param {Options} options */
+export function directoryField({ rpc, known = () => [], onDescribe = () => {}, onPick = () => {} }) {
   const input = h("input", {
     id: "directory", "data-testid": "directory", type: "text", spellcheck: "false", autocomplete: "off", autocapitalize: "off",
-    role: "combobox", "aria-expanded": "false", "aria-controls": "directories", "aria-autocomplete": "list", placeholder: "~/project",
+    role: "combobox", "aria-expanded": "false", "aria-controls": "directories", "aria-autocomplete": "list", placeholder: "Path or name",
   });
-  const shown = h("ul", { id: "directories", class: "choices", role: "listbox", "aria-label": "Directories", hidden: true });
+  const shown = h("div", { id: "directories", class: "choices", role: "listbox", "aria-label": "Directories", hidden: true });
   const about = h("p", { class: "about muted", role: "status" });
   const node = h("div", { class: "field" }, h("label", { for: "directory" }, "Directory"), h("div", { class: "combo" }, input, shown), about);
+  let isTyped = false; // since the field got the focus
+  let current = ""; // the directory before the user typed
 
+  /** @param {Entry} entry @param {number} i */
+  const option = ({ path, name, isKnown }, i) => h("div", {
+    id: `directory-${i}`, role: "option", title: path, "aria-selected": String(i === choices.at),
+    mousedown: (/** @type {Event} */ event) => {
+      event.preventDefault(); // the field keeps the focus
+      accept(i);
+    },
+  }, name, ...(isKnown ? [h("span", { class: "choice-path" }, path)] : []));
   const draw = () => {
     const { list, at } = choices;
-    shown.replaceChildren(...list.map(({ path, name }, i) => h("li", {
-      id: `directory-${i}`, role: "option", title: path, "aria-selected": String(i === at),
-      mousedown: (/** @type {Event} */ event) => {
-        event.preventDefault(); // the field keeps the focus
-        accept(i);
-      },
-    }, name)));
+    const options = list.map(option);
+    const groups = [...new Set(list.map(({ group = "" }) => group))];
+    shown.replaceChildren(...groups.flatMap((group) => {
+      const some = options.filter((_, i) => (list[i].group ?? "") === group);
+      return group ? [h("div", { role: "group", "aria-label": group }, h("span", { class: "choices-head", "aria-hidden": "true" }, group), ...some)] : some;
+    }));
     shown.hidden = list.length === 0;
     input.setAttribute("aria-expanded", String(list.length > 0));
     if (at < 0) return input.removeAttribute("aria-activedescendant");
     input.setAttribute("aria-activedescendant", `directory-${at}`);
-    shown.children[at].scrollIntoView({ block: "nearest" });
+    options[at].scrollIntoView({ block: "nearest" });
   };
   /** @type {ReturnType<typeof createChoices<Entry>>} */
-  const choices = createChoices({ key: ({ path }) => path, first: -1, draw });
+  const choices = createChoices({ key: ({ path, group = "" }) => `${group}\n${path}`, first: -1, draw });
   /** @param {number} i */
   const accept = (i) => {
-    input.value = `${choices.list[i].path}/`;
-    complete(0);
+    const { path, isKnown } = choices.list[i];
+    isTyped = true;
+    if (isKnown) {
+      input.value = path;
+      choices.offer([]);
+      onPick();
+    } else {
+      input.value = `${path.replace(/\/$/, "")}/`;
+      complete(0);
+    }
     describeSoon();
   };
+  /** @param {string} path @returns {Promise<Entry[]>} */
+  const below = (path) => rpc.call("portal.directory.complete", { path }).then(({ entries }) => entries, () => []);
+  /** Lists the subdirectories of a directory, after the way up. @param {string} path with a slash at its end */
+  const browse = async (path) => [...(path === "/" ? [] : [{ path: parentOf(path), name: ".." }]), ...(await below(path))];
+  const find = async () => {
+    const typed = input.value;
+    if (!isTyped) {
+      const some = known();
+      const group = some.length > 0 ? "Browse" : "";
+      return [...some, ...(await browse(`${typed.replace(/\/$/, "")}/`)).map((entry) => ({ ...entry, group }))];
+    }
+    if (typed.endsWith("/") && !isWord(typed)) return browse(typed);
+    const word = typed.trim().toLowerCase();
+    const same = isWord(typed) ? known().filter(({ path }) => path.toLowerCase().includes(word)) : [];
+    const found = (await Promise.all(pathsToComplete(typed, current).map(below))).flat();
+    const seen = new Set(same.map(({ path }) => path));
+    return [...same, ...found.filter(({ path }) => !seen.has(path) && seen.add(path))];
+  };
   /** @param {number} pause */
-  const complete = (pause) => choices.ask(() => rpc.call("portal.directory.complete", { path: input.value }).then(({ entries }) => entries), pause);
+  const complete = (pause) => choices.ask(find, pause);
   const describe = async () => {
     const path = input.value.trim();
+    node.classList.remove("wrong");
     if (!path) return setText(about, "");
+    if (isWord(path)) return setText(about, "Choose a directory from the list.");
     const result = await rpc.call("portal.directory.describe", { path }).catch((error) => error);
     if (path !== input.value.trim()) return;
     node.classList.toggle("wrong", result.exists === false);
@@ -53,20 +101,27 @@ export function directoryField({ rpc }) {
     else if (!result.exists) setText(about, "Directory not found.");
     else if (!result.git) setText(about, "Not a git repository.");
     else about.replaceChildren(icon("branch"), result.git.branch, h("span", {}, changes(result.git.changed)));
+    if (result.exists !== undefined) onDescribe(result);
   };
   const describeSoon = debounce(150, describe);
 
   input.addEventListener("input", () => {
+    isTyped = true;
     complete(PAUSE);
     describeSoon();
   });
-  input.addEventListener("focus", () => complete(PAUSE));
+  input.addEventListener("focus", () => {
+    isTyped = false;
+    if (!isWord(input.value)) current = input.value;
+    complete(PAUSE);
+  });
   input.addEventListener("blur", () => choices.offer([]));
   input.addEventListener("keydown", (event) => {
     const { list, at } = choices;
     if (event.key === "ArrowDown" && list.length > 0) choices.move(1);
     else if (event.key === "ArrowUp" && list.length > 0) choices.move(-1);
     else if ((event.key === "Enter" || (event.key === "Tab" && !event.shiftKey)) && at >= 0) accept(at);
+    else if (event.key === "Enter" && isWord(input.value) && list.length > 0) accept(0);
     else if (event.key === "Escape" && list.length > 0) choices.offer([]);
     else return;
     event.preventDefault();
@@ -75,6 +130,7 @@ export function directoryField({ rpc }) {
 
   return {
     node,
+    input,
     get value() {
       return input.value.trim().replace(/(.)[\\/]+$/, "$1");
     },

@@ -1,4 +1,4 @@
-// The field that chooses a model.
+// Models to choose from: as choices of a chip, and as a field.
 
 import { tokens } from "../blocks/labels.js";
 import { h } from "../dom.js";
@@ -23,8 +23,9 @@ export function modelField({ onChange }) {
   return {
     node,
     /** @param {Models} list @param {string} last the previous choice */
-    show({ models, current = "", details = {} }, last) {
-      const chosen = models.includes(last) ? last : models.includes(current) ? current : models[0];
+    show(list, last) {
+      const { models, details = {} } = list;
+      const chosen = preferredModel(list, last);
       grid.replaceChildren(...models.map((id) => modelCard(id, details[id], id === chosen)));
       if (models.length === 0) grid.replaceChildren(h("p", { class: "muted" }, "No models available."));
       filter.hidden = models.length <= FILTER_FROM;
@@ -38,11 +39,24 @@ export function modelField({ onChange }) {
   };
 }
 
+/** The models as choices of a chip. @param {Models} list @returns {import("./chip.js").Choice[]} */
+export const modelChoices = ({ models, details = {} }) => models.map((id) => ({
+  value: id,
+  name: details[id]?.name || id,
+  note: `×${details[id]?.multiplier ?? "?"}`,
+  text: [details[id]?.name && details[id].name !== id ? id : "", factsOf(details[id])].filter(Boolean).join(", "),
+}));
+
+/** Returns the model to start with: the previous one, else the current one. @param {Models} list @param {string} last */
+export const preferredModel = ({ models, current = "" }, last) => (models.includes(last) ? last : models.includes(current) ? current : models[0] ?? "");
+
+/** @param {Details | undefined} details */
+const factsOf = (details) => [details?.context_window ? `${tokens(details.context_window)} tokens` : "", details?.vision ? "supports images" : ""].filter(Boolean).join(", ");
+
 /** @param {string} id @param {Details | undefined} details @param {boolean} checked */
 function modelCard(id, details, checked) {
   const name = details?.name || id;
-  const facts = [details?.context_window ? `${tokens(details.context_window)} tokens` : "", details?.vision ? "supports images" : ""].filter(Boolean).join(", ");
-  return h("label", { class: "model", title: [name, id, facts].filter(Boolean).join("\n") },
+  return h("label", { class: "model", title: [name, id, factsOf(details)].filter(Boolean).join("\n") },
     h("input", { type: "radio", name: "model", value: id, checked }),
     h("span", { class: "model-name" }, name),
     h("span", { class: "model-cost", title: "Quota used per prompt" }, `×${details?.multiplier ?? "?"}`),

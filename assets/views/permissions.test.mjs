@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { decide, presetOf, PRESETS, rulesText } from "./permissions.js";
+import { decide, permissionChoices, presetOf, PRESETS, rulesText } from "./permissions.js";
 
 test("the most specific rule wins", () => {
   const rules = { "*": "allow", git: "ask", "Git.Push": "deny" };
@@ -18,3 +18,8 @@ test("presets are recognized by their rules", () => {
 });
 
 test("rules are formatted as text", () => assert.equal(rulesText({ "fs.write": "allow", "*": "ask" }), "everything else: ask\nfs.write: allow"));
+
+test("each preset is a choice that says what it does", () => {
+  assert.deepEqual(permissionChoices().map(({ value }) => value), PRESETS.map(({ id }) => id));
+  assert.ok(permissionChoices().every(({ name, text }) => name && text));
+});

@@ -1,27 +1,33 @@
-// The queue: prompts being sent, and prompts of any client that wait for the current run.
+// The queue: prompts being sent, and prompts of any client that wait for the current run. Those can be edited, moved, sent now and removed.
 
-import { h, messageOf } from "../dom.js";
+import { h, messageOf, setChildren, setText } from "../dom.js";
 import { clientName } from "./question-text.js";
 import { icon } from "./icons.js";
 
 /** @typedef {import("../store.js").Waiting} Waiting */
 /** @typedef {{run: string, node: HTMLElement}} Entry a prompt being sent; run: "" until the portal accepted it */
+/** @typedef {{node: HTMLElement, show: (waiting: Waiting, i: number, all: Waiting[]) => void, unsaved: () => string}} Row */
 
-/** @param {{session: import("../store.js").Session, rpc: import("./conversation.js").Rpc, onError: (message: string) => void}} options */
-export function createQueue({ session, rpc, onError }) {
+/**
+ * @param {object} options
+ * @param {import("../store.js").Session} options.session
+ * @param {import("./conversation.js").Rpc} options.rpc
+ * @param {(message: string) => void} options.onError
+ * @param {(text: string) => void} options.onLost a prompt has left the queue while the user was editing it
+ */
+export function createQueue({ session, rpc, onError, onLost }) {
   /** @type {Entry[]} */
   let sending = [];
-  /** Queued prompts, by run. @type {Map<string, HTMLElement>} */
+  /** Queued prompts, by run. @type {Map<string, Row>} */
   const shown = new Map();
   /** @type {Waiting[] | null} */
   let drawn = null;
-  const node = h("ul", { class: "chips queue", "aria-label": "Queued prompts", hidden: true, "data-testid": "queue" });
+  const list = h("ul", { class: "queue", "aria-label": "Queued prompts", hidden: true, "data-testid": "queue" });
 
   /** @param {Entry} entry */
   const remove = (entry) => {
     sending = sending.filter((other) => other !== entry);
-    entry.node.remove();
-    node.hidden = node.children.length === 0;
+    draw();
   };
   /** Reports whether the session has a run, queued or started. @param {string} run */
   const isKnown = (run) => run !== "" && (run === session.run || run in session.runs || session.waiting.some((waiting) => waiting.run === run));
@@ -30,47 +36,37 @@ export function createQueue({ session, rpc, onError }) {
     for (const entry of sending) if (isKnown(entry.run)) remove(entry);
   };
   const draw = () => {
+    const focused = /** @type {HTMLElement | null} */ (list.contains(document.activeElement) ? document.activeElement : null);
     drawn = session.waiting;
-    for (const [run, old] of shown) {
+    for (const [run, row] of shown) {
       if (drawn.some((waiting) => waiting.run === run)) continue;
-      old.remove();
       shown.delete(run);
+      if (row.unsaved()) onLost(row.unsaved());
     }
-    drawn.forEach((waiting, i) => {
-      const one = shown.get(waiting.run) ?? row(waiting);
-      shown.set(waiting.run, one);
-      if (node.children[i] !== one) node.insertBefore(one, node.children[i] ?? null);
+    const rows = drawn.map((waiting, i, all) => {
+      const row = shown.get(waiting.run) ?? createRow({ run: waiting.run, call, onError });
+      shown.set(waiting.run, row);
+      row.show(waiting, i, all);
+      return row.node;
     });
-    node.hidden = node.children.length === 0;
+    setChildren(list, [...rows, ...sending.map(({ node }) => node)]);
+    list.hidden = list.children.length === 0;
+    if (focused && focused !== document.activeElement && focused.isConnected) focused.focus();
   };
-  /** @param {Waiting} waiting */
-  const row = ({ run, text, by }) => {
-    const label = text || "Compact conversation";
-    const button = h("button", { type: "button", class: "quiet tiny", "aria-label": `Cancel: ${label.slice(0, 60)}`, title: "Cancel this prompt", click: () => void cancel(run, button) }, icon("close"));
-    return chip(label, by && by !== "ui" ? h("span", { class: "muted" }, `by ${clientName(by)}`) : "", button);
-  };
-  /** Cancels a prompt. The portal then removes it in every window. @param {string} run @param {HTMLButtonElement} button */
-  const cancel = async (run, button) => {
-    button.disabled = true;
-    try {
-      await rpc.call("run.cancel", { run_id: run });
-    } catch (error) {
-      button.disabled = false;
-      onError(messageOf(error));
-    }
-  };
+  /** Changes the queue. The portal then tells every window. @param {string} method @param {Record<string, string>} params */
+  const call = (method, params) => rpc.call(method, { session_id: session.id, ...params });
 
   update();
   return {
-    node,
+    node: list,
     update,
     remove,
     /** Shows a prompt that is being sent. @param {string} text @returns {Entry} */
     add(text) {
-      const entry = { run: "", node: chip(text.split("\n", 1)[0], h("span", { class: "muted" }, "sending…")) };
+      const line = text.split("\n", 1)[0];
+      const entry = { run: "", node: h("li", { class: "waiting", title: text.slice(0, 1000) }, h("span", { class: "waiting-text" }, line), h("span", { class: "muted" }, "Sending…")) };
       sending.push(entry);
-      node.append(entry.node);
-      node.hidden = false;
+      draw();
       return entry;
     },
     /** Sets the run of an accepted prompt. @param {Entry} entry @param {string} run */
@@ -81,5 +77,105 @@ export function createQueue({ session, rpc, onError }) {
   };
 }
 
-/** @param {string} text @param {(HTMLElement | string)[]} more */
-const chip = (text, ...more) => h("li", { class: "chip waiting", title: text.slice(0, 1000) }, h("span", { class: "chip-text" }, text), ...more.filter(Boolean));
+/**
+ * A queued prompt.
+ * @param {{run: string, call: (method: string, params: Record<string, string>) => Promise<any>, onError: (message: string) => void}} options
+ * @returns {Row}
+ */
+function createRow({ run, call, onError }) {
+  let before = ""; // the prompt before which "up" moves it
+  let after = ""; // the prompt before which "down" moves it
+  let whole = ""; // the text that is being edited, as it was
+  const text = h("span", { class: "waiting-text" });
+  const by = h("span", { class: "muted" });
+  const buttons = {
+    send: button("steer", "Send now", "queue-send", () => act("portal.queue.send", {})),
+    edit: button("edit", "Edit", "queue-edit", () => edit()),
+    up: button("up", "Move up", "queue-up", () => act("portal.queue.move", { before })),
+    down: button("down", "Move down", "queue-down", () => act("portal.queue.move", { before: after })),
+    remove: button("close", "Remove", "queue-remove", () => act("run.cancel", {})),
+  };
+  const line = h("div", { class: "waiting-line" }, text, by, h("span", { class: "waiting-buttons" }, ...Object.values(buttons)));
+  const field = h("textarea", { rows: 1, "aria-label": "Edit prompt", "data-testid": "queue-text" });
+  const save = h("button", { type: "button", class: "primary small", "data-testid": "queue-save", click: () => void submit() }, "Save");
+  const cancel = h("button", { type: "button", class: "small", click: () => close() }, "Cancel");
+  const editor = h("div", { class: "waiting-editor", hidden: true }, field, h("span", { class: "waiting-buttons" }, cancel, save));
+  const node = h("li", { class: "waiting" }, line, editor);
+
+  /** @param {string} method @param {Record<string, string>} params */
+  const act = async (method, params) => {
+    const all = Object.values(buttons);
+    for (const one of all) one.disabled = true;
+    const focused = document.activeElement;
+    onError("");
+    try {
+      await call(method, { run_id: run, ...params });
+    } catch (error) {
+      onError(messageOf(error));
+    }
+    for (const one of all) one.disabled = false;
+    if (!(focused instanceof HTMLElement) || !node.contains(focused)) return;
+    (focused.hidden ? all.find(({ hidden }) => !hidden) : focused)?.focus(); // a disabled button has lost it
+  };
+  const edit = async () => {
+    try {
+      const { waiting } = await call("portal.queue.list", {});
+      const found = waiting.find((/** @type {{run_id: string}} */ { run_id: id }) => id === run);
+      if (!found) return;
+      whole = field.value = found.text;
+    } catch (error) {
+      return onError(messageOf(error));
+    }
+    line.hidden = true;
+    editor.hidden = false;
+    field.focus();
+  };
+  const close = () => {
+    const hadFocus = editor.contains(document.activeElement);
+    whole = field.value = "";
+    editor.hidden = true;
+    line.hidden = false;
+    if (hadFocus) buttons.edit.focus();
+  };
+  const submit = async () => {
+    onError("");
+    try {
+      await call("portal.queue.edit", { run_id: run, text: field.value });
+      close();
+    } catch (error) {
+      onError(messageOf(error));
+    }
+  };
+  field.addEventListener("keydown", (event) => {
+    if (event.isComposing) return;
+    if (event.key === "Enter" && !event.shiftKey) void submit();
+    else if (event.key === "Escape") {
+      if (field.value === whole) close(); // changed text stays
+    } else return;
+    event.preventDefault();
+    event.stopPropagation();
+  });
+
+  return {
+    node,
+    show(waiting, i, all) {
+      const label = waiting.text || "Compact conversation";
+      setText(text, label);
+      node.title = label.slice(0, 1000);
+      setText(by, waiting.by && waiting.by !== "ui" ? `by ${clientName(waiting.by)}` : "");
+      before = all[i - 1]?.run ?? "";
+      after = all[i + 2]?.run ?? "";
+      buttons.send.hidden = buttons.edit.hidden = waiting.text === "";
+      buttons.up.hidden = i === 0;
+      buttons.down.hidden = i === all.length - 1;
+      for (const [name, one] of Object.entries(buttons)) one.setAttribute("aria-label", `${NAMES[name]}: ${label.slice(0, 60)}`);
+    },
+    unsaved: () => (!editor.hidden && field.value !== whole ? field.value : ""),
+  };
+}
+
+/** @type {Record<string, string>} */
+const NAMES = { send: "Send now", edit: "Edit", up: "Move up", down: "Move down", remove: "Remove" };
+
+/** @param {import("./icons.js").IconName} name @param {string} title @param {string} id @param {() => void} act */
+const button = (name, title, id, act) => h("button", { type: "button", class: "quiet tiny", title, "data-testid": id, click: act }, icon(name));

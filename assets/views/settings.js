@@ -1,53 +1,55 @@
-// The settings below the composer: model, mode and permissions.
+// The settings below the composer of a session: model, mode and permissions.
 
-import { h, messageOf } from "../dom.js";
-import { presetOf, PRESETS, rulesText } from "./permissions.js";
+import { messageOf } from "../dom.js";
+import { createChip } from "./chip.js";
+import { modelChoices } from "./models.js";
+import { permissionChoices, presetOf, PRESETS, rulesText } from "./permissions.js";
 
 /** @typedef {import("./conversation.js").Rpc} Rpc @typedef {import("../store.js").Session} Session */
 
-const MODES = [["interactive", "Interactive"], ["plan", "Plan first"], ["autopilot", "Autopilot"]];
+/** @type {import("./chip.js").Choice[]} */
+export const MODES = [
+  { value: "interactive", name: "Interactive", text: "Works step by step with you." },
+  { value: "plan", name: "Plan first", text: "Makes a plan and asks you to approve it." },
+  { value: "autopilot", name: "Autopilot", text: "Continues until the task is done." },
+];
 
-/** A select that looks like a chip. @param {string} label @param {string} id @param {(string | null)[][]} options */
-function chip(label, id, options) {
-  return h("select", { class: "chip-select", "aria-label": label, title: label, "data-testid": id },
-    ...options.map(([value, text]) => h("option", { value }, text ?? "")));
+/** A chip for the mode, which applies to the next prompt. @param {string} id */
+export function modeChip(id) {
+  const chip = createChip({ label: "Mode", id, onChoose() {} });
+  chip.show(MODES, "interactive");
+  return chip;
 }
 
 /** @param {{session: Session, rpc: Rpc, onError: (message: string) => void}} options */
 export function createSettings({ session, rpc, onError }) {
-  const model = chip("Model", "chip-model", [[session.model, session.model || "Model"]]);
-  const mode = chip("Mode", "chip-mode", MODES);
-  const permissions = chip("Permissions", "chip-permissions", PRESETS.map(({ id, name }) => [id, name]));
-  const custom = h("option", { value: "", disabled: true, hidden: true }, "Custom");
-  permissions.append(custom);
+  const model = createChip({ label: "Model", id: "chip-model", onOpen: () => void loadModels(), onChoose: (name) => void setModel(name) });
+  const mode = modeChip("chip-mode");
+  const permissions = createChip({ label: "Permissions", id: "chip-permissions", onChoose: (id) => void permit(id) });
   let modelsLoaded = false;
 
   /** @param {unknown} error */
   const showError = (error) => onError(messageOf(error));
-
   const loadModels = async () => {
     if (modelsLoaded) return;
     modelsLoaded = true;
     try {
-      const { models: ids, details = {} } = await rpc.call("model.list", { include_details: true });
-      showModels(model, ids, details, session.model);
+      const found = await rpc.call("model.list", { include_details: true });
+      model.show(modelChoices(found), session.model);
     } catch (error) {
       modelsLoaded = false;
       showError(error);
     }
   };
-  model.addEventListener("focus", () => void loadModels());
-  model.addEventListener("pointerenter", () => void loadModels());
-  model.addEventListener("change", async () => {
+  /** @param {string} name */
+  const setModel = async (name) => {
     try {
-      await rpc.call("model.set", { name: model.value, session_id: session.id });
+      await rpc.call("model.set", { name, session_id: session.id });
     } catch (error) {
-      model.value = session.model;
+      model.select(session.model);
       showError(error);
     }
-  });
-  permissions.addEventListener("change", () => void permit(permissions.value));
-
+  };
   /** Applies a preset. An event then updates all windows. @param {string} id */
   const permit = async (id) => {
     const preset = PRESETS.find((preset) => preset.id === id);
@@ -63,40 +65,23 @@ export function createSettings({ session, rpc, onError }) {
   let rules = null;
   const showPermissions = () => {
     rules = session.permissions;
-    permissions.value = presetOf(rules ?? {});
+    permissions.show(permissionChoices(), presetOf(rules ?? {}), "Custom");
     const text = rulesText(rules ?? {});
-    permissions.title = `Permissions${text ? `\n${text}` : ""}`;
+    permissions.explain(`Permissions${text ? `\n${text}` : ""}`);
   };
+  model.select(session.model, session.model || "Model");
+  showPermissions();
 
   return {
-    nodes: [model, mode, permissions],
+    nodes: [model.node, mode.node, permissions.node],
     mode: () => mode.value,
     permit,
-    choose() {
-      model.focus();
-      try {
-        model.showPicker();
-      } catch {
-        // the focus must do
-      }
-    },
+    choose: model.open,
     update() {
       if (rules !== session.permissions) showPermissions();
-      model.disabled = session.run !== "" || session.closed;
-      model.title = session.run ? "You can change the model when the run ends" : "Model";
-      if (!session.model || model.value === session.model) return;
-      if (![...model.options].some(({ value }) => value === session.model)) model.append(h("option", { value: session.model }, session.model));
-      model.value = session.model;
-      if (!modelsLoaded) for (const option of [...model.options]) if (option.value !== session.model) option.remove();
+      model.disable(session.run !== "" || session.closed);
+      model.explain(session.run ? "You can change the model when the run ends" : "Model");
+      if (session.model && model.value !== session.model) model.select(session.model);
     },
   };
-}
-
-/** @param {HTMLSelectElement} select @param {string[]} ids @param {Record<string, any>} details @param {string} current */
-function showModels(select, ids, details, current) {
-  select.replaceChildren(...[...new Set([...ids, current])].filter(Boolean).map((id) => {
-    const { name = id, multiplier } = details[id] ?? {};
-    return h("option", { value: id }, multiplier ? `${name} ×${multiplier}` : name);
-  }));
-  select.value = current;
 }

@@ -29,6 +29,19 @@ export function setupCard(agent, problem, models, retry) {
     h("button", { type: "button", click: retry }, "Try again"));
 }
 
+/**
+ * Creates one line that says what the agent still needs, with an action, or returns undefined if it is ready.
+ * @param {Agent | undefined} agent @param {string} problem why there are no models, or "" @param {() => void} retry
+ */
+export function setupLine(agent, problem, retry) {
+  const state = agent && agent.state in TITLES ? agent.state : problem ? "failed" : "";
+  if (!state) return undefined;
+  const text = [agent?.message, problem, agent?.hint].filter(Boolean).join("\n");
+  const command = /`[^`]+`/.exec(agent?.hint ?? "")?.[0];
+  return h("p", { class: "setup-line", "data-testid": "setup", role: "status", title: text },
+    h("strong", {}, `${TITLES[state]}.`), h("span", {}, ...withCommands(command ? `Run ${command}` : agent?.hint || text)), h("button", { type: "button", class: "small", click: retry }, "Try again"));
+}
+
 /** @param {string[]} models */
 function alternative(models) {
   const names = models.slice(0, 3).join(", ");

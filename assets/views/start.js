@@ -1,13 +1,19 @@
-// The view that starts a session: prompt, model, directory, permissions, and what the agent still needs.
+// The view that starts a session: the composer, with what the session starts with as chips, and examples.
 
 import { h, messageOf, setText } from "../dom.js";
 import { sessionAddress } from "../route.js";
-import { createAttachments, runInput, acceptFiles } from "./attachments.js";
-import { directoryField, fillDirectory, saveDirectory } from "./directory.js";
-import { modelField } from "./models.js";
-import { setupCard } from "./setup.js";
+import { runInput } from "./attachments.js";
+import { createBox } from "./box.js";
+import { createChip } from "./chip.js";
+import { fillDirectory, saveDirectory } from "./directory.js";
+import { directoryChip } from "./directory-chip.js";
+import { icon } from "./icons.js";
+import { modelChoices, preferredModel } from "./models.js";
+import { permissionChoices, PRESETS } from "./permissions.js";
+import { modeChip } from "./settings.js";
+import { setupLine } from "./setup.js";
 
-const STORAGE_KEYS = { model: "portal.model", permissions: "portal.permissions", draft: "portal.draft" };
+const STORAGE_KEYS = { model: "portal.model", permissions: "portal.permissions" };
 
 /** Examples by model: the scripted one only understands keywords. */
 const EXAMPLES = {
@@ -15,37 +21,41 @@ const EXAMPLES = {
   real: ["Explain what this project does and how it is built.", "Run the tests and tell me what fails and why.", "Review the last commit and point out mistakes."],
 };
 
-/** @type {{id: string, name: string, text: string}[]} */
-const PERMISSIONS = [
-  { id: "ask", name: "Ask me", text: "Reads freely. Asks before changing files or running commands." },
-  { id: "allow", name: "Allow everything", text: "Changes files and runs any command without asking." },
-  { id: "deny", name: "Deny", text: "Denies everything that needs your permission." },
-];
-
 /**
  * @param {{rpc: import("../rpc.js").Connection, sessions: import("../sessions.js").Sessions, navigate: (address: string) => void,
  *   list: () => import("../list.js").List}} options
  * @returns {import("../app.js").View}
  */
 export function startView({ rpc, sessions, navigate, list }) {
-  const setup = h("div", { class: "setup-place" }); // below the prompt, which does not move when it appears
-  const problem = h("p", { class: "error-text", role: "alert" });
-  const directory = directoryField({ rpc });
-  const models = modelField({ onChange: () => show() });
-  const permissions = permissionField();
-  const prompt = h("textarea", { "data-testid": "prompt", rows: 3, "aria-label": "Prompt", placeholder: "Ask a question or describe a task" });
-  const attachments = createAttachments({ onChange: () => show(), onError: (message) => (problem.textContent = message) });
-  const send = h("button", { class: "primary", "data-testid": "send", type: "submit", disabled: true }, "Start");
+  const sendText = h("span", { class: "button-text" }, "Start");
+  const send = h("button", { class: "primary", "data-testid": "send", type: "submit", disabled: true }, icon("send"), sendText);
+  const directory = directoryChip({ rpc, list, onDone: () => box.focus() });
+  const model = createChip({ label: "Model", id: "model", onChoose: () => show() });
+  const mode = modeChip("mode");
+  const permissions = createChip({ label: "Permissions", id: "permissions", onChoose() {} });
+  const setup = h("div", { class: "setup-place" });
   const examples = h("ul", { class: "examples" });
-  const form = h("form", { class: "start-form" },
-    h("div", { class: "box" }, prompt, attachments.node, h("div", { class: "actions" }, attachments.button, attachments.picker,
-      h("span", { class: "muted keys" }, h("kbd", {}, "Enter"), " to start, ", h("kbd", {}, "Shift"), "+", h("kbd", {}, "Enter"), " for a new line"), send)),
-    problem,
-    h("section", { class: "try" }, h("h2", {}, "Examples"), examples),
-    models.node, setup, directory.node, permissions.node);
+  /** Commands for `/`. @returns {import("./commands.js").Command[]} */
+  const commands = () => [
+    { name: "directory", label: "Choose directory", run: directory.open },
+    { name: "model", label: "Choose model", run: model.open },
+    ...PRESETS.map(({ id, name }) => ({ name: `permissions ${id}`, label: `Permissions: ${name}`, run: () => permissions.select(id) })),
+    { name: "status", label: "Portal status", run: () => navigate("#/status") },
+  ];
+  const box = createBox({
+    draft: "new",
+    buttons: [send],
+    chips: [directory.node, model.node, mode.node, permissions.node],
+    findFiles: (query) => rpc.call("portal.files.complete", { directory: directory.value, query }),
+    commands,
+    prompts: () => [],
+    onSubmit: () => void start(),
+    onChange: () => show(),
+  });
   const node = h("section", { class: "page", "data-testid": "start" },
     h("header", { class: "top" }, h("h1", {}, "New session")),
-    h("div", { class: "scroll" }, h("div", { class: "column start" }, form)));
+    h("div", { class: "scroll" }, h("div", { class: "column begin" }, box.node, setup,
+      h("section", { class: "try" }, h("h2", {}, "Examples"), examples))));
 
   let sending = false;
   let ready = false;
@@ -54,15 +64,17 @@ export function startView({ rpc, sessions, navigate, list }) {
   let shownFor = "";
 
   const show = () => {
-    send.disabled = sending || !ready || !models.value || !prompt.value.trim() && attachments.list().length === 0;
-    setText(send, sending ? "Starting…" : "Start");
-    const kind = models.value === "demo" ? "demo" : "real";
+    send.disabled = sending || !ready || !model.value || box.isEmpty();
+    setText(sendText, sending ? "Starting…" : "Start");
+    if (ready && model.value) showExamples(model.value === "demo" ? "demo" : "real");
+  };
+  /** @param {"demo" | "real"} kind */
+  const showExamples = (kind) => {
     if (kind === shownFor) return;
     shownFor = kind;
     examples.replaceChildren(...EXAMPLES[kind].map((text) => h("li", {}, h("button", { type: "button", class: "example", click: () => {
-      prompt.value = text;
-      prompt.focus();
-      show();
+      box.set(text);
+      box.focus();
     } }, text))));
   };
 
@@ -74,61 +86,53 @@ export function startView({ rpc, sessions, navigate, list }) {
     ready = true;
     const why = offered.status === "rejected" ? offered.reason.message : "";
     const found = offered.status === "fulfilled" ? offered.value : { models: [] };
-    models.show(found, localStorage.getItem(STORAGE_KEYS.model) ?? "");
-    const card = setupCard(status.status === "fulfilled" ? status.value.agent : undefined, why, found.models, load);
-    setup.replaceChildren(...(card ? [card] : []));
+    model.show(modelChoices(found), preferredModel(found, localStorage.getItem(STORAGE_KEYS.model) ?? ""), "No models available");
+    const line = setupLine(status.status === "fulfilled" ? status.value.agent : undefined, why, load);
+    setup.replaceChildren(...(line ? [line] : []));
+    show();
   };
 
   /** Starts the session, once for the same choices. */
   const session = async () => {
-    const chosen = { directory: directory.value, model: models.value, permissions: permissions.value === "ask" ? {} : { "*": permissions.value } };
+    const preset = PRESETS.find(({ id }) => id === permissions.value);
+    const chosen = { directory: directory.value, model: model.value, permissions: !preset || preset.id === "ask" ? {} : preset.rules };
     const key = JSON.stringify(chosen);
     if (started.key === key) return started.id;
     const { session_id: id } = await rpc.call("portal.session.start", chosen);
     started = { key, id };
     return id;
   };
-
+  const remember = () => {
+    localStorage.setItem(STORAGE_KEYS.model, model.value);
+    localStorage.setItem(STORAGE_KEYS.permissions, permissions.value);
+    saveDirectory(directory.value);
+  };
   const start = async () => {
-    const text = prompt.value;
     if (send.disabled) return;
+    const { text, attached, mentions } = box.written();
     sending = true;
-    prompt.readOnly = true;
-    problem.textContent = "";
+    box.lock(true);
+    box.showError("");
     show();
     try {
       const id = await session();
       await sessions.open(id); // before the run, so that all its times are known
-      const { input, attachments: files } = runInput(text, attachments.list(), []);
-      await rpc.call("run.start", { session_id: id, input, portal: { attachments: files } });
-      localStorage.setItem(STORAGE_KEYS.model, models.value);
-      saveDirectory(directory.value);
-      localStorage.setItem(STORAGE_KEYS.permissions, permissions.value);
-      sessionStorage.removeItem(STORAGE_KEYS.draft);
-      prompt.value = "";
-      attachments.set([]);
+      const { input, attachments: files } = runInput(text, attached, mentions);
+      await rpc.call("run.start", { session_id: id, input, portal: { mode: mode.value, attachments: files } });
+      remember();
+      box.clear();
       navigate(sessionAddress(id));
     } catch (error) {
-      problem.textContent = messageOf(error);
+      box.showError(messageOf(error));
     }
     sending = false;
-    prompt.readOnly = false;
+    box.lock(false);
     show();
   };
 
-  form.addEventListener("submit", (event) => {
-    event.preventDefault();
-    void start();
-  });
-  acceptFiles(node, (files) => void attachments.add(files));
-  prompt.addEventListener("input", show);
-  prompt.addEventListener("keydown", (event) => {
-    if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
-    event.preventDefault();
-    if (!event.repeat) void start();
-  });
-
-  prompt.value = sessionStorage.getItem(STORAGE_KEYS.draft) ?? "";
+  box.accept(node);
+  model.select("", "Loading models…");
+  permissions.show(permissionChoices(), lastPermissions());
   show();
   let opened = false;
   return {
@@ -140,25 +144,14 @@ export function startView({ rpc, sessions, navigate, list }) {
       }
       opened = rpc.state === "open";
     },
-    focus: () => matchMedia("(hover: hover)").matches && prompt.focus(), // no on-screen keyboard on phones
-    dispose() {
-      if (prompt.value) sessionStorage.setItem(STORAGE_KEYS.draft, prompt.value);
-    },
+    focus: () => matchMedia("(hover: hover)").matches && box.focus(), // no on-screen keyboard on phones
+    dispose: box.dispose,
   };
 }
 
-/** The field for the permissions. */
-function permissionField() {
-  const last = localStorage.getItem(STORAGE_KEYS.permissions);
-  const chosen = PERMISSIONS.some(({ id }) => id === last) ? last : "ask";
-  const node = h("div", { class: "field" }, h("span", { class: "field-name" }, "Permissions"),
-    h("div", { class: "permissions", role: "radiogroup", "aria-label": "Permissions", "data-testid": "permissions" },
-      ...PERMISSIONS.map(({ id, name, text }) => h("label", { class: "permission" },
-        h("input", { type: "radio", name: "permissions", value: id, checked: id === chosen }), h("strong", {}, name), h("span", { class: "muted" }, text)))));
-  return {
-    node,
-    get value() {
-      return node.querySelector(/** @type {"input"} */ ("input:checked"))?.value ?? "ask";
-    },
-  };
+/** The preset of the last session. */
+function lastPermissions() {
+  const last = localStorage.getItem(STORAGE_KEYS.permissions) ?? "";
+  const id = last === "allow" ? "all" : last; // the name in earlier versions
+  return PRESETS.some((preset) => preset.id === id) ? id : "ask";
 }

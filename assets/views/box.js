@@ -1,0 +1,151 @@
+// The box for prompts, in a session and before there is one: a growing field with attachments, completion of files and commands, and a
+// draft that survives a reload.
+
+import { h, setText } from "../dom.js";
+import { acceptFiles, createAttachments } from "./attachments.js";
+import { matchCommands } from "./commands.js";
+import { createCompletion } from "./completion.js";
+import { insertMention, loadDraft, mentionAt, mentionsIn, recallPrompt, saveDraft } from "./drafts.js";
+import { composerAction } from "./keys.js";
+
+/**
+ * @typedef {{text: string, attached: import("./attachments.js").AttachedFile[], mentions: string[]}} Written
+ *
+ * @typedef {object} Options
+ * @property {string} draft what the draft belongs to: a session, or "new"
+ * @property {HTMLElement[]} [above] what stands above the box
+ * @property {HTMLElement[]} buttons right of the field
+ * @property {HTMLElement[]} chips below the box
+ * @property {(query: string) => Promise<{files: {path: string, name: string}[]}>} findFiles for `@`
+ * @property {() => import("./commands.js").Command[]} commands for `/`
+ * @property {() => string[]} prompts earlier ones, for ↑
+ * @property {(action: "send" | "steer") => void} onSubmit
+ * @property {() => void} onChange the text or the attachments have changed
+ */
+
+/** @param {Options} options */
+export function createBox({ draft: id, above = [], buttons, chips, findFiles, commands, prompts, onSubmit, onChange }) {
+  const field = h("textarea", { rows: 1, "aria-label": "Prompt", placeholder: "Ask a question or describe a task", enterkeyhint: "send", "data-testid": "prompt" });
+  const problem = h("p", { class: "error-text", role: "alert", "data-testid": "problem" });
+  let draft = loadDraft(sessionStorage, id);
+  let at = -1; // steps back in earlier prompts; -1: the draft
+  let unsent = "";
+  let lastKeyAt = -Infinity;
+
+  /** @param {string} message */
+  const showError = (message) => setText(problem, message);
+  const changed = () => {
+    grow(field);
+    onChange();
+  };
+  const attachments = createAttachments({ onChange: changed, onError: showError });
+  const saveCurrentDraft = () => {
+    draft = { text: field.value, mentions: mentionsIn(field.value, draft.mentions) };
+    saveDraft(sessionStorage, id, draft);
+  };
+  /** @param {string} text */
+  const set = (text) => {
+    field.value = text;
+    saveCurrentDraft();
+    changed();
+  };
+  /** @param {string} path @param {number} from */
+  const mentionFile = (path, from) => {
+    const next = insertMention(field.value, from, field.selectionStart, path);
+    draft.mentions.push(path);
+    set(next.text);
+    field.setSelectionRange(next.caret, next.caret);
+  };
+  /** @type {import("./completion.js").Source} */
+  const files = { label: "Files", match(text, caret) {
+    const found = mentionAt(text, caret);
+    if (!found) return null;
+    return { later: async () => {
+      const { files } = await findFiles(found.query);
+      return files.map(({ path, name }) => ({ name, hint: path.slice(0, path.length - name.length), accept: () => mentionFile(path, found.from) }));
+    } };
+  } };
+  /** @type {import("./completion.js").Source} */
+  const slash = { label: "Commands", match(text) {
+    const matches = matchCommands(text, commands());
+    if (matches.length === 0) return null;
+    return { now: matches.map(({ command, argument }) => ({ name: `/${command.name}${command.argument ? ` ${argument || command.argument}` : ""}`, hint: command.label, accept() {
+      set("");
+      showError("");
+      command.run(argument);
+    } })) };
+  } };
+  const completion = createCompletion(field, [slash, files]);
+  const node = h("form", { class: "composer", "aria-label": "Prompt" }, ...above, problem,
+    h("div", { class: "box-place" }, completion.node, h("div", { class: "box" }, attachments.node,
+      h("div", { class: "box-row" }, attachments.button, attachments.picker, field, h("div", { class: "box-buttons" }, ...buttons)))),
+    h("div", { class: "composer-chips" }, ...chips));
+
+  /** @param {1 | -1} step */
+  const recall = (step) => {
+    if (at < 0) unsent = field.value;
+    const found = recallPrompt(prompts(), at, step);
+    at = found.at;
+    set(found.text ?? unsent);
+    field.setSelectionRange(field.value.length, field.value.length);
+  };
+  field.addEventListener("keydown", (event) => {
+    lastKeyAt = performance.now();
+    if (completion.key(event)) return event.preventDefault();
+    const before = field.value.slice(0, field.selectionStart);
+    const after = field.value.slice(field.selectionEnd);
+    const action = composerAction(event, { text: field.value, atStart: !before.includes("\n"), atEnd: !after.includes("\n"), recalling: at >= 0 });
+    if (action === "none") return;
+    event.preventDefault();
+    if (action === "send" || action === "steer") onSubmit(action);
+    else if (action === "previous") recall(1);
+    else if (action === "next") recall(-1);
+  });
+  field.addEventListener("input", () => {
+    at = -1;
+    saveCurrentDraft();
+    changed();
+  });
+  node.addEventListener("submit", (event) => {
+    event.preventDefault();
+    onSubmit("send");
+  });
+  field.value = draft.text;
+  grow(field);
+
+  return {
+    node,
+    showError,
+    set,
+    isEmpty: () => !field.value.trim() && attachments.list().length === 0,
+    /** What is written. @returns {Written} */
+    written: () => ({ text: field.value.trim(), attached: attachments.list(), mentions: mentionsIn(field.value, draft.mentions) }),
+    clear() {
+      showError("");
+      at = -1;
+      attachments.set([]);
+      set("");
+    },
+    /** Puts back what could not be sent, before what was written meanwhile. @param {Written} written */
+    restore({ text, attached, mentions }) {
+      draft.mentions.push(...mentions);
+      attachments.set([...attached, ...attachments.list()]);
+      set([text, field.value].filter((part) => part.trim()).join("\n\n"));
+    },
+    /** Attaches what is dropped or pasted into a part of the page. @param {HTMLElement} part */
+    accept: (part) => acceptFiles(part, (files) => void attachments.add(files)),
+    /** Keeps the text from changing, while it is being sent. @param {boolean} isLocked */
+    lock: (isLocked) => (field.readOnly = isLocked),
+    focus: () => field.focus({ preventScroll: true }),
+    /** Tells questions whether they can take the focus. */
+    typing: () => ({ inComposer: document.activeElement === field, text: field.value, sinceKey: performance.now() - lastKeyAt }),
+    dispose: saveCurrentDraft,
+  };
+}
+
+/** Sets the height to that of the text, in browsers without field-sizing. @param {HTMLTextAreaElement} field */
+function grow(field) {
+  if (CSS.supports("field-sizing", "content")) return;
+  field.style.height = "auto";
+  field.style.height = `${field.scrollHeight + 2}px`;
+}
