@@ -15,7 +15,7 @@ import (
 // after a blank one. Two kinds of blocks are divided earlier: code every 100 lines (or 8 KB),
 // where it continues with class "continued" and new colors; and a list between two items
 // after 8 KB, so that parts of it may be loose and others tight. A tail has at most 64 KB of
-// source: beyond, the block is cut and shown as text.
+// source, and a line of it at most 16 KB: beyond, the block is cut and shown as text.
 //
 // A tail of more than 4 KB is rendered again when it has grown by an eighth; until then new
 // text follows it unformatted. An empty piece marks the end and renders the whole tail.
@@ -27,6 +27,7 @@ type Stream struct {
 	read  int // bytes of the lines of rest that were read
 	done  int // bytes before rest
 	fence *fence
+	plain bool // rest begins in a line that was cut: the rest of the line is text, too
 	refs  []parser.Reference
 
 	shown struct { // the rendered start of a long rest
@@ -64,8 +65,8 @@ func (s *Stream) line(b *strings.Builder) bool {
 	if !whole {
 		end = len(s.rest)
 	}
-	if end > maxBlock {
-		s.flushAsText(b)
+	if limit := s.limit(); end > limit {
+		s.flushAsText(b, limit)
 		return true
 	}
 	switch {
@@ -73,6 +74,12 @@ func (s *Stream) line(b *strings.Builder) bool {
 		return false
 	case s.fence != nil:
 		s.code(b, end)
+	case s.plain:
+		if strings.TrimSpace(s.rest[:end]) != "" {
+			b.WriteString(plain(s.rest[:end]))
+		}
+		s.discard(end)
+		s.plain = false
 	case s.done > maxMarkdown:
 		s.read = end // the rest is plain text
 	default:
@@ -81,14 +88,30 @@ func (s *Stream) line(b *strings.Builder) bool {
 	return true
 }
 
-// flushAsText writes a block that is too long as text, up to the end of a line if possible.
-func (s *Stream) flushAsText(b *strings.Builder) {
-	part := cut(s.rest, maxBlock)
-	if at := strings.LastIndexByte(part, '\n'); at > maxBlock/2 {
-		part = part[:at+1]
+// limit returns the number of bytes after which the block is cut. A line that is too long makes the block text, so nothing
+// is gained by waiting for more of it.
+func (s *Stream) limit() int {
+	switch {
+	case s.fence != nil:
+		return maxBlock
+	case s.plain:
+		return softBlock
+	}
+	return min(maxBlock, s.read+maxLine)
+}
+
+// flushAsText writes a block that is longer than a limit as text, up to the end of a line or of a word if possible.
+func (s *Stream) flushAsText(b *strings.Builder, limit int) {
+	part := cut(s.rest, limit)
+	for _, end := range []byte("\n ") {
+		if at := strings.LastIndexByte(part, end); at > limit/2 {
+			part = part[:at+1]
+			break
+		}
 	}
 	b.WriteString(plain(part))
 	s.discard(len(part))
+	s.plain = s.fence == nil && !strings.HasSuffix(part, "\n")
 	s.continueBlock()
 }
 
@@ -171,7 +194,7 @@ func (s *Stream) tail(isEnd bool) tail {
 		return tail{end: s.fence.part(s.rest)}
 	case strings.TrimSpace(s.rest) == "":
 		return tail{}
-	case s.done > maxMarkdown:
+	case s.plain, s.done > maxMarkdown:
 		return tail{end: plain(s.rest)}
 	}
 	known := s.shown.size
@@ -185,7 +208,7 @@ func (s *Stream) tail(isEnd bool) tail {
 
 // defined returns all link definitions, those of the tail included.
 func (s *Stream) defined() []parser.Reference {
-	if s.fence == nil && s.done <= maxMarkdown && strings.Contains(s.rest, "]:") {
+	if s.fence == nil && !s.plain && s.done <= maxMarkdown && strings.Contains(s.rest, "]:") {
 		_, refs := markdown(s.rest, s.refs)
 		s.define(refs)
 	}

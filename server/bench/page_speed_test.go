@@ -3,7 +3,7 @@ package bench_test
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
+	"slices"
 	"testing"
 	"time"
 
@@ -121,24 +121,28 @@ func BenchmarkLongAnswer(b *testing.B) {
 		require.NoError(b, err)
 		var s smooth
 		require.NoError(b, json.Unmarshal([]byte(text), &s))
-		report.add("20,000 tokens in 8 s: shown within", fmt.Sprintf("%.2f s", s.Took/1000), "8.5 s", "")
+		report.add("20,000 tokens in 8 s: shown within; without the last one", fmt.Sprintf("%.2f s; %.2f s", s.Took/1000, s.Almost/1000), "8.5 s", "")
 		report.add("  frames per second; the longest between two", fmt.Sprintf("%.0f; %.0f ms", s.Frames/s.Took*1000, s.Longest), "50", "")
 		report.add("  tasks over 50 ms; the longest", fmt.Sprintf("%d; %s", len(s.Tasks), longest(s.Tasks)), "0", "")
+		w := traced(b, tab, func() {
+			p.Query(id, "20,000 tokens in 8 s")
+			tab.Do(chromedp.Poll[chromedp.Void](`document.querySelectorAll("[data-testid=end]").length === 3`, chromedp.WithPollingInterval(500*time.Millisecond), chromedp.WithPollingTimeout(0)))
+		})
+		report.add("  the same again: longest tasks in time of the processor", spread(w.bare), "50 ms", "")
 	})
 }
 
 // smooth is what the page measured of an answer, in ms.
 type smooth struct {
-	Took, Frames, Longest float64
-	Tasks                 []float64 // over 50 ms
+	Took, Almost, Frames, Longest float64
+	Tasks                         []float64 // over 50 ms
 }
 
 func longest(tasks []float64) string {
-	var all []string
-	for _, one := range tasks {
-		all = append(all, fmt.Sprintf("%.0f", one))
+	if len(tasks) == 0 {
+		return "none"
 	}
-	return strings.Join(all, " ") + " ms"
+	return fmt.Sprintf("%.0f ms", slices.Max(tasks))
 }
 
 // watchFrames counts frames and long tasks from the first to the last word of the next answer.
@@ -146,7 +150,7 @@ const watchFrames = `(() => {
   const tasks = [];
   new PerformanceObserver((list) => tasks.push(...list.getEntries())).observe({ type: "longtask" });
   const before = document.querySelectorAll("[data-testid=answer]").length;
-  let from = 0, frames = 0, last = 0, most = 0, end = 0;
+  let from = 0, frames = 0, last = 0, most = 0, almost = 0, end = 0;
   const step = (now) => {
     const answer = document.querySelectorAll("[data-testid=answer]")[before];
     if (!from && answer?.textContent.includes("w1 ")) from = last = now;
@@ -155,10 +159,11 @@ const watchFrames = `(() => {
       most = Math.max(most, now - last);
       last = now;
     }
+    if (!almost && frames % 10 === 0 && answer?.textContent.includes("w19999")) almost = now;
     if (!end && frames % 10 === 0 && answer?.textContent.includes("w20000")) {
       end = now;
       setTimeout(() => {
-        window.__smooth = { Took: end - from, Frames: frames, Longest: most,
+        window.__smooth = { Took: end - from, Almost: almost - from, Frames: frames, Longest: most,
           Tasks: tasks.filter((task) => task.startTime + task.duration > from).map((task) => task.duration) };
       }, 1000);
     }

@@ -18,6 +18,7 @@ import (
 // work is what the main thread of a page has done in a while.
 type work struct {
 	tasks  []time.Duration // how long it could do nothing else
+	bare   []time.Duration // the time of the processor in each task
 	script []time.Duration // of its own script, layout that the script forces included, by frame
 	busy   []time.Duration // the time of the processor in that: others may need it meanwhile
 	layout []time.Duration // style and layout, by frame
@@ -106,7 +107,7 @@ func workIn(b *testing.B, trace []traceEvent) (w work) {
 		}
 		switch e.Name {
 		case "RunTask":
-			w.tasks = append(w.tasks, micros(e.Dur))
+			w.tasks, w.bare = append(w.tasks, micros(e.Dur)), append(w.bare, micros(e.TDur))
 		case "BeginMainThreadFrame":
 			frames = append(frames, e.TS)
 		case "FunctionCall", "EvaluateScript", "RunMicrotasks", "FireAnimationFrame", "EventDispatch", "TimerFire", "FireIdleCallback":
