@@ -25,7 +25,7 @@ func BenchmarkCheckpoint(b *testing.B) {
 	begin := time.Now()
 	_, err = s.Take(b.Context(), session, "first")
 	require.NoError(b, err)
-	b.ReportMetric(float64(time.Since(begin).Milliseconds()), "ms/first")
+	first := time.Since(begin)
 	for i := 0; b.Loop(); i++ {
 		b.StopTimer()
 		for f := range 3 {
@@ -39,4 +39,5 @@ func BenchmarkCheckpoint(b *testing.B) {
 	_, err = s.Take(b.Context(), session, "unchanged")
 	require.NoError(b, err)
 	b.ReportMetric(float64(time.Since(begin).Milliseconds()), "ms/unchanged")
+	b.ReportMetric(float64(first.Milliseconds()), "ms/first") // the loop resets earlier metrics
 }
