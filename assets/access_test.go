@@ -269,6 +269,8 @@ func checkTabOrder(a access) {
 	}
 	b.Do(chromedp.Evaluate[chromedp.Void](`location.hash = "#/s/` + id + `"`))
 	b.WaitText(portaltest.ID("answer"), "Saturn")
+	b.Is(withMouse)
+	prefer(b, "reduced-motion", "reduce") // what appears on focus is there at once
 	session := a.walk(b)
 	for _, want := range []string{"side-toggle", "DIV.scroll", "SUMMARY", "A.anchor", "A.end-line", "prompt", "chip-model", "chip-mode", "chip-permissions", "Copy code", "Table"} {
 		assert.Contains(a, strings.Join(session, "\n"), want)

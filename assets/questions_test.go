@@ -21,6 +21,12 @@ func asked(b *portaltest.Browser, text string) {
 
 const noQuestion = `document.querySelector('[data-testid="question"]') === null`
 
+// allowForSession allows with the narrowest rule that is remembered.
+func allowForSession(b *portaltest.Browser) {
+	b.Click(id("scopes"))
+	b.Click(id("allow-session"))
+}
+
 func answersByKeys(t page) {
 	dir := t.TempDir()
 	b, _ := t.session(dir, "permissions=ask")
@@ -53,14 +59,14 @@ func answersByKeys(t page) {
 
 	send(b, "run `touch one.txt`")
 	asked(b, "touch one.txt")
-	b.Click(id("allow-session"))
+	allowForSession(b)
 	idle(b, 4)
 	send(b, "run `touch one.txt`")
 	idle(b, 5) // without a question
 
 	send(b, "run `touch two.txt`") // the narrowest scope is this exact command
 	asked(b, "touch two.txt")
-	b.Click(id("allow-session"))
+	b.PressUntil("2", noQuestion) // the second way to allow
 	idle(b, 6)
 	assert.FileExists(t, filepath.Join(dir, "two.txt"))
 	t.reload(b)
@@ -70,15 +76,16 @@ func remembersWiderScope(t page) {
 	b, _ := t.session(t.TempDir(), "permissions=ask")
 	send(b, "run `touch one.txt`")
 	asked(b, "touch one.txt")
-	b.Wait(`document.querySelector('[data-testid="allow-session"]').title.includes("this exact command")`)
-	assert.True(t, b.Is(hidden(id("allow-scope"))), "wider scopes are in a menu")
-	b.Click(id("scopes", "summary"))
-	b.WaitText(id("allow-scope")+`[data-scope="commands"]`, "all commands")
-	b.WaitText(id("allow-scope")+`[data-scope="program"]`, "touch *")
-	b.PressUntil(kb.Escape, hidden(id("allow-scope"))+` && document.activeElement.matches("summary")`)
-	assert.False(t, b.Is(noQuestion), "Escape closes the menu first")
-	b.Click(id("scopes", "summary"))
-	b.Click(id("allow-scope") + `[data-scope="program"]`)
+	b.WaitText(id("allow")+".primary", "Allow once")
+	assert.True(t, b.Is(hidden(id("menu"))), "wider scopes are in a menu")
+	b.Click(id("scopes"))
+	b.WaitText(id("allow-session"), "this exact command")
+	b.WaitText(id("allow-scope-commands"), "all commands")
+	b.WaitText(id("allow-scope-program"), "touch *")
+	b.PressUntil(kb.Escape, `document.querySelector('[data-testid="menu"]') === null && document.activeElement.matches('[data-testid="scopes"]')`)
+	assert.False(t, b.Is(noQuestion), "Escape closes the menu only")
+	b.Click(id("scopes"))
+	b.Click(id("allow-scope-program"))
 	idle(b, 1)
 	send(b, "run `touch two.txt`")
 	idle(b, 2) // without a question
@@ -94,7 +101,7 @@ func revokesRemembered(t page) {
 	for i, name := range []string{"one.txt", "two.txt"} {
 		send(b, "run `touch "+name+"`")
 		asked(b, "touch "+name)
-		b.Click(id("allow-session"))
+		allowForSession(b)
 		idle(b, i+1)
 	}
 	b.WaitCount(id("side-remembered", "li"), 2)
@@ -109,7 +116,7 @@ func revokesRemembered(t page) {
 	other.Close()
 	send(b, "run `touch one.txt`")
 	asked(b, "touch one.txt")
-	b.Click(id("allow-session"))
+	allowForSession(b)
 	idle(b, 3)
 	b.Click(id("revoke-all"))
 	b.Wait(hidden(id("side-remembered")))
@@ -128,7 +135,7 @@ func answersWithText(t page) {
 	b, session := t.session(t.TempDir(), "permissions=ask")
 	t.portal.Query(session, "ask `Which bird?` choices `heron` `stork`")
 	asked(b, "Which bird?")
-	b.Click(id("choice") + ":nth-of-type(2)")
+	b.PressUntil("2", noQuestion)
 	idle(b, 1)
 	b.WaitText(id("answer"), "stork")
 
@@ -150,9 +157,14 @@ func answersWithText(t page) {
 	b.Press("Z")
 	b.Wait(answerHasFocus)
 	b.Press("o")
+	b.Press(kb.Escape)
+	b.Wait(`document.activeElement.matches('[data-testid="question"]')`)
+	b.Press(kb.Escape)
+	b.Press("e")
+	b.Wait(answerHasFocus + ` && document.activeElement.value === "Zoe"`) // Escape discards nothing
 	b.Press(kb.Enter)
 	idle(b, 3)
-	b.WaitText(id("answer"), "Zo")
+	b.WaitText(id("answer"), "Zoe")
 	assert.Empty(t, b.Text(`document.querySelector('[data-testid="prompt"]').value`), "nothing was typed into the composer")
 }
 
@@ -251,4 +263,38 @@ func fillsInForm(t page) {
 	b.WaitGone(id("question"))
 	idle(b, 3)
 	assert.Contains(t, b.Text(shown), "desk-visit")
+}
+
+func namesSubAgentThatAsks(t page) {
+	dir := t.TempDir()
+	b, session := t.session(dir, "permissions=ask")
+	t.portal.Query(session, "call `task` ``{\"agent_type\":\"general-purpose\",\"name\":\"scout\",\"description\":\"look around\",\"prompt\":\"run `touch helped`\",\"mode\":\"sync\"}``")
+	b.Wait(`["touch helped", "look around"].some((text) => document.querySelector('[data-testid="question"]')?.textContent.includes(text))`)
+	if !b.Is(`document.querySelector('[data-testid="question"]').textContent.includes("touch helped")`) {
+		b.Click(id("allow")) // the task itself
+	}
+	asked(b, "touch helped")
+	b.Wait(`/^The sub-agent .* needs your permission$/.test(document.querySelector(".asker").textContent)`)
+	b.Wait(`document.querySelector('[data-testid="question"]').ariaLabel.startsWith("The sub-agent ")`)
+	b.PressUntil("1", noQuestion)
+	idle(b, 1)
+	assert.FileExists(t, filepath.Join(dir, "helped"))
+}
+
+func showsCleanDiff(t page) {
+	dir := t.TempDir()
+	t.file(dir, "a.go", "func f() {\n\treturn\n}\n")
+	b, session := t.session(dir, "permissions=ask")
+	t.portal.Query(session, "edit `a.go` `return` `<b>panic</b>(1)`")
+	asked(b, "a.go")
+	b.Wait(`document.querySelector('[data-testid="detail"]').innerText.includes("\t<b>panic</b>(1)")`)
+	for _, header := range []string{"diff --git", "index ", "--- a/", "+++ b/"} {
+		assert.False(t, b.Is(`document.querySelector('[data-testid="detail"]').innerText.includes(`+literal(header)+`)`), header)
+	}
+	b.Press("n")
+	b.Wait(`document.activeElement.matches('[data-testid="reason"]')`) // typing goes to the reason
+	b.Write(id("reason"), "o 1")
+	b.Press(kb.Enter)
+	idle(b, 1)
+	b.WaitText(id("answer"), "no 1")
 }

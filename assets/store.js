@@ -18,7 +18,7 @@ export { newList, updateList } from "./list.js";
  *
  * A prompt.
  * @typedef {ItemBase & {kind: "prompt", text: string, steers: boolean, attachments: Attachment[]}} PromptItem steers: it was sent into a running run
- * @typedef {{name: string, path?: string, first?: number, last?: number, media_type?: string, data?: string}} Attachment data: an image, base64
+ * @typedef {{name: string, path?: string, first?: number, last?: number, media_type?: string, data?: string, size?: number}} Attachment data: an image, base64; size: bytes
  *
  * Reasoning or text of the model. `html` only grows until `done`; `tail` is replaced by each delta. Both are "" if the portal renders no HTML;
  * then only `content` is set.
@@ -80,6 +80,7 @@ export { newList, updateList } from "./list.js";
  * @property {string} directory
  * @property {State} state
  * @property {string} origin who started it
+ * @property {{id: string, title: string} | null} forkedFrom the session that it is a fork of, with its title at that time
  * @property {string} cursor position of this state, for portal.session.attach; "" at the start
  * @property {Item[]} items the newest, at most `most`
  * @property {Map<string, Item>} index items by key
@@ -114,7 +115,7 @@ export { newList, updateList } from "./list.js";
  * @typedef {{session_id: string, title?: string, model?: string, directory?: string, state?: State, origin?: string,
  *   updated_at?: string, created_at?: string, run_id?: string, message_count?: number, last_user_message?: string,
  *   outcome?: string, waits_for?: string, pinned?: boolean, archived?: boolean, project?: string,
- *   watchers?: number, permissions?: Record<string, string>, remembered?: Record<string, string>, waiting?: {run_id: string, text: string, by?: string}[]}} Info
+ *   watchers?: number, forked_from?: {session_id: string, title: string}, permissions?: Record<string, string>, remembered?: Record<string, string>, waiting?: {run_id: string, text: string, by?: string}[]}} Info
  *   a session in a list, or in the result of portal.session.attach
  * @typedef {{id?: string | number, method: string, params: Record<string, any>}} Message a notification or a request
  */
@@ -123,7 +124,7 @@ export { newList, updateList } from "./list.js";
 export function newSession(info) {
   /** @type {Session} */
   const session = {
-    id: info.session_id, title: "", model: "", directory: "", state: "idle", origin: "", cursor: "",
+    id: info.session_id, title: "", model: "", directory: "", state: "idle", origin: "", forkedFrom: null, cursor: "",
     items: [], index: new Map(), runs: {}, run: "", questions: [], answered: new Map(), usage: null, watchers: 1, plan: null, files: {},
     agents: {}, servers: {}, permissions: null, remembered: {}, waiting: [], error: null, truncated: false, earlier: "", front: 0, most: MAX_ITEMS, closed: false,
     multiplier: null,
@@ -142,6 +143,7 @@ export function applyInfo(session, info) {
   session.model = info.model || session.model;
   session.directory = info.directory || session.directory;
   session.origin = info.origin || session.origin;
+  if (info.forked_from) session.forkedFrom = { id: info.forked_from.session_id, title: info.forked_from.title };
   setWatchers(session, info);
   if (info.permissions) setPermissions(session, info.permissions, info.remembered);
   if (info.waiting) setQueue(session, info.waiting);

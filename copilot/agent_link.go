@@ -260,7 +260,7 @@ func (s *Session) onAgentEvent(from *agentLink, agent string, b event.Body) {
 // setAgentTitle stores a title of the agent, which repeats it whenever it resumes the conversation. The caller must hold the
 // lock.
 func (s *Session) setAgentTitle(agent string, b event.TitleChanged) {
-	if title := secret.Mask(b.Title); !s.titledByUser && title != s.title {
+	if title := secret.Mask(b.Title); s.titledBy == titleByAgent && title != s.title {
 		s.title = title
 		s.recordInRun(agent, b)
 	}

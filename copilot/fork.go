@@ -225,7 +225,10 @@ func (s *Session) cloneForFork(id, title, model string, empty bool) *Session {
 		Origin: s.origin, Directory: s.directory, Policy: s.policy, AskUser: s.askUser, Tools: s.tools,
 		Capabilities: s.capabilities, Attributes: s.attributes,
 	})
-	c.title, c.titledByUser, c.usage, c.remembered = title, title != "", s.usage, s.remembered
+	c.title, c.usage, c.remembered = title, s.usage, s.remembered
+	if title != "" {
+		c.titledBy = titleByUser
+	}
 	c.forkOrigin = ForkOrigin{s.id, cmp.Or(s.title, s.recent.prompt)}
 	c.modelUnresolved, c.recent = s.modelUnresolved, s.recent
 	if !empty {
@@ -281,6 +284,8 @@ func (s *Session) recount(e event.Event) {
 	switch b := e.Body.(type) {
 	case event.RunStarted:
 		s.recent.run = e.Run
+	case event.RunEnded:
+		s.recent.outcome = b.Outcome
 	case event.UserMessage:
 		s.recent.addPrompt(b.Prompt)
 	default:

@@ -40,6 +40,8 @@ type Options struct {
 	Checkpoints        *checkpoint.Stores
 	WithoutCheckpoints []string // origins of sessions whose runs get none
 
+	ModelTitles []string // origins of sessions that the model gives a title after the first run, for which it is asked once
+
 	RecordBudget int // memory for the record of one session, in bytes; default 16 MiB
 	MaxClosed    int // closed sessions kept in memory, and without a store listed; default 100
 }

@@ -29,7 +29,7 @@ func (s *Session) Rename(ctx context.Context, title string) error {
 		return fault.Errorf(fault.Invalid, "the title has %d characters; %d are allowed", n, maxTitle)
 	}
 	return s.update(ctx, func() {
-		s.title, s.titledByUser = secret.Mask(title), true
+		s.title, s.titledBy = secret.Mask(title), titleByUser
 		s.recordInRun("", event.TitleChanged{Title: title})
 	})
 }

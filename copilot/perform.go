@@ -143,6 +143,7 @@ func (s *Session) note(n uint64, e event.Event) {
 func (s *Session) noteRunEnd(n uint64, run string, end event.RunEnded) {
 	s.checkpointEnd(run)
 	s.host.counts.end(end.Outcome)
+	s.askTitle(end)
 	s.lastRunEnd, s.recent.outcome, s.headChanged = n, end.Outcome, true
 	if s.runEnded != nil && !agent.IsClosed(s.runEnded) {
 		close(s.runEnded)

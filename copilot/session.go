@@ -72,7 +72,7 @@ type settings struct {
 	attributes      map[string]string // of its client; the map is replaced, never modified
 	tools           []event.Tool
 	title           string
-	titledByUser    bool // titles of the agent are ignored; also for the title of a fork
+	titledBy        titleSource
 	forkOrigin      ForkOrigin
 	model           agent.Model
 	modelUnresolved bool // model is the name that a client gave; the first conversation resolves it

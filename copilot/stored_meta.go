@@ -31,7 +31,8 @@ type meta struct {
 	Outcome         event.Outcome        `json:"outcome,omitzero"` // of the last run
 	Pinned          bool                 `json:"pinned,omitzero"`
 	Archived        bool                 `json:"archived,omitzero"`
-	TitledByUser    bool                 `json:"named,omitzero"` // a user has set the title
+	TitledByUser    bool                 `json:"named,omitzero"`  // a user has set the title
+	TitledByModel   bool                 `json:"titled,omitzero"` // the model has
 	ForkOf          storedOrigin         `json:"fork_of,omitzero"`
 	LastRunEnd      uint64               `json:"settled,omitzero"` // number of the last RunEnded
 	HasHistory      bool                 `json:"said,omitzero"`    // the agent has received a prompt
@@ -75,7 +76,7 @@ const maxEpochs = 100
 // head returns the stored form of the session. The caller must hold the lock.
 func (s *Session) head() *store.Session {
 	m := meta{
-		AskUser: s.askUser, Answers: s.capabilities.Kinds, Choices: s.capabilities.Choices, Attributes: s.attributes, Policy: s.policy, Remembered: s.remembered, TitledByUser: s.titledByUser, ForkOf: storedOrigin(s.forkOrigin), LastRunEnd: s.lastRunEnd, HasHistory: s.machine.History() == session.HasContent,
+		AskUser: s.askUser, Answers: s.capabilities.Kinds, Choices: s.capabilities.Choices, Attributes: s.attributes, Policy: s.policy, Remembered: s.remembered, TitledByUser: s.titledBy == titleByUser, TitledByModel: s.titledBy == titleByModel, ForkOf: storedOrigin(s.forkOrigin), LastRunEnd: s.lastRunEnd, HasHistory: s.machine.History() == session.HasContent,
 		NeverOpened: s.machine.History() == session.NeverOpened, ModelUnresolved: s.modelUnresolved,
 		Run: s.recent.run, Prompts: s.recent.prompts, Prompt: s.recent.prompt, Outcome: s.recent.outcome,
 		Pinned: s.pinned, Archived: s.archived,
@@ -134,7 +135,7 @@ func (s *Session) applyMeta(head store.Session) error {
 	if err := json.Unmarshal(head.Meta, &m); err != nil {
 		return fault.Errorf(fault.Internal, "what is stored of the session %s cannot be read: %w", s.id, err)
 	}
-	s.title, s.askUser, s.titledByUser, s.lastRunEnd, s.policy, s.remembered = head.Title, m.AskUser, m.TitledByUser, m.LastRunEnd, m.Policy, m.Remembered
+	s.title, s.askUser, s.titledBy, s.lastRunEnd, s.policy, s.remembered = head.Title, m.AskUser, m.titledBy(), m.LastRunEnd, m.Policy, m.Remembered
 	s.modelUnresolved, s.forkOrigin = m.ModelUnresolved, ForkOrigin(m.ForkOf)
 	s.machine.SetHistory(m.history())
 	s.capabilities, s.attributes = Capabilities{m.Answers, m.Choices}, m.Attributes
@@ -149,6 +150,16 @@ func (s *Session) applyMeta(head store.Session) error {
 	s.earlierEpochs = convert(m.Earlier, func(p [2]uint64) journal.Position { return journal.Position{Epoch: p[0], N: p[1]} })
 	s.leftQueue = m.Queue
 	return nil
+}
+
+func (m meta) titledBy() titleSource {
+	switch {
+	case m.TitledByUser:
+		return titleByUser
+	case m.TitledByModel:
+		return titleByModel
+	}
+	return titleByAgent
 }
 
 func (m meta) history() session.History {

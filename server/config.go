@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/viper"
 
 	"github.com/copilot-portal/portal/copilot/permission"
+	"github.com/copilot-portal/portal/handlers/ui"
 )
 
 // Config contains the settings of the portal. Flags override PORTAL_* variables, which override the
@@ -41,7 +42,8 @@ type Config struct {
 	// AgentCommand is the program, with shell-quoted arguments, that replaces the Copilot CLI; "" means none.
 	AgentCommand string `mapstructure:"agent_command"`
 
-	Model       string      `mapstructure:"model"` // of sessions that do not name one
+	Model       string      `mapstructure:"model"`  // of sessions that do not name one
+	Titles      string      `mapstructure:"titles"` // who titles the sessions of people: model or prompt
 	Demo        bool        `mapstructure:"demo"`
 	Permissions Permissions `mapstructure:"permissions"`
 	Pool        Pool        `mapstructure:"pool"`
@@ -61,6 +63,20 @@ type Config struct {
 	Origins map[string]string `mapstructure:"-"`
 	// CopilotEnv is the value of COPILOT_CLI_PATH.
 	CopilotEnv string `mapstructure:"-"`
+}
+
+// The values of titles.
+const (
+	titlesByModel  = "model"  // which is asked once for each session, after its first run
+	titlesByPrompt = "prompt" // the first one
+)
+
+// modelTitles returns the origins of sessions whose titles the model gives: those that people start.
+func (c *Config) modelTitles() []string {
+	if c.Titles == titlesByModel {
+		return []string{ui.Origin}
+	}
+	return nil
 }
 
 // Permissions decide what agents may do: allow, ask or deny.
@@ -113,7 +129,7 @@ var flagKeys = map[string]string{ //nolint:gochecknoglobals // a constant in all
 func defaults(lookup func(string) (string, bool)) map[string]any {
 	return map[string]any{
 		"port": 8888, "host": "localhost", "base_path": "", "lan": false, "tls::cert": "", "tls::key": "", "allowed_hosts": []string{}, "allowed_origins": []string{}, "token": "",
-		"data_dir": dataDir(lookup), "ephemeral": false, "debug": false, "sandbox": false, "sandbox_network": "shared", "sandbox_hosts": []string{},
+		"data_dir": dataDir(lookup), "ephemeral": false, "debug": false, "sandbox": false, "sandbox_network": "shared", "titles": titlesByModel, "sandbox_hosts": []string{},
 		"copilot_path": "", "agent_command": "", "model": "", "demo": false,
 		"permissions::rest": "allow", "permissions::headless": "deny", "permissions::operations": "allow",
 		"permissions::jobs": "allow", "permissions::cli": "allow",
@@ -279,6 +295,9 @@ func (c *Config) check(lookup func(string) (string, bool)) error {
 	}
 	c.checkLAN(fault)
 	c.TLS.check(fault)
+	if c.Titles != titlesByModel && c.Titles != titlesByPrompt {
+		fault("titles: %q is neither %s nor %s", c.Titles, titlesByModel, titlesByPrompt)
+	}
 	origins(c.AllowedOrigins).check(fault)
 	c.Permissions.check(fault)
 	c.Pool.check(fault)

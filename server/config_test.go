@@ -222,6 +222,7 @@ func TestFileFaultsNameFileAndKey(t *testing.T) {
 		"a negative port":                                  {"port: -1", []string{"port", "-1"}},
 		"a sandbox around another program":                 {"{sandbox: true, agent_command: x}", []string{"sandbox", "agent_command"}},
 		"an unknown network of the sandbox":                {"{sandbox: true, sandbox_network: none}", []string{"sandbox_network", "none", "shared or model"}},
+		"titles from nowhere":                              {"titles: agent", []string{"titles", "agent", "model nor prompt"}},
 		"a network without a sandbox":                      {"sandbox_network: model", []string{"sandbox_network", "set sandbox: true"}},
 		"a network without a value":                        {"{sandbox: true, sandbox_network: }", []string{"sandbox_network", "no value"}},
 		"hosts of a sandbox that reaches all hosts":        {"{sandbox: true, sandbox_hosts: [a.example]}", []string{"sandbox_hosts", "set sandbox_network: model"}},

@@ -88,7 +88,7 @@ func newHost(c Config, d driver, kept storage, log *slog.Logger) *copilot.Host {
 			Sessions: c.Limits.Sessions, Runs: c.Limits.Runs,
 			Question: c.Limits.Question, Tool: c.Limits.Tool, Idle: c.Limits.Idle,
 		},
-		Policy: c.policy(), Unattended: c.unattended(), Model: c.Model,
+		Policy: c.policy(), Unattended: c.unattended(), Model: c.Model, ModelTitles: c.modelTitles(),
 		Store: kept.store, Log: log,
 		Checkpoints: kept.checkpoints, WithoutCheckpoints: withoutCheckpoints(),
 	}

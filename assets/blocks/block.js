@@ -18,6 +18,10 @@ import { compactionBlock, endBlock, noticeBlock } from "./end.js";
  * @property {(run: string) => void} retry resends the prompt of a run
  * @property {() => void} chooseModel
  * @property {() => void} signIn
+ * @property {(run: string, change: {text?: string, model?: string}) => Promise<void>} resend sends the prompt of a run again, in a fork from before the run, and opens it
+ * @property {(run: string) => void} fork opens a fork that ends with a run
+ * @property {(button: HTMLElement, choose: (model: string) => void) => void} pickModel offers the models in a menu at a button
+ * @property {Map<string, string>} edits prompts that were edited and not sent, by run
  *
  * @typedef {{node: HTMLElement, update: (item: any) => void}} Block update shows the item's current state
  */

@@ -1,8 +1,10 @@
 // Single lines: the end of a run, a notice, a compaction.
 
 import { h, setText } from "../dom.js";
+import { addActions, copyText, shownText } from "./actions.js";
 import { remedyButtons } from "./error.js";
 import { runSummary, noticeText } from "./labels.js";
+import { dialog } from "../views/session-menu.js";
 
 /** @typedef {import("./block.js").Block} Block */
 
@@ -14,7 +16,9 @@ export function endBlock(item, context) {
     node.append(h("div", { class: "error", role: "group", "aria-label": "Error", "data-testid": "error" },
       h("p", {}, item.message), remedyButtons(item, context)));
   }
-  node.append(link);
+  const line = h("div", { class: "end-row" }, link);
+  node.append(line);
+  if (context.session.runs[item.run]?.prompts) addActions(line, "Answer actions", () => answerActions(item.run, context));
   return {
     node,
     /** @param {import("../store.js").EndItem} item */
@@ -23,6 +27,27 @@ export function endBlock(item, context) {
       setText(link, runSummary(item) || "Done");
     },
   };
+}
+
+/** @param {string} run @param {import("./block.js").BlockContext} context @returns {import("./actions.js").Action[]} */
+function answerActions(run, context) {
+  const answer = lastText(run, context);
+  /** @param {{model?: string}} change */
+  const retry = (change) => context.resend(run, change).catch((error) => dialog("Could not send the prompt again", [h("p", {}, error.message)], "Try again", () => context.resend(run, change)));
+  /** @type {import("./actions.js").Action[]} */
+  const copies = answer ? [
+    { name: "copy", label: "Copy answer", icon: "copy", act: (button) => void copyText(answer.html ? shownText(answer.html) : answer.content, button) },
+    { name: "markdown", label: "Copy as Markdown", act: (button) => void copyText(answer.content, button) },
+  ] : [];
+  return [...copies,
+    { name: "retry", label: "Retry", icon: "retry", act: () => void retry({}) },
+    { name: "retry-model", label: "Retry with another model…", act: (button) => context.pickModel(button, (model) => void retry({ model })) }];
+}
+
+/** Returns the answer of a run. @param {string} run @param {import("./block.js").BlockContext} context */
+function lastText(run, { session }) {
+  const found = session.items.findLast((item) => item.kind === "text" && item.run === run && !item.agent && item.content !== "");
+  return found?.kind === "text" ? found : undefined;
 }
 
 /** Reports whether the error of a run is already shown before its end. @param {import("../store.js").EndItem} item @param {import("./block.js").BlockContext} context */

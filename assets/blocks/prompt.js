@@ -1,6 +1,9 @@
 // A prompt, with a link to its run.
 
 import { h, setText } from "../dom.js";
+import { addActions, copyText } from "./actions.js";
+import { attachmentList } from "./attachment.js";
+import { editPrompt } from "./prompt-edit.js";
 import { icon } from "../views/icons.js";
 
 const MAX_LENGTH = 1200; // characters; longer prompts are folded
@@ -11,8 +14,9 @@ export function promptBlock(item, context) {
   const text = h("div", { class: "prompt-text" });
   const node = h("article", { class: "prompt", "aria-label": item.steers ? "You added" : "Your prompt", "data-testid": "prompt-block" }, text);
   if (item.steers) node.classList.add("steers");
-  if (item.attachments.length > 0) node.append(h("ul", { class: "chips", "aria-label": "Attachments", "data-testid": "attached" }, ...item.attachments.map(attachment)));
+  if (item.attachments.length > 0) node.append(attachmentList(item.attachments));
   if (item.run) node.append(h("a", { class: "anchor", href: context.href(item.run), "aria-label": "Link to this run", title: "Link to this run" }, icon("link")));
+  addActions(node, "Prompt actions", () => promptActions(item, node, text, context));
   return {
     node,
     /** @param {import("../store.js").PromptItem} item */
@@ -23,11 +27,24 @@ export function promptBlock(item, context) {
   };
 }
 
-/** Shows an image, or the name and lines of a file. @param {import("../store.js").Attachment} attached */
-function attachment({ name, path, first, last, media_type: type, data }) {
-  if (type && data) return h("li", {}, h("img", { class: "attached-image", src: `data:${type};base64,${data}`, alt: name }));
-  const lines = first ? `:${first}${last && last !== first ? `–${last}` : ""}` : "";
-  return h("li", { class: "chip", title: path ?? false }, icon("file"), `${name}${lines}`);
+/**
+ * @param {import("../store.js").PromptItem} item @param {HTMLElement} node @param {HTMLElement} text @param {import("./block.js").BlockContext} context
+ * @returns {import("./actions.js").Action[]}
+ */
+function promptActions({ run, text: prompt, steers }, node, text, context) {
+  const copy = { name: "copy", label: "Copy prompt", icon: /** @type {const} */ ("copy"), act: (/** @type {HTMLElement} */ button) => void copyText(prompt, button) };
+  if (!run || steers) return [copy];
+  return [copy, {
+    name: "edit", label: "Edit and send again", icon: "edit", act: () => editPrompt(node, text, {
+      draft: context.edits.get(run) ?? prompt,
+      keep: (draft) => context.edits.set(run, draft),
+      send: async (text) => {
+        await context.resend(run, { text });
+        context.edits.delete(run);
+      },
+    }),
+  }, { name: "fork", label: "Fork from here", icon: "branch", act: () => context.fork(run) },
+  { name: "link", label: "Link to this run", act: () => (location.hash = context.href(run)) }];
 }
 
 /** @param {string} text */
@@ -35,13 +52,13 @@ const isLong = (text) => text.length > MAX_LENGTH || text.split("\n", MAX_LINES 
 
 /** @param {HTMLElement} node @param {HTMLElement} text */
 function fold(node, text) {
-  if (node.querySelector("button")) return;
+  if (node.querySelector(".unfold")) return;
   text.classList.add("folded");
-  const button = h("button", { type: "button", class: "quiet small", "aria-expanded": "false" }, "Show more");
+  const button = h("button", { type: "button", class: "quiet small unfold", "aria-expanded": "false" }, "Show more");
   button.addEventListener("click", () => {
     const folded = text.classList.toggle("folded");
     button.setAttribute("aria-expanded", String(!folded));
     button.textContent = folded ? "Show more" : "Show less";
   });
-  node.append(button);
+  text.after(button);
 }

@@ -2,14 +2,17 @@
 
 import { h } from "../dom.js";
 import { createFields } from "../form-view.js";
+import { icon } from "./icons.js";
+import { showMenu } from "./menu.js";
 import { planChoiceLabel, httpURL } from "./question-text.js";
 
 /**
  * @typedef {import("../store.js").Question} Question
  * @typedef {(result: unknown) => void} Answer
  * @typedef {HTMLElement & {value: string}} Field
- * @typedef {{nodes: HTMLElement[], enter?: () => void, escape?: () => void, reason?: () => string, field?: Field | null}} AnswerForm enter, escape: actions
- *   of these keys; reason: the reason typed so far; field: where typing goes
+ * @typedef {{nodes: HTMLElement[], enter?: () => void, escape?: () => void, reason?: () => string, field?: Field | null,
+ *   choices?: (() => void)[], keepsText?: () => boolean}} AnswerForm enter, escape: actions of these keys; reason: the reason typed so far; field: where
+ *   typing goes; choices: actions of the keys 1 to 9; keepsText: reports whether Escape would discard what was typed
  */
 
 /** @param {string} label @param {() => void} act @param {Record<string, import("../dom.js").Prop>} [props] */
@@ -20,39 +23,35 @@ export function confirmForm(question, answer) {
   const { kind, params } = question;
   if (kind === "plan") return planForm(params, answer);
   const refuse = denyControl(kind === "sign-in" ? "Decline" : "Deny", "Reason (optional)", Boolean(params.allow_reason), answer);
+  const scopes = params.allow_remember ? sessionScopes(params.scopes ?? [], answer) : [];
   const allow = () => answer({ ok: true });
-  /** @type {HTMLElement[]} */
-  const nodes = [button(kind === "sign-in" ? "Done" : "Allow", allow, { class: "primary", "data-testid": "allow", title: "Enter", "aria-keyshortcuts": "Enter" })];
-  if (params.allow_remember) {
-    nodes.push(...sessionScopes(params.scopes ?? [], answer));
-  }
-  if (kind === "sign-in") return { nodes: [address(params.meta?.url ?? ""), ...nodes, refuse.node], escape: refuse.act };
-  return { nodes: [...nodes, refuse.node], enter: allow, escape: refuse.act, reason: refuse.reason };
+  const label = kind === "sign-in" ? "Done" : scopes.length > 0 ? "Allow once" : "Allow";
+  const first = button(label, allow, { class: "primary", "data-testid": "allow", title: "Enter", "aria-keyshortcuts": "Enter 1" });
+  if (kind === "sign-in") return { nodes: [address(params.meta?.url ?? ""), first, refuse.node], escape: refuse.act };
+  const allows = scopes.length > 0 ? h("span", { class: "split" }, first, scopesButton(scopes)) : first;
+  return {
+    nodes: [allows, refuse.node], enter: allow, escape: refuse.act, reason: refuse.reason, field: params.allow_reason ? refuse.field : null,
+    choices: [allow, ...scopes.map(({ act }) => act)],
+  };
 }
 
 /**
- * Buttons that allow for the rest of the session: one for the narrowest scope, a menu for wider ones.
- * @param {{kind: string, label: string, rules: string[]}[]} scopes narrowest first @param {Answer} answer
+ * The ways to allow for the rest of the session, narrowest first.
+ * @param {{kind: string, label: string, rules: string[]}[]} scopes @param {Answer} answer @returns {import("./menu.js").MenuItem[]}
  */
 function sessionScopes(scopes, answer) {
-  const [narrowest, ...wider] = scopes;
-  const title = narrowest ? `Don't ask again in this session: ${narrowest.label}` : "Don't ask again in this session";
-  const first = button("Allow for this session", () => answer({ ok: true, remember: true, ...(narrowest && { scope: narrowest.kind }) }), { "data-testid": "allow-session", title });
-  if (!wider.length) return [first];
-  const items = wider.map(({ kind, label, rules }) => button(`Allow ${label}`, () => answer({ ok: true, remember: true, scope: kind }), {
-    "data-testid": "allow-scope", "data-scope": kind, title: rules.join("\n"),
+  const session = scopes.length > 0 ? scopes : [{ kind: "", label: "", rules: [] }];
+  return session.map(({ kind, label, rules }, i) => ({
+    label: label ? `Allow for this session: ${label}` : "Allow for this session", hint: rules.join("\n"), testid: i === 0 ? "allow-session" : `allow-scope-${kind}`, keys: String(i + 2),
+    act: () => answer({ ok: true, remember: true, ...(kind && { scope: kind }) }),
   }));
-  const summary = h("summary", {}, "More options");
-  const menu = h("details", { class: "scopes", "data-testid": "scopes" }, summary,
-    h("div", { class: "answers", role: "group", "aria-label": "For this session" }, h("span", { class: "muted" }, "For this session:"), ...items));
-  menu.addEventListener("keydown", (event) => {
-    if (event.key !== "Escape" || !menu.open) return;
-    event.preventDefault();
-    event.stopPropagation(); // it does not deny
-    menu.open = false;
-    summary.focus();
-  });
-  return [first, menu];
+}
+
+/** The button beside Allow that opens the wider ways. @param {import("./menu.js").MenuItem[]} scopes */
+function scopesButton(scopes) {
+  const node = h("button", { type: "button", class: "primary", "aria-label": "More ways to allow", title: "More ways to allow", "aria-haspopup": "menu", "aria-expanded": "false", "data-testid": "scopes" }, icon("chevron"));
+  node.addEventListener("click", () => showMenu(node, "More ways to allow", scopes));
+  return node;
 }
 
 /** Shows a whole URL, as a link if it is http or https. @param {string} url */
@@ -70,7 +69,7 @@ function denyControl(label, hint, withReason, answer) {
   const act = () => answer(reason() ? { ok: false, reason: reason() } : { ok: false });
   field.addEventListener("keydown", onEnter(act));
   const refuse = button(label, act, { "data-testid": "refuse", title: "Esc", "aria-keyshortcuts": "Escape" });
-  return { act, reason, node: h("span", { class: "refusal" }, refuse, ...(withReason ? [field] : [])) };
+  return { act, reason, field, node: h("span", { class: "refusal" }, refuse, ...(withReason ? [field] : [])) };
 }
 
 /** @param {Record<string, any>} params @param {Answer} answer @returns {AnswerForm} */
@@ -81,7 +80,7 @@ function planForm(params, answer) {
   const nodes = choices.map((choice, i) => button(choice ? planChoiceLabel(choice) : "Approve", () => answer(choice ? { ok: true, choice } : { ok: true }), {
     class: i === 0 ? "primary" : undefined, "data-testid": "choice",
   }));
-  return { nodes: [...nodes, refuse.node], escape: refuse.act, reason: refuse.reason };
+  return { nodes: [...nodes, refuse.node], escape: refuse.act, reason: refuse.reason, field: refuse.field, choices: nodes.map((node) => () => node.click()) };
 }
 
 /** @param {Question} question @param {Answer} answer @returns {AnswerForm} */
@@ -91,12 +90,19 @@ export function pickForm({ params }, answer) {
   const items = params.items ?? [];
   if (!params.multi) {
     const nodes = items.map(({ id, label, detail }) => button(label, () => answer({ ids: [id] }), { "data-testid": "choice", title: detail }));
-    return { nodes: [...nodes, button("Decline", decline, { class: "quiet", "data-testid": "refuse", title: "Esc" })], escape: decline };
+    nodes.slice(0, 9).forEach((node, i) => {
+      node.prepend(h("kbd", { "aria-hidden": "true" }, String(i + 1)), " ");
+      node.setAttribute("aria-keyshortcuts", String(i + 1));
+    });
+    return {
+      nodes: [...nodes, button("Decline", decline, { class: "quiet", "data-testid": "refuse", title: "Esc" })], escape: decline, choices: nodes.map((node) => () => node.click()),
+    };
   }
   const boxes = items.map(({ id }) => h("input", { type: "checkbox", value: id, "data-testid": "field-check" }));
   const labels = items.map(({ label, detail }, i) => h("label", {}, boxes[i], label, ...(detail ? [h("span", { class: "muted" }, detail)] : [])));
   const done = () => answer({ ids: boxes.filter(({ checked }) => checked).map(({ value }) => value) });
   return {
+    choices: boxes.map((box) => () => box.click()),
     nodes: [h("div", { class: "checks" }, ...labels), button("Answer", done, { class: "primary", "data-testid": "choice" }), button("Decline", decline, { "data-testid": "refuse", title: "Esc" })],
     escape: decline,
   };
@@ -116,6 +122,7 @@ export function promptForm({ params }, answer) {
     enter: submit,
     escape: decline,
     reason: () => field.value.trim(),
+    keepsText: () => field.value.trim() !== "" && field.value !== (params.default_value ?? ""),
     field,
   };
 }

@@ -1,10 +1,12 @@
 // The view of a session: conversation, questions, composer and side panel.
 
 import { h, setText } from "../dom.js";
+import { sessionAddress } from "../route.js";
 import { takeChanges } from "../store.js";
 import { createComposer } from "./composer.js";
 import { createHeader } from "./header.js";
 import { icon } from "./icons.js";
+import { pickModel } from "./models.js";
 import { PRESETS } from "./permissions.js";
 import { createQuestions } from "./questions.js";
 import { createScroll } from "./scroll.js";
@@ -46,6 +48,13 @@ export function conversationView({ session, rpc, navigate, earlier, onTitle }) {
     retry: (run) => composer.retry(run),
     chooseModel: composer.chooseModel,
     signIn: () => navigate("#/status"),
+    edits: new Map(),
+    async resend(run, change) {
+      const { session_id: fork } = await rpc.call("portal.session.resend", { session_id: session.id, run_id: run, ...change });
+      navigate(sessionAddress(fork));
+    },
+    fork: (run) => void forkSession(rpc, info(), navigate, run),
+    pickModel: (button, choose) => void pickModel(rpc, session.model, button, choose),
   });
   const bottom = h("div", { class: "column bottom" }, toEndButton, questions.node, composer.node);
   const node = h("div", { class: "session" }, h("div", { class: "session-main" }, header.node, scroller, bottom), side.node, announcement);
@@ -129,6 +138,11 @@ export function conversationView({ session, rpc, navigate, earlier, onTitle }) {
   };
   /** @param {KeyboardEvent} event */
   const onKey = (event) => {
+    if (document.querySelector("dialog[open]")) return; // the key is for it
+    if (event.key === "F2" && !event.defaultPrevented) {
+      event.preventDefault();
+      return header.rename();
+    }
     if (event.key !== "Escape" || event.isComposing || event.defaultPrevented) return;
     if (side.close()) event.preventDefault();
     else if (composer.stop()) event.preventDefault();

@@ -1,6 +1,7 @@
-// The header of a session: title, directory, git branch and state.
+// The header of a session: title, which can be edited in place, origin, directory, git branch and state.
 
-import { h, setText } from "../dom.js";
+import { h, messageOf, setText } from "../dom.js";
+import { sessionAddress } from "../route.js";
 
 /** @type {Record<string, string>} */
 const STATES = { running: "Working", queued: "Queued", waiting: "Waiting for you", closed: "Closed", elsewhere: "Open elsewhere" };
@@ -8,11 +9,13 @@ const STATES = { running: "Working", queued: "Queued", waiting: "Waiting for you
 /** @param {{session: import("../store.js").Session, rpc: import("./conversation.js").Rpc, actions: HTMLElement[]}} options */
 export function createHeader({ session, rpc, actions }) {
   const title = h("h1", { "data-testid": "title" });
+  const problem = h("p", { class: "error-text", role: "alert", "data-testid": "title-problem" });
+  const origin = h("a", { class: "origin", hidden: true, "data-testid": "origin" });
   const directory = h("bdi");
   const git = h("span", { class: "git" });
-  const subtitle = h("p", { class: "subtitle muted" }, directory, git);
+  const subtitle = h("p", { class: "subtitle muted" }, origin, directory, git);
   const status = h("p", { class: "status", "data-testid": "status" });
-  const node = h("header", { class: "top" }, h("div", { class: "top-text" }, title, subtitle), status, ...actions);
+  const node = h("header", { class: "top" }, h("div", { class: "top-text" }, title, problem, subtitle), status, ...actions);
   let described = "";
   let wasRunning = false;
 
@@ -28,11 +31,54 @@ export function createHeader({ session, rpc, actions }) {
     }
   };
 
+  /** Edits the title in place. Enter saves it, Escape restores it. */
+  const rename = () => {
+    if (title.hidden) return;
+    const field = h("input", { type: "text", class: "title-field", "aria-label": "Title", maxlength: 200, "data-testid": "title-field" });
+    field.value = session.title || firstPrompt(session);
+    const close = () => {
+      field.remove();
+      title.hidden = false;
+      setText(problem, "");
+    };
+    const save = async () => {
+      const wanted = field.value.trim();
+      if (!wanted || wanted === session.title) return close();
+      try {
+        await rpc.call("portal.session.rename", { session_id: session.id, title: wanted });
+        close();
+      } catch (error) {
+        setText(problem, messageOf(error));
+      }
+    };
+    field.addEventListener("keydown", (event) => {
+      if (event.isComposing) return;
+      if (event.key === "Escape") close();
+      else if (event.key === "Enter") void save();
+      else return;
+      event.preventDefault(); // Escape does not stop the run
+      event.stopPropagation();
+    });
+    field.addEventListener("blur", () => field.isConnected && void save());
+    title.hidden = true;
+    title.before(field);
+    field.select();
+    field.focus();
+  };
+  title.addEventListener("dblclick", rename);
+
   return {
     node,
+    rename,
     update() {
       setText(title, session.title || firstPrompt(session) || "New session");
-      title.title = title.textContent ?? "";
+      title.title = `${title.textContent}\nDouble-click or F2 to rename`;
+      origin.hidden = !session.forkedFrom;
+      if (session.forkedFrom) {
+        setText(origin, `Forked from ${session.forkedFrom.title || "a session"}`);
+        origin.href = sessionAddress(session.forkedFrom.id);
+        origin.title = origin.textContent ?? "";
+      }
       setText(directory, session.directory);
       subtitle.title = session.directory;
       setText(status, STATES[session.state] ?? "");

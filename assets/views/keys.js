@@ -42,6 +42,9 @@ export function canTakeFocus({ elsewhere, inComposer, text, sinceKey }) {
 /** Reports whether a key types a character. @param {Key} key */
 export const isTextKey = (key) => key.key.length === 1 && key.key !== " " && !key.ctrlKey && !key.metaKey && !key.altKey && !key.isComposing;
 
+/** Returns the number that a key chooses, from 1 to 9; 0 for other keys. @param {Key} key */
+export const choiceNumber = (key) => (isTextKey(key) && /^[1-9]$/.test(key.key) ? Number(key.key) : 0);
+
 /**
  * Returns what happens to a prompt during a run.
  * @param {"send" | "steer"} action @returns {"queue" | "steer"}

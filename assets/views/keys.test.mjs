@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { isTextKey, canAnswer, canTakeFocus, composerAction, whenBusy } from "./keys.js";
+import { isTextKey, canAnswer, canTakeFocus, choiceNumber, composerAction, whenBusy } from "./keys.js";
 
 const key = (name, more) => ({ key: name, shiftKey: false, ctrlKey: false, metaKey: false, altKey: false, ...more });
 const at = (more) => ({ text: "", atStart: true, atEnd: true, recalling: false, ...more });
@@ -49,4 +49,11 @@ test("characters are text keys, shortcuts are not", () => {
 test("a prompt queues or steers during a run", () => {
   assert.equal(whenBusy("send"), "queue");
   assert.equal(whenBusy("steer"), "steer");
+});
+
+test("the digits 1 to 9 choose, alone", () => {
+  const key = (/** @type {string} */ key, more = {}) => ({ key, shiftKey: false, ctrlKey: false, metaKey: false, altKey: false, ...more });
+  assert.equal(choiceNumber(key("1")), 1);
+  assert.equal(choiceNumber(key("9")), 9);
+  for (const other of [key("0"), key("a"), key("Enter"), key("1", { ctrlKey: true }), key("1", { isComposing: true })]) assert.equal(choiceNumber(other), 0);
 });

@@ -2,6 +2,7 @@
 
 import { tokens } from "../blocks/labels.js";
 import { h } from "../dom.js";
+import { showMenu } from "./menu.js";
 
 /**
  * @typedef {{name: string, multiplier: number, vision: boolean, context_window?: number}} Details
@@ -52,6 +53,17 @@ export const preferredModel = ({ models, current = "" }, last) => (models.includ
 
 /** @param {Details | undefined} details */
 const factsOf = (details) => [details?.context_window ? `${tokens(details.context_window)} tokens` : "", details?.vision ? "supports images" : ""].filter(Boolean).join(", ");
+
+/**
+ * Offers the models in a menu.
+ * @param {Pick<import("../rpc.js").Connection, "call">} rpc @param {string} current @param {HTMLElement} button @param {(model: string) => void} choose
+ */
+export async function pickModel(rpc, current, button, choose) {
+  /** @type {Models} */
+  const { models, details = {} } = await rpc.call("model.list", { include_details: true }).catch(() => ({ models: [] }));
+  const items = models.map((id) => ({ label: details[id]?.name || id, hint: id, checked: id === current, testid: "model-choice", act: () => choose(id) }));
+  showMenu(button, "Model", items.length > 0 ? items : [{ label: "No models available", act: () => {} }]);
+}
 
 /** @param {string} id @param {Details | undefined} details @param {boolean} checked */
 function modelCard(id, details, checked) {

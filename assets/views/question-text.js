@@ -1,5 +1,7 @@
 // Texts of questions: who asks, what, and who answered. Pure.
 
+import { toolKey } from "../items.js";
+
 /** @typedef {Pick<import("../store.js").Question, "kind" | "method" | "params">} Question */
 
 /** @param {Question} question */
@@ -9,13 +11,29 @@ export function questionTitle({ kind, method, params }) {
   return params.title || "Allow the agent to continue?";
 }
 
-/** @param {Question} question */
-export function questionSource({ kind, params }) {
-  if (kind === "permission") return "The agent needs your permission";
-  if (kind === "plan") return "The agent proposes a plan";
+/**
+ * Says who asks.
+ * @param {Question} question @param {string} [agent] the name of the sub-agent, "" for the main agent
+ */
+export function questionSource({ kind, params }, agent = "") {
+  const who = agent ? `The sub-agent ${agent}` : "The agent";
+  if (kind === "permission") return `${who} needs your permission`;
+  if (kind === "plan") return `${who} proposes a plan`;
   if (kind === "sign-in") return "A service asks you to sign in";
   if (kind === "form") return params.title || "A server needs information";
-  return "The agent has a question";
+  return `${who} has a question`;
+}
+
+/**
+ * Returns the name of the sub-agent that asks, "" for the main agent: that of the tool call that needs the answer.
+ * @param {Question} question @param {Pick<import("../store.js").Session, "index" | "agents">} session
+ */
+export function askingAgent({ params }, { index, agents }) {
+  const call = params.meta?.tool_call_id;
+  const agent = call ? index.get(toolKey(params.run_id ?? "", call))?.agent : undefined;
+  if (!agent) return "";
+  const known = Object.hasOwn(agents, agent) ? agents[agent] : undefined;
+  return known?.title || known?.name || agent;
 }
 
 /** Returns the details of a question, without the URL, which is shown separately. @param {Question} question */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { questionText, questionSource, closingText, questionTitle, planChoiceLabel, httpURL } from "./question-text.js";
+import { askingAgent, questionText, questionSource, closingText, questionTitle, planChoiceLabel, httpURL } from "./question-text.js";
 
 const asked = (kind, params, method = "ui.confirm.request") => ({ kind, method, params });
 
@@ -44,4 +44,17 @@ test("only http and https URLs are links", () => {
   assert.equal(httpURL("https://example.com/a b"), "https://example.com/a%20b");
   assert.equal(httpURL("javascript:alert(1)"), "");
   assert.equal(httpURL("nowhere"), "");
+});
+
+test("a question names the sub-agent of its tool call", () => {
+  const index = new Map([["r/tool:c", { agent: "a1" }], ["r/tool:d", {}]]);
+  const session = /** @type {any} */ ({ index, agents: { a1: { name: "explore", title: "Explore <b>" } } });
+  const of = (/** @type {string | undefined} */ call) => askingAgent(/** @type {any} */ ({ params: { run_id: "r", meta: { tool_call_id: call } } }), session);
+  assert.equal(of("c"), "Explore <b>");
+  assert.equal(of("d"), "");
+  assert.equal(of("unknown"), "");
+  assert.equal(of(undefined), "");
+  session.agents = {};
+  assert.equal(of("c"), "a1");
+  assert.equal(questionSource(/** @type {any} */ ({ kind: "permission", params: {} }), "Explore"), "The sub-agent Explore needs your permission");
 });

@@ -2,8 +2,8 @@
 
 import { h, setHTML } from "../dom.js";
 import { answerForm, confirmForm, pickForm, promptForm } from "./answers.js";
-import { questionText, questionSource, closingText, questionTitle } from "./question-text.js";
-import { ANSWER_DELAY, TYPING_PAUSE, isTextKey, canAnswer, canTakeFocus } from "./keys.js";
+import { askingAgent, questionText, questionSource, closingText, questionTitle } from "./question-text.js";
+import { ANSWER_DELAY, TYPING_PAUSE, isTextKey, canAnswer, canTakeFocus, choiceNumber } from "./keys.js";
 
 /**
  * @typedef {import("../store.js").Question} Question
@@ -74,7 +74,7 @@ export function createQuestions({ session, rpc, composer }) {
 
   /** @param {Question} question */
   const show = (question) => {
-    const card = createCard(question, (result, failed) => {
+    const card = createCard(question, askingAgent(question, session), (result, failed) => {
       const { rpc: id } = card.question;
       card.unsent = undefined;
       if (id === null || !rpc.answer(id, result)) {
@@ -88,6 +88,15 @@ export function createQuestions({ session, rpc, composer }) {
     node.append(card.node);
     focusWhenIdle(card);
   };
+
+  /** Number keys answer the first question when nothing that takes keys has the focus. @param {KeyboardEvent} event */
+  const onKey = (event) => {
+    const active = document.activeElement;
+    if (event.defaultPrevented || choiceNumber(event) === 0 || (active && active !== document.body && !active.matches(".scroll, main"))) return;
+    const card = [...cards.values()].find(({ isClosed }) => !isClosed);
+    if (card && !document.querySelector("dialog[open]")) card.node.dispatchEvent(new KeyboardEvent("keydown", { key: event.key, cancelable: true }));
+  };
+  document.addEventListener("keydown", onKey);
 
   return {
     node,
@@ -109,6 +118,7 @@ export function createQuestions({ session, rpc, composer }) {
       }
     },
     dispose() {
+      document.removeEventListener("keydown", onKey);
       for (const timer of timers) clearTimeout(timer);
     },
   };
@@ -118,18 +128,19 @@ export function createQuestions({ session, rpc, composer }) {
 const signatureOf = ({ method, params }) => JSON.stringify([method, params.run_id, params.title, params.message, params.items, params.fields]);
 
 /**
- * @param {Question} question
+ * @param {Question} question @param {string} agent the name of the sub-agent that asks, or ""
  * @param {(result: unknown, failed: (problem: string) => void) => void} send
  * @param {Composer} composer @returns {Card}
  */
-function createCard(question, send, composer) {
+function createCard(question, agent, send, composer) {
+  const source = questionSource(question, agent);
   const problem = h("p", { class: "error-text", role: "alert" });
   const controls = h("fieldset", { class: "answers" });
   const heading = h("h2", {}, questionTitle(question));
   const node = h("div", {
     class: "card question", "data-testid": "question", "data-kind": question.kind, "data-danger": question.params.danger_level,
-    tabindex: "0", role: "alertdialog", "aria-label": `${questionSource(question)}: ${questionTitle(question)}`,
-  }, h("p", { class: "muted asker" }, questionSource(question)), heading, detail(question), controls, problem);
+    tabindex: "0", role: "alertdialog", "aria-label": `${source}: ${questionTitle(question)}`,
+  }, h("p", { class: "muted asker" }, source), heading, detail(question), controls, problem);
   const answer = (/** @type {unknown} */ result) => {
     if (controls.disabled) return;
     controls.disabled = true;
@@ -147,8 +158,14 @@ function createCard(question, send, composer) {
     const isReady = canAnswer(event, performance.now(), since);
     if (event.key === "Escape") {
       event.preventDefault();
-      if (event.target !== node && form.reason?.() === "") node.focus();
+      if (form.keepsText?.()) node.focus(); // the text is no answer yet, and stays
+      else if (event.target !== node && form.reason?.() === "") node.focus();
       else if (isReady) form.escape?.();
+    } else if (form.choices && choiceNumber(event) > 0 && !isTextField(event.target)) {
+      const choose = form.choices[choiceNumber(event) - 1];
+      if (!choose) return;
+      event.preventDefault();
+      if (isReady && !controls.disabled) choose();
     } else if (event.target === node && event.key === "Enter") {
       event.preventDefault();
       if (isReady) form.enter?.();
@@ -164,6 +181,9 @@ function createCard(question, send, composer) {
   const focus = () => (question.method === "ui.prompt.request" && !form.field?.value ? form.field ?? node : node).focus({ preventScroll: true });
   return { node, focus, answer, question, signature: signatureOf(question), isClosed: false };
 }
+
+/** Reports whether keys type into an element. @param {EventTarget | null} target */
+const isTextField = (target) => target instanceof HTMLElement && target.matches("textarea, select, input:not([type=checkbox], [type=radio])");
 
 /** Shows what exactly will happen. @param {Question} question */
 function detail(question) {

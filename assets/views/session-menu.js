@@ -89,9 +89,12 @@ export function exportSession(session, format) {
 /** Returns a name for the file of a session. @param {Info} session */
 const fileName = (session) => (session.title || session.last_user_message || "Session").replace(/[^\p{L}\p{N}]+/gu, " ").trim().slice(0, 60) || "Session";
 
-/** Forks a session, and opens the copy. @param {Caller} rpc @param {Info} session @param {(address: string) => void} navigate */
-export async function forkSession(rpc, session, navigate) {
-  const act = () => rpc.call("portal.session.fork", { session_id: session.session_id }).then(({ session_id: id }) => navigate(sessionAddress(id)));
+/**
+ * Forks a session, and opens the copy.
+ * @param {Caller} rpc @param {Info} session @param {(address: string) => void} navigate @param {string} [after] the last run of the copy
+ */
+export async function forkSession(rpc, session, navigate, after) {
+  const act = () => rpc.call("portal.session.fork", { session_id: session.session_id, ...(after && { after_run: after }) }).then(({ session_id: id }) => navigate(sessionAddress(id)));
   await act().catch((error) => dialog("Could not fork session", [h("p", {}, error.message)], "Try again", act));
 }
 

@@ -100,6 +100,9 @@ type Conversation interface {
 	// Compact makes the agent summarize the conversation to free space in the context window. It returns when
 	// that is done, or [fault.ErrNothingToCompact]. Call it only while the agent is idle.
 	Compact(ctx context.Context) error
+	// Ask asks the model a question about the conversation, outside of it: without tools, in parallel to the agent's work and without
+	// a trace or an event. It costs a request to the model.
+	Ask(ctx context.Context, question string) (answer string, err error)
 	// SignIn starts the sign-in to an MCP server that needs one, and returns the page to visit, or "" if none
 	// is needed. [event.ServerChanged] reports its completion.
 	SignIn(ctx context.Context, server string) (url string, err error)

@@ -148,6 +148,21 @@ const (
 	summaryNotice  = "Some of the conversation history has been summarized"
 )
 
+// titleRequest is how the portal asks for the title of a conversation.
+const titleRequest = "Reply with a title for this conversation"
+
+var wantedTitle = regexp.MustCompile("\\btitle `([^`]+)`")
+
+// title says the title that the first prompt names; nothing if it names none.
+func (t *turn) title() []step {
+	if len(t.earlier) > 0 {
+		if found := wantedTitle.FindStringSubmatch(t.earlier[0]); found != nil {
+			return []step{say(found[1])}
+		}
+	}
+	return []step{say("")}
+}
+
 var (
 	summarizedPrompt = regexp.MustCompile(`(?s)<user_message>(.*?)</user_message>`)
 
@@ -221,6 +236,9 @@ func (t *turn) calls(s step) bool {
 func (t *turn) script() []step {
 	if t.noTools && strings.HasPrefix(t.prompt, summaryRequest) {
 		return []step{say("<overview>\n" + listPrompts(t.earlier) + "</overview>\n\n<checkpoint_title>Trying the demo</checkpoint_title>\n")}
+	}
+	if strings.HasPrefix(t.prompt, titleRequest) && len(t.tools) == 0 {
+		return t.title()
 	}
 	if steps := t.report(); steps != nil {
 		return steps

@@ -161,6 +161,7 @@ type (
 		Last      int    `json:"last,omitempty"`
 		MediaType string `json:"media_type,omitempty"` // of an image
 		Data      []byte `json:"data,omitempty"`       // of an image, in base64; for UIs that take deltas
+		Size      int    `json:"size,omitempty"`       // of an image or a text, in bytes
 	}
 	stepStart struct {
 		Type   string `json:"type"`

@@ -161,7 +161,7 @@ func (t *runEncoder) prompt(p event.Prompt) {
 func attachments(of []event.Attachment) []promptFile {
 	list := make([]promptFile, 0, len(of))
 	for _, a := range of {
-		list = append(list, promptFile{plain.Text(cmp.Or(a.Name, filepath.Base(a.Path))), plain.Text(a.Path), a.First, a.Last, a.Type, a.Data})
+		list = append(list, promptFile{plain.Text(cmp.Or(a.Name, filepath.Base(a.Path))), plain.Text(a.Path), a.First, a.Last, a.Type, a.Data, len(a.Data) + len(a.Text)})
 	}
 	return list
 }

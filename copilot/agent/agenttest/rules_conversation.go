@@ -31,6 +31,7 @@ func conversationRules() []rule {
 		{name: "concurrent conversations do not mix", do: concurrentConversations},
 		{name: "calls with an ended context return and do nothing", do: callsWithEndedContext},
 		{name: "the extensions of a conversation are listed", do: extensionsAreListed},
+		{name: "a question outside of the conversation leaves no trace", needs: []Capability{Asking}, do: askedOutside, without: askingIsRefused},
 	}
 }
 
@@ -210,6 +211,28 @@ func concurrentConversations(s *ruleContext) {
 			s.Errorf("conversation %d says %q", i, got)
 		}
 	}
+}
+
+func askedOutside(s *ruleContext) {
+	c := s.open(nil)
+	c.run(Say{"a heron"})
+	answer, err := c.Ask(s.shortContext(), s.subject.Write(Say{"an egret"}))
+	s.mustSucceed(err)
+	s.contains(answer, "an egret")
+	c.assertSilent()
+	answer, err = c.Ask(s.shortContext(), s.subject.Write(Recall{}))
+	s.mustSucceed(err)
+	s.contains(answer, "a heron")
+	got := said(c.run(Recall{}))
+	s.contains(got, "a heron")
+	s.lacks(got, "an egret")
+}
+
+func askingIsRefused(s *ruleContext) {
+	c := s.open(nil)
+	_, err := c.Ask(s.shortContext(), s.subject.Write(Say{"an egret"}))
+	s.fails("Ask", err)
+	s.contains(said(c.run(Say{"hello"})), "hello")
 }
 
 func callsWithEndedContext(s *ruleContext) {

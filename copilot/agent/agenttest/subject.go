@@ -55,4 +55,5 @@ const (
 	Continuing  Capability = "continuing" // questions survive the death of the process
 	Forking     Capability = "forking"    // a saved conversation can be copied
 	Forgetting  Capability = "forgetting" // a saved conversation can be deleted
+	Asking      Capability = "asking"     // the model can be asked outside of the conversation
 )

@@ -17,6 +17,8 @@ import (
 type Agents struct {
 	// Script is the reaction to each prompt; nil means [Echo].
 	Script func(*Turn)
+	// Reply answers questions outside of the conversation; nil means that the agent cannot.
+	Reply func(question string) (string, error)
 	// Models, Account and Extensions are returned by the methods of the same name.
 	Models     []agent.Model
 	Account    agent.Account

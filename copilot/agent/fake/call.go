@@ -32,6 +32,7 @@ const (
 	Ping       Method = "Ping"
 	Working    Method = "Working"
 	Background Method = "Background"
+	Ask        Method = "Ask"
 )
 
 // Call is a call that an agent received. Only the fields of its method are set.
@@ -40,7 +41,7 @@ type Call struct {
 	Method      Method
 	Session     string
 	Opening     agent.Opening // of Open
-	Prompt      string        // of Send, as the next three
+	Prompt      string        // of Send, as the next three; the question of Ask
 	Steer       bool
 	Mode        event.Mode
 	Attachments []event.Attachment

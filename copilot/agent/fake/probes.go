@@ -111,6 +111,17 @@ func (c *conversation) Working(ctx context.Context) (bool, error) {
 	return c.sent || c.turn != nil, nil
 }
 
+// Ask returns the result of [Agents.Reply].
+func (c *conversation) Ask(ctx context.Context, question string) (string, error) {
+	if err := c.call(ctx, Call{Method: Ask, Prompt: question}); err != nil {
+		return "", err
+	}
+	if reply := c.process.agents.Reply; reply != nil {
+		return reply(question)
+	}
+	return "", fault.Errorf(fault.Invalid, "this agent cannot be asked outside of its conversation")
+}
+
 // Background returns the value set with [Agents.SetBackground].
 func (c *conversation) Background(ctx context.Context) (bool, error) {
 	if err := c.call(ctx, Call{Method: Background}); err != nil {

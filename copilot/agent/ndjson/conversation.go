@@ -157,6 +157,14 @@ func (c *conversation) Working(ctx context.Context) (bool, error) {
 	return c.turn != nil, nil
 }
 
+// Ask is not supported: every question would become part of the conversation.
+func (c *conversation) Ask(ctx context.Context, _ string) (string, error) {
+	if err := c.usable(ctx); err != nil {
+		return "", err
+	}
+	return "", fault.Errorf(fault.Invalid, "this agent cannot be asked outside of its conversation")
+}
+
 // Background reports false.
 func (c *conversation) Background(ctx context.Context) (bool, error) {
 	return false, c.usable(ctx)

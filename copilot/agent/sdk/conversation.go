@@ -293,6 +293,22 @@ func (c *conversation) Compact(ctx context.Context) error {
 	return c.agent.refused(err)
 }
 
+// Ask asks the model without a trace in the conversation; measured: a run in parallel takes no longer.
+func (c *conversation) Ask(ctx context.Context, question string) (string, error) {
+	answer := ""
+	err := c.agent.withTimeout(ctx, func() error {
+		result, err := c.session.RPC.UI.EphemeralQuery(ctx, &rpc.UIEphemeralQueryRequest{Question: question})
+		if err == nil {
+			answer = result.Answer
+		}
+		return err
+	})
+	if err != nil {
+		return "", c.agent.refused(err) // an abandoned call may still write answer
+	}
+	return answer, nil
+}
+
 // nothingToCompact is the CLI's error for a conversation that has not started.
 const nothingToCompact = "Nothing to compact"
 

@@ -338,7 +338,7 @@ func notice(data vendor.SessionEventData) []event.Body {
 
 func isInternalEvent(kind string) bool {
 	for _, prefix := range []string{
-		"model.", "system.", "hook.", "pending_messages.", "permission.", "sandbox.", "capabilities.", "commands.", "prompt_cache_break",
+		"model.", "system.", "hook.", "pending_messages.", "permission.", "sandbox.", "capabilities.", "commands.", "prompt_cache_break", "ui.ephemeral_query",
 		"assistant.streaming_delta", "assistant.tool_call_delta", "assistant.idle", "user.message",
 		"session.start", "session.resume", "session.shutdown", "session.managed_settings", "session.tools_updated",
 		"session.background_tasks", "session.skills_loaded", "session.mcp_servers_loaded", "session.context_changed", "session.usage_checkpoint",
