@@ -2,7 +2,8 @@
 // from the portal, so the app never runs old code, and nothing of a session is stored here. A new version of the portal registers it anew.
 
 const worker = /** @type {any} */ (globalThis);
-const CACHE = `offline ${worker.location.search}`; // the version
+const OWN = `offline ${worker.registration.scope} `; // other portals may be below other paths of the same origin
+const CACHE = OWN + worker.location.search; // the version
 const SHELL = ["offline.html", "offline.js", "styles/offline.css"];
 
 worker.addEventListener("install", (/** @type {any} */ event) => {
@@ -14,7 +15,7 @@ worker.addEventListener("activate", (/** @type {any} */ event) => event.waitUnti
 
 async function activate() {
   await worker.registration.navigationPreload?.enable(); // the request need not wait for this worker to start
-  const mine = (await caches.keys()).filter((name) => name.startsWith("offline ") && name !== CACHE);
+  const mine = (await caches.keys()).filter((name) => name.startsWith(OWN) && name !== CACHE);
   await Promise.all(mine.map((name) => caches.delete(name)));
   await worker.clients.claim();
 }

@@ -23,10 +23,13 @@ func (s *Server) compressed(next http.Handler) http.Handler {
 	zipping := wrap(next)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		path, inside := trimBase(s.config.BasePath, r.URL.Path)
-		if inside && r.Method == http.MethodGet && strings.HasPrefix(path, "/api/copilot/") && !strings.Contains(path, "/live/") && acceptsGzip(r) {
+		if inside && r.Method == http.MethodGet && strings.HasPrefix(path, "/api/copilot/") && !isLongPoll(path) && acceptsGzip(r) {
 			zipping.ServeHTTP(w, r)
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
 }
+
+// isLongPoll reports whether a path is that of live or live/{token} of a session, a job or a task.
+func isLongPoll(path string) bool { return strings.Contains(path+"/", "/live/") }

@@ -9,6 +9,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/server"
 )
 
 func TestLargeAnswersOfRESTAreCompressedIfAskedFor(t *testing.T) {
@@ -51,5 +53,17 @@ func TestLargeAnswersOfRESTAreCompressedIfAskedFor(t *testing.T) {
 				assert.True(t, json.Valid(text))
 			}
 		})
+	}
+}
+
+func TestLongPollsAreNotCompressed(t *testing.T) {
+	for path, polls := range map[string]bool{
+		"/api/copilot/session/a/live":     true,
+		"/api/copilot/session/a/live/tok": true,
+		"/api/copilot/job/a/live":         true,
+		"/api/copilot/session/a/history":  false,
+		"/api/copilot/session/a/lively":   false,
+	} {
+		assert.Equal(t, polls, server.IsLongPoll(path), path)
 	}
 }

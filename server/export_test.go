@@ -102,3 +102,6 @@ func (t TLS) OwnTransport() *http.Transport { return t.ownTransport() }
 
 // StopListening closes the port of a portal that does not serve.
 func (s *Server) StopListening() { s.listeners.close() }
+
+// IsLongPoll reports whether a path is that of a long poll.
+func IsLongPoll(path string) bool { return isLongPoll(path) }

@@ -37,13 +37,22 @@ func newGuard(c Config, port int, guesses *ws.TokenGuesses) guard {
 	return guard{
 		hosts:  newHosts(c),
 		token:  c.Token,
-		cookie: fmt.Sprintf("portal_%d", port),
+		cookie: cookieName(port, c.TLS.isOn()),
 		secure: c.TLS.isOn(),
 		base:   c.BasePath,
 
 		guesses: guesses,
 		origins: c.AllowedOrigins,
 	}
+}
+
+// cookieName returns a name of its own for HTTPS: a browser that has a secure cookie accepts no other one of the same name
+// over HTTP, so nobody could sign in after TLS was turned off.
+func cookieName(port int, secure bool) string {
+	if secure {
+		return fmt.Sprintf("portal_tls_%d", port)
+	}
+	return fmt.Sprintf("portal_%d", port)
 }
 
 func (g guard) check(c *gin.Context) {
