@@ -25,7 +25,7 @@ import { composerAction } from "./keys.js";
 
 /** @param {Options} options */
 export function createBox({ draft: id, above = [], buttons, chips, findFiles, commands, prompts, onSubmit, onChange }) {
-  const field = h("textarea", { rows: 1, "aria-label": "Prompt", placeholder: "Ask a question or describe a task", enterkeyhint: "send", "data-testid": "prompt" });
+  const field = h("textarea", { rows: 1, "aria-label": "Prompt", placeholder: "Ask, or describe a task", enterkeyhint: "send", "data-testid": "prompt" });
   const problem = h("p", { class: "error-text", role: "alert", "data-testid": "problem" });
   let draft = loadDraft(sessionStorage, id);
   let at = -1; // steps back in earlier prompts; -1: the draft
