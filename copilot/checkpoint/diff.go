@@ -46,7 +46,7 @@ func (u *use) diff(ctx context.Context, a, b, path string) (Diff, error) {
 	if d.Binary || d.From.Object == d.To.Object {
 		return d, nil
 	}
-	out, err := u.run(ctx, "diff-tree", "-r", "-p", "-U3", "--no-color", "--no-ext-diff", "--no-textconv", renames, a, b, "--", change.Path, change.old())
+	out, err := u.run(ctx, "-C", u.place.Top, "diff-tree", "-r", "-p", "-U3", "--no-color", "--no-ext-diff", "--no-textconv", renames, a, b, "--", change.Path, change.old())
 	if err != nil {
 		return Diff{}, unavailable(err)
 	}

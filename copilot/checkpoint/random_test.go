@@ -21,8 +21,9 @@ import (
 // editor edits files at random, as an agent or a person does.
 type editor struct {
 	*rand.Rand
-	t   *testing.T
-	dir string
+	t    *testing.T
+	dir  string
+	done int // restores and reverts that changed something
 }
 
 // names are paths that an editor uses; some cannot exist together.
@@ -152,10 +153,14 @@ func withModule(t *testing.T) string {
 }
 
 func TestRandomEditsAreRestoredByteForByte(t *testing.T) {
-	for _, seed := range seeds(3) {
+	for i, seed := range seeds(4) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
-			e := &editor{rand.New(rand.NewPCG(seed, 0)), t, withModule(t)}
+			e := &editor{Rand: rand.New(rand.NewPCG(seed, 0)), t: t, dir: withModule(t)}
+			if i%2 == 1 {
+				e.dir = filepath.Join(e.dir, "below top")
+				require.NoError(t, os.Mkdir(e.dir, 0o755))
+			}
 			s := open(t, e.dir)
 			for i := range 6 {
 				e.work() // the person
@@ -168,6 +173,7 @@ func TestRandomEditsAreRestoredByteForByte(t *testing.T) {
 				e.revertAndUndo(s, from, to, before, after, uncovered, i)
 				e.revertLater(s, from, to, i)
 			}
+			assert.Positive(t, e.done, "conflicts must not be all that was tested")
 		})
 	}
 }
@@ -183,6 +189,7 @@ func (e *editor) restoreAndUndo(s *checkpoint.Store, from checkpoint.Checkpoint,
 	assert.Empty(e.t, r.Left)
 	assertState(e.t, covered(before, uncovered...), covered(stateOf(e.t, e.dir), uncovered...))
 	if r.ID != "" {
+		e.done++
 		_, err = s.Undo(e.t.Context(), revertAction, fmt.Sprint(i, "undo"), "")
 		require.NoError(e.t, err)
 	}
@@ -202,6 +209,7 @@ func (e *editor) revertAndUndo(s *checkpoint.Store, from, to checkpoint.Checkpoi
 		assertState(e.t, covered(before, uncovered...), covered(after, uncovered...))
 		return
 	}
+	e.done++
 	assertState(e.t, covered(before, uncovered...), covered(stateOf(e.t, e.dir), uncovered...))
 	_, err = s.Undo(e.t.Context(), revertAction, fmt.Sprint(i, "undo revert"), "")
 	require.NoError(e.t, err)
