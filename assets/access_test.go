@@ -32,6 +32,7 @@ func TestPageIsAccessible(t *testing.T) {
 	for name, look := range map[string]func(access){
 		"views, status and palette": checkViews,
 		"conversation":              checkConversation,
+		"changes":                   checkChanges,
 		"every kind of question":    checkQuestions,
 		"tab order":                 checkTabOrder,
 		"announcements":             checkAnnouncements,

@@ -23,8 +23,8 @@ import { Visitor } from "./visitor.js";
 
 /**
  * The view at an address. `update` is called after changes, at most once a frame; `focus` once it is shown; `dispose` before it is removed;
- * `showRun` when the address names a run; `receive` for notifications; `commands` are for Ctrl+K.
- * @typedef {{node: HTMLElement, update: () => void, focus: () => void, dispose: () => void, showRun?: (run: string, words?: string) => void,
+ * `showRun` when the address names a run, `showChanges` when it names changes or no longer does; `receive` for notifications; `commands` are for Ctrl+K.
+ * @typedef {{node: HTMLElement, update: () => void, focus: () => void, dispose: () => void, showRun?: (run: string, words?: string) => void, showChanges?: (run: string | undefined, byUser: boolean) => void,
  *   receive?: (message: import("./rpc.js").Notification) => void, commands?: () => import("./views/palette.js").Command[]}} View
  */
 
@@ -135,7 +135,10 @@ function show() {
   const route = parseRoute(location.hash);
   const address = route.view === "session" ? sessionAddress(route.id) : `#/${route.view}${"id" in route ? `/${route.id}` : ""}`;
   rail.close();
-  if (route.view === "session" && address === shownAddress) return current?.showRun?.(route.run, route.find);
+  if (route.view === "session" && address === shownAddress) {
+    if (!route.changes) current?.showRun?.(route.run, route.find);
+    return current?.showChanges?.(route.changes && route.run, true);
+  }
   shownAddress = address;
   closeSession();
   setTitle(TITLES[route.view]);
@@ -187,6 +190,7 @@ function showSession(session) {
   setView(conversationView({ session, rpc, navigate, earlier: () => sessions.earlier(session.id), onTitle: setTitle }));
   const route = parseRoute(location.hash);
   if (route.view === "session" && route.run) current?.showRun?.(route.run, route.find);
+  if (route.view === "session" && route.changes) current?.showChanges?.(route.run, false);
 }
 
 function closeSession() {

@@ -68,6 +68,7 @@ func TestHostileContentIsShownAsText(t *testing.T) {
 	for name, look := range map[string]func(stage){
 		"text":                   hostileText,
 		"tools and their output": hostileTools,
+		"changes":                hostileChanges,
 		"questions":              hostileQuestions,
 		"names":                  hostileNames,
 		"huge content":           hugeContent,

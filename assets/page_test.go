@@ -172,6 +172,10 @@ func TestPage(t *testing.T) {
 		"attaches files":                                   attachesFiles,
 		"changes model, mode and permissions":              changesSettings,
 		"shows errors and retries":                         showsErrors,
+		"reviews and reverts changes in two tabs":          reviewsChanges,
+		"restores a run and continues in a fork":           restoresRun,
+		"resizes the changes and shows them side by side":  resizesChanges,
+		"says that there are no changes":                   saysWithoutChanges,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -1,11 +1,12 @@
 // The addresses of the page, in the fragment of its URL.
 
-/** @typedef {{view: "start" | "status" | "operations" | "jobs" | "interfaces"} | {view: "operation" | "job" | "interface", id: string} | {view: "session", id: string, run: string, find?: string}} Route find: words to find in the run */
+/** @typedef {{view: "start" | "status" | "operations" | "jobs" | "interfaces"} | {view: "operation" | "job" | "interface", id: string} | {view: "session", id: string, run: string, find?: string, changes?: true}} Route find: words to find in the run; changes: its panel of changes is open */
 
 /** Parses an address; unknown ones are the start. #/session/… is an older form of #/s/…. @param {string} hash @returns {Route} */
 export function parseRoute(hash) {
-  const [, view = "", id = "", run = "", find = ""] = hash.split("/").map(decode);
-  if ((view === "s" || view === "session") && id) return { view: "session", id, run, ...(find && { find }) };
+  const [path, query] = hash.split("?");
+  const [, view = "", id = "", run = "", find = ""] = path.split("/").map(decode);
+  if ((view === "s" || view === "session") && id) return { view: "session", id, run, ...(find && { find }), ...(query === "changes" && { changes: /** @type {const} */ (true) }) };
   if (view === "o" && id) return { view: "operation", id };
   if (view === "j" && id) return { view: "job", id };
   if (view === "i" && id) return { view: "interface", id };
@@ -25,6 +26,9 @@ function decode(text) {
 export function sessionAddress(id, run = "", words = "") {
   return `#/s/${encodeURIComponent(id)}${run && `/${encodeURIComponent(run)}`}${run && words && `/${encodeURIComponent(words)}`}`;
 }
+
+/** Returns the address of the changes of a session, or of a run in it. @param {string} id @param {string} [run] */
+export const changesAddress = (id, run = "") => `${sessionAddress(id, run)}?changes`;
 
 /** @param {string} id */
 export const jobAddress = (id) => `#/j/${encodeURIComponent(id)}`;

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { sessionAddress, parseRoute } from "./route.js";
+import { changesAddress, parseRoute, sessionAddress } from "./route.js";
 
 const cases = [
   ["", { view: "start" }],
@@ -19,6 +19,10 @@ const cases = [
   ["#/s/", { view: "start" }],
   ["#/s/a-1", { view: "session", id: "a-1", run: "" }],
   ["#/s/a-1/r-2", { view: "session", id: "a-1", run: "r-2" }],
+  ["#/s/a-1?changes", { view: "session", id: "a-1", run: "", changes: true }],
+  ["#/s/a-1/r-2?changes", { view: "session", id: "a-1", run: "r-2", changes: true }],
+  ["#/s/a-1/r-2?other", { view: "session", id: "a-1", run: "r-2" }],
+  ["#/s/a%3Fchanges", { view: "session", id: "a?changes", run: "" }],
   ["#/session/a-1", { view: "session", id: "a-1", run: "" }],
   ["#/s/a%2Fb", { view: "session", id: "a/b", run: "" }],
   ["#/s/100%", { view: "session", id: "100%", run: "" }],
@@ -29,4 +33,5 @@ test("an address parses to its parts", () => {
   assert.deepEqual(parseRoute(sessionAddress("a/b", "r 1")), { view: "session", id: "a/b", run: "r 1" });
   assert.deepEqual(parseRoute(sessionAddress("a/b", "r 1", "50 % / half")), { view: "session", id: "a/b", run: "r 1", find: "50 % / half" });
   assert.equal(sessionAddress("a", "", "words need a run"), "#/s/a");
+  assert.deepEqual(parseRoute(changesAddress("a?b", "r 1")), { view: "session", id: "a?b", run: "r 1", changes: true });
 });

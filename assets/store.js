@@ -1,6 +1,7 @@
 // The state of a session, built by `apply` from the portal's messages. Pure: no browser, clock or network. A message costs O(1), whatever the
 // size of the session. The state is described in spec/page.md, the messages in spec/ui.md.
 
+import { restoredText } from "./changes.js";
 import { MAX_ITEMS, add, agentChanged, appendOutput, completeBlock, filePath, finishTool, markChanged, nextKey, nextTail, openBlock, openTool, setResult } from "./items.js";
 import { addQuestion, close, removeQuestions, runOf, setRunStatus, stateOf } from "./runs.js";
 
@@ -68,8 +69,8 @@ export { newList, updateList } from "./list.js";
  *   by: the dialect it came through
  *
  * A part of the state other than its items.
- * @typedef {"head" | "questions" | "plan" | "files" | "usage" | "error" | "agents" | "servers" | "permissions" | "waiting"} Part
- *   head: title, model, directory, state; usage: includes watchers
+ * @typedef {"head" | "questions" | "plan" | "files" | "usage" | "error" | "agents" | "servers" | "permissions" | "waiting" | "changes"} Part
+ *   head: title, model, directory, state; usage: includes watchers; changes: a client brought files back
  */
 
 /**
@@ -310,6 +311,10 @@ const EVENTS = {
     add(session, { kind: "error", key: nextKey(session, run, "error"), run, agent: meta.agent, message: event.message, hint, cause: event.kind });
     session.error = { message: event.message, hint, kind: event.kind };
     session.parts.add("error");
+  },
+  files_restored(session, { event, run, meta }) {
+    add(session, { kind: "notice", key: `files:${event.id}`, run, agent: meta.agent, notice: "portal.files_restored", raw: { message: restoredText(event.kind, event.files) } });
+    session.parts.add("changes");
   },
   notice(session, { event, run, meta }) {
     add(session, { kind: "notice", key: nextKey(session, run, "notice"), run, agent: meta.agent, notice: event.kind, raw: event.raw });

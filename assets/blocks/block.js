@@ -22,6 +22,8 @@ import { compactionBlock, endBlock, noticeBlock } from "./end.js";
  * @property {(run: string) => void} fork opens a fork that ends with a run
  * @property {(button: HTMLElement, choose: (model: string) => void) => void} pickModel offers the models in a menu at a button
  * @property {Map<string, string>} edits prompts that were edited and not sent, by run
+ * @property {Map<string, number>} reviews how many files a run changed
+ * @property {(run: string) => string} reviewHref returns the address of the changes of a run
  *
  * @typedef {{node: HTMLElement, update: (item: any) => void}} Block update shows the item's current state
  */

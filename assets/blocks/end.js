@@ -1,5 +1,6 @@
 // Single lines: the end of a run, a notice, a compaction.
 
+import { countFiles } from "../changes.js";
 import { h, setText } from "../dom.js";
 import { addActions, copyText, shownText } from "./actions.js";
 import { remedyButtons } from "./error.js";
@@ -16,7 +17,8 @@ export function endBlock(item, context) {
     node.append(h("div", { class: "error", role: "group", "aria-label": "Error", "data-testid": "error" },
       h("p", {}, item.message), remedyButtons(item, context)));
   }
-  const line = h("div", { class: "end-row" }, link);
+  const review = h("a", { class: "end-review", href: context.reviewHref(item.run), hidden: true, "data-testid": "review" });
+  const line = h("div", { class: "end-row" }, link, review);
   node.append(line);
   if (context.session.runs[item.run]?.prompts) addActions(line, "Answer actions", () => answerActions(item.run, context));
   return {
@@ -25,6 +27,9 @@ export function endBlock(item, context) {
     update(item) {
       node.dataset.status = item.status;
       setText(link, runSummary(item) || "Done");
+      const files = context.reviews.get(item.run) ?? 0;
+      review.hidden = files === 0;
+      setText(review, `Review ${countFiles(files)}`);
     },
   };
 }

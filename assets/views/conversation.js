@@ -1,8 +1,9 @@
 // The view of a session: conversation, questions, composer and side panel.
 
-import { h, setText } from "../dom.js";
-import { sessionAddress } from "../route.js";
+import { debounce, h, setText } from "../dom.js";
+import { changesAddress, parseRoute, sessionAddress } from "../route.js";
 import { takeChanges } from "../store.js";
+import { changesPanel } from "./changes.js";
 import { createComposer } from "./composer.js";
 import { createHeader } from "./header.js";
 import { icon } from "./icons.js";
@@ -40,8 +41,10 @@ export function conversationView({ session, rpc, navigate, earlier, onTitle }) {
 
   const composer = createComposer({ session, rpc, onSent: scroll.toEnd, commands: () => commands() });
   const questions = createQuestions({ session, rpc, composer });
-  const side = createSide({ session, rpc });
-  const header = createHeader({ session, rpc, actions: [side.toggle] });
+  const changes = changesPanel({ session, rpc, navigate, onScope: () => remember(), onRuns: (runs) => draw({ items: new Set(runs.map((run) => `${run}/end`)), parts: new Set() }),
+    widen: (width) => side.widen(width), fits: (width) => side.fits(width) });
+  const side = createSide({ session, rpc, changes, onTab: () => remember() });
+  const header = createHeader({ session, rpc, actions: [changes.button, side.toggle] });
   const transcript = createTranscript(transcriptNode, {
     session,
     href: (run) => `#/s/${session.id}/${run}`,
@@ -55,6 +58,8 @@ export function conversationView({ session, rpc, navigate, earlier, onTitle }) {
     },
     fork: (run) => void forkSession(rpc, info(), navigate, run),
     pickModel: (button, choose) => void pickModel(rpc, session.model, button, choose),
+    reviews: changes.reviews,
+    reviewHref: (run) => changesAddress(session.id, run),
   });
   const bottom = h("div", { class: "column bottom" }, toEndButton, questions.node, composer.node);
   const node = h("div", { class: "session" }, h("div", { class: "session-main" }, header.node, scroller, bottom), side.node, announcement);
@@ -67,6 +72,7 @@ export function conversationView({ session, rpc, navigate, earlier, onTitle }) {
     { name: "rename", label: "Rename session", argument: "title", run: (title) => renameSession(rpc, info(), title) },
     { name: "fork", label: "Fork session", run: () => void forkSession(rpc, info(), navigate) },
     ...PRESETS.map(({ id, name }) => ({ name: `permissions ${id}`, label: `Permissions: ${name}`, run: () => void composer.permit(id) })),
+    { name: "changes", label: "Review changes", run: () => side.open("changes") },
     { name: "details", label: "Show or hide details", run: () => side.toggle.click() },
     { name: "end", label: "Jump to latest", run: scroll.toEnd },
     { name: "new", label: "New session", everywhere: true, run: () => navigate("#/") },
@@ -144,7 +150,7 @@ export function conversationView({ session, rpc, navigate, earlier, onTitle }) {
       return header.rename();
     }
     if (event.key !== "Escape" || event.isComposing || event.defaultPrevented) return;
-    if (side.close()) event.preventDefault();
+    if (side.escape()) event.preventDefault();
     else if (composer.stop()) event.preventDefault();
   };
 
@@ -159,6 +165,22 @@ export function conversationView({ session, rpc, navigate, earlier, onTitle }) {
     }
     if (!idle && (shouldDrawMore() || shouldLoadMore())) idle = Number(later(drawInIdleTime));
     if (targetRun) scrollToTarget(); // without forcing a layout; the resize observer keeps the end in view
+  };
+  /** Keeps the address that of the panel, so that a reload shows the same. */
+  const remember = () => {
+    const isNamed = "changes" in parseRoute(location.hash);
+    if (side.tab() !== "changes") return void (isNamed && history.replaceState(null, "", sessionAddress(session.id)));
+    const address = changesAddress(session.id, changes.scope());
+    if (location.hash !== address) history[isNamed ? "replaceState" : "pushState"](null, "", address);
+  };
+  let changesOf = "loading"; // the run, while it works
+  const reloadLater = debounce(1000, () => !isDisposed && changes.reload());
+  /** Loads the changes again after a run and after files were brought back. @param {Set<import("../store.js").Part>} parts */
+  const updateChanges = (parts) => {
+    const run = session.run;
+    if (run !== changesOf || parts.has("changes") || (parts.has("head") && changes.hasFailed())) changes.reload();
+    else if (parts.has("files") && run) reloadLater();
+    changesOf = run;
   };
   let announced = session.state;
   const announce = () => {
@@ -180,6 +202,7 @@ export function conversationView({ session, rpc, navigate, earlier, onTitle }) {
     if (parts.has("questions")) questions.update();
     if (parts.has("head") || parts.has("permissions") || parts.has("waiting") || items.size > 0) composer.update();
     side.update(parts);
+    updateChanges(parts);
   };
   draw({ items: new Set(), parts: new Set(["head", "questions", "plan", "files", "usage"]) }); // regardless of earlier changes
 
@@ -199,9 +222,17 @@ export function conversationView({ session, rpc, navigate, earlier, onTitle }) {
       targetWords = words;
       scrollToTarget();
     },
+    /** Shows the changes of a run, or of the session for ""; leaves them for undefined. @param {string | undefined} run @param {boolean} byUser whether the focus moves there */
+    showChanges(run, byUser) {
+      if (run === undefined) return side.leaveChanges();
+      changes.show(run);
+      if (byUser) side.open("changes");
+      else side.showChanges();
+    },
     dispose() {
       isDisposed = true;
       clearHit();
+      changes.dispose();
       topObserver.disconnect();
       scroll.dispose();
       composer.dispose();

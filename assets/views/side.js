@@ -1,4 +1,5 @@
-// The side panel of a session: plan, changed files, remembered permissions, usage, MCP servers and skills.
+// The side panel of a session, with two tabs: its changes, and its details (plan, changed files, remembered permissions, usage, MCP servers and
+// skills).
 
 import { h, setHTML, setText } from "../dom.js";
 import { tokens, relativePath } from "../blocks/labels.js";
@@ -9,10 +10,24 @@ import { rememberedSection } from "./remembered.js";
 /** @typedef {import("../store.js").Session} Session @typedef {import("../store.js").Part} Part */
 
 const STORAGE_KEY = "side"; // whether it is open
+const TAB_KEY = "side.tab"; // the tab that the button opens
+const WIDTH_KEY = "side.width"; // px of the changes
 const NARROW = "(max-width: 1100px)"; // where it covers the conversation
+const LEAST_WIDTH = 340; // px
+const LEFT_WIDTH = 380; // px that the conversation keeps
+const WIDTH_STEP = 40; // px
+const BORDER = 1; // px
 
-/** @param {{session: Session, rpc: import("./conversation.js").Rpc}} options */
-export function createSide({ session, rpc }) {
+/** @typedef {"changes" | "details"} Tab */
+
+/**
+ * @param {object} options
+ * @param {Session} options.session
+ * @param {import("./conversation.js").Rpc} options.rpc
+ * @param {{node: HTMLElement, button: HTMLElement, focus: () => void}} options.changes the tab of changes, and the button that opens it
+ * @param {() => void} options.onTab another tab is open, or none
+ */
+export function createSide({ session, rpc, changes, onTab }) {
   const narrow = matchMedia(NARROW);
   const plan = planSection(session);
   const files = filesSection(session, rpc);
@@ -20,30 +35,101 @@ export function createSide({ session, rpc }) {
   const usage = usageSection(session);
   const extensions = extensionsSection(session, rpc);
   const id = `side-${session.id}`;
-  const toggle = h("button", { type: "button", class: "quiet round side-toggle", "aria-controls": id, "data-testid": "side-toggle", click: () => set(node.hidden, true) }, icon("side"));
-  const closeButton = h("button", { type: "button", class: "quiet round", "aria-label": "Close details", click: () => set(false, true) }, icon("close"));
-  const node = h("aside", { class: "side", id, "aria-label": "Session details", "data-testid": "side" },
-    h("div", { class: "side-head" }, h("h2", {}, "Details"), closeButton),
-    plan.node, files.node, remembered.node, usage.node, extensions.node);
-
-  /** @param {boolean} open @param {boolean} [byUser] */
-  const set = (open, byUser = false) => {
-    node.hidden = !open;
-    toggle.setAttribute("aria-expanded", String(open));
-    toggle.setAttribute("aria-label", open ? "Hide details" : "Show details");
-    toggle.title = open ? "Hide details" : "Show details";
-    if (!byUser) return;
-    if (!narrow.matches) localStorage.setItem(STORAGE_KEY, open ? "open" : "closed");
-    if (open && narrow.matches) closeButton.focus();
-    else if (!open) toggle.focus();
+  const toggle = h("button", { type: "button", class: "quiet round side-toggle", "aria-controls": id, "data-testid": "side-toggle", click: () => (node.hidden ? open(lastTab()) : close(true)) }, icon("side"));
+  const closeButton = h("button", { type: "button", class: "quiet round", "aria-label": "Close panel", "data-testid": "side-close", click: () => close(true) }, icon("close"));
+  const tabButton = (/** @type {Tab} */ name, /** @type {string} */ label) => h("button", { type: "button", role: "tab", id: `${id}-${name}-tab`, class: "quiet small side-tab", "aria-controls": `${id}-${name}`, "data-testid": `tab-${name}`, click: () => open(name) }, label);
+  const tabs = { changes: tabButton("changes", "Changes"), details: tabButton("details", "Details") };
+  const tabPanel = (/** @type {Tab} */ name, /** @type {HTMLElement[]} */ ...nodes) => h("div", { class: `side-body side-${name}`, role: "tabpanel", id: `${id}-${name}`, "aria-labelledby": `${id}-${name}-tab` }, ...nodes);
+  const bodies = {
+    changes: tabPanel("changes", h("h2", { class: "hidden-text" }, "Changes"), changes.node),
+    details: tabPanel("details", h("h2", { class: "hidden-text" }, "Details"), plan.node, files.node, remembered.node, usage.node, extensions.node),
   };
-  const updateByWidth = () => set(!narrow.matches && localStorage.getItem(STORAGE_KEY) !== "closed");
+  const edge = widthHandle();
+  const node = h("aside", { class: "side", id, "aria-label": "Session details", "data-testid": "side" }, edge.node,
+    h("div", { class: "side-head" }, h("div", { class: "side-tabs", role: "tablist", "aria-label": "Panel" }, tabs.changes, tabs.details), closeButton),
+    bodies.changes, bodies.details);
+  edge.attach(node);
+
+  /** @type {Tab} */
+  let tab = "details";
+  let returnTo = /** @type {Element | null} */ (null); // the focus before it opened
+  let wasOpen = false; // the details were, before the changes took their place
+
+  /** @param {boolean} isOpen @param {Tab} [next] */
+  const show = (isOpen, next = tab) => {
+    tab = next;
+    node.hidden = !isOpen;
+    node.dataset.tab = tab;
+    for (const name of /** @type {Tab[]} */ (["changes", "details"])) {
+      tabs[name].setAttribute("aria-selected", String(name === tab));
+      bodies[name].hidden = name !== tab;
+    }
+    edge.update();
+    const label = isOpen ? "Hide panel" : "Show panel";
+    toggle.setAttribute("aria-expanded", String(isOpen));
+    toggle.setAttribute("aria-label", label);
+    toggle.title = label;
+    changes.button.setAttribute("aria-expanded", String(isOpen && tab === "changes"));
+  };
+  const lastTab = () => (localStorage.getItem(TAB_KEY) === "changes" && !changes.button.hidden ? "changes" : "details");
+  const remember = () => {
+    if (!narrow.matches) localStorage.setItem(STORAGE_KEY, node.hidden ? "closed" : "open");
+  };
+  /** Opens a tab, for the user. @param {Tab} next */
+  const open = (next) => {
+    if (node.hidden || !node.contains(document.activeElement)) returnTo = document.activeElement;
+    if (tab !== "changes" || node.hidden) wasOpen = !node.hidden && !narrow.matches;
+    localStorage.setItem(TAB_KEY, next);
+    show(true, next);
+    remember();
+    if (next === "changes") changes.focus();
+    else if (narrow.matches) closeButton.focus();
+    onTab();
+  };
+  /** Closes it, for the user. Without `all`, the details that the changes replaced come back. @param {boolean} all */
+  const close = (all) => {
+    const back = tab === "changes" && wasOpen && !all;
+    const hadFocus = node.contains(document.activeElement);
+    show(back, "details");
+    if (!back) remember();
+    const to = returnTo instanceof HTMLElement && returnTo.isConnected && returnTo !== document.body ? returnTo : changes.button.hidden ? toggle : changes.button;
+    if (hadFocus || all) to.focus();
+    returnTo = null;
+    onTab();
+  };
+  const updateByWidth = () => {
+    if (tab !== "changes" || node.hidden) show(!narrow.matches && localStorage.getItem(STORAGE_KEY) !== "closed", "details");
+    else show(true);
+  };
+  changes.button.setAttribute("aria-controls", id);
+  changes.button.addEventListener("click", () => (!node.hidden && tab === "changes" ? close(false) : open("changes")));
+  tabs.changes.parentElement?.addEventListener("keydown", (event) => {
+    if (event.key !== "ArrowLeft" && event.key !== "ArrowRight") return;
+    (document.activeElement === tabs.changes ? tabs.details : tabs.changes).focus();
+    event.preventDefault();
+  });
   narrow.addEventListener("change", updateByWidth);
   updateByWidth();
 
   return {
     node,
     toggle,
+    /** Returns the tab that is open; "" if it is closed. */
+    tab: () => (node.hidden ? "" : tab),
+    open,
+    /** Whether there is room for changes of this width, in px. @param {number} width */
+    fits: (width) => !narrow.matches && edge.most() >= width,
+    /** Makes the changes at least so wide, in px. @param {number} width */
+    widen: (width) => edge.widen(width),
+    /** Shows the changes without moving the focus, as after a reload. */
+    showChanges() {
+      wasOpen = !node.hidden && tab === "details" && !narrow.matches;
+      show(true, "changes");
+    },
+    /** Leaves the changes, if they are open. */
+    leaveChanges() {
+      if (!node.hidden && tab === "changes") close(false);
+    },
     /** @param {Set<Part>} parts */
     update(parts) {
       if (parts.has("plan")) plan.update();
@@ -53,13 +139,58 @@ export function createSide({ session, rpc }) {
       if (parts.has("usage") || parts.has("head")) usage.update();
       if (parts.has("servers")) extensions.update();
     },
-    /** Closes the panel if it covers the conversation; returns false otherwise. */
-    close() {
-      if (node.hidden || !narrow.matches) return false;
-      set(false, true);
+    /** Closes the panel on Escape, if it covers the conversation or the focus is in its changes; returns false otherwise. */
+    escape() {
+      if (node.hidden || !(narrow.matches || (tab === "changes" && node.contains(document.activeElement)))) return false;
+      close(false);
       return true;
     },
     dispose: () => narrow.removeEventListener("change", updateByWidth),
+  };
+}
+
+/** The edge of the panel, which changes the width of the changes by mouse or arrow keys. */
+function widthHandle() {
+  const node = h("div", { class: "side-edge", role: "separator", tabindex: "0", "aria-orientation": "vertical", "aria-label": "Width of the panel", "data-testid": "side-edge" });
+  /** @type {HTMLElement | undefined} */
+  let panel;
+  const most = () => Math.max(LEAST_WIDTH, (panel?.parentElement?.clientWidth ?? 0) - LEFT_WIDTH);
+  const wanted = () => Number(localStorage.getItem(WIDTH_KEY)) || (panel?.parentElement?.clientWidth ?? 0) / 2;
+  const update = () => {
+    if (!panel) return;
+    const width = Math.round(Math.min(Math.max(wanted(), LEAST_WIDTH), most()));
+    panel.style.setProperty("--changes-width", `${width}px`);
+    node.setAttribute("aria-valuemin", String(LEAST_WIDTH));
+    node.setAttribute("aria-valuemax", String(most()));
+    node.setAttribute("aria-valuenow", String(width));
+  };
+  /** @param {number} width */
+  const resize = (width) => {
+    localStorage.setItem(WIDTH_KEY, String(Math.round(Math.min(Math.max(width, LEAST_WIDTH), most()))));
+    update();
+  };
+  node.addEventListener("keydown", (event) => {
+    if (event.key !== "ArrowLeft" && event.key !== "ArrowRight") return;
+    resize(Number(node.getAttribute("aria-valuenow")) + (event.key === "ArrowLeft" ? WIDTH_STEP : -WIDTH_STEP));
+    event.preventDefault();
+  });
+  node.addEventListener("pointerdown", (event) => {
+    node.setPointerCapture(event.pointerId);
+    event.preventDefault();
+  });
+  node.addEventListener("pointermove", (event) => {
+    if (panel && node.hasPointerCapture(event.pointerId)) resize(panel.getBoundingClientRect().right - event.clientX);
+  });
+  return {
+    node,
+    update,
+    most,
+    /** @param {number} width */
+    widen: (width) => resize(Math.max(width + BORDER, Number(node.getAttribute("aria-valuenow")))),
+    /** @param {HTMLElement} to */
+    attach(to) {
+      panel = to;
+    },
   };
 }
 

@@ -1,0 +1,238 @@
+package assets_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+	"github.com/chromedp/chromedp/kb"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/server/portaltest"
+)
+
+// twenty is a file with 20 lines.
+var twenty = func() string {
+	var b strings.Builder
+	for i := range 20 {
+		b.WriteString("\tline " + string(rune('a'+i)) + "\n")
+	}
+	return b.String()
+}()
+
+// content returns the content of a file, or "none".
+func content(t *testing.T, dir, name string) string {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join(dir, name))
+	if os.IsNotExist(err) {
+		return "none"
+	}
+	require.NoError(t, err)
+	return string(raw)
+}
+
+// change selects within a file of the panel of changes.
+func change(path, within string) string { return `.change[data-path="` + path + `"] ` + within }
+
+// changedSession lets the agent change files in two runs.
+func (t page) changedSession() (dir, session string) {
+	t.Helper()
+	dir = t.TempDir()
+	t.file(dir, "poem.txt", twenty)
+	t.file(dir, "old.txt", "old\n")
+	session = t.portal.StartSession(dir, "permissions=allow&interactive=true")
+	t.portal.Run(session, "edit `poem.txt` `line b` `line B`, edit `poem.txt` `line s` `line S` and write `new.txt` `new\n`")
+	t.portal.Run(session, "run `rm old.txt; echo more >> new.txt`")
+	return dir, session
+}
+
+func reviewsChanges(t page) {
+	dir, session := t.changedSession()
+	b, second := t.visit(session), t.visit(session)
+	b.Do(chromedp.EmulateViewport(1500, 900))
+	for _, tab := range []*portaltest.Browser{b, second} {
+		tab.WaitText(id("changes-button"), "3 files")
+		tab.WaitText(id("changes-button", ".added"), "+4")
+		tab.WaitText(id("changes-button", ".removed"), "−3")
+	}
+	b.Click(id("changes-button"))
+	second.Click(id("changes-button"))
+	b.Wait(`location.hash.endsWith("?changes") && document.querySelector(".side").contains(document.activeElement)`)
+	b.WaitCount(id("changes", ".change"), 3)
+	b.WaitText(change("old.txt", ".hidden-text"), "Deleted")
+	b.WaitText(change("new.txt", ".change-counts"), "+2")
+
+	b.Press("j") // new.txt, old.txt, poem.txt
+	b.Press("j")
+	b.Press("j")
+	b.Press(kb.Enter)
+	b.WaitCount(change("poem.txt", ".hunk"), 2)
+	b.WaitText(change("poem.txt", ".diff-add"), "\tline B")
+	assert.False(t, b.Is(`/@@|diff --git|index [0-9a-f]/.test(document.querySelector('[data-testid="changes"]').textContent)`), "headers of git are not shown")
+	b.Press("j")
+	b.Press("j")
+	b.Wait(`document.activeElement.ariaLabel === "Lines 16–20"`)
+	b.Press("k")
+	b.Wait(`document.activeElement.ariaLabel === "Lines 1–5"`)
+
+	second.Click(change("poem.txt", ".change-name"))
+	b.Click(change("poem.txt", ".hunk .change-act")) // the first hunk
+	b.WaitText(id("changes-undo"), "Reverted 1 file")
+	assert.Equal(t, strings.ReplaceAll(twenty, "line s", "line S"), content(t.T, dir, "poem.txt"))
+	for _, tab := range []*portaltest.Browser{b, second} {
+		tab.WaitText(change("poem.txt", ".change-note"), "Edited since")
+		tab.WaitText(id("notice"), "Reverted 1 file")
+	}
+	b.Click(change("poem.txt", ".hunk .change-act"))
+	b.WaitText(change("poem.txt", ".change-problem"), "There is nothing left to take back.")
+	second.WaitText(id("changes-undo"), "Reverted 1 file")
+	second.Click(id("undo"))
+	b.WaitText(id("notice"), "Undo: brought back 1 file")
+	b.WaitGone(id("changes-undo"))
+	assert.Equal(t, strings.NewReplacer("line b", "line B", "line s", "line S").Replace(twenty), content(t.T, dir, "poem.txt"))
+
+	b.Click(change("old.txt", ".change-line .change-act"))
+	b.WaitText(change("old.txt", ".change-note"), "Reverted")
+	second.WaitText(change("old.txt", ".change-note"), "Reverted")
+	assert.Equal(t, "old\n", content(t.T, dir, "old.txt"))
+	b.WaitText(id("changes-button"), "2 files")
+
+	t.file(dir, "poem.txt", strings.NewReplacer("line b", "mine", "line s", "line S").Replace(twenty))
+	b.Click(id("revert-all"))
+	b.WaitText(id("changes-problem"), `"poem.txt"`) // in conflict
+	assert.Equal(t, "new\nmore\n", content(t.T, dir, "new.txt"), "nothing was changed")
+
+	b.Do(chromedp.Reload())
+	b.Wait(there)
+	b.WaitCount(change("poem.txt", ".hunk"), 2)
+	b.WaitText(change("old.txt", ".change-note"), "Reverted")
+	b.Click(id("side-close"))
+	b.WaitGone(id("changes"))
+	b.Wait(`!location.hash.includes("?")`)
+}
+
+func restoresRun(t page) {
+	dir, session := t.changedSession()
+	b := t.visit(session)
+	b.Do(chromedp.EmulateViewport(1500, 900))
+	b.WaitCount(id("review")+":not([hidden])", 2)
+	b.WaitText(id("review"), "Review 2 files")
+	b.Do(chromedp.Evaluate[chromedp.Void](`[...document.querySelectorAll('[data-testid="review"]')].at(-1).click()`))
+	b.Wait(`/\/s\/[^/]+\/[^/]+\?changes$/.test(location.hash)`)
+	b.WaitCount(id("changes", ".change"), 2)
+	b.WaitText(id("changes-scope")+" option:checked", "Run 2: run `rm old.txt")
+	b.Do(chromedp.Reload())
+	b.Wait(there)
+	b.WaitCount(id("changes", ".change"), 2)
+	b.WaitText(id("revert-all"), "Revert run")
+
+	t.portal.Query(session, "wait 60 s")
+	b.WaitText(id("status"), "Working")
+	b.Click(id("revert-all"))
+	b.WaitText(id("changes-problem"), "wait until it has ended")
+	b.Click(id("stop"))
+	b.WaitText(id("end"), "Stopped")
+
+	b.Click(id("restore"))
+	b.WaitText("dialog[open]", "Later changes are overwritten")
+	b.Click(`dialog[open] input[value="fork"]`)
+	b.Click("dialog[open] .primary")
+	b.Wait("!" + at(session) + ` && !location.hash.includes(` + literal(session) + `)`)
+	b.Wait(there)
+	b.WaitCount(id("end"), 1) // the fork ends before the run
+	assert.Equal(t, "old\n", content(t.T, dir, "old.txt"))
+	assert.Equal(t, "new\n", content(t.T, dir, "new.txt"))
+
+	b = t.visit(session)
+	b.Click(id("changes-button"))
+	b.WaitText(id("changes-undo"), "Restored 2 files")
+	b.Click(id("undo"))
+	b.WaitText(id("notice"), "Undo: brought back 2 files")
+	assert.Equal(t, "none", content(t.T, dir, "old.txt"))
+	assert.Equal(t, "new\nmore\n", content(t.T, dir, "new.txt"))
+	b.Press(kb.Escape)
+	b.WaitGone(id("changes"))
+	b.Wait(`document.activeElement.dataset.testid === "changes-button"`)
+}
+
+func resizesChanges(t page) {
+	_, session := t.changedSession()
+	b := t.visit(session)
+	b.Do(chromedp.EmulateViewport(1700, 900))
+	b.Click(id("changes-button"))
+	b.Click(change("poem.txt", ".change-name"))
+	b.WaitCount(change("poem.txt", ".hunk pre"), 2)
+	width := func() float64 {
+		return evaluate[float64](t.T, b, `document.querySelector(".side").getBoundingClientRect().width`)
+	}
+	before := width()
+	b.Do(chromedp.Focus(chromedp.CSS(id("side-edge"))))
+	b.Press(kb.ArrowLeft)
+	b.Wait(`document.querySelector('[data-testid="side-edge"]').ariaValueNow > ` + literal("0"))
+	assert.InDelta(t, before+40, width(), 2)
+	b.Click(id("changes-split"))
+	b.WaitCount(change("poem.txt", ".hunk pre"), 4)
+	rows := evaluate[[]int](t.T, b, `[...document.querySelectorAll('.change[data-path="poem.txt"] .hunk:first-child pre')].map((pre) => pre.querySelectorAll("code > span[class^=diff]").length)`)
+	assert.Equal(t, []int{5, 5}, rows)
+	b.Do(chromedp.Reload())
+	b.Wait(there)
+	b.WaitCount(change("poem.txt", ".hunk pre"), 4)
+	assert.InDelta(t, before+40, width(), 2)
+	b.Do(chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile, chromedp.EmulateTouch))
+	b.WaitCount(change("poem.txt", ".hunk pre"), 2) // a phone has one column
+	b.Wait(`document.documentElement.scrollWidth <= innerWidth`)
+	b.Press(kb.Escape)
+	b.WaitGone(id("changes"))
+}
+
+func saysWithoutChanges(t page) {
+	b, _ := t.session(t.TempDir(), "permissions=ask")
+	b.Wait(`document.querySelector('[data-testid="changes-button"]').hidden`)
+	b.Press("k", kb.ModifierCtrl)
+	b.Type(id("palette", "input"), "review changes")
+	b.Press(kb.Enter)
+	b.WaitText(id("changes-note"), "Files that the agent changes appear here.")
+}
+
+// hostileChanges shows that paths, contents and prompts are text in the panel of changes.
+func hostileChanges(t stage) {
+	dir := t.TempDir()
+	name := `<img src=x onerror=hit=1>` + "\u202egpj.txt"
+	require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte("one\ntwo\n"), 0o600))
+	id := t.portal.StartSession(dir, "permissions=allow&interactive=true")
+	t.portal.Run(id, "edit "+fence(name)+" `two` "+fence(markup+"\n"+turned)+", write "+fence("<svg onload=hit=1>.md")+" "+fence(links)+" and say "+fence(shortMarkup))
+	w := t.watch("/#/s/" + id + "?changes")
+	w.WaitCount(".change", 2)
+	w.Do(chromedp.Evaluate[chromedp.Void](`for (const button of document.querySelectorAll('.change-name[aria-expanded="false"]')) button.click()`))
+	for range 2 {
+		w.WaitCount(".hunk", 2)
+		w.shows(".change-name", `<img src=x onerror=hit=1>‹U+202E›gpj.txt`, `<svg onload=hit=1>.md`)
+		w.shows(".hunk", `<script>hit=1;alert(1)</script>`, `<base href="https://evil.example/">`, "user‹U+202E›gnp.exe", "[f](vbscript:hit)")
+		w.holds()
+		w.Do(chromedp.Reload())
+		w.WaitCount(".change", 2)
+	}
+}
+
+// checkChanges checks the panel of changes, with an unfolded file, and its dialog.
+func checkChanges(a access) {
+	dir, id := a.TempDir(), portaltest.ID
+	require.NoError(a, os.WriteFile(filepath.Join(dir, "a.txt"), []byte("one\ntwo\n"), 0o600))
+	session := a.portal.StartSession(dir, "permissions=allow&interactive=true")
+	a.portal.Run(session, "edit `a.txt` `two` `2` and write `b.txt` `new`")
+	b := a.page("/#/s/" + session + "?changes")
+	desktop(b)
+	b.Click(`.change[data-path="a.txt"] .change-name`)
+	b.WaitText(".diff-add", "2")
+	b.Click(`.change[data-path="a.txt"] .hunk .change-act`)
+	b.WaitText(id("changes-undo"), "Reverted")
+	b.WaitText(".change-note", "Reverted")
+	a.checkSizes(b, "changes")
+	b.Click(id("review"))
+	b.Click(id("restore"))
+	b.Wait(`document.querySelector("dialog[open]")`)
+	a.check(b, "the dialog that restores files")
+}

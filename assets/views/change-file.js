@@ -1,0 +1,147 @@
+// A changed file in the panel of changes: one line that unfolds to its hunks.
+
+import { h, messageOf, setChildren, setText } from "../dom.js";
+import { STATUSES, fileNotes, hunkTitle, restoredNote, splitPath } from "../changes.js";
+import { hunkLines } from "./diff.js";
+
+/**
+ * @typedef {import("../changes.js").FileChange} FileChange @typedef {import("../changes.js").Diff} Diff @typedef {import("../changes.js").Hunk} Hunk
+ *
+ * What a file needs from the panel.
+ * @typedef {object} FileContext
+ * @property {(path: string) => Promise<Diff>} diff loads the hunks of a file
+ * @property {(what: {path: string, hunk?: string}) => Promise<import("../changes.js").Restored>} revert
+ * @property {() => boolean} sideBySide whether hunks have two columns
+ * @property {(path: string, open: boolean) => void} onFold
+ */
+
+/** @param {FileChange} file @param {FileContext} context */
+export function fileView(file, context) {
+  let shown = file;
+  const mark = h("span", { class: "change-mark", "aria-hidden": "true" });
+  const status = h("span", { class: "hidden-text" });
+  const name = h("bdi", { class: "change-path" });
+  const notes = h("span", { class: "change-notes" });
+  const added = h("span", { class: "added" });
+  const removed = h("span", { class: "removed" });
+  const button = h("button", { type: "button", class: "change-name", "aria-expanded": "false", "data-stop": true, "data-testid": "change", click: () => set(body.hidden) },
+    mark, status, name, notes, h("span", { class: "change-counts" }, added, " ", removed));
+  const problem = h("p", { class: "change-problem", role: "alert" });
+  const revert = actionButton("Revert", problem, () => context.revert({ path: shown.path }));
+  const body = h("div", { class: "change-body", hidden: true, "data-testid": "change-body" });
+  const node = h("li", { class: "change" }, h("div", { class: "change-line" }, button, revert), problem, body);
+  let request = 0;
+
+  /** @param {boolean} open */
+  const set = (open) => {
+    body.hidden = !open;
+    button.setAttribute("aria-expanded", String(open));
+    context.onFold(shown.path, open);
+    if (open) void load();
+  };
+  const load = async () => {
+    const mine = ++request;
+    if (body.childElementCount === 0) body.replaceChildren(h("p", { class: "muted" }, "Loading…"));
+    try {
+      const diff = await context.diff(shown.path);
+      if (mine === request) draw(diff);
+    } catch (error) {
+      if (mine === request) body.replaceChildren(h("p", { class: "error-text" }, messageOf(error)));
+    }
+  };
+  /** @type {Map<string, ReturnType<typeof hunkView>>} */
+  let hunks = new Map();
+  /** Draws a diff. Hunks that stay keep their focus and what was said about them. @param {Diff} diff */
+  const draw = (diff) => {
+    const hadFocus = body.contains(document.activeElement);
+    hunks = new Map(diff.hunks.map((hunk) => [hunk.id, hunks.get(hunk.id) ?? hunkView(hunk, diff.path, context)]));
+    setChildren(body, [...[...hunks.values()].map(({ node }) => node), ...diffNotes(diff)]);
+    if (hadFocus && !body.contains(document.activeElement)) button.focus();
+  };
+
+  const update = () => {
+    const [letter, meaning] = STATUSES[shown.status] ?? ["?", shown.status];
+    node.dataset.path = shown.path;
+    node.dataset.status = shown.status;
+    node.dataset.state = shown.state;
+    setText(mark, letter);
+    setText(status, `${meaning}: `);
+    const [directory, last] = splitPath(shown.path);
+    name.title = shown.old_path ? `${shown.old_path} → ${shown.path}` : shown.path;
+    name.replaceChildren(...(shown.old_path ? [h("span", { class: "muted" }, `${shown.old_path} → `)] : []), h("span", { class: "muted" }, directory), h("span", {}, last));
+    notes.replaceChildren(...fileNotes(shown).map((note) => h("span", { class: "change-note" }, note)));
+    setText(added, shown.added ? `+${shown.added}` : "");
+    setText(removed, shown.removed ? `−${shown.removed}` : "");
+    revert.hidden = shown.state === "reverted";
+    revert.setAttribute("aria-label", `Revert ${shown.path}`);
+  };
+  update();
+  return {
+    node,
+    button,
+    /** @param {boolean} open */
+    fold: (open) => set(open),
+    /** Shows the present state of the change. @param {FileChange} file */
+    update(file) {
+      const before = JSON.stringify(shown);
+      shown = file;
+      if (JSON.stringify(file) === before) return;
+      update();
+      if (!body.hidden) void load();
+    },
+    /** Draws the hunks again, in one column or two. */
+    redraw: () => hunks.forEach(({ redraw }) => redraw()),
+  };
+}
+
+/** @param {Hunk} hunk @param {string} path @param {FileContext} context */
+function hunkView(hunk, path, context) {
+  const title = hunkTitle(hunk);
+  const problem = h("p", { class: "change-problem", role: "alert" });
+  const revert = actionButton("Revert", problem, () => context.revert({ path, hunk: hunk.id }));
+  revert.setAttribute("aria-label", `Revert ${title.toLowerCase()}`);
+  let lines = hunkLines(hunk, context.sideBySide(), title);
+  const node = h("section", { class: "hunk", tabindex: "-1", "aria-label": title, "data-hunk": hunk.id, "data-stop": true, "data-testid": "hunk" },
+    h("div", { class: "hunk-line" }, h("span", {}, title), h("code", { class: "hunk-section" }, hunk.section), revert),
+    problem, lines);
+  return {
+    node,
+    redraw() {
+      const next = hunkLines(hunk, context.sideBySide(), title);
+      lines.replaceWith(next);
+      lines = next;
+    },
+  };
+}
+
+/** Says what a diff does not show. @param {Diff} diff */
+function diffNotes({ hunks, binary, truncated, status, mode }) {
+  const notes = [];
+  if (binary) notes.push("A binary file has no lines to show.");
+  else if (hunks.length === 0) notes.push(status === "renamed" ? "Only its name changed." : mode ? "Only its mode changed." : "It has no lines to show.");
+  if (truncated) notes.push("The rest of the change is too large to show. Revert the file to take all of it back.");
+  return notes.map((note) => h("p", { class: "muted" }, note));
+}
+
+/** Creates a button for an action on files. What goes wrong is said at its place. @param {string} label @param {HTMLElement} problem @param {() => Promise<import("../changes.js").Restored>} act */
+export function actionButton(label, problem, act) {
+  const button = h("button", { type: "button", class: "quiet small change-act" }, label);
+  button.addEventListener("click", async () => {
+    if (button.getAttribute("aria-disabled") === "true") return;
+    button.setAttribute("aria-disabled", "true"); // it keeps the focus
+    problem.replaceChildren();
+    try {
+      setChildren(problem, textNodes(restoredNote(await act())));
+      problem.classList.remove("error-text");
+    } catch (error) {
+      setChildren(problem, textNodes(messageOf(error)));
+      problem.classList.add("error-text");
+    }
+    button.removeAttribute("aria-disabled");
+  });
+  return button;
+}
+
+/** @param {string} text */
+const textNodes = (text) => (text ? [h("span", {}, text)] : []);
+
