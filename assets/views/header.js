@@ -10,7 +10,7 @@ const STATES = { running: "Working", queued: "Queued", waiting: "Waiting for you
 export function createHeader({ session, rpc, actions }) {
   const title = h("h1", { "data-testid": "title" });
   const problem = h("p", { class: "error-text", role: "alert", "data-testid": "title-problem" });
-  const origin = h("a", { class: "origin", hidden: true, "data-testid": "origin" });
+  const origin = h("a", { class: "origin", href: "#/", hidden: true, "data-testid": "origin" });
   const directory = h("bdi");
   const git = h("span", { class: "git" });
   const subtitle = h("p", { class: "subtitle muted" }, origin, directory, git);
