@@ -18,8 +18,8 @@ import (
 
 // Times of checkpoints.
 const (
-	// checkpointDelay is how long a prompt waits for the checkpoint of its run. The agent's permissions wait as long as
-	// it takes.
+	// checkpointDelay is how long the prompt of a session with client tools waits for the checkpoint of its run: such a tool
+	// may change files without a permission. Permissions wait as long as it takes, and other prompts do not wait.
 	checkpointDelay = 300 * time.Millisecond
 	// checkpointTime is how long a checkpoint may take, with the wait for those of other sessions.
 	checkpointTime = 2 * time.Minute
@@ -98,8 +98,8 @@ func (s *Session) takeCheckpoint(name string) (done <-chan struct{}) {
 	return taken
 }
 
-// checkpointStart takes the checkpoint of a run's start, unless the agent has its prompt already. wait waits for it for a
-// limited time.
+// checkpointStart takes the checkpoint of a run's start, unless the agent has its prompt already. wait waits for it, for a
+// limited time, before a prompt with which the agent may change files without a permission.
 func (s *Session) checkpointStart(ctx context.Context, r *session.Run) (wait func()) {
 	if !s.hasCheckpoints() || r.OnlyCompacts() {
 		return func() {}
@@ -111,6 +111,9 @@ func (s *Session) checkpointStart(ctx context.Context, r *session.Run) (wait fun
 		return func() {}
 	}
 	taken := s.takeCheckpoint(startOf + r.ID)
+	if len(s.tools) == 0 {
+		return func() {}
+	}
 	late := time.NewTimer(checkpointDelay)
 	return func() {
 		defer late.Stop()
