@@ -14,7 +14,9 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/git"
 )
 
@@ -130,7 +132,7 @@ func (t tree) becomesEmpty(dir string, goes map[string]bool) bool {
 }
 
 // apply takes the steps of a plan that are not taken yet: deletions first, so that directories can become files. A file
-// that is not as expected stays as it is.
+// that is not as expected stays as it is. An error leaves steps for later: that of ctx, or the disk is full.
 func (u *use) apply(ctx context.Context, p *plan) error {
 	root, err := os.OpenRoot(u.directory)
 	if err != nil {
@@ -141,20 +143,39 @@ func (u *use) apply(ctx context.Context, p *plan) error {
 	if err != nil {
 		return err
 	}
-	defer objects.Close()
+	defer func() { objects.Close() }()
 	t := tree{root}
 	for _, deletes := range []bool{true, false} {
 		for i, s := range p.Steps {
 			if (s.To == Entry{}) != deletes {
 				continue
 			}
-			if err := t.take(s, p.temp(i), objects); err != nil {
+			err := t.take(s, p.temp(i), objects)
+			switch {
+			case ctx.Err() != nil:
+				return ctx.Err()
+			case isFull(err):
+				return fault.Errorf(fault.Unavailable, "there is no space for %q: %w; the rest of the files follows when there is space", s.Path, err)
+			case err != nil:
 				u.stores.options.Log.Warn("a file could not be restored", "directory", u.directory, "path", s.Path, "err", err)
 				p.Restored.Left = append(p.Restored.Left, s.Path)
+			}
+			if errors.Is(err, git.ErrReader) {
+				again, err := u.shadow.Objects(ctx)
+				if err != nil {
+					return err
+				}
+				objects.Close()
+				objects = again
 			}
 		}
 	}
 	return nil
+}
+
+// isFull reports whether an error says that files cannot grow, which other files would hit, too.
+func isFull(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG)
 }
 
 var errChanged = errors.New("it changed meanwhile")

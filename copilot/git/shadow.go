@@ -4,12 +4,15 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/sha1" //nolint:gosec // git's
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 )
 
 // Place is where git finds a directory: its work tree, and the rules that exclude files from it.
@@ -185,7 +188,11 @@ type Objects struct {
 	input   io.WriteCloser
 	output  *bufio.Reader
 	cancel  context.CancelFunc
+	broken  error // why nothing more can be read
 }
+
+// ErrReader reports that [Objects] can read nothing more, because its process ended or said something else than expected.
+var ErrReader = errors.New("git: the reader of objects ended")
 
 // Objects starts to read objects.
 func (s *Shadow) Objects(ctx context.Context) (*Objects, error) {
@@ -206,25 +213,65 @@ func (s *Shadow) Objects(ctx context.Context) (*Objects, error) {
 	return o, nil
 }
 
-// Read copies the content of an object.
+// Read copies the content of a file that is stored under an id. Errors: that of the writer; [ErrReader]; the object is
+// missing, damaged or no file. After all but ErrReader, other objects can be read.
 func (o *Objects) Read(to io.Writer, object string) error {
-	if _, err := io.WriteString(o.input, object+"\n"); err != nil {
-		return err
+	if o.broken != nil {
+		return o.broken
 	}
-	head, err := o.output.ReadString('\n')
+	head, err := o.ask(object)
 	if err != nil {
-		return err
+		o.broken = fmt.Errorf("%w: %w", ErrReader, err)
+		return o.broken
+	}
+	if strings.TrimSuffix(head, "\n") == object+" missing" {
+		return fmt.Errorf("git: the object %s is missing", object)
 	}
 	var id, kind string
 	var size int64
-	if _, err := fmt.Sscan(head, &id, &kind, &size); err != nil {
-		return fmt.Errorf("git: the object %s is missing", object)
+	if _, err := fmt.Sscan(head, &id, &kind, &size); err != nil || id != object {
+		o.broken = fmt.Errorf("%w: it said %q for %s", ErrReader, head, object)
+		return o.broken
 	}
-	if _, err := io.CopyN(to, o.output, size); err != nil {
-		return err
+	if kind != "blob" {
+		to = io.Discard
 	}
-	_, err = o.output.Discard(1)
+	err = o.content(to, object, size)
+	if kind != "blob" && o.broken == nil {
+		return fmt.Errorf("git: the object %s is a %s", object, kind)
+	}
 	return err
+}
+
+// ask requests an object and returns the line above its content.
+func (o *Objects) ask(object string) (head string, err error) {
+	if _, err := io.WriteString(o.input, object+"\n"); err != nil {
+		return "", err
+	}
+	return o.output.ReadString('\n')
+}
+
+// content copies the content of an object. It reads all of it, whatever the writer does, so that the next object follows.
+func (o *Objects) content(to io.Writer, object string, size int64) error {
+	sum := sha1.New() //nolint:gosec // git's
+	_, _ = fmt.Fprintf(sum, "blob %d\x00", size)
+	content := &io.LimitedReader{R: o.output, N: size}
+	_, failed := io.Copy(to, io.TeeReader(content, sum))
+	_, err := io.Copy(io.Discard, content)
+	if err == nil && content.N > 0 {
+		err = io.ErrUnexpectedEOF
+	}
+	if err == nil {
+		_, err = o.output.Discard(1)
+	}
+	switch {
+	case err != nil:
+		o.broken = fmt.Errorf("%w: %w", ErrReader, err)
+		return o.broken
+	case failed == nil && to != io.Discard && hex.EncodeToString(sum.Sum(nil)) != object:
+		return fmt.Errorf("git: the object %s is damaged", object)
+	}
+	return failed
 }
 
 // Close ends the process.
