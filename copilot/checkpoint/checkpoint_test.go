@@ -114,24 +114,6 @@ func TestExcludedLargeAndNestedFilesAreNotCovered(t *testing.T) {
 	require.ErrorIs(t, err, checkpoint.ErrConflict)
 }
 
-func TestFileThatWasExcludedIsNotDeleted(t *testing.T) {
-	dir := repository(t)
-	write(t, dir, ".gitignore", "*.log\nbuild/\n")
-	write(t, dir, "x.log", "mine")
-	write(t, dir, "build/x", "mine")
-	s := open(t, dir)
-	a := take(t, s, "a")
-	write(t, dir, ".gitignore", "")
-	write(t, dir, "new", "n")
-	b := take(t, s, "b")
-	_, err := s.Revert(t.Context(), revertAction, "r", a, b, checkpoint.Selection{})
-	require.NoError(t, err)
-	assert.Equal(t, "mine", read(t, dir, "x.log"))
-	assert.Equal(t, "mine", read(t, dir, "build/x"))
-	assert.Equal(t, "*.log\nbuild/\n", read(t, dir, ".gitignore"))
-	assert.NoFileExists(t, filepath.Join(dir, "new"))
-}
-
 func TestDirectoryBelowTopIsCovered(t *testing.T) {
 	top := repository(t)
 	write(t, top, ".gitignore", "*.log\n/ignored/\n")

@@ -105,7 +105,7 @@ func (u *use) merging(ctx context.Context, from, to Checkpoint, now snapshot, b 
 	for _, c := range since {
 		m.present[c.Path] = c.To
 	}
-	if m.hides, err = u.hidden(ctx, from.tree(), now.Tree); err != nil {
+	if m.hides, err = u.hidden(ctx, from, now.Tree); err != nil {
 		return nil, err
 	}
 	if m.objects, err = u.shadow.Objects(ctx); err != nil {

@@ -194,7 +194,7 @@ func (v *View) Join(ctx context.Context, spans []Span) (joined Span, also map[st
 		joined.To, err = v.assemble(ctx, last, uncovered)
 	}
 	if len(spans) > 0 {
-		joined.From.perms = maps.Clone(spans[0].From.perms)
+		joined.From.perms, joined.From.parts = maps.Clone(spans[0].From.perms), slices.Clone(spans)
 	}
 	return joined, also, err
 }
