@@ -1,7 +1,9 @@
 package checkpoint_test
 
 import (
+	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -88,5 +90,35 @@ func TestFileThatWasExcludedFromOutsideIsNotDeleted(t *testing.T) {
 			assert.Equal(t, "mine", read(t, dir, "build/mine"))
 			assert.NoFileExists(t, filepath.Join(dir, "new"))
 		})
+	}
+}
+
+func TestLostIndexDeletesNoFiles(t *testing.T) {
+	for _, below := range []string{"", "sub/dir"} {
+		top, root := repository(t), t.TempDir()
+		dir := filepath.Join(top, below)
+		write(t, dir, "x.log", "mine")
+		write(t, dir, "large", "small")
+		stores := checkpoint.New(checkpoint.Options{Root: root, File: 100})
+		defer stores.Close()
+		s, err := stores.Of(dir)
+		require.NoError(t, err)
+		take(t, s, "a")
+		write(t, dir, ".gitignore", "*.log\n")
+		write(t, dir, "new", "n")
+		b := take(t, s, "b")
+
+		indexes, err := filepath.Glob(filepath.Join(root, "*", "index"))
+		require.NoError(t, err)
+		require.Len(t, indexes, 1)
+		require.NoError(t, os.Remove(indexes[0]))
+		write(t, dir, "new", "changed")
+		write(t, dir, "large", strings.Repeat("x", 200))
+		c := take(t, s, "c")
+		assert.Equal(t, []string{`deleted "large" +0 -1`, `modified "new" +1 -1`}, summary(changesOf(t, s, b, c)))
+
+		require.NoError(t, os.WriteFile(indexes[0], []byte("no index"), 0o600))
+		d := take(t, s, "d")
+		assert.Empty(t, changesOf(t, s, c, d), "a damaged index is replaced")
 	}
 }

@@ -59,7 +59,7 @@ func (u *use) snapshot(ctx context.Context) (now snapshot, err error) {
 	limited, cancel := context.WithTimeout(ctx, u.stores.options.Time)
 	defer cancel()
 	for range attempts {
-		err = u.withIndex(func(index string) error {
+		err = u.withIndex(limited, func(index string) error {
 			now, err = u.read(limited, index)
 			return err
 		})
@@ -108,6 +108,9 @@ func (u *use) read(ctx context.Context, index string) (snapshot, error) {
 	if err := found.check(); err != nil {
 		return snapshot{}, err
 	}
+	if err := u.writePerms(found.perms, len(found.changed)+len(found.gone) > 0); err != nil { // first: git lists files only until they are in the index
+		return snapshot{}, err
+	}
 	for _, list := range []struct {
 		option string
 		paths  []string
@@ -119,9 +122,6 @@ func (u *use) read(ctx context.Context, index string) (snapshot, error) {
 		if _, err := u.call(ctx, git.Call{Index: index, Input: input, Args: []string{"update-index", "-z", "--add", "--replace", list.option, "--stdin"}}); err != nil {
 			return snapshot{}, err
 		}
-	}
-	if err := u.writePerms(found.perms, len(found.changed)+len(found.gone) > 0); err != nil {
-		return snapshot{}, err
 	}
 	tree, err := u.writeTree(ctx, index)
 	return snapshot{Tree: tree, Uncovered: found.uncovered, Perms: found.perms}, err

@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -162,10 +163,10 @@ func (u *use) call(ctx context.Context, c git.Call) (string, error) {
 	return strings.TrimSuffix(string(out), "\n"), err
 }
 
-// withIndex runs do with an index that no other process uses, and keeps it if do succeeds. A copy would not do: git
+// withIndex runs do with an index that no other process uses, and keeps it unless git fails. A copy would not do: git
 // compares the time of the index with those of files. So an index is lost if the process is killed, and the next
 // snapshot reads all files.
-func (u *use) withIndex(do func(index string) error) error {
+func (u *use) withIndex(ctx context.Context, do func(index string) error) error {
 	index := u.path(fmt.Sprintf("index.%d.%d", os.Getpid(), time.Now().UnixNano()))
 	if top, err := os.ReadFile(u.path(topFile)); err != nil || string(top) != u.place.Top {
 		_ = os.Remove(u.path(indexFile))
@@ -173,17 +174,63 @@ func (u *use) withIndex(do func(index string) error) error {
 			return err
 		}
 	}
-	if err := os.Rename(u.path(indexFile), index); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
+	err := os.Rename(u.path(indexFile), index)
+	if errors.Is(err, fs.ErrNotExist) {
+		err = u.seed(ctx, index)
 	}
-	err := do(index)
+	if err == nil {
+		err = do(index)
+	}
 	_ = os.Remove(index + ".lock")
-	if err != nil {
+	if err != nil && ctx.Err() == nil { // the index may be the reason; git leaves a valid one when it is ended
 		_ = os.Remove(index)
 		return err
 	}
-	if err := os.Rename(index, u.path(indexFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if renamed := os.Rename(index, u.path(indexFile)); err == nil && !errors.Is(renamed, fs.ErrNotExist) {
+		err = renamed
+	}
+	return err
+}
+
+// seed fills an index that was lost with the newest checkpoint. In an empty one, files that are excluded by now would be missing,
+// as if they were deleted.
+func (u *use) seed(ctx context.Context, index string) error {
+	tree, err := u.newestTree(ctx)
+	if err != nil || tree == "" {
 		return err
 	}
-	return nil
+	read := []string{"read-tree", tree}
+	if below, err := filepath.Rel(u.place.Top, u.directory); err == nil && below != "." {
+		read = []string{"read-tree", "--prefix=" + filepath.ToSlash(below) + "/", tree}
+	}
+	if _, err = u.call(ctx, git.Call{Index: index, Args: read}); err == nil {
+		_, err = u.call(ctx, git.Call{Index: index, Args: []string{"update-index", "-q", "--refresh"}, Expect: []int{1}}) // else git reads all files each time
+	}
+	if err != nil && ctx.Err() == nil {
+		u.stores.options.Log.Warn("checkpoints start without the files of earlier ones", "directory", u.directory, "err", err)
+		_ = os.Remove(index)
+		return nil
+	}
+	return err
+}
+
+// newestTree returns the tree of the newest checkpoint of all sessions; "" if there is none that can be read.
+func (u *use) newestTree(ctx context.Context) (string, error) {
+	const sameSecond = "20" // git's times are seconds
+	out, err := u.run(ctx, "for-each-ref", "--sort=-committerdate", "--count="+sameSecond, "--format=%(objectname) %(contents)", refs)
+	if err != nil {
+		return "", ctx.Err()
+	}
+	var newest Checkpoint
+	for line := range strings.SplitSeq(out, "\n") {
+		commit, text, _ := strings.Cut(line, " ")
+		var n note
+		if json.Unmarshal([]byte(text), &n) == nil && n.Time.After(newest.Time) {
+			newest = Checkpoint{Time: n.Time, commit: commit}
+		}
+	}
+	if newest.commit == "" {
+		return "", nil
+	}
+	return newest.tree(), nil
 }
