@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"io/fs"
 	"regexp"
 	"slices"
@@ -126,6 +127,11 @@ func (u *use) setRef(ctx context.Context, c Checkpoint) error {
 // checkpoints returns the checkpoints of a session, oldest first.
 func (u *use) checkpoints(ctx context.Context, session string) ([]Checkpoint, error) {
 	out, err := u.run(ctx, "for-each-ref", "--format=%(objectname) %(contents)", refs+refName(session)+"/")
+	var failed *git.Error
+	if errors.As(err, &failed) { // the objects of some are missing
+		u.stores.options.Log.Warn("some checkpoints cannot be read", "directory", u.directory, "session", session, "err", err)
+		out, err = u.readable(ctx, session)
+	}
 	if err != nil {
 		return nil, unavailable(err)
 	}
@@ -139,6 +145,15 @@ func (u *use) checkpoints(ctx context.Context, session string) ([]Checkpoint, er
 	}
 	slices.SortStableFunc(list, func(a, b Checkpoint) int { return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.Name, b.Name)) })
 	return list, nil
+}
+
+// readable returns the commits of a session that are there, and what they say.
+func (u *use) readable(ctx context.Context, session string) (string, error) {
+	out, err := u.run(ctx, "for-each-ref", "--format=%(objectname)", refs+refName(session)+"/")
+	if err != nil || out == "" {
+		return "", err
+	}
+	return u.call(ctx, git.Call{Args: []string{"log", "--no-walk=unsorted", "--ignore-missing", "--stdin", "--format=%H %B"}, Input: strings.NewReader(out + "\n")})
 }
 
 // tree returns the name of the checkpoint's tree for git.

@@ -1,11 +1,13 @@
 package checkpoint_test
 
 import (
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -201,6 +203,17 @@ func TestMissingGitAndDirectoryAreNamed(t *testing.T) {
 	require.ErrorContains(t, err, "git is not installed")
 }
 
+// age makes all objects old enough for the collection of garbage.
+func age(t *testing.T, root string) {
+	t.Helper()
+	require.NoError(t, filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		return os.Chtimes(path, time.Time{}, time.Now().Add(-2*time.Hour))
+	}))
+}
+
 func TestForgottenSessionLeavesNoObjects(t *testing.T) {
 	dir := t.TempDir()
 	root := t.TempDir()
@@ -213,6 +226,7 @@ func TestForgottenSessionLeavesNoObjects(t *testing.T) {
 	write(t, dir, "secret", "another")
 	_, err = s.Take(t.Context(), "second", "a")
 	require.NoError(t, err)
+	age(t, root)
 	require.NoError(t, s.Forget(t.Context(), "../first"))
 	assert.Empty(t, listOf(t, s, "../first"))
 	_, err = s.Take(t.Context(), "second", "b")

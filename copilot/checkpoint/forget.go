@@ -42,7 +42,7 @@ func (s *Store) keep(ctx context.Context, keep func(session string) bool) error 
 		return err
 	}
 	defer release()
-	shadow, err := git.NewShadow(ctx, s.path("git"), s.dir, git.Place{Top: s.dir})
+	shadow, err := s.openShadow(ctx, s.dir, git.Place{Top: s.dir})
 	if err != nil {
 		return err
 	}
@@ -107,11 +107,11 @@ func (s *Stores) collect(store *Store) {
 	})
 }
 
-// startYielding lets operations cancel the collection of garbage; false if one is in progress.
+// startYielding lets operations cancel the collection of garbage; false if one is in progress, or an operation waits.
 func (s *Store) startYielding(cancel context.CancelFunc) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.yield != nil {
+	if s.yield != nil || s.waiting > 0 {
 		return false
 	}
 	s.yield = cancel
@@ -125,34 +125,37 @@ func (s *Store) stopYielding() {
 	s.yield = nil
 }
 
+// pruneAfter is the age at which objects without a reference are removed. A younger one may be in use if, against all
+// precautions, an operation is in progress.
+const pruneAfter = "1.hour.ago"
+
 func (s *Store) collectNow(ctx context.Context) error {
-	select {
-	case s.turn <- struct{}{}:
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	defer func() { <-s.turn }()
-	unlock, err := lockFile(ctx, s.path("lock"))
+	release, err := s.takeTurn(ctx, func() error { return nil })
 	if err != nil {
 		return err
 	}
-	defer unlock()
+	defer release()
 	if _, err := os.Stat(s.planFile()); err == nil {
 		return nil // its objects have no references yet
 	}
-	for _, pattern := range []string{"index.*", "edited.*", "merge-*", "rules-*", "new-*"} { // of killed processes
+	s.removeLeft()
+	shadow, err := s.openShadow(ctx, s.dir, git.Place{Top: s.dir})
+	if err != nil {
+		return err
+	}
+	gc := git.Call{Index: s.path(indexFile), Args: []string{"-c", "pack.threads=1", "gc", "--quiet", "--force", "--prune=" + pruneAfter}} // keeps what the index has
+	if _, err := shadow.Run(ctx, gc); err != nil {
+		return err
+	}
+	return writeFile(s.path(stampFile), nil)
+}
+
+// removeLeft removes temporary files of killed processes.
+func (s *Store) removeLeft() {
+	for _, pattern := range []string{"index.*", "edited.*", "merge-*", "rules-*", "new-*", "git/objects/pack/tmp_*", "git/objects/pack/.tmp-*"} {
 		left, _ := filepath.Glob(s.path(pattern))
 		for _, name := range left {
 			_ = os.RemoveAll(name)
 		}
 	}
-	shadow, err := git.NewShadow(ctx, s.path("git"), s.dir, git.Place{Top: s.dir})
-	if err != nil {
-		return err
-	}
-	gc := git.Call{Index: s.path(indexFile), Args: []string{"-c", "pack.threads=1", "gc", "--quiet", "--force", "--prune=now"}} // keeps what the index has
-	if _, err := shadow.Run(ctx, gc); err != nil {
-		return err
-	}
-	return writeFile(s.path(stampFile), nil)
 }

@@ -10,8 +10,9 @@ import (
 	"time"
 )
 
-// lockFile waits until no other process has the lock. It ends with the process.
-func lockFile(ctx context.Context, name string) (unlock func(), err error) {
+// lockFile waits until no other process has the lock. It lasts until the file is closed here and in all processes of git that
+// hold it.
+func lockFile(ctx context.Context, name string) (*os.File, error) {
 	file, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // below the data directory
 	if err != nil {
 		return nil, err
@@ -21,7 +22,7 @@ func lockFile(ctx context.Context, name string) (unlock func(), err error) {
 	for {
 		err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		if err == nil {
-			return func() { _ = file.Close() }, nil
+			return file, nil
 		}
 		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
 			_ = file.Close()

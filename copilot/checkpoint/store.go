@@ -33,9 +33,11 @@ type Store struct {
 	directory string // without symbolic links
 	dir       string
 	turn      chan struct{} // holds a token while an operation is in progress
+	lock      *os.File      // held by the operation that has the turn
 
 	mu          sync.Mutex
 	yield       context.CancelFunc // ends the collection of garbage in progress, if any
+	waiting     int                // operations that wait for the turn
 	refused     error              // why the last snapshot failed for a reason that stays for a while
 	retryAt     time.Time
 	lastTime    time.Time           // of a checkpoint
@@ -76,7 +78,7 @@ func (s *Store) begin(ctx context.Context) (u *use, end func(), err error) {
 	u = &use{Store: s}
 	if u.place, err = git.Find(ctx, s.directory); err == nil {
 		u.excludePrivate()
-		u.shadow, err = git.NewShadow(ctx, s.path("git"), s.directory, u.place)
+		u.shadow, err = s.openShadow(ctx, s.directory, u.place)
 	}
 	if err == nil {
 		err = u.completePlan(ctx)
@@ -100,31 +102,56 @@ func (u *use) excludePrivate() {
 	}
 }
 
-// acquire waits for the turn.
+// openShadow returns the store's git directory. Its processes hold the lock.
+func (s *Store) openShadow(ctx context.Context, directory string, p git.Place) (*git.Shadow, error) {
+	shadow, err := git.NewShadow(ctx, s.path("git"), directory, p)
+	if err == nil {
+		shadow.Hold(s.lock)
+	}
+	return shadow, err
+}
+
+// acquire waits for the turn, which a collection of garbage gives up.
 func (s *Store) acquire(ctx context.Context) (release func(), err error) {
+	s.startWaiting()
+	release, err = s.takeTurn(ctx, func() error {
+		if err := os.MkdirAll(s.dir, 0o700); err != nil {
+			return err
+		}
+		return errors.Join(s.writeOnce(directoryFile, s.directory), s.writeOnce(stampFile, ""))
+	})
 	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.waiting--
+	return release, err
+}
+
+func (s *Store) startWaiting() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.waiting++
 	if s.yield != nil {
 		s.yield()
 	}
-	s.mu.Unlock()
+}
+
+// takeTurn waits until no other operation is in progress in this process, prepares, and waits for other processes.
+func (s *Store) takeTurn(ctx context.Context, prepare func() error) (release func(), err error) {
 	select {
 	case s.turn <- struct{}{}:
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	if err = os.MkdirAll(s.dir, 0o700); err == nil {
-		err = errors.Join(s.writeOnce(directoryFile, s.directory), s.writeOnce(stampFile, ""))
-	}
-	var unlock func()
-	if err == nil {
-		unlock, err = lockFile(ctx, s.path("lock"))
+	if err = prepare(); err == nil {
+		s.lock, err = lockFile(ctx, s.path("lock"))
 	}
 	if err != nil {
 		<-s.turn
 		return nil, err
 	}
 	return func() {
-		unlock()
+		_ = s.lock.Close()
+		s.lock = nil
 		<-s.turn
 	}, nil
 }

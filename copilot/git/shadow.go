@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 )
 
@@ -66,6 +67,15 @@ type Shadow struct {
 	dir  string // the git directory
 	work string // where git runs: a directory of the work tree
 	env  []string
+	held []*os.File // what its processes keep open
+}
+
+// Hold makes the processes of this shadow keep a file open, so that a lock on it lasts until the last of them has ended, even
+// if this process is killed. It must be called before all others. On Windows it does nothing.
+func (s *Shadow) Hold(file *os.File) {
+	if file != nil && runtime.GOOS != "windows" {
+		s.held = append(s.held, file)
+	}
 }
 
 // shadowConfig makes git store every name and never start anything by itself.
@@ -158,7 +168,8 @@ func (s *Shadow) command(ctx context.Context, c Call) *exec.Cmd {
 		work, env = c.WorkTree, append(env, "GIT_WORK_TREE="+c.WorkTree, "GIT_LITERAL_PATHSPECS=0")
 	}
 	command := call(ctx, work, env, c.Args...)
-	command.Stdin = c.Input
+	command.Stdin, command.ExtraFiles = c.Input, s.held
+	ownGroup(command)
 	return command
 }
 

@@ -1,0 +1,116 @@
+//go:build unix
+
+package checkpoint_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot/checkpoint"
+)
+
+// slowCollection makes every collection of garbage take seconds in a child process of git, as large stores do. It returns
+// a directory: "busy" is in it from the start to the end of a collection, "overlap" after git did something else meanwhile.
+func slowCollection(t *testing.T, seconds int) string {
+	t.Helper()
+	dir := t.TempDir()
+	program, err := exec.LookPath("git")
+	require.NoError(t, err)
+	script := fmt.Sprintf(`#!/bin/sh
+case " $* " in
+*" gc "*) touch %[2]s/busy; (sleep %[3]d; rm %[2]s/busy); exit ;;
+esac
+if test -e %[2]s/busy; then echo "$*" >>%[2]s/overlap; fi
+exec %[1]s "$@"
+`, program, dir, seconds)
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "git"), []byte(script), 0o755))
+	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
+	return dir
+}
+
+// awaitCollection waits for the start of a slow collection.
+func awaitCollection(t *testing.T, fake string) {
+	t.Helper()
+	require.Eventually(t, func() bool { return exists(fake, "busy") }, waitTime, tick)
+}
+
+func exists(dir, name string) bool {
+	_, err := os.Lstat(filepath.Join(dir, name))
+	return err == nil
+}
+
+// collectAgain makes the next checkpoint collect garbage.
+func collectAgain(t *testing.T, root string) {
+	t.Helper()
+	stamps, err := filepath.Glob(filepath.Join(root, "*", "collected"))
+	require.NoError(t, err)
+	require.NotEmpty(t, stamps)
+	for _, name := range stamps {
+		require.NoError(t, os.Chtimes(name, time.Time{}, time.Unix(0, 0)))
+	}
+}
+
+func TestCollectionEndsWithItsChildrenForOperationsAndClose(t *testing.T) {
+	dir, root := t.TempDir(), t.TempDir()
+	stores := checkpoint.New(checkpoint.Options{Root: root})
+	s, err := stores.Of(dir)
+	require.NoError(t, err)
+	take(t, s, "1")
+	fake := slowCollection(t, 60)
+	collectAgain(t, root)
+	take(t, s, "2")
+	awaitCollection(t, fake)
+	remove(t, fake, "busy")
+	start := time.Now()
+	take(t, s, "3") // and starts the collection anew
+	assert.Less(t, time.Since(start), 3*time.Second, "an operation interrupts the collection")
+	awaitCollection(t, fake)
+	start = time.Now()
+	stores.Close()
+	assert.Less(t, time.Since(start), 3*time.Second)
+
+	locks, err := filepath.Glob(filepath.Join(root, "*", "lock"))
+	require.NoError(t, err)
+	lock, err := os.Open(locks[0])
+	require.NoError(t, err)
+	defer lock.Close()
+	require.Eventually(t, func() bool { return syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil },
+		waitTime, tick, "all children ended")
+}
+
+func TestCollectionOfKilledPortalKeepsItsLock(t *testing.T) {
+	if dir := os.Getenv(collectVariable); dir != "" {
+		s, err := checkpoint.New(checkpoint.Options{Root: childRoot(dir)}).Of(dir)
+		require.NoError(t, err)
+		take(t, s, "2")
+		<-t.Context().Done() // it is killed
+	}
+	dir := filepath.Join(t.TempDir(), "work")
+	require.NoError(t, os.Mkdir(dir, 0o755))
+	stores := checkpoint.New(checkpoint.Options{Root: childRoot(dir)})
+	defer stores.Close()
+	s, err := stores.Of(dir)
+	require.NoError(t, err)
+	take(t, s, "1")
+	fake := slowCollection(t, 1)
+	collectAgain(t, childRoot(dir))
+	child := exec.Command(os.Args[0], "-test.run=^TestCollectionOfKilledPortalKeepsItsLock$")
+	child.Env = append(os.Environ(), collectVariable+"="+dir)
+	require.NoError(t, child.Start())
+	awaitCollection(t, fake)
+	require.NoError(t, child.Process.Kill())
+	_ = child.Wait()
+	assert.Len(t, listOf(t, s, session), 2)
+	assert.NoFileExists(t, filepath.Join(fake, "overlap"))
+}
+
+// collectVariable holds the working directory for a child process that collects garbage until it is killed.
+const collectVariable = "PORTAL_TEST_COLLECT"
