@@ -22,6 +22,7 @@ type Checkpoint struct {
 	Time      time.Time
 	Uncovered []Uncovered // what it does not contain; at most 1,000
 
+	more    bool // it does not contain other files, either
 	commit  string
 	perms   map[string]fs.FileMode
 	action  *Restored // of the checkpoint that follows a restore
@@ -34,6 +35,7 @@ type note struct {
 	Name      string                 `json:"name"`
 	Time      time.Time              `json:"time"`
 	Uncovered []Uncovered            `json:"uncovered,omitempty"`
+	More      bool                   `json:"more,omitempty"`
 	Perms     map[string]fs.FileMode `json:"perms,omitempty"`
 	Action    *Restored              `json:"action,omitempty"`
 	Outside   *outside               `json:"outside,omitempty"`
@@ -64,7 +66,7 @@ func (s *Store) Take(ctx context.Context, session, name string) (Checkpoint, err
 
 // commit stores a snapshot, without a reference.
 func (u *use) commit(ctx context.Context, session, name string, now snapshot) (Checkpoint, error) {
-	c := Checkpoint{Session: session, Name: name, Time: u.nextTime(), Uncovered: now.Uncovered, perms: now.Perms, outside: u.outside().stored()}
+	c := Checkpoint{Session: session, Name: name, Time: u.nextTime(), Uncovered: now.Uncovered, more: now.More, perms: now.Perms, outside: u.outside().stored()}
 	var err error
 	c.commit, err = u.commitTree(ctx, now.Tree, c)
 	return c, err
@@ -85,7 +87,7 @@ func (s *Store) nextTime() time.Time {
 
 // commitTree creates the commit of a checkpoint.
 func (u *use) commitTree(ctx context.Context, tree string, c Checkpoint, parents ...string) (string, error) {
-	text, err := json.Marshal(note{c.Name, c.Time, c.Uncovered, c.perms, c.action, c.outside})
+	text, err := json.Marshal(note{c.Name, c.Time, c.Uncovered, c.more, c.perms, c.action, c.outside})
 	if err != nil {
 		return "", err
 	}
@@ -140,7 +142,7 @@ func (u *use) checkpoints(ctx context.Context, session string) ([]Checkpoint, er
 		commit, text, _ := strings.Cut(line, " ")
 		var n note
 		if json.Unmarshal([]byte(text), &n) == nil {
-			list = append(list, Checkpoint{session, n.Name, n.Time, n.Uncovered, commit, n.Perms, n.Action, n.Outside, nil})
+			list = append(list, Checkpoint{session, n.Name, n.Time, n.Uncovered, n.More, commit, n.Perms, n.Action, n.Outside, nil})
 		}
 	}
 	slices.SortStableFunc(list, func(a, b Checkpoint) int { return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.Name, b.Name)) })

@@ -54,7 +54,7 @@ func (s *Store) Restore(ctx context.Context, a Action, id string, to Checkpoint,
 			return Restored{}, err
 		}
 		for _, c := range changes {
-			if !m.isUncovered(c.Path) && !m.hides[c.Path] {
+			if !m.isHidden(c.Path, c.To) {
 				m.add(c.Path, c.From, c.To)
 			}
 		}
@@ -82,6 +82,7 @@ type merging struct {
 	now       snapshot
 	present   map[string]Entry // files that differ from the later state of the changes
 	uncovered map[string]bool  // what one of the states does not contain
+	more      bool             // the earlier state does not contain other files, either
 	hides     map[string]bool  // files that the earlier state does not contain because they were excluded
 	perms     map[string]os.FileMode
 	steps     []step
@@ -92,7 +93,7 @@ type merging struct {
 
 // merging starts to compute steps. to is the later state of the changes, with the tree b. The caller must call close.
 func (u *use) merging(ctx context.Context, from, to Checkpoint, now snapshot, b string) (*merging, error) {
-	m := &merging{use: u, now: now, present: map[string]Entry{}, uncovered: map[string]bool{}, perms: from.perms}
+	m := &merging{use: u, now: now, present: map[string]Entry{}, uncovered: map[string]bool{}, more: from.more, perms: from.perms}
 	for _, list := range [][]Uncovered{from.Uncovered, to.Uncovered, now.Uncovered} {
 		for _, item := range list {
 			m.uncovered[item.Path] = true
@@ -134,7 +135,11 @@ func (m *merging) revert(ctx context.Context, action Action, id, a, b string, wh
 	}
 	var excluded []string
 	for _, c := range changes {
-		if m.isUncovered(c.Path) || m.isUncovered(c.old()) || m.hides[c.Path] {
+		before := c.From
+		if c.OldPath != "" {
+			before = Entry{}
+		}
+		if m.isHidden(c.Path, before) || m.isUncovered(c.old()) {
 			excluded = append(excluded, c.Path)
 			continue
 		}
@@ -149,6 +154,11 @@ func (m *merging) revert(ctx context.Context, action Action, id, a, b string, wh
 		return Restored{}, conflict("the checkpoints do not contain these files", excluded)
 	}
 	return m.execute(ctx, action, id, m.now, m.steps)
+}
+
+// isHidden reports whether a file that the earlier state contains as given may have existed then with another content.
+func (m *merging) isHidden(p string, before Entry) bool {
+	return m.isUncovered(p) || before == Entry{} && (m.more || m.hides[p])
 }
 
 // isUncovered reports whether a file, or a directory above it, is missing in one of the states.

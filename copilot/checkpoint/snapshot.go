@@ -36,6 +36,7 @@ type Uncovered struct {
 type snapshot struct {
 	Tree      string                 `json:"-"`
 	Uncovered []Uncovered            `json:"uncovered,omitempty"`
+	More      bool                   `json:"more,omitempty"`  // files are not covered that are not named
 	Perms     map[string]fs.FileMode `json:"perms,omitempty"` // those that differ from the usual ones
 }
 
@@ -124,7 +125,7 @@ func (u *use) read(ctx context.Context, index string) (snapshot, error) {
 		}
 	}
 	tree, err := u.writeTree(ctx, index)
-	return snapshot{Tree: tree, Uncovered: found.uncovered, Perms: found.perms}, err
+	return snapshot{Tree: tree, Uncovered: found.uncovered, More: found.more, Perms: found.perms}, err
 }
 
 // writeTree stores the tree of the directory, whatever the top of the work tree is.
@@ -148,6 +149,7 @@ type scan struct {
 	changed   []string // to be stored, or deleted files
 	gone      []string // to be removed although something is there
 	uncovered []Uncovered
+	more      bool            // uncovered has not all of them
 	links     map[string]bool // directories that lie behind symbolic links, and those that do not
 	perms     map[string]fs.FileMode
 	bytes     int64
@@ -195,7 +197,10 @@ func (s *scan) addFile(p string) {
 }
 
 func (s *scan) leave(p string, why Reason) {
-	if len(s.uncovered) < maxUncovered && !slices.ContainsFunc(s.uncovered, func(u Uncovered) bool { return u.Path == p }) {
+	switch {
+	case len(s.uncovered) >= maxUncovered:
+		s.more = true
+	case !slices.ContainsFunc(s.uncovered, func(u Uncovered) bool { return u.Path == p }):
 		s.uncovered = append(s.uncovered, Uncovered{p, why})
 	}
 }
@@ -255,14 +260,14 @@ func (u *use) readPerms() map[string]fs.FileMode {
 	if data, err := os.ReadFile(u.path(permsFile)); err == nil {
 		_ = json.Unmarshal(data, &perms)
 	}
-	return perms
+	return permsWithPaths(perms, decodePath)
 }
 
 func (u *use) writePerms(perms map[string]fs.FileMode, changed bool) error {
 	if !changed {
 		return nil
 	}
-	data, err := json.Marshal(perms)
+	data, err := json.Marshal(permsWithPaths(perms, encodePath))
 	if err != nil {
 		return err
 	}

@@ -195,6 +195,7 @@ func (v *View) Join(ctx context.Context, spans []Span) (joined Span, also map[st
 	}
 	if len(spans) > 0 {
 		joined.From.perms, joined.From.parts = maps.Clone(spans[0].From.perms), slices.Clone(spans)
+		joined.From.more = slices.ContainsFunc(spans, func(s Span) bool { return s.From.more })
 	}
 	return joined, also, err
 }
