@@ -190,6 +190,33 @@ func TestOwnDataIsNotCovered(t *testing.T) {
 	assert.Equal(t, []string{`added "x" +1 -0`}, summary(changes))
 }
 
+func TestNoRuleCoversOwnData(t *testing.T) {
+	dir := repository(t)
+	data := filepath.Join(dir, "data")
+	stores := checkpoint.New(checkpoint.Options{Root: filepath.Join(data, "checkpoints"), Private: data})
+	defer stores.Close()
+	s, err := stores.Of(dir)
+	require.NoError(t, err)
+	write(t, dir, "data/portal.db", "old")
+	write(t, dir, ".gitignore", "*\n!*/\n!*.db\n")
+	gittest.Run(t, dir, "add", "--force", "data/portal.db")
+	write(t, dir, "my.db", "1\n")
+	a := take(t, s, "a")
+	write(t, dir, "data/portal.db", "new")
+	write(t, dir, "my.db", "2\n")
+	assert.Equal(t, []string{`modified "my.db" +1 -1`}, summary(changesOf(t, s, a, checkpoint.Checkpoint{})))
+
+	older, err := checkpoint.New(checkpoint.Options{Root: filepath.Join(data, "checkpoints"), Private: t.TempDir()}).Of(dir)
+	require.NoError(t, err)
+	b := take(t, older, "b") // with the data
+	write(t, dir, "data/portal.db", "newer")
+	write(t, dir, "my.db", "3\n")
+	_, err = s.Restore(t.Context(), revertAction, "r", b)
+	require.NoError(t, err)
+	assert.Equal(t, "2\n", read(t, dir, "my.db"))
+	assert.Equal(t, "newer", read(t, dir, "data/portal.db"))
+}
+
 func TestMissingGitAndDirectoryAreNamed(t *testing.T) {
 	dir := t.TempDir()
 	s := open(t, dir)

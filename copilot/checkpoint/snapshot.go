@@ -158,6 +158,8 @@ type scan struct {
 func (s *scan) add(p string) {
 	switch {
 	case p == "":
+	case s.use.isPrivate(strings.TrimSuffix(p, "/")):
+		s.gone = append(s.gone, strings.TrimSuffix(p, "/"))
 	case strings.HasSuffix(p, "/"):
 		s.leave(strings.TrimSuffix(p, "/"), Repository)
 	case hasReserved(p):

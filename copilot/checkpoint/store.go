@@ -53,8 +53,9 @@ func (s *Store) path(name string) string { return filepath.Join(s.dir, name) }
 // use is one operation of a store.
 type use struct {
 	*Store
-	shadow *git.Shadow
-	place  git.Place
+	shadow  *git.Shadow
+	place   git.Place
+	private string // the portal's own data, relative to the directory; "" if it is elsewhere
 }
 
 // errors of git that mean that there are no checkpoints.
@@ -90,7 +91,13 @@ func (s *Store) begin(ctx context.Context) (u *use, end func(), err error) {
 	return u, end, nil
 }
 
-// excludePrivate excludes the portal's own data.
+// isPrivate reports whether a path belongs to the portal's own data.
+func (u *use) isPrivate(p string) bool {
+	return u.private != "" && (p == u.private || strings.HasPrefix(p, u.private+"/"))
+}
+
+// excludePrivate excludes the portal's own data. The rule saves reading it; other rules may override it, so paths are checked,
+// too.
 func (u *use) excludePrivate() {
 	private, err := filepath.EvalSymlinks(u.stores.options.Private)
 	if err != nil {
@@ -99,6 +106,9 @@ func (u *use) excludePrivate() {
 	if below, err := filepath.Rel(u.place.Top, private); err == nil && filepath.IsLocal(below) {
 		escaped := regexp.MustCompile(`[\\*?\[\] ]`).ReplaceAllString(filepath.ToSlash(below), `\$0`)
 		u.place.Excludes = append(u.place.Excludes, "\n/"+escaped+"\n"...)
+	}
+	if below, err := filepath.Rel(u.directory, private); err == nil && below != "." && filepath.IsLocal(below) {
+		u.private = filepath.ToSlash(below)
 	}
 }
 
