@@ -3,6 +3,7 @@ package copilot
 import (
 	"context"
 	"errors"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -289,8 +290,19 @@ func (s *Session) restore(ctx context.Context, kind event.RestoreKind, run, by s
 	return r, nil
 }
 
-// checkNotWorking returns an error while a run has begun to work, here or in another process.
+// checkNotWorking returns an error while a run has begun to work on the session's files: its own, also in another process, or that of
+// another session.
 func (s *Session) checkNotWorking() error {
+	if err := s.checkOwnRun(); err != nil {
+		return err
+	}
+	if other := s.host.workingNear(s); other != nil {
+		return fault.Errorf(fault.Busy, "session %s works in %s: wait until its run has ended, or stop it, before you change files there", other.id, other.directory)
+	}
+	return nil
+}
+
+func (s *Session) checkOwnRun() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.machine.State() == session.Elsewhere {
@@ -300,4 +312,28 @@ func (s *Session) checkNotWorking() error {
 		return fault.Errorf(fault.Busy, "%w: wait until it has ended, or stop it, before you change its files", fault.ErrBusy)
 	}
 	return nil
+}
+
+// workingNear returns another session with a run whose directory is that of a session, or above or below it; nil if there is none.
+func (h *Host) workingNear(s *Session) *Session {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, other := range h.sessions {
+		if other != s && (isWithin(other.canonical, s.canonical) || isWithin(s.canonical, other.canonical)) && other.hasCurrentRun() {
+			return other
+		}
+	}
+	return nil
+}
+
+func (s *Session) hasCurrentRun() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.machine.Run() != nil
+}
+
+// isWithin reports whether a path is a directory or below it.
+func isWithin(path, directory string) bool {
+	below, err := filepath.Rel(directory, path)
+	return err == nil && filepath.IsLocal(below)
 }

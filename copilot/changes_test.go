@@ -169,6 +169,45 @@ func TestFilesAreNotRestoredWhileRunWorks(t *testing.T) {
 	})
 }
 
+func TestFilesAreNotRestoredWhileAnotherSessionWorksThere(t *testing.T) {
+	atHome(t, "", func(h *home) {
+		t := h.t
+		o := withCheckpoints(h.t, filepath.Join(h.directory, "checkpoints"))
+		defer o.Checkpoints.Close()
+		p := h.portalWith(o)
+		defer p.stop()
+		h.agents.Script = editing("a.txt")
+		s := p.start()
+		run := runTo(t, s, "one")
+		below, beside := filepath.Join(h.work, "below"), h.work+"-beside"
+		for _, dir := range []string{below, beside} {
+			require.NoError(t, os.Mkdir(dir, 0o700))
+		}
+		for _, dir := range []string{h.work, below, beside} {
+			other, err := p.host.Start(t.Context(), copilot.Start{Origin: "test", Directory: dir})
+			require.NoError(t, err)
+			working := runTo(t, other, "wait")
+			_, err = s.Undo(t.Context(), "", "test")
+			if dir == beside {
+				assert.Equal(t, fault.NotFound, fault.KindOf(err), "other files are not in the way")
+				continue
+			}
+			assert.Equal(t, fault.Busy, fault.KindOf(err), "%v", err)
+			require.ErrorContains(t, err, other.ID())
+			_, err = s.Revert(t.Context(), run, checkpoint.Selection{}, "test")
+			assert.Equal(t, fault.Busy, fault.KindOf(err), "%v", err)
+			_, _, err = s.Restore(t.Context(), copilot.Restore{Run: run})
+			assert.Equal(t, fault.Busy, fault.KindOf(err), "%v", err)
+			require.NoError(t, other.Cancel(working))
+			synctest.Wait()
+		}
+		h.write("a.txt", "one\n")
+		_, err := s.Revert(t.Context(), run, checkpoint.Selection{}, "test")
+		require.NoError(t, err)
+		assert.NoFileExists(t, filepath.Join(h.work, "a.txt"))
+	})
+}
+
 func TestPermissionWaitsForCheckpointButPromptDoesNot(t *testing.T) { // in real time, because git runs
 	root, work := t.TempDir(), t.TempDir()
 	o := withCheckpoints(t, root)
