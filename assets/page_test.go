@@ -76,8 +76,12 @@ const shown = `(() => {
 // when they are opened, which takes a moment.
 func (t page) reload(b *portaltest.Browser) {
 	t.Helper()
-	b.Text(shown)
-	b.Wait(`[...document.querySelectorAll('[data-testid="conversation"] details[open]')].every((fold) => fold.innerText.includes("\n"))`)
+	b.Wait(`(() => {
+		const folds = [...document.querySelectorAll('[data-testid="conversation"] details')];
+		const closed = folds.filter((fold) => !fold.open); // also those that an opened one has just drawn
+		for (const fold of closed) fold.open = true;
+		return closed.length === 0 && folds.every((fold) => fold.innerText.includes("\n"));
+	})()`)
 	before := b.Text(shown)
 	b.Do(chromedp.Reload())
 	b.Wait(there)
