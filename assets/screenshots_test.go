@@ -80,6 +80,8 @@ func (s *studio) draw(t *testing.T, l light) {
 		document.querySelector(".to-end")?.blur();
 		setTimeout(() => edit.scrollIntoView({ block: "start" }), 100);
 	})()`)
+	show("changes", "#/s/"+s.ids["expire"]+"?changes", `document.querySelectorAll("[data-testid=changes] .change").length > 0`,
+		`document.querySelector("[data-testid=changes] details:not([open]) summary, [data-testid=changes] .change button[aria-expanded=false]")?.click()`)
 	show("question", "#/s/"+s.ids["push"], `document.querySelector("[data-testid=question]")`, "")
 	show("agents", "#/s/"+s.ids["review"], done, "")
 	show("error", "#/s/"+s.ids["failed"], `document.querySelector("[data-testid=error]")`, "")

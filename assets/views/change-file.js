@@ -68,7 +68,8 @@ export function fileView(file, context) {
     setText(status, `${meaning}: `);
     const [directory, last] = splitPath(shown.path);
     name.title = shown.old_path ? `${shown.old_path} → ${shown.path}` : shown.path;
-    name.replaceChildren(...(shown.old_path ? [h("span", { class: "muted" }, `${shown.old_path} → `)] : []), h("span", { class: "muted" }, directory), h("span", {}, last));
+    name.replaceChildren(h("span", {}, // one, because the line is from right to left to be cut at its start
+      ...(shown.old_path ? [h("span", { class: "muted" }, `${shown.old_path} → `)] : []), h("span", { class: "muted" }, directory), last));
     notes.replaceChildren(...fileNotes(shown).map((note) => h("span", { class: "change-note" }, note)));
     setText(added, shown.added ? `+${shown.added}` : "");
     setText(removed, shown.removed ? `−${shown.removed}` : "");
