@@ -62,7 +62,7 @@ func (w *writer) sweepDeleted(ctx context.Context) (more bool, err error) {
 	})
 }
 
-// DeleteExpired deletes sessions that no process holds, closed or not, oldest change first: those whose last change is
+// DeleteExpired deletes sessions that no process holds and nobody has pinned, closed or not, oldest change first: those whose last change is
 // longer ago than age, and then more until the file uses at most bytes. 0 is no limit. With origins, it considers only
 // sessions of those origins. It returns their ids.
 func (s *Store) DeleteExpired(ctx context.Context, age time.Duration, bytes int64, origins ...string) (deleted []string, err error) {
@@ -116,7 +116,7 @@ func (w *writer) limit(ctx context.Context, age time.Duration, bytes int64) (int
 func (w *writer) oldest(ctx context.Context, after Cursor, before int64, origins []string) (Cursor, error) {
 	var id string
 	var changed int64
-	query := "SELECT id, changed FROM session WHERE (changed, id) > (?, ?) AND changed < ? AND owner IS NOT ?"
+	query := "SELECT id, changed FROM session WHERE (changed, id) > (?, ?) AND changed < ? AND owner IS NOT ? AND key NOT IN (SELECT session FROM pinned)"
 	args := []any{after.milli(), after.ID, before, w.self.key}
 	if len(origins) > 0 {
 		query += " AND origin IN (?" + strings.Repeat(", ?", len(origins)-1) + ")"

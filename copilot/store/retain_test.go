@@ -128,6 +128,20 @@ func TestRetentionDeletesOrphansOnly(t *testing.T) {
 	require.Equal(t, []string{"left"}, deleted)
 }
 
+func TestRetentionSparesPinnedSessions(t *testing.T) {
+	directory := t.TempDir()
+	s := open(t, directory)
+	for _, id := range []string{"pinned", "other"} {
+		l, err := s.Create(t.Context(), store.Session{ID: id, Pinned: id == "pinned"})
+		require.NoError(t, err)
+		require.NoError(t, l.Release(t.Context()))
+	}
+	change(t, directory, "UPDATE session SET changed = 0")
+	deleted, err := s.DeleteExpired(t.Context(), time.Hour, 1)
+	require.NoError(t, err)
+	require.Equal(t, []string{"other"}, deleted)
+}
+
 func TestRetentionSparesSessionsInUse(t *testing.T) {
 	directory := t.TempDir()
 	s, user := open(t, directory), open(t, directory)
