@@ -194,7 +194,7 @@ func fileChanges(ctx context.Context, v *checkpoint.View, span checkpoint.Span, 
 	return files, more, err
 }
 
-// Diff returns the difference of a file that a run changed, or for "" all runs. path is that of its [FileChange]. Errors: those of
+// Diff returns the difference of a file that a run changed, or for "" all runs. Credentials are masked. path is that of its [FileChange]. Errors: those of
 // [Session.Changes], kind [fault.Unavailable] if there are no checkpoints, kind [fault.NotFound] if it did not change.
 func (s *Session) Diff(ctx context.Context, run, path string) (d checkpoint.Diff, err error) {
 	err = s.view(ctx, func(v *checkpoint.View, spans []runSpan, _ []checkpoint.Checkpoint) error {
@@ -204,6 +204,7 @@ func (s *Session) Diff(ctx context.Context, run, path string) (d checkpoint.Diff
 		}
 		return err
 	})
+	maskDiff(&d)
 	return d, err
 }
 

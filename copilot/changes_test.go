@@ -143,6 +143,44 @@ func TestChangesOfRunsAreListedAndReverted(t *testing.T) {
 	})
 }
 
+func TestCredentialsInDiffsAreMasked(t *testing.T) {
+	atHome(t, "", func(h *home) {
+		t := h.t
+		o := withCheckpoints(h.t, filepath.Join(h.directory, "checkpoints"))
+		defer o.Checkpoints.Close()
+		p := h.portalWith(o)
+		defer p.stop()
+		token, key := "ghp_"+strings.Repeat("a1B2", 9), strings.Repeat("MIIEvQ7x", 8)
+		begin, end := "-----BEGIN PRIVATE KEY-----", "-----END PRIVATE KEY-----"
+		h.agents.Script = editing("a.txt")
+		h.write("a.txt", "token "+token+"\n"+strings.Repeat("  line\n", 10))
+		s := p.start()
+		run := runTo(t, s, strings.Join([]string{"plain", "new " + token, begin, key, end, "after", "const x = " + begin, "use(x)", "word", begin, key}, "\n"))
+		d, err := s.Diff(t.Context(), run, "a.txt")
+		require.NoError(t, err)
+		require.Len(t, d.Hunks, 1)
+		shown := d.Hunks[0].Section
+		for _, l := range d.Hunks[0].Lines {
+			shown += "\n" + l.Text
+		}
+		assert.NotContains(t, shown, token)
+		assert.NotContains(t, shown, key[:16])
+		assert.Contains(t, shown, "token ghp_…masked\n  line", "the section")
+		assert.Contains(t, shown, "plain\nnew ghp_…masked\n")
+		assert.Contains(t, shown, "\nafter\n")
+		assert.Contains(t, shown, "\nuse(x)\nword\n")
+
+		_, err = s.Revert(t.Context(), run, checkpoint.Selection{Path: "a.txt", Hunk: d.Hunks[0].ID}, "test")
+		require.NoError(t, err)
+		assert.NotContains(t, h.read("a.txt"), "plain")
+		h.agents.Script = func(turn *fake.Turn) { editing("a.txt")(turn); h.write("key", key+"\n"+end+"\nafter\n") }
+		run = runTo(t, s, "two")
+		d, err = s.Diff(t.Context(), run, "key")
+		require.NoError(t, err)
+		assert.Equal(t, []checkpoint.Line{{Kind: '+', Text: "…masked"}, {Kind: '+', Text: end}, {Kind: '+', Text: "after"}}, d.Hunks[0].Lines, "the key began before the hunk")
+	})
+}
+
 func TestFilesAreNotRestoredWhileRunWorks(t *testing.T) {
 	atHome(t, "", func(h *home) {
 		t := h.t
