@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -120,5 +121,14 @@ func TestLostIndexDeletesNoFiles(t *testing.T) {
 		require.NoError(t, os.WriteFile(indexes[0], []byte("no index"), 0o600))
 		d := take(t, s, "d")
 		assert.Empty(t, changesOf(t, s, c, d), "a damaged index is replaced")
+
+		impatient := checkpoint.New(checkpoint.Options{Root: root, Time: time.Nanosecond})
+		defer impatient.Close()
+		s, err = impatient.Of(dir)
+		require.NoError(t, err)
+		index := read(t, "", indexes[0])
+		_, err = s.Take(t.Context(), session, "e")
+		require.ErrorContains(t, err, "takes longer")
+		assert.Equal(t, index, read(t, "", indexes[0]), "a cancelled snapshot keeps the index")
 	}
 }
