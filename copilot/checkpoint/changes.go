@@ -63,7 +63,7 @@ func (u *use) compare(ctx context.Context, a, b, how string, paths ...string) ([
 	args := append([]string{"-C", u.place.Top, "diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--numstat", "--no-ext-diff", "--no-textconv", how, a, b, "--"}, paths...)
 	out, err := u.run(ctx, args...)
 	var failed *git.Error
-	if errors.As(err, &failed) && strings.Contains(failed.Output, "bad object") {
+	if errors.As(err, &failed) && (strings.Contains(failed.Output, "bad object") || strings.Contains(failed.Output, "bad revision")) {
 		return nil, fault.Errorf(fault.NotFound, "the checkpoint is no longer stored")
 	}
 	if err != nil {

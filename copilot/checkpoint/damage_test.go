@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot/checkpoint"
+	"github.com/copilot-portal/portal/copilot/fault"
 )
 
 // gitDirectory returns the git directory of the only store below a root.
@@ -51,4 +52,23 @@ func TestLostCheckpointLeavesOthersReadable(t *testing.T) {
 		lose(t, root, name)
 	}
 	assert.Empty(t, listOf(t, s, session))
+}
+
+func TestLostCheckpointIsNotFound(t *testing.T) {
+	dir, root := t.TempDir(), t.TempDir()
+	stores := checkpoint.New(checkpoint.Options{Root: root})
+	defer stores.Close()
+	s, err := stores.Of(dir)
+	require.NoError(t, err)
+	first := take(t, s, "1")
+	write(t, dir, "a", "2")
+	second := take(t, s, "2")
+	lose(t, root, "1")
+	err = s.View(t.Context(), func(v *checkpoint.View) error {
+		_, err := v.Changes(t.Context(), checkpoint.Span{From: first, To: second})
+		return err
+	})
+	assert.Equal(t, fault.NotFound, fault.KindOf(err), err)
+	_, err = s.Restore(t.Context(), revertAction, "r1", first)
+	assert.Equal(t, fault.NotFound, fault.KindOf(err), err)
 }
