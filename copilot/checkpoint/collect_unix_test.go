@@ -77,13 +77,34 @@ func TestCollectionEndsWithItsChildrenForOperationsAndClose(t *testing.T) {
 	stores.Close()
 	assert.Less(t, time.Since(start), 3*time.Second)
 
+	require.Eventually(t, func() bool { return !isLocked(t, root) }, waitTime, tick, "all children ended")
+}
+
+// isLocked reports whether a process holds the lock of the only store.
+func isLocked(t *testing.T, root string) bool {
+	t.Helper()
 	locks, err := filepath.Glob(filepath.Join(root, "*", "lock"))
 	require.NoError(t, err)
+	require.Len(t, locks, 1)
 	lock, err := os.Open(locks[0])
 	require.NoError(t, err)
 	defer lock.Close()
-	require.Eventually(t, func() bool { return syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil },
-		waitTime, tick, "all children ended")
+	return syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) != nil
+}
+
+func TestCleanUpLetsCollectionGoOn(t *testing.T) {
+	dir, root := t.TempDir(), t.TempDir()
+	stores := checkpoint.New(checkpoint.Options{Root: root})
+	defer stores.Close()
+	s, err := stores.Of(dir)
+	require.NoError(t, err)
+	take(t, s, "1")
+	fake := slowCollection(t, 60)
+	collectAgain(t, root)
+	take(t, s, "2")
+	awaitCollection(t, fake)
+	require.NoError(t, stores.Keep(t.Context(), func(string) bool { return true }))
+	assert.True(t, isLocked(t, root))
 }
 
 func TestCollectionOfKilledPortalKeepsItsLock(t *testing.T) {

@@ -54,6 +54,42 @@ func TestLostCheckpointLeavesOthersReadable(t *testing.T) {
 	assert.Empty(t, listOf(t, s, session))
 }
 
+func TestLocksOfKilledProcessesAreRemoved(t *testing.T) {
+	dir, root := t.TempDir(), t.TempDir()
+	stores := checkpoint.New(checkpoint.Options{Root: root})
+	defer stores.Close()
+	s, err := stores.Of(dir)
+	require.NoError(t, err)
+	take(t, s, "1")
+	shadow := gitDirectory(t, root)
+	leave := func() {
+		for _, name := range []string{"refs/portal/s1/1.lock", "refs/portal/s1/2.lock", "packed-refs.lock", "packed-refs.new", "HEAD.lock"} {
+			write(t, shadow, name, "")
+		}
+	}
+	leave()
+	take(t, s, "2")
+	leave()
+	require.NoError(t, s.Forget(t.Context(), "another"))
+	leave()
+	require.NoError(t, s.Forget(t.Context(), session))
+	assert.Empty(t, listOf(t, s, session))
+}
+
+func TestDamagedPlanIsSetAside(t *testing.T) {
+	dir, root := t.TempDir(), t.TempDir()
+	stores := checkpoint.New(checkpoint.Options{Root: root})
+	defer stores.Close()
+	s, err := stores.Of(dir)
+	require.NoError(t, err)
+	take(t, s, "1")
+	for _, text := range []string{"", "{}", `{"steps": 1}`} {
+		write(t, filepath.Dir(gitDirectory(t, root)), "plan.json", text)
+		take(t, s, "2")
+		assert.Equal(t, text, read(t, filepath.Dir(gitDirectory(t, root)), "plan.damaged.json"))
+	}
+}
+
 func TestLostCheckpointIsNotFound(t *testing.T) {
 	dir, root := t.TempDir(), t.TempDir()
 	stores := checkpoint.New(checkpoint.Options{Root: root})
@@ -71,4 +107,18 @@ func TestLostCheckpointIsNotFound(t *testing.T) {
 	assert.Equal(t, fault.NotFound, fault.KindOf(err), err)
 	_, err = s.Restore(t.Context(), revertAction, "r1", first)
 	assert.Equal(t, fault.NotFound, fault.KindOf(err), err)
+}
+
+func TestStoreInUseIsCleanedUpLater(t *testing.T) {
+	dir, root := t.TempDir(), t.TempDir()
+	stores := checkpoint.New(checkpoint.Options{Root: root})
+	defer stores.Close()
+	s, err := stores.Of(dir)
+	require.NoError(t, err)
+	take(t, s, "1")
+	none := func(string) bool { return false }
+	require.NoError(t, s.View(t.Context(), func(*checkpoint.View) error { return stores.Keep(t.Context(), none) }))
+	assert.Len(t, listOf(t, s, session), 1)
+	require.NoError(t, stores.Keep(t.Context(), none))
+	assert.Empty(t, listOf(t, s, session))
 }

@@ -3,6 +3,7 @@ package checkpoint
 import (
 	"context"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -23,25 +24,46 @@ const (
 func (s *Stores) Keep(ctx context.Context, keep func(session string) bool) error {
 	var faults []error
 	for _, store := range s.all() {
-		faults = append(faults, store.keep(ctx, keep))
+		faults = append(faults, store.keepIdle(ctx, keep))
 	}
 	return errors.Join(faults...)
+}
+
+// idleTime is how long [Stores.Keep] waits for a store.
+const idleTime = time.Second
+
+// keepIdle cleans up a store that is not in use. A collection of garbage goes on.
+func (s *Store) keepIdle(ctx context.Context, keep func(session string) bool) error {
+	limited, cancel := context.WithTimeout(ctx, idleTime)
+	defer cancel()
+	release, err := s.takeTurn(limited, func() error { return nil })
+	switch {
+	case ctx.Err() != nil && err != nil:
+		return ctx.Err()
+	case errors.Is(err, context.DeadlineExceeded):
+		return nil
+	case err != nil:
+		return err
+	}
+	defer release()
+	return s.keep(ctx, keep)
 }
 
 // Forget removes the checkpoints of a session.
 func (s *Store) Forget(ctx context.Context, session string) error {
 	if _, err := os.Stat(s.dir); err != nil {
-		return nil //nolint:nilerr // it has none
+		return nil // it has none
 	}
-	return s.keep(ctx, func(other string) bool { return other != session })
-}
-
-func (s *Store) keep(ctx context.Context, keep func(session string) bool) error {
 	release, err := s.acquire(ctx)
 	if err != nil {
 		return err
 	}
 	defer release()
+	return s.keep(ctx, func(other string) bool { return other != session })
+}
+
+// keep removes the checkpoints that keep rejects. The caller has the turn.
+func (s *Store) keep(ctx context.Context, keep func(session string) bool) error {
 	shadow, err := s.openShadow(ctx, s.dir, git.Place{Top: s.dir})
 	if err != nil {
 		return err
@@ -51,7 +73,7 @@ func (s *Store) keep(ctx context.Context, keep func(session string) bool) error 
 		return err
 	}
 	var deletions strings.Builder
-	kept := false
+	kept := s.keepsPlan(keep)
 	for ref := range strings.SplitSeq(strings.TrimSpace(string(out)), "\n") {
 		part, _, _ := strings.Cut(strings.TrimPrefix(ref, refs), "/")
 		switch {
@@ -61,9 +83,6 @@ func (s *Store) keep(ctx context.Context, keep func(session string) bool) error 
 		default:
 			deletions.WriteString("delete " + ref + "\n")
 		}
-	}
-	if _, err := os.Stat(s.planFile()); err == nil {
-		kept = true
 	}
 	if !kept {
 		return s.empty()
@@ -75,6 +94,15 @@ func (s *Store) keep(ctx context.Context, keep func(session string) bool) error 
 		return err
 	}
 	return os.Chtimes(s.path(stampFile), time.Time{}, time.Unix(0, 0)) // the next checkpoint collects garbage
+}
+
+// keepsPlan reports whether there is a plan that must be completed.
+func (s *Store) keepsPlan(keep func(session string) bool) bool {
+	p, err := s.readPlan()
+	if err != nil {
+		return !errors.Is(err, errDamaged)
+	}
+	return p != nil && keep(p.Restored.Session)
 }
 
 // empty removes everything but the lock, which others may wait for.
@@ -148,6 +176,25 @@ func (s *Store) collectNow(ctx context.Context) error {
 		return err
 	}
 	return writeFile(s.path(stampFile), nil)
+}
+
+// removeLocks removes locks of killed processes of git, which block all others. The caller has the turn, so no other process
+// works there.
+func (s *Store) removeLocks() {
+	var left []string
+	for _, pattern := range []string{"*.lock", "packed-refs.new", "objects/info/*.lock", "objects/info/commit-graphs/*.lock", "objects/pack/*.lock"} {
+		found, _ := filepath.Glob(filepath.Join(s.path("git"), pattern))
+		left = append(left, found...)
+	}
+	_ = filepath.WalkDir(s.path("git/refs"), func(path string, _ fs.DirEntry, err error) error {
+		if err == nil && filepath.Ext(path) == ".lock" {
+			left = append(left, path)
+		}
+		return nil // there are none yet
+	})
+	for _, name := range left {
+		_ = os.Remove(name)
+	}
 }
 
 // removeLeft removes temporary files of killed processes.

@@ -137,20 +137,41 @@ func (u *use) complete(ctx context.Context, p *plan) error {
 	return os.Remove(u.planFile())
 }
 
-// completePlan completes the plan of a killed process, if there is one.
-func (u *use) completePlan(ctx context.Context) error {
-	data, err := os.ReadFile(u.planFile())
+// readPlan returns the plan on disk, or nil if there is none. Errors: errDamaged; it cannot be read.
+func (s *Store) readPlan() (*plan, error) {
+	data, err := os.ReadFile(s.planFile())
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	var p plan
-	if err == nil {
-		err = json.Unmarshal(data, &p)
+		return nil, nil //nolint:nilnil // there is none
 	}
 	if err != nil {
+		return nil, err
+	}
+	var p plan
+	if err := json.Unmarshal(data, &p); err != nil {
+		return nil, fmt.Errorf("%w: %w", errDamaged, err)
+	}
+	if p.Restored.Session == "" || p.Restored.ID == "" || p.After == "" {
+		return nil, errDamaged
+	}
+	return &p, nil
+}
+
+var errDamaged = errors.New("the plan is damaged")
+
+// completePlan completes the plan of a killed process, if there is one. One that makes no sense is set aside.
+func (u *use) completePlan(ctx context.Context) error {
+	p, err := u.readPlan()
+	if errors.Is(err, errDamaged) {
+		aside := u.path("plan.damaged.json")
+		u.stores.options.Log.Error("restored files are incomplete", "directory", u.directory, "file", aside, "err", err)
+		return os.Rename(u.planFile(), aside)
+	}
+	if p == nil || err != nil {
 		return err
 	}
-	if err := u.complete(ctx, &p); err != nil {
+	ctx, cancel := withGrace(ctx)
+	defer cancel()
+	if err := u.complete(ctx, p); err != nil {
 		return err
 	}
 	u.mu.Lock()
@@ -159,13 +180,33 @@ func (u *use) completePlan(ctx context.Context) error {
 	return nil
 }
 
-// recoverTime limits the recovery of one store, which a living process may use.
-const recoverTime = 30 * time.Second
+// recoverTime limits the recovery of one store, which a living process may use. graceTime is how long recovery goes on when
+// its caller goes away.
+const (
+	recoverTime = 30 * time.Second
+	graceTime   = time.Second
+)
 
-// recover completes the plan of a killed process.
+// withGrace returns a context that ends a while after ctx, so that what is nearly done gets done. The caller must cancel it.
+func withGrace(ctx context.Context) (later context.Context, cancel func()) {
+	later, end := context.WithTimeout(context.WithoutCancel(ctx), recoverTime)
+	stop := context.AfterFunc(ctx, func() {
+		select {
+		case <-time.After(graceTime):
+			end()
+		case <-later.Done():
+		}
+	})
+	return later, func() {
+		stop()
+		end()
+	}
+}
+
+// recover completes the plan of a killed process. The plan of a directory that is missing stays: it may come back.
 func (s *Store) recover(ctx context.Context) error {
 	if _, err := os.Stat(s.directory); err != nil {
-		return os.Remove(s.planFile()) // with the directory gone there is nothing to restore
+		return nil
 	}
 	ctx, cancel := context.WithTimeout(ctx, recoverTime)
 	defer cancel()

@@ -159,6 +159,7 @@ func (s *Store) takeTurn(ctx context.Context, prepare func() error) (release fun
 		<-s.turn
 		return nil, err
 	}
+	s.removeLocks()
 	return func() {
 		_ = s.lock.Close()
 		s.lock = nil
