@@ -135,6 +135,7 @@ func (m *merging) revert(ctx context.Context, action Action, id, a, b string, wh
 	}
 	var excluded []string
 	for _, c := range changes {
+		c = m.withCoveredOrigin(c, which)
 		before := c.From
 		if c.OldPath != "" {
 			before = Entry{}
@@ -154,6 +155,14 @@ func (m *merging) revert(ctx context.Context, action Action, id, a, b string, wh
 		return Restored{}, conflict("the checkpoints do not contain these files", excluded)
 	}
 	return m.execute(ctx, action, id, m.now, m.steps)
+}
+
+// withCoveredOrigin turns a rename into an addition if its old name belongs to a file that is not covered, which stays.
+func (m *merging) withCoveredOrigin(c Change, which Selection) Change {
+	if c.OldPath == "" || which.Hunk != "" || !m.isUncovered(c.OldPath) {
+		return c
+	}
+	return Change{Path: c.Path, Status: Added, To: c.To}
 }
 
 // isHidden reports whether a file that the earlier state contains as given may have existed then with another content.

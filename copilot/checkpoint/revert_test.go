@@ -99,6 +99,19 @@ func TestRenameIsTakenBackWithLaterChanges(t *testing.T) {
 	assert.NoFileExists(t, filepath.Join(dir, "b.txt"))
 }
 
+func TestRevertTakesARenamedFileAwayWhoseOldNameIsNotCovered(t *testing.T) {
+	dir := repository(t)
+	s := open(t, dir)
+	a := take(t, s, "a")
+	require.NoError(t, os.Rename(filepath.Join(dir, "a.txt"), filepath.Join(dir, "b.txt")))
+	large := strings.Repeat("x", 12_000) // above the limit
+	write(t, dir, "a.txt", large)
+	_, err := s.Revert(t.Context(), revertAction, "r", a, take(t, s, "b"), checkpoint.Selection{})
+	require.NoError(t, err)
+	assert.NoFileExists(t, filepath.Join(dir, "b.txt"))
+	assert.Equal(t, large, read(t, dir, "a.txt"), "what no checkpoint contains stays")
+}
+
 func TestRestoreKeepsPermissionsAndKinds(t *testing.T) {
 	dir := repository(t)
 	write(t, dir, "private", "p")
