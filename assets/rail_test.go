@@ -166,6 +166,7 @@ func notifies(t page) {
 	b.WaitGone(id("notify-me") + ":not([hidden] *)")
 	b.Do(chromedp.Evaluate[chromedp.Void](`Object.defineProperty(document, "hidden", { configurable: true, get: () => true })`))
 	p.API("POST", "copilot/session/"+session+"/cancel", "")
+	b.Wait(fmt.Sprintf(`document.querySelector(%q).dataset.state !== "waiting"`, row(session, "")))
 	p.API("POST", "copilot/session/"+session+"/query", "run `echo snipe`")
 	b.Wait(`notes.length === 1 && notes[0].body.includes("echo snipe")`)
 	b.Do(chromedp.Evaluate[chromedp.Void](`notes[0].note.onclick()`))

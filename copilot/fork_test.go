@@ -133,8 +133,11 @@ func TestPromptIsResentInFork(t *testing.T) {
 		require.NoError(t, err)
 		settle()
 		original := plot(t, s)
-		var got *fake.Turn
-		h.agents.Script = func(t *fake.Turn) { got = t; t.Say(t.Prompt) }
+		turns := make(chan *fake.Turn, 1)
+		h.agents.Script = func(t *fake.Turn) {
+			t.Say(t.Prompt)
+			turns <- t
+		}
 		for _, c := range []struct {
 			resend       copilot.Resend
 			text, model  string
@@ -147,6 +150,7 @@ func TestPromptIsResentInFork(t *testing.T) {
 			f, newRun, err := p.host.Resend(t.Context(), s.ID(), run, c.resend)
 			require.NoError(t, err)
 			settle()
+			got := <-turns
 			assert.NotEqual(t, run, newRun)
 			assert.Equal(t, c.text, got.Prompt)
 			assert.Equal(t, []string{"first"}, got.Past)

@@ -29,7 +29,7 @@ export function endBlock(item, context) {
       setText(link, runSummary(item) || "Done");
       const files = context.reviews.get(item.run) ?? 0;
       review.hidden = files === 0;
-      setText(review, `Review ${countFiles(files)}`);
+      setText(review, files === 0 ? "" : `Review ${countFiles(files)}`);
     },
   };
 }
