@@ -167,7 +167,7 @@ const (
 		session.schedule_rearmed session.session_limits_changed session.snapshot_rewind session.task_complete
 		session.truncation session.warning session.workspace_file_changed skill.context_delivered
 		skill.context_delivered_ref skill.invoked skill.invoked_ref subagent.configured subagent.deselected
-		subagent.selected tool.execution_progress tool_search.activated tool.user_requested ui.ephemeral_query`
+		subagent.selected tool.execution_progress tool_search.activated tool.user_requested`
 	isInternalEvent = `assistant.streaming_delta assistant.tool_call_delta capabilities.changed commands.changed hook.end
 		hook.progress hook.start model.call_failure model.call_finished model.call_start pending_messages.modified
 		permission.assentDetected permission.carriedForward permission.contextualAuthorization
@@ -175,7 +175,8 @@ const (
 		prompt_cache_break sandbox.decision session.background_tasks_changed session.context_changed
 		session.managed_settings_enforced session.managed_settings_resolved session.mcp_servers_loaded session.resume
 		session.shutdown session.skills_loaded session.start session.tools_updated session.usage_checkpoint
-		system.message system.notification user.message model.messages_snapshot model.turn_started model.log`
+		system.message system.notification user.message model.messages_snapshot model.turn_started model.log
+		ui.ephemeral_query`
 )
 
 func TestOtherEventsAreNoticesOrIgnored(t *testing.T) {
