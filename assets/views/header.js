@@ -36,7 +36,9 @@ export function createHeader({ session, rpc, actions }) {
     if (title.hidden) return;
     const field = h("input", { type: "text", class: "title-field", "aria-label": "Title", maxlength: 200, "data-testid": "title-field" });
     field.value = session.title || firstPrompt(session);
+    let isOpen = true; // removing the field blurs it
     const close = () => {
+      isOpen = false;
       field.remove();
       title.hidden = false;
       setText(problem, "");
@@ -59,7 +61,7 @@ export function createHeader({ session, rpc, actions }) {
       event.preventDefault(); // Escape does not stop the run
       event.stopPropagation();
     });
-    field.addEventListener("blur", () => field.isConnected && void save());
+    field.addEventListener("blur", () => isOpen && void save());
     title.hidden = true;
     title.before(field);
     field.select();

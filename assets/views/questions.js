@@ -1,13 +1,13 @@
 // The questions of the agent, shown above the composer until they are answered, here or elsewhere.
 
-import { h, setHTML } from "../dom.js";
+import { h, setHTML, setText } from "../dom.js";
 import { answerForm, confirmForm, pickForm, promptForm } from "./answers.js";
 import { askingAgent, questionText, questionSource, closingText, questionTitle } from "./question-text.js";
 import { ANSWER_DELAY, TYPING_PAUSE, isTextKey, canAnswer, canTakeFocus, choiceNumber } from "./keys.js";
 
 /**
  * @typedef {import("../store.js").Question} Question
- * @typedef {{node: HTMLElement, focus: () => void, answer: (result: unknown) => void, question: Question, signature: string, isClosed: boolean, unsent?: () => void}} Card focus: moves the focus to where typing goes; unsent: sends the answer that was given while the portal could not be reached
+ * @typedef {{node: HTMLElement, focus: () => void, answer: (result: unknown) => void, nameAgent: (agent: string) => void, question: Question, signature: string, isClosed: boolean, unsent?: () => void}} Card focus: moves the focus to where typing goes; unsent: sends the answer that was given while the portal could not be reached
  * @typedef {import("./composer.js").Composer} Composer
  */
 
@@ -74,7 +74,7 @@ export function createQuestions({ session, rpc, composer }) {
 
   /** @param {Question} question */
   const show = (question) => {
-    const card = createCard(question, askingAgent(question, session), (result, failed) => {
+    const card = createCard(question, (result, failed) => {
       const { rpc: id } = card.question;
       card.unsent = undefined;
       if (id === null || !rpc.answer(id, result)) {
@@ -84,6 +84,7 @@ export function createQuestions({ session, rpc, composer }) {
       answeredHere.add(question.id);
       later(() => failed(""), ANSWER_TIMEOUT);
     }, composer);
+    card.nameAgent(askingAgent(question, session));
     cards.set(question.id, card);
     node.append(card.node);
     focusWhenIdle(card);
@@ -106,6 +107,7 @@ export function createQuestions({ session, rpc, composer }) {
         const now = open.get(id);
         if (now && signatureOf(now) === card.signature) {
           card.question = now; // it may have a new request id
+          card.nameAgent(askingAgent(now, session)); // the tool call of a sub-agent may be reported after its question
           if (now.rpc !== null) card.unsent?.();
           continue;
         }
@@ -128,19 +130,19 @@ export function createQuestions({ session, rpc, composer }) {
 const signatureOf = ({ method, params }) => JSON.stringify([method, params.run_id, params.title, params.message, params.items, params.fields]);
 
 /**
- * @param {Question} question @param {string} agent the name of the sub-agent that asks, or ""
+ * @param {Question} question
  * @param {(result: unknown, failed: (problem: string) => void) => void} send
  * @param {Composer} composer @returns {Card}
  */
-function createCard(question, agent, send, composer) {
-  const source = questionSource(question, agent);
+function createCard(question, send, composer) {
+  const asker = h("p", { class: "muted asker" });
   const problem = h("p", { class: "error-text", role: "alert" });
   const controls = h("fieldset", { class: "answers" });
   const heading = h("h2", {}, questionTitle(question));
   const node = h("div", {
     class: "card question", "data-testid": "question", "data-kind": question.kind, "data-danger": question.params.danger_level,
-    tabindex: "0", role: "alertdialog", "aria-label": `${source}: ${questionTitle(question)}`,
-  }, h("p", { class: "muted asker" }, source), heading, detail(question), controls, problem);
+    tabindex: "0", role: "alertdialog",
+  }, asker, heading, detail(question), controls, problem);
   const answer = (/** @type {unknown} */ result) => {
     if (controls.disabled) return;
     controls.disabled = true;
@@ -179,7 +181,12 @@ function createCard(question, agent, send, composer) {
   }, true);
   // A field with a default value does not get the focus: Enter would send it, and may be meant for something else.
   const focus = () => (question.method === "ui.prompt.request" && !form.field?.value ? form.field ?? node : node).focus({ preventScroll: true });
-  return { node, focus, answer, question, signature: signatureOf(question), isClosed: false };
+  const nameAgent = (/** @type {string} */ agent) => {
+    const source = questionSource(question, agent);
+    setText(asker, source);
+    node.setAttribute("aria-label", `${source}: ${questionTitle(question)}`);
+  };
+  return { node, focus, answer, nameAgent, question, signature: signatureOf(question), isClosed: false };
 }
 
 /** Reports whether keys type into an element. @param {EventTarget | null} target */

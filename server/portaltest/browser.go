@@ -118,7 +118,8 @@ func (b *Browser) Outages() { b.outages.Store(true) }
 func (b *Browser) IgnoreConsole() { b.errors.Store(true) }
 
 func isOutage(message string) bool {
-	return strings.Contains(message, "net::ERR_") || strings.Contains(message, "WebSocket connection to ")
+	return strings.Contains(message, "net::ERR_") || strings.Contains(message, "WebSocket connection to ") ||
+		strings.Contains(message, "An unknown error occurred when fetching the script.") // the service worker's
 }
 
 // patience is the time limit of each step on a busy machine.
