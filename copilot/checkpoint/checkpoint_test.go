@@ -244,11 +244,9 @@ func age(t *testing.T, root string) {
 func TestForgottenSessionLeavesNoObjects(t *testing.T) {
 	dir := t.TempDir()
 	root := t.TempDir()
-	stores := checkpoint.New(checkpoint.Options{Root: root})
-	s, err := stores.Of(dir)
-	require.NoError(t, err)
+	stores, s := openIn(t, root, dir)
 	write(t, dir, "secret", "the first session's secret")
-	_, err = s.Take(t.Context(), "../first", "a")
+	_, err := s.Take(t.Context(), "../first", "a")
 	require.NoError(t, err)
 	write(t, dir, "secret", "another")
 	_, err = s.Take(t.Context(), "second", "a")

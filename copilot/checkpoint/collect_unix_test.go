@@ -60,9 +60,7 @@ func collectAgain(t *testing.T, root string) {
 
 func TestCollectionEndsWithItsChildrenForOperationsAndClose(t *testing.T) {
 	dir, root := t.TempDir(), t.TempDir()
-	stores := checkpoint.New(checkpoint.Options{Root: root})
-	s, err := stores.Of(dir)
-	require.NoError(t, err)
+	stores, s := openIn(t, root, dir)
 	take(t, s, "1")
 	fake := slowCollection(t, 60)
 	collectAgain(t, root)
@@ -94,10 +92,7 @@ func isLocked(t *testing.T, root string) bool {
 
 func TestCleanUpLetsCollectionGoOn(t *testing.T) {
 	dir, root := t.TempDir(), t.TempDir()
-	stores := checkpoint.New(checkpoint.Options{Root: root})
-	defer stores.Close()
-	s, err := stores.Of(dir)
-	require.NoError(t, err)
+	stores, s := openIn(t, root, dir)
 	take(t, s, "1")
 	fake := slowCollection(t, 60)
 	collectAgain(t, root)
@@ -116,10 +111,7 @@ func TestCollectionOfKilledPortalKeepsItsLock(t *testing.T) {
 	}
 	dir := filepath.Join(t.TempDir(), "work")
 	require.NoError(t, os.Mkdir(dir, 0o755))
-	stores := checkpoint.New(checkpoint.Options{Root: childRoot(dir)})
-	defer stores.Close()
-	s, err := stores.Of(dir)
-	require.NoError(t, err)
+	_, s := openIn(t, childRoot(dir), dir)
 	take(t, s, "1")
 	fake := slowCollection(t, 1)
 	collectAgain(t, childRoot(dir))

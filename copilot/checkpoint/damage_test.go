@@ -35,10 +35,7 @@ func lose(t *testing.T, root, name string) {
 
 func TestLostCheckpointLeavesOthersReadable(t *testing.T) {
 	dir, root := t.TempDir(), t.TempDir()
-	stores := checkpoint.New(checkpoint.Options{Root: root})
-	defer stores.Close()
-	s, err := stores.Of(dir)
-	require.NoError(t, err)
+	_, s := openIn(t, root, dir)
 	for _, name := range []string{"1", "2", "3"} {
 		write(t, dir, "a", name)
 		take(t, s, name)
@@ -56,10 +53,7 @@ func TestLostCheckpointLeavesOthersReadable(t *testing.T) {
 
 func TestLocksOfKilledProcessesAreRemoved(t *testing.T) {
 	dir, root := t.TempDir(), t.TempDir()
-	stores := checkpoint.New(checkpoint.Options{Root: root})
-	defer stores.Close()
-	s, err := stores.Of(dir)
-	require.NoError(t, err)
+	_, s := openIn(t, root, dir)
 	take(t, s, "1")
 	shadow := gitDirectory(t, root)
 	leave := func() {
@@ -78,10 +72,7 @@ func TestLocksOfKilledProcessesAreRemoved(t *testing.T) {
 
 func TestDamagedPlanIsSetAside(t *testing.T) {
 	dir, root := t.TempDir(), t.TempDir()
-	stores := checkpoint.New(checkpoint.Options{Root: root})
-	defer stores.Close()
-	s, err := stores.Of(dir)
-	require.NoError(t, err)
+	_, s := openIn(t, root, dir)
 	take(t, s, "1")
 	for _, text := range []string{"", "{}", `{"steps": 1}`} {
 		write(t, filepath.Dir(gitDirectory(t, root)), "plan.json", text)
@@ -92,15 +83,12 @@ func TestDamagedPlanIsSetAside(t *testing.T) {
 
 func TestLostCheckpointIsNotFound(t *testing.T) {
 	dir, root := t.TempDir(), t.TempDir()
-	stores := checkpoint.New(checkpoint.Options{Root: root})
-	defer stores.Close()
-	s, err := stores.Of(dir)
-	require.NoError(t, err)
+	_, s := openIn(t, root, dir)
 	first := take(t, s, "1")
 	write(t, dir, "a", "2")
 	second := take(t, s, "2")
 	lose(t, root, "1")
-	err = s.View(t.Context(), func(v *checkpoint.View) error {
+	err := s.View(t.Context(), func(v *checkpoint.View) error {
 		_, err := v.Changes(t.Context(), checkpoint.Span{From: first, To: second})
 		return err
 	})
@@ -111,10 +99,7 @@ func TestLostCheckpointIsNotFound(t *testing.T) {
 
 func TestStoreInUseIsCleanedUpLater(t *testing.T) {
 	dir, root := t.TempDir(), t.TempDir()
-	stores := checkpoint.New(checkpoint.Options{Root: root})
-	defer stores.Close()
-	s, err := stores.Of(dir)
-	require.NoError(t, err)
+	stores, s := openIn(t, root, dir)
 	take(t, s, "1")
 	none := func(string) bool { return false }
 	require.NoError(t, s.View(t.Context(), func(*checkpoint.View) error { return stores.Keep(t.Context(), none) }))

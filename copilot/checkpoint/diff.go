@@ -28,6 +28,7 @@ type Hunk struct {
 	NewStart, NewLines int
 	Section            string // the line that git names as its context, such as a function, or ""
 	Lines              []Line
+	State              State // what became of it; that of the file if it has very many hunks. Only [View.Diff] sets it
 }
 
 // Line is a line of a hunk.

@@ -38,10 +38,7 @@ func TestRestoreStopsWhenDiskIsFull(t *testing.T) {
 	}
 	dir := filepath.Join(t.TempDir(), "work")
 	require.NoError(t, os.Mkdir(dir, 0o755))
-	stores := checkpoint.New(checkpoint.Options{Root: childRoot(dir)})
-	defer stores.Close()
-	s, err := stores.Of(dir)
-	require.NoError(t, err)
+	stores, s := openIn(t, childRoot(dir), dir)
 	for _, name := range []string{"1", "2", "3"} {
 		write(t, dir, name, strings.Repeat("old "+name+"\n", 20_000))
 	}

@@ -27,6 +27,16 @@ func open(tb testing.TB, dir string) *checkpoint.Store {
 	return store
 }
 
+// openIn returns the store of a directory, and the stores that it is one of, which are kept in root.
+func openIn(tb testing.TB, root, dir string) (*checkpoint.Stores, *checkpoint.Store) {
+	tb.Helper()
+	stores := checkpoint.New(checkpoint.Options{Root: root})
+	tb.Cleanup(stores.Close)
+	s, err := stores.Of(dir)
+	require.NoError(tb, err)
+	return stores, s
+}
+
 // repository returns a repository with a commit.
 func repository(tb testing.TB) string {
 	tb.Helper()

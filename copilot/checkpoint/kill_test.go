@@ -74,10 +74,7 @@ func fill(t *testing.T, dir, state string) {
 func TestKilledRestoreIsCompleted(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "work")
 	require.NoError(t, os.Mkdir(dir, 0o755))
-	stores := checkpoint.New(checkpoint.Options{Root: childRoot(dir)})
-	defer stores.Close()
-	s, err := stores.Of(dir)
-	require.NoError(t, err)
+	stores, s := openIn(t, childRoot(dir), dir)
 	states := map[string]map[string]string{}
 	for _, state := range []string{"small", "large"} {
 		fill(t, dir, state)
@@ -107,7 +104,7 @@ func TestKilledRestoreIsCompleted(t *testing.T) {
 		assert.Empty(t, again)
 	}
 	require.Positive(t, completed, "no plan was interrupted")
-	_, err = s.Undo(t.Context(), revertAction, "undo", "")
+	_, err := s.Undo(t.Context(), revertAction, "undo", "")
 	require.NoError(t, err, "also restores of killed processes can be undone")
 }
 

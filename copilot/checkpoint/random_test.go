@@ -131,7 +131,7 @@ func seeds(n int) []uint64 {
 		return []uint64{seed}
 	}
 	if os.Getenv("PORTAL_SOAK") != "" {
-		n *= 50
+		n *= 10
 	}
 	list := make([]uint64, n)
 	for i := range list {
@@ -140,7 +140,7 @@ func seeds(n int) []uint64 {
 	return list
 }
 
-// withModule returns a repository with a submodule that has changes of its own.
+// withModule returns a repository that converts line ends, with a submodule that has changes of its own.
 func withModule(t *testing.T) string {
 	t.Helper()
 	dir, module := repository(t), repository(t)
@@ -149,6 +149,8 @@ func withModule(t *testing.T) string {
 	write(t, dir, "module/untracked", "u")
 	write(t, dir, ".gitignore", "*.log\n")
 	write(t, dir, "x.log", "ignored")
+	gittest.Run(t, dir, "config", "core.autocrlf", "true")
+	write(t, dir, ".gitattributes", "*.txt text eol=crlf\ndir/** text=auto\n")
 	return dir
 }
 
@@ -160,6 +162,11 @@ func TestRandomEditsAreRestoredByteForByte(t *testing.T) {
 			if i%2 == 1 {
 				e.dir = filepath.Join(e.dir, "below top")
 				require.NoError(t, os.Mkdir(e.dir, 0o755))
+			}
+			if i%20 == 19 { // make soak
+				for f := range 10_000 {
+					write(t, e.dir, fmt.Sprintf("many/%d/%d", f%100, f), fmt.Sprint(f))
+				}
 			}
 			s := open(t, e.dir)
 			for i := range 6 {

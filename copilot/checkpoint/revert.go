@@ -36,6 +36,9 @@ func (s *Store) Revert(ctx context.Context, a Action, id string, from, to Checkp
 			return Restored{}, err
 		}
 		defer m.close()
+		if err := m.keepHidden(ctx, from); err != nil {
+			return Restored{}, err
+		}
 		return m.revert(ctx, a, id, from.tree(), b, which)
 	})
 }
@@ -49,6 +52,9 @@ func (s *Store) Restore(ctx context.Context, a Action, id string, to Checkpoint,
 			return Restored{}, err
 		}
 		defer m.close()
+		if err := m.keepHidden(ctx, to); err != nil {
+			return Restored{}, err
+		}
 		changes, err := u.compare(ctx, now.Tree, to.tree(), noRenames, paths...)
 		if err != nil {
 			return Restored{}, err
@@ -93,7 +99,7 @@ type merging struct {
 
 // merging starts to compute steps. to is the later state of the changes, with the tree b. The caller must call close.
 func (u *use) merging(ctx context.Context, from, to Checkpoint, now snapshot, b string) (*merging, error) {
-	m := &merging{use: u, now: now, present: map[string]Entry{}, uncovered: map[string]bool{}, more: from.more, perms: from.perms}
+	m := &merging{use: u, now: now, present: map[string]Entry{}, uncovered: map[string]bool{}, perms: from.perms}
 	for _, list := range [][]Uncovered{from.Uncovered, to.Uncovered, now.Uncovered} {
 		for _, item := range list {
 			m.uncovered[item.Path] = true
@@ -106,14 +112,22 @@ func (u *use) merging(ctx context.Context, from, to Checkpoint, now snapshot, b 
 	for _, c := range since {
 		m.present[c.Path] = c.To
 	}
-	if m.hides, err = u.hidden(ctx, from, now.Tree); err != nil {
-		return nil, err
-	}
-	if m.objects, err = u.shadow.Objects(ctx); err != nil {
+	if m.temp, err = os.MkdirTemp(u.dir, "merge-"); err != nil {
 		return nil, unavailable(err)
 	}
-	m.temp, err = os.MkdirTemp(u.dir, "merge-")
-	return m, err
+	if m.objects, err = u.shadow.Objects(ctx); err != nil {
+		_ = os.Remove(m.temp) // a leftover is harmless
+		return nil, unavailable(err)
+	}
+	return m, nil
+}
+
+// keepHidden finds the files that may have existed in the earlier state although that does not contain them: they stay. After a
+// restore, an undo needs it not: the state before was complete.
+func (m *merging) keepHidden(ctx context.Context, from Checkpoint) (err error) {
+	m.more = from.more
+	m.hides, err = m.hidden(ctx, from, m.now.Tree)
+	return err
 }
 
 func (m *merging) close() {
@@ -135,7 +149,7 @@ func (m *merging) revert(ctx context.Context, action Action, id, a, b string, wh
 	}
 	var excluded []string
 	for _, c := range changes {
-		c = m.withCoveredOrigin(c, which)
+		c = m.coveredPart(c, which)
 		before := c.From
 		if c.OldPath != "" {
 			before = Entry{}
@@ -157,12 +171,16 @@ func (m *merging) revert(ctx context.Context, action Action, id, a, b string, wh
 	return m.execute(ctx, action, id, m.now, m.steps)
 }
 
-// withCoveredOrigin turns a rename into an addition if its old name belongs to a file that is not covered, which stays.
-func (m *merging) withCoveredOrigin(c Change, which Selection) Change {
-	if c.OldPath == "" || which.Hunk != "" || !m.isUncovered(c.OldPath) {
-		return c
+// coveredPart turns a rename into an addition or a deletion if the other name belongs to a file that is not covered, which stays.
+func (m *merging) coveredPart(c Change, which Selection) Change {
+	switch {
+	case c.OldPath == "" || which.Hunk != "":
+	case m.isUncovered(c.OldPath):
+		return Change{Path: c.Path, Status: Added, To: c.To}
+	case m.isHidden(c.Path, Entry{}):
+		return Change{Path: c.OldPath, Status: Deleted, From: c.From}
 	}
-	return Change{Path: c.Path, Status: Added, To: c.To}
+	return c
 }
 
 // isHidden reports whether a file that the earlier state contains as given may have existed then with another content.

@@ -112,6 +112,21 @@ func TestRevertTakesARenamedFileAwayWhoseOldNameIsNotCovered(t *testing.T) {
 	assert.Equal(t, large, read(t, dir, "a.txt"), "what no checkpoint contains stays")
 }
 
+func TestRevertBringsARenamedFileBackWhoseNewNameWasNotCovered(t *testing.T) {
+	dir := repository(t)
+	write(t, dir, "b.txt", strings.Repeat("x", 12_000)) // above the limit
+	s := open(t, dir)
+	a, original := take(t, s, "a"), read(t, dir, "a.txt")
+	require.NoError(t, os.Rename(filepath.Join(dir, "a.txt"), filepath.Join(dir, "b.txt")))
+	_, err := s.Revert(t.Context(), revertAction, "r", a, take(t, s, "b"), checkpoint.Selection{})
+	require.NoError(t, err)
+	assert.Equal(t, original, read(t, dir, "a.txt"))
+	assert.Equal(t, original, read(t, dir, "b.txt"), "what it was is not known, so it stays")
+	_, err = s.Undo(t.Context(), revertAction, "undo", "")
+	require.NoError(t, err)
+	assert.NoFileExists(t, filepath.Join(dir, "a.txt"))
+}
+
 func TestRestoreKeepsPermissionsAndKinds(t *testing.T) {
 	dir := repository(t)
 	write(t, dir, "private", "p")

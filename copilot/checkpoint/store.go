@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/flock"
 	"github.com/copilot-portal/portal/copilot/git"
 )
 
@@ -153,7 +154,7 @@ func (s *Store) takeTurn(ctx context.Context, prepare func() error) (release fun
 		return nil, ctx.Err()
 	}
 	if err = prepare(); err == nil {
-		s.lock, err = lockFile(ctx, s.path("lock"))
+		s.lock, err = flock.Lock(ctx, s.path("lock"))
 	}
 	if err != nil {
 		<-s.turn

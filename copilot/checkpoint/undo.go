@@ -43,7 +43,6 @@ func (s *Store) Undo(ctx context.Context, a Action, id, undoes string) (Restored
 			return Restored{}, err
 		}
 		defer m.close()
-		m.hides, m.more = nil, false // the state before was complete
 		return m.revert(ctx, a, id, before.tree(), c.tree(), Selection{})
 	})
 }

@@ -110,6 +110,9 @@ func (v *View) Diff(ctx context.Context, s Span, path string) (Diff, error) {
 		return Diff{}, err
 	}
 	d, err := v.use.diff(ctx, s.From.tree(), to, path)
+	if err == nil {
+		err = v.addStates(ctx, s, to, &d)
+	}
 	d.truncate(MaxLines)
 	return d, err
 }

@@ -71,3 +71,39 @@ func TestCopiedCheckpointsBelongToAnotherSession(t *testing.T) {
 	assert.Equal(t, "a", list[0].Name)
 	assert.Nil(t, checkpoint.Undoable(list))
 }
+
+func TestHunksSayWhatBecameOfThem(t *testing.T) {
+	dir := repository(t)
+	s := open(t, dir)
+	span := checkpoint.Span{From: take(t, s, "1")}
+	original := read(t, dir, "a.txt")
+	changed := strings.NewReplacer("two", "TWO", "ten", "TEN").Replace(original)
+	write(t, dir, "a.txt", changed)
+	span.To = take(t, s, "2")
+	states := func() (list []checkpoint.State) {
+		require.NoError(t, s.View(t.Context(), func(v *checkpoint.View) error {
+			d, err := v.Diff(t.Context(), span, "a.txt")
+			for _, h := range d.Hunks {
+				list = append(list, h.State)
+			}
+			return err
+		}))
+		return list
+	}
+	for _, test := range []struct {
+		now  string
+		want []checkpoint.State
+	}{
+		{changed, []checkpoint.State{checkpoint.Present, checkpoint.Present}},
+		{original, []checkpoint.State{checkpoint.Reverted, checkpoint.Reverted}},
+		{strings.Replace(changed, "TWO", "two", 1), []checkpoint.State{checkpoint.Reverted, checkpoint.Present}},
+		{"zero\n" + strings.Replace(changed, "TEN", "ten", 1), []checkpoint.State{checkpoint.Present, checkpoint.Reverted}},
+		{strings.Replace(changed, "TWO", "mine", 1), []checkpoint.State{checkpoint.Edited, checkpoint.Present}},
+	} {
+		write(t, dir, "a.txt", test.now)
+		assert.Equal(t, test.want, states(), test.now)
+	}
+	remove(t, dir, "a.txt")
+	require.NoError(t, os.Symlink("x", filepath.Join(dir, "a.txt")))
+	assert.Equal(t, []checkpoint.State{checkpoint.Edited, checkpoint.Edited}, states())
+}

@@ -1,6 +1,7 @@
 //go:build linux || darwin || freebsd || netbsd || openbsd || dragonfly
 
-package store
+// Package flock locks files against other processes.
+package flock
 
 import (
 	"context"
@@ -10,9 +11,10 @@ import (
 	"time"
 )
 
-// lock keeps other processes from opening, creating or moving the file at the same time. It ends with the process.
-func lock(ctx context.Context, name string) (unlock func(), err error) {
-	file, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // the data directory is the user's choice
+// Lock creates the file if there is none, and waits until no other process has locked it. The lock lasts until the file is closed here and in
+// all processes that inherited it. Errors: those of ctx and of the file system.
+func Lock(ctx context.Context, name string) (*os.File, error) {
+	file, err := os.OpenFile(name, os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // below the data directory
 	if err != nil {
 		return nil, err
 	}
@@ -21,7 +23,7 @@ func lock(ctx context.Context, name string) (unlock func(), err error) {
 	for {
 		err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		if err == nil {
-			return func() { _ = file.Close() }, nil
+			return file, nil
 		}
 		if !errors.Is(err, syscall.EWOULDBLOCK) && !errors.Is(err, syscall.EINTR) {
 			_ = file.Close()
