@@ -1,5 +1,6 @@
 // Package store keeps sessions on disk: their heads, records, reader positions and search texts, in one SQLite file
-// that several processes share. It also keeps activities ([Activity]) and visitors ([Store.Admit]).
+// that several processes share. It also keeps activities ([Activity]), visitors ([Store.Admit]) and
+// shares ([Share]).
 //
 // The store does not know events. A record is a sequence of numbered entries of bytes. Consecutive entries share a
 // segment, because a row costs many times as much as an entry.

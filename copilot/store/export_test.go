@@ -55,8 +55,5 @@ func (s *Store) Try(ctx context.Context) error {
 	})
 }
 
-// Lock keeps others from opening a file, and Refused says in words a system error.
-var (
-	Lock    = lock
-	Refused = Options.systemFailure
-)
+// Refused describes a system error.
+var Refused = Options.systemFailure

@@ -13,6 +13,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/copilot-portal/portal/copilot/flock"
 	"github.com/copilot-portal/portal/copilot/store"
 )
 
@@ -253,10 +254,10 @@ func TestDamageFoundByReaderIsMovedAside(t *testing.T) {
 func TestOpenWaitsOnceForOthers(t *testing.T) {
 	directory := t.TempDir()
 	hold(t, directory) // a file without tables
-	unlock, err := store.Lock(t.Context(), file(directory)+".lock")
+	held, err := flock.Lock(t.Context(), file(directory)+".lock")
 	require.NoError(t, err)
 	const busy = 2 * time.Second
-	time.AfterFunc(busy*3/4, unlock)
+	time.AfterFunc(busy*3/4, func() { _ = held.Close() })
 	started := time.Now()
 	_, err = store.Open(t.Context(), store.Options{Directory: directory, Busy: busy})
 	var trouble *store.Failure
@@ -268,9 +269,9 @@ func TestOpenWaitsOnceForOthers(t *testing.T) {
 func TestConcurrentOpen(t *testing.T) {
 	directory := t.TempDir()
 	require.NoError(t, open(t, directory).Close())
-	unlock, err := store.Lock(t.Context(), file(directory)+".lock")
+	held, err := flock.Lock(t.Context(), file(directory)+".lock")
 	require.NoError(t, err)
-	defer unlock()
+	defer held.Close()
 	_, err = store.Open(t.Context(), store.Options{Directory: directory, Busy: 50 * time.Millisecond})
 	var trouble *store.Failure
 	require.ErrorAs(t, err, &trouble)

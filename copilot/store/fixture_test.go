@@ -16,7 +16,7 @@ import (
 var release = flag.Bool("release", false, "write the fixture of the current version, once, when it is released")
 
 // current is the current version of the file.
-const current = 4
+const current = 5
 
 // fixture writes the content of the file of every version.
 func fixture(t *testing.T, directory string) {
@@ -41,11 +41,22 @@ func fixture(t *testing.T, directory string) {
 	_, err = s.AppendActivity(t.Context(), begin(t, s, "a"), []byte("one"), []byte("two"))
 	require.NoError(t, err)
 	require.NoError(t, s.Admit(t.Context(), []byte("hash"), store.Visitor{User: "somebody", Scopes: "operations:read operations:write", Until: time.UnixMilli(1 << 45)}))
+	added, err := s.AddShare(t.Context(), fixtureShare(), 1)
+	require.NoError(t, err)
+	require.True(t, added)
 	require.NoError(t, s.Close())
 	// As after a kill: the owner does not exist any more.
 	change(t, directory, "INSERT INTO owner VALUES (7, 4000000, '1', 'a machine that does not exist', 0)")
 	change(t, directory, "UPDATE session SET owner = 7, changed = created WHERE id = 'a'")
 	change(t, directory, "PRAGMA wal_checkpoint(truncate)")
+}
+
+// fixtureShare is the share that fixture writes since version 5.
+func fixtureShare() store.Share {
+	return store.Share{
+		ID: "s", Session: "a", Hash: []byte("hash"), Rights: "read", Label: "the label",
+		Created: time.UnixMilli(1_000_000), Expires: time.UnixMilli(1 << 45),
+	}
 }
 
 func TestFilesOfEveryVersionAreOpened(t *testing.T) {
@@ -66,6 +77,11 @@ func TestFilesOfEveryVersionAreOpened(t *testing.T) {
 			known(t, directory)
 			if version >= 2 {
 				activitiesKnown(t, directory)
+			}
+			if version >= 5 {
+				shared, err := open(t, directory).Share(t.Context(), "s")
+				require.NoError(t, err)
+				require.Equal(t, fixtureShare(), shared)
 			}
 			require.Equal(t, current, count(t, directory, "PRAGMA user_version"))
 		})

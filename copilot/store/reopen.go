@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"os"
 	"time"
+
+	"github.com/copilot-portal/portal/copilot/flock"
 )
 
 // closeFile closes the file. Readers keep theirs until a new one is open.
@@ -23,11 +25,11 @@ func (w *writer) open(ctx context.Context, damaged bool) error {
 	if err := prepare(w.options); err != nil {
 		return w.options.systemFailure(err)
 	}
-	unlock, err := w.lock(ctx, deadline)
+	held, err := w.lock(ctx, deadline)
 	if err != nil {
 		return err
 	}
-	defer unlock()
+	defer held.Close() //nolint:errcheck // ends the lock
 	replaced := w.db != nil && !w.db.isSameFile()
 	damaged = damaged && !replaced // another process may already have moved it
 	w.closeFile()
@@ -45,13 +47,13 @@ func (w *writer) open(ctx context.Context, damaged bool) error {
 }
 
 // lock keeps other processes from opening the file at the same time.
-func (w *writer) lock(ctx context.Context, deadline time.Time) (unlock func(), err error) {
+func (w *writer) lock(ctx context.Context, deadline time.Time) (*os.File, error) {
 	limited, cancel := context.WithDeadline(ctx, deadline)
 	defer cancel()
-	unlock, err = lock(limited, w.options.file()+".lock")
+	held, err := flock.Lock(limited, w.options.file()+".lock")
 	switch {
 	case err == nil:
-		return unlock, nil
+		return held, nil
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case errors.Is(err, context.DeadlineExceeded):

@@ -30,7 +30,8 @@ func (s *Store) Delete(ctx context.Context, id string) error {
 func (w *writer) remove(ctx context.Context, key int64) error {
 	for _, query := range []string{
 		"INSERT INTO removed (session) VALUES (?)", "DELETE FROM position WHERE session = ?", "DELETE FROM pinned WHERE session = ?",
-		"DELETE FROM meta WHERE session = ?", "DELETE FROM session WHERE key = ?",
+		"DELETE FROM meta WHERE session = ?", "DELETE FROM share WHERE session = (SELECT id FROM session WHERE key = ?)",
+		"DELETE FROM session WHERE key = ?",
 	} {
 		if _, err := w.db.exec(ctx, query, key); err != nil {
 			return err

@@ -1,0 +1,80 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+)
+
+// Share is a link that opens one session. The store knows only the hash of its token.
+type Share struct {
+	ID, Session string
+	Hash        []byte
+	Rights      string // what the link allows, in the caller's terms
+	Label       string
+	Created     time.Time
+	Expires     time.Time
+	Used        time.Time // zero: never
+}
+
+const selectShare = "SELECT id, session, hash, rights, label, created, expires, used FROM share"
+
+func scanShare(row scanner) (Share, error) {
+	var x Share
+	var created, expires, used int64
+	err := row.Scan(&x.ID, &x.Session, &x.Hash, &x.Rights, &x.Label, &created, &expires, &used)
+	x.Created, x.Expires = time.UnixMilli(created), time.UnixMilli(expires)
+	if used > 0 {
+		x.Used = time.UnixMilli(used)
+	}
+	return x, err
+}
+
+// AddShare stores a share unless its session has most of them, and reports whether it did. It removes all expired ones.
+func (s *Store) AddShare(ctx context.Context, x Share, most int) (added bool, err error) {
+	return ask(ctx, s, func(ctx context.Context, w *writer) (added bool, err error) {
+		return added, w.db.transaction(ctx, func() error {
+			if _, err := w.db.exec(ctx, "DELETE FROM share WHERE expires <= ?", time.Now().UnixMilli()); err != nil {
+				return err
+			}
+			n, err := w.db.exec(ctx, `INSERT INTO share (id, session, hash, rights, label, created, expires, used)
+				SELECT ?, ?, ?, ?, ?, ?, ?, 0 WHERE (SELECT count(*) FROM share WHERE session = ?) < ?`,
+				x.ID, x.Session, x.Hash, x.Rights, x.Label, x.Created.UnixMilli(), x.Expires.UnixMilli(), x.Session, most)
+			added = n > 0
+			return err
+		})
+	})
+}
+
+// Share returns a share, or [ErrNotFound] if the id is unknown or expired.
+func (s *Store) Share(ctx context.Context, id string) (Share, error) {
+	x, err := scanShare(s.read.Load().QueryRowContext(ctx, selectShare+" WHERE id = ? AND expires > ?", id, time.Now().UnixMilli()))
+	if errors.Is(err, sql.ErrNoRows) {
+		return Share{}, ErrNotFound
+	}
+	return x, s.readError(err)
+}
+
+// Shares returns the shares of a session that have not expired, oldest first.
+func (s *Store) Shares(ctx context.Context, session string) ([]Share, error) {
+	list, err := collect(ctx, s.read.Load(), scanShare, selectShare+" WHERE session = ? AND expires > ? ORDER BY created, id",
+		session, time.Now().UnixMilli())
+	return list, s.readError(err)
+}
+
+// UseShare stores when a share was used last. An unknown id is not an error.
+func (s *Store) UseShare(ctx context.Context, id string, at time.Time) error {
+	return s.do(ctx, func(ctx context.Context, w *writer) error {
+		_, err := w.db.exec(ctx, "UPDATE share SET used = ? WHERE id = ? AND used < ?", at.UnixMilli(), id, at.UnixMilli())
+		return err
+	})
+}
+
+// DeleteShare deletes a share of a session and reports whether there was one.
+func (s *Store) DeleteShare(ctx context.Context, session, id string) (deleted bool, err error) {
+	return ask(ctx, s, func(ctx context.Context, w *writer) (bool, error) {
+		n, err := w.db.exec(ctx, "DELETE FROM share WHERE session = ? AND id = ?", session, id)
+		return n > 0, err
+	})
+}
