@@ -3,6 +3,7 @@ package copilot
 import (
 	"context"
 	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -19,6 +20,7 @@ type Changes struct {
 	Files     []FileChange           // by path; at most 2,000
 	More      bool                   // there are more
 	Reason    string                 // why there are no checkpoints, and what to do; then everything else is empty
+	InGit     bool                   // the directory is in a git repository
 	Uncovered []checkpoint.Uncovered // files that checkpoints do not contain; at most 100
 	Undo      *checkpoint.Restored   // what [Session.Undo] takes back; nil if there is nothing
 }
@@ -137,7 +139,7 @@ func selectSpan(ctx context.Context, v *checkpoint.View, spans []runSpan, run st
 // [fault.ErrRunNotFound].
 func (s *Session) Changes(ctx context.Context, run string) (c Changes, err error) {
 	err = s.view(ctx, func(v *checkpoint.View, spans []runSpan, list []checkpoint.Checkpoint) (err error) {
-		c.Undo = checkpoint.Undoable(list)
+		c.Undo, c.InGit = checkpoint.Undoable(list), isInGit(s.canonical)
 		if c.Runs, err = summaries(ctx, v, spans); err != nil {
 			return err
 		}
@@ -156,6 +158,20 @@ func (s *Session) Changes(ctx context.Context, run string) (c Changes, err error
 		return Changes{Reason: err.Error()}, nil
 	}
 	return c, err
+}
+
+// isInGit reports whether a directory is in a git repository, without git: it may still be one that git does not trust.
+func isInGit(directory string) bool {
+	for {
+		if _, err := os.Lstat(filepath.Join(directory, ".git")); err == nil {
+			return true
+		}
+		above := filepath.Dir(directory)
+		if above == directory {
+			return false
+		}
+		directory = above
+	}
 }
 
 // summaries returns the runs that changed a file, or work.
@@ -233,7 +249,7 @@ func (s *Session) Restore(ctx context.Context, r Restore) (done checkpoint.Resto
 	if r.Run == "" {
 		return done, nil, fault.Errorf(fault.Invalid, "the run is missing")
 	}
-	if err := s.checkNotWorking(); err != nil {
+	if err := s.checkNotWorking(beforeRestore); err != nil {
 		return done, nil, err
 	}
 	if r.Fork {
@@ -264,7 +280,7 @@ func (s *Session) Undo(ctx context.Context, id, by string) (checkpoint.Restored,
 
 // restore brings files back while no run works, and records it.
 func (s *Session) restore(ctx context.Context, kind event.RestoreKind, run, by string, do func(*checkpoint.Store, checkpoint.Action, checkpoint.Span) (checkpoint.Restored, error)) (r checkpoint.Restored, err error) {
-	if err := s.checkNotWorking(); err != nil {
+	if err := s.checkNotWorking(beforeRestore); err != nil {
 		return r, err
 	}
 	store, err := s.checkpointStore()
@@ -291,26 +307,28 @@ func (s *Session) restore(ctx context.Context, kind event.RestoreKind, run, by s
 	return r, nil
 }
 
+const beforeRestore = "you change files there"
+
 // checkNotWorking returns an error while a run has begun to work on the session's files: its own, also in another process, or that of
-// another session.
-func (s *Session) checkNotWorking() error {
-	if err := s.checkOwnRun(); err != nil {
+// another session. before says what has to wait.
+func (s *Session) checkNotWorking(before string) error {
+	if err := s.checkOwnRun(before); err != nil {
 		return err
 	}
 	if other := s.host.workingNear(s); other != nil {
-		return fault.Errorf(fault.Busy, "session %s works in %s: wait until its run has ended, or stop it, before you change files there", other.id, other.directory)
+		return fault.Errorf(fault.Busy, "session %s works in %s: wait until its run has ended, or stop it, before %s", other.id, other.directory, before)
 	}
 	return nil
 }
 
-func (s *Session) checkOwnRun() error {
+func (s *Session) checkOwnRun(before string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.machine.State() == session.Elsewhere {
 		return s.inUseError()
 	}
 	if s.machine.Run() != nil {
-		return fault.Errorf(fault.Busy, "%w: wait until it has ended, or stop it, before you change its files", fault.ErrBusy)
+		return fault.Errorf(fault.Busy, "%w: wait until it has ended, or stop it, before %s", fault.ErrBusy, before)
 	}
 	return nil
 }

@@ -1,6 +1,7 @@
 package copilot
 
 import (
+	"regexp"
 	"strings"
 
 	"github.com/copilot-portal/portal/copilot/checkpoint"
@@ -29,38 +30,48 @@ func maskDiff(d *checkpoint.Diff) {
 	}
 }
 
-// maskHunk masks line by line, because a hunk has only parts of the file, and private keys, which have several lines.
+// maskHunk masks line by line, because a hunk has only parts of the file.
 func maskHunk(h *checkpoint.Hunk) {
-	inKey := startsInKey(h.Lines)
+	m := lineMasker{inKey: startsInKey(h.Lines)}
 	h.Section = secret.Mask(h.Section)
-	if inKey {
+	if m.inKey {
 		h.Section = "" // perhaps a line of the key
 	}
 	for i := range h.Lines {
-		text := &h.Lines[i].Text
-		switch {
-		case endsKey(*text):
-			if at := strings.Index(*text, keyEnd); inKey && at > 0 {
-				*text = secret.Marker + (*text)[at:]
-			}
-			inKey, *text = false, secret.Mask(*text)
-		case beginsKey(*text):
-			inKey, *text = true, secret.Mask(*text)
-		case inKey && looksLikeKey(*text):
-			*text = secret.Marker
-		default:
-			inKey, *text = false, secret.Mask(*text)
-		}
+		h.Lines[i].Text = m.mask(h.Lines[i].Text)
 	}
 }
 
+// lineMasker masks the lines of a file one after another, so that each stays a line: private keys have several.
+type lineMasker struct{ inKey bool }
+
+func (m *lineMasker) mask(line string) string {
+	wasInKey := m.inKey
+	switch {
+	case endsKey(line):
+		m.inKey = false
+		if at := strings.Index(line, keyEnd); wasInKey && at > 0 {
+			line = secret.Marker + line[at:]
+		}
+	case beginsKey(line):
+		m.inKey = true
+	case wasInKey && looksLikeKey(line):
+		return secret.Marker
+	default:
+		m.inKey = false
+	}
+	return secret.Mask(line)
+}
+
+// keyLine matches a line of a key with what may surround it: quotes, a mark of a comment or quotation, a line number.
+var keyLine = regexp.MustCompile("^[\\s\"'`+,;\\\\#>*|().-]*(?://+|/[*]+)?\\s*(?:\\d+\\s*[:.)|-]?\\s+)?[\\s\"'`#>*|-]*[A-Za-z0-9+/=]*(?:\\\\n)*[\\s\"'`+,;\\\\*|()]*$")
+
 // looksLikeKey reports whether a line can be in a key, perhaps as a string in a program. Code that only mentions keys stays readable.
 func looksLikeKey(line string) bool {
-	line = strings.Trim(strings.ReplaceAll(line, `\n`, ""), " \t\r\"'`+,;\\")
-	if strings.HasPrefix(line, "Proc-Type:") || strings.HasPrefix(line, "DEK-Info:") { // of an encrypted key
+	if keyLine.MatchString(line) {
 		return true
 	}
-	return strings.Trim(line, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/=") == ""
+	return strings.Contains(line, "Proc-Type: ") || strings.Contains(line, "DEK-Info: ") // of an encrypted key
 }
 
 // startsInKey reports whether a private key begins before the lines.

@@ -122,13 +122,13 @@ func TestFirstCommitCanBeMade(t *testing.T) {
 
 func TestFailedCommitChangesNothing(t *testing.T) {
 	for why, commands := range map[string][][]string{
-		"another git process is at work":         {{"touch", ".git/index.lock"}},
-		"Unable to create":                       {{"touch", ".git/refs/heads/trunk.lock"}},
-		"ignored by .gitignore":                  {{"sh", "-c", "echo plan.md >.git/info/exclude"}},
-		"has the filter \"lfs\"":                 {{"sh", "-c", "echo '*.md filter=lfs' >.git/info/attributes"}},
-		"a merge, cherry-pick or revert":         {{"cp", ".git/refs/heads/trunk", ".git/MERGE_HEAD"}},
-		"lies in another repository":             {{"git", "init", "-q", "docs"}},
-		"does not exist and --remove not passed": {{"rm", "docs/plan.md"}},
+		"another git process is at work": {{"touch", ".git/index.lock"}},
+		"Unable to create":               {{"touch", ".git/refs/heads/trunk.lock"}},
+		"ignored by .gitignore":          {{"sh", "-c", "echo plan.md >.git/info/exclude"}},
+		"has the filter \"lfs\"":         {{"sh", "-c", "echo '*.md filter=lfs' >.git/info/attributes"}},
+		"a merge is in progress":         {{"cp", ".git/refs/heads/trunk", ".git/MERGE_HEAD"}},
+		"lies in another repository":     {{"git", "init", "-q", "docs"}},
+		"the file is missing":            {{"rm", "docs/plan.md"}},
 		"no email was given": {
 			{"git", "config", "--global", "--remove-section", "user"},
 			{"git", "config", "user.useConfigOnly", "true"},

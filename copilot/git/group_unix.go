@@ -20,3 +20,10 @@ func ownGroup(c *exec.Cmd) {
 		return err
 	}
 }
+
+// withoutTerminal starts a process in a session of its own, so that nothing that it starts can ask in the terminal of the portal, and
+// ends it with all its children when its context ends.
+func withoutTerminal(c *exec.Cmd) {
+	ownGroup(c)
+	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+}

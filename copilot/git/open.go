@@ -2,6 +2,8 @@ package git
 
 import (
 	"context"
+	"crypto/sha1" //nolint:gosec // git's
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"os"
@@ -19,6 +21,7 @@ type Repository struct {
 	git          string // its git directory
 	commonDir    string // place of objects and references: the git directory of the main work tree
 	ownDir       string // the private git directory
+	zero         string // the id of no object
 	env          []string
 }
 
@@ -67,7 +70,12 @@ func (r *Repository) Close() error {
 
 // settings reads the settings that are carried over: file comparison, exclusions, and the author. None names a program.
 func (r *Repository) settings(ctx context.Context) (map[string]string, error) {
-	out, err := output(call(ctx, r.Top, discoveryEnvironment(), "--git-dir="+r.git, "config", "-z", "--get-regexp", carried))
+	return r.config(ctx, carried)
+}
+
+// config reads the settings whose names match a pattern, those of the user and the system included.
+func (r *Repository) config(ctx context.Context, pattern string) (map[string]string, error) {
+	out, err := output(call(ctx, r.Top, discoveryEnvironment(), "--git-dir="+r.git, "config", "-z", "--get-regexp", pattern))
 	if err != nil && ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
@@ -92,9 +100,10 @@ const carried = `^(core\.(autocrlf|eol|safecrlf|filemode|symlinks|ignorecase|pre
 // prepare creates the private git directory.
 func (r *Repository) prepare(settings map[string]string) (err error) {
 	format := "[core]\n\trepositoryformatversion = 1\n[extensions]\n\tobjectformat = sha1\n"
+	r.zero = strings.Repeat("0", sha1.Size*2)
 	switch {
 	case settings["extensions.objectformat"] == "sha256":
-		format = strings.Replace(format, "sha1", "sha256", 1)
+		format, r.zero = strings.Replace(format, "sha1", "sha256", 1), strings.Repeat("0", sha256.Size*2)
 	case settings["extensions.refstorage"] != "" && settings["extensions.refstorage"] != "files":
 		return fmt.Errorf("git: references in the format %q are not supported", settings["extensions.refstorage"])
 	}

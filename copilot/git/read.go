@@ -30,9 +30,14 @@ func (r *Repository) Files(ctx context.Context, visit func(path string) bool) er
 
 // list visits NUL-separated output of git until visit returns false.
 func (r *Repository) list(ctx context.Context, dir string, visit func(string) bool, args ...string) error {
+	return r.listWith(ctx, dir, nil, visit, args...)
+}
+
+// listWith is list with more variables in the environment.
+func (r *Repository) listWith(ctx context.Context, dir string, env []string, visit func(string) bool, args ...string) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	command := call(ctx, dir, r.env, args...)
+	command := call(ctx, dir, append(r.env[:len(r.env):len(r.env)], env...), args...)
 	out, err := command.StdoutPipe()
 	if err != nil {
 		return err

@@ -1,0 +1,156 @@
+package page
+
+import (
+	"context"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/jsonrpc"
+)
+
+type (
+	proposeCommitParams struct {
+		SessionID string `json:"session_id"`
+		RunID     string `json:"run_id"`
+		Ask       bool   `json:"ask"` // the model for the message
+	}
+	commitProposal struct {
+		Available bool         `json:"available"`
+		Reason    string       `json:"reason,omitempty"` // why nothing can be committed
+		Branch    string       `json:"branch"`           // "" if HEAD is detached
+		Author    string       `json:"author"`
+		Message   string       `json:"message"`
+		ByModel   bool         `json:"by_model"`
+		Files     []commitFile `json:"files"`
+		Staged    int          `json:"other_staged"`
+		Hooks     []string     `json:"skipped_hooks"`
+		Signed    bool         `json:"skips_signature"`
+	}
+	commitFile struct {
+		fileChange
+		Problem string `json:"problem,omitempty"` // why it cannot be committed
+	}
+)
+
+// proposeCommit is portal.commit.propose.
+func (n *connection) proposeCommit(ctx context.Context, r *jsonrpc.Request) (any, error) {
+	var p proposeCommitParams
+	if err := r.Decode(&p); err != nil {
+		return nil, err
+	}
+	s, err := n.find(ctx, p.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	c, err := s.ProposeCommit(ctx, p.RunID, p.Ask)
+	if err != nil {
+		return nil, err
+	}
+	return describeProposal(c), nil
+}
+
+func describeProposal(c copilot.CommitProposal) commitProposal {
+	result := commitProposal{
+		Available: c.Reason == "", Reason: c.Reason, Branch: c.Head.Branch, Author: c.Head.Author, Message: c.Message, ByModel: c.ByModel,
+		Files: []commitFile{}, Staged: c.Staged, Hooks: append([]string{}, c.Head.Hooks...), Signed: c.Head.IsSigned,
+	}
+	for _, f := range c.Files {
+		result.Files = append(result.Files, commitFile{fileChange{describeChange(f.Change), f.State, f.Also}, f.Problem})
+	}
+	return result
+}
+
+type (
+	createCommitParams struct {
+		SessionID string   `json:"session_id"`
+		Paths     []string `json:"paths"`
+		Message   string   `json:"message"`
+		Branch    string   `json:"branch"` // of the proposal
+	}
+	createdCommit struct {
+		Commit string `json:"commit"`
+		Branch string `json:"branch"` // "" if HEAD is detached
+		Files  int    `json:"files"`
+	}
+)
+
+// createCommit is portal.commit.create.
+func (n *connection) createCommit(ctx context.Context, r *jsonrpc.Request) (any, error) {
+	var p createCommitParams
+	if err := r.Decode(&p); err != nil {
+		return nil, err
+	}
+	s, err := n.find(ctx, p.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	c, err := s.Commit(ctx, p.Paths, p.Message, p.Branch)
+	if err != nil {
+		return nil, err
+	}
+	return createdCommit{c.Hash, c.Branch, c.Files}, nil
+}
+
+type pullProposal struct {
+	Available  bool     `json:"available"`
+	Reason     string   `json:"reason,omitempty"` // why none can be created
+	Repository string   `json:"repository"`
+	Branch     string   `json:"branch"`
+	Base       string   `json:"base"` // "" if it is unknown
+	Title      string   `json:"title"`
+	Body       string   `json:"body"`
+	Commits    int      `json:"commits"`
+	Commands   []string `json:"commands"`
+}
+
+// proposePull is portal.pull_request.propose.
+func (n *connection) proposePull(ctx context.Context, r *jsonrpc.Request) (any, error) {
+	id, err := sessionID(r)
+	if err != nil {
+		return nil, err
+	}
+	s, err := n.find(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	p, err := s.ProposePullRequest(ctx)
+	if err != nil {
+		return nil, err
+	}
+	result := pullProposal{
+		Available: p.Reason == "", Reason: p.Reason, Branch: p.Branch, Base: p.Base, Title: p.Title, Body: p.Body,
+		Commits: p.Commits, Commands: append([]string{}, p.Commands...),
+	}
+	if p.To.Repo != "" {
+		result.Repository = p.To.String()
+	}
+	return result, nil
+}
+
+type (
+	createPullParams struct {
+		SessionID string   `json:"session_id"`
+		Commands  []string `json:"commands"` // of the proposal
+		Title     string   `json:"title"`
+		Body      string   `json:"body"`
+	}
+	createdPull struct {
+		URL string `json:"url"`
+	}
+)
+
+// createPull is portal.pull_request.create.
+func (n *connection) createPull(ctx context.Context, r *jsonrpc.Request) (any, error) {
+	var p createPullParams
+	if err := r.Decode(&p); err != nil {
+		return nil, err
+	}
+	s, err := n.find(ctx, p.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	url, err := s.CreatePullRequest(ctx, p.Commands, p.Title, p.Body)
+	if err != nil {
+		return nil, err
+	}
+	return createdPull{url}, nil
+}
