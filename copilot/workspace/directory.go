@@ -1,4 +1,4 @@
-// Package workspace completes the names of directories and files that users type, and reports the git state of a
+// Package workspace completes the names of directories and files that users type, reads files, and reports the git state of a
 // directory. It changes nothing.
 package workspace
 

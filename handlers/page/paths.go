@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 	"github.com/copilot-portal/portal/copilot/workspace"
 )
@@ -76,24 +77,30 @@ func (n *connection) describeDirectory(ctx context.Context, r *jsonrpc.Request) 
 // maxPaths limits the paths of one request.
 const maxPaths = 1000
 
-// missingFiles is portal.files.missing: it returns the paths that do not exist.
-func (n *connection) missingFiles(ctx context.Context, r *jsonrpc.Request) (any, error) {
+// findPaths decodes params that name a session and paths.
+func (n *connection) findPaths(ctx context.Context, r *jsonrpc.Request) (s *copilot.Session, paths []string, err error) {
 	var p struct {
 		oneSession
 		Paths []string `json:"paths"`
 	}
 	if err := r.Decode(&p); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if len(p.Paths) > maxPaths {
-		return nil, jsonrpc.InvalidParams(`"paths" has %d paths; at most %d are allowed`, len(p.Paths), maxPaths)
+		return nil, nil, jsonrpc.InvalidParams(`"paths" has %d paths; at most %d are allowed`, len(p.Paths), maxPaths)
 	}
-	s, err := n.find(ctx, p.SessionID)
+	s, err = n.find(ctx, p.SessionID)
+	return s, p.Paths, err
+}
+
+// missingFiles is portal.files.missing: it returns the paths that do not exist.
+func (n *connection) missingFiles(ctx context.Context, r *jsonrpc.Request) (any, error) {
+	s, paths, err := n.findPaths(ctx, r)
 	if err != nil {
 		return nil, err
 	}
 	missing := []string{}
-	for _, path := range p.Paths {
+	for _, path := range paths {
 		absolute := path
 		if !filepath.IsAbs(path) {
 			absolute = filepath.Join(s.Info().Directory, path)

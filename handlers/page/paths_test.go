@@ -39,6 +39,31 @@ func TestPathsAreCompleted(t *testing.T) {
 	})
 }
 
+func TestFileIsRead(t *testing.T) {
+	inTime(t, func(p *portal) {
+		dir := t.TempDir()
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "a.unknown"), []byte("a <b>\r\n\r\n<i>\n"), 0o600))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "b.bin"), []byte{0}, 0o600))
+		s, err := p.Host.Start(t.Context(), copilot.Start{Origin: "ui", Directory: dir, WithoutAgent: true})
+		require.NoError(t, err)
+		u := p.Able()
+		read := u.Ask("portal.file.read", document{"session_id": s.ID(), "path": dir + "/a.unknown", "from": 2, "limit": 2, "html": true})
+		delete(read, "modified_at")
+		assert.Equal(t, document{
+			"path": "a.unknown", "size": 13.0, "encoding": "utf-8", "line_ends": "mixed", "count": 3.0, "from": 2.0,
+			"lines": []any{document{"text": ""}, document{"text": "<i>", "html": "&lt;i&gt;"}},
+		}, read)
+		read = u.Ask("portal.file.read", document{"session_id": s.ID(), "path": "a.unknown", "limit": 1})
+		assert.Equal(t, []any{document{"text": "a <b>"}}, read["lines"])
+		read = u.Ask("portal.file.read", document{"session_id": s.ID(), "path": "b.bin"})
+		assert.Equal(t, []any{true, []any{}}, []any{read["binary"], read["lines"]})
+		assert.Equal(t, document{"paths": []any{"a.unknown", dir + "/b.bin"}}, u.Ask("portal.files.find", document{
+			"session_id": s.ID(), "paths": []string{"a.unknown", "gone", "../x", ".", dir + "/b.bin", "/etc/hosts"},
+		}))
+		assert.Equal(t, -32602, u.Ask("portal.files.find", document{"session_id": s.ID(), "paths": slices.Repeat([]string{"x"}, 1001)})["code"])
+	})
+}
+
 func TestMissingDirectoryIsReported(t *testing.T) {
 	inTime(t, func(p *portal) {
 		dir := filepath.Join(t.TempDir(), "gone")

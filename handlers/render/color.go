@@ -15,7 +15,7 @@ const maxLexing = 500 * time.Millisecond
 // color writes code with spans for colored tokens.
 func color(b *strings.Builder, text string, lexer chroma.Lexer) {
 	if lexer != nil && colorable(text) {
-		if colored, ok := highlight(text, lexer); ok {
+		if colored, ok := highlight(text, lexer, false); ok {
 			b.WriteString(colored)
 			return
 		}
@@ -35,8 +35,8 @@ func colorable(text string) bool {
 	return true
 }
 
-// highlight colors a text. It fails if the lexer fails, panics or changes the text.
-func highlight(text string, lexer chroma.Lexer) (colored string, ok bool) {
+// highlight colors a text; byLine keeps spans from going over the ends of lines. It fails if the lexer fails, panics or changes the text.
+func highlight(text string, lexer chroma.Lexer, byLine bool) (colored string, ok bool) {
 	defer func() {
 		if recover() != nil {
 			ok = false
@@ -46,7 +46,7 @@ func highlight(text string, lexer chroma.Lexer) (colored string, ok bool) {
 	if err != nil {
 		return "", false
 	}
-	w, start := spans{}, time.Now()
+	w, start := spans{byLine: byLine}, time.Now()
 	rest := text
 	for token := next(); token != chroma.EOF; token = next() {
 		if !strings.HasPrefix(rest, token.Value) {
@@ -64,11 +64,25 @@ func highlight(text string, lexer chroma.Lexer) (colored string, ok bool) {
 
 // spans writes colored text with as few spans as possible.
 type spans struct {
-	out   strings.Builder
-	class string
+	out    strings.Builder
+	class  string
+	byLine bool // each span ends with its line
 }
 
 func (s *spans) write(class, text string) {
+	line, rest, more := text, "", false
+	if s.byLine {
+		line, rest, more = strings.Cut(text, "\n")
+	}
+	s.part(class, line)
+	if more {
+		s.end()
+		s.out.WriteByte('\n')
+		s.write(class, rest)
+	}
+}
+
+func (s *spans) part(class, text string) {
 	if text == "" {
 		return
 	}

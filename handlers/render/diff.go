@@ -1,6 +1,7 @@
 package render
 
 import (
+	"fmt"
 	"html"
 	"strconv"
 	"strings"
@@ -52,11 +53,27 @@ type diff struct {
 // hunk is the position and length of a part of a diff in both files.
 type hunk struct{ old, oldLines, new, newLines int }
 
+// title says which lines a hunk with a header has, after the change if there are any, and what git names as their context.
+func (h hunk) title(header string) string {
+	from, lines := h.new, h.newLines
+	if lines == 0 {
+		from, lines = h.old, h.oldLines
+	}
+	title := fmt.Sprintf("Lines %d–%d", from, from+lines-1)
+	if lines <= 1 {
+		title = fmt.Sprintf("Line %d", from)
+	}
+	if _, section, ok := strings.Cut(header[len("@@"):], "@@ "); ok && strings.TrimSpace(section) != "" {
+		title += " · " + strings.TrimSpace(section)
+	}
+	return title
+}
+
 func (d *diff) read(line string) {
 	text := strings.TrimSuffix(line, "\n")
 	if next, ok := parseHunk(text); ok {
 		d.hunk = next
-		d.write("hunk", "", text)
+		d.write("hunk", "", next.title(text))
 		return
 	}
 	if strings.HasPrefix(text, `\`) {

@@ -25,24 +25,24 @@ func TestDiffLinesHaveKindAndNumber(t *testing.T) {
 	}{
 		"a change": {
 			"--- a/x\n+++ b/x\n@@ -3,3 +3,4 @@ f\n a\n-b\n+c\n+d\n e\n", 2, 1,
-			diffOf(line("file", "", "--- a/x"), line("file", "", "+++ b/x"), line("hunk", "", "@@ -3,3 +3,4 @@ f"), line("same", ` data-old="3" data-new="3"`, " a"),
+			diffOf(line("file", "", "--- a/x"), line("file", "", "+++ b/x"), line("hunk", "", "Lines 3–6 · f"), line("same", ` data-old="3" data-new="3"`, " a"),
 				line("del", ` data-old="4"`, "-b"), line("add", ` data-new="4"`, "+c"), line("add", ` data-new="5"`, "+d"), line("same", ` data-old="5" data-new="6"`, " e")),
 		},
 		"lines that look like headers": {
 			"@@ -1,2 +1,1 @@\n--- a\n-\n+++ b\n", 1, 2,
-			diffOf(line("hunk", "", "@@ -1,2 +1,1 @@"), line("del", ` data-old="1"`, "--- a"), line("del", ` data-old="2"`, "-"), line("add", ` data-new="1"`, "+++ b")),
+			diffOf(line("hunk", "", "Line 1"), line("del", ` data-old="1"`, "--- a"), line("del", ` data-old="2"`, "-"), line("add", ` data-new="1"`, "+++ b")),
 		},
 		"no newline at the end": {
 			"@@ -1 +1 @@\n-a\n\\ No newline at end of file\n+<b>", 1, 1,
-			diffOf(line("hunk", "", "@@ -1 +1 @@"), line("del", ` data-old="1"`, "-a"), line("note", "", `\ No newline at end of file`), line("add", ` data-new="1"`, "+&lt;b&gt;")),
+			diffOf(line("hunk", "", "Line 1"), line("del", ` data-old="1"`, "-a"), line("note", "", `\ No newline at end of file`), line("add", ` data-new="1"`, "+&lt;b&gt;")),
 		},
 		"a rename": {
 			"diff --git a/x b/y\nsimilarity index 100%\nrename from x\nrename to y\n", 0, 0,
 			diffOf(line("file", "", "diff --git a/x b/y"), line("meta", "", "similarity index 100%"), line("meta", "", "rename from x"), line("meta", "", "rename to y")),
 		},
 		"a binary file":            {"Binary files a/x and b/x differ", 0, 0, diffOf(line("meta", "", "Binary files a/x and b/x differ"))},
-		"a hunk that is too short": {"@@ -1,9 +1,9 @@\n+a\ndiff --git a/x b/x\n", 1, 0, diffOf(line("hunk", "", "@@ -1,9 +1,9 @@"), line("add", ` data-new="1"`, "+a"), line("file", "", "diff --git a/x b/x"))},
-		"hidden text":              {"@@ -0,0 +1 @@\n+a\u202e\x1b[31m\x00b\xff\r\n", 1, 0, diffOf(line("hunk", "", "@@ -0,0 +1 @@"), line("add", ` data-new="1"`, "+a‹U+202E›[31mb�"))},
+		"a hunk that is too short": {"@@ -1,9 +1,9 @@\n+a\ndiff --git a/x b/x\n", 1, 0, diffOf(line("hunk", "", "Lines 1–9"), line("add", ` data-new="1"`, "+a"), line("file", "", "diff --git a/x b/x"))},
+		"hidden text":              {"@@ -0,0 +1 @@\n+a\u202e\x1b[31m\x00b\xff\r\n", 1, 0, diffOf(line("hunk", "", "Line 1"), line("add", ` data-new="1"`, "+a‹U+202E›[31mb�"))},
 		"not a diff":               {"\x1b[31ma\x1b[0m\n+b\n", 0, 0, `<pre class="terminal"><code><span class="term-fg31">a</span>` + "\n+b</code></pre>\n"},
 		"numbers too high":         {"@@ -999999999999 +1 @@\n+a", 0, 0, `<pre class="terminal"><code>@@ -999999999999 +1 @@` + "\n+a</code></pre>\n"},
 	} {

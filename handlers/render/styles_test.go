@@ -47,7 +47,7 @@ func TestEachClassHasARule(t *testing.T) {
 
 func TestCodeColorsHaveContrast(t *testing.T) {
 	t.Parallel()
-	light, dark := properties(t, read(t, codeCSS))
+	light, dark := properties(read(t, codeCSS))
 	for _, scheme := range []struct {
 		colors map[string]string
 		pages  []string
@@ -65,7 +65,7 @@ func TestCodeColorsHaveContrast(t *testing.T) {
 			}
 		}
 	}
-	assert.Len(t, dark, len(light), "both modes define the same properties")
+	assert.NotEmpty(t, light)
 }
 
 func TestTerminalColorsHaveContrast(t *testing.T) {
@@ -123,19 +123,12 @@ func terminalColors(css string) (light, dark map[string]string) {
 }
 
 // properties returns the custom color properties, for light and dark mode.
-func properties(t *testing.T, css string) (light, dark map[string]string) {
-	t.Helper()
-	first, second, ok := strings.Cut(css, "@media (prefers-color-scheme: dark)")
-	require.True(t, ok)
-	return colorsOf(first), colorsOf(second)
-}
-
-func colorsOf(css string) map[string]string {
-	found := map[string]string{}
-	for _, m := range regexp.MustCompile(`--([\w-]+): (#[0-9a-f]{6});`).FindAllStringSubmatch(css, -1) {
-		found[m[1]] = m[2]
+func properties(css string) (light, dark map[string]string) {
+	light, dark = map[string]string{}, map[string]string{}
+	for _, m := range regexp.MustCompile(`--([\w-]+): light-dark\((#[0-9a-f]{6}), (#[0-9a-f]{6})\);`).FindAllStringSubmatch(css, -1) {
+		light[m[1]], dark[m[1]] = m[2], m[3]
 	}
-	return found
+	return light, dark
 }
 
 func contrast(a, b string) float64 {

@@ -1,0 +1,80 @@
+package page
+
+import (
+	"context"
+	"time"
+
+	"github.com/copilot-portal/portal/copilot/jsonrpc"
+	"github.com/copilot-portal/portal/copilot/workspace"
+	"github.com/copilot-portal/portal/handlers/render"
+)
+
+type readFileParams struct {
+	oneSession
+	Path  string `json:"path"`
+	From  int    `json:"from"`
+	Limit int    `json:"limit"`
+	HTML  bool   `json:"html"`
+}
+
+type (
+	fileResult struct {
+		Path       string             `json:"path"` // relative to the session's directory
+		Size       int64              `json:"size"` // bytes
+		ModifiedAt time.Time          `json:"modified_at"`
+		Binary     bool               `json:"binary,omitempty"`
+		Encoding   workspace.Encoding `json:"encoding,omitempty"`
+		LineEnds   workspace.LineEnds `json:"line_ends,omitempty"`
+		Count      int                `json:"count"`
+		From       int                `json:"from"`
+		Lines      []fileLine         `json:"lines"`
+	}
+	fileLine struct {
+		Text string `json:"text"`
+		HTML string `json:"html,omitempty"`
+		Cut  int    `json:"cut,omitempty"` // bytes that the text lacks
+	}
+)
+
+// readFile is portal.file.read.
+func (n *connection) readFile(ctx context.Context, r *jsonrpc.Request) (any, error) {
+	var p readFileParams
+	if err := r.Decode(&p); err != nil {
+		return nil, err
+	}
+	s, err := n.find(ctx, p.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	f, err := s.ReadFile(p.Path, p.From, p.Limit)
+	if err != nil {
+		return nil, err
+	}
+	result := fileResult{f.Path, f.Size, f.Modified, f.Binary, f.Encoding, f.LineEnds, f.Count, f.From, make([]fileLine, 0, len(f.Lines))}
+	for _, l := range f.Lines {
+		result.Lines = append(result.Lines, fileLine{Text: l.Text, Cut: l.Cut})
+	}
+	if p.HTML {
+		addHTML(result.Lines, f.Path)
+	}
+	return result, nil
+}
+
+func addHTML(lines []fileLine, file string) {
+	texts := make([]string, 0, len(lines))
+	for _, l := range lines {
+		texts = append(texts, l.Text)
+	}
+	for i, html := range render.Lines(texts, file) {
+		lines[i].HTML = html
+	}
+}
+
+// findViewable is portal.files.find: it returns the paths that portal.file.read can open.
+func (n *connection) findViewable(ctx context.Context, r *jsonrpc.Request) (any, error) {
+	s, paths, err := n.findPaths(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	return map[string]any{"paths": append([]string{}, s.FindFiles(paths)...)}, nil
+}
