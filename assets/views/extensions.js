@@ -2,12 +2,10 @@
 
 import { h, messageOf } from "../dom.js";
 import { httpURL } from "./question-text.js";
+import { needsSignIn, serverState } from "./server-states.js";
 
 /** @typedef {{id: string, state: string, enabled: boolean, last_error?: string, transport: string}} Server */
 /** @typedef {{id: string, name: string, description: string, scope: string}} Skill */
-
-/** @type {Record<string, string>} */
-const STATES = { ready: "ready", connecting: "connecting…", error: "failed", disabled: "off" };
 
 /** @param {import("../store.js").Session} session @param {import("./conversation.js").Rpc} rpc */
 export function extensionsSection(session, rpc) {
@@ -44,8 +42,8 @@ export function extensionsSection(session, rpc) {
 function serverList(servers, signIn) {
   if (servers.length === 0) return h("p", { class: "muted" }, "No MCP servers.");
   return h("ul", { "aria-label": "MCP servers" }, ...servers.map((server) => h("li", { "data-state": server.state, title: server.last_error },
-    h("span", {}, server.id), h("span", { class: "muted" }, STATES[server.state] ?? server.state),
-    ...(/sign-in/.test(server.last_error ?? "") ? [h("button", { type: "button", class: "small", click: () => signIn(server) }, "Sign in")] : []))));
+    h("span", {}, server.id), h("span", { class: "muted" }, serverState(server)[0]),
+    ...(needsSignIn(server) ? [h("button", { type: "button", class: "small", click: () => signIn(server) }, "Sign in")] : []))));
 }
 
 /** @param {Skill[]} skills */

@@ -1,10 +1,6 @@
 package agent
 
-import (
-	"time"
-
-	"github.com/copilot-portal/portal/copilot/event"
-)
+import "time"
 
 // Account is the account that the agent uses at its vendor.
 type Account struct {
@@ -22,19 +18,4 @@ type Quota struct {
 	Unlimited   bool
 	Remaining   float64   // in percent
 	Reset       time.Time // zero if unknown
-}
-
-// Extensions are what the user has added to the agent.
-type Extensions struct {
-	Servers []event.Server
-	Skills  []Skill
-}
-
-// Skill is a set of instructions that the agent reads when it needs them.
-type Skill struct {
-	Name, Description string
-	Source            string // builtin, personal, project, plugin …
-	Path              string // of its file, "" if unknown
-	Enabled           bool
-	Invocable         bool // whether the user can invoke it by name
 }

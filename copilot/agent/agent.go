@@ -42,6 +42,7 @@ type Agent interface {
 	SignOut(ctx context.Context) (bool, error)
 	// Extensions lists the extensions of conversations in a directory.
 	Extensions(ctx context.Context, directory string) (Extensions, error)
+	ExtensionStore
 	// Ping waits for any sign of life. An error of kind [fault.Busy] means that there was none until ctx was
 	// done, but that the process may be computing; any other error means that it is idle and does not
 	// respond.
@@ -98,7 +99,7 @@ type Conversation interface {
 	// SetModel changes the model, starting with the next prompt.
 	SetModel(ctx context.Context, model string) error
 	// Compact makes the agent summarize the conversation to free space in the context window. It returns when
-	// that is done, or [fault.ErrNothingToCompact]. Call it only while the agent is idle.
+	// that is done and [event.CompactionEnded] was sent, or [fault.ErrNothingToCompact]. Call it only while the agent is idle.
 	Compact(ctx context.Context) error
 	// Ask asks the model a question about the conversation, outside of it: without tools, in parallel to the agent's work and without
 	// a trace or an event. It costs a request to the model.

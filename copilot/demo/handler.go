@@ -110,6 +110,9 @@ func perform(ctx context.Context, t *turn, a *answer) error {
 	if t.ended != "" {
 		return a.text(t.ended)
 	}
+	if text, ok := t.aside(); ok {
+		return a.text(text) // nothing if the prompt names none
+	}
 	script := t.script()
 	for _, s := range t.due(script) {
 		if err := s.run(ctx, t, a); err != nil {

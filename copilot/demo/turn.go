@@ -148,19 +148,37 @@ const (
 	summaryNotice  = "Some of the conversation history has been summarized"
 )
 
-// titleRequest is how the portal asks for the title of a conversation.
-const titleRequest = "Reply with a title for this conversation"
+// How the portal asks for the title of a conversation, and for the message of a commit.
+const (
+	titleRequest  = "Reply with a title for this conversation"
+	commitRequest = "Reply with a message for a git commit"
+)
 
-var wantedTitle = regexp.MustCompile("\\btitle `([^`]+)`")
+var (
+	wantedTitle   = regexp.MustCompile("\\btitle `([^`]+)`")
+	wantedMessage = regexp.MustCompile("\\bmessage `([^`]+)`")
+)
 
-// title says the title that the first prompt names; nothing if it names none.
-func (t *turn) title() []step {
+// aside returns the answer to what the portal asks outside of the conversation; false for other prompts.
+func (t *turn) aside() (string, bool) {
+	switch {
+	case len(t.tools) > 0:
+	case strings.HasPrefix(t.prompt, titleRequest):
+		return t.wanted(wantedTitle), true
+	case strings.HasPrefix(t.prompt, commitRequest):
+		return t.wanted(wantedMessage), true
+	}
+	return "", false
+}
+
+// wanted returns the text that the first prompt names; "" if it names none.
+func (t *turn) wanted(text *regexp.Regexp) string {
 	if len(t.earlier) > 0 {
-		if found := wantedTitle.FindStringSubmatch(t.earlier[0]); found != nil {
-			return []step{say(found[1])}
+		if found := text.FindStringSubmatch(t.earlier[0]); found != nil {
+			return found[1]
 		}
 	}
-	return []step{say("")}
+	return ""
 }
 
 var (
@@ -236,9 +254,6 @@ func (t *turn) calls(s step) bool {
 func (t *turn) script() []step {
 	if t.noTools && strings.HasPrefix(t.prompt, summaryRequest) {
 		return []step{say("<overview>\n" + listPrompts(t.earlier) + "</overview>\n\n<checkpoint_title>Trying the demo</checkpoint_title>\n")}
-	}
-	if strings.HasPrefix(t.prompt, titleRequest) && len(t.tools) == 0 {
-		return t.title()
 	}
 	if steps := t.report(); steps != nil {
 		return steps

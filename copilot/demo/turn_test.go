@@ -89,6 +89,15 @@ func TestPlanIsWorkedOn(t *testing.T) {
 	assert.Equal(t, "The script is done.", replies[5].content)
 }
 
+func TestQuestionsOutsideOfTheConversationAreAnsweredByTheFirstPrompt(t *testing.T) {
+	for question, word := range map[string]string{"Reply with a title for this conversation": "title", "Reply with a message for a git commit": "message"} {
+		for prompt, want := range map[string]string{word + " `Herons` and say `x`": "Herons", "say `x`": ""} {
+			b := request(user(prompt), assistant("x"), user(question+" and nothing else.")).with("tools", nil)
+			assert.Equal(t, want, ask(t, b).content, prompt)
+		}
+	}
+}
+
 func TestLongArgumentComesInPieces(t *testing.T) {
 	text := strings.Repeat("ä", 3000)
 	r := ask(t, request(user("write `a` `"+text+"`")))

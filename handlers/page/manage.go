@@ -167,7 +167,7 @@ func (n *connection) revoke(ctx context.Context, r *jsonrpc.Request) (any, error
 	return struct{}{}, err
 }
 
-// signIn is portal.server.signin.
+// signIn is portal.server.signin: in a session, or for new ones.
 func (n *connection) signIn(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	var p struct {
 		oneSession
@@ -178,6 +178,9 @@ func (n *connection) signIn(ctx context.Context, r *jsonrpc.Request) (any, error
 	}
 	if p.Server == "" {
 		return nil, jsonrpc.InvalidParams(`"server" is missing`)
+	}
+	if p.SessionID == "" {
+		return n.api.extensions.SignIn(ctx, r)
 	}
 	s, err := n.find(ctx, p.SessionID)
 	if err != nil {

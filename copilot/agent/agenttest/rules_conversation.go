@@ -77,6 +77,7 @@ func compaction(s *ruleContext) {
 	c := s.open(nil)
 	c.run(Say{"a heron"})
 	s.mustSucceed(c.Compact(s.shortContext()))
+	c.assertCompacted()
 	begin, _ := until[event.CompactionStarted](c)
 	end, _ := until[event.CompactionEnded](c)
 	if begin.Used == 0 || end.Before == 0 || end.After == 0 || end.Error != "" {
@@ -84,6 +85,14 @@ func compaction(s *ruleContext) {
 	}
 	got := c.run(Recall{})
 	s.contains(said(got), "a heron")
+}
+
+// assertCompacted checks that the end of a compaction was reported before Compact returned: a run ends then.
+func (c *testConversation) assertCompacted() {
+	c.Helper()
+	if len(bodies[event.CompactionEnded](c.all())) == 0 {
+		c.Errorf("Compact returned before it reported the end")
+	}
 }
 
 func compactionIsRefused(s *ruleContext) {
@@ -98,6 +107,7 @@ func compactionOfEmptyConversation(s *ruleContext) {
 	if err := c.Compact(s.shortContext()); !errors.Is(err, fault.ErrNothingToCompact) {
 		s.Errorf("compacting an empty conversation returned %v", err)
 	}
+	c.assertCompacted()
 	if end, _ := until[event.CompactionEnded](c); end.Error == "" {
 		s.Errorf("it ended as %+v", end)
 	}

@@ -18,6 +18,7 @@ func processRules() []rule {
 	return []rule{
 		{name: "the models are listed", do: modelsAreListed},
 		{name: "the account and the extensions are available", do: accountIsAvailable},
+		{name: "MCP servers are added, disabled, enabled and removed, and their secrets are kept", needs: []Capability{Storing}, do: serversAreStored},
 		{name: "when the process is killed, calls fail, Done is closed, and no events follow", do: killed},
 		{name: "a conversation outlives the process", needs: []Capability{Resuming}, do: conversationOutlivesProcess},
 		{name: "Stop stops the process in time, whatever it is doing", do: stopped},

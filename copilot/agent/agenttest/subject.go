@@ -56,4 +56,5 @@ const (
 	Forking     Capability = "forking"    // a saved conversation can be copied
 	Forgetting  Capability = "forgetting" // a saved conversation can be deleted
 	Asking      Capability = "asking"     // the model can be asked outside of the conversation
+	Storing     Capability = "storing"    // it stores MCP servers and skills
 )

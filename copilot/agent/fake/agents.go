@@ -19,7 +19,8 @@ type Agents struct {
 	Script func(*Turn)
 	// Reply answers questions outside of the conversation; nil means that the agent cannot.
 	Reply func(question string) (string, error)
-	// Models, Account and Extensions are returned by the methods of the same name.
+	// Models, Account and Extensions are returned by the methods of the same name. Extensions also has the servers that
+	// AddServer added.
 	Models     []agent.Model
 	Account    agent.Account
 	Extensions agent.Extensions
@@ -39,6 +40,8 @@ type Agents struct {
 	processes []*process // not yet done
 	turns     []*Turn    // with running scripts, including those of dead processes
 	saves     map[string]*save
+	servers   map[string]agent.ServerConfig // that were added
+	disabled  map[string]bool               // servers and skills, by kind and name
 	health    agent.Health
 	watched   probes
 }
@@ -50,8 +53,10 @@ func New() *Agents {
 			{ID: "model-a", Name: "Model A", Multiplier: 1},
 			{ID: "model-b", Name: "Model B", Multiplier: 0.25},
 		},
-		saves:  map[string]*save{},
-		health: agent.Health{State: agent.HealthUnknown},
+		saves:    map[string]*save{},
+		servers:  map[string]agent.ServerConfig{},
+		disabled: map[string]bool{},
+		health:   agent.Health{State: agent.HealthUnknown},
 	}
 }
 

@@ -33,6 +33,12 @@ const (
 	Working    Method = "Working"
 	Background Method = "Background"
 	Ask        Method = "Ask"
+
+	Servers      Method = "Servers"
+	AddServer    Method = "AddServer"
+	RemoveServer Method = "RemoveServer"
+	EnableServer Method = "EnableServer"
+	EnableSkill  Method = "EnableSkill"
 )
 
 // Call is a call that an agent received. Only the fields of its method are set.
@@ -48,7 +54,7 @@ type Call struct {
 	Question    event.Question // of Answer
 	Answer      event.Answer   // of Answer
 	Model       string         // of SetModel
-	Server      string         // of SignIn
+	Server      string         // of SignIn, and of the methods of [agent.ExtensionStore]
 
 	conversation *conversation
 }

@@ -28,7 +28,7 @@ func TestScriptedAgentConforms(t *testing.T) {
 		Can: []agenttest.Capability{
 			agenttest.Permissions, agenttest.Reasoning, agenttest.Questions, agenttest.ClientTools, agenttest.Todos, agenttest.Modes, agenttest.Approval,
 			agenttest.Attachments, agenttest.Steering, agenttest.Resuming, agenttest.Switching, agenttest.Compaction,
-			agenttest.Subagents, agenttest.Usage, agenttest.Continuing, agenttest.Forking, agenttest.Forgetting,
+			agenttest.Subagents, agenttest.Usage, agenttest.Continuing, agenttest.Forking, agenttest.Forgetting, agenttest.Storing,
 		},
 	})
 }

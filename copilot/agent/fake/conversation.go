@@ -176,9 +176,9 @@ func (c *conversation) SignIn(ctx context.Context, server string) (string, error
 	return "https://example.com/" + server, nil
 }
 
-// Extensions returns [Agents.Extensions].
+// Extensions returns those of [Agents], with the servers that were added, which are connected.
 func (c *conversation) Extensions(ctx context.Context) (agent.Extensions, error) {
-	return c.process.agents.Extensions, c.call(ctx, Call{Method: Extensions})
+	return c.process.agents.extensions(event.ServerConnected), c.call(ctx, Call{Method: Extensions})
 }
 
 // Abort asks the script to stop.

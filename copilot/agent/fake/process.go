@@ -140,9 +140,9 @@ func (p *process) SignOut(ctx context.Context) (bool, error) {
 	return was, nil
 }
 
-// Extensions returns [Agents.Extensions].
+// Extensions returns those of [Agents], with the servers that were added.
 func (p *process) Extensions(ctx context.Context, _ string) (agent.Extensions, error) {
-	return p.agents.Extensions, p.call(ctx, Call{Method: Extensions})
+	return p.agents.extensions(event.ServerConfigured), p.call(ctx, Call{Method: Extensions})
 }
 
 // Open starts a conversation, or resumes a saved one if there is one.

@@ -88,6 +88,28 @@ func (a *Agent) Extensions(ctx context.Context, _ string) (agent.Extensions, err
 	return agent.Extensions{}, a.alive(ctx)
 }
 
+// Servers returns none.
+func (a *Agent) Servers(ctx context.Context) ([]agent.ServerConfig, error) { return nil, a.alive(ctx) }
+
+// AddServer fails: the protocol cannot change the program's configuration.
+func (a *Agent) AddServer(ctx context.Context, _ agent.ServerConfig) error { return a.noStore(ctx) }
+
+// RemoveServer fails, as AddServer does.
+func (a *Agent) RemoveServer(ctx context.Context, _ string) error { return a.noStore(ctx) }
+
+// EnableServer fails, as AddServer does.
+func (a *Agent) EnableServer(ctx context.Context, _ string, _ bool) error { return a.noStore(ctx) }
+
+// EnableSkill fails, as AddServer does.
+func (a *Agent) EnableSkill(ctx context.Context, _ string, _ bool) error { return a.noStore(ctx) }
+
+func (a *Agent) noStore(ctx context.Context) error {
+	if err := a.alive(ctx); err != nil {
+		return err
+	}
+	return fault.Errorf(fault.Invalid, "%w", cannot("change its MCP servers and skills"))
+}
+
 // Ping waits for a sign of life if one is overdue: an answer, or the reading of a request. Otherwise it returns at
 // once.
 func (a *Agent) Ping(ctx context.Context) error { return a.link.ping(ctx) }

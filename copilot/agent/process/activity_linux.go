@@ -17,6 +17,7 @@ type stat [][]byte
 const (
 	statState     = 3
 	statParent    = 4
+	statSession   = 6
 	statUser      = 14 // user time, in ticks
 	statSystem    = 15 // kernel time, in ticks
 	statChildUser = 16 // user time of ended children, in ticks

@@ -5,9 +5,11 @@ package process
 import (
 	"context"
 	"crypto/rand"
+	"errors"
 	"os"
 	"os/exec"
 	"runtime"
+	"syscall"
 	"time"
 )
 
@@ -17,6 +19,7 @@ type Process struct {
 	mark    string        // in the environment of the program and all its children
 	exited  chan struct{} // closed when it has ended
 	err     error         // result; valid after exited is closed
+	leads   bool          // it leads a session of processes
 	inner   *os.Process   // the process inside a sandbox; nil means that of the command
 }
 
@@ -29,11 +32,23 @@ const PipeDelay = 200 * time.Millisecond
 // Start starts a command and adds marks to its environment, which defaults to ours. Nothing else may use the
 // command afterwards. When the process has ended, by itself or by [Process.Kill], the caller must call
 // [Process.EndChildren].
-func Start(c *exec.Cmd) (*Process, error) {
-	p := &Process{command: c, mark: rand.Text(), exited: make(chan struct{})}
+func Start(c *exec.Cmd) (*Process, error) { return begin(c, ownGroup(), false) }
+
+// StartTerminal is [Start] for a command that leads a session of processes with the terminal that its standard input is. The processes of
+// that session end with it, too, on Linux. It fails on systems without terminals.
+func StartTerminal(c *exec.Cmd) (*Process, error) {
+	attributes := ownSession()
+	if attributes == nil {
+		return nil, errors.ErrUnsupported
+	}
+	return begin(c, attributes, true)
+}
+
+func begin(c *exec.Cmd, attributes *syscall.SysProcAttr, leads bool) (*Process, error) {
+	p := &Process{command: c, mark: rand.Text(), exited: make(chan struct{}), leads: leads}
 	c.Env = append(c.Environ(), markVariable+"="+p.mark, ownerVariable+"="+owner())
 	c.WaitDelay = PipeDelay
-	c.SysProcAttr = ownGroup()
+	c.SysProcAttr = attributes
 	if err := p.start(); err != nil {
 		return nil, err
 	}

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -14,6 +15,11 @@ import (
 // makes the kernel kill it when we end.
 func ownGroup() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
+}
+
+// ownSession makes the program lead a session with its standard input as the terminal; the kernel kills it when we end.
+func ownSession() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setsid: true, Setctty: true, Pdeathsig: syscall.SIGKILL}
 }
 
 // How long children of a dead process may take to end by themselves.
@@ -36,21 +42,25 @@ func (p *Process) EndChildren() int {
 	return n
 }
 
-// marked returns the ids of living processes that carry the mark.
+// marked returns the ids of living processes that carry the mark, or are in the session that the process leads.
 func (p *Process) marked() []int {
 	files, _ := filepath.Glob("/proc/[0-9]*/environ") // the pattern is valid
 	want := []byte(markVariable + "=" + p.mark + "\x00")
 	var pids []int
 	for _, f := range files {
-		env, err := os.ReadFile(f) //nolint:gosec // of /proc
-		if err != nil || !bytes.Contains(env, want) {
-			continue // of another user, or gone
-		}
-		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(f))); err == nil {
+		env, _ := os.ReadFile(f) //nolint:gosec // of /proc; of another user, or gone
+		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(f)))
+		if err == nil && (bytes.Contains(env, want) || p.leads && p.isInSession(pid)) {
 			pids = append(pids, pid)
 		}
 	}
 	return pids
+}
+
+// isInSession reports whether a living process is in the session that the process leads. It may have changed its environment.
+func (p *Process) isInSession(pid int) bool {
+	s, ok := readStat(pid)
+	return ok && s.field(statSession) == strconv.Itoa(p.PID()) && !strings.Contains("ZX", s.field(statState))
 }
 
 // signalGroups signals the process groups of the given processes, once each, but never our own.

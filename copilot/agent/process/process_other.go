@@ -9,6 +9,8 @@ import (
 
 func ownGroup() *syscall.SysProcAttr { return nil }
 
+func ownSession() *syscall.SysProcAttr { return nil }
+
 func signalGently(p *os.Process) { _ = p.Kill() } // there is no gentler way
 
 func killGroup(p *os.Process) { _ = p.Kill() }

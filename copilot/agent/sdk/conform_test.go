@@ -29,7 +29,7 @@ func TestRealAgentConforms(t *testing.T) {
 		Can: []agenttest.Capability{
 			agenttest.Permissions, agenttest.Reasoning, agenttest.Questions, agenttest.ClientTools, agenttest.Todos, agenttest.Modes, agenttest.Approval,
 			agenttest.Attachments, agenttest.Steering, agenttest.Resuming, agenttest.Switching, agenttest.Compaction,
-			agenttest.Subagents, agenttest.Usage, agenttest.Continuing, agenttest.Forking, agenttest.Forgetting, agenttest.Asking,
+			agenttest.Subagents, agenttest.Usage, agenttest.Continuing, agenttest.Forking, agenttest.Forgetting, agenttest.Asking, agenttest.Storing,
 		},
 	})
 }

@@ -36,6 +36,7 @@ type conversation struct {
 	plan      plan
 	parked    map[question][]chan struct{} // waiting handlers, by their questions
 	questions map[string]string            // open questions, and the sub-agents that asked them
+	compacted chan struct{}                // closed when the end of a compaction is reported; nil if nobody waits for it
 	pending   pendingQuestions
 }
 
@@ -77,6 +78,10 @@ func (c *conversation) event(e vendor.SessionEvent) {
 	}
 	for _, b := range c.translate.event(e) {
 		c.emit(agent, b)
+	}
+	if _, ended := e.Data.(*rpc.SessionCompactionCompleteData); ended && c.compacted != nil {
+		close(c.compacted)
+		c.compacted = nil
 	}
 }
 
@@ -272,8 +277,29 @@ func (c *conversation) SetModel(ctx context.Context, model string) error {
 	return err
 }
 
-// Compact makes the CLI summarize the conversation.
+// reportTime is how long the end of a compaction may arrive after the reply to its call.
+const reportTime = 5 * time.Second
+
+// Compact makes the CLI summarize the conversation. The CLI's reply may overtake its event about the end, for which Compact waits: the run
+// may end then.
 func (c *conversation) Compact(ctx context.Context) error {
+	reported := make(chan struct{})
+	c.mu.Lock()
+	c.compacted = reported
+	c.mu.Unlock()
+	err := c.compact(ctx)
+	if err != nil && !errors.Is(err, fault.ErrNothingToCompact) {
+		return err
+	}
+	select {
+	case <-reported:
+	case <-ctx.Done():
+	case <-time.After(reportTime):
+	}
+	return err
+}
+
+func (c *conversation) compact(ctx context.Context) error {
 	err := c.agent.withTimeout(ctx, func() error {
 		result, err := c.session.RPC.History.Compact(ctx)
 		if err == nil && !result.Success {

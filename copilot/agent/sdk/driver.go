@@ -158,7 +158,7 @@ func missing(err error) agent.Health {
 	return agent.Health{
 		State:   agent.HealthMissing,
 		Message: fmt.Sprintf("The Copilot CLI was not found: %v.", err),
-		Hint:    "Get it with `make build` or `npm install -g @github/copilot`, or give its path with `--copilot-path`.",
+		Hint:    "Get it with `portal setup` or `npm install -g @github/copilot`, or give its path with `--copilot-path`.",
 	}
 }
 

@@ -22,11 +22,14 @@ func NewTranslator(directory string, tools ...event.Tool) *Translator {
 // Event translates one event.
 func (t *Translator) Event(e rpc.SessionEvent) []event.Body { return t.t.event(e) }
 
-// Size returns the number of entries that it remembers.
+// Size returns the number of entries that it remembers, besides those of Ended.
 func (t *Translator) Size() int {
 	t0 := &t.t
 	return t0.thoughts.size() + t0.messages.size() + len(t0.sizes) + len(t0.partial) + len(t0.agents) + t0.seen.size() + t0.shells.size()
 }
+
+// Ended returns the number of ended tool calls that it remembers.
+func (t *Translator) Ended() int { return t.t.ended.size() }
 
 func (o *openTexts) size() int {
 	n := o.over.size()
@@ -133,9 +136,6 @@ func (m *Disconnected) Close() {
 
 // Find returns the path of the CLI's executable.
 func (l Locate) Find() (string, error) { return l.find() }
-
-// Platform returns npm's name for this machine.
-func Platform() string { return platform() }
 
 // TooOld reports whether a version of the CLI is too old.
 func TooOld(version string) bool { return tooOld(version) }

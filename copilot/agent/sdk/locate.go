@@ -5,8 +5,9 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
+
+	"github.com/copilot-portal/portal/copilot/agent/sdk/release"
 )
 
 // Locate says where to look for the CLI, in this order.
@@ -14,6 +15,7 @@ type Locate struct {
 	Configured  string // flag or configuration; if set, nothing else is tried
 	Environment string // COPILOT_CLI_PATH; if set and not a portal (see [IsPortal]), nothing else is tried
 	Beside      string // directory of our own executable
+	DataDir     string // data directory of the portal, where `portal setup` puts the CLI
 	// then "copilot" on PATH
 }
 
@@ -22,20 +24,12 @@ func (l Locate) find() (string, error) {
 	for _, given := range []struct{ by, path string }{
 		{"--copilot-path or copilot_path", l.Configured}, {"COPILOT_CLI_PATH", l.Environment},
 	} {
-		if given.path == "" {
-			continue
+		if given.path != "" {
+			return named(given.by, given.path)
 		}
-		path, err := exec.LookPath(given.path)
-		if err != nil {
-			return "", fmt.Errorf("%s names %s: %w", given.by, given.path, reason(err))
-		}
-		if IsPortal(path) {
-			return "", fmt.Errorf("%s names %s, which is a portal, not the Copilot CLI", given.by, given.path)
-		}
-		return native(path), nil
 	}
-	if l.Beside != "" {
-		if path, err := exec.LookPath(filepath.Join(l.Beside, "copilot")); err == nil && !IsPortal(path) {
+	for _, place := range l.places() {
+		if path, err := exec.LookPath(place); err == nil && !IsPortal(path) {
 			return native(path), nil
 		}
 	}
@@ -49,6 +43,29 @@ func (l Locate) find() (string, error) {
 		return "", errors.New("it is not on PATH")
 	}
 	return "", fmt.Errorf("it is neither in %s nor on PATH", l.Beside)
+}
+
+// named returns the path of a CLI that the user named.
+func named(by, name string) (string, error) {
+	path, err := exec.LookPath(name)
+	if err != nil {
+		return "", fmt.Errorf("%s names %s: %w", by, name, reason(err))
+	}
+	if IsPortal(path) {
+		return "", fmt.Errorf("%s names %s, which is a portal, not the Copilot CLI", by, name)
+	}
+	return native(path), nil
+}
+
+// places returns where to look for a CLI that belongs to this portal.
+func (l Locate) places() (paths []string) {
+	if l.Beside != "" {
+		paths = append(paths, filepath.Join(l.Beside, "copilot"))
+	}
+	if l.DataDir != "" {
+		paths = append(paths, release.Path(l.DataDir))
+	}
+	return paths
 }
 
 // reason returns an error without the paths around it.
@@ -68,24 +85,11 @@ func native(path string) string {
 	}
 	dir := filepath.Dir(script)
 	for _, packages := range []string{filepath.Dir(dir), filepath.Join(dir, "node_modules", "@github")} {
-		for _, name := range []string{platform(), strings.Replace(platform(), "linux-", "linuxmusl-", 1)} {
+		for _, name := range []string{release.Platform(), strings.Replace(release.Platform(), "linux-", "linuxmusl-", 1)} {
 			if found, err := exec.LookPath(filepath.Join(packages, "copilot-"+name, "copilot")); err == nil {
 				return found
 			}
 		}
 	}
 	return path
-}
-
-// platform returns npm's name of this platform.
-func platform() string {
-	arch := map[string]string{"amd64": "x64"}[runtime.GOARCH]
-	if arch == "" {
-		arch = runtime.GOARCH
-	}
-	system := map[string]string{"windows": "win32"}[runtime.GOOS]
-	if system == "" {
-		system = runtime.GOOS
-	}
-	return system + "-" + arch
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot/agent/sdk"
+	"github.com/copilot-portal/portal/copilot/agent/sdk/release"
 )
 
 // program creates a file, executable or not.
@@ -27,6 +28,7 @@ func TestCLIIsSearchedInOrder(t *testing.T) {
 	configured := program(t, 0o700, dir, "a", "copilot")
 	environment := program(t, 0o700, dir, "b", "copilot")
 	beside := program(t, 0o700, dir, "c", "copilot")
+	installed := program(t, 0o700, release.Path(filepath.Join(dir, "data")))
 	onPath := program(t, 0o700, dir, "d", "copilot")
 	t.Setenv("PATH", filepath.Dir(onPath))
 	for name, tc := range map[string]struct {
@@ -35,8 +37,9 @@ func TestCLIIsSearchedInOrder(t *testing.T) {
 	}{
 		"first the configured one":            {sdk.Locate{Configured: configured, Environment: environment, Beside: filepath.Dir(beside)}, configured},
 		"then the one of the variable":        {sdk.Locate{Environment: environment, Beside: filepath.Dir(beside)}, environment},
-		"then the one beside the portal":      {sdk.Locate{Beside: filepath.Dir(beside)}, beside},
-		"then the one on PATH":                {sdk.Locate{Beside: filepath.Dir(dir)}, onPath},
+		"then the one beside the portal":      {sdk.Locate{Beside: filepath.Dir(beside), DataDir: filepath.Join(dir, "data")}, beside},
+		"then the one that setup installed":   {sdk.Locate{Beside: filepath.Dir(dir), DataDir: filepath.Join(dir, "data")}, installed},
+		"then the one on PATH":                {sdk.Locate{Beside: filepath.Dir(dir), DataDir: dir}, onPath},
 		"the one on PATH without a directory": {sdk.Locate{}, onPath},
 		"a bare name is searched on PATH":     {sdk.Locate{Configured: "copilot"}, onPath},
 	} {
@@ -84,11 +87,11 @@ func TestSearchedPathsAreReported(t *testing.T) {
 }
 
 func TestExecutableIsFoundThroughNpmLoader(t *testing.T) {
-	native := "copilot-" + sdk.Platform()
+	native := "copilot-" + release.Platform()
 	for name, parts := range map[string][]string{
 		"beside the package, as npm puts it":        {"lib", "node_modules", "@github", native, "copilot"},
 		"below the package, where npm cannot hoist": {"lib", "node_modules", "@github", "copilot", "node_modules", "@github", native, "copilot"},
-		"on a system with musl":                     {"lib", "node_modules", "@github", "copilot-" + musl(sdk.Platform()), "copilot"},
+		"on a system with musl":                     {"lib", "node_modules", "@github", "copilot-" + musl(release.Platform()), "copilot"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir, err := filepath.EvalSymlinks(t.TempDir())

@@ -1,91 +1,17 @@
 package sdk_test
 
 import (
-	"encoding/json"
-	"fmt"
 	"net/http"
-	"net/http/httptest"
-	"net/url"
-	"testing"
+	"slices"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/permission"
 )
-
-// vault returns an MCP server over HTTP that requires an OAuth sign-in, with its own authorization server, which
-// accepts everyone.
-func vault(tb testing.TB) string {
-	tb.Helper()
-	mux := http.NewServeMux()
-	s := httptest.NewServer(mux)
-	tb.Cleanup(s.Close)
-	say := func(v map[string]any) http.HandlerFunc {
-		return func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Type", "application/json")
-			_ = json.NewEncoder(w).Encode(v)
-		}
-	}
-	resource := say(map[string]any{"resource": s.URL + "/mcp", "authorization_servers": []string{s.URL}})
-	mux.HandleFunc("GET /.well-known/oauth-protected-resource", resource)
-	mux.HandleFunc("GET /.well-known/oauth-protected-resource/mcp", resource)
-	mux.HandleFunc("GET /.well-known/oauth-authorization-server", say(map[string]any{
-		"issuer": s.URL, "authorization_endpoint": s.URL + "/authorize", "token_endpoint": s.URL + "/token",
-		"registration_endpoint": s.URL + "/register", "response_types_supported": []string{"code"},
-		"grant_types_supported": []string{"authorization_code"}, "code_challenge_methods_supported": []string{"S256"},
-		"token_endpoint_auth_methods_supported": []string{"none"},
-	}))
-	mux.HandleFunc("POST /register", func(w http.ResponseWriter, r *http.Request) {
-		var client map[string]any
-		_ = json.NewDecoder(r.Body).Decode(&client)
-		client["client_id"] = "portal"
-		w.Header().Set("Content-Type", "application/json")
-		w.WriteHeader(http.StatusCreated)
-		_ = json.NewEncoder(w).Encode(client)
-	})
-	mux.HandleFunc("GET /authorize", func(w http.ResponseWriter, r *http.Request) {
-		q := r.URL.Query()
-		back := q.Get("redirect_uri") + "?" + url.Values{"code": {"1234"}, "state": {q.Get("state")}}.Encode()
-		http.Redirect(w, r, back, http.StatusFound)
-	})
-	mux.HandleFunc("POST /token", say(map[string]any{"access_token": "opened", "token_type": "Bearer", "expires_in": 3600}))
-	mux.HandleFunc("/mcp", func(w http.ResponseWriter, r *http.Request) { vaultMCP(s.URL, w, r) })
-	return s.URL + "/mcp"
-}
-
-func vaultMCP(base string, w http.ResponseWriter, r *http.Request) {
-	if r.Header.Get("Authorization") != "Bearer opened" {
-		w.Header().Set("WWW-Authenticate", `Bearer resource_metadata="`+base+`/.well-known/oauth-protected-resource/mcp"`)
-		w.WriteHeader(http.StatusUnauthorized)
-		return
-	}
-	var m struct {
-		ID     json.RawMessage
-		Method string
-	}
-	if r.Method != http.MethodPost || json.NewDecoder(r.Body).Decode(&m) != nil {
-		w.WriteHeader(http.StatusMethodNotAllowed)
-		return
-	}
-	if m.ID == nil {
-		w.WriteHeader(http.StatusAccepted)
-		return
-	}
-	result := `"error":{"code":-32601,"message":"Method not found"}`
-	switch m.Method {
-	case "initialize":
-		result = `"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"vault","version":"1"}}`
-	case "tools/list":
-		result = `"result":{"tools":[{"name":"look","inputSchema":{"type":"object"}}]}`
-	case "tools/call":
-		result = `"result":{"content":[{"type":"text","text":"there is gold"}]}`
-	}
-	w.Header().Set("Content-Type", "application/json")
-	fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,%s}`, m.ID, result)
-}
 
 func signInToServer(w whole) {
 	v := w.start(func(s *copilot.Start) { s.Policy = permission.Policy{"mcp.vault": permission.Allow} })
@@ -109,6 +35,33 @@ func signInToServer(w whole) {
 	assert.Equal(w, event.ServerConnected, v.server("vault").State)
 	assert.Contains(w, v.run(text("call `vault-look`")), "there is gold")
 	_, err = v.SignIn(w.Context(), "nobody")
+	require.ErrorContains(w, err, "nobody")
+}
+
+func checkServers(w whole) {
+	w = newWhole(w.T) // with its own sign-in
+	dir := w.TempDir()
+	state := func(name string) event.Server {
+		list, err := w.host.CheckServers(w.Context(), dir)
+		require.NoError(w, err)
+		i := slices.IndexFunc(list, func(s event.Server) bool { return s.Name == name })
+		require.GreaterOrEqual(w, i, 0, "%+v", list)
+		return list[i]
+	}
+	assert.Equal(w, event.ServerConnected, state("desk").State)
+	assert.Equal(w, event.ServerFailed, state("gone").State)
+	require.NoError(w, w.host.AddServer(w.Context(), agent.ServerConfig{Name: "noisy", Command: "/bin/sh", Args: []string{"-c", "echo there is no key >&2; exit 3"}}))
+	assert.Contains(w, state("noisy").Error, "there is no key", "what it wrote last")
+	assert.Equal(w, event.ServerSignIn, state("vault").State)
+	address, err := w.host.SignInToServer(w.Context(), dir, "vault")
+	require.NoError(w, err)
+	response, err := http.Get(address) // as a browser does
+	require.NoError(w, err)
+	require.NoError(w, response.Body.Close())
+	for state("vault").State != event.ServerConnected {
+		require.NoError(w, w.Context().Err())
+	}
+	_, err = w.host.SignInToServer(w.Context(), dir, "nobody")
 	require.ErrorContains(w, err, "nobody")
 }
 

@@ -159,9 +159,9 @@ func TestMissingCLIIsReported(t *testing.T) {
 	d := sdk.New(sdk.Options{Log: slog.New(slog.DiscardHandler)})
 	h := d.Health()
 	assert.Equal(t, agent.HealthMissing, h.State, "before the first start")
-	assert.Contains(t, h.Hint, "`make build`")
+	assert.Contains(t, h.Hint, "`portal setup`")
 	_, err := d.Launch(t.Context())
-	require.ErrorContains(t, err, "The Copilot CLI was not found: it is not on PATH. Get it with `make build`")
+	require.ErrorContains(t, err, "The Copilot CLI was not found: it is not on PATH. Get it with `portal setup`")
 	assert.Equal(t, fault.Unavailable, fault.KindOf(err))
 
 	t.Setenv("PATH", filepath.Dir(program(t, 0o700, t.TempDir(), "copilot")))

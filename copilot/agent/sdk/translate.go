@@ -28,6 +28,7 @@ type translator struct {
 	messages openTexts
 	sizes    map[string]int64  // of the current responses, by sub-agents
 	shells   idSet             // tool calls with streamed output, including ended ones
+	ended    idSet             // tool calls: a command that went on in the background still has output
 	partial  map[string]string // output so far of the others
 	agents   map[string]bool   // active sub-agents
 	settled  bool              // idleness was reported since the main agent last started
@@ -43,7 +44,7 @@ func newTranslator(directory string, tools []event.Tool) translator {
 }
 
 func (t *translator) forget() {
-	t.seen, t.shells = idSet{most: maxSeen}, idSet{most: maxShells}
+	t.seen, t.shells, t.ended = idSet{most: maxSeen}, idSet{most: maxShells}, idSet{most: maxShells}
 	t.thoughts, t.messages, t.partial = openThoughts(), openMessages(), map[string]string{}
 	t.sizes, t.agents = map[string]int64{}, map[string]bool{}
 }
@@ -148,6 +149,7 @@ func (t *translator) toolEvents(_ string, data vendor.SessionEventData) ([]event
 		return t.partialOutput(d), true
 	case *rpc.ToolExecutionCompleteData:
 		delete(t.partial, d.ToolCallID)
+		t.ended.add(d.ToolCallID)
 		return one(toolEnded(d))
 	case *rpc.RawSessionEventData:
 		if d.EventType == "tool.shell_output" {
@@ -308,6 +310,9 @@ func (t *translator) shellOutput(data json.RawMessage) []event.Body {
 	if json.Unmarshal(data, &d) != nil || d.Text == "" {
 		return nil // the result will contain it
 	}
+	if t.ended.has(d.ToolCallID) {
+		return nil // the agent reads it with another call
+	}
 	t.shells.add(d.ToolCallID)
 	return []event.Body{event.ToolOutput{ID: d.ToolCallID, Text: d.Text}}
 }
@@ -315,7 +320,7 @@ func (t *translator) shellOutput(data json.RawMessage) []event.Body {
 // partialOutput converts output that is repeated from its start in each event to deltas. Output of shells is
 // also streamed.
 func (t *translator) partialOutput(d *rpc.ToolExecutionPartialResultData) []event.Body {
-	if t.shells.has(d.ToolCallID) {
+	if t.shells.has(d.ToolCallID) || t.ended.has(d.ToolCallID) {
 		return nil
 	}
 	fresh, ok := strings.CutPrefix(d.PartialOutput, t.partial[d.ToolCallID])

@@ -301,6 +301,23 @@ func TestRepeatedOutputBecomesDeltas(t *testing.T) {
 	assert.Empty(t, partial("s", "onetwo"))
 }
 
+func TestOutputOfAnEndedToolIsDropped(t *testing.T) {
+	const ends = `{"toolCallId":"c","success":true,"result":{"content":"moved to background"}}`
+	for kind, output := range map[string]string{
+		"tool.shell_output":             `{"toolCallId":"c","text":"two"}`,
+		"tool.execution_partial_result": `{"toolCallId":"c","partialOutput":"onetwo"}`,
+	} {
+		tr := sdk.NewTranslator("/project")
+		tr.Event(vendorEvent(t, "tool.execution_start", `{"toolCallId":"c","toolName":"bash"}`))
+		tr.Event(vendorEvent(t, "tool.execution_complete", ends))
+		assert.Empty(t, tr.Event(vendorEvent(t, kind, output)), kind)
+		for i := range 5000 {
+			tr.Event(vendorEvent(t, "tool.execution_complete", fmt.Sprintf(`{"toolCallId":"c%d","success":true}`, i)))
+			require.Less(t, tr.Ended(), 2100)
+		}
+	}
+}
+
 func TestSubAgentStateIsNotSessionState(t *testing.T) {
 	tr := sdk.NewTranslator("/project")
 	for kind, data := range map[string]string{

@@ -262,7 +262,7 @@ func (p *pids) WithGroup(string) slog.Handler      { return p }
 
 func TestBusyCLIIsNotReplaced(t *testing.T) {
 	var pids pids
-	h := host(t, copilot.Options{Pool: agent.PoolOptions{PingEvery: 10 * time.Millisecond, SilenceLimit: 200 * time.Millisecond}}, pids.watch)
+	h := host(t, copilot.Options{Pool: agent.PoolOptions{PingEvery: 10 * time.Millisecond, SilenceLimit: time.Second}}, pids.watch)
 	var all []*copilot.Session
 	for range 3 {
 		all = append(all, begin(t, h))

@@ -1,0 +1,38 @@
+// The dialog for a text or a confirmation.
+
+import { h, messageOf } from "../dom.js";
+
+/**
+ * Opens a dialog that performs an action, and stays open if that fails.
+ * @param {string} title @param {Node[]} content @param {string} label of the button; "" for none @param {() => Promise<unknown>} act @param {string} [kind] of the button
+ */
+export function dialog(title, content, label, act, kind = "") {
+  const problem = h("p", { class: "error-text", role: "alert" });
+  const node = h("dialog", { class: "dialog", "aria-label": title });
+  const close = () => node.close();
+  const cancel = h("button", { type: "button", click: close }, label ? "Cancel" : "Close");
+  const go = h("button", { type: "submit", class: `primary ${kind}` }, label);
+  const form = h("form", { method: "dialog" }, h("h2", {}, title), ...content, problem, h("div", { class: "dialog-actions" }, cancel, ...(label ? [go] : [])));
+  let isBusy = false;
+  form.addEventListener("submit", async (event) => {
+    event.preventDefault();
+    if (isBusy) return;
+    isBusy = go.disabled = true;
+    try {
+      await act();
+      close();
+    } catch (error) {
+      problem.textContent = messageOf(error);
+      if (!node.isConnected) show(); // it was closed meanwhile
+    }
+    isBusy = go.disabled = false;
+  });
+  node.append(form);
+  node.addEventListener("close", () => node.remove());
+  const show = () => {
+    document.body.append(node);
+    node.showModal();
+  };
+  show();
+  return node;
+}
