@@ -1,0 +1,57 @@
+package mcp
+
+import (
+	"context"
+	"time"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/copilot-portal/portal/copilot/fault"
+)
+
+// call is a call of a tool.
+type call struct{ request *sdk.CallToolRequest }
+
+// progress reports the progress of a call to its client. It is for one goroutine.
+type progress struct {
+	call  call
+	count float64
+}
+
+// report sends a notification if the client asked for them. An empty text reports nothing.
+func (p *progress) report(ctx context.Context, text string) {
+	token := p.call.request.Params.GetProgressToken()
+	if token == nil || text == "" {
+		return
+	}
+	p.count++
+	// A client that has gone sees no result either.
+	_ = p.call.request.Session.NotifyProgress(ctx, &sdk.ProgressNotificationParams{ProgressToken: token, Progress: p.count, Message: text})
+}
+
+// How long a call waits: many clients give a call 60 s, unless they see progress.
+const (
+	usualWait = 50 * time.Second
+	maxWait   = time.Hour
+	heartbeat = 15 * time.Second // between notifications of progress when nothing happens
+)
+
+// patience is the time until a call returns although its work goes on.
+type patience struct{ until time.Time }
+
+// newPatience reads the argument waitSeconds; nil means the default.
+func newPatience(seconds *float64) (patience, error) {
+	wait := usualWait
+	if seconds != nil {
+		if *seconds < 0 || *seconds > maxWait.Seconds() {
+			return patience{}, fault.Errorf(fault.Invalid, "waitSeconds: use 0 to %.0f", maxWait.Seconds())
+		}
+		wait = time.Duration(*seconds * float64(time.Second))
+	}
+	return patience{time.Now().Add(wait)}, nil
+}
+
+func (p patience) isOver() bool { return !time.Now().Before(p.until) }
+
+// next returns how long the next read may wait.
+func (p patience) next() time.Duration { return min(max(time.Until(p.until), 0), heartbeat) }

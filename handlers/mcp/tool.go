@@ -1,0 +1,66 @@
+package mcp
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/copilot-portal/portal/copilot/fault"
+)
+
+// tool describes a tool to clients.
+type tool struct {
+	name, title, about string
+	effect             effect
+}
+
+// effect says what a tool changes.
+type effect int
+
+const (
+	reads effect = iota // nothing
+	acts                // it starts or ends work, or answers a question
+)
+
+// toolNames are the names of all tools, by which the portal recognizes calls of its own agents.
+func toolNames() []string {
+	return []string{
+		startSession, promptSession, waitForRun, answerQuestion, cancelRun, listSessions, searchSessions, readEvents,
+		listJobs, runJob, watchJob, stopJob, startOperation, readOperation, stopOperation,
+	}
+}
+
+func (a *API) addTools() {
+	a.addSessionTools()
+	a.addRunTools()
+	a.addJobTools()
+	a.addOperationTools()
+}
+
+// add adds a tool that decodes its arguments as In and encodes its result as Out. An error becomes a result that says so.
+func add[In, Out any](a *API, t tool, handle func(context.Context, call, In) (Out, error)) {
+	about := &sdk.Tool{Name: t.name, Title: t.title, Description: t.about, Annotations: &sdk.ToolAnnotations{ReadOnlyHint: t.effect == reads}}
+	sdk.AddTool(a.server, about, func(ctx context.Context, r *sdk.CallToolRequest, in In) (*sdk.CallToolResult, Out, error) {
+		out, err := handle(ctx, call{r}, in)
+		if err != nil {
+			var none Out
+			return nil, none, a.toolError(t.name, err)
+		}
+		return nil, out, nil
+	})
+}
+
+// recovered turns a panic of a handler into an error of its request.
+func (a *API) recovered(next sdk.MethodHandler) sdk.MethodHandler {
+	return func(ctx context.Context, method string, r sdk.Request) (result sdk.Result, err error) {
+		defer func() {
+			if p := recover(); p != nil {
+				a.options.Log.Error("a handler panicked", "method", method, "panic", p, "stack", string(debug.Stack()))
+				result, err = nil, a.protocolError(method, fault.Errorf(fault.Internal, "%v", fmt.Sprint(p)))
+			}
+		}()
+		return next(ctx, method, r)
+	}
+}
