@@ -25,7 +25,7 @@ func (a *API) answer(c *gin.Context) {
 			fail(c, err)
 			return
 		}
-		reply(c, s.Answer(param(c, "request"), answer, Origin))
+		reply(c, s.AnswerAs(c.Request.Context(), param(c, "request"), answer, Origin))
 	})
 }
 

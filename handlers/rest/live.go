@@ -46,7 +46,11 @@ func (a *API) liveSession(c *gin.Context, token string) {
 		if token != "" {
 			r.closed = sessionClosed
 		}
-		poll(c, r, sessionSource{a.options.Host, s, token})
+		_, limited := copilot.AccessOf(c.Request.Context())
+		if limited {
+			r.marks = &a.linkMarks
+		}
+		poll(c, r, sessionSource{host: a.options.Host, session: s, token: token, unstored: limited})
 	})
 }
 

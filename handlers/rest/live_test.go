@@ -22,6 +22,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/permission"
 	"github.com/copilot-portal/portal/handlers/rest"
+	"github.com/copilot-portal/portal/server/portaltest/contract"
 )
 
 // api is the dialect over scripted agents, called without a network.
@@ -64,9 +65,18 @@ func (a *api) callAs(ctx context.Context, method, path, body string) document {
 	if w.Body.Len() == 0 {
 		return nil
 	}
+	checkContract(a, method, path, body, w)
 	var d document
 	require.NoError(a, json.Unmarshal(w.Body.Bytes(), &d), w.Body.String())
 	return d
+}
+
+// checkContract validates an exchange against spec/openapi.yaml.
+func checkContract(tb testing.TB, method, path, body string, w *httptest.ResponseRecorder) {
+	tb.Helper()
+	contract.Check(tb, contract.Exchange{
+		Method: method, Path: "/api" + path, Request: body, Status: w.Code, Type: w.Header().Get("Content-Type"), Response: w.Body.String(),
+	})
 }
 
 func (a *api) start(query string) (session string) {

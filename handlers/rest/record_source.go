@@ -14,13 +14,17 @@ type sessionSource struct {
 	host    *copilot.Host
 	session *copilot.Session
 	token   string
+
+	unstored bool // its position is kept in memory only
 }
 
 // start fails with a gap if the record may lack events that the reader received in a
 // previous epoch.
 func (f sessionSource) start(ctx context.Context, m *bookmark) (*follow.Reader[follow.Entry], error) {
-	if err := m.restore(ctx, f.session, f.token); err != nil {
-		return nil, err
+	if !f.unstored {
+		if err := m.restore(ctx, f.session, f.token); err != nil {
+			return nil, err
+		}
 	}
 	if !m.restored {
 		m.past, m.restored = f.session.Record().Last(), true
@@ -97,7 +101,12 @@ func (m *bookmark) includes(e follow.Entry) bool {
 }
 
 func (f sessionSource) movePosition(m *bookmark, n uint64) { m.at = f.session.Record().Position(n) }
-func (f sessionSource) savePosition(m *bookmark)           { m.store(f.session, f.token) }
+
+func (f sessionSource) savePosition(m *bookmark) {
+	if !f.unstored {
+		m.store(f.session, f.token)
+	}
+}
 
 // ended is also true while this portal stops: only another one can continue the session.
 func (f sessionSource) ended() bool {

@@ -34,11 +34,12 @@ type API struct {
 	options   Options
 	bookmarks bookmarks // of sessions
 	jobMarks  bookmarks // of jobs and tasks
+	linkMarks bookmarks // of holders of links, apart from those of others
 }
 
 // New returns an API.
 func New(o Options) *API {
-	a := &API{options: o, jobMarks: newBookmarks(nil)}
+	a := &API{options: o, jobMarks: newBookmarks(nil), linkMarks: newBookmarks(nil)}
 	a.bookmarks = newBookmarks(a.forget)
 	return a
 }

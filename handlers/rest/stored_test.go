@@ -101,6 +101,7 @@ func (a *api) status(method, path, body string) (code int, fault string) {
 	a.Helper()
 	w := httptest.NewRecorder()
 	a.handler.ServeHTTP(w, httptest.NewRequestWithContext(a.Context(), method, path, strings.NewReader(body)))
+	checkContract(a, method, path, body, w)
 	var d document
 	require.NoError(a, json.Unmarshal(w.Body.Bytes(), &d), w.Body.String())
 	fault, _ = d["error"].(string)
@@ -123,5 +124,6 @@ func (a *api) raw(method, path string) (code int, text string) {
 	a.Helper()
 	w := httptest.NewRecorder()
 	a.handler.ServeHTTP(w, httptest.NewRequestWithContext(a.Context(), method, path, nil))
+	checkContract(a, method, path, "", w)
 	return w.Code, w.Body.String()
 }

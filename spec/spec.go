@@ -1,0 +1,9 @@
+// Package spec embeds the machine-readable contracts of the dialects.
+package spec
+
+import "embed"
+
+// Files has the contracts: OpenAPI, OpenRPC, AsyncAPI and a JSON Schema.
+//
+//go:embed openapi.yaml openrpc.json operations.asyncapi.yaml ui.schema.json
+var Files embed.FS
