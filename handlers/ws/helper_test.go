@@ -24,6 +24,7 @@ import (
 	"github.com/copilot-portal/portal/handlers/socket"
 	"github.com/copilot-portal/portal/handlers/ws"
 	"github.com/copilot-portal/portal/jobs/operation"
+	"github.com/copilot-portal/portal/server/portaltest/contract"
 )
 
 // settings are what a test may change.
@@ -166,7 +167,7 @@ func (r reply) json(tb testing.TB) (body map[string]any) {
 	return body
 }
 
-// ask sends a request; header alternates names and values. The default session id is the site's.
+// ask sends a request; header alternates names and values. The default session id is the site's. The exchange must fit spec/openapi.yaml.
 func (s *site) ask(method, path, body string, header ...string) reply {
 	s.tb.Helper()
 	request, err := http.NewRequestWithContext(context.Background(), method, "http://"+s.address+path, strings.NewReader(body))
@@ -182,6 +183,9 @@ func (s *site) ask(method, path, body string, header ...string) reply {
 	defer answer.Body.Close()
 	text, err := io.ReadAll(answer.Body)
 	require.NoError(s.tb, err)
+	contract.Check(s.tb, contract.Exchange{
+		Method: method, Path: path, Request: body, Status: answer.StatusCode, Type: answer.Header.Get("Content-Type"), Response: string(text),
+	})
 	return reply{answer.StatusCode, answer.Header, string(bytes.TrimSpace(text))}
 }
 

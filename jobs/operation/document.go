@@ -28,7 +28,7 @@ func (r *Request) prepare() (string, error) {
 		return "", fault.Errorf(fault.Invalid, "unknown type of operation: use clarify, analyze, plan or prompt")
 	}
 	if r.Feature != "" && !feature.MatchString(r.Feature) {
-		return "", fault.Errorf(fault.Invalid, "the feature is not a valid name: use up to 100 letters, digits, dots, _ and -")
+		return "", fault.Errorf(fault.Invalid, "the feature is not a valid name: use up to 100 letters, digits, dots, _ and -, with a letter or digit first")
 	}
 	if err := copilot.CheckDirectory(r.Directory); err != nil {
 		return "", err

@@ -341,7 +341,7 @@ func (t *encoder) asked(q event.Question) {
 	case event.AskTool:
 		return
 	case event.AskPermission:
-		t.note("Waiting for permission: %s", oneLine(cmp.Or(q.Title, strings.Join(q.Names, ", "))))
+		t.note("Waiting for permission: %s", permissionText(q))
 	case event.AskForm:
 		t.note("Waiting for someone to fill in a form of %s: %s", source, oneLine(q.Text))
 	case event.AskSignIn:
@@ -354,6 +354,15 @@ func (t *encoder) asked(q event.Question) {
 	asks := &t.out[len(t.out)-1]
 	asks.Request, asks.scopes = q.ID, q.Scopes
 	t.open[q.ID] = q.Call
+}
+
+// permissionText returns what the agent wants to do: in one line, followed by the whole command, difference or address if that says more.
+func permissionText(q event.Question) string {
+	line := oneLine(cmp.Or(q.Title, strings.Join(q.Names, ", ")))
+	if strings.Contains(line, strings.TrimSpace(q.Detail)) {
+		return line
+	}
+	return line + "\n\n" + q.Detail
 }
 
 // plan emits the to-dos if they changed.

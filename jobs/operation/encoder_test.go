@@ -15,6 +15,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/permission"
+	"github.com/copilot-portal/portal/copilot/plain"
 	"github.com/copilot-portal/portal/jobs/operation"
 )
 
@@ -283,11 +284,13 @@ func TestHangingToolDoesNotKeepOperationAlive(t *testing.T) {
 }
 
 func TestWaitingForPersonIsReported(t *testing.T) {
+	long := "echo " + strings.Repeat("y", 300) + "; rm -rf ."
 	onMachine(t, func(m *machine) {
 		p := m.portal(nil, operation.Options{Policy: permission.Policy{permission.Exec: permission.Ask}})
 		defer p.stop()
 		m.agents.Script = func(t *fake.Turn) {
-			t.Ask(event.Question{Names: []string{permission.Exec}, Title: "Run a command: make"})
+			t.Ask(event.Question{Names: []string{permission.Exec}, Title: "Run a command: make", Detail: "make"})
+			t.Ask(event.Question{Names: []string{permission.Exec}, Title: "Run a command: " + long, Detail: long})
 			t.AskAlways(event.Question{Kind: event.AskInput, Text: "Which?", Freeform: true})
 			t.AskAlways(event.Question{Kind: event.AskForm, Text: "Your name", Source: "github", Form: &event.Form{}})
 			t.AskAlways(event.Question{Kind: event.AskSignIn, Source: "github", URL: "https://example.com"})
@@ -297,12 +300,13 @@ func TestWaitingForPersonIsReported(t *testing.T) {
 		s, err := p.sessions.Session(context.Background(), o.Info().Session)
 		require.NoError(t, err)
 		assert.Equal(t, operation.Origin, s.Info().Origin)
-		for range 5 {
+		for range 6 {
 			wait(time.Hour) // people may take their time to answer
 			answer(t, s)
 		}
 		assert.Equal(t, []string{
 			"execution: Waiting for permission: Run a command: make",
+			"execution: Waiting for permission: " + plain.Line("Run a command: "+long, 200) + "\n\n" + long,
 			"execution: Waiting for an answer: Which?",
 			"execution: Waiting for someone to fill in a form of github: Your name",
 			"execution: Waiting for someone to sign in to github",
