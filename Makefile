@@ -11,6 +11,7 @@ TSC      := .tools/typescript
 TSC_AT   := 5.9.3
 AXE      := .tools/axe
 AXE_AT   := 4.14.1
+VENDOR_AT = $(shell cat .ci/vendor/* assets/vendor/*.js assets/vendor/*.css | cksum | cut -d ' ' -f 1)
 VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS  := -s -w -X main.version=$(VERSION)
 SYSTEM   := apt-get -qq
@@ -19,10 +20,11 @@ SUDO     := $(shell [ "$$(id -u)" = 0 ] || command -v sudo)
 # Leaves out gin's MessagePack codec: nothing uses it, and it is the slowest package to compile.
 TAGS := -tags nomsgpack
 
-# Third-party packages that the race detector skips: SQLite and esbuild take several times as long under it. All other code
-# is checked. A package that instantiates sync.Map or atomic.Pointer must not be listed: the linker keeps one instance for
-# the whole program, and an unchecked one makes correct code look like a race.
-UNCHECKED := modernc.org/... github.com/evanw/esbuild/...
+# Third-party packages that the race detector skips, because they compute much and take several times as long under it. All
+# other code is checked. A package that instantiates sync.Map or atomic.Pointer must not be listed: the linker keeps one instance for
+# the whole program, and an unchecked one makes correct code look like a race. So does a sync.Once of an unchecked package
+# around checked code.
+UNCHECKED := modernc.org/... github.com/evanw/esbuild/... github.com/dlclark/regexp2/... github.com/microcosm-cc/bluemonday/... golang.org/x/net/html/...
 RACE      := -race $(UNCHECKED:%=-gcflags=%=-race=false)
 
 # By default the race detector delays the exit of each process by a second, though it reports at once.
@@ -32,20 +34,17 @@ export GORACE := atexit_sleep_ms=0
 TEST   := $(GO) test $(TAGS) $(RACE) -vet=off -shuffle=on
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test deps check lint types axe soak fuzz bench screenshots clean cli react
+.PHONY: help build run test deps check lint types vendored axe soak fuzz bench screenshots dist vendor clean cli
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
 
-build: cli react ## build bin/portal and get the Copilot CLI
+build: cli ## build bin/portal and get the Copilot CLI
 	@command -v $(GO) >/dev/null || { echo "Go is missing: https://go.dev/dl"; exit 1; }
 	@CGO_ENABLED=0 $(GO) build $(TAGS) -trimpath -ldflags '$(LDFLAGS)' -o bin/portal .
 
 cli:
 	@copilot/agent/sdk/cli/get.sh bin/copilot
-
-react:
-	@GO="$(GO)" .ci/react/build.sh assets/vendor/react.js
 
 run: build ## build and start the portal: make run [PORT=8888] [ARGS="--demo"]
 	@exec bin/portal $(PORT) $(ARGS)
@@ -58,7 +57,7 @@ test: deps build axe ## run all tests, end-to-end ones included, with the race d
 	run() { part=$$1; shift; "$$@" || failed="$$failed, $$part"; }; \
 	run "modules of the page" node --test assets/; \
 	echo "testing all packages; the first ones take minutes"; \
-	run packages $(TEST) -timeout 60m ./server ./assets ./...; \
+	run packages .ci/test.sh $(TEST) -timeout 60m ./server ./assets ./...; \
 	[ -z "$$failed" ] || { echo "failed: $${failed#, }"; exit 1; }
 
 deps: ## install what the tests need from the system's packages (gcc, Chromium, bubblewrap)
@@ -70,7 +69,7 @@ deps: ## install what the tests need from the system's packages (gcc, Chromium, 
 		$(SUDO) $(SYSTEM) update && DEBIAN_FRONTEND=noninteractive $(SUDO) $(SYSTEM) install -y --no-install-recommends gcc libc6-dev chromium bubblewrap >/dev/null; \
 	fi
 
-check: lint types ## check format, vet, lint, types of the page, tidiness of go.mod
+check: lint types vendored ## check format, vet, lint, types of the page, tidiness of go.mod, assets/vendor
 	$(GO) vet ./...
 	$(GO) vet -tags screenshots ./assets
 	$(GO) mod tidy -diff
@@ -92,6 +91,16 @@ $(TSC)-$(TSC_AT):
 	@rm -rf $(TSC) && mkdir -p $(TSC)
 	@npm install --prefix $(TSC) --no-save --no-package-lock --ignore-scripts --no-audit --no-fund --loglevel=error typescript@$(TSC_AT) >/dev/null && touch $@
 
+# What is committed must be what a new build makes of the pinned packages.
+vendored: .tools/vendor-$(VENDOR_AT)
+
+.tools/vendor-$(VENDOR_AT):
+	@command -v npm >/dev/null || { echo "npm is missing; it gets the packages that assets/vendor is compared with: https://nodejs.org"; exit 1; }
+	@echo "comparing assets/vendor with a new build"
+	@rm -rf .tools/vendor && GO="$(GO)" .ci/vendor/build.sh .tools/vendor
+	@diff -q -r -x README.md .tools/vendor assets/vendor || { echo "assets/vendor is not what .ci/vendor builds: run make vendor"; exit 1; }
+	@touch $@
+
 axe: $(AXE)-$(AXE_AT)
 
 $(AXE)-$(AXE_AT):
@@ -102,7 +111,7 @@ $(AXE)-$(AXE_AT):
 
 soak: build ## run the tests that only a long run makes strict, at full length
 	PORTAL_SOAK=1 $(TEST) -count 1 -timeout 30m -v -p 1 -run \
-		'^(FuzzRecordMatchesModel|TestKillLosesOnlyTheLastMoment|TestKillDuringDropKeepsOtherEntries|TestEntriesDuringReleaseAreWritten|TestLargeJobIsReportedToAllWatchers|TestLongBurstIsTheSameInEveryDialect|TestManySessionsInParallelLoseNothing|TestStreamsAndRestWatchASessionDuringReconnects|TestSimulatedSessionsKeepTheRules|TestUnreadOutputDoesNotStallThousandsOfCalls|TestTranscriptsOnBothCarriers|TestReceivedEventsSurviveKillsDuringAStream)$$' ./copilot/session ./copilot/store ./server
+		'^(FuzzRecordMatchesModel|TestKillLosesOnlyTheLastMoment|TestKillDuringDropKeepsOtherEntries|TestEntriesDuringReleaseAreWritten|TestLargeJobIsReportedToAllWatchers|TestLongBurstIsTheSameInEveryDialect|TestManySessionsInParallelLoseNothing|TestStreamsAndRestWatchASessionDuringReconnects|TestSimulatedSessionsKeepTheRules|TestUnreadOutputDoesNotStallThousandsOfCalls|TestTranscriptsOnBothCarriers|TestReceivedEventsSurviveKillsDuringAStream|TestRandomEditsAreRestoredByteForByte)$$' ./copilot/session ./copilot/store ./copilot/checkpoint ./server
 
 fuzz: ## run every fuzz test for some time: make fuzz [FUZZTIME=30s]
 	@for dir in $$($(GO) list -f '{{.Dir}}' ./...); do \
@@ -119,5 +128,11 @@ bench: build ## run the benchmarks, or some of them: make bench [BENCH=Cancel] [
 screenshots: build ## take screenshots of every view of the page, in spec/pictures
 	$(GO) test -count 1 -tags screenshots -run TestPictures -timeout 10m ./assets
 
+dist: ## build a release in dist: programs for all platforms, checksums, a bill of materials
+	@GO="$(GO)" packaging/dist.sh "$(CURDIR)/dist" "$(VERSION)"
+
+vendor: ## build React and xterm.js again, in assets/vendor
+	@GO="$(GO)" .ci/vendor/build.sh assets/vendor
+
 clean: ## remove built files and tools
-	@rm -rf bin .tools assets/vendor/react.js*
+	@rm -rf bin dist .tools

@@ -8,6 +8,7 @@ import (
 	"log"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 	"time"
 
@@ -15,8 +16,8 @@ import (
 	"github.com/copilot-portal/portal/server/command"
 )
 
-// version is set by the Makefile at link time.
-var version = "dev"
+// version is set by the Makefile at link time. Without it, as with go install, the build information has it.
+var version = ""
 
 func main() { os.Exit(run()) }
 
@@ -32,9 +33,20 @@ func run() int {
 	context.AfterFunc(ctx, cancel) // a second Ctrl-C kills the process at once
 
 	return command.Run(ctx, os.Args[1:], command.Process{
-		Name: os.Args[0], Version: version, Environ: os.Environ(),
+		Name: os.Args[0], Version: ownVersion(), Environ: os.Environ(),
 		In: os.Stdin, Out: stdout, Err: stderr, Terminal: os.Stderr,
 	})
+}
+
+// ownVersion returns the version of this program, or "dev".
+func ownVersion() string {
+	if version != "" {
+		return version
+	}
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
+		return info.Main.Version
+	}
+	return "dev"
 }
 
 // endings returns the signals that shut the portal down gracefully.

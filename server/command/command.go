@@ -79,7 +79,7 @@ Flags override PORTAL_* variables, which override the configuration file (defaul
 portal/config.yaml in the user's configuration directory), which overrides the
 defaults. portal config prints the result. The portal uses the Copilot CLI that is
 configured, else the one at COPILOT_CLI_PATH, else one beside this program, else
-one on PATH. If something does not work, portal doctor explains it.`,
+the one that portal setup installed, else one on PATH. If something does not work, portal doctor explains it.`,
 		Example:       "  portal            # http://localhost:8888/\n  portal 9000\n  portal --demo     # also list the scripted model",
 		SilenceErrors: true, SilenceUsage: true,
 		RunE: func(cmd *cobra.Command, _ []string) error { return serve(cmd, p) },
@@ -92,7 +92,7 @@ one on PATH. If something does not work, portal doctor explains it.`,
 	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return fmt.Errorf("%w%w", errUsage, err) })
 	addGlobalFlags(c)
 	addServeFlags(c)
-	c.AddCommand(ask(p), stdio(p), cli(p), models(p), sessions(p), jobsCommand(p), addServeFlags(doctor(p)), addServeFlags(config(p)), version(p))
+	c.AddCommand(ask(p), stdio(p), cli(p), mcp(p), models(p), sessions(p), jobsCommand(p), addServeFlags(doctor(p)), setup(p), addServeFlags(config(p)), man(p), version(p))
 	c.InitDefaultCompletionCmd()
 	usageErrors(c)
 	complete(c, p)
@@ -119,6 +119,7 @@ func addServeFlags(c *cobra.Command) *cobra.Command {
 	flags := c.Flags()
 	flags.Int("port", 8888, "port to listen on; 0 means any free port")
 	flags.String("host", "localhost", "address to listen on; any address other than loopback requires a token")
+	flags.Bool("terminal", false, "let the page open a terminal in the directory of a session: a shell for everyone who can use the page")
 	flags.Bool("lan", false, "listen on the local network, with a token, and print the address with a QR code; without tls in the configuration, others on the network can read along")
 	flags.String("base-path", "", "path prefix of all routes behind a reverse proxy, for example /portal")
 	flags.String("callback", "", "address of the IDE that executes its tools, for example http://localhost:63342")

@@ -1,0 +1,91 @@
+package server_test
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot/agent/sdk"
+	"github.com/copilot-portal/portal/copilot/agent/sdk/release"
+	"github.com/copilot-portal/portal/server/portaltest"
+)
+
+// mirror serves the Copilot CLI of this checkout as a release.
+func mirror(t *testing.T) string {
+	t.Helper()
+	path, err := sdk.New(sdk.Options{Locate: sdk.Locate{Beside: filepath.Dir(portaltest.Binary(t))}}).Path()
+	require.NoError(t, err)
+	content, err := os.ReadFile(path)
+	require.NoError(t, err)
+	var archive bytes.Buffer
+	compressed, err := gzip.NewWriterLevel(&archive, gzip.NoCompression)
+	require.NoError(t, err)
+	files := tar.NewWriter(compressed)
+	require.NoError(t, files.WriteHeader(&tar.Header{Name: "copilot", Typeflag: tar.TypeReg, Mode: 0o755, Size: int64(len(content))}))
+	_, err = files.Write(content)
+	require.NoError(t, err)
+	require.NoError(t, files.Close())
+	require.NoError(t, compressed.Close())
+
+	name := "copilot-" + release.Platform() + ".tar.gz"
+	routes := http.NewServeMux()
+	routes.HandleFunc("GET /v"+release.Version+"/"+name, func(w http.ResponseWriter, r *http.Request) {
+		http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(archive.Bytes()))
+	})
+	routes.HandleFunc("GET /v"+release.Version+"/SHA256SUMS.txt", func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = fmt.Fprintf(w, "%x  %s\n", sha256.Sum256(archive.Bytes()), name)
+	})
+	server := httptest.NewServer(routes)
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+func TestSetupInstallsTheCLIOfAPortalWithout(t *testing.T) {
+	t.Parallel()
+	alone := filepath.Join(t.TempDir(), "portal")
+	content, err := os.ReadFile(portaltest.Binary(t))
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(alone, content, 0o700))
+	home := t.TempDir()
+	env := append(portaltest.Environ(home), "PATH=/usr/bin:/bin")
+	setup := func(more ...string) (string, error) {
+		c := exec.CommandContext(t.Context(), alone, "setup")
+		c.Env = append(env, more...)
+		out, err := c.CombinedOutput()
+		return string(out), err
+	}
+
+	missing := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(missing.Close)
+	text, err := setup("COPILOT_CLI_DOWNLOAD_BASE_URL=" + missing.URL)
+	require.Error(t, err)
+	assert.Contains(t, text, "cannot get the Copilot CLI: "+missing.URL+"/v"+release.Version+"/SHA256SUMS.txt: 404 Not Found")
+
+	text, err = setup("COPILOT_CLI_DOWNLOAD_BASE_URL=" + mirror(t))
+	require.NoError(t, err, text)
+	assert.Contains(t, text, "100 % of")
+	path := release.Path(filepath.Join(home, "copilot-portal"))
+	assert.Contains(t, text, path+" login")
+
+	text, err = setup()
+	require.NoError(t, err, text)
+	assert.Contains(t, text, "is already at "+path)
+
+	p := portaltest.Start(t, portaltest.Options{Binary: alone, Home: home, Args: []string{"--demo"}, Env: []string{"PATH=/usr/bin:/bin"}})
+	p.Run(p.StartSession(t.TempDir(), ""), "say `heron`")
+	agents := p.Agents()
+	require.NotEmpty(t, agents)
+	assert.Contains(t, agents[0].Command, path)
+}
