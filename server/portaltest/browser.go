@@ -131,9 +131,14 @@ func (b *Browser) Do(steps ...chromedp.Action[chromedp.Void]) {
 	ctx, cancel := context.WithTimeout(b.Context, patience)
 	defer cancel()
 	if err := chromedp.Do(ctx, steps...); err != nil {
-		text, _ := chromedp.Run(b.Context, chromedp.Evaluate[string]("document.body.innerText")) // for the message only
-		b.t.Fatalf("the browser: %v; the page:\n%s", err, text)
+		b.fail(err)
 	}
+}
+
+func (b *Browser) fail(err error) {
+	b.t.Helper()
+	text, _ := chromedp.Run(b.Context, chromedp.Evaluate[string]("document.body.innerText")) // for the message only
+	b.t.Fatalf("the browser: %v; the page:\n%s", err, text)
 }
 
 // ID selects an element by its data-testid.
@@ -157,11 +162,23 @@ func (b *Browser) Type(selector, text string) {
 	})
 }
 
-// waitUsable waits in the page, because chromedp would poll 200 times a second.
+// waitUsable waits until an element is visible and enabled, has kept its place since the last check, and would get a click on
+// its center. It waits in the page, because chromedp would poll 200 times a second.
 func (b *Browser) waitUsable(selector string) {
 	b.t.Helper()
-	b.wait(fmt.Sprintf(`((e) => e?.getClientRects().length && !e.disabled)(document.querySelector(%q))`, selector))
+	b.wait(fmt.Sprintf(isUsable, selector))
 }
+
+const isUsable = `((e) => {
+	if (!e?.getClientRects().length || e.disabled) return false;
+	e.scrollIntoViewIfNeeded();
+	const { x, y, width, height } = e.getBoundingClientRect();
+	const place = [x, y, width, height].join();
+	const isSettled = window.lastPlace === place;
+	window.lastPlace = place;
+	const hit = document.elementFromPoint(x + width / 2, y + height / 2);
+	return isSettled && hit !== null && (e.contains(hit) || hit.contains(e));
+})(document.querySelector(%q))`
 
 // WaitText waits until a matching element contains a text.
 func (b *Browser) WaitText(selector, part string) {
@@ -175,8 +192,29 @@ func (b *Browser) WaitGone(selector string) {
 	b.wait(fmt.Sprintf(`![...document.querySelectorAll(%q)].some(e => e.offsetParent !== null)`, selector))
 }
 
-// wait polls by time, because a tab in the background has no animation frames.
+// attempt is a condition that is false while something it reads does not exist yet.
+const attempt = `(() => {
+	try {
+		return %s;
+	} catch (error) {
+		if (error instanceof TypeError) return false;
+		throw error;
+	}
+})()`
+
+// wait polls by time, because a tab in the background has no animation frames. It starts again if the page navigates meanwhile.
 func (b *Browser) wait(predicate string) {
 	b.t.Helper()
-	b.Do(chromedp.Poll[chromedp.Void](predicate, chromedp.WithPollingInterval(20*time.Millisecond), chromedp.WithPollingTimeout(0))) // Do has the limit
+	predicate = fmt.Sprintf(attempt, predicate)
+	ctx, cancel := context.WithTimeout(b.Context, patience)
+	defer cancel()
+	for {
+		err := chromedp.Do(ctx, chromedp.Poll[chromedp.Void](predicate, chromedp.WithPollingInterval(20*time.Millisecond), chromedp.WithPollingTimeout(0))) // ctx has the limit
+		switch {
+		case err == nil:
+			return
+		case !strings.Contains(err.Error(), "Cannot find context with specified id"):
+			b.fail(err)
+		}
+	}
 }

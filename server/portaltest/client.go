@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/copilot-portal/portal/server/portaltest/contract"
 )
 
 // Response is a JSON document of the REST dialect.
@@ -31,7 +33,7 @@ func (r Response) Text(key string) string {
 	return s
 }
 
-// Do sends a request and returns the response. The path begins with a slash; header contains names and
+// Do sends a request and returns the response. An exchange with a plain HTTP route must fit spec/openapi.yaml. The path begins with a slash; header contains names and
 // values in turn.
 func (p *Portal) Do(method, path, body string, header ...string) (status int, answer string) {
 	p.t.Helper()
@@ -44,6 +46,7 @@ func (p *Portal) Do(method, path, body string, header ...string) (status int, an
 
 // Try is like Do, for a portal that may have ended.
 func (p *Portal) Try(method, path, body string, header ...string) (status int, answer string, err error) {
+	p.t.Helper()
 	req, err := http.NewRequestWithContext(p.t.Context(), method, p.URL+path, strings.NewReader(body))
 	if err != nil {
 		return 0, "", err
@@ -62,6 +65,11 @@ func (p *Portal) Try(method, path, body string, header ...string) (status int, a
 	}
 	defer resp.Body.Close() //nolint:errcheck // read-only
 	b, err := io.ReadAll(resp.Body)
+	if err == nil && resp.Header.Get("Content-Encoding") == "" {
+		contract.Check(p.t, contract.Exchange{
+			Method: method, Path: path, Request: body, Status: resp.StatusCode, Type: resp.Header.Get("Content-Type"), Response: string(b),
+		})
+	}
 	return resp.StatusCode, string(b), err
 }
 

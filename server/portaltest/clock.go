@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Clock measures time without the periods in which a process waited for a processor, because limits assume
-// an idle machine. Only Linux reports these periods.
+// Clock measures time without the periods in which a process waited for a processor or a disk, because limits
+// assume an idle machine. Only Linux reports these periods.
 type Clock struct {
 	time  time.Time
 	stall time.Duration
@@ -17,11 +17,14 @@ type Clock struct {
 func Now() Clock { return Clock{time.Now(), stalled()} }
 
 // stalled returns how long processes have waited since the machine started.
-func stalled() time.Duration {
-	text, _ := os.ReadFile("/proc/pressure/cpu")
-	var total int64
-	_, _ = fmt.Sscanf(string(text), "some avg10=%f avg60=%f avg300=%f total=%d", new(float64), new(float64), new(float64), &total)
-	return time.Duration(total) * time.Microsecond
+func stalled() (all time.Duration) {
+	for _, of := range []string{"cpu", "io"} {
+		text, _ := os.ReadFile("/proc/pressure/" + of) //nolint:gosec // of the kernel
+		var total int64
+		_, _ = fmt.Sscanf(string(text), "some avg10=%f avg60=%f avg300=%f total=%d", new(float64), new(float64), new(float64), &total)
+		all += time.Duration(total) * time.Microsecond
+	}
+	return all
 }
 
 // Elapsed returns the time since the clock was started.

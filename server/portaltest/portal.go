@@ -24,6 +24,7 @@ type Options struct {
 	Config string   // of its configuration file, in YAML; "" for none
 	Env    []string // "KEY=VALUE"; overrides the private environment
 	Home   string   // of another portal, to share or continue its data; "" for a new one
+	Binary string   // path of the program; "" for bin/portal
 }
 
 // Portal is a running portal with a private Copilot home. It stops at the end of its test, which fails if the
@@ -49,9 +50,12 @@ func Start(tb testing.TB, o Options) *Portal {
 	if o.Home == "" {
 		o.Home = tb.TempDir()
 	}
+	if o.Binary == "" {
+		o.Binary = Binary(tb)
+	}
 	p := &Portal{t: tb, options: o, Home: o.Home, stdout: &safeBuffer{}, stderr: &safeBuffer{}, exited: make(chan struct{})}
 	args := append([]string{"--port", "0", "--debug"}, configured(tb, o)...)
-	p.command = exec.Command(Binary(tb), args...) //nolint:gosec,noctx // the program under test, which is stopped by signals
+	p.command = exec.Command(o.Binary, args...) //nolint:gosec,noctx // the program under test, which is stopped by signals
 	p.command.Env = Environ(o.Home)
 	p.command.Env = append(p.command.Env, o.Env...)
 	p.command.Stderr = p.stderr
@@ -102,7 +106,9 @@ func (p *Portal) DataDir() string { return filepath.Join(p.Home, "copilot-portal
 // The CLI unpacks itself into the user's cache only once. It gets long time limits, for busy machines, and a gh
 // that is not signed in: without one, it searches again and again, which takes a quarter of its time.
 func Environ(home string) []string {
-	env := slices.DeleteFunc(os.Environ(), func(v string) bool { return strings.HasPrefix(v, "PORTAL_") })
+	env := slices.DeleteFunc(os.Environ(), func(v string) bool {
+		return strings.HasPrefix(v, "PORTAL_") || strings.HasPrefix(v, "COPILOT_PORTAL_DEPTH=")
+	})
 	env = append(env, "HOME="+home, "COPILOT_HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_DATA_HOME="+home, "PORTAL_POOL_START_TIMEOUT=2m", "PORTAL_POOL_SILENCE_LIMIT=2m")
 	if cache, err := os.UserCacheDir(); err == nil {
 		env = append(env, "XDG_CACHE_HOME="+cache)
