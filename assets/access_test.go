@@ -33,6 +33,9 @@ func TestPageIsAccessible(t *testing.T) {
 		"views, status and palette": checkViews,
 		"conversation":              checkConversation,
 		"changes":                   checkChanges,
+		"commits":                   checkCommit,
+		"actions on messages":       checkActions,
+		"files":                     checkFiles,
 		"every kind of question":    checkQuestions,
 		"tab order":                 checkTabOrder,
 		"announcements":             checkAnnouncements,
@@ -138,6 +141,17 @@ func checkViews(a access) {
 	b.Do(chromedp.Evaluate[chromedp.Void](`location.hash = "#/status"`))
 	b.WaitText(id("status-page"), "Skills")
 	a.checkSizes(b, "the status")
+	b.Do(chromedp.Evaluate[chromedp.Void](`location.hash = "#/settings"`))
+	b.WaitText(id("settings-permissions"), "Unattended")
+	b.WaitText(id("settings-servers"), "gone")
+	b.Click(id("check-servers"))
+	b.WaitText(id("settings-servers"), "What went wrong")
+	b.Click(id("add-server"))
+	b.Type("#server-name", "mine")
+	b.Type("#server-command", "mine 'a b'")
+	b.Type("#server-variables", "KEY=value")
+	b.WaitText(id("server-what"), "KEY")
+	a.checkSizes(b, "the settings")
 	b.Do(chromedp.Evaluate[chromedp.Void](`location.hash = "#/operations"`))
 	b.Wait(`document.querySelector('[data-testid="kind"]') !== null && document.querySelector('input[name="model"]') !== null`)
 	b.Click("details.more summary")
@@ -265,7 +279,7 @@ func checkTabOrder(a access) {
 	b.WaitText(portaltest.ID("model"), "Demo")
 	b.WaitText(portaltest.ID("sessions"), "heron")
 	start := a.walk(b)
-	for _, want := range []string{"A.brand", "new-session", "search", "A.row-link", "BUTTON.quiet row-more", "status-link", "prompt", "BUTTON.example", "BUTTON.chip-button model", "BUTTON.chip-button mode", "chip-directory", "BUTTON.chip-button permissions"} {
+	for _, want := range []string{"A.brand", "new-session", "search", "A.row-link", "BUTTON.quiet row-more", "settings-link", "prompt", "BUTTON.example", "BUTTON.chip-button model", "BUTTON.chip-button mode", "chip-directory", "BUTTON.chip-button permissions"} {
 		assert.Contains(a, strings.Join(start, "\n"), want)
 	}
 	b.Do(chromedp.Evaluate[chromedp.Void](`location.hash = "#/s/` + id + `"`))

@@ -1,6 +1,6 @@
 // The entry point of the page: the connection, the view at each address, and global keys.
 
-import { find, h, setText } from "./dom.js";
+import { find, frameScheduler, h, setText } from "./dom.js";
 import { checkVersion, registerWorker } from "./install.js";
 import { icon } from "./views/icons.js";
 import { sessionAddress, parseRoute } from "./route.js";
@@ -17,20 +17,22 @@ import { operationsView } from "./views/operations.js";
 import { createNotifications } from "./views/notifications.js";
 import { createPalette } from "./views/palette.js";
 import { createRail } from "./views/rail.js";
+import { settingsView } from "./views/settings-view.js";
 import { startView } from "./views/start.js";
 import { statusView } from "./views/status.js";
 import { Visitor } from "./visitor.js";
 
 /**
  * The view at an address. `update` is called after changes, at most once a frame; `focus` once it is shown; `dispose` before it is removed;
- * `showRun` when the address names a run, `showChanges` when it names changes or no longer does; `receive` for notifications; `commands` are for Ctrl+K.
- * @typedef {{node: HTMLElement, update: () => void, focus: () => void, dispose: () => void, showRun?: (run: string, words?: string) => void, showChanges?: (run: string | undefined, byUser: boolean) => void,
+ * `showRun` when the address names a run, `showPanel` when it names what the panel shows or no longer does; `receive` for notifications; `commands` are for Ctrl+K.
+ * @typedef {{node: HTMLElement, update: () => void, focus: () => void, dispose: () => void, showRun?: (run: string, words?: string) => void, showPanel?: (route: import("./views/conversation.js").PanelRoute, byUser: boolean) => void,
  *   receive?: (message: import("./rpc.js").Notification) => void, commands?: () => import("./views/palette.js").Command[]}} View
  */
 
 const view = find("view", HTMLElement);
 const offline = find("offline", HTMLElement);
 const storage = find("storage", HTMLElement);
+const waitingNav = find("waiting", HTMLElement);
 const tabIcon = find("icon", HTMLLinkElement);
 const base = new URL(".", location.href).pathname;
 const visitor = new Visitor(new URL(".", location.href).href);
@@ -42,7 +44,7 @@ let current;
 let shownAddress = "";
 let shownSession = "";
 let title = "";
-let frame = 0;
+const scheduleUpdate = frameScheduler(update);
 
 const rpc = new Connection({
   url: socketURL(location.href),
@@ -97,6 +99,7 @@ const palette = createPalette({ list: () => list, navigate, commands: () => [
   { label: "Interfaces", run: () => navigate("#/interfaces") },
   { label: "Operations", run: () => navigate("#/operations") },
   ...notifications.commands(),
+  { label: "Settings", hint: "Ctrl+,", run: () => navigate("#/settings") },
   { label: "Portal status", run: () => navigate("#/status") },
 ] });
 
@@ -111,9 +114,13 @@ async function watch() {
   }
 }
 
+/** The portal's status when it was last asked for; undefined if it did not answer. */
+let portalStatus = Promise.resolve(/** @type {any} */ (undefined));
+
 /** Warns if sessions are not saved. */
 async function checkStorage() {
-  const status = await rpc.call("portal.status").catch(() => undefined);
+  portalStatus = rpc.call("portal.status").catch(() => undefined);
+  const status = await portalStatus;
   if (!status) return;
   storage.hidden = status.storage.ok;
   setText(storage, status.storage.ok ? "" : `Sessions will be lost when the portal stops: ${status.storage.message || "storage is unavailable"}`);
@@ -136,8 +143,8 @@ function show() {
   const address = route.view === "session" ? sessionAddress(route.id) : `#/${route.view}${"id" in route ? `/${route.id}` : ""}`;
   rail.close();
   if (route.view === "session" && address === shownAddress) {
-    if (!route.changes) current?.showRun?.(route.run, route.find);
-    return current?.showChanges?.(route.changes && route.run, true);
+    if (!route.changes && !route.file && !route.terminal) current?.showRun?.(route.run, route.find);
+    return current?.showPanel?.(route, true);
   }
   shownAddress = address;
   closeSession();
@@ -147,19 +154,20 @@ function show() {
 }
 
 /** @type {Record<import("./route.js").Route["view"], string>} */
-const TITLES = { start: "New session", status: "Status", jobs: "Jobs", job: "Job", operations: "Operations", operation: "Operation", interfaces: "Interfaces", interface: "Interface", session: "" };
+const TITLES = { start: "New session", status: "Status", settings: "Settings", jobs: "Jobs", job: "Job", operations: "Operations", operation: "Operation", interfaces: "Interfaces", interface: "Interface", session: "" };
 
 /** @param {Exclude<import("./route.js").Route, {view: "session"}>} route @returns {View} */
 function viewOf(route) {
   switch (route.view) {
     case "status": return statusView({ rpc, navigate });
+    case "settings": return settingsView({ rpc, notifications });
     case "jobs": return jobsView({ rpc, navigate, list: () => list, onChange: scheduleUpdate });
     case "job": return jobView({ id: route.id, rpc, sessions, navigate, list: () => list, onChange: scheduleUpdate, onTitle: setTitle });
     case "interfaces": return interfacesView({ rpc, navigate, onChange: scheduleUpdate });
     case "interface": return interfaceView({ id: route.id, rpc, navigate, onChange: scheduleUpdate, onTitle: setTitle });
     case "operations": return operationsView({ rpc, visitor, navigate, list: () => list });
     case "operation": return operationView({ id: route.id, rpc, visitor, onChange: scheduleUpdate, onTitle: setTitle });
-    default: return startView({ rpc, sessions, navigate, list: () => list });
+    default: return startView({ rpc, sessions, navigate, list: () => list, directory: "directory" in route ? route.directory : "" });
   }
 }
 
@@ -187,10 +195,10 @@ function showFailure(id, { code, message }) {
 /** @param {import("./store.js").Session} session */
 function showSession(session) {
   currentSession = session;
-  setView(conversationView({ session, rpc, navigate, earlier: () => sessions.earlier(session.id), onTitle: setTitle }));
+  setView(conversationView({ session, rpc, navigate, earlier: () => sessions.earlier(session.id), onTitle: setTitle, status: portalStatus }));
   const route = parseRoute(location.hash);
   if (route.view === "session" && route.run) current?.showRun?.(route.run, route.find);
-  if (route.view === "session" && route.changes) current?.showChanges?.(route.run, false);
+  if (route.view === "session" && (route.changes || route.file || route.terminal)) current?.showPanel?.(route, false);
 }
 
 function closeSession() {
@@ -214,14 +222,7 @@ function messageView(text) {
   return { node, update() {}, focus() {}, dispose() {} };
 }
 
-/** Updates the page with the next frame, or by a timer in a hidden tab, which has no frames. */
-function scheduleUpdate() {
-  if (frame) return;
-  frame = document.hidden ? window.setTimeout(update, 250) : requestAnimationFrame(update);
-}
-
 function update() {
-  frame = 0;
   if (currentSession) setWatchers(currentSession, list.sessions.get(shownSession));
   current?.update();
   if (list.changed || rail.current !== shownSession) {
@@ -229,7 +230,18 @@ function update() {
     rail.current = shownSession;
     rail.update(list);
   }
+  showWaiting();
   showTitle();
+}
+
+/** Leads to a session that waits for the user, which is not in view on a phone. */
+function showWaiting() {
+  const [first, ...others] = [...list.sessions.values()].filter(({ session_id: id, state }) => state === "waiting" && id !== shownSession);
+  waitingNav.hidden = !first;
+  const link = waitingNav.querySelector("a");
+  if (!first || !link) return;
+  link.href = sessionAddress(first.session_id);
+  setText(link, others.length > 0 ? `${others.length + 1} sessions are waiting for you` : `Waiting for you: ${first.title || first.last_user_message || "Untitled"}`);
 }
 
 /** @param {string} text */
@@ -263,15 +275,14 @@ addEventListener("hashchange", show);
 addEventListener("online", () => rpc.check());
 document.addEventListener("visibilitychange", () => {
   if (!document.hidden) rpc.check();
-  cancelAnimationFrame(frame); // a hidden page has no frames
-  frame = 0;
-  scheduleUpdate();
 });
 document.addEventListener("keydown", (event) => {
   if (event.isComposing || event.defaultPrevented) return;
+  const inDialog = document.querySelector("dialog[open]") !== null;
   const isTyping = event.target instanceof HTMLElement && event.target.matches("input, textarea, select, [contenteditable]");
   if ((event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey && event.key.toLowerCase() === "k") palette.toggle();
-  else if (event.altKey && event.code === "KeyN") navigate("#/");
+  else if (event.key === "," && !event.altKey && (event.ctrlKey || event.metaKey) && !inDialog) navigate("#/settings");
+  else if (event.altKey && event.code === "KeyN" && !inDialog) navigate("#/");
   else if (event.key === "?" && !isTyping && !event.ctrlKey && !event.metaKey) palette.help();
   else return;
   event.preventDefault();

@@ -6,7 +6,7 @@ import (
 	"io/fs"
 )
 
-//go:embed index.html offline.html manifest.webmanifest icons/*.png *.svg *.js views/*.js blocks/*.js styles/*.css
+//go:embed index.html offline.html link.html shared.html manifest.webmanifest icons/*.png *.svg *.js views/*.js blocks/*.js styles/*.css
 var files embed.FS
 
 // FS returns the files of the page, with index.html at the root. It excludes tests and development files.

@@ -49,7 +49,7 @@ func TestPageHasNoInlineCode(t *testing.T) {
 
 func TestDevelopmentFilesAreNotServed(t *testing.T) {
 	t.Parallel()
-	served := regexp.MustCompile(`^((index|offline)\.html|manifest\.webmanifest|icons/[a-z]+-[0-9]+\.png|favicon(-waiting)?\.svg|((views|blocks)/)?[a-z-]+\.js|styles/[a-z]+\.css)$`)
+	served := regexp.MustCompile(`^((index|offline|link|shared)\.html|manifest\.webmanifest|icons/[a-z]+-[0-9]+\.png|favicon(-waiting)?\.svg|((views|blocks)/)?[a-z-]+\.js|styles/[a-z]+\.css)$`)
 	err := fs.WalkDir(assets.FS(), ".", func(name string, entry fs.DirEntry, err error) error {
 		if err == nil && !entry.IsDir() && !served.MatchString(name) {
 			t.Errorf("%s is served", name)

@@ -10,10 +10,10 @@ import { age, messageOf } from "./dom.js";
  * @typedef {Change & {state: "present" | "reverted" | "edited", also_edited?: boolean}} FileChange
  * @typedef {{run_id: string, started_at: string, ended_at?: string, working?: boolean, files: number, added: number, removed: number}} RunChanges
  * @typedef {{id: string, kind: "revert" | "restore" | "undo", run_id?: string, time: string, by: string, files: number}} Undoable
- * @typedef {{available: boolean, reason?: string, runs: RunChanges[], files: FileChange[], more: boolean,
+ * @typedef {{available: boolean, reason?: string, in_repository?: boolean, runs: RunChanges[], files: FileChange[], more: boolean,
  *   not_covered: {path: string, why: string}[], undo?: Undoable}} Changes
  * @typedef {{kind: " " | "+" | "-", text: string, html?: string, no_newline?: boolean}} Line html: with syntax colours, if the portal knows the language
- * @typedef {{id: string, old_start: number, old_lines: number, new_start: number, new_lines: number, section: string, lines: Line[]}} Hunk
+ * @typedef {{id: string, old_start: number, old_lines: number, new_start: number, new_lines: number, section: string, state: FileChange["state"], lines: Line[]}} Hunk
  * @typedef {Change & {hunks: Hunk[], truncated?: boolean}} Diff
  * @typedef {{id: string, files: {path: string, status: "written" | "deleted"}[], count?: number, left?: string[], session_id?: string}} Restored
  */
@@ -144,10 +144,14 @@ function takeWhile(lines, from, kind) {
 
 const MAX_LINE = 2000; // characters that are shown of a line
 
+/** Marks the last line of a file that has no line end. @param {Line} line */
+export const lineEndMark = ({ no_newline: open }) => (open ? " ⌿ no line end" : "");
+
 /** Returns a line as it is shown: carriage returns are visible, and a very long line is cut. @param {Line} line */
-export function lineText({ text, no_newline: open }) {
+export function lineText(line) {
+  const { text } = line;
   const cut = text.length > MAX_LINE ? `${text.slice(0, MAX_LINE)}… (${(text.length - MAX_LINE).toLocaleString("en")} more characters)` : text;
-  return `${cut.replaceAll("\r", "␍")}${open ? " ⌿ no line end" : ""}`;
+  return `${cut.replaceAll("\r", "␍")}${lineEndMark(line)}`;
 }
 
 /** Says what a client did to files. @param {string} kind of {@link Undoable} @param {number} files */

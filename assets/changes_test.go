@@ -86,11 +86,17 @@ func reviewsChanges(t page) {
 		tab.WaitText(change("poem.txt", ".change-note"), "Edited since")
 		tab.WaitText(id("notice"), "Reverted 1 file")
 	}
-	b.Click(change("poem.txt", ".hunk .change-act"))
-	b.WaitText(change("poem.txt", ".change-problem"), "There is nothing left to take back.")
-	second.WaitText(id("changes-undo"), "Reverted 1 file")
-	second.Click(id("undo"))
+	first := change("poem.txt", ".hunk:first-child")
+	for _, tab := range []*portaltest.Browser{b, second} {
+		tab.WaitText(first+" .change-note", "Reverted")
+	}
+	b.Wait(`document.querySelectorAll('.hunk[data-state="present"]').length === 1`)
+	second.WaitGone(first + " .change-act")
+	b.WaitText(first+" .change-act", "Undo") // where it was reverted
+	b.Click(first + " .change-act")
 	b.WaitText(id("notice"), "Undo: brought back 1 file")
+	b.WaitText(first+" .change-act", "Revert")
+	second.WaitText(first+" .change-act", "Revert")
 	b.WaitGone(id("changes-undo"))
 	assert.Equal(t, strings.NewReplacer("line b", "line B", "line s", "line S").Replace(twenty), content(t.T, dir, "poem.txt"))
 
@@ -186,6 +192,27 @@ func resizesChanges(t page) {
 	b.Wait(`document.documentElement.scrollWidth <= innerWidth`)
 	b.Press(kb.Escape)
 	b.WaitGone(id("changes"))
+}
+
+// colorsDiffs shows syntax colours, and that text in them stays text.
+func colorsDiffs(t page) {
+	dir := t.TempDir()
+	t.file(dir, "a.go", "package a\n\nfunc a() int {\n\treturn 1\n}\n")
+	session := t.portal.StartSession(dir, "permissions=allow&interactive=true")
+	t.portal.Run(session, "edit `a.go` `return 1` `return len(\"<i onclick=hit>\") // two` and write `end.go` `package end`")
+	b := t.visit(session)
+	b.Click(id("changes-button"))
+	b.Click(change("a.go", ".change-name"))
+	b.WaitText(change("a.go", ".diff-add .hl-s"), `"<i onclick=hit>"`)
+	b.WaitText(change("a.go", ".diff-add .hl-c"), "// two")
+	b.WaitText(change("a.go", ".diff-same .hl-k"), "func")
+	b.Wait(`document.querySelector(".diff-add").textContent.startsWith("\treturn") && !document.querySelector(".diff i")`)
+	b.Click(change("end.go", ".change-name"))
+	b.WaitText(change("end.go", ".diff-add .hl-k"), "package")
+	b.WaitText(change("end.go", ".diff-add"), "package end ⌿ no line end")
+	b.Click(change("a.go", ".hunk .change-act"))
+	b.WaitText(change("a.go", ".change-note"), "Reverted")
+	assert.Contains(t, content(t.T, dir, "a.go"), "return 1")
 }
 
 func saysWithoutChanges(t page) {

@@ -74,6 +74,8 @@ func showsChangesAndReads(t page) {
 	b.WaitText(id("side-files", ".removed"), "−1")
 	unfold(b, id("tool"))
 	b.WaitText(id("tool-body"), "stork")
+	b.WaitText(".diff-hunk", "Line")
+	assert.False(t, b.Is(`document.querySelector('[data-testid="tool-body"]').innerText.includes("@@")`))
 	content, err := os.ReadFile(filepath.Join(dir, "a.txt"))
 	require.NoError(t, err)
 	assert.Equal(t, "heron\nstork\n", string(content))

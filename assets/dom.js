@@ -45,6 +45,27 @@ export function find(id, type) {
   return node;
 }
 
+/**
+ * Returns a function that schedules an update for the next frame. In a hidden tab, which has no frames, a timer makes it.
+ * @param {() => void} update
+ */
+export function frameScheduler(update) {
+  let frame = 0;
+  const run = () => {
+    frame = 0;
+    update();
+  };
+  const schedule = () => {
+    if (!frame) frame = document.hidden ? window.setTimeout(run, 250) : requestAnimationFrame(run);
+  };
+  document.addEventListener("visibilitychange", () => {
+    cancelAnimationFrame(frame); // it may never come in a hidden tab
+    frame = 0;
+    schedule();
+  });
+  return schedule;
+}
+
 /** Sets the text if it changed, so that screen readers announce it once. @param {Element} node @param {string} text */
 export function setText(node, text) {
   const shown = escapeBidi(text);
@@ -60,18 +81,18 @@ export function setChildren(root, nodes) {
   });
 }
 
-/** A button that copies a text, or selects it if the browser forbids copying. @param {() => string} text @param {Node} shown @param {string} label */
-export function copyButton(text, shown, label) {
-  const button = h("button", { type: "button", class: "quiet small", "aria-label": label }, "Copy");
+/** A button that copies a text, or selects it if the browser forbids copying. @param {() => string | Promise<string>} text @param {Node} shown @param {string} label @param {string} [name] */
+export function copyButton(text, shown, label, name = "Copy") {
+  const button = h("button", { type: "button", class: "quiet small", "aria-label": label }, name);
   button.addEventListener("click", async () => {
     try {
-      await navigator.clipboard.writeText(text());
+      await navigator.clipboard.writeText(await text());
       button.textContent = "Copied";
     } catch {
       getSelection()?.selectAllChildren(shown);
       button.textContent = "Selected";
     }
-    setTimeout(() => (button.textContent = "Copy"), 2000);
+    setTimeout(() => (button.textContent = name), 2000);
   });
   return button;
 }

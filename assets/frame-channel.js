@@ -1,7 +1,7 @@
 // The page's end of the channel to the frame of a generated interface. Nothing from the frame is trusted: it can send any message at any time.
 
 /**
- * @typedef {"loading" | "shown" | "no-react" | "hung" | "navigated"} State no-react: the portal was built without React; navigated: the frame loaded another document
+ * @typedef {"loading" | "shown" | "hung" | "navigated"} State navigated: the frame loaded another document
  * @typedef {{id: number, method: string, url: string, headers: [string, string][], body: ArrayBuffer}} Call
  * @typedef {{status: number, statusText: string, headers: [string, string][], body: ArrayBuffer}} Answer
  * @typedef {object} Options
@@ -52,9 +52,6 @@ export class FrameChannel {
       case "ready":
         if (!this.#ready) this.#options.post({ type: "show", code: this.#options.script });
         this.#ready = true;
-        break;
-      case "no-react":
-        this.#setState("no-react");
         break;
       case "shown":
         this.#setState("shown");
@@ -131,7 +128,7 @@ export class FrameChannel {
   }
 
   #isStopped() {
-    return this.state === "hung" || this.state === "navigated" || this.state === "no-react";
+    return this.state === "hung" || this.state === "navigated";
   }
 
   /** @param {State} state */

@@ -4,23 +4,31 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/base64"
-	"io/fs"
 	"strings"
 )
 
-// The directory vendor always exists; `make build` puts React into it.
-//
-//go:embed frame/frame.html frame/boot.js vendor
+//go:embed frame/frame.html frame/boot.js vendor/react.js vendor/xterm.js vendor/xterm.css
 var frameFiles embed.FS
 
-// Frame returns the document that runs generated interfaces, and the hash of its only script for a Content-Security-Policy. If
-// the portal was built without React, the document reports that to the page.
+// Vendored returns the files of other projects that the page loads when it needs them, by name.
+func Vendored() map[string][]byte {
+	files := map[string][]byte{}
+	for _, name := range []string{"vendor/xterm.css", "vendor/xterm.js"} {
+		files[name] = embedded(name)
+	}
+	return files
+}
+
+// Frame returns the document that runs generated interfaces, and the hash of its only script for a Content-Security-Policy.
 func Frame() (document []byte, hash string) {
-	page, _ := fs.ReadFile(frameFiles, "frame/frame.html")
-	boot, _ := fs.ReadFile(frameFiles, "frame/boot.js")
-	react, _ := fs.ReadFile(frameFiles, "vendor/react.js") // missing if built without npm
-	script := string(react) + "\n" + string(boot)
+	script := string(embedded("vendor/react.js")) + "\n" + string(embedded("frame/boot.js"))
 	sum := sha256.Sum256([]byte(script))
-	text := strings.Replace(string(page), "<script></script>", "<script>"+script+"</script>", 1)
+	text := strings.Replace(string(embedded("frame/frame.html")), "<script></script>", "<script>"+script+"</script>", 1)
 	return []byte(text), "sha256-" + base64.StdEncoding.EncodeToString(sum[:])
+}
+
+// embedded returns an embedded file, which exists.
+func embedded(name string) []byte {
+	data, _ := frameFiles.ReadFile(name)
+	return data
 }

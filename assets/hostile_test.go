@@ -3,6 +3,7 @@ package assets_test
 import (
 	"context"
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -128,6 +129,15 @@ func hostileTools(t stage) {
 		w.holds()
 		w.Do(chromedp.Reload())
 	}
+	for file, text := range map[string]string{name: "<iframe srcdoc=", "page.html": `<script>hit=1;alert(1)</script>`, "bomb": "]0;<script>hit=1</script>", "<svg onload=hit=1>.md": "[f](vbscript:hit)"} {
+		w.Do(chromedp.Navigate(t.portal.URL + "/#/s/" + id + "?file=" + url.QueryEscape(file)))
+		w.shows(".file-code", text)
+		w.holds()
+	}
+	w.Do(chromedp.Navigate(t.portal.URL + "/#/s/" + id + "?file=" + url.QueryEscape(shortMarkup+"\u202e")))
+	w.shows(portaltest.ID("file-note"), "does not exist")
+	w.shows(".file-path", "‹U+202E›")
+	w.holds()
 }
 
 func hostileQuestions(t stage) {
@@ -322,7 +332,7 @@ const audit = `(() => {
     if (e.matches("img") && new URL(e.src).origin !== location.origin) faults.push("an image " + e.src);
     const style = getComputedStyle(e);
     const scrolls = /auto|scroll/.test(style.overflowX) && e.scrollWidth > e.clientWidth + 1 && e.clientWidth > 0;
-    if (scrolls && !e.matches("pre, .part, .table, .detail, .composer-chips, textarea, input")) faults.push("it scrolls sideways by " + (e.scrollWidth - e.clientWidth) + ": " + name(e));
+    if (scrolls && !e.matches("pre, .file-body, .part, .table, .detail, .composer-chips, textarea, input")) faults.push("it scrolls sideways by " + (e.scrollWidth - e.clientWidth) + ": " + name(e));
   }
   for (const e of [document.documentElement, document.body]) {
     if (e.scrollWidth > innerWidth) faults.push("the document is " + e.scrollWidth + " wide in " + innerWidth);

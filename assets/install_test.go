@@ -56,7 +56,7 @@ func TestPageOffersANewVersion(t *testing.T) {
 	portal := portaltest.Start(t, portaltest.Options{Args: []string{"--demo", "--debug=false"}})
 	b := chromium.Open(t, portal.URL)
 	b.Outages()
-	b.Wait(isUsable)
+	b.WaitText(id("model"), "Demo (scripted, offline)") // it was connected
 	b.Do(chromedp.Evaluate[chromedp.Void](`(() => { // the restarted portal has another version
 		const plain = window.fetch;
 		window.fetch = (...args) => args[0] === "version" ? Promise.resolve(Response.json({ version: "2", page: "v-0123456789abcdef" })) : plain(...args);

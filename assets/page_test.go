@@ -177,10 +177,13 @@ func TestPage(t *testing.T) {
 		"attaches files":                                   attachesFiles,
 		"changes model, mode and permissions":              changesSettings,
 		"shows errors and retries":                         showsErrors,
+		"shows files":                                      showsFiles,
 		"reviews and reverts changes in two tabs":          reviewsChanges,
 		"restores a run and continues in a fork":           restoresRun,
 		"resizes the changes and shows them side by side":  resizesChanges,
+		"colours the lines of changes":                     colorsDiffs,
 		"says that there are no changes":                   saysWithoutChanges,
+		"commits changes and creates a pull request":       commitsChanges,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

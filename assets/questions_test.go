@@ -288,7 +288,7 @@ func showsCleanDiff(t page) {
 	t.portal.Query(session, "edit `a.go` `return` `<b>panic</b>(1)`")
 	asked(b, "a.go")
 	b.Wait(`document.querySelector('[data-testid="detail"]').innerText.includes("\t<b>panic</b>(1)")`)
-	for _, header := range []string{"diff --git", "index ", "--- a/", "+++ b/"} {
+	for _, header := range []string{"diff --git", "index ", "--- a/", "+++ b/", "@@"} {
 		assert.False(t, b.Is(`document.querySelector('[data-testid="detail"]').innerText.includes(`+literal(header)+`)`), header)
 	}
 	b.Press("n")

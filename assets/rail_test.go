@@ -37,6 +37,7 @@ func hit(session, word string) string {
 }
 
 func managesSessions(t page) {
+	t = t.own() // rows move while other tests start sessions
 	p := t.portal
 	dir := t.TempDir()
 	session := p.StartSession(dir, "permissions=ask")
@@ -93,6 +94,7 @@ func managesSessions(t page) {
 }
 
 func findsHitFarAbove(t page) {
+	t = t.own() // rows move while other tests start sessions
 	p := t.portal
 	session := p.StartSession(t.TempDir(), "permissions=allow")
 	p.Run(session, "say `weir`")
@@ -108,6 +110,7 @@ func findsHitFarAbove(t page) {
 }
 
 func organizesSessions(t page) {
+	t = t.own() // rows move while other tests start sessions
 	p := t.portal
 	old, dir := p.StartSession(t.TempDir(), "permissions=ask"), t.git()
 	p.Run(old, "say `avocet`")
@@ -174,6 +177,7 @@ func notifies(t page) {
 }
 
 func exportsSession(t page) {
+	t = t.own() // rows move while other tests start sessions
 	p := t.portal
 	session := p.StartSession(t.TempDir(), "permissions=ask")
 	p.Run(session, "say `whimbrel`")
@@ -243,6 +247,7 @@ func usesKeyboard(t page) {
 }
 
 func fitsAPhone(t page) {
+	t = t.own() // rows move while other tests start sessions
 	p := t.portal
 	session := p.StartSession(t.TempDir(), "permissions=ask")
 	p.Run(session, "say `dipper`")
@@ -278,6 +283,7 @@ func showsStatus(t page) {
 	p := t.portal
 	p.StartSession(t.TempDir(), "permissions=ask")
 	b := t.open(p.URL)
+	b.Click(id("settings-link"))
 	b.Click(id("status-link"))
 	b.WaitText(id("status-page"), "Version")
 	for _, part := range []string{

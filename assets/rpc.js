@@ -26,7 +26,7 @@ export class CallError extends Error {
 }
 
 /** The capabilities this UI declares in initialize. */
-export const CAPABILITIES = Object.fromEntries(
+const CAPABILITIES = Object.fromEntries(
   ["confirm", "prompt", "pick", "forms", "deltas", "html", "html_changes", "permission_preview", "markdown", "images"].map((name) => [`supports_${name}`, true]),
 );
 

@@ -82,10 +82,12 @@ func (s *studio) draw(t *testing.T, l light) {
 	})()`)
 	show("changes", "#/s/"+s.ids["expire"]+"?changes", `document.querySelectorAll("[data-testid=changes] .change").length > 0`,
 		`document.querySelector("[data-testid=changes] details:not([open]) summary, [data-testid=changes] .change button[aria-expanded=false]")?.click()`)
+	show("file", "#/s/"+s.ids["expire"]+"?file=store%2Forders.go&line=17", `document.querySelector("[data-testid=file] .line, [data-testid=file] li, [data-testid=file] tr, [data-testid=file] code") !== null`, "")
 	show("question", "#/s/"+s.ids["push"], `document.querySelector("[data-testid=question]")`, "")
 	show("agents", "#/s/"+s.ids["review"], done, "")
 	show("error", "#/s/"+s.ids["failed"], `document.querySelector("[data-testid=error]")`, "")
 	show("status", "#/status", `document.querySelector("[data-testid=status-page]")?.textContent.includes("Sessions")`, "")
+	show("settings", "#/settings", `document.querySelector("[data-testid=settings]")?.textContent.includes("Skills")`, "")
 	show("commands", "#/s/"+s.ids["expire"], done, `document.dispatchEvent(new KeyboardEvent("keydown", { key: "k", ctrlKey: true, bubbles: true }))`)
 	show("operations", "#/operations", `document.querySelector("input[name=model]")`, "")
 	show("jobs", "#/jobs", `document.querySelector("[data-testid=jobs] li")`, `document.querySelector("input[value=refine]").click()`)

@@ -3,7 +3,7 @@
 const STORAGE_KEY = "portal.visitor";
 
 /** A request that the portal answered with an error. */
-export class RequestError extends Error {
+class RequestError extends Error {
   /** @param {number} status @param {string} message */
   constructor(status, message) {
     super(message);

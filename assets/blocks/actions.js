@@ -3,7 +3,7 @@
 import { h, setHTML } from "../dom.js";
 import { icon } from "../views/icons.js";
 import { showMenu } from "../views/menu.js";
-import { dialog } from "../views/session-menu.js";
+import { dialog } from "../views/dialog.js";
 
 /** @typedef {{name: string, label: string, icon?: import("../views/icons.js").IconName, act: (button: HTMLElement) => void}} Action icon: it is in the bar, too */
 

@@ -3,6 +3,7 @@
 import { h } from "../dom.js";
 import { errorBlock } from "./error.js";
 import { createHTMLView } from "./html.js";
+import { linkFiles } from "./path-links.js";
 import { promptBlock } from "./prompt.js";
 import { reasoningBlock } from "./reasoning.js";
 import { toolBlock } from "./tool.js";
@@ -14,6 +15,7 @@ import { compactionBlock, endBlock, noticeBlock } from "./end.js";
  * What blocks can use.
  * @typedef {object} BlockContext
  * @property {Session} session
+ * @property {boolean} [readOnly] the user may only read it
  * @property {(run: string) => string} href returns the address of a run
  * @property {(run: string) => void} retry resends the prompt of a run
  * @property {() => void} chooseModel
@@ -24,6 +26,7 @@ import { compactionBlock, endBlock, noticeBlock } from "./end.js";
  * @property {Map<string, string>} edits prompts that were edited and not sent, by run
  * @property {Map<string, number>} reviews how many files a run changed
  * @property {(run: string) => string} reviewHref returns the address of the changes of a run
+ * @property {import("./path-links.js").Files} files the files that texts name
  *
  * @typedef {{node: HTMLElement, update: (item: any) => void}} Block update shows the item's current state
  */
@@ -50,15 +53,18 @@ function nest(node, agent, { session }) {
   node.title = `By ${name}`;
 }
 
-/** Text of the answer. @returns {Block} */
-function textBlock() {
+/** Text of the answer. @param {import("../store.js").BlockItem} _ @param {BlockContext} context @returns {Block} */
+function textBlock(_, { files }) {
   const node = h("article", { class: "text markdown", "aria-label": "Answer", "aria-busy": "true", "data-testid": "answer" });
   const show = createHTMLView(node);
+  let linked = ""; // whose files are links
   return {
     node,
     /** @param {import("../store.js").BlockItem} item */
     update({ html, tail, content, done }) {
       show(html, tail, content);
+      if (done && html !== linked) void linkFiles(node, files);
+      if (done) linked = html;
       node.hidden = !content;
       if (done) node.removeAttribute("aria-busy");
     },

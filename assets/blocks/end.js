@@ -5,7 +5,7 @@ import { h, setText } from "../dom.js";
 import { addActions, copyText, shownText } from "./actions.js";
 import { remedyButtons } from "./error.js";
 import { runSummary, noticeText } from "./labels.js";
-import { dialog } from "../views/session-menu.js";
+import { dialog } from "../views/dialog.js";
 
 /** @typedef {import("./block.js").Block} Block */
 
@@ -20,7 +20,7 @@ export function endBlock(item, context) {
   const review = h("a", { class: "end-review", href: context.reviewHref(item.run), hidden: true, "data-testid": "review" });
   const line = h("div", { class: "end-row" }, link, review);
   node.append(line);
-  if (context.session.runs[item.run]?.prompts) addActions(line, "Answer actions", () => answerActions(item.run, context));
+  if (context.session.runs[item.run]?.prompts && !(context.readOnly && !lastText(item.run, context))) addActions(line, "Answer actions", () => answerActions(item.run, context));
   return {
     node,
     /** @param {import("../store.js").EndItem} item */
@@ -44,6 +44,7 @@ function answerActions(run, context) {
     { name: "copy", label: "Copy answer", icon: "copy", act: (button) => void copyText(answer.html ? shownText(answer.html) : answer.content, button) },
     { name: "markdown", label: "Copy as Markdown", act: (button) => void copyText(answer.content, button) },
   ] : [];
+  if (context.readOnly) return copies;
   return [...copies,
     { name: "retry", label: "Retry", icon: "retry", act: () => void retry({}) },
     { name: "retry-model", label: "Retry with another model…", act: (button) => context.pickModel(button, (model) => void retry({ model })) }];

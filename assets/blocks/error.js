@@ -32,6 +32,7 @@ export function remedyButtons(item, context) {
     "sign-in": ["How to sign in", context.signIn],
     model: ["Switch model", context.chooseModel],
   };
+  if (context.readOnly) return h("div", { class: "answers", hidden: true });
   return h("div", { class: "answers" }, ...remedies(item).filter((name) => name !== "retry" || item.run).map((name) => {
     const [label, act] = buttons[name];
     return h("button", { type: "button", class: "small", "data-testid": name, click: act }, label);

@@ -14,7 +14,7 @@
  * @property {number | null} [ended]
  * @property {number | null} [took]
  *
- * @typedef {{verb: string, object: string, literal: boolean}} Words literal: whether the object is code
+ * @typedef {{verb: string, object: string, literal: boolean, isFile?: boolean, line?: number}} Words literal: whether the object is code; isFile: it is the path of a file; line: that was read first
  */
 
 /** Verbs: while running, afterwards, and before permission. @type {Record<string, [string, string, string]>} */
@@ -81,7 +81,9 @@ export function describeTool(item, directory = "") {
   const key = known.keys.find((key) => typeof values[key] === "string" && values[key].trim());
   const verb = VERBS[known.verb][tense];
   if (!key) return { verb, object: known.object, literal: false };
-  return { verb, object: relativePath(values[key].trim(), directory), literal: known.literal };
+  const words = { verb, object: relativePath(values[key].trim(), directory), literal: known.literal };
+  if (!["read", "edit", "create"].includes(known.verb)) return words;
+  return { ...words, isFile: true, line: Array.isArray(values.view_range) ? Number(values.view_range[0]) || 0 : 0 };
 }
 
 /** @param {ToolItem} item @returns {Record<string, any>} */

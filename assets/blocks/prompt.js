@@ -12,7 +12,7 @@ const MAX_LINES = 14;
 /** @param {import("../store.js").PromptItem} item @param {import("./block.js").BlockContext} context @returns {import("./block.js").Block} */
 export function promptBlock(item, context) {
   const text = h("div", { class: "prompt-text" });
-  const node = h("article", { class: "prompt", "aria-label": item.steers ? "You added" : "Your prompt", "data-testid": "prompt-block" }, text);
+  const node = h("article", { class: "prompt", "aria-label": context.readOnly ? "Prompt" : item.steers ? "You added" : "Your prompt", "data-testid": "prompt-block" }, text);
   if (item.steers) node.classList.add("steers");
   if (item.attachments.length > 0) node.append(attachmentList(item.attachments));
   if (item.run) node.append(h("a", { class: "anchor", href: context.href(item.run), "aria-label": "Link to this run", title: "Link to this run" }, icon("link")));
@@ -33,7 +33,7 @@ export function promptBlock(item, context) {
  */
 function promptActions({ run, text: prompt, steers }, node, text, context) {
   const copy = { name: "copy", label: "Copy prompt", icon: /** @type {const} */ ("copy"), act: (/** @type {HTMLElement} */ button) => void copyText(prompt, button) };
-  if (!run || steers) return [copy];
+  if (!run || steers || context.readOnly) return [copy];
   return [copy, {
     name: "edit", label: "Edit and send again", icon: "edit", act: () => editPrompt(node, text, {
       draft: context.edits.get(run) ?? prompt,

@@ -1,7 +1,9 @@
 // A tool call: one line with a verb and an object that unfolds to its arguments and output.
 
-import { h, setText } from "../dom.js";
+import { escapeBidi, h, setText } from "../dom.js";
+import { icon } from "../views/icons.js";
 import { createHTMLView } from "./html.js";
+import { isOutside } from "../paths.js";
 import { argumentsOf, diffCounts, describeTool, lastLines, toolOutcome } from "./labels.js";
 
 /** @typedef {import("../store.js").ToolItem} ToolItem @typedef {import("./block.js").BlockContext} BlockContext */
@@ -15,6 +17,7 @@ export function toolBlock(item, context) {
   const details = h("details", {}, line.node);
   const node = h("div", { class: "tool", "data-testid": "tool" }, details);
   const tail = createTail(node);
+  const openFile = fileLink(node, context);
   /** @type {((item: ToolItem) => void) | undefined} */
   let showBody;
   const draw = () => {
@@ -30,8 +33,25 @@ export function toolBlock(item, context) {
       node.dataset.state = item.state;
       line.update(item);
       tail(item);
+      openFile(item);
       if (details.open) draw();
     },
+  };
+}
+
+/** Adds a link to the file that a tool read or wrote, beside the line: nothing in a line that unfolds can be a control. @param {HTMLElement} node @param {BlockContext} context @returns {(item: ToolItem) => void} */
+function fileLink(node, { session, files, readOnly = false }) {
+  /** @type {HTMLAnchorElement | undefined} */
+  let link;
+  return (item) => {
+    const { object, isFile, line } = describeTool(item, session.directory);
+    if (readOnly || !isFile || item.state !== "completed" || item.error || item.denied || isOutside(object)) return;
+    if (!link) {
+      link = h("a", { class: "tool-open", title: "Open file", "data-testid": "tool-path" }, icon("file"));
+      node.append(link);
+    }
+    link.href = files.href(object, line);
+    link.setAttribute("aria-label", `Open ${escapeBidi(object)}`);
   };
 }
 

@@ -184,6 +184,5 @@
     hasStarted = true;
     show(data.code);
   });
-  if (React) send("ready");
-  else send("no-react");
+  send("ready");
 })();

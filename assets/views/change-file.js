@@ -3,6 +3,7 @@
 import { h, messageOf, setChildren, setText } from "../dom.js";
 import { STATUSES, fileNotes, hunkTitle, restoredNote, splitPath } from "../changes.js";
 import { hunkLines } from "./diff.js";
+import { icon } from "./icons.js";
 
 /**
  * @typedef {import("../changes.js").FileChange} FileChange @typedef {import("../changes.js").Diff} Diff @typedef {import("../changes.js").Hunk} Hunk
@@ -11,8 +12,10 @@ import { hunkLines } from "./diff.js";
  * @typedef {object} FileContext
  * @property {(path: string) => Promise<Diff>} diff loads the hunks of a file
  * @property {(what: {path: string, hunk?: string}) => Promise<import("../changes.js").Restored>} revert
+ * @property {(id: string) => Promise<import("../changes.js").Restored>} undo
  * @property {() => boolean} sideBySide whether hunks have two columns
  * @property {(path: string, open: boolean) => void} onFold
+ * @property {(path: string, line?: number) => string} href returns the address of the file in the viewer
  */
 
 /** @param {FileChange} file @param {FileContext} context */
@@ -28,8 +31,9 @@ export function fileView(file, context) {
     mark, status, name, notes, h("span", { class: "change-counts" }, added, " ", removed));
   const problem = h("p", { class: "change-problem", role: "alert" });
   const revert = actionButton("Revert", problem, () => context.revert({ path: shown.path }));
+  const view = h("a", { class: "button quiet small change-open", title: "Open file", "data-testid": "change-open" }, icon("file"));
   const body = h("div", { class: "change-body", hidden: true, "data-testid": "change-body" });
-  const node = h("li", { class: "change" }, h("div", { class: "change-line" }, button, revert), problem, body);
+  const node = h("li", { class: "change" }, h("div", { class: "change-line" }, button, view, revert), problem, body);
   let request = 0;
 
   /** @param {boolean} open */
@@ -54,7 +58,8 @@ export function fileView(file, context) {
   /** Draws a diff. Hunks that stay keep their focus and what was said about them. @param {Diff} diff */
   const draw = (diff) => {
     const hadFocus = body.contains(document.activeElement);
-    hunks = new Map(diff.hunks.map((hunk) => [hunk.id, hunks.get(hunk.id) ?? hunkView(hunk, diff.path, context)]));
+    hunks = new Map(diff.hunks.map((hunk) => [hunk.id, hunks.get(hunk.id) ?? hunkView(hunk, diff, context)]));
+    for (const hunk of diff.hunks) hunks.get(hunk.id)?.update(hunk.state);
     setChildren(body, [...[...hunks.values()].map(({ node }) => node), ...diffNotes(diff)]);
     if (hadFocus && !body.contains(document.activeElement)) button.focus();
   };
@@ -73,6 +78,9 @@ export function fileView(file, context) {
     notes.replaceChildren(...fileNotes(shown).map((note) => h("span", { class: "change-note" }, note)));
     setText(added, shown.added ? `+${shown.added}` : "");
     setText(removed, shown.removed ? `−${shown.removed}` : "");
+    view.hidden = shown.status === "deleted";
+    view.href = context.href(shown.path);
+    view.setAttribute("aria-label", `Open ${shown.path}`);
     revert.hidden = shown.state === "reverted";
     revert.setAttribute("aria-label", `Revert ${shown.path}`);
   };
@@ -86,27 +94,43 @@ export function fileView(file, context) {
     update(file) {
       const before = JSON.stringify(shown);
       shown = file;
-      if (JSON.stringify(file) === before) return;
-      update();
-      if (!body.hidden) void load();
+      const isSame = JSON.stringify(file) === before;
+      if (!isSame) update();
+      if (!body.hidden && !(isSame && file.state === "present")) void load(); // of an edited file, other hunks may be reverted now
     },
     /** Draws the hunks again, in one column or two. */
     redraw: () => hunks.forEach(({ redraw }) => redraw()),
   };
 }
 
-/** @param {Hunk} hunk @param {string} path @param {FileContext} context */
-function hunkView(hunk, path, context) {
+/** @param {Hunk} hunk @param {Diff} diff @param {FileContext} context */
+function hunkView(hunk, { path, status }, context) {
   const title = hunkTitle(hunk);
   const problem = h("p", { class: "change-problem", role: "alert" });
-  const revert = actionButton("Revert", problem, () => context.revert({ path, hunk: hunk.id }));
-  revert.setAttribute("aria-label", `Revert ${title.toLowerCase()}`);
+  let reverted = ""; // the id of the revert that Undo takes back here
+  const revert = actionButton("Revert", problem, async () => {
+    const result = await (reverted ? context.undo(reverted) : context.revert({ path, hunk: hunk.id }));
+    reverted = reverted ? "" : result.id;
+    return result;
+  });
+  const note = h("span", { class: "change-note", role: "status" });
   let lines = hunkLines(hunk, context.sideBySide(), title);
   const node = h("section", { class: "hunk", tabindex: "-1", "aria-label": title, "data-hunk": hunk.id, "data-stop": true, "data-testid": "hunk" },
-    h("div", { class: "hunk-line" }, h("span", {}, title), h("code", { class: "hunk-section" }, hunk.section), revert),
+    h("div", { class: "hunk-line" }, status === "deleted" ? h("span", {}, title) : h("a", { class: "hunk-title", href: context.href(path, Math.max(1, hunk.new_start)) }, title), h("code", { class: "hunk-section" }, hunk.section), note, revert),
     problem, lines);
   return {
     node,
+    /** Shows what became of it. @param {Hunk["state"]} state */
+    update(state) {
+      if (state !== "reverted") reverted = "";
+      node.dataset.state = state;
+      setText(note, state === "reverted" ? "Reverted" : state === "edited" ? "Edited since" : "");
+      setText(revert, reverted ? "Undo" : "Revert");
+      revert.setAttribute("aria-label", `${reverted ? "Undo the revert of" : "Revert"} ${title.toLowerCase()}`);
+      const hadFocus = document.activeElement === revert;
+      revert.hidden = state === "reverted" && !reverted;
+      if (hadFocus && revert.hidden) node.focus();
+    },
     redraw() {
       const next = hunkLines(hunk, context.sideBySide(), title);
       lines.replaceWith(next);

@@ -4,7 +4,8 @@ import { h, setChildren, setText } from "../dom.js";
 import { ChangesModel, countFiles, notCoveredReason, runLabel, totals, undoText } from "../changes.js";
 import { sessionAddress } from "../route.js";
 import { actionButton, fileView } from "./change-file.js";
-import { dialog } from "./session-menu.js";
+import { commitTools } from "./commit.js";
+import { dialog } from "./dialog.js";
 
 /**
  * @typedef {import("../store.js").Session} Session @typedef {import("../changes.js").Changes} Changes
@@ -16,6 +17,8 @@ import { dialog } from "./session-menu.js";
  * @property {(hash: string) => void} navigate
  * @property {() => void} onScope another run is in view
  * @property {(runs: string[]) => void} onRuns other changes of these runs are known
+ * @property {() => void} onFiles other changes of files are known
+ * @property {(path: string, line?: number) => string} href returns the address of a file
  * @property {(width: number) => void} widen makes the panel at least so wide, in px
  * @property {(width: number) => boolean} fits whether there is room for a panel of this width
  */
@@ -25,7 +28,7 @@ const SPLIT_WIDTH = 640; // px of the panel from which they can be
 const MAX_OPEN = 50; // files that are remembered as unfolded
 
 /** @param {Options} options */
-export function changesPanel({ session, rpc, navigate, onScope, onRuns, widen, fits }) {
+export function changesPanel({ session, rpc, navigate, onScope, onRuns, onFiles, href, widen, fits }) {
   /** @param {string} method @param {Record<string, unknown>} [params] */
   const call = (method, params = {}) => rpc.call(`portal.session.${method}`, { session_id: session.id, ...params });
   /** @param {string} run */
@@ -38,6 +41,7 @@ export function changesPanel({ session, rpc, navigate, onScope, onRuns, widen, f
   const problem = h("p", { class: "change-problem", role: "alert", "data-testid": "changes-problem" });
   const revertAll = actionButton("Revert all", problem, () => act("revert", scoped(model.scope)));
   const restore = h("button", { type: "button", class: "quiet small", "data-testid": "restore", click: () => restoreDialog() }, "Restore to here…");
+  const commit = commitTools({ call: (method, params = {}) => rpc.call(`portal.${method}`, { session_id: session.id, ...params }), scope: () => model.scope });
   const undoProblem = h("p", { class: "change-problem", role: "alert" });
   const undoLabel = h("span");
   const undoButton = actionButton("Undo", undoProblem, () => act("undo", { id: model.whole?.undo?.id }));
@@ -48,7 +52,7 @@ export function changesPanel({ session, rpc, navigate, onScope, onRuns, widen, f
   const uncoveredTitle = h("summary");
   const uncoveredFold = h("details", { class: "changes-uncovered muted", "data-testid": "not-covered", hidden: true }, uncoveredTitle, uncovered);
   const node = h("div", { class: "changes-panel" },
-    h("div", { class: "changes-head" }, scope, h("div", { class: "changes-tools" }, sum, split, restore, revertAll), problem, undo),
+    h("div", { class: "changes-head" }, scope, h("div", { class: "changes-tools" }, sum, split, restore, revertAll, commit.button), problem, commit.line, undo),
     h("div", { class: "changes-body" }, note, list, uncoveredFold));
   revertAll.dataset.testid = "revert-all";
   undoButton.dataset.testid = "undo";
@@ -102,10 +106,12 @@ export function changesPanel({ session, rpc, navigate, onScope, onRuns, widen, f
   let viewsOf = ""; // the scope whose files they are
   /** @type {import("./change-file.js").FileContext} */
   const context = {
-    diff: (path) => call("diff", { path, ...scoped(model.scope) }),
+    diff: (path) => call("diff", { path, html: true, ...scoped(model.scope) }),
     revert: (what) => act("revert", { ...what, ...scoped(model.scope) }),
+    undo: (undone) => act("undo", { id: undone }),
     sideBySide,
     onFold: (path, open) => unfolded.set(model.scope, path, open),
+    href,
   };
   const unfolded = unfoldedFiles(session.id);
 
@@ -155,6 +161,7 @@ export function changesPanel({ session, rpc, navigate, onScope, onRuns, widen, f
       updateNotes();
       updateUndo();
       updateRuns();
+      onFiles();
     }
   };
   const updateNotes = () => {
@@ -166,6 +173,7 @@ export function changesPanel({ session, rpc, navigate, onScope, onRuns, widen, f
     sum.replaceChildren(...(shown?.available && shown.files.length > 0 ? counts(left) : []));
     revertAll.hidden = left.files === 0;
     setText(revertAll, model.scope ? "Revert run" : "Revert all");
+    commit.button.hidden = !shown?.in_repository || shown.files.length === 0;
     restore.hidden = !model.scope || !shown?.available;
     const missing = shown?.not_covered ?? [];
     uncoveredFold.hidden = missing.length === 0;
@@ -217,6 +225,14 @@ export function changesPanel({ session, rpc, navigate, onScope, onRuns, widen, f
     scope: () => model.scope,
     /** Shows a run, or the whole session for "". @param {string} run */
     show: (run) => model.setScope(run),
+    /** Whether a file that still exists was changed. @param {string} path */
+    has: (path) => (model.whole?.files ?? []).some((file) => file.path === path && file.status !== "deleted"),
+    /** Shows the changes of a file among all of the session. @param {string} path */
+    unfold(path) {
+      model.setScope("");
+      unfolded.set("", path, true);
+      views.get(path)?.fold(true);
+    },
     /** Loads the changes again. */
     reload: () => void model.reload(),
     /** Moves the focus into the panel. */

@@ -1,38 +1,44 @@
 // The view of a session: conversation, questions, composer and side panel.
 
 import { debounce, h, setText } from "../dom.js";
-import { changesAddress, parseRoute, sessionAddress } from "../route.js";
+import { fileFinder } from "../blocks/path-links.js";
+import { relativePath } from "../blocks/labels.js";
+import { changesAddress, fileAddress, parseRoute, sessionAddress, terminalAddress } from "../route.js";
 import { takeChanges } from "../store.js";
 import { changesPanel } from "./changes.js";
 import { createComposer } from "./composer.js";
+import { filePanel } from "./file.js";
 import { createHeader } from "./header.js";
 import { icon } from "./icons.js";
 import { pickModel } from "./models.js";
+import { createOlderItems } from "./older.js";
 import { PRESETS } from "./permissions.js";
 import { createQuestions } from "./questions.js";
 import { createScroll } from "./scroll.js";
 import { clearHit, highlightHit } from "./hit.js";
 import { forkSession, renameSession } from "./session-menu.js";
 import { createSide } from "./side.js";
+import { terminalPanel } from "./terminal.js";
 import { createTranscript } from "./transcript.js";
 
 /**
  * @typedef {import("../store.js").Session} Session
  * @typedef {Pick<import("../rpc.js").Connection, "call" | "answer">} Rpc
- * @typedef {{session: Session, rpc: Rpc, navigate: (hash: string) => void, earlier: () => Promise<boolean>, onTitle: (title: string) => void}} Options earlier
- *   loads earlier items, and returns false if there are none
+ * @typedef {{session: Session, rpc: Rpc, navigate: (hash: string) => void, earlier: () => Promise<boolean>, onTitle: (title: string) => void, status: Promise<any>}} Options earlier
+ *   loads earlier items, and returns false if there are none; status is that of the portal, undefined if it is not known
  * @typedef {{items: Set<string>, parts: Set<import("../store.js").Part>}} Changes
+ * @typedef {{run: string, changes?: true, file?: import("../paths.js").Place, terminal?: true}} PanelRoute what an address says about the panel
  */
 
 const IDLE_DRAWN = 600; // items drawn in idle time; more when the user scrolls there
 const IDLE_LOADED = 1000; // items loaded in idle time
 
 /** @param {Options} options */
-export function conversationView({ session, rpc, navigate, earlier, onTitle }) {
+export function conversationView({ session, rpc, navigate, earlier, onTitle, status }) {
   const transcriptNode = h("section", { class: "flow", "aria-label": "Conversation", "data-testid": "conversation" });
   const top = h("div", { class: "flow-top" });
   const truncatedNote = h("p", { class: "line muted", hidden: true }, "Earlier messages are no longer available.");
-  const earlierButton = h("button", { type: "button", class: "quiet small earlier", hidden: true, "data-testid": "earlier", click: () => void loadEarlier() }, "Show earlier messages");
+  const earlierButton = h("button", { type: "button", class: "quiet small earlier", hidden: true, "data-testid": "earlier", click: () => void older.load() }, "Show earlier messages");
   const content = h("div", { class: "column flow-column" }, h("h2", { class: "hidden-text" }, "Conversation"), truncatedNote, earlierButton, top, transcriptNode);
   const scroller = h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Scrollable conversation" }, content);
   const toEndButton = h("button", { type: "button", class: "to-end", hidden: true, "data-testid": "to-end" }, icon("down"), "Jump to latest");
@@ -41,9 +47,13 @@ export function conversationView({ session, rpc, navigate, earlier, onTitle }) {
 
   const composer = createComposer({ session, rpc, onSent: scroll.toEnd, commands: () => commands() });
   const questions = createQuestions({ session, rpc, composer });
-  const changes = changesPanel({ session, rpc, navigate, onScope: () => remember(), onRuns: (runs) => draw({ items: new Set(runs.map((run) => `${run}/end`)), parts: new Set() }),
+  const changes = changesPanel({ session, rpc, navigate, onScope: () => remember(), onRuns: (runs) => draw({ items: new Set(runs.map((run) => `${run}/end`)), parts: new Set() }), onFiles: () => file.updateChanged(), href: (path, line) => fileHref(path, line),
     widen: (width) => side.widen(width), fits: (width) => side.fits(width) });
-  const side = createSide({ session, rpc, changes, onTab: () => remember() });
+  /** @type {(path: string, line?: number) => string} */
+  const fileHref = (path, line) => fileAddress(session.id, relativePath(path, session.directory), line);
+  const file = filePanel({ session, rpc, isChanged: (path) => changes.has(path), onShowChanges: (path) => changes.unfold(path), onPlace: () => remember() });
+  const terminal = terminalPanel({ session, leave: () => side.focusTab() });
+  const side = createSide({ session, rpc, panels: { changes, file, terminal }, fileHref, onTab: () => remember() });
   const header = createHeader({ session, rpc, actions: [changes.button, side.toggle] });
   const transcript = createTranscript(transcriptNode, {
     session,
@@ -59,11 +69,21 @@ export function conversationView({ session, rpc, navigate, earlier, onTitle }) {
     fork: (run) => void forkSession(rpc, info(), navigate, run),
     pickModel: (button, choose) => void pickModel(rpc, session.model, button, choose),
     reviews: changes.reviews,
+    files: {
+      find: fileFinder(async (paths) => (await rpc.call("portal.files.find", { session_id: session.id, paths })).paths),
+      href: fileHref,
+    },
     reviewHref: (run) => changesAddress(session.id, run),
   });
+  const older = createOlderItems({ scroller, top, scroll, transcript, session, earlier });
   const bottom = h("div", { class: "column bottom" }, toEndButton, questions.node, composer.node);
   const node = h("div", { class: "session" }, h("div", { class: "session-main" }, header.node, scroller, bottom), side.node, announcement);
 
+  let hasTerminal = false;
+  void status.then((known) => {
+    hasTerminal = known?.configuration.terminal === true;
+    if (hasTerminal) side.offer("terminal");
+  });
   const info = () => ({ session_id: session.id, title: session.title });
   /** Commands for `/` and Ctrl+K. @returns {import("./commands.js").Command[]} */
   const commands = () => [
@@ -72,6 +92,7 @@ export function conversationView({ session, rpc, navigate, earlier, onTitle }) {
     { name: "rename", label: "Rename session", argument: "title", run: (title) => renameSession(rpc, info(), title) },
     { name: "fork", label: "Fork session", run: () => void forkSession(rpc, info(), navigate) },
     ...PRESETS.map(({ id, name }) => ({ name: `permissions ${id}`, label: `Permissions: ${name}`, run: () => void composer.permit(id) })),
+    ...(hasTerminal ? [{ name: "terminal", label: "Open terminal", run: () => side.open("terminal") }] : []),
     { name: "changes", label: "Review changes", run: () => side.open("changes") },
     { name: "details", label: "Show or hide details", run: () => side.toggle.click() },
     { name: "end", label: "Jump to latest", run: scroll.toEnd },
@@ -81,66 +102,21 @@ export function conversationView({ session, rpc, navigate, earlier, onTitle }) {
 
   let frame = 0;
   let isDisposed = false;
-  let targetRun = ""; // to scroll to
-  let targetWords = ""; // to find there
   let idle = 0;
   const later = "requestIdleCallback" in globalThis ? (/** @type {() => void} */ act) => requestIdleCallback(act) : (/** @type {() => void} */ act) => setTimeout(act, 50);
 
-  /** Draws older items without moving the visible ones. */
-  const drawOlder = () => {
-    if (isDisposed || !transcript.hasOlder()) return;
-    const anchored = CSS.supports("overflow-anchor", "auto") && scroller.scrollTop > 0; // the browser anchors except at the top
-    const before = anchored ? 0 : scroller.scrollHeight;
-    transcript.prepend();
-    if (!anchored) scroller.scrollTop += scroller.scrollHeight - before;
-    scroll.followEnd();
-  };
   const drawInIdleTime = () => {
     idle = 0;
     if (isDisposed) return;
     if (shouldLoadMore()) return void earlier();
-    drawOlder();
+    older.draw();
     if (shouldDrawMore() || shouldLoadMore()) idle = Number(later(drawInIdleTime));
   };
   const shouldDrawMore = () => transcript.hasOlder() && transcript.count() <= IDLE_DRAWN;
   const shouldLoadMore = () => !shouldDrawMore() && !session.run && session.earlier !== "" && session.items.length < IDLE_LOADED;
-  let isNearTop = false;
-  const drawWhileNearTop = () => {
-    if (!isNearTop || isDisposed) return;
-    if (!transcript.hasOlder()) return void loadEarlier();
-    drawOlder();
-    requestAnimationFrame(drawWhileNearTop);
-  };
-  let isLoading = false;
-  const loadEarlier = async () => {
-    if (isLoading || !session.earlier) return;
-    isLoading = true;
-    const more = await earlier();
-    isLoading = false;
-    if (more && !isDisposed) requestAnimationFrame(drawWhileNearTop);
-  };
   const updateEarlier = () => {
     earlierButton.hidden = !session.earlier;
     truncatedNote.hidden = !session.truncated || Boolean(session.earlier) || transcript.hasOlder();
-  };
-  const topObserver = new IntersectionObserver((entries) => {
-    isNearTop = entries[entries.length - 1].isIntersecting;
-    drawWhileNearTop();
-  }, { root: scroller, rootMargin: "1500px 0px" });
-  topObserver.observe(top);
-
-  const scrollToTarget = () => {
-    if (isDisposed || !targetRun) return;
-    const target = transcript.reveal(targetRun);
-    if (target === undefined) requestAnimationFrame(scrollToTarget);
-    if (target === null) void earlier().then((more) => more && requestAnimationFrame(scrollToTarget));
-    if (!target) return;
-    const hit = highlightHit(transcript.textsOf(targetRun), targetWords);
-    targetRun = "";
-    scroll.stopFollowing();
-    (hit ?? target).scrollIntoView({ block: hit ? "center" : "start" });
-    for (const other of transcriptNode.querySelectorAll(".target")) other.classList.remove("target");
-    target.classList.add("target");
   };
   /** @param {KeyboardEvent} event */
   const onKey = (event) => {
@@ -164,21 +140,29 @@ export function conversationView({ session, rpc, navigate, earlier, onTitle }) {
       });
     }
     if (!idle && (shouldDrawMore() || shouldLoadMore())) idle = Number(later(drawInIdleTime));
-    if (targetRun) scrollToTarget(); // without forcing a layout; the resize observer keeps the end in view
+    older.continueSeek(); // without forcing a layout; the resize observer keeps the end in view
   };
   /** Keeps the address that of the panel, so that a reload shows the same. */
   const remember = () => {
-    const isNamed = "changes" in parseRoute(location.hash);
-    if (side.tab() !== "changes") return void (isNamed && history.replaceState(null, "", sessionAddress(session.id)));
-    const address = changesAddress(session.id, changes.scope());
+    const route = parseRoute(location.hash);
+    const isNamed = "changes" in route || "file" in route || "terminal" in route;
+    const tab = side.tab();
+    if (tab === "" || tab === "details") return void (isNamed && history.replaceState(null, "", sessionAddress(session.id)));
+    const { path, line } = file.place();
+    const address = tab === "file" ? fileAddress(session.id, path, line) : tab === "terminal" ? terminalAddress(session.id) : changesAddress(session.id, changes.scope());
     if (location.hash !== address) history[isNamed ? "replaceState" : "pushState"](null, "", address);
   };
   let changesOf = "loading"; // the run, while it works
-  const reloadLater = debounce(1000, () => !isDisposed && changes.reload());
+  const reload = () => {
+    if (isDisposed) return;
+    changes.reload();
+    file.refresh();
+  };
+  const reloadLater = debounce(1000, reload);
   /** Loads the changes again after a run and after files were brought back. @param {Set<import("../store.js").Part>} parts */
   const updateChanges = (parts) => {
     const run = session.run;
-    if (run !== changesOf || parts.has("changes") || (parts.has("head") && changes.hasFailed())) changes.reload();
+    if (run !== changesOf || parts.has("changes") || (parts.has("head") && changes.hasFailed())) reload();
     else if (parts.has("files") && run) reloadLater();
     changesOf = run;
   };
@@ -199,7 +183,7 @@ export function conversationView({ session, rpc, navigate, earlier, onTitle }) {
       onTitle(session.title);
       announce();
     }
-    if (parts.has("questions")) questions.update();
+    if (parts.has("questions") || (session.questions.length > 0 && items.size > 0)) questions.update(); // a call names the sub-agent that asks
     if (parts.has("head") || parts.has("permissions") || parts.has("waiting") || items.size > 0) composer.update();
     side.update(parts);
     updateChanges(parts);
@@ -218,22 +202,29 @@ export function conversationView({ session, rpc, navigate, earlier, onTitle }) {
     commands: () => commands().filter(({ everywhere }) => !everywhere).map(({ label, hint, run }) => ({ label, hint, run: () => run("") })),
     /** Scrolls to a run, or to words in it, which it highlights. @param {string} run @param {string} [words] */
     showRun(run, words = "") {
-      targetRun = run;
-      targetWords = words;
-      scrollToTarget();
+      older.seek(run, (node) => {
+        const hit = highlightHit(transcript.textsOf(run), words);
+        (hit ?? node).scrollIntoView({ block: hit ? "center" : "start" });
+        for (const other of transcriptNode.querySelectorAll(".target")) other.classList.remove("target");
+        node.classList.add("target");
+      });
     },
-    /** Shows the changes of a run, or of the session for ""; leaves them for undefined. @param {string | undefined} run @param {boolean} byUser whether the focus moves there */
-    showChanges(run, byUser) {
-      if (run === undefined) return side.leaveChanges();
-      changes.show(run);
-      if (byUser) side.open("changes");
-      else side.showChanges();
+    /** Shows the changes of a run, of the session, or a file; leaves them if the address names neither. @param {PanelRoute} route @param {boolean} byUser whether the focus moves there */
+    showPanel(route, byUser) {
+      const tab = route.changes ? "changes" : route.file ? "file" : route.terminal ? "terminal" : "";
+      if (route.changes) changes.show(route.run);
+      if (route.file) file.open(route.file.path, route.file.line);
+      if (route.terminal) terminal.show();
+      if (tab === "") side.leave();
+      else if (byUser) side.open(tab);
+      else side.showQuietly(tab);
     },
     dispose() {
       isDisposed = true;
       clearHit();
       changes.dispose();
-      topObserver.disconnect();
+      terminal.dispose();
+      older.dispose();
       scroll.dispose();
       composer.dispose();
       questions.dispose();

@@ -1,7 +1,7 @@
 // The lines of a hunk, in one column or, side by side, in two.
 
 import { h, setHTML } from "../dom.js";
-import { lineText, numberLines, pairLines } from "../changes.js";
+import { lineEndMark, lineText, numberLines, pairLines } from "../changes.js";
 
 /** @typedef {import("../changes.js").NumberedLine} NumberedLine @typedef {import("../changes.js").Hunk} Hunk */
 
@@ -28,7 +28,11 @@ function oneLine(line, side) {
   const number = kind === "-" ? line.old : kind === "+" ? line.new : line[side];
   const node = h("span", { class: CLASSES[kind] ?? CLASSES[" "], "data-number": number });
   if (html === undefined) node.append(h("span", {}, lineText(line)));
-  else setHTML(node, html);
+  else {
+    setHTML(node, html);
+    const mark = lineEndMark(line);
+    if (mark) node.append(h("span", {}, mark));
+  }
   node.append("\n");
   return node;
 }

@@ -50,8 +50,6 @@ export function createFrame({ id, rpc, onRepair, onBack }) {
       case "navigated":
         remove();
         return showBar("Stopped: the interface tried to leave its frame.", restoreButton(), restartButton());
-      case "no-react":
-        return showBar("This portal was built without React, which interfaces need. Rebuild it with make build.");
       default:
     }
     if (channel.error && channel.error !== shownError) showBar(`Interface error: ${escapeBidi(channel.error)}`, fixButton(channel.error), restoreButton());

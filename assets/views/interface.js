@@ -4,7 +4,7 @@ import { age, h, escapeBidi, setText } from "../dom.js";
 import { summaryOf, newInterface, applyMessage } from "../interfaces.js";
 import { compareVersions } from "./compare.js";
 import { createFrame } from "./frame.js";
-import { dialog } from "./session-menu.js";
+import { dialog } from "./dialog.js";
 
 /**
  * @typedef {import("../interfaces.js").Info} Info

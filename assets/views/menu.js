@@ -2,22 +2,30 @@
 
 import { h } from "../dom.js";
 
-/** @typedef {{label: string, act: () => void, hint?: string, testid?: string, checked?: boolean, keys?: string}} MenuItem checked: it is the current choice; keys: a key that does the same */
+/** @typedef {{label: string, act: () => void, hint?: string, testid?: string, kind?: string, checked?: boolean, keys?: string}} MenuItem kind: its class; checked: it is the current choice; keys: a key that does the same */
 
 /**
- * Opens a menu below a button, or above it if there is no room. The arrow keys move in it; Escape closes it and does nothing else.
+ * Opens a menu of actions at a button.
  * @param {HTMLElement} button @param {string} label @param {MenuItem[]} items
  */
 export function showMenu(button, label, items) {
-  const menu = h("div", { class: "menu", role: "menu", popover: "auto", "aria-label": label, "data-testid": "menu" });
-  const close = () => menu.isConnected && menu.hidePopover();
-  menu.append(...items.map(({ label, act, hint, testid, checked, keys }) => h("button", {
-    type: "button", role: checked === undefined ? "menuitem" : "menuitemradio", "aria-checked": checked === undefined ? false : String(checked),
+  openMenu(button, label, (close) => items.map(({ label, act, hint, testid, kind, checked, keys }) => h("button", {
+    type: "button", role: checked === undefined ? "menuitem" : "menuitemradio", "aria-checked": checked === undefined ? false : String(checked), class: kind ?? false,
     "data-testid": testid, title: hint, "aria-keyshortcuts": keys, click: () => {
       close();
       act();
     },
   }, ...(keys ? [h("kbd", { "aria-hidden": "true" }, keys), " "] : []), label)));
+}
+
+/**
+ * Opens a menu below a button, or above it if there is no room. The arrow keys move in it; Escape closes it and does nothing else.
+ * @param {HTMLElement} button @param {string} label @param {(close: () => void) => HTMLElement[]} contentOf returns the buttons of the menu, or groups of them @param {string} [name] its class and test id
+ */
+export function openMenu(button, label, contentOf, name = "menu") {
+  const menu = h("div", { class: `menu ${name}`, role: "menu", popover: "auto", "aria-label": label, "data-testid": name });
+  const close = () => menu.isConnected && menu.hidePopover();
+  menu.append(...contentOf(close));
   menu.addEventListener("keydown", (event) => onKey(event, menu, close));
   menu.addEventListener("toggle", (event) => {
     if (/** @type {ToggleEvent} */ (event).newState === "open") return;
@@ -25,7 +33,7 @@ export function showMenu(button, label, items) {
     if (menu.contains(document.activeElement) || document.activeElement === document.body) button.focus({ preventScroll: true });
     menu.remove();
   });
-  document.body.append(menu);
+  (button.closest("aside, main, dialog, header") ?? document.body).append(menu); // in the landmark of the button
   menu.showPopover();
   button.setAttribute("aria-expanded", "true");
   place(menu, button.getBoundingClientRect());

@@ -78,6 +78,13 @@ export function createNotifications({ navigate }) {
 
   return {
     node,
+    /** Whether they are shown, and whether the browser lets the page show them. @returns {"on" | "off" | "denied" | "none"} */
+    state: () => (permission() === "denied" || permission() === "none" ? /** @type {"denied" | "none"} */ (permission()) : permission() === "granted" && !isOff() ? "on" : "off"),
+    /** Turns them on or off; asks the browser first if it has to. @param {boolean} on */
+    async turn(on) {
+      if (on && permission() === "default") await ask();
+      else turn(on);
+    },
     /** Notifies the user of what has changed in the list. Call it at once: timers of hidden tabs may take a minute. @param {import("../list.js").List} list */
     update(list) {
       const notices = noticesOf(seen, list.sessions.values(), Date.now());

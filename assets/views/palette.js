@@ -9,7 +9,7 @@ import { filterSessions, NO_FILTER } from "../list.js";
 /** @type {[string, string][]} */
 const KEYS = [
   ["Ctrl+K", "Search commands and sessions"], ["Alt+N", "New session"], ["↑ ↓", "Move through the session list"], ["Enter", "Send; on a question, allow or answer"],
-  ["Shift+Enter", "New line"], ["Esc", "Stop the run; on a question, deny"], ["↑", "Previous prompt, when the prompt is empty"], ["/", "Commands, at the start of the prompt"], ["F2", "Rename session"], ["?", "Keyboard shortcuts"],
+  ["Shift+Enter", "New line"], ["Esc", "Stop the run; on a question, deny"], ["↑", "Previous prompt, when the prompt is empty"], ["/", "Commands, at the start of the prompt"], ["F2", "Rename session"], ["Ctrl+,", "Settings"], ["?", "Keyboard shortcuts"],
 ];
 
 const MAX_SESSIONS = 50;

@@ -8,7 +8,7 @@ import { ANSWER_DELAY, TYPING_PAUSE, isTextKey, canAnswer, canTakeFocus, choiceN
 /**
  * @typedef {import("../store.js").Question} Question
  * @typedef {{node: HTMLElement, focus: () => void, answer: (result: unknown) => void, nameAgent: (agent: string) => void, question: Question, signature: string, isClosed: boolean, unsent?: () => void}} Card focus: moves the focus to where typing goes; unsent: sends the answer that was given while the portal could not be reached
- * @typedef {import("./composer.js").Composer} Composer
+ * @typedef {Pick<import("./composer.js").Composer, "focus" | "typing">} Composer
  */
 
 const CLOSING_TIME = 4000; // ms for which a card shows who answered

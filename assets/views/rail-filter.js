@@ -3,6 +3,7 @@
 import { h } from "../dom.js";
 import { NO_FILTER, filterSessions, isInternal } from "../list.js";
 import { icon } from "./icons.js";
+import { openMenu } from "./menu.js";
 
 /** @typedef {import("../list.js").Filter} Filter @typedef {import("../list.js").List} List */
 
@@ -19,7 +20,6 @@ const ORIGINS = [
 export function createFilter({ onChange, list }) {
   /** @type {Filter} */
   let filter = { ...NO_FILTER };
-  const menu = h("div", { class: "menu filter-menu", role: "menu", popover: "auto", "aria-label": "Filter sessions", "data-testid": "filter-menu" });
   const button = h("button", { type: "button", class: "quiet rail-filter", "aria-label": "Filter sessions", "aria-haspopup": "menu", title: "Filter sessions", "data-testid": "filter" }, icon("filter"));
   const chips = h("div", { class: "rail-chips", hidden: true });
 
@@ -36,35 +36,23 @@ export function createFilter({ onChange, list }) {
     onChange();
   };
 
-  /** @param {"state" | "origin"} key @param {[string, string][]} choices */
-  const group = (key, choices) => h("div", { role: "group", "aria-label": key === "state" ? "State" : "Started by" }, ...choices.map(([value, label]) => {
+  /** @param {"state" | "origin"} key @param {[string, string][]} choices @param {() => void} close */
+  const group = (key, choices, close) => h("div", { role: "group", "aria-label": key === "state" ? "State" : "Started by" }, ...choices.map(([value, label]) => {
     const count = filterSessions(list(), { ...filter, search: "", [key]: value }).length;
     return h("button", { type: "button", role: "menuitemradio", "aria-checked": String(filter[key] === value), click: () => {
-      menu.hidePopover();
+      close();
       set({ [key]: value });
     } }, h("span", {}, label), h("span", { class: "muted" }, value ? String(count) : ""));
   }));
 
   button.addEventListener("click", () => {
     const started = new Set([...list().sessions.values()].map(({ origin }) => origin));
-    menu.replaceChildren(group("state", STATES), group("origin", ORIGINS.filter(([origin]) => origin === "" || origin === "all" || started.has(origin))));
-    menu.showPopover();
-    const { bottom, right } = button.getBoundingClientRect();
-    menu.style.top = `${Math.min(bottom + 2, innerHeight - menu.offsetHeight - 8)}px`;
-    menu.style.left = `${Math.max(8, right - menu.offsetWidth)}px`;
-    menu.querySelector(/** @type {"button"} */ ('[aria-checked="true"]'))?.focus();
-  });
-  menu.addEventListener("keydown", (event) => {
-    event.stopPropagation(); // the rail handles arrows, too
-    if (event.key !== "ArrowDown" && event.key !== "ArrowUp") return;
-    event.preventDefault();
-    const items = [...menu.querySelectorAll("button")];
-    const at = items.indexOf(/** @type {HTMLButtonElement} */ (document.activeElement));
-    items[(at + (event.key === "ArrowDown" ? 1 : items.length - 1)) % items.length].focus();
+    const origins = ORIGINS.filter(([origin]) => origin === "" || origin === "all" || started.has(origin));
+    openMenu(button, "Filter sessions", (close) => [group("state", STATES, close), group("origin", origins, close)], "filter-menu");
   });
 
   return {
-    button, chips, menu,
+    button, chips,
     /** Returns the filter, with the words of the search. @param {string} search @returns {Filter} */
     with: (search) => ({ ...filter, search }),
     /** Says why nothing is shown. @param {List} list @param {string} search */

@@ -2,7 +2,7 @@
 
 import { age, baseName, escapeBidi, h, setText } from "../dom.js";
 import { directoryWithin, hasFailed, projectOf } from "../list.js";
-import { sessionAddress } from "../route.js";
+import { sessionAddress, startAddress } from "../route.js";
 import { icon } from "./icons.js";
 
 /**
@@ -16,7 +16,7 @@ import { icon } from "./icons.js";
 const STATES = { idle: "Idle", queued: "Queued", running: "Working", waiting: "Waiting for you", failed: "Failed", closed: "Closed", elsewhere: "In use by another program" };
 
 /** Returns what the mark of a session shows. @param {Info} session */
-export const markOf = (session) => (hasFailed(session) ? "failed" : session.state ?? "idle");
+const markOf = (session) => (hasFailed(session) ? "failed" : session.state ?? "idle");
 
 /** Returns the second line of a row, "" if it needs none. @param {Row} row */
 export function detailOf({ session, found, inGroup }) {
@@ -28,7 +28,7 @@ export function detailOf({ session, found, inGroup }) {
 
 /** @param {Row} row @param {(session: Info, button: HTMLElement) => void} openMenu */
 export function createRow(row, openMenu) {
-  if (row.label !== undefined) return createLabel(row);
+  if (row.label !== undefined) return createLabel();
   const id = row.key;
   const state = h("span", { class: "hidden-text" });
   const title = h("span", { class: "row-title" });
@@ -65,10 +65,23 @@ export function createRow(row, openMenu) {
   };
 }
 
-/** @param {Row} row */
-function createLabel(row) {
-  const node = h("h2", { class: "rail-label", title: escapeBidi(row.title ?? "") || null }, escapeBidi(row.label || "No directory"));
-  return { node, update() {} };
+/** The heading of a group. That of a project has a link that starts a session there. */
+function createLabel() {
+  const label = h("h2", { class: "rail-label" });
+  const start = h("a", { class: "row-new", "data-testid": "new-in-project" }, icon("new"));
+  const node = h("div", { class: "rail-group" }, label, start);
+  return {
+    node,
+    /** @param {Row} row */
+    update({ label: name, title = "" }) {
+      setText(label, name || "No directory");
+      label.title = escapeBidi(title);
+      start.hidden = !title;
+      start.href = startAddress(title);
+      start.title = `New session in ${label.textContent}`;
+      start.setAttribute("aria-label", start.title);
+    },
+  };
 }
 
 /** @param {HTMLTimeElement} time @param {string} [at] */

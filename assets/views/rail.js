@@ -6,13 +6,13 @@ import { groupByProject, newList } from "../list.js";
 import { createFilter } from "./rail-filter.js";
 import { createRow, detailOf } from "./rail-row.js";
 import { totalHeight, visibleRange } from "./visible-rows.js";
-import { sessionMenu } from "./session-menu.js";
+import { showSessionMenu } from "./session-menu.js";
 
 /** @typedef {import("../list.js").List} List @typedef {import("./rail-row.js").Found} Found @typedef {import("./rail-row.js").Row} Row */
 
-// Heights in px, as in styles/rail.css: of a row with one line and with two, for a mouse and for fingers.
-const HEIGHTS = { mouse: [34, 50], touch: [44, 56] };
-const LABEL = 30;
+// Heights in px, as in styles/rail.css: of a row with one line and with two, for a mouse, for fingers, and with compact density.
+const HEIGHTS = { mouse: [34, 50], touch: [44, 56], compact: [28, 42] };
+const LABELS = { mouse: 30, touch: 44, compact: 30 }; // heights of headings
 const MAX_ROWS = 200; // in the page; of longer lists only the visible rows are
 const OVERSCAN = 400; // px above and below the visible part
 
@@ -35,38 +35,40 @@ export function createRail({ root, toggle, veil, notice, rpc, navigate }) {
   const empty = h("p", { class: "muted rail-empty" });
   const filter = createFilter({ onChange: () => build(), list: () => list });
   const nav = h("nav", { class: "rail-list", "data-testid": "sessions", "aria-label": "Sessions" });
-  const menu = sessionMenu({ root, rpc, navigate, isCurrent: (id) => rail.current === id });
+  const actions = { rpc, navigate, isCurrent: (/** @type {string} */ id) => rail.current === id };
   root.append(
     h("div", { class: "rail-head" },
       h("a", { class: "brand", href: "#/" }, h("img", { src: "favicon.svg", alt: "", width: 20, height: 20 }), "Portal"),
       h("a", { class: "button new", "data-testid": "new-session", href: "#/", title: "Alt+N" }, icon("new"), "New"),
     ),
     h("div", { class: "rail-search" }, icon("search"), search, filter.button),
-    filter.chips, filter.menu,
+    filter.chips,
     nav, notice,
     h("div", { class: "rail-foot" },
       h("a", { class: "quiet-link", href: "#/jobs", "data-testid": "jobs-link" }, icon("job"), "Jobs"),
       h("a", { class: "quiet-link", href: "#/interfaces", "data-testid": "interfaces-link" }, icon("frame"), "Interfaces"),
       h("a", { class: "quiet-link", href: "#/operations", "data-testid": "operations-link" }, icon("list"), "Operations"),
-      h("a", { class: "quiet-link", href: "#/status", "data-testid": "status-link" }, icon("status"), "Status")),
+      h("a", { class: "quiet-link", href: "#/settings", "data-testid": "settings-link", title: "Ctrl+," }, icon("settings"), "Settings")),
   );
 
   const touch = matchMedia("(pointer: coarse)");
+  const size = () => (touch.matches ? "touch" : document.documentElement.dataset.density === "compact" ? "compact" : "mouse");
   /** @param {Omit<Row, "height">} row @returns {Row} */
-  const rowOf = (row) => ({ ...row, height: HEIGHTS[touch.matches ? "touch" : "mouse"][detailOf(/** @type {Row} */ (row)) ? 1 : 0] });
+  const rowOf = (row) => ({ ...row, height: HEIGHTS[size()][detailOf(/** @type {Row} */ (row)) ? 1 : 0] });
   touch.addEventListener("change", () => build());
+  for (const type of ["appearance", "storage"]) addEventListener(type, () => build()); // after theme.js
 
   /** Builds and shows the rows. */
   const build = () => {
     const groups = groupByProject(list, filter.with(search.value));
     rows = groups.flatMap(({ key, label, title, sessions }) => [
-      { key: `label ${key}`, height: LABEL, label, title },
+      { key: `label ${key}`, height: LABELS[size()], label, title },
       ...sessions.map((session) => rowOf({ key: session.session_id, session, inGroup: key !== "pinned" })),
     ]);
     const known = new Set(rows.map(({ key }) => key));
     const more = found.filter(({ session_id: id }) => !known.has(id));
     const words = search.value.trim();
-    if (more.length > 0) rows.push({ key: "label found", height: LABEL, label: "Found in messages" }, ...more.map((one) => rowOf({ key: one.session_id, found: one, words })));
+    if (more.length > 0) rows.push({ key: "label found", height: LABELS[size()], label: "Found in messages" }, ...more.map((one) => rowOf({ key: one.session_id, found: one, words })));
     setText(empty, filter.emptyText(list, search.value));
     draw();
   };
@@ -83,9 +85,8 @@ export function createRail({ root, toggle, veil, notice, rpc, navigate }) {
     }
     const nodes = visible.map((row) => {
       const old = shown.get(row.key);
-      const one = old && row.label === undefined ? old : createRow(row, menu.open);
+      const one = old ?? createRow(row, (session, button) => showSessionMenu(actions, session, button));
       shown.set(row.key, one);
-      if (old && one !== old) old.node.remove();
       one.update(row, rail.current);
       return one.node;
     });

@@ -1,4 +1,4 @@
-// The side panel of a session, with two tabs: its changes, and its details (plan, changed files, remembered permissions, usage, MCP servers and
+// The side panel of a session, with tabs: its changes, a file, a terminal, and its details (plan, changed files, remembered permissions, usage, MCP servers and
 // skills).
 
 import { h, setHTML, setText } from "../dom.js";
@@ -18,49 +18,62 @@ const LEFT_WIDTH = 380; // px that the conversation keeps
 const WIDTH_STEP = 40; // px
 const BORDER = 1; // px
 
-/** @typedef {"changes" | "details"} Tab */
+/** @typedef {"changes" | "file" | "terminal" | "details"} Tab @typedef {Exclude<Tab, "details">} WideTab */
+
+/** @type {Record<Tab, string>} */
+const NAMES = { changes: "Changes", file: "File", terminal: "Terminal", details: "Details" };
+const TABS = /** @type {Tab[]} */ (Object.keys(NAMES));
 
 /**
  * @param {object} options
  * @param {Session} options.session
  * @param {import("./conversation.js").Rpc} options.rpc
- * @param {{node: HTMLElement, button: HTMLElement, focus: () => void}} options.changes the tab of changes, and the button that opens it
+ * @param {{changes: {node: HTMLElement, button: HTMLElement, focus: () => void}} & Record<WideTab, {node: HTMLElement, focus: () => void}>} options.panels the wide tabs, and the
+ *   button that opens that of changes
+ * @param {(path: string) => string} options.fileHref returns the address of a file
  * @param {() => void} options.onTab another tab is open, or none
  */
-export function createSide({ session, rpc, changes, onTab }) {
+export function createSide({ session, rpc, panels, fileHref, onTab }) {
+  const { changes } = panels;
   const narrow = matchMedia(NARROW);
   const plan = planSection(session);
-  const files = filesSection(session, rpc);
+  const files = filesSection(session, rpc, fileHref);
   const remembered = rememberedSection(session, rpc);
   const usage = usageSection(session);
   const extensions = extensionsSection(session, rpc);
   const id = `side-${session.id}`;
   const toggle = h("button", { type: "button", class: "quiet round side-toggle", "aria-controls": id, "data-testid": "side-toggle", click: () => (node.hidden ? open(lastTab()) : close(true)) }, icon("side"));
   const closeButton = h("button", { type: "button", class: "quiet round", "aria-label": "Close panel", "data-testid": "side-close", click: () => close(true) }, icon("close"));
-  const tabButton = (/** @type {Tab} */ name, /** @type {string} */ label) => h("button", { type: "button", role: "tab", id: `${id}-${name}-tab`, class: "quiet small side-tab", "aria-controls": `${id}-${name}`, "data-testid": `tab-${name}`, click: () => open(name) }, label);
-  const tabs = { changes: tabButton("changes", "Changes"), details: tabButton("details", "Details") };
+  const tabButton = (/** @type {Tab} */ name) => h("button", { type: "button", role: "tab", id: `${id}-${name}-tab`, class: "quiet small side-tab", "aria-controls": `${id}-${name}`, "data-testid": `tab-${name}`, click: () => open(name) }, NAMES[name]);
+  const tabs = { changes: tabButton("changes"), file: tabButton("file"), terminal: tabButton("terminal"), details: tabButton("details") };
+  tabs.file.hidden = tabs.terminal.hidden = true; // until there is one
   const tabPanel = (/** @type {Tab} */ name, /** @type {HTMLElement[]} */ ...nodes) => h("div", { class: `side-body side-${name}`, role: "tabpanel", id: `${id}-${name}`, "aria-labelledby": `${id}-${name}-tab` }, ...nodes);
   const bodies = {
     changes: tabPanel("changes", h("h2", { class: "hidden-text" }, "Changes"), changes.node),
+    file: tabPanel("file", h("h2", { class: "hidden-text" }, "File"), panels.file.node),
+    terminal: tabPanel("terminal", h("h2", { class: "hidden-text" }, "Terminal"), panels.terminal.node),
     details: tabPanel("details", h("h2", { class: "hidden-text" }, "Details"), plan.node, files.node, remembered.node, usage.node, extensions.node),
   };
   const edge = widthHandle();
   const node = h("aside", { class: "side", id, "aria-label": "Session details", "data-testid": "side" }, edge.node,
-    h("div", { class: "side-head" }, h("div", { class: "side-tabs", role: "tablist", "aria-label": "Panel" }, tabs.changes, tabs.details), closeButton),
-    bodies.changes, bodies.details);
+    h("div", { class: "side-head" }, h("div", { class: "side-tabs", role: "tablist", "aria-label": "Panel" }, ...TABS.map((name) => tabs[name])), closeButton),
+    ...TABS.map((name) => bodies[name]));
   edge.attach(node);
 
   /** @type {Tab} */
   let tab = "details";
   let returnTo = /** @type {Element | null} */ (null); // the focus before it opened
-  let wasOpen = false; // the details were, before the changes took their place
+  let wasOpen = false; // the details were, before a wide tab took their place
+  const isWide = () => tab !== "details";
 
   /** @param {boolean} isOpen @param {Tab} [next] */
   const show = (isOpen, next = tab) => {
     tab = next;
     node.hidden = !isOpen;
     node.dataset.tab = tab;
-    for (const name of /** @type {Tab[]} */ (["changes", "details"])) {
+    node.classList.toggle("wide", isWide());
+    if (isOpen) tabs[tab].hidden = false;
+    for (const name of TABS) {
       tabs[name].setAttribute("aria-selected", String(name === tab));
       bodies[name].hidden = name !== tab;
     }
@@ -78,17 +91,17 @@ export function createSide({ session, rpc, changes, onTab }) {
   /** Opens a tab, for the user. @param {Tab} next */
   const open = (next) => {
     if (node.hidden || !node.contains(document.activeElement)) returnTo = document.activeElement;
-    if (tab !== "changes" || node.hidden) wasOpen = !node.hidden && !narrow.matches;
-    localStorage.setItem(TAB_KEY, next);
+    if (!isWide() || node.hidden) wasOpen = !node.hidden && !narrow.matches;
+    if (next === "changes" || next === "details") localStorage.setItem(TAB_KEY, next);
     show(true, next);
     remember();
-    if (next === "changes") changes.focus();
+    if (next !== "details") panels[next].focus();
     else if (narrow.matches) closeButton.focus();
     onTab();
   };
-  /** Closes it, for the user. Without `all`, the details that the changes replaced come back. @param {boolean} all */
+  /** Closes it, for the user. Without `all`, the details that a wide tab replaced come back. @param {boolean} all */
   const close = (all) => {
-    const back = tab === "changes" && wasOpen && !all;
+    const back = isWide() && wasOpen && !all;
     const hadFocus = node.contains(document.activeElement);
     show(back, "details");
     if (!back) remember();
@@ -98,14 +111,16 @@ export function createSide({ session, rpc, changes, onTab }) {
     onTab();
   };
   const updateByWidth = () => {
-    if (tab !== "changes" || node.hidden) show(!narrow.matches && localStorage.getItem(STORAGE_KEY) !== "closed", "details");
+    if (!isWide() || node.hidden) show(!narrow.matches && localStorage.getItem(STORAGE_KEY) !== "closed", "details");
     else show(true);
   };
   changes.button.setAttribute("aria-controls", id);
   changes.button.addEventListener("click", () => (!node.hidden && tab === "changes" ? close(false) : open("changes")));
   tabs.changes.parentElement?.addEventListener("keydown", (event) => {
     if (event.key !== "ArrowLeft" && event.key !== "ArrowRight") return;
-    (document.activeElement === tabs.changes ? tabs.details : tabs.changes).focus();
+    const shown = TABS.map((name) => tabs[name]).filter(({ hidden }) => !hidden);
+    const at = shown.findIndex((other) => other === document.activeElement) + (event.key === "ArrowRight" ? 1 : -1);
+    shown[(at + shown.length) % shown.length].focus();
     event.preventDefault();
   });
   narrow.addEventListener("change", updateByWidth);
@@ -121,14 +136,18 @@ export function createSide({ session, rpc, changes, onTab }) {
     fits: (width) => !narrow.matches && edge.most() >= width,
     /** Makes the changes at least so wide, in px. @param {number} width */
     widen: (width) => edge.widen(width),
-    /** Shows the changes without moving the focus, as after a reload. */
-    showChanges() {
-      wasOpen = !node.hidden && tab === "details" && !narrow.matches;
-      show(true, "changes");
+    /** Shows a wide tab without moving the focus, as after a reload. @param {WideTab} next */
+    showQuietly(next) {
+      wasOpen = !node.hidden && !isWide() && !narrow.matches;
+      show(true, next);
     },
-    /** Leaves the changes, if they are open. */
-    leaveChanges() {
-      if (!node.hidden && tab === "changes") close(false);
+    /** Moves the focus to the open tab's name. */
+    focusTab: () => tabs[tab].focus(),
+    /** Offers a tab that is hidden. @param {Tab} name */
+    offer: (name) => void (tabs[name].hidden = false),
+    /** Leaves a wide tab, if one is open. */
+    leave() {
+      if (!node.hidden && isWide()) close(false);
     },
     /** @param {Set<Part>} parts */
     update(parts) {
@@ -139,9 +158,9 @@ export function createSide({ session, rpc, changes, onTab }) {
       if (parts.has("usage") || parts.has("head")) usage.update();
       if (parts.has("servers")) extensions.update();
     },
-    /** Closes the panel on Escape, if it covers the conversation or the focus is in its changes; returns false otherwise. */
+    /** Closes the panel on Escape, if it covers the conversation or the focus is in a wide tab; returns false otherwise. */
     escape() {
-      if (node.hidden || !(narrow.matches || (tab === "changes" && node.contains(document.activeElement)))) return false;
+      if (node.hidden || !(narrow.matches || (isWide() && node.contains(document.activeElement)))) return false;
       close(false);
       return true;
     },
@@ -223,8 +242,8 @@ function planSection(session) {
   return { node, update };
 }
 
-/** @param {Session} session @param {import("./conversation.js").Rpc} rpc */
-function filesSection(session, rpc) {
+/** @param {Session} session @param {import("./conversation.js").Rpc} rpc @param {(path: string) => string} href */
+function filesSection(session, rpc, href) {
   const list = h("ul", { class: "files" });
   const node = section("Changed files", "side-files", list);
   /** Files that were removed again. @type {Set<string>} */
@@ -234,7 +253,7 @@ function filesSection(session, rpc) {
     const files = Object.entries(session.files).filter(([path]) => !missing.has(path));
     node.hidden = files.length === 0;
     list.replaceChildren(...files.map(([path, { added, removed }]) => h("li", { title: path },
-      h("bdi", { class: "path" }, relativePath(path, session.directory)),
+      h("bdi", { class: "path" }, h("a", { class: "path-link", href: href(path) }, relativePath(path, session.directory))),
       h("span", { class: "added" }, added ? `+${added}` : ""), h("span", { class: "removed" }, removed ? `−${removed}` : ""))));
   };
   /** Checks which files still exist, after changes and after runs. */

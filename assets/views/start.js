@@ -1,6 +1,7 @@
 // The view that starts a session: the composer, with what the session starts with as chips, and examples.
 
 import { h, messageOf, setText } from "../dom.js";
+import { initialChoice, saveChoices } from "../preferences.js";
 import { sessionAddress } from "../route.js";
 import { runInput } from "./attachments.js";
 import { createBox } from "./box.js";
@@ -10,10 +11,8 @@ import { directoryChip } from "./directory-chip.js";
 import { icon } from "./icons.js";
 import { modelChoices, preferredModel } from "./models.js";
 import { permissionChoices, PRESETS } from "./permissions.js";
-import { modeChip } from "./settings.js";
+import { modeChip, MODES } from "./settings.js";
 import { setupLine } from "./setup.js";
-
-const STORAGE_KEYS = { model: "portal.model", permissions: "portal.permissions" };
 
 /** Examples by model: the scripted one only understands keywords. */
 const EXAMPLES = {
@@ -23,10 +22,10 @@ const EXAMPLES = {
 
 /**
  * @param {{rpc: import("../rpc.js").Connection, sessions: import("../sessions.js").Sessions, navigate: (address: string) => void,
- *   list: () => import("../list.js").List}} options
+ *   list: () => import("../list.js").List, directory?: string}} options directory: to start in
  * @returns {import("../app.js").View}
  */
-export function startView({ rpc, sessions, navigate, list }) {
+export function startView({ rpc, sessions, navigate, list, directory: wantedDirectory = "" }) {
   const sendText = h("span", { class: "button-text" }, "Start");
   const send = h("button", { class: "primary", "data-testid": "send", type: "submit", disabled: true }, icon("send"), sendText);
   const directory = directoryChip({ rpc, list, onDone: () => box.focus() });
@@ -40,6 +39,7 @@ export function startView({ rpc, sessions, navigate, list }) {
     { name: "directory", label: "Choose directory", run: directory.open },
     { name: "model", label: "Choose model", run: model.open },
     ...PRESETS.map(({ id, name }) => ({ name: `permissions ${id}`, label: `Permissions: ${name}`, run: () => permissions.select(id) })),
+    { name: "settings", label: "Settings", run: () => navigate("#/settings") },
     { name: "status", label: "Portal status", run: () => navigate("#/status") },
   ];
   const box = createBox({
@@ -86,7 +86,7 @@ export function startView({ rpc, sessions, navigate, list }) {
     ready = true;
     const why = offered.status === "rejected" ? offered.reason.message : "";
     const found = offered.status === "fulfilled" ? offered.value : { models: [] };
-    model.show(modelChoices(found), preferredModel(found, localStorage.getItem(STORAGE_KEYS.model) ?? ""), "No models available");
+    model.show(modelChoices(found), preferredModel(found, initialChoice(localStorage, "model")), "No models available");
     const line = setupLine(status.status === "fulfilled" ? status.value.agent : undefined, why, load);
     setup.replaceChildren(...(line ? [line] : []));
     show();
@@ -103,8 +103,7 @@ export function startView({ rpc, sessions, navigate, list }) {
     return id;
   };
   const remember = () => {
-    localStorage.setItem(STORAGE_KEYS.model, model.value);
-    localStorage.setItem(STORAGE_KEYS.permissions, permissions.value);
+    saveChoices(localStorage, { model: model.value, permissions: permissions.value });
     saveDirectory(directory.value);
   };
   const start = async () => {
@@ -131,8 +130,11 @@ export function startView({ rpc, sessions, navigate, list }) {
   };
 
   box.accept(node);
+  if (wantedDirectory) directory.value = wantedDirectory;
   model.select("", "Loading models…");
-  permissions.show(permissionChoices(), lastPermissions());
+  permissions.show(permissionChoices(), initialPermissions());
+  const wanted = initialChoice(localStorage, "mode");
+  if (MODES.some(({ value }) => value === wanted)) mode.select(wanted);
   show();
   let opened = false;
   return {
@@ -149,9 +151,9 @@ export function startView({ rpc, sessions, navigate, list }) {
   };
 }
 
-/** The preset of the last session. */
-function lastPermissions() {
-  const last = localStorage.getItem(STORAGE_KEYS.permissions) ?? "";
-  const id = last === "allow" ? "all" : last; // the name in earlier versions
+/** The preset that a new session starts with. */
+function initialPermissions() {
+  const wanted = initialChoice(localStorage, "permissions");
+  const id = wanted === "allow" ? "all" : wanted; // the name in earlier versions
   return PRESETS.some((preset) => preset.id === id) ? id : "ask";
 }

@@ -2,6 +2,7 @@
 
 import { age, h, withCommands } from "../dom.js";
 import { icon } from "./icons.js";
+import { serverState } from "./server-states.js";
 import { setupCard } from "./setup.js";
 
 /**
@@ -20,12 +21,12 @@ export function statusView({ rpc }) {
     const request = ++lastLoad;
     refresh.disabled = true;
     refresh.textContent = all ? "Refreshing…" : "Refresh";
-    const calls = [rpc.call("portal.status", { refresh: all }), rpc.call("mcp.list", { scope: "configured" }), rpc.call("skills.list")];
+    const calls = [rpc.call("portal.status", { refresh: all }), rpc.call("portal.extensions.list")];
     const first = await settled(calls[0]);
     if (request !== lastLoad) return;
     if (first.problem) body.replaceChildren(h("p", { class: "error-text" }, first.problem));
     else {
-      body.replaceChildren(...statusParts(first.value, () => void load(true)), ...(await Promise.all([servers(calls[1]), skills(calls[2])])));
+      body.replaceChildren(...statusParts(first.value, () => void load(true)), ...extensions(await settled(calls[1])));
     }
     refresh.disabled = false;
     refresh.textContent = "Refresh";
@@ -111,27 +112,25 @@ function quota(q) {
   return [q.name, h("span", { class: "quota" }, h("progress", { value: 100 - left, max: 100, "aria-label": `${q.name} used` }), `${q.used} of ${q.limit} used${reset}`)];
 }
 
-/** @type {Record<string, "good" | "bad" | "">} */
-const SERVER = { ready: "good", error: "bad", connecting: "", disabled: "" };
-
-/** @param {Promise<any>} call */
-async function servers(call) {
-  const { value, problem } = await settled(call);
-  if (problem) return part("MCP servers", h("p", { class: "muted" }, problem));
-  if (value.servers.length === 0) return part("MCP servers", h("p", { class: "muted" }, "None configured."));
-  return part("MCP servers", facts(value.servers.map((/** @type {any} */ s) => [s.id, h("span", {},
-    stateLabel(SERVER[s.state] ?? "", s.state), `, ${[s.transport, s.source, s.tools === undefined ? "" : `${s.tools} tools`].filter(Boolean).join(", ")}`,
-    ...(s.last_error ? [h("span", { class: "error-text" }, ` ${s.last_error}`)] : []))])));
+/** @param {{value?: any, problem: string}} result of portal.extensions.list */
+function extensions({ value, problem }) {
+  const settings = h("p", {}, h("a", { href: "#/settings" }, "Change them in the settings."));
+  if (problem) return [part("MCP servers and skills", h("p", { class: "muted" }, problem))];
+  return [part("MCP servers", named(value.servers, serverText), settings), part("Skills", named(value.skills, skillText))];
 }
 
-/** @param {Promise<any>} call */
-async function skills(call) {
-  const { value, problem } = await settled(call);
-  if (problem) return part("Skills", h("p", { class: "muted" }, problem));
-  const errors = value.errors.map((/** @type {any} */ e) => h("p", { class: "error-text" }, `${e.path}: ${e.message}`));
-  if (value.skills.length === 0) return part("Skills", h("p", { class: "muted" }, "None installed."), ...errors);
-  return part("Skills", facts(value.skills.map((/** @type {any} */ s) => [s.name, h("span", { title: s.path }, s.description)])), ...errors);
+/** @param {any[]} list @param {(one: any) => Node} text */
+const named = (list, text) => (list.length > 0 ? facts(list.map((one) => [one.name, text(one)])) : h("p", { class: "muted" }, "None."));
+
+/** @param {import("./settings-servers.js").Server} server */
+function serverText(server) {
+  const [text, sign] = serverState(server);
+  return h("span", {}, stateLabel(sign, text), [server.source, server.transport].filter(Boolean).map((part) => `, ${part}`).join(""),
+    ...(server.error ? [h("span", { class: "error-text" }, ` ${server.error}`)] : []));
 }
+
+/** @param {import("./settings-skills.js").Skill} skill */
+const skillText = ({ description, path, enabled }) => h("span", { title: path ?? "" }, enabled ? description : `Off. ${description}`);
 
 /** @param {number} n */
 const bytes = (n) => (n >= 1e6 ? `${(n / 1e6).toFixed(1)} MB` : `${Math.max(1, Math.round(n / 1000))} kB`);
