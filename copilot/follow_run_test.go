@@ -122,7 +122,7 @@ func TestFollowedRunWakesItsReader(t *testing.T) {
 func TestFollowedRunEndsWithItsSession(t *testing.T) {
 	inWorld(t, "that is deleted", copilot.Options{}, func(w *world) {
 		s := w.start()
-		w.prompt(s, "first")
+		w.run(s, "first")
 		w.agents.Script = func(t *fake.Turn) { t.WaitForAbort() }
 		time.AfterFunc(time.Second, func() { _ = s.Close() })
 		run, err := w.follow(w.t.Context(), s, asItIs)

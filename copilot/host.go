@@ -75,14 +75,15 @@ type Host struct {
 
 	mu       sync.Mutex
 	sessions map[string]*Session
-	open     int // sessions that are open or being opened
+	watchers map[string]map[chan struct{}]struct{} // of deletions, by session
+	open     int                                   // sessions that are open or being opened
 	closed   bool
 }
 
 // NewHost returns a host without sessions. It does not start an agent process.
 func NewHost(o Options) *Host {
 	o = o.withDefaults()
-	h := &Host{options: o, runSlots: newSlots(o.Limits.Runs), clients: attachedClients{clients: map[string][]*Capabilities{}}, sessions: map[string]*Session{}}
+	h := &Host{options: o, runSlots: newSlots(o.Limits.Runs), clients: attachedClients{clients: map[string][]*Capabilities{}}, sessions: map[string]*Session{}, watchers: map[string]map[chan struct{}]struct{}{}}
 	h.work.begin()
 	h.pool = agent.NewPool(o.Launch, o.Pool)
 	if o.LaunchIn != nil {

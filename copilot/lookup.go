@@ -19,6 +19,9 @@ import (
 // Session returns a session by its id, from memory or the store. Errors: [fault.ErrSessionNotFound], kind [fault.Unavailable]
 // if the store cannot be read.
 func (h *Host) Session(ctx context.Context, id string) (*Session, error) {
+	if !mayUse(ctx, id) {
+		return nil, fault.ErrSessionNotFound
+	}
 	h.mu.Lock()
 	s := h.sessions[id]
 	h.mu.Unlock()
@@ -106,12 +109,35 @@ func (h *Host) load(ctx context.Context, id string) (*Session, error) {
 	return s, nil
 }
 
-// forgetDeleted evicts a deleted session.
+// forgetDeleted evicts a deleted session and notifies those who watch it.
 func (h *Host) forgetDeleted(s *Session) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
+	for watcher := range h.watchers[s.id] {
+		close(watcher)
+	}
+	delete(h.watchers, s.id)
 	if h.sessions[s.id] == s {
 		h.evict(s)
+	}
+}
+
+// WatchDeleted returns a channel that is closed when this host deletes a session. The caller must call forget, which closes nothing.
+func (h *Host) WatchDeleted(id string) (deleted <-chan struct{}, forget func()) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	watcher := make(chan struct{})
+	if h.watchers[id] == nil {
+		h.watchers[id] = map[chan struct{}]struct{}{}
+	}
+	h.watchers[id][watcher] = struct{}{}
+	return watcher, func() {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		delete(h.watchers[id], watcher)
+		if len(h.watchers[id]) == 0 {
+			delete(h.watchers, id)
+		}
 	}
 }
 
@@ -140,6 +166,10 @@ func (h *Host) Sessions(ctx context.Context, after string, limit int, without ..
 	from, err := parseCursor(after)
 	if err != nil {
 		return nil, "", err
+	}
+	if access, limited := AccessOf(ctx); limited {
+		list, err = h.onlySession(ctx, access)
+		return list, "", err
 	}
 	if limit <= 0 || limit > maxPage {
 		limit = maxPage
@@ -171,7 +201,7 @@ func (h *Host) Sessions(ctx context.Context, after string, limit int, without ..
 // Pinned lists the stored sessions that are pinned, most recently changed first, at most limit. A change of a pin appears within a second; [Host.Sessions]
 // has the newest sessions at once. Errors: kind [fault.Unavailable] if the store cannot be read.
 func (h *Host) Pinned(ctx context.Context, limit int) ([]Info, error) {
-	if h.options.Store == nil {
+	if _, limited := AccessOf(ctx); limited || h.options.Store == nil {
 		return nil, nil
 	}
 	heads, err := h.options.Store.Pinned(ctx, limit)

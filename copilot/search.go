@@ -47,6 +47,9 @@ type Found struct {
 // means. It finds stored texts only, shortly after they were recorded. Errors: kind [fault.Invalid] without any word, kind
 // [fault.Unavailable] without a store or if it cannot be read.
 func (h *Host) Search(ctx context.Context, words string, limit int) ([]Found, error) {
+	if _, limited := AccessOf(ctx); limited {
+		return nil, fault.Errorf(fault.Denied, "a link to one session cannot search")
+	}
 	if h.options.Store == nil {
 		return nil, fault.Errorf(fault.Unavailable, "sessions are not stored, so they cannot be searched")
 	}

@@ -37,7 +37,7 @@ func (s *Session) acquireSlot() {
 	slots := s.host.runSlots
 	ok := ctx.Err() == nil && slots.tryAcquire()
 	if !ok && ctx.Err() == nil {
-		text := fmt.Sprintf("%d runs are working already; this one waits for its turn (limits.runs).", slots.limit)
+		text := fmt.Sprintf("This run waits for its turn: no more than %d may work at once (limits.runs).", slots.limit)
 		raw, _ := json.Marshal(map[string]string{"text": text}) // strings always encode
 		s.input(func(m *session.Machine) { m.SlotBusy(event.Notice{Kind: NoticeQueued, Raw: raw}) })
 		ok = slots.acquire(ctx)

@@ -71,3 +71,41 @@ func lastRunEnd(ctx context.Context, r *event.Record, after uint64) (uint64, err
 	}
 	return 0, nil
 }
+
+// RunBegin returns the number after which the events of a run begin; found is false if none of them is in the record. Evicted events
+// do not count.
+func RunBegin(ctx context.Context, r *event.Record, run string) (after uint64, found bool, err error) {
+	for b, err := range Backward(ctx, r, r.Last()) {
+		switch {
+		case err != nil:
+			return 0, false, err
+		case b.Gap != nil:
+			return firstOf(ctx, r, b.Gap.First-1, run)
+		}
+		for _, e := range slices.Backward(b.Entries) {
+			if e.Value.Run != run {
+				continue
+			}
+			found = true
+			if _, first := e.Value.Body.(event.RunStarted); first {
+				return e.N - 1, true, nil
+			}
+		}
+	}
+	return 0, found, nil
+}
+
+// firstOf returns the number before the first event of a run above a number.
+func firstOf(ctx context.Context, r *event.Record, after uint64, run string) (before uint64, found bool, err error) {
+	for b, err := range Record(r, after).Until(ctx, r.Last()) {
+		if err != nil {
+			return 0, false, err
+		}
+		for _, e := range b.Entries {
+			if e.Value.Run == run {
+				return e.N - 1, true, nil
+			}
+		}
+	}
+	return 0, false, nil
+}

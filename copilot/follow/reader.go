@@ -35,12 +35,15 @@ type Batch[E any] struct {
 type Reader[E any] struct {
 	// Limit is the maximum number of entries of a batch; 0 means the default of the log.
 	Limit int
+	// Interval is the least time between two batches; what arrives meanwhile comes as one. A full batch is followed at once.
+	Interval time.Duration
 	// Idle returns how long the next read may wait. A nil Idle means no limit.
 	Idle func() time.Duration
 
 	log    Log[E]
 	number func(E) uint64
 	after  uint64
+	next   time.Time // when the next batch may come, with an Interval
 }
 
 // New returns a reader of the entries above a number.
@@ -85,6 +88,9 @@ func (r *Reader[E]) Next(ctx context.Context) (Batch[E], error) {
 
 // read is Next with a context that also ends when the log is idle.
 func (r *Reader[E]) read(ctx, waiting context.Context) (Batch[E], error) {
+	if r.Interval > 0 {
+		r.pause(waiting)
+	}
 	entries, err := r.log.Next(waiting, r.after, r.Limit)
 	var gap *journal.GapError
 	switch {
@@ -92,10 +98,27 @@ func (r *Reader[E]) read(ctx, waiting context.Context) (Batch[E], error) {
 		r.after, err = gap.First-1, nil
 	case len(entries) > 0:
 		r.after = r.number(entries[len(entries)-1])
+		if len(entries) != r.Limit {
+			r.next = time.Now().Add(r.Interval)
+		}
 	case ctx.Err() == nil && waiting.Err() != nil && (errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)):
 		err = nil
 	}
 	return Batch[E]{entries, gap}, err
+}
+
+// pause waits until the next batch may come.
+func (r *Reader[E]) pause(ctx context.Context) {
+	d := time.Until(r.next)
+	if d <= 0 {
+		return
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
 }
 
 // All iterates to the end of the log, which is not an error. An error is the last element: that of ctx, or one of

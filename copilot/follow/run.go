@@ -77,12 +77,23 @@ func (r *Run) Events(ctx context.Context) iter.Seq2[Batch[Entry], error] {
 		reading, stop := context.WithCancel(context.WithoutCancel(ctx))
 		defer stop()
 		defer context.AfterFunc(ctx, func() { r.cancelWithin(reading, context.Cause(ctx), stop) })()
-		for r.Outcome == "" {
-			b, err := r.reader.Next(reading)
-			switch {
-			case err != nil && reading.Err() != nil:
+		for b, err := range r.Watch(reading) {
+			if err != nil && reading.Err() != nil {
 				err = context.Cause(ctx)
-			case errors.Is(err, io.EOF):
+			}
+			if !yield(b, err) {
+				return
+			}
+		}
+	}
+}
+
+// Watch is like Events for a caller that did not start the run: when ctx ends, the run goes on, and the error is that of ctx.
+func (r *Run) Watch(ctx context.Context) iter.Seq2[Batch[Entry], error] {
+	return func(yield func(Batch[Entry], error) bool) {
+		for r.Outcome == "" {
+			b, err := r.reader.Next(ctx)
+			if errors.Is(err, io.EOF) {
 				err = fault.ErrSessionClosed
 			}
 			b.Entries = r.apply(b.Entries)

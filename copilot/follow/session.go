@@ -46,6 +46,11 @@ func (r *SessionReader) Prompt(p event.Prompt) (*Run, error) {
 	return &Run{RunView: RunView{ID: id, Prompt: p}, reader: r, started: started, read: r.After()}, nil
 }
 
+// Run returns a run of the session that begins after the position of the reader: see [RunBegin].
+func (r *SessionReader) Run(id string) *Run {
+	return &Run{RunView: RunView{ID: id}, reader: r, started: r.After(), read: r.After()}
+}
+
 // sessionLog is the record of a session, whichever object holds it.
 type sessionLog struct {
 	host    *copilot.Host

@@ -32,10 +32,10 @@ type caller struct {
 
 // handle answers a request, synchronously if the method is in order.
 func (c *caller) handle(ctx context.Context, r *Request, respond func([]byte, []func())) {
-	method, known := c.methods[r.Method]
+	method, refusal := c.find(ctx, r)
 	switch {
-	case !known:
-		respond(c.refuse(r, MethodNotFound(r.Method)), nil)
+	case refusal != nil:
+		respond(c.refuse(r, refusal), nil)
 	case method.InOrder:
 		ctx, done := withReadLoop(ctx, r.Peer)
 		response := c.call(ctx, method, r)
@@ -46,6 +46,20 @@ func (c *caller) handle(ctx context.Context, r *Request, respond func([]byte, []
 	case !c.workers.do(func() { respond(c.call(ctx, method, r), r.after) }):
 		respond(c.refuse(r, c.options.Busy), nil)
 	}
+}
+
+// find returns the method of a request, or the error for a caller that may not call it.
+func (c *caller) find(ctx context.Context, r *Request) (Method, *Error) {
+	method, known := c.methods[r.Method]
+	if !known {
+		return Method{}, MethodNotFound(r.Method)
+	}
+	if c.options.Admit != nil {
+		if err := c.options.Admit(ctx, r.Method); err != nil {
+			return Method{}, c.fault(ctx, r, err)
+		}
+	}
+	return method, nil
 }
 
 // begin answers a request in two steps. It reserves a worker for the second before it runs the first.

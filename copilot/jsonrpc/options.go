@@ -12,6 +12,8 @@ type Options struct {
 	Concurrent int // maximum number of concurrent requests, over HTTP within one batch; 32
 	Batch      int // maximum number of messages of a batch; 100
 
+	// Admit returns why the caller may not call a method, as a handler would; nil: it may. Without it, every method may be called.
+	Admit func(ctx context.Context, method string) error
 	// Fault converts an error of a handler that is not an [Error], or returns nil if it does not know the error.
 	Fault func(error) *Error
 	Log   *slog.Logger // for panics, unknown errors and invalid messages; none

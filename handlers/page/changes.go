@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -15,12 +16,14 @@ type changesParams struct {
 	RunID string `json:"run_id"`
 	Path  string `json:"path"`
 	Hunk  string `json:"hunk"`
+	HTML  bool   `json:"html"`
 }
 
 type (
 	changesResult struct {
 		Available  bool         `json:"available"`
 		Reason     string       `json:"reason,omitempty"` // why there are no checkpoints
+		InGit      bool         `json:"in_repository"`
 		Runs       []runChanges `json:"runs"`
 		Files      []fileChange `json:"files"`
 		More       bool         `json:"more"`
@@ -74,7 +77,7 @@ func (n *connection) changes(ctx context.Context, r *jsonrpc.Request) (any, erro
 	if err != nil {
 		return nil, err
 	}
-	result := changesResult{Available: c.Reason == "", Reason: c.Reason, Runs: []runChanges{}, Files: []fileChange{}, More: c.More, NotCovered: []notCovered{}}
+	result := changesResult{Available: c.Reason == "", Reason: c.Reason, InGit: c.InGit, Runs: []runChanges{}, Files: []fileChange{}, More: c.More, NotCovered: []notCovered{}}
 	for _, r := range c.Runs {
 		run := runChanges{r.Run, r.Started, nil, r.Working, r.Files, r.Added, r.Removed}
 		if !r.Ended.IsZero() {
@@ -117,18 +120,20 @@ type (
 		Truncated bool   `json:"truncated,omitempty"`
 	}
 	hunk struct {
-		ID       string `json:"id"`
-		OldStart int    `json:"old_start"`
-		OldLines int    `json:"old_lines"`
-		NewStart int    `json:"new_start"`
-		NewLines int    `json:"new_lines"`
-		Section  string `json:"section"`
-		Lines    []line `json:"lines"`
+		ID       string           `json:"id"`
+		OldStart int              `json:"old_start"`
+		OldLines int              `json:"old_lines"`
+		NewStart int              `json:"new_start"`
+		NewLines int              `json:"new_lines"`
+		Section  string           `json:"section"`
+		State    checkpoint.State `json:"state"`
+		Lines    []line           `json:"lines"`
 	}
 	line struct {
 		Kind      string `json:"kind"`
 		Text      string `json:"text"`
 		NoNewline bool   `json:"no_newline,omitempty"`
+		HTML      string `json:"html,omitempty"`
 	}
 )
 
@@ -147,11 +152,14 @@ func (n *connection) diff(ctx context.Context, r *jsonrpc.Request) (any, error) 
 	}
 	result := diffResult{change: describeChange(d.Change), Hunks: []hunk{}, Truncated: d.Truncated}
 	for _, h := range d.Hunks {
-		one := hunk{h.ID, h.OldStart, h.OldLines, h.NewStart, h.NewLines, h.Section, make([]line, 0, len(h.Lines))}
+		one := hunk{h.ID, h.OldStart, h.OldLines, h.NewStart, h.NewLines, h.Section, h.State, make([]line, 0, len(h.Lines))}
 		for _, l := range h.Lines {
-			one.Lines = append(one.Lines, line{string(l.Kind), l.Text, l.NoNewline})
+			one.Lines = append(one.Lines, line{Kind: string(l.Kind), Text: l.Text, NoNewline: l.NoNewline})
 		}
 		result.Hunks = append(result.Hunks, one)
+	}
+	if p.HTML {
+		addColors(result.Hunks, cmp.Or(d.OldPath, d.Path), d.Path)
 	}
 	return result, nil
 }

@@ -10,11 +10,14 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"maps"
 	"sync"
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
+	"github.com/copilot-portal/portal/copilot/share"
 	"github.com/copilot-portal/portal/copilot/workspace"
+	"github.com/copilot-portal/portal/handlers/extension"
 	"github.com/copilot-portal/portal/handlers/ui"
 	"github.com/copilot-portal/portal/jobs"
 	"github.com/copilot-portal/portal/jobs/studio/gallery"
@@ -22,17 +25,20 @@ import (
 
 // Options of the [API]. Zero fields take the defaults named.
 type Options struct {
-	Host    *copilot.Host
-	Jobs    *jobs.Host    // nil: the portal has none
-	Gallery *gallery.Host // interfaces to APIs; nil: the portal has none
-	Version string        // of the portal
-	About   About
-	Log     *slog.Logger // nil: none
+	Host     *copilot.Host
+	Shares   *share.Shares // links to sessions
+	BasePath string        // before the addresses of links; "" or as in "/portal"
+	Jobs     *jobs.Host    // nil: the portal has none
+	Gallery  *gallery.Host // interfaces to APIs; nil: the portal has none
+	Version  string        // of the portal
+	About    About
+	Log      *slog.Logger // nil: none
 }
 
 // API holds what all connections share. It is safe for concurrent use and needs no close.
 type API struct {
 	options     Options
+	extensions  extension.API
 	sessionPoll sessionPoll
 	files       workspace.Files
 }
@@ -41,7 +47,7 @@ type API struct {
 func New(o Options) *API {
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	o.About = o.About.complete()
-	return &API{options: o}
+	return &API{options: o, extensions: extension.API{Host: o.Host, Directory: o.About.Configuration.Directory}}
 }
 
 // Methods returns the methods for a connection. It is a [ui.ExtraMethods].
@@ -61,6 +67,12 @@ type connection struct {
 }
 
 func (n *connection) methods() jsonrpc.Methods {
+	methods := n.api.extensions.Methods("portal.")
+	maps.Copy(methods, n.ownMethods())
+	return methods
+}
+
+func (n *connection) ownMethods() jsonrpc.Methods {
 	return jsonrpc.Methods{
 		"portal.sessions.watch":      {Handle: n.watchSessions},
 		"portal.sessions.search":     {Handle: n.search},
@@ -77,6 +89,10 @@ func (n *connection) methods() jsonrpc.Methods {
 		"portal.session.revert":      {Handle: n.revertChanges},
 		"portal.session.restore":     {Handle: n.restore},
 		"portal.session.undo":        {Handle: n.undo},
+		"portal.share.create":        {Handle: n.createShare},
+		"portal.share.list":          {Handle: n.listShares},
+		"portal.share.revoke":        {Handle: n.revokeShare},
+		"portal.share.current":       {Handle: n.currentShare},
 		"portal.jobs.list":           {Handle: n.listJobs},
 		"portal.jobs.history":        {Handle: n.jobHistory},
 		"portal.jobs.watch":          {Handle: n.watchJobs},
@@ -105,10 +121,17 @@ func (n *connection) methods() jsonrpc.Methods {
 		"portal.queue.send":          {Handle: n.sendQueued},
 		"portal.directory.complete":  {Handle: n.completeDirectory},
 		"portal.directory.describe":  {Handle: n.describeDirectory},
+		"portal.file.read":           {Handle: n.readFile},
 		"portal.files.complete":      {Handle: n.completeFile},
+		"portal.files.find":          {Handle: n.findViewable},
 		"portal.files.missing":       {Handle: n.missingFiles},
 		"portal.status":              {Handle: n.status},
 		"portal.markdown":            {Handle: n.markdown},
+
+		"portal.commit.propose":       {Handle: n.proposeCommit},
+		"portal.commit.create":        {Handle: n.createCommit},
+		"portal.pull_request.propose": {Handle: n.proposePull},
+		"portal.pull_request.create":  {Handle: n.createPull},
 	}
 }
 

@@ -39,6 +39,7 @@ type Configuration struct {
 	Directory   string      `json:"directory"`      // of sessions whose client names none
 	Model       string      `json:"model,omitempty"`
 	Demo        bool        `json:"demo"`
+	Terminal    bool        `json:"terminal"` // the page may open terminals
 	Permissions Permissions `json:"permissions"`
 }
 

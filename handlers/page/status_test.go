@@ -39,7 +39,7 @@ func TestStatusDescribesThePortal(t *testing.T) {
 			"storage":   document{"ok": true, "directory": "/data", "bytes": 7.0},
 			"providers": []any{document{"name": "local", "type": "openai", "models": []any{"m"}}},
 			"configuration": document{
-				"file": "/c.yaml", "directory": "/", "demo": false,
+				"file": "/c.yaml", "directory": "/", "demo": false, "terminal": false,
 				"permissions": document{"rest": "allow", "headless": "deny", "rules": document{"git.push": "deny"}},
 			},
 		}, r)

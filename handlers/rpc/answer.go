@@ -48,10 +48,12 @@ func (a *API) answer(ctx context.Context, r *jsonrpc.Request) (any, error) {
 			return nil, err
 		}
 	}
-	if err := s.Answer(id, answer, Origin); err != nil {
+	if err := s.AnswerAs(ctx, id, answer, Origin); err != nil {
 		return nil, err
 	}
-	s.AddCapabilities(byAnswers())
+	if _, limited := copilot.AccessOf(ctx); !limited { // nobody may count on the holder of a link
+		s.AddCapabilities(byAnswers())
+	}
 	return map[string]bool{"answered": true}, nil
 }
 

@@ -20,6 +20,7 @@ type (
 	changesResult struct {
 		Available  bool         `json:"available"`
 		Reason     string       `json:"reason,omitempty"`
+		InGit      bool         `json:"inRepository"`
 		Runs       []runChanges `json:"runs"`
 		Files      []fileChange `json:"files"`
 		More       bool         `json:"more"`
@@ -73,7 +74,7 @@ func (a *API) changes(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	result := changesResult{Available: c.Reason == "", Reason: c.Reason, Runs: []runChanges{}, Files: []fileChange{}, More: c.More, NotCovered: []notCovered{}}
+	result := changesResult{Available: c.Reason == "", Reason: c.Reason, InGit: c.InGit, Runs: []runChanges{}, Files: []fileChange{}, More: c.More, NotCovered: []notCovered{}}
 	for _, r := range c.Runs {
 		run := runChanges{r.Run, stamp(r.Started), "", r.Working, r.Files, r.Added, r.Removed}
 		if !r.Ended.IsZero() {
@@ -116,13 +117,14 @@ type (
 		Truncated bool   `json:"truncated,omitempty"`
 	}
 	hunk struct {
-		ID       string     `json:"id"`
-		OldStart int        `json:"oldStart"`
-		OldLines int        `json:"oldLines"`
-		NewStart int        `json:"newStart"`
-		NewLines int        `json:"newLines"`
-		Section  string     `json:"section"`
-		Lines    []diffLine `json:"lines"`
+		ID       string           `json:"id"`
+		OldStart int              `json:"oldStart"`
+		OldLines int              `json:"oldLines"`
+		NewStart int              `json:"newStart"`
+		NewLines int              `json:"newLines"`
+		Section  string           `json:"section"`
+		State    checkpoint.State `json:"state"`
+		Lines    []diffLine       `json:"lines"`
 	}
 	diffLine struct {
 		Kind      string `json:"kind"`
@@ -146,7 +148,7 @@ func (a *API) diff(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	}
 	result := diffResult{change: describeChange(d.Change), Hunks: []hunk{}, Truncated: d.Truncated}
 	for _, h := range d.Hunks {
-		one := hunk{h.ID, h.OldStart, h.OldLines, h.NewStart, h.NewLines, h.Section, make([]diffLine, 0, len(h.Lines))}
+		one := hunk{h.ID, h.OldStart, h.OldLines, h.NewStart, h.NewLines, h.Section, h.State, make([]diffLine, 0, len(h.Lines))}
 		for _, l := range h.Lines {
 			one.Lines = append(one.Lines, diffLine{string(l.Kind), l.Text, l.NoNewline})
 		}

@@ -16,6 +16,11 @@ type (
 	UndoParams    = undoParams
 	ResendParams  = resendParams
 	UpdateParams  = updateParams
+	FileParams    = fileParams
+
+	ProposeCommitParams = proposeCommitParams
+	CreateCommitParams  = createCommitParams
+	CreatePullParams    = createPullParams
 )
 
 // ParamsOf returns the names of parameters in their order.

@@ -24,6 +24,8 @@ import (
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/journal"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
+	"github.com/copilot-portal/portal/copilot/share"
+	"github.com/copilot-portal/portal/handlers/extension"
 	"github.com/copilot-portal/portal/handlers/socket"
 	"github.com/copilot-portal/portal/handlers/wire"
 )
@@ -37,6 +39,7 @@ const MaxMessage = 32 << 20
 // Options of the [API]. Zero fields take the defaults named.
 type Options struct {
 	Host     *copilot.Host
+	Shares   *share.Shares // links to sessions
 	WorkDir  string        // of sessions that name none
 	BasePath string        // before the paths of streams; "" or as in "/portal"
 	Idle     time.Duration // closes sessions that are unused for so long; 0: never
@@ -46,8 +49,10 @@ type Options struct {
 	Limit    time.Duration     // of the answer to a callback; 10 minutes
 	Carrier  http.RoundTripper // carries callbacks; nil: without proxies, and only to this machine unless Remote
 	More     jsonrpc.Methods   // further methods, with errors of their own
-	Sockets  *socket.Server    // carries /rpc as a WebSocket; nil: only HTTP. The caller must close it
-	Log      *slog.Logger      // nil: none
+	// Admit decides about callers; see [jsonrpc.Options].
+	Admit   func(ctx context.Context, method string) error
+	Sockets *socket.Server // carries /rpc as a WebSocket; nil: only HTTP. The caller must close it
+	Log     *slog.Logger   // nil: none
 }
 
 func (o Options) withDefaults() Options {
@@ -81,7 +86,7 @@ func New(o Options) *API {
 		options: o.withDefaults(), stopping: make(chan struct{}),
 		uses: sessionUses{byID: map[string]*sessionUse{}}, heard: deliveredRuns{bySession: map[string]uint64{}},
 	}
-	a.http = jsonrpc.NewHTTP(a.Methods(), jsonrpc.Options{Fault: rpcError, Log: a.options.Log, Body: MaxMessage})
+	a.http = jsonrpc.NewHTTP(a.Methods(), jsonrpc.Options{Admit: a.options.Admit, Fault: rpcError, Log: a.options.Log, Body: MaxMessage})
 	a.begin(a.closeIdle)
 	return a
 }
@@ -109,9 +114,19 @@ func (a *API) Methods() jsonrpc.Methods {
 		"session.revert":      {Handle: a.revert},
 		"session.restore":     {Handle: a.restore},
 		"session.undo":        {Handle: a.undo},
+		"file.read":           {Handle: a.readFile},
+		"commit.propose":      {Handle: a.proposeCommit},
+		"commit.create":       {Handle: a.createCommit},
+		"pullRequest.propose": {Handle: a.proposePull},
+		"pullRequest.create":  {Handle: a.createPull},
 		"question.answer":     {Handle: a.answer},
+		"share.create":        {Handle: a.createShare},
+		"share.list":          {Handle: a.listShares},
+		"share.revoke":        {Handle: a.revokeShare},
+		"share.current":       {Handle: a.currentShare},
 		"models.list":         {Handle: a.models},
 	}
+	maps.Copy(m, extension.API{Host: a.options.Host, Directory: a.options.WorkDir}.Methods(""))
 	maps.Copy(m, a.options.More)
 	return m
 }

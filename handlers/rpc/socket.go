@@ -2,6 +2,9 @@ package rpc
 
 import (
 	"context"
+	"encoding/json"
+	"maps"
+	"slices"
 	"sync"
 
 	"github.com/gin-gonic/gin"
@@ -63,7 +66,9 @@ func (a *API) connect(c *gin.Context) {
 		ctx, cancel := a.withShutdown(ctx, lastWords)
 		defer cancel()
 		n := &connection{api: a, streams: map[string]*subscription{}}
-		err := jsonrpc.New(conn.Frames(ctx), n.methods(), jsonrpc.Options{Concurrent: maxRequests, Queue: maxUnsent, Fault: rpcError, Log: a.options.Log}).Run(ctx)
+		err := jsonrpc.New(conn.Frames(ctx), n.methods(), jsonrpc.Options{
+			Concurrent: maxRequests, Queue: maxUnsent, Admit: a.options.Admit, Fault: rpcError, Log: a.options.Log,
+		}).Run(ctx)
 		n.end()
 		if err != nil && ctx.Err() == nil {
 			a.options.Log.Debug("WebSocket ended", "path", c.Request.URL.Path, "err", err)
@@ -82,6 +87,12 @@ func (n *connection) methods() jsonrpc.Methods {
 	return m
 }
 
+// SocketMethods returns the names of the methods that WebSockets have, which include those of HTTP, for those who decide about
+// callers ([Options.Admit]).
+func (a *API) SocketMethods() []string {
+	return slices.Sorted(maps.Keys((&connection{api: a}).methods()))
+}
+
 // create is session.create. The events of the session follow.
 func (n *connection) create(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	result, err := n.api.create(ctx, r)
@@ -94,7 +105,7 @@ func (n *connection) create(ctx context.Context, r *jsonrpc.Request) (any, error
 	}
 	s, err := n.api.options.Host.Session(ctx, id)
 	if err == nil {
-		err = n.watch(ctx, r, s, "")
+		err = n.watch(ctx, r, s, subscribeParams{})
 	}
 	if err != nil { // the session exists all the same
 		n.api.options.Log.Warn("cannot send the events of a new session", "session", id, "err", err)
@@ -110,7 +121,7 @@ func (n *connection) send(ctx context.Context, r *jsonrpc.Request) (any, error) 
 		return nil, err
 	}
 	known := n.isWatched(s.ID())
-	if err := n.watch(ctx, r, s, ""); err != nil {
+	if err := n.watch(ctx, r, s, subscribeParams{}); err != nil {
 		return nil, err
 	}
 	result, err := n.api.send(ctx, r)
@@ -127,8 +138,9 @@ func (n *connection) isWatched(id string) bool {
 }
 
 type subscribeParams struct {
-	SessionID   string `json:"sessionId"`
-	LastEventID string `json:"lastEventId"`
+	SessionID   string      `json:"sessionId"`
+	LastEventID string      `json:"lastEventId"`
+	Interval    json.Number `json:"interval"` // least time between events, in milliseconds
 }
 
 // subscribe starts the events of a session, after those that the client has.
@@ -145,7 +157,7 @@ func (n *connection) subscribe(ctx context.Context, r *jsonrpc.Request) (any, er
 		return nil, err
 	}
 	n.stop(s.ID()) // it may want other events than it gets now
-	return struct{}{}, n.watch(ctx, r, s, p.LastEventID)
+	return struct{}{}, n.watch(ctx, r, s, p)
 }
 
 func (n *connection) unsubscribe(_ context.Context, r *jsonrpc.Request) (any, error) {
@@ -169,7 +181,7 @@ func (n *connection) stop(id string) bool {
 }
 
 // watch starts the events of a session after the response, unless they have started.
-func (n *connection) watch(ctx context.Context, r *jsonrpc.Request, s *copilot.Session, lastID string) error {
+func (n *connection) watch(ctx context.Context, r *jsonrpc.Request, s *copilot.Session, p subscribeParams) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.streams[s.ID()] != nil || r.Peer == nil {
@@ -181,7 +193,7 @@ func (n *connection) watch(ctx context.Context, r *jsonrpc.Request, s *copilot.S
 	context.AfterFunc(ctx, release)
 	out := &notifier{session: s.ID(), cache: cache, send: func(list []jsonrpc.Notification) error { return stream.send(ctx, r.Peer, list) }}
 	reader := &streamReader{api: n.api, session: s, use: n.api.use(s), writer: out, encoder: newEncoder()}
-	gap, err := reader.begin(ctx, lastID)
+	gap, err := reader.begin(ctx, p)
 	if err != nil {
 		cancel()
 		return err

@@ -195,6 +195,11 @@ func TestSocketReportsInvalidRequests(t *testing.T) {
 	p := exchange(t, nil)()
 	assert.Equal(t, -32000, p.ask("session.subscribe", document{"sessionId": "x"}).Error.Code)
 	assert.Equal(t, -32602, p.ask("session.subscribe", document{"sessionId": 1}).Error.Code)
+	id := p.ask("session.create", document{}).Result["sessionId"]
+	for _, interval := range []any{-1, 1001, "fast", true} {
+		assert.Equal(t, -32602, p.ask("session.subscribe", document{"sessionId": id, "interval": interval}).Error.Code)
+	}
+	assert.Nil(t, p.ask("session.subscribe", document{"sessionId": id, "interval": 16}).Error)
 	assert.Equal(t, -32601, p.ask("nothing", document{}).Error.Code)
 	assert.Equal(t, document{"unsubscribed": false}, p.ask("session.unsubscribe", document{"sessionId": "x"}).Result)
 }

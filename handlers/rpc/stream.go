@@ -2,6 +2,7 @@ package rpc
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"net/http"
 	"sync/atomic"
@@ -42,6 +43,7 @@ type streamReader struct {
 	after   uint64        // everything up to here is sent
 	written atomic.Uint64 // the same, for other goroutines
 	once    bool          // ends with the first done
+	limited bool          // for the holder of a link: it receives everything, and what it receives does not count as delivered
 }
 
 // stream is GET /stream/{id}.
@@ -57,7 +59,7 @@ func (a *API) stream(c *gin.Context) {
 	defer release()
 	out := newWriter(c.Writer, cache)
 	r := &streamReader{api: a, session: s, use: a.use(s), writer: out, encoder: newEncoder(), once: c.Query("until") == "done"}
-	gap, err := r.begin(ctx, lastID(c))
+	gap, err := r.begin(ctx, subscribeParams{LastEventID: lastID(c), Interval: json.Number(c.Query("interval"))})
 	if err != nil {
 		failStream(c, err)
 		return
@@ -102,17 +104,27 @@ func failStream(c *gin.Context, err error) {
 }
 
 // begin determines where the stream starts, and what the client may have missed.
-func (r *streamReader) begin(ctx context.Context, id string) (gap *journal.GapError, err error) {
-	if id == "" {
+func (r *streamReader) begin(ctx context.Context, p subscribeParams) (gap *journal.GapError, err error) {
+	_, r.limited = copilot.AccessOf(ctx)
+	interval, err := p.interval()
+	switch {
+	case err != nil:
+		return nil, err
+	case p.LastEventID == "" && r.limited: // what others have received is not its concern
+		r.encoder.past = r.session.Record().Last()
+	case p.LastEventID == "":
 		r.after, gap, err = r.api.heard.startOf(ctx, r.session)
 		r.encoder.past = r.session.Record().Last()
-	} else {
-		gap, err = r.resume(ctx, id)
+	default:
+		gap, err = r.resume(ctx, p.LastEventID)
 	}
 	r.written.Store(r.after)
 	r.encoder.last = r.after
 	r.reader = follow.Session(r.api.options.Host, r.session, r.after)
 	r.reader.Limit, r.reader.Idle = batchEvents, func() time.Duration { return commentEvery }
+	if interval > 0 {
+		r.reader.Interval, r.writer = interval, &coalescer{eventWriter: r.writer}
+	}
 	return gap, err
 }
 
@@ -196,7 +208,7 @@ func (r *streamReader) encode(entries []follow.Entry) error {
 // flush sends what was added.
 func (r *streamReader) flush(done bool) error {
 	undo := func() {}
-	if done {
+	if done && !r.limited {
 		undo = r.api.heard.markDelivered(r.session, r.after)
 	}
 	if err := r.writer.flush(); err != nil {

@@ -2,12 +2,15 @@ package socket
 
 import (
 	"context"
+	"errors"
 	"runtime/debug"
 	"time"
 	"unicode/utf8"
 
 	"github.com/gorilla/websocket"
 	"github.com/olahol/melody"
+
+	"github.com/copilot-portal/portal/copilot/fault"
 )
 
 const (
@@ -106,8 +109,11 @@ func (c *Conn) serve(ctx context.Context) {
 	}()
 	c.run(ctx, c)
 	code, reason = melody.CloseNormalClosure, ""
-	if c.request.Context().Err() != nil {
+	if cause := context.Cause(c.request.Context()); cause != nil {
 		code, reason = melody.CloseGoingAway, closeGoingAway
+		if ended, ok := errors.AsType[*fault.Error](cause); ok { // the client has lost its right to the connection
+			code, reason = melody.ClosePolicyViolation, ended.Text
+		}
 	}
 }
 

@@ -36,7 +36,7 @@ type attachment struct {
 	cache      *deltaCache
 	pending    []jsonrpc.Notification // added, but not sent yet
 	html       *htmlRenderer
-	renderedAt time.Time // when the last delta was sent to a UI that gets one a frame
+	deltaAt    time.Time // when the last delta was sent to a UI that gets one a frame
 	missedUpTo uint64    // the UI was away up to this number: pieces of texts before it may be dropped
 	lostRun    string    // a run whose end may be in a gap, until everything left is sent
 }

@@ -176,6 +176,19 @@ type capabilities struct {
 	HTML      bool `json:"supports_html"`
 	// HTMLChanges is set by UIs that accept the changes of a tail instead of the whole tail.
 	HTMLChanges bool `json:"supports_html_changes"`
+	// Coalescing is set by UIs that want at most one delta of each text a frame.
+	Coalescing bool `json:"supports_coalescing"`
+}
+
+// oneDeltaPerFrame reports whether deltas of one text that come within a frame are merged.
+func (c capabilities) oneDeltaPerFrame() bool { return c.HTMLChanges || c.Coalescing }
+
+// within returns the capabilities without questions if the caller may not answer them.
+func (c capabilities) within(ctx context.Context) capabilities {
+	if access, limited := copilot.AccessOf(ctx); limited && !access.Answers {
+		c.Confirm, c.Prompt, c.Pick, c.Forms = false, false, false, false
+	}
+	return c
 }
 
 // ability returns the questions that the UI can ask its user.
@@ -211,14 +224,14 @@ type initializeResult struct {
 
 // initialize records the capabilities of the UI. The answer is always version "0"
 // (spec/contracts/ui-protocol.notes.md, "Rules that real UIs rely on").
-func (n *connection) initialize(_ context.Context, r *jsonrpc.Request) (any, error) {
+func (n *connection) initialize(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	var p initializeParams
 	if err := r.Decode(&p); err != nil {
 		return nil, err
 	}
 	if p.Capabilities != nil {
 		n.mu.Lock()
-		n.can = *p.Capabilities
+		n.can = p.Capabilities.within(ctx)
 		n.can.Preview = n.can.Preview || n.can.Preflight
 		for _, a := range n.attached {
 			before := a.leaveClients
@@ -232,7 +245,7 @@ func (n *connection) initialize(_ context.Context, r *jsonrpc.Request) (any, err
 		Protocol: "0", Server: party{"copilot-portal", n.api.options.Version},
 		Capabilities: map[string]bool{
 			"supports_run_cancel": true, "supports_ui_requests": true, "supports_mcp_list": true, "supports_skills_list": true,
-			"supports_deltas": true, "supports_html": true, "supports_html_changes": true, "supports_attach": true, "supports_client_tools": true,
+			"supports_deltas": true, "supports_html": true, "supports_html_changes": true, "supports_coalescing": true, "supports_attach": true, "supports_client_tools": true,
 			"supports_images": true, "supports_force_compaction": true, "supports_permission_preview": true,
 			"supports_permission_preflight_events": true,
 		},

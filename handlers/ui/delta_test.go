@@ -1,7 +1,9 @@
 package ui_test
 
 import (
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 
@@ -58,6 +60,41 @@ func TestDeltasNeedTheCapability(t *testing.T) {
 					}
 				}
 				assert.Equal(t, test.want, got)
+			})
+		})
+	}
+}
+
+func TestUIGetsDeltasOnceAFrameIfItWants(t *testing.T) {
+	for name, test := range map[string]struct {
+		can      []string
+		min, max int
+	}{
+		"no":         {[]string{"supports_deltas"}, 900, 1000},
+		"coalescing": {[]string{"supports_deltas", "supports_coalescing"}, 60, 64},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inTime(t, func(p *portal) {
+				p.Agents.Script = func(t *fake.Turn) {
+					t.Emit(event.MessageStarted{ID: "m"})
+					for range 1000 {
+						t.Emit(event.MessageDelta{ID: "m", Text: "x"})
+						t.Wait(time.Millisecond)
+					}
+					t.Emit(event.MessageEnded{ID: "m", Text: strings.Repeat("x", 1000)})
+				}
+				u := p.Able(test.can...)
+				u.Prompt("go")
+				time.Sleep(2 * time.Second)
+				deltas, text := 0, 0
+				for _, l := range u.Heard() {
+					if content, ok := strings.CutPrefix(l, "-1 delta text "); ok {
+						deltas, text = deltas+1, text+len(content)
+					}
+				}
+				assert.Equal(t, 1000, text)
+				assert.GreaterOrEqual(t, deltas, test.min)
+				assert.LessOrEqual(t, deltas, test.max)
 			})
 		})
 	}

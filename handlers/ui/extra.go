@@ -3,6 +3,7 @@ package ui
 import (
 	"context"
 	"maps"
+	"slices"
 
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 )
@@ -38,4 +39,12 @@ func (n *connection) allMethods() (methods jsonrpc.Methods, wait func()) {
 		maps.Copy(methods, more)
 	}
 	return methods, wait
+}
+
+// Methods returns the names of the methods that connections have, for those who decide about callers ([Options.Admit]).
+func (a *API) Methods() []string {
+	n := newConnection(a, Client{})
+	methods, wait := n.allMethods()
+	wait()
+	return slices.Sorted(maps.Keys(methods))
 }

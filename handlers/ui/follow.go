@@ -45,8 +45,8 @@ func (a *attachment) run(ctx context.Context) {
 	}
 }
 
-// frame is the least time between two deltas for a UI that accepts changes of HTML. A screen shows no more, and rendering a
-// long block for each token would keep both ends busy with HTML that nobody sees. Deltas that arrive meanwhile are merged.
+// frame is the least time between two deltas for a UI that accepts changes of HTML, or wants it so. A screen shows no more, and
+// rendering a long block for each token would keep both ends busy with HTML that nobody sees. Deltas that arrive meanwhile are merged.
 const frame = 16 * time.Millisecond
 
 // wait waits until something is posted.
@@ -62,7 +62,7 @@ func (a *attachment) wait(ctx context.Context) {
 func (a *attachment) read(ctx context.Context) error {
 	waiting, stop := a.mailbox.untilPosted(ctx)
 	defer stop()
-	pause(waiting, frame-time.Since(a.renderedAt))
+	pause(waiting, frame-time.Since(a.deltaAt))
 	b, err := a.reader.Next(waiting)
 	switch {
 	case err == nil:

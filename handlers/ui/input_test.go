@@ -166,9 +166,11 @@ func FuzzParams(f *testing.F) {
 		"initialize", "run.start", "run.cancel", "ui.context.update", "session.history", "model.set", "portal.session.attach", "portal.session.earlier",
 		"portal.sessions.watch", "portal.sessions.search", "portal.session.rename", "portal.session.delete", "portal.session.fork", "portal.session.resend",
 		"portal.session.changes", "portal.session.diff", "portal.session.revert", "portal.session.restore", "portal.session.undo",
+		"portal.commit.propose", "portal.commit.create", "portal.pull_request.propose", "portal.pull_request.create",
 		"portal.session.permit", "portal.session.compact", "portal.session.extensions", "portal.server.signin",
-		"portal.directory.complete", "portal.directory.describe", "portal.files.complete", "portal.files.missing", "portal.status", "portal.markdown",
+		"portal.directory.complete", "portal.directory.describe", "portal.files.complete", "portal.files.missing", "portal.files.find", "portal.file.read", "portal.status", "portal.markdown",
 		"portal.queue.list", "portal.queue.edit", "portal.queue.move", "portal.queue.send",
+		"portal.extensions.list", "portal.servers.check", "portal.server.add", "portal.server.remove", "portal.server.enable", "portal.skill.enable",
 	} {
 		for _, params := range []string{
 			`{}`, `[]`, `null`, `{"session_id":"x","after":"1-2.3.4"}`, `{"input":{"type":"parts","parts":[{"type":"image_url"}]}}`,

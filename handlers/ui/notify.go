@@ -18,8 +18,8 @@ func (a *attachment) add(ctx context.Context, m message) error {
 	if err != nil {
 		return err
 	}
-	if _, ok := m.event.(delta); ok && a.conn.capabilities().HTMLChanges {
-		a.renderedAt = time.Now()
+	if _, ok := m.event.(delta); ok && a.conn.capabilities().oneDeltaPerFrame() {
+		a.deltaAt = time.Now()
 	}
 	a.pending = append(a.pending, encoded)
 	if len(a.pending) < maxPending {

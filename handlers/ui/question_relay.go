@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 	"github.com/copilot-portal/portal/copilot/permission"
@@ -126,6 +127,9 @@ func dangerLevel(q event.Question) string {
 func (d questionRelay) confirm(ctx context.Context, p confirmParams) (event.Answer, error) {
 	p.RunID, p.Meta, p.Danger = d.run, d.meta(), cmp.Or(p.Danger, "normal")
 	p.Meta.Choices = d.planChoices()
+	if _, limited := copilot.AccessOf(ctx); limited {
+		p.Remember, p.Scopes = false, nil
+	}
 	if d.capabilities().HTML {
 		p.Meta.HTML = questionHTML(d.question)
 	}

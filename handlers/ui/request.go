@@ -139,7 +139,7 @@ func (n *connection) readAnswer(ctx context.Context, d questionRelay) (answer ev
 func (n *connection) answer(ctx context.Context, d questionRelay, a event.Answer) error {
 	s, err := n.host().Session(context.WithoutCancel(ctx), d.session)
 	if err == nil {
-		err = s.Answer(d.question.ID, a, Origin)
+		err = s.AnswerAs(ctx, d.question.ID, a, Origin)
 	}
 	if err == nil || errors.Is(err, fault.ErrAlreadyAnswered) || errors.Is(err, fault.ErrQuestionNotFound) {
 		return nil

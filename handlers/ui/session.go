@@ -185,6 +185,9 @@ func (n *connection) list(ctx context.Context, r *jsonrpc.Request) (any, error) 
 		p.Limit = defaultSessions
 	}
 	here := cmp.Or(p.Workspace, n.workspace())
+	if _, limited := copilot.AccessOf(ctx); limited {
+		here = "" // the portal's own directory is not its concern
+	}
 	isHere, all := sameDirectory(here), p.Scope != "current" && p.Scope != "current_workspace"
 	list := []Session{}
 	for after := ""; len(list) < p.Limit; {

@@ -42,7 +42,9 @@ type Options struct {
 	Version  string              // of the portal
 	Sockets  *socket.Server      // carries /ui; nil: [API.Routes] is not used. The caller must close it
 	Extra    ExtraMethods        // of every connection; nil: none
-	Log      *slog.Logger        // nil: none
+	// Admit decides about callers; see [jsonrpc.Options].
+	Admit func(ctx context.Context, method string) error
+	Log   *slog.Logger // nil: none
 }
 
 // API is the dialect. It is safe for concurrent use and needs no close.
@@ -94,7 +96,7 @@ func (a *API) Serve(ctx context.Context, carrier jsonrpc.Carrier, o Client) erro
 	defer cancel()
 	n := newConnection(a, o)
 	options := jsonrpc.Options{
-		Fault: RPCError, Log: a.options.Log, IDPrefix: "ui_" + rand.Text()[:6] + "_", Grace: o.Grace, WriteTimeout: o.WriteTimeout,
+		Admit: a.options.Admit, Fault: RPCError, Log: a.options.Log, IDPrefix: "ui_" + rand.Text()[:6] + "_", Grace: o.Grace, WriteTimeout: o.WriteTimeout,
 		Concurrent: concurrent, Waiting: maxWaiting, Queue: maxUnsent, Busy: jsonrpc.Errorf(codeBusy, "Busy", "too many requests are waiting; send fewer at a time"),
 	}
 	if o.End != nil {

@@ -103,12 +103,29 @@ func (r *activeItem) publish(k Kind, text string) {
 	_, _ = r.events.Append(Event{Time: time.Now().UTC(), Kind: k, Text: text}) // fails only after deletion
 }
 
-// addProgress adds the current request and the newest event.
-func (h *Host) addProgress(i Item) Item {
+// progress has the current requests and the newest events of interfaces in use, by id. It is read before the items: a request that has
+// ended by then has stored its result.
+func (h *Host) progress() progress {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if r := h.activeItems[i.ID]; r != nil {
-		i.Work, i.Events = r.work, r.events.Last()
+	p := make(progress, len(h.activeItems))
+	for id, r := range h.activeItems {
+		p[id] = itemProgress{r.work, r.events.Last()}
+	}
+	return p
+}
+
+type (
+	progress     map[string]itemProgress
+	itemProgress struct {
+		work   *Work
+		events uint64
+	}
+)
+
+func (p progress) addTo(i Item) Item {
+	if one, ok := p[i.ID]; ok {
+		i.Work, i.Events = one.work, one.events
 	}
 	return i
 }
@@ -137,7 +154,7 @@ func (h *Host) Create(ctx context.Context, name, text string) (Item, error) {
 	if err := h.Make(ctx, i.ID); err != nil {
 		return Item{}, err
 	}
-	return h.addProgress(i), nil
+	return h.progress().addTo(i), nil
 }
 
 // now returns the time with the stored precision.
@@ -156,17 +173,19 @@ func clip(text string, limit int) string {
 
 // List returns at most 1000 interfaces, newest first.
 func (h *Host) List(ctx context.Context) ([]Item, error) {
+	current := h.progress()
 	list, err := h.log.Heads(ctx, maxItems)
 	for n := range list {
-		list[n] = h.addProgress(list[n])
+		list[n] = current.addTo(list[n])
 	}
 	return list, err
 }
 
 // Get returns an interface. Error: kind [fault.NotFound].
 func (h *Host) Get(ctx context.Context, id string) (Item, error) {
+	current := h.progress()
 	i, err := h.log.Head(ctx, id)
-	return h.addProgress(i), err
+	return current.addTo(i), err
 }
 
 // Source returns the code of a version; 0 is the current one. Error: kind [fault.NotFound].
