@@ -16,7 +16,7 @@ func (k *portalCore) about() page.About {
 	return page.About{
 		Started: k.started, Storage: k.aboutStorage, Providers: providers,
 		Configuration: page.Configuration{
-			File: k.config.File, Directory: workDir(), Model: k.config.Model, Demo: k.config.Demo,
+			File: k.config.File, Directory: workDir(), Model: k.config.Model, Demo: k.config.Demo, Terminal: k.config.Terminal,
 			Permissions: page.Permissions{Rest: p.Rest, Headless: p.Headless, Rules: p.Rules},
 		},
 	}

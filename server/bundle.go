@@ -30,12 +30,12 @@ func newBundle(files fs.FS) bundle {
 	return b
 }
 
-// script returns app.js with everything that it imports. If the modules cannot be bundled, it returns a module that imports
+// script returns a module, the entry of a page, with everything that it imports. If the modules cannot be bundled, it returns a module that imports
 // them one by one, and the error.
-func (b bundle) script() ([]byte, error) {
-	out, err := b.build("app.js", "")
+func (b bundle) script(entry string) ([]byte, error) {
+	out, err := b.build(entry, "")
 	if err != nil {
-		return []byte(`import "../app.js";`), fmt.Errorf("bundling the modules of the page: %w", err)
+		return []byte(`import "../` + entry + `";`), fmt.Errorf("bundling the modules of the page: %w", err)
 	}
 	return out, nil
 }

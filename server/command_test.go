@@ -193,14 +193,14 @@ func TestMissingCLIIsExplained(t *testing.T) {
 				assert.Equal(t, "ok", h.Status)
 				assert.Equal(t, "missing", h.Agent.State)
 				assert.Contains(t, h.Agent.Message, tc.want)
-				assert.Contains(t, h.Agent.Hint, "`make build`")
+				assert.Contains(t, h.Agent.Hint, "`portal setup`")
 				for _, r := range [][2]string{{"GET", "/api/copilot/models"}, {"POST", "/api/copilot/session/start/demo"}} {
 					status, body := p.Do(r[0], r[1], t.TempDir())
 					assert.Equal(t, 503, status, r)
 					var e struct{ Error string }
 					require.NoError(t, json.Unmarshal([]byte(body), &e))
 					assert.Contains(t, e.Error, "The Copilot CLI was not found")
-					assert.Contains(t, e.Error, "`make build`")
+					assert.Contains(t, e.Error, "`portal setup`")
 				}
 			}
 			status, _ := p.Do("GET", "/", "")
@@ -243,4 +243,17 @@ func TestConfiguredProviderIsUsed(t *testing.T) {
 		require.Eventually(t, func() bool { return strings.Contains(p.Stderr(), "401 Unauthorized") }, soon, tick, "the log is written concurrently")
 		assert.NotContains(t, p.Stderr(), "wrong")
 	})
+}
+
+func TestManualPagesDescribeEveryCommand(t *testing.T) {
+	t.Parallel()
+	dir := filepath.Join(t.TempDir(), "man1")
+	code, _, stderr := command(t, []string{"SOURCE_DATE_EPOCH=86400"}, "man", dir)
+	require.Zero(t, code, stderr)
+	for page, want := range map[string]string{"portal.1": "--copilot-path", "portal-setup.1": "--from", "portal-jobs-run.1": "--directory"} {
+		text, err := os.ReadFile(filepath.Join(dir, page))
+		require.NoError(t, err)
+		assert.Contains(t, string(text), want, page)
+		assert.Contains(t, string(text), `"Jan 1970"`, page)
+	}
 }

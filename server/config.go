@@ -33,6 +33,7 @@ type Config struct {
 	DataDir        string   `mapstructure:"data_dir"`
 	Ephemeral      bool     `mapstructure:"ephemeral"` // store nothing in DataDir
 	Debug          bool     `mapstructure:"debug"`
+	Terminal       bool     `mapstructure:"terminal"` // the page has a terminal, in the directory of a session
 
 	Sandbox        bool     `mapstructure:"sandbox"`         // run the CLI in bubblewrap; without it, sessions fail to start
 	SandboxNetwork string   `mapstructure:"sandbox_network"` // what the sandbox can reach: shared or model
@@ -63,6 +64,8 @@ type Config struct {
 	Origins map[string]string `mapstructure:"-"`
 	// CopilotEnv is the value of COPILOT_CLI_PATH.
 	CopilotEnv string `mapstructure:"-"`
+	// Depth is the number of agents above this portal, see [mcp.DepthVariable].
+	Depth int `mapstructure:"-"`
 }
 
 // The values of titles.
@@ -121,7 +124,7 @@ const delimiter = "::"
 // flagKeys maps flags to the keys they set.
 var flagKeys = map[string]string{ //nolint:gochecknoglobals // a constant in all but syntax
 	"port": "port", "host": "host", "data-dir": "data_dir", "ephemeral": "ephemeral", "token": "token",
-	"base-path": "base_path", "demo": "demo", "sandbox": "sandbox", "sandbox-network": "sandbox_network", "copilot-path": "copilot_path", "agent-command": "agent_command", "debug": "debug",
+	"base-path": "base_path", "demo": "demo", "sandbox": "sandbox", "sandbox-network": "sandbox_network", "copilot-path": "copilot_path", "agent-command": "agent_command", "debug": "debug", "terminal": "terminal",
 	"lan": "lan", "callback": "sidecar::callback", "jobs": "jobs::book",
 }
 
@@ -129,13 +132,13 @@ var flagKeys = map[string]string{ //nolint:gochecknoglobals // a constant in all
 func defaults(lookup func(string) (string, bool)) map[string]any {
 	return map[string]any{
 		"port": 8888, "host": "localhost", "base_path": "", "lan": false, "tls::cert": "", "tls::key": "", "allowed_hosts": []string{}, "allowed_origins": []string{}, "token": "",
-		"data_dir": dataDir(lookup), "ephemeral": false, "debug": false, "sandbox": false, "sandbox_network": "shared", "titles": titlesByModel, "sandbox_hosts": []string{},
+		"data_dir": dataDir(lookup), "ephemeral": false, "debug": false, "terminal": false, "sandbox": false, "sandbox_network": "shared", "titles": titlesByModel, "sandbox_hosts": []string{},
 		"copilot_path": "", "agent_command": "", "model": "", "demo": false,
 		"permissions::rest": "allow", "permissions::headless": "deny", "permissions::operations": "allow",
 		"permissions::jobs": "allow", "permissions::cli": "allow",
 		"pool::size": 1, "pool::sessions_per_process": 50, "pool::linger": "10s", "pool::warm": "auto", "pool::start_timeout": "30s",
 		"pool::ping_every": "5s", "pool::silence_limit": "10s", "pool::memory_limit": 1024,
-		"limits::sessions": 500, "limits::runs": 50, "limits::studio": 8, "limits::question": "0s", "limits::tool": "10m", "limits::idle": "30m",
+		"limits::sessions": 500, "limits::runs": 50, "limits::studio": 8, "limits::question": "0s", "limits::tool": "10m", "limits::idle": "30m", "limits::depth": 3,
 		"retention::age": "0s", "retention::size": 4096,
 		"checkpoints::enabled": true, "checkpoints::file_size": 10, "checkpoints::files": 100_000, "checkpoints::size": 1024,
 		"sidecar::idle": "2h", "sidecar::callback": "", "sidecar::callback_remote": false, "sidecar::unattended": "2m",
@@ -162,7 +165,8 @@ func Load(s Sources) (Config, error) {
 		return Config{}, invalid(c.File, err)
 	}
 	c.CopilotEnv, _ = s.lookup("COPILOT_CLI_PATH")
-	return c, nil
+	c.Depth, err = depthOf(s)
+	return c, err
 }
 
 // fill merges the defaults, the configuration file, variables and flags, in order of increasing precedence.
@@ -295,6 +299,7 @@ func (c *Config) check(lookup func(string) (string, bool)) error {
 	}
 	c.checkLAN(fault)
 	c.TLS.check(fault)
+	c.checkTerminal(fault)
 	if c.Titles != titlesByModel && c.Titles != titlesByPrompt {
 		fault("titles: %q is neither %s nor %s", c.Titles, titlesByModel, titlesByPrompt)
 	}

@@ -33,7 +33,7 @@ func TestDefaultsApplyWithoutConfiguration(t *testing.T) {
 	assert.Equal(t, "allow", c.Permissions.Rest)
 	assert.Equal(t, "deny", c.Permissions.Headless)
 	assert.Equal(t, server.Pool{Size: 1, PerProcess: 50, Linger: 10 * time.Second, Warm: "auto", StartTimeout: 30 * time.Second, PingEvery: 5 * time.Second, SilenceLimit: 10 * time.Second, MemoryLimit: 1024}, c.Pool)
-	assert.Equal(t, server.Limits{Sessions: 500, Runs: 50, Studio: 8, Tool: 10 * time.Minute, Idle: 30 * time.Minute}, c.Limits)
+	assert.Equal(t, server.Limits{Sessions: 500, Runs: 50, Studio: 8, Tool: 10 * time.Minute, Idle: 30 * time.Minute, Depth: 3}, c.Limits)
 	assert.Equal(t, server.Retention{Size: 4096}, c.Retention)
 	assert.Empty(t, c.Token)
 	assert.Empty(t, c.File)

@@ -7,10 +7,12 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/permission"
+	"github.com/copilot-portal/portal/copilot/share"
 	"github.com/copilot-portal/portal/handlers/page"
 	"github.com/copilot-portal/portal/handlers/socket"
 	"github.com/copilot-portal/portal/handlers/ui"
 	"github.com/copilot-portal/portal/jobs"
+	"github.com/copilot-portal/portal/jobs/operation"
 	"github.com/copilot-portal/portal/jobs/studio"
 	"github.com/copilot-portal/portal/jobs/studio/gallery"
 )
@@ -24,12 +26,14 @@ type portalCore struct {
 	driver  driver
 	storage storage
 	host    *copilot.Host
+	shares  *share.Shares
 	studio  *studio.Host
 	gallery *gallery.Host // must be closed before host
 	port    func() int    // returns the open port; nil if there is none
 	demo    demoModel
 	book    jobBook
-	jobs    *jobs.Host // must be closed before host
+	jobs    *jobs.Host      // must be closed before host
+	work    *operation.Host // must be closed before host
 }
 
 // newCore opens the data directory and creates the hosts.
@@ -38,7 +42,9 @@ func newCore(ctx context.Context, c Config, version string, log *slog.Logger) *p
 	k.driver = newServingDriver(c, &k.demo, version, log)
 	k.storage = openStorage(ctx, c, log)
 	k.host = newHost(c, k.driver, k.storage, log)
+	k.shares = share.New(k.host, k.storage.store)
 	k.openJobs()
+	k.work = newOperations(k)
 	k.studio = newStudio(c, k.host)
 	k.gallery = gallery.New(gallery.Options{Studio: k.studio, Store: k.storage.store, Port: k.ownPort, Log: log})
 	return k
@@ -55,10 +61,10 @@ func (k *portalCore) ownPort() int {
 // newUI returns the dialect of terminal and desktop UIs, with the methods of the page;
 // sockets may be nil.
 func (k *portalCore) newUI(sockets *socket.Server) *ui.API {
-	own := page.New(page.Options{Host: k.host, Jobs: k.jobs, Gallery: k.gallery, Version: k.version, About: k.about(), Log: k.log})
+	own := page.New(page.Options{Host: k.host, Shares: k.shares, BasePath: k.config.BasePath, Jobs: k.jobs, Gallery: k.gallery, Version: k.version, About: k.about(), Log: k.log})
 	return ui.New(ui.Options{
 		Host: k.host, WorkDir: workDir(), Headless: permission.Decision(k.config.Permissions.Headless),
-		Version: k.version, Sockets: sockets, Extra: own.Methods, Log: k.log,
+		Version: k.version, Sockets: sockets, Extra: own.Methods, Admit: admitLinked(linkedUI()), Log: k.log,
 	})
 }
 

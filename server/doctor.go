@@ -110,6 +110,9 @@ func checksOf(c Config, log *slog.Logger) []check {
 	if c.AgentCommand != "" {
 		list[len(list)-1] = one("agent", func(ctx context.Context) Finding { return examineProgram(ctx, c, log) })
 	}
+	if c.Terminal {
+		list = append(list, one("terminal", func(context.Context) Finding { return examineTerminal(c) }))
+	}
 	if box := c.newSandbox(); box != nil {
 		list = append(list, one("sandbox", func(ctx context.Context) Finding { return examineSandbox(ctx, box.Network) }))
 	}

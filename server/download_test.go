@@ -13,7 +13,7 @@ import (
 
 func exports(t *testing.T, p *portaltest.Portal) {
 	t.Helper()
-	id := p.StartSession(t.TempDir(), "?permissions=allow")
+	id := p.StartSession(t.TempDir(), "permissions=allow")
 	p.Query(id, "think about birds, run `echo heron` and say `**done**`")
 	p.Until(id, "onIdle")
 	path := "/api/copilot/session/" + id + "/export"

@@ -11,17 +11,18 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/share"
 )
 
 // Handler returns the portal's handler for a port, without listening.
 func (s *Server) Handler(port int) http.Handler {
-	s.guard = newGuard(s.config, port, &s.guesses)
+	s.guard = newGuard(s.config, port, &s.guesses, s.shares)
 	return s.routes()
 }
 
 // RoutesOf returns the route table of a [Server.Handler].
 func RoutesOf(h http.Handler) gin.RoutesInfo {
-	e, _ := h.(*gin.Engine)
+	e, _ := h.(linked)
 	return e.Routes()
 }
 
@@ -75,7 +76,7 @@ func (s *Server) SetLimits(patience time.Duration, pending, burst, total int) {
 // ServeOn serves the connections of a listener.
 func (s *Server) ServeOn(ctx context.Context, l net.Listener) error {
 	s.listeners = listeners{l}
-	s.guard = newGuard(s.config, 8888, &s.guesses)
+	s.guard = newGuard(s.config, 8888, &s.guesses, s.shares)
 	return s.Serve(ctx)
 }
 
@@ -105,3 +106,34 @@ func (s *Server) StopListening() { s.listeners.close() }
 
 // IsLongPoll reports whether a path is that of a long poll.
 func IsLongPoll(path string) bool { return isLongPoll(path) }
+
+// Linked lists what the holders of links may call, with the rights that it needs: routes, and methods of /ui and /rpc.
+func Linked() (routes, ui, rpc map[string]share.Rights) {
+	return linkedRoutes(), linkedUI(), linkedRPC()
+}
+
+// Methods returns the names of all methods of /ui and of /rpc.
+func (s *Server) Methods() (ui, rpc []string) { return s.ui.Methods(), s.rpc.SocketMethods() }
+
+// Admit returns what a method answers to the holder of a link, before it is called: "" or why it is refused.
+func (s *Server) Admit(ctx context.Context, token string, methods map[string]share.Rights, method string) string {
+	limited, _, done, err := s.shares.Use(ctx, token)
+	if err != nil {
+		return err.Error()
+	}
+	defer done()
+	if err := admitLinked(methods)(limited, method); err != nil {
+		return err.Error()
+	}
+	return ""
+}
+
+// Share creates a link and returns its token.
+func (s *Server) Share(ctx context.Context, o share.Order) (share.Share, string, error) {
+	return s.shares.Create(ctx, o)
+}
+
+// Revoke revokes a link.
+func (s *Server) Revoke(ctx context.Context, x share.Share) error {
+	return s.shares.Revoke(ctx, x.Session, x.ID)
+}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/copilot-portal/portal/copilot/share"
 	"github.com/copilot-portal/portal/handlers/ws"
 )
 
@@ -30,10 +31,11 @@ type guard struct {
 
 	visitors []string // patterns, below base, of routes that check access themselves
 	guesses  *ws.TokenGuesses
+	shares   *share.Shares
 	origins  origins // other origins whose pages may use these routes
 }
 
-func newGuard(c Config, port int, guesses *ws.TokenGuesses) guard {
+func newGuard(c Config, port int, guesses *ws.TokenGuesses, shares *share.Shares) guard {
 	return guard{
 		hosts:  newHosts(c),
 		token:  c.Token,
@@ -42,6 +44,7 @@ func newGuard(c Config, port int, guesses *ws.TokenGuesses) guard {
 		base:   c.BasePath,
 
 		guesses: guesses,
+		shares:  shares,
 		origins: c.AllowedOrigins,
 	}
 }
@@ -57,11 +60,18 @@ func cookieName(port int, secure bool) string {
 
 func (g guard) check(c *gin.Context) {
 	r := c.Request
+	token, linked := g.linkToken(r)
 	switch {
 	case !g.hosts.isAllowed(r):
 		refuseAndClose(c, http.StatusForbidden, "this host name is not allowed; use localhost, or add it to allowed_hosts in the configuration")
+	case g.opensLink(c):
+		c.Next()
 	case !sameOrigin(r):
 		g.serveAllowedOrigin(c)
+	case c.FullPath() == g.base+linkOpening:
+		g.serveOpening(c)
+	case linked:
+		g.serveLinked(c, token)
 	case g.token != "" && r.Method == http.MethodGet && r.URL.Query().Has("token"):
 		g.admit(c)
 	case g.token == "", g.authorized(r):
@@ -93,11 +103,14 @@ func refuseAndClose(c *gin.Context, status int, text string) {
 	refuse(c, status, text)
 }
 
+// noOrigin is what a browser on plain HTTP is told.
+const noOrigin = "browsers do not send an origin to this address; use http://localhost or https, or send Authorization: Bearer"
+
 // serveSameOrigin serves a request unless a page of another origin may have sent it.
 func (g guard) serveSameOrigin(c *gin.Context) {
 	path, _ := trimBase(g.base, c.Request.URL.Path)
 	if isAPI(path) && g.mayBeCrossOrigin(c.Request) {
-		refuseAndClose(c, http.StatusForbidden, "browsers do not send an origin to this address; use http://localhost or https, or send Authorization: Bearer")
+		refuseAndClose(c, http.StatusForbidden, noOrigin)
 		return
 	}
 	markAuthenticated(c.Request)

@@ -11,8 +11,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/copilot-portal/portal/handlers/mcp"
 	"github.com/copilot-portal/portal/handlers/rest"
 	"github.com/copilot-portal/portal/handlers/rpc"
+	"github.com/copilot-portal/portal/handlers/terminal"
 )
 
 // metrics serves GET /metrics from a registry of its own. Sessions count their own events, and [collector]
@@ -40,6 +42,8 @@ func newMetrics(s *Server) *metrics {
 		m.polls = append(m.polls, "/api"+route)
 	}
 	m.polls = append(m.polls, rpc.Streams()...)
+	m.polls = append(m.polls, terminal.Streams()...)
+	m.polls = append(m.polls, mcp.Streams()...)
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(m.requests, m.duration, newCollector(s),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))

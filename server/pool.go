@@ -25,15 +25,16 @@ type Limits struct {
 	Studio   int           `mapstructure:"studio"`   // maximum number of requests to the studio in progress
 	Question time.Duration `mapstructure:"question"` // 0 means as long as the run
 	Tool     time.Duration `mapstructure:"tool"`
-	Idle     time.Duration `mapstructure:"idle"` // time after which an unused session is suspended
+	Idle     time.Duration `mapstructure:"idle"`  // time after which an unused session is suspended
+	Depth    int           `mapstructure:"depth"` // maximum number of agents in a chain in which each starts the next
 }
 
 // maxRuns bounds the configured studio limit, so that the portal can always read further requests.
 const maxRuns = 100
 
 func (l *Limits) check(fault func(format string, args ...any)) {
-	if l.Sessions < 1 || l.Runs < 1 || l.Tool <= 0 || l.Idle <= 0 {
-		fault("limits: sessions, runs, tool and idle must be positive")
+	if l.Sessions < 1 || l.Runs < 1 || l.Tool <= 0 || l.Idle <= 0 || l.Depth < 1 {
+		fault("limits: sessions, runs, tool, idle and depth must be positive")
 	}
 	if l.Studio < 1 || l.Studio > maxRuns {
 		fault("limits.studio: %d is not between 1 and %d", l.Studio, maxRuns)

@@ -17,7 +17,7 @@ import (
 )
 
 // routes returns the complete route table. It starts with the middleware of every request, in order.
-func (s *Server) routes() http.Handler {
+func (s *Server) routes() linked {
 	gin.SetMode(gin.ReleaseMode)
 	r := gin.New()
 	r.UseRawPath, r.UnescapePathValues = true, false // ids of models contain "/"; handlers decode paths
@@ -35,11 +35,15 @@ func (s *Server) routes() http.Handler {
 	r.GET(base+"/health", s.health)
 	r.GET(base+"/version", func(c *gin.Context) { c.JSON(http.StatusOK, gin.H{"version": s.version, "page": site.version}) })
 	r.GET(base+"/metrics", m.serve)
+	contractRoutes(r, base)
 	s.rest.Routes(r.Group(base + "/api"))
 	s.rpc.Routes(r.Group(base + "/"))
 	s.ui.Routes(r.Group(base + "/"))
+	s.terminal.Routes(r.Group(base + "/"))
 	s.ws.Routes(r.Group(base + "/"))
-	return r
+	s.mcp.Routes(r.Group(base + "/"))
+	r.POST(base+linkOpening, s.openLink)
+	return linked{r, base}
 }
 
 // serveFile serves the files of the page, and 404 for everything else.
@@ -47,6 +51,9 @@ func (s *Server) serveFile(site site) gin.HandlerFunc {
 	base := s.config.BasePath
 	return func(c *gin.Context) {
 		path, inside := trimBase(base, c.Request.URL.Path)
+		if page := c.GetString(pageKey); page != "" {
+			path = "/" + page
+		}
 		file, lasting := site.find(path)
 		switch {
 		case base != "" && c.Request.URL.Path == base && isReadMethod(c.Request):
@@ -91,7 +98,7 @@ func methodNotAllowed(c *gin.Context) {
 // isAPI reports whether a path belongs to an API, whether or not it exists.
 func isAPI(path string) bool {
 	first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
-	return ws.Owns(path) || slices.Contains([]string{"api", "rpc", "stream", "ui"}, first)
+	return ws.Owns(path) || slices.Contains([]string{"api", "mcp", "rpc", "spec", "stream", "terminal", "ui"}, first)
 }
 
 func workDir() string {

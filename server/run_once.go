@@ -39,10 +39,11 @@ func withHost(ctx context.Context, h *copilot.Host, do func(*copilot.Host) error
 	return do(h)
 }
 
-// closeGently closes jobs, interfaces and sessions, even if ctx is done.
+// closeGently closes operations, jobs, interfaces and sessions, even if ctx is done.
 func (k *portalCore) closeGently(ctx context.Context) {
 	gently, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopGently)
 	defer cancel()
+	k.work.Close(gently)
 	k.jobs.Close(gently)
 	k.gallery.Close(gently)
 	k.host.Close(gently)

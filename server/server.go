@@ -12,17 +12,19 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"time"
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/agent/sdk"
 	"github.com/copilot-portal/portal/copilot/demo"
+	"github.com/copilot-portal/portal/handlers/mcp"
 	"github.com/copilot-portal/portal/handlers/rest"
 	"github.com/copilot-portal/portal/handlers/rpc"
+	"github.com/copilot-portal/portal/handlers/terminal"
 	"github.com/copilot-portal/portal/handlers/ui"
 	"github.com/copilot-portal/portal/handlers/ws"
-	"github.com/copilot-portal/portal/jobs/operation"
 )
 
 // Server is a portal. [New] creates it, [Server.Listen] opens its port, and [Server.Serve] runs and closes
@@ -33,7 +35,8 @@ type Server struct {
 	rest           *rest.API
 	rpc            *rpc.API
 	ui             *ui.API
-	work           *operation.Host
+	terminal       *terminal.API
+	mcp            *mcp.API
 	ws             *ws.API
 	webSockets     webSockets
 	guesses        ws.TokenGuesses // wrong tokens on all routes
@@ -53,8 +56,9 @@ func New(ctx context.Context, c Config, version string, log *slog.Logger) *Serve
 	s.requestStop = sync.OnceFunc(func() { close(s.stop) })
 	s.rpc = s.newRPC()
 	s.ui = s.newUI(s.webSockets.ui)
-	s.work = newOperations(s.portalCore)
+	s.terminal = s.newTerminal()
 	s.ws = s.newWS()
+	s.mcp = s.newMCP()
 	s.rest = rest.New(rest.Options{
 		Host: s.host, Policy: c.restPolicy(), WorkDir: workDir(), Stop: s.requestStop,
 		Jobs: s.jobs, BookFault: s.book.clientError(),
@@ -70,8 +74,8 @@ func driverOptions(c Config, d *demoModel, log *slog.Logger) sdk.Options {
 		environment = ""
 	}
 	return sdk.Options{
-		Locate:    sdk.Locate{Configured: c.CopilotPath, Environment: environment, Beside: ownDirectory()},
-		Env:       os.Environ(),
+		Locate:    sdk.Locate{Configured: c.CopilotPath, Environment: environment, Beside: ownDirectory(), DataDir: c.DataDir},
+		Env:       append(os.Environ(), mcp.DepthVariable+"="+strconv.Itoa(c.Depth+1)),
 		Providers: c.sdkProviders(),
 		Demo:      d.start, DemoAlways: c.Demo,
 		Sandbox: c.newSandbox(),
@@ -133,7 +137,7 @@ func (s *Server) Listen(ctx context.Context) error {
 		return err
 	}
 	s.port = s.Port
-	s.guard = newGuard(s.config, s.Port(), &s.guesses)
+	s.guard = newGuard(s.config, s.Port(), &s.guesses, s.shares)
 	return nil
 }
 
@@ -226,10 +230,12 @@ func (s *Server) shutdown(ctx context.Context) {
 	defer cancelGently()
 	var work sync.WaitGroup
 	work.Go(s.rpc.Close)
+	work.Go(func() { _ = s.webSockets.terminal.Close(all) }) // at once: ending what shells started takes time
 	work.Go(func() {
 		s.closeWork(gently)
 		s.ws.Close(gently)
 		s.host.Close(gently) // ends the streams that Shutdown waits for
+		s.mcp.Close()
 		s.webSockets.close(all)
 		time.AfterFunc(drain, cancelAll)
 	})

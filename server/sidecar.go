@@ -37,7 +37,7 @@ func (c Config) unattended() map[string]copilot.Unattended {
 func (s *Server) newRPC() *rpc.API {
 	c := s.config
 	return rpc.New(rpc.Options{
-		Host: s.host, WorkDir: workDir(), BasePath: c.BasePath, Idle: c.Sidecar.Idle,
+		Host: s.host, Shares: s.shares, Admit: admitLinked(linkedRPC()), WorkDir: workDir(), BasePath: c.BasePath, Idle: c.Sidecar.Idle,
 		Callback: c.Sidecar.Callback, Remote: c.Sidecar.CallbackRemote, Limit: c.Limits.Tool,
 		More: s.newCLI().Methods(), Sockets: s.webSockets.rpc, Log: s.log,
 	})

@@ -7,9 +7,13 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"path"
+	"slices"
 	"strings"
 	"sync"
+
+	"github.com/copilot-portal/portal/assets"
 )
 
 // site serves the files of the web site: /x is assets/x, and / is index.html. It neither lists nor redirects.
@@ -23,13 +27,22 @@ type site struct {
 // The bundle lies beside the directories of the modules, because modules name other files relative to themselves.
 const (
 	bundleScript = "bundle/page.js"
+	bundleLinked = "bundle/shared.js" // of the page of a link, which also uses the styles of the page
 	bundleStyle  = "bundle/page.css"
 )
+
+// entryPage is a page with its entry module and the bundle of that.
+type entryPage struct{ name, module, bundle string }
+
+func entryPages() []entryPage {
+	return []entryPage{{"index.html", "app.js", bundleScript}, {sharedPage, "shared.js", bundleLinked}}
+}
 
 // newSite returns the site. With single, the page loads its modules and style sheets one by one, for debugging.
 func newSite(files fs.FS, single bool, log *slog.Logger) site {
 	frame := newFrame()
-	s := site{version: versionOf(files, frame), files: map[string]*file{frame.name: frame}}
+	vendored := assets.Vendored()
+	s := site{version: versionOf(files, frame, vendored), files: map[string]*file{frame.name: frame}}
 	_ = fs.WalkDir(files, ".", func(name string, d fs.DirEntry, err error) error { // cannot fail: the files are part of the program
 		if err == nil && !d.IsDir() {
 			data, _ := fs.ReadFile(files, name)
@@ -37,16 +50,23 @@ func newSite(files fs.FS, single bool, log *slog.Logger) site {
 		}
 		return nil
 	})
+	for name, data := range vendored {
+		s.files[name] = newFile(name, func() []byte { return data })
+	}
 	index := s.bundled
 	if single {
 		index = s.modules
 	} else {
 		b := newBundle(files)
-		s.files[bundleScript] = newFile(bundleScript, logged(b.script, log))
+		for _, p := range entryPages() {
+			s.files[p.bundle] = newFile(p.bundle, logged(func() ([]byte, error) { return b.script(p.module) }, log))
+		}
 		s.files[bundleStyle] = newFile(bundleStyle, logged(b.style, log))
 	}
-	page := index(files)
-	s.files["index.html"] = newFile("index.html", func() []byte { return page })
+	for _, p := range entryPages() {
+		page := index(files, p)
+		s.files[p.name] = newFile(p.name, func() []byte { return page })
+	}
 	return s
 }
 
@@ -62,10 +82,13 @@ func logged(build func() ([]byte, error), log *slog.Logger) func() []byte {
 }
 
 // versionOf returns a hash of all files and of the frame's headers, which browsers cache with it.
-func versionOf(files fs.FS, frame *file) string {
+func versionOf(files fs.FS, frame *file, vendored map[string][]byte) string {
 	sum := sha256.New()
 	sum.Write(frame.content())
 	_, _ = fmt.Fprintln(sum, frame.header)
+	for _, name := range slices.Sorted(maps.Keys(vendored)) {
+		sum.Write(vendored[name])
+	}
 	_ = fs.WalkDir(files, ".", func(name string, d fs.DirEntry, err error) error { // cannot fail: the files are part of the program
 		if err == nil && !d.IsDir() {
 			data, _ := fs.ReadFile(files, name)
@@ -77,33 +100,38 @@ func versionOf(files fs.FS, frame *file) string {
 	return "v-" + hex.EncodeToString(sum.Sum(nil)[:8])
 }
 
-const moduleScript = `<script type="module" src="`
+const (
+	moduleScript = `<script type="module" src="`
+	themeScript  = `<script src="` // it runs before the page is painted
+)
 
-// bundled returns index.html with the cacheable addresses of the bundle.
-func (s site) bundled(files fs.FS) []byte {
-	page, _ := fs.ReadFile(files, "index.html")
+// bundled returns a page with the cacheable addresses of the bundle.
+func (s site) bundled(files fs.FS, p entryPage) []byte {
+	page, _ := fs.ReadFile(files, p.name)
 	style := fmt.Appendf(nil, "<link rel=\"stylesheet\" href=\"%s/%s\">\n  ", s.version, bundleStyle)
 	first := stylesheet.FindIndex(page)
 	if first == nil {
 		return page
 	}
 	rest := stylesheet.ReplaceAll(page[first[0]:], nil)
-	rest = bytes.Replace(rest, []byte(moduleScript+"app.js"), []byte(moduleScript+s.version+"/"+bundleScript), 1)
+	rest = bytes.Replace(rest, []byte(moduleScript+p.module), []byte(moduleScript+s.version+"/"+p.bundle), 1)
+	rest = bytes.Replace(rest, []byte(themeScript), []byte(themeScript+s.version+"/"), 1)
 	return bytes.Join([][]byte{page[:first[0]], style, rest}, nil)
 }
 
-// modules returns index.html with the cacheable addresses and with a preload of every module, because a browser
+// modules returns a page with the cacheable addresses and with a preload of every module, because a browser
 // would otherwise discover modules one after another.
-func (s site) modules(files fs.FS) []byte {
-	page, _ := fs.ReadFile(files, "index.html")
+func (s site) modules(files fs.FS, p entryPage) []byte {
+	page, _ := fs.ReadFile(files, p.name)
 	var modules strings.Builder
 	_ = fs.WalkDir(files, ".", func(name string, _ fs.DirEntry, _ error) error {
-		if path.Ext(name) == ".js" && name != "sw.js" && name != "offline.js" { // which are not part of the page
+		if path.Ext(name) == ".js" && name != "sw.js" && name != "offline.js" && name != "theme.js" && name != linkScript { // which are no modules of the page
 			fmt.Fprintf(&modules, "<link rel=\"modulepreload\" href=\"%s/%s\">\n  ", s.version, name)
 		}
 		return nil
 	})
 	text := strings.ReplaceAll(string(page), `href="styles/`, `href="`+s.version+`/styles/`)
+	text = strings.Replace(text, themeScript, themeScript+s.version+"/", 1)
 	return []byte(strings.Replace(text, moduleScript, modules.String()+moduleScript+s.version+"/", 1))
 }
 
@@ -114,7 +142,7 @@ func (s site) find(path string) (found *file, lasting bool) {
 		name = "index.html"
 	}
 	name, lasting = strings.CutPrefix(name, s.version+"/")
-	if lasting && name == "index.html" { // its addresses are relative to the root
+	if lasting && (name == "index.html" || name == sharedPage) { // its addresses are relative to the root
 		return nil, false
 	}
 	return s.files[name], lasting

@@ -91,7 +91,7 @@ func marks(t *testing.T, pid int) []string {
 	require.NoError(t, err)
 	list := []string{"PATH=" + os.Getenv("PATH")}
 	for entry := range strings.SplitSeq(string(env), "\x00") {
-		if strings.HasPrefix(entry, "COPILOT_PORTAL_") {
+		if strings.HasPrefix(entry, "COPILOT_PORTAL_AGENT=") || strings.HasPrefix(entry, "COPILOT_PORTAL_OWNER=") {
 			list = append(list, entry)
 		}
 	}

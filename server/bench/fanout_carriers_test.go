@@ -25,7 +25,7 @@ type carrier struct {
 var carriers = []carrier{
 	{"rpc", bareSocket, 2000, `"event":"done"`, beginSession, joinRPC},
 	{"stream", bareEvents, 2000, `"status":"completed"`, beginSession, joinStream},
-	{"ui", bareSocket, 2000, `"status":"completed"`, beginSession, joinUI},
+	{"ui", bareSocket, 2000, `"status":"completed"`, beginSession, joinUIWith(`"supports_deltas":true`)},
 	{"live", bareEvents, 2000, `"onIdle"`, beginSession, joinLive},
 	{"ws", bareSocket, 800, `"type":"complete"`, beginOperation, joinOperation}, // an operation has fewer than 900 messages of its own
 }
@@ -59,10 +59,13 @@ func joinRPC(c *crowd, base, id string) {
 
 func joinStream(c *crowd, base, id string) { c.joinEvents(base + "/stream/" + id) }
 
-func joinUI(c *crowd, base, id string) {
-	c.joinSocket(base+"/ui",
-		`{"jsonrpc":"2.0","id":"1","method":"initialize","params":{"protocol_version":"0","client":{"name":"bench"},"ui_capabilities":{"supports_deltas":true}}}`,
-		fmt.Sprintf(`{"jsonrpc":"2.0","id":"2","method":"portal.session.attach","params":{"session_id":%q}}`, id))
+// joinUIWith joins as a UI with these capabilities.
+func joinUIWith(capabilities string) func(c *crowd, base, id string) {
+	return func(c *crowd, base, id string) {
+		c.joinSocket(base+"/ui",
+			`{"jsonrpc":"2.0","id":"1","method":"initialize","params":{"protocol_version":"0","client":{"name":"bench"},"ui_capabilities":{`+capabilities+`}}}`,
+			fmt.Sprintf(`{"jsonrpc":"2.0","id":"2","method":"portal.session.attach","params":{"session_id":%q}}`, id))
+	}
 }
 
 func joinLive(c *crowd, base, id string) {
