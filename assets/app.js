@@ -19,6 +19,7 @@ import { createPalette } from "./views/palette.js";
 import { createRail } from "./views/rail.js";
 import { settingsView } from "./views/settings-view.js";
 import { startView } from "./views/start.js";
+import { referenceView } from "./views/reference.js";
 import { statusView } from "./views/status.js";
 import { Visitor } from "./visitor.js";
 
@@ -101,6 +102,7 @@ const palette = createPalette({ list: () => list, navigate, commands: () => [
   ...notifications.commands(),
   { label: "Settings", hint: "Ctrl+,", run: () => navigate("#/settings") },
   { label: "Portal status", run: () => navigate("#/status") },
+  { label: "API reference", run: () => navigate("#/reference") },
 ] });
 
 async function watch() {
@@ -154,13 +156,14 @@ function show() {
 }
 
 /** @type {Record<import("./route.js").Route["view"], string>} */
-const TITLES = { start: "New session", status: "Status", settings: "Settings", jobs: "Jobs", job: "Job", operations: "Operations", operation: "Operation", interfaces: "Interfaces", interface: "Interface", session: "" };
+const TITLES = { start: "New session", status: "Status", settings: "Settings", reference: "API reference", jobs: "Jobs", job: "Job", operations: "Operations", operation: "Operation", interfaces: "Interfaces", interface: "Interface", session: "" };
 
 /** @param {Exclude<import("./route.js").Route, {view: "session"}>} route @returns {View} */
 function viewOf(route) {
   switch (route.view) {
     case "status": return statusView({ rpc, navigate });
     case "settings": return settingsView({ rpc, notifications });
+    case "reference": return referenceView();
     case "jobs": return jobsView({ rpc, navigate, list: () => list, onChange: scheduleUpdate });
     case "job": return jobView({ id: route.id, rpc, sessions, navigate, list: () => list, onChange: scheduleUpdate, onTitle: setTitle });
     case "interfaces": return interfacesView({ rpc, navigate, onChange: scheduleUpdate });

@@ -184,6 +184,7 @@ func TestPage(t *testing.T) {
 		"colours the lines of changes":                     colorsDiffs,
 		"says that there are no changes":                   saysWithoutChanges,
 		"commits changes and creates a pull request":       commitsChanges,
+		"tries requests of the reference":                  triesRequests,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -1,6 +1,6 @@
 // The addresses of the page, in the fragment of its URL.
 
-/** @typedef {{view: "start", directory?: string} | {view: "status" | "settings" | "operations" | "jobs" | "interfaces"} | {view: "operation" | "job" | "interface", id: string} | {view: "session", id: string, run: string, find?: string, changes?: true, file?: import("./paths.js").Place, terminal?: true}} Route find: words to find in the run; directory: of the new session; changes: its panel of changes is open; file: the panel shows it */
+/** @typedef {{view: "start", directory?: string} | {view: "status" | "settings" | "reference" | "operations" | "jobs" | "interfaces"} | {view: "operation" | "job" | "interface", id: string} | {view: "session", id: string, run: string, find?: string, changes?: true, file?: import("./paths.js").Place, terminal?: true}} Route find: words to find in the run; directory: of the new session; changes: its panel of changes is open; file: the panel shows it */
 
 /** Parses an address; unknown ones are the start. #/session/… is an older form of #/s/…. @param {string} hash @returns {Route} */
 export function parseRoute(hash) {
@@ -10,7 +10,7 @@ export function parseRoute(hash) {
   if (view === "o" && id) return { view: "operation", id };
   if (view === "j" && id) return { view: "job", id };
   if (view === "i" && id) return { view: "interface", id };
-  if (view === "jobs" || view === "status" || view === "settings" || view === "operations" || view === "interfaces") return { view };
+  if (view === "jobs" || view === "status" || view === "settings" || view === "reference" || view === "operations" || view === "interfaces") return { view };
   const directory = new URLSearchParams(query).get("directory");
   return { view: "start", ...(directory && { directory }) };
 }

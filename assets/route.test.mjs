@@ -10,6 +10,7 @@ const cases = [
   ["#/?directory=", { view: "start" }],
   ["#/status", { view: "status" }],
   ["#/settings", { view: "settings" }],
+  ["#/reference", { view: "reference" }],
   ["#/operations", { view: "operations" }],
   ["#/jobs", { view: "jobs" }],
   ["#/j/a%20b", { view: "job", id: "a b" }],

@@ -87,6 +87,7 @@ func (s *studio) draw(t *testing.T, l light) {
 	show("agents", "#/s/"+s.ids["review"], done, "")
 	show("error", "#/s/"+s.ids["failed"], `document.querySelector("[data-testid=error]")`, "")
 	show("status", "#/status", `document.querySelector("[data-testid=status-page]")?.textContent.includes("Sessions")`, "")
+	show("reference", "#/reference", `document.querySelectorAll("[data-testid=reference-entry]").length > 50`, `document.querySelector("[data-id=listContracts]").open = true`)
 	show("settings", "#/settings", `document.querySelector("[data-testid=settings]")?.textContent.includes("Skills")`, "")
 	show("commands", "#/s/"+s.ids["expire"], done, `document.dispatchEvent(new KeyboardEvent("keydown", { key: "k", ctrlKey: true, bubbles: true }))`)
 	show("operations", "#/operations", `document.querySelector("input[name=model]")`, "")

@@ -163,4 +163,8 @@ func worksBehindProxy(t page) {
 	b.Do(chromedp.Reload())
 	b.WaitText(id("answer"), "heron")
 	assert.Regexp(t, "^"+site+"/tools/portal/#/s/.+$", b.Text("location.href"))
+	b.Do(chromedp.Evaluate[chromedp.Void](`location.hash = "#/reference"`))
+	b.Click(`[data-id="getHealth"] > summary`)
+	b.Click(`[data-id="getHealth"] ` + id("reference-send"))
+	b.WaitText(`[data-id="getHealth"] `+id("reference-status"), "200")
 }

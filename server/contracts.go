@@ -1,9 +1,12 @@
 package server
 
 import (
+	"encoding/json"
 	"net/http"
+	"strings"
 
 	"github.com/gin-gonic/gin"
+	"go.yaml.in/yaml/v3"
 
 	"github.com/copilot-portal/portal/spec"
 )
@@ -19,6 +22,7 @@ type contract struct {
 func contracts(base string) []contract {
 	list := []contract{
 		{file: "openapi.yaml", Type: "application/yaml", Describes: "the plain HTTP routes, in OpenAPI"},
+		{file: "openapi.json", Type: "application/json", Describes: "the same, as JSON"},
 		{file: "openrpc.json", Type: "application/json", Describes: "/rpc, in OpenRPC"},
 		{file: "operations.asyncapi.yaml", Type: "application/yaml", Describes: "/ws, in AsyncAPI"},
 		{file: "ui.schema.json", Type: "application/schema+json", Describes: "the messages of /ui, in JSON Schema"},
@@ -42,10 +46,26 @@ func contractRoutes(r gin.IRoutes, base string) {
 }
 
 func (k contract) serve(c *gin.Context) {
-	text, err := spec.Files.ReadFile(k.file)
+	text, err := k.read()
 	if err != nil {
 		panic(err) // the file is part of the program
 	}
 	c.Header("Cache-Control", "no-store")
 	c.Data(http.StatusOK, k.Type, text)
+}
+
+// read returns the file, or what it makes of the file of the same name in YAML.
+func (k contract) read() ([]byte, error) {
+	text, err := spec.Files.ReadFile(k.file)
+	if err == nil || !strings.HasSuffix(k.file, ".json") {
+		return text, err
+	}
+	if text, err = spec.Files.ReadFile(strings.TrimSuffix(k.file, "json") + "yaml"); err != nil {
+		return nil, err
+	}
+	var document map[string]any
+	if err := yaml.Unmarshal(text, &document); err != nil {
+		return nil, err
+	}
+	return json.Marshal(document)
 }

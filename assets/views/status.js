@@ -12,7 +12,7 @@ import { setupCard } from "./setup.js";
 export function statusView({ rpc }) {
   const body = h("div", { class: "column status-page", "data-testid": "status-page" }, h("p", { class: "muted" }, "Loading…"));
   const refresh = h("button", { type: "button", "data-testid": "refresh", title: "Also checks your account, which starts an agent" }, "Refresh");
-  const node = h("section", { class: "page" }, h("header", { class: "top" }, h("h1", {}, "Status"), refresh), h("div", { class: "scroll" }, body));
+  const node = h("section", { class: "page" }, h("header", { class: "top" }, h("h1", {}, "Status"), h("a", { class: "button", href: "#/reference", "data-testid": "reference-link" }, "API reference"), refresh), h("div", { class: "scroll" }, body));
   let lastLoad = 0;
   let opened = false;
 
