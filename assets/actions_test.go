@@ -60,7 +60,7 @@ func showsActions(t page) {
 	act(b, id("end"), 0, "copy")
 	b.Wait(`globalThis.copied.startsWith("One two") && globalThis.copied.includes("\n")`)
 
-	send(b, "wait 60 s")
+	send(b, "wait 600 s")
 	b.WaitText(id("status"), "Working")
 	b.Is(nth(id("end"), 0) + `.querySelector('[data-testid="more"]').focus() === undefined`)
 	b.Press(kb.Enter)
@@ -179,7 +179,7 @@ func renamesInHeader(t page) {
 
 func titlesByModel(t page) {
 	b := t.open(t.portal.URL)
-	b.WaitText(id("start"), "Examples")
+	pick(b, id("model"), "demo")
 	inDirectory(b, t.TempDir())
 	send(b, "title `<b>Herons</b> of the lake` and say `one`")
 	b.Wait(`location.hash.startsWith("#/s/")`)

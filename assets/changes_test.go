@@ -135,7 +135,7 @@ func restoresRun(t page) {
 	b.WaitCount(id("changes", ".change"), 2)
 	b.WaitText(id("revert-all"), "Revert run")
 
-	t.portal.Query(session, "wait 60 s")
+	t.portal.Query(session, "wait 600 s")
 	b.WaitText(id("status"), "Working")
 	b.Click(id("revert-all"))
 	b.WaitText(id("changes-problem"), "wait until it has ended")

@@ -72,7 +72,7 @@ func queuesAndSteers(t page) {
 		assert.Equal(t, step[1], b.Text(written))
 	}
 
-	send(b, "wait 60 s")
+	send(b, "wait 600 s")
 	b.WaitText(id("status"), "Working")
 	b.Press(kb.Escape)
 	idle(b, 5)

@@ -16,7 +16,7 @@ func unfold(b *portaltest.Browser, selector string) { b.Click(selector + " summa
 
 func showsReasoningAndText(t page) {
 	b, session := t.session(t.TempDir(), "permissions=ask")
-	t.portal.Query(session, "think about `herons`, say `One two` and wait 60 s")
+	t.portal.Query(session, "think about `herons`, say `One two` and wait 600 s")
 	b.WaitText(".reasoning summary", "Thought") // complete, since text follows
 	b.WaitText(id("answer")+`[aria-busy="true"]`, "One two")
 	b.WaitText(id("status"), "Working")
@@ -108,7 +108,7 @@ func showsSubAgent(t page) {
 
 func showsTodos(t page) {
 	b, session := t.session(t.TempDir(), "permissions=allow")
-	t.portal.Query(session, "plan `Build the nest` `Lay eggs` and wait 60 s")
+	t.portal.Query(session, "plan `Build the nest` `Lay eggs` and wait 600 s")
 	for _, todo := range []string{"Build the nest", "Lay eggs"} {
 		b.WaitText(id("side-plan", `li[data-state="completed"]`), todo)
 	}

@@ -14,7 +14,7 @@ import (
 // far is a prompt whose answer has more deltas than the page loads at once. farText
 // is in the answer by then.
 const (
-	far     = "1500 tokens in 8 s and wait 60 s"
+	far     = "1500 tokens in 8 s and wait 600 s"
 	farText = "w900 "
 )
 
@@ -84,7 +84,7 @@ const isBetween = `(() => {
 
 func showsSteeringPrompt(t page) {
 	b, session := t.session(t.TempDir(), "permissions=allow")
-	send(b, "500 tokens in 4 s then run `echo heron` then wait 60 s")
+	send(b, "500 tokens in 4 s then run `echo heron` then wait 600 s")
 	b.WaitText(id("answer"), "w400 ")
 	b.Type(id("prompt"), "say `egret`")
 	b.Press(kb.Enter, kb.ModifierCtrl)

@@ -78,7 +78,7 @@ func watchesOperationOverUnstableConnection(t page) {
 
 func cancelsOperation(t page) {
 	b := t.open(t.portal.URL + "/#/operations")
-	t.operation(b, "prompt", t.TempDir(), "say `begun\n\n` wait 60 s", "")
+	t.operation(b, "prompt", t.TempDir(), "say `begun\n\n` wait 600 s", "")
 	b.WaitText(id("log"), "begun")
 	b.Click(id("stop"))
 	b.WaitText(id("status"), "Cancelled")

@@ -124,6 +124,7 @@ func startsWithDefaults(t page) {
 	b.Wait(`["model", "mode", "permissions"].map((id) => document.querySelector("[data-testid=" + id + "]")?.value).join() === "mine/small,plan,edits"`)
 	pick(b, id("model"), "demo")
 	pick(b, id("mode"), "interactive")
+	inDirectory(b, t.TempDir())
 	send(b, "say `heron`")
 	idle(b, 1)
 	b.WaitText(id("chip-permissions"), "Allow edits")

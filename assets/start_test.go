@@ -125,7 +125,7 @@ func answersPrompt(t page) {
 	idle(b, 3)
 	assert.NoFileExists(t, dir+"/refused.txt")
 
-	send(b, "wait 60 s")
+	send(b, "wait 600 s")
 	b.WaitText(id("status"), "Working")
 	b.Click(id("stop"))
 	idle(b, 4)

@@ -122,7 +122,7 @@ var tasks = map[string]func(page) *user{
 	},
 	"Add a remark to a run that works": func(t page) *user {
 		session := t.portal.StartSession(t.TempDir(), "permissions=ask")
-		t.portal.Query(session, "500 tokens in 2 s and wait 60 s")
+		t.portal.Query(session, "500 tokens in 2 s and wait 600 s")
 		u := &user{Browser: t.visit(session)}
 		u.WaitText(id("status"), "Working")
 		u.click(id("prompt"))

@@ -243,7 +243,7 @@ func TestRequestsBeyondTheQueueAreRefused(t *testing.T) {
 	a := startApp(t, "cli", "--demo")
 	const room = 8 + 100
 	for i := range room + 1 {
-		a.say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"chat","params":{"message":"wait 60 s","context":{"tabId":"a"}}}`, i))
+		a.say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"chat","params":{"message":"wait 600 s","context":{"tabId":"a"}}}`, i))
 	}
 	d := a.hear()
 	assert.InDelta(t, room, d["id"], 0)

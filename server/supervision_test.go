@@ -24,7 +24,7 @@ func TestHangingCLIIsReplaced(t *testing.T) {
 	p.Run(id, "say `the first`")
 	old := p.Agents()
 	require.Len(t, old, 1)
-	p.Query(id, "wait 60 s")
+	p.Query(id, "wait 600 s")
 	p.Until(id, "onAgentStart")
 	halted := time.Now()
 	require.NoError(t, syscall.Kill(old[0].PID, syscall.SIGSTOP))
@@ -46,7 +46,7 @@ func TestSessionAndRunLimitsHold(t *testing.T) {
 	assert.Equal(t, http.StatusConflict, status)
 	assert.JSONEq(t, `{"error":"2 sessions are open already; close one, or allow more with limits.sessions"}`, answer)
 
-	p.Query(first, "wait 60 s")
+	p.Query(first, "wait 600 s")
 	p.Until(first, "onAgentStart")
 	p.Query(second, "say `at last`")
 	require.Eventually(t, func() bool { return state(p, second) == "queued" }, soon, tick)

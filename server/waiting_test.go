@@ -120,7 +120,7 @@ func questionExpires(c *interruptedSession) {
 }
 
 func promptsWait(c *interruptedSession) {
-	c.portal.Query(c.id, "wait 60 s")
+	c.portal.Query(c.id, "wait 600 s")
 	c.portal.Until(c.id, "onAgentStart")
 	c.portal.Query(c.id, "run `touch witness`")
 	require.Eventually(c, func() bool { return kept(c.T, c.portal, "touch witness") }, soon, tick)

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -48,13 +49,14 @@ func TestOnlyDirectoryAndStateAreWritable(t *testing.T) {
 	b := sandbox.Sandbox{Directory: project, Home: home, State: []string{filepath.Join(home, "state")}}
 	require.NoError(t, sandbox.Probe(t.Context(), sandbox.Shared), "make deps installs bubblewrap")
 	assert.Equal(t, project, run(t, b, "pwd"))
-	assert.Empty(t, run(t, b, "touch in ../state/in /tmp/x /var/tmp/x"))
+	outside := "/tmp/" + uuid.NewString()
+	assert.Empty(t, run(t, b, "touch in ../state/in "+outside+" /var"+outside))
 	for _, path := range []string{home + "/out", home + "/notes", "/etc/out", "/usr/out", "/root/out"} {
 		assert.Contains(t, run(t, b, "echo x >"+path), "Read-only file system", path)
 	}
 	assert.FileExists(t, filepath.Join(project, "in"))
 	assert.FileExists(t, filepath.Join(home, "state", "in"))
-	assert.NoFileExists(t, "/tmp/x")
+	assert.NoFileExists(t, outside)
 	assert.Equal(t, "notes", run(t, b, "cat ../notes"), "other files are readable")
 }
 
