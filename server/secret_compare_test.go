@@ -45,7 +45,7 @@ func TestSecretsAreComparedInConstantTime(t *testing.T) {
 
 func TestComparisonsOfSecretsAreFound(t *testing.T) {
 	for code, want := range map[string]bool{
-		`given == c.Token`: true, `token != r.Header.Get("X")`: true, `x.Hash == y`: true, `s.cookieValue() == c.Value`: true, `bytes.Equal(a.hash, b)`: true,
+		`given == c.Token`: true, `token != r.Header.Get("X")`: true, `x.Hash == y`: true, `s.cookieValue() == c.Value`: true, `bytes.Equal(a.hash, b)`: true, `string(x.Hash) == string(y)`: true, `bytes.Equal([]byte(token), b[:])`: true, `bytes.Equal(hash[:], b)`: true,
 		`strings.EqualFold(a, s.Token())`: true, `c.Token == ""`: false, `"" != token`: false, `token == nil`: false, `name == value`: false, `equal(a, token)`: false,
 	} {
 		expression, err := parser.ParseExpr(code)
@@ -91,15 +91,20 @@ func isNothing(x ast.Expr) bool {
 	return false
 }
 
-// lastName returns the name of a variable, a field, or a called function.
+// lastName returns the name of a variable, a field, or a called function, also in a conversion.
 func lastName(x ast.Expr) string {
 	switch x := x.(type) {
 	case *ast.Ident:
 		return x.Name
 	case *ast.SelectorExpr:
 		return x.Sel.Name
+	case *ast.SliceExpr:
+		return lastName(x.X)
 	case *ast.CallExpr:
-		return lastName(x.Fun)
+		if name := lastName(x.Fun); len(x.Args) != 1 || name != "string" && name != "" {
+			return name
+		}
+		return lastName(x.Args[0])
 	}
 	return ""
 }

@@ -58,7 +58,7 @@ func TestEachAttackHasATest(t *testing.T) {
 }
 
 var (
-	testName       = regexp.MustCompile("`(Test[A-Za-z0-9]+)`")
+	testName     = regexp.MustCompile("`(Test[A-Za-z0-9]+)`")
 	testFunction = regexp.MustCompile(`(?m)^func (Test[A-Za-z0-9]+)\(`)
 )
 

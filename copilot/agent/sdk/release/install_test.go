@@ -130,9 +130,13 @@ func TestArchiveWritesNothingButTheExecutable(t *testing.T) {
 	compressed := gzip.NewWriter(&buffer)
 	archive := tar.NewWriter(compressed)
 	for _, header := range []tar.Header{
-		{Name: "../copilot", Typeflag: tar.TypeReg}, {Name: outside, Typeflag: tar.TypeReg}, {Name: "../../../../cli/outside", Typeflag: tar.TypeReg},
-		{Name: "copilot", Typeflag: tar.TypeSymlink, Linkname: outside}, {Name: "copilot", Typeflag: tar.TypeLink, Linkname: outside},
-		{Name: "copilot", Typeflag: tar.TypeDir}, {Name: "copilot", Typeflag: tar.TypeFifo},
+		{Name: "../copilot", Typeflag: tar.TypeReg},
+		{Name: outside, Typeflag: tar.TypeReg},
+		{Name: "../../../../cli/outside", Typeflag: tar.TypeReg},
+		{Name: "copilot", Typeflag: tar.TypeSymlink, Linkname: outside},
+		{Name: "copilot", Typeflag: tar.TypeLink, Linkname: outside},
+		{Name: "copilot", Typeflag: tar.TypeDir},
+		{Name: "copilot", Typeflag: tar.TypeFifo},
 	} {
 		header.Mode = 0o755
 		require.NoError(t, archive.WriteHeader(&header))
