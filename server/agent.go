@@ -4,6 +4,8 @@ import (
 	"context"
 	"log/slog"
 	"os"
+	"slices"
+	"strings"
 
 	"mvdan.cc/sh/v3/shell"
 
@@ -24,7 +26,7 @@ type driver interface {
 // it. The caller must close d after everything that it starts.
 func newDriver(c Config, d *demoModel, version string, log *slog.Logger) driver {
 	if command := c.agentCommand(); command != nil {
-		return ndjson.New(ndjson.Options{Command: command, Env: os.Environ(), Version: version, Log: log})
+		return ndjson.New(ndjson.Options{Command: command, Env: agentEnvironment(os.Environ()), Version: version, Log: log})
 	}
 	return sdk.New(driverOptions(c, d, log))
 }
@@ -41,6 +43,15 @@ func newServingDriver(c Config, d *demoModel, version string, log *slog.Logger) 
 		log.Warn("ended processes left by a killed portal", "process", ended)
 	}
 	return newDriver(c, d, version, log)
+}
+
+// agentEnvironment returns an environment without the portal's token. What the commands of an agent print is shown to everyone who reads the
+// session, holders of links included. Other variables stay: a portal that the agent starts as its MCP server needs the same settings.
+func agentEnvironment(environ []string) []string {
+	return slices.DeleteFunc(slices.Clone(environ), func(v string) bool {
+		name, _, _ := strings.Cut(v, "=")
+		return name == "PORTAL_TOKEN"
+	})
 }
 
 // agentCommand returns the program that replaces the Copilot CLI, with its arguments, or nil if none is

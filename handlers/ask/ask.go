@@ -31,6 +31,9 @@ type Options struct {
 	Notes io.Writer // for progress and questions
 	Keys  io.Reader // answers to questions; nil: no one can answer
 	Color bool      // Notes is a terminal that shows colors
+	// Person means that someone types Keys. A line that is typed while nothing is asked is then ignored, because the answer of the model may
+	// look like a question. Otherwise it waits for the next question.
+	Person bool
 }
 
 // Run sends the prompt and waits for the end of its run. It returns errors of starting

@@ -123,6 +123,22 @@ func TestQuestionsAreAnsweredFromKeyboard(t *testing.T) {
 	}
 }
 
+// A model can print what looks like a question. What a person types at that is not the answer to the next real one.
+func TestLineTypedBeforeAQuestionDoesNotAnswerIt(t *testing.T) {
+	script := func(t *fake.Turn) {
+		t.Say("Run ls [exec.run]\n  ls\nAllow? [y]es, [n]o, or a reason for no: ")
+		t.Wait(1500 * time.Millisecond) // the first line comes after 1 s, the second after 2 s
+		askPermission(t)
+	}
+	r := run(t, script, slowly(strings.NewReader("y\nnot that\n")), func(o *ask.Options) { o.Person = true })
+	require.NoError(t, r.err)
+	assert.True(t, strings.HasSuffix(r.out, "no: not that\n"), r.out)
+	assert.Contains(t, r.notes, "nothing is asked")
+	r = run(t, script, slowly(strings.NewReader("y\n")), func(o *ask.Options) { o.Person = true })
+	require.NoError(t, r.err)
+	assert.Contains(t, r.out, "no: There is nobody to ask", "the input has ended without an answer")
+}
+
 // slow types a line per second, as people do.
 type slow struct{ r io.Reader }
 

@@ -20,6 +20,7 @@ type asker struct {
 	session *copilot.Session
 	notes   io.Writer
 	keys    <-chan string    // lines of input; nil, which blocks, without a keyboard
+	person  bool             // a person types the lines
 	ended   bool             // the input has ended
 	open    []event.Question // the first is being shown
 	form    *formInput       // state of the first question, if it is a form in progress
@@ -27,7 +28,7 @@ type asker struct {
 
 // newAsker reads the keyboard until done is closed.
 func newAsker(o Options, s *copilot.Session, done <-chan struct{}) *asker {
-	a := &asker{session: s, notes: o.Notes, ended: o.Keys == nil}
+	a := &asker{session: s, notes: o.Notes, person: o.Person, ended: o.Keys == nil}
 	if o.Keys != nil {
 		lines := make(chan string)
 		a.keys = lines
@@ -47,9 +48,10 @@ func newAsker(o Options, s *copilot.Session, done <-chan struct{}) *asker {
 }
 
 // input returns the source of answers. It returns nil, which blocks, while no question is open,
-// so that the lines of a pipe answer one question after another.
+// so that the lines of a pipe answer one question after another. A person's lines are always read: one that
+// waited would answer a question that its writer has not seen.
 func (a *asker) input() <-chan string {
-	if len(a.open) == 0 {
+	if len(a.open) == 0 && !a.person {
 		return nil
 	}
 	return a.keys
@@ -149,7 +151,13 @@ func (a *asker) showForm(q event.Question) {
 func (a *asker) line(text string, ok bool) {
 	if !ok {
 		a.keys, a.ended = nil, true
-		a.show()
+		if len(a.open) > 0 {
+			a.show()
+		}
+		return
+	}
+	if len(a.open) == 0 {
+		a.printf("\nnothing is asked at the moment, so this line is ignored\n")
 		return
 	}
 	answer, ok := a.read(a.open[0], text)

@@ -40,6 +40,8 @@ type api struct {
 type plugin struct {
 	answer func(r *http.Request, call document) (status int, body string)
 
+	location string // header of its responses; "" for none
+
 	mu    sync.Mutex
 	calls []document
 	paths []string
@@ -65,7 +67,11 @@ func (p *plugin) RoundTrip(r *http.Request) (*http.Response, error) {
 	if status == 0 {
 		return nil, io.ErrUnexpectedEOF
 	}
-	return &http.Response{StatusCode: status, Body: io.NopCloser(strings.NewReader(answer)), Header: http.Header{}}, nil
+	header := http.Header{}
+	if p.location != "" {
+		header.Set("Location", p.location)
+	}
+	return &http.Response{StatusCode: status, Body: io.NopCloser(strings.NewReader(answer)), Header: header}, nil
 }
 
 func (p *plugin) seen() []document {

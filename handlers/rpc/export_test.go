@@ -1,6 +1,9 @@
 package rpc
 
-import "reflect"
+import (
+	"net/http"
+	"reflect"
+)
 
 // For the tests of package rpc_test.
 type (
@@ -32,3 +35,6 @@ func ParamsOf(params any) []string {
 	}
 	return names
 }
+
+// Carrier returns what carries callbacks; see [Options].
+func Carrier(remote bool) http.RoundTripper { return carrier(remote) }

@@ -83,7 +83,7 @@ func askPrompt(o *dialect.Options, args []string, p Process, cmd *cobra.Command)
 	case len(args) == 0 && (person || answers):
 		return fmt.Errorf("%wgive the prompt as an argument", errUsage)
 	case person || answers:
-		o.Keys = p.In
+		o.Keys, o.Person = p.In, person
 		return nil
 	case len(args) > 0 && !isPiped(p.In):
 		return nil

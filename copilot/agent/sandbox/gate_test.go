@@ -93,6 +93,19 @@ func TestGateAllowsOnlyAllowedHosts(t *testing.T) {
 	}
 }
 
+// Whoever connects to the sockets uses the network as the agent may, or takes the place of the agent.
+func TestSocketsOfAGateArePrivate(t *testing.T) {
+	open(t, nil)
+	for _, name := range []string{"proxy", "agent"} {
+		sockets, err := filepath.Glob(filepath.Join(os.TempDir(), sandbox.GateDirectory+"*", name))
+		require.NoError(t, err)
+		require.Len(t, sockets, 1)
+		info, err := os.Stat(filepath.Dir(sockets[0]))
+		require.NoError(t, err)
+		assert.Equal(t, os.FileMode(0o700), info.Mode().Perm(), "no other user reaches what is in it")
+	}
+}
+
 func TestGateComparesWholeHosts(t *testing.T) {
 	g := open(t, nil, "api.github.com:443", "*.githubcopilot.com:443", "127.0.0.1:1234")
 	for address, want := range map[string]bool{

@@ -101,7 +101,7 @@ func (s Source) get(ctx context.Context, name string) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	client := http.Client{Transport: &http.Transport{
+	client := http.Client{CheckRedirect: stayEncrypted, Transport: &http.Transport{
 		Proxy: http.ProxyFromEnvironment, TLSHandshakeTimeout: 10 * time.Second, ResponseHeaderTimeout: 30 * time.Second, DisableKeepAlives: true,
 	}}
 	response, err := client.Do(request)
@@ -113,6 +113,20 @@ func (s Source) get(ctx context.Context, name string) (*http.Response, error) {
 		return nil, fmt.Errorf("%s: %s", address, response.Status)
 	}
 	return response, nil
+}
+
+// maxRedirects is how many redirects are followed, as by [http.Client].
+const maxRedirects = 10
+
+// stayEncrypted refuses redirects from HTTPS to HTTP: whoever can change a download on the way could change its checksum, too.
+func stayEncrypted(to *http.Request, via []*http.Request) error {
+	switch {
+	case len(via) >= maxRedirects:
+		return fmt.Errorf("it redirects more than %d times", maxRedirects)
+	case via[0].URL.Scheme == "https" && to.URL.Scheme != "https":
+		return errors.New("it redirects to plain HTTP, which others can change on the way")
+	}
+	return nil
 }
 
 // counter counts the bytes that are written to it.

@@ -123,6 +123,36 @@ func TestFailedDownloadKeepsTheInstalledCLI(t *testing.T) {
 	}
 }
 
+func TestArchiveWritesNothingButTheExecutable(t *testing.T) {
+	t.Parallel()
+	outside := filepath.Join(t.TempDir(), "outside")
+	var buffer bytes.Buffer
+	compressed := gzip.NewWriter(&buffer)
+	archive := tar.NewWriter(compressed)
+	for _, header := range []tar.Header{
+		{Name: "../copilot", Typeflag: tar.TypeReg},
+		{Name: outside, Typeflag: tar.TypeReg},
+		{Name: "../../../../cli/outside", Typeflag: tar.TypeReg},
+		{Name: "copilot", Typeflag: tar.TypeSymlink, Linkname: outside},
+		{Name: "copilot", Typeflag: tar.TypeLink, Linkname: outside},
+		{Name: "copilot", Typeflag: tar.TypeDir},
+		{Name: "copilot", Typeflag: tar.TypeFifo},
+	} {
+		header.Mode = 0o755
+		require.NoError(t, archive.WriteHeader(&header))
+	}
+	require.NoError(t, archive.Close())
+	require.NoError(t, compressed.Close())
+	server := serve(t, nil, func(_ []byte, name string) map[string]string {
+		sum := fmt.Sprintf("%x  %s\n", sha256.Sum256(buffer.Bytes()), name)
+		return map[string]string{name: buffer.String(), "SHA256SUMS.txt": sum}
+	})
+	dir := t.TempDir()
+	require.ErrorContains(t, release.Source{Base: server.URL}.Install(t.Context(), dir), "it has no copilot")
+	assert.Empty(t, leftovers(t, dir))
+	assert.NoFileExists(t, outside)
+}
+
 func TestUnknownVersionIsReportedWithItsAddress(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.NotFoundHandler())
