@@ -21,6 +21,7 @@ func contracts(base string) []contract {
 		{file: "openapi.yaml", Type: "application/yaml", Describes: "the plain HTTP routes, in OpenAPI"},
 		{file: "openrpc.json", Type: "application/json", Describes: "/rpc, in OpenRPC"},
 		{file: "operations.asyncapi.yaml", Type: "application/yaml", Describes: "/ws, in AsyncAPI"},
+		{file: "streams.asyncapi.yaml", Type: "application/yaml", Describes: "/stream and the notifications of /rpc, in AsyncAPI"},
 		{file: "ui.schema.json", Type: "application/schema+json", Describes: "the messages of /ui, in JSON Schema"},
 	}
 	for i, c := range list {

@@ -94,7 +94,7 @@ func TestOpenAPIDescribesEveryRefusal(t *testing.T) {
 func TestOpenAPIDescribesThePortalItself(t *testing.T) {
 	for _, path := range []string{
 		"/health", "/version", "/metrics", "/api/config", "/api/test", "/api/token", "/api/stop",
-		"/spec", "/spec/openapi.yaml", "/spec/openrpc.json", "/spec/operations.asyncapi.yaml", "/spec/ui.schema.json",
+		"/spec", "/spec/openapi.yaml", "/spec/openrpc.json", "/spec/operations.asyncapi.yaml", "/spec/streams.asyncapi.yaml", "/spec/ui.schema.json",
 	} {
 		assert.Equal(t, http.StatusOK, askFitting(t, inside(t, nil).Handler(8888), "GET", path), path)
 	}
@@ -119,7 +119,8 @@ func TestContractsAreServed(t *testing.T) {
 		assert.NotEmpty(t, one.Describes)
 	}
 	assert.Equal(t, []string{
-		"/portal/spec/openapi.yaml", "/portal/spec/openrpc.json", "/portal/spec/operations.asyncapi.yaml", "/portal/spec/ui.schema.json",
+		"/portal/spec/openapi.yaml", "/portal/spec/openrpc.json", "/portal/spec/operations.asyncapi.yaml", "/portal/spec/streams.asyncapi.yaml",
+		"/portal/spec/ui.schema.json",
 	}, paths)
 	assert.Equal(t, http.StatusNotFound, ask(h, "GET", "/portal/spec/spec.go").Code)
 }
