@@ -101,6 +101,9 @@ func (u *Screen) send(frame []byte) error {
 	return nil
 }
 
+// MaySendInvalid allows the UI to send what spec/ui.schema.json forbids, from now on.
+func (u *Screen) MaySendInvalid() { u.talks.MaySendInvalid() }
+
 // StopReading makes the UI read nothing until ReadAgain.
 func (u *Screen) StopReading() {
 	u.mu.Lock()
@@ -124,7 +127,7 @@ func (p *Portal) Able(more ...string) *Screen {
 	for _, m := range more {
 		can[m] = true
 	}
-	u.Ask("initialize", Document{"protocol_version": "0", "client": Document{"name": "test"}, "ui_capabilities": can})
+	u.Ask("initialize", Document{"protocol_version": "0", "client": Document{"name": "test", "version": "1"}, "ui_capabilities": can})
 	u.Heard()
 	return u
 }

@@ -34,8 +34,8 @@ func (d *Dialect) CheckCall(message any) error {
 	return params.Validate(member(message, "params"))
 }
 
-// CheckResponse validates a response of the portal, and the request if it has succeeded.
-func (d *Dialect) CheckResponse(message any, method string, params any) error {
+// CheckResponse validates a response of the portal.
+func (d *Dialect) CheckResponse(message any, method string) error {
 	if member(message, "error") != nil {
 		return d.checkError(message, method)
 	}
@@ -50,9 +50,14 @@ func (d *Dialect) CheckResponse(message any, method string, params any) error {
 		return fmt.Errorf("%s: %w", method, err)
 	}
 	count(d.name, "result of the portal")
+	return nil
+}
+
+// CheckRequest validates a request of the client. Its params may have any further members.
+func (d *Dialect) CheckRequest(method string, params any) error {
 	if err := d.params[method].Validate(withoutNull(params)); err != nil {
 		text, _ := json.Marshal(params)
-		return fmt.Errorf("%s succeeded with the params %.500s: %w", method, text, err)
+		return fmt.Errorf("%s succeeds with the params %.500s: %w", method, text, err)
 	}
 	count(d.name, "request of the client")
 	return nil
@@ -69,8 +74,8 @@ func withoutNull(params any) map[string]any {
 	return given
 }
 
-// checkAnswer validates a result that the client sends.
-func (d *Dialect) checkAnswer(message any, method string) error {
+// CheckAnswer validates a result that the client sends.
+func (d *Dialect) CheckAnswer(message any, method string) error {
 	result, known := d.results[method]
 	if !known || member(message, "result") == nil {
 		return nil

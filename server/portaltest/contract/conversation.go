@@ -11,7 +11,7 @@ import (
 )
 
 // Conversation validates the messages of a connection in both directions. Tests may send invalid messages: a request is validated once it
-// has succeeded, a response only if it is a result that the portal can take. A conversation is safe for concurrent use.
+// has succeeded, and see [Conversation.MaySendInvalid] for results. A conversation is safe for concurrent use.
 type Conversation struct {
 	tb      testing.TB
 	dialect *Dialect
@@ -19,6 +19,7 @@ type Conversation struct {
 	mu    sync.Mutex
 	asked [2]map[string]request // by the sender, then by id
 	ended bool                  // the test can no longer fail
+	loose bool                  // the client may send invalid messages
 }
 
 // request is a request that has no response yet.
@@ -51,6 +52,13 @@ func Talk(tb testing.TB, path string) *Conversation {
 		c.ended = true
 	})
 	return c
+}
+
+// MaySendInvalid allows the client to send invalid messages that the portal accepts, from now on.
+func (c *Conversation) MaySendInvalid() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.loose = true
 }
 
 // Sent validates what the client sends: a message or a batch. Call it before sending.
@@ -104,15 +112,25 @@ func (c *Conversation) checkMessage(from int, message any) error {
 	default:
 		of := c.asked[1-from][key(id)]
 		delete(c.asked[1-from], key(id))
-		if from == fromPortal {
-			return c.dialect.CheckResponse(message, of.method, of.params)
-		}
-		return c.dialect.checkAnswer(message, of.method)
+		return c.checkResponse(from, message, of)
 	}
 	if from == fromClient {
 		return nil
 	}
 	return c.dialect.CheckCall(message)
+}
+
+func (c *Conversation) checkResponse(from int, message any, of request) error {
+	if from == fromClient {
+		if c.loose {
+			return nil
+		}
+		return c.dialect.CheckAnswer(message, of.method)
+	}
+	if err := c.dialect.CheckResponse(message, of.method); err != nil || c.loose || member(message, "error") != nil {
+		return err
+	}
+	return c.dialect.CheckRequest(of.method, of.params)
 }
 
 // key returns an id as text. The number 1 and the text "1" are different ids.
