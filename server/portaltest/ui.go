@@ -68,6 +68,9 @@ func (u *UI) Send(line string) {
 	}
 }
 
+// MaySendInvalid allows the test to send what spec/ui.schema.json forbids, from now on.
+func (u *UI) MaySendInvalid() { u.talks.MaySendInvalid() }
+
 // Receive returns the next line, without its end. After a normal end, the error is [io.EOF].
 func (u *UI) Receive(within time.Duration) (line string, err error) {
 	timeout := time.NewTimer(within)
