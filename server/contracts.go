@@ -20,6 +20,7 @@ func contracts(base string) []contract {
 	list := []contract{
 		{file: "openapi.yaml", Type: "application/yaml", Describes: "the plain HTTP routes, in OpenAPI"},
 		{file: "openrpc.json", Type: "application/json", Describes: "/rpc, in OpenRPC"},
+		{file: "cli.openrpc.json", Type: "application/json", Describes: "portal cli, in OpenRPC"},
 		{file: "operations.asyncapi.yaml", Type: "application/yaml", Describes: "/ws, in AsyncAPI"},
 		{file: "streams.asyncapi.yaml", Type: "application/yaml", Describes: "/stream and the notifications of /rpc, in AsyncAPI"},
 		{file: "ui.schema.json", Type: "application/schema+json", Describes: "the messages of /ui, in JSON Schema"},

@@ -5,5 +5,5 @@ import "embed"
 
 // Files has the contracts: OpenAPI, OpenRPC, AsyncAPI and a JSON Schema.
 //
-//go:embed openapi.yaml openrpc.json operations.asyncapi.yaml streams.asyncapi.yaml ui.schema.json
+//go:embed cli.openrpc.json openapi.yaml openrpc.json operations.asyncapi.yaml streams.asyncapi.yaml ui.schema.json
 var Files embed.FS

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"sync"
 	"testing"
 
@@ -34,14 +35,10 @@ const (
 	fromPortal
 )
 
-// Talk returns a conversation of the dialect of a path, /rpc or /ui.
+// Talk returns a conversation of the dialect of a path, /rpc or /ui, or of "cli".
 func Talk(tb testing.TB, path string) *Conversation {
 	tb.Helper()
-	of := RPC
-	if path == "/ui" {
-		of = UI
-	}
-	d, err := of()
+	d, err := map[string]func() (*Dialect, error){"/rpc": RPC, "/ui": UI, "cli": CLI}[path]()
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -66,6 +63,31 @@ func (c *Conversation) Sent(frame []byte) { c.tb.Helper(); c.take(fromClient, fr
 
 // Received validates what the client has received: a message or a batch.
 func (c *Conversation) Received(frame []byte) { c.tb.Helper(); c.take(fromPortal, frame) }
+
+// SentLines and ReceivedLines take messages, one per line, for [io.MultiWriter] and [io.TeeReader].
+func (c *Conversation) SentLines() io.Writer { return &lines{take: c.Sent} }
+
+// ReceivedLines is described at [Conversation.SentLines].
+func (c *Conversation) ReceivedLines() io.Writer { return &lines{take: c.Received} }
+
+// lines divides what is written to it.
+type lines struct {
+	take func(line []byte)
+	rest []byte
+}
+
+// Write never fails.
+func (l *lines) Write(p []byte) (int, error) {
+	l.rest = append(l.rest, p...)
+	for {
+		line, rest, complete := bytes.Cut(l.rest, []byte("\n"))
+		if !complete {
+			return len(p), nil
+		}
+		l.rest = rest
+		l.take(line)
+	}
+}
 
 func (c *Conversation) take(from int, frame []byte) {
 	c.tb.Helper()

@@ -1,7 +1,6 @@
 package contract
 
 import (
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -24,7 +23,8 @@ type Dialect struct {
 //nolint:gochecknoglobals // compiled once for all tests of a process
 var (
 	ui         = sync.OnceValues(parseUI)
-	rpc        = sync.OnceValues(parseRPC)
+	rpc        = sync.OnceValues(func() (*Dialect, error) { return parseOpenRPC("openrpc.json", "rpc") })
+	cli        = sync.OnceValues(func() (*Dialect, error) { return parseOpenRPC("cli.openrpc.json", "cli") })
 	stream     = sync.OnceValues(func() (schemas, error) { return parseChannel("streams.asyncapi.yaml", "stream") })
 	operations = sync.OnceValues(func() (schemas, error) { return parseChannel("operations.asyncapi.yaml", "watch") })
 )
@@ -34,6 +34,9 @@ func UI() (*Dialect, error) { return ui() }
 
 // RPC returns the dialect of /rpc: the methods of spec/openrpc.json and the notifications of spec/streams.asyncapi.yaml.
 func RPC() (*Dialect, error) { return rpc() }
+
+// CLI returns the dialect of `portal cli`: the methods of spec/cli.openrpc.json and the notifications of spec/streams.asyncapi.yaml.
+func CLI() (*Dialect, error) { return cli() }
 
 // Methods lists the methods and notifications, and those that have a result.
 func (d *Dialect) Methods() (all, answered []string) {
@@ -51,9 +54,6 @@ func read(name string) (parser, error) {
 	root, err := decode(text)
 	if err != nil {
 		return parser{}, err
-	}
-	if name == "openrpc.json" {
-		addParams(root)
 	}
 	return newParser(root)
 }
@@ -97,51 +97,4 @@ func parseUI() (*Dialect, error) {
 		}
 	}
 	return d, nil
-}
-
-// parseRPC joins the methods of OpenRPC and the notifications of AsyncAPI.
-func parseRPC() (*Dialect, error) {
-	p, err := read("openrpc.json")
-	if err != nil {
-		return nil, err
-	}
-	d := &Dialect{name: "openrpc.json", results: schemas{}, codes: map[string][]int{}}
-	if d.params, err = parseChannel("streams.asyncapi.yaml", "rpc"); err != nil {
-		return nil, err
-	}
-	for _, method := range p.items(p.at(node{"", p.root}, "methods")) {
-		name := text(p.at(method, "name"))
-		var errParams, errResult error
-		d.params[name], errParams = p.compile(node{pointer: method.pointer + "/" + paramsSchema})
-		d.results[name], errResult = p.compile(p.at(method, "result", "schema"))
-		if err := errors.Join(errParams, errResult); err != nil {
-			return nil, err
-		}
-		for _, e := range p.items(p.at(method, "errors")) {
-			d.codes[name] = append(d.codes[name], number(p.at(e, "code")))
-		}
-	}
-	return d, nil
-}
-
-// paramsSchema is where [addParams] adds a schema.
-const paramsSchema = "x-params"
-
-// addParams adds to every method of an OpenRPC document one schema of its params, which the document describes one by one.
-func addParams(root any) {
-	methods, _ := member(root, "methods").([]any)
-	for _, method := range methods {
-		properties, required := map[string]any{}, []any{}
-		list, _ := member(method, "params").([]any)
-		for _, param := range list {
-			name, _ := member(param, "name").(string)
-			properties[name] = member(param, "schema")
-			if member(param, "required") == true {
-				required = append(required, name)
-			}
-		}
-		if object, ok := method.(map[string]any); ok {
-			object[paramsSchema] = map[string]any{"type": "object", "properties": properties, "required": required}
-		}
-	}
 }
