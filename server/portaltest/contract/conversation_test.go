@@ -126,6 +126,15 @@ func TestViolationsInStreamsAreCaught(t *testing.T) {
 	}
 }
 
+func TestViolationsInTerminalsAreCaught(t *testing.T) {
+	for frame, isSent := range map[string]bool{"oa": false, "e": false, `{"input":"a"}`: true, `{"columns":1,"rows":1}`: true, `{"shown":1}`: true, "{": true} {
+		assert.NoError(t, contract.CheckTerminal([]byte(frame), isSent), frame)
+	}
+	for frame, isSent := range map[string]bool{"a": false, `{"shown":1}`: false, `{"columns":1}`: true, `{"shown":0}`: true, `"o"`: true} {
+		assert.Error(t, contract.CheckTerminal([]byte(frame), isSent), frame)
+	}
+}
+
 func TestViolationsInFramesOfOperationsAreCaught(t *testing.T) {
 	const frame = `{"id":"6b3f0c3a-8f0b-4d7b-9f0e-4d9c7a5e1c11","operation_id":"6b3f0c3a-8f0b-4d7b-9f0e-4d9c7a5e1c11","sequence":0,"type":"thinking",` +
 		`"content":"a","timestamp":"2026-02-18T14:23:55.800Z","sender":"copilot"}`

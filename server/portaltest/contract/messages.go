@@ -26,6 +26,7 @@ var (
 	rpc        = sync.OnceValues(func() (*Dialect, error) { return parseOpenRPC("openrpc.json", "rpc") })
 	cli        = sync.OnceValues(func() (*Dialect, error) { return parseOpenRPC("cli.openrpc.json", "cli") })
 	stream     = sync.OnceValues(func() (schemas, error) { return parseChannel("streams.asyncapi.yaml", "stream") })
+	terminal   = sync.OnceValues(func() (schemas, error) { return parseChannel("streams.asyncapi.yaml", "terminal") })
 	operations = sync.OnceValues(func() (schemas, error) { return parseChannel("operations.asyncapi.yaml", "watch") })
 )
 

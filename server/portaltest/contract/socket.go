@@ -16,6 +16,7 @@ type Socket struct {
 	tb    testing.TB
 	talks *Conversation // nil if the path has no JSON-RPC
 	watch bool          // an operation
+	shell bool          // a terminal
 }
 
 // NewSocket returns a socket at an address or a path.
@@ -31,6 +32,7 @@ func NewSocket(tb testing.TB, conn *websocket.Conn, address string) *Socket {
 			s.talks = Talk(tb, path)
 		}
 	}
+	s.shell = strings.Contains(at.Path, "/terminal/")
 	s.watch = strings.HasSuffix(at.Path, "/ws")
 	return s
 }
@@ -48,6 +50,11 @@ func (s *Socket) ReadMessage() (kind int, frame []byte, err error) {
 	if s.watch {
 		if err := CheckFrame(frame); err != nil {
 			s.tb.Errorf("spec/operations.asyncapi.yaml: %v", err)
+		}
+	}
+	if s.shell {
+		if err := CheckTerminal(frame, false); err != nil {
+			s.tb.Errorf("spec/streams.asyncapi.yaml: %v", err)
 		}
 	}
 	return kind, frame, err
@@ -68,6 +75,11 @@ func (s *Socket) WriteMessage(kind int, frame []byte) error {
 	s.tb.Helper()
 	if s.talks != nil && kind == websocket.TextMessage {
 		s.talks.Sent(frame)
+	}
+	if s.shell && kind == websocket.TextMessage {
+		if err := CheckTerminal(frame, true); err != nil {
+			s.tb.Errorf("spec/streams.asyncapi.yaml: %v", err)
+		}
 	}
 	return s.Conn.WriteMessage(kind, frame)
 }

@@ -95,6 +95,29 @@ func CheckEvent(id, event, data string) error {
 	return validate(schema, "the event "+event, data)
 }
 
+// CheckTerminal validates a frame of a terminal against spec/streams.asyncapi.yaml. It accepts a frame of the client that is no JSON, which the portal
+// refuses.
+func CheckTerminal(frame []byte, isSent bool) error {
+	all, err := terminal()
+	if err != nil {
+		return err
+	}
+	var value any = string(frame)
+	if isSent {
+		if value, err = jsonschema.UnmarshalJSON(bytes.NewReader(frame)); err != nil {
+			return nil //nolint:nilerr // see above
+		}
+		if _, isObject := value.(map[string]any); !isObject {
+			return fmt.Errorf("%.1000s is no object", frame)
+		}
+	}
+	count("streams.asyncapi.yaml", "frame of a terminal")
+	if err := checkAny(all, value); err != nil {
+		return fmt.Errorf("%.1000s: %w", frame, err)
+	}
+	return nil
+}
+
 // CheckFrame validates a frame that a client of an operation has received against spec/operations.asyncapi.yaml.
 func CheckFrame(frame []byte) error {
 	all, err := operations()
