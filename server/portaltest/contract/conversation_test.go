@@ -128,7 +128,7 @@ func TestViolationsInStreamsAreCaught(t *testing.T) {
 
 func TestViolationsInTerminalsAreCaught(t *testing.T) {
 	for frame, isSent := range map[string]bool{"oa": false, "e": false, `{"input":"a"}`: true, `{"columns":1,"rows":1}`: true, `{"shown":1}`: true, "{": true} {
-		assert.NoError(t, contract.CheckTerminal([]byte(frame), isSent), frame)
+		require.NoError(t, contract.CheckTerminal([]byte(frame), isSent), frame)
 	}
 	for frame, isSent := range map[string]bool{"a": false, `{"shown":1}`: false, `{"columns":1}`: true, `{"shown":0}`: true, `"o"`: true} {
 		assert.Error(t, contract.CheckTerminal([]byte(frame), isSent), frame)
