@@ -21,6 +21,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/agent/ndjson"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 	"github.com/copilot-portal/portal/server/portaltest"
+	"github.com/copilot-portal/portal/server/portaltest/contract"
 )
 
 // films returns a NormalizedSpec (spec/contracts/cli-protocol.notes.md, "As the CLI").
@@ -147,6 +148,7 @@ type app struct {
 	command *exec.Cmd
 	in      io.WriteCloser
 	out     *bufio.Reader
+	talks   *contract.Conversation
 }
 
 func startApp(t *testing.T, args ...string) *app {
@@ -159,7 +161,8 @@ func startApp(t *testing.T, args ...string) *app {
 	require.NoError(t, err)
 	out, err := a.command.StdoutPipe()
 	require.NoError(t, err)
-	a.out = bufio.NewReader(out)
+	a.talks = contract.Talk(t, "cli")
+	a.out = bufio.NewReader(io.TeeReader(out, a.talks.ReceivedLines()))
 	require.NoError(t, a.command.Start())
 	t.Cleanup(func() {
 		_ = a.command.Process.Signal(syscall.SIGTERM) // a kill would leave the agent, which writes into directories of the test
@@ -173,7 +176,9 @@ func startApp(t *testing.T, args ...string) *app {
 
 func (a *app) say(lines ...string) {
 	a.t.Helper()
-	_, err := io.WriteString(a.in, strings.Join(lines, "\n")+"\n")
+	text := strings.Join(lines, "\n") + "\n"
+	_, _ = io.WriteString(a.talks.SentLines(), text)
+	_, err := io.WriteString(a.in, text)
 	require.NoError(a.t, err)
 }
 

@@ -24,7 +24,9 @@ func contracts(base string) []contract {
 		{file: "openapi.yaml", Type: "application/yaml", Describes: "the plain HTTP routes, in OpenAPI"},
 		{file: "openapi.json", Type: "application/json", Describes: "the same, as JSON"},
 		{file: "openrpc.json", Type: "application/json", Describes: "/rpc, in OpenRPC"},
+		{file: "cli.openrpc.json", Type: "application/json", Describes: "portal cli, in OpenRPC"},
 		{file: "operations.asyncapi.yaml", Type: "application/yaml", Describes: "/ws, in AsyncAPI"},
+		{file: "streams.asyncapi.yaml", Type: "application/yaml", Describes: "/stream, the notifications of /rpc, and /terminal, in AsyncAPI"},
 		{file: "ui.schema.json", Type: "application/schema+json", Describes: "the messages of /ui, in JSON Schema"},
 	}
 	for i, c := range list {

@@ -63,6 +63,28 @@ func TestOpenAPIDescribesWhatLinksOpen(t *testing.T) {
 	}
 }
 
+// toUI are the requests of the portal to UIs.
+func toUI() []string {
+	return []string{"client.tool.call", "portal.form.request", "ui.confirm.request", "ui.pick.request", "ui.prompt.request"}
+}
+
+func TestContractsDescribeEveryMethod(t *testing.T) {
+	ui, rpc := inside(t, nil).Methods()
+	for name, c := range map[string]struct {
+		read    func() (*contract.Dialect, error)
+		methods []string
+	}{
+		"ui.schema.json":   {contract.UI, append(ui, toUI()...)},
+		"openrpc.json":     {contract.RPC, rpc},
+		"cli.openrpc.json": {contract.CLI, []string{"initialize", "exit", "generate", "customize", "chat"}},
+	} {
+		dialect, err := c.read()
+		require.NoError(t, err, name)
+		_, described := dialect.Methods()
+		assert.ElementsMatch(t, c.methods, described, name)
+	}
+}
+
 // askFitting is ask for an exchange that must fit spec/openapi.yaml. It returns the status.
 func askFitting(t *testing.T, h http.Handler, method, path string, header ...string) int {
 	t.Helper()
@@ -94,7 +116,7 @@ func TestOpenAPIDescribesEveryRefusal(t *testing.T) {
 func TestOpenAPIDescribesThePortalItself(t *testing.T) {
 	for _, path := range []string{
 		"/health", "/version", "/metrics", "/api/config", "/api/test", "/api/token", "/api/stop",
-		"/spec", "/spec/openapi.yaml", "/spec/openrpc.json", "/spec/operations.asyncapi.yaml", "/spec/ui.schema.json",
+		"/spec", "/spec/openapi.yaml", "/spec/openrpc.json", "/spec/cli.openrpc.json", "/spec/operations.asyncapi.yaml", "/spec/streams.asyncapi.yaml", "/spec/ui.schema.json",
 	} {
 		assert.Equal(t, http.StatusOK, askFitting(t, inside(t, nil).Handler(8888), "GET", path), path)
 	}
@@ -119,7 +141,8 @@ func TestContractsAreServed(t *testing.T) {
 		assert.NotEmpty(t, one.Describes)
 	}
 	assert.Equal(t, []string{
-		"/portal/spec/openapi.yaml", "/portal/spec/openrpc.json", "/portal/spec/operations.asyncapi.yaml", "/portal/spec/ui.schema.json",
+		"/portal/spec/openapi.yaml", "/portal/spec/openrpc.json", "/portal/spec/cli.openrpc.json", "/portal/spec/operations.asyncapi.yaml", "/portal/spec/streams.asyncapi.yaml",
+		"/portal/spec/ui.schema.json",
 	}, paths)
 	assert.Equal(t, http.StatusNotFound, ask(h, "GET", "/portal/spec/spec.go").Code)
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/server/portaltest"
+	"github.com/copilot-portal/portal/server/portaltest/contract"
 )
 
 // sharing is a portal with a token, with a session that asks, another one, and links to the first.
@@ -72,7 +73,7 @@ func (s sharing) owner(method, path, body string) string {
 }
 
 // socket opens a WebSocket by a link.
-func (s sharing) socket(path, token string) *websocket.Conn {
+func (s sharing) socket(path, token string) *contract.Socket {
 	s.Helper()
 	conn, status := dial(s.T, s.p.URL, path, http.Header{"Authorization": {"Bearer " + token}})
 	require.Equal(s, http.StatusSwitchingProtocols, status)
@@ -81,7 +82,7 @@ func (s sharing) socket(path, token string) *websocket.Conn {
 }
 
 // exchange sends a request and returns the response.
-func (s sharing) exchange(conn *websocket.Conn, method string, params document) (result, failure document) {
+func (s sharing) exchange(conn *contract.Socket, method string, params document) (result, failure document) {
 	s.Helper()
 	require.NoError(s, conn.WriteJSON(document{"jsonrpc": "2.0", "id": "x", "method": method, "params": params}))
 	d := s.until(conn, func(d document) bool { return d["id"] == "x" && d["method"] == nil })
@@ -91,7 +92,7 @@ func (s sharing) exchange(conn *websocket.Conn, method string, params document) 
 }
 
 // until reads up to a message.
-func (s sharing) until(conn *websocket.Conn, wanted func(document) bool) document {
+func (s sharing) until(conn *contract.Socket, wanted func(document) bool) document {
 	s.Helper()
 	for {
 		var d document
@@ -103,7 +104,7 @@ func (s sharing) until(conn *websocket.Conn, wanted func(document) bool) documen
 }
 
 // closed reads up to the close of a connection, which must be because of the link.
-func (s sharing) closed(conn *websocket.Conn) {
+func (s sharing) closed(conn *contract.Socket) {
 	s.Helper()
 	for {
 		if _, _, err := conn.ReadMessage(); err != nil {
@@ -196,7 +197,7 @@ func (s sharing) http(t *testing.T) {
 	require.NoError(t, err)
 	defer stream.Body.Close()
 	require.Equal(t, http.StatusOK, stream.StatusCode)
-	lines := bufio.NewReader(stream.Body)
+	lines := bufio.NewReader(io.TeeReader(stream.Body, contract.NewStream(t)))
 	question := s.ask("http")
 	for line := ""; !strings.Contains(line, question); {
 		line, err = lines.ReadString('\n')
@@ -255,7 +256,7 @@ func (s sharing) ui(t *testing.T) {
 	read, id := s.link("read")
 	answer, _ := s.link("answer")
 	reads, answers := s.socket("/ui", read), s.socket("/ui", answer)
-	for _, conn := range []*websocket.Conn{reads, answers} {
+	for _, conn := range []*contract.Socket{reads, answers} {
 		_, failure := s.exchange(conn, "initialize", document{"ui_capabilities": document{"supports_confirm": true, "supports_prompt": true}})
 		require.Nil(t, failure)
 		_, failure = s.exchange(conn, "portal.session.attach", document{"session_id": s.other})

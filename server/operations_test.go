@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/server/portaltest"
+	"github.com/copilot-portal/portal/server/portaltest/contract"
 )
 
 // operationMessage is the part of an operation's message that the tests use.
@@ -57,7 +58,7 @@ func statusOf(t *testing.T, p *portaltest.Portal, session, id string) string {
 }
 
 // watch connects to an operation and continues after a message.
-func watch(t *testing.T, p *portaltest.Portal, session, id string, after int) *websocket.Conn {
+func watch(t *testing.T, p *portaltest.Portal, session, id string, after int) *contract.Socket {
 	t.Helper()
 	query := url.Values{"operation_id": {id}, "session_id": {session}, "last_received_sequence": {fmt.Sprint(after)}}
 	conn, status := dial(t, p.URL, "/ws?"+query.Encode(), nil)
@@ -68,7 +69,7 @@ func watch(t *testing.T, p *portaltest.Portal, session, id string, after int) *w
 }
 
 // readMessages reads messages without notices until wanted accepts one, or until the end, whose error it returns.
-func readMessages(t *testing.T, conn *websocket.Conn, wanted func(operationMessage) bool) (all []operationMessage, err error) {
+func readMessages(t *testing.T, conn *contract.Socket, wanted func(operationMessage) bool) (all []operationMessage, err error) {
 	t.Helper()
 	for {
 		_, text, err := conn.ReadMessage()
@@ -88,7 +89,7 @@ func readMessages(t *testing.T, conn *websocket.Conn, wanted func(operationMessa
 }
 
 // expectFailedEnd reads the messages after a message, and checks that the last ones are error and complete.
-func expectFailedEnd(t *testing.T, conn *websocket.Conn, after int) {
+func expectFailedEnd(t *testing.T, conn *contract.Socket, after int) {
 	t.Helper()
 	rest, err := readMessages(t, conn, nil)
 	assert.True(t, websocket.IsCloseError(err, websocket.CloseNormalClosure), "%v", err)
@@ -102,7 +103,7 @@ func expectFailedEnd(t *testing.T, conn *websocket.Conn, after int) {
 // longOperation is a document whose operation runs a long command.
 const longOperation = `{"type": "prompt", "prompt": "Think. Then run ` + "`sleep 300`" + `.", "model": "demo"}`
 
-func awaitThinking(t *testing.T, conn *websocket.Conn) (last int) {
+func awaitThinking(t *testing.T, conn *contract.Socket) (last int) {
 	t.Helper()
 	all, err := readMessages(t, conn, func(m operationMessage) bool { return m.Type == "thinking" })
 	require.NoError(t, err)

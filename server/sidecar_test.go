@@ -23,6 +23,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/server/portaltest"
+	"github.com/copilot-portal/portal/server/portaltest/contract"
 )
 
 // ide acts as the plugin: it sends requests and reads streams as the real one does.
@@ -76,7 +77,7 @@ func (i ide) follow(id, after string, see func(streamEvent) bool) {
 	require.NoError(i, err)
 	defer resp.Body.Close()
 	require.Equal(i, 200, resp.StatusCode)
-	lines, e := bufio.NewScanner(resp.Body), streamEvent{}
+	lines, e := bufio.NewScanner(io.TeeReader(resp.Body, contract.NewStream(i))), streamEvent{}
 	lines.Buffer(nil, 4<<20)
 	for lines.Scan() {
 		line := lines.Text()

@@ -15,16 +15,21 @@ import (
 	"github.com/copilot-portal/portal/handlers/ui"
 	"github.com/copilot-portal/portal/server"
 	"github.com/copilot-portal/portal/server/portaltest"
+	"github.com/copilot-portal/portal/server/portaltest/contract"
 )
 
-func dial(t *testing.T, url, path string, header http.Header) (*websocket.Conn, int) {
+// dial opens a WebSocket, whose messages must fit the contract of the path; nil if it is refused.
+func dial(t *testing.T, url, path string, header http.Header) (*contract.Socket, int) {
 	t.Helper()
 	conn, resp, err := websocket.DefaultDialer.DialContext(t.Context(), "ws://"+strings.TrimPrefix(url, "http://")+path, header)
 	if resp == nil {
 		require.NoError(t, err)
 	}
 	_ = resp.Body.Close()
-	return conn, resp.StatusCode
+	if conn == nil {
+		return nil, resp.StatusCode
+	}
+	return contract.NewSocket(t, conn, path), resp.StatusCode
 }
 
 func TestWebSocketsAreGuarded(t *testing.T) {

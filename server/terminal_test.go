@@ -17,11 +17,12 @@ import (
 
 	"github.com/copilot-portal/portal/server"
 	"github.com/copilot-portal/portal/server/portaltest"
+	"github.com/copilot-portal/portal/server/portaltest/contract"
 )
 
 // shell is a client of a terminal.
 type shell struct {
-	*websocket.Conn
+	*contract.Socket
 
 	t    *testing.T
 	seen string // output that was not looked for yet
@@ -39,7 +40,7 @@ func openShell(t *testing.T, p *portaltest.Portal, session string, header ...str
 	require.NoError(t, resp.Body.Close())
 	t.Cleanup(func() { _ = conn.Close() })
 	require.NoError(t, conn.SetReadDeadline(time.Now().Add(2*time.Minute)))
-	return &shell{Conn: conn, t: t}
+	return &shell{Socket: contract.NewSocket(t, conn, "/terminal/"+session), t: t}
 }
 
 func (s *shell) say(message string) {

@@ -22,6 +22,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/server"
+	"github.com/copilot-portal/portal/server/portaltest/contract"
 )
 
 // certify writes a self-signed certificate with a serial number, and returns it.
@@ -89,8 +90,9 @@ func TestPortalServesHTTPS(t *testing.T) {
 	require.NoError(t, err)
 	defer socket.Close()
 	defer answer.Body.Close()
-	require.NoError(t, socket.WriteMessage(websocket.TextMessage, []byte(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocol_version":"0"}}`)))
-	_, text, err := socket.ReadMessage()
+	conn := contract.NewSocket(t, socket, "/ui")
+	require.NoError(t, conn.WriteMessage(websocket.TextMessage, []byte(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocol_version":"0"}}`)))
+	_, text, err := conn.ReadMessage()
 	require.NoError(t, err)
 	assert.Contains(t, string(text), `"protocol_version":"0"`)
 

@@ -113,6 +113,7 @@ func (e environment) onStreams(t *testing.T, o portaltest.Options) transcript.Se
 		var here *portaltest.Stream
 		t.Cleanup(func() { assert.Empty(t, here.Children(), "the portal left processes behind") }) // after its end
 		here = portaltest.StdioWith(t, o)
+		here.MaySendInvalid() // the player checks what it sends
 		now = here
 		return here
 	}
@@ -135,7 +136,11 @@ func (e environment) onSockets(t *testing.T, p *portaltest.Portal) transcript.Se
 	dir := t.TempDir()
 	return transcript.Setup{
 		Schema: e.schema, Patience: patience, Dir: dir, Stderr: p.Stderr,
-		Open:    func() transcript.UI { return p.UI("cwd=" + url.QueryEscape(dir)) },
+		Open: func() transcript.UI {
+			u := p.UI("cwd=" + url.QueryEscape(dir))
+			u.MaySendInvalid() // the player checks what it sends
+			return u
+		},
 		Session: func(query string) string { return p.StartSession(dir, query) },
 		Query:   p.Query,
 	}

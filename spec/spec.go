@@ -3,7 +3,7 @@ package spec
 
 import "embed"
 
-// Files has the contracts: OpenAPI, OpenRPC, AsyncAPI and a JSON Schema.
+// Files has the contracts: OpenAPI, OpenRPC, AsyncAPI and JSON Schema.
 //
-//go:embed openapi.yaml openrpc.json operations.asyncapi.yaml ui.schema.json
+//go:embed cli.openrpc.json openapi.yaml openrpc.json operations.asyncapi.yaml streams.asyncapi.yaml ui.schema.json
 var Files embed.FS

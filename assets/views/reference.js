@@ -60,7 +60,7 @@ async function readJSON(address) {
 
 /** @returns {(Node | string)[]} */
 function downloads() {
-  const files = [["openapi.yaml", "OpenAPI"], ["openrpc.json", "OpenRPC"], ["ui.schema.json", "UI messages"], ["operations.asyncapi.yaml", "AsyncAPI"]];
+  const files = [["openapi.yaml", "OpenAPI"], ["openrpc.json", "OpenRPC"], ["ui.schema.json", "UI messages"], ["streams.asyncapi.yaml", "AsyncAPI of streams"], ["operations.asyncapi.yaml", "of operations"]];
   return ["Download: ", ...files.flatMap(([file, name], i) => [...(i > 0 ? [", "] : []), h("a", { href: `spec/${file}`, download: file }, name)]), "."];
 }
 

@@ -22,6 +22,7 @@ import (
 	"github.com/copilot-portal/portal/handlers/cli"
 	"github.com/copilot-portal/portal/jobs/studio"
 	"github.com/copilot-portal/portal/jobs/studio/code"
+	"github.com/copilot-portal/portal/server/portaltest/contract"
 )
 
 const spec = `{"format":"openapi3","metadata":{"title":"Films","version":"1"},"endpoints":[],"models":[]}`
@@ -31,6 +32,7 @@ const answer = "```jsx\nfunction App() {\n  return <h1>Films 🎬</h1>;\n}\n```\
 // app is the app that started the CLI.
 type app struct {
 	t     *testing.T
+	talks *contract.Conversation
 	in    io.Writer
 	lines *bufio.Scanner
 	ended chan error
@@ -48,7 +50,11 @@ func inTime(t *testing.T, script func(*fake.Turn), test func(*app)) {
 		defer host.Close(context.Background())
 		work := studio.New(studio.Options{Sessions: host, Policy: permission.Everywhere(permission.Deny), Directory: dir})
 		here, there := net.Pipe()
-		a := &app{t: t, in: there, lines: bufio.NewScanner(there), ended: make(chan error, 1)}
+		talks := contract.Talk(t, "cli")
+		a := &app{
+			t: t, talks: talks, ended: make(chan error, 1),
+			in: io.MultiWriter(talks.SentLines(), there), lines: bufio.NewScanner(io.TeeReader(there, talks.ReceivedLines())),
+		}
 		carrier := jsonrpc.NewLines(here, here, jsonrpc.LineOptions{ASCII: true})
 		go func() {
 			a.ended <- cli.New(cli.Options{Studio: work, Version: "1.2"}).Serve(context.Background(), carrier, time.Second)
@@ -118,6 +124,7 @@ func TestAppWithoutStreamingGetsNoChunks(t *testing.T) {
 
 func TestInitializeAcceptsAnything(t *testing.T) {
 	inTime(t, says("Yes."), func(a *app) {
+		a.talks.MaySendInvalid()
 		for _, params := range []string{`[]`, `{"capabilities":3}`, `{"capabilities":{"streaming":"yes"}}`, `null`} {
 			a.say(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":%s}`, params)
 			require.True(t, a.lines.Scan())

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -24,6 +25,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/handlers/cli"
 	"github.com/copilot-portal/portal/handlers/rpc"
+	"github.com/copilot-portal/portal/server/portaltest/contract"
 )
 
 // api is the dialect over scripted agents, called without a network.
@@ -116,6 +118,7 @@ func newAPI(t *testing.T, agents *fake.Agents, h copilot.Options, o rpc.Options)
 func (a *api) post(body string) (status int, answer string) {
 	w := httptest.NewRecorder()
 	a.handler.ServeHTTP(w, httptest.NewRequestWithContext(a.Context(), "POST", "/rpc", strings.NewReader(body)))
+	contract.Check(a, contract.Exchange{Method: "POST", Path: "/rpc", Request: body, Status: w.Code, Response: w.Body.String()})
 	return w.Code, w.Body.String()
 }
 
@@ -196,7 +199,7 @@ func (a *api) openWithRoom(room int, session, query, after string) *stream {
 	}()
 	go func() {
 		defer close(s.events)
-		parse(r, s.events)
+		parse(io.TeeReader(r, contract.NewStream(a)), s.events)
 	}()
 	return s
 }
@@ -514,17 +517,15 @@ func TestOpenRPCDescribesAllMethods(t *testing.T) {
 		"server.enable":       {"name", "enabled", "directory"},
 		"server.signin":       {"server", "directory"},
 		"skill.enable":        {"name", "enabled", "directory"},
+		"session.subscribe":   rpc.ParamsOf(rpc.SubscribeParams{}),
+		"session.unsubscribe": {"sessionId"},
 		"generate":            {"spec", "format", "theme", "options"},
 		"customize":           {"currentCode", "prompt", "spec", "history"},
 		"chat":                {"message", "context"},
 	}, told)
 	inTime(t, func(a *api) {
-		methods := a.rpc.Methods()
-		maps.Copy(methods, cli.New(cli.Options{}).Methods())
-		for name := range methods {
-			assert.Contains(a, told, name)
-		}
-		assert.Len(a, told, len(methods))
+		methods := slices.Concat(a.rpc.SocketMethods(), slices.Collect(maps.Keys(cli.New(cli.Options{}).Methods())))
+		assert.ElementsMatch(a, methods, slices.Collect(maps.Keys(told)))
 	})
 }
 

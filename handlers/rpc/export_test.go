@@ -7,19 +7,20 @@ import (
 
 // For the tests of package rpc_test.
 type (
-	CreateParams  = createParams
-	SendParams    = sendParams
-	ListParams    = listParams
-	AnswerParams  = answerParams
-	RevokeParams  = revokeParams
-	CancelParams  = cancelParams
-	ForkParams    = forkParams
-	ChangesParams = changesParams
-	RestoreParams = restoreParams
-	UndoParams    = undoParams
-	ResendParams  = resendParams
-	UpdateParams  = updateParams
-	FileParams    = fileParams
+	CreateParams    = createParams
+	SendParams      = sendParams
+	ListParams      = listParams
+	AnswerParams    = answerParams
+	RevokeParams    = revokeParams
+	CancelParams    = cancelParams
+	ForkParams      = forkParams
+	ChangesParams   = changesParams
+	RestoreParams   = restoreParams
+	UndoParams      = undoParams
+	ResendParams    = resendParams
+	UpdateParams    = updateParams
+	FileParams      = fileParams
+	SubscribeParams = subscribeParams
 
 	ProposeCommitParams = proposeCommitParams
 	CreateCommitParams  = createCommitParams

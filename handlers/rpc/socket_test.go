@@ -19,6 +19,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/handlers/rpc"
 	"github.com/copilot-portal/portal/handlers/socket"
+	"github.com/copilot-portal/portal/server/portaltest/contract"
 )
 
 // frame is whatever comes on a WebSocket: a response or an event.
@@ -37,7 +38,7 @@ type frame struct {
 type phone struct {
 	*testing.T
 
-	conn *websocket.Conn
+	conn *contract.Socket
 	last int
 }
 
@@ -66,7 +67,7 @@ func exchange(t *testing.T, script func(*fake.Turn)) (call func() *phone) {
 		require.NoError(t, err)
 		_ = resp.Body.Close()
 		t.Cleanup(func() { _ = conn.Close() })
-		return &phone{T: t, conn: conn}
+		return &phone{T: t, conn: contract.NewSocket(t, conn, "/rpc")}
 	}
 }
 

@@ -187,6 +187,7 @@ func FuzzParams(f *testing.F) {
 		}
 		inTime(t, func(p *portal) {
 			u := p.Able()
+			u.MaySendInvalid()
 			u.Say(method, json.RawMessage(params))
 			assert.NotEmpty(t, u.Heard(), "everything that is asked is answered")
 		})

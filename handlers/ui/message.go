@@ -248,7 +248,7 @@ type (
 	questionAnswered struct {
 		Type     string       `json:"type"`
 		ID       string       `json:"question_id"`
-		By       string       `json:"by,omitempty"`
+		By       string       `json:"by"` // "" if nobody answered
 		Ending   event.Ending `json:"ending"`
 		Approved *bool        `json:"approved,omitempty"` // of questions that are approved or refused
 		Reason   string       `json:"reason,omitempty"`

@@ -185,6 +185,7 @@ func TestInvalidAnswerDeclines(t *testing.T) {
 			inTimeWith(t, ui.Options{Headless: permission.Allow}, func(p *portal) {
 				p.Agents.Script = command
 				u := p.Able()
+				u.MaySendInvalid()
 				u.Prompt("work")
 				u.Reply("ui.confirm.request", result)
 				assert.Contains(t, strings.Join(u.Heard(), "\n"), "2 tool_result bash Permission denied: The UI sent an unreadable answer.")

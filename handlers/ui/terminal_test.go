@@ -78,6 +78,7 @@ func TestToolWithoutApprovalIsCalledAtOnce(t *testing.T) {
 			inTime(t, func(p *portal) {
 				p.Agents.Script = func(t *fake.Turn) { t.UseTool("show", `{"a":1}`) }
 				u := p.Able()
+				u.MaySendInvalid()
 				permissions := document{}
 				if tc.rule != "" {
 					permissions["show"] = tc.rule

@@ -32,6 +32,7 @@ func TestUnreadableToolResultIsFailure(t *testing.T) {
 		}
 		u := p.Able()
 		u.Ask("run.start", document{"input": text("x"), "tools": []document{{"name": "count", "parameters": document{"type": "object"}}}})
+		u.MaySendInvalid()
 		u.Reply("client.tool.call", "4 files")
 		assert.Contains(t, u.Heard(), "status completed", "nobody else can do it, and the UI has said what it has to say")
 	})

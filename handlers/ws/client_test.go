@@ -14,6 +14,8 @@ import (
 	"github.com/gorilla/websocket"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/server/portaltest/contract"
 )
 
 // pipes is a network of in-memory pipes.
@@ -66,7 +68,7 @@ type message struct {
 
 // client is a WebSocket client.
 type client struct {
-	*websocket.Conn
+	*contract.Socket
 
 	tb testing.TB
 }
@@ -86,7 +88,7 @@ func (s *site) try(path string, d websocket.Dialer, header http.Header) (*client
 	if err != nil {
 		return nil, r
 	}
-	return &client{conn, s.tb}, r
+	return &client{contract.NewSocket(s.tb, conn, path), s.tb}, r
 }
 
 // watch connects to an operation.

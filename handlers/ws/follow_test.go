@@ -325,8 +325,8 @@ func TestLongMessagesAreCompressedWhenEnabled(t *testing.T) {
 
 func TestUnreadableOperationIsNotReportedComplete(t *testing.T) {
 	foreign(t, func(s *site, kept *store.Store) {
-		c := s.watch("x")
-		c.expect(-1, "Connected to operation x")
+		c := s.watch(foreignID)
+		c.expect(-1, "Connected to operation "+foreignID)
 		require.NoError(t, kept.Close())
 		all, code := c.end()
 		assert.Empty(t, all)
@@ -334,7 +334,9 @@ func TestUnreadableOperationIsNotReportedComplete(t *testing.T) {
 	})
 }
 
-// foreign runs a test in virtual time with an operation x that belongs to another process.
+const foreignID = "0a9d1c5e-57a4-4a8a-8d5b-2f7f2a3d9b10"
+
+// foreign runs a test in virtual time with an operation that belongs to another process.
 func foreign(t *testing.T, test func(*site, *store.Store)) {
 	t.Helper()
 	var kept *store.Store
@@ -344,14 +346,14 @@ func foreign(t *testing.T, test func(*site, *store.Store)) {
 		kept, err = store.Open(context.Background(), store.Options{Directory: directory})
 		require.NoError(t, err)
 		set.operation.Store = kept
-		require.NoError(t, kept.Begin(context.Background(), store.Activity{Kind: "operation", ID: "x", Head: []byte(`{"ID": "x", "Status": "running"}`)}))
+		require.NoError(t, kept.Begin(context.Background(), store.Activity{Kind: "operation", ID: foreignID, Head: []byte(`{"ID": "` + foreignID + `", "Status": "running"}`)}))
 	}, func(s *site) { defer kept.Close(); test(s, kept) })
 }
 
 func TestForeignOperationDoesNotDelayShutdown(t *testing.T) {
 	foreign(t, func(s *site, _ *store.Store) {
-		c := s.watch("x")
-		c.expect(-1, "Connected to operation x")
+		c := s.watch(foreignID)
+		c.expect(-1, "Connected to operation "+foreignID)
 		gently, cancel := context.WithTimeout(context.Background(), 1500*time.Millisecond)
 		defer cancel()
 		s.work.Close(gently)

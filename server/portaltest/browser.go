@@ -46,7 +46,7 @@ func StartChromium(tb testing.TB, more ...chromedp.ExecAllocatorOption) *Chromiu
 }
 
 // Browser is a tab that shares no cookies or other storage with other tabs. It fails its test if the console
-// shows an error or a warning.
+// shows an error or a warning, or if a message between the page and /ui does not fit spec/ui.schema.json.
 type Browser struct {
 	Context context.Context //nolint:containedctx // chromedp keeps the tab in it
 
@@ -56,6 +56,7 @@ type Browser struct {
 	faults  []string    // of the console; complete once console is done
 	outages atomic.Bool // whether the portal may be unreachable
 	errors  atomic.Bool // whether errors on the console are expected
+	frames  pageFrames
 }
 
 // Open opens an address in a new tab.
@@ -79,6 +80,9 @@ func open(tab context.Context, tb testing.TB, end func(), url string) *Browser {
 	tb.Cleanup(b.Close)
 	if err := chromedp.Do(tab); err != nil { // opens the tab, for as long as its context lives
 		tb.Fatalf("no tab was opened: %v", err)
+	}
+	if err := b.frames.record(tab); err != nil {
+		tb.Fatalf("the messages of the page cannot be recorded: %v", err)
 	}
 	messages := chromedp.Console(tab)
 	b.console.Go(func() {
@@ -105,6 +109,7 @@ func open(tab context.Context, tb testing.TB, end func(), url string) *Browser {
 func (b *Browser) Close() {
 	b.end()
 	b.console.Wait()
+	b.frames.check(b.t)
 	if len(b.faults) > 0 {
 		b.t.Errorf("errors on the console:\n%s", strings.Join(b.faults, "\n"))
 		b.faults = nil

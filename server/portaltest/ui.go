@@ -7,13 +7,16 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/copilot-portal/portal/server/portaltest/contract"
 )
 
 // UI is a client of the UI protocol, on the standard streams of `portal stdio` ([Stdio]) or on a WebSocket
-// ([Portal.UI]). It is safe for concurrent use.
+// ([Portal.UI]). Its messages must fit spec/ui.schema.json. It is safe for concurrent use.
 type UI struct {
 	tb      testing.TB
 	carrier carrier
+	talks   *contract.Conversation
 	lines   chan string // closed at the end
 	fault   error       // of reading; valid once lines is closed
 	drop    func()      // discards further lines
@@ -36,7 +39,7 @@ const endsWithin = 5 * time.Second
 func newUI(tb testing.TB, on carrier) *UI {
 	tb.Helper()
 	over := make(chan struct{})
-	u := &UI{tb: tb, carrier: on, lines: make(chan string, unread), drop: sync.OnceFunc(func() { close(over) })}
+	u := &UI{tb: tb, carrier: on, talks: contract.Talk(tb, "/ui"), lines: make(chan string, unread), drop: sync.OnceFunc(func() { close(over) })}
 	tb.Cleanup(u.drop)
 	go func() {
 		defer close(u.lines)
@@ -46,6 +49,7 @@ func newUI(tb testing.TB, on carrier) *UI {
 				u.fault = err
 				return
 			}
+			u.talks.Received([]byte(line))
 			select {
 			case u.lines <- line:
 			case <-over:
@@ -58,10 +62,14 @@ func newUI(tb testing.TB, on carrier) *UI {
 // Send sends a line, without its end.
 func (u *UI) Send(line string) {
 	u.tb.Helper()
+	u.talks.Sent([]byte(line))
 	if err := u.carrier.send(line); err != nil {
 		u.tb.Errorf("cannot send a line: %v: %.200s", err, line)
 	}
 }
+
+// MaySendInvalid allows the test to send what spec/ui.schema.json forbids, from now on.
+func (u *UI) MaySendInvalid() { u.talks.MaySendInvalid() }
 
 // Receive returns the next line, without its end. After a normal end, the error is [io.EOF].
 func (u *UI) Receive(within time.Duration) (line string, err error) {

@@ -10,13 +10,16 @@ import (
 
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 	"github.com/copilot-portal/portal/handlers/ui"
+	"github.com/copilot-portal/portal/server/portaltest/contract"
 )
 
-// Screen is a connected UI. It records what it receives.
+// Screen is a connected UI. It records what it receives. All messages must fit spec/ui.schema.json.
 type Screen struct {
 	*Portal
 	In   chan []byte // frames to the portal; closing it ends the input
 	Done chan error  // receives the result of Serve
+
+	talks *contract.Conversation
 
 	gone chan struct{} // closed when the portal hangs up
 	last int           // the id of the newest request
@@ -37,7 +40,7 @@ func (p *Portal) Open() *Screen {
 func (p *Portal) OpenAs(client ui.Client) *Screen {
 	p.Helper()
 	u := &Screen{
-		Portal: p, In: make(chan []byte, 10_000), Done: make(chan error, 1),
+		Portal: p, talks: contract.Talk(p, "/ui"), In: make(chan []byte, 10_000), Done: make(chan error, 1),
 		gone: make(chan struct{}), asked: map[string]any{}, reads: make(chan struct{}),
 	}
 	close(u.reads)
@@ -54,6 +57,7 @@ func (u *Screen) receive() ([]byte, error) {
 		if !ok {
 			return nil, io.EOF
 		}
+		u.talks.Sent(frame)
 		return frame, nil
 	case <-u.gone:
 		return nil, io.ErrClosedPipe
@@ -78,6 +82,7 @@ func (u *Screen) send(frame []byte) error {
 	case <-u.gone:
 		return io.ErrClosedPipe
 	}
+	u.talks.Received(frame)
 	if frame[0] != '[' {
 		frame = append(append([]byte{'['}, frame...), ']')
 	}
@@ -95,6 +100,9 @@ func (u *Screen) send(frame []byte) error {
 	}
 	return nil
 }
+
+// MaySendInvalid allows the UI to send what spec/ui.schema.json forbids, from now on.
+func (u *Screen) MaySendInvalid() { u.talks.MaySendInvalid() }
 
 // StopReading makes the UI read nothing until ReadAgain.
 func (u *Screen) StopReading() {
@@ -119,7 +127,7 @@ func (p *Portal) Able(more ...string) *Screen {
 	for _, m := range more {
 		can[m] = true
 	}
-	u.Ask("initialize", Document{"protocol_version": "0", "client": Document{"name": "test"}, "ui_capabilities": can})
+	u.Ask("initialize", Document{"protocol_version": "0", "client": Document{"name": "test", "version": "1"}, "ui_capabilities": can})
 	u.Heard()
 	return u
 }

@@ -1,4 +1,7 @@
-// Package contract validates what tests exchange with the portal's plain HTTP routes against spec/openapi.yaml.
+// Package contract validates what tests exchange with the portal against the machine-readable contracts in spec/: plain HTTP ([Check]),
+// conversations in JSON-RPC ([Conversation]), server-sent events ([Stream]) and WebSockets ([Socket]).
+//
+// If the environment variable CONTRACT_COUNTS names a file, every validated message adds a line with its document and its kind.
 package contract
 
 import (
@@ -54,9 +57,20 @@ var shared = sync.OnceValues(func() (*Contract, error) { //nolint:gochecknogloba
 	return Parse(text)
 })
 
-// Check fails the test if an exchange violates spec/openapi.yaml. It accepts requests that the document does not describe.
+// Check fails the test if an exchange violates the contract of its route. It accepts requests that no contract describes.
 func Check(tb testing.TB, e Exchange) {
 	tb.Helper()
+	kind, _, _ := mime.ParseMediaType(e.Type)
+	switch {
+	case kind == "text/event-stream" && strings.HasPrefix(e.Path, "/stream/"):
+		_, _ = NewStream(tb).Write([]byte(e.Response))
+		return
+	case e.Path == "/rpc" && e.Status == http.StatusOK && e.Method == http.MethodPost:
+		talks := Talk(tb, e.Path)
+		talks.Sent([]byte(e.Request))
+		talks.Received([]byte(e.Response))
+		return
+	}
 	c, err := shared()
 	if err == nil {
 		err = c.Check(e)
@@ -79,6 +93,7 @@ func (c *Contract) Check(e Exchange) error {
 	if r == nil || e.Status == http.StatusSeeOther { // the guard exchanges tokens on every path
 		return nil
 	}
+	count("openapi.yaml", "exchange")
 	if err := cmp.Or(r.checkResponse(e), r.checkRequest(e, target.Query())); err != nil {
 		return fmt.Errorf("%s %s, status %d: %w", e.Method, e.Path, e.Status, err)
 	}

@@ -16,10 +16,23 @@ import (
 )
 
 // location is the address of the document for the compiler.
-const location = "mem:///openapi.json"
+const location = "mem:///contract.json"
 
 // Parse compiles an OpenAPI document in YAML.
 func Parse(text []byte) (*Contract, error) {
+	root, err := decode(text)
+	if err != nil {
+		return nil, err
+	}
+	p, err := newParser(root)
+	if err != nil {
+		return nil, err
+	}
+	return p.contract()
+}
+
+// decode reads a document in YAML or JSON.
+func decode(text []byte) (any, error) {
 	var decoded any
 	if err := yaml.Unmarshal(text, &decoded); err != nil {
 		return nil, err
@@ -28,22 +41,24 @@ func Parse(text []byte) (*Contract, error) {
 	if err != nil {
 		return nil, err
 	}
-	root, err := jsonschema.UnmarshalJSON(bytes.NewReader(encoded)) // keeps numbers as the compiler needs them
-	if err != nil {
-		return nil, err
-	}
-	p := parser{root: root, compiler: jsonschema.NewCompiler()}
-	p.compiler.DefaultDraft(jsonschema.Draft2020)
-	p.compiler.AssertFormat()
-	if err := p.compiler.AddResource(location, root); err != nil {
-		return nil, err
-	}
-	return p.contract()
+	return jsonschema.UnmarshalJSON(bytes.NewReader(encoded)) // keeps numbers as the compiler needs them
 }
 
 type parser struct {
 	root     any
 	compiler *jsonschema.Compiler
+}
+
+func newParser(root any) (parser, error) {
+	p := parser{root: root, compiler: jsonschema.NewCompiler()}
+	p.compiler.DefaultDraft(jsonschema.Draft2020)
+	p.compiler.AssertFormat()
+	return p, p.compiler.AddResource(location, root)
+}
+
+// compile compiles a schema of the document.
+func (p parser) compile(n node) (*jsonschema.Schema, error) {
+	return p.compiler.Compile(location + "#" + (&url.URL{Fragment: n.pointer}).EscapedFragment())
 }
 
 // node is a value of the document with its JSON pointer.
@@ -193,8 +208,7 @@ func (p parser) content(of node) (response, error) {
 		if kind != "application/json" && !strings.HasSuffix(kind, "+json") {
 			continue
 		}
-		pointer := p.at(content, kind).pointer + "/schema"
-		schema, err := p.compiler.Compile(location + "#" + (&url.URL{Fragment: pointer}).EscapedFragment())
+		schema, err := p.compile(node{pointer: p.at(content, kind).pointer + "/schema"})
 		if err != nil {
 			return nil, err
 		}

@@ -43,6 +43,8 @@ func TestSchemaAcceptsValidMessagesOnly(t *testing.T) {
 		"an event of an unknown type":          {event(`0`, `{"type":"dance"}`), "type"},
 		"an event with additional members":     {event(`0`, `{"type":"final","content":"a","more":1}`), "more"},
 		"an event without its number":          {event(`-1`, `{"type":"final","content":"a"}`), "seq"},
+		"an event between runs":                {strings.Replace(event(`-1`, `{"type":"compaction_complete","timestamp":1,"compacted":true}`), `"r"`, `""`, 1), ""},
+		"a retracted text":                     {event(`-1`, `{"type":"text","content":"","timestamp":1}`), ""},
 		"an event without a number":            {event(`-1`, `{"type":"hidden_user_message","content":"a"}`), ""},
 		"the first form of usage":              {event(`0`, `{"type":"usage","used":1,"limit":2,"multiplier":1}`), ""},
 		"no form of usage":                     {event(`0`, `{"type":"usage","used":1,"model":"m"}`), "oneOf"},

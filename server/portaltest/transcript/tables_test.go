@@ -126,6 +126,18 @@ func (d definitions) describe(t *testing.T, names []string, cell string) {
 	}
 }
 
+// The schema of a whole message must apply the definition of its method.
+func TestSchemaAppliesEveryDefinitionOfParams(t *testing.T) {
+	text, err := os.ReadFile(spec(t, "ui.schema.json"))
+	require.NoError(t, err)
+	for name := range readDefinitions(t) {
+		if method, ok := strings.CutSuffix(name, ".params"); ok {
+			applied := strings.Contains(string(text), `{"const": "`+method+`"}`) && strings.Contains(string(text), `{"$ref": "#/$defs/`+name+`"}`)
+			assert.True(t, applied, name)
+		}
+	}
+}
+
 func TestSchemaMatchesTheTables(t *testing.T) {
 	defs, listed := readDefinitions(t), map[string]bool{}
 	check := func(r row, prefix, suffix string, cell int) {
