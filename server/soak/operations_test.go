@@ -1,0 +1,153 @@
+package soak_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/gorilla/websocket"
+	"github.com/stretchr/testify/assert"
+)
+
+// operations starts one operation after another. Two clients watch each over /ws.
+type operations struct {
+	*testing.T
+
+	host    *host
+	dir     string
+	visitor string // the session id of the contract
+	ended   map[string]int
+
+	mu      sync.Mutex
+	verdict verdict
+}
+
+type operationMessage struct {
+	ID       string
+	Sequence int
+	Type     string
+	Content  string
+}
+
+// watchersPerOperation is the number of clients of each operation.
+const watchersPerOperation = 2
+
+func (o *operations) drive(ctx context.Context) {
+	o.verdict.dialect, o.verdict.clients, o.ended = "operations, `/ws`", watchersPerOperation, map[string]int{}
+	for wait(ctx, 200*time.Millisecond) {
+		ctx := context.WithoutCancel(ctx)
+		if id := o.start(ctx); id != "" {
+			o.use(ctx, id)
+		}
+	}
+}
+
+// start starts an operation. It returns "" while the portal restarts.
+func (o *operations) start(ctx context.Context) (id string) {
+	if o.visitor == "" {
+		var v struct {
+			ID string `json:"session_id"`
+		}
+		_ = o.host.post(ctx, "/api/v1/auth/verify", "", &v)
+		o.visitor = v.ID
+	}
+	body, err := json.Marshal(document{
+		"type": "prompt", "model": "demo", "working_directory": o.dir, "prompt": "think, run `echo heron`, say `A line.`, then 60 tokens in 2 s",
+	})
+	assert.NoError(o, err)
+	var r struct {
+		ID string `json:"operation_id"`
+	}
+	_ = o.host.post(ctx, "/api/v1/operations", string(body), &r, "X-Session-ID", o.visitor)
+	return r.ID
+}
+
+// use watches an operation to its end and compares what each client received with what is stored.
+func (o *operations) use(ctx context.Context, id string) {
+	ctx, cancel := context.WithTimeout(ctx, 3*time.Minute)
+	defer cancel()
+	var all sync.WaitGroup
+	received := make([][]operationMessage, watchersPerOperation)
+	for i := range received {
+		all.Go(func() { received[i] = o.watch(ctx, id) })
+	}
+	all.Wait()
+	var stored struct {
+		Messages []operationMessage
+		Status   string
+	}
+	for o.get(ctx, "/api/v1/operations/"+id+"/messages?after=-1", &stored) != nil && wait(ctx, 250*time.Millisecond) {
+	}
+	o.ended[stored.Status]++
+	for _, list := range received {
+		o.verdict.add(place([][]piece[operationMessage]{{{list, time.Time{}}}}, stored.Messages, never, false).in("operation " + id))
+		o.verdict.events += len(list)
+	}
+	if !slices.ContainsFunc(stored.Messages, func(m operationMessage) bool { return m.Type == "complete" }) {
+		o.verdict.faults = append(o.verdict.faults, fmt.Sprintf("operation %s is %q and has no end", id, stored.Status))
+		o.verdict.lost++
+	}
+}
+
+func (o *operations) get(ctx context.Context, path string, result any) error {
+	text, err := o.host.request(ctx, "GET", path, "", "X-Session-ID", o.visitor)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(text, result)
+}
+
+// watch reads the messages of an operation and continues after each loss.
+func (o *operations) watch(ctx context.Context, id string) (all []operationMessage) {
+	for {
+		last := -1
+		if len(all) > 0 {
+			last = all[len(all)-1].Sequence
+		}
+		more, err := o.read(ctx, fmt.Sprintf("/ws?operation_id=%s&session_id=%s&last_received_sequence=%d", id, o.visitor, last))
+		all = append(all, more...)
+		if websocket.IsCloseError(err, websocket.CloseNormalClosure) || !wait(ctx, 250*time.Millisecond) {
+			return all
+		}
+		o.mu.Lock()
+		o.verdict.reconnects++
+		o.mu.Unlock()
+	}
+}
+
+func (o *operations) read(ctx context.Context, path string) (all []operationMessage, err error) {
+	conn, err := o.host.socket(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close() //nolint:errcheck // it has ended
+	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
+	defer stop()
+	for {
+		var m operationMessage
+		if err := conn.ReadJSON(&m); err != nil {
+			return all, err
+		}
+		if m.Type != "system" {
+			all = append(all, m)
+		}
+	}
+}
+
+// outcomes lists how operations ended.
+func (o *operations) outcomes() string { return counted(o.ended) }
+
+func counted(of map[string]int) (text string) {
+	for _, name := range slices.Sorted(maps.Keys(of)) {
+		text += fmt.Sprintf(", %d %s", of[name], name)
+	}
+	return text[min(2, len(text)):]
+}
+
+// never is the rule for messages, which are stored before they are sent.
+func never(time.Time) bool { return false }

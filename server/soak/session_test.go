@@ -1,0 +1,138 @@
+package soak_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/copilot-portal/portal/server/portaltest"
+)
+
+// session is a session that one dialect uses and all watch.
+type session struct {
+	id       string
+	by       dialect
+	host     *host
+	watchers []*watcher
+	accepted []sent
+}
+
+// sent is a prompt that the portal accepted.
+type sent struct {
+	tag string // a word of it
+	at  time.Time
+}
+
+func newSession(h *host, by dialect, id string) *session {
+	s := &session{id: id, by: by, host: h}
+	for _, d := range dialects() {
+		s.watchers = append(s.watchers, newWatcher(h, d, id))
+	}
+	return s
+}
+
+// scripts are what the prompts ask of the scripted model: thoughts, an even stream, a burst, commands that need permission.
+var scripts = []string{ //nolint:gochecknoglobals // a table
+	"%s: think, then 150 tokens in 3 s",
+	"%s: run `echo heron`, then say `It flies.`",
+	"%s: 400 tokens",
+	"%s: wait 500 ms, run `sleep 1; echo pond`, then 40 tokens in 1 s",
+}
+
+// drive sends prompts until ctx ends, each after the run of the one before. A refused prompt is sent again; one without an
+// answer may have been accepted, so the next one follows.
+func (s *session) drive(ctx context.Context) {
+	for n := 0; ctx.Err() == nil; n++ {
+		tag := fmt.Sprintf("%.8s-%d", s.id, n)
+		err := s.by.prompt(context.WithoutCancel(ctx), s.host, s.id, fmt.Sprintf(scripts[n%len(scripts)], tag))
+		switch {
+		case err == nil:
+			s.accepted = append(s.accepted, sent{tag, time.Now()})
+			s.awaitEnd(ctx, tag)
+		case errors.Is(err, errRefused):
+			n--
+		}
+		wait(ctx, 200*time.Millisecond)
+	}
+}
+
+// awaitEnd waits until the run of a prompt has ended. It gives up after a minute, because a killed portal may not have stored
+// the prompt.
+func (s *session) awaitEnd(ctx context.Context, tag string) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Minute)
+	defer cancel()
+	i := slices.IndexFunc(s.watchers, func(w *watcher) bool { return w.name == "`/stream`" })
+	s.watchers[i].await(ctx, func(facts []string) bool {
+		at := slices.IndexFunc(facts, func(f string) bool { return strings.HasPrefix(f, "prompt ") && strings.Contains(f, " "+tag+":") })
+		if at < 0 {
+			return false
+		}
+		end := "end " + strings.Fields(facts[at])[1] + " "
+		return slices.ContainsFunc(facts[at:], func(f string) bool { return strings.HasPrefix(f, end) })
+	})
+}
+
+// awaitCaughtUp waits until the session is idle and its watchers have seen its last events.
+func (s *session) awaitCaughtUp(t *testing.T) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	for s.state(ctx) != "idle" && wait(ctx, 100*time.Millisecond) {
+	}
+	r, err := s.host.export(ctx, s.id)
+	assert.NoError(t, err)
+	for _, w := range s.watchers {
+		want := r.facts(w.fact)
+		last := want[max(0, len(want)-3):]
+		w.await(ctx, func(facts []string) bool { return slices.Equal(last, facts[max(0, len(facts)-3):]) })
+	}
+}
+
+func (s *session) state(ctx context.Context) string {
+	var r struct {
+		Sessions []struct{ SessionID, State string }
+	}
+	_ = s.host.get(ctx, "/api/copilot/session", &r)
+	for _, one := range r.Sessions {
+		if one.SessionID == s.id {
+			return one.State
+		}
+	}
+	return ""
+}
+
+// openAndDelete opens sessions, uses each once and deletes it, until ctx ends.
+func openAndDelete(ctx context.Context, h *host, dir string) {
+	for wait(ctx, 500*time.Millisecond) {
+		ctx := context.WithoutCancel(ctx)
+		id, err := openREST(ctx, h, dir)
+		if err != nil {
+			continue
+		}
+		if promptREST(ctx, h, id, "say `hello`") == nil {
+			awaitIdle(ctx, h, id)
+		}
+		for try := 0; try < 100; try++ { // the portal may restart
+			if _, err := h.request(ctx, "DELETE", "/api/copilot/session/"+id, ""); err == nil {
+				break
+			}
+			wait(ctx, 250*time.Millisecond)
+		}
+	}
+}
+
+// awaitIdle reads a session until its run ends or the connection is lost.
+func awaitIdle(ctx context.Context, h *host, id string) {
+	for {
+		var r portaltest.Response
+		if h.get(ctx, "/api/copilot/session/"+id+"/live", &r) != nil || r.Name() == "onIdle" || r.Text("error") != "" && r.Text("error") != "HttpRequestTimeout" {
+			return
+		}
+	}
+}

@@ -1,0 +1,141 @@
+// Package soak_test uses one portal with clients of every dialect for a long time, while it kills the Copilot CLI and
+// restarts the portal, and compares what each client received with the record.
+package soak_test
+
+import (
+	"context"
+	"os"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// shortLength is the length in the normal test suite. make soak sets PORTAL_SOAK_LENGTH.
+const shortLength = 20 * time.Second
+
+// The pace of a run of at least half an hour. A shorter run has proportionally shorter pauses, but not below the minimum.
+const (
+	fullLength   = 30 * time.Minute
+	killEvery    = time.Minute
+	restartEvery = 5 * time.Minute
+	sampleEvery  = 15 * time.Second
+)
+
+// pause returns a pause of a run of this length.
+func pause(length, full, least time.Duration) time.Duration {
+	return max(least, time.Duration(float64(full)*min(1, float64(length)/float64(fullLength))))
+}
+
+func length(t *testing.T) time.Duration {
+	t.Helper()
+	text := os.Getenv("PORTAL_SOAK_LENGTH") //nolint:forbidigo // a flag of one package would fail the others
+	if text == "" {
+		return shortLength
+	}
+	d, err := time.ParseDuration(text)
+	require.NoError(t, err, "PORTAL_SOAK_LENGTH")
+	return d
+}
+
+// TestNothingIsLostAndNothingIsLeft is the soak test; spec/reliability.md describes it.
+func TestNothingIsLostAndNothingIsLeft(t *testing.T) {
+	if testing.Short() {
+		t.Skip("keeps two cores busy for a while")
+	}
+	s := &soak{T: t, length: length(t)}
+	s.host = startHost(t)
+	s.fresh = s.host.sample(t)
+	s.openSessions()
+	s.use()
+	s.compare()
+	s.closeSessions()
+	s.rest = s.host.awaitRest(t, s.fresh)
+	s.left = s.host.stop()
+	s.writeReport()
+	s.judge()
+}
+
+// soak is one run of the soak test.
+type soak struct {
+	*testing.T
+
+	length   time.Duration
+	host     *host
+	sessions []*session
+	work     *operations
+	fresh    sample // before the first client
+	samples  []sample
+	rest     sample   // after the last client
+	left     []string // after the stop
+	verdicts []verdict
+	prompts  promptCounts
+}
+
+// openSessions opens a session in each dialect that can. Clients of all dialects watch each session.
+func (s *soak) openSessions() {
+	for _, d := range dialects() {
+		if d.open == nil {
+			continue
+		}
+		id, err := d.open(s.Context(), s.host, s.TempDir())
+		require.NoError(s, err, d.name)
+		s.sessions = append(s.sessions, newSession(s.host, d, id))
+	}
+	s.work = &operations{T: s.T, host: s.host, dir: s.TempDir()}
+}
+
+// use lets clients work until the length is over, with kills and restarts.
+func (s *soak) use() {
+	watch, stopWatching := context.WithCancel(s.Context())
+	work, stopWorking := context.WithTimeout(s.Context(), s.length)
+	defer stopWorking()
+	var watchers, workers sync.WaitGroup
+	for _, one := range s.sessions {
+		for _, w := range one.watchers {
+			watchers.Go(func() { w.run(watch) })
+		}
+		workers.Go(func() { one.drive(work) })
+	}
+	workers.Go(func() { s.work.drive(work) })
+	workers.Go(func() { openAndDelete(work, s.host, s.TempDir()) })
+	s.disturb(work)
+	workers.Wait()
+	for _, one := range s.sessions {
+		one.awaitCaughtUp(s.T)
+	}
+	stopWatching()
+	watchers.Wait()
+}
+
+// disturb kills and restarts, and takes samples, until ctx ends.
+func (s *soak) disturb(ctx context.Context) {
+	kill := time.NewTicker(pause(s.length, killEvery, 7*time.Second))
+	restart := time.NewTicker(pause(s.length, restartEvery, 10*time.Second))
+	observe := time.NewTicker(pause(s.length, sampleEvery, time.Second))
+	defer kill.Stop()
+	defer restart.Stop()
+	defer observe.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-observe.C:
+			s.samples = append(s.samples, s.host.sample(s.T))
+		case <-kill.C:
+			s.host.killCLI()
+		case <-restart.C:
+			s.host.restart()
+		}
+	}
+}
+
+// closeSessions closes the sessions, which ends the Copilot CLI.
+func (s *soak) closeSessions() {
+	for _, one := range s.sessions {
+		assert.NoError(s, s.host.post(s.Context(), "/api/copilot/session/"+one.id+"/stop", "", nil))
+	}
+	s.host.client.CloseIdleConnections()
+}

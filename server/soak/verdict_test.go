@@ -1,0 +1,217 @@
+package soak_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/stretchr/testify/require"
+)
+
+// verdict compares what the clients of a dialect received with the records.
+type verdict struct {
+	dialect             string
+	clients, reconnects int
+	events              int // received, including parts of texts
+	counts
+}
+
+// counts are differences, in events and bytes of texts.
+type counts struct {
+	lost       int
+	duplicated int      // includes what is in no record
+	repeated   int      // by REST after a restart, as documented
+	unsaved    int      // received within a second of a SIGKILL, and not stored
+	faults     []string // what lost and duplicated are
+}
+
+func (c *counts) add(other counts) {
+	c.lost += other.lost
+	c.duplicated += other.duplicated
+	c.repeated += other.repeated
+	c.unsaved += other.unsaved
+	c.faults = append(c.faults, other.faults...)
+}
+
+// compare compares all clients with the records.
+func (s *soak) compare() {
+	for _, d := range dialects() {
+		s.verdicts = append(s.verdicts, verdict{dialect: d.name})
+	}
+	for _, one := range s.sessions {
+		r, err := s.host.export(s.Context(), one.id)
+		require.NoError(s, err)
+		s.prompts.add(one, &r, s.host)
+		for i, w := range one.watchers {
+			s.verdicts[i].addClient(w, &r)
+		}
+	}
+	s.verdicts = append(s.verdicts, s.work.verdict)
+}
+
+func (v *verdict) addClient(w *watcher, r *record) {
+	v.clients++
+	v.reconnects += w.reconnects
+	c := place(w.facts, r.facts(w.fact), w.host.isUnsaved, w.repeats)
+	for _, list := range w.facts {
+		v.events += len(list)
+	}
+	for block, conns := range w.texts {
+		c.add(place(conns, []byte(r.texts[block]), w.host.isUnsaved, w.repeats).in(block))
+		for _, list := range conns {
+			v.events += len(list)
+		}
+	}
+	for block, text := range r.texts {
+		if _, ok := w.texts[block]; !ok && text != "" {
+			c.add(counts{lost: len(text), faults: []string{"lost: all of " + block}})
+		}
+	}
+	v.add(c.in(w.session))
+}
+
+// in says where the faults are.
+func (c counts) in(place string) counts {
+	c.faults = slices.Clone(c.faults)
+	for i := range c.faults {
+		c.faults[i] = place + ": " + c.faults[i]
+	}
+	return c
+}
+
+// place finds what arrived on each connection in the record.
+func place[T comparable](conns [][]piece[T], all []T, unsaved func(time.Time) bool, repeats bool) (c counts) {
+	at := 0
+	for n, conn := range conns {
+		units, times := flat(conn)
+		if len(units) == 0 {
+			continue
+		}
+		start, same := align(units, all, at)
+		switch {
+		case start > at:
+			lose(&c, all[at:start], n)
+		case start < at && repeats:
+			c.repeated += at - start
+		case start < at:
+			duplicate(&c, all[start:at], n)
+		}
+		for i, t := range times[same:] {
+			if !unsaved(t) {
+				duplicate(&c, units[same+i:], n)
+				break
+			}
+			c.unsaved++
+		}
+		at = start + same
+	}
+	if at < len(all) {
+		lose(&c, all[at:], len(conns))
+	}
+	return c
+}
+
+func flat[T any](conn []piece[T]) (units []T, times []time.Time) {
+	for _, p := range conn {
+		for _, u := range p.units {
+			units, times = append(units, u), append(times, p.at)
+		}
+	}
+	return units, times
+}
+
+// align finds where units begin in the record: at a position, else before it, else after it. same is the number of units
+// that are there.
+func align[T comparable](units, all []T, at int) (start, same int) {
+	same = -1
+	try := func(from int) (found bool) {
+		if n := common(units, all[from:]); n > same {
+			start, same = from, n
+		}
+		return same == len(units)
+	}
+	for from := at; from >= 0; from-- {
+		if try(from) {
+			return start, same
+		}
+	}
+	for from := at + 1; from <= len(all); from++ {
+		if try(from) {
+			return start, same
+		}
+	}
+	return start, same
+}
+
+func common[T comparable](a, b []T) (n int) {
+	for n < min(len(a), len(b)) && a[n] == b[n] {
+		n++
+	}
+	return n
+}
+
+func lose[T any](c *counts, what []T, connection int) {
+	c.lost += len(what)
+	c.faults = append(c.faults, fmt.Sprintf("lost on connection %d: %s", connection, shown(what)))
+}
+
+func duplicate[T any](c *counts, what []T, connection int) {
+	c.duplicated += len(what)
+	c.faults = append(c.faults, fmt.Sprintf("too much on connection %d: %s", connection, shown(what)))
+}
+
+func shown[T any](what []T) string {
+	if text, ok := any(what).([]byte); ok {
+		return fmt.Sprintf("%.80q", text)
+	}
+	return fmt.Sprintf("%.300s", fmt.Sprint(what))
+}
+
+// promptCounts are the prompts of all sessions.
+type promptCounts struct {
+	accepted, unsaved int
+	runs              map[string]int // by outcome
+	faults            []string
+}
+
+// add checks that each accepted prompt is in the record once, and that each run has one end.
+func (c *promptCounts) add(s *session, r *record, h *host) {
+	if c.runs == nil {
+		c.runs = map[string]int{}
+	}
+	started, ended, prompts := map[string]int{}, map[string]int{}, map[string]int{}
+	for _, e := range r.events {
+		switch e.Type {
+		case "run.started":
+			started[e.Run]++
+		case "run.ended":
+			ended[e.Run]++
+			c.runs[e.Body.Outcome]++
+		case "user.message":
+			tag, _, _ := strings.Cut(e.Body.Text, ":")
+			prompts[tag]++
+		}
+	}
+	for run, n := range started {
+		if n != 1 || ended[run] != 1 {
+			c.faults = append(c.faults, fmt.Sprintf("%s: run %s started %d times and ended %d times", s.id, run, n, ended[run]))
+		}
+	}
+	for _, p := range s.accepted {
+		c.accepted++
+		switch {
+		case prompts[p.tag] == 0 && h.isUnsaved(p.at):
+			c.unsaved++
+		case prompts[p.tag] != 1:
+			c.faults = append(c.faults, fmt.Sprintf("%s: the prompt %s is in the record %d times", s.by.name, p.tag, prompts[p.tag]))
+		}
+	}
+}
+
+// isUnsaved reports whether what was received then may be missing from the record: a killed portal loses its last moment.
+func (h *host) isUnsaved(at time.Time) bool {
+	return slices.ContainsFunc(h.kills, func(kill time.Time) bool {
+		return at.After(kill.Add(-time.Second)) && at.Before(kill.Add(time.Second))
+	})
+}
