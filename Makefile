@@ -3,6 +3,8 @@
 PORT ?= 8888
 ARGS ?=
 BENCH ?= .
+SOAK_LENGTH ?= 30m
+SOAK_REPORT ?= $(CURDIR)/spec/reliability.md
 
 GO       ?= go
 LINT     := .tools/golangci-lint
@@ -34,7 +36,7 @@ export GORACE := atexit_sleep_ms=0
 TEST   := $(GO) test $(TAGS) $(RACE) -vet=off -shuffle=on
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test deps check lint types vendored axe soak fuzz bench screenshots dist vendor clean cli
+.PHONY: help build run test deps check lint types vendored axe soak endurance fuzz bench screenshots dist vendor clean cli
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -109,7 +111,10 @@ $(AXE)-$(AXE_AT):
 	@rm -rf $(AXE) && mkdir -p $(AXE)
 	@npm install --prefix $(AXE) --no-save --no-package-lock --ignore-scripts --no-audit --no-fund --loglevel=error axe-core@$(AXE_AT) >/dev/null && touch $@
 
-soak: build ## run the tests that only a long run makes strict, at full length
+soak: build ## use a portal for half an hour, with kills and restarts; the report goes to spec/reliability.md
+	PORTAL_SOAK_LENGTH=$(SOAK_LENGTH) PORTAL_SOAK_REPORT=$(SOAK_REPORT) $(GO) test $(TAGS) -vet=off -count 1 -timeout 2h -v -run TestNothingIsLostAndNothingIsLeft ./server/soak
+
+endurance: build ## run the tests that only a long run makes strict, at full length
 	PORTAL_SOAK=1 $(TEST) -count 1 -timeout 30m -v -p 1 -run \
 		'^(FuzzRecordMatchesModel|TestKillLosesOnlyTheLastMoment|TestKillDuringDropKeepsOtherEntries|TestEntriesDuringReleaseAreWritten|TestLargeJobIsReportedToAllWatchers|TestLongBurstIsTheSameInEveryDialect|TestManySessionsInParallelLoseNothing|TestStreamsAndRestWatchASessionDuringReconnects|TestSimulatedSessionsKeepTheRules|TestUnreadOutputDoesNotStallThousandsOfCalls|TestTranscriptsOnBothCarriers|TestReceivedEventsSurviveKillsDuringAStream|TestRandomEditsAreRestoredByteForByte)$$' ./copilot/session ./copilot/store ./copilot/checkpoint ./server
 

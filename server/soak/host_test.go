@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -29,7 +30,7 @@ type host struct {
 
 	client   *http.Client
 	portal   *portaltest.Portal // used by the test's goroutine alone
-	kills    []time.Time        // of the portal
+	kills    []portaltest.Clock // of the portal
 	killed   int                // processes of the Copilot CLI
 	restarts int
 }
@@ -73,8 +74,8 @@ func (h *host) killCLI() {
 func (h *host) restart() {
 	h.restarts++
 	if h.restarts%2 == 1 {
+		h.kills = append(h.kills, portaltest.Now())
 		h.portal.Kill()
-		h.kills = append(h.kills, time.Now())
 	} else {
 		h.portal.Do("POST", "/api/stop", "")
 		h.portal.WaitExit(5 * time.Second)
@@ -82,8 +83,9 @@ func (h *host) restart() {
 	h.start()
 }
 
-// stop stops the portal and returns what it leaves behind.
-func (h *host) stop() (left []string) {
+// stop stops the portal and returns what it leaves behind, also of deleted sessions. The Copilot CLI itself leaves an empty
+// lock file of each.
+func (h *host) stop(deleted []string) (left []string) {
 	h.portal.Do("POST", "/api/stop", "")
 	h.portal.WaitExit(5 * time.Second)
 	for _, c := range h.portal.Children() {
@@ -91,6 +93,11 @@ func (h *host) stop() (left []string) {
 	}
 	for _, f := range files(h.temp) {
 		left = append(left, "temporary file "+f)
+	}
+	for _, f := range files(h.home) {
+		if !strings.Contains(f, "/.session-operation-locks/") && slices.ContainsFunc(deleted, func(id string) bool { return strings.Contains(f, id) }) {
+			left = append(left, "of a deleted session: "+f)
+		}
 	}
 	for _, f := range files(h.portal.DataDir()) {
 		if isTransient(f) {
@@ -106,10 +113,11 @@ func isTransient(file string) bool {
 	return slices.Contains([]string{".db-wal", ".db-shm", ".tmp"}, filepath.Ext(name)) || len(name) > 4 && name[:4] == "new-"
 }
 
-// files returns the names of all files in a directory.
+// files returns the names of all files in a directory, without the cache of compiled code that the Copilot CLI shares with
+// other programs on Node.js.
 func files(dir string) (list []string) {
 	_ = filepath.WalkDir(dir, func(path string, entry os.DirEntry, err error) error { // files come and go meanwhile
-		if err == nil && !entry.IsDir() {
+		if err == nil && !entry.IsDir() && !strings.Contains(path, "/node-compile-cache/") {
 			list = append(list, path)
 		}
 		return nil

@@ -12,6 +12,8 @@ import (
 
 	"github.com/gorilla/websocket"
 	"github.com/stretchr/testify/assert"
+
+	"github.com/copilot-portal/portal/server/portaltest"
 )
 
 // operations starts one operation after another. Two clients watch each over /ws.
@@ -85,7 +87,7 @@ func (o *operations) use(ctx context.Context, id string) {
 	}
 	o.ended[stored.Status]++
 	for _, list := range received {
-		o.verdict.add(place([][]piece[operationMessage]{{{list, time.Time{}}}}, stored.Messages, never, false).in("operation " + id))
+		o.verdict.add(place([][]piece[operationMessage]{{{list, portaltest.Clock{}}}}, stored.Messages, never, false).in("operation " + id))
 		o.verdict.events += len(list)
 	}
 	if !slices.ContainsFunc(stored.Messages, func(m operationMessage) bool { return m.Type == "complete" }) {
@@ -150,4 +152,4 @@ func counted(of map[string]int) (text string) {
 }
 
 // never is the rule for messages, which are stored before they are sent.
-func never(time.Time) bool { return false }
+func never(portaltest.Clock) bool { return false }

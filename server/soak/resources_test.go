@@ -7,6 +7,7 @@ import (
 	"os"
 	"regexp"
 	"strconv"
+	"syscall"
 	"testing"
 	"time"
 
@@ -62,11 +63,15 @@ func number(pattern *regexp.Regexp, text []byte) int {
 // awaitRest waits until the portal uses as little as before the first client. It returns the last sample.
 func (h *host) awaitRest(t *testing.T, fresh sample) (now sample) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	for {
 		now = h.sample(t)
-		if now.isAtRest(fresh) || !wait(ctx, 500*time.Millisecond) {
+		if now.isAtRest(fresh) {
+			return now
+		}
+		if !wait(ctx, 500*time.Millisecond) {
+			_ = syscall.Kill(h.portal.PID, syscall.SIGQUIT) // logs where its goroutines are
 			return now
 		}
 	}

@@ -26,7 +26,7 @@ type session struct {
 // sent is a prompt that the portal accepted.
 type sent struct {
 	tag string // a word of it
-	at  time.Time
+	at  portaltest.Clock
 }
 
 func newSession(h *host, by dialect, id string) *session {
@@ -53,7 +53,7 @@ func (s *session) drive(ctx context.Context) {
 		err := s.by.prompt(context.WithoutCancel(ctx), s.host, s.id, fmt.Sprintf(scripts[n%len(scripts)], tag))
 		switch {
 		case err == nil:
-			s.accepted = append(s.accepted, sent{tag, time.Now()})
+			s.accepted = append(s.accepted, sent{tag, portaltest.Now()})
 			s.awaitEnd(ctx, tag)
 		case errors.Is(err, errRefused):
 			n--
@@ -107,8 +107,8 @@ func (s *session) state(ctx context.Context) string {
 	return ""
 }
 
-// openAndDelete opens sessions, uses each once and deletes it, until ctx ends.
-func openAndDelete(ctx context.Context, h *host, dir string) {
+// openAndDelete opens sessions, uses each once and deletes it, until ctx ends. It returns the ids of those that the portal says are deleted.
+func openAndDelete(ctx context.Context, h *host, dir string) (deleted []string) {
 	for wait(ctx, 500*time.Millisecond) {
 		ctx := context.WithoutCancel(ctx)
 		id, err := openREST(ctx, h, dir)
@@ -118,13 +118,24 @@ func openAndDelete(ctx context.Context, h *host, dir string) {
 		if promptREST(ctx, h, id, "say `hello`") == nil {
 			awaitIdle(ctx, h, id)
 		}
-		for try := 0; try < 100; try++ { // the portal may restart
-			if _, err := h.request(ctx, "DELETE", "/api/copilot/session/"+id, ""); err == nil {
-				break
-			}
-			wait(ctx, 250*time.Millisecond)
+		if h.delete(ctx, id) {
+			deleted = append(deleted, id)
 		}
 	}
+	return deleted
+}
+
+// delete deletes a session, also while the portal restarts. It reports whether the first request succeeded: if the CLI or the
+// portal is killed meanwhile, the CLI's copy of the conversation may remain.
+func (h *host) delete(ctx context.Context, id string) (complete bool) {
+	for try := 0; try < 100; try++ {
+		answer, err := h.request(ctx, "DELETE", "/api/copilot/session/"+id, "")
+		if err == nil {
+			return try == 0 && string(answer) == "{}"
+		}
+		wait(ctx, 250*time.Millisecond)
+	}
+	return false
 }
 
 // awaitIdle reads a session until its run ends or the connection is lost.

@@ -53,7 +53,7 @@ func TestNothingIsLostAndNothingIsLeft(t *testing.T) {
 	s.compare()
 	s.closeSessions()
 	s.rest = s.host.awaitRest(t, s.fresh)
-	s.left = s.host.stop()
+	s.left = s.host.stop(s.deleted)
 	s.writeReport()
 	s.judge()
 }
@@ -69,6 +69,7 @@ type soak struct {
 	fresh    sample // before the first client
 	samples  []sample
 	rest     sample   // after the last client
+	deleted  []string // sessions
 	left     []string // after the stop
 	verdicts []verdict
 	prompts  promptCounts
@@ -92,6 +93,7 @@ func (s *soak) use() {
 	watch, stopWatching := context.WithCancel(s.Context())
 	work, stopWorking := context.WithTimeout(s.Context(), s.length)
 	defer stopWorking()
+	dir := s.TempDir()
 	var watchers, workers sync.WaitGroup
 	for _, one := range s.sessions {
 		for _, w := range one.watchers {
@@ -100,7 +102,7 @@ func (s *soak) use() {
 		workers.Go(func() { one.drive(work) })
 	}
 	workers.Go(func() { s.work.drive(work) })
-	workers.Go(func() { openAndDelete(work, s.host, s.TempDir()) })
+	workers.Go(func() { s.deleted = openAndDelete(work, s.host, dir) })
 	s.disturb(work)
 	workers.Wait()
 	for _, one := range s.sessions {
@@ -112,12 +114,14 @@ func (s *soak) use() {
 
 // disturb kills and restarts, and takes samples, until ctx ends.
 func (s *soak) disturb(ctx context.Context) {
-	kill := time.NewTicker(pause(s.length, killEvery, 7*time.Second))
-	restart := time.NewTicker(pause(s.length, restartEvery, 10*time.Second))
+	between := pause(s.length, killEvery, 5*time.Second)
 	observe := time.NewTicker(pause(s.length, sampleEvery, time.Second))
-	defer kill.Stop()
-	defer restart.Stop()
 	defer observe.Stop()
+	restart := time.NewTicker(pause(s.length, restartEvery, 6*time.Second))
+	defer restart.Stop()
+	wait(ctx, between/2) // so that kills and restarts do not coincide
+	kill := time.NewTicker(between)
+	defer kill.Stop()
 	for {
 		select {
 		case <-ctx.Done():

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/server/portaltest"
 )
 
 // verdict compares what the clients of a dialect received with the records.
@@ -22,7 +24,7 @@ type counts struct {
 	lost       int
 	duplicated int      // includes what is in no record
 	repeated   int      // by REST after a restart, as documented
-	unsaved    int      // received within a second of a SIGKILL, and not stored
+	unsaved    int      // received in the last moment before a SIGKILL, and not stored
 	faults     []string // what lost and duplicated are
 }
 
@@ -81,7 +83,7 @@ func (c counts) in(place string) counts {
 }
 
 // place finds what arrived on each connection in the record.
-func place[T comparable](conns [][]piece[T], all []T, unsaved func(time.Time) bool, repeats bool) (c counts) {
+func place[T comparable](conns [][]piece[T], all []T, unsaved func(portaltest.Clock) bool, repeats bool) (c counts) {
 	at := 0
 	for n, conn := range conns {
 		units, times := flat(conn)
@@ -112,7 +114,7 @@ func place[T comparable](conns [][]piece[T], all []T, unsaved func(time.Time) bo
 	return c
 }
 
-func flat[T any](conn []piece[T]) (units []T, times []time.Time) {
+func flat[T any](conn []piece[T]) (units []T, times []portaltest.Clock) {
 	for _, p := range conn {
 		for _, u := range p.units {
 			units, times = append(units, u), append(times, p.at)
@@ -209,9 +211,16 @@ func (c *promptCounts) add(s *session, r *record, h *host) {
 	}
 }
 
-// isUnsaved reports whether what was received then may be missing from the record: a killed portal loses its last moment.
-func (h *host) isUnsaved(at time.Time) bool {
-	return slices.ContainsFunc(h.kills, func(kill time.Time) bool {
-		return at.After(kill.Add(-time.Second)) && at.Before(kill.Add(time.Second))
+// unsavedBefore is the age of events that a killed portal may lose (spec/operating.md, "Storage"), with a reserve for busy
+// machines; readAfter is how long after it clients still read what it had sent.
+const (
+	unsavedBefore = 500 * time.Millisecond
+	readAfter     = time.Second
+)
+
+// isUnsaved reports whether what was received then may be missing from the record.
+func (h *host) isUnsaved(at portaltest.Clock) bool {
+	return slices.ContainsFunc(h.kills, func(kill portaltest.Clock) bool {
+		return kill.Sub(at) <= unsavedBefore && at.Sub(kill) <= readAfter
 	})
 }
