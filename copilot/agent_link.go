@@ -219,11 +219,9 @@ func (s *Session) releaseConversation() {
 		return
 	}
 	s.awaitReplies(l)
-	if !agent.IsClosed(l.lease.Agent.Done()) {
-		ctx, cancel := context.WithTimeout(context.Background(), detachTimeout)
-		defer cancel()
-		_ = l.conversation.Close(ctx) // the lease is released in any case
-	}
+	ctx, cancel := context.WithTimeout(context.Background(), detachTimeout)
+	defer cancel()
+	_ = l.conversation.Close(ctx) // the lease is released in any case
 	l.lease.Release()
 }
 

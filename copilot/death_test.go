@@ -418,3 +418,15 @@ func TestEventsWhileOpeningAreKept(t *testing.T) {
 		})
 	}
 }
+
+func TestConversationsOfDeadProcessAreClosed(t *testing.T) {
+	inWorld(t, "a driver holds memory for each conversation until it is closed", copilot.Options{}, func(w *world) {
+		for range 3 {
+			w.start()
+		}
+		assert.Equal(w.t, 3, w.agents.Held())
+		w.agents.Kill()
+		wait(time.Second)
+		assert.Zero(w.t, w.agents.Held())
+	})
+}

@@ -114,7 +114,8 @@ type Conversation interface {
 	// Background reports whether commands are running in the background, which Close would end. It returns an
 	// error if that is unknown.
 	Background(ctx context.Context) (bool, error)
-	// Close closes the conversation; the agent keeps it saved.
+	// Close closes the conversation; the agent keeps it saved. It must also be called after the end of the process, to release
+	// what the driver holds; the error then has no meaning.
 	Close(ctx context.Context) error
 }
 

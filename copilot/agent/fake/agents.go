@@ -39,6 +39,7 @@ type Agents struct {
 	launches  int
 	processes []*process // not yet done
 	turns     []*Turn    // with running scripts, including those of dead processes
+	held      int        // conversations that were opened and not closed
 	saves     map[string]*save
 	servers   map[string]agent.ServerConfig // that were added
 	disabled  map[string]bool               // servers and skills, by kind and name
@@ -98,6 +99,19 @@ func (a *Agents) setHealth(s agent.HealthState) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.health.State = s
+}
+
+// Held returns the number of conversations that were opened and not closed, including those of processes that have ended.
+func (a *Agents) Held() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.held
+}
+
+func (a *Agents) addHeld(n int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.held += n
 }
 
 // Running returns the number of processes.

@@ -251,6 +251,7 @@ func (c *conversation) Close(ctx context.Context) error {
 	if c.isClosed() {
 		return nil
 	}
+	c.process.agents.addHeld(-1)
 	return c.call(ctx, Call{Method: Close})
 }
 

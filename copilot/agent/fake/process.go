@@ -168,6 +168,7 @@ func (p *process) Open(ctx context.Context, o agent.Opening, sink agent.Sink) (a
 	if old != nil {
 		old.mute()
 	}
+	p.agents.addHeld(1)
 	c.resume()
 	return c, nil
 }

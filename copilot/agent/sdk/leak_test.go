@@ -1,0 +1,34 @@
+package sdk_test
+
+import (
+	"bytes"
+	"runtime/pprof"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot/agent/sdk"
+)
+
+// The test is not parallel: it counts goroutines of the whole process.
+func TestClosedConversationOfKilledAgentLeavesNoGoroutine(t *testing.T) {
+	before := eventLoops(t)
+	a := launch(t, sdk.New(options(t)))
+	c := open(t, a, nil)
+	require.Greater(t, eventLoops(t), before)
+	require.NoError(t, syscall.Kill(a.PID(), syscall.SIGKILL))
+	<-a.Done()
+	assert.Error(t, c.Close(t.Context()), "the CLI does not know that it is closed")
+	require.Eventually(t, func() bool { return eventLoops(t) <= before }, soon, 10*time.Millisecond)
+}
+
+// eventLoops returns the number of goroutines that wait for events of a conversation.
+func eventLoops(t *testing.T) int {
+	t.Helper()
+	var all bytes.Buffer
+	require.NoError(t, pprof.Lookup("goroutine").WriteTo(&all, 2))
+	return bytes.Count(all.Bytes(), []byte("created by github.com/github/copilot-sdk/go.newSession"))
+}
