@@ -17,8 +17,8 @@ import (
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 
-// settings keep operations until they are compared, and end the CLI soon after its last session.
-const settings = "operations: {retention: 12h}\npool: {linger: 1s}\n"
+// settings keep operations until they are compared, and end the CLI after its last session.
+const settings = "operations: {retention: 12h}\npool: {linger: 1s, warm: never}\n"
 
 // host restarts one portal on the same address and data.
 type host struct {

@@ -54,6 +54,16 @@ func (r *record) add(e recorded) {
 	}
 }
 
+// outcome returns that of the last run.
+func (r *record) outcome() (last string) {
+	for _, e := range r.events {
+		if e.Type == "run.ended" {
+			last = e.Body.Outcome
+		}
+	}
+	return last
+}
+
 // facts returns the facts that a dialect reports.
 func (r *record) facts(fact func(recorded) string) (list []string) {
 	for _, e := range r.events {

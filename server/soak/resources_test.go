@@ -63,7 +63,7 @@ func number(pattern *regexp.Regexp, text []byte) int {
 // awaitRest waits until the portal uses as little as before the first client. It returns the last sample.
 func (h *host) awaitRest(t *testing.T, fresh sample) (now sample) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	for {
 		now = h.sample(t)

@@ -20,6 +20,7 @@ type session struct {
 	by       dialect
 	host     *host
 	watchers []*watcher
+	prompts  int
 	accepted []sent
 }
 
@@ -45,20 +46,27 @@ var scripts = []string{ //nolint:gochecknoglobals // a table
 	"%s: wait 500 ms, run `sleep 1; echo pond`, then 40 tokens in 1 s",
 }
 
-// drive sends prompts until ctx ends, each after the run of the one before. A refused prompt is sent again; one without an
-// answer may have been accepted, so the next one follows.
+// drive sends prompts until ctx ends, each after the run of the one before, and a last one that nothing disturbs.
 func (s *session) drive(ctx context.Context) {
 	for n := 0; ctx.Err() == nil; n++ {
-		tag := fmt.Sprintf("%.8s-%d", s.id, n)
+		s.send(ctx, n)
+	}
+	s.send(context.WithoutCancel(ctx), 0)
+}
+
+// send sends a prompt. A refused one is sent again; one without an answer may have been accepted, so the next one follows.
+func (s *session) send(ctx context.Context, n int) {
+	for wait(ctx, 200*time.Millisecond) {
+		s.prompts++
+		tag := fmt.Sprintf("%.8s-%d", s.id, s.prompts)
 		err := s.by.prompt(context.WithoutCancel(ctx), s.host, s.id, fmt.Sprintf(scripts[n%len(scripts)], tag))
-		switch {
-		case err == nil:
+		if err == nil {
 			s.accepted = append(s.accepted, sent{tag, portaltest.Now()})
 			s.awaitEnd(ctx, tag)
-		case errors.Is(err, errRefused):
-			n--
 		}
-		wait(ctx, 200*time.Millisecond)
+		if !errors.Is(err, errRefused) {
+			return
+		}
 	}
 }
 
@@ -83,7 +91,10 @@ func (s *session) awaitCaughtUp(t *testing.T) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	for s.state(ctx) != "idle" && wait(ctx, 100*time.Millisecond) {
+	for wait(ctx, 100*time.Millisecond) {
+		if states, err := s.host.states(ctx); err == nil && states[s.id] == "idle" {
+			break
+		}
 	}
 	r, err := s.host.export(ctx, s.id)
 	assert.NoError(t, err)
@@ -94,17 +105,17 @@ func (s *session) awaitCaughtUp(t *testing.T) {
 	}
 }
 
-func (s *session) state(ctx context.Context) string {
+// states returns the states of all sessions.
+func (h *host) states(ctx context.Context) (map[string]string, error) {
 	var r struct {
 		Sessions []struct{ SessionID, State string }
 	}
-	_ = s.host.get(ctx, "/api/copilot/session", &r)
+	err := h.get(ctx, "/api/copilot/session", &r)
+	states := map[string]string{}
 	for _, one := range r.Sessions {
-		if one.SessionID == s.id {
-			return one.State
-		}
+		states[one.SessionID] = one.State
 	}
-	return ""
+	return states, err
 }
 
 // openAndDelete opens sessions, uses each once and deletes it, until ctx ends. It returns the ids of those that the portal says are deleted.

@@ -91,8 +91,7 @@ func (s *soak) openSessions() {
 // use lets clients work until the length is over, with kills and restarts.
 func (s *soak) use() {
 	watch, stopWatching := context.WithCancel(s.Context())
-	work, stopWorking := context.WithTimeout(s.Context(), s.length)
-	defer stopWorking()
+	work, stopWorking := context.WithCancel(s.Context())
 	dir := s.TempDir()
 	var watchers, workers sync.WaitGroup
 	for _, one := range s.sessions {
@@ -103,7 +102,8 @@ func (s *soak) use() {
 	}
 	workers.Go(func() { s.work.drive(work) })
 	workers.Go(func() { s.deleted = openAndDelete(work, s.host, dir) })
-	s.disturb(work)
+	s.disturb()
+	stopWorking()
 	workers.Wait()
 	for _, one := range s.sessions {
 		one.awaitCaughtUp(s.T)
@@ -112,20 +112,21 @@ func (s *soak) use() {
 	watchers.Wait()
 }
 
-// disturb kills and restarts, and takes samples, until ctx ends.
-func (s *soak) disturb(ctx context.Context) {
-	between := pause(s.length, killEvery, 5*time.Second)
+// disturb kills and restarts, and takes samples, until the length is over.
+func (s *soak) disturb() {
+	ctx, cancel := context.WithTimeout(s.Context(), s.length)
+	defer cancel()
+	between := pause(s.length, killEvery, 8*time.Second)
 	observe := time.NewTicker(pause(s.length, sampleEvery, time.Second))
 	defer observe.Stop()
-	restart := time.NewTicker(pause(s.length, restartEvery, 6*time.Second))
+	restart := time.NewTicker(pause(s.length, restartEvery, 7*time.Second))
 	defer restart.Stop()
 	wait(ctx, between/2) // so that kills and restarts do not coincide
 	kill := time.NewTicker(between)
 	defer kill.Stop()
-	for {
+	for ctx.Err() == nil {
 		select {
 		case <-ctx.Done():
-			return
 		case <-observe.C:
 			s.samples = append(s.samples, s.host.sample(s.T))
 		case <-kill.C:
@@ -136,10 +137,13 @@ func (s *soak) disturb(ctx context.Context) {
 	}
 }
 
-// closeSessions closes the sessions, which ends the Copilot CLI.
+// closeSessions closes all sessions, which ends the Copilot CLI: also those whose clients never learned that they exist, because
+// a restart cut the answer off.
 func (s *soak) closeSessions() {
-	for _, one := range s.sessions {
-		assert.NoError(s, s.host.post(s.Context(), "/api/copilot/session/"+one.id+"/stop", "", nil))
+	states, err := s.host.states(s.Context())
+	require.NoError(s, err)
+	for id := range states {
+		assert.NoError(s, s.host.post(s.Context(), "/api/copilot/session/"+id+"/stop", "", nil))
 	}
 	s.host.client.CloseIdleConnections()
 }

@@ -200,6 +200,9 @@ func (c *promptCounts) add(s *session, r *record, h *host) {
 			c.faults = append(c.faults, fmt.Sprintf("%s: run %s started %d times and ended %d times", s.id, run, n, ended[run]))
 		}
 	}
+	if last := r.outcome(); last != "completed" {
+		c.faults = append(c.faults, fmt.Sprintf("%s: the last run, which nothing disturbed, is %q", s.id, last))
+	}
 	for _, p := range s.accepted {
 		c.accepted++
 		switch {
