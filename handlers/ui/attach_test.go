@@ -160,6 +160,25 @@ func TestCursorOfNoUseBringsEverythingAgain(t *testing.T) {
 	})
 }
 
+// A portal that is killed loses its last entries. The entry that gets the number anew has other messages.
+func TestCursorWithinLostEntryBringsEverythingAgain(t *testing.T) {
+	inTime(t, func(p *portal) {
+		u := p.Able()
+		_, session := u.Prompt("hello")
+		cursor := ""
+		for _, f := range u.Raw() {
+			if params, _ := f["params"].(document); params["status"] == "completed" {
+				cursor, _ = params["meta"].(document)["cursor"].(string)
+			}
+		}
+		require.NotEmpty(t, cursor)
+		r := u.Ask("portal.session.attach", document{"session_id": session, "after": cursor})
+		require.Nil(t, r["reset"], "it has everything: %v", r)
+		r = u.Ask("portal.session.attach", document{"session_id": session, "after": cursor + ".1"})
+		assert.Equal(t, true, r["reset"], "it has the first message of an entry that does not exist")
+	})
+}
+
 func TestUnknownSession(t *testing.T) {
 	inTime(t, func(p *portal) {
 		u := p.Able()

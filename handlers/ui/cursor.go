@@ -17,6 +17,15 @@ type cursor struct {
 	sent  int    // how many messages of the next entry the UI has
 }
 
+// newest returns the position of the newest entry of which the UI has a message. A record that has lost it may have another
+// one with the same number.
+func (c cursor) newest() journal.Position {
+	if c.sent > 0 {
+		return journal.Position{Epoch: c.Epoch, N: c.N + 1}
+	}
+	return c.Position
+}
+
 func (c cursor) String() string {
 	text := c.Position.String() + "." + strconv.FormatUint(c.begun, 10)
 	if c.sent > 0 {

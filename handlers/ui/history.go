@@ -217,7 +217,7 @@ func resumeFrom(ctx context.Context, s *copilot.Session, after string) (from *en
 	}
 	var gap *journal.GapError
 	var found entryEncoder
-	if c.N, err = s.Record().After(c.Position); err == nil {
+	if _, err = s.Record().After(c.newest()); err == nil {
 		found, known, err = restoreEncoder(ctx, s.Record(), c)
 	}
 	switch {
