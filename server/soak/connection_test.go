@@ -38,7 +38,7 @@ func (h *host) request(ctx context.Context, method, path, body string, header ..
 	if err != nil {
 		return nil, err
 	}
-	defer resp.Body.Close() //nolint:errcheck // read-only
+	defer resp.Body.Close()
 	text, err := io.ReadAll(resp.Body)
 	if err == nil && resp.StatusCode/100 != 2 {
 		err = fmt.Errorf("%w: %s %s: %s", errRefused, method, path, resp.Status)
@@ -132,7 +132,7 @@ func (h *host) socket(ctx context.Context, path string) (*websocket.Conn, error)
 
 // startBridge starts portal stdio --attach, which ends with ctx.
 func startBridge(ctx context.Context, h *host) (*connection, error) {
-	command := exec.Command(portaltest.Binary(h.t), "stdio", "--attach", h.url) //nolint:gosec,noctx // it ends with its input
+	command := exec.Command(portaltest.Binary(h.t), "stdio", "--attach", h.url)
 	command.Env, command.Dir = portaltest.Environ(h.home), h.home
 	in, err := command.StdinPipe()
 	if err != nil {

@@ -48,7 +48,7 @@ func startHost(t *testing.T) *host {
 func freePort(t *testing.T) int {
 	t.Helper()
 	for port := 20_000 + os.Getpid()%10_000; port < 32_000; port++ {
-		if l, err := net.Listen("tcp", fmt.Sprintf("localhost:%d", port)); err == nil { //nolint:noctx // ends at once
+		if l, err := net.Listen("tcp", fmt.Sprintf("localhost:%d", port)); err == nil {
 			require.NoError(t, l.Close())
 			return port
 		}

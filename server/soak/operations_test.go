@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/gorilla/websocket"
-	"github.com/stretchr/testify/assert"
 
 	"github.com/copilot-portal/portal/server/portaltest"
 )
@@ -58,14 +57,11 @@ func (o *operations) start(ctx context.Context) (id string) {
 		_ = o.host.post(ctx, "/api/v1/auth/verify", "", &v)
 		o.visitor = v.ID
 	}
-	body, err := json.Marshal(document{
-		"type": "prompt", "model": "demo", "working_directory": o.dir, "prompt": "think, run `echo heron`, say `A line.`, then 60 tokens in 2 s",
-	})
-	assert.NoError(o, err)
+	body := fmt.Sprintf(`{"type": "prompt", "model": "demo", "working_directory": %q, "prompt": "think, run `+"`echo heron`, say `A line.`"+`, then 60 tokens in 2 s"}`, o.dir)
 	var r struct {
 		ID string `json:"operation_id"`
 	}
-	_ = o.host.post(ctx, "/api/v1/operations", string(body), &r, "X-Session-ID", o.visitor)
+	_ = o.host.post(ctx, "/api/v1/operations", body, &r, "X-Session-ID", o.visitor)
 	return r.ID
 }
 
@@ -83,7 +79,10 @@ func (o *operations) use(ctx context.Context, id string) {
 		Messages []operationMessage
 		Status   string
 	}
-	for o.get(ctx, "/api/v1/operations/"+id+"/messages?after=-1", &stored) != nil && wait(ctx, 250*time.Millisecond) {
+	for wait(ctx, 250*time.Millisecond) {
+		if o.get(ctx, "/api/v1/operations/"+id+"/messages?after=-1", &stored) == nil {
+			break
+		}
 	}
 	o.ended[stored.Status]++
 	for _, list := range received {
@@ -127,7 +126,7 @@ func (o *operations) read(ctx context.Context, path string) (all []operationMess
 	if err != nil {
 		return nil, err
 	}
-	defer conn.Close() //nolint:errcheck // it has ended
+	defer conn.Close()
 	stop := context.AfterFunc(ctx, func() { _ = conn.Close() })
 	defer stop()
 	for {

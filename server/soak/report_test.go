@@ -103,11 +103,11 @@ const (
 // writeReport logs the report, and puts it into the file that PORTAL_SOAK_REPORT names.
 func (s *soak) writeReport() {
 	s.Log("\n" + s.report())
-	path := os.Getenv("PORTAL_SOAK_REPORT") //nolint:forbidigo // as in length
+	path := os.Getenv("PORTAL_SOAK_REPORT")
 	if path == "" {
 		return
 	}
-	text, err := os.ReadFile(path) //nolint:gosec // the caller's
+	text, err := os.ReadFile(path)
 	require.NoError(s, err)
 	before, rest, begins := strings.Cut(string(text), reportBegins)
 	_, after, ends := strings.Cut(rest, reportEnds)

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // sample is what the portal uses at one time.
@@ -31,7 +31,7 @@ const (
 )
 
 // resident finds the number in /proc/PID/status.
-var resident = regexp.MustCompile(`VmRSS:\s+(\d+) kB`) //nolint:gochecknoglobals // a constant
+var resident = regexp.MustCompile(`VmRSS:\s+(\d+) kB`)
 
 // sample measures the portal.
 func (h *host) sample(t *testing.T) sample {
@@ -40,13 +40,13 @@ func (h *host) sample(t *testing.T) sample {
 	defer cancel()
 	s := sample{processes: len(h.portal.Children()), data: len(files(h.portal.DataDir())), temporary: len(files(h.temp))}
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", h.portal.PID))
-	assert.NoError(t, err)
+	require.NoError(t, err)
 	s.memory = number(resident, status) * 1024 / 1e6
 	open, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", h.portal.PID))
-	assert.NoError(t, err)
+	require.NoError(t, err)
 	s.descriptors = len(open)
 	metrics, err := h.request(ctx, "GET", "/metrics", "")
-	assert.NoError(t, err)
+	require.NoError(t, err)
 	s.goroutines = number(regexp.MustCompile(`(?m)^go_goroutines (\d+)$`), metrics)
 	return s
 }

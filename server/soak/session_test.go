@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/server/portaltest"
 )
@@ -39,7 +39,7 @@ func newSession(h *host, by dialect, id string) *session {
 }
 
 // scripts are what the prompts ask of the scripted model: thoughts, an even stream, a burst, commands that need permission.
-var scripts = []string{ //nolint:gochecknoglobals // a table
+var scripts = []string{
 	"%s: think, then 150 tokens in 3 s",
 	"%s: run `echo heron`, then say `It flies.`",
 	"%s: 400 tokens",
@@ -54,9 +54,12 @@ func (s *session) drive(ctx context.Context) {
 	s.send(context.WithoutCancel(ctx), 0)
 }
 
+// betweenPrompts limits the runs of a session in half an hour to those that one history of a UI can have (1,000).
+const betweenPrompts = time.Second
+
 // send sends a prompt. A refused one is sent again; one without an answer may have been accepted, so the next one follows.
 func (s *session) send(ctx context.Context, n int) {
-	for wait(ctx, 200*time.Millisecond) {
+	for wait(ctx, betweenPrompts) {
 		s.prompts++
 		tag := fmt.Sprintf("%.8s-%d", s.id, s.prompts)
 		err := s.by.prompt(context.WithoutCancel(ctx), s.host, s.id, fmt.Sprintf(scripts[n%len(scripts)], tag))
@@ -97,7 +100,7 @@ func (s *session) awaitCaughtUp(t *testing.T) {
 		}
 	}
 	r, err := s.host.export(ctx, s.id)
-	assert.NoError(t, err)
+	require.NoError(t, err)
 	for _, w := range s.watchers {
 		want := r.facts(w.fact)
 		last := want[max(0, len(want)-3):]

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -31,7 +30,7 @@ func pause(length, full, least time.Duration) time.Duration {
 
 func length(t *testing.T) time.Duration {
 	t.Helper()
-	text := os.Getenv("PORTAL_SOAK_LENGTH") //nolint:forbidigo // a flag of one package would fail the others
+	text := os.Getenv("PORTAL_SOAK_LENGTH")
 	if text == "" {
 		return shortLength
 	}
@@ -143,7 +142,7 @@ func (s *soak) closeSessions() {
 	states, err := s.host.states(s.Context())
 	require.NoError(s, err)
 	for id := range states {
-		assert.NoError(s, s.host.post(s.Context(), "/api/copilot/session/"+id+"/stop", "", nil))
+		require.NoError(s, s.host.post(s.Context(), "/api/copilot/session/"+id+"/stop", "", nil))
 	}
 	s.host.client.CloseIdleConnections()
 }
