@@ -7,7 +7,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot/agent/sdk"
@@ -21,7 +20,7 @@ func TestClosedConversationOfKilledAgentLeavesNoGoroutine(t *testing.T) {
 	require.Greater(t, eventLoops(t), before)
 	require.NoError(t, syscall.Kill(a.PID(), syscall.SIGKILL))
 	<-a.Done()
-	assert.Error(t, c.Close(t.Context()), "the CLI does not know that it is closed")
+	require.Error(t, c.Close(t.Context()), "the CLI does not know that it is closed")
 	require.Eventually(t, func() bool { return eventLoops(t) <= before }, soon, 10*time.Millisecond)
 }
 
