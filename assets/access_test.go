@@ -144,7 +144,7 @@ func checkViews(a access) {
 	b.Do(chromedp.Evaluate[chromedp.Void](`location.hash = "#/reference"`))
 	b.Click(`[data-id="getHealth"] > summary`)
 	b.Click(`[data-id="getHealth"] [data-testid="reference-send"]`)
-	b.WaitText(id("reference-output"), "ready")
+	b.WaitText(id("reference-output"), `"agent"`)
 	a.check(b, "the reference")
 	a.checkSizes(b, "the reference")
 	b.Do(chromedp.Evaluate[chromedp.Void](`location.hash = "#/settings"`))

@@ -2,6 +2,7 @@ package assets_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 
@@ -132,7 +133,13 @@ func choosesDirectories(t page) {
 	b.Click(`[aria-label="Favourites"] [role=option]`)
 	b.WaitText(id("chip-directory"), "heronry")
 	b.Click(id("chip-directory"))
-	b.Press(kb.Escape) // the list, then the menu
+	list := func(isHidden bool) string { return fmt.Sprintf(`document.querySelector("#directories").hidden === %t`, isHidden) }
+	height := `document.querySelector(".directory-menu").offsetHeight`
+	b.Wait(list(false))
+	full := b.Text("String(" + height + ")")
+	b.Press(kb.Escape)
+	b.Wait(list(true))
+	b.Wait(height + " === " + full) // the buttons below the list stay in place
 	b.Press(kb.Escape)
 	b.WaitGone(id("directory"))
 	b.Click(id("chip-directory"))

@@ -51,10 +51,12 @@ func queuesAndSteers(t page) {
 	b.WaitText(".keys", "Ctrl+Enter to steer")
 	b.Press(kb.Enter, kb.ModifierCtrl)
 	b.Wait(written + ` === ""`)
-	t.file(dir, "two", "")
 	b.WaitText(".prompt.steers", "say `steered`")
 	idle(b, 4)
 	b.WaitText(id("answer"), "steered")
+	t.file(dir, "two", "") // the command continues in the background; its end starts a run of the agent's own
+	b.WaitText(id("answer"), "Noted.")
+	idle(b, 4)
 	t.reload(b)
 
 	b.Do(chromedp.Focus(chromedp.CSS(id("prompt"))))
