@@ -133,7 +133,9 @@ func choosesDirectories(t page) {
 	b.Click(`[aria-label="Favourites"] [role=option]`)
 	b.WaitText(id("chip-directory"), "heronry")
 	b.Click(id("chip-directory"))
-	list := func(isHidden bool) string { return fmt.Sprintf(`document.querySelector("#directories").hidden === %t`, isHidden) }
+	list := func(isHidden bool) string {
+		return fmt.Sprintf(`document.querySelector("#directories").hidden === %t`, isHidden)
+	}
 	height := `document.querySelector(".directory-menu").offsetHeight`
 	b.Wait(list(false))
 	full := b.Text("String(" + height + ")")
