@@ -73,6 +73,9 @@ type PendingCall struct {
 	answered chan *answer
 }
 
+// ID returns the id of the request, as sent.
+func (c *PendingCall) ID() json.RawMessage { return c.id }
+
 // Await is the second half of [Peer.Call]. Call it once.
 func (c *PendingCall) Await(ctx context.Context, result any) error {
 	defer c.peer.calls.end(c.id)

@@ -1,0 +1,214 @@
+package acp
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/agent"
+	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/follow"
+	"github.com/copilot-portal/portal/copilot/jsonrpc"
+)
+
+const (
+	frame       = 16 * time.Millisecond  // between two batches of updates: a screen shows no more
+	outputEvery = 200 * time.Millisecond // between two updates of a tool's output, which replace each other
+	retryRead   = 100 * time.Millisecond // before a record is read again that has ended although its session has not
+	noChange    = time.Hour              // how long a read may wait when nothing is held back
+)
+
+// attachment is a session that an editor follows. One goroutine owns it ([attachment.run]).
+type attachment struct {
+	conn      *connection
+	id        string
+	directory string
+	models    []agent.Model         // to choose from
+	runs      ownRuns               // of this editor
+	reader    *follow.SessionReader // Session is safe for concurrent use
+	encoder   *encoder              // used by the request that opens the session, then by the goroutine
+	cancel    func()                // ends it; set before the goroutine starts
+	done      chan struct{}         // closed when it sends nothing more
+	questions openQuestions
+}
+
+// follow returns an attachment that reads a session from a number on, once [attachment.open] was called.
+func (n *connection) follow(s *copilot.Session, after uint64) *attachment {
+	i := s.Info()
+	a := &attachment{
+		conn: n, id: i.ID, directory: i.Directory, reader: follow.Session(n.host(), s, after), cancel: func() {}, done: make(chan struct{}),
+	}
+	a.encoder = newEncoder(i.Directory, n.capabilities(), a.runs.has)
+	a.reader.Interval = frame
+	a.reader.Idle = func() time.Duration {
+		if a.encoder.holdsOutput() {
+			return outputEvery
+		}
+		return noChange
+	}
+	return a
+}
+
+func (a *attachment) session() *copilot.Session { return a.reader.Session() }
+
+// open makes the attachment the editor's one and returns the settings of the session. Following starts behind the response:
+// editors drop what comes before.
+func (a *attachment) open(ctx context.Context, r *jsonrpc.Request, servers int) (settings, error) {
+	models, err := a.conn.host().Models(ctx)
+	if err != nil {
+		a.conn.api.options.Log.Debug("the models are not known", "err", err)
+	}
+	a.models = models
+	following, cancel := context.WithCancel(ctx) // which ends with the connection
+	a.cancel = cancel
+	context.AfterFunc(following, a.conn.host().AttachClient(a.id, a.conn.capabilities().answerable()))
+	a.conn.attach(ctx, a)
+	r.After(func() { a.conn.work.Go(func() { a.run(following, servers) }) })
+	return a.settings(a.session().Info().Model), nil
+}
+
+// run sends what happens in the session until the editor detaches or the session is closed.
+func (a *attachment) run(ctx context.Context, servers int) {
+	defer close(a.done)
+	defer a.cancel()
+	defer a.runs.endAll(runEnd{err: errDetached})
+	defer a.questions.dropAll()
+	a.greet(ctx, servers)
+	for ctx.Err() == nil {
+		if err := a.step(ctx); err != nil {
+			a.conn.forget(a)
+			if ctx.Err() == nil && !errors.Is(err, io.EOF) {
+				a.conn.api.options.Log.Warn("an editor can no longer follow its session", "session", a.id, "err", err)
+			}
+			return
+		}
+	}
+}
+
+// greet sends what belongs behind the response: what the session can do, and the questions that are open.
+func (a *attachment) greet(ctx context.Context, servers int) {
+	a.conn.work.Go(func() { _ = a.update(ctx, a.commands(ctx)) }) // asks the agent, which may take a while
+	if servers > 0 {
+		a.notice(ctx, "warning", "The MCP servers of the editor are not used.", "Add them to the portal instead: in its settings, or in ~/.copilot/mcp-config.json.")
+	}
+	for _, q := range a.encoder.open {
+		a.ask(ctx, q)
+	}
+}
+
+// step reads the record once and sends what it says.
+func (a *attachment) step(ctx context.Context) error {
+	b, err := a.reader.Next(ctx)
+	if errors.Is(err, io.EOF) && a.session().Info().State != copilot.StateClosed { // it only left memory
+		select {
+		case <-time.After(retryRead):
+		case <-ctx.Done():
+		}
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if b.Gap != nil {
+		a.encoder.skipGap()
+	}
+	for _, e := range b.Entries {
+		a.encoder.encode(e)
+	}
+	a.encoder.flushOutput(time.Now(), len(b.Entries) == 0)
+	return a.send(ctx, a.encoder.take())
+}
+
+// send sends updates, asks questions and answers prompts, in this order of events.
+func (a *attachment) send(ctx context.Context, list []item) error {
+	for _, i := range list {
+		switch {
+		case i.asked != nil:
+			a.ask(ctx, *i.asked)
+		case i.closed != "":
+			a.questions.withdraw(ctx, a.conn.peer, i.closed)
+		case i.ended != nil:
+			a.runs.end(i.run, *i.ended)
+		case i.model != "":
+			if err := a.update(ctx, optionsUpdate{"config_option_update", a.settings(i.model).Options}); err != nil {
+				return err
+			}
+		default:
+			if err := a.update(ctx, i.update); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (a *attachment) update(ctx context.Context, update any) error {
+	return a.conn.peer.Notify(ctx, "session/update", notification{a.id, update})
+}
+
+// notice informs the user, in a message of the agent if the editor shows no notices.
+func (a *attachment) notice(ctx context.Context, severity, title, detail string) {
+	if a.conn.capabilities().Session.Notices != nil {
+		_ = a.update(ctx, noticeUpdate{"notice", severity, title, detail}) // else the connection ends
+		return
+	}
+	_ = a.update(ctx, chunk{Kind: agentMessage, Content: textOf(title + " " + detail + "\n\n")})
+}
+
+// cancelRuns cancels the runs of the editor and reports whether there are any.
+func (a *attachment) cancelRuns() bool {
+	ids := a.runs.ofRequest("")
+	for _, id := range ids {
+		_ = a.session().Cancel(id) // it may have ended meanwhile
+	}
+	return len(ids) > 0
+}
+
+// replay sends the past of the session after a number, up to the position of the reader.
+func (a *attachment) replay(ctx context.Context, after uint64) error {
+	if err := a.readPast(ctx, after); err != nil {
+		return err
+	}
+	for _, i := range a.encoder.take() {
+		if i.update == nil {
+			continue // questions that are still open follow the response
+		}
+		if err := a.update(ctx, i.update); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// prime reads the run at work without sending it, so that what follows is understood.
+func (a *attachment) prime(ctx context.Context) error {
+	run := a.session().Info().Run
+	if run == "" {
+		return nil
+	}
+	after, found, err := follow.RunBegin(ctx, a.session().Record(), run)
+	if err != nil || !found {
+		return err
+	}
+	err = a.readPast(ctx, after)
+	a.encoder.take()
+	return err
+}
+
+func (a *attachment) readPast(ctx context.Context, after uint64) error {
+	last := a.reader.After()
+	r := follow.Record(a.session().Record(), after)
+	a.encoder.beginPast()
+	for b, err := range r.Until(ctx, last) {
+		if err != nil && !errors.Is(err, io.EOF) {
+			return fault.Errorf(fault.Unavailable, "the past of the session cannot be read: %w", err)
+		}
+		for _, e := range b.Entries {
+			a.encoder.encode(e)
+		}
+	}
+	a.encoder.endPast()
+	return nil
+}

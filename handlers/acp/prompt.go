@@ -1,0 +1,143 @@
+package acp
+
+import (
+	"context"
+	"net/url"
+	"path"
+	"strings"
+
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/jsonrpc"
+)
+
+// compact is the command that compacts the conversation.
+const compact = "compact"
+
+// prompt starts a run in order, so that a cancellation right behind it finds the run, and answers at the run's end.
+func (n *connection) prompt(_ context.Context, r *jsonrpc.Request) (func(context.Context) (any, error), error) {
+	var p promptParams
+	if err := r.Decode(&p); err != nil {
+		return nil, err
+	}
+	a, err := n.attachment(p.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	prompt, err := decodePrompt(p.Prompt)
+	if err != nil {
+		return nil, err
+	}
+	prompt.Mode = a.mode()
+	run, err := a.runs.start(string(r.ID), func() (string, error) { return a.session().Prompt(prompt) })
+	if err != nil {
+		return nil, err
+	}
+	return func(ctx context.Context) (any, error) { return run.wait(ctx) }, nil
+}
+
+// wait waits for the end of the run, whose updates are sent by then.
+func (r *ownRun) wait(ctx context.Context) (promptResult, error) {
+	select {
+	case end := <-r.ended:
+		return end.result()
+	case <-ctx.Done():
+		return promptResult{}, ctx.Err()
+	}
+}
+
+func (e runEnd) result() (promptResult, error) {
+	switch {
+	case e.err != nil:
+		return promptResult{}, e.err
+	case e.outcome == event.Cancelled:
+		return promptResult{"cancelled"}, nil
+	case e.outcome == event.Completed:
+		return promptResult{"end_turn"}, nil
+	case e.outcome == event.Interrupted:
+		return promptResult{}, fault.Errorf(fault.Unavailable, "the portal ended during the run; what it did so far is in the session")
+	}
+	return promptResult{}, fault.Errorf(fault.Unavailable, "%s", e.reason)
+}
+
+// cancel cancels the runs of the editor in a session, or if it has none, the current run, which another client started.
+func (n *connection) cancel(_ context.Context, r *jsonrpc.Request) (any, error) {
+	var p sessionParams
+	if err := r.Decode(&p); err != nil {
+		return nil, err
+	}
+	a, err := n.attachment(p.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	if !a.cancelRuns() {
+		_ = a.session().Cancel("") // it may have ended meanwhile
+	}
+	return nil, nil //nolint:nilnil // a notification has no result
+}
+
+// decodePrompt reads the content of a prompt. Texts and links become its text, in their order; resources and images are attached.
+func decodePrompt(blocks []contentBlock) (event.Prompt, error) {
+	p := event.Prompt{By: Origin}
+	var texts []string
+	for i, b := range blocks {
+		switch {
+		case b.Type == "text":
+			texts = append(texts, b.Text)
+		case b.Type == "image" && len(b.Data) > 0:
+			p.Attachments = append(p.Attachments, event.Attachment{Data: b.Data, Type: b.MimeType, Name: "image"})
+		case b.Type == "resource_link":
+			a, text := linked(b)
+			texts = append(texts, text)
+			p.Attachments = append(p.Attachments, a...)
+		case b.Type == "resource" && b.Resource != nil:
+			a, err := embedded(*b.Resource)
+			if err != nil {
+				return p, jsonrpc.InvalidParams(`"prompt.%d": %v`, i, err)
+			}
+			texts = append(texts, "@"+a.Name)
+			p.Attachments = append(p.Attachments, a)
+		default:
+			return p, jsonrpc.InvalidParams(`"prompt.%d" is not a text, an image, a resource or a link to one`, i)
+		}
+	}
+	p.Text = strings.Join(texts, "")
+	if rest, ok := strings.CutPrefix(p.Text, "/"+compact); ok && (rest == "" || rest[0] == ' ' || rest[0] == '\n') {
+		p.Compact, p.Text = true, strings.TrimSpace(rest)
+	}
+	return p, nil
+}
+
+// linked returns the attachment of a link to a file, and the text that stands for it; other links are only text.
+func linked(b contentBlock) ([]event.Attachment, string) {
+	if file, ok := filePath(b.URI); ok {
+		return []event.Attachment{{Path: file}}, "@" + b.Name
+	}
+	return nil, b.URI
+}
+
+// embedded returns the attachment of a resource: the editor's text of a file, which may not be saved yet, another text, or an image.
+func embedded(r resource) (event.Attachment, error) {
+	name := path.Base(strings.TrimRight(r.URI, "/"))
+	file, isFile := filePath(r.URI)
+	switch {
+	case r.Text == nil && strings.HasPrefix(r.MimeType, "image/"):
+		return event.Attachment{Name: name, Data: r.Blob, Type: r.MimeType}, nil
+	case r.Text == nil:
+		return event.Attachment{}, fault.Errorf(fault.Invalid, "a resource must be a text or an image, not %q", r.MimeType)
+	case isFile && *r.Text != "":
+		return event.Attachment{Path: file, First: 1, Last: 1 + strings.Count(strings.TrimSuffix(*r.Text, "\n"), "\n"), Text: *r.Text, Name: name}, nil
+	case isFile:
+		return event.Attachment{Path: file, Name: name}, nil
+	}
+	return event.Attachment{Name: name, Text: *r.Text}, nil
+}
+
+// filePath returns the path of a file: URI.
+func filePath(uri string) (string, bool) {
+	u, err := url.Parse(uri)
+	if err != nil || u.Scheme != "file" || u.Path == "" {
+		return "", false
+	}
+	return u.Path, true
+}

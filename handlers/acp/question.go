@@ -1,0 +1,312 @@
+package acp
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/jsonrpc"
+	"github.com/copilot-portal/portal/copilot/permission"
+	"github.com/copilot-portal/portal/copilot/plain"
+	"github.com/copilot-portal/portal/handlers/form"
+)
+
+// The ids of options. Those of scopes and choices have a prefix.
+const (
+	optionAllow  = "allow"
+	optionReject = "reject"
+	scopePrefix  = "always:"
+	choicePrefix = "choice:"
+)
+
+// openQuestions are the requests to the editor that wait for an answer. It is safe for concurrent use.
+type openQuestions struct {
+	mu   sync.Mutex
+	open map[string]*jsonrpc.PendingCall // by question
+	stop map[string]context.CancelFunc
+}
+
+// add registers a request; false if the question is asked already.
+func (o *openQuestions) add(id string, c *jsonrpc.PendingCall, stop context.CancelFunc) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.open == nil {
+		o.open, o.stop = map[string]*jsonrpc.PendingCall{}, map[string]context.CancelFunc{}
+	}
+	o.open[id], o.stop[id] = c, stop
+}
+
+func (o *openQuestions) remove(id string) (c *jsonrpc.PendingCall) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if c = o.open[id]; c != nil {
+		o.stop[id]()
+		delete(o.open, id)
+		delete(o.stop, id)
+	}
+	return c
+}
+
+// withdraw tells the editor that a question needs no answer any more.
+func (o *openQuestions) withdraw(ctx context.Context, peer *jsonrpc.Peer, id string) {
+	if c := o.remove(id); c != nil {
+		_ = peer.Notify(ctx, "$/cancel_request", cancelRequestParams{c.ID()}) // else the connection ends
+	}
+}
+
+// dropAll forgets all questions; the editor has gone or no longer follows the session.
+func (o *openQuestions) dropAll() {
+	o.mu.Lock()
+	ids := make([]string, 0, len(o.open))
+	for id := range o.open {
+		ids = append(ids, id)
+	}
+	o.mu.Unlock()
+	for _, id := range ids {
+		o.remove(id)
+	}
+}
+
+// relay is a question in the form of a request to the editor.
+type relay struct {
+	method string
+	params any
+	// read reads the result. ok is false if it is no answer: the question stays open for other clients.
+	read func(result) (answer event.Answer, ok bool)
+}
+
+// result is the result of either request.
+type result struct {
+	permissionResult
+	elicitationResult
+}
+
+// ask asks the editor a question, behind the updates sent before, and leaves it to a goroutine to wait for the answer.
+func (a *attachment) ask(ctx context.Context, q event.Question) {
+	can := a.conn.capabilities()
+	if !can.answerable().CanAnswer(q) || !a.session().HasOpenQuestion(q.ID) {
+		return
+	}
+	r := a.relay(q, can)
+	ctx, stop := context.WithCancel(ctx)
+	pending, err := a.conn.peer.Begin(ctx, nil, r.method, r.params)
+	if err != nil {
+		stop()
+		return // the connection ends
+	}
+	a.questions.add(q.ID, pending, stop)
+	a.conn.work.Go(func() { a.await(ctx, q, r, pending) })
+}
+
+func (a *attachment) await(ctx context.Context, q event.Question, r relay, pending *jsonrpc.PendingCall) {
+	var reply result
+	err := pending.Await(ctx, &reply)
+	if ctx.Err() != nil { // withdrawn, or the editor has gone
+		return
+	}
+	a.questions.remove(q.ID)
+	if err != nil {
+		a.conn.api.options.Log.Warn("an editor did not answer a question", "session", a.id, "question", q.ID, "err", err)
+		return
+	}
+	answer, ok := r.read(reply)
+	if !ok {
+		return
+	}
+	err = a.session().AnswerAs(context.WithoutCancel(ctx), q.ID, answer, Origin)
+	if err != nil && !errors.Is(err, fault.ErrAlreadyAnswered) && !errors.Is(err, fault.ErrQuestionNotFound) {
+		a.conn.api.options.Log.Warn("the session rejected the answer of an editor", "session", a.id, "question", q.ID, "err", err)
+	}
+}
+
+func (a *attachment) relay(q event.Question, can clientCapabilities) relay {
+	switch q.Kind {
+	case event.AskPermission:
+		return a.permission(q)
+	case event.AskPlan:
+		return a.plan(q)
+	case event.AskSignIn:
+		return a.signIn(q, can)
+	case event.AskForm:
+		return a.form(q)
+	case event.AskInput, event.AskTool:
+	}
+	if can.Elicitation.Form != nil {
+		return a.input(q)
+	}
+	return a.choose(q, q.Choices, "The agent asks")
+}
+
+// options returns a request for permission. read gets the id of an option that was offered.
+func (a *attachment) options(call toolCall, offered []permissionOption, read func(id string) event.Answer) relay {
+	return relay{
+		method: "session/request_permission", params: permissionParams{a.id, call, offered},
+		read: func(r result) (event.Answer, bool) {
+			known := slices.ContainsFunc(offered, func(o permissionOption) bool { return o.ID == r.Outcome.Option })
+			switch {
+			case r.Outcome.Outcome != "selected": // the turn is over, or the user has closed the dialog
+				return event.Answer{}, false
+			case !known:
+				return event.Answer{Reason: "The editor sent an unreadable answer."}, true
+			}
+			return read(r.Outcome.Option), true
+		},
+	}
+}
+
+func (a *attachment) permission(q event.Question) relay {
+	offered := []permissionOption{{optionAllow, "Allow once", "allow_once"}}
+	for _, s := range form.Scopes(q.Scopes) {
+		offered = append(offered, permissionOption{scopePrefix + string(s.Kind), plain.Text(s.Label), "allow_always"})
+	}
+	offered = append(offered, permissionOption{optionReject, "Refuse", "reject_once"})
+	return a.options(a.encoder.ofQuestion(q), offered, func(id string) event.Answer {
+		if scope, ok := strings.CutPrefix(id, scopePrefix); ok {
+			return event.Answer{Approved: true, Remember: true, Scope: permission.ScopeKind(scope)}
+		}
+		return event.Answer{Approved: id == optionAllow}
+	})
+}
+
+// plan asks whether to carry out a plan, and in which way.
+func (a *attachment) plan(q event.Question) relay {
+	offered := []permissionOption{}
+	for i, way := range q.Choices {
+		offered = append(offered, permissionOption{choicePrefix + strconv.Itoa(i), plain.Text(way), "allow_once"})
+	}
+	if len(offered) == 0 {
+		offered = append(offered, permissionOption{optionAllow, "Carry it out", "allow_once"})
+	}
+	offered = append(offered, permissionOption{optionReject, "Do not", "reject_once"})
+	call := toolCall{
+		ID: cmp.Or(q.Call, q.ID), Status: "pending", Title: plain.Line(plain.Text(cmp.Or(q.Title, "Carry out this plan?")), maxTitle), ToolKind: "switch_mode",
+		Content: []toolContent{text(plain.Text(q.Text))},
+	}
+	return a.options(call, offered, func(id string) event.Answer {
+		if way, ok := choiceOf(id, q.Choices); ok {
+			return event.Answer{Approved: true, Text: way}
+		}
+		return event.Answer{Approved: id == optionAllow}
+	})
+}
+
+func choiceOf(id string, choices []string) (string, bool) {
+	n, ok := strings.CutPrefix(id, choicePrefix)
+	i, err := strconv.Atoi(n)
+	if !ok || err != nil || i < 0 || i >= len(choices) {
+		return "", false
+	}
+	return choices[i], true
+}
+
+// choose asks for one of the choices.
+func (a *attachment) choose(q event.Question, choices []string, title string) relay {
+	offered := []permissionOption{}
+	for i, c := range choices {
+		offered = append(offered, permissionOption{choicePrefix + strconv.Itoa(i), plain.Text(c), "allow_once"})
+	}
+	offered = append(offered, permissionOption{optionReject, "Do not answer", "reject_once"})
+	call := toolCall{ID: cmp.Or(q.Call, q.ID), Status: "pending", Title: title, ToolKind: "other", Content: []toolContent{text(plain.Text(q.Text))}}
+	return a.options(call, offered, func(id string) event.Answer {
+		if c, ok := choiceOf(id, choices); ok {
+			return event.Answer{Text: c}
+		}
+		return declined()
+	})
+}
+
+func declined() event.Answer { return event.Answer{Reason: "The user did not want to answer."} }
+
+// signIn sends the user to a page.
+func (a *attachment) signIn(q event.Question, can clientCapabilities) relay {
+	message := plain.Text(cmp.Or(q.Text, "Sign in to "+cmp.Or(q.Source, "a service")))
+	if can.Elicitation.URL == nil || q.URL == "" {
+		call := toolCall{
+			ID: cmp.Or(q.Call, q.ID), Status: "pending", Title: "Sign in to " + plain.Text(cmp.Or(q.Source, "a service")), ToolKind: "fetch",
+			Content: []toolContent{text(strings.TrimSpace(message + "\n\n" + plain.Text(q.URL)))},
+		}
+		offered := []permissionOption{{optionAllow, "Done", "allow_once"}, {optionReject, "Do not", "reject_once"}}
+		return a.options(call, offered, func(id string) event.Answer { return event.Answer{Approved: id == optionAllow} })
+	}
+	return a.elicit(elicitationParams{Mode: "url", SessionID: a.id, CallID: q.Call, Message: message, ID: q.ID, URL: q.URL},
+		func(elicitationResult) event.Answer { return event.Answer{Approved: true} }, event.Answer{})
+}
+
+// elicit asks for what a form or a page yields. A dialog that the user closes is no answer.
+func (a *attachment) elicit(p elicitationParams, read func(elicitationResult) event.Answer, decline event.Answer) relay {
+	return relay{method: "elicitation/create", params: p, read: func(r result) (event.Answer, bool) {
+		switch r.Action {
+		case "accept":
+			return read(r.elicitationResult), true
+		case "decline":
+			return decline, true
+		}
+		return event.Answer{}, false
+	}}
+}
+
+// answerField is the field of a form that asks for one text.
+const answerField = "answer"
+
+// input asks for a text, or one of the choices.
+func (a *attachment) input(q event.Question) relay {
+	field := property{Type: "string", Title: "Answer"}
+	if !q.Freeform {
+		for _, c := range q.Choices {
+			field.OneOf = append(field.OneOf, titledConst{c, plain.Text(c)})
+		}
+	}
+	message := plain.Text(q.Text)
+	if q.Freeform && len(q.Choices) > 0 {
+		message += plain.Text("\n\n- " + strings.Join(q.Choices, "\n- "))
+	}
+	schema := &elicitationSchema{"object", map[string]property{answerField: field}, []string{answerField}}
+	return a.elicit(elicitationParams{Mode: "form", SessionID: a.id, CallID: q.Call, Message: message, Schema: schema}, func(r elicitationResult) event.Answer {
+		if answer, ok := r.Content[answerField].(string); ok && answer != "" {
+			return event.Answer{Text: answer}
+		}
+		return declined()
+	}, declined())
+}
+
+// form asks for the fields of a form.
+func (a *attachment) form(q event.Question) relay {
+	schema := &elicitationSchema{Type: "object", Properties: map[string]property{}}
+	for _, f := range form.Fields(q.Form) {
+		schema.Properties[f.Name] = describeField(f)
+		if f.Required {
+			schema.Required = append(schema.Required, f.Name)
+		}
+	}
+	return a.elicit(elicitationParams{Mode: "form", SessionID: a.id, CallID: q.Call, Message: plain.Text(q.Text), Schema: schema}, func(r elicitationResult) event.Answer {
+		values, err := form.Values(r.Content)
+		if err != nil {
+			return event.Answer{Reason: "The editor sent an unreadable answer."}
+		}
+		return event.Answer{Approved: true, Fields: values}
+	}, event.Answer{})
+}
+
+func describeField(f form.Field) property {
+	p := property{Type: string(f.Type), Title: plain.Text(f.Title), Description: plain.Text(f.Detail), Format: f.Format, Default: f.Default}
+	switch f.Type {
+	case event.FieldText:
+		p.MinLength, p.MaxLength = f.Min, f.Max
+		if len(f.Choices) > 0 {
+			p.OneOf = titled(f.Choices)
+		}
+	case event.FieldList:
+		p.MinItems, p.MaxItems = f.Min, f.Max
+		p.Items = &propertyItems{titled(f.Choices)}
+	case event.FieldNumber, event.FieldInteger:
+		p.Minimum, p.Maximum = f.Min, f.Max
+	case event.FieldBoolean:
+	}
+	return p
+}

@@ -1,0 +1,135 @@
+package acp
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+
+	"github.com/copilot-portal/portal/copilot/agent"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/jsonrpc"
+)
+
+// The ids of the options, which are also their categories.
+const (
+	optionModel = "model"
+	optionMode  = "mode"
+)
+
+// attributeMode is the attribute of a session with the mode of its next prompt.
+const attributeMode = "acp.mode"
+
+func modes() []mode {
+	return []mode{
+		{string(event.ModeInteractive), "Agent", "Works step by step, and asks before it acts"},
+		{string(event.ModePlan), "Plan", "Makes a plan first and asks for approval"},
+		{string(event.ModeAutopilot), "Autopilot", "Continues until the task is done"},
+	}
+}
+
+// mode returns the mode of the next prompt.
+func (a *attachment) mode() event.Mode {
+	return cmp.Or(event.Mode(a.session().Attribute(attributeMode)), event.ModeInteractive)
+}
+
+// settings are the current ones. Without models (the agent cannot list them), the option is missing.
+func (a *attachment) settings(model string) settings {
+	current := string(a.mode())
+	values := make([]configValue, 0, len(modes()))
+	for _, m := range modes() {
+		values = append(values, configValue{m.ID, m.Name, m.Description})
+	}
+	now := settings{Modes: modeState{current, modes()}, Options: []configOption{
+		{Type: "select", ID: optionMode, Name: "Mode", Category: optionMode, Current: current, Options: values},
+	}}
+	if len(a.models) > 0 {
+		now.Options = append(now.Options, configOption{Type: "select", ID: optionModel, Name: "Model", Category: optionModel, Current: model, Options: modelValues(a.models, model)})
+	}
+	return now
+}
+
+// modelValues always has the current model, which an editor could not show otherwise.
+func modelValues(models []agent.Model, current string) []configValue {
+	values, known := make([]configValue, 0, len(models)+1), false
+	for _, m := range models {
+		values = append(values, configValue{Value: m.ID, Name: cmp.Or(m.Name, m.ID)})
+		known = known || m.ID == current
+	}
+	if !known {
+		values = append(values, configValue{Value: current, Name: current})
+	}
+	return values
+}
+
+func (n *connection) setMode(ctx context.Context, r *jsonrpc.Request) (any, error) {
+	var p setModeParams
+	if err := r.Decode(&p); err != nil {
+		return nil, err
+	}
+	a, err := n.attachment(p.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	if err := a.setMode(p.Mode); err != nil {
+		return nil, err
+	}
+	// Editors that show the options instead of the modes see the change, too.
+	return present{}, a.update(ctx, optionsUpdate{"config_option_update", a.settings(a.session().Info().Model).Options})
+}
+
+func (a *attachment) setMode(id string) error {
+	chosen, err := event.ParseMode(id)
+	if err != nil || id == "" {
+		return fault.Errorf(fault.Invalid, "there is no mode %q", id)
+	}
+	a.session().SetAttribute(attributeMode, string(chosen))
+	return nil
+}
+
+func (n *connection) setOption(ctx context.Context, r *jsonrpc.Request) (any, error) {
+	var p setOptionParams
+	if err := r.Decode(&p); err != nil {
+		return nil, err
+	}
+	a, err := n.attachment(p.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	var value string
+	if json.Unmarshal(p.Value, &value) != nil {
+		return nil, jsonrpc.InvalidParams(`"value" must be a string: all options are lists of values`)
+	}
+	model := a.session().Info().Model
+	switch p.Option {
+	case optionMode:
+		if err = a.setMode(value); err == nil {
+			err = a.update(ctx, modeUpdate{"current_mode_update", value})
+		}
+	case optionModel:
+		if err = a.session().SetModel(ctx, value); err == nil {
+			model = a.session().Info().Model
+		}
+	default:
+		err = jsonrpc.InvalidParams("there is no option %q", p.Option)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return optionsResult{a.settings(model).Options}, nil
+}
+
+// commands returns the update with the commands of prompts: the agent's skills, and compaction.
+func (a *attachment) commands(ctx context.Context) commandsUpdate {
+	list := []command{{Name: compact, Description: "Summarize the conversation, to make room in the context window", Input: &commandInput{"a prompt to continue with"}}}
+	found, err := a.conn.host().Extensions(ctx, a.directory)
+	if err != nil {
+		a.conn.api.options.Log.Debug("the skills of a session are not known", "session", a.id, "err", err)
+	}
+	for _, s := range found.Skills {
+		if s.Enabled && s.Invocable {
+			list = append(list, command{Name: s.Name, Description: s.Description})
+		}
+	}
+	return commandsUpdate{"available_commands_update", list}
+}
