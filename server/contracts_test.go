@@ -36,7 +36,7 @@ func openAPI(t *testing.T) []*contract.Route {
 
 // otherDialects are the routes of WebSockets, streams and JSON-RPC, which other contracts describe.
 func otherDialects() []string {
-	return []string{"DELETE /mcp", "GET /api/v1/ws", "GET /mcp", "GET /rpc", "GET /stream/{id}", "GET /terminal/{id}", "GET /ui", "GET /ws", "POST /mcp", "POST /rpc"}
+	return []string{"DELETE /mcp", "GET /acp", "GET /api/v1/ws", "GET /mcp", "GET /rpc", "GET /stream/{id}", "GET /terminal/{id}", "GET /ui", "GET /ws", "POST /mcp", "POST /rpc"}
 }
 
 func TestOpenAPIDescribesEveryRoute(t *testing.T) {

@@ -42,6 +42,7 @@ func (s *Server) routes() linked {
 	s.terminal.Routes(r.Group(base + "/"))
 	s.ws.Routes(r.Group(base + "/"))
 	s.mcp.Routes(r.Group(base + "/"))
+	s.acp.Routes(r.Group(base + "/"))
 	r.POST(base+linkOpening, s.openLink)
 	return linked{r, base}
 }
@@ -98,7 +99,7 @@ func methodNotAllowed(c *gin.Context) {
 // isAPI reports whether a path belongs to an API, whether or not it exists.
 func isAPI(path string) bool {
 	first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
-	return ws.Owns(path) || slices.Contains([]string{"api", "mcp", "rpc", "spec", "stream", "terminal", "ui"}, first)
+	return ws.Owns(path) || slices.Contains([]string{"acp", "api", "mcp", "rpc", "spec", "stream", "terminal", "ui"}, first)
 }
 
 func workDir() string {

@@ -19,6 +19,7 @@ import (
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/agent/sdk"
 	"github.com/copilot-portal/portal/copilot/demo"
+	"github.com/copilot-portal/portal/handlers/acp"
 	"github.com/copilot-portal/portal/handlers/mcp"
 	"github.com/copilot-portal/portal/handlers/rest"
 	"github.com/copilot-portal/portal/handlers/rpc"
@@ -37,6 +38,7 @@ type Server struct {
 	ui             *ui.API
 	terminal       *terminal.API
 	mcp            *mcp.API
+	acp            *acp.API
 	ws             *ws.API
 	webSockets     webSockets
 	guesses        ws.TokenGuesses // wrong tokens on all routes
@@ -59,6 +61,7 @@ func New(ctx context.Context, c Config, version string, log *slog.Logger) *Serve
 	s.terminal = s.newTerminal()
 	s.ws = s.newWS()
 	s.mcp = s.newMCP()
+	s.acp = s.newACP(s.webSockets.acp)
 	s.rest = rest.New(rest.Options{
 		Host: s.host, Policy: c.restPolicy(), WorkDir: workDir(), Stop: s.requestStop,
 		Jobs: s.jobs, BookFault: s.book.clientError(),

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/copilot-portal/portal/handlers/acp"
 	"github.com/copilot-portal/portal/handlers/rpc"
 	"github.com/copilot-portal/portal/handlers/socket"
 	"github.com/copilot-portal/portal/handlers/terminal"
@@ -18,13 +19,14 @@ import (
 const lastAnswers = 10 * time.Second
 
 // webSockets are the WebSocket servers of the dialects. They are separate because their limits differ.
-type webSockets struct{ rpc, ui, ws, terminal *socket.Server }
+type webSockets struct{ rpc, ui, ws, acp, terminal *socket.Server }
 
 func newWebSockets(c Config, log *slog.Logger) webSockets {
 	return webSockets{
 		rpc: socket.New(socket.Options{MaxMessage: rpc.MaxMessage, Log: log}),
 		ui:  socket.New(socket.Options{MaxMessage: ui.MaxMessage, Linger: lastAnswers, Log: log}),
 		ws:  socket.New(ws.Carrier(c.Operations.Compression, log)),
+		acp: socket.New(socket.Options{MaxMessage: acp.MaxMessage, Linger: lastAnswers, Log: log}),
 
 		terminal: socket.New(socket.Options{MaxMessage: terminal.MaxMessage, Log: log}),
 	}
@@ -34,7 +36,7 @@ func newWebSockets(c Config, log *slog.Logger) webSockets {
 // before ctx is done.
 func (c webSockets) close(ctx context.Context) {
 	var work sync.WaitGroup
-	for _, s := range []*socket.Server{c.rpc, c.ui, c.ws, c.terminal} {
+	for _, s := range []*socket.Server{c.rpc, c.ui, c.ws, c.acp, c.terminal} {
 		work.Go(func() { _ = s.Close(ctx) }) // its only error is that of ctx
 	}
 	work.Wait()

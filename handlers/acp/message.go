@@ -353,4 +353,3 @@ type elicitationResult struct {
 	Action  string         `json:"action"`
 	Content map[string]any `json:"content"`
 }
-

@@ -240,6 +240,8 @@ func relative(directory, path string) string {
 	return path
 }
 
-func fileURI(path string) string { return (&url.URL{Scheme: "file", Path: filepath.ToSlash(path)}).String() }
+func fileURI(path string) string {
+	return (&url.URL{Scheme: "file", Path: filepath.ToSlash(path)}).String()
+}
 
 func compactionID(n int) string { return "compaction-" + strconv.Itoa(n) }

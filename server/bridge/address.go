@@ -10,6 +10,7 @@ import (
 // target is the address of a portal.
 type target struct {
 	url   url.URL // of the WebSocket, without a query
+	path  string  // the last part of it, which belongs to the dialect
 	token string  // the token that the address contained
 }
 
@@ -17,7 +18,7 @@ type target struct {
 func (t target) String() string {
 	u := t.url
 	u.Scheme = map[string]string{"ws": "http", "wss": "https"}[u.Scheme]
-	u.Path, u.RawPath = strings.TrimRight(strings.TrimSuffix(u.Path, "ui"), "/"), ""
+	u.Path, u.RawPath = strings.TrimRight(strings.TrimSuffix(u.Path, t.path), "/"), ""
 	return u.String()
 }
 
@@ -30,8 +31,8 @@ func (t target) withDirectory(dir string) string {
 	return u.String()
 }
 
-// parse parses an address as a user writes it, or as a portal prints it.
-func parse(address string) (target, error) {
+// parse parses an address as a user writes it, or as a portal prints it. path is that of the dialect.
+func parse(address, path string) (target, error) {
 	full := strings.TrimSpace(address)
 	if full != "" && strings.Trim(full, "0123456789") == "" {
 		full = "localhost:" + full
@@ -50,9 +51,9 @@ func parse(address string) (target, error) {
 	case u.User != nil:
 		return target{}, errors.New("the address of the portal must not contain a user; give its token with --token or PORTAL_TOKEN")
 	}
-	t := target{token: u.Query().Get("token"), url: url.URL{Scheme: scheme, Host: u.Host, Path: u.Path}}
-	if !strings.HasSuffix(t.url.Path, "/ui") { // a path ending in /ui/ is a base path
-		t.url = *t.url.JoinPath("ui")
+	t := target{token: u.Query().Get("token"), path: path, url: url.URL{Scheme: scheme, Host: u.Host, Path: u.Path}}
+	if !strings.HasSuffix(t.url.Path, "/"+path) { // a path ending in /ui/ is a base path
+		t.url = *t.url.JoinPath(path)
 	}
 	return t, nil
 }

@@ -1,4 +1,4 @@
-// Package bridge connects a UI on standard streams to a running portal. Each input line becomes a WebSocket
+// Package bridge connects a UI or an editor on standard streams to a running portal. Each input line becomes a WebSocket
 // frame, and each frame an output line. The bridge does not inspect them, and only answers messages that no
 // frame can carry.
 package bridge
@@ -19,9 +19,10 @@ import (
 // Options of a bridge.
 type Options struct {
 	Address      string        // as users write it
+	Path         string        // of the dialect's WebSocket: "ui" or "acp"
 	Token        string        // precedes the one in the address
 	DefaultToken string        // used if there is no other
-	Directory    string        // of the UI
+	Directory    string        // of the UI; "" if the dialect has no use for it
 	In           io.ReadCloser // must end when the context is done; Run closes it
 	Out          io.Writer
 }
@@ -41,7 +42,7 @@ const (
 // the portal has closed the connection after that, or when ctx is done. Other errors are meant for users.
 func Run(ctx context.Context, o Options) error {
 	defer o.In.Close() //nolint:errcheck // nobody reads it any more
-	to, err := parse(o.Address)
+	to, err := parse(o.Address, o.Path)
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,7 @@ package bridge
 
 // Connection returns the WebSocket's URL for an address, the address as errors show it, and its token.
 func Connection(address, directory string) (url, shown, token string, err error) {
-	t, err := parse(address)
+	t, err := parse(address, "ui")
 	if err != nil {
 		return "", "", "", err
 	}

@@ -72,7 +72,7 @@ func cross(t *testing.T, ctx context.Context, o bridge.Options) client { //nolin
 	t.Helper()
 	in, ui := io.Pipe()
 	out, from := io.Pipe()
-	o.In, o.Out = in, from
+	o.Path, o.In, o.Out = "ui", in, from
 	c := client{t, ui, out, bufio.NewReader(out), make(chan error, 1)}
 	go func() {
 		err := bridge.Run(ctx, o)

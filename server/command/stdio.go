@@ -45,9 +45,13 @@ of that portal.`,
 		FParseErrWhitelist: cobra.FParseErrWhitelist{UnknownFlags: true},
 	}
 	c.Flags().String(approvalFlag, "", "approval mode of a terminal UI: full-access allows everything that no rule asks for or denies; minimal and trusted ask as configured")
+	return addBookFlag(addAttachFlags(c))
+}
+
+// addAttachFlags adds the flags that select a running portal.
+func addAttachFlags(c *cobra.Command) *cobra.Command {
 	c.Flags().String(attachFlag, "", "address of a running portal, as it prints at its start")
 	c.Flags().String(tokenFlag, "", "token of that portal (default: the one in its address, else the configured one)")
-	addBookFlag(c)
 	_ = c.RegisterFlagCompletionFunc(attachFlag, cobra.NoFileCompletions) // fails only for an undefined flag
 	return c
 }
@@ -81,18 +85,18 @@ func serveUI(cmd *cobra.Command, p Process) error {
 		}
 		return server.Stdio(ctx, config, p.Version, p.logger(config, slog.LevelWarn), in, p.Out, rules)
 	}
-	return attach(ctx, config, cmd, bridge.Options{Address: address, In: in, Out: p.Out})
+	directory, err := os.Getwd()
+	if err != nil {
+		return err
+	}
+	return attach(ctx, config, cmd, bridge.Options{Address: address, Path: "ui", Directory: directory, In: in, Out: p.Out})
 }
 
-// attach connects the UI to a running portal.
+// attach connects the client to a running portal.
 func attach(ctx context.Context, config server.Config, cmd *cobra.Command, o bridge.Options) error {
 	o.Token, o.DefaultToken = "", config.Token
 	if cmd.Flags().Changed(tokenFlag) {
 		o.Token = config.Token
-	}
-	var err error
-	if o.Directory, err = os.Getwd(); err != nil {
-		return err
 	}
 	return bridge.Run(ctx, o)
 }
@@ -109,7 +113,7 @@ func checkAttach(flags *pflag.FlagSet) error {
 			}
 		case tokenFlag:
 			if !attached {
-				faults = append(faults, fmt.Errorf("--%s requires --%s: without it, stdio opens no port", f.Name, attachFlag))
+				faults = append(faults, fmt.Errorf("--%s requires --%s: without it, this command opens no port", f.Name, attachFlag))
 			}
 		case "config", "debug": // the file may contain the token
 		case approvalFlag: // UIs pass it to every agent they start; the rules of the other portal apply
