@@ -277,6 +277,7 @@ func TestACPIsGuarded(t *testing.T) {
 		_, answer, err := websocket.DefaultDialer.DialContext(t.Context(), address, h)
 		require.Error(t, err, name)
 		require.NotNil(t, answer, name)
+		_ = answer.Body.Close()
 		assert.GreaterOrEqual(t, answer.StatusCode, 400, name)
 	}
 }
@@ -285,6 +286,8 @@ func TestEndOfAnEditorEndsItsPortal(t *testing.T) {
 	t.Parallel()
 	e := runACP(t, acpProcess(t, "--demo"))
 	session := e.open(t.TempDir())
-	go func() { _, _ = e.Prompt(t.Context(), acpsdk.PromptRequest{SessionId: session, Prompt: []acpsdk.ContentBlock{acpsdk.TextBlock("say `working` and wait 10 min")}}) }()
+	go func() {
+		_, _ = e.Prompt(t.Context(), acpsdk.PromptRequest{SessionId: session, Prompt: []acpsdk.ContentBlock{acpsdk.TextBlock("say `working` and wait 10 min")}})
+	}()
 	require.Eventually(t, func() bool { return e.said() == "working" }, agentStarts, tick)
 }

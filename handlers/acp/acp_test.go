@@ -28,7 +28,7 @@ import (
 type document = map[string]any
 
 // everything are the capabilities of an editor that can show everything.
-var everything = document{ //nolint:gochecknoglobals // never changed
+var everything = document{
 	"session":     document{"compaction": document{}, "notices": document{}},
 	"elicitation": document{"form": document{}, "url": document{}},
 }
@@ -409,22 +409,28 @@ func TestQuestionsOfAllKindsAreAsked(t *testing.T) {
 	}{
 		{
 			event.Question{Kind: event.AskInput, Text: "which?", Freeform: true},
-			document{"action": "accept", "content": document{"answer": "this"}}, event.Answer{Text: "this"},
+			document{"action": "accept", "content": document{"answer": "this"}},
+			event.Answer{Text: "this"},
 		},
 		{
 			event.Question{Kind: event.AskForm, Text: "fill", Form: &event.Form{Fields: []event.Field{
-				{Name: "n", Type: event.FieldInteger, Required: true, Min: &one, Max: &ten}, {Name: "b", Type: event.FieldBoolean},
-				{Name: "l", Type: event.FieldList, Choices: []event.Choice{{Value: "x"}}}, {Name: "t", Type: event.FieldText, Choices: []event.Choice{{Value: "y"}}},
+				{Name: "n", Type: event.FieldInteger, Required: true, Min: &one, Max: &ten},
+				{Name: "b", Type: event.FieldBoolean},
+				{Name: "l", Type: event.FieldList, Choices: []event.Choice{{Value: "x"}}},
+				{Name: "t", Type: event.FieldText, Choices: []event.Choice{{Value: "y"}}},
 			}}},
-			document{"action": "accept", "content": document{"n": 5}}, event.Answer{Approved: true, Fields: document{"n": 5.0}},
+			document{"action": "accept", "content": document{"n": 5}},
+			event.Answer{Approved: true, Fields: document{"n": 5.0}},
 		},
 		{
 			event.Question{Kind: event.AskPlan, Text: "1. do it", Choices: []string{"autopilot", "interactive"}},
-			document{"outcome": document{"outcome": "selected", "optionId": "choice:1"}}, event.Answer{Approved: true, Text: "interactive"},
+			document{"outcome": document{"outcome": "selected", "optionId": "choice:1"}},
+			event.Answer{Approved: true, Text: "interactive"},
 		},
 		{
 			event.Question{Kind: event.AskSignIn, Text: "sign in", URL: "https://example.org/", Source: "server"},
-			document{"action": "decline"}, event.Answer{},
+			document{"action": "decline"},
+			event.Answer{},
 		},
 	}
 	serve(t, func(t *fake.Turn) {

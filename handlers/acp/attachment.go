@@ -55,7 +55,7 @@ func (a *attachment) session() *copilot.Session { return a.reader.Session() }
 
 // open makes the attachment the editor's one and returns the settings of the session. Following starts behind the response:
 // editors drop what comes before.
-func (a *attachment) open(ctx context.Context, r *jsonrpc.Request, servers int) (settings, error) {
+func (a *attachment) open(ctx context.Context, r *jsonrpc.Request, servers int) settings {
 	models, err := a.conn.host().Models(ctx)
 	if err != nil {
 		a.conn.api.options.Log.Debug("the models are not known", "err", err)
@@ -66,7 +66,7 @@ func (a *attachment) open(ctx context.Context, r *jsonrpc.Request, servers int) 
 	context.AfterFunc(following, a.conn.host().AttachClient(a.id, a.conn.capabilities().answerable()))
 	a.conn.attach(ctx, a)
 	r.After(func() { a.conn.work.Go(func() { a.run(following, servers) }) })
-	return a.settings(a.session().Info().Model), nil
+	return a.settings(a.session().Info().Model)
 }
 
 // run sends what happens in the session until the editor detaches or the session is closed.

@@ -152,8 +152,10 @@ func (c *encoder) addText(id string, t *openText, text string) {
 		return
 	}
 	if n := len(c.out); n > 0 {
-		if last, ok := c.out[n-1].update.(chunk); ok && last.MessageID == id && last.Kind == t.kind {
-			last.Content = textOf(last.Content.(textBlock).Text + text) //nolint:forcetypeassert // all chunks of texts have one
+		last, isChunk := c.out[n-1].update.(chunk)
+		before, isText := last.Content.(textBlock)
+		if isChunk && isText && last.MessageID == id && last.Kind == t.kind {
+			last.Content = textOf(before.Text + text)
 			c.out[n-1].update = last
 			return
 		}

@@ -81,25 +81,12 @@ func decodePrompt(blocks []contentBlock) (event.Prompt, error) {
 	p := event.Prompt{By: Origin}
 	var texts []string
 	for i, b := range blocks {
-		switch {
-		case b.Type == "text":
-			texts = append(texts, b.Text)
-		case b.Type == "image" && len(b.Data) > 0:
-			p.Attachments = append(p.Attachments, event.Attachment{Data: b.Data, Type: b.MimeType, Name: "image"})
-		case b.Type == "resource_link":
-			a, text := linked(b)
-			texts = append(texts, text)
-			p.Attachments = append(p.Attachments, a...)
-		case b.Type == "resource" && b.Resource != nil:
-			a, err := embedded(*b.Resource)
-			if err != nil {
-				return p, jsonrpc.InvalidParams(`"prompt.%d": %v`, i, err)
-			}
-			texts = append(texts, "@"+a.Name)
-			p.Attachments = append(p.Attachments, a)
-		default:
-			return p, jsonrpc.InvalidParams(`"prompt.%d" is not a text, an image, a resource or a link to one`, i)
+		text, attached, err := b.decode()
+		if err != nil {
+			return p, jsonrpc.InvalidParams(`"prompt.%d": %v`, i, err)
 		}
+		texts = append(texts, text)
+		p.Attachments = append(p.Attachments, attached...)
 	}
 	p.Text = strings.Join(texts, "")
 	if rest, ok := strings.CutPrefix(p.Text, "/"+compact); ok && (rest == "" || rest[0] == ' ' || rest[0] == '\n') {
@@ -108,12 +95,23 @@ func decodePrompt(blocks []contentBlock) (event.Prompt, error) {
 	return p, nil
 }
 
-// linked returns the attachment of a link to a file, and the text that stands for it; other links are only text.
-func linked(b contentBlock) ([]event.Attachment, string) {
-	if file, ok := filePath(b.URI); ok {
-		return []event.Attachment{{Path: file}}, "@" + b.Name
+// decode returns the text of a block, or the one that stands for what it attaches. A link to anything but a file is only text.
+func (b contentBlock) decode() (text string, attached []event.Attachment, err error) {
+	switch {
+	case b.Type == "text":
+		return b.Text, nil, nil
+	case b.Type == "image" && len(b.Data) > 0:
+		return "", []event.Attachment{{Data: b.Data, Type: b.MimeType, Name: "image"}}, nil
+	case b.Type == "resource_link":
+		if file, ok := filePath(b.URI); ok {
+			return "@" + b.Name, []event.Attachment{{Path: file}}, nil
+		}
+		return b.URI, nil, nil
+	case b.Type == "resource" && b.Resource != nil:
+		a, err := embedded(*b.Resource)
+		return "@" + a.Name, []event.Attachment{a}, err
 	}
-	return nil, b.URI
+	return "", nil, fault.Errorf(fault.Invalid, "use a text, an image, a resource or a link to one")
 }
 
 // embedded returns the attachment of a resource: the editor's text of a file, which may not be saved yet, another text, or an image.

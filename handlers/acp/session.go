@@ -24,8 +24,7 @@ func (n *connection) newSession(ctx context.Context, r *jsonrpc.Request) (any, e
 		return nil, err
 	}
 	a := n.follow(s, s.Record().Last())
-	now, err := a.open(ctx, r, len(p.Servers))
-	return newResult{s.ID(), now}, err
+	return newResult{s.ID(), a.open(ctx, r, len(p.Servers))}, nil
 }
 
 // load sends the whole past of a session before its response, as the protocol demands.
@@ -38,7 +37,7 @@ func (n *connection) load(ctx context.Context, r *jsonrpc.Request) (any, error) 
 	if err := a.replay(ctx, 0); err != nil {
 		return nil, err
 	}
-	return a.open(ctx, r, servers)
+	return a.open(ctx, r, servers), nil
 }
 
 // resume is load without the past: only the run at work, if any, is read.
@@ -51,7 +50,7 @@ func (n *connection) resume(ctx context.Context, r *jsonrpc.Request) (any, error
 	if err := a.prime(ctx); err != nil {
 		return nil, err
 	}
-	return a.open(ctx, r, servers)
+	return a.open(ctx, r, servers), nil
 }
 
 // stored returns the session that a request names. A closed one accepts prompts again. It is no longer followed as before.

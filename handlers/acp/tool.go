@@ -181,7 +181,7 @@ func (c *encoder) endCall(b event.ToolEnded) {
 }
 
 func (c *encoder) addPlan(todos []event.Todo) {
-	states := map[event.TodoState]string{event.TodoRunning: "in_progress", event.TodoCompleted: "completed"}
+	states := map[event.TodoState]string{event.TodoPending: "pending", event.TodoRunning: "in_progress", event.TodoCompleted: "completed"}
 	update := planUpdate{"plan", []planEntry{}}
 	for _, t := range todos {
 		update.Entries = append(update.Entries, planEntry{plain.Text(t.Title), "medium", cmp.Or(states[t.State], "pending")})

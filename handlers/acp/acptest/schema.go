@@ -13,8 +13,6 @@ import (
 	"testing"
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 )
 
 // Side is an end of a connection.
@@ -46,39 +44,57 @@ type Checker struct {
 }
 
 // SDK returns the directory of the protocol's SDK for Node.js.
-func SDK(t testing.TB) string {
-	t.Helper()
+func SDK(tb testing.TB) string {
+	tb.Helper()
 	_, file, _, _ := runtime.Caller(0)
 	dir := filepath.Join(filepath.Dir(file), "../../../.tools/acp/node_modules/@agentclientprotocol/sdk")
-	require.DirExists(t, dir, "run make acp (make test does it)")
+	if _, err := os.Stat(dir); err != nil {
+		tb.Fatalf("run make acp (make test does it): %v", err)
+	}
 	return dir
 }
 
 // New returns a checker of version 1 of the protocol.
-func New(t testing.TB) *Checker {
-	t.Helper()
-	file := filepath.Join(SDK(t), "schema/v1/schema.json")
-	data, err := os.ReadFile(file)
-	require.NoError(t, err)
+func New(tb testing.TB) *Checker {
+	tb.Helper()
+	c := &Checker{requests: map[string]*jsonschema.Schema{}, responses: map[string]*jsonschema.Schema{}, pending: map[string]string{}, Checked: map[string]int{}}
+	if err := c.load(filepath.Join(SDK(tb), "schema/v1/schema.json")); err != nil {
+		tb.Fatal(err)
+	}
+	return c
+}
+
+func (c *Checker) load(file string) error {
+	data, err := os.ReadFile(file) //nolint:gosec // a file of the project
+	if err != nil {
+		return err
+	}
 	document, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
-	require.NoError(t, err)
+	if err != nil {
+		return err
+	}
 	compiler := jsonschema.NewCompiler()
 	compiler.DefaultDraft(jsonschema.Draft2020)
-	require.NoError(t, compiler.AddResource("acp.json", document))
-	c := &Checker{requests: map[string]*jsonschema.Schema{}, responses: map[string]*jsonschema.Schema{}, pending: map[string]string{}, Checked: map[string]int{}}
+	if err := compiler.AddResource("acp.json", document); err != nil {
+		return err
+	}
 	var definitions struct {
 		Defs map[string]struct {
 			Method string `json:"x-method"`
 			Side   string `json:"x-side"`
 		} `json:"$defs"`
 	}
-	require.NoError(t, json.Unmarshal(data, &definitions))
+	if err := json.Unmarshal(data, &definitions); err != nil {
+		return err
+	}
 	for name, d := range definitions.Defs {
 		if d.Method == "" {
 			continue
 		}
 		schema, err := compiler.Compile("acp.json#/$defs/" + name)
-		require.NoError(t, err)
+		if err != nil {
+			return err
+		}
 		key := d.Side + " " + d.Method
 		if strings.HasSuffix(name, "Response") {
 			c.responses[key] = schema
@@ -86,7 +102,7 @@ func New(t testing.TB) *Checker {
 			c.requests[key] = schema
 		}
 	}
-	return c
+	return nil
 }
 
 // message is any message.
@@ -154,9 +170,11 @@ func valid(schema *jsonschema.Schema, raw json.RawMessage) error {
 }
 
 // Finish fails the test if a message was not valid.
-func (c *Checker) Finish(t testing.TB) {
-	t.Helper()
+func (c *Checker) Finish(tb testing.TB) {
+	tb.Helper()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	assert.Empty(t, c.Violations)
+	for _, v := range c.Violations {
+		tb.Error(v)
+	}
 }
