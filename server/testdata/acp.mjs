@@ -40,6 +40,7 @@ await editor.connectWith(stream, async (portal) => {
   const said = seen.text;
   seen.text = "";
   await portal.request(agent.session.load, { sessionId, cwd, mcpServers: [] });
+  while (!seen.prompts.includes("wait 10 min")) await new Promise((soon) => setTimeout(soon, 5)); // the SDK handles updates beside the response
   const replayed = { text: seen.text, prompts: seen.prompts };
   await portal.request(agent.session.close, { sessionId });
   await portal.request(agent.session.resume, { sessionId, cwd });
