@@ -185,6 +185,7 @@ func TestPage(t *testing.T) {
 		"says that there are no changes":                   saysWithoutChanges,
 		"commits changes and creates a pull request":       commitsChanges,
 		"tries requests of the reference":                  triesRequests,
+		"continues the session of an editor":               continuesAnEditorsSession,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
