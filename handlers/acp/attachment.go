@@ -14,7 +14,7 @@ import (
 )
 
 const (
-	frame       = 16 * time.Millisecond  // between two batches of updates: a screen shows no more
+	frame       = 16 * time.Millisecond  // between two pieces of texts: a screen shows no more
 	outputEvery = 200 * time.Millisecond // between two updates of a tool's output, which replace each other
 	retryRead   = 100 * time.Millisecond // before a record is read again that has ended although its session has not
 	noChange    = time.Hour              // how long a read may wait when nothing is held back
@@ -32,6 +32,7 @@ type attachment struct {
 	cancel    func()                // ends it; set before the goroutine starts
 	done      chan struct{}         // closed when it sends nothing more
 	questions openQuestions
+	textAt    time.Time // when the last piece of a text was sent; used by the goroutine
 }
 
 // follow returns an attachment that reads a session from a number on, once [attachment.open] was called.
@@ -41,7 +42,6 @@ func (n *connection) follow(s *copilot.Session, after uint64) *attachment {
 		conn: n, id: i.ID, directory: i.Directory, reader: follow.Session(n.host(), s, after), cancel: func() {}, done: make(chan struct{}),
 	}
 	a.encoder = newEncoder(i.Directory, n.capabilities(), a.runs.has)
-	a.reader.Interval = frame
 	a.reader.Idle = func() time.Duration {
 		if a.encoder.holdsOutput() {
 			return outputEvery
@@ -100,12 +100,10 @@ func (a *attachment) greet(ctx context.Context, servers int) {
 
 // step reads the record once and sends what it says.
 func (a *attachment) step(ctx context.Context) error {
+	pause(ctx, frame-time.Since(a.textAt)) // what arrives meanwhile is one piece
 	b, err := a.reader.Next(ctx)
 	if errors.Is(err, io.EOF) && a.session().Info().State != copilot.StateClosed { // it only left memory
-		select {
-		case <-time.After(retryRead):
-		case <-ctx.Done():
-		}
+		pause(ctx, retryRead)
 		return nil
 	}
 	if err != nil {
@@ -119,6 +117,16 @@ func (a *attachment) step(ctx context.Context) error {
 	}
 	a.encoder.flushOutput(time.Now(), len(b.Entries) == 0)
 	return a.send(ctx, a.encoder.take())
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	select {
+	case <-time.After(d):
+	case <-ctx.Done():
+	}
 }
 
 // send sends updates, asks questions and answers prompts, in this order of events.
@@ -136,6 +144,9 @@ func (a *attachment) send(ctx context.Context, list []item) error {
 				return err
 			}
 		default:
+			if _, isText := i.update.(chunk); isText {
+				a.textAt = time.Now()
+			}
 			if err := a.update(ctx, i.update); err != nil {
 				return err
 			}
