@@ -12,7 +12,8 @@ const STATES = [["", "Any state"], ["waiting", "Waiting for you"], ["working", "
 
 /** @type {[string, string][]} */
 const ORIGINS = [
-  ["", "Started by you"], ["all", "Started by anything"], ["ui", "Page and terminals"], ["rest", "Scripts"], ["rpc", "Editors"], ["ask", "Command line"],
+  ["", "Started by you"], ["all", "Started by anything"], ["ui", "Page and terminals"], ["rest", "Scripts"], ["rpc", "IDE plugins"], ["acp", "Editors"], ["cli", "Desktop apps"],
+  ["mcp", "Other agents"], ["ask", "Command line"],
   ["job", "Jobs"], ["operation", "Operations"], ["studio", "Interfaces"],
 ];
 
