@@ -141,6 +141,13 @@ func TestMCPClientWorksWithSessions(t *testing.T) {
 			t.Helper()
 			return overHTTP(portaltest.Start(t, portaltest.Options{Args: []string{"--demo"}}), "")
 		},
+		"attached": func(t *testing.T) sdk.Transport {
+			t.Helper()
+			p := portaltest.Start(t, portaltest.Options{Args: []string{"--demo", "--token", "secret", "--base-path", "/portal"}})
+			command := exec.Command(portaltest.Binary(t), "mcp", "--attach", p.URL+"/portal/", "--token", "secret")
+			command.Env = portaltest.Environ(t.TempDir())
+			return &sdk.CommandTransport{Command: command}
+		},
 		"over HTTP with a token": func(t *testing.T) sdk.Transport {
 			t.Helper()
 			return overHTTP(portaltest.Start(t, portaltest.Options{Args: []string{"--demo", "--token", "secret"}}), "secret")

@@ -1,0 +1,106 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"sync"
+
+	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+)
+
+// Remote is a running portal to which a client on streams is attached.
+type Remote struct {
+	URL   string // of its route of this protocol
+	Token string // "" if it needs none
+	Depth int    // number of agents above the client, see [DepthVariable]
+}
+
+// Attach connects one client on streams, with one message per line, to a running portal, until the input ends or ctx is done. It closes
+// in. Calls that are not answered by then are dropped; their work goes on. Errors are meant for users.
+func Attach(ctx context.Context, r Remote, in io.ReadCloser, out io.WriteCloser) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	local, err := (&sdk.IOTransport{Reader: in, Writer: out}).Connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer local.Close() //nolint:errcheck // its client sees the end
+	client := &http.Client{Transport: sender{r, http.DefaultTransport}}
+	remote, err := (&sdk.StreamableClientTransport{Endpoint: r.URL, HTTPClient: client, DisableStandaloneSSE: true}).Connect(ctx)
+	if err != nil {
+		return err
+	}
+	defer remote.Close() //nolint:errcheck // the portal forgets the connection by itself, too
+	ended := make(chan error, 2)
+	go func() { ended <- send(ctx, local, remote) }()
+	go func() { ended <- pass(ctx, remote, local) }()
+	err = <-ended
+	if err == nil || ctx.Err() != nil {
+		return nil
+	}
+	return fmt.Errorf("the portal at %s cannot be used: %w", r.URL, err)
+}
+
+// sender adds what a portal wants to know to each request.
+type sender struct {
+	Remote
+
+	next http.RoundTripper
+}
+
+func (s sender) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	if s.Token != "" {
+		r.Header.Set("Authorization", "Bearer "+s.Token)
+	}
+	r.Header.Set(DepthHeader, strconv.Itoa(s.Depth))
+	return s.next.RoundTrip(r)
+}
+
+// send passes messages of the client on, each request on a goroutine, because the portal may answer its first byte late. It returns nil at the
+// end of the input.
+func send(ctx context.Context, from, to sdk.Connection) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	var calls sync.WaitGroup
+	defer calls.Wait()
+	defer cancel(nil)
+	for {
+		m, err := from.Read(ctx)
+		switch call, isCall := m.(*jsonrpc.Request); {
+		case context.Cause(ctx) != nil:
+			return context.Cause(ctx)
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return err
+		case isCall && call.IsCall() && call.Method != "initialize":
+			calls.Go(func() {
+				if err := to.Write(ctx, m); err != nil {
+					cancel(err)
+				}
+			})
+		default:
+			if err := to.Write(ctx, m); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// pass passes messages on until one side ends.
+func pass(ctx context.Context, from, to sdk.Connection) error {
+	for {
+		m, err := from.Read(ctx)
+		if err == nil {
+			err = to.Write(ctx, m)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
