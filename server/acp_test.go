@@ -179,7 +179,7 @@ func TestEditorsWorkWithSessions(t *testing.T) {
 			e, dir := runACP(t, command(t)), t.TempDir()
 			session := e.open(dir)
 			assert.Equal(t, acpsdk.StopReasonEndTurn, e.send(session, "run `echo hero > made` and say `all done`"))
-			assert.Equal(t, []string{"echo hero > made"}, e.asked)
+			assert.Equal(t, []string{"Run echo hero > made"}, e.asked)
 			assert.FileExists(t, filepath.Join(dir, "made"))
 			assert.Contains(t, e.said(), "all done")
 			e.answer = "reject_once"
@@ -245,7 +245,7 @@ func TestEditorWithTheOfficialSDKUsesEveryMethod(t *testing.T) {
 	assert.Contains(t, seen.Said, "all done")
 	assert.Equal(t, seen.Said, seen.Replayed.Text, "loading shows what was seen live")
 	assert.Equal(t, "run `touch made`, ask `Which colour?` and say `all done`wait 10 min", seen.Replayed.Prompts)
-	assert.Equal(t, []string{"touch made", "Which colour?"}, seen.Asked)
+	assert.Equal(t, []string{"Run touch made", "Which colour?"}, seen.Asked)
 	assert.Subset(t, seen.Kinds, []string{"agent_message_chunk", "tool_call", "tool_call_update", "available_commands_update", "usage_update"})
 	assert.Equal(t, 1, seen.Listed)
 	assert.FileExists(t, filepath.Join(dir, "made"))
@@ -262,7 +262,7 @@ func TestEditorsUseTheSessionsOfOtherClients(t *testing.T) {
 	require.NoError(t, err)
 	p.Query(id, "run `touch made` and say `from elsewhere`")
 	require.Eventually(t, func() bool { return bytes.Contains([]byte(e.said()), []byte("from elsewhere")) }, agentStarts, tick, "the editor answers the question")
-	assert.Equal(t, []string{"touch made"}, e.asked)
+	assert.Equal(t, []string{"Run touch made"}, e.asked)
 }
 
 func TestACPIsGuarded(t *testing.T) {

@@ -59,7 +59,8 @@ func (a *API) connect(c *gin.Context) {
 type Client struct {
 	Grace        time.Duration // limits the wait for a read that cannot be interrupted at the end; 1 s
 	WriteTimeout time.Duration // limits one write, for a carrier that has no limit of its own; 0: none
-	// CancelAtEnd cancels the editor's runs when it sends nothing more. Without it, they continue for other clients.
+	// CancelAtEnd cancels the editor's runs when it sends nothing more, and refuses questions that it cannot answer: it is the only
+	// client. Without it, they continue for other clients.
 	CancelAtEnd bool
 }
 
@@ -74,14 +75,14 @@ const concurrent = 512
 func (a *API) Serve(ctx context.Context, carrier jsonrpc.Carrier, o Client) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	n := &connection{api: a, attached: map[string]*attachment{}}
+	n := &connection{api: a, alone: o.CancelAtEnd, attached: map[string]*attachment{}}
 	atEnd := n.abandon
 	if o.CancelAtEnd {
 		atEnd = n.cancelRuns
 	}
 	n.peer = jsonrpc.New(endingCarrier{carrier, atEnd}, n.methods(), jsonrpc.Options{
 		Admit: a.options.Admit, Fault: rpcError, Log: a.options.Log, Grace: o.Grace, WriteTimeout: o.WriteTimeout,
-		Concurrent: concurrent, Queue: maxUnsent,
+		Concurrent: concurrent, Queue: maxUnsent, Busy: &jsonrpc.Error{Code: jsonrpc.CodeInternal, Message: "too many requests are waiting; send fewer at a time"},
 	})
 	err := n.peer.Run(ctx)
 	cancel()

@@ -66,6 +66,7 @@ type editor struct {
 	leave   func()
 
 	mu        sync.Mutex
+	order     []string // the messages with texts and stop reasons
 	updates   []document
 	asked     []document
 	withdrawn int
@@ -75,20 +76,25 @@ type editor struct {
 type checked struct {
 	jsonrpc.Carrier
 
-	checker *acptest.Checker
+	editor *editor
 }
 
 func (c checked) Read() ([]byte, error) {
 	m, err := c.Carrier.Read()
 	if err == nil {
-		c.checker.Check(acptest.Agent, slices.Clone(m))
+		c.editor.checker.Check(acptest.Agent, slices.Clone(m))
+		c.editor.mu.Lock()
+		defer c.editor.mu.Unlock()
+		if text := string(m); strings.Contains(text, "stopReason") || strings.Contains(text, "agent_message_chunk") {
+			c.editor.order = append(c.editor.order, text)
+		}
 	}
 	return m, err
 }
 
 func (c checked) Write(messages [][]byte) error {
 	for _, m := range messages {
-		c.checker.Check(acptest.Client, m)
+		c.editor.checker.Check(acptest.Client, m)
 	}
 	return c.Carrier.Write(messages)
 }
@@ -112,7 +118,7 @@ func (f *fixture) connect(capabilities document, o acp.Client) *editor {
 		e.mu.Unlock()
 		return e.answer(ctx, r.Method, params)
 	}}
-	e.peer = jsonrpc.New(checked{jsonrpc.NewLines(fromPortal, toPortal, jsonrpc.LineOptions{}), e.checker}, jsonrpc.Methods{
+	e.peer = jsonrpc.New(checked{jsonrpc.NewLines(fromPortal, toPortal, jsonrpc.LineOptions{}), e}, jsonrpc.Methods{
 		"session/update":             {Handle: e.update, InOrder: true},
 		"session/request_permission": request,
 		"elicitation/create":         request,
@@ -331,8 +337,9 @@ func TestToolCallsHaveKindTitleLocationAndChange(t *testing.T) {
 		assert.Equal(t, "Edit a/b.go", calls[0]["title"])
 		assert.Equal(t, "edit", calls[0]["kind"])
 		assert.Equal(t, []any{document{"path": "/a/b.go"}}, calls[0]["locations"])
-		assert.Equal(t, []any{document{"type": "diff", "path": "/a/b.go", "oldText": "x", "newText": "y"}}, updates[0]["content"])
-		assert.Equal(t, "completed", updates[0]["status"])
+		ended := slices.IndexFunc(updates, func(u document) bool { return u["toolCallId"] == calls[0]["toolCallId"] && u["status"] != nil })
+		assert.Equal(t, []any{document{"type": "diff", "path": "/a/b.go", "oldText": "x", "newText": "y"}}, updates[ended]["content"])
+		assert.Equal(t, "completed", updates[ended]["status"])
 		assert.Equal(t, "false", calls[1]["title"])
 		assert.Equal(t, "failed", updates[len(updates)-1]["status"])
 		assert.Equal(t, []any{document{"content": "first", "priority": "medium", "status": "in_progress"}}, e.seen("plan")[0]["entries"])
@@ -365,7 +372,7 @@ func TestPermissionIsAskedWithScopes(t *testing.T) {
 		assert.Equal(t, "reject_once", offered[len(offered)-1].(document)["kind"])
 		call := e.asked[0]["toolCall"].(document)
 		assert.Equal(t, "execute", call["kind"])
-		assert.Equal(t, "rm x", call["title"])
+		assert.Equal(t, "Run rm x", call["title"])
 		e.leave()
 	})
 }
@@ -577,4 +584,155 @@ func TestOutputOfARunningToolIsShownInTime(t *testing.T) {
 		require.NoError(t, pending.Await(t.Context(), nil))
 		e.leave()
 	})
+}
+
+func TestPermissionShowsWhatItIsFor(t *testing.T) {
+	serve(t, func(t *fake.Turn) {
+		t.Emit(event.ToolStarted{ID: "1", Name: "bash", Arguments: json.RawMessage(`{"command": "curl evil", "path": "README.md", "file_text": "hello"}`)})
+		q := command()
+		q.Call, q.Title, q.Detail = "1", "curl evil", "curl evil"
+		t.Ask(q)
+	}, func(t *fixture) {
+		e := t.connect(nil, acp.Client{})
+		e.answer = func(context.Context, string, document) (any, error) {
+			return document{"outcome": document{"outcome": "selected", "optionId": "reject"}}, nil
+		}
+		e.prompt(e.start(), "go")
+		call := e.asked[0]["toolCall"].(document)
+		assert.Equal(t, "Run curl evil", call["title"])
+		assert.Equal(t, "execute", call["kind"])
+		assert.Equal(t, []any{document{"type": "content", "content": document{"type": "text", "text": "curl evil"}}}, call["content"])
+		e.leave()
+	})
+}
+
+func TestUpdatesOfTheNextRunFollowTheResponse(t *testing.T) {
+	serve(t, func(t *fake.Turn) { t.Say(t.Prompt + ";") }, func(t *fixture) {
+		e := t.connect(nil, acp.Client{})
+		session := e.start()
+		for range 20 {
+			e.mu.Lock()
+			e.updates = nil
+			e.mu.Unlock()
+			first, err := e.peer.Begin(t.Context(), nil, "session/prompt", prompting(session, "one"))
+			require.NoError(t, err)
+			second, err := e.peer.Begin(t.Context(), nil, "session/prompt", prompting(session, "two"))
+			require.NoError(t, err)
+			require.NoError(t, first.Await(t.Context(), nil))
+			require.NoError(t, second.Await(t.Context(), nil))
+			require.Equal(t, "one;two;", e.text("agent_message_chunk"))
+		}
+		requests, order := 0, []string{}
+		for _, m := range e.order {
+			if strings.Contains(m, "stopReason") {
+				requests++
+			}
+			order = append(order, m)
+		}
+		require.Equal(t, 40, requests)
+		for i, m := range order {
+			if strings.Contains(m, "two;") {
+				require.True(t, slices.ContainsFunc(order[max(0, i-3):i], func(m string) bool { return strings.Contains(m, "stopReason") }), order[max(0, i-3):i+1])
+			}
+		}
+		e.leave()
+	})
+}
+
+func TestQueuedPromptOfAClosedSessionIsAnswered(t *testing.T) {
+	serve(t, func(t *fake.Turn) { t.WaitForAbort() }, func(t *fixture) {
+		e := t.connect(nil, acp.Client{})
+		session := e.start()
+		first, err := e.peer.Begin(t.Context(), nil, "session/prompt", prompting(session, "one"))
+		require.NoError(t, err)
+		second, err := e.peer.Begin(t.Context(), nil, "session/prompt", prompting(session, "two"))
+		require.NoError(t, err)
+		synctest.Wait()
+		s, err := t.host.Session(t.Context(), session)
+		require.NoError(t, err)
+		require.NoError(t, s.Close())
+		require.NoError(t, s.Reopen(t.Context()))
+		_, err = s.Prompt(event.Prompt{Text: "of another client", By: "ui"})
+		require.NoError(t, err)
+		_ = first.Await(t.Context(), nil)
+		require.Error(t, second.Await(t.Context(), nil))
+		e.leave()
+	})
+}
+
+func TestRequestsForOneSessionDoNotWaitForEachOther(t *testing.T) {
+	serve(t, nil, func(t *fixture) {
+		e := t.connect(nil, acp.Client{})
+		session := e.start()
+		var calls []*jsonrpc.PendingCall
+		for range 10 {
+			call, err := e.peer.Begin(t.Context(), nil, "session/load", document{"sessionId": session, "cwd": "/", "mcpServers": []any{}})
+			require.NoError(t, err)
+			calls = append(calls, call)
+		}
+		for _, call := range calls {
+			require.NoError(t, call.Await(t.Context(), nil))
+		}
+		e.prompt(session, "hello")
+		assert.Equal(t, 1, strings.Count(e.text("agent_message_chunk"), "hello"), "one of them follows the session")
+		_, err := e.try("session/delete", document{"sessionId": session})
+		require.NoError(t, err)
+		e.leave()
+	})
+}
+
+func TestQuestionThatNobodyCanAnswerIsRefused(t *testing.T) {
+	questions := []event.Question{{Kind: event.AskInput, Text: "which?", Freeform: true}, {Kind: event.AskForm, Text: "fill", Form: &event.Form{}}, command()}
+	serve(t, func(t *fake.Turn) {
+		for _, q := range questions {
+			_, ok := t.AskAlways(q)
+			t.Say(map[bool]string{true: "answered;", false: "open;"}[ok])
+		}
+	}, func(t *fixture) {
+		e := t.connect(nil, acp.Client{CancelAtEnd: true})
+		e.answer = func(context.Context, string, document) (any, error) { return nil, jsonrpc.MethodNotFound("it") }
+		assert.Equal(t, "end_turn", e.prompt(e.start(), "go"))
+		assert.Equal(t, 3, strings.Count(e.text("agent_message_chunk"), "answered;"))
+		assert.Contains(t, e.text("agent_message_chunk"), "which?", "the user sees what was asked")
+		e.leave()
+	})
+}
+
+func TestInvalidFormIsAskedAgain(t *testing.T) {
+	ten := 10.0
+	form := event.Question{Kind: event.AskForm, Text: "fill", Form: &event.Form{Fields: []event.Field{{Name: "n", Type: event.FieldInteger, Required: true, Max: &ten}}}}
+	serve(t, func(t *fake.Turn) {
+		a, _ := t.AskAlways(form)
+		encoded, _ := json.Marshal(a.Fields)
+		t.Say(string(encoded))
+	}, func(t *fixture) {
+		e := t.connect(everything, acp.Client{})
+		answers := []int{20, 10}
+		e.answer = func(context.Context, string, document) (any, error) {
+			n := answers[0]
+			answers = answers[1:]
+			return document{"action": "accept", "content": document{"n": n}}, nil
+		}
+		e.prompt(e.start(), "go")
+		assert.Equal(t, `{"n":10}`, e.text("agent_message_chunk"))
+		assert.NotEqual(t, "fill", e.asked[1]["message"], "it says what was wrong")
+		e.leave()
+	})
+}
+
+func TestTextBehindDroppedPiecesIsComplete(t *testing.T) {
+	texts := acp.EncodeTexts(
+		acp.Entry(1, false, event.MessageStarted{ID: "m"}), acp.Entry(2, false, event.MessageDelta{ID: "m", Text: "HEAD "}),
+		acp.Entry(8, true, event.MessageDelta{ID: "m", Text: "tail"}), acp.Entry(9, false, event.MessageEnded{ID: "m", Text: "HEAD and tail"}),
+	)
+	assert.Equal(t, "HEAD and tail", texts)
+}
+
+func TestLinesOfResources(t *testing.T) {
+	for uri, want := range map[string][2]int{
+		"file:///a.go": {0, 0}, "file:///a.go#L5": {5, 5}, "file:///a.go#L5:9": {5, 9}, "file:///a.go#L5-L9": {5, 9}, "file:///a.go#other": {0, 0},
+	} {
+		first, last := acp.Lines(uri)
+		assert.Equal(t, want, [2]int{first, last}, uri)
+	}
 }

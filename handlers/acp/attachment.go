@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"io"
+	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/copilot-portal/portal/copilot"
@@ -30,9 +32,12 @@ type attachment struct {
 	reader    *follow.SessionReader // Session is safe for concurrent use
 	encoder   *encoder              // used by the request that opens the session, then by the goroutine
 	cancel    func()                // ends it; set before the goroutine starts
+	started   atomic.Bool           // the goroutine runs, or will never run
 	done      chan struct{}         // closed when it sends nothing more
 	questions openQuestions
-	textAt    time.Time // when the last piece of a text was sent; used by the goroutine
+	// Only the goroutine uses the fields below.
+	textAt time.Time // when the last piece of a text was sent
+	unsure bool      // the end of a run may never come, because it was in a gap or the session was closed
 }
 
 // follow returns an attachment that reads a session from a number on, once [attachment.open] was called.
@@ -65,16 +70,33 @@ func (a *attachment) open(ctx context.Context, r *jsonrpc.Request, servers int) 
 	a.cancel = cancel
 	context.AfterFunc(following, a.conn.host().AttachClient(a.id, a.conn.capabilities().answerable()))
 	a.conn.attach(ctx, a)
-	r.After(func() { a.conn.work.Go(func() { a.run(following, servers) }) })
+	r.After(func() {
+		if a.started.CompareAndSwap(false, true) {
+			a.conn.work.Go(func() { a.run(ctx, following, servers) })
+		}
+	})
 	return a.settings(a.session().Info().Model)
 }
 
-// run sends what happens in the session until the editor detaches or the session is closed.
-func (a *attachment) run(ctx context.Context, servers int) {
+// end ends the attachment and returns when it sends nothing more.
+func (a *attachment) end(ctx context.Context) {
+	a.cancel()
+	if a.started.CompareAndSwap(false, true) { // the response to the request that opened it is not sent yet
+		a.runs.endAll(runEnd{err: errDetached})
+		close(a.done)
+	}
+	select {
+	case <-a.done:
+	case <-ctx.Done():
+	}
+}
+
+// run sends what happens in the session until ctx ends, because the editor detached, or the session is closed.
+func (a *attachment) run(connected, ctx context.Context, servers int) {
 	defer close(a.done)
 	defer a.cancel()
 	defer a.runs.endAll(runEnd{err: errDetached})
-	defer a.questions.dropAll()
+	defer a.questions.withdrawAll(connected, a.conn.peer)
 	a.greet(ctx, servers)
 	for ctx.Err() == nil {
 		if err := a.step(ctx); err != nil {
@@ -93,8 +115,9 @@ func (a *attachment) greet(ctx context.Context, servers int) {
 	if servers > 0 {
 		a.notice(ctx, "warning", "The MCP servers of the editor are not used.", "Add them to the portal instead: in its settings, or in ~/.copilot/mcp-config.json.")
 	}
+	_ = a.send(ctx, a.encoder.take()) // else the connection ends
 	for _, q := range a.encoder.open {
-		a.ask(ctx, q)
+		a.ask(ctx, q, attempt{})
 	}
 }
 
@@ -111,12 +134,40 @@ func (a *attachment) step(ctx context.Context) error {
 	}
 	if b.Gap != nil {
 		a.encoder.skipGap()
+		a.unsure = true
 	}
 	for _, e := range b.Entries {
 		a.encoder.encode(e)
 	}
 	a.encoder.flushOutput(time.Now(), len(b.Entries) == 0)
-	return a.send(ctx, a.encoder.take())
+	if err := a.send(ctx, a.encoder.take()); err != nil {
+		return err
+	}
+	a.endLostRuns()
+	return nil
+}
+
+// endLostRuns ends runs of the editor whose end never comes, once everything is read. A run that still works or waits is not lost.
+func (a *attachment) endLostRuns() {
+	if !a.unsure {
+		return
+	}
+	lost := slices.DeleteFunc(a.runs.ids(), func(id string) bool {
+		_, known := a.conn.host().SessionByRun(id)
+		return known
+	})
+	i := a.session().Info()
+	if a.session().Record().Last() > a.reader.After() {
+		return // their ends may be there
+	}
+	a.unsure = false
+	for _, id := range lost {
+		if id == i.Run && i.Outcome != "" {
+			a.runs.end(id, runEnd{outcome: i.Outcome, reason: "the reason is no longer in the session"})
+		} else {
+			a.runs.end(id, runEnd{err: errDetached})
+		}
+	}
 }
 
 func pause(ctx context.Context, d time.Duration) {
@@ -134,11 +185,15 @@ func (a *attachment) send(ctx context.Context, list []item) error {
 	for _, i := range list {
 		switch {
 		case i.asked != nil:
-			a.ask(ctx, *i.asked)
+			a.ask(ctx, *i.asked, attempt{})
 		case i.closed != "":
 			a.questions.withdraw(ctx, a.conn.peer, i.closed)
 		case i.ended != nil:
-			a.runs.end(i.run, *i.ended)
+			if r := a.runs.end(i.run, *i.ended); r != nil {
+				r.waitAnswered(ctx)
+			}
+		case i.shut:
+			a.unsure = true
 		case i.model != "":
 			if err := a.update(ctx, optionsUpdate{"config_option_update", a.settings(i.model).Options}); err != nil {
 				return err
@@ -170,7 +225,7 @@ func (a *attachment) notice(ctx context.Context, severity, title, detail string)
 
 // cancelRuns cancels the runs of the editor and reports whether there are any.
 func (a *attachment) cancelRuns() bool {
-	ids := a.runs.ofRequest("")
+	ids := a.runs.ids()
 	for _, id := range ids {
 		_ = a.session().Cancel(id) // it may have ended meanwhile
 	}
@@ -179,18 +234,17 @@ func (a *attachment) cancelRuns() bool {
 
 // replay sends the past of the session after a number, up to the position of the reader.
 func (a *attachment) replay(ctx context.Context, after uint64) error {
-	if err := a.readPast(ctx, after); err != nil {
-		return err
-	}
-	for _, i := range a.encoder.take() {
-		if i.update == nil {
-			continue // questions that are still open follow the response
+	return a.readPast(ctx, after, func() error {
+		for _, i := range a.encoder.take() {
+			if i.update == nil {
+				continue // questions that are still open follow the response
+			}
+			if err := a.update(ctx, i.update); err != nil {
+				return err
+			}
 		}
-		if err := a.update(ctx, i.update); err != nil {
-			return err
-		}
-	}
-	return nil
+		return nil
+	})
 }
 
 // prime reads the run at work without sending it, so that what follows is understood.
@@ -203,12 +257,16 @@ func (a *attachment) prime(ctx context.Context) error {
 	if err != nil || !found {
 		return err
 	}
-	err = a.readPast(ctx, after)
-	a.encoder.take()
+	err = a.readPast(ctx, after, func() error {
+		a.encoder.take()
+		return nil
+	})
+	a.encoder.announceCalls()
 	return err
 }
 
-func (a *attachment) readPast(ctx context.Context, after uint64) error {
+// readPast reads from a number on up to the position of the reader, and calls read after each batch.
+func (a *attachment) readPast(ctx context.Context, after uint64, read func() error) error {
 	last := a.reader.After()
 	r := follow.Record(a.session().Record(), after)
 	a.encoder.beginPast()
@@ -219,7 +277,10 @@ func (a *attachment) readPast(ctx context.Context, after uint64) error {
 		for _, e := range b.Entries {
 			a.encoder.encode(e)
 		}
+		if err := read(); err != nil {
+			return err
+		}
 	}
 	a.encoder.endPast()
-	return nil
+	return read()
 }

@@ -15,6 +15,8 @@ type connection struct {
 	api  *API
 	peer *jsonrpc.Peer
 	work sync.WaitGroup // the attachments, and the questions that wait for the editor
+	// alone is set if the editor is the only client of its portal: what it does not answer, nobody does.
+	alone bool
 
 	mu       sync.Mutex
 	can      clientCapabilities
@@ -92,10 +94,13 @@ func (n *connection) attachment(session string) (*attachment, error) {
 
 // attach makes an attachment the one to its session, and ends the previous one.
 func (n *connection) attach(ctx context.Context, a *attachment) {
-	n.detach(ctx, a.id)
 	n.mu.Lock()
-	defer n.mu.Unlock()
+	before := n.attached[a.id]
 	n.attached[a.id] = a
+	n.mu.Unlock()
+	if before != nil {
+		before.end(ctx)
+	}
 }
 
 // detach ends the attachment to a session, if there is one, and returns when it sends nothing more. Its runs continue.
@@ -104,13 +109,8 @@ func (n *connection) detach(ctx context.Context, session string) {
 	a := n.attached[session]
 	delete(n.attached, session)
 	n.mu.Unlock()
-	if a == nil {
-		return
-	}
-	a.cancel()
-	select {
-	case <-a.done:
-	case <-ctx.Done():
+	if a != nil {
+		a.end(ctx)
 	}
 }
 
@@ -154,7 +154,7 @@ func (n *connection) cancelRequest(_ context.Context, r *jsonrpc.Request) (any, 
 		return nil, err
 	}
 	for _, a := range n.all() {
-		for _, run := range a.runs.ofRequest(string(p.RequestID)) {
+		if run, ok := a.runs.ofRequest(string(p.RequestID)); ok {
 			_ = a.session().Cancel(run) // it may have ended meanwhile
 		}
 	}

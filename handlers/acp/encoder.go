@@ -1,6 +1,7 @@
 package acp
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -22,6 +23,7 @@ type item struct {
 	update any             // of the session
 	asked  *event.Question // to be asked
 	closed string          // the id of a question that needs no answer any more
+	shut   bool            // the session was closed: queued runs never end
 	run    string
 	ended  *runEnd // of the run
 	model  string  // that is now used
@@ -33,6 +35,7 @@ type encoder struct {
 	can       clientCapabilities
 	isOwn     func(run string) bool // the editor has sent the prompt of the run, and shows it
 
+	last      uint64 // number of the last entry
 	out       []item
 	open      []event.Question
 	texts     map[string]*openText
@@ -47,10 +50,18 @@ type openText struct {
 	kind string
 	sent int  // bytes
 	live bool // its deltas are sent; otherwise its end has what is missing
+	hole bool // entries are missing since its start: they may be its deltas
 }
 
 func newEncoder(directory string, can clientCapabilities, isOwn func(string) bool) *encoder {
 	return &encoder{directory: directory, can: can, isOwn: isOwn, texts: map[string]*openText{}, calls: map[string]*openCall{}}
+}
+
+// announceCalls encodes the open calls again, for an editor that did not see their starts.
+func (c *encoder) announceCalls() {
+	for _, call := range c.calls {
+		c.add(call.call)
+	}
 }
 
 // take returns what was encoded since the last call.
@@ -89,13 +100,36 @@ func (c *encoder) encode(e follow.Entry) {
 	if c.blocks != nil {
 		c.blocks.Apply(e.Value)
 	}
+	if c.last != 0 && e.N != c.last+1 {
+		for _, t := range c.texts {
+			t.hole = true
+		}
+	}
+	c.last = e.N
 	switch {
+	case e.Superseded && c.isBehindHole(e.Value.Body): // the end has the whole text
 	case c.encodeText(e.Value):
 	case c.encodeWork(e.Value):
 	case c.encodeRun(e.Value):
 	default:
 		c.encodeState(e.Value)
 	}
+}
+
+// isBehindHole reports whether a piece of a text may not continue what was sent. No further piece is sent then.
+func (c *encoder) isBehindHole(b event.Body) bool {
+	var t *openText
+	switch b := b.(type) {
+	case event.MessageDelta:
+		t = c.texts[b.ID]
+	case event.ReasoningDelta:
+		t = c.texts[b.ID]
+	}
+	if t == nil || !t.hole {
+		return false
+	}
+	t.live = false
+	return true
 }
 
 // encodeText encodes prompts, messages and thoughts. Those of sub-agents are left out: the protocol cannot tell them apart.
@@ -210,6 +244,8 @@ func (c *encoder) encodeRun(e event.Event) bool {
 		c.addError(b)
 	case event.RunEnded:
 		c.endRun(e.Run, b)
+	case event.SessionClosed:
+		c.out = append(c.out, item{shut: true})
 	default:
 		return false
 	}
@@ -232,9 +268,10 @@ func (c *encoder) endRun(run string, b event.RunEnded) {
 		}
 	}
 	reason := b.Text
-	if b.Outcome == event.Failed && c.cause != "" && !strings.Contains(c.cause, reason) {
-		reason = c.cause
+	if b.Outcome == event.Failed && c.cause != "" && strings.Contains(c.cause, reason) {
+		reason = c.cause // the same, with what to do about it
 	}
+	reason = cmp.Or(reason, "the agent did not say why")
 	if b.Outcome == event.Failed && (c.blocks != nil || !c.isOwn(run)) { // otherwise the response to the prompt says so
 		c.add(chunk{agentMessage, textOf("The run failed: " + plain.Text(reason)), "end-" + run})
 	}
@@ -287,7 +324,7 @@ func (c *encoder) flushOutput(now time.Time, idle bool) {
 	for id, call := range c.calls {
 		if call.unsent && (idle || now.Sub(call.shown) >= outputEvery) {
 			call.unsent, call.shown = false, now
-			c.add(toolCall{Kind: callUpdate, ID: id, Content: []toolContent{text(call.output)}})
+			c.add(toolCall{Kind: callUpdate, ID: id, Content: append(slices.Clone(call.call.Content), text(call.output))})
 		}
 	}
 }

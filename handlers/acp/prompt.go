@@ -1,9 +1,12 @@
 package acp
 
 import (
+	"cmp"
 	"context"
 	"net/url"
 	"path"
+	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/copilot-portal/portal/copilot/event"
@@ -33,6 +36,7 @@ func (n *connection) prompt(_ context.Context, r *jsonrpc.Request) (func(context
 	if err != nil {
 		return nil, err
 	}
+	r.After(func() { close(run.answered) })
 	return func(ctx context.Context) (any, error) { return run.wait(ctx) }, nil
 }
 
@@ -103,8 +107,8 @@ func (b contentBlock) decode() (text string, attached []event.Attachment, err er
 	case b.Type == "image" && len(b.Data) > 0:
 		return "", []event.Attachment{{Data: b.Data, Type: b.MimeType, Name: "image"}}, nil
 	case b.Type == "resource_link":
-		if file, ok := filePath(b.URI); ok {
-			return "@" + b.Name, []event.Attachment{{Path: file}}, nil
+		if file, ok := fileOf(b.URI); ok {
+			return "@" + b.Name, []event.Attachment{file}, nil
 		}
 		return b.URI, nil, nil
 	case b.Type == "resource" && b.Resource != nil:
@@ -117,25 +121,36 @@ func (b contentBlock) decode() (text string, attached []event.Attachment, err er
 // embedded returns the attachment of a resource: the editor's text of a file, which may not be saved yet, another text, or an image.
 func embedded(r resource) (event.Attachment, error) {
 	name := path.Base(strings.TrimRight(r.URI, "/"))
-	file, isFile := filePath(r.URI)
+	file, isFile := fileOf(r.URI)
 	switch {
 	case r.Text == nil && strings.HasPrefix(r.MimeType, "image/"):
 		return event.Attachment{Name: name, Data: r.Blob, Type: r.MimeType}, nil
 	case r.Text == nil:
 		return event.Attachment{}, fault.Errorf(fault.Invalid, "a resource must be a text or an image, not %q", r.MimeType)
-	case isFile && *r.Text != "":
-		return event.Attachment{Path: file, First: 1, Last: 1 + strings.Count(strings.TrimSuffix(*r.Text, "\n"), "\n"), Text: *r.Text, Name: name}, nil
 	case isFile:
-		return event.Attachment{Path: file, Name: name}, nil
+		file.Name, file.Text = name, *r.Text
+		if file.Text != "" {
+			file.First = max(file.First, 1)
+			file.Last = file.First + strings.Count(strings.TrimSuffix(file.Text, "\n"), "\n")
+		}
+		return file, nil
 	}
 	return event.Attachment{Name: name, Text: *r.Text}, nil
 }
 
-// filePath returns the path of a file: URI.
-func filePath(uri string) (string, bool) {
+// lines is a fragment that selects lines, as in #L120, #L120:134 and #L120-L134.
+var lines = regexp.MustCompile(`^L(\d+)(?:[:-]L?(\d+))?$`)
+
+// fileOf returns the attachment for a file: URI, with the lines that it selects.
+func fileOf(uri string) (event.Attachment, bool) {
 	u, err := url.Parse(uri)
 	if err != nil || u.Scheme != "file" || u.Path == "" {
-		return "", false
+		return event.Attachment{}, false
 	}
-	return u.Path, true
+	a := event.Attachment{Path: u.Path}
+	if selected := lines.FindStringSubmatch(u.Fragment); selected != nil {
+		a.First, _ = strconv.Atoi(selected[1]) // they are digits
+		a.Last, _ = strconv.Atoi(cmp.Or(selected[2], selected[1]))
+	}
+	return a, true
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -32,7 +33,7 @@ type openQuestions struct {
 	stop map[string]context.CancelFunc
 }
 
-// add registers a request; false if the question is asked already.
+// add registers a request.
 func (o *openQuestions) add(id string, c *jsonrpc.PendingCall, stop context.CancelFunc) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -60,16 +61,13 @@ func (o *openQuestions) withdraw(ctx context.Context, peer *jsonrpc.Peer, id str
 	}
 }
 
-// dropAll forgets all questions; the editor has gone or no longer follows the session.
-func (o *openQuestions) dropAll() {
+// withdrawAll withdraws all questions of an editor that no longer follows the session.
+func (o *openQuestions) withdrawAll(ctx context.Context, peer *jsonrpc.Peer) {
 	o.mu.Lock()
-	ids := make([]string, 0, len(o.open))
-	for id := range o.open {
-		ids = append(ids, id)
-	}
+	ids := slices.Collect(maps.Keys(o.open))
 	o.mu.Unlock()
 	for _, id := range ids {
-		o.remove(id)
+		o.withdraw(ctx, peer, id)
 	}
 }
 
@@ -87,42 +85,77 @@ type result struct {
 	elicitationResult
 }
 
+// attempt is how often a question was asked before, and what was wrong with the last answer.
+type attempt struct {
+	number  int
+	problem string
+}
+
+// maxAttempts limits how often a question is asked whose answers are invalid.
+const maxAttempts = 3
+
 // ask asks the editor a question, behind the updates sent before, and leaves it to a goroutine to wait for the answer.
-func (a *attachment) ask(ctx context.Context, q event.Question) {
+func (a *attachment) ask(ctx context.Context, q event.Question, n attempt) {
 	can := a.conn.capabilities()
-	if !can.answerable().CanAnswer(q) || !a.session().HasOpenQuestion(q.ID) {
+	switch {
+	case q.Kind == event.AskTool || !a.session().HasOpenQuestion(q.ID):
+		return
+	case !can.answerable().CanAnswer(q):
+		a.notice(ctx, "warning", "The agent asks what this editor cannot show:", plain.Text(q.Subject()))
+		a.giveUp(ctx, q)
 		return
 	}
-	r := a.relay(q, can)
-	ctx, stop := context.WithCancel(ctx)
-	pending, err := a.conn.peer.Begin(ctx, nil, r.method, r.params)
+	shown := q
+	shown.Text = strings.TrimSpace(n.problem + "\n\n" + q.Text)
+	r := a.relay(shown, can)
+	own, stop := context.WithCancel(ctx)
+	pending, err := a.conn.peer.Begin(own, nil, r.method, r.params)
 	if err != nil {
 		stop()
 		return // the connection ends
 	}
 	a.questions.add(q.ID, pending, stop)
-	a.conn.work.Go(func() { a.await(ctx, q, r, pending) })
+	a.conn.work.Go(func() {
+		var reply result
+		err := pending.Await(own, &reply)
+		if own.Err() != nil { // withdrawn, or the editor has gone
+			return
+		}
+		a.questions.remove(q.ID)
+		answer, ok := event.Answer{}, false
+		if err == nil {
+			answer, ok = r.read(reply)
+		} else {
+			a.conn.api.options.Log.Warn("an editor did not answer a question", "session", a.id, "question", q.ID, "err", err)
+		}
+		if ok {
+			a.give(ctx, q, answer, n)
+		} else {
+			a.giveUp(ctx, q)
+		}
+	})
 }
 
-func (a *attachment) await(ctx context.Context, q event.Question, r relay, pending *jsonrpc.PendingCall) {
-	var reply result
-	err := pending.Await(ctx, &reply)
-	if ctx.Err() != nil { // withdrawn, or the editor has gone
-		return
-	}
-	a.questions.remove(q.ID)
-	if err != nil {
-		a.conn.api.options.Log.Warn("an editor did not answer a question", "session", a.id, "question", q.ID, "err", err)
-		return
-	}
-	answer, ok := r.read(reply)
-	if !ok {
-		return
-	}
-	err = a.session().AnswerAs(context.WithoutCancel(ctx), q.ID, answer, Origin)
-	if err != nil && !errors.Is(err, fault.ErrAlreadyAnswered) && !errors.Is(err, fault.ErrQuestionNotFound) {
+// give gives an answer to the session. A form whose values do not fit is asked again.
+func (a *attachment) give(ctx context.Context, q event.Question, answer event.Answer, n attempt) {
+	err := a.session().AnswerAs(context.WithoutCancel(ctx), q.ID, answer, Origin)
+	switch {
+	case err == nil, errors.Is(err, fault.ErrAlreadyAnswered), errors.Is(err, fault.ErrQuestionNotFound):
+	case fault.KindOf(err) == fault.Invalid && q.Kind == event.AskForm && n.number < maxAttempts:
+		a.ask(ctx, q, attempt{n.number + 1, err.Error()})
+	default:
 		a.conn.api.options.Log.Warn("the session rejected the answer of an editor", "session", a.id, "question", q.ID, "err", err)
+		a.giveUp(ctx, q)
 	}
+}
+
+// giveUp refuses a question that the editor has not answered, if nobody else can. Otherwise it stays open for other clients.
+func (a *attachment) giveUp(ctx context.Context, q event.Question) {
+	if !a.conn.alone {
+		return
+	}
+	refusal := event.Answer{Reason: "The editor could not ask the user, or the user has closed the question."}
+	_ = a.session().AnswerAs(context.WithoutCancel(ctx), q.ID, refusal, Origin) // it may be closed by now
 }
 
 func (a *attachment) relay(q event.Question, can clientCapabilities) relay {

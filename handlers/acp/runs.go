@@ -1,7 +1,11 @@
 package acp
 
 import (
+	"context"
+	"maps"
+	"slices"
 	"sync"
+	"time"
 
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
@@ -12,9 +16,23 @@ var errDetached = fault.Errorf(fault.Busy, "the session was closed or loaded aga
 
 // ownRun is a run whose prompt the editor has sent and that has not been answered.
 type ownRun struct {
-	request string // the id of the request
-	ended   chan runEnd
+	request  string // the id of the request
+	ended    chan runEnd
+	answered chan struct{} // closed when the response to a prompt that did not fail is queued
 }
+
+// waitAnswered waits until the response is queued, so that updates of later runs follow it. A prompt that failed, or is part of a batch, has
+// no such time; then it waits long enough.
+func (r *ownRun) waitAnswered(ctx context.Context) {
+	select {
+	case <-r.answered:
+	case <-time.After(longAnswer):
+	case <-ctx.Done():
+	}
+}
+
+// longAnswer is longer than it takes to queue a response.
+const longAnswer = 100 * time.Millisecond
 
 // runEnd is how a run ended.
 type runEnd struct {
@@ -27,12 +45,16 @@ type runEnd struct {
 type ownRuns struct {
 	mu      sync.Mutex
 	pending map[string]*ownRun // by run
+	over    bool               // no more can start
 }
 
 // start starts a run and registers it in one step, so that whoever reads its first event knows that it is registered.
 func (o *ownRuns) start(request string, prompt func() (run string, err error)) (*ownRun, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if o.over {
+		return nil, errDetached
+	}
 	id, err := prompt()
 	if err != nil {
 		return nil, err
@@ -40,7 +62,7 @@ func (o *ownRuns) start(request string, prompt func() (run string, err error)) (
 	if o.pending == nil {
 		o.pending = map[string]*ownRun{}
 	}
-	r := &ownRun{request, make(chan runEnd, 1)}
+	r := &ownRun{request, make(chan runEnd, 1), make(chan struct{})}
 	o.pending[id] = r
 	return r, nil
 }
@@ -51,33 +73,44 @@ func (o *ownRuns) has(run string) bool {
 	return o.pending[run] != nil
 }
 
-func (o *ownRuns) end(run string, how runEnd) {
+// end ends a run; it returns nil if the run is not one of the editor.
+func (o *ownRuns) end(run string, how runEnd) *ownRun {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if r := o.pending[run]; r != nil {
+	r := o.pending[run]
+	if r != nil {
 		delete(o.pending, run)
 		r.ended <- how
 	}
+	return r
 }
 
+// endAll ends all runs. No more can start.
 func (o *ownRuns) endAll(how runEnd) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	o.over = true
 	for _, r := range o.pending {
 		r.ended <- how
 	}
 	clear(o.pending)
 }
 
-// ofRequest returns the runs of a request, or for "" all.
-func (o *ownRuns) ofRequest(request string) []string {
+// ids returns all runs.
+func (o *ownRuns) ids() []string {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	var ids []string
+	return slices.Collect(maps.Keys(o.pending))
+}
+
+// ofRequest returns the run of a request.
+func (o *ownRuns) ofRequest(request string) (run string, ok bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
 	for id, r := range o.pending {
-		if request == "" || r.request == request {
-			ids = append(ids, id)
+		if r.request == request {
+			return id, true
 		}
 	}
-	return ids
+	return "", false
 }

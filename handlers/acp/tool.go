@@ -83,7 +83,7 @@ func (c *encoder) describe(b event.ToolStarted) toolCall {
 	_ = json.Unmarshal(b.Arguments, &args) // arguments of other types have no part that is shown
 	kind, verb := kindOf(b.Name)
 	object := cmp.Or(args.Command, args.Path, args.Pattern, args.Query, args.URL, args.Description, args.Prompt)
-	if args.Path != "" {
+	if args.Path != "" && args.Command == "" {
 		object = cmp.Or(args.Pattern, relative(c.directory, args.Path))
 	}
 	title := strings.TrimSpace(verb + " " + object)
@@ -92,7 +92,9 @@ func (c *encoder) describe(b event.ToolStarted) toolCall {
 	}
 	call := toolCall{
 		Kind: callStart, ID: b.ID, Name: b.Name, ToolKind: kind, Status: "in_progress", Title: plain.Line(plain.Text(title), maxTitle),
-		Content: change(c.directory, args),
+	}
+	if kind == "edit" {
+		call.Content = change(c.directory, args)
 	}
 	if len(b.Arguments) > 0 {
 		call.RawInput = b.Arguments
@@ -160,6 +162,8 @@ func (c *encoder) endCall(b event.ToolEnded) {
 	end := toolCall{Kind: callUpdate, ID: b.ID, Status: "completed"}
 	if call := c.calls[b.ID]; call != nil {
 		end.Content = call.call.Content
+	} else {
+		end.Kind, end.Title = callStart, "A tool" // its start is in a gap, and editors need one
 	}
 	delete(c.calls, b.ID)
 	var shown string
@@ -194,18 +198,18 @@ func text(s string) toolContent {
 	return toolContent{Type: "content", Content: &block}
 }
 
-// ofQuestion returns the tool call of a permission: the call that asks, with everything that the user decides about.
+// ofQuestion returns the tool call of a permission. What the permission is for comes first: the model chooses the arguments of the call, and
+// could make it look like another one.
 func (c *encoder) ofQuestion(q event.Question) toolCall {
-	call := toolCall{ID: cmp.Or(q.Call, q.ID), Status: "pending", Title: plain.Line(plain.Text(q.Title), maxTitle), ToolKind: kindOfNames(q.Names)}
+	call := toolCall{ID: cmp.Or(q.Call, q.ID)}
 	if known := c.calls[q.Call]; known != nil {
 		call = known.call
-		call.Kind, call.Status = "", "pending"
 	}
-	if q.Path != "" && call.Locations == nil {
+	call.Kind, call.Status, call.ToolKind = "", "pending", kindOfNames(q.Names)
+	call.Title = plain.Line(plain.Text(cmp.Or(q.Subject(), call.Title)), maxTitle) // the title of a command is in the words of the model
+	call.Content = append([]toolContent{text(plain.Text(cmp.Or(q.Detail, q.Title)))}, call.Content...)
+	if q.Path != "" {
 		call.Locations = []location{{Path: absolute(c.directory, q.Path)}}
-	}
-	if len(call.Content) == 0 {
-		call.Content = []toolContent{text(plain.Text(cmp.Or(q.Detail, q.Title)))}
 	}
 	return call
 }
