@@ -33,5 +33,6 @@ tar --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owne
 
 echo "writing the bill of materials"
 GOFLAGS=-tags=nomsgpack "$go" run $bill app -json -licenses -noserial -output "$dist/portal.cdx.json" .
+sed -i "s/\"timestamp\": \"[^\"]*\"/\"timestamp\": \"$(date -u -d "@$SOURCE_DATE_EPOCH" +%Y-%m-%dT%H:%M:%SZ)\"/" "$dist/portal.cdx.json"
 
 (cd "$dist" && sha256sum portal* >SHA256SUMS)
