@@ -270,6 +270,8 @@ func fitsAPhone(t page) {
 	b.Click(id("side-toggle"))
 	b.WaitText(id("side-usage"), "tokens")
 	b.Wait(inView(id("side")))
+	b.Wait(`document.querySelector('[data-testid="side"]').offsetWidth === innerWidth`) // over the conversation, not beside it
+	b.Wait(`document.querySelector(".box").offsetWidth > innerWidth - 40`)
 	b.Press(kb.Escape)
 	b.WaitGone(id("side"))
 	send(b, "run `echo dipper`")
