@@ -16,17 +16,18 @@ func TestLossesAndDuplicatesAreCounted(t *testing.T) {
 		unsaved bool
 		want    counts
 	}{
-		"all of it":                       {conns: []string{"abc", "", "defgh"}},
-		"a loss between connections":      {conns: []string{"abc", "efgh"}, want: counts{lost: 1}},
-		"a loss at the end":               {conns: []string{"abc", "defg"}, want: counts{lost: 1}},
-		"a loss at the start":             {conns: []string{"cd", "efgh"}, want: counts{lost: 2}},
-		"a loss on a connection":          {conns: []string{"abdefgh"}, want: counts{lost: 6, duplicated: 5}},
-		"a duplicate between connections": {conns: []string{"abc", "cdefgh"}, want: counts{duplicated: 1}},
-		"a duplicate on a connection":     {conns: []string{"abbcdefgh"}, want: counts{lost: 6, duplicated: 7}},
-		"the wrong order":                 {conns: []string{"abdcefgh"}, want: counts{lost: 6, duplicated: 6}},
-		"a documented repetition":         {conns: []string{"abc", "bcdefgh"}, repeats: true, want: counts{repeated: 2}},
-		"what was not stored":             {conns: []string{"abcx", "defgh"}, unsaved: true, want: counts{unsaved: 1}},
-		"what is in no record":            {conns: []string{"abcx", "defgh"}, want: counts{duplicated: 1}},
+		"all of it":                           {conns: []string{"abc", "", "defgh"}},
+		"a loss between connections":          {conns: []string{"abc", "efgh"}, want: counts{lost: 1}},
+		"a loss at the end":                   {conns: []string{"abc", "defg"}, want: counts{lost: 1}},
+		"a loss at the start":                 {conns: []string{"cd", "efgh"}, want: counts{lost: 2}},
+		"a loss on a connection":              {conns: []string{"abdefgh"}, want: counts{lost: 6, duplicated: 5}},
+		"a duplicate between connections":     {conns: []string{"abc", "cdefgh"}, want: counts{duplicated: 1}},
+		"a duplicate on a connection":         {conns: []string{"abbcdefgh"}, want: counts{lost: 6, duplicated: 7}},
+		"the wrong order":                     {conns: []string{"abdcefgh"}, want: counts{lost: 6, duplicated: 6}},
+		"a documented repetition":             {conns: []string{"abc", "bcdefgh"}, repeats: true, want: counts{repeated: 2}},
+		"what was not stored":                 {conns: []string{"abcx", "defgh"}, unsaved: true, want: counts{unsaved: 1}},
+		"what was not stored and comes again": {conns: []string{"abc", "bcdefgh"}, unsaved: true, want: counts{unsaved: 2}},
+		"what is in no record":                {conns: []string{"abcx", "defgh"}, want: counts{duplicated: 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var conns [][]piece[byte]

@@ -82,9 +82,10 @@ func (c counts) in(place string) counts {
 	return c
 }
 
-// place finds what arrived on each connection in the record.
+// place finds what arrived on each connection in the record. What arrived in the last moment before a SIGKILL may come again: the portal
+// had not stored it, and recovers it in another form, such as the end of a text that was cut off.
 func place[T comparable](conns [][]piece[T], all []T, unsaved func(portaltest.Clock) bool, repeats bool) (c counts) {
-	at := 0
+	at, arrived := 0, make([]portaltest.Clock, len(all))
 	for n, conn := range conns {
 		units, times := flat(conn)
 		if len(units) == 0 {
@@ -96,9 +97,12 @@ func place[T comparable](conns [][]piece[T], all []T, unsaved func(portaltest.Cl
 			lose(&c, all[at:start], n)
 		case start < at && repeats:
 			c.repeated += at - start
+		case start < at && !slices.ContainsFunc(arrived[start:at], func(t portaltest.Clock) bool { return !unsaved(t) }):
+			c.unsaved += at - start
 		case start < at:
 			duplicate(&c, all[start:at], n)
 		}
+		copy(arrived[start:], times[:same])
 		for i, t := range times[same:] {
 			if !unsaved(t) {
 				duplicate(&c, units[same+i:], n)
