@@ -10,7 +10,7 @@ import (
 
 // questionRules returns the rules of permissions and questions to the user.
 func questionRules() []rule {
-	needs := []Capability{Permissions}
+	needs := []agent.Capability{agent.Permissions}
 	return []rule{
 		{name: "a command waits for its permission and then runs", needs: needs, do: permissionGranted, without: noCommandRuns},
 		{name: "a refused command does not run, the reason is reported, and the model continues", needs: needs, do: permissionRefused},
@@ -18,10 +18,10 @@ func questionRules() []rule {
 		{name: "an open question keeps the prompt open", needs: needs, do: questionKeepsPromptOpen},
 		{name: "a second answer is no error and changes nothing", needs: needs, do: secondAnswer},
 		{name: "answering an unknown question is no error", do: answerToUnknownQuestion},
-		{name: "the user is asked, and the model sees the answer", needs: []Capability{Questions}, do: userIsAsked, without: noQuestionIsAsked(true)},
-		{name: "the user declines to answer, and the model sees the reason", needs: []Capability{Questions}, do: userDeclines},
-		{name: "the same question can be asked again", needs: []Capability{Questions}, do: sameQuestionAgain},
-		{name: "the user is not asked if nobody can answer", needs: []Capability{Questions}, do: noQuestionIsAsked(false)},
+		{name: "the user is asked, and the model sees the answer", needs: []agent.Capability{agent.Questions}, do: userIsAsked, without: noQuestionIsAsked(true)},
+		{name: "the user declines to answer, and the model sees the reason", needs: []agent.Capability{agent.Questions}, do: userDeclines},
+		{name: "the same question can be asked again", needs: []agent.Capability{agent.Questions}, do: sameQuestionAgain},
+		{name: "the user is not asked if nobody can answer", needs: []agent.Capability{agent.Questions}, do: noQuestionIsAsked(false)},
 	}
 }
 

@@ -31,7 +31,7 @@ func TestAgentWithFewerCapabilitiesConforms(t *testing.T) {
 		Write:   m.write,
 		Model:   "model-a",
 		Other:   "model-b",
-		Can:     []agenttest.Capability{agenttest.Permissions},
+		Can:     []agent.Capability{agent.Permissions},
 	})
 }
 

@@ -26,10 +26,10 @@ func TestRealAgentConforms(t *testing.T) {
 		Other:   "other/second",
 		OwnTool: "bash",
 		Mode:    modeIn,
-		Can: []agenttest.Capability{
-			agenttest.Permissions, agenttest.Reasoning, agenttest.Questions, agenttest.ClientTools, agenttest.Todos, agenttest.Modes, agenttest.Approval,
-			agenttest.Attachments, agenttest.Steering, agenttest.Resuming, agenttest.Switching, agenttest.Compaction,
-			agenttest.Subagents, agenttest.Usage, agenttest.Continuing, agenttest.Forking, agenttest.Forgetting, agenttest.Asking, agenttest.Storing,
+		Can: []agent.Capability{
+			agent.Permissions, agent.Reasoning, agent.Questions, agent.ClientTools, agent.Todos, agent.Modes, agent.Approval,
+			agent.Attachments, agent.Steering, agent.Resuming, agent.Switching, agent.Compaction,
+			agent.Subagents, agent.Usage, agent.Continuing, agent.Forking, agent.Forgetting, agent.Asking, agent.Storing,
 		},
 	})
 }
