@@ -32,7 +32,7 @@ func (a *Agent) alive(ctx context.Context) error {
 	return ctx.Err()
 }
 
-func (a *Agent) isOver() bool { return isClosed(a.link.over) }
+func (a *Agent) isOver() bool { return a.link.IsOver() }
 
 // Open opens a conversation, always a new one: spec/contracts/cli-protocol.md, "chat", has no history.
 func (a *Agent) Open(ctx context.Context, o agent.Opening, sink agent.Sink) (agent.Conversation, error) {
@@ -115,13 +115,13 @@ func (a *Agent) noStore(ctx context.Context) error {
 func (a *Agent) Ping(ctx context.Context) error { return a.link.ping(ctx) }
 
 // Memory returns the memory of the program without its children.
-func (a *Agent) Memory() int64 { return a.link.program.memory() }
+func (a *Agent) Memory() int64 { return a.link.Program.Memory() }
 
 // Done returns a channel that is closed when the program and its children have ended.
 func (a *Agent) Done() <-chan struct{} { return a.link.done }
 
 // Exit describes how the program ended; see [agent.Agent].
-func (a *Agent) Exit() string { return a.link.program.exit() }
+func (a *Agent) Exit() string { return a.link.Program.Exit() }
 
 // Stop ends the program: an exit notification, the end of its input, SIGTERM, and SIGKILL when ctx is done.
 func (a *Agent) Stop(ctx context.Context) { a.client.Close(ctx) }

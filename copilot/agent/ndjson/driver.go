@@ -12,6 +12,7 @@ import (
 
 	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/copilot/agent/process"
+	"github.com/copilot-portal/portal/copilot/agent/stdio"
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
@@ -33,11 +34,15 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
+func (o Options) command() stdio.Command {
+	return stdio.Command{Words: o.Command, Directory: o.Directory, Env: o.Env, Log: o.Log}
+}
+
 // Driver starts programs as agents and keeps the result of the last start. Its methods may be called concurrently.
 type Driver struct {
 	name    string // name of the program, for people
 	find    func() error
-	start   func() (*program, error)
+	start   func() (*stdio.Program, error)
 	version string
 	log     *slog.Logger
 
@@ -58,7 +63,7 @@ func New(o Options) *Driver {
 		},
 		health: agent.Health{State: agent.HealthUnknown},
 	}
-	d.start = func() (*program, error) { return o.start(&d.processes) }
+	d.start = func() (*stdio.Program, error) { return o.command().Start(&d.processes) }
 	return d
 }
 
