@@ -19,6 +19,9 @@ const (
 	Compaction  Capability = "compaction"  // the conversation can be summarized
 	Subagents   Capability = "sub-agents"
 	Usage       Capability = "usage"      // tokens are counted
+	Context     Capability = "context"    // the agent reports how full the context window is
+	Reasons     Capability = "reasons"    // the model reads why a permission was refused, and continues
+	Failures    Capability = "failures"   // errors of the model are errors, not text
 	Continuing  Capability = "continuing" // questions survive the death of the process
 	Forking     Capability = "forking"    // a saved conversation can be copied
 	Forgetting  Capability = "forgetting" // a saved conversation can be deleted

@@ -175,7 +175,9 @@ func (l *eventChecker) allowed(b event.Body) {
 		l.hasCapability(agent.Subagents, b)
 	case event.CompactionStarted, event.CompactionEnded:
 		l.hasCapability(agent.Compaction, b)
-	case event.UsageChanged, event.ModelCalled:
+	case event.UsageChanged:
+		l.hasCapability(agent.Context, b)
+	case event.ModelCalled:
 		l.hasCapability(agent.Usage, b)
 	case event.PlanChanged:
 		if len(b.Todos) > 0 {

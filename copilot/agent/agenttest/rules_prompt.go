@@ -17,8 +17,8 @@ func promptRules() []rule {
 		{name: "thoughts of the model are events like texts", needs: []agent.Capability{agent.Reasoning}, do: thoughtIsReported},
 		{name: "a long response is complete", do: longAnswerIsComplete},
 		{name: "prompts are answered in sequence, and the model knows the earlier ones", do: promptsAreAnsweredInSequence},
-		{name: "an error of the model is reported before Idle, and the conversation continues", do: failureIsReported},
-		{name: "tokens are counted", needs: []agent.Capability{agent.Usage}, do: tokensAreCounted},
+		{name: "an error of the model is reported before Idle, and the conversation continues", needs: []agent.Capability{agent.Failures}, do: failureIsReported, without: failureEndsPrompt},
+		{name: "tokens are counted", needs: []agent.Capability{agent.Usage, agent.Context}, do: tokensAreCounted},
 		{name: "the mode of a prompt reaches the model", needs: []agent.Capability{agent.Modes}, do: modesReachTheModel, without: modesAreRefused},
 		{name: "attachments reach the model", needs: []agent.Capability{agent.Attachments}, do: attachmentsReachTheModel, without: attachmentsAreRefused},
 		{name: "events of a sub-agent have its id", needs: []agent.Capability{agent.Subagents}, do: subagentsAreNamed},
@@ -78,6 +78,13 @@ func failureIsReported(s *ruleContext) {
 	if f := one[event.SessionError](s, c.run(Fail{})); f.Text == "" || f.Kind == "" {
 		s.Errorf("the failure is %+v", f)
 	}
+	s.contains(said(c.run(Say{"on we go"})), "on we go")
+}
+
+// failureEndsPrompt checks agents that tell errors of the model as text.
+func failureEndsPrompt(s *ruleContext) {
+	c := s.open(nil)
+	c.run(Fail{})
 	s.contains(said(c.run(Say{"on we go"})), "on we go")
 }
 

@@ -132,5 +132,8 @@ func unsavedConversationForgotten(s *ruleContext) {
 }
 
 func forgettingIsRefused(s *ruleContext) {
-	s.fails("forgetting", s.agent.Forget(s.shortContext(), uuid.NewString()))
+	c := s.open(nil)
+	c.run(Say{"a heron"})
+	c.close()
+	s.fails("forgetting", s.agent.Forget(s.shortContext(), c.opening.Session))
 }

@@ -31,7 +31,7 @@ func TestAgentWithFewerCapabilitiesConforms(t *testing.T) {
 		Write:   m.write,
 		Model:   "model-a",
 		Other:   "model-b",
-		Can:     []agent.Capability{agent.Permissions},
+		Can:     []agent.Capability{agent.Permissions, agent.Reasons, agent.Failures},
 	})
 }
 
