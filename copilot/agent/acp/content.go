@@ -9,15 +9,15 @@ import (
 // blocks returns a prompt as content of the protocol.
 func (a *Agent) blocks(p event.Prompt) ([]content, error) {
 	list := make([]content, 0, 1+len(p.Attachments))
+	if !p.IsEmpty() || len(p.Attachments) == 0 {
+		list = append(list, content{Type: "text", Text: p.Text})
+	}
 	for _, attached := range p.Attachments {
 		block, err := a.block(attached)
 		if err != nil {
 			return nil, err
 		}
 		list = append(list, block)
-	}
-	if !p.IsEmpty() || len(list) == 0 {
-		list = append(list, content{Type: "text", Text: p.Text})
 	}
 	return list, nil
 }

@@ -173,15 +173,16 @@ func (c *conversation) Abort(ctx context.Context) error {
 	}
 	c.mu.Lock()
 	t := c.turn
-	if t != nil {
+	if t != nil && !t.aborted {
 		t.aborted = true
+		close(t.abort)
 		c.withdrawQuestions()
 	}
 	c.mu.Unlock()
 	if t == nil {
 		return nil
 	}
-	return c.agent.explain(c.agent.link.Peer.Notify(ctx, "session/cancel", sessionID{c.id}))
+	return c.cancel(ctx)
 }
 
 // SetModel changes the model with the agent's option for it.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
@@ -14,6 +15,7 @@ import (
 type turn struct {
 	id      string
 	aborted bool
+	abort   chan struct{} // closed when aborted
 	done    chan struct{} // closed when the agent has answered
 	text    openText
 	calls   []*toolCall // that have not ended
@@ -54,11 +56,39 @@ func (c *conversation) Send(ctx context.Context, p event.Prompt) error {
 		return c.agent.explain(err)
 	}
 	c.work.Go(func() {
+		cancelled := make(chan struct{})
+		c.work.Go(func() { c.repeatCancel(t, cancelled) })
 		var r promptResult
 		err := pending.Await(context.Background(), &r)
+		close(cancelled)
 		c.endTurn(t, r, c.agent.explain(err))
 	})
 	return nil
+}
+
+// cancelAgain is the time after which an agent is told again to cancel: some ignore it while they prepare the prompt.
+const cancelAgain = time.Second
+
+// repeatCancel repeats the request to cancel an aborted turn until it has ended.
+func (c *conversation) repeatCancel(t *turn, ended <-chan struct{}) {
+	select {
+	case <-t.abort:
+	case <-ended:
+		return
+	}
+	for {
+		select {
+		case <-time.After(cancelAgain):
+			_ = c.cancel(context.Background()) // the turn ends with the connection
+		case <-ended:
+			return
+		}
+	}
+}
+
+// cancel tells the agent to end the turn.
+func (c *conversation) cancel(ctx context.Context) error {
+	return c.agent.explain(c.agent.link.Peer.Notify(ctx, "session/cancel", sessionID{c.id}))
 }
 
 func (c *conversation) beginTurn() (*turn, error) {
@@ -70,7 +100,7 @@ func (c *conversation) beginTurn() (*turn, error) {
 	case c.turn != nil:
 		return nil, fault.Errorf(fault.Busy, "the agent received a prompt while it was not idle")
 	}
-	c.turn = &turn{id: c.nextID(), done: make(chan struct{})}
+	c.turn = &turn{id: c.nextID(), abort: make(chan struct{}), done: make(chan struct{})}
 	c.emit(event.TurnStarted{ID: c.turn.id})
 	return c.turn, nil
 }
