@@ -119,10 +119,9 @@ func (a *Agent) Forget(ctx context.Context, session string) error {
 	if err != nil || id == "" {
 		return err
 	}
-	switch {
-	case a.info.Capabilities.Session.Delete == nil:
-		err = a.cannot("delete its own copy of a conversation, which has the id " + id)
-	default:
+	if a.info.Capabilities.Session.Delete == nil {
+		err = a.cannot("delete its own copy of the conversation, which has the id " + id)
+	} else {
 		err = a.call(ctx, "session/delete", sessionID{id}, nil)
 	}
 	return errors.Join(err, a.driver.saved.forget(session))

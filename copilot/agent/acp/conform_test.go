@@ -46,7 +46,7 @@ func TestCopilotConforms(t *testing.T) {
 		Model: "copilot-acp/default",
 		Other: "copilot-acp/other",
 		Can: []agent.Capability{
-			agent.Permissions, agent.Reasoning, agent.Attachments, agent.Resuming, agent.Context, agent.Todos,
+			agent.Permissions, agent.Reasoning, agent.Attachments, agent.Resuming, agent.Context,
 		},
 	})
 }

@@ -68,7 +68,11 @@ func (c *conversation) resume(ctx context.Context, o agent.Opening) (bool, error
 	case !can.LoadSession:
 		return false, nil
 	}
-	c.agent.release(id, nil)
+	if c.agent.release(id, nil) && c.agent.info.Capabilities.Session.Close != nil { // some agents do not load what is open
+		if err := c.agent.call(ctx, "session/close", sessionID{id}, nil); err != nil {
+			return false, err
+		}
+	}
 	err = c.agent.call(ctx, method, sessionParams{SessionID: id, Directory: o.Directory, Servers: []struct{}{}}, &c.settings)
 	if err != nil {
 		if err := c.agent.alive(ctx); err != nil {
@@ -81,13 +85,16 @@ func (c *conversation) resume(ctx context.Context, o agent.Opening) (bool, error
 	return true, nil
 }
 
-// release makes the updates of a session go nowhere, if they go to c, or to any conversation for nil.
-func (a *Agent) release(id string, c *conversation) {
+// release makes the updates of a session go nowhere, if they go to c, or to any conversation for nil, and reports whether they did.
+func (a *Agent) release(id string, c *conversation) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if c == nil || a.conversations[id] == c {
-		delete(a.conversations, id)
+	current := a.conversations[id]
+	if current == nil || c != nil && c != current {
+		return false
 	}
+	delete(a.conversations, id)
+	return true
 }
 
 // ensureMode selects the mode in which the agent asks before it acts.
@@ -288,9 +295,7 @@ func (c *conversation) Close(ctx context.Context) error {
 		case <-ctx.Done():
 		}
 	}
-	current := c.agent.conversation(c.id) == c
-	c.agent.release(c.id, c)
-	if current && c.agent.info.Capabilities.Session.Close != nil && c.agent.alive(ctx) == nil {
+	if c.agent.release(c.id, c) && c.agent.info.Capabilities.Session.Close != nil && c.agent.alive(ctx) == nil {
 		return c.agent.call(ctx, "session/close", sessionID{c.id}, nil)
 	}
 	return err

@@ -37,10 +37,10 @@ func selectLines(text string, line, limit int) string {
 // writeFile writes a text file.
 func (a *Agent) writeFile(_ context.Context, r *jsonrpc.Request) (func(context.Context) (any, error), error) {
 	return a.useFile(r, permission.Write, func(root *os.Root, path string, p fileParams) (any, error) {
-		if err := root.MkdirAll(filepath.Dir(path), 0o755); err != nil { //nolint:gosec // a directory of the project
+		if err := root.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			return nil, err
 		}
-		return struct{}{}, root.WriteFile(path, []byte(p.Content), 0o644) //nolint:gosec // a file of the project
+		return struct{}{}, root.WriteFile(path, []byte(p.Content), 0o644)
 	})
 }
 

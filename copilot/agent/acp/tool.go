@@ -202,29 +202,8 @@ func (u toolUpdate) change() (toolContent, bool) {
 // normalized returns the name and the arguments of a call in the form of the Copilot CLI, which all clients know.
 func (u toolUpdate) normalized() (name string, arguments json.RawMessage) {
 	in := u.input()
-	known := map[string]any{}
-	switch u.Kind {
-	case "execute":
-		name, known["command"] = "bash", cmp.Or(string(in.Command), u.Title)
-	case "read":
-		name, known["path"] = "view", in.Path
-	case "edit":
-		name, known["path"] = "edit", in.Path
-		if diff, ok := u.change(); ok && (diff.OldText == nil || *diff.OldText == "") {
-			name, known["file_text"] = "create", diff.NewText
-		} else if ok {
-			known["old_str"], known["new_str"] = *diff.OldText, diff.NewText
-		}
-	case "delete", "move":
-		name, known["path"] = u.Kind, in.Path
-	case "search":
-		name = "grep"
-	case "fetch":
-		name, known["url"] = "web_fetch", in.URL
-	default:
-		name = cmp.Or(u.Name, u.Title, u.Kind, "tool")
-	}
-	if u.Title != "" && u.Title != known["command"] && u.Title != filepath.Base(in.Path) {
+	name, known := u.known(in)
+	if u.Title != known["command"] && u.Title != filepath.Base(in.Path) {
 		known["description"] = u.Title
 	}
 	for member, v := range known {
@@ -237,4 +216,35 @@ func (u toolUpdate) normalized() (name string, arguments json.RawMessage) {
 		return name, u.RawInput
 	}
 	return name, join(u.RawInput, raw)
+}
+
+// known returns the name of the Copilot CLI's tool of this kind, and its arguments.
+func (u toolUpdate) known(in input) (name string, arguments map[string]string) {
+	switch u.Kind {
+	case "execute":
+		return "bash", map[string]string{"command": cmp.Or(string(in.Command), u.Title)}
+	case "read":
+		return "view", map[string]string{"path": in.Path}
+	case "edit":
+		return u.knownEdit(in)
+	case "delete", "move":
+		return u.Kind, map[string]string{"path": in.Path}
+	case "search":
+		return "grep", map[string]string{"path": in.Path}
+	case "fetch":
+		return "web_fetch", map[string]string{"url": in.URL}
+	}
+	return cmp.Or(u.Name, u.Title, u.Kind, "tool"), map[string]string{}
+}
+
+// knownEdit is known for changes of a file.
+func (u toolUpdate) knownEdit(in input) (name string, arguments map[string]string) {
+	diff, ok := u.change()
+	switch {
+	case !ok:
+		return "edit", map[string]string{"path": in.Path}
+	case diff.OldText == nil || *diff.OldText == "":
+		return "create", map[string]string{"path": in.Path, "file_text": diff.NewText}
+	}
+	return "edit", map[string]string{"path": in.Path, "old_str": *diff.OldText, "new_str": diff.NewText}
 }

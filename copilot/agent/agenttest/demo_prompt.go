@@ -17,7 +17,7 @@ func DemoPrompt(scenes ...Scene) string {
 	return strings.Join(words, ", then ")
 }
 
-func keyword(s Scene) string {
+func keyword(s Scene) string { //nolint:cyclop // one case for each scene
 	switch s := s.(type) {
 	case Say:
 		return "say `" + s.Text + "`"

@@ -46,7 +46,7 @@ func connect(p *stdio.Program, log *slog.Logger) *link {
 
 // awaitEnd waits for the end of the program and of all requests.
 func (l *link) awaitEnd() {
-	<-l.Link.Done()
+	<-l.Done()
 	l.mu.Lock()
 	l.ended = true
 	l.mu.Unlock()
