@@ -36,6 +36,7 @@ type Driver struct {
 	options   Options
 	preset    Preset
 	saved     savedSessions
+	start     func() (*stdio.Program, error)
 	processes process.Set
 
 	mu     sync.Mutex
@@ -50,6 +51,9 @@ func New(o Options) *Driver {
 	d := &Driver{options: o, saved: savedSessions{o.Saved}, health: agent.Health{State: agent.HealthUnknown}}
 	d.preset, _ = FindPreset(o.Name)
 	d.models = d.saved.models()
+	d.start = func() (*stdio.Program, error) {
+		return stdio.Command{Words: o.Command, Env: o.environ(), Log: o.Log}.Start(&d.processes)
+	}
 	return d
 }
 
@@ -131,8 +135,7 @@ func (d *Driver) setHealth(h agent.Health) {
 
 // Launch starts the program and initializes it; it is an [agent.Launch].
 func (d *Driver) Launch(ctx context.Context) (agent.Agent, error) {
-	command := stdio.Command{Words: d.options.Command, Env: d.options.environ(), Log: d.options.Log}
-	program, err := command.Start(&d.processes)
+	program, err := d.start()
 	if err != nil {
 		return nil, d.failed("", err)
 	}
