@@ -104,6 +104,7 @@ func newSession(h *Host, id string, model agent.Model, start Start) *Session {
 		},
 		epoch: newEpoch(),
 	}
+	h.clientServers.set(id, start.Servers)
 	s.lastChange, s.lastUse = s.created, s.created
 	s.record.Begin(s.epoch, nil)
 	return s
