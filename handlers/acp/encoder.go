@@ -297,6 +297,8 @@ func (c *encoder) encodeState(e event.Event) {
 		if c.blocks == nil {
 			c.out = append(c.out, item{model: b.Model})
 		}
+	case event.ServerChanged:
+		c.addServer(b.Server)
 	case event.CompactionStarted:
 		c.compacted++
 		c.addCompaction("in_progress", "")
@@ -306,6 +308,13 @@ func (c *encoder) encodeState(e event.Event) {
 		} else {
 			c.addCompaction("completed", "")
 		}
+	}
+}
+
+// addServer shows why an MCP server did not start.
+func (c *encoder) addServer(s event.Server) {
+	if s.State == event.ServerFailed && c.can.Session.Notices != nil && c.blocks == nil {
+		c.add(noticeUpdate{"notice", "warning", "The MCP server " + plain.Text(s.Name) + " did not start.", plain.Text(s.Error)})
 	}
 }
 

@@ -117,3 +117,19 @@ func TestEditorSeesThatTheAgentCannotUseItsServers(t *testing.T) {
 		})
 	}
 }
+
+func TestEditorSeesWhyAServerDidNotStart(t *testing.T) {
+	serve(t, nil, func(t *fixture) {
+		e := t.connect(everything, acp.Client{})
+		session := e.start()
+		t.agents.Emit(session,
+			event.ServerChanged{Server: event.Server{Name: "web", State: event.ServerConnected}},
+			event.ServerChanged{Server: event.Server{Name: "desk", State: event.ServerFailed, Error: "no such file"}},
+		)
+		notices := e.seen("notice")
+		require.Len(t, notices, 1)
+		assert.Equal(t, "The MCP server desk did not start.", notices[0]["title"])
+		assert.Equal(t, "no such file", notices[0]["description"])
+		e.leave()
+	})
+}
