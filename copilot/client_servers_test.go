@@ -99,9 +99,9 @@ func TestInvalidServersOfClientsAreRejected(t *testing.T) {
 		s := w.startServers("a")
 		for want, list := range map[string][]agent.ServerConfig{
 			`MCP server "b": the server needs either`: {{Name: "b"}},
-			"needs a name":                            {{Command: "b"}},
-			"two MCP servers with the name":           serversNamed("b", "b"),
-			"the transport SSE belong to a URL":       {{Name: "b", Command: "b", SSE: true}},
+			"needs a name":                      {{Command: "b"}},
+			"two MCP servers with the name":     serversNamed("b", "b"),
+			"the transport SSE belong to a URL": {{Name: "b", Command: "b", SSE: true}},
 		} {
 			err := s.SetServers(list)
 			assert.Equal(w.t, fault.Invalid, fault.KindOf(err))

@@ -14,13 +14,13 @@ import (
 )
 
 // editorServers returns the test program as an MCP server of an editor.
-func editorServers(t *testing.T, secret string) []acpsdk.McpServer {
+func editorServers(t *testing.T, mark string) []acpsdk.McpServer {
 	t.Helper()
 	path, err := os.Executable()
 	require.NoError(t, err)
 	return []acpsdk.McpServer{{Stdio: &acpsdk.McpServerStdio{
 		Name: "desk", Command: path, Args: []string{},
-		Env: []acpsdk.EnvVariable{{Name: formserver.Variable, Value: "1"}, {Name: formserver.Secret, Value: secret}},
+		Env: []acpsdk.EnvVariable{{Name: formserver.Variable, Value: "1"}, {Name: formserver.Mark, Value: mark}},
 	}}}
 }
 

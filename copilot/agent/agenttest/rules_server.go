@@ -21,19 +21,19 @@ func withServer(o *agent.Opening) {
 	o.Servers = []agent.ServerConfig{{Name: "shop", Command: "/nothing/there", Args: []string{"-x"}, Env: map[string]string{"KEY": "s3cret"}}}
 }
 
-func (c *testConversation) hasServer(name string) bool {
+func (c *testConversation) hasShop() bool {
 	c.Helper()
 	x, err := c.Extensions(c.shortContext())
 	c.mustSucceed(err)
-	return slices.ContainsFunc(x.Servers, func(s event.Server) bool { return s.Name == name })
+	return slices.ContainsFunc(x.Servers, func(s event.Server) bool { return s.Name == "shop" })
 }
 
 func serversOpened(s *ruleContext) {
 	c, other := s.open(withServer), s.open(nil)
-	if !c.hasServer("shop") {
+	if !c.hasShop() {
 		s.Errorf("the conversation has no server")
 	}
-	if other.hasServer("shop") {
+	if other.hasShop() {
 		s.Errorf("another conversation has the server")
 	}
 	s.contains(said(c.run(Say{"a heron"})), "a heron") // although the server does not start
@@ -52,11 +52,11 @@ func serversAfterResume(s *ruleContext) {
 	c.run(Say{"a heron"})
 	c.close()
 	without := s.open(func(o *agent.Opening) { *o = c.opening; o.Resume, o.Servers = true, nil })
-	if without.hasServer("shop") {
+	if without.hasShop() {
 		s.Errorf("the agent saves the server")
 	}
 	without.close()
-	if again := s.open(func(o *agent.Opening) { *o = c.opening; o.Resume = true }); !again.hasServer("shop") {
+	if again := s.open(func(o *agent.Opening) { *o = c.opening; o.Resume = true }); !again.hasShop() {
 		s.Errorf("the resumed conversation has no server")
 	}
 }

@@ -45,11 +45,11 @@ func locked(t *testing.T, h http.Handler) string {
 }
 
 // self returns the test program as an MCP server.
-func self(t *testing.T, name, secret string) agent.ServerConfig {
+func self(t *testing.T, name, mark string) agent.ServerConfig {
 	t.Helper()
 	path, err := os.Executable()
 	require.NoError(t, err)
-	return agent.ServerConfig{Name: name, Command: path, Env: map[string]string{formserver.Variable: "1", formserver.Secret: secret, "KEY": "s3cret"}}
+	return agent.ServerConfig{Name: name, Command: path, Env: map[string]string{formserver.Variable: "1", formserver.Mark: mark, "KEY": "s3cret"}}
 }
 
 // allowed sends a prompt, allows what the agent asks and returns the last message.

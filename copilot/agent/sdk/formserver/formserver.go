@@ -1,6 +1,6 @@
 // Package formserver is a small MCP server for tests, built into the test's own program. Its tools ask the
 // user: "form" for fields, "visit" to open a page. Arguments override the parameters of the elicitation. Its tool "where" returns the
-// directory and the variable [Secret] of the server.
+// directory of the server and the value of [Mark].
 package formserver
 
 import (
@@ -17,8 +17,8 @@ import (
 // Variable is set in the environment of a test program that must call [Serve].
 const Variable = "PORTAL_TEST_MCP"
 
-// Secret is a variable that the tool "where" returns.
-const Secret = "PORTAL_TEST_SECRET"
+// Mark is a variable that a test program passes to [Serve].
+const Mark = "PORTAL_TEST_MARK"
 
 // Configure adds MCP servers to a home of the CLI: "desk", "gone", which cannot start, and others that are
 // reached over HTTP, given as names and addresses.
@@ -65,8 +65,8 @@ type message struct {
 	Result json.RawMessage
 }
 
-// Serve answers requests until in ends.
-func Serve(in io.Reader, out io.Writer) {
+// Serve answers requests until in ends. The tool "where" returns mark.
+func Serve(in io.Reader, out io.Writer, mark string) {
 	var call json.RawMessage // the id of the current tool call
 	for lines := bufio.NewScanner(in); lines.Scan(); {
 		var m message
@@ -76,7 +76,7 @@ func Serve(in io.Reader, out io.Writer) {
 		switch m.Method {
 		case "tools/call":
 			if m.Params.Name == "where" {
-				where(out, m.ID)
+				where(out, m.ID, mark)
 				continue
 			}
 			call = m.ID
@@ -101,9 +101,9 @@ func (m message) answer(out io.Writer) {
 	}
 }
 
-func where(out io.Writer, id json.RawMessage) {
+func where(out io.Writer, id json.RawMessage, mark string) {
 	dir, _ := os.Getwd() // "" says that it is unknown
-	answerQuestion(out, id, fmt.Sprintf(`{"content":[{"type":"text","text":%q}]}`, "in "+dir+" with "+os.Getenv(Secret)))
+	answerQuestion(out, id, fmt.Sprintf(`{"content":[{"type":"text","text":%q}]}`, "in "+dir+" with "+mark))
 }
 
 func ask(out io.Writer, tool, arguments string) {
