@@ -61,7 +61,7 @@ func TestServersOfClientsAreReplaced(t *testing.T) {
 		require.NoError(w.t, s.SetServers(nil))
 		w.prompt(s, "z")
 		wait(time.Hour)
-		assert.Equal(w.t, [][]string{{"a", "b"}, {"c"}, nil}, serversOpened(w.agents))
+		require.Equal(w.t, [][]string{{"a", "b"}, {"c"}, nil}, serversOpened(w.agents))
 		assert.True(w.t, w.agents.Calls(fake.Open)[2].Opening.Resume, "the conversation continues")
 	})
 	inWorld(t, "unless they are equal, in any order", copilot.Options{}, func(w *world) {
