@@ -16,10 +16,11 @@ import (
 type agentLink struct {
 	lease         agent.Lease
 	conversation  agent.Conversation
-	earlyEvents   []earlyEvent  // events that came while the agent was opening it
-	toolsOutdated bool          // the session's tools have changed; guarded by the session's lock
-	staysUntil    time.Time     // earliest time to move to another process when it should; only the loop uses it
-	released      chan struct{} // closed when the session releases the link
+	earlyEvents   []earlyEvent         // events that came while the agent was opening it
+	toolsOutdated bool                 // the session's tools have changed; guarded by the session's lock
+	servers       []agent.ServerConfig // those of clients, with which it was opened; guarded by the session's lock
+	staysUntil    time.Time            // earliest time to move to another process when it should; only the loop uses it
+	released      chan struct{}        // closed when the session releases the link
 }
 
 // callContext limits a call during a run: to 20 s, or to 2 s once the conversation is released or hurry, which may
@@ -73,7 +74,7 @@ func (s *Session) startLoop(l *agentLink) {
 }
 
 // ensureConversation opens the conversation unless there is a usable one: its process runs, is not retired,
-// and has the session's tools.
+// and has the session's tools and servers.
 func (s *Session) ensureConversation(ctx context.Context) error {
 	if agent.IsClosed(s.agentDone()) {
 		exit := s.currentLink().exitError()
@@ -150,8 +151,9 @@ func (s *Session) beginOpening(l *agentLink) agent.Opening {
 	pending := s.machine.OpeningConversation()
 	s.headChanged = true
 	s.perform()
+	l.servers = s.host.clientServers.of(s.id)
 	return agent.Opening{
-		Session: s.id, Model: s.model.ID, Directory: s.directory, Resume: resume, AskUser: s.askUser, Tools: s.tools, Pending: pending,
+		Session: s.id, Model: s.model.ID, Directory: s.directory, Resume: resume, AskUser: s.askUser, Tools: s.tools, Servers: l.servers, Pending: pending,
 	}
 }
 

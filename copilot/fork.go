@@ -199,6 +199,9 @@ func (h *Host) openFork(ctx context.Context, from *Session, end forkEnd, model s
 		s.copyCheckpoints(ctx, from)
 		err = s.open(ctx, lease)
 	}
+	if err != nil {
+		h.clientServers.forget(id)
+	}
 	if err != nil && known {
 		err = errors.Join(err, h.deleteAgentCopy(context.WithoutCancel(ctx), id))
 	}
@@ -222,7 +225,7 @@ func (s *Session) cloneForFork(id, title, model string, empty bool) *Session {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := newSession(s.host, id, s.model, Start{
-		Origin: s.origin, Directory: s.directory, Policy: s.policy, AskUser: s.askUser, Tools: s.tools,
+		Origin: s.origin, Directory: s.directory, Policy: s.policy, AskUser: s.askUser, Tools: s.tools, Servers: s.host.clientServers.of(s.id),
 		Capabilities: s.capabilities, Attributes: s.attributes,
 	})
 	c.title, c.usage, c.remembered = title, s.usage, s.remembered

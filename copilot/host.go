@@ -69,6 +69,7 @@ type Host struct {
 	counts         tally
 	runSlots       *slots // of runs
 	clients        attachedClients
+	clientServers  clientServers
 	recorder       *recorder // nil without a store, like remoteFollower
 	remoteFollower *remoteFollower
 	work           hostWork // checkpoints
@@ -83,7 +84,7 @@ type Host struct {
 // NewHost returns a host without sessions. It does not start an agent process.
 func NewHost(o Options) *Host {
 	o = o.withDefaults()
-	h := &Host{options: o, runSlots: newSlots(o.Limits.Runs), clients: attachedClients{clients: map[string][]*Capabilities{}}, sessions: map[string]*Session{}, watchers: map[string]map[chan struct{}]struct{}{}}
+	h := &Host{options: o, runSlots: newSlots(o.Limits.Runs), clients: attachedClients{clients: map[string][]*Capabilities{}}, clientServers: clientServers{bySession: map[string][]agent.ServerConfig{}}, sessions: map[string]*Session{}, watchers: map[string]map[chan struct{}]struct{}{}}
 	h.work.begin()
 	h.pool = agent.NewPool(o.Launch, o.Pool)
 	if o.LaunchIn != nil {
@@ -98,21 +99,22 @@ func NewHost(o Options) *Host {
 
 // Start describes a session to start.
 type Start struct {
-	Origin       string            // the dialect
-	Model        string            // id or display name; "": the default
-	Directory    string            // absolute path of an existing directory
-	Policy       permission.Policy // precedes the configured one
-	AskUser      bool              // a client can answer questions of the agent
-	Tools        []event.Tool      // tools that clients execute for the agent
-	Capabilities Capabilities      // what its client can answer without being attached; see [Session.AddCapabilities]
-	Attributes   map[string]string // see [Session.Attribute]
+	Origin       string               // the dialect
+	Model        string               // id or display name; "": the default
+	Directory    string               // absolute path of an existing directory
+	Policy       permission.Policy    // precedes the configured one
+	AskUser      bool                 // a client can answer questions of the agent
+	Tools        []event.Tool         // tools that clients execute for the agent
+	Servers      []agent.ServerConfig // MCP servers of this session; see [Session.SetServers]
+	Capabilities Capabilities         // what its client can answer without being attached; see [Session.AddCapabilities]
+	Attributes   map[string]string    // see [Session.Attribute]
 	// WithoutAgent starts the session without waiting for an agent. The first prompt starts one. If there is none, or it
 	// lacks the model, the run fails and the next prompt tries again.
 	WithoutAgent bool
 }
 
 // Start starts a session. Errors: [fault.ErrModelNotFound], [fault.ErrDirectoryNotAbsolute], [fault.ErrDirectoryNotFound], in
-// this order, kind [fault.Invalid] for invalid tools, kind [fault.Unavailable] without an agent, kind [fault.Busy]
+// this order, kind [fault.Invalid] for invalid tools and servers, kind [fault.Unavailable] without an agent, kind [fault.Busy]
 // if too many sessions are open. With [Start.WithoutAgent], there are no errors of model and agent.
 func (h *Host) Start(ctx context.Context, start Start) (*Session, error) {
 	if err := h.reserveSession(); err != nil {
@@ -164,6 +166,7 @@ func (h *Host) tryStart(ctx context.Context, start Start) (*Session, agent.Agent
 	}
 	s := newSession(h, newID(), model, start)
 	if err := s.open(ctx, lease); err != nil {
+		h.clientServers.forget(s.id)
 		return nil, lease.Agent, err
 	}
 	return s, lease.Agent, nil
@@ -210,7 +213,7 @@ func (s Start) check() error {
 	if err := CheckDirectory(s.Directory); err != nil {
 		return err
 	}
-	return event.CheckTools(s.Tools)
+	return cmp.Or(event.CheckTools(s.Tools), checkServers(s.Servers))
 }
 
 // CheckDirectory checks that dir is the absolute path of an existing directory. Errors: [fault.ErrDirectoryNotAbsolute],
@@ -273,6 +276,9 @@ func (h *Host) evict(s *Session) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.evicted = h.options.Store != nil // without a store nothing can replace the object
+	if !s.evicted {
+		h.clientServers.forget(s.id)
+	}
 	s.record.Close()
 }
 

@@ -212,6 +212,7 @@ func (h *Host) DeleteExpired(ctx context.Context, age time.Duration, bytes int64
 	}
 	ids, err := h.options.Store.DeleteExpired(ctx, age, bytes, origins...)
 	for _, id := range ids {
+		h.clientServers.forget(id)
 		if s, ok := h.Loaded(id); ok {
 			h.forgetDeleted(s)
 		}

@@ -37,11 +37,11 @@ func (s *Session) replaceTools(tools []event.Tool) {
 	}
 }
 
-// dropOutdatedConversation releases a conversation with outdated tools. The loop calls it before the agent gets a
+// dropOutdatedConversation releases a conversation with outdated tools or servers. The loop calls it before the agent gets a
 // prompt.
 func (s *Session) dropOutdatedConversation() {
 	s.mu.Lock()
-	outdated := s.link != nil && s.link.toolsOutdated
+	outdated := s.link != nil && s.link.toolsOutdated || s.serversOutdated()
 	s.mu.Unlock()
 	if outdated {
 		s.releaseConversation()

@@ -103,6 +103,9 @@ func (h *Host) AddServer(ctx context.Context, c agent.ServerConfig) error {
 	if err := checkServer(c); err != nil {
 		return err
 	}
+	if c.SSE {
+		return fault.Errorf(fault.Invalid, "a server with the transport SSE cannot be stored")
+	}
 	return h.withAgent(ctx, func(a agent.Agent) error { return a.AddServer(ctx, c) })
 }
 
@@ -172,8 +175,8 @@ func checkURL(c agent.ServerConfig) error {
 }
 
 func checkCommand(c agent.ServerConfig) error {
-	if len(c.Headers) > 0 {
-		return fault.Errorf(fault.Invalid, "headers belong to a URL, not to a command")
+	if len(c.Headers) > 0 || c.SSE {
+		return fault.Errorf(fault.Invalid, "headers and the transport SSE belong to a URL, not to a command")
 	}
 	if strings.Contains(strings.Join(append([]string{c.Command}, c.Args...), " "), "\x00") {
 		return fault.Errorf(fault.Invalid, "the command and its arguments must not contain a null character")

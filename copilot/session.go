@@ -104,6 +104,9 @@ func newSession(h *Host, id string, model agent.Model, start Start) *Session {
 		},
 		epoch: newEpoch(),
 	}
+	if len(start.Servers) > 0 { // otherwise a session that is loaded again keeps its own
+		h.clientServers.set(id, start.Servers)
+	}
 	s.lastChange, s.lastUse = s.created, s.created
 	s.record.Begin(s.epoch, nil)
 	return s

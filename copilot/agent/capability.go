@@ -9,6 +9,7 @@ const (
 	Reasoning   Capability = "reasoning"   // the model's thoughts are events
 	Questions   Capability = "questions"   // the model can ask the user
 	ClientTools Capability = "tools"       // clients can provide tools
+	Servers     Capability = "servers"     // a conversation can have MCP servers of its own
 	Todos       Capability = "todos"       // the model keeps a list of to-dos
 	Modes       Capability = "modes"       // a prompt has a mode
 	Approval    Capability = "approval"    // in plan mode, the user approves a plan

@@ -89,6 +89,8 @@ func (a *Agent) Open(ctx context.Context, o agent.Opening, sink agent.Sink) (age
 		return nil, a.cannot("use client tools")
 	}
 	c := &conversation{agent: a, sink: sink, prefix: rand.Text(), directory: o.Directory}
+	var others []string
+	c.servers, others = a.servers(o.Servers)
 	resumed, err := c.open(ctx, o)
 	if err != nil {
 		return nil, err
@@ -98,7 +100,7 @@ func (a *Agent) Open(ctx context.Context, o agent.Opening, sink agent.Sink) (age
 	} else if err != nil {
 		return nil, errors.Join(err, c.Close(ctx))
 	}
-	c.reportLosses(o, resumed)
+	c.reportLosses(o, resumed, others)
 	return c, nil
 }
 
@@ -140,7 +142,7 @@ func (a *Agent) Models(ctx context.Context) ([]agent.Model, error) {
 		return nil, err
 	}
 	var s settings
-	if err := a.call(ctx, "session/new", sessionParams{Directory: directory, Servers: []struct{}{}}, &s); err != nil {
+	if err := a.call(ctx, "session/new", sessionParams{Directory: directory, Servers: []mcpServer{}}, &s); err != nil {
 		return nil, err
 	}
 	a.driver.learnModels(s)

@@ -29,7 +29,7 @@ func TestOpencodeConforms(t *testing.T) {
 		Model: "opencode/portal/" + demo.ModelID,
 		Other: "opencode/portal/second",
 		Can: []agent.Capability{
-			agent.Permissions, agent.Reasoning, agent.Attachments, agent.Resuming, agent.Switching, agent.Context, agent.Failures,
+			agent.Permissions, agent.Reasoning, agent.Attachments, agent.Resuming, agent.Servers, agent.Switching, agent.Context, agent.Failures,
 		},
 	})
 }
@@ -46,7 +46,7 @@ func TestCopilotConforms(t *testing.T) {
 		Model: "copilot-acp/default",
 		Other: "copilot-acp/other",
 		Can: []agent.Capability{
-			agent.Permissions, agent.Reasoning, agent.Attachments, agent.Resuming, agent.Context,
+			agent.Permissions, agent.Reasoning, agent.Attachments, agent.Resuming, agent.Servers, agent.Context,
 		},
 	})
 }

@@ -17,6 +17,7 @@ type conversation struct {
 	agent     *Agent
 	directory string
 	prefix    string // of the ids of its events
+	servers   []mcpServer
 	work      sync.WaitGroup
 
 	mu        sync.Mutex // held during the sink, so that no event follows Close
@@ -39,7 +40,7 @@ func (c *conversation) open(ctx context.Context, o agent.Opening) (resumed bool,
 		}
 	}
 	if !resumed {
-		err := c.agent.call(ctx, "session/new", sessionParams{Directory: o.Directory, Servers: []struct{}{}}, &c.settings)
+		err := c.agent.call(ctx, "session/new", sessionParams{Directory: o.Directory, Servers: c.servers}, &c.settings)
 		if err != nil {
 			return false, err
 		}
@@ -73,7 +74,7 @@ func (c *conversation) resume(ctx context.Context, o agent.Opening) (bool, error
 			return false, err
 		}
 	}
-	err = c.agent.call(ctx, method, sessionParams{SessionID: id, Directory: o.Directory, Servers: []struct{}{}}, &c.settings)
+	err = c.agent.call(ctx, method, sessionParams{SessionID: id, Directory: o.Directory, Servers: c.servers}, &c.settings)
 	if err != nil {
 		if err := c.agent.alive(ctx); err != nil {
 			return false, err
@@ -121,8 +122,8 @@ func (c *conversation) ensureMode(ctx context.Context) error {
 	return c.agent.call(ctx, "session/set_mode", setModeParams{c.id, mode}, nil)
 }
 
-// reportLosses reports what could not be resumed.
-func (c *conversation) reportLosses(o agent.Opening, resumed bool) {
+// reportLosses reports what could not be resumed, and the servers that cannot be used.
+func (c *conversation) reportLosses(o agent.Opening, resumed bool, others []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if o.Resume && !resumed {
@@ -131,6 +132,7 @@ func (c *conversation) reportLosses(o agent.Opening, resumed bool) {
 			Text: fmt.Sprintf("the agent %s does not have the conversation any more: it starts anew and does not know the earlier one", c.agent.driver.options.Name),
 		})
 	}
+	c.reportServers(others)
 	for _, q := range o.Pending {
 		c.emit(event.QuestionClosed{ID: q.ID, Ending: event.Withdrawn})
 	}
@@ -246,11 +248,6 @@ func (c *conversation) SignIn(ctx context.Context, _ string) (string, error) {
 		return "", err
 	}
 	return "", c.agent.cannot("sign in to servers")
-}
-
-// Extensions returns none.
-func (c *conversation) Extensions(ctx context.Context) (agent.Extensions, error) {
-	return agent.Extensions{}, c.usable(ctx)
 }
 
 // Working reports whether a prompt has no answer yet.

@@ -43,6 +43,10 @@ type initializeResult struct {
 			Image           bool `json:"image"`
 			EmbeddedContext bool `json:"embeddedContext"`
 		} `json:"promptCapabilities"`
+		Servers struct {
+			HTTP bool `json:"http"`
+			SSE  bool `json:"sse"`
+		} `json:"mcpCapabilities"`
 		Session struct {
 			Resume, Close, Delete *struct{}
 		} `json:"sessionCapabilities"`
@@ -56,9 +60,9 @@ type authMethod struct {
 }
 
 type sessionParams struct {
-	SessionID string     `json:"sessionId,omitempty"`
-	Directory string     `json:"cwd"`
-	Servers   []struct{} `json:"mcpServers"` // required, also if there are none
+	SessionID string      `json:"sessionId,omitempty"`
+	Directory string      `json:"cwd"`
+	Servers   []mcpServer `json:"mcpServers"` // required, also if there are none
 }
 
 // sessionID is the parameters of methods that name only a session.

@@ -42,7 +42,7 @@ const (
 // Run checks that an agent conforms.
 func Run(t *testing.T, s Subject) {
 	t.Helper()
-	conversations := slices.Concat(promptRules(), abortRules(), questionRules(), toolRules(), planRules(), conversationRules(), savedRules())
+	conversations := slices.Concat(promptRules(), abortRules(), questionRules(), toolRules(), serverRules(), planRules(), conversationRules(), savedRules())
 	processes := slices.Concat(processRules(), pendingRules())
 	if s.Virtual {
 		for _, r := range slices.Concat(conversations, processes) {

@@ -28,7 +28,7 @@ func TestScriptedAgentConforms(t *testing.T) {
 		Can: []agent.Capability{
 			agent.Permissions, agent.Reasoning, agent.Questions, agent.ClientTools, agent.Todos, agent.Modes, agent.Approval,
 			agent.Attachments, agent.Steering, agent.Resuming, agent.Switching, agent.Compaction,
-			agent.Subagents, agent.Usage, agent.Context, agent.Reasons, agent.Failures, agent.Continuing, agent.Forking, agent.Forgetting, agent.Storing,
+			agent.Subagents, agent.Usage, agent.Context, agent.Reasons, agent.Failures, agent.Continuing, agent.Forking, agent.Forgetting, agent.Storing, agent.Servers,
 		},
 	})
 }

@@ -50,7 +50,7 @@ func (a *Agent) Open(ctx context.Context, o agent.Opening, sink agent.Sink) (age
 		tab = fmt.Sprintf("%s/%d", tab, n)
 	}
 	c := &conversation{agent: a, sink: sink, tab: tab, id: rand.Text()}
-	c.reportNotResumed(o)
+	c.reportMissing(o)
 	return c, nil
 }
 

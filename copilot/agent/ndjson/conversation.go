@@ -24,8 +24,8 @@ type conversation struct {
 	count  int             // number of prompts
 }
 
-// reportNotResumed reports what the opening requested in vain.
-func (c *conversation) reportNotResumed(o agent.Opening) {
+// reportMissing reports what the opening requested in vain.
+func (c *conversation) reportMissing(o agent.Opening) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if o.Resume {
@@ -36,6 +36,12 @@ func (c *conversation) reportNotResumed(o agent.Opening) {
 	}
 	if o.Model != "" && o.Model != c.agent.model { // the session used another agent before
 		c.sink("", event.ModelChanged{Model: c.agent.model})
+	}
+	if len(o.Servers) > 0 {
+		c.sink("", event.SessionError{
+			Kind: fault.Invalid, Text: "this agent, which speaks the Copilot CLI Protocol, cannot use the MCP servers that the client passed",
+			Hint: "Configure them in the agent itself.",
+		})
 	}
 	for _, q := range o.Pending {
 		c.sink("", event.QuestionClosed{ID: q.ID, Ending: event.Withdrawn})

@@ -27,7 +27,7 @@ func TestRealAgentConforms(t *testing.T) {
 		Can: []agent.Capability{
 			agent.Permissions, agent.Reasoning, agent.Questions, agent.ClientTools, agent.Todos, agent.Modes, agent.Approval,
 			agent.Attachments, agent.Steering, agent.Resuming, agent.Switching, agent.Compaction,
-			agent.Subagents, agent.Usage, agent.Context, agent.Reasons, agent.Failures, agent.Continuing, agent.Forking, agent.Forgetting, agent.Asking, agent.Storing,
+			agent.Subagents, agent.Usage, agent.Context, agent.Reasons, agent.Failures, agent.Continuing, agent.Forking, agent.Forgetting, agent.Asking, agent.Storing, agent.Servers,
 		},
 	})
 }
