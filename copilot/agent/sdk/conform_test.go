@@ -26,11 +26,7 @@ func TestRealAgentConforms(t *testing.T) {
 		Other:   "other/second",
 		OwnTool: "bash",
 		Mode:    modeIn,
-		Can: []agent.Capability{
-			agent.Permissions, agent.Reasoning, agent.Questions, agent.ClientTools, agent.Todos, agent.Modes, agent.Approval,
-			agent.Attachments, agent.Steering, agent.Resuming, agent.Switching, agent.Compaction,
-			agent.Subagents, agent.Usage, agent.Continuing, agent.Forking, agent.Forgetting, agent.Asking, agent.Storing,
-		},
+		Can:     sdk.Capabilities(),
 	})
 }
 
