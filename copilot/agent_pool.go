@@ -2,6 +2,7 @@ package copilot
 
 import (
 	"cmp"
+	"context"
 	"slices"
 	"strings"
 
@@ -70,6 +71,30 @@ func (p *agentPool) own(models []agent.Model) []agent.Model {
 		models[i].Agent = p.Name
 	}
 	return models
+}
+
+// TryAgent starts a process of the agent with a name, if none runs, and asks it for its models.
+func (h *Host) TryAgent(ctx context.Context, name string) error {
+	p, err := h.agentNamed(name)
+	if err == nil {
+		_, err = p.models(ctx)
+	}
+	return err
+}
+
+// AgentHealth is the health of an agent with a name.
+type AgentHealth struct {
+	Name string
+	agent.Health
+}
+
+// OtherAgents reports the health of the agents besides the first one, without starting them.
+func (h *Host) OtherAgents() []AgentHealth {
+	list := make([]AgentHealth, 0, len(h.agents)-1)
+	for _, p := range h.agents[1:] {
+		list = append(list, AgentHealth{p.Name, p.Health()})
+	}
+	return list
 }
 
 // first returns the pool of the first agent, which has the account, the MCP servers and the skills of the portal.
