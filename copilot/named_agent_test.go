@@ -35,7 +35,7 @@ func newSecond() *second {
 func (s *second) named() copilot.NamedAgent {
 	return copilot.NamedAgent{
 		Name: "other", Launch: s.Launch, Health: func() agent.Health { return s.health },
-		Models:       func() []agent.Model { return s.Agents.Models[:1] }, // the process has more
+		Models:       func() []agent.Model { return s.Models[:1] }, // the process has more
 		Capabilities: func() []agent.Capability { return s.can },
 	}
 }
@@ -233,7 +233,7 @@ func TestOperationsNeedCapabilities(t *testing.T) {
 		} {
 			err := do()
 			assert.Equal(t, fault.Invalid, fault.KindOf(err), what)
-			assert.ErrorContains(t, err, "the agent other "+what)
+			require.ErrorContains(t, err, "the agent other "+what)
 		}
 		assert.Len(t, other.Calls(), before, "the agent gets no call")
 		assert.Empty(t, s.Capabilities())

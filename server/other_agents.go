@@ -98,10 +98,8 @@ func (a *Agent) check(fault func(format string, args ...any)) {
 	if _, known := preset(a.Name); a.Command == "" && (!known || a.Protocol != protocolACP) {
 		fault("command: it is required, because %q is none of the agents that the portal knows%s", a.Name, knownAgents())
 	}
-	for _, variable := range a.Env {
-		if name, _, ok := strings.Cut(variable, "="); !ok || name == "" {
-			fault("env: a variable must be given as NAME=value")
-		}
+	if slices.ContainsFunc(a.Env, func(variable string) bool { return strings.Index(variable, "=") < 1 }) {
+		fault("env: a variable must be given as NAME=value")
 	}
 }
 

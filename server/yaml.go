@@ -68,13 +68,16 @@ func (w yamlWriter) mapping(v reflect.Value, prefix string) *yaml.Node {
 
 // isOmitted reports whether a key is left out: unset keys of agents and providers, and a key found by api_key_env.
 func (w yamlWriter) isOmitted(v reflect.Value, name string, value reflect.Value) bool {
-	if a, ok := v.Interface().(Agent); ok {
-		return value.IsZero() || name == "protocol" && a.Protocol == protocolACP
+	switch owner := v.Interface().(type) {
+	case Agent:
+		return value.IsZero() || name == "protocol" && owner.Protocol == protocolACP
+	case Provider:
+		return owner.isUnset(name)
 	}
-	p, ok := v.Interface().(Provider)
-	if !ok {
-		return false
-	}
+	return false
+}
+
+func (p Provider) isUnset(name string) bool {
 	return name == "type" && p.Type == defaultType || name == "models" && len(p.Models) == 0 || name == "api_key_env" && p.APIKeyEnv == "" ||
 		name == "api_key" && (p.APIKey == "" || p.APIKeyEnv != "")
 }

@@ -146,7 +146,8 @@ func DescribeSession(i copilot.Info) Session {
 	return Session{
 		i.ID, FormatTime(i.Changed), i.Run, i.Prompts, plain.Text(i.Prompt), plain.Text(i.Title), i.Model, i.Directory, i.State, i.Origin, FormatTime(i.Created),
 		i.Outcome, plain.Text(i.WaitsFor), i.Pinned, i.Archived,
-		forkOrigin{i.ForkOf.ID, plain.Text(i.ForkOf.Title)}, i.Agent,
+		forkOrigin{i.ForkOf.ID, plain.Text(i.ForkOf.Title)},
+		i.Agent,
 	}
 }
 
