@@ -76,8 +76,8 @@ func (a *Agent) alive(ctx context.Context) error {
 }
 
 // cannot returns the error for an operation that the protocol, or the agent, does not have.
-func (a *Agent) cannot(what string) error {
-	return fault.Errorf(fault.Invalid, "the agent %s cannot %s", a.driver.options.Name, what)
+func (a *Agent) cannot(operation string) error {
+	return agent.Cannot(a.driver.options.Name, operation)
 }
 
 // Open opens a conversation, or resumes a saved one.
@@ -86,7 +86,7 @@ func (a *Agent) Open(ctx context.Context, o agent.Opening, sink agent.Sink) (age
 		return nil, err
 	}
 	if len(o.Tools) > 0 {
-		return nil, a.cannot("use client tools")
+		return nil, a.cannot(agent.ClientTools.Operation())
 	}
 	c := &conversation{agent: a, sink: sink, prefix: rand.Text(), directory: o.Directory}
 	var others []string
@@ -109,7 +109,7 @@ func (a *Agent) Fork(ctx context.Context, _ string, _ time.Time) (string, error)
 	if err := a.alive(ctx); err != nil {
 		return "", err
 	}
-	return "", fault.Errorf(fault.NotFound, "%w", a.cannot("copy a conversation"))
+	return "", fault.Errorf(fault.NotFound, "%w", a.cannot(agent.Forking.Operation()))
 }
 
 // Forget deletes a conversation, if the agent can. If not, the portal forgets it and the error says so.
@@ -193,7 +193,7 @@ func (a *Agent) noStore(ctx context.Context) error {
 	if err := a.alive(ctx); err != nil {
 		return err
 	}
-	return a.cannot("change its MCP servers and skills")
+	return a.cannot(agent.Storing.Operation())
 }
 
 // Ping calls a method that no agent has and waits for any answer: the protocol has no other sign of life.

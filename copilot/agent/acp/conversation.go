@@ -239,7 +239,7 @@ func (c *conversation) Compact(ctx context.Context) error {
 	if err := c.usable(ctx); err != nil {
 		return err
 	}
-	return c.agent.cannot("compact a conversation")
+	return c.agent.cannot(agent.Compaction.Operation())
 }
 
 // SignIn is not supported.
@@ -247,7 +247,7 @@ func (c *conversation) SignIn(ctx context.Context, _ string) (string, error) {
 	if err := c.usable(ctx); err != nil {
 		return "", err
 	}
-	return "", c.agent.cannot("sign in to servers")
+	return "", c.agent.cannot(agent.SigningIn)
 }
 
 // Working reports whether a prompt has no answer yet.
@@ -265,7 +265,7 @@ func (c *conversation) Ask(ctx context.Context, _ string) (string, error) {
 	if err := c.usable(ctx); err != nil {
 		return "", err
 	}
-	return "", c.agent.cannot("be asked outside of its conversation")
+	return "", c.agent.cannot(agent.Asking.Operation())
 }
 
 // Background reports false: the protocol does not know it.

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
 )
@@ -40,7 +41,7 @@ func (c *conversation) Send(ctx context.Context, p event.Prompt) error {
 		return fault.ErrIdle
 	}
 	if p.Mode != "" && p.Mode != event.ModeInteractive {
-		return c.agent.cannot("work in the mode " + string(p.Mode))
+		return c.agent.cannot(agent.Modes.Operation())
 	}
 	blocks, err := c.agent.blocks(p)
 	if err != nil {

@@ -18,7 +18,8 @@ import (
 type Agent struct {
 	client *Client
 	link   *link
-	model  string
+	model  agent.Model
+	name   string // for people
 
 	mu   sync.Mutex
 	tabs map[string]int // number of conversations that each session has had
@@ -40,7 +41,7 @@ func (a *Agent) Open(ctx context.Context, o agent.Opening, sink agent.Sink) (age
 		return nil, err
 	}
 	if len(o.Tools) > 0 {
-		return nil, cannot("use client tools")
+		return nil, a.cannot(agent.ClientTools)
 	}
 	a.mu.Lock()
 	a.tabs[o.Session]++
@@ -54,17 +55,18 @@ func (a *Agent) Open(ctx context.Context, o agent.Opening, sink agent.Sink) (age
 	return c, nil
 }
 
-// cannot returns the error for an operation without a method in the protocol.
-func cannot(what string) error {
-	return fault.Errorf(fault.Invalid, "this agent, which speaks the Copilot CLI Protocol, cannot %s", what)
-}
+// Capabilities returns what agents of the Copilot CLI Protocol can do: spec/contracts/cli-protocol.md has no means for anything else.
+func Capabilities() []agent.Capability { return []agent.Capability{agent.Forgetting, agent.Failures} }
+
+// cannot returns the error for an operation that needs a capability.
+func (a *Agent) cannot(c agent.Capability) error { return agent.Cannot(a.name, c.Operation()) }
 
 // Fork finds nothing: nothing is saved.
 func (a *Agent) Fork(ctx context.Context, _ string, _ time.Time) (string, error) {
 	if err := a.alive(ctx); err != nil {
 		return "", err
 	}
-	return "", fault.Errorf(fault.NotFound, "%w", cannot("copy a conversation"))
+	return "", fault.Errorf(fault.NotFound, "%w", a.cannot(agent.Forking))
 }
 
 // Forget does nothing: nothing is saved.
@@ -72,7 +74,7 @@ func (a *Agent) Forget(ctx context.Context, _ string) error { return a.alive(ctx
 
 // Models returns one model, with the name of the program.
 func (a *Agent) Models(ctx context.Context) ([]agent.Model, error) {
-	return []agent.Model{{ID: a.model, Name: a.model, Multiplier: 1}}, a.alive(ctx)
+	return []agent.Model{a.model}, a.alive(ctx)
 }
 
 // Account returns an empty account: the protocol does not report it.
@@ -107,7 +109,7 @@ func (a *Agent) noStore(ctx context.Context) error {
 	if err := a.alive(ctx); err != nil {
 		return err
 	}
-	return fault.Errorf(fault.Invalid, "%w", cannot("change its MCP servers and skills"))
+	return a.cannot(agent.Storing)
 }
 
 // Ping waits for a sign of life if one is overdue: an answer, or the reading of a request. Otherwise it returns at

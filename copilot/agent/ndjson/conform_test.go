@@ -25,7 +25,7 @@ func TestAgentConforms(t *testing.T) {
 		Write:   m.write,
 		Model:   "fake-cli",
 		Other:   "other",
-		Can:     []agent.Capability{agent.Forgetting, agent.Failures},
+		Can:     ndjson.Capabilities(),
 	})
 }
 

@@ -47,4 +47,4 @@ func (a *Agent) Left() int {
 }
 
 // Message returns a prompt as sent to the program.
-func Message(p event.Prompt) (string, error) { return message(p) }
+func Message(p event.Prompt) (string, error) { return (&Agent{}).message(p) }

@@ -24,11 +24,7 @@ func TestRealAgentConforms(t *testing.T) {
 		Other:   "other/second",
 		OwnTool: "bash",
 		Mode:    modeIn,
-		Can: []agent.Capability{
-			agent.Permissions, agent.Reasoning, agent.Questions, agent.ClientTools, agent.Todos, agent.Modes, agent.Approval,
-			agent.Attachments, agent.Steering, agent.Resuming, agent.Switching, agent.Compaction,
-			agent.Subagents, agent.Usage, agent.Context, agent.Reasons, agent.Failures, agent.Continuing, agent.Forking, agent.Forgetting, agent.Asking, agent.Storing, agent.Servers,
-		},
+		Can:     sdk.Capabilities(),
 	})
 }
 
