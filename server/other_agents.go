@@ -16,6 +16,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/copilot/agent/acp"
 	"github.com/copilot-portal/portal/copilot/agent/ndjson"
+	"github.com/copilot-portal/portal/copilot/agent/sdk"
 	"github.com/copilot-portal/portal/handlers/mcp"
 )
 
@@ -116,8 +117,7 @@ func (a *Agent) command() []string {
 
 // environ returns the environment of the program. Of variables that occur repeatedly, the last one counts.
 func (a *Agent) environ(c Config) []string {
-	known, _ := acp.FindPreset(a.Name)
-	return slices.Concat(agentEnvironment(os.Environ()), []string{mcp.DepthVariable + "=" + strconv.Itoa(c.Depth+1)}, known.Env, a.Env)
+	return slices.Concat(agentEnvironment(os.Environ()), []string{mcp.DepthVariable + "=" + strconv.Itoa(c.Depth+1)}, a.Env)
 }
 
 // namedDriver is the driver of an agent besides the first one.
@@ -143,11 +143,17 @@ func newOthers(c Config, directory, version string, log *slog.Logger) []otherAge
 }
 
 func (a *Agent) driver(c Config, directory, version string, log *slog.Logger) namedDriver {
+	command := a.command()
+	if a.Command == "" && command[0] == firstAgent { // the portal's own Copilot CLI, if it has one
+		if path, err := sdk.New(driverOptions(c, nil, log)).Path(); err == nil {
+			command[0] = path
+		}
+	}
 	if a.Protocol == protocolCLI {
-		return ndjson.New(ndjson.Options{Name: a.Name, Command: a.command(), Env: a.environ(c), Version: version, Log: log})
+		return ndjson.New(ndjson.Options{Name: a.Name, Command: command, Env: a.environ(c), Version: version, Log: log})
 	}
 	return acp.New(acp.Options{
-		Name: a.Name, Command: a.command(), Env: a.environ(c), Auth: a.Auth, Version: version, Log: log,
+		Name: a.Name, Command: command, Env: a.environ(c), Auth: a.Auth, Version: version, Log: log,
 		Saved: filepath.Join(directory, a.Name),
 	})
 }

@@ -100,7 +100,7 @@ func (a *Agent) release(id string, c *conversation) bool {
 
 // ensureMode selects the mode in which the agent asks before it acts.
 func (c *conversation) ensureMode(ctx context.Context) error {
-	mode := c.agent.driver.preset.Mode
+	mode := c.agent.driver.preset.mode
 	if mode == "" {
 		return nil
 	}

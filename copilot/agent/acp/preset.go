@@ -11,23 +11,23 @@ import (
 type Preset struct {
 	Name    string
 	Command []string
-	Package string   // of npm that has the program, for people
-	Env     []string // "KEY=VALUE", in addition to that of the portal unless it has them
-	Mode    string   // in which the agent asks before it acts, if it has this mode; "": the one it starts in
+	Package string // of npm that has the program, for people
 
-	secret string // variable with a password for a server that the program opens; "": none
+	env    []string // "KEY=VALUE", in addition to that of the portal unless it has them
+	mode   string   // in which the agent asks before it acts, if it has this mode; "": the one it starts in
+	secret string   // variable with a password for a server that the program opens; "": none
 }
 
 // Presets returns the known agents, by name. Each of them asks before it acts (spec/agents.md, "Safety").
 func Presets() []Preset {
 	return []Preset{
-		{Name: "claude", Command: []string{"claude-agent-acp"}, Package: "@agentclientprotocol/claude-agent-acp", Mode: "default"},
-		{Name: "codex", Command: []string{"codex-acp"}, Package: "@agentclientprotocol/codex-acp", Mode: "read-only"},
-		{Name: "copilot-acp", Command: []string{"copilot", "--acp"}, Package: "@github/copilot", Mode: "https://agentclientprotocol.com/protocol/session-modes#agent"},
-		{Name: "gemini", Command: []string{"gemini", "--acp"}, Package: "@google/gemini-cli", Mode: "default"},
+		{Name: "claude", Command: []string{"claude-agent-acp"}, Package: "@agentclientprotocol/claude-agent-acp", mode: "default"},
+		{Name: "codex", Command: []string{"codex-acp"}, Package: "@agentclientprotocol/codex-acp", mode: "read-only"},
+		{Name: "copilot-acp", Command: []string{"copilot", "--acp"}, Package: "@github/copilot", mode: "https://agentclientprotocol.com/protocol/session-modes#agent"},
+		{Name: "gemini", Command: []string{"gemini", "--acp"}, Package: "@google/gemini-cli", mode: "default"},
 		{
-			Name: "opencode", Command: []string{"opencode", "acp"}, Package: "opencode-ai", Mode: "build",
-			Env: []string{
+			Name: "opencode", Command: []string{"opencode", "acp"}, Package: "opencode-ai", mode: "build",
+			env: []string{
 				`OPENCODE_PERMISSION={"bash":"ask","edit":"ask","webfetch":"ask","external_directory":"ask"}`,
 				"OPENCODE_DISABLE_AUTOUPDATE=1", "OPENCODE_DISABLE_PROJECT_CONFIG=1", // a directory must not bring plugins
 			},
@@ -54,7 +54,7 @@ func (o Options) environ() []string {
 	}
 	env = slices.Clone(env)
 	p, _ := FindPreset(o.Name)
-	for _, v := range p.Env {
+	for _, v := range p.env {
 		name, _, _ := strings.Cut(v, "=")
 		if !slices.ContainsFunc(env, func(v string) bool { return strings.HasPrefix(v, name+"=") }) {
 			env = append(env, v)
