@@ -25,6 +25,7 @@ type Agent struct {
 
 	mu            sync.Mutex
 	conversations map[string]*conversation // by the agent's id
+	tools         *toolServer              // nil until a client has tools
 }
 
 // methods are those that the agent calls.
@@ -85,14 +86,15 @@ func (a *Agent) Open(ctx context.Context, o agent.Opening, sink agent.Sink) (age
 	if err := a.alive(ctx); err != nil {
 		return nil, err
 	}
-	if len(o.Tools) > 0 {
-		return nil, a.cannot(agent.ClientTools.Operation())
-	}
 	c := &conversation{agent: a, sink: sink, prefix: rand.Text(), directory: o.Directory}
 	var others []string
 	c.servers, others = a.servers(o.Servers)
+	if err := c.offerTools(o.Session, o.Tools); err != nil {
+		return nil, err
+	}
 	resumed, err := c.open(ctx, o)
 	if err != nil {
+		c.withdrawTools()
 		return nil, err
 	}
 	if err := c.SetModel(ctx, o.Model); err != nil && resumed { // the agent has lost it

@@ -15,12 +15,12 @@ import (
 
 func opencodeCan() []agent.Capability {
 	return []agent.Capability{
-		agent.Permissions, agent.Reasoning, agent.Attachments, agent.Resuming, agent.Servers, agent.Switching, agent.Context, agent.Failures,
+		agent.Permissions, agent.Reasoning, agent.ClientTools, agent.Attachments, agent.Resuming, agent.Servers, agent.Switching, agent.Context, agent.Failures,
 	}
 }
 
 func copilotCan() []agent.Capability {
-	return []agent.Capability{agent.Permissions, agent.Reasoning, agent.Attachments, agent.Resuming, agent.Servers, agent.Context}
+	return []agent.Capability{agent.Permissions, agent.Reasoning, agent.ClientTools, agent.Attachments, agent.Resuming, agent.Servers, agent.Context}
 }
 
 // TestOpencodeConforms checks a program that the portal knows only through the protocol, with its preset.

@@ -18,6 +18,7 @@ type conversation struct {
 	directory string
 	prefix    string // of the ids of its events
 	servers   []mcpServer
+	tools     clientTools
 	work      sync.WaitGroup
 
 	mu        sync.Mutex // held during the sink, so that no event follows Close
@@ -281,6 +282,7 @@ func (c *conversation) Close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, closePatience)
 	defer cancel()
 	err := c.Abort(ctx)
+	c.withdrawTools()
 	c.mu.Lock()
 	c.closed = true
 	t := c.turn

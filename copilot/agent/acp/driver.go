@@ -123,7 +123,7 @@ func (d *Driver) areModelsKnown() bool {
 // Capabilities returns what sessions of the agent can do, as far as the protocol allows it; less if the agent cannot.
 func (d *Driver) Capabilities() []agent.Capability {
 	return []agent.Capability{
-		agent.Permissions, agent.Reasoning, agent.Todos, agent.Attachments, agent.Resuming, agent.Switching, agent.Context, agent.Servers,
+		agent.Permissions, agent.Reasoning, agent.ClientTools, agent.Todos, agent.Attachments, agent.Resuming, agent.Switching, agent.Context, agent.Servers,
 	}
 }
 

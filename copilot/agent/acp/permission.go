@@ -21,7 +21,7 @@ type openQuestion struct {
 
 // ask asks a question during a turn. The caller must hold the lock.
 func (c *conversation) ask(q event.Question) *openQuestion {
-	q.ID, q.Kind = c.nextID(), event.AskPermission
+	q.ID, q.Kind = c.nextID(), cmp.Or(q.Kind, event.AskPermission)
 	open := &openQuestion{Question: q, answered: make(chan event.Answer, 1)}
 	c.questions[q.ID] = open
 	c.emit(event.QuestionAsked{Question: q})
@@ -50,7 +50,7 @@ func (c *conversation) Answer(ctx context.Context, q event.Question, a event.Ans
 		return nil
 	}
 	c.closeQuestion(open)
-	if c.turn != nil && open.Call != "" && !a.Approved {
+	if c.turn != nil && open.Kind == event.AskPermission && open.Tool == "" && open.Call != "" && !a.Approved {
 		c.turn.find(open.Call).refusal = cmp.Or(a.Reason, "The user refused it.")
 	}
 	if c.turn != nil && a.Approved {
@@ -95,7 +95,10 @@ func (a *Agent) requestPermission(_ context.Context, r *jsonrpc.Request) (func(c
 	}
 	q := c.askPermission(p.Call)
 	return func(ctx context.Context) (any, error) {
-		if q == nil {
+		switch {
+		case q == nil && c.isClientTool(p.Call): // the user is asked when it is called
+			return permissionResult{choose(p.Options, true, true)}, nil
+		case q == nil:
 			return permissionResult{outcome{Outcome: stopCancelled}}, nil
 		}
 		answer, ok := q.await(ctx)
@@ -103,12 +106,12 @@ func (a *Agent) requestPermission(_ context.Context, r *jsonrpc.Request) (func(c
 	}, nil
 }
 
-// askPermission asks for the permission for a tool call, or returns nil without a turn.
+// askPermission asks for the permission for a tool call, or returns nil without a turn and for tools of clients.
 func (c *conversation) askPermission(u toolUpdate) *openQuestion {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	t := c.turn
-	if t == nil || t.aborted || c.closed {
+	if t == nil || t.aborted || c.closed || c.isClientTool(u) {
 		return nil
 	}
 	c.endText(t)

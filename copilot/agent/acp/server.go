@@ -68,6 +68,9 @@ func (c *conversation) reportServers(others []string) {
 func (c *conversation) Extensions(ctx context.Context) (agent.Extensions, error) {
 	list := make([]event.Server, 0, len(c.servers))
 	for _, s := range c.servers {
+		if s.Name == c.tools.server {
+			continue // the portal's own
+		}
 		transport := s.Type
 		if transport == "" {
 			transport = "stdio"

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -22,6 +23,9 @@ type turn struct {
 	calls   []*toolCall // that have not ended
 	ended   []string    // calls
 	granted []string    // files that the user allowed to write
+
+	clientCalls []string // ids of open calls of client tools
+	ignored     []string // the agent's ids of such calls
 }
 
 // openText is the message or the thought that grows.
@@ -128,6 +132,9 @@ func (c *conversation) endTurn(t *turn, r promptResult, err error) {
 	c.withdrawQuestions()
 	if !t.aborted {
 		c.endCalls(t)
+		for _, id := range t.clientCalls {
+			c.emit(event.ToolEnded{ID: id, Error: &event.ToolError{Text: "the agent ended before the call"}})
+		}
 		if failure := failureOf(r, err); failure != nil {
 			c.emit(*failure)
 		}
@@ -192,6 +199,10 @@ func (c *conversation) translateWork(u update, raw json.RawMessage) error {
 		call, err := decode[toolUpdate](raw)
 		if err != nil {
 			return err
+		}
+		if c.isClientTool(call) || slices.Contains(c.turn.ignored, call.ID) {
+			c.turn.ignored = append(c.turn.ignored, call.ID)
+			return nil
 		}
 		c.endText(c.turn)
 		c.callChanged(c.turn, call)
