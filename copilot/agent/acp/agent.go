@@ -89,12 +89,11 @@ func (a *Agent) Open(ctx context.Context, o agent.Opening, sink agent.Sink) (age
 	c := &conversation{agent: a, sink: sink, prefix: rand.Text(), directory: o.Directory}
 	var others []string
 	c.servers, others = a.servers(o.Servers)
-	if err := c.offerTools(o.Session, o.Tools); err != nil {
+	if err := c.offerTools(o.Tools); err != nil {
 		return nil, err
 	}
 	resumed, err := c.open(ctx, o)
 	if err != nil {
-		c.withdrawTools()
 		return nil, err
 	}
 	if err := c.SetModel(ctx, o.Model); err != nil && resumed { // the agent has lost it

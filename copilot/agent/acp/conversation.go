@@ -256,9 +256,13 @@ func (c *conversation) Working(ctx context.Context) (bool, error) {
 	if err := c.usable(ctx); err != nil {
 		return false, err
 	}
+	return c.isWorking(), nil
+}
+
+func (c *conversation) isWorking() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.turn != nil, nil
+	return c.turn != nil
 }
 
 // Ask is not supported: every question would become part of the conversation.
@@ -282,7 +286,6 @@ func (c *conversation) Close(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, closePatience)
 	defer cancel()
 	err := c.Abort(ctx)
-	c.withdrawTools()
 	c.mu.Lock()
 	c.closed = true
 	t := c.turn

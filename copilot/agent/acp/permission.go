@@ -93,10 +93,10 @@ func (a *Agent) requestPermission(_ context.Context, r *jsonrpc.Request) (func(c
 	if err != nil {
 		return nil, err
 	}
-	q := c.askPermission(p.Call)
+	q, isClientTool := c.askPermission(p.Call)
 	return func(ctx context.Context) (any, error) {
 		switch {
-		case q == nil && c.isClientTool(p.Call): // the user is asked when it is called
+		case isClientTool: // the user is asked when it is called
 			return permissionResult{choose(p.Options, true, true)}, nil
 		case q == nil:
 			return permissionResult{outcome{Outcome: stopCancelled}}, nil
@@ -107,26 +107,29 @@ func (a *Agent) requestPermission(_ context.Context, r *jsonrpc.Request) (func(c
 }
 
 // askPermission asks for the permission for a tool call, or returns nil without a turn and for tools of clients.
-func (c *conversation) askPermission(u toolUpdate) *openQuestion {
+func (c *conversation) askPermission(u toolUpdate) (q *openQuestion, isClientTool bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	t := c.turn
-	if t == nil || t.aborted || c.closed || c.isClientTool(u) {
-		return nil
+	if t == nil || t.aborted || c.closed {
+		return nil, false
+	}
+	if c.announce(u) {
+		return nil, true
 	}
 	c.endText(t)
 	call := t.find(u.ID)
 	call.merge(u)
 	c.startCall(call)
-	q, needs := call.describe()
-	q.Call = u.ID
+	question, needs := call.describe()
+	question.Call = u.ID
 	for i, n := range needs {
 		if n.Target != "" && (n.Name == permission.Read || n.Name == permission.Write) {
 			needs[i].Target = permission.Target(c.directory, n.Target)
 		}
 	}
-	q.SetNeeds(needs...)
-	return c.ask(q)
+	question.SetNeeds(needs...)
+	return c.ask(question), false
 }
 
 // choose returns the outcome for an answer: only once, because the portal remembers answers itself. "cancelled" would end the

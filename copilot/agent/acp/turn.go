@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -24,8 +23,8 @@ type turn struct {
 	ended   []string    // calls
 	granted []string    // files that the user allowed to write
 
-	clientCalls []string // ids of open calls of client tools
-	ignored     []string // the agent's ids of such calls
+	clientCalls []string    // ids of open calls of client tools
+	announced   []announced // calls of client tools
 }
 
 // openText is the message or the thought that grows.
@@ -49,6 +48,9 @@ func (c *conversation) Send(ctx context.Context, p event.Prompt) error {
 	}
 	blocks, err := c.agent.blocks(p)
 	if err != nil {
+		return err
+	}
+	if err := c.tools.await(ctx); err != nil {
 		return err
 	}
 	t, err := c.beginTurn()
@@ -200,8 +202,7 @@ func (c *conversation) translateWork(u update, raw json.RawMessage) error {
 		if err != nil {
 			return err
 		}
-		if c.isClientTool(call) || slices.Contains(c.turn.ignored, call.ID) {
-			c.turn.ignored = append(c.turn.ignored, call.ID)
+		if c.announce(call) {
 			return nil
 		}
 		c.endText(c.turn)
