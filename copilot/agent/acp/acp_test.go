@@ -140,6 +140,33 @@ func TestPlanBecomesToDos(t *testing.T) {
 	}, find[event.PlanChanged](t, s.run(nil)).Todos)
 }
 
+func TestSessionThatIgnoresCancelIsClosedAndResumed(t *testing.T) {
+	closed := make(chan struct{})
+	methods := prompted(func(ctx context.Context, _ *jsonrpc.Peer) string {
+		<-ctx.Done()
+		return "end_turn"
+	})
+	methods["initialize"] = answer(`{"protocolVersion":1,"agentCapabilities":{"loadSession":true,"sessionCapabilities":{"close":{}}}}`)
+	methods["session/close"] = jsonrpc.Method{Handle: func(context.Context, *jsonrpc.Request) (any, error) {
+		close(closed)
+		return document{}, nil
+	}}
+	s := script(t, "x", methods)
+	c, bodies := s.open(t.TempDir())
+	require.NoError(t, c.Send(t.Context(), event.Prompt{Text: "go"}))
+	require.NoError(t, c.Abort(t.Context()))
+	for idle := false; !idle; {
+		select {
+		case b := <-bodies:
+			_, idle = b.(event.Idle)
+		case <-time.After(20 * time.Second):
+			require.Fail(t, "the turn does not end")
+		}
+	}
+	<-closed
+	assert.Equal(t, "session/load", s.calls()[len(s.calls())-1])
+}
+
 // An agent asks for the permission to change a file, and then writes it through the portal.
 func TestFilesAreServedInsideTheDirectory(t *testing.T) {
 	directory := t.TempDir()

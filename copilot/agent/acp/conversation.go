@@ -51,9 +51,7 @@ func (c *conversation) open(ctx context.Context, o agent.Opening) (resumed bool,
 		}
 	}
 	c.agent.driver.learnModels(c.settings)
-	c.agent.mu.Lock()
-	c.agent.conversations[c.id] = c
-	c.agent.mu.Unlock()
+	c.register()
 	return resumed, c.ensureMode(ctx)
 }
 
@@ -63,19 +61,24 @@ func (c *conversation) resume(ctx context.Context, o agent.Opening) (bool, error
 	if err != nil || id == "" {
 		return false, err
 	}
-	method := "session/load"
-	switch can := c.agent.info.Capabilities; {
+	return c.load(ctx, id)
+}
+
+// load closes a session of the agent if it is open, and loads it; false if the agent does not have it.
+func (c *conversation) load(ctx context.Context, id string) (bool, error) {
+	method, can := "session/load", c.agent.info.Capabilities
+	switch {
 	case can.Session.Resume != nil:
 		method = "session/resume"
 	case !can.LoadSession:
 		return false, nil
 	}
-	if c.agent.release(id, nil) && c.agent.info.Capabilities.Session.Close != nil { // some agents do not load what is open
+	if c.agent.release(id, nil) && can.Session.Close != nil { // some agents do not load what is open
 		if err := c.agent.call(ctx, "session/close", sessionID{id}, nil); err != nil {
 			return false, err
 		}
 	}
-	err = c.agent.call(ctx, method, sessionParams{SessionID: id, Directory: o.Directory, Servers: c.servers}, &c.settings)
+	err := c.agent.call(ctx, method, sessionParams{SessionID: id, Directory: c.directory, Servers: c.servers}, &c.settings)
 	if err != nil {
 		if err := c.agent.alive(ctx); err != nil {
 			return false, err
@@ -85,6 +88,13 @@ func (c *conversation) resume(ctx context.Context, o agent.Opening) (bool, error
 	}
 	c.id = id
 	return true, nil
+}
+
+// register makes the updates of the agent's session go to this conversation.
+func (c *conversation) register() {
+	c.agent.mu.Lock()
+	defer c.agent.mu.Unlock()
+	c.agent.conversations[c.id] = c
 }
 
 // release makes the updates of a session go nowhere, if they go to c, or to any conversation for nil, and reports whether they did.

@@ -147,9 +147,8 @@ func (c *conversation) offerTools(tools []event.Tool) error {
 // serverName returns the name of the server with tools in a directory. It is the same after a restart, because the model may repeat
 // what it has seen.
 func serverName(directory string, tools []event.Tool) string {
-	hash := sha256.New()
-	fmt.Fprintf(hash, "%s\n%+v", directory, tools)
-	return "portal_" + hex.EncodeToString(hash.Sum(nil)[:4])
+	hash := sha256.Sum256(fmt.Appendf(nil, "%s\n%+v", directory, tools))
+	return "portal_" + hex.EncodeToString(hash[:4])
 }
 
 // offer adds a server with tools unless there is one, and returns a channel that is closed when the agent has listed the tools.

@@ -63,34 +63,60 @@ func (c *conversation) Send(ctx context.Context, p event.Prompt) error {
 		return c.agent.explain(err)
 	}
 	c.work.Go(func() {
-		cancelled := make(chan struct{})
-		c.work.Go(func() { c.repeatCancel(t, cancelled) })
+		answered, forced := make(chan struct{}), make(chan struct{})
+		c.work.Go(func() {
+			defer close(forced)
+			c.insistOnCancel(t, answered)
+		})
 		var r promptResult
 		err := pending.Await(context.Background(), &r)
-		close(cancelled)
+		close(answered)
+		<-forced
 		c.endTurn(t, r, c.agent.explain(err))
 	})
 	return nil
 }
 
-// cancelAgain is the time after which an agent is told again to cancel: some ignore it while they prepare the prompt.
-const cancelAgain = time.Second
+// An agent is told to cancel again after cancelAgain: some ignore it while they prepare the prompt. The Copilot CLI may even ignore it from
+// then on, so after maxCancels its session is closed and resumed.
+const (
+	cancelAgain = 500 * time.Millisecond
+	maxCancels  = 4
+)
 
-// repeatCancel repeats the request to cancel an aborted turn until it has ended.
-func (c *conversation) repeatCancel(t *turn, ended <-chan struct{}) {
+// insistOnCancel makes an aborted turn end. It returns when the prompt is answered, or the turn has ended.
+func (c *conversation) insistOnCancel(t *turn, answered <-chan struct{}) {
 	select {
 	case <-t.abort:
-	case <-ended:
+	case <-answered:
 		return
 	}
-	for {
+	for range maxCancels {
 		select {
 		case <-time.After(cancelAgain):
 			_ = c.cancel(context.Background()) // the turn ends with the connection
-		case <-ended:
+		case <-answered:
 			return
 		}
 	}
+	c.closeAndResume(t)
+}
+
+// closeTimeout limits the time to close and resume a session that does not end its turn.
+const closeTimeout = 20 * time.Second
+
+// closeAndResume ends a turn that the agent does not cancel. An agent that cannot close a session is killed: what the user has cancelled
+// must not go on.
+func (c *conversation) closeAndResume(t *turn) {
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	c.agent.driver.options.Log.Warn("the agent does not cancel a prompt, so its session is closed", "agent", c.agent.driver.options.Name)
+	if loaded, err := c.load(ctx, c.id); !loaded || err != nil || c.agent.info.Capabilities.Session.Close == nil {
+		c.agent.link.Program.Kill()
+		return
+	}
+	c.register()
+	c.endTurn(t, promptResult{}, nil)
 }
 
 // cancel tells the agent to end the turn.
@@ -125,6 +151,9 @@ func (c *conversation) dropTurn(t *turn) {
 func (c *conversation) endTurn(t *turn, r promptResult, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.turn != t {
+		return // it has ended
+	}
 	c.turn = nil
 	defer close(t.done)
 	if err == errGone { //nolint:errorlint // explain returns it
