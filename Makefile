@@ -127,7 +127,7 @@ opencode: $(OPENCODE)-$(OPENCODE_AT)
 
 $(OPENCODE)-$(OPENCODE_AT):
 	@command -v npm >/dev/null || { echo "npm is missing; it installs opencode, an agent that the tests use: https://nodejs.org"; exit 1; }
-	@echo "getting opencode $(OPENCODE_AT), about 60 MB"
+	@echo "getting opencode $(OPENCODE_AT), 350 MB unpacked"
 	@rm -rf $(OPENCODE) && mkdir -p $(OPENCODE)
 	@npm install --prefix $(OPENCODE) --no-save --no-package-lock --ignore-scripts --no-audit --no-fund --loglevel=error opencode-ai@$(OPENCODE_AT) >/dev/null && touch $@
 
