@@ -15,6 +15,8 @@ AXE      := .tools/axe
 AXE_AT   := 4.14.1
 ACP      := .tools/acp
 ACP_AT   := 2.4.0
+OPENCODE := .tools/opencode
+OPENCODE_AT := 1.18.33
 VENDOR_AT = $(shell cat .ci/vendor/* assets/vendor/*.js assets/vendor/*.css | cksum | cut -d ' ' -f 1)
 VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS  := -s -w -X main.version=$(VERSION)
@@ -38,7 +40,7 @@ export GORACE := atexit_sleep_ms=0
 TEST   := $(GO) test $(TAGS) $(RACE) -vet=off -shuffle=on
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test deps check lint types vendored axe acp soak endurance fuzz bench screenshots dist vendor clean cli
+.PHONY: help build run test deps check lint types vendored axe acp opencode soak endurance fuzz bench screenshots dist vendor clean cli
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -55,7 +57,7 @@ run: build ## build and start the portal: make run [PORT=8888] [ARGS="--demo"]
 
 # The packages that drive portals and browsers start first, because they take longest and wait more than they compute.
 # All parts run even if one fails; the exit code is nonzero if any failed.
-test: deps build axe acp ## run all tests, end-to-end ones included, with the race detector
+test: deps build axe acp opencode ## run all tests, end-to-end ones included, with the race detector
 	@command -v node >/dev/null || { echo "Node.js is missing; the tests of the page's modules need it: https://nodejs.org"; exit 1; }
 	@failed=; \
 	run() { part=$$1; shift; "$$@" || failed="$$failed, $$part"; }; \
@@ -120,6 +122,14 @@ $(ACP)-$(ACP_AT):
 	@echo "getting the SDK of the Agent Client Protocol $(ACP_AT)"
 	@rm -rf $(ACP) && mkdir -p $(ACP)
 	@npm install --prefix $(ACP) --no-save --no-package-lock --ignore-scripts --no-audit --no-fund --loglevel=error @agentclientprotocol/sdk@$(ACP_AT) >/dev/null && touch $@
+
+opencode: $(OPENCODE)-$(OPENCODE_AT)
+
+$(OPENCODE)-$(OPENCODE_AT):
+	@command -v npm >/dev/null || { echo "npm is missing; it installs opencode, an agent that the tests use: https://nodejs.org"; exit 1; }
+	@echo "getting opencode $(OPENCODE_AT), 350 MB unpacked"
+	@rm -rf $(OPENCODE) && mkdir -p $(OPENCODE)
+	@npm install --prefix $(OPENCODE) --no-save --no-package-lock --ignore-scripts --no-audit --no-fund --loglevel=error opencode-ai@$(OPENCODE_AT) >/dev/null && touch $@
 
 soak: build ## use a portal for half an hour, with kills and restarts; the report goes to spec/reliability.md
 	PORTAL_SOAK_LENGTH=$(SOAK_LENGTH) PORTAL_SOAK_REPORT=$(SOAK_REPORT) $(GO) test $(TAGS) -vet=off -count 1 -timeout 2h -v -run TestNothingIsLostAndNothingIsLeft ./server/soak

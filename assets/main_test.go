@@ -14,7 +14,7 @@ import (
 // such. The tests mostly wait, so several run on each processor.
 func TestMain(m *testing.M) {
 	if os.Getenv(formserver.Variable) != "" {
-		formserver.Serve(os.Stdin, os.Stdout)
+		formserver.Serve(os.Stdin, os.Stdout, os.Getenv(formserver.Mark))
 		return
 	}
 	if err := flag.Set("test.parallel", strconv.Itoa(atOnce*runtime.GOMAXPROCS(0))); err != nil {

@@ -96,6 +96,7 @@ export { newList, updateList } from "./list.js";
  * @property {Record<string, {state: string, error: string}>} servers MCP servers by name
  * @property {Record<string, string> | null} permissions the rules in force: allow, ask or deny by name; null if unknown
  * @property {Record<string, string>} remembered the rules made by answers
+ * @property {string[] | null} can the capabilities of its agent; null if unknown
  * @property {Waiting[]} waiting queued prompts, in order
  * @property {number} watchers number of attached UIs, this one included
  * @property {Notice | null} error the last error, until the next run starts
@@ -116,7 +117,7 @@ export { newList, updateList } from "./list.js";
  * @typedef {{session_id: string, title?: string, model?: string, directory?: string, state?: State, origin?: string,
  *   updated_at?: string, created_at?: string, run_id?: string, message_count?: number, last_user_message?: string,
  *   outcome?: string, waits_for?: string, pinned?: boolean, archived?: boolean, project?: string,
- *   watchers?: number, forked_from?: {session_id: string, title: string}, permissions?: Record<string, string>, remembered?: Record<string, string>, waiting?: {run_id: string, text: string, by?: string}[]}} Info
+ *   watchers?: number, forked_from?: {session_id: string, title: string}, permissions?: Record<string, string>, remembered?: Record<string, string>, waiting?: {run_id: string, text: string, by?: string}[], agent?: string, can?: string[]}} Info
  *   a session in a list, or in the result of portal.session.attach
  * @typedef {{id?: string | number, method: string, params: Record<string, any>}} Message a notification or a request
  */
@@ -127,7 +128,7 @@ export function newSession(info) {
   const session = {
     id: info.session_id, title: "", model: "", directory: "", state: "idle", origin: "", forkedFrom: null, cursor: "",
     items: [], index: new Map(), runs: {}, run: "", questions: [], answered: new Map(), usage: null, watchers: 1, plan: null, files: {},
-    agents: {}, servers: {}, permissions: null, remembered: {}, waiting: [], error: null, truncated: false, earlier: "", front: 0, most: MAX_ITEMS, closed: false,
+    agents: {}, servers: {}, permissions: null, remembered: {}, can: null, waiting: [], error: null, truncated: false, earlier: "", front: 0, most: MAX_ITEMS, closed: false,
     multiplier: null,
     changed: new Set(), parts: new Set(), open: new Map(),
   };
@@ -148,10 +149,14 @@ export function applyInfo(session, info) {
   setWatchers(session, info);
   if (info.permissions) setPermissions(session, info.permissions, info.remembered);
   if (info.waiting) setQueue(session, info.waiting);
+  if (info.can) session.can = info.can;
   const closed = info.state === "closed" && !session.run;
   session.state = closed || info.state === "elsewhere" ? /** @type {State} */ (info.state) : stateOf(session, info.state);
   session.parts.add("head");
 }
+
+/** Reports whether the session's agent can do something, or may be able to. @param {Session} session @param {string} capability */
+export const isCapable = ({ can }, capability) => can === null || can.includes(capability);
 
 /** Sets the number of watchers, which only lists contain. @param {Session} session @param {Info} [info] */
 export function setWatchers(session, { watchers } = /** @type {Info} */ ({})) {

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { apply, applyInfo, takeChanges, setDetached, newSession, setWatchers, MAX_ITEMS } from "./store.js";
+import { MAX_ITEMS, apply, applyInfo, isCapable, newSession, setDetached, setWatchers, takeChanges } from "./store.js";
 
 const info = { session_id: "s", title: "", model: "demo", directory: "/d", state: "idle", origin: "ui" };
 const meta = (more = {}) => ({ session_id: "s", cursor: "c", ...more });
@@ -340,4 +340,13 @@ test("watchers are those of the last list", () => {
   setWatchers(session, undefined);
   setWatchers(session, info);
   assert.deepEqual([session.watchers, takeChanges(session).parts.size], [3, 0]);
+});
+
+test("an agent can do everything until its capabilities are known", () => {
+  const session = newSession(info);
+  assert.ok(isCapable(session, "forking"));
+  applyInfo(session, { ...info, can: ["compaction"] });
+  assert.deepEqual(["compaction", "forking"].map((capability) => isCapable(session, capability)), [true, false]);
+  applyInfo(session, info);
+  assert.ok(!isCapable(session, "forking"), "lists do not say it");
 });

@@ -14,12 +14,14 @@ import (
 
 // agentLink is a conversation with the agent and its lease.
 type agentLink struct {
-	lease         agent.Lease
-	conversation  agent.Conversation
-	earlyEvents   []earlyEvent  // events that came while the agent was opening it
-	toolsOutdated bool          // the session's tools have changed; guarded by the session's lock
-	staysUntil    time.Time     // earliest time to move to another process when it should; only the loop uses it
-	released      chan struct{} // closed when the session releases the link
+	pool         *agentPool
+	lease        agent.Lease
+	conversation agent.Conversation
+	earlyEvents  []earlyEvent         // events that came while the agent was opening it
+	outdated     bool                 // the next prompt needs another conversation; guarded by the session's lock
+	servers      []agent.ServerConfig // those of clients, with which it was opened; guarded by the session's lock
+	staysUntil   time.Time            // earliest time to move to another process when it should; only the loop uses it
+	released     chan struct{}        // closed when the session releases the link
 }
 
 // callContext limits a call during a run: to 20 s, or to 2 s once the conversation is released or hurry, which may
@@ -48,9 +50,9 @@ type earlyEvent struct {
 	body  event.Body
 }
 
-// open opens the conversation on a lease, which it takes ownership of, and activates the session.
-func (s *Session) open(ctx context.Context, lease agent.Lease) error {
-	l, err := s.openConversation(ctx, lease)
+// open opens the conversation on a lease of an agent, which it takes ownership of, and activates the session.
+func (s *Session) open(ctx context.Context, on *agentPool, lease agent.Lease) error {
+	l, err := s.openConversation(ctx, on, lease)
 	if err != nil {
 		return err
 	}
@@ -73,7 +75,7 @@ func (s *Session) startLoop(l *agentLink) {
 }
 
 // ensureConversation opens the conversation unless there is a usable one: its process runs, is not retired,
-// and has the session's tools.
+// and has the session's tools and servers.
 func (s *Session) ensureConversation(ctx context.Context) error {
 	if agent.IsClosed(s.agentDone()) {
 		exit := s.currentLink().exitError()
@@ -87,11 +89,11 @@ func (s *Session) ensureConversation(ctx context.Context) error {
 	if s.currentLink() != nil {
 		return nil
 	}
-	lease, err := s.host.pool.AcquireIn(ctx, s.directory)
+	on, lease, err := s.acquireAgent(ctx)
 	if err != nil {
 		return err
 	}
-	l, err := s.openConversation(ctx, lease)
+	l, err := s.openConversation(ctx, on, lease)
 	if err != nil {
 		return err
 	}
@@ -114,13 +116,23 @@ func (s *Session) recordError(e event.SessionError) {
 	s.recordInRun("", e)
 }
 
-// openConversation opens the conversation on a lease, which it takes ownership of. [Session.installLink] must follow.
-func (s *Session) openConversation(ctx context.Context, lease agent.Lease) (*agentLink, error) {
-	l := &agentLink{lease: lease, released: make(chan struct{})}
+// acquireAgent leases a process of the session's agent.
+func (s *Session) acquireAgent(ctx context.Context) (*agentPool, agent.Lease, error) {
+	on, err := s.agentPool()
+	if err != nil {
+		return nil, agent.Lease{}, err
+	}
+	lease, err := on.pool.AcquireIn(ctx, s.directory)
+	return on, lease, err
+}
+
+// openConversation opens the conversation on a lease of an agent, which it takes ownership of. [Session.installLink] must follow.
+func (s *Session) openConversation(ctx context.Context, on *agentPool, lease agent.Lease) (*agentLink, error) {
+	l := &agentLink{pool: on, lease: lease, released: make(chan struct{})}
 	caller := ctx
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
-	err := s.resolveModel(ctx, lease.Agent)
+	err := s.resolveModel(ctx, on, lease.Agent)
 	if err == nil {
 		l.conversation, err = lease.Agent.Open(ctx, s.beginOpening(l), func(agent string, b event.Body) { s.onAgentEvent(l, agent, b) })
 	}
@@ -150,8 +162,9 @@ func (s *Session) beginOpening(l *agentLink) agent.Opening {
 	pending := s.machine.OpeningConversation()
 	s.headChanged = true
 	s.perform()
+	l.servers = s.host.clientServers.of(s.id)
 	return agent.Opening{
-		Session: s.id, Model: s.model.ID, Directory: s.directory, Resume: resume, AskUser: s.askUser, Tools: s.tools, Pending: pending,
+		Session: s.id, Model: s.model.ID, Directory: s.directory, Resume: resume, AskUser: s.askUser, Tools: s.tools, Servers: l.servers, Pending: pending,
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/copilot/checkpoint"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
@@ -205,7 +206,7 @@ const commitQuestion = "Reply with a message for a git commit of these files and
 // askMessage asks the model for the message of a commit. It returns "" without an answer.
 func (s *Session) askMessage(ctx context.Context, files []CommitFile) string {
 	l := s.currentLink()
-	if l == nil {
+	if l == nil || !l.pool.can(agent.Asking) {
 		return ""
 	}
 	question := commitQuestion

@@ -16,6 +16,7 @@ type Info struct {
 	ID        string
 	Origin    string // the dialect that started the session
 	Title     string // "" until the agent sends one
+	Agent     string // name of the agent that has the conversation; "" for the first one
 	Model     string
 	Directory string
 	State     State

@@ -2,6 +2,7 @@ package copilot
 
 import (
 	"context"
+	"slices"
 
 	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/copilot/fault"
@@ -14,7 +15,7 @@ func (s *Session) Extensions(ctx context.Context) (agent.Extensions, error) {
 	l := s.link
 	s.mu.Unlock()
 	if l == nil {
-		return s.host.Extensions(ctx, s.directory)
+		return s.storedExtensions(ctx)
 	}
 	x, err := l.conversation.Extensions(ctx)
 	if err != nil {
@@ -23,11 +24,34 @@ func (s *Session) Extensions(ctx context.Context) (agent.Extensions, error) {
 	return x, nil
 }
 
+// storedExtensions lists what a new conversation of the session's agent could use.
+func (s *Session) storedExtensions(ctx context.Context) (x agent.Extensions, err error) {
+	if err := CheckDirectory(s.directory); err != nil {
+		return x, err
+	}
+	if !slices.Contains(s.Capabilities(), agent.Storing) {
+		return x, nil
+	}
+	_, lease, err := s.acquireAgent(ctx)
+	if err != nil {
+		return x, err
+	}
+	defer lease.Release()
+	return lease.Agent.Extensions(ctx, s.directory)
+}
+
 // SignIn starts the sign-in to an MCP server of this session that needs one
 // ([event.ServerSignIn]), and returns the page that the user has to visit; "" if the server no longer needs
 // one. [event.ServerChanged] reports its completion. Errors: kind [fault.Invalid]
-// for a server that is unknown or needs no sign-in, [fault.ErrSessionClosed].
+// for a server that is unknown or needs no sign-in and for an agent that stores none, [fault.ErrSessionClosed].
 func (s *Session) SignIn(ctx context.Context, server string) (url string, err error) {
+	a, err := s.agentPool()
+	switch {
+	case err != nil:
+		return "", err
+	case !a.can(agent.Storing):
+		return "", agent.Cannot(a.Name, agent.SigningIn)
+	}
 	s.mu.Lock()
 	l, closed := s.link, s.state() == StateClosed
 	s.mu.Unlock()

@@ -27,7 +27,7 @@ type ForkOrigin struct {
 }
 
 // Fork copies a session, with its record and conversation up to a cut, and activates the copy, which gets a title of its own. The
-// original does not change. Errors: those of [Host.Start], kind [fault.Busy] during a run, [fault.ErrRunNotFound] for a cut at an
+// original does not change. Errors: those of [Host.Start], kind [fault.Invalid] if its agent cannot copy the conversation, kind [fault.Busy] during a run, [fault.ErrRunNotFound] for a cut at an
 // unknown run.
 func (h *Host) Fork(ctx context.Context, id string, cut Cut) (*Session, error) {
 	if cut.After != "" && cut.Before != "" {
@@ -170,10 +170,14 @@ func (s *Session) eachEntry(ctx context.Context, last uint64, visit func(journal
 
 // forkAt makes a fork with a model; "" means that of the session.
 func (h *Host) forkAt(ctx context.Context, from *Session, end forkEnd, model string) (*Session, error) {
+	on, err := from.forkAgent(end, model)
+	if err != nil {
+		return nil, err
+	}
 	if err := h.reserveSession(); err != nil {
 		return nil, err
 	}
-	s, err := h.openFork(ctx, from, end, model)
+	s, err := h.openFork(ctx, on, from, end, model)
 	if err != nil {
 		h.releaseSession()
 		return nil, err
@@ -181,33 +185,57 @@ func (h *Host) forkAt(ctx context.Context, from *Session, end forkEnd, model str
 	return s, h.register(s)
 }
 
-func (h *Host) openFork(ctx context.Context, from *Session, end forkEnd, model string) (*Session, error) {
+// forkAgent returns the agent of a fork with a model: that of the session, unless there is no conversation to copy.
+func (s *Session) forkAgent(end forkEnd, model string) (*agentPool, error) {
+	on, err := s.agentPool()
+	if err != nil && (model == "" || !end.empty) {
+		return nil, err
+	}
+	to := on
+	if model != "" {
+		to = s.agentOf(model)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch isEmpty := end.empty || s.machine.History() != session.HasContent; {
+	case isEmpty:
+		return to, nil
+	case to != on:
+		return nil, errOtherAgent(on.Name, to.Name)
+	}
+	return on, on.require(agent.Forking)
+}
+
+func (h *Host) openFork(ctx context.Context, on *agentPool, from *Session, end forkEnd, model string) (*Session, error) {
 	title := h.forkTitle(ctx, from)
-	lease, err := h.pool.Acquire(ctx)
+	lease, err := on.pool.Acquire(ctx)
 	if err != nil {
 		return nil, err
 	}
-	id, known, err := forkConversation(ctx, lease.Agent, from, end)
+	id, known, err := forkConversation(ctx, on, lease.Agent, from, end)
 	if err != nil {
 		lease.Release()
 		return nil, err
 	}
-	s := from.cloneForFork(id, title, model, end.empty)
+	s := from.cloneForFork(on, id, title, model, end.empty)
 	if err = s.copyRecord(ctx, from, end); err != nil {
 		lease.Release()
 	} else {
 		s.copyCheckpoints(ctx, from)
-		err = s.open(ctx, lease)
+		err = s.open(ctx, on, lease)
+	}
+	if err != nil {
+		h.clientServers.forget(id)
 	}
 	if err != nil && known {
-		err = errors.Join(err, h.deleteAgentCopy(context.WithoutCancel(ctx), id))
+		err = errors.Join(err, on.forget(context.WithoutCancel(ctx), id))
 	}
 	return s, err
 }
 
 // forkConversation copies the agent's conversation up to the cut. known is false if the agent has nothing to copy.
-func forkConversation(ctx context.Context, a agent.Agent, from *Session, end forkEnd) (id string, known bool, err error) {
-	if end.empty {
+func forkConversation(ctx context.Context, on *agentPool, a agent.Agent, from *Session, end forkEnd) (id string, known bool, err error) {
+	if end.empty || !on.can(agent.Forking) {
 		return newID(), false, nil
 	}
 	id, err = a.Fork(ctx, from.id, end.cut)
@@ -218,13 +246,14 @@ func forkConversation(ctx context.Context, a agent.Agent, from *Session, end for
 }
 
 // cloneForFork returns a session with the settings of this one, without its record. An empty one starts a new conversation.
-func (s *Session) cloneForFork(id, title, model string, empty bool) *Session {
+func (s *Session) cloneForFork(on *agentPool, id, title, model string, empty bool) *Session {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := newSession(s.host, id, s.model, Start{
-		Origin: s.origin, Directory: s.directory, Policy: s.policy, AskUser: s.askUser, Tools: s.tools,
+		Origin: s.origin, Directory: s.directory, Policy: s.policy, AskUser: s.askUser, Tools: s.tools, Servers: s.host.clientServers.of(s.id),
 		Capabilities: s.capabilities, Attributes: s.attributes,
 	})
+	c.agentName = on.Name
 	c.title, c.usage, c.remembered = title, s.usage, s.remembered
 	if title != "" {
 		c.titledBy = titleByUser

@@ -28,12 +28,15 @@ type Options struct {
 	LaunchIn   agent.LaunchIn      // replaces Launch with processes for one directory each; nil: none
 	Health     func() agent.Health // reports the state of the agent; required
 	Pool       agent.PoolOptions
+	Agents     []NamedAgent      // besides this first one
 	Policy     permission.Policy // the configured permissions, which those of each session precede
 	Model      string            // of sessions that name none; "": the first one listed
 	Limits     Limits
 	Unattended map[string]Unattended // by origin of sessions; questions of other origins wait for a client
 	Store      *store.Store          // keeps the sessions; nil: they end with the host. The caller must close it after the host
 	Log        *slog.Logger          // nil disables logging
+
+	Capabilities func() []agent.Capability // of the first agent; nil: all
 
 	// Checkpoints keeps the states of directories before and after runs; nil: none are taken. The caller must close it after
 	// the host.
@@ -57,6 +60,9 @@ func (o Options) withDefaults() Options {
 	if o.Pool.Log == nil {
 		o.Pool.Log = o.Log
 	}
+	if o.Capabilities == nil {
+		o.Capabilities = agent.Capabilities
+	}
 	o.Limits = o.Limits.withDefaults()
 	return o
 }
@@ -65,10 +71,11 @@ func (o Options) withDefaults() Options {
 // caller must close it.
 type Host struct {
 	options        Options
-	pool           *agent.Pool
+	agents         []*agentPool // the first one first
 	counts         tally
 	runSlots       *slots // of runs
 	clients        attachedClients
+	clientServers  clientServers
 	recorder       *recorder // nil without a store, like remoteFollower
 	remoteFollower *remoteFollower
 	work           hostWork // checkpoints
@@ -83,12 +90,9 @@ type Host struct {
 // NewHost returns a host without sessions. It does not start an agent process.
 func NewHost(o Options) *Host {
 	o = o.withDefaults()
-	h := &Host{options: o, runSlots: newSlots(o.Limits.Runs), clients: attachedClients{clients: map[string][]*Capabilities{}}, sessions: map[string]*Session{}, watchers: map[string]map[chan struct{}]struct{}{}}
+	h := &Host{options: o, runSlots: newSlots(o.Limits.Runs), clients: attachedClients{clients: map[string][]*Capabilities{}}, clientServers: clientServers{bySession: map[string][]agent.ServerConfig{}}, sessions: map[string]*Session{}, watchers: map[string]map[chan struct{}]struct{}{}}
 	h.work.begin()
-	h.pool = agent.NewPool(o.Launch, o.Pool)
-	if o.LaunchIn != nil {
-		h.pool = agent.NewDividedPool(o.LaunchIn, o.Pool)
-	}
+	h.agents = newPools(o)
 	if o.Store != nil {
 		h.recorder = newRecorder(o.Log)
 		h.remoteFollower = newFollower()
@@ -98,21 +102,22 @@ func NewHost(o Options) *Host {
 
 // Start describes a session to start.
 type Start struct {
-	Origin       string            // the dialect
-	Model        string            // id or display name; "": the default
-	Directory    string            // absolute path of an existing directory
-	Policy       permission.Policy // precedes the configured one
-	AskUser      bool              // a client can answer questions of the agent
-	Tools        []event.Tool      // tools that clients execute for the agent
-	Capabilities Capabilities      // what its client can answer without being attached; see [Session.AddCapabilities]
-	Attributes   map[string]string // see [Session.Attribute]
+	Origin       string               // the dialect
+	Model        string               // id or display name; "": the default
+	Directory    string               // absolute path of an existing directory
+	Policy       permission.Policy    // precedes the configured one
+	AskUser      bool                 // a client can answer questions of the agent
+	Tools        []event.Tool         // tools that clients execute for the agent
+	Servers      []agent.ServerConfig // MCP servers of this session; see [Session.SetServers]
+	Capabilities Capabilities         // what its client can answer without being attached; see [Session.AddCapabilities]
+	Attributes   map[string]string    // see [Session.Attribute]
 	// WithoutAgent starts the session without waiting for an agent. The first prompt starts one. If there is none, or it
 	// lacks the model, the run fails and the next prompt tries again.
 	WithoutAgent bool
 }
 
 // Start starts a session. Errors: [fault.ErrModelNotFound], [fault.ErrDirectoryNotAbsolute], [fault.ErrDirectoryNotFound], in
-// this order, kind [fault.Invalid] for invalid tools, kind [fault.Unavailable] without an agent, kind [fault.Busy]
+// this order, kind [fault.Invalid] for invalid tools and servers, and for tools of an agent that can use none, kind [fault.Unavailable] without an agent, kind [fault.Busy]
 // if too many sessions are open. With [Start.WithoutAgent], there are no errors of model and agent.
 func (h *Host) Start(ctx context.Context, start Start) (*Session, error) {
 	if err := h.reserveSession(); err != nil {
@@ -130,28 +135,32 @@ func (h *Host) Start(ctx context.Context, start Start) (*Session, error) {
 }
 
 func (h *Host) start(ctx context.Context, start Start) (*Session, error) {
-	if start.WithoutAgent {
-		return h.startWithoutAgent(ctx, start)
+	on := h.agentOf(start.Model)
+	if err := on.requireTools(start.Tools); err != nil {
+		return nil, err
 	}
-	s, agent, err := h.tryStart(ctx, start)
+	if start.WithoutAgent {
+		return h.startWithoutAgent(ctx, on, start)
+	}
+	s, agent, err := h.tryStart(ctx, on, start)
 	if err != nil && agent != nil && exitsSoon(ctx, agent) { // the process was being killed: try another
-		s, _, err = h.tryStart(ctx, start)
+		s, _, err = h.tryStart(ctx, on, start)
 	}
 	return s, err
 }
 
-// tryStart starts a session on an agent process. It also returns the process, unless there is none or the request is invalid.
-func (h *Host) tryStart(ctx context.Context, start Start) (*Session, agent.Agent, error) {
-	if h.pool.Divided() { // the process needs the directory
+// tryStart starts a session on a process of an agent. It also returns the process, unless there is none or the request is invalid.
+func (h *Host) tryStart(ctx context.Context, on *agentPool, start Start) (*Session, agent.Agent, error) {
+	if on.pool.Divided() { // the process needs the directory
 		if err := CheckDirectory(start.Directory); err != nil {
 			return nil, nil, err
 		}
 	}
-	lease, err := h.pool.AcquireIn(ctx, start.Directory)
+	lease, err := on.pool.AcquireIn(ctx, start.Directory)
 	if err != nil {
 		return nil, nil, err
 	}
-	model, err := h.check(ctx, lease.Agent, start)
+	model, err := h.check(ctx, on, lease.Agent, start)
 	if err != nil {
 		blamed := lease.Agent
 		if fault.KindOf(err) == fault.Invalid {
@@ -163,7 +172,9 @@ func (h *Host) tryStart(ctx context.Context, start Start) (*Session, agent.Agent
 		return nil, blamed, err
 	}
 	s := newSession(h, newID(), model, start)
-	if err := s.open(ctx, lease); err != nil {
+	s.agentName = on.Name
+	if err := s.open(ctx, on, lease); err != nil {
+		h.clientServers.forget(s.id)
 		return nil, lease.Agent, err
 	}
 	return s, lease.Agent, nil
@@ -188,20 +199,20 @@ func exitsSoon(ctx context.Context, a agent.Agent) bool {
 }
 
 // check validates a request and returns the model.
-func (h *Host) check(ctx context.Context, a agent.Agent, start Start) (model agent.Model, err error) {
-	if model, err = h.findModel(ctx, a, start.Model); err != nil {
+func (h *Host) check(ctx context.Context, on *agentPool, a agent.Agent, start Start) (model agent.Model, err error) {
+	if model, err = h.findModel(ctx, on, a, start.Model); err != nil {
 		return agent.Model{}, err
 	}
 	return model, start.check()
 }
 
 // startWithoutAgent starts a session without an agent, in the state of a suspended one.
-func (h *Host) startWithoutAgent(ctx context.Context, start Start) (*Session, error) {
+func (h *Host) startWithoutAgent(ctx context.Context, on *agentPool, start Start) (*Session, error) {
 	if err := start.check(); err != nil {
 		return nil, err
 	}
 	s := newSession(h, newID(), agent.Model{ID: start.Model, Multiplier: 1}, start)
-	s.modelUnresolved = true
+	s.agentName, s.modelUnresolved = on.Name, true
 	return s, s.activateWithoutAgent(ctx)
 }
 
@@ -210,7 +221,7 @@ func (s Start) check() error {
 	if err := CheckDirectory(s.Directory); err != nil {
 		return err
 	}
-	return event.CheckTools(s.Tools)
+	return cmp.Or(event.CheckTools(s.Tools), checkServers(s.Servers))
 }
 
 // CheckDirectory checks that dir is the absolute path of an existing directory. Errors: [fault.ErrDirectoryNotAbsolute],
@@ -273,6 +284,9 @@ func (h *Host) evict(s *Session) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.evicted = h.options.Store != nil // without a store nothing can replace the object
+	if !s.evicted {
+		h.clientServers.forget(s.id)
+	}
 	s.record.Close()
 }
 
@@ -282,27 +296,9 @@ type evictable struct {
 	used    time.Time
 }
 
-// Models lists the models that sessions can use, the default first. It starts an agent process if none runs.
-func (h *Host) Models(ctx context.Context) ([]agent.Model, error) {
-	lease, err := h.pool.Acquire(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer lease.Release()
-	models, err := lease.Agent.Models(ctx)
-	if err != nil {
-		return nil, err
-	}
-	i := indexOf(models, h.options.Model)
-	if i <= 0 {
-		return models, nil
-	}
-	return slices.Concat(models[i:i+1], models[:i], models[i+1:]), nil
-}
-
-// Account returns the account that the agent is signed in to, and its quotas. It starts an agent process if none runs.
+// Account returns the account that the first agent is signed in to, and its quotas. It starts an agent process if none runs.
 func (h *Host) Account(ctx context.Context) (agent.Account, error) {
-	lease, err := h.pool.Acquire(ctx)
+	lease, err := h.first().Acquire(ctx)
 	if err != nil {
 		return agent.Account{}, err
 	}
@@ -310,10 +306,10 @@ func (h *Host) Account(ctx context.Context) (agent.Account, error) {
 	return lease.Agent.Account(ctx)
 }
 
-// SignOut signs the agent out for all programs that use it; false if it was not signed in. It starts an agent process if none
+// SignOut signs the first agent out for all programs that use it; false if it was not signed in. It starts an agent process if none
 // runs. An error of kind [fault.Denied] names the source of a sign-in that cannot be ended here.
 func (h *Host) SignOut(ctx context.Context) (bool, error) {
-	lease, err := h.pool.Acquire(ctx)
+	lease, err := h.first().Acquire(ctx)
 	if err != nil {
 		return false, err
 	}
@@ -321,13 +317,13 @@ func (h *Host) SignOut(ctx context.Context) (bool, error) {
 	return lease.Agent.SignOut(ctx)
 }
 
-// Extensions lists the MCP servers and skills of sessions in a directory. It starts an agent process if none runs. Errors:
+// Extensions lists the MCP servers and skills of sessions of the first agent in a directory. It starts an agent process if none runs. Errors:
 // [fault.ErrDirectoryNotAbsolute], [fault.ErrDirectoryNotFound], or those of the agent.
 func (h *Host) Extensions(ctx context.Context, directory string) (agent.Extensions, error) {
 	if err := CheckDirectory(directory); err != nil {
 		return agent.Extensions{}, err
 	}
-	lease, err := h.pool.AcquireIn(ctx, directory)
+	lease, err := h.first().AcquireIn(ctx, directory)
 	if err != nil {
 		return agent.Extensions{}, err
 	}
@@ -335,7 +331,7 @@ func (h *Host) Extensions(ctx context.Context, directory string) (agent.Extensio
 	return lease.Agent.Extensions(ctx, directory)
 }
 
-// Health reports the state of the agent without starting it.
+// Health reports the state of the first agent without starting it.
 func (h *Host) Health() agent.Health { return h.options.Health() }
 
 // Close ends all sessions and their records, and stops the agent processes. With a store, the next use of a session activates
@@ -362,7 +358,11 @@ func (h *Host) Close(ctx context.Context) {
 	case <-ended:
 	case <-ctx.Done(): // an agent hangs: its sessions end when it is killed below
 	}
-	h.pool.Close(ctx)
+	var agents sync.WaitGroup
+	for _, p := range h.agents {
+		agents.Go(func() { p.pool.Close(ctx) })
+	}
+	agents.Wait()
 	<-ended
 	h.work.end(ctx)
 	if h.recorder != nil {

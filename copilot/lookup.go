@@ -117,6 +117,7 @@ func (h *Host) forgetDeleted(s *Session) {
 		close(watcher)
 	}
 	delete(h.watchers, s.id)
+	h.clientServers.forget(s.id)
 	if h.sessions[s.id] == s {
 		h.evict(s)
 	}

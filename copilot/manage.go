@@ -114,7 +114,7 @@ func (h *Host) Delete(ctx context.Context, id string) error {
 	}
 	h.forgetDeleted(s)
 	s.forgetCheckpoints(ctx)
-	if err := h.deleteAgentCopy(ctx, id); err != nil {
+	if err := s.deleteAgentCopy(ctx); err != nil {
 		return fault.Errorf(fault.KindOf(err), "%w: %w", fault.ErrCopyLeft, err)
 	}
 	return nil
@@ -151,9 +151,18 @@ func (s *Session) remove(ctx context.Context) error {
 	return fault.Errorf(fault.Unavailable, "the stored session could not be deleted: %w", err)
 }
 
-// deleteAgentCopy removes the agent's copies of conversations.
-func (h *Host) deleteAgentCopy(ctx context.Context, ids ...string) error {
-	lease, err := h.pool.Acquire(ctx)
+// deleteAgentCopy removes the agent's copy of the conversation.
+func (s *Session) deleteAgentCopy(ctx context.Context) error {
+	a, err := s.agentPool()
+	if err != nil {
+		return err
+	}
+	return a.forget(ctx, s.id)
+}
+
+// forget removes the agent's copies of conversations.
+func (p *agentPool) forget(ctx context.Context, ids ...string) error {
+	lease, err := p.pool.Acquire(ctx)
 	if err != nil {
 		return err
 	}
@@ -210,16 +219,20 @@ func (h *Host) DeleteExpired(ctx context.Context, age time.Duration, bytes int64
 	if h.options.Store == nil || age <= 0 && bytes <= 0 {
 		return 0, nil
 	}
-	ids, err := h.options.Store.DeleteExpired(ctx, age, bytes, origins...)
-	for _, id := range ids {
-		if s, ok := h.Loaded(id); ok {
+	deleted, err := h.options.Store.DeleteExpired(ctx, age, bytes, origins...)
+	ids := map[*agentPool][]string{}
+	for _, d := range deleted {
+		h.clientServers.forget(d.ID)
+		if s, ok := h.Loaded(d.ID); ok {
 			h.forgetDeleted(s)
 		}
+		a := h.agentOf(d.Model)
+		ids[a] = append(ids[a], d.ID)
 	}
-	if len(ids) > 0 {
-		err = errors.Join(err, h.deleteAgentCopy(ctx, ids...))
+	for a, ids := range ids {
+		err = errors.Join(err, a.forget(ctx, ids...))
 	}
-	return len(ids), err
+	return len(deleted), err
 }
 
 // StoreFailure returns why sessions currently cannot be stored; nil if they can, or without a store.

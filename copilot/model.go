@@ -1,6 +1,7 @@
 package copilot
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
@@ -11,13 +12,44 @@ import (
 	"github.com/copilot-portal/portal/copilot/session"
 )
 
-// findModel finds a model by id, or by display name in any case. "" means the default.
-func (h *Host) findModel(ctx context.Context, a agent.Agent, name string) (agent.Model, error) {
+// Models lists the models that sessions can use, the default first: those of the first agent, of which it starts a process if none runs,
+// then those known of the other agents that are installed. An error of the first agent does not hide the others.
+func (h *Host) Models(ctx context.Context) ([]agent.Model, error) {
+	models, err := h.agents[0].models(ctx)
+	for _, p := range h.agents[1:] {
+		if !p.isMissing() {
+			models = append(models, p.own(p.Models())...)
+		}
+	}
+	if err != nil && (len(models) == 0 || ctx.Err() != nil) {
+		return nil, err
+	}
+	i := indexOf(models, h.options.Model)
+	if i <= 0 {
+		return models, nil
+	}
+	return slices.Concat(models[i:i+1], models[:i], models[i+1:]), nil
+}
+
+// models asks a process of the agent, which it starts if none runs, for its models.
+func (p *agentPool) models(ctx context.Context) ([]agent.Model, error) {
+	lease, err := p.pool.Acquire(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer lease.Release()
+	models, err := lease.Agent.Models(ctx)
+	return p.own(models), err
+}
+
+// findModel finds a model of an agent by id, or by display name in any case. "" means the default.
+func (h *Host) findModel(ctx context.Context, of *agentPool, a agent.Agent, name string) (agent.Model, error) {
 	models, err := a.Models(ctx)
 	if err != nil {
 		return agent.Model{}, err
 	}
-	if name == "" {
+	models = of.own(models)
+	if name == "" && h.agentOf(h.options.Model) == of {
 		name = h.options.Model
 	}
 	if name == "" && len(models) > 0 {
@@ -30,12 +62,18 @@ func (h *Host) findModel(ctx context.Context, a agent.Agent, name string) (agent
 	return models[i], nil
 }
 
-// CheckModel checks that a model exists. It starts an agent process if none runs. Errors: [fault.ErrModelNotFound] with the ids
+// CheckModel checks that a model exists. It starts a process of its agent if none runs. Errors: [fault.ErrModelNotFound] with the ids
 // of all models, kind [fault.Unavailable] without an agent.
 func (h *Host) CheckModel(ctx context.Context, name string) error {
 	models, err := h.Models(ctx)
 	if err != nil || indexOf(models, name) >= 0 {
 		return err
+	}
+	if of := h.agentOf(name); of.Name != "" { // it may have more than are known
+		own, err := of.models(ctx)
+		if err != nil || indexOf(own, name) >= 0 {
+			return err
+		}
 	}
 	ids := make([]string, 0, len(models))
 	for _, m := range models {
@@ -53,8 +91,9 @@ func indexOf(models []agent.Model, name string) int {
 	return i
 }
 
-// SetModel changes the model, given by its id or display name, from the next prompt on. Errors: [fault.ErrModelNotFound],
-// [fault.ErrSessionClosed], kind [fault.Busy] during a run.
+// SetModel changes the model, given by its id or display name, from the next prompt on. A session that has not begun moves to another agent
+// with its model. Errors: [fault.ErrModelNotFound], [fault.ErrSessionClosed], kind [fault.Busy] during a run, kind [fault.Invalid] for a
+// model of another agent if the session has begun, and for any other model if its agent cannot change it.
 func (s *Session) SetModel(ctx context.Context, model string) error {
 	ctx, cancel := context.WithTimeout(ctx, modelTimeout)
 	defer cancel()
@@ -80,36 +119,100 @@ func (s *Session) tryModel(ctx context.Context, model string) (changed bool, err
 	if err != nil {
 		return false, err
 	}
-	found, err := s.findModel(ctx, l, model)
+	to := s.agentOf(model)
+	if err := s.checkMove(to); err != nil {
+		return false, err
+	}
+	found, err := s.findModel(ctx, l, to, model)
 	if err != nil {
 		return false, err
 	}
-	if l != nil {
+	needsNew, err := s.needsConversation(l, to, found.ID)
+	if err != nil {
+		return false, err
+	}
+	if l != nil && !needsNew {
 		if err := l.conversation.SetModel(ctx, found.ID); err != nil {
 			return false, because(ctx, l.lease.Agent, err)
 		}
 	}
+	return s.replaceModel(l, to, found, needsNew)
+}
+
+// replaceModel sets a model that was found while l was the session's link. needsNew says that the next prompt opens a new conversation.
+func (s *Session) replaceModel(l *agentLink, of *agentPool, m agent.Model, needsNew bool) (changed bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.link != l || l == nil && s.opening != nil {
 		return false, nil
 	}
-	s.setModel(found)
+	if needsNew && s.machine.Run() != nil { // its agent is being started
+		return false, errModelBusy
+	}
+	if needsNew {
+		s.machine.SetHistory(session.NeverOpened)
+	}
+	if needsNew && l != nil {
+		l.outdated = true
+	}
+	s.agentName = of.Name
+	s.setModel(m)
 	return true, nil
 }
 
-// findModel finds a model with the session's agent process, or with any other if the session has none.
-func (s *Session) findModel(ctx context.Context, l *agentLink, model string) (agent.Model, error) {
-	if l != nil {
-		return s.host.findModel(ctx, l.lease.Agent, model)
+// agentOf returns the agent of a model: that of the session, if it is known to have the model, or that of the id.
+func (s *Session) agentOf(model string) *agentPool {
+	if own, err := s.agentPool(); err == nil && own.Name != "" && indexOf(own.Models(), model) >= 0 {
+		return own
 	}
-	lease, err := s.host.pool.AcquireIn(ctx, s.directory)
+	return s.host.agentOf(model)
+}
+
+// checkMove returns an error if the session has begun with another agent.
+func (s *Session) checkMove(to *agentPool) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.agentName == to.Name || s.machine.History() != session.HasContent {
+		return nil
+	}
+	return errOtherAgent(s.agentName, to.Name)
+}
+
+// errOtherAgent reports that a conversation cannot move to another agent.
+func errOtherAgent(from, to string) error {
+	const first = "the first agent"
+	return fault.Errorf(fault.Invalid, "the conversation of this session is with %s, and %s does not know it: start a new session with this model", cmp.Or(from, first), cmp.Or(to, first))
+}
+
+// needsConversation reports whether a model needs another conversation than that of the link, which may be nil.
+func (s *Session) needsConversation(l *agentLink, of *agentPool, model string) (bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.agentName != of.Name, l != nil && l.outdated:
+		return s.machine.History() != session.HasContent, nil
+	case model == s.model.ID || s.modelUnresolved || of.can(agent.Switching):
+		return false, nil
+	case s.machine.History() == session.HasContent:
+		return false, of.require(agent.Switching)
+	}
+	return true, nil
+}
+
+// findModel finds a model of an agent with the session's process, or with any other if the session has none of this agent.
+func (s *Session) findModel(ctx context.Context, l *agentLink, of *agentPool, model string) (agent.Model, error) {
+	if l != nil && l.pool == of {
+		return s.host.findModel(ctx, of, l.lease.Agent, model)
+	}
+	lease, err := of.pool.AcquireIn(ctx, s.directory)
 	if err != nil {
 		return agent.Model{}, err
 	}
 	defer lease.Release()
-	return s.host.findModel(ctx, lease.Agent, model)
+	return s.host.findModel(ctx, of, lease.Agent, model)
 }
+
+var errModelBusy = fault.Errorf(fault.Busy, "the model can be changed when the current run has ended")
 
 func (s *Session) idleLink() (*agentLink, error) {
 	s.mu.Lock()
@@ -118,7 +221,7 @@ func (s *Session) idleLink() (*agentLink, error) {
 		return nil, fault.ErrSessionClosed
 	}
 	if s.state() != StateIdle {
-		return nil, fault.Errorf(fault.Busy, "the model can be changed when the current run has ended")
+		return nil, errModelBusy
 	}
 	return s.link, nil
 }
@@ -134,14 +237,14 @@ func (s *Session) setModel(m agent.Model) {
 }
 
 // resolveModel looks up the model that a client named when it started the session without an agent.
-func (s *Session) resolveModel(ctx context.Context, a agent.Agent) error {
+func (s *Session) resolveModel(ctx context.Context, of *agentPool, a agent.Agent) error {
 	s.mu.Lock()
 	name, seeks := s.model.ID, s.modelUnresolved
 	s.mu.Unlock()
 	if !seeks {
 		return nil
 	}
-	found, err := s.host.findModel(ctx, a, name)
+	found, err := s.host.findModel(ctx, of, a, name)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {

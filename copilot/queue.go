@@ -1,6 +1,7 @@
 package copilot
 
 import (
+	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/secret"
 	"github.com/copilot-portal/portal/copilot/session"
@@ -50,9 +51,12 @@ func (s *Session) MoveQueued(run, before string) error {
 
 // SendQueued sends a queued prompt into the current run at once, as one that steers, and returns the id of the current run. The
 // prompt's own run ends in its turn, completed and without the agent. If the current run ends before the agent reads the
-// prompt, its own run works on it next. Errors: those of [Session.EditQueued], kind [fault.Invalid] for a prompt that cannot
+// prompt, its own run works on it next. Errors: those of [Session.EditQueued], kind [fault.Invalid] for a prompt or an agent that cannot
 // steer, kind [fault.Busy] if the current run accepts none.
 func (s *Session) SendQueued(run string) (current string, err error) {
+	if err := s.requireCapability(agent.Steering); err != nil {
+		return "", err
+	}
 	err = s.changeQueue(func(m *session.Machine) (err error) {
 		current, err = m.SendNow(run)
 		return err

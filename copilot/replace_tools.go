@@ -15,10 +15,17 @@ func (s *Session) Tools() []event.Tool {
 }
 
 // SetTools replaces the client tools from the next prompt on, like [event.Prompt.Tools]. The current run keeps the old ones.
-// It also works for closed sessions. Errors: kind [fault.Invalid] for invalid tools, [fault.ErrSessionInUse], kind
+// It also works for closed sessions. Errors: kind [fault.Invalid] for invalid tools and for an agent that can use none, [fault.ErrSessionInUse], kind
 // [fault.Unavailable].
 func (s *Session) SetTools(ctx context.Context, tools []event.Tool) error {
 	if err := event.CheckTools(tools); err != nil {
+		return err
+	}
+	a, err := s.agentPool()
+	if err == nil {
+		err = a.requireTools(tools)
+	}
+	if err != nil {
 		return err
 	}
 	return s.update(ctx, func() { s.replaceTools(tools) })
@@ -33,15 +40,15 @@ func (s *Session) replaceTools(tools []event.Tool) {
 	s.tools = slices.Clone(tools)
 	s.storeHead()
 	if s.link != nil {
-		s.link.toolsOutdated = true
+		s.link.outdated = true
 	}
 }
 
-// dropOutdatedConversation releases a conversation with outdated tools. The loop calls it before the agent gets a
+// dropOutdatedConversation releases a conversation that the next prompt cannot use. The loop calls it before the agent gets a
 // prompt.
 func (s *Session) dropOutdatedConversation() {
 	s.mu.Lock()
-	outdated := s.link != nil && s.link.toolsOutdated
+	outdated := s.link != nil && s.link.outdated || s.serversOutdated()
 	s.mu.Unlock()
 	if outdated {
 		s.releaseConversation()

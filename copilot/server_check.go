@@ -63,7 +63,7 @@ func (h *Host) try(ctx context.Context, directory string) (*trial, error) {
 	if err != nil {
 		return nil, err
 	}
-	model, err := h.findModel(ctx, lease.Agent, "")
+	model, err := h.findModel(ctx, h.agents[0], lease.Agent, "")
 	if err != nil {
 		lease.Release()
 		return nil, err

@@ -15,7 +15,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/secret"
 )
 
-// ServerSetup is an MCP server of sessions in a directory: where it comes from, and its configuration if it is the user's own. Credentials
+// ServerSetup is an MCP server of sessions of the first agent in a directory: where it comes from, and its configuration if it is the user's own. Credentials
 // in texts are masked, and the values of variables and headers are empty.
 type ServerSetup struct {
 	event.Server
@@ -60,7 +60,7 @@ func (h *Host) leaseIn(ctx context.Context, directory string) (agent.Lease, erro
 	if err := CheckDirectory(directory); err != nil {
 		return agent.Lease{}, err
 	}
-	return h.pool.AcquireIn(ctx, directory)
+	return h.first().AcquireIn(ctx, directory)
 }
 
 // maskConfig masks credentials in arguments and addresses. The agent has left out the values of variables and headers.
@@ -103,6 +103,9 @@ func (h *Host) AddServer(ctx context.Context, c agent.ServerConfig) error {
 	if err := checkServer(c); err != nil {
 		return err
 	}
+	if c.SSE {
+		return fault.Errorf(fault.Invalid, "a server with the transport SSE cannot be stored")
+	}
 	return h.withAgent(ctx, func(a agent.Agent) error { return a.AddServer(ctx, c) })
 }
 
@@ -135,7 +138,7 @@ func (h *Host) EnableSkill(ctx context.Context, directory, name string, enabled 
 
 // withAgent calls an agent process, which it starts if none runs.
 func (h *Host) withAgent(ctx context.Context, do func(agent.Agent) error) error {
-	lease, err := h.pool.Acquire(ctx)
+	lease, err := h.first().Acquire(ctx)
 	if err != nil {
 		return err
 	}
@@ -172,8 +175,8 @@ func checkURL(c agent.ServerConfig) error {
 }
 
 func checkCommand(c agent.ServerConfig) error {
-	if len(c.Headers) > 0 {
-		return fault.Errorf(fault.Invalid, "headers belong to a URL, not to a command")
+	if len(c.Headers) > 0 || c.SSE {
+		return fault.Errorf(fault.Invalid, "headers and the transport SSE belong to a URL, not to a command")
 	}
 	if strings.Contains(strings.Join(append([]string{c.Command}, c.Args...), " "), "\x00") {
 		return fault.Errorf(fault.Invalid, "the command and its arguments must not contain a null character")

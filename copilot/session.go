@@ -74,6 +74,7 @@ type settings struct {
 	title           string
 	titledBy        titleSource
 	forkOrigin      ForkOrigin
+	agentName       string // of the agent that has the conversation; "" for the first one
 	model           agent.Model
 	modelUnresolved bool // model is the name that a client gave; the first conversation resolves it
 	usage           Usage
@@ -103,6 +104,9 @@ func newSession(h *Host, id string, model agent.Model, start Start) *Session {
 			model: model, policy: maps.Clone(start.Policy),
 		},
 		epoch: newEpoch(),
+	}
+	if len(start.Servers) > 0 { // otherwise a session that is loaded again keeps its own
+		h.clientServers.set(id, start.Servers)
 	}
 	s.lastChange, s.lastUse = s.created, s.created
 	s.record.Begin(s.epoch, nil)
@@ -148,7 +152,7 @@ func (s *Session) Info() Info {
 	usage := s.usage
 	usage.Multiplier = s.model.Multiplier
 	return Info{
-		ID: s.id, Origin: s.origin, Title: s.title, Model: s.model.ID,
+		ID: s.id, Origin: s.origin, Title: s.title, Agent: s.agentName, Model: s.model.ID,
 		Directory: s.directory, State: s.state(), Created: s.created, Changed: s.lastChange, Owner: s.owner, Usage: usage,
 		Run: s.recent.run, Prompts: s.recent.prompts, Prompt: s.recent.prompt, Outcome: s.recent.outcome,
 		WaitsFor: s.waitsFor(), Pinned: s.pinned, Archived: s.archived,
@@ -182,7 +186,7 @@ func (s *Session) state() State {
 // not wait for the run. A prompt that steers joins the current run and returns that run's id; if the run ends first, the
 // prompt gets its own run. Errors: [fault.ErrEmptyPrompt],
 // [fault.ErrSessionClosed], [fault.ErrBusy], kind [fault.Invalid] for unusable
-// attachments, kind [fault.Busy] if too many prompts wait, or ([fault.ErrSessionInUse]) if
+// attachments and for what the session's agent cannot do, kind [fault.Unavailable] if that agent is no longer configured, kind [fault.Busy] if too many prompts wait, or ([fault.ErrSessionInUse]) if
 // another process holds the session.
 func (s *Session) Prompt(p event.Prompt) (run string, err error) {
 	if err := p.Check(); err != nil {
@@ -196,10 +200,13 @@ func (s *Session) Prompt(p event.Prompt) (run string, err error) {
 }
 
 // Compact makes the agent summarize the conversation, to make room in the context window. This is a separate run, started
-// or queued like that of a prompt. Errors: [fault.ErrSessionClosed], kind [fault.Busy].
+// or queued like that of a prompt. Errors: [fault.ErrSessionClosed], kind [fault.Busy], kind [fault.Invalid] if the agent cannot.
 func (s *Session) Compact() (run string, err error) { return s.prompt(event.Prompt{Compact: true}) }
 
 func (s *Session) prompt(p event.Prompt) (run string, err error) {
+	if p, err = s.adapt(p); err != nil {
+		return "", err
+	}
 	if err := s.lockActive(); err != nil {
 		return "", err
 	}
@@ -316,9 +323,9 @@ func (s *Session) Resume(ctx context.Context) error {
 
 // openWithConversation activates the session with its conversation open.
 func (s *Session) openWithConversation(ctx context.Context) error {
-	lease, err := s.host.pool.AcquireIn(ctx, s.directory)
+	on, lease, err := s.acquireAgent(ctx)
 	if err != nil {
 		return err
 	}
-	return s.open(ctx, lease)
+	return s.open(ctx, on, lease)
 }

@@ -18,7 +18,7 @@ type Stats struct {
 	Ended    map[event.Outcome]uint64
 	Events   uint64 // recorded in total
 	Readers  journal.Readers
-	Agents   agent.Stats
+	Agents   agent.Stats // of all agents
 }
 
 // Stats collects the numbers. It briefly acquires the lock of each session in memory.
@@ -33,7 +33,7 @@ func (h *Host) Stats() Stats {
 		},
 		Events:  c.events.Load(),
 		Readers: c.readers.Readers(),
-		Agents:  h.pool.Stats(),
+		Agents:  h.agentStats(),
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -41,6 +41,13 @@ func (h *Host) Stats() Stats {
 		session.addTo(&s)
 	}
 	return s
+}
+
+func (h *Host) agentStats() (total agent.Stats) {
+	for _, p := range h.agents {
+		total = total.Plus(p.pool.Stats())
+	}
+	return total
 }
 
 func (s *Session) addTo(total *Stats) {

@@ -23,6 +23,7 @@ type meta struct {
 	Tools           []storedTool         `json:"tools,omitzero"`
 	Policy          permission.Policy    `json:"policy,omitzero"`
 	Remembered      permission.Policy    `json:"remembered,omitzero"` // rules from answers
+	Agent           string               `json:"agent,omitzero"`
 	Model           storedModel          `json:"model"`
 	Usage           storedUsage          `json:"usage,omitzero"`
 	Run             string               `json:"run,omitzero"`     // the last one
@@ -81,6 +82,7 @@ func (s *Session) head() *store.Session {
 		Run: s.recent.run, Prompts: s.recent.prompts, Prompt: s.recent.prompt, Outcome: s.recent.outcome,
 		Pinned: s.pinned, Archived: s.archived,
 		Tools: convert(s.tools, func(t event.Tool) storedTool { return storedTool(t) }),
+		Agent: s.agentName,
 		Model: storedModel{s.model.Name, s.model.Multiplier},
 		Usage: storedUsage{s.usage.Used, s.usage.Limit, s.usage.Calls, s.usage.Input, s.usage.Output},
 		Queue: append(slices.Clone(s.leftQueue), storedQueue(s.machine.Queue())...),
@@ -144,6 +146,7 @@ func (s *Session) applyMeta(head store.Session) error {
 	s.setStored(head.Closed, head.Owner)
 	s.lastChange = head.Changed
 	s.model = agent.Model{ID: head.Model, Name: m.Model.Name, Multiplier: m.Model.Multiplier}
+	s.agentName = m.Agent
 	s.usage = Usage{Used: m.Usage.Used, Limit: m.Usage.Limit, Calls: m.Usage.Calls, Input: m.Usage.Input, Output: m.Usage.Output}
 	s.tools = convert(m.Tools, func(t storedTool) event.Tool { return event.Tool(t) })
 	s.epoch = m.Epoch

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/secret"
 )
@@ -29,7 +30,7 @@ const maxModelTitle = 80
 // title stays. The caller must hold the lock.
 func (s *Session) askTitle(end event.RunEnded) {
 	first := s.recent.prompts == 1 && end.Outcome == event.Completed
-	if !first || s.titledBy != titleByAgent || s.link == nil || !slices.Contains(s.host.options.ModelTitles, s.origin) {
+	if !first || s.titledBy != titleByAgent || s.link == nil || !s.link.pool.can(agent.Asking) || !slices.Contains(s.host.options.ModelTitles, s.origin) {
 		return
 	}
 	l := s.link

@@ -10,11 +10,11 @@ import (
 // minWarmLife is how long an idle agent must run to be replaced when it ends: otherwise the next one would end as well.
 const minWarmLife = time.Minute
 
-// KeepWarm keeps an agent process running until ctx is done, so that no session waits for one to start. After a failed start
+// KeepWarm keeps a process of the first agent running until ctx is done, so that no session waits for one to start. After a failed start
 // it returns: the next session starts an agent as usual and reports the failure. In a sandbox it returns at once, because
 // each directory has its own processes there.
 func (h *Host) KeepWarm(ctx context.Context) {
-	if h.pool.Divided() || h.Health().State == agent.HealthMissing {
+	if h.first().Divided() || h.Health().State == agent.HealthMissing {
 		return
 	}
 	for h.holdWarm(ctx) {
@@ -23,7 +23,7 @@ func (h *Host) KeepWarm(ctx context.Context) {
 
 // holdWarm leases an agent until it ends or should be replaced, and reports whether another one should be started.
 func (h *Host) holdWarm(ctx context.Context) bool {
-	lease, err := h.pool.Acquire(ctx)
+	lease, err := h.first().Acquire(ctx)
 	if err != nil {
 		return false
 	}

@@ -20,9 +20,10 @@ type driver interface {
 	Launch(ctx context.Context) (agent.Agent, error)
 	Health() agent.Health
 	Memory() map[int]int64 // in bytes, by process id
+	Capabilities() []agent.Capability
 }
 
-// newDriver returns the configured driver. version is the portal's version, or "" if the agent does not need
+// newDriver returns the driver of the first agent. version is the portal's version, or "" if the agent does not need
 // it. The caller must close d after everything that it starts.
 func newDriver(c Config, d *demoModel, version string, log *slog.Logger) driver {
 	if command := c.agentCommand(); command != nil {
@@ -31,18 +32,18 @@ func newDriver(c Config, d *demoModel, version string, log *slog.Logger) driver 
 	return sdk.New(driverOptions(c, d, log))
 }
 
-// newServingDriver returns the driver of a portal that serves. It first ends the processes that a killed
-// portal left behind.
-func newServingDriver(c Config, d *demoModel, version string, log *slog.Logger) driver {
-	if c.AgentCommand == "" {
+// newServingDrivers returns the drivers of a portal that serves. The processes that a killed portal left behind end now, or when the
+// Copilot CLI starts if that is the only agent.
+func newServingDrivers(c Config, d *demoModel, version string, log *slog.Logger) drivers {
+	if c.AgentCommand == "" && len(c.Agents) == 0 {
 		o := driverOptions(c, d, log)
 		o.EndOrphans = true
-		return sdk.New(o)
+		return newDrivers(c, sdk.New(o), version, log)
 	}
 	for _, ended := range process.EndOrphans(os.Environ()) {
 		log.Warn("ended processes left by a killed portal", "process", ended)
 	}
-	return newDriver(c, d, version, log)
+	return newDrivers(c, newDriver(c, d, version, log), version, log)
 }
 
 // agentEnvironment returns an environment without the portal's token. What the commands of an agent print is shown to everyone who reads the

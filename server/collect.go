@@ -39,13 +39,13 @@ func newCollector(s *Server) *collector {
 		lag:      desc("reader_lag_max_events", "Unread events of the attached reader that is farthest behind."),
 		lags:     desc("reader_lag_events", "Unread events of readers at the time of each read."),
 		gaps:     desc("reader_gaps_total", "Gaps reported to readers whose unread events are no longer kept."),
-		agents:   desc("agent_processes", "Processes of the Copilot CLI."),
-		starts:   desc("agent_starts_total", "Processes of the Copilot CLI that were started."),
-		failures: desc("agent_start_failures_total", "Starts of the Copilot CLI that failed."),
-		deaths:   desc("agent_unexpected_ends_total", "Processes of the Copilot CLI that ended unexpectedly."),
-		hangs:    desc("agent_hangs_total", "Processes of the Copilot CLI that were killed because they did not answer."),
-		retired:  desc("agent_retirements_total", "Processes of the Copilot CLI that were replaced because they used too much memory."),
-		memory:   desc("agent_resident_memory_bytes", "Memory of each process of the Copilot CLI (Linux only).", "pid"),
+		agents:   desc("agent_processes", "Processes of agents."),
+		starts:   desc("agent_starts_total", "Processes of agents that were started."),
+		failures: desc("agent_start_failures_total", "Starts of agents that failed."),
+		deaths:   desc("agent_unexpected_ends_total", "Processes of agents that ended unexpectedly."),
+		hangs:    desc("agent_hangs_total", "Processes of agents that were killed because they did not answer."),
+		retired:  desc("agent_retirements_total", "Processes of agents that were replaced because they used too much memory."),
+		memory:   desc("agent_resident_memory_bytes", "Memory of each process of an agent (Linux only).", "pid"),
 		stored:   desc("storage_ok", "1 if sessions are stored, 0 if they are in memory only."),
 		watchers: desc("operation_watchers", "WebSockets that watch operations."),
 	}
@@ -111,7 +111,7 @@ func (c *collector) collectAgents(s sample, a agent.Stats) {
 	s.counter(c.deaths, a.Deaths)
 	s.counter(c.hangs, a.Hangs)
 	s.counter(c.retired, a.Retired)
-	for pid, bytes := range c.portal.driver.Memory() {
+	for pid, bytes := range c.portal.drivers.memory() {
 		s.gauge(c.memory, int(bytes), strconv.Itoa(pid))
 	}
 }

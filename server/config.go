@@ -41,7 +41,8 @@ type Config struct {
 
 	CopilotPath string `mapstructure:"copilot_path"`
 	// AgentCommand is the program, with shell-quoted arguments, that replaces the Copilot CLI; "" means none.
-	AgentCommand string `mapstructure:"agent_command"`
+	AgentCommand string  `mapstructure:"agent_command"`
+	Agents       []Agent `mapstructure:"agents"` // besides the first one
 
 	Model       string      `mapstructure:"model"`  // of sessions that do not name one
 	Titles      string      `mapstructure:"titles"` // who titles the sessions of people: model or prompt
@@ -124,7 +125,7 @@ const delimiter = "::"
 // flagKeys maps flags to the keys they set.
 var flagKeys = map[string]string{ //nolint:gochecknoglobals // a constant in all but syntax
 	"port": "port", "host": "host", "data-dir": "data_dir", "ephemeral": "ephemeral", "token": "token",
-	"base-path": "base_path", "demo": "demo", "sandbox": "sandbox", "sandbox-network": "sandbox_network", "copilot-path": "copilot_path", "agent-command": "agent_command", "debug": "debug", "terminal": "terminal",
+	"base-path": "base_path", "demo": "demo", "sandbox": "sandbox", "sandbox-network": "sandbox_network", "copilot-path": "copilot_path", "agent-command": "agent_command", "agents": "agents", "debug": "debug", "terminal": "terminal",
 	"lan": "lan", "callback": "sidecar::callback", "jobs": "jobs::book",
 }
 
@@ -133,7 +134,7 @@ func defaults(lookup func(string) (string, bool)) map[string]any {
 	return map[string]any{
 		"port": 8888, "host": "localhost", "base_path": "", "lan": false, "tls::cert": "", "tls::key": "", "allowed_hosts": []string{}, "allowed_origins": []string{}, "token": "",
 		"data_dir": dataDir(lookup), "ephemeral": false, "debug": false, "terminal": false, "sandbox": false, "sandbox_network": "shared", "titles": titlesByModel, "sandbox_hosts": []string{},
-		"copilot_path": "", "agent_command": "", "model": "", "demo": false,
+		"copilot_path": "", "agent_command": "", "agents": []string{}, "model": "", "demo": false,
 		"permissions::rest": "allow", "permissions::headless": "deny", "permissions::operations": "allow",
 		"permissions::jobs": "allow", "permissions::cli": "allow",
 		"pool::size": 1, "pool::sessions_per_process": 50, "pool::linger": "10s", "pool::warm": "auto", "pool::start_timeout": "30s",
@@ -216,8 +217,9 @@ func (c *Config) decode(v *viper.Viper, lookup func(string) (string, bool)) erro
 	return errors.Join(faults, c.check(lookup))
 }
 
-// decodeText decodes what viper does not: durations with a unit, and lists in variables.
+// decodeText decodes what viper does not: durations with a unit, lists in variables, and names of agents.
 func decodeText(_, to reflect.Type, value any) (any, error) {
+	value = decodeAgents(to, value)
 	switch {
 	case to == reflect.TypeFor[time.Duration]():
 		return parseDuration(fmt.Sprint(value))
@@ -323,6 +325,7 @@ func (c *Config) check(lookup func(string) (string, bool)) error {
 		}
 		seen[p.Name] = true
 	}
+	c.checkAgents(fault)
 	return errors.Join(faults...)
 }
 

@@ -23,7 +23,7 @@ type portalCore struct {
 	version string
 	started time.Time
 	log     *slog.Logger
-	driver  driver
+	drivers drivers
 	storage storage
 	host    *copilot.Host
 	shares  *share.Shares
@@ -39,9 +39,9 @@ type portalCore struct {
 // newCore opens the data directory and creates the hosts.
 func newCore(ctx context.Context, c Config, version string, log *slog.Logger) *portalCore {
 	k := &portalCore{config: c, version: version, started: time.Now(), log: log}
-	k.driver = newServingDriver(c, &k.demo, version, log)
+	k.drivers = newServingDrivers(c, &k.demo, version, log)
 	k.storage = openStorage(ctx, c, log)
-	k.host = newHost(c, k.driver, k.storage, log)
+	k.host = newHost(c, k.drivers, k.storage, log)
 	k.shares = share.New(k.host, k.storage.store)
 	k.openJobs()
 	k.work = newOperations(k)
@@ -72,4 +72,5 @@ func (k *portalCore) newUI(sockets *socket.Server) *ui.API {
 func (k *portalCore) close() {
 	k.storage.close(k.log)
 	k.demo.close()
+	k.drivers.remove()
 }

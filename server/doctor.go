@@ -110,6 +110,9 @@ func checksOf(c Config, log *slog.Logger) []check {
 	if c.AgentCommand != "" {
 		list[len(list)-1] = one("agent", func(ctx context.Context) Finding { return examineProgram(ctx, c, log) })
 	}
+	for _, name := range c.agentNames() {
+		list = append(list, one("agent "+name, func(ctx context.Context) Finding { return examineOther(ctx, c, name, log) }))
+	}
 	if c.Terminal {
 		list = append(list, one("terminal", func(context.Context) Finding { return examineTerminal(c) }))
 	}
@@ -129,13 +132,15 @@ func examineAgent(ctx context.Context, c Config, log *slog.Logger) []Finding {
 	driver := sdk.New(driverOptions(c, &d, log))
 	path, _ := driver.Path() // the driver's health reports a missing CLI
 	var models []agent.Model
-	err := withHost(ctx, newHost(c, driver, storage{}, log), func(h *copilot.Host) (err error) {
+	agents := newDrivers(c, driver, "", log)
+	defer agents.remove()
+	err := withHost(ctx, newHost(c, agents, storage{}, log), func(h *copilot.Host) (err error) {
 		models, err = h.Models(ctx)
 		return err
 	})
 	health := driver.Health()
 	if !works(health) {
-		return []Finding{problemFinding(health.Hint, "%s", health.Message).named("Copilot CLI")}
+		return []Finding{agents.withoutFirst(problemFinding(health.Hint, "%s", health.Message)).named("Copilot CLI")}
 	}
 	findings := []Finding{
 		okFinding("version %s at %s (requires %s or newer)", health.Version, path, sdk.MinVersion).named("Copilot CLI"),
@@ -151,7 +156,7 @@ func examineAgent(ctx context.Context, c Config, log *slog.Logger) []Finding {
 // examineProgram starts the program that replaces the CLI.
 func examineProgram(ctx context.Context, c Config, log *slog.Logger) Finding {
 	driver := newDriver(c, nil, "", log)
-	_ = withHost(ctx, newHost(c, driver, storage{}, log), func(h *copilot.Host) error {
+	_ = withHost(ctx, newHost(c, drivers{first: driver}, storage{}, log), func(h *copilot.Host) error {
 		_, err := h.Models(ctx)
 		return err
 	})
@@ -192,7 +197,7 @@ func listed(c Config, models []agent.Model, err error) Finding {
 		return problemFinding("Check the providers below, sign in with `copilot login`, or use `--demo`.", "%v", err)
 	case len(ids) == 0:
 		return problemFinding("Sign in with `copilot login`, configure a provider, or use `--demo`.", "no models are available")
-	case c.Model != "" && !slices.Contains(ids, c.Model):
+	case c.Model != "" && !slices.Contains(ids, c.Model) && !c.isOfOther(c.Model):
 		return problemFinding("Change `model` in the configuration; `portal models` lists the available models.",
 			"the configured model %q is not among %s", c.Model, listFew(ids))
 	}

@@ -64,7 +64,7 @@ func TestDoctorFindsNoProblems(t *testing.T) {
 		names = append(names, f.Check)
 		assert.NotEqual(t, server.LevelProblem, f.Level, f)
 	}
-	assert.Equal(t, []string{"configuration", "data directory", "port", "Copilot CLI", "sign-in", "models", "demo"}, names)
+	assert.Equal(t, []string{"configuration", "data directory", "port", "Copilot CLI", "sign-in", "models", "agent claude", "agent codex", "agent copilot-acp", "agent gemini", "agent opencode", "demo"}, names)
 	assert.Contains(t, e.find("configuration"), "config.yaml")
 	assert.Regexp(t, `^ok: version 1\.\S+ at /\S+/copilot \(requires 1\.0\.102 or newer\)`, e.find("Copilot CLI"))
 	assert.Regexp(t, "^warning: .*not signed in.*; Sign in with `copilot login`", e.find("sign-in"))

@@ -29,7 +29,7 @@ func flags(tb testing.TB, args ...string) *pflag.FlagSet {
 	tb.Helper()
 	f := pflag.NewFlagSet("portal", pflag.ContinueOnError)
 	f.Int("port", 8888, "")
-	for _, name := range []string{"host", "base-path", "token", "config", "data-dir", "copilot-path", "agent-command", "sandbox-network"} {
+	for _, name := range []string{"host", "base-path", "token", "config", "data-dir", "copilot-path", "agent-command", "agents", "sandbox-network"} {
 		f.String(name, "", "")
 	}
 	f.Bool("demo", false, "")

@@ -15,7 +15,7 @@ import (
 
 func TestMain(m *testing.M) {
 	if os.Getenv(formserver.Variable) != "" {
-		formserver.Serve(os.Stdin, os.Stdout)
+		formserver.Serve(os.Stdin, os.Stdout, os.Getenv(formserver.Mark))
 		return
 	}
 	if err := flag.Set("test.parallel", strconv.Itoa(testsPerProcessor*runtime.GOMAXPROCS(0))); err != nil {

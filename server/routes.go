@@ -113,10 +113,15 @@ func workDir() string {
 // health answers 200 as soon as the port is open, even if the agent is not available.
 func (s *Server) health(c *gin.Context) {
 	h := s.host.Health()
+	others := []gin.H{}
+	for _, a := range s.host.OtherAgents() {
+		others = append(others, gin.H{"name": a.Name, "state": a.State, "version": a.Version, "message": a.Message, "hint": a.Hint})
+	}
 	c.Header("Cache-Control", "no-store")
 	c.JSON(http.StatusOK, gin.H{
 		"status": "ok", "version": s.version,
 		"agent":   gin.H{"state": h.State, "version": h.Version, "message": h.Message, "hint": h.Hint},
+		"agents":  others,
 		"storage": s.storage.health(),
 		"jobs":    s.book.health(),
 	})

@@ -30,7 +30,9 @@ func Ask(ctx context.Context, c Config, log *slog.Logger, o ask.Options) error {
 func runOnce(ctx context.Context, c Config, kept storage, log *slog.Logger, do func(*copilot.Host) error) error {
 	var d demoModel
 	defer d.close()
-	return withHost(ctx, newHost(c, newDriver(c, &d, "", log), kept, log), do)
+	agents := newDrivers(c, newDriver(c, &d, "", log), "", log)
+	defer agents.remove()
+	return withHost(ctx, newHost(c, agents, kept, log), do)
 }
 
 // withHost calls do with a host and then closes the host.

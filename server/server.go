@@ -87,9 +87,9 @@ func driverOptions(c Config, d *demoModel, log *slog.Logger) sdk.Options {
 }
 
 // newHost creates the host of sessions as configured.
-func newHost(c Config, d driver, kept storage, log *slog.Logger) *copilot.Host {
+func newHost(c Config, d drivers, kept storage, log *slog.Logger) *copilot.Host {
 	o := copilot.Options{
-		Launch: d.Launch, Health: d.Health,
+		Launch: d.first.Launch, Health: d.first.Health, Capabilities: d.first.Capabilities, Agents: d.named(c),
 		Pool: c.pool(),
 		Limits: copilot.Limits{
 			Sessions: c.Limits.Sessions, Runs: c.Limits.Runs,
@@ -99,7 +99,7 @@ func newHost(c Config, d driver, kept storage, log *slog.Logger) *copilot.Host {
 		Store: kept.store, Log: log,
 		Checkpoints: kept.checkpoints, WithoutCheckpoints: withoutCheckpoints(),
 	}
-	if cli, ok := launchesIn(d, c); ok {
+	if cli, ok := launchesIn(d.first, c); ok {
 		o.LaunchIn = cli.LaunchIn
 	}
 	return copilot.NewHost(o)

@@ -49,10 +49,10 @@ func (w yamlWriter) mapping(v reflect.Value, prefix string) *yaml.Node {
 	for i := range v.NumField() {
 		field := v.Type().Field(i)
 		name, value := field.Tag.Get("mapstructure"), v.Field(i)
-		if name == "-" || w.isOmitted(v, name) {
+		if name == "-" || w.isOmitted(v, name, value) {
 			continue
 		}
-		if field.Tag.Get("secret") != "" && value.String() != "" && !w.secrets {
+		if field.Tag.Get("secret") != "" && !value.IsZero() && !w.secrets {
 			comments = append(comments, fmt.Sprintf("%s: …  (%s; secret)", name, w.origin(prefix+name)))
 			continue
 		}
@@ -66,12 +66,18 @@ func (w yamlWriter) mapping(v reflect.Value, prefix string) *yaml.Node {
 	return m
 }
 
-// isOmitted reports whether a key is left out: unset keys of providers, and a key found by api_key_env.
-func (w yamlWriter) isOmitted(v reflect.Value, name string) bool {
-	p, ok := v.Interface().(Provider)
-	if !ok {
-		return false
+// isOmitted reports whether a key is left out: unset keys of agents and providers, and a key found by api_key_env.
+func (w yamlWriter) isOmitted(v reflect.Value, name string, value reflect.Value) bool {
+	switch owner := v.Interface().(type) {
+	case Agent:
+		return value.IsZero() || name == "protocol" && owner.Protocol == protocolACP
+	case Provider:
+		return owner.isUnset(name)
 	}
+	return false
+}
+
+func (p Provider) isUnset(name string) bool {
 	return name == "type" && p.Type == defaultType || name == "models" && len(p.Models) == 0 || name == "api_key_env" && p.APIKeyEnv == "" ||
 		name == "api_key" && (p.APIKey == "" || p.APIKeyEnv != "")
 }

@@ -35,6 +35,9 @@ func settings(c server.Config) server.Config {
 	if len(c.Permissions.Rules) == 0 {
 		c.Permissions.Rules = nil
 	}
+	if len(c.Agents) == 0 {
+		c.Agents = nil
+	}
 	if len(c.Providers) == 0 {
 		c.Providers = nil
 	}
@@ -53,6 +56,9 @@ providers:
   - {name: one, base_url: "http://x/v1", api_key: s3cret-key}
   - {name: two, type: azure, base_url: "http://y", api_key_env: MY_KEY, models: [a, "7"]}
   - {name: three, base_url: "http://z"}
+agents:
+  - {name: mine, command: my agent, args: [--acp, "7"], env: [KEY=s3cret, A=1], auth: key}
+  - {name: other, command: other, protocol: cli}
 model: "yes"
 `
 
@@ -87,6 +93,9 @@ func TestPrintedConfigurationNamesItsSources(t *testing.T) {
 		"\n    # api_key: …  (file; secret)\n",
 		"\n    base_url: http://z # file\n",
 		"\nmodel: \"yes\" # file\n",
+		"\n    command: my agent # file\n",
+		"\n    # env: …  (file; secret)\n",
+		"\n    protocol: cli # file\n",
 	} {
 		assert.Contains(t, string(text), line)
 	}
@@ -113,7 +122,7 @@ func TestEveryVariableIsPrinted(t *testing.T) {
 	require.NoError(t, err)
 	for _, key := range []string{
 		"port", "host", "base_path", "allowed_hosts", "allowed_origins", "token", "data_dir", "debug", "copilot_path", "model", "demo",
-		"rest", "rules", "size", "sessions_per_process", "linger", "start_timeout", "providers",
+		"rest", "rules", "size", "sessions_per_process", "linger", "start_timeout", "providers", "agents",
 	} {
 		assert.Regexp(t, `(?m)^ *`+key+": ", string(text))
 	}

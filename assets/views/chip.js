@@ -3,7 +3,7 @@
 import { h, setText } from "../dom.js";
 import { icon } from "./icons.js";
 
-/** @typedef {{value: string, name: string, note?: string, text?: string}} Choice note stands beside the name, text below it */
+/** @typedef {{value: string, name: string, note?: string, text?: string, group?: string}} Choice note stands beside the name, text below it; group: heading of consecutive choices */
 
 const FILTER_FROM = 12; // choices
 
@@ -57,9 +57,9 @@ export function createChip({ label, id, onChoose, onOpen = () => {} }) {
   const items = () => [...list.querySelectorAll("button")].filter((item) => !item.hidden);
   const draw = () => {
     const hadFocus = list.contains(document.activeElement);
-    list.replaceChildren(...choices.map(({ value, name, note = "", text = "" }) => h("button", {
+    list.replaceChildren(...choices.flatMap(({ value, name, note = "", text = "", group = "" }, i) => [...(group && group !== choices[i - 1]?.group ? [h("p", { class: "choice-group", role: "presentation" }, group)] : []), h("button", {
       type: "button", role: "menuitemradio", class: "chip-choice", "aria-checked": String(value === button.value), "data-value": value, click: () => choose(value),
-    }, h("span", { class: "choice-name" }, name), h("span", { class: "choice-note" }, note), ...(text ? [h("span", { class: "choice-text" }, text)] : []))));
+    }, h("span", { class: "choice-name" }, name), h("span", { class: "choice-note" }, note), ...(text ? [h("span", { class: "choice-text" }, text)] : []))]));
     if (choices.length === 0) list.replaceChildren(h("span", { class: "choice-text", role: "menuitem", "aria-disabled": "true" }, "Loading…"));
     filter.hidden = choices.length <= FILTER_FROM;
     applyFilter();
@@ -67,6 +67,7 @@ export function createChip({ label, id, onChoose, onOpen = () => {} }) {
   };
   const applyFilter = () => {
     const words = filter.hidden ? "" : filter.value.toLowerCase();
+    for (const heading of list.querySelectorAll("p")) heading.hidden = words !== "";
     for (const item of list.querySelectorAll("button")) item.hidden = !(item.textContent ?? "").toLowerCase().includes(words);
   };
   const focusChosen = () => (filter.hidden ? list.querySelector(/** @type {"button"} */ ("[aria-checked=true]")) ?? items()[0] : filter)?.focus();

@@ -1,6 +1,7 @@
 // The composer of a session: the box for prompts, with the session's settings, the queue, and what to do while a run works.
 
 import { h, messageOf, setText } from "../dom.js";
+import { isCapable } from "../store.js";
 import { runInput } from "./attachments.js";
 import { createBox } from "./box.js";
 import { icon } from "./icons.js";
@@ -45,11 +46,12 @@ export function createComposer({ session, rpc, onSent, commands }) {
     const empty = box.isEmpty();
     stopButton.hidden = !running;
     stopButton.disabled = running && stopping === session.run;
-    steer.hidden = !running || empty;
+    const steers = isCapable(session, "steering");
+    steer.hidden = !running || empty || !steers;
     send.hidden = running && empty;
     send.disabled = empty || session.closed;
     setText(sendText, running ? "Queue" : "Send");
-    setText(keys, keysText(running, empty));
+    setText(keys, keysText(running, empty, steers));
     settings.update();
     queue.update();
   };
@@ -114,8 +116,9 @@ export function createComposer({ session, rpc, onSent, commands }) {
   };
 }
 
-/** @param {boolean} running @param {boolean} empty */
-function keysText(running, empty) {
+/** @param {boolean} running @param {boolean} empty @param {boolean} steers */
+function keysText(running, empty, steers) {
   if (empty) return "";
+  if (running && !steers) return "Enter to queue";
   return running ? "Enter to queue, Ctrl+Enter to steer" : "Enter to send, Shift+Enter for a new line";
 }

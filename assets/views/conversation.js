@@ -4,7 +4,7 @@ import { debounce, h, setText } from "../dom.js";
 import { fileFinder } from "../blocks/path-links.js";
 import { relativePath } from "../blocks/labels.js";
 import { changesAddress, fileAddress, parseRoute, sessionAddress, terminalAddress } from "../route.js";
-import { takeChanges } from "../store.js";
+import { isCapable, takeChanges } from "../store.js";
 import { changesPanel } from "./changes.js";
 import { createComposer } from "./composer.js";
 import { filePanel } from "./file.js";
@@ -88,9 +88,9 @@ export function conversationView({ session, rpc, navigate, earlier, onTitle, sta
   /** Commands for `/` and Ctrl+K. @returns {import("./commands.js").Command[]} */
   const commands = () => [
     ...(session.run ? [{ name: "stop", label: "Stop run", hint: "Esc", run: () => void composer.stop() }] : [{ name: "model", label: "Switch model", run: composer.chooseModel }]),
-    { name: "compact", label: "Compact conversation", run: () => void composer.compact() },
+    ...(isCapable(session, "compaction") ? [{ name: "compact", label: "Compact conversation", run: () => void composer.compact() }] : []),
     { name: "rename", label: "Rename session", argument: "title", run: (title) => renameSession(rpc, info(), title) },
-    { name: "fork", label: "Fork session", run: () => void forkSession(rpc, info(), navigate) },
+    ...(isCapable(session, "forking") ? [{ name: "fork", label: "Fork session", run: () => void forkSession(rpc, info(), navigate) }] : []),
     ...PRESETS.map(({ id, name }) => ({ name: `permissions ${id}`, label: `Permissions: ${name}`, run: () => void composer.permit(id) })),
     ...(hasTerminal ? [{ name: "terminal", label: "Open terminal", run: () => side.open("terminal") }] : []),
     { name: "changes", label: "Review changes", run: () => side.open("changes") },

@@ -5,7 +5,7 @@ import { h } from "../dom.js";
 import { showMenu } from "./menu.js";
 
 /**
- * @typedef {{name: string, multiplier: number, vision: boolean, context_window?: number}} Details
+ * @typedef {{name: string, multiplier: number, vision: boolean, context_window?: number, agent?: string}} Details agent: absent for the first one
  * @typedef {{models: string[], current?: string, details?: Record<string, Details>}} Models the result of model.list
  */
 
@@ -27,7 +27,11 @@ export function modelField({ onChange }) {
     show(list, last) {
       const { models, details = {} } = list;
       const chosen = preferredModel(list, last);
-      grid.replaceChildren(...models.map((id) => modelCard(id, details[id], id === chosen)));
+      grid.replaceChildren(...models.flatMap((id, i) => {
+        const agent = details[id]?.agent ?? "";
+        const isFirst = agent !== "" && agent !== details[models[i - 1]]?.agent;
+        return [...(isFirst ? [h("p", { class: "model-agent muted" }, agent)] : []), modelCard(id, details[id], id === chosen)];
+      }));
       if (models.length === 0) grid.replaceChildren(h("p", { class: "muted" }, "No models available."));
       filter.hidden = models.length <= FILTER_FROM;
       grid.querySelector("input:checked")?.scrollIntoView({ block: "nearest" });
@@ -45,6 +49,7 @@ export const modelChoices = ({ models, details = {} }) => models.map((id) => ({
   value: id,
   name: details[id]?.name || id,
   note: `×${details[id]?.multiplier ?? "?"}`,
+  ...(details[id]?.agent && { group: details[id].agent }),
   text: [details[id]?.name && details[id].name !== id ? id : "", factsOf(details[id])].filter(Boolean).join(", "),
 }));
 
@@ -61,7 +66,7 @@ const factsOf = (details) => [details?.context_window ? `${tokens(details.contex
 export async function pickModel(rpc, current, button, choose) {
   /** @type {Models} */
   const { models, details = {} } = await rpc.call("model.list", { include_details: true }).catch(() => ({ models: [] }));
-  const items = models.map((id) => ({ label: details[id]?.name || id, hint: id, checked: id === current, testid: "model-choice", act: () => choose(id) }));
+  const items = models.map((id) => ({ label: [details[id]?.name || id, details[id]?.agent].filter(Boolean).join(" · "), hint: id, checked: id === current, testid: "model-choice", act: () => choose(id) }));
   showMenu(button, "Model", items.length > 0 ? items : [{ label: "No models available", act: () => {} }]);
 }
 

@@ -11,6 +11,11 @@ test("models are choices with their cost and facts", () => {
   ]);
 });
 
+test("models of other agents have a group", () => {
+  const details = { a: { name: "A", multiplier: 1, vision: false }, "x/b": { name: "B", multiplier: 1, vision: false, agent: "x" } };
+  assert.deepEqual(modelChoices({ models: ["a", "x/b"], details }).map(({ group }) => group), [undefined, "x"]);
+});
+
 test("the previous model is preferred, then the current one, then the first", () => {
   assert.equal(preferredModel({ models: ["a", "b"], current: "b" }, "a"), "a");
   assert.equal(preferredModel({ models: ["a", "b"], current: "b" }, "gone"), "b");

@@ -1,12 +1,13 @@
 // The queue: prompts being sent, and prompts of any client that wait for the current run. Those can be edited, moved, sent now and removed.
 
 import { h, messageOf, setChildren, setText } from "../dom.js";
+import { isCapable } from "../store.js";
 import { clientName } from "./question-text.js";
 import { icon } from "./icons.js";
 
 /** @typedef {import("../store.js").Waiting} Waiting */
 /** @typedef {{run: string, node: HTMLElement}} Entry a prompt being sent; run: "" until the portal accepted it */
-/** @typedef {{node: HTMLElement, show: (waiting: Waiting, i: number, all: Waiting[]) => void, unsaved: () => string}} Row */
+/** @typedef {{node: HTMLElement, show: (waiting: Waiting, i: number, all: Waiting[], steers: boolean) => void, unsaved: () => string}} Row */
 
 /**
  * @param {object} options
@@ -46,7 +47,7 @@ export function createQueue({ session, rpc, onError, onLost }) {
     const rows = drawn.map((waiting, i, all) => {
       const row = shown.get(waiting.run) ?? createRow({ run: waiting.run, call, onError });
       shown.set(waiting.run, row);
-      row.show(waiting, i, all);
+      row.show(waiting, i, all, isCapable(session, "steering"));
       return row.node;
     });
     setChildren(list, [...rows, ...sending.map(({ node }) => node)]);
@@ -158,14 +159,15 @@ function createRow({ run, call, onError }) {
 
   return {
     node,
-    show(waiting, i, all) {
+    show(waiting, i, all, steers) {
       const label = waiting.text || "Compact conversation";
       setText(text, label);
       node.title = label.slice(0, 1000);
       setText(by, waiting.by && waiting.by !== "ui" ? `by ${clientName(waiting.by)}` : "");
       before = all[i - 1]?.run ?? "";
       after = all[i + 2]?.run ?? "";
-      buttons.send.hidden = buttons.edit.hidden = waiting.text === "";
+      buttons.edit.hidden = waiting.text === "";
+      buttons.send.hidden = waiting.text === "" || !steers;
       buttons.up.hidden = i === 0;
       buttons.down.hidden = i === all.length - 1;
       for (const [name, one] of Object.entries(buttons)) one.setAttribute("aria-label", `${NAMES[name]}: ${label.slice(0, 60)}`);

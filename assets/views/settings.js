@@ -1,6 +1,7 @@
 // The settings below the composer of a session: model, mode and permissions.
 
 import { messageOf } from "../dom.js";
+import { isCapable } from "../store.js";
 import { createChip } from "./chip.js";
 import { modelChoices } from "./models.js";
 import { permissionChoices, presetOf, PRESETS, rulesText } from "./permissions.js";
@@ -74,11 +75,12 @@ export function createSettings({ session, rpc, onError }) {
 
   return {
     nodes: [model.node, mode.node, permissions.node],
-    mode: () => mode.value,
+    mode: () => (isCapable(session, "modes") ? mode.value : "interactive"),
     permit,
     choose: model.open,
     update() {
       if (rules !== session.permissions) showPermissions();
+      mode.node.hidden = !isCapable(session, "modes");
       model.disable(session.run !== "" || session.closed);
       model.explain(session.run ? "You can change the model when the run ends" : "Model");
       if (session.model && model.value !== session.model) model.select(session.model);

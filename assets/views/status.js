@@ -59,7 +59,7 @@ const stateLabel = (kind, text) => h("span", { class: `sign ${kind}` }, ...(kind
 
 /** @param {any} status @param {() => void} retry */
 function statusParts(status, retry) {
-  const { agent, pool, sessions, storage, providers, configuration } = status;
+  const { agent, agents = [], pool, sessions, storage, providers, configuration } = status;
   const card = setupCard(agent, "", [], retry);
   const counts = Object.entries(sessions).filter(([, count]) => count > 0).map(([state, count]) => `${count} ${state}`).join(", ");
   return [
@@ -72,7 +72,8 @@ function statusParts(status, retry) {
       ["Permissions", permissionsOf(configuration.permissions)],
     ])),
     part("Agent", facts([
-      ["Copilot CLI", stateLabel(agent.state === "ready" ? "good" : agent.state === "unknown" ? "" : "bad", `${agent.version || "unknown version"}, ${AGENT[agent.state] ?? agent.state}`)],
+      ["Copilot CLI", stateOf(agent)],
+      ...agents.map((/** @type {any} */ other) => [other.name, stateOf(other)]),
       ["Processes", `${pool.running} running, ${pool.starts} started, ${pool.deaths} ended unexpectedly`],
       ...account(status.account),
     ])),
@@ -86,6 +87,9 @@ function statusParts(status, retry) {
       : facts(providers.map((/** @type {any} */ { name, type, models }) => [name, `${type}${models.length > 0 ? `: ${models.join(", ")}` : ""}`]))),
   ];
 }
+
+/** @param {{state: string, version: string}} agent */
+const stateOf = ({ state, version }) => stateLabel(state === "ready" ? "good" : state === "unknown" ? "" : "bad", `${version || "unknown version"}, ${AGENT[state] ?? state}`);
 
 /** @type {Record<string, string>} */
 const AGENT = { ready: "ready", unknown: "not started yet", missing: "not found", "signed-out": "not signed in", "too-old": "too old", failed: "did not start" };

@@ -75,6 +75,10 @@ type Opening struct {
 	Resume  bool
 	AskUser bool // the model may ask the user
 	Tools   []event.Tool
+	// Servers are MCP servers of this conversation only, in addition to those that the agent stores; one with the same name replaces a
+	// stored one. The agent does not save them. An agent that cannot start them sends an [event.SessionError] of kind [fault.Invalid]
+	// before Open returns, and opens the conversation without them.
+	Servers []ServerConfig
 	// Pending are questions of kind [event.AskPermission] and [event.AskTool] that were open when the process
 	// died and will be answered now; only with Resume. The conversation is then in the middle of its prompt,
 	// as after Send. What waits for these questions continues when they are answered by their ids; they are

@@ -40,6 +40,7 @@ type ServerConfig struct {
 	Env     map[string]string // variables of the program
 	URL     string            // http or https
 	Headers map[string]string // of each request to the URL
+	SSE     bool              // the URL has the older transport, HTTP+SSE; only in [Opening.Servers]
 }
 
 // ExtensionStore changes the extensions that the agent stores for the user. Conversations that are opened afterwards, by any process, use

@@ -4,6 +4,8 @@ package agent
 type Model struct {
 	ID   string // what a client sends to choose it; may contain "/"
 	Name string // for people
+	// Agent is the name of the agent that has the model; "" for the first one. The host of sessions sets it.
+	Agent string
 	// Multiplier is the billing multiplier: 1 if unknown, 0 if the agent's vendor bills nothing (own
 	// providers, the demo).
 	Multiplier float64

@@ -15,6 +15,14 @@ type Stats struct {
 	Retired  uint64 // processes replaced because of their memory
 }
 
+// Plus returns the sums of the counters.
+func (s Stats) Plus(other Stats) Stats {
+	return Stats{
+		Running: s.Running + other.Running, Starts: s.Starts + other.Starts, Failures: s.Failures + other.Failures,
+		Deaths: s.Deaths + other.Deaths, Hangs: s.Hangs + other.Hangs, Retired: s.Retired + other.Retired,
+	}
+}
+
 // Stats returns the counters of the pool. It is safe for concurrent use.
 func (p *Pool) Stats() Stats {
 	c := &p.counts

@@ -122,7 +122,7 @@ func (c call) run(_ context.Context, t *turn, a *answer) error {
 	if err != nil {
 		return err
 	}
-	return a.callTool(name, string(args))
+	return a.callTool(t.offered(name), string(args))
 }
 
 func sql(description, query string) call {

@@ -234,11 +234,25 @@ func cutMarked(prompt, kind string) (text, around string, ok bool) {
 
 // offers returns the first offered one of some tools.
 func (t *turn) offers(names ...string) (string, bool) {
-	i := slices.IndexFunc(names, func(name string) bool { return slices.Contains(t.tools, name) })
+	i := slices.IndexFunc(names, func(name string) bool { return t.offered(name) != "" })
 	if i < 0 || t.noTools {
 		return "", false
 	}
 	return names[i], true
+}
+
+// offered returns the name under which a tool is offered, or "". Agents put the name of its MCP server before that of a tool.
+func (t *turn) offered(name string) string {
+	if slices.Contains(t.tools, name) {
+		return name
+	}
+	i := slices.IndexFunc(t.tools, func(tool string) bool {
+		return strings.HasPrefix(tool, "portal_") && (strings.HasSuffix(tool, "_"+name) || strings.HasSuffix(tool, "-"+name))
+	})
+	if i < 0 {
+		return ""
+	}
+	return t.tools[i]
 }
 
 // calls reports whether a step will call a tool, which ends the answer.

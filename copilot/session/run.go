@@ -396,6 +396,8 @@ func (m *Machine) Idle(i event.Idle) {
 	case r.delivery == delivering: // the agent may have read it
 		r.idle = &i
 	default:
+		r.accepted = true // even if Sent comes later
+		m.noteHistory(r)
 		m.endIdle(r, i)
 		m.advance()
 	}

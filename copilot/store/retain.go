@@ -63,39 +63,50 @@ func (w *writer) sweepDeleted(ctx context.Context) (more bool, err error) {
 	})
 }
 
+// Deleted is a deleted session.
+type Deleted struct{ ID, Model string }
+
+// expired is a session to delete. It has no id if there is none.
+type expired struct {
+	Cursor
+
+	model string
+}
+
 // DeleteExpired deletes sessions that no process holds and nobody has pinned, closed or not, oldest change first: those whose last change is
 // longer ago than age, and then more until the file uses at most bytes. 0 is no limit. With origins, it considers only
-// sessions of those origins. It returns their ids.
-func (s *Store) DeleteExpired(ctx context.Context, age time.Duration, bytes int64, origins ...string) (deleted []string, err error) {
-	for after := (Cursor{}); err == nil; {
-		after, err = ask(ctx, s, func(ctx context.Context, w *writer) (Cursor, error) { return w.expire(ctx, after, age, bytes, origins) })
+// sessions of those origins.
+func (s *Store) DeleteExpired(ctx context.Context, age time.Duration, bytes int64, origins ...string) (deleted []Deleted, err error) {
+	for after := (expired{}); err == nil; {
+		after, err = ask(ctx, s, func(ctx context.Context, w *writer) (expired, error) {
+			return w.expire(ctx, after.Cursor, age, bytes, origins)
+		})
 		if err == nil && after.ID == "" {
 			break
 		}
 		if err == nil {
-			deleted = append(deleted, after.ID)
+			deleted = append(deleted, Deleted{after.ID, after.model})
 			err = s.repeat(ctx, (*writer).sweepDeleted)
 		}
 	}
 	return deleted, errors.Join(err, s.repeat(ctx, (*writer).shrink))
 }
 
-// expire deletes the oldest free session after a cursor, if it is too old or the file too large, and returns its
-// cursor. The cursor has no id if there was none.
-func (w *writer) expire(ctx context.Context, after Cursor, age time.Duration, bytes int64, origins []string) (Cursor, error) {
+// expire deletes the oldest free session after a cursor, if it is too old or the file too large, and returns it.
+func (w *writer) expire(ctx context.Context, after Cursor, age time.Duration, bytes int64, origins []string) (found expired, err error) {
 	before, err := w.limit(ctx, age, bytes)
 	for err == nil {
-		if after, err = w.oldest(ctx, after, before, origins); err != nil || after.ID == "" {
+		if found, err = w.oldest(ctx, after, before, origins); err != nil || found.ID == "" {
 			break
 		}
-		err = w.discard(ctx, after.ID, after.milli())
+		err = w.discard(ctx, found.ID, found.milli())
 		var held *InUseError
 		if !errors.As(err, &held) && !errors.Is(err, ErrNotFound) && !errors.Is(err, errChanged) {
-			return after, err
+			return found, err
 		}
-		err = nil
+		after, err = found.Cursor, nil
 	}
-	return after, err
+	return found, err
 }
 
 // limit returns the time, in milliseconds, before which a session to delete was last changed.
@@ -112,12 +123,11 @@ func (w *writer) limit(ctx context.Context, age time.Duration, bytes int64) (int
 	return time.Now().Add(-age).UnixMilli(), nil
 }
 
-// oldest returns the next session in the order of change that this process does not hold. The cursor has no id if there
-// is none.
-func (w *writer) oldest(ctx context.Context, after Cursor, before int64, origins []string) (Cursor, error) {
-	var id string
+// oldest returns the next session in the order of change that this process does not hold.
+func (w *writer) oldest(ctx context.Context, after Cursor, before int64, origins []string) (expired, error) {
+	var id, model string
 	var changed int64
-	query := "SELECT id, changed FROM session WHERE (changed, id) > (?, ?) AND changed < ? AND owner IS NOT ? AND key NOT IN (SELECT session FROM pinned)"
+	query := "SELECT id, changed, model FROM session WHERE (changed, id) > (?, ?) AND changed < ? AND owner IS NOT ? AND key NOT IN (SELECT session FROM pinned)"
 	args := []any{after.milli(), after.ID, before, w.self.key}
 	if len(origins) > 0 {
 		query += " AND origin IN (?" + strings.Repeat(", ?", len(origins)-1) + ")"
@@ -125,11 +135,11 @@ func (w *writer) oldest(ctx context.Context, after Cursor, before int64, origins
 			args = append(args, origin)
 		}
 	}
-	err := w.db.row(ctx, query+" ORDER BY changed, id LIMIT 1", args, &id, &changed)
+	err := w.db.row(ctx, query+" ORDER BY changed, id LIMIT 1", args, &id, &changed, &model)
 	if errors.Is(err, sql.ErrNoRows) {
-		return Cursor{}, nil
+		return expired{}, nil
 	}
-	return Cursor{Changed: time.UnixMilli(changed), ID: id}, err
+	return expired{Cursor{Changed: time.UnixMilli(changed), ID: id}, model}, err
 }
 
 // errChanged reports that a session changed after it was selected.

@@ -107,12 +107,20 @@ func TestRetention(t *testing.T) {
 			require.NoError(t, err)
 			deleted, err := s.DeleteExpired(t.Context(), c.age, c.bytes)
 			require.NoError(t, err)
-			require.Equal(t, c.want, deleted)
+			require.Equal(t, c.want, ids(deleted))
 			require.NoError(t, held.Append(store.Entry{Number: 2, Data: bytes.Repeat([]byte("a"), 10)}))
 			require.NoError(t, s.Flush(t.Context()))
 			require.Equal(t, 6-len(deleted), count(t, directory, "SELECT count(*) FROM session"))
 		})
 	}
+}
+
+// ids returns the ids of deleted sessions.
+func ids(deleted []store.Deleted) (list []string) {
+	for _, d := range deleted {
+		list = append(list, d.ID)
+	}
+	return list
 }
 
 func TestRetentionDeletesOrphansOnly(t *testing.T) {
@@ -125,7 +133,7 @@ func TestRetentionDeletesOrphansOnly(t *testing.T) {
 	change(t, directory, "UPDATE session SET changed = 0")
 	deleted, err := s.DeleteExpired(t.Context(), time.Hour, 1)
 	require.NoError(t, err)
-	require.Equal(t, []string{"left"}, deleted)
+	require.Equal(t, []string{"left"}, ids(deleted))
 }
 
 func TestRetentionSparesPinnedSessions(t *testing.T) {
@@ -139,7 +147,7 @@ func TestRetentionSparesPinnedSessions(t *testing.T) {
 	change(t, directory, "UPDATE session SET changed = 0")
 	deleted, err := s.DeleteExpired(t.Context(), time.Hour, 1)
 	require.NoError(t, err)
-	require.Equal(t, []string{"other"}, deleted)
+	require.Equal(t, []string{"other"}, ids(deleted))
 }
 
 func TestRetentionSparesSessionsInUse(t *testing.T) {
@@ -169,9 +177,9 @@ func TestRetentionSparesSessionsInUse(t *testing.T) {
 			more = false
 		default:
 		}
-		ids, err := s.DeleteExpired(t.Context(), 0, 1)
+		some, err := s.DeleteExpired(t.Context(), 0, 1)
 		require.NoError(t, err)
-		deleted += len(ids)
+		deleted += len(some)
 	}
 	require.Positive(t, deleted)
 }

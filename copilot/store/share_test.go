@@ -86,7 +86,7 @@ func TestSharesAreDeletedWithTheirSession(t *testing.T) {
 	change(t, directory, "UPDATE session SET changed = 0")
 	deleted, err := s.DeleteExpired(t.Context(), time.Minute, 0)
 	require.NoError(t, err)
-	require.Equal(t, []string{"b"}, deleted)
+	require.Equal(t, []string{"b"}, ids(deleted))
 	assert.Empty(t, shareIDs(t, s, "a"))
 	assert.Empty(t, shareIDs(t, s, "b"))
 	assert.Equal(t, []string{"of kept"}, shareIDs(t, s, "kept"))

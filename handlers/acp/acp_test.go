@@ -37,8 +37,9 @@ var everything = document{
 type fixture struct {
 	*testing.T
 
-	host *copilot.Host
-	api  *acp.API
+	agents *fake.Agents
+	host   *copilot.Host
+	api    *acp.API
 }
 
 // serve runs a test in virtual time.
@@ -52,7 +53,7 @@ func serve(t *testing.T, script func(*fake.Turn), test func(*fixture)) {
 		defer agents.Close()
 		host := agents.NewHost(copilot.Options{})
 		defer host.Close(t.Context())
-		test(&fixture{t, host, acp.New(acp.Options{Host: host, Version: "1"})})
+		test(&fixture{t, agents, host, acp.New(acp.Options{Host: host, Version: "1"})})
 	})
 }
 

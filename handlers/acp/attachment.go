@@ -60,7 +60,7 @@ func (a *attachment) session() *copilot.Session { return a.reader.Session() }
 
 // open makes the attachment the editor's one and returns the settings of the session. Following starts behind the response:
 // editors drop what comes before.
-func (a *attachment) open(ctx context.Context, r *jsonrpc.Request, servers int) settings {
+func (a *attachment) open(ctx context.Context, r *jsonrpc.Request) settings {
 	models, err := a.conn.host().Models(ctx)
 	if err != nil {
 		a.conn.api.options.Log.Debug("the models are not known", "err", err)
@@ -72,7 +72,7 @@ func (a *attachment) open(ctx context.Context, r *jsonrpc.Request, servers int) 
 	a.conn.attach(ctx, a)
 	r.After(func() {
 		if a.started.CompareAndSwap(false, true) {
-			a.conn.work.Go(func() { a.run(ctx, following, servers) })
+			a.conn.work.Go(func() { a.run(ctx, following) })
 		}
 	})
 	return a.settings(a.session().Info().Model)
@@ -92,12 +92,12 @@ func (a *attachment) end(ctx context.Context) {
 }
 
 // run sends what happens in the session until ctx ends, because the editor detached, or the session is closed.
-func (a *attachment) run(connected, ctx context.Context, servers int) {
+func (a *attachment) run(connected, ctx context.Context) {
 	defer close(a.done)
 	defer a.cancel()
 	defer a.runs.endAll(runEnd{err: errDetached})
 	defer a.questions.withdrawAll(connected, a.conn.peer)
-	a.greet(ctx, servers)
+	a.greet(ctx)
 	for ctx.Err() == nil {
 		if err := a.step(ctx); err != nil {
 			a.conn.forget(a)
@@ -110,12 +110,9 @@ func (a *attachment) run(connected, ctx context.Context, servers int) {
 }
 
 // greet sends what belongs behind the response: what the session can do, and the questions that are open.
-func (a *attachment) greet(ctx context.Context, servers int) {
+func (a *attachment) greet(ctx context.Context) {
 	a.conn.work.Go(func() { _ = a.update(ctx, a.commands(ctx)) }) // asks the agent, which may take a while
-	if servers > 0 {
-		a.notice(ctx, "warning", "The MCP servers of the editor are not used.", "Add them to the portal instead: in its settings, or in ~/.copilot/mcp-config.json.")
-	}
-	_ = a.send(ctx, a.encoder.take()) // else the connection ends
+	_ = a.send(ctx, a.encoder.take())                             // else the connection ends
 	for _, q := range a.encoder.open {
 		a.ask(ctx, q, attempt{})
 	}

@@ -54,9 +54,11 @@ func (n *connection) initialize(_ context.Context, r *jsonrpc.Request) (any, err
 	n.api.options.Log.Debug("editor connected", "client", p.Client.Name, "version", p.Client.Version)
 	return initializeResult{
 		ProtocolVersion: protocolVersion,
-		Capabilities:    agentCapabilities{LoadSession: true, Prompt: promptCapabilities{Image: true, EmbeddedContext: true}},
-		AuthMethods:     []present{}, // editors call authenticate as soon as there is one
-		Agent:           implementation{"copilot-portal", "Copilot Portal", n.api.options.Version},
+		Capabilities: agentCapabilities{
+			LoadSession: true, Servers: serverCapabilities{HTTP: true, SSE: true}, Prompt: promptCapabilities{Image: true, EmbeddedContext: true},
+		},
+		AuthMethods: []present{}, // editors call authenticate as soon as there is one
+		Agent:       implementation{"copilot-portal", "Copilot Portal", n.api.options.Version},
 	}, nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/follow"
 	"github.com/copilot-portal/portal/copilot/plain"
 )
@@ -241,7 +242,7 @@ func (c *encoder) encodeRun(e event.Event) bool {
 		c.open = slices.DeleteFunc(c.open, func(q event.Question) bool { return q.ID == b.ID })
 		c.out = append(c.out, item{closed: b.ID})
 	case event.SessionError:
-		c.addError(b)
+		c.addError(e, b)
 	case event.RunEnded:
 		c.endRun(e.Run, b)
 	case event.SessionClosed:
@@ -252,10 +253,15 @@ func (c *encoder) encodeRun(e event.Event) bool {
 	return true
 }
 
-func (c *encoder) addError(b event.SessionError) {
+// addError shows an error in a notice. An editor that has none sees in a message what the agent cannot do for it.
+func (c *encoder) addError(e event.Event, b event.SessionError) {
 	c.cause = strings.TrimSpace(b.Text + " " + b.Hint)
-	if c.can.Session.Notices != nil && c.blocks == nil {
+	switch {
+	case c.blocks != nil:
+	case c.can.Session.Notices != nil:
 		c.add(noticeUpdate{"notice", "error", plain.Text(b.Text), plain.Text(b.Hint)})
+	case e.Run == "" && b.Kind == fault.Invalid:
+		c.add(chunk{agentMessage, textOf(plain.Text(c.cause) + "\n\n"), ""})
 	}
 }
 
@@ -291,6 +297,8 @@ func (c *encoder) encodeState(e event.Event) {
 		if c.blocks == nil {
 			c.out = append(c.out, item{model: b.Model})
 		}
+	case event.ServerChanged:
+		c.addServer(b.Server)
 	case event.CompactionStarted:
 		c.compacted++
 		c.addCompaction("in_progress", "")
@@ -300,6 +308,13 @@ func (c *encoder) encodeState(e event.Event) {
 		} else {
 			c.addCompaction("completed", "")
 		}
+	}
+}
+
+// addServer shows why an MCP server did not start.
+func (c *encoder) addServer(s event.Server) {
+	if s.State == event.ServerFailed && c.can.Session.Notices != nil && c.blocks == nil {
+		c.add(noticeUpdate{"notice", "warning", "The MCP server " + plain.Text(s.Name) + " did not start.", plain.Text(s.Error)})
 	}
 }
 

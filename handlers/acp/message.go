@@ -46,8 +46,14 @@ type initializeResult struct {
 
 type agentCapabilities struct {
 	LoadSession bool                `json:"loadSession"`
+	Servers     serverCapabilities  `json:"mcpCapabilities"`
 	Prompt      promptCapabilities  `json:"promptCapabilities"`
 	Session     sessionCapabilities `json:"sessionCapabilities"`
+}
+
+type serverCapabilities struct {
+	HTTP bool `json:"http"`
+	SSE  bool `json:"sse"`
 }
 
 type promptCapabilities struct {
@@ -63,13 +69,29 @@ type sessionCapabilities struct {
 }
 
 type newParams struct {
-	Directory string            `json:"cwd"`
-	Servers   []json.RawMessage `json:"mcpServers"`
+	Directory string   `json:"cwd"`
+	Servers   []server `json:"mcpServers"`
 }
 
 type sessionParams struct {
-	SessionID string            `json:"sessionId"`
-	Servers   []json.RawMessage `json:"mcpServers"`
+	SessionID string    `json:"sessionId"`
+	Servers   *[]server `json:"mcpServers"` // nil: as they are
+}
+
+// server is an MCP server: a program, or one at a URL.
+type server struct {
+	Type    string      `json:"type"` // http, sse; absent for a program
+	Name    string      `json:"name"`
+	Command string      `json:"command"`
+	Args    []string    `json:"args"`
+	Env     []namedText `json:"env"`
+	URL     string      `json:"url"`
+	Headers []namedText `json:"headers"`
+}
+
+type namedText struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
 }
 
 // settings are the state of a session that the user may change.

@@ -19,17 +19,23 @@ func (n *connection) newSession(ctx context.Context, r *jsonrpc.Request) (any, e
 	if err := r.Decode(&p); err != nil {
 		return nil, err
 	}
-	s, err := n.host().Start(ctx, copilot.Start{Origin: Origin, Directory: p.Directory, AskUser: true, Capabilities: n.capabilities().answerable()})
+	servers, err := serverConfigs(p.Servers)
 	if err != nil {
 		return nil, err
 	}
-	a := n.follow(s, s.Record().Last())
-	return newResult{s.ID(), a.open(ctx, r, len(p.Servers))}, nil
+	s, err := n.host().Start(ctx, copilot.Start{
+		Origin: Origin, Directory: p.Directory, AskUser: true, Servers: servers, Capabilities: n.capabilities().answerable(),
+	})
+	if err != nil {
+		return nil, err
+	}
+	a := n.follow(s, 0) // the agent may have said what it cannot do
+	return newResult{s.ID(), a.open(ctx, r)}, nil
 }
 
 // load sends the whole past of a session before its response, as the protocol demands.
 func (n *connection) load(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	s, servers, err := n.stored(ctx, r)
+	s, err := n.stored(ctx, r)
 	if err != nil {
 		return nil, err
 	}
@@ -37,12 +43,12 @@ func (n *connection) load(ctx context.Context, r *jsonrpc.Request) (any, error) 
 	if err := a.replay(ctx, 0); err != nil {
 		return nil, err
 	}
-	return a.open(ctx, r, servers), nil
+	return a.open(ctx, r), nil
 }
 
 // resume is load without the past: only the run at work, if any, is read.
 func (n *connection) resume(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	s, servers, err := n.stored(ctx, r)
+	s, err := n.stored(ctx, r)
 	if err != nil {
 		return nil, err
 	}
@@ -50,24 +56,31 @@ func (n *connection) resume(ctx context.Context, r *jsonrpc.Request) (any, error
 	if err := a.prime(ctx); err != nil {
 		return nil, err
 	}
-	return a.open(ctx, r, servers), nil
+	return a.open(ctx, r), nil
 }
 
-// stored returns the session that a request names. A closed one accepts prompts again. It is no longer followed as before.
-func (n *connection) stored(ctx context.Context, r *jsonrpc.Request) (s *copilot.Session, servers int, err error) {
+// stored returns the session that a request names, with the MCP servers of the request. A closed one accepts prompts again. It is no
+// longer followed as before.
+func (n *connection) stored(ctx context.Context, r *jsonrpc.Request) (*copilot.Session, error) {
 	var p sessionParams
 	if err := r.Decode(&p); err != nil {
-		return nil, 0, err
+		return nil, err
 	}
-	s, err = n.host().Session(ctx, p.SessionID)
+	s, err := n.host().Session(ctx, p.SessionID)
 	if err != nil {
-		return nil, 0, err
+		return nil, err
 	}
-	if s.Info().State == copilot.StateClosed {
+	if p.Servers != nil {
+		err = setServers(s, *p.Servers)
+	}
+	if err == nil && s.Info().State == copilot.StateClosed {
 		err = s.Resume(ctx)
 	}
+	if err != nil {
+		return nil, err
+	}
 	n.detach(ctx, p.SessionID)
-	return s, len(p.Servers), err
+	return s, nil
 }
 
 // list lists sessions, most recently changed first. A page may have fewer than others if the editor wants only one directory.

@@ -142,20 +142,28 @@ func (a API) check(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	return map[string]any{"servers": list}, nil
 }
 
+// Server is an MCP server as a client declares it.
+type Server struct {
+	Name      string            `json:"name"`
+	Command   string            `json:"command"`
+	Args      []string          `json:"args"`
+	Variables map[string]string `json:"variables"`
+	URL       string            `json:"url"`
+	Headers   map[string]string `json:"headers"`
+}
+
+// Config returns the configuration of the server, which the domain has to check.
+func (s Server) Config() agent.ServerConfig {
+	return agent.ServerConfig{Name: s.Name, Command: s.Command, Args: s.Args, Env: s.Variables, URL: s.URL, Headers: s.Headers}
+}
+
 // add is server.add.
 func (a API) add(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	var p struct {
-		Name      string            `json:"name"`
-		Command   string            `json:"command"`
-		Args      []string          `json:"args"`
-		Variables map[string]string `json:"variables"`
-		URL       string            `json:"url"`
-		Headers   map[string]string `json:"headers"`
-	}
+	var p Server
 	if err := r.Decode(&p); err != nil {
 		return nil, err
 	}
-	return struct{}{}, a.Host.AddServer(ctx, agent.ServerConfig{Name: p.Name, Command: p.Command, Args: p.Args, Env: p.Variables, URL: p.URL, Headers: p.Headers})
+	return struct{}{}, a.Host.AddServer(ctx, p.Config())
 }
 
 // remove is server.remove.

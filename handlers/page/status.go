@@ -54,6 +54,7 @@ type statusResult struct {
 	Version       string                `json:"version"`
 	Uptime        int64                 `json:"uptime_s"`
 	Agent         agentStatus           `json:"agent"`
+	Agents        []otherAgent          `json:"agents"`  // besides this first one
 	Account       *accountStatus        `json:"account"` // null if it was not asked for
 	Pool          poolStatus            `json:"pool"`
 	Sessions      map[copilot.State]int `json:"sessions"`
@@ -67,6 +68,11 @@ type agentStatus struct {
 	Version string            `json:"version"`
 	Message string            `json:"message"`
 	Hint    string            `json:"hint"`
+}
+
+type otherAgent struct {
+	Name string `json:"name"`
+	agentStatus
 }
 
 type accountStatus struct {
@@ -107,11 +113,19 @@ func (n *connection) status(ctx context.Context, r *jsonrpc.Request) (any, error
 	o, health, stats := n.api.options, n.host().Health(), n.host().Stats()
 	result := statusResult{
 		Version: o.Version, Uptime: int64(time.Since(o.About.Started).Seconds()),
-		Agent:   agentStatus{health.State, health.Version, health.Message, health.Hint},
+		Agent:   describeHealth(health),
+		Agents:  []otherAgent{},
 		Account: account, Pool: poolStatus{stats.Agents.Running, stats.Agents.Starts, stats.Agents.Deaths},
 		Sessions: stats.Sessions, Storage: o.About.storage(), Providers: o.About.Providers, Configuration: o.About.Configuration,
 	}
+	for _, a := range n.host().OtherAgents() {
+		result.Agents = append(result.Agents, otherAgent{a.Name, describeHealth(a.Health)})
+	}
 	return result, nil
+}
+
+func describeHealth(h agent.Health) agentStatus {
+	return agentStatus{h.State, h.Version, h.Message, h.Hint}
 }
 
 // complete sets the defaults.

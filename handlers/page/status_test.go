@@ -35,6 +35,7 @@ func TestStatusDescribesThePortal(t *testing.T) {
 		assert.Equal(t, document{
 			"version": "1", "uptime_s": 3600.0, "account": nil,
 			"agent":     document{"state": "unknown", "version": "", "message": "", "hint": ""},
+			"agents":    []any{},
 			"pool":      document{"running": 0.0, "starts": 0.0, "deaths": 0.0},
 			"storage":   document{"ok": true, "directory": "/data", "bytes": 7.0},
 			"providers": []any{document{"name": "local", "type": "openai", "models": []any{"m"}}},

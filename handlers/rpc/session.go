@@ -11,15 +11,17 @@ import (
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
+	"github.com/copilot-portal/portal/handlers/extension"
 )
 
 type createParams struct {
-	Model            string            `json:"model"`
-	WorkingDirectory string            `json:"workingDirectory"`
-	Permissions      map[string]string `json:"permissions"`
-	CallbackURL      string            `json:"callbackUrl"`
-	Tools            *[]tool           `json:"tools"`
-	Interactive      bool              `json:"interactive"` // the client answers questions
+	Model            string             `json:"model"`
+	WorkingDirectory string             `json:"workingDirectory"`
+	Permissions      map[string]string  `json:"permissions"`
+	CallbackURL      string             `json:"callbackUrl"`
+	Tools            *[]tool            `json:"tools"`
+	Servers          []extension.Server `json:"mcpServers"`  // of this session
+	Interactive      bool               `json:"interactive"` // the client answers questions
 }
 
 type created struct {
@@ -69,6 +71,9 @@ func (a *API) describe(p createParams) (start copilot.Start, callback string, er
 	}
 	if p.Interactive {
 		start.Capabilities = byAnswers()
+	}
+	for _, s := range p.Servers {
+		start.Servers = append(start.Servers, s.Config())
 	}
 	switch {
 	case p.Tools != nil:

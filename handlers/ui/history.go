@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/journal"
@@ -38,6 +39,8 @@ type sessionState struct {
 	Permissions permission.Policy `json:"permissions"`          // the rules in force
 	Remembered  permission.Policy `json:"remembered,omitempty"` // those of them that come from answers
 	Waiting     []waiting         `json:"waiting"`
+
+	Can []agent.Capability `json:"can"` // what its agent can do
 }
 
 func (p *historyParams) read(r *jsonrpc.Request) error {
@@ -102,7 +105,7 @@ func (n *connection) attach(ctx context.Context, r *jsonrpc.Request) (any, error
 	if err := show.send(ctx, r, s); err != nil {
 		return nil, err
 	}
-	return attachResult{sessionState{DescribeSession(s.Info()), s.Rules(), s.Remembered(), queued(s.Waiting())}, show.result, show.earlier, reset}, nil
+	return attachResult{sessionState{DescribeSession(s.Info()), s.Rules(), s.Remembered(), queued(s.Waiting()), append([]agent.Capability{}, s.Capabilities()...)}, show.result, show.earlier, reset}, nil
 }
 
 // historyRequest is a request for the past of a session.

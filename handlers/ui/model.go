@@ -34,6 +34,7 @@ type modelDetails struct {
 	Name       string  `json:"name"`
 	Multiplier float64 `json:"multiplier"`
 	Vision     bool    `json:"vision"`
+	Agent      string  `json:"agent,omitempty"` // "": the first one
 }
 
 // models is model.list. It ignores the provider asked for.
@@ -56,7 +57,7 @@ func (n *connection) models(ctx context.Context, r *jsonrpc.Request) (any, error
 	if p.Details {
 		result.Details = map[string]modelDetails{}
 		for _, m := range list {
-			result.Details[m.ID] = modelDetails{Window: m.Context, Input: m.Context, Name: m.Name, Multiplier: m.Multiplier, Vision: m.Vision}
+			result.Details[m.ID] = modelDetails{Window: m.Context, Input: m.Context, Name: m.Name, Multiplier: m.Multiplier, Vision: m.Vision, Agent: m.Agent}
 		}
 	}
 	return result, nil

@@ -132,6 +132,7 @@ type Session struct {
 	Pinned    bool          `json:"pinned,omitempty"`
 	Archived  bool          `json:"archived,omitempty"`
 	ForkOf    forkOrigin    `json:"forked_from,omitzero"`
+	Agent     string        `json:"agent,omitempty"` // "": the first one
 }
 
 // forkOrigin is the session that a fork was made from.
@@ -146,6 +147,7 @@ func DescribeSession(i copilot.Info) Session {
 		i.ID, FormatTime(i.Changed), i.Run, i.Prompts, plain.Text(i.Prompt), plain.Text(i.Title), i.Model, i.Directory, i.State, i.Origin, FormatTime(i.Created),
 		i.Outcome, plain.Text(i.WaitsFor), i.Pinned, i.Archived,
 		forkOrigin{i.ForkOf.ID, plain.Text(i.ForkOf.Title)},
+		i.Agent,
 	}
 }
 

@@ -107,6 +107,7 @@ func addGlobalFlags(c *cobra.Command) {
 	all.Bool("ephemeral", false, "store nothing: sessions are lost when the portal stops")
 	all.String("copilot-path", "", "path of the Copilot CLI")
 	all.String("agent-command", "", "program, with arguments, to use instead of the Copilot CLI; it must speak the Copilot CLI Protocol")
+	all.String("agents", "", "known agents to use besides, separated by commas; sessions with their models run on them")
 	all.Bool("sandbox", false, "run the Copilot CLI in bubblewrap, where it can write to the working directory only; without bubblewrap, sessions fail to start")
 	all.String("sandbox-network", "shared", "what the sandboxed CLI and its commands can reach: shared (everything this machine can) or model (only the hosts of models)")
 	all.Bool("demo", false, "always list the scripted, offline model")

@@ -145,7 +145,7 @@ func (c *testConversation) assertSilent() {
 			return
 		}
 		switch h.body.(type) {
-		case event.Notice, event.TitleChanged, event.UsageChanged:
+		case event.Notice, event.TitleChanged, event.UsageChanged, event.ServerChanged:
 		default:
 			c.Errorf("unexpected events: %s", show([]recordedEvent{h}))
 		}

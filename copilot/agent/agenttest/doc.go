@@ -5,6 +5,6 @@
 //		agenttest.Run(t, agenttest.Subject{ … })
 //	}
 //
-// A new agent needs a model that plays each [Scene]. It declares its capabilities with [Capability]. It must
+// A new agent needs a model that plays each [Scene]. It declares its capabilities with [agent.Capability]. It must
 // refuse everything else, and must not send events of other capabilities.
 package agenttest

@@ -3,6 +3,7 @@ package agenttest
 import (
 	"strings"
 
+	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/copilot/event"
 )
 
@@ -169,19 +170,21 @@ func (l *eventChecker) attribute(h recordedEvent) {
 func (l *eventChecker) allowed(b event.Body) {
 	switch b := b.(type) {
 	case event.ReasoningStarted, event.ReasoningDelta, event.ReasoningEnded:
-		l.hasCapability(Reasoning, b)
+		l.hasCapability(agent.Reasoning, b)
 	case event.SubagentStarted, event.SubagentEnded:
-		l.hasCapability(Subagents, b)
+		l.hasCapability(agent.Subagents, b)
 	case event.CompactionStarted, event.CompactionEnded:
-		l.hasCapability(Compaction, b)
-	case event.UsageChanged, event.ModelCalled:
-		l.hasCapability(Usage, b)
+		l.hasCapability(agent.Compaction, b)
+	case event.UsageChanged:
+		l.hasCapability(agent.Context, b)
+	case event.ModelCalled:
+		l.hasCapability(agent.Usage, b)
 	case event.PlanChanged:
 		if len(b.Todos) > 0 {
-			l.hasCapability(Todos, b)
+			l.hasCapability(agent.Todos, b)
 		}
 		if b.Text != "" {
-			l.hasCapability(Approval, b)
+			l.hasCapability(agent.Approval, b)
 		}
 	case event.QuestionAsked:
 		l.askable(b)
@@ -193,18 +196,18 @@ func (l *eventChecker) allowed(b event.Body) {
 func (l *eventChecker) askable(b event.QuestionAsked) {
 	switch b.Question.Kind {
 	case event.AskInput:
-		l.hasCapability(Questions, b)
+		l.hasCapability(agent.Questions, b)
 	case event.AskPlan:
-		l.hasCapability(Approval, b)
+		l.hasCapability(agent.Approval, b)
 	case event.AskTool:
-		l.hasCapability(ClientTools, b)
+		l.hasCapability(agent.ClientTools, b)
 	case event.AskPermission:
-		l.hasCapability(Permissions, b)
+		l.hasCapability(agent.Permissions, b)
 	case event.AskForm, event.AskSignIn:
 	}
 }
 
-func (l *eventChecker) hasCapability(a Capability, b event.Body) {
+func (l *eventChecker) hasCapability(a agent.Capability, b event.Body) {
 	if !l.subject.can(a) {
 		l.Errorf("the agent does not declare the capability %s but sends %T", a, b)
 	}

@@ -23,25 +23,25 @@ func abortRules() []rule {
 		aborted("an open permission", func(c *testConversation) {
 			c.send(Shell{"true"})
 			c.asked(event.AskPermission)
-		}, Permissions),
+		}, agent.Permissions),
 		aborted("an open question", func(c *testConversation) {
 			c.send(Ask{Question: "Which?"})
 			c.asked(event.AskInput)
-		}, Questions),
+		}, agent.Questions),
 		aborted("an open call of a tool", func(c *testConversation) {
 			c.send(Call{Tool: "ide.open", Arguments: "{}"})
 			c.answer(c.asked(event.AskPermission), event.Answer{Approved: true})
 			c.asked(event.AskTool)
-		}, ClientTools),
+		}, agent.ClientTools),
 		aborted("a plan that waits for its approval", func(c *testConversation) {
 			c.prompt(event.Prompt{Text: c.subject.Write(Propose{"My plan"}), Mode: event.ModePlan})
 			c.asked(event.AskPlan)
-		}, Modes, Approval),
+		}, agent.Modes, agent.Approval),
 		aborted("a prompt with a steering prompt", func(c *testConversation) {
 			c.send(Stream{Chunks: 5000, Over: 20 * time.Second})
 			until[event.MessageDelta](c)
 			c.mustSucceed(c.Send(c.shortContext(), c.steer("steered")))
-		}, Steering),
+		}, agent.Steering),
 	}
 }
 
@@ -56,10 +56,10 @@ func abortWhileIdle(s *ruleContext) {
 
 // aborted returns the rule that a piece of work can be aborted, that open questions are withdrawn, and that
 // the next prompt works normally.
-func aborted(what string, begin func(*testConversation), needs ...Capability) rule {
+func aborted(what string, begin func(*testConversation), needs ...agent.Capability) rule {
 	return rule{name: "an abort ends " + what, needs: needs, do: func(s *ruleContext) {
 		c := s.open(func(o *agent.Opening) {
-			if s.subject.can(ClientTools) {
+			if s.subject.can(agent.ClientTools) {
 				o.Tools = []event.Tool{ideOpen()}
 			}
 		})

@@ -17,21 +17,21 @@ import (
 // conversationRules returns the rules of conversations as a whole.
 func conversationRules() []rule {
 	return []rule{
-		{name: "the model can be changed from the next prompt on", needs: []Capability{Switching}, do: modelChanges, without: modelStays},
+		{name: "the model can be changed from the next prompt on", needs: []agent.Capability{agent.Switching}, do: modelChanges, without: modelStays},
 		{name: "a model that does not exist is refused, or the next prompt fails", do: unknownModels},
-		{name: "a compacted conversation keeps its content", needs: []Capability{Compaction}, do: compaction, without: compactionIsRefused},
-		{name: "compacting an empty conversation fails and is reported", needs: []Capability{Compaction}, do: compactionOfEmptyConversation},
-		{name: "a compaction can be cancelled", needs: []Capability{Compaction}, do: compactionCancelled},
-		{name: "a closed conversation can be resumed", needs: []Capability{Resuming}, do: conversationIsResumed, without: missingConversationIsStarted},
-		{name: "a conversation that was closed during a prompt can be resumed", needs: []Capability{Resuming, Permissions}, do: conversationIsResumedDuringPrompt},
+		{name: "a compacted conversation keeps its content", needs: []agent.Capability{agent.Compaction}, do: compaction, without: compactionIsRefused},
+		{name: "compacting an empty conversation fails and is reported", needs: []agent.Capability{agent.Compaction}, do: compactionOfEmptyConversation},
+		{name: "a compaction can be cancelled", needs: []agent.Capability{agent.Compaction}, do: compactionCancelled},
+		{name: "a closed conversation can be resumed", needs: []agent.Capability{agent.Resuming}, do: conversationIsResumed, without: missingConversationIsStarted},
+		{name: "a conversation that was closed during a prompt can be resumed", needs: []agent.Capability{agent.Resuming, agent.Permissions}, do: conversationIsResumedDuringPrompt},
 		{name: "resuming an unknown conversation starts a new one and says so", do: unknownConversation},
 		{name: "a session that is opened without resuming starts anew", do: openedWithoutResuming},
 		{name: "no events follow Close, and calls fail", do: closed},
-		{name: "only the later of two conversations of a session gets events", needs: []Capability{Resuming}, do: laterConversationGetsEvents},
+		{name: "only the later of two conversations of a session gets events", needs: []agent.Capability{agent.Resuming}, do: laterConversationGetsEvents},
 		{name: "concurrent conversations do not mix", do: concurrentConversations},
 		{name: "calls with an ended context return and do nothing", do: callsWithEndedContext},
 		{name: "the extensions of a conversation are listed", do: extensionsAreListed},
-		{name: "a question outside of the conversation leaves no trace", needs: []Capability{Asking}, do: askedOutside, without: askingIsRefused},
+		{name: "a question outside of the conversation leaves no trace", needs: []agent.Capability{agent.Asking}, do: askedOutside, without: askingIsRefused},
 	}
 }
 
@@ -52,7 +52,7 @@ func modelChanges(s *ruleContext) {
 	}
 	got := c.run(Recall{})
 	s.contains(said(got), "a heron")
-	if after := models(got); s.subject.can(Usage) && fmt.Sprint(before) == fmt.Sprint(after) {
+	if after := models(got); s.subject.can(agent.Usage) && fmt.Sprint(before) == fmt.Sprint(after) {
 		s.Errorf("the models before and after are the same: %v", after)
 	}
 }

@@ -10,8 +10,8 @@ import (
 
 // pendingRules returns the rules of questions that were open when the process died.
 func pendingRules() []rule {
-	needs := []Capability{Continuing, Resuming, Permissions}
-	tools := []Capability{Continuing, Resuming, ClientTools}
+	needs := []agent.Capability{agent.Continuing, agent.Resuming, agent.Permissions}
+	tools := []agent.Capability{agent.Continuing, agent.Resuming, agent.ClientTools}
 	return []rule{
 		{name: "a pending permission can be granted, and the work continues", needs: needs, do: pendingGranted},
 		{name: "a pending permission can be refused, and the model continues", needs: needs, do: pendingRefused},
@@ -19,8 +19,8 @@ func pendingRules() []rule {
 		{name: "a client tool with a pending permission is called", needs: tools, do: pendingToolPermission},
 		{name: "a pending call of a client tool can return its result", needs: tools, do: pendingToolResult},
 		{name: "a prompt with a pending question can be aborted", needs: needs, do: pendingAborted},
-		{name: "a question that is no longer pending is closed", needs: []Capability{Resuming, Permissions}, do: noLongerPending},
-		{name: "a pending question that was already answered is closed at once", needs: []Capability{Permissions}, do: pendingAnswered},
+		{name: "a question that is no longer pending is closed", needs: []agent.Capability{agent.Resuming, agent.Permissions}, do: noLongerPending},
+		{name: "a pending question that was already answered is closed at once", needs: []agent.Capability{agent.Permissions}, do: pendingAnswered},
 		{name: "a pending question of an unknown conversation is closed at once", do: pendingInUnknownConversation},
 	}
 }

@@ -9,12 +9,12 @@ import (
 
 // planRules returns the rules of to-dos and plans.
 func planRules() []rule {
-	approval := []Capability{Modes, Approval}
+	approval := []agent.Capability{agent.Modes, agent.Approval}
 	return []rule{
-		{name: "the last plan before Idle is up to date", needs: []Capability{Todos}, do: todosAreReported},
+		{name: "the last plan before Idle is up to date", needs: []agent.Capability{agent.Todos}, do: todosAreReported},
 		{name: "a plan waits for its approval, and continues in the chosen way", needs: approval, do: planApproved},
 		{name: "a refused plan returns to the model with the reason", needs: approval, do: planRefused},
-		{name: "the user is asked to approve plans only in plan mode", needs: []Capability{Approval}, do: planInOtherModes},
+		{name: "the user is asked to approve plans only in plan mode", needs: []agent.Capability{agent.Approval}, do: planInOtherModes},
 		{name: "the user is not asked to approve a plan if nobody can answer", needs: approval, do: planWithoutUser},
 	}
 }

@@ -18,9 +18,9 @@ func processRules() []rule {
 	return []rule{
 		{name: "the models are listed", do: modelsAreListed},
 		{name: "the account and the extensions are available", do: accountIsAvailable},
-		{name: "MCP servers are added, disabled, enabled and removed, and their secrets are kept", needs: []Capability{Storing}, do: serversAreStored},
+		{name: "MCP servers are added, disabled, enabled and removed, and their secrets are kept", needs: []agent.Capability{agent.Storing}, do: serversAreStored},
 		{name: "when the process is killed, calls fail, Done is closed, and no events follow", do: killed},
-		{name: "a conversation outlives the process", needs: []Capability{Resuming}, do: conversationOutlivesProcess},
+		{name: "a conversation outlives the process", needs: []agent.Capability{agent.Resuming}, do: conversationOutlivesProcess},
 		{name: "Stop stops the process in time, whatever it is doing", do: stopped},
 		{name: "Stop stops the process at once if its context has ended", do: stoppedAtOnce},
 	}
@@ -30,7 +30,7 @@ func modelsAreListed(s *ruleContext) {
 	list, err := s.agent.Models(s.shortContext())
 	s.mustSucceed(err)
 	ids := []string{s.subject.Model}
-	if s.subject.can(Switching) {
+	if s.subject.can(agent.Switching) {
 		ids = append(ids, s.subject.Other)
 	}
 	for _, id := range ids {

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
 )
@@ -13,17 +14,17 @@ import (
 func promptRules() []rule {
 	return []rule{
 		{name: "a response comes as deltas and as a whole, followed by Idle", do: promptIsAnswered},
-		{name: "thoughts of the model are events like texts", needs: []Capability{Reasoning}, do: thoughtIsReported},
+		{name: "thoughts of the model are events like texts", needs: []agent.Capability{agent.Reasoning}, do: thoughtIsReported},
 		{name: "a long response is complete", do: longAnswerIsComplete},
 		{name: "prompts are answered in sequence, and the model knows the earlier ones", do: promptsAreAnsweredInSequence},
-		{name: "an error of the model is reported before Idle, and the conversation continues", do: failureIsReported},
-		{name: "tokens are counted", needs: []Capability{Usage}, do: tokensAreCounted},
-		{name: "the mode of a prompt reaches the model", needs: []Capability{Modes}, do: modesReachTheModel, without: modesAreRefused},
-		{name: "attachments reach the model", needs: []Capability{Attachments}, do: attachmentsReachTheModel, without: attachmentsAreRefused},
-		{name: "events of a sub-agent have its id", needs: []Capability{Subagents}, do: subagentsAreNamed},
-		{name: "a steering prompt is read before Idle", needs: []Capability{Steering}, do: steeringPromptIsRead, without: steeringIsRefused},
-		{name: "a late steering prompt fails", needs: []Capability{Steering}, do: steeringIdleAgent},
-		{name: "a steering prompt at the last moment is read, or fails", needs: []Capability{Steering}, do: steeringAtLastMoment},
+		{name: "an error of the model is reported before Idle, and the conversation continues", needs: []agent.Capability{agent.Failures}, do: failureIsReported, without: failureEndsPrompt},
+		{name: "tokens are counted", needs: []agent.Capability{agent.Usage, agent.Context}, do: tokensAreCounted},
+		{name: "the mode of a prompt reaches the model", needs: []agent.Capability{agent.Modes}, do: modesReachTheModel, without: modesAreRefused},
+		{name: "attachments reach the model", needs: []agent.Capability{agent.Attachments}, do: attachmentsReachTheModel, without: attachmentsAreRefused},
+		{name: "events of a sub-agent have its id", needs: []agent.Capability{agent.Subagents}, do: subagentsAreNamed},
+		{name: "a steering prompt is read before Idle", needs: []agent.Capability{agent.Steering}, do: steeringPromptIsRead, without: steeringIsRefused},
+		{name: "a late steering prompt fails", needs: []agent.Capability{agent.Steering}, do: steeringIdleAgent},
+		{name: "a steering prompt at the last moment is read, or fails", needs: []agent.Capability{agent.Steering}, do: steeringAtLastMoment},
 	}
 }
 
@@ -77,6 +78,13 @@ func failureIsReported(s *ruleContext) {
 	if f := one[event.SessionError](s, c.run(Fail{})); f.Text == "" || f.Kind == "" {
 		s.Errorf("the failure is %+v", f)
 	}
+	s.contains(said(c.run(Say{"on we go"})), "on we go")
+}
+
+// failureEndsPrompt checks agents that tell errors of the model as text.
+func failureEndsPrompt(s *ruleContext) {
+	c := s.open(nil)
+	c.run(Fail{})
 	s.contains(said(c.run(Say{"on we go"})), "on we go")
 }
 

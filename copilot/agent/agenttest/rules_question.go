@@ -1,6 +1,8 @@
 package agenttest
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 
 	"github.com/copilot-portal/portal/copilot/agent"
@@ -10,18 +12,20 @@ import (
 
 // questionRules returns the rules of permissions and questions to the user.
 func questionRules() []rule {
-	needs := []Capability{Permissions}
+	needs := []agent.Capability{agent.Permissions}
+	reasons := []agent.Capability{agent.Permissions, agent.Reasons}
 	return []rule{
 		{name: "a command waits for its permission and then runs", needs: needs, do: permissionGranted, without: noCommandRuns},
-		{name: "a refused command does not run, the reason is reported, and the model continues", needs: needs, do: permissionRefused},
-		{name: "a refusal needs no reason", needs: needs, do: permissionRefusedSilently},
+		{name: "a refused command does not run", needs: needs, do: refusedCommandDoesNotRun},
+		{name: "the reason of a refusal is reported, and the model continues", needs: reasons, do: permissionRefused},
+		{name: "a refusal needs no reason", needs: reasons, do: permissionRefusedSilently},
 		{name: "an open question keeps the prompt open", needs: needs, do: questionKeepsPromptOpen},
 		{name: "a second answer is no error and changes nothing", needs: needs, do: secondAnswer},
 		{name: "answering an unknown question is no error", do: answerToUnknownQuestion},
-		{name: "the user is asked, and the model sees the answer", needs: []Capability{Questions}, do: userIsAsked, without: noQuestionIsAsked(true)},
-		{name: "the user declines to answer, and the model sees the reason", needs: []Capability{Questions}, do: userDeclines},
-		{name: "the same question can be asked again", needs: []Capability{Questions}, do: sameQuestionAgain},
-		{name: "the user is not asked if nobody can answer", needs: []Capability{Questions}, do: noQuestionIsAsked(false)},
+		{name: "the user is asked, and the model sees the answer", needs: []agent.Capability{agent.Questions}, do: userIsAsked, without: noQuestionIsAsked(true)},
+		{name: "the user declines to answer, and the model sees the reason", needs: []agent.Capability{agent.Questions}, do: userDeclines},
+		{name: "the same question can be asked again", needs: []agent.Capability{agent.Questions}, do: sameQuestionAgain},
+		{name: "the user is not asked if nobody can answer", needs: []agent.Capability{agent.Questions}, do: noQuestionIsAsked(false)},
 	}
 }
 
@@ -47,6 +51,19 @@ func noCommandRuns(s *ruleContext) {
 	if len(bodies[event.QuestionAsked](got))+len(bodies[event.ToolStarted](got)) > 0 {
 		s.Errorf("unexpected events: %s", show(got))
 	}
+}
+
+func refusedCommandDoesNotRun(s *ruleContext) {
+	c := s.open(nil)
+	c.send(Shell{"touch made"})
+	c.answer(c.asked(event.AskPermission), event.Answer{})
+	if end := one[event.ToolEnded](s, c.idle(false)); end.Error == nil {
+		s.Errorf("the call ends with %+v", end)
+	}
+	if _, err := os.Stat(filepath.Join(c.opening.Directory, "made")); !os.IsNotExist(err) {
+		s.Errorf("the command was refused and ran: %v", err)
+	}
+	s.contains(said(c.run(Say{"on we go"})), "on we go")
 }
 
 // refused refuses a command and returns the text of the error.

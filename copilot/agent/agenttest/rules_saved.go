@@ -13,13 +13,13 @@ import (
 // savedRules returns the rules of copying and deleting saved conversations.
 func savedRules() []rule {
 	return []rule{
-		{name: "a copy has the conversation so far and is then independent", needs: []Capability{Forking, Resuming}, do: copied, without: copyingIsRefused},
-		{name: "a closed conversation and a copy can be copied", needs: []Capability{Forking, Resuming}, do: copiedTwice},
-		{name: "a copy can end before a prompt, also a copy of a copy", needs: []Capability{Forking, Resuming}, do: copiedUntilPrompt},
-		{name: "a conversation can be copied during a prompt, which ends in the copy", needs: []Capability{Forking, Resuming, Permissions}, do: copiedDuringPrompt},
+		{name: "a copy has the conversation so far and is then independent", needs: []agent.Capability{agent.Forking, agent.Resuming}, do: copied, without: copyingIsRefused},
+		{name: "a closed conversation and a copy can be copied", needs: []agent.Capability{agent.Forking, agent.Resuming}, do: copiedTwice},
+		{name: "a copy can end before a prompt, also a copy of a copy", needs: []agent.Capability{agent.Forking, agent.Resuming}, do: copiedUntilPrompt},
+		{name: "a conversation can be copied during a prompt, which ends in the copy", needs: []agent.Capability{agent.Forking, agent.Resuming, agent.Permissions}, do: copiedDuringPrompt},
 		{name: "an unsaved conversation cannot be copied", do: copyOfUnsavedConversation},
-		{name: "a forgotten conversation starts anew, and its copy stays", needs: []Capability{Forking, Forgetting, Resuming}, do: forgotten},
-		{name: "forgetting an unsaved conversation is no error", needs: []Capability{Forgetting}, do: unsavedConversationForgotten, without: forgettingIsRefused},
+		{name: "a forgotten conversation starts anew, and its copy stays", needs: []agent.Capability{agent.Forking, agent.Forgetting, agent.Resuming}, do: forgotten},
+		{name: "forgetting an unsaved conversation is no error", needs: []agent.Capability{agent.Forgetting}, do: unsavedConversationForgotten, without: forgettingIsRefused},
 	}
 }
 
@@ -98,7 +98,7 @@ func copiedDuringPrompt(s *ruleContext) {
 
 func copyOfUnsavedConversation(s *ruleContext) {
 	_, err := s.agent.Fork(s.shortContext(), uuid.NewString(), time.Time{})
-	if err == nil || s.subject.can(Forking) && fault.KindOf(err) != fault.NotFound {
+	if err == nil || s.subject.can(agent.Forking) && fault.KindOf(err) != fault.NotFound {
 		s.Errorf("unexpected error: %v", err)
 	}
 }
@@ -132,5 +132,8 @@ func unsavedConversationForgotten(s *ruleContext) {
 }
 
 func forgettingIsRefused(s *ruleContext) {
-	s.fails("forgetting", s.agent.Forget(s.shortContext(), uuid.NewString()))
+	c := s.open(nil)
+	c.run(Say{"a heron"})
+	c.close()
+	s.fails("forgetting", s.agent.Forget(s.shortContext(), c.opening.Session))
 }

@@ -12,7 +12,7 @@ import (
 
 // toolRules returns the rules of client tools.
 func toolRules() []rule {
-	needs := []Capability{ClientTools}
+	needs := []agent.Capability{agent.ClientTools}
 	return []rule{
 		{name: "a client tool is called by its own name, after permission", needs: needs, do: toolCalled, without: toolsAreRefused},
 		{name: "a refused client tool is not called", needs: needs, do: toolRefused},
@@ -20,7 +20,7 @@ func toolRules() []rule {
 		{name: "an undeclared tool is not called", do: toolMissing},
 		{name: "a tool with the name of a built-in tool is rejected", needs: needs, do: duplicateToolNames},
 		{name: "a tool with an invalid name is rejected", needs: needs, do: invalidToolNames},
-		{name: "a resumed conversation has the tools passed when it is opened", needs: []Capability{ClientTools, Resuming}, do: toolsAfterResume},
+		{name: "a resumed conversation has the tools passed when it is opened", needs: []agent.Capability{agent.ClientTools, agent.Resuming}, do: toolsAfterResume},
 	}
 }
 

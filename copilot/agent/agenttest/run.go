@@ -15,7 +15,7 @@ import (
 // rule is a rule that every agent must obey.
 type rule struct {
 	name    string
-	needs   []Capability
+	needs   []agent.Capability
 	do      func(*ruleContext) // the check for agents with the capabilities
 	without func(*ruleContext) // the check for agents without one of them; nil means that only the rules of events apply
 }
@@ -42,7 +42,7 @@ const (
 // Run checks that an agent conforms.
 func Run(t *testing.T, s Subject) {
 	t.Helper()
-	conversations := slices.Concat(promptRules(), abortRules(), questionRules(), toolRules(), planRules(), conversationRules(), savedRules())
+	conversations := slices.Concat(promptRules(), abortRules(), questionRules(), toolRules(), serverRules(), planRules(), conversationRules(), savedRules())
 	processes := slices.Concat(processRules(), pendingRules())
 	if s.Virtual {
 		for _, r := range slices.Concat(conversations, processes) {
@@ -104,7 +104,7 @@ func (s Subject) checkRule(t, owner *testing.T, r rule, m Machine, a agent.Agent
 	t.Helper()
 	st := &ruleContext{TB: t, subject: s, machine: m, agent: a, launch: func() agent.Agent { return launch(t, owner, m) }}
 	do := r.do
-	if slices.ContainsFunc(r.needs, func(a Capability) bool { return !s.can(a) }) {
+	if slices.ContainsFunc(r.needs, func(a agent.Capability) bool { return !s.can(a) }) {
 		if do = r.without; do == nil {
 			t.Skip("the agent does not declare this capability")
 		}
@@ -116,7 +116,7 @@ func (s Subject) checkRule(t, owner *testing.T, r rule, m Machine, a agent.Agent
 	return st.agent
 }
 
-func (s Subject) can(a Capability) bool { return slices.Contains(s.Can, a) }
+func (s Subject) can(a agent.Capability) bool { return slices.Contains(s.Can, a) }
 
 // launch starts an agent that is stopped at the end of owner.
 func launch(t, owner *testing.T, m Machine) agent.Agent {

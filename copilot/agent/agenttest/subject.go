@@ -23,7 +23,7 @@ type Subject struct {
 	// Mode returns the mode in which a prompt reached the model, from the output of [Show].
 	Mode func(shown string) event.Mode
 	// Can lists the capabilities of the agent.
-	Can []Capability
+	Can []agent.Capability
 }
 
 // Machine is an environment in which agents run. What they save is available to later ones.
@@ -32,29 +32,3 @@ type Machine struct {
 	// Kill kills an agent's process.
 	Kill func(agent.Agent)
 }
-
-// Capability is a feature that not every agent has.
-type Capability string
-
-// The capabilities.
-const (
-	Permissions Capability = "permissions" // the agent asks before it acts
-	Reasoning   Capability = "reasoning"   // the model's thoughts are events
-	Questions   Capability = "questions"   // the model can ask the user
-	ClientTools Capability = "tools"       // clients can provide tools
-	Todos       Capability = "todos"       // the model keeps a list of to-dos
-	Modes       Capability = "modes"       // a prompt has a mode
-	Approval    Capability = "approval"    // in plan mode, the user approves a plan
-	Attachments Capability = "attachments" // the model sees them
-	Steering    Capability = "steering"    // a prompt can join a run
-	Resuming    Capability = "resuming"    // a saved conversation can be resumed
-	Switching   Capability = "switching"   // the model can be changed
-	Compaction  Capability = "compaction"  // the conversation can be summarized
-	Subagents   Capability = "sub-agents"
-	Usage       Capability = "usage"      // tokens are counted
-	Continuing  Capability = "continuing" // questions survive the death of the process
-	Forking     Capability = "forking"    // a saved conversation can be copied
-	Forgetting  Capability = "forgetting" // a saved conversation can be deleted
-	Asking      Capability = "asking"     // the model can be asked outside of the conversation
-	Storing     Capability = "storing"    // it stores MCP servers and skills
-)

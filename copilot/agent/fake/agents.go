@@ -74,7 +74,7 @@ func (a *Agents) Launch(ctx context.Context) (agent.Agent, error) {
 	p := newProcess(a, a.launches)
 	a.mu.Unlock()
 	if err := a.received(ctx, Call{Process: p.number, Method: Launch}); err != nil {
-		a.setHealth(agent.HealthFailed)
+		a.SetHealth(agent.HealthFailed)
 		return nil, fault.Errorf(fault.Unavailable, "the agent did not start: %w", err)
 	}
 	a.mu.Lock()
@@ -95,7 +95,8 @@ func (a *Agents) Health() agent.Health {
 	return a.health
 }
 
-func (a *Agents) setHealth(s agent.HealthState) {
+// SetHealth sets what Health returns until the next start.
+func (a *Agents) SetHealth(s agent.HealthState) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.health.State = s

@@ -25,10 +25,10 @@ func TestScriptedAgentConforms(t *testing.T) {
 		Other:   "model-b",
 		OwnTool: fake.OwnTool,
 		Mode:    func(shown string) event.Mode { return event.Mode(strings.Fields(shown)[0]) },
-		Can: []agenttest.Capability{
-			agenttest.Permissions, agenttest.Reasoning, agenttest.Questions, agenttest.ClientTools, agenttest.Todos, agenttest.Modes, agenttest.Approval,
-			agenttest.Attachments, agenttest.Steering, agenttest.Resuming, agenttest.Switching, agenttest.Compaction,
-			agenttest.Subagents, agenttest.Usage, agenttest.Continuing, agenttest.Forking, agenttest.Forgetting, agenttest.Storing,
+		Can: []agent.Capability{
+			agent.Permissions, agent.Reasoning, agent.Questions, agent.ClientTools, agent.Todos, agent.Modes, agent.Approval,
+			agent.Attachments, agent.Steering, agent.Resuming, agent.Switching, agent.Compaction,
+			agent.Subagents, agent.Usage, agent.Context, agent.Reasons, agent.Failures, agent.Continuing, agent.Forking, agent.Forgetting, agent.Storing, agent.Servers,
 		},
 	})
 }

@@ -178,7 +178,12 @@ func (c *conversation) SignIn(ctx context.Context, server string) (string, error
 
 // Extensions returns those of [Agents], with the servers that were added, which are connected.
 func (c *conversation) Extensions(ctx context.Context) (agent.Extensions, error) {
-	return c.process.agents.extensions(event.ServerConnected), c.call(ctx, Call{Method: Extensions})
+	x := c.process.agents.extensions(event.ServerConnected)
+	for _, s := range c.opening.Servers {
+		x.Servers = slices.DeleteFunc(x.Servers, func(stored event.Server) bool { return stored.Name == s.Name })
+		x.Servers = append(x.Servers, event.Server{Name: s.Name, State: event.ServerConnected})
+	}
+	return x, c.call(ctx, Call{Method: Extensions})
 }
 
 // Abort asks the script to stop.

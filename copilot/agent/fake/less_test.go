@@ -31,7 +31,7 @@ func TestAgentWithFewerCapabilitiesConforms(t *testing.T) {
 		Write:   m.write,
 		Model:   "model-a",
 		Other:   "model-b",
-		Can:     []agenttest.Capability{agenttest.Permissions},
+		Can:     []agent.Capability{agent.Permissions, agent.Reasons, agent.Failures},
 	})
 }
 
@@ -45,7 +45,8 @@ func (l *limitedAgent) Open(ctx context.Context, o agent.Opening, sink agent.Sin
 		return nil, errCannot
 	}
 	resume, pending := o.Resume, o.Pending
-	o.Resume, o.AskUser, o.Pending = false, false, nil
+	servers := o.Servers
+	o.Resume, o.AskUser, o.Pending, o.Servers = false, false, nil, nil
 	c, err := l.Agent.Open(ctx, o, func(agent string, b event.Body) {
 		switch b.(type) {
 		case event.UsageChanged, event.ModelCalled, event.ReasoningStarted, event.ReasoningDelta, event.ReasoningEnded:
@@ -55,6 +56,9 @@ func (l *limitedAgent) Open(ctx context.Context, o agent.Opening, sink agent.Sin
 	})
 	if err != nil {
 		return nil, err
+	}
+	if len(servers) > 0 {
+		sink("", event.SessionError{Kind: fault.Invalid, Text: "this agent starts no servers"})
 	}
 	if resume {
 		sink("", event.SessionError{Kind: fault.Unavailable, Text: "this agent saves nothing"})

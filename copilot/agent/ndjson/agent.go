@@ -18,7 +18,8 @@ import (
 type Agent struct {
 	client *Client
 	link   *link
-	model  string
+	model  agent.Model
+	name   string // for people
 
 	mu   sync.Mutex
 	tabs map[string]int // number of conversations that each session has had
@@ -32,7 +33,7 @@ func (a *Agent) alive(ctx context.Context) error {
 	return ctx.Err()
 }
 
-func (a *Agent) isOver() bool { return isClosed(a.link.over) }
+func (a *Agent) isOver() bool { return a.link.IsOver() }
 
 // Open opens a conversation, always a new one: spec/contracts/cli-protocol.md, "chat", has no history.
 func (a *Agent) Open(ctx context.Context, o agent.Opening, sink agent.Sink) (agent.Conversation, error) {
@@ -40,7 +41,7 @@ func (a *Agent) Open(ctx context.Context, o agent.Opening, sink agent.Sink) (age
 		return nil, err
 	}
 	if len(o.Tools) > 0 {
-		return nil, cannot("use client tools")
+		return nil, a.cannot(agent.ClientTools)
 	}
 	a.mu.Lock()
 	a.tabs[o.Session]++
@@ -50,21 +51,22 @@ func (a *Agent) Open(ctx context.Context, o agent.Opening, sink agent.Sink) (age
 		tab = fmt.Sprintf("%s/%d", tab, n)
 	}
 	c := &conversation{agent: a, sink: sink, tab: tab, id: rand.Text()}
-	c.reportNotResumed(o)
+	c.reportMissing(o)
 	return c, nil
 }
 
-// cannot returns the error for an operation without a method in the protocol.
-func cannot(what string) error {
-	return fault.Errorf(fault.Invalid, "this agent, which speaks the Copilot CLI Protocol, cannot %s", what)
-}
+// Capabilities returns what agents of the Copilot CLI Protocol can do: spec/contracts/cli-protocol.md has no means for anything else.
+func Capabilities() []agent.Capability { return []agent.Capability{agent.Forgetting, agent.Failures} }
+
+// cannot returns the error for an operation that needs a capability.
+func (a *Agent) cannot(c agent.Capability) error { return agent.Cannot(a.name, c.Operation()) }
 
 // Fork finds nothing: nothing is saved.
 func (a *Agent) Fork(ctx context.Context, _ string, _ time.Time) (string, error) {
 	if err := a.alive(ctx); err != nil {
 		return "", err
 	}
-	return "", fault.Errorf(fault.NotFound, "%w", cannot("copy a conversation"))
+	return "", fault.Errorf(fault.NotFound, "%w", a.cannot(agent.Forking))
 }
 
 // Forget does nothing: nothing is saved.
@@ -72,7 +74,7 @@ func (a *Agent) Forget(ctx context.Context, _ string) error { return a.alive(ctx
 
 // Models returns one model, with the name of the program.
 func (a *Agent) Models(ctx context.Context) ([]agent.Model, error) {
-	return []agent.Model{{ID: a.model, Name: a.model, Multiplier: 1}}, a.alive(ctx)
+	return []agent.Model{a.model}, a.alive(ctx)
 }
 
 // Account returns an empty account: the protocol does not report it.
@@ -107,7 +109,7 @@ func (a *Agent) noStore(ctx context.Context) error {
 	if err := a.alive(ctx); err != nil {
 		return err
 	}
-	return fault.Errorf(fault.Invalid, "%w", cannot("change its MCP servers and skills"))
+	return a.cannot(agent.Storing)
 }
 
 // Ping waits for a sign of life if one is overdue: an answer, or the reading of a request. Otherwise it returns at
@@ -115,13 +117,13 @@ func (a *Agent) noStore(ctx context.Context) error {
 func (a *Agent) Ping(ctx context.Context) error { return a.link.ping(ctx) }
 
 // Memory returns the memory of the program without its children.
-func (a *Agent) Memory() int64 { return a.link.program.memory() }
+func (a *Agent) Memory() int64 { return a.link.Program.Memory() }
 
 // Done returns a channel that is closed when the program and its children have ended.
 func (a *Agent) Done() <-chan struct{} { return a.link.done }
 
 // Exit describes how the program ended; see [agent.Agent].
-func (a *Agent) Exit() string { return a.link.program.exit() }
+func (a *Agent) Exit() string { return a.link.Program.Exit() }
 
 // Stop ends the program: an exit notification, the end of its input, SIGTERM, and SIGKILL when ctx is done.
 func (a *Agent) Stop(ctx context.Context) { a.client.Close(ctx) }

@@ -8,7 +8,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/copilot/agent/process"
+	"github.com/copilot-portal/portal/copilot/agent/stdio"
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
@@ -19,7 +21,7 @@ import (
 // Errors are of type [fault.Error]. They wrap a jsonrpc.Error if the program refused, or, with the code -32004, if 100
 // requests wait to be written.
 type Client struct {
-	start    func() (*program, error)
+	start    func() (*stdio.Program, error)
 	log      *slog.Logger
 	starting chan struct{} // held during a start
 	dead     chan struct{} // closed by Close
@@ -37,10 +39,10 @@ type Client struct {
 // NewClient returns a client of a program, which it does not start yet.
 func NewClient(o Options) *Client {
 	o = o.withDefaults()
-	return newClient(func() (*program, error) { return o.start(&process.Set{}) }, o.Log)
+	return newClient(func() (*stdio.Program, error) { return o.command().Start(&process.Set{}) }, o.Log)
 }
 
-func newClient(start func() (*program, error), log *slog.Logger) *Client {
+func newClient(start func() (*stdio.Program, error), log *slog.Logger) *Client {
 	return &Client{start: start, log: log, starting: make(chan struct{}, 1), dead: make(chan struct{})}
 }
 
@@ -105,7 +107,7 @@ func (c *Client) call(ctx context.Context, call call, result any) error {
 		if err == nil {
 			return nil
 		}
-		again := n <= len(p.backoff) && isTransient(err) && ctx.Err() == nil && !isClosed(c.lost(l))
+		again := n <= len(p.backoff) && isTransient(err) && ctx.Err() == nil && !agent.IsClosed(c.lost(l))
 		wait := time.Duration(0)
 		if again {
 			wait = p.backoff[n-1]
@@ -160,7 +162,7 @@ func (c *Client) lost(l *link) <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.restartPrevented && l != nil {
-		return l.over
+		return l.Over()
 	}
 	return c.dead
 }
@@ -177,7 +179,7 @@ func (c *Client) connect(ctx context.Context, method string) (*link, error) {
 	if err != nil {
 		return l, err
 	}
-	if l == nil || isClosed(l.over) {
+	if l == nil || l.IsOver() {
 		if err := c.awaitExit(ctx, l); err != nil {
 			return nil, err
 		}
@@ -202,7 +204,7 @@ func (c *Client) current(method string) (*link, time.Duration, error) {
 	switch {
 	case c.closed:
 		return c.link, 0, errClosed
-	case c.link == nil || !isClosed(c.link.over):
+	case c.link == nil || !c.link.IsOver():
 		return c.link, 0, nil
 	case c.restartPrevented:
 		return c.link, 0, errGone
@@ -227,7 +229,7 @@ func (c *Client) awaitExit(ctx context.Context, l *link) error {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.stderr = l.program.how()
+	c.stderr = l.Program.How()
 	return nil
 }
 
@@ -238,7 +240,7 @@ func (c *Client) stderrTail() string {
 	if c.stderr != "" || c.link == nil {
 		return c.stderr
 	}
-	return c.link.program.how()
+	return c.link.Program.How()
 }
 
 func (c *Client) restart() (*link, error) {

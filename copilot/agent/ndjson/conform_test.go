@@ -25,7 +25,7 @@ func TestAgentConforms(t *testing.T) {
 		Write:   m.write,
 		Model:   "fake-cli",
 		Other:   "other",
-		Can:     []agenttest.Capability{agenttest.Forgetting},
+		Can:     ndjson.Capabilities(),
 	})
 }
 

@@ -24,8 +24,8 @@ type conversation struct {
 	count  int             // number of prompts
 }
 
-// reportNotResumed reports what the opening requested in vain.
-func (c *conversation) reportNotResumed(o agent.Opening) {
+// reportMissing reports what the opening requested in vain.
+func (c *conversation) reportMissing(o agent.Opening) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if o.Resume {
@@ -34,8 +34,14 @@ func (c *conversation) reportNotResumed(o agent.Opening) {
 			Text: "this agent does not save conversations: it starts anew and does not know the earlier conversation",
 		})
 	}
-	if o.Model != "" && o.Model != c.agent.model { // the session used another agent before
-		c.sink("", event.ModelChanged{Model: c.agent.model})
+	if o.Model != "" && o.Model != c.agent.model.ID { // the session used another agent before
+		c.sink("", event.ModelChanged{Model: c.agent.model.ID})
+	}
+	if len(o.Servers) > 0 {
+		c.sink("", event.SessionError{
+			Kind: fault.Invalid, Text: "this agent, which speaks the Copilot CLI Protocol, cannot use the MCP servers that the client passed",
+			Hint: "Configure them in the agent itself.",
+		})
 	}
 	for _, q := range o.Pending {
 		c.sink("", event.QuestionClosed{ID: q.ID, Ending: event.Withdrawn})
@@ -68,7 +74,7 @@ func (c *conversation) Send(ctx context.Context, p event.Prompt) error {
 	if p.Steer {
 		return fault.ErrIdle
 	}
-	text, err := message(p)
+	text, err := c.agent.message(p)
 	if err != nil {
 		return err
 	}
@@ -120,7 +126,7 @@ func (c *conversation) SetModel(ctx context.Context, model string) error {
 	if err := c.usable(ctx); err != nil {
 		return err
 	}
-	if model != c.agent.model {
+	if model != c.agent.model.ID {
 		return fault.Errorf(fault.Invalid, "%w: %q", fault.ErrModelNotFound, model)
 	}
 	return nil
@@ -131,7 +137,7 @@ func (c *conversation) Compact(ctx context.Context) error {
 	if err := c.usable(ctx); err != nil {
 		return err
 	}
-	return cannot("compact a conversation")
+	return c.agent.cannot(agent.Compaction)
 }
 
 // SignIn is not supported.
@@ -139,7 +145,7 @@ func (c *conversation) SignIn(ctx context.Context, _ string) (string, error) {
 	if err := c.usable(ctx); err != nil {
 		return "", err
 	}
-	return "", cannot("sign in to servers")
+	return "", agent.Cannot(c.agent.name, agent.SigningIn)
 }
 
 // Extensions returns none.
@@ -162,7 +168,7 @@ func (c *conversation) Ask(ctx context.Context, _ string) (string, error) {
 	if err := c.usable(ctx); err != nil {
 		return "", err
 	}
-	return "", fault.Errorf(fault.Invalid, "this agent cannot be asked outside of its conversation")
+	return "", c.agent.cannot(agent.Asking)
 }
 
 // Background reports false.

@@ -12,11 +12,13 @@ import (
 
 	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/copilot/agent/process"
+	"github.com/copilot-portal/portal/copilot/agent/stdio"
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
 // Options configures a program. Zero fields have the defaults named.
 type Options struct {
+	Name      string       // of the agent, which its model's id begins with; "": the id is the program's name
 	Command   []string     // program and arguments; required
 	Directory string       // working directory; default: that of the portal
 	Env       []string     // "KEY=VALUE"; default: that of the portal
@@ -33,11 +35,16 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
+func (o Options) command() stdio.Command {
+	return stdio.Command{Words: o.Command, Directory: o.Directory, Env: o.Env, Log: o.Log}
+}
+
 // Driver starts programs as agents and keeps the result of the last start. Its methods may be called concurrently.
 type Driver struct {
+	agent   string // name of the agent; may be ""
 	name    string // name of the program, for people
 	find    func() error
-	start   func() (*program, error)
+	start   func() (*stdio.Program, error)
 	version string
 	log     *slog.Logger
 
@@ -51,14 +58,14 @@ type Driver struct {
 func New(o Options) *Driver {
 	o = o.withDefaults()
 	d := &Driver{
-		name: o.Command[0], version: o.Version, log: o.Log,
+		agent: o.Name, name: o.Command[0], version: o.Version, log: o.Log,
 		find: func() error {
 			_, err := exec.LookPath(o.Command[0])
 			return err
 		},
 		health: agent.Health{State: agent.HealthUnknown},
 	}
-	d.start = func() (*program, error) { return o.start(&d.processes) }
+	d.start = func() (*stdio.Program, error) { return o.command().Start(&d.processes) }
 	return d
 }
 
@@ -104,8 +111,23 @@ func (d *Driver) Launch(ctx context.Context) (agent.Agent, error) {
 	}
 	d.setHealth(agent.Health{State: agent.HealthReady, Version: r.ServerVersion})
 	d.log.Info("the agent's program is up", "name", r.ServerName, "version", r.ServerVersion)
-	return &Agent{client: c, link: c.preventRestart(), model: cmp.Or(r.ServerName, "cli"), tabs: map[string]int{}}, nil
+	return &Agent{client: c, link: c.preventRestart(), model: d.model(r.ServerName), name: cmp.Or(d.agent, r.ServerName), tabs: map[string]int{}}, nil
 }
+
+// Models returns the model of an agent with a name.
+func (d *Driver) Models() []agent.Model { return []agent.Model{d.model("")} }
+
+// model returns the only model of a program that calls itself server.
+func (d *Driver) model(server string) agent.Model {
+	id := cmp.Or(server, "cli")
+	if d.agent != "" { // known before the program has started
+		return agent.Model{ID: d.agent + "/default", Name: d.agent, Multiplier: 1}
+	}
+	return agent.Model{ID: id, Name: id, Multiplier: 1}
+}
+
+// Capabilities is [Capabilities].
+func (d *Driver) Capabilities() []agent.Capability { return Capabilities() }
 
 // failed stops the program and explains why it cannot be used.
 func (d *Driver) failed(c *Client, err error) error {

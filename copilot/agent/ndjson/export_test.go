@@ -6,6 +6,7 @@ import (
 
 	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/copilot/agent/process"
+	"github.com/copilot-portal/portal/copilot/agent/stdio"
 	"github.com/copilot-portal/portal/copilot/event"
 )
 
@@ -17,12 +18,12 @@ type Program struct {
 	Terminate, Kill func()
 }
 
-func starter(start func() (Program, error)) func() (*program, error) {
-	return func() (*program, error) {
+func starter(start func() (Program, error)) func() (*stdio.Program, error) {
+	return func() (*stdio.Program, error) {
 		p, err := start()
-		return &program{
-			in: p.In, out: p.Out, gone: p.Gone, terminate: p.Terminate, kill: p.Kill, clean: func() {},
-			how: func() string { return "the program has ended" }, memory: func() int64 { return 0 }, activity: func() process.Activity { return process.Activity{} },
+		return &stdio.Program{
+			In: p.In, Out: p.Out, Gone: p.Gone, Terminate: p.Terminate, Kill: p.Kill, Clean: func() {},
+			How: func() string { return "the program has ended" }, Memory: func() int64 { return 0 }, Activity: func() process.Activity { return process.Activity{} },
 		}, err
 	}
 }
@@ -46,4 +47,4 @@ func (a *Agent) Left() int {
 }
 
 // Message returns a prompt as sent to the program.
-func Message(p event.Prompt) (string, error) { return message(p) }
+func Message(p event.Prompt) (string, error) { return (&Agent{}).message(p) }

@@ -4,13 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
 
-	"github.com/copilot-portal/portal/copilot/agent/process"
+	"github.com/copilot-portal/portal/copilot/agent"
+	"github.com/copilot-portal/portal/copilot/agent/stdio"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 )
 
@@ -19,108 +19,39 @@ const maxWaiting = 100
 
 // link is the connection to a running program.
 type link struct {
-	program   *program
-	peer      *jsonrpc.Peer
+	*stdio.Link
+
 	log       *slog.Logger
 	turn      chan struct{} // full while a request is written
 	unwritten atomic.Int64  // unwritten requests, including the one being written
-	ends      sync.Once
-	over      chan struct{} // closed when no more responses will come
-	done      chan struct{} // closed when the program and its children have ended
+	done      chan struct{} // closed when the program, its children and all requests have ended
 	work      sync.WaitGroup
 
-	lastActivity atomic.Int64 // time of the last output, in Unix nanoseconds
-	writing      atomic.Int64 // start of the current write, 0 if there is none
-	overdue      atomic.Bool  // a request timed out, and there was no output since it was written
+	writing atomic.Int64 // start of the current write, 0 if there is none
+	late    atomic.Int64 // when the last request that timed out was written, 0 if there is none; in Unix nanoseconds
 
-	mu        sync.Mutex          // held while the link ends
+	mu        sync.Mutex
+	ended     bool                // no request can begin
 	abandoned map[string]*request // by tab: requests without a waiting caller
 }
 
 // connect connects to a program.
-func connect(p *program, log *slog.Logger) *link {
-	l := &link{
-		program: p, log: log, turn: make(chan struct{}, 1), over: make(chan struct{}), done: make(chan struct{}),
-		abandoned: map[string]*request{},
-	}
+func connect(p *stdio.Program, log *slog.Logger) *link {
+	l := &link{log: log, turn: make(chan struct{}, 1), done: make(chan struct{}), abandoned: map[string]*request{}}
 	methods := jsonrpc.Methods{"stream/chunk": {Handle: l.chunk, InOrder: true}}
-	l.peer = jsonrpc.New(jsonrpc.NewLines(&activityReader{p.out, l}, p.in, jsonrpc.LineOptions{}), methods, jsonrpc.Options{Log: log, IgnoreGarbage: true})
-	go l.supervise()
+	l.Link = stdio.Connect(p, methods, jsonrpc.Options{Log: log, IgnoreGarbage: true})
+	go l.awaitEnd()
 	return l
 }
 
-// activityReader records signs of life.
-type activityReader struct {
-	io.ReadCloser
-
-	link *link
-}
-
-// Read reads the output of the program.
-func (e *activityReader) Read(b []byte) (int, error) {
-	n, err := e.ReadCloser.Read(b)
-	if n > 0 {
-		e.link.lastActivity.Store(time.Now().UnixNano())
-		e.link.overdue.Store(false)
-	}
-	return n, err
-}
-
-// exitGrace is how long a program may live after the end of its connection.
-const exitGrace = time.Second
-
-// supervise waits for the end of the program and cleans up.
-func (l *link) supervise() {
-	defer close(l.done)
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	l.work.Go(func() {
-		err := l.peer.Run(ctx)
-		l.log.Debug("the connection to the agent's program has ended", "err", err)
-		l.end()
-	})
-	l.awaitExit()
-	l.program.clean()
-	select { // its last output may still be in the pipe
-	case <-l.over:
-	case <-time.After(process.PipeDelay):
-	}
-	l.end()
-	cancel()
-	_ = errors.Join(l.program.in.Close(), l.program.out.Close())
+// awaitEnd waits for the end of the program and of all requests.
+func (l *link) awaitEnd() {
+	<-l.Done()
+	l.mu.Lock()
+	l.ended = true
+	l.mu.Unlock()
 	l.work.Wait()
-}
-
-// awaitExit waits for the program to exit, and kills it when its connection has ended.
-func (l *link) awaitExit() {
-	select {
-	case <-l.program.gone:
-		return
-	case <-l.over:
-	}
-	select {
-	case <-l.program.gone:
-	case <-time.After(exitGrace):
-		l.program.kill()
-		<-l.program.gone
-	}
-}
-
-func (l *link) end() {
-	l.ends.Do(func() {
-		l.mu.Lock()
-		defer l.mu.Unlock()
-		close(l.over)
-	})
-}
-
-func isClosed(c <-chan struct{}) bool {
-	select {
-	case <-c:
-		return true
-	default:
-		return false
-	}
+	close(l.done)
 }
 
 // request is one attempt of a call.
@@ -166,7 +97,7 @@ func (l *link) begin(r *request) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	switch {
-	case isClosed(l.over):
+	case l.ended || l.IsOver():
 		return jsonrpc.ErrGone
 	case l.unwritten.Load() > maxWaiting:
 		return errFull
@@ -189,7 +120,7 @@ func (l *link) waitForTab(ctx context.Context, tab string) error {
 	}
 	select {
 	case <-prior.done:
-	case <-l.over:
+	case <-l.Over():
 	case <-ctx.Done():
 	}
 	return ctx.Err()
@@ -200,7 +131,7 @@ func (l *link) abandon(r *request) {
 	close(r.quit)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if r.tab != "" && !isClosed(r.done) {
+	if r.tab != "" && !agent.IsClosed(r.done) {
 		l.abandoned[r.tab] = r
 	}
 }
@@ -223,7 +154,7 @@ func (l *link) exchange(r *request) (raw json.RawMessage, err error) {
 	defer cancel()
 	err = pending.Await(ctx, &raw)
 	if errors.Is(err, context.DeadlineExceeded) {
-		l.overdue.Store(l.lastActivity.Load() <= written.UnixNano())
+		l.late.Store(written.UnixNano())
 		return nil, errLate
 	}
 	return raw, l.reason(err)
@@ -237,18 +168,18 @@ func (l *link) write(r *request) (*jsonrpc.PendingCall, error) {
 	case l.turn <- struct{}{}:
 		defer func() { <-l.turn }()
 	case <-r.quit:
-	case <-l.over:
+	case <-l.Over():
 		return nil, jsonrpc.ErrGone
 	}
-	if isClosed(r.quit) {
+	if agent.IsClosed(r.quit) {
 		return nil, context.Canceled
 	}
 	l.writing.Store(time.Now().UnixNano())
 	defer l.writing.Store(0)
 	ctx := context.Background()
-	pending, err := l.peer.Begin(ctx, r, r.method, r.params)
+	pending, err := l.Peer.Begin(ctx, r, r.method, r.params)
 	if err == nil {
-		err = l.peer.Flush(ctx)
+		err = l.Peer.Flush(ctx)
 	}
 	return pending, l.reason(err)
 }
@@ -256,7 +187,7 @@ func (l *link) write(r *request) (*jsonrpc.PendingCall, error) {
 // reason maps errors of the connection, which end the link.
 func (l *link) reason(err error) error {
 	if errors.Is(err, jsonrpc.ErrGone) || errors.Is(err, jsonrpc.ErrClosed) {
-		l.end()
+		l.End()
 		return jsonrpc.ErrGone
 	}
 	return err
@@ -302,4 +233,46 @@ func (l *link) chunk(_ context.Context, n *jsonrpc.Request) (any, error) {
 	r.next = index + 1
 	r.chunk(Chunk{Attempt: r.attempt, Index: index, Text: c.Chunk, Done: c.Done})
 	return nil, nil //nolint:nilnil // as above
+}
+
+// stop stops the program: an exit notification, the end of its input, SIGTERM, and SIGKILL when ctx is done or it takes
+// too long.
+func (l *link) stop(ctx context.Context) {
+	l.Stop(ctx, func(ctx context.Context) {
+		if l.Peer.Notify(ctx, "exit", nil) == nil {
+			_ = l.Peer.Flush(ctx) // the input is closed in any case
+		}
+	})
+	<-l.done
+}
+
+const (
+	writeLimit   = 10 * time.Second      // for writing a request
+	pingInterval = 50 * time.Millisecond // interval of checks in ping
+)
+
+// ping waits for a sign of life if one is overdue. The protocol has no method to request one.
+func (l *link) ping(ctx context.Context) error {
+	before, heard := l.Program.Activity(), l.Heard()
+	ticker := time.NewTicker(pingInterval)
+	defer ticker.Stop()
+	for l.isOverdue() {
+		select {
+		case <-ticker.C:
+		case <-l.Over():
+		case <-ctx.Done():
+			return l.Silent(ctx, before, heard)
+		}
+	}
+	if l.IsOver() {
+		return errGone
+	}
+	return nil
+}
+
+// isOverdue reports whether the program should have answered, or read.
+func (l *link) isOverdue() bool {
+	since, late := l.writing.Load(), l.late.Load()
+	stuck := since != 0 && time.Since(time.Unix(0, since)) > writeLimit
+	return !l.IsOver() && (stuck || late != 0 && l.Heard().UnixNano() <= late)
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/copilot/event"
 )
 
@@ -147,20 +148,20 @@ func (t *turn) answered(r ChatResult) {
 }
 
 // message returns a prompt as one text, with the attached texts.
-func message(p event.Prompt) (string, error) {
+func (a *Agent) message(p event.Prompt) (string, error) {
 	if p.Mode != "" && p.Mode != event.ModeInteractive {
-		return "", cannot(fmt.Sprintf("work in the mode %s", p.Mode))
+		return "", a.cannot(agent.Modes)
 	}
 	var texts strings.Builder
-	for _, a := range p.Attachments {
-		if a.Data != nil || a.Text == "" {
-			return "", cannot("read files, directories and images")
+	for _, f := range p.Attachments {
+		if f.Data != nil || f.Text == "" {
+			return "", a.cannot(agent.Attachments)
 		}
 		fence := "```"
-		for strings.Contains(a.Text, fence) {
+		for strings.Contains(f.Text, fence) {
 			fence += "`"
 		}
-		fmt.Fprintf(&texts, "\n\n%s:\n%s\n%s\n%s", a.Place(), fence, a.Text, fence)
+		fmt.Fprintf(&texts, "\n\n%s:\n%s\n%s\n%s", f.Place(), fence, f.Text, fence)
 	}
 	return p.Text + texts.String(), nil
 }

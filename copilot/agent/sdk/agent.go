@@ -165,6 +165,7 @@ func sessionConfig(o agent.Opening, c *conversation) vendor.SessionConfig {
 	for _, t := range o.Tools {
 		config.Tools = append(config.Tools, vendorTool(t))
 	}
+	config.MCPServers = vendorServers(o)
 	if o.AskUser {
 		config.OnUserInputRequest, config.OnElicitationRequest, config.OnExitPlanModeRequest = c.input, c.elicitation, c.exitPlan
 	}
@@ -177,7 +178,7 @@ func resumeConfig(c vendor.SessionConfig, goOn bool) *vendor.ResumeSessionConfig
 		Streaming: c.Streaming, OnEvent: c.OnEvent,
 		OnPermissionRequest: c.OnPermissionRequest, OnUserInputRequest: c.OnUserInputRequest,
 		OnElicitationRequest: c.OnElicitationRequest, OnExitPlanModeRequest: c.OnExitPlanModeRequest,
-		Tools:     c.Tools,
+		Tools: c.Tools, MCPServers: c.MCPServers,
 		Providers: c.Providers, Models: c.Models,
 		ContinuePendingWork: vendor.Bool(goOn),
 	}

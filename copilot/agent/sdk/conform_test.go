@@ -1,8 +1,6 @@
 package sdk_test
 
 import (
-	"encoding/json"
-	"fmt"
 	"strings"
 	"syscall"
 	"testing"
@@ -21,16 +19,12 @@ func TestRealAgentConforms(t *testing.T) {
 	t.Parallel()
 	agenttest.Run(t, agenttest.Subject{
 		Machine: machine,
-		Write:   keywords,
+		Write:   agenttest.DemoPrompt,
 		Model:   demo.ModelID,
 		Other:   "other/second",
 		OwnTool: "bash",
 		Mode:    modeIn,
-		Can: []agenttest.Capability{
-			agenttest.Permissions, agenttest.Reasoning, agenttest.Questions, agenttest.ClientTools, agenttest.Todos, agenttest.Modes, agenttest.Approval,
-			agenttest.Attachments, agenttest.Steering, agenttest.Resuming, agenttest.Switching, agenttest.Compaction,
-			agenttest.Subagents, agenttest.Usage, agenttest.Continuing, agenttest.Forking, agenttest.Forgetting, agenttest.Asking, agenttest.Storing,
-		},
+		Can:     sdk.Capabilities(),
 	})
 }
 
@@ -50,67 +44,6 @@ func machine(t *testing.T) agenttest.Machine {
 			assert.NoError(t, syscall.Kill(agent.PID(), syscall.SIGKILL))
 		},
 	}
-}
-
-// keywords returns scenes in the language of the scripted model.
-func keywords(scenes ...agenttest.Scene) string {
-	words := make([]string, len(scenes))
-	for i, s := range scenes {
-		words[i] = keyword(s)
-	}
-	return strings.Join(words, ", then ")
-}
-
-func keyword(s agenttest.Scene) string {
-	switch s := s.(type) {
-	case agenttest.Say:
-		return "say `" + s.Text + "`"
-	case agenttest.Think:
-		return "think"
-	case agenttest.Stream:
-		return fmt.Sprintf("%d tokens in %d ms", s.Chunks, s.Over.Milliseconds())
-	case agenttest.Wait:
-		return fmt.Sprintf("wait %d ms", s.For.Milliseconds())
-	case agenttest.Shell:
-		return "run `" + s.Command + "`"
-	case agenttest.Ask:
-		return "ask `" + s.Question + "`" + choices(s.Choices)
-	case agenttest.Call:
-		return "call `" + event.Tool{Name: s.Tool}.Alias() + "` `" + s.Arguments + "`"
-	case agenttest.Plan:
-		return "plan `" + strings.Join(s.Todos, "` `") + "`"
-	case agenttest.Propose:
-		return toolCall("exit_plan_mode", map[string]any{
-			"summary": s.Plan, "actions": []string{"interactive", "autopilot"}, "recommendedAction": "interactive",
-		})
-	case agenttest.Fail:
-		return "fail"
-	case agenttest.Recall:
-		return "recall"
-	case agenttest.Show:
-		return "show request"
-	case agenttest.Delegate:
-		return toolCall("task", map[string]any{
-			"agent_type": "general-purpose", "name": "helper", "description": "x", "mode": "sync",
-			"prompt": keyword(agenttest.Say(s)),
-		})
-	}
-	panic(fmt.Sprintf("no keyword for %T", s))
-}
-
-func choices(list []string) string {
-	if len(list) == 0 {
-		return ""
-	}
-	return " choices `" + strings.Join(list, "` `") + "`"
-}
-
-func toolCall(tool string, arguments map[string]any) string {
-	b, err := json.Marshal(arguments)
-	if err != nil {
-		panic(err)
-	}
-	return "call `" + tool + "` ``" + string(b) + "``"
 }
 
 // modeIn returns the mode from the CLI's notice.

@@ -61,6 +61,12 @@ func New(o Options) *Driver {
 	return &Driver{options: o, health: agent.Health{State: agent.HealthUnknown}}
 }
 
+// Capabilities returns what the Copilot CLI can do: everything.
+func Capabilities() []agent.Capability { return agent.Capabilities() }
+
+// Capabilities is [Capabilities].
+func (d *Driver) Capabilities() []agent.Capability { return Capabilities() }
+
 // Health returns the result of the last start, or whether the CLI exists. It starts nothing.
 func (d *Driver) Health() agent.Health {
 	d.mu.Lock()

@@ -52,7 +52,7 @@ func TestMain(m *testing.M) {
 		return
 	}
 	if os.Getenv(formserver.Variable) != "" {
-		formserver.Serve(os.Stdin, os.Stdout)
+		formserver.Serve(os.Stdin, os.Stdout, os.Getenv(formserver.Mark))
 		return
 	}
 	if home := os.Getenv(ownerVariable); home != "" {

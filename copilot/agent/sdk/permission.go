@@ -3,9 +3,6 @@ package sdk
 import (
 	"cmp"
 	"encoding/json"
-	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/github/copilot-sdk/go/rpc"
@@ -21,7 +18,7 @@ func permissionQuestion(d *rpc.PermissionRequestedData, directory string) event.
 	q.ID, q.Kind = d.RequestID, event.AskPermission
 	for i, n := range needs {
 		if (n.Name == permission.Read || n.Name == permission.Write) && n.Target != "" {
-			needs[i].Target = target(directory, n.Target)
+			needs[i].Target = permission.Target(directory, n.Target)
 		}
 	}
 	q.SetNeeds(needs...)
@@ -77,35 +74,6 @@ func shell(r *rpc.PermissionRequestShell) (event.Question, []permission.Need) {
 	return event.Question{
 		Call: text(r.ToolCallID), Title: cmp.Or(r.Intention, "Run a command"), Detail: r.FullCommandText,
 	}, needs
-}
-
-// target returns the file that a path names, with links followed; "" if it is ambiguous, as ".." after a link
-// is.
-func target(directory, path string) string {
-	if rest, ok := strings.CutPrefix(path, "~/"); ok { // from a shell; the CLI's tools never write it
-		home, err := os.UserHomeDir()
-		if err != nil {
-			return ""
-		}
-		path = filepath.Join(home, rest)
-	}
-	file := permission.FollowLinks(directory, filepath.Clean(path))
-	if slices.Contains(strings.Split(path, "/"), "..") && (len(path) > permission.LongestPath || stepwise(directory, path) != file) {
-		return ""
-	}
-	return file
-}
-
-// stepwise follows the links of a path like the system: ".." leaves the directory that a link leads to.
-func stepwise(directory, path string) string {
-	directory = permission.FollowLinks(directory, "")
-	if filepath.IsAbs(path) {
-		directory = "/"
-	}
-	for element := range strings.SplitSeq(path, "/") {
-		directory = permission.FollowLinks(directory, element)
-	}
-	return directory
 }
 
 func pretty(v any) string {

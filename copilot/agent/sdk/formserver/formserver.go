@@ -1,5 +1,6 @@
 // Package formserver is a small MCP server for tests, built into the test's own program. Its tools ask the
-// user: "form" for fields, "visit" to open a page. Arguments override the parameters of the elicitation.
+// user: "form" for fields, "visit" to open a page. Arguments override the parameters of the elicitation. Its tool "where" returns the
+// directory of the server and the value of [Mark].
 package formserver
 
 import (
@@ -15,6 +16,9 @@ import (
 
 // Variable is set in the environment of a test program that must call [Serve].
 const Variable = "PORTAL_TEST_MCP"
+
+// Mark is a variable that a test program passes to [Serve].
+const Mark = "PORTAL_TEST_MARK"
 
 // Configure adds MCP servers to a home of the CLI: "desk", "gone", which cannot start, and others that are
 // reached over HTTP, given as names and addresses.
@@ -61,8 +65,8 @@ type message struct {
 	Result json.RawMessage
 }
 
-// Serve answers requests until in ends.
-func Serve(in io.Reader, out io.Writer) {
+// Serve answers requests until in ends. The tool "where" returns mark.
+func Serve(in io.Reader, out io.Writer, mark string) {
 	var call json.RawMessage // the id of the current tool call
 	for lines := bufio.NewScanner(in); lines.Scan(); {
 		var m message
@@ -71,6 +75,10 @@ func Serve(in io.Reader, out io.Writer) {
 		}
 		switch m.Method {
 		case "tools/call":
+			if m.Params.Name == "where" {
+				where(out, m.ID, mark)
+				continue
+			}
 			call = m.ID
 			ask(out, m.Params.Name, string(m.Params.Arguments))
 		case "":
@@ -87,10 +95,15 @@ func (m message) answer(out io.Writer) {
 	case "initialize":
 		answerQuestion(out, m.ID, `{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"desk","version":"1"}}`)
 	case "tools/list":
-		answerQuestion(out, m.ID, `{"tools":[{"name":"form","inputSchema":{"type":"object"}},{"name":"visit","inputSchema":{"type":"object"}}]}`)
+		answerQuestion(out, m.ID, `{"tools":[{"name":"form","inputSchema":{"type":"object"}},{"name":"visit","inputSchema":{"type":"object"}},{"name":"where","inputSchema":{"type":"object"}}]}`)
 	default:
 		line(out, `{"jsonrpc":"2.0","id":%s,"error":{"code":-32601,"message":"Method not found"}}`, m.ID)
 	}
+}
+
+func where(out io.Writer, id json.RawMessage, mark string) {
+	dir, _ := os.Getwd() // "" says that it is unknown
+	answerQuestion(out, id, fmt.Sprintf(`{"content":[{"type":"text","text":%q}]}`, "in "+dir+" with "+mark))
 }
 
 func ask(out io.Writer, tool, arguments string) {

@@ -1,0 +1,314 @@
+package acp
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/copilot-portal/portal/copilot/agent"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
+)
+
+// conversation is an [agent.Conversation]: a session of the agent.
+type conversation struct {
+	agent     *Agent
+	directory string
+	prefix    string // of the ids of its events
+	servers   []mcpServer
+	tools     clientTools
+	work      sync.WaitGroup
+
+	mu        sync.Mutex // held during the sink, so that no event follows Close
+	sink      agent.Sink
+	id        string // the agent's
+	closed    bool
+	model     string
+	settings  settings
+	turn      *turn // nil while idle
+	questions map[string]*openQuestion
+	count     int // of ids
+}
+
+// open creates a session of the agent, or resumes the saved one.
+func (c *conversation) open(ctx context.Context, o agent.Opening) (resumed bool, err error) {
+	c.questions = map[string]*openQuestion{}
+	if o.Resume {
+		if resumed, err = c.resume(ctx, o); err != nil {
+			return false, err
+		}
+	}
+	if !resumed {
+		err := c.agent.call(ctx, "session/new", sessionParams{Directory: o.Directory, Servers: c.servers}, &c.settings)
+		if err != nil {
+			return false, err
+		}
+		c.id = c.settings.SessionID
+		if err := c.agent.driver.saved.keep(o.Session, c.id); err != nil {
+			return false, fault.Errorf(fault.Unavailable, "the conversation could not be stored: %w", err)
+		}
+	}
+	c.agent.driver.learnModels(c.settings)
+	c.register()
+	return resumed, c.ensureMode(ctx)
+}
+
+// resume resumes the saved session of the agent; false if there is none.
+func (c *conversation) resume(ctx context.Context, o agent.Opening) (bool, error) {
+	id, err := c.agent.driver.saved.find(o.Session)
+	if err != nil || id == "" {
+		return false, err
+	}
+	return c.load(ctx, id)
+}
+
+// load closes a session of the agent if it is open, and loads it; false if the agent does not have it.
+func (c *conversation) load(ctx context.Context, id string) (bool, error) {
+	method, can := "session/load", c.agent.info.Capabilities
+	switch {
+	case can.Session.Resume != nil:
+		method = "session/resume"
+	case !can.LoadSession:
+		return false, nil
+	}
+	if c.agent.release(id, nil) && can.Session.Close != nil { // some agents do not load what is open
+		if err := c.agent.call(ctx, "session/close", sessionID{id}, nil); err != nil {
+			return false, err
+		}
+	}
+	err := c.agent.call(ctx, method, sessionParams{SessionID: id, Directory: c.directory, Servers: c.servers}, &c.settings)
+	if err != nil {
+		if err := c.agent.alive(ctx); err != nil {
+			return false, err
+		}
+		c.agent.driver.options.Log.Info("a conversation could not be resumed", "agent", c.agent.driver.options.Name, "err", err)
+		return false, nil
+	}
+	c.id = id
+	return true, nil
+}
+
+// register makes the updates of the agent's session go to this conversation.
+func (c *conversation) register() {
+	c.agent.mu.Lock()
+	defer c.agent.mu.Unlock()
+	c.agent.conversations[c.id] = c
+}
+
+// release makes the updates of a session go nowhere, if they go to c, or to any conversation for nil, and reports whether they did.
+func (a *Agent) release(id string, c *conversation) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	current := a.conversations[id]
+	if current == nil || c != nil && c != current {
+		return false
+	}
+	delete(a.conversations, id)
+	return true
+}
+
+// ensureMode selects the mode in which the agent asks before it acts.
+func (c *conversation) ensureMode(ctx context.Context) error {
+	mode := c.agent.driver.preset.mode
+	if mode == "" {
+		return nil
+	}
+	if o, ok := c.settings.option("mode"); ok {
+		if o.current() == mode || !slices.ContainsFunc(o.values(), func(v configValue) bool { return v.Value == mode }) {
+			return nil
+		}
+		return c.agent.call(ctx, "session/set_config_option", setOptionParams{c.id, o.ID, mode}, nil)
+	}
+	modes := c.settings.Modes
+	if modes == nil || modes.Current == mode || !slices.ContainsFunc(modes.Available, func(m struct {
+		ID string `json:"id"`
+	},
+	) bool {
+		return m.ID == mode
+	}) {
+		return nil
+	}
+	return c.agent.call(ctx, "session/set_mode", setModeParams{c.id, mode}, nil)
+}
+
+// reportLosses reports what could not be resumed, and the servers that cannot be used.
+func (c *conversation) reportLosses(o agent.Opening, resumed bool, others []string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if o.Resume && !resumed {
+		c.emit(event.SessionError{
+			Kind: fault.Unavailable,
+			Text: fmt.Sprintf("the agent %s does not have the conversation any more: it starts anew and does not know the earlier one", c.agent.driver.options.Name),
+		})
+	}
+	c.reportServers(others)
+	for _, q := range o.Pending {
+		c.emit(event.QuestionClosed{ID: q.ID, Ending: event.Withdrawn})
+	}
+	if len(o.Pending) > 0 {
+		c.emit(event.Idle{Aborted: true})
+	}
+}
+
+// emit sends an event, unless the conversation is closed or the program has ended. The caller must hold the lock.
+func (c *conversation) emit(b event.Body) {
+	if !c.closed {
+		c.sink("", b)
+	}
+}
+
+func (c *conversation) fail(e event.SessionError) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.emit(e)
+}
+
+// nextID returns an unused id of an event. The caller must hold the lock.
+func (c *conversation) nextID() string {
+	c.count++
+	return fmt.Sprintf("%s-%d", c.prefix, c.count)
+}
+
+// usable returns the error of calls after the end.
+func (c *conversation) usable(ctx context.Context) error {
+	if err := c.agent.alive(ctx); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return errClosed
+	}
+	return nil
+}
+
+var errClosed = fault.Errorf(fault.NotFound, "the conversation is closed")
+
+// Abort makes the agent end the turn. Its answer to the prompt follows.
+func (c *conversation) Abort(ctx context.Context) error {
+	if err := c.agent.alive(ctx); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	t := c.turn
+	if t != nil && !t.aborted {
+		t.aborted = true
+		close(t.abort)
+		c.withdrawQuestions()
+	}
+	c.mu.Unlock()
+	if t == nil {
+		return nil
+	}
+	return c.cancel(ctx)
+}
+
+// SetModel changes the model with the agent's option for it.
+func (c *conversation) SetModel(ctx context.Context, model string) error {
+	if err := c.usable(ctx); err != nil {
+		return err
+	}
+	value, err := c.agent.modelValue(model)
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	o, known := c.settings.option("model")
+	c.mu.Unlock()
+	switch {
+	case value == defaultModel && !known, known && o.current() == value:
+		return c.setModel(model, value)
+	case !slices.ContainsFunc(o.values(), func(v configValue) bool { return v.Value == value }):
+		return fault.Errorf(fault.Invalid, "%w: %q", fault.ErrModelNotFound, model)
+	}
+	if err := c.agent.call(ctx, "session/set_config_option", setOptionParams{c.id, o.ID, value}, nil); err != nil {
+		return err
+	}
+	return c.setModel(model, value)
+}
+
+// setModel records the model that the agent uses from now on.
+func (c *conversation) setModel(model, value string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i := range c.settings.Options {
+		if c.settings.Options[i].Category == "model" {
+			c.settings.Options[i].Current = value
+		}
+	}
+	if c.model != "" && c.model != model {
+		c.emit(event.ModelChanged{Model: model})
+	}
+	c.model = model
+	return nil
+}
+
+// Compact is not supported.
+func (c *conversation) Compact(ctx context.Context) error {
+	if err := c.usable(ctx); err != nil {
+		return err
+	}
+	return c.agent.cannot(agent.Compaction.Operation())
+}
+
+// SignIn is not supported.
+func (c *conversation) SignIn(ctx context.Context, _ string) (string, error) {
+	if err := c.usable(ctx); err != nil {
+		return "", err
+	}
+	return "", c.agent.cannot(agent.SigningIn)
+}
+
+// Working reports whether a prompt has no answer yet.
+func (c *conversation) Working(ctx context.Context) (bool, error) {
+	if err := c.usable(ctx); err != nil {
+		return false, err
+	}
+	return c.isWorking(), nil
+}
+
+func (c *conversation) isWorking() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.turn != nil
+}
+
+// Ask is not supported: every question would become part of the conversation.
+func (c *conversation) Ask(ctx context.Context, _ string) (string, error) {
+	if err := c.usable(ctx); err != nil {
+		return "", err
+	}
+	return "", c.agent.cannot(agent.Asking.Operation())
+}
+
+// Background reports false: the protocol does not know it.
+func (c *conversation) Background(ctx context.Context) (bool, error) {
+	return false, c.usable(ctx)
+}
+
+// closePatience is how long a turn may take to end when its conversation is closed.
+const closePatience = 2 * time.Second
+
+// Close stops the events, ends the turn and frees what the agent holds in memory.
+func (c *conversation) Close(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, closePatience)
+	defer cancel()
+	err := c.Abort(ctx)
+	c.mu.Lock()
+	c.closed = true
+	t := c.turn
+	c.mu.Unlock()
+	if t != nil && err == nil {
+		select {
+		case <-t.done:
+		case <-c.agent.link.Over():
+		case <-ctx.Done():
+		}
+	}
+	if c.agent.release(c.id, c) && c.agent.info.Capabilities.Session.Close != nil && c.agent.alive(ctx) == nil {
+		return c.agent.call(ctx, "session/close", sessionID{c.id}, nil)
+	}
+	return err
+}

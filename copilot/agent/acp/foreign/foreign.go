@@ -1,0 +1,95 @@
+// Package foreign sets up agents that are not ours for tests: real programs, on the scripted model of package demo.
+package foreign
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"testing"
+
+	"github.com/copilot-portal/portal/copilot/demo"
+)
+
+// Second is the id of a model besides [demo.ModelID], which behaves the same.
+const Second = "second"
+
+// Program is an agent.
+type Program struct {
+	Command []string
+	Env     []string // "KEY=VALUE", besides the environment
+}
+
+// Opencode returns opencode, which make opencode downloads. Its models are those of the provider "portal" at url.
+func Opencode(tb testing.TB, url, key string) Program {
+	tb.Helper()
+	arch := map[string]string{"amd64": "x64"}[runtime.GOARCH]
+	if arch == "" {
+		arch = runtime.GOARCH
+	}
+	program := filepath.Join(root(tb), ".tools/opencode/node_modules/opencode-"+runtime.GOOS+"-"+arch+"/bin/opencode")
+	if _, err := os.Stat(program); err != nil {
+		tb.Fatalf("opencode is missing: run make opencode (make test does it): %v", err)
+	}
+	models := map[string]any{}
+	for _, id := range []string{demo.ModelID, Second} {
+		models[id] = map[string]any{"name": id, "limit": map[string]int{"context": 128_000, "output": 16_000}}
+	}
+	config, err := json.Marshal(map[string]any{
+		"model": "portal/" + demo.ModelID, "small_model": "portal/" + demo.ModelID,
+		"provider": map[string]any{"portal": map[string]any{
+			"npm": "@ai-sdk/openai-compatible", "name": "Portal", "models": models,
+			"options": map[string]any{"baseURL": url, "apiKey": key},
+		}},
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return Program{[]string{program, "acp"}, append(home(tb), "OPENCODE_CONFIG_CONTENT="+string(config), "OPENCODE_DISABLE_MODELS_FETCH=1")}
+}
+
+// Copilot returns the Copilot CLI as an agent of the protocol, on the model at url.
+func Copilot(tb testing.TB, url, key string) Program {
+	tb.Helper()
+	program := filepath.Join(root(tb), "bin/copilot")
+	if _, err := os.Stat(program); err != nil {
+		if program, err = exec.LookPath("copilot"); err != nil {
+			tb.Fatalf("the Copilot CLI is missing: run make build (make test does it): %v", err)
+		}
+	}
+	return Program{[]string{program, "--acp"}, append(home(tb),
+		"COPILOT_PROVIDER_BASE_URL="+url, "COPILOT_PROVIDER_TYPE=openai", "COPILOT_PROVIDER_API_KEY="+key,
+		"COPILOT_MODEL="+demo.ModelID, "COPILOT_OFFLINE=true", "COPILOT_AUTO_UPDATE=false")}
+}
+
+// home returns the variables of an own home, in which the Copilot CLI finds what it has unpacked.
+func home(tb testing.TB) []string {
+	tb.Helper()
+	cache, err := os.UserCacheDir()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	dir := tb.TempDir()
+	return []string{
+		"HOME=" + dir, "COPILOT_HOME=" + dir, "XDG_CONFIG_HOME=" + dir, "XDG_DATA_HOME=" + dir, "XDG_STATE_HOME=" + dir, "XDG_CACHE_HOME=" + cache,
+	}
+}
+
+// root returns the directory of the module.
+func root(tb testing.TB) string {
+	tb.Helper()
+	dir, err := os.Getwd()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	for {
+		if _, err := os.Stat(filepath.Join(dir, "go.mod")); err == nil {
+			return dir
+		}
+		if dir == filepath.Dir(dir) {
+			tb.Fatal("the test does not run inside the module")
+		}
+		dir = filepath.Dir(dir)
+	}
+}

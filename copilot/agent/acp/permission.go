@@ -1,0 +1,230 @@
+package acp
+
+import (
+	"cmp"
+	"context"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/jsonrpc"
+	"github.com/copilot-portal/portal/copilot/permission"
+)
+
+// openQuestion is a question that waits for its answer.
+type openQuestion struct {
+	event.Question
+
+	answered chan event.Answer // has one answer; closed without one if the question was withdrawn
+}
+
+// ask asks a question during a turn. The caller must hold the lock.
+func (c *conversation) ask(q event.Question) *openQuestion {
+	q.ID, q.Kind = c.nextID(), cmp.Or(q.Kind, event.AskPermission)
+	open := &openQuestion{Question: q, answered: make(chan event.Answer, 1)}
+	c.questions[q.ID] = open
+	c.emit(event.QuestionAsked{Question: q})
+	return open
+}
+
+// await waits for the answer; false if the question was withdrawn.
+func (q *openQuestion) await(ctx context.Context) (event.Answer, bool) {
+	select {
+	case a, ok := <-q.answered:
+		return a, ok
+	case <-ctx.Done():
+		return event.Answer{}, false
+	}
+}
+
+// Answer answers a question. It is no error if it is not open any more.
+func (c *conversation) Answer(ctx context.Context, q event.Question, a event.Answer) error {
+	if err := c.agent.alive(ctx); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	open := c.questions[q.ID]
+	if open == nil {
+		return nil
+	}
+	c.closeQuestion(open)
+	if c.turn != nil && open.Kind == event.AskPermission && open.Tool == "" && open.Call != "" && !a.Approved {
+		c.turn.find(open.Call).refusal = cmp.Or(a.Reason, "The user refused it.")
+	}
+	if c.turn != nil && a.Approved {
+		c.turn.grant(open.Question)
+	}
+	open.answered <- a
+	return nil
+}
+
+// grant remembers the files that an answer allows to write: some agents ask first, and then write through the portal.
+func (t *turn) grant(q event.Question) {
+	for _, n := range q.AllNeeds() {
+		if n.Name == permission.Write {
+			t.granted = append(t.granted, n.Target)
+		}
+	}
+}
+
+// closeQuestion closes a question. The caller must hold the lock.
+func (c *conversation) closeQuestion(q *openQuestion) {
+	delete(c.questions, q.ID)
+	c.emit(event.QuestionClosed{ID: q.ID, Ending: event.Withdrawn})
+}
+
+// withdrawQuestions closes all questions without an answer. The caller must hold the lock.
+func (c *conversation) withdrawQuestions() {
+	for _, q := range c.questions {
+		c.closeQuestion(q)
+		close(q.answered)
+	}
+}
+
+// requestPermission asks the user. A question without a turn is cancelled.
+func (a *Agent) requestPermission(_ context.Context, r *jsonrpc.Request) (func(context.Context) (any, error), error) {
+	var p permissionParams
+	if err := r.Decode(&p); err != nil {
+		return nil, err
+	}
+	c, err := a.find(p.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	q, isClientTool := c.askPermission(p.Call)
+	return func(ctx context.Context) (any, error) {
+		switch {
+		case isClientTool: // the user is asked when it is called
+			return permissionResult{choose(p.Options, true, true)}, nil
+		case q == nil:
+			return permissionResult{outcome{Outcome: stopCancelled}}, nil
+		}
+		answer, ok := q.await(ctx)
+		return permissionResult{choose(p.Options, answer.Approved, ok)}, nil
+	}, nil
+}
+
+// askPermission asks for the permission for a tool call, or returns nil without a turn and for tools of clients.
+func (c *conversation) askPermission(u toolUpdate) (q *openQuestion, isClientTool bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	t := c.turn
+	if t == nil || t.aborted || c.closed {
+		return nil, false
+	}
+	if c.announce(u) {
+		return nil, true
+	}
+	c.endText(t)
+	call := t.find(u.ID)
+	call.merge(u)
+	c.startCall(call)
+	question, needs := call.describe()
+	question.Call = u.ID
+	for i, n := range needs {
+		if n.Target != "" && (n.Name == permission.Read || n.Name == permission.Write) {
+			needs[i].Target = permission.Target(c.directory, n.Target)
+		}
+	}
+	question.SetNeeds(needs...)
+	return c.ask(question), false
+}
+
+// choose returns the outcome for an answer: only once, because the portal remembers answers itself. "cancelled" would end the
+// turn, so it is no refusal.
+func choose(options []permissionOption, approved, answered bool) outcome {
+	kinds := []string{"reject_once", "reject_always"}
+	if approved {
+		kinds = []string{"allow_once"}
+	}
+	if !answered {
+		kinds = nil
+	}
+	for _, kind := range kinds {
+		if i := slices.IndexFunc(options, func(o permissionOption) bool { return o.Kind == kind && !endsTurn(o) }); i >= 0 {
+			return outcome{Outcome: "selected", Option: options[i].ID}
+		}
+	}
+	if approved && answered { // the agent offers no approval for once: nothing else was approved
+		return choose(options, false, true)
+	}
+	return outcome{Outcome: stopCancelled}
+}
+
+// endsTurn reports whether an option also ends the turn, as the second refusal of some agents does.
+func endsTurn(o permissionOption) bool { return o.ID == "cancel" || o.ID == "abort" }
+
+// describe returns the question for a tool call and what it needs.
+func (u toolUpdate) describe() (event.Question, []permission.Need) {
+	in := u.input()
+	switch u.Kind {
+	case "execute":
+		line := string(in.Command)
+		if line == "" {
+			return event.Question{Title: cmp.Or(u.Title, "Run a command"), Detail: u.Title}, []permission.Need{{Name: permission.Exec, Opaque: true}}
+		}
+		needs := permission.ShellNeeds(line)
+		for i := range needs {
+			needs[i].Line = line
+		}
+		return event.Question{Title: cmp.Or(in.Description, "Run a command"), Detail: line}, needs
+	case "edit", "delete", "move":
+		verb := map[string]string{"edit": "Write ", "delete": "Delete ", "move": "Move "}[u.Kind]
+		return event.Question{Title: verb + cmp.Or(in.Path, "a file"), Detail: u.changeText()}, u.fileNeeds(permission.Write)
+	case "read", "search":
+		return event.Question{Title: "Read " + cmp.Or(in.Path, "files"), Detail: in.Path}, u.fileNeeds(permission.Read)
+	case "fetch":
+		return event.Question{Title: "Fetch " + cmp.Or(in.URL, u.Title), Detail: in.URL}, []permission.Need{{Name: permission.Fetch, Target: in.URL}}
+	}
+	name := cmp.Or(u.Name, u.Kind, "other")
+	return event.Question{Title: cmp.Or(u.Title, "Use "+name), Detail: string(u.RawInput)}, []permission.Need{{Name: name}}
+}
+
+// fileNeeds returns a need for each file of the call, or one for any file.
+func (u toolUpdate) fileNeeds(name string) (needs []permission.Need) {
+	paths := []string{u.input().Path}
+	for _, l := range u.Locations {
+		paths = append(paths, l.Path)
+	}
+	for _, c := range u.Content {
+		paths = append(paths, c.Path)
+	}
+	slices.Sort(paths)
+	for _, path := range slices.Compact(paths) {
+		if path != "" {
+			needs = append(needs, permission.Need{Name: name, Target: filepath.Clean(path)})
+		}
+	}
+	if needs == nil {
+		return []permission.Need{{Name: name}}
+	}
+	return needs
+}
+
+// changeText returns the change of files, for people.
+func (u toolUpdate) changeText() string {
+	if diff := u.input().Diff; diff != "" {
+		return strings.TrimSpace(diff)
+	}
+	diff, ok := u.change()
+	if !ok {
+		return ""
+	}
+	var b strings.Builder
+	if diff.OldText != nil {
+		addLines(&b, "-", *diff.OldText)
+	}
+	addLines(&b, "+", diff.NewText)
+	return b.String()
+}
+
+func addLines(b *strings.Builder, mark, text string) {
+	if text == "" {
+		return
+	}
+	for line := range strings.Lines(strings.TrimSuffix(text, "\n")) {
+		b.WriteString(mark + strings.TrimSuffix(line, "\n") + "\n")
+	}
+}

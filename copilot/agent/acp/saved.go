@@ -1,0 +1,84 @@
+package acp
+
+import (
+	"encoding/json"
+	"errors"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+
+	"github.com/copilot-portal/portal/copilot/agent"
+)
+
+// savedSessions is a directory that keeps which conversation of the agent belongs to which session: agents choose the ids of
+// their conversations themselves. Each session has a file with its name.
+type savedSessions struct{ directory string }
+
+// file returns the file of a session. Names of sessions have no separators.
+func (s savedSessions) file(session string) string {
+	return filepath.Join(s.directory, "sessions", filepath.Base(session))
+}
+
+// find returns the id of a session's conversation; "" if there is none.
+func (s savedSessions) find(session string) (string, error) {
+	b, err := os.ReadFile(s.file(session))
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	return string(b), err
+}
+
+// keep stores the id of a session's conversation, also if the portal is killed.
+func (s savedSessions) keep(session, id string) error {
+	return replace(s.file(session), []byte(id))
+}
+
+func (s savedSessions) forget(session string) error {
+	err := os.Remove(s.file(session))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+func (s savedSessions) modelFile() string { return filepath.Join(s.directory, "models.json") }
+
+// models returns the stored models; nil if there are none.
+func (s savedSessions) models() (list []agent.Model) {
+	b, err := os.ReadFile(s.modelFile())
+	if err != nil || json.Unmarshal(b, &list) != nil {
+		return nil // they are learned again
+	}
+	return list
+}
+
+// keepModels stores models for the next portal.
+func (s savedSessions) keepModels(list []agent.Model, log *slog.Logger) {
+	b, err := json.Marshal(list)
+	if err == nil {
+		err = replace(s.modelFile(), b)
+	}
+	if err != nil {
+		log.Warn("the models of an agent were not stored", "err", err)
+	}
+}
+
+// replace writes a file at once: readers see the old content or the new one.
+func replace(path string, content []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(content)
+	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name()) // the first error counts
+	}
+	return err
+}

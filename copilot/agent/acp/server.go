@@ -1,0 +1,81 @@
+package acp
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/copilot-portal/portal/copilot/agent"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
+)
+
+// mcpServer is an MCP server: of a program, which has no type, or at a URL.
+type mcpServer struct {
+	Type    string      `json:"type,omitempty"` // http or sse
+	Name    string      `json:"name"`
+	Command string      `json:"command,omitempty"`
+	Args    []string    `json:"args,omitzero"`
+	Env     []namedText `json:"env,omitzero"`
+	URL     string      `json:"url,omitempty"`
+	Headers []namedText `json:"headers,omitzero"`
+}
+
+type namedText struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// servers converts the servers of an opening, those that the agent cannot use without.
+func (a *Agent) servers(list []agent.ServerConfig) (usable []mcpServer, others []string) {
+	usable = []mcpServer{} // required, also if there are none
+	can := a.info.Capabilities.Servers
+	for _, s := range list {
+		switch {
+		case s.Command != "":
+			usable = append(usable, mcpServer{Name: s.Name, Command: s.Command, Args: append([]string{}, s.Args...), Env: named(s.Env)})
+		case s.SSE && can.SSE:
+			usable = append(usable, mcpServer{Type: "sse", Name: s.Name, URL: s.URL, Headers: named(s.Headers)})
+		case !s.SSE && can.HTTP:
+			usable = append(usable, mcpServer{Type: "http", Name: s.Name, URL: s.URL, Headers: named(s.Headers)})
+		default:
+			others = append(others, s.Name)
+		}
+	}
+	return usable, others
+}
+
+func named(m map[string]string) []namedText {
+	list := []namedText{}
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		list = append(list, namedText{name, m[name]})
+	}
+	return list
+}
+
+// reportServers reports the servers that the agent cannot use. The caller must hold the lock.
+func (c *conversation) reportServers(others []string) {
+	if len(others) > 0 {
+		c.emit(event.SessionError{
+			Kind: fault.Invalid,
+			Text: fmt.Sprintf("the agent %s cannot use the MCP servers %q: it has no such transport", c.agent.driver.options.Name, others),
+		})
+	}
+}
+
+// Extensions lists the servers that were passed to the agent. The protocol reports neither their state nor others.
+func (c *conversation) Extensions(ctx context.Context) (agent.Extensions, error) {
+	list := make([]event.Server, 0, len(c.servers))
+	for _, s := range c.servers {
+		if s.Name == c.tools.server {
+			continue // the portal's own
+		}
+		transport := s.Type
+		if transport == "" {
+			transport = "stdio"
+		}
+		list = append(list, event.Server{Name: s.Name, State: event.ServerConfigured, Transport: transport})
+	}
+	return agent.Extensions{Servers: list}, c.usable(ctx)
+}

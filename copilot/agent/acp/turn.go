@@ -1,0 +1,312 @@
+package acp
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/copilot-portal/portal/copilot/agent"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
+)
+
+// turn is the work on a prompt. The lock of its conversation guards it.
+type turn struct {
+	id      string
+	aborted bool
+	abort   chan struct{} // closed when aborted
+	done    chan struct{} // closed when the agent has answered
+	text    openText
+	calls   []*toolCall // that have not ended
+	ended   []string    // calls
+	granted []string    // files that the user allowed to write
+
+	clientCalls []string    // ids of open calls of client tools
+	announced   []announced // calls of client tools
+}
+
+// openText is the message or the thought that grows.
+type openText struct {
+	id      string // "" if there is none
+	message string // the agent's id of the message
+	thought bool
+	text    strings.Builder
+}
+
+// Send sends a prompt to the agent. A steering prompt fails as a late one, so that it gets its own run.
+func (c *conversation) Send(ctx context.Context, p event.Prompt) error {
+	if err := c.usable(ctx); err != nil {
+		return err
+	}
+	if p.Steer {
+		return fault.ErrIdle
+	}
+	if p.Mode != "" && p.Mode != event.ModeInteractive {
+		return c.agent.cannot(agent.Modes.Operation())
+	}
+	blocks, err := c.agent.blocks(p)
+	if err != nil {
+		return err
+	}
+	if err := c.tools.await(ctx); err != nil {
+		return err
+	}
+	t, err := c.beginTurn()
+	if err != nil {
+		return err
+	}
+	pending, err := c.agent.link.Peer.Begin(ctx, c, "session/prompt", promptParams{c.id, blocks})
+	if err != nil {
+		c.dropTurn(t)
+		return c.agent.explain(err)
+	}
+	c.work.Go(func() {
+		answered, forced := make(chan struct{}), make(chan struct{})
+		c.work.Go(func() {
+			defer close(forced)
+			c.insistOnCancel(t, answered)
+		})
+		var r promptResult
+		err := pending.Await(context.Background(), &r)
+		close(answered)
+		<-forced
+		c.endTurn(t, r, c.agent.explain(err))
+	})
+	return nil
+}
+
+// An agent is told to cancel again after cancelAgain: some ignore it while they prepare the prompt. The Copilot CLI may even ignore it from
+// then on, so after maxCancels its session is closed and resumed.
+const (
+	cancelAgain = 500 * time.Millisecond
+	maxCancels  = 4
+)
+
+// insistOnCancel makes an aborted turn end. It returns when the prompt is answered, or the turn has ended.
+func (c *conversation) insistOnCancel(t *turn, answered <-chan struct{}) {
+	select {
+	case <-t.abort:
+	case <-answered:
+		return
+	}
+	for range maxCancels {
+		select {
+		case <-time.After(cancelAgain):
+			_ = c.cancel(context.Background()) // the turn ends with the connection
+		case <-answered:
+			return
+		}
+	}
+	c.closeAndResume(t)
+}
+
+// closeTimeout limits the time to close and resume a session that does not end its turn.
+const closeTimeout = 20 * time.Second
+
+// closeAndResume ends a turn that the agent does not cancel. An agent that cannot close a session is killed: what the user has cancelled
+// must not go on.
+func (c *conversation) closeAndResume(t *turn) {
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	c.agent.driver.options.Log.Warn("the agent does not cancel a prompt, so its session is closed", "agent", c.agent.driver.options.Name)
+	if loaded, err := c.load(ctx, c.id); !loaded || err != nil || c.agent.info.Capabilities.Session.Close == nil {
+		c.agent.link.Program.Kill()
+		return
+	}
+	c.register()
+	c.endTurn(t, promptResult{}, nil)
+}
+
+// cancel tells the agent to end the turn.
+func (c *conversation) cancel(ctx context.Context) error {
+	return c.agent.explain(c.agent.link.Peer.Notify(ctx, "session/cancel", sessionID{c.id}))
+}
+
+func (c *conversation) beginTurn() (*turn, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.closed:
+		return nil, errClosed
+	case c.turn != nil:
+		return nil, fault.Errorf(fault.Busy, "the agent received a prompt while it was not idle")
+	}
+	c.turn = &turn{id: c.nextID(), abort: make(chan struct{}), done: make(chan struct{})}
+	c.emit(event.TurnStarted{ID: c.turn.id})
+	return c.turn, nil
+}
+
+// dropTurn ends a turn whose prompt was not sent.
+func (c *conversation) dropTurn(t *turn) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.emit(event.TurnEnded{ID: t.id})
+	c.turn = nil
+	close(t.done)
+}
+
+// endTurn ends a turn with the answer to its prompt. After the end of the program no events follow.
+func (c *conversation) endTurn(t *turn, r promptResult, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.turn != t {
+		return // it has ended
+	}
+	c.turn = nil
+	defer close(t.done)
+	if err == errGone { //nolint:errorlint // explain returns it
+		return
+	}
+	c.endText(t)
+	c.withdrawQuestions()
+	if !t.aborted {
+		c.endCalls(t)
+		for _, id := range t.clientCalls {
+			c.emit(event.ToolEnded{ID: id, Error: &event.ToolError{Text: "the agent ended before the call"}})
+		}
+		if failure := failureOf(r, err); failure != nil {
+			c.emit(*failure)
+		}
+	}
+	c.emit(event.TurnEnded{ID: t.id})
+	c.emit(event.Idle{Aborted: t.aborted})
+}
+
+// failureOf returns why a turn did not end by itself, or nil.
+func failureOf(r promptResult, err error) *event.SessionError {
+	if err != nil {
+		e := event.NewSessionError(err)
+		return &e
+	}
+	switch r.StopReason {
+	case stopCancelled:
+		return &event.SessionError{Kind: fault.Unavailable, Text: "the agent cancelled the prompt by itself", Hint: "Send it again."}
+	case stopTokens:
+		return &event.SessionError{Kind: fault.Unavailable, Text: "the answer is cut off: it reached the maximum number of tokens"}
+	case stopRequests:
+		return &event.SessionError{Kind: fault.Unavailable, Text: "the agent stopped: it reached the maximum number of requests to the model"}
+	case stopRefusal:
+		return &event.SessionError{Kind: fault.Denied, Text: "the agent refused the prompt and forgot it"}
+	}
+	return nil
+}
+
+// update translates an update of the agent.
+func (c *conversation) update(raw json.RawMessage) error {
+	u, err := decode[update](raw)
+	if err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch u.Kind {
+	case "usage_update":
+		c.emit(event.UsageChanged{Used: u.Used, Limit: u.Size})
+	case "session_info_update":
+		if u.Title != nil && *u.Title != "" {
+			c.emit(event.TitleChanged{Title: *u.Title})
+		}
+	case "config_option_update":
+		c.optionsChanged(u.Options)
+	case "plan":
+		c.emit(event.PlanChanged{Todos: todos(u.Entries)})
+	case "available_commands_update", "current_mode_update", "user_message_chunk":
+	case "agent_message_chunk", "agent_thought_chunk", "tool_call", "tool_call_update":
+		if c.turn == nil {
+			return nil // it belongs to a prompt that has ended
+		}
+		return c.translateWork(u, raw)
+	default:
+		c.emit(event.Notice{Kind: "acp." + u.Kind, Raw: raw})
+	}
+	return nil
+}
+
+// translateWork translates an update of the work on the prompt. The caller must hold the lock.
+func (c *conversation) translateWork(u update, raw json.RawMessage) error {
+	if strings.HasPrefix(u.Kind, "tool_call") {
+		call, err := decode[toolUpdate](raw)
+		if err != nil {
+			return err
+		}
+		if c.announce(call) {
+			return nil
+		}
+		c.endText(c.turn)
+		c.callChanged(c.turn, call)
+		return nil
+	}
+	block, err := decode[content](u.Content)
+	if err != nil {
+		return err
+	}
+	c.startCalls(c.turn)
+	c.addText(c.turn, u.Kind == "agent_thought_chunk", u.MessageID, block.read())
+	return nil
+}
+
+// addText continues the open text, or starts another. The caller must hold the lock.
+func (c *conversation) addText(t *turn, thought bool, message, text string) {
+	if text == "" {
+		return
+	}
+	open := &t.text
+	if open.id != "" && (open.thought != thought || open.message != message) {
+		c.endText(t)
+	}
+	if open.id == "" {
+		*open = openText{id: c.nextID(), message: message, thought: thought}
+		if thought {
+			c.emit(event.ReasoningStarted{ID: open.id})
+		} else {
+			c.emit(event.MessageStarted{ID: open.id})
+		}
+	}
+	open.text.WriteString(text)
+	if thought {
+		c.emit(event.ReasoningDelta{ID: open.id, Text: text})
+	} else {
+		c.emit(event.MessageDelta{ID: open.id, Text: text})
+	}
+}
+
+// endText ends the open text. The caller must hold the lock.
+func (c *conversation) endText(t *turn) {
+	switch open := &t.text; {
+	case open.id == "":
+		return
+	case open.thought:
+		c.emit(event.ReasoningEnded{ID: open.id, Text: open.text.String()})
+	default:
+		c.emit(event.MessageEnded{ID: open.id, Text: open.text.String()})
+	}
+	t.text = openText{}
+}
+
+// optionsChanged records the state of the session's options. The caller must hold the lock.
+func (c *conversation) optionsChanged(options []configOption) {
+	c.settings.Options = options
+	o, known := c.settings.option("model")
+	if model := c.agent.driver.modelID(o.current()); known && model != c.model && c.model != "" {
+		c.model = model
+		c.emit(event.ModelChanged{Model: model})
+	}
+}
+
+// todos converts the agent's plan. Its entries have no ids: their places are.
+func todos(entries []planEntry) []event.Todo {
+	list := make([]event.Todo, 0, len(entries))
+	for i, e := range entries {
+		state := event.TodoPending
+		switch e.Status {
+		case "in_progress":
+			state = event.TodoRunning
+		case "completed":
+			state = event.TodoCompleted
+		}
+		list = append(list, event.Todo{ID: fmt.Sprint(i + 1), Title: e.Content, State: state})
+	}
+	return list
+}
