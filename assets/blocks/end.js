@@ -2,6 +2,7 @@
 
 import { countFiles } from "../changes.js";
 import { h, setText } from "../dom.js";
+import { isCapable } from "../store.js";
 import { addActions, copyText, shownText } from "./actions.js";
 import { remedyButtons } from "./error.js";
 import { runSummary, noticeText } from "./labels.js";
@@ -44,7 +45,7 @@ function answerActions(run, context) {
     { name: "copy", label: "Copy answer", icon: "copy", act: (button) => void copyText(answer.html ? shownText(answer.html) : answer.content, button) },
     { name: "markdown", label: "Copy as Markdown", act: (button) => void copyText(answer.content, button) },
   ] : [];
-  if (context.readOnly) return copies;
+  if (context.readOnly || !isCapable(context.session, "forking")) return copies; // prompts are sent again in a fork
   return [...copies,
     { name: "retry", label: "Retry", icon: "retry", act: () => void retry({}) },
     { name: "retry-model", label: "Retry with another model…", act: (button) => context.pickModel(button, (model) => void retry({ model })) }];

@@ -1,6 +1,7 @@
 // A prompt, with a link to its run.
 
 import { h, setText } from "../dom.js";
+import { isCapable } from "../store.js";
 import { addActions, copyText } from "./actions.js";
 import { attachmentList } from "./attachment.js";
 import { editPrompt } from "./prompt-edit.js";
@@ -34,6 +35,8 @@ export function promptBlock(item, context) {
 function promptActions({ run, text: prompt, steers }, node, text, context) {
   const copy = { name: "copy", label: "Copy prompt", icon: /** @type {const} */ ("copy"), act: (/** @type {HTMLElement} */ button) => void copyText(prompt, button) };
   if (!run || steers || context.readOnly) return [copy];
+  const link = { name: "link", label: "Link to this run", act: () => (location.hash = context.href(run)) };
+  if (!isCapable(context.session, "forking")) return [copy, link]; // an edited prompt is sent in a fork
   return [copy, {
     name: "edit", label: "Edit and send again", icon: "edit", act: () => editPrompt(node, text, {
       draft: context.edits.get(run) ?? prompt,
@@ -43,8 +46,7 @@ function promptActions({ run, text: prompt, steers }, node, text, context) {
         context.edits.delete(run);
       },
     }),
-  }, { name: "fork", label: "Fork from here", icon: "branch", act: () => context.fork(run) },
-  { name: "link", label: "Link to this run", act: () => (location.hash = context.href(run)) }];
+  }, { name: "fork", label: "Fork from here", icon: "branch", act: () => context.fork(run) }, link];
 }
 
 /** @param {string} text */

@@ -3,6 +3,7 @@
 import { h, setChildren, setText } from "../dom.js";
 import { ChangesModel, countFiles, notCoveredReason, runLabel, totals, undoText } from "../changes.js";
 import { sessionAddress } from "../route.js";
+import { isCapable } from "../store.js";
 import { actionButton, fileView } from "./change-file.js";
 import { commitTools } from "./commit.js";
 import { dialog } from "./dialog.js";
@@ -72,7 +73,7 @@ export function changesPanel({ session, rpc, navigate, onScope, onRuns, onFiles,
       h("input", { type: "radio", name: "conversation", value, checked }), h("span", {}, label, h("span", { class: "muted" }, text)));
     const choices = h("fieldset", { class: "restore-choices" }, h("legend", {}, "The conversation"),
       choice("keep", "Keep it as it is", "The agent remembers this run and what came after it.", true),
-      choice("fork", "Continue in a fork", "A copy of the session that ends before this run opens. This one stays."));
+      ...(isCapable(session, "forking") ? [choice("fork", "Continue in a fork", "A copy of the session that ends before this run opens. This one stays.")] : []));
     const text = h("p", {}, "All files become what they were when this run started. Later changes are overwritten, also your own. You can undo this.");
     dialog("Restore to here?", [text, choices], "Restore files", async () => {
       const conversation = choices.querySelector("input:checked")?.getAttribute("value");
