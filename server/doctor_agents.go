@@ -41,8 +41,8 @@ func (d drivers) withoutFirst(f Finding) Finding {
 
 // examineOther starts a configured agent, or looks for the program of a known one.
 func examineOther(ctx context.Context, c Config, name string, log *slog.Logger) Finding {
-	known, _ := acp.FindPreset(name)
 	if !slices.ContainsFunc(c.Agents, func(a Agent) bool { return a.Name == name }) {
+		known, _ := acp.FindPreset(name)
 		return examineKnown(known)
 	}
 	first := newDriver(c, nil, "", log)
@@ -56,10 +56,10 @@ func examineOther(ctx context.Context, c Config, name string, log *slog.Logger) 
 	a := agents.others[i]
 	health := a.Health()
 	switch {
-	case health.State == agent.HealthMissing && known.Package != "" && a.config.Command == "":
-		return warningFinding(installHint(known), "%s", health.Message)
+	case err != nil && health.Message != "":
+		return warningFinding(health.Hint, "%s", health.Message)
 	case err != nil:
-		return warningFinding(health.Hint, "%v", err)
+		return warningFinding("", "%v", err)
 	case health.Version == "":
 		return okFinding("%s starts", strings.Join(a.config.command(), " "))
 	}

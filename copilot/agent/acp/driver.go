@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os/exec"
 	"slices"
@@ -66,17 +67,21 @@ func (d *Driver) Health() agent.Health {
 		return h
 	}
 	if _, err := exec.LookPath(d.options.Command[0]); err != nil {
-		h = agent.Health{
-			State:   agent.HealthMissing,
-			Message: fmt.Sprintf("The program of the agent %s was not found: %v.", d.options.Name, err),
-			Hint:    "Install it, or give its full path.",
-		}
-		if d.preset.Package != "" {
-			h.Hint = "Install it with `npm install -g " + d.preset.Package + "`."
-		}
-		return h
+		return d.missing(err)
 	}
 	return agent.Health{State: agent.HealthUnknown}
+}
+
+func (d *Driver) missing(err error) agent.Health {
+	h := agent.Health{
+		State:   agent.HealthMissing,
+		Message: fmt.Sprintf("The program of the agent %s was not found: %v.", d.options.Name, err),
+		Hint:    "Install it, or give its full path.",
+	}
+	if d.preset.Package != "" {
+		h.Hint = "Install it with `npm install --global " + d.preset.Package + "`."
+	}
+	return h
 }
 
 // Memory returns the memory of the running programs in bytes, by process id; empty if unknown.
@@ -161,6 +166,9 @@ func (d *Driver) failed(how string, err error) error {
 		State:   agent.HealthFailed,
 		Message: fmt.Sprintf("The agent %s did not start: %v%s.", d.options.Name, err, how),
 		Hint:    "It must speak the Agent Client Protocol; try `" + strings.Join(d.options.Command, " ") + "` in a terminal.",
+	}
+	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
+		h = d.missing(err)
 	}
 	d.setHealth(h)
 	d.options.Log.Error("an agent did not start", "agent", d.options.Name, "err", err)
