@@ -201,12 +201,11 @@ func (a *Agent) noStore(ctx context.Context) error {
 func (a *Agent) Ping(ctx context.Context) error {
 	before, heard := a.link.Program.Activity(), a.link.Heard()
 	err := a.link.Peer.Call(ctx, "_portal/ping", nil, nil)
+	_, refused := errors.AsType[*jsonrpc.Error](err)
 	switch {
-	case a.link.IsOver():
+	case a.link.IsOver(), errors.Is(err, jsonrpc.ErrGone), errors.Is(err, jsonrpc.ErrClosed):
 		return errGone
-	case ctx.Err() == nil, a.link.Heard().After(heard):
-		return nil
-	case err == nil:
+	case err == nil, refused, a.link.Heard().After(heard):
 		return nil
 	}
 	return a.link.Silent(ctx, before, heard)

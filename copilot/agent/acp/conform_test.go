@@ -1,8 +1,10 @@
 package acp_test
 
 import (
+	"context"
 	"os"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -61,5 +63,10 @@ func machine(t *testing.T, name string, set func(tb testing.TB, url, key string)
 	t.Cleanup(func() { _ = s.Close() })
 	program := set(t, s.URL(), s.Key())
 	d := acp.New(acp.Options{Name: name, Command: program.Command, Env: append(os.Environ(), program.Env...), Saved: t.TempDir()})
+	first, err := d.Launch(t.Context()) // opencode does not start several times at once before it has made its database
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	first.Stop(ctx)
 	return agenttest.Machine{Launch: d.Launch, Kill: acp.Kill}
 }

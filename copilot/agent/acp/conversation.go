@@ -28,6 +28,7 @@ type conversation struct {
 	model     string
 	settings  settings
 	turn      *turn // nil while idle
+	lost      bool  // the agent does not serve the session any more; see reload
 	questions map[string]*openQuestion
 	count     int // of ids
 }
@@ -36,7 +37,7 @@ type conversation struct {
 func (c *conversation) open(ctx context.Context, o agent.Opening) (resumed bool, err error) {
 	c.questions = map[string]*openQuestion{}
 	if o.Resume {
-		if resumed, err = c.resume(ctx, o); err != nil {
+		if resumed, err = c.resume(ctx, o.Session); err != nil {
 			return false, err
 		}
 	}
@@ -46,48 +47,98 @@ func (c *conversation) open(ctx context.Context, o agent.Opening) (resumed bool,
 			return false, err
 		}
 		c.id = c.settings.SessionID
-		if err := c.agent.driver.saved.keep(o.Session, c.id); err != nil {
-			return false, fault.Errorf(fault.Unavailable, "the conversation could not be stored: %w", err)
-		}
+	}
+	if err := c.prepare(ctx, o.Session); err != nil {
+		c.discardSession()
+		return false, err
+	}
+	return resumed, nil
+}
+
+// prepare makes an open session of the agent usable.
+func (c *conversation) prepare(ctx context.Context, session string) error {
+	if c.id == "" || c.agent.conversation(c.id) != nil {
+		return fault.Errorf(fault.Unavailable, "the agent %s gave the session the id %q, which is empty or taken", c.agent.driver.options.Name, c.id)
+	}
+	if err := c.agent.driver.saved.keep(session, c.id); err != nil {
+		return fault.Errorf(fault.Unavailable, "the conversation could not be stored: %w", err)
 	}
 	c.agent.driver.learnModels(c.settings)
+	if err := c.ensureMode(ctx, c.settings); err != nil {
+		return err
+	}
 	c.register()
-	return resumed, c.ensureMode(ctx)
+	return nil
+}
+
+// discardSession closes a session that is not used.
+func (c *conversation) discardSession() {
+	ctx, cancel := context.WithTimeout(context.Background(), closePatience)
+	defer cancel()
+	if c.id != "" && c.agent.info.Capabilities.Session.Close != nil {
+		_ = c.agent.call(ctx, "session/close", sessionID{c.id}, nil) // the first error counts
+	}
 }
 
 // resume resumes the saved session of the agent; false if there is none.
-func (c *conversation) resume(ctx context.Context, o agent.Opening) (bool, error) {
-	id, err := c.agent.driver.saved.find(o.Session)
+func (c *conversation) resume(ctx context.Context, session string) (resumed bool, err error) {
+	id, err := c.agent.driver.saved.find(session)
 	if err != nil || id == "" {
 		return false, err
 	}
-	return c.load(ctx, id)
+	c.settings, resumed, err = c.load(ctx, id)
+	if resumed {
+		c.id = id
+	}
+	return resumed, err
 }
 
 // load closes a session of the agent if it is open, and loads it; false if the agent does not have it.
-func (c *conversation) load(ctx context.Context, id string) (bool, error) {
+func (c *conversation) load(ctx context.Context, id string) (s settings, loaded bool, err error) {
 	method, can := "session/load", c.agent.info.Capabilities
 	switch {
 	case can.Session.Resume != nil:
 		method = "session/resume"
 	case !can.LoadSession:
-		return false, nil
+		return s, false, nil
 	}
 	if c.agent.release(id, nil) && can.Session.Close != nil { // some agents do not load what is open
 		if err := c.agent.call(ctx, "session/close", sessionID{id}, nil); err != nil {
-			return false, err
+			return s, false, err
 		}
 	}
-	err := c.agent.call(ctx, method, sessionParams{SessionID: id, Directory: c.directory, Servers: c.servers}, &c.settings)
+	err = c.agent.link.Peer.Call(ctx, method, sessionParams{SessionID: id, Directory: c.directory, Servers: c.servers}, &s)
+	if isNotFound(err) {
+		c.agent.driver.options.Log.Info("an agent does not have a conversation any more", "agent", c.agent.driver.options.Name, "id", id, "err", err)
+		return s, false, nil
+	}
+	return s, err == nil, c.agent.explain(err)
+}
+
+// reload loads the session again after the agent has stopped serving it.
+func (c *conversation) reload(ctx context.Context) error {
+	c.mu.Lock()
+	lost, model := c.lost, c.model
+	c.mu.Unlock()
+	if !lost {
+		return nil
+	}
+	s, loaded, err := c.load(ctx, c.id)
+	if err == nil && !loaded {
+		c.agent.link.Program.Kill() // the session is opened again, and says what is lost
+		return errGone
+	}
+	if err == nil {
+		err = c.ensureMode(ctx, s)
+	}
 	if err != nil {
-		if err := c.agent.alive(ctx); err != nil {
-			return false, err
-		}
-		c.agent.driver.options.Log.Info("a conversation could not be resumed", "agent", c.agent.driver.options.Name, "err", err)
-		return false, nil
+		return err
 	}
-	c.id = id
-	return true, nil
+	c.mu.Lock()
+	c.settings, c.lost = s, false
+	c.mu.Unlock()
+	c.register()
+	return c.SetModel(ctx, model)
 }
 
 // register makes the updates of the agent's session go to this conversation.
@@ -109,28 +160,33 @@ func (a *Agent) release(id string, c *conversation) bool {
 	return true
 }
 
-// ensureMode selects the mode in which the agent asks before it acts.
-func (c *conversation) ensureMode(ctx context.Context) error {
+// ensureMode selects the mode in which the agent asks before it acts. An agent that has modes, but not this one, is not used.
+func (c *conversation) ensureMode(ctx context.Context, s settings) error {
 	mode := c.agent.driver.preset.mode
 	if mode == "" {
 		return nil
 	}
-	if o, ok := c.settings.option("mode"); ok {
-		if o.current() == mode || !slices.ContainsFunc(o.values(), func(v configValue) bool { return v.Value == mode }) {
+	if o, ok := s.option("mode"); ok {
+		switch {
+		case o.current() == mode:
 			return nil
+		case !slices.ContainsFunc(o.values(), func(v configValue) bool { return v.Value == mode }):
+			return c.noMode(mode)
 		}
 		return c.agent.call(ctx, "session/set_config_option", setOptionParams{c.id, o.ID, mode}, nil)
 	}
-	modes := c.settings.Modes
-	if modes == nil || modes.Current == mode || !slices.ContainsFunc(modes.Available, func(m struct {
-		ID string `json:"id"`
-	},
-	) bool {
-		return m.ID == mode
-	}) {
+	switch {
+	case s.Modes == nil, s.Modes.Current == mode:
 		return nil
+	case !slices.ContainsFunc(s.Modes.Available, func(m modeID) bool { return m.ID == mode }):
+		return c.noMode(mode)
 	}
 	return c.agent.call(ctx, "session/set_mode", setModeParams{c.id, mode}, nil)
+}
+
+func (c *conversation) noMode(mode string) error {
+	return fault.Errorf(fault.Unavailable, "the agent %s does not offer the mode %q, in which it asks before it acts: its version is not supported",
+		c.agent.driver.options.Name, mode)
 }
 
 // reportLosses reports what could not be resumed, and the servers that cannot be used.
@@ -218,7 +274,9 @@ func (c *conversation) SetModel(ctx context.Context, model string) error {
 	o, known := c.settings.option("model")
 	c.mu.Unlock()
 	switch {
-	case value == defaultModel && !known, known && o.current() == value:
+	case value == defaultModel:
+		return c.setModel(model, o.current())
+	case known && o.current() == value:
 		return c.setModel(model, value)
 	case !slices.ContainsFunc(o.values(), func(v configValue) bool { return v.Value == value }):
 		return fault.Errorf(fault.Invalid, "%w: %q", fault.ErrModelNotFound, model)
@@ -288,8 +346,9 @@ func (c *conversation) Background(ctx context.Context) (bool, error) {
 	return false, c.usable(ctx)
 }
 
-// closePatience is how long a turn may take to end when its conversation is closed.
-const closePatience = 2 * time.Second
+// closePatience is how long a turn may take to end when its conversation is closed, and then the agent to close its session. It allows for
+// a turn that is not cancelled at once.
+const closePatience = 5 * time.Second
 
 // Close stops the events, ends the turn and frees what the agent holds in memory.
 func (c *conversation) Close(ctx context.Context) error {
@@ -297,6 +356,7 @@ func (c *conversation) Close(ctx context.Context) error {
 	defer cancel()
 	err := c.Abort(ctx)
 	c.mu.Lock()
+	c.withdrawQuestions()
 	c.closed = true
 	t := c.turn
 	c.mu.Unlock()
@@ -307,8 +367,8 @@ func (c *conversation) Close(ctx context.Context) error {
 		case <-ctx.Done():
 		}
 	}
-	if c.agent.release(c.id, c) && c.agent.info.Capabilities.Session.Close != nil && c.agent.alive(ctx) == nil {
-		return c.agent.call(ctx, "session/close", sessionID{c.id}, nil)
+	if c.agent.release(c.id, c) && c.agent.alive(context.WithoutCancel(ctx)) == nil {
+		c.discardSession()
 	}
 	return err
 }

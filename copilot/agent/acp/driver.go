@@ -109,6 +109,9 @@ func (d *Driver) learnModels(s settings) {
 	for _, v := range o.values() {
 		list = append(list, agent.Model{ID: d.modelID(v.Value), Name: v.Name, Multiplier: 1})
 	}
+	slices.SortStableFunc(list, func(a, b agent.Model) int { // the agent's own choice first, as the default
+		return cmp.Compare(boolRank(a.ID == d.modelID(o.current())), boolRank(b.ID == d.modelID(o.current())))
+	})
 	d.mu.Lock()
 	same := d.models != nil && slices.Equal(d.models, list)
 	d.models = list
@@ -116,6 +119,14 @@ func (d *Driver) learnModels(s settings) {
 	if !same {
 		d.saved.keepModels(list, d.options.Log)
 	}
+}
+
+// boolRank is lower for true.
+func boolRank(b bool) int {
+	if b {
+		return 0
+	}
+	return 1
 }
 
 // areModelsKnown reports whether a process has listed its models since the portal started, or before.
@@ -197,6 +208,15 @@ func (a *Agent) explain(err error) error {
 		return fault.Errorf(fault.Unavailable, "the agent %s refused: %s", a.driver.options.Name, refusal(refused))
 	}
 	return fault.Errorf(fault.Unavailable, "the agent %s failed: %w", a.driver.options.Name, err)
+}
+
+// codeNotFound is the protocol's code of an error for something that does not exist.
+const codeNotFound = -32002
+
+// isNotFound reports whether the agent does not have a session. Not all agents have a code for it.
+func isNotFound(err error) bool {
+	refused, ok := errors.AsType[*jsonrpc.Error](err)
+	return ok && (refused.Code == codeNotFound || strings.Contains(strings.ToLower(refusal(refused)), "not found"))
 }
 
 // refusal returns the text of an error, with its details.

@@ -41,7 +41,7 @@ func Normalized(raw string) (name, arguments string, err error) {
 // Described returns the question for the permission for a tool call.
 func Described(raw string) (event.Question, error) {
 	u, err := decode[toolUpdate](json.RawMessage(raw))
-	q, needs := u.describe()
+	q, needs := u.describe("x")
 	q.SetNeeds(needs...)
 	return q, err
 }

@@ -71,12 +71,16 @@ func (a *Agent) useFile(r *jsonrpc.Request, need string, use func(*os.Root, stri
 // askFile asks for the permission to use a file; nil if it is granted already.
 func (c *conversation) askFile(need string, p fileParams) (*openQuestion, error) {
 	target := permission.Target(c.directory, p.Path)
+	if target == "" {
+		return nil, jsonrpc.InvalidParams("the path %q is ambiguous", p.Path)
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
 	case c.turn == nil || c.turn.aborted || c.closed:
 		return nil, jsonrpc.InvalidParams("files are available only during a prompt")
 	case need == permission.Write && slices.Contains(c.turn.granted, target):
+		c.turn.granted = slices.DeleteFunc(c.turn.granted, func(granted string) bool { return granted == target })
 		return nil, nil //nolint:nilnil // no question is necessary
 	}
 	q := event.Question{Title: "Read " + p.Path, Detail: p.Path}

@@ -78,10 +78,12 @@ type settings struct {
 }
 
 type modeState struct {
-	Current   string `json:"currentModeId"`
-	Available []struct {
-		ID string `json:"id"`
-	} `json:"availableModes"`
+	Current   string   `json:"currentModeId"`
+	Available []modeID `json:"availableModes"`
+}
+
+type modeID struct {
+	ID string `json:"id"`
 }
 
 type configOption struct {

@@ -17,6 +17,7 @@ type openQuestion struct {
 	event.Question
 
 	answered chan event.Answer // has one answer; closed without one if the question was withdrawn
+	grants   []string          // files that the agent may write through the portal once if it is approved
 }
 
 // ask asks a question during a turn. The caller must hold the lock.
@@ -50,22 +51,21 @@ func (c *conversation) Answer(ctx context.Context, q event.Question, a event.Ans
 		return nil
 	}
 	c.closeQuestion(open)
-	if c.turn != nil && open.Kind == event.AskPermission && open.Tool == "" && open.Call != "" && !a.Approved {
-		c.turn.find(open.Call).refusal = cmp.Or(a.Reason, "The user refused it.")
-	}
-	if c.turn != nil && a.Approved {
-		c.turn.grant(open.Question)
+	if c.turn != nil {
+		c.turn.answered(open, a)
 	}
 	open.answered <- a
 	return nil
 }
 
-// grant remembers the files that an answer allows to write: some agents ask first, and then write through the portal.
-func (t *turn) grant(q event.Question) {
-	for _, n := range q.AllNeeds() {
-		if n.Name == permission.Write {
-			t.granted = append(t.granted, n.Target)
-		}
+// answered keeps what an answer means for the call, and for files: some agents ask first, and then write through the portal.
+func (t *turn) answered(q *openQuestion, a event.Answer) {
+	if a.Approved {
+		t.granted = append(t.granted, q.grants...)
+		return
+	}
+	if i := slices.IndexFunc(t.calls, func(c *toolCall) bool { return c.ID == q.Call }); i >= 0 {
+		t.calls[i].refusal = cmp.Or(a.Reason, "The user refused it.")
 	}
 }
 
@@ -114,22 +114,50 @@ func (c *conversation) askPermission(u toolUpdate) (q *openQuestion, isClientToo
 	if t == nil || t.aborted || c.closed {
 		return nil, false
 	}
-	if c.announce(u) {
+	if a := c.announce(u); a != nil && !a.permitted {
+		a.permitted = true
 		return nil, true
 	}
 	c.endText(t)
-	call := t.find(u.ID)
-	call.merge(u)
-	c.startCall(call)
-	question, needs := call.describe()
-	question.Call = u.ID
+	call := &toolCall{toolUpdate: u}
+	if !slices.Contains(t.ended, u.ID) {
+		call = t.find(u.ID)
+		call.merge(u)
+		c.startCall(call)
+	}
+	question, grants := call.question(c.agent.driver.options.Name, c.directory)
+	q = c.ask(question)
+	q.grants = grants
+	return q, false
+}
+
+// question returns the question for the call of an agent in a directory, and the files that an approval allows to write.
+func (c *toolCall) question(agent, directory string) (q event.Question, grants []string) {
+	q, needs := c.describe(agent)
+	q.Call = c.ID
 	for i, n := range needs {
 		if n.Target != "" && (n.Name == permission.Read || n.Name == permission.Write) {
-			needs[i].Target = permission.Target(c.directory, n.Target)
+			needs[i].Target = permission.Target(c.directory(directory), n.Target)
+		}
+		if n.Name == permission.Write && c.Kind == "edit" && needs[i].Target != "" {
+			grants = append(grants, needs[i].Target)
 		}
 	}
-	question.SetNeeds(needs...)
-	return c.ask(question), false
+	q.SetNeeds(needs...)
+	return q, grants
+}
+
+// directory returns the directory in which a command runs.
+func (u toolUpdate) directory(usual string) string {
+	in := u.input()
+	switch d := cmp.Or(in.Workdir, in.Cwd); {
+	case d == "":
+		return usual
+	case filepath.IsAbs(d):
+		return d
+	default:
+		return filepath.Join(usual, d)
+	}
 }
 
 // choose returns the outcome for an answer: only once, because the portal remembers answers itself. "cancelled" would end the
@@ -156,8 +184,8 @@ func choose(options []permissionOption, approved, answered bool) outcome {
 // endsTurn reports whether an option also ends the turn, as the second refusal of some agents does.
 func endsTurn(o permissionOption) bool { return o.ID == "cancel" || o.ID == "abort" }
 
-// describe returns the question for a tool call and what it needs.
-func (u toolUpdate) describe() (event.Question, []permission.Need) {
+// describe returns the question for a tool call of an agent and what it needs.
+func (u toolUpdate) describe(agent string) (event.Question, []permission.Need) {
 	in := u.input()
 	switch u.Kind {
 	case "execute":
@@ -178,8 +206,9 @@ func (u toolUpdate) describe() (event.Question, []permission.Need) {
 	case "fetch":
 		return event.Question{Title: "Fetch " + cmp.Or(in.URL, u.Title), Detail: in.URL}, []permission.Need{{Name: permission.Fetch, Target: in.URL}}
 	}
-	name := cmp.Or(u.Name, u.Kind, "other")
-	return event.Question{Title: cmp.Or(u.Title, "Use "+name), Detail: string(u.RawInput)}, []permission.Need{{Name: name}}
+	// The name is the agent's, or that of an MCP server: it must not be one of ours. Without a name, the answer is good for nothing else.
+	need := permission.Need{Name: "agent." + agent + "." + cmp.Or(u.Name, "other"), Opaque: u.Name == ""}
+	return event.Question{Title: cmp.Or(u.Title, "Use "+cmp.Or(u.Name, "a tool")), Detail: string(u.RawInput)}, []permission.Need{need}
 }
 
 // fileNeeds returns a need for each file of the call, or one for any file.

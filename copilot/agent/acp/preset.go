@@ -28,7 +28,7 @@ func Presets() []Preset {
 		{
 			Name: "opencode", Command: []string{"opencode", "acp"}, Package: "opencode-ai", mode: "build",
 			env: []string{
-				`OPENCODE_PERMISSION={"bash":"ask","edit":"ask","webfetch":"ask","external_directory":"ask"}`,
+				`OPENCODE_PERMISSION={"*":"ask","read":"allow","glob":"allow","grep":"allow","list":"allow","todowrite":"allow","todoread":"allow","task":"allow","skill":"allow"}`,
 				"OPENCODE_DISABLE_AUTOUPDATE=1", "OPENCODE_DISABLE_PROJECT_CONFIG=1", // a directory must not bring plugins
 			},
 			secret: "OPENCODE_SERVER_PASSWORD",

@@ -1,6 +1,7 @@
 package acp
 
 import (
+	"crypto/rand"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -62,6 +63,17 @@ func (s savedSessions) keepModels(list []agent.Model, log *slog.Logger) {
 	if err != nil {
 		log.Warn("the models of an agent were not stored", "err", err)
 	}
+}
+
+// secret returns a random text that stays the same.
+func (s savedSessions) secret() (string, error) {
+	file := filepath.Join(s.directory, "secret")
+	b, err := os.ReadFile(file) //nolint:gosec // in the portal's own directory
+	if err == nil || !errors.Is(err, fs.ErrNotExist) {
+		return string(b), err
+	}
+	text := rand.Text()
+	return text, replace(file, []byte(text))
 }
 
 // replace writes a file at once: readers see the old content or the new one.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/permission"
 )
 
 // toolCall is a tool call that has not ended.
@@ -115,6 +116,12 @@ func (c *conversation) addOutput(call *toolCall) {
 // endCall reports the end of a call. The caller must hold the lock.
 func (c *conversation) endCall(t *turn, call *toolCall) {
 	t.calls = slices.DeleteFunc(t.calls, func(other *toolCall) bool { return other == call })
+	for _, q := range c.questions {
+		if q.Call == call.ID {
+			c.closeQuestion(q)
+			close(q.answered)
+		}
+	}
 	t.ended = append(t.ended, call.ID)
 	text := cmp.Or(readAll(call.Content), outputText(call.RawOutput))
 	end := event.ToolEnded{ID: call.ID}
@@ -132,6 +139,15 @@ func (c *conversation) endCalls(t *turn) {
 		c.startCall(call)
 		call.Status, call.refusal = "failed", cmp.Or(call.refusal, "the agent did not report how it ended")
 		c.endCall(t, call)
+	}
+	for _, a := range t.announced {
+		if !a.claimed { // it did not call the tool of a client, whatever it was
+			c.startCall(a.call)
+			c.endCall(t, a.call)
+		}
+	}
+	for _, id := range t.clientCalls {
+		c.emit(event.ToolEnded{ID: id, Error: &event.ToolError{Text: "the agent ended before the call"}})
 	}
 }
 
@@ -153,6 +169,8 @@ func outputText(raw json.RawMessage) string {
 // input is what agents name in the input of their tools.
 type input struct {
 	Command     words  `json:"command"`
+	Workdir     string `json:"workdir"`
+	Cwd         string `json:"cwd"`
 	Description string `json:"description"`
 	Path        string `json:"path"`
 	FilePath    string `json:"filePath"`
@@ -170,10 +188,7 @@ type words string
 func (w *words) UnmarshalJSON(raw []byte) error {
 	var list []string
 	if json.Unmarshal(raw, &list) == nil {
-		if len(list) == 3 && list[1] == "-lc" || len(list) == 3 && list[1] == "-c" {
-			list = list[2:] // of a shell
-		}
-		*w = words(strings.Join(list, " "))
+		*w = words(permission.CommandLine(list))
 		return nil
 	}
 	_ = json.Unmarshal(raw, (*string)(w)) // another type is no command

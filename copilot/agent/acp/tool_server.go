@@ -13,6 +13,7 @@ import (
 	"net"
 	"net/http"
 	"path"
+	"reflect"
 	"slices"
 	"strings"
 	"sync"
@@ -91,9 +92,22 @@ func (a *Agent) toolServer() (*toolServer, error) {
 	a.tools = s
 	s.work.Go(func() {
 		<-a.link.Done()
-		_ = s.http.Close() // everything ends in any case
+		s.close()
 	})
 	return s, nil
+}
+
+// close ends all calls and connections.
+func (s *toolServer) close() {
+	s.mu.Lock()
+	offers := slices.Collect(maps.Values(s.servers))
+	s.mu.Unlock()
+	for _, o := range offers {
+		for session := range o.server.Sessions() {
+			_ = session.Close() // everything ends in any case
+		}
+	}
+	_ = s.http.Close() // as above
 }
 
 // clientTools are the tools of a conversation that clients execute.
@@ -136,7 +150,11 @@ func (c *conversation) offerTools(tools []event.Tool) error {
 	if err != nil {
 		return err
 	}
-	name := serverName(c.directory, tools)
+	secret, err := c.agent.driver.saved.secret()
+	if err != nil {
+		return fault.Errorf(fault.Unavailable, "the tools of clients cannot be offered: %w", err)
+	}
+	name := serverName(secret, c.directory, tools)
 	c.tools = clientTools{server: name, tools: tools, listed: s.offer(c.agent, name, tools)}
 	c.servers = append(c.servers, mcpServer{
 		Type: "http", Name: name, URL: s.url + name, Headers: []namedText{{"Authorization", "Bearer " + s.token}},
@@ -145,9 +163,9 @@ func (c *conversation) offerTools(tools []event.Tool) error {
 }
 
 // serverName returns the name of the server with tools in a directory. It is the same after a restart, because the model may repeat
-// what it has seen.
-func serverName(directory string, tools []event.Tool) string {
-	hash := sha256.Sum256(fmt.Appendf(nil, "%s\n%+v", directory, tools))
+// what it has seen, and no other server can guess it.
+func serverName(secret, directory string, tools []event.Tool) string {
+	hash := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%+v", secret, directory, tools))
 	return "portal_" + hex.EncodeToString(hash[:4])
 }
 
@@ -200,13 +218,11 @@ func (c *conversation) clientTool(u toolUpdate) (server, tool string, ok bool) {
 	c.agent.mu.Unlock()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, name := range []string{u.Name, u.Title} {
-		for server := range s.servers {
-			rest, ok := strings.CutPrefix(name, server)
-			rest = strings.TrimLeft(rest, "-_/. ")
-			if ok && slices.ContainsFunc(c.tools.tools, func(t event.Tool) bool { return t.Alias() == rest }) {
-				return server, rest, true
-			}
+	for server := range s.servers {
+		rest, ok := strings.CutPrefix(cmp.Or(u.Name, u.Title), server)
+		rest = strings.TrimLeft(rest, "-_/. ")
+		if ok && slices.ContainsFunc(c.tools.tools, func(t event.Tool) bool { return t.Alias() == rest }) {
+			return server, rest, true
 		}
 	}
 	return "", "", false
@@ -214,76 +230,172 @@ func (c *conversation) clientTool(u toolUpdate) (server, tool string, ok bool) {
 
 // announced is a call of a client's tool that the agent has announced. The call itself comes to the server.
 type announced struct {
-	id, server, tool string
-	claimed          bool
+	call         *toolCall
+	server, tool string
+	permitted    bool // the agent has asked for its permission
+	claimed      bool // it has come
 }
 
-// announce keeps the announcement of a call of a client's tool; false if it is another call. The caller must hold the lock.
-func (c *conversation) announce(u toolUpdate) bool {
-	if slices.ContainsFunc(c.turn.announced, func(a announced) bool { return a.id == u.ID }) {
-		return true
+// announce keeps what the agent says of a call of a client's tool; nil if it is another call, also one that only looked like it at first. The
+// caller must hold the lock.
+func (c *conversation) announce(u toolUpdate) *announced {
+	t := c.turn
+	i := slices.IndexFunc(t.announced, func(a *announced) bool { return a.call.ID == u.ID })
+	if i < 0 {
+		server, tool, ok := c.clientTool(u)
+		if !ok {
+			return nil
+		}
+		t.announced = append(t.announced, &announced{call: &toolCall{toolUpdate: u}, server: server, tool: tool})
+		return t.announced[len(t.announced)-1]
 	}
-	server, tool, ok := c.clientTool(u)
-	if ok {
-		c.turn.announced = append(c.turn.announced, announced{u.ID, server, tool, false})
+	a := t.announced[i]
+	a.call.merge(u)
+	if _, _, ok := c.clientTool(a.call.toolUpdate); !ok && !a.claimed {
+		t.announced = slices.Delete(t.announced, i, i+1)
+		t.calls = append(t.calls, a.call)
+		return nil
 	}
-	return ok
+	return a
 }
 
-// claim takes the announcement of a call; false if there is none.
-func (c *conversation) claim(server, tool string) bool {
+// isOpen reports whether the call may still come.
+func (a *announced) isOpen() bool {
+	return !a.claimed && a.call.Status != "completed" && a.call.Status != "failed"
+}
+
+// openAnnouncements returns the announcements of a tool that has not been called yet.
+func (c *conversation) openAnnouncements(server, tool string) (list []*announced) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.turn == nil {
-		return false
+	if c.turn == nil || c.turn.aborted {
+		return nil
 	}
-	i := slices.IndexFunc(c.turn.announced, func(a announced) bool { return a.server == server && a.tool == tool && !a.claimed })
-	if i >= 0 {
-		c.turn.announced[i].claimed = true
+	for _, a := range c.turn.announced {
+		if a.server == server && a.tool == tool && a.isOpen() {
+			list = append(list, a)
+		}
 	}
-	return i >= 0
+	return list
 }
 
-// How long, and how often, the conversation of a call is looked for: the announcement takes another way than the call.
+// claim takes an announcement; false if another call has taken it.
+func (c *conversation) claim(a *announced) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !a.isOpen() {
+		return false
+	}
+	a.claimed = true
+	return true
+}
+
+// How long, and how often, the conversation of a call is looked for: the announcement takes another way than the call. After
+// exactPatience, the only announcement is enough, although it names other arguments.
 const (
+	exactPatience = time.Second
 	claimPatience = 2 * time.Second
 	claimInterval = 10 * time.Millisecond
 )
 
-// caller returns the conversation that calls a tool of a server: the one that announced it, or the only one with the server that has a
-// prompt; nil if it is unknown.
-func (a *Agent) caller(ctx context.Context, server string, t event.Tool) *conversation {
+// caller returns the conversation that calls a tool of a server: the one that announced it; nil if it is unknown.
+func (a *Agent) caller(ctx context.Context, server string, t event.Tool, arguments json.RawMessage) *conversation {
 	ctx, cancel := context.WithTimeout(ctx, claimPatience)
 	defer cancel()
-	for {
-		a.mu.Lock()
-		all := slices.Collect(maps.Values(a.conversations))
-		a.mu.Unlock()
-		for _, c := range all {
-			if c.claim(server, t.Alias()) {
-				return c
-			}
+	for began := time.Now(); ; {
+		if c := a.claimant(server, t.Alias(), arguments, time.Since(began) < exactPatience); c != nil {
+			return c
 		}
 		select {
 		case <-time.After(claimInterval):
 		case <-ctx.Done():
-			all = slices.DeleteFunc(all, func(c *conversation) bool { return c.tools.server != server || !c.isWorking() })
-			if len(all) == 1 {
-				return all[0]
-			}
-			return nil
+			return a.onlyWorking(server)
 		}
 	}
+}
+
+// claimant claims an announcement with these arguments, or the only one unless it must be exact.
+func (a *Agent) claimant(server, tool string, arguments json.RawMessage, exact bool) *conversation {
+	type candidate struct {
+		*announced
+
+		by *conversation
+	}
+	var all []candidate
+	for _, c := range a.open() {
+		for _, one := range c.openAnnouncements(server, tool) {
+			all = append(all, candidate{one, c})
+		}
+	}
+	i := slices.IndexFunc(all, func(one candidate) bool { return sameJSON(one.call.RawInput, arguments) })
+	if i < 0 && !exact && len(all) == 1 {
+		i = 0
+	}
+	if i < 0 || !all[i].by.claim(all[i].announced) {
+		return nil
+	}
+	return all[i].by
+}
+
+// open returns the conversations that are open.
+func (a *Agent) open() []*conversation {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.Collect(maps.Values(a.conversations))
+}
+
+// onlyWorking returns the only conversation with a server that has a prompt, for agents that do not announce calls under the tool's name.
+func (a *Agent) onlyWorking(server string) *conversation {
+	working := slices.DeleteFunc(a.open(), func(c *conversation) bool { return c.tools.server != server || !c.isWorking() })
+	if len(working) != 1 {
+		return nil
+	}
+	return working[0]
+}
+
+// sameJSON reports whether two texts are the same JSON value.
+func sameJSON(a, b json.RawMessage) bool {
+	var first, second any
+	return json.Unmarshal(a, &first) == nil && json.Unmarshal(b, &second) == nil && reflect.DeepEqual(first, second)
 }
 
 // toolHandler returns the function for a tool of a server. The user is asked first, under the tool's own name.
 func (a *Agent) toolHandler(server string, t event.Tool) mcp.ToolHandler {
 	return func(ctx context.Context, r *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		c := a.caller(ctx, server, t)
+		c := a.caller(ctx, server, t, r.Params.Arguments)
 		if c == nil {
-			return failedCall("no prompt is running"), nil
+			return failedCall("it is unknown which prompt calls the tool; call it again"), nil
 		}
+		stop := reportProgress(ctx, r)
+		defer stop()
 		return c.callTool(ctx, t, r.Params.Arguments), nil
+	}
+}
+
+// progressInterval is the interval of signs of life for the agent while the user is asked.
+const progressInterval = 10 * time.Second
+
+// reportProgress reports progress until stop is called, if the agent wants it: clients of MCP have time limits for calls.
+func reportProgress(ctx context.Context, r *mcp.CallToolRequest) (stop func()) {
+	token := r.Params.GetProgressToken()
+	if token == nil {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	var work sync.WaitGroup
+	work.Go(func() {
+		for n := 1.0; ; n++ {
+			select {
+			case <-time.After(progressInterval):
+				_ = r.Session.NotifyProgress(ctx, &mcp.ProgressNotificationParams{ProgressToken: token, Progress: n}) // the call fails with the connection
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	return func() {
+		cancel()
+		work.Wait()
 	}
 }
 
@@ -295,13 +407,17 @@ func (c *conversation) callTool(ctx context.Context, t event.Tool, arguments jso
 	}
 	answer, ok := q.await(ctx)
 	if ok && answer.Approved {
-		if q = c.askTool(id, t, arguments); q != nil {
-			answer, ok = q.await(ctx)
+		if q = c.askTool(id, t, arguments); q == nil {
+			return failedCall("the call was withdrawn")
 		}
+		answer, ok = q.await(ctx)
 	} else {
 		answer.Failed = true
 	}
-	return c.endClientTool(id, answer, ok && q != nil)
+	if !ok {
+		answer = event.Answer{Failed: true, Reason: "the call was withdrawn"}
+	}
+	return c.endClientTool(id, q, answer)
 }
 
 // beginClientTool reports the start of a call and asks for its permission; nil without a turn.
@@ -331,13 +447,13 @@ func (c *conversation) askTool(id string, t event.Tool, arguments json.RawMessag
 	return c.ask(event.Question{Kind: event.AskTool, Call: id, Tool: t.Name, Arguments: arguments})
 }
 
-// endClientTool reports the end of a call and returns the result for the agent.
-func (c *conversation) endClientTool(id string, a event.Answer, answered bool) *mcp.CallToolResult {
-	if !answered {
-		return failedCall("the call was withdrawn")
-	}
+// endClientTool closes the last question of a call, reports the end of the call and returns the result for the agent.
+func (c *conversation) endClientTool(id string, q *openQuestion, a event.Answer) *mcp.CallToolResult {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.questions[q.ID] == q { // the agent has given the call up
+		c.closeQuestion(q)
+	}
 	if c.turn != nil && c.turn.endClientCall(id) {
 		end := event.ToolEnded{ID: id, Result: &event.ToolResult{Content: a.Text}}
 		if a.Failed {

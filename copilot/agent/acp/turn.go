@@ -23,8 +23,8 @@ type turn struct {
 	ended   []string    // calls
 	granted []string    // files that the user allowed to write
 
-	clientCalls []string    // ids of open calls of client tools
-	announced   []announced // calls of client tools
+	clientCalls []string     // ids of open calls of client tools
+	announced   []*announced // calls of client tools
 }
 
 // openText is the message or the thought that grows.
@@ -48,6 +48,9 @@ func (c *conversation) Send(ctx context.Context, p event.Prompt) error {
 	}
 	blocks, err := c.agent.blocks(p)
 	if err != nil {
+		return err
+	}
+	if err := c.reload(ctx); err != nil {
 		return err
 	}
 	if err := c.tools.await(ctx); err != nil {
@@ -78,7 +81,7 @@ func (c *conversation) Send(ctx context.Context, p event.Prompt) error {
 }
 
 // An agent is told to cancel again after cancelAgain: some ignore it while they prepare the prompt. The Copilot CLI may even ignore it from
-// then on, so after maxCancels its session is closed and resumed.
+// then on, so after maxCancels its session is closed.
 const (
 	cancelAgain = 500 * time.Millisecond
 	maxCancels  = 4
@@ -99,23 +102,25 @@ func (c *conversation) insistOnCancel(t *turn, answered <-chan struct{}) {
 			return
 		}
 	}
-	c.closeAndResume(t)
+	c.forceEnd(t)
 }
 
-// closeTimeout limits the time to close and resume a session that does not end its turn.
-const closeTimeout = 20 * time.Second
-
-// closeAndResume ends a turn that the agent does not cancel. An agent that cannot close a session is killed: what the user has cancelled
-// must not go on.
-func (c *conversation) closeAndResume(t *turn) {
-	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+// forceEnd ends a turn that the agent does not cancel by closing its session, which the next prompt loads again. An agent that cannot close
+// sessions is killed: what the user has cancelled must not go on.
+func (c *conversation) forceEnd(t *turn) {
+	ctx, cancel := context.WithTimeout(context.Background(), closePatience)
 	defer cancel()
 	c.agent.driver.options.Log.Warn("the agent does not cancel a prompt, so its session is closed", "agent", c.agent.driver.options.Name)
-	if loaded, err := c.load(ctx, c.id); !loaded || err != nil || c.agent.info.Capabilities.Session.Close == nil {
+	if !c.agent.release(c.id, c) {
+		return // it is served to another conversation
+	}
+	if c.agent.info.Capabilities.Session.Close == nil || c.agent.call(ctx, "session/close", sessionID{c.id}, nil) != nil {
 		c.agent.link.Program.Kill()
 		return
 	}
-	c.register()
+	c.mu.Lock()
+	c.lost = true
+	c.mu.Unlock()
 	c.endTurn(t, promptResult{}, nil)
 }
 
@@ -157,15 +162,15 @@ func (c *conversation) endTurn(t *turn, r promptResult, err error) {
 	c.turn = nil
 	defer close(t.done)
 	if err == errGone { //nolint:errorlint // explain returns it
+		c.closed = true
+		c.withdrawQuestions()
 		return
 	}
 	c.endText(t)
 	c.withdrawQuestions()
 	if !t.aborted {
+		c.lost = c.lost || r.StopReason == stopCancelled // some agents do not answer any more after they have cancelled by themselves
 		c.endCalls(t)
-		for _, id := range t.clientCalls {
-			c.emit(event.ToolEnded{ID: id, Error: &event.ToolError{Text: "the agent ended before the call"}})
-		}
 		if failure := failureOf(r, err); failure != nil {
 			c.emit(*failure)
 		}
@@ -231,7 +236,7 @@ func (c *conversation) translateWork(u update, raw json.RawMessage) error {
 		if err != nil {
 			return err
 		}
-		if c.announce(call) {
+		if c.announce(call) != nil {
 			return nil
 		}
 		c.endText(c.turn)
