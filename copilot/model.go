@@ -55,7 +55,7 @@ func (h *Host) findModel(ctx context.Context, of *agentPool, a agent.Agent, name
 	if name == "" && len(models) > 0 {
 		return models[0], nil
 	}
-	i := indexOf(models, name)
+	i := of.indexOf(models, name)
 	if i < 0 {
 		return agent.Model{}, fault.Errorf(fault.Invalid, "%w: %q", fault.ErrModelNotFound, name)
 	}
@@ -71,7 +71,7 @@ func (h *Host) CheckModel(ctx context.Context, name string) error {
 	}
 	if of := h.agentOf(name); of.Name != "" { // it may have more than are known
 		own, err := of.models(ctx)
-		if err != nil || indexOf(own, name) >= 0 {
+		if err != nil || of.indexOf(own, name) >= 0 {
 			return err
 		}
 	}
@@ -80,6 +80,15 @@ func (h *Host) CheckModel(ctx context.Context, name string) error {
 		ids = append(ids, m.ID)
 	}
 	return fault.Errorf(fault.Invalid, "%w; available: %s", fault.ErrModelNotFound, strings.Join(ids, ", "))
+}
+
+// indexOf returns the index of a model of the agent, as the function of this name; [agent.DefaultModel] is the first.
+func (p *agentPool) indexOf(models []agent.Model, name string) int {
+	i := indexOf(models, name)
+	if i < 0 && len(models) > 0 && p.Name != "" && name == p.Name+"/"+agent.DefaultModel {
+		return 0
+	}
+	return i
 }
 
 // indexOf returns the index of the model with an id or, failing that, the first with the display name; -1 if there is none.

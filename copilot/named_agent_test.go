@@ -117,6 +117,15 @@ func TestSessionRunsOnTheAgentOfItsModel(t *testing.T) {
 	})
 }
 
+func TestDefaultModelOfAnAgentIsItsFirst(t *testing.T) {
+	withSecond(t, "also when the models are known", copilot.Options{}, func(w *world, _ *second) {
+		assert.Equal(w.t, "other/a", w.startOn("other/default").Info().Model)
+		require.NoError(w.t, w.host.CheckModel(w.t.Context(), "other/default"))
+		_, err := w.host.Start(w.t.Context(), copilot.Start{Origin: "test", Model: "other/unknown", Directory: w.directory})
+		require.ErrorIs(w.t, err, fault.ErrModelNotFound)
+	})
+}
+
 func TestModelsOfAllAgentsAreListed(t *testing.T) {
 	withSecond(t, "after those of the first", copilot.Options{}, func(w *world, _ *second) {
 		t := w.t

@@ -13,6 +13,10 @@ type Model struct {
 	Vision     bool  // whether it accepts images
 }
 
+// DefaultModel is the name, behind that of its agent and a slash, of the model that an agent uses by itself, as long as its models are not
+// known. Later it means the first model that the agent lists.
+const DefaultModel = "default"
+
 // Health is the known state of the agent. Reading it starts nothing.
 type Health struct {
 	State   HealthState

@@ -274,7 +274,7 @@ func (c *conversation) SetModel(ctx context.Context, model string) error {
 	o, known := c.settings.option("model")
 	c.mu.Unlock()
 	switch {
-	case value == defaultModel:
+	case value == agent.DefaultModel:
 		return c.setModel(model, o.current())
 	case known && o.current() == value:
 		return c.setModel(model, value)

@@ -94,11 +94,8 @@ func (d *Driver) Models() []agent.Model {
 	if len(d.models) > 0 {
 		return slices.Clone(d.models)
 	}
-	return []agent.Model{{ID: d.modelID(defaultModel), Name: d.options.Name, Multiplier: 1}}
+	return []agent.Model{{ID: d.modelID(agent.DefaultModel), Name: d.options.Name, Multiplier: 1}}
 }
-
-// defaultModel stands for the model of an agent that lists none.
-const defaultModel = "default"
 
 func (d *Driver) modelID(value string) string { return d.options.Name + "/" + value }
 

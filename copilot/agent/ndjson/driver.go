@@ -121,7 +121,7 @@ func (d *Driver) Models() []agent.Model { return []agent.Model{d.model("")} }
 func (d *Driver) model(server string) agent.Model {
 	id := cmp.Or(server, "cli")
 	if d.agent != "" { // known before the program has started
-		return agent.Model{ID: d.agent + "/default", Name: d.agent, Multiplier: 1}
+		return agent.Model{ID: d.agent + "/" + agent.DefaultModel, Name: d.agent, Multiplier: 1}
 	}
 	return agent.Model{ID: id, Name: id, Multiplier: 1}
 }
