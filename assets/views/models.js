@@ -48,13 +48,16 @@ export function modelField({ onChange }) {
 export const modelChoices = ({ models, details = {} }) => models.map((id) => ({
   value: id,
   name: details[id]?.name || id,
-  note: `×${details[id]?.multiplier ?? "?"}`,
+  note: costOf(details[id]),
   ...(details[id]?.agent && { group: details[id].agent }),
   text: [details[id]?.name && details[id].name !== id ? id : "", factsOf(details[id])].filter(Boolean).join(", "),
 }));
 
 /** Returns the model to start with: the previous one, else the current one. @param {Models} list @param {string} last */
 export const preferredModel = ({ models, current = "" }, last) => (models.includes(last) ? last : models.includes(current) ? current : models[0] ?? "");
+
+/** What a prompt costs of the quota of Copilot, which the models of other agents do not use. @param {Details | undefined} details */
+const costOf = (details) => (details?.agent ? "" : `×${details?.multiplier ?? "?"}`);
 
 /** @param {Details | undefined} details */
 const factsOf = (details) => [details?.context_window ? `${tokens(details.context_window)} tokens` : "", details?.vision ? "supports images" : ""].filter(Boolean).join(", ");
@@ -76,6 +79,6 @@ function modelCard(id, details, checked) {
   return h("label", { class: "model", title: [name, id, factsOf(details)].filter(Boolean).join("\n") },
     h("input", { type: "radio", name: "model", value: id, checked }),
     h("span", { class: "model-name" }, name),
-    h("span", { class: "model-cost", title: "Quota used per prompt" }, `×${details?.multiplier ?? "?"}`),
+    h("span", { class: "model-cost", title: "Quota used per prompt" }, costOf(details)),
     h("code", { class: "model-id" }, id));
 }

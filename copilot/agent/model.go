@@ -6,8 +6,7 @@ type Model struct {
 	Name string // for people
 	// Agent is the name of the agent that has the model; "" for the first one. The host of sessions sets it.
 	Agent string
-	// Multiplier is the billing multiplier: 1 if unknown, 0 if the agent's vendor bills nothing (own
-	// providers, the demo).
+	// Multiplier is the billing multiplier: 1 if unknown, 0 if GitHub bills nothing (own providers, other agents, the demo).
 	Multiplier float64
 	Context    int64 // size of its context window in tokens; 0 if unknown
 	Vision     bool  // whether it accepts images

@@ -242,8 +242,8 @@ func TestOtherVersionOfTheProtocolIsRefused(t *testing.T) {
 func TestModelsAreLearnedAndStored(t *testing.T) {
 	s := script(t, "x", jsonrpc.Methods{"session/new": answer(`{"sessionId":"s1","configOptions":[{"type":"select","id":"m","category":"model","currentValue":"a",
 		"options":[{"group":"g","name":"G","options":[{"value":"a","name":"A"},{"value":"b/c","name":"B"}]}]}]}`)})
-	assert.Equal(t, []agent.Model{{ID: "x/default", Name: "x", Multiplier: 1}}, s.driver.Models(), "before the first start")
-	want := []agent.Model{{ID: "x/a", Name: "A", Multiplier: 1}, {ID: "x/b/c", Name: "B", Multiplier: 1}}
+	assert.Equal(t, []agent.Model{{ID: "x/default", Name: "x"}}, s.driver.Models(), "before the first start")
+	want := []agent.Model{{ID: "x/a", Name: "A"}, {ID: "x/b/c", Name: "B"}}
 	list, err := s.launch().Models(t.Context())
 	require.NoError(t, err)
 	assert.Equal(t, want, list)

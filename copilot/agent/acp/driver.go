@@ -94,7 +94,7 @@ func (d *Driver) Models() []agent.Model {
 	if len(d.models) > 0 {
 		return slices.Clone(d.models)
 	}
-	return []agent.Model{{ID: d.modelID(agent.DefaultModel), Name: d.options.Name, Multiplier: 1}}
+	return []agent.Model{{ID: d.modelID(agent.DefaultModel), Name: d.options.Name}}
 }
 
 func (d *Driver) modelID(value string) string { return d.options.Name + "/" + value }
@@ -104,7 +104,7 @@ func (d *Driver) learnModels(s settings) {
 	o, _ := s.option("model")
 	list := []agent.Model{}
 	for _, v := range o.values() {
-		list = append(list, agent.Model{ID: d.modelID(v.Value), Name: v.Name, Multiplier: 1})
+		list = append(list, agent.Model{ID: d.modelID(v.Value), Name: v.Name})
 	}
 	slices.SortStableFunc(list, func(a, b agent.Model) int { // the agent's own choice first, as the default
 		return cmp.Compare(boolRank(a.ID == d.modelID(o.current())), boolRank(b.ID == d.modelID(o.current())))

@@ -1,0 +1,43 @@
+package assets_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot/agent/acp/foreign"
+	"github.com/copilot-portal/portal/copilot/demo"
+	"github.com/copilot-portal/portal/server/portaltest"
+)
+
+// TestPageUsesOtherAgents uses opencode, an agent that is not ours, in a session of the page.
+func TestPageUsesOtherAgents(t *testing.T) {
+	t.Parallel()
+	model, err := demo.Start()
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = model.Close() })
+	program := foreign.Opencode(t, model.URL(), model.Key())
+	agent, err := json.Marshal(map[string]any{"name": "opencode", "command": program.Command[0], "args": program.Command[1:], "env": program.Env})
+	require.NoError(t, err)
+	portal := portaltest.Start(t, portaltest.Options{Args: []string{"--demo"}, Config: fmt.Sprintf("agents: [%s]\n", agent)})
+	p := page{t, portaltest.StartChromium(t), portal}
+	dir := t.TempDir()
+	session := portal.API("POST", "copilot/session/start/opencode/portal/demo?permissions=ask", dir).Text("sessionId")
+	require.NotEmpty(t, session)
+
+	b := p.visit(session)
+	send(b, "run `echo x > made`")
+	b.WaitText(id("prompt-block"), "echo x > made")
+	b.Click(id("allow"))
+	idle(b, 1)
+	assert.FileExists(t, filepath.Join(dir, "made"))
+	b.WaitText(".chip-button", "demo")
+	b.Click(id("chip-model"))
+	b.WaitText(".chip-menu .choice-group", "opencode")
+	assert.False(t, b.Is(`document.querySelector('[data-testid="bar-retry"], [data-testid="bar-fork"]') !== null`), "what needs a fork is not offered")
+	assert.True(t, b.Is(`document.querySelector('[data-testid="chip-mode"]').closest("[hidden]") !== null`), "it has one mode")
+}
