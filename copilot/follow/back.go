@@ -2,12 +2,10 @@ package follow
 
 import (
 	"context"
-	"errors"
 	"iter"
 	"slices"
 
 	"github.com/copilot-portal/portal/copilot/event"
-	"github.com/copilot-portal/portal/copilot/journal"
 )
 
 // backWindow is the number of entries that [Backward] reads at a time.
@@ -17,21 +15,27 @@ const backWindow = 512
 // are in order, oldest first. A gap of evicted entries, or an error, is the last element.
 func Backward(ctx context.Context, r *event.Record, n uint64) iter.Seq2[Batch[Entry], error] {
 	return func(yield func(Batch[Entry], error) bool) {
-		for hi := n; hi > 0; {
+		for hi := min(n, r.Last()); hi > 0; {
 			lo := hi - min(hi, backWindow)
-			entries, err := r.Next(ctx, lo, int(hi-lo)) //nolint:gosec // at most backWindow
-			var gap *journal.GapError
-			if errors.As(err, &gap) {
-				yield(Batch[Entry]{Gap: gap}, nil)
-				return
-			}
-			entries = slices.DeleteFunc(entries, func(e Entry) bool { return e.N > hi })
-			if !yield(Batch[Entry]{Entries: entries}, err) || err != nil {
+			b, err := window(ctx, r, lo, hi)
+			if !yield(b, err) || err != nil || b.Gap != nil {
 				return
 			}
 			hi = lo
 		}
 	}
+}
+
+// window returns the entries after lo up to hi, which the record has reached, or the gap that is among them. A record returns them in parts
+// if some are in the store and some in memory.
+func window(ctx context.Context, r *event.Record, lo, hi uint64) (all Batch[Entry], err error) {
+	for b, err := range Record(r, lo).Until(ctx, hi) {
+		if err != nil || b.Gap != nil {
+			return Batch[Entry]{Gap: b.Gap}, err
+		}
+		all.Entries = append(all.Entries, b.Entries...)
+	}
+	return all, nil
 }
 
 // OpenBlocksAt returns the blocks that are open after a number of a record, for a client that reads on from there
