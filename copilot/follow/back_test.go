@@ -53,7 +53,7 @@ func TestBackwardReadsWindowsCompletely(t *testing.T) {
 	r := journal.New(journal.Options[event.Event]{
 		Budget: 3, Cost: func(event.Event) int { return 1 }, Epoch: 1,
 		Load: func(_ context.Context, after uint64, limit int) ([]journal.Entry[event.Event], error) {
-			from := min(int(after), len(stored))                          //nolint:gosec // small
+			from := min(int(after), len(stored))
 			return stored[from:min(from+2, from+limit, len(stored))], nil // less than asked for
 		},
 	})
