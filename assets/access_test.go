@@ -25,8 +25,7 @@ type access struct {
 
 func TestPageIsAccessible(t *testing.T) {
 	t.Parallel()
-	axe, err := os.ReadFile(filepath.Join("..", ".tools", "axe", "node_modules", "axe-core", "axe.min.js"))
-	require.NoError(t, err, "axe-core is missing: run make axe (make test does it)")
+	axe := axeSource(t)
 	chromium, portal := portaltest.StartChromium(t), portaltest.Start(t, portaltest.Options{Args: []string{"--demo"}})
 	formserver.Configure(t, portal.Home, nil)
 	for name, look := range map[string]func(access){
@@ -43,9 +42,17 @@ func TestPageIsAccessible(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			look(access{t, chromium, portal.For(t), string(axe)})
+			look(access{t, chromium, portal.For(t), axe})
 		})
 	}
+}
+
+// axeSource returns the source of axe-core.
+func axeSource(t *testing.T) string {
+	t.Helper()
+	axe, err := os.ReadFile(filepath.Join("..", ".tools", "axe", "node_modules", "axe-core", "axe.min.js"))
+	require.NoError(t, err, "axe-core is missing: run make axe (make test does it)")
+	return string(axe)
 }
 
 // page opens an address and loads axe-core through DevTools, which the

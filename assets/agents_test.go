@@ -38,6 +38,9 @@ func TestPageUsesOtherAgents(t *testing.T) {
 	b.WaitText(".chip-button", "demo")
 	b.Click(id("chip-model"))
 	b.WaitText(".chip-menu .choice-group", "opencode")
+	a := access{t, p.chromium, portal, axeSource(t)}
+	a.load(b)
+	a.check(b, "the models of several agents")
 	assert.False(t, b.Is(`document.querySelector('[data-testid="bar-retry"], [data-testid="bar-fork"]') !== null`), "what needs a fork is not offered")
 	assert.True(t, b.Is(`document.querySelector('[data-testid="chip-mode"]').closest("[hidden]") !== null`), "it has one mode")
 }
