@@ -71,14 +71,10 @@ func examineKnown(p acp.Preset) Finding {
 	path, err := exec.LookPath(p.Command[0])
 	if err != nil {
 		f := okFinding("not installed and not configured")
-		f.Hint = installHint(p)
+		f.Hint = p.InstallHint()
 		return f
 	}
 	f := okFinding("installed at %s, not configured", path)
 	f.Hint = "To use it, add it to `agents`, or start with `--agents " + p.Name + "`."
 	return f
-}
-
-func installHint(p acp.Preset) string {
-	return "Install it with `npm install --global " + p.Package + "`."
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/copilot-portal/portal/copilot/atomicfile"
+
 	"github.com/copilot-portal/portal/copilot/git"
 )
 
@@ -175,7 +177,7 @@ func (s *Store) collectNow(ctx context.Context) error {
 	if _, err := shadow.Run(ctx, gc); err != nil {
 		return err
 	}
-	return writeFile(s.path(stampFile), nil)
+	return atomicfile.Replace(s.path(stampFile), nil)
 }
 
 // removeLocks removes locks of killed processes of git, which block all others. The caller has the turn, so no other process

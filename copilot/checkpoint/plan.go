@@ -13,6 +13,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/copilot-portal/portal/copilot/atomicfile"
+
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/git"
 )
@@ -62,7 +64,7 @@ func (u *use) execute(ctx context.Context, a Action, id string, now snapshot, st
 	}
 	data, err := json.Marshal(p)
 	if err == nil {
-		err = writeFile(u.planFile(), data)
+		err = atomicfile.Replace(u.planFile(), data)
 	}
 	if err != nil {
 		return Restored{}, unavailable(err)

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/copilot-portal/portal/copilot/atomicfile"
+
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/git"
 )
@@ -273,5 +275,5 @@ func (u *use) writePerms(perms map[string]fs.FileMode, changed bool) error {
 	if err != nil {
 		return err
 	}
-	return writeFile(u.path(permsFile), data)
+	return atomicfile.Replace(u.path(permsFile), data)
 }

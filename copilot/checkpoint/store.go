@@ -14,6 +14,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/copilot-portal/portal/copilot/atomicfile"
+
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/flock"
 	"github.com/copilot-portal/portal/copilot/git"
@@ -173,23 +175,7 @@ func (s *Store) writeOnce(name, text string) error {
 	if _, err := os.Stat(s.path(name)); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	return writeFile(s.path(name), []byte(text))
-}
-
-// writeFile replaces a file atomically and durably.
-func writeFile(name string, data []byte) error {
-	temp, err := os.CreateTemp(filepath.Dir(name), "new-")
-	if err != nil {
-		return err
-	}
-	_, err = temp.Write(data)
-	if err = errors.Join(err, temp.Sync(), temp.Close()); err == nil {
-		err = os.Rename(temp.Name(), name)
-	}
-	if err != nil {
-		_ = os.Remove(temp.Name())
-	}
-	return err
+	return atomicfile.Replace(s.path(name), []byte(text))
 }
 
 // run runs git and returns its output without the final line break.
@@ -209,7 +195,7 @@ func (u *use) withIndex(ctx context.Context, do func(index string) error) error 
 	index := u.path(fmt.Sprintf("index.%d.%d", os.Getpid(), time.Now().UnixNano()))
 	if top, err := os.ReadFile(u.path(topFile)); err != nil || string(top) != u.place.Top {
 		_ = os.Remove(u.path(indexFile))
-		if err := writeFile(u.path(topFile), []byte(u.place.Top)); err != nil {
+		if err := atomicfile.Replace(u.path(topFile), []byte(u.place.Top)); err != nil {
 			return err
 		}
 	}

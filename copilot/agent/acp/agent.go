@@ -19,6 +19,8 @@ import (
 
 // Agent is a running program, as an [agent.Agent].
 type Agent struct {
+	agent.NoStore // the protocol cannot change the agent's configuration
+
 	driver *Driver
 	link   *stdio.Link
 	info   initializeResult // set before the agent is used
@@ -78,7 +80,7 @@ func (a *Agent) alive(ctx context.Context) error {
 
 // cannot returns the error for an operation that the protocol, or the agent, does not have.
 func (a *Agent) cannot(operation string) error {
-	return agent.Cannot(a.driver.options.Name, operation)
+	return agent.Cannot(a.Name, operation)
 }
 
 // Open opens a conversation, or resumes a saved one.
@@ -175,28 +177,6 @@ func (a *Agent) Extensions(ctx context.Context, _ string) (agent.Extensions, err
 	return agent.Extensions{}, a.alive(ctx)
 }
 
-// Servers returns none.
-func (a *Agent) Servers(ctx context.Context) ([]agent.ServerConfig, error) { return nil, a.alive(ctx) }
-
-// AddServer fails: the protocol cannot change the agent's configuration.
-func (a *Agent) AddServer(ctx context.Context, _ agent.ServerConfig) error { return a.noStore(ctx) }
-
-// RemoveServer fails, as AddServer does.
-func (a *Agent) RemoveServer(ctx context.Context, _ string) error { return a.noStore(ctx) }
-
-// EnableServer fails, as AddServer does.
-func (a *Agent) EnableServer(ctx context.Context, _ string, _ bool) error { return a.noStore(ctx) }
-
-// EnableSkill fails, as AddServer does.
-func (a *Agent) EnableSkill(ctx context.Context, _ string, _ bool) error { return a.noStore(ctx) }
-
-func (a *Agent) noStore(ctx context.Context) error {
-	if err := a.alive(ctx); err != nil {
-		return err
-	}
-	return a.cannot(agent.Storing.Operation())
-}
-
 // Ping calls a method that no agent has and waits for any answer: the protocol has no other sign of life.
 func (a *Agent) Ping(ctx context.Context) error {
 	before, heard := a.link.Program.Activity(), a.link.Heard()
@@ -253,9 +233,9 @@ func (a *Agent) find(id string) (*conversation, error) {
 
 // modelValue returns the agent's name of a model.
 func (a *Agent) modelValue(id string) (string, error) {
-	value, ok := strings.CutPrefix(id, a.driver.options.Name+"/")
+	value, ok := strings.CutPrefix(id, a.Name+"/")
 	if !ok {
-		return "", fault.Errorf(fault.Invalid, "%w: %q is not a model of the agent %s", fault.ErrModelNotFound, id, a.driver.options.Name)
+		return "", fault.Errorf(fault.Invalid, "%w: %q is not a model of the agent %s", fault.ErrModelNotFound, id, a.Name)
 	}
 	return value, nil
 }

@@ -58,7 +58,7 @@ func (c *conversation) open(ctx context.Context, o agent.Opening) (resumed bool,
 // prepare makes an open session of the agent usable.
 func (c *conversation) prepare(ctx context.Context, session string) error {
 	if c.id == "" || c.agent.conversation(c.id) != nil {
-		return fault.Errorf(fault.Unavailable, "the agent %s gave the session the id %q, which is empty or taken", c.agent.driver.options.Name, c.id)
+		return fault.Errorf(fault.Unavailable, "the agent %s gave the session the id %q, which is empty or taken", c.agent.Name, c.id)
 	}
 	if err := c.agent.driver.saved.keep(session, c.id); err != nil {
 		return fault.Errorf(fault.Unavailable, "the conversation could not be stored: %w", err)
@@ -109,7 +109,7 @@ func (c *conversation) load(ctx context.Context, id string) (s settings, loaded 
 	}
 	err = c.agent.link.Peer.Call(ctx, method, sessionParams{SessionID: id, Directory: c.directory, Servers: c.servers}, &s)
 	if isNotFound(err) {
-		c.agent.driver.options.Log.Info("an agent does not have a conversation any more", "agent", c.agent.driver.options.Name, "id", id, "err", err)
+		c.agent.driver.options.Log.Info("an agent does not have a conversation any more", "agent", c.agent.Name, "id", id, "err", err)
 		return s, false, nil
 	}
 	return s, err == nil, c.agent.explain(err)
@@ -186,7 +186,7 @@ func (c *conversation) ensureMode(ctx context.Context, s settings) error {
 
 func (c *conversation) noMode(mode string) error {
 	return fault.Errorf(fault.Unavailable, "the agent %s does not offer the mode %q, in which it asks before it acts: its version is not supported",
-		c.agent.driver.options.Name, mode)
+		c.agent.Name, mode)
 }
 
 // reportLosses reports what could not be resumed, and the servers that cannot be used.
@@ -196,7 +196,7 @@ func (c *conversation) reportLosses(o agent.Opening, resumed bool, others []stri
 	if o.Resume && !resumed {
 		c.emit(event.SessionError{
 			Kind: fault.Unavailable,
-			Text: fmt.Sprintf("the agent %s does not have the conversation any more: it starts anew and does not know the earlier one", c.agent.driver.options.Name),
+			Text: fmt.Sprintf("the agent %s does not have the conversation any more: it starts anew and does not know the earlier one", c.agent.Name),
 		})
 	}
 	c.reportServers(others)

@@ -38,10 +38,10 @@ type Driver struct {
 	preset    Preset
 	saved     savedSessions
 	start     func() (*stdio.Program, error)
+	last      agent.LastStart
 	processes process.Set
 
 	mu     sync.Mutex
-	health agent.Health
 	models []agent.Model // nil until a session was opened
 }
 
@@ -49,7 +49,7 @@ type Driver struct {
 func New(o Options) *Driver {
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	o.Version = cmp.Or(o.Version, "dev")
-	d := &Driver{options: o, saved: savedSessions{o.Saved}, health: agent.Health{State: agent.HealthUnknown}}
+	d := &Driver{options: o, saved: savedSessions{o.Saved}}
 	d.preset, _ = FindPreset(o.Name)
 	d.models = d.saved.models()
 	d.start = func() (*stdio.Program, error) {
@@ -60,16 +60,10 @@ func New(o Options) *Driver {
 
 // Health returns the result of the last start, or whether the program exists.
 func (d *Driver) Health() agent.Health {
-	d.mu.Lock()
-	h := d.health
-	d.mu.Unlock()
-	if h.State != agent.HealthUnknown && h.State != agent.HealthMissing {
-		return h
-	}
-	if _, err := exec.LookPath(d.options.Command[0]); err != nil {
-		return d.missing(err)
-	}
-	return agent.Health{State: agent.HealthUnknown}
+	return d.last.Health(func() error {
+		_, err := exec.LookPath(d.options.Command[0])
+		return err
+	}, d.missing)
 }
 
 func (d *Driver) missing(err error) agent.Health {
@@ -79,7 +73,7 @@ func (d *Driver) missing(err error) agent.Health {
 		Hint:    "Install it, or give its full path.",
 	}
 	if d.preset.Package != "" {
-		h.Hint = "Install it with `npm install --global " + d.preset.Package + "`."
+		h.Hint = d.preset.InstallHint()
 	}
 	return h
 }
@@ -140,12 +134,6 @@ func (d *Driver) Capabilities() []agent.Capability {
 	}
 }
 
-func (d *Driver) setHealth(h agent.Health) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.health = h
-}
-
 // Launch starts the program and initializes it; it is an [agent.Launch].
 func (d *Driver) Launch(ctx context.Context) (agent.Agent, error) {
 	program, err := d.start()
@@ -153,6 +141,7 @@ func (d *Driver) Launch(ctx context.Context) (agent.Agent, error) {
 		return nil, d.failed("", err)
 	}
 	a := &Agent{driver: d, conversations: map[string]*conversation{}}
+	a.NoStore = agent.NoStore{Name: d.options.Name, Alive: a.alive}
 	a.link = stdio.Connect(program, a.methods(), jsonrpc.Options{Log: d.options.Log, IgnoreGarbage: true})
 	if err := a.initialize(ctx); err != nil {
 		ended, cancel := context.WithCancel(context.Background())
@@ -160,7 +149,7 @@ func (d *Driver) Launch(ctx context.Context) (agent.Agent, error) {
 		a.Stop(ended)
 		return nil, d.failed(program.How(), err)
 	}
-	d.setHealth(agent.Health{State: agent.HealthReady, Version: a.version()})
+	d.last.Set(agent.Health{State: agent.HealthReady, Version: a.version()})
 	d.options.Log.Info("the agent is up", "agent", d.options.Name, "version", a.version())
 	return a, nil
 }
@@ -178,7 +167,7 @@ func (d *Driver) failed(how string, err error) error {
 	if errors.Is(err, exec.ErrNotFound) || errors.Is(err, fs.ErrNotExist) {
 		h = d.missing(err)
 	}
-	d.setHealth(h)
+	d.last.Set(h)
 	d.options.Log.Error("an agent did not start", "agent", d.options.Name, "err", err)
 	return fault.Errorf(fault.Unavailable, "%s %s", h.Message, h.Hint)
 }
@@ -197,14 +186,14 @@ func (a *Agent) explain(err error) error {
 	case ok && refused.Code == codeAuthRequired:
 		h := agent.Health{
 			State: agent.HealthSignedOut, Version: a.version(),
-			Message: fmt.Sprintf("The agent %s is not signed in.", a.driver.options.Name), Hint: a.signInHint(),
+			Message: fmt.Sprintf("The agent %s is not signed in.", a.Name), Hint: a.signInHint(),
 		}
-		a.driver.setHealth(h)
+		a.driver.last.Set(h)
 		return fault.Errorf(fault.Unavailable, "%s %s", h.Message, h.Hint)
 	case ok:
-		return fault.Errorf(fault.Unavailable, "the agent %s refused: %s", a.driver.options.Name, refusal(refused))
+		return fault.Errorf(fault.Unavailable, "the agent %s refused: %s", a.Name, refusal(refused))
 	}
-	return fault.Errorf(fault.Unavailable, "the agent %s failed: %w", a.driver.options.Name, err)
+	return fault.Errorf(fault.Unavailable, "the agent %s failed: %w", a.Name, err)
 }
 
 // codeNotFound is the protocol's code of an error for something that does not exist.

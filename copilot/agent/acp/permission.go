@@ -125,7 +125,7 @@ func (c *conversation) askPermission(u toolUpdate) (q *openQuestion, isClientToo
 		call.merge(u)
 		c.startCall(call)
 	}
-	question, grants := call.question(c.agent.driver.options.Name, c.directory)
+	question, grants := call.question(c.agent.Name, c.directory)
 	q = c.ask(question)
 	q.grants = grants
 	return q, false

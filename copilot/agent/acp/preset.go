@@ -18,6 +18,11 @@ type Preset struct {
 	secret string   // variable with a password for a server that the program opens; "": none
 }
 
+// InstallHint says how to install the program.
+func (p Preset) InstallHint() string {
+	return "Install it with `npm install --global " + p.Package + "`."
+}
+
 // Presets returns the known agents, by name. Each of them asks before it acts (spec/agents.md, "Safety").
 func Presets() []Preset {
 	return []Preset{

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 
 	"github.com/copilot-portal/portal/copilot/agent"
+	"github.com/copilot-portal/portal/copilot/atomicfile"
 )
 
 // savedSessions is a directory that keeps which conversation of the agent belongs to which session: agents choose the ids of
@@ -76,21 +77,10 @@ func (s savedSessions) secret() (string, error) {
 	return text, replace(file, []byte(text))
 }
 
-// replace writes a file at once: readers see the old content or the new one.
-func replace(path string, content []byte) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+// replace replaces a file of the directory, which it creates if necessary.
+func replace(name string, content []byte) error {
+	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 		return err
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(content)
-	if err = errors.Join(err, f.Sync(), f.Close()); err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		_ = os.Remove(f.Name()) // the first error counts
-	}
-	return err
+	return atomicfile.Replace(name, content)
 }

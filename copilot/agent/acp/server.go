@@ -59,7 +59,7 @@ func (c *conversation) reportServers(others []string) {
 	if len(others) > 0 {
 		c.emit(event.SessionError{
 			Kind: fault.Invalid,
-			Text: fmt.Sprintf("the agent %s cannot use the MCP servers %q: it has no such transport", c.agent.driver.options.Name, others),
+			Text: fmt.Sprintf("the agent %s cannot use the MCP servers %q: it has no such transport", c.agent.Name, others),
 		})
 	}
 }

@@ -110,7 +110,7 @@ func (c *conversation) insistOnCancel(t *turn, answered <-chan struct{}) {
 func (c *conversation) forceEnd(t *turn) {
 	ctx, cancel := context.WithTimeout(context.Background(), closePatience)
 	defer cancel()
-	c.agent.driver.options.Log.Warn("the agent does not cancel a prompt, so its session is closed", "agent", c.agent.driver.options.Name)
+	c.agent.driver.options.Log.Warn("the agent does not cancel a prompt, so its session is closed", "agent", c.agent.Name)
 	if !c.agent.release(c.id, c) {
 		return // it is served to another conversation
 	}

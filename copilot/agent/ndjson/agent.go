@@ -16,10 +16,11 @@ import (
 
 // Agent is a running program, as an [agent.Agent].
 type Agent struct {
+	agent.NoStore // the protocol cannot change the program's configuration
+
 	client *Client
 	link   *link
 	model  agent.Model
-	name   string // for people
 
 	mu   sync.Mutex
 	tabs map[string]int // number of conversations that each session has had
@@ -59,7 +60,7 @@ func (a *Agent) Open(ctx context.Context, o agent.Opening, sink agent.Sink) (age
 func Capabilities() []agent.Capability { return []agent.Capability{agent.Forgetting, agent.Failures} }
 
 // cannot returns the error for an operation that needs a capability.
-func (a *Agent) cannot(c agent.Capability) error { return agent.Cannot(a.name, c.Operation()) }
+func (a *Agent) cannot(c agent.Capability) error { return agent.Cannot(a.Name, c.Operation()) }
 
 // Fork finds nothing: nothing is saved.
 func (a *Agent) Fork(ctx context.Context, _ string, _ time.Time) (string, error) {
@@ -88,28 +89,6 @@ func (a *Agent) SignOut(ctx context.Context) (bool, error) { return false, a.ali
 // Extensions returns none.
 func (a *Agent) Extensions(ctx context.Context, _ string) (agent.Extensions, error) {
 	return agent.Extensions{}, a.alive(ctx)
-}
-
-// Servers returns none.
-func (a *Agent) Servers(ctx context.Context) ([]agent.ServerConfig, error) { return nil, a.alive(ctx) }
-
-// AddServer fails: the protocol cannot change the program's configuration.
-func (a *Agent) AddServer(ctx context.Context, _ agent.ServerConfig) error { return a.noStore(ctx) }
-
-// RemoveServer fails, as AddServer does.
-func (a *Agent) RemoveServer(ctx context.Context, _ string) error { return a.noStore(ctx) }
-
-// EnableServer fails, as AddServer does.
-func (a *Agent) EnableServer(ctx context.Context, _ string, _ bool) error { return a.noStore(ctx) }
-
-// EnableSkill fails, as AddServer does.
-func (a *Agent) EnableSkill(ctx context.Context, _ string, _ bool) error { return a.noStore(ctx) }
-
-func (a *Agent) noStore(ctx context.Context) error {
-	if err := a.alive(ctx); err != nil {
-		return err
-	}
-	return a.cannot(agent.Storing)
 }
 
 // Ping waits for a sign of life if one is overdue: an answer, or the reading of a request. Otherwise it returns at

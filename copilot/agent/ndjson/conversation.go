@@ -145,7 +145,7 @@ func (c *conversation) SignIn(ctx context.Context, _ string) (string, error) {
 	if err := c.usable(ctx); err != nil {
 		return "", err
 	}
-	return "", agent.Cannot(c.agent.name, agent.SigningIn)
+	return "", agent.Cannot(c.agent.Name, agent.SigningIn)
 }
 
 // Extensions returns none.

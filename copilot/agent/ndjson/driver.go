@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"sync"
 
 	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/copilot/agent/process"
@@ -48,10 +47,8 @@ type Driver struct {
 	version string
 	log     *slog.Logger
 
+	last      agent.LastStart
 	processes process.Set
-
-	mu     sync.Mutex
-	health agent.Health
 }
 
 // New returns a driver. It does not start the program yet.
@@ -63,7 +60,6 @@ func New(o Options) *Driver {
 			_, err := exec.LookPath(o.Command[0])
 			return err
 		},
-		health: agent.Health{State: agent.HealthUnknown},
 	}
 	d.start = func() (*stdio.Program, error) { return o.command().Start(&d.processes) }
 	return d
@@ -71,30 +67,19 @@ func New(o Options) *Driver {
 
 // Health returns the result of the last start, or whether the program exists.
 func (d *Driver) Health() agent.Health {
-	d.mu.Lock()
-	h := d.health
-	d.mu.Unlock()
-	if h.State != agent.HealthUnknown && h.State != agent.HealthMissing {
-		return h
+	return d.last.Health(d.find, missing)
+}
+
+func missing(err error) agent.Health {
+	return agent.Health{
+		State:   agent.HealthMissing,
+		Message: fmt.Sprintf("The agent's program was not found: %v.", err),
+		Hint:    "Give the name of an existing program, or its full path.",
 	}
-	if err := d.find(); err != nil {
-		return agent.Health{
-			State:   agent.HealthMissing,
-			Message: fmt.Sprintf("The agent's program was not found: %v.", err),
-			Hint:    "Give the name of an existing program, or its full path.",
-		}
-	}
-	return agent.Health{State: agent.HealthUnknown}
 }
 
 // Memory returns the memory of the running programs in bytes, by process id; empty if unknown.
 func (d *Driver) Memory() map[int]int64 { return d.processes.Memory() }
-
-func (d *Driver) setHealth(h agent.Health) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.health = h
-}
 
 // Launch starts the program and initializes it; it is an [agent.Launch]. All attempts together take up to
 // [StartTimeout], which the pool must allow.
@@ -109,9 +94,11 @@ func (d *Driver) Launch(ctx context.Context) (agent.Agent, error) {
 		d.log.Error("the agent's program did not start", "err", err)
 		return nil, err
 	}
-	d.setHealth(agent.Health{State: agent.HealthReady, Version: r.ServerVersion})
+	d.last.Set(agent.Health{State: agent.HealthReady, Version: r.ServerVersion})
 	d.log.Info("the agent's program is up", "name", r.ServerName, "version", r.ServerVersion)
-	return &Agent{client: c, link: c.preventRestart(), model: d.model(r.ServerName), name: cmp.Or(d.agent, r.ServerName), tabs: map[string]int{}}, nil
+	a := &Agent{client: c, link: c.preventRestart(), model: d.model(r.ServerName), tabs: map[string]int{}}
+	a.NoStore = agent.NoStore{Name: cmp.Or(d.agent, r.ServerName), Alive: a.alive}
+	return a, nil
 }
 
 // Models returns the model of an agent with a name.
@@ -143,6 +130,6 @@ func (d *Driver) failed(c *Client, err error) error {
 		Message: fmt.Sprintf("%s did not start as an agent: %v%s.", d.name, err, said),
 		Hint:    "It must speak the Copilot CLI Protocol; try `" + filepath.Base(d.name) + "` in a terminal.",
 	}
-	d.setHealth(h)
+	d.last.Set(h)
 	return fault.Errorf(fault.Unavailable, "%s %s", h.Message, h.Hint)
 }

@@ -115,7 +115,7 @@ func (c *catalog) vendorModels(ctx context.Context) (entries []entry, complete b
 		return nil, false, fault.Errorf(fault.Unavailable, "the Copilot CLI does not answer: %w", err)
 	}
 	if !ok {
-		d.setHealth(signedOut(a.version))
+		d.last.Set(signedOut(a.version))
 		return nil, true, nil
 	}
 	models, err := a.vendorModels(ctx)
@@ -124,10 +124,10 @@ func (c *catalog) vendorModels(ctx context.Context) (entries []entry, complete b
 	}
 	if err != nil {
 		d.options.Log.Warn("cannot list the models of the Copilot CLI", "err", err)
-		d.setHealth(unlisted(a.version, err))
+		d.last.Set(unlisted(a.version, err))
 		return nil, false, nil
 	}
-	d.setHealth(agent.Health{State: agent.HealthReady, Version: a.version})
+	d.last.Set(agent.Health{State: agent.HealthReady, Version: a.version})
 	for _, m := range models {
 		entries = append(entries, entry{Model: agent.Model{
 			ID: m.ID, Name: m.Name, Multiplier: multiplier(m), Context: contextWindow(m), Vision: m.Capabilities.Supports.Vision,

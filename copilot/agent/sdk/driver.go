@@ -51,14 +51,13 @@ type Driver struct {
 	orphans sync.Once // processes of other portals, to be ended
 	unpack  sync.Once // the CLI's own files, which a sandbox cannot write
 
-	mu        sync.Mutex
-	health    agent.Health
+	last      agent.LastStart
 	processes process.Set
 }
 
 // New returns a driver. It starts nothing.
 func New(o Options) *Driver {
-	return &Driver{options: o, health: agent.Health{State: agent.HealthUnknown}}
+	return &Driver{options: o}
 }
 
 // Capabilities returns what the Copilot CLI can do: everything.
@@ -69,22 +68,10 @@ func (d *Driver) Capabilities() []agent.Capability { return Capabilities() }
 
 // Health returns the result of the last start, or whether the CLI exists. It starts nothing.
 func (d *Driver) Health() agent.Health {
-	d.mu.Lock()
-	h := d.health
-	d.mu.Unlock()
-	if h.State != agent.HealthUnknown && h.State != agent.HealthMissing {
-		return h
-	}
-	if _, err := d.options.Locate.find(); err != nil {
-		return missing(err)
-	}
-	return agent.Health{State: agent.HealthUnknown}
-}
-
-func (d *Driver) setHealth(h agent.Health) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	d.health = h
+	return d.last.Health(func() error {
+		_, err := d.options.Locate.find()
+		return err
+	}, missing)
 }
 
 // Launch starts a CLI process; it is an [agent.Launch].
@@ -98,7 +85,7 @@ func (d *Driver) LaunchIn(ctx context.Context, directory string) (agent.Agent, e
 	}
 	begin := time.Now()
 	a, health, err := d.launch(ctx, directory)
-	d.setHealth(health)
+	d.last.Set(health)
 	if err != nil {
 		d.options.Log.Error("the Copilot CLI did not start", "err", err, "state", health.State)
 		return nil, fault.Errorf(fault.Unavailable, "%s %s", health.Message, health.Hint)
