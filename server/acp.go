@@ -21,7 +21,7 @@ func (k *portalCore) newACP(sockets *socket.Server) *acp.API {
 // cancelled the editor's runs, answered pending requests, closed the sessions and stopped the agents. It always closes in.
 func ACP(ctx context.Context, c Config, version string, log *slog.Logger, in io.ReadCloser, out io.Writer) error {
 	k := newCore(ctx, c, version, log)
-	client := acp.Client{Grace: interrupt, WriteTimeout: writeTimeout, CancelAtEnd: true}
+	client := acp.Client{Grace: interrupt, WriteTimeout: writeTimeout, Alone: true}
 	err := k.serveStreams(ctx, func(ctx context.Context, _ func()) streamSession {
 		return startSession(ctx, in, out, jsonrpc.LineOptions{Max: acp.MaxMessage}, func(ctx context.Context, carrier jsonrpc.Carrier) error {
 			return k.newACP(nil).Serve(ctx, carrier, client)

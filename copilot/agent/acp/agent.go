@@ -155,13 +155,19 @@ func (a *Agent) Models(ctx context.Context) ([]agent.Model, error) {
 
 // discard removes a session that is not needed, as far as the agent can.
 func (a *Agent) discard(ctx context.Context, id string) {
-	can := a.info.Capabilities.Session
 	switch {
-	case can.Delete != nil:
+	case a.info.Capabilities.Session.Delete != nil:
 		_ = a.call(ctx, "session/delete", sessionID{id}, nil) // it is empty
-	case can.Close != nil:
-		_ = a.call(ctx, "session/close", sessionID{id}, nil) // it is empty
+	case a.canClose():
+		_ = a.closeSession(ctx, id) // it is empty
 	}
+}
+
+func (a *Agent) canClose() bool { return a.info.Capabilities.Session.Close != nil }
+
+// closeSession frees what the agent holds of a session in memory. The agent keeps it saved.
+func (a *Agent) closeSession(ctx context.Context, id string) error {
+	return a.call(ctx, "session/close", sessionID{id}, nil)
 }
 
 // Account returns an empty account: the protocol does not report it.

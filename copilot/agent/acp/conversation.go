@@ -28,9 +28,10 @@ type conversation struct {
 	model     string
 	settings  settings
 	turn      *turn // nil while idle
-	lost      bool  // the agent does not serve the session any more; see reload
 	questions map[string]*openQuestion
 	count     int // of ids
+
+	needsReload bool // the agent does not serve the session any more
 }
 
 // open creates a session of the agent, or resumes the saved one.
@@ -49,7 +50,7 @@ func (c *conversation) open(ctx context.Context, o agent.Opening) (resumed bool,
 		c.id = c.settings.SessionID
 	}
 	if err := c.prepare(ctx, o.Session); err != nil {
-		c.discardSession()
+		c.free()
 		return false, err
 	}
 	return resumed, nil
@@ -71,12 +72,12 @@ func (c *conversation) prepare(ctx context.Context, session string) error {
 	return nil
 }
 
-// discardSession closes a session that is not used.
-func (c *conversation) discardSession() {
-	ctx, cancel := context.WithTimeout(context.Background(), closePatience)
+// free frees what the agent holds of the session in memory, if it can.
+func (c *conversation) free() {
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
-	if c.id != "" && c.agent.info.Capabilities.Session.Close != nil {
-		_ = c.agent.call(ctx, "session/close", sessionID{c.id}, nil) // the first error counts
+	if c.id != "" && c.agent.canClose() {
+		_ = c.agent.closeSession(ctx, c.id) // the session is not used any more
 	}
 }
 
@@ -102,25 +103,25 @@ func (c *conversation) load(ctx context.Context, id string) (s settings, loaded 
 	case !can.LoadSession:
 		return s, false, nil
 	}
-	if c.agent.release(id, nil) && can.Session.Close != nil { // some agents do not load what is open
-		if err := c.agent.call(ctx, "session/close", sessionID{id}, nil); err != nil {
+	if c.agent.release(id, nil) && c.agent.canClose() { // some agents do not load what is open
+		if err := c.agent.closeSession(ctx, id); err != nil {
 			return s, false, err
 		}
 	}
 	err = c.agent.link.Peer.Call(ctx, method, sessionParams{SessionID: id, Directory: c.directory, Servers: c.servers}, &s)
 	if isNotFound(err) {
-		c.agent.driver.options.Log.Info("an agent does not have a conversation any more", "agent", c.agent.Name, "id", id, "err", err)
+		c.agent.driver.options.Log.Info("an agent does not have a conversation any more", "id", id, "err", err)
 		return s, false, nil
 	}
 	return s, err == nil, c.agent.explain(err)
 }
 
-// reload loads the session again after the agent has stopped serving it.
+// reload loads the session again if the agent has stopped serving it.
 func (c *conversation) reload(ctx context.Context) error {
 	c.mu.Lock()
-	lost, model := c.lost, c.model
+	needed, model := c.needsReload, c.model
 	c.mu.Unlock()
-	if !lost {
+	if !needed {
 		return nil
 	}
 	s, loaded, err := c.load(ctx, c.id)
@@ -135,7 +136,7 @@ func (c *conversation) reload(ctx context.Context) error {
 		return err
 	}
 	c.mu.Lock()
-	c.settings, c.lost = s, false
+	c.settings, c.needsReload = s, false
 	c.mu.Unlock()
 	c.register()
 	return c.SetModel(ctx, model)
@@ -249,8 +250,7 @@ func (c *conversation) Abort(ctx context.Context) error {
 	}
 	c.mu.Lock()
 	t := c.turn
-	if t != nil && !t.aborted {
-		t.aborted = true
+	if t != nil && !t.isAborted() {
 		close(t.abort)
 		c.withdrawQuestions()
 	}
@@ -274,21 +274,21 @@ func (c *conversation) SetModel(ctx context.Context, model string) error {
 	o, known := c.settings.option("model")
 	c.mu.Unlock()
 	switch {
-	case value == agent.DefaultModel:
-		return c.setModel(model, o.current())
-	case known && o.current() == value:
-		return c.setModel(model, value)
+	case value == agent.DefaultModel, known && o.current() == value:
+		c.setModel(model, o.current())
+		return nil
 	case !slices.ContainsFunc(o.values(), func(v configValue) bool { return v.Value == value }):
 		return fault.Errorf(fault.Invalid, "%w: %q", fault.ErrModelNotFound, model)
 	}
 	if err := c.agent.call(ctx, "session/set_config_option", setOptionParams{c.id, o.ID, value}, nil); err != nil {
 		return err
 	}
-	return c.setModel(model, value)
+	c.setModel(model, value)
+	return nil
 }
 
 // setModel records the model that the agent uses from now on.
-func (c *conversation) setModel(model, value string) error {
+func (c *conversation) setModel(model, value string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for i := range c.settings.Options {
@@ -300,7 +300,6 @@ func (c *conversation) setModel(model, value string) error {
 		c.emit(event.ModelChanged{Model: model})
 	}
 	c.model = model
-	return nil
 }
 
 // Compact is not supported.
@@ -346,13 +345,13 @@ func (c *conversation) Background(ctx context.Context) (bool, error) {
 	return false, c.usable(ctx)
 }
 
-// closePatience is how long a turn may take to end when its conversation is closed, and then the agent to close its session. It allows for
+// closeTimeout is how long a turn may take to end when its conversation is closed, and then the agent to close its session. It allows for
 // a turn that is not cancelled at once.
-const closePatience = 5 * time.Second
+const closeTimeout = 5 * time.Second
 
 // Close stops the events, ends the turn and frees what the agent holds in memory.
 func (c *conversation) Close(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, closePatience)
+	ctx, cancel := context.WithTimeout(ctx, closeTimeout)
 	defer cancel()
 	err := c.Abort(ctx)
 	c.mu.Lock()
@@ -368,7 +367,7 @@ func (c *conversation) Close(ctx context.Context) error {
 		}
 	}
 	if c.agent.release(c.id, c) && c.agent.alive(context.WithoutCancel(ctx)) == nil {
-		c.discardSession()
+		c.free()
 	}
 	return err
 }

@@ -29,7 +29,7 @@ type Options struct {
 	Saved   string       // directory that keeps which conversation belongs to which session; required
 	Auth    string       // id of the method to sign in with before the first session; "": none
 	Version string       // version of the portal, for the agent; default "dev"
-	Log     *slog.Logger // nil disables logging
+	Log     *slog.Logger // names the agent; nil disables logging
 }
 
 // Driver starts processes of an agent and keeps the result of the last start. Its methods may be called concurrently.
@@ -100,9 +100,10 @@ func (d *Driver) learnModels(s settings) {
 	for _, v := range o.values() {
 		list = append(list, agent.Model{ID: d.modelID(v.Value), Name: v.Name})
 	}
-	slices.SortStableFunc(list, func(a, b agent.Model) int { // the agent's own choice first, as the default
-		return cmp.Compare(boolRank(a.ID == d.modelID(o.current())), boolRank(b.ID == d.modelID(o.current())))
-	})
+	own := slices.IndexFunc(list, func(m agent.Model) bool { return m.ID == d.modelID(o.current()) })
+	if own > 0 { // the agent's own choice comes first, as the default
+		list = slices.Concat(list[own:own+1], list[:own], list[own+1:])
+	}
 	d.mu.Lock()
 	same := d.models != nil && slices.Equal(d.models, list)
 	d.models = list
@@ -110,14 +111,6 @@ func (d *Driver) learnModels(s settings) {
 	if !same {
 		d.saved.keepModels(list, d.options.Log)
 	}
-}
-
-// boolRank is lower for true.
-func boolRank(b bool) int {
-	if b {
-		return 0
-	}
-	return 1
 }
 
 // areModelsKnown reports whether a process has listed its models since the portal started, or before.
@@ -150,7 +143,7 @@ func (d *Driver) Launch(ctx context.Context) (agent.Agent, error) {
 		return nil, d.failed(program.How(), err)
 	}
 	d.last.Set(agent.Health{State: agent.HealthReady, Version: a.version()})
-	d.options.Log.Info("the agent is up", "agent", d.options.Name, "version", a.version())
+	d.options.Log.Info("the agent is up", "version", a.version())
 	return a, nil
 }
 
@@ -168,7 +161,7 @@ func (d *Driver) failed(how string, err error) error {
 		h = d.missing(err)
 	}
 	d.last.Set(h)
-	d.options.Log.Error("an agent did not start", "agent", d.options.Name, "err", err)
+	d.options.Log.Error("an agent did not start", "err", err)
 	return fault.Errorf(fault.Unavailable, "%s %s", h.Message, h.Hint)
 }
 

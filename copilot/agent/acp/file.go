@@ -76,11 +76,12 @@ func (c *conversation) askFile(need string, p fileParams) (*openQuestion, error)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	t := c.activeTurn()
 	switch {
-	case c.turn == nil || c.turn.aborted || c.closed:
+	case t == nil:
 		return nil, jsonrpc.InvalidParams("files are available only during a prompt")
-	case need == permission.Write && slices.Contains(c.turn.granted, target):
-		c.turn.granted = slices.DeleteFunc(c.turn.granted, func(granted string) bool { return granted == target })
+	case need == permission.Write && slices.Contains(t.granted, target):
+		t.granted = slices.DeleteFunc(t.granted, func(granted string) bool { return granted == target })
 		return nil, nil //nolint:nilnil // no question is necessary
 	}
 	q := event.Question{Title: "Read " + p.Path, Detail: p.Path}

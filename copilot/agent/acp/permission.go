@@ -78,9 +78,14 @@ func (c *conversation) closeQuestion(q *openQuestion) {
 // withdrawQuestions closes all questions without an answer. The caller must hold the lock.
 func (c *conversation) withdrawQuestions() {
 	for _, q := range c.questions {
-		c.closeQuestion(q)
-		close(q.answered)
+		c.withdraw(q)
 	}
+}
+
+// withdraw closes a question without an answer. The caller must hold the lock.
+func (c *conversation) withdraw(q *openQuestion) {
+	c.closeQuestion(q)
+	close(q.answered)
 }
 
 // requestPermission asks the user. A question without a turn is cancelled.
@@ -110,8 +115,8 @@ func (a *Agent) requestPermission(_ context.Context, r *jsonrpc.Request) (func(c
 func (c *conversation) askPermission(u toolUpdate) (q *openQuestion, isClientTool bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	t := c.turn
-	if t == nil || t.aborted || c.closed {
+	t := c.activeTurn()
+	if t == nil {
 		return nil, false
 	}
 	if a := c.announce(u); a != nil && !a.permitted {

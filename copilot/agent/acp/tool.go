@@ -67,7 +67,7 @@ func join(a, b json.RawMessage) json.RawMessage {
 // callChanged translates an update of a tool call. The start is reported when the call is no longer pending: some agents
 // announce calls before their arguments are known. The caller must hold the lock.
 func (c *conversation) callChanged(t *turn, u toolUpdate) {
-	if slices.ContainsFunc(t.ended, func(id string) bool { return id == u.ID }) {
+	if slices.Contains(t.ended, u.ID) {
 		return // a repetition
 	}
 	call := t.find(u.ID)
@@ -118,8 +118,7 @@ func (c *conversation) endCall(t *turn, call *toolCall) {
 	t.calls = slices.DeleteFunc(t.calls, func(other *toolCall) bool { return other == call })
 	for _, q := range c.questions {
 		if q.Call == call.ID {
-			c.closeQuestion(q)
-			close(q.answered)
+			c.withdraw(q)
 		}
 	}
 	t.ended = append(t.ended, call.ID)

@@ -15,7 +15,6 @@ import (
 // turn is the work on a prompt. The lock of its conversation guards it.
 type turn struct {
 	id      string
-	aborted bool
 	abort   chan struct{} // closed when aborted
 	done    chan struct{} // closed when the agent has answered
 	text    openText
@@ -25,6 +24,16 @@ type turn struct {
 
 	clientCalls []string     // ids of open calls of client tools
 	announced   []*announced // calls of client tools
+}
+
+func (t *turn) isAborted() bool { return agent.IsClosed(t.abort) }
+
+// activeTurn returns the turn of a prompt that still needs work, or nil. The caller must hold the lock.
+func (c *conversation) activeTurn() *turn {
+	if c.turn == nil || c.turn.isAborted() || c.closed {
+		return nil
+	}
+	return c.turn
 }
 
 // openText is the message or the thought that grows.
@@ -108,18 +117,18 @@ func (c *conversation) insistOnCancel(t *turn, answered <-chan struct{}) {
 // forceEnd ends a turn that the agent does not cancel by closing its session, which the next prompt loads again. An agent that cannot close
 // sessions is killed: what the user has cancelled must not go on.
 func (c *conversation) forceEnd(t *turn) {
-	ctx, cancel := context.WithTimeout(context.Background(), closePatience)
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
-	c.agent.driver.options.Log.Warn("the agent does not cancel a prompt, so its session is closed", "agent", c.agent.Name)
+	c.agent.driver.options.Log.Warn("the agent does not cancel a prompt, so its session is closed")
 	if !c.agent.release(c.id, c) {
 		return // it is served to another conversation
 	}
-	if c.agent.info.Capabilities.Session.Close == nil || c.agent.call(ctx, "session/close", sessionID{c.id}, nil) != nil {
+	if !c.agent.canClose() || c.agent.closeSession(ctx, c.id) != nil {
 		c.agent.link.Program.Kill()
 		return
 	}
 	c.mu.Lock()
-	c.lost = true
+	c.needsReload = true
 	c.mu.Unlock()
 	c.endTurn(t, promptResult{}, nil)
 }
@@ -168,15 +177,15 @@ func (c *conversation) endTurn(t *turn, r promptResult, err error) {
 	}
 	c.endText(t)
 	c.withdrawQuestions()
-	if !t.aborted {
-		c.lost = c.lost || r.StopReason == stopCancelled // some agents do not answer any more after they have cancelled by themselves
+	if !t.isAborted() {
+		c.needsReload = c.needsReload || r.StopReason == stopCancelled // some agents do not answer any more after they have cancelled by themselves
 		c.endCalls(t)
 		if failure := failureOf(r, err); failure != nil {
 			c.emit(*failure)
 		}
 	}
 	c.emit(event.TurnEnded{ID: t.id})
-	c.emit(event.Idle{Aborted: t.aborted})
+	c.emit(event.Idle{Aborted: t.isAborted()})
 }
 
 // failureOf returns why a turn did not end by itself, or nil.
