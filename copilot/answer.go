@@ -98,6 +98,10 @@ func (s *Session) expire(id string) {
 // SetRules adds rules that precede those of the session, from the next permission on. Open questions stay open. If the rule for
 // a name changes, its remembered permission is removed. Errors: those of [Session.Prompt] about the session.
 func (s *Session) SetRules(p permission.Policy) error {
+	return s.host.commands.setRules.effect(context.Background(), s, p)
+}
+
+func (s *Session) setRulesHere(p permission.Policy) error {
 	if err := s.lockActive(); err != nil {
 		return err
 	}
@@ -115,6 +119,10 @@ func (s *Session) SetRules(p permission.Policy) error {
 // [fault.ErrQuestionNotFound], [fault.ErrAlreadyAnswered], kind [fault.Invalid] for an answer
 // that the question does not allow, [fault.ErrSessionInUse].
 func (s *Session) Answer(id string, a event.Answer, by string) error {
+	return s.host.commands.answer.effect(context.Background(), s, sentAnswer{id, a, by})
+}
+
+func (s *Session) answerHere(id string, a event.Answer, by string) error {
 	if err := s.lockToAnswer(id); err != nil {
 		return err
 	}

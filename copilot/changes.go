@@ -230,6 +230,10 @@ func (s *Session) Diff(ctx context.Context, run, path string) (d checkpoint.Diff
 // Errors, after which no file has changed: those of [Session.Diff], [fault.ErrBusy] while a run works,
 // [checkpoint.ErrConflict] if later changes are in the way, kind [fault.NotFound] for a file or hunk that did not change.
 func (s *Session) Revert(ctx context.Context, run string, which checkpoint.Selection, by string) (checkpoint.Restored, error) {
+	return s.host.commands.revert.run(ctx, s, sentRevert{run, which, by})
+}
+
+func (s *Session) revertHere(ctx context.Context, run string, which checkpoint.Selection, by string) (checkpoint.Restored, error) {
 	return s.restore(ctx, event.RestoreRevert, run, by, func(store *checkpoint.Store, a checkpoint.Action, one checkpoint.Span) (checkpoint.Restored, error) {
 		return store.Revert(ctx, a, newID(), one.From, one.To, which)
 	})
@@ -249,6 +253,14 @@ func (s *Session) Restore(ctx context.Context, r Restore) (done checkpoint.Resto
 	if r.Run == "" {
 		return done, nil, fault.Errorf(fault.Invalid, "the run is missing")
 	}
+	result, err := s.host.commands.restore.run(ctx, s, r)
+	if err == nil && result.Fork != "" {
+		fork, err = s.host.awaitSession(ctx, result.Fork)
+	}
+	return result.Restored, fork, err
+}
+
+func (s *Session) restoreHere(ctx context.Context, r Restore) (done checkpoint.Restored, fork *Session, err error) {
 	if err := s.checkNotWorking(beforeRestore); err != nil {
 		return done, nil, err
 	}
@@ -273,6 +285,10 @@ func (s *Session) restoreState(ctx context.Context, run string, paths []string, 
 // Undo takes back a [Session.Revert], [Session.Restore] or Undo of this session by its id, or for "" the newest of the first two
 // that is not undone. by names the dialect of the client. Errors: those of [Session.Revert], kind [fault.NotFound] if there is nothing to undo.
 func (s *Session) Undo(ctx context.Context, id, by string) (checkpoint.Restored, error) {
+	return s.host.commands.undo.run(ctx, s, sentUndo{id, by})
+}
+
+func (s *Session) undoHere(ctx context.Context, id, by string) (checkpoint.Restored, error) {
 	return s.restore(ctx, event.RestoreUndo, "", by, func(store *checkpoint.Store, a checkpoint.Action, _ checkpoint.Span) (checkpoint.Restored, error) {
 		return store.Undo(ctx, a, newID(), id)
 	})

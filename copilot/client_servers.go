@@ -2,6 +2,7 @@ package copilot
 
 import (
 	"cmp"
+	"context"
 	"maps"
 	"slices"
 	"sync"
@@ -58,6 +59,10 @@ func checkServers(list []agent.ServerConfig) error {
 // starts them with the rights of the portal, so callers must be as trusted as those of [Host.AddServer]. Errors: kind [fault.Invalid] for
 // invalid servers.
 func (s *Session) SetServers(list []agent.ServerConfig) error {
+	return s.host.commands.setServers.effect(context.Background(), s, list)
+}
+
+func (s *Session) setServersHere(list []agent.ServerConfig) error {
 	if err := checkServers(list); err != nil {
 		return err
 	}

@@ -55,6 +55,10 @@ const (
 // of their git repository. If ask is set, the model writes the message, which takes a request to it and up to 20 s; without an
 // answer, and for a session without a conversation, the message is the first line of the prompt. Errors: those of [Session.Changes].
 func (s *Session) ProposeCommit(ctx context.Context, run string, ask bool) (p CommitProposal, err error) {
+	return s.host.commands.proposeCommit.run(ctx, s, commitQuery{run, ask})
+}
+
+func (s *Session) proposeCommitHere(ctx context.Context, run string, ask bool) (p CommitProposal, err error) {
 	changes, err := s.Changes(ctx, run)
 	if err != nil || changes.Reason != "" {
 		return CommitProposal{Reason: changes.Reason}, err
@@ -114,6 +118,10 @@ func commitFiles(ctx context.Context, r *git.Repository, changes []FileChange) (
 // if another branch is current;
 // [fault.ErrBusy] while a run works; kind [fault.Unavailable] outside of a repository.
 func (s *Session) Commit(ctx context.Context, paths []string, message, branch string) (done Committed, err error) {
+	return s.host.commands.commit.run(ctx, s, sentCommit{paths, message, branch})
+}
+
+func (s *Session) commitHere(ctx context.Context, paths []string, message, branch string) (done Committed, err error) {
 	message = strings.TrimSpace(message)
 	switch {
 	case len(paths) == 0:

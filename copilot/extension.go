@@ -11,6 +11,10 @@ import (
 // Extensions lists what the agent can use in this session: MCP servers and
 // skills, with their state. It works at any time, including during a run.
 func (s *Session) Extensions(ctx context.Context) (agent.Extensions, error) {
+	return s.host.commands.extensions.run(ctx, s, none{})
+}
+
+func (s *Session) extensionsHere(ctx context.Context) (agent.Extensions, error) {
 	s.mu.Lock()
 	l := s.link
 	s.mu.Unlock()
@@ -45,6 +49,10 @@ func (s *Session) storedExtensions(ctx context.Context) (x agent.Extensions, err
 // one. [event.ServerChanged] reports its completion. Errors: kind [fault.Invalid]
 // for a server that is unknown or needs no sign-in and for an agent that stores none, [fault.ErrSessionClosed].
 func (s *Session) SignIn(ctx context.Context, server string) (url string, err error) {
+	return s.host.commands.signIn.run(ctx, s, server)
+}
+
+func (s *Session) signInHere(ctx context.Context, server string) (url string, err error) {
 	a, err := s.agentPool()
 	switch {
 	case err != nil:

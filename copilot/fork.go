@@ -33,15 +33,26 @@ func (h *Host) Fork(ctx context.Context, id string, cut Cut) (*Session, error) {
 	if cut.After != "" && cut.Before != "" {
 		return nil, fault.Errorf(fault.Invalid, "a fork ends after a run or before one: give one of the two")
 	}
-	from, err := h.forkable(ctx, id)
+	from, err := h.Session(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	end, err := from.findCut(ctx, cut)
+	fork, err := h.commands.fork.run(ctx, from, cut)
 	if err != nil {
 		return nil, err
 	}
-	return h.forkAt(ctx, from, end, "")
+	return h.awaitSession(ctx, fork)
+}
+
+func (s *Session) forkHere(ctx context.Context, cut Cut) (fork *Session, err error) {
+	if err := s.checkForkable(); err != nil {
+		return nil, err
+	}
+	end, err := s.findCut(ctx, cut)
+	if err != nil {
+		return nil, err
+	}
+	return s.host.forkAt(ctx, s, end, "")
 }
 
 // Resend is how a prompt is sent again.
@@ -55,11 +66,23 @@ type Resend struct {
 // new run. Credentials in the prompt stay masked, because the record has only the masked text. Errors: those of [Host.Fork], of
 // [Session.Prompt] and [fault.ErrModelNotFound]; then there is no fork.
 func (h *Host) Resend(ctx context.Context, id, run string, r Resend) (s *Session, newRun string, err error) {
-	from, err := h.forkable(ctx, id)
+	from, err := h.Session(ctx, id)
 	if err != nil {
 		return nil, "", err
 	}
-	end, err := from.findCut(ctx, Cut{Before: run})
+	sent, err := h.commands.resend.run(ctx, from, resendOf{run, r})
+	if err != nil {
+		return nil, "", err
+	}
+	s, err = h.awaitSession(ctx, sent.Session)
+	return s, sent.Run, err
+}
+
+func (s *Session) resendHere(ctx context.Context, run string, r Resend) (fork *Session, newRun string, err error) {
+	if err := s.checkForkable(); err != nil {
+		return nil, "", err
+	}
+	end, err := s.findCut(ctx, Cut{Before: run})
 	if err != nil {
 		return nil, "", err
 	}
@@ -67,29 +90,26 @@ func (h *Host) Resend(ctx context.Context, id, run string, r Resend) (s *Session
 	if err != nil {
 		return nil, "", err
 	}
-	if s, err = h.forkAt(ctx, from, end, r.Model); err != nil {
+	if fork, err = s.host.forkAt(ctx, s, end, r.Model); err != nil {
 		return nil, "", err
 	}
-	if newRun, err = s.Prompt(p); err != nil {
-		return nil, "", errors.Join(err, h.Delete(context.WithoutCancel(ctx), s.id))
+	if newRun, err = fork.Prompt(p); err != nil {
+		return nil, "", errors.Join(err, s.host.Delete(context.WithoutCancel(ctx), fork.id))
 	}
-	return s, newRun, nil
+	return fork, newRun, nil
 }
 
-// forkable returns a session that can be forked now.
-func (h *Host) forkable(ctx context.Context, id string) (*Session, error) {
-	from, err := h.Session(ctx, id)
-	if err != nil {
-		return nil, err
+// checkForkable returns why the session cannot be forked now.
+func (s *Session) checkForkable() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.machine.State() == session.Elsewhere:
+		return s.inUseError()
+	case s.machine.Run() != nil:
+		return fault.Errorf(fault.Busy, "the session can be forked when the current run has ended")
 	}
-	switch state := from.Info().State; state {
-	case StateIdle, StateClosed:
-	case StateElsewhere:
-		return nil, fault.Errorf(fault.Busy, "%w by process %d: fork it there", fault.ErrSessionInUse, from.Info().Owner)
-	case StateRunning, StateQueued, StateWaiting:
-		return nil, fault.Errorf(fault.Busy, "the session can be forked when the current run has ended")
-	}
-	return from, nil
+	return nil
 }
 
 // forkEnd is where the copy of a record ends.

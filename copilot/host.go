@@ -17,6 +17,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/checkpoint"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/ipc"
 	"github.com/copilot-portal/portal/copilot/permission"
 	"github.com/copilot-portal/portal/copilot/session"
 	"github.com/copilot-portal/portal/copilot/store"
@@ -34,6 +35,7 @@ type Options struct {
 	Limits     Limits
 	Unattended map[string]Unattended // by origin of sessions; questions of other origins wait for a client
 	Store      *store.Store          // keeps the sessions; nil: they end with the host. The caller must close it after the host
+	Sockets    string                // directory of sockets through which the processes on the store call each other; "": a session is changed only by its holder
 	Log        *slog.Logger          // nil disables logging
 
 	Capabilities func() []agent.Capability // of the first agent; nil: all
@@ -78,7 +80,9 @@ type Host struct {
 	clientServers  clientServers
 	recorder       *recorder // nil without a store, like remoteFollower
 	remoteFollower *remoteFollower
-	work           hostWork // checkpoints
+	commands       commands
+	processes      *ipc.Processes // nil if other processes cannot be called
+	work           hostWork       // checkpoints
 
 	mu       sync.Mutex
 	sessions map[string]*Session
@@ -90,12 +94,13 @@ type Host struct {
 // NewHost returns a host without sessions. It does not start an agent process.
 func NewHost(o Options) *Host {
 	o = o.withDefaults()
-	h := &Host{options: o, runSlots: newSlots(o.Limits.Runs), clients: attachedClients{clients: map[string][]*Capabilities{}}, clientServers: clientServers{bySession: map[string][]agent.ServerConfig{}}, sessions: map[string]*Session{}, watchers: map[string]map[chan struct{}]struct{}{}}
+	h := &Host{options: o, commands: newCommands(), runSlots: newSlots(o.Limits.Runs), clients: attachedClients{clients: map[string][]*Capabilities{}}, clientServers: clientServers{bySession: map[string][]agent.ServerConfig{}}, sessions: map[string]*Session{}, watchers: map[string]map[chan struct{}]struct{}{}}
 	h.work.begin()
 	h.agents = newPools(o)
 	if o.Store != nil {
 		h.recorder = newRecorder(o.Log)
-		h.remoteFollower = newFollower()
+		h.remoteFollower = newFollower(h)
+		h.openSocket()
 	}
 	return h
 }
@@ -365,6 +370,9 @@ func (h *Host) Close(ctx context.Context) {
 	agents.Wait()
 	<-ended
 	h.work.end(ctx)
+	if h.processes != nil {
+		h.processes.Close()
+	}
 	if h.recorder != nil {
 		h.remoteFollower.close()
 		h.recorder.close()

@@ -58,7 +58,13 @@ func (h *Host) SessionByRun(run string) (s *Session, ok bool) {
 func (s *Session) hasRun(id string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return id != "" && s.machine.Find(id) != nil
+	switch {
+	case id == "":
+		return false
+	case s.machine.State() == session.Elsewhere:
+		return s.recent.run == id && s.recent.outcome == "" || slices.ContainsFunc(s.decodeQueue(s.leftQueue), func(r *session.Run) bool { return r.ID == id })
+	}
+	return s.machine.Find(id) != nil
 }
 
 // Loaded returns a session that is in memory. It does not read the store.
@@ -189,7 +195,7 @@ func (h *Host) Sessions(ctx context.Context, after string, limit int, without ..
 		}
 		for _, head := range heads {
 			if _, known := here[head.ID]; !known {
-				list = append(list, infoOf(head))
+				list = append(list, h.infoOf(head))
 			}
 		}
 	}
@@ -209,7 +215,7 @@ func (h *Host) Pinned(ctx context.Context, limit int) ([]Info, error) {
 	if err != nil {
 		return nil, fault.Errorf(fault.Unavailable, "the stored sessions could not be read: %w", err)
 	}
-	return convert(heads, infoOf), nil
+	return convert(heads, h.infoOf), nil
 }
 
 // listed returns the sessions except the closed ones of some origins.
@@ -243,8 +249,8 @@ func (s *Session) isStored() bool {
 }
 
 // infoOf describes a session from its stored head.
-func infoOf(head store.Session) Info {
-	s := Session{id: head.ID, origin: head.Origin, directory: head.Directory, created: head.Created}
+func (h *Host) infoOf(head store.Session) Info {
+	s := Session{host: h, id: head.ID, origin: head.Origin, directory: head.Directory, created: head.Created}
 	_ = s.applyMeta(head) // unreadable fields stay empty
 	return s.Info()
 }

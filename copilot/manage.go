@@ -28,6 +28,10 @@ func (s *Session) Rename(ctx context.Context, title string) error {
 	case n > maxTitle:
 		return fault.Errorf(fault.Invalid, "the title has %d characters; %d are allowed", n, maxTitle)
 	}
+	return s.host.commands.rename.effect(ctx, s, title)
+}
+
+func (s *Session) renameHere(ctx context.Context, title string) error {
 	return s.update(ctx, func() {
 		s.title, s.titledBy = secret.Mask(title), titleByUser
 		s.recordInRun("", event.TitleChanged{Title: title})
@@ -43,6 +47,10 @@ type Placement struct {
 // Place changes where lists show the session. It is no change of the session itself: its position in the order of changes stays.
 // Closed sessions can be placed. Errors: [fault.ErrSessionInUse], kind [fault.Unavailable].
 func (s *Session) Place(ctx context.Context, p Placement) error {
+	return s.host.commands.place.effect(ctx, s, p)
+}
+
+func (s *Session) placeHere(ctx context.Context, p Placement) error {
 	return s.update(ctx, func() {
 		if p.Pinned != nil {
 			s.pinned = *p.Pinned
@@ -103,6 +111,15 @@ func (h *Host) Delete(ctx context.Context, id string) error {
 	if err != nil {
 		return err
 	}
+	err = h.commands.remove.effect(ctx, s, none{})
+	if err == nil || errors.Is(err, fault.ErrCopyLeft) {
+		h.forgetDeleted(s)
+	}
+	return err
+}
+
+// deleteHere is [Host.Delete] in the process that holds the session.
+func (s *Session) deleteHere(ctx context.Context) error {
 	leave, err := s.enterGate(ctx) // prevents its activation
 	if err != nil {
 		return err
@@ -112,7 +129,7 @@ func (h *Host) Delete(ctx context.Context, id string) error {
 	if err := s.remove(ctx); err != nil {
 		return err
 	}
-	h.forgetDeleted(s)
+	s.host.forgetDeleted(s)
 	s.forgetCheckpoints(ctx)
 	if err := s.deleteAgentCopy(ctx); err != nil {
 		return fault.Errorf(fault.KindOf(err), "%w: %w", fault.ErrCopyLeft, err)

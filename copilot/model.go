@@ -104,6 +104,10 @@ func indexOf(models []agent.Model, name string) int {
 // with its model. Errors: [fault.ErrModelNotFound], [fault.ErrSessionClosed], kind [fault.Busy] during a run, kind [fault.Invalid] for a
 // model of another agent if the session has begun, and for any other model if its agent cannot change it.
 func (s *Session) SetModel(ctx context.Context, model string) error {
+	return s.host.commands.setModel.effect(ctx, s, model)
+}
+
+func (s *Session) setModelHere(ctx context.Context, model string) error {
 	ctx, cancel := context.WithTimeout(ctx, modelTimeout)
 	defer cancel()
 	leave, err := s.enterGate(ctx)

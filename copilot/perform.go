@@ -38,6 +38,12 @@ func (s *Session) perform() {
 			s.changed(e)
 		}
 	}
+	s.noteStatus()
+}
+
+// noteStatus makes the recorder store a changed status with the event that changed it. The caller must hold the lock.
+func (s *Session) noteStatus() {
+	s.headChanged = s.headChanged || s.stored != status{s.state(), s.waitsFor()}
 }
 
 // changed stores a change without an event, and reports the queue to clients if it has changed. The caller must hold the lock.

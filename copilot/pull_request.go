@@ -120,6 +120,10 @@ func cutText(text string, most int) string {
 // git or gh, or if others would run now; those of [Session.ProposePullRequest] with the kind [fault.Unavailable]. If only gh fails,
 // the branch stays pushed.
 func (s *Session) CreatePullRequest(ctx context.Context, commands []string, title, body string) (address string, err error) {
+	return s.host.commands.createPullRequest.run(ctx, s, sentPullRequest{commands, title, body})
+}
+
+func (s *Session) createPullRequestHere(ctx context.Context, commands []string, title, body string) (address string, err error) {
 	title, body = strings.TrimSpace(title), strings.TrimSpace(body)
 	if err := checkPull(title, body); err != nil {
 		return "", err

@@ -1,6 +1,8 @@
 package copilot
 
 import (
+	"context"
+
 	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/secret"
@@ -28,7 +30,11 @@ func (s *Session) Queue() []event.Waiting {
 // listQueue lists the queued prompts. The caller must hold the lock.
 func (s *Session) listQueue(text func(*session.Run) string) []event.Waiting {
 	list := []event.Waiting{}
-	for _, r := range s.machine.Queue() {
+	queue := s.machine.Queue()
+	if s.machine.State() == session.Elsewhere {
+		queue = s.decodeQueue(s.leftQueue)
+	}
+	for _, r := range queue {
 		if r.Waits() {
 			list = append(list, event.Waiting{Run: r.ID, Text: text(r), By: r.Prompt.By})
 		}
@@ -40,12 +46,20 @@ func (s *Session) listQueue(text func(*session.Run) string) []event.Waiting {
 // [fault.ErrRunNotFound] if the prompt is no longer queued, [fault.ErrEmptyPrompt], [fault.ErrSessionClosed], and those of
 // [Session.Prompt] for a stored session.
 func (s *Session) EditQueued(run, text string) error {
+	return s.host.commands.editQueued.effect(context.Background(), s, queueChange{run, text})
+}
+
+func (s *Session) editQueuedHere(run, text string) error {
 	return s.changeQueue(func(m *session.Machine) error { return m.Edit(run, text) })
 }
 
 // MoveQueued moves a queued prompt before another one, or to the end if before is "". [event.QueueChanged] reports the new order. Errors:
 // those of [Session.EditQueued], also if the other one is no longer queued.
 func (s *Session) MoveQueued(run, before string) error {
+	return s.host.commands.moveQueued.effect(context.Background(), s, queueChange{run, before})
+}
+
+func (s *Session) moveQueuedHere(run, before string) error {
 	return s.changeQueue(func(m *session.Machine) error { return m.Move(run, before) })
 }
 
@@ -54,6 +68,10 @@ func (s *Session) MoveQueued(run, before string) error {
 // prompt, its own run works on it next. Errors: those of [Session.EditQueued], kind [fault.Invalid] for a prompt or an agent that cannot
 // steer, kind [fault.Busy] if the current run accepts none.
 func (s *Session) SendQueued(run string) (current string, err error) {
+	return s.host.commands.sendQueued.run(context.Background(), s, run)
+}
+
+func (s *Session) sendQueuedHere(run string) (current string, err error) {
 	if err := s.requireCapability(agent.Steering); err != nil {
 		return "", err
 	}

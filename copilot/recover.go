@@ -2,7 +2,9 @@ package copilot
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
+	"slices"
 
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
@@ -65,18 +67,22 @@ func (s *Session) repair(left unfinished) {
 // restoreQueue returns the runs that were queued when the last owner ended, except those that have started. An unreadable prompt
 // is lost and logged. The caller must hold the lock.
 func (s *Session) restoreQueue(started map[string]bool) []*session.Run {
-	var runs []*session.Run
-	for _, line := range s.leftQueue {
+	runs := s.decodeQueue(s.leftQueue)
+	s.leftQueue = nil
+	return slices.DeleteFunc(runs, func(r *session.Run) bool { return started[r.ID] })
+}
+
+// decodeQueue decodes stored prompts. It skips and logs an unreadable one.
+func (s *Session) decodeQueue(lines []json.RawMessage) (runs []*session.Run) {
+	for _, line := range lines {
 		e, err := event.Decode(line)
 		m, ok := e.Body.(event.UserMessage)
-		switch {
-		case err != nil || !ok:
+		if err != nil || !ok {
 			s.host.options.Log.Error("cannot read queued prompt", "session", s.id, "err", err)
-		case !started[e.Run]:
-			runs = append(runs, session.NewRun(e.Run, m.Prompt))
+			continue
 		}
+		runs = append(runs, session.NewRun(e.Run, m.Prompt))
 	}
-	s.leftQueue = nil
 	return runs
 }
 

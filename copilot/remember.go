@@ -1,6 +1,7 @@
 package copilot
 
 import (
+	"context"
 	"maps"
 
 	"github.com/copilot-portal/portal/copilot/event"
@@ -51,6 +52,10 @@ func (s *Session) Remembered() permission.Policy {
 // Revoke removes a remembered rule, or all of them for "", from the next permission on. Errors: [fault.ErrRuleNotFound], those of
 // [Session.Prompt] about the session.
 func (s *Session) Revoke(rule string) error {
+	return s.host.commands.revoke.effect(context.Background(), s, rule)
+}
+
+func (s *Session) revokeHere(rule string) error {
 	if err := s.lockActive(); err != nil {
 		return err
 	}

@@ -2,30 +2,43 @@ package copilot
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"time"
 )
 
-// remoteFollower reads what other processes write to sessions that are watched in this one.
-// It is one goroutine and reads nothing while there are no such sessions.
+// remoteFollower reads what other processes write to sessions that are watched in this one, and tells these processes about
+// the clients that are attached here. It is one goroutine and reads nothing while there are no such sessions.
 type remoteFollower struct {
+	host *Host
 	wake chan struct{}
+	now  chan struct{} // ends the current interval
 	stop context.CancelFunc
 	done chan struct{}
 
 	mu       sync.Mutex
 	followed map[*Session]struct{}
+	hot      time.Time // until then, something is likely to happen
+
+	attached map[*Session]*remoteAttachment // of the goroutine
 }
 
-// The polling interval of the follower, and how long it follows a session after its last use.
+// The polling intervals of the follower, how long after a change it uses the short one, and how long it follows a session after
+// its last use.
 const (
 	followEvery = 250 * time.Millisecond
+	followSoon  = 20 * time.Millisecond
+	followHot   = 2 * time.Second
 	followAfter = time.Minute
 )
 
-func newFollower() *remoteFollower {
+func newFollower(h *Host) *remoteFollower {
 	ctx, stop := context.WithCancel(context.Background())
-	f := &remoteFollower{wake: make(chan struct{}, 1), stop: stop, done: make(chan struct{}), followed: map[*Session]struct{}{}}
+	f := &remoteFollower{
+		host: h, wake: make(chan struct{}, 1), now: make(chan struct{}, 1), stop: stop, done: make(chan struct{}),
+		followed: map[*Session]struct{}{}, attached: map[*Session]*remoteAttachment{},
+	}
 	go f.run(ctx)
 	return f
 }
@@ -41,14 +54,41 @@ func (f *remoteFollower) add(s *Session) {
 	f.mu.Lock()
 	f.followed[s] = struct{}{}
 	f.mu.Unlock()
+	signal(f.wake)
+}
+
+// hurry reads soon, because a command was executed in another process.
+func (f *remoteFollower) hurry() {
+	f.heat()
+	signal(f.now)
+}
+
+func (f *remoteFollower) heat() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.hot = time.Now().Add(followHot)
+}
+
+// interval returns the time until the next read.
+func (f *remoteFollower) interval() time.Duration {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if time.Now().Before(f.hot) {
+		return followSoon
+	}
+	return followEvery
+}
+
+func signal(c chan struct{}) {
 	select {
-	case f.wake <- struct{}{}:
-	default: // it wakes anyway
+	case c <- struct{}{}:
+	default: // it is signalled already
 	}
 }
 
 func (f *remoteFollower) run(ctx context.Context) {
 	defer close(f.done)
+	defer f.detachAll()
 	for {
 		select {
 		case <-f.wake:
@@ -57,7 +97,8 @@ func (f *remoteFollower) run(ctx context.Context) {
 		}
 		for f.refresh(ctx) {
 			select {
-			case <-time.After(followEvery):
+			case <-time.After(f.interval()):
+			case <-f.now:
 			case <-ctx.Done():
 				return
 			}
@@ -68,10 +109,17 @@ func (f *remoteFollower) run(ctx context.Context) {
 // refresh updates the sessions and reports whether any is left to follow.
 func (f *remoteFollower) refresh(ctx context.Context) bool {
 	for _, s := range f.list() {
+		before := s.record.Last()
 		if s.isUnused() || !s.refreshOwner(ctx) {
 			f.mu.Lock()
 			delete(f.followed, s)
 			f.mu.Unlock()
+			f.detach(s)
+			continue
+		}
+		f.attach(ctx, s)
+		if s.record.Last() != before {
+			f.heat()
 		}
 	}
 	return len(f.list()) > 0
@@ -80,9 +128,5 @@ func (f *remoteFollower) refresh(ctx context.Context) bool {
 func (f *remoteFollower) list() []*Session {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	list := make([]*Session, 0, len(f.followed))
-	for s := range f.followed {
-		list = append(list, s)
-	}
-	return list
+	return slices.Collect(maps.Keys(f.followed))
 }

@@ -19,8 +19,25 @@ type runSummary struct {
 // maxSubject limits what is read of a question, in bytes.
 const maxSubject = 2 << 10
 
+// status is what a session does now. Its holder stores it for the other processes.
+type status struct {
+	state    State // "" if a version stored it that knew no status
+	waitsFor string
+}
+
+// stateElsewhere returns the state of a session that another process holds.
+func (s status) stateElsewhere(reachable bool) State {
+	if !reachable || s.state == "" {
+		return StateElsewhere
+	}
+	return s.state
+}
+
 // waitsFor returns what a question that waits for a person is about. The caller must hold the lock.
 func (s *Session) waitsFor() string {
+	if s.machine.State() == session.Elsewhere {
+		return s.stored.waitsFor
+	}
 	q, ok := s.machine.WaitsFor()
 	if !ok {
 		return ""

@@ -54,6 +54,8 @@ type Session struct {
 	// State of storage; see [sessionStorage].
 	lease            leaseState
 	owner            int                // the process that holds it, in state [session.Elsewhere]
+	ownerName        string             // its [store.Store.Name]
+	stored           status             // in the stored head, which the holder writes
 	recorderNotified bool               // the recorder is going to write it
 	headChanged      bool               // the stored head is outdated
 	evicted          bool               // another object may represent the session
@@ -133,16 +135,21 @@ func (s *Session) Attribute(name string) string {
 
 // SetAttribute stores a value with the session; it survives restarts.
 func (s *Session) SetAttribute(name, value string) {
+	tell(s, s.host.commands.setAttribute, attribute{name, value})
+}
+
+func (s *Session) setAttributeHere(a attribute) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.attributes[name] == value {
-		return
+	if s.attributes[a.Name] == a.Value {
+		return nil
 	}
 	notes := map[string]string{}
 	maps.Copy(notes, s.attributes)
-	notes[name] = value
+	notes[a.Name] = a.Value
 	s.attributes = notes
 	s.storeHead()
+	return nil
 }
 
 // Info returns a snapshot of the session.
@@ -165,7 +172,7 @@ func (s *Session) state() State {
 	switch s.machine.State() {
 	case session.Active:
 	case session.Elsewhere:
-		return StateElsewhere
+		return s.stored.stateElsewhere(s.host.processes != nil)
 	case session.Suspending, session.Stopping, session.Suspended:
 		return StateIdle
 	case session.New, session.Closing, session.Closed:
@@ -199,11 +206,16 @@ func (s *Session) Prompt(p event.Prompt) (run string, err error) {
 	return s.prompt(p)
 }
 
+// prompt sends a prompt to the process that holds the session.
+func (s *Session) prompt(p event.Prompt) (run string, err error) {
+	return s.host.commands.prompt.run(context.Background(), s, sentPrompt{p, p.RefuseIfBusy, p.Tools})
+}
+
 // Compact makes the agent summarize the conversation, to make room in the context window. This is a separate run, started
 // or queued like that of a prompt. Errors: [fault.ErrSessionClosed], kind [fault.Busy], kind [fault.Invalid] if the agent cannot.
 func (s *Session) Compact() (run string, err error) { return s.prompt(event.Prompt{Compact: true}) }
 
-func (s *Session) prompt(p event.Prompt) (run string, err error) {
+func (s *Session) promptHere(p event.Prompt) (run string, err error) {
 	if p, err = s.adapt(p); err != nil {
 		return "", err
 	}
@@ -221,6 +233,10 @@ func (s *Session) prompt(p event.Prompt) (run string, err error) {
 // [fault.ErrRunNotFound], [fault.ErrSessionClosed], and those of [Session.Prompt] for a stored session with an unfinished
 // run.
 func (s *Session) Cancel(run string) error {
+	return s.host.commands.cancel.effect(context.Background(), s, run)
+}
+
+func (s *Session) cancelHere(run string) error {
 	if err := s.lockToEnd(run); err != nil {
 		return err
 	}
@@ -257,6 +273,10 @@ func (s *Session) enterGate(ctx context.Context) (leave func(), err error) {
 // agent that hangs delays it by a few seconds. Errors, for a stored session: those of acquiring its lease
 // ([fault.ErrSessionInUse], kind [fault.Unavailable]).
 func (s *Session) Close() error {
+	return s.host.commands.close.effect(context.Background(), s, none{})
+}
+
+func (s *Session) closeHere() error {
 	s.shutDown((*session.Machine).Close)
 	if !s.resumes() {
 		return nil
@@ -295,6 +315,10 @@ func (s *Session) isActive() bool {
 // [fault.Unavailable] without an agent, kind [fault.Busy] if too many sessions are open, [fault.ErrSessionInUse]
 // if another process holds the session.
 func (s *Session) Reopen(ctx context.Context) error {
+	return s.host.commands.reopen.effect(ctx, s, none{})
+}
+
+func (s *Session) reopenHere(ctx context.Context) error {
 	leave, err := s.enterGate(ctx)
 	if err != nil {
 		return err
@@ -310,6 +334,10 @@ func (s *Session) Reopen(ctx context.Context) error {
 // the conversation. It does nothing for other sessions; a suspended one is activated by its next use. Errors: those of
 // Reopen except [fault.ErrSessionOpen].
 func (s *Session) Resume(ctx context.Context) error {
+	return s.host.commands.resume.effect(ctx, s, none{})
+}
+
+func (s *Session) resumeHere(ctx context.Context) error {
 	leave, err := s.enterGate(ctx)
 	if err != nil {
 		return err

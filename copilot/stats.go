@@ -53,7 +53,11 @@ func (h *Host) agentStats() (total agent.Stats) {
 func (s *Session) addTo(total *Stats) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	total.Sessions[s.state()]++
+	state := s.state()
+	if s.owner != 0 {
+		state = StateElsewhere
+	}
+	total.Sessions[state]++
 	total.Waiting += len(s.machine.Queue())
 	switch r := s.machine.Run(); {
 	case r == nil:

@@ -26,10 +26,12 @@ type meta struct {
 	Agent           string               `json:"agent,omitzero"`
 	Model           storedModel          `json:"model"`
 	Usage           storedUsage          `json:"usage,omitzero"`
-	Run             string               `json:"run,omitzero"`     // the last one
-	Prompts         int                  `json:"prompts,omitzero"` // number of prompts
-	Prompt          string               `json:"prompt,omitzero"`  // start of the last one
-	Outcome         event.Outcome        `json:"outcome,omitzero"` // of the last run
+	Run             string               `json:"run,omitzero"`       // the last one
+	Prompts         int                  `json:"prompts,omitzero"`   // number of prompts
+	Prompt          string               `json:"prompt,omitzero"`    // start of the last one
+	Outcome         event.Outcome        `json:"outcome,omitzero"`   // of the last run
+	State           State                `json:"state,omitzero"`     // in the process that holds it
+	WaitsFor        string               `json:"waits_for,omitzero"` // likewise
 	Pinned          bool                 `json:"pinned,omitzero"`
 	Archived        bool                 `json:"archived,omitzero"`
 	TitledByUser    bool                 `json:"named,omitzero"`  // a user has set the title
@@ -76,7 +78,9 @@ const maxEpochs = 100
 
 // head returns the stored form of the session. The caller must hold the lock.
 func (s *Session) head() *store.Session {
+	s.stored = status{s.state(), s.waitsFor()}
 	m := meta{
+		State: s.stored.state, WaitsFor: s.stored.waitsFor,
 		AskUser: s.askUser, Answers: s.capabilities.Kinds, Choices: s.capabilities.Choices, Attributes: s.attributes, Policy: s.policy, Remembered: s.remembered, TitledByUser: s.titledBy == titleByUser, TitledByModel: s.titledBy == titleByModel, ForkOf: storedOrigin(s.forkOrigin), LastRunEnd: s.lastRunEnd, HasHistory: s.machine.History() == session.HasContent,
 		NeverOpened: s.machine.History() == session.NeverOpened, ModelUnresolved: s.modelUnresolved,
 		Run: s.recent.run, Prompts: s.recent.prompts, Prompt: s.recent.prompt, Outcome: s.recent.outcome,
@@ -143,7 +147,8 @@ func (s *Session) applyMeta(head store.Session) error {
 	s.capabilities, s.attributes = Capabilities{m.Answers, m.Choices}, m.Attributes
 	s.recent = runSummary{m.Run, m.Prompts, m.Prompt, m.Outcome}
 	s.pinned, s.archived = m.Pinned, m.Archived
-	s.setStored(head.Closed, head.Owner)
+	s.setStored(head.Closed, head.Owner, head.OwnerName)
+	s.stored = status{m.State, m.WaitsFor}
 	s.lastChange = head.Changed
 	s.model = agent.Model{ID: head.Model, Name: m.Model.Name, Multiplier: m.Model.Multiplier}
 	s.agentName = m.Agent

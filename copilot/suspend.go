@@ -132,7 +132,7 @@ func (s *Session) adoptLease(lease *store.Lease, left unfinished) error {
 		return errEvicted
 	}
 	s.lease = leaseHeld
-	s.setStored(lease.Head().Closed, 0)
+	s.setStored(lease.Head().Closed, 0, "")
 	s.beginEpoch()
 	if head := s.head(); head != nil {
 		_ = lease.Update(*head) // before any entry of the epoch; the next write reports a lost lease
@@ -203,7 +203,7 @@ func (s *Session) acquireError(err error) error {
 	case errors.As(err, &inUse):
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.setStored(false, inUse.PID)
+		s.setStored(false, inUse.PID, "")
 		return s.inUseError()
 	case errors.Is(err, store.ErrNotFound):
 		return fault.ErrSessionNotFound
@@ -213,7 +213,7 @@ func (s *Session) acquireError(err error) error {
 
 // inUseError returns the error for a session that another process holds. The caller must hold the lock.
 func (s *Session) inUseError() error {
-	return fault.Errorf(fault.Busy, "%w by process %d: continue there, or close it there first", fault.ErrSessionInUse, s.owner)
+	return fault.Errorf(fault.Busy, "%w by process %d, which this one cannot reach: continue there, or end that process", fault.ErrSessionInUse, s.owner)
 }
 
 // requestRelease makes the recorder release the lease when everything is stored. An unfinished run is found again in the
@@ -278,12 +278,12 @@ func (s *Session) syncFromStore(ctx context.Context, head store.Session) error {
 func (s *Session) setOwner(head store.Session) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.setStored(head.Closed, head.Owner)
+	s.setStored(head.Closed, head.Owner, head.OwnerName)
 }
 
 // setStored sets the stored state of an inactive session. The caller must hold the lock.
-func (s *Session) setStored(closed bool, owner int) {
-	s.owner = owner
+func (s *Session) setStored(closed bool, owner int, name string) {
+	s.owner, s.ownerName = owner, name
 	s.machine.SetStored(closed, owner != 0)
 }
 

@@ -70,6 +70,16 @@ func (a *attachedClients) canAnswer(session string, q event.Question) bool {
 	return slices.ContainsFunc(a.clients[session], func(c *Capabilities) bool { return c.CanAnswer(q) })
 }
 
+// of returns what the clients attached to a session can answer together; ok is false without any.
+func (a *attachedClients) of(session string) (can Capabilities, ok bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	for _, c := range a.clients[session] {
+		can, ok = can.union(*c), true
+	}
+	return can, ok
+}
+
 // AttachClient records that a client is attached to a session and can answer its questions, until leave is called. The session need not
 // be in memory. leave may be called more than once.
 func (h *Host) AttachClient(session string, can Capabilities) (leave func()) {
@@ -92,15 +102,18 @@ func (h *Host) recheckAttached(session string) {
 
 // AddCapabilities adds to what the session's client can answer without being attached, such as a client that sends single requests or
 // is called back. The session stores it.
-func (s *Session) AddCapabilities(can Capabilities) {
+func (s *Session) AddCapabilities(can Capabilities) { tell(s, s.host.commands.addCapabilities, can) }
+
+func (s *Session) addCapabilitiesHere(can Capabilities) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all := s.capabilities.union(can)
 	if len(all.Kinds) == len(s.capabilities.Kinds) && all.Choices == s.capabilities.Choices {
-		return
+		return nil
 	}
 	s.capabilities = all
 	s.storeHead()
+	return nil
 }
 
 // timeUnattended starts timers for the open questions that no client can answer, and stops the others. It is called when questions or

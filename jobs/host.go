@@ -66,7 +66,7 @@ func New(o Options) *Host {
 		options: o, sessionSlots: make(chan struct{}, o.Parallel), changes: 1, changed: make(chan struct{}),
 		busy: map[string]bool{}, claims: map[string]bool{},
 	}
-	log := activity.Options{Store: o.Store, Retention: o.Retention, Log: o.Log}
+	log := activity.Options{Store: o.Store, Processes: o.Sessions.Processes(), Retention: o.Retention, Log: o.Log}
 	h.jobs, h.tasks = activity.New(h.jobKind(), log), activity.New(h.taskKind(), log)
 	return h
 }

@@ -96,7 +96,7 @@ func newHost(c Config, d drivers, kept storage, log *slog.Logger) *copilot.Host 
 			Question: c.Limits.Question, Tool: c.Limits.Tool, Idle: c.Limits.Idle,
 		},
 		Policy: c.policy(), Unattended: c.unattended(), Model: c.Model, ModelTitles: c.modelTitles(),
-		Store: kept.store, Log: log,
+		Store: kept.store, Sockets: filepath.Join(c.DataDir, "sockets"), Log: log,
 		Checkpoints: kept.checkpoints, WithoutCheckpoints: withoutCheckpoints(),
 	}
 	if cli, ok := launchesIn(d.first, c); ok {

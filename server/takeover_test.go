@@ -1,7 +1,6 @@
 package server_test
 
 import (
-	"fmt"
 	"net/http"
 	"slices"
 	"testing"
@@ -13,7 +12,7 @@ import (
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 
-func TestSessionIsChangedOnlyByItsHolder(t *testing.T) {
+func TestSessionIsUsedFromEveryPortal(t *testing.T) {
 	t.Parallel()
 	a := portaltest.Start(t, portaltest.Options{})
 	c := portaltest.Start(t, portaltest.Options{Home: a.Home})
@@ -21,17 +20,38 @@ func TestSessionIsChangedOnlyByItsHolder(t *testing.T) {
 	c.Query(id, "run `pwd`")
 	asked := find(t, c.Until(id, "onPermissionRequest"), "onPermissionRequest").Text("requestId")
 	a.Follow(id, "far").Wait("the question", func(list []portaltest.Response) bool { return count(list, "onPermissionRequest") == 1 })
-	for path, body := range map[string]string{
-		"/query": "say `mine`", "/cancel": "", "/stop": "", "/resume": "", "/answer/" + asked: `{"approved":true}`,
-	} {
-		status, answer := a.Do(http.MethodPost, "/api/copilot/session/"+id+path, body)
-		assert.Equal(t, http.StatusConflict, status, path)
-		assert.Contains(t, answer, fmt.Sprintf("in use by process %d", c.PID), path)
-	}
-	assert.Equal(t, "waiting", state(c, id))
-	assert.Empty(t, c.API("POST", "copilot/session/"+id+"/answer/"+asked, `{"approved":true}`))
-	assert.Equal(t, []string{"onQuestionAnswered"}, names(c.Until(id, "onQuestionAnswered")))
-	c.Until(id, "onIdle")
+	require.Eventually(t, func() bool { return state(a, id) == "waiting" }, soon, tick)
+	assert.Equal(t, c.PID, owner(a, id))
+	a.Query(id, "say `mine`")
+	assert.Empty(t, a.API("POST", "copilot/session/"+id+"/answer/"+asked, `{"approved":true}`))
+	second := c.API("POST", "copilot/session/"+id+"/answer/"+asked, `{"approved":true}`)
+	assert.Equal(t, "AlreadyAnswered", second["error"], "the first answer wins")
+	both := func(list []portaltest.Response) bool { return count(list, "onIdle") == 2 }
+	far := a.Follow(id, "all").Wait("both runs", both)
+	assert.Contains(t, portaltest.Answer(far), "mine")
+	assert.Equal(t, "Closed", a.API("POST", "copilot/session/"+id+"/stop", "")["result"])
+	assert.Equal(t, "closed", state(c, id))
+	assert.Empty(t, a.API("POST", "copilot/session/"+id+"/resume", ""))
+	assert.Empty(t, a.API("DELETE", "copilot/session/"+id, ""))
+	assert.Empty(t, state(c, id))
+}
+
+func TestJobsAndOperationsAreStoppedFromEveryPortal(t *testing.T) {
+	t.Parallel()
+	a := portaltest.Start(t, portaltest.Options{})
+	c := portaltest.Start(t, portaltest.Options{Home: a.Home})
+	job := startJob(t, c, "refine", t.TempDir()+"\nrun `sleep 30`")
+	jobUntil(t, c, job, "workStarted")
+	assert.Equal(t, "Closed", a.API("POST", job+"/stop", "")["result"])
+	jobUntil(t, c, job, "jobCanceled")
+	assert.Equal(t, "JobClosed", a.API("POST", job+"/stop", "")["error"])
+
+	near, far := visit(t, c, "{}"), visit(t, a, "{}")
+	operation := operate(t, c, near, `{"type": "prompt", "prompt": "20,000 tokens in 1,000 s"}`)
+	status, answer := a.Do("POST", "/operations/"+operation+"/cancel", "", "X-Session-ID", far)
+	assert.Equal(t, http.StatusOK, status, answer)
+	require.Eventually(t, func() bool { return statusOf(t, a, far, operation) == "cancelled" }, soon, tick)
+	assert.Equal(t, "cancelled", statusOf(t, c, near, operation))
 }
 
 func TestRunningPortalRecoversKilledPortalsSessions(t *testing.T) {

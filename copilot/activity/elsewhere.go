@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net/http"
 	"time"
 
 	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/ipc"
 	"github.com/copilot-portal/portal/copilot/store"
 )
 
@@ -83,7 +85,7 @@ func (r *Record[H, E]) dropped(after uint64) error {
 	return r.log.kind.NotFound
 }
 
-// cancelElsewhere returns the error for cancelling an activity that this process does not own.
+// cancelElsewhere cancels an activity that this process does not own.
 func (r *Record[H, E]) cancelElsewhere(ctx context.Context) error {
 	l := r.log
 	a, err := l.store.Activity(ctx, l.kind.Name, r.id)
@@ -95,5 +97,31 @@ func (r *Record[H, E]) cancelElsewhere(ctx context.Context) error {
 	case a.Owner == 0:
 		return l.Recover(ctx)
 	}
-	return fault.Errorf(fault.Busy, "the %s runs in the portal with process id %d: cancel it there", l.kind.Name, a.Owner)
+	var ended bool
+	err = ipc.ErrUnreachable
+	if l.options.Processes != nil {
+		err = l.options.Processes.Call(ctx, a.OwnerName, l.cancelPath(r.id), nil, &ended)
+	}
+	switch {
+	case errors.Is(err, ipc.ErrUnreachable):
+		return fault.Errorf(fault.Busy, "the %s runs in the portal with process id %d, which this one cannot reach: cancel it there", l.kind.Name, a.Owner)
+	case ended:
+		return ErrEnded
+	}
+	return err
+}
+
+// cancelPath returns the path of the call that cancels an activity.
+func (l *Log[H, E]) cancelPath(id string) string { return "/" + l.kind.Name + "/" + id + "/cancel" }
+
+// cancelForOther cancels an activity for another process. It returns whether the activity had already ended.
+func (l *Log[H, E]) cancelForOther(request *http.Request) (any, error) {
+	r, err := l.Get(request.Context(), request.PathValue("id"))
+	if err == nil {
+		err = r.Cancel(request.Context())
+	}
+	if errors.Is(err, ErrEnded) {
+		return true, nil
+	}
+	return false, err
 }

@@ -12,14 +12,16 @@ import (
 	"time"
 
 	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/ipc"
 	"github.com/copilot-portal/portal/copilot/store"
 )
 
 // Options are the options of a [Log].
 type Options struct {
-	Store     *store.Store  // nil keeps activities in memory only
-	Retention time.Duration // how long an activity is kept after its end; 0 means until it is deleted
-	Log       *slog.Logger  // nil disables logging
+	Store     *store.Store   // nil keeps activities in memory only
+	Retention time.Duration  // how long an activity is kept after its end; 0 means until it is deleted
+	Processes *ipc.Processes // calls the other processes on the store; nil: an activity is cancelled only by its owner
+	Log       *slog.Logger   // nil disables logging
 }
 
 // Log contains all activities of one kind. It is safe for concurrent use. The caller must close it.
@@ -46,6 +48,9 @@ func New[H, E any](k Kind[H, E], o Options) *Log[H, E] {
 	l := &Log[H, E]{kind: k, options: o, store: &memory{}, records: map[string]*Record[H, E]{}, left: map[string]store.Activity{}}
 	if o.Store != nil {
 		l.store = o.Store
+	}
+	if o.Processes != nil {
+		o.Processes.Handle("POST "+l.cancelPath("{id}"), l.cancelForOther)
 	}
 	var ctx context.Context
 	ctx, l.quit = context.WithCancel(context.Background()) //nolint:gosec // Stop calls it

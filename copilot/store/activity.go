@@ -15,6 +15,7 @@ type Activity struct {
 	Done             bool   // it takes no more lines
 	Last             uint64 // number of its newest line, 0 without lines; set by the store
 	Owner            int    // process that writes it, or 0; set by the store
+	OwnerName        string // its [Store.Name]
 }
 
 // activity names an activity.
@@ -23,7 +24,7 @@ type activity struct{ kind, id string }
 func (a Activity) name() activity { return activity{a.Kind, a.ID} }
 
 const selectActivity = `SELECT kind, id, created, changed, head, done, last,
-	ifnull(owner.pid, 0), ifnull(owner.start, ''), ifnull(owner.host, '')
+	ifnull(owner.key, 0), ifnull(owner.pid, 0), ifnull(owner.start, ''), ifnull(owner.host, '')
 	FROM activity LEFT JOIN owner ON owner.key = activity.owner`
 
 // scanActivity scans a row of selectActivity, with the owner as in scanSession.
@@ -32,10 +33,10 @@ func scanActivity(dead func(owner) bool) func(scanner) (Activity, error) {
 		var a Activity
 		var o owner
 		var created, changed int64
-		err := row.Scan(&a.Kind, &a.ID, &created, &changed, &a.Head, &a.Done, &a.Last, &o.pid, &o.start, &o.host)
+		err := row.Scan(&a.Kind, &a.ID, &created, &changed, &a.Head, &a.Done, &a.Last, &o.key, &o.pid, &o.start, &o.host)
 		a.Created, a.Changed = time.UnixMilli(created), time.UnixMilli(changed)
-		if !dead(o) {
-			a.Owner = o.pid
+		if o.pid != 0 && !dead(o) {
+			a.Owner, a.OwnerName = o.pid, o.name()
 		}
 		return a, err
 	}
@@ -153,7 +154,7 @@ func (s *Store) Adopt(ctx context.Context, kind string) ([]Activity, error) {
 			return nil, err
 		}
 		for i := range adopted {
-			adopted[i].Owner = w.self.pid
+			adopted[i].Owner, adopted[i].OwnerName = w.self.pid, w.self.name()
 			w.begun[adopted[i].name()] = struct{}{}
 		}
 		return adopted, nil

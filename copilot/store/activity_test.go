@@ -57,7 +57,7 @@ func TestActivityLinesAreReadBack(t *testing.T) {
 	assert.WithinDuration(t, time.Now(), found.Changed, time.Minute)
 	found.Changed = created
 	assert.Equal(t, store.Activity{
-		Kind: "test", ID: "a", Created: created, Changed: created, Last: 3, Owner: os.Getpid(),
+		Kind: "test", ID: "a", Created: created, Changed: created, Last: 3, Owner: os.Getpid(), OwnerName: s.Name(),
 	}, found)
 	assert.Equal(t, []string{"one", "", "three"}, lines(t, s, "a", 0, 0))
 	assert.Equal(t, []string{""}, lines(t, s, "a", 1, 1))

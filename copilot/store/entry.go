@@ -65,6 +65,7 @@ type Session struct {
 	Last      uint64    // the number of the last stored entry; set by the store
 	Size      int64     // approximate size of its record on disk, in bytes; set by the store
 	Owner     int       // process that holds it, or 0; set by the store
+	OwnerName string    // its [Store.Name]
 	Closed    bool
 	Pinned    bool   // for [Store.Pinned]; set by the caller, and not read back
 	Meta      []byte // data of the caller

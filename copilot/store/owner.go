@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 )
 
@@ -18,6 +19,12 @@ type owner struct {
 	host  string
 	beat  int64 // milliseconds
 }
+
+// name is a name that no other process has.
+func (o owner) name() string { return strconv.FormatInt(o.key, 36) }
+
+// Name returns a name of this process that no other process on the store has, made of letters and digits.
+func (s *Store) Name() string { return s.self.name() }
 
 // heartbeatSeen is a heartbeat and the time when this process first saw it.
 type heartbeatSeen struct {

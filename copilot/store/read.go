@@ -12,7 +12,7 @@ import (
 const readSize = 8 << 20
 
 const selectSession = `SELECT id, origin, title, model, directory, created, changed, epoch, closed, last, size,
-	ifnull(owner.pid, 0), ifnull(owner.start, ''), ifnull(owner.host, ''), ifnull(meta.data, x'')
+	ifnull(owner.key, 0), ifnull(owner.pid, 0), ifnull(owner.start, ''), ifnull(owner.host, ''), ifnull(meta.data, x'')
 	FROM session LEFT JOIN meta ON meta.session = session.key LEFT JOIN owner ON owner.key = session.owner`
 
 // scanSession scans a row of selectSession. It reports the owner unless dead reports that its process has ended.
@@ -22,10 +22,10 @@ func scanSession(dead func(owner) bool) func(scanner) (Session, error) {
 		var o owner
 		var created, changed int64
 		err := row.Scan(&h.ID, &h.Origin, &h.Title, &h.Model, &h.Directory, &created, &changed, &h.Epoch, &h.Closed, &h.Last, &h.Size,
-			&o.pid, &o.start, &o.host, &h.Meta)
+			&o.key, &o.pid, &o.start, &o.host, &h.Meta)
 		h.Created, h.Changed = time.UnixMilli(created), time.UnixMilli(changed)
-		if !dead(o) {
-			h.Owner = o.pid
+		if o.pid != 0 && !dead(o) {
+			h.Owner, h.OwnerName = o.pid, o.name()
 		}
 		return h, err
 	}

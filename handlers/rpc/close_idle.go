@@ -63,7 +63,7 @@ func (a *API) sweep() {
 
 // isExpired reports whether a session is open, idle, and unused for too long.
 func (a *API) isExpired(i copilot.Info) bool {
-	if i.Origin != Origin || i.State != copilot.StateIdle || time.Since(i.Changed) < a.options.Idle {
+	if i.Origin != Origin || i.Owner != 0 || i.State != copilot.StateIdle || time.Since(i.Changed) < a.options.Idle {
 		return false
 	}
 	a.uses.mu.Lock()
@@ -78,7 +78,7 @@ func (a *API) isExpired(i copilot.Info) bool {
 
 func (a *API) expire(ctx context.Context, id string) {
 	s, err := a.options.Host.Session(ctx, id)
-	if err == nil && s.Info().State == copilot.StateIdle {
+	if err == nil && s.Info().Owner == 0 && s.Info().State == copilot.StateIdle {
 		err = s.Close()
 	}
 	if err != nil {

@@ -50,7 +50,7 @@ type Host struct {
 // New creates a host. It starts no operation and no agent.
 func New(o Options) *Host {
 	h := &Host{options: o.withDefaults(), claims: map[claim]bool{}, durations: map[Type][]time.Duration{}} //nolint:exhaustive // filled as operations end
-	h.log = activity.New(h.kind(), activity.Options{Store: h.options.Store, Retention: h.options.Retention, Log: h.options.Log})
+	h.log = activity.New(h.kind(), activity.Options{Store: h.options.Store, Processes: h.options.Sessions.Processes(), Retention: h.options.Retention, Log: h.options.Log})
 	return h
 }
 

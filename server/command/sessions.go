@@ -23,8 +23,8 @@ func sessions(p Process) *cobra.Command {
 		Use:   "sessions",
 		Short: "List, show, search, export, rename and delete stored sessions, and revoke permissions they remember",
 		Long: `sessions works directly on the data directory, whether or not a portal is running.
-A session in use by a portal can be read here, but changed only in that portal. An
-ID may be abbreviated to an unambiguous prefix.`,
+A portal that holds a session executes the change. An ID may be abbreviated to an
+unambiguous prefix.`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			return fmt.Errorf("%wname a subcommand: list, show, search, export, rename, delete, permissions or revoke", errUsage)

@@ -74,10 +74,13 @@ func writeFound(w io.Writer, found []copilot.Found) error {
 
 func short(id string) string { return plain(id[:min(len(id), shortID)], shortID) }
 
-// state describes the state of a session. It names the process that has the session in use elsewhere.
+// state describes the state of a session. It names the process that holds the session.
 func state(i copilot.Info) string {
-	if i.State == copilot.StateElsewhere {
+	switch {
+	case i.State == copilot.StateElsewhere:
 		return fmt.Sprintf("in use by process %d", i.Owner)
+	case i.Owner != 0:
+		return fmt.Sprintf("%s in process %d", i.State, i.Owner)
 	}
 	return string(i.State)
 }

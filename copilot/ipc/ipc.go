@@ -1,0 +1,169 @@
+// Package ipc carries calls between the processes that share a data directory: HTTP on Unix sockets in a directory that only
+// their user can enter. It knows no calls of its own.
+package ipc
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"syscall"
+	"time"
+
+	"github.com/copilot-portal/portal/copilot/fault"
+)
+
+// ErrUnreachable reports that the call did not reach the process, which therefore did nothing.
+var ErrUnreachable = errors.New("the process cannot be reached")
+
+// Processes serves the calls of other processes, and calls them. Its methods may be called concurrently. The caller must
+// close it.
+type Processes struct {
+	directory string
+	name      string
+	socket    string // path of its own socket
+	calls     *http.ServeMux
+	client    *http.Client
+	server    *http.Server
+	stop      context.CancelFunc // ends the calls of others
+	serving   sync.WaitGroup
+}
+
+// Open starts to serve calls, under a name that no other process on this directory has.
+func Open(directory, name string) (*Processes, error) {
+	if err := os.MkdirAll(directory, 0o700); err != nil {
+		return nil, err
+	}
+	removeStale(directory)
+	l, err := listen(directory, name)
+	if err != nil {
+		return nil, err
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	calls := http.NewServeMux()
+	p := &Processes{
+		directory: directory, name: name, socket: filepath.Join(directory, name+suffix), stop: stop, calls: calls,
+		server: &http.Server{Handler: calls, ReadHeaderTimeout: time.Minute, BaseContext: func(net.Listener) context.Context { return ctx }},
+	}
+	p.client = &http.Client{Transport: &http.Transport{
+		DialContext: func(ctx context.Context, _, address string) (net.Conn, error) {
+			host, _, err := net.SplitHostPort(address)
+			if err != nil {
+				return nil, err
+			}
+			return dial(ctx, directory, host)
+		},
+		IdleConnTimeout: time.Minute, MaxIdleConnsPerHost: 8,
+	}}
+	p.serving.Go(func() { _ = p.server.Serve(l) }) // it returns when it is closed
+	return p, nil
+}
+
+// Handle answers the calls of a pattern of [http.ServeMux]. The request's context ends when the caller gives up.
+func (p *Processes) Handle(pattern string, answer func(*http.Request) (result any, err error)) {
+	p.calls.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+		result, err := answer(r)
+		send(w, result, err)
+	})
+}
+
+// Params decodes the parameters of a call.
+func Params(r *http.Request, params any) error {
+	if err := json.NewDecoder(r.Body).Decode(params); err != nil {
+		return fault.Errorf(fault.Internal, "the parameters of another process cannot be read: %w", err)
+	}
+	return nil
+}
+
+// closeTime is how long the calls of others may take to end when the process closes.
+const closeTime = time.Second
+
+// Close ends the calls of others and serves no more.
+func (p *Processes) Close() {
+	p.stop()
+	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
+	defer cancel()
+	_ = os.Remove(p.socket)
+	if p.server.Shutdown(ctx) != nil {
+		_ = p.server.Close()
+	}
+	p.serving.Wait()
+	p.client.CloseIdleConnections()
+}
+
+// Call calls a process by its name and decodes the result, unless that is nil. Errors: those of the other process,
+// [ErrUnreachable] (also for a call to itself, which would be a loop), those of ctx, and kind [fault.Unavailable] if it is unknown whether the call had an effect.
+func (p *Processes) Call(ctx context.Context, process, path string, params, result any) error {
+	if process == p.name {
+		return ErrUnreachable
+	}
+	body, err := json.Marshal(params)
+	if err != nil {
+		return err
+	}
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+process+path, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	response, err := p.client.Do(request)
+	if err != nil {
+		return unanswered(ctx, err)
+	}
+	defer func() { _ = response.Body.Close() }()
+	if response.StatusCode == http.StatusNotFound { // an older version
+		return ErrUnreachable
+	}
+	answer, err := io.ReadAll(response.Body)
+	if err != nil {
+		return unanswered(ctx, err)
+	}
+	return decode(response.StatusCode, answer, result)
+}
+
+// unanswered returns the error of a call without an answer.
+func unanswered(ctx context.Context, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED):
+		return ErrUnreachable
+	}
+	return fault.Errorf(fault.Unavailable, "the process that holds the session ended before it answered: look at the session before you try again")
+}
+
+func decode(status int, answer []byte, result any) error {
+	if status == http.StatusOK {
+		if result == nil {
+			return nil
+		}
+		return json.Unmarshal(answer, result)
+	}
+	var w fault.Wire
+	if err := json.Unmarshal(answer, &w); err != nil {
+		return err
+	}
+	return w.Err()
+}
+
+// send sends the result of a call, or its error.
+func send(w http.ResponseWriter, result any, err error) {
+	status := http.StatusOK
+	if err != nil {
+		status, result = http.StatusUnprocessableEntity, fault.ToWire(err)
+	}
+	data, failed := json.Marshal(result)
+	if failed != nil {
+		status = http.StatusUnprocessableEntity
+		data, _ = json.Marshal(fault.ToWire(failed)) // strings always encode
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_, _ = w.Write(data) // the caller may be gone
+}
