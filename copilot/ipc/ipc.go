@@ -41,6 +41,9 @@ func Open(directory, name string) (*Processes, error) {
 	if err := os.MkdirAll(directory, 0o700); err != nil {
 		return nil, err
 	}
+	if err := os.Chmod(directory, 0o700); err != nil { //nolint:gosec // a directory, which others cannot enter
+		return nil, err
+	}
 	removeStale(directory)
 	l, err := listen(directory, name)
 	if err != nil {

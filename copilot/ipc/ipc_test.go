@@ -96,6 +96,7 @@ func TestSocketsOfKilledProcessesAreRemoved(t *testing.T) {
 
 func TestOnlyTheUserEntersTheDirectory(t *testing.T) {
 	directory := filepath.Join(t.TempDir(), "sockets")
+	require.NoError(t, os.Mkdir(directory, 0o755))
 	open(t, directory, "a")
 	info, err := os.Stat(directory)
 	require.NoError(t, err)

@@ -62,12 +62,16 @@ func TestClientOfAnOperationAnswersItsQuestions(t *testing.T) {
 		assert.Equal(t, event.Answer{Approved: true, Remember: true, Scope: permission.ScopeProgram}, <-answers)
 		s.ask("POST", first, `{"approved": true}`).fails(t, http.StatusConflict, "ALREADY_ANSWERED")
 
-		require.Equal(t, http.StatusOK, s.ask("POST", "/api/v1"+request(2), `{"approved": false, "reason": "no"}`, "X-Session-ID", "", "Authorization", "Bearer any").status, "the token answers, too")
+		require.Equal(t, http.StatusOK, s.ask("POST", "/api/v1"+request(3), `{"approved": false, "reason": "no"}`, "X-Session-ID", "", "Authorization", "Bearer any").status, "the token answers, too")
 		assert.Equal(t, event.Answer{Reason: "no"}, <-answers)
-		require.Equal(t, http.StatusOK, s.ask("POST", request(3), `{"answer": "that"}`).status)
+		require.Equal(t, http.StatusOK, s.ask("POST", request(5), `{"answer": "that"}`).status)
 		assert.Equal(t, "that", (<-answers).Text)
 		synctest.Wait()
-		assert.Len(t, s.messages(id, "", "completed"), 4)
+		all := s.messages(id, "", "completed")
+		require.Len(t, all, 7)
+		for asked := 0; asked < 6; asked += 2 {
+			assert.Equal(t, all[asked].Metadata["request_id"], all[asked+1].Metadata["closes_request_id"], "all clients learn that it is closed")
+		}
 	})
 }
 

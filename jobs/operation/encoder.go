@@ -175,7 +175,7 @@ func (t *encoder) encodeAction(e event.Event) {
 	case event.QuestionAsked:
 		t.asked(b.Question)
 	case event.QuestionClosed:
-		t.answered(b.ID, e.Time)
+		t.closed(b, e.Time)
 	case event.SessionError:
 		t.deferFailure(b, e.Time)
 	default:
@@ -354,6 +354,31 @@ func (t *encoder) asked(q event.Question) {
 	asks := &t.out[len(t.out)-1]
 	asks.Request, asks.scopes = q.ID, q.Scopes
 	t.open[q.ID] = q.Call
+}
+
+// closed encodes the end of a question, so that other clients no longer offer to answer it.
+func (t *encoder) closed(q event.QuestionClosed, at time.Time) {
+	if _, asked := t.open[q.ID]; !asked { // a call of a client tool
+		return
+	}
+	t.resumeClock(q.ID, at)
+	t.note("%s", endingText(q))
+	t.out[len(t.out)-1].Closes = q.ID
+}
+
+// endingText says how a question ended.
+func endingText(q event.QuestionClosed) string {
+	switch {
+	case q.Ending == event.Expired:
+		return "Nobody answered in time"
+	case q.Ending == event.Withdrawn:
+		return "No answer is needed any more"
+	case q.Kind != event.AskPermission && q.Kind != event.AskPlan:
+		return "Answered"
+	case q.Answer.Approved:
+		return "Allowed"
+	}
+	return "Refused"
 }
 
 // permissionText returns what the agent wants to do: in one line, followed by the whole command, difference or address if that says more.

@@ -248,8 +248,8 @@ func TestLongRunningToolIsReported(t *testing.T) {
 				t.Wait(2 * time.Second)
 				t.Emit(event.ToolEnded{ID: "a"})
 			},
-			[]string{"execution: Waiting for an answer: Which?", "execution: Running `a`", "execution: Ran `a`"},
-			[]time.Duration{0, 16 * time.Second, 17 * time.Second},
+			[]string{"execution: Waiting for an answer: Which?", "execution: Answered", "execution: Running `a`", "execution: Ran `a`"},
+			[]time.Duration{0, 15 * time.Second, 16 * time.Second, 17 * time.Second},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -306,11 +306,17 @@ func TestWaitingForPersonIsReported(t *testing.T) {
 		}
 		assert.Equal(t, []string{
 			"execution: Waiting for permission: Run a command: make",
+			"execution: Allowed",
 			"execution: Waiting for permission: " + plain.Line("Run a command: "+long, 200) + "\n\n" + long,
+			"execution: Allowed",
 			"execution: Waiting for an answer: Which?",
+			"execution: Answered",
 			"execution: Waiting for someone to fill in a form of github: Your name",
+			"execution: Answered",
 			"execution: Waiting for someone to sign in to github",
+			"execution: Answered",
 			"execution: Waiting for someone to approve the agent's plan",
+			"execution: Allowed",
 			"complete: Prompt complete.",
 		}, story(all(t, o)))
 	})

@@ -228,6 +228,9 @@ func checkFrame(t *testing.T, o *operation.Operation, m operation.Message) {
 	if m.Request != "" {
 		meta["request_id"] = m.Request
 	}
+	if m.Closes != "" {
+		meta["closes_request_id"] = m.Closes
+	}
 	if len(meta) > 0 {
 		want["metadata"] = meta
 	}

@@ -41,6 +41,7 @@ type Message struct {
 	Subsection string
 	Priority   string
 	Request    string // id of the question that it reports, for [Operation.Answer]
+	Closes     string // id of the question whose end it reports
 	ID         string
 	Frame      []byte // encoded once as JSON (spec/contracts/websocket.md, "Full Message Structure")
 
@@ -67,6 +68,7 @@ type metadata struct {
 	Priority   string  `json:"priority,omitempty"`
 	Request    string  `json:"request_id,omitempty"`
 	Scopes     []scope `json:"scopes,omitempty"`
+	Closes     string  `json:"closes_request_id,omitempty"`
 }
 
 // scope is the wire format of a [permission.Scope].
@@ -92,8 +94,8 @@ func (m Message) encode(operation string) []byte {
 		ID: m.ID, Operation: operation, Sequence: m.Sequence, Type: m.Type, Content: m.Content,
 		Timestamp: m.Time.Format(timestamp), Sender: m.Sender,
 	}
-	if m.Subsection != "" || m.Priority != "" || m.Request != "" {
-		f.Metadata = &metadata{Subsection: m.Subsection, Priority: m.Priority, Request: m.Request}
+	if m.Subsection != "" || m.Priority != "" || m.Request != "" || m.Closes != "" {
+		f.Metadata = &metadata{Subsection: m.Subsection, Priority: m.Priority, Request: m.Request, Closes: m.Closes}
 		for _, s := range m.scopes {
 			f.Metadata.Scopes = append(f.Metadata.Scopes, scope(s))
 		}
@@ -113,7 +115,7 @@ func decode(line []byte) (Message, error) {
 	}
 	m := Message{Sequence: f.Sequence, Type: f.Type, Content: f.Content, Sender: f.Sender, ID: f.ID, Frame: line}
 	if f.Metadata != nil {
-		m.Subsection, m.Priority, m.Request = f.Metadata.Subsection, f.Metadata.Priority, f.Metadata.Request
+		m.Subsection, m.Priority, m.Request, m.Closes = f.Metadata.Subsection, f.Metadata.Priority, f.Metadata.Request, f.Metadata.Closes
 	}
 	var err error
 	m.Time, err = time.Parse(timestamp, f.Timestamp)

@@ -32,8 +32,8 @@ func newToolCall(b event.ToolStarted, at time.Time) *toolCall {
 	return &toolCall{ToolStarted: b, since: at, next: at.Add(longRunning)}
 }
 
-// answered handles the end of a question: the tool that waited for it runs now.
-func (t *encoder) answered(question string, at time.Time) {
+// resumeClock handles the end of a question: the tool that waited for it runs now.
+func (t *encoder) resumeClock(question string, at time.Time) {
 	call := t.calls[t.open[question]]
 	delete(t.open, question)
 	if call != nil && !call.reported {
