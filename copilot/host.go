@@ -76,6 +76,7 @@ type Host struct {
 	runSlots       *slots // of runs
 	clients        attachedClients
 	clientServers  clientServers
+	clientFiles    clientFiles
 	recorder       *recorder // nil without a store, like remoteFollower
 	remoteFollower *remoteFollower
 	work           hostWork // checkpoints
