@@ -32,12 +32,16 @@ type editing struct {
 func edit(t *testing.T, a agent.Agent, text string) *editing {
 	t.Helper()
 	e := &editing{}
-	e.talk = open(t, a, func(o *agent.Opening) {
-		e.file = filepath.Join(o.Directory, "a.txt")
-		o.Buffer = e.read
-	})
-	require.NoError(t, os.WriteFile(e.file, []byte(text), 0o600))
+	e.talk = open(t, a, func(o *agent.Opening) { o.Buffer = e.read })
+	e.begin(text)
 	return e
+}
+
+// begin writes the file.
+func (e *editing) begin(text string) {
+	e.t.Helper()
+	e.file = filepath.Join(e.opening.Directory, "a.txt")
+	require.NoError(e.t, os.WriteFile(e.file, []byte(text), 0o600))
 }
 
 func (e *editing) read(_ context.Context, path string) (agent.Buffer, bool) {
@@ -267,10 +271,9 @@ func clientThatCannotWrite(t *testing.T, a *sdk.Agent) {
 	t.Helper()
 	e := &editing{}
 	e.talk = open(t, a, func(o *agent.Opening) {
-		e.file = filepath.Join(o.Directory, "a.txt")
 		o.Buffer = func(context.Context, string) (agent.Buffer, bool) { return agent.Buffer{Text: typed}, true }
 	})
-	require.NoError(t, os.WriteFile(e.file, []byte(saved), 0o600))
+	e.begin(saved)
 	e.do("edit `a.txt` `three` `THREE`", true, nil)
 	disk, _ := e.texts()
 	assert.Equal(t, "zero\none\ntwo\nTHREE\nfour\n", disk)
