@@ -2,6 +2,7 @@ package sdk
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"io/fs"
 	"os"
@@ -30,12 +31,19 @@ type openFiles struct {
 
 // openFile is what is known of a file in a run.
 type openFile struct {
-	common   *string         // the text that the file and its buffer had in common last; nil if unknown
-	calls    int             // calls that may write the file and have not ended
-	written  bool            // one of them has
-	base     *string         // the text that both the file and the buffer descend from; nil: the buffer must not be written
-	rewrites map[string]bool // the new texts of edits that contain the unsaved changes
-	unsaved  string          // the buffer's text, which these edits descend from
+	common  *sum // of the text that the file and its buffer had in common last; nil if unknown
+	calls   int  // calls that may write the file and have not ended
+	written bool // one of them has
+	pending      // of these calls
+}
+
+type sum = [sha256.Size]byte
+
+// pending is what the calls that have not ended begin with.
+type pending struct {
+	base    *string // the text that both the file and the buffer descend from; nil: the buffer must not be written
+	unsaved string  // the text of the buffer, if an edit contains it
+	edit    string  // the new text of that edit; "" if there is none
 }
 
 func newOpenFiles(o agent.Opening) *openFiles {
@@ -53,7 +61,7 @@ func (f *openFiles) file(path string) *openFile {
 		f.run, f.files = began, map[string]*openFile{}
 	}
 	if f.files[path] == nil {
-		f.files[path] = &openFile{rewrites: map[string]bool{}}
+		f.files[path] = &openFile{}
 	}
 	return f.files[path]
 }
@@ -68,12 +76,11 @@ const (
 	stale                // the file was changed, and the client has not read it again
 )
 
-// texts are a file and its buffer, both as plain text.
+// texts are a file and its buffer.
 type texts struct {
-	state  state
-	disk   string
-	buffer string
-	raw    agent.Buffer
+	state        state
+	disk, buffer string // plain
+	raw          agent.Buffer
 }
 
 // look compares a file with its buffer. The caller must hold the lock.
@@ -93,33 +100,31 @@ func (f *openFiles) look(ctx context.Context, path string, known *openFile) text
 			return texts{}
 		}
 	}
-	t := texts{raw: raw}
-	var plain, plainBuffer bool
-	t.disk, plain = plainText(string(content))
-	t.buffer, plainBuffer = plainText(raw.Text)
-	if plain && plainBuffer {
-		t.state = known.compare(t, missing, !missing && info.ModTime().UnixNano() >= f.run)
+	disk, plain := plainText(string(content))
+	buffer, plainBuffer := plainText(raw.Text)
+	if !plain || !plainBuffer {
+		return texts{}
 	}
-	return t
+	state := known.compare(disk, buffer, missing, !missing && info.ModTime().UnixNano() >= f.run)
+	return texts{state, disk, buffer, raw}
 }
 
 // largestText is the size of files, in bytes, above which buffers are ignored.
 const largestText = 4 << 20
 
 // compare finds out which of both texts is newer. changed says that the file was written since the run began.
-func (k *openFile) compare(t texts, missing, changed bool) state {
+func (k *openFile) compare(disk, buffer string, missing, changed bool) state {
+	onDisk, inBuffer := sha256.Sum256([]byte(disk)), sha256.Sum256([]byte(buffer))
 	switch {
-	case t.disk == t.buffer:
-		k.common = &t.disk
+	case onDisk == inBuffer:
+		k.common = &onDisk
 		return clean
-	case missing:
+	case missing, k.common == nil && changed:
 		return absent
-	case k.common == nil && changed:
-		return absent
-	case k.common == nil || *k.common == t.disk:
-		k.common = &t.disk
+	case k.common == nil || *k.common == onDisk:
+		k.common = &onDisk
 		return unsaved
-	case *k.common == t.buffer:
+	case *k.common == inBuffer:
 		return stale
 	}
 	return absent
@@ -131,7 +136,6 @@ func (f *openFiles) begin(ctx context.Context, path string) (k *openFile, t text
 	k.calls++
 	t = f.look(ctx, path, k)
 	if k.calls == 1 {
-		k.written, k.base, k.rewrites = false, nil, map[string]bool{}
 		switch t.state {
 		case clean, unsaved:
 			k.base = &t.disk
@@ -148,25 +152,26 @@ func (f *openFiles) end(ctx context.Context, path string, wrote bool) {
 	k := f.file(path)
 	k.calls = max(k.calls-1, 0)
 	k.written = k.written || wrote
-	if k.calls == 0 && k.written {
-		k.written = false
+	if k.calls > 0 {
+		return
+	}
+	if k.written && k.base != nil {
 		f.give(ctx, path, k)
 	}
+	k.written, k.pending = false, pending{}
 }
 
 // give gives the buffer what was written to the file, and keeps what the user has changed meanwhile. If both contradict each other, it
 // leaves the buffer as it is: clients notice that the file on disk is another one.
 func (f *openFiles) give(ctx context.Context, path string, k *openFile) {
-	if k.base == nil {
-		return
-	}
 	t := f.look(ctx, path, k)
 	if t.raw.Write == nil || t.disk == t.buffer {
 		return
 	}
 	merged, ok := merge(*k.base, t.disk, t.buffer)
 	if ok && merged != t.buffer && t.raw.Write(ctx, like(t.raw.Text, merged)) == nil {
-		k.common = &merged
+		common := sha256.Sum256([]byte(merged))
+		k.common = &common
 	}
 }
 

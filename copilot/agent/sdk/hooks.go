@@ -72,7 +72,7 @@ func (k *openFile) withUnsaved(t texts, args any) *vendor.PreToolUseHookOutput {
 	rewritten = maps.Clone(rewritten)
 	before, after := difference(t.disk, edited)
 	rewritten["old_str"], rewritten["new_str"] = before, after
-	k.rewrites[after], k.unsaved = true, t.buffer
+	k.unsaved, k.edit = t.buffer, after
 	return &vendor.PreToolUseHookOutput{ModifiedArgs: rewritten}
 }
 
@@ -87,7 +87,7 @@ func (f *openFiles) after(tool string, args, result any) *vendor.PostToolUseHook
 	}
 	for _, path := range f.writes(tool, args) {
 		k := f.file(path)
-		if with, _ := argument(args, "new_str"); tool == toolEdit && k.rewrites[with] {
+		if with, _ := argument(args, "new_str"); tool == toolEdit && k.edit != "" && with == k.edit {
 			k.base = &k.unsaved
 		}
 		f.end(context.Background(), path, true)
