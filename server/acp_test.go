@@ -87,7 +87,7 @@ func runACPWith(t *testing.T, command *exec.Cmd, buffers map[string]string) *acp
 	e.leave = sync.OnceFunc(func() {
 		_ = toPortal.Close()
 		copies.Wait()
-		assert.NoError(t, command.Wait(), command.Stderr)
+		require.NoError(t, command.Wait(), command.Stderr)
 		e.checker.Finish(t)
 	})
 	t.Cleanup(e.leave)

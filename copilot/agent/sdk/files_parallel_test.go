@@ -85,16 +85,18 @@ func TestEditsAtOnceKeepUnsavedChanges(t *testing.T) {
 	t.Run("both approved", func(t *testing.T) {
 		editAtOnce(t, both, "TWO", "FOUR").both("zero\none\nTWO\nthree\nFOUR\n")
 	})
-	t.Run("the last refused", func(t *testing.T) {
-		e := editAtOnce(t, both, "TWO")
-		require.Eventually(t, func() bool {
-			disk, buffer := e.texts()
-			return disk == "zero\none\nTWO\nthree\nfour\n" && buffer == disk
-		}, late, 10*time.Millisecond, "the buffer follows when the last call has ended")
-	})
-	t.Run("the first refused", func(t *testing.T) {
-		editAtOnce(t, both, "FOUR").both("zero\none\ntwo\nthree\nFOUR\n")
-	})
+	for refused, tc := range map[string]struct{ approve, want string }{
+		"the last":  {"TWO", "zero\none\nTWO\nthree\nfour\n"},
+		"the first": {"FOUR", "zero\none\ntwo\nthree\nFOUR\n"},
+	} {
+		t.Run(refused+" refused", func(t *testing.T) {
+			e := editAtOnce(t, both, tc.approve)
+			require.Eventually(t, func() bool {
+				disk, buffer := e.texts()
+				return disk == tc.want && buffer == tc.want
+			}, late, 10*time.Millisecond, "the buffer follows when the last call has ended")
+		})
+	}
 	t.Run("all refused", func(t *testing.T) {
 		e := editAtOnce(t, both)
 		disk, buffer := e.texts()
