@@ -3,8 +3,6 @@ package sdk
 import (
 	"context"
 	"crypto/sha256"
-	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"sync"
@@ -12,6 +10,9 @@ import (
 	"time"
 
 	"github.com/copilot-portal/portal/copilot/agent"
+	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/permission"
+	"github.com/copilot-portal/portal/copilot/workspace"
 )
 
 // openFiles keep what the CLI's tools do to the files of a directory in step with the buffers of clients. Hooks around the calls of the
@@ -85,27 +86,21 @@ type texts struct {
 
 // look compares a file with its buffer. The caller must hold the lock.
 func (f *openFiles) look(ctx context.Context, path string, known *openFile) texts {
-	info, err := os.Stat(path)
-	missing := errors.Is(err, fs.ErrNotExist)
-	if !missing && (err != nil || !info.Mode().IsRegular() || info.Size() > largestText) {
-		return texts{}
+	if info, err := os.Stat(path); err == nil && (!info.Mode().IsRegular() || info.Size() > largestText) {
+		return texts{} // not worth a request
 	}
 	raw, ok := f.buffer(ctx, path)
 	if !ok {
 		return texts{}
 	}
-	var content []byte
-	if !missing {
-		if content, err = os.ReadFile(path); err != nil { //nolint:gosec // a file of the session's directory, which the buffer is of
-			return texts{}
-		}
-	}
+	content, modified, err := workspace.ReadWhole([]string{f.directory, permission.Canonical(f.directory)}, path, largestText)
+	missing := fault.KindOf(err) == fault.NotFound
 	disk, plain := plainText(string(content))
 	buffer, plainBuffer := plainText(raw.Text)
-	if !plain || !plainBuffer {
+	if err != nil && !missing || !plain || !plainBuffer {
 		return texts{}
 	}
-	state := known.compare(disk, buffer, missing, !missing && info.ModTime().UnixNano() >= f.run)
+	state := known.compare(disk, buffer, missing, modified.UnixNano() >= f.run)
 	return texts{state, disk, buffer, raw}
 }
 
