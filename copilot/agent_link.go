@@ -164,7 +164,7 @@ func (s *Session) beginOpening(l *agentLink) agent.Opening {
 	s.perform()
 	l.servers = s.host.clientServers.of(s.id)
 	return agent.Opening{
-		Session: s.id, Model: s.model.ID, Directory: s.directory, Resume: resume, AskUser: s.askUser, Tools: s.tools, Servers: l.servers, Pending: pending,
+		Session: s.id, Model: s.model.ID, Directory: s.directory, Resume: resume, AskUser: s.askUser, Tools: s.tools, Servers: l.servers, Buffer: s.buffer, Pending: pending,
 	}
 }
 

@@ -78,6 +78,7 @@ type Host struct {
 	runSlots       *slots // of runs
 	clients        attachedClients
 	clientServers  clientServers
+	clientFiles    clientFiles
 	recorder       *recorder // nil without a store, like remoteFollower
 	remoteFollower *remoteFollower
 	commands       commands

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"sync"
@@ -53,17 +54,25 @@ type acpEditor struct {
 	*acpsdk.ClientSideConnection
 
 	checker *acptest.Checker
+	leave   func()
 	mu      sync.Mutex
 	text    string
 	prompts string
 	asked   []string
-	answer  string // the kind of option that it chooses
+	answer  string            // the kind of option that it chooses
+	buffers map[string]string // the files that it has open; nil if agents may not read them
 }
 
 // runACP connects an editor to a command.
 func runACP(t *testing.T, command *exec.Cmd) *acpEditor {
 	t.Helper()
-	e := &acpEditor{T: t, checker: acptest.New(t), answer: "allow_once"}
+	return runACPWith(t, command, nil)
+}
+
+// runACPWith connects an editor that has files open, unless they are nil.
+func runACPWith(t *testing.T, command *exec.Cmd, buffers map[string]string) *acpEditor {
+	t.Helper()
+	e := &acpEditor{T: t, checker: acptest.New(t), answer: "allow_once", buffers: buffers}
 	in, err := command.StdinPipe()
 	require.NoError(t, err)
 	out, err := command.StdoutPipe()
@@ -75,13 +84,15 @@ func runACP(t *testing.T, command *exec.Cmd) *acpEditor {
 	copies.Go(func() { forward(e.checker, acptest.Client, fromEditor, in) })
 	copies.Go(func() { forward(e.checker, acptest.Agent, out, toEditor) })
 	e.ClientSideConnection = acpsdk.NewClientSideConnection(e, toPortal, fromPortal)
-	t.Cleanup(func() {
+	e.leave = sync.OnceFunc(func() {
 		_ = toPortal.Close()
 		copies.Wait()
-		assert.NoError(t, command.Wait(), command.Stderr)
+		require.NoError(t, command.Wait(), command.Stderr)
 		e.checker.Finish(t)
 	})
-	_, err = e.Initialize(t.Context(), acpsdk.InitializeRequest{ProtocolVersion: acpsdk.ProtocolVersionNumber})
+	t.Cleanup(e.leave)
+	can := acpsdk.ClientCapabilities{Fs: acpsdk.FileSystemCapabilities{ReadTextFile: buffers != nil, WriteTextFile: buffers != nil}}
+	_, err = e.Initialize(t.Context(), acpsdk.InitializeRequest{ProtocolVersion: acpsdk.ProtocolVersionNumber, ClientCapabilities: can})
 	require.NoError(t, err, command.Stderr)
 	return e
 }
@@ -118,14 +129,33 @@ func (e *acpEditor) said() string {
 	return e.text
 }
 
-// The portal uses no files and terminals of editors yet.
-func (*acpEditor) ReadTextFile(context.Context, acpsdk.ReadTextFileRequest) (r acpsdk.ReadTextFileResponse, err error) {
-	return r, acpsdk.NewMethodNotFound("fs/read_text_file")
+// ReadTextFile returns the text of a file that is open.
+func (e *acpEditor) ReadTextFile(_ context.Context, p acpsdk.ReadTextFileRequest) (r acpsdk.ReadTextFileResponse, err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	text, ok := e.buffers[p.Path]
+	if !ok {
+		return r, acpsdk.NewInvalidParams("not open")
+	}
+	return acpsdk.ReadTextFileResponse{Content: text}, nil
 }
 
-func (*acpEditor) WriteTextFile(context.Context, acpsdk.WriteTextFileRequest) (r acpsdk.WriteTextFileResponse, err error) {
-	return r, acpsdk.NewMethodNotFound("fs/write_text_file")
+// WriteTextFile changes the text of a file and saves it.
+func (e *acpEditor) WriteTextFile(_ context.Context, p acpsdk.WriteTextFileRequest) (r acpsdk.WriteTextFileResponse, err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.buffers[p.Path] = p.Content
+	return r, os.WriteFile(p.Path, []byte(p.Content), 0o600)
 }
+
+// buffer returns the text of an open file.
+func (e *acpEditor) buffer(path string) string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.buffers[path]
+}
+
+// The portal uses no terminals of editors.
 
 func (*acpEditor) CreateTerminal(context.Context, acpsdk.CreateTerminalRequest) (r acpsdk.CreateTerminalResponse, err error) {
 	return r, acpsdk.NewMethodNotFound("terminal/create")
@@ -195,6 +225,51 @@ func TestEditorsWorkWithSessions(t *testing.T) {
 			}, agentStarts, tick, "the SDK handles updates concurrently")
 			_, err = e.Prompt(t.Context(), acpsdk.PromptRequest{SessionId: "none", Prompt: []acpsdk.ContentBlock{acpsdk.TextBlock("hello")}})
 			require.ErrorContains(t, err, "no such session")
+		})
+	}
+}
+
+func onDisk(t *testing.T, file string) string {
+	t.Helper()
+	b, err := os.ReadFile(file)
+	require.NoError(t, err)
+	return string(b)
+}
+
+func TestAgentUsesUnsavedChangesOfAnEditor(t *testing.T) {
+	t.Parallel()
+	for name, attached := range map[string]bool{"on stdio": false, "attached": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			args := []string{"--demo"}
+			if attached {
+				args = []string{"--attach", portaltest.Start(t, portaltest.Options{Args: []string{"--demo"}}).URL}
+			}
+			dir := t.TempDir()
+			file := filepath.Join(dir, "a.txt")
+			require.NoError(t, os.WriteFile(file, []byte("one\ntwo\n"), 0o600))
+			e := runACPWith(t, acpProcess(t, args...), map[string]string{file: "zero\none\ntwo\n"})
+			session := e.open(dir)
+			e.send(session, "read `a.txt`")
+			assert.Contains(t, e.said(), "zero\none\ntwo")
+			e.answer = "reject_once"
+			e.send(session, "edit `a.txt` `two` `TWO`")
+			assert.Equal(t, "one\ntwo\n", onDisk(t, file))
+			assert.Equal(t, "zero\none\ntwo\n", e.buffer(file))
+			e.answer = "allow_once"
+			e.send(session, "edit `a.txt` `two` `TWO`")
+			assert.Equal(t, "zero\none\nTWO\n", onDisk(t, file))
+			assert.Equal(t, "zero\none\nTWO\n", e.buffer(file))
+			assert.Positive(t, e.checker.Checked["fs/write_text_file"])
+			if attached {
+				e.leave()
+				other := runACP(t, acpProcess(t, args...))
+				_, err := other.ResumeSession(t.Context(), acpsdk.ResumeSessionRequest{SessionId: session, Cwd: dir, McpServers: []acpsdk.McpServer{}})
+				require.NoError(t, err)
+				other.send(session, "edit `a.txt` `one` `ONE`")
+				assert.Equal(t, "zero\nONE\nTWO\n", onDisk(t, file), "without the editor, the file on disk is used")
+				assert.Equal(t, "zero\none\nTWO\n", e.buffer(file))
+			}
 		})
 	}
 }

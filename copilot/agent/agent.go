@@ -79,6 +79,9 @@ type Opening struct {
 	// stored one. The agent does not save them. An agent that cannot start them sends an [event.SessionError] of kind [fault.Invalid]
 	// before Open returns, and opens the conversation without them.
 	Servers []ServerConfig
+	// Buffer returns a file of the directory as a client has it, or false if no client has it, or the agent may not read it. It takes a few
+	// seconds at most. An agent whose tools can use unsaved changes calls it; any other works with the files on disk. nil: there are none.
+	Buffer func(ctx context.Context, path string) (Buffer, bool)
 	// Pending are questions of kind [event.AskPermission] and [event.AskTool] that were open when the process
 	// died and will be answered now; only with Resume. The conversation is then in the middle of its prompt,
 	// as after Send. What waits for these questions continues when they are answered by their ids; they are

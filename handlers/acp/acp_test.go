@@ -123,6 +123,8 @@ func (f *fixture) connect(capabilities document, o acp.Client) *editor {
 		"session/update":             {Handle: e.update, InOrder: true},
 		"session/request_permission": request,
 		"elicitation/create":         request,
+		"fs/read_text_file":          request,
+		"fs/write_text_file":         request,
 		"$/cancel_request": {InOrder: true, Handle: func(context.Context, *jsonrpc.Request) (any, error) {
 			e.withdrawn++
 			return nil, nil

@@ -69,6 +69,9 @@ func (a *attachment) open(ctx context.Context, r *jsonrpc.Request) settings {
 	following, cancel := context.WithCancel(ctx) // which ends with the connection
 	a.cancel = cancel
 	context.AfterFunc(following, a.conn.host().AttachClient(a.id, a.conn.capabilities().answerable()))
+	if files, ok := a.files(); ok {
+		context.AfterFunc(following, a.conn.host().AttachFiles(a.id, files))
+	}
 	a.conn.attach(ctx, a)
 	r.After(func() {
 		if a.started.CompareAndSwap(false, true) {

@@ -27,6 +27,10 @@ type initializeParams struct {
 }
 
 type clientCapabilities struct {
+	Files struct {
+		Read  bool `json:"readTextFile"`
+		Write bool `json:"writeTextFile"`
+	} `json:"fs"`
 	Session struct {
 		Compaction *present `json:"compaction"`
 		Notices    *present `json:"notices"`
@@ -92,6 +96,21 @@ type server struct {
 type namedText struct {
 	Name  string `json:"name"`
 	Value string `json:"value"`
+}
+
+type readFileParams struct {
+	SessionID string `json:"sessionId"`
+	Path      string `json:"path"`
+}
+
+type fileText struct {
+	Content string `json:"content"`
+}
+
+type writeFileParams struct {
+	SessionID string `json:"sessionId"`
+	Path      string `json:"path"`
+	Content   string `json:"content"`
 }
 
 // settings are the state of a session that the user may change.

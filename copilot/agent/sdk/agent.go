@@ -166,6 +166,9 @@ func sessionConfig(o agent.Opening, c *conversation) vendor.SessionConfig {
 		config.Tools = append(config.Tools, vendorTool(t))
 	}
 	config.MCPServers = vendorServers(o)
+	if c.files != nil {
+		config.Hooks = c.files.hooks()
+	}
 	if o.AskUser {
 		config.OnUserInputRequest, config.OnElicitationRequest, config.OnExitPlanModeRequest = c.input, c.elicitation, c.exitPlan
 	}
@@ -178,7 +181,7 @@ func resumeConfig(c vendor.SessionConfig, goOn bool) *vendor.ResumeSessionConfig
 		Streaming: c.Streaming, OnEvent: c.OnEvent,
 		OnPermissionRequest: c.OnPermissionRequest, OnUserInputRequest: c.OnUserInputRequest,
 		OnElicitationRequest: c.OnElicitationRequest, OnExitPlanModeRequest: c.OnExitPlanModeRequest,
-		Tools: c.Tools, MCPServers: c.MCPServers,
+		Tools: c.Tools, MCPServers: c.MCPServers, Hooks: c.Hooks,
 		Providers: c.Providers, Models: c.Models,
 		ContinuePendingWork: vendor.Bool(goOn),
 	}

@@ -25,7 +25,8 @@ type conversation struct {
 	models    []entry // as sent to the CLI
 
 	tools []event.Tool
-	work  sync.WaitGroup // readers of the plan
+	files *openFiles     // nil if clients have none
+	work  sync.WaitGroup // readers of the plan, and ends of refused calls
 
 	mu        sync.Mutex
 	closed    bool
@@ -38,6 +39,7 @@ type conversation struct {
 	questions map[string]string            // open questions, and the sub-agents that asked them
 	compacted chan struct{}                // closed when the end of a compaction is reported; nil if nobody waits for it
 	pending   pendingQuestions
+	writing   map[string][]string // files that running calls of tools may write, by call
 }
 
 // progress is the progress of a prompt. The CLI also works on its own, when a background command has ended,
@@ -54,6 +56,10 @@ func newConversation(a *Agent, o agent.Opening, models []entry, sink agent.Sink)
 	c := &conversation{
 		agent: a, opened: make(chan struct{}), sink: sink, models: models, model: o.Model, tools: o.Tools,
 		parked: map[question][]chan struct{}{}, questions: map[string]string{}, translate: newTranslator(o.Directory, o.Tools),
+		writing: map[string][]string{},
+	}
+	if o.Buffer != nil {
+		c.files = newOpenFiles(o)
 	}
 	c.resumePending(o.Pending)
 	return c
@@ -120,6 +126,7 @@ func (c *conversation) read() {
 
 // emit sends an event to the session. The caller must hold the lock.
 func (c *conversation) emit(agent string, b event.Body) {
+	c.trackFiles(b)
 	switch m := b.(type) {
 	case event.ModelChanged:
 		b = event.ModelChanged{Model: portalModel(c.models, m.Model)}
@@ -156,6 +163,16 @@ func (c *conversation) emit(agent string, b event.Body) {
 	c.sink(agent, b)
 }
 
+// trackFiles follows the calls that write files. The caller must hold the lock.
+func (c *conversation) trackFiles(b event.Body) {
+	if c.files == nil {
+		return
+	}
+	if refused := c.files.track(b, c.writing); refused != nil {
+		c.work.Go(func() { c.files.refused(refused) })
+	}
+}
+
 // idle ends the prompt, unless the CLI continues with a steering one. The caller must hold the lock.
 func (c *conversation) idle(i event.Idle) {
 	c.freeHandlers() // an answer can arrive before the handler of its question
@@ -178,6 +195,7 @@ func (c *conversation) withdraw() {
 	}
 	clear(c.questions)
 	clear(c.pending.questions)
+	clear(c.writing)
 }
 
 // hint returns advice for a failure, or "".
@@ -220,6 +238,9 @@ func (c *conversation) count(p event.Prompt, n int) error {
 		c.steers = max(c.steers+n, 0)
 	case n > 0:
 		c.prompt = sent
+		if c.files != nil {
+			c.files.beginRun()
+		}
 	case c.prompt == sent: // otherwise an abort would mistake an old idle for its end
 		c.prompt = none
 	}

@@ -5,6 +5,7 @@ import (
 	"io"
 	"time"
 
+	vendor "github.com/github/copilot-sdk/go"
 	"github.com/github/copilot-sdk/go/rpc"
 
 	"github.com/copilot-portal/portal/copilot/agent"
@@ -179,3 +180,40 @@ func (a *Agent) Expire() {
 
 // RemoveLeft removes temporary files as a driver does before its first start.
 func RemoveLeft() { removeLeft() }
+
+// Files are those of a conversation without the CLI.
+type Files struct{ f *openFiles }
+
+// NewFiles returns the files of a new conversation.
+func NewFiles(o agent.Opening) Files { return Files{newOpenFiles(o)} }
+
+// Before is the hook before a tool.
+func (f Files) Before(tool string, args any) *vendor.PreToolUseHookOutput {
+	return f.f.before(tool, args)
+}
+
+// After is the hook after a tool.
+func (f Files) After(tool string, args any) { f.f.after(tool, args, nil) }
+
+// Failed is the hook after a tool that has failed.
+func (f Files) Failed(tool string, args any) *vendor.PostToolUseFailureHookOutput {
+	return f.f.failed(tool, args)
+}
+
+// Difference returns what makes a text another one.
+func Difference(from, to string) (before, after string) { return difference(from, to) }
+
+// ReplaceOnce replaces a text that occurs once.
+func ReplaceOnce(text, before, after string) (string, bool) { return replaceOnce(text, before, after) }
+
+// PlainText returns a text as the CLI's tools see it.
+func PlainText(raw string) (string, bool) { return plainText(raw) }
+
+// Like gives a text the form of another one.
+func Like(raw, text string) string { return like(raw, text) }
+
+// Merge combines the changes of two texts.
+func Merge(base, a, b string) (string, bool) { return merge(base, a, b) }
+
+// Lines returns the lines of a range.
+func Lines(text string, span ...int) (string, bool) { return lines(text, span) }

@@ -1,0 +1,133 @@
+package copilot
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/copilot-portal/portal/copilot/agent"
+	"github.com/copilot-portal/portal/copilot/permission"
+)
+
+// fileTimeout limits a request to a client about a file; then the file on disk is used.
+const fileTimeout = 3 * time.Second
+
+// fileRetry is how long a client is left out that has not answered in time. Otherwise it would delay each use of a file.
+const fileRetry = time.Minute
+
+// attachedFiles are those of one client.
+type attachedFiles struct {
+	agent.Files
+
+	leftOut atomic.Pointer[time.Time] // until then; nil: it is not
+}
+
+// clientFiles are the files that attached clients offer. The zero value has none.
+type clientFiles struct {
+	mu        sync.Mutex
+	bySession map[string][]*attachedFiles // in the order in which the clients came
+}
+
+func (c *clientFiles) add(session string, files *attachedFiles) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.bySession == nil {
+		c.bySession = map[string][]*attachedFiles{}
+	}
+	c.bySession[session] = append(c.bySession[session], files)
+}
+
+func (c *clientFiles) remove(session string, files *attachedFiles) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.bySession[session] = slices.DeleteFunc(c.bySession[session], func(f *attachedFiles) bool { return f == files })
+	if len(c.bySession[session]) == 0 {
+		delete(c.bySession, session)
+	}
+}
+
+func (c *clientFiles) of(session string) []*attachedFiles {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.bySession[session])
+}
+
+// AttachFiles makes the agent of a session use the files that a client has open, until detach is called. The session need not be in memory.
+// Several clients may have a file; the one that came first wins. detach may be called more than once.
+func (h *Host) AttachFiles(session string, files agent.Files) (detach func()) {
+	own := &attachedFiles{Files: files}
+	h.clientFiles.add(session, own)
+	return sync.OnceFunc(func() { h.clientFiles.remove(session, own) })
+}
+
+// buffer is [agent.Opening.Buffer] of the session.
+func (s *Session) buffer(ctx context.Context, path string) (agent.Buffer, bool) {
+	clients := s.host.clientFiles.of(s.id)
+	if len(clients) == 0 {
+		return agent.Buffer{}, false
+	}
+	path, ok := s.clientPath(path)
+	if !ok {
+		return agent.Buffer{}, false
+	}
+	for _, c := range clients {
+		if text, ok := c.read(ctx, path); ok {
+			return agent.Buffer{Text: text, Write: c.writer(path)}, true
+		}
+	}
+	return agent.Buffer{}, false
+}
+
+func (c *attachedFiles) read(ctx context.Context, path string) (text string, ok bool) {
+	if until := c.leftOut.Load(); until != nil && time.Now().Before(*until) {
+		return "", false
+	}
+	ctx, cancel := context.WithTimeout(ctx, fileTimeout)
+	defer cancel()
+	text, err := c.Read(ctx, path)
+	c.note(err)
+	return text, err == nil
+}
+
+// writer returns the function that writes a file, or nil if the client cannot.
+func (c *attachedFiles) writer(path string) func(context.Context, string) error {
+	if c.Write == nil {
+		return nil
+	}
+	return func(ctx context.Context, text string) error {
+		ctx, cancel := context.WithTimeout(ctx, fileTimeout)
+		defer cancel()
+		err := c.Write(ctx, path, text)
+		c.note(err)
+		return err
+	}
+}
+
+// note leaves the client out for a while if it has not answered in time.
+func (c *attachedFiles) note(err error) {
+	if errors.Is(err, context.DeadlineExceeded) {
+		until := time.Now().Add(fileRetry)
+		c.leftOut.Store(&until)
+	}
+}
+
+// clientPath returns the name under which clients know a file of the session's directory. It returns false for a file outside of the
+// directory, also behind a link, and for one that the policy does not let the agent read: its text could get into an edit.
+func (s *Session) clientPath(path string) (string, bool) {
+	target := permission.Target(s.directory, path)
+	inside, err := filepath.Rel(s.canonical, target)
+	if target == "" || err != nil || !filepath.IsLocal(inside) || s.deniesRead(target) {
+		return "", false
+	}
+	return filepath.Join(s.directory, inside), true
+}
+
+func (s *Session) deniesRead(target string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return permission.Decide([]permission.Need{{Name: permission.Read, Target: target}}, s.canonical, s.policies()...) == permission.Deny
+}
