@@ -15,6 +15,7 @@ import (
 // Parameters and results travel as JSON.
 type command[P, R any] struct {
 	name    string
+	limit   time.Duration                                         // how long another process may take
 	execute func(s *Session, ctx context.Context, p P) (R, error) // in this process
 }
 
@@ -23,7 +24,13 @@ type none struct{}
 
 // resulting returns a command with a result.
 func resulting[P, R any](name string, do func(s *Session, ctx context.Context, p P) (R, error)) command[P, R] {
-	return command[P, R]{name, do}
+	return command[P, R]{name, commandTime, do}
+}
+
+// slowly returns a command that may start an agent, or change many files.
+func slowly[P, R any](c command[P, R]) command[P, R] {
+	c.limit = slowCommandTime
+	return c
 }
 
 // waiting returns a command without a result.
@@ -31,8 +38,8 @@ func waiting[P any](name string, do func(s *Session, ctx context.Context, p P) e
 	return resulting(name, func(s *Session, ctx context.Context, p P) (none, error) { return none{}, do(s, ctx, p) })
 }
 
-// lone returns a command without parameters and result.
-func lone(name string, do func(s *Session, ctx context.Context) error) command[none, none] {
+// withoutParams returns a command without parameters and result.
+func withoutParams(name string, do func(s *Session, ctx context.Context) error) command[none, none] {
 	return waiting(name, func(s *Session, ctx context.Context, _ none) error { return do(s, ctx) })
 }
 
@@ -77,16 +84,20 @@ func (c command[P, R]) run(ctx context.Context, s *Session, p P) (result R, err 
 // tryRun is run without retries. It returns how long they are worthwhile.
 func (c command[P, R]) tryRun(ctx context.Context, s *Session, p P) (result R, retry time.Duration, err error) {
 	holder := s.holder(ctx)
-	if holder == "" {
-		result, err = c.execute(s, ctx, p)
-	} else {
-		err = s.call(ctx, holder, c.name, p, &result)
+	if holder != "" {
+		err = s.call(ctx, holder, c.name, c.limit, p, &result)
 	}
 	switch {
-	case errors.Is(err, ipc.ErrUnreachable):
-		return result, reachTime, s.heldBy()
-	case errors.Is(err, fault.ErrSessionInUse), holder != "" && errors.Is(err, fault.ErrStopping):
+	case holder == "", errors.Is(err, ipc.ErrUnreachable): // then it may have ended
+		result, err = c.execute(s, ctx, p)
+		retry = reachTime
+	case errors.Is(err, fault.ErrStopping):
+		return result, handoverTime, err
+	default:
 		retry = handoverTime
+	}
+	if !errors.Is(err, fault.ErrSessionInUse) {
+		retry = 0
 	}
 	return result, retry, err
 }
@@ -108,15 +119,49 @@ func (c command[P, R]) serve(h *Host, r *http.Request) (any, error) {
 		return nil, err
 	}
 	s, err := h.Session(r.Context(), r.PathValue("session"))
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
+	case s.isElsewhere():
+		return nil, s.heldBy()
 	}
-	return c.execute(s, r.Context(), p)
+	result, err := c.execute(s, r.Context(), p)
+	s.awaitStored(r.Context())
+	return result, err
+}
+
+// storedTime limits how long the answer to another process waits for the store, so that the caller can read what it has changed.
+const storedTime = time.Second
+
+// awaitStored waits until what has happened so far can be read by other processes, or for a while.
+func (s *Session) awaitStored(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, storedTime)
+	defer cancel()
+	for !s.isHandedOver() {
+		select {
+		case <-time.After(time.Millisecond):
+		case <-ctx.Done():
+			return
+		}
+	}
+	s.storage.mu.Lock()                 // the recorder hands it over
+	s.storage.mu.Unlock()               //nolint:staticcheck // it only waits
+	_ = s.host.options.Store.Flush(ctx) // otherwise the caller reads it later
+}
+
+// isHandedOver reports whether the store has received everything.
+func (s *Session) isHandedOver() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !s.recorderNotified && !s.headChanged
 }
 
 // holder returns the name of the other process that holds the session; "" if this one does, or none.
 func (s *Session) holder(ctx context.Context) string {
-	if !s.isElsewhere() {
+	s.mu.Lock()
+	isCurrent := s.lease != leaseNone
+	s.mu.Unlock()
+	if isCurrent {
 		return ""
 	}
 	s.refreshOwner(ctx)
@@ -134,15 +179,19 @@ func (s *Session) isElsewhere() bool {
 	return s.machine.State() == session.Elsewhere
 }
 
-// commandTime limits commands whose caller sets no limit. Those that start an agent take longest.
-const commandTime = 2 * time.Minute
+// How long another process may take for a command.
+const (
+	commandTime     = 10 * time.Second
+	slowCommandTime = 2 * time.Minute
+)
 
 // call executes a command in the process that holds the session.
-func (s *Session) call(ctx context.Context, holder, name string, params, result any) error {
-	limited, cancel := context.WithTimeout(ctx, commandTime)
+func (s *Session) call(ctx context.Context, holder, name string, limit time.Duration, params, result any) error {
+	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	err := s.host.processes.Call(limited, holder, "/sessions/"+s.id+"/"+name, params, result)
-	s.host.remoteFollower.hurry()
+	s.refreshOwner(ctx)
+	s.host.remoteFollower.hurry(s)
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
 		return fault.Errorf(fault.Timeout, "process %d, which holds the session, does not answer: end it, or wait", s.Info().Owner)
 	}
@@ -176,6 +225,7 @@ func (h *Host) openSocket() {
 		h.processes.Handle(c.pattern(), func(r *http.Request) (any, error) { return c.serve(h, r) })
 	}
 	h.processes.Handle("POST /sessions/{session}/"+attachPath, h.serveAttach)
+	h.processes.Handle("POST "+callingPath, h.serveCalling)
 }
 
 // Processes returns the other processes on the store; nil if they cannot be called. The caller must not close it.

@@ -1,6 +1,8 @@
 package copilot_test
 
 import (
+	"net"
+	"os"
 	"path/filepath"
 	"slices"
 	"testing"
@@ -104,11 +106,12 @@ func TestSessionIsChangedFromEveryProcess(t *testing.T) {
 
 	require.NoError(t, there.Rename(t.Context(), "mine"))
 	assert.Equal(t, "mine", here.Info().Title)
+	assert.Equal(t, "mine", there.Info().Title, "a caller sees its own change")
 	require.NoError(t, there.SetRules(permission.Policy{permission.Exec: permission.Allow}))
 	assert.Equal(t, permission.Allow, here.Rules()[permission.Exec])
 	there.SetAttribute("name", "value")
 	assert.Equal(t, "value", here.Attribute("name"))
-	tools := []event.Tool{{Name: "look", Description: "looks", Schema: []byte(`{"type":"object"}`)}}
+	tools := []event.Tool{{Name: "look", Description: "looks"}}
 	require.NoError(t, there.SetTools(t.Context(), tools))
 	assert.Equal(t, tools, here.Tools())
 	require.NoError(t, there.SetServers([]agent.ServerConfig{{Name: "s", Command: "true"}}))
@@ -127,6 +130,95 @@ func TestSessionIsChangedFromEveryProcess(t *testing.T) {
 	_, err = a.host.Session(t.Context(), fork.ID())
 	require.ErrorIs(t, err, fault.ErrSessionNotFound)
 	assert.Equal(t, plot(t, here), plot(t, b.session(here.ID())))
+}
+
+// The session is idle when another process begins to use it.
+func TestSessionThatWasIdleIsChangedInItsHolder(t *testing.T) {
+	h := connected(t)
+	first := h.connectedPortal(copilot.Options{})
+	id := first.start().ID()
+	prompt(t, first.session(id), "before")
+	first.awaitPlot(first.session(id), "says: before")
+	first.stop()
+	a, b := h.connectedPortal(copilot.Options{}), h.connectedPortal(copilot.Options{})
+	defer a.stop()
+	defer b.stop()
+	there := b.session(id)
+	require.Zero(t, there.Info().Owner)
+	here := a.session(id)
+	prompt(t, here, "ask")
+	a.eventually(func() bool { return openQuestion(t, here) != "" }, "the question")
+	a.eventually(func() bool { return a.host.Flushed(id) }, "it is stored")
+	there.SetAttribute("name", "value")
+	assert.Equal(t, "value", here.Attribute("name"))
+	require.NoError(t, there.Cancel(""))
+	a.awaitPlot(here, "cancelled")
+}
+
+func TestListsInAnswersReachOtherProcesses(t *testing.T) {
+	h := connected(t)
+	a, b := h.connectedPortal(copilot.Options{}), h.connectedPortal(copilot.Options{})
+	defer a.stop()
+	defer b.stop()
+	answers := make(chan event.Answer, 1)
+	h.agents.Script = func(turn *fake.Turn) {
+		answer, _ := turn.AskAlways(event.Question{Kind: event.AskForm, Text: "x", Form: &event.Form{Fields: []event.Field{
+			{Name: "l", Type: event.FieldList, Choices: []event.Choice{{Value: "a"}, {Value: "b"}}},
+		}}})
+		answers <- answer
+	}
+	there := b.stored(a.start().ID())
+	prompt(t, there, "x")
+	b.eventually(func() bool { return openQuestion(t, there) != "" }, "the question arrives")
+	sent := event.Answer{Approved: true, Fields: map[string]any{"l": []string{"a"}}}
+	require.NoError(t, there.Answer(openQuestion(t, there), sent, "test"))
+	assert.Equal(t, sent, <-answers)
+}
+
+func TestCallsEndWithTheirProcess(t *testing.T) {
+	h := connected(t)
+	a, b := h.connectedPortal(copilot.Options{}), h.connectedPortal(copilot.Options{})
+	there := b.stored(a.start().ID())
+	a.stop()
+	silent, err := net.Listen("unix", filepath.Join(h.directory, "sockets", a.store.Name()+".sock"))
+	require.NoError(t, err)
+	defer silent.Close()
+	other := h.portal() // holds the session without a socket of its own
+	defer other.stop()
+	prompt(t, other.session(there.ID()), "ask")
+	require.NoError(t, os.Rename(filepath.Join(h.directory, "sockets", a.store.Name()+".sock"), filepath.Join(h.directory, "sockets", other.store.Name()+".sock")))
+	b.eventually(func() bool { return b.session(there.ID()).Info().Owner != 0 }, "the session is held")
+	ended := make(chan error, 1)
+	go func() {
+		_, err := there.Prompt(event.Prompt{Text: "x"})
+		ended <- err
+	}()
+	call, err := silent.Accept()
+	require.NoError(t, err)
+	defer call.Close()
+	b.stop()
+	require.ErrorIs(t, <-ended, fault.ErrStopping)
+}
+
+func TestAgentsThatCallToolsAreKnownInEveryProcess(t *testing.T) {
+	h := connected(t)
+	a, b := h.connectedPortal(copilot.Options{}), h.connectedPortal(copilot.Options{})
+	defer a.stop()
+	defer b.stop()
+	proceed := make(chan struct{})
+	h.agents.Script = func(turn *fake.Turn) {
+		turn.Emit(event.ToolStarted{ID: "c", Name: "portal-answer"})
+		<-proceed
+		turn.Emit(event.ToolEnded{ID: "c"})
+	}
+	here := a.start()
+	here.SetAttribute("depth", "1")
+	prompt(t, here, "x")
+	b.eventually(func() bool { return len(b.host.Calling(t.Context(), []string{"answer"})) == 1 }, "the call")
+	assert.Equal(t, []copilot.Caller{{Session: here.ID(), Attributes: map[string]string{"depth": "1"}}}, b.host.Calling(t.Context(), []string{"answer"}))
+	assert.Empty(t, b.host.Calling(t.Context(), []string{"other"}))
+	close(proceed)
+	b.eventually(func() bool { return len(b.host.Calling(t.Context(), []string{"answer"})) == 0 }, "the end of the call")
 }
 
 func TestEveryCommandCanBeCalledByOtherProcesses(t *testing.T) {
@@ -176,7 +268,7 @@ func TestClientsOfOtherProcessesAnswerQuestions(t *testing.T) {
 	here := a.start()
 	there := b.stored(here.ID())
 	leave := b.host.AttachClient(there.ID(), copilot.Capabilities{Kinds: []event.QuestionKind{event.AskPermission}})
-	b.eventually(func() bool { return a.host.HasClients(here.ID()) }, "the holder knows the client")
+	b.eventually(func() bool { return a.host.Clients(here.ID()) == 1 }, "the holder knows the client")
 	prompt(t, there, "ask")
 	b.eventually(func() bool { return openQuestion(t, there) != "" }, "the question arrives")
 	assert.Never(t, func() bool { return here.Info().State != copilot.StateWaiting }, time.Second, 50*time.Millisecond, "a client can answer")

@@ -2,6 +2,7 @@ package copilot
 
 import (
 	"context"
+	"maps"
 
 	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/copilot/checkpoint"
@@ -26,7 +27,7 @@ type commands struct {
 	setModel          command[string, none]
 	setRules          command[permission.Policy, none]
 	revoke            command[string, none]
-	setTools          command[[]event.Tool, none]
+	setTools          command[[]storedTool, none]
 	setServers        command[[]agent.ServerConfig, none]
 	editQueued        command[queueChange, none]
 	moveQueued        command[queueChange, none]
@@ -55,9 +56,10 @@ func (c commands) all() []served {
 // Parameters and results.
 type (
 	sentPrompt struct {
-		Prompt       event.Prompt  `json:"prompt"`
-		RefuseIfBusy bool          `json:"refuse_if_busy,omitzero"`
-		Tools        *[]event.Tool `json:"tools,omitzero"`
+		Prompt       event.Prompt
+		RefuseIfBusy bool
+		HasTools     bool
+		Tools        []storedTool
 	}
 	sentAnswer struct {
 		Question string
@@ -95,61 +97,92 @@ type (
 	}
 )
 
+// sent returns a prompt with what the JSON of prompts leaves out.
+func sent(p event.Prompt) sentPrompt {
+	all := sentPrompt{Prompt: p, RefuseIfBusy: p.RefuseIfBusy, HasTools: p.Tools != nil}
+	if p.Tools != nil {
+		all.Tools = storedTools(*p.Tools)
+	}
+	return all
+}
+
+func (p sentPrompt) whole() event.Prompt {
+	p.Prompt.RefuseIfBusy = p.RefuseIfBusy
+	if p.HasTools {
+		list := tools(p.Tools)
+		p.Prompt.Tools = &list
+	}
+	return p.Prompt
+}
+
+// whole returns the answer. JSON makes lists of anything of its lists of texts.
+func (p sentAnswer) whole() event.Answer {
+	a := p.Answer
+	a.Fields = maps.Clone(a.Fields)
+	for name, value := range a.Fields {
+		if list, ok := value.([]any); ok {
+			a.Fields[name] = convert(list, func(v any) string { text, _ := v.(string); return text })
+		}
+	}
+	return a
+}
+
 func newCommands() commands {
 	return commands{
 		prompt: resulting("prompt", func(s *Session, _ context.Context, p sentPrompt) (string, error) {
-			p.Prompt.RefuseIfBusy, p.Prompt.Tools = p.RefuseIfBusy, p.Tools
-			return s.promptHere(p.Prompt)
+			return s.promptHere(p.whole())
 		}),
 		cancel: immediate("cancel", (*Session).cancelHere),
-		answer: immediate("answer", func(s *Session, p sentAnswer) error { return s.answerHere(p.Question, p.Answer, p.By) }),
+		answer: immediate("answer", func(s *Session, p sentAnswer) error { return s.answerHere(p.Question, p.whole(), p.By) }),
 		close:  immediate("close", func(s *Session, _ none) error { return s.closeHere() }),
-		reopen: lone("reopen", (*Session).reopenHere),
-		resume: lone("resume", (*Session).resumeHere),
-		remove: lone("delete", (*Session).deleteHere),
+		reopen: slowly(withoutParams("reopen", (*Session).reopenHere)),
+		resume: withoutParams("resume", (*Session).resumeHere),
+		remove: slowly(withoutParams("delete", (*Session).deleteHere)),
 		rename: waiting("rename", (*Session).renameHere),
 		place:  waiting("place", (*Session).placeHere),
 
 		setAttribute:    immediate("set-attribute", (*Session).setAttributeHere),
 		addCapabilities: immediate("add-capabilities", (*Session).addCapabilitiesHere),
-		setModel:        waiting("set-model", (*Session).setModelHere),
+		setModel:        slowly(waiting("set-model", (*Session).setModelHere)),
 		setRules:        immediate("set-rules", (*Session).setRulesHere),
 		revoke:          immediate("revoke", (*Session).revokeHere),
-		setTools:        waiting("set-tools", (*Session).setToolsHere),
-		setServers:      immediate("set-servers", (*Session).setServersHere),
+		setTools: waiting("set-tools", func(s *Session, ctx context.Context, list []storedTool) error {
+			return s.setToolsHere(ctx, tools(list))
+		}),
+		setServers: immediate("set-servers", (*Session).setServersHere),
 
 		editQueued: immediate("edit-queued", func(s *Session, p queueChange) error { return s.editQueuedHere(p.Run, p.Change) }),
 		moveQueued: immediate("move-queued", func(s *Session, p queueChange) error { return s.moveQueuedHere(p.Run, p.Change) }),
 		sendQueued: resulting("send-queued", func(s *Session, _ context.Context, run string) (string, error) { return s.sendQueuedHere(run) }),
 
-		fork: resulting("fork", func(s *Session, ctx context.Context, c Cut) (string, error) { return idOf(s.forkHere(ctx, c)) }),
-		resend: resulting("resend", func(s *Session, ctx context.Context, p resendOf) (resent, error) {
+		fork: slowly(resulting("fork", func(s *Session, ctx context.Context, c Cut) (string, error) { return idOf(s.forkHere(ctx, c)) })),
+		resend: slowly(resulting("resend", func(s *Session, ctx context.Context, p resendOf) (resent, error) {
 			fork, run, err := s.resendHere(ctx, p.Run, p.Prompt)
 			id, err := idOf(fork, err)
 			return resent{id, run}, err
-		}),
-		revert: resulting("revert", func(s *Session, ctx context.Context, p sentRevert) (checkpoint.Restored, error) {
+		})),
+		revert: slowly(resulting("revert", func(s *Session, ctx context.Context, p sentRevert) (checkpoint.Restored, error) {
 			return s.revertHere(ctx, p.Run, p.Which, p.By)
-		}),
-		restore: resulting("restore", func(s *Session, ctx context.Context, p Restore) (restoredState, error) {
+		})),
+		restore: slowly(resulting("restore", func(s *Session, ctx context.Context, p Restore) (restoredState, error) {
 			done, fork, err := s.restoreHere(ctx, p)
 			id, err := idOf(fork, err)
 			return restoredState{done, id}, err
-		}),
-		undo: resulting("undo", func(s *Session, ctx context.Context, p sentUndo) (checkpoint.Restored, error) {
+		})),
+		undo: slowly(resulting("undo", func(s *Session, ctx context.Context, p sentUndo) (checkpoint.Restored, error) {
 			return s.undoHere(ctx, p.ID, p.By)
-		}),
-		proposeCommit: resulting("propose-commit", func(s *Session, ctx context.Context, q commitQuery) (CommitProposal, error) {
+		})),
+		proposeCommit: slowly(resulting("propose-commit", func(s *Session, ctx context.Context, q commitQuery) (CommitProposal, error) {
 			return s.proposeCommitHere(ctx, q.Run, q.Ask)
-		}),
-		commit: resulting("commit", func(s *Session, ctx context.Context, c sentCommit) (Committed, error) {
+		})),
+		commit: slowly(resulting("commit", func(s *Session, ctx context.Context, c sentCommit) (Committed, error) {
 			return s.commitHere(ctx, c.Paths, c.Message, c.Branch)
-		}),
-		createPullRequest: resulting("create-pull-request", func(s *Session, ctx context.Context, p sentPullRequest) (string, error) {
+		})),
+		createPullRequest: slowly(resulting("create-pull-request", func(s *Session, ctx context.Context, p sentPullRequest) (string, error) {
 			return s.createPullRequestHere(ctx, p.Commands, p.Title, p.Body)
-		}),
-		extensions: resulting("extensions", func(s *Session, ctx context.Context, _ none) (agent.Extensions, error) { return s.extensionsHere(ctx) }),
-		signIn:     resulting("sign-in", (*Session).signInHere),
+		})),
+		extensions: slowly(resulting("extensions", func(s *Session, ctx context.Context, _ none) (agent.Extensions, error) { return s.extensionsHere(ctx) })),
+		signIn:     slowly(resulting("sign-in", (*Session).signInHere)),
 	}
 }
 

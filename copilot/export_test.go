@@ -11,8 +11,10 @@ func Commands() (fields int, routes []string) {
 	return reflect.TypeOf(c).NumField(), routes
 }
 
-// HasClients reports whether clients are attached to a session, here or in another process.
-func (h *Host) HasClients(session string) bool {
-	_, some := h.clients.of(session)
-	return some
+// Flushed reports whether everything of a session is stored.
+func (h *Host) Flushed(session string) bool {
+	s, _ := h.Loaded(session)
+	s.storage.mu.Lock()
+	defer s.storage.mu.Unlock()
+	return s.storage.lease != nil && s.storage.lease.Stored() == s.record.Last()
 }

@@ -351,6 +351,9 @@ func (h *Host) Close(ctx context.Context) {
 	}
 	h.mu.Unlock()
 	h.runSlots.close()
+	if h.processes != nil {
+		h.processes.HangUp()
+	}
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)

@@ -62,7 +62,7 @@ func (s *Session) hasRun(id string) bool {
 	case id == "":
 		return false
 	case s.machine.State() == session.Elsewhere:
-		return s.recent.run == id && s.recent.outcome == "" || slices.ContainsFunc(s.decodeQueue(s.leftQueue), func(r *session.Run) bool { return r.ID == id })
+		return s.recent.run == id && s.recent.outcome == "" || slices.ContainsFunc(s.queueElsewhere(), func(r *session.Run) bool { return r.ID == id })
 	}
 	return s.machine.Find(id) != nil
 }
@@ -251,7 +251,7 @@ func (s *Session) isStored() bool {
 // infoOf describes a session from its stored head.
 func (h *Host) infoOf(head store.Session) Info {
 	s := Session{host: h, id: head.ID, origin: head.Origin, directory: head.Directory, created: head.Created}
-	_ = s.applyMeta(head) // unreadable fields stay empty
+	_ = s.applyHead(head) // unreadable fields stay empty
 	return s.Info()
 }
 

@@ -32,7 +32,7 @@ func (s *Session) listQueue(text func(*session.Run) string) []event.Waiting {
 	list := []event.Waiting{}
 	queue := s.machine.Queue()
 	if s.machine.State() == session.Elsewhere {
-		queue = s.decodeQueue(s.leftQueue)
+		queue = s.queueElsewhere()
 	}
 	for _, r := range queue {
 		if r.Waits() {
@@ -40,6 +40,14 @@ func (s *Session) listQueue(text func(*session.Run) string) []event.Waiting {
 		}
 	}
 	return list
+}
+
+// queueElsewhere returns the prompts that wait in the process that holds the session. The caller must hold the lock.
+func (s *Session) queueElsewhere() []*session.Run {
+	if s.heldQueue == nil && len(s.leftQueue) > 0 {
+		s.heldQueue = s.decodeQueue(s.leftQueue)
+	}
+	return s.heldQueue
 }
 
 // EditQueued replaces the text of a queued prompt; its attachments and its mode stay. [event.QueueChanged] reports the change. Errors:

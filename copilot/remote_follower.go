@@ -2,8 +2,6 @@ package copilot
 
 import (
 	"context"
-	"maps"
-	"slices"
 	"sync"
 	"time"
 )
@@ -18,10 +16,15 @@ type remoteFollower struct {
 	done chan struct{}
 
 	mu       sync.Mutex
-	followed map[*Session]struct{}
-	hot      time.Time // until then, something is likely to happen
+	followed map[*Session]*followed
 
 	attached map[*Session]*remoteAttachment // of the goroutine
+}
+
+// followed says when a session is read.
+type followed struct {
+	next time.Time
+	hot  time.Time // until then, something is likely to happen
 }
 
 // The polling intervals of the follower, how long after a change it uses the short one, and how long it follows a session after
@@ -37,7 +40,7 @@ func newFollower(h *Host) *remoteFollower {
 	ctx, stop := context.WithCancel(context.Background())
 	f := &remoteFollower{
 		host: h, wake: make(chan struct{}, 1), now: make(chan struct{}, 1), stop: stop, done: make(chan struct{}),
-		followed: map[*Session]struct{}{}, attached: map[*Session]*remoteAttachment{},
+		followed: map[*Session]*followed{}, attached: map[*Session]*remoteAttachment{},
 	}
 	go f.run(ctx)
 	return f
@@ -52,31 +55,21 @@ func (f *remoteFollower) close() {
 // add adds a session that another process holds.
 func (f *remoteFollower) add(s *Session) {
 	f.mu.Lock()
-	f.followed[s] = struct{}{}
+	if f.followed[s] == nil {
+		f.followed[s] = &followed{}
+	}
 	f.mu.Unlock()
 	signal(f.wake)
 }
 
-// hurry reads soon, because a command was executed in another process.
-func (f *remoteFollower) hurry() {
-	f.heat()
-	signal(f.now)
-}
-
-func (f *remoteFollower) heat() {
+// hurry reads a session often, because another process has executed a command for it.
+func (f *remoteFollower) hurry(s *Session) {
 	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.hot = time.Now().Add(followHot)
-}
-
-// interval returns the time until the next read.
-func (f *remoteFollower) interval() time.Duration {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if time.Now().Before(f.hot) {
-		return followSoon
+	if x := f.followed[s]; x != nil {
+		x.next, x.hot = time.Now(), time.Now().Add(followHot)
 	}
-	return followEvery
+	f.mu.Unlock()
+	signal(f.now)
 }
 
 func signal(c chan struct{}) {
@@ -95,9 +88,13 @@ func (f *remoteFollower) run(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		for f.refresh(ctx) {
+		for {
+			next, some := f.refreshDue(ctx)
+			if !some {
+				break
+			}
 			select {
-			case <-time.After(f.interval()):
+			case <-time.After(time.Until(next)):
 			case <-f.now:
 			case <-ctx.Done():
 				return
@@ -106,27 +103,53 @@ func (f *remoteFollower) run(ctx context.Context) {
 	}
 }
 
-// refresh updates the sessions and reports whether any is left to follow.
-func (f *remoteFollower) refresh(ctx context.Context) bool {
-	for _, s := range f.list() {
-		before := s.record.Last()
-		if s.isUnused() || !s.refreshOwner(ctx) {
-			f.mu.Lock()
-			delete(f.followed, s)
-			f.mu.Unlock()
-			f.detach(s)
-			continue
-		}
-		f.attach(ctx, s)
-		if s.record.Last() != before {
-			f.heat()
-		}
+// refreshDue updates the sessions that are due, and returns when the next one is; ok is false if none is left to follow.
+func (f *remoteFollower) refreshDue(ctx context.Context) (next time.Time, ok bool) {
+	now := time.Now()
+	for _, s := range f.due(now) {
+		f.refresh(ctx, s, now)
 	}
-	return len(f.list()) > 0
-}
-
-func (f *remoteFollower) list() []*Session {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return slices.Collect(maps.Keys(f.followed))
+	for _, x := range f.followed {
+		if !ok || x.next.Before(next) {
+			next, ok = x.next, true
+		}
+	}
+	return next, ok
+}
+
+func (f *remoteFollower) due(now time.Time) (list []*Session) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for s, x := range f.followed {
+		if !x.next.After(now) {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// refresh updates a session, or no longer follows it.
+func (f *remoteFollower) refresh(ctx context.Context, s *Session, now time.Time) {
+	before := s.record.Last()
+	follows := !s.isUnused() && s.refreshOwner(ctx)
+	f.mu.Lock()
+	if x := f.followed[s]; follows {
+		if s.record.Last() != before {
+			x.hot = now.Add(followHot)
+		}
+		x.next = now.Add(followEvery)
+		if now.Before(x.hot) {
+			x.next = now.Add(followSoon)
+		}
+	} else {
+		delete(f.followed, s)
+	}
+	f.mu.Unlock()
+	if follows {
+		f.attach(ctx, s)
+	} else {
+		f.detach(s)
+	}
 }

@@ -56,6 +56,8 @@ type Session struct {
 	owner            int                // the process that holds it, in state [session.Elsewhere]
 	ownerName        string             // its [store.Store.Name]
 	stored           status             // in the stored head, which the holder writes
+	meta             []byte             // of the stored head, as last read
+	heldQueue        []*session.Run     // prompts that wait in the holder
 	recorderNotified bool               // the recorder is going to write it
 	headChanged      bool               // the stored head is outdated
 	evicted          bool               // another object may represent the session
@@ -208,7 +210,7 @@ func (s *Session) Prompt(p event.Prompt) (run string, err error) {
 
 // prompt sends a prompt to the process that holds the session.
 func (s *Session) prompt(p event.Prompt) (run string, err error) {
-	return s.host.commands.prompt.run(context.Background(), s, sentPrompt{p, p.RefuseIfBusy, p.Tools})
+	return s.host.commands.prompt.run(context.Background(), s, sent(p))
 }
 
 // Compact makes the agent summarize the conversation, to make room in the context window. This is a separate run, started

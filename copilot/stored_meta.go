@@ -1,6 +1,7 @@
 package copilot
 
 import (
+	"bytes"
 	"encoding/json"
 	"slices"
 	"time"
@@ -72,6 +73,14 @@ type storedTool struct {
 	NoApproval  bool            `json:"no_approval,omitzero"`
 }
 
+func storedTools(list []event.Tool) []storedTool {
+	return convert(list, func(t event.Tool) storedTool { return storedTool(t) })
+}
+
+func tools(list []storedTool) []event.Tool {
+	return convert(list, func(t storedTool) event.Tool { return event.Tool(t) })
+}
+
 // maxEpochs limits the number of stored previous epochs; positions of older ones
 // are stale.
 const maxEpochs = 100
@@ -85,7 +94,7 @@ func (s *Session) head() *store.Session {
 		NeverOpened: s.machine.History() == session.NeverOpened, ModelUnresolved: s.modelUnresolved,
 		Run: s.recent.run, Prompts: s.recent.prompts, Prompt: s.recent.prompt, Outcome: s.recent.outcome,
 		Pinned: s.pinned, Archived: s.archived,
-		Tools: convert(s.tools, func(t event.Tool) storedTool { return storedTool(t) }),
+		Tools: storedTools(s.tools),
 		Agent: s.agentName,
 		Model: storedModel{s.model.Name, s.model.Multiplier},
 		Usage: storedUsage{s.usage.Used, s.usage.Limit, s.usage.Calls, s.usage.Input, s.usage.Output},
@@ -121,7 +130,7 @@ func storedQueue(runs []*session.Run) (lines []json.RawMessage) {
 func (h *Host) restore(head store.Session) (*Session, error) {
 	s := newSession(h, head.ID, agent.Model{}, Start{Origin: head.Origin, Directory: head.Directory})
 	s.created, s.lease, s.storage.stored = head.Created, leaseNone, true
-	if err := s.applyMeta(head); err != nil {
+	if err := s.applyHead(head); err != nil {
 		return nil, err
 	}
 	record, err := journal.Restore(h.recordOptions(s.id), head.Last, nil)
@@ -134,30 +143,37 @@ func (h *Host) restore(head store.Session) (*Session, error) {
 	return s, nil
 }
 
-// applyMeta updates an inactive session from its stored head, which another process may have changed. The caller must hold the lock, or call it before
-// the session is shared.
-func (s *Session) applyMeta(head store.Session) error {
-	var m meta
-	if err := json.Unmarshal(head.Meta, &m); err != nil {
-		return fault.Errorf(fault.Internal, "what is stored of the session %s cannot be read: %w", s.id, err)
+// applyHead updates an inactive session from its stored head, which another process may have changed. The caller must hold the lock, or
+// call it before the session is shared.
+func (s *Session) applyHead(head store.Session) error {
+	if s.meta == nil || !bytes.Equal(s.meta, head.Meta) { // while another process works, the head is read often
+		var m meta
+		if err := json.Unmarshal(head.Meta, &m); err != nil {
+			return fault.Errorf(fault.Internal, "what is stored of the session %s cannot be read: %w", s.id, err)
+		}
+		s.applyMeta(m)
+		s.meta = head.Meta
 	}
-	s.title, s.askUser, s.titledBy, s.lastRunEnd, s.policy, s.remembered = head.Title, m.AskUser, m.titledBy(), m.LastRunEnd, m.Policy, m.Remembered
+	s.setStored(head.Closed, head.Owner, head.OwnerName)
+	s.title, s.lastChange, s.model.ID = head.Title, head.Changed, head.Model
+	return nil
+}
+
+func (s *Session) applyMeta(m meta) {
+	s.askUser, s.titledBy, s.lastRunEnd, s.policy, s.remembered = m.AskUser, m.titledBy(), m.LastRunEnd, m.Policy, m.Remembered
 	s.modelUnresolved, s.forkOrigin = m.ModelUnresolved, ForkOrigin(m.ForkOf)
 	s.machine.SetHistory(m.history())
 	s.capabilities, s.attributes = Capabilities{m.Answers, m.Choices}, m.Attributes
 	s.recent = runSummary{m.Run, m.Prompts, m.Prompt, m.Outcome}
-	s.pinned, s.archived = m.Pinned, m.Archived
-	s.setStored(head.Closed, head.Owner, head.OwnerName)
 	s.stored = status{m.State, m.WaitsFor}
-	s.lastChange = head.Changed
-	s.model = agent.Model{ID: head.Model, Name: m.Model.Name, Multiplier: m.Model.Multiplier}
+	s.pinned, s.archived = m.Pinned, m.Archived
+	s.model = agent.Model{Name: m.Model.Name, Multiplier: m.Model.Multiplier}
 	s.agentName = m.Agent
 	s.usage = Usage{Used: m.Usage.Used, Limit: m.Usage.Limit, Calls: m.Usage.Calls, Input: m.Usage.Input, Output: m.Usage.Output}
-	s.tools = convert(m.Tools, func(t storedTool) event.Tool { return event.Tool(t) })
+	s.tools = tools(m.Tools)
 	s.epoch = m.Epoch
 	s.earlierEpochs = convert(m.Earlier, func(p [2]uint64) journal.Position { return journal.Position{Epoch: p[0], N: p[1]} })
-	s.leftQueue = m.Queue
-	return nil
+	s.leftQueue, s.heldQueue = m.Queue, nil
 }
 
 func (m meta) titledBy() titleSource {

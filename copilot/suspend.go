@@ -131,7 +131,7 @@ func (s *Session) adoptLease(lease *store.Lease, left unfinished) error {
 	if s.evicted { // while the store was slow
 		return errEvicted
 	}
-	s.lease = leaseHeld
+	s.lease, s.meta = leaseHeld, nil
 	s.setStored(lease.Head().Closed, 0, "")
 	s.beginEpoch()
 	if head := s.head(); head != nil {
@@ -266,7 +266,7 @@ func (s *Session) syncFromStore(ctx context.Context, head store.Session) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.applyMeta(head); err != nil {
+	if err := s.applyHead(head); err != nil {
 		return err
 	}
 	s.record.Begin(s.epoch, s.earlierEpochs)

@@ -91,6 +91,13 @@ func (h *Host) AttachClient(session string, can Capabilities) (leave func()) {
 	})
 }
 
+// Clients returns how many clients are attached to a session that this process holds. Those of another process count as one.
+func (h *Host) Clients(session string) int {
+	h.clients.mu.Lock()
+	defer h.clients.mu.Unlock()
+	return len(h.clients.clients[session])
+}
+
 // recheckAttached makes a session check again which of its questions a client can answer.
 func (h *Host) recheckAttached(session string) {
 	if s, ok := h.Loaded(session); ok {

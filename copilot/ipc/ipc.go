@@ -8,13 +8,12 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"io/fs"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
-	"syscall"
 	"time"
 
 	"github.com/copilot-portal/portal/copilot/fault"
@@ -33,6 +32,8 @@ type Processes struct {
 	client    *http.Client
 	server    *http.Server
 	stop      context.CancelFunc // ends the calls of others
+	hangUp    context.CancelFunc // ends the calls to others
+	onHangUp  func(do func()) (stop func() bool)
 	serving   sync.WaitGroup
 }
 
@@ -50,9 +51,11 @@ func Open(directory, name string) (*Processes, error) {
 		return nil, err
 	}
 	ctx, stop := context.WithCancel(context.Background())
+	calling, hangUp := context.WithCancel(context.Background())
 	calls := http.NewServeMux()
 	p := &Processes{
 		directory: directory, name: name, socket: filepath.Join(directory, name+suffix), stop: stop, calls: calls,
+		hangUp: hangUp, onHangUp: func(do func()) func() bool { return context.AfterFunc(calling, do) },
 		server: &http.Server{Handler: calls, ReadHeaderTimeout: time.Minute, BaseContext: func(net.Listener) context.Context { return ctx }},
 	}
 	p.client = &http.Client{Transport: &http.Transport{
@@ -63,7 +66,7 @@ func Open(directory, name string) (*Processes, error) {
 			}
 			return dial(ctx, directory, host)
 		},
-		IdleConnTimeout: time.Minute, MaxIdleConnsPerHost: 8,
+		DisableKeepAlives: true, // a connection that is kept may end under a call, and nobody knows whether that had an effect
 	}}
 	p.serving.Go(func() { _ = p.server.Serve(l) }) // it returns when it is closed
 	return p, nil
@@ -86,10 +89,19 @@ func Params(r *http.Request, params any) error {
 }
 
 // closeTime is how long the calls of others may take to end when the process closes.
-const closeTime = time.Second
+const closeTime = 200 * time.Millisecond
 
-// Close ends the calls of others and serves no more.
+// HangUp ends the calls to others, and makes further ones fail.
+func (p *Processes) HangUp() { p.hangUp() }
+
+// Others returns the names of the other processes.
+func (p *Processes) Others() []string {
+	return slices.DeleteFunc(names(p.directory), func(name string) bool { return name == p.name })
+}
+
+// Close ends all calls and serves no more.
 func (p *Processes) Close() {
+	p.hangUp()
 	p.stop()
 	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
 	defer cancel()
@@ -98,15 +110,18 @@ func (p *Processes) Close() {
 		_ = p.server.Close()
 	}
 	p.serving.Wait()
-	p.client.CloseIdleConnections()
 }
 
 // Call calls a process by its name and decodes the result, unless that is nil. Errors: those of the other process,
-// [ErrUnreachable] (also for a call to itself, which would be a loop), those of ctx, and kind [fault.Unavailable] if it is unknown whether the call had an effect.
+// [ErrUnreachable] (also for a call to itself, which would be a loop), those of ctx, [fault.ErrStopping] after [Processes.HangUp], and kind [fault.Unavailable] if it is unknown whether the call had an effect.
 func (p *Processes) Call(ctx context.Context, process, path string, params, result any) error {
 	if process == p.name {
 		return ErrUnreachable
 	}
+	callers := ctx
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer p.onHangUp(cancel)()
 	body, err := json.Marshal(params)
 	if err != nil {
 		return err
@@ -117,7 +132,7 @@ func (p *Processes) Call(ctx context.Context, process, path string, params, resu
 	}
 	response, err := p.client.Do(request)
 	if err != nil {
-		return unanswered(ctx, err)
+		return unanswered(callers, ctx, err)
 	}
 	defer func() { _ = response.Body.Close() }()
 	if response.StatusCode == http.StatusNotFound { // an older version
@@ -125,17 +140,19 @@ func (p *Processes) Call(ctx context.Context, process, path string, params, resu
 	}
 	answer, err := io.ReadAll(response.Body)
 	if err != nil {
-		return unanswered(ctx, err)
+		return unanswered(callers, ctx, err)
 	}
 	return decode(response.StatusCode, answer, result)
 }
 
 // unanswered returns the error of a call without an answer.
-func unanswered(ctx context.Context, err error) error {
+func unanswered(callers, ctx context.Context, err error) error {
 	switch {
+	case callers.Err() != nil:
+		return callers.Err()
 	case ctx.Err() != nil:
-		return ctx.Err()
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ECONNREFUSED):
+		return fault.ErrStopping
+	case errors.Is(err, ErrUnreachable):
 		return ErrUnreachable
 	}
 	return fault.Errorf(fault.Unavailable, "the process that holds the session ended before it answered: look at the session before you try again")

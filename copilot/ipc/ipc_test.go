@@ -2,11 +2,13 @@ package ipc_test
 
 import (
 	"context"
+	"fmt"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -101,4 +103,19 @@ func TestOnlyTheUserEntersTheDirectory(t *testing.T) {
 	info, err := os.Stat(directory)
 	require.NoError(t, err)
 	assert.Equal(t, os.FileMode(0o700), info.Mode().Perm())
+}
+
+func TestProcessesThatStartTogetherKeepTheirSockets(t *testing.T) {
+	directory := t.TempDir()
+	var all sync.WaitGroup
+	for n := range 30 {
+		all.Go(func() {
+			p, err := ipc.Open(directory, fmt.Sprint("p", n))
+			if assert.NoError(t, err) {
+				t.Cleanup(p.Close)
+			}
+		})
+	}
+	all.Wait()
+	assert.Len(t, open(t, directory, "last").Others(), 30)
 }

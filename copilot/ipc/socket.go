@@ -3,6 +3,7 @@ package ipc
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -14,8 +15,8 @@ import (
 // suffix is how the names of sockets end.
 const suffix = ".sock"
 
-// maxPath is the longest path that all systems accept for a socket, in bytes.
-const maxPath = 100
+// maxPath is the longest path that all systems accept for a socket, in bytes, without a suffix.
+const maxPath = 95
 
 // withShortPath calls do with a path of the file that the system accepts for a socket.
 func withShortPath(directory, file string, do func(path string) error) error {
@@ -38,45 +39,57 @@ func withShortPath(directory, file string, do func(path string) error) error {
 	return do(filepath.Join(link, file))
 }
 
-// listen opens the socket of a process.
+// listen opens the socket of a process. The socket gets its name when it listens: before, others would take it for a stale one.
 func listen(directory, process string) (l *net.UnixListener, err error) {
-	err = withShortPath(directory, process+suffix, func(path string) (err error) {
-		l, err = net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
-		return err
+	err = withShortPath(directory, process, func(path string) (err error) {
+		if l, err = net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"}); err != nil {
+			return err
+		}
+		l.SetUnlinkOnClose(false) // it gets another name
+		return os.Rename(path, path+suffix)
 	})
-	if err == nil {
-		l.SetUnlinkOnClose(false) // the path may have been a short one
+	if err != nil && l != nil {
+		_ = l.Close()
 	}
 	return l, err
 }
 
-// dial connects to the socket of a process.
+// dial connects to the socket of a process. Its errors are [ErrUnreachable], wrapped.
 func dial(ctx context.Context, directory, process string) (c net.Conn, err error) {
 	err = withShortPath(directory, process+suffix, func(path string) (err error) {
 		c, err = (&net.Dialer{}).DialContext(ctx, "unix", path)
 		return err
 	})
-	return c, err
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnreachable, err)
+	}
+	return c, nil
 }
 
 // dialTimeout limits the check whether a process still listens.
 const dialTimeout = time.Second
 
+// names returns the names of the processes that have sockets.
+func names(directory string) (list []string) {
+	entries, _ := os.ReadDir(directory) // without them there are none
+	for _, e := range entries {
+		if process, isSocket := strings.CutSuffix(e.Name(), suffix); isSocket {
+			list = append(list, process)
+		}
+	}
+	return list
+}
+
 // removeStale removes the sockets of processes that were killed.
 func removeStale(directory string) {
-	entries, _ := os.ReadDir(directory) // without them there is nothing to remove
-	for _, e := range entries {
-		process, isSocket := strings.CutSuffix(e.Name(), suffix)
-		if !isSocket {
-			continue
-		}
+	for _, process := range names(directory) {
 		ctx, cancel := context.WithTimeout(context.Background(), dialTimeout)
 		c, err := dial(ctx, directory, process)
 		cancel()
 		if err == nil {
 			_ = c.Close()
 		} else if errors.Is(err, syscall.ECONNREFUSED) {
-			_ = os.Remove(filepath.Join(directory, e.Name()))
+			_ = os.Remove(filepath.Join(directory, process+suffix))
 		}
 	}
 }

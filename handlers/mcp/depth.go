@@ -1,10 +1,9 @@
 package mcp
 
 import (
+	"context"
 	"net/http"
-	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/fault"
@@ -26,31 +25,29 @@ var errTooDeep = &fault.Error{Kind: fault.Denied, Text: "agents start agents too
 // depth returns how many agents are above a client: those above this portal, those that the client names, or, if an agent of this portal
 // may be the client, those up to it. The portal sees that its agents call a tool, but not which of these calls this one is, so the
 // deepest counts.
-func (a *API) depth(header http.Header) int {
+func (a *API) depth(ctx context.Context, header http.Header) int {
 	d := a.options.Depth
 	if n, err := strconv.Atoi(header.Get(DepthHeader)); err == nil {
 		d = max(d, n)
 	}
-	for _, s := range a.options.Host.Calling(isOwnTool) {
-		d = max(d, a.depthOf(s))
+	for _, c := range a.options.Host.Calling(ctx, toolNames()) { // agents prefix the name of the server
+		d = max(d, a.depthBy(c.Attributes[attributeDepth]))
 	}
 	return d
 }
 
-// isOwnTool reports whether an agent's name for a tool may mean one of this dialect: agents prefix the name of the server.
-func isOwnTool(name string) bool {
-	return slices.ContainsFunc(toolNames(), func(own string) bool { return strings.HasSuffix(name, own) })
-}
-
 // depthOf returns the number of agents in the chain of a session.
-func (a *API) depthOf(s *copilot.Session) int {
-	n, _ := strconv.Atoi(s.Attribute(attributeDepth)) // sessions of other dialects have none
+func (a *API) depthOf(s *copilot.Session) int { return a.depthBy(s.Attribute(attributeDepth)) }
+
+// depthBy is depthOf by the attribute.
+func (a *API) depthBy(attribute string) int {
+	n, _ := strconv.Atoi(attribute) // sessions of other dialects have none
 	return max(n, a.options.Depth+1)
 }
 
 // descend returns the depth of an agent that a call puts to work, or an error if the limit forbids it.
-func (a *API) descend(c call) (int, error) {
-	d := a.depth(c.header()) + 1
+func (a *API) descend(ctx context.Context, c call) (int, error) {
+	d := a.depth(ctx, c.header()) + 1
 	if d > a.options.MaxDepth {
 		return 0, tooDeep("an agent at depth %d may not put another one to work: the limit is %d (limits.depth)", d-1, a.options.MaxDepth)
 	}
@@ -58,16 +55,16 @@ func (a *API) descend(c call) (int, error) {
 }
 
 // checkTop refuses a client that is an agent of a portal: jobs and operations start sessions whose depth is not known.
-func (a *API) checkTop(c call) error {
-	if d := a.depth(c.header()); d > 0 {
+func (a *API) checkTop(ctx context.Context, c call) error {
+	if d := a.depth(ctx, c.header()); d > 0 {
 		return tooDeep("an agent of a portal (at depth %d) may start sessions, but neither jobs nor operations", d)
 	}
 	return nil
 }
 
 // checkBelow refuses an agent that answers questions of its own session, or of one above it: a person must.
-func (a *API) checkBelow(c call, s *copilot.Session) error {
-	if d := a.depth(c.header()); d > 0 && a.depthOf(s) <= d {
+func (a *API) checkBelow(ctx context.Context, c call, s *copilot.Session) error {
+	if d := a.depth(ctx, c.header()); d > 0 && a.depthOf(s) <= d {
 		return fault.Errorf(fault.Denied, "an agent may answer only questions of sessions that it started: a person must answer this one")
 	}
 	return nil

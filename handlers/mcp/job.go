@@ -103,7 +103,7 @@ func (a *API) runJob(ctx context.Context, c call, in runJobArgs) (jobState, erro
 	case a.options.BookFault != nil:
 		return jobState{}, a.options.BookFault
 	}
-	if err := a.checkTop(c); err != nil {
+	if err := a.checkTop(ctx, c); err != nil {
 		return jobState{}, err
 	}
 	j, err := a.options.Jobs.StartJob(ctx, jobs.JobRequest{Name: in.Name, Directory: in.Directory, Input: in.Input})

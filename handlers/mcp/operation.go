@@ -56,7 +56,7 @@ func (a *API) startOperation(ctx context.Context, c call, in operationArgs) (ope
 	if err != nil {
 		return operationState{}, err
 	}
-	if err := a.checkTop(c); err != nil {
+	if err := a.checkTop(ctx, c); err != nil {
 		return operationState{}, err
 	}
 	o, err := a.options.Operations.Start(ctx, operation.Request{

@@ -85,7 +85,7 @@ func (a *API) answer(ctx context.Context, c call, in answerArgs) (result, error)
 	if err != nil {
 		return result{}, err
 	}
-	if err := a.checkBelow(c, s); err != nil {
+	if err := a.checkBelow(ctx, c, s); err != nil {
 		return result{}, err
 	}
 	if err := s.AnswerAs(ctx, in.QuestionID, answer, Origin); err != nil {

@@ -58,7 +58,7 @@ func (a *API) prompt(ctx context.Context, c call, in promptArgs) (result, error)
 
 // descendInto returns a session for a prompt, which puts its agent to work at the client's depth.
 func (a *API) descendInto(ctx context.Context, c call, id string) (*copilot.Session, error) {
-	depth, err := a.descend(c)
+	depth, err := a.descend(ctx, c)
 	if err != nil {
 		return nil, err
 	}

@@ -49,7 +49,7 @@ func answerable() copilot.Capabilities {
 }
 
 func (a *API) start(ctx context.Context, c call, in startArgs) (started, error) {
-	depth, err := a.descend(c)
+	depth, err := a.descend(ctx, c)
 	if err != nil {
 		return started{}, err
 	}

@@ -202,6 +202,9 @@ func (a *API) send(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
+	if i := s.Info(); callback != "" && i.Owner != 0 { // that process calls its own plugin
+		return nil, fault.Errorf(fault.Busy, "%w by process %d, which does not know this callbackUrl: send the prompt there, or without callbackUrl", fault.ErrSessionInUse, i.Owner)
+	}
 	if err := a.permit(s, p.Permissions); err != nil {
 		return nil, err
 	}
