@@ -42,5 +42,8 @@ func TestPageUsesOtherAgents(t *testing.T) {
 	a.load(b)
 	a.check(b, "the models of several agents")
 	assert.False(t, b.Is(`document.querySelector('[data-testid="bar-retry"], [data-testid="bar-fork"]') !== null`), "what needs a fork is not offered")
+	b.Click(row(session, ".row-more"))
+	b.WaitText(id("menu-share"), "Share")
+	assert.False(t, b.Is(`document.querySelector('[data-testid="menu-fork"]') !== null`), "nor in the list")
 	assert.True(t, b.Is(`document.querySelector('[data-testid="chip-mode"]').closest("[hidden]") !== null`), "it has one mode")
 }

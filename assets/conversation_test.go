@@ -80,8 +80,18 @@ func showsChangesAndReads(t page) {
 	require.NoError(t, err)
 	assert.Equal(t, "heron\nstork\n", string(content))
 
-	send(b, "read `a.txt`, read `b.txt`, read `c.txt`")
+	t.portal.Query(session, "edit `b.txt` `of b.txt` `of b.txt\nheron`")
+	b.WaitText(id("question"), "b.txt")
+	b.Click(id("allow"))
 	idle(b, 2)
+	b.WaitCount(id("side-files", "li"), 2)
+	b.Wait(`[...document.querySelectorAll('[data-testid="side-files"] li')].every((line) => {
+		const ends = [...line.querySelectorAll("span")].filter((count) => count.textContent).map((count) => count.getBoundingClientRect().right);
+		return ends.length > 0 && Math.abs(Math.max(...ends) - line.getBoundingClientRect().right) < 1;
+	})`) // the counts end at the same place
+
+	send(b, "read `a.txt`, read `b.txt`, read `c.txt`")
+	idle(b, 3)
 	b.WaitText(".reads > summary", "Read")
 	b.WaitText(".reads > summary", "3 files")
 	b.WaitText(".reads > summary", "a.txt, b.txt, c.txt")
@@ -90,8 +100,9 @@ func showsChangesAndReads(t page) {
 	t.reload(b)
 	b.WaitText(id("side-files", ".added"), "+2")
 	require.NoError(t, os.Remove(filepath.Join(dir, "a.txt")))
+	require.NoError(t, os.Remove(filepath.Join(dir, "b.txt")))
 	send(b, "say `gone`")
-	idle(b, 3)
+	idle(b, 4)
 	b.WaitGone(id("side-files")) // files that no longer exist are not listed
 }
 

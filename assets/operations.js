@@ -20,11 +20,19 @@
 export const newLog = () => ({ last: -1, entries: [], done: false, skipped: 0 });
 
 /**
- * Appends a message. Returns false for a notice or a known message.
+ * Reports whether a message is the first of all. The portal sends it again only if it does not have the newest message that the page has, because it lost
+ * what followed; then it replays everything.
+ * @param {Message} message
+ */
+export const isFirst = ({ sequence }) => sequence === 0;
+
+/**
+ * Appends a message; the first one replaces the log. Returns false for a notice or a known message.
  * @param {Log} log @param {Message} message
  */
 export function append(log, message) {
   const { sequence, type, content, timestamp, metadata } = message;
+  if (isFirst(message)) Object.assign(log, newLog());
   if (sequence <= log.last) return false;
   log.skipped += sequence - log.last - 1;
   log.last = sequence;

@@ -8,7 +8,7 @@ describe("the log of an operation", () => {
   const cases = [
     ["consecutive thoughts are one entry", [message(0, "thinking"), message(1, "thinking"), message(2, "execution")], [["thinking", 2], ["execution", 1]]],
     ["thoughts of another section are another entry", [message(0, "thinking"), message(1, "thinking", "x", { subsection: "risks" })], [["thinking", 1], ["thinking", 1]]],
-    ["known messages are ignored", [message(0, "execution"), message(0, "execution"), message(1, "complete")], [["execution", 1], ["complete", 1]]],
+    ["known messages are ignored", [message(0, "execution"), message(1, "execution"), message(1, "execution"), message(2, "complete")], [["execution", 1], ["execution", 1], ["complete", 1]]],
     ["notices are ignored", [message(-1, "system"), message(0, "execution"), message(-2, "system")], [["execution", 1]]],
   ];
   for (const [name, messages, want] of cases) {
@@ -18,6 +18,15 @@ describe("the log of an operation", () => {
       assert.deepEqual(log.entries.map(({ type, lines }) => [type, lines.length]), want);
     });
   }
+
+  test("a replay of everything replaces the log", () => {
+    const log = newLog();
+    for (const one of [message(0, "execution"), message(1, "execution"), message(4, "execution", "lost")]) append(log, one);
+    const replay = [message(-2, "system"), message(0, "execution"), message(1, "execution"), message(2, "error", "interrupted"), message(3, "complete", "Interrupted")];
+    for (const one of replay) append(log, one);
+    assert.deepEqual(log.entries.map(({ lines }) => lines), [["execution 0"], ["execution 1"], ["interrupted"], ["Interrupted"]]);
+    assert.deepEqual([log.last, log.done, log.skipped], [3, true, 0]);
+  });
 
   test("skipped thoughts are counted, and the end is recorded", () => {
     const log = newLog();

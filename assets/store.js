@@ -117,7 +117,7 @@ export { newList, updateList } from "./list.js";
  * @typedef {{session_id: string, title?: string, model?: string, directory?: string, state?: State, origin?: string,
  *   updated_at?: string, created_at?: string, run_id?: string, message_count?: number, last_user_message?: string,
  *   outcome?: string, waits_for?: string, pinned?: boolean, archived?: boolean, project?: string,
- *   watchers?: number, forked_from?: {session_id: string, title: string}, permissions?: Record<string, string>, remembered?: Record<string, string>, waiting?: {run_id: string, text: string, by?: string}[], agent?: string, can?: string[]}} Info
+ *   watchers?: number, can_fork?: boolean, forked_from?: {session_id: string, title: string}, permissions?: Record<string, string>, remembered?: Record<string, string>, waiting?: {run_id: string, text: string, by?: string}[], agent?: string, can?: string[]}} Info
  *   a session in a list, or in the result of portal.session.attach
  * @typedef {{id?: string | number, method: string, params: Record<string, any>}} Message a notification or a request
  */

@@ -135,6 +135,12 @@ func (h *Host) agentNamed(name string) (*agentPool, error) {
 	return nil, fault.Errorf(fault.Unavailable, "the agent %q of this session is not configured: add it to agents in the configuration and start the portal again", name)
 }
 
+// AgentCan reports whether the agent with a name is configured and can do something.
+func (h *Host) AgentCan(name string, c agent.Capability) bool {
+	p, err := h.agentNamed(name)
+	return err == nil && p.can(c)
+}
+
 // Capabilities returns what the session's agent can do; nothing if it is no longer configured.
 func (s *Session) Capabilities() []agent.Capability {
 	p, err := s.agentPool()

@@ -80,9 +80,23 @@ func (g guard) check(c *gin.Context) {
 		c.Next()
 	default:
 		_, guess := bearer(r)
-		g.refuseToken(c, guess, "a token is required: open "+g.base+"/?token=… as printed at startup, or send Authorization: Bearer")
+		g.refuseToken(c, guess, g.whatIsMissing(r))
 	}
 }
+
+// whatIsMissing says why a request is not authorized, and what to do.
+func (g guard) whatIsMissing(r *http.Request) string {
+	fault := "a token is required"
+	if _, guess := bearer(r); guess {
+		fault = "wrong token"
+	} else if g.hasCookie(r) {
+		fault = "the cookie is of another portal or of an earlier token"
+	}
+	return fault + ": open " + g.base + "/?token=… as printed at startup, or send Authorization: Bearer"
+}
+
+// hasCookie reports whether a request has the cookie of a portal on this port, which may be another one on the same host.
+func (g guard) hasCookie(r *http.Request) bool { return len(r.CookiesNamed(g.cookie)) > 0 }
 
 // refuseToken refuses a request without the token or with a wrong one. It counts wrong ones.
 func (g guard) refuseToken(c *gin.Context, guess bool, text string) {
@@ -103,14 +117,28 @@ func refuseAndClose(c *gin.Context, status int, text string) {
 	refuse(c, status, text)
 }
 
-// noOrigin is what a browser on plain HTTP is told.
-const noOrigin = "browsers do not send an origin to this address; use http://localhost or https, or send Authorization: Bearer"
+// What clients on plain HTTP are told: browsers, and others that send a cookie.
+const (
+	noOrigin       = "browsers do not send an origin to this address; use http://localhost or https, or send Authorization: Bearer"
+	cookieNoOrigin = "the request has the cookie of a portal and no origin, so a page of another origin may have sent it; leave the cookie out, or send Authorization: Bearer"
+)
+
+// refuseOrigin refuses a request that a page of another origin may have sent.
+func (g guard) refuseOrigin(c *gin.Context) {
+	text := noOrigin
+	if !isBrowser(c.Request) {
+		text = cookieNoOrigin
+	}
+	refuseAndClose(c, http.StatusForbidden, text)
+}
+
+func isBrowser(r *http.Request) bool { return strings.HasPrefix(r.UserAgent(), "Mozilla/") }
 
 // serveSameOrigin serves a request unless a page of another origin may have sent it.
 func (g guard) serveSameOrigin(c *gin.Context) {
 	path, _ := trimBase(g.base, c.Request.URL.Path)
 	if isAPI(path) && g.mayBeCrossOrigin(c.Request) {
-		refuseAndClose(c, http.StatusForbidden, noOrigin)
+		g.refuseOrigin(c)
 		return
 	}
 	markAuthenticated(c.Request)
@@ -130,8 +158,7 @@ func (g guard) mayBeCrossOrigin(r *http.Request) bool {
 		return false
 	}
 	host, _ := hostname(r.Host)
-	_, err := r.Cookie(g.cookie)
-	return !isTrusted(host) && (err == nil || strings.HasPrefix(r.UserAgent(), "Mozilla/"))
+	return !isTrusted(host) && (g.hasCookie(r) || isBrowser(r))
 }
 
 // serveAllowedOrigin serves a request from a page of another origin if it may use operations.

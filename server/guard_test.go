@@ -311,6 +311,30 @@ func TestCookieIsValidForOnePortAndOneToken(t *testing.T) {
 	assert.Equal(t, http.StatusForbidden, ask(h, "GET", "/api/stop", "Cookie", own, "Origin", "http://localhost:9999").Code)
 }
 
+func TestRefusalsSayWhy(t *testing.T) {
+	open := inside(t, func(c *server.Config) { c.AllowedHosts = []string{"box.example"} }).Handler(8888)
+	for name, tc := range map[string]struct {
+		handler http.Handler
+		header  []string
+		status  int
+		text    string
+	}{
+		"no token":                               {guarded(t), nil, 401, "a token is required: open /?token="},
+		"a wrong token":                          {guarded(t), []string{"Authorization", "Bearer other"}, 401, "wrong token: open /?token="},
+		"the cookie of another portal":           {guarded(t), []string{"Cookie", "portal_8888=other"}, 401, "the cookie is of another portal or of an earlier token: open /?token="},
+		"a browser that sends no origin":         {open, []string{"Host", "box.example:8888", "User-Agent", "Mozilla/5.0"}, 403, "browsers do not send an origin to this address"},
+		"a cookie of another portal, no browser": {open, []string{"Host", "box.example:8888", "Cookie", "portal_8888=other"}, 403, "leave the cookie out, or send Authorization: Bearer"},
+		"the same without the cookie":            {open, []string{"Host", "box.example:8888"}, 200, ""},
+		"the same with a bearer":                 {open, []string{"Host", "box.example:8888", "Cookie", "portal_8888=other", "Authorization", "Bearer x"}, 200, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := ask(tc.handler, "GET", "/api/test", tc.header...)
+			assert.Equal(t, tc.status, w.Code)
+			assert.Contains(t, w.Body.String(), tc.text)
+		})
+	}
+}
+
 func TestTokenIsGeneratedBeyondLoopback(t *testing.T) {
 	for name, tc := range map[string]struct {
 		host   string

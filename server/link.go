@@ -196,7 +196,7 @@ func (g guard) serveLinked(c *gin.Context, token string) {
 // serveOpening lets a request through that opens a link, unless a page of another origin may have sent it.
 func (g guard) serveOpening(c *gin.Context) {
 	if g.mayBeCrossOrigin(c.Request) {
-		refuseAndClose(c, http.StatusForbidden, noOrigin)
+		g.refuseOrigin(c)
 		return
 	}
 	c.Next()

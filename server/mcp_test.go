@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -185,6 +186,36 @@ func TestMCPClientWorksWithSessions(t *testing.T) {
 			assert.Equal(t, got["last"], c.use("read_events", document{"sessionId": id, "limit": 1})["last"])
 			_, failure := c.try(t.Context(), "prompt", document{"sessionId": "none", "prompt": "hello"})
 			assert.Equal(t, "session_not_found: no such session", failure)
+		})
+	}
+}
+
+func TestFailedAttachmentOfMCPExplainsWhy(t *testing.T) {
+	t.Parallel()
+	p := portaltest.Start(t, portaltest.Options{Args: []string{"--token", "secret", "--base-path", "/p"}})
+	free := portaltest.Start(t, portaltest.Options{})
+	free.Stop()
+	page := httptest.NewServer(http.NotFoundHandler())
+	defer page.Close()
+	for name, tc := range map[string]struct {
+		args []string
+		want string
+	}{
+		"no portal":       {[]string{"--attach", free.URL}, "portal: nothing listens at " + free.URL + ": start the portal with: portal\n"},
+		"no token":        {[]string{"--attach", p.URL + "/p"}, "portal: the portal at " + p.URL + "/p requires its token: give it with --token"},
+		"a wrong token":   {[]string{"--attach", p.URL + "/p", "--token", "other"}, "requires its token"},
+		"no base path":    {[]string{"--attach", p.URL, "--token", "secret"}, "the portal is served below /p/ (base_path)"},
+		"another program": {[]string{"--attach", page.URL}, `is not a portal (it answered "404 Not Found")`},
+		"no address":      {[]string{"--attach", "http://"}, "is not the address of a portal"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			const initialize = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}` + "\n"
+			code, stdout, stderr := inPipe(t, initialize, append([]string{"mcp"}, tc.args...)...)
+			assert.Equal(t, 1, code)
+			assert.Empty(t, stdout)
+			assert.Contains(t, stderr, tc.want)
+			assert.NotContains(t, stderr, "rejected")
+			assert.NotContains(t, stderr, "secret")
 		})
 	}
 }

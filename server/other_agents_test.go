@@ -3,6 +3,9 @@ package server_test
 import (
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -99,6 +102,30 @@ agents:
 	require.Len(t, health.Agents, 2)
 	assert.Equal(t, struct{ Name, State string }{"second", "ready"}, health.Agents[0])
 	assert.Equal(t, struct{ Name, State string }{"absent", "missing"}, health.Agents[1])
+}
+
+func TestModelsOfOtherAgentsAreListed(t *testing.T) {
+	t.Parallel()
+	config := filepath.Join(t.TempDir(), "config.yaml")
+	require.NoError(t, os.WriteFile(config, fmt.Appendf(nil, `
+agents:
+  - {name: second, command: %q, args: [acp, --demo]}
+  - {name: absent, command: no-such-program}
+  - {name: wrong, command: cat}
+`, portaltest.Binary(t)), 0o600))
+	code, stdout, stderr := inPipe(t, "", "models", "--config", config)
+	assert.Equal(t, 0, code)
+	assert.Equal(t, []string{"demo", "second/demo"}, firstWords(stdout))
+	assert.Contains(t, stderr, "portal: agent absent: The program of the agent absent was not found")
+	assert.Contains(t, stderr, "portal: agent wrong: The agent wrong did not start")
+	assert.NotContains(t, stderr, "level=")
+}
+
+func firstWords(table string) (words []string) {
+	for line := range strings.Lines(table) {
+		words = append(words, strings.Fields(line)[0])
+	}
+	return words
 }
 
 func TestDoctorExaminesOtherAgents(t *testing.T) {

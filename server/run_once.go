@@ -2,21 +2,45 @@ package server
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
+	"slices"
+	"sync"
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/handlers/ask"
 )
 
-// Models lists the models that sessions can use. It starts an agent process and stops it.
-func Models(ctx context.Context, c Config, log *slog.Logger) (models []agent.Model, health agent.Health, err error) {
+// Models lists the models that sessions can use, and says which agents cannot be used fully. It starts all agents and stops them.
+func Models(ctx context.Context, c Config, log *slog.Logger) (models []agent.Model, faults []string, err error) {
 	err = runOnce(ctx, c, storage{}, log, func(h *copilot.Host) error {
+		others := h.OtherAgents()
+		failed := try(ctx, h, others)
 		models, err = h.Models(ctx)
-		health = h.Health()
+		if health := h.Health(); health.Message != "" {
+			faults = append(faults, health.Message+" "+health.Hint)
+		}
+		for i, fault := range failed {
+			if fault != nil {
+				models = slices.DeleteFunc(models, func(m agent.Model) bool { return m.Agent == others[i].Name })
+				faults = append(faults, fmt.Sprintf("agent %s: %v", others[i].Name, fault))
+			}
+		}
 		return err
 	})
-	return models, health, err
+	return models, faults, err
+}
+
+// try starts agents, which then know their models, and returns the error of each.
+func try(ctx context.Context, h *copilot.Host, agents []copilot.AgentHealth) []error {
+	errs := make([]error, len(agents))
+	var tries sync.WaitGroup
+	for i, a := range agents {
+		tries.Go(func() { errs[i] = h.TryAgent(ctx, a.Name) })
+	}
+	tries.Wait()
+	return errs
 }
 
 // Ask runs one prompt. It starts an agent process and stops it.

@@ -1,7 +1,7 @@
 // The view of one operation: its log with foldable thoughts, and its result.
 
 import { h, messageOf, setHTML, setText } from "../dom.js";
-import { TYPES, Watch, append, isOpen, newLog } from "../operations.js";
+import { TYPES, Watch, append, isFirst, isOpen, newLog } from "../operations.js";
 import { sessionAddress } from "../route.js";
 
 /** @typedef {import("../operations.js").Entry} Entry @typedef {import("../operations.js").Operation} Operation */
@@ -66,6 +66,10 @@ export function operationView({ id, rpc, visitor, onChange, onTitle }) {
     url: (visitorID, last) => visitor.socket(id, visitorID, last),
     last: () => log.last,
     onMessage(message) {
+      if (isFirst(message)) {
+        entries.replaceChildren();
+        shown.clear();
+      }
       if (append(log, message)) onChange();
       if (message.type === "complete") void load();
     },

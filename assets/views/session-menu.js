@@ -13,12 +13,12 @@ import { shareSession } from "./share.js";
 /** Opens the menu of a session. @param {Options} options @param {Info} session @param {HTMLElement} button */
 export function showSessionMenu(options, session, button) {
   const { rpc, navigate } = options;
-  const { pinned = false, archived = false } = session;
+  const { pinned = false, archived = false, can_fork: canFork = true } = session;
   showMenu(button, `Actions for ${titleOf(session)}`, [
     { label: "Rename…", testid: "menu-rename", act: () => renameSession(rpc, session) },
     { label: pinned ? "Unpin" : "Pin", testid: "menu-pin", act: () => placeSession(rpc, session, { pinned: !pinned }) },
     { label: archived ? "Move out of archive" : "Archive", testid: "menu-archive", act: () => placeSession(rpc, session, { archived: !archived }) },
-    { label: "Fork", testid: "menu-fork", act: () => void forkSession(rpc, session, navigate) },
+    ...(canFork ? [{ label: "Fork", testid: "menu-fork", act: () => void forkSession(rpc, session, navigate) }] : []),
     { label: "Share…", testid: "menu-share", act: () => shareSession(rpc, session) },
     { label: "Export as Markdown", testid: "menu-markdown", act: () => exportSession(session, "markdown") },
     { label: "Export as JSON lines", testid: "menu-json", act: () => exportSession(session, "jsonl") },

@@ -157,6 +157,15 @@ func (s Server) Config() agent.ServerConfig {
 	return agent.ServerConfig{Name: s.Name, Command: s.Command, Args: s.Args, Env: s.Variables, URL: s.URL, Headers: s.Headers}
 }
 
+// Configs returns the configurations of servers that a client passes for a session.
+func Configs(list []Server) []agent.ServerConfig {
+	configs := make([]agent.ServerConfig, len(list))
+	for i, s := range list {
+		configs[i] = s.Config()
+	}
+	return configs
+}
+
 // add is server.add.
 func (a API) add(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	var p Server

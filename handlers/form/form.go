@@ -16,7 +16,7 @@ type Field struct {
 	Type     event.FieldType `json:"type"`
 	Required bool            `json:"required"`
 	Choices  []Choice        `json:"choices,omitempty"`
-	Default  any             `json:"default,omitempty"`
+	Default  any             `json:"default,omitempty" jsonschema:"the value that is used if none is given"`
 	Format   string          `json:"format,omitempty"`
 	Min      *float64        `json:"min,omitempty"`
 	Max      *float64        `json:"max,omitempty"`

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"mime"
 	"net/http"
 	"strconv"
 	"sync"
+	"sync/atomic"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -15,9 +17,12 @@ import (
 
 // Remote is a running portal to which a client on streams is attached.
 type Remote struct {
-	URL   string // of its route of this protocol
-	Token string // "" if it needs none
-	Depth int    // number of agents above the client, see [DepthVariable]
+	URL       string // of its route of this protocol
+	Token     string // "" if it needs none
+	Depth     int    // number of agents above the client, see [DepthVariable]
+	Transport http.RoundTripper
+	// Explain says why a request failed, for users: it got a response that is none of this protocol, or else err.
+	Explain func(ctx context.Context, resp *http.Response, err error) error
 }
 
 // Attach connects one client on streams, with one message per line, to a running portal, until the input ends or ctx is done. It closes
@@ -30,7 +35,8 @@ func Attach(ctx context.Context, r Remote, in io.ReadCloser, out io.WriteCloser)
 		return err
 	}
 	defer local.Close() //nolint:errcheck // its client sees the end
-	client := &http.Client{Transport: sender{r, http.DefaultTransport}}
+	to := &sender{Remote: r}
+	client := &http.Client{Transport: to}
 	remote, err := (&sdk.StreamableClientTransport{Endpoint: r.URL, HTTPClient: client, DisableStandaloneSSE: true}).Connect(ctx)
 	if err != nil {
 		return err
@@ -40,26 +46,54 @@ func Attach(ctx context.Context, r Remote, in io.ReadCloser, out io.WriteCloser)
 	go func() { ended <- send(ctx, local, remote) }()
 	go func() { ended <- pass(ctx, remote, local) }()
 	err = <-ended
-	if err == nil || ctx.Err() != nil {
+	switch fault := to.fault.Load(); {
+	case err == nil || ctx.Err() != nil:
 		return nil
+	case fault != nil:
+		return *fault
 	}
 	return fmt.Errorf("the portal at %s cannot be used: %w", r.URL, err)
 }
 
-// sender adds what a portal wants to know to each request.
+// sender adds what a portal wants to know to each request. It keeps the reason of the first that failed, because the SDK wraps it in words that
+// users do not understand, or drops it.
 type sender struct {
 	Remote
 
-	next http.RoundTripper
+	fault atomic.Pointer[error]
 }
 
-func (s sender) RoundTrip(r *http.Request) (*http.Response, error) {
+func (s *sender) RoundTrip(r *http.Request) (*http.Response, error) {
 	r = r.Clone(r.Context())
 	if s.Token != "" {
 		r.Header.Set("Authorization", "Bearer "+s.Token)
 	}
 	r.Header.Set(DepthHeader, strconv.Itoa(s.Depth))
-	return s.next.RoundTrip(r)
+	resp, err := s.Transport.RoundTrip(r)
+	if err == nil && isAnswer(resp, r.Header.Get(sessionHeader) == "") {
+		return resp, nil
+	}
+	err = s.Explain(r.Context(), resp, err)
+	if resp != nil {
+		_ = resp.Body.Close() // it has been read
+	}
+	if r.Context().Err() == nil {
+		s.fault.CompareAndSwap(nil, &err)
+	}
+	return nil, err
+}
+
+// sessionHeader is the header of all requests of this protocol but the first.
+const sessionHeader = "Mcp-Session-Id"
+
+// isAnswer reports whether a response is one of this protocol, and not of the portal's guard or of another program. After the first
+// one, the protocol has errors, which are text.
+func isAnswer(r *http.Response, first bool) bool {
+	kind, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")) // "" if it is invalid
+	if first {
+		return r.StatusCode == http.StatusOK && (kind == jsonText || kind == "text/event-stream")
+	}
+	return r.StatusCode < http.StatusMultipleChoices || r.StatusCode >= http.StatusBadRequest && kind != jsonText
 }
 
 // send passes messages of the client on, each request on a goroutine, because the portal may answer its first byte late. It returns nil at the

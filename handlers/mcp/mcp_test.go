@@ -137,6 +137,36 @@ func askPermission(t *fake.Turn) {
 	}
 }
 
+// checkSchema checks that every part of a schema is an object with at most one type.
+func checkSchema(t *testing.T, path string, schema any) {
+	t.Helper()
+	s, isObject := schema.(document)
+	require.True(t, isObject, "%s: %v", path, schema)
+	_, isList := s["type"].([]any)
+	assert.False(t, isList, path)
+	if items, has := s["items"]; has {
+		checkSchema(t, path+"[]", items)
+	}
+	properties, _ := s["properties"].(document)
+	for name, property := range properties {
+		checkSchema(t, path+"."+name, property)
+	}
+}
+
+func TestSchemasOfToolsSuitAllModels(t *testing.T) {
+	serve(t, nil, nil, func(c *client) {
+		list, err := c.ListTools(c.Context(), nil)
+		require.NoError(c, err)
+		require.Len(c, list.Tools, 15)
+		for _, tool := range list.Tools {
+			checkSchema(c.T, tool.Name, tool.InputSchema)
+			if tool.Name != "read_events" {
+				checkSchema(c.T, tool.Name+" result", tool.OutputSchema)
+			}
+		}
+	})
+}
+
 func TestPromptReturnsTheAnswer(t *testing.T) {
 	serve(t, func(t *fake.Turn) {
 		t.Call("bash", `{"command":"ls"}`, "x")

@@ -39,7 +39,7 @@ type operationState struct {
 	Progress    int              `json:"progress" jsonschema:"in percent"`
 	Note        string           `json:"note,omitempty" jsonschema:"what it does now, or how it ended"`
 	SessionID   string           `json:"sessionId,omitempty" jsonschema:"the session in which the agent works; wait and answer take it"`
-	Result      any              `json:"result,omitempty"`
+	Result      any              `json:"result,omitempty" jsonschema:"the result of the type of operation"`
 	Error       string           `json:"error,omitempty"`
 }
 

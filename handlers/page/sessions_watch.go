@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 	"github.com/copilot-portal/portal/handlers/ui"
 	"github.com/copilot-portal/portal/jobs"
@@ -21,6 +22,7 @@ type watchedSession struct {
 	ui.Session
 	Watchers int    `json:"watchers"` // UIs that are attached to it
 	Project  string `json:"project"`  // its repository, otherwise its directory
+	CanFork  bool   `json:"can_fork"` // its agent can
 }
 
 // sessionWatch is what a UI knows of all sessions.
@@ -39,18 +41,23 @@ func (n *connection) watchSessions(ctx context.Context, r *jsonrpc.Request) (any
 		return nil, err
 	}
 	w := &sessionWatch{known: map[string]watchedSession{}, number: now.number}
-	list := w.differs(now)
+	list := n.differs(w, now)
 	if err := n.startWatch(ctx, r, allSessions, func(ctx context.Context) { n.reportChanges(ctx, w) }); err != nil {
 		return nil, err
 	}
 	return map[string]any{"sessions": list}, nil
 }
 
+// describe returns a session of a view as watched lists have it.
+func (n *connection) describe(i copilot.Info, v sessionView, project string) watchedSession {
+	return watchedSession{ui.DescribeSession(i), v.watchers[i.ID], project, n.host().AgentCan(i.Agent, agent.Forking)}
+}
+
 // differs updates what the UI knows, and returns the sessions that have changed.
-func (w *sessionWatch) differs(v sessionView) []watchedSession {
+func (n *connection) differs(w *sessionWatch, v sessionView) []watchedSession {
 	news := []watchedSession{}
 	for _, i := range v.sessions {
-		now := watchedSession{ui.DescribeSession(i), v.watchers[i.ID], v.projects[i.Directory]}
+		now := n.describe(i, v, v.projects[i.Directory])
 		if before, known := w.known[i.ID]; !known || before != now {
 			w.known[i.ID] = now
 			news = append(news, now)
@@ -112,7 +119,7 @@ func (n *connection) report(ctx context.Context, w *sessionWatch, now sessionVie
 		return nil
 	}
 	w.number = now.number
-	for _, s := range w.differs(now) {
+	for _, s := range n.differs(w, now) {
 		if err := n.client.Notify(ctx, notifyChanged, map[string]any{"session": s}); err != nil {
 			return err
 		}
@@ -124,7 +131,7 @@ func (n *connection) report(ctx context.Context, w *sessionWatch, now sessionVie
 			removed = append(removed, id)
 			continue
 		}
-		left := watchedSession{ui.DescribeSession(s.Info()), now.watchers[id], copilot.ProjectOf(s.Info().Directory)}
+		left := n.describe(s.Info(), now, copilot.ProjectOf(s.Info().Directory))
 		if err := n.client.Notify(ctx, notifyChanged, map[string]any{"session": left}); err != nil {
 			return err
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/store"
@@ -31,6 +32,19 @@ func news(u *screen) (list []string) {
 	}
 	u.Heard()
 	return list
+}
+
+func TestWatchedSessionsSayWhetherTheyCanFork(t *testing.T) {
+	for _, can := range [][]agent.Capability{{}, {agent.Forking}} {
+		uitest.InTime(t, uitest.Options{Host: copilot.Options{Capabilities: func() []agent.Capability { return can }}}, func(p *portal) {
+			u := p.Able()
+			p.Begun()
+			list, _ := u.Ask("portal.sessions.watch", document{})["sessions"].([]any)
+			require.Len(t, list, 1)
+			s, _ := list[0].(document)
+			assert.Equal(t, len(can) > 0, s["can_fork"])
+		})
+	}
 }
 
 func TestSessionsAreWatched(t *testing.T) {

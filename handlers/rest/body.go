@@ -15,11 +15,11 @@ import (
 
 // Largest request bodies, in bytes.
 const (
-	maxDirectory = 64 << 10
-	maxPrompt    = 32 << 20
-	maxAnswer    = 1 << 20
-	maxTitle     = 64 << 10
-	maxUpdate    = 64 << 10
+	maxStart  = 64 << 10
+	maxPrompt = 32 << 20
+	maxAnswer = 1 << 20
+	maxTitle  = 64 << 10
+	maxUpdate = 64 << 10
 )
 
 // body reads a text of at most limit bytes. The server limits the time this takes.

@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"encoding/json"
 	"net/http"
 	"strconv"
 	"strings"
@@ -11,14 +12,37 @@ import (
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/permission"
+	"github.com/copilot-portal/portal/handlers/extension"
 )
 
 // Origin identifies this dialect in sessions and answers.
 const Origin = "rest"
 
+// startBody is the body of start if it is JSON.
+type startBody struct {
+	Directory string             `json:"workingDirectory"`
+	Servers   []extension.Server `json:"mcpServers"` // of this session
+}
+
+// newStartBody reads the body of start: JSON, or only the directory, which never begins with a brace.
+func newStartBody(c *gin.Context) (b startBody, err error) {
+	text, err := body(c, maxStart)
+	if err != nil {
+		return b, err
+	}
+	if b.Directory = strings.TrimSpace(string(text)); !strings.HasPrefix(b.Directory, "{") {
+		return b, nil
+	}
+	b.Directory = ""
+	if err := json.Unmarshal(text, &b); err != nil {
+		return b, fault.Errorf(fault.Invalid, `the body must be a directory, or {"workingDirectory": …, "mcpServers": […]}: %w`, err)
+	}
+	return b, nil
+}
+
 // start opens a session: the model is in the path, the directory in the body.
 func (a *API) start(c *gin.Context) {
-	directory, err := body(c, maxDirectory)
+	b, err := newStartBody(c)
 	if err != nil {
 		fail(c, err)
 		return
@@ -26,7 +50,8 @@ func (a *API) start(c *gin.Context) {
 	start := copilot.Start{
 		Origin:    Origin,
 		Model:     strings.TrimPrefix(param(c, "model"), "/"),
-		Directory: strings.TrimSpace(string(directory)),
+		Directory: b.Directory,
+		Servers:   extension.Configs(b.Servers),
 	}
 	if start.Directory == "" {
 		start.Directory = copilot.ProjectOf(a.options.WorkDir)

@@ -55,7 +55,7 @@ const slack = 10 * time.Second
 
 // describe returns the session to start, and its callback address.
 func (a *API) describe(p createParams) (start copilot.Start, callback string, err error) {
-	start = copilot.Start{Origin: Origin, Model: p.Model, Directory: p.WorkingDirectory, AskUser: true}
+	start = copilot.Start{Origin: Origin, Model: p.Model, Directory: p.WorkingDirectory, AskUser: true, Servers: extension.Configs(p.Servers)}
 	if start.Directory == "" {
 		start.Directory = a.options.WorkDir
 	}
@@ -71,9 +71,6 @@ func (a *API) describe(p createParams) (start copilot.Start, callback string, er
 	}
 	if p.Interactive {
 		start.Capabilities = byAnswers()
-	}
-	for _, s := range p.Servers {
-		start.Servers = append(start.Servers, s.Config())
 	}
 	switch {
 	case p.Tools != nil:

@@ -22,15 +22,6 @@ func (t target) String() string {
 	return u.String()
 }
 
-// Endpoint returns the URL of a portal's HTTP route for an address as users write it, and the token in it.
-func Endpoint(address, path string) (endpoint, token string, err error) {
-	t, err := parse(address, path)
-	if err != nil {
-		return "", "", err
-	}
-	return t.String() + "/" + path, t.token, nil
-}
-
 // withDirectory returns the address to connect to, which names the directory of the UI.
 func (t target) withDirectory(dir string) string {
 	u := t.url

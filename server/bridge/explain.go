@@ -45,7 +45,7 @@ func explainAnswer(to target, resp *http.Response) error {
 	case resp.StatusCode == http.StatusServiceUnavailable && ok:
 		return fmt.Errorf("the portal at %s is not ready: %q", to, text)
 	case resp.StatusCode == http.StatusNotFound && ok:
-		return fmt.Errorf("the portal at %s serves no UIs there (%q): use the address of its page, or update the portal", to, text)
+		return fmt.Errorf("the portal at %s does not serve this (%q): use the address of its page, or update the portal", to, text)
 	case resp.Header.Get("Location") != "":
 		return fmt.Errorf("the server at %s redirects: use the address %q without the part that the portal appends", to, resp.Header.Get("Location"))
 	}

@@ -24,7 +24,7 @@ func TestFailedUpgradeIsExplained(t *testing.T) {
 		"no token":                {401, "", `{"error":"a token is needed"}`, "requires its token: give it with --token or PORTAL_TOKEN"},
 		"another host":            {403, "", `{"error":"this host name is not served here"}`, `refused the connection: "this host name is not served here"`},
 		"a 403 of another server": {403, "", "Forbidden", "is not a portal"},
-		"another path":            {404, "", `{"error":"the portal is served below /p/"}`, `serves no UIs there ("the portal is served below /p/")`},
+		"another path":            {404, "", `{"error":"the portal is served below /p/"}`, `does not serve this ("the portal is served below /p/")`},
 		"another program":         {404, "", "404 page not found", `is not a portal (it answered "404 Not Found")`},
 		"it stops":                {503, "", `{"error":"the portal is stopping"}`, `is not ready: "the portal is stopping"`},
 		"a redirect":              {301, "https://example.org/", "", `redirects: use the address "https://example.org/"`},

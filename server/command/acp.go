@@ -1,10 +1,10 @@
 package command
 
 import (
+	"io"
 	"log/slog"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	"github.com/copilot-portal/portal/server"
 	"github.com/copilot-portal/portal/server/bridge"
@@ -34,19 +34,11 @@ that portal, which serves the same protocol on a WebSocket, at /acp.`,
 
 // serveACP serves the editor from this process, or connects it to another portal.
 func serveACP(cmd *cobra.Command, p Process) error {
-	if err := checkAttach(cmd.Flags()); err != nil {
-		return err
-	}
-	config, err := p.load(cmd)
-	if err != nil {
-		return err
-	}
-	if term.IsTerminal(int(p.In.Fd())) {
-		p.Err.Printf("This command speaks the Agent Client Protocol with editors, one message per line. To ask something yourself, use portal ask.\n")
-	}
-	ctx, in := cmd.Context(), untilEnd(cmd.Context(), p.In)
-	if address, _ := cmd.Flags().GetString(attachFlag); address != "" {
-		return attach(ctx, config, cmd, bridge.Options{Address: address, Path: "acp", In: in, Out: p.Out})
-	}
-	return server.ACP(ctx, config, p.Version, p.logger(config, slog.LevelWarn), in, p.Out)
+	ctx := cmd.Context()
+	return serveProgram(cmd, p, "the Agent Client Protocol with editors", func(config server.Config, in io.ReadCloser) error {
+		return server.ACP(ctx, config, p.Version, p.logger(config, slog.LevelWarn), in, p.Out)
+	}, func(_ server.Config, o bridge.Options) error {
+		o.Path = "acp"
+		return bridge.Run(ctx, o)
+	})
 }

@@ -1,12 +1,10 @@
 package command
 
 import (
-	"cmp"
 	"io"
 	"log/slog"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/term"
 
 	serving "github.com/copilot-portal/portal/handlers/mcp"
 	"github.com/copilot-portal/portal/server"
@@ -35,30 +33,20 @@ in the browser. That portal serves the same protocol over HTTP, at /mcp.`,
 	return addBookFlag(addAttachFlags(c))
 }
 
+// serveMCP serves the client from this process, or connects it to another portal.
 func serveMCP(cmd *cobra.Command, p Process) error {
-	if err := checkAttach(cmd.Flags()); err != nil {
-		return err
-	}
-	config, err := p.load(cmd)
-	if err != nil {
-		return err
-	}
-	if term.IsTerminal(int(p.In.Fd())) {
-		p.Err.Printf("This command speaks MCP with programs, one message per line. To ask something yourself, use portal ask.\n")
-	}
 	ctx := cmd.Context()
-	if address, _ := cmd.Flags().GetString(attachFlag); address != "" {
-		endpoint, token, err := bridge.Endpoint(address, "mcp")
+	return serveProgram(cmd, p, "MCP with programs", func(config server.Config, in io.ReadCloser) error {
+		return server.MCP(ctx, config, p.Version, p.logger(config, slog.LevelWarn), in, p.Out)
+	}, func(config server.Config, o bridge.Options) error {
+		o.Path = "mcp"
+		to, err := bridge.NewEndpoint(o)
 		if err != nil {
 			return err
 		}
-		remote := serving.Remote{URL: endpoint, Token: cmp.Or(token, config.Token), Depth: config.Depth}
-		if cmd.Flags().Changed(tokenFlag) {
-			remote.Token = config.Token
-		}
-		return serving.Attach(ctx, remote, untilEnd(ctx, p.In), unclosed{p.Out})
-	}
-	return server.MCP(ctx, config, p.Version, p.logger(config, slog.LevelWarn), untilEnd(ctx, p.In), p.Out)
+		remote := serving.Remote{URL: to.URL, Token: to.Token, Depth: config.Depth, Transport: to.Transport, Explain: to.Explain}
+		return serving.Attach(ctx, remote, o.In, unclosed{o.Out})
+	})
 }
 
 // unclosed is a writer that its owner closes.

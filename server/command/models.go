@@ -14,17 +14,18 @@ import (
 func models(p Process) *cobra.Command {
 	return &cobra.Command{
 		Use: "models", Short: "List the available models with their billing multipliers", Args: cobra.NoArgs,
+		Long: `models starts all configured agents, lists their models, and stops the agents. It says which agents cannot be used.`,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			config, err := p.load(cmd)
 			if err != nil {
 				return err
 			}
-			models, health, err := server.Models(cmd.Context(), config, p.logger(config, slog.LevelError))
+			models, faults, err := server.Models(cmd.Context(), config, p.logger(config, slog.LevelError+1)) // the faults say what errors would
+			for _, fault := range faults {
+				p.Err.Printf("portal: %s\n", fault)
+			}
 			if err != nil {
 				return err
-			}
-			if health.Message != "" {
-				p.Err.Printf("%s %s\n", health.Message, health.Hint)
 			}
 			return writeTable(p.Out, models, func(m agent.Model) []any { return []any{m.ID, fmt.Sprintf("×%g", m.Multiplier), m.Name} })
 		},

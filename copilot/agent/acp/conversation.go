@@ -32,6 +32,7 @@ type conversation struct {
 	count     int // of ids
 
 	needsReload bool // the agent does not serve the session any more
+	departures  int  // how often the agent has left the safe mode
 }
 
 // open creates a session of the agent, or resumes the saved one.
@@ -65,7 +66,7 @@ func (c *conversation) prepare(ctx context.Context, session string) error {
 		return fault.Errorf(fault.Unavailable, "the conversation could not be stored: %w", err)
 	}
 	c.agent.driver.learnModels(c.settings)
-	if err := c.ensureMode(ctx, c.settings); err != nil {
+	if err := c.ensureMode(ctx, &c.settings); err != nil {
 		return err
 	}
 	c.register()
@@ -130,7 +131,7 @@ func (c *conversation) reload(ctx context.Context) error {
 		return errGone
 	}
 	if err == nil {
-		err = c.ensureMode(ctx, s)
+		err = c.ensureMode(ctx, &s)
 	}
 	if err != nil {
 		return err
@@ -159,35 +160,6 @@ func (a *Agent) release(id string, c *conversation) bool {
 	}
 	delete(a.conversations, id)
 	return true
-}
-
-// ensureMode selects the mode in which the agent asks before it acts. An agent that has modes, but not this one, is not used.
-func (c *conversation) ensureMode(ctx context.Context, s settings) error {
-	mode := c.agent.driver.preset.mode
-	if mode == "" {
-		return nil
-	}
-	if o, ok := s.option("mode"); ok {
-		switch {
-		case o.current() == mode:
-			return nil
-		case !slices.ContainsFunc(o.values(), func(v configValue) bool { return v.Value == mode }):
-			return c.noMode(mode)
-		}
-		return c.agent.call(ctx, "session/set_config_option", setOptionParams{c.id, o.ID, mode}, nil)
-	}
-	switch {
-	case s.Modes == nil, s.Modes.Current == mode:
-		return nil
-	case !slices.ContainsFunc(s.Modes.Available, func(m modeID) bool { return m.ID == mode }):
-		return c.noMode(mode)
-	}
-	return c.agent.call(ctx, "session/set_mode", setModeParams{c.id, mode}, nil)
-}
-
-func (c *conversation) noMode(mode string) error {
-	return fault.Errorf(fault.Unavailable, "the agent %s does not offer the mode %q, in which it asks before it acts: its version is not supported",
-		c.agent.Name, mode)
 }
 
 // reportLosses reports what could not be resumed, and the servers that cannot be used.

@@ -23,6 +23,7 @@ type document = map[string]any
 type scripted struct {
 	*testing.T
 
+	name    string
 	methods jsonrpc.Methods // that replace the usual ones
 	peer    *jsonrpc.Peer
 	driver  *acp.Driver
@@ -34,7 +35,7 @@ type scripted struct {
 // script returns an agent with methods.
 func script(t *testing.T, name string, methods jsonrpc.Methods) *scripted {
 	t.Helper()
-	s := &scripted{T: t, methods: methods}
+	s := &scripted{T: t, name: name, methods: methods}
 	s.driver = acp.NewOf(acp.Options{Name: name, Command: []string{"none"}, Saved: t.TempDir()}, s.start)
 	return s
 }
@@ -111,7 +112,7 @@ func (s *scripted) launch() agent.Agent {
 func (s *scripted) open(directory string) (agent.Conversation, <-chan event.Body) {
 	s.Helper()
 	bodies := make(chan event.Body, 1000)
-	c, err := s.launch().Open(s.Context(), agent.Opening{Session: "p1", Model: "x/default", Directory: directory}, func(_ string, b event.Body) { bodies <- b })
+	c, err := s.launch().Open(s.Context(), agent.Opening{Session: "p1", Model: s.name + "/default", Directory: directory}, func(_ string, b event.Body) { bodies <- b })
 	require.NoError(s, err)
 	return c, bodies
 }

@@ -204,6 +204,7 @@ type update struct {
 	Size      int64           `json:"size"`
 	Title     *string         `json:"title"`
 	Options   []configOption  `json:"configOptions"`
+	Mode      string          `json:"currentModeId"`
 	Commands  json.RawMessage `json:"availableCommands"`
 }
 

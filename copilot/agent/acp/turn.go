@@ -16,6 +16,7 @@ import (
 type turn struct {
 	id      string
 	abort   chan struct{} // closed when aborted
+	stopped bool          // it was aborted because of an error, which is reported
 	done    chan struct{} // closed when the agent has answered
 	text    openText
 	calls   []*toolCall // that have not ended
@@ -60,6 +61,9 @@ func (c *conversation) Send(ctx context.Context, p event.Prompt) error {
 		return err
 	}
 	if err := c.reload(ctx); err != nil {
+		return err
+	}
+	if err := c.returnToMode(ctx); err != nil {
 		return err
 	}
 	if err := c.tools.await(ctx); err != nil {
@@ -184,8 +188,11 @@ func (c *conversation) endTurn(t *turn, r promptResult, err error) {
 			c.emit(*failure)
 		}
 	}
+	if t.stopped {
+		c.endCalls(t)
+	}
 	c.emit(event.TurnEnded{ID: t.id})
-	c.emit(event.Idle{Aborted: t.isAborted()})
+	c.emit(event.Idle{Aborted: t.isAborted() && !t.stopped})
 }
 
 // failureOf returns why a turn did not end by itself, or nil.
@@ -222,11 +229,11 @@ func (c *conversation) update(raw json.RawMessage) error {
 		if u.Title != nil && *u.Title != "" {
 			c.emit(event.TitleChanged{Title: *u.Title})
 		}
-	case "config_option_update":
-		c.optionsChanged(u.Options)
+	case "config_option_update", "current_mode_update":
+		c.settingsChanged(u)
 	case "plan":
 		c.emit(event.PlanChanged{Todos: todos(u.Entries)})
-	case "available_commands_update", "current_mode_update", "user_message_chunk":
+	case "available_commands_update", "user_message_chunk":
 	case "agent_message_chunk", "agent_thought_chunk", "tool_call", "tool_call_update":
 		if c.turn == nil {
 			return nil // it belongs to a prompt that has ended
@@ -297,6 +304,16 @@ func (c *conversation) endText(t *turn) {
 		c.emit(event.MessageEnded{ID: open.id, Text: open.text.String()})
 	}
 	t.text = openText{}
+}
+
+// settingsChanged records a change of the session's options or of its mode. The caller must hold the lock.
+func (c *conversation) settingsChanged(u update) {
+	if u.Kind == "current_mode_update" {
+		c.settings.setMode(u.Mode)
+	} else {
+		c.optionsChanged(u.Options)
+	}
+	c.modeChanged()
 }
 
 // optionsChanged records the state of the session's options. The caller must hold the lock.

@@ -173,6 +173,7 @@ func (p parser) route(item, operation node) (*Route, error) {
 		return nil, err
 	}
 	r.request = content["application/json"]
+	_, r.takesText = content["text/plain"]
 	responses := p.at(operation, "responses")
 	for _, key := range keys(responses) {
 		status, err := strconv.Atoi(key)
