@@ -355,6 +355,11 @@ func TestACPIsGuarded(t *testing.T) {
 		_ = answer.Body.Close()
 		assert.GreaterOrEqual(t, answer.StatusCode, 400, name)
 	}
+	conn, answer, err := websocket.DefaultDialer.DialContext(t.Context(), address, map[string][]string{"Authorization": {"Bearer secret"}})
+	require.NoError(t, err)
+	defer conn.Close()
+	_ = answer.Body.Close()
+	assert.NotEmpty(t, answer.Header.Get("Acp-Connection-Id"))
 }
 
 func TestEndOfAnEditorEndsItsPortal(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/gin-gonic/gin"
+	"github.com/google/uuid"
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
@@ -48,9 +49,11 @@ func New(o Options) *API {
 func (a *API) Routes(r gin.IRoutes) { r.GET("/acp", a.connect) }
 
 func (a *API) connect(c *gin.Context) {
+	id := uuid.NewString()
+	c.Header("Acp-Connection-Id", id)
 	a.options.Sockets.Serve(c.Writer, c.Request, func(ctx context.Context, conn *socket.Conn) {
 		if err := a.Serve(ctx, conn.Frames(ctx), Client{}); err != nil && ctx.Err() == nil {
-			a.options.Log.Debug("editor disconnected", "err", err)
+			a.options.Log.Debug("editor disconnected", "connection", id, "err", err)
 		}
 	})
 }
