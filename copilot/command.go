@@ -22,30 +22,30 @@ type command[P, R any] struct {
 // none is the type of parameters and results that do not exist.
 type none struct{}
 
-// resulting returns a command with a result.
-func resulting[P, R any](name string, do func(s *Session, ctx context.Context, p P) (R, error)) command[P, R] {
+// newCommand returns a command.
+func newCommand[P, R any](name string, do func(s *Session, ctx context.Context, p P) (R, error)) command[P, R] {
 	return command[P, R]{name, commandTime, do}
 }
 
-// slowly returns a command that may start an agent, or change many files.
-func slowly[P, R any](c command[P, R]) command[P, R] {
+// slow returns a command that may start an agent, or change many files.
+func slow[P, R any](c command[P, R]) command[P, R] {
 	c.limit = slowCommandTime
 	return c
 }
 
-// waiting returns a command without a result.
-func waiting[P any](name string, do func(s *Session, ctx context.Context, p P) error) command[P, none] {
-	return resulting(name, func(s *Session, ctx context.Context, p P) (none, error) { return none{}, do(s, ctx, p) })
+// withoutResult returns a command without a result.
+func withoutResult[P any](name string, do func(s *Session, ctx context.Context, p P) error) command[P, none] {
+	return newCommand(name, func(s *Session, ctx context.Context, p P) (none, error) { return none{}, do(s, ctx, p) })
 }
 
 // withoutParams returns a command without parameters and result.
 func withoutParams(name string, do func(s *Session, ctx context.Context) error) command[none, none] {
-	return waiting(name, func(s *Session, ctx context.Context, _ none) error { return do(s, ctx) })
+	return withoutResult(name, func(s *Session, ctx context.Context, _ none) error { return do(s, ctx) })
 }
 
-// immediate returns a command that does not wait for anything but the store.
-func immediate[P any](name string, do func(s *Session, p P) error) command[P, none] {
-	return waiting(name, func(s *Session, _ context.Context, p P) error { return do(s, p) })
+// withoutContext returns a command without a result that does not wait for anything but the store.
+func withoutContext[P any](name string, do func(s *Session, p P) error) command[P, none] {
+	return withoutResult(name, func(s *Session, _ context.Context, p P) error { return do(s, p) })
 }
 
 // effect is run for a command without a result.

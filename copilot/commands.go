@@ -129,60 +129,60 @@ func (p sentAnswer) whole() event.Answer {
 
 func newCommands() commands {
 	return commands{
-		prompt: resulting("prompt", func(s *Session, _ context.Context, p sentPrompt) (string, error) {
+		prompt: newCommand("prompt", func(s *Session, _ context.Context, p sentPrompt) (string, error) {
 			return s.promptHere(p.whole())
 		}),
-		cancel: immediate("cancel", (*Session).cancelHere),
-		answer: immediate("answer", func(s *Session, p sentAnswer) error { return s.answerHere(p.Question, p.whole(), p.By) }),
-		close:  immediate("close", func(s *Session, _ none) error { return s.closeHere() }),
-		reopen: slowly(withoutParams("reopen", (*Session).reopenHere)),
+		cancel: withoutContext("cancel", (*Session).cancelHere),
+		answer: withoutContext("answer", func(s *Session, p sentAnswer) error { return s.answerHere(p.Question, p.whole(), p.By) }),
+		close:  withoutContext("close", func(s *Session, _ none) error { return s.closeHere() }),
+		reopen: slow(withoutParams("reopen", (*Session).reopenHere)),
 		resume: withoutParams("resume", (*Session).resumeHere),
-		remove: slowly(withoutParams("delete", (*Session).deleteHere)),
-		rename: waiting("rename", (*Session).renameHere),
-		place:  waiting("place", (*Session).placeHere),
+		remove: slow(withoutParams("delete", (*Session).deleteHere)),
+		rename: withoutResult("rename", (*Session).renameHere),
+		place:  withoutResult("place", (*Session).placeHere),
 
-		setAttribute:    immediate("set-attribute", (*Session).setAttributeHere),
-		addCapabilities: immediate("add-capabilities", (*Session).addCapabilitiesHere),
-		setModel:        slowly(waiting("set-model", (*Session).setModelHere)),
-		setRules:        immediate("set-rules", (*Session).setRulesHere),
-		revoke:          immediate("revoke", (*Session).revokeHere),
-		setTools: waiting("set-tools", func(s *Session, ctx context.Context, list []storedTool) error {
+		setAttribute:    withoutContext("set-attribute", (*Session).setAttributeHere),
+		addCapabilities: withoutContext("add-capabilities", (*Session).addCapabilitiesHere),
+		setModel:        slow(withoutResult("set-model", (*Session).setModelHere)),
+		setRules:        withoutContext("set-rules", (*Session).setRulesHere),
+		revoke:          withoutContext("revoke", (*Session).revokeHere),
+		setTools: withoutResult("set-tools", func(s *Session, ctx context.Context, list []storedTool) error {
 			return s.setToolsHere(ctx, tools(list))
 		}),
-		setServers: immediate("set-servers", (*Session).setServersHere),
+		setServers: withoutContext("set-servers", (*Session).setServersHere),
 
-		editQueued: immediate("edit-queued", func(s *Session, p queueChange) error { return s.editQueuedHere(p.Run, p.Change) }),
-		moveQueued: immediate("move-queued", func(s *Session, p queueChange) error { return s.moveQueuedHere(p.Run, p.Change) }),
-		sendQueued: resulting("send-queued", func(s *Session, _ context.Context, run string) (string, error) { return s.sendQueuedHere(run) }),
+		editQueued: withoutContext("edit-queued", func(s *Session, p queueChange) error { return s.editQueuedHere(p.Run, p.Change) }),
+		moveQueued: withoutContext("move-queued", func(s *Session, p queueChange) error { return s.moveQueuedHere(p.Run, p.Change) }),
+		sendQueued: newCommand("send-queued", func(s *Session, _ context.Context, run string) (string, error) { return s.sendQueuedHere(run) }),
 
-		fork: slowly(resulting("fork", func(s *Session, ctx context.Context, c Cut) (string, error) { return idOf(s.forkHere(ctx, c)) })),
-		resend: slowly(resulting("resend", func(s *Session, ctx context.Context, p resendOf) (resent, error) {
+		fork: slow(newCommand("fork", func(s *Session, ctx context.Context, c Cut) (string, error) { return idOf(s.forkHere(ctx, c)) })),
+		resend: slow(newCommand("resend", func(s *Session, ctx context.Context, p resendOf) (resent, error) {
 			fork, run, err := s.resendHere(ctx, p.Run, p.Prompt)
 			id, err := idOf(fork, err)
 			return resent{id, run}, err
 		})),
-		revert: slowly(resulting("revert", func(s *Session, ctx context.Context, p sentRevert) (checkpoint.Restored, error) {
+		revert: slow(newCommand("revert", func(s *Session, ctx context.Context, p sentRevert) (checkpoint.Restored, error) {
 			return s.revertHere(ctx, p.Run, p.Which, p.By)
 		})),
-		restore: slowly(resulting("restore", func(s *Session, ctx context.Context, p Restore) (restoredState, error) {
+		restore: slow(newCommand("restore", func(s *Session, ctx context.Context, p Restore) (restoredState, error) {
 			done, fork, err := s.restoreHere(ctx, p)
 			id, err := idOf(fork, err)
 			return restoredState{done, id}, err
 		})),
-		undo: slowly(resulting("undo", func(s *Session, ctx context.Context, p sentUndo) (checkpoint.Restored, error) {
+		undo: slow(newCommand("undo", func(s *Session, ctx context.Context, p sentUndo) (checkpoint.Restored, error) {
 			return s.undoHere(ctx, p.ID, p.By)
 		})),
-		proposeCommit: slowly(resulting("propose-commit", func(s *Session, ctx context.Context, q commitQuery) (CommitProposal, error) {
+		proposeCommit: slow(newCommand("propose-commit", func(s *Session, ctx context.Context, q commitQuery) (CommitProposal, error) {
 			return s.proposeCommitHere(ctx, q.Run, q.Ask)
 		})),
-		commit: slowly(resulting("commit", func(s *Session, ctx context.Context, c sentCommit) (Committed, error) {
+		commit: slow(newCommand("commit", func(s *Session, ctx context.Context, c sentCommit) (Committed, error) {
 			return s.commitHere(ctx, c.Paths, c.Message, c.Branch)
 		})),
-		createPullRequest: slowly(resulting("create-pull-request", func(s *Session, ctx context.Context, p sentPullRequest) (string, error) {
+		createPullRequest: slow(newCommand("create-pull-request", func(s *Session, ctx context.Context, p sentPullRequest) (string, error) {
 			return s.createPullRequestHere(ctx, p.Commands, p.Title, p.Body)
 		})),
-		extensions: slowly(resulting("extensions", func(s *Session, ctx context.Context, _ none) (agent.Extensions, error) { return s.extensionsHere(ctx) })),
-		signIn:     slowly(resulting("sign-in", (*Session).signInHere)),
+		extensions: slow(newCommand("extensions", func(s *Session, ctx context.Context, _ none) (agent.Extensions, error) { return s.extensionsHere(ctx) })),
+		signIn:     slow(newCommand("sign-in", (*Session).signInHere)),
 	}
 }
 
