@@ -317,7 +317,7 @@ func (s *Session) endRecord() {
 
 // refreshOwner updates an inactive session from the store, and reports whether another process holds it.
 func (s *Session) refreshOwner(ctx context.Context) (elsewhere bool) {
-	if !s.storage.mu.TryLock() {
+	if !s.tryLockStorage() {
 		return true // its lease is being acquired, or it is being written
 	}
 	defer s.storage.mu.Unlock()
@@ -333,6 +333,19 @@ func (s *Session) refreshOwner(ctx context.Context) (elsewhere bool) {
 		return false
 	}
 	return head.Owner != 0
+}
+
+// readTime is how long others may take to read the session from the store.
+const readTime = 100 * time.Millisecond
+
+// tryLockStorage acquires the storage's lock unless it is held for long.
+func (s *Session) tryLockStorage() bool {
+	for began := time.Now(); !s.storage.mu.TryLock(); <-time.After(time.Millisecond) {
+		if time.Since(began) > readTime {
+			return false
+		}
+	}
+	return true
 }
 
 // evictRecord evicts a session that was deleted or must be loaded again.
