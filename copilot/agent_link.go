@@ -20,6 +20,7 @@ type agentLink struct {
 	earlyEvents  []earlyEvent         // events that came while the agent was opening it
 	outdated     bool                 // the next prompt needs another conversation; guarded by the session's lock
 	servers      []agent.ServerConfig // those of clients, with which it was opened; guarded by the session's lock
+	usesFiles    bool                 // it was opened with those of clients; likewise
 	staysUntil   time.Time            // earliest time to move to another process when it should; only the loop uses it
 	released     chan struct{}        // closed when the session releases the link
 }
@@ -162,10 +163,14 @@ func (s *Session) beginOpening(l *agentLink) agent.Opening {
 	pending := s.machine.OpeningConversation()
 	s.headChanged = true
 	s.perform()
-	l.servers = s.host.clientServers.of(s.id)
-	return agent.Opening{
-		Session: s.id, Model: s.model.ID, Directory: s.directory, Resume: resume, AskUser: s.askUser, Tools: s.tools, Servers: l.servers, Buffer: s.buffer, Pending: pending,
+	l.servers, l.usesFiles = s.host.clientServers.of(s.id), s.usesFiles()
+	o := agent.Opening{
+		Session: s.id, Model: s.model.ID, Directory: s.directory, Resume: resume, AskUser: s.askUser, Tools: s.tools, Servers: l.servers, Pending: pending,
 	}
+	if l.usesFiles {
+		o.Buffer = s.buffer
+	}
+	return o
 }
 
 // installLink makes l the conversation of the session, and records the events that came while it was opened. The caller must

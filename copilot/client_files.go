@@ -56,13 +56,18 @@ func (c *clientFiles) of(session string) []*attachedFiles {
 	return slices.Clone(c.bySession[session])
 }
 
-// AttachFiles makes the agent of a session use the files that a client has open, until detach is called. The session need not be in memory.
+// AttachFiles makes the agent of a session use the files that a client has open, until detach is called. The agent's conversation is opened again
+// before the next prompt if it was opened without files, because looking for them costs each prompt some milliseconds.
+// The session need not be in memory.
 // Several clients may have a file; the one that came first wins. detach may be called more than once.
 func (h *Host) AttachFiles(session string, files agent.Files) (detach func()) {
 	own := &attachedFiles{Files: files}
 	h.clientFiles.add(session, own)
 	return sync.OnceFunc(func() { h.clientFiles.remove(session, own) })
 }
+
+// usesFiles reports whether the agent must look for files of clients. The caller must hold the lock.
+func (s *Session) usesFiles() bool { return s.expectsFiles || len(s.host.clientFiles.of(s.id)) > 0 }
 
 // buffer is [agent.Opening.Buffer] of the session.
 func (s *Session) buffer(ctx context.Context, path string) (agent.Buffer, bool) {

@@ -42,7 +42,12 @@ func (c *clientFiles) offer() agent.Files {
 // openBuffer runs a session whose agent opens a buffer.
 func (w *world) openBuffer(s *copilot.Session, path string) (b agent.Buffer, ok bool) {
 	w.t.Helper()
-	w.agents.Script = func(t *fake.Turn) { b, ok = t.Opening.Buffer(context.Background(), path) }
+	b, ok = agent.Buffer{}, false
+	w.agents.Script = func(t *fake.Turn) {
+		if t.Opening.Buffer != nil {
+			b, ok = t.Opening.Buffer(context.Background(), path)
+		}
+	}
 	w.prompt(s, "open "+path)
 	wait(time.Minute)
 	return b, ok
@@ -66,6 +71,26 @@ func TestFilesOfTheClientThatCameFirstAreUsed(t *testing.T) {
 		leave()
 		b, _ = w.openBuffer(s, file)
 		assert.Equal(w.t, "second", b.Text)
+	})
+}
+
+func TestAgentLooksForFilesOnlyIfAClientHasThem(t *testing.T) {
+	inWorld(t, "from the next prompt on", copilot.Options{}, func(w *world) {
+		s := w.start()
+		w.prompt(s, "a")
+		wait(time.Minute)
+		w.host.AttachFiles(s.ID(), (&clientFiles{}).offer())
+		w.prompt(s, "b")
+		w.prompt(s, "c")
+		wait(time.Minute)
+		with, err := w.host.Start(w.t.Context(), copilot.Start{Origin: "test", Directory: w.directory, Files: true})
+		require.NoError(w.t, err)
+		w.sessions = append(w.sessions, with)
+		var looks []bool
+		for _, c := range w.agents.Calls(fake.Open) {
+			looks = append(looks, c.Opening.Buffer != nil)
+		}
+		assert.Equal(w.t, []bool{false, true, true}, looks)
 	})
 }
 

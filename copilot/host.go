@@ -115,6 +115,7 @@ type Start struct {
 	AskUser      bool                 // a client can answer questions of the agent
 	Tools        []event.Tool         // tools that clients execute for the agent
 	Servers      []agent.ServerConfig // MCP servers of this session; see [Session.SetServers]
+	Files        bool                 // its client will offer files; see [Host.AttachFiles]
 	Capabilities Capabilities         // what its client can answer without being attached; see [Session.AddCapabilities]
 	Attributes   map[string]string    // see [Session.Attribute]
 	// WithoutAgent starts the session without waiting for an agent. The first prompt starts one. If there is none, or it

@@ -52,7 +52,7 @@ func (s *Session) replaceTools(tools []event.Tool) {
 // prompt.
 func (s *Session) dropOutdatedConversation() {
 	s.mu.Lock()
-	outdated := s.link != nil && s.link.outdated || s.serversOutdated()
+	outdated := s.link != nil && s.link.outdated || s.serversOutdated() || s.link != nil && !s.link.usesFiles && s.usesFiles()
 	s.mu.Unlock()
 	if outdated {
 		s.releaseConversation()

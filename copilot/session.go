@@ -58,6 +58,7 @@ type Session struct {
 	stored           status             // in the stored head, which the holder writes
 	meta             []byte             // of the stored head, as last read
 	heldQueue        []*session.Run     // prompts that wait in the holder
+	expectsFiles     bool               // see [Start.Files]
 	recorderNotified bool               // the recorder is going to write it
 	headChanged      bool               // the stored head is outdated
 	evicted          bool               // another object may represent the session
@@ -107,7 +108,7 @@ func newSession(h *Host, id string, model agent.Model, start Start) *Session {
 			askUser: start.AskUser, capabilities: start.Capabilities, attributes: start.Attributes, tools: slices.Clone(start.Tools),
 			model: model, policy: maps.Clone(start.Policy),
 		},
-		epoch: newEpoch(),
+		epoch: newEpoch(), expectsFiles: start.Files,
 	}
 	if len(start.Servers) > 0 { // otherwise a session that is loaded again keeps its own
 		h.clientServers.set(id, start.Servers)

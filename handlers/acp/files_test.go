@@ -17,6 +17,10 @@ var withFiles = document{"fs": document{"readTextFile": true, "writeTextFile": t
 
 // readsAndWrites is an agent that says the text of the file that a prompt names, and replaces it.
 func readsAndWrites(t *fake.Turn) {
+	if t.Opening.Buffer == nil {
+		t.Say("no buffer")
+		return
+	}
 	b, ok := t.Opening.Buffer(context.Background(), t.Prompt)
 	switch {
 	case !ok:

@@ -24,7 +24,7 @@ func (n *connection) newSession(ctx context.Context, r *jsonrpc.Request) (any, e
 		return nil, err
 	}
 	s, err := n.host().Start(ctx, copilot.Start{
-		Origin: Origin, Directory: p.Directory, AskUser: true, Servers: servers, Capabilities: n.capabilities().answerable(),
+		Origin: Origin, Directory: p.Directory, AskUser: true, Servers: servers, Files: n.capabilities().Files.Read, Capabilities: n.capabilities().answerable(),
 	})
 	if err != nil {
 		return nil, err
