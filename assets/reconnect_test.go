@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/copilot-portal/portal/copilot/testclock"
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 
@@ -121,7 +122,7 @@ func recoversAfterKill(t page) {
 	send(b, "run `echo stork`")
 	b.WaitText(id("question"), "echo stork")
 	b.Wait(`document.title.startsWith("(1) Waiting for you: ") && document.querySelector("#icon").href.endsWith("/favicon-waiting.svg")`)
-	portaltest.Settle(kept)
+	testclock.Settle(kept)
 	p.Kill()
 	b.WaitText(id("offline")+":not([hidden])", "Can't reach the portal.")
 	b.WaitText(id("answer"), "heron") // still readable

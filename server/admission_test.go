@@ -22,6 +22,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/copilot-portal/portal/copilot/testclock"
 	"github.com/copilot-portal/portal/server"
 	"github.com/copilot-portal/portal/server/portaltest"
 )
@@ -206,7 +207,7 @@ func TestSlowClientsDoNotLockOutTokenHolder(t *testing.T) {
 		}[i%4])
 	}
 	for range 5 {
-		begin := portaltest.Now()
+		begin := testclock.Now()
 		r := send(t, address, apiTest+"\r\n")
 		assert.Equal(t, http.StatusOK, r.status)
 		assert.Less(t, begin.Elapsed(), 5*time.Second)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"github.com/copilot-portal/portal/copilot/testclock"
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 
@@ -20,7 +21,7 @@ const (
 func TestPortalStartsFastAndIdlesSmall(t *testing.T) {
 	best := time.Hour
 	for range starts {
-		begin := portaltest.Now()
+		begin := testclock.Now()
 		p := portaltest.Start(t, portaltest.Options{})
 		status, _ := p.Do("GET", "/health", "")
 		took := begin.Elapsed()

@@ -20,6 +20,7 @@ import (
 
 	"github.com/copilot-portal/portal/copilot/agent/ndjson"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
+	"github.com/copilot-portal/portal/copilot/testclock"
 	"github.com/copilot-portal/portal/server/portaltest"
 	"github.com/copilot-portal/portal/server/portaltest/contract"
 )
@@ -202,7 +203,7 @@ func (a *app) hear() document {
 // awaitExit waits for the end and returns the exit code.
 func (a *app) awaitExit() int {
 	a.t.Helper()
-	began := portaltest.Now()
+	began := testclock.Now()
 	_, _ = io.Copy(io.Discard, a.out)
 	_ = a.command.Wait() // the exit code is checked instead
 	assert.Less(a.t, began.Elapsed(), 5*time.Second)

@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot/demo"
+	"github.com/copilot-portal/portal/copilot/testclock"
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 
@@ -140,7 +141,7 @@ func TestHangingAgentDoesNotDelayShutdown(t *testing.T) {
 	p.Until(id, "onStartToolExecution")
 	require.NoError(t, syscall.Kill(p.Agents()[0].PID, syscall.SIGSTOP))
 	p.Query(idle, strings.Repeat("much to send ", 1<<20)) // more than an unread connection buffers
-	begin := portaltest.Now()
+	begin := testclock.Now()
 	require.NoError(t, syscall.Kill(p.PID, syscall.SIGTERM))
 	p.WaitExit(5 * time.Second)
 	t.Logf("ended in %v", begin.Elapsed())

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/copilot-portal/portal/copilot/testclock"
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 
@@ -83,20 +84,20 @@ func (l *killedSession) round(n int) {
 }
 
 // killAmid kills the portal at a random moment of the answer, after reading the record as lines.
-func (l *killedSession) killAmid(reader *portaltest.Reader, before int) (lines []dated, killed portaltest.Clock) {
+func (l *killedSession) killAmid(reader *portaltest.Reader, before int) (lines []dated, killed testclock.Clock) {
 	reader.Wait("the answer", func(list []portaltest.Response) bool { return count(list[before:], "onMessage") > 0 })
 	moment := time.NewTimer(rand.N(1200 * time.Millisecond))
 	defer moment.Stop()
 	for {
 		select {
 		case <-moment.C:
-			killed = portaltest.Now()
+			killed = testclock.Now()
 			l.portal.Kill()
 			<-reader.Done()
 			<-l.steady.Done()
 			return lines, killed
 		case <-time.After(50 * time.Millisecond):
-			lines = append(lines, dated{l.lines(), portaltest.Now()})
+			lines = append(lines, dated{l.lines(), testclock.Now()})
 		}
 	}
 }
@@ -104,7 +105,7 @@ func (l *killedSession) killAmid(reader *portaltest.Reader, before int) (lines [
 // dated is a response and the time when it was read.
 type dated struct {
 	lines []string
-	at    portaltest.Clock
+	at    testclock.Clock
 }
 
 // lines returns the exported events of the session.
@@ -173,7 +174,7 @@ func responses(given []portaltest.Given) (list []portaltest.Response) {
 
 // assertKept checks that the responses that a reader received are still there, in order, except the latest. It
 // returns the number of responses that are there and the age of the oldest lost one.
-func assertKept(t *testing.T, had []portaltest.Given, all []unit, killed portaltest.Clock) (held int, lost time.Duration) {
+func assertKept(t *testing.T, had []portaltest.Given, all []unit, killed testclock.Clock) (held int, lost time.Duration) {
 	t.Helper()
 	texts := expander{}
 	for i, g := range had {
@@ -215,7 +216,7 @@ func assertCounted(t *testing.T, round []unit) {
 }
 
 // assertLines checks that lines exported before are still exported.
-func assertLines(t *testing.T, exports []dated, now []string, killed portaltest.Clock) {
+func assertLines(t *testing.T, exports []dated, now []string, killed testclock.Clock) {
 	t.Helper()
 	all := expandLines(t, now)
 	for _, e := range exports {
@@ -269,7 +270,7 @@ func kept(t *testing.T, p *portaltest.Portal, text string) bool {
 }
 
 // settle waits until the events that clients received are durable, on a busy machine.
-func settle() { portaltest.Settle(durableAtMost) }
+func settle() { testclock.Settle(durableAtMost) }
 
 // goOn sends a prompt to a session with a past and returns the responses.
 func goOn(t *testing.T, p *portaltest.Portal, id, prompt string) []portaltest.Response {

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/copilot-portal/portal/copilot/testclock"
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 
@@ -110,7 +111,7 @@ func (c *mcpClient) reported(text string) bool {
 // awaitReport waits for a notification of progress, which may arrive after the result.
 func (c *mcpClient) awaitReport(text string) {
 	c.Helper()
-	for clock := portaltest.Now(); !c.reported(text); portaltest.Settle(10 * time.Millisecond) {
+	for clock := testclock.Now(); !c.reported(text); testclock.Settle(10 * time.Millisecond) {
 		require.Less(c, clock.Elapsed(), agentStarts, text)
 	}
 }
@@ -223,7 +224,7 @@ func TestFailedAttachmentOfMCPExplainsWhy(t *testing.T) {
 // findsSession searches until the store has the words, which takes a moment.
 func (c *mcpClient) findsSession(words, id string) {
 	c.Helper()
-	clock := portaltest.Now()
+	clock := testclock.Now()
 	for {
 		results, _ := c.use("search_sessions", document{"query": words})["results"].([]any)
 		if len(results) > 0 {
@@ -318,7 +319,7 @@ func TestStdioMCPPortalEndsWithItsInput(t *testing.T) {
 	c := connectMCP(t, &sdk.CommandTransport{Command: command, TerminateDuration: agentStarts})
 	id := c.use("start_session", document{})["sessionId"]
 	c.use("prompt", document{"sessionId": id, "prompt": "wait 10 min", "waitSeconds": 0})
-	began := portaltest.Now()
+	began := testclock.Now()
 	require.NoError(t, c.Close())
 	assert.Less(t, began.Elapsed().Seconds(), 5.0)
 	assert.Equal(t, 0, command.ProcessState.ExitCode())

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/copilot-portal/portal/copilot/testclock"
 	"github.com/copilot-portal/portal/server/portaltest"
 	"github.com/copilot-portal/portal/server/portaltest/contract"
 )
@@ -156,7 +157,7 @@ func TestShutdownReportsOperationEnds(t *testing.T) {
 	id := operate(t, p, session, longOperation)
 	conn := watch(t, p, session, id, -1)
 	last := awaitThinking(t, conn)
-	began := portaltest.Now()
+	began := testclock.Now()
 	stopped := make(chan struct{})
 	go func() { defer close(stopped); p.Stop() }()
 	expectFailedEnd(t, conn, last)

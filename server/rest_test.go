@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/copilot-portal/portal/copilot/testclock"
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 
@@ -150,7 +151,7 @@ func TestKilledAgentIsReportedAndReplaced(t *testing.T) {
 	p.Until(id, "onStartToolExecution")
 	require.Eventually(t, func() bool { return hasCommand(p, "sleep 60") }, soon, tick)
 
-	killed := portaltest.Now()
+	killed := testclock.Now()
 	require.NoError(t, syscall.Kill(p.Agents()[0].PID, syscall.SIGKILL))
 	got := p.Until(id, "onIdle")
 	assert.Less(t, killed.Elapsed(), 2*time.Second)

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 	_ "modernc.org/sqlite" //nolint:depguard // reads the file as another program would
 
+	"github.com/copilot-portal/portal/copilot/testclock"
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 
@@ -192,8 +193,8 @@ func TestReaderFollowsASessionThatRunsInAnotherPortal(t *testing.T) {
 }
 
 // said returns the deltas of messages with the times when a reader received them.
-func said(r *portaltest.Reader) map[string]portaltest.Clock {
-	words := map[string]portaltest.Clock{}
+func said(r *portaltest.Reader) map[string]testclock.Clock {
+	words := map[string]testclock.Clock{}
 	for _, g := range r.Given() {
 		if g.Name() == "onMessage" {
 			words[g.Text("delta")] = g.At

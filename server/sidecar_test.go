@@ -22,6 +22,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/copilot-portal/portal/copilot/testclock"
 	"github.com/copilot-portal/portal/server/portaltest"
 	"github.com/copilot-portal/portal/server/portaltest/contract"
 )
@@ -239,7 +240,7 @@ func TestStreamsAndRestWatchASessionDuringReconnects(t *testing.T) {
 	})
 
 	var all []streamEvent
-	after, reconnects, began := "", 0, portaltest.Now()
+	after, reconnects, began := "", 0, testclock.Now()
 	p.follow(id, "", func(e streamEvent) bool { all, after = append(all, e), e.id; return false })
 	for ended := false; !ended; reconnects++ {
 		deadline := time.Now().Add(time.Duration(rand.IntN(170)) * time.Millisecond)
@@ -289,7 +290,7 @@ func ends(t *testing.T, c *exec.Cmd, limit time.Duration) {
 	ended := make(chan struct{})
 	var err error
 	go func() { defer close(ended); err = c.Wait() }()
-	require.True(t, portaltest.Now().Wait(ended, limit), "it did not end within %v", limit)
+	require.True(t, testclock.Now().Wait(ended, limit), "it did not end within %v", limit)
 	require.NoError(t, err)
 }
 
@@ -327,7 +328,7 @@ func TestOpenStreamsDoNotDelayShutdown(t *testing.T) {
 		})
 	}
 	open.Wait()
-	begin := portaltest.Now()
+	begin := testclock.Now()
 	p.Stop()
 	ended.Wait()
 	t.Logf("stopped in %v", begin.Elapsed())

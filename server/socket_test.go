@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/copilot-portal/portal/copilot/testclock"
 	"github.com/copilot-portal/portal/handlers/rpc"
 	"github.com/copilot-portal/portal/handlers/ui"
 	"github.com/copilot-portal/portal/server"
@@ -99,7 +100,7 @@ func TestOpenWebSocketsDoNotDelayShutdown(t *testing.T) {
 			}
 		}()
 	}
-	began := portaltest.Now()
+	began := testclock.Now()
 	p.Stop()
 	assert.Less(t, began.Elapsed(), 2*time.Second)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/copilot-portal/portal/copilot/testclock"
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 
@@ -83,7 +84,7 @@ func TestStdioRunsEndWithATerminalStatus(t *testing.T) {
 				if asksLast {
 					s.Send(`{"jsonrpc":"2.0","id":"4","method":"mcp.list"}`)
 				}
-				began := portaltest.Now()
+				began := testclock.Now()
 				end(s)
 				rest := s.Rest()
 				assert.Equal(t, 0, s.Wait())

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/copilot-portal/portal/copilot/testclock"
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 
@@ -46,7 +47,7 @@ func TestStdioPortalStopsAtTheEndOfItsInput(t *testing.T) {
 	result, _ := answer(t, s.UI, "1")["result"].(document)
 	assert.Equal(t, "0", result["protocol_version"])
 	assert.Empty(t, listening(t, s.PID), "no port is opened")
-	began := portaltest.Now()
+	began := testclock.Now()
 	s.CloseInput()
 	assert.Empty(t, s.Rest())
 	assert.Equal(t, 0, s.Wait())
@@ -130,7 +131,7 @@ func TestStdioPortalStopsItsAgent(t *testing.T) {
 			s.Send(`{"jsonrpc":"2.0","id":"2","method":"model.list"}`)
 			require.Contains(t, answer(t, s.UI, "2"), "result")
 			require.NotEmpty(t, s.Children())
-			began := portaltest.Now()
+			began := testclock.Now()
 			end(s)
 			assert.Equal(t, 0, s.Wait())
 			t.Logf("ended in %v", began.Elapsed())
@@ -255,7 +256,7 @@ func TestSignalsEndABridge(t *testing.T) {
 		s := portaltest.Stdio(t, "--attach", p.URL)
 		s.Send(greet)
 		answer(t, s.UI, "1")
-		began := portaltest.Now()
+		began := testclock.Now()
 		s.Signal(signal)
 		assert.Equal(t, 0, s.Wait())
 		assert.Less(t, began.Elapsed(), 3*time.Second)
@@ -417,7 +418,7 @@ func TestUnstartedAgentDoesNotDelayShutdown(t *testing.T) {
 			s := portaltest.StdioWith(t, portaltest.Options{Args: []string{"--copilot-path", silent}, Env: []string{"PORTAL_POOL_START_TIMEOUT=2s"}})
 			s.Send(`{"jsonrpc":"2.0","id":"2","method":"model.list"}`)
 			require.Eventually(t, func() bool { return len(s.Children()) > 0 }, soon, tick)
-			began := portaltest.Now()
+			began := testclock.Now()
 			end(s)
 			assert.Contains(t, answer(t, s.UI, "2"), "error")
 			assert.Equal(t, 0, s.Wait())

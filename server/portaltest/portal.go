@@ -16,6 +16,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/copilot-portal/portal/copilot/testclock"
 )
 
 // Options of a portal under test.
@@ -174,12 +176,15 @@ func (p *Portal) shutdown(s os.Signal) {
 }
 
 // WaitExit waits until the portal has ended, and checks that its exit code is 0 and that no process is left. d
-// is measured by a [Clock].
+// is measured by a [testclock.Clock].
 func (p *Portal) WaitExit(d time.Duration) {
 	p.t.Helper()
-	if !Now().Wait(p.exited, d) {
-		_ = p.command.Process.Kill()
+	if !testclock.Now().Wait(p.exited, d) {
 		p.t.Errorf("the portal did not end within %v", d)
+		_ = p.command.Process.Signal(syscall.SIGQUIT) // so that its standard error shows what it waits for
+		if !testclock.Now().Wait(p.exited, d) {
+			_ = p.command.Process.Kill()
+		}
 		<-p.exited
 	}
 	if code := p.command.ProcessState.ExitCode(); code != 0 {

@@ -6,12 +6,14 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/copilot-portal/portal/copilot/testclock"
 )
 
 // Given is a response and the time when the reader received it.
 type Given struct {
 	Response
-	At Clock
+	At testclock.Clock
 }
 
 // Reader reads a session with live/{token} until the portal ends or the session is closed.
@@ -41,7 +43,7 @@ func (p *Portal) Follow(id, token string) *Reader {
 
 // take records the answer to one call and reports whether more may follow.
 func (r *Reader) take(answer string) bool {
-	now := Now()
+	now := testclock.Now()
 	var batch struct {
 		Responses []Response
 		Error     string

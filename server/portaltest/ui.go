@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/copilot-portal/portal/copilot/testclock"
 	"github.com/copilot-portal/portal/server/portaltest/contract"
 )
 
@@ -33,7 +34,7 @@ type carrier interface {
 // unread is the number of lines that may wait for a test; then the portal has to wait.
 const unread = 10_000
 
-// endsWithin is the time limit for a portal to end after its input has ended, measured by a [Clock].
+// endsWithin is the time limit for a portal to end after its input has ended, measured by a [testclock.Clock].
 const endsWithin = 5 * time.Second
 
 func newUI(tb testing.TB, on carrier) *UI {
@@ -91,7 +92,7 @@ func (u *UI) Rest() []string {
 	u.tb.Helper()
 	var all []string
 	for {
-		asked := Now()
+		asked := testclock.Now()
 		line, err := u.Receive(patience)
 		if asked.Elapsed() > endsWithin {
 			u.tb.Errorf("nothing arrived within %v", endsWithin)

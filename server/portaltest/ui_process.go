@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/copilot-portal/portal/copilot/testclock"
 )
 
 // Stream is a UI on the standard streams of its own portal.
@@ -108,7 +110,7 @@ func (p *process) closeInput() error { return p.closeIn() }
 
 func (p *process) wait(within time.Duration) (code int, err error) {
 	p.waited.Store(true)
-	if Now().Wait(p.exited, within) {
+	if testclock.Now().Wait(p.exited, within) {
 		return p.command.ProcessState.ExitCode(), nil
 	}
 	_ = p.command.Process.Signal(syscall.SIGQUIT) // prints where it hangs

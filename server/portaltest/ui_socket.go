@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/gorilla/websocket"
+
+	"github.com/copilot-portal/portal/copilot/testclock"
 )
 
 // frames is a WebSocket of a UI.
@@ -68,7 +70,7 @@ func (f *frames) closeInput() error {
 }
 
 func (f *frames) wait(within time.Duration) (code int, err error) {
-	if !Now().Wait(f.ended, within) {
+	if !testclock.Now().Wait(f.ended, within) {
 		return -1, fmt.Errorf("the WebSocket was not closed within %v", within)
 	}
 	if errors.Is(f.fault, io.EOF) {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/copilot-portal/portal/copilot/testclock"
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 
@@ -30,7 +31,7 @@ type host struct {
 
 	client   *http.Client
 	portal   *portaltest.Portal // used by the test's goroutine alone
-	kills    []portaltest.Clock // of the portal
+	kills    []testclock.Clock  // of the portal
 	killed   int                // processes of the Copilot CLI
 	restarts int
 }
@@ -74,7 +75,7 @@ func (h *host) killCLI() {
 func (h *host) restart() {
 	h.restarts++
 	if h.restarts%2 == 1 {
-		h.kills = append(h.kills, portaltest.Now())
+		h.kills = append(h.kills, testclock.Now())
 		h.portal.Kill()
 	} else {
 		h.portal.Do("POST", "/api/stop", "")

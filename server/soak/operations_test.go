@@ -12,7 +12,7 @@ import (
 
 	"github.com/gorilla/websocket"
 
-	"github.com/copilot-portal/portal/server/portaltest"
+	"github.com/copilot-portal/portal/copilot/testclock"
 )
 
 // operations starts one operation after another. Two clients watch each over /ws.
@@ -86,7 +86,7 @@ func (o *operations) use(ctx context.Context, id string) {
 	}
 	o.ended[stored.Status]++
 	for _, list := range received {
-		o.verdict.add(place([][]piece[operationMessage]{{{list, portaltest.Clock{}}}}, stored.Messages, never, false).in("operation " + id))
+		o.verdict.add(place([][]piece[operationMessage]{{{list, testclock.Clock{}}}}, stored.Messages, never, false).in("operation " + id))
 		o.verdict.events += len(list)
 	}
 	if !slices.ContainsFunc(stored.Messages, func(m operationMessage) bool { return m.Type == "complete" }) {
@@ -151,4 +151,4 @@ func counted(of map[string]int) (text string) {
 }
 
 // never is the rule for messages, which are stored before they are sent.
-func never(portaltest.Clock) bool { return false }
+func never(testclock.Clock) bool { return false }

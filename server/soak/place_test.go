@@ -5,11 +5,11 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/copilot-portal/portal/server/portaltest"
+	"github.com/copilot-portal/portal/copilot/testclock"
 )
 
 func TestLossesAndDuplicatesAreCounted(t *testing.T) {
-	killed := &host{kills: []portaltest.Clock{portaltest.Now()}}
+	killed := &host{kills: []testclock.Clock{testclock.Now()}}
 	for name, c := range map[string]struct {
 		conns   []string
 		repeats bool

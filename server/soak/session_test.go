@@ -11,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/copilot-portal/portal/copilot/testclock"
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 
@@ -27,7 +28,7 @@ type session struct {
 // sent is a prompt that the portal accepted.
 type sent struct {
 	tag string // a word of it
-	at  portaltest.Clock
+	at  testclock.Clock
 }
 
 func newSession(h *host, by dialect, id string) *session {
@@ -64,7 +65,7 @@ func (s *session) send(ctx context.Context, n int) {
 		tag := fmt.Sprintf("%.8s-%d", s.id, s.prompts)
 		err := s.by.prompt(context.WithoutCancel(ctx), s.host, s.id, fmt.Sprintf(scripts[n%len(scripts)], tag))
 		if err == nil {
-			s.accepted = append(s.accepted, sent{tag, portaltest.Now()})
+			s.accepted = append(s.accepted, sent{tag, testclock.Now()})
 			s.awaitEnd(ctx, tag)
 		}
 		if !errors.Is(err, errRefused) {

@@ -8,7 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/copilot-portal/portal/server/portaltest"
+	"github.com/copilot-portal/portal/copilot/testclock"
 )
 
 // verdict compares what the clients of a dialect received with the records.
@@ -84,8 +84,8 @@ func (c counts) in(place string) counts {
 
 // place finds what arrived on each connection in the record. What arrived in the last moment before a SIGKILL may come again: the portal
 // had not stored it, and recovers it in another form, such as the end of a text that was cut off.
-func place[T comparable](conns [][]piece[T], all []T, unsaved func(portaltest.Clock) bool, repeats bool) (c counts) {
-	at, arrived := 0, make([]portaltest.Clock, len(all))
+func place[T comparable](conns [][]piece[T], all []T, unsaved func(testclock.Clock) bool, repeats bool) (c counts) {
+	at, arrived := 0, make([]testclock.Clock, len(all))
 	for n, conn := range conns {
 		units, times := flat(conn)
 		if len(units) == 0 {
@@ -97,7 +97,7 @@ func place[T comparable](conns [][]piece[T], all []T, unsaved func(portaltest.Cl
 			lose(&c, all[at:start], n)
 		case start < at && repeats:
 			c.repeated += at - start
-		case start < at && !slices.ContainsFunc(arrived[start:at], func(t portaltest.Clock) bool { return !unsaved(t) }):
+		case start < at && !slices.ContainsFunc(arrived[start:at], func(t testclock.Clock) bool { return !unsaved(t) }):
 			c.unsaved += at - start
 		case start < at:
 			duplicate(&c, all[start:at], n)
@@ -118,7 +118,7 @@ func place[T comparable](conns [][]piece[T], all []T, unsaved func(portaltest.Cl
 	return c
 }
 
-func flat[T any](conn []piece[T]) (units []T, times []portaltest.Clock) {
+func flat[T any](conn []piece[T]) (units []T, times []testclock.Clock) {
 	for _, p := range conn {
 		for _, u := range p.units {
 			units, times = append(units, u), append(times, p.at)
@@ -226,8 +226,8 @@ const (
 )
 
 // isUnsaved reports whether what was received then may be missing from the record.
-func (h *host) isUnsaved(at portaltest.Clock) bool {
-	return slices.ContainsFunc(h.kills, func(kill portaltest.Clock) bool {
+func (h *host) isUnsaved(at testclock.Clock) bool {
+	return slices.ContainsFunc(h.kills, func(kill testclock.Clock) bool {
 		return kill.Sub(at) <= unsavedBefore && at.Sub(kill) <= readAfter
 	})
 }

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/copilot-portal/portal/server/portaltest"
+	"github.com/copilot-portal/portal/copilot/testclock"
 )
 
 // dialect is one kind of client.
@@ -54,7 +54,7 @@ type watcher struct {
 // piece is what arrived at once.
 type piece[T any] struct {
 	units []T
-	at    portaltest.Clock
+	at    testclock.Clock
 }
 
 func newWatcher(h *host, d dialect, session string) *watcher {
@@ -100,7 +100,7 @@ func (w *watcher) learn(fact string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	last := len(w.facts) - 1
-	w.facts[last] = append(w.facts[last], piece[string]{[]string{fact}, portaltest.Now()})
+	w.facts[last] = append(w.facts[last], piece[string]{[]string{fact}, testclock.Now()})
 	w.all = append(w.all, fact)
 	close(w.changed)
 	w.changed = make(chan struct{})
@@ -115,7 +115,7 @@ func (w *watcher) hear(block, text string) {
 		list = append(list, nil)
 	}
 	last := len(list) - 1
-	list[last] = append(list[last], piece[byte]{[]byte(normal(block, text)), portaltest.Now()})
+	list[last] = append(list[last], piece[byte]{[]byte(normal(block, text)), testclock.Now()})
 	w.texts[block] = list
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/testclock"
 )
 
 // abortRules returns the rules of aborts.
@@ -65,9 +66,9 @@ func aborted(what string, begin func(*testConversation), needs ...agent.Capabili
 		})
 		begin(c)
 		s.mustSucceed(c.Abort(s.shortContext()))
-		over := time.Now()
+		began := testclock.Now()
 		c.idle(true)
-		if took := time.Since(over); took > soon {
+		if took := began.Elapsed(); took > soon {
 			s.Errorf("the abort took %v", took)
 		}
 		c.assertSilent()

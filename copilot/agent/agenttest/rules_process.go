@@ -11,6 +11,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/testclock"
 )
 
 // processRules returns the rules of the agent and its process.
@@ -77,7 +78,7 @@ func (c *testConversation) assertEnded() {
 	c.Helper()
 	c.closed = true
 	before := len(c.all())
-	began := time.Now()
+	began := testclock.Now()
 	for range 2 {
 		c.fails("Send", c.Send(c.shortContext(), event.Prompt{Text: c.subject.Write(Say{"hello"})}))
 		c.fails("Abort", c.Abort(c.shortContext()))
@@ -96,7 +97,7 @@ func (c *testConversation) assertEnded() {
 	}
 	_, err := c.agent.Models(c.shortContext())
 	c.fails("Models", err)
-	if took := time.Since(began); took > soon {
+	if took := began.Elapsed(); took > soon {
 		c.Errorf("failing calls took %v", took)
 	}
 	<-time.After(quiet)
@@ -151,9 +152,9 @@ func stopped(s *ruleContext) {
 	c := s.busy()
 	ctx, cancel := context.WithTimeout(context.Background(), soon)
 	defer cancel()
-	began := time.Now()
+	began := testclock.Now()
 	s.agent.Stop(ctx)
-	if took := time.Since(began); took > soon+time.Second {
+	if took := began.Elapsed(); took > soon+time.Second {
 		s.Errorf("Stop took %v", took)
 	}
 	if !over(s.agent) {

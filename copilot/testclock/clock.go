@@ -1,10 +1,14 @@
-package portaltest
+// Package testclock measures time limits in tests on a busy machine.
+package testclock
 
 import (
 	"fmt"
 	"os"
 	"time"
 )
+
+// patience is the longest wait, whatever the machine does.
+const patience = 2 * time.Minute
 
 // Clock measures time without the periods in which a process waited for a processor or a disk, because limits
 // assume an idle machine. Only Linux reports these periods.
@@ -35,7 +39,7 @@ func (c Clock) Sub(start Clock) time.Duration {
 	return max(0, c.time.Sub(start.time)-(c.stall-start.stall))
 }
 
-// Wait waits until done is closed. It returns false once the limit or two minutes of any time have passed.
+// Wait waits until done is closed. It returns false once the limit or two minutes have passed.
 func (c Clock) Wait(done <-chan struct{}, limit time.Duration) bool {
 	for time.Since(c.time) < patience && c.Elapsed() < limit {
 		select {
