@@ -17,6 +17,9 @@ ACP      := .tools/acp
 ACP_AT   := 2.4.0
 OPENCODE := .tools/opencode
 OPENCODE_AT := 1.18.33
+INSPECTOR := .tools/inspector
+INSPECTOR_AT := 2.12.0
+NODE_AT := 22.23.1
 VENDOR_AT = $(shell cat .ci/vendor/* assets/vendor/*.js assets/vendor/*.css | cksum | cut -d ' ' -f 1)
 VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS  := -s -w -X main.version=$(VERSION)
@@ -40,7 +43,7 @@ export GORACE := atexit_sleep_ms=0
 TEST   := $(GO) test $(TAGS) $(RACE) -vet=off -shuffle=on
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test deps check lint types vendored axe acp opencode soak endurance fuzz bench screenshots dist vendor clean cli
+.PHONY: help build run test deps check lint types vendored axe acp opencode inspector soak endurance fuzz bench screenshots dist vendor clean cli
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -57,7 +60,7 @@ run: build ## build and start the portal: make run [PORT=8888] [ARGS="--demo"]
 
 # The packages that drive portals and browsers start first, because they take longest and wait more than they compute.
 # All parts run even if one fails; the exit code is nonzero if any failed.
-test: deps build axe acp opencode ## run all tests, end-to-end ones included, with the race detector
+test: deps build axe acp opencode inspector ## run all tests, end-to-end ones included, with the race detector
 	@command -v node >/dev/null || { echo "Node.js is missing; the tests of the page's modules need it: https://nodejs.org"; exit 1; }
 	@failed=; \
 	run() { part=$$1; shift; "$$@" || failed="$$failed, $$part"; }; \
@@ -130,6 +133,17 @@ $(OPENCODE)-$(OPENCODE_AT):
 	@echo "getting opencode $(OPENCODE_AT), 350 MB unpacked"
 	@rm -rf $(OPENCODE) && mkdir -p $(OPENCODE)
 	@npm install --prefix $(OPENCODE) --no-save --no-package-lock --ignore-scripts --no-audit --no-fund --loglevel=error opencode-ai@$(OPENCODE_AT) >/dev/null && touch $@
+
+inspector: $(INSPECTOR)-$(INSPECTOR_AT)
+
+# The inspector needs Node.js 22.19, which many systems do not have: it runs with a Node.js of its own. Only the package of
+# that one needs its install script, which gets the program of this system.
+$(INSPECTOR)-$(INSPECTOR_AT):
+	@command -v npm >/dev/null || { echo "npm is missing; it installs the MCP inspector, a client that the tests use: https://nodejs.org"; exit 1; }
+	@echo "getting the MCP inspector $(INSPECTOR_AT) and Node.js $(NODE_AT), 300 MB unpacked"
+	@rm -rf $(INSPECTOR) && mkdir -p $(INSPECTOR)/node
+	@npm install --prefix $(INSPECTOR) --no-save --no-package-lock --ignore-scripts --no-audit --no-fund --loglevel=error @modelcontextprotocol/inspector@$(INSPECTOR_AT) >/dev/null
+	@npm install --prefix $(INSPECTOR)/node --no-save --no-package-lock --no-audit --no-fund --loglevel=error node@$(NODE_AT) >/dev/null && touch $@
 
 soak: build ## use a portal for half an hour, with kills and restarts; the report goes to spec/reliability.md
 	PORTAL_SOAK_LENGTH=$(SOAK_LENGTH) PORTAL_SOAK_REPORT=$(SOAK_REPORT) $(GO) test $(TAGS) -vet=off -count 1 -timeout 2h -v -run TestNothingIsLostAndNothingIsLeft ./server/soak
