@@ -217,7 +217,7 @@ func (h *Host) openSocket() {
 		return
 	}
 	var err error
-	if h.processes, err = ipc.Open(h.options.Sockets, h.options.Store.Name()); err != nil {
+	if h.processes, err = ipc.Open(h.options.Sockets, h.options.Store.Name(), h.options.Remote); err != nil {
 		h.options.Log.Warn("other processes on the data directory cannot be reached: only the process that holds a session can change it", "err", err)
 		return
 	}

@@ -36,6 +36,8 @@ type Options struct {
 	Unattended map[string]Unattended // by origin of sessions; questions of other origins wait for a client
 	Store      *store.Store          // keeps the sessions; nil: they end with the host. The caller must close it after the host
 	Sockets    string                // directory of sockets through which the processes on the store call each other; "": a session is changed only by its holder
+	Remote     ipc.Remote            // carries such calls between machines; nil: there is one
+	Accepting  func() error          // why no prompts are accepted at present; nil: they always are
 	Log        *slog.Logger          // nil disables logging
 
 	Capabilities func() []agent.Capability // of the first agent; nil: all

@@ -33,7 +33,7 @@ func (h *Host) Session(ctx context.Context, id string) (*Session, error) {
 	}
 	if s == nil || !h.refreshSuspended(ctx, s) {
 		var err error
-		if s, err = h.load(ctx, id); err != nil {
+		if s, err = h.loadStored(ctx, id); err != nil {
 			return nil, err
 		}
 	}
@@ -92,8 +92,8 @@ func (h *Host) refreshSuspended(ctx context.Context, s *Session) bool {
 	return h.sessions[s.id] == s
 }
 
-// load loads a session from the store.
-func (h *Host) load(ctx context.Context, id string) (*Session, error) {
+// loadStored loads a session from the store.
+func (h *Host) loadStored(ctx context.Context, id string) (*Session, error) {
 	head, err := h.options.Store.Session(ctx, id)
 	switch {
 	case errors.Is(err, store.ErrNotFound):

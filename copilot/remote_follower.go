@@ -72,6 +72,23 @@ func (f *remoteFollower) hurry(s *Session) {
 	signal(f.now)
 }
 
+// SessionsChanged reports that other machines have changed sessions in the store.
+func (h *Host) SessionsChanged(ids []string) {
+	for _, id := range ids {
+		if s, loaded := h.Loaded(id); loaded {
+			h.remoteFollower.hurry(s)
+			s.checkStored()
+		}
+	}
+}
+
+// checkStored makes the recorder notice that this process has lost the session.
+func (s *Session) checkStored() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.notifyRecorder()
+}
+
 func signal(c chan struct{}) {
 	select {
 	case c <- struct{}{}:

@@ -222,6 +222,11 @@ func (s *Session) promptHere(p event.Prompt) (run string, err error) {
 	if p, err = s.adapt(p); err != nil {
 		return "", err
 	}
+	if accepting := s.host.options.Accepting; accepting != nil {
+		if err := accepting(); err != nil {
+			return "", err
+		}
+	}
 	if err := s.lockActive(); err != nil {
 		return "", err
 	}

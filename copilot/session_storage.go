@@ -45,6 +45,9 @@ func (s *Session) storePending(ctx context.Context, sync bool) (done bool, err e
 			return done, err
 		}
 	}
+	if s.storage.lease.IsLost() {
+		return true, s.checkLease(store.ErrLost)
+	}
 	if err := s.storeAll(); err != nil {
 		s.trimUnstored()
 		return errors.Is(err, store.ErrLost), s.checkLease(err)

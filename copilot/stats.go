@@ -87,3 +87,11 @@ func (c *tally) end(o event.Outcome) {
 		c.interrupted.Add(1)
 	}
 }
+
+// Load returns how many sessions are open and how many runs work.
+func (h *Host) Load() (open, runs int) {
+	h.mu.Lock()
+	open = h.open
+	h.mu.Unlock()
+	return open, h.Stats().Running
+}

@@ -55,6 +55,7 @@ type Config struct {
 	Sidecar     Sidecar     `mapstructure:"sidecar"`
 	Operations  Operations  `mapstructure:"operations"`
 	Jobs        Jobs        `mapstructure:"jobs"`
+	Cluster     Cluster     `mapstructure:"cluster"`
 	Providers   []Provider  `mapstructure:"providers"`
 
 	// File is the configuration file that was read, or "".
@@ -144,6 +145,8 @@ func defaults(lookup func(string) (string, bool)) map[string]any {
 		"checkpoints::enabled": true, "checkpoints::file_size": 10, "checkpoints::files": 100_000, "checkpoints::size": 1024,
 		"sidecar::idle": "2h", "sidecar::callback": "", "sidecar::callback_remote": false, "sidecar::unattended": "2m",
 		"operations::retention": "10m", "operations::connections": 100, "operations::compression": false,
+		"cluster::nats": []string{}, "cluster::group": "portal", "cluster::name": "", "cluster::credentials": "", "cluster::replicas": 1, "cluster::lease": "6s",
+		"cluster::tls::ca": "", "cluster::tls::cert": "", "cluster::tls::key": "", "cluster::directories": []string{},
 		"jobs::book": "", "jobs::retention": "168h", "jobs::parallel": 30,
 	}
 }
@@ -316,6 +319,7 @@ func (c *Config) check(lookup func(string) (string, bool)) error {
 	c.Sidecar.check(fault)
 	c.Operations.check(fault)
 	c.Jobs.check(fault)
+	c.Cluster.check(fault)
 	seen := map[string]bool{}
 	for i := range c.Providers {
 		p, at := &c.Providers[i], fmt.Sprintf("providers[%d].", i)

@@ -42,6 +42,9 @@ func newCore(ctx context.Context, c Config, version string, log *slog.Logger) *p
 	k.drivers = newServingDrivers(c, &k.demo, version, log)
 	k.storage = openStorage(ctx, c, log)
 	k.host = newHost(c, k.drivers, k.storage, log)
+	if k.storage.cluster != nil {
+		k.storage.cluster.start(ctx, k.host, c)
+	}
 	k.shares = share.New(k.host, k.storage.store)
 	k.openJobs()
 	k.work = newOperations(k)

@@ -123,6 +123,7 @@ func (s *Server) health(c *gin.Context) {
 		"agent":   gin.H{"state": h.State, "version": h.Version, "message": h.Message, "hint": h.Hint},
 		"agents":  others,
 		"storage": s.storage.health(),
+		"cluster": s.storage.cluster.health(),
 		"jobs":    s.book.health(),
 	})
 }

@@ -99,6 +99,9 @@ func newHost(c Config, d drivers, kept storage, log *slog.Logger) *copilot.Host 
 		Store: kept.store, Sockets: filepath.Join(c.DataDir, "sockets"), Log: log,
 		Checkpoints: kept.checkpoints, WithoutCheckpoints: withoutCheckpoints(),
 	}
+	if kept.cluster != nil {
+		o.Remote, o.Accepting = kept.cluster.node, kept.cluster.node.Accepting
+	}
 	if cli, ok := launchesIn(d.first, c); ok {
 		o.LaunchIn = cli.LaunchIn
 	}

@@ -17,6 +17,7 @@ type storage struct {
 	store       *store.Store
 	fault       *store.Failure     // why it cannot be used
 	checkpoints *checkpoint.Stores // nil if there are none
+	cluster     *membership        // nil without a cluster
 }
 
 // openStorage opens the data directory, unless the configuration says ephemeral. The portal also works if
@@ -25,9 +26,9 @@ func openStorage(ctx context.Context, c Config, log *slog.Logger) storage {
 	if c.Ephemeral {
 		return storage{}
 	}
-	s, err := store.Open(ctx, store.Options{Directory: c.DataDir, Log: log})
+	s, member, err := openStore(ctx, c, log)
 	if err == nil {
-		return storage{store: s, checkpoints: newCheckpoints(c, log)}
+		return storage{store: s, cluster: member, checkpoints: newCheckpoints(c, log)}
 	}
 	var fault *store.Failure
 	if !errors.As(err, &fault) {
@@ -35,6 +36,14 @@ func openStorage(ctx context.Context, c Config, log *slog.Logger) storage {
 	}
 	log.Error("sessions are not stored and will be lost when the portal stops", "kind", fault.Kind, "error", fault.Text)
 	return storage{fault: fault}
+}
+
+func openStore(ctx context.Context, c Config, log *slog.Logger) (*store.Store, *membership, error) {
+	if c.Cluster.isOn() {
+		return openClustered(ctx, c, log)
+	}
+	s, err := store.Open(ctx, store.Options{Directory: c.DataDir, Log: log})
+	return s, nil, err
 }
 
 // failure returns what prevents sessions from being stored, or nil.
@@ -61,6 +70,8 @@ func (s storage) close(log *slog.Logger) {
 	if s.store == nil {
 		return
 	}
+	s.cluster.leave()
+	defer s.cluster.close()
 	if err := s.store.Close(); err != nil {
 		log.Error("some of the latest events could not be stored", "error", err)
 	}

@@ -34,11 +34,25 @@ type Processes struct {
 	stop      context.CancelFunc // ends the calls of others
 	hangUp    context.CancelFunc // ends the calls to others
 	onHangUp  func(do func()) (stop func() bool)
+	remote    Remote
 	serving   sync.WaitGroup
 }
 
-// Open starts to serve calls, under a name that no other process on this directory has.
-func Open(directory, name string) (*Processes, error) {
+// Remote carries calls to and from processes on other machines.
+type Remote interface {
+	// Call calls a process, and fails with [ErrUnreachable] if that did not reach it.
+	Call(ctx context.Context, process, path string, body []byte) (status int, answer []byte, err error)
+
+	// Others returns the names of these processes.
+	Others() []string
+
+	// Serve answers their calls until ctx ends.
+	Serve(ctx context.Context, answer func(ctx context.Context, path string, body []byte) (status int, result []byte))
+}
+
+// Open starts to serve calls, under a name that no other process has, neither on this directory nor on another machine. Without remote
+// there are no other machines.
+func Open(directory, name string, remote Remote) (*Processes, error) {
 	if err := os.MkdirAll(directory, 0o700); err != nil {
 		return nil, err
 	}
@@ -54,7 +68,7 @@ func Open(directory, name string) (*Processes, error) {
 	calling, hangUp := context.WithCancel(context.Background())
 	calls := http.NewServeMux()
 	p := &Processes{
-		directory: directory, name: name, socket: filepath.Join(directory, name+suffix), stop: stop, calls: calls,
+		directory: directory, name: name, remote: remote, socket: filepath.Join(directory, name+suffix), stop: stop, calls: calls,
 		hangUp: hangUp, onHangUp: func(do func()) func() bool { return context.AfterFunc(calling, do) },
 		server: &http.Server{Handler: calls, ReadHeaderTimeout: time.Minute, BaseContext: func(net.Listener) context.Context { return ctx }},
 	}
@@ -69,6 +83,9 @@ func Open(directory, name string) (*Processes, error) {
 		DisableKeepAlives: true, // a connection that is kept may end under a call, and nobody knows whether that had an effect
 	}}
 	p.serving.Go(func() { _ = p.server.Serve(l) }) // it returns when it is closed
+	if remote != nil {
+		p.serving.Go(func() { remote.Serve(ctx, p.answer) })
+	}
 	return p, nil
 }
 
@@ -96,7 +113,11 @@ func (p *Processes) HangUp() { p.hangUp() }
 
 // Others returns the names of the other processes.
 func (p *Processes) Others() []string {
-	return slices.DeleteFunc(names(p.directory), func(name string) bool { return name == p.name })
+	list := slices.DeleteFunc(names(p.directory), func(name string) bool { return name == p.name })
+	if p.remote != nil {
+		list = append(list, p.remote.Others()...)
+	}
+	return list
 }
 
 // Close ends all calls and serves no more.
@@ -131,6 +152,16 @@ func (p *Processes) Call(ctx context.Context, process, path string, params, resu
 		return err
 	}
 	response, err := p.client.Do(request)
+	if errors.Is(err, ErrUnreachable) && p.remote != nil {
+		status, answer, err := p.remote.Call(ctx, process, path, body)
+		switch {
+		case err != nil:
+			return unanswered(callers, ctx, err)
+		case status == http.StatusNotFound: // an older version
+			return ErrUnreachable
+		}
+		return decode(status, answer, result)
+	}
 	if err != nil {
 		return unanswered(callers, ctx, err)
 	}
@@ -144,6 +175,28 @@ func (p *Processes) Call(ctx context.Context, process, path string, params, resu
 	}
 	return decode(response.StatusCode, answer, result)
 }
+
+// answer answers a call from another machine.
+func (p *Processes) answer(ctx context.Context, path string, body []byte) (status int, result []byte) {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+p.name+path, bytes.NewReader(body))
+	if err != nil {
+		return http.StatusBadRequest, nil
+	}
+	w := &memoryWriter{header: http.Header{}, status: http.StatusOK}
+	p.calls.ServeHTTP(w, r)
+	return w.status, w.body.Bytes()
+}
+
+// memoryWriter is an [http.ResponseWriter] that keeps the response.
+type memoryWriter struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+func (w *memoryWriter) Header() http.Header         { return w.header }
+func (w *memoryWriter) WriteHeader(status int)      { w.status = status }
+func (w *memoryWriter) Write(b []byte) (int, error) { return w.body.Write(b) }
 
 // unanswered returns the error of a call without an answer.
 func unanswered(callers, ctx context.Context, err error) error {

@@ -22,7 +22,7 @@ import (
 // open opens a process with three calls.
 func open(t *testing.T, directory, name string) *ipc.Processes {
 	t.Helper()
-	p, err := ipc.Open(directory, name)
+	p, err := ipc.Open(directory, name, nil)
 	require.NoError(t, err)
 	p.Handle("POST /call/{path}", func(r *http.Request) (any, error) {
 		var params string
@@ -110,7 +110,7 @@ func TestProcessesThatStartTogetherKeepTheirSockets(t *testing.T) {
 	var all sync.WaitGroup
 	for n := range 30 {
 		all.Go(func() {
-			p, err := ipc.Open(directory, fmt.Sprint("p", n))
+			p, err := ipc.Open(directory, fmt.Sprint("p", n), nil)
 			if assert.NoError(t, err) {
 				t.Cleanup(p.Close)
 			}

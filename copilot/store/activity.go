@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 	"time"
 )
 
@@ -44,6 +45,10 @@ func scanActivity(dead func(owner) bool) func(scanner) (Activity, error) {
 
 // Activity returns a stored activity, or [ErrNotFound].
 func (s *Store) Activity(ctx context.Context, kind, id string) (Activity, error) {
+	return caughtUp(ctx, s, func() (Activity, error) { return s.activity(ctx, kind, id) })
+}
+
+func (s *Store) activity(ctx context.Context, kind, id string) (Activity, error) {
 	a, err := scanActivity(s.isDead)(s.read.Load().QueryRowContext(ctx, selectActivity+" WHERE kind = ? AND id = ?", kind, id))
 	if errors.Is(err, sql.ErrNoRows) {
 		return Activity{}, ErrNotFound
@@ -100,6 +105,9 @@ func (s *Store) Begin(ctx context.Context, a Activity) error {
 			if err == nil && made == 0 {
 				return ErrExists
 			}
+			if err == nil {
+				_, err = w.change(ctx, subject(a.Kind, a.ID))
+			}
 			return err
 		})
 		if err == nil && !a.Done {
@@ -114,9 +122,13 @@ func (s *Store) Begin(ctx context.Context, a Activity) error {
 // durable. It fails with [ErrLost], and writes nothing, if another process has adopted the activity, or the activity is
 // done or does not exist. After any other error the lines may be stored nevertheless: see [Store.Activity].
 func (s *Store) AppendActivity(ctx context.Context, a Activity, lines ...[]byte) (uint64, error) {
-	return ask(ctx, s, func(ctx context.Context, w *writer) (last uint64, err error) {
+	var version uint64
+	last, err := ask(ctx, s, func(ctx context.Context, w *writer) (last uint64, err error) {
 		err = w.db.transaction(ctx, func() error {
-			last, err = w.appendActivity(ctx, a, lines)
+			if last, err = w.appendActivity(ctx, a, lines); err != nil {
+				return err
+			}
+			version, err = w.change(ctx, subject(a.Kind, a.ID))
 			return err
 		})
 		if err == nil && a.Done || errors.Is(err, ErrLost) {
@@ -124,6 +136,10 @@ func (s *Store) AppendActivity(ctx context.Context, a Activity, lines ...[]byte)
 		}
 		return last, err
 	})
+	if err == nil && s.options.Cluster != nil { // before a client sees the number, which another node must not give again
+		s.options.Cluster.Await(ctx, subject(a.Kind, a.ID), version)
+	}
+	return last, err
 }
 
 func (w *writer) appendActivity(ctx context.Context, a Activity, lines [][]byte) (last uint64, err error) {
@@ -145,6 +161,9 @@ func (w *writer) appendActivity(ctx context.Context, a Activity, lines [][]byte)
 // Adopt takes over the activities of a kind that are not done and that no process writes: they were released, or their
 // owner is provably gone (see [Store.Acquire]). It returns them, oldest first.
 func (s *Store) Adopt(ctx context.Context, kind string) ([]Activity, error) {
+	if s.options.Cluster != nil {
+		return s.adoptShared(ctx, kind)
+	}
 	return ask(ctx, s, func(ctx context.Context, w *writer) (adopted []Activity, err error) {
 		err = w.db.transaction(ctx, func() error {
 			adopted, err = w.adopt(ctx, kind)
@@ -161,16 +180,25 @@ func (s *Store) Adopt(ctx context.Context, kind string) ([]Activity, error) {
 	})
 }
 
-func (w *writer) adopt(ctx context.Context, kind string) (adopted []Activity, err error) {
+// free returns the activities of a kind that no process writes.
+func (w *writer) free(ctx context.Context, kind string) ([]Activity, error) {
 	gone, err := w.goneOwners(ctx, "activity")
 	if err != nil {
 		return nil, err
 	}
 	found, err := collect(ctx, w.db, scanActivity(w.deadCache()), selectActivity+` WHERE kind = ? AND NOT done
 		AND (activity.owner IS NULL OR activity.owner IN (SELECT value FROM json_each(?))) ORDER BY created, activity.key`, kind, gone)
+	return slices.DeleteFunc(found, func(a Activity) bool {
+		_, own := w.begun[a.name()]
+		return own
+	}), err
+}
+
+func (w *writer) adopt(ctx context.Context, kind string) (adopted []Activity, err error) {
+	found, err := w.free(ctx, kind)
 	for _, a := range found {
-		if _, own := w.begun[a.name()]; own || err != nil {
-			continue
+		if err != nil {
+			break
 		}
 		_, err = w.db.exec(ctx, "UPDATE activity SET owner = ? WHERE kind = ? AND id = ?", w.self.key, a.Kind, a.ID)
 		adopted = append(adopted, a)

@@ -87,7 +87,11 @@ func (w *writer) write(ctx context.Context, l *Lease, now time.Time) (writeResul
 			return writeResult{}, err
 		}
 	}
-	return writeResult{lease: l, last: last}, w.writeMeta(ctx, l)
+	if err := w.writeMeta(ctx, l); err != nil {
+		return writeResult{}, err
+	}
+	_, err = w.change(ctx, subject(sessionKind, l.id))
+	return writeResult{lease: l, last: last}, err
 }
 
 // changed returns when the session last changed, in milliseconds: as set by its holder, or now.
@@ -244,6 +248,9 @@ func (w *writer) writePositions(ctx context.Context) error {
 	err := w.db.transaction(ctx, func() error {
 		for m, number := range marks {
 			if err := w.positionOf(ctx, m, number); err != nil {
+				return err
+			}
+			if _, err := w.change(ctx, subject(positionKind, m.session+"/"+m.name)); err != nil {
 				return err
 			}
 		}

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"math"
 	"strings"
@@ -63,6 +64,13 @@ func (l *Lease) Head() Session { return l.acquired }
 // Epoch returns how often the session was acquired, including this time. Numbers given to clients are valid within one
 // epoch.
 func (l *Lease) Epoch() uint64 { return l.epoch }
+
+// IsLost reports whether another process has acquired the session, or it was deleted.
+func (l *Lease) IsLost() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return errors.Is(l.end, ErrLost)
+}
 
 // Stored returns the number of the last durable entry.
 func (l *Lease) Stored() uint64 { return l.stored.Load() }

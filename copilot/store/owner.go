@@ -39,6 +39,9 @@ func (w *writer) isOwnerGone(o owner, now time.Time) bool {
 	if o.key == w.self.key {
 		return true // a lease of this process that nothing holds
 	}
+	if o.isElsewhere() {
+		return w.isDead(o)
+	}
 	if w.isLocal(o) {
 		return w.isDead(o)
 	}
@@ -56,8 +59,13 @@ func (w *writer) isOwnerGone(o owner, now time.Time) bool {
 // isLocal reports whether an owner's process id and start time are comparable with this process's.
 func (s *Store) isLocal(o owner) bool { return o.host != "" && o.host == s.self.host && o.start != "" }
 
-// isDead reports whether an owner has ended according to the kernel.
-func (s *Store) isDead(o owner) bool { return s.isLocal(o) && started(o.pid) != o.start }
+// isDead reports whether an owner has ended according to the kernel or, if it belongs to another node, to the cluster.
+func (s *Store) isDead(o owner) bool {
+	if o.isElsewhere() {
+		return s.options.Cluster == nil || !s.options.Cluster.IsMember(o.name())
+	}
+	return s.isLocal(o) && started(o.pid) != o.start
+}
 
 // deadCache returns isDead with a cache, because a list has many sessions of few owners.
 func (s *Store) deadCache() func(owner) bool {
@@ -144,7 +152,10 @@ func (s *Store) Create(ctx context.Context, head Session) (*Lease, error) {
 // Acquire acquires the lease of a session that is free or whose owner is provably gone. Otherwise it fails with an
 // [*InUseError], or with [ErrNotFound] if there is no such session.
 func (s *Store) Acquire(ctx context.Context, id string) (*Lease, error) {
-	return ask(ctx, s, func(ctx context.Context, w *writer) (*Lease, error) { return w.acquire(ctx, id) })
+	if s.options.Cluster != nil {
+		return s.acquireShared(ctx, id)
+	}
+	return ask(ctx, s, func(ctx context.Context, w *writer) (*Lease, error) { return w.acquire(ctx, id, nil) })
 }
 
 // insert stores a session that this process holds.
@@ -166,10 +177,15 @@ func (w *writer) insert(ctx context.Context, l *Lease) error {
 	if err := w.pin(ctx, l.key, h.Pinned); err != nil {
 		return err
 	}
-	return w.meta(ctx, l.key, h.Meta)
+	if err := w.meta(ctx, l.key, h.Meta); err != nil {
+		return err
+	}
+	_, err = w.change(ctx, subject(sessionKind, l.id))
+	return err
 }
 
-func (w *writer) acquire(ctx context.Context, id string) (*Lease, error) {
+// acquire acquires a free session, in a cluster after a claim.
+func (w *writer) acquire(ctx context.Context, id string, claim *Logged) (*Lease, error) {
 	if l := w.leases[id]; l != nil {
 		return nil, &InUseError{Session: id, PID: w.self.pid}
 	}
@@ -182,7 +198,12 @@ func (w *writer) acquire(ctx context.Context, id string) (*Lease, error) {
 		if err := w.registerOwner(ctx); err != nil {
 			return err
 		}
-		if _, err := w.db.exec(ctx, "UPDATE session SET epoch = epoch + 1, owner = ? WHERE key = ?", w.self.key, key); err != nil {
+		if claim != nil {
+			if err := w.claimed(ctx, *claim); err != nil {
+				return err
+			}
+		}
+		if _, err := w.db.exec(ctx, "UPDATE session SET epoch = ifnull(?, epoch + 1), owner = ? WHERE key = ?", epochOf(claim), w.self.key, key); err != nil {
 			return err
 		}
 		if _, err := w.db.exec(ctx, `DELETE FROM owner WHERE key <> ? AND NOT EXISTS
@@ -235,7 +256,13 @@ func (w *writer) release(ctx context.Context, l *Lease) error {
 		return ErrLost
 	}
 	if err == nil {
-		_, err = w.db.exec(ctx, "UPDATE session SET owner = NULL WHERE key = ? AND epoch = ? AND owner = ?", l.key, l.epoch, w.self.key)
+		err = w.db.transaction(ctx, func() error {
+			if _, err := w.db.exec(ctx, "UPDATE session SET owner = NULL WHERE key = ? AND epoch = ? AND owner = ?", l.key, l.epoch, w.self.key); err != nil {
+				return err
+			}
+			_, err := w.change(ctx, subject(sessionKind, l.id))
+			return err
+		})
 	}
 	if err != nil {
 		l.resume()

@@ -33,6 +33,10 @@ func scanSession(dead func(owner) bool) func(scanner) (Session, error) {
 
 // Session returns a stored session, or [ErrNotFound].
 func (s *Store) Session(ctx context.Context, id string) (Session, error) {
+	return caughtUp(ctx, s, func() (Session, error) { return s.find(ctx, id) })
+}
+
+func (s *Store) find(ctx context.Context, id string) (Session, error) {
 	head, err := scanSession(s.isDead)(s.read.Load().QueryRowContext(ctx, selectSession+" WHERE id = ?", id))
 	if errors.Is(err, sql.ErrNoRows) {
 		return Session{}, ErrNotFound

@@ -19,8 +19,7 @@ const (
 // Delete deletes a session with everything that belongs to it. It fails with an [*InUseError] if a live process, this
 // one included, holds it.
 func (s *Store) Delete(ctx context.Context, id string) error {
-	err := s.do(ctx, func(ctx context.Context, w *writer) error { return w.discard(ctx, id, math.MaxInt64) })
-	if err != nil {
+	if err := s.discard(ctx, id, math.MaxInt64); err != nil {
 		return err
 	}
 	return errors.Join(s.repeat(ctx, (*writer).sweepDeleted), s.repeat(ctx, (*writer).shrink))
@@ -78,9 +77,7 @@ type expired struct {
 // sessions of those origins.
 func (s *Store) DeleteExpired(ctx context.Context, age time.Duration, bytes int64, origins ...string) (deleted []Deleted, err error) {
 	for after := (expired{}); err == nil; {
-		after, err = ask(ctx, s, func(ctx context.Context, w *writer) (expired, error) {
-			return w.expire(ctx, after.Cursor, age, bytes, origins)
-		})
+		after, err = s.expire(ctx, after.Cursor, age, bytes, origins)
 		if err == nil && after.ID == "" {
 			break
 		}
@@ -93,13 +90,19 @@ func (s *Store) DeleteExpired(ctx context.Context, age time.Duration, bytes int6
 }
 
 // expire deletes the oldest free session after a cursor, if it is too old or the file too large, and returns it.
-func (w *writer) expire(ctx context.Context, after Cursor, age time.Duration, bytes int64, origins []string) (found expired, err error) {
-	before, err := w.limit(ctx, age, bytes)
+func (s *Store) expire(ctx context.Context, after Cursor, age time.Duration, bytes int64, origins []string) (found expired, err error) {
 	for err == nil {
-		if found, err = w.oldest(ctx, after, before, origins); err != nil || found.ID == "" {
+		found, err = ask(ctx, s, func(ctx context.Context, w *writer) (expired, error) {
+			before, err := w.limit(ctx, age, bytes)
+			if err != nil {
+				return expired{}, err
+			}
+			return w.oldest(ctx, after, before, origins)
+		})
+		if err != nil || found.ID == "" {
 			break
 		}
-		err = w.discard(ctx, found.ID, found.milli())
+		err = s.discard(ctx, found.ID, found.milli())
 		var held *InUseError
 		if !errors.As(err, &held) && !errors.Is(err, ErrNotFound) && !errors.Is(err, errChanged) {
 			return found, err
@@ -144,6 +147,18 @@ func (w *writer) oldest(ctx context.Context, after Cursor, before int64, origins
 
 // errChanged reports that a session changed after it was selected.
 var errChanged = errors.New("the session was changed meanwhile")
+
+// discard removes a session unless a process holds it or changed it after until; in a cluster from all nodes.
+func (s *Store) discard(ctx context.Context, id string, until int64) error {
+	if err := s.claimRemoval(ctx, id, until); err != nil {
+		return err
+	}
+	err := s.do(ctx, func(ctx context.Context, w *writer) error { return w.discard(ctx, id, until) })
+	if s.options.Cluster != nil && errors.Is(err, ErrNotFound) {
+		return nil // the removal came back from the log
+	}
+	return err
+}
 
 // discard removes a session unless a process holds it or changed it after until. It also looks for the holder before it
 // locks the file, so that processes that hold many old sessions do not wait for each of them.

@@ -33,22 +33,25 @@ func scanShare(row scanner) (Share, error) {
 
 // AddShare stores a share unless its session has most of them, and reports whether it did. It removes all expired ones.
 func (s *Store) AddShare(ctx context.Context, x Share, most int) (added bool, err error) {
-	return ask(ctx, s, func(ctx context.Context, w *writer) (added bool, err error) {
-		return added, w.db.transaction(ctx, func() error {
-			if _, err := w.db.exec(ctx, "DELETE FROM share WHERE expires <= ?", time.Now().UnixMilli()); err != nil {
-				return err
-			}
-			n, err := w.db.exec(ctx, `INSERT INTO share (id, session, hash, rights, label, created, expires, used)
-				SELECT ?, ?, ?, ?, ?, ?, ?, 0 WHERE (SELECT count(*) FROM share WHERE session = ?) < ?`,
-				x.ID, x.Session, x.Hash, x.Rights, x.Label, x.Created.UnixMilli(), x.Expires.UnixMilli(), x.Session, most)
-			added = n > 0
+	err = s.changeRow(ctx, subject(shareKind, x.ID), func(ctx context.Context, w *writer) error {
+		if _, err := w.db.exec(ctx, "DELETE FROM share WHERE expires <= ?", time.Now().UnixMilli()); err != nil {
 			return err
-		})
+		}
+		n, err := w.db.exec(ctx, `INSERT INTO share (id, session, hash, rights, label, created, expires, used)
+				SELECT ?, ?, ?, ?, ?, ?, ?, 0 WHERE (SELECT count(*) FROM share WHERE session = ?) < ?`,
+			x.ID, x.Session, x.Hash, x.Rights, x.Label, x.Created.UnixMilli(), x.Expires.UnixMilli(), x.Session, most)
+		added = n > 0
+		return err
 	})
+	return added, err
 }
 
 // Share returns a share, or [ErrNotFound] if the id is unknown or expired.
 func (s *Store) Share(ctx context.Context, id string) (Share, error) {
+	return caughtUp(ctx, s, func() (Share, error) { return s.share(ctx, id) })
+}
+
+func (s *Store) share(ctx context.Context, id string) (Share, error) {
 	x, err := scanShare(s.read.Load().QueryRowContext(ctx, selectShare+" WHERE id = ? AND expires > ?", id, time.Now().UnixMilli()))
 	if errors.Is(err, sql.ErrNoRows) {
 		return Share{}, ErrNotFound
@@ -65,7 +68,7 @@ func (s *Store) Shares(ctx context.Context, session string) ([]Share, error) {
 
 // UseShare stores when a share was used last. An unknown id is not an error.
 func (s *Store) UseShare(ctx context.Context, id string, at time.Time) error {
-	return s.do(ctx, func(ctx context.Context, w *writer) error {
+	return s.changeRow(ctx, subject(shareKind, id), func(ctx context.Context, w *writer) error {
 		_, err := w.db.exec(ctx, "UPDATE share SET used = ? WHERE id = ? AND used < ?", at.UnixMilli(), id, at.UnixMilli())
 		return err
 	})
@@ -73,8 +76,10 @@ func (s *Store) UseShare(ctx context.Context, id string, at time.Time) error {
 
 // DeleteShare deletes a share of a session and reports whether there was one.
 func (s *Store) DeleteShare(ctx context.Context, session, id string) (deleted bool, err error) {
-	return ask(ctx, s, func(ctx context.Context, w *writer) (bool, error) {
+	err = s.changeRow(ctx, subject(shareKind, id), func(ctx context.Context, w *writer) error {
 		n, err := w.db.exec(ctx, "DELETE FROM share WHERE session = ? AND id = ?", session, id)
-		return n > 0, err
+		deleted = n > 0
+		return err
 	})
+	return deleted, err
 }

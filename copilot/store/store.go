@@ -24,6 +24,7 @@ type Options struct {
 	Busy      time.Duration // how long to wait for locks of other processes; default 5 s
 	Heartbeat time.Duration // interval of heartbeats, default 2 s; an owner that misses five is gone
 	Log       *slog.Logger  // default: no log
+	Cluster   Cluster       // nil: none
 }
 
 func (o Options) file() string { return filepath.Join(o.Directory, "sessions.db") }

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"database/sql"
+	"encoding/hex"
 	"errors"
 	"time"
 )
@@ -16,21 +17,23 @@ type Visitor struct {
 
 // Admit stores the hash of a visitor's secret.
 func (s *Store) Admit(ctx context.Context, hash []byte, v Visitor) error {
-	return s.do(ctx, func(ctx context.Context, w *writer) error {
-		return w.db.transaction(ctx, func() error {
-			// Nothing else removes expired ones.
-			if _, err := w.db.exec(ctx, "DELETE FROM visitor WHERE expires <= ?", time.Now().UnixMilli()); err != nil {
-				return err
-			}
-			_, err := w.db.exec(ctx, "INSERT OR REPLACE INTO visitor (hash, user, scopes, expires) VALUES (?, ?, ?, ?)",
-				hash, v.User, v.Scopes, v.Until.UnixMilli())
+	return s.changeRow(ctx, subject(visitorKind, hex.EncodeToString(hash)), func(ctx context.Context, w *writer) error {
+		// Nothing else removes expired ones.
+		if _, err := w.db.exec(ctx, "DELETE FROM visitor WHERE expires <= ?", time.Now().UnixMilli()); err != nil {
 			return err
-		})
+		}
+		_, err := w.db.exec(ctx, "INSERT OR REPLACE INTO visitor (hash, user, scopes, expires) VALUES (?, ?, ?, ?)",
+			hash, v.User, v.Scopes, v.Until.UnixMilli())
+		return err
 	})
 }
 
 // Admitted returns the visitor of a hash, or [ErrNotFound] if the hash is unknown or expired.
 func (s *Store) Admitted(ctx context.Context, hash []byte) (v Visitor, err error) {
+	return caughtUp(ctx, s, func() (Visitor, error) { return s.admitted(ctx, hash) })
+}
+
+func (s *Store) admitted(ctx context.Context, hash []byte) (v Visitor, err error) {
 	var milli int64
 	err = s.read.Load().QueryRowContext(ctx, "SELECT user, scopes, expires FROM visitor WHERE hash = ? AND expires > ?",
 		hash, time.Now().UnixMilli()).Scan(&v.User, &v.Scopes, &milli)
@@ -43,7 +46,7 @@ func (s *Store) Admitted(ctx context.Context, hash []byte) (v Visitor, err error
 
 // Dismiss deletes a hash. An unknown hash is not an error.
 func (s *Store) Dismiss(ctx context.Context, hash []byte) error {
-	return s.do(ctx, func(ctx context.Context, w *writer) error {
+	return s.changeRow(ctx, subject(visitorKind, hex.EncodeToString(hash)), func(ctx context.Context, w *writer) error {
 		_, err := w.db.exec(ctx, "DELETE FROM visitor WHERE hash = ?", hash)
 		return err
 	})

@@ -9,15 +9,16 @@ import (
 // writer is the state of the goroutine that writes.
 type writer struct {
 	*Store
-	db     *database
-	leases map[string]*Lease
-	begun  map[activity]struct{} // activities that this process writes
-	todo   []*Lease              // those with something to write
-	seen   map[int64]heartbeatSeen
-	newest time.Time // last change stored
-	beat   time.Time // when the last heartbeat was written
-	pause  time.Duration
-	retry  time.Time // no attempt before; zero if the last group was written
+	db      *database
+	leases  map[string]*Lease
+	begun   map[activity]struct{} // activities that this process writes
+	todo    []*Lease              // those with something to write
+	seen    map[int64]heartbeatSeen
+	newest  time.Time // last change stored
+	changed []string  // subjects that the cluster does not know of yet
+	beat    time.Time // when the last heartbeat was written
+	pause   time.Duration
+	retry   time.Time // no attempt before; zero if the last group was written
 
 	rewrites        []*rewrite
 	rewriteFailures int       // consecutive failures of the first rewrite
@@ -42,7 +43,9 @@ func (w *writer) run(ctx context.Context) {
 			w.end = w.finish(ctx)
 			return
 		}
-		if w.writeOnce(ctx) {
+		stored := w.writeOnce(ctx)
+		w.reportChanges()
+		if stored {
 			w.rewriteStep(ctx)
 		}
 	}
@@ -237,6 +240,9 @@ func (w *writer) releaseAll(ctx context.Context) error {
 		return err
 	}
 	return w.db.transaction(ctx, func() error {
+		if err := w.changeHeld(ctx); err != nil {
+			return err
+		}
 		for _, table := range []string{"session", "activity"} {
 			if _, err := w.db.exec(ctx, fmt.Sprintf("UPDATE %s SET owner = NULL WHERE owner = ?", table), w.self.key); err != nil {
 				return err

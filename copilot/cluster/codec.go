@@ -1,0 +1,111 @@
+package cluster
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+
+	"github.com/copilot-portal/portal/copilot/store"
+)
+
+// largePart is the size in bytes from which on a part of an entry is stored as an object, beside the log.
+const largePart = 128 << 10
+
+// errMessage reports a message that cannot be decoded.
+var errMessage = errors.New("a message of the cluster's log is damaged, or was written by a newer version")
+
+// version is the first byte of a message.
+const version = 1
+
+// encode returns a change as a message: its version, its head as JSON, then its entries in binary form.
+func (n *Node) encode(ctx context.Context, c store.Change) ([]byte, error) {
+	head, err := json.Marshal(c)
+	if err != nil {
+		return nil, err
+	}
+	out := binary.AppendUvarint([]byte{version}, uint64(len(head)))
+	out = append(out, head...)
+	before := uint64(0)
+	for _, e := range c.Entries {
+		out = binary.AppendUvarint(out, e.Number-before)
+		before = e.Number
+		for _, part := range [][]byte{e.Data, e.Payload} {
+			if out, err = n.appendPart(ctx, out, part); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return out, nil
+}
+
+// appendPart appends a part of an entry, or the name of the object that has it. The lowest bit of its length tells.
+func (n *Node) appendPart(ctx context.Context, out, part []byte) ([]byte, error) {
+	if len(part) < largePart {
+		return append(binary.AppendUvarint(out, uint64(len(part))<<1), part...), nil
+	}
+	sum := sha256.Sum256(part)
+	ctx, cancel := context.WithTimeout(ctx, appendTime)
+	defer cancel()
+	if err := n.log.Put(ctx, hex.EncodeToString(sum[:]), part); err != nil {
+		return nil, err
+	}
+	return append(append(out, byte(len(sum)<<1|1)), sum[:]...), nil
+}
+
+// decode returns the change of a message.
+func (n *Node) decode(ctx context.Context, data []byte) (c store.Change, err error) {
+	if len(data) == 0 || data[0] != version {
+		return c, errMessage
+	}
+	head, rest, ok := cut(data[1:])
+	if !ok {
+		return c, errMessage
+	}
+	if err := json.Unmarshal(head, &c); err != nil {
+		return c, errors.Join(errMessage, err)
+	}
+	for before := uint64(0); len(rest) > 0; {
+		var e store.Entry
+		step, length := binary.Uvarint(rest)
+		if length <= 0 {
+			return c, errMessage
+		}
+		before += step
+		e.Number = before
+		if e.Data, rest, err = n.readPart(ctx, rest[length:]); err != nil {
+			return c, err
+		}
+		if e.Payload, rest, err = n.readPart(ctx, rest); err != nil {
+			return c, err
+		}
+		c.Entries = append(c.Entries, e)
+	}
+	return c, nil
+}
+
+// cut returns the bytes that follow their length, and the rest.
+func cut(data []byte) (part, rest []byte, ok bool) {
+	size, length := binary.Uvarint(data)
+	if length <= 0 || size > uint64(len(data)-length) {
+		return nil, nil, false
+	}
+	return data[length : length+int(size)], data[length+int(size):], true
+}
+
+func (n *Node) readPart(ctx context.Context, data []byte) (part, rest []byte, err error) {
+	size, length := binary.Uvarint(data)
+	if length <= 0 || size>>1 > uint64(len(data)-length) {
+		return nil, nil, errMessage
+	}
+	part, rest = data[length:length+int(size>>1)], data[length+int(size>>1):]
+	switch {
+	case size&1 == 1:
+		part, err = n.log.Get(ctx, hex.EncodeToString(part))
+	case len(part) == 0:
+		part = nil
+	}
+	return part, rest, err
+}

@@ -1,0 +1,288 @@
+// Package jetstream is a cluster's log on NATS JetStream.
+package jetstream
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/copilot-portal/portal/copilot/cluster"
+)
+
+// Options says how to reach the servers.
+type Options struct {
+	Servers     []string
+	Name        string // of the cluster
+	Node        string
+	Credentials string // file; "": none
+	CA          string // file with certificates; "": those of the system
+	Cert, Key   string // files of the client's certificate; "": none
+	Replicas    int    // of everything stored; default 1
+	Log         *slog.Logger
+}
+
+// Log is a connection to the servers. It implements [cluster.Log]. The caller must close it.
+type Log struct {
+	options    Options
+	connection *nats.Conn
+	js         jetstream.JetStream
+	prefix     string // of all subjects
+}
+
+// Connect connects to the servers. If none answers, the log goes on trying, and its methods fail meanwhile.
+func Connect(o Options) (*Log, error) {
+	o.Replicas = cmp.Or(max(o.Replicas, 0), 1)
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
+	options := []nats.Option{
+		nats.Name("portal " + o.Node), nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1),
+		nats.ReconnectBufSize(-1), // what waited here would be sent long after others have taken over
+		nats.PingInterval(time.Second), nats.MaxPingsOutstanding(2),
+		nats.ReconnectWait(250 * time.Millisecond), nats.Timeout(2 * time.Second),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { o.Log.Debug("an error of the cluster's log", "error", err) }),
+		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
+			if err != nil {
+				o.Log.Warn("the connection to the cluster's log is lost", "error", err)
+			}
+		}),
+		nats.ReconnectHandler(func(c *nats.Conn) { o.Log.Info("connected to the cluster's log", "server", c.ConnectedUrlRedacted()) }),
+	}
+	if o.Credentials != "" {
+		options = append(options, nats.UserCredentials(o.Credentials))
+	}
+	if o.CA != "" {
+		options = append(options, nats.RootCAs(o.CA))
+	}
+	if o.Cert != "" {
+		options = append(options, nats.ClientCert(o.Cert, o.Key))
+	}
+	connection, err := nats.Connect(strings.Join(o.Servers, ","), options...)
+	if err != nil {
+		return nil, err
+	}
+	js, err := jetstream.New(connection)
+	if err != nil {
+		connection.Close()
+		return nil, err
+	}
+	return &Log{options: o, connection: connection, js: js, prefix: "portal." + o.Name + "."}, nil
+}
+
+// Close ends the connection.
+func (l *Log) Close() { l.connection.Close() }
+
+// bucket returns the name of what belongs to the cluster on the servers.
+func (l *Log) bucket(kind string) string { return "portal-" + l.options.Name + "-" + kind }
+
+// stream returns the stream of all changes, and creates it at first.
+func (l *Log) stream(ctx context.Context) (jetstream.Stream, error) {
+	s, err := l.js.Stream(ctx, l.bucket("log"))
+	if !errors.Is(err, jetstream.ErrStreamNotFound) {
+		return s, err
+	}
+	return l.js.CreateStream(ctx, jetstream.StreamConfig{
+		Name: l.bucket("log"), Subjects: []string{l.prefix + "log.>"}, Replicas: l.options.Replicas,
+		Duplicates: 2 * time.Minute, Compression: jetstream.S2Compression, AllowDirect: false, // direct reads may be old
+		Description: "changes of the sessions of a cluster of portals",
+	})
+}
+
+// wire returns the subject on the wire.
+func (l *Log) wire(subject string) string {
+	kind, id, _ := strings.Cut(subject, "/")
+	return l.prefix + "log." + kind + "." + base64.RawURLEncoding.EncodeToString([]byte(id))
+}
+
+// Codes of errors of the servers.
+const (
+	wrongSequence = 10071 // another message is the newest
+	tryAgain      = 10164 // another append to the subject is in progress, or seems so
+	streamMissing = 10059
+)
+
+func code(err error) jetstream.ErrorCode {
+	var failure jetstream.JetStreamError
+	if errors.As(err, &failure) && failure.APIError() != nil {
+		return failure.APIError().ErrorCode
+	}
+	return 0
+}
+
+// Append implements [cluster.Log].
+func (l *Log) Append(ctx context.Context, subject string, expect uint64, id string, data []byte) (uint64, error) {
+	options := []jetstream.PublishOpt{jetstream.WithMsgID(id), jetstream.WithRetryAttempts(0)}
+	if expect != cluster.Any {
+		options = append(options, jetstream.WithExpectLastSequencePerSubject(expect))
+	}
+	for {
+		ack, err := l.js.Publish(ctx, l.wire(subject), data, options...)
+		switch {
+		case err == nil:
+			return ack.Sequence, nil
+		case errors.Is(err, jetstream.ErrNoStreamResponse), errors.Is(err, nats.ErrNoResponders):
+			if _, err := l.stream(ctx); err != nil {
+				return 0, err
+			}
+		case code(err) == wrongSequence:
+			return l.find(ctx, subject, id)
+		case code(err) != tryAgain:
+			return 0, err
+		}
+		select {
+		case <-time.After(time.Millisecond):
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		}
+	}
+}
+
+// find returns the sequence of a message that was stored by an earlier attempt, or [cluster.ErrConflict].
+func (l *Log) find(ctx context.Context, subject, id string) (uint64, error) {
+	s, err := l.stream(ctx)
+	if err != nil {
+		return 0, err
+	}
+	m, err := s.GetLastMsgForSubject(ctx, l.wire(subject))
+	switch {
+	case err == nil && m.Header.Get(jetstream.MsgIDHeader) == id:
+		return m.Sequence, nil
+	case err == nil, errors.Is(err, jetstream.ErrMsgNotFound):
+		return 0, cluster.ErrConflict
+	}
+	return 0, err
+}
+
+// Last implements [cluster.Log].
+func (l *Log) Last(ctx context.Context) (uint64, error) {
+	s, err := l.stream(ctx)
+	if err != nil {
+		return 0, err
+	}
+	info, err := s.Info(ctx)
+	if err != nil {
+		return 0, err
+	}
+	return info.State.LastSeq, nil
+}
+
+// readBatch is the maximum number of messages that Read hands over at once.
+const readBatch = 256
+
+// Read implements [cluster.Log].
+func (l *Log) Read(ctx context.Context, after uint64, handle func([]cluster.Message) error) error {
+	s, err := l.stream(ctx)
+	if err != nil {
+		return err
+	}
+	consumer, err := s.OrderedConsumer(ctx, jetstream.OrderedConsumerConfig{DeliverPolicy: jetstream.DeliverByStartSequencePolicy, OptStartSeq: after + 1})
+	if err != nil {
+		return err
+	}
+	arrived := make(chan jetstream.Msg, readBatch)
+	consuming, err := consumer.Consume(func(m jetstream.Msg) {
+		select {
+		case arrived <- m:
+		case <-ctx.Done():
+		}
+	}, jetstream.ConsumeErrHandler(func(_ jetstream.ConsumeContext, err error) {
+		if !errors.Is(err, jetstream.ErrNoHeartbeat) { // the consumer restarts itself
+			l.options.Log.Debug("an error while reading the cluster's log", "error", err)
+		}
+	}))
+	if err != nil {
+		return err
+	}
+	defer consuming.Stop()
+	for {
+		batch, err := next(ctx, arrived, consuming.Closed())
+		if err != nil {
+			return err
+		}
+		if err := handle(batch); err != nil {
+			return err
+		}
+	}
+}
+
+// next returns the messages that have arrived, at least one.
+func next(ctx context.Context, arrived <-chan jetstream.Msg, closed <-chan struct{}) ([]cluster.Message, error) {
+	var batch []cluster.Message
+	for {
+		var m jetstream.Msg
+		if len(batch) > 0 {
+			select {
+			case m = <-arrived:
+			default:
+				return batch, nil
+			}
+		} else {
+			select {
+			case m = <-arrived:
+			case <-closed:
+				return nil, errors.New("the cluster's log is not sent any more")
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+		}
+		about, err := m.Metadata()
+		if err != nil {
+			return nil, err
+		}
+		if batch = append(batch, cluster.Message{Sequence: about.Sequence.Stream, Data: m.Data()}); len(batch) == readBatch {
+			return batch, nil
+		}
+	}
+}
+
+// Purge implements [cluster.Log].
+func (l *Log) Purge(ctx context.Context, subject string, before uint64) error {
+	s, err := l.stream(ctx)
+	if err != nil {
+		return err
+	}
+	return s.Purge(ctx, jetstream.WithPurgeSubject(l.wire(subject)), jetstream.WithPurgeSequence(before))
+}
+
+// Put implements [cluster.Log].
+func (l *Log) Put(ctx context.Context, name string, data []byte) error {
+	o, err := l.objects(ctx)
+	if err != nil {
+		return err
+	}
+	if _, err := o.GetInfo(ctx, name); err == nil {
+		return nil
+	}
+	_, err = o.Put(ctx, jetstream.ObjectMeta{Name: name}, bytes.NewReader(data))
+	return err
+}
+
+// Get implements [cluster.Log].
+func (l *Log) Get(ctx context.Context, name string) ([]byte, error) {
+	o, err := l.objects(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r, err := o.Get(ctx, name)
+	if err != nil {
+		return nil, fmt.Errorf("object %s: %w", name, err)
+	}
+	defer r.Close() //nolint:errcheck // reading has an error of its own
+	return io.ReadAll(r)
+}
+
+func (l *Log) objects(ctx context.Context) (jetstream.ObjectStore, error) {
+	o, err := l.js.ObjectStore(ctx, l.bucket("objects"))
+	if !errors.Is(err, jetstream.ErrBucketNotFound) {
+		return o, err
+	}
+	return l.js.CreateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: l.bucket("objects"), Replicas: l.options.Replicas, Compression: true})
+}

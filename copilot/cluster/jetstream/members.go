@@ -1,0 +1,120 @@
+package jetstream
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/copilot-portal/portal/copilot/cluster"
+)
+
+// forgetAfter is how long an announcement is kept.
+const forgetAfter = time.Minute
+
+func (l *Log) members(ctx context.Context) (jetstream.KeyValue, error) {
+	b, err := l.js.KeyValue(ctx, l.bucket("members"))
+	if !errors.Is(err, jetstream.ErrBucketNotFound) {
+		return b, err
+	}
+	return l.js.CreateKeyValue(ctx, jetstream.KeyValueConfig{
+		Bucket: l.bucket("members"), TTL: forgetAfter, Replicas: l.options.Replicas, Storage: jetstream.MemoryStorage,
+	})
+}
+
+// Announce implements [cluster.Log].
+func (l *Log) Announce(ctx context.Context, member string, state []byte) error {
+	b, err := l.members(ctx)
+	if err != nil {
+		return err
+	}
+	if len(state) == 0 {
+		return b.Delete(ctx, member)
+	}
+	_, err = b.Put(ctx, member, state)
+	return err
+}
+
+// Watch implements [cluster.Log].
+func (l *Log) Watch(ctx context.Context, heard func(member string, state []byte)) error {
+	b, err := l.members(ctx)
+	if err != nil {
+		return err
+	}
+	w, err := b.WatchAll(ctx)
+	if err != nil {
+		return err
+	}
+	defer w.Stop() //nolint:errcheck // the context ends it, too
+	for {
+		select {
+		case e, ok := <-w.Updates():
+			switch {
+			case !ok:
+				return errors.New("the announcements of the cluster are not sent any more")
+			case e == nil: // the newest of all have been sent
+			case e.Operation() == jetstream.KeyValuePut:
+				heard(e.Key(), e.Value())
+			default:
+				heard(e.Key(), nil)
+			}
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// Headers of requests.
+const (
+	headerID     = "Portal-Request"
+	headerCancel = "Portal-Cancel"
+)
+
+func (l *Log) address(member string) string { return l.prefix + "call." + member }
+
+// Request implements [cluster.Log]. When ctx ends first, the member is told to give up.
+func (l *Log) Request(ctx context.Context, member, id string, data []byte) ([]byte, error) {
+	q := nats.NewMsg(l.address(member))
+	q.Data = data
+	q.Header.Set(headerID, id)
+	answer, err := l.connection.RequestMsgWithContext(ctx, q)
+	switch {
+	case err == nil:
+		return answer.Data, nil
+	case errors.Is(err, nats.ErrNoResponders), errors.Is(err, nats.ErrReconnectBufExceeded):
+		return nil, cluster.ErrNobody
+	case ctx.Err() != nil:
+		q = nats.NewMsg(l.address(member))
+		q.Header.Set(headerCancel, id)
+		_ = l.connection.PublishMsg(q) // it may be gone
+	}
+	return nil, err
+}
+
+// Serve implements [cluster.Log].
+func (l *Log) Serve(ctx context.Context, member string, answer func(context.Context, []byte) []byte) error {
+	arrived := make(chan *nats.Msg, 1024)
+	s, err := l.connection.ChanSubscribe(l.address(member), arrived)
+	if err != nil {
+		return err
+	}
+	defer s.Unsubscribe() //nolint:errcheck // the connection may be closed
+	calls := newCalls(ctx)
+	defer calls.wait()
+	for {
+		select {
+		case m := <-arrived:
+			if id := m.Header.Get(headerCancel); id != "" {
+				calls.cancel(id)
+				continue
+			}
+			calls.run(m.Header.Get(headerID), func(ctx context.Context) {
+				_ = m.Respond(answer(ctx, m.Data)) // the caller may be gone
+			})
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}

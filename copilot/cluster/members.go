@@ -1,0 +1,161 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/copilot-portal/portal/copilot/fault"
+)
+
+// State is what a node says about itself.
+type State struct {
+	Node        string
+	PID         int
+	Sessions    int      // open ones
+	Runs        int      // that work
+	MaxSessions int      // 0: no limit
+	Directories []string // in which it takes sessions; none: everywhere
+	Draining    bool     // it takes no new sessions
+}
+
+// Member is a process of the cluster.
+type Member struct {
+	State
+
+	Process string // its [store.Store.Name]
+	Silent  time.Duration
+}
+
+// member is what this node knows of another one.
+type member struct {
+	state State
+	heard time.Time
+}
+
+// announcementsPerLease is how often a node announces itself while others may miss it.
+const announcementsPerLease = 4
+
+// announce announces this node until that fails.
+func (n *Node) announce(ctx context.Context) error {
+	every := time.NewTicker(n.options.Lease / announcementsPerLease)
+	defer every.Stop()
+	for {
+		if err := n.announceOnce(ctx); err != nil {
+			return err
+		}
+		select {
+		case <-every.C:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+func (n *Node) announceOnce(ctx context.Context) error {
+	state := n.state()
+	state.Node = n.options.Node
+	data, err := json.Marshal(state)
+	if err != nil {
+		return err
+	}
+	sent := time.Now()
+	ctx, cancel := context.WithTimeout(ctx, n.options.Lease)
+	defer cancel()
+	if err := n.log.Announce(ctx, n.process, data); err != nil {
+		n.update(func() { n.reached = false })
+		return err
+	}
+	n.update(func() { n.valid, n.reached = sent.Add(n.options.Lease), true })
+	return nil
+}
+
+// watch hears the announcements of all members until that fails.
+func (n *Node) watch(ctx context.Context) error {
+	return n.log.Watch(ctx, func(process string, data []byte) {
+		var state State
+		known := len(data) > 0 && json.Unmarshal(data, &state) == nil
+		n.update(func() {
+			switch {
+			case process == n.process:
+			case known:
+				n.members[process] = &member{state, time.Now()}
+			default:
+				delete(n.members, process)
+			}
+		})
+	})
+}
+
+// IsMember implements [store.Cluster]. A process is no member any more when it has left, or was not heard for the time of a lease.
+func (n *Node) IsMember(process string) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return process == n.process || n.isHeard(process)
+}
+
+// isHeard is IsMember for other processes. The caller must hold the lock.
+func (n *Node) isHeard(process string) bool {
+	m := n.members[process]
+	return m != nil && time.Since(m.heard) < n.options.Lease
+}
+
+// Members returns the processes of the cluster, this one included, by the names of their nodes.
+func (n *Node) Members() []Member {
+	own := n.state()
+	own.Node = n.options.Node
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	list := []Member{{State: own, Process: n.process}}
+	for process, m := range n.members {
+		if n.isHeard(process) {
+			list = append(list, Member{m.state, process, time.Since(m.heard)})
+		}
+	}
+	slices.SortFunc(list, func(a, b Member) int { return strings.Compare(a.Node, b.Node) })
+	return list
+}
+
+// Accepting returns nil while the others take this node for alive. Otherwise another one may take its sessions over, so it must not
+// accept prompts. The kind of its error is [fault.Unavailable].
+func (n *Node) Accepting() error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if time.Now().Before(n.valid) {
+		return nil
+	}
+	return fault.Errorf(fault.Unavailable, "this portal cannot reach its cluster: runs continue, but new prompts must wait until it can, or go to another portal")
+}
+
+// Counts are figures for metrics.
+type Counts struct {
+	Published, Applied, Requests, Answers uint64
+	Waiting                               int    // subjects with changes that the log lacks
+	Lag                                   uint64 // messages of the log that are not applied yet, as far as known
+}
+
+// Status describes the node for health checks and metrics.
+type Status struct {
+	Counts
+
+	Name, Node string
+	Connected  bool
+	Accepting  bool
+	Members    []Member
+}
+
+// Status returns the state of the node.
+func (n *Node) Status() Status {
+	s := Status{Name: n.options.Name, Node: n.options.Node, Members: n.Members(), Accepting: n.Accepting() == nil}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	s.Counts, s.Connected = n.counts, n.reached
+	for _, p := range n.subject {
+		if p.state != shipped {
+			s.Waiting++
+		}
+	}
+	return s
+}

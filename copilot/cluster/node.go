@@ -1,0 +1,172 @@
+package cluster
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/copilot-portal/portal/copilot/store"
+)
+
+// Options configures a [Node]. Name and Node are required.
+type Options struct {
+	Name  string        // of the cluster
+	Node  string        // of this machine; no other one may have it
+	Lease time.Duration // how long a member may be silent; default 6 s
+	Log   *slog.Logger  // nil: none
+}
+
+// Node is this portal in a cluster. It implements [store.Cluster]. Its methods may be called concurrently. The caller must
+// let it join with a store, start it, and close it before the store.
+type Node struct {
+	options Options
+	log     Log
+	store   *store.Store
+	process string
+	applies func(sessions []string)
+	state   func() State
+
+	stop context.CancelFunc
+	work sync.WaitGroup
+	wake chan struct{} // holds one signal: something is to be shipped
+
+	mu      sync.Mutex
+	changed chan struct{} // closed and replaced when anything below changes
+	members map[string]*member
+	subject map[string]*progress
+	applied uint64    // newest sequence that the store has
+	valid   time.Time // until then the others take this node for alive; zero before it has joined
+	reached bool      // the log answered last time
+	counts  Counts
+}
+
+// New returns a node that has no store yet.
+func New(log Log, o Options) *Node {
+	o.Lease = cmp.Or(o.Lease, 6*time.Second)
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
+	return &Node{
+		options: o, log: log, wake: make(chan struct{}, 1), changed: make(chan struct{}),
+		members: map[string]*member{}, subject: map[string]*progress{},
+	}
+}
+
+// startTime limits how long a start waits for the log.
+const startTime = 5 * time.Second
+
+// Join makes a store, which was opened with this node, a part of the cluster. It fails if the store belongs to another cluster or node.
+func (n *Node) Join(ctx context.Context, s *store.Store) error {
+	after, err := s.Join(ctx, n.options.Name, n.options.Node)
+	if err != nil {
+		return err
+	}
+	list, err := s.Unshared(ctx)
+	if err != nil {
+		return err
+	}
+	n.store, n.process, n.applied = s, s.Name(), after
+	n.Written(list...)
+	return nil
+}
+
+// Start starts to work in the cluster. It returns when the store has caught up with the log, or when that takes too long: the node then goes
+// on in the background. It calls applied with the sessions that other nodes have changed, and state to describe this node to them;
+// neither must wait.
+func (n *Node) Start(ctx context.Context, applied func(sessions []string), state func() State) {
+	n.applies, n.state = applied, state
+	running, stop := context.WithCancel(context.WithoutCancel(ctx))
+	n.stop = stop
+	n.work.Go(func() { n.repeat(running, "announce this node", n.announce) })
+	n.work.Go(func() { n.repeat(running, "watch the other nodes", n.watch) })
+	n.work.Go(func() { n.repeat(running, "read the log", n.follow) })
+	ctx, cancel := context.WithTimeout(ctx, startTime)
+	defer cancel()
+	n.CatchUp(ctx)
+	n.work.Go(func() { n.ship(running) })
+}
+
+// closeTime limits how long Close waits for the log.
+const closeTime = time.Second
+
+// Close ships what is left, if the log can be reached, and leaves the cluster.
+func (n *Node) Close() {
+	if n.stop == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), closeTime)
+	defer cancel()
+	n.awaitShipped(ctx)
+	n.stop()
+	n.work.Wait()
+	_ = n.log.Announce(ctx, n.process, nil) // otherwise the others notice later
+}
+
+// Pause after a failure of the log.
+const (
+	firstPause = 100 * time.Millisecond
+	maxPause   = 2 * time.Second
+)
+
+// repeat repeats do until ctx ends, with a pause after each failure.
+func (n *Node) repeat(ctx context.Context, what string, do func(context.Context) error) {
+	pause := firstPause
+	for ctx.Err() == nil {
+		began := time.Now()
+		err := do(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		if time.Since(began) > maxPause {
+			pause = firstPause
+		}
+		n.options.Log.Debug("the cluster's log cannot be reached", "to", what, "error", err)
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
+		}
+		pause = min(2*pause, maxPause)
+	}
+}
+
+// update changes the fields that the lock protects, and wakes those who wait for a change.
+func (n *Node) update(do func()) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	do()
+	close(n.changed)
+	n.changed = make(chan struct{})
+}
+
+// await returns nil when ready returns true, which is called with the lock.
+func (n *Node) await(ctx context.Context, ready func() bool) error {
+	for {
+		n.mu.Lock()
+		ok, changed := ready(), n.changed
+		n.mu.Unlock()
+		if ok {
+			return nil
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return ctx.Err()
+		}
+	}
+}
+
+// CatchUp implements [store.Cluster].
+func (n *Node) CatchUp(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, catchUpTime)
+	defer cancel()
+	if last, err := n.log.Last(ctx); err == nil {
+		_ = n.await(ctx, func() bool { return n.applied >= last })
+	}
+}
+
+// catchUpTime limits how long a node waits for its own store.
+const catchUpTime = 5 * time.Second
+
+// errUnreachable reports that the log cannot be reached.
+var errUnreachable = errors.New("the cluster's log cannot be reached")

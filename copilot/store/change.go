@@ -1,0 +1,233 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+)
+
+// Change is what the log of a cluster has in one message: changes of one session, activity, visitor, share or position.
+type Change struct {
+	Subject string
+	Node    string // of the process that made it
+	Process string // its [Store.Name]
+	Version uint64 `json:",omitempty"` // the node's count of changes
+	Owner   *Owner `json:",omitempty"` // nil: none
+	Epoch   uint64 `json:",omitempty"` // of a session
+	Last    uint64 `json:",omitempty"` // number of the last entry or line
+	Removed bool   `json:",omitempty"`
+
+	Session   *Session          `json:",omitempty"` // what describes a session; nil: as before
+	Positions map[string]uint64 `json:",omitempty"` // all of a session, with Session
+	Texts     []Text            `json:",omitempty"`
+	Drop      []Span            `json:",omitempty"`
+	Merge     bool              `json:",omitempty"`
+	Activity  *Activity         `json:",omitempty"`
+	Row       json.RawMessage   `json:",omitempty"` // of a visitor, share or position
+
+	Entries []Entry `json:"-"` // or lines, as Data
+
+	Expect uint64 `json:"-"` // of a claim: sequence of the newest change that is applied here
+	More   bool   `json:"-"` // entries are left for the next change
+}
+
+// Owner is a process that holds a session or activity.
+type Owner struct {
+	Key  int64
+	PID  int
+	Node string // "": that of the change
+}
+
+// Shared is how far the log has a subject, as applied here.
+type Shared struct{ Sequence, Number, Version, Shipped uint64 }
+
+// Shared returns how far the log has a subject.
+func (s *Store) Shared(ctx context.Context, subject string) (x Shared, err error) {
+	err = s.read.Load().QueryRowContext(ctx, "SELECT sequence, number, version, shipped FROM shared WHERE subject = ?", subject).
+		Scan(&x.Sequence, &x.Number, &x.Version, &x.Shipped)
+	if errors.Is(err, sql.ErrNoRows) {
+		return Shared{}, nil
+	}
+	return x, s.readError(err)
+}
+
+// Change returns what the log lacks of a subject: what belongs to a version and, perhaps, some of what follows, with entries
+// after a number. It fails with [ErrNotFound] if the subject does not exist and never will.
+func (s *Store) Change(ctx context.Context, subject string, after uint64) (Change, error) {
+	x, err := s.Shared(ctx, subject) // first, so that what follows has at least this version
+	if err != nil {
+		return Change{}, err
+	}
+	c := Change{Subject: subject, Process: s.self.name(), Version: x.Version}
+	switch kind, id := SplitSubject(subject); kind {
+	case sessionKind:
+		err = s.sessionChange(ctx, &c, id, after)
+	case visitorKind, shareKind, positionKind:
+		c.Row, err = s.row(ctx, kind, id)
+		c.Removed = errors.Is(err, ErrNotFound)
+		if c.Removed {
+			err = nil
+		}
+	default:
+		err = s.activityChange(ctx, &c, kind, id, after)
+	}
+	return c, err
+}
+
+func (s *Store) sessionChange(ctx context.Context, c *Change, id string, after uint64) error {
+	head, err := s.find(ctx, id)
+	if err != nil {
+		return err
+	}
+	if c.Owner, err = s.owner(ctx, "session WHERE id = ?", id); err != nil {
+		return err
+	}
+	c.Epoch, c.Last = head.Epoch, head.Last
+	head.OwnerName, head.Owner, head.Size = "", 0, 0
+	err = s.read.Load().QueryRowContext(ctx, "SELECT count(*) FROM pinned JOIN session ON key = session WHERE id = ?", id).Scan(&head.Pinned)
+	if err != nil {
+		return s.readError(err)
+	}
+	c.Session = &head
+	if c.Positions, err = s.Positions(ctx, id); err != nil {
+		return err
+	}
+	if err := s.entryChanges(ctx, c, id, after); err != nil {
+		return err
+	}
+	c.Texts, err = collect(ctx, s.read.Load(), func(row scanner) (t Text, err error) {
+		err = row.Scan(&t.Number, &t.Kind, &t.Body)
+		return t, err
+	}, "SELECT number, kind, body FROM text WHERE session = (SELECT key FROM session WHERE id = ?) AND number > ? AND number <= ?", id, after, c.Last)
+	return s.readError(err)
+}
+
+// entryChanges adds the entries after a number, or some of them.
+func (s *Store) entryChanges(ctx context.Context, c *Change, id string, after uint64) (err error) {
+	if after >= c.Last {
+		return nil
+	}
+	if c.Entries, err = s.Read(ctx, id, after, 0); err != nil {
+		return err
+	}
+	size := 0
+	for i, e := range c.Entries {
+		if size += e.size(); size > changeSize && i > 0 {
+			c.Entries = c.Entries[:i]
+			break
+		}
+	}
+	last := c.Last
+	if n := len(c.Entries); n > 0 {
+		last = c.Entries[n-1].Number
+	}
+	c.More = last < c.Last
+	c.Last = last
+	return nil
+}
+
+// changeSize is the approximate maximum size of the entries in one change, in bytes.
+const changeSize = 256 << 10
+
+func (s *Store) activityChange(ctx context.Context, c *Change, kind, id string, after uint64) error {
+	a, err := s.activity(ctx, kind, id)
+	if err != nil {
+		return err
+	}
+	if c.Owner, err = s.owner(ctx, "activity WHERE kind = ? AND id = ?", kind, id); err != nil {
+		return err
+	}
+	lines, err := s.Lines(ctx, kind, id, after, 0)
+	if err != nil {
+		return err
+	}
+	size := 0
+	for i, line := range lines {
+		if size += len(line); size > changeSize && i > 0 {
+			lines = lines[:i]
+			break
+		}
+		c.Entries = append(c.Entries, Entry{Number: after + uint64(i) + 1, Data: line})
+	}
+	c.Last = after + uint64(len(lines))
+	if c.More = c.Last < a.Last; c.More {
+		a.Done = false
+	}
+	a.Owner, a.OwnerName = 0, ""
+	c.Activity = &a
+	return nil
+}
+
+// owner returns the owner of a session or activity, alive or not.
+func (s *Store) owner(ctx context.Context, of string, args ...any) (*Owner, error) {
+	var o owner
+	err := s.read.Load().QueryRowContext(ctx, "SELECT key, pid, host FROM owner WHERE key = (SELECT owner FROM "+of+")", args...).Scan(&o.key, &o.pid, &o.host)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil //nolint:nilnil // there is none
+	}
+	node, _ := strings.CutPrefix(o.host, clusterHost)
+	if !o.isElsewhere() {
+		node = ""
+	}
+	return &Owner{Key: o.key, PID: o.pid, Node: node}, s.readError(err)
+}
+
+// position is a position in a change.
+type position struct {
+	Session, Name string
+	Number        uint64
+}
+
+// visitor is a visitor in a change.
+type visitor struct {
+	Visitor
+
+	Hash []byte
+}
+
+// row returns a row that is shared as a whole.
+func (s *Store) row(ctx context.Context, kind, id string) (json.RawMessage, error) {
+	var v any
+	var err error
+	switch kind {
+	case shareKind:
+		v, err = scanShare(s.read.Load().QueryRowContext(ctx, selectShare+" WHERE id = ?", id))
+	case visitorKind:
+		var x visitor
+		if x.Hash, err = hex.DecodeString(id); err == nil {
+			x.Visitor, err = s.admitted(ctx, x.Hash)
+		}
+		v = x
+	default:
+		p := position{}
+		p.Session, p.Name, _ = strings.Cut(id, "/")
+		err = s.read.Load().QueryRowContext(ctx, "SELECT number FROM position WHERE name = ? AND session = (SELECT key FROM session WHERE id = ?)",
+			p.Name, p.Session).Scan(&p.Number)
+		if errors.Is(err, sql.ErrNoRows) {
+			err = nil // a position of 0
+		}
+		v = p
+	}
+	if errors.Is(err, sql.ErrNoRows) {
+		err = ErrNotFound
+	}
+	if err != nil {
+		return nil, s.readError(err)
+	}
+	return json.Marshal(v)
+}
+
+// ownerOf returns this process as the owner of a change.
+func (s *Store) ownerOf() *Owner { return &Owner{Key: s.self.key, PID: s.self.pid} }
+
+// milliOrNow returns a time in milliseconds.
+func milliOrNow(t time.Time) int64 {
+	if t.IsZero() {
+		return time.Now().UnixMilli()
+	}
+	return t.UnixMilli()
+}

@@ -1,0 +1,154 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+	"time"
+)
+
+// claimTime limits how long a claim is repeated while this store catches up with the log.
+const claimTime = 5 * time.Second
+
+// claimRetry is the pause between the attempts.
+const claimRetry = 5 * time.Millisecond
+
+// claim asks for the change of a subject that the store permits, appends it to the log, and repeats both while other changes
+// come in between. It returns the change and its sequence.
+func (s *Store) claim(ctx context.Context, check func(context.Context, *writer) (Change, error)) (c Change, sequence uint64, err error) {
+	for began := time.Now(); ; {
+		if c, err = ask(ctx, s, check); err != nil {
+			return c, 0, err
+		}
+		sequence, err = s.options.Cluster.Claim(ctx, c)
+		if !errors.Is(err, ErrChanged) || time.Since(began) > claimTime {
+			return c, sequence, err
+		}
+		select {
+		case <-time.After(claimRetry):
+		case <-ctx.Done():
+			return c, 0, ctx.Err()
+		}
+		s.options.Cluster.CatchUp(ctx)
+	}
+}
+
+// claimOf returns the claim of a subject as it is applied here.
+func (w *writer) claimOf(ctx context.Context, subject string) (c Change, err error) {
+	c = Change{Subject: subject, Process: w.self.name(), Owner: w.ownerOf()}
+	err = w.db.row(ctx, "SELECT sequence, number FROM shared WHERE subject = ?", []any{subject}, &c.Expect, &c.Last)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = nil
+	}
+	return c, err
+}
+
+// claimSession returns the claim of a session that no process holds.
+func (w *writer) claimSession(ctx context.Context, id string) (c Change, err error) {
+	if l := w.leases[id]; l != nil {
+		return c, &InUseError{Session: id, PID: w.self.pid}
+	}
+	key, err := w.freeSessionKey(ctx, id)
+	if err != nil {
+		return c, err
+	}
+	if c, err = w.claimOf(ctx, subject(sessionKind, id)); err != nil {
+		return c, err
+	}
+	err = w.db.row(ctx, "SELECT epoch + 1 FROM session WHERE key = ?", []any{key}, &c.Epoch)
+	return c, err
+}
+
+// acquireShared is Acquire in a cluster.
+func (s *Store) acquireShared(ctx context.Context, id string) (*Lease, error) {
+	c, sequence, err := s.claim(ctx, func(ctx context.Context, w *writer) (Change, error) { return w.claimSession(ctx, id) })
+	if err != nil {
+		return nil, err
+	}
+	return ask(ctx, s, func(ctx context.Context, w *writer) (*Lease, error) { return w.acquire(ctx, id, &Logged{c, sequence}) })
+}
+
+// epochOf returns the epoch of a claim; nil without one.
+func epochOf(claim *Logged) any {
+	if claim == nil {
+		return nil
+	}
+	return claim.Epoch
+}
+
+// claimed stores that the log has a claim of this process, unless a later change is applied already.
+func (w *writer) claimed(ctx context.Context, m Logged) error {
+	n, err := w.db.exec(ctx, `INSERT INTO shared (subject, sequence, number, version, shipped) VALUES (?, ?, ?, 0, 0)
+		ON CONFLICT (subject) DO UPDATE SET sequence = excluded.sequence WHERE excluded.sequence >= sequence`, m.Subject, m.Sequence, m.Last)
+	if err == nil && n == 0 {
+		return ErrChanged
+	}
+	return err
+}
+
+// claimRemoval appends the removal of a free session to the log of the cluster, if there is one.
+func (s *Store) claimRemoval(ctx context.Context, id string, until int64) error {
+	if s.options.Cluster == nil {
+		return nil
+	}
+	_, _, err := s.claim(ctx, func(ctx context.Context, w *writer) (Change, error) {
+		c, err := w.claimSession(ctx, id)
+		var changed int64
+		if err == nil {
+			err = w.db.row(ctx, "SELECT changed FROM session WHERE id = ?", []any{id}, &changed)
+		}
+		if err == nil && changed > until {
+			err = errChanged
+		}
+		c.Removed, c.Owner = true, nil
+		return c, err
+	})
+	return err
+}
+
+// adoptShared is Adopt in a cluster.
+func (s *Store) adoptShared(ctx context.Context, kind string) (adopted []Activity, err error) {
+	free, err := ask(ctx, s, func(ctx context.Context, w *writer) ([]Activity, error) { return w.free(ctx, kind) })
+	for _, a := range free {
+		c, sequence, failed := s.claim(ctx, func(ctx context.Context, w *writer) (Change, error) {
+			still, err := w.free(ctx, kind)
+			if err == nil && !slices.ContainsFunc(still, func(x Activity) bool { return x.ID == a.ID }) {
+				err = ErrLost
+			}
+			if err != nil {
+				return Change{}, err
+			}
+			return w.claimOf(ctx, subject(kind, a.ID))
+		})
+		if failed == nil {
+			failed = s.do(ctx, func(ctx context.Context, w *writer) error {
+				return w.db.transaction(ctx, func() error { return w.takeActivity(ctx, &a, Logged{c, sequence}) })
+			})
+		}
+		switch {
+		case failed == nil:
+			adopted = append(adopted, a)
+		case !errors.Is(failed, ErrLost) && !errors.Is(failed, ErrChanged):
+			err = errors.Join(err, failed)
+		}
+	}
+	return adopted, err
+}
+
+// takeActivity makes this process the owner of an activity that it has claimed, and reads it again.
+func (w *writer) takeActivity(ctx context.Context, a *Activity, m Logged) error {
+	if err := w.claimed(ctx, m); err != nil {
+		return err
+	}
+	if err := w.registerOwner(ctx); err != nil {
+		return err
+	}
+	if _, err := w.db.exec(ctx, "UPDATE activity SET owner = ? WHERE kind = ? AND id = ?", w.self.key, a.Kind, a.ID); err != nil {
+		return err
+	}
+	found, err := scanActivity(w.isDead)(w.db.conn.QueryRowContext(ctx, selectActivity+" WHERE kind = ? AND id = ?", a.Kind, a.ID))
+	*a = found
+	w.begun[a.name()] = struct{}{}
+	return err
+}

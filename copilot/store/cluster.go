@@ -1,0 +1,168 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Cluster connects a store with those of other machines, through a log that orders the changes of all. Its methods may be
+// called concurrently.
+type Cluster interface {
+	// Written reports subjects with changes that the log lacks. It must not wait.
+	Written(subjects ...string)
+
+	// Claim appends a change unless the log has one about its subject that is not applied here ([ErrChanged]). It returns the
+	// sequence of the change. Any other error means that it may be in the log.
+	Claim(ctx context.Context, c Change) (sequence uint64, err error)
+
+	// Await returns when the log has a version of a subject, or cannot be reached at present.
+	Await(ctx context.Context, subject string, version uint64)
+
+	// CatchUp returns when everything that the log has by now is applied here, or it cannot be reached at present.
+	CatchUp(ctx context.Context)
+
+	// IsMember reports whether a process, by its [Store.Name], works in the cluster.
+	IsMember(process string) bool
+}
+
+// ErrChanged reports that another node has changed a session or activity in the meantime.
+var ErrChanged = errors.New("another node has just changed it: try again")
+
+// clusterHost is what the hosts of owners on other nodes begin with.
+const clusterHost = "cluster/"
+
+// Subjects of the log.
+const (
+	sessionKind  = "session"
+	visitorKind  = "visitor"
+	shareKind    = "share"
+	positionKind = "position"
+)
+
+func subject(kind, id string) string { return kind + "/" + id }
+
+// SplitSubject returns the kind and the id of a subject.
+func SplitSubject(s string) (kind, id string) {
+	kind, id, _ = strings.Cut(s, "/")
+	return kind, id
+}
+
+// isElsewhere reports whether an owner belongs to another node.
+func (o owner) isElsewhere() bool { return strings.HasPrefix(o.host, clusterHost) }
+
+// change counts a change of a subject, within a transaction, and returns its version. Without a cluster it does nothing.
+func (w *writer) change(ctx context.Context, subject string) (version uint64, err error) {
+	if w.options.Cluster == nil {
+		return 0, nil
+	}
+	err = w.db.row(ctx, `INSERT INTO shared (subject, sequence, number, version, shipped) VALUES (?, 0, 0, 1, 0)
+		ON CONFLICT (subject) DO UPDATE SET version = version + 1 RETURNING version`, []any{subject}, &version)
+	w.changed = append(w.changed, subject)
+	return version, err
+}
+
+// changeRow changes what is shared as a whole, in a transaction. In a cluster it returns when the log has it, so that clients may go
+// to any node with what they get.
+func (s *Store) changeRow(ctx context.Context, subject string, do func(context.Context, *writer) error) error {
+	var version uint64
+	err := s.do(ctx, func(ctx context.Context, w *writer) error {
+		return w.db.transaction(ctx, func() (err error) {
+			if err = do(ctx, w); err == nil {
+				version, err = w.change(ctx, subject)
+			}
+			return err
+		})
+	})
+	if err == nil && s.options.Cluster != nil {
+		s.options.Cluster.Await(ctx, subject, version)
+	}
+	return err
+}
+
+// reportChanges tells the cluster about committed changes. A change that was rolled back is not found, which does no harm.
+func (w *writer) reportChanges() {
+	if len(w.changed) > 0 {
+		w.options.Cluster.Written(w.changed...)
+		w.changed = w.changed[:0]
+	}
+}
+
+// Join makes the store a part of a cluster: everything that it has becomes a change that the log lacks, unless it was a part
+// before. It returns the newest sequence of the log that is applied. It fails if the store belongs to another cluster, or was
+// that of another node.
+func (s *Store) Join(ctx context.Context, name, node string) (applied uint64, err error) {
+	return ask(ctx, s, func(ctx context.Context, w *writer) (applied uint64, err error) {
+		err = w.db.transaction(ctx, func() (err error) {
+			applied, err = w.join(ctx, name, node)
+			return err
+		})
+		return applied, err
+	})
+}
+
+func (w *writer) join(ctx context.Context, name, node string) (applied uint64, err error) {
+	var cluster, before string
+	err = w.db.row(ctx, "SELECT name, node, applied FROM cluster", nil, &cluster, &before, &applied)
+	switch {
+	case err == nil && cluster != name:
+		return 0, fmt.Errorf("the data directory belongs to the cluster %q, not %q", cluster, name)
+	case err == nil && before != node:
+		return 0, fmt.Errorf("the data directory belongs to the node %q, not %q", before, node)
+	case err == nil || !errors.Is(err, sql.ErrNoRows):
+		return applied, err
+	}
+	for _, query := range []string{
+		"INSERT INTO shared SELECT 'session/' || id, 0, 0, 1, 0 FROM session",
+		"INSERT INTO shared SELECT kind || '/' || id, 0, 0, 1, 0 FROM activity",
+		"INSERT INTO shared SELECT 'visitor/' || lower(hex(hash)), 0, 0, 1, 0 FROM visitor",
+		"INSERT INTO shared SELECT 'share/' || id, 0, 0, 1, 0 FROM share",
+	} {
+		if _, err := w.db.exec(ctx, query); err != nil {
+			return 0, err
+		}
+	}
+	_, err = w.db.exec(ctx, "INSERT INTO cluster (name, node, applied) VALUES (?, ?, 0)", name, node)
+	return 0, err
+}
+
+// changeHeld counts a change of everything that this process holds, within a transaction.
+func (w *writer) changeHeld(ctx context.Context) error {
+	if w.options.Cluster == nil {
+		return nil
+	}
+	held, err := collect(ctx, w.db, column[string], `SELECT 'session/' || id FROM session WHERE owner = ?1
+		UNION ALL SELECT kind || '/' || id FROM activity WHERE owner = ?1`, w.self.key)
+	for i := 0; i < len(held) && err == nil; i++ {
+		_, err = w.change(ctx, held[i])
+	}
+	w.changed = nil // the node is gone already; its next process tells the log
+	return err
+}
+
+// Unshared returns the subjects with changes that the log lacks.
+func (s *Store) Unshared(ctx context.Context) ([]string, error) {
+	list, err := collect(ctx, s.read.Load(), column[string], "SELECT subject FROM shared WHERE version > shipped")
+	return list, s.readError(err)
+}
+
+// InCluster returns the name of the cluster that the store belongs to; "": none.
+func (s *Store) InCluster(ctx context.Context) (name string, err error) {
+	err = s.read.Load().QueryRowContext(ctx, "SELECT name FROM cluster").Scan(&name)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", nil
+	}
+	return name, s.readError(err)
+}
+
+// caughtUp calls find again, after the store has caught up with the log, if it did not find anything.
+func caughtUp[T any](ctx context.Context, s *Store, find func() (T, error)) (T, error) {
+	found, err := find()
+	if s.options.Cluster == nil || !errors.Is(err, ErrNotFound) {
+		return found, err
+	}
+	s.options.Cluster.CatchUp(ctx)
+	return find()
+}

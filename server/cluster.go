@@ -1,0 +1,180 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"os"
+	"path/filepath"
+	"regexp"
+	"time"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/cluster"
+	"github.com/copilot-portal/portal/copilot/cluster/jetstream"
+	"github.com/copilot-portal/portal/copilot/flock"
+	"github.com/copilot-portal/portal/copilot/store"
+)
+
+// Cluster contains the settings of a portal that shares its sessions with those on other machines.
+type Cluster struct {
+	NATS        []string      `mapstructure:"nats"` // URLs of the servers; none: there is no cluster
+	Group       string        `mapstructure:"group"`
+	Name        string        `mapstructure:"name"` // of this node; "": that of the machine
+	Credentials string        `mapstructure:"credentials"`
+	TLS         ClusterTLS    `mapstructure:"tls"`
+	Replicas    int           `mapstructure:"replicas"`
+	Lease       time.Duration `mapstructure:"lease"`       // how long a node may be silent before others take over its sessions
+	Directories []string      `mapstructure:"directories"` // in which this node takes sessions of others; none: in all that it has
+}
+
+// ClusterTLS names the files with which the portal proves who it is to the servers of the cluster, and recognizes them.
+type ClusterTLS struct {
+	CA   string `mapstructure:"ca"`
+	Cert string `mapstructure:"cert"`
+	Key  string `mapstructure:"key"`
+}
+
+// isOn reports whether there is a cluster.
+func (c *Cluster) isOn() bool { return len(c.NATS) > 0 }
+
+// clusterName matches names of clusters and nodes, which become parts of subjects.
+var clusterName = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
+
+// minLease is the shortest lease: the servers may take this long to choose a new leader.
+const minLease = 2 * time.Second
+
+// check reports each fault.
+func (c *Cluster) check(fault func(format string, args ...any)) {
+	if !c.isOn() {
+		return
+	}
+	if c.Name == "" {
+		c.Name = machineName()
+	}
+	for key, name := range map[string]string{"group": c.Group, "name": c.Name} {
+		if !clusterName.MatchString(name) {
+			fault("cluster.%s: %q is not a name of letters, digits, - and _", key, name)
+		}
+	}
+	for _, s := range c.NATS {
+		if u, err := url.Parse(s); err != nil || u.Host == "" {
+			fault("cluster.nats: %q is not a URL such as nats://host:4222", s)
+		}
+	}
+	if c.Lease < minLease {
+		fault("cluster.lease: %s is shorter than %s", c.Lease, minLease)
+	}
+	if c.Replicas < 1 || c.Replicas > 5 {
+		fault("cluster.replicas: %d is not between 1 and 5", c.Replicas)
+	}
+	if (c.TLS.Cert == "") != (c.TLS.Key == "") {
+		fault("cluster.tls: cert and key belong together")
+	}
+	for _, d := range c.Directories {
+		if !filepath.IsAbs(d) {
+			fault("cluster.directories: %q is not an absolute path", d)
+		}
+	}
+}
+
+// machineName returns the name of the machine, as far as it can be the name of a node.
+func machineName() string {
+	name, _ := os.Hostname() // "": the check says so
+	return regexp.MustCompile(`[^A-Za-z0-9_-]+`).ReplaceAllString(name, "-")
+}
+
+// membership is a portal's part in a cluster.
+type membership struct {
+	log  *jetstream.Log
+	node *cluster.Node
+	lock *os.File // of the data directory
+}
+
+// lockTime limits how long a portal waits for the one before on its data directory.
+const lockTime = 5 * time.Second
+
+// openClustered opens the data directory of a node. One process at a time uses it.
+func openClustered(ctx context.Context, c Config, log *slog.Logger) (s *store.Store, m *membership, err error) {
+	if err := os.MkdirAll(c.DataDir, 0o700); err != nil {
+		return nil, nil, err
+	}
+	limited, cancel := context.WithTimeout(ctx, lockTime)
+	defer cancel()
+	m = &membership{}
+	if m.lock, err = flock.Lock(limited, filepath.Join(c.DataDir, "cluster.lock")); err != nil {
+		return nil, nil, fmt.Errorf("another process works with %s, which belongs to a node of a cluster: use that portal, or another data directory: %w", c.DataDir, err)
+	}
+	defer func() {
+		if err != nil {
+			m.close()
+		}
+	}()
+	m.log, err = jetstream.Connect(jetstream.Options{
+		Servers: c.Cluster.NATS, Name: c.Cluster.Group, Node: c.Cluster.Name, Credentials: c.Cluster.Credentials, Replicas: c.Cluster.Replicas,
+		CA: c.Cluster.TLS.CA, Cert: c.Cluster.TLS.Cert, Key: c.Cluster.TLS.Key, Log: log,
+	})
+	if err != nil {
+		return nil, nil, fmt.Errorf("cannot use the servers of the cluster: %w", err)
+	}
+	m.node = cluster.New(m.log, cluster.Options{Name: c.Cluster.Group, Node: c.Cluster.Name, Lease: c.Cluster.Lease, Log: log})
+	if s, err = store.Open(ctx, store.Options{Directory: c.DataDir, Log: log, Cluster: m.node}); err != nil {
+		return nil, nil, err
+	}
+	if err = m.node.Join(ctx, s); err != nil {
+		return nil, nil, errors.Join(err, s.Close())
+	}
+	return s, m, nil
+}
+
+// start starts to work in the cluster for a host.
+func (m *membership) start(ctx context.Context, h *copilot.Host, c Config) {
+	m.node.Start(ctx, h.SessionsChanged, func() cluster.State {
+		open, runs := h.Load()
+		return cluster.State{PID: os.Getpid(), Sessions: open, Runs: runs, MaxSessions: c.Limits.Sessions, Directories: c.Cluster.Directories}
+	})
+}
+
+// close leaves the cluster. The store must be open, the host closed.
+func (m *membership) leave() {
+	if m != nil {
+		m.node.Close()
+	}
+}
+
+// close releases the connection and the data directory. The store must be closed.
+func (m *membership) close() {
+	if m == nil {
+		return
+	}
+	if m.log != nil {
+		m.log.Close()
+	}
+	_ = m.lock.Close()
+}
+
+// clusterHealth is the state of the cluster for GET /health.
+type clusterHealth struct {
+	State   string `json:"state"` // "ok", "disconnected" or "expired"
+	Message string `json:"message"`
+	Node    string `json:"node"`
+	Members int    `json:"members"`
+	Waiting int    `json:"waiting"` // sessions and activities with changes that the others lack
+}
+
+// health returns the state of the cluster; nil without one.
+func (m *membership) health() *clusterHealth {
+	if m == nil {
+		return nil
+	}
+	s := m.node.Status()
+	h := &clusterHealth{State: "ok", Node: s.Node, Members: len(s.Members), Waiting: s.Waiting}
+	if err := m.node.Accepting(); err != nil {
+		h.State, h.Message = "expired", err.Error()
+	} else if !s.Connected {
+		h.State, h.Message = "disconnected", "the servers of the cluster do not answer: what happens here is stored, and shared when they do"
+	}
+	return h
+}
