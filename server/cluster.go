@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/agent/sdk"
 	"github.com/copilot-portal/portal/copilot/cluster"
 	"github.com/copilot-portal/portal/copilot/cluster/jetstream"
 	"github.com/copilot-portal/portal/copilot/flock"
@@ -135,6 +136,15 @@ func (m *membership) start(ctx context.Context, h *copilot.Host, c Config) {
 		open, runs := h.Load()
 		return cluster.State{PID: os.Getpid(), Sessions: open, Runs: runs, MaxSessions: c.Limits.Sessions, Directories: c.Cluster.Directories}
 	})
+}
+
+// moves returns what moves the conversations of an agent; nil if it cannot.
+func (m *membership) moves(c Config, first driver) *copilot.Moves {
+	cli, ok := first.(*sdk.Driver)
+	if !ok {
+		return nil
+	}
+	return &copilot.Moves{Node: c.Cluster.Name, Pack: cli.Pack, Unpack: cli.Unpack, Put: m.log.Put, Get: m.log.Get}
 }
 
 // close leaves the cluster. The store must be open, the host closed.

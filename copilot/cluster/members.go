@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -115,6 +116,24 @@ func (n *Node) Members() []Member {
 		}
 	}
 	slices.SortFunc(list, func(a, b Member) int { return strings.Compare(a.Node, b.Node) })
+	return list
+}
+
+// Candidates returns the other processes that take sessions, the least busy first.
+func (n *Node) Candidates() []string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	var list []string
+	for process, m := range n.members {
+		full := m.state.MaxSessions > 0 && m.state.Sessions >= m.state.MaxSessions
+		if n.isHeard(process) && !m.state.Draining && !full {
+			list = append(list, process)
+		}
+	}
+	slices.SortFunc(list, func(a, b string) int {
+		x, y := n.members[a].state, n.members[b].state
+		return cmp.Or(cmp.Compare(x.Runs, y.Runs), cmp.Compare(x.Sessions, y.Sessions), strings.Compare(a, b))
+	})
 	return list
 }
 

@@ -48,7 +48,9 @@ func Connect(o Options) (*Log, error) {
 		nats.ReconnectBufSize(-1), // what waited here would be sent long after others have taken over
 		nats.PingInterval(time.Second), nats.MaxPingsOutstanding(2),
 		nats.ReconnectWait(250 * time.Millisecond), nats.Timeout(2 * time.Second),
-		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { o.Log.Debug("an error of the cluster's log", "error", err) }),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+			o.Log.Debug("an error of the cluster's log", "error", err)
+		}),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			if err != nil {
 				o.Log.Warn("the connection to the cluster's log is lost", "error", err)
@@ -257,9 +259,6 @@ func (l *Log) Put(ctx context.Context, name string, data []byte) error {
 	o, err := l.objects(ctx)
 	if err != nil {
 		return err
-	}
-	if _, err := o.GetInfo(ctx, name); err == nil {
-		return nil
 	}
 	_, err = o.Put(ctx, jetstream.ObjectMeta{Name: name}, bytes.NewReader(data))
 	return err
