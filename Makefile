@@ -20,6 +20,8 @@ OPENCODE_AT := 1.18.33
 INSPECTOR := .tools/inspector
 INSPECTOR_AT := 2.12.0
 NODE_AT := 22.23.1
+NATS     := .tools/nats-server
+NATS_AT  := v2.15.2
 VENDOR_AT = $(shell cat .ci/vendor/* assets/vendor/*.js assets/vendor/*.css | cksum | cut -d ' ' -f 1)
 VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS  := -s -w -X main.version=$(VERSION)
@@ -43,7 +45,7 @@ export GORACE := atexit_sleep_ms=0
 TEST   := $(GO) test $(TAGS) $(RACE) -vet=off -shuffle=on
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test deps check lint types vendored axe acp opencode inspector soak endurance fuzz bench screenshots dist vendor clean cli
+.PHONY: help build run test deps check lint types vendored axe acp opencode inspector nats soak endurance fuzz bench screenshots dist vendor clean cli
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -60,7 +62,7 @@ run: build ## build and start the portal: make run [PORT=8888] [ARGS="--demo"]
 
 # The packages that drive portals and browsers start first, because they take longest and wait more than they compute.
 # All parts run even if one fails; the exit code is nonzero if any failed.
-test: deps build axe acp opencode inspector ## run all tests, end-to-end ones included, with the race detector
+test: deps build axe acp opencode inspector nats ## run all tests, end-to-end ones included, with the race detector
 	@command -v node >/dev/null || { echo "Node.js is missing; the tests of the page's modules need it: https://nodejs.org"; exit 1; }
 	@failed=; \
 	run() { part=$$1; shift; "$$@" || failed="$$failed, $$part"; }; \
@@ -144,6 +146,12 @@ $(INSPECTOR)-$(INSPECTOR_AT):
 	@rm -rf $(INSPECTOR) && mkdir -p $(INSPECTOR)/node
 	@npm install --prefix $(INSPECTOR) --no-save --no-package-lock --ignore-scripts --no-audit --no-fund --loglevel=error @modelcontextprotocol/inspector@$(INSPECTOR_AT) >/dev/null
 	@npm install --prefix $(INSPECTOR)/node --no-save --no-package-lock --no-audit --no-fund --loglevel=error node@$(NODE_AT) >/dev/null && touch $@
+
+nats: $(NATS)-$(NATS_AT)
+
+$(NATS)-$(NATS_AT):
+	@echo "getting nats-server $(NATS_AT)"
+	@mkdir -p $(@D) && GOBIN=$(abspath $(@D)) $(GO) install github.com/nats-io/nats-server/v2@$(NATS_AT) && touch $@
 
 soak: build ## use a portal for half an hour, with kills and restarts; the report goes to spec/reliability.md
 	PORTAL_SOAK_LENGTH=$(SOAK_LENGTH) PORTAL_SOAK_REPORT=$(SOAK_REPORT) $(GO) test $(TAGS) -vet=off -count 1 -timeout 2h -v -run TestNothingIsLostAndNothingIsLeft ./server/soak
