@@ -45,7 +45,7 @@ export GORACE := atexit_sleep_ms=0
 TEST   := $(GO) test $(TAGS) $(RACE) -vet=off -shuffle=on
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test deps check lint types vendored axe acp opencode inspector nats soak endurance fuzz bench screenshots dist vendor clean cli
+.PHONY: help build run test deps check lint types vendored axe acp opencode inspector nats cluster soak endurance fuzz bench screenshots dist vendor clean cli
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -152,6 +152,10 @@ nats: $(NATS)-$(NATS_AT)
 $(NATS)-$(NATS_AT):
 	@echo "getting nats-server $(NATS_AT)"
 	@mkdir -p $(@D) && GOBIN=$(abspath $(@D)) $(GO) install github.com/nats-io/nats-server/v2@$(NATS_AT) && touch $@
+
+cluster: build nats ## start three NATS servers, three portals and a proxy on loopback: make cluster [PORT=8888]
+	@$(GO) build -o bin/cluster-start ./server/portaltest/clustertest/start
+	@exec bin/cluster-start -port $(PORT)
 
 soak: build ## use a portal for half an hour, with kills and restarts; the report goes to spec/reliability.md
 	PORTAL_SOAK_LENGTH=$(SOAK_LENGTH) PORTAL_SOAK_REPORT=$(SOAK_REPORT) $(GO) test $(TAGS) -vet=off -count 1 -timeout 2h -v -run TestNothingIsLostAndNothingIsLeft ./server/soak

@@ -4,5 +4,5 @@ package clustertest
 
 import "syscall"
 
-// apart does nothing: other systems do not end a process with its parent, so it must get the signals of the terminal.
-func apart() *syscall.SysProcAttr { return nil }
+// Apart does nothing: other systems do not end a process with its parent, so it must get the signals of the terminal.
+func Apart() *syscall.SysProcAttr { return nil }

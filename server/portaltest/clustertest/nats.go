@@ -145,7 +145,7 @@ func (n *NATS) launch(s *natsServer) error {
 	}
 	defer log.Close()                                                                             //nolint:errcheck // the process has its own
 	s.command = exec.Command(n.options.Program, "-c", config, "-sd", filepath.Join(dir, "store")) //nolint:gosec,noctx // the pinned program, which signals stop
-	s.command.Stderr, s.command.SysProcAttr = log, apart()
+	s.command.Stderr, s.command.SysProcAttr = log, Apart()
 	if err := s.command.Start(); err != nil {
 		return err
 	}
