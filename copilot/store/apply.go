@@ -212,18 +212,7 @@ func (a *applier) updateSharedHead(ctx context.Context, key int64, m Logged) err
 	if err := a.pin(ctx, key, h.Pinned); err != nil {
 		return err
 	}
-	if err := a.meta(ctx, key, h.Meta); err != nil {
-		return err
-	}
-	if _, err := a.db.exec(ctx, "DELETE FROM position WHERE session = ?", key); err != nil {
-		return err
-	}
-	for name, number := range m.Positions {
-		if err := a.position(ctx, key, name, number); err != nil {
-			return err
-		}
-	}
-	return nil
+	return a.meta(ctx, key, h.Meta)
 }
 
 // owner stores the owner of a change and returns its key, or nil.

@@ -22,7 +22,6 @@ type Change struct {
 	Removed bool   `json:",omitempty"`
 
 	Session   *Session          `json:",omitempty"` // what describes a session; nil: as before
-	Positions map[string]uint64 `json:",omitempty"` // all of a session, with Session
 	Texts     []Text            `json:",omitempty"`
 	Drop      []Span            `json:",omitempty"`
 	Merge     bool              `json:",omitempty"`
@@ -93,9 +92,6 @@ func (s *Store) sessionChange(ctx context.Context, c *Change, id string, after u
 		return s.readError(err)
 	}
 	c.Session = &head
-	if c.Positions, err = s.Positions(ctx, id); err != nil {
-		return err
-	}
 	if err := s.entryChanges(ctx, c, id, after); err != nil {
 		return err
 	}

@@ -139,6 +139,9 @@ func (w *writer) writeMeta(ctx context.Context, l *Lease) error {
 		if err := w.position(ctx, l.key, name, number); err != nil {
 			return err
 		}
+		if _, err := w.change(ctx, subject(positionKind, l.id+"/"+name)); err != nil {
+			return err
+		}
 	}
 	for _, t := range l.writing.texts {
 		if _, err := w.db.exec(ctx, "INSERT OR IGNORE INTO text (session, number, kind, body) VALUES (?, ?, ?, ?)",
@@ -233,6 +236,20 @@ func (s *Store) SetPosition(session, name string, number uint64) error {
 	s.marks[mark{session, name}] = number
 	signal(s.wake)
 	return nil
+}
+
+// SharePosition is [Store.SetPosition] for a cluster: it returns when every node can know the position, or cannot be reached.
+func (s *Store) SharePosition(ctx context.Context, session, name string, number uint64) error {
+	return s.changeRow(ctx, subject(positionKind, session+"/"+name), func(ctx context.Context, w *writer) error {
+		return w.positionOf(ctx, mark{session, name}, number)
+	})
+}
+
+// CatchUp returns when everything that the nodes of the cluster have written by now can be read here, or they cannot be reached.
+func (s *Store) CatchUp(ctx context.Context) {
+	if s.options.Cluster != nil {
+		s.options.Cluster.CatchUp(ctx)
+	}
 }
 
 // writePositions writes the positions set by [Store.SetPosition]. If that fails, they wait again unless newer ones

@@ -102,6 +102,13 @@ func (m *bookmark) includes(e follow.Entry) bool {
 
 func (f sessionSource) movePosition(m *bookmark, n uint64) { m.at = f.session.Record().Position(n) }
 
+func (f sessionSource) sharePosition(ctx context.Context, m *bookmark, n uint64) (undo func()) {
+	if f.unstored || !f.session.MovesBetweenNodes() {
+		return func() {}
+	}
+	return m.share(ctx, f.session, f.token, n)
+}
+
 func (f sessionSource) savePosition(m *bookmark) {
 	if !f.unstored {
 		m.store(f.session, f.token)
@@ -155,6 +162,7 @@ func (m *bookmark) encodeJob(b jobs.Body) any {
 }
 
 func (jobSource) movePosition(m *bookmark, n uint64) { m.at.N = n }
+func (jobSource) sharePosition(context.Context, *bookmark, uint64) (undo func()) { return func() {} }
 func (jobSource) savePosition(*bookmark)             {} // kept in memory only
 func (jobSource) ended() bool                        { return true }
 
