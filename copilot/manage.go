@@ -215,6 +215,11 @@ func (s *Session) ShareReaderPosition(ctx context.Context, name string, n uint64
 	}
 }
 
+// TakeBackReaderPosition undoes ShareReaderPosition, unless the client has continued elsewhere.
+func (s *Session) TakeBackReaderPosition(ctx context.Context, name string, shared, before uint64) {
+	_ = s.host.options.Store.TakeBackPosition(ctx, s.id, name, shared, before) // on failure the client misses what it did not get
+}
+
 // MovesBetweenNodes reports whether clients of the session may come from, and go to, other nodes of a cluster.
 func (s *Session) MovesBetweenNodes() bool { return s.host.options.Remote != nil }
 

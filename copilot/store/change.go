@@ -21,12 +21,12 @@ type Change struct {
 	Last    uint64 `json:",omitempty"` // number of the last entry or line
 	Removed bool   `json:",omitempty"`
 
-	Session   *Session          `json:",omitempty"` // what describes a session; nil: as before
-	Texts     []Text            `json:",omitempty"`
-	Drop      []Span            `json:",omitempty"`
-	Merge     bool              `json:",omitempty"`
-	Activity  *Activity         `json:",omitempty"`
-	Row       json.RawMessage   `json:",omitempty"` // of a visitor, share or position
+	Session  *Session        `json:",omitempty"` // what describes a session; nil: as before
+	Texts    []Text          `json:",omitempty"`
+	Drop     []Span          `json:",omitempty"`
+	Merge    bool            `json:",omitempty"`
+	Activity *Activity       `json:",omitempty"`
+	Row      json.RawMessage `json:",omitempty"` // of a visitor, share or position
 
 	Entries []Entry `json:"-"` // or lines, as Data
 

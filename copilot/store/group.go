@@ -245,6 +245,18 @@ func (s *Store) SharePosition(ctx context.Context, session, name string, number 
 	})
 }
 
+// TakeBackPosition is SharePosition unless the position was changed to another one than expected meanwhile.
+func (s *Store) TakeBackPosition(ctx context.Context, session, name string, expected, number uint64) error {
+	return s.changeRow(ctx, subject(positionKind, session+"/"+name), func(ctx context.Context, w *writer) error {
+		var now uint64
+		err := w.db.row(ctx, "SELECT ifnull((SELECT number FROM position WHERE name = ? AND session = (SELECT key FROM session WHERE id = ?)), 0)", []any{name, session}, &now)
+		if err != nil || now != expected {
+			return err
+		}
+		return w.positionOf(ctx, mark{session, name}, number)
+	})
+}
+
 // CatchUp returns when everything that the nodes of the cluster have written by now can be read here, or they cannot be reached.
 func (s *Store) CatchUp(ctx context.Context) {
 	if s.options.Cluster != nil {

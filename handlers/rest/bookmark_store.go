@@ -56,7 +56,7 @@ func (m *bookmark) store(s *copilot.Session, token string) {
 func (m *bookmark) share(ctx context.Context, s *copilot.Session, token string, n uint64) (undo func()) {
 	before := m.at.N
 	s.ShareReaderPosition(ctx, markName(token), n)
-	return func() { s.ShareReaderPosition(context.WithoutCancel(ctx), markName(token), before) }
+	return func() { s.TakeBackReaderPosition(context.WithoutCancel(ctx), markName(token), n, before) }
 }
 
 // forget removes a dropped bookmark from its session.
