@@ -27,6 +27,9 @@ func (s *Store) Delete(ctx context.Context, id string) error {
 
 // remove deletes a session. Its large parts are swept later.
 func (w *writer) remove(ctx context.Context, key int64) error {
+	if err := w.changeShares(ctx, key); err != nil {
+		return err
+	}
 	for _, query := range []string{
 		"INSERT INTO removed (session) VALUES (?)", "DELETE FROM position WHERE session = ?", "DELETE FROM pinned WHERE session = ?",
 		"DELETE FROM meta WHERE session = ?", "DELETE FROM share WHERE session = (SELECT id FROM session WHERE key = ?)",
@@ -37,6 +40,19 @@ func (w *writer) remove(ctx context.Context, key int64) error {
 		}
 	}
 	return nil
+}
+
+// changeShares counts a change of each share of a session that may follow the removal of the session in the log of the cluster.
+func (w *writer) changeShares(ctx context.Context, key int64) error {
+	if w.options.Cluster == nil {
+		return nil
+	}
+	ids, err := collect(ctx, w.db, column[string], `SELECT id FROM share WHERE session = (SELECT id FROM session WHERE key = ?)
+		AND EXISTS (SELECT 1 FROM shared WHERE subject = 'share/' || id AND version > shipped)`, key)
+	for i := 0; i < len(ids) && err == nil; i++ {
+		_, err = w.change(ctx, subject(shareKind, ids[i]))
+	}
+	return err
 }
 
 // sweepDeleted removes some parts of deleted sessions and reports whether there may be more.
