@@ -27,17 +27,17 @@ import (
 type checker struct {
 	w *world
 
-	mu       sync.Mutex
-	broken   string
-	messages int
-	records  map[string]*record
-	written  map[string]bool // entries in the log
-	entries  map[string]accepted
-	acks     map[string]accepted
-	lasts    map[*store.Lease]uint64
-	seen     map[string]string // entries by session, epoch and number
-	revoked  map[string]int    // subjects, with nodes
-	executed map[string]int    // calls
+	mu                         sync.Mutex
+	broken                     string
+	messages, claims, branches int
+	records                    map[string]*record
+	written                    map[string]bool // entries in the log
+	entries                    map[string]accepted
+	acks                       map[string]accepted
+	lasts                      map[*store.Lease]uint64
+	seen                       map[string]string // entries by session, epoch and number
+	revoked                    map[string]int    // subjects, with nodes
+	executed                   map[string]int    // calls
 }
 
 // record is a session or activity according to the log.
@@ -103,6 +103,9 @@ func (c *checker) stored(m clustertest.Stored) {
 	}
 	r, known := c.records[x.Subject]
 	if !known {
+		if x.Session != nil && strings.Contains(x.Session.Title, "(branch of") {
+			c.branches++
+		}
 		r = &record{epoch: x.Epoch, node: x.Node}
 		c.records[x.Subject] = r
 	}
@@ -112,9 +115,10 @@ func (c *checker) stored(m clustertest.Stored) {
 	case x.Removed:
 		r.removed = true
 		return
-	case x.Claim && kind == "session" && x.Epoch != r.epoch+1:
+	case x.Claim && x.Version == 0 && kind == "session" && x.Epoch != r.epoch+1:
 		c.failLocked("message %d claims %s with epoch %d after %d", m.Sequence, x.Subject, x.Epoch, r.epoch)
 	case x.Claim:
+		c.claims++
 		r.node, r.epoch = x.Node, x.Epoch
 	case x.Epoch != r.epoch || x.Node != r.node:
 		c.failLocked("message %d of %s: epoch %d of node %s, not %d of %s", m.Sequence, x.Subject, x.Epoch, x.Node, r.epoch, r.node)

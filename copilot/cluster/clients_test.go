@@ -20,7 +20,7 @@ func (w *world) client() {
 		return
 	}
 	some := []func(context.Context){
-		m.create, m.acquire, m.acquire, m.record, m.record, m.record, m.record, m.flush, m.flush, m.release, m.remove, m.describe, m.move,
+		m.create, m.acquire, m.acquire, m.acquire, m.acquire, m.record, m.record, m.record, m.record, m.flush, m.flush, m.release, m.remove, m.describe, m.move,
 		m.begin, m.write, m.write, m.adopt, m.tidy, m.share, m.useShare, m.revoke, m.admit, m.dismiss, m.call, m.read,
 	}
 	some[w.rng.IntN(len(some))](context.Background())
@@ -41,6 +41,9 @@ func (m *machine) do(what string, run func(context.Context) error) {
 }
 
 func (m *machine) create(context.Context) {
+	if len(m.shared.sessions) > 3 && chance(m.rng, 80) {
+		return
+	}
 	id := "s" + m.newID()
 	m.shared.sessions = append(m.shared.sessions, id)
 	leases := m.leases
@@ -96,9 +99,15 @@ func (m *machine) record(context.Context) {
 	for range 1 + m.rng.IntN(4) {
 		n++
 		data := fmt.Sprintf("%s %d %d %s", l.Session(), l.Epoch(), n, m.newID())
-		_ = l.Index(store.Text{Number: n, Kind: "prompt", Body: data})
+		first := chance(m.rng, 50)
+		if first {
+			_ = l.Index(store.Text{Number: n, Kind: "prompt", Body: data})
+		}
 		if l.Append(store.Entry{Number: n, Data: []byte(data)}) == nil {
 			m.check.accepted(m.index, l, n, data)
+		}
+		if !first {
+			_ = l.Index(store.Text{Number: n, Kind: "prompt", Body: data})
 		}
 	}
 	m.note("node %d: client: record %s up to %d in epoch %d", m.index, l.Session(), n, l.Epoch())
@@ -123,7 +132,7 @@ func (m *machine) release(context.Context) {
 }
 
 func (m *machine) remove(context.Context) {
-	if chance(m.rng, 50) {
+	if chance(m.rng, 80) {
 		return
 	}
 	id, s := pick(m.rng, m.shared.sessions), m.store
@@ -147,6 +156,9 @@ func (m *machine) move(context.Context) {
 }
 
 func (m *machine) begin(context.Context) {
+	if len(m.shared.activities) > 3 && chance(m.rng, 80) {
+		return
+	}
 	id, s := "a"+m.newID(), m.store
 	m.shared.activities = append(m.shared.activities, id)
 	m.do("begin "+id, func(ctx context.Context) error {
@@ -190,14 +202,14 @@ func (m *machine) useShare(context.Context) {
 }
 
 func (m *machine) revoke(context.Context) {
-	id, s, index := pick(m.rng, m.shared.shares), m.store, m.index
+	id, s, index, dead := pick(m.rng, m.shared.shares), m.store, m.index, m.dead
 	m.do("revoke share "+id, func(ctx context.Context) error {
 		x, err := s.Share(ctx, id)
 		if err != nil {
 			return err
 		}
 		deleted, err := s.DeleteShare(ctx, x.Session, id)
-		if deleted && err == nil {
+		if deleted && err == nil && !dead.Load() {
 			m.check.revoke(index, "share/"+id)
 		}
 		return err
@@ -213,13 +225,13 @@ func (m *machine) admit(context.Context) {
 }
 
 func (m *machine) dismiss(context.Context) {
-	id, s, index := pick(m.rng, m.shared.visitors), m.store, m.index
+	id, s, index, dead := pick(m.rng, m.shared.visitors), m.store, m.index, m.dead
 	m.do("dismiss "+id, func(ctx context.Context) error {
 		if _, err := s.Admitted(ctx, []byte(id)); err != nil {
 			return err
 		}
 		err := s.Dismiss(ctx, []byte(id))
-		if err == nil {
+		if err == nil && !dead.Load() {
 			m.check.revoke(index, fmt.Sprintf("visitor/%x", id))
 		}
 		return err
@@ -234,6 +246,8 @@ func (m *machine) call(context.Context) {
 	}
 	process := to.store.Name()
 	m.do("call "+id, func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, time.Minute)
+		defer cancel()
 		_, answer, err := node.Call(ctx, process, "/test", []byte(`"`+id+`"`))
 		if err == nil && string(answer) != `"`+id+`"` {
 			m.check.fail("call %s is answered with %q", id, answer)

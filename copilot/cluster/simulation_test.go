@@ -31,7 +31,7 @@ func TestSimulatedClusterKeepsTheRules(t *testing.T) {
 		require.NoError(t, err)
 		seeds, first = 1, seed
 	}
-	began, total, messages := time.Now(), 0, 0
+	began, total, messages, claims, branches := time.Now(), 0, 0, 0, 0
 	for i := range seeds {
 		seed := first + uint64(i)
 		directory := t.TempDir()
@@ -48,11 +48,11 @@ func TestSimulatedClusterKeepsTheRules(t *testing.T) {
 			}
 			w.settle()
 			total += w.steps
-			messages += w.check.messages
+			messages, claims, branches = messages+w.check.messages, claims+w.check.claims, branches+w.check.branches
 		})
 		_ = os.RemoveAll(directory)
 	}
-	t.Logf("%d seeds from %d, %d steps, %d messages, %.0f steps/s", seeds, first, total, messages, float64(total)/time.Since(began).Seconds())
+	t.Logf("%d seeds from %d, %d steps, %d messages, %d claims, %d branches, %.0f steps/s", seeds, first, total, messages, claims, branches, float64(total)/time.Since(began).Seconds())
 }
 
 // traced returns how many lines of a failed simulation are printed: PORTAL_TRACE, or 60.

@@ -115,24 +115,26 @@ func (w *world) step() {
 	w.mu.Unlock()
 	w.background()
 	switch n := w.rng.IntN(100); {
-	case n < 45:
+	case n < 50:
 		w.perform()
 	case n < 90:
 		w.client()
-	case n < 92 && !w.calm:
+	case n < 91:
 		m := pick(w.rng, w.nodes)
-		m.cut = !m.cut
-		w.note("node %d is cut off: %v", m.index, m.cut)
-	case n < 94 && !w.calm:
-		m := pick(w.rng, w.nodes)
-		if m.ready.Load() {
+		m.cut = true
+		w.note("node %d is cut off", m.index)
+	case n < 93:
+		for _, m := range w.nodes {
+			m.cut = false
+		}
+	case n < 94:
+		if m := pick(w.rng, w.nodes); m.ready.Load() {
 			m.crash()
 		}
-	case n < 98:
+	default:
 		if m := pick(w.rng, w.nodes); !m.up {
 			m.start()
 		}
-	default:
 	}
 	w.pause()
 }
@@ -140,8 +142,8 @@ func (w *world) step() {
 // pause lets time pass.
 func (w *world) pause() {
 	d := time.Duration(w.rng.IntN(30)) * time.Millisecond
-	if chance(w.rng, 3) {
-		d = time.Duration(w.rng.IntN(5000)) * time.Millisecond
+	if chance(w.rng, 2) {
+		d = time.Duration(w.rng.IntN(4000)) * time.Millisecond
 	}
 	time.Sleep(d)
 	synctest.Wait()
@@ -274,7 +276,7 @@ func (m *machine) start() {
 		return 1 + m.rng.IntN(20), max(0, m.rng.IntN(6)-3)
 	}}
 	logger := slog.New(slog.NewTextHandler(&lines{m}, &slog.HandlerOptions{Level: slog.LevelWarn}))
-	m.node = cluster.New(m.log, cluster.Options{Name: "test", Node: fmt.Sprint("n", m.index), Log: logger})
+	m.node = cluster.New(m.log, cluster.Options{Name: "test", Node: fmt.Sprint("n", m.index), Lease: time.Second, Log: logger})
 	s, err := store.Open(context.Background(), store.Options{Directory: m.directory, Delay: time.Millisecond, Cluster: m.node, Log: logger})
 	must(err)
 	must(m.node.Join(context.Background(), s))

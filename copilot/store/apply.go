@@ -144,7 +144,9 @@ func (a *applier) session(ctx context.Context, id string, m Logged, x *Shared, o
 	switch {
 	case err != nil && !missing:
 		return err
-	case m.Removed && missing, own && !missing && !m.Removed && m.Version <= x.Version && m.Epoch <= epoch && m.Last <= last:
+	case m.Removed && missing: // it may have been purged before this node has read it
+		return a.removeShares(ctx, id)
+	case own && !missing && !m.Removed && m.Version <= x.Version && m.Epoch <= epoch && m.Last <= last:
 		return nil
 	}
 	a.sessions = append(a.sessions, id)

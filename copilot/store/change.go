@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"math"
 	"strings"
 )
 
@@ -116,10 +117,14 @@ func (s *Store) sessionChange(ctx context.Context, c *Change, id string, after u
 	if !c.More {
 		s.recent.tidy(c)
 	}
+	last := c.Last
+	if !c.More { // a text may be stored before its entry
+		last = math.MaxInt64
+	}
 	c.Texts, err = collect(ctx, s.read.Load(), func(row scanner) (t Text, err error) {
 		err = row.Scan(&t.Number, &t.Kind, &t.Body)
 		return t, err
-	}, "SELECT number, kind, body FROM text WHERE session = (SELECT key FROM session WHERE id = ?) AND number > ? AND number <= ?", id, after, c.Last)
+	}, "SELECT number, kind, body FROM text WHERE session = (SELECT key FROM session WHERE id = ?) AND number >= ? AND number <= ?", id, after, last) // or just after it
 	return s.readError(err)
 }
 
