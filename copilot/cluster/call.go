@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -14,6 +15,7 @@ import (
 
 // request is a call between the processes of the cluster.
 type request struct {
+	ID   string
 	From string // process
 	Path string
 	Body json.RawMessage
@@ -34,20 +36,17 @@ func (n *Node) Call(ctx context.Context, process, path string, body []byte) (sta
 	if !member {
 		return 0, nil, ipc.ErrUnreachable
 	}
-	data, err := json.Marshal(request{n.process, path, body})
+	id := uuid.NewString()
+	data, err := json.Marshal(request{id, n.process, path, body})
 	if err != nil {
 		return 0, nil, err
 	}
 	ctx, cancel := context.WithCancel(ctx)
+	var watching sync.WaitGroup
+	watching.Go(func() { n.cancelWhenGone(ctx, process, cancel) })
+	defer watching.Wait()
 	defer cancel()
-	watching := make(chan struct{})
-	defer func() { <-watching }()
-	defer cancel()
-	go func() {
-		defer close(watching)
-		n.cancelWhenGone(ctx, process, cancel)
-	}()
-	data, err = n.log.Request(ctx, process, uuid.NewString(), data)
+	data, err = n.log.Request(ctx, process, id, data)
 	switch {
 	case errors.Is(err, ErrNobody):
 		return 0, nil, ipc.ErrUnreachable
@@ -59,11 +58,11 @@ func (n *Node) Call(ctx context.Context, process, path string, body []byte) (sta
 	return r.Status, r.Body, err
 }
 
-// cancelWhenGone cancels a call when its process is no member any more.
+// cancelWhenGone cancels a call when its process has not been heard for long.
 func (n *Node) cancelWhenGone(ctx context.Context, process string, cancel context.CancelFunc) {
 	every := time.NewTicker(time.Second)
 	defer every.Stop()
-	for n.IsMember(process) {
+	for n.hears(process) {
 		select {
 		case <-every.C:
 		case <-ctx.Done():
@@ -71,6 +70,12 @@ func (n *Node) cancelWhenGone(ctx context.Context, process string, cancel contex
 		}
 	}
 	cancel()
+}
+
+func (n *Node) hears(process string) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.isHeard(process)
 }
 
 // Others implements [ipc.Remote].
@@ -97,11 +102,70 @@ func (n *Node) answer(ctx context.Context, data []byte, answer func(context.Cont
 	r := response{Status: http.StatusBadRequest}
 	if json.Unmarshal(data, &q) == nil {
 		n.update(func() { n.counts.Answers++ })
+		c, first := n.calls.begin(q.ID)
+		if !first { // the log has brought it again
+			return c.wait(ctx)
+		}
+		defer func() { c.end(data) }()
 		ctx, cancel := context.WithCancel(ctx)
+		var watching sync.WaitGroup
+		watching.Go(func() { n.cancelWhenGone(ctx, q.From, cancel) })
+		defer watching.Wait()
 		defer cancel()
-		go n.cancelWhenGone(ctx, q.From, cancel)
 		r.Status, r.Body = answer(ctx, q.Path, q.Body)
 	}
 	data, _ = json.Marshal(r) // JSON always encodes
 	return data
+}
+
+// maxCalls is how many calls are remembered, so that none has its effect twice.
+const maxCalls = 4096
+
+// calls are the latest calls to this process.
+type calls struct {
+	mu    sync.Mutex
+	known map[string]*call
+	order []string // ids, oldest first
+}
+
+// call is a call to this process.
+type call struct {
+	done   chan struct{}
+	answer []byte // valid once done is closed
+}
+
+// begin returns the call with an id; first is true if it is new.
+func (s *calls) begin(id string) (c *call, first bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c = s.known[id]; c != nil {
+		return c, false
+	}
+	c = &call{done: make(chan struct{})}
+	s.known[id] = c
+	if s.order = append(s.order, id); len(s.order) > maxCalls {
+		delete(s.known, s.order[0])
+		s.order = s.order[1:]
+	}
+	return c, true
+}
+
+// maxAnswer is the maximum size of an answer that is remembered.
+const maxAnswer = 4 << 10
+
+func (c *call) end(answer []byte) {
+	if len(answer) <= maxAnswer {
+		c.answer = answer
+	}
+	close(c.done)
+}
+
+// wait returns the answer of a call that came twice; nil: it is not known any more.
+func (c *call) wait(ctx context.Context) []byte {
+	select {
+	case <-c.done:
+		return c.answer
+	case <-ctx.Done():
+		return nil
+	}
 }

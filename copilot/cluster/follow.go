@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/copilot-portal/portal/copilot/store"
 )
@@ -11,11 +12,46 @@ func (n *Node) follow(ctx context.Context) error {
 	n.mu.Lock()
 	after := n.applied
 	n.mu.Unlock()
-	return n.log.Read(ctx, after, func(messages []Message) error {
+	last, err := n.last(ctx)
+	if err != nil {
+		return err
+	}
+	if last < after { // what follows would be taken for known
+		err := fmt.Errorf("the cluster's log ends at message %d, but this node has applied %d: its servers have lost data", last, after)
+		n.options.Log.Error(err.Error())
+		return err
+	}
+	return n.guard(ctx, n.isStuck(), func(ctx context.Context) error { return n.log.Read(ctx, after, n.apply(ctx)) })
+}
+
+func (n *Node) last(ctx context.Context) (uint64, error) {
+	ctx, cancel := context.WithTimeout(ctx, appendTime)
+	defer cancel()
+	return n.log.Last(ctx)
+}
+
+// isStuck returns a function that reports whether the log has messages that do not come, since the call before.
+func (n *Node) isStuck() func(context.Context) bool {
+	var before uint64
+	return func(ctx context.Context) bool {
+		last, err := n.last(ctx)
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		n.counts.Lag = max(last, n.applied) - n.applied
+		stuck := err == nil && n.counts.Lag > 0 && n.applied == before
+		before = n.applied
+		return stuck
+	}
+}
+
+// apply returns a function that applies messages.
+func (n *Node) apply(ctx context.Context) func([]Message) error {
+	return func(messages []Message) error {
 		changes := make([]store.Logged, len(messages))
 		for i, m := range messages {
 			c, err := n.decode(ctx, m.Data)
 			if err != nil {
+				n.options.Log.Error("a message of the cluster's log cannot be read", "sequence", m.Sequence, "error", err)
 				return err
 			}
 			changes[i] = store.Logged{Change: c, Sequence: m.Sequence}
@@ -29,25 +65,76 @@ func (n *Node) follow(ctx context.Context) error {
 			n.applies(sessions)
 		}
 		return nil
-	})
+	}
 }
 
-// noteApplied records what the store has, and sends again what another node's change has delayed.
+// noteApplied records what the store has, and sends again what a newer message has delayed.
 func (n *Node) noteApplied(changes []store.Logged) {
 	n.update(func() {
+		n.reached = true
 		for _, c := range changes {
+			if c.Sequence <= n.applied { // read again
+				continue
+			}
 			n.applied = c.Sequence
-			n.reached = true
 			n.counts.Applied++
+			if c.Removed && c.Node == n.options.Node && !isRow(c.Subject) {
+				n.removed[c.Subject] = c.Sequence
+				signal(n.purge)
+			}
+			n.releaseDelayed(c.Subject)
 			p := n.subject[c.Subject]
 			switch {
 			case p == nil:
 			case p.state == contested:
 				p.state, p.known = waiting, false
 				signal(n.wake)
-			case p.state == shipped && c.Sequence >= p.newest:
+			case c.Sequence < p.newest:
+			case p.state == shipped:
 				delete(n.subject, c.Subject) // the store knows as much
+			case c.Sequence > p.newest:
+				p.known = false
 			}
 		}
 	})
+}
+
+// purgeRemoved removes from the log what was said about sessions and activities before this node removed them.
+func (n *Node) purgeRemoved(ctx context.Context) error {
+	for {
+		n.mu.Lock()
+		var subject string
+		var sequence uint64
+		for subject, sequence = range n.removed {
+			break
+		}
+		n.mu.Unlock()
+		if subject == "" {
+			select {
+			case <-n.purge:
+				continue
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		}
+		if err := n.purgeSubject(ctx, subject, sequence); err != nil {
+			return err
+		}
+		n.mu.Lock()
+		delete(n.removed, subject)
+		n.mu.Unlock()
+	}
+}
+
+func (n *Node) purgeSubject(ctx context.Context, subject string, before uint64) error {
+	ctx, cancel := context.WithTimeout(ctx, appendTime)
+	defer cancel()
+	positions, err := n.store.SharedPositions(ctx, subject)
+	for i := 0; i < len(positions) && err == nil; i++ {
+		err = n.log.Purge(ctx, positions[i], Any)
+	}
+	if err != nil {
+		return err
+	}
+	return n.log.Purge(ctx, subject, before)
 }

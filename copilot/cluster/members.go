@@ -33,7 +33,25 @@ type Member struct {
 // member is what this node knows of another one.
 type member struct {
 	state State
+	left  bool
 	heard time.Time
+	at    time.Duration // how long this node had been listening then
+}
+
+// hearing is how long this node has been listening to the others. It can tell from its own announcements, which come back
+// in between theirs: while it does not hear these, it is deaf, and the others are not silent.
+type hearing struct {
+	self time.Time     // when it heard itself last; zero: never
+	time time.Duration // how long it has been listening until then
+}
+
+// heardSelf notes that this node has heard itself.
+func (h *hearing) heardSelf(lease time.Duration) {
+	now := time.Now()
+	if pause := now.Sub(h.self); !h.self.IsZero() && pause <= lease/2 {
+		h.time += pause
+	}
+	h.self = now
 }
 
 // announcementsPerLease is how often a node announces itself while others may miss it.
@@ -75,32 +93,48 @@ func (n *Node) announceOnce(ctx context.Context) error {
 
 // watch hears the announcements of all members until that fails.
 func (n *Node) watch(ctx context.Context) error {
-	return n.log.Watch(ctx, func(process string, data []byte) {
-		var state State
-		known := len(data) > 0 && json.Unmarshal(data, &state) == nil
-		n.update(func() {
-			switch {
-			case process == n.process:
-			case known:
-				n.members[process] = &member{state, time.Now()}
-			default:
-				delete(n.members, process)
-			}
-		})
+	return n.guard(ctx, n.isDeaf, func(ctx context.Context) error { return n.log.Watch(ctx, n.hear) })
+}
+
+// isDeaf reports whether this node does not hear itself although it has announced itself.
+func (n *Node) isDeaf(context.Context) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return time.Now().Before(n.valid) && time.Since(n.hearing.self) > n.options.Lease
+}
+
+// hear notes an announcement.
+func (n *Node) hear(process string, data []byte) {
+	var state State
+	known := json.Unmarshal(data, &state) == nil
+	n.update(func() {
+		if process == n.process {
+			n.hearing.heardSelf(n.options.Lease)
+		} else if known || len(data) == 0 {
+			n.members[process] = &member{state: state, left: len(data) == 0, heard: time.Now(), at: n.hearing.time}
+		}
 	})
 }
 
-// IsMember implements [store.Cluster]. A process is no member any more when it has left, or was not heard for the time of a lease.
+// IsMember implements [store.Cluster]. A process is no member any more when it has left, or when this node has been listening for the
+// time of a lease without hearing it.
 func (n *Node) IsMember(process string) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return process == n.process || n.isHeard(process)
+	m := n.members[process]
+	switch {
+	case process == n.process:
+		return true
+	case m == nil: // it may not have been heard yet
+		return n.hearing.time < n.options.Lease
+	}
+	return !m.left && n.hearing.time-m.at < n.options.Lease
 }
 
-// isHeard is IsMember for other processes. The caller must hold the lock.
+// isHeard reports whether this node has heard another process lately. The caller must hold the lock.
 func (n *Node) isHeard(process string) bool {
 	m := n.members[process]
-	return m != nil && time.Since(m.heard) < n.options.Lease
+	return m != nil && !m.left && n.hearing.time-m.at < n.options.Lease && time.Since(m.heard) < 2*n.options.Lease
 }
 
 // Members returns the processes of the cluster, this one included, by the names of their nodes.

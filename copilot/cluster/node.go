@@ -29,14 +29,18 @@ type Node struct {
 	applies func(sessions []string)
 	state   func() State
 
-	stop context.CancelFunc
-	work sync.WaitGroup
-	wake chan struct{} // holds one signal: something is to be shipped
+	stop        context.CancelFunc
+	work        sync.WaitGroup
+	wake, purge chan struct{} // hold one signal each: something is to be shipped, or purged
 
 	mu      sync.Mutex
 	changed chan struct{} // closed and replaced when anything below changes
 	members map[string]*member
+	hearing hearing
 	subject map[string]*progress
+	removed map[string]uint64   // subjects whose messages before a sequence are to be purged
+	delayed map[string][]string // positions, by the subjects of sessions that the log does not have yet
+	calls   calls
 	applied uint64    // newest sequence that the store has
 	valid   time.Time // until then the others take this node for alive; zero before it has joined
 	reached bool      // the log answered last time
@@ -48,8 +52,8 @@ func New(log Log, o Options) *Node {
 	o.Lease = cmp.Or(o.Lease, 6*time.Second)
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	return &Node{
-		options: o, log: log, wake: make(chan struct{}, 1), changed: make(chan struct{}),
-		members: map[string]*member{}, subject: map[string]*progress{},
+		options: o, log: log, wake: make(chan struct{}, 1), purge: make(chan struct{}, 1), changed: make(chan struct{}),
+		members: map[string]*member{}, subject: map[string]*progress{}, removed: map[string]uint64{}, delayed: map[string][]string{}, calls: calls{known: map[string]*call{}},
 	}
 }
 
@@ -85,6 +89,7 @@ func (n *Node) Start(ctx context.Context, applied func(sessions []string), state
 	defer cancel()
 	n.CatchUp(ctx)
 	n.work.Go(func() { n.ship(running) })
+	n.work.Go(func() { n.repeat(running, "purge the log", n.purgeRemoved) })
 }
 
 // closeTime limits how long Close waits for the log.
@@ -111,7 +116,7 @@ const (
 
 // repeat repeats do until ctx ends, with a pause after each failure.
 func (n *Node) repeat(ctx context.Context, what string, do func(context.Context) error) {
-	pause := firstPause
+	pause := pauses{}
 	for ctx.Err() == nil {
 		began := time.Now()
 		err := do(ctx)
@@ -119,14 +124,44 @@ func (n *Node) repeat(ctx context.Context, what string, do func(context.Context)
 			return
 		}
 		if time.Since(began) > maxPause {
-			pause = firstPause
+			pause = pauses{}
 		}
 		n.options.Log.Debug("the cluster's log cannot be reached", "to", what, "error", err)
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
+		pause.wait(ctx)
+	}
+}
+
+// guard runs do, which returns when its context ends, until it seems to be stuck.
+func (n *Node) guard(ctx context.Context, isStuck func(context.Context) bool, do func(context.Context) error) error {
+	ctx, cancel := context.WithCancel(ctx)
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		every := time.NewTicker(n.options.Lease)
+		defer every.Stop()
+		for {
+			select {
+			case <-every.C:
+			case <-ctx.Done():
+				return
+			}
+			if isStuck(ctx) {
+				cancel()
+			}
 		}
-		pause = min(2*pause, maxPause)
+	})
+	defer watching.Wait()
+	defer cancel()
+	return do(ctx)
+}
+
+// pauses are pauses between attempts, each longer than the one before.
+type pauses struct{ last time.Duration }
+
+func (p *pauses) wait(ctx context.Context) {
+	p.last = min(max(2*p.last, firstPause), maxPause)
+	select {
+	case <-time.After(p.last):
+	case <-ctx.Done():
 	}
 }
 
@@ -155,6 +190,9 @@ func (n *Node) await(ctx context.Context, ready func() bool) error {
 		}
 	}
 }
+
+// appendTime limits an attempt to append. A new leader of the log takes up to six seconds.
+const appendTime = 8 * time.Second
 
 // CatchUp implements [store.Cluster].
 func (n *Node) CatchUp(ctx context.Context) {

@@ -7,7 +7,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/copilot-portal/portal/copilot/store"
 )
@@ -29,11 +30,8 @@ const (
 	waiting                   // some wait
 	sending                   // they are being sent
 	resending                 // they are being sent, and more wait
-	contested                 // another node has changed the subject: nothing is sent before that is applied
+	contested                 // another message about the subject is newer: nothing is sent before that is applied
 )
-
-// appendTime limits an attempt to append. A new leader of the log takes up to six seconds.
-const appendTime = 8 * time.Second
 
 // maxSending is the maximum number of subjects that are sent at the same time.
 const maxSending = 64
@@ -110,34 +108,32 @@ func (n *Node) takeWaiting() (list []string) {
 	return list
 }
 
-// shipSubject sends the changes of a subject until the log has all of them or another node has changed it.
+// shipSubject sends the changes of a subject until the log has all of them or another message about it is newer.
 func (n *Node) shipSubject(ctx context.Context, subject string) {
-	pause := firstPause
+	pause := pauses{}
 	for ctx.Err() == nil {
 		more, err := n.shipChange(ctx, subject)
+		if errors.Is(err, ErrConflict) {
+			if err = n.contest(ctx, subject); err == nil {
+				return
+			}
+		}
 		switch {
-		case errors.Is(err, ErrConflict):
-			n.finishShipping(subject, contested)
-			return
 		case err != nil:
 			n.options.Log.Warn("a change waits for the cluster's log", "subject", subject, "error", err)
-			select {
-			case <-time.After(pause):
-			case <-ctx.Done():
-			}
-			pause = min(2*pause, maxPause)
-		case !more && n.finishShipping(subject, shipped):
+			pause.wait(ctx)
+		case !more && n.finishShipping(subject):
 			return
 		}
 	}
 }
 
-// finishShipping ends the sending of a subject, unless more changes wait and they may be sent.
-func (n *Node) finishShipping(subject string, to shipping) (done bool) {
+// finishShipping ends the sending of a subject, unless more changes wait.
+func (n *Node) finishShipping(subject string) (done bool) {
 	n.update(func() {
-		p := n.subject[subject]
-		if done = to == contested || p.state != resending; done {
-			p.state = to
+		p := n.progressOf(subject)
+		if done = p.state != resending; done {
+			p.state = shipped
 		} else {
 			p.state = sending
 		}
@@ -145,30 +141,98 @@ func (n *Node) finishShipping(subject string, to shipping) (done bool) {
 	return done
 }
 
+// contest waits for the newest message about a subject, which noteApplied sees, unless the store has it already.
+func (n *Node) contest(ctx context.Context, subject string) error {
+	var sent uint64
+	n.update(func() {
+		p := n.progressOf(subject)
+		p.state, sent = contested, p.newest
+	})
+	x, err := n.store.Shared(ctx, subject)
+	n.update(func() {
+		p := n.progressOf(subject)
+		switch {
+		case p.state != contested:
+		case err != nil:
+			p.state = resending
+		case x.Sequence > sent:
+			p.state, p.known = waiting, false
+			signal(n.wake)
+		}
+	})
+	return err
+}
+
 // shipChange sends one change of a subject. more is true if it was not the last one.
 func (n *Node) shipChange(ctx context.Context, subject string) (more bool, err error) {
+	if delayed, err := n.isDelayed(ctx, subject); delayed || err != nil {
+		return false, err
+	}
 	at, err := n.position(ctx, subject)
 	if err != nil {
 		return false, err
 	}
-	c, err := n.store.Change(ctx, subject, at.number)
+	c, err := n.store.Change(ctx, subject, at.version, at.number)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
 		return false, nil // its removal is in the log already
 	case err != nil:
 		return false, err
-	case c.Version <= at.version && !c.More && c.Last <= at.number:
+	case c.Version <= at.version && !c.More:
 		return false, nil
-	}
-	if c.More { // the rest belongs to this version
-		c.Version = at.version
 	}
 	expect := at.newest
 	if isRow(subject) {
 		expect = Any
 	}
-	_, err = n.append(ctx, c, expect)
-	return c.More, err
+	sequence, err := n.append(ctx, c, expect, fmt.Sprintf("%s %s %d %d %d", n.process, subject, expect, c.Version, c.Last))
+	if err != nil {
+		return false, err
+	}
+	n.update(func() {
+		p := n.progressOf(subject)
+		p.known, p.newest, p.number, p.version = true, sequence, max(p.number, c.Last), max(p.version, c.Version)
+		n.releaseDelayed(subject)
+	})
+	n.store.Shipped(subject, c.Version)
+	return c.More, nil
+}
+
+// isDelayed reports whether a subject is a position in a session that the log does not have yet. The others would drop it, so
+// it waits for the session.
+func (n *Node) isDelayed(ctx context.Context, subject string) (bool, error) {
+	kind, id := store.SplitSubject(subject)
+	if kind != "position" {
+		return false, nil
+	}
+	id, _, _ = strings.Cut(id, "/")
+	session := "session/" + id
+	n.update(func() { n.delayed[session] = append(n.delayed[session], subject) })
+	x, err := n.store.Shared(ctx, session)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	p := n.subject[session]
+	if err == nil && x.Sequence == 0 && (p == nil || p.newest == 0) && n.delayed[session] != nil {
+		return true, nil
+	}
+	n.delayed[session] = slices.DeleteFunc(n.delayed[session], func(s string) bool { return s == subject })
+	if len(n.delayed[session]) == 0 {
+		delete(n.delayed, session)
+	}
+	return false, err
+}
+
+// releaseDelayed lets the positions in a session be sent. The caller must hold the lock.
+func (n *Node) releaseDelayed(session string) {
+	for _, s := range n.delayed[session] {
+		if p := n.progressOf(s); p.state == shipped {
+			p.state = waiting
+		} else if p.state == sending {
+			p.state = resending
+		}
+		signal(n.wake)
+	}
+	delete(n.delayed, session)
 }
 
 // isRow reports whether any node may change a subject, which is shared as a whole.
@@ -178,18 +242,27 @@ func isRow(subject string) bool {
 
 // position returns how far the log has a subject.
 func (n *Node) position(ctx context.Context, subject string) (progress, error) {
+	n.mu.Lock()
+	p := *n.progressOf(subject)
+	n.mu.Unlock()
+	if p.known {
+		return p, nil
+	}
 	x, err := n.store.Shared(ctx, subject)
+	if err != nil {
+		return p, err
+	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	p := n.progressOf(subject)
-	if err == nil && (!p.known || x.Sequence > p.newest) {
-		p.known, p.newest, p.number, p.version = true, x.Sequence, x.Number, x.Shipped
+	now := n.progressOf(subject)
+	if !now.known || x.Sequence > now.newest {
+		now.known, now.newest, now.number, now.version = true, x.Sequence, x.Number, x.Shipped
 	}
-	return *p, err
+	return *now, nil
 }
 
 // append appends a change.
-func (n *Node) append(ctx context.Context, c store.Change, expect uint64) (sequence uint64, err error) {
+func (n *Node) append(ctx context.Context, c store.Change, expect uint64, id string) (sequence uint64, err error) {
 	c.Node = n.options.Node
 	data, err := n.encode(ctx, c)
 	if err != nil {
@@ -197,16 +270,12 @@ func (n *Node) append(ctx context.Context, c store.Change, expect uint64) (seque
 	}
 	ctx, cancel := context.WithTimeout(ctx, appendTime)
 	defer cancel()
-	id := fmt.Sprintf("%s %s %d %d %d", n.process, c.Subject, expect, c.Version, c.Last)
 	sequence, err = n.log.Append(ctx, c.Subject, expect, id, data)
 	n.update(func() {
 		n.reached = err == nil || errors.Is(err, ErrConflict)
-		if err != nil {
-			return
+		if err == nil {
+			n.counts.Published++
 		}
-		n.counts.Published++
-		p := n.progressOf(c.Subject)
-		p.known, p.newest, p.number, p.version = true, sequence, max(p.number, c.Last), max(p.version, c.Version)
 	})
 	return sequence, err
 }
@@ -224,22 +293,42 @@ func (n *Node) Claim(ctx context.Context, c store.Change) (sequence uint64, err 
 	if pending || behind {
 		return 0, store.ErrChanged
 	}
-	sequence, err = n.append(ctx, c, c.Expect)
+	sequence, err = n.append(ctx, c, c.Expect, n.process+" "+uuid.NewString()) // each claim is one attempt
 	switch {
 	case errors.Is(err, ErrConflict):
 		return 0, store.ErrChanged
 	case err != nil:
 		return 0, fmt.Errorf("%w: %w", errUnreachable, err)
 	}
+	n.update(func() {
+		if p := n.progressOf(c.Subject); sequence > p.newest {
+			p.known, p.newest, p.number, p.version = true, sequence, c.Last, 0
+		}
+	})
 	return sequence, nil
 }
 
 // Await implements [store.Cluster].
 func (n *Node) Await(ctx context.Context, subject string, version uint64) {
-	_ = n.await(ctx, func() bool {
-		p := n.progressOf(subject)
-		return p.known && p.version >= version || p.state == contested || !n.reached
-	})
+	for {
+		n.mu.Lock()
+		p, changed := n.subject[subject], n.changed
+		done := !n.reached || p != nil && (p.state == contested || p.known && p.version >= version)
+		n.mu.Unlock()
+		if done {
+			return
+		}
+		if p == nil { // nothing has been written yet, or the store has read it back already
+			if x, err := n.store.Shared(ctx, subject); err != nil || x.Shipped >= version {
+				return
+			}
+		}
+		select {
+		case <-changed:
+		case <-ctx.Done():
+			return
+		}
+	}
 }
 
 // awaitShipped returns when the log has everything, or cannot be reached.

@@ -212,8 +212,12 @@ func (w *writer) adopt(ctx context.Context, kind string) (adopted []Activity, er
 // DeleteDone deletes the activities of a kind that are done and were last changed before a moment. It returns their
 // ids, also of those deleted before an error.
 func (s *Store) DeleteDone(ctx context.Context, kind string, before time.Time) (ids []string, err error) {
+	remove := s.removeDone
+	if s.options.Cluster != nil {
+		remove = s.removeDoneShared
+	}
 	for {
-		id, err := ask(ctx, s, func(ctx context.Context, w *writer) (string, error) { return w.deleteDone(ctx, kind, before) })
+		id, err := remove(ctx, kind, before)
 		if err != nil || id == "" {
 			return ids, err
 		}
@@ -221,21 +225,34 @@ func (s *Store) DeleteDone(ctx context.Context, kind string, before time.Time) (
 	}
 }
 
-// deleteDone deletes the activity with the oldest change and returns its id, or "" if there is none.
-func (w *writer) deleteDone(ctx context.Context, kind string, before time.Time) (id string, err error) {
-	err = w.db.transaction(ctx, func() error {
-		var key int64
-		err := w.db.row(ctx, `DELETE FROM activity WHERE key = (SELECT key FROM activity
-			WHERE kind = ? AND done AND changed < ? ORDER BY changed LIMIT 1) RETURNING key, id`,
-			[]any{kind, before.UnixMilli()}, &key, &id)
-		if errors.Is(err, sql.ErrNoRows) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		_, err = w.db.exec(ctx, "DELETE FROM line WHERE activity = ?", key)
-		return err
+// removeDone deletes the activity with the oldest change and returns its id, or "" if there is none.
+func (s *Store) removeDone(ctx context.Context, kind string, before time.Time) (id string, err error) {
+	return ask(ctx, s, func(ctx context.Context, w *writer) (id string, err error) {
+		err = w.db.transaction(ctx, func() (err error) {
+			var key int64
+			if key, id, err = w.oldestDone(ctx, kind, before); key == 0 || err != nil {
+				return err
+			}
+			return w.removeActivity(ctx, key)
+		})
+		return id, err
 	})
-	return id, err
+}
+
+// oldestDone returns the activity with the oldest change of those that are done; key 0: there is none.
+func (w *writer) oldestDone(ctx context.Context, kind string, before time.Time) (key int64, id string, err error) {
+	err = w.db.row(ctx, "SELECT key, id FROM activity WHERE kind = ? AND done AND changed < ? ORDER BY changed LIMIT 1",
+		[]any{kind, before.UnixMilli()}, &key, &id)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, "", nil
+	}
+	return key, id, err
+}
+
+func (w *writer) removeActivity(ctx context.Context, key int64) error {
+	_, err := w.db.exec(ctx, "DELETE FROM line WHERE activity = ?", key)
+	if err == nil {
+		_, err = w.db.exec(ctx, "DELETE FROM activity WHERE key = ?", key)
+	}
+	return err
 }

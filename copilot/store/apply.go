@@ -36,6 +36,9 @@ func (s *Store) Apply(ctx context.Context, changes []Logged) (sessions []string,
 		for _, l := range a.lost {
 			w.lose(l)
 		}
+		for _, ended := range a.ended {
+			delete(w.begun, ended)
+		}
 		w.rewrites = append(w.rewrites, a.rewrites...)
 		return a.sessions, nil
 	})
@@ -69,6 +72,7 @@ type applier struct {
 	node     string // of this store
 	sessions []string
 	lost     []*Lease
+	ended    []activity // that this process does not write any more
 	rewrites []*rewrite
 }
 
@@ -101,63 +105,70 @@ func (a *applier) one(ctx context.Context, m Logged) error {
 	kind, id := SplitSubject(m.Subject)
 	switch kind {
 	case sessionKind:
-		own, err = a.session(ctx, id, m, x, own)
+		err = a.session(ctx, id, m, &x, own)
 	case visitorKind, shareKind, positionKind:
-		if own = own && m.Version <= x.Version; !own {
-			err = a.row(ctx, kind, id, m)
-		}
+		err = a.sharedRow(ctx, kind, id, m, &x, own)
 	default:
-		own, err = a.activity(ctx, kind, id, m, x, own)
+		err = a.activity(ctx, kind, id, m, &x, own)
 	}
 	if err != nil {
 		return err
 	}
-	x.Sequence, x.Number = m.Sequence, max(x.Number, m.Last)
-	if own {
-		x.Shipped = max(x.Shipped, m.Version)
-	} else {
-		x.Version, x.Shipped, x.Number = 0, 0, m.Last // what this node had shared does not count any more
-	}
+	x.Sequence = m.Sequence
 	_, err = a.db.exec(ctx, `INSERT OR REPLACE INTO shared (subject, sequence, number, version, shipped) VALUES (?, ?, ?, ?, ?)`,
 		m.Subject, x.Sequence, x.Number, x.Version, x.Shipped)
 	return err
 }
 
-// session applies a change of a session, unless this node made it and still has it: then known is true.
-func (a *applier) session(ctx context.Context, id string, m Logged, x Shared, own bool) (known bool, err error) {
+// note notes that the log has a change of a session or activity.
+func (x *Shared) note(m Logged, own bool) {
+	switch {
+	case own:
+		x.Shipped, x.Number = max(x.Shipped, min(x.Version, m.Version)), max(x.Number, m.Last)
+	default:
+		x.Shipped, x.Number = x.Version, m.Last // what this node has not shared does not count any more
+	}
+	if m.Removed {
+		x.Shipped, x.Number = x.Version, 0
+	}
+}
+
+// session applies a change of a session, unless this node made it and still has it.
+func (a *applier) session(ctx context.Context, id string, m Logged, x *Shared, own bool) error {
+	before := *x
+	x.note(m, own)
 	var key int64
 	var epoch, last uint64
-	err = a.db.row(ctx, "SELECT key, epoch, last FROM session WHERE id = ?", []any{id}, &key, &epoch, &last)
+	err := a.db.row(ctx, "SELECT key, epoch, last FROM session WHERE id = ?", []any{id}, &key, &epoch, &last)
 	missing := errors.Is(err, sql.ErrNoRows)
 	switch {
 	case err != nil && !missing:
-		return false, err
-	case m.Removed && missing:
-		return own, nil
+		return err
+	case m.Removed && missing: // it may have been purged before this node has read it
+		return a.removeShares(ctx, id)
 	case own && !missing && !m.Removed && m.Version <= x.Version && m.Epoch <= epoch && m.Last <= last:
-		return true, nil
+		return nil
 	}
 	a.sessions = append(a.sessions, id)
 	if !missing && !own {
 		if l := a.leases[id]; l != nil {
 			a.lost = append(a.lost, l)
 		}
-		if last > x.Number {
-			if err := a.branch(ctx, key, x.Number); err != nil {
-				return false, err
+		if last > before.Number {
+			if err := a.branch(ctx, key, before.Number); err != nil {
+				return err
 			}
 		}
 	}
-	switch {
-	case m.Removed:
-		return false, a.remove(ctx, key)
-	case missing:
-		key, err = a.insertShared(ctx, id, m)
+	if m.Removed {
+		return a.remove(ctx, key)
 	}
-	if err != nil {
-		return false, err
+	if missing {
+		if key, err = a.insertShared(ctx, id, m); err != nil {
+			return err
+		}
 	}
-	return false, a.updateShared(ctx, key, id, m)
+	return a.updateShared(ctx, key, id, m)
 }
 
 // insertShared inserts a session of another node.
@@ -185,8 +196,8 @@ func (a *applier) updateShared(ctx context.Context, key int64, id string, m Logg
 	if err != nil {
 		return err
 	}
-	if _, err := a.db.exec(ctx, "UPDATE session SET epoch = ?, owner = ?, last = max(?, ?), size = size + ? WHERE key = ?",
-		m.Epoch, owner, last, m.Last, size, key); err != nil {
+	if _, err := a.db.exec(ctx, "UPDATE session SET epoch = ?, owner = ?, last = max(?, ?), size = size + ?, changed = max(iif(?, 0, changed), ?) WHERE key = ?",
+		m.Epoch, owner, last, m.Last, size, m.Claim, m.Changed, key); err != nil {
 		return err
 	}
 	for _, t := range m.Texts {
@@ -205,8 +216,8 @@ func (a *applier) updateShared(ctx context.Context, key int64, id string, m Logg
 
 func (a *applier) updateSharedHead(ctx context.Context, key int64, m Logged) error {
 	h := m.Session
-	if _, err := a.db.exec(ctx, "UPDATE session SET origin = ?, title = ?, model = ?, directory = ?, closed = ?, changed = ? WHERE key = ?",
-		h.Origin, h.Title, h.Model, h.Directory, h.Closed, milliOrNow(h.Changed), key); err != nil {
+	if _, err := a.db.exec(ctx, "UPDATE session SET origin = ?, title = ?, model = ?, directory = ?, closed = ? WHERE key = ?",
+		h.Origin, h.Title, h.Model, h.Directory, h.Closed, key); err != nil {
 		return err
 	}
 	if err := a.pin(ctx, key, h.Pinned); err != nil {
@@ -233,33 +244,37 @@ func (a *applier) owner(ctx context.Context, m Logged) (key any, err error) {
 	return o.Key, err
 }
 
-// activity applies a change of an activity, unless this node made it and still has it: then known is true.
-func (a *applier) activity(ctx context.Context, kind, id string, m Logged, x Shared, own bool) (known bool, err error) {
+// activity applies a change of an activity, unless this node made it and still has it.
+func (a *applier) activity(ctx context.Context, kind, id string, m Logged, x *Shared, own bool) error {
+	before := *x
+	x.note(m, own)
 	var key int64
 	var last uint64
-	err = a.db.row(ctx, "SELECT key, last FROM activity WHERE kind = ? AND id = ?", []any{kind, id}, &key, &last)
+	err := a.db.row(ctx, "SELECT key, last FROM activity WHERE kind = ? AND id = ?", []any{kind, id}, &key, &last)
 	missing := errors.Is(err, sql.ErrNoRows)
 	switch {
 	case err != nil && !missing:
-		return false, err
-	case m.Removed && missing:
-		return own, nil
-	case own && !missing && m.Version <= x.Version && m.Last <= last && m.Activity != nil:
-		return true, nil
+		return err
+	case missing && m.Activity == nil, own && !m.Claim && !missing && m.Version <= x.Version && m.Last <= last:
+		return nil
+	}
+	if !own || m.Removed {
+		a.ended = append(a.ended, activity{kind, id})
+	}
+	if m.Removed {
+		return a.removeActivity(ctx, key)
 	}
 	owner, err := a.owner(ctx, m)
 	if err != nil {
-		return false, err
+		return err
 	}
-	if missing && m.Activity != nil {
+	if missing {
 		err = a.db.row(ctx, `INSERT INTO activity (kind, id, created, changed, head, done, last) VALUES (?, ?, ?, 0, x'', 0, 0) RETURNING key`,
 			[]any{kind, id, m.Activity.Created.UnixMilli()}, &key)
-	} else if missing {
-		return false, nil
 	}
-	if err == nil && !own && last > x.Number {
-		a.options.Log.Warn("another node has adopted an activity: its last lines of this node are dropped", "kind", kind, "id", id, "lines", last-x.Number)
-		last = x.Number
+	if err == nil && !own && last > before.Number {
+		a.options.Log.Warn("another node has adopted an activity: its last lines of this node are dropped", "kind", kind, "id", id, "lines", last-before.Number)
+		last = before.Number
 		_, err = a.db.exec(ctx, "DELETE FROM line WHERE activity = ? AND number > ?", key, last)
 	}
 	for _, e := range m.Entries {
@@ -273,10 +288,31 @@ func (a *applier) activity(ctx context.Context, kind, id string, m Logged, x Sha
 	if h := m.Activity; h != nil && err == nil {
 		_, err = a.db.exec(ctx, "UPDATE activity SET changed = ?, head = ifnull(?, x''), done = ? WHERE key = ?", h.Changed.UnixMilli(), h.Head, h.Done, key)
 	}
-	if !own {
-		delete(a.begun, activity{kind, id})
+	return err
+}
+
+// removedRow is the number of a visitor or share that is removed for good. A change that another node made before it knew that
+// may follow in the log.
+const removedRow = 1
+
+// sharedRow applies a change of what is shared as a whole. The newest in the log counts: a change that the log lacks will be that.
+func (a *applier) sharedRow(ctx context.Context, kind, id string, m Logged, x *Shared, own bool) error {
+	waits := x.Version > x.Shipped
+	switch {
+	case m.Removed:
+		x.Number = removedRow
+	case x.Number == removedRow:
+		x.Shipped = x.Version
+		return nil
 	}
-	return false, err
+	switch {
+	case own && x.Shipped < m.Version && m.Version <= x.Version:
+		x.Shipped = m.Version
+		return nil
+	case waits && !m.Removed:
+		return nil
+	}
+	return a.row(ctx, kind, id, m)
 }
 
 // row applies a change of a visitor, share or position.
@@ -308,7 +344,7 @@ func (a *applier) row(ctx context.Context, kind, id string, m Logged) (err error
 		if err := json.Unmarshal(m.Row, &p); err != nil {
 			return err
 		}
-		err = a.positionOf(ctx, mark{p.Session, p.Name}, p.Number)
+		_, err = a.positionOf(ctx, mark{p.Session, p.Name}, p.Number)
 	}
 	return err
 }

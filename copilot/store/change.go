@@ -6,8 +6,8 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"math"
 	"strings"
-	"time"
 )
 
 // Change is what the log of a cluster has in one message: changes of one session, activity, visitor, share or position.
@@ -19,6 +19,8 @@ type Change struct {
 	Owner   *Owner `json:",omitempty"` // nil: none
 	Epoch   uint64 `json:",omitempty"` // of a session
 	Last    uint64 `json:",omitempty"` // number of the last entry or line
+	Changed int64  `json:",omitempty"` // when a session changed, in milliseconds; 0: as before
+	Claim   bool   `json:",omitempty"` // it changes nothing but the owner, and says what the others have
 	Removed bool   `json:",omitempty"`
 
 	Session  *Session        `json:",omitempty"` // what describes a session; nil: as before
@@ -54,14 +56,22 @@ func (s *Store) Shared(ctx context.Context, subject string) (x Shared, err error
 	return x, s.readError(err)
 }
 
-// Change returns what the log lacks of a subject: what belongs to a version and, perhaps, some of what follows, with entries
-// after a number. It fails with [ErrNotFound] if the subject does not exist and never will.
-func (s *Store) Change(ctx context.Context, subject string, after uint64) (Change, error) {
+// Change returns what the log, which has a version of a subject and its entries or lines up to a number, lacks of it: what belongs
+// to the version of the change and, perhaps, some of what follows. It fails with [ErrNotFound] if the subject does not exist
+// and never will.
+func (s *Store) Change(ctx context.Context, subject string, version, after uint64) (Change, error) {
+	c := Change{Subject: subject, Process: s.self.name(), Owner: s.ownerOf()}
+	if s.recent.after(version, &c) {
+		return c, nil
+	}
 	x, err := s.Shared(ctx, subject) // first, so that what follows has at least this version
 	if err != nil {
 		return Change{}, err
 	}
-	c := Change{Subject: subject, Process: s.self.name(), Version: x.Version}
+	c = Change{Subject: subject, Process: s.self.name(), Version: x.Version}
+	if x.Version <= version {
+		return c, nil
+	}
 	switch kind, id := SplitSubject(subject); kind {
 	case sessionKind:
 		err = s.sessionChange(ctx, &c, id, after)
@@ -74,32 +84,59 @@ func (s *Store) Change(ctx context.Context, subject string, after uint64) (Chang
 	default:
 		err = s.activityChange(ctx, &c, kind, id, after)
 	}
+	if c.More { // the rest belongs to this version
+		c.Version = version
+	}
 	return c, err
 }
 
+// SharedPositions returns the subjects of the positions in a session.
+func (s *Store) SharedPositions(ctx context.Context, session string) ([]string, error) {
+	_, id := SplitSubject(session)
+	list, err := collect(ctx, s.read.Load(), column[string], "SELECT subject FROM shared WHERE subject > ? AND subject < ?",
+		subject(positionKind, id)+"/", subject(positionKind, id)+"0") // 0 follows /
+	return list, s.readError(err)
+}
+
+// Shipped tells the store that the log has a version of a subject.
+func (s *Store) Shipped(subject string, version uint64) { s.recent.forget(subject, version) }
+
 func (s *Store) sessionChange(ctx context.Context, c *Change, id string, after uint64) error {
-	head, err := s.find(ctx, id)
+	head, err := s.describe(ctx, id)
 	if err != nil {
 		return err
 	}
 	if c.Owner, err = s.owner(ctx, "session WHERE id = ?", id); err != nil {
 		return err
 	}
-	c.Epoch, c.Last = head.Epoch, head.Last
-	head.OwnerName, head.Owner, head.Size = "", 0, 0
-	err = s.read.Load().QueryRowContext(ctx, "SELECT count(*) FROM pinned JOIN session ON key = session WHERE id = ?", id).Scan(&head.Pinned)
-	if err != nil {
-		return s.readError(err)
-	}
+	c.Epoch, c.Last, c.Changed = head.Epoch, head.Last, head.Changed.UnixMilli()
 	c.Session = &head
 	if err := s.entryChanges(ctx, c, id, after); err != nil {
 		return err
 	}
+	if !c.More {
+		s.recent.tidy(c)
+	}
+	last := c.Last
+	if !c.More { // a text may be stored before its entry
+		last = math.MaxInt64
+	}
 	c.Texts, err = collect(ctx, s.read.Load(), func(row scanner) (t Text, err error) {
 		err = row.Scan(&t.Number, &t.Kind, &t.Body)
 		return t, err
-	}, "SELECT number, kind, body FROM text WHERE session = (SELECT key FROM session WHERE id = ?) AND number > ? AND number <= ?", id, after, c.Last)
+	}, "SELECT number, kind, body FROM text WHERE session = (SELECT key FROM session WHERE id = ?) AND number >= ? AND number <= ?", id, after, last) // or just after it
 	return s.readError(err)
+}
+
+// describe returns a session as the log describes it.
+func (s *Store) describe(ctx context.Context, id string) (Session, error) {
+	head, err := s.find(ctx, id)
+	if err != nil {
+		return head, err
+	}
+	head.OwnerName, head.Owner, head.Size = "", 0, 0
+	err = s.read.Load().QueryRowContext(ctx, "SELECT count(*) FROM pinned JOIN session ON key = session WHERE id = ?", id).Scan(&head.Pinned)
+	return head, s.readError(err)
 }
 
 // entryChanges adds the entries after a number, or some of them.
@@ -107,7 +144,7 @@ func (s *Store) entryChanges(ctx context.Context, c *Change, id string, after ui
 	if after >= c.Last {
 		return nil
 	}
-	if c.Entries, err = s.Read(ctx, id, after, 0); err != nil {
+	if c.Entries, err = s.readUpTo(ctx, id, after, 0, changeSize); err != nil {
 		return err
 	}
 	size := 0
@@ -219,11 +256,3 @@ func (s *Store) row(ctx context.Context, kind, id string) (json.RawMessage, erro
 
 // ownerOf returns this process as the owner of a change.
 func (s *Store) ownerOf() *Owner { return &Owner{Key: s.self.key, PID: s.self.pid} }
-
-// milliOrNow returns a time in milliseconds.
-func milliOrNow(t time.Time) int64 {
-	if t.IsZero() {
-		return time.Now().UnixMilli()
-	}
-	return t.UnixMilli()
-}

@@ -36,7 +36,7 @@ func (s *Store) claim(ctx context.Context, check func(context.Context, *writer) 
 
 // claimOf returns the claim of a subject as it is applied here.
 func (w *writer) claimOf(ctx context.Context, subject string) (c Change, err error) {
-	c = Change{Subject: subject, Process: w.self.name(), Owner: w.ownerOf()}
+	c = Change{Subject: subject, Process: w.self.name(), Owner: w.ownerOf(), Claim: true}
 	err = w.db.row(ctx, "SELECT sequence, number FROM shared WHERE subject = ?", []any{subject}, &c.Expect, &c.Last)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = nil
@@ -49,14 +49,14 @@ func (w *writer) claimSession(ctx context.Context, id string) (c Change, err err
 	if l := w.leases[id]; l != nil {
 		return c, &InUseError{Session: id, PID: w.self.pid}
 	}
-	key, err := w.freeSessionKey(ctx, id)
-	if err != nil {
+	if _, err := w.freeSessionKey(ctx, id); err != nil {
 		return c, err
 	}
 	if c, err = w.claimOf(ctx, subject(sessionKind, id)); err != nil {
 		return c, err
 	}
-	err = w.db.row(ctx, "SELECT epoch + 1 FROM session WHERE key = ?", []any{key}, &c.Epoch)
+	head, err := w.describe(ctx, id)
+	c.Epoch, c.Changed, c.Session = head.Epoch+1, head.Changed.UnixMilli(), &head
 	return c, err
 }
 
@@ -101,10 +101,40 @@ func (s *Store) claimRemoval(ctx context.Context, id string, until int64) error 
 		if err == nil && changed > until {
 			err = errChanged
 		}
-		c.Removed, c.Owner = true, nil
+		c.Removed, c.Owner, c.Session = true, nil, nil
 		return c, err
 	})
 	return err
+}
+
+// removeDoneShared is removeDone in a cluster: it removes the activity from all nodes.
+func (s *Store) removeDoneShared(ctx context.Context, kind string, before time.Time) (id string, err error) {
+	var key int64
+	c, sequence, err := s.claim(ctx, func(ctx context.Context, w *writer) (c Change, err error) {
+		if key, id, err = w.oldestDone(ctx, kind, before); err != nil {
+			return c, err
+		}
+		if key == 0 {
+			return c, ErrNotFound
+		}
+		c, err = w.claimOf(ctx, subject(kind, id))
+		c.Removed, c.Owner = true, nil
+		return c, err
+	})
+	if errors.Is(err, ErrNotFound) {
+		return "", nil
+	}
+	if err == nil {
+		err = s.do(ctx, func(ctx context.Context, w *writer) error {
+			return w.db.transaction(ctx, func() error {
+				if err := w.claimed(ctx, Logged{c, sequence}); err != nil {
+					return err
+				}
+				return w.removeActivity(ctx, key)
+			})
+		})
+	}
+	return id, err
 }
 
 // adoptShared is Adopt in a cluster.
@@ -119,7 +149,7 @@ func (s *Store) adoptShared(ctx context.Context, kind string) (adopted []Activit
 			if err != nil {
 				return Change{}, err
 			}
-			return w.claimOf(ctx, subject(kind, a.ID))
+			return w.claimActivity(ctx, kind, a.ID)
 		})
 		if failed == nil {
 			failed = s.do(ctx, func(ctx context.Context, w *writer) error {
@@ -134,6 +164,17 @@ func (s *Store) adoptShared(ctx context.Context, kind string) (adopted []Activit
 		}
 	}
 	return adopted, err
+}
+
+// claimActivity returns the claim of an activity.
+func (w *writer) claimActivity(ctx context.Context, kind, id string) (c Change, err error) {
+	if c, err = w.claimOf(ctx, subject(kind, id)); err != nil {
+		return c, err
+	}
+	a, err := w.activity(ctx, kind, id)
+	a.Owner, a.OwnerName = 0, ""
+	c.Activity = &a
+	return c, err
 }
 
 // takeActivity makes this process the owner of an activity that it has claimed, and reads it again.

@@ -18,7 +18,7 @@ type Cluster interface {
 	// sequence of the change. Any other error means that it may be in the log.
 	Claim(ctx context.Context, c Change) (sequence uint64, err error)
 
-	// Await returns when the log has a version of a subject, or cannot be reached at present.
+	// Await returns when the log has a version of a subject, or cannot be reached at present, or another node has changed it.
 	Await(ctx context.Context, subject string, version uint64)
 
 	// CatchUp returns when everything that the log has by now is applied here, or it cannot be reached at present.
@@ -58,25 +58,27 @@ func (w *writer) change(ctx context.Context, subject string) (version uint64, er
 	if w.options.Cluster == nil {
 		return 0, nil
 	}
-	err = w.db.row(ctx, `INSERT INTO shared (subject, sequence, number, version, shipped) VALUES (?, 0, 0, 1, 0)
-		ON CONFLICT (subject) DO UPDATE SET version = version + 1 RETURNING version`, []any{subject}, &version)
+	err = w.db.row(ctx, `INSERT INTO shared (subject, sequence, number, version, shipped) VALUES (?1, 0, 0, ?2, 0)
+		ON CONFLICT (subject) DO UPDATE SET version = max(version + 1, ?2) RETURNING version`, []any{subject, w.firstVersion}, &version)
 	w.changed = append(w.changed, subject)
 	return version, err
 }
 
 // changeRow changes what is shared as a whole, in a transaction. In a cluster it returns when the log has it, so that clients may go
-// to any node with what they get.
-func (s *Store) changeRow(ctx context.Context, subject string, do func(context.Context, *writer) error) error {
+// to any node with what they get. Nothing is shared unless do changes a row: what this store does not know, another node may have.
+func (s *Store) changeRow(ctx context.Context, subject string, do func(context.Context, *writer) (rows int64, err error)) error {
 	var version uint64
 	err := s.do(ctx, func(ctx context.Context, w *writer) error {
-		return w.db.transaction(ctx, func() (err error) {
-			if err = do(ctx, w); err == nil {
+		return w.db.transaction(ctx, func() error {
+			version = 0
+			rows, err := do(ctx, w)
+			if err == nil && rows > 0 {
 				version, err = w.change(ctx, subject)
 			}
 			return err
 		})
 	})
-	if err == nil && s.options.Cluster != nil {
+	if err == nil && version > 0 {
 		s.options.Cluster.Await(ctx, subject, version)
 	}
 	return err
@@ -115,12 +117,13 @@ func (w *writer) join(ctx context.Context, name, node string) (applied uint64, e
 		return applied, err
 	}
 	for _, query := range []string{
-		"INSERT INTO shared SELECT 'session/' || id, 0, 0, 1, 0 FROM session",
-		"INSERT INTO shared SELECT kind || '/' || id, 0, 0, 1, 0 FROM activity",
-		"INSERT INTO shared SELECT 'visitor/' || lower(hex(hash)), 0, 0, 1, 0 FROM visitor",
-		"INSERT INTO shared SELECT 'share/' || id, 0, 0, 1, 0 FROM share",
+		"INSERT OR IGNORE INTO shared SELECT 'session/' || id, 0, 0, ?, 0 FROM session",
+		"INSERT OR IGNORE INTO shared SELECT kind || '/' || id, 0, 0, ?, 0 FROM activity",
+		"INSERT OR IGNORE INTO shared SELECT 'visitor/' || lower(hex(hash)), 0, 0, ?, 0 FROM visitor",
+		"INSERT OR IGNORE INTO shared SELECT 'share/' || id, 0, 0, ?, 0 FROM share",
+		"INSERT OR IGNORE INTO shared SELECT 'position/' || id || '/' || name, 0, 0, ?, 0 FROM position JOIN session ON key = session",
 	} {
-		if _, err := w.db.exec(ctx, query); err != nil {
+		if _, err := w.db.exec(ctx, query, w.firstVersion); err != nil {
 			return 0, err
 		}
 	}

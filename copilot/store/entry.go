@@ -32,7 +32,7 @@ func (e *InUseError) Error() string {
 	return fmt.Sprintf("session %s is in use by process %d", e.Session, e.PID)
 }
 
-// Entry is one entry of a session's record. The store keeps the slices until they are written, so they must not change.
+// Entry is one entry of a session's record. The store keeps the slices, so they must not change.
 type Entry struct {
 	Number  uint64 // larger than the one before; numbers may have holes
 	Data    []byte

@@ -12,9 +12,11 @@ import (
 
 // writeResult is the outcome of a session's part of a group.
 type writeResult struct {
-	lease *Lease
-	lost  bool
-	last  uint64
+	lease   *Lease
+	lost    bool
+	last    uint64
+	version uint64 // in a cluster
+	changed int64  // when the session changed, in milliseconds; 0: as before
 }
 
 // group writes the pending data of some sessions in one transaction. If it fails, nothing is written and everything
@@ -53,6 +55,9 @@ func (w *writer) clearWritten(o writeResult) {
 		}
 		return
 	}
+	if w.options.Cluster != nil {
+		w.recent.add(subject(sessionKind, l.id), w.piece(o))
+	}
 	if l.writing.head != nil {
 		l.head = *l.writing.head
 		l.head.ID = l.id
@@ -81,17 +86,19 @@ func (w *writer) write(ctx context.Context, l *Lease, now time.Time) (writeResul
 	if err != nil {
 		return writeResult{}, err
 	}
+	var changed int64
 	if len(b.entries)+len(b.texts) > 0 || b.head != nil {
+		changed = l.changed(now)
 		if _, err := w.db.exec(ctx, "UPDATE session SET last = ?, size = size + ?, changed = max(changed, ?) WHERE key = ?",
-			last, size, l.changed(now), l.key); err != nil {
+			last, size, changed, l.key); err != nil {
 			return writeResult{}, err
 		}
 	}
 	if err := w.writeMeta(ctx, l); err != nil {
 		return writeResult{}, err
 	}
-	_, err = w.change(ctx, subject(sessionKind, l.id))
-	return writeResult{lease: l, last: last}, err
+	version, err := w.change(ctx, subject(sessionKind, l.id))
+	return writeResult{lease: l, last: last, version: version, changed: changed}, err
 }
 
 // changed returns when the session last changed, in milliseconds: as set by its holder, or now.
@@ -276,8 +283,12 @@ func (w *writer) writePositions(ctx context.Context) error {
 	}
 	err := w.db.transaction(ctx, func() error {
 		for m, number := range marks {
-			if err := w.positionOf(ctx, m, number); err != nil {
+			known, err := w.positionOf(ctx, m, number)
+			if err != nil {
 				return err
+			}
+			if !known {
+				continue
 			}
 			if _, err := w.change(ctx, subject(positionKind, m.session+"/"+m.name)); err != nil {
 				return err
@@ -294,16 +305,17 @@ func (w *writer) writePositions(ctx context.Context) error {
 	return err
 }
 
-func (w *writer) positionOf(ctx context.Context, m mark, number uint64) error {
+// positionOf writes a position, if the session is known.
+func (w *writer) positionOf(ctx context.Context, m mark, number uint64) (known bool, err error) {
 	var key int64
-	err := w.db.row(ctx, "SELECT key FROM session WHERE id = ?", []any{m.session}, &key)
+	err = w.db.row(ctx, "SELECT key FROM session WHERE id = ?", []any{m.session}, &key)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
-		return nil
+		return false, nil
 	case err != nil:
-		return err
+		return false, err
 	}
-	return w.position(ctx, key, m.name, number)
+	return true, w.position(ctx, key, m.name, number)
 }
 
 func (w *writer) position(ctx context.Context, session int64, name string, number uint64) error {

@@ -30,11 +30,12 @@ type Lease struct {
 	finished       bool
 
 	// Fields of the writer's goroutine.
-	key     int64
-	queued  bool // has something to write
-	dated   bool // the holder sets Session.Changed
-	head    Session
-	writing batch
+	key       int64
+	queued    bool // has something to write
+	dated     bool // the holder sets Session.Changed
+	described bool // a head was written since it was acquired
+	head      Session
+	writing   batch
 }
 
 // batch is data that is queued and not yet written.

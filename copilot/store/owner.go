@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"time"
@@ -120,6 +121,7 @@ func (w *writer) registerOwner(ctx context.Context) error {
 func (w *writer) lose(l *Lease) {
 	w.options.Log.Error("a session was acquired by another process, or deleted", "session", l.id)
 	delete(w.leases, l.id)
+	w.recent.forget(subject(sessionKind, l.id), math.MaxUint64)
 	l.finish(ErrLost)
 }
 
@@ -255,18 +257,21 @@ func (w *writer) release(ctx context.Context, l *Lease) error {
 	if err == nil && w.leases[l.id] != l {
 		return ErrLost
 	}
+	var version uint64
 	if err == nil {
-		err = w.db.transaction(ctx, func() error {
-			if _, err := w.db.exec(ctx, "UPDATE session SET owner = NULL WHERE key = ? AND epoch = ? AND owner = ?", l.key, l.epoch, w.self.key); err != nil {
-				return err
+		err = w.db.transaction(ctx, func() (err error) {
+			if _, err = w.db.exec(ctx, "UPDATE session SET owner = NULL WHERE key = ? AND epoch = ? AND owner = ?", l.key, l.epoch, w.self.key); err == nil {
+				version, err = w.change(ctx, subject(sessionKind, l.id))
 			}
-			_, err := w.change(ctx, subject(sessionKind, l.id))
 			return err
 		})
 	}
 	if err != nil {
 		l.resume()
 		return err
+	}
+	if version > 0 {
+		w.recent.add(subject(sessionKind, l.id), piece{version: version, forgotten: true})
 	}
 	delete(w.leases, l.id)
 	l.finish(ErrReleased)

@@ -88,13 +88,18 @@ func (s *Store) WithPosition(ctx context.Context, name string) ([]string, error)
 // Read returns at most limit entries (0: no limit) and about 8 MiB of a session after a number. It returns none if
 // there are no more at present, or no such session.
 func (s *Store) Read(ctx context.Context, id string, after uint64, limit int) ([]Entry, error) {
+	return s.readUpTo(ctx, id, after, limit, readSize)
+}
+
+// readUpTo is Read for about a number of bytes.
+func (s *Store) readUpTo(ctx context.Context, id string, after uint64, limit, bytes int) ([]Entry, error) {
 	// One transaction, so that no payload that the segments name is deleted in between.
 	tx, err := s.read.Load().BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
 	if err != nil {
 		return nil, s.readError(err)
 	}
 	defer tx.Rollback() //nolint:errcheck // nothing was written
-	key, found, err := segments(ctx, tx, id, after, limit)
+	key, found, err := segments(ctx, tx, id, after, limit, bytes)
 	if err != nil {
 		return nil, s.readError(err)
 	}
@@ -110,7 +115,7 @@ func (s *Store) Read(ctx context.Context, id string, after uint64, limit int) ([
 			return nil, s.readError(err)
 		}
 		entries = append(entries, e)
-		if size += e.size(); size > readSize {
+		if size += e.size(); size > bytes {
 			break
 		}
 	}
@@ -118,7 +123,7 @@ func (s *Store) Read(ctx context.Context, id string, after uint64, limit int) ([
 }
 
 // segments returns the packed entries after a number.
-func segments(ctx context.Context, tx *sql.Tx, id string, after uint64, limit int) (key int64, found []packedEntry, err error) {
+func segments(ctx context.Context, tx *sql.Tx, id string, after uint64, limit, bytes int) (key int64, found []packedEntry, err error) {
 	rows, err := tx.QueryContext(ctx, `SELECT session, data FROM segment
 		WHERE session = (SELECT key FROM session WHERE id = ?) AND last > ? ORDER BY last`, id, int64(min(after, 1<<63-1)))
 	if err != nil {
@@ -126,7 +131,7 @@ func segments(ctx context.Context, tx *sql.Tx, id string, after uint64, limit in
 	}
 	defer rows.Close() //nolint:errcheck // Err reports it
 	size := 0
-	for rows.Next() && size <= readSize && (limit <= 0 || len(found) < limit) {
+	for rows.Next() && size <= bytes && (limit <= 0 || len(found) < limit) {
 		var data []byte
 		if err := rows.Scan(&key, &data); err != nil {
 			return 0, nil, err

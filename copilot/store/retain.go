@@ -27,16 +27,36 @@ func (s *Store) Delete(ctx context.Context, id string) error {
 
 // remove deletes a session. Its large parts are swept later.
 func (w *writer) remove(ctx context.Context, key int64) error {
+	var id string
+	if err := w.db.row(ctx, "SELECT id FROM session WHERE key = ?", []any{key}, &id); err != nil {
+		return err
+	}
+	if err := w.removeShares(ctx, id); err != nil {
+		return err
+	}
 	for _, query := range []string{
 		"INSERT INTO removed (session) VALUES (?)", "DELETE FROM position WHERE session = ?", "DELETE FROM pinned WHERE session = ?",
-		"DELETE FROM meta WHERE session = ?", "DELETE FROM share WHERE session = (SELECT id FROM session WHERE key = ?)",
-		"DELETE FROM session WHERE key = ?",
+		"DELETE FROM meta WHERE session = ?", "DELETE FROM session WHERE key = ?",
 	} {
 		if _, err := w.db.exec(ctx, query, key); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// removeShares removes the shares of a session. Those that the log of the cluster does not have yet may follow the removal of
+// the session there, so it needs the removal of these, too.
+func (w *writer) removeShares(ctx context.Context, session string) error {
+	ids, err := collect(ctx, w.db, column[string], `SELECT id FROM share WHERE session = ?
+		AND EXISTS (SELECT 1 FROM shared WHERE subject = 'share/' || id AND version > shipped)`, session)
+	for i := 0; i < len(ids) && err == nil; i++ {
+		_, err = w.change(ctx, subject(shareKind, ids[i]))
+	}
+	if err == nil {
+		_, err = w.db.exec(ctx, "DELETE FROM share WHERE session = ?", session)
+	}
+	return err
 }
 
 // sweepDeleted removes some parts of deleted sessions and reports whether there may be more.

@@ -33,15 +33,15 @@ func scanShare(row scanner) (Share, error) {
 
 // AddShare stores a share unless its session has most of them, and reports whether it did. It removes all expired ones.
 func (s *Store) AddShare(ctx context.Context, x Share, most int) (added bool, err error) {
-	err = s.changeRow(ctx, subject(shareKind, x.ID), func(ctx context.Context, w *writer) error {
+	err = s.changeRow(ctx, subject(shareKind, x.ID), func(ctx context.Context, w *writer) (int64, error) {
 		if _, err := w.db.exec(ctx, "DELETE FROM share WHERE expires <= ?", time.Now().UnixMilli()); err != nil {
-			return err
+			return 0, err
 		}
 		n, err := w.db.exec(ctx, `INSERT INTO share (id, session, hash, rights, label, created, expires, used)
 				SELECT ?, ?, ?, ?, ?, ?, ?, 0 WHERE (SELECT count(*) FROM share WHERE session = ?) < ?`,
 			x.ID, x.Session, x.Hash, x.Rights, x.Label, x.Created.UnixMilli(), x.Expires.UnixMilli(), x.Session, most)
 		added = n > 0
-		return err
+		return n, err
 	})
 	return added, err
 }
@@ -68,18 +68,20 @@ func (s *Store) Shares(ctx context.Context, session string) ([]Share, error) {
 
 // UseShare stores when a share was used last. An unknown id is not an error.
 func (s *Store) UseShare(ctx context.Context, id string, at time.Time) error {
-	return s.changeRow(ctx, subject(shareKind, id), func(ctx context.Context, w *writer) error {
-		_, err := w.db.exec(ctx, "UPDATE share SET used = ? WHERE id = ? AND used < ?", at.UnixMilli(), id, at.UnixMilli())
-		return err
+	return s.changeRow(ctx, subject(shareKind, id), func(ctx context.Context, w *writer) (int64, error) {
+		return w.db.exec(ctx, "UPDATE share SET used = ? WHERE id = ? AND used < ?", at.UnixMilli(), id, at.UnixMilli())
 	})
 }
 
 // DeleteShare deletes a share of a session and reports whether there was one.
 func (s *Store) DeleteShare(ctx context.Context, session, id string) (deleted bool, err error) {
-	err = s.changeRow(ctx, subject(shareKind, id), func(ctx context.Context, w *writer) error {
+	if _, err := s.Share(ctx, id); err != nil && !errors.Is(err, ErrNotFound) { // another node may have added it
+		return false, err
+	}
+	err = s.changeRow(ctx, subject(shareKind, id), func(ctx context.Context, w *writer) (int64, error) {
 		n, err := w.db.exec(ctx, "DELETE FROM share WHERE session = ? AND id = ?", session, id)
 		deleted = n > 0
-		return err
+		return n, err
 	})
 	return deleted, err
 }

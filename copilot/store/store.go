@@ -49,6 +49,9 @@ type Store struct {
 	self    owner
 	read    atomic.Pointer[sql.DB]
 	bytes   atomic.Int64 // queued and not yet written
+	recent  recent
+
+	firstVersion int64 // of the changes of this process: later than those of all processes before, on this directory or a lost one
 
 	failing, moved, clock atomic.Pointer[Failure]
 
@@ -72,7 +75,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{
-		options: o, self: self(),
+		options: o, self: self(), recent: recent{pieces: map[string][]piece{}}, firstVersion: time.Now().UnixMicro(),
 		wake: make(chan struct{}, 1), urgent: make(chan struct{}, 1),
 		closing: make(chan struct{}), done: make(chan struct{}),
 	}

@@ -17,14 +17,13 @@ type Visitor struct {
 
 // Admit stores the hash of a visitor's secret.
 func (s *Store) Admit(ctx context.Context, hash []byte, v Visitor) error {
-	return s.changeRow(ctx, subject(visitorKind, hex.EncodeToString(hash)), func(ctx context.Context, w *writer) error {
+	return s.changeRow(ctx, subject(visitorKind, hex.EncodeToString(hash)), func(ctx context.Context, w *writer) (int64, error) {
 		// Nothing else removes expired ones.
 		if _, err := w.db.exec(ctx, "DELETE FROM visitor WHERE expires <= ?", time.Now().UnixMilli()); err != nil {
-			return err
+			return 0, err
 		}
-		_, err := w.db.exec(ctx, "INSERT OR REPLACE INTO visitor (hash, user, scopes, expires) VALUES (?, ?, ?, ?)",
+		return w.db.exec(ctx, "INSERT OR REPLACE INTO visitor (hash, user, scopes, expires) VALUES (?, ?, ?, ?)",
 			hash, v.User, v.Scopes, v.Until.UnixMilli())
-		return err
 	})
 }
 
@@ -46,8 +45,7 @@ func (s *Store) admitted(ctx context.Context, hash []byte) (v Visitor, err error
 
 // Dismiss deletes a hash. An unknown hash is not an error.
 func (s *Store) Dismiss(ctx context.Context, hash []byte) error {
-	return s.changeRow(ctx, subject(visitorKind, hex.EncodeToString(hash)), func(ctx context.Context, w *writer) error {
-		_, err := w.db.exec(ctx, "DELETE FROM visitor WHERE hash = ?", hash)
-		return err
+	return s.changeRow(ctx, subject(visitorKind, hex.EncodeToString(hash)), func(ctx context.Context, w *writer) (int64, error) {
+		return w.db.exec(ctx, "DELETE FROM visitor WHERE hash = ?", hash)
 	})
 }

@@ -1,0 +1,37 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"github.com/copilot-portal/portal/copilot/store"
+)
+
+// Encode returns a change as a message.
+func Encode(ctx context.Context, l Log, c store.Change) ([]byte, error) {
+	return (&Node{log: l}).encode(ctx, c)
+}
+
+// Decode returns the change of a message.
+func Decode(ctx context.Context, l Log, data []byte) (store.Change, error) {
+	return (&Node{log: l}).decode(ctx, data)
+}
+
+// HasApplied reports whether the store has the messages up to a sequence.
+func (n *Node) HasApplied(sequence uint64) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.applied >= sequence
+}
+
+// Progress describes what the node ships.
+func (n *Node) Progress() string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	var b strings.Builder
+	for s, p := range n.subject {
+		fmt.Fprintf(&b, " %s:%+v", s, *p)
+	}
+	return b.String()
+}
