@@ -93,5 +93,7 @@ func (s *Session) lacksDirectory() bool {
 // takes reports whether this node takes sessions of other nodes in a directory.
 func (h *Host) takes(directory string) bool {
 	list := h.options.Directories
-	return len(list) == 0 || slices.ContainsFunc(list, func(d string) bool { return directory == d || strings.HasPrefix(directory, strings.TrimSuffix(d, "/")+"/") })
+	return len(list) == 0 || slices.ContainsFunc(list, func(d string) bool {
+		return directory == d || strings.HasPrefix(directory, strings.TrimSuffix(d, "/")+"/")
+	})
 }

@@ -38,6 +38,7 @@ type Node struct {
 	members map[string]*member
 	subject map[string]*progress
 	applied uint64    // newest sequence that the store has
+	newest  uint64    // sequence of the log, a while ago
 	valid   time.Time // until then the others take this node for alive; zero before it has joined
 	reached bool      // the log answered last time
 	counts  Counts

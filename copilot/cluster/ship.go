@@ -201,6 +201,9 @@ func (n *Node) append(ctx context.Context, c store.Change, expect uint64) (seque
 	sequence, err = n.log.Append(ctx, c.Subject, expect, id, data)
 	n.update(func() {
 		n.reached = err == nil || errors.Is(err, ErrConflict)
+		if errors.Is(err, ErrConflict) {
+			n.counts.Conflicts++
+		}
 		if err != nil {
 			return
 		}
@@ -231,6 +234,7 @@ func (n *Node) Claim(ctx context.Context, c store.Change) (sequence uint64, err 
 	case err != nil:
 		return 0, fmt.Errorf("%w: %w", errUnreachable, err)
 	}
+	n.update(func() { n.counts.Claims++ })
 	return sequence, nil
 }
 
