@@ -132,7 +132,7 @@ func TestClusterLosesNothing(t *testing.T) {
 	s.useWith(func() {
 		ctx, cancel := context.WithTimeout(t.Context(), s.length)
 		defer cancel()
-		c.disturb(ctx, time.Hour)
+		c.disturb(ctx, 8*time.Second)
 	})
 	s.compare()
 	for _, v := range s.verdicts {
