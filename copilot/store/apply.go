@@ -297,19 +297,16 @@ const removedRow = 1
 
 // sharedRow applies a change of what is shared as a whole. The newest in the log counts: a change that the log lacks will be that.
 func (a *applier) sharedRow(ctx context.Context, kind, id string, m Logged, x *Shared, own bool) error {
-	waits := x.Version > x.Shipped
 	switch {
 	case m.Removed:
-		x.Number = removedRow
+		x.Number, x.Shipped = removedRow, x.Version
 	case x.Number == removedRow:
 		x.Shipped = x.Version
 		return nil
-	}
-	switch {
 	case own && x.Shipped < m.Version && m.Version <= x.Version:
 		x.Shipped = m.Version
 		return nil
-	case waits && !m.Removed:
+	case x.Version > x.Shipped:
 		return nil
 	}
 	return a.row(ctx, kind, id, m)
