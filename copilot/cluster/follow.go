@@ -68,6 +68,9 @@ func (n *Node) apply(ctx context.Context) func([]Message) error {
 	}
 }
 
+// maxKnown is the number of subjects from which on the progress of those that wait for nothing is looked up in the store.
+const maxKnown = 10_000
+
 // noteApplied records what the store has, and sends again what a newer message has delayed.
 func (n *Node) noteApplied(changes []store.Logged) {
 	n.update(func() {
@@ -90,7 +93,7 @@ func (n *Node) noteApplied(changes []store.Logged) {
 				p.state, p.known = waiting, false
 				signal(n.wake)
 			case c.Sequence < p.newest:
-			case p.state == shipped:
+			case p.state == shipped && (c.Sequence > p.newest || len(n.subject) > maxKnown):
 				delete(n.subject, c.Subject) // the store knows as much
 			case c.Sequence > p.newest:
 				p.known = false
@@ -131,7 +134,7 @@ func (n *Node) purgeSubject(ctx context.Context, subject string, before uint64) 
 	defer cancel()
 	positions, err := n.store.SharedPositions(ctx, subject)
 	for i := 0; i < len(positions) && err == nil; i++ {
-		err = n.log.Purge(ctx, positions[i], Any)
+		err = n.log.Purge(ctx, positions[i], before) // the newest message of all must stay, because nodes wait for it
 	}
 	if err != nil {
 		return err

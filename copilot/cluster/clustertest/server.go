@@ -142,7 +142,7 @@ func (s *Server) purge(subject string, before uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.messages = slices.DeleteFunc(s.messages, func(m Stored) bool { return m.Subject == subject && m.Sequence < before })
-	if before > s.newest[subject] {
+	if before > s.newest[subject] { // nothing is left
 		delete(s.newest, subject)
 	}
 }
