@@ -44,12 +44,19 @@ func TestAcquiringAndDeletingAtTheSameTimeHasOneWinner(t *testing.T) {
 		for range 20 {
 			require.NoError(t, a.create(t, "s", 5).Release(t.Context()))
 			settle()
+			a.Log.Gate = func(_ context.Context, o clustertest.Operation) (any, error) {
+				if o.Name == "Append" { // so that both are on their way
+					time.Sleep(10 * time.Millisecond)
+				}
+				return o.Run()
+			}
 			var work sync.WaitGroup
 			var acquired, deleted error
 			var l *store.Lease
 			work.Go(func() { l, acquired = a.Store.Acquire(t.Context(), "s") })
 			work.Go(func() { deleted = a.Store.Delete(t.Context(), "s") })
 			work.Wait()
+			a.Log.Gate = nil
 			require.NotEqual(t, acquired == nil, deleted == nil, "%v, %v", acquired, deleted)
 			settle()
 			same(t, a, b, c)
@@ -67,7 +74,17 @@ func TestSessionOfALiveMemberIsNotAcquired(t *testing.T) {
 		server, a, _, _ := trio(t)
 		a.create(t, "s", 5)
 		settle()
-		d := join(t, server, "d", t.TempDir()) // it has not heard a yet, perhaps
+		d := connect(t, server, "d", t.TempDir())
+		d.Log.Gate = func(ctx context.Context, o clustertest.Operation) (any, error) {
+			if o.Name == "Watch" { // it has not heard a yet
+				<-ctx.Done()
+				return nil, ctx.Err()
+			}
+			return o.Run()
+		}
+		d.start(t)
+		settle()
+		require.True(t, d.IsMember(a.Store.Name()))
 		var held *store.InUseError
 		_, err := d.Store.Acquire(t.Context(), "s")
 		require.ErrorAs(t, err, &held)

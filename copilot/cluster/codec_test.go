@@ -35,7 +35,8 @@ func FuzzDecodeChange(f *testing.F) {
 	l := &clustertest.Log{Server: clustertest.NewServer()}
 	for _, c := range []store.Change{
 		{Subject: "session/s", Entries: []store.Entry{{Number: 1, Data: []byte("one")}, {Number: 5, Payload: []byte("five")}}},
-		{Subject: "share/x", Removed: true}, {Subject: "job/j", Activity: &store.Activity{Kind: "job", ID: "j"}},
+		{Subject: "share/x", Removed: true},
+		{Subject: "job/j", Activity: &store.Activity{Kind: "job", ID: "j"}},
 	} {
 		data, err := cluster.Encode(f.Context(), l, c)
 		require.NoError(f, err)

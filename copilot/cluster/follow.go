@@ -86,20 +86,25 @@ func (n *Node) noteApplied(changes []store.Logged) {
 				signal(n.purge)
 			}
 			n.releaseDelayed(c.Subject)
-			p := n.subject[c.Subject]
-			switch {
-			case p == nil:
-			case p.state == contested:
-				p.state, p.known = waiting, false
-				signal(n.wake)
-			case c.Sequence < p.newest:
-			case p.state == shipped && (c.Sequence > p.newest || len(n.subject) > maxKnown):
-				delete(n.subject, c.Subject) // the store knows as much
-			case c.Sequence > p.newest:
-				p.known = false
-			}
+			n.noteNewest(c.Subject, c.Sequence)
 		}
 	})
+}
+
+// noteNewest records that the store has a message about a subject. The caller must hold the lock.
+func (n *Node) noteNewest(subject string, sequence uint64) {
+	p := n.subject[subject]
+	switch {
+	case p == nil:
+	case p.state == contested:
+		p.state, p.known = waiting, false
+		signal(n.wake)
+	case sequence < p.newest:
+	case p.state == shipped && (sequence > p.newest || len(n.subject) > maxKnown):
+		delete(n.subject, subject) // the store knows as much
+	case sequence > p.newest:
+		p.known = false
+	}
 }
 
 // purgeRemoved removes from the log what was said about sessions and activities before this node removed them.

@@ -208,7 +208,7 @@ func TestUnknownRowsAreNotRemovedElsewhere(t *testing.T) {
 		settle()
 		_, err := a.Store.AddShare(t.Context(), store.Share{ID: "x", Session: "s", Hash: []byte("h"), Created: time.Now(), Expires: time.Now().Add(time.Hour)}, 5)
 		require.NoError(t, err)
-		a.create(t, "s", 1).Position("page", 3) //nolint:errcheck // the position is checked below
+		require.NoError(t, a.create(t, "s", 1).Position("page", 3))
 		settle()
 		require.NoError(t, c.Store.UseShare(t.Context(), "x", time.Now()))
 		require.NoError(t, c.Store.SetPosition("s", "page", 2))
