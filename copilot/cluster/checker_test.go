@@ -9,8 +9,6 @@ import (
 	"strings"
 	"sync"
 
-	_ "modernc.org/sqlite"
-
 	"github.com/copilot-portal/portal/copilot/cluster"
 	"github.com/copilot-portal/portal/copilot/cluster/clustertest"
 	"github.com/copilot-portal/portal/copilot/store"

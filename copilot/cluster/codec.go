@@ -89,18 +89,26 @@ func (n *Node) decode(ctx context.Context, data []byte) (c store.Change, err err
 // cut returns the bytes that follow their length, and the rest.
 func cut(data []byte) (part, rest []byte, ok bool) {
 	size, length := binary.Uvarint(data)
-	if length <= 0 || size > uint64(len(data)-length) {
+	if length <= 0 {
 		return nil, nil, false
 	}
-	return data[length : length+int(size)], data[length+int(size):], true
+	data = data[length:]
+	if size > uint64(len(data)) {
+		return nil, nil, false
+	}
+	return data[:size], data[size:], true
 }
 
 func (n *Node) readPart(ctx context.Context, data []byte) (part, rest []byte, err error) {
 	size, length := binary.Uvarint(data)
-	if length <= 0 || size>>1 > uint64(len(data)-length) {
+	if length <= 0 {
 		return nil, nil, errMessage
 	}
-	part, rest = data[length:length+int(size>>1)], data[length+int(size>>1):]
+	data = data[length:]
+	if size>>1 > uint64(len(data)) {
+		return nil, nil, errMessage
+	}
+	part, rest = data[:size>>1], data[size>>1:]
 	switch {
 	case size&1 == 1:
 		part, err = n.log.Get(ctx, hex.EncodeToString(part))

@@ -35,3 +35,13 @@ func (n *Node) Progress() string {
 	}
 	return b.String()
 }
+
+// AwaitNumber returns when the log has the entries of a subject up to a number.
+func (n *Node) AwaitNumber(ctx context.Context, subject string, number uint64) {
+	_ = n.await(ctx, func() bool { p := n.subject[subject]; return p != nil && p.number >= number })
+}
+
+// AwaitApplied returns when the store has the messages up to a sequence.
+func (n *Node) AwaitApplied(ctx context.Context, sequence uint64) {
+	_ = n.await(ctx, func() bool { return n.applied >= sequence })
+}

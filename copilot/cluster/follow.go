@@ -68,6 +68,9 @@ func (n *Node) apply(ctx context.Context) func([]Message) error {
 	}
 }
 
+// maxKnown is the number of subjects from which on the progress of those that wait for nothing is looked up in the store.
+const maxKnown = 10_000
+
 // noteApplied records what the store has, and sends again what a newer message has delayed.
 func (n *Node) noteApplied(changes []store.Logged) {
 	n.update(func() {
@@ -83,20 +86,25 @@ func (n *Node) noteApplied(changes []store.Logged) {
 				signal(n.purge)
 			}
 			n.releaseDelayed(c.Subject)
-			p := n.subject[c.Subject]
-			switch {
-			case p == nil:
-			case p.state == contested:
-				p.state, p.known = waiting, false
-				signal(n.wake)
-			case c.Sequence < p.newest:
-			case p.state == shipped:
-				delete(n.subject, c.Subject) // the store knows as much
-			case c.Sequence > p.newest:
-				p.known = false
-			}
+			n.noteNewest(c.Subject, c.Sequence)
 		}
 	})
+}
+
+// noteNewest records that the store has a message about a subject. The caller must hold the lock.
+func (n *Node) noteNewest(subject string, sequence uint64) {
+	p := n.subject[subject]
+	switch {
+	case p == nil:
+	case p.state == contested:
+		p.state, p.known = waiting, false
+		signal(n.wake)
+	case sequence < p.newest:
+	case p.state == shipped && (sequence > p.newest || len(n.subject) > maxKnown):
+		delete(n.subject, subject) // the store knows as much
+	case sequence > p.newest:
+		p.known = false
+	}
 }
 
 // purgeRemoved removes from the log what was said about sessions and activities before this node removed them.
@@ -131,7 +139,7 @@ func (n *Node) purgeSubject(ctx context.Context, subject string, before uint64) 
 	defer cancel()
 	positions, err := n.store.SharedPositions(ctx, subject)
 	for i := 0; i < len(positions) && err == nil; i++ {
-		err = n.log.Purge(ctx, positions[i], Any)
+		err = n.log.Purge(ctx, positions[i], before) // the newest message of all must stay, because nodes wait for it
 	}
 	if err != nil {
 		return err

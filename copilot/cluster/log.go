@@ -22,7 +22,7 @@ type Log interface {
 	// Read calls handle with the messages after a sequence, in order, as they come, until ctx ends or handle fails.
 	Read(ctx context.Context, after uint64, handle func([]Message) error) error
 
-	// Purge removes the messages about a subject before a sequence ([Any]: all).
+	// Purge removes the messages about a subject before a sequence.
 	Purge(ctx context.Context, subject string, before uint64) error
 
 	// Announce tells the others that a member is alive, and what it wants to say about itself. An empty state: it leaves.

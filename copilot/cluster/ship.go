@@ -47,7 +47,7 @@ func (n *Node) Written(subjects ...string) {
 			p.state = waiting
 		case sending:
 			p.state = resending
-		default:
+		case waiting, resending, contested:
 		}
 	}
 	signal(n.wake)

@@ -36,7 +36,7 @@ func TestSimulatedClusterKeepsTheRules(t *testing.T) {
 		seed := first + uint64(i)
 		directory := t.TempDir()
 		synctest.Test(t, func(t *testing.T) {
-			w := newWorld(t, rand.New(rand.NewPCG(seed, 0)), directory)
+			w := newWorld(rand.New(rand.NewPCG(seed, 0)), directory)
 			defer func() {
 				if r := recover(); r != nil {
 					w.abandon()

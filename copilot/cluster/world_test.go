@@ -13,7 +13,6 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
-	"testing"
 	"testing/synctest"
 	"time"
 
@@ -77,7 +76,7 @@ type result struct {
 	err   error
 }
 
-func newWorld(t *testing.T, rng *rand.Rand, directory string) *world {
+func newWorld(rng *rand.Rand, directory string) *world {
 	w := &world{rng: rng, server: clustertest.NewServer()}
 	w.check = newChecker(w)
 	w.server.OnStore = w.check.stored

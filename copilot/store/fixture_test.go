@@ -48,6 +48,9 @@ func fixture(t *testing.T, directory string) {
 	// As after a kill: the owner does not exist any more.
 	change(t, directory, "INSERT INTO owner VALUES (7, 4000000, '1', 'a machine that does not exist', 0)")
 	change(t, directory, "UPDATE session SET owner = 7, changed = created WHERE id = 'a'")
+	// As in a cluster.
+	change(t, directory, "INSERT INTO cluster (name, node, applied) VALUES ('the cluster', 'the node', 12)")
+	change(t, directory, "INSERT INTO shared (subject, sequence, number, version, shipped) VALUES ('session/a', 11, 60, 5, 4)")
 	change(t, directory, "PRAGMA wal_checkpoint(truncate)")
 }
 
@@ -82,6 +85,21 @@ func TestFilesOfEveryVersionAreOpened(t *testing.T) {
 				shared, err := open(t, directory).Share(t.Context(), "s")
 				require.NoError(t, err)
 				require.Equal(t, fixtureShare(), shared)
+			}
+			if version >= 6 {
+				s := open(t, directory)
+				name, err := s.InCluster(t.Context())
+				require.NoError(t, err)
+				require.Equal(t, "the cluster", name)
+				unshared, err := s.Unshared(t.Context())
+				require.NoError(t, err)
+				require.Equal(t, []string{"session/a"}, unshared)
+				shared, err := s.Shared(t.Context(), "session/a")
+				require.NoError(t, err)
+				require.Equal(t, store.Shared{Sequence: 11, Number: 60, Version: 5, Shipped: 4}, shared)
+				applied, err := s.Join(t.Context(), "the cluster", "the node")
+				require.NoError(t, err)
+				require.EqualValues(t, 12, applied)
 			}
 			require.Equal(t, current, count(t, directory, "PRAGMA user_version"))
 		})

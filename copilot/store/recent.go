@@ -36,7 +36,7 @@ func (w *writer) piece(o writeResult) piece {
 		version: o.version, epoch: l.epoch, last: o.last, changed: o.changed, drop: sorted(slices.Clone(b.drop)), merge: b.merge,
 		entries: slices.Clone(b.entries), texts: slices.Clone(b.texts), bytes: b.bytes + overhead,
 	}
-	if h := b.head; h != nil && !(l.described && sameHead(*h, l.head)) {
+	if h := b.head; h != nil && (!l.described || !sameHead(*h, l.head)) {
 		head := *h
 		head.ID, head.Created, head.OwnerName, head.Owner = l.id, l.acquired.Created, "", 0
 		p.head, l.described = &head, true

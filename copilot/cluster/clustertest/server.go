@@ -2,6 +2,7 @@
 package clustertest
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -42,8 +43,7 @@ type announcement struct {
 
 // service is a member that answers requests.
 type service struct {
-	ctx    context.Context
-	answer func(context.Context, []byte) []byte
+	answer func([]byte) []byte
 	work   *sync.WaitGroup
 }
 
@@ -131,7 +131,7 @@ func (s *Server) append(subject string, expect uint64, id string, data []byte) (
 func (s *Server) after(sequence uint64, limit int) (list []cluster.Message) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	i, _ := slices.BinarySearchFunc(s.messages, sequence+1, func(m Stored, to uint64) int { return int(m.Sequence) - int(to) })
+	i, _ := slices.BinarySearchFunc(s.messages, sequence+1, func(m Stored, to uint64) int { return cmp.Compare(m.Sequence, to) })
 	for ; i < len(s.messages) && len(list) < limit; i++ {
 		list = append(list, s.messages[i].Message)
 	}
@@ -142,7 +142,7 @@ func (s *Server) purge(subject string, before uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.messages = slices.DeleteFunc(s.messages, func(m Stored) bool { return m.Subject == subject && m.Sequence < before })
-	if before > s.newest[subject] {
+	if before > s.newest[subject] { // nothing is left
 		delete(s.newest, subject)
 	}
 }
@@ -192,12 +192,12 @@ func (s *Server) request(member string, data []byte) (<-chan []byte, error) {
 		return nil, cluster.ErrNobody
 	}
 	answered := make(chan []byte, 1)
-	to.work.Go(func() { answered <- to.answer(to.ctx, data) })
+	to.work.Go(func() { answered <- to.answer(data) })
 	return answered, nil
 }
 
 func (s *Server) serve(ctx context.Context, member string, answer func(context.Context, []byte) []byte) error {
-	to := &service{ctx, answer, &sync.WaitGroup{}}
+	to := &service{func(data []byte) []byte { return answer(ctx, data) }, &sync.WaitGroup{}}
 	s.mu.Lock()
 	s.serving[member] = to
 	s.mu.Unlock()

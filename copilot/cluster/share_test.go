@@ -1,0 +1,235 @@
+package cluster_test
+
+import (
+	"bytes"
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot/cluster"
+	"github.com/copilot-portal/portal/copilot/cluster/clustertest"
+	"github.com/copilot-portal/portal/copilot/store"
+)
+
+func TestEverythingIsFoundOnAllNodes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, a, b, c := trio(t)
+		l := a.create(t, "s", 30)
+		require.NoError(t, l.Index(store.Text{Number: 30, Kind: "prompt", Body: "words to find"})) // after its entry was stored
+		require.NoError(t, l.Update(store.Session{Title: "new title", Model: "model", Directory: "/project", Meta: []byte("new"), Pinned: true}))
+		require.NoError(t, l.Position("page", 7))
+		require.NoError(t, a.Store.SetPosition("s", "console", 9))
+		require.NoError(t, a.Store.Admit(t.Context(), []byte("hash"), store.Visitor{User: "somebody", Until: time.Now().Add(time.Hour)}))
+		added, err := a.Store.AddShare(t.Context(), store.Share{ID: "x", Session: "s", Hash: []byte("h"), Created: time.Now(), Expires: time.Now().Add(time.Hour)}, 5)
+		require.NoError(t, err)
+		require.True(t, added)
+		require.NoError(t, a.Store.Begin(t.Context(), store.Activity{Kind: "job", ID: "j", Head: []byte("head")}))
+		last, err := a.Store.AppendActivity(t.Context(), store.Activity{Kind: "job", ID: "j"}, []byte("one"), []byte("two"))
+		require.NoError(t, err)
+		require.EqualValues(t, 2, last)
+		settle()
+		same(t, a, b, c)
+		found, err := c.Store.Search(t.Context(), "find", 10)
+		require.NoError(t, err)
+		require.Len(t, found, 1)
+		head, err := c.Store.Session(t.Context(), "s")
+		require.NoError(t, err)
+		require.Equal(t, a.Store.Name(), head.OwnerName, "a live member holds it")
+		require.Equal(t, "new title", head.Title)
+		require.EqualValues(t, 1, head.Epoch)
+		require.Equal(t, upTo(30), c.record(t, "s"))
+		require.Contains(t, <-b.changed, "s")
+		positions, err := b.Store.Positions(t.Context(), "s")
+		require.NoError(t, err)
+		require.Equal(t, map[string]uint64{"page": 7, "console": 9}, positions)
+		visitor, err := b.Store.Admitted(t.Context(), []byte("hash"))
+		require.NoError(t, err)
+		require.Equal(t, "somebody", visitor.User)
+		lines, err := b.Store.Lines(t.Context(), "job", "j", 0, 0)
+		require.NoError(t, err)
+		require.Equal(t, [][]byte{[]byte("one"), []byte("two")}, lines)
+	})
+}
+
+func TestDroppedEntriesAreDroppedOnAllNodes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, a, b, c := trio(t)
+		l := a.create(t, "s", 20)
+		settle()
+		require.NoError(t, l.Drop(store.Span{First: 3, Last: 9}))
+		require.NoError(t, l.Merge())
+		require.NoError(t, a.Store.Flush(t.Context()))
+		settle()
+		for _, m := range []*member{a, b, c} {
+			require.Len(t, m.record(t, "s"), 13)
+		}
+	})
+}
+
+func TestLargePartsAreObjects(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server, a, b, _ := trio(t)
+		l := a.create(t, "s", 1)
+		large := bytes.Repeat([]byte("0123456789"), 30_000)
+		require.NoError(t, l.Append(store.Entry{Number: 2, Data: []byte("small"), Payload: large}))
+		require.NoError(t, l.Append(store.Entry{Number: 3, Data: large[:200_000], Payload: large}))
+		require.NoError(t, a.Store.Flush(t.Context()))
+		settle()
+		entries, err := b.Store.Read(t.Context(), "s", 1, 0)
+		require.NoError(t, err)
+		require.Equal(t, []store.Entry{{Number: 2, Data: []byte("small"), Payload: large}, {Number: 3, Data: large[:200_000], Payload: large}}, entries)
+		require.Equal(t, 2, server.Objects(), "equal parts are one object")
+		for _, m := range server.Messages() {
+			require.Less(t, len(m.Data), 512<<10)
+		}
+	})
+}
+
+func TestLargeBacklogIsSentInParts(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server, a, b, c := trio(t)
+		l := a.create(t, "s", 1)
+		gate := a.Log.Gate
+		a.Log.Gate = refuse
+		for n := uint64(2); n <= 400; n++ {
+			require.NoError(t, l.Append(store.Entry{Number: n, Data: bytes.Repeat([]byte("x"), 10_000)}))
+		}
+		require.NoError(t, a.Store.Flush(t.Context()))
+		settle()
+		a.Log.Gate = gate
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		same(t, a, b, c)
+		require.Zero(t, a.Status().Waiting)
+		for _, m := range server.Messages() {
+			require.Less(t, len(m.Data), 300<<10)
+		}
+	})
+}
+
+func TestStoreThatJoinsLaterIsShipped(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		directory := t.TempDir()
+		alone, err := store.Open(t.Context(), store.Options{Directory: directory, Delay: time.Millisecond})
+		require.NoError(t, err)
+		l, err := alone.Create(t.Context(), store.Session{ID: "old", Title: "before"})
+		require.NoError(t, err)
+		fill(t, alone, l, 1, 10)
+		require.NoError(t, l.Position("page", 4))
+		require.NoError(t, alone.Begin(t.Context(), store.Activity{Kind: "job", ID: "j"}))
+		require.NoError(t, alone.Close())
+		_, a, b, c := trio(t)
+		d := join(t, a.Log.Server, "d", directory)
+		settle()
+		same(t, a, b, c, d)
+		require.Equal(t, upTo(10), a.record(t, "old"))
+	})
+}
+
+func TestWipedNodeIsFilledFromTheLog(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server, a, b, c := trio(t)
+		l := a.create(t, "s", 10)
+		require.NoError(t, l.Release(t.Context()))
+		require.NoError(t, a.Store.Admit(t.Context(), []byte("hash"), store.Visitor{User: "old", Until: time.Now().Add(time.Hour)}))
+		settle()
+		a.stop(true)
+		a = connect(t, server, "a", t.TempDir())
+		require.NoError(t, a.Store.Admit(t.Context(), []byte("hash"), store.Visitor{User: "new", Until: time.Now().Add(time.Hour)}), "before it has read its own past")
+		a.start(t)
+		settle()
+		same(t, a, b, c)
+		visitor, err := b.Store.Admitted(t.Context(), []byte("hash"))
+		require.NoError(t, err)
+		require.Equal(t, "new", visitor.User)
+		l, err = a.Store.Acquire(t.Context(), "s")
+		require.NoError(t, err)
+		fill(t, a.Store, l, 11, 12)
+		settle()
+		require.Equal(t, upTo(12), c.record(t, "s"))
+	})
+}
+
+func TestJoinRefusesTheDirectoryOfAnother(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		directory := t.TempDir()
+		server := clustertest.NewServer()
+		join(t, server, "a", directory).stop(false)
+		for _, o := range []cluster.Options{{Name: "test", Node: "b"}, {Name: "other", Node: "a"}} {
+			n := cluster.New(&clustertest.Log{Server: server}, o)
+			s, err := store.Open(t.Context(), store.Options{Directory: directory, Cluster: n})
+			require.NoError(t, err)
+			require.ErrorContains(t, n.Join(t.Context(), s), "belongs to the")
+			require.NoError(t, s.Close())
+		}
+	})
+}
+
+func TestRevokedLinkStaysRevoked(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, a, b, c := trio(t)
+		_, err := a.Store.AddShare(t.Context(), store.Share{ID: "x", Session: "s", Hash: []byte("h"), Created: time.Now(), Expires: time.Now().Add(time.Hour)}, 5)
+		require.NoError(t, err)
+		require.NoError(t, a.Store.Admit(t.Context(), []byte("hash"), store.Visitor{Until: time.Now().Add(time.Hour)}))
+		settle()
+		b.Log.Gate = refuse // so b does not know the removal when it uses the link
+		settle()
+		deleted, err := a.Store.DeleteShare(t.Context(), "s", "x")
+		require.NoError(t, err)
+		require.True(t, deleted)
+		require.NoError(t, a.Store.Dismiss(t.Context(), []byte("hash")))
+		require.NoError(t, b.Store.UseShare(t.Context(), "x", time.Now()))
+		require.NoError(t, b.Store.Admit(t.Context(), []byte("hash"), store.Visitor{Until: time.Now().Add(time.Hour)}))
+		b.Log.Gate = nil
+		time.Sleep(5 * time.Second)
+		synctest.Wait()
+		for _, m := range []*member{a, b, c} {
+			_, err := m.Store.Share(t.Context(), "x")
+			require.ErrorIs(t, err, store.ErrNotFound)
+			_, err = m.Store.Admitted(t.Context(), []byte("hash"))
+			require.ErrorIs(t, err, store.ErrNotFound)
+		}
+	})
+}
+
+func TestUnknownRowsAreNotRemovedElsewhere(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, a, b, c := trio(t)
+		c.Log.Gate = func(ctx context.Context, o clustertest.Operation) (any, error) {
+			if o.Name == "Read" || o.Name == "Last" { // c lags
+				<-ctx.Done()
+				return nil, ctx.Err()
+			}
+			return o.Run()
+		}
+		settle()
+		_, err := a.Store.AddShare(t.Context(), store.Share{ID: "x", Session: "s", Hash: []byte("h"), Created: time.Now(), Expires: time.Now().Add(time.Hour)}, 5)
+		require.NoError(t, err)
+		require.NoError(t, a.create(t, "s", 1).Position("page", 3))
+		settle()
+		require.NoError(t, c.Store.UseShare(t.Context(), "x", time.Now()))
+		require.NoError(t, c.Store.SetPosition("s", "page", 2))
+		require.NoError(t, c.Store.Flush(t.Context()))
+		settle()
+		_, err = b.Store.Share(t.Context(), "x")
+		require.NoError(t, err)
+		positions, err := b.Store.Positions(t.Context(), "s")
+		require.NoError(t, err)
+		require.Equal(t, map[string]uint64{"page": 3}, positions)
+	})
+}
+
+func TestReadWaitsForWhatAnotherNodeHasJustWritten(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, a, b, _ := trio(t)
+		b.Log.Batch = func() (int, int) { time.Sleep(50 * time.Millisecond); return 256, 0 } // b lags
+		require.NoError(t, a.Store.Admit(t.Context(), []byte("hash"), store.Visitor{User: "somebody", Until: time.Now().Add(time.Hour)}))
+		_, err := b.Store.Admitted(t.Context(), []byte("hash"))
+		require.NoError(t, err, "Admit returns when the log has it, and Admitted catches up")
+		_, err = b.Store.Admitted(t.Context(), []byte("other"))
+		require.ErrorIs(t, err, store.ErrNotFound)
+	})
+}

@@ -1,0 +1,203 @@
+package store
+
+import (
+	"context"
+	"crypto/rand"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// local is what this store has of a session or activity.
+type local struct {
+	key         int64 // 0: nothing
+	epoch, last uint64
+}
+
+// session applies a change of a session, unless this node made it and still has it.
+func (a *applier) session(ctx context.Context, id string, m Logged, x *Shared, own bool) error {
+	logged := x.Number // that the log had before
+	x.note(m, own)
+	var has local
+	err := a.db.row(ctx, "SELECT key, epoch, last FROM session WHERE id = ?", []any{id}, &has.key, &has.epoch, &has.last)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return a.newSession(ctx, id, m)
+	case err != nil:
+		return err
+	case own && !m.Removed && m.Version <= x.Version && m.Epoch <= has.epoch && m.Last <= has.last:
+		return nil
+	}
+	a.sessions = append(a.sessions, id)
+	if !own {
+		if err := a.loseSession(ctx, id, has, logged); err != nil {
+			return err
+		}
+	}
+	if m.Removed {
+		return a.remove(ctx, has.key)
+	}
+	return a.updateShared(ctx, has.key, id, m)
+}
+
+// newSession applies a change of a session that this store does not have.
+func (a *applier) newSession(ctx context.Context, id string, m Logged) error {
+	if m.Removed { // its messages may have been purged before this node has read them
+		return a.removeShares(ctx, id)
+	}
+	key, err := a.insertShared(ctx, id, m)
+	if err != nil {
+		return err
+	}
+	a.sessions = append(a.sessions, id)
+	return a.updateShared(ctx, key, id, m)
+}
+
+// loseSession ends what this node does with a session, and keeps the entries after those that the log has in a branch.
+func (a *applier) loseSession(ctx context.Context, id string, has local, logged uint64) error {
+	if l := a.leases[id]; l != nil {
+		a.lost = append(a.lost, l)
+	}
+	if has.last <= logged {
+		return nil
+	}
+	return a.branch(ctx, has.key, logged)
+}
+
+// insertShared inserts a session of another node.
+func (a *applier) insertShared(ctx context.Context, id string, m Logged) (key int64, err error) {
+	created := time.Now()
+	if m.Session != nil {
+		created = m.Session.Created
+	}
+	err = a.db.row(ctx, `INSERT INTO session (id, origin, title, model, directory, created, changed, epoch, closed, last, size)
+		VALUES (?, '', '', '', '', ?, 0, 0, 0, 0, 0) RETURNING key`, []any{id, created.UnixMilli()}, &key)
+	return key, err
+}
+
+// updateShared updates a session from a change of another node.
+func (a *applier) updateShared(ctx context.Context, key int64, id string, m Logged) error {
+	owner, err := a.owner(ctx, m)
+	if err != nil {
+		return err
+	}
+	var last uint64
+	if err := a.db.row(ctx, "SELECT last FROM session WHERE key = ?", []any{key}, &last); err != nil {
+		return err
+	}
+	size, last, err := a.entries(ctx, key, last, m.Entries)
+	if err != nil {
+		return err
+	}
+	if _, err := a.db.exec(ctx, "UPDATE session SET epoch = ?, owner = ?, last = max(?, ?), size = size + ?, changed = max(iif(?, 0, changed), ?) WHERE key = ?",
+		m.Epoch, owner, last, m.Last, size, m.Claim, m.Changed, key); err != nil {
+		return err
+	}
+	for _, t := range m.Texts {
+		if _, err := a.db.exec(ctx, "INSERT OR IGNORE INTO text (session, number, kind, body) VALUES (?, ?, ?, ?)", key, t.Number, t.Kind, t.Body); err != nil {
+			return err
+		}
+	}
+	if m.Merge || len(m.Drop) > 0 {
+		a.rewrites = append(a.rewrites, &rewrite{session: key, id: id, spans: sorted(m.Drop)})
+	}
+	if m.Session == nil {
+		return nil
+	}
+	return a.updateSharedHead(ctx, key, m)
+}
+
+func (a *applier) updateSharedHead(ctx context.Context, key int64, m Logged) error {
+	h := m.Session
+	if _, err := a.db.exec(ctx, "UPDATE session SET origin = ?, title = ?, model = ?, directory = ?, closed = ? WHERE key = ?",
+		h.Origin, h.Title, h.Model, h.Directory, h.Closed, key); err != nil {
+		return err
+	}
+	if err := a.pin(ctx, key, h.Pinned); err != nil {
+		return err
+	}
+	return a.meta(ctx, key, h.Meta)
+}
+
+// branch copies a session, with entries that the log lacks, to a new, closed session, and removes these entries from the original.
+func (a *applier) branch(ctx context.Context, key int64, number uint64) error {
+	id := newID()
+	var to int64
+	err := a.db.row(ctx, `INSERT INTO session (id, origin, title, model, directory, created, changed, epoch, closed, last, size)
+		SELECT ?, origin, title || ' (branch of ' || ? || ')', model, directory, created, changed, 1, 1, last, size FROM session WHERE key = ? RETURNING key`,
+		[]any{id, a.node, key}, &to)
+	if err != nil {
+		return err
+	}
+	for _, query := range []string{
+		"INSERT INTO meta (session, data) SELECT ?, data FROM meta WHERE session = ?",
+		"INSERT INTO segment (session, first, last, small, size, data) SELECT ?, first, last, small, size, data FROM segment WHERE session = ?",
+		"INSERT INTO payload (session, hash, data) SELECT ?, hash, data FROM payload WHERE session = ?",
+		"INSERT INTO text (session, number, kind, body) SELECT ?, number, kind, body FROM text WHERE session = ?",
+	} {
+		if _, err := a.db.exec(ctx, query, to, key); err != nil {
+			return err
+		}
+	}
+	if _, err := a.change(ctx, subject(sessionKind, id)); err != nil {
+		return err
+	}
+	a.options.Log.Warn("another node has taken over a session: what this node recorded alone is kept as a branch", "branch", id, "after", number)
+	a.sessions = append(a.sessions, id)
+	return a.truncate(ctx, key, number)
+}
+
+// truncate removes the entries after a number.
+func (a *applier) truncate(ctx context.Context, key int64, number uint64) error {
+	for _, query := range []string{
+		"DELETE FROM segment WHERE session = ? AND first > ?", "DELETE FROM text WHERE session = ? AND number > ?",
+	} {
+		if _, err := a.db.exec(ctx, query, key, number); err != nil {
+			return err
+		}
+	}
+	crossing, err := collect(ctx, a.db, column[[]byte], "SELECT data FROM segment WHERE session = ? AND last > ?", key, number)
+	if err != nil {
+		return err
+	}
+	if _, err := a.db.exec(ctx, "DELETE FROM segment WHERE session = ? AND last > ?", key, number); err != nil {
+		return err
+	}
+	for _, data := range crossing {
+		if err := a.keepUntil(ctx, key, data, number); err != nil {
+			return err
+		}
+	}
+	_, err = a.db.exec(ctx, "UPDATE session SET last = ? WHERE key = ?", number, key)
+	return err
+}
+
+// keepUntil stores the entries of a segment up to a number.
+func (a *applier) keepUntil(ctx context.Context, key int64, segment []byte, number uint64) error {
+	entries, err := decode(segment)
+	if err != nil {
+		return err
+	}
+	var kept []packedEntry
+	for _, e := range entries {
+		if e.number <= number {
+			kept = append(kept, e)
+		}
+	}
+	if len(kept) == 0 {
+		return nil
+	}
+	data := encode(kept)
+	_, err = a.db.exec(ctx, "INSERT INTO segment (session, first, last, small, size, data) VALUES (?, ?, ?, true, ?, ?)",
+		key, kept[0].number, kept[len(kept)-1].number, len(data), data)
+	return err
+}
+
+// newID returns an id for a session, in the form of a random UUID.
+func newID() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // never fails
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
+}
