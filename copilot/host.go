@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -89,6 +90,7 @@ type Host struct {
 	commands       commands
 	processes      *ipc.Processes // nil if other processes cannot be called
 	work           hostWork       // checkpoints
+	draining       atomic.Bool
 
 	mu       sync.Mutex
 	sessions map[string]*Session
@@ -272,6 +274,9 @@ func (h *Host) register(s *Session) error {
 	if stopping {
 		h.shutDown(s)
 		return fault.ErrStopping
+	}
+	if h.draining.Load() { // perhaps since the session was opened
+		s.restartIdle()
 	}
 	return nil
 }

@@ -70,10 +70,10 @@ func (h *Host) serveStart(r *http.Request) (any, error) {
 	return s.id, nil
 }
 
-// runElsewhere executes a command for a session that nobody holds on another node, because this one lacks its directory. tried is false if
+// runElsewhere executes a command for a session that nobody holds on another node, because this one lacks its directory or is being drained. tried is false if
 // this one should execute it.
 func (c command[P, R]) runElsewhere(ctx context.Context, s *Session, p P) (result R, tried bool, err error) {
-	if !s.lacksDirectory() {
+	if !s.lacksDirectory() && !s.isDrained() {
 		return result, false, nil
 	}
 	for _, process := range s.host.options.Others() {
