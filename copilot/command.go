@@ -233,7 +233,7 @@ func (h *Host) openSocket() {
 	}
 	h.processes.Handle("POST /sessions/{session}/"+attachPath, h.serveAttach)
 	h.processes.Handle("POST "+startPath, h.serveStart)
-	h.processes.Handle("POST "+drainPath, h.serveDrain)
+	h.processes.Handle("POST "+DrainPath, h.serveDrain)
 	h.processes.Handle("POST "+callingPath, h.serveCalling)
 }
 

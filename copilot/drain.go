@@ -9,8 +9,8 @@ import (
 	"github.com/copilot-portal/portal/copilot/ipc"
 )
 
-// drainPath is the route of a call that drains another process.
-const drainPath = "/drain"
+// DrainPath is the route of a call that drains another process. Its parameter says whether to begin or to end, its result is a [Draining].
+const DrainPath = "/drain"
 
 // drainAfter is how long a session must be idle to be suspended while its host drains.
 const drainAfter = 250 * time.Millisecond
@@ -51,7 +51,7 @@ func (h *Host) DrainProcess(ctx context.Context, process string, on bool) (d Dra
 	case h.processes == nil:
 		return d, errNoProcess
 	}
-	err = h.processes.Call(ctx, process, drainPath, on, &d)
+	err = h.processes.Call(ctx, process, DrainPath, on, &d)
 	if err == ipc.ErrUnreachable { //nolint:errorlint // it is returned as it is
 		err = errNoProcess
 	}
