@@ -1,0 +1,93 @@
+package foreign
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+)
+
+// gemini is the API of Gemini. Its calls have no ids: a call is known by its place in the conversation.
+func gemini() dialect {
+	return dialect{
+		path: ":streamGenerateContent", read: readContents,
+		write: func(w io.Writer, _ string) encoder { return geminiEncoder{w} },
+		tools: map[string]tool{
+			"bash":   {"run_shell_command", renamed("command", "command", "description", "description")},
+			"create": {"write_file", renamed("path", "file_path", "file_text", "content")},
+			"edit":   {"replace", renamed("path", "file_path", "old_str", "old_string", "new_str", "new_string")},
+			"view":   {"read_file", renamed("path", "file_path")},
+		},
+	}
+}
+
+func readContents(body []byte) (chat, error) {
+	var r struct {
+		Contents []struct {
+			Role  string
+			Parts []struct {
+				Text, Thought json.RawMessage
+				Call          *struct{ Name string }              `json:"functionCall"`
+				Response      *struct{ Response json.RawMessage } `json:"functionResponse"`
+				Data          *struct{}                           `json:"inlineData"`
+			}
+		}
+		Tools []struct {
+			Functions []struct{ Name string } `json:"functionDeclarations"`
+		}
+	}
+	if err := json.Unmarshal(body, &r); err != nil {
+		return chat{}, err
+	}
+	c := chat{Model: "gemini"}
+	for _, t := range r.Tools {
+		for _, f := range t.Functions {
+			c.offer(f.Name)
+		}
+	}
+	calls, results := 0, 0
+	for _, content := range r.Contents {
+		var parts []part
+		for _, p := range content.Parts {
+			var text string
+			_ = json.Unmarshal(p.Text, &text) // other parts have none
+			switch {
+			case p.Call != nil:
+				c.called(fmt.Sprintf("demo_%d", calls))
+				calls++
+			case p.Response != nil:
+				c.Messages = append(c.Messages, chatMessage{Role: "tool", CallID: fmt.Sprintf("demo_%d", results), Content: string(p.Response.Response)})
+				results++
+			case p.Data != nil:
+				parts = append(parts, part{Type: "image_url", Image: object{"url": "data:"}})
+			case string(p.Thought) == "true" || strings.HasPrefix(text, "<session_context>") || text == "":
+			case content.Role == "model":
+				c.Messages = append(c.Messages, chatMessage{Role: "assistant", Content: text})
+			default:
+				parts = append(parts, part{Type: "text", Text: text})
+			}
+		}
+		c.prompt(parts)
+	}
+	return c, nil
+}
+
+type geminiEncoder struct{ w io.Writer }
+
+func (e geminiEncoder) send(reason string, parts ...object) {
+	candidate := object{"index": 0, "content": object{"role": "model", "parts": parts}}
+	if reason != "" {
+		candidate["finishReason"] = reason
+	}
+	sse(e.w, "", object{"candidates": []object{candidate}, "usageMetadata": object{"promptTokenCount": 100, "candidatesTokenCount": 10, "totalTokenCount": 110}})
+}
+
+func (e geminiEncoder) thought(text string) { e.send("", object{"text": text, "thought": true}) }
+
+func (e geminiEncoder) text(text string) { e.send("", object{"text": text}) }
+
+func (e geminiEncoder) call(_, name string, arguments map[string]any) {
+	e.send("", object{"functionCall": object{"name": name, "args": arguments}})
+}
+
+func (e geminiEncoder) end(bool) { e.send("STOP", object{"text": ""}) }
