@@ -101,13 +101,16 @@ func (o Options) preset() Preset {
 // checkDirectory returns an error if a directory, or one above it, has something that would make the agent run commands without asking. What is
 // in the home directory itself is the user's own.
 func (p Preset) checkDirectory(directory string) error {
+	if len(p.refused) == 0 {
+		return nil
+	}
 	home, _ := os.UserHomeDir()           // "": there is none
 	home, _ = filepath.EvalSymlinks(home) // the same
-	real, err := filepath.EvalSymlinks(directory)
+	d, err := filepath.EvalSymlinks(directory)
 	if err != nil {
 		return fault.Errorf(fault.Invalid, "the directory cannot be used: %w", err)
 	}
-	for d := real; ; d = filepath.Dir(d) {
+	for ; ; d = filepath.Dir(d) {
 		for _, name := range p.refused {
 			path := filepath.Join(d, name)
 			if _, err := os.Lstat(path); err == nil && d != home {

@@ -10,6 +10,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 )
 
 // A dialect is the interface of a provider of models.
@@ -127,11 +128,11 @@ func (d dialect) serve(w http.ResponseWriter, r *http.Request, url, key string) 
 		return err
 	}
 	r.Header.Set("Authorization", "Bearer "+key)
-	answer, err := http.DefaultClient.Do(r)
+	answer, err := (&http.Client{Timeout: time.Hour}).Do(r)
 	if err != nil {
 		return err
 	}
-	defer answer.Body.Close()
+	defer func() { _ = answer.Body.Close() }() // it was only read
 	if answer.StatusCode != http.StatusOK {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(answer.StatusCode)

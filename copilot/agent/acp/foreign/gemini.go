@@ -21,16 +21,18 @@ func gemini() dialect {
 	}
 }
 
+type geminiPart struct {
+	Text, Thought json.RawMessage
+	Call          *struct{ Name string }              `json:"functionCall"`
+	Response      *struct{ Response json.RawMessage } `json:"functionResponse"`
+	Data          *struct{}                           `json:"inlineData"`
+}
+
 func readContents(body []byte) (chat, error) {
 	var r struct {
 		Contents []struct {
 			Role  string
-			Parts []struct {
-				Text, Thought json.RawMessage
-				Call          *struct{ Name string }              `json:"functionCall"`
-				Response      *struct{ Response json.RawMessage } `json:"functionResponse"`
-				Data          *struct{}                           `json:"inlineData"`
-			}
+			Parts []geminiPart
 		}
 		Tools []struct {
 			Functions []struct{ Name string } `json:"functionDeclarations"`
@@ -39,37 +41,53 @@ func readContents(body []byte) (chat, error) {
 	if err := json.Unmarshal(body, &r); err != nil {
 		return chat{}, err
 	}
-	c := chat{Model: "gemini"}
+	c := contents{chat: chat{Model: "gemini"}}
 	for _, t := range r.Tools {
 		for _, f := range t.Functions {
 			c.offer(f.Name)
 		}
 	}
-	calls, results := 0, 0
 	for _, content := range r.Contents {
 		var parts []part
 		for _, p := range content.Parts {
-			var text string
-			_ = json.Unmarshal(p.Text, &text) // other parts have none
-			switch {
-			case p.Call != nil:
-				c.called(fmt.Sprintf("demo_%d", calls))
-				calls++
-			case p.Response != nil:
-				c.Messages = append(c.Messages, chatMessage{Role: "tool", CallID: fmt.Sprintf("demo_%d", results), Content: string(p.Response.Response)})
-				results++
-			case p.Data != nil:
-				parts = append(parts, part{Type: "image_url", Image: object{"url": "data:"}})
-			case string(p.Thought) == "true" || strings.HasPrefix(text, "<session_context>") || text == "":
-			case content.Role == "model":
-				c.Messages = append(c.Messages, chatMessage{Role: "assistant", Content: text})
-			default:
-				parts = append(parts, part{Type: "text", Text: text})
-			}
+			parts = append(parts, c.add(content.Role, p)...)
 		}
 		c.prompt(parts)
 	}
-	return c, nil
+	return c.chat, nil
+}
+
+// contents is a chat whose calls and results are counted, because they have no ids.
+type contents struct {
+	chat
+
+	calls, results int
+}
+
+// add adds a part of a message, or returns it if it is of the user.
+func (c *contents) add(role string, p geminiPart) []part {
+	var text string
+	_ = json.Unmarshal(p.Text, &text) // other parts have none
+	switch {
+	case p.Call != nil:
+		c.called(fmt.Sprintf("demo_%d", c.calls))
+		c.calls++
+	case p.Response != nil:
+		result := string(p.Response.Response)
+		if _, reason, failed := strings.Cut(result, "with response: "); failed { // the model quotes only the beginning
+			result = reason
+		}
+		c.Messages = append(c.Messages, chatMessage{Role: "tool", CallID: fmt.Sprintf("demo_%d", c.results), Content: result})
+		c.results++
+	case p.Data != nil:
+		return []part{{Type: "image_url", Image: object{"url": "data:"}}}
+	case string(p.Thought) == "true" || strings.HasPrefix(text, "<session_context>") || text == "":
+	case role == "model":
+		c.Messages = append(c.Messages, chatMessage{Role: "assistant", Content: text})
+	default:
+		return []part{{Type: "text", Text: text}}
+	}
+	return nil
 }
 
 type geminiEncoder struct{ w io.Writer }

@@ -35,7 +35,7 @@ func readItems(body []byte) (chat, error) {
 		Input []struct {
 			Type, Role string
 			CallID     string `json:"call_id"`
-			Content    []struct{ Type, Text string }
+			Content    []itemContent
 			Output     json.RawMessage
 		}
 		Tools []struct {
@@ -62,19 +62,25 @@ func readItems(body []byte) (chat, error) {
 		case item.Type == "message" && item.Role == "assistant":
 			c.Messages = append(c.Messages, chatMessage{Role: "assistant", Content: item.Content[0].Text})
 		case item.Type == "message" && item.Role == "user":
-			var parts []part
-			for _, p := range item.Content {
-				switch {
-				case p.Type == "input_image":
-					parts = append(parts, part{Type: "image_url", Image: object{"url": "data:"}})
-				case !strings.HasPrefix(p.Text, "<environment_context>") && !strings.HasPrefix(p.Text, "<turn_aborted>"):
-					parts = append(parts, part{Type: "text", Text: p.Text})
-				}
-			}
-			c.prompt(parts)
+			c.prompt(itemParts(item.Content))
 		}
 	}
 	return c, nil
+}
+
+type itemContent struct{ Type, Text string }
+
+// itemParts returns the parts of a message of the user, without what Codex itself says.
+func itemParts(content []itemContent) (parts []part) {
+	for _, p := range content {
+		switch {
+		case p.Type == "input_image":
+			parts = append(parts, part{Type: "image_url", Image: object{"url": "data:"}})
+		case !strings.HasPrefix(p.Text, "<environment_context>") && !strings.HasPrefix(p.Text, "<turn_aborted>"):
+			parts = append(parts, part{Type: "text", Text: p.Text})
+		}
+	}
+	return parts
 }
 
 // itemEncoder writes the items of a response.
