@@ -166,7 +166,7 @@ soak: build ## use a portal for half an hour, with kills and restarts; the repor
 	PORTAL_SOAK_LENGTH=$(SOAK_LENGTH) PORTAL_SOAK_REPORT=$(SOAK_REPORT) $(GO) test $(TAGS) -vet=off -count 1 -timeout 2h -v -run TestNothingIsLostAndNothingIsLeft ./server/soak
 
 endurance: build opencode presets ## run the tests that only a long run makes strict, at full length, and those of agents that are large to download
-	$(TEST) -tags 'nomsgpack presets' -count 1 -timeout 30m -v -run '^(TestPresetsConform|TestKnownAgentsRunNothingOfADirectory)$$' ./copilot/agent/acp
+	$(TEST) -tags 'nomsgpack presets' -count 1 -timeout 30m -v -run '^(TestPresetsConform|TestKnownAgentsRunNothingOfADirectory|TestCodexWritesNothingUnasked)$$' ./copilot/agent/acp
 	PORTAL_SOAK=1 $(TEST) -count 1 -timeout 30m -v -p 1 -run \
 		'^(FuzzRecordMatchesModel|TestKillLosesOnlyTheLastMoment|TestKillDuringDropKeepsOtherEntries|TestEntriesDuringReleaseAreWritten|TestLargeJobIsReportedToAllWatchers|TestLongBurstIsTheSameInEveryDialect|TestManySessionsInParallelLoseNothing|TestStreamsAndRestWatchASessionDuringReconnects|TestSimulatedSessionsKeepTheRules|TestUnreadOutputDoesNotStallThousandsOfCalls|TestTranscriptsOnBothCarriers|TestReceivedEventsSurviveKillsDuringAStream|TestRandomEditsAreRestoredByteForByte)$$' ./copilot/session ./copilot/store ./copilot/checkpoint ./server
 

@@ -76,8 +76,19 @@ func TestKnownAgentsRunNothingOfADirectory(t *testing.T) {
 	}
 }
 
-// work lets an agent work in a directory. Its program is started in another, or where the test runs. It must ask for a command, obey a refusal, open no port and leave no process.
+// TestCodexWritesNothingUnasked checks the sandbox of the mode read-only: a command in it needs no permission.
+func TestCodexWritesNothingUnasked(t *testing.T) {
+	require.NoError(t, prompt(t, "codex", foreign.Codex, false, "", t.TempDir(), "call `exec_command` `{\"cmd\":\"mkdir made\"}`", 0))
+}
+
+// work lets an agent work in a directory. Its program is started in another, or where the test runs.
 func work(t *testing.T, name string, set func(testing.TB, string, string) foreign.Program, trust bool, start, directory string) error {
+	t.Helper()
+	return prompt(t, name, set, trust, start, directory, "run `mkdir made`", 1)
+}
+
+// prompt sends a prompt to an agent. The agent must ask questions, obey refusals, open no port and leave no process.
+func prompt(t *testing.T, name string, set func(testing.TB, string, string) foreign.Program, trust bool, start, directory, text string, questions int) error {
 	t.Helper()
 	s, err := demo.Start()
 	require.NoError(t, err)
@@ -100,7 +111,7 @@ func work(t *testing.T, name string, set func(testing.TB, string, string) foreig
 	if err != nil {
 		return err
 	}
-	require.NoError(t, c.Send(t.Context(), event.Prompt{Text: "run `mkdir made`"}))
+	require.NoError(t, c.Send(t.Context(), event.Prompt{Text: text}))
 	asked := 0
 	for late := time.After(time.Minute); ; {
 		select {
@@ -110,7 +121,7 @@ func work(t *testing.T, name string, set func(testing.TB, string, string) foreig
 				asked++
 				require.NoError(t, c.Answer(t.Context(), b.Question, event.Answer{}))
 			case event.Idle:
-				assert.Equal(t, 1, asked)
+				assert.Equal(t, questions, asked)
 				assert.NoDirExists(t, filepath.Join(directory, "made"))
 				if name != "opencode" { // its port needs a password
 					assert.Empty(t, listening(t, processes(t, p.Env[0])), "open ports")
