@@ -15,6 +15,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/follow"
 	"github.com/copilot-portal/portal/copilot/journal"
+	"github.com/copilot-portal/portal/handlers/wire"
 )
 
 const (
@@ -57,7 +58,10 @@ func (a *API) stream(c *gin.Context) {
 	}
 	cache, release := a.events.Acquire(s.ID())
 	defer release()
-	out := newWriter(c.Writer, cache)
+	out := newWriter(c.Writer, cache, &a.shared)
+	if wire.AcceptsGzip(c.Request) {
+		out.gzip = wire.NewGzip(&a.shared)
+	}
 	r := &streamReader{api: a, session: s, use: a.use(s), writer: out, encoder: newEncoder(), once: c.Query("until") == "done"}
 	gap, err := r.begin(ctx, subscribeParams{LastEventID: lastID(c), Interval: json.Number(c.Query("interval"))})
 	if err != nil {
@@ -69,6 +73,7 @@ func (a *API) stream(c *gin.Context) {
 	defer r.use.leave(r)
 	if out.open() == nil && r.gap(gap) == nil {
 		r.run(ctx)
+		_ = out.close() // fails if the client is gone
 	}
 }
 
