@@ -44,7 +44,12 @@ func (a *API) liveSession(c *gin.Context, token string) {
 	a.withSession(c, func(s *copilot.Session) {
 		r := reader{marks: &a.bookmarks, id: s.ID(), token: token, afterClosed: sessionNotFound}
 		if token != "" {
+			var err error
 			r.closed = sessionClosed
+			if r.interval, err = follow.ParseInterval(c.Query("interval")); err != nil {
+				fail(c, err)
+				return
+			}
 		}
 		_, limited := copilot.AccessOf(c.Request.Context())
 		if limited {
@@ -60,6 +65,7 @@ type reader struct {
 	marks               *bookmarks
 	id, token           string // of the record and of the reader; token is "" for live without one
 	closed, afterClosed string
+	interval            time.Duration // the least time between two answers
 }
 
 // recordSource is the record, with entries E, that calls of live read: that of a session, a job
@@ -89,6 +95,9 @@ func poll[E any](c *gin.Context, r reader, f recordSource[E]) {
 	defer release()
 	ctx, cancel := context.WithTimeout(client, pollTime)
 	defer cancel()
+	if r.interval > 0 {
+		follow.PauseUntil(ctx, mark.answered.Add(r.interval))
+	}
 	answer, last, err := read(ctx, r, f, mark)
 	moves := err == nil
 	if err != nil {
@@ -101,6 +110,7 @@ func poll[E any](c *gin.Context, r reader, f recordSource[E]) {
 	case write(c, answer) == nil && moves:
 		f.movePosition(mark, last)
 		f.savePosition(mark)
+		mark.answered = time.Now()
 	}
 }
 

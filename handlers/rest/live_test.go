@@ -232,6 +232,42 @@ func TestTokenGetsWholeTextsOfThePastAndLiveDeltas(t *testing.T) {
 	})
 }
 
+func TestIntervalJoinsAnswers(t *testing.T) {
+	inTime(t, copilot.Options{}, func(a *api) {
+		a.agents.Script = func(t *fake.Turn) {
+			t.Emit(event.MessageStarted{ID: "m"})
+			for range 100 {
+				t.Wait(5 * time.Millisecond)
+				t.Emit(event.MessageDelta{ID: "m", Text: "x"})
+			}
+			t.Emit(event.MessageEnded{ID: "m", Text: strings.Repeat("x", 100)})
+		}
+		count := func(query string) (calls int, text string) {
+			s := a.start("")
+			a.call("POST", s+"/query", "go")
+			for last := ""; last != "onIdle"; calls++ {
+				all := a.batch(s + "/live/reader" + query)
+				for _, d := range all {
+					if delta, ok := d["delta"].(string); ok {
+						text += delta
+					}
+				}
+				last, _ = all[len(all)-1]["callback"].(string)
+			}
+			return calls, text
+		}
+		calls, text := count("")
+		assert.Equal(a, strings.Repeat("x", 100), text)
+		assert.Greater(a, calls, 90)
+		calls, text = count("?interval=50")
+		assert.Equal(a, strings.Repeat("x", 100), text)
+		assert.LessOrEqual(a, calls, 500/50+4)
+		for _, wrong := range []string{"-1", "1001", "fast"} {
+			assert.Contains(a, a.call("GET", a.start("")+"/live/reader?interval="+wrong, "")["error"], "interval")
+		}
+	})
+}
+
 func TestStoppedSessionDrainsToEachReader(t *testing.T) {
 	inTime(t, copilot.Options{}, func(a *api) {
 		s := a.start("")

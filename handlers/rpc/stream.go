@@ -111,7 +111,7 @@ func failStream(c *gin.Context, err error) {
 // begin determines where the stream starts, and what the client may have missed.
 func (r *streamReader) begin(ctx context.Context, p subscribeParams) (gap *journal.GapError, err error) {
 	_, r.limited = copilot.AccessOf(ctx)
-	interval, err := p.interval()
+	interval, err := follow.ParseInterval(p.Interval.String())
 	switch {
 	case err != nil:
 		return nil, err

@@ -167,10 +167,14 @@ func (c *crowd) joinEvents(url string) {
 	c.b.Helper()
 	response, err := c.get(url)
 	require.NoError(c.b, err)
-	r := c.join(func() { response.Body.Close() })
+	c.readEvents(response.Body, func() { response.Body.Close() })
+}
+
+func (c *crowd) readEvents(from io.Reader, leave func()) {
+	r := c.join(leave)
 	go func() {
 		defer r.end()
-		lines := bufio.NewScanner(response.Body)
+		lines := bufio.NewScanner(from)
 		lines.Buffer(nil, 1<<20)
 		for lines.Scan() {
 			if bytes.HasPrefix(lines.Bytes(), []byte("data:")) {
