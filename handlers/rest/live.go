@@ -18,6 +18,7 @@ import (
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/follow"
 	"github.com/copilot-portal/portal/copilot/journal"
+	"github.com/copilot-portal/portal/handlers/wire"
 )
 
 // pollTime is how long a call waits for a response (spec/contracts/portal-rest.md,
@@ -235,8 +236,20 @@ func encodeBatch[E any](f recordSource[E], m *bookmark, entries []E) (answer []b
 	return slices.Concat([]byte(`{"responses":[`), bytes.Join(responses, []byte(",")), []byte("]}")), last, nil
 }
 
+// minZipped is the size in bytes from which an answer is compressed for clients that accept it.
+const minZipped = 512
+
 // write sends an answer. Its error means that the client may not have received it.
 func write(c *gin.Context, answer []byte) error {
+	if len(answer) >= minZipped && wire.AcceptsGzip(c.Request) {
+		var out bytes.Buffer
+		z := wire.NewGzip(&wire.Deflater{})
+		z.Add(&out, answer)
+		z.End(&out)
+		answer = out.Bytes()
+		c.Header("Content-Encoding", "gzip")
+		c.Header("Vary", "Accept-Encoding")
+	}
 	c.Header("Content-Type", "application/json; charset=utf-8")
 	c.Header("Content-Length", strconv.Itoa(len(answer)))
 	if _, err := c.Writer.Write(answer); err != nil {

@@ -1,9 +1,11 @@
 package rest_test
 
 import (
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -265,6 +267,33 @@ func TestIntervalJoinsAnswers(t *testing.T) {
 		for _, wrong := range []string{"-1", "1001", "fast"} {
 			assert.Contains(a, a.call("GET", a.start("")+"/live/reader?interval="+wrong, "")["error"], "interval")
 		}
+	})
+}
+
+func TestLongAnswersAreCompressedIfAskedFor(t *testing.T) {
+	inTime(t, copilot.Options{}, func(a *api) {
+		long := strings.Repeat("word ", 1000)
+		s := a.start("")
+		a.call("POST", s+"/query", long)
+		a.until(s, "onIdle")
+		ask := func(path, accept string) *httptest.ResponseRecorder {
+			w := httptest.NewRecorder()
+			r := httptest.NewRequestWithContext(a.Context(), "GET", path, http.NoBody)
+			r.Header.Set("Accept-Encoding", accept)
+			a.handler.ServeHTTP(w, r)
+			return w
+		}
+		plain, zipped := ask(s+"/live/one", "identity"), ask(s+"/live/two", "br, gzip")
+		assert.Empty(a, plain.Header().Get("Content-Encoding"))
+		assert.Equal(a, "gzip", zipped.Header().Get("Content-Encoding"))
+		assert.Less(a, zipped.Body.Len()*5, plain.Body.Len())
+		in, err := gzip.NewReader(zipped.Body)
+		require.NoError(a, err)
+		text, err := io.ReadAll(in)
+		require.NoError(a, err)
+		assert.Equal(a, plain.Body.String(), string(text))
+		a.call("POST", s+"/stop", "")
+		assert.Empty(a, ask(s+"/live", "gzip").Header().Get("Content-Encoding"), "short")
 	})
 }
 

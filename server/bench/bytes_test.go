@@ -11,7 +11,10 @@ var deflated = []carrier{
 	{"rpc-deflate", bareSocket, 2000, `"event":"done"`, beginSession, func(c *crowd, base, id string) {
 		c.joinDeflated(base+"/rpc", subscribe(id))
 	}},
-	{"stream-gzip", bareEvents, 2000, `"status":"completed"`, beginSession, func(c *crowd, base, id string) { c.joinZipped(base + "/stream/" + id) }},
+	{"stream-gzip", bareEvents, 2000, `"status":"completed"`, beginSession, func(c *crowd, base, id string) {
+		c.zipped = true
+		joinStream(c, base, id)
+	}},
 	{"ui-deflate", bareSocket, 2000, `"status":"completed"`, beginSession, func(c *crowd, base, id string) {
 		c.joinDeflated(base+"/ui", attach(`"supports_deltas":true`, id)...)
 	}},
@@ -26,7 +29,10 @@ var coalesced = []carrier{
 	{"stream-16ms", bareEvents, 2000, `"status":"completed"`, beginSession, func(c *crowd, base, id string) { joinStream(c, base, id+"?interval=16") }},
 	{"ui-16ms", bareSocket, 2000, `"status":"completed"`, beginSession, joinUIWith(`"supports_deltas":true,"supports_coalescing":true`)},
 	{"live-16ms", bareEvents, 2000, `"onIdle"`, beginSession, func(c *crowd, base, id string) { c.joinPoll(liveOf(c, base, id) + "?interval=16") }},
-	{"live-33ms", bareEvents, 2000, `"onIdle"`, beginSession, func(c *crowd, base, id string) { c.joinPoll(liveOf(c, base, id) + "?interval=33") }},
+	{"live-33ms-gzip", bareEvents, 2000, `"onIdle"`, beginSession, func(c *crowd, base, id string) {
+		c.zipped = true
+		c.joinPoll(liveOf(c, base, id) + "?interval=33")
+	}},
 }
 
 const lineBytes = 1 + stampDigits + len(`\n`) // of the text of a chunk, in JSON

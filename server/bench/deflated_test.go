@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"compress/flate"
-	"compress/gzip"
 	"encoding/binary"
 	"fmt"
 	"io"
@@ -73,18 +72,4 @@ func (s *deflatedSocket) next() ([]byte, error) {
 	s.received = append(s.received, text...)
 	s.received = s.received[max(0, len(s.received)-32<<10):]
 	return text, err
-}
-
-// joinZipped is joinEvents for a client that accepts gzip.
-func (c *crowd) joinZipped(url string) {
-	c.b.Helper()
-	request, err := http.NewRequestWithContext(c.context, http.MethodGet, url, http.NoBody)
-	require.NoError(c.b, err)
-	request.Header.Set("Accept-Encoding", "gzip")
-	response, err := c.transport.RoundTrip(request)
-	require.NoError(c.b, err)
-	require.Equal(c.b, "gzip", response.Header.Get("Content-Encoding"))
-	text, err := gzip.NewReader(response.Body)
-	require.NoError(c.b, err)
-	c.readEvents(text, func() { response.Body.Close() })
 }
