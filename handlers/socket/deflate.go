@@ -63,7 +63,7 @@ func (s *Server) Share(frame []byte) {
 }
 
 // pack returns the compressed form of a frame, without the end that all have; nil if the frame is sent as it is. Only shared
-// frames refer to the one before; see decision 312.
+// frames refer to the one before; see decision 330.
 func (c *Conn) pack(frame []byte) []byte {
 	if !c.extension.compresses {
 		return nil
