@@ -10,8 +10,8 @@ import (
 // minCompressed is the size in bytes from which a response is compressed. A smaller one fits into one or two packets anyway.
 const minCompressed = 2 << 10
 
-// compressed compresses large JSON responses of REST for clients that ask for it. Streams stay as they are, and so does the
-// long poll: its position depends on whether its response was written, which compression would hide.
+// compressed compresses large JSON responses of REST for clients that ask for it. The stream of /stream and the long poll do so
+// themselves: events are compressed once for all clients, and a position depends on whether a response was written.
 //
 // Compression can reveal a secret that a response contains beside text of an attacker (BREACH). An attacker would have to make
 // the browser send many such requests; the guard refuses all requests of other pages, and no response contains the token.

@@ -137,3 +137,6 @@ func (s *Server) Share(ctx context.Context, o share.Order) (share.Share, string,
 func (s *Server) Revoke(ctx context.Context, x share.Share) error {
 	return s.shares.Revoke(ctx, x.Session, x.ID)
 }
+
+// ReleaseProgram releases the pages of the program from this process.
+func ReleaseProgram() error { return releaseProgram() }

@@ -11,9 +11,10 @@ import (
 	"path"
 	"slices"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
+
+	"github.com/copilot-portal/portal/handlers/wire"
 )
 
 // file is one file of the site. It is safe for concurrent use.
@@ -70,19 +71,7 @@ func (f *file) serve(w http.ResponseWriter, r *http.Request, lasting bool) {
 }
 
 // acceptsGzip reports whether the client of a request wants gzip. Parts of a file are served as they are.
-func acceptsGzip(r *http.Request) bool {
-	if r.Header.Get("Range") != "" {
-		return false
-	}
-	for one := range strings.SplitSeq(r.Header.Get("Accept-Encoding"), ",") {
-		name, params, _ := strings.Cut(one, ";")
-		if strings.TrimSpace(name) == "gzip" {
-			q, err := strconv.ParseFloat(strings.TrimPrefix(strings.TrimSpace(params), "q="), 64)
-			return err != nil || q > 0
-		}
-	}
-	return false
-}
+func acceptsGzip(r *http.Request) bool { return r.Header.Get("Range") == "" && wire.AcceptsGzip(r) }
 
 // isText reports whether the file may get smaller with gzip. Images are compressed already.
 func (f *file) isText() bool {

@@ -14,7 +14,7 @@ import (
 type Operations struct {
 	Retention   time.Duration `mapstructure:"retention"`   // how long an operation is kept after its end
 	Connections int           `mapstructure:"connections"` // maximum number of connections per session id
-	Compression bool          `mapstructure:"compression"` // of messages over 1 KB
+	Compression bool          `mapstructure:"compression"` // of messages, for clients that offer it
 }
 
 func (o *Operations) check(fault func(format string, args ...any)) {

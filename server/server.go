@@ -184,6 +184,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	}
 	stopCare := s.maintainStorage(ctx, s.recoverWork(s.work.Recover, s.jobs.Recover))
 	stopWarm := s.keepWarm(ctx)
+	stopRelease := s.releaseStart(ctx)
 	var err error
 	select {
 	case err = <-failed:
@@ -192,6 +193,7 @@ func (s *Server) Serve(ctx context.Context) error {
 	case <-s.stop:
 		s.log.Info("stopping at the request of a client")
 	}
+	stopRelease()
 	stopWarm()
 	stopCare()
 	s.shutdown(context.WithoutCancel(ctx))

@@ -23,8 +23,8 @@ type webSockets struct{ rpc, ui, ws, acp, terminal *socket.Server }
 
 func newWebSockets(c Config, log *slog.Logger) webSockets {
 	return webSockets{
-		rpc: socket.New(socket.Options{MaxMessage: rpc.MaxMessage, Log: log}),
-		ui:  socket.New(socket.Options{MaxMessage: ui.MaxMessage, Linger: lastAnswers, Log: log}),
+		rpc: socket.New(socket.Options{MaxMessage: rpc.MaxMessage, Compress: true, Log: log}),
+		ui:  socket.New(socket.Options{MaxMessage: ui.MaxMessage, Compress: true, Linger: lastAnswers, Log: log}),
 		ws:  socket.New(ws.Carrier(c.Operations.Compression, log)),
 		acp: socket.New(socket.Options{MaxMessage: acp.MaxMessage, Linger: lastAnswers, Log: log}),
 

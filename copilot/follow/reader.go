@@ -89,7 +89,7 @@ func (r *Reader[E]) Next(ctx context.Context) (Batch[E], error) {
 // read is Next with a context that also ends when the log is idle.
 func (r *Reader[E]) read(ctx, waiting context.Context) (Batch[E], error) {
 	if r.Interval > 0 {
-		r.pause(waiting)
+		PauseUntil(waiting, r.next)
 	}
 	entries, err := r.log.Next(waiting, r.after, r.Limit)
 	var gap *journal.GapError
@@ -105,20 +105,6 @@ func (r *Reader[E]) read(ctx, waiting context.Context) (Batch[E], error) {
 		err = nil
 	}
 	return Batch[E]{entries, gap}, err
-}
-
-// pause waits until the next batch may come.
-func (r *Reader[E]) pause(ctx context.Context) {
-	d := time.Until(r.next)
-	if d <= 0 {
-		return
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
 }
 
 // All iterates to the end of the log, which is not an error. An error is the last element: that of ctx, or one of

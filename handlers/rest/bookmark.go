@@ -21,6 +21,7 @@ type bookmark struct {
 	loaded   bool             // the stored position was read
 	texts    map[string]bool  // whether the deltas of a block in progress are sent
 	fault    bool             // for a job: the last response reported the cause of the end
+	answered time.Time        // when the reader got the last answer
 
 	held chan struct{} // holds a token while a call holds the bookmark
 	used time.Time     // guarded by bookmarks.mu

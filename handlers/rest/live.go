@@ -18,6 +18,7 @@ import (
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/follow"
 	"github.com/copilot-portal/portal/copilot/journal"
+	"github.com/copilot-portal/portal/handlers/wire"
 )
 
 // pollTime is how long a call waits for a response (spec/contracts/portal-rest.md,
@@ -44,7 +45,12 @@ func (a *API) liveSession(c *gin.Context, token string) {
 	a.withSession(c, func(s *copilot.Session) {
 		r := reader{marks: &a.bookmarks, id: s.ID(), token: token, afterClosed: sessionNotFound}
 		if token != "" {
+			var err error
 			r.closed = sessionClosed
+			if r.interval, err = follow.ParseInterval(c.Query("interval")); err != nil {
+				fail(c, err)
+				return
+			}
 		}
 		_, limited := copilot.AccessOf(c.Request.Context())
 		if limited {
@@ -60,6 +66,7 @@ type reader struct {
 	marks               *bookmarks
 	id, token           string // of the record and of the reader; token is "" for live without one
 	closed, afterClosed string
+	interval            time.Duration // the least time between two answers
 }
 
 // recordSource is the record, with entries E, that calls of live read: that of a session, a job
@@ -91,6 +98,9 @@ func poll[E any](c *gin.Context, r reader, f recordSource[E]) {
 	defer release()
 	ctx, cancel := context.WithTimeout(client, pollTime)
 	defer cancel()
+	if r.interval > 0 {
+		follow.PauseUntil(ctx, mark.answered.Add(r.interval))
+	}
 	answer, last, err := read(ctx, r, f, mark)
 	moves := err == nil
 	if err != nil {
@@ -110,6 +120,7 @@ func poll[E any](c *gin.Context, r reader, f recordSource[E]) {
 		}
 		f.movePosition(mark, last)
 		f.savePosition(mark)
+		mark.answered = time.Now()
 	}
 }
 
@@ -234,8 +245,20 @@ func encodeBatch[E any](f recordSource[E], m *bookmark, entries []E) (answer []b
 	return slices.Concat([]byte(`{"responses":[`), bytes.Join(responses, []byte(",")), []byte("]}")), last, nil
 }
 
+// minZipped is the size in bytes from which an answer is compressed for clients that accept it.
+const minZipped = 512
+
 // write sends an answer. Its error means that the client may not have received it.
 func write(c *gin.Context, answer []byte) error {
+	if len(answer) >= minZipped && wire.AcceptsGzip(c.Request) {
+		var out bytes.Buffer
+		z := wire.NewGzip(&wire.Deflater{})
+		z.Add(&out, answer)
+		z.End(&out)
+		answer = out.Bytes()
+		c.Header("Content-Encoding", "gzip")
+		c.Header("Vary", "Accept-Encoding")
+	}
 	c.Header("Content-Type", "application/json; charset=utf-8")
 	c.Header("Content-Length", strconv.Itoa(len(answer)))
 	if _, err := c.Writer.Write(answer); err != nil {

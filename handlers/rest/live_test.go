@@ -1,9 +1,11 @@
 package rest_test
 
 import (
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -229,6 +231,69 @@ func TestTokenGetsWholeTextsOfThePastAndLiveDeltas(t *testing.T) {
 		a.until(s, "onIdle")
 		assert.Equal(a, "onUserMessage "+echo, callbacks(a.batch(s+"/live/one")))
 		assert.Equal(a, past+" "+past, callbacks(a.batch(s+"/live/two")))
+	})
+}
+
+func TestIntervalJoinsAnswers(t *testing.T) {
+	inTime(t, copilot.Options{}, func(a *api) {
+		a.agents.Script = func(t *fake.Turn) {
+			t.Emit(event.MessageStarted{ID: "m"})
+			for range 100 {
+				t.Wait(5 * time.Millisecond)
+				t.Emit(event.MessageDelta{ID: "m", Text: "x"})
+			}
+			t.Emit(event.MessageEnded{ID: "m", Text: strings.Repeat("x", 100)})
+		}
+		count := func(query string) (calls int, text string) {
+			s := a.start("")
+			a.call("POST", s+"/query", "go")
+			for last := ""; last != "onIdle"; calls++ {
+				all := a.batch(s + "/live/reader" + query)
+				for _, d := range all {
+					if delta, ok := d["delta"].(string); ok {
+						text += delta
+					}
+				}
+				last, _ = all[len(all)-1]["callback"].(string)
+			}
+			return calls, text
+		}
+		calls, text := count("")
+		assert.Equal(a, strings.Repeat("x", 100), text)
+		assert.Greater(a, calls, 90)
+		calls, text = count("?interval=50")
+		assert.Equal(a, strings.Repeat("x", 100), text)
+		assert.LessOrEqual(a, calls, 500/50+4)
+		for _, wrong := range []string{"-1", "1001", "fast"} {
+			assert.Contains(a, a.call("GET", a.start("")+"/live/reader?interval="+wrong, "")["error"], "interval")
+		}
+	})
+}
+
+func TestLongAnswersAreCompressedIfAskedFor(t *testing.T) {
+	inTime(t, copilot.Options{}, func(a *api) {
+		long := strings.Repeat("word ", 1000)
+		s := a.start("")
+		a.call("POST", s+"/query", long)
+		a.until(s, "onIdle")
+		ask := func(path, accept string) *httptest.ResponseRecorder {
+			w := httptest.NewRecorder()
+			r := httptest.NewRequestWithContext(a.Context(), "GET", path, http.NoBody)
+			r.Header.Set("Accept-Encoding", accept)
+			a.handler.ServeHTTP(w, r)
+			return w
+		}
+		plain, zipped := ask(s+"/live/one", "identity"), ask(s+"/live/two", "br, gzip")
+		assert.Empty(a, plain.Header().Get("Content-Encoding"))
+		assert.Equal(a, "gzip", zipped.Header().Get("Content-Encoding"))
+		assert.Less(a, zipped.Body.Len()*5, plain.Body.Len())
+		in, err := gzip.NewReader(zipped.Body)
+		require.NoError(a, err)
+		text, err := io.ReadAll(in)
+		require.NoError(a, err)
+		assert.Equal(a, plain.Body.String(), string(text))
+		a.call("POST", s+"/stop", "")
+		assert.Empty(a, ask(s+"/live", "gzip").Header().Get("Content-Encoding"), "short")
 	})
 }
 

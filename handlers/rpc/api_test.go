@@ -2,6 +2,8 @@ package rpc_test
 
 import (
 	"bufio"
+	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"io"
@@ -36,6 +38,8 @@ type api struct {
 	rpc     *rpc.API
 	handler http.Handler
 	plugin  *plugin
+
+	gzip bool // streams that open are compressed
 }
 
 // plugin is the IDE's side of call-backs.
@@ -177,6 +181,9 @@ type stream struct {
 	events chan streamEvent
 	status chan int
 	close  context.CancelFunc
+
+	header   http.Header  // of the response
+	received bytes.Buffer // all of its body, once the stream has ended
 }
 
 // open opens a stream; after is the Last-Event-ID.
@@ -188,20 +195,40 @@ func (a *api) open(session, query, after string) *stream {
 func (a *api) openWithRoom(room int, session, query, after string) *stream {
 	ctx, cancel := context.WithCancel(a.Context())
 	r, w := io.Pipe()
-	s := &stream{api: a, events: make(chan streamEvent, room), status: make(chan int, 1), close: cancel}
+	s := &stream{api: a, events: make(chan streamEvent, room), status: make(chan int, 1), close: cancel, header: http.Header{}}
+	zipped := a.gzip
 	go func() {
 		defer w.Close()
 		req := httptest.NewRequestWithContext(ctx, "GET", "/stream/"+session+query, http.NoBody)
 		if after != "" {
 			req.Header.Set("Last-Event-ID", after)
 		}
-		a.handler.ServeHTTP(&piped{header: http.Header{}, out: w, status: s.status}, req)
+		if zipped {
+			req.Header.Set("Accept-Encoding", "gzip")
+		}
+		a.handler.ServeHTTP(&piped{header: s.header, out: w, status: s.status}, req)
 	}()
 	go func() {
 		defer close(s.events)
-		parse(io.TeeReader(r, contract.NewStream(a)), s.events)
+		in := io.TeeReader(r, &s.received)
+		if zipped {
+			in = &lazyGzip{from: in}
+		}
+		parse(io.TeeReader(in, contract.NewStream(a)), s.events)
 	}()
 	return s
+}
+
+// lazyGzip reads what a stream compresses.
+type lazyGzip struct{ from, plain io.Reader }
+
+func (z *lazyGzip) Read(b []byte) (n int, err error) {
+	if z.plain == nil {
+		if z.plain, err = gzip.NewReader(z.from); err != nil {
+			return 0, err
+		}
+	}
+	return z.plain.Read(b)
 }
 
 // piped is a response that is read while it is written.

@@ -1,27 +1,6 @@
 package rpc
 
-import (
-	"strconv"
-	"time"
-
-	"github.com/copilot-portal/portal/copilot/fault"
-	"github.com/copilot-portal/portal/copilot/journal"
-)
-
-// maxInterval limits the interval that a client may ask for.
-const maxInterval = time.Second
-
-// interval returns the interval that the client asks for; 0 for none.
-func (p subscribeParams) interval() (time.Duration, error) {
-	if p.Interval == "" {
-		return 0, nil
-	}
-	n, err := strconv.ParseUint(p.Interval.String(), 10, 16)
-	if d := time.Duration(n) * time.Millisecond; err == nil && d <= maxInterval {
-		return d, nil
-	}
-	return 0, fault.Errorf(fault.Invalid, "the interval %.20q is not a number of milliseconds from 0 to %d", p.Interval, maxInterval.Milliseconds())
-}
+import "github.com/copilot-portal/portal/copilot/journal"
 
 // coalescer joins adjacent deltas of one text into one event with the position of the last. It is for clients that ask for an
 // interval between events.

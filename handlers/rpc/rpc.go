@@ -73,6 +73,7 @@ type API struct {
 	uses          sessionUses
 	heard         deliveredRuns
 	events        wire.Caches[journal.Position, []byte]
+	shared        wire.Deflater // has the newest of them
 	notifications wire.Caches[journal.Position, jsonrpc.Notification]
 	stopping      chan struct{} // closed when the portal stops
 	work          sync.WaitGroup

@@ -191,7 +191,7 @@ func (n *connection) watch(ctx context.Context, r *jsonrpc.Request, s *copilot.S
 	stream := &subscription{cancel: cancel}
 	cache, release := n.api.notifications.Acquire(s.ID())
 	context.AfterFunc(ctx, release)
-	out := &notifier{session: s.ID(), cache: cache, send: func(list []jsonrpc.Notification) error { return stream.send(ctx, r.Peer, list) }}
+	out := &notifier{session: s.ID(), cache: cache, share: n.api.options.Sockets.Share, send: func(list []jsonrpc.Notification) error { return stream.send(ctx, r.Peer, list) }}
 	reader := &streamReader{api: n.api, session: s, use: n.api.use(s), writer: out, encoder: newEncoder()}
 	gap, err := reader.begin(ctx, p)
 	if err != nil {
@@ -252,6 +252,7 @@ type notificationCache = wire.Cache[journal.Position, jsonrpc.Notification]
 type notifier struct {
 	session string
 	send    func([]jsonrpc.Notification) error
+	share   func(frame []byte) // says that all readers get a notification
 	cache   *notificationCache
 	pending []jsonrpc.Notification
 }
@@ -268,7 +269,11 @@ func (n *notifier) encode(at journal.Position, m message) (jsonrpc.Notification,
 	if at != (journal.Position{}) {
 		e.ID = at.String()
 	}
-	return jsonrpc.NewNotification(methodEvent, e)
+	encoded, err := jsonrpc.NewNotification(methodEvent, e)
+	if err == nil && m.shared {
+		n.share(encoded)
+	}
+	return encoded, err
 }
 
 func (n *notifier) isFull() bool { return len(n.pending) >= batchEvents }

@@ -15,6 +15,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/follow"
 	"github.com/copilot-portal/portal/copilot/journal"
+	"github.com/copilot-portal/portal/handlers/wire"
 )
 
 const (
@@ -57,7 +58,10 @@ func (a *API) stream(c *gin.Context) {
 	}
 	cache, release := a.events.Acquire(s.ID())
 	defer release()
-	out := newWriter(c.Writer, cache)
+	out := newWriter(c.Writer, cache, &a.shared)
+	if wire.AcceptsGzip(c.Request) {
+		out.gzip = wire.NewGzip(&a.shared)
+	}
 	r := &streamReader{api: a, session: s, use: a.use(s), writer: out, encoder: newEncoder(), once: c.Query("until") == "done"}
 	gap, err := r.begin(ctx, subscribeParams{LastEventID: lastID(c), Interval: json.Number(c.Query("interval"))})
 	if err != nil {
@@ -69,6 +73,7 @@ func (a *API) stream(c *gin.Context) {
 	defer r.use.leave(r)
 	if out.open() == nil && r.gap(gap) == nil {
 		r.run(ctx)
+		_ = out.close() // fails if the client is gone
 	}
 }
 
@@ -106,7 +111,7 @@ func failStream(c *gin.Context, err error) {
 // begin determines where the stream starts, and what the client may have missed.
 func (r *streamReader) begin(ctx context.Context, p subscribeParams) (gap *journal.GapError, err error) {
 	_, r.limited = copilot.AccessOf(ctx)
-	interval, err := p.interval()
+	interval, err := follow.ParseInterval(p.Interval.String())
 	switch {
 	case err != nil:
 		return nil, err

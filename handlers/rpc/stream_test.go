@@ -293,13 +293,33 @@ func TestStreamsOfOneSessionAllGetEverythingInOrder(t *testing.T) {
 		a.agents.Script = script
 		id := a.create(document{})
 		var streams []*stream
-		for range 5 {
-			streams = append(streams, a.open(id, "", ""))
+		for range 3 {
+			for _, a.gzip = range []bool{false, true} {
+				streams = append(streams, a.open(id, "?until=done", ""))
+			}
 		}
 		a.send(id, "p")
-		want := streams[0].until("done")
+		want := streams[0].until("nothing more")
 		for _, s := range streams[1:] {
-			assert.Equal(a, want, s.until("done"))
+			assert.Equal(a, want, s.until("nothing more"))
 		}
+		plain, zipped := streams[0], streams[1]
+		assert.Empty(a, plain.header.Get("Content-Encoding"))
+		assert.Equal(a, "gzip", zipped.header.Get("Content-Encoding"))
+		assert.Less(a, zipped.received.Len()*4, plain.received.Len())
+	})
+}
+
+func TestCompressedStreamContinues(t *testing.T) {
+	inTime(t, func(a *api) {
+		a.gzip = true
+		id := a.create(document{})
+		s := a.open(id, "", "")
+		a.send(id, "one")
+		got := s.until("done")
+		s.close()
+		a.send(id, "two")
+		s = a.open(id, "?until=done&interval=100", got[len(got)-1].id)
+		assert.Equal(a, "two", shown(s.until("nothing more")))
 	})
 }

@@ -29,11 +29,13 @@ type writer struct {
 	to      http.ResponseWriter
 	control *http.ResponseController
 	cache   *eventCache
+	shared  *wire.Deflater
+	gzip    *wire.Gzip // for a client that accepts it; else nil
 	pending bytes.Buffer
 }
 
-func newWriter(w http.ResponseWriter, cache *eventCache) *writer {
-	return &writer{to: w, control: http.NewResponseController(w), cache: cache}
+func newWriter(w http.ResponseWriter, cache *eventCache, shared *wire.Deflater) *writer {
+	return &writer{to: w, control: http.NewResponseController(w), cache: cache, shared: shared}
 }
 
 // open sends the headers, which confirm the stream.
@@ -42,17 +44,47 @@ func (w *writer) open() error {
 	h.Set("Content-Type", sse.ContentType)
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Accel-Buffering", "no") // else a proxy would gather events
+	if w.gzip != nil {
+		h.Set("Content-Encoding", "gzip")
+		h.Add("Vary", "Accept-Encoding")
+	}
 	w.to.WriteHeader(http.StatusOK)
 	return w.comment()
 }
 
+// close ends the stream.
+func (w *writer) close() error {
+	if w.gzip != nil {
+		w.gzip.End(&w.pending)
+	}
+	return w.flush()
+}
+
 func (w *writer) comment() error {
-	w.pending.WriteString(": \n\n")
+	w.put([]byte(": \n\n"))
 	return w.flush()
 }
 
 func (w *writer) add(at journal.Position, messages []message) error {
-	return encodeEntry(w.cache, at, messages, encodeEvent, func(e []byte) { w.pending.Write(e) })
+	return encodeEntry(w.cache, at, messages, w.encode, w.put)
+}
+
+// put adds an encoded event.
+func (w *writer) put(e []byte) {
+	if w.gzip != nil {
+		w.gzip.Add(&w.pending, e)
+	} else {
+		w.pending.Write(e)
+	}
+}
+
+// encode is encodeEvent for events that may be shared.
+func (w *writer) encode(at journal.Position, m message) ([]byte, error) {
+	e, err := encodeEvent(at, m)
+	if err == nil && m.shared {
+		w.shared.Share(e)
+	}
+	return e, err
 }
 
 // encodeEntry encodes the messages of an entry of the record, or takes them from the cache if every reader gets the same. The last

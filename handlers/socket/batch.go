@@ -1,20 +1,12 @@
 package socket
 
 import (
-	"bytes"
-	"compress/flate"
 	"encoding/binary"
-	"net/http"
-	"strings"
 	"sync"
 )
 
-const (
-	// batchSize is from how many bytes on a batch is written.
-	batchSize = 64 << 10
-	// minDeflated is the size in bytes above which frames are compressed.
-	minDeflated = 1 << 10
-)
+// batchSize is from how many bytes on a batch is written.
+const batchSize = 64 << 10
 
 // batches are buffers for frames that are written together.
 var batches = sync.Pool{New: func() any { return new([]byte) }} //nolint:gochecknoglobals // holds nothing
@@ -63,11 +55,11 @@ func (c *Conn) write(batch []byte) error {
 
 // frame appends an unfragmented, unmasked text frame (RFC 6455).
 func (c *Conn) frame(to, text []byte) []byte {
-	const whole, deflated, textual = 0x80, 0x40, 0x1
-	head := byte(whole | textual)
-	if c.deflates && len(text) > minDeflated {
-		head |= deflated
-		text = deflate(text)
+	const textual = 0x1
+	head := byte(bitFinal | textual)
+	if packed := c.pack(text); packed != nil {
+		head |= bitCompressed
+		text = packed
 	}
 	switch size := len(text); {
 	case size < 126:
@@ -78,34 +70,4 @@ func (c *Conn) frame(to, text []byte) []byte {
 		to = binary.BigEndian.AppendUint64(append(to, head, 127), uint64(size))
 	}
 	return append(to, text...)
-}
-
-// deflaters compress each message on its own, so a connection needs no memory for it.
-var deflaters = sync.Pool{New: func() any { //nolint:gochecknoglobals // holds nothing
-	w, _ := flate.NewWriter(nil, flate.BestSpeed) // fails for an unknown level only
-	return w
-}}
-
-// deflate compresses a message (RFC 7692).
-func deflate(text []byte) []byte {
-	w, _ := deflaters.Get().(*flate.Writer) // the pool has nothing else
-	defer deflaters.Put(w)
-	var out bytes.Buffer
-	w.Reset(&out)
-	_, _ = w.Write(text) // a buffer cannot fail
-	_ = w.Flush()
-	return bytes.TrimSuffix(out.Bytes(), []byte{0, 0, 0xff, 0xff})
-}
-
-// offersDeflate reports whether the client offers compression. gorilla agrees to it then, but does not say so.
-func offersDeflate(r *http.Request) bool {
-	for _, line := range r.Header.Values("Sec-WebSocket-Extensions") {
-		for offer := range strings.SplitSeq(line, ",") {
-			name, _, _ := strings.Cut(offer, ";")
-			if strings.TrimSpace(name) == "permessage-deflate" {
-				return true
-			}
-		}
-	}
-	return false
 }

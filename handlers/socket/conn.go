@@ -26,10 +26,10 @@ type Conn struct {
 	wire    *netConn        // since the upgrade
 	session *melody.Session // likewise
 
-	deflates bool // frames to this client may be compressed
-
-	sending chan struct{} // full while frames are being written, and after the last ones
-	inbox   chan []byte   // unbuffered
+	extension extension
+	sending   chan struct{} // full while frames are being written, and after the last ones
+	context   []byte        // the last compressed frame, to which the next may refer; nil for none. Used while sending
+	inbox     chan []byte   // unbuffered
 
 	clientClosed chan struct{} // closed when the client has sent its close
 	clientCode   int           // of that close; read only after clientClosed

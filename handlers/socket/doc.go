@@ -19,6 +19,9 @@
 // Nothing is queued and nothing dropped, so a slow client slows down only its own sender. A client that takes nothing for
 // [Options.WriteTimeout] is cut off.
 //
+// With [Options.Compress], frames are compressed for clients that offer permessage-deflate: those that many connections send
+// ([Server.Share]) once for all, as the difference to the shared frame before, and long ones.
+//
 // # Receiving
 //
 // The goroutine that reads the connection passes each frame to [Conn.Receive]; there is no queue. If a client sends more than is

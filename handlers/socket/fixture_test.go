@@ -68,6 +68,13 @@ func (s *site) dial() *client {
 // raw connects as a client of which nothing is known but that it has said hello.
 func (s *site) raw(header ...string) net.Conn {
 	s.t.Helper()
+	conn, _ := s.handshake(header...)
+	return conn
+}
+
+// handshake is raw, with the response to the upgrade.
+func (s *site) handshake(header ...string) (net.Conn, *http.Response) {
+	s.t.Helper()
 	conn, err := net.Dial("tcp", s.address)
 	require.NoError(s.t, err)
 	s.t.Cleanup(func() { _ = conn.Close() })
@@ -79,7 +86,7 @@ func (s *site) raw(header ...string) net.Conn {
 	require.NoError(s.t, err)
 	require.NoError(s.t, response.Body.Close())
 	require.Equal(s.t, http.StatusSwitchingProtocols, response.StatusCode)
-	return buffered{conn, in}
+	return buffered{conn, in}, response
 }
 
 // buffered is a connection of which a part was read ahead: the first frame may come

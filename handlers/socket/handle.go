@@ -36,9 +36,7 @@ func connOf(s *melody.Session) *Conn {
 // connected starts the function.
 func (c *Conn) connected(s *melody.Session) {
 	c.session = s
-	s.WebsocketConnection().EnableWriteCompression(false) // melody writes only control frames
 	s.WebsocketConnection().SetPingHandler(c.pinged)
-	c.deflates = c.server.options.Compress && offersDeflate(c.request)
 	ctx, cancel := context.WithCancelCause(c.request.Context())
 	c.cancel = cancel
 	if !c.server.add(c) {

@@ -18,7 +18,7 @@ type Options struct {
 
 	Deaf         bool     // drops messages of clients; after a client's close nothing more is sent to it
 	Subprotocols []string // supported ones; the first that a client offers is selected
-	Compress     bool     // deflates frames over 1 KiB for clients that offer it
+	Compress     bool     // for clients that offer it, deflates frames that are shared ([Server.Share]) and others over 1 KiB
 
 	SendBuffer int // the size of the system's send buffer, about, in bytes; the system's default
 

@@ -9,12 +9,15 @@ import (
 
 	"github.com/gorilla/websocket"
 	"github.com/olahol/melody"
+
+	"github.com/copilot-portal/portal/handlers/wire"
 )
 
 // Server serves connections.
 type Server struct {
 	options Options
 	melody  *melody.Melody
+	shared  wire.Deflater
 
 	mu      sync.Mutex
 	conns   map[*Conn]struct{}
@@ -44,8 +47,7 @@ func New(options Options) *Server {
 		WriteBufferPool:  &sync.Pool{}, // idle connections have none
 		Error:            s.refuse,
 
-		Subprotocols: options.Subprotocols, EnableCompression: options.Compress,
-		CheckOrigin: checkOrigin,
+		Subprotocols: options.Subprotocols, CheckOrigin: checkOrigin,
 	}
 	handle(m)
 	s.melody = m

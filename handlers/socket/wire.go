@@ -29,8 +29,23 @@ func (u *upgrade) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	if tcp, ok := network.(interface{ SetWriteBuffer(bytes int) error }); ok && options.SendBuffer > 0 {
 		_ = tcp.SetWriteBuffer(options.SendBuffer) // else the default remains
 	}
-	u.conn.wire = &netConn{Conn: network, writing: make(chan struct{}, 1), silence: options.Silence, linger: options.Linger}
-	return u.conn.wire, buffers, nil
+	w := &netConn{Conn: network, writing: make(chan struct{}, 1), silence: options.Silence, linger: options.Linger}
+	w.input = networkInput{w}
+	if options.Compress {
+		u.agree(options, w)
+	}
+	u.conn.wire = w
+	return w, buffers, nil
+}
+
+// agree agrees on compression with the client. gorilla knows it only without context and without a limit, so it must not know of
+// this; it copies the header because of how it is spelled.
+func (u *upgrade) agree(options Options, w *netConn) {
+	u.conn.extension = agree(u.conn.request)
+	if u.conn.extension.compresses {
+		u.Header()["Sec-WebSocket-Extensions"] = []string{u.conn.extension.answer} //nolint:staticcheck // not canonical, see above
+		w.input = newInflater(networkInput{w}, options.MaxMessage)
+	}
 }
 
 // netConn is the network connection as melody and gorilla see it.
@@ -38,14 +53,21 @@ type netConn struct {
 	net.Conn
 
 	silence, linger time.Duration
+	input           io.Reader
 	deadline        time.Time     // of the next Write; gorilla calls both under a lock of its own
 	writing         chan struct{} // full while whole frames are being written
 	over            atomic.Bool   // nothing more can be read, or nothing more can be written
 }
 
+// Read reads what the client sends, without compression.
+func (w *netConn) Read(b []byte) (int, error) { return w.input.Read(b) }
+
+// networkInput is what the client sends.
+type networkInput struct{ *netConn }
+
 // Read waits as long as a client may be silent, regardless of melody's deadline: that counts from the last pong it has handled,
 // as if a client that is not being read, or is still sending a long message, were silent.
-func (w *netConn) Read(b []byte) (int, error) {
+func (w networkInput) Read(b []byte) (int, error) {
 	_ = w.SetReadDeadline(time.Now().Add(w.silence)) // fails as reading does
 	n, err := w.Conn.Read(b)
 	if err != nil {

@@ -30,10 +30,16 @@ func (a *attachment) add(ctx context.Context, m message) error {
 
 func (a *attachment) encode(m message) (jsonrpc.Notification, error) {
 	encode := func() (jsonrpc.Notification, error) { return jsonrpc.NewNotification(m.method, m.params(a.session)) }
-	if d, ok := m.event.(delta); ok && m.shared && d.HTML == nil {
-		return a.cache.Get(m.entry, deltaKey{m.entry, m.seq, m.cursor}, encode)
+	if d, ok := m.event.(delta); !ok || !m.shared || d.HTML != nil {
+		return encode()
 	}
-	return encode()
+	return a.cache.Get(m.entry, deltaKey{m.entry, m.seq, m.cursor}, func() (jsonrpc.Notification, error) {
+		encoded, err := encode()
+		if sockets := a.conn.api.options.Sockets; err == nil && sockets != nil {
+			sockets.Share(encoded)
+		}
+		return encoded, err
+	})
 }
 
 // flush sends the notifications that were added.

@@ -18,11 +18,10 @@ const (
 	closing           = 4000
 	closeUnauthorized = closing + http.StatusUnauthorized
 
-	maxFrame           = 64 << 10        // clients send nothing that matters
-	maxCompressedFrame = 1 << 10         // with compression; the limit applies to compressed bytes, which may expand a thousandfold
-	silence            = 5 * time.Minute // disconnects a client that answers no pings
-	sendBuffer         = 128 << 10       // with a larger one, the system hides that a client is slow
-	writeTimeout       = time.Minute     // for a client that does not read; it may reconnect
+	maxFrame     = 64 << 10        // clients send nothing that matters
+	silence      = 5 * time.Minute // disconnects a client that answers no pings
+	sendBuffer   = 128 << 10       // with a larger one, the system hides that a client is slow
+	writeTimeout = time.Minute     // for a client that does not read; it may reconnect
 )
 
 // connect is GET /ws. It reports errors before the upgrade, in the order of the notes.
@@ -67,7 +66,7 @@ func (a *API) prepare(r *http.Request) (*watch, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &watch{slot: slot, id: o.Info().ID, operation: o, at: after}, nil
+	return &watch{slot: slot, id: o.Info().ID, operation: o, at: after, share: a.options.Sockets.Share}, nil
 }
 
 // refuse reports why there is no connection: over HTTP, or by a close if the client can read only that.
@@ -101,6 +100,7 @@ type watch struct {
 	id        string
 	operation *operation.Operation
 	conn      *socket.Conn
+	share     func(frame []byte) // says that all connections are sent a frame
 
 	at     int  // sequence of the last message that the client has
 	replay int  // sequence of the last message when the client came; later messages are live

@@ -78,6 +78,7 @@ func (w *watch) selectFrames(frames [][]byte, found []operation.Message) [][]byt
 			frames = append(frames, skipNotice(w.id, skipped))
 			skipped = 0
 		}
+		w.share(m.Frame)
 		frames = append(frames, m.Frame)
 	}
 	if skipped > 0 {

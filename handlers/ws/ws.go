@@ -66,12 +66,8 @@ func New(o Options) *API {
 
 // Carrier returns the WebSocket options of this dialect, whose clients send nothing that matters.
 func Carrier(compress bool, log *slog.Logger) socket.Options {
-	maxMessage := int64(maxFrame)
-	if compress {
-		maxMessage = maxCompressedFrame
-	}
 	return socket.Options{
-		MaxMessage: maxMessage, Silence: silence, WriteTimeout: writeTimeout, SendBuffer: sendBuffer,
+		MaxMessage: maxFrame, Silence: silence, WriteTimeout: writeTimeout, SendBuffer: sendBuffer,
 		Deaf: true, Subprotocols: []string{Subprotocol}, Compress: compress, Refusal: refusal, AnyOrigin: true, Log: log,
 	}
 }

@@ -53,23 +53,33 @@ func beginSession(tb testing.TB, p *portaltest.Portal, prompt string) (id string
 	return session[strings.LastIndex(session, "/")+1:]
 }
 
-func joinRPC(c *crowd, base, id string) {
-	c.joinSocket(base+"/rpc", fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"session.subscribe","params":{"sessionId":%q}}`, id))
+func joinRPC(c *crowd, base, id string) { c.joinSocket(base+"/rpc", subscribe(id)) }
+
+func subscribe(id string) string {
+	return fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"session.subscribe","params":{"sessionId":%q}}`, id)
 }
 
 func joinStream(c *crowd, base, id string) { c.joinEvents(base + "/stream/" + id) }
 
 // joinUIWith joins as a UI with these capabilities.
 func joinUIWith(capabilities string) func(c *crowd, base, id string) {
-	return func(c *crowd, base, id string) {
-		c.joinSocket(base+"/ui",
-			`{"jsonrpc":"2.0","id":"1","method":"initialize","params":{"protocol_version":"0","client":{"name":"bench"},"ui_capabilities":{`+capabilities+`}}}`,
-			fmt.Sprintf(`{"jsonrpc":"2.0","id":"2","method":"portal.session.attach","params":{"session_id":%q}}`, id))
+	return func(c *crowd, base, id string) { c.joinSocket(base+"/ui", attach(capabilities, id)...) }
+}
+
+// attach returns the requests with which a UI attaches to a session.
+func attach(capabilities, id string) []string {
+	return []string{
+		`{"jsonrpc":"2.0","id":"1","method":"initialize","params":{"protocol_version":"0","client":{"name":"bench"},"ui_capabilities":{` + capabilities + `}}}`,
+		fmt.Sprintf(`{"jsonrpc":"2.0","id":"2","method":"portal.session.attach","params":{"session_id":%q}}`, id),
 	}
 }
 
 func joinLive(c *crowd, base, id string) {
-	c.joinPoll(fmt.Sprintf("%s/api/copilot/session/%s/live/reader%d", base, id, len(c.readers)))
+	c.joinPoll(liveOf(c, base, id))
+}
+
+func liveOf(c *crowd, base, id string) string {
+	return fmt.Sprintf("%s/api/copilot/session/%s/live/reader%d", base, id, len(c.readers))
 }
 
 // beginOperation starts an operation. Its id has that of the client's session behind it.

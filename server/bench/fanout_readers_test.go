@@ -3,6 +3,7 @@ package bench_test
 import (
 	"bufio"
 	"bytes"
+	"compress/gzip"
 	"context"
 	"io"
 	"net"
@@ -26,6 +27,7 @@ type crowd struct {
 	messages  atomic.Int64
 	bytes     atomic.Int64
 	transport *http.Transport
+	zipped    bool            // its requests accept gzip
 	context   context.Context //nolint:containedctx // of all its requests
 	cancel    context.CancelFunc
 }
@@ -167,10 +169,12 @@ func (c *crowd) joinEvents(url string) {
 	c.b.Helper()
 	response, err := c.get(url)
 	require.NoError(c.b, err)
+	plain, err := plainBody(response)
+	require.NoError(c.b, err)
 	r := c.join(func() { response.Body.Close() })
 	go func() {
 		defer r.end()
-		lines := bufio.NewScanner(response.Body)
+		lines := bufio.NewScanner(plain)
 		lines.Buffer(nil, 1<<20)
 		for lines.Scan() {
 			if bytes.HasPrefix(lines.Bytes(), []byte("data:")) {
@@ -190,7 +194,11 @@ func (c *crowd) joinPoll(url string) {
 			return err
 		}
 		defer response.Body.Close()
-		body, err := io.ReadAll(response.Body)
+		plain, err := plainBody(response)
+		if err != nil {
+			return err
+		}
+		body, err := io.ReadAll(plain)
 		if err == nil {
 			r.take(body, bytes.Count(body, []byte(`"callback":`)))
 		}
@@ -217,5 +225,16 @@ func (c *crowd) get(url string) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	if c.zipped {
+		request.Header.Set("Accept-Encoding", "gzip")
+	}
 	return c.transport.RoundTrip(request)
+}
+
+// plainBody returns the body of a response without its compression.
+func plainBody(r *http.Response) (io.Reader, error) {
+	if r.Header.Get("Content-Encoding") == "gzip" {
+		return gzip.NewReader(r.Body)
+	}
+	return r.Body, nil
 }

@@ -17,7 +17,7 @@ import (
 // start starts a portal as its users do, with the model as one of its own.
 func start(tb testing.TB, model string) *portaltest.Portal {
 	tb.Helper()
-	config := fmt.Sprintf("providers: [{name: bench, base_url: %q, models: [%s]}]\noperations: {connections: 1000}\n", model, modelID)
+	config := fmt.Sprintf("providers: [{name: bench, base_url: %q, models: [%s]}]\noperations: {connections: 1000, compression: true}\n", model, modelID)
 	return portaltest.Start(tb, portaltest.Options{Config: config, Args: []string{"--debug=false"}})
 }
 
