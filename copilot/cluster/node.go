@@ -199,7 +199,15 @@ const appendTime = 8 * time.Second
 func (n *Node) CatchUp(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, catchUpTime)
 	defer cancel()
-	if last, err := n.log.Last(ctx); err == nil {
+	last, err := n.log.Last(ctx)
+	for ; err != nil && n.Accepting() == nil; last, err = n.log.Last(ctx) { // the servers may be choosing a leader
+		select {
+		case <-time.After(firstPause):
+		case <-ctx.Done():
+			return
+		}
+	}
+	if err == nil {
 		_ = n.await(ctx, func() bool { return n.applied >= last })
 	}
 }

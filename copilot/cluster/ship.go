@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -312,12 +313,14 @@ func (n *Node) Claim(ctx context.Context, c store.Change) (sequence uint64, err 
 	return sequence, nil
 }
 
-// Await implements [store.Cluster].
+// Await implements [store.Cluster]. While the servers of the log choose a leader it waits, because another node must not continue with
+// less than a client has seen; once the others may take this node for gone, it does not.
 func (n *Node) Await(ctx context.Context, subject string, version uint64) {
 	for {
 		n.mu.Lock()
 		p, changed := n.subject[subject], n.changed
-		done := !n.reached || p != nil && (p.state == contested || p.known && p.version >= version)
+		left := time.Until(n.valid)
+		done := left <= 0 || p != nil && (p.state == contested || p.known && p.version >= version)
 		n.mu.Unlock()
 		if done {
 			return
@@ -329,6 +332,7 @@ func (n *Node) Await(ctx context.Context, subject string, version uint64) {
 		}
 		select {
 		case <-changed:
+		case <-time.After(left):
 		case <-ctx.Done():
 			return
 		}
