@@ -13,9 +13,13 @@ func (a *applier) activity(ctx context.Context, kind, id string, m Logged, x *Sh
 	var has local
 	err := a.db.row(ctx, "SELECT key, last FROM activity WHERE kind = ? AND id = ?", []any{kind, id}, &has.key, &has.last)
 	switch {
-	case err != nil && !errors.Is(err, sql.ErrNoRows):
+	case errors.Is(err, sql.ErrNoRows):
+		if m.Activity == nil {
+			return nil
+		}
+	case err != nil:
 		return err
-	case has.key == 0 && m.Activity == nil, own && !m.Claim && has.key > 0 && m.Version <= x.Version && m.Last <= has.last:
+	case own && !m.Claim && m.Version <= x.Version && m.Last <= has.last:
 		return nil
 	}
 	if !own || m.Removed {
@@ -24,18 +28,21 @@ func (a *applier) activity(ctx context.Context, kind, id string, m Logged, x *Sh
 	if m.Removed {
 		return a.removeActivity(ctx, has.key)
 	}
-	if !own && has.last > logged {
-		if err := a.dropLines(ctx, kind, id, has, logged); err != nil {
+	if !own {
+		if err := a.dropLines(ctx, kind, id, &has, logged); err != nil {
 			return err
 		}
-		has.last = logged
 	}
 	return a.updateActivity(ctx, kind, id, has, m)
 }
 
 // dropLines removes the lines of an activity that the log lacks.
-func (a *applier) dropLines(ctx context.Context, kind, id string, has local, logged uint64) error {
+func (a *applier) dropLines(ctx context.Context, kind, id string, has *local, logged uint64) error {
+	if has.last <= logged {
+		return nil
+	}
 	a.options.Log.Warn("another node has adopted an activity: its last lines of this node are dropped", "kind", kind, "id", id, "lines", has.last-logged)
+	has.last = logged
 	_, err := a.db.exec(ctx, "DELETE FROM line WHERE activity = ? AND number > ?", has.key, logged)
 	return err
 }
