@@ -17,9 +17,17 @@ ACP      := .tools/acp
 ACP_AT   := 2.4.0
 OPENCODE := .tools/opencode
 OPENCODE_AT := 1.18.33
+PRESETS  := .tools/presets
+CLAUDE_AT := 0.101.0
+CODEX_ACP_AT := 2.6.0
+CODEX_AT := 0.166.0
+GEMINI_AT := 0.61.0
+PRESETS_AT := $(CLAUDE_AT)-$(CODEX_ACP_AT)-$(CODEX_AT)-$(GEMINI_AT)
 INSPECTOR := .tools/inspector
 INSPECTOR_AT := 2.12.0
 NODE_AT := 22.23.1
+NATS     := .tools/nats-server
+NATS_AT  := v2.15.2
 VENDOR_AT = $(shell cat .ci/vendor/* assets/vendor/*.js assets/vendor/*.css | cksum | cut -d ' ' -f 1)
 VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS  := -s -w -X main.version=$(VERSION)
@@ -43,7 +51,7 @@ export GORACE := atexit_sleep_ms=0
 TEST   := $(GO) test $(TAGS) $(RACE) -vet=off -shuffle=on
 
 .DEFAULT_GOAL := help
-.PHONY: help build run test deps check lint types vendored axe acp opencode inspector soak endurance fuzz bench screenshots dist vendor clean cli
+.PHONY: help build run test deps check lint types vendored axe acp opencode inspector nats cluster presets soak endurance fuzz bench screenshots dist vendor clean cli
 
 help: ## list the targets
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1\t\2/p' $(MAKEFILE_LIST) | expand -t 16
@@ -60,7 +68,7 @@ run: build ## build and start the portal: make run [PORT=8888] [ARGS="--demo"]
 
 # The packages that drive portals and browsers start first, because they take longest and wait more than they compute.
 # All parts run even if one fails; the exit code is nonzero if any failed.
-test: deps build axe acp opencode inspector ## run all tests, end-to-end ones included, with the race detector
+test: deps build axe acp opencode inspector nats ## run all tests, end-to-end ones included, with the race detector
 	@command -v node >/dev/null || { echo "Node.js is missing; the tests of the page's modules need it: https://nodejs.org"; exit 1; }
 	@failed=; \
 	run() { part=$$1; shift; "$$@" || failed="$$failed, $$part"; }; \
@@ -81,6 +89,7 @@ deps: ## install what the tests need from the system's packages (gcc, Chromium, 
 check: lint types vendored ## check format, vet, lint, types of the page, tidiness of go.mod, assets/vendor
 	$(GO) vet ./...
 	$(GO) vet -tags screenshots ./assets
+	$(GO) vet -tags presets ./copilot/agent/acp
 	$(GO) mod tidy -diff
 
 lint: $(LINT)-$(LINT_AT)
@@ -145,10 +154,31 @@ $(INSPECTOR)-$(INSPECTOR_AT):
 	@npm install --prefix $(INSPECTOR) --no-save --no-package-lock --ignore-scripts --no-audit --no-fund --loglevel=error @modelcontextprotocol/inspector@$(INSPECTOR_AT) >/dev/null
 	@npm install --prefix $(INSPECTOR)/node --no-save --no-package-lock --no-audit --no-fund --loglevel=error node@$(NODE_AT) >/dev/null && touch $@
 
+nats: $(NATS)-$(NATS_AT)
+
+$(NATS)-$(NATS_AT):
+	@echo "getting nats-server $(NATS_AT)"
+	@mkdir -p $(@D) && GOBIN=$(abspath $(@D)) $(GO) install github.com/nats-io/nats-server/v2@$(NATS_AT) && touch $@
+
+cluster: build nats ## start three NATS servers, three portals and a proxy on loopback: make cluster [PORT=8888]
+	@$(GO) build -o bin/cluster-start ./server/portaltest/clustertest/start
+	@exec bin/cluster-start -port $(PORT)
+
+presets: inspector $(PRESETS)-$(PRESETS_AT) ## get Claude Code, Codex and Gemini CLI, 940 MB unpacked, for make endurance
+
+# They run with the Node.js of the inspector.
+$(PRESETS)-$(PRESETS_AT):
+	@echo "getting Claude Code, Codex and Gemini CLI, 940 MB unpacked"
+	@rm -rf $(PRESETS) && mkdir -p $(PRESETS)
+	@npm install --prefix $(PRESETS) --no-save --no-package-lock --ignore-scripts --no-audit --no-fund --loglevel=error \
+		@agentclientprotocol/claude-agent-acp@$(CLAUDE_AT) @agentclientprotocol/codex-acp@$(CODEX_ACP_AT) @openai/codex@$(CODEX_AT) \
+		@google/gemini-cli@$(GEMINI_AT) >/dev/null && touch $@
+
 soak: build ## use a portal for half an hour, with kills and restarts; the report goes to spec/reliability.md
 	PORTAL_SOAK_LENGTH=$(SOAK_LENGTH) PORTAL_SOAK_REPORT=$(SOAK_REPORT) $(GO) test $(TAGS) -vet=off -count 1 -timeout 2h -v -run TestNothingIsLostAndNothingIsLeft ./server/soak
 
-endurance: build ## run the tests that only a long run makes strict, at full length
+endurance: build opencode presets ## run the tests that only a long run makes strict, at full length, and those of agents that are large to download
+	$(TEST) -tags 'nomsgpack presets' -count 1 -timeout 30m -v -run '^(TestPresetsConform|TestKnownAgentsRunNothingOfADirectory|TestCodexWritesNothingUnasked)$$' ./copilot/agent/acp
 	PORTAL_SOAK=1 $(TEST) -count 1 -timeout 30m -v -p 1 -run \
 		'^(FuzzRecordMatchesModel|TestKillLosesOnlyTheLastMoment|TestKillDuringDropKeepsOtherEntries|TestEntriesDuringReleaseAreWritten|TestLargeJobIsReportedToAllWatchers|TestLongBurstIsTheSameInEveryDialect|TestManySessionsInParallelLoseNothing|TestStreamsAndRestWatchASessionDuringReconnects|TestSimulatedSessionsKeepTheRules|TestSimulatedClusterKeepsTheRules|TestUnreadOutputDoesNotStallThousandsOfCalls|TestTranscriptsOnBothCarriers|TestReceivedEventsSurviveKillsDuringAStream|TestRandomEditsAreRestoredByteForByte)$$' ./copilot/session ./copilot/store ./copilot/cluster ./copilot/checkpoint ./server
 

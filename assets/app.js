@@ -119,13 +119,26 @@ async function watch() {
 /** The portal's status when it was last asked for; undefined if it did not answer. */
 let portalStatus = Promise.resolve(/** @type {any} */ (undefined));
 
-/** Warns if sessions are not saved. */
+/** How often a portal of a cluster is asked for its state, in milliseconds. */
+const clusterCheck = 15_000;
+let nextCheck = 0;
+
+/** Warns if sessions are not saved, or not shared with the cluster. */
 async function checkStorage() {
+  clearTimeout(nextCheck);
   portalStatus = rpc.call("portal.status").catch(() => undefined);
   const status = await portalStatus;
-  if (!status) return;
-  storage.hidden = status.storage.ok;
-  setText(storage, status.storage.ok ? "" : `Sessions will be lost when the portal stops: ${status.storage.message || "storage is unavailable"}`);
+  if (!status) return; // the connection was lost; onOpen tries again
+  const warning = storageWarning(status);
+  storage.hidden = !warning;
+  setText(storage, warning);
+  if (status.cluster) nextCheck = window.setTimeout(checkStorage, clusterCheck);
+}
+
+/** What to know about the storage; "" if all is well. @param {any} status */
+function storageWarning({ storage, cluster }) {
+  if (!storage.ok) return `Sessions will be lost when the portal stops: ${storage.message || "storage is unavailable"}`;
+  return cluster?.message ?? "";
 }
 
 /** Handles the deletion of a session. @param {string} id */

@@ -135,6 +135,7 @@ func (s *Session) openConversation(ctx context.Context, on *agentPool, lease age
 	defer cancel()
 	err := s.resolveModel(ctx, on, lease.Agent)
 	if err == nil {
+		s.fetchConversation(ctx)
 		l.conversation, err = lease.Agent.Open(ctx, s.beginOpening(l), func(agent string, b event.Body) { s.onAgentEvent(l, agent, b) })
 	}
 	if err == nil {

@@ -84,6 +84,11 @@ func (c command[P, R]) run(ctx context.Context, s *Session, p P) (result R, err 
 // tryRun is run without retries. It returns how long they are worthwhile.
 func (c command[P, R]) tryRun(ctx context.Context, s *Session, p P) (result R, retry time.Duration, err error) {
 	holder := s.holder(ctx)
+	if holder == "" {
+		if result, tried, err := c.runElsewhere(ctx, s, p); tried {
+			return result, 0, err
+		}
+	}
 	if holder != "" {
 		err = s.call(ctx, holder, c.name, c.limit, p, &result)
 	}
@@ -124,6 +129,8 @@ func (c command[P, R]) serve(h *Host, r *http.Request) (any, error) {
 		return nil, err
 	case s.isElsewhere():
 		return nil, s.heldBy()
+	case s.lacksDirectory():
+		return nil, fault.ErrDirectoryNotFound
 	}
 	result, err := c.execute(s, r.Context(), p)
 	s.awaitStored(r.Context())
@@ -225,6 +232,8 @@ func (h *Host) openSocket() {
 		h.processes.Handle(c.pattern(), func(r *http.Request) (any, error) { return c.serve(h, r) })
 	}
 	h.processes.Handle("POST /sessions/{session}/"+attachPath, h.serveAttach)
+	h.processes.Handle("POST "+startPath, h.serveStart)
+	h.processes.Handle("POST "+DrainPath, h.serveDrain)
 	h.processes.Handle("POST "+callingPath, h.serveCalling)
 }
 

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -25,20 +26,23 @@ import (
 
 // Options configure a [Host]. Zero fields take the defaults named.
 type Options struct {
-	Launch     agent.Launch        // starts agent processes; required
-	LaunchIn   agent.LaunchIn      // replaces Launch with processes for one directory each; nil: none
-	Health     func() agent.Health // reports the state of the agent; required
-	Pool       agent.PoolOptions
-	Agents     []NamedAgent      // besides this first one
-	Policy     permission.Policy // the configured permissions, which those of each session precede
-	Model      string            // of sessions that name none; "": the first one listed
-	Limits     Limits
-	Unattended map[string]Unattended // by origin of sessions; questions of other origins wait for a client
-	Store      *store.Store          // keeps the sessions; nil: they end with the host. The caller must close it after the host
-	Sockets    string                // directory of sockets through which the processes on the store call each other; "": a session is changed only by its holder
-	Remote     ipc.Remote            // carries such calls between machines; nil: there is one
-	Accepting  func() error          // why no prompts are accepted at present; nil: they always are
-	Log        *slog.Logger          // nil disables logging
+	Launch      agent.Launch        // starts agent processes; required
+	LaunchIn    agent.LaunchIn      // replaces Launch with processes for one directory each; nil: none
+	Health      func() agent.Health // reports the state of the agent; required
+	Pool        agent.PoolOptions
+	Agents      []NamedAgent      // besides this first one
+	Policy      permission.Policy // the configured permissions, which those of each session precede
+	Model       string            // of sessions that name none; "": the first one listed
+	Limits      Limits
+	Unattended  map[string]Unattended // by origin of sessions; questions of other origins wait for a client
+	Store       *store.Store          // keeps the sessions; nil: they end with the host. The caller must close it after the host
+	Sockets     string                // directory of sockets through which the processes on the store call each other; "": a session is changed only by its holder
+	Remote      ipc.Remote            // carries such calls between machines; nil: there is one
+	Others      func() []string       // processes of other nodes that take sessions, the least busy first; nil: there is one node
+	Directories []string              // in which this node takes sessions of other nodes; none: everywhere
+	Moves       *Moves                // conversations between machines; nil: they stay
+	Accepting   func() error          // why no prompts are accepted at present; nil: they always are
+	Log         *slog.Logger          // nil disables logging
 
 	Capabilities func() []agent.Capability // of the first agent; nil: all
 
@@ -86,6 +90,7 @@ type Host struct {
 	commands       commands
 	processes      *ipc.Processes // nil if other processes cannot be called
 	work           hostWork       // checkpoints
+	draining       atomic.Bool
 
 	mu       sync.Mutex
 	sessions map[string]*Session
@@ -129,6 +134,15 @@ type Start struct {
 // this order, kind [fault.Invalid] for invalid tools and servers, and for tools of an agent that can use none, kind [fault.Unavailable] without an agent, kind [fault.Busy]
 // if too many sessions are open. With [Start.WithoutAgent], there are no errors of model and agent.
 func (h *Host) Start(ctx context.Context, start Start) (*Session, error) {
+	s, err := h.startHere(ctx, start)
+	if err != nil {
+		return h.startElsewhere(ctx, start, err)
+	}
+	return s, nil
+}
+
+// startHere starts a session in this process.
+func (h *Host) startHere(ctx context.Context, start Start) (*Session, error) {
 	if err := h.reserveSession(); err != nil {
 		return nil, err
 	}
@@ -260,6 +274,9 @@ func (h *Host) register(s *Session) error {
 	if stopping {
 		h.shutDown(s)
 		return fault.ErrStopping
+	}
+	if h.draining.Load() { // perhaps since the session was opened
+		s.restartIdle()
 	}
 	return nil
 }

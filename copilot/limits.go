@@ -47,6 +47,9 @@ func (h *Host) reserveSession() error {
 	if h.closed {
 		return fault.ErrStopping
 	}
+	if h.draining.Load() {
+		return errDraining
+	}
 	if limit := h.options.Limits.Sessions; h.open >= limit {
 		return fault.Errorf(fault.Busy, "%d sessions are open already; close one, or allow more with limits.sessions", limit)
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/journal"
 	"github.com/copilot-portal/portal/copilot/secret"
 	"github.com/copilot-portal/portal/copilot/session"
 	"github.com/copilot-portal/portal/copilot/store"
@@ -206,6 +207,50 @@ func (s *Session) SetReaderPosition(name string, n uint64) {
 	s.setReaderPosition(name, n)
 }
 
+// ShareReaderPosition is SetReaderPosition for clients that may continue on another node of a cluster at once: it returns when that one
+// can know the position. Without a cluster it does nothing.
+func (s *Session) ShareReaderPosition(ctx context.Context, name string, n uint64) {
+	if s.host.options.Remote != nil {
+		_ = s.host.options.Store.SharePosition(ctx, s.id, name, n) // on failure the older position stays
+	}
+}
+
+// TakeBackReaderPosition undoes ShareReaderPosition, unless the client has continued elsewhere.
+func (s *Session) TakeBackReaderPosition(ctx context.Context, name string, shared, before uint64) {
+	_ = s.host.options.Store.TakeBackPosition(ctx, s.id, name, shared, before) // on failure the client misses what it did not get
+}
+
+// MovesBetweenNodes reports whether clients of the session may come from, and go to, other nodes of a cluster.
+func (s *Session) MovesBetweenNodes() bool { return s.host.options.Remote != nil }
+
+// CatchUp waits, in a cluster, until this node has what another one has sent to a client up to a position, or for a while.
+func (s *Session) CatchUp(ctx context.Context, p journal.Position) {
+	if s.host.options.Remote == nil || s.hasPosition(p) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, catchUpTime)
+	defer cancel()
+	s.host.options.Store.CatchUp(ctx)
+	for s.refreshOwner(ctx); !s.hasPosition(p); s.refreshOwner(ctx) {
+		select {
+		case <-time.After(catchUpEvery):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// How long a client waits for a node that lags behind the one before, and how often that is checked.
+const (
+	catchUpTime  = 2 * time.Second
+	catchUpEvery = 5 * time.Millisecond
+)
+
+func (s *Session) hasPosition(p journal.Position) bool {
+	_, err := s.record.After(p)
+	return err == nil
+}
+
 // setReaderPosition is SetReaderPosition for callers that hold the lock.
 func (s *Session) setReaderPosition(name string, n uint64) {
 	if s.readerPositions == nil {
@@ -227,6 +272,17 @@ func (s *Session) ReaderPositions(ctx context.Context) (map[string]uint64, error
 		marks[name] = min(n, last) // later entries were not stored
 	}
 	return marks, err
+}
+
+// ReaderPosition returns the stored position of one reader, which may come from another node of a cluster.
+func (s *Session) ReaderPosition(ctx context.Context, name string) (uint64, error) {
+	if s.host.options.Store == nil {
+		return 0, nil
+	}
+	s.host.options.Store.CatchUp(ctx)
+	marks, err := s.host.options.Store.Positions(ctx, s.id)
+	s.CatchUp(ctx, s.record.Position(marks[name]))
+	return min(marks[name], s.record.Last()), err // later entries were not stored
 }
 
 // DeleteExpired deletes unused sessions, with the agent's copies: those that did not change for longer

@@ -157,6 +157,7 @@ func (s *Session) noteRunEnd(n uint64, run string, end event.RunEnded) {
 	if s.life != nil {
 		s.life.idle.Reset(s.host.suspendAfter())
 	}
+	s.shipConversation()
 	s.wakeLoop()
 	time.AfterFunc(deltaRetention, func() { s.record.Trim(n) })
 }

@@ -68,6 +68,8 @@ type Session struct {
 	earlierEpochs    []journal.Position // previous epochs, with their ends
 	leftQueue        []json.RawMessage  // prompts that were queued when the last owner ended
 	readerPositions  map[string]uint64  // positions of readers that are not stored yet
+	saved            savedConversation  // in a cluster
+	shipping         <-chan struct{}    // closed when the newest copy of the conversation is made; nil: there is none
 }
 
 // settings is the stored state of a session besides its record.

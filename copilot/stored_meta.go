@@ -25,6 +25,7 @@ type meta struct {
 	Policy          permission.Policy    `json:"policy,omitzero"`
 	Remembered      permission.Policy    `json:"remembered,omitzero"` // rules from answers
 	Agent           string               `json:"agent,omitzero"`
+	Saved           savedConversation    `json:"conversation,omitzero"` // in a cluster
 	Model           storedModel          `json:"model"`
 	Usage           storedUsage          `json:"usage,omitzero"`
 	Run             string               `json:"run,omitzero"`       // the last one
@@ -95,7 +96,7 @@ func (s *Session) head() *store.Session {
 		Run: s.recent.run, Prompts: s.recent.prompts, Prompt: s.recent.prompt, Outcome: s.recent.outcome,
 		Pinned: s.pinned, Archived: s.archived,
 		Tools: storedTools(s.tools),
-		Agent: s.agentName,
+		Agent: s.agentName, Saved: s.saved,
 		Model: storedModel{s.model.Name, s.model.Multiplier},
 		Usage: storedUsage{s.usage.Used, s.usage.Limit, s.usage.Calls, s.usage.Input, s.usage.Output},
 		Queue: append(slices.Clone(s.leftQueue), storedQueue(s.machine.Queue())...),
@@ -168,7 +169,7 @@ func (s *Session) applyMeta(m meta) {
 	s.stored = status{m.State, m.WaitsFor}
 	s.pinned, s.archived = m.Pinned, m.Archived
 	s.model = agent.Model{Name: m.Model.Name, Multiplier: m.Model.Multiplier}
-	s.agentName = m.Agent
+	s.agentName, s.saved = m.Agent, m.Saved
 	s.usage = Usage{Used: m.Usage.Used, Limit: m.Usage.Limit, Calls: m.Usage.Calls, Input: m.Usage.Input, Output: m.Usage.Output}
 	s.tools = tools(m.Tools)
 	s.epoch = m.Epoch

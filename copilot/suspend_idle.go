@@ -9,8 +9,11 @@ import (
 
 // suspendAfter is how long a session must be idle to be suspended. Without a store it never is.
 func (h *Host) suspendAfter() time.Duration {
-	if h.recorder == nil {
+	switch {
+	case h.recorder == nil:
 		return math.MaxInt64
+	case h.draining.Load():
+		return drainAfter
 	}
 	return h.options.Limits.Idle
 }
@@ -30,7 +33,7 @@ func (s *Session) suspend() (suspended bool) {
 	default: // the session is being changed
 		return false
 	}
-	if s.isRunning() || !s.canReleaseConversation() {
+	if s.isRunning() || s.isShipping() || !s.canReleaseConversation() {
 		return false
 	}
 	s.input(func(m *session.Machine) { suspended = m.Suspend() })

@@ -14,7 +14,7 @@ func (k *portalCore) about() page.About {
 	}
 	p := k.config.Permissions
 	return page.About{
-		Started: k.started, Storage: k.aboutStorage, Providers: providers,
+		Started: k.started, Storage: k.aboutStorage, Cluster: k.aboutCluster, Providers: providers,
 		Configuration: page.Configuration{
 			File: k.config.File, Directory: workDir(), Model: k.config.Model, Demo: k.config.Demo, Terminal: k.config.Terminal,
 			Permissions: page.Permissions{Rest: p.Rest, Headless: p.Headless, Rules: p.Rules},
@@ -30,6 +30,15 @@ func (k *portalCore) aboutStorage() page.Storage {
 		state.Bytes = sizeOf(k.config.DataDir)
 	}
 	return state
+}
+
+// aboutCluster returns the same state of the cluster as GET /health; nil without one.
+func (k *portalCore) aboutCluster() *page.Cluster {
+	h := k.storage.cluster.health()
+	if h == nil {
+		return nil
+	}
+	return &page.Cluster{State: h.State, Message: h.Message, Node: h.Node}
 }
 
 // sizeOf returns the total size of the files in a directory, in bytes.

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/agent/sdk"
 	"github.com/copilot-portal/portal/copilot/cluster"
 	"github.com/copilot-portal/portal/copilot/cluster/jetstream"
 	"github.com/copilot-portal/portal/copilot/flock"
@@ -112,11 +113,7 @@ func openClustered(ctx context.Context, c Config, log *slog.Logger) (s *store.St
 			m.close()
 		}
 	}()
-	m.log, err = jetstream.Connect(jetstream.Options{
-		Servers: c.Cluster.NATS, Name: c.Cluster.Group, Node: c.Cluster.Name, Credentials: c.Cluster.Credentials, Replicas: c.Cluster.Replicas,
-		CA: c.Cluster.TLS.CA, Cert: c.Cluster.TLS.Cert, Key: c.Cluster.TLS.Key, Log: log,
-	})
-	if err != nil {
+	if m.log, err = jetstream.Connect(c.Cluster.servers(log)); err != nil {
 		return nil, nil, fmt.Errorf("cannot use the servers of the cluster: %w", err)
 	}
 	m.node = cluster.New(m.log, cluster.Options{Name: c.Cluster.Group, Node: c.Cluster.Name, Lease: c.Cluster.Lease, Log: log})
@@ -129,12 +126,32 @@ func openClustered(ctx context.Context, c Config, log *slog.Logger) (s *store.St
 	return s, m, nil
 }
 
+// servers returns how to reach the servers of the cluster.
+func (c *Cluster) servers(log *slog.Logger) jetstream.Options {
+	return jetstream.Options{
+		Servers: c.NATS, Name: c.Group, Node: c.Name, Credentials: c.Credentials, Replicas: c.Replicas,
+		CA: c.TLS.CA, Cert: c.TLS.Cert, Key: c.TLS.Key, Log: log,
+	}
+}
+
 // start starts to work in the cluster for a host.
 func (m *membership) start(ctx context.Context, h *copilot.Host, c Config) {
 	m.node.Start(ctx, h.SessionsChanged, func() cluster.State {
-		open, runs := h.Load()
-		return cluster.State{PID: os.Getpid(), Sessions: open, Runs: runs, MaxSessions: c.Limits.Sessions, Directories: c.Cluster.Directories}
+		d := h.Draining()
+		return cluster.State{
+			PID: os.Getpid(), Sessions: d.Sessions, Runs: d.Runs, Draining: d.Draining,
+			MaxSessions: c.Limits.Sessions, Directories: c.Cluster.Directories,
+		}
 	})
+}
+
+// moves returns what moves the conversations of an agent; nil if it cannot.
+func (m *membership) moves(c Config, first driver) *copilot.Moves {
+	cli, ok := first.(*sdk.Driver)
+	if !ok {
+		return nil
+	}
+	return &copilot.Moves{Node: c.Cluster.Name, Pack: cli.Pack, Unpack: cli.Unpack, Put: m.log.Put, Get: m.log.Get}
 }
 
 // close leaves the cluster. The store must be open, the host closed.

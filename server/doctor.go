@@ -113,6 +113,9 @@ func checksOf(c Config, log *slog.Logger) []check {
 	for _, name := range c.agentNames() {
 		list = append(list, one("agent "+name, func(ctx context.Context) Finding { return examineOther(ctx, c, name, log) }))
 	}
+	if c.Cluster.isOn() {
+		list = append(list, one("cluster", func(ctx context.Context) Finding { return examineCluster(ctx, c) }))
+	}
 	if c.Terminal {
 		list = append(list, one("terminal", func(context.Context) Finding { return examineTerminal(c) }))
 	}

@@ -21,7 +21,7 @@ func examineStorage(ctx context.Context, c Config, log *slog.Logger) Finding {
 	if c.Ephemeral {
 		return okFinding("not used because of ephemeral: sessions are lost when the portal stops")
 	}
-	if _, err := os.Stat(c.DataDir); err != nil {
+	if _, err := os.Stat(c.DataDir); err != nil || c.Cluster.isOn() { // a node's portal keeps others out
 		return examineDirectory(c.DataDir)
 	}
 	kept := openStorage(ctx, c, log)

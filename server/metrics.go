@@ -47,6 +47,9 @@ func newMetrics(s *Server) *metrics {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(m.requests, m.duration, newCollector(s),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	if s.storage.cluster != nil {
+		registry.MustRegister(newClusterCollector(s.storage.cluster))
+	}
 	handler := promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
 	m.serve = func(c *gin.Context) {
 		c.Header("Cache-Control", "no-store")

@@ -28,6 +28,8 @@ type Agent struct {
 	Env      []string `mapstructure:"env" secret:"true"` // "NAME=value", besides the portal's own
 	Auth     string   `mapstructure:"auth"`              // id of a method to sign in with; "": none
 	Protocol string   `mapstructure:"protocol"`
+
+	TrustDirectories bool `mapstructure:"trust_directories"` // of a known agent
 }
 
 // The values of protocol.
@@ -86,8 +88,13 @@ func (a *Agent) check(fault func(format string, args ...any)) {
 	case a.Protocol == protocolCLI && a.Auth != "":
 		fault("auth: agents of the protocol %s have no methods to sign in with", protocolCLI)
 	}
-	if _, known := acp.FindPreset(a.Name); a.Command == "" && (!known || a.Protocol != protocolACP) {
+	_, known := acp.FindPreset(a.Name)
+	known = known && a.Protocol == protocolACP
+	if a.Command == "" && !known {
 		fault("command: it is required, because %q is none of the agents that the portal knows%s", a.Name, knownAgents())
+	}
+	if a.TrustDirectories && !known {
+		fault("trust_directories: it is for the agents that the portal knows%s; others use what they find", knownAgents())
 	}
 	if slices.ContainsFunc(a.Env, func(variable string) bool { return strings.Index(variable, "=") < 1 }) {
 		fault("env: a variable must be given as NAME=value")
@@ -154,7 +161,7 @@ func (a *Agent) driver(c Config, directory, version string, log *slog.Logger) na
 	}
 	return acp.New(acp.Options{
 		Name: a.Name, Command: command, Env: a.environ(c), Auth: a.Auth, Version: version, Log: log,
-		Saved: filepath.Join(directory, a.Name),
+		Saved: filepath.Join(directory, a.Name), TrustDirectories: a.TrustDirectories,
 	})
 }
 

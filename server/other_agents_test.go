@@ -42,6 +42,7 @@ func TestWrongAgentsAreRejectedByName(t *testing.T) {
 		"an unknown program":     {"agents: [{name: nobody-knows}]", []string{`agents[0].command: it is required, because "nobody-knows" is none of the agents that the portal knows`}},
 		"an unknown protocol":    {"agents: [{name: a, command: a, protocol: b}]", []string{`agents[0].protocol: "b" is neither acp nor cli`}},
 		"a sign-in without ACP":  {"agents: [{name: a, command: a, protocol: cli, auth: b}]", []string{"agents[0].auth: "}},
+		"trust in the unknown":   {"agents: [{name: a, command: a, trust_directories: true}, {name: codex, trust_directories: true}]", []string{"agents[0].trust_directories: "}},
 		"a wrong variable":       {"agents: [{name: a, command: a, env: [s3cret]}]", []string{"agents[0].env: a variable must be given as NAME=value"}},
 		"an unknown key":         {"agents: [{name: a, command: a, comand: a}]", []string{"comand"}},
 		"a sandbox":              {"{sandbox: true, agents: [{name: a, command: a}]}", []string{"sandbox: only the Copilot CLI can run in a sandbox; remove agents"}},

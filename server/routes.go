@@ -37,6 +37,7 @@ func (s *Server) routes() linked {
 	r.GET(base+"/metrics", m.serve)
 	contractRoutes(r, base)
 	s.rest.Routes(r.Group(base + "/api"))
+	s.clusterRoutes(r.Group(base + "/api"))
 	s.rpc.Routes(r.Group(base + "/"))
 	s.ui.Routes(r.Group(base + "/"))
 	s.terminal.Routes(r.Group(base + "/"))

@@ -101,6 +101,8 @@ func newHost(c Config, d drivers, kept storage, log *slog.Logger) *copilot.Host 
 	}
 	if kept.cluster != nil {
 		o.Remote, o.Accepting = kept.cluster.node, kept.cluster.node.Accepting
+		o.Others, o.Directories = kept.cluster.node.Candidates, c.Cluster.Directories
+		o.Moves = kept.cluster.moves(c, d.first)
 	}
 	if cli, ok := launchesIn(d.first, c); ok {
 		o.LaunchIn = cli.LaunchIn

@@ -1,6 +1,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"slices"
@@ -19,6 +20,8 @@ type State struct {
 	MaxSessions int      // 0: no limit
 	Directories []string // in which it takes sessions; none: everywhere
 	Draining    bool     // it takes no new sessions
+	Applied     uint64   // newest message of the log that its store has
+	Waiting     int      // subjects with changes that the log lacks
 }
 
 // Member is a process of the cluster.
@@ -64,6 +67,7 @@ func (n *Node) announce(ctx context.Context) error {
 		if err := n.announceOnce(ctx); err != nil {
 			return err
 		}
+		n.noteNewest(ctx)
 		select {
 		case <-every.C:
 		case <-ctx.Done():
@@ -73,9 +77,7 @@ func (n *Node) announce(ctx context.Context) error {
 }
 
 func (n *Node) announceOnce(ctx context.Context) error {
-	state := n.state()
-	state.Node = n.options.Node
-	data, err := json.Marshal(state)
+	data, err := json.Marshal(n.describe())
 	if err != nil {
 		return err
 	}
@@ -138,8 +140,7 @@ func (n *Node) isHeard(process string) bool {
 
 // Members returns the processes of the cluster, this one included, by the names of their nodes.
 func (n *Node) Members() []Member {
-	own := n.state()
-	own.Node = n.options.Node
+	own := n.describe()
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	list := []Member{{State: own, Process: n.process}}
@@ -149,6 +150,24 @@ func (n *Node) Members() []Member {
 		}
 	}
 	slices.SortFunc(list, func(a, b Member) int { return strings.Compare(a.Node, b.Node) })
+	return list
+}
+
+// Candidates returns the other processes that take sessions, the least busy first.
+func (n *Node) Candidates() []string {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	var list []string
+	for process, m := range n.members {
+		full := m.state.MaxSessions > 0 && m.state.Sessions >= m.state.MaxSessions
+		if n.isHeard(process) && !m.state.Draining && !full {
+			list = append(list, process)
+		}
+	}
+	slices.SortFunc(list, func(a, b string) int {
+		x, y := n.members[a].state, n.members[b].state
+		return cmp.Or(cmp.Compare(x.Runs, y.Runs), cmp.Compare(x.Sessions, y.Sessions), strings.Compare(a, b))
+	})
 	return list
 }
 
@@ -166,6 +185,8 @@ func (n *Node) Accepting() error {
 // Counts are figures for metrics.
 type Counts struct {
 	Published, Applied, Requests, Answers uint64
+	Claims                                uint64 // sessions and activities that this node began to hold
+	Conflicts                             uint64 // messages that were refused because another node had changed their subject
 	Waiting                               int    // subjects with changes that the log lacks
 	Lag                                   uint64 // messages of the log that are not applied yet, as far as known
 }
@@ -178,6 +199,7 @@ type Status struct {
 	Connected  bool
 	Accepting  bool
 	Members    []Member
+	Newest     uint64 // sequence of the log, as far as known
 }
 
 // Status returns the state of the node.
@@ -186,10 +208,6 @@ func (n *Node) Status() Status {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	s.Counts, s.Connected = n.counts, n.reached
-	for _, p := range n.subject {
-		if p.state != shipped {
-			s.Waiting++
-		}
-	}
+	s.Waiting, s.Lag, s.Newest = n.countWaiting(), n.lag(), max(n.newest, n.applied)
 	return s
 }

@@ -42,6 +42,7 @@ type Node struct {
 	delayed map[string][]string // positions, by the subjects of sessions that the log does not have yet
 	calls   calls
 	applied uint64    // newest sequence that the store has
+	newest  uint64    // sequence of the log, a while ago
 	valid   time.Time // until then the others take this node for alive; zero before it has joined
 	reached bool      // the log answered last time
 	counts  Counts

@@ -273,8 +273,11 @@ func (n *Node) append(ctx context.Context, c store.Change, expect uint64, id str
 	sequence, err = n.log.Append(ctx, c.Subject, expect, id, data)
 	n.update(func() {
 		n.reached = err == nil || errors.Is(err, ErrConflict)
-		if err == nil {
+		switch {
+		case err == nil:
 			n.counts.Published++
+		case errors.Is(err, ErrConflict):
+			n.counts.Conflicts++
 		}
 	})
 	return sequence, err
@@ -301,6 +304,7 @@ func (n *Node) Claim(ctx context.Context, c store.Change) (sequence uint64, err 
 		return 0, fmt.Errorf("%w: %w", errUnreachable, err)
 	}
 	n.update(func() {
+		n.counts.Claims++
 		if p := n.progressOf(c.Subject); sequence > p.newest {
 			p.known, p.newest, p.number, p.version = true, sequence, c.Last, 0
 		}

@@ -245,6 +245,41 @@ func (s *Store) SetPosition(session, name string, number uint64) error {
 	return nil
 }
 
+// SharePosition is [Store.SetPosition] for a cluster: it returns when every node can know the position, or cannot be reached.
+func (s *Store) SharePosition(ctx context.Context, session, name string, number uint64) error {
+	return s.changeRow(ctx, subject(positionKind, session+"/"+name), func(ctx context.Context, w *writer) (rows int64, err error) {
+		return w.changePosition(ctx, mark{session, name}, number)
+	})
+}
+
+// TakeBackPosition is SharePosition unless the position was changed to another one than expected meanwhile.
+func (s *Store) TakeBackPosition(ctx context.Context, session, name string, expected, number uint64) error {
+	return s.changeRow(ctx, subject(positionKind, session+"/"+name), func(ctx context.Context, w *writer) (rows int64, err error) {
+		var now uint64
+		err = w.db.row(ctx, "SELECT ifnull((SELECT number FROM position WHERE name = ? AND session = (SELECT key FROM session WHERE id = ?)), 0)", []any{name, session}, &now)
+		if err != nil || now != expected {
+			return 0, err
+		}
+		return w.changePosition(ctx, mark{session, name}, number)
+	})
+}
+
+// changePosition is positionOf for [Store.changeRow].
+func (w *writer) changePosition(ctx context.Context, m mark, number uint64) (rows int64, err error) {
+	known, err := w.positionOf(ctx, m, number)
+	if known {
+		rows = 1
+	}
+	return rows, err
+}
+
+// CatchUp returns when everything that the nodes of the cluster have written by now can be read here, or they cannot be reached.
+func (s *Store) CatchUp(ctx context.Context) {
+	if s.options.Cluster != nil {
+		s.options.Cluster.CatchUp(ctx)
+	}
+}
+
 // writePositions writes the positions set by [Store.SetPosition]. If that fails, they wait again unless newer ones
 // replaced them.
 func (w *writer) writePositions(ctx context.Context) error {

@@ -12,10 +12,18 @@ import (
 
 // About is what only the server knows about the portal. It contains no secrets.
 type About struct {
-	Started       time.Time      // zero: now
-	Storage       func() Storage // returns the current state; nil: nothing is stored
+	Started       time.Time       // zero: now
+	Storage       func() Storage  // returns the current state; nil: nothing is stored
+	Cluster       func() *Cluster // returns the current state, or nil without one; nil: there is none
 	Providers     []Provider
 	Configuration Configuration
+}
+
+// Cluster is the state of the portal in its cluster.
+type Cluster struct {
+	State   string `json:"state"`             // "ok", "disconnected" or "expired"
+	Message string `json:"message,omitempty"` // what is wrong
+	Node    string `json:"node"`
 }
 
 // Storage is the state of the store.
@@ -59,6 +67,7 @@ type statusResult struct {
 	Pool          poolStatus            `json:"pool"`
 	Sessions      map[copilot.State]int `json:"sessions"`
 	Storage       Storage               `json:"storage"`
+	Cluster       *Cluster              `json:"cluster,omitempty"` // absent without one
 	Providers     []Provider            `json:"providers"`
 	Configuration Configuration         `json:"configuration"`
 }
@@ -116,7 +125,7 @@ func (n *connection) status(ctx context.Context, r *jsonrpc.Request) (any, error
 		Agent:   describeHealth(health),
 		Agents:  []otherAgent{},
 		Account: account, Pool: poolStatus{stats.Agents.Running, stats.Agents.Starts, stats.Agents.Deaths},
-		Sessions: stats.Sessions, Storage: o.About.storage(), Providers: o.About.Providers, Configuration: o.About.Configuration,
+		Sessions: stats.Sessions, Storage: o.About.storage(), Cluster: o.About.cluster(), Providers: o.About.Providers, Configuration: o.About.Configuration,
 	}
 	for _, a := range n.host().OtherAgents() {
 		result.Agents = append(result.Agents, otherAgent{a.Name, describeHealth(a.Health)})
@@ -147,6 +156,13 @@ func (a About) storage() Storage {
 		return Storage{Message: "sessions are not stored"}
 	}
 	return a.Storage()
+}
+
+func (a About) cluster() *Cluster {
+	if a.Cluster == nil {
+		return nil
+	}
+	return a.Cluster()
 }
 
 // publicReason returns the part of an error that a UI may show.

@@ -19,6 +19,7 @@ import (
 func TestStatusDescribesThePortal(t *testing.T) {
 	about := page.About{
 		Storage:   func() page.Storage { return page.Storage{OK: true, Directory: "/data", Bytes: 7} },
+		Cluster:   func() *page.Cluster { return &page.Cluster{State: "disconnected", Message: "why", Node: "here"} },
 		Providers: []page.Provider{{Name: "local", Type: "openai", Models: []string{"m"}}},
 		Configuration: page.Configuration{
 			File: "/c.yaml", Directory: "/", Permissions: page.Permissions{Rest: "allow", Headless: "deny", Rules: map[string]string{"git.push": "deny"}},
@@ -38,6 +39,7 @@ func TestStatusDescribesThePortal(t *testing.T) {
 			"agents":    []any{},
 			"pool":      document{"running": 0.0, "starts": 0.0, "deaths": 0.0},
 			"storage":   document{"ok": true, "directory": "/data", "bytes": 7.0},
+			"cluster":   document{"state": "disconnected", "message": "why", "node": "here"},
 			"providers": []any{document{"name": "local", "type": "openai", "models": []any{"m"}}},
 			"configuration": document{
 				"file": "/c.yaml", "directory": "/", "demo": false, "terminal": false,

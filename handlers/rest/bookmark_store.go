@@ -27,16 +27,15 @@ func markName(token string) string {
 
 // restore reads, once, the position that the session stored in a previous epoch.
 func (m *bookmark) restore(ctx context.Context, s *copilot.Session, token string) error {
-	if m.loaded {
+	if m.loaded && !s.MovesBetweenNodes() {
 		return nil
 	}
-	marks, err := s.ReaderPositions(ctx)
+	n, err := s.ReaderPosition(ctx, markName(token))
 	if err != nil {
 		return fault.Errorf(fault.Unavailable, "the position of this reader could not be read: %w", err)
 	}
 	m.loaded = true
-	n := marks[markName(token)]
-	if n == 0 {
+	if n == 0 || n <= m.at.N && m.at.Epoch == s.Record().Epoch() {
 		return nil
 	}
 	m.at = s.Record().Position(n)
@@ -50,6 +49,14 @@ func (m *bookmark) store(s *copilot.Session, token string) {
 	if m.at.N > 0 && (token != "" || m.begun) {
 		s.SetReaderPosition(markName(token), m.at.N)
 	}
+}
+
+// share makes the bookmark known to all nodes of a cluster before the answer is sent, because the next call may go to any of them.
+// undo takes that back.
+func (m *bookmark) share(ctx context.Context, s *copilot.Session, token string, n uint64) (undo func()) {
+	before := m.at.N
+	s.ShareReaderPosition(ctx, markName(token), n)
+	return func() { s.TakeBackReaderPosition(context.WithoutCancel(ctx), markName(token), n, before) }
 }
 
 // forget removes a dropped bookmark from its session.

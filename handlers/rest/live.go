@@ -71,6 +71,8 @@ type recordSource[E any] interface {
 	encode(m *bookmark, e E) (n uint64, response any)
 	// movePosition records that the reader has received everything up to a number.
 	movePosition(m *bookmark, n uint64)
+	// sharePosition makes the position that follows the answer known to other nodes. undo takes that back.
+	sharePosition(ctx context.Context, m *bookmark, n uint64) (undo func())
 	// savePosition is called after a response was written.
 	savePosition(m *bookmark)
 	// ended reports whether the end of the record is final.
@@ -98,7 +100,14 @@ func poll[E any](c *gin.Context, r reader, f recordSource[E]) {
 	case client.Err() != nil: // the client has disconnected
 	case answer == nil:
 		failPoll(c, err)
-	case write(c, answer) == nil && moves:
+	case !moves:
+		_ = write(c, answer) // the client may have disconnected
+	default:
+		undo := f.sharePosition(client, mark, last)
+		if write(c, answer) != nil {
+			undo()
+			return
+		}
 		f.movePosition(mark, last)
 		f.savePosition(mark)
 	}

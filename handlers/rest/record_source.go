@@ -102,8 +102,15 @@ func (m *bookmark) includes(e follow.Entry) bool {
 
 func (f sessionSource) movePosition(m *bookmark, n uint64) { m.at = f.session.Record().Position(n) }
 
+func (f sessionSource) sharePosition(ctx context.Context, m *bookmark, n uint64) (undo func()) {
+	if f.unstored || !f.session.MovesBetweenNodes() {
+		return func() {}
+	}
+	return m.share(ctx, f.session, f.token, n)
+}
+
 func (f sessionSource) savePosition(m *bookmark) {
-	if !f.unstored {
+	if !f.unstored && !f.session.MovesBetweenNodes() { // else it is shared already, and another node may have moved it
 		m.store(f.session, f.token)
 	}
 }
@@ -154,9 +161,10 @@ func (m *bookmark) encodeJob(b jobs.Body) any {
 	return jobCallback{b}
 }
 
-func (jobSource) movePosition(m *bookmark, n uint64) { m.at.N = n }
-func (jobSource) savePosition(*bookmark)             {} // kept in memory only
-func (jobSource) ended() bool                        { return true }
+func (jobSource) movePosition(m *bookmark, n uint64)                             { m.at.N = n }
+func (jobSource) sharePosition(context.Context, *bookmark, uint64) (undo func()) { return func() {} }
+func (jobSource) savePosition(*bookmark)                                         {} // kept in memory only
+func (jobSource) ended() bool                                                    { return true }
 
 // jobCallback is an event with its callback.
 type jobCallback struct{ jobs.Body }

@@ -134,6 +134,7 @@ func (r *streamReader) resume(ctx context.Context, id string) (gap *journal.GapE
 	if err != nil {
 		return nil, fault.Errorf(fault.Invalid, "the Last-Event-ID %.50q is not from this portal", id)
 	}
+	r.session.CatchUp(ctx, at)
 	if r.after, gap = follow.From(r.session.Record(), at); gap != nil {
 		r.encoder.unsure = true
 		return gap, nil

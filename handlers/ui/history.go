@@ -220,6 +220,7 @@ func resumeFrom(ctx context.Context, s *copilot.Session, after string) (from *en
 	}
 	var gap *journal.GapError
 	var found entryEncoder
+	s.CatchUp(ctx, c.newest())
 	if _, err = s.Record().After(c.newest()); err == nil {
 		found, known, err = restoreEncoder(ctx, s.Record(), c)
 	}

@@ -92,7 +92,7 @@ the one that portal setup installed, else one on PATH. If something does not wor
 	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return fmt.Errorf("%w%w", errUsage, err) })
 	addGlobalFlags(c)
 	addServeFlags(c)
-	c.AddCommand(ask(p), stdio(p), cli(p), mcp(p), acp(p), models(p), sessions(p), jobsCommand(p), addServeFlags(doctor(p)), setup(p), addServeFlags(config(p)), man(p), version(p))
+	c.AddCommand(ask(p), stdio(p), cli(p), mcp(p), acp(p), models(p), sessions(p), jobsCommand(p), clusterCommand(p), addServeFlags(doctor(p)), setup(p), addServeFlags(config(p)), man(p), version(p))
 	c.InitDefaultCompletionCmd()
 	usageErrors(c)
 	complete(c, p)

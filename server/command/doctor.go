@@ -23,7 +23,7 @@ can start, and 1 if not; then a line that begins with "problem" says why.`,
 	}
 	asJSON := c.Flags().Bool("json", false, "print the findings as JSON")
 	c.RunE = func(cmd *cobra.Command, _ []string) error {
-		r := report{process: p, json: *asJSON, Checks: []server.Finding{}, OK: true, Version: p.Version}
+		r := newReport(p, *asJSON, "Sessions can start.", "Sessions cannot start: see the problems above.")
 		if err := r.examine(cmd); err != nil {
 			return err
 		}
@@ -34,12 +34,17 @@ can start, and 1 if not; then a line that begins with "problem" says why.`,
 
 // report collects the findings. Its exported fields are the JSON output.
 type report struct {
-	OK      bool             `json:"ok"` // sessions can start
+	OK      bool             `json:"ok"` // there is no problem
 	Version string           `json:"version"`
 	Checks  []server.Finding `json:"checks"`
 
-	process Process
-	json    bool
+	process   Process
+	json      bool
+	good, bad string // conclusions
+}
+
+func newReport(p Process, asJSON bool, good, bad string) *report {
+	return &report{process: p, json: asJSON, good: good, bad: bad, Checks: []server.Finding{}, OK: true, Version: p.Version}
 }
 
 func (r *report) examine(cmd *cobra.Command) error {
@@ -80,9 +85,9 @@ func (r *report) end() error {
 	case r.json:
 		err = writeJSON(r.process.Out, r)
 	case r.OK:
-		_, err = fmt.Fprintln(r.process.Out, "\nSessions can start.")
+		_, err = fmt.Fprintln(r.process.Out, "\n"+r.good)
 	default:
-		_, err = fmt.Fprintln(r.process.Out, "\nSessions cannot start: see the problems above.")
+		_, err = fmt.Fprintln(r.process.Out, "\n"+r.bad)
 	}
 	if err == nil && !r.OK {
 		return errSilent

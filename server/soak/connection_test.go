@@ -2,6 +2,7 @@ package soak_test
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -27,7 +28,7 @@ const patience = time.Minute
 func (h *host) request(ctx context.Context, method, path, body string, header ...string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	req, err := http.NewRequestWithContext(ctx, method, h.url+path, strings.NewReader(body))
+	req, err := http.NewRequestWithContext(ctx, method, cmp.Or(h.calls, h.url)+path, strings.NewReader(body))
 	if err != nil {
 		return nil, err
 	}

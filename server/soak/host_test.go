@@ -23,11 +23,12 @@ const settings = "operations: {retention: 12h}\npool: {linger: 1s, warm: never}\
 
 // host restarts one portal on the same address and data.
 type host struct {
-	t    *testing.T
-	url  string
-	home string
-	temp string // its directory of temporary files
-	port int
+	t     *testing.T
+	url   string
+	calls string // the same portal without lost connections, for requests with one response; "": url
+	home  string
+	temp  string // its directory of temporary files
+	port  int
 
 	client   *http.Client
 	portal   *portaltest.Portal // used by the test's goroutine alone

@@ -48,7 +48,7 @@ func TestNothingIsLostAndNothingIsLeft(t *testing.T) {
 	s.host = startHost(t)
 	s.fresh = s.host.sample(t)
 	s.openSessions()
-	s.use()
+	s.useWith(s.disturb)
 	s.compare()
 	s.closeSessions()
 	s.rest = s.host.awaitRest(t, s.fresh)
@@ -87,8 +87,8 @@ func (s *soak) openSessions() {
 	s.work = &operations{T: s.T, host: s.host, dir: s.TempDir()}
 }
 
-// use lets clients work until the length is over, with kills and restarts.
-func (s *soak) use() {
+// useWith lets clients work until disturb returns.
+func (s *soak) useWith(disturb func()) {
 	watch, stopWatching := context.WithCancel(s.Context())
 	work, stopWorking := context.WithCancel(s.Context())
 	dir := s.TempDir()
@@ -101,7 +101,7 @@ func (s *soak) use() {
 	}
 	workers.Go(func() { s.work.drive(work) })
 	workers.Go(func() { s.deleted = openAndDelete(work, s.host, dir) })
-	s.disturb()
+	disturb()
 	stopWorking()
 	workers.Wait()
 	for _, one := range s.sessions {

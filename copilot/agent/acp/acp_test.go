@@ -4,7 +4,6 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -261,19 +260,6 @@ func TestSafeModeIsSelected(t *testing.T) {
 	assert.Contains(t, s.calls(), "session/set_mode")
 }
 
-func TestPresetAsksAndOpensNoPort(t *testing.T) {
-	env := acp.Options{Name: "opencode", Env: []string{"OPENCODE_DISABLE_PROJECT_CONFIG=0"}}.Environ()
-	has := func(prefix string) bool {
-		return slices.ContainsFunc(env, func(v string) bool { return strings.HasPrefix(v, prefix) })
-	}
-	assert.True(t, has(`OPENCODE_PERMISSION={"*":"ask"`))
-	assert.True(t, has("OPENCODE_DISABLE_PROJECT_CONFIG=0"), "what the user sets stays")
-	assert.False(t, has("OPENCODE_DISABLE_PROJECT_CONFIG=1"))
-	i := slices.IndexFunc(env, func(v string) bool { return strings.HasPrefix(v, "OPENCODE_SERVER_PASSWORD=") })
-	require.GreaterOrEqual(t, i, 0)
-	assert.NotContains(t, acp.Options{Name: "opencode"}.Environ(), env[i], "a password for each start")
-}
-
 func TestAnswerSelectsAnOptionForOnce(t *testing.T) {
 	const codex = `[{"optionId":"yes","kind":"allow_once"},{"optionId":"ever","kind":"allow_always"},{"optionId":"cancel","kind":"reject_once"},{"optionId":"decline","kind":"reject_once"}]`
 	for name, c := range map[string]struct {
@@ -336,6 +322,27 @@ func TestToolsHaveTheNamesOfTheCopilotCLI(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, want, name+" "+arguments, call)
 	}
+}
+
+// Codex sends the output of commands only for the terminals of editors.
+func TestOutputForTerminalsIsShown(t *testing.T) {
+	var output string
+	var result event.ToolResult
+	acp.Translate(func(_ string, b event.Body) {
+		switch b := b.(type) {
+		case event.ToolOutput:
+			output += b.Text
+		case event.ToolEnded:
+			result = *b.Result
+		}
+	},
+		[]byte(`{"sessionUpdate":"tool_call","toolCallId":"c","kind":"execute","status":"in_progress","content":[{"type":"terminal","terminalId":"c"}]}`),
+		[]byte(`{"sessionUpdate":"tool_call_update","toolCallId":"c","_meta":{"terminal_output_delta":{"data":"one "}}}`),
+		[]byte(`{"sessionUpdate":"tool_call_update","toolCallId":"c","_meta":{"terminal_output":"of another kind"}}`),
+		[]byte(`{"sessionUpdate":"tool_call_update","toolCallId":"c","status":"completed","_meta":{"terminal_output":{"data":"two"}}}`),
+	)
+	assert.Equal(t, "one ", output)
+	assert.Equal(t, "one two", result.Content)
 }
 
 func FuzzUpdate(f *testing.F) {

@@ -145,7 +145,7 @@ func (a *Agent) Models(ctx context.Context) ([]agent.Model, error) {
 		return nil, err
 	}
 	var s settings
-	if err := a.call(ctx, "session/new", sessionParams{Directory: directory, Servers: []mcpServer{}}, &s); err != nil {
+	if err := a.call(ctx, "session/new", sessionParams{Directory: directory, Servers: []mcpServer{}, Meta: a.driver.preset.meta}, &s); err != nil {
 		return nil, err
 	}
 	a.driver.learnModels(s)

@@ -42,12 +42,13 @@ func TestCapabilitiesOfAgentsAreDocumented(t *testing.T) {
 func capabilityTable(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
-	b.WriteString("| | Copilot CLI | `copilot --acp` | `opencode` | Copilot CLI Protocol |\n|---|---|---|---|---|\n")
+	b.WriteString("| | Copilot CLI | `claude` | `codex` | `copilot-acp` | `gemini` | `opencode` | Copilot CLI Protocol |\n|---|---|---|---|---|---|---|---|\n")
+	agents := [][]agent.Capability{sdk.Capabilities(), claudeCan(), codexCan(), copilotCan(), geminiCan(), opencodeCan(), ndjson.Capabilities()}
 	known := meanings()
 	for _, c := range agent.Capabilities() {
 		require.NotEmpty(t, known[c], c)
 		b.WriteString("| " + known[c])
-		for _, can := range [][]agent.Capability{sdk.Capabilities(), copilotCan(), opencodeCan(), ndjson.Capabilities()} {
+		for _, can := range agents {
 			mark := " | –"
 			if slices.Contains(can, c) {
 				mark = " | yes"

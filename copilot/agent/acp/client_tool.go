@@ -1,6 +1,7 @@
 package acp
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -21,8 +22,9 @@ import (
 // that of their server, which no server of others has. It may be the server of another conversation in the same directory: some agents offer
 // servers to all of them.
 func (c *conversation) clientTool(u toolUpdate) (server, tool string, ok bool) {
-	if c.tools.server == "" || u.Kind != "" && u.Kind != "other" {
-		return "", "", false // what runs commands or changes files is none, whatever its title is
+	name, _, is := u.mcpCall()
+	if c.tools.server == "" || !is {
+		return "", "", false
 	}
 	c.agent.mu.Lock()
 	s := c.agent.tools
@@ -30,13 +32,34 @@ func (c *conversation) clientTool(u toolUpdate) (server, tool string, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for server := range s.servers {
-		rest, ok := strings.CutPrefix(cmp.Or(u.Name, u.Title), server)
+		rest, ok := strings.CutPrefix(name, server)
 		rest = strings.TrimLeft(rest, "-_/. ")
 		if ok && slices.ContainsFunc(c.tools.tools, func(t event.Tool) bool { return t.Alias() == rest }) {
 			return server, rest, true
 		}
 	}
 	return "", "", false
+}
+
+// mcpCall returns the name of the tool that a call uses if it can be one of an MCP server, with the server's name before it, and its arguments.
+// What runs commands or changes files is none, whatever its title is.
+func (u toolUpdate) mcpCall() (name string, arguments json.RawMessage, is bool) {
+	if tool, server, ok := strings.Cut(strings.TrimSuffix(u.Title, " MCP Server)"), " ("); ok && u.Kind == "other" { // Gemini CLI
+		return server + "." + tool, u.RawInput, true
+	}
+	if u.Kind == "" || u.Kind == "other" {
+		return strings.TrimPrefix(cmp.Or(u.Name, u.Title), "mcp__"), u.RawInput, true
+	}
+	var call struct { // Codex says that they are commands. A command would have another member.
+		Server, Tool string
+		Arguments    json.RawMessage
+	}
+	d := json.NewDecoder(bytes.NewReader(u.RawInput))
+	d.DisallowUnknownFields()
+	if d.Decode(&call) != nil || u.Title != "mcp."+call.Server+"."+call.Tool {
+		return "", nil, false
+	}
+	return call.Server + "." + call.Tool, call.Arguments, true
 }
 
 // announced is a call of a client's tool that the agent has announced. The call itself comes to the server.
@@ -139,7 +162,10 @@ func (a *Agent) claimant(server, tool string, arguments json.RawMessage, exact b
 			all = append(all, candidate{one, c})
 		}
 	}
-	i := slices.IndexFunc(all, func(one candidate) bool { return sameJSON(one.call.RawInput, arguments) })
+	i := slices.IndexFunc(all, func(one candidate) bool {
+		_, announced, _ := one.call.mcpCall()
+		return sameJSON(announced, arguments)
+	})
 	if i < 0 && !exact && len(all) == 1 {
 		i = 0
 	}

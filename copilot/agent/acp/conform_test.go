@@ -25,6 +25,22 @@ func copilotCan() []agent.Capability {
 	return []agent.Capability{agent.Permissions, agent.Reasoning, agent.ClientTools, agent.Attachments, agent.Resuming, agent.Servers, agent.Context}
 }
 
+func claudeCan() []agent.Capability {
+	return []agent.Capability{
+		agent.Permissions, agent.Reasoning, agent.ClientTools, agent.Attachments, agent.Resuming, agent.Servers, agent.Switching, agent.Context, agent.Forgetting,
+	}
+}
+
+func codexCan() []agent.Capability {
+	return []agent.Capability{
+		agent.Permissions, agent.Reasoning, agent.ClientTools, agent.Attachments, agent.Resuming, agent.Servers, agent.Switching, agent.Context, agent.Forgetting,
+	}
+}
+
+func geminiCan() []agent.Capability {
+	return []agent.Capability{agent.Permissions, agent.Reasoning, agent.ClientTools, agent.Attachments, agent.Servers}
+}
+
 // TestOpencodeConforms checks a program that the portal knows only through the protocol, with its preset.
 func TestOpencodeConforms(t *testing.T) {
 	t.Parallel()

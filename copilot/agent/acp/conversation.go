@@ -38,14 +38,16 @@ type conversation struct {
 // open creates a session of the agent, or resumes the saved one.
 func (c *conversation) open(ctx context.Context, o agent.Opening) (resumed bool, err error) {
 	c.questions = map[string]*openQuestion{}
+	if err := c.agent.driver.preset.checkDirectory(c.directory); err != nil {
+		return false, err
+	}
 	if o.Resume {
 		if resumed, err = c.resume(ctx, o.Session); err != nil {
 			return false, err
 		}
 	}
 	if !resumed {
-		err := c.agent.call(ctx, "session/new", sessionParams{Directory: o.Directory, Servers: c.servers}, &c.settings)
-		if err != nil {
+		if err := c.agent.call(ctx, "session/new", c.params(""), &c.settings); err != nil {
 			return false, err
 		}
 		c.id = c.settings.SessionID
@@ -55,6 +57,11 @@ func (c *conversation) open(ctx context.Context, o agent.Opening) (resumed bool,
 		return false, err
 	}
 	return resumed, nil
+}
+
+// params returns the parameters that open a session of the agent; id is empty for a new one.
+func (c *conversation) params(id string) sessionParams {
+	return sessionParams{SessionID: id, Directory: c.directory, Servers: c.servers, Meta: c.agent.driver.preset.meta}
 }
 
 // prepare makes an open session of the agent usable.
@@ -109,7 +116,7 @@ func (c *conversation) load(ctx context.Context, id string) (s settings, loaded 
 			return s, false, err
 		}
 	}
-	err = c.agent.link.Peer.Call(ctx, method, sessionParams{SessionID: id, Directory: c.directory, Servers: c.servers}, &s)
+	err = c.agent.link.Peer.Call(ctx, method, c.params(id), &s)
 	if isNotFound(err) {
 		c.agent.driver.options.Log.Info("an agent does not have a conversation any more", "id", id, "err", err)
 		return s, false, nil
@@ -124,6 +131,9 @@ func (c *conversation) reload(ctx context.Context) error {
 	c.mu.Unlock()
 	if !needed {
 		return nil
+	}
+	if err := c.agent.driver.preset.checkDirectory(c.directory); err != nil {
+		return err
 	}
 	s, loaded, err := c.load(ctx, c.id)
 	if err == nil && !loaded {

@@ -30,6 +30,10 @@ type Options struct {
 	Auth    string       // id of the method to sign in with before the first session; "": none
 	Version string       // version of the portal, for the agent; default "dev"
 	Log     *slog.Logger // names the agent; nil disables logging
+
+	// TrustDirectories makes a known agent use what a working directory brings for it: hooks, plugins, MCP servers, permissions. They can run
+	// commands without asking.
+	TrustDirectories bool
 }
 
 // Driver starts processes of an agent and keeps the result of the last start. Its methods may be called concurrently.
@@ -49,11 +53,14 @@ type Driver struct {
 func New(o Options) *Driver {
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	o.Version = cmp.Or(o.Version, "dev")
-	d := &Driver{options: o, saved: savedSessions{o.Saved}}
-	d.preset, _ = FindPreset(o.Name)
+	d := &Driver{options: o, preset: o.preset(), saved: savedSessions{o.Saved}}
 	d.models = d.saved.models()
 	d.start = func() (*stdio.Program, error) {
-		return stdio.Command{Words: o.Command, Env: o.environ(), Log: o.Log}.Start(&d.processes)
+		c, err := d.command()
+		if err != nil {
+			return nil, err
+		}
+		return c.Start(&d.processes)
 	}
 	return d
 }
@@ -195,7 +202,11 @@ const codeNotFound = -32002
 // isNotFound reports whether the agent does not have a session. Not all agents have a code for it.
 func isNotFound(err error) bool {
 	refused, ok := errors.AsType[*jsonrpc.Error](err)
-	return ok && (refused.Code == codeNotFound || strings.Contains(strings.ToLower(refusal(refused)), "not found"))
+	if !ok {
+		return false
+	}
+	text := strings.ToLower(refusal(refused))
+	return refused.Code == codeNotFound || strings.Contains(text, "not found") || strings.Contains(text, "no previous sessions found")
 }
 
 // refusal returns the text of an error, with its details.

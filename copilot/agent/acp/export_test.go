@@ -53,7 +53,10 @@ func Chosen(raw string, approved bool) (string, error) {
 }
 
 // Environ returns the environment of the program.
-func (o Options) Environ() []string { return o.environ() }
+func (d *Driver) Environ() ([]string, error) {
+	c, err := d.command()
+	return c.Env, err
+}
 
 // Translate passes updates to a conversation during a turn.
 func Translate(sink agent.Sink, updates ...[]byte) {

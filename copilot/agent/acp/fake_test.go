@@ -35,8 +35,15 @@ type scripted struct {
 // script returns an agent with methods.
 func script(t *testing.T, name string, methods jsonrpc.Methods) *scripted {
 	t.Helper()
-	s := &scripted{T: t, name: name, methods: methods}
-	s.driver = acp.NewOf(acp.Options{Name: name, Command: []string{"none"}, Saved: t.TempDir()}, s.start)
+	return scriptOf(t, acp.Options{Name: name}, methods)
+}
+
+// scriptOf is script with options of the driver.
+func scriptOf(t *testing.T, o acp.Options, methods jsonrpc.Methods) *scripted {
+	t.Helper()
+	s := &scripted{T: t, name: o.Name, methods: methods}
+	o.Command, o.Saved = []string{"none"}, t.TempDir()
+	s.driver = acp.NewOf(o, s.start)
 	return s
 }
 

@@ -60,9 +60,10 @@ type authMethod struct {
 }
 
 type sessionParams struct {
-	SessionID string      `json:"sessionId,omitempty"`
-	Directory string      `json:"cwd"`
-	Servers   []mcpServer `json:"mcpServers"` // required, also if there are none
+	SessionID string          `json:"sessionId,omitempty"`
+	Directory string          `json:"cwd"`
+	Servers   []mcpServer     `json:"mcpServers"` // required, also if there are none
+	Meta      json.RawMessage `json:"_meta,omitempty"`
 }
 
 // sessionID is the parameters of methods that name only a session.
@@ -224,6 +225,17 @@ type toolUpdate struct {
 	Locations []location      `json:"locations"`
 	RawInput  json.RawMessage `json:"rawInput"`
 	RawOutput json.RawMessage `json:"rawOutput"`
+	Meta      json.RawMessage `json:"_meta"`
+}
+
+// terminal returns what a command has written since the last update. Some agents send it beside the content, for terminals of their own.
+func (u toolUpdate) terminal() string {
+	var meta struct {
+		Output struct{ Data string } `json:"terminal_output"`
+		Delta  struct{ Data string } `json:"terminal_output_delta"`
+	}
+	_ = json.Unmarshal(u.Meta, &meta) // anything else is not for us
+	return meta.Output.Data + meta.Delta.Data
 }
 
 type toolContent struct {

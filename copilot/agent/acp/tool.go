@@ -15,9 +15,10 @@ import (
 type toolCall struct {
 	toolUpdate // what is known of it
 
-	started bool
-	output  string // that was reported
-	refusal string // why the user refused it
+	started        bool
+	terminalOutput string // that came beside the content
+	output         string // that was reported
+	refusal        string // why the user refused it
 }
 
 // find returns an open call, which may be new.
@@ -43,7 +44,11 @@ func (c *toolCall) merge(u toolUpdate) {
 		c.RawOutput = u.RawOutput
 	}
 	c.RawInput = join(c.RawInput, u.RawInput)
+	c.terminalOutput += u.terminal()
 }
+
+// text returns the output so far.
+func (c *toolCall) text() string { return cmp.Or(c.terminalOutput, readAll(c.Content)) }
 
 // join returns an object with the members of both; those of the second have priority. What is no object is replaced.
 func join(a, b json.RawMessage) json.RawMessage {
@@ -105,7 +110,7 @@ func (c *conversation) startCall(call *toolCall) {
 
 // addOutput reports what was added to the output of a running call. The caller must hold the lock.
 func (c *conversation) addOutput(call *toolCall) {
-	text := readAll(call.Content)
+	text := call.text()
 	added, continued := strings.CutPrefix(text, call.output)
 	if continued && added != "" {
 		call.output = text
@@ -122,7 +127,7 @@ func (c *conversation) endCall(t *turn, call *toolCall) {
 		}
 	}
 	t.ended = append(t.ended, call.ID)
-	text := cmp.Or(readAll(call.Content), outputText(call.RawOutput))
+	text := cmp.Or(call.text(), outputText(call.RawOutput))
 	end := event.ToolEnded{ID: call.ID}
 	if call.Status == "failed" {
 		end.Error = &event.ToolError{Text: cmp.Or(call.refusal, text, "the tool failed")}

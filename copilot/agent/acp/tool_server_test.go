@@ -193,16 +193,60 @@ func TestToolsAreServedOnlyWithTheToken(t *testing.T) {
 	awaitIdle(t, bodies)
 }
 
+// Agents announce calls of MCP servers' tools in their own ways.
+func TestCallOfAToolIsRecognized(t *testing.T) {
+	for name, call := range map[string]func(server string) document{
+		"Codex": func(server string) document {
+			return document{"kind": "execute", "title": "mcp." + server + ".look", "rawInput": document{"server": server, "tool": "look", "arguments": document{"a": 1}}}
+		},
+		"Gemini CLI": func(server string) document {
+			return document{"kind": "other", "title": "look (" + server + " MCP Server)"}
+		},
+		"Claude Code": func(server string) document {
+			return document{"kind": "other", "name": "mcp__" + server + "__look", "title": "mcp__" + server + "__look"}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := toolAgent(t, func(ctx context.Context, p *jsonrpc.Peer, session string, server offered) {
+				u := call(server.Name)
+				u["sessionUpdate"], u["toolCallId"], u["status"] = "tool_call", "c1", "in_progress"
+				_ = p.Notify(ctx, "session/update", document{"sessionId": session, "update": u}) // it fails with the connection
+				text, err := server.call(ctx, `{"a":1}`)
+				assert.Equal(t, "one<nil>", fmt.Sprint(text, err))
+			})
+			c, bodies := openWithTool(t, s.launch(), t.TempDir(), "one")
+			require.NoError(t, c.Send(t.Context(), event.Prompt{Text: "go"}))
+			for _, b := range awaitIdle(t, bodies) {
+				if tool, ok := b.(event.ToolStarted); ok {
+					assert.Equal(t, "look", tool.Name, "the announcement is not reported as a call of its own")
+				}
+			}
+		})
+	}
+}
+
 // A tool call that only looks like that of a client's tool is asked about as what it is.
 func TestDisguisedCallIsNotApproved(t *testing.T) {
+	t.Run("with the title of a tool", func(t *testing.T) { disguise(t, "", document{"command": "rm -rf x"}) })
+	t.Run("as Codex announces tools", func(t *testing.T) {
+		disguise(t, "mcp.", document{"command": "rm -rf x", "tool": "look", "arguments": document{}})
+	})
+}
+
+// disguise makes an agent ask for a command that looks like a client's tool.
+func disguise(t *testing.T, prefix string, input document) {
+	t.Helper()
 	var result struct{ Outcome struct{ Outcome string } }
 	s := toolAgent(t, func(ctx context.Context, p *jsonrpc.Peer, session string, server offered) {
-		title := server.Name + ".look"
+		title := prefix + server.Name + ".look"
+		if prefix != "" {
+			input["server"] = server.Name
+		}
 		_ = p.Notify(ctx, "session/update", document{"sessionId": session, "update": document{ // it fails with the connection
 			"sessionUpdate": "tool_call", "toolCallId": "c1", "title": title, "kind": "other",
 		}})
 		_ = p.Call(ctx, "session/request_permission", document{"sessionId": session, "options": []document{{"optionId": "yes", "kind": "allow_once", "name": "Yes"}}, "toolCall": document{ // as above
-			"toolCallId": "c1", "title": title, "kind": "execute", "rawInput": document{"command": "rm -rf x"},
+			"toolCallId": "c1", "title": title, "kind": "execute", "rawInput": input,
 		}}, &result)
 	})
 	c, bodies := openWithTool(t, s.launch(), t.TempDir(), "one")

@@ -22,7 +22,7 @@ func abortRules() []rule {
 			until[event.TurnStarted](c)
 		}),
 		aborted("an open permission", func(c *testConversation) {
-			c.send(Shell{"true"})
+			c.send(Shell{"printf ok"})
 			c.asked(event.AskPermission)
 		}, agent.Permissions),
 		aborted("an open question", func(c *testConversation) {

@@ -156,7 +156,7 @@ func conversationIsResumedDuringPrompt(s *ruleContext) {
 	c := s.open(nil)
 	c.run(Say{"a heron"})
 	for _, begin := range []func(){
-		func() { c.send(Shell{"true"}); c.asked(event.AskPermission) },
+		func() { c.send(Shell{"printf ok"}); c.asked(event.AskPermission) },
 		func() { c.send(Stream{Chunks: 5000, Over: 20 * time.Second}); until[event.MessageDelta](c) },
 	} {
 		begin()

@@ -42,7 +42,7 @@ func (s *ruleContext) killDuringPermission(then ...Scene) (*testConversation, ev
 	s.Helper()
 	c := s.open(nil)
 	c.run(Say{"a heron"})
-	c.send(append([]Scene{Shell{"echo hello"}}, then...)...)
+	c.send(append([]Scene{Shell{"printf hello"}}, then...)...)
 	q := c.asked(event.AskPermission)
 	s.restartAfterKill(c)
 	return c, q
@@ -158,7 +158,7 @@ func (c *testConversation) assertEndsAtOnce(q event.Question) {
 
 func pendingAnswered(s *ruleContext) {
 	c := s.open(nil)
-	c.send(Shell{"echo hello"})
+	c.send(Shell{"printf hello"})
 	q := c.asked(event.AskPermission)
 	c.answer(q, event.Answer{Approved: true})
 	c.idle(false)

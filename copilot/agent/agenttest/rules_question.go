@@ -31,10 +31,10 @@ func questionRules() []rule {
 
 func permissionGranted(s *ruleContext) {
 	c := s.open(nil)
-	c.send(Shell{"echo hello"})
+	c.send(Shell{"printf hello"})
 	begin, _ := until[event.ToolStarted](c)
 	q := c.asked(event.AskPermission)
-	if q.ID == "" || q.Call != begin.ID || q.Title == "" || q.Detail != "echo hello" || !slices.Equal(q.Names, []string{permission.Exec}) {
+	if q.ID == "" || q.Call != begin.ID || q.Title == "" || q.Detail != "printf hello" || !slices.Equal(q.Names, []string{permission.Exec}) {
 		s.Errorf("the call %+v has the question %+v", begin, q)
 	}
 	c.answer(q, event.Answer{Approved: true})
@@ -47,7 +47,7 @@ func permissionGranted(s *ruleContext) {
 
 // noCommandRuns checks that an agent without permission questions does nothing that needs a permission.
 func noCommandRuns(s *ruleContext) {
-	got := s.open(nil).run(Shell{"echo hello"})
+	got := s.open(nil).run(Shell{"printf hello"})
 	if len(bodies[event.QuestionAsked](got))+len(bodies[event.ToolStarted](got)) > 0 {
 		s.Errorf("unexpected events: %s", show(got))
 	}
@@ -69,7 +69,7 @@ func refusedCommandDoesNotRun(s *ruleContext) {
 // refused refuses a command and returns the text of the error.
 func refused(s *ruleContext, a event.Answer) string {
 	c := s.open(nil)
-	c.send(Shell{"echo hello"}, Say{"and on"})
+	c.send(Shell{"printf hello"}, Say{"and on"})
 	c.answer(c.asked(event.AskPermission), a)
 	got := c.idle(false)
 	s.contains(said(got), "and on")
@@ -88,7 +88,7 @@ func permissionRefusedSilently(s *ruleContext) { refused(s, event.Answer{}) }
 
 func questionKeepsPromptOpen(s *ruleContext) {
 	c := s.open(nil)
-	c.send(Shell{"true"})
+	c.send(Shell{"printf ok"})
 	q := c.asked(event.AskPermission)
 	c.assertSilent()
 	c.answer(q, event.Answer{Approved: true})
@@ -97,7 +97,7 @@ func questionKeepsPromptOpen(s *ruleContext) {
 
 func secondAnswer(s *ruleContext) {
 	c := s.open(nil)
-	c.send(Shell{"true"})
+	c.send(Shell{"printf ok"})
 	q := c.asked(event.AskPermission)
 	c.answer(q, event.Answer{Approved: true})
 	c.answer(q, event.Answer{})

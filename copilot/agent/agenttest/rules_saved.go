@@ -87,7 +87,7 @@ func copiedTwice(s *ruleContext) {
 func copiedDuringPrompt(s *ruleContext) {
 	c := s.open(nil)
 	c.run(Say{"a heron"})
-	c.send(Shell{"echo hello"})
+	c.send(Shell{"printf hello"})
 	q := c.asked(event.AskPermission)
 	clone := s.fork(c)
 	clone.assertSilent()

@@ -154,6 +154,7 @@ func sessionConfig(o agent.Opening, c *conversation) vendor.SessionConfig {
 		ClientName:       "copilot-portal",
 		Model:            vendorModel(c.models, o.Model),
 		WorkingDirectory: o.Directory,
+		EnableFileHooks:  vendor.Bool(false), // those of the directory run commands without a question
 		Streaming:        vendor.Bool(true),
 		OnEvent:          c.event,
 		// The decision is made when the event of the request arrives, because only that carries its id.
@@ -178,7 +179,8 @@ func sessionConfig(o agent.Opening, c *conversation) vendor.SessionConfig {
 func resumeConfig(c vendor.SessionConfig, goOn bool) *vendor.ResumeSessionConfig {
 	return &vendor.ResumeSessionConfig{
 		ClientName: c.ClientName, Model: c.Model, WorkingDirectory: c.WorkingDirectory,
-		Streaming: c.Streaming, OnEvent: c.OnEvent,
+		EnableFileHooks: c.EnableFileHooks,
+		Streaming:       c.Streaming, OnEvent: c.OnEvent,
 		OnPermissionRequest: c.OnPermissionRequest, OnUserInputRequest: c.OnUserInputRequest,
 		OnElicitationRequest: c.OnElicitationRequest, OnExitPlanModeRequest: c.OnExitPlanModeRequest,
 		Tools: c.Tools, MCPServers: c.MCPServers, Hooks: c.Hooks,

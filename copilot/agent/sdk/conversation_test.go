@@ -29,6 +29,7 @@ func TestConversation(t *testing.T) {
 		"runs commands only with permission":    asksForCommands,
 		"asks for the target of a link":         seesThroughLinks,
 		"leaves no question handlers behind":    leavesNoHandler,
+		"runs no hooks of the directory":        runsNoHooksOfTheDirectory,
 		"does not wait for background commands": goesOnBesideCommands,
 		"waits for background sub-agents":       waitsForSubAgents,
 		"reports refusals of the CLI":           mayBeRefused,
@@ -124,6 +125,25 @@ func seesThroughLinks(t *testing.T, a *sdk.Agent) {
 	c.answer(asked.Question, event.Answer{})
 	_, rest := until[event.Idle](c)
 	assert.NotContains(t, show(rest), "s3cret")
+}
+
+// Whoever made the directory is not the user: its hooks would run commands without a question.
+func runsNoHooksOfTheDirectory(t *testing.T, a *sdk.Agent) {
+	t.Helper()
+	made := filepath.Join(t.TempDir(), "made")
+	c := open(t, a, func(o *agent.Opening) {
+		hooks := filepath.Join(o.Directory, ".github", "hooks")
+		require.NoError(t, os.MkdirAll(hooks, 0o700))
+		run := `[{"type":"command","bash":"touch ` + made + `"}]`
+		text := `{"version":1,"hooks":{"sessionStart":` + run + `,"userPromptSubmitted":` + run + `}}`
+		require.NoError(t, os.WriteFile(filepath.Join(hooks, "x.json"), []byte(text), 0o600))
+	})
+	c.run("say `x`")
+	assert.NoFileExists(t, made)
+	require.NoError(t, c.Close(t.Context()))
+	c = open(t, a, func(o *agent.Opening) { *o = c.opening; o.Resume = true })
+	c.run("say `x`")
+	assert.NoFileExists(t, made)
 }
 
 func leavesNoHandler(t *testing.T, a *sdk.Agent) {

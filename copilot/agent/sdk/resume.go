@@ -28,7 +28,9 @@ func (a *Agent) open(ctx context.Context, o agent.Opening, config vendor.Session
 		if err == nil || ctx.Err() != nil {
 			return s, err == nil, err
 		}
-		a.driver.options.Log.Warn("cannot resume a saved conversation; it starts anew", "session", o.Session, "err", err)
+		if saved, e := a.client.GetSessionMetadata(ctx, o.Session); e != nil || saved != nil { // without a prompt, nothing is saved
+			a.driver.options.Log.Warn("cannot resume a saved conversation; it starts anew", "session", o.Session, "err", err)
+		}
 		if err := a.deleteCorruptSave(ctx, o.Session, err); err != nil {
 			return nil, false, err
 		}

@@ -2,6 +2,7 @@ package sdk_test
 
 import (
 	"bytes"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"testing"
@@ -69,6 +70,18 @@ func beginsAnew(t *testing.T, a *sdk.Agent) {
 	again := open(t, a, func(o *agent.Opening) { *o = c.opening; o.Resume = true })
 	assert.Len(t, all[event.SessionError](again.got()), 1)
 	assert.Equal(t, "hello", said(again.run("say `hello`")))
+}
+
+func TestUnsavedConversationIsNoWarning(t *testing.T) {
+	t.Parallel()
+	var log lockedBuffer
+	o := options(t)
+	o.Log = slog.New(slog.NewTextHandler(&log, nil))
+	a := launch(t, sdk.New(o))
+	c := open(t, a, nil)
+	c.close()
+	open(t, a, func(o *agent.Opening) { *o = c.opening; o.Resume = true })
+	assert.NotContains(t, log.String(), "starts anew")
 }
 
 func TestConversationOpenElsewhereCannotBeForgotten(t *testing.T) {

@@ -41,14 +41,35 @@ type Log struct {
 
 // Connect connects to the servers. If none answers, the log goes on trying, and its methods fail meanwhile.
 func Connect(o Options) (*Log, error) {
+	return connect(o, nats.RetryOnFailedConnect(true))
+}
+
+// connect connects to the servers with more options than those for all connections.
+func connect(o Options, more ...nats.Option) (*Log, error) {
 	o.Replicas = cmp.Or(max(o.Replicas, 0), 1)
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
+	connection, err := nats.Connect(strings.Join(o.Servers, ","), append(o.connection(), more...)...)
+	if err != nil {
+		return nil, err
+	}
+	js, err := jetstream.New(connection)
+	if err != nil {
+		connection.Close()
+		return nil, err
+	}
+	return &Log{options: o, connection: connection, js: js, prefix: "portal." + o.Name + "."}, nil
+}
+
+// connection returns the options of every connection.
+func (o Options) connection() []nats.Option {
 	options := []nats.Option{
-		nats.Name("portal " + o.Node), nats.RetryOnFailedConnect(true), nats.MaxReconnects(-1),
+		nats.Name("portal " + o.Node), nats.MaxReconnects(-1),
 		nats.ReconnectBufSize(-1), // what waited here would be sent long after others have taken over
 		nats.PingInterval(time.Second), nats.MaxPingsOutstanding(2),
 		nats.ReconnectWait(250 * time.Millisecond), nats.Timeout(2 * time.Second),
-		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) { o.Log.Debug("an error of the cluster's log", "error", err) }),
+		nats.ErrorHandler(func(_ *nats.Conn, _ *nats.Subscription, err error) {
+			o.Log.Debug("an error of the cluster's log", "error", err)
+		}),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
 			if err != nil {
 				o.Log.Warn("the connection to the cluster's log is lost", "error", err)
@@ -65,16 +86,7 @@ func Connect(o Options) (*Log, error) {
 	if o.Cert != "" {
 		options = append(options, nats.ClientCert(o.Cert, o.Key))
 	}
-	connection, err := nats.Connect(strings.Join(o.Servers, ","), options...)
-	if err != nil {
-		return nil, err
-	}
-	js, err := jetstream.New(connection)
-	if err != nil {
-		connection.Close()
-		return nil, err
-	}
-	return &Log{options: o, connection: connection, js: js, prefix: "portal." + o.Name + "."}, nil
+	return options
 }
 
 // Close ends the connection.
@@ -257,9 +269,6 @@ func (l *Log) Put(ctx context.Context, name string, data []byte) error {
 	o, err := l.objects(ctx)
 	if err != nil {
 		return err
-	}
-	if _, err := o.GetInfo(ctx, name); err == nil {
-		return nil
 	}
 	_, err = o.Put(ctx, jetstream.ObjectMeta{Name: name}, bytes.NewReader(data))
 	return err

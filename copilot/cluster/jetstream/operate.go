@@ -1,0 +1,127 @@
+package jetstream
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/nats-io/nats.go"
+	"github.com/nats-io/nats.go/jetstream"
+
+	"github.com/copilot-portal/portal/copilot/cluster"
+)
+
+// Visit connects to the servers for somebody who is no member, and fails if none answers or lets it in.
+func Visit(o Options) (*Log, error) { return connect(o) }
+
+// Announced returns what the processes of the cluster have said about themselves in the last minute.
+func (l *Log) Announced(ctx context.Context) (list []cluster.Announcement, err error) {
+	b, err := l.js.KeyValue(ctx, l.bucket("members"))
+	if errors.Is(err, jetstream.ErrBucketNotFound) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	w, err := b.WatchAll(ctx, jetstream.IgnoreDeletes())
+	if err != nil {
+		return nil, err
+	}
+	defer w.Stop() //nolint:errcheck // the context ends it, too
+	for {
+		select {
+		case e, ok := <-w.Updates():
+			if !ok || e == nil { // nil follows the newest of all
+				slices.SortFunc(list, func(a, b cluster.Announcement) int { return strings.Compare(a.Node, b.Node) })
+				return list, nil
+			}
+			a := cluster.Announcement{Process: e.Key(), Heard: e.Created()}
+			if json.Unmarshal(e.Value(), &a.State) == nil {
+				list = append(list, a)
+			}
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+// Newest returns the sequence of the newest message of all; 0: there is none. Unlike [Log.Last] it creates nothing.
+func (l *Log) Newest(ctx context.Context) (uint64, error) {
+	log, err := l.js.Stream(ctx, l.bucket("log"))
+	if errors.Is(err, jetstream.ErrStreamNotFound) {
+		return 0, nil
+	} else if err != nil {
+		return 0, err
+	}
+	return log.CachedInfo().State.LastSeq, nil
+}
+
+// Servers is what a client sees of the servers.
+type Servers struct {
+	Connected  string // address of the one that answers
+	MaxPayload int64  // of a message, in bytes
+	JetStream  error  // why it cannot be used; nil: it can
+	Replicas   int    // of the cluster's log; 0: there is none yet
+	List       []Server
+}
+
+// Server is one of the servers.
+type Server struct {
+	Name      string `json:"name"`
+	Version   string `json:"ver"`
+	JetStream bool   `json:"jetstream"`
+}
+
+// Inspect returns what can be seen of the servers.
+func (l *Log) Inspect(ctx context.Context) (Servers, error) {
+	s := Servers{Connected: l.connection.ConnectedUrlRedacted(), MaxPayload: l.connection.MaxPayload()}
+	_, s.JetStream = l.js.AccountInfo(ctx)
+	if s.JetStream == nil {
+		log, err := l.js.Stream(ctx, l.bucket("log"))
+		switch {
+		case err == nil:
+			s.Replicas = max(1, log.CachedInfo().Config.Replicas)
+		case !errors.Is(err, jetstream.ErrStreamNotFound):
+			return s, err
+		}
+	}
+	var err error
+	s.List, err = l.servers(ctx)
+	return s, err
+}
+
+// answerTime is how long each further server may take to answer.
+const answerTime = 500 * time.Millisecond
+
+// servers asks all servers about the connections of this account, because every user may, for what they say about themselves.
+func (l *Log) servers(ctx context.Context) (list []Server, err error) {
+	inbox := l.connection.NewRespInbox()
+	answers, err := l.connection.SubscribeSync(inbox)
+	if err != nil {
+		return nil, err
+	}
+	defer answers.Unsubscribe() //nolint:errcheck // the connection may be closed
+	if err := l.connection.PublishRequest("$SYS.REQ.ACCOUNT.PING.CONNZ", inbox, []byte(`{"limit":1}`)); err != nil {
+		return nil, err
+	}
+	for {
+		limited, cancel := context.WithTimeout(ctx, answerTime)
+		m, err := answers.NextMsgWithContext(limited)
+		cancel()
+		switch {
+		case err != nil && ctx.Err() != nil:
+			return nil, ctx.Err()
+		case err != nil && !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, nats.ErrNoResponders):
+			return nil, err
+		case err != nil:
+			slices.SortFunc(list, func(a, b Server) int { return strings.Compare(a.Name, b.Name) })
+			return list, nil
+		}
+		var answer struct{ Server Server }
+		if json.Unmarshal(m.Data, &answer) == nil && answer.Server.Name != "" {
+			list = append(list, answer.Server)
+		}
+	}
+}

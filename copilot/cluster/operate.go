@@ -1,0 +1,82 @@
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/copilot-portal/portal/copilot/fault"
+)
+
+// describe returns what this node says about itself.
+func (n *Node) describe() State {
+	s := n.state()
+	s.Node = n.options.Node
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	s.Applied, s.Waiting = n.applied, n.countWaiting()
+	return s
+}
+
+// countWaiting returns how many subjects have changes that the log lacks. The caller must hold the lock.
+func (n *Node) countWaiting() (waiting int) {
+	for _, p := range n.subject {
+		if p.state != shipped {
+			waiting++
+		}
+	}
+	return waiting
+}
+
+// noteNewest asks the log for its newest message, to know how far this node is behind. Nothing depends on it.
+func (n *Node) noteNewest(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, n.options.Lease/(2*announcementsPerLease))
+	defer cancel()
+	if last, err := n.log.Last(ctx); err == nil {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		n.newest = last
+	}
+}
+
+// lag returns how many messages of the log are not applied yet, as far as known. The caller must hold the lock.
+func (n *Node) lag() uint64 { return max(n.newest, n.applied) - n.applied }
+
+// Ask calls a process of a cluster for somebody who is no member of it. The process may have ended the context of the call
+// before it answers. Errors: [ErrNobody], those of the process, and those of the log.
+func Ask(ctx context.Context, log Log, process, path string, params, result any) error {
+	body, err := json.Marshal(params)
+	if err != nil {
+		return err
+	}
+	data, err := json.Marshal(request{Path: path, Body: body})
+	if err != nil {
+		return err
+	}
+	if data, err = log.Request(ctx, process, uuid.NewString(), data); err != nil {
+		return err
+	}
+	var r response
+	if err := json.Unmarshal(data, &r); err != nil {
+		return err
+	}
+	if r.Status == http.StatusOK {
+		return json.Unmarshal(r.Body, result)
+	}
+	var w fault.Wire
+	if err := json.Unmarshal(r.Body, &w); err != nil {
+		return fault.Errorf(fault.Unavailable, "the portal does not know this call (status %d): its version may be older", r.Status)
+	}
+	return w.Err()
+}
+
+// Announcement is what a process of a cluster has said about itself last.
+type Announcement struct {
+	State
+
+	Process string
+	Heard   time.Time // on the clock of the log
+}

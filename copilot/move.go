@@ -1,0 +1,109 @@
+package copilot
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"time"
+
+	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/session"
+)
+
+// Moves carries the saved conversations of the first agent between the nodes of a cluster, so that the model knows the past wherever a
+// session goes.
+type Moves struct {
+	Node   string // this one
+	Pack   func(ctx context.Context, session string) ([]byte, error)
+	Unpack func(ctx context.Context, session string, packed []byte) error
+	Put    func(ctx context.Context, name string, data []byte) error
+	Get    func(ctx context.Context, name string) ([]byte, error)
+}
+
+// savedConversation says where the newest copy of a conversation is.
+type savedConversation struct {
+	Node   string `json:"node,omitzero"`   // whose agent had it open last
+	Object string `json:"object,omitzero"` // name of the packed copy of its last idle moment; "": none
+}
+
+// moveTime limits the move of a conversation.
+const moveTime = 20 * time.Second
+
+// movesConversation reports whether the session's conversation moves between nodes. The caller must hold the lock.
+func (s *Session) movesConversation() bool { return s.host.options.Moves != nil && s.agentName == "" }
+
+// fetchConversation unpacks the conversation if another node had it open last. Without a copy the agent starts anew, with what the
+// record has.
+func (s *Session) fetchConversation(ctx context.Context) {
+	s.mu.Lock()
+	saved, moves := s.saved, s.movesConversation()
+	m := s.host.options.Moves
+	s.mu.Unlock()
+	if !moves || saved.Node == m.Node {
+		return
+	}
+	if saved.Object != "" {
+		ctx, cancel := context.WithTimeout(ctx, moveTime)
+		defer cancel()
+		packed, err := m.Get(ctx, saved.Object)
+		if err == nil {
+			err = m.Unpack(ctx, s.id, packed)
+		}
+		if err != nil {
+			s.host.options.Log.Warn("the conversation of a session was not fetched from its last node", "session", s.id, "node", saved.Node, "err", err)
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.saved.Node = m.Node
+	s.storeHead()
+}
+
+// shipConversation makes a copy of the conversation for other nodes, in the background. The caller must hold the lock, after a run.
+func (s *Session) shipConversation() {
+	if !s.movesConversation() || s.host.work.ctx.Err() != nil {
+		return
+	}
+	before, shipped, run := s.shipping, make(chan struct{}), s.recent.run
+	s.shipping = shipped
+	ctx := s.host.work.ctx
+	s.host.work.Go(func() {
+		defer close(shipped)
+		if before != nil {
+			<-before
+		}
+		ctx, cancel := context.WithTimeout(ctx, moveTime)
+		defer cancel()
+		if err := s.shipOnce(ctx, run); err != nil && ctx.Err() == nil && fault.KindOf(err) != fault.NotFound {
+			s.host.options.Log.Info("a conversation was not copied for other nodes", "session", s.id, "err", err)
+		}
+	})
+}
+
+// shipOnce copies the conversation as it is after a run, unless the next one has begun.
+func (s *Session) shipOnce(ctx context.Context, run string) error {
+	m := s.host.options.Moves
+	packed, err := m.Pack(ctx, s.id)
+	if err != nil || !s.isIdleAfter(run) {
+		return err
+	}
+	sum := sha256.Sum256(packed)
+	name := hex.EncodeToString(sum[:])
+	if err := m.Put(ctx, name, packed); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.lease == leaseHeld && s.recent.run == run {
+		s.saved = savedConversation{m.Node, name}
+		s.storeHead()
+	}
+	return nil
+}
+
+// isIdleAfter reports whether nothing has happened since a run.
+func (s *Session) isIdleAfter(run string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.recent.run == run && s.recent.outcome != "" && s.machine.Run() == nil && s.machine.State() != session.Closed
+}
