@@ -14,13 +14,9 @@ func (a *applier) activity(ctx context.Context, kind, id string, m Logged, x *Sh
 	err := a.db.row(ctx, "SELECT key, last FROM activity WHERE kind = ? AND id = ?", []any{kind, id}, &has.key, &has.last)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
-		if m.Activity == nil {
-			return nil
-		}
-	case err != nil:
+		return a.newActivity(ctx, kind, id, m)
+	case err != nil, own && !m.Claim && m.Version <= x.Version && m.Last <= has.last:
 		return err
-	case own && !m.Claim && m.Version <= x.Version && m.Last <= has.last:
-		return nil
 	}
 	if !own || m.Removed {
 		a.ended = append(a.ended, activity{kind, id})
@@ -33,7 +29,20 @@ func (a *applier) activity(ctx context.Context, kind, id string, m Logged, x *Sh
 			return err
 		}
 	}
-	return a.updateActivity(ctx, kind, id, has, m)
+	return a.updateActivity(ctx, has, m)
+}
+
+// newActivity applies a change of an activity that this store does not have.
+func (a *applier) newActivity(ctx context.Context, kind, id string, m Logged) error {
+	if m.Activity == nil { // removed
+		return nil
+	}
+	var has local
+	if err := a.db.row(ctx, `INSERT INTO activity (kind, id, created, changed, head, done, last) VALUES (?, ?, ?, 0, x'', 0, 0) RETURNING key`,
+		[]any{kind, id, m.Activity.Created.UnixMilli()}, &has.key); err != nil {
+		return err
+	}
+	return a.updateActivity(ctx, has, m)
 }
 
 // dropLines removes the lines of an activity that the log lacks.
@@ -47,18 +56,11 @@ func (a *applier) dropLines(ctx context.Context, kind, id string, has *local, lo
 	return err
 }
 
-// updateActivity inserts or updates an activity from a change.
-func (a *applier) updateActivity(ctx context.Context, kind, id string, has local, m Logged) error {
+// updateActivity updates an activity from a change.
+func (a *applier) updateActivity(ctx context.Context, has local, m Logged) error {
 	owner, err := a.owner(ctx, m)
 	if err != nil {
 		return err
-	}
-	h := m.Activity
-	if has.key == 0 {
-		if err := a.db.row(ctx, `INSERT INTO activity (kind, id, created, changed, head, done, last) VALUES (?, ?, ?, 0, x'', 0, 0) RETURNING key`,
-			[]any{kind, id, h.Created.UnixMilli()}, &has.key); err != nil {
-			return err
-		}
 	}
 	for _, e := range m.Entries {
 		if e.Number <= has.last {
@@ -68,9 +70,10 @@ func (a *applier) updateActivity(ctx context.Context, kind, id string, has local
 			return err
 		}
 	}
-	if _, err := a.db.exec(ctx, "UPDATE activity SET owner = ?, last = ? WHERE key = ?", owner, max(has.last, m.Last), has.key); err != nil || h == nil {
+	if _, err := a.db.exec(ctx, "UPDATE activity SET owner = ?, last = ? WHERE key = ?", owner, max(has.last, m.Last), has.key); err != nil || m.Activity == nil {
 		return err
 	}
+	h := m.Activity
 	_, err = a.db.exec(ctx, "UPDATE activity SET changed = ?, head = ifnull(?, x''), done = ? WHERE key = ?", h.Changed.UnixMilli(), h.Head, h.Done, has.key)
 	return err
 }
