@@ -180,7 +180,7 @@ soak: build ## use a portal for half an hour, with kills and restarts; the repor
 endurance: build opencode presets ## run the tests that only a long run makes strict, at full length, and those of agents that are large to download
 	$(TEST) -tags 'nomsgpack presets' -count 1 -timeout 30m -v -run '^(TestPresetsConform|TestKnownAgentsRunNothingOfADirectory|TestCodexWritesNothingUnasked)$$' ./copilot/agent/acp
 	PORTAL_SOAK=1 $(TEST) -count 1 -timeout 30m -v -p 1 -run \
-		'^(FuzzRecordMatchesModel|TestKillLosesOnlyTheLastMoment|TestKillDuringDropKeepsOtherEntries|TestEntriesDuringReleaseAreWritten|TestLargeJobIsReportedToAllWatchers|TestLongBurstIsTheSameInEveryDialect|TestManySessionsInParallelLoseNothing|TestStreamsAndRestWatchASessionDuringReconnects|TestSimulatedSessionsKeepTheRules|TestUnreadOutputDoesNotStallThousandsOfCalls|TestTranscriptsOnBothCarriers|TestReceivedEventsSurviveKillsDuringAStream|TestRandomEditsAreRestoredByteForByte)$$' ./copilot/session ./copilot/store ./copilot/checkpoint ./server
+		'^(FuzzRecordMatchesModel|TestKillLosesOnlyTheLastMoment|TestKillDuringDropKeepsOtherEntries|TestEntriesDuringReleaseAreWritten|TestLargeJobIsReportedToAllWatchers|TestLongBurstIsTheSameInEveryDialect|TestManySessionsInParallelLoseNothing|TestStreamsAndRestWatchASessionDuringReconnects|TestSimulatedSessionsKeepTheRules|TestSimulatedClusterKeepsTheRules|TestUnreadOutputDoesNotStallThousandsOfCalls|TestTranscriptsOnBothCarriers|TestReceivedEventsSurviveKillsDuringAStream|TestRandomEditsAreRestoredByteForByte)$$' ./copilot/session ./copilot/store ./copilot/cluster ./copilot/checkpoint ./server
 
 fuzz: ## run every fuzz test for some time: make fuzz [FUZZTIME=30s]
 	@for dir in $$($(GO) list -f '{{.Dir}}' ./...); do \

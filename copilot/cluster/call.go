@@ -109,7 +109,9 @@ func (n *Node) answer(ctx context.Context, data []byte, answer func(context.Cont
 		defer func() { c.end(data) }()
 		ctx, cancel := context.WithCancel(ctx)
 		var watching sync.WaitGroup
-		watching.Go(func() { n.cancelWhenGone(ctx, q.From, cancel) })
+		if q.From != "" { // otherwise the caller is no member
+			watching.Go(func() { n.cancelWhenGone(ctx, q.From, cancel) })
+		}
 		defer watching.Wait()
 		defer cancel()
 		r.Status, r.Body = answer(ctx, q.Path, q.Body)

@@ -37,13 +37,13 @@ func TestCallIsExecutedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, a, b, _ := trio(t)
 		calls := b.serve(t, func(context.Context) { time.Sleep(time.Second) })
-		a.Log.Gate = func(_ context.Context, o clustertest.Operation) (any, error) {
+		a.gate(func(_ context.Context, o clustertest.Operation) (any, error) {
 			v, err := o.Run()
 			if o.Name == "Request" {
 				v, err = o.Run() // it comes twice, and the second answer counts
 			}
 			return v, err
-		}
+		})
 		status, answer, err := a.Call(t.Context(), b.Store.Name(), "/path", []byte(`"body"`))
 		require.NoError(t, err)
 		require.Equal(t, http.StatusOK, status)
@@ -58,7 +58,7 @@ func TestCallToASilentMemberEnds(t *testing.T) {
 		ended := make(chan error, 1)
 		b.serve(t, func(ctx context.Context) { <-ctx.Done(); ended <- ctx.Err() })
 		require.ElementsMatch(t, []string{b.Store.Name(), c.Store.Name()}, a.Others())
-		time.AfterFunc(time.Second, func() { b.Log.Gate, a.Log.Gate = refuse, nil })
+		time.AfterFunc(time.Second, func() { b.gate(refuse) })
 		_, _, err := a.Call(t.Context(), b.Store.Name(), "/path", []byte("{}"))
 		require.ErrorIs(t, err, context.Canceled)
 		require.False(t, a.IsMember(b.Store.Name()))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -44,19 +45,19 @@ func TestAcquiringAndDeletingAtTheSameTimeHasOneWinner(t *testing.T) {
 		for range 20 {
 			require.NoError(t, a.create(t, "s", 5).Release(t.Context()))
 			settle()
-			a.Log.Gate = func(_ context.Context, o clustertest.Operation) (any, error) {
+			a.gate(func(_ context.Context, o clustertest.Operation) (any, error) {
 				if o.Name == "Append" { // so that both are on their way
 					time.Sleep(10 * time.Millisecond)
 				}
 				return o.Run()
-			}
+			})
 			var work sync.WaitGroup
 			var acquired, deleted error
 			var l *store.Lease
 			work.Go(func() { l, acquired = a.Store.Acquire(t.Context(), "s") })
 			work.Go(func() { deleted = a.Store.Delete(t.Context(), "s") })
 			work.Wait()
-			a.Log.Gate = nil
+			a.gate(nil)
 			require.NotEqual(t, acquired == nil, deleted == nil, "%v, %v", acquired, deleted)
 			settle()
 			same(t, a, b, c)
@@ -75,13 +76,13 @@ func TestSessionOfALiveMemberIsNotAcquired(t *testing.T) {
 		a.create(t, "s", 5)
 		settle()
 		d := connect(t, server, "d", t.TempDir())
-		d.Log.Gate = func(ctx context.Context, o clustertest.Operation) (any, error) {
+		d.gate(func(ctx context.Context, o clustertest.Operation) (any, error) {
 			if o.Name == "Watch" { // it has not heard a yet
 				<-ctx.Done()
 				return nil, ctx.Err()
 			}
 			return o.Run()
-		}
+		})
 		d.start(t)
 		settle()
 		require.True(t, d.IsMember(a.Store.Name()))
@@ -96,13 +97,13 @@ func TestDeafNodeTakesNobodyForDead(t *testing.T) {
 		_, a, b, _ := trio(t)
 		a.create(t, "s", 5)
 		settle()
-		b.Log.Gate = func(ctx context.Context, o clustertest.Operation) (any, error) {
+		b.gate(func(ctx context.Context, o clustertest.Operation) (any, error) {
 			if o.Name == "Watch" {
 				<-ctx.Done()
 				return nil, ctx.Err()
 			}
 			return o.Run()
-		}
+		})
 		time.Sleep(10 * time.Second)
 		var held *store.InUseError
 		_, err := b.Store.Acquire(t.Context(), "s")
@@ -126,7 +127,7 @@ func TestLostSessionIsKeptAsABranch(t *testing.T) {
 		require.NoError(t, err)
 		require.EqualValues(t, 2, taken.Epoch())
 		fill(t, b.Store, taken, 6, 7)
-		a.Log.Gate = nil
+		a.gate(nil)
 		time.Sleep(5 * time.Second)
 		synctest.Wait()
 		require.NoError(t, a.Accepting())
@@ -159,7 +160,7 @@ func TestConflictThatIsReportedLateDoesNotBlockTheSession(t *testing.T) {
 		_, a, b, c := trio(t)
 		l := a.create(t, "s", 5)
 		settle()
-		a.Log.Gate = func(_ context.Context, o clustertest.Operation) (any, error) {
+		a.gate(func(_ context.Context, o clustertest.Operation) (any, error) {
 			switch o.Name {
 			case "Announce": // the others take a for dead
 				return nil, errLog
@@ -170,7 +171,7 @@ func TestConflictThatIsReportedLateDoesNotBlockTheSession(t *testing.T) {
 				return v, err
 			}
 			return o.Run()
-		}
+		})
 		time.Sleep(time.Second)
 		fill(t, a.Store, l, 6, 6)
 		time.Sleep(2 * time.Second)
@@ -179,7 +180,7 @@ func TestConflictThatIsReportedLateDoesNotBlockTheSession(t *testing.T) {
 		require.NoError(t, taken.Release(t.Context()))
 		time.Sleep(10 * time.Second)
 		require.True(t, l.IsLost())
-		a.Log.Gate = nil
+		a.gate(nil)
 		time.Sleep(10 * time.Second)
 		_, err = a.Store.Acquire(t.Context(), "s")
 		require.NoError(t, err)
@@ -194,20 +195,20 @@ func TestLostAnswersDoNotBlockTheSession(t *testing.T) {
 		_, a, b, c := trio(t)
 		l := a.create(t, "s", 5)
 		settle()
-		n := 0
-		a.Log.Gate = func(_ context.Context, o clustertest.Operation) (any, error) {
+		var n atomic.Int32
+		a.gate(func(_ context.Context, o clustertest.Operation) (any, error) {
 			v, err := o.Run()
-			if n++; o.Name == "Append" && n%2 == 0 {
+			if o.Name == "Append" && n.Add(1)%2 == 0 {
 				time.Sleep(200 * time.Millisecond) // the message comes back first
 				return nil, errLog
 			}
 			return v, err
-		}
+		})
 		for i := uint64(0); i < 10; i++ {
 			fill(t, a.Store, l, 6+2*i, 7+2*i)
 			settle()
 		}
-		a.Log.Gate = nil
+		a.gate(nil)
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
 		require.Zero(t, a.Status().Waiting)
@@ -222,16 +223,16 @@ func TestClaimWithoutAnswerDoesNotBlockTheSession(t *testing.T) {
 		_, a, b, c := trio(t)
 		require.NoError(t, a.create(t, "s", 5).Release(t.Context()))
 		settle()
-		b.Log.Gate = func(_ context.Context, o clustertest.Operation) (any, error) {
+		b.gate(func(_ context.Context, o clustertest.Operation) (any, error) {
 			v, err := o.Run()
 			if o.Name == "Append" {
 				return nil, errLog
 			}
 			return v, err
-		}
+		})
 		_, err := b.Store.Acquire(t.Context(), "s")
 		require.ErrorIs(t, err, errLog)
-		b.Log.Gate = nil
+		b.gate(nil)
 		settle()
 		var held *store.InUseError
 		_, err = a.Store.Acquire(t.Context(), "s")
@@ -256,7 +257,7 @@ func TestRestartAfterACrash(t *testing.T) {
 				}
 				settle()
 				hung := make(chan struct{}, 10)
-				a.Log.Gate = func(ctx context.Context, o clustertest.Operation) (any, error) {
+				a.gate(func(ctx context.Context, o clustertest.Operation) (any, error) {
 					if o.Name != "Append" {
 						return o.Run()
 					}
@@ -266,7 +267,7 @@ func TestRestartAfterACrash(t *testing.T) {
 					hung <- struct{}{}
 					<-ctx.Done()
 					return nil, ctx.Err()
-				}
+				})
 				acquired := make(chan error, 1)
 				if at == "between claim and transaction" {
 					go func() { _, err := a.Store.Acquire(t.Context(), "s"); acquired <- err }()
@@ -324,7 +325,7 @@ func TestOneNodeAdoptsAnActivity(t *testing.T) {
 		}
 		work.Wait()
 		require.Equal(t, 1, adopted)
-		a.Log.Gate = nil
+		a.gate(nil)
 		time.Sleep(5 * time.Second)
 		synctest.Wait()
 		_, err = a.Store.AppendActivity(t.Context(), store.Activity{Kind: "job", ID: "j"}, []byte("late"))

@@ -37,8 +37,8 @@ func (n *Node) isStuck() func(context.Context) bool {
 		last, err := n.last(ctx)
 		n.mu.Lock()
 		defer n.mu.Unlock()
-		n.counts.Lag = max(last, n.applied) - n.applied
-		stuck := err == nil && n.counts.Lag > 0 && n.applied == before
+		n.newest = max(n.newest, last)
+		stuck := err == nil && n.lag() > 0 && n.applied == before
 		before = n.applied
 		return stuck
 	}
@@ -86,13 +86,13 @@ func (n *Node) noteApplied(changes []store.Logged) {
 				signal(n.purge)
 			}
 			n.releaseDelayed(c.Subject)
-			n.noteNewest(c.Subject, c.Sequence)
+			n.noteSubject(c.Subject, c.Sequence)
 		}
 	})
 }
 
-// noteNewest records that the store has a message about a subject. The caller must hold the lock.
-func (n *Node) noteNewest(subject string, sequence uint64) {
+// noteSubject records that the store has a message about a subject. The caller must hold the lock.
+func (n *Node) noteSubject(subject string, sequence uint64) {
 	p := n.subject[subject]
 	switch {
 	case p == nil:

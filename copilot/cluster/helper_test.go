@@ -3,6 +3,7 @@ package cluster_test
 import (
 	"context"
 	"fmt"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,8 +23,15 @@ type member struct {
 	Store     *store.Store
 	changed   chan []string
 	directory string
+	fault     atomic.Pointer[gate]
 	stop      func(killed bool)
 }
+
+// gate decides what happens to the operations of a node.
+type gate = func(context.Context, clustertest.Operation) (any, error)
+
+// gate sets what happens to the operations from now on; nil: nothing unusual.
+func (m *member) gate(f gate) { m.fault.Store(&f) }
 
 // join starts a node and stops it with the test.
 func join(t *testing.T, server *clustertest.Server, name, directory string) *member {
@@ -36,7 +44,13 @@ func join(t *testing.T, server *clustertest.Server, name, directory string) *mem
 // connect lets a node join without starting it.
 func connect(t *testing.T, server *clustertest.Server, name, directory string) *member {
 	t.Helper()
-	m := &member{Log: &clustertest.Log{Server: server}, directory: directory, changed: make(chan []string, 1000)}
+	m := &member{directory: directory, changed: make(chan []string, 1000)}
+	m.Log = &clustertest.Log{Server: server, Gate: func(ctx context.Context, o clustertest.Operation) (any, error) {
+		if f := m.fault.Load(); f != nil && *f != nil {
+			return (*f)(ctx, o)
+		}
+		return o.Run()
+	}}
 	m.Node = cluster.New(m.Log, cluster.Options{Name: "test", Node: name, Lease: time.Second})
 	s, err := store.Open(t.Context(), store.Options{Directory: directory, Delay: time.Millisecond, Cluster: m.Node})
 	require.NoError(t, err)
@@ -48,7 +62,7 @@ func connect(t *testing.T, server *clustertest.Server, name, directory string) *
 		}
 		stopped = true
 		if killed {
-			m.Log.Gate = refuse
+			m.gate(refuse)
 			_ = s.Kill()
 		}
 		m.Close()
@@ -139,7 +153,7 @@ func same(t *testing.T, nodes ...*member) {
 
 // silence lets a node fall silent until the others take it for dead.
 func (m *member) silence() {
-	m.Log.Gate = refuse
+	m.gate(refuse)
 	time.Sleep(3 * time.Second)
 	synctest.Wait()
 }

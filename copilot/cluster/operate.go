@@ -45,18 +45,18 @@ func (n *Node) noteLag(ctx context.Context) {
 // lag returns how many messages of the log are not applied yet, as far as known. The caller must hold the lock.
 func (n *Node) lag() uint64 { return max(n.newest, n.applied) - n.applied }
 
-// Ask calls a process of a cluster for somebody who is no member of it. The process may have ended the context of the call
-// before it answers. Errors: [ErrNobody], those of the process, and those of the log.
+// Ask calls a process of a cluster for somebody who is no member of it. Errors: [ErrNobody], those of the process, and those of the log.
 func Ask(ctx context.Context, log Log, process, path string, params, result any) error {
 	body, err := json.Marshal(params)
 	if err != nil {
 		return err
 	}
-	data, err := json.Marshal(request{Path: path, Body: body})
+	id := uuid.NewString()
+	data, err := json.Marshal(request{ID: id, Path: path, Body: body})
 	if err != nil {
 		return err
 	}
-	if data, err = log.Request(ctx, process, uuid.NewString(), data); err != nil {
+	if data, err = log.Request(ctx, process, id, data); err != nil {
 		return err
 	}
 	var r response

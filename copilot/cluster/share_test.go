@@ -92,14 +92,13 @@ func TestLargeBacklogIsSentInParts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server, a, b, c := trio(t)
 		l := a.create(t, "s", 1)
-		gate := a.Log.Gate
-		a.Log.Gate = refuse
+		a.gate(refuse)
 		for n := uint64(2); n <= 400; n++ {
 			require.NoError(t, l.Append(store.Entry{Number: n, Data: bytes.Repeat([]byte("x"), 10_000)}))
 		}
 		require.NoError(t, a.Store.Flush(t.Context()))
 		settle()
-		a.Log.Gate = gate
+		a.gate(nil)
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
 		same(t, a, b, c)
@@ -175,7 +174,7 @@ func TestRevokedLinkStaysRevoked(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, a.Store.Admit(t.Context(), []byte("hash"), store.Visitor{Until: time.Now().Add(time.Hour)}))
 		settle()
-		b.Log.Gate = refuse // so b does not know the removal when it uses the link
+		b.gate(refuse) // so b does not know the removal when it uses the link
 		settle()
 		deleted, err := a.Store.DeleteShare(t.Context(), "s", "x")
 		require.NoError(t, err)
@@ -183,7 +182,7 @@ func TestRevokedLinkStaysRevoked(t *testing.T) {
 		require.NoError(t, a.Store.Dismiss(t.Context(), []byte("hash")))
 		require.NoError(t, b.Store.UseShare(t.Context(), "x", time.Now()))
 		require.NoError(t, b.Store.Admit(t.Context(), []byte("hash"), store.Visitor{Until: time.Now().Add(time.Hour)}))
-		b.Log.Gate = nil
+		b.gate(nil)
 		time.Sleep(5 * time.Second)
 		synctest.Wait()
 		for _, m := range []*member{a, b, c} {
@@ -198,13 +197,13 @@ func TestRevokedLinkStaysRevoked(t *testing.T) {
 func TestUnknownRowsAreNotRemovedElsewhere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, a, b, c := trio(t)
-		c.Log.Gate = func(ctx context.Context, o clustertest.Operation) (any, error) {
+		c.gate(func(ctx context.Context, o clustertest.Operation) (any, error) {
 			if o.Name == "Read" || o.Name == "Last" { // c lags
 				<-ctx.Done()
 				return nil, ctx.Err()
 			}
 			return o.Run()
-		}
+		})
 		settle()
 		_, err := a.Store.AddShare(t.Context(), store.Share{ID: "x", Session: "s", Hash: []byte("h"), Created: time.Now(), Expires: time.Now().Add(time.Hour)}, 5)
 		require.NoError(t, err)
@@ -225,7 +224,12 @@ func TestUnknownRowsAreNotRemovedElsewhere(t *testing.T) {
 func TestReadWaitsForWhatAnotherNodeHasJustWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, a, b, _ := trio(t)
-		b.Log.Batch = func() (int, int) { time.Sleep(50 * time.Millisecond); return 256, 0 } // b lags
+		b.gate(func(_ context.Context, o clustertest.Operation) (any, error) {
+			if o.Name == "Read" { // b lags
+				time.Sleep(50 * time.Millisecond)
+			}
+			return o.Run()
+		})
 		require.NoError(t, a.Store.Admit(t.Context(), []byte("hash"), store.Visitor{User: "somebody", Until: time.Now().Add(time.Hour)}))
 		_, err := b.Store.Admitted(t.Context(), []byte("hash"))
 		require.NoError(t, err, "Admit returns when the log has it, and Admitted catches up")

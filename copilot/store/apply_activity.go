@@ -13,10 +13,10 @@ func (a *applier) activity(ctx context.Context, kind, id string, m Logged, x *Sh
 	var has local
 	err := a.db.row(ctx, "SELECT key, last FROM activity WHERE kind = ? AND id = ?", []any{kind, id}, &has.key, &has.last)
 	switch {
-	case err != nil && !errors.Is(err, sql.ErrNoRows):
+	case errors.Is(err, sql.ErrNoRows):
+		return a.newActivity(ctx, kind, id, m)
+	case err != nil, own && !m.Claim && m.Version <= x.Version && m.Last <= has.last:
 		return err
-	case has.key == 0 && m.Activity == nil, own && !m.Claim && has.key > 0 && m.Version <= x.Version && m.Last <= has.last:
-		return nil
 	}
 	if !own || m.Removed {
 		a.ended = append(a.ended, activity{kind, id})
@@ -24,34 +24,43 @@ func (a *applier) activity(ctx context.Context, kind, id string, m Logged, x *Sh
 	if m.Removed {
 		return a.removeActivity(ctx, has.key)
 	}
-	if !own && has.last > logged {
-		if err := a.dropLines(ctx, kind, id, has, logged); err != nil {
+	if !own {
+		if err := a.dropLines(ctx, kind, id, &has, logged); err != nil {
 			return err
 		}
-		has.last = logged
 	}
-	return a.updateActivity(ctx, kind, id, has, m)
+	return a.updateActivity(ctx, has, m)
+}
+
+// newActivity applies a change of an activity that this store does not have.
+func (a *applier) newActivity(ctx context.Context, kind, id string, m Logged) error {
+	if m.Activity == nil { // removed
+		return nil
+	}
+	var has local
+	if err := a.db.row(ctx, `INSERT INTO activity (kind, id, created, changed, head, done, last) VALUES (?, ?, ?, 0, x'', 0, 0) RETURNING key`,
+		[]any{kind, id, m.Activity.Created.UnixMilli()}, &has.key); err != nil {
+		return err
+	}
+	return a.updateActivity(ctx, has, m)
 }
 
 // dropLines removes the lines of an activity that the log lacks.
-func (a *applier) dropLines(ctx context.Context, kind, id string, has local, logged uint64) error {
+func (a *applier) dropLines(ctx context.Context, kind, id string, has *local, logged uint64) error {
+	if has.last <= logged {
+		return nil
+	}
 	a.options.Log.Warn("another node has adopted an activity: its last lines of this node are dropped", "kind", kind, "id", id, "lines", has.last-logged)
+	has.last = logged
 	_, err := a.db.exec(ctx, "DELETE FROM line WHERE activity = ? AND number > ?", has.key, logged)
 	return err
 }
 
-// updateActivity inserts or updates an activity from a change.
-func (a *applier) updateActivity(ctx context.Context, kind, id string, has local, m Logged) error {
+// updateActivity updates an activity from a change.
+func (a *applier) updateActivity(ctx context.Context, has local, m Logged) error {
 	owner, err := a.owner(ctx, m)
 	if err != nil {
 		return err
-	}
-	h := m.Activity
-	if has.key == 0 {
-		if err := a.db.row(ctx, `INSERT INTO activity (kind, id, created, changed, head, done, last) VALUES (?, ?, ?, 0, x'', 0, 0) RETURNING key`,
-			[]any{kind, id, h.Created.UnixMilli()}, &has.key); err != nil {
-			return err
-		}
 	}
 	for _, e := range m.Entries {
 		if e.Number <= has.last {
@@ -61,9 +70,10 @@ func (a *applier) updateActivity(ctx context.Context, kind, id string, has local
 			return err
 		}
 	}
-	if _, err := a.db.exec(ctx, "UPDATE activity SET owner = ?, last = ? WHERE key = ?", owner, max(has.last, m.Last), has.key); err != nil || h == nil {
+	if _, err := a.db.exec(ctx, "UPDATE activity SET owner = ?, last = ? WHERE key = ?", owner, max(has.last, m.Last), has.key); err != nil || m.Activity == nil {
 		return err
 	}
+	h := m.Activity
 	_, err = a.db.exec(ctx, "UPDATE activity SET changed = ?, head = ifnull(?, x''), done = ? WHERE key = ?", h.Changed.UnixMilli(), h.Head, h.Done, has.key)
 	return err
 }
