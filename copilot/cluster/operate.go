@@ -31,8 +31,8 @@ func (n *Node) countWaiting() (waiting int) {
 	return waiting
 }
 
-// noteNewest asks the log for its newest message, to know how far this node is behind. Nothing depends on it.
-func (n *Node) noteNewest(ctx context.Context) {
+// askNewest asks the log for its newest message, to know how far this node is behind. Nothing depends on it.
+func (n *Node) askNewest(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, n.options.Lease/(2*announcementsPerLease))
 	defer cancel()
 	if last, err := n.log.Last(ctx); err == nil {
