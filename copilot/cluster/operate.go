@@ -52,11 +52,12 @@ func Ask(ctx context.Context, log Log, process, path string, params, result any)
 	if err != nil {
 		return err
 	}
-	data, err := json.Marshal(request{Path: path, Body: body})
+	id := uuid.NewString() // the process answers each id once
+	data, err := json.Marshal(request{ID: id, Path: path, Body: body})
 	if err != nil {
 		return err
 	}
-	if data, err = log.Request(ctx, process, uuid.NewString(), data); err != nil {
+	if data, err = log.Request(ctx, process, id, data); err != nil {
 		return err
 	}
 	var r response
