@@ -32,7 +32,9 @@ func TestExamplesOfClustersAreValid(t *testing.T) {
 				break
 			}
 			for _, env := range environments(d) {
-				_, err := server.Load(server.Sources{Flags: pflag.NewFlagSet("", pflag.ContinueOnError), Environ: append(env, "HOME="+t.TempDir())})
+				flags := pflag.NewFlagSet("", pflag.ContinueOnError)
+				flags.String("config", "", "")
+				_, err := server.Load(server.Sources{Flags: flags, Environ: append(env, "HOME="+t.TempDir())})
 				assert.NoError(t, err, "%s: %s", file, env)
 			}
 		}
