@@ -2,6 +2,7 @@ package copilot
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"time"
 
@@ -52,7 +53,7 @@ func (h *Host) DrainProcess(ctx context.Context, process string, on bool) (d Dra
 		return d, errNoProcess
 	}
 	err = h.processes.Call(ctx, process, DrainPath, on, &d)
-	if err == ipc.ErrUnreachable { //nolint:errorlint // it is returned as it is
+	if errors.Is(err, ipc.ErrUnreachable) {
 		err = errNoProcess
 	}
 	return d, err

@@ -44,12 +44,8 @@ func (h *Host) startElsewhere(ctx context.Context, start Start, here error) (*Se
 
 // mayBeStartedElsewhere reports whether another node may succeed where this one failed.
 func mayBeStartedElsewhere(err error) bool {
-	switch fault.KindOf(err) {
-	case fault.Busy, fault.Unavailable:
-		return true
-	default:
-		return errors.Is(err, fault.ErrDirectoryNotFound)
-	}
+	kind := fault.KindOf(err)
+	return kind == fault.Busy || kind == fault.Unavailable || errors.Is(err, fault.ErrDirectoryNotFound)
 }
 
 // serveStart starts a session for another node.

@@ -71,6 +71,7 @@ func TestClusterIsOperated(t *testing.T) {
 	assert.Zero(t, sessionsOf(t, two))
 	code, _, stderr = command(t, env, "cluster", "drain", "two", "--undo")
 	require.Equal(t, 0, code, stderr)
+	require.Eventually(t, func() bool { return status().Nodes[1].State == "ok" }, time.Minute, time.Second)
 	code, text = one.Do("POST", "/api/cluster/nodes/two/drain", "")
 	assert.Equal(t, 200, code, text)
 	code, text = one.Do("DELETE", "/api/cluster/nodes/two/drain", "")

@@ -8,7 +8,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v3"
@@ -32,7 +31,7 @@ func TestExamplesOfClustersAreValid(t *testing.T) {
 				break
 			}
 			for _, env := range environments(d) {
-				_, err := server.Load(server.Sources{Flags: pflag.NewFlagSet("", pflag.ContinueOnError), Environ: append(env, "HOME="+t.TempDir())})
+				_, err := server.Load(server.Sources{Flags: flags(t), Environ: append(env, "HOME="+t.TempDir())})
 				assert.NoError(t, err, "%s: %s", file, env)
 			}
 		}

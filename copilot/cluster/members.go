@@ -67,7 +67,7 @@ func (n *Node) announce(ctx context.Context) error {
 		if err := n.announceOnce(ctx); err != nil {
 			return err
 		}
-		n.noteLag(ctx)
+		n.askNewest(ctx)
 		select {
 		case <-every.C:
 		case <-ctx.Done():

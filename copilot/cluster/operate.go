@@ -31,8 +31,8 @@ func (n *Node) countWaiting() (waiting int) {
 	return waiting
 }
 
-// noteLag asks the log for its newest message, to know how far this node is behind. Nothing depends on it.
-func (n *Node) noteLag(ctx context.Context) {
+// askNewest asks the log for its newest message, to know how far this node is behind. Nothing depends on it.
+func (n *Node) askNewest(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, n.options.Lease/(2*announcementsPerLease))
 	defer cancel()
 	if last, err := n.log.Last(ctx); err == nil {
@@ -51,7 +51,7 @@ func Ask(ctx context.Context, log Log, process, path string, params, result any)
 	if err != nil {
 		return err
 	}
-	id := uuid.NewString()
+	id := uuid.NewString() // the process answers each id once
 	data, err := json.Marshal(request{ID: id, Path: path, Body: body})
 	if err != nil {
 		return err

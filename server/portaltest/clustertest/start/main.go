@@ -4,7 +4,6 @@ package main
 
 import (
 	"bufio"
-	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -153,9 +152,9 @@ func (p *portal) show(said io.Reader) {
 // wait says when a portal has ended.
 func (p *portal) wait() {
 	defer close(p.exited)
-	p.work.Wait() // the pipes are read
-	err := p.command.Wait()
-	log.Printf("%s | ended: %s", p.name, cmp.Or(fmt.Sprint(err), "exit status 0"))
+	p.work.Wait()        // the pipes are read
+	_ = p.command.Wait() // its state says more
+	log.Printf("%s | ended: %s", p.name, p.command.ProcessState)
 }
 
 // ended returns an error if the portal has ended.
