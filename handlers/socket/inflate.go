@@ -56,13 +56,13 @@ func (i *inflater) frame() error {
 	if err != nil {
 		return err
 	}
-	begins := head[0]&opcodes != 0
+	begins, compressed := head[0]&opcodes != 0, head[0]&bitCompressed != 0
 	switch {
-	case head[0]&bitControl != 0 || i.opcode == 0 && (!begins || head[0]&bitCompressed == 0):
+	case head[0]&bitControl != 0, i.opcode == 0 && !(begins && compressed):
 		i.next.Reset(head)
 		i.passed = size
 		return nil
-	case head[1]&bitMasked == 0 || i.opcode != 0 && (begins || head[0]&bitCompressed != 0):
+	case head[1]&bitMasked == 0, i.opcode != 0 && (begins || compressed):
 		return errors.New("a compressed message is not framed as it should be")
 	case begins:
 		i.opcode = head[0] & opcodes
