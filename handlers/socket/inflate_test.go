@@ -109,7 +109,7 @@ func TestBrokenCompressedMessagesEndTheConnection(t *testing.T) {
 				_, err := conn.Write(frame)
 				require.NoError(t, err)
 			}
-			assert.Error(t, await(t, received, "receiving ends"))
+			require.Error(t, await(t, received, "receiving ends"))
 			require.NoError(t, conn.Close())
 		})
 	}
