@@ -1,7 +1,6 @@
 package server
 
 import (
-	"bufio"
 	"fmt"
 	"os"
 	"strings"
@@ -15,25 +14,24 @@ func releaseProgram() error {
 	if err != nil {
 		return err
 	}
-	maps, err := os.Open("/proc/self/maps")
+	maps, err := os.ReadFile("/proc/self/maps")
 	if err != nil {
 		return err
 	}
-	defer maps.Close()
-	lines := bufio.NewScanner(maps)
-	for lines.Scan() {
+	for line := range strings.Lines(string(maps)) {
+		line = strings.TrimSuffix(line, "\n")
 		// 00400000-01b69000 r-xp 00000000 fe:00 10002902    /usr/bin/portal
 		var begin, end uintptr
 		var rights string
-		if _, err := fmt.Sscanf(lines.Text(), "%x-%x %s", &begin, &end, &rights); err != nil {
+		if _, err := fmt.Sscanf(line, "%x-%x %s", &begin, &end, &rights); err != nil {
 			return err
 		}
-		if !strings.HasSuffix(lines.Text(), " "+program) || strings.Contains(rights, "w") {
+		if !strings.HasSuffix(line, " "+program) || strings.Contains(rights, "w") {
 			continue // written pages exist nowhere else
 		}
 		if _, _, failed := syscall.Syscall(syscall.SYS_MADVISE, begin, end-begin, syscall.MADV_DONTNEED); failed != 0 {
 			return failed
 		}
 	}
-	return lines.Err()
+	return nil
 }

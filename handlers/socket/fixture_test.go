@@ -72,8 +72,8 @@ func (s *site) raw(header ...string) net.Conn {
 	return conn
 }
 
-// handshake is raw, with the response to the upgrade.
-func (s *site) handshake(header ...string) (net.Conn, *http.Response) {
+// handshake is raw, with the header of the response to the upgrade.
+func (s *site) handshake(header ...string) (net.Conn, http.Header) {
 	s.t.Helper()
 	conn, err := net.Dial("tcp", s.address)
 	require.NoError(s.t, err)
@@ -86,7 +86,7 @@ func (s *site) handshake(header ...string) (net.Conn, *http.Response) {
 	require.NoError(s.t, err)
 	require.NoError(s.t, response.Body.Close())
 	require.Equal(s.t, http.StatusSwitchingProtocols, response.StatusCode)
-	return buffered{conn, in}, response
+	return buffered{conn, in}, response.Header
 }
 
 // buffered is a connection of which a part was read ahead: the first frame may come

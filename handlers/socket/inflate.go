@@ -56,13 +56,13 @@ func (i *inflater) frame() error {
 	if err != nil {
 		return err
 	}
-	begins := head[0]&opcodes != 0
+	begins, compressed := head[0]&opcodes != 0, head[0]&bitCompressed != 0
 	switch {
-	case head[0]&bitControl != 0 || i.opcode == 0 && (!begins || head[0]&bitCompressed == 0):
+	case head[0]&bitControl != 0, i.opcode == 0 && (!begins || !compressed):
 		i.next.Reset(head)
 		i.passed = size
 		return nil
-	case head[1]&bitMasked == 0 || i.opcode != 0 && (begins || head[0]&bitCompressed != 0):
+	case head[1]&bitMasked == 0, i.opcode != 0 && (begins || compressed):
 		return errors.New("a compressed message is not framed as it should be")
 	case begins:
 		i.opcode = head[0] & opcodes
@@ -105,7 +105,7 @@ func (i *inflater) head() (head []byte, size int64, err error) {
 	case 2:
 		return head, int64(binary.BigEndian.Uint16(head[2:])), nil
 	case 8:
-		size = int64(binary.BigEndian.Uint64(head[2:]) & (1<<63 - 1)) //nolint:gosec // gorilla refuses longer ones
+		size = int64(binary.BigEndian.Uint64(head[2:]) & (1<<63 - 1)) // gorilla refuses longer ones
 		return head, size, nil
 	}
 	return head, int64(head[1] &^ bitMasked), nil

@@ -43,7 +43,7 @@ func (u *upgrade) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 func (u *upgrade) agree(options Options, w *netConn) {
 	u.conn.extension = agree(u.conn.request)
 	if u.conn.extension.compresses {
-		u.Header()["Sec-WebSocket-Extensions"] = []string{u.conn.extension.answer} //nolint:staticcheck // not canonical, see above
+		u.Header()["Sec-WebSocket-Extensions"] = []string{u.conn.extension.answer}
 		w.input = newInflater(networkInput{w}, options.MaxMessage)
 	}
 }
