@@ -207,17 +207,46 @@ func (s *Session) SetReaderPosition(name string, n uint64) {
 	s.setReaderPosition(name, n)
 }
 
-// ShareReaderPosition is SetReaderPosition for clients that may continue on another node of a cluster at once: it returns when that one
-// can know the position. Without a cluster it does nothing.
-func (s *Session) ShareReaderPosition(ctx context.Context, name string, n uint64) {
-	if s.host.options.Remote != nil {
-		_ = s.host.options.Store.SharePosition(ctx, s.id, name, n) // on failure the older position stays
+// announced is the suffix of a position that a reader gets with an answer on its way.
+const announced = "~"
+
+// AnnounceReaderPosition tells all nodes of a cluster which position a reader gets with an answer that is sent now. It returns when
+// they can know: the next call of the reader may go to any of them. [Session.ConfirmReaderPosition] must follow once the answer is sent.
+func (s *Session) AnnounceReaderPosition(ctx context.Context, name string, n uint64) {
+	_ = s.host.options.Store.SharePosition(ctx, s.id, name+announced, n) // on failure a reader on another node may get the answer again
+}
+
+// ConfirmReaderPosition stores that a reader has got an answer, and returns at once.
+func (s *Session) ConfirmReaderPosition(name string, n uint64) {
+	_ = s.host.options.Store.SetPosition(s.id, name, n) // on failure the older position stays
+}
+
+// ForgetReaderPosition removes what is stored of a reader.
+func (s *Session) ForgetReaderPosition(name string) {
+	s.SetReaderPosition(name, 0)
+	if s.MovesBetweenNodes() {
+		s.ConfirmReaderPosition(name+announced, 0)
 	}
 }
 
-// TakeBackReaderPosition undoes ShareReaderPosition, unless the client has continued elsewhere.
-func (s *Session) TakeBackReaderPosition(ctx context.Context, name string, shared, before uint64) {
-	_ = s.host.options.Store.TakeBackPosition(ctx, s.id, name, shared, before) // on failure the client misses what it did not get
+// ReaderPosition returns the stored position of one reader. If another node announced a newer one, it waits until that is confirmed; if it is
+// not, because that node was killed, the older position holds.
+func (s *Session) ReaderPosition(ctx context.Context, name string) (uint64, error) {
+	if s.host.options.Store == nil {
+		return 0, nil
+	}
+	s.host.options.Store.CatchUp(ctx)
+	marks, err := s.host.options.Store.Positions(ctx, s.id)
+	for began := time.Now(); err == nil && marks[name+announced] > marks[name] && time.Since(began) < confirmTime; {
+		select {
+		case <-time.After(catchUpEvery):
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		}
+		marks, err = s.host.options.Store.Positions(ctx, s.id)
+	}
+	s.CatchUp(ctx, s.record.Position(marks[name]))
+	return min(marks[name], s.record.Last()), err // later entries were not stored
 }
 
 // MovesBetweenNodes reports whether clients of the session may come from, and go to, other nodes of a cluster.
@@ -240,9 +269,11 @@ func (s *Session) CatchUp(ctx context.Context, p journal.Position) {
 	}
 }
 
-// How long a client waits for a node that lags behind the one before, and how often that is checked.
+// How long a client waits for a node that lags behind the one before, how long for the end of an answer of that one, and how often both are
+// checked.
 const (
 	catchUpTime  = 2 * time.Second
+	confirmTime  = time.Second
 	catchUpEvery = 5 * time.Millisecond
 )
 
@@ -272,17 +303,6 @@ func (s *Session) ReaderPositions(ctx context.Context) (map[string]uint64, error
 		marks[name] = min(n, last) // later entries were not stored
 	}
 	return marks, err
-}
-
-// ReaderPosition returns the stored position of one reader, which may come from another node of a cluster.
-func (s *Session) ReaderPosition(ctx context.Context, name string) (uint64, error) {
-	if s.host.options.Store == nil {
-		return 0, nil
-	}
-	s.host.options.Store.CatchUp(ctx)
-	marks, err := s.host.options.Store.Positions(ctx, s.id)
-	s.CatchUp(ctx, s.record.Position(marks[name]))
-	return min(marks[name], s.record.Last()), err // later entries were not stored
 }
 
 // DeleteExpired deletes unused sessions, with the agent's copies: those that did not change for longer

@@ -252,18 +252,6 @@ func (s *Store) SharePosition(ctx context.Context, session, name string, number 
 	})
 }
 
-// TakeBackPosition is SharePosition unless the position was changed to another one than expected meanwhile.
-func (s *Store) TakeBackPosition(ctx context.Context, session, name string, expected, number uint64) error {
-	return s.changeRow(ctx, subject(positionKind, session+"/"+name), func(ctx context.Context, w *writer) (rows int64, err error) {
-		var now uint64
-		err = w.db.row(ctx, "SELECT ifnull((SELECT number FROM position WHERE name = ? AND session = (SELECT key FROM session WHERE id = ?)), 0)", []any{name, session}, &now)
-		if err != nil || now != expected {
-			return 0, err
-		}
-		return w.changePosition(ctx, mark{session, name}, number)
-	})
-}
-
 // changePosition is positionOf for [Store.changeRow].
 func (w *writer) changePosition(ctx context.Context, m mark, number uint64) (rows int64, err error) {
 	known, err := w.positionOf(ctx, m, number)

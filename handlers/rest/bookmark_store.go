@@ -51,17 +51,9 @@ func (m *bookmark) store(s *copilot.Session, token string) {
 	}
 }
 
-// share makes the bookmark known to all nodes of a cluster before the answer is sent, because the next call may go to any of them.
-// undo takes that back.
-func (m *bookmark) share(ctx context.Context, s *copilot.Session, token string, n uint64) (undo func()) {
-	before := m.at.N
-	s.ShareReaderPosition(ctx, markName(token), n)
-	return func() { s.TakeBackReaderPosition(context.WithoutCancel(ctx), markName(token), n, before) }
-}
-
 // forget removes a dropped bookmark from its session.
 func (a *API) forget(session, token string) {
 	if s, ok := a.options.Host.Loaded(session); ok {
-		s.SetReaderPosition(markName(token), 0)
+		s.ForgetReaderPosition(markName(token))
 	}
 }

@@ -78,9 +78,9 @@ type recordSource[E any] interface {
 	encode(m *bookmark, e E) (n uint64, response any)
 	// movePosition records that the reader has received everything up to a number.
 	movePosition(m *bookmark, n uint64)
-	// sharePosition makes the position that follows the answer known to other nodes. undo takes that back.
-	sharePosition(ctx context.Context, m *bookmark, n uint64) (undo func())
-	// savePosition is called after a response was written.
+	// announcePosition tells other nodes the position that follows the answer before it is written.
+	announcePosition(ctx context.Context, n uint64)
+	// savePosition is called after a response was written, or not.
 	savePosition(m *bookmark)
 	// ended reports whether the end of the record is final.
 	ended() bool
@@ -113,12 +113,10 @@ func poll[E any](c *gin.Context, r reader, f recordSource[E]) {
 	case !moves:
 		_ = write(c, answer) // the client may have disconnected
 	default:
-		undo := f.sharePosition(client, mark, last)
-		if write(c, answer) != nil {
-			undo()
-			return
+		f.announcePosition(client, last)
+		if write(c, answer) == nil {
+			f.movePosition(mark, last)
 		}
-		f.movePosition(mark, last)
 		f.savePosition(mark)
 		mark.answered = time.Now()
 	}

@@ -102,15 +102,18 @@ func (m *bookmark) includes(e follow.Entry) bool {
 
 func (f sessionSource) movePosition(m *bookmark, n uint64) { m.at = f.session.Record().Position(n) }
 
-func (f sessionSource) sharePosition(ctx context.Context, m *bookmark, n uint64) (undo func()) {
-	if f.unstored || !f.session.MovesBetweenNodes() {
-		return func() {}
+func (f sessionSource) announcePosition(ctx context.Context, n uint64) {
+	if !f.unstored && f.session.MovesBetweenNodes() {
+		f.session.AnnounceReaderPosition(ctx, markName(f.token), n)
 	}
-	return m.share(ctx, f.session, f.token, n)
 }
 
 func (f sessionSource) savePosition(m *bookmark) {
-	if !f.unstored && !f.session.MovesBetweenNodes() { // else it is shared already, and another node may have moved it
+	switch {
+	case f.unstored:
+	case f.session.MovesBetweenNodes():
+		f.session.ConfirmReaderPosition(markName(f.token), m.at.N)
+	default:
 		m.store(f.session, f.token)
 	}
 }
@@ -161,10 +164,10 @@ func (m *bookmark) encodeJob(b jobs.Body) any {
 	return jobCallback{b}
 }
 
-func (jobSource) movePosition(m *bookmark, n uint64)                             { m.at.N = n }
-func (jobSource) sharePosition(context.Context, *bookmark, uint64) (undo func()) { return func() {} }
-func (jobSource) savePosition(*bookmark)                                         {} // kept in memory only
-func (jobSource) ended() bool                                                    { return true }
+func (jobSource) movePosition(m *bookmark, n uint64)       { m.at.N = n }
+func (jobSource) announcePosition(context.Context, uint64) {}
+func (jobSource) savePosition(*bookmark)                   {} // kept in memory only
+func (jobSource) ended() bool                              { return true }
 
 // jobCallback is an event with its callback.
 type jobCallback struct{ jobs.Body }
