@@ -256,7 +256,7 @@ func CheckDirectory(dir string) error {
 	if strings.ContainsRune(dir, 0) {
 		return fault.ErrDirectoryNotFound
 	}
-	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
+	if info, err := os.Stat(dir); err != nil || !info.IsDir() { //nolint:gosec // it is the directory that the caller wants to work in
 		return fault.ErrDirectoryNotFound
 	}
 	return nil

@@ -272,7 +272,7 @@ func (s *Session) CatchUp(ctx context.Context, p journal.Position) {
 // How long a client waits for a node that lags behind the one before, how long for the end of an answer of that one, and how often both are
 // checked.
 const (
-	catchUpTime  = 2 * time.Second
+	catchUpTime  = 10 * time.Second // more than the servers of a cluster need to choose a leader
 	confirmTime  = time.Second
 	catchUpEvery = 5 * time.Millisecond
 )

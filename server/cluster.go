@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"time"
 
 	"github.com/copilot-portal/portal/copilot"
@@ -60,10 +61,8 @@ func (c *Cluster) check(fault func(format string, args ...any)) {
 			fault("cluster.%s: %q is not a name of letters, digits, - and _", key, name)
 		}
 	}
-	for _, s := range c.NATS {
-		if u, err := url.Parse(s); err != nil || u.Host == "" {
-			fault("cluster.nats: %q is not a URL such as nats://host:4222", s)
-		}
+	if i := slices.IndexFunc(c.NATS, func(s string) bool { u, err := url.Parse(s); return err != nil || u.Host == "" }); i >= 0 {
+		fault("cluster.nats: %q is not a URL such as nats://host:4222", c.NATS[i])
 	}
 	if c.Lease < minLease {
 		fault("cluster.lease: %s is shorter than %s", c.Lease, minLease)
@@ -71,13 +70,16 @@ func (c *Cluster) check(fault func(format string, args ...any)) {
 	if c.Replicas < 1 || c.Replicas > 5 {
 		fault("cluster.replicas: %d is not between 1 and 5", c.Replicas)
 	}
-	if (c.TLS.Cert == "") != (c.TLS.Key == "") {
-		fault("cluster.tls: cert and key belong together")
+	c.TLS.check(fault)
+	if i := slices.IndexFunc(c.Directories, func(d string) bool { return !filepath.IsAbs(d) }); i >= 0 {
+		fault("cluster.directories: %q is not an absolute path", c.Directories[i])
 	}
-	for _, d := range c.Directories {
-		if !filepath.IsAbs(d) {
-			fault("cluster.directories: %q is not an absolute path", d)
-		}
+}
+
+// check reports each fault.
+func (t *ClusterTLS) check(fault func(format string, args ...any)) {
+	if (t.Cert == "") != (t.Key == "") {
+		fault("cluster.tls: cert and key belong together")
 	}
 }
 

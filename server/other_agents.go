@@ -88,8 +88,7 @@ func (a *Agent) check(fault func(format string, args ...any)) {
 	case a.Protocol == protocolCLI && a.Auth != "":
 		fault("auth: agents of the protocol %s have no methods to sign in with", protocolCLI)
 	}
-	_, known := acp.FindPreset(a.Name)
-	known = known && a.Protocol == protocolACP
+	known := a.isKnown()
 	if a.Command == "" && !known {
 		fault("command: it is required, because %q is none of the agents that the portal knows%s", a.Name, knownAgents())
 	}
@@ -99,6 +98,12 @@ func (a *Agent) check(fault func(format string, args ...any)) {
 	if slices.ContainsFunc(a.Env, func(variable string) bool { return strings.Index(variable, "=") < 1 }) {
 		fault("env: a variable must be given as NAME=value")
 	}
+}
+
+// isKnown reports whether the portal knows the agent.
+func (a *Agent) isKnown() bool {
+	_, known := acp.FindPreset(a.Name)
+	return known && a.Protocol == protocolACP
 }
 
 // knownAgents lists the names of known agents in brackets.

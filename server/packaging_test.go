@@ -32,7 +32,7 @@ func TestExamplesOfClustersAreValid(t *testing.T) {
 			}
 			for _, env := range environments(d) {
 				_, err := server.Load(server.Sources{Flags: flags(t), Environ: append(env, "HOME="+t.TempDir())})
-				assert.NoError(t, err, "%s: %s", file, env)
+				require.NoError(t, err, "%s: %s", file, env)
 			}
 		}
 		assert.Positive(t, documents, file)

@@ -63,6 +63,10 @@ func TestDroppedEntriesAreDroppedOnAllNodes(t *testing.T) {
 		require.NoError(t, l.Merge())
 		require.NoError(t, a.Store.Flush(t.Context()))
 		settle()
+		require.Len(t, a.record(t, "s"), 13)
+		require.Len(t, b.record(t, "s"), 20, "readers there still need them")
+		time.Sleep(2 * time.Minute)
+		settle()
 		for _, m := range []*member{a, b, c} {
 			require.Len(t, m.record(t, "s"), 13)
 		}

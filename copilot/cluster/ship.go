@@ -320,7 +320,7 @@ func (n *Node) Await(ctx context.Context, subject string, version uint64) {
 		n.mu.Lock()
 		p, changed := n.subject[subject], n.changed
 		left := time.Until(n.valid)
-		done := left <= 0 || p != nil && (p.state == contested || p.known && p.version >= version)
+		done := left <= 0 || p != nil && p.has(version)
 		n.mu.Unlock()
 		if done {
 			return
@@ -337,6 +337,11 @@ func (n *Node) Await(ctx context.Context, subject string, version uint64) {
 			return
 		}
 	}
+}
+
+// has reports whether the log has a version, or will not get it.
+func (p *progress) has(version uint64) bool {
+	return p.state == contested || p.known && p.version >= version
 }
 
 // awaitShipped returns when the log has everything, or cannot be reached.

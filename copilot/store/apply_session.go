@@ -100,7 +100,7 @@ func (a *applier) updateShared(ctx context.Context, key int64, id string, m Logg
 		}
 	}
 	if m.Merge || len(m.Drop) > 0 {
-		a.rewrites = append(a.rewrites, &rewrite{session: key, id: id, spans: sorted(m.Drop)})
+		a.rewrites = append(a.rewrites, &rewrite{session: key, id: id, spans: sorted(m.Drop), notBefore: time.Now().Add(dropDelay)})
 	}
 	if m.Session == nil {
 		return nil

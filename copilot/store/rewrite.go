@@ -29,7 +29,12 @@ type rewrite struct {
 	from     uint64              // number that the next step begins with
 	names    map[string]struct{} // hashes of the payloads of dropped entries
 	scanning bool                // the segments are written; their payloads are being searched
+
+	notBefore time.Time // when the first step may begin
 }
+
+// dropDelay is how long entries that another node drops stay here: clients read them, and only that node has them in memory, too.
+const dropDelay = time.Minute
 
 // scheduleRewrite queues a rewrite of a session's record.
 func (w *writer) scheduleRewrite(l *Lease) {
@@ -39,19 +44,24 @@ func (w *writer) scheduleRewrite(l *Lease) {
 }
 
 // canRewrite reports whether a rewrite is due.
-func (w *writer) canRewrite() bool { return len(w.rewrites) > 0 && !time.Now().Before(w.rewriteAfter) }
+func (w *writer) canRewrite() bool {
+	now := time.Now()
+	return !now.Before(w.rewriteAfter) && slices.ContainsFunc(w.rewrites, func(r *rewrite) bool { return !now.Before(r.notBefore) })
+}
 
-// rewriteStep does one step of the first rewrite. A step that fails is tried again after a pause. After the last try
+// rewriteStep does one step of the first rewrite that is due. A step that fails is tried again after a pause. After the last try
 // the rewrite is given up and the record stays as it is.
 func (w *writer) rewriteStep(ctx context.Context) {
 	if !w.canRewrite() {
 		return
 	}
+	now := time.Now()
+	first := slices.IndexFunc(w.rewrites, func(r *rewrite) bool { return !now.Before(r.notBefore) })
 	var next rewrite
 	var done bool
 	err := w.try(ctx, func(ctx context.Context) error {
 		return w.db.transaction(ctx, func() (err error) {
-			next = *w.rewrites[0]
+			next = *w.rewrites[first]
 			done, err = next.step(ctx, w)
 			return err
 		})
@@ -66,10 +76,10 @@ func (w *writer) rewriteStep(ctx context.Context) {
 	}
 	w.rewriteFailures = 0
 	if err != nil || done {
-		w.rewrites = slices.Delete(w.rewrites, 0, 1)
+		w.rewrites = slices.Delete(w.rewrites, first, first+1)
 		return
 	}
-	w.rewrites[0] = &next
+	w.rewrites[first] = &next
 }
 
 // step joins segments or scans for payloads, and reports whether nothing is left to do.

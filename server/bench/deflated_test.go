@@ -68,7 +68,7 @@ func (s *deflatedSocket) next() ([]byte, error) {
 	if _, err := io.ReadFull(s.in, payload); err != nil || head[0]&0x40 == 0 {
 		return payload, err
 	}
-	text, err := io.ReadAll(flate.NewReaderDict(bytes.NewReader(append(payload, 0, 0, 0xff, 0xff, 1, 0, 0, 0xff, 0xff)), s.received))
+	text, err := io.ReadAll(flate.NewReaderDict(io.MultiReader(bytes.NewReader(payload), bytes.NewReader([]byte{0, 0, 0xff, 0xff, 1, 0, 0, 0xff, 0xff})), s.received))
 	s.received = append(s.received, text...)
 	s.received = s.received[max(0, len(s.received)-32<<10):]
 	return text, err
