@@ -10,7 +10,6 @@ import (
 
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
-	"github.com/copilot-portal/portal/copilot/journal"
 	"github.com/copilot-portal/portal/copilot/secret"
 	"github.com/copilot-portal/portal/copilot/session"
 	"github.com/copilot-portal/portal/copilot/store"
@@ -205,81 +204,6 @@ func (s *Session) SetReaderPosition(name string, n uint64) {
 		return
 	}
 	s.setReaderPosition(name, n)
-}
-
-// announced is the suffix of a position that a reader gets with an answer on its way.
-const announced = "~"
-
-// AnnounceReaderPosition tells all nodes of a cluster which position a reader gets with an answer that is sent now. It returns when
-// they can know: the next call of the reader may go to any of them. [Session.ConfirmReaderPosition] must follow once the answer is sent.
-func (s *Session) AnnounceReaderPosition(ctx context.Context, name string, n uint64) {
-	_ = s.host.options.Store.SharePosition(ctx, s.id, name+announced, n) // on failure a reader on another node may get the answer again
-}
-
-// ConfirmReaderPosition stores that a reader has got an answer, and returns at once.
-func (s *Session) ConfirmReaderPosition(name string, n uint64) {
-	_ = s.host.options.Store.SetPosition(s.id, name, n) // on failure the older position stays
-}
-
-// ForgetReaderPosition removes what is stored of a reader.
-func (s *Session) ForgetReaderPosition(name string) {
-	s.SetReaderPosition(name, 0)
-	if s.MovesBetweenNodes() {
-		s.ConfirmReaderPosition(name+announced, 0)
-	}
-}
-
-// ReaderPosition returns the stored position of one reader. If another node announced a newer one, it waits until that is confirmed; if it is
-// not, because that node was killed, the older position holds.
-func (s *Session) ReaderPosition(ctx context.Context, name string) (uint64, error) {
-	if s.host.options.Store == nil {
-		return 0, nil
-	}
-	s.host.options.Store.CatchUp(ctx)
-	marks, err := s.host.options.Store.Positions(ctx, s.id)
-	for began := time.Now(); err == nil && marks[name+announced] > marks[name] && time.Since(began) < confirmTime; {
-		select {
-		case <-time.After(catchUpEvery):
-		case <-ctx.Done():
-			return 0, ctx.Err()
-		}
-		marks, err = s.host.options.Store.Positions(ctx, s.id)
-	}
-	s.CatchUp(ctx, s.record.Position(marks[name]))
-	return min(marks[name], s.record.Last()), err // later entries were not stored
-}
-
-// MovesBetweenNodes reports whether clients of the session may come from, and go to, other nodes of a cluster.
-func (s *Session) MovesBetweenNodes() bool { return s.host.options.Remote != nil }
-
-// CatchUp waits, in a cluster, until this node has what another one has sent to a client up to a position, or for a while.
-func (s *Session) CatchUp(ctx context.Context, p journal.Position) {
-	if s.host.options.Remote == nil || s.hasPosition(p) {
-		return
-	}
-	ctx, cancel := context.WithTimeout(ctx, catchUpTime)
-	defer cancel()
-	s.host.options.Store.CatchUp(ctx)
-	for s.refreshOwner(ctx); !s.hasPosition(p); s.refreshOwner(ctx) {
-		select {
-		case <-time.After(catchUpEvery):
-		case <-ctx.Done():
-			return
-		}
-	}
-}
-
-// How long a client waits for a node that lags behind the one before, how long for the end of an answer of that one, and how often both are
-// checked.
-const (
-	catchUpTime  = 10 * time.Second // more than the servers of a cluster need to choose a leader
-	confirmTime  = time.Second
-	catchUpEvery = 5 * time.Millisecond
-)
-
-func (s *Session) hasPosition(p journal.Position) bool {
-	_, err := s.record.After(p)
-	return err == nil
 }
 
 // setReaderPosition is SetReaderPosition for callers that hold the lock.

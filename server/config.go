@@ -145,7 +145,7 @@ func defaults(lookup func(string) (string, bool)) map[string]any {
 		"checkpoints::enabled": true, "checkpoints::file_size": 10, "checkpoints::files": 100_000, "checkpoints::size": 1024,
 		"sidecar::idle": "2h", "sidecar::callback": "", "sidecar::callback_remote": false, "sidecar::unattended": "2m",
 		"operations::retention": "10m", "operations::connections": 100, "operations::compression": false,
-		"cluster::nats": []string{}, "cluster::group": "portal", "cluster::name": "", "cluster::credentials": "", "cluster::replicas": 1, "cluster::lease": "6s",
+		"cluster::nats": []string{}, "cluster::group": "portal", "cluster::name": "", "cluster::credentials": "", "cluster::replicas": 1, "cluster::lease": "10s",
 		"cluster::tls::ca": "", "cluster::tls::cert": "", "cluster::tls::key": "", "cluster::directories": []string{},
 		"jobs::book": "", "jobs::retention": "168h", "jobs::parallel": 30,
 	}

@@ -15,7 +15,7 @@ import (
 type Options struct {
 	Name  string        // of the cluster
 	Node  string        // of this machine; no other one may have it
-	Lease time.Duration // how long a member may be silent; default 6 s
+	Lease time.Duration // how long a member may be silent; default 10 s
 	Log   *slog.Logger  // nil: none
 }
 
@@ -50,7 +50,7 @@ type Node struct {
 
 // New returns a node that has no store yet.
 func New(log Log, o Options) *Node {
-	o.Lease = cmp.Or(o.Lease, 6*time.Second)
+	o.Lease = cmp.Or(o.Lease, 10*time.Second)
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	return &Node{
 		options: o, log: log, wake: make(chan struct{}, 1), purge: make(chan struct{}, 1), changed: make(chan struct{}),

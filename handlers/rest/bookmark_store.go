@@ -54,6 +54,6 @@ func (m *bookmark) store(s *copilot.Session, token string) {
 // forget removes a dropped bookmark from its session.
 func (a *API) forget(session, token string) {
 	if s, ok := a.options.Host.Loaded(session); ok {
-		s.ForgetReaderPosition(markName(token))
+		s.ForgetReaderPosition(context.Background(), markName(token))
 	}
 }

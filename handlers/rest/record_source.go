@@ -104,7 +104,7 @@ func (f sessionSource) movePosition(m *bookmark, n uint64) { m.at = f.session.Re
 
 func (f sessionSource) announcePosition(ctx context.Context, n uint64) {
 	if !f.unstored && f.session.MovesBetweenNodes() {
-		f.session.AnnounceReaderPosition(ctx, markName(f.token), n)
+		f.session.AnnounceReaderPosition(ctx, markName(f.token), f.session.Record().Position(n))
 	}
 }
 
@@ -112,7 +112,7 @@ func (f sessionSource) savePosition(m *bookmark) {
 	switch {
 	case f.unstored:
 	case f.session.MovesBetweenNodes():
-		f.session.ConfirmReaderPosition(markName(f.token), m.at.N)
+		f.session.ConfirmReaderPosition(markName(f.token), m.at)
 	default:
 		m.store(f.session, f.token)
 	}

@@ -1,0 +1,122 @@
+package copilot
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/copilot-portal/portal/copilot/journal"
+)
+
+// announced is the suffix of a position that a reader gets with an answer on its way.
+const announced = "~"
+
+// inEpoch returns the name under which the nodes of a cluster store a reader's position of an epoch. A number means nothing without it:
+// entries that a killed node had sent and not shipped are lost, and their numbers are given again.
+func inEpoch(name string, epoch uint64) string { return fmt.Sprintf("%s@%d", name, epoch) }
+
+// AnnounceReaderPosition tells all nodes of a cluster which position a reader gets with an answer that is sent now. It returns when
+// they can know: the next call of the reader may go to any of them. [Session.ConfirmReaderPosition] must follow once the answer is sent.
+func (s *Session) AnnounceReaderPosition(ctx context.Context, name string, at journal.Position) {
+	_ = s.host.options.Store.SharePosition(ctx, s.id, inEpoch(name, at.Epoch)+announced, at.N) // on failure a reader on another node may get the answer again
+}
+
+// ConfirmReaderPosition stores which position a reader has, and returns at once.
+func (s *Session) ConfirmReaderPosition(name string, at journal.Position) {
+	_ = s.host.options.Store.SetPosition(s.id, inEpoch(name, at.Epoch), at.N) // on failure the older position stays
+}
+
+// ForgetReaderPosition removes what is stored of a reader.
+func (s *Session) ForgetReaderPosition(ctx context.Context, name string) {
+	s.SetReaderPosition(name, 0)
+	if !s.MovesBetweenNodes() {
+		return
+	}
+	marks, _ := s.host.options.Store.Positions(ctx, s.id) // on failure they stay
+	for mark := range marks {
+		if strings.HasPrefix(mark, name+"@") {
+			_ = s.host.options.Store.SetPosition(s.id, mark, 0) // likewise
+		}
+	}
+}
+
+// ReaderPosition returns the stored position of one reader. If another node announced a newer one, it waits until that is confirmed; if it is
+// not, because that node was killed, the older position holds.
+func (s *Session) ReaderPosition(ctx context.Context, name string) (uint64, error) {
+	if s.host.options.Store == nil {
+		return 0, nil
+	}
+	s.host.options.Store.CatchUp(ctx)
+	if s.MovesBetweenNodes() {
+		s.refreshOwner(ctx)
+	}
+	marks, err := s.host.options.Store.Positions(ctx, s.id)
+	at := s.newestMark(name, marks)
+	for began := time.Now(); err == nil && at.isAnnounced && time.Since(began) < catchUpTime; {
+		select {
+		case <-time.After(catchUpEvery):
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		}
+		marks, err = s.host.options.Store.Positions(ctx, s.id)
+		at = s.newestMark(name, marks)
+	}
+	if at.isCurrent {
+		s.CatchUp(ctx, s.record.Position(at.number))
+	}
+	return min(at.number, s.record.Last()), err // later entries were not stored
+}
+
+// readerMark is a stored position of a reader.
+type readerMark struct {
+	number      uint64
+	isAnnounced bool // a newer one is announced, and not confirmed yet
+	isCurrent   bool // it is of the current epoch
+}
+
+// newestMark returns the position of a reader in the newest epoch in which it has one. In an earlier epoch, what came after its end is lost.
+func (s *Session) newestMark(name string, marks map[string]uint64) readerMark {
+	s.mu.Lock()
+	epochs := append(slices.Clone(s.earlierEpochs), journal.Position{Epoch: s.epoch, N: ^uint64(0)})
+	s.mu.Unlock()
+	for i, e := range slices.Backward(epochs) {
+		confirmed, next := marks[inEpoch(name, e.Epoch)], marks[inEpoch(name, e.Epoch)+announced]
+		if max(confirmed, next) > 0 {
+			return readerMark{min(confirmed, e.N), next > confirmed && confirmed < e.N, i == len(epochs)-1}
+		}
+	}
+	return readerMark{number: marks[name], isCurrent: s.MovesBetweenNodes()}
+}
+
+// MovesBetweenNodes reports whether clients of the session may come from, and go to, other nodes of a cluster.
+func (s *Session) MovesBetweenNodes() bool { return s.host.options.Remote != nil }
+
+// CatchUp waits, in a cluster, until this node has what another one has sent to a client up to a position, or for a while.
+func (s *Session) CatchUp(ctx context.Context, p journal.Position) {
+	if s.host.options.Remote == nil || s.hasPosition(p) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, catchUpTime)
+	defer cancel()
+	s.host.options.Store.CatchUp(ctx)
+	for s.refreshOwner(ctx); !s.hasPosition(p); s.refreshOwner(ctx) {
+		select {
+		case <-time.After(catchUpEvery):
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// How long a client waits for a node that lags behind the one before, and how often that is checked.
+const (
+	catchUpTime  = 10 * time.Second // more than the servers of a cluster need to choose a leader
+	catchUpEvery = 5 * time.Millisecond
+)
+
+func (s *Session) hasPosition(p journal.Position) bool {
+	_, err := s.record.After(p)
+	return err == nil
+}
