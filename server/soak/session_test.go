@@ -93,7 +93,7 @@ func (s *session) awaitEnd(ctx context.Context, tag string) {
 // awaitCaughtUp waits until the session is idle and its watchers have seen its last events.
 func (s *session) awaitCaughtUp(t *testing.T) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
 	for wait(ctx, 100*time.Millisecond) {
 		if states, err := s.host.states(ctx); err == nil && states[s.id] == "idle" {
