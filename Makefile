@@ -174,7 +174,7 @@ $(PRESETS)-$(PRESETS_AT):
 		@agentclientprotocol/claude-agent-acp@$(CLAUDE_AT) @agentclientprotocol/codex-acp@$(CODEX_ACP_AT) @openai/codex@$(CODEX_AT) \
 		@google/gemini-cli@$(GEMINI_AT) >/dev/null && touch $@
 
-soak: build ## use a portal for half an hour, with kills and restarts; the report goes to spec/reliability.md
+soak: build nats ## use a portal for half an hour, with kills and restarts; the report goes to spec/reliability.md
 	PORTAL_SOAK_LENGTH=$(SOAK_LENGTH) PORTAL_SOAK_REPORT=$(SOAK_REPORT) $(GO) test $(TAGS) -vet=off -count 1 -timeout 2h -v -run 'TestNothingIsLostAndNothingIsLeft|TestClusterLosesNothing' ./server/soak
 
 endurance: build opencode presets ## run the tests that only a long run makes strict, at full length, and those of agents that are large to download
