@@ -26,6 +26,7 @@ type Preset struct {
 	// What a working directory brings for the agent, such as hooks, plugins, MCP servers and permissions, can run commands without asking.
 	// Unless the user trusts the directories, it is not used:
 	untrusted json.RawMessage // instead of meta, for agents that can ignore it
+	ignoring  []string        // besides env, for agents that can ignore some of it
 	refused   []string        // files and folders with it, for agents that cannot: directories that have one are refused
 }
 
@@ -64,8 +65,9 @@ func Presets() []Preset {
 				`OPENCODE_PERMISSION={"*":"ask","read":"allow","glob":"allow","grep":"allow","list":"allow","todowrite":"allow","todoread":"allow","task":"allow","skill":"allow"}`,
 				"OPENCODE_DISABLE_AUTOUPDATE=1",
 			},
-			secret:  "OPENCODE_SERVER_PASSWORD",
-			refused: []string{".opencode", "opencode.json", "opencode.jsonc"}, // it runs their plugins even with OPENCODE_DISABLE_PROJECT_CONFIG
+			secret:   "OPENCODE_SERVER_PASSWORD",
+			ignoring: []string{"OPENCODE_DISABLE_PROJECT_CONFIG=1"},
+			refused:  []string{".opencode", "opencode.json", "opencode.jsonc"}, // it runs their plugins even with OPENCODE_DISABLE_PROJECT_CONFIG
 		},
 	}
 }
@@ -91,10 +93,11 @@ func (o Options) preset() Preset {
 	p, _ := FindPreset(o.Name)
 	switch {
 	case o.TrustDirectories:
-		p.refused = nil
+		p.refused, p.ignoring = nil, nil
 	case p.untrusted != nil:
 		p.meta = p.untrusted
 	}
+	p.env = slices.Concat(p.env, p.ignoring)
 	return p
 }
 
