@@ -34,7 +34,7 @@ type ruleContext struct {
 // absence of events, and for an agent to save a conversation.
 const (
 	soon   = 3 * time.Second
-	late   = 20 * time.Second
+	late   = time.Minute // some agents take 20 s to start on a busy machine
 	quiet  = 30 * time.Millisecond
 	saving = time.Second
 )
