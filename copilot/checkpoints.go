@@ -48,6 +48,21 @@ type hostWork struct {
 
 func (w *hostWork) begin() { w.ctx, w.cancel = context.WithCancel(context.Background()) }
 
+// after does something in the background for a limited time, once before is closed; nil stands for at once. done is closed afterwards.
+func (w *hostWork) after(before <-chan struct{}, limit time.Duration, do func(context.Context)) (done <-chan struct{}) {
+	ended, ctx := make(chan struct{}), w.ctx
+	w.Go(func() {
+		defer close(ended)
+		if before != nil {
+			<-before
+		}
+		ctx, cancel := context.WithTimeout(ctx, limit)
+		defer cancel()
+		do(ctx)
+	})
+	return ended
+}
+
 // endTime is how long the checkpoints of runs that end with the host may take.
 const endTime = 500 * time.Millisecond
 
@@ -77,16 +92,7 @@ func (s *Session) hasCheckpoints() bool {
 // takeCheckpoint takes a checkpoint in the background, after those that it started before. done is closed afterwards. The caller
 // must hold the lock.
 func (s *Session) takeCheckpoint(name string) (done <-chan struct{}) {
-	before, taken := s.checkpoint, make(chan struct{})
-	s.checkpoint = taken
-	ctx := s.host.work.ctx
-	s.host.work.Go(func() {
-		defer close(taken)
-		if before != nil {
-			<-before
-		}
-		ctx, cancel := context.WithTimeout(ctx, checkpointTime)
-		defer cancel()
+	s.checkpoint = s.host.work.after(s.checkpoint, checkpointTime, func(ctx context.Context) {
 		store, err := s.host.options.Checkpoints.Of(s.directory)
 		if err == nil {
 			_, err = store.Take(ctx, s.id, name)
@@ -95,7 +101,7 @@ func (s *Session) takeCheckpoint(name string) (done <-chan struct{}) {
 			s.host.options.Log.Info("no checkpoint was taken", "session", s.id, "name", name, "err", err)
 		}
 	})
-	return taken
+	return s.checkpoint
 }
 
 // checkpointStart takes the checkpoint of a run's start, unless the agent has its prompt already. wait waits for it, for a

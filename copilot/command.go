@@ -84,13 +84,10 @@ func (c command[P, R]) run(ctx context.Context, s *Session, p P) (result R, err 
 // tryRun is run without retries. It returns how long they are worthwhile.
 func (c command[P, R]) tryRun(ctx context.Context, s *Session, p P) (result R, retry time.Duration, err error) {
 	holder := s.holder(ctx)
-	if holder == "" {
-		if result, tried, err := c.runElsewhere(ctx, s, p); tried {
-			return result, 0, err
-		}
-	}
 	if holder != "" {
 		err = s.call(ctx, holder, c.name, c.limit, p, &result)
+	} else if result, tried, err := c.runElsewhere(ctx, s, p); tried {
+		return result, 0, err
 	}
 	switch {
 	case holder == "", errors.Is(err, ipc.ErrUnreachable): // then it may have ended

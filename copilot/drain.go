@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/ipc"
 )
@@ -95,13 +96,5 @@ func (s *Session) isDrained() bool {
 func (s *Session) isShipping() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.shipping == nil {
-		return false
-	}
-	select {
-	case <-s.shipping:
-		return false
-	default:
-		return true
-	}
+	return s.shipping != nil && !agent.IsClosed(s.shipping)
 }

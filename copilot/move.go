@@ -64,16 +64,8 @@ func (s *Session) shipConversation() {
 	if !s.movesConversation() || s.host.work.ctx.Err() != nil {
 		return
 	}
-	before, shipped, run := s.shipping, make(chan struct{}), s.recent.run
-	s.shipping = shipped
-	ctx := s.host.work.ctx
-	s.host.work.Go(func() {
-		defer close(shipped)
-		if before != nil {
-			<-before
-		}
-		ctx, cancel := context.WithTimeout(ctx, moveTime)
-		defer cancel()
+	run := s.recent.run
+	s.shipping = s.host.work.after(s.shipping, moveTime, func(ctx context.Context) {
 		if err := s.shipOnce(ctx, run); err != nil && ctx.Err() == nil && fault.KindOf(err) != fault.NotFound {
 			s.host.options.Log.Info("a conversation was not copied for other nodes", "session", s.id, "err", err)
 		}

@@ -52,21 +52,30 @@ func (s *Session) ReaderPosition(ctx context.Context, name string) (uint64, erro
 	if s.MovesBetweenNodes() {
 		s.refreshOwner(ctx)
 	}
-	marks, err := s.host.options.Store.Positions(ctx, s.id)
-	at := s.newestMark(name, marks)
-	for began := time.Now(); err == nil && at.isAnnounced && time.Since(began) < catchUpTime; {
-		select {
-		case <-time.After(catchUpEvery):
-		case <-ctx.Done():
-			return 0, ctx.Err()
-		}
-		marks, err = s.host.options.Store.Positions(ctx, s.id)
-		at = s.newestMark(name, marks)
+	at, err := s.confirmedMark(ctx, name)
+	if err != nil {
+		return 0, err
 	}
 	if at.isCurrent {
 		s.CatchUp(ctx, s.record.Position(at.number))
 	}
-	return min(at.number, s.record.Last()), err // later entries were not stored
+	return min(at.number, s.record.Last()), nil // later entries were not stored
+}
+
+// confirmedMark returns the position of a reader when none is announced, or after a while.
+func (s *Session) confirmedMark(ctx context.Context, name string) (readerMark, error) {
+	for began := time.Now(); ; {
+		marks, err := s.host.options.Store.Positions(ctx, s.id)
+		at := s.newestMark(name, marks)
+		if err != nil || !at.isAnnounced || time.Since(began) >= catchUpTime {
+			return at, err
+		}
+		select {
+		case <-time.After(catchUpEvery):
+		case <-ctx.Done():
+			return at, ctx.Err()
+		}
+	}
 }
 
 // readerMark is a stored position of a reader.
@@ -95,7 +104,7 @@ func (s *Session) MovesBetweenNodes() bool { return s.host.options.Remote != nil
 
 // CatchUp waits, in a cluster, until this node has what another one has sent to a client up to a position, or for a while.
 func (s *Session) CatchUp(ctx context.Context, p journal.Position) {
-	if s.host.options.Remote == nil || s.hasPosition(p) {
+	if !s.MovesBetweenNodes() || s.hasPosition(p) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, catchUpTime)

@@ -25,21 +25,12 @@ func (d *Driver) savedDirectory(session string) (string, error) {
 	if !fs.ValidPath(session) || strings.Contains(session, "/") || session == "." {
 		return "", fault.Errorf(fault.Invalid, "%q is not the id of a conversation", session)
 	}
-	home := lookup(d.options.Env, "COPILOT_HOME")
+	home, _ := variable(d.options.Env, "COPILOT_HOME") // "" counts as unset
 	if home == "" {
-		home = filepath.Join(lookup(d.options.Env, "HOME"), ".copilot")
+		user, _ := variable(d.options.Env, "HOME")
+		home = filepath.Join(user, ".copilot")
 	}
 	return filepath.Join(home, "session-state", session), nil
-}
-
-// lookup returns the last value of a variable.
-func lookup(env []string, name string) (value string) {
-	for _, v := range env {
-		if key, text, _ := strings.Cut(v, "="); key == name {
-			value = text
-		}
-	}
-	return value
 }
 
 // Pack returns what the CLI has saved of a session's conversation, for [Driver.Unpack] on another machine. The agent must be idle. If
