@@ -2,8 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
-	"errors"
 	"time"
 )
 
@@ -50,7 +48,7 @@ func (w *writer) writeContested(ctx context.Context, changes []Logged) error {
 		if kind != sessionKind || l == nil || m.Process == w.self.name() {
 			continue
 		}
-		x, err := w.Shared(ctx, m.Subject)
+		x, err := w.shared(ctx, m.Subject)
 		if err != nil {
 			return err
 		}
@@ -90,13 +88,9 @@ func (a *applier) all(ctx context.Context, changes []Logged) error {
 }
 
 func (a *applier) one(ctx context.Context, m Logged) error {
-	var x Shared
-	err := a.db.row(ctx, "SELECT sequence, number, version, shipped FROM shared WHERE subject = ?", []any{m.Subject}, &x.Sequence, &x.Number, &x.Version, &x.Shipped)
-	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+	x, err := a.shared(ctx, m.Subject)
+	if err != nil || m.Sequence <= x.Sequence {
 		return err
-	}
-	if m.Sequence <= x.Sequence {
-		return nil
 	}
 	own := m.Node == a.node
 	kind, id := SplitSubject(m.Subject)

@@ -2,11 +2,11 @@ package store
 
 import (
 	"context"
-	"crypto/rand"
 	"database/sql"
 	"errors"
-	"fmt"
 	"time"
+
+	"github.com/google/uuid"
 )
 
 // local is what this store has of a session or activity.
@@ -122,7 +122,7 @@ func (a *applier) updateSharedHead(ctx context.Context, key int64, m Logged) err
 
 // branch copies a session, with entries that the log lacks, to a new, closed session, and removes these entries from the original.
 func (a *applier) branch(ctx context.Context, key int64, number uint64) error {
-	id := newID()
+	id := uuid.NewString()
 	var to int64
 	err := a.db.row(ctx, `INSERT INTO session (id, origin, title, model, directory, created, changed, epoch, closed, last, size)
 		SELECT ?, origin, title || ' (branch of ' || ? || ')', model, directory, created, changed, 1, 1, last, size FROM session WHERE key = ? RETURNING key`,
@@ -192,12 +192,4 @@ func (a *applier) keepUntil(ctx context.Context, key int64, segment []byte, numb
 	_, err = a.db.exec(ctx, "INSERT INTO segment (session, first, last, small, size, data) VALUES (?, ?, ?, true, ?, ?)",
 		key, kept[0].number, kept[len(kept)-1].number, len(data), data)
 	return err
-}
-
-// newID returns an id for a session, in the form of a random UUID.
-func newID() string {
-	var b [16]byte
-	_, _ = rand.Read(b[:]) // never fails
-	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
-	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }

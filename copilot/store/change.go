@@ -46,14 +46,24 @@ type Owner struct {
 // Shared is how far the log has a subject, as applied here.
 type Shared struct{ Sequence, Number, Version, Shipped uint64 }
 
+const selectShared = "SELECT sequence, number, version, shipped FROM shared WHERE subject = ?"
+
 // Shared returns how far the log has a subject.
 func (s *Store) Shared(ctx context.Context, subject string) (x Shared, err error) {
-	err = s.read.Load().QueryRowContext(ctx, "SELECT sequence, number, version, shipped FROM shared WHERE subject = ?", subject).
-		Scan(&x.Sequence, &x.Number, &x.Version, &x.Shipped)
+	err = s.read.Load().QueryRowContext(ctx, selectShared, subject).Scan(&x.Sequence, &x.Number, &x.Version, &x.Shipped)
 	if errors.Is(err, sql.ErrNoRows) {
 		return Shared{}, nil
 	}
 	return x, s.readError(err)
+}
+
+// shared is [Store.Shared] within a transaction.
+func (w *writer) shared(ctx context.Context, subject string) (x Shared, err error) {
+	err = w.db.row(ctx, selectShared, []any{subject}, &x.Sequence, &x.Number, &x.Version, &x.Shipped)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = nil
+	}
+	return x, err
 }
 
 // Change returns what the log, which has a version of a subject and its entries or lines up to a number, lacks of it: what belongs
@@ -115,7 +125,7 @@ func (s *Store) sessionChange(ctx context.Context, c *Change, id string, after u
 		return err
 	}
 	if !c.More {
-		s.recent.tidy(c)
+		s.recent.addDrops(c)
 	}
 	last := c.Last
 	if !c.More { // a text may be stored before its entry

@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"slices"
 	"time"
@@ -36,12 +35,8 @@ func (s *Store) claim(ctx context.Context, check func(context.Context, *writer) 
 
 // claimOf returns the claim of a subject as it is applied here.
 func (w *writer) claimOf(ctx context.Context, subject string) (c Change, err error) {
-	c = Change{Subject: subject, Process: w.self.name(), Owner: w.ownerOf(), Claim: true}
-	err = w.db.row(ctx, "SELECT sequence, number FROM shared WHERE subject = ?", []any{subject}, &c.Expect, &c.Last)
-	if errors.Is(err, sql.ErrNoRows) {
-		err = nil
-	}
-	return c, err
+	x, err := w.shared(ctx, subject)
+	return Change{Subject: subject, Process: w.self.name(), Owner: w.ownerOf(), Claim: true, Expect: x.Sequence, Last: x.Number}, err
 }
 
 // claimSession returns the claim of a session that no process holds.
@@ -94,11 +89,7 @@ func (s *Store) claimRemoval(ctx context.Context, id string, until int64) error 
 	}
 	_, _, err := s.claim(ctx, func(ctx context.Context, w *writer) (Change, error) {
 		c, err := w.claimSession(ctx, id)
-		var changed int64
-		if err == nil {
-			err = w.db.row(ctx, "SELECT changed FROM session WHERE id = ?", []any{id}, &changed)
-		}
-		if err == nil && changed > until {
+		if err == nil && c.Changed > until {
 			err = errChanged
 		}
 		c.Removed, c.Owner, c.Session = true, nil, nil

@@ -248,17 +248,8 @@ func (s *Store) SetPosition(session, name string, number uint64) error {
 // SharePosition is [Store.SetPosition] for a cluster: it returns when every node can know the position, or cannot be reached.
 func (s *Store) SharePosition(ctx context.Context, session, name string, number uint64) error {
 	return s.changeRow(ctx, subject(positionKind, session+"/"+name), func(ctx context.Context, w *writer) (rows int64, err error) {
-		return w.changePosition(ctx, mark{session, name}, number)
+		return w.positionOf(ctx, mark{session, name}, number)
 	})
-}
-
-// changePosition is positionOf for [Store.changeRow].
-func (w *writer) changePosition(ctx context.Context, m mark, number uint64) (rows int64, err error) {
-	known, err := w.positionOf(ctx, m, number)
-	if known {
-		rows = 1
-	}
-	return rows, err
 }
 
 // CatchUp returns when everything that the nodes of the cluster have written by now can be read here, or they cannot be reached.
@@ -280,11 +271,11 @@ func (w *writer) writePositions(ctx context.Context) error {
 	}
 	err := w.db.transaction(ctx, func() error {
 		for m, number := range marks {
-			known, err := w.positionOf(ctx, m, number)
+			rows, err := w.positionOf(ctx, m, number)
 			if err != nil {
 				return err
 			}
-			if !known {
+			if rows == 0 {
 				continue
 			}
 			if _, err := w.change(ctx, subject(positionKind, m.session+"/"+m.name)); err != nil {
@@ -302,17 +293,17 @@ func (w *writer) writePositions(ctx context.Context) error {
 	return err
 }
 
-// positionOf writes a position, if the session is known.
-func (w *writer) positionOf(ctx context.Context, m mark, number uint64) (known bool, err error) {
+// positionOf writes a position. It returns 0 if the session is unknown, else 1.
+func (w *writer) positionOf(ctx context.Context, m mark, number uint64) (rows int64, err error) {
 	var key int64
 	err = w.db.row(ctx, "SELECT key FROM session WHERE id = ?", []any{m.session}, &key)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
-		return false, nil
+		return 0, nil
 	case err != nil:
-		return false, err
+		return 0, err
 	}
-	return true, w.position(ctx, key, m.name, number)
+	return 1, w.position(ctx, key, m.name, number)
 }
 
 func (w *writer) position(ctx context.Context, session int64, name string, number uint64) error {

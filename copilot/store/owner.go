@@ -40,10 +40,7 @@ func (w *writer) isOwnerGone(o owner, now time.Time) bool {
 	if o.key == w.self.key {
 		return true // a lease of this process that nothing holds
 	}
-	if o.isElsewhere() {
-		return w.isDead(o)
-	}
-	if w.isLocal(o) {
+	if o.isElsewhere() || w.isLocal(o) {
 		return w.isDead(o)
 	}
 	late := 5 * w.options.Heartbeat

@@ -109,24 +109,24 @@ func (r *recent) after(version uint64, c *Change) (complete bool) {
 		if p.head != nil {
 			c.Session = p.head
 		}
-		c.tidy(p)
+		c.addDrops(p)
 		c.More = i < len(pieces)-1
 	}
 	return c.Version > version
 }
 
-// tidy adds to a change what the file does not say of all pieces up to its version.
-func (r *recent) tidy(c *Change) {
+// addDrops adds to a change what all pieces up to its version drop and merge, which the file does not say.
+func (r *recent) addDrops(c *Change) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, p := range r.pieces[c.Subject] {
 		if p.version <= c.Version {
-			c.tidy(p)
+			c.addDrops(p)
 		}
 	}
 }
 
-func (c *Change) tidy(p piece) {
+func (c *Change) addDrops(p piece) {
 	c.Drop, c.Merge = append(c.Drop, p.drop...), c.Merge || p.merge
 }
 

@@ -43,20 +43,25 @@ func (w *writer) scheduleRewrite(l *Lease) {
 	}
 }
 
-// canRewrite reports whether a rewrite is due.
-func (w *writer) canRewrite() bool {
+// dueRewrite returns the index of the first rewrite that is due; -1: there is none.
+func (w *writer) dueRewrite() int {
 	now := time.Now()
-	return !now.Before(w.rewriteAfter) && slices.ContainsFunc(w.rewrites, func(r *rewrite) bool { return !now.Before(r.notBefore) })
+	if now.Before(w.rewriteAfter) {
+		return -1
+	}
+	return slices.IndexFunc(w.rewrites, func(r *rewrite) bool { return !now.Before(r.notBefore) })
 }
+
+// canRewrite reports whether a rewrite is due.
+func (w *writer) canRewrite() bool { return w.dueRewrite() >= 0 }
 
 // rewriteStep does one step of the first rewrite that is due. A step that fails is tried again after a pause. After the last try
 // the rewrite is given up and the record stays as it is.
 func (w *writer) rewriteStep(ctx context.Context) {
-	if !w.canRewrite() {
+	first := w.dueRewrite()
+	if first < 0 {
 		return
 	}
-	now := time.Now()
-	first := slices.IndexFunc(w.rewrites, func(r *rewrite) bool { return !now.Before(r.notBefore) })
 	var next rewrite
 	var done bool
 	err := w.try(ctx, func(ctx context.Context) error {
