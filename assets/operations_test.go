@@ -65,12 +65,12 @@ func watchesOperationOverUnstableConnection(t page) {
 		fmt.Fprintf(&want, "line %d\n", i)
 	}
 	wire := t.portal.Proxy()
-	b := t.open(wire.URL + "/#/operations")
+	b := t.open(wire.URL() + "/#/operations")
 	b.Outages()
 	t.operation(b, "prompt", t.TempDir(), script.String(), "")
 	for i := range 4 {
 		b.WaitText(id("log"), fmt.Sprintf("line %d", 4+5*i))
-		require.Eventually(t, func() bool { return wire.Cut() > 0 }, soon, tick)
+		require.Eventually(t, func() bool { return wire.Drop() > 0 }, soon, tick)
 	}
 	b.WaitText(id("log", `[data-type="complete"]`), "complete")
 	assert.Equal(t, strings.TrimSpace(want.String()), b.Text(logLines), "no line is lost or repeated")

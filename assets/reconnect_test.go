@@ -59,13 +59,13 @@ func reloadsDuringStream(t page) {
 func streamsOverUnstableConnection(t page) {
 	session := t.portal.StartSession(t.TempDir(), "permissions=ask")
 	wire := t.portal.Proxy()
-	b := t.open(wire.URL + "/#/s/" + session)
+	b := t.open(wire.URL() + "/#/s/" + session)
 	b.Outages()
 	b.Wait(there)
 	send(b, "400 tokens in 6 s")
 	for i := 1; i <= 6; i++ {
 		b.WaitText(id("answer"), fmt.Sprintf("w%d ", 50*i+rand.IntN(20)))
-		require.Eventually(t, func() bool { return wire.Cut() > 0 }, soon, tick)
+		require.Eventually(t, func() bool { return wire.Drop() > 0 }, soon, tick)
 	}
 	says(t.T, b, t.portal, session, words(400))
 	assert.Equal(t, b.Text(shown), t.visit(session).Text(shown), "a tab that was never disconnected shows the same")
@@ -74,12 +74,12 @@ func streamsOverUnstableConnection(t page) {
 func showsOffline(t page) {
 	session := t.portal.StartSession(t.TempDir(), "permissions=ask")
 	wire := t.portal.Proxy()
-	b := t.open(wire.URL + "/#/s/" + session)
+	b := t.open(wire.URL() + "/#/s/" + session)
 	b.Outages()
 	b.Wait(there)
 	t.portal.Query(session, "run `echo heron`")
 	b.WaitText(id("question"), "echo heron")
-	wire.Down()
+	wire.Sever()
 	b.WaitText(id("offline")+":not([hidden])", "Can't reach the portal.")
 	b.Click(id("allow"))
 	b.WaitText(id("question"), "Your answer is sent when it reconnects.")
@@ -89,7 +89,7 @@ func showsOffline(t page) {
 	b.WaitText(id("problem"), "Can't reach the portal.")
 	b.Wait(written + " === \"say `stork`\"") // an unsent prompt stays in the composer
 	b.WaitCount(id("queue", "li"), 0)
-	wire.Up()
+	wire.Heal()
 	b.WaitGone(id("offline"))
 	b.WaitText(id("answer"), "heron") // the answer was sent
 	idle(b, 1)

@@ -156,7 +156,7 @@ func (m *membership) moves(c Config, first driver) *copilot.Moves {
 	return &copilot.Moves{Node: c.Cluster.Name, Pack: cli.Pack, Unpack: cli.Unpack, Put: m.log.Put, Get: m.log.Get}
 }
 
-// close leaves the cluster. The store must be open, the host closed.
+// leave leaves the cluster. The store must be open, the host closed.
 func (m *membership) leave() {
 	if m != nil {
 		m.node.Close()

@@ -31,7 +31,7 @@ func CheckCluster(ctx context.Context, c Config, monitoring []string, tell func(
 	}
 	ctx, cancel := context.WithTimeout(ctx, clusterTime)
 	defer cancel()
-	log, err := jetstream.Visit(c.Cluster.servers(slog.New(slog.DiscardHandler)))
+	log, err := jetstream.Dial(c.Cluster.servers(slog.New(slog.DiscardHandler)))
 	if err != nil {
 		tell(refusedFinding(c.Cluster, err).named("connection"))
 		return nil
@@ -186,7 +186,7 @@ func are(n int, one, more string) string {
 func examineCluster(ctx context.Context, c Config) Finding {
 	ctx, cancel := context.WithTimeout(ctx, clusterTime)
 	defer cancel()
-	log, err := jetstream.Visit(c.Cluster.servers(slog.New(slog.DiscardHandler)))
+	log, err := jetstream.Dial(c.Cluster.servers(slog.New(slog.DiscardHandler)))
 	if err != nil {
 		f := refusedFinding(c.Cluster, err)
 		f.Level = LevelWarning // the portal works, and shares its sessions later

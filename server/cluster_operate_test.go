@@ -99,7 +99,7 @@ func TestClusterIsOperated(t *testing.T) {
 	network.Sever()
 	require.Eventually(t, func() bool { return clusterState(two) == "disconnected" }, time.Minute, time.Second/2)
 	assert.Equal(t, 0, scrapeOf(t, two).value("portal_cluster_connected"))
-	network.Mend()
+	network.Heal()
 	require.Eventually(t, func() bool { return clusterState(two) == "ok" }, time.Minute, time.Second/2)
 
 	_, out, _ := command(t, append(env, "PORTAL_DEMO=true"), "doctor", "--json", "0")

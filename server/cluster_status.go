@@ -70,27 +70,27 @@ var errNoCluster = fault.Errorf(fault.Invalid, "this portal belongs to no cluste
 // clusterTime limits what commands ask the servers of a cluster.
 const clusterTime = 10 * time.Second
 
-// VisitedCluster is a cluster as a command sees it. [WithCluster] opens and closes it.
-type VisitedCluster struct {
+// ClusterClient is a cluster as a command sees it. [WithCluster] opens and closes it.
+type ClusterClient struct {
 	config Cluster
 	log    *jetstream.Log
 }
 
 // WithCluster calls do with the configured cluster, whether or not a portal runs.
-func WithCluster(c Config, do func(*VisitedCluster) error) error {
+func WithCluster(c Config, do func(*ClusterClient) error) error {
 	if !c.Cluster.isOn() {
 		return errNoCluster
 	}
-	l, err := jetstream.Visit(c.Cluster.servers(slog.New(slog.DiscardHandler)))
+	l, err := jetstream.Dial(c.Cluster.servers(slog.New(slog.DiscardHandler)))
 	if err != nil {
 		return fmt.Errorf("cannot use the servers of the cluster (%s): %w; portal cluster check says more", strings.Join(c.Cluster.NATS, ", "), err)
 	}
 	defer l.Close()
-	return do(&VisitedCluster{c.Cluster, l})
+	return do(&ClusterClient{c.Cluster, l})
 }
 
 // Status returns what the portals of the cluster have announced within the last minute.
-func (v *VisitedCluster) Status(ctx context.Context) (s ClusterStatus, err error) {
+func (v *ClusterClient) Status(ctx context.Context) (s ClusterStatus, err error) {
 	ctx, cancel := context.WithTimeout(ctx, clusterTime)
 	defer cancel()
 	s = ClusterStatus{Name: v.config.Group, Nodes: []ClusterNode{}}
@@ -106,7 +106,7 @@ func (v *VisitedCluster) Status(ctx context.Context) (s ClusterStatus, err error
 
 // Drain makes a node open no sessions and hand over its idle ones, or ends that. The name "" is the configured one. It returns
 // what is left there.
-func (v *VisitedCluster) Drain(ctx context.Context, node string, on bool) (left copilot.Draining, err error) {
+func (v *ClusterClient) Drain(ctx context.Context, node string, on bool) (left copilot.Draining, err error) {
 	if node == "" {
 		node = v.config.Name
 	}

@@ -262,7 +262,7 @@ func TestMCPClientThatDisconnectsLeavesItsRun(t *testing.T) {
 	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{Args: []string{"--demo"}})
 	proxy := p.Proxy()
-	c := connectMCP(t, &sdk.StreamableClientTransport{Endpoint: proxy.URL + "/mcp", MaxRetries: -1})
+	c := connectMCP(t, &sdk.StreamableClientTransport{Endpoint: proxy.URL() + "/mcp", MaxRetries: -1})
 	id := c.use("start_session", document{})["sessionId"]
 	failed := make(chan string)
 	go func() {
@@ -270,7 +270,7 @@ func TestMCPClientThatDisconnectsLeavesItsRun(t *testing.T) {
 		failed <- failure
 	}()
 	c.awaitReport("The agent has started.")
-	proxy.Down()
+	proxy.Sever()
 	assert.NotEmpty(t, <-failed)
 	again := connectMCP(t, overHTTP(p, ""))
 	assert.Equal(t, "still here", again.use("wait", document{"sessionId": id, "waitSeconds": 300})["answer"])

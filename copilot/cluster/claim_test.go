@@ -92,7 +92,7 @@ func TestSessionOfALiveMemberIsNotAcquired(t *testing.T) {
 	})
 }
 
-func TestDeafNodeTakesNobodyForDead(t *testing.T) {
+func TestNodeThatHearsNobodyTakesNobodyForGone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, a, b, _ := trio(t)
 		a.create(t, "s", 5)

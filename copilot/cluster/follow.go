@@ -81,7 +81,7 @@ func (n *Node) noteApplied(changes []store.Logged) {
 			}
 			n.applied = c.Sequence
 			n.counts.Applied++
-			if c.Removed && c.Node == n.options.Node && !isRow(c.Subject) {
+			if c.Removed && c.Node == n.options.Node && !store.IsRow(c.Subject) {
 				n.removed[c.Subject] = c.Sequence
 				signal(n.purge)
 			}

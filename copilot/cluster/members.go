@@ -41,7 +41,7 @@ type member struct {
 }
 
 // hearing is how long this node has been listening to the others. It can tell from its own announcements, which come back
-// in between theirs: while it does not hear these, it is deaf, and the others are not silent.
+// in between theirs: while it does not hear these, it hears nobody, and the others are not silent.
 type hearing struct {
 	self time.Time     // when it heard itself last; zero: never
 	time time.Duration // how long it has been listening until then
@@ -94,11 +94,11 @@ func (n *Node) announceOnce(ctx context.Context) error {
 
 // watch hears the announcements of all members until that fails.
 func (n *Node) watch(ctx context.Context) error {
-	return n.guard(ctx, n.isDeaf, func(ctx context.Context) error { return n.log.Watch(ctx, n.hear) })
+	return n.guard(ctx, n.missesOwnAnnouncements, func(ctx context.Context) error { return n.log.Watch(ctx, n.hear) })
 }
 
-// isDeaf reports whether this node does not hear itself although it has announced itself.
-func (n *Node) isDeaf(context.Context) bool {
+// missesOwnAnnouncements reports whether this node does not hear itself although it has announced itself.
+func (n *Node) missesOwnAnnouncements(context.Context) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return time.Now().Before(n.valid) && time.Since(n.hearing.self) > n.options.Lease

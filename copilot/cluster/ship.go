@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -42,16 +41,20 @@ func (n *Node) Written(subjects ...string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, s := range subjects {
-		p := n.progressOf(s)
-		switch p.state {
-		case shipped:
-			p.state = waiting
-		case sending:
-			p.state = resending
-		case waiting, resending, contested:
-		}
+		n.progressOf(s).change()
 	}
 	signal(n.wake)
+}
+
+// change notes that the log lacks a change.
+func (p *progress) change() {
+	switch p.state {
+	case shipped:
+		p.state = waiting
+	case sending:
+		p.state = resending
+	case waiting, resending, contested:
+	}
 }
 
 func signal(c chan struct{}) {
@@ -183,7 +186,7 @@ func (n *Node) shipChange(ctx context.Context, subject string) (more bool, err e
 		return false, nil
 	}
 	expect := at.newest
-	if isRow(subject) {
+	if store.IsRow(subject) {
 		expect = Any
 	}
 	sequence, err := n.append(ctx, c, expect, fmt.Sprintf("%s %s %d %d %d", n.process, subject, expect, c.Version, c.Last))
@@ -202,12 +205,10 @@ func (n *Node) shipChange(ctx context.Context, subject string) (more bool, err e
 // isDelayed reports whether a subject is a position in a session that the log does not have yet. The others would drop it, so
 // it waits for the session.
 func (n *Node) isDelayed(ctx context.Context, subject string) (bool, error) {
-	kind, id := store.SplitSubject(subject)
-	if kind != "position" {
+	session := store.SessionOf(subject)
+	if session == "" {
 		return false, nil
 	}
-	id, _, _ = strings.Cut(id, "/")
-	session := "session/" + id
 	n.update(func() { n.delayed[session] = append(n.delayed[session], subject) })
 	x, err := n.store.Shared(ctx, session)
 	n.mu.Lock()
@@ -226,19 +227,10 @@ func (n *Node) isDelayed(ctx context.Context, subject string) (bool, error) {
 // releaseDelayed lets the positions in a session be sent. The caller must hold the lock.
 func (n *Node) releaseDelayed(session string) {
 	for _, s := range n.delayed[session] {
-		if p := n.progressOf(s); p.state == shipped {
-			p.state = waiting
-		} else if p.state == sending {
-			p.state = resending
-		}
+		n.progressOf(s).change()
 		signal(n.wake)
 	}
 	delete(n.delayed, session)
-}
-
-// isRow reports whether any node may change a subject, which is shared as a whole.
-func isRow(subject string) bool {
-	return strings.HasPrefix(subject, "visitor/") || strings.HasPrefix(subject, "share/") || strings.HasPrefix(subject, "position/")
 }
 
 // position returns how far the log has a subject.

@@ -50,6 +50,22 @@ func SplitSubject(s string) (kind, id string) {
 	return kind, id
 }
 
+// IsRow reports whether a subject is a visitor, share or position: any node may change it, and the newest change counts.
+func IsRow(subject string) bool {
+	kind, _ := SplitSubject(subject)
+	return kind == visitorKind || kind == shareKind || kind == positionKind
+}
+
+// SessionOf returns the subject of the session that a position belongs to; "" for other subjects.
+func SessionOf(subject string) string {
+	kind, id := SplitSubject(subject)
+	if kind != positionKind {
+		return ""
+	}
+	session, _, _ := strings.Cut(id, "/")
+	return sessionKind + "/" + session
+}
+
 // isElsewhere reports whether an owner belongs to another node.
 func (o owner) isElsewhere() bool { return strings.HasPrefix(o.host, clusterHost) }
 

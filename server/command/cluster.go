@@ -32,7 +32,7 @@ portal runs on this machine. See spec/cluster.md.`,
 }
 
 // withCluster calls do with the configured cluster.
-func (p Process) withCluster(cmd *cobra.Command, do func(*server.VisitedCluster) error) error {
+func (p Process) withCluster(cmd *cobra.Command, do func(*server.ClusterClient) error) error {
 	config, err := p.load(cmd)
 	if err != nil {
 		return err
@@ -47,7 +47,7 @@ func clusterStatus(p Process) *cobra.Command {
 	}
 	asJSON := c.Flags().Bool("json", false, "print it as JSON, as api/cluster does")
 	c.RunE = func(cmd *cobra.Command, _ []string) error {
-		return p.withCluster(cmd, func(v *server.VisitedCluster) error {
+		return p.withCluster(cmd, func(v *server.ClusterClient) error {
 			s, err := v.Status(cmd.Context())
 			if err != nil {
 				return err
@@ -90,7 +90,7 @@ the limit; the portal then goes on draining. --undo makes it open sessions again
 	undo := c.Flags().Bool("undo", false, "end draining")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		node := strings.Join(args, "")
-		return p.withCluster(cmd, func(v *server.VisitedCluster) error {
+		return p.withCluster(cmd, func(v *server.ClusterClient) error {
 			if *undo {
 				_, err := v.Drain(cmd.Context(), node, false)
 				return err
@@ -107,7 +107,7 @@ the limit; the portal then goes on draining. --undo makes it open sessions again
 const drainPoll = time.Second
 
 // drain drains a node until nothing is left or limited ends. It reports changes.
-func (p Process) drain(ctx, limited context.Context, v *server.VisitedCluster, node string) error {
+func (p Process) drain(ctx, limited context.Context, v *server.ClusterClient, node string) error {
 	every := time.NewTicker(drainPoll)
 	defer every.Stop()
 	for before := (copilot.Draining{}); ; {

@@ -118,7 +118,6 @@ func (l *Log) wire(subject string) string {
 const (
 	wrongSequence = 10071 // another message is the newest
 	tryAgain      = 10164 // another append to the subject is in progress, or seems so
-	streamMissing = 10059
 )
 
 func code(err error) jetstream.ErrorCode {
@@ -179,11 +178,7 @@ func (l *Log) Last(ctx context.Context) (uint64, error) {
 	if err != nil {
 		return 0, err
 	}
-	info, err := s.Info(ctx)
-	if err != nil {
-		return 0, err
-	}
-	return info.State.LastSeq, nil
+	return s.CachedInfo().State.LastSeq, nil // it has just come
 }
 
 // readBatch is the maximum number of messages that Read hands over at once.

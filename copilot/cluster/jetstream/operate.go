@@ -14,8 +14,8 @@ import (
 	"github.com/copilot-portal/portal/copilot/cluster"
 )
 
-// Visit connects to the servers for somebody who is no member, and fails if none answers or lets it in.
-func Visit(o Options) (*Log, error) { return connect(o) }
+// Dial connects to the servers, and unlike [Connect] fails if none answers or lets it in.
+func Dial(o Options) (*Log, error) { return connect(o) }
 
 // Announced returns what the processes of the cluster have said about themselves in the last minute.
 func (l *Log) Announced(ctx context.Context) (list []cluster.Announcement, err error) {

@@ -44,6 +44,9 @@ func StartProxy(address string, targets ...string) (*Proxy, error) {
 // Address returns the address of the proxy, as in "127.0.0.1:4222".
 func (p *Proxy) Address() string { return p.listener.Addr().String() }
 
+// URL returns the address for HTTP.
+func (p *Proxy) URL() string { return "http://" + p.Address() }
+
 // Drop closes all connections and returns their number. New ones are accepted.
 func (p *Proxy) Drop() int {
 	p.mu.Lock()
@@ -56,7 +59,7 @@ func (p *Proxy) Drop() int {
 	return n
 }
 
-// Sever closes all connections and refuses new ones until Mend: the other side is not there.
+// Sever closes all connections and refuses new ones until Heal: the other side is not there.
 func (p *Proxy) Sever() {
 	p.mu.Lock()
 	p.severed = true
@@ -64,7 +67,7 @@ func (p *Proxy) Sever() {
 	p.Drop()
 }
 
-// Pause holds all data back until Mend, and loses none: packets do not arrive, and each side believes in its connection for a while.
+// Pause holds all data back until Heal, and loses none: packets do not arrive, and each side believes in its connection for a while.
 func (p *Proxy) Pause() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -75,8 +78,8 @@ func (p *Proxy) Pause() {
 	}
 }
 
-// Mend ends Sever and Pause.
-func (p *Proxy) Mend() {
+// Heal ends Sever and Pause.
+func (p *Proxy) Heal() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.severed = false

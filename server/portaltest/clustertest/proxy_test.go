@@ -84,7 +84,7 @@ func TestDroppedConnectionsEndAndNewOnesPass(t *testing.T) {
 	require.Equal(t, "one\n", dial(t, p).line(t))
 }
 
-func TestSeveredProxyPassesNothingUntilItIsMended(t *testing.T) {
+func TestSeveredProxyPassesNothingUntilItIsHealed(t *testing.T) {
 	p := start(t, named(t, "one"))
 	c := dial(t, p)
 	c.line(t)
@@ -93,7 +93,7 @@ func TestSeveredProxyPassesNothingUntilItIsMended(t *testing.T) {
 	require.Error(t, err)
 	_, err = dial(t, p).in.ReadByte()
 	require.Error(t, err)
-	p.Mend()
+	p.Heal()
 	require.Equal(t, "one\n", dial(t, p).line(t))
 }
 
@@ -111,7 +111,7 @@ func TestPausedProxyDeliversEverythingAfterwards(t *testing.T) {
 		require.ErrorIs(t, err, os.ErrDeadlineExceeded)
 		require.NoError(t, c.SetReadDeadline(time.Time{}))
 	}
-	p.Mend()
+	p.Heal()
 	require.Equal(t, "held back\n", c.line(t))
 	require.Equal(t, "one\n", fresh.line(t))
 }
