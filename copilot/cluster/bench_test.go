@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot/cluster"
-	"github.com/copilot-portal/portal/copilot/cluster/clustertest"
+	"github.com/copilot-portal/portal/copilot/cluster/memlog"
 	"github.com/copilot-portal/portal/copilot/store"
 )
 
@@ -26,7 +26,7 @@ func processor(b *testing.B) time.Duration {
 func BenchmarkShip(b *testing.B) {
 	for _, nodes := range []int{0, 1, 2} {
 		b.Run([]string{"alone", "holder", "holder and another node"}[nodes], func(b *testing.B) {
-			server := clustertest.NewServer()
+			server := memlog.NewServer()
 			directory := b.TempDir()
 			var first *store.Store
 			var all []*cluster.Node
@@ -34,7 +34,7 @@ func BenchmarkShip(b *testing.B) {
 				o := store.Options{Directory: directory + string(rune('a'+i)), Delay: time.Millisecond}
 				var n *cluster.Node
 				if nodes > 0 {
-					n = cluster.New(&clustertest.Log{Server: server}, cluster.Options{Name: "bench", Node: string(rune('a' + i))})
+					n = cluster.New(&memlog.Log{Server: server}, cluster.Options{Name: "bench", Node: string(rune('a' + i))})
 					o.Cluster = n
 					all = append(all, n)
 				}

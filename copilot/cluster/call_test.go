@@ -10,7 +10,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/copilot-portal/portal/copilot/cluster/clustertest"
+	"github.com/copilot-portal/portal/copilot/cluster/memlog"
 	"github.com/copilot-portal/portal/copilot/ipc"
 )
 
@@ -37,7 +37,7 @@ func TestCallIsExecutedOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, a, b, _ := trio(t)
 		calls := b.serve(t, func(context.Context) { time.Sleep(time.Second) })
-		a.gate(func(_ context.Context, o clustertest.Operation) (any, error) {
+		a.gate(func(_ context.Context, o memlog.Operation) (any, error) {
 			v, err := o.Run()
 			if o.Name == "Request" {
 				v, err = o.Run() // it comes twice, and the second answer counts

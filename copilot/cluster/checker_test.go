@@ -10,7 +10,7 @@ import (
 	"sync"
 
 	"github.com/copilot-portal/portal/copilot/cluster"
-	"github.com/copilot-portal/portal/copilot/cluster/clustertest"
+	"github.com/copilot-portal/portal/copilot/cluster/memlog"
 	"github.com/copilot-portal/portal/copilot/store"
 )
 
@@ -84,8 +84,8 @@ func (c *checker) failed() {
 }
 
 // stored checks a message of the log.
-func (c *checker) stored(m clustertest.Stored) {
-	x, err := cluster.Decode(context.Background(), &clustertest.Log{}, m.Data)
+func (c *checker) stored(m memlog.Stored) {
+	x, err := cluster.Decode(context.Background(), &memlog.Log{}, m.Data)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.messages++

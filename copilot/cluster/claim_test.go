@@ -12,7 +12,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/copilot-portal/portal/copilot/cluster/clustertest"
+	"github.com/copilot-portal/portal/copilot/cluster/memlog"
 	"github.com/copilot-portal/portal/copilot/store"
 )
 
@@ -45,7 +45,7 @@ func TestAcquiringAndDeletingAtTheSameTimeHasOneWinner(t *testing.T) {
 		for range 20 {
 			require.NoError(t, a.create(t, "s", 5).Release(t.Context()))
 			settle()
-			a.gate(func(_ context.Context, o clustertest.Operation) (any, error) {
+			a.gate(func(_ context.Context, o memlog.Operation) (any, error) {
 				if o.Name == "Append" { // so that both are on their way
 					time.Sleep(10 * time.Millisecond)
 				}
@@ -76,7 +76,7 @@ func TestSessionOfALiveMemberIsNotAcquired(t *testing.T) {
 		a.create(t, "s", 5)
 		settle()
 		d := connect(t, server, "d", t.TempDir())
-		d.gate(func(ctx context.Context, o clustertest.Operation) (any, error) {
+		d.gate(func(ctx context.Context, o memlog.Operation) (any, error) {
 			if o.Name == "Watch" { // it has not heard a yet
 				<-ctx.Done()
 				return nil, ctx.Err()
@@ -97,7 +97,7 @@ func TestNodeThatHearsNobodyTakesNobodyForGone(t *testing.T) {
 		_, a, b, _ := trio(t)
 		a.create(t, "s", 5)
 		settle()
-		b.gate(func(ctx context.Context, o clustertest.Operation) (any, error) {
+		b.gate(func(ctx context.Context, o memlog.Operation) (any, error) {
 			if o.Name == "Watch" {
 				<-ctx.Done()
 				return nil, ctx.Err()
@@ -160,7 +160,7 @@ func TestConflictThatIsReportedLateDoesNotBlockTheSession(t *testing.T) {
 		_, a, b, c := trio(t)
 		l := a.create(t, "s", 5)
 		settle()
-		a.gate(func(_ context.Context, o clustertest.Operation) (any, error) {
+		a.gate(func(_ context.Context, o memlog.Operation) (any, error) {
 			switch o.Name {
 			case "Announce": // the others take a for dead
 				return nil, errLog
@@ -196,7 +196,7 @@ func TestLostAnswersDoNotBlockTheSession(t *testing.T) {
 		l := a.create(t, "s", 5)
 		settle()
 		var n atomic.Int32
-		a.gate(func(_ context.Context, o clustertest.Operation) (any, error) {
+		a.gate(func(_ context.Context, o memlog.Operation) (any, error) {
 			v, err := o.Run()
 			if o.Name == "Append" && n.Add(1)%2 == 0 {
 				time.Sleep(200 * time.Millisecond) // the message comes back first
@@ -223,7 +223,7 @@ func TestClaimWithoutAnswerDoesNotBlockTheSession(t *testing.T) {
 		_, a, b, c := trio(t)
 		require.NoError(t, a.create(t, "s", 5).Release(t.Context()))
 		settle()
-		b.gate(func(_ context.Context, o clustertest.Operation) (any, error) {
+		b.gate(func(_ context.Context, o memlog.Operation) (any, error) {
 			v, err := o.Run()
 			if o.Name == "Append" {
 				return nil, errLog
@@ -257,7 +257,7 @@ func TestRestartAfterACrash(t *testing.T) {
 				}
 				settle()
 				hung := make(chan struct{}, 10)
-				a.gate(func(ctx context.Context, o clustertest.Operation) (any, error) {
+				a.gate(func(ctx context.Context, o memlog.Operation) (any, error) {
 					if o.Name != "Append" {
 						return o.Run()
 					}

@@ -7,12 +7,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot/cluster"
-	"github.com/copilot-portal/portal/copilot/cluster/clustertest"
+	"github.com/copilot-portal/portal/copilot/cluster/memlog"
 	"github.com/copilot-portal/portal/copilot/store"
 )
 
 func TestChangeIsDecodedAsItWasEncoded(t *testing.T) {
-	l := &clustertest.Log{Server: clustertest.NewServer()}
+	l := &memlog.Log{Server: memlog.NewServer()}
 	c := store.Change{
 		Subject: "session/s", Node: "n", Process: "p", Version: 3, Owner: &store.Owner{Key: 4, PID: 5}, Epoch: 6, Last: 1 << 62, Changed: 8,
 		Session: &store.Session{ID: "s", Meta: []byte{0, 255}}, Texts: []store.Text{{Number: 1, Kind: "prompt", Body: "\x00ä"}},
@@ -32,7 +32,7 @@ func TestChangeIsDecodedAsItWasEncoded(t *testing.T) {
 
 // FuzzDecodeChange checks that no message crashes a node, and that what it decodes is encoded again alike.
 func FuzzDecodeChange(f *testing.F) {
-	l := &clustertest.Log{Server: clustertest.NewServer()}
+	l := &memlog.Log{Server: memlog.NewServer()}
 	for _, c := range []store.Change{
 		{Subject: "session/s", Entries: []store.Entry{{Number: 1, Data: []byte("one")}, {Number: 5, Payload: []byte("five")}}},
 		{Subject: "share/x", Removed: true},

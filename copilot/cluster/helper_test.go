@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot/cluster"
-	"github.com/copilot-portal/portal/copilot/cluster/clustertest"
+	"github.com/copilot-portal/portal/copilot/cluster/memlog"
 	"github.com/copilot-portal/portal/copilot/store"
 )
 
@@ -19,7 +19,7 @@ import (
 type member struct {
 	*cluster.Node
 
-	Log       *clustertest.Log
+	Log       *memlog.Log
 	Store     *store.Store
 	changed   chan []string
 	directory string
@@ -28,13 +28,13 @@ type member struct {
 }
 
 // gate decides what happens to the operations of a node.
-type gate = func(context.Context, clustertest.Operation) (any, error)
+type gate = func(context.Context, memlog.Operation) (any, error)
 
 // gate sets what happens to the operations from now on; nil: nothing unusual.
 func (m *member) gate(f gate) { m.fault.Store(&f) }
 
 // join starts a node and stops it with the test.
-func join(t *testing.T, server *clustertest.Server, name, directory string) *member {
+func join(t *testing.T, server *memlog.Server, name, directory string) *member {
 	t.Helper()
 	m := connect(t, server, name, directory)
 	m.start(t)
@@ -42,10 +42,10 @@ func join(t *testing.T, server *clustertest.Server, name, directory string) *mem
 }
 
 // connect lets a node join without starting it.
-func connect(t *testing.T, server *clustertest.Server, name, directory string) *member {
+func connect(t *testing.T, server *memlog.Server, name, directory string) *member {
 	t.Helper()
 	m := &member{directory: directory, changed: make(chan []string, 1000)}
-	m.Log = &clustertest.Log{Server: server, Gate: func(ctx context.Context, o clustertest.Operation) (any, error) {
+	m.Log = &memlog.Log{Server: server, Gate: func(ctx context.Context, o memlog.Operation) (any, error) {
 		if f := m.fault.Load(); f != nil && *f != nil {
 			return (*f)(ctx, o)
 		}
@@ -79,12 +79,12 @@ func (m *member) start(t *testing.T) {
 }
 
 // refuse lets every operation fail.
-func refuse(context.Context, clustertest.Operation) (any, error) { return nil, errLog }
+func refuse(context.Context, memlog.Operation) (any, error) { return nil, errLog }
 
 // trio starts three nodes.
-func trio(t *testing.T) (server *clustertest.Server, a, b, c *member) {
+func trio(t *testing.T) (server *memlog.Server, a, b, c *member) {
 	t.Helper()
-	server = clustertest.NewServer()
+	server = memlog.NewServer()
 	directory := t.TempDir()
 	nodes := []*member{}
 	for _, name := range []string{"a", "b", "c"} {

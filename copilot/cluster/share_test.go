@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot/cluster"
-	"github.com/copilot-portal/portal/copilot/cluster/clustertest"
+	"github.com/copilot-portal/portal/copilot/cluster/memlog"
 	"github.com/copilot-portal/portal/copilot/store"
 )
 
@@ -159,10 +159,10 @@ func TestWipedNodeIsFilledFromTheLog(t *testing.T) {
 func TestJoinRefusesTheDirectoryOfAnother(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		directory := t.TempDir()
-		server := clustertest.NewServer()
+		server := memlog.NewServer()
 		join(t, server, "a", directory).stop(false)
 		for _, o := range []cluster.Options{{Name: "test", Node: "b"}, {Name: "other", Node: "a"}} {
-			n := cluster.New(&clustertest.Log{Server: server}, o)
+			n := cluster.New(&memlog.Log{Server: server}, o)
 			s, err := store.Open(t.Context(), store.Options{Directory: directory, Cluster: n})
 			require.NoError(t, err)
 			require.ErrorContains(t, n.Join(t.Context(), s), "belongs to the")
@@ -201,7 +201,7 @@ func TestRevokedLinkStaysRevoked(t *testing.T) {
 func TestUnknownRowsAreNotRemovedElsewhere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, a, b, c := trio(t)
-		c.gate(func(ctx context.Context, o clustertest.Operation) (any, error) {
+		c.gate(func(ctx context.Context, o memlog.Operation) (any, error) {
 			if o.Name == "Read" || o.Name == "Last" { // c lags
 				<-ctx.Done()
 				return nil, ctx.Err()
@@ -228,7 +228,7 @@ func TestUnknownRowsAreNotRemovedElsewhere(t *testing.T) {
 func TestReadWaitsForWhatAnotherNodeHasJustWritten(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, a, b, _ := trio(t)
-		b.gate(func(_ context.Context, o clustertest.Operation) (any, error) {
+		b.gate(func(_ context.Context, o memlog.Operation) (any, error) {
 			if o.Name == "Read" { // b lags
 				time.Sleep(50 * time.Millisecond)
 			}

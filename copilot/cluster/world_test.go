@@ -17,7 +17,7 @@ import (
 	"time"
 
 	"github.com/copilot-portal/portal/copilot/cluster"
-	"github.com/copilot-portal/portal/copilot/cluster/clustertest"
+	"github.com/copilot-portal/portal/copilot/cluster/memlog"
 	"github.com/copilot-portal/portal/copilot/store"
 )
 
@@ -27,7 +27,7 @@ var errLog = errors.New("the log fails")
 // world is a cluster with its clients and its log.
 type world struct {
 	rng    *rand.Rand
-	server *clustertest.Server
+	server *memlog.Server
 	nodes  []*machine
 	check  *checker
 	shared things
@@ -51,7 +51,7 @@ type machine struct {
 	up        bool        // its process runs
 	ready     atomic.Bool // it has started
 	cut       bool        // it cannot reach the log
-	log       *clustertest.Log
+	log       *memlog.Log
 	dead      *atomic.Bool // its process has ended
 	node      *cluster.Node
 	store     *store.Store
@@ -63,7 +63,7 @@ type machine struct {
 
 // operation is what a node waits for.
 type operation struct {
-	clustertest.Operation
+	memlog.Operation
 
 	from  *machine
 	gone  <-chan struct{}
@@ -77,7 +77,7 @@ type result struct {
 }
 
 func newWorld(rng *rand.Rand, directory string) *world {
-	w := &world{rng: rng, server: clustertest.NewServer()}
+	w := &world{rng: rng, server: memlog.NewServer()}
 	w.check = newChecker(w)
 	w.server.OnStore = w.check.stored
 	for i := range 3 {
@@ -150,7 +150,7 @@ func (w *world) pause() {
 }
 
 // gate lets an operation wait until the world performs it.
-func (m *machine) gate(ctx context.Context, o clustertest.Operation) (any, error) {
+func (m *machine) gate(ctx context.Context, o memlog.Operation) (any, error) {
 	w := m.world
 	p := &operation{Operation: o, from: m, gone: ctx.Done(), reply: make(chan result, 1)}
 	w.mu.Lock()
@@ -262,13 +262,13 @@ func (m *machine) start() {
 	m.leases, m.begun = map[string]*store.Lease{}, map[string]bool{}
 	dead := &atomic.Bool{}
 	m.dead = dead
-	gate := func(ctx context.Context, o clustertest.Operation) (any, error) {
+	gate := func(ctx context.Context, o memlog.Operation) (any, error) {
 		if dead.Load() {
 			return nil, errLog
 		}
 		return m.gate(ctx, o)
 	}
-	m.log = &clustertest.Log{Server: m.server, Gate: gate, Batch: func() (limit, again int) {
+	m.log = &memlog.Log{Server: m.server, Gate: gate, Batch: func() (limit, again int) {
 		if m.calm {
 			return 256, 0
 		}

@@ -1,5 +1,5 @@
-// Package clustertest is a log of a cluster in memory, for tests. They decide what happens to each of its operations.
-package clustertest
+// Package memlog is a log of a cluster in memory, for tests. They decide what happens to each of its operations.
+package memlog
 
 import (
 	"cmp"
