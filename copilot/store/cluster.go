@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"time"
 )
 
 // Cluster connects a store with those of other machines, through a log that orders the changes of all. Its methods may be
@@ -109,8 +110,8 @@ func (w *writer) reportChanges() {
 }
 
 // Join makes the store a part of a cluster: everything that it has becomes a change that the log lacks, unless it was a part
-// before. It returns the newest sequence of the log that is applied. It fails if the store belongs to another cluster, or was
-// that of another node.
+// before. It returns the newest sequence of the log that is applied. It fails if the store belongs to another cluster, was that of
+// another node, or is used by a process that is not a node.
 func (s *Store) Join(ctx context.Context, name, node string) (applied uint64, err error) {
 	return ask(ctx, s, func(ctx context.Context, w *writer) (applied uint64, err error) {
 		err = w.db.transaction(ctx, func() (err error) {
@@ -132,6 +133,9 @@ func (w *writer) join(ctx context.Context, name, node string) (applied uint64, e
 	case err == nil || !errors.Is(err, sql.ErrNoRows):
 		return applied, err
 	}
+	if err := w.checkAlone(ctx); err != nil {
+		return 0, err
+	}
 	for _, query := range []string{
 		"INSERT OR IGNORE INTO shared SELECT 'session/' || id, 0, 0, ?, 0 FROM session",
 		"INSERT OR IGNORE INTO shared SELECT kind || '/' || id, 0, 0, ?, 0 FROM activity",
@@ -145,6 +149,21 @@ func (w *writer) join(ctx context.Context, name, node string) (applied uint64, e
 	}
 	_, err = w.db.exec(ctx, "INSERT INTO cluster (name, node, applied) VALUES (?, ?, 0)", name, node)
 	return 0, err
+}
+
+// checkAlone fails if another process, which is not a node, holds sessions or activities of the file.
+func (w *writer) checkAlone(ctx context.Context) error {
+	owners, err := collect(ctx, w.db, func(row scanner) (o owner, err error) {
+		err = row.Scan(&o.key, &o.pid, &o.start, &o.host, &o.beat)
+		return o, err
+	}, `SELECT key, pid, start, host, beat FROM owner
+		WHERE key IN (SELECT owner FROM session) OR key IN (SELECT owner FROM activity)`)
+	for _, o := range owners {
+		if !w.isOwnerGone(o, time.Now()) {
+			return fmt.Errorf("process %d works with the data directory and without the cluster: stop it first", o.pid)
+		}
+	}
+	return err
 }
 
 // changeHeld counts a change of everything that this process holds, within a transaction.
@@ -167,13 +186,47 @@ func (s *Store) Unshared(ctx context.Context) ([]string, error) {
 	return list, s.readError(err)
 }
 
-// InCluster returns the name of the cluster that the store belongs to; "": none.
-func (s *Store) InCluster(ctx context.Context) (name string, err error) {
-	err = s.read.Load().QueryRowContext(ctx, "SELECT name FROM cluster").Scan(&name)
-	if errors.Is(err, sql.ErrNoRows) {
-		return "", nil
+// checkCluster fails if the file belongs to a node of a cluster and this process works without one: it would change sessions that another
+// node holds.
+func (w *writer) checkCluster(ctx context.Context) error {
+	if w.options.Cluster != nil {
+		return nil
 	}
-	return name, s.readError(err)
+	var name, node string
+	err := w.db.row(ctx, "SELECT name, node FROM cluster", nil, &name, &node)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return nil
+	case err == nil:
+		return w.options.describe(Clustered, fmt.Errorf("node %q of the cluster %q", node, name))
+	}
+	return w.options.failure(err)
+}
+
+// Leave ends the part of a file in its cluster, and keeps everything that it has. It returns the cluster's name; "": it had no part in one. No
+// process may work with the file as a node.
+func Leave(ctx context.Context, o Options) (name string, err error) {
+	o, err = o.withDefaults()
+	if err != nil {
+		return "", err
+	}
+	w := &writer{Store: &Store{options: o}}
+	if err := w.open(ctx, false); err != nil {
+		return "", err
+	}
+	defer w.read.Load().Close() //nolint:errcheck // nothing is read
+	defer w.closeFile()
+	err = w.db.transaction(ctx, func() error {
+		err := w.db.row(ctx, "DELETE FROM cluster RETURNING name", nil, &name)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		if err == nil {
+			_, err = w.db.exec(ctx, "DELETE FROM shared")
+		}
+		return err
+	})
+	return name, o.failure(err)
 }
 
 // caughtUp calls find again, after the store has caught up with the log, if it did not find anything.

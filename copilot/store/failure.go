@@ -17,15 +17,16 @@ type Kind string
 
 // The kinds of failures.
 const (
-	Locked   Kind = "locked"    // another process holds the file's lock for too long
-	Full     Kind = "full"      // the disk is full, or the configured limit is reached
-	ReadOnly Kind = "read-only" // the file or its directory cannot be written
-	Corrupt  Kind = "corrupt"   // the file is damaged; the text says where it was moved
-	Replaced Kind = "replaced"  // the file was removed or replaced; a fresh one is in use
-	Newer    Kind = "newer"     // the file was written by a newer version
-	Foreign  Kind = "foreign"   // the file belongs to another program
-	Clock    Kind = "clock"     // the clock is behind the last stored change
-	Failed   Kind = "failed"    // anything else
+	Locked    Kind = "locked"    // another process holds the file's lock for too long
+	Full      Kind = "full"      // the disk is full, or the configured limit is reached
+	ReadOnly  Kind = "read-only" // the file or its directory cannot be written
+	Corrupt   Kind = "corrupt"   // the file is damaged; the text says where it was moved
+	Replaced  Kind = "replaced"  // the file was removed or replaced; a fresh one is in use
+	Newer     Kind = "newer"     // the file was written by a newer version
+	Foreign   Kind = "foreign"   // the file belongs to another program
+	Clustered Kind = "clustered" // the file belongs to a node of a cluster, and this process works without one; it is only read
+	Clock     Kind = "clock"     // the clock is behind the last stored change
+	Failed    Kind = "failed"    // anything else
 )
 
 // Failure reports what prevents, or prevented, the store from writing. The methods of the store return it as an error.
@@ -99,6 +100,8 @@ func (o Options) describe(kind Kind, err error) *Failure {
 		text = "%s was written by a newer version of this program; use that version, " + elsewhere
 	case Foreign:
 		text = "%s is a database of another program; move it elsewhere, " + elsewhere
+	case Clustered:
+		text = "%s belongs to a node of a cluster; set cluster.nats and cluster.name as that node has them, end its part in the cluster with `portal cluster leave`, " + elsewhere
 	case Replaced, Clock, Failed:
 	}
 	return &Failure{Kind: kind, Text: fmt.Sprintf(text+" [%v]", o.file(), err), Since: time.Now(), cause: err}

@@ -77,6 +77,9 @@ func TestFilesOfEveryVersionAreOpened(t *testing.T) {
 			require.NoError(t, err)
 			require.NoError(t, os.WriteFile(file(directory), data, 0o644))
 			require.Equal(t, version, count(t, directory, "PRAGMA user_version"))
+			if version >= 6 {
+				clusterKnown(t, directory)
+			}
 			known(t, directory)
 			if version >= 2 {
 				activitiesKnown(t, directory)
@@ -85,21 +88,6 @@ func TestFilesOfEveryVersionAreOpened(t *testing.T) {
 				shared, err := open(t, directory).Share(t.Context(), "s")
 				require.NoError(t, err)
 				require.Equal(t, fixtureShare(), shared)
-			}
-			if version >= 6 {
-				s := open(t, directory)
-				name, err := s.InCluster(t.Context())
-				require.NoError(t, err)
-				require.Equal(t, "the cluster", name)
-				unshared, err := s.Unshared(t.Context())
-				require.NoError(t, err)
-				require.Equal(t, []string{"session/a"}, unshared)
-				shared, err := s.Shared(t.Context(), "session/a")
-				require.NoError(t, err)
-				require.Equal(t, store.Shared{Sequence: 11, Number: 60, Version: 5, Shipped: 4}, shared)
-				applied, err := s.Join(t.Context(), "the cluster", "the node")
-				require.NoError(t, err)
-				require.EqualValues(t, 12, applied)
 			}
 			require.Equal(t, current, count(t, directory, "PRAGMA user_version"))
 		})
@@ -138,6 +126,25 @@ func known(t *testing.T, directory string) {
 	info, err := os.Stat(file(directory))
 	require.NoError(t, err)
 	require.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+}
+
+// clusterKnown checks what a file of a node has since version 6, and ends its part in the cluster.
+func clusterKnown(t *testing.T, directory string) {
+	t.Helper()
+	s := open(t, directory, node)
+	unshared, err := s.Unshared(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []string{"session/a"}, unshared)
+	shared, err := s.Shared(t.Context(), "session/a")
+	require.NoError(t, err)
+	require.Equal(t, store.Shared{Sequence: 11, Number: 60, Version: 5, Shipped: 4}, shared)
+	applied, err := s.Join(t.Context(), "the cluster", "the node")
+	require.NoError(t, err)
+	require.EqualValues(t, 12, applied)
+	require.NoError(t, s.Close())
+	name, err := store.Leave(t.Context(), store.Options{Directory: directory})
+	require.NoError(t, err)
+	require.Equal(t, "the cluster", name)
 }
 
 // activitiesKnown checks the content that fixture writes since version 2.

@@ -149,12 +149,17 @@ func (w *writer) openReadOnly(ctx context.Context, cause error) error {
 	for _, mode := range modes {
 		if db := w.options.openReading(ctx, mode); db != nil {
 			w.read.Store(db)
-			w.fail(cause)
-			w.pause, w.retry = maxPause, time.Now().Add(maxPause)
+			w.retryLater(cause)
 			return nil
 		}
 	}
 	return cause
+}
+
+// retryLater records what prevents writing from the start.
+func (w *writer) retryLater(cause error) {
+	w.fail(cause)
+	w.pause, w.retry = maxPause, time.Now().Add(maxPause)
 }
 
 // openReading opens a file of the current version in one of SQLite's modes. It returns nil if that fails.

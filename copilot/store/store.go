@@ -68,7 +68,8 @@ type Store struct {
 }
 
 // Open opens or creates the file of the directory. It moves a damaged file aside, and opens a file that cannot be
-// written for reading until it can; [Store.Failure] reports both. It returns any other [Failure].
+// written, or belongs to a node of a cluster, for reading until it can be written; [Store.Failure] reports all that. It returns any
+// other [Failure].
 func Open(ctx context.Context, o Options) (*Store, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -84,6 +85,8 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		if err := w.openReadOnly(ctx, err); err != nil {
 			return nil, err
 		}
+	} else if err := w.checkCluster(ctx); err != nil {
+		w.retryLater(err)
 	}
 	go w.run(context.WithoutCancel(ctx))
 	return s, nil

@@ -176,14 +176,17 @@ func (w *writer) flush(ctx context.Context) error {
 }
 
 // try runs do with the file. It reopens the file if it was replaced, or after an error that reopening may repair. It
-// moves a damaged file aside and runs do again with the new one.
+// moves a damaged file aside and runs do again with the new one. It does not run do with the file of a cluster's node.
 func (w *writer) try(ctx context.Context, do func(context.Context) error) error {
 	if w.db == nil || !w.db.isSameFile() {
 		if err := w.open(ctx, false); err != nil {
 			return err
 		}
 	}
-	err := w.options.failure(do(ctx))
+	err := w.checkCluster(ctx)
+	if err == nil {
+		err = w.options.failure(do(ctx))
+	}
 	k := kind(err)
 	if k == Corrupt {
 		if err := w.open(ctx, true); err != nil {
@@ -218,7 +221,7 @@ func (w *writer) finish(ctx context.Context) error {
 	}
 	w.closeFile()
 	_ = w.read.Load().Close()
-	if err == nil || waiting == 0 && kind(err) == ReadOnly { // nothing is lost
+	if err == nil || waiting == 0 && (kind(err) == ReadOnly || kind(err) == Clustered) { // nothing is lost
 		return nil
 	}
 	return fmt.Errorf("cannot store %d entries: %w", waiting, err)
