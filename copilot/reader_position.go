@@ -42,17 +42,26 @@ func (s *Session) ForgetReaderPosition(ctx context.Context, name string) {
 	}
 }
 
+// Unconfirmed is a position that another node has announced. A reader that asks for its position again, because waiting took too long, passes
+// what it has got before.
+type Unconfirmed struct {
+	number uint64
+	since  time.Time // when this node saw it first
+}
+
 // ReaderPosition returns the stored position of one reader. If another node announced a newer one, it waits until that is confirmed; if it is
 // not, because that node was killed, the older position holds.
-func (s *Session) ReaderPosition(ctx context.Context, name string) (uint64, error) {
+func (s *Session) ReaderPosition(ctx context.Context, name string, u *Unconfirmed) (uint64, error) {
 	if s.host.options.Store == nil {
 		return 0, nil
 	}
-	s.host.options.Store.CatchUp(ctx)
+	if err := s.host.options.Store.CatchUp(ctx); err != nil {
+		return 0, err
+	}
 	if s.MovesBetweenNodes() {
 		s.refreshOwner(ctx)
 	}
-	at, err := s.confirmedMark(ctx, name)
+	at, err := s.confirmedMark(ctx, name, u)
 	if err != nil {
 		return 0, err
 	}
@@ -63,12 +72,19 @@ func (s *Session) ReaderPosition(ctx context.Context, name string) (uint64, erro
 }
 
 // confirmedMark returns the position of a reader when none is announced, or after a while.
-func (s *Session) confirmedMark(ctx context.Context, name string) (readerMark, error) {
-	for began := time.Now(); ; {
+func (s *Session) confirmedMark(ctx context.Context, name string, u *Unconfirmed) (readerMark, error) {
+	for {
 		marks, err := s.host.options.Store.Positions(ctx, s.id)
 		at := s.newestMark(name, marks)
-		if err != nil || !at.isAnnounced || time.Since(began) >= catchUpTime {
+		if err != nil || at.announced == 0 {
+			*u = Unconfirmed{}
 			return at, err
+		}
+		if u.number != at.announced {
+			*u = Unconfirmed{at.announced, time.Now()}
+		}
+		if time.Since(u.since) >= catchUpTime {
+			return at, nil
 		}
 		select {
 		case <-time.After(catchUpEvery):
@@ -80,9 +96,9 @@ func (s *Session) confirmedMark(ctx context.Context, name string) (readerMark, e
 
 // readerMark is a stored position of a reader.
 type readerMark struct {
-	number      uint64
-	isAnnounced bool // a newer one is announced, and not confirmed yet
-	isCurrent   bool // it is of the current epoch
+	number    uint64
+	announced uint64 // a newer one that is not confirmed yet; 0: none
+	isCurrent bool   // it is of the current epoch
 }
 
 // newestMark returns the position of a reader in the newest epoch in which it has one. In an earlier epoch, what came after its end is lost.
@@ -92,9 +108,13 @@ func (s *Session) newestMark(name string, marks map[string]uint64) readerMark {
 	s.mu.Unlock()
 	for i, e := range slices.Backward(epochs) {
 		confirmed, next := marks[inEpoch(name, e.Epoch)], marks[inEpoch(name, e.Epoch)+announced]
-		if max(confirmed, next) > 0 {
-			return readerMark{min(confirmed, e.N), next > confirmed && confirmed < e.N, i == len(epochs)-1}
+		if max(confirmed, next) == 0 {
+			continue
 		}
+		if next <= confirmed || confirmed >= e.N {
+			next = 0
+		}
+		return readerMark{min(confirmed, e.N), next, i == len(epochs)-1}
 	}
 	return readerMark{number: marks[name], isCurrent: s.MovesBetweenNodes()}
 }

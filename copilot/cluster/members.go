@@ -47,31 +47,32 @@ type hearing struct {
 	time time.Duration // how long it has been listening until then
 }
 
-// heardSelf notes that this node has heard itself.
+// heardSelf notes that this node has heard itself. Of a long pause, in which the servers may have chosen a leader, only a part counts:
+// the announcements of the others were delayed by it, too.
 func (h *hearing) heardSelf(lease time.Duration) {
 	now := time.Now()
-	if pause := now.Sub(h.self); !h.self.IsZero() && pause <= lease/2 {
-		h.time += pause
+	if !h.self.IsZero() {
+		h.time += min(now.Sub(h.self), 2*lease/announcementsPerLease)
 	}
 	h.self = now
 }
 
 // announcementsPerLease is how often a node announces itself while others may miss it.
-const announcementsPerLease = 4
+const announcementsPerLease = 8
 
-// announce announces this node until that fails.
-func (n *Node) announce(ctx context.Context) error {
+// announce announces this node until ctx ends. An attempt that gets no answer, because the servers choose a leader, is soon followed by the next.
+func (n *Node) announce(ctx context.Context) {
 	every := time.NewTicker(n.options.Lease / announcementsPerLease)
 	defer every.Stop()
 	for {
 		if err := n.announceOnce(ctx); err != nil {
-			return err
+			n.options.Log.Debug("this node could not announce itself", "error", err)
+			n.update(func() { n.reached = false })
 		}
-		n.askNewest(ctx)
 		select {
 		case <-every.C:
 		case <-ctx.Done():
-			return ctx.Err()
+			return
 		}
 	}
 }
@@ -82,10 +83,9 @@ func (n *Node) announceOnce(ctx context.Context) error {
 		return err
 	}
 	sent := time.Now()
-	ctx, cancel := context.WithTimeout(ctx, n.options.Lease)
+	ctx, cancel := context.WithTimeout(ctx, n.options.Lease/announcementsPerLease)
 	defer cancel()
 	if err := n.log.Announce(ctx, n.process, data); err != nil {
-		n.update(func() { n.reached = false })
 		return err
 	}
 	n.update(func() { n.valid, n.reached = sent.Add(n.options.Lease), true })

@@ -83,12 +83,13 @@ func (n *Node) Start(ctx context.Context, applied func(sessions []string), state
 	n.applies, n.state = applied, state
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
 	n.stop = stop
-	n.work.Go(func() { n.repeat(running, "announce this node", n.announce) })
+	n.work.Go(func() { n.announce(running) })
+	n.work.Go(func() { n.measureLag(running) })
 	n.work.Go(func() { n.repeat(running, "watch the other nodes", n.watch) })
 	n.work.Go(func() { n.repeat(running, "read the log", n.follow) })
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
-	n.CatchUp(ctx)
+	_ = n.CatchUp(ctx)
 	n.work.Go(func() { n.ship(running) })
 	n.work.Go(func() { n.repeat(running, "purge the log", n.purgeRemoved) })
 }
@@ -196,20 +197,21 @@ func (n *Node) await(ctx context.Context, ready func() bool) error {
 const appendTime = 8 * time.Second
 
 // CatchUp implements [store.Cluster].
-func (n *Node) CatchUp(ctx context.Context) {
+func (n *Node) CatchUp(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, catchUpTime)
 	defer cancel()
 	last, err := n.log.Last(ctx)
-	for ; err != nil && n.Accepting() == nil; last, err = n.log.Last(ctx) { // the servers may be choosing a leader
+	for ; err != nil; last, err = n.log.Last(ctx) { // the servers may be choosing a leader
+		if n.Accepting() != nil {
+			return nil //nolint:nilerr // the others may go on without this node, which serves what it has
+		}
 		select {
 		case <-time.After(firstPause):
 		case <-ctx.Done():
-			return
+			return errUnreachable
 		}
 	}
-	if err == nil {
-		_ = n.await(ctx, func() bool { return n.applied >= last })
-	}
+	return n.await(ctx, func() bool { return n.applied >= last })
 }
 
 // catchUpTime limits how long a node waits for its own store.

@@ -31,14 +31,22 @@ func (n *Node) countWaiting() (waiting int) {
 	return waiting
 }
 
-// askNewest asks the log for its newest message, to know how far this node is behind. Nothing depends on it.
-func (n *Node) askNewest(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, n.options.Lease/(2*announcementsPerLease))
-	defer cancel()
-	if last, err := n.log.Last(ctx); err == nil {
+// measureLag asks the log for its newest message again and again, to know how far this node is behind. Nothing depends on it.
+func (n *Node) measureLag(ctx context.Context) {
+	every := time.NewTicker(n.options.Lease / announcementsPerLease)
+	defer every.Stop()
+	for {
+		last, err := n.last(ctx)
 		n.mu.Lock()
-		defer n.mu.Unlock()
-		n.newest = last
+		if err == nil {
+			n.newest = last
+		}
+		n.mu.Unlock()
+		select {
+		case <-every.C:
+		case <-ctx.Done():
+			return
+		}
 	}
 }
 

@@ -22,8 +22,9 @@ type Cluster interface {
 	// Await returns when the log has a version of a subject, or cannot be reached at present, or another node has changed it.
 	Await(ctx context.Context, subject string, version uint64)
 
-	// CatchUp returns when everything that the log has by now is applied here, or it cannot be reached at present.
-	CatchUp(ctx context.Context)
+	// CatchUp returns nil when everything that the log has by now is applied here, or when the others may take this node for gone. Otherwise
+	// it fails after a while: the log cannot be reached at present, or this node is far behind.
+	CatchUp(ctx context.Context) error
 
 	// IsMember reports whether a process, by its [Store.Name], works in the cluster.
 	IsMember(process string) bool
@@ -235,6 +236,6 @@ func caughtUp[T any](ctx context.Context, s *Store, find func() (T, error)) (T, 
 	if s.options.Cluster == nil || !errors.Is(err, ErrNotFound) {
 		return found, err
 	}
-	s.options.Cluster.CatchUp(ctx)
+	_ = s.options.Cluster.CatchUp(ctx)
 	return find()
 }

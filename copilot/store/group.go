@@ -252,11 +252,13 @@ func (s *Store) SharePosition(ctx context.Context, session, name string, number 
 	})
 }
 
-// CatchUp returns when everything that the nodes of the cluster have written by now can be read here, or they cannot be reached.
-func (s *Store) CatchUp(ctx context.Context) {
-	if s.options.Cluster != nil {
-		s.options.Cluster.CatchUp(ctx)
+// CatchUp returns nil when everything that the nodes of the cluster have written by now can be read here, or when this node has been cut off
+// from them for longer than its lease. It fails if the log cannot be reached for a while.
+func (s *Store) CatchUp(ctx context.Context) error {
+	if s.options.Cluster == nil {
+		return nil
 	}
+	return s.options.Cluster.CatchUp(ctx)
 }
 
 // writePositions writes the positions set by [Store.SetPosition]. If that fails, they wait again unless newer ones

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/journal"
 )
 
@@ -22,6 +23,8 @@ type bookmark struct {
 	texts    map[string]bool  // whether the deltas of a block in progress are sent
 	fault    bool             // for a job: the last response reported the cause of the end
 	answered time.Time        // when the reader got the last answer
+
+	unconfirmed copilot.Unconfirmed // position that another node has announced
 
 	held chan struct{} // holds a token while a call holds the bookmark
 	used time.Time     // guarded by bookmarks.mu

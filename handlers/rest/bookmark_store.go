@@ -30,7 +30,7 @@ func (m *bookmark) restore(ctx context.Context, s *copilot.Session, token string
 	if m.loaded && !s.MovesBetweenNodes() {
 		return nil
 	}
-	n, err := s.ReaderPosition(ctx, markName(token))
+	n, err := s.ReaderPosition(ctx, markName(token), &m.unconfirmed)
 	if err != nil {
 		return fault.Errorf(fault.Unavailable, "the position of this reader could not be read: %w", err)
 	}

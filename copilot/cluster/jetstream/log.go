@@ -11,6 +11,7 @@ import (
 	"io"
 	"log/slog"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -37,6 +38,8 @@ type Log struct {
 	connection *nats.Conn
 	js         jetstream.JetStream
 	prefix     string // of all subjects
+
+	announcements atomic.Pointer[jetstream.KeyValue] // nil: not looked up yet
 }
 
 // Connect connects to the servers. If none answers, the log goes on trying, and its methods fail meanwhile.
@@ -97,7 +100,7 @@ func (l *Log) bucket(kind string) string { return "portal-" + l.options.Name + "
 
 // stream returns the stream of all changes, and creates it at first.
 func (l *Log) stream(ctx context.Context) (jetstream.Stream, error) {
-	s, err := l.js.Stream(ctx, l.bucket("log"))
+	s, err := repeat(ctx, func(ctx context.Context) (jetstream.Stream, error) { return l.js.Stream(ctx, l.bucket("log")) })
 	if !errors.Is(err, jetstream.ErrStreamNotFound) {
 		return s, err
 	}
@@ -106,6 +109,21 @@ func (l *Log) stream(ctx context.Context) (jetstream.Stream, error) {
 		Duplicates: 2 * time.Minute, Compression: jetstream.S2Compression, AllowDirect: false, // direct reads may be old
 		Description: "changes of the sessions of a cluster of portals",
 	})
+}
+
+// attemptTime is how long a request waits for its answer. A server that has just lost its leader never gives it.
+const attemptTime = time.Second
+
+// repeat repeats a request, which may have been executed, until it is answered or ctx ends.
+func repeat[T any](ctx context.Context, request func(context.Context) (T, error)) (T, error) {
+	for {
+		attempt, cancel := context.WithTimeout(ctx, attemptTime)
+		answer, err := request(attempt)
+		cancel()
+		if !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
+			return answer, err
+		}
+	}
 }
 
 // wire returns the subject on the wire.
@@ -135,7 +153,9 @@ func (l *Log) Append(ctx context.Context, subject string, expect uint64, id stri
 		options = append(options, jetstream.WithExpectLastSequencePerSubject(expect))
 	}
 	for {
-		ack, err := l.js.Publish(ctx, l.wire(subject), data, options...)
+		ack, err := repeat(ctx, func(ctx context.Context) (*jetstream.PubAck, error) {
+			return l.js.Publish(ctx, l.wire(subject), data, options...)
+		})
 		switch {
 		case err == nil:
 			return ack.Sequence, nil

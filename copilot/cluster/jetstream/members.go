@@ -14,14 +14,21 @@ import (
 // forgetAfter is how long an announcement is kept.
 const forgetAfter = time.Minute
 
+// members returns the bucket of the announcements, and creates it at first.
 func (l *Log) members(ctx context.Context) (jetstream.KeyValue, error) {
-	b, err := l.js.KeyValue(ctx, l.bucket("members"))
-	if !errors.Is(err, jetstream.ErrBucketNotFound) {
-		return b, err
+	if b := l.announcements.Load(); b != nil {
+		return *b, nil
 	}
-	return l.js.CreateKeyValue(ctx, jetstream.KeyValueConfig{
-		Bucket: l.bucket("members"), TTL: forgetAfter, Replicas: l.options.Replicas, Storage: jetstream.MemoryStorage,
-	})
+	b, err := l.js.KeyValue(ctx, l.bucket("members"))
+	if errors.Is(err, jetstream.ErrBucketNotFound) {
+		b, err = l.js.CreateKeyValue(ctx, jetstream.KeyValueConfig{
+			Bucket: l.bucket("members"), TTL: forgetAfter, Replicas: l.options.Replicas, Storage: jetstream.MemoryStorage,
+		})
+	}
+	if err == nil {
+		l.announcements.Store(&b)
+	}
+	return b, err
 }
 
 // Announce implements [cluster.Log].
@@ -33,7 +40,9 @@ func (l *Log) Announce(ctx context.Context, member string, state []byte) error {
 	if len(state) == 0 {
 		return b.Delete(ctx, member)
 	}
-	_, err = b.Put(ctx, member, state)
+	if _, err = b.Put(ctx, member, state); err != nil {
+		l.announcements.Store(nil) // the servers may have lost it
+	}
 	return err
 }
 
