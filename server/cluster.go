@@ -107,8 +107,8 @@ func openClustered(ctx context.Context, c Config, log *slog.Logger) (s *store.St
 	limited, cancel := context.WithTimeout(ctx, lockTime)
 	defer cancel()
 	m = &membership{}
-	if m.lock, err = flock.Lock(limited, filepath.Join(c.DataDir, "cluster.lock")); err != nil {
-		return nil, nil, fmt.Errorf("another process works with %s, which belongs to a node of a cluster: use that portal, or another data directory: %w", c.DataDir, err)
+	if m.lock, err = lockNode(limited, c.DataDir); err != nil {
+		return nil, nil, err
 	}
 	defer func() {
 		if err != nil {
@@ -126,6 +126,31 @@ func openClustered(ctx context.Context, c Config, log *slog.Logger) (s *store.St
 		return nil, nil, errors.Join(err, s.Close())
 	}
 	return s, m, nil
+}
+
+// lockNode makes this process the only one that works with the data directory of a node, until the file is closed.
+func lockNode(ctx context.Context, dir string) (*os.File, error) {
+	lock, err := flock.Lock(ctx, filepath.Join(dir, "cluster.lock"))
+	if err != nil {
+		return nil, fmt.Errorf("another process works with %s, which belongs to a node of a cluster: use that portal, or another data directory: %w", dir, err)
+	}
+	return lock, nil
+}
+
+// LeaveCluster ends the part of a data directory in its cluster, and returns the cluster's name; "": it had no part in one. No portal may work with
+// the directory as a node.
+func LeaveCluster(ctx context.Context, dir string) (name string, err error) {
+	if _, err := os.Stat(dir); err != nil {
+		return "", fmt.Errorf("there is no data directory: %w", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, lockTime)
+	defer cancel()
+	lock, err := lockNode(ctx, dir)
+	if err != nil {
+		return "", err
+	}
+	defer lock.Close() //nolint:errcheck // ends the lock
+	return store.Leave(ctx, store.Options{Directory: dir})
 }
 
 // servers returns how to reach the servers of the cluster.

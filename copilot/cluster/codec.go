@@ -55,17 +55,32 @@ func (n *Node) appendPart(ctx context.Context, out, part []byte) ([]byte, error)
 	return append(append(out, byte(len(sum)<<1|1)), sum[:]...), nil
 }
 
-// decode returns the change of a message.
-func (n *Node) decode(ctx context.Context, data []byte) (c store.Change, err error) {
+// DecodeHead returns the change of a message of the log without its entries.
+func DecodeHead(data []byte) (store.Change, error) {
+	c, _, err := decodeHead(data)
+	return c, err
+}
+
+// decodeHead returns the change of a message, and its entries in binary form.
+func decodeHead(data []byte) (c store.Change, entries []byte, err error) {
 	if len(data) == 0 || data[0] != version {
-		return c, errMessage
+		return c, nil, errMessage
 	}
-	head, rest, ok := cut(data[1:])
+	head, entries, ok := cut(data[1:])
 	if !ok {
-		return c, errMessage
+		return c, nil, errMessage
 	}
 	if err := json.Unmarshal(head, &c); err != nil {
-		return c, errors.Join(errMessage, err)
+		return c, nil, errors.Join(errMessage, err)
+	}
+	return c, entries, nil
+}
+
+// decode returns the change of a message.
+func (n *Node) decode(ctx context.Context, data []byte) (store.Change, error) {
+	c, rest, err := decodeHead(data)
+	if err != nil {
+		return c, err
 	}
 	for before := uint64(0); len(rest) > 0; {
 		var e store.Entry

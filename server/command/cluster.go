@@ -19,15 +19,15 @@ import (
 func clusterCommand(p Process) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "cluster",
-		Short: "Show, drain and check the portals and NATS servers that share sessions",
+		Short: "Show, drain and check the portals and NATS servers that share sessions, or leave them",
 		Long: `cluster works directly on the servers that cluster.nats names, whether or not a
 portal runs on this machine. See spec/cluster.md.`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			return fmt.Errorf("%wname a subcommand: status, drain or check", errUsage)
+			return fmt.Errorf("%wname a subcommand: status, drain, check or leave", errUsage)
 		},
 	}
-	c.AddCommand(clusterStatus(p), clusterDrain(p), clusterCheck(p))
+	c.AddCommand(clusterStatus(p), clusterDrain(p), clusterCheck(p), clusterLeave(p))
 	return c
 }
 
@@ -154,6 +154,33 @@ name the addresses at which they show their state with --monitoring.`,
 			return err
 		}
 		return r.end()
+	}
+	return c
+}
+
+func clusterLeave(p Process) *cobra.Command {
+	c := &cobra.Command{
+		Use: "leave", Short: "Make the data directory independent of its cluster", Args: cobra.NoArgs,
+		Long: `leave ends the part of the data directory in its cluster. It keeps all sessions, also
+those of other nodes, as they are now; from then on, each side goes on alone. Stop the
+portal first. A portal without cluster.nats only reads the data directory of a node.`,
+		Example: "  portal cluster leave\n  portal cluster leave --data-dir DIR",
+	}
+	c.RunE = func(cmd *cobra.Command, _ []string) error {
+		config, err := p.load(cmd)
+		if err != nil {
+			return err
+		}
+		name, err := server.LeaveCluster(cmd.Context(), config.DataDir)
+		switch {
+		case err != nil:
+			return err
+		case name == "":
+			p.Err.Printf("%s belongs to no cluster.\n", config.DataDir)
+		default:
+			p.Err.Printf("%s has left the cluster %s. Remove cluster.nats from the configuration before you start a portal.\n", config.DataDir, name)
+		}
+		return nil
 	}
 	return c
 }

@@ -3,7 +3,9 @@ package soak_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"os"
 	"strings"
@@ -13,6 +15,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/copilot-portal/portal/copilot/cluster"
+	"github.com/copilot-portal/portal/copilot/cluster/jetstream"
+	"github.com/copilot-portal/portal/copilot/store"
 	"github.com/copilot-portal/portal/copilot/testclock"
 	"github.com/copilot-portal/portal/server/portaltest"
 	"github.com/copilot-portal/portal/server/portaltest/clustertest"
@@ -23,12 +28,13 @@ const nodes = 3
 
 // nodeCluster is a cluster behind a proxy without stickiness.
 type nodeCluster struct {
-	host    *host
-	nats    *clustertest.NATS
-	proxy   *clustertest.Proxy
-	portals []*portaltest.Portal
-	ports   []int
-	homes   []string
+	host     *host
+	nats     *clustertest.NATS
+	networks []*clustertest.Proxy // between each portal and the servers
+	proxy    *clustertest.Proxy
+	portals  []*portaltest.Portal
+	ports    []int
+	homes    []string
 
 	portalKills, natsKills, drops int
 }
@@ -44,6 +50,7 @@ func startCluster(t *testing.T) *nodeCluster {
 		c.ports, c.homes = append(c.ports, first+i), append(c.homes, t.TempDir())
 		targets = append(targets, fmt.Sprintf("localhost:%d", first+i))
 		c.portals = append(c.portals, nil)
+		c.networks = append(c.networks, portaltest.Balance(t, c.nats.Addresses()...))
 		c.start(i)
 	}
 	c.proxy = portaltest.Balance(t, targets...)
@@ -60,7 +67,7 @@ func address(p *clustertest.Proxy) string {
 }
 
 func (c *nodeCluster) start(i int) {
-	config := settings + fmt.Sprintf("cluster: {nats: [%s], name: node-%d, replicas: %d}\n", strings.Join(c.nats.URLs(), ", "), i+1, nodes)
+	config := settings + fmt.Sprintf("cluster: {nats: [nats://%s], name: node-%d, replicas: %d}\n", c.networks[i].Address(), i+1, nodes)
 	c.portals[i] = portaltest.Start(c.host.t, portaltest.Options{
 		Home: c.homes[i], Config: config, Args: []string{"--debug=false", "--port", fmt.Sprint(c.ports[i])}, Env: []string{"TMPDIR=" + c.host.temp},
 	})
@@ -136,10 +143,112 @@ func TestClusterLosesNothing(t *testing.T) {
 		c.disturb(ctx, kills)
 	})
 	s.compare()
+	s.judgeClients()
+	c.checkHolders()
+	t.Logf("%d kills of portals, %d of NATS servers, %d dropped connections\n%s", c.portalKills, c.natsKills, c.drops, s.report())
+}
+
+// judgeClients fails if a client lost something or got it twice, or if a prompt was lost.
+func (s *soak) judgeClients() {
 	for _, v := range s.verdicts {
 		assert.Empty(s, v.faults, "%s lost %d and got %d too often", v.dialect, v.lost, v.duplicated)
 		assert.NotZero(s, v.events, v.dialect)
 	}
 	assert.Empty(s, s.prompts.faults)
-	t.Logf("%d kills of portals, %d of NATS servers, %d dropped connections\n%s", c.portalKills, c.natsKills, c.drops, s.report())
+}
+
+// checkHolders reads the log and checks that at each moment one process held a session: nobody else wrote about it without a claim.
+func (c *nodeCluster) checkHolders() {
+	c.host.t.Helper()
+	log, err := jetstream.Connect(jetstream.Options{Servers: c.nats.URLs(), Name: "portal", Node: "check", Replicas: nodes, Log: slog.New(slog.DiscardHandler)})
+	require.NoError(c.host.t, err)
+	defer log.Close()
+	last, err := log.Last(c.host.t.Context())
+	require.NoError(c.host.t, err)
+	held, claims := map[string]store.Change{}, 0
+	errEnd := errors.New("all messages are read")
+	err = log.Read(c.host.t.Context(), 0, func(messages []cluster.Message) error {
+		for _, m := range messages {
+			change, err := cluster.DecodeHead(m.Data)
+			if err != nil {
+				return err
+			}
+			if kind, _ := store.SplitSubject(change.Subject); kind == "session" {
+				before, known := held[change.Subject]
+				switch {
+				case !known:
+				case change.Claim || change.Removed:
+					claims++
+					assert.Greater(c.host.t, change.Epoch, before.Epoch, "claim of %s", change.Subject)
+				default:
+					assert.Equal(c.host.t, before.Process, change.Process, "%s is written in epoch %d", change.Subject, change.Epoch)
+					assert.Equal(c.host.t, before.Epoch, change.Epoch, change.Subject)
+				}
+				held[change.Subject] = change
+			}
+			if m.Sequence == last {
+				return errEnd
+			}
+		}
+		return nil
+	})
+	require.ErrorIs(c.host.t, err, errEnd)
+	c.host.t.Logf("the log has %d messages of %d sessions, with %d claims; each session had one holder at a time", last, len(held), claims)
+}
+
+// TestCutOffPortalKeepsABranch cuts one portal after the other off from the NATS servers, for longer and longer. Clients use all portals
+// meanwhile. No event of a record and no accepted prompt may be lost: what a portal accepted alone is in a branch.
+func TestCutOffPortalKeepsABranch(t *testing.T) {
+	if os.Getenv("PORTAL_SOAK_LENGTH") == "" {
+		t.Skip("takes minutes; server's TestNodeThatIsCutOffKeepsABranch shows the same for one session")
+	}
+	c := startCluster(t)
+	s := &soak{T: t, host: c.host}
+	s.openSessions()
+	s.useWith(func() {
+		for i, cut := range []time.Duration{5 * time.Second, 20 * time.Second, time.Minute} {
+			wait(t.Context(), recovery)
+			began := testclock.Now()
+			c.networks[i].Pause()
+			for deadline := time.Now().Add(cut); time.Until(deadline) > 0; c.drops += c.proxy.Drop() {
+				wait(t.Context(), min(dropEvery, time.Until(deadline)))
+			}
+			c.networks[i].Heal()
+			c.awaitMembers(c.portals[i])
+			c.host.outages = append(c.host.outages, outage{began, testclock.Now()})
+		}
+		wait(t.Context(), recovery)
+	})
+	s.compare()
+	s.findInBranches()
+	s.judgeClients()
+	c.checkHolders()
+	t.Logf("%d dropped connections\n%s", c.drops, s.report())
+}
+
+// recovery is how long all nodes work together between two cuts.
+const recovery = 10 * time.Second
+
+// findInBranches checks that the prompts that are not in their session's record are in a branch.
+func (s *soak) findInBranches() {
+	var list struct {
+		Sessions []struct{ SessionID, Title string }
+	}
+	require.NoError(s, s.host.get(s.Context(), "/api/copilot/session", &list))
+	var branched strings.Builder
+	branches := 0
+	for _, one := range list.Sessions {
+		if strings.Contains(one.Title, "(branch of ") {
+			branches++
+			r, err := s.host.export(s.Context(), one.SessionID)
+			require.NoError(s, err)
+			for _, e := range r.events {
+				branched.WriteString(e.Body.Text + "\n")
+			}
+		}
+	}
+	for _, tag := range s.prompts.missing {
+		assert.Contains(s, branched.String(), tag+":", "an accepted prompt is neither in the record nor in a branch")
+	}
+	s.Logf("%d branches, which have %d accepted prompts", branches, len(s.prompts.missing))
 }

@@ -33,6 +33,7 @@ type host struct {
 	client   *http.Client
 	portal   *portaltest.Portal // used by the test's goroutine alone
 	kills    []testclock.Clock  // of the portal
+	outages  []outage           // of portals of a cluster
 	killed   int                // processes of the Copilot CLI
 	restarts int
 }

@@ -177,6 +177,7 @@ func shown[T any](what []T) string {
 // promptCounts are the prompts of all sessions.
 type promptCounts struct {
 	accepted, unsaved int
+	missing           []string       // words of those that are not in the record
 	runs              map[string]int // by outcome
 	faults            []string
 }
@@ -212,6 +213,7 @@ func (c *promptCounts) add(s *session, r *record, h *host) {
 		switch {
 		case prompts[p.tag] == 0 && h.isUnsaved(p.at):
 			c.unsaved++
+			c.missing = append(c.missing, p.tag)
 		case prompts[p.tag] != 1:
 			c.faults = append(c.faults, fmt.Sprintf("%s: the prompt %s is in the record %d times", s.by.name, p.tag, prompts[p.tag]))
 		}
@@ -225,8 +227,14 @@ const (
 	readAfter     = time.Second
 )
 
+// outage is a time in which a portal of a cluster was cut off from the others.
+type outage struct{ began, ended testclock.Clock }
+
 // isUnsaved reports whether what was received then may be missing from the record.
 func (h *host) isUnsaved(at testclock.Clock) bool {
+	if slices.ContainsFunc(h.outages, func(o outage) bool { return at.Sub(o.began) >= 0 && o.ended.Sub(at) >= 0 }) {
+		return true
+	}
 	return slices.ContainsFunc(h.kills, func(kill testclock.Clock) bool {
 		return kill.Sub(at) <= unsavedBefore && at.Sub(kill) <= readAfter
 	})
