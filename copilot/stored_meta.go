@@ -148,9 +148,9 @@ func (h *Host) restore(head store.Session) (*Session, error) {
 // call it before the session is shared.
 func (s *Session) applyHead(head store.Session) error {
 	if s.meta == nil || !bytes.Equal(s.meta, head.Meta) { // while another process works, the head is read often
-		var m meta
-		if err := json.Unmarshal(head.Meta, &m); err != nil {
-			return fault.Errorf(fault.Internal, "what is stored of the session %s cannot be read: %w", s.id, err)
+		m, err := decodeMeta(head)
+		if err != nil {
+			return err
 		}
 		s.applyMeta(m)
 		s.meta = head.Meta
@@ -158,6 +158,28 @@ func (s *Session) applyHead(head store.Session) error {
 	s.setStored(head.Closed, head.Owner, head.OwnerName)
 	s.title, s.lastChange, s.model.ID = head.Title, head.Changed, head.Model
 	return nil
+}
+
+func decodeMeta(head store.Session) (m meta, err error) {
+	if err := json.Unmarshal(head.Meta, &m); err != nil {
+		return m, fault.Errorf(fault.Internal, "what is stored of the session %s cannot be read: %w", head.ID, err)
+	}
+	return m, nil
+}
+
+// beginStoredEpoch continues the record in the epoch of the stored head. It must precede the entries of that epoch: readers would get them
+// with positions of the epoch before.
+func (s *Session) beginStoredEpoch(head store.Session) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if bytes.Equal(s.meta, head.Meta) {
+		return nil
+	}
+	m, err := decodeMeta(head)
+	if err == nil {
+		s.record.Begin(m.Epoch, m.earlier())
+	}
+	return err
 }
 
 func (s *Session) applyMeta(m meta) {
@@ -173,8 +195,12 @@ func (s *Session) applyMeta(m meta) {
 	s.usage = Usage{Used: m.Usage.Used, Limit: m.Usage.Limit, Calls: m.Usage.Calls, Input: m.Usage.Input, Output: m.Usage.Output}
 	s.tools = tools(m.Tools)
 	s.epoch = m.Epoch
-	s.earlierEpochs = convert(m.Earlier, func(p [2]uint64) journal.Position { return journal.Position{Epoch: p[0], N: p[1]} })
+	s.earlierEpochs = m.earlier()
 	s.leftQueue, s.heldQueue = m.Queue, nil
+}
+
+func (m meta) earlier() []journal.Position {
+	return convert(m.Earlier, func(p [2]uint64) journal.Position { return journal.Position{Epoch: p[0], N: p[1]} })
 }
 
 func (m meta) titledBy() titleSource {

@@ -251,6 +251,9 @@ func (s *Session) syncFromStore(ctx context.Context, head store.Session) error {
 		return errRereadRecord
 	}
 	s.setOwner(head) // before the entries, so that readers know that another process writes them
+	if err := s.beginStoredEpoch(head); err != nil {
+		return err
+	}
 	for s.record.Last() < head.Last {
 		entries, err := s.host.readStored(ctx, s.id, s.record.Last(), storeBatch)
 		var gap *journal.GapError
@@ -269,7 +272,6 @@ func (s *Session) syncFromStore(ctx context.Context, head store.Session) error {
 	if err := s.applyHead(head); err != nil {
 		return err
 	}
-	s.record.Begin(s.epoch, s.earlierEpochs)
 	s.record.Reopen()
 	s.endRecord()
 	return nil

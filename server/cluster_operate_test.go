@@ -102,6 +102,27 @@ func TestClusterIsOperated(t *testing.T) {
 	network.Heal()
 	require.Eventually(t, func() bool { return clusterState(two) == "ok" }, time.Minute, time.Second/2)
 
+	// A portal outside the cluster only reads the directory of a node, until that has left the cluster.
+	one.Do("POST", "/api/stop", "")
+	one.WaitExit(time.Minute)
+	storage := func(p *portaltest.Portal) string {
+		_, text := p.Do("GET", "/health", "")
+		var h struct {
+			Storage struct{ State, Message string }
+		}
+		require.NoError(t, json.Unmarshal([]byte(text), &h))
+		return h.Storage.State + h.Storage.Message
+	}
+	outside := portaltest.Start(t, portaltest.Options{Home: one.Home, Args: []string{"--demo"}})
+	assert.Contains(t, storage(outside), `clustered`)
+	assert.Contains(t, storage(outside), `node "one" of the cluster "portal"`)
+	assert.Contains(t, historyOf(t, outside, id), "moved")
+	code, _, stderr = command(t, []string{"PORTAL_DATA_DIR=" + one.DataDir()}, "cluster", "leave")
+	require.Equal(t, 0, code, stderr)
+	assert.Contains(t, stderr, "has left the cluster portal")
+	require.Eventually(t, func() bool { return storage(outside) == "ok" }, time.Minute, time.Second/2)
+	outside.Run(id, "say `alone`")
+
 	_, out, _ := command(t, append(env, "PORTAL_DEMO=true"), "doctor", "--json", "0")
 	assert.Contains(t, out, `"check": "cluster"`)
 }

@@ -23,6 +23,7 @@ type operations struct {
 	dir     string
 	visitor string // the session id of the contract
 	ended   map[string]int
+	used    []usedOperation
 
 	mu      sync.Mutex
 	verdict verdict
@@ -70,7 +71,7 @@ func (o *operations) use(ctx context.Context, id string) {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Minute)
 	defer cancel()
 	var all sync.WaitGroup
-	received := make([][]operationMessage, watchersPerOperation)
+	received := make([][][]piece[operationMessage], watchersPerOperation)
 	for i := range received {
 		all.Go(func() { received[i] = o.watch(ctx, id) })
 	}
@@ -85,10 +86,7 @@ func (o *operations) use(ctx context.Context, id string) {
 		}
 	}
 	o.ended[stored.Status]++
-	for _, list := range received {
-		o.verdict.add(place([][]piece[operationMessage]{{{list, testclock.Clock{}}}}, stored.Messages, never, false).in("operation " + id))
-		o.verdict.events += len(list)
-	}
+	o.used = append(o.used, usedOperation{id, received, stored.Messages})
 	if !slices.ContainsFunc(stored.Messages, func(m operationMessage) bool { return m.Type == "complete" }) {
 		o.verdict.faults = append(o.verdict.faults, fmt.Sprintf("operation %s is %q and has no end", id, stored.Status))
 		o.verdict.lost++
@@ -104,16 +102,15 @@ func (o *operations) get(ctx context.Context, path string, result any) error {
 }
 
 // watch reads the messages of an operation and continues after each loss.
-func (o *operations) watch(ctx context.Context, id string) (all []operationMessage) {
-	for {
-		last := -1
-		if len(all) > 0 {
-			last = all[len(all)-1].Sequence
-		}
+func (o *operations) watch(ctx context.Context, id string) (conns [][]piece[operationMessage]) {
+	for last := -1; ; {
 		more, err := o.read(ctx, fmt.Sprintf("/ws?operation_id=%s&session_id=%s&last_received_sequence=%d", id, o.visitor, last))
-		all = append(all, more...)
+		conns = append(conns, more)
+		if len(more) > 0 {
+			last = more[len(more)-1].units[0].Sequence
+		}
 		if websocket.IsCloseError(err, websocket.CloseNormalClosure) || !wait(ctx, 250*time.Millisecond) {
-			return all
+			return conns
 		}
 		o.mu.Lock()
 		o.verdict.reconnects++
@@ -121,7 +118,7 @@ func (o *operations) watch(ctx context.Context, id string) (all []operationMessa
 	}
 }
 
-func (o *operations) read(ctx context.Context, path string) (all []operationMessage, err error) {
+func (o *operations) read(ctx context.Context, path string) (all []piece[operationMessage], err error) {
 	conn, err := o.host.socket(ctx, path)
 	if err != nil {
 		return nil, err
@@ -135,7 +132,7 @@ func (o *operations) read(ctx context.Context, path string) (all []operationMess
 			return all, err
 		}
 		if m.Type != "system" {
-			all = append(all, m)
+			all = append(all, piece[operationMessage]{[]operationMessage{m}, testclock.Now()})
 		}
 	}
 }
@@ -150,5 +147,21 @@ func counted(of map[string]int) (text string) {
 	return text[min(2, len(text)):]
 }
 
-// never is the rule for messages, which are stored before they are sent.
-func never(testclock.Clock) bool { return false }
+// usedOperation is what the clients of an operation received, and what is stored of it.
+type usedOperation struct {
+	id       string
+	received [][][]piece[operationMessage] // by client and connection
+	stored   []operationMessage
+}
+
+// compare compares what was received with what is stored. Messages are stored before they are sent, so a kill loses none.
+func (o *operations) compare() {
+	for _, used := range o.used {
+		for _, conns := range used.received {
+			o.verdict.add(place(conns, used.stored, o.host.wasCutOff, false).in("operation " + used.id))
+			for _, list := range conns {
+				o.verdict.events += len(list)
+			}
+		}
+	}
+}

@@ -34,7 +34,7 @@ func TestLossesAndDuplicatesAreCounted(t *testing.T) {
 			for _, text := range c.conns {
 				conns = append(conns, []piece[byte]{{[]byte(text), killed.kills[0]}})
 			}
-			unsaved := never
+			unsaved := (&host{}).isUnsaved
 			if c.unsaved {
 				unsaved = killed.isUnsaved
 			}

@@ -96,7 +96,7 @@ func (w *watcher) takeResponse(ctx context.Context, r portaltest.Response) {
 // learnError keeps an error of the session, or the notice that a killed portal had not stored its last events.
 func (w *watcher) learnError(text string) {
 	if strings.HasPrefix(text, "gap: some of the last events up to ") {
-		w.unsaved++
+		w.startPiece()
 		return
 	}
 	w.learn("error " + firstLine(text))

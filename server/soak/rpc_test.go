@@ -222,7 +222,7 @@ func (w *watcher) takeGap(text, reason string) {
 		w.forget("message " + text)
 		w.forget("reasoning " + text)
 	case reason == "the last events before the portal ended were lost":
-		w.unsaved++
+		w.startPiece()
 	default:
 		w.learn("gap " + reason)
 	}

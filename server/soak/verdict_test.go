@@ -49,6 +49,7 @@ func (s *soak) compare() {
 			s.verdicts[i].addClient(w, &r)
 		}
 	}
+	s.work.compare()
 	s.verdicts = append(s.verdicts, s.work.verdict)
 }
 
@@ -230,12 +231,14 @@ const (
 // outage is a time in which a portal of a cluster was cut off from the others.
 type outage struct{ began, ended testclock.Clock }
 
+// wasCutOff reports whether a portal of a cluster was cut off from the others then.
+func (h *host) wasCutOff(at testclock.Clock) bool {
+	return slices.ContainsFunc(h.outages, func(o outage) bool { return at.Sub(o.began) >= 0 && o.ended.Sub(at) >= 0 })
+}
+
 // isUnsaved reports whether what was received then may be missing from the record.
 func (h *host) isUnsaved(at testclock.Clock) bool {
-	if slices.ContainsFunc(h.outages, func(o outage) bool { return at.Sub(o.began) >= 0 && o.ended.Sub(at) >= 0 }) {
-		return true
-	}
-	return slices.ContainsFunc(h.kills, func(kill testclock.Clock) bool {
+	return h.wasCutOff(at) || slices.ContainsFunc(h.kills, func(kill testclock.Clock) bool {
 		return kill.Sub(at) <= unsavedBefore && at.Sub(kill) <= readAfter
 	})
 }

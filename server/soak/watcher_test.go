@@ -85,6 +85,12 @@ func wait(ctx context.Context, d time.Duration) bool {
 	}
 }
 
+// startPiece begins anew within a connection: the portal has lost what the client got last, and continues before it.
+func (w *watcher) startPiece() {
+	w.unsaved++
+	w.connect()
+}
+
 // connect begins with the pieces of a new connection.
 func (w *watcher) connect() {
 	w.mu.Lock()
