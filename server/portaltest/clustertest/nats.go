@@ -99,6 +99,16 @@ func (n *NATS) Monitors() (list []string) {
 	return list
 }
 
+// PIDs returns the process ids of the servers that run.
+func (n *NATS) PIDs() (list []int) {
+	for _, s := range n.servers {
+		if s.exited != nil {
+			list = append(list, s.command.Process.Pid)
+		}
+	}
+	return list
+}
+
 // Kill kills a server with SIGKILL and waits for its end. Servers count from 0.
 func (n *NATS) Kill(i int) { n.servers[i].end(syscall.SIGKILL) }
 
