@@ -95,6 +95,10 @@ export class Sessions {
     const id = message.params.meta?.session_id ?? message.params.session_id;
     const entry = this.#entries.get(id);
     if (!entry) return false;
+    if (message.method === "portal.session.reset") {
+      void this.#reset(entry);
+      return true;
+    }
     if (entry.buffer) {
       entry.buffer.push(message);
       return true;
@@ -104,6 +108,17 @@ export class Sessions {
     if (message.method === "portal.session.closed") entry.attached = false;
     this.onChange(entry.session);
     return true;
+  }
+
+  /**
+   * Replaces what is shown of a session, because the portal has lost the end of it.
+   * @param {Entry} entry
+   */
+  async #reset(entry) {
+    await entry.attaching?.catch(() => {});
+    entry.attached = false;
+    setDetached(entry.session);
+    await this.reconnected();
   }
 
   /** @param {string} id @param {Entry} entry */

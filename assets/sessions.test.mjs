@@ -51,6 +51,18 @@ describe("a session", () => {
     assert.equal(calls.length, 1);
   });
 
+  test("is replaced when the portal has lost its end", async () => {
+    const { sessions, calls } = await attached();
+    assert.equal(sessions.receive({ method: "portal.session.reset", params: { session_id: "s" } }), true);
+    await settled();
+    assert.deepEqual(calls[1].params, { session_id: "s", max_runs: 200, max_events: 300, after: "c1" });
+    sessions.receive(text("b", "c2"));
+    calls[1].resolve({ session: info, reset: true });
+    await settled();
+    assert.deepEqual(contents(await sessions.open("s")), ["b"]);
+    assert.equal(calls.length, 2);
+  });
+
   test("resumes after a lost connection", async () => {
     const { sessions, session, calls } = await attached();
     sessions.receive(ask("1"));

@@ -49,14 +49,19 @@ type Unconfirmed struct {
 	since  time.Time // when this node saw it first
 }
 
-// ReaderPosition returns the stored position of one reader. If another node announced a newer one, it waits until that is confirmed; if it is
-// not, because that node was killed, the older position holds.
+// ReaderPosition returns the stored position of one reader. It waits while the other nodes cannot be reached, because the reader may be
+// there. If one of them announced a newer position, it waits until that is confirmed; if it is not, because that node was killed, the
+// older position holds.
 func (s *Session) ReaderPosition(ctx context.Context, name string, u *Unconfirmed) (uint64, error) {
 	if s.host.options.Store == nil {
 		return 0, nil
 	}
-	if err := s.host.options.Store.CatchUp(ctx); err != nil {
-		return 0, err
+	for s.host.options.Store.CatchUp(ctx) != nil {
+		select {
+		case <-time.After(retryCatchUp):
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		}
 	}
 	if s.MovesBetweenNodes() {
 		s.refreshOwner(ctx)
@@ -129,7 +134,7 @@ func (s *Session) CatchUp(ctx context.Context, p journal.Position) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, catchUpTime)
 	defer cancel()
-	s.host.options.Store.CatchUp(ctx)
+	_ = s.host.options.Store.CatchUp(ctx)
 	for s.refreshOwner(ctx); !s.hasPosition(p); s.refreshOwner(ctx) {
 		select {
 		case <-time.After(catchUpEvery):
@@ -143,6 +148,7 @@ func (s *Session) CatchUp(ctx context.Context, p journal.Position) {
 const (
 	catchUpTime  = 10 * time.Second // more than the servers of a cluster need to choose a leader
 	catchUpEvery = 5 * time.Millisecond
+	retryCatchUp = 100 * time.Millisecond // while the others cannot be reached
 )
 
 func (s *Session) hasPosition(p journal.Position) bool {

@@ -201,11 +201,12 @@ func (m *membership) close() {
 
 // clusterHealth is the state of the cluster for GET /health.
 type clusterHealth struct {
-	State   string `json:"state"` // "ok", "disconnected" or "expired"
+	State   string `json:"state"` // "ok", "behind", "disconnected" or "expired"
 	Message string `json:"message"`
 	Node    string `json:"node"`
 	Members int    `json:"members"`
 	Waiting int    `json:"waiting"` // sessions and activities with changes that the others lack
+	Behind  uint64 `json:"behind"`  // messages of the log that are not applied yet
 }
 
 // health returns the state of the cluster; nil without one.
@@ -214,11 +215,13 @@ func (m *membership) health() *clusterHealth {
 		return nil
 	}
 	s := m.node.Status()
-	h := &clusterHealth{State: "ok", Node: s.Node, Members: len(s.Members), Waiting: s.Waiting}
+	h := &clusterHealth{State: "ok", Node: s.Node, Members: len(s.Members), Waiting: s.Waiting, Behind: s.Lag}
 	if err := m.node.Accepting(); err != nil {
 		h.State, h.Message = "expired", err.Error()
 	} else if !s.Connected {
 		h.State, h.Message = "disconnected", "the servers of the cluster do not answer: what happens here is stored, and shared when they do"
+	} else if !s.CaughtUp {
+		h.State, h.Message = "behind", fmt.Sprintf("this portal reads what the others have recorded, %d messages are left: lists and records are incomplete", s.Lag)
 	}
 	return h
 }

@@ -198,6 +198,7 @@ type Status struct {
 	Name, Node string
 	Connected  bool
 	Accepting  bool
+	CaughtUp   bool // it has what the log had when it started; before, lists and records are incomplete
 	Members    []Member
 	Newest     uint64 // sequence of the log, as far as known
 }
@@ -207,7 +208,7 @@ func (n *Node) Status() Status {
 	s := Status{Name: n.options.Name, Node: n.options.Node, Members: n.Members(), Accepting: n.Accepting() == nil}
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	s.Counts, s.Connected = n.counts, n.reached
+	s.Counts, s.Connected, s.CaughtUp = n.counts, n.reached, n.caughtUp
 	s.Waiting, s.Lag, s.Newest = n.countWaiting(), n.lag(), max(n.newest, n.applied)
 	return s
 }

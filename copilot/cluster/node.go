@@ -45,7 +45,9 @@ type Node struct {
 	newest  uint64    // sequence of the log, a while ago
 	valid   time.Time // until then the others take this node for alive; zero before it has joined
 	reached bool      // the log answered last time
-	counts  Counts
+
+	caughtUp bool // it has applied what the log had when it started
+	counts   Counts
 }
 
 // New returns a node that has no store yet.
@@ -202,8 +204,8 @@ func (n *Node) CatchUp(ctx context.Context) error {
 	defer cancel()
 	last, err := n.log.Last(ctx)
 	for ; err != nil; last, err = n.log.Last(ctx) { // the servers may be choosing a leader
-		if n.Accepting() != nil {
-			return nil //nolint:nilerr // the others may go on without this node, which serves what it has
+		if n.Accepting() != nil { // the others may go on without this node
+			return errUnreachable
 		}
 		select {
 		case <-time.After(firstPause):

@@ -40,6 +40,7 @@ func (n *Node) measureLag(ctx context.Context) {
 		n.mu.Lock()
 		if err == nil {
 			n.newest = last
+			n.caughtUp = n.caughtUp || n.lag() <= maxLag
 		}
 		n.mu.Unlock()
 		select {
@@ -49,6 +50,9 @@ func (n *Node) measureLag(ctx context.Context) {
 		}
 	}
 }
+
+// maxLag is how many messages a node may be behind when it counts as caught up with the log: under load, some are always on their way.
+const maxLag = 1000
 
 // lag returns how many messages of the log are not applied yet, as far as known. The caller must hold the lock.
 func (n *Node) lag() uint64 { return max(n.newest, n.applied) - n.applied }

@@ -22,8 +22,8 @@ type Cluster interface {
 	// Await returns when the log has a version of a subject, or cannot be reached at present, or another node has changed it.
 	Await(ctx context.Context, subject string, version uint64)
 
-	// CatchUp returns nil when everything that the log has by now is applied here, or when the others may take this node for gone. Otherwise
-	// it fails after a while: the log cannot be reached at present, or this node is far behind.
+	// CatchUp returns nil when everything that the log has by now is applied here. It fails if that takes long, because the log cannot be
+	// reached or this node is far behind, and at once when the others may take this node for gone.
 	CatchUp(ctx context.Context) error
 
 	// IsMember reports whether a process, by its [Store.Name], works in the cluster.

@@ -252,8 +252,8 @@ func (s *Store) SharePosition(ctx context.Context, session, name string, number 
 	})
 }
 
-// CatchUp returns nil when everything that the nodes of the cluster have written by now can be read here, or when this node has been cut off
-// from them for longer than its lease. It fails if the log cannot be reached for a while.
+// CatchUp returns nil when everything that the nodes of the cluster have written by now can be read here. It fails if the log cannot be
+// reached for a while, and at once if this node has been cut off for longer than its lease.
 func (s *Store) CatchUp(ctx context.Context) error {
 	if s.options.Cluster == nil {
 		return nil

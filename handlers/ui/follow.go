@@ -90,8 +90,15 @@ func pause(ctx context.Context, d time.Duration) {
 func (a *attachment) sendBatch(ctx context.Context) error {
 	b := a.unsent
 	a.unsent = nil
-	if b.Gap != nil {
+	switch {
+	case b.Gap == nil:
+	case !b.Gap.Stale:
 		return a.skipGap(ctx, b.Gap)
+	case a.conn.removeIfIdle(a):
+		return errReplaced
+	default: // a request comes first
+		a.unsent = b
+		return nil
 	}
 	lists := &a.conn.api.lists
 	list := lists.get()
@@ -162,7 +169,10 @@ func (a *attachment) endRunInGap(ctx context.Context) error {
 	return a.send(ctx, t.out)
 }
 
-// reportDetached tells the UI that nothing more comes of the session, unless the UI detached
+// errReplaced ends an attachment whose UI has received what is not part of the record: another process had taken the session over.
+var errReplaced = errors.New("the record has lost what the UI received last")
+
+// reportDetached tells the UI that nothing more comes of the session, or that it must attach again, unless the UI detached
 // itself or has attached again.
 func (a *attachment) reportDetached(ctx context.Context, err error) {
 	n := a.conn
@@ -175,7 +185,11 @@ func (a *attachment) reportDetached(ctx context.Context, err error) {
 	if !errors.Is(err, io.EOF) {
 		n.api.options.Log.Debug("UI cannot follow session", "session", a.session, "err", err)
 	}
-	_ = n.peer.Notify(ctx, notifyClosed, oneSession{a.session}) // else the connection ends
+	method := notifyClosed
+	if errors.Is(err, errReplaced) {
+		method = notifyReset
+	}
+	_ = n.peer.Notify(ctx, method, oneSession{a.session}) // else the connection ends
 }
 
 // send sends messages that the UI takes, and asks the questions among them.

@@ -14,6 +14,7 @@ const (
 	notifyStatus  = "run.status"
 	notifyContext = "run.context"
 	notifyClosed  = "portal.session.closed"
+	notifyReset   = "portal.session.reset"
 )
 
 // The states of a run on this wire (spec/contracts/ui-protocol.md, "5.4 run.status").

@@ -77,6 +77,8 @@ func readUI(dial dialFunc) func(context.Context, *watcher) error {
 			switch {
 			case err != nil:
 				return err
+			case r.Method == "portal.session.reset":
+				return errors.New(r.Method)
 			case r.Method == "ui.confirm.request":
 				err = conn.send(document{"jsonrpc": "2.0", "id": r.ID, "result": document{"ok": true}})
 			case r.Method != "" && past != nil:
