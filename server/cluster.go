@@ -104,10 +104,8 @@ func openClustered(ctx context.Context, c Config, log *slog.Logger) (s *store.St
 	if err := os.MkdirAll(c.DataDir, 0o700); err != nil {
 		return nil, nil, err
 	}
-	limited, cancel := context.WithTimeout(ctx, lockTime)
-	defer cancel()
 	m = &membership{}
-	if m.lock, err = lockNode(limited, c.DataDir); err != nil {
+	if m.lock, err = lockNode(ctx, c.DataDir); err != nil {
 		return nil, nil, err
 	}
 	defer func() {
@@ -130,6 +128,8 @@ func openClustered(ctx context.Context, c Config, log *slog.Logger) (s *store.St
 
 // lockNode makes this process the only one that works with the data directory of a node, until the file is closed.
 func lockNode(ctx context.Context, dir string) (*os.File, error) {
+	ctx, cancel := context.WithTimeout(ctx, lockTime)
+	defer cancel()
 	lock, err := flock.Lock(ctx, filepath.Join(dir, "cluster.lock"))
 	if err != nil {
 		return nil, fmt.Errorf("another process works with %s, which belongs to a node of a cluster: use that portal, or another data directory: %w", dir, err)
@@ -143,8 +143,6 @@ func LeaveCluster(ctx context.Context, dir string) (name string, err error) {
 	if _, err := os.Stat(dir); err != nil {
 		return "", fmt.Errorf("there is no data directory: %w", err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, lockTime)
-	defer cancel()
 	lock, err := lockNode(ctx, dir)
 	if err != nil {
 		return "", err
@@ -216,11 +214,12 @@ func (m *membership) health() *clusterHealth {
 	}
 	s := m.node.Status()
 	h := &clusterHealth{State: "ok", Node: s.Node, Members: len(s.Members), Waiting: s.Waiting, Behind: s.Lag}
-	if err := m.node.Accepting(); err != nil {
+	switch err := m.node.Accepting(); {
+	case err != nil:
 		h.State, h.Message = "expired", err.Error()
-	} else if !s.Connected {
+	case !s.Connected:
 		h.State, h.Message = "disconnected", "the servers of the cluster do not answer: what happens here is stored, and shared when they do"
-	} else if !s.CaughtUp {
+	case !s.CaughtUp:
 		h.State, h.Message = "behind", fmt.Sprintf("this portal reads what the others have recorded, %d messages are left: lists and records are incomplete", s.Lag)
 	}
 	return h

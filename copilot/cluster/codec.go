@@ -55,14 +55,8 @@ func (n *Node) appendPart(ctx context.Context, out, part []byte) ([]byte, error)
 	return append(append(out, byte(len(sum)<<1|1)), sum[:]...), nil
 }
 
-// DecodeHead returns the change of a message of the log without its entries.
-func DecodeHead(data []byte) (store.Change, error) {
-	c, _, err := decodeHead(data)
-	return c, err
-}
-
-// decodeHead returns the change of a message, and its entries in binary form.
-func decodeHead(data []byte) (c store.Change, entries []byte, err error) {
+// DecodeHead returns the change of a message of the log, and its entries in binary form.
+func DecodeHead(data []byte) (c store.Change, entries []byte, err error) {
 	if len(data) == 0 || data[0] != version {
 		return c, nil, errMessage
 	}
@@ -78,7 +72,7 @@ func decodeHead(data []byte) (c store.Change, entries []byte, err error) {
 
 // decode returns the change of a message.
 func (n *Node) decode(ctx context.Context, data []byte) (store.Change, error) {
-	c, rest, err := decodeHead(data)
+	c, rest, err := DecodeHead(data)
 	if err != nil {
 		return c, err
 	}

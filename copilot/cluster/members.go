@@ -60,15 +60,12 @@ func (h *hearing) heardSelf(lease time.Duration) {
 // announcementsPerLease is how often a node announces itself while others may miss it.
 const announcementsPerLease = 8
 
-// announce announces this node until ctx ends. An attempt that gets no answer, because the servers choose a leader, is soon followed by the next.
-func (n *Node) announce(ctx context.Context) {
+// regularly calls do as often as a node announces itself, until ctx ends.
+func (n *Node) regularly(ctx context.Context, do func(context.Context)) {
 	every := time.NewTicker(n.options.Lease / announcementsPerLease)
 	defer every.Stop()
 	for {
-		if err := n.announceOnce(ctx); err != nil {
-			n.options.Log.Debug("this node could not announce itself", "error", err)
-			n.update(func() { n.reached = false })
-		}
+		do(ctx)
 		select {
 		case <-every.C:
 		case <-ctx.Done():
@@ -77,19 +74,18 @@ func (n *Node) announce(ctx context.Context) {
 	}
 }
 
-func (n *Node) announceOnce(ctx context.Context) error {
-	data, err := json.Marshal(n.describe())
-	if err != nil {
-		return err
-	}
+// announce announces this node. An attempt that gets no answer, because the servers choose a leader, ends when the next one is due.
+func (n *Node) announce(ctx context.Context) {
+	data, _ := json.Marshal(n.describe()) // it always encodes
 	sent := time.Now()
 	ctx, cancel := context.WithTimeout(ctx, n.options.Lease/announcementsPerLease)
 	defer cancel()
 	if err := n.log.Announce(ctx, n.process, data); err != nil {
-		return err
+		n.options.Log.Debug("this node could not announce itself", "error", err)
+		n.update(func() { n.reached = false })
+		return
 	}
 	n.update(func() { n.valid, n.reached = sent.Add(n.options.Lease), true })
-	return nil
 }
 
 // watch hears the announcements of all members until that fails.

@@ -85,8 +85,8 @@ func (n *Node) Start(ctx context.Context, applied func(sessions []string), state
 	n.applies, n.state = applied, state
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
 	n.stop = stop
-	n.work.Go(func() { n.announce(running) })
-	n.work.Go(func() { n.measureLag(running) })
+	n.work.Go(func() { n.regularly(running, n.announce) })
+	n.work.Go(func() { n.regularly(running, n.measureLag) })
 	n.work.Go(func() { n.repeat(running, "watch the other nodes", n.watch) })
 	n.work.Go(func() { n.repeat(running, "read the log", n.follow) })
 	ctx, cancel := context.WithTimeout(ctx, startTime)

@@ -31,24 +31,16 @@ func (n *Node) countWaiting() (waiting int) {
 	return waiting
 }
 
-// measureLag asks the log for its newest message again and again, to know how far this node is behind. Nothing depends on it.
+// measureLag asks the log for its newest message, to report how far this node is behind.
 func (n *Node) measureLag(ctx context.Context) {
-	every := time.NewTicker(n.options.Lease / announcementsPerLease)
-	defer every.Stop()
-	for {
-		last, err := n.last(ctx)
-		n.mu.Lock()
-		if err == nil {
-			n.newest = last
-			n.caughtUp = n.caughtUp || n.lag() <= maxLag
-		}
-		n.mu.Unlock()
-		select {
-		case <-every.C:
-		case <-ctx.Done():
-			return
-		}
+	last, err := n.last(ctx)
+	if err != nil {
+		return
 	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.newest = last
+	n.caughtUp = n.caughtUp || n.lag() <= maxLag
 }
 
 // maxLag is how many messages a node may be behind when it counts as caught up with the log: under load, some are always on their way.

@@ -31,19 +31,11 @@ func startClusterBench(tb testing.TB) *clusterBench {
 	tb.Helper()
 	c := &clusterBench{nats: portaltest.NATS(tb, clustertest.Options{Servers: natsServers})}
 	model := startModel(tb)
-	c.alone, c.holder, c.other = start(tb, model), c.start(tb, "holder", model, ""), c.start(tb, "other", model, "")
+	c.alone, c.holder, c.other = start(tb, model), c.start(tb, "holder", model, tb.TempDir()), c.start(tb, "other", model, tb.TempDir())
 	for _, p := range []*portaltest.Portal{c.holder, c.other} {
 		awaitCluster(tb, p, func(h clusterHealth) bool { return h.State == "ok" && h.Members == 2 })
 	}
 	return c
-}
-
-// start starts a node, perhaps with the home of an earlier portal.
-func (c *clusterBench) start(tb testing.TB, name, model, home string) *portaltest.Portal {
-	tb.Helper()
-	config := fmt.Sprintf("providers: [{name: bench, base_url: %q, models: [%s]}]\ncluster: {nats: [%s], name: %s, replicas: %d}\n",
-		model, modelID, strings.Join(c.nats.URLs(), ", "), name, natsServers)
-	return portaltest.Start(tb, portaltest.Options{Config: config, Args: []string{"--debug=false"}, Home: home})
 }
 
 type clusterHealth struct {
@@ -145,32 +137,21 @@ func (c *clusterBench) stream(b *testing.B, p *portaltest.Portal, near, far *clu
 			}
 		})
 	}
-	measure := func(pid int, list *[]float64) func() {
-		before := cpuTime(b, pid)
-		return func() {
-			*list = append(*list, float64((cpuTime(b, pid)-before).Microseconds())/clusterChunks)
-		}
+	measure := func(list *[]float64, pids ...int) func() {
+		before := microseconds(b, pids...)
+		return func() { *list = append(*list, (microseconds(b, pids...)-before)/clusterChunks) }
 	}
 	read(p, near)
-	ends := []func(){measure(p.PID, &near.cpu)}
-	var servers []float64
+	ends := []func(){measure(&near.cpu, p.PID)}
 	if far != nil {
 		read(c.other, far)
-		ends = append(ends, measure(c.other.PID, &far.cpu))
-		for _, pid := range c.nats.PIDs() {
-			ends = append(ends, measure(pid, &servers))
-		}
+		ends = append(ends, measure(&far.cpu, c.other.PID), measure(&near.servers, c.nats.PIDs()...))
 	}
 	call(b, "POST", session+"/query", stream(clusterChunks, clusterRate))
 	readers.Wait()
 	for _, end := range ends {
 		end()
 	}
-	sum := 0.0
-	for _, s := range servers {
-		sum += s
-	}
-	near.servers = append(near.servers, sum)
 	call(b, "POST", session+"/stop", "")
 }
 
@@ -219,14 +200,14 @@ func BenchmarkClusterCatchUp(b *testing.B) {
 		events := float64(a.sessions*eventsEach + longRuns*runEvents + textPieces + 2)
 		scale := fmt.Sprintf(" %d sessions with %.1f million events", a.sessions, events/1e6)
 		began := time.Now()
-		first := c.startOn(b, "first", model, a.directory)
+		first := c.start(b, "first", model, a.directory)
 		awaitCluster(b, first, func(h clusterHealth) bool { return h.State == "ok" && h.Waiting == 0 && h.Behind == 0 })
 		report.add("a portal shares"+scale, fmt.Sprintf("%.0f s", time.Since(began).Seconds()), "", "")
-		report.add("  its CPU, and that of the servers", fmt.Sprintf("%.1f and %.1f µs per event", c.cpu(b, first.PID)/events, c.cpu(b, c.nats.PIDs()...)/events), "", "")
-		servers := c.cpu(b, c.nats.PIDs()...)
+		report.add("  its CPU, and that of the servers", fmt.Sprintf("%.1f and %.1f µs per event", microseconds(b, first.PID)/events, microseconds(b, c.nats.PIDs()...)/events), "", "")
+		servers := microseconds(b, c.nats.PIDs()...)
 		directory := b.TempDir()
 		began = time.Now()
-		second := c.startOn(b, "second", model, directory)
+		second := c.start(b, "second", model, directory)
 		var slowest time.Duration
 		awaitCluster(b, second, func(h clusterHealth) bool {
 			asked := time.Now()
@@ -236,23 +217,23 @@ func BenchmarkClusterCatchUp(b *testing.B) {
 		})
 		report.add("a new node has them after", fmt.Sprintf("%.0f s", time.Since(began).Seconds()), "60 s", "")
 		report.add("  slowest list at the first node meanwhile", ms(slowest), "", "")
-		report.add("  its CPU, and that of the servers", fmt.Sprintf("%.1f and %.1f µs per event", c.cpu(b, second.PID)/events, (c.cpu(b, c.nats.PIDs()...)-servers)/events), "", "")
+		report.add("  its CPU, and that of the servers", fmt.Sprintf("%.1f and %.1f µs per event", microseconds(b, second.PID)/events, (microseconds(b, c.nats.PIDs()...)-servers)/events), "", "")
 		report.add("  its memory then", mb(memory(b, second.PID, "VmRSS")), "", mb(memory(b, first.PID, "VmRSS"))+": the first node")
 		report.add("  its data directory", fmt.Sprintf("%.0f bytes per event", size(b, directory)/events), "", fmt.Sprintf("%.0f: the first node", size(b, a.directory)/events))
 		require.JSONEq(b, string(call(b, "GET", first.URL+"/api/copilot/session?limit=50", "")), string(call(b, "GET", second.URL+"/api/copilot/session?limit=50", "")))
 	})
 }
 
-// startOn starts a node on a data directory.
-func (c *clusterBench) startOn(tb testing.TB, name, model, directory string) *portaltest.Portal {
+// start starts a node on a data directory.
+func (c *clusterBench) start(tb testing.TB, name, model, directory string) *portaltest.Portal {
 	tb.Helper()
 	config := fmt.Sprintf("providers: [{name: bench, base_url: %q, models: [%s]}]\ndata_dir: %s\ncluster: {nats: [%s], name: %s, replicas: %d}\n",
 		model, modelID, directory, strings.Join(c.nats.URLs(), ", "), name, natsServers)
 	return portaltest.Start(tb, portaltest.Options{Config: config, Args: []string{"--debug=false"}})
 }
 
-// cpu is what processes have used, in µs.
-func (c *clusterBench) cpu(tb testing.TB, pids ...int) (sum float64) {
+// microseconds is what processes have used of the CPU.
+func microseconds(tb testing.TB, pids ...int) (sum float64) {
 	tb.Helper()
 	for _, pid := range pids {
 		sum += float64(cpuTime(tb, pid).Microseconds())

@@ -169,7 +169,7 @@ func (c *nodeCluster) checkHolders() {
 	errEnd := errors.New("all messages are read")
 	err = log.Read(c.host.t.Context(), 0, func(messages []cluster.Message) error {
 		for _, m := range messages {
-			change, err := cluster.DecodeHead(m.Data)
+			change, _, err := cluster.DecodeHead(m.Data)
 			if err != nil {
 				return err
 			}

@@ -100,7 +100,7 @@ func (l *Log) bucket(kind string) string { return "portal-" + l.options.Name + "
 
 // stream returns the stream of all changes, and creates it at first.
 func (l *Log) stream(ctx context.Context) (jetstream.Stream, error) {
-	s, err := repeat(ctx, func(ctx context.Context) (jetstream.Stream, error) { return l.js.Stream(ctx, l.bucket("log")) })
+	s, err := untilAnswered(ctx, func(ctx context.Context) (jetstream.Stream, error) { return l.js.Stream(ctx, l.bucket("log")) })
 	if !errors.Is(err, jetstream.ErrStreamNotFound) {
 		return s, err
 	}
@@ -114,8 +114,8 @@ func (l *Log) stream(ctx context.Context) (jetstream.Stream, error) {
 // attemptTime is how long a request waits for its answer. A server that has just lost its leader never gives it.
 const attemptTime = time.Second
 
-// repeat repeats a request, which may have been executed, until it is answered or ctx ends.
-func repeat[T any](ctx context.Context, request func(context.Context) (T, error)) (T, error) {
+// untilAnswered repeats a request, which may have been executed, until it is answered or ctx ends.
+func untilAnswered[T any](ctx context.Context, request func(context.Context) (T, error)) (T, error) {
 	for {
 		attempt, cancel := context.WithTimeout(ctx, attemptTime)
 		answer, err := request(attempt)
@@ -153,7 +153,7 @@ func (l *Log) Append(ctx context.Context, subject string, expect uint64, id stri
 		options = append(options, jetstream.WithExpectLastSequencePerSubject(expect))
 	}
 	for {
-		ack, err := repeat(ctx, func(ctx context.Context) (*jetstream.PubAck, error) {
+		ack, err := untilAnswered(ctx, func(ctx context.Context) (*jetstream.PubAck, error) {
 			return l.js.Publish(ctx, l.wire(subject), data, options...)
 		})
 		switch {
