@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"testing"
 	"time"
 
@@ -31,9 +32,13 @@ func TestMain(m *testing.M) {
 
 func childRoot(dir string) string { return filepath.Join(filepath.Dir(dir), "checkpoints") }
 
-// restoreForEver alternates between the checkpoints "small" and "large".
+// restoreForEver alternates between the checkpoints "small" and "large". Some processes kill themselves once a plan is on disk: on a busy
+// machine, nobody else notices in time.
 func restoreForEver(dir string) {
 	ctx := context.Background()
+	if rand.IntN(2) == 0 {
+		go killOncePlanned(dir)
+	}
 	s, err := checkpoint.New(checkpoint.Options{Root: childRoot(dir)}).Of(dir)
 	for i := 0; err == nil; i++ {
 		var list []checkpoint.Checkpoint
@@ -47,6 +52,22 @@ func restoreForEver(dir string) {
 		}
 	}
 	fmt.Println(err)
+}
+
+// killOncePlanned kills this process at a random step of a plan.
+func killOncePlanned(dir string) {
+	runtime.LockOSThread()
+	stores, _ := os.ReadDir(childRoot(dir)) // that of dir exists
+	for {
+		for _, store := range stores {
+			if _, err := os.Lstat(filepath.Join(childRoot(dir), store.Name(), "plan.json")); err == nil {
+				for end := time.Now().Add(time.Duration(rand.IntN(5)) * time.Millisecond); time.Now().Before(end); {
+				}
+				self, _ := os.FindProcess(os.Getpid()) // never fails on Unix
+				_ = self.Kill()
+			}
+		}
+	}
 }
 
 // fill writes files of a state.
@@ -83,7 +104,7 @@ func TestKilledRestoreIsCompleted(t *testing.T) {
 		require.NoError(t, err)
 	}
 	completed := 0
-	const least, most = 10, 200 // on a busy machine, few kills come between the first file and the last
+	const least, most = 10, 50
 	for round := 0; round < least || completed == 0 && round < most; round++ {
 		killChild(t, dir)
 		done, err := stores.Recover(t.Context())
@@ -108,7 +129,7 @@ func TestKilledRestoreIsCompleted(t *testing.T) {
 	require.NoError(t, err, "also restores of killed processes can be undone")
 }
 
-// killChild starts a process that restores files, and kills it at a random moment.
+// killChild starts a process that restores files, which is killed at a random moment.
 func killChild(t *testing.T, dir string) {
 	t.Helper()
 	child := exec.Command(os.Args[0])
@@ -118,20 +139,12 @@ func killChild(t *testing.T, dir string) {
 	require.NoError(t, child.Start())
 	lines := bufio.NewScanner(out)
 	for range 1 + rand.IntN(3) {
-		require.True(t, lines.Scan())
+		if !lines.Scan() {
+			break // it has killed itself
+		}
 		require.Equal(t, "begin", lines.Text())
 	}
-	plan := make(chan struct{})
-	go func() { // half of the time, the plan is on disk
-		defer close(plan)
-		end := time.Now().Add(time.Duration(rand.IntN(300)) * time.Millisecond)
-		for time.Now().Before(end) {
-			if found, _ := filepath.Glob(filepath.Join(childRoot(dir), "*", "plan.json")); len(found) > 0 && rand.IntN(3) == 0 {
-				return
-			}
-		}
-	}()
-	<-plan
-	require.NoError(t, child.Process.Kill())
+	time.Sleep(time.Duration(rand.IntN(300)) * time.Millisecond)
+	_ = child.Process.Kill() // it may have done so
 	_ = child.Wait()
 }

@@ -118,10 +118,14 @@ func (c *conversation) insistOnCancel(t *turn, answered <-chan struct{}) {
 	c.forceEnd(t)
 }
 
+// forceTimeout is how long an agent may take to close a session that it has not cancelled. A busy one needs some seconds; killing it
+// interrupts all its sessions.
+const forceTimeout = 20 * time.Second
+
 // forceEnd ends a turn that the agent does not cancel by closing its session, which the next prompt loads again. An agent that cannot close
 // sessions is killed: what the user has cancelled must not go on.
 func (c *conversation) forceEnd(t *turn) {
-	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), forceTimeout)
 	defer cancel()
 	c.agent.driver.options.Log.Warn("the agent does not cancel a prompt, so its session is closed")
 	if !c.agent.release(c.id, c) {
