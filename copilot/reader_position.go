@@ -3,6 +3,7 @@ package copilot
 import (
 	"context"
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -51,7 +52,7 @@ type Unconfirmed struct {
 
 // ReaderPosition returns the stored position of one reader. It waits while the other nodes cannot be reached, because the reader may be
 // there. If one of them announced a newer position, it waits until that is confirmed; if it is not, because that node was killed, the
-// older position holds.
+// older position holds. The error is io.EOF if another node has taken the session over: this record continues as a branch.
 func (s *Session) ReaderPosition(ctx context.Context, name string, u *Unconfirmed) (uint64, error) {
 	if s.host.options.Store == nil {
 		return 0, nil
@@ -66,6 +67,9 @@ func (s *Session) ReaderPosition(ctx context.Context, name string, u *Unconfirme
 	if s.MovesBetweenNodes() {
 		s.refreshOwner(ctx)
 	}
+	if s.wasTakenOver() {
+		return 0, io.EOF
+	}
 	at, err := s.confirmedMark(ctx, name, u)
 	if err != nil {
 		return 0, err
@@ -74,6 +78,18 @@ func (s *Session) ReaderPosition(ctx context.Context, name string, u *Unconfirme
 		s.CatchUp(ctx, s.record.Position(at.number))
 	}
 	return min(at.number, s.record.Last()), nil // later entries were not stored
+}
+
+// wasTakenOver reports whether this process has lost the session, even if it has not ended it yet.
+func (s *Session) wasTakenOver() bool {
+	s.mu.Lock()
+	evicted := s.evicted
+	s.mu.Unlock()
+	if evicted || !s.tryLockStorage() {
+		return evicted
+	}
+	defer s.storage.mu.Unlock()
+	return s.storage.lease != nil && s.storage.lease.IsLost()
 }
 
 // confirmedMark returns the position of a reader when none is announced, or after a while.

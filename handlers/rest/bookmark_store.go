@@ -8,6 +8,7 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/follow"
 )
 
 // maxMark is the length up to which a token is part of its name unhashed.
@@ -25,7 +26,8 @@ func markName(token string) string {
 	return "live/#" + hex.EncodeToString(sum[:]) // longer than any unhashed token
 }
 
-// restore reads, once, the position that the session stored in a previous epoch.
+// restore reads, once, the position that the session stored in a previous epoch; in a cluster, each time. It fails with a gap if the reader got
+// here what is only in a branch.
 func (m *bookmark) restore(ctx context.Context, s *copilot.Session, token string) error {
 	if m.loaded && !s.MovesBetweenNodes() {
 		return nil
@@ -38,9 +40,13 @@ func (m *bookmark) restore(ctx context.Context, s *copilot.Session, token string
 	if n == 0 || n <= m.at.N && m.at.Epoch == s.Record().Epoch() {
 		return nil
 	}
-	m.at = s.Record().Position(n)
 	m.begun = true               // for live: it has a position only after the first query
 	m.past, m.restored = n, true // for a token: later events are new to it
+	if _, gap := follow.From(s.Record(), m.at); gap != nil && gap.Stale {
+		gap.First = max(gap.First, n+1) // it may have read on elsewhere
+		return gap
+	}
+	m.at = s.Record().Position(n)
 	return nil
 }
 

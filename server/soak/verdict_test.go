@@ -1,6 +1,7 @@
 package soak_test
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strings"
@@ -61,7 +62,7 @@ func (v *verdict) addClient(w *watcher, r *record) {
 		v.events += len(list)
 	}
 	for block, conns := range w.texts {
-		c.add(place(conns, []byte(r.texts[block]), w.host.isUnsaved, w.repeats).in(block))
+		c.add(place(conns, w.sent(block, []byte(r.texts[block])), w.host.isUnsaved, w.repeats).in(block))
 		for _, list := range conns {
 			v.events += len(list)
 		}
@@ -72,6 +73,17 @@ func (v *verdict) addClient(w *watcher, r *record) {
 		}
 	}
 	v.add(c.in(w.session))
+}
+
+// sent returns what must have arrived of a text. A client that waited for a portal without the others may be so late that the complete text
+// has replaced the rest of its parts.
+func (w *watcher) sent(block string, text []byte) []byte {
+	conns := w.texts[block]
+	heard, _ := flat(conns[len(conns)-1])
+	if len(w.host.outages) > 0 && w.repeats && w.complete[block] && bytes.HasPrefix(text, heard) {
+		return heard
+	}
+	return text
 }
 
 // in says where the faults are.
@@ -104,19 +116,42 @@ func place[T comparable](conns [][]piece[T], all []T, unsaved func(testclock.Clo
 			duplicate(&c, all[start:at], n)
 		}
 		copy(arrived[start:], times[:same])
-		for i, t := range times[same:] {
+		at = start + same
+		units, times = units[same:], times[same:]
+		for skipped, next, found := leaveBranch(units, times, all, at, unsaved); found; skipped, next, found = leaveBranch(units, times, all, at, unsaved) {
+			same := common(units[skipped:], all[next:])
+			c.unsaved += skipped + at - next
+			units, times, at = units[skipped+same:], times[skipped+same:], next+same
+		}
+		for i, t := range times {
 			if !unsaved(t) {
-				duplicate(&c, units[same+i:], n)
+				duplicate(&c, units[i:], n)
 				break
 			}
 			c.unsaved++
 		}
-		at = start + same
 	}
 	if at < len(all) {
 		lose(&c, all[at:], len(conns))
 	}
 	return c
+}
+
+// maxRepeated is how many units a reader without a position may get again from another portal when the one before could not announce it.
+const maxRepeated = 50
+
+// leaveBranch finds where a reader of several portals went on at a position of the record, or a little before it, after units from a portal that
+// was cut off.
+func leaveBranch[T comparable](units []T, times []testclock.Clock, all []T, at int, unsaved func(testclock.Clock) bool) (skipped, next int, found bool) {
+	best := 0
+	for k := 0; k < len(units) && (k == 0 || unsaved(times[k-1])); k++ {
+		for from := at; from >= max(0, at-maxRepeated); from-- {
+			if n := common(units[k:], all[from:]); n > best {
+				best, skipped, next = n, k, from
+			}
+		}
+	}
+	return skipped, next, best > at-next
 }
 
 func flat[T any](conn []piece[T]) (units []T, times []testclock.Clock) {

@@ -44,11 +44,12 @@ type watcher struct {
 	reconnects int
 	unsaved    int // notices that a killed portal had not stored its last events
 
-	mu      sync.Mutex
-	facts   [][]piece[string]          // by connection
-	texts   map[string][][]piece[byte] // by block and connection
-	all     []string                   // the facts, in order
-	changed chan struct{}              // closed when a fact arrives
+	mu       sync.Mutex
+	facts    [][]piece[string]          // by connection
+	texts    map[string][][]piece[byte] // by block and connection
+	complete map[string]bool            // the blocks of which a complete text has arrived
+	all      []string                   // the facts, in order
+	changed  chan struct{}              // closed when a fact arrives
 }
 
 // piece is what arrived at once.
@@ -58,7 +59,7 @@ type piece[T any] struct {
 }
 
 func newWatcher(h *host, d dialect, session string) *watcher {
-	return &watcher{dialect: d, host: h, session: session, open: map[string]bool{}, texts: map[string][][]piece[byte]{}, changed: make(chan struct{})}
+	return &watcher{dialect: d, host: h, session: session, open: map[string]bool{}, texts: map[string][][]piece[byte]{}, complete: map[string]bool{}, changed: make(chan struct{})}
 }
 
 // run reads until ctx ends.
@@ -137,6 +138,7 @@ func normal(block, text string) string {
 func (w *watcher) hearWhole(block, text string) {
 	w.mu.Lock()
 	_, known := w.texts[block]
+	w.complete[block] = true
 	w.mu.Unlock()
 	if !known && text != "" {
 		w.hear(block, text)
