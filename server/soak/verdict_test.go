@@ -78,10 +78,13 @@ func (v *verdict) addClient(w *watcher, r *record) {
 // sent returns what must have arrived of a text. A client that waited for a portal without the others may be so late that the complete text
 // has replaced the rest of its parts.
 func (w *watcher) sent(block string, text []byte) []byte {
-	conns := w.texts[block]
-	heard, _ := flat(conns[len(conns)-1])
-	if len(w.host.outages) > 0 && w.repeats && w.complete[block] && bytes.HasPrefix(text, heard) {
-		return heard
+	conn := w.texts[block][len(w.texts[block])-1]
+	if len(w.host.outages) == 0 || !w.repeats || !w.complete[block] || len(conn) == 0 {
+		return text
+	}
+	part := conn[len(conn)-1].units
+	if i := bytes.LastIndex(text, part); i >= 0 {
+		return text[:i+len(part)]
 	}
 	return text
 }
