@@ -4,10 +4,13 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"path"
+	"strings"
 	"time"
 
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/session"
+	"github.com/copilot-portal/portal/copilot/store"
 )
 
 // Moves carries the saved conversations of the first agent between the nodes of a cluster, so that the model knows the past wherever a
@@ -24,6 +27,18 @@ type Moves struct {
 type savedConversation struct {
 	Node   string `json:"node,omitzero"`   // whose agent had it open last
 	Object string `json:"object,omitzero"` // name of the packed copy of its last idle moment; "": none
+}
+
+// savedPrefix begins the name of an object with a copy of a conversation, after "session/<id>/".
+const savedPrefix = "conversation-"
+
+// NeedsObject reports whether a session needs an object of its own, which is not so for copies of its conversation before the newest one.
+func NeedsObject(head store.Session, object string) bool {
+	if !strings.HasPrefix(path.Base(object), savedPrefix) {
+		return true
+	}
+	m, err := decodeMeta(head)
+	return err != nil || m.Saved.Object == object
 }
 
 // moveTime limits the move of a conversation.
@@ -80,7 +95,7 @@ func (s *Session) shipOnce(ctx context.Context, run string) error {
 		return err
 	}
 	sum := sha256.Sum256(packed)
-	name := hex.EncodeToString(sum[:])
+	name := "session/" + s.id + "/" + savedPrefix + hex.EncodeToString(sum[:])
 	if err := m.Put(ctx, name, packed); err != nil {
 		return err
 	}

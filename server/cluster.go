@@ -116,7 +116,7 @@ func openClustered(ctx context.Context, c Config, log *slog.Logger) (s *store.St
 	if m.log, err = jetstream.Connect(c.Cluster.servers(log)); err != nil {
 		return nil, nil, fmt.Errorf("cannot use the servers of the cluster: %w", err)
 	}
-	m.node = cluster.New(m.log, cluster.Options{Name: c.Cluster.Group, Node: c.Cluster.Name, Lease: c.Cluster.Lease, Log: log})
+	m.node = cluster.New(m.log, cluster.Options{Name: c.Cluster.Group, Node: c.Cluster.Name, Lease: c.Cluster.Lease, Log: log, Needs: copilot.NeedsObject})
 	if s, err = store.Open(ctx, store.Options{Directory: c.DataDir, Log: log, Cluster: m.node}); err != nil {
 		return nil, nil, err
 	}

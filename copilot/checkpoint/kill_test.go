@@ -61,8 +61,7 @@ func killOncePlanned(dir string) {
 	for {
 		for _, store := range stores {
 			if _, err := os.Lstat(filepath.Join(childRoot(dir), store.Name(), "plan.json")); err == nil {
-				for end := time.Now().Add(time.Duration(rand.IntN(5)) * time.Millisecond); time.Now().Before(end); {
-				}
+				time.Sleep(time.Duration(rand.IntN(5)) * time.Millisecond)
 				self, _ := os.FindProcess(os.Getpid()) // never fails on Unix
 				_ = self.Kill()
 			}

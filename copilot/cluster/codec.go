@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
+	"strings"
 
 	"github.com/copilot-portal/portal/copilot/store"
 )
@@ -17,8 +18,16 @@ const largePart = 128 << 10
 // errMessage reports a message that cannot be decoded.
 var errMessage = errors.New("a message of the cluster's log is damaged, or was written by a newer version")
 
-// version is the first byte of a message.
-const version = 1
+// version is the first byte of a message. Objects of messages of the first version are named by their hash only.
+const (
+	version      = 2
+	firstVersion = 1
+)
+
+// objectName returns the name of the object with a part of an entry.
+func objectName(subject string, hash []byte) string {
+	return strings.TrimPrefix(subject+"/", "/") + hex.EncodeToString(hash)
+}
 
 // encode returns a change as a message: its version, its head as JSON, then its entries in binary form.
 func (n *Node) encode(ctx context.Context, c store.Change) ([]byte, error) {
@@ -33,7 +42,7 @@ func (n *Node) encode(ctx context.Context, c store.Change) ([]byte, error) {
 		out = binary.AppendUvarint(out, e.Number-before)
 		before = e.Number
 		for _, part := range [][]byte{e.Data, e.Payload} {
-			if out, err = n.appendPart(ctx, out, part); err != nil {
+			if out, err = n.appendPart(ctx, out, part, c.Subject); err != nil {
 				return nil, err
 			}
 		}
@@ -42,14 +51,14 @@ func (n *Node) encode(ctx context.Context, c store.Change) ([]byte, error) {
 }
 
 // appendPart appends a part of an entry, or the name of the object that has it. The lowest bit of its length tells.
-func (n *Node) appendPart(ctx context.Context, out, part []byte) ([]byte, error) {
+func (n *Node) appendPart(ctx context.Context, out, part []byte, subject string) ([]byte, error) {
 	if len(part) < largePart {
 		return append(binary.AppendUvarint(out, uint64(len(part))<<1), part...), nil
 	}
 	sum := sha256.Sum256(part)
 	ctx, cancel := context.WithTimeout(ctx, appendTime)
 	defer cancel()
-	if err := n.log.Put(ctx, hex.EncodeToString(sum[:]), part); err != nil {
+	if err := n.log.Put(ctx, objectName(subject, sum[:]), part); err != nil {
 		return nil, err
 	}
 	return append(append(out, byte(len(sum)<<1|1)), sum[:]...), nil
@@ -57,7 +66,7 @@ func (n *Node) appendPart(ctx context.Context, out, part []byte) ([]byte, error)
 
 // DecodeHead returns the change of a message of the log, and its entries in binary form.
 func DecodeHead(data []byte) (c store.Change, entries []byte, err error) {
-	if len(data) == 0 || data[0] != version {
+	if len(data) == 0 || data[0] < firstVersion || data[0] > version {
 		return c, nil, errMessage
 	}
 	head, entries, ok := cut(data[1:])
@@ -76,6 +85,10 @@ func (n *Node) decode(ctx context.Context, data []byte) (store.Change, error) {
 	if err != nil {
 		return c, err
 	}
+	subject := c.Subject
+	if data[0] == firstVersion {
+		subject = ""
+	}
 	for before := uint64(0); len(rest) > 0; {
 		var e store.Entry
 		step, length := binary.Uvarint(rest)
@@ -84,10 +97,10 @@ func (n *Node) decode(ctx context.Context, data []byte) (store.Change, error) {
 		}
 		before += step
 		e.Number = before
-		if e.Data, rest, err = n.readPart(ctx, rest[length:]); err != nil {
+		if e.Data, rest, err = n.readPart(ctx, rest[length:], subject); err != nil {
 			return c, err
 		}
-		if e.Payload, rest, err = n.readPart(ctx, rest); err != nil {
+		if e.Payload, rest, err = n.readPart(ctx, rest, subject); err != nil {
 			return c, err
 		}
 		c.Entries = append(c.Entries, e)
@@ -108,7 +121,7 @@ func cut(data []byte) (part, rest []byte, ok bool) {
 	return data[:size], data[size:], true
 }
 
-func (n *Node) readPart(ctx context.Context, data []byte) (part, rest []byte, err error) {
+func (n *Node) readPart(ctx context.Context, data []byte, subject string) (part, rest []byte, err error) {
 	size, length := binary.Uvarint(data)
 	if length <= 0 {
 		return nil, nil, errMessage
@@ -120,7 +133,7 @@ func (n *Node) readPart(ctx context.Context, data []byte) (part, rest []byte, er
 	part, rest = data[:size>>1], data[size>>1:]
 	switch {
 	case size&1 == 1:
-		part, err = n.log.Get(ctx, hex.EncodeToString(part))
+		part, err = n.log.Get(ctx, objectName(subject, part))
 	case len(part) == 0:
 		part = nil
 	}

@@ -2,6 +2,8 @@ package cluster_test
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -28,6 +30,20 @@ func TestChangeIsDecodedAsItWasEncoded(t *testing.T) {
 	for n := range len(data) {
 		_, _ = cluster.Decode(t.Context(), l, data[:n]) // must not panic
 	}
+}
+
+func TestObjectOfTheFirstVersionIsNamedByItsHash(t *testing.T) {
+	l := &memlog.Log{Server: memlog.NewServer()}
+	part := bytes.Repeat([]byte("x"), 200_000)
+	data, err := cluster.Encode(t.Context(), l, store.Change{Subject: "session/s", Entries: []store.Entry{{Number: 1, Data: part}}})
+	require.NoError(t, err)
+	data[0] = 1
+	_, err = cluster.Decode(t.Context(), l, data)
+	require.Error(t, err)
+	require.NoError(t, l.Put(t.Context(), fmt.Sprintf("%x", sha256.Sum256(part)), part))
+	c, err := cluster.Decode(t.Context(), l, data)
+	require.NoError(t, err)
+	require.Equal(t, part, c.Entries[0].Data)
 }
 
 // FuzzDecodeChange checks that no message crashes a node, and that what it decodes is encoded again alike.

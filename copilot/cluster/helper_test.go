@@ -3,6 +3,7 @@ package cluster_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -51,7 +52,7 @@ func connect(t *testing.T, server *memlog.Server, name, directory string) *membe
 		}
 		return o.Run()
 	}}
-	m.Node = cluster.New(m.Log, cluster.Options{Name: "test", Node: name, Lease: time.Second})
+	m.Node = cluster.New(m.Log, cluster.Options{Name: "test", Node: name, Lease: time.Second, Needs: func(_ store.Session, object string) bool { return !strings.HasSuffix(object, "-old") }})
 	s, err := store.Open(t.Context(), store.Options{Directory: directory, Delay: time.Millisecond, Cluster: m.Node})
 	require.NoError(t, err)
 	m.Store = s

@@ -31,9 +31,11 @@ type Log interface {
 	// Watch calls heard with each announcement of all members, first the newest of each, until ctx ends or it fails.
 	Watch(ctx context.Context, heard func(member string, state []byte)) error
 
-	// Put stores a large object under the hash of its content. Get returns it.
+	// Put stores a large object; the same name always has the same content. Get returns it, Objects lists all, and Delete deletes one.
 	Put(ctx context.Context, name string, data []byte) error
 	Get(ctx context.Context, name string) ([]byte, error)
+	Objects(ctx context.Context) ([]Object, error)
+	Delete(ctx context.Context, name string) error
 
 	// Request sends a request to a member and returns its answer. It fails with [ErrNobody] if the member did not get it.
 	Request(ctx context.Context, member, id string, data []byte) ([]byte, error)

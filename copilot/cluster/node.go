@@ -17,6 +17,9 @@ type Options struct {
 	Node  string        // of this machine; no other one may have it
 	Lease time.Duration // how long a member may be silent; default 10 s
 	Log   *slog.Logger  // nil: none
+
+	// Needs reports whether a session needs an object; nil: it needs all.
+	Needs func(head store.Session, object string) bool
 }
 
 // Node is this portal in a cluster. It implements [store.Cluster]. Its methods may be called concurrently. The caller must
@@ -94,6 +97,7 @@ func (n *Node) Start(ctx context.Context, applied func(sessions []string), state
 	_ = n.CatchUp(ctx)
 	n.work.Go(func() { n.ship(running) })
 	n.work.Go(func() { n.repeat(running, "purge the log", n.purgeRemoved) })
+	n.work.Go(func() { n.sweepRegularly(running) })
 }
 
 // closeTime limits how long Close waits for the log.

@@ -92,6 +92,30 @@ func TestLargePartsAreObjects(t *testing.T) {
 	})
 }
 
+func TestObjectsThatNobodyNeedsAreDeleted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server, a, _, _ := trio(t)
+		large := bytes.Repeat([]byte("0123456789"), 30_000)
+		for _, id := range []string{"kept", "deleted"} {
+			l := a.create(t, id, 1)
+			require.NoError(t, l.Append(store.Entry{Number: 2, Payload: large}))
+			require.NoError(t, l.Release(t.Context()))
+		}
+		require.NoError(t, a.Store.Flush(t.Context()))
+		for _, name := range []string{"session/kept/conversation-new", "session/kept/conversation-old", "job/x/part", "0a1b"} {
+			require.NoError(t, a.Log.Put(t.Context(), name, large))
+		}
+		settle()
+		require.Equal(t, 6, server.Objects())
+		require.NoError(t, a.Store.Delete(t.Context(), "deleted"))
+		time.Sleep(time.Hour + time.Minute)
+		require.Equal(t, 6, server.Objects(), "a change that names one may wait on a node that is cut off")
+		server.AgeObjects(23 * time.Hour)
+		time.Sleep(time.Hour)
+		require.Equal(t, 4, server.Objects(), "without those of the deleted session, and the older conversation")
+	})
+}
+
 func TestLargeBacklogIsSentInParts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server, a, b, c := trio(t)

@@ -303,6 +303,34 @@ func (l *Log) Get(ctx context.Context, name string) ([]byte, error) {
 	return io.ReadAll(r)
 }
 
+// Objects implements [cluster.Log].
+func (l *Log) Objects(ctx context.Context) (list []cluster.Object, err error) {
+	o, err := l.objects(ctx)
+	if err != nil {
+		return nil, err
+	}
+	infos, err := o.List(ctx)
+	if errors.Is(err, jetstream.ErrNoObjectsFound) {
+		return nil, nil
+	}
+	for _, i := range infos {
+		list = append(list, cluster.Object{Name: i.Name, Stored: i.ModTime})
+	}
+	return list, err
+}
+
+// Delete implements [cluster.Log].
+func (l *Log) Delete(ctx context.Context, name string) error {
+	o, err := l.objects(ctx)
+	if err != nil {
+		return err
+	}
+	if err = o.Delete(ctx, name); errors.Is(err, jetstream.ErrObjectNotFound) {
+		return nil // another node was faster
+	}
+	return err
+}
+
 func (l *Log) objects(ctx context.Context) (jetstream.ObjectStore, error) {
 	o, err := l.js.ObjectStore(ctx, l.bucket("objects"))
 	if !errors.Is(err, jetstream.ErrBucketNotFound) {

@@ -111,6 +111,17 @@ func (l *Log) Get(ctx context.Context, name string) ([]byte, error) {
 	return do(ctx, l, "Get", name, func() ([]byte, error) { return l.Server.get(name) })
 }
 
+// Objects implements [cluster.Log].
+func (l *Log) Objects(ctx context.Context) ([]cluster.Object, error) {
+	return do(ctx, l, "Objects", "", func() ([]cluster.Object, error) { return l.Server.list(), nil })
+}
+
+// Delete implements [cluster.Log].
+func (l *Log) Delete(ctx context.Context, name string) error {
+	_, err := do(ctx, l, "Delete", name, func() (any, error) { l.Server.remove(name); return nil, nil })
+	return err
+}
+
 // Request implements [cluster.Log].
 func (l *Log) Request(ctx context.Context, member, _ string, data []byte) ([]byte, error) {
 	answered, err := do(ctx, l, "Request", member, func() (<-chan []byte, error) { return l.Server.request(member, data) })

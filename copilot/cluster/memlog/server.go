@@ -7,6 +7,7 @@ import (
 	"errors"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/copilot-portal/portal/copilot/cluster"
 )
@@ -29,10 +30,15 @@ type Server struct {
 	last     uint64
 	newest   map[string]uint64 // by subject
 	ids      map[string]uint64 // sequences of messages by their ids
-	objects  map[string][]byte
+	objects  map[string]object
 	said     []announcement // the newest of each member, in their order
 	revision int
 	serving  map[string]*service
+}
+
+type object struct {
+	data   []byte
+	stored time.Time
 }
 
 type announcement struct {
@@ -50,7 +56,7 @@ type service struct {
 // NewServer returns an empty log.
 func NewServer() *Server {
 	return &Server{
-		changed: make(chan struct{}), newest: map[string]uint64{}, ids: map[string]uint64{}, objects: map[string][]byte{},
+		changed: make(chan struct{}), newest: map[string]uint64{}, ids: map[string]uint64{}, objects: map[string]object{},
 		serving: map[string]*service{},
 	}
 }
@@ -74,6 +80,16 @@ func (s *Server) Objects() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return len(s.objects)
+}
+
+// AgeObjects makes all objects older.
+func (s *Server) AgeObjects(by time.Duration) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for name, o := range s.objects {
+		o.stored = o.stored.Add(-by)
+		s.objects[name] = o
+	}
 }
 
 // Lose removes the messages after a sequence, as a server does that has lost its latest writes.
@@ -170,17 +186,32 @@ func (s *Server) announced(after int) (list []announcement) {
 func (s *Server) put(name string, data []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.objects[name] = slices.Clone(data)
+	s.objects[name] = object{slices.Clone(data), time.Now()}
 }
 
 func (s *Server) get(name string) ([]byte, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	data, ok := s.objects[name]
+	o, ok := s.objects[name]
 	if !ok {
 		return nil, errors.New("there is no such object")
 	}
-	return data, nil
+	return o.data, nil
+}
+
+func (s *Server) list() (list []cluster.Object) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for name, o := range s.objects {
+		list = append(list, cluster.Object{Name: name, Stored: o.stored})
+	}
+	return list
+}
+
+func (s *Server) remove(name string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.objects, name)
 }
 
 // request starts to answer a request.

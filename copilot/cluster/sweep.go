@@ -1,0 +1,65 @@
+package cluster
+
+import (
+	"context"
+	"errors"
+	"path"
+	"time"
+
+	"github.com/copilot-portal/portal/copilot/store"
+)
+
+// How often objects that nobody needs are looked for, and their least age: an object is stored before the change that names it, which may wait
+// on a node that is cut off.
+const (
+	sweepEvery = time.Hour
+	sweepAge   = 24 * time.Hour
+)
+
+// Object is a large object beside the log.
+type Object struct {
+	Name   string // "<subject>/<name>"
+	Stored time.Time
+}
+
+// sweepRegularly deletes the objects that nobody needs, until ctx ends.
+func (n *Node) sweepRegularly(ctx context.Context) {
+	every := time.NewTicker(sweepEvery)
+	defer every.Stop()
+	for {
+		select {
+		case <-every.C:
+			if err := n.sweep(ctx); err != nil {
+				n.options.Log.Info("objects of deleted sessions remain in the cluster for another hour", "error", err)
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+func (n *Node) sweep(ctx context.Context) error {
+	if err := n.CatchUp(ctx); err != nil { // otherwise it may not know a session yet
+		return err
+	}
+	list, err := n.log.Objects(ctx)
+	for i := 0; i < len(list) && err == nil; i++ {
+		if o := list[i]; time.Since(o.Stored) >= sweepAge && !n.needs(ctx, o.Name) {
+			err = n.log.Delete(ctx, o.Name)
+		}
+	}
+	return err
+}
+
+// needs reports whether an object may be needed. Only those of sessions are known well enough to be deleted.
+func (n *Node) needs(ctx context.Context, object string) bool {
+	kind, id := store.SplitSubject(path.Dir(object))
+	if kind != "session" {
+		return true
+	}
+	head, err := n.store.Session(ctx, id)
+	if errors.Is(err, store.ErrNotFound) {
+		return false
+	}
+	return err != nil || n.options.Needs == nil || n.options.Needs(head, object)
+}
