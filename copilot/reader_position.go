@@ -67,7 +67,7 @@ func (s *Session) ReaderPosition(ctx context.Context, name string, u *Unconfirme
 	if s.MovesBetweenNodes() {
 		s.refreshOwner(ctx)
 	}
-	if s.wasTakenOver() {
+	if s.IsEvicted() {
 		return 0, io.EOF
 	}
 	at, err := s.confirmedMark(ctx, name, u)
@@ -80,16 +80,17 @@ func (s *Session) ReaderPosition(ctx context.Context, name string, u *Unconfirme
 	return min(at.number, s.record.Last()), nil // later entries were not stored
 }
 
-// wasTakenOver reports whether this process has lost the session, even if it has not ended it yet.
-func (s *Session) wasTakenOver() bool {
-	s.mu.Lock()
-	evicted := s.evicted
-	s.mu.Unlock()
-	if evicted || !s.tryLockStorage() {
-		return evicted
+// IsEvicted reports whether this object no longer represents the session, or is about to be evicted because another process has taken the
+// session over.
+func (s *Session) IsEvicted() bool {
+	lost := false
+	if s.tryLockStorage() { // held while a loss is handled
+		lost = s.storage.lease != nil && s.storage.lease.IsLost()
+		s.storage.mu.Unlock()
 	}
-	defer s.storage.mu.Unlock()
-	return s.storage.lease != nil && s.storage.lease.IsLost()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return lost || s.evicted
 }
 
 // confirmedMark returns the position of a reader when none is announced, or after a while.

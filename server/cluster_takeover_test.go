@@ -103,6 +103,7 @@ func TestNodeThatIsCutOffKeepsABranch(t *testing.T) { //nolint:paralleltest // s
 			settle()
 			apart.Query(id, "900 tokens in 30 s")
 			other.Follow(id, "far").Wait("the answer", func(list []portaltest.Response) bool { return count(list, "onMessage") > 0 })
+			near := apart.Follow(id, "near")
 			network.Sever()
 			time.Sleep(cut)
 			if cut < 3*time.Second {
@@ -130,6 +131,9 @@ func TestNodeThatIsCutOffKeepsABranch(t *testing.T) { //nolint:paralleltest // s
 			assert.Greater(t, wordsOf(alone), wordsOf(whole), "the branch has what was recorded while the node was cut off")
 			assert.Contains(t, whole, "after")
 			apart.Run(id, "say `together`")
+			near.Wait("what follows, without an end", func(list []portaltest.Response) bool {
+				return slices.ContainsFunc(list, func(r portaltest.Response) bool { return strings.Contains(r.Text("completeContent"), "together") })
+			})
 		})
 	}
 }

@@ -83,7 +83,7 @@ type recordSource[E any] interface {
 	// savePosition is called after a response was written, or not.
 	savePosition(m *bookmark)
 	// ended reports whether the end of the record is final.
-	ended() bool
+	ended(ctx context.Context) bool
 }
 
 // poll serves both forms of live. The bookmark moves only after the answer was
@@ -104,7 +104,7 @@ func poll[E any](c *gin.Context, r reader, f recordSource[E]) {
 	answer, last, err := read(ctx, r, f, mark)
 	moves := err == nil
 	if err != nil {
-		answer, last, moves = readEnd{reader: r, err: err, timedOut: ctx.Err() != nil, ended: f.ended()}.answer(mark)
+		answer, last, moves = readEnd{reader: r, err: err, timedOut: ctx.Err() != nil, ended: f.ended(client)}.answer(mark)
 	}
 	switch {
 	case client.Err() != nil: // the client has disconnected

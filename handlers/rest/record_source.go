@@ -118,9 +118,19 @@ func (f sessionSource) savePosition(m *bookmark) {
 	}
 }
 
-// ended is also true while this portal stops: only another one can continue the session.
-func (f sessionSource) ended() bool {
-	return f.session.Info().State == copilot.StateClosed || f.host.Stopping()
+// ended is also true while this portal stops: only another one can continue the session. A session that another process has taken over is
+// closed only as this process had it.
+func (f sessionSource) ended(ctx context.Context) bool {
+	switch {
+	case f.host.Stopping():
+		return true
+	case f.session.Info().State != copilot.StateClosed:
+		return false
+	case !f.session.IsEvicted():
+		return true
+	}
+	now, err := f.host.Session(ctx, f.session.ID())
+	return err != nil || now.Info().State == copilot.StateClosed
 }
 
 // jobSource is the record of a job or task.
@@ -167,7 +177,7 @@ func (m *bookmark) encodeJob(b jobs.Body) any {
 func (jobSource) movePosition(m *bookmark, n uint64)       { m.at.N = n }
 func (jobSource) announcePosition(context.Context, uint64) {}
 func (jobSource) savePosition(*bookmark)                   {} // kept in memory only
-func (jobSource) ended() bool                              { return true }
+func (jobSource) ended(context.Context) bool               { return true }
 
 // jobCallback is an event with its callback.
 type jobCallback struct{ jobs.Body }
