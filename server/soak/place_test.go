@@ -27,6 +27,7 @@ func TestLossesAndDuplicatesAreCounted(t *testing.T) {
 		"a documented repetition":             {conns: []string{"abc", "bcdefgh"}, repeats: true, want: counts{repeated: 2}},
 		"what was not stored":                 {conns: []string{"abcx", "defgh"}, unsaved: true, want: counts{unsaved: 1}},
 		"what was not stored and comes again": {conns: []string{"abc", "bcdefgh"}, unsaved: true, want: counts{unsaved: 2}},
+		"what is only in a branch":            {conns: []string{"abcxydefgh"}, repeats: true, unsaved: true, want: counts{unsaved: 2}},
 		"what is in no record":                {conns: []string{"abcx", "defgh"}, want: counts{duplicated: 1}},
 	} {
 		t.Run(name, func(t *testing.T) {

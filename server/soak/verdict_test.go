@@ -121,7 +121,11 @@ func place[T comparable](conns [][]piece[T], all []T, unsaved func(testclock.Clo
 		copy(arrived[start:], times[:same])
 		at = start + same
 		units, times = units[same:], times[same:]
-		for skipped, next, found := leaveBranch(units, times, all, at, unsaved); found; skipped, next, found = leaveBranch(units, times, all, at, unsaved) {
+		for repeats && len(units) > 0 && unsaved(times[0]) {
+			skipped, next, found := leaveBranch(units, times, all, at, unsaved)
+			if !found {
+				break
+			}
 			same := common(units[skipped:], all[next:])
 			c.unsaved += skipped + at - next
 			units, times, at = units[skipped+same:], times[skipped+same:], next+same
