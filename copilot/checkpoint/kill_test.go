@@ -32,8 +32,8 @@ func TestMain(m *testing.M) {
 
 func childRoot(dir string) string { return filepath.Join(filepath.Dir(dir), "checkpoints") }
 
-// restoreForEver alternates between the checkpoints "small" and "large". Some processes kill themselves once a plan is on disk: on a busy
-// machine, nobody else notices in time.
+// restoreForEver alternates between the checkpoints "small" and "large". Half of the processes kill themselves once a plan is on disk: on a
+// busy machine, the parent would notice it too late.
 func restoreForEver(dir string) {
 	ctx := context.Background()
 	if rand.IntN(2) == 0 {
@@ -145,5 +145,7 @@ func killChild(t *testing.T, dir string) {
 	}
 	time.Sleep(time.Duration(rand.IntN(300)) * time.Millisecond)
 	_ = child.Process.Kill() // it may have done so
-	_ = child.Wait()
+	var end *exec.ExitError
+	require.ErrorAs(t, child.Wait(), &end)
+	require.False(t, end.Exited(), "it was killed and did not fail")
 }

@@ -7,7 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"strings"
+	"path"
 
 	"github.com/copilot-portal/portal/copilot/store"
 )
@@ -26,7 +26,7 @@ const (
 
 // objectName returns the name of the object with a part of an entry.
 func objectName(subject string, hash []byte) string {
-	return strings.TrimPrefix(subject+"/", "/") + hex.EncodeToString(hash)
+	return path.Join(subject, hex.EncodeToString(hash))
 }
 
 // encode returns a change as a message: its version, its head as JSON, then its entries in binary form.

@@ -62,12 +62,18 @@ const announcementsPerLease = 8
 
 // regularly calls do as often as a node announces itself, until ctx ends.
 func (n *Node) regularly(ctx context.Context, do func(context.Context)) {
-	every := time.NewTicker(n.options.Lease / announcementsPerLease)
-	defer every.Stop()
+	do(ctx)
+	every(ctx, n.options.Lease/announcementsPerLease, do)
+}
+
+// every calls do after each interval, until ctx ends.
+func every(ctx context.Context, interval time.Duration, do func(context.Context)) {
+	ticker := time.NewTicker(interval)
+	defer ticker.Stop()
 	for {
-		do(ctx)
 		select {
-		case <-every.C:
+		case <-ticker.C:
+			do(ctx)
 		case <-ctx.Done():
 			return
 		}

@@ -97,7 +97,7 @@ func (n *Node) Start(ctx context.Context, applied func(sessions []string), state
 	_ = n.CatchUp(ctx)
 	n.work.Go(func() { n.ship(running) })
 	n.work.Go(func() { n.repeat(running, "purge the log", n.purgeRemoved) })
-	n.work.Go(func() { n.sweepRegularly(running) })
+	n.work.Go(func() { every(running, sweepEvery, n.sweep) })
 }
 
 // closeTime limits how long Close waits for the log.

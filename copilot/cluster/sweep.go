@@ -22,33 +22,30 @@ type Object struct {
 	Stored time.Time
 }
 
-// sweepRegularly deletes the objects that nobody needs, until ctx ends.
-func (n *Node) sweepRegularly(ctx context.Context) {
-	every := time.NewTicker(sweepEvery)
-	defer every.Stop()
-	for {
-		select {
-		case <-every.C:
-			if err := n.sweep(ctx); err != nil {
-				n.options.Log.Info("objects of deleted sessions remain in the cluster for another hour", "error", err)
-			}
-		case <-ctx.Done():
-			return
-		}
+// sweep deletes the objects that nobody needs.
+func (n *Node) sweep(ctx context.Context) {
+	if err := n.trySweep(ctx); err != nil {
+		n.options.Log.Info("objects of deleted sessions remain in the cluster for another hour", "error", err)
 	}
 }
 
-func (n *Node) sweep(ctx context.Context) error {
+func (n *Node) trySweep(ctx context.Context) error {
 	if err := n.CatchUp(ctx); err != nil { // otherwise it may not know a session yet
 		return err
 	}
 	list, err := n.log.Objects(ctx)
-	for i := 0; i < len(list) && err == nil; i++ {
-		if o := list[i]; time.Since(o.Stored) >= sweepAge && !n.needs(ctx, o.Name) {
-			err = n.log.Delete(ctx, o.Name)
+	if err != nil {
+		return err
+	}
+	for _, o := range list {
+		if time.Since(o.Stored) < sweepAge || n.needs(ctx, o.Name) {
+			continue
+		}
+		if err := n.log.Delete(ctx, o.Name); err != nil {
+			return err
 		}
 	}
-	return err
+	return nil
 }
 
 // needs reports whether an object may be needed. Only those of sessions are known well enough to be deleted.

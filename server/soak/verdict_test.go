@@ -79,7 +79,7 @@ func (v *verdict) addClient(w *watcher, r *record) {
 // has replaced the rest of its parts.
 func (w *watcher) sent(block string, text []byte) []byte {
 	conn := w.texts[block][len(w.texts[block])-1]
-	if len(w.host.outages) == 0 || !w.repeats || !w.complete[block] || len(conn) == 0 {
+	if len(w.host.outages) == 0 || !w.repeats || w.complete[block] != string(text) || len(conn) == 0 {
 		return text
 	}
 	part := conn[len(conn)-1].units
@@ -122,11 +122,10 @@ func place[T comparable](conns [][]piece[T], all []T, unsaved func(testclock.Clo
 		at = start + same
 		units, times = units[same:], times[same:]
 		for repeats && len(units) > 0 && unsaved(times[0]) {
-			skipped, next, found := leaveBranch(units, times, all, at, unsaved)
-			if !found {
+			skipped, next, same := leaveBranch(units, times, all, at, unsaved)
+			if same <= at-next { // nothing new
 				break
 			}
-			same := common(units[skipped:], all[next:])
 			c.unsaved += skipped + at - next
 			units, times, at = units[skipped+same:], times[skipped+same:], next+same
 		}
@@ -148,17 +147,16 @@ func place[T comparable](conns [][]piece[T], all []T, unsaved func(testclock.Clo
 const maxRepeated = 50
 
 // leaveBranch finds where a reader of several portals went on at a position of the record, or a little before it, after units from a portal that
-// was cut off.
-func leaveBranch[T comparable](units []T, times []testclock.Clock, all []T, at int, unsaved func(testclock.Clock) bool) (skipped, next int, found bool) {
-	best := 0
+// was cut off. same is the number of units that are there.
+func leaveBranch[T comparable](units []T, times []testclock.Clock, all []T, at int, unsaved func(testclock.Clock) bool) (skipped, next, same int) {
 	for k := 0; k < len(units) && (k == 0 || unsaved(times[k-1])); k++ {
 		for from := at; from >= max(0, at-maxRepeated); from-- {
-			if n := common(units[k:], all[from:]); n > best {
-				best, skipped, next = n, k, from
+			if n := common(units[k:], all[from:]); n > same {
+				skipped, next, same = k, from, n
 			}
 		}
 	}
-	return skipped, next, best > at-next
+	return skipped, next, same
 }
 
 func flat[T any](conn []piece[T]) (units []T, times []testclock.Clock) {

@@ -47,7 +47,7 @@ type watcher struct {
 	mu       sync.Mutex
 	facts    [][]piece[string]          // by connection
 	texts    map[string][][]piece[byte] // by block and connection
-	complete map[string]bool            // the blocks of which a complete text has arrived
+	complete map[string]string          // the complete text of a block, if it has arrived
 	all      []string                   // the facts, in order
 	changed  chan struct{}              // closed when a fact arrives
 }
@@ -59,7 +59,7 @@ type piece[T any] struct {
 }
 
 func newWatcher(h *host, d dialect, session string) *watcher {
-	return &watcher{dialect: d, host: h, session: session, open: map[string]bool{}, texts: map[string][][]piece[byte]{}, complete: map[string]bool{}, changed: make(chan struct{})}
+	return &watcher{dialect: d, host: h, session: session, open: map[string]bool{}, texts: map[string][][]piece[byte]{}, complete: map[string]string{}, changed: make(chan struct{})}
 }
 
 // run reads until ctx ends.
@@ -138,7 +138,7 @@ func normal(block, text string) string {
 func (w *watcher) hearWhole(block, text string) {
 	w.mu.Lock()
 	_, known := w.texts[block]
-	w.complete[block] = true
+	w.complete[block] = normal(block, text)
 	w.mu.Unlock()
 	if !known && text != "" {
 		w.hear(block, text)

@@ -1,0 +1,43 @@
+package server_test
+
+import (
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot/cluster/jetstream"
+	"github.com/copilot-portal/portal/server/portaltest"
+	"github.com/copilot-portal/portal/server/portaltest/clustertest"
+)
+
+func TestObjectsAreListedAndDeleted(t *testing.T) {
+	t.Parallel()
+	n := portaltest.NATS(t, clustertest.Options{})
+	log, err := jetstream.Connect(jetstream.Options{Servers: n.URLs(), Name: "portal", Node: "one", Replicas: 1, Log: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	defer log.Close()
+	ctx, began := t.Context(), time.Now().Add(-time.Second)
+	list, err := log.Objects(ctx)
+	require.NoError(t, err)
+	require.Empty(t, list)
+	const name = "session/ä b/conversation-1"
+	require.NoError(t, log.Put(ctx, name, make([]byte, 300_000)))
+	require.NoError(t, log.Put(ctx, "session/x/0a", []byte("small")))
+	list, err = log.Objects(ctx)
+	require.NoError(t, err)
+	require.Len(t, list, 2)
+	for _, o := range list {
+		assert.Contains(t, []string{name, "session/x/0a"}, o.Name)
+		assert.True(t, o.Stored.After(began), o.Stored)
+	}
+	require.NoError(t, log.Delete(ctx, name))
+	require.NoError(t, log.Delete(ctx, name), "another node may be faster")
+	list, err = log.Objects(ctx)
+	require.NoError(t, err)
+	require.Len(t, list, 1)
+	_, err = log.Get(ctx, name)
+	require.Error(t, err)
+}
