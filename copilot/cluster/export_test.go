@@ -45,3 +45,6 @@ func (n *Node) AwaitNumber(ctx context.Context, subject string, number uint64) {
 func (n *Node) AwaitApplied(ctx context.Context, sequence uint64) {
 	_ = n.await(ctx, func() bool { return n.applied >= sequence })
 }
+
+// Sweep deletes the objects that nobody needs.
+func Sweep(ctx context.Context, n *Node) { n.sweep(ctx) }
