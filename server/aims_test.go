@@ -14,8 +14,11 @@ import (
 // The best of a few starts counts, because the machine may be busy.
 const (
 	startLimit = time.Second
-	idleLimit  = 56 << 20 // bytes
 	starts     = 5
+
+	idleLimit    = 40 << 20 // bytes, once the portal has returned what only its start needed
+	settleLimit  = 30 * time.Second
+	settleMoment = 200 * time.Millisecond
 )
 
 func TestPortalStartsFastAndIdlesSmall(t *testing.T) {
@@ -26,11 +29,13 @@ func TestPortalStartsFastAndIdlesSmall(t *testing.T) {
 		status, _ := p.Do("GET", "/health", "")
 		took := begin.Elapsed()
 		assert.Equal(t, 200, status)
-		assert.Less(t, scrapeOf(t, p).value("process_resident_memory_bytes"), idleLimit)
-		p.Stop()
 		if best = min(best, took); best < startLimit {
+			assert.Eventually(t, func() bool {
+				return scrapeOf(t, p).value("process_resident_memory_bytes") < idleLimit
+			}, settleLimit, settleMoment, "the portal keeps more memory than an idle one needs")
 			break
 		}
+		p.Stop()
 	}
 	assert.Less(t, best, startLimit)
 }

@@ -72,8 +72,8 @@ func aborted(what string, begin func(*testConversation), needs ...agent.Capabili
 			s.Errorf("the abort took %v", took)
 		}
 		c.assertSilent()
-		if got := said(c.run(Say{"on we go"})); got != "on we go" {
-			s.Errorf("the answer to the next prompt is %q", got)
+		if next := c.run(Say{"on we go"}); said(next) != "on we go" {
+			s.Errorf("the next prompt is not answered: %s", show(next))
 		}
 	}}
 }
