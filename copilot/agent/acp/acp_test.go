@@ -107,6 +107,42 @@ func TestCancelIsRepeatedUntilTheTurnEnds(t *testing.T) {
 	}
 }
 
+func TestPromptCancelledByALateCancellationIsSentAgain(t *testing.T) {
+	cancelled, prompts := make(chan struct{}, 10), 0
+	methods := prompted(func(ctx context.Context, p *jsonrpc.Peer) string {
+		prompts++
+		switch prompts {
+		case 1:
+			<-cancelled
+			return "cancelled"
+		case 2: // the agent takes the cancellation of the first prompt for one of this prompt
+			return "cancelled"
+		}
+		send(ctx, p, `{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"hello"}}`)
+		return "end_turn"
+	})
+	methods["session/cancel"] = jsonrpc.Method{Handle: func(context.Context, *jsonrpc.Request) (any, error) {
+		cancelled <- struct{}{}
+		return nil, nil //nolint:nilnil // a notification has no result
+	}}
+	s := script(t, "x", methods)
+	c, bodies := s.open(t.TempDir())
+	require.NoError(t, c.Send(t.Context(), event.Prompt{Text: "go"}))
+	require.NoError(t, c.Abort(t.Context()))
+	for b := range bodies {
+		if idle, ok := b.(event.Idle); ok {
+			require.True(t, idle.Aborted)
+			break
+		}
+	}
+	list := s.prompt(c, bodies, nil)
+	assert.Equal(t, "hello", find[event.MessageEnded](t, list).Text)
+	for _, b := range list {
+		assert.IsNotType(t, event.SessionError{}, b)
+	}
+	assert.Equal(t, 3, prompts)
+}
+
 func TestUpdatesOfUnknownSessionsAreIgnored(t *testing.T) {
 	s := script(t, "x", jsonrpc.Methods{"session/new": {Handle: func(ctx context.Context, r *jsonrpc.Request) (any, error) {
 		send(ctx, r.Peer, `{"sessionUpdate":"available_commands_update","availableCommands":[]}`)

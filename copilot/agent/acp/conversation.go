@@ -32,6 +32,7 @@ type conversation struct {
 	count     int // of ids
 
 	needsReload bool // the agent does not serve the session any more
+	lateCancels int  // how many cancellations of the turn before the agent may still act on
 	departures  int  // how often the agent has left the safe mode
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/jsonrpc"
 )
 
 // turn is the work on a prompt. The lock of its conversation guards it.
@@ -18,6 +19,7 @@ type turn struct {
 	abort   chan struct{} // closed when aborted
 	stopped bool          // it was aborted because of an error, which is reported
 	done    chan struct{} // closed when the agent has answered
+	worked  bool          // the agent has begun to answer
 	text    openText
 	calls   []*toolCall // that have not ended
 	ended   []string    // calls
@@ -84,13 +86,39 @@ func (c *conversation) Send(ctx context.Context, p event.Prompt) error {
 			defer close(forced)
 			c.insistOnCancel(t, answered)
 		})
-		var r promptResult
-		err := pending.Await(context.Background(), &r)
+		r, err := c.awaitAnswer(t, pending, blocks)
 		close(answered)
 		<-forced
 		c.endTurn(t, r, c.agent.explain(err))
 	})
 	return nil
+}
+
+// awaitAnswer waits for the answer to a prompt. It sends the prompt again while the agent takes a cancellation of the turn before for one of
+// this turn.
+func (c *conversation) awaitAnswer(t *turn, pending *jsonrpc.PendingCall, blocks []content) (r promptResult, err error) {
+	for {
+		r = promptResult{}
+		err = pending.Await(context.Background(), &r)
+		if err != nil || r.StopReason != stopCancelled || !c.takeLateCancel(t) {
+			return r, err
+		}
+		if pending, err = c.agent.link.Peer.Begin(context.Background(), c, "session/prompt", promptParams{c.id, blocks}); err != nil {
+			return r, err
+		}
+	}
+}
+
+// takeLateCancel reports whether the agent has cancelled a turn because of a cancellation of the turn before. Some act on one, or on its
+// repetition, only after they have answered the prompt that it was meant for.
+func (c *conversation) takeLateCancel(t *turn) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.lateCancels == 0 || t.isAborted() || t.worked {
+		return false
+	}
+	c.lateCancels--
+	return true
 }
 
 // An agent is told to cancel again after cancelAgain: some ignore it while they prepare the prompt. The Copilot CLI may even ignore it from
@@ -176,7 +204,10 @@ func (c *conversation) endTurn(t *turn, r promptResult, err error) {
 	if c.turn != t {
 		return // it has ended
 	}
-	c.turn = nil
+	c.turn, c.lateCancels = nil, 0
+	if t.isAborted() {
+		c.lateCancels = 1 + maxCancels
+	}
 	defer close(t.done)
 	if err == errGone { //nolint:errorlint // explain returns it
 		c.closed = true
@@ -251,6 +282,7 @@ func (c *conversation) update(raw json.RawMessage) error {
 
 // translateWork translates an update of the work on the prompt. The caller must hold the lock.
 func (c *conversation) translateWork(u update, raw json.RawMessage) error {
+	c.turn.worked = true
 	if strings.HasPrefix(u.Kind, "tool_call") {
 		call, err := decode[toolUpdate](raw)
 		if err != nil {
