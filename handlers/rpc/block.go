@@ -61,6 +61,17 @@ func (t *encoder) checkGap(n uint64) {
 	t.last = n
 }
 
+// skip records that entries are missing. After a stale gap, what was sent of an open text may be none of it.
+func (t *encoder) skip(gap *journal.GapError) {
+	t.unsure = true
+	if !gap.Stale {
+		return
+	}
+	for _, b := range t.blocks {
+		b.incomplete, b.startUnseen = true, true
+	}
+}
+
 func (t *encoder) markGap() {
 	for _, b := range t.blocks {
 		b.incomplete = true

@@ -1,8 +1,12 @@
 package rpc
 
 import (
+	"encoding/json"
 	"net/http"
 	"reflect"
+
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/journal"
 )
 
 // For the tests of package rpc_test.
@@ -39,3 +43,20 @@ func ParamsOf(params any) []string {
 
 // Carrier returns what carries callbacks; see [Options].
 func Carrier(remote bool) http.RoundTripper { return carrier(remote) }
+
+// Encode returns what a stream sends: all entries of each record, after a gap where another record follows.
+func Encode(gap journal.GapError, records ...[]event.Body) (sent []string) {
+	t := newEncoder()
+	for i, bodies := range records {
+		if i > 0 {
+			t.skip(&gap)
+		}
+		for n, b := range bodies {
+			for _, m := range t.encode(journal.Entry[event.Event]{N: gap.First*uint64(i) + uint64(n) + 1, Value: event.Event{Body: b}}) {
+				raw, _ := json.Marshal(m.data)
+				sent = append(sent, m.event+" "+string(raw))
+			}
+		}
+	}
+	return sent
+}

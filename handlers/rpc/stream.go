@@ -141,7 +141,7 @@ func (r *streamReader) resume(ctx context.Context, id string) (gap *journal.GapE
 	}
 	r.session.CatchUp(ctx, at)
 	if r.after, gap = follow.From(r.session.Record(), at); gap != nil {
-		r.encoder.unsure = true
+		r.encoder.skip(gap)
 		return gap, nil
 	}
 	return nil, r.encoder.replay(ctx, r.session.Record(), r.after)
@@ -168,7 +168,8 @@ func (r *streamReader) run(ctx context.Context) {
 		switch {
 		case err != nil:
 		case b.Gap != nil:
-			r.after, r.encoder.unsure = r.reader.After(), true
+			r.after = r.reader.After()
+			r.encoder.skip(b.Gap)
 			err = r.gap(b.Gap)
 		case len(b.Entries) == 0:
 			err = r.keepAlive()

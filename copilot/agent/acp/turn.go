@@ -103,6 +103,10 @@ func (c *conversation) awaitAnswer(t *turn, pending *jsonrpc.PendingCall, blocks
 		if err != nil || r.StopReason != stopCancelled || !c.takeLateCancel(t) {
 			return r, err
 		}
+		select {
+		case <-time.After(cancelAgain):
+		case <-c.agent.link.Over():
+		}
 		if pending, err = c.agent.link.Peer.Begin(context.Background(), c, "session/prompt", promptParams{c.id, blocks}); err != nil {
 			return r, err
 		}
