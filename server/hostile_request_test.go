@@ -105,6 +105,7 @@ func (e *endlessBody) Read(b []byte) (int, error) {
 }
 
 func TestEndlessBodiesAreCutOffOnEveryRoute(t *testing.T) {
+	t.Parallel()
 	const most = 32<<20 + 1<<20 // the longest prompt or message, and what is read ahead
 	s := inside(t, nil)
 	h := s.Handler(8888)

@@ -2,17 +2,16 @@ package server_test
 
 import (
 	"archive/tar"
-	"bytes"
 	"compress/gzip"
 	"crypto/sha256"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -27,14 +26,20 @@ func mirror(t *testing.T) string {
 	t.Helper()
 	path, err := sdk.New(sdk.Options{Locate: sdk.Locate{Beside: filepath.Dir(portaltest.Binary(t))}}).Path()
 	require.NoError(t, err)
-	content, err := os.ReadFile(path)
+	program, err := os.Open(path)
 	require.NoError(t, err)
-	var archive bytes.Buffer
-	compressed, err := gzip.NewWriterLevel(&archive, gzip.NoCompression)
+	defer program.Close()
+	info, err := program.Stat()
+	require.NoError(t, err)
+	archive, err := os.Create(filepath.Join(t.TempDir(), "archive"))
+	require.NoError(t, err)
+	defer archive.Close()
+	sum := sha256.New()
+	compressed, err := gzip.NewWriterLevel(io.MultiWriter(archive, sum), gzip.NoCompression)
 	require.NoError(t, err)
 	files := tar.NewWriter(compressed)
-	require.NoError(t, files.WriteHeader(&tar.Header{Name: "copilot", Typeflag: tar.TypeReg, Mode: 0o755, Size: int64(len(content))}))
-	_, err = files.Write(content)
+	require.NoError(t, files.WriteHeader(&tar.Header{Name: "copilot", Typeflag: tar.TypeReg, Mode: 0o755, Size: info.Size()}))
+	_, err = io.Copy(files, program)
 	require.NoError(t, err)
 	require.NoError(t, files.Close())
 	require.NoError(t, compressed.Close())
@@ -42,10 +47,10 @@ func mirror(t *testing.T) string {
 	name := "copilot-" + release.Platform() + ".tar.gz"
 	routes := http.NewServeMux()
 	routes.HandleFunc("GET /v"+release.Version+"/"+name, func(w http.ResponseWriter, r *http.Request) {
-		http.ServeContent(w, r, name, time.Time{}, bytes.NewReader(archive.Bytes()))
+		http.ServeFile(w, r, archive.Name())
 	})
 	routes.HandleFunc("GET /v"+release.Version+"/SHA256SUMS.txt", func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = fmt.Fprintf(w, "%x  %s\n", sha256.Sum256(archive.Bytes()), name)
+		_, _ = fmt.Fprintf(w, "%x  %s\n", sum.Sum(nil), name)
 	})
 	server := httptest.NewServer(routes)
 	t.Cleanup(server.Close)
