@@ -219,9 +219,9 @@ func (r *reader) burst(count int) []step {
 	return []step{burst(min(count, maxTokens), over)}
 }
 
-var durationPattern = regexp.MustCompile(`^(\d+(?:\.\d+)?) ?(ms|s|sec|seconds?|m|min|minutes?|h|hours?)?(?: |$)`)
+var durationPattern = regexp.MustCompile(`^(\d+(?:,\d{3})*(?:\.\d+)?) ?(ms|s|sec|seconds?|m|min|minutes?|h|hours?)?(?: |$)`)
 
-// duration reads a time such as "2 s", "250ms" or "1.5 minutes". The default unit is seconds.
+// duration reads a time such as "2 s", "250ms", "1,000 s" or "1.5 minutes". The default unit is seconds.
 func (r *reader) duration() (time.Duration, bool) {
 	m := durationPattern.FindStringSubmatch(r.peek(0).plain() + " " + r.peek(1).plain())
 	if m == nil {
@@ -231,7 +231,7 @@ func (r *reader) duration() (time.Duration, bool) {
 	if unit != "ms" {
 		unit = unit[:1]
 	}
-	d, err := time.ParseDuration(m[1] + unit)
+	d, err := time.ParseDuration(strings.ReplaceAll(m[1], ",", "") + unit)
 	if err != nil {
 		return 0, false
 	}

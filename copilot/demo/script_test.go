@@ -70,6 +70,7 @@ func TestScript(t *testing.T) {
 
 		{"tokens may have separators", "1,002 tokens", []string{strings.TrimSuffix(counted(1002), " ")}},
 		{"tokens may be paced", "stream 3 tokens in 1.5 minutes", []string{"w1 w2 w3", "1m30s"}},
+		{"durations may have commas", "2 tokens in 1,000 s", []string{"w1 w2", "16m40s"}},
 		{"an invalid duration after tokens is prose", "2 tokens in French", []string{"w1 w2"}},
 		{"tokens without a number are prose", "many tokens, recall", []string{recalled}},
 		{"a unit may touch its number", "wait 250ms", []string{"(waiting )", "250ms"}},
