@@ -376,12 +376,13 @@ func TestOverlongLineIsAnsweredWithAnError(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := portaltest.Stdio(t, args...)
-			s.Send(strings.Repeat("x", 64<<20+1))
+			s.SendLong("x", 64<<20, "")
 			line, err := s.Receive(agentStarts)
 			require.NoError(t, err)
 			assert.JSONEq(t, `{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error","data":"the message is too long: a line may have 67108864 bytes"}}`, line)
 			pad := 64<<20 - len(greet) - len(`"pad":"",`)
-			s.Send(strings.Replace(greet, `"params":{`, `"params":{"pad":"`+strings.Repeat("x", pad)+`",`, 1))
+			head, tail, _ := strings.Cut(greet, `"params":{`)
+			s.SendLong(head+`"params":{"pad":"`, int64(pad), `",`+tail)
 			assert.Contains(t, answer(t, s.UI, "1"), "result")
 		})
 	}

@@ -83,6 +83,28 @@ func (p *process) start(tb testing.TB) {
 	}
 }
 
+// SendLong sends a line with a number of letters between its head and its tail. It is validated without them, and never in memory, because the
+// race detector slows both down.
+func (s *Stream) SendLong(head string, letters int64, tail string) {
+	s.tb.Helper()
+	s.talks.Sent([]byte(head + tail))
+	p := s.process
+	p.writing.Lock()
+	defer p.writing.Unlock()
+	line := io.MultiReader(strings.NewReader(head), io.LimitReader(sameLetter{}, letters), strings.NewReader(tail+"\n"))
+	if _, err := io.Copy(p.in, line); err != nil {
+		s.tb.Errorf("cannot send a long line: %v", err)
+	}
+}
+
+// sameLetter is an endless text.
+type sameLetter struct{}
+
+// Read never fails.
+func (sameLetter) Read(b []byte) (int, error) { return copy(b, letters), nil }
+
+var letters = strings.Repeat("x", 32<<10)
+
 func (p *process) send(line string) error {
 	p.writing.Lock()
 	defer p.writing.Unlock()
