@@ -89,7 +89,7 @@ func TestSubprotocolsAreAgreedOn(t *testing.T) {
 
 func TestIgnoredClientMaySendAndLeave(t *testing.T) {
 	left := make(chan error, 1)
-	s := open(t, socket.Options{Deaf: true}, func(ctx context.Context, conn *socket.Conn) {
+	s := open(t, socket.Options{IgnoresInput: true}, func(ctx context.Context, conn *socket.Conn) {
 		<-ctx.Done()
 		left <- conn.Send([]byte("too late"))
 	})
@@ -106,7 +106,7 @@ func TestIgnoredClientMaySendAndLeave(t *testing.T) {
 func TestStalledClientIsDisconnected(t *testing.T) {
 	failed := make(chan error, 1)
 	frame := number(0, 60<<10)
-	s := open(t, socket.Options{Deaf: true, WriteTimeout: 100 * time.Millisecond, PingEvery: 10 * time.Millisecond}, func(_ context.Context, conn *socket.Conn) {
+	s := open(t, socket.Options{IgnoresInput: true, WriteTimeout: 100 * time.Millisecond, PingEvery: 10 * time.Millisecond}, func(_ context.Context, conn *socket.Conn) {
 		var err error
 		for err == nil {
 			err = conn.Send(frame, frame, frame)
@@ -120,7 +120,7 @@ func TestStalledClientIsDisconnected(t *testing.T) {
 
 func TestPingsComeBetweenWholeFrames(t *testing.T) {
 	frame := number(7, 100<<10)
-	s := open(t, socket.Options{Deaf: true, PingEvery: time.Millisecond}, func(_ context.Context, conn *socket.Conn) {
+	s := open(t, socket.Options{IgnoresInput: true, PingEvery: time.Millisecond}, func(_ context.Context, conn *socket.Conn) {
 		for range 200 {
 			assert.NoError(t, conn.Send(frame, frame))
 		}
@@ -138,7 +138,7 @@ func TestPingsComeBetweenWholeFrames(t *testing.T) {
 func TestSlowClientMayPing(t *testing.T) {
 	frame := number(7, 60<<10)
 	sent := make(chan error, 1)
-	s := open(t, socket.Options{Deaf: true}, func(_ context.Context, conn *socket.Conn) {
+	s := open(t, socket.Options{IgnoresInput: true}, func(_ context.Context, conn *socket.Conn) {
 		var err error
 		for i := 0; i < 400 && err == nil; i++ {
 			err = conn.Send(frame)

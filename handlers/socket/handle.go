@@ -75,7 +75,7 @@ func (c *Conn) binary(message []byte) {
 }
 
 func (c *Conn) deliver(message []byte) {
-	if c.server.options.Deaf {
+	if c.server.options.IgnoresInput {
 		return
 	}
 	select {
@@ -97,7 +97,7 @@ func (c *Conn) closed(code int) {
 	case melody.CloseNormalClosure, melody.CloseGoingAway, melody.CloseNoStatusReceived:
 		c.clientCode = code
 		close(c.clientClosed)
-		if c.server.options.Deaf {
+		if c.server.options.IgnoresInput {
 			c.stop(ErrClosed)
 		}
 		c.awaitClose(c.closeFrame)

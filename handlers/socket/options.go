@@ -16,7 +16,7 @@ type Options struct {
 	WriteTimeout time.Duration // how long a client may take nothing of what is being written; 10 s
 	Linger       time.Duration // how long a close may take after the close frame; 2 s
 
-	Deaf         bool     // drops messages of clients; after a client's close nothing more is sent to it
+	IgnoresInput bool     // drops messages of clients; after a client's close nothing more is sent to it
 	Subprotocols []string // supported ones; the first that a client offers is selected
 	Compress     bool     // for clients that offer it, deflates frames that are shared ([Server.Share]) and others over 1 KiB
 

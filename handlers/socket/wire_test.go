@@ -80,7 +80,7 @@ func TestPingsDoNotMoveTheDeadlineOfAWrite(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				options := socket.Options{Deaf: true, WriteTimeout: 10 * time.Second, PingEvery: test.pingEvery, Silence: time.Hour}
+				options := socket.Options{IgnoresInput: true, WriteTimeout: 10 * time.Second, PingEvery: test.pingEvery, Silence: time.Hour}
 				began := time.Now()
 				failed := make(chan error, 1)
 				client := piped(t, options, func(_ context.Context, conn *socket.Conn) { failed <- conn.Send(make([]byte, 1000)) })
@@ -99,7 +99,7 @@ func TestPingsDoNotMoveTheDeadlineOfAWrite(t *testing.T) {
 // A client that takes a long frame slowly is not cut off because pings and pongs wait behind it.
 func TestPingMayWaitForItsTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		options := socket.Options{Deaf: true, WriteTimeout: 10 * time.Second, PingEvery: 8 * time.Second, Silence: time.Hour}
+		options := socket.Options{IgnoresInput: true, WriteTimeout: 10 * time.Second, PingEvery: 8 * time.Second, Silence: time.Hour}
 		frame := make([]byte, 20<<16)
 		client := piped(t, options, func(_ context.Context, conn *socket.Conn) {
 			assert.NoError(t, conn.Send(frame))
@@ -135,7 +135,7 @@ func TestClosePutsAnEndToAFrameThatIsNotTaken(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				conns, failed := make(chan *socket.Conn, 1), make(chan error, 1)
-				client := piped(t, socket.Options{Deaf: true, WriteTimeout: 10 * time.Second, Linger: 2 * time.Second}, func(_ context.Context, conn *socket.Conn) {
+				client := piped(t, socket.Options{IgnoresInput: true, WriteTimeout: 10 * time.Second, Linger: 2 * time.Second}, func(_ context.Context, conn *socket.Conn) {
 					conns <- conn
 					failed <- conn.Send(make([]byte, 40<<16))
 				})

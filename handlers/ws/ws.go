@@ -68,7 +68,7 @@ func New(o Options) *API {
 func Carrier(compress bool, log *slog.Logger) socket.Options {
 	return socket.Options{
 		MaxMessage: maxFrame, Silence: silence, WriteTimeout: writeTimeout, SendBuffer: sendBuffer,
-		Deaf: true, Subprotocols: []string{Subprotocol}, Compress: compress, Refusal: refusal, AnyOrigin: true, Log: log,
+		IgnoresInput: true, Subprotocols: []string{Subprotocol}, Compress: compress, Refusal: refusal, AnyOrigin: true, Log: log,
 	}
 }
 

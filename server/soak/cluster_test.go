@@ -165,26 +165,11 @@ func (c *nodeCluster) checkHolders() {
 	defer log.Close()
 	last, err := log.Last(c.host.t.Context())
 	require.NoError(c.host.t, err)
-	held, claims := map[string]store.Change{}, 0
-	errEnd := errors.New("all messages are read")
+	h := holders{t: c.host.t, held: map[string]store.Change{}}
 	err = log.Read(c.host.t.Context(), 0, func(messages []cluster.Message) error {
 		for _, m := range messages {
-			change, _, err := cluster.DecodeHead(m.Data)
-			if err != nil {
+			if err := h.read(m); err != nil {
 				return err
-			}
-			if kind, _ := store.SplitSubject(change.Subject); kind == "session" {
-				before, known := held[change.Subject]
-				switch {
-				case !known:
-				case change.Claim || change.Removed:
-					claims++
-					assert.Greater(c.host.t, change.Epoch, before.Epoch, "claim of %s", change.Subject)
-				default:
-					assert.Equal(c.host.t, before.Process, change.Process, "%s is written in epoch %d", change.Subject, change.Epoch)
-					assert.Equal(c.host.t, before.Epoch, change.Epoch, change.Subject)
-				}
-				held[change.Subject] = change
 			}
 			if m.Sequence == last {
 				return errEnd
@@ -193,7 +178,39 @@ func (c *nodeCluster) checkHolders() {
 		return nil
 	})
 	require.ErrorIs(c.host.t, err, errEnd)
-	c.host.t.Logf("the log has %d messages of %d sessions, with %d claims; each session had one holder at a time", last, len(held), claims)
+	c.host.t.Logf("the log has %d messages of %d sessions, with %d claims; each session had one holder at a time", last, len(h.held), h.claims)
+}
+
+var errEnd = errors.New("all messages are read")
+
+// holders are the sessions in a log with what was written last about each.
+type holders struct {
+	t      *testing.T
+	held   map[string]store.Change
+	claims int
+}
+
+// read checks a message.
+func (h *holders) read(m cluster.Message) error {
+	change, _, err := cluster.DecodeHead(m.Data)
+	if err != nil {
+		return err
+	}
+	if kind, _ := store.SplitSubject(change.Subject); kind != "session" {
+		return nil
+	}
+	before, known := h.held[change.Subject]
+	h.held[change.Subject] = change
+	switch {
+	case !known:
+	case change.Claim || change.Removed:
+		h.claims++
+		assert.Greater(h.t, change.Epoch, before.Epoch, "claim of %s", change.Subject)
+	default:
+		assert.Equal(h.t, before.Process, change.Process, "%s is written in epoch %d", change.Subject, change.Epoch)
+		assert.Equal(h.t, before.Epoch, change.Epoch, change.Subject)
+	}
+	return nil
 }
 
 // TestCutOffPortalKeepsABranch cuts one portal after the other off from the NATS servers, for longer and longer. Clients use all portals
