@@ -4,6 +4,7 @@ PORT ?= 8888
 ARGS ?=
 BENCH ?= .
 SOAK_LENGTH ?= 30m
+SOAK_SESSIONS ?= 1
 SOAK_REPORT ?= $(CURDIR)/spec/reliability.md
 
 GO       ?= go
@@ -175,7 +176,7 @@ $(PRESETS)-$(PRESETS_AT):
 		@google/gemini-cli@$(GEMINI_AT) >/dev/null && touch $@
 
 soak: build nats ## use a portal for half an hour, with kills and restarts; the report goes to spec/reliability.md
-	PORTAL_SOAK_LENGTH=$(SOAK_LENGTH) PORTAL_SOAK_REPORT=$(SOAK_REPORT) $(GO) test $(TAGS) -vet=off -count 1 -timeout 2h -v -run 'TestNothingIsLostAndNothingIsLeft|TestClusterLosesNothing|TestCutOffPortalKeepsABranch' ./server/soak
+	PORTAL_SOAK_LENGTH=$(SOAK_LENGTH) PORTAL_SOAK_SESSIONS=$(SOAK_SESSIONS) PORTAL_SOAK_REPORT=$(SOAK_REPORT) $(GO) test $(TAGS) -vet=off -count 1 -timeout 2h -v -run 'TestNothingIsLostAndNothingIsLeft|TestClusterLosesNothing|TestCutOffPortalKeepsABranch' ./server/soak
 
 endurance: build opencode presets ## run the tests that only a long run makes strict, at full length, and those of agents that are large to download
 	$(TEST) -tags 'nomsgpack presets' -count 1 -timeout 30m -v -run '^(TestPresetsConform|TestKnownAgentsRunNothingOfADirectory|TestCodexWritesNothingUnasked)$$' ./copilot/agent/acp

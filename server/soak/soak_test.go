@@ -5,6 +5,7 @@ package soak_test
 import (
 	"context"
 	"os"
+	"strconv"
 	"sync"
 	"testing"
 	"time"
@@ -74,15 +75,23 @@ type soak struct {
 	prompts  promptCounts
 }
 
-// openSessions opens a session in each dialect that can. Clients of all dialects watch each session.
+// openSessions opens a session, or as many as PORTAL_SOAK_SESSIONS says, in each dialect that can. Clients of all dialects watch each session.
 func (s *soak) openSessions() {
-	for _, d := range dialects() {
-		if d.open == nil {
-			continue
+	each := 1
+	if text := os.Getenv("PORTAL_SOAK_SESSIONS"); text != "" {
+		var err error
+		each, err = strconv.Atoi(text)
+		require.NoError(s, err, "PORTAL_SOAK_SESSIONS")
+	}
+	for range each {
+		for _, d := range dialects() {
+			if d.open == nil {
+				continue
+			}
+			id, err := d.open(s.Context(), s.host, s.TempDir())
+			require.NoError(s, err, d.name)
+			s.sessions = append(s.sessions, newSession(s.host, d, id))
 		}
-		id, err := d.open(s.Context(), s.host, s.TempDir())
-		require.NoError(s, err, d.name)
-		s.sessions = append(s.sessions, newSession(s.host, d, id))
 	}
 	s.work = &operations{T: s.T, host: s.host, dir: s.TempDir()}
 }
