@@ -158,7 +158,7 @@ type usedOperation struct {
 func (o *operations) compare() {
 	for _, used := range o.used {
 		for _, conns := range used.received {
-			o.verdict.add(place(conns, used.stored, o.host.wasCutOff, false).in("operation " + used.id))
+			o.verdict.add(place(conns, used.stored, o.host.wasCutOff, nil).in("operation " + used.id))
 			for _, list := range conns {
 				o.verdict.events += len(list)
 			}

@@ -28,6 +28,7 @@ func TestLossesAndDuplicatesAreCounted(t *testing.T) {
 		"what was not stored":                 {conns: []string{"abcx", "defgh"}, unsaved: true, want: counts{unsaved: 1}},
 		"what was not stored and comes again": {conns: []string{"abc", "bcdefgh"}, unsaved: true, want: counts{unsaved: 2}},
 		"what is only in a branch":            {conns: []string{"abcxydefgh"}, repeats: true, unsaved: true, want: counts{unsaved: 2}},
+		"what a killed node had announced":    {conns: []string{"abcbcdefgh"}, repeats: true, unsaved: true, want: counts{repeated: 2}},
 		"what is in no record":                {conns: []string{"abcx", "defgh"}, want: counts{duplicated: 1}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -39,7 +40,11 @@ func TestLossesAndDuplicatesAreCounted(t *testing.T) {
 			if c.unsaved {
 				unsaved = killed.isUnsaved
 			}
-			got := place(conns, []byte("abcdefgh"), unsaved, c.repeats)
+			var mayRepeat func(testclock.Clock) bool
+			if c.repeats {
+				mayRepeat = unsaved
+			}
+			got := place(conns, []byte("abcdefgh"), unsaved, mayRepeat)
 			assert.Equal(t, got.lost+got.duplicated > 0, len(got.faults) > 0)
 			got.faults = nil
 			assert.Equal(t, c.want, got)

@@ -57,12 +57,12 @@ func (s *soak) compare() {
 func (v *verdict) addClient(w *watcher, r *record) {
 	v.clients++
 	v.reconnects += w.reconnects
-	c := place(w.facts, r.facts(w.fact), w.host.isUnsaved, w.repeats)
+	c := place(w.facts, r.facts(w.fact), w.host.isUnsaved, w.mayRepeat())
 	for _, list := range w.facts {
 		v.events += len(list)
 	}
 	for block, conns := range w.texts {
-		c.add(place(conns, w.sent(block, []byte(r.texts[block])), w.host.isUnsaved, w.repeats).in(block))
+		c.add(place(conns, w.sent(block, []byte(r.texts[block])), w.host.isUnsaved, w.mayRepeat()).in(block))
 		for _, list := range conns {
 			v.events += len(list)
 		}
@@ -89,6 +89,20 @@ func (w *watcher) sent(block string, text []byte) []byte {
 	return text
 }
 
+// mayRepeat returns when the portal may send again on a connection what it has sent there; nil for never. What a killed node had announced to a
+// reader without a position holds the reader up for a while, and is not believed then.
+func (w *watcher) mayRepeat() func(testclock.Clock) bool {
+	const believed = 11 * time.Second
+	if !w.repeats {
+		return nil
+	}
+	return func(at testclock.Clock) bool {
+		return w.host.isUnsaved(at) || slices.ContainsFunc(w.host.kills, func(kill testclock.Clock) bool {
+			return at.Sub(kill) >= 0 && at.Sub(kill) <= believed
+		})
+	}
+}
+
 // in says where the faults are.
 func (c counts) in(place string) counts {
 	c.faults = slices.Clone(c.faults)
@@ -100,7 +114,7 @@ func (c counts) in(place string) counts {
 
 // place finds what arrived on each connection in the record. What arrived in the last moment before a SIGKILL may come again: the portal
 // had not stored it, and recovers it in another form, such as the end of a text that was cut off.
-func place[T comparable](conns [][]piece[T], all []T, unsaved func(testclock.Clock) bool, repeats bool) (c counts) {
+func place[T comparable](conns [][]piece[T], all []T, unsaved, mayRepeat func(testclock.Clock) bool) (c counts) {
 	at, arrived := 0, make([]testclock.Clock, len(all))
 	for n, conn := range conns {
 		units, times := flat(conn)
@@ -111,7 +125,7 @@ func place[T comparable](conns [][]piece[T], all []T, unsaved func(testclock.Clo
 		switch {
 		case start > at:
 			lose(&c, all[at:start], n)
-		case start < at && repeats:
+		case start < at && mayRepeat != nil:
 			c.repeated += at - start
 		case start < at && !slices.ContainsFunc(arrived[start:at], func(t testclock.Clock) bool { return !unsaved(t) }):
 			c.unsaved += at - start
@@ -121,12 +135,13 @@ func place[T comparable](conns [][]piece[T], all []T, unsaved func(testclock.Clo
 		copy(arrived[start:], times[:same])
 		at = start + same
 		units, times = units[same:], times[same:]
-		for repeats && len(units) > 0 && unsaved(times[0]) {
+		for mayRepeat != nil && len(units) > 0 && mayRepeat(times[0]) {
 			skipped, next, same := leaveBranch(units, times, all, at, unsaved)
 			if same <= at-next { // nothing new
 				break
 			}
-			c.unsaved += skipped + at - next
+			c.unsaved += skipped
+			c.repeated += at - next
 			units, times, at = units[skipped+same:], times[skipped+same:], next+same
 		}
 		for i, t := range times {
