@@ -102,19 +102,20 @@ func TestObjectsThatNobodyNeedsAreDeleted(t *testing.T) {
 			require.NoError(t, l.Release(t.Context()))
 		}
 		require.NoError(t, a.Store.Flush(t.Context()))
-		for _, name := range []string{"session/kept/conversation-new", "session/kept/conversation-old", "job/x/part", "0a1b"} {
+		require.NoError(t, a.Store.Begin(t.Context(), store.Activity{Kind: "job", ID: "kept"}))
+		for _, name := range []string{"session/kept/conversation-new", "session/kept/conversation-old", "job/kept/part", "job/expired/part", "0a1b"} {
 			require.NoError(t, a.Log.Put(t.Context(), name, large))
 		}
 		settle()
-		require.Equal(t, 6, server.Objects())
+		require.Equal(t, 7, server.Objects())
 		require.NoError(t, a.Store.Delete(t.Context(), "deleted"))
 		settle()
 		server.AgeObjects(23 * time.Hour)
 		cluster.Sweep(t.Context(), a.Node)
-		require.Equal(t, 6, server.Objects(), "a change that names one may wait on a node that is cut off")
+		require.Equal(t, 7, server.Objects(), "a change that names one may wait on a node that is cut off")
 		server.AgeObjects(time.Hour)
 		cluster.Sweep(t.Context(), a.Node)
-		require.Equal(t, 4, server.Objects(), "without those of the deleted session, and the older conversation")
+		require.Equal(t, 4, server.Objects(), "without those of the deleted session and the expired job, and the older conversation")
 	})
 }
 

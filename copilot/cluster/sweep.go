@@ -48,15 +48,19 @@ func (n *Node) trySweep(ctx context.Context) error {
 	return nil
 }
 
-// needs reports whether an object may be needed. Only those of sessions are known well enough to be deleted.
+// needs reports whether an object may be needed. Those of older versions do not say by what.
 func (n *Node) needs(ctx context.Context, object string) bool {
 	kind, id := store.SplitSubject(path.Dir(object))
-	if kind != "session" {
+	switch {
+	case id == "":
 		return true
+	case kind == "session":
+		head, err := n.store.Session(ctx, id)
+		if err != nil || n.options.Needs == nil {
+			return !errors.Is(err, store.ErrNotFound)
+		}
+		return n.options.Needs(head, object)
 	}
-	head, err := n.store.Session(ctx, id)
-	if errors.Is(err, store.ErrNotFound) {
-		return false
-	}
-	return err != nil || n.options.Needs == nil || n.options.Needs(head, object)
+	_, err := n.store.Activity(ctx, kind, id)
+	return !errors.Is(err, store.ErrNotFound)
 }
