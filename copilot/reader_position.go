@@ -18,10 +18,11 @@ const announced = "~"
 // entries that a killed node had sent and not shipped are lost, and their numbers are given again.
 func inEpoch(name string, epoch uint64) string { return fmt.Sprintf("%s@%d", name, epoch) }
 
-// AnnounceReaderPosition tells all nodes of a cluster which position a reader gets with an answer that is sent now. It returns when
-// they can know: the next call of the reader may go to any of them. [Session.ConfirmReaderPosition] must follow once the answer is sent.
-func (s *Session) AnnounceReaderPosition(ctx context.Context, name string, at journal.Position) {
-	_ = s.host.options.Store.SharePosition(ctx, s.id, inEpoch(name, at.Epoch)+announced, at.N) // on failure a reader on another node may get the answer again
+// AnnounceReaderPosition tells all nodes of a cluster which position a reader gets with an answer that is sent now. It returns nil when
+// they can know: the next call of the reader may go to any of them. [Session.ConfirmReaderPosition] must follow once the answer is sent. If it
+// fails, the answer must not be sent, because another node would send it again.
+func (s *Session) AnnounceReaderPosition(ctx context.Context, name string, at journal.Position) error {
+	return s.host.options.Store.SharePosition(ctx, s.id, inEpoch(name, at.Epoch)+announced, at.N)
 }
 
 // ConfirmReaderPosition stores which position a reader has, and returns at once.

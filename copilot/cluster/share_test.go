@@ -54,6 +54,20 @@ func TestEverythingIsFoundOnAllNodes(t *testing.T) {
 	})
 }
 
+func TestPositionThatOtherNodesCannotKnowIsAnError(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, a, b, _ := trio(t)
+		a.create(t, "s", 1)
+		settle()
+		require.NoError(t, a.Store.SharePosition(t.Context(), "s", "live", 1))
+		a.gate(refuse)
+		require.Error(t, a.Store.SharePosition(t.Context(), "s", "live", 2))
+		positions, err := b.Store.Positions(t.Context(), "s")
+		require.NoError(t, err)
+		require.Equal(t, map[string]uint64{"live": 1}, positions)
+	})
+}
+
 func TestDroppedEntriesAreDroppedOnAllNodes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, a, b, c := trio(t)

@@ -306,27 +306,29 @@ func (n *Node) Claim(ctx context.Context, c store.Change) (sequence uint64, err 
 }
 
 // Await implements [store.Cluster]. While the servers of the log choose a leader it waits, because another node must not continue with
-// less than a client has seen; once the others may take this node for gone, it does not.
-func (n *Node) Await(ctx context.Context, subject string, version uint64) {
+// less than a client has seen; once the others may take this node for gone, it fails.
+func (n *Node) Await(ctx context.Context, subject string, version uint64) error {
 	for {
 		n.mu.Lock()
 		p, changed := n.subject[subject], n.changed
 		left := time.Until(n.valid)
-		done := left <= 0 || p != nil && p.has(version)
+		done := p != nil && p.has(version)
 		n.mu.Unlock()
-		if done {
-			return
-		}
-		if p == nil { // nothing has been written yet, or the store has read it back already
+		switch {
+		case done:
+			return nil
+		case left <= 0:
+			return errUnreachable
+		case p == nil: // nothing has been written yet, or the store has read it back already
 			if x, err := n.store.Shared(ctx, subject); err != nil || x.Shipped >= version {
-				return
+				return err
 			}
 		}
 		select {
 		case <-changed:
 		case <-time.After(left):
 		case <-ctx.Done():
-			return
+			return ctx.Err()
 		}
 	}
 }

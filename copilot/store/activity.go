@@ -137,7 +137,7 @@ func (s *Store) AppendActivity(ctx context.Context, a Activity, lines ...[]byte)
 		return last, err
 	})
 	if err == nil && s.options.Cluster != nil { // before a client sees the number, which another node must not give again
-		s.options.Cluster.Await(ctx, subject(a.Kind, a.ID), version)
+		_ = s.options.Cluster.Await(ctx, subject(a.Kind, a.ID), version)
 	}
 	return last, err
 }

@@ -19,8 +19,9 @@ type Cluster interface {
 	// sequence of the change. Any other error means that it may be in the log.
 	Claim(ctx context.Context, c Change) (sequence uint64, err error)
 
-	// Await returns when the log has a version of a subject, or cannot be reached at present, or another node has changed it.
-	Await(ctx context.Context, subject string, version uint64)
+	// Await returns nil when the log has a version of a subject, or another node has changed it. It fails when the others may take this node
+	// for gone, because the log cannot be reached.
+	Await(ctx context.Context, subject string, version uint64) error
 
 	// CatchUp returns nil when everything that the log has by now is applied here. It fails if that takes long, because the log cannot be
 	// reached or this node is far behind, and at once when the others may take this node for gone.
@@ -85,8 +86,17 @@ func (w *writer) change(ctx context.Context, subject string) (version uint64, er
 // changeRow changes what is shared as a whole, in a transaction. In a cluster it returns when the log has it, so that clients may go
 // to any node with what they get. Nothing is shared unless do changes a row: what this store does not know, another node may have.
 func (s *Store) changeRow(ctx context.Context, subject string, do func(context.Context, *writer) (rows int64, err error)) error {
+	awaitLog, err := s.tryChangeRow(ctx, subject, do)
+	if err == nil {
+		_ = awaitLog() // the log gets it once it can be reached
+	}
+	return err
+}
+
+// tryChangeRow is changeRow, but leaves waiting for the log to the caller.
+func (s *Store) tryChangeRow(ctx context.Context, subject string, do func(context.Context, *writer) (rows int64, err error)) (awaitLog func() error, err error) {
 	var version uint64
-	err := s.do(ctx, func(ctx context.Context, w *writer) error {
+	err = s.do(ctx, func(ctx context.Context, w *writer) error {
 		return w.db.transaction(ctx, func() error {
 			version = 0
 			rows, err := do(ctx, w)
@@ -96,10 +106,12 @@ func (s *Store) changeRow(ctx context.Context, subject string, do func(context.C
 			return err
 		})
 	})
-	if err == nil && version > 0 {
-		s.options.Cluster.Await(ctx, subject, version)
-	}
-	return err
+	return func() error {
+		if version == 0 {
+			return nil
+		}
+		return s.options.Cluster.Await(ctx, subject, version)
+	}, err
 }
 
 // reportChanges tells the cluster about committed changes. A change that was rolled back is not found, which does no harm.

@@ -245,11 +245,16 @@ func (s *Store) SetPosition(session, name string, number uint64) error {
 	return nil
 }
 
-// SharePosition is [Store.SetPosition] for a cluster: it returns when every node can know the position, or cannot be reached.
+// SharePosition is [Store.SetPosition] for a cluster: it returns nil when every node can know the position, or this store cannot be written. If
+// it fails, the log cannot be reached, and they may know the position later.
 func (s *Store) SharePosition(ctx context.Context, session, name string, number uint64) error {
-	return s.changeRow(ctx, subject(positionKind, session+"/"+name), func(ctx context.Context, w *writer) (rows int64, err error) {
+	awaitLog, err := s.tryChangeRow(ctx, subject(positionKind, session+"/"+name), func(ctx context.Context, w *writer) (rows int64, err error) {
 		return w.positionOf(ctx, mark{session, name}, number)
 	})
+	if err != nil {
+		return nil //nolint:nilerr // readers get the rest from this node's memory
+	}
+	return awaitLog()
 }
 
 // CatchUp returns nil when everything that the nodes of the cluster have written by now can be read here. It fails if the log cannot be

@@ -17,7 +17,8 @@ import (
 )
 
 // TestJoiningAtAnyEventEqualsReadingFromStart starts reading at every event
-// of a run, and again after it, for each way in which it can end.
+// of a run, and again after it, for each way in which it can end. The history during the run is read in one of them: it does not depend on the
+// end.
 func TestJoiningAtAnyEventEqualsReadingFromStart(t *testing.T) {
 	ends := map[string]func(*api, *fake.Steps, string){
 		"completed": func(_ *api, s *fake.Steps, _ string) { s.End() },
@@ -31,13 +32,13 @@ func TestJoiningAtAnyEventEqualsReadingFromStart(t *testing.T) {
 	for name, end := range ends {
 		for _, later := range []time.Duration{0, 5 * time.Minute} { // after 5 minutes deltas are gone
 			t.Run(fmt.Sprint(name, " ", later), func(t *testing.T) {
-				inTime(t, copilot.Options{}, func(a *api) { a.joinEverywhere(end, later) })
+				inTime(t, copilot.Options{}, func(a *api) { a.joinEverywhere(end, later, name == "completed" && later == 0) })
 			})
 		}
 	}
 }
 
-func (a *api) joinEverywhere(end func(*api, *fake.Steps, string), later time.Duration) {
+func (a *api) joinEverywhere(end func(*api, *fake.Steps, string), later time.Duration, pages bool) {
 	steps := fake.NewSteps()
 	a.agents.Script = steps.Script
 	session := a.start("")
@@ -62,9 +63,11 @@ func (a *api) joinEverywhere(end func(*api, *fake.Steps, string), later time.Dur
 			}
 		}
 		require.Equal(a, a.unfinished(received[0]), a.unfinished(received[i]), "open blocks are sent at %d, too", i)
-		paged = a.pageEverywhere(session)
+		if pages {
+			paged = a.pageEverywhere(session)
+		}
 	}
-	require.NotEmpty(a, paged, "blocks were open")
+	require.Equal(a, pages, len(paged) > 0, "blocks were open")
 	end(a, steps, session)
 	time.Sleep(later)
 	synctest.Wait()

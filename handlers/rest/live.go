@@ -78,8 +78,8 @@ type recordSource[E any] interface {
 	encode(m *bookmark, e E) (n uint64, response any)
 	// movePosition records that the reader has received everything up to a number.
 	movePosition(m *bookmark, n uint64)
-	// announcePosition tells other nodes the position that follows the answer before it is written.
-	announcePosition(ctx context.Context, n uint64)
+	// announcePosition tells other nodes the position that follows the answer before it is written. If it fails, the answer is not written.
+	announcePosition(ctx context.Context, n uint64) error
 	// savePosition is called after a response was written, or not.
 	savePosition(m *bookmark)
 	// ended reports whether the end of the record is final.
@@ -106,6 +106,9 @@ func poll[E any](c *gin.Context, r reader, f recordSource[E]) {
 	if err != nil {
 		answer, last, moves = readEnd{reader: r, err: err, timedOut: ctx.Err() != nil, ended: f.ended(client)}.answer(mark)
 	}
+	if moves && f.announcePosition(client, last) != nil {
+		answer, moves = []byte(`{"error":"`+pollTimeout+`"}`), false // the next call reads it again
+	}
 	switch {
 	case client.Err() != nil: // the client has disconnected
 	case answer == nil:
@@ -113,7 +116,6 @@ func poll[E any](c *gin.Context, r reader, f recordSource[E]) {
 	case !moves:
 		_ = write(c, answer) // the client may have disconnected
 	default:
-		f.announcePosition(client, last)
 		if write(c, answer) == nil {
 			f.movePosition(mark, last)
 		}

@@ -102,10 +102,11 @@ func (m *bookmark) includes(e follow.Entry) bool {
 
 func (f sessionSource) movePosition(m *bookmark, n uint64) { m.at = f.session.Record().Position(n) }
 
-func (f sessionSource) announcePosition(ctx context.Context, n uint64) {
-	if !f.unstored && f.session.MovesBetweenNodes() {
-		f.session.AnnounceReaderPosition(ctx, markName(f.token), f.session.Record().Position(n))
+func (f sessionSource) announcePosition(ctx context.Context, n uint64) error {
+	if f.unstored || !f.session.MovesBetweenNodes() {
+		return nil
 	}
+	return f.session.AnnounceReaderPosition(ctx, markName(f.token), f.session.Record().Position(n))
 }
 
 func (f sessionSource) savePosition(m *bookmark) {
@@ -174,10 +175,10 @@ func (m *bookmark) encodeJob(b jobs.Body) any {
 	return jobCallback{b}
 }
 
-func (jobSource) movePosition(m *bookmark, n uint64)       { m.at.N = n }
-func (jobSource) announcePosition(context.Context, uint64) {}
-func (jobSource) savePosition(*bookmark)                   {} // kept in memory only
-func (jobSource) ended(context.Context) bool               { return true }
+func (jobSource) movePosition(m *bookmark, n uint64)             { m.at.N = n }
+func (jobSource) announcePosition(context.Context, uint64) error { return nil }
+func (jobSource) savePosition(*bookmark)                         {} // kept in memory only
+func (jobSource) ended(context.Context) bool                     { return true }
 
 // jobCallback is an event with its callback.
 type jobCallback struct{ jobs.Body }
