@@ -91,19 +91,17 @@ func (s *Stream) SendLong(head string, letters int64, tail string) {
 	p := s.process
 	p.writing.Lock()
 	defer p.writing.Unlock()
-	line := io.MultiReader(strings.NewReader(head), io.LimitReader(sameLetter{}, letters), strings.NewReader(tail+"\n"))
+	line := io.MultiReader(strings.NewReader(head), io.LimitReader(endless(strings.Repeat("x", 32<<10)), letters), strings.NewReader(tail+"\n"))
 	if _, err := io.Copy(p.in, line); err != nil {
 		s.tb.Errorf("cannot send a long line: %v", err)
 	}
 }
 
-// sameLetter is an endless text.
-type sameLetter struct{}
+// endless is a text that repeats without end.
+type endless string
 
 // Read never fails.
-func (sameLetter) Read(b []byte) (int, error) { return copy(b, letters), nil }
-
-var letters = strings.Repeat("x", 32<<10)
+func (e endless) Read(b []byte) (int, error) { return copy(b, e), nil }
 
 func (p *process) send(line string) error {
 	p.writing.Lock()
