@@ -43,7 +43,7 @@ type nodeCluster struct {
 func startCluster(t *testing.T) *nodeCluster {
 	t.Helper()
 	c := &nodeCluster{nats: portaltest.NATS(t, clustertest.Options{Servers: nodes})}
-	c.host = &host{t: t, home: t.TempDir(), temp: t.TempDir(), client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}}
+	c.host = &host{t: t, isCluster: true, home: t.TempDir(), temp: t.TempDir(), client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}}
 	var targets []string
 	first := freePort(t)
 	for i := range nodes {

@@ -30,12 +30,13 @@ type host struct {
 	temp  string // its directory of temporary files
 	port  int
 
-	client   *http.Client
-	portal   *portaltest.Portal // used by the test's goroutine alone
-	kills    []testclock.Clock  // of the portal
-	outages  []outage           // of portals of a cluster
-	killed   int                // processes of the Copilot CLI
-	restarts int
+	client    *http.Client
+	portal    *portaltest.Portal // used by the test's goroutine alone
+	isCluster bool
+	kills     []testclock.Clock // of the portal
+	outages   []outage          // of portals of a cluster
+	killed    int               // processes of the Copilot CLI
+	restarts  int
 }
 
 func startHost(t *testing.T) *host {

@@ -75,11 +75,11 @@ func (v *verdict) addClient(w *watcher, r *record) {
 	v.add(c.in(w.session))
 }
 
-// sent returns what must have arrived of a text. A client that waited for a portal without the others may be so late that the complete text
-// has replaced the rest of its parts.
+// sent returns what must have arrived of a text. In a cluster, a client of REST may be so late that the complete text has replaced the rest of
+// its parts: it waited for a portal that was cut off, or gets one event with each call.
 func (w *watcher) sent(block string, text []byte) []byte {
 	conn := w.texts[block][len(w.texts[block])-1]
-	if len(w.host.outages) == 0 || !w.repeats || w.complete[block] != string(text) || len(conn) == 0 {
+	if !w.host.isCluster || !w.repeats || w.complete[block] != string(text) || len(conn) == 0 {
 		return text
 	}
 	part := conn[len(conn)-1].units
