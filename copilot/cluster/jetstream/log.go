@@ -146,13 +146,15 @@ func code(err error) jetstream.ErrorCode {
 	return 0
 }
 
-// Append implements [cluster.Log].
+// Append implements [cluster.Log]. A server that was killed may come back, and lead, without messages that were acknowledged. If the newest one
+// about the subject is older than the one that is expected, this node has read what the servers have lost, so nobody has written since.
 func (l *Log) Append(ctx context.Context, subject string, expect uint64, id string, data []byte) (uint64, error) {
-	options := []jetstream.PublishOpt{jetstream.WithMsgID(id), jetstream.WithRetryAttempts(0)}
-	if expect != cluster.Any {
-		options = append(options, jetstream.WithExpectLastSequencePerSubject(expect))
-	}
+	isLost := false
 	for {
+		options := []jetstream.PublishOpt{jetstream.WithMsgID(id), jetstream.WithRetryAttempts(0)}
+		if expect != cluster.Any {
+			options = append(options, jetstream.WithExpectLastSequencePerSubject(expect))
+		}
 		ack, err := untilAnswered(ctx, func(ctx context.Context) (*jetstream.PubAck, error) {
 			return l.js.Publish(ctx, l.wire(subject), data, options...)
 		})
@@ -164,7 +166,11 @@ func (l *Log) Append(ctx context.Context, subject string, expect uint64, id stri
 				return 0, err
 			}
 		case code(err) == wrongSequence:
-			return l.find(ctx, subject, id)
+			sequence, lost, err := l.examine(ctx, subject, expect, id)
+			if !lost || isLost {
+				return sequence, err
+			}
+			expect, isLost = sequence, true
 		case code(err) != tryAgain:
 			return 0, err
 		}
@@ -176,20 +182,27 @@ func (l *Log) Append(ctx context.Context, subject string, expect uint64, id stri
 	}
 }
 
-// find returns the sequence of a message that was stored by an earlier attempt, or [cluster.ErrConflict].
-func (l *Log) find(ctx context.Context, subject, id string) (uint64, error) {
+// examine says why a message was refused: an earlier attempt has stored it, with the sequence; or another one is the newest, which is a
+// [cluster.ErrConflict]. lost is true if that one, with the sequence, is older than the expected one.
+func (l *Log) examine(ctx context.Context, subject string, expect uint64, id string) (sequence uint64, lost bool, err error) {
 	s, err := l.stream(ctx)
 	if err != nil {
-		return 0, err
+		return 0, false, err
 	}
 	m, err := s.GetLastMsgForSubject(ctx, l.wire(subject))
 	switch {
-	case err == nil && m.Header.Get(jetstream.MsgIDHeader) == id:
-		return m.Sequence, nil
-	case err == nil, errors.Is(err, jetstream.ErrMsgNotFound):
-		return 0, cluster.ErrConflict
+	case errors.Is(err, jetstream.ErrMsgNotFound):
+	case err != nil:
+		return 0, false, err
+	case m.Header.Get(jetstream.MsgIDHeader) == id:
+		return m.Sequence, false, nil
+	default:
+		sequence = m.Sequence
 	}
-	return 0, err
+	if lost = sequence < expect; lost {
+		l.options.Log.Error("the servers of the cluster's log have lost messages that they had acknowledged", "subject", subject, "lost", expect, "newest", sequence)
+	}
+	return sequence, lost, cluster.ErrConflict
 }
 
 // Last implements [cluster.Log].

@@ -1,0 +1,53 @@
+package server_test
+
+import (
+	"log/slog"
+	"testing"
+
+	"github.com/nats-io/nats.go"
+	natsjs "github.com/nats-io/nats.go/jetstream"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot/cluster"
+	"github.com/copilot-portal/portal/copilot/cluster/jetstream"
+	"github.com/copilot-portal/portal/server/portaltest"
+	"github.com/copilot-portal/portal/server/portaltest/clustertest"
+)
+
+// Otherwise no node could ever use the session again.
+func TestSubjectWhoseNewestMessageTheServersLostGoesOn(t *testing.T) {
+	t.Parallel()
+	n := portaltest.NATS(t, clustertest.Options{})
+	log, err := jetstream.Connect(jetstream.Options{Servers: n.URLs(), Name: "portal", Node: "a", Replicas: 1, Log: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	defer log.Close()
+	first, err := log.Append(t.Context(), "session/s", 0, "1", []byte("one"))
+	require.NoError(t, err)
+	second, err := log.Append(t.Context(), "session/s", first, "2", []byte("two"))
+	require.NoError(t, err)
+	lose(t, n, second)
+
+	_, err = log.Append(t.Context(), "session/s", 0, "0", []byte("of a node that has not read the first"))
+	require.ErrorIs(t, err, cluster.ErrConflict)
+	third, err := log.Append(t.Context(), "session/s", second, "3", []byte("three"))
+	require.NoError(t, err)
+	assert.Greater(t, third, second)
+	_, err = log.Append(t.Context(), "session/s", second, "4", []byte("of another node that has read the second"))
+	require.ErrorIs(t, err, cluster.ErrConflict)
+}
+
+// lose deletes a message of the log.
+func lose(t *testing.T, n *clustertest.NATS, sequence uint64) {
+	t.Helper()
+	conn, err := nats.Connect(n.URLs()[0])
+	require.NoError(t, err)
+	defer conn.Close()
+	js, err := natsjs.New(conn)
+	require.NoError(t, err)
+	for name := range js.StreamNames(t.Context(), natsjs.WithStreamListSubject("portal.portal.log.>")).Name() {
+		s, err := js.Stream(t.Context(), name)
+		require.NoError(t, err)
+		require.NoError(t, s.DeleteMsg(t.Context(), sequence))
+	}
+}
