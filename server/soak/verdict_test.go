@@ -92,7 +92,7 @@ func (w *watcher) sent(block string, text []byte) []byte {
 // mayRepeat returns when the portal may send again on a connection what it has sent there; nil for never. What a killed node had announced to a
 // reader without a position holds the reader up for a while, and is not believed then.
 func (w *watcher) mayRepeat() func(testclock.Clock) bool {
-	const believed = 11 * time.Second
+	const believed = 25 * time.Second // 10 s at each node, in calls of 5 s that reach one after the other
 	if !w.repeats {
 		return nil
 	}
