@@ -29,6 +29,7 @@ func TestLossesAndDuplicatesAreCounted(t *testing.T) {
 		"what was not stored and comes again": {conns: []string{"abc", "bcdefgh"}, unsaved: true, want: counts{unsaved: 2}},
 		"what is only in a branch":            {conns: []string{"abcxydefgh"}, repeats: true, unsaved: true, want: counts{unsaved: 2}},
 		"what a killed node had announced":    {conns: []string{"abcbcdefgh"}, repeats: true, unsaved: true, want: counts{repeated: 2}},
+		"the same at the end":                 {conns: []string{"abcdefghgh"}, repeats: true, unsaved: true, want: counts{repeated: 2}},
 		"what is in no record":                {conns: []string{"abcx", "defgh"}, want: counts{duplicated: 1}},
 	} {
 		t.Run(name, func(t *testing.T) {

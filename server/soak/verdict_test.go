@@ -138,6 +138,10 @@ func place[T comparable](conns [][]piece[T], all []T, unsaved, mayRepeat func(te
 		for mayRepeat != nil && len(units) > 0 && mayRepeat(times[0]) {
 			skipped, next, same := leaveBranch(units, times, all, at, unsaved)
 			if same <= at-next { // nothing new
+				if skipped == 0 && same == len(units) {
+					c.repeated += same
+					units, times = nil, nil
+				}
 				break
 			}
 			c.unsaved += skipped
