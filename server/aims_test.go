@@ -16,9 +16,9 @@ const (
 	startLimit = time.Second
 	starts     = 5
 
-	idleLimit    = 40 << 20 // bytes, once the portal has returned what only its start needed
-	settleLimit  = 30 * time.Second
-	settleMoment = 200 * time.Millisecond
+	idleLimit   = 40 << 20 // bytes, once the portal has returned what only its start needed
+	settleLimit = 30 * time.Second
+	settleEvery = 200 * time.Millisecond
 )
 
 func TestPortalStartsFastAndIdlesSmall(t *testing.T) {
@@ -32,7 +32,7 @@ func TestPortalStartsFastAndIdlesSmall(t *testing.T) {
 		if best = min(best, took); best < startLimit {
 			assert.Eventually(t, func() bool {
 				return scrapeOf(t, p).value("process_resident_memory_bytes") < idleLimit
-			}, settleLimit, settleMoment, "the portal keeps more memory than an idle one needs")
+			}, settleLimit, settleEvery, "the portal keeps more memory than an idle one needs")
 			break
 		}
 		p.Stop()

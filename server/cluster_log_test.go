@@ -18,10 +18,7 @@ import (
 // Otherwise no node could ever use the session again.
 func TestSubjectWhoseNewestMessageTheServersLostGoesOn(t *testing.T) {
 	t.Parallel()
-	n := portaltest.NATS(t, clustertest.Options{})
-	log, err := jetstream.Connect(jetstream.Options{Servers: n.URLs(), Name: "portal", Node: "a", Replicas: 1, Log: slog.New(slog.DiscardHandler)})
-	require.NoError(t, err)
-	defer log.Close()
+	n, log := logOnNATS(t)
 	first, err := log.Append(t.Context(), "session/s", 0, "1", []byte("one"))
 	require.NoError(t, err)
 	second, err := log.Append(t.Context(), "session/s", first, "2", []byte("two"))
@@ -35,6 +32,16 @@ func TestSubjectWhoseNewestMessageTheServersLostGoesOn(t *testing.T) {
 	assert.Greater(t, third, second)
 	_, err = log.Append(t.Context(), "session/s", second, "4", []byte("of another node that has read the second"))
 	require.ErrorIs(t, err, cluster.ErrConflict)
+}
+
+// logOnNATS returns a server with a log.
+func logOnNATS(t *testing.T) (*clustertest.NATS, *jetstream.Log) {
+	t.Helper()
+	n := portaltest.NATS(t, clustertest.Options{})
+	log, err := jetstream.Connect(jetstream.Options{Servers: n.URLs(), Name: "portal", Node: "one", Replicas: 1, Log: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	t.Cleanup(func() { log.Close() })
+	return n, log
 }
 
 // lose deletes a message of the log.

@@ -1,24 +1,16 @@
 package server_test
 
 import (
-	"log/slog"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/copilot-portal/portal/copilot/cluster/jetstream"
-	"github.com/copilot-portal/portal/server/portaltest"
-	"github.com/copilot-portal/portal/server/portaltest/clustertest"
 )
 
 func TestObjectsAreListedAndDeleted(t *testing.T) {
 	t.Parallel()
-	n := portaltest.NATS(t, clustertest.Options{})
-	log, err := jetstream.Connect(jetstream.Options{Servers: n.URLs(), Name: "portal", Node: "one", Replicas: 1, Log: slog.New(slog.DiscardHandler)})
-	require.NoError(t, err)
-	defer log.Close()
+	_, log := logOnNATS(t)
 	ctx, began := t.Context(), time.Now().Add(-time.Second)
 	list, err := log.Objects(ctx)
 	require.NoError(t, err)

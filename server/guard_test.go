@@ -187,11 +187,10 @@ func TestConfiguredTokenIsRequired(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := guarded(t) // a separate one, because wrong tokens are limited
-			some := routes
-			if tc.status == 401 && tc.header != nil { // how a token is read does not depend on the route
-				some = routes[:10]
-			}
-			for _, r := range some {
+			for i, r := range routes {
+				if i%10 == 9 { // before the limit
+					h = guarded(t)
+				}
 				w := ask(h, r[0], r[1], tc.header...)
 				if tc.status == 0 {
 					assert.NotContains(t, []int{401, 403}, w.Code, "%s %s", r[0], r[1])

@@ -86,15 +86,15 @@ func (w *writer) change(ctx context.Context, subject string) (version uint64, er
 // changeRow changes what is shared as a whole, in a transaction. In a cluster it returns when the log has it, so that clients may go
 // to any node with what they get. Nothing is shared unless do changes a row: what this store does not know, another node may have.
 func (s *Store) changeRow(ctx context.Context, subject string, do func(context.Context, *writer) (rows int64, err error)) error {
-	awaitLog, err := s.tryChangeRow(ctx, subject, do)
+	awaitLog, err := s.writeRow(ctx, subject, do)
 	if err == nil {
 		_ = awaitLog() // the log gets it once it can be reached
 	}
 	return err
 }
 
-// tryChangeRow is changeRow, but leaves waiting for the log to the caller.
-func (s *Store) tryChangeRow(ctx context.Context, subject string, do func(context.Context, *writer) (rows int64, err error)) (awaitLog func() error, err error) {
+// writeRow is changeRow, but leaves waiting for the log to the caller.
+func (s *Store) writeRow(ctx context.Context, subject string, do func(context.Context, *writer) (rows int64, err error)) (awaitLog func() error, err error) {
 	var version uint64
 	err = s.do(ctx, func(ctx context.Context, w *writer) error {
 		return w.db.transaction(ctx, func() error {

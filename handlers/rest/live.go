@@ -106,15 +106,14 @@ func poll[E any](c *gin.Context, r reader, f recordSource[E]) {
 	if err != nil {
 		answer, last, moves = readEnd{reader: r, err: err, timedOut: ctx.Err() != nil, ended: f.ended(client)}.answer(mark)
 	}
-	if moves && f.announcePosition(client, last) != nil {
-		answer, moves = []byte(`{"error":"`+pollTimeout+`"}`), false // the next call reads it again
-	}
 	switch {
 	case client.Err() != nil: // the client has disconnected
 	case answer == nil:
 		failPoll(c, err)
 	case !moves:
 		_ = write(c, answer) // the client may have disconnected
+	case f.announcePosition(client, last) != nil: // the next call reads it again
+		c.JSON(http.StatusOK, gin.H{"error": pollTimeout})
 	default:
 		if write(c, answer) == nil {
 			f.movePosition(mark, last)

@@ -86,10 +86,7 @@ func TestCancelIsRepeatedUntilTheTurnEnds(t *testing.T) {
 		}
 		return "cancelled"
 	})
-	methods["session/cancel"] = jsonrpc.Method{Handle: func(context.Context, *jsonrpc.Request) (any, error) {
-		cancelled <- struct{}{}
-		return nil, nil //nolint:nilnil // a notification has no result
-	}}
+	methods["session/cancel"] = signalling(cancelled)
 	s := script(t, "x", methods)
 	c, bodies := s.open(t.TempDir())
 	require.NoError(t, c.Send(t.Context(), event.Prompt{Text: "go"}))
@@ -107,6 +104,14 @@ func TestCancelIsRepeatedUntilTheTurnEnds(t *testing.T) {
 	}
 }
 
+// signalling returns a method for notifications that signals each.
+func signalling(to chan<- struct{}) jsonrpc.Method {
+	return jsonrpc.Method{Handle: func(context.Context, *jsonrpc.Request) (any, error) {
+		to <- struct{}{}
+		return nil, nil //nolint:nilnil // a notification has no result
+	}}
+}
+
 func TestPromptCancelledByALateCancellationIsSentAgain(t *testing.T) {
 	cancelled, prompts := make(chan struct{}, 10), 0
 	methods := prompted(func(ctx context.Context, p *jsonrpc.Peer) string {
@@ -121,10 +126,7 @@ func TestPromptCancelledByALateCancellationIsSentAgain(t *testing.T) {
 		send(ctx, p, `{"sessionUpdate":"agent_message_chunk","content":{"type":"text","text":"hello"}}`)
 		return "end_turn"
 	})
-	methods["session/cancel"] = jsonrpc.Method{Handle: func(context.Context, *jsonrpc.Request) (any, error) {
-		cancelled <- struct{}{}
-		return nil, nil //nolint:nilnil // a notification has no result
-	}}
+	methods["session/cancel"] = signalling(cancelled)
 	s := script(t, "x", methods)
 	c, bodies := s.open(t.TempDir())
 	require.NoError(t, c.Send(t.Context(), event.Prompt{Text: "go"}))
