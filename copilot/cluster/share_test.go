@@ -173,6 +173,28 @@ func TestStoreThatJoinsLaterIsShipped(t *testing.T) {
 	})
 }
 
+func TestOldEntriesAreCompressedOnOtherNodes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		directory := t.TempDir()
+		alone, err := store.Open(t.Context(), store.Options{Directory: directory, Delay: time.Millisecond})
+		require.NoError(t, err)
+		l, err := alone.Create(t.Context(), store.Session{ID: "old"})
+		require.NoError(t, err)
+		const entries, size = 400, 100
+		for n := range uint64(entries) {
+			require.NoError(t, l.Append(store.Entry{Number: n + 1, Data: bytes.Repeat([]byte{byte(n)}, size)}))
+		}
+		require.NoError(t, alone.Close())
+		server := memlog.NewServer()
+		a, b := join(t, server, "a", directory), join(t, server, "b", t.TempDir())
+		settle()
+		same(t, a, b)
+		copied, err := b.Store.Session(t.Context(), "old")
+		require.NoError(t, err)
+		require.Less(t, copied.Size, int64(entries*size/4))
+	})
+}
+
 func TestWipedNodeIsFilledFromTheLog(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server, a, b, c := trio(t)

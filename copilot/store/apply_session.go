@@ -76,6 +76,10 @@ func (a *applier) insertShared(ctx context.Context, id string, m Logged) (key in
 	return key, err
 }
 
+// bulk is the size in bytes from which on the entries of a change are compressed at once. They are old ones, from a node that has just joined
+// or was cut off, and nothing may follow that merges them.
+const bulk = 16 << 10
+
 // updateShared updates a session from a change of another node.
 func (a *applier) updateShared(ctx context.Context, key int64, id string, m Logged) error {
 	owner, err := a.owner(ctx, m)
@@ -86,7 +90,7 @@ func (a *applier) updateShared(ctx context.Context, key int64, id string, m Logg
 	if err := a.db.row(ctx, "SELECT last FROM session WHERE key = ?", []any{key}, &last); err != nil {
 		return err
 	}
-	size, last, err := a.entries(ctx, key, last, m.Entries)
+	size, last, err := a.entries(ctx, key, last, m.Entries, bulk)
 	if err != nil {
 		return err
 	}

@@ -22,6 +22,7 @@ type writeResult struct {
 // group writes the pending data of some sessions in one transaction. If it fails, nothing is written and everything
 // stays pending.
 func (w *writer) group(ctx context.Context, leases []*Lease) error {
+	w.grouped = len(leases)
 	if len(leases) == 0 {
 		return nil
 	}
@@ -82,7 +83,7 @@ func (w *writer) write(ctx context.Context, l *Lease, now time.Time) (writeResul
 		return writeResult{}, err
 	}
 	b := &l.writing
-	size, last, err := w.entries(ctx, l.key, last, b.entries)
+	size, last, err := w.entries(ctx, l.key, last, b.entries, math.MaxInt)
 	if err != nil {
 		return writeResult{}, err
 	}
@@ -164,19 +165,24 @@ func (w *writer) meta(ctx context.Context, key int64, data []byte) error {
 	return err
 }
 
-// entries writes the entries after the last stored one as segments. It returns their size in bytes and the last number.
-func (w *writer) entries(ctx context.Context, key int64, last uint64, entries []Entry) (size int64, now uint64, err error) {
+// entries writes the entries after the last stored one as segments, compressed from a number of bytes on. It returns their size in
+// bytes and the last number.
+func (w *writer) entries(ctx context.Context, key int64, last uint64, entries []Entry, compressFrom int) (size int64, now uint64, err error) {
 	var group []packedEntry
 	room := segmentSize
 	flush := func() error {
 		if len(group) == 0 {
 			return nil
 		}
-		data := encode(group)
+		encoded := encode(group)
+		data := encoded
+		if len(encoded) >= compressFrom {
+			data = deflate(encoded)
+		}
 		size += int64(len(data))
 		// The uncompressed size decides whether a segment is small, because it determines the work of reading it.
 		_, err := w.db.exec(ctx, "INSERT INTO segment (session, first, last, small, size, data) VALUES (?, ?, ?, ?, ?, ?)",
-			key, group[0].number, last, len(data) < segmentSize/2, len(data), data)
+			key, group[0].number, last, len(encoded) < segmentSize/2, len(encoded), data)
 		group, room = group[:0], segmentSize
 		return err
 	}

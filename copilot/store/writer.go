@@ -16,6 +16,7 @@ type writer struct {
 	seen    map[int64]heartbeatSeen
 	newest  time.Time // last change stored
 	changed []string  // subjects that the cluster does not know of yet
+	grouped int       // sessions in the last group
 	beat    time.Time // when the last heartbeat was written
 	pause   time.Duration
 	retry   time.Time // no attempt before; zero if the last group was written
@@ -66,9 +67,20 @@ func (w *writer) wait(beat <-chan time.Time) {
 	}
 }
 
+// sharedDelay is the delay of a group in a cluster, for each session in the group before. While few sessions are written, clients of other
+// nodes wait for nothing but this delay; while many are, longer groups cost the log less.
+const sharedDelay = 2 * time.Millisecond
+
+func (w *writer) delay() time.Duration {
+	if w.options.Cluster == nil {
+		return w.options.Delay
+	}
+	return min(w.options.Delay, max(1, time.Duration(w.grouped))*sharedDelay)
+}
+
 // pauseBetweenGroups lets the next group grow, and reports whether there is more to do at once.
 func (w *writer) pauseBetweenGroups() bool {
-	timer := time.NewTimer(w.options.Delay)
+	timer := time.NewTimer(w.delay())
 	defer timer.Stop()
 	select {
 	case <-timer.C:

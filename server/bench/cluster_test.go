@@ -191,6 +191,50 @@ func awaitIdle(tb testing.TB, session string) {
 	}
 }
 
+// The prompts of [BenchmarkClusterGrowth].
+const (
+	growthChunks = 500
+	growthRate   = 50 // chunks per second and session
+)
+
+// BenchmarkClusterGrowth measures what a node pays for sessions that another one holds and that nobody reads there.
+func BenchmarkClusterGrowth(b *testing.B) {
+	once(b, func() {
+		c := startClusterBench(b)
+		for _, sessions := range []int{1, 5, 20} {
+			c.grow(b, sessions)
+		}
+	})
+}
+
+// grow lets a number of sessions of the holder run at the same time.
+func (c *clusterBench) grow(b *testing.B, sessions int) {
+	b.Helper()
+	paths := make([]string, sessions)
+	for i := range paths {
+		paths[i] = newSession(b, c.holder, b.TempDir())
+	}
+	used := func() (holder, other, servers float64) {
+		return microseconds(b, c.holder.PID), microseconds(b, c.other.PID), microseconds(b, c.nats.PIDs()...)
+	}
+	holder, other, servers := used()
+	began := time.Now()
+	for _, path := range paths {
+		call(b, "POST", path+"/query", stream(growthChunks, growthRate))
+	}
+	for _, path := range paths {
+		awaitIdle(b, path)
+	}
+	awaitCluster(b, c.other, func(h clusterHealth) bool { return h.Behind == 0 })
+	took, events := time.Since(began), float64(sessions*growthChunks)
+	holderNow, otherNow, serversNow := used()
+	report.add(fmt.Sprintf("CPU per event of a node without readers, %d sessions elsewhere", sessions), fmt.Sprintf("%.0f µs", (otherNow-other)/events), "",
+		fmt.Sprintf("%.0f µs: the holder; %.0f µs: three servers; %.0f events/s", (holderNow-holder)/events, (serversNow-servers)/events, events/took.Seconds()))
+	for _, path := range paths {
+		call(b, "POST", path+"/stop", "")
+	}
+}
+
 // BenchmarkClusterCatchUp measures how a portal with many sessions shares them with a cluster, and how a new node gets them.
 func BenchmarkClusterCatchUp(b *testing.B) {
 	once(b, func() {
