@@ -28,7 +28,7 @@ INSPECTOR := .tools/inspector
 INSPECTOR_AT := 2.12.0
 NODE_AT := 22.23.1
 NATS     := .tools/nats-server
-NATS_AT  := v2.15.2
+NATS_AT  := v2.15.3
 VENDOR_AT = $(shell cat .ci/vendor/* assets/vendor/*.js assets/vendor/*.css | cksum | cut -d ' ' -f 1)
 VERSION  := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS  := -s -w -X main.version=$(VERSION)

@@ -9,6 +9,8 @@ import (
 	"errors"
 	"path"
 
+	"github.com/klauspost/compress/s2"
+
 	"github.com/copilot-portal/portal/copilot/store"
 )
 
@@ -18,10 +20,17 @@ const largePart = 128 << 10
 // errMessage reports a message that cannot be decoded.
 var errMessage = errors.New("a message of the cluster's log is damaged, or was written by a newer version")
 
-// version is the first byte of a message. Objects of messages of the first version are named by their hash only.
+// The first byte of a message is its version. Objects of messages of the first version are named by their hash only.
 const (
-	version      = 2
 	firstVersion = 1
+	version      = 2
+	compressed   = 3 // what follows the first byte of a message of the version before
+)
+
+// Messages from compressFrom bytes on are compressed here: the servers would damage a compressed stream when they are killed.
+const (
+	compressFrom = 4 << 10
+	maxMessage   = 64 << 20 // bytes, uncompressed
 )
 
 // objectName returns the name of the object with a part of an entry.
@@ -47,7 +56,25 @@ func (n *Node) encode(ctx context.Context, c store.Change) ([]byte, error) {
 			}
 		}
 	}
-	return out, nil
+	if len(out) < compressFrom {
+		return out, nil
+	}
+	return append([]byte{compressed}, s2.Encode(nil, out[1:])...), nil
+}
+
+// decompress returns a message that is not compressed.
+func decompress(data []byte) ([]byte, error) {
+	if len(data) == 0 || data[0] != compressed {
+		return data, nil
+	}
+	if n, err := s2.DecodedLen(data[1:]); err != nil || n > maxMessage {
+		return nil, errMessage
+	}
+	body, err := s2.Decode(nil, data[1:])
+	if err != nil {
+		return nil, errors.Join(errMessage, err)
+	}
+	return append([]byte{version}, body...), nil
 }
 
 // appendPart appends a part of an entry, or the name of the object that has it. The lowest bit of its length tells.
@@ -66,6 +93,9 @@ func (n *Node) appendPart(ctx context.Context, out, part []byte, subject string)
 
 // DecodeHead returns the change of a message of the log, and its entries in binary form.
 func DecodeHead(data []byte) (c store.Change, entries []byte, err error) {
+	if data, err = decompress(data); err != nil {
+		return c, nil, err
+	}
 	if len(data) == 0 || data[0] < firstVersion || data[0] > version {
 		return c, nil, errMessage
 	}

@@ -32,6 +32,24 @@ func TestChangeIsDecodedAsItWasEncoded(t *testing.T) {
 	}
 }
 
+func TestLargeMessageIsCompressed(t *testing.T) {
+	l := &memlog.Log{Server: memlog.NewServer()}
+	c := store.Change{Subject: "session/s"}
+	for n := range uint64(200) {
+		c.Entries = append(c.Entries, store.Entry{Number: n + 1, Data: fmt.Appendf(nil, "the text of entry %d is much like that of the others", n)})
+	}
+	data, err := cluster.Encode(t.Context(), l, c)
+	require.NoError(t, err)
+	require.Less(t, len(data), 4000)
+	decoded, err := cluster.Decode(t.Context(), l, data)
+	require.NoError(t, err)
+	require.Equal(t, c, decoded)
+	for n := range len(data) {
+		_, err := cluster.Decode(t.Context(), l, data[:n])
+		require.Error(t, err)
+	}
+}
+
 func TestObjectOfTheFirstVersionIsNamedByItsHash(t *testing.T) {
 	l := &memlog.Log{Server: memlog.NewServer()}
 	part := bytes.Repeat([]byte("x"), 200_000)
@@ -52,6 +70,7 @@ func FuzzDecodeChange(f *testing.F) {
 	for _, c := range []store.Change{
 		{Subject: "session/s", Entries: []store.Entry{{Number: 1, Data: []byte("one")}, {Number: 5, Payload: []byte("five")}}},
 		{Subject: "share/x", Removed: true},
+		{Subject: "session/large", Entries: []store.Entry{{Number: 1, Data: bytes.Repeat([]byte("large "), 1000)}}},
 		{Subject: "job/j", Activity: &store.Activity{Kind: "job", ID: "j"}},
 	} {
 		data, err := cluster.Encode(f.Context(), l, c)

@@ -163,10 +163,12 @@ func (c *nodeCluster) checkHolders() {
 	log, err := jetstream.Connect(jetstream.Options{Servers: c.nats.URLs(), Name: "portal", Node: "check", Replicas: nodes, Log: slog.New(slog.DiscardHandler)})
 	require.NoError(c.host.t, err)
 	defer log.Close()
-	last, err := log.Last(c.host.t.Context())
+	ctx, cancel := context.WithTimeout(c.host.t.Context(), readTime)
+	defer cancel()
+	last, err := log.Last(ctx)
 	require.NoError(c.host.t, err)
 	h := holders{t: c.host.t, held: map[string]store.Change{}}
-	err = log.Read(c.host.t.Context(), 0, func(messages []cluster.Message) error {
+	err = log.Read(ctx, 0, func(messages []cluster.Message) error {
 		for _, m := range messages {
 			if err := h.read(m); err != nil {
 				return err
@@ -177,11 +179,14 @@ func (c *nodeCluster) checkHolders() {
 		}
 		return nil
 	})
-	require.ErrorIs(c.host.t, err, errEnd)
+	require.ErrorIs(c.host.t, err, errEnd, "the newest message cannot be read")
 	c.host.t.Logf("the log has %d messages of %d sessions, with %d claims; each session had one holder at a time", last, len(h.held), h.claims)
 }
 
 var errEnd = errors.New("all messages are read")
+
+// readTime limits how long the log may take to hand over all messages.
+const readTime = 2 * time.Minute
 
 // holders are the sessions in a log with what was written last about each.
 type holders struct {

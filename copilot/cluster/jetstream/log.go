@@ -106,7 +106,7 @@ func (l *Log) stream(ctx context.Context) (jetstream.Stream, error) {
 	}
 	return l.js.CreateStream(ctx, jetstream.StreamConfig{
 		Name: l.bucket("log"), Subjects: []string{l.prefix + "log.>"}, Replicas: l.options.Replicas,
-		Duplicates: 2 * time.Minute, Compression: jetstream.S2Compression, AllowDirect: false, // direct reads may be old
+		Duplicates: 2 * time.Minute, AllowDirect: false, // direct reads may be old
 		Description: "changes of the sessions of a cluster of portals",
 	})
 }
@@ -349,5 +349,5 @@ func (l *Log) objects(ctx context.Context) (jetstream.ObjectStore, error) {
 	if !errors.Is(err, jetstream.ErrBucketNotFound) {
 		return o, err
 	}
-	return l.js.CreateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: l.bucket("objects"), Replicas: l.options.Replicas, Compression: true})
+	return l.js.CreateObjectStore(ctx, jetstream.ObjectStoreConfig{Bucket: l.bucket("objects"), Replicas: l.options.Replicas})
 }
