@@ -89,10 +89,10 @@ function statusParts(status, retry) {
 }
 
 /** @param {{state: string, version: string}} agent */
-const stateOf = ({ state, version }) => stateLabel(state === "ready" ? "good" : state === "unknown" ? "" : "bad", `${version || "unknown version"}, ${AGENT[state] ?? state}`);
+const stateOf = ({ state, version }) => stateLabel(state === "ready" ? "good" : state === "unknown" || state === "starting" ? "" : "bad", `${version || "unknown version"}, ${AGENT[state] ?? state}`);
 
 /** @type {Record<string, string>} */
-const AGENT = { ready: "ready", unknown: "not started yet", missing: "not found", "signed-out": "not signed in", "too-old": "too old", failed: "did not start" };
+const AGENT = { ready: "ready", unknown: "not started yet", starting: "starting", missing: "not found", "signed-out": "not signed in", "too-old": "too old", failed: "did not start" };
 
 /** @param {any} permissions */
 function permissionsOf({ rest = "", headless = "", rules = {} } = {}) {

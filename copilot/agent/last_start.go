@@ -16,6 +16,15 @@ func (l *LastStart) Set(h Health) {
 	l.health = h
 }
 
+// SetStarting says why the first start takes long. It changes nothing once a start has had a result.
+func (l *LastStart) SetStarting(message string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.health.State == "" {
+		l.health = Health{State: HealthStarting, Message: message}
+	}
+}
+
 // Health returns the result of the last start. Without one, and if the program was missing, find looks for the program, and missing describes
 // its error.
 func (l *LastStart) Health(find func() error, missing func(error) Health) Health {

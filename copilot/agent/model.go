@@ -30,6 +30,7 @@ type HealthState string
 // The states of an agent.
 const (
 	HealthUnknown   HealthState = "unknown"    // not started yet
+	HealthStarting  HealthState = "starting"   // starts for the first time, and takes long
 	HealthReady     HealthState = "ready"      // started and usable
 	HealthMissing   HealthState = "missing"    // the program was not found
 	HealthTooOld    HealthState = "too-old"    // the program's version is not supported

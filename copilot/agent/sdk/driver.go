@@ -84,7 +84,9 @@ func (d *Driver) LaunchIn(ctx context.Context, directory string) (agent.Agent, e
 		d.orphans.Do(d.endOrphans)
 	}
 	begin := time.Now()
+	late := time.AfterFunc(slowStart, d.reportSlowStart)
 	a, health, err := d.launch(ctx, directory)
+	late.Stop()
 	d.last.Set(health)
 	if err != nil {
 		d.options.Log.Error("the Copilot CLI did not start", "err", err, "state", health.State)
@@ -93,6 +95,16 @@ func (d *Driver) LaunchIn(ctx context.Context, directory string) (agent.Agent, e
 	d.processes.Add(a.process.Process)
 	d.options.Log.Info("the Copilot CLI started", "version", a.version, "pid", a.process.PID(), "took", time.Since(begin).Round(time.Millisecond))
 	return a, nil
+}
+
+// slowStart is longer than any start of a CLI that has been started before.
+const slowStart = 2 * time.Second
+
+// reportSlowStart says why a start takes long, because people wait for it.
+func (d *Driver) reportSlowStart() {
+	const message = "The Copilot CLI is starting. The first start of a version takes some seconds, because it unpacks about 235 MB."
+	d.options.Log.Info(message)
+	d.last.SetStarting(message)
 }
 
 // endOrphans ends what killed portals left running, where that can be known.

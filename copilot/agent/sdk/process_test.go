@@ -15,6 +15,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -52,6 +53,18 @@ func marked(t *testing.T, d *sdk.Driver) map[int]string {
 	path, err := d.Options().Locate.Find()
 	require.NoError(t, err)
 	return children(t, "MARK="+path)
+}
+
+func TestSlowFirstStartIsExplained(t *testing.T) {
+	d := script(t, `sleep 60`)
+	ctx, cancel := context.WithCancel(t.Context())
+	var launching sync.WaitGroup
+	launching.Go(func() { _, _ = d.Launch(ctx) })
+	require.Eventually(t, func() bool { return d.Health().State == agent.HealthStarting }, 30*time.Second, 50*time.Millisecond)
+	require.Contains(t, d.Health().Message, "unpacks")
+	cancel()
+	launching.Wait()
+	require.Equal(t, agent.HealthFailed, d.Health().State)
 }
 
 func TestFailedStartIsExplained(t *testing.T) {
