@@ -67,15 +67,14 @@ func (w *writer) wait(beat <-chan time.Time) {
 	}
 }
 
-// sharedDelay is the delay of a group in a cluster, for each session in the group before. While few sessions are written, clients of other
-// nodes wait for nothing but this delay; while many are, longer groups cost the log less.
-const sharedDelay = 2 * time.Millisecond
-
+// delay returns the delay of a group. In a cluster it depends on how many sessions were in the group before: while few are written, clients of
+// other nodes wait for nothing but this delay; while many are, longer groups cost the log and the other nodes less.
 func (w *writer) delay() time.Duration {
+	const perSession, longest = 2 * time.Millisecond, 50 * time.Millisecond
 	if w.options.Cluster == nil {
 		return w.options.Delay
 	}
-	return min(w.options.Delay, max(1, time.Duration(w.grouped))*sharedDelay)
+	return min(max(1, time.Duration(w.grouped))*perSession, longest)
 }
 
 // pauseBetweenGroups lets the next group grow, and reports whether there is more to do at once.

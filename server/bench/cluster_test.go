@@ -177,7 +177,7 @@ func (c *clusterBench) measurePrompts(b *testing.B) {
 func awaitIdle(tb testing.TB, session string) {
 	tb.Helper()
 	at := strings.LastIndex(session, "/")
-	for limit := time.Now().Add(30 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+	for limit := time.Now().Add(30 * time.Second); ; time.Sleep(100 * time.Millisecond) {
 		var list struct {
 			Sessions []struct{ SessionID, State string }
 		}
