@@ -45,6 +45,9 @@ func CheckCluster(ctx context.Context, c Config, monitoring []string, tell func(
 	tell(checkJetStream(seen).named("JetStream"))
 	tell(checkReplicas(c.Cluster.Replicas, seen).named("replicas"))
 	tell(checkPayload(seen.MaxPayload).named("max_payload"))
+	if seen.Compressed {
+		tell(problemFinding(jetstream.Uncompress(c.Cluster.Group), "the servers compress the log, and may lose messages when they are killed").named("compression"))
+	}
 	tell(checkSync(ctx, seen, monitoring).named("sync_interval"))
 	return nil
 }

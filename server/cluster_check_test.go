@@ -41,9 +41,11 @@ func TestClusterCheckAcceptsThreeSafeServers(t *testing.T) {
 	defer connection.Close()
 	js, err := jetstream.New(connection)
 	require.NoError(t, err)
-	_, err = js.CreateStream(t.Context(), jetstream.StreamConfig{Name: "portal-test-log", Subjects: []string{"portal.test.log.>"}})
+	_, err = js.CreateStream(t.Context(), jetstream.StreamConfig{Name: "portal-test-log", Subjects: []string{"portal.test.log.>"}, Compression: jetstream.S2Compression})
 	require.NoError(t, err)
-	assert.Contains(t, checked(t, n.URLs(), 3, nil), "problem replicas: cluster.replicas is 3, but the log was created with 1\n")
+	got = checked(t, n.URLs(), 3, nil)
+	assert.Contains(t, got, "problem replicas: cluster.replicas is 3, but the log was created with 1\n")
+	assert.Contains(t, got, "problem compression: the servers compress the log, and may lose messages when they are killed\n")
 }
 
 func TestClusterCheckRefusesServers(t *testing.T) {

@@ -177,7 +177,7 @@ func works(h agent.Health) bool {
 		return true
 	case agent.HealthFailed:
 		return h.Version != "" // only listing its models failed
-	case agent.HealthUnknown, agent.HealthMissing, agent.HealthTooOld:
+	case agent.HealthUnknown, agent.HealthStarting, agent.HealthMissing, agent.HealthTooOld:
 	}
 	return false
 }

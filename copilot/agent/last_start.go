@@ -16,11 +16,11 @@ func (l *LastStart) Set(h Health) {
 	l.health = h
 }
 
-// SetStarting says why the first start takes long. It changes nothing once a start has had a result.
+// SetStarting says why the first start takes long. It changes nothing once the program has been started.
 func (l *LastStart) SetStarting(message string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.health.State == "" {
+	if l.health.State == "" || l.health.State == HealthMissing {
 		l.health = Health{State: HealthStarting, Message: message}
 	}
 }

@@ -38,7 +38,7 @@ func objectName(subject string, hash []byte) string {
 	return path.Join(subject, hex.EncodeToString(hash))
 }
 
-// encode returns a change as a message: its version, its head as JSON, then its entries in binary form.
+// encode returns a change as a message: its version, its head as JSON, then its entries in binary form. A large message is compressed.
 func (n *Node) encode(ctx context.Context, c store.Change) ([]byte, error) {
 	head, err := json.Marshal(c)
 	if err != nil {

@@ -3,7 +3,6 @@ package cluster
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"github.com/copilot-portal/portal/copilot/store"
 )
@@ -57,7 +56,7 @@ func (n *Node) apply(ctx context.Context) func([]Message) error {
 			}
 			changes[i] = store.Logged{Change: c, Sequence: m.Sequence}
 		}
-		sessions, err := n.store.Apply(ctx, changes)
+		sessions, err := n.store.Apply(ctx, changes, n.isUrgent(messages))
 		if err != nil {
 			return err
 		}
@@ -65,19 +64,18 @@ func (n *Node) apply(ctx context.Context) func([]Message) error {
 		if len(sessions) > 0 {
 			n.applies(sessions)
 		}
-		gather(ctx, len(sessions))
 		return nil
 	}
 }
 
-// gather lets messages arrive that are then applied together, because a transaction costs as much as several messages. It depends on how many
-// sessions the last ones were about: clients of a few sessions wait for nothing.
-func gather(ctx context.Context, sessions int) {
-	const perSession, longest = 2 * time.Millisecond, 20 * time.Millisecond
-	select {
-	case <-time.After(min(time.Duration(sessions)*perSession, longest)):
-	case <-ctx.Done():
-	}
+// manyMessages is the number of messages that a node applies at once: it is catching up.
+const manyMessages = 64
+
+// isUrgent reports whether messages must be applied at once: somebody waits for them, or there are many.
+func (n *Node) isUrgent(messages []Message) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.catchingUp > 0 || len(messages) >= manyMessages
 }
 
 // maxKnown is the number of subjects from which on the progress of those that wait for nothing is looked up in the store.

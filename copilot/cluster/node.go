@@ -49,6 +49,8 @@ type Node struct {
 	valid   time.Time // until then the others take this node for alive; zero before it has joined
 	reached bool      // the log answered last time
 
+	catchingUp int // calls of CatchUp
+
 	caughtUp bool // it has applied what the log had when it started
 	counts   Counts
 }
@@ -217,6 +219,9 @@ func (n *Node) CatchUp(ctx context.Context) error {
 			return errUnreachable
 		}
 	}
+	n.update(func() { n.catchingUp++ })
+	defer n.update(func() { n.catchingUp-- })
+	n.store.Hurry()
 	return n.await(ctx, func() bool { return n.applied >= last })
 }
 

@@ -3,6 +3,7 @@ package cluster_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -192,6 +193,31 @@ func TestOldEntriesAreCompressedOnOtherNodes(t *testing.T) {
 		copied, err := b.Store.Session(t.Context(), "old")
 		require.NoError(t, err)
 		require.Less(t, copied.Size, int64(entries*size/4))
+	})
+}
+
+func TestManySessionsAreSentAndAppliedInLongerGroups(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server, a, b, c := trio(t)
+		write := func(sessions int) (perSession int) {
+			leases := make([]*store.Lease, sessions)
+			for i := range leases {
+				leases[i] = a.create(t, fmt.Sprintf("%d of %d", i, sessions), 0)
+			}
+			settle()
+			before := len(server.Messages())
+			for n := range uint64(1000) { // in a second
+				for _, l := range leases {
+					require.NoError(t, l.Append(entry(n+1)))
+				}
+				time.Sleep(time.Millisecond)
+			}
+			settle()
+			return (len(server.Messages()) - before) / sessions
+		}
+		require.Greater(t, write(1), 200)
+		require.Less(t, write(50), 40)
+		same(t, a, b, c)
 	})
 }
 

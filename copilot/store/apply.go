@@ -14,29 +14,47 @@ type Logged struct {
 
 // Apply applies changes of the log, in order and once, and returns the ids of the sessions that other nodes have changed. A
 // session or activity that this process holds, and that another node has claimed, is lost ([ErrLost]); entries of it that the
-// log lacks are kept in a new, closed session.
-func (s *Store) Apply(ctx context.Context, changes []Logged) (sessions []string, err error) {
-	return ask(ctx, s, func(ctx context.Context, w *writer) (sessions []string, err error) {
-		if err := w.writeContested(ctx, changes); err != nil {
-			return nil, err
-		}
-		a := &applier{writer: w}
-		err = w.db.transaction(ctx, func() error {
-			*a = applier{writer: w}
-			return a.all(ctx, changes)
-		})
-		if err != nil {
-			return nil, err
-		}
-		for _, l := range a.lost {
-			w.lose(l)
-		}
-		for _, ended := range a.ended {
-			delete(w.begun, ended)
-		}
-		w.rewrites = append(w.rewrites, a.rewrites...)
-		return a.sessions, nil
+// log lacks are kept in a new, closed session. Unless the changes are urgent, they wait with the next group.
+func (s *Store) Apply(ctx context.Context, changes []Logged, urgent bool) (sessions []string, err error) {
+	when := s.wake
+	if urgent {
+		when = s.urgent
+	}
+	err = s.order(ctx, when, func(ctx context.Context, w *writer) (err error) {
+		sessions, err = w.apply(ctx, changes)
+		return err
 	})
+	return sessions, err
+}
+
+// Hurry ends the pause before the next group, and before changes that are not urgent.
+func (s *Store) Hurry() { signal(s.urgent) }
+
+func (w *writer) apply(ctx context.Context, changes []Logged) ([]string, error) {
+	if err := w.writeContested(ctx, changes); err != nil {
+		return nil, err
+	}
+	a := &applier{writer: w}
+	err := w.db.transaction(ctx, func() error {
+		*a = applier{writer: w}
+		return a.all(ctx, changes)
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range a.lost {
+		w.lose(l)
+	}
+	for _, ended := range a.ended {
+		delete(w.begun, ended)
+	}
+	w.rewrites = append(w.rewrites, a.rewrites...)
+	subjects := map[string]struct{}{}
+	for _, m := range changes {
+		subjects[m.Subject] = struct{}{}
+	}
+	w.grouped = max(w.grouped, len(subjects))
+	return a.sessions, nil
 }
 
 // writeContested writes what waits for sessions that another node has claimed, so that nothing of them is dropped.

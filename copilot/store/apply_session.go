@@ -76,8 +76,8 @@ func (a *applier) insertShared(ctx context.Context, id string, m Logged) (key in
 	return key, err
 }
 
-// bulk is the size in bytes from which on the entries of a change are compressed at once. They are old ones, from a node that has just joined
-// or was cut off, and nothing may follow that merges them.
+// bulk is the size in bytes from which on the entries of a change are compressed at once. Most are old ones, from a node that has just joined
+// or was cut off, and nothing follows that merges them.
 const bulk = 16 << 10
 
 // updateShared updates a session from a change of another node.

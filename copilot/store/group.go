@@ -22,7 +22,7 @@ type writeResult struct {
 // group writes the pending data of some sessions in one transaction. If it fails, nothing is written and everything
 // stays pending.
 func (w *writer) group(ctx context.Context, leases []*Lease) error {
-	w.grouped = len(leases)
+	w.grouped = max(w.grouped, len(leases))
 	if len(leases) == 0 {
 		return nil
 	}

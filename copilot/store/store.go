@@ -18,7 +18,7 @@ import (
 // Options configures a store. Zero values select the defaults.
 type Options struct {
 	Directory string        // created if missing, for this user only; must be on a local disk
-	Delay     time.Duration // maximum delay of a group; default 20 ms
+	Delay     time.Duration // maximum delay of a group; default 20 ms. In a cluster it depends on how many sessions are written
 	Memory    int           // bytes that may wait to be written; default 64 MiB
 	MaxBytes  int64         // maximum size of the file; default unlimited
 	Busy      time.Duration // how long to wait for locks of other processes; default 5 s
@@ -144,6 +144,11 @@ type request struct {
 // do runs a function on the writer's goroutine and waits for it. It does not start the function once ctx has ended, and
 // does not abandon it once started.
 func (s *Store) do(ctx context.Context, run func(context.Context, *writer) error) error {
+	return s.order(ctx, s.urgent, run)
+}
+
+// order is do, at once or, if the signal is that of wake, after the pause between two groups.
+func (s *Store) order(ctx context.Context, when chan struct{}, run func(context.Context, *writer) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
@@ -155,7 +160,7 @@ func (s *Store) do(ctx context.Context, run func(context.Context, *writer) error
 	}
 	s.orders = append(s.orders, o)
 	s.mu.Unlock()
-	signal(s.urgent)
+	signal(when)
 	select {
 	case err := <-o.done:
 		return s.options.failure(err)

@@ -16,7 +16,7 @@ type writer struct {
 	seen    map[int64]heartbeatSeen
 	newest  time.Time // last change stored
 	changed []string  // subjects that the cluster does not know of yet
-	grouped int       // sessions in the last group
+	grouped int       // in a cluster: about how many sessions are in a group
 	beat    time.Time // when the last heartbeat was written
 	pause   time.Duration
 	retry   time.Time // no attempt before; zero if the last group was written
@@ -67,14 +67,16 @@ func (w *writer) wait(beat <-chan time.Time) {
 	}
 }
 
-// delay returns the delay of a group. In a cluster it depends on how many sessions were in the group before: while few are written, clients of
-// other nodes wait for nothing but this delay; while many are, longer groups cost the log and the other nodes less.
+// delay returns the delay of the next group. In a cluster it depends on how many sessions were in those before, of this node and others: while
+// there are few, clients of other nodes wait for nothing but this delay; when there are many, longer groups cost the log and all nodes less.
 func (w *writer) delay() time.Duration {
 	const perSession, longest = 2 * time.Millisecond, 50 * time.Millisecond
 	if w.options.Cluster == nil {
 		return w.options.Delay
 	}
-	return min(max(1, time.Duration(w.grouped))*perSession, longest)
+	sessions := max(1, w.grouped)
+	w.grouped /= 2 // a group that was written early is small
+	return min(time.Duration(sessions)*perSession, longest)
 }
 
 // pauseBetweenGroups lets the next group grow, and reports whether there is more to do at once.

@@ -36,9 +36,10 @@ func TestKilledServersLoseNothing(t *testing.T) {
 	require.NoError(t, err)
 	defer log.Close()
 	ctx, stop := context.WithTimeout(t.Context(), length(t))
-	defer stop()
 	acknowledged := make([]map[uint64]string, writers)
 	var work sync.WaitGroup
+	defer work.Wait()
+	defer stop()
 	for i := range acknowledged {
 		acknowledged[i] = map[uint64]string{}
 		work.Go(func() { write(ctx, t, log, fmt.Sprintf("session/%d", i), acknowledged[i]) })
@@ -66,6 +67,7 @@ func TestKilledServersLoseNothing(t *testing.T) {
 
 // write appends messages to a subject until ctx ends, and notes those that are acknowledged.
 func write(ctx context.Context, t *testing.T, log *jetstream.Log, subject string, acknowledged map[uint64]string) {
+	t.Helper()
 	var last uint64
 	for n := 0; wait(ctx, writePause); n++ {
 		id := fmt.Sprintf("%s-%d", subject, n)

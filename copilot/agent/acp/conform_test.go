@@ -41,7 +41,7 @@ func geminiCan() []agent.Capability {
 	return []agent.Capability{agent.Permissions, agent.Reasoning, agent.ClientTools, agent.Attachments, agent.Servers}
 }
 
-// TestOpencodeConforms checks a program that the portal knows only through the protocol, with its preset.
+// TestOpencodeConforms checks a program that the portal knows only through the protocol, with its preset. make endurance checks all rules.
 func TestOpencodeConforms(t *testing.T) {
 	t.Parallel()
 	agenttest.Run(t, agenttest.Subject{
@@ -53,6 +53,8 @@ func TestOpencodeConforms(t *testing.T) {
 		Model: "opencode/portal/" + demo.ModelID,
 		Other: "opencode/portal/" + foreign.Second,
 		Can:   opencodeCan(),
+
+		SkipsProcesses: os.Getenv("PORTAL_SOAK") == "",
 	})
 }
 

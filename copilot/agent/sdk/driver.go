@@ -102,7 +102,7 @@ const slowStart = 2 * time.Second
 
 // reportSlowStart says why a start takes long, because people wait for it.
 func (d *Driver) reportSlowStart() {
-	const message = "The Copilot CLI is starting. The first start of a version takes some seconds, because it unpacks about 235 MB."
+	const message = "The Copilot CLI is starting. The first start of a version may take some seconds, because it unpacks about 235 MB."
 	d.options.Log.Info(message)
 	d.last.SetStarting(message)
 }

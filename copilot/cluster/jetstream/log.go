@@ -11,6 +11,7 @@ import (
 	"io"
 	"log/slog"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -39,6 +40,7 @@ type Log struct {
 	js         jetstream.JetStream
 	prefix     string // of all subjects
 
+	warnOnce      sync.Once
 	announcements atomic.Pointer[jetstream.KeyValue] // nil: not looked up yet
 }
 
@@ -101,6 +103,11 @@ func (l *Log) bucket(kind string) string { return "portal-" + l.options.Name + "
 // stream returns the stream of all changes, and creates it at first.
 func (l *Log) stream(ctx context.Context) (jetstream.Stream, error) {
 	s, err := untilAnswered(ctx, func(ctx context.Context) (jetstream.Stream, error) { return l.js.Stream(ctx, l.bucket("log")) })
+	if err == nil && isCompressed(s) {
+		l.warnOnce.Do(func() {
+			l.options.Log.Warn("the servers compress the log, and may lose messages when they are killed", "hint", Uncompress(l.options.Name))
+		})
+	}
 	if !errors.Is(err, jetstream.ErrStreamNotFound) {
 		return s, err
 	}
@@ -109,6 +116,15 @@ func (l *Log) stream(ctx context.Context) (jetstream.Stream, error) {
 		Duplicates: 2 * time.Minute, AllowDirect: false, // direct reads may be old
 		Description: "changes of the sessions of a cluster of portals",
 	})
+}
+
+func isCompressed(s jetstream.Stream) bool {
+	return s.CachedInfo().Config.Compression != jetstream.NoCompression
+}
+
+// Uncompress says how to change streams that the servers compress, as those of earlier versions: a server that is killed may lose messages.
+func Uncompress(cluster string) string {
+	return fmt.Sprintf("Run `nats stream edit --compression=none` for portal-%s-log and OBJ_portal-%s-objects.", cluster, cluster)
 }
 
 // attemptTime is how long a request waits for its answer. A server that has just lost its leader never gives it.
@@ -214,8 +230,11 @@ func (l *Log) Last(ctx context.Context) (uint64, error) {
 	return s.CachedInfo().State.LastSeq, nil // it has just come
 }
 
-// readBatch is the maximum number of messages that Read hands over at once.
-const readBatch = 256
+// Read hands over at most readBatch messages at once, of about readSize bytes.
+const (
+	readBatch = 256
+	readSize  = 1 << 20
+)
 
 // Read implements [cluster.Log].
 func (l *Log) Read(ctx context.Context, after uint64, handle func([]cluster.Message) error) error {
@@ -256,6 +275,7 @@ func (l *Log) Read(ctx context.Context, after uint64, handle func([]cluster.Mess
 // next returns the messages that have arrived, at least one.
 func next(ctx context.Context, arrived <-chan jetstream.Msg, closed <-chan struct{}) ([]cluster.Message, error) {
 	var batch []cluster.Message
+	size := 0
 	for {
 		var m jetstream.Msg
 		if len(batch) > 0 {
@@ -277,7 +297,8 @@ func next(ctx context.Context, arrived <-chan jetstream.Msg, closed <-chan struc
 		if err != nil {
 			return nil, err
 		}
-		if batch = append(batch, cluster.Message{Sequence: about.Sequence.Stream, Data: m.Data()}); len(batch) == readBatch {
+		size += len(m.Data())
+		if batch = append(batch, cluster.Message{Sequence: about.Sequence.Stream, Data: m.Data()}); len(batch) == readBatch || size >= readSize {
 			return batch, nil
 		}
 	}

@@ -64,6 +64,7 @@ type Servers struct {
 	MaxPayload int64  // of a message, in bytes
 	JetStream  error  // why it cannot be used; nil: it can
 	Replicas   int    // of the cluster's log; 0: there is none yet
+	Compressed bool   // the servers compress that log
 	List       []Server
 }
 
@@ -82,7 +83,7 @@ func (l *Log) Inspect(ctx context.Context) (Servers, error) {
 		log, err := l.js.Stream(ctx, l.bucket("log"))
 		switch {
 		case err == nil:
-			s.Replicas = max(1, log.CachedInfo().Config.Replicas)
+			s.Replicas, s.Compressed = max(1, log.CachedInfo().Config.Replicas), isCompressed(log)
 		case !errors.Is(err, jetstream.ErrStreamNotFound):
 			return s, err
 		}
