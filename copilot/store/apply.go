@@ -152,8 +152,11 @@ func (a *applier) owner(ctx context.Context, m Logged) (key any, err error) {
 	if node == "" {
 		node = m.Node
 	}
-	if node == a.node {
-		return o.Key, nil // a process of this node: the kernel knows whether it lives
+	if node == a.node { // the kernel knows whether it lives
+		if o.Key == a.self.key { // its claim may have failed here, and have had an effect
+			err = a.registerOwner(ctx)
+		}
+		return o.Key, err
 	}
 	_, err = a.db.exec(ctx, `INSERT INTO owner (key, pid, start, host, beat) VALUES (?, ?, '', ?, ?) ON CONFLICT (key) DO NOTHING`,
 		o.Key, o.PID, clusterHost+node, time.Now().UnixMilli())
