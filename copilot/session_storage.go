@@ -306,7 +306,11 @@ func (s *Session) releaseLease(ctx context.Context) (done bool, err error) {
 		return false, err
 	}
 	s.storage.lease = nil
-	s.leaseReturned()
+	if err != nil { // the record in memory may have entries that nobody else has
+		s.leaseLost()
+	} else {
+		s.leaseReturned()
+	}
 	return true, nil
 }
 

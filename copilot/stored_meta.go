@@ -176,10 +176,20 @@ func (s *Session) beginStoredEpoch(head store.Session) error {
 		return nil
 	}
 	m, err := decodeMeta(head)
-	if err == nil {
-		s.record.Begin(m.Epoch, m.earlier())
+	switch {
+	case err != nil:
+		return err
+	case !m.continues(s.record.Position(s.record.Last())):
+		return errRereadRecord
 	}
-	return err
+	s.record.Begin(m.Epoch, m.earlier())
+	return nil
+}
+
+// continues reports whether the stored record has the entries up to a position in memory. Otherwise its owner has begun an epoch without
+// some that another process had.
+func (m meta) continues(at journal.Position) bool {
+	return at.N == 0 || at.Epoch == m.Epoch || slices.ContainsFunc(m.earlier(), func(end journal.Position) bool { return end.Epoch == at.Epoch && at.N <= end.N })
 }
 
 func (s *Session) applyMeta(m meta) {
