@@ -1,6 +1,18 @@
 package copilot
 
-import "reflect"
+import (
+	"reflect"
+
+	"github.com/copilot-portal/portal/copilot/event"
+)
+
+// AppendUnstored appends an event to the record in memory only, as of a process that has lost the session before it stored the event.
+func (s *Session) AppendUnstored(b event.Body) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.record.Reopen()
+	_, _ = s.record.Append(event.Event{Body: b})
+}
 
 // Commands returns the number of commands, and the routes of those that other processes can call.
 func Commands() (fields int, routes []string) {

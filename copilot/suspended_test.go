@@ -109,3 +109,23 @@ func TestSessionBeyondLimitReleasesItsLease(t *testing.T) {
 		assert.Equal(t, 1, resumed)
 	})
 }
+
+func TestEntriesThatTheNextOwnerNeverHadLeaveMemory(t *testing.T) {
+	atHome(t, "when its record is longer", func(h *home) {
+		t := h.t
+		p := h.portal()
+		s := p.start()
+		prompt(t, s, "first")
+		settle()
+		p.stop()
+
+		a, b := h.portal(), h.portal()
+		defer a.stop()
+		defer b.stop()
+		lost := a.session(s.ID())
+		lost.AppendUnstored(event.Notice{Kind: "unstored"})
+		prompt(t, b.session(s.ID()), "second") // a longer record
+		settle()
+		assert.Equal(t, plot(t, b.session(s.ID())), plot(t, a.session(s.ID())))
+	})
+}
