@@ -1,9 +1,11 @@
 package copilot
 
 import (
+	"context"
 	"reflect"
 
 	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/store"
 )
 
 // AppendUnstored appends an event to the record in memory only, as of a process that has lost the session before it stored the event.
@@ -12,6 +14,16 @@ func (s *Session) AppendUnstored(b event.Body) {
 	defer s.mu.Unlock()
 	s.record.Reopen()
 	_, _ = s.record.Append(event.Event{Body: b})
+}
+
+// Restored returns a session for a head of the store.
+func (h *Host) Restored(head store.Session) (*Session, error) { return h.restore(head) }
+
+// SyncFromStore updates a suspended session from a head of the store.
+func (s *Session) SyncFromStore(ctx context.Context, head store.Session) error {
+	s.storage.mu.Lock()
+	defer s.storage.mu.Unlock()
+	return s.syncFromStore(ctx, head)
 }
 
 // Commands returns the number of commands, and the routes of those that other processes can call.

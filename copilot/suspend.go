@@ -263,6 +263,8 @@ func (s *Session) syncFromStore(ctx context.Context, head store.Session) error {
 		case err != nil:
 			return err
 		}
+		// Another process may have written more meanwhile, in an epoch that this head does not name.
+		entries = entries[:min(len(entries), int(head.Last-s.record.Last()))] //nolint:gosec // a few
 		if err := s.appendStored(entries); err != nil {
 			return err
 		}

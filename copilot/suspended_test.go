@@ -129,3 +129,28 @@ func TestEntriesThatTheNextOwnerNeverHadLeaveMemory(t *testing.T) {
 		assert.Equal(t, plot(t, b.session(s.ID())), plot(t, a.session(s.ID())))
 	})
 }
+
+func TestRecordDoesNotGrowBeyondItsHead(t *testing.T) {
+	atHome(t, "while another process begins an epoch", func(h *home) {
+		t := h.t
+		p := h.portal()
+		s := p.start()
+		prompt(t, s, "first")
+		settle()
+		p.stop()
+
+		a, b := h.portal(), h.portal()
+		defer a.stop()
+		defer b.stop()
+		before, err := a.store.Session(t.Context(), s.ID())
+		require.NoError(t, err)
+		prompt(t, b.session(s.ID()), "second")
+		settle()
+		before.Last--
+		reader, err := a.host.Restored(before)
+		require.NoError(t, err)
+		before.Last++
+		require.NoError(t, reader.SyncFromStore(t.Context(), before))
+		assert.Equal(t, before.Last, reader.Record().Last())
+	})
+}
