@@ -122,6 +122,9 @@ func place[T comparable](conns [][]piece[T], all []T, unsaved, mayRepeat func(te
 			continue
 		}
 		start, same := align(units, all, at)
+		if start > at && same < len(units) && unsaved(times[0]) { // of a branch, in which texts may have ended in another order
+			start, same = at, 0
+		}
 		switch {
 		case start > at:
 			lose(&c, all[at:start], n)
