@@ -48,9 +48,8 @@ RACE      := -race $(UNCHECKED:%=-gcflags=%=-race=false)
 # By default the race detector delays the exit of each process by a second, though it reports at once.
 export GORACE := atexit_sleep_ms=0
 
-# Tests wait for processes as often as they compute, so more run at a time than there are processors.
-CPUS     := $(shell getconf _NPROCESSORS_ONLN)
-PARALLEL := -p $(shell expr $(CPUS) + 1) -parallel $(shell expr 2 '*' $(CPUS))
+# Tests also wait for processes, so more packages run at a time than there are processors.
+PARALLEL := -p $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
 
 # make check runs go vet, so the tests need not run it again.
 TEST   := $(GO) test $(TAGS) $(RACE) -vet=off -shuffle=on
