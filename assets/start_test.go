@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"testing"
 	"time"
 
 	"github.com/chromedp/chromedp"
@@ -167,4 +168,15 @@ func worksBehindProxy(t page) {
 	b.Click(`[data-id="getHealth"] > summary`)
 	b.Click(`[data-id="getHealth"] ` + id("reference-send"))
 	b.WaitText(`[data-id="getHealth"] `+id("reference-status"), "200")
+}
+
+func TestSlowFirstStartOfTheAgentIsExplained(t *testing.T) {
+	t.Parallel()
+	cli := filepath.Join(t.TempDir(), "copilot")
+	require.NoError(t, os.WriteFile(cli, []byte("#!/bin/sh\nexec sleep 600\n"), 0o600))
+	require.NoError(t, os.Chmod(cli, 0o700))
+	portal := portaltest.Start(t, portaltest.Options{Args: []string{"--demo", "--copilot-path", cli}})
+	b := portaltest.StartChromium(t).Open(t, portal.URL)
+	b.WaitText(id("setup"), "unpacks about 235 MB")
+	b.Close()
 }
