@@ -219,9 +219,12 @@ func (n *Node) CatchUp(ctx context.Context) error {
 			return errUnreachable
 		}
 	}
-	n.update(func() { n.catchingUp++ })
+	isBehind := false
+	n.update(func() { n.catchingUp, isBehind = n.catchingUp+1, n.applied < last })
 	defer n.update(func() { n.catchingUp-- })
-	n.store.Hurry()
+	if isBehind {
+		n.store.Hurry()
+	}
 	return n.await(ctx, func() bool { return n.applied >= last })
 }
 
