@@ -31,9 +31,9 @@ type conversation struct {
 	questions map[string]*openQuestion
 	count     int // of ids
 
-	needsReload bool // the agent does not serve the session any more
-	lateCancels int  // how many cancellations of the turn before the agent may still act on
-	departures  int  // how often the agent has left the safe mode
+	needsReload bool      // the agent does not serve the session any more
+	lateUntil   time.Time // until then the agent may still act on the cancellation of the turn before
+	departures  int       // how often the agent has left the safe mode
 }
 
 // open creates a session of the agent, or resumes the saved one.

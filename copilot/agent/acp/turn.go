@@ -100,7 +100,7 @@ func (c *conversation) awaitAnswer(t *turn, pending *jsonrpc.PendingCall, blocks
 	for {
 		r = promptResult{}
 		err = pending.Await(context.Background(), &r)
-		if err != nil || r.StopReason != stopCancelled || !c.takeLateCancel(t) {
+		if err != nil || r.StopReason != stopCancelled || !c.isLateCancel(t) {
 			return r, err
 		}
 		select {
@@ -113,16 +113,15 @@ func (c *conversation) awaitAnswer(t *turn, pending *jsonrpc.PendingCall, blocks
 	}
 }
 
-// takeLateCancel reports whether the agent has cancelled a turn because of a cancellation of the turn before. Some act on one, or on its
-// repetition, only after they have answered the prompt that it was meant for.
-func (c *conversation) takeLateCancel(t *turn) bool {
+// lateTime is how long after an aborted turn the agent may act on the cancellation again. A busy one needs some seconds.
+const lateTime = 10 * time.Second
+
+// isLateCancel reports whether the agent has cancelled a turn because of a cancellation of the turn before. Some act on one, or on its
+// repetition, only after they have answered the prompt that it was meant for, and also on prompts that follow.
+func (c *conversation) isLateCancel(t *turn) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.lateCancels == 0 || t.isAborted() || t.worked {
-		return false
-	}
-	c.lateCancels--
-	return true
+	return time.Now().Before(c.lateUntil) && !t.isAborted() && !t.worked
 }
 
 // An agent is told to cancel again after cancelAgain: some ignore it while they prepare the prompt. The Copilot CLI may even ignore it from
@@ -208,9 +207,9 @@ func (c *conversation) endTurn(t *turn, r promptResult, err error) {
 	if c.turn != t {
 		return // it has ended
 	}
-	c.turn, c.lateCancels = nil, 0
+	c.turn, c.lateUntil = nil, time.Time{}
 	if t.isAborted() {
-		c.lateCancels = 1 + maxCancels
+		c.lateUntil = time.Now().Add(lateTime)
 	}
 	defer close(t.done)
 	if err == errGone { //nolint:errorlint // explain returns it

@@ -22,8 +22,6 @@ type Subject struct {
 	OwnTool string
 	// Mode returns the mode in which a prompt reached the model, from the output of [Show].
 	Mode func(shown string) event.Mode
-	// SkipsProcesses leaves out the rules about processes, each of which starts several: another agent with the same driver obeys them.
-	SkipsProcesses bool
 	// Can lists the capabilities of the agent.
 	Can []agent.Capability
 }
