@@ -181,7 +181,7 @@ $(PRESETS)-$(PRESETS_AT):
 soak: build nats ## use a portal for half an hour, with kills and restarts; the report goes to spec/reliability.md
 	PORTAL_SOAK_LENGTH=$(SOAK_LENGTH) PORTAL_SOAK_SESSIONS=$(SOAK_SESSIONS) PORTAL_SOAK_REPORT=$(SOAK_REPORT) $(GO) test $(TAGS) -vet=off -count 1 -timeout 2h -v -run 'TestNothingIsLostAndNothingIsLeft|TestKilledServersLoseNothing|TestClusterLosesNothing|TestCutOffPortalKeepsABranch' ./server/soak
 
-endurance: build opencode presets ## run the tests that only a long run makes strict, at full length, and those of agents that are large to download
+endurance: build opencode presets ## run the tests that only a long run makes strict, at full length, and the conformance of third-party agents
 	PORTAL_SOAK=1 $(TEST) -tags 'nomsgpack presets' -count 1 -timeout 30m -v -run '^(TestPresetsConform|TestOpencodeConforms|TestKnownAgentsRunNothingOfADirectory|TestCodexWritesNothingUnasked)$$' ./copilot/agent/acp
 	PORTAL_SOAK=1 $(TEST) -count 1 -timeout 30m -v -p 1 -run \
 		'^(FuzzRecordMatchesModel|TestKillLosesOnlyTheLastMoment|TestKillDuringDropKeepsOtherEntries|TestEntriesDuringReleaseAreWritten|TestLargeJobIsReportedToAllWatchers|TestLongBurstIsTheSameInEveryDialect|TestManySessionsInParallelLoseNothing|TestStreamsAndRestWatchASessionDuringReconnects|TestSimulatedSessionsKeepTheRules|TestSimulatedClusterKeepsTheRules|TestUnreadOutputDoesNotStallThousandsOfCalls|TestTranscriptsOnBothCarriers|TestReceivedEventsSurviveKillsDuringAStream|TestRandomEditsAreRestoredByteForByte)$$' ./copilot/session ./copilot/store ./copilot/cluster ./copilot/checkpoint ./server
