@@ -176,7 +176,5 @@ func TestSlowFirstStartOfTheAgentIsExplained(t *testing.T) {
 	require.NoError(t, os.WriteFile(cli, []byte("#!/bin/sh\nexec sleep 600\n"), 0o600))
 	require.NoError(t, os.Chmod(cli, 0o700))
 	portal := portaltest.Start(t, portaltest.Options{Args: []string{"--demo", "--copilot-path", cli}})
-	b := portaltest.StartChromium(t).Open(t, portal.URL)
-	b.WaitText(id("setup"), "unpacks about 235 MB")
-	b.Close()
+	portaltest.StartChromium(t).Open(t, portal.URL).WaitText(id("setup"), "unpacks about 235 MB")
 }

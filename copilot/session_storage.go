@@ -301,16 +301,15 @@ func (s *Session) leaseReturned() {
 func (s *Session) releaseLease(ctx context.Context) (done bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, storeTimeout)
 	defer cancel()
-	err = s.storage.lease.Release(ctx)
-	if err != nil && !errors.Is(err, store.ErrLost) {
+	switch err = s.storage.lease.Release(ctx); {
+	case errors.Is(err, store.ErrLost): // the record in memory may have entries that nobody else has
+		_ = s.checkLease(err)
+		return true, nil
+	case err != nil:
 		return false, err
 	}
 	s.storage.lease = nil
-	if err != nil { // the record in memory may have entries that nobody else has
-		s.leaseLost()
-	} else {
-		s.leaseReturned()
-	}
+	s.leaseReturned()
 	return true, nil
 }
 

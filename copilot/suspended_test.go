@@ -110,41 +110,40 @@ func TestSessionBeyondLimitReleasesItsLease(t *testing.T) {
 	})
 }
 
+// suspended returns the id of a session with a run, and two processes in which nobody uses it.
+func (h *home) suspended() (id string, a, b *portal) {
+	h.t.Helper()
+	p := h.portal()
+	s := p.start()
+	prompt(h.t, s, "first")
+	settle()
+	p.stop()
+	return s.ID(), h.portal(), h.portal()
+}
+
 func TestEntriesThatTheNextOwnerNeverHadLeaveMemory(t *testing.T) {
 	atHome(t, "when its record is longer", func(h *home) {
 		t := h.t
-		p := h.portal()
-		s := p.start()
-		prompt(t, s, "first")
-		settle()
-		p.stop()
-
-		a, b := h.portal(), h.portal()
+		id, a, b := h.suspended()
 		defer a.stop()
 		defer b.stop()
-		lost := a.session(s.ID())
+		lost := a.session(id)
 		lost.AppendUnstored(event.Notice{Kind: "unstored"})
-		prompt(t, b.session(s.ID()), "second") // a longer record
+		prompt(t, b.session(id), "second") // a longer record
 		settle()
-		assert.Equal(t, plot(t, b.session(s.ID())), plot(t, a.session(s.ID())))
+		assert.Equal(t, plot(t, b.session(id)), plot(t, a.session(id)))
 	})
 }
 
 func TestRecordDoesNotGrowBeyondItsHead(t *testing.T) {
 	atHome(t, "while another process begins an epoch", func(h *home) {
 		t := h.t
-		p := h.portal()
-		s := p.start()
-		prompt(t, s, "first")
-		settle()
-		p.stop()
-
-		a, b := h.portal(), h.portal()
+		id, a, b := h.suspended()
 		defer a.stop()
 		defer b.stop()
-		before, err := a.store.Session(t.Context(), s.ID())
+		before, err := a.store.Session(t.Context(), id)
 		require.NoError(t, err)
-		prompt(t, b.session(s.ID()), "second")
+		prompt(t, b.session(id), "second")
 		settle()
 		before.Last--
 		reader, err := a.host.Restored(before)

@@ -337,15 +337,10 @@ func TestResume(t *testing.T) {
 	})
 	atHome(t, "a suspended session does not change, and one of another process is rejected once closed", func(h *home) {
 		t := h.t
-		p := h.portal()
-		s := p.start()
-		prompt(t, s, "first")
-		settle()
-		p.stop()
-		a, b := h.portal(), h.portal()
+		id, a, b := h.suspended()
 		defer a.stop()
 		defer b.stop()
-		s = a.session(s.ID())
+		s := a.session(id)
 		require.NoError(t, s.Resume(t.Context()))
 		assert.Zero(t, b.session(s.ID()).Info().Owner)
 		require.NoError(t, s.Close())

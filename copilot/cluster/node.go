@@ -49,7 +49,7 @@ type Node struct {
 	valid   time.Time // until then the others take this node for alive; zero before it has joined
 	reached bool      // the log answered last time
 
-	catchingUp int // calls of CatchUp
+	catchingUp int // calls of CatchUp that wait for the store
 
 	caughtUp bool // it has applied what the log had when it started
 	counts   Counts
@@ -219,12 +219,21 @@ func (n *Node) CatchUp(ctx context.Context) error {
 			return errUnreachable
 		}
 	}
-	isBehind := false
-	n.update(func() { n.catchingUp, isBehind = n.catchingUp+1, n.applied < last })
-	defer n.update(func() { n.catchingUp-- })
+	n.mu.Lock()
+	isBehind := n.applied < last
 	if isBehind {
-		n.store.Hurry()
+		n.catchingUp++
 	}
+	n.mu.Unlock()
+	if !isBehind {
+		return nil
+	}
+	defer func() {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		n.catchingUp--
+	}()
+	n.store.Hurry()
 	return n.await(ctx, func() bool { return n.applied >= last })
 }
 

@@ -147,7 +147,7 @@ func (s *Store) do(ctx context.Context, run func(context.Context, *writer) error
 	return s.order(ctx, s.urgent, run)
 }
 
-// order is do, at once or, if the signal is that of wake, after the pause between two groups.
+// order is do. The signal decides when the function runs: urgent at once, wake after the pause between two groups.
 func (s *Store) order(ctx context.Context, when chan struct{}, run func(context.Context, *writer) error) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -163,14 +163,21 @@ func (c *nodeCluster) checkHolders() {
 	log, err := jetstream.Connect(jetstream.Options{Servers: c.nats.URLs(), Name: "portal", Node: "check", Replicas: nodes, Log: slog.New(slog.DiscardHandler)})
 	require.NoError(c.host.t, err)
 	defer log.Close()
-	ctx, cancel := context.WithTimeout(c.host.t.Context(), readTime)
+	h := holders{t: c.host.t, held: map[string]store.Change{}}
+	last := readLog(c.host.t, log, h.read)
+	c.host.t.Logf("the log has %d messages of %d sessions, with %d claims; each session had one holder at a time", last, len(h.held), h.claims)
+}
+
+// readLog calls handle with all messages of a log, and returns the sequence of the newest.
+func readLog(t *testing.T, log *jetstream.Log, handle func(cluster.Message) error) (last uint64) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), readTime)
 	defer cancel()
 	last, err := log.Last(ctx)
-	require.NoError(c.host.t, err)
-	h := holders{t: c.host.t, held: map[string]store.Change{}}
+	require.NoError(t, err)
 	err = log.Read(ctx, 0, func(messages []cluster.Message) error {
 		for _, m := range messages {
-			if err := h.read(m); err != nil {
+			if err := handle(m); err != nil {
 				return err
 			}
 			if m.Sequence == last {
@@ -179,8 +186,8 @@ func (c *nodeCluster) checkHolders() {
 		}
 		return nil
 	})
-	require.ErrorIs(c.host.t, err, errEnd, "the newest message cannot be read")
-	c.host.t.Logf("the log has %d messages of %d sessions, with %d claims; each session had one holder at a time", last, len(h.held), h.claims)
+	require.ErrorIs(t, err, errEnd, "the newest message cannot be read")
+	return last
 }
 
 var errEnd = errors.New("all messages are read")

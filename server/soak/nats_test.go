@@ -71,14 +71,15 @@ func write(ctx context.Context, t *testing.T, log *jetstream.Log, subject string
 	var last uint64
 	for n := 0; wait(ctx, writePause); n++ {
 		id := fmt.Sprintf("%s-%d", subject, n)
-		sequence, err := log.Append(ctx, subject, last, id, []byte(id+strings.Repeat(" text", 200)))
-		for ; err != nil && ctx.Err() == nil; sequence, err = log.Append(ctx, subject, last, id, []byte(id+strings.Repeat(" text", 200))) {
+		for data := []byte(id + strings.Repeat(" text", 200)); ctx.Err() == nil; {
+			sequence, err := log.Append(ctx, subject, last, id, data)
+			if err == nil {
+				acknowledged[sequence], last = id, sequence
+				break
+			}
 			if !assert.NotErrorIs(t, err, cluster.ErrConflict, id) {
 				return
 			}
-		}
-		if err == nil {
-			acknowledged[sequence], last = id, sequence
 		}
 	}
 }
@@ -86,20 +87,10 @@ func write(ctx context.Context, t *testing.T, log *jetstream.Log, subject string
 // readMessages returns the first words of all messages, by sequence.
 func readMessages(t *testing.T, log *jetstream.Log) map[uint64]string {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), readTime)
-	defer cancel()
-	last, err := log.Last(ctx)
-	require.NoError(t, err)
 	found := map[uint64]string{}
-	err = log.Read(ctx, 0, func(messages []cluster.Message) error {
-		for _, m := range messages {
-			found[m.Sequence], _, _ = strings.Cut(string(m.Data), " ")
-			if m.Sequence == last {
-				return errEnd
-			}
-		}
+	readLog(t, log, func(m cluster.Message) error {
+		found[m.Sequence], _, _ = strings.Cut(string(m.Data), " ")
 		return nil
 	})
-	require.ErrorIs(t, err, errEnd, "the newest message cannot be read")
 	return found
 }
