@@ -4,7 +4,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/require"
 )
@@ -17,7 +16,7 @@ func checkActions(a access) {
 	session := a.portal.StartSession(dir, "permissions=allow&interactive=true")
 	b := a.page("/#/s/" + session)
 	b.Wait(there)
-	b.Do(chromedp.SetUploadFiles(chromedp.CSS(id("files")), []string{image}))
+	b.Upload(id("files"), image)
 	b.WaitCount(".attached li", 1)
 	send(b, "say `seen`")
 	idle(b, 1)

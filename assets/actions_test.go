@@ -199,7 +199,7 @@ func showsThumbnails(t page) {
 	t.file(other, name, pixel)
 	t.file(other, "notes.md", strings.Repeat("word ", 400))
 	b, _ := t.session(t.TempDir(), "permissions=ask")
-	b.Do(chromedp.SetUploadFiles(chromedp.CSS(id("files")), []string{filepath.Join(other, name), filepath.Join(other, "notes.md")}))
+	b.Upload(id("files"), filepath.Join(other, name), filepath.Join(other, "notes.md"))
 	b.WaitCount(".attached li", 2)
 	send(b, "say `seen`")
 	idle(b, 1)

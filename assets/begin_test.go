@@ -67,7 +67,7 @@ func attachesBeforeStart(t page) {
 	b.Press(kb.Enter)
 	b.Wait(written + ` === "show request of @src/heron.go "`)
 	b.Is(paste)
-	b.Do(chromedp.SetUploadFiles(chromedp.CSS(id("files")), []string{other + "/notes.md"}))
+	b.Upload(id("files"), other+"/notes.md")
 	b.WaitCount(".attached li", 2)
 	pick(b, id("mode"), "autopilot")
 

@@ -113,13 +113,13 @@ func attachesFiles(t page) {
 	for _, name := range []string{"notes.md", "pixel.png", "program"} {
 		files = append(files, filepath.Join(other, name))
 	}
-	b.Do(chromedp.SetUploadFiles(chromedp.CSS(id("files")), files))
+	b.Upload(id("files"), files...)
 	b.WaitText(".attached", "pixel.png")
 	b.WaitText(id("problem"), "program is not a text or image file.")
 	b.WaitCount(".attached li", 3)
 	b.Click(`.attached button[aria-label="Remove pixel.png"]`)
 	b.WaitCount(".attached li", 2)
-	b.Do(chromedp.SetUploadFiles(chromedp.CSS(id("files")), files[1:2]))
+	b.Upload(id("files"), files[1:2]...)
 	b.WaitCount(".attached li", 3)
 	b.Do(chromedp.Focus(chromedp.CSS(id("prompt"))))
 	b.Press(kb.Enter)

@@ -108,7 +108,7 @@ func showsAttachments(t page) {
 	pick(b, id("model"), "demo")
 	inDirectory(b, t.TempDir())
 	b.Type(id("prompt"), "show request")
-	b.Do(chromedp.SetUploadFiles(chromedp.CSS(id("files")), []string{other + "/notes.md", other + "/pixel.png"}))
+	b.Upload(id("files"), other+"/notes.md", other+"/pixel.png")
 	b.WaitCount(".attached li", 2)
 	b.Do(chromedp.Focus(chromedp.CSS(id("prompt"))))
 	b.Press(kb.Enter)

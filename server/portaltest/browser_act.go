@@ -5,7 +5,10 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/chromedp/cdproto/cdp"
+	"github.com/chromedp/cdproto/dom"
 	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 )
@@ -53,6 +56,21 @@ func (b *Browser) Write(selector, text string) {
 	b.t.Helper()
 	b.waitUsable(selector)
 	b.Do(chromedp.SendKeys(chromedp.CSS(selector), text))
+}
+
+// Upload chooses files in a field for files, which may be hidden. It names the field by a reference of the page: the ids that
+// chromedp's queries use end when the document changes.
+func (b *Browser) Upload(selector string, files ...string) {
+	b.t.Helper()
+	b.wait(fmt.Sprintf(`document.querySelector(%q) !== null`, selector))
+	b.Do(func(ctx context.Context, t *chromedp.Target) (none chromedp.Void, err error) {
+		field, err := cdp.Call(ctx, t, runtime.Evaluate, runtime.EvaluateParams{Expression: fmt.Sprintf(`document.querySelector(%q)`, selector)})
+		if err != nil {
+			return none, err
+		}
+		_, err = cdp.Call(ctx, t, dom.SetFileInputFiles, dom.SetFileInputFilesParams{Files: files, ObjectID: field.Result.ObjectID})
+		return none, err
+	})
 }
 
 // Is evaluates a condition in the page.
