@@ -79,9 +79,9 @@ func TestEventsOfEveryTypeFitTheirSchema(t *testing.T) {
 	for event := range strings.Lines(string(text)) {
 		event = strings.TrimSpace(event)
 		require.NoError(t, history(event))
-		require.Error(t, history(strings.TrimSuffix(event, "}")+`,"more":1}`))
+		require.Error(t, history(strings.TrimSuffix(event, "}")+`,"more":1}`), event)
 		if strings.HasSuffix(event, "}}") {
-			require.Error(t, history(strings.TrimSuffix(event, "}}")+`,"more":1}}`), "the body is closed")
+			require.Error(t, history(strings.TrimSuffix(event, "}}")+`,"more":1}}`), "openapi.yaml does not describe the body: %s", event)
 		}
 	}
 }
