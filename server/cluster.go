@@ -104,26 +104,26 @@ func openClustered(ctx context.Context, c Config, log *slog.Logger) (s *store.St
 	if err := os.MkdirAll(c.DataDir, 0o700); err != nil {
 		return nil, nil, err
 	}
-	m = &membership{}
-	if m.lock, err = lockNode(ctx, c.DataDir); err != nil {
+	opened := &membership{}
+	if opened.lock, err = lockNode(ctx, c.DataDir); err != nil {
 		return nil, nil, err
 	}
 	defer func() {
 		if err != nil {
-			m.close()
+			opened.close()
 		}
 	}()
-	if m.log, err = jetstream.Connect(c.Cluster.servers(log)); err != nil {
+	if opened.log, err = jetstream.Connect(c.Cluster.servers(log)); err != nil {
 		return nil, nil, fmt.Errorf("cannot use the servers of the cluster: %w", err)
 	}
-	m.node = cluster.New(m.log, cluster.Options{Name: c.Cluster.Group, Node: c.Cluster.Name, Lease: c.Cluster.Lease, Log: log, Needs: copilot.NeedsObject})
-	if s, err = store.Open(ctx, store.Options{Directory: c.DataDir, Log: log, Cluster: m.node}); err != nil {
+	opened.node = cluster.New(opened.log, cluster.Options{Name: c.Cluster.Group, Node: c.Cluster.Name, Lease: c.Cluster.Lease, Log: log, Needs: copilot.NeedsObject})
+	if s, err = store.Open(ctx, store.Options{Directory: c.DataDir, Log: log, Cluster: opened.node}); err != nil {
 		return nil, nil, err
 	}
-	if err = m.node.Join(ctx, s); err != nil {
+	if err = opened.node.Join(ctx, s); err != nil {
 		return nil, nil, errors.Join(err, s.Close())
 	}
-	return s, m, nil
+	return s, opened, nil
 }
 
 // lockNode makes this process the only one that works with the data directory of a node, until the file is closed.

@@ -2,6 +2,8 @@ package server_test
 
 import (
 	"encoding/json"
+	"log/slog"
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -9,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/copilot-portal/portal/jobs"
 	"github.com/copilot-portal/portal/server"
 	"github.com/copilot-portal/portal/server/portaltest"
 	"github.com/copilot-portal/portal/server/portaltest/clustertest"
@@ -131,6 +134,36 @@ func TestClusterIsOperated(t *testing.T) {
 func sessionsOf(t *testing.T, p *portaltest.Portal) int {
 	t.Helper()
 	return scrapeOf(t, p).value("portal_sessions", "state", "idle")
+}
+
+func TestRefusedNodeReleasesItsDataDirectoryAndConnection(t *testing.T) {
+	t.Parallel()
+	n := portaltest.NATS(t, clustertest.Options{})
+	c, err := load(t, "", append(clusterEnv("one", n.URLs()), "PORTAL_DATA_DIR="+t.TempDir()))
+	require.NoError(t, err)
+	nothing := func(*jobs.Host) error { return nil }
+	discard := slog.New(slog.DiscardHandler)
+	require.NoError(t, server.WithStoredJobs(t.Context(), c, discard, nothing))
+	c.Cluster.Name = "two"
+	_ = server.WithStoredJobs(t.Context(), c, discard, nothing) // the directory belongs to one
+
+	require.Eventually(t, func() bool { return connectionsTo(t, n) == 0 }, soon, tick)
+	name, err := server.LeaveCluster(t.Context(), c.DataDir)
+	require.NoError(t, err, "the directory is still locked")
+	assert.Equal(t, "portal", name)
+}
+
+// connectionsTo returns how many clients are connected to a NATS server.
+func connectionsTo(t *testing.T, n *clustertest.NATS) int {
+	t.Helper()
+	resp, err := http.Get(n.Monitors()[0] + "/connz")
+	require.NoError(t, err)
+	defer resp.Body.Close()
+	var state struct {
+		Connections int `json:"num_connections"`
+	}
+	require.NoError(t, json.NewDecoder(resp.Body).Decode(&state))
+	return state.Connections
 }
 
 func TestPortalWithoutClusterSaysSo(t *testing.T) {
