@@ -235,6 +235,8 @@ func TestFileFaultsNameFileAndKey(t *testing.T) {
 		"operations without connections":                   {"operations: {connections: 0}", []string{"operations.connections", "0"}},
 		"an invalid permission of UIs":                     {"permissions: {headless: perhaps}", []string{"permissions.headless", "perhaps", "allow, ask or deny"}},
 		"a permission without a value":                     {"permissions: {rest: }", []string{"permissions.rest has no value"}},
+		"a permission of jobs without a value":             {"permissions: {jobs: }", []string{"permissions.jobs has no value"}},
+		"a permission of chats without a value":            {"permissions: {cli: }", []string{"permissions.cli has no value"}},
 		"a permission that is null":                        {"permissions:\n  rest: null", []string{"permissions.rest has no value"}},
 		"a token without a value":                          {"token:", []string{"token has no value"}},
 		"a rule without a value":                           {"permissions: {rules: {git.push: }}", []string{"permissions.rules.git.push has no value"}},

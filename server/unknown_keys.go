@@ -33,7 +33,11 @@ func unknownVariables(s Sources) error {
 
 // isRestrictive reports whether a value of the key can only be stricter than its default.
 func isRestrictive(key string) bool {
-	return key == "token" || strings.HasPrefix(key, "tls::") || strings.HasPrefix(key, "sandbox") || key == "permissions::rest" || key == "permissions::operations" || strings.HasPrefix(key, "permissions::rules::")
+	switch key {
+	case "token", "permissions::rest", "permissions::operations", "permissions::jobs", "permissions::cli":
+		return true
+	}
+	return strings.HasPrefix(key, "tls::") || strings.HasPrefix(key, "sandbox") || strings.HasPrefix(key, "permissions::rules::")
 }
 
 // withoutValue returns an error for restrictive keys that have no value (null) in the file. For other keys,
