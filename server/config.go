@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -228,10 +229,19 @@ func decodeText(_, to reflect.Type, value any) (any, error) {
 		return parseDuration(fmt.Sprint(value))
 	case to == reflect.TypeFor[[]string]():
 		if text, ok := value.(string); ok {
-			return strings.Split(text, ","), nil
+			return splitList(text), nil
 		}
 	}
 	return value, nil
+}
+
+// splitList returns the elements of a list in a variable, without blanks around them and without empty ones.
+func splitList(text string) []string {
+	list := strings.Split(text, ",")
+	for i := range list {
+		list[i] = strings.TrimSpace(list[i])
+	}
+	return slices.DeleteFunc(list, func(s string) bool { return s == "" })
 }
 
 // parseDuration parses a duration. It also accepts days, such as "30d".

@@ -124,6 +124,11 @@ func TestFlagsOverrideVariablesOverrideTheFileOverridesDefaults(t *testing.T) {
 			byDefault: []string{}, byFile: []string{"a", "b"}, byEnv: []string{"c", "d"},
 			yaml: "allowed_hosts: [a, b]", env: "PORTAL_ALLOWED_HOSTS=c,d",
 		},
+		"a list with blanks": {
+			read:      func(c server.Config) any { return c.AllowedHosts },
+			byDefault: []string{}, byFile: []string{"a", "b"}, byEnv: []string{"c", "d"},
+			yaml: "allowed_hosts: a, b", env: "PORTAL_ALLOWED_HOSTS= c, d,",
+		},
 		"an empty variable is ignored": {
 			read:      func(c server.Config) any { return c.Model },
 			byDefault: "", byFile: "a", byEnv: "a",

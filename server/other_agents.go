@@ -49,7 +49,7 @@ func decodeAgents(to reflect.Type, value any) any {
 	case to == reflect.TypeFor[Agent]():
 		return map[string]any{"name": strings.TrimSpace(name)}
 	case to == reflect.TypeFor[[]Agent]():
-		return strings.FieldsFunc(name, func(r rune) bool { return r == ',' })
+		return splitList(name)
 	}
 	return value
 }
