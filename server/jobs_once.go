@@ -30,10 +30,32 @@ func FindBook(c Config, dir string) (b *book.Book, file string, err error) {
 // WithJobs calls do with the jobs of the data directory and the effective book of dir. Jobs started by do are
 // cancelled when do returns. WithJobs starts an agent process if one is needed, and stops it.
 func WithJobs(ctx context.Context, c Config, dir string, log *slog.Logger, do func(*jobs.Host) error) error {
+	return withJobs(ctx, c, openStorage(ctx, c, log), dir, log, do)
+}
+
+// WithStoredJobs is like WithJobs, for jobs that are stored already, with the book of the working directory. It fails if the data
+// directory cannot be used, and does not create a missing one.
+func WithStoredJobs(ctx context.Context, c Config, log *slog.Logger, do func(*jobs.Host) error) error {
+	if _, err := os.Stat(c.DataDir); errors.Is(err, fs.ErrNotExist) {
+		c.Ephemeral = true
+	}
+	kept, err := openDataDir(ctx, c, log)
+	if err != nil {
+		return fmt.Errorf("cannot read the jobs: %w", err)
+	}
+	return withJobs(ctx, c, kept, workDir(), log, func(all *jobs.Host) error {
+		if err := all.Recover(ctx); err != nil && ctx.Err() == nil {
+			log.Warn("jobs of stopped portals may be shown as running", "err", err)
+		}
+		return do(all)
+	})
+}
+
+// withJobs calls do with the jobs of a storage, which it closes.
+func withJobs(ctx context.Context, c Config, kept storage, dir string, log *slog.Logger, do func(*jobs.Host) error) error {
+	defer kept.close(log)
 	b := findBook(c.Jobs.Book, dir)
 	unattended := func(o *jobs.Options) { o.Unattended = true } // no other process can answer questions of these sessions
-	kept := openStorage(ctx, c, log)
-	defer kept.close(log)
 	return runOnce(ctx, c, kept, log, func(h *copilot.Host) error {
 		all := newJobs(c, h, kept, b.Book, log, unattended)
 		defer func() {
@@ -41,19 +63,6 @@ func WithJobs(ctx context.Context, c Config, dir string, log *slog.Logger, do fu
 			defer cancel()
 			all.Close(gently)
 		}()
-		return do(all)
-	})
-}
-
-// WithStoredJobs is like WithJobs, for reading stored jobs. It does not create a missing data directory.
-func WithStoredJobs(ctx context.Context, c Config, log *slog.Logger, do func(*jobs.Host) error) error {
-	if _, err := os.Stat(c.DataDir); errors.Is(err, fs.ErrNotExist) {
-		c.Ephemeral = true
-	}
-	return WithJobs(ctx, c, workDir(), log, func(all *jobs.Host) error {
-		if err := all.Recover(ctx); err != nil && ctx.Err() == nil {
-			log.Warn("jobs of stopped portals may be shown as running", "err", err)
-		}
 		return do(all)
 	})
 }

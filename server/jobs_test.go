@@ -249,6 +249,19 @@ func TestJobsCommands(t *testing.T) {
 	}
 }
 
+func TestJobsOfUnusableDataDirectoryAreAnError(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "file")
+	require.NoError(t, os.WriteFile(file, nil, 0o600))
+	for _, args := range [][]string{{"status"}, {"status", "--json"}, {"status", "x"}, {"cancel", "x"}, {"continue", "x"}} {
+		code, stdout, stderr := command(t, []string{"PORTAL_DATA_DIR=" + file}, append([]string{"jobs"}, args...)...)
+		assert.Equal(t, 1, code, args)
+		assert.Empty(t, stdout, args)
+		assert.Contains(t, stderr, "cannot read the jobs: ", args)
+		assert.Contains(t, stderr, file, args)
+	}
+}
+
 func TestPipedJobPrintsALinePerEvent(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()

@@ -23,12 +23,9 @@ type storage struct {
 // openStorage opens the data directory, unless the configuration says ephemeral. The portal also works if
 // that fails; the log and /health say so.
 func openStorage(ctx context.Context, c Config, log *slog.Logger) storage {
-	if c.Ephemeral {
-		return storage{}
-	}
-	s, member, err := openStore(ctx, c, log)
+	s, err := openDataDir(ctx, c, log)
 	if err == nil {
-		return storage{store: s, cluster: member, checkpoints: newCheckpoints(c, log)}
+		return s
 	}
 	var fault *store.Failure
 	if !errors.As(err, &fault) {
@@ -38,12 +35,21 @@ func openStorage(ctx context.Context, c Config, log *slog.Logger) storage {
 	return storage{fault: fault}
 }
 
-func openStore(ctx context.Context, c Config, log *slog.Logger) (*store.Store, *membership, error) {
-	if c.Cluster.isOn() {
-		return openClustered(ctx, c, log)
+// openDataDir is like openStorage, but fails if the data directory cannot be used.
+func openDataDir(ctx context.Context, c Config, log *slog.Logger) (s storage, err error) {
+	switch {
+	case c.Ephemeral:
+		return storage{}, nil
+	case c.Cluster.isOn():
+		s.store, s.cluster, err = openClustered(ctx, c, log)
+	default:
+		s.store, err = store.Open(ctx, store.Options{Directory: c.DataDir, Log: log})
 	}
-	s, err := store.Open(ctx, store.Options{Directory: c.DataDir, Log: log})
-	return s, nil, err
+	if err != nil {
+		return storage{}, err
+	}
+	s.checkpoints = newCheckpoints(c, log)
+	return s, nil
 }
 
 // failure returns what prevents sessions from being stored, or nil.

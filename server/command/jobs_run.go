@@ -48,8 +48,19 @@ that would need an answer are declined.`,
 		if err != nil {
 			return err
 		}
-		return p.runJob(cmd, dir, *asJSON, func(all *jobs.Host) (*jobs.Job, error) {
-			return all.StartJob(cmd.Context(), jobs.JobRequest{Name: args[0], Directory: dir, Input: input})
+		config, err := p.load(cmd)
+		if err != nil {
+			return err
+		}
+		return server.WithJobs(cmd.Context(), config, dir, p.logger(config, slog.LevelError), func(all *jobs.Host) error {
+			j, err := all.StartJob(cmd.Context(), jobs.JobRequest{Name: args[0], Directory: dir, Input: input})
+			switch {
+			case errors.Is(err, jobs.ErrNotInBook):
+				return fault.Errorf(fault.NotFound, "%w: see portal jobs list", err)
+			case err != nil:
+				return err
+			}
+			return p.showUntilEnd(cmd.Context(), j, *asJSON)
 		})
 	}
 	return c
@@ -64,15 +75,16 @@ directory, input and book. Otherwise it works like run.`,
 	}
 	asJSON := c.Flags().Bool("json", false, "print one JSON event per line")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
-		return p.runJob(cmd, ".", *asJSON, func(all *jobs.Host) (*jobs.Job, error) {
-			if err := all.Recover(cmd.Context()); err != nil {
-				return nil, err
-			}
+		return p.withJobs(cmd, slog.LevelError, func(_ server.Config, all *jobs.Host) error {
 			old, err := server.FindJob(cmd.Context(), all, args[0])
 			if err != nil {
-				return nil, err
+				return err
 			}
-			return all.Continue(cmd.Context(), old.ID())
+			j, err := all.Continue(cmd.Context(), old.ID())
+			if err != nil {
+				return err
+			}
+			return p.showUntilEnd(cmd.Context(), j, *asJSON)
 		})
 	}
 	return c
@@ -87,32 +99,18 @@ func (p Process) input(args []string) (string, error) {
 	return strings.TrimRight(string(text), "\r\n"), err
 }
 
-// runJob starts a job, shows it until it ends, and returns an error unless it succeeded.
-func (p Process) runJob(cmd *cobra.Command, dir string, asJSON bool, start func(*jobs.Host) (*jobs.Job, error)) error {
-	config, err := p.load(cmd)
-	if err != nil {
+// showUntilEnd shows a job until it ends, and returns an error unless it succeeded.
+func (p Process) showUntilEnd(ctx context.Context, j *jobs.Job, asJSON bool) error {
+	if err := followJob(ctx, j, p.display(asJSON)); err != nil {
 		return err
 	}
-	ctx := cmd.Context()
-	return server.WithJobs(ctx, config, dir, p.logger(config, slog.LevelError), func(all *jobs.Host) error {
-		j, err := start(all)
-		switch {
-		case errors.Is(err, jobs.ErrNotInBook):
-			return fault.Errorf(fault.NotFound, "%w: see portal jobs list", err)
-		case err != nil:
-			return err
-		}
-		if err := followJob(ctx, j, p.display(asJSON)); err != nil {
-			return err
-		}
-		switch j.Info().Status { //nolint:exhaustive // the others are failures
-		case jobs.Succeeded:
-			return nil
-		case jobs.Canceled:
-			return context.Canceled
-		}
-		return errSilent
-	})
+	switch j.Info().Status { //nolint:exhaustive // the others are failures
+	case jobs.Succeeded:
+		return nil
+	case jobs.Canceled:
+		return context.Canceled
+	}
+	return errSilent
 }
 
 // update is one call of a display: an event, the cancellation by the person, the end of the job, or, if
