@@ -90,32 +90,15 @@ func examinePort(ctx context.Context, c Config) Finding {
 	return problemFinding("", "%v", err)
 }
 
+// askTime limits how long doctor waits for the responses of a server on the port.
+const askTime = 4 * time.Second
+
 // portalAt returns the version of the portal that listens on the configured port, or "" if no portal does,
 // and the status of the response.
 func portalAt(ctx context.Context, c Config) (version string, status int) {
-	version, status = askPort(ctx, c, "")
-	if status == http.StatusUnauthorized && c.Token != "" { // do not send the token to a server that does not ask for one
-		return askPort(ctx, c, c.Token)
-	}
-	return version, status
-}
-
-func askPort(ctx context.Context, c Config, token string) (version string, status int) {
-	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
-	u := c.ownURL(c.Port, "/health")
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
-	if err != nil {
-		return "", 0
-	}
-	if token != "" {
-		req.Header.Set("Authorization", "Bearer "+token)
-	}
-	client := http.Client{
-		Transport:     c.TLS.ownTransport(),
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
-	resp, err := client.Do(req)
+	resp, err := c.askOwn(ctx, http.MethodGet, "/health")
 	if err != nil {
 		return "", 0
 	}

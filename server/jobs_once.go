@@ -99,19 +99,7 @@ const cancelTime = time.Minute
 func CancelJob(ctx context.Context, c Config, id string) error {
 	ctx, cancel := context.WithTimeout(ctx, cancelTime)
 	defer cancel()
-	u := c.ownURL(c.Port, "/api/copilot/job/"+url.PathEscape(id)+"/stop")
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, u.String(), nil)
-	if err != nil {
-		return err
-	}
-	if c.Token != "" {
-		req.Header.Set("Authorization", "Bearer "+c.Token)
-	}
-	client := http.Client{
-		Transport:     c.TLS.ownTransport(),
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}
-	resp, err := client.Do(req)
+	resp, err := c.askOwn(ctx, http.MethodPost, "/api/copilot/job/"+url.PathEscape(id)+"/stop")
 	if err != nil {
 		return fmt.Errorf("another process runs this job, but no portal answers on port %d (use --port to name another one): %w", c.Port, err)
 	}
