@@ -136,18 +136,19 @@ func newJobs(c Config, sessions *copilot.Host, kept storage, b *book.Book, log *
 // openJobs reads the book and creates the host of jobs.
 func (k *portalCore) openJobs() {
 	k.book = findBook(k.config.Jobs.Book, workDir())
-	if k.config.Jobs.Book == "" {
-		k.book.log(k.log) // a fault in a configured book ends the portal, which prints it
-	}
+	k.book.log(k.log)
 	k.jobs = newJobs(k.config, k.host, k.storage, k.book.Book, k.log)
 }
 
-// checkBook returns an error if the configured book cannot be used.
-func (k *portalCore) checkBook() error {
-	if k.config.Jobs.Book == "" || k.book.fault == nil {
+// CheckBook returns an error if the configured job book cannot be used.
+func (c *Config) CheckBook() error {
+	if c.Jobs.Book == "" {
 		return nil
 	}
-	return fmt.Errorf("the job book is not valid:\n%w", k.book.fault)
+	if _, err := ReadBook(c.Jobs.Book); err != nil {
+		return fmt.Errorf("the job book is not valid:\n%w", err)
+	}
+	return nil
 }
 
 // recoverWork returns a function that calls left regularly, until ctx is done, to finalize what killed

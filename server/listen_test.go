@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"strconv"
 	"strings"
 	"testing"
@@ -133,4 +134,18 @@ func TestStoppedPortalLeavesNothingOpen(t *testing.T) {
 		return
 	}
 	require.NoError(t, err)
+}
+
+func TestPortalThatCannotListenLeavesNoFiles(t *testing.T) {
+	temporary := t.TempDir()
+	t.Setenv("TMPDIR", temporary)
+	port := occupy(t, "127.0.0.1:0")
+	s := inside(t, func(c *server.Config) {
+		c.Host, c.Port = "127.0.0.1", port
+		c.Agents = []server.Agent{{Name: "other", Command: noAgent, Protocol: "acp"}}
+	})
+	require.Error(t, s.Listen(t.Context()))
+	left, err := os.ReadDir(temporary)
+	require.NoError(t, err)
+	assert.Empty(t, left)
 }

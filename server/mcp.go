@@ -35,13 +35,11 @@ func depthOf(s Sources) (int, error) {
 // MCP runs a portal for a single MCP client on in and out. It opens no port. It returns nil when in ends or ctx is done, after it has
 // answered pending calls, closed the sessions and stopped the agents. It always closes in.
 func MCP(ctx context.Context, c Config, version string, log *slog.Logger, in io.ReadCloser, out io.Writer) error {
-	k := newCore(ctx, c, version, log)
-	if err := k.checkBook(); err != nil {
+	if err := c.CheckBook(); err != nil {
 		_ = in.Close() // the caller relies on it; closing a reader cannot lose data
-		k.closeGently(ctx)
-		k.close()
 		return err
 	}
+	k := newCore(ctx, c, version, log)
 	api := k.newMCP()
 	err := k.serveStreams(ctx, func(ctx context.Context, _ func()) streamSession { return startMCP(ctx, api, in, out) })
 	if err != nil {

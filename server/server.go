@@ -29,7 +29,7 @@ import (
 )
 
 // Server is a portal. [New] creates it, [Server.Listen] opens its port, and [Server.Serve] runs and closes
-// it.
+// it. The configured job book should be checked before, with [Config.CheckBook].
 type Server struct {
 	*portalCore
 
@@ -130,18 +130,17 @@ func ownDirectory() string {
 	return filepath.Dir(path)
 }
 
-// Listen opens the port. It fails if the configured job book has faults. If no token is configured, it
-// generates one beyond loopback, for pages of other origins, and with a sandbox.
+// Listen opens the port. If no token is configured, it generates one beyond loopback, for pages of other
+// origins, and with a sandbox. If it fails, it has closed the portal.
 func (s *Server) Listen(ctx context.Context) error {
-	if err := s.checkBook(); err != nil {
-		return err
-	}
 	if s.config.Token == "" && s.config.wantsToken() {
 		s.config.Token = rand.Text()
 		s.generatedToken = s.config.Token
 	}
 	var err error
 	if s.listeners, err = listen(ctx, s.config.Host, s.config.Port); err != nil {
+		s.closeGently(ctx)
+		s.close()
 		return err
 	}
 	s.port = s.Port

@@ -30,13 +30,11 @@ const untaken = 1500 * time.Millisecond
 func Stdio(
 	ctx context.Context, c Config, version string, log *slog.Logger, in io.ReadCloser, out io.Writer, rules permission.Policy,
 ) error {
-	k := newCore(ctx, c, version, log)
-	if err := k.checkBook(); err != nil {
+	if err := c.CheckBook(); err != nil {
 		_ = in.Close() // the caller relies on it; closing a reader cannot lose data
-		k.closeGently(ctx)
-		k.close()
 		return err
 	}
+	k := newCore(ctx, c, version, log)
 	client := ui.Client{Directory: workDir(), Grace: interrupt, WriteTimeout: writeTimeout, Policy: rules}
 	err := k.serveStreams(ctx, func(ctx context.Context, end func()) streamSession {
 		client.End = end

@@ -43,12 +43,16 @@ func serve(cmd *cobra.Command, p Process) error {
 	if err := watchParent(ctx, cmd, p, cancel); err != nil {
 		return err
 	}
+	if err := config.CheckBook(); err != nil {
+		return err
+	}
 	s := server.New(ctx, config, p.Version, p.logger(config, slog.LevelInfo))
 	if err := s.Listen(ctx); err != nil {
 		return err
 	}
 	if _, err := fmt.Fprintf(p.Out, "SIDECAR_PORT=%d\n", s.Port()); err != nil {
-		return fmt.Errorf("printing the port: %w", err)
+		cancel() // so that Serve only closes the portal
+		return errors.Join(fmt.Errorf("printing the port: %w", err), s.Serve(ctx))
 	}
 	p.Err.Printf("The portal is listening: %s\n", s.URL())
 	if config.LAN {
