@@ -155,19 +155,12 @@ func (c *Config) CheckBook() error {
 // portals left behind.
 func (k *portalCore) recoverWork(left ...func(context.Context) error) func(context.Context) {
 	return func(ctx context.Context) {
-		every := time.NewTicker(recoverEvery)
-		defer every.Stop()
-		for {
+		every(ctx, recoverEvery, func() {
 			for _, end := range left {
 				if err := end(ctx); err != nil && ctx.Err() == nil {
 					k.log.Debug("cannot recover jobs and operations of other processes", "err", err) // see /health for the cause
 				}
 			}
-			select {
-			case <-every.C:
-			case <-ctx.Done():
-				return
-			}
-		}
+		})
 	}
 }

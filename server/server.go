@@ -173,17 +173,16 @@ func (s *Server) Serve(ctx context.Context) error {
 	s.http = s.newHTTP()
 	failed := make(chan error, len(s.listeners))
 	limiter := newConnectionLimiter(s.limits)
+	var serving sync.WaitGroup
 	for _, l := range s.listeners {
 		if s.config.TLS.isOn() {
 			l = newTLSListener(l, s.config.TLS, s.log)
 		}
-		go func() {
+		serving.Go(func() {
 			failed <- s.http.Serve(&limitedListener{Listener: l, limits: s.limits, limiter: limiter, log: s.log})
-		}()
+		})
 	}
-	stopCare := s.maintainStorage(ctx, s.recoverWork(s.work.Recover, s.jobs.Recover))
-	stopWarm := s.keepWarm(ctx)
-	stopRelease := s.releaseStart(ctx)
+	stop := background(ctx, s.recoverSessions, s.retain, s.recoverWork(s.work.Recover, s.jobs.Recover), s.keepWarm, s.releaseStart)
 	var err error
 	select {
 	case err = <-failed:
@@ -192,27 +191,19 @@ func (s *Server) Serve(ctx context.Context) error {
 	case <-s.stop:
 		s.log.Info("stopping at the request of a client")
 	}
-	stopRelease()
-	stopWarm()
-	stopCare()
+	stop()
 	s.shutdown(context.WithoutCancel(ctx))
+	serving.Wait()
 	if errors.Is(err, http.ErrServerClosed) {
 		err = nil
 	}
 	return err
 }
 
-// keepWarm keeps an agent running if configured. The caller must call stop, which waits for the end of that.
-func (s *Server) keepWarm(ctx context.Context) (stop func()) {
-	if !s.config.keepsWarm() {
-		return func() {}
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	var warm sync.WaitGroup
-	warm.Go(func() { s.host.KeepWarm(ctx) })
-	return func() {
-		cancel()
-		warm.Wait()
+// keepWarm keeps an agent running until ctx is done, if configured.
+func (s *Server) keepWarm(ctx context.Context) {
+	if s.config.keepsWarm() {
+		s.host.KeepWarm(ctx)
 	}
 }
 

@@ -52,9 +52,9 @@ func Stdio(
 // otherwise it is called when the connection has ended or must end.
 func (k *portalCore) serveStreams(ctx context.Context, begin func(ctx context.Context, end func()) streamSession) error {
 	defer k.close()
-	stopCare := k.maintainStorage(ctx, k.recoverWork(k.jobs.Recover))
+	stop := background(ctx, k.recoverSessions, k.retain, k.recoverWork(k.jobs.Recover))
 	end := sync.OnceFunc(func() {
-		stopCare()
+		stop()
 		k.closeGently(ctx) // pending requests fail, which is an answer, too
 	})
 	t := begin(context.WithoutCancel(ctx), end)

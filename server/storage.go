@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"sync"
 	"time"
 
 	"github.com/copilot-portal/portal/copilot/checkpoint"
@@ -93,45 +92,24 @@ const recoverEvery = 2 * time.Second
 // reviveEvery is the number of those intervals after which questions of suspended sessions are reopened.
 const reviveEvery = 15
 
-// maintainStorage starts the maintenance of stored sessions: it recovers sessions of killed processes,
-// deletes expired ones, and runs more. stop ends all of that and waits.
-func (k *portalCore) maintainStorage(ctx context.Context, more ...func(context.Context)) (stop func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	var work sync.WaitGroup
-	work.Go(func() { k.recoverSessions(ctx) })
-	work.Go(func() { k.retain(ctx) })
-	for _, do := range more {
-		work.Go(func() { do(ctx) })
-	}
-	return func() {
-		cancel()
-		work.Wait()
-	}
-}
-
+// recoverSessions recovers sessions of killed processes until ctx is done.
 func (k *portalCore) recoverSessions(ctx context.Context) {
-	every := time.NewTicker(recoverEvery)
-	defer every.Stop()
-	for n := 0; ; n++ {
+	n := 0
+	every(ctx, recoverEvery, func() {
 		err := k.host.Recover(ctx)
 		if n%reviveEvery == 0 {
 			err = errors.Join(err, k.host.ReopenQuestions(ctx), k.host.RecoverFiles(ctx))
 		}
+		n++
 		if err != nil && ctx.Err() == nil {
 			k.log.Debug("cannot recover sessions of other processes", "err", err) // see /health for the cause
 		}
-		select {
-		case <-every.C:
-		case <-ctx.Done():
-			return
-		}
-	}
+	})
 }
 
+// retain deletes expired sessions until ctx is done.
 func (k *portalCore) retain(ctx context.Context) {
-	every := time.NewTicker(retainEvery)
-	defer every.Stop()
-	for {
+	every(ctx, retainEvery, func() {
 		n, err := k.host.DeleteExpired(ctx, k.config.Retention.Age, int64(k.config.Retention.Size)<<20)
 		ofJobs, more := k.jobs.DeleteExpiredSessions(ctx)
 		if n += ofJobs; n > 0 {
@@ -141,12 +119,7 @@ func (k *portalCore) retain(ctx context.Context) {
 		if err != nil && ctx.Err() == nil {
 			k.log.Warn("cannot delete all expired sessions", "err", err)
 		}
-		select {
-		case <-every.C:
-		case <-ctx.Done():
-			return
-		}
-	}
+	})
 }
 
 // storageHealth is the state of the storage for GET /health.
