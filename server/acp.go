@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"log/slog"
 
@@ -21,14 +20,8 @@ func (k *portalCore) newACP(sockets *socket.Server) *acp.API {
 // cancelled the editor's runs, answered pending requests, closed the sessions and stopped the agents. It always closes in.
 func ACP(ctx context.Context, c Config, version string, log *slog.Logger, in io.ReadCloser, out io.Writer) error {
 	k := newCore(ctx, c, version, log)
-	client := acp.Client{Grace: interrupt, WriteTimeout: writeTimeout, Alone: true}
-	err := k.serveStreams(ctx, func(ctx context.Context, _ func()) streamSession {
-		return startSession(ctx, in, out, jsonrpc.LineOptions{Max: acp.MaxMessage}, func(ctx context.Context, carrier jsonrpc.Carrier) error {
-			return k.newACP(nil).Serve(ctx, carrier, client)
-		})
+	return k.serveStreams(ctx, "editor", in, out, func(ctx context.Context, in io.ReadCloser, out io.WriteCloser, _ func()) error {
+		client := acp.Client{Grace: interrupt, WriteTimeout: writeTimeout, Alone: true}
+		return k.newACP(nil).Serve(ctx, jsonrpc.NewLines(in, out, jsonrpc.LineOptions{Max: acp.MaxMessage}), client)
 	})
-	if err != nil {
-		return fmt.Errorf("the connection to the editor failed: %w", err)
-	}
-	return nil
 }

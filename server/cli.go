@@ -2,7 +2,6 @@ package server
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"log/slog"
 
@@ -36,13 +35,7 @@ func (k *portalCore) newCLI() *cli.API {
 // the agents. It always closes in.
 func CLI(ctx context.Context, c Config, version string, log *slog.Logger, in io.ReadCloser, out io.Writer) error {
 	k := newCore(ctx, c, version, log)
-	err := k.serveStreams(ctx, func(ctx context.Context, _ func()) streamSession {
-		return startSession(ctx, in, out, jsonrpc.LineOptions{Max: cli.MaxMessage, ASCII: true}, func(ctx context.Context, carrier jsonrpc.Carrier) error {
-			return k.newCLI().Serve(ctx, carrier, interrupt)
-		})
+	return k.serveStreams(ctx, "app", in, out, func(ctx context.Context, in io.ReadCloser, out io.WriteCloser, _ func()) error {
+		return k.newCLI().Serve(ctx, jsonrpc.NewLines(in, out, jsonrpc.LineOptions{Max: cli.MaxMessage, ASCII: true}), interrupt)
 	})
-	if err != nil {
-		return fmt.Errorf("the connection to the app failed: %w", err)
-	}
-	return nil
 }

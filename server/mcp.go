@@ -6,7 +6,6 @@ import (
 	"io"
 	"log/slog"
 	"strconv"
-	"sync"
 
 	"github.com/copilot-portal/portal/handlers/mcp"
 )
@@ -40,35 +39,7 @@ func MCP(ctx context.Context, c Config, version string, log *slog.Logger, in io.
 		return err
 	}
 	k := newCore(ctx, c, version, log)
-	api := k.newMCP()
-	err := k.serveStreams(ctx, func(ctx context.Context, _ func()) streamSession { return startMCP(ctx, api, in, out) })
-	if err != nil {
-		return fmt.Errorf("the connection to the MCP client failed: %w", err)
-	}
-	return nil
-}
-
-// startMCP starts the dialect in a goroutine.
-func startMCP(ctx context.Context, api *mcp.API, in io.ReadCloser, out io.Writer) streamSession {
-	ctx, cancel := context.WithCancel(ctx)
-	t := streamSession{inputEnded: make(chan struct{}), ended: make(chan error, 1), out: &output{Writer: out}, cut: cancel}
-	watched := watchedInput{ReadCloser: in, ended: sync.OnceFunc(func() { close(t.inputEnded) })}
-	go func() { t.ended <- api.Serve(ctx, watched, t.out) }()
-	return t
-}
-
-// watchedInput reports its end.
-type watchedInput struct {
-	io.ReadCloser
-
-	ended func()
-}
-
-// Read reads from the input.
-func (w watchedInput) Read(p []byte) (int, error) {
-	n, err := w.ReadCloser.Read(p)
-	if err != nil {
-		w.ended()
-	}
-	return n, err
+	return k.serveStreams(ctx, "MCP client", in, out, func(ctx context.Context, in io.ReadCloser, out io.WriteCloser, _ func()) error {
+		return k.newMCP().Serve(ctx, in, out)
+	})
 }

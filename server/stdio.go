@@ -35,39 +35,40 @@ func Stdio(
 		return err
 	}
 	k := newCore(ctx, c, version, log)
-	client := ui.Client{Directory: workDir(), Grace: interrupt, WriteTimeout: writeTimeout, Policy: rules}
-	err := k.serveStreams(ctx, func(ctx context.Context, end func()) streamSession {
-		client.End = end
-		return startSession(ctx, in, out, jsonrpc.LineOptions{Max: ui.MaxMessage}, func(ctx context.Context, carrier jsonrpc.Carrier) error {
-			return k.newUI(nil).Serve(ctx, carrier, client)
-		})
+	return k.serveStreams(ctx, "UI", in, out, func(ctx context.Context, in io.ReadCloser, out io.WriteCloser, end func()) error {
+		client := ui.Client{Directory: workDir(), Grace: interrupt, WriteTimeout: writeTimeout, Policy: rules, End: end}
+		return k.newUI(nil).Serve(ctx, jsonrpc.NewLines(in, out, jsonrpc.LineOptions{Max: ui.MaxMessage}), client)
 	})
-	if err != nil {
-		return fmt.Errorf("the connection to the UI failed: %w", err)
-	}
-	return nil
 }
 
-// serveStreams runs a portal on streams from start to end. end closes its sessions; the dialect may call it,
-// otherwise it is called when the connection has ended or must end.
-func (k *portalCore) serveStreams(ctx context.Context, begin func(ctx context.Context, end func()) streamSession) error {
+// serveStreams runs a portal from start to end, for a client on in and out that serve serves. end closes the sessions; serve may
+// call it, otherwise it is called when the connection has ended or must end.
+func (k *portalCore) serveStreams(
+	ctx context.Context, client string, in io.ReadCloser, out io.Writer,
+	serve func(ctx context.Context, in io.ReadCloser, out io.WriteCloser, end func()) error,
+) error {
 	defer k.close()
 	stop := background(ctx, k.recoverSessions, k.retain, k.recoverWork(k.jobs.Recover))
 	end := sync.OnceFunc(func() {
 		stop()
 		k.closeGently(ctx) // pending requests fail, which is an answer, too
 	})
-	t := begin(context.WithoutCancel(ctx), end)
+	t := startSession(context.WithoutCancel(ctx), in, out, func(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
+		return serve(ctx, in, out, end)
+	})
 	defer t.cut()
 	over, err := t.wait(ctx)
 	end()
 	if !over {
 		err = t.flushBriefly()
 	}
-	return err
+	if err != nil {
+		return fmt.Errorf("the connection to the %s failed: %w", client, err)
+	}
+	return nil
 }
 
-// streamSession is the connection with a UI or an app over streams.
+// streamSession is the connection with a client over streams.
 type streamSession struct {
 	inputEnded chan struct{} // closed when the input has ended
 	ended      chan error    // receives the result of the dialect
@@ -77,15 +78,12 @@ type streamSession struct {
 
 // startSession starts the dialect in a goroutine.
 func startSession(
-	ctx context.Context, in io.ReadCloser, out io.Writer, lines jsonrpc.LineOptions, serve func(context.Context, jsonrpc.Carrier) error,
+	ctx context.Context, in io.ReadCloser, out io.Writer, serve func(context.Context, io.ReadCloser, io.WriteCloser) error,
 ) streamSession {
 	ctx, cancel := context.WithCancel(ctx)
 	t := streamSession{inputEnded: make(chan struct{}), ended: make(chan error, 1), out: &output{Writer: out}, cut: cancel}
-	carrier := &streams{
-		Lines: jsonrpc.NewLines(in, t.out, lines),
-		ended: func() { close(t.inputEnded) },
-	}
-	go func() { t.ended <- serve(ctx, carrier) }()
+	watched := watchedInput{ReadCloser: in, ended: sync.OnceFunc(func() { close(t.inputEnded) })}
+	go func() { t.ended <- serve(ctx, watched, t.out) }() // a write to out may never end, see output
 	return t
 }
 
@@ -139,19 +137,20 @@ func (t streamSession) flushBriefly() error {
 	return nil
 }
 
-// streams is a carrier of lines that reports the end of its input.
-type streams struct {
-	*jsonrpc.Lines
-	ended func() // called once
+// watchedInput reports its end. A reader of lines meets it only after the last complete line.
+type watchedInput struct {
+	io.ReadCloser
+
+	ended func()
 }
 
-// Read reads the next line. It is not called again after an error.
-func (s *streams) Read() ([]byte, error) {
-	line, err := s.Lines.Read()
-	if err != nil && !errors.Is(err, jsonrpc.ErrTooLong) {
-		s.ended()
+// Read reads from the input.
+func (w watchedInput) Read(p []byte) (int, error) {
+	n, err := w.ReadCloser.Read(p)
+	if err != nil {
+		w.ended()
 	}
-	return line, err
+	return n, err
 }
 
 // output measures how long a write has waited for its reader. It is never closed: the process does that, and
