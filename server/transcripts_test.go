@@ -14,6 +14,7 @@ import (
 
 	"github.com/copilot-portal/portal/copilot/agent/sdk/formserver"
 	"github.com/copilot-portal/portal/server/portaltest"
+	"github.com/copilot-portal/portal/server/portaltest/contract"
 	"github.com/copilot-portal/portal/server/portaltest/transcript"
 )
 
@@ -27,7 +28,7 @@ const (
 
 // environment contains what plays share.
 type environment struct {
-	schema *transcript.Schema
+	schema *contract.Dialect
 	portal func() *portaltest.Portal // shared by all scripts that do not need their own
 }
 
@@ -39,9 +40,7 @@ type play struct {
 }
 
 func TestTranscriptsOnBothCarriers(t *testing.T) {
-	path, err := filepath.Abs("../spec/ui.schema.json")
-	require.NoError(t, err)
-	schema, err := transcript.ReadSchema(path)
+	schema, err := contract.UI()
 	require.NoError(t, err)
 	all := plays(t)
 	shared := environment{schema, sync.OnceValue(func() *portaltest.Portal { return portaltest.Start(t, portaltest.Options{}) })}

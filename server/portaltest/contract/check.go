@@ -20,6 +20,30 @@ func (d *Dialect) kindOf(definition string) (into schemas, method string) {
 	return nil, ""
 }
 
+// Knows reports whether a method or a notification is described.
+func (d *Dialect) Knows(method string) bool { return d.params[method] != nil }
+
+// Check validates a message of either side by the schema of whole messages. If it is a response, Check also validates its result for
+// the method answered.
+func (d *Dialect) Check(message any, answered string) error {
+	if err := d.message.Validate(message); err != nil {
+		return err
+	}
+	object, _ := message.(map[string]any)
+	if result, there := object["result"]; there {
+		return d.checkResult(result, answered)
+	}
+	return nil
+}
+
+func (d *Dialect) checkResult(result any, answered string) error {
+	schema, known := d.results[answered]
+	if !known {
+		return fmt.Errorf("it answers %q, which has no result", answered)
+	}
+	return schema.Validate(result)
+}
+
 // CheckCall validates a request or a notification of the portal.
 func (d *Dialect) CheckCall(message any) error {
 	method, _ := member(message, "method").(string)
@@ -42,11 +66,7 @@ func (d *Dialect) CheckResponse(message any, method string) error {
 	if err := d.checkForm(message, "result"); err != nil {
 		return err
 	}
-	result, known := d.results[method]
-	if !known {
-		return fmt.Errorf("it answers %q, which has no result", method)
-	}
-	if err := result.Validate(member(message, "result")); err != nil {
+	if err := d.checkResult(member(message, "result"), method); err != nil {
 		return fmt.Errorf("%s: %w", method, err)
 	}
 	count(d.name, "result of the portal")

@@ -2,5 +2,5 @@
 // that the UI sends and those that it expects. spec/transcripts/README.md describes the format.
 //
 // Any [UI] can play a [Script], so the same file applies to every carrier. Each message, in either direction, is
-// also validated with the schema of the protocol ([Schema]).
+// also validated with the schema of the protocol.
 package transcript

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/copilot-portal/portal/server/portaltest/contract"
 	"github.com/copilot-portal/portal/server/portaltest/transcript"
 )
 
@@ -28,7 +29,7 @@ func TestTranscriptsAreValid(t *testing.T) {
 	}
 }
 
-func checkSteps(t *testing.T, s *transcript.Schema, script string, steps []transcript.Step) {
+func checkSteps(t *testing.T, s *contract.Dialect, script string, steps []transcript.Step) {
 	t.Helper()
 	for _, step := range steps {
 		if step.Verb != transcript.Send && step.Verb != transcript.Expect {

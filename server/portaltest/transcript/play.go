@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/copilot-portal/portal/server/portaltest/contract"
 )
 
 // UI is a client of the portal, on any carrier.
@@ -23,7 +25,7 @@ type UI interface {
 
 // Setup is the environment in which a script is played.
 type Setup struct {
-	Schema   *Schema
+	Schema   *contract.Dialect
 	Open     func() UI                      // connects a new client, with the data of earlier ones
 	Session  func(query string) (id string) // starts a session by another dialect
 	Query    func(id, prompt string)        // sends a prompt by another dialect

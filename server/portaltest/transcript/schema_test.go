@@ -8,12 +8,12 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/copilot-portal/portal/server/portaltest/transcript"
+	"github.com/copilot-portal/portal/server/portaltest/contract"
 )
 
-func schema(t *testing.T) *transcript.Schema {
+func schema(t *testing.T) *contract.Dialect {
 	t.Helper()
-	s, err := transcript.ReadSchema(spec(t, "ui.schema.json"))
+	s, err := contract.UI()
 	require.NoError(t, err)
 	return s
 }
