@@ -22,22 +22,17 @@ type Dialect struct {
 
 //nolint:gochecknoglobals // compiled once for all tests of a process
 var (
-	ui         = sync.OnceValues(parseUI)
-	rpc        = sync.OnceValues(func() (*Dialect, error) { return parseOpenRPC("openrpc.json", "rpc") })
-	cli        = sync.OnceValues(func() (*Dialect, error) { return parseOpenRPC("cli.openrpc.json", "cli") })
+	// UI returns the dialect of /ui and `portal stdio`: spec/ui.schema.json.
+	UI = sync.OnceValues(parseUI)
+	// RPC returns the dialect of /rpc: the methods of spec/openrpc.json and the notifications of spec/streams.asyncapi.yaml.
+	RPC = sync.OnceValues(func() (*Dialect, error) { return parseOpenRPC("openrpc.json", "rpc") })
+	// CLI returns the dialect of `portal cli`: the methods of spec/cli.openrpc.json and the notifications of spec/streams.asyncapi.yaml.
+	CLI = sync.OnceValues(func() (*Dialect, error) { return parseOpenRPC("cli.openrpc.json", "cli") })
+
 	stream     = sync.OnceValues(func() (schemas, error) { return parseChannel("streams.asyncapi.yaml", "stream") })
 	terminal   = sync.OnceValues(func() (schemas, error) { return parseChannel("streams.asyncapi.yaml", "terminal") })
 	operations = sync.OnceValues(func() (schemas, error) { return parseChannel("operations.asyncapi.yaml", "watch") })
 )
-
-// UI returns the dialect of /ui and `portal stdio`: spec/ui.schema.json.
-func UI() (*Dialect, error) { return ui() }
-
-// RPC returns the dialect of /rpc: the methods of spec/openrpc.json and the notifications of spec/streams.asyncapi.yaml.
-func RPC() (*Dialect, error) { return rpc() }
-
-// CLI returns the dialect of `portal cli`: the methods of spec/cli.openrpc.json and the notifications of spec/streams.asyncapi.yaml.
-func CLI() (*Dialect, error) { return cli() }
 
 // Methods lists the methods and notifications, and those that have a result.
 func (d *Dialect) Methods() (all, answered []string) {
