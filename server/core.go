@@ -3,6 +3,7 @@ package server
 import (
 	"context"
 	"log/slog"
+	"sync"
 	"time"
 
 	"github.com/copilot-portal/portal/copilot"
@@ -69,6 +70,23 @@ func (k *portalCore) newUI(sockets *socket.Server) *ui.API {
 		Host: k.host, WorkDir: workDir(), Headless: permission.Decision(k.config.Permissions.Headless),
 		Version: k.version, Sockets: sockets, Extra: own.Methods, Admit: admitLinked(linkedUI()), Log: k.log,
 	})
+}
+
+// closeGently closes operations, jobs, interfaces and sessions, even if ctx is done.
+func (k *portalCore) closeGently(ctx context.Context) {
+	ctx, cancel := gently(ctx)
+	defer cancel()
+	k.closeWork(ctx)
+	k.host.Close(ctx)
+}
+
+// closeWork ends the operations, jobs and studio requests that use sessions.
+func (k *portalCore) closeWork(ctx context.Context) {
+	var work sync.WaitGroup
+	work.Go(func() { k.work.Close(ctx) })
+	work.Go(func() { k.jobs.Close(ctx) })
+	work.Go(func() { k.gallery.Close(ctx) })
+	work.Wait()
 }
 
 // close releases the storage and the driver. The caller must close the host first.

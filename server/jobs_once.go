@@ -59,9 +59,9 @@ func withJobs(ctx context.Context, c Config, kept storage, dir string, log *slog
 	return runOnce(ctx, c, kept, log, func(h *copilot.Host) error {
 		all := newJobs(c, h, kept, b.Book, log, unattended)
 		defer func() {
-			gently, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopGently)
+			ctx, cancel := gently(ctx)
 			defer cancel()
-			all.Close(gently)
+			all.Close(ctx)
 		}()
 		return do(all)
 	})

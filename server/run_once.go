@@ -61,23 +61,10 @@ func runOnce(ctx context.Context, c Config, kept storage, log *slog.Logger, do f
 
 // withHost calls do with a host and then closes the host.
 func withHost(ctx context.Context, h *copilot.Host, do func(*copilot.Host) error) error {
-	defer closeGently(ctx, h)
+	defer func() {
+		ctx, cancel := gently(ctx)
+		defer cancel()
+		h.Close(ctx)
+	}()
 	return do(h)
-}
-
-// closeGently closes operations, jobs, interfaces and sessions, even if ctx is done.
-func (k *portalCore) closeGently(ctx context.Context) {
-	gently, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopGently)
-	defer cancel()
-	k.work.Close(gently)
-	k.jobs.Close(gently)
-	k.gallery.Close(gently)
-	k.host.Close(gently)
-}
-
-// closeGently closes a host, even if ctx is done.
-func closeGently(ctx context.Context, h *copilot.Host) {
-	gently, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopGently)
-	defer cancel()
-	h.Close(gently)
 }

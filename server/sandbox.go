@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"github.com/copilot-portal/portal/copilot/agent/sandbox"
-	"github.com/copilot-portal/portal/copilot/agent/sdk"
 )
 
 // newSandbox returns the sandbox of the CLI, or nil if none is configured.
@@ -64,10 +63,4 @@ func examineSandbox(ctx context.Context, n sandbox.Network) Finding {
 		return okFinding("bubblewrap works; the agent can only write to the working directory and only reach its models and sandbox_hosts")
 	}
 	return okFinding("bubblewrap works; the agent can only write to the working directory")
-}
-
-// launchesIn returns the driver of the Copilot CLI if it starts a process for each directory.
-func launchesIn(d driver, c Config) (*sdk.Driver, bool) {
-	cli, ok := d.(*sdk.Driver)
-	return cli, ok && c.Sandbox
 }

@@ -104,8 +104,8 @@ func newHost(c Config, d drivers, kept storage, log *slog.Logger) *copilot.Host 
 		o.Others, o.Directories = kept.cluster.node.Candidates, c.Cluster.Directories
 		o.Moves = kept.cluster.moves(c, d.first)
 	}
-	if cli, ok := launchesIn(d.first, c); ok {
-		o.LaunchIn = cli.LaunchIn
+	if cli, ok := d.first.(*sdk.Driver); ok && c.Sandbox {
+		o.LaunchIn = cli.LaunchIn // a process for each directory
 	}
 	return copilot.NewHost(o)
 }
@@ -165,6 +165,11 @@ const (
 	stopAtAll  = 2500 * time.Millisecond
 	drain      = 500 * time.Millisecond
 )
+
+// gently returns a context for stopping gracefully, even if ctx is done.
+func gently(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.WithoutCancel(ctx), stopGently)
+}
 
 // Serve answers requests until ctx is done or a client requests a stop. Then it stops accepting connections,
 // ends operations and jobs and sends their last messages, closes sessions, which ends all streams, drains the
@@ -226,15 +231,15 @@ func (s *Server) newHTTP() *http.Server {
 func (s *Server) shutdown(ctx context.Context) {
 	all, cancelAll := context.WithTimeout(ctx, stopAtAll)
 	defer cancelAll()
-	gently, cancelGently := context.WithTimeout(ctx, stopGently)
-	defer cancelGently()
+	graceful, cancel := gently(ctx)
+	defer cancel()
 	var work sync.WaitGroup
 	work.Go(s.rpc.Close)
 	work.Go(func() { _ = s.webSockets.terminal.Close(all) }) // at once: ending what shells started takes time
 	work.Go(func() {
-		s.closeWork(gently)
-		s.ws.Close(gently)
-		s.host.Close(gently) // ends the streams that Shutdown waits for
+		s.closeWork(graceful)
+		s.ws.Close(graceful)
+		s.host.Close(graceful) // ends the streams that Shutdown waits for
 		s.mcp.Close()
 		s.webSockets.close(all)
 		time.AfterFunc(drain, cancelAll)
@@ -246,15 +251,6 @@ func (s *Server) shutdown(ctx context.Context) {
 	})
 	work.Wait()
 	s.close()
-}
-
-// closeWork ends the operations, jobs and studio requests that use sessions.
-func (s *Server) closeWork(ctx context.Context) {
-	var work sync.WaitGroup
-	work.Go(func() { s.work.Close(ctx) })
-	work.Go(func() { s.jobs.Close(ctx) })
-	work.Go(func() { s.gallery.Close(ctx) })
-	work.Wait()
 }
 
 // demoModel is the scripted model. It starts on first use.
