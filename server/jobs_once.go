@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/copilot-portal/portal/copilot"
-	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/jobs"
 	"github.com/copilot-portal/portal/jobs/book"
 )
@@ -83,13 +82,11 @@ func FindJob(ctx context.Context, all *jobs.Host, beginning string) (*jobs.Job, 
 			ids = append(ids, i.ID)
 		}
 	}
-	switch len(ids) {
-	case 0:
-		return nil, fault.Errorf(fault.NotFound, "no job id begins with %q: see portal jobs status", beginning)
-	case 1:
-		return all.Job(ctx, ids[0])
+	id, err := onlyID(ids, "job", beginning, "portal jobs status")
+	if err != nil {
+		return nil, err
 	}
-	return nil, fault.Errorf(fault.Invalid, "several job ids begin with %q: %s", beginning, strings.Join(ids[:min(len(ids), maxListed)], ", "))
+	return all.Job(ctx, id)
 }
 
 // cancelTime is how long a portal may take to stop all sessions of a job.

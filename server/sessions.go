@@ -67,7 +67,7 @@ func (s *Sessions) each(ctx context.Context, visit func(copilot.Info) bool) erro
 	}
 }
 
-// maxListed is the maximum number of sessions that an error names.
+// maxListed is the maximum number of ids that an error names.
 const maxListed = 5
 
 // Find returns the session with the id, or with the only id that has the given prefix.
@@ -85,16 +85,24 @@ func (s *Sessions) Find(ctx context.Context, beginning string) (*copilot.Session
 	}); err != nil {
 		return nil, err
 	}
-	switch {
-	case len(ids) == 0:
-		return nil, fault.Errorf(fault.NotFound, "no session id begins with %q: see portal sessions list", beginning)
-	case len(ids) > maxListed:
-		ids[maxListed] = "…"
-		fallthrough
-	case len(ids) > 1:
-		return nil, fault.Errorf(fault.Invalid, "several session ids begin with %q: %s", beginning, strings.Join(ids, ", "))
+	id, err := onlyID(ids, "session", beginning, "portal sessions list")
+	if err != nil {
+		return nil, err
 	}
-	return s.host.Session(ctx, ids[0])
+	return s.host.Session(ctx, id)
+}
+
+// onlyID returns the only id of those that begin with beginning. The errors name what has the ids, and the command that lists them.
+func onlyID(ids []string, what, beginning, command string) (string, error) {
+	switch {
+	case len(ids) == 1:
+		return ids[0], nil
+	case len(ids) == 0:
+		return "", fault.Errorf(fault.NotFound, "no %s id begins with %q: see %s", what, beginning, command)
+	case len(ids) > maxListed:
+		ids = append(ids[:maxListed], "…")
+	}
+	return "", fault.Errorf(fault.Invalid, "several %s ids begin with %q: %s", what, beginning, strings.Join(ids, ", "))
 }
 
 // Search searches like [copilot.Host.Search].
