@@ -135,7 +135,7 @@ var flagKeys = map[string]string{ //nolint:gochecknoglobals // a constant in all
 func defaults(lookup func(string) (string, bool)) map[string]any {
 	return map[string]any{
 		"port": 8888, "host": "localhost", "base_path": "", "lan": false, "tls::cert": "", "tls::key": "", "allowed_hosts": []string{}, "allowed_origins": []string{}, "token": "",
-		"data_dir": dataDir(lookup), "ephemeral": false, "debug": false, "terminal": false, "sandbox": false, "sandbox_network": "shared", "titles": titlesByModel, "sandbox_hosts": []string{},
+		"data_dir": filepath.Join(userDirectory(lookup, "XDG_DATA_HOME", ".local", "share"), "copilot-portal"), "ephemeral": false, "debug": false, "terminal": false, "sandbox": false, "sandbox_network": "shared", "titles": titlesByModel, "sandbox_hosts": []string{},
 		"copilot_path": "", "agent_command": "", "agents": []string{}, "model": "", "demo": false,
 		"permissions::rest": "allow", "permissions::headless": "deny", "permissions::operations": "allow",
 		"permissions::jobs": "allow", "permissions::cli": "allow",
@@ -160,7 +160,7 @@ func variable(key string) string {
 // Load reads and validates the configuration. The error lists every fault that it finds.
 func Load(s Sources) (Config, error) {
 	v := viper.NewWithOptions(viper.KeyDelimiter(delimiter))
-	c := Config{Origins: map[string]string{}, UsualFile: filepath.Join(configHome(s.lookup), "portal", "config.yaml")}
+	c := Config{Origins: map[string]string{}, UsualFile: filepath.Join(userDirectory(s.lookup, "XDG_CONFIG_HOME", ".config"), "portal", "config.yaml")}
 	var err error
 	if c.File, err = readFile(v, s, c.UsualFile); err != nil {
 		return Config{}, err
@@ -285,20 +285,13 @@ func readFile(v *viper.Viper, s Sources, usual string) (string, error) {
 	return path, nil
 }
 
-func configHome(lookup func(string) (string, bool)) string {
-	if dir, _ := lookup("XDG_CONFIG_HOME"); dir != "" {
+// userDirectory returns the directory that a variable of the XDG base directories names, else the one below the home directory.
+func userDirectory(lookup func(string) (string, bool), variable string, below ...string) string {
+	if dir, _ := lookup(variable); dir != "" {
 		return dir
 	}
 	home, _ := lookup("HOME")
-	return filepath.Join(home, ".config")
-}
-
-func dataDir(lookup func(string) (string, bool)) string {
-	if dir, _ := lookup("XDG_DATA_HOME"); dir != "" {
-		return filepath.Join(dir, "copilot-portal")
-	}
-	home, _ := lookup("HOME")
-	return filepath.Join(home, ".local", "share", "copilot-portal")
+	return filepath.Join(append([]string{home}, below...)...)
 }
 
 // check validates what viper does not, and reads API keys from the environment.
