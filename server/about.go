@@ -17,7 +17,7 @@ func (k *portalCore) about() page.About {
 		Started: k.started, Storage: k.aboutStorage, Cluster: k.aboutCluster, Providers: providers,
 		Configuration: page.Configuration{
 			File: k.config.File, Directory: workDir(), Model: k.config.Model, Demo: k.config.Demo, Terminal: k.config.Terminal,
-			Permissions: page.Permissions{Rest: p.Rest, Headless: p.Headless, Rules: p.Rules},
+			Permissions: page.Permissions{Rest: string(p.Rest), Headless: string(p.Headless), Rules: p.Rules},
 		},
 	}
 }

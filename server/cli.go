@@ -15,13 +15,12 @@ import (
 
 // newStudio creates the studio of a portal.
 func newStudio(c Config, host *copilot.Host) *studio.Host {
-	d, _ := permission.ParseDecision(c.Permissions.CLI) // check has validated it
 	model := c.Model
 	if model == "" && c.Demo {
 		model = demo.ModelID // a user of the demo wants no other model
 	}
 	return studio.New(studio.Options{
-		Sessions: host, Policy: permission.Everywhere(d), Model: model, Directory: workDir(), Running: c.Limits.Studio,
+		Sessions: host, Policy: permission.Everywhere(c.Permissions.CLI), Model: model, Directory: workDir(), Running: c.Limits.Studio,
 	})
 }
 

@@ -87,12 +87,12 @@ func (c *Config) modelTitles() []string {
 
 // Permissions decide what agents may do: allow, ask or deny.
 type Permissions struct {
-	Rest       string            `mapstructure:"rest"`       // for sessions that plain REST starts, which cannot ask
-	Headless   string            `mapstructure:"headless"`   // instead of asking, for a terminal or desktop UI that cannot ask
-	Operations string            `mapstructure:"operations"` // for sessions of operations, which run unattended
-	Jobs       string            `mapstructure:"jobs"`       // for sessions of jobs and tasks, which run unattended
-	CLI        string            `mapstructure:"cli"`        // for chats of the studio; its code-writing sessions may do nothing
-	Rules      map[string]string `mapstructure:"rules"`      // by permission name, for all sessions
+	Rest       permission.Decision `mapstructure:"rest"`       // for sessions that plain REST starts, which cannot ask
+	Headless   permission.Decision `mapstructure:"headless"`   // instead of asking, for a terminal or desktop UI that cannot ask
+	Operations permission.Decision `mapstructure:"operations"` // for sessions of operations, which run unattended
+	Jobs       permission.Decision `mapstructure:"jobs"`       // for sessions of jobs and tasks, which run unattended
+	CLI        permission.Decision `mapstructure:"cli"`        // for chats of the studio; its code-writing sessions may do nothing
+	Rules      map[string]string   `mapstructure:"rules"`      // by permission name, for all sessions
 }
 
 // Provider is a source of models besides GitHub's.
@@ -338,12 +338,11 @@ func (c *Config) check(lookup func(string) (string, bool)) error {
 
 // check reports each fault of the permissions.
 func (p *Permissions) check(fault func(format string, args ...any)) {
-	read := func(key string, text *string) {
-		d, err := permission.ParseDecision(*text)
-		if err != nil {
+	read := func(key string, d *permission.Decision) {
+		var err error
+		if *d, err = permission.ParseDecision(string(*d)); err != nil {
 			fault("permissions.%s: %w", key, err)
 		}
-		*text = string(d)
 	}
 	read("rest", &p.Rest)
 	read("headless", &p.Headless)

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/copilot-portal/portal/copilot/permission"
 	"github.com/copilot-portal/portal/server"
 )
 
@@ -30,8 +31,8 @@ func TestDefaultsApplyWithoutConfiguration(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, 8888, c.Port)
 	assert.Equal(t, "localhost", c.Host)
-	assert.Equal(t, "allow", c.Permissions.Rest)
-	assert.Equal(t, "deny", c.Permissions.Headless)
+	assert.Equal(t, permission.Allow, c.Permissions.Rest)
+	assert.Equal(t, permission.Deny, c.Permissions.Headless)
 	assert.Equal(t, server.Pool{Size: 1, PerProcess: 50, Linger: 10 * time.Second, Warm: "auto", StartTimeout: 30 * time.Second, PingEvery: 5 * time.Second, SilenceLimit: 10 * time.Second, MemoryLimit: 1024}, c.Pool)
 	assert.Equal(t, server.Limits{Sessions: 500, Runs: 50, Studio: 8, Tool: 10 * time.Minute, Idle: 30 * time.Minute, Depth: 3}, c.Limits)
 	assert.Equal(t, server.Retention{Size: 4096}, c.Retention)
@@ -105,12 +106,12 @@ func TestFlagsOverrideVariablesOverrideTheFileOverridesDefaults(t *testing.T) {
 			yaml: "pool: {start_timeout: 1m}", env: "PORTAL_POOL_START_TIMEOUT=1m30s",
 		},
 		"a permission": {
-			read:      func(c server.Config) any { return c.Permissions.Rest },
+			read:      func(c server.Config) any { return string(c.Permissions.Rest) },
 			byDefault: "allow", byFile: "ask", byEnv: "deny",
 			yaml: "permissions: {rest: ask}", env: "PORTAL_PERMISSIONS_REST=deny",
 		},
 		"a permission of UIs that cannot ask": {
-			read:      func(c server.Config) any { return c.Permissions.Headless },
+			read:      func(c server.Config) any { return string(c.Permissions.Headless) },
 			byDefault: "deny", byFile: "ask", byEnv: "allow",
 			yaml: "permissions: {headless: ask}", env: "PORTAL_PERMISSIONS_HEADLESS=allow",
 		},
@@ -156,12 +157,12 @@ func TestFlagsOverrideVariablesOverrideTheFileOverridesDefaults(t *testing.T) {
 func TestEmptyGroupsChangeNothing(t *testing.T) {
 	c, err := load(t, "permissions:\n  headless:\npool:\nproviders:\nallowed_hosts:\nmodel:\n", nil)
 	require.NoError(t, err)
-	assert.Equal(t, "allow", c.Permissions.Rest)
-	assert.Equal(t, "deny", c.Permissions.Headless)
+	assert.Equal(t, permission.Allow, c.Permissions.Rest)
+	assert.Equal(t, permission.Deny, c.Permissions.Headless)
 	assert.Equal(t, 1, c.Pool.Size)
 	c, err = load(t, "permissions:\n  rules:\npool:\n  size:\n", []string{"PORTAL_POOL_SIZE=4"})
 	require.NoError(t, err)
-	assert.Equal(t, "allow", c.Permissions.Rest)
+	assert.Equal(t, permission.Allow, c.Permissions.Rest)
 	assert.Equal(t, 4, c.Pool.Size)
 }
 
@@ -376,8 +377,8 @@ permissions:
 func TestDecisionsIgnoreCase(t *testing.T) {
 	c, err := load(t, "permissions: {rest: ' Allow ', headless: ASK}", nil)
 	require.NoError(t, err)
-	assert.Equal(t, "allow", c.Permissions.Rest)
-	assert.Equal(t, "ask", c.Permissions.Headless)
+	assert.Equal(t, permission.Allow, c.Permissions.Rest)
+	assert.Equal(t, permission.Ask, c.Permissions.Headless)
 }
 
 func TestDurationsAreParsed(t *testing.T) {
@@ -421,7 +422,7 @@ func FuzzConfigurationFile(f *testing.F) {
 			return
 		}
 		assert.True(t, c.Port >= 0 && c.Port <= 65535)
-		assert.Contains(t, []string{"allow", "ask", "deny"}, c.Permissions.Rest)
+		assert.Contains(t, []permission.Decision{permission.Allow, permission.Ask, permission.Deny}, c.Permissions.Rest)
 		assert.Positive(t, c.Pool.Size)
 		assert.Positive(t, c.Pool.StartTimeout)
 		for _, p := range c.Providers {

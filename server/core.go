@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/copilot-portal/portal/copilot"
-	"github.com/copilot-portal/portal/copilot/permission"
 	"github.com/copilot-portal/portal/copilot/share"
 	"github.com/copilot-portal/portal/handlers/page"
 	"github.com/copilot-portal/portal/handlers/socket"
@@ -67,7 +66,7 @@ func (k *portalCore) ownPort() int {
 func (k *portalCore) newUI(sockets *socket.Server) *ui.API {
 	own := page.New(page.Options{Host: k.host, Shares: k.shares, BasePath: k.config.BasePath, Jobs: k.jobs, Gallery: k.gallery, Version: k.version, About: k.about(), Log: k.log})
 	return ui.New(ui.Options{
-		Host: k.host, WorkDir: workDir(), Headless: permission.Decision(k.config.Permissions.Headless),
+		Host: k.host, WorkDir: workDir(), Headless: k.config.Permissions.Headless,
 		Version: k.version, Sockets: sockets, Extra: own.Methods, Admit: admitLinked(linkedUI()), Log: k.log,
 	})
 }

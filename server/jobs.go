@@ -122,9 +122,8 @@ func (b jobBook) health() jobBookHealth {
 
 // newJobs creates the host of jobs as configured, with changes by with. log may be nil.
 func newJobs(c Config, sessions *copilot.Host, kept storage, b *book.Book, log *slog.Logger, with ...func(*jobs.Options)) *jobs.Host {
-	d, _ := permission.ParseDecision(c.Permissions.Jobs) // check has validated it
 	o := jobs.Options{
-		Sessions: sessions, Book: b, Store: kept.store, Policy: permission.Everywhere(d), Directory: copilot.ProjectOf(workDir()),
+		Sessions: sessions, Book: b, Store: kept.store, Policy: permission.Everywhere(c.Permissions.Jobs), Directory: copilot.ProjectOf(workDir()),
 		Retention: c.Jobs.Retention, Parallel: c.Jobs.Parallel, Log: log,
 	}
 	for _, change := range with {

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/copilot-portal/portal/copilot/permission"
 	"github.com/copilot-portal/portal/server"
 	"github.com/copilot-portal/portal/server/portaltest"
 )
@@ -199,7 +200,7 @@ func TestJobSettings(t *testing.T) {
 	c, err := load(t, "", nil)
 	require.NoError(t, err)
 	assert.Equal(t, server.Jobs{Retention: 7 * 24 * time.Hour, Parallel: 30}, c.Jobs)
-	assert.Equal(t, "allow", c.Permissions.Jobs)
+	assert.Equal(t, permission.Allow, c.Permissions.Jobs)
 	c, err = load(t, "jobs: {book: a.yaml, retention: 1d}", []string{"PORTAL_JOBS_PARALLEL=3"}, "--jobs", "b.yaml")
 	require.NoError(t, err)
 	assert.Equal(t, server.Jobs{Book: "b.yaml", Retention: 24 * time.Hour, Parallel: 3}, c.Jobs)

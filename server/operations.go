@@ -27,9 +27,8 @@ func (o *Operations) check(fault func(format string, args ...any)) {
 }
 
 func newOperations(k *portalCore) *operation.Host {
-	d, _ := permission.ParseDecision(k.config.Permissions.Operations) // check has validated it
 	return operation.New(operation.Options{
-		Sessions: k.host, Store: k.storage.store, Policy: permission.Everywhere(d), Directory: workDir(),
+		Sessions: k.host, Store: k.storage.store, Policy: permission.Everywhere(k.config.Permissions.Operations), Directory: workDir(),
 		Retention: k.config.Operations.Retention, Log: k.log,
 	})
 }

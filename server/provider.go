@@ -95,12 +95,6 @@ func (c *Config) policy() permission.Policy {
 	return policy
 }
 
-// restPolicy returns the policy of sessions started by plain REST.
-func (c *Config) restPolicy() permission.Policy {
-	d, _ := permission.ParseDecision(c.Permissions.Rest) // check has validated it
-	return permission.Everywhere(d)
-}
-
 // KnownModels returns the ids of the models that the configuration determines, without querying an agent or a
 // provider.
 func (c *Config) KnownModels() []string {

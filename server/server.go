@@ -19,6 +19,7 @@ import (
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/agent/sdk"
 	"github.com/copilot-portal/portal/copilot/demo"
+	"github.com/copilot-portal/portal/copilot/permission"
 	"github.com/copilot-portal/portal/handlers/acp"
 	"github.com/copilot-portal/portal/handlers/mcp"
 	"github.com/copilot-portal/portal/handlers/rest"
@@ -63,7 +64,7 @@ func New(ctx context.Context, c Config, version string, log *slog.Logger) *Serve
 	s.mcp = s.newMCP()
 	s.acp = s.newACP(s.webSockets.acp)
 	s.rest = rest.New(rest.Options{
-		Host: s.host, Policy: c.restPolicy(), WorkDir: workDir(), Stop: s.requestStop,
+		Host: s.host, Policy: permission.Everywhere(c.Permissions.Rest), WorkDir: workDir(), Stop: s.requestStop,
 		Jobs: s.jobs, BookFault: s.book.clientError(),
 	})
 	return s

@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/copilot-portal/portal/copilot"
-	"github.com/copilot-portal/portal/copilot/permission"
 	"github.com/copilot-portal/portal/handlers/rpc"
 )
 
@@ -30,7 +29,7 @@ func (s *Sidecar) check(fault func(format string, args ...any)) {
 
 // unattended returns what happens to questions of IDE sessions that no client can answer.
 func (c Config) unattended() map[string]copilot.Unattended {
-	return rpc.Unattended(c.Sidecar.Unattended, permission.Decision(c.Permissions.Headless), c.Sidecar.Callback)
+	return rpc.Unattended(c.Sidecar.Unattended, c.Permissions.Headless, c.Sidecar.Callback)
 }
 
 // newRPC creates the dialect of IDEs as configured.

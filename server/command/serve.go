@@ -9,6 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/copilot-portal/portal/copilot/permission"
 	"github.com/copilot-portal/portal/server"
 )
 
@@ -59,7 +60,7 @@ func serve(cmd *cobra.Command, p Process) error {
 		printLAN(ctx, p, s)
 	}
 	for _, allowed := range []struct {
-		by   string
+		by   permission.Decision
 		text string
 	}{
 		{config.Permissions.Rest, "Sessions of plain REST scripts may do everything that permissions.rules does not restrict. To change this, set permissions.rest."},
@@ -67,7 +68,7 @@ func serve(cmd *cobra.Command, p Process) error {
 		{config.Permissions.Jobs, "The same holds for jobs. To change this, set permissions.jobs."},
 		{config.Permissions.CLI, "The same holds for chats of the studio. To change this, set permissions.cli."},
 	} {
-		if allowed.by == "allow" {
+		if allowed.by == permission.Allow {
 			p.Err.Printf("%s\n", allowed.text)
 		}
 	}
