@@ -25,7 +25,7 @@ func (k *portalCore) about() page.About {
 // aboutStorage returns the same state of the storage as GET /health.
 func (k *portalCore) aboutStorage() page.Storage {
 	health := k.storage.health()
-	state := page.Storage{OK: k.storage.isStoring() == 1, Message: health.Message, Directory: k.config.DataDir}
+	state := page.Storage{OK: k.storage.isStoring(), Message: health.Message, Directory: k.config.DataDir}
 	if k.storage.store != nil {
 		state.Bytes = sizeOf(k.config.DataDir)
 	}

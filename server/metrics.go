@@ -45,10 +45,10 @@ func newMetrics(s *Server) *metrics {
 	m.polls = append(m.polls, terminal.Streams()...)
 	m.polls = append(m.polls, mcp.Streams()...)
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(m.requests, m.duration, newCollector(s),
+	registry.MustRegister(m.requests, m.duration, collector{s},
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	if s.storage.cluster != nil {
-		registry.MustRegister(newClusterCollector(s.storage.cluster))
+		registry.MustRegister(clusterCollector{s.storage.cluster})
 	}
 	handler := promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
 	m.serve = func(c *gin.Context) {

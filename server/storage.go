@@ -59,13 +59,8 @@ func (s storage) failure() *store.Failure {
 	return s.store.Failure()
 }
 
-// isStoring returns 1 if sessions are stored, otherwise 0.
-func (s storage) isStoring() int {
-	if s.store == nil || s.store.Failing() {
-		return 0
-	}
-	return 1
-}
+// isStoring reports whether sessions are stored.
+func (s storage) isStoring() bool { return s.store != nil && !s.store.Failing() }
 
 // close writes pending data and closes the store.
 func (s storage) close(log *slog.Logger) {
