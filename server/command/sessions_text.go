@@ -9,9 +9,9 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
-	"unicode"
 
 	"github.com/copilot-portal/portal/copilot"
+	text "github.com/copilot-portal/portal/copilot/plain"
 )
 
 // The lengths, in characters, to which texts in tables are cut.
@@ -27,20 +27,7 @@ const shortID = 8
 // plain makes a text from elsewhere safe for one line of a terminal: it removes control sequences and changes
 // of the writing direction, and shortens it to limit characters.
 func plain(s string, limit int) string {
-	s = strings.Map(func(r rune) rune {
-		switch {
-		case unicode.Is(unicode.Bidi_Control, r):
-			return -1
-		case unicode.IsControl(r):
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(s, "\uFFFD"))
-	s = strings.Join(strings.Fields(s), " ")
-	if r := []rune(s); len(r) > limit {
-		return string(r[:limit-1]) + "…"
-	}
-	return s
+	return text.Line(text.StripAll(strings.ToValidUTF8(s, "\uFFFD")), limit)
 }
 
 // writeTable writes one aligned row for each item of a list.

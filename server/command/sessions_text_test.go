@@ -13,7 +13,7 @@ func TestForeignTextIsCutToItsColumn(t *testing.T) {
 	for text, want := range map[string]string{
 		"a title":                  "a title",
 		"two\nlines\tand\r\n more": "two lines and more",
-		"\x1b[2J\x1b]0;x\x07gone":  "[2J ]0;x gone",
+		"\x1b[2J\x1b]0;x\x07gone":  "gone",
 		"\u202eback\u2066wards":    "backwards",
 		"no\x9bm UTF-8 \xff":       "no\uFFFDm UTF-8 \uFFFD",
 		"123456789 123456789 1":    "123456789 123456789…",
