@@ -113,12 +113,20 @@ func (p Process) showUntilEnd(ctx context.Context, j *jobs.Job, asJSON bool) err
 	return errSilent
 }
 
-// update is one call of a display: an event, the cancellation by the person, the end of the job, or, if
-// empty, that one second has passed.
+// update is one call of a display.
 type update struct {
-	event            *jobs.Event
-	cancelled, ended bool
+	kind  updateKind
+	event jobs.Event // of jobEvent
 }
+
+type updateKind int
+
+const (
+	secondPassed updateKind = iota
+	jobEvent
+	jobCancelled // by the person
+	jobEnded
+)
 
 // display shows an update of a job.
 type display func(update, jobs.JobInfo) error
@@ -142,16 +150,16 @@ func followJob(ctx context.Context, j *jobs.Job, show display) (err error) {
 		b, fault := r.Next(waiting)
 		switch {
 		case errors.Is(fault, io.EOF):
-			return show(update{ended: true}, j.Info())
+			return show(update{kind: jobEnded}, j.Info())
 		case fault == nil && len(b.Entries) == 0:
-			err = show(update{}, j.Info())
+			err = show(update{kind: secondPassed}, j.Info())
 		case fault == nil:
 			for i := 0; i < len(b.Entries) && err == nil; i++ {
-				err = show(update{event: &b.Entries[i]}, j.Info())
+				err = show(update{kind: jobEvent, event: b.Entries[i]}, j.Info())
 			}
 		case waiting.Err() != nil:
 			isShown = true
-			err = show(update{cancelled: true}, j.Info())
+			err = show(update{kind: jobCancelled}, j.Info())
 		default:
 			return fault
 		}

@@ -32,7 +32,7 @@ func (p Process) display(asJSON bool) display {
 		show = p.showLine
 	}
 	return func(u update, i jobs.JobInfo) error {
-		if u.cancelled {
+		if u.kind == jobCancelled {
 			p.Err.Printf("%s\n", cancelling)
 		}
 		return show(u, i)
@@ -41,10 +41,10 @@ func (p Process) display(asJSON bool) display {
 
 // showJSON prints each event as a line of JSON.
 func (p Process) showJSON(u update, i jobs.JobInfo) error {
-	if u.event == nil {
+	if u.kind != jobEvent {
 		return nil
 	}
-	line, err := eventJSON(*u.event, i.ID)
+	line, err := eventJSON(u.event, i.ID)
 	if err != nil {
 		return err
 	}
@@ -88,10 +88,11 @@ const cancelling = "Cancelling the job. Press Ctrl-C again to stop at once."
 // showLine prints each event as a line.
 func (p Process) showLine(u update, i jobs.JobInfo) error {
 	text := ""
-	if u.ended {
+	switch e := u.event; u.kind {
+	case secondPassed, jobCancelled:
+	case jobEnded:
 		text = summary(i) + "\n"
-	}
-	if e := u.event; e != nil {
+	case jobEvent:
 		if e.Number == 1 {
 			text = fmt.Sprintf("job %s: %s\n", i.ID, plain(i.Name, maxName))
 		}
@@ -205,24 +206,29 @@ type screen struct {
 
 // show handles an update and redraws the screen.
 func (s *screen) show(u update, i jobs.JobInfo) error {
-	if u.event != nil {
-		switch b := u.event.Body.(type) {
-		case jobs.WorkStarted:
-			delete(s.notes, b.Work)
-		case jobs.WorkEvent:
-			if text := taskEventLine(b.Body); text != "" {
-				s.notes[b.Work] = text
-			}
-		}
-	}
-	if u.cancelled {
+	switch u.kind {
+	case secondPassed:
+	case jobEvent:
+		s.note(u.event.Body)
+	case jobCancelled:
 		s.message = cancelling
-	}
-	if u.ended {
+	case jobEnded:
 		s.message = ""
 		return s.draw(i, summary(i)+"\n")
 	}
 	return s.draw(i, "")
+}
+
+// note keeps the latest event of a work.
+func (s *screen) note(b jobs.Body) {
+	switch b := b.(type) {
+	case jobs.WorkStarted:
+		delete(s.notes, b.Work)
+	case jobs.WorkEvent:
+		if text := taskEventLine(b.Body); text != "" {
+			s.notes[b.Work] = text
+		}
+	}
 }
 
 // The size of a terminal that does not report one, and the width of the progress bar.
