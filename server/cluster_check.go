@@ -24,8 +24,8 @@ const (
 const howToSync = "Pass the addresses at which the servers show their state, one of each, with `--monitoring http://host:8222,…` (`http: 8222` in their configuration), or look for `jetstream { sync_interval: always }` there."
 
 // CheckCluster checks whether the servers of the cluster are fit for it. Monitoring has addresses at which they show their state
-// over HTTP. It calls tell with each finding.
-func CheckCluster(ctx context.Context, c Config, monitoring []string, tell func(Finding)) error {
+// over HTTP. It calls report with each finding.
+func CheckCluster(ctx context.Context, c Config, monitoring []string, report func(Finding)) error {
 	if !c.Cluster.isOn() {
 		return errNoCluster
 	}
@@ -33,7 +33,7 @@ func CheckCluster(ctx context.Context, c Config, monitoring []string, tell func(
 	defer cancel()
 	log, err := jetstream.Dial(c.Cluster.servers(slog.New(slog.DiscardHandler)))
 	if err != nil {
-		tell(refusedFinding(c.Cluster, err).named("connection"))
+		report(refusedFinding(c.Cluster, err).named("connection"))
 		return nil
 	}
 	defer log.Close()
@@ -41,14 +41,14 @@ func CheckCluster(ctx context.Context, c Config, monitoring []string, tell func(
 	if err != nil {
 		return err
 	}
-	tell(okFinding("%s answers, as one of %s", seen.Connected, count(len(seen.List), "server")).named("connection"))
-	tell(checkJetStream(seen).named("JetStream"))
-	tell(checkReplicas(c.Cluster.Replicas, seen).named("replicas"))
-	tell(checkPayload(seen.MaxPayload).named("max_payload"))
+	report(okFinding("%s answers, as one of %s", seen.Connected, count(len(seen.List), "server")).named("connection"))
+	report(checkJetStream(seen).named("JetStream"))
+	report(checkReplicas(c.Cluster.Replicas, seen).named("replicas"))
+	report(checkPayload(seen.MaxPayload).named("max_payload"))
 	if seen.Compressed {
-		tell(problemFinding(jetstream.Uncompress(c.Cluster.Group), "the servers compress the log, and may lose messages when they are killed").named("compression"))
+		report(problemFinding(jetstream.Uncompress(c.Cluster.Group), "the servers compress the log, and may lose messages when they are killed").named("compression"))
 	}
-	tell(checkSync(ctx, seen, monitoring).named("sync_interval"))
+	report(checkSync(ctx, seen, monitoring).named("sync_interval"))
 	return nil
 }
 

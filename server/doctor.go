@@ -58,11 +58,11 @@ type check struct {
 // progressEvery is the interval at which doctor names the checks that are still running.
 const progressEvery = time.Second
 
-// Examine checks everything that sessions need. The checks run concurrently, but tell gets their findings in
+// Examine checks everything that sessions need. The checks run concurrently, but report gets their findings in
 // a fixed order, as soon as possible. If that takes long, progress gets the names of the remaining checks
 // once a second. Both are called on the caller's goroutine. Examine starts an agent process and stops it
 // again. Its only error is that of ctx.
-func Examine(ctx context.Context, c Config, log *slog.Logger, tell func(Finding), progress func(left []string)) error {
+func Examine(ctx context.Context, c Config, log *slog.Logger, report func(Finding), progress func(left []string)) error {
 	checks := checksOf(c, log)
 	results := make([]chan []Finding, len(checks))
 	for i, check := range checks {
@@ -76,7 +76,7 @@ func Examine(ctx context.Context, c Config, log *slog.Logger, tell func(Finding)
 		case findings := <-results[i]:
 			for _, f := range findings {
 				if ctx.Err() == nil { // otherwise the finding only reports that
-					tell(f)
+					report(f)
 				}
 			}
 			i++

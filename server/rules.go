@@ -31,14 +31,14 @@ func (p *Permissions) restoreCase(path string) error {
 	}
 	for name, group := range file {
 		if strings.EqualFold(name, "permissions") {
-			p.take(group)
+			p.replaceRules(group)
 		}
 	}
 	return nil
 }
 
-// take replaces the rules by those of the file.
-func (p *Permissions) take(group any) {
+// replaceRules replaces the rules by those of the file.
+func (p *Permissions) replaceRules(group any) {
 	members, _ := group.(map[string]any)
 	for name, rules := range members {
 		list, _ := rules.(map[string]any)
