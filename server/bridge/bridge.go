@@ -73,6 +73,8 @@ type nopCloser struct{ io.Writer }
 // Close does nothing.
 func (nopCloser) Close() error { return nil }
 
+// run forwards lines in both directions. It does not wait for its goroutines: a write to the output cannot be interrupted, and a UI
+// may never read it.
 func (b *bridge) run(ctx context.Context) error {
 	sent, received := make(chan error, 1), make(chan error, 1)
 	go func() { sent <- b.sendLines() }()

@@ -84,7 +84,7 @@ func checkAttach(flags *pflag.FlagSet) error {
 }
 
 // untilEnd returns a reader of in that ends when in ends, when ctx is done, or when it is closed. Reading
-// from a pipe or a terminal cannot be interrupted, so a goroutine does it.
+// from a pipe or a terminal cannot be interrupted, so a goroutine does it, for which nobody can wait.
 func untilEnd(ctx context.Context, in io.Reader) io.ReadCloser {
 	r, w := io.Pipe()
 	context.AfterFunc(ctx, func() { _ = w.Close() })
