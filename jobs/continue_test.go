@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -166,6 +168,31 @@ func TestJobIsContinuedOnceAtATime(t *testing.T) {
 		require.NoError(p.t, first.Cancel(context.Background()))
 		again, _ := p.continueJob(j)
 		assert.Equal(p.t, jobs.Succeeded, again.Info().Status)
+	})
+}
+
+func TestOneOfManyCallersContinuesJob(t *testing.T) {
+	inMemory(t, "at the same time", withWork(ref("a")), answers(reactions(hang), nil, nil, nil), func(p *portal) {
+		for range 20 {
+			j := p.start("j")
+			wait(time.Second)
+			require.NoError(p.t, j.Cancel(context.Background()))
+			var next, refused atomic.Int32
+			var callers sync.WaitGroup
+			for range 100 {
+				callers.Go(func() {
+					_, err := p.host.Continue(context.Background(), j.ID())
+					if err == nil {
+						next.Add(1)
+					} else if assert.ErrorIs(p.t, err, jobs.ErrJobRuns) {
+						refused.Add(1)
+					}
+				})
+			}
+			callers.Wait()
+			assert.EqualValues(p.t, 1, next.Load())
+			assert.EqualValues(p.t, 99, refused.Load())
+		}
 	})
 }
 

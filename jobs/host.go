@@ -52,9 +52,10 @@ type Host struct {
 	tasks        *taskLog
 	sessionSlots chan struct{} // one token for each open session of a job
 
+	busy   sync.Map // ids of sessions in which a task works
+	claims sync.Map // ids of jobs that are being continued
+
 	mu      sync.Mutex
-	busy    map[string]bool // sessions in which a task works
-	claims  map[string]bool // jobs that are being continued
 	changes uint64
 	changed chan struct{} // closed at the next change
 }
@@ -64,7 +65,6 @@ func New(o Options) *Host {
 	o = o.withDefaults()
 	h := &Host{
 		options: o, sessionSlots: make(chan struct{}, o.Parallel), changes: 1, changed: make(chan struct{}),
-		busy: map[string]bool{}, claims: map[string]bool{},
 	}
 	log := activity.Options{Store: o.Store, Processes: o.Sessions.Processes(), Retention: o.Retention, Log: o.Log}
 	h.jobs, h.tasks = activity.New(h.jobKind(), log), activity.New(h.taskKind(), log)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"slices"
 	"strings"
 	"time"
 
@@ -95,10 +96,13 @@ func (h *Host) Continue(ctx context.Context, id string) (*Job, error) {
 	case info.Status == Succeeded:
 		return nil, ErrJobDone
 	}
-	if !h.claim(id) {
+	if _, claimed := h.claims.LoadOrStore(id, true); claimed {
 		return nil, ErrJobRuns
 	}
-	defer h.releaseClaim(id)
+	defer h.claims.Delete(id)
+	if h.isContinued(id) { // read with the claim, so that nobody starts a continuation in between
+		return nil, ErrJobRuns
+	}
 	b, err := h.bookOf(ctx, id)
 	if err != nil {
 		return nil, err
@@ -110,27 +114,9 @@ func (h *Host) Continue(ctx context.Context, id string) (*Job, error) {
 	return h.startJob(ctx, JobRequest{Name: info.Name, Directory: info.Directory, Input: info.Input}, b, id, events)
 }
 
-// claim makes the caller the only one to continue a job. It returns false if another caller has claimed the
-// job.
-func (h *Host) claim(id string) bool {
-	for _, i := range h.jobs.Local() {
-		if i.Continues == id && !i.Status.Ended() {
-			return false
-		}
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.claims[id] {
-		return false
-	}
-	h.claims[id] = true
-	return true
-}
-
-func (h *Host) releaseClaim(id string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	delete(h.claims, id)
+// isContinued reports whether a job that continues the given one is running.
+func (h *Host) isContinued(id string) bool {
+	return slices.ContainsFunc(h.jobs.Local(), func(i JobInfo) bool { return i.Continues == id && !i.Status.Ended() })
 }
 
 // bookOf returns the book that a job was started from.
@@ -180,12 +166,12 @@ func (h *Host) StartTask(ctx context.Context, r TaskRequest) (*Task, error) {
 	case len(r.Input) > maxInput:
 		return nil, ErrLongInput
 	}
-	if !h.claimSession(r.Session) {
+	if _, isBusy := h.busy.LoadOrStore(r.Session, true); isBusy {
 		return nil, fault.Errorf(fault.Busy, "a task is already working in this session")
 	}
 	t, err := h.borrowSession(ctx, s, r, b, plan)
 	if err != nil {
-		h.releaseSession(r.Session)
+		h.busy.Delete(r.Session)
 	}
 	return t, err
 }
@@ -207,21 +193,4 @@ func (h *Host) borrowSession(ctx context.Context, s *copilot.Session, r TaskRequ
 		_, _ = w.run(ctx, nil)
 	})
 	return t, nil
-}
-
-// claimSession marks a session as used by a task. It returns false if it already is.
-func (h *Host) claimSession(session string) bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.busy[session] {
-		return false
-	}
-	h.busy[session] = true
-	return true
-}
-
-func (h *Host) releaseSession(session string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	delete(h.busy, session)
 }

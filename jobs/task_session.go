@@ -104,7 +104,7 @@ func (w *worker) open(ctx context.Context, driving bool, model string) (*taskSes
 		<-w.host.sessionSlots
 		return nil, faultOf(err)
 	}
-	w.host.claimSession(s.ID())
+	w.host.busy.Store(s.ID(), true)
 	title := w.title
 	if driving {
 		title += " · check"
@@ -132,7 +132,7 @@ func (w *worker) releaseSession(succeeded bool) []Body {
 		_ = s.SetTools(ctx, append(withoutJobTools(s.Tools()), w.replacedTools...)) // fails if another process holds it
 	} else {
 		_ = s.Close() // a suspended session needs no closing
-		w.host.releaseSession(s.ID())
+		w.host.busy.Delete(s.ID())
 		<-w.host.sessionSlots
 	}
 	return []Body{TaskSessionStopped{Session: s.ID(), Succeeded: succeeded && !broken}}

@@ -49,7 +49,7 @@ func (w *worker) run(ctx context.Context, last func([]Body, Status) error) (Stat
 	ok, err := w.do(ctx)
 	bodies := w.releaseSession(err == nil)
 	if w.borrowed != nil { // before the end is published: its reader may start the next task at once
-		w.host.releaseSession(w.borrowed.ID())
+		w.host.busy.Delete(w.borrowed.ID())
 	}
 	how := Failed
 	switch {
