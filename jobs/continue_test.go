@@ -196,6 +196,39 @@ func TestOneOfManyCallersContinuesJob(t *testing.T) {
 	})
 }
 
+func TestJobContinuesInOnePortalAtATime(t *testing.T) {
+	onMachine(t, "of those on one data directory", func(m *machine) {
+		first := m.open(withWork(ref("a")), answers(reactions(hang, hang, yes), nil, nil, nil))
+		defer first.stop()
+		second := m.open(withWork(ref("a")), nil)
+		defer second.stop()
+		j := first.start("j")
+		wait(time.Second)
+		require.NoError(m.t, j.Cancel(context.Background()))
+		next, err := first.host.Continue(context.Background(), j.ID())
+		require.NoError(m.t, err)
+		_, err = second.host.Continue(context.Background(), j.ID())
+		require.ErrorIs(m.t, err, jobs.ErrJobRuns)
+		require.NoError(m.t, next.Cancel(context.Background()))
+		again, _ := second.continueJob(j)
+		assert.Equal(m.t, jobs.Succeeded, again.Info().Status)
+	})
+	onMachine(t, "unless that was killed", func(m *machine) {
+		first := m.open(withWork(ref("a")), answers(reactions(hang, hang, yes), nil, nil, nil))
+		j := first.start("j")
+		wait(time.Second)
+		require.NoError(m.t, j.Cancel(context.Background()))
+		_, err := first.host.Continue(context.Background(), j.ID())
+		require.NoError(m.t, err)
+		wait(time.Second)
+		first.kill()
+		second := m.open(withWork(ref("a")), nil)
+		defer second.stop()
+		again, _ := second.continueJob(j)
+		assert.Equal(m.t, jobs.Succeeded, again.Info().Status)
+	})
+}
+
 func TestJobIsContinuedWithItsOwnBook(t *testing.T) {
 	onMachine(t, "after a restart", func(m *machine) {
 		p := m.open(withWork(seq(ref("a"), ref("b"))), answers(alwaysYes, alwaysNo, nil, nil))

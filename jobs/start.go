@@ -100,8 +100,8 @@ func (h *Host) Continue(ctx context.Context, id string) (*Job, error) {
 		return nil, ErrJobRuns
 	}
 	defer h.claims.Delete(id)
-	if h.isContinued(id) { // read with the claim, so that nobody starts a continuation in between
-		return nil, ErrJobRuns
+	if err := h.checkContinuations(ctx, id); err != nil { // with the claim, so that none starts in between
+		return nil, err
 	}
 	b, err := h.bookOf(ctx, id)
 	if err != nil {
@@ -114,9 +114,17 @@ func (h *Host) Continue(ctx context.Context, id string) (*Job, error) {
 	return h.startJob(ctx, JobRequest{Name: info.Name, Directory: info.Directory, Input: info.Input}, b, id, events)
 }
 
-// isContinued reports whether a job that continues the given one is running.
-func (h *Host) isContinued(id string) bool {
-	return slices.ContainsFunc(h.jobs.Local(), func(i JobInfo) bool { return i.Continues == id && !i.Status.Ended() })
+// checkContinuations returns [ErrJobRuns] if a job that continues the given one is running, in any process.
+func (h *Host) checkContinuations(ctx context.Context, id string) error {
+	continues := func(i JobInfo) bool { return i.Continues == id && !i.Status.Ended() }
+	if slices.ContainsFunc(h.jobs.Local(), continues) {
+		return ErrJobRuns
+	}
+	runs, err := h.jobs.RunsElsewhere(ctx, continues)
+	if runs {
+		err = ErrJobRuns
+	}
+	return err
 }
 
 // bookOf returns the book that a job was started from.

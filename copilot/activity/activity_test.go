@@ -241,10 +241,17 @@ func TestOtherProcessesFollowAndFinalizeAbandonedActivity(t *testing.T) {
 		require.NoError(t, r.Write(nil, "one"))
 		assert.EqualValues(t, 1, there.Head().Count, "entries after the stored head count")
 		assert.Equal(t, fault.Busy, fault.KindOf(there.Cancel(t.Context())))
-		assert.True(t, second.IsOwned(t.Context(), "a"))
 		assert.False(t, second.Owns("a"))
+		for l, want := range map[*log]bool{first: false, second: true} {
+			runs, err := l.RunsElsewhere(t.Context(), func(h head) bool { return h.ID == "a" })
+			require.NoError(t, err)
+			assert.Equal(t, want, runs)
+		}
 
 		require.NoError(t, firstStore.Kill())
+		runs, err := second.RunsElsewhere(t.Context(), func(head) bool { return true })
+		require.NoError(t, err)
+		assert.False(t, runs, "its process is gone")
 		began := time.Now()
 		assert.Equal(t, []string{"1 one", "2 abandoned"}, read(t.T, there), "a waiting reader finalizes it")
 		assert.Less(t, time.Since(began), 2*time.Second)

@@ -109,10 +109,23 @@ func (l *Log[H, E]) Owns(id string) bool {
 	return l.records[id] != nil
 }
 
-// IsOwned reports whether a living process works on an activity.
-func (l *Log[H, E]) IsOwned(ctx context.Context, id string) bool {
+// isOwned reports whether a living process works on an activity.
+func (l *Log[H, E]) isOwned(ctx context.Context, id string) bool {
 	a, err := l.store.Activity(ctx, l.kind.Name, id)
 	return err == nil && !a.Done && a.Owner != 0
+}
+
+// searched is the maximum number of activities, the newest, in which RunsElsewhere searches.
+const searched = 1000
+
+// RunsElsewhere reports whether another living process works on an activity with the given property. It may miss
+// one that begins during the call.
+func (l *Log[H, E]) RunsElsewhere(ctx context.Context, has func(H) bool) (bool, error) {
+	heads, err := l.Heads(ctx, searched)
+	return slices.ContainsFunc(heads, func(h H) bool {
+		id := *l.kind.ID(&h)
+		return has(h) && !l.hasEnded(h) && !l.Owns(id) && l.isOwned(ctx, id)
+	}), err
 }
 
 // Heads returns at most limit heads, newest first.

@@ -42,14 +42,15 @@ type Host struct {
 	log     *log
 	commits sync.Mutex // serializes commits, because git locks its index
 
+	claims sync.Map // of the running operations, by claim
+
 	mu        sync.Mutex
-	claims    map[claim]bool
 	durations map[Type][]time.Duration // of the latest operations
 }
 
 // New creates a host. It starts no operation and no agent.
 func New(o Options) *Host {
-	h := &Host{options: o.withDefaults(), claims: map[claim]bool{}, durations: map[Type][]time.Duration{}} //nolint:exhaustive // filled as operations end
+	h := &Host{options: o.withDefaults(), durations: map[Type][]time.Duration{}} //nolint:exhaustive // filled as operations end
 	h.log = activity.New(h.kind(), activity.Options{Store: h.options.Store, Processes: h.options.Sessions.Processes(), Retention: h.options.Retention, Log: h.options.Log})
 	return h
 }
@@ -101,12 +102,12 @@ func (h *Host) Estimate(t Type) time.Duration {
 	return sum / time.Duration(len(took))
 }
 
-// noteEnd records the end of an operation before readers can see it. A client that sees the end may start the
+// recordEnd records the end of an operation before readers can see it. A client that sees the end may start the
 // next operation at once.
-func (h *Host) noteEnd(i Info, how Status) {
+func (h *Host) recordEnd(i Info, how Status) {
+	h.claims.Delete(claim{i.Feature, i.Type})
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	delete(h.claims, claimOf(i.Feature, i.Type))
 	if how == Completed {
 		took := append(h.durations[i.Type], time.Since(i.Created))
 		h.durations[i.Type] = took[max(0, len(took)-samples):]

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -38,12 +37,9 @@ func (h *Host) Start(ctx context.Context, r Request) (*Operation, error) {
 	}
 	o, err := h.begin(ctx, r, prompt)
 	if err != nil {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		delete(h.claims, claimOf(r.Feature, r.Type))
-		return nil, err
+		h.claims.Delete(claim{r.Feature, r.Type})
 	}
-	return o, nil
+	return o, err
 }
 
 // checkModel rejects a model that does not exist. If the agent is unavailable, the operation starts and
@@ -64,41 +60,22 @@ type claim struct {
 	of      Type
 }
 
-func claimOf(feature string, t Type) claim { return claim{feature, t} }
-
 // claim acquires the claim. A request without a feature needs none.
 func (h *Host) claim(ctx context.Context, r Request) error {
 	if r.Feature == "" {
 		return nil
 	}
-	if err := h.claimLocal(r); err != nil {
-		return err
+	if _, held := h.claims.LoadOrStore(claim{r.Feature, r.Type}, true); held {
+		return alreadyRuns(r.Type)
 	}
-	list, err := h.log.Heads(ctx, maxListed)
-	runsElsewhere := func(i Info) bool {
-		isSame := i.Feature == r.Feature && i.Type == r.Type && !i.Status.Ended()
-		return isSame && !h.log.Owns(i.ID) && h.log.IsOwned(ctx, i.ID)
-	}
-	if slices.ContainsFunc(list, runsElsewhere) {
+	runs, err := h.log.RunsElsewhere(ctx, func(i Info) bool { return i.Feature == r.Feature && i.Type == r.Type })
+	if runs {
 		err = alreadyRuns(r.Type)
 	}
 	if err != nil {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		delete(h.claims, claimOf(r.Feature, r.Type))
+		h.claims.Delete(claim{r.Feature, r.Type})
 	}
 	return err
-}
-
-func (h *Host) claimLocal(r Request) error {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	key := claimOf(r.Feature, r.Type)
-	if h.claims[key] {
-		return alreadyRuns(r.Type)
-	}
-	h.claims[key] = true
-	return nil
 }
 
 func alreadyRuns(t Type) error {

@@ -47,7 +47,7 @@ func (w *worker) work(ctx context.Context, prompt string) {
 	if w.run != nil {
 		w.run.Cancel() // usually it has ended
 	}
-	w.host.noteEnd(w.Info(), e.status)
+	w.host.recordEnd(w.Info(), e.status)
 	_ = w.record.Write(func(i *Info) { // readers see the end in any case
 		i.Progress = progress(time.Since(i.Created), w.host.Estimate(i.Type))
 		w.storeModel(i)
