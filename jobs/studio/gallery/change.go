@@ -102,7 +102,7 @@ func (i Item) history() (list []studio.Message) {
 
 // begin starts a request unless another is running.
 func (h *Host) begin(ctx context.Context, id, prompt string, prepare func(Item) (request, error)) error {
-	i, err := h.log.Head(ctx, id)
+	r, i, err := h.existing(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -115,10 +115,11 @@ func (h *Host) begin(ctx context.Context, id, prompt string, prepare func(Item) 
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	r := h.activeItem(id)
 	switch {
 	case h.closed:
 		return errStopping
+	case h.activeItems[id] != r:
+		return errNotFound // it was deleted in the meantime
 	case r.work != nil:
 		return errBusy
 	}
@@ -179,12 +180,10 @@ func (i *Item) add(made result) []byte {
 func (h *Host) updateItem(id string, change func(*Item) (line []byte, err error)) error {
 	ctx, cancel := context.WithTimeout(context.Background(), storeWait)
 	defer cancel()
-	if _, err := h.log.Head(ctx, id); err != nil {
+	r, _, err := h.existing(ctx, id)
+	if err != nil {
 		return err
 	}
-	h.mu.Lock()
-	r := h.activeItem(id)
-	h.mu.Unlock()
 	r.writing.Lock()
 	defer r.writing.Unlock()
 	i, err := h.log.Head(ctx, id)
@@ -208,7 +207,9 @@ func (h *Host) change(id string, change func(*Item) error) error {
 	if err == nil {
 		h.mu.Lock()
 		defer h.mu.Unlock()
-		h.activeItem(id).publish(Changed, "")
+		if r := h.activeItems[id]; r != nil { // otherwise it was deleted in the meantime
+			r.publish(Changed, "")
+		}
 	}
 	return err
 }
@@ -267,10 +268,13 @@ func (h *Host) Delete(ctx context.Context, id string) error {
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	r := h.activeItem(id)
-	r.publish(Deleted, "")
-	r.events.Close()
-	delete(h.activeItems, id)
+	if r := h.activeItems[id]; r != nil {
+		r.publish(Deleted, "")
+		if r.work != nil { // it began in the meantime
+			r.cancel()
+		}
+		h.remove(id, r)
+	}
 	return nil
 }
 

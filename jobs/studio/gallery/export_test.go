@@ -20,3 +20,10 @@ func Within(base, target string) (string, error) {
 func (h *Host) MayDial(network, address string, private bool) error {
 	return h.mayDial(network, address, private)
 }
+
+// Active returns the number of interfaces with a state in memory.
+func (h *Host) Active() int {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return len(h.activeItems)
+}

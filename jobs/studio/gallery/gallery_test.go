@@ -3,6 +3,7 @@ package gallery_test
 import (
 	"context"
 	"fmt"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -213,6 +214,52 @@ func TestAllReadersGetTheSameEvents(t *testing.T) {
 		assert.Equal(t, gallery.Began, told[0][0].Kind)
 		_, err := g.Get(t.Context(), id)
 		assert.Equal(t, fault.NotFound, fault.KindOf(err))
+	})
+}
+
+// untilDeleted repeats something with an interface, in many goroutines, until the interface has been deleted.
+func (g *testGallery) untilDeleted(do func(id string) error) {
+	g.t.Helper()
+	for range 20 {
+		id := g.create()
+		var others sync.WaitGroup
+		for range 20 {
+			others.Go(func() {
+				for err := error(nil); fault.KindOf(err) != fault.NotFound; {
+					if err = do(id); err != nil && !assert.Contains(g.t, []fault.Kind{fault.NotFound, fault.Busy}, fault.KindOf(err), "%v", err) {
+						return
+					}
+				}
+			})
+		}
+		for g.Delete(context.Background(), id) != nil {
+			runtime.Gosched()
+		}
+		others.Wait()
+		assert.Zero(g.t, g.Active(), "nothing of it stays in memory")
+	}
+}
+
+func TestReadersEndWithDeletedInterface(t *testing.T) {
+	inGallery(t, says(inBlock(app("One"))), func(g *testGallery) {
+		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		defer cancel()
+		g.untilDeleted(func(id string) error {
+			for _, err := range g.Reader(id, 1000).All(ctx) {
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	})
+}
+
+func TestDeletedInterfaceIsNotChanged(t *testing.T) {
+	inGallery(t, says(inBlock(app("One"))), func(g *testGallery) {
+		for _, change := range []func(context.Context, string) error{g.Make, g.Cancel} {
+			g.untilDeleted(func(id string) error { return change(context.Background(), id) })
+		}
 	})
 }
 

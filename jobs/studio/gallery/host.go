@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"strings"
 	"sync"
@@ -89,14 +90,32 @@ func (h *Host) Close(ctx context.Context) {
 	}
 }
 
-// activeItem returns the state of an interface. The caller holds the lock.
-func (h *Host) activeItem(id string) *activeItem {
+// existing returns an interface and its state. Error: kind [fault.NotFound]. It creates the state before it reads the interface, and
+// [Host.Delete] removes them in the other order, so no state outlives its interface.
+func (h *Host) existing(ctx context.Context, id string) (*activeItem, Item, error) {
+	h.mu.Lock()
 	r := h.activeItems[id]
-	if r == nil {
+	isNew := r == nil
+	if isNew {
 		r = &activeItem{events: journal.New(journal.Options[Event]{Budget: maxEvents, Cost: func(e Event) int { return 64 + len(e.Text) }})}
 		h.activeItems[id] = r
 	}
-	return r
+	h.mu.Unlock()
+	i, err := h.log.Head(ctx, id)
+	if isNew && errors.Is(err, errNotFound) {
+		h.mu.Lock()
+		defer h.mu.Unlock()
+		h.remove(id, r)
+	}
+	return r, i, err
+}
+
+// remove removes the state of an interface that does not exist, unless that has happened. The caller holds the lock.
+func (h *Host) remove(id string, r *activeItem) {
+	r.events.Close()
+	if h.activeItems[id] == r {
+		delete(h.activeItems, id)
+	}
 }
 
 func (r *activeItem) publish(k Kind, text string) {
@@ -230,13 +249,10 @@ type eventLog struct {
 
 // Next implements [follow.Log].
 func (l eventLog) Next(ctx context.Context, after uint64, limit int) ([]Event, error) {
-	h := l.host
-	if _, err := h.log.Head(ctx, l.id); err != nil {
+	r, _, err := l.host.existing(ctx, l.id)
+	if err != nil {
 		return nil, err
 	}
-	h.mu.Lock()
-	r := h.activeItem(l.id)
-	h.mu.Unlock()
 	entries, err := r.events.Next(ctx, after, limit)
 	list := make([]Event, len(entries))
 	for n, e := range entries {
