@@ -15,38 +15,6 @@ type line struct {
 	Event *line           `json:"told,omitempty"` // for a WorkEvent, the event of its task
 }
 
-// Names of events that have no callback.
-const (
-	kindWorkEvent   = "workTold"
-	kindInterrupted = "jobInterrupted"
-)
-
-// bodies returns a value of each event type that is stored on its own.
-func bodies() []Body {
-	return []Body{
-		TaskSessionStarted{},
-		TaskSessionStopped{},
-		TaskDecision{},
-		TaskSucceeded{},
-		TaskFailed{},
-		TaskError{},
-		WorkStarted{},
-		WorkStopped{},
-		JobSucceeded{},
-		JobFailed{},
-		JobCanceled{},
-		JobInterrupted{},
-		JobError{},
-	}
-}
-
-func nameOf(b Body) string {
-	if _, ok := b.(JobInterrupted); ok {
-		return kindInterrupted
-	}
-	return b.Callback()
-}
-
 func encode(e Event) ([]byte, error) {
 	l, err := encodeLine(e.Body)
 	if err != nil {
@@ -57,14 +25,13 @@ func encode(e Event) ([]byte, error) {
 }
 
 func encodeLine(b Body) (l line, err error) {
-	l.Kind = nameOf(b)
-	wrapped, ok := b.(WorkEvent)
-	if ok {
+	l.Kind = Name(b)
+	if wrapped, ok := b.(WorkEvent); ok {
 		inner, err := encodeLine(wrapped.Body)
 		if err != nil {
 			return l, err
 		}
-		l.Kind, l.Event = kindWorkEvent, &inner
+		l.Event = &inner
 	}
 	l.Body, err = json.Marshal(b)
 	return l, err
@@ -81,14 +48,14 @@ func decode(number uint64, data []byte) (Event, error) {
 }
 
 func (l line) body() (Body, error) {
-	if l.Kind == kindWorkEvent {
+	if l.Kind == nameWorkEvent {
 		return l.workEvent()
 	}
-	for _, b := range bodies() {
-		if nameOf(b) != l.Kind {
+	for _, t := range eventTypes() {
+		if t.name != l.Kind {
 			continue
 		}
-		into := reflect.New(reflect.TypeOf(b))
+		into := reflect.New(reflect.TypeOf(t.zero))
 		if err := json.Unmarshal(l.Body, into.Interface()); err != nil {
 			return nil, fmt.Errorf("%s: %w", l.Kind, err)
 		}
@@ -103,7 +70,7 @@ func (l line) workEvent() (Body, error) {
 	if err := json.Unmarshal(l.Body, &b); err != nil {
 		return nil, fmt.Errorf("%s: %w", l.Kind, err)
 	}
-	if l.Event == nil || l.Event.Kind == kindWorkEvent {
+	if l.Event == nil || l.Event.Kind == nameWorkEvent {
 		return nil, fmt.Errorf("%s has no content", l.Kind)
 	}
 	var err error

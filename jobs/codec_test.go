@@ -57,7 +57,7 @@ func TestEventsHaveContractKeys(t *testing.T) {
 	} {
 		text, err := json.Marshal(b)
 		require.NoError(t, err)
-		assert.Equal(t, want, b.Callback()+" "+string(text))
+		assert.Equal(t, want, jobs.Callback(b)+" "+string(text))
 	}
 }
 

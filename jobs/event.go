@@ -1,6 +1,9 @@
 package jobs
 
-import "time"
+import (
+	"reflect"
+	"time"
+)
 
 // Event is an entry in the record of a job or task. Readers share it and must not modify it.
 type Event struct {
@@ -9,9 +12,9 @@ type Event struct {
 	Body   Body
 }
 
-// Body is the content of an event: one of the types below. Its JSON has the keys, and Callback the name, of
-// spec/contracts/jobs.notes.md, "REST". The name is "" if the event has no callback there.
-type Body interface{ Callback() string }
+// Body is the content of an event: one of the types below. Its JSON has the keys of
+// spec/contracts/jobs.notes.md, "REST".
+type Body interface{ isBody() }
 
 // The events of a task.
 type (
@@ -76,44 +79,68 @@ type (
 	}
 )
 
-// Callback is the name in spec/contracts/jobs.notes.md, "REST".
-func (TaskSessionStarted) Callback() string { return "taskSessionStarted" }
+func (TaskSessionStarted) isBody() {}
+func (TaskSessionStopped) isBody() {}
+func (TaskDecision) isBody()       {}
+func (TaskSucceeded) isBody()      {}
+func (TaskFailed) isBody()         {}
+func (TaskError) isBody()          {}
+func (WorkStarted) isBody()        {}
+func (WorkStopped) isBody()        {}
+func (WorkEvent) isBody()          {}
+func (JobSucceeded) isBody()       {}
+func (JobFailed) isBody()          {}
+func (JobCanceled) isBody()        {}
+func (JobInterrupted) isBody()     {}
+func (JobError) isBody()           {}
 
-// Callback is the name in spec/contracts/jobs.notes.md, "REST".
-func (TaskSessionStopped) Callback() string { return "taskSessionStopped" }
+// eventType is a type of events with its name, which is stored: never rename or reuse one.
+type eventType struct {
+	name string
+	zero Body
+}
 
-// Callback is the name in spec/contracts/jobs.notes.md, "REST".
-func (TaskDecision) Callback() string { return "taskDecision" }
+// The names of events that have no callback.
+const (
+	nameWorkEvent      = "workTold"
+	nameJobInterrupted = "jobInterrupted"
+)
 
-// Callback is the name in spec/contracts/jobs.notes.md, "REST".
-func (TaskSucceeded) Callback() string { return "taskSucceeded" }
+// eventTypes returns all types but [WorkEvent], which is stored with another event.
+func eventTypes() []eventType {
+	return []eventType{
+		{"taskSessionStarted", TaskSessionStarted{}},
+		{"taskSessionStopped", TaskSessionStopped{}},
+		{"taskDecision", TaskDecision{}},
+		{"taskSucceeded", TaskSucceeded{}},
+		{"taskFailed", TaskFailed{}},
+		{"taskError", TaskError{}},
+		{"workStarted", WorkStarted{}},
+		{"workStopped", WorkStopped{}},
+		{"jobSucceeded", JobSucceeded{}},
+		{"jobFailed", JobFailed{}},
+		{"jobCanceled", JobCanceled{}},
+		{nameJobInterrupted, JobInterrupted{}},
+		{"jobError", JobError{}},
+	}
+}
 
-// Callback is the name in spec/contracts/jobs.notes.md, "REST".
-func (TaskFailed) Callback() string { return "taskFailed" }
+// Name returns the name of an event.
+func Name(b Body) string {
+	for _, t := range eventTypes() {
+		if reflect.TypeOf(b) == reflect.TypeOf(t.zero) {
+			return t.name
+		}
+	}
+	return nameWorkEvent
+}
 
-// Callback is the name in spec/contracts/jobs.notes.md, "REST".
-func (TaskError) Callback() string { return "taskError" }
-
-// Callback is the name in spec/contracts/jobs.notes.md, "REST".
-func (WorkStarted) Callback() string { return "workStarted" }
-
-// Callback is the name in spec/contracts/jobs.notes.md, "REST".
-func (WorkStopped) Callback() string { return "workStopped" }
-
-// Callback is the name in spec/contracts/jobs.notes.md, "REST".
-func (WorkEvent) Callback() string { return "" }
-
-// Callback is the name in spec/contracts/jobs.notes.md, "REST".
-func (JobSucceeded) Callback() string { return "jobSucceeded" }
-
-// Callback is the name in spec/contracts/jobs.notes.md, "REST".
-func (JobFailed) Callback() string { return "jobFailed" }
-
-// Callback is the name in spec/contracts/jobs.notes.md, "REST".
-func (JobCanceled) Callback() string { return "jobCanceled" }
-
-// Callback is the name in spec/contracts/jobs.notes.md, "REST".
-func (JobInterrupted) Callback() string { return "" }
-
-// Callback is the name in spec/contracts/jobs.notes.md, "REST".
-func (JobError) Callback() string { return "jobError" }
+// Callback returns the name of an event in spec/contracts/jobs.notes.md, "REST", or "" if the event has no callback
+// there.
+func Callback(b Body) string {
+	name := Name(b)
+	if name == nameWorkEvent || name == nameJobInterrupted {
+		return ""
+	}
+	return name
+}

@@ -334,10 +334,8 @@ func sentence(names map[string]string, body jobs.Body) string {
 		return fmt.Sprintf("begins %d", b.Work)
 	case jobs.WorkStopped:
 		return fmt.Sprintf("ends %d %s", b.Work, b.Status)
-	case jobs.JobInterrupted:
-		return "jobInterrupted"
 	}
-	return body.Callback()
+	return jobs.Name(body)
 }
 
 // brief is story without the events of tasks.

@@ -169,7 +169,7 @@ func (m *bookmark) encodeJob(b jobs.Body) any {
 		}
 		return nil
 	}
-	if b.Callback() == "" {
+	if jobs.Callback(b) == "" {
 		return nil
 	}
 	return jobCallback{b}
@@ -185,7 +185,7 @@ type jobCallback struct{ jobs.Body }
 
 // MarshalJSON writes the name of the callback before the keys of the event.
 func (c jobCallback) MarshalJSON() ([]byte, error) {
-	name, err := marshal(c.Callback())
+	name, err := marshal(jobs.Callback(c.Body))
 	if err != nil {
 		return nil, err
 	}

@@ -2,7 +2,6 @@ package command
 
 import (
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -61,26 +60,20 @@ func eventJSON(e jobs.Event, job string) ([]byte, error) {
 		body = event.Body
 		keys["workId"], keys["taskId"] = event.Work, event.Task
 	}
+	text, err := json.Marshal(body)
+	if err != nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(text, &keys); err != nil {
+		return nil, err
+	}
+	keys["number"], keys["time"], keys["jobId"], keys["callback"] = e.Number, e.Time.UTC(), job, jobs.Name(body)
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
 	encoder.SetEscapeHTML(false)
-	if err := encoder.Encode(body); err != nil {
-		return nil, err
-	}
-	if err := json.Unmarshal(b.Bytes(), &keys); err != nil {
-		return nil, err
-	}
-	keys["number"], keys["time"], keys["jobId"] = e.Number, e.Time.UTC(), job
-	if name := cmp.Or(body.Callback(), endNames[body]); name != "" {
-		keys["callback"] = name
-	}
-	b.Reset()
-	err := encoder.Encode(keys)
+	err = encoder.Encode(keys)
 	return bytes.TrimSpace(b.Bytes()), err
 }
-
-// endNames are the names of events that have no callback in spec/contracts/jobs.notes.md, "REST".
-var endNames = map[jobs.Body]string{jobs.JobInterrupted{}: "jobInterrupted"} //nolint:gochecknoglobals // a constant in all but syntax
 
 // cancelling is shown after Ctrl-C.
 const cancelling = "Cancelling the job. Press Ctrl-C again to stop at once."
