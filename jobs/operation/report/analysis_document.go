@@ -13,7 +13,7 @@ func (a analysis) markdown() string {
 		cycles = fmt.Sprint(len(a.Circular))
 	}
 	fmt.Fprintf(&b, "# Task analysis\n\n%s\n\n", a.Summary)
-	fmt.Fprintf(&b, "- **Completeness:** %d/100\n- **Risk:** %s\n- **Circular dependencies:** %s\n- **Missing tasks:** %d\n",
+	fmt.Fprintf(&b, "- **Completeness:** %.0f/100\n- **Risk:** %s\n- **Circular dependencies:** %s\n- **Missing tasks:** %d\n",
 		a.Completeness, a.Risk, cycles, len(a.Missing))
 	var warnings, notes []string
 	for _, cycle := range a.Circular {

@@ -15,7 +15,7 @@ const (
 const warning = "warning"
 
 type analysis struct {
-	Completeness int       `json:"completeness"`
+	Completeness float64   `json:"completeness"`
 	Risk         string    `json:"risk"`
 	Summary      string    `json:"summary"`
 	Findings     []finding `json:"findings"`
@@ -36,32 +36,19 @@ type missing struct {
 	After  string `json:"after"`
 }
 
-func (c *checker) analysis(v any) analysis {
-	o := c.object("", v, []string{"completeness", "risk", "summary", "findings", "circular", "missing"})
-	a := analysis{
-		Completeness: c.integer("", o, "completeness", 0, 100), Risk: c.oneOf("", o, "risk", "LOW", "MEDIUM", "HIGH"),
-		Summary:  c.text("", o, "summary", maxSummary),
-		Findings: []finding{}, Circular: []string{}, Missing: []missing{},
+func (a *analysis) check(k *checker) {
+	k.text("summary", &a.Summary)
+	for i := range a.Findings {
+		f := &a.Findings[i]
+		f.Task = strings.TrimSpace(f.Task)
+		k.text(fmt.Sprintf("findings[%d].text", i), &f.Text)
 	}
-	c.list("", o, "findings", maxFindings, func(path string, v any) { a.Findings = append(a.Findings, c.finding(path, v)) })
-	c.list("", o, "circular", maxOthers, func(path string, v any) { a.Circular = append(a.Circular, c.option(path, v, a.Circular)) })
-	c.list("", o, "missing", maxOthers, func(path string, v any) { a.Missing = append(a.Missing, c.missing(path, v)) })
-	return a
-}
-
-func (c *checker) finding(path string, v any) finding {
-	o := c.object(path, v, []string{"task", "severity", "text"})
-	return finding{
-		Task: c.optionalText(path, o, "task", maxName), Severity: c.oneOf(path, o, "severity", "info", warning),
-		Text: c.text(path, o, "text", maxText),
-	}
-}
-
-func (c *checker) missing(path string, v any) missing {
-	o := c.object(path, v, []string{"title", "reason", "after"})
-	return missing{
-		Title: c.text(path, o, "title", maxTitle), Reason: c.text(path, o, "reason", maxText),
-		After: c.optionalText(path, o, "after", maxName),
+	k.choices("circular", a.Circular)
+	for i := range a.Missing {
+		m := &a.Missing[i]
+		k.text(fmt.Sprintf("missing[%d].title", i), &m.Title)
+		k.text(fmt.Sprintf("missing[%d].reason", i), &m.Reason)
+		m.After = strings.TrimSpace(m.After)
 	}
 }
 
@@ -78,7 +65,7 @@ func (a analysis) summary() string {
 			warnings++
 		}
 	}
-	return fmt.Sprintf("Analysis complete. Completeness %d/100, risk %s, %s, %s. Review them and update the task document if needed.",
+	return fmt.Sprintf("Analysis complete. Completeness %.0f/100, risk %s, %s, %s. Review them and update the task document if needed.",
 		a.Completeness, a.Risk, plural(warnings, "warning", "warnings"), plural(len(a.Missing), "missing task", "missing tasks"))
 }
 
@@ -125,7 +112,7 @@ func (a analysis) results() string {
 		}
 		lacking = fmt.Sprintf("%d (%s)", len(titles), strings.Join(titles, ", "))
 	}
-	return fmt.Sprintf("Analysis Results:\n- Completeness Score: %d/100\n- Risk Level: %s\n- Identified Circular Dependencies: %s\n- Missing Tasks Detected: %s",
+	return fmt.Sprintf("Analysis Results:\n- Completeness Score: %.0f/100\n- Risk Level: %s\n- Identified Circular Dependencies: %s\n- Missing Tasks Detected: %s",
 		a.Completeness, a.Risk, cycles, lacking)
 }
 

@@ -21,39 +21,23 @@ type question struct {
 	Recommended string   `json:"recommended,omitempty"`
 }
 
-func (c *checker) clarification(v any) clarification {
-	all := clarification{Questions: []question{}}
-	o := c.object("", v, []string{"questions"})
-	c.list("", o, "questions", maxQuestions, func(path string, v any) {
-		all.Questions = append(all.Questions, c.question(path, v))
-	})
-	return all
+func (c *clarification) check(k *checker) {
+	for i := range c.Questions {
+		c.Questions[i].check(k, fmt.Sprintf("questions[%d]", i))
+	}
 }
 
-func (c *checker) question(path string, v any) question {
-	o := c.object(path, v, []string{"question", "context", "options"}, "recommended")
-	q := question{
-		Question: c.text(path, o, "question", maxText), Context: c.text(path, o, "context", maxText), Options: []string{},
-		Recommended: c.optionalText(path, o, "recommended", maxChoice),
-	}
-	c.list(path, o, "options", maxOptions, func(path string, v any) { q.Options = append(q.Options, c.option(path, v, q.Options)) })
+func (q *question) check(k *checker, at string) {
+	k.text(at+".question", &q.Question)
+	k.text(at+".context", &q.Context)
+	k.choices(at+".options", q.Options)
+	q.Recommended = strings.TrimSpace(q.Recommended)
 	if len(q.Options) == 1 {
-		c.fault("%s.options has one element: give at least two, or none for a question that needs a free answer", path)
+		k.fault("%s.options has one element: give at least two, or none for a question that needs a free answer", at)
 	}
 	if q.Recommended != "" && !slices.Contains(q.Options, q.Recommended) {
-		c.fault("%s.recommended must repeat one of the options word for word, or be omitted", path)
+		k.fault("%s.recommended must repeat one of the options word for word, or be omitted", at)
 	}
-	return q
-}
-
-func (c *checker) option(path string, v any, before []string) string {
-	s := c.string(path, v, maxChoice)
-	if _, ok := v.(string); ok && s == "" {
-		c.fault("%s is empty", path)
-	} else if ok && slices.Contains(before, s) {
-		c.fault("%s is a duplicate", path)
-	}
-	return s
 }
 
 func (c clarification) report() Report {

@@ -13,13 +13,13 @@ type plan struct {
 	Document string `json:"document"`
 }
 
-func (c *checker) plan(v any) plan {
-	o := c.object("", v, []string{"title", "document"})
-	p := plan{Title: c.text("", o, "title", maxTitle), Document: c.text("", o, "document", maxDocument) + "\n"}
+func (p *plan) check(k *checker) {
+	k.text("title", &p.Title)
 	if strings.Contains(p.Title, "\n") {
-		c.fault("title must be a single line")
+		k.fault("title must be a single line")
 	}
-	return p
+	k.text("document", &p.Document)
+	p.Document += "\n"
 }
 
 func (p plan) report() Report {
@@ -76,10 +76,6 @@ func fenced(open, line string) string {
 // answer is the result of a free prompt.
 type answer struct {
 	Document string `json:"document"`
-}
-
-func (c *checker) answer(v any) answer {
-	return answer{c.text("", c.object("", v, []string{"document"}), "document", maxDocument) + "\n"}
 }
 
 // report has no lines, because the answer was streamed.

@@ -1,55 +1,61 @@
 package report
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
 
-	"github.com/copilot-portal/portal/copilot/fault"
-)
+	"github.com/santhosh-tekuri/jsonschema/v6"
 
-// The maximum sizes of a report, as in the schemas. They keep it far below the message limit of an operation.
-const (
-	maxQuestions = 10
-	maxOptions   = 8
-	maxFindings  = 100
-	maxOthers    = 50
-	maxTitle     = 300
-	maxName      = 500
-	maxChoice    = 1000
-	maxText      = 2000
-	maxSummary   = 4000
-	maxDocument  = 1_000_000
+	"github.com/copilot-portal/portal/copilot/fault"
 )
 
 // maxFaults is the maximum number of faults reported to the model at once.
 const maxFaults = 20
 
-// Read validates the arguments with which the model called the tool of a type. The error tells the model all
-// faults and how to correct them. For [Free], which has no tool, the arguments are {document}.
+// result is what the model reports with one of the tools, decoded from arguments that fit the tool's schema.
+type result interface {
+	check(*checker) // trims the texts, and checks what no schema can express
+	report() Report
+}
+
+// newResult returns an empty result, or nil for a type without a tool.
+func newResult(t Type) result {
+	switch t {
+	case Clarify:
+		return &clarification{}
+	case Analyze:
+		return &analysis{}
+	case Plan:
+		return &plan{}
+	case Free:
+	}
+	return nil
+}
+
+// Read validates the arguments with which the model called the tool of a type. The error tells the model the
+// faults and how to correct them.
 func Read(t Type, args json.RawMessage) (Report, error) {
-	v, err := decode(args)
+	r := newResult(t)
+	if r == nil {
+		return Report{}, fault.Errorf(fault.Invalid, "operations of this type report nothing")
+	}
+	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(args))
 	if err != nil {
 		return Report{}, refuse(t, []string{"the argument is not a JSON object: " + err.Error()})
 	}
-	var c checker
-	var r Report
-	switch t {
-	case Clarify:
-		r = c.clarification(v).report()
-	case Analyze:
-		r = c.analysis(v).report()
-	case Plan:
-		r = c.plan(v).report()
-	case Free:
-		r = c.answer(v).report()
-	default:
-		return Report{}, fault.Errorf(fault.Invalid, "unknown type of operation %q", string(t))
+	if faults := validate(t, v); len(faults) > 0 {
+		return Report{}, refuse(t, faults)
 	}
-	if len(c.faults) > 0 {
+	if err := json.Unmarshal(encode(v), r); err != nil { // not args, whose names may occur twice
+		return Report{}, refuse(t, []string{err.Error()})
+	}
+	var c checker
+	if r.check(&c); len(c.faults) > 0 {
 		return Report{}, refuse(t, c.faults)
 	}
-	return r, nil
+	return r.report(), nil
 }
 
 // refuse formats the faults for the model.
@@ -59,16 +65,12 @@ func refuse(t Type, faults []string) error {
 		faults, more = faults[:maxFaults], fmt.Sprintf("\n- and %d more", n)
 	}
 	text := "- " + strings.Join(faults, "\n- ") + more
-	name := ToolName(t)
-	if name == "" {
-		return fault.Errorf(fault.Invalid, "The result is not valid:\n%s", text)
-	}
-	return fault.Errorf(fault.Invalid, "The report was rejected because the call of %[1]s is not valid:\n%[2]s\nCall %[1]s again with all of its fields.", name, text)
+	return fault.Errorf(fault.Invalid, "The report was rejected because the call of %[1]s is not valid:\n%[2]s\nCall %[1]s again with all of its fields.", ToolName(t), text)
 }
 
-// encode encodes a result, which consists of strings and numbers and thus cannot fail.
-func encode(result any) json.RawMessage {
-	b, err := json.Marshal(result)
+// encode encodes what JSON can always express: a decoded value, or a result of strings and numbers.
+func encode(v any) json.RawMessage {
+	b, err := json.Marshal(v)
 	if err != nil {
 		panic(err)
 	}
