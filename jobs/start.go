@@ -32,13 +32,11 @@ func (h *Host) StartJob(ctx context.Context, r JobRequest) (*Job, error) {
 func (h *Host) startJob(ctx context.Context, r JobRequest, b *book.Book, continues string, events []Event) (*Job, error) {
 	plan, ok := b.Jobs[r.Name]
 	r.Directory = cmp.Or(r.Directory, h.options.Directory)
-	switch {
-	case !ok:
+	if !ok {
 		return nil, ErrNotInBook
-	case plan.RequireUserInput && isBlank(r.Input):
-		return nil, ErrNoInput
-	case len(r.Input) > maxInput:
-		return nil, ErrLongInput
+	}
+	if err := checkInput(plan.RequireUserInput, r.Input); err != nil {
+		return nil, err
 	}
 	if err := copilot.CheckDirectory(r.Directory); err != nil {
 		return nil, err
@@ -75,7 +73,15 @@ func (h *Host) startJob(ctx context.Context, r JobRequest, b *book.Book, continu
 // maxInput is the maximum length of user input, in bytes. Lists of jobs contain it.
 const maxInput = 1 << 20
 
-func isBlank(s string) bool { return strings.TrimSpace(s) == "" }
+func checkInput(isRequired bool, input string) error {
+	switch {
+	case isRequired && strings.TrimSpace(input) == "":
+		return ErrNoInput
+	case len(input) > maxInput:
+		return ErrLongInput
+	}
+	return nil
+}
 
 // Continue starts a job that continues a job that ended without success: from its first unfinished works,
 // with its directory, input and book. Errors: [ErrJobNotFound], [ErrJobRuns] if the job or one that continues
@@ -166,13 +172,11 @@ func (h *Host) StartTask(ctx context.Context, r TaskRequest) (*Task, error) {
 	}
 	b := h.options.Book
 	plan, ok := b.Tasks[r.Name]
-	switch {
-	case !ok:
+	if !ok {
 		return nil, ErrNotInBook
-	case plan.RequireUserInput && isBlank(r.Input):
-		return nil, ErrNoInput
-	case len(r.Input) > maxInput:
-		return nil, ErrLongInput
+	}
+	if err := checkInput(plan.RequireUserInput, r.Input); err != nil {
+		return nil, err
 	}
 	if _, isBusy := h.busy.LoadOrStore(r.Session, true); isBusy {
 		return nil, fault.Errorf(fault.Busy, "a task is already working in this session")
