@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -22,9 +23,7 @@ var feature = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$`)
 
 // prepare validates a request, reads its document and returns the prompt for the agent.
 func (r *Request) prepare() (string, error) {
-	switch r.Type {
-	case Clarify, Analyze, Plan, Prompt:
-	default:
+	if !slices.Contains(report.Types(), r.Type) {
 		return "", fault.Errorf(fault.Invalid, "unknown type of operation: use clarify, analyze, plan or prompt")
 	}
 	if r.Feature != "" && !feature.MatchString(r.Feature) {
@@ -45,7 +44,7 @@ func (r *Request) prepare() (string, error) {
 			return "", fault.Errorf(fault.Invalid, "the %s must be UTF-8 text of at most %d bytes", what, maxText)
 		}
 	}
-	return report.Prompt(report.Type(r.Type), report.Input{Document: r.Document, Name: name, Prompt: r.Prompt})
+	return report.Prompt(r.Type, report.Input{Document: r.Document, Name: name, Prompt: r.Prompt})
 }
 
 // load reads the document unless the request contains it, and returns its name.

@@ -8,17 +8,18 @@ import (
 
 	"github.com/copilot-portal/portal/copilot/activity"
 	"github.com/copilot-portal/portal/copilot/follow"
+	"github.com/copilot-portal/portal/jobs/operation/report"
 )
 
 // Type is the kind of work of an operation.
-type Type string
+type Type = report.Type
 
 // The types. All except Prompt need a document and have a result with a fixed structure.
 const (
-	Clarify Type = "clarify"
-	Analyze Type = "analyze"
-	Plan    Type = "plan"
-	Prompt  Type = "prompt"
+	Clarify = report.Clarify
+	Analyze = report.Analyze
+	Plan    = report.Plan
+	Prompt  = report.Free
 )
 
 // Status is the state of an operation.

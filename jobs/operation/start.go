@@ -85,7 +85,7 @@ func alreadyRuns(t Type) error {
 // begin opens the session, creates the operation and starts its work. The agent starts with the first prompt.
 func (h *Host) begin(ctx context.Context, r Request, prompt string) (*Operation, error) {
 	start := copilot.Start{Origin: Origin, Model: r.Model, Directory: r.Directory, Policy: h.options.Policy, WithoutAgent: true}
-	if tool, ok := report.Tool(report.Type(r.Type)); ok {
+	if tool, ok := report.Tool(r.Type); ok {
 		start.Tools = []event.Tool{tool}
 		start.Policy = permission.Policy{}
 		maps.Copy(start.Policy, h.options.Policy)
@@ -132,10 +132,10 @@ func (h *Host) create(ctx context.Context, r Request, session *copilot.Session, 
 		return nil, err
 	}
 	o := &Operation{h, record}
-	tool := report.ToolName(report.Type(r.Type))
+	tool := report.ToolName(r.Type)
 	w := &worker{
 		Operation: o, request: r, session: session, reader: follow.Session(h.options.Sessions, session, 0),
-		encoder: newEncoder(r.Directory, tool, report.Sections(report.Type(r.Type))),
+		encoder: newEncoder(r.Directory, tool, report.Sections(r.Type)),
 	}
 	h.log.Go(ctx, record, func(ctx context.Context) { w.work(ctx, prompt) })
 	return o, nil

@@ -62,7 +62,7 @@ func (w *worker) work(ctx context.Context, prompt string) {
 func (w *worker) perform(ctx context.Context, prompt string) operationEnd {
 	e := w.prompt(ctx, prompt)
 	if e.status == Completed && !w.reported {
-		e = w.prompt(ctx, report.Remind(report.Type(w.request.Type)))
+		e = w.prompt(ctx, report.Remind(w.request.Type))
 	}
 	switch {
 	case e.status != Completed:
@@ -239,7 +239,7 @@ func (w *worker) call(q event.Question) (e operationEnd, over bool) {
 
 // readReport validates the report of the model.
 func (w *worker) readReport(q event.Question) event.Answer {
-	result, err := report.Read(report.Type(w.request.Type), secret.MaskJSON(q.Arguments))
+	result, err := report.Read(w.request.Type, secret.MaskJSON(q.Arguments))
 	if err != nil {
 		w.invalidReports++
 		return event.Answer{Failed: true, Reason: err.Error()}
