@@ -70,10 +70,10 @@ type round struct {
 func (w *worker) request(ctx context.Context, text string) (answer, error) {
 	p := event.Prompt{Text: text, By: Origin}
 	if w.borrowed != nil {
-		tools := withJobTools(w.session.session().Tools())
+		tools := withJobTools(w.session.Session().Tools())
 		p.Tools = &tools
 	}
-	run, err := w.session.reader.Prompt(p)
+	run, err := w.session.Prompt(p)
 	switch {
 	case errors.Is(err, fault.ErrSessionClosed):
 		return answer{}, errClosed
@@ -132,7 +132,7 @@ func (r *round) event(e event.Event) {
 	case b.Question.Kind == event.AskTool && isJobTool(b.Question.Tool):
 		r.called(b.Question, e.Run == r.run.ID)
 	case r.host.options.Unattended:
-		_ = r.session.session().Answer(b.Question.ID, event.Answer{Reason: nobodyAnswers}, Origin) // fails if the question was withdrawn
+		_ = r.session.Session().Answer(b.Question.ID, event.Answer{Reason: nobodyAnswers}, Origin) // fails if the question was withdrawn
 	}
 }
 
@@ -158,7 +158,7 @@ func (r *round) outcome() error {
 
 // called answers a call of a job tool at once.
 func (r *round) called(q event.Question, mine bool) {
-	session := r.session.session()
+	session := r.session.Session()
 	reply := event.Answer{Text: "Taken."}
 	argument, wrong := argumentOf(q.Arguments)
 	switch {

@@ -13,15 +13,6 @@ import (
 	"github.com/copilot-portal/portal/jobs/book"
 )
 
-// taskSession is a session in which a task works.
-type taskSession struct {
-	reader *follow.SessionReader
-	broken bool // its latest request failed technically
-}
-
-// session returns the session as it is in memory now.
-func (s *taskSession) session() *copilot.Session { return s.reader.Session() }
-
 // crash is an error for which a retry makes sense.
 type crash struct{ cause error }
 
@@ -43,9 +34,9 @@ func (w *worker) send(ctx context.Context, driving bool, model, why string, prom
 	}
 	a, err := w.request(ctx, retryReason(why)+prompt())
 	var missing *refusal
-	w.session.broken = err != nil && !errors.As(err, &missing)
+	w.broken = err != nil && !errors.As(err, &missing)
 	if w.isMultiple() {
-		if stopped := w.releaseSession(!w.session.broken); len(stopped) > 0 {
+		if stopped := w.releaseSession(!w.broken); len(stopped) > 0 {
 			err = errors.Join(err, w.publish(stopped...))
 		}
 	}
@@ -57,40 +48,35 @@ func (w *worker) ensureSession(ctx context.Context, driving bool, model string) 
 	if w.session != nil {
 		return nil
 	}
-	open := w.open
 	if w.borrowed != nil {
-		open = w.prepareBorrowed
-	}
-	s, err := open(ctx, driving, model)
-	if err != nil {
+		w.prepareBorrowed()
+	} else if err := w.open(ctx, driving, model); err != nil {
 		return err
 	}
-	w.session = s
-	return w.publish(TaskSessionStarted{Session: s.session().ID(), Driving: driving || !w.isMultiple(), Checks: driving})
+	return w.publish(TaskSessionStarted{Session: w.session.Session().ID(), Driving: driving || !w.isMultiple(), Checks: driving})
 }
 
 // prepareBorrowed prepares a borrowed session for the task.
-func (w *worker) prepareBorrowed(context.Context, bool, string) (*taskSession, error) {
+func (w *worker) prepareBorrowed() {
 	s := w.borrowed
-	tools := s.Tools()
-	for _, t := range tools {
+	for _, t := range s.Tools() {
 		if isJobTool(t.Alias()) {
 			w.replacedTools = append(w.replacedTools, t)
 		}
 	}
-	return &taskSession{reader: follow.Session(w.host.options.Sessions, s, s.Record().Last())}, nil
+	w.session = follow.Session(w.host.options.Sessions, s, s.Record().Last())
 }
 
 // open waits for a session slot and opens a session.
-func (w *worker) open(ctx context.Context, driving bool, model string) (*taskSession, error) {
+func (w *worker) open(ctx context.Context, driving bool, model string) error {
 	select {
 	case w.host.sessionSlots <- struct{}{}:
 	case <-ctx.Done():
-		return nil, context.Cause(ctx)
+		return context.Cause(ctx)
 	}
 	if ctx.Err() != nil {
 		<-w.host.sessionSlots
-		return nil, context.Cause(ctx)
+		return context.Cause(ctx)
 	}
 	policy := maps.Clone(w.host.options.Policy)
 	if policy == nil {
@@ -102,7 +88,7 @@ func (w *worker) open(ctx context.Context, driving bool, model string) (*taskSes
 	})
 	if err != nil {
 		<-w.host.sessionSlots
-		return nil, faultOf(err)
+		return faultOf(err)
 	}
 	w.host.busy.Store(s.ID(), true)
 	title := w.title
@@ -113,7 +99,8 @@ func (w *worker) open(ctx context.Context, driving bool, model string) (*taskSes
 	if !driving {
 		w.values[book.TaskModel] = s.Info().Model
 	}
-	return &taskSession{reader: follow.Session(w.host.options.Sessions, s, 0)}, nil
+	w.session = follow.Session(w.host.options.Sessions, s, 0)
+	return nil
 }
 
 // restoreTimeout is the time limit for restoring a borrowed session.
@@ -124,8 +111,8 @@ func (w *worker) releaseSession(succeeded bool) []Body {
 	if w.session == nil {
 		return nil
 	}
-	s, broken := w.session.session(), w.session.broken
-	w.session = nil
+	s, broken := w.session.Session(), w.broken
+	w.session, w.broken = nil, false
 	if w.borrowed != nil {
 		ctx, cancel := context.WithTimeout(context.Background(), restoreTimeout)
 		defer cancel()

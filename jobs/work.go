@@ -13,6 +13,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/activity"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/follow"
 	"github.com/copilot-portal/portal/copilot/plain"
 	"github.com/copilot-portal/portal/copilot/secret"
 	"github.com/copilot-portal/portal/jobs/book"
@@ -29,9 +30,10 @@ type worker struct {
 	title         string
 	values        map[string]string // values of variables
 	publish       func(...Body) error
-	borrowed      *copilot.Session // nil if the task has sessions of its own
-	replacedTools []event.Tool     // tools of the borrowed session that job tools replace
-	session       *taskSession     // the current session, or nil
+	borrowed      *copilot.Session      // nil if the task has sessions of its own
+	replacedTools []event.Tool          // tools of the borrowed session that job tools replace
+	session       *follow.SessionReader // of the current session, or nil
+	broken        bool                  // the latest request of the session failed technically
 }
 
 // values returns the variables at the start of a task.
