@@ -58,9 +58,9 @@ func interfaceTo(t *testing.T, prompt string) string {
 
 func TestInterfaceCoversTheDescription(t *testing.T) {
 	source := interfaceTo(t, toGenerate(outlineOfFilms, "- Theme: dark.\n- Layout: sidebar. Group"))
-	s, err := code.Check(source)
+	components, err := code.Check(source)
 	require.NoError(t, err)
-	assert.Contains(t, s.Components, "App")
+	assert.Contains(t, components, "App")
 	for _, part := range []string{`"title":"Films","theme":"dark","layout":"sidebar"`, `"auth":true,"pagination":true`, `DELETE /films/{id} #Films (deprecated)\n`} {
 		assert.Contains(t, source, part)
 	}

@@ -31,6 +31,7 @@ type Message struct {
 // Customized is a changed interface, or a question about the change.
 type Customized struct {
 	Code        string // "" if there is a question
+	Components  int
 	Description string
 	Assumptions []string
 	Question    string // to be answered in the next request, with this one in its history; "" if none
@@ -59,7 +60,9 @@ func (t *Turn) Customize(ctx context.Context, r CustomizeRequest, tell func(piec
 	case strings.TrimSpace(code.WithoutMount(m.code)) == strings.TrimSpace(code.WithoutMount(r.Code)):
 		return Customized{}, fault.Errorf(ErrCustomization.Kind, "%w: the model changed nothing", ErrCustomization)
 	}
-	return Customized{Code: m.code, Description: cmp.Or(m.description, "Changed as asked: "+r.Prompt), Assumptions: m.assumptions}, nil
+	return Customized{
+		Code: m.code, Components: len(m.components), Description: cmp.Or(m.description, "Changed as asked: "+r.Prompt), Assumptions: m.assumptions,
+	}, nil
 }
 
 // write returns the prompt and a name for the interface.

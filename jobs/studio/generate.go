@@ -55,7 +55,7 @@ func (t *Turn) Generate(ctx context.Context, r GenerateRequest, tell func(piece 
 	if err != nil {
 		return Generated{}, failed(ctx, ErrGeneration, err)
 	}
-	components := len(made.summary.Components)
+	components := len(made.components)
 	usual := fmt.Sprintf("An interface to %s with %d operations, made of %d components.", title(s), count(s), components)
 	return Generated{made.code, components, cmp.Or(made.description, usual)}, nil
 }
@@ -73,8 +73,8 @@ func (r GenerateRequest) check() error {
 // checkedAnswer is an answer with checked code.
 type checkedAnswer struct {
 	answer
-	mount   string // appended to the code
-	summary code.Summary
+	mount      string // appended to the code
+	components []string
 }
 
 // generation is a task of the model.
@@ -125,7 +125,7 @@ func checkAnswer(text string) (m checkedAnswer, err error) {
 	}
 	m.mount = code.Mount(m.code)
 	m.code += m.mount
-	m.summary, err = code.Check(code.WithoutMount(m.code)) // alone, because the mount could complete it
+	m.components, err = code.Check(code.WithoutMount(m.code)) // alone, because the mount could complete it
 	return m, err
 }
 

@@ -94,7 +94,7 @@ func TestInterfaceIsCustomized(t *testing.T) {
 		}, func(piece string) { streamed += piece })
 		require.NoError(t, err)
 		assert.Equal(t, studio.Customized{
-			Code: whole(app("Movies")), Description: "It shows a title.", Assumptions: []string{"The title is fixed.", "Nobody minds."},
+			Code: whole(app("Movies")), Components: 2, Description: "It shows a title.", Assumptions: []string{"The title is fixed.", "Nobody minds."},
 		}, c)
 		assert.Equal(t, c.Code, streamed)
 		history, _ := between(t, r.asked()[0], "history")

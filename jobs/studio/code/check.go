@@ -13,33 +13,25 @@ import (
 	"github.com/tdewolff/parse/v2/js"
 )
 
-// Summary describes code.
-type Summary struct {
-	// Components are the names of the components, in order; App is one of them.
-	Components []string
-	// Bytes is the size of the source.
-	Bytes int
-}
-
-// Check checks whether the frame can run the code, and describes it. The error is of type [Faults]. The size limits bound
-// its time. It may be called concurrently.
-func Check(source string) (Summary, error) {
+// Check checks whether the frame can run the code, and returns the names of its components in order; App is one of them. The
+// error is of type [Faults]. The size limits bound its time. It may be called concurrently.
+func Check(source string) ([]string, error) {
 	if faults := bounded(source + Mount(source)); faults != nil {
-		return Summary{}, faults
+		return nil, faults
 	}
 	ast, faults := program(source)
 	if faults != nil {
-		return Summary{}, faults
+		return nil, faults
 	}
 	s := &scanner{globals: refusedGlobals(), properties: refusedProperties(), ofDocument: refusedOfDocument()}
 	if js.Walk(s, ast); s.faults != nil {
-		return Summary{}, s.faults
+		return nil, s.faults
 	}
 	names := components(ast)
 	if !slices.Contains(names, app) {
-		return Summary{}, fault("App is missing: define the component that is shown as function App() at the top level")
+		return nil, fault("App is missing: define the component that is shown as function App() at the top level")
 	}
-	return Summary{names, len(source)}, nil
+	return names, nil
 }
 
 // Build compiles code that passes [Check] to plain JavaScript: one IIFE that includes [Mount]. The error is that of Check.

@@ -190,7 +190,7 @@ func TestLimitsAndNonPrograms(t *testing.T) {
 	}
 }
 
-func TestSummaryNamesComponents(t *testing.T) {
+func TestCheckNamesComponents(t *testing.T) {
 	source := `
 const API = "https://x", Context = React.createContext(null), LIMIT = () => 10;
 class Store { load() { return 1 } }
@@ -204,8 +204,7 @@ function App() { const Inner = () => <i />; return <Table><Row /><Cell /><Named 
 `
 	got, err := code.Check(source)
 	require.NoError(t, err)
-	assert.Equal(t, []string{"Table", "Row", "Cell", "Named", "Inner", "App"}, got.Components)
-	assert.Equal(t, len(source), got.Bytes)
+	assert.Equal(t, []string{"Table", "Row", "Cell", "Named", "Inner", "App"}, got)
 }
 
 func TestBuildReturnsSelfRenderingScript(t *testing.T) {
@@ -240,9 +239,9 @@ func TestMountedCodeSurvivesIIFE(t *testing.T) {
 		assert.Empty(t, code.Mount(whole))
 		assert.Empty(t, code.Mount(strings.TrimSpace(whole)))
 		assert.Equal(t, strings.TrimSpace(source), strings.TrimSpace(code.WithoutMount(whole)))
-		summary, err := code.Check(whole)
+		components, err := code.Check(whole)
 		require.NoError(t, err)
-		assert.Equal(t, []string{"App"}, summary.Components)
+		assert.Equal(t, []string{"App"}, components)
 	}
 	assert.Equal(t, "function App() {}", code.WithoutMount("function App() {}"))
 }

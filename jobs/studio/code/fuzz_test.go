@@ -24,7 +24,7 @@ func FuzzCheck(f *testing.F) {
 	f.Fuzz(func(t *testing.T, source string) {
 		got, err := code.Check(source)
 		if err == nil {
-			require.Contains(t, got.Components, "App")
+			require.Contains(t, got, "App")
 			return
 		}
 		var faults code.Faults

@@ -10,7 +10,6 @@ import (
 
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/jobs/studio"
-	"github.com/copilot-portal/portal/jobs/studio/code"
 )
 
 var (
@@ -38,7 +37,7 @@ func (h *Host) Make(ctx context.Context, id string) error {
 				return result{}, err
 			}
 			made, err := turn.Generate(ctx, studio.GenerateRequest{Spec: description, Theme: "system"}, tell)
-			return result{source: made.Code, version: Version{Description: made.Description}}, err
+			return result{source: made.Code, version: Version{Description: made.Description, Components: made.Components}}, err
 		}, err
 	})
 }
@@ -78,7 +77,9 @@ func (h *Host) Change(ctx context.Context, id, prompt string) error {
 			if made.Question != "" {
 				return result{question: &Question{Prompt: fullPrompt, Text: made.Question, Options: made.Options}}, nil
 			}
-			v := Version{Description: made.Description, Assumptions: made.Assumptions, Prompt: fullPrompt, Based: i.Current}
+			v := Version{
+				Description: made.Description, Components: made.Components, Assumptions: made.Assumptions, Prompt: fullPrompt, Based: i.Current,
+			}
 			return result{source: made.Code, version: v}, nil
 		}, err
 	})
@@ -168,9 +169,6 @@ func (h *Host) perform(ctx context.Context, id string, r *activeItem, do request
 func (i *Item) add(made result) []byte {
 	v := made.version
 	v.Number, v.Created, v.Bytes = len(i.Versions)+1, now(), len(made.source)
-	if s, err := code.Check(made.source); err == nil {
-		v.Components = len(s.Components)
-	}
 	i.Versions = append(i.Versions, v)
 	i.Current = v.Number
 	return []byte(made.source)
