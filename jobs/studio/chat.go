@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/follow"
 )
 
 // suggestions is the language of the block at the end of an answer.
@@ -29,15 +30,15 @@ type Chatted struct {
 
 // conversationTab is a conversation.
 type conversationTab struct {
-	name string
-	last *Turn
-	talk *studioSession // nil before the first message; used by the current turn
+	name   string
+	last   *Turn
+	reader *follow.SessionReader // of its session; nil before the first message; used by the current turn
 }
 
-// Chat answers a message in the conversation of the turn, or in a new one. It passes pieces of the answer to tell as they
+// Chat answers a message in the conversation of the turn, or in a new one. It passes pieces of the answer to send as they
 // arrive, on the caller's goroutine. Errors: kind [fault.Invalid] for an empty message, that of ctx, those of a session
 // and its agent.
-func (t *Turn) Chat(ctx context.Context, r ChatRequest, tell func(piece string)) (Chatted, error) {
+func (t *Turn) Chat(ctx context.Context, r ChatRequest, send func(piece string)) (Chatted, error) {
 	defer t.release()
 	if strings.TrimSpace(r.Message) == "" {
 		return Chatted{}, fault.Errorf(fault.Invalid, "message: is empty")
@@ -45,7 +46,7 @@ func (t *Turn) Chat(ctx context.Context, r ChatRequest, tell func(piece string))
 	if err := t.wait(ctx); err != nil {
 		return Chatted{}, err
 	}
-	talk, fresh, err := t.conversation(ctx)
+	reader, fresh, err := t.conversation(ctx)
 	if err != nil {
 		return Chatted{}, err
 	}
@@ -57,9 +58,9 @@ func (t *Turn) Chat(ctx context.Context, r ChatRequest, tell func(piece string))
 		return Chatted{}, err
 	}
 	before := codeExtractor{before: true, word: suggestions}
-	text, err := talk.prompt(ctx, prompt, func(piece string) {
+	text, err := sendPrompt(ctx, reader, prompt, func(piece string) {
 		if piece = before.write(piece); piece != "" {
-			tell(piece)
+			send(piece)
 		}
 	})
 	if err != nil {
@@ -83,24 +84,24 @@ func (h *Host) tab(name string) *conversationTab {
 	return t
 }
 
-// conversation returns the session of the turn's conversation; fresh reports that it is new. A closed session is resumed, a
+// conversation returns a reader of the session of the turn's conversation; fresh reports that it is new. A closed session is resumed, a
 // deleted one replaced.
-func (t *Turn) conversation(ctx context.Context) (c *studioSession, fresh bool, err error) {
-	if t.tab != nil && t.tab.talk != nil {
-		s, err := t.host.options.Sessions.Session(ctx, t.tab.talk.session().ID())
+func (t *Turn) conversation(ctx context.Context) (reader *follow.SessionReader, fresh bool, err error) {
+	if t.tab != nil && t.tab.reader != nil {
+		s, err := t.host.options.Sessions.Session(ctx, t.tab.reader.Session().ID())
 		if err == nil {
-			t.tab.talk = t.host.newStudioSession(s)
-			return t.tab.talk, false, s.Resume(ctx)
+			t.tab.reader = t.host.reader(s)
+			return t.tab.reader, false, s.Resume(ctx)
 		}
 		if !errors.Is(err, fault.ErrSessionNotFound) {
 			return nil, false, err
 		}
 	}
-	c, err = t.host.open(ctx, "Chat", t.host.options.Policy)
+	reader, err = t.host.open(ctx, "Chat", t.host.options.Policy)
 	if err == nil && t.tab != nil {
-		t.tab.talk = c
+		t.tab.reader = reader
 	}
-	return c, true, err
+	return reader, true, err
 }
 
 // chatted separates an answer from the block of suggestions.

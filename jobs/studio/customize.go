@@ -38,9 +38,9 @@ type Customized struct {
 	Options     []string
 }
 
-// Customize changes an interface and keeps the rest. It passes pieces to tell like [Turn.Generate], and returns the same errors, with
+// Customize changes an interface and keeps the rest. It passes pieces to send like [Turn.Generate], and returns the same errors, with
 // [ErrCustomization] instead of [ErrGeneration], and kind [fault.Invalid] without code or prompt.
-func (t *Turn) Customize(ctx context.Context, r CustomizeRequest, tell func(piece string)) (Customized, error) {
+func (t *Turn) Customize(ctx context.Context, r CustomizeRequest, send func(piece string)) (Customized, error) {
 	defer t.release()
 	prompt, name, err := r.write()
 	if err != nil {
@@ -49,7 +49,7 @@ func (t *Turn) Customize(ctx context.Context, r CustomizeRequest, tell func(piec
 	if err := t.wait(ctx); err != nil {
 		return Customized{}, err
 	}
-	m, err := t.host.generate(ctx, generation{"Change of " + name, prompt, checkAnswer}, tell)
+	m, err := t.host.generate(ctx, generation{"Change of " + name, prompt, checkAnswer}, send)
 	switch {
 	case err != nil:
 		return Customized{}, failed(ctx, ErrCustomization, err)

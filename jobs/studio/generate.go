@@ -30,10 +30,10 @@ type Generated struct {
 	Description string // a sentence or two
 }
 
-// Generate generates an interface. It passes pieces of the code to tell as they arrive, on the caller's goroutine; together
+// Generate generates an interface. It passes pieces of the code to send as they arrive, on the caller's goroutine; together
 // they are only a draft if the code had to be repaired. Errors: [spec.Faults] for an invalid description, [ErrTooLarge], kind
 // [fault.Invalid] for an unknown format or theme, [ErrGeneration], that of ctx, those of starting a session.
-func (t *Turn) Generate(ctx context.Context, r GenerateRequest, tell func(piece string)) (Generated, error) {
+func (t *Turn) Generate(ctx context.Context, r GenerateRequest, send func(piece string)) (Generated, error) {
 	defer t.release()
 	if err := r.check(); err != nil {
 		return Generated{}, err
@@ -51,7 +51,7 @@ func (t *Turn) Generate(ctx context.Context, r GenerateRequest, tell func(piece 
 	if err := t.wait(ctx); err != nil {
 		return Generated{}, err
 	}
-	made, err := t.host.generate(ctx, generation{"Interface to " + title(s), prompt, checkCode}, tell)
+	made, err := t.host.generate(ctx, generation{"Interface to " + title(s), prompt, checkCode}, send)
 	if err != nil {
 		return Generated{}, failed(ctx, ErrGeneration, err)
 	}
@@ -84,26 +84,26 @@ type generation struct {
 }
 
 // generate has the model do a task and, if necessary, repair its answer once.
-func (h *Host) generate(ctx context.Context, task generation, tell func(string)) (m checkedAnswer, err error) {
+func (h *Host) generate(ctx context.Context, task generation, send func(string)) (m checkedAnswer, err error) {
 	if err := h.fits(ctx, task.prompt); err != nil {
 		return m, err
 	}
-	t, err := h.open(ctx, task.title, permission.Everywhere(permission.Deny))
+	reader, err := h.open(ctx, task.title, permission.Everywhere(permission.Deny))
 	if err != nil {
 		return m, err
 	}
-	defer t.close()
+	defer func() { _ = reader.Session().Close() }() // it stays stored; a suspended one is closed already
 	var first codeExtractor
-	text, err := t.prompt(ctx, task.prompt, func(piece string) {
+	text, err := sendPrompt(ctx, reader, task.prompt, func(piece string) {
 		if piece = first.write(piece); piece != "" {
-			tell(piece)
+			send(piece)
 		}
 	})
 	for again := false; err == nil; again = true {
 		var wrong error
 		if m, wrong = task.check(text); wrong == nil {
 			if !again && m.mount != "" {
-				tell(m.mount) // the pieces were the final code, not a draft
+				send(m.mount) // the pieces were the final code, not a draft
 			}
 			return m, nil
 		}
@@ -112,7 +112,7 @@ func (h *Host) generate(ctx context.Context, task generation, tell func(string))
 		}
 		var repair string
 		if repair, err = write("repair", map[string]any{"Fault": wrong.Error()}); err == nil {
-			text, err = t.prompt(ctx, repair, func(string) {})
+			text, err = sendPrompt(ctx, reader, repair, func(string) {})
 		}
 	}
 	return m, err

@@ -18,14 +18,8 @@ import (
 	"github.com/copilot-portal/portal/copilot/permission"
 )
 
-// studioSession is a session of the studio, with one prompt at a time.
-type studioSession struct{ reader *follow.SessionReader }
-
-// session returns the session that is in memory now.
-func (t *studioSession) session() *copilot.Session { return t.reader.Session() }
-
 // open starts a session. The agent starts with the first prompt.
-func (h *Host) open(ctx context.Context, title string, policy permission.Policy) (*studioSession, error) {
+func (h *Host) open(ctx context.Context, title string, policy permission.Policy) (*follow.SessionReader, error) {
 	s, err := h.options.Sessions.Start(ctx, copilot.Start{
 		Origin: Origin, Model: h.options.Model, Directory: h.options.Directory, Policy: policy, WithoutAgent: true,
 	})
@@ -33,21 +27,18 @@ func (h *Host) open(ctx context.Context, title string, policy permission.Policy)
 		return nil, err
 	}
 	_ = s.Rename(ctx, title) // without a title, lists show the beginning of the prompt
-	return h.newStudioSession(s), nil
+	return h.reader(s), nil
 }
 
-// newStudioSession returns the studio's view of a session, which reads its record from now on.
-func (h *Host) newStudioSession(s *copilot.Session) *studioSession {
-	return &studioSession{follow.Session(h.options.Sessions, s, s.Record().Last())}
+// reader returns a reader of what happens in a session from now on.
+func (h *Host) reader(s *copilot.Session) *follow.SessionReader {
+	return follow.Session(h.options.Sessions, s, s.Record().Last())
 }
 
-// close closes the session. It stays stored.
-func (t *studioSession) close() { _ = t.session().Close() } // a suspended one is closed already
-
-// prompt sends a prompt to the agent and returns its last message. It passes pieces of messages to tell as they arrive. When ctx
-// ends, it cancels the run without waiting for it.
-func (t *studioSession) prompt(ctx context.Context, text string, tell func(piece string)) (answer string, err error) {
-	run, err := t.reader.Prompt(event.Prompt{Text: text, By: Origin})
+// sendPrompt sends a prompt to the agent and returns its last message. It passes pieces of messages to send as they arrive. When
+// ctx ends, it cancels the run without waiting for it.
+func sendPrompt(ctx context.Context, reader *follow.SessionReader, text string, send func(piece string)) (answer string, err error) {
+	run, err := reader.Prompt(event.Prompt{Text: text, By: Origin})
 	if err != nil {
 		return "", err
 	}
@@ -57,7 +48,7 @@ func (t *studioSession) prompt(ctx context.Context, text string, tell func(piece
 		}
 		for _, e := range b.Entries { // a gap loses only pieces: the whole message follows
 			if piece, ok := e.Value.Body.(event.MessageDelta); ok && e.Value.Run == run.ID {
-				tell(piece.Text)
+				send(piece.Text)
 			}
 		}
 	}

@@ -18,7 +18,7 @@ var (
 )
 
 // request is work on an interface.
-type request func(ctx context.Context, tell func(piece string)) (result, error)
+type request func(ctx context.Context, send func(piece string)) (result, error)
 
 // result is a new version, or a question.
 type result struct {
@@ -31,12 +31,12 @@ type result struct {
 func (h *Host) Make(ctx context.Context, id string) error {
 	return h.begin(ctx, id, "", func(Item) (request, error) {
 		description, err := h.description(ctx, id)
-		return func(ctx context.Context, tell func(string)) (result, error) {
+		return func(ctx context.Context, send func(string)) (result, error) {
 			turn, err := h.options.Studio.Turn()
 			if err != nil {
 				return result{}, err
 			}
-			made, err := turn.Generate(ctx, studio.GenerateRequest{Spec: description, Theme: "system"}, tell)
+			made, err := turn.Generate(ctx, studio.GenerateRequest{Spec: description, Theme: "system"}, send)
 			return result{source: made.Code, version: Version{Description: made.Description, Components: made.Components}}, err
 		}, err
 	})
@@ -61,12 +61,12 @@ func (h *Host) Change(ctx context.Context, id, prompt string) error {
 			return nil, err
 		}
 		source, err := h.source(ctx, id, i.Current)
-		return func(ctx context.Context, tell func(string)) (result, error) {
+		return func(ctx context.Context, send func(string)) (result, error) {
 			turn, err := h.options.Studio.Turn()
 			if err != nil {
 				return result{}, err
 			}
-			made, err := turn.Customize(ctx, studio.CustomizeRequest{Code: string(source), Prompt: prompt, Spec: description, History: i.history()}, tell)
+			made, err := turn.Customize(ctx, studio.CustomizeRequest{Code: string(source), Prompt: prompt, Spec: description, History: i.history()}, send)
 			if err != nil {
 				return result{}, err
 			}
