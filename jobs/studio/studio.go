@@ -50,14 +50,13 @@ func New(o Options) *Host {
 	return &Host{options: o, slots: make(chan struct{}, o.Running+o.Waiting), running: make(chan struct{}, o.Running)}
 }
 
-// Turn is a position in the queue of a [Host] for one request, which releases it.
+// Turn is a position in the queue of a [Host] for one request, which releases it. It must be used once.
 type Turn struct {
 	host   *Host
 	tab    *conversationTab // nil outside of conversations
 	before *Turn            // the previous turn of the conversation; nil if it is over
 	over   chan struct{}    // closed on release
 	works  bool             // holds a token of running
-	once   sync.Once
 }
 
 // Turn returns the next position in the queue, without waiting. Error: [ErrBusy].
@@ -105,11 +104,9 @@ func (t *Turn) wait(ctx context.Context) error {
 
 // release frees the position.
 func (t *Turn) release() {
-	t.once.Do(func() {
-		if t.works {
-			<-t.host.running
-		}
-		<-t.host.slots
-		close(t.over)
-	})
+	if t.works {
+		<-t.host.running
+	}
+	<-t.host.slots
+	close(t.over)
 }

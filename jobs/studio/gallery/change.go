@@ -117,7 +117,7 @@ func (h *Host) begin(ctx context.Context, id, prompt string, prepare func(Item) 
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	switch {
-	case h.closed:
+	case h.ctx.Err() != nil:
 		return errStopping
 	case h.activeItems[id] != r:
 		return errNotFound // it was deleted in the meantime

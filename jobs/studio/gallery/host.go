@@ -52,7 +52,6 @@ type Host struct {
 
 	mu          sync.Mutex
 	activeItems map[string]*activeItem
-	closed      bool
 }
 
 // activeItem is the state of an interface that is kept in memory only.
@@ -75,10 +74,9 @@ func New(o Options) *Host {
 
 // Close cancels all requests and waits for them until ctx is done.
 func (h *Host) Close(ctx context.Context) {
-	h.mu.Lock()
-	h.closed = true
-	h.mu.Unlock()
+	h.mu.Lock() // so that no request begins after this
 	h.quit()
+	h.mu.Unlock()
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
