@@ -264,9 +264,9 @@ func (t *encoder) addText(x *textStream, blocks []textPart) {
 	for _, block := range blocks {
 		section := x.section
 		if x.kind == Execution {
-			x.noteHeading(block.text, t.sections)
+			x.enterSection(block.text, t.sections)
 		}
-		isPart := block.more || block.part
+		isPart := block.extent != whole
 		if isPart || x.section != section || x.held.Len()+len(block.text) >= MaxContent {
 			t.flushLines(x, section)
 		}
@@ -295,8 +295,8 @@ func (t *encoder) flushLines(x *textStream, section string) {
 
 var heading = regexp.MustCompile(`^ {0,3}(#{1,6})[ \t]+(.*?)[ \t#]*$`)
 
-// noteHeading updates the section if a line is a heading: it starts a named section or ends the current one.
-func (x *textStream) noteHeading(line string, sections []string) {
+// enterSection updates the section if a line is a heading, which starts a named section or ends the current one.
+func (x *textStream) enterSection(line string, sections []string) {
 	m := heading.FindStringSubmatch(line)
 	if m == nil {
 		return

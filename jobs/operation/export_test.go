@@ -22,7 +22,7 @@ func Split(parts []string) (texts [][]string) {
 		if !more {
 			texts = append(texts, nil)
 		}
-		texts[len(texts)-1], more = append(texts[len(texts)-1], one.text), one.more
+		texts[len(texts)-1], more = append(texts[len(texts)-1], one.text), one.extent == continued
 	}
 	return texts
 }

@@ -37,10 +37,18 @@ func splitPoint(text string) int {
 
 // textPart is a text to emit: a line, a block, or a part of one that is too long for a message.
 type textPart struct {
-	text string
-	more bool // the next part continues this line or block without a separator
-	part bool // the last of several parts of a line or block
+	text   string
+	extent extent
 }
+
+// extent is how much of a line or block a text is.
+type extent int
+
+const (
+	whole     extent = iota
+	continued        // the next part continues it without a separator
+	last             // the last of several parts
+)
 
 // splitter splits a streamed Markdown text into messages. It emits each line as soon as it is complete, but
 // fenced code and tables, which mean nothing line by line, as a whole. It drops only blank lines.
@@ -90,11 +98,11 @@ func (s *splitter) begin(text string) []textPart {
 		list = s.flush()
 	}
 	parts := pieces(string(s.line))
-	last := len(parts) - 1
-	for _, part := range parts[:last] {
-		list = append(list, textPart{text: part, more: true})
+	rest := len(parts) - 1
+	for _, part := range parts[:rest] {
+		list = append(list, textPart{part, continued})
 	}
-	s.line, s.more = []byte(parts[last]), true
+	s.line, s.more = []byte(parts[rest]), true
 	return list
 }
 
@@ -134,7 +142,7 @@ func (s *splitter) add(line string) (list []textPart) {
 // flushPart emits the block so far; the block continues.
 func (s *splitter) flushPart(list []textPart) []textPart {
 	if s.block.Len() > 0 {
-		list, s.cut = append(list, textPart{text: s.block.String(), more: true}), true
+		list, s.cut = append(list, textPart{s.block.String(), continued}), true
 	}
 	s.block.Reset()
 	return list
@@ -156,7 +164,7 @@ func lastPart(text string) []textPart {
 	if text = trimEnd(text); text == "" {
 		return nil
 	}
-	return []textPart{{text: text, part: true}}
+	return []textPart{{text, last}}
 }
 
 // trimEnd removes the line break, but no blanks, which belong to the text.
@@ -167,7 +175,7 @@ func keepUnlessBlank(list []textPart, text string) []textPart {
 	if strings.TrimSpace(text) == "" {
 		return list
 	}
-	return append(list, textPart{text: trimEnd(text)})
+	return append(list, textPart{trimEnd(text), whole})
 }
 
 // opens returns the fence that a line opens, or "".

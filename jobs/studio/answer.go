@@ -80,9 +80,18 @@ type codeExtractor struct {
 	held   string // a carriage return that may be half of a line end
 	line   string // start of a line that may be a fence
 	inLine bool   // within a line that is not a fence
+	place  place
 	opened string // the marks that opened the block
-	done   bool
 }
+
+// place is where an extractor is in an answer.
+type place int
+
+const (
+	beforeBlock place = iota
+	insideBlock
+	afterBlock // or at a block of another kind: nothing more is extracted
+)
 
 // write adds a piece and returns the text that is certain by now.
 func (f *codeExtractor) write(piece string) string {
@@ -91,7 +100,7 @@ func (f *codeExtractor) write(piece string) string {
 	piece, f.held = trimmed, piece[len(trimmed):]
 	var out strings.Builder
 	for line := range strings.Lines(piece) {
-		if f.done {
+		if f.place == afterBlock {
 			break
 		}
 		out.WriteString(f.part(line))
@@ -129,7 +138,7 @@ func (f *codeExtractor) undecided(line string) bool {
 // isFence reports whether a line opens the block, or closes it.
 func (f *codeExtractor) isFence(line string) bool {
 	line = strings.TrimSpace(line)
-	if f.opened != "" {
+	if f.place == insideBlock {
 		return strings.Trim(line, "`") == "" && len(line) >= len(f.opened)
 	}
 	marks, rest := cutMarks(line)
@@ -139,8 +148,11 @@ func (f *codeExtractor) isFence(line string) bool {
 // crossFence opens the block, or ends the extraction.
 func (f *codeExtractor) crossFence(line string) {
 	marks, word := cutMarks(strings.TrimSpace(line))
-	f.done = f.opened != "" || f.before || slices.Contains([]string{"question", "refusal"}, strings.TrimSpace(word))
-	f.opened = marks
+	if f.place == insideBlock || f.before || slices.Contains([]string{"question", "refusal"}, strings.TrimSpace(word)) {
+		f.place = afterBlock
+		return
+	}
+	f.place, f.opened = insideBlock, marks
 }
 
 func cutMarks(line string) (marks, rest string) {
@@ -149,14 +161,14 @@ func cutMarks(line string) (marks, rest string) {
 }
 
 func (f *codeExtractor) opening() string {
-	if f.opened != "" {
+	if f.place == insideBlock {
 		return f.opened
 	}
 	return mark + f.word
 }
 
 func (f *codeExtractor) shown(s string) string {
-	if (f.opened == "") != f.before {
+	if (f.place == insideBlock) == f.before {
 		return ""
 	}
 	return s
