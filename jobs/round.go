@@ -167,7 +167,7 @@ func (r *round) called(q event.Question, mine bool) {
 	case wrong != "":
 		reply = event.Answer{Failed: true, Reason: wrong}
 	default:
-		r.take(q.Tool, argument)
+		r.recordCall(q.Tool, argument)
 	}
 	_ = session.Answer(q.ID, reply, Origin) // fails if the question was withdrawn
 	if r.refused != nil {
@@ -175,7 +175,7 @@ func (r *round) called(q event.Question, mine bool) {
 	}
 }
 
-func (r *round) take(tool, argument string) {
+func (r *round) recordCall(tool, argument string) {
 	r.answer.called[tool] = true
 	switch tool {
 	case book.PrepareDocument:

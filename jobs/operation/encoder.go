@@ -106,7 +106,7 @@ func (t *encoder) addAction(format string, args ...any) {
 	t.add(Execution, SenderCopilot, "", fmt.Sprintf(format, args...))
 }
 
-func (t *encoder) note(format string, args ...any) {
+func (t *encoder) addNotice(format string, args ...any) {
 	t.add(Execution, SenderSystem, "", fmt.Sprintf(format, args...))
 }
 
@@ -341,15 +341,15 @@ func (t *encoder) asked(q event.Question) {
 	case event.AskTool:
 		return
 	case event.AskPermission:
-		t.note("Waiting for permission: %s", permissionText(q))
+		t.addNotice("Waiting for permission: %s", permissionText(q))
 	case event.AskForm:
-		t.note("Waiting for someone to fill in a form of %s: %s", source, oneLine(q.Text))
+		t.addNotice("Waiting for someone to fill in a form of %s: %s", source, oneLine(q.Text))
 	case event.AskSignIn:
-		t.note("Waiting for someone to sign in to %s", source)
+		t.addNotice("Waiting for someone to sign in to %s", source)
 	case event.AskPlan:
-		t.note("Waiting for someone to approve the agent's plan")
+		t.addNotice("Waiting for someone to approve the agent's plan")
 	case event.AskInput:
-		t.note("Waiting for an answer: %s", oneLine(q.Text))
+		t.addNotice("Waiting for an answer: %s", oneLine(q.Text))
 	}
 	asks := &t.out[len(t.out)-1]
 	asks.Request, asks.scopes = q.ID, q.Scopes
@@ -362,7 +362,7 @@ func (t *encoder) closed(q event.QuestionClosed, at time.Time) {
 		return
 	}
 	t.resumeClock(q.ID, at)
-	t.note("%s", endingText(q))
+	t.addNotice("%s", endingText(q))
 	t.out[len(t.out)-1].Closes = q.ID
 }
 
@@ -419,6 +419,6 @@ func (t *encoder) notice(b event.Notice) {
 	t.queued = true
 	var content struct{ Text string }
 	if json.Unmarshal(b.Raw, &content) == nil {
-		t.note("%s", content.Text)
+		t.addNotice("%s", content.Text)
 	}
 }

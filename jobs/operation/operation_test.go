@@ -71,17 +71,17 @@ func TestAgentMayAlwaysReport(t *testing.T) {
 
 func TestInvalidReportsAreExplained(t *testing.T) {
 	inMemory(t, func(p *portal) {
-		var told []string
+		var replies []string
 		p.agents.Script = func(t *fake.Turn) {
 			for _, arguments := range []string{`{"questions": 1}`, oneQuestion, noQuestions} {
 				text, _ := t.UseTool("report_questions", arguments)
-				told = append(told, text)
+				replies = append(replies, text)
 			}
 		}
 		o, list := p.do(operation.Request{})
-		assert.Contains(t, told[0], "questions")
-		assert.Equal(t, "The result was accepted. Nothing more is to be done.", told[1])
-		assert.Equal(t, "The result was already accepted; nothing more is to be done.", told[2])
+		assert.Contains(t, replies[0], "questions")
+		assert.Equal(t, "The result was accepted. Nothing more is to be done.", replies[1])
+		assert.Equal(t, "The result was already accepted; nothing more is to be done.", replies[2])
 		assert.Contains(t, string(o.Info().Result), "How fast?", "the first one counts")
 		assert.Len(t, list, 3)
 	})

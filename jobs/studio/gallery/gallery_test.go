@@ -188,30 +188,30 @@ func TestOneRequestAtATime(t *testing.T) {
 func TestAllReadersGetTheSameEvents(t *testing.T) {
 	inGallery(t, says(inBlock(app("One"))), func(g *testGallery) {
 		id := g.create()
-		var told [2][]gallery.Event
+		var events [2][]gallery.Event
 		read := func(n int, until gallery.Kind) {
-			for b := range g.Reader(id, uint64(len(told[n]))).All(context.Background()) {
-				told[n] = append(told[n], b.Entries...)
-				if told[n][len(told[n])-1].Kind == until {
+			for b := range g.Reader(id, uint64(len(events[n]))).All(context.Background()) {
+				events[n] = append(events[n], b.Entries...)
+				if events[n][len(events[n])-1].Kind == until {
 					return
 				}
 			}
 		}
 		var readers sync.WaitGroup
-		for n := range told {
+		for n := range events {
 			readers.Go(func() { read(n, gallery.Ended) })
 		}
 		readers.Wait()
-		assert.Equal(t, told[0], told[1])
+		assert.Equal(t, events[0], events[1])
 		readers.Go(func() { read(0, gallery.Deleted) })
 		require.NoError(t, g.Delete(t.Context(), id))
 		readers.Wait()
 		pieces := ""
-		for _, e := range told[0] {
+		for _, e := range events[0] {
 			pieces += e.Text
 		}
 		assert.Equal(t, whole(app("One")), pieces)
-		assert.Equal(t, gallery.Began, told[0][0].Kind)
+		assert.Equal(t, gallery.Began, events[0][0].Kind)
 		_, err := g.Get(t.Context(), id)
 		assert.Equal(t, fault.NotFound, fault.KindOf(err))
 	})

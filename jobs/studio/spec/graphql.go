@@ -186,7 +186,7 @@ func definition(s *ast.Schema, d *ast.Definition) *Model {
 		if name := f.Type.Name(); s.Types[name] != nil && !s.Types[name].BuiltIn {
 			p.Ref = name
 		}
-		m.put(f.Name, p)
+		m.set(f.Name, p)
 		if f.Type.NonNull && f.DefaultValue == nil {
 			m.Required.Names = append(m.Required.Names, f.Name)
 		}

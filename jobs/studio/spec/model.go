@@ -98,7 +98,7 @@ func valueOrNull(v any) jsontext.Value {
 func (m *modeler) parts(to *Model, s *openapi3.Schema) {
 	for _, name := range sorted(s.Properties) {
 		if p := m.model(s.Properties[name]); p != nil {
-			to.put(name, p)
+			to.set(name, p)
 		}
 	}
 	to.Items = m.model(s.Items)
@@ -114,7 +114,7 @@ func (m *modeler) parts(to *Model, s *openapi3.Schema) {
 	}
 }
 
-func (to *Model) put(name string, p *Model) {
+func (to *Model) set(name string, p *Model) {
 	if to.Properties == nil {
 		to.Properties = map[string]*Model{}
 	}
@@ -126,7 +126,7 @@ func (m *modeler) merge(to *Model, ref *openapi3.SchemaRef) {
 	part := m.inline(ref)
 	for name, p := range part.Properties {
 		if to.Properties[name] == nil {
-			to.put(name, p)
+			to.set(name, p)
 		}
 	}
 	for _, name := range part.Required.Names {

@@ -167,7 +167,7 @@ func members(m *Model, depth int) []string {
 	for _, name := range sorted(m.Properties) {
 		if p := m.Properties[name]; p != nil {
 			required := slices.Contains(m.Required.Names, name) || p.Required.Self
-			parts = append(parts, name+arglist(p.Args)+mark(required)+": "+describe(p, depth+1)+notes(p))
+			parts = append(parts, name+arglist(p.Args)+mark(required)+": "+describe(p, depth+1)+attributes(p))
 		}
 	}
 	if additional := m.AdditionalProperties.Model; additional != nil {
@@ -210,7 +210,7 @@ func choices(values []jsontext.Value) string {
 	return strings.Join(parts, "|")
 }
 
-func notes(m *Model) string {
+func attributes(m *Model) string {
 	access := textIf(m.ReadOnly, " read-only") + textIf(m.WriteOnly && !m.ReadOnly, " write-only")
 	return after(" = ", data(m.Default)) + access + deprecation(m.Deprecated)
 }
