@@ -19,7 +19,7 @@ type Sandbox struct {
 	Directory string   // writable working directory, an absolute path; "" means none
 	Home      string   // the user's home directory
 	State     []string // other writable directories, in which it keeps its sessions
-	Visible   []string // readable files below /tmp, which is otherwise empty
+	Visible   []string // readable files, also in directories that are otherwise hidden, as /tmp is
 	Hidden    []string // unreadable files, besides those that [Sandbox.Command] always hides
 	Network   Network  // "" means [Shared]
 	Hosts     []string // allowed hosts besides those of models, with [Model]; see [ParseHost]
@@ -109,11 +109,6 @@ func (b *Sandbox) Command(command ...string) ([]string, error) {
 		visible = append([]string{self, b.Gate.directory}, visible...)
 		command = append([]string{self, Helper, enterPart, b.Gate.directory, strings.Join(b.Gate.hosts, ",")}, command...)
 	}
-	for _, path := range visible {
-		if path != "" {
-			args = append(args, "--ro-bind-try", path, path)
-		}
-	}
 	directory := ""
 	if b.Directory != "" {
 		if err := b.Check(); err != nil {
@@ -124,11 +119,23 @@ func (b *Sandbox) Command(command ...string) ([]string, error) {
 	for _, path := range b.State {
 		args = append(args, "--bind", path, path)
 	}
-	args = append(args, b.hide(directory)...)
 	if directory != "" {
 		args = append(args, "--bind", directory, directory, "--chdir", directory)
 	}
+	// A mount covers what was mounted below it before, so what is hidden comes after what contains it, and what
+	// is visible comes last.
+	args = append(append(args, b.hide(directory)...), show(visible)...)
 	return append(append(args, "--"), command...), nil
+}
+
+// show makes files readable. The links to their directories are followed, because mounting does not follow all.
+func show(paths []string) (args []string) {
+	for _, path := range paths {
+		if directory, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil && path != "" {
+			args = append(args, "--ro-bind-try", path, filepath.Join(directory, filepath.Base(path)))
+		}
+	}
+	return args
 }
 
 // hide hides what contains secrets, unless the user works in it.

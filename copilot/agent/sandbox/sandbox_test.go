@@ -74,6 +74,42 @@ func TestSecretsAndOtherProcessesAreHidden(t *testing.T) {
 	assert.Empty(t, run(t, b, "ls -d "+other+" 2>/dev/null"))
 }
 
+func TestHiddenFilesBelowTheDirectoryAreHidden(t *testing.T) {
+	home, project := place(t)
+	data, settings := filepath.Join(project, "data"), filepath.Join(project, "portal.yaml")
+	require.NoError(t, os.Mkdir(data, 0o700))
+	for _, path := range []string{settings, filepath.Join(data, "database")} {
+		require.NoError(t, os.WriteFile(path, []byte("token"), 0o600))
+	}
+	b := sandbox.Sandbox{Directory: project, Home: home, Hidden: []string{data, settings}}
+	assert.NotContains(t, run(t, b, "cat portal.yaml data/database; echo x >portal.yaml; echo x >data/database"), "token")
+	for _, path := range []string{settings, filepath.Join(data, "database")} {
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		assert.Equal(t, "token", string(text), path)
+	}
+	b.Directory = filepath.Join(data, "work")
+	require.NoError(t, os.Mkdir(b.Directory, 0o700))
+	assert.Empty(t, run(t, b, "touch in"))
+	assert.FileExists(t, filepath.Join(b.Directory, "in"), "a working directory is not hidden")
+}
+
+func TestVisibleFilesInHiddenDirectoriesAreReadable(t *testing.T) {
+	home, project := place(t)
+	kept := filepath.Join(home, "kept")
+	program := filepath.Join(kept, "cli", "program")
+	require.NoError(t, os.Mkdir(filepath.Dir(program), 0o700))
+	require.NoError(t, os.WriteFile(program, []byte("#!/bin/sh\necho runs\n"), 0o700))
+	link := filepath.Join(home, "link")
+	require.NoError(t, os.Symlink(kept, link))
+	for _, path := range []string{program, filepath.Join(link, "cli", "program")} {
+		b := sandbox.Sandbox{Directory: project, Home: home, Hidden: []string{kept}, Visible: []string{path}}
+		assert.Equal(t, "runs", run(t, b, path))
+		assert.Equal(t, "cli", run(t, b, "ls "+kept), "only the visible file")
+		assert.Contains(t, run(t, b, "echo x >"+path), "Read-only file system")
+	}
+}
+
 func TestTooBroadDirectoryIsRefused(t *testing.T) {
 	home, project := place(t)
 	link := filepath.Join(project, "link")
