@@ -38,14 +38,11 @@ func (s *Session) setToolsHere(ctx context.Context, tools []event.Tool) error {
 // replaceTools replaces the client tools. Agents receive tools only when they open a conversation, so a conversation with the old tools is
 // released before the next prompt. The caller must hold the lock.
 func (s *Session) replaceTools(tools []event.Tool) {
-	if slices.EqualFunc(s.tools, tools, event.Tool.Equal) {
-		return
+	if s.link != nil && !slices.EqualFunc(s.tools, tools, event.Tool.Equal) {
+		s.link.outdated = true
 	}
 	s.tools = slices.Clone(tools)
 	s.storeHead()
-	if s.link != nil {
-		s.link.outdated = true
-	}
 }
 
 // dropOutdatedConversation releases a conversation that the next prompt cannot use. The loop calls it before the agent gets a

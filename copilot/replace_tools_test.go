@@ -104,6 +104,25 @@ func TestPromptCanReplaceTools(t *testing.T) {
 		require.NoError(w.t, s.Reopen(w.t.Context()))
 		assert.Equal(w.t, [][]string{nil, {"b"}, nil}, toolsOpened(w.agents))
 	})
+	inWorld(t, "a tool that needs approval again is asked about", copilot.Options{}, func(w *world) {
+		w.agents.Script = func(t *fake.Turn) { t.UseTool("a", "{}") }
+		approved, asked := *toolsNamed("a"), *toolsNamed("a")
+		approved[0].NoApproval = true
+		s := w.startTools(approved)
+		for _, prompt := range []event.Prompt{{Text: "x"}, {Text: "y", Tools: &asked}} {
+			_, err := s.Prompt(prompt)
+			require.NoError(w.t, err)
+			wait(time.Second)
+			require.NoError(w.t, s.Cancel(""))
+			wait(time.Hour)
+		}
+		var kinds []event.QuestionKind
+		for _, q := range of[event.QuestionAsked](w.t, s) {
+			kinds = append(kinds, q.Question.Kind)
+		}
+		assert.Equal(w.t, []event.QuestionKind{event.AskTool, event.AskPermission}, kinds)
+		assert.Equal(w.t, [][]string{{"a"}}, toolsOpened(w.agents), "the conversation is not concerned")
+	})
 	atHome(t, "they can be set in another process", func(h *home) {
 		p := h.portal()
 		s := p.start()

@@ -49,7 +49,7 @@ func CheckTools(tools []Tool) error {
 	return nil
 }
 
-// Equal reports whether two tools have the same declaration.
+// Equal reports whether two tools are the same to an agent, which is not told NoApproval.
 func (t Tool) Equal(other Tool) bool {
 	return t.Name == other.Name && t.Description == other.Description && t.Limit == other.Limit && bytes.Equal(t.Schema, other.Schema)
 }
