@@ -1,5 +1,7 @@
 package permission
 
+import "net/url"
+
 // Need is a permission that a request of the agent needs, with its target. A request is allowed if all its
 // needs are.
 type Need struct {
@@ -14,7 +16,7 @@ type Need struct {
 	//   - For [Read] and [Write]: a path; the driver makes it absolute and
 	//     follows its links. "" is a path that the shell computes at run time,
 	//     which may be any path.
-	//   - For [Fetch]: an address (URL).
+	//   - For [Fetch]: an address (URL). "" is one that the shell computes.
 	Target string
 
 	// Prefix is the program of a command with its subcommand, such as "ls", "git status" or "npm test": the
@@ -31,4 +33,13 @@ type Need struct {
 	// Line is the whole command line that contains the command or redirection: the effect of an opaque
 	// command may depend on the rest of the line.
 	Line string
+}
+
+// isUnknown reports whether the need is for a file or host that cannot be told, so that it may be any.
+func (n Need) isUnknown() bool {
+	if isNamed(n.Name, Fetch) {
+		u, err := url.Parse(n.Target)
+		return err != nil || u.Host == ""
+	}
+	return isFile(n.Name) && n.Target == ""
 }

@@ -109,14 +109,19 @@ func decideNeed(n Need, dir string, policies []Policy) Decision {
 	return d
 }
 
-// decideNamed looks for rules with patterns first. If a command may be denied that an opaque one can run,
-// only a rule for exactly this command allows the opaque one.
+// decideNamed looks for rules with patterns first. If a command may be denied that an opaque one can run, or an
+// unknown target may be one that a rule restricts, only a rule for exactly this command allows it.
 func decideNamed(n Need, dir string, policies []Policy) Decision {
-	f := decideByPattern(n, policies)
+	f := decideByPattern(n, n.Name, policies)
 	if !f.found {
 		f.decision = decideByRule(n.Name, n.Name == Read && within(dir, n.Target), policies)
 	}
-	if f.decision == Allow && n.Opaque && !f.isFor(n) && deniesMore(policies) {
+	if isNamed(n.Name, Commit, Push, ForcePush) { // it is also a command
+		if other := decideByPattern(n, Exec, policies); other.found && other.decision != Allow && !f.outranks(other) {
+			f.decision = stricter(f.decision, other.decision)
+		}
+	}
+	if f.decision == Allow && !f.isFor(n) && (n.Opaque && deniesMore(policies) || n.isUnknown() && restricts(n.Name, policies)) {
 		return Ask
 	}
 	return f.decision
@@ -142,7 +147,7 @@ func decideByRule(name string, inside bool, policies []Policy) Decision {
 }
 
 func hasRule(n Need, policies []Policy) bool {
-	return decideByPattern(n, policies).found ||
+	return decideByPattern(n, n.Name, policies).found ||
 		slices.ContainsFunc(policies, func(p Policy) bool { _, ok := p.lookup(n.Name); return ok })
 }
 
@@ -180,6 +185,19 @@ func deniesMore(policies []Policy) bool {
 	return slices.ContainsFunc([]string{Commit, Push, ForcePush, Read, Write, Fetch}, func(name string) bool {
 		return decideByRule(name, false, policies) == Deny
 	})
+}
+
+// restricts reports whether a rule denies, or asks about, some targets of a permission.
+func restricts(name string, policies []Policy) bool {
+	for _, p := range policies {
+		for key, d := range p {
+			r := readRuleNamed(key, name)
+			if _, ofTool := r.pattern.(toolPattern); d != Allow && r.pattern != nil && !ofTool {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // parent returns the next less specific rule, or "" after "*".

@@ -133,12 +133,18 @@ func (f finding) isFor(n Need) bool {
 	return f.rank >= 2*exactRank || f.rank >= exactRank && n.Prefix != ""
 }
 
-// decideByPattern finds the most specific rule of the need's own name whose pattern matches; among equally
+// outranks reports whether the rule decides before another one, as the more specific one or that of an earlier
+// policy.
+func (f finding) outranks(other finding) bool {
+	return f.found && (f.rank > other.rank || f.rank == other.rank && f.policy < other.policy)
+}
+
+// decideByPattern finds the most specific rule of this name whose pattern matches a need; among equally
 // specific ones that of the first policy, and there the strictest.
-func decideByPattern(n Need, policies []Policy) (best finding) {
+func decideByPattern(n Need, name string, policies []Policy) (best finding) {
 	for i, p := range policies {
 		for key, d := range p {
-			r := readRuleNamed(key, n.Name)
+			r := readRuleNamed(key, name)
 			if r.pattern == nil || !r.pattern.matches(n, d) {
 				continue
 			}

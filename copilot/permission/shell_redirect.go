@@ -31,6 +31,8 @@ func (r *reading) file(name string, w word, dirs []string) {
 	path := w.path()
 	switch {
 	case w.pipe, isDevice(path):
+	case isConnection(w) && w.vague:
+		r.add(Need{Name: Fetch})
 	case isConnection(w):
 		r.add(Need{Name: Fetch, Target: strings.Replace(strings.TrimPrefix(path, "/dev/"), "/", "://", 1)})
 	case path == "" || isRooted(path):
