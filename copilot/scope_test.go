@@ -77,6 +77,15 @@ func TestQuestionOffersApplicableScopes(t *testing.T) {
 			"file: this file: DIR/a/b [fs.write(DIR/a/b)]", "directory: files in DIR/a and below [fs.write(DIR/a/**)]",
 			"workspace: all files in the working directory [fs.write(DIR/**)]",
 		}},
+		{"of several files, all of them", requires("q", permission.Need{Name: "fs.write", Target: "/p/a/x"}, permission.Need{Name: "fs.write", Target: "/p/b/[y]"}), nil, []string{
+			`file: these files: /p/a/x, /p/b/[y] [fs.write(/p/a/x) fs.write(/p/b/\[y])]`, "directory: files in /p/a, /p/b and below [fs.write(/p/a/**) fs.write(/p/b/**)]",
+		}},
+		{"of a file that is read and written, it once", requires("q", permission.Need{Name: "fs.read", Target: "/p/a"}, permission.Need{Name: "fs.write", Target: "/p/a"}), nil, []string{
+			"file: this file: /p/a [fs.read(/p/a) fs.write(/p/a)]", "directory: files in /p and below [fs.read(/p/**) fs.write(/p/**)]",
+		}},
+		{"of a file and a connection, both", commandLine("q", "tee /p/a > /dev/tcp/a.test/80"), permission.Policy{"exec.run": permission.Allow}, []string{
+			"file: this file: /p/a, the host a.test [fs.write(/p/a) net.fetch(a.test)]", "directory: files in /p and below, the host a.test [fs.write(/p/**) net.fetch(a.test)]",
+		}},
 		{"of an unknown file", uses("fs.write", ""), nil, nil},
 		{"of a URL", uses("net.fetch", "http://Localhost:3000/x"), nil, []string{"host: this host: localhost:3000 [net.fetch(localhost:3000)]"}},
 		{"of an invalid URL", uses("net.fetch", `https://a.test\@b.test`), nil, nil},

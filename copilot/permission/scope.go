@@ -91,12 +91,12 @@ func scopeOf(kind ScopeKind, needs []Need, dir string) (Scope, bool) {
 			s.Rules = append(s.Rules, key)
 		}
 	}
-	s.Label = s.label(needs)
+	s.Label = s.label()
 	return s, true
 }
 
-// ruleFor returns the rule that covers a need within a scope. Additional needs of a command are covered no
-// further than the command itself.
+// ruleFor returns the rule that covers a need within a scope. Files and hosts that a command needs in addition
+// are covered exactly, however many commands the scope covers.
 func ruleFor(kind ScopeKind, n Need, dir string) (key string, ok bool) {
 	switch {
 	case isCommand(n.Name) && n.Target != "":
@@ -168,23 +168,27 @@ func hostRule(n Need) (key string, ok bool) {
 
 func withPattern(name, pattern string) string { return name + "(" + pattern + ")" }
 
-// label describes what the scope covers.
-func (s Scope) label(needs []Need) string {
+// label describes what the scope covers: all of its rules, except that a single command stands for its line.
+func (s Scope) label() string {
 	switch s.Kind {
 	case ScopeCommand:
 		return "this exact command"
 	case ScopeProgram:
-		return strings.Join(append(s.patterns(isCommand), s.extraEffects()...), ", ")
+		return s.withOthers(isCommand, s.patterns(isCommand)...)
 	case ScopeFile:
-		return "this file: " + needs[0].Target
+		first := "this file: "
+		if len(s.paths()) > 1 {
+			first = "these files: "
+		}
+		return s.withOthers(isFile, first+strings.Join(s.paths(), ", "))
 	case ScopeDirectory:
-		return "files in " + filepath.Dir(needs[0].Target) + " and below"
+		return s.withOthers(isFile, "files in "+strings.Join(s.paths(), ", ")+" and below")
 	case ScopeWorkspace:
-		return "all files in the working directory"
+		return s.withOthers(isFile, "all files in the working directory")
 	case ScopeHost:
 		return "this host: " + strings.Join(s.patterns(takesPattern), ", ")
 	case ScopeCommands:
-		return strings.Join(append([]string{s.names()}, s.extraEffects()...), ", ")
+		return s.withOthers(isCommand, s.names())
 	case ScopeTool:
 	}
 	return "this tool: " + strings.Join(s.patterns(takesPattern), ", ")
@@ -200,12 +204,22 @@ func (s Scope) patterns(isNamed func(string) bool) (list []string) {
 	return list
 }
 
-// extraEffects describes what else the scope of a command covers.
-func (s Scope) extraEffects() (list []string) {
+// paths returns the files or directories of the rules for files, each once.
+func (s Scope) paths() (list []string) {
+	for _, body := range s.patterns(isFile) {
+		if path := unescapePath(strings.TrimSuffix(body, "/"+anyDepth)); !slices.Contains(list, path) {
+			list = append(list, path)
+		}
+	}
+	return list
+}
+
+// withOthers adds what the rules with other names cover.
+func (s Scope) withOthers(isOwn func(string) bool, list ...string) string {
 	for _, key := range s.Rules {
 		name, body, has := cutPattern(key)
 		switch {
-		case isCommand(name) || !has:
+		case isOwn(name) || !has:
 		case strings.HasPrefix(body, "="):
 			list = append(list, name+" of this line")
 		case isNamed(name, Write):
@@ -216,7 +230,7 @@ func (s Scope) extraEffects() (list []string) {
 			list = append(list, "the host "+body)
 		}
 	}
-	return list
+	return strings.Join(list, ", ")
 }
 
 // names describes the commands that are covered as a whole.
