@@ -327,6 +327,9 @@ func TestQuestionNamesWhatIsNeeded(t *testing.T) {
 		`{"kind":"execute","title":"List","rawInput":{"command":"ls","description":"List files"}}`: {[]string{permission.Exec}, "List files", "ls"},
 		`{"kind":"execute","title":"x","rawInput":{"command":["bash","-lc","git push"]}}`:          {[]string{permission.Push}, "Run a command", "git push"},
 		`{"kind":"execute","title":"something"}`:                                                   {[]string{permission.Exec}, "something", "something"},
+		`{"kind":"execute","title":"x","rawInput":{"command":"git","args":["push","-f","a b",1]}}`: {[]string{permission.ForcePush}, "Run a command", "git push -f 'a b' 1"},
+		`{"kind":"execute","title":"x","rawInput":{"command":["git"],"args":"push"}}`:              {[]string{permission.Push}, "Run a command", "git push"},
+		`{"kind":"execute","title":"x","rawInput":{"args":["push"]}}`:                              {[]string{permission.Exec}, "x", "x"},
 		`{"kind":"edit","rawInput":{"fileName":"/a"},"content":[{"type":"diff","path":"/a","oldText":"x\n","newText":"y\n"}]}`: {
 			[]string{permission.Write}, "Write /a", "-x\n+y\n",
 		},
@@ -350,6 +353,7 @@ func TestQuestionNamesWhatIsNeeded(t *testing.T) {
 func TestToolsHaveTheNamesOfTheCopilotCLI(t *testing.T) {
 	for call, want := range map[string]string{
 		`{"kind":"execute","title":"Run tests","rawInput":{"command":"make"}}`:                                `bash {"command":"make","description":"Run tests"}`,
+		`{"kind":"execute","title":"x","rawInput":{"command":"git","args":["push"]}}`:                         `bash {"args":["push"],"command":"git push","description":"x"}`,
 		`{"kind":"read","rawInput":{"filePath":"/a"}}`:                                                        `view {"filePath":"/a","path":"/a"}`,
 		`{"kind":"edit","content":[{"type":"diff","path":"/a","newText":"x"}],"locations":[{"path":"/a"}]}`:   `create {"file_text":"x","path":"/a"}`,
 		`{"kind":"edit","content":[{"type":"diff","oldText":"y","newText":"x"}],"locations":[{"path":"/a"}]}`: `edit {"new_str":"x","old_str":"y","path":"/a"}`,

@@ -172,7 +172,8 @@ func outputText(raw json.RawMessage) string {
 
 // input is what agents name in the input of their tools.
 type input struct {
-	Command     words  `json:"command"`
+	Command     words  `json:"command"` // with Args
+	Args        words  `json:"args"`
 	Workdir     string `json:"workdir"`
 	Cwd         string `json:"cwd"`
 	Description string `json:"description"`
@@ -190,9 +191,15 @@ type words string
 
 // UnmarshalJSON accepts both forms, and ignores others.
 func (w *words) UnmarshalJSON(raw []byte) error {
-	var list []string
+	var list []json.RawMessage
 	if json.Unmarshal(raw, &list) == nil {
-		*w = words(permission.CommandLine(list))
+		texts := make([]string, len(list))
+		for i, element := range list {
+			if json.Unmarshal(element, &texts[i]) != nil {
+				texts[i] = string(element)
+			}
+		}
+		*w = words(permission.CommandLine(texts))
 		return nil
 	}
 	_ = json.Unmarshal(raw, (*string)(w)) // another type is no command
@@ -202,6 +209,9 @@ func (w *words) UnmarshalJSON(raw []byte) error {
 // input returns the known part of the input.
 func (u toolUpdate) input() (in input) {
 	_ = json.Unmarshal(u.RawInput, &in) // other inputs have no part that is known
+	if in.Command != "" && in.Args != "" {
+		in.Command += " " + in.Args
+	}
 	in.Path = cmp.Or(in.Path, in.FilePath, in.LowerPath, in.SnakePath, in.FileName)
 	if in.Path == "" && len(u.Locations) > 0 {
 		in.Path = u.Locations[0].Path
