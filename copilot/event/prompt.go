@@ -2,6 +2,7 @@ package event
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -90,10 +91,7 @@ func (a *Attachment) visit(v visitor) {
 
 // Place returns the origin for the model: the file, and the lines unless all.
 func (a Attachment) Place() string {
-	where := a.Path
-	if where == "" {
-		where = a.Name
-	}
+	where := cmp.Or(a.Path, a.Name)
 	switch a.First {
 	case 0:
 		return where
@@ -101,6 +99,15 @@ func (a Attachment) Place() string {
 		return fmt.Sprintf("%s, line %d", where, a.First)
 	}
 	return fmt.Sprintf("%s, lines %d-%d", where, a.First, a.Last)
+}
+
+// Fenced returns the text for the model, below its origin and in a block that it cannot end.
+func (a Attachment) Fenced() string {
+	fence := "```"
+	for strings.Contains(a.Text, fence) {
+		fence += "`"
+	}
+	return fmt.Sprintf("%s:\n%s\n%s\n%s", a.Place(), fence, a.Text, fence)
 }
 
 // Check rejects prompts that the agent could not use.

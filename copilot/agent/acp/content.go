@@ -36,5 +36,5 @@ func (a *Agent) block(attached event.Attachment) (content, error) {
 	case can.EmbeddedContext && attached.Path != "":
 		return content{Type: "resource", Resource: &resource{URI: place, MimeType: "text/plain", Text: attached.Text}}, nil
 	}
-	return content{Type: "text", Text: "\n\n" + attached.Place() + ":\n\n```\n" + attached.Text + "\n```"}, nil
+	return content{Type: "text", Text: "\n\n" + attached.Fenced()}, nil
 }

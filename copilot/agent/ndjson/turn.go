@@ -157,11 +157,7 @@ func (a *Agent) message(p event.Prompt) (string, error) {
 		if f.Data != nil || f.Text == "" {
 			return "", a.cannot(agent.Attachments)
 		}
-		fence := "```"
-		for strings.Contains(f.Text, fence) {
-			fence += "`"
-		}
-		fmt.Fprintf(&texts, "\n\n%s:\n%s\n%s\n%s", f.Place(), fence, f.Text, fence)
+		texts.WriteString("\n\n" + f.Fenced())
 	}
 	return p.Text + texts.String(), nil
 }

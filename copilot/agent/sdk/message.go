@@ -1,6 +1,7 @@
 package sdk
 
 import (
+	"cmp"
 	"encoding/base64"
 	"fmt"
 	"os"
@@ -14,19 +15,16 @@ import (
 
 // message converts a prompt for the CLI.
 func message(p event.Prompt) vendor.MessageOptions {
-	m := vendor.MessageOptions{Prompt: p.Text, AgentMode: vendor.AgentMode(p.Mode)}
+	m := vendor.MessageOptions{Prompt: p.Text, AgentMode: cmp.Or(vendor.AgentMode(p.Mode), vendor.AgentModeInteractive)}
 	if p.Steer {
 		m.Mode = "immediate"
-	}
-	if m.AgentMode == "" {
-		m.AgentMode = vendor.AgentModeInteractive
 	}
 	var symbols, texts strings.Builder
 	selected := false
 	for _, a := range p.Attachments {
 		switch {
 		case a.Data == nil && a.Text != "" && selected:
-			fmt.Fprintf(&texts, "%s:\n```\n%s\n```\n", a.Place(), a.Text)
+			texts.WriteString(a.Fenced() + "\n")
 		default:
 			m.Attachments = append(m.Attachments, attachment(a))
 			selected = selected || a.Data == nil && a.Text != ""
@@ -69,16 +67,12 @@ func attachment(a event.Attachment) vendor.Attachment {
 
 // excerpt converts a text with its position; the CLI counts lines from 0.
 func excerpt(a event.Attachment) vendor.Attachment {
-	path := a.Path
-	if path == "" {
-		path = a.Name
-	}
 	first, last := max(a.First, 1), a.Last
 	if last == 0 { // the whole file
 		last = first + strings.Count(strings.TrimSuffix(a.Text, "\n"), "\n")
 	}
 	return &rpc.AttachmentSelection{
-		FilePath: path, DisplayName: a.Name, Text: a.Text,
+		FilePath: cmp.Or(a.Path, a.Name), DisplayName: a.Name, Text: a.Text,
 		Selection: rpc.AttachmentSelectionDetails{
 			Start: rpc.AttachmentSelectionDetailsStart{Line: int64(first - 1)},
 			End:   rpc.AttachmentSelectionDetailsEnd{Line: int64(last - 1)},

@@ -36,6 +36,11 @@ func TestFirstTextIsSelectionOthersJoinPrompt(t *testing.T) {
 	assert.Equal(t, "look\n\n<attached_texts>\nb:\n```\n2\n```\n/c.go, lines 3-4:\n```\nx\ny\n```\n</attached_texts>", m.Prompt)
 }
 
+func TestTextInThePromptDoesNotLeaveItsBlock(t *testing.T) {
+	m := sdk.Message(event.Prompt{Text: "look", Attachments: []event.Attachment{{Name: "a", Text: "1"}, {Name: "b", Text: "2\n```\n3"}}})
+	assert.Equal(t, "look\n\n<attached_texts>\nb:\n````\n2\n```\n3\n````\n</attached_texts>", m.Prompt)
+}
+
 func TestAttachments(t *testing.T) {
 	directory := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(directory, "a.go"), nil, 0o600))
