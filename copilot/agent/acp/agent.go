@@ -25,7 +25,10 @@ type Agent struct {
 	link   *stdio.Link
 	info   initializeResult // set before the agent is used
 
+	work sync.WaitGroup // goroutines of conversations and of tools; see [Agent.start]
+
 	mu            sync.Mutex
+	stopped       bool
 	conversations map[string]*conversation // by the agent's id
 	tools         *toolServer              // nil until a client has tools
 }
@@ -206,8 +209,25 @@ func (a *Agent) Done() <-chan struct{} { return a.link.Done() }
 // Exit describes how the program ended; see [agent.Agent].
 func (a *Agent) Exit() string { return a.link.Program.Exit() }
 
-// Stop ends the program: the end of its input, SIGTERM, and SIGKILL when ctx is done.
-func (a *Agent) Stop(ctx context.Context) { a.link.Stop(ctx, nil) }
+// Stop ends the program: the end of its input, SIGTERM, and SIGKILL when ctx is done. Then it waits for the work of its conversations, which
+// ends soon.
+func (a *Agent) Stop(ctx context.Context) {
+	a.link.Stop(ctx, nil)
+	a.mu.Lock()
+	a.stopped = true
+	a.mu.Unlock()
+	a.work.Wait()
+}
+
+// start starts a goroutine that ends with the program; false if the agent is stopped, which does not wait for new ones.
+func (a *Agent) start(work func()) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.stopped {
+		a.work.Go(work)
+	}
+	return !a.stopped
+}
 
 // conversation returns the open conversation with the agent's id, or nil.
 func (a *Agent) conversation(id string) *conversation {

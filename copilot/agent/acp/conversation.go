@@ -19,7 +19,6 @@ type conversation struct {
 	prefix    string // of the ids of its events
 	servers   []mcpServer
 	tools     clientTools
-	work      sync.WaitGroup
 
 	mu        sync.Mutex // held during the sink, so that no event follows Close
 	sink      agent.Sink

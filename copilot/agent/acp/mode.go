@@ -101,7 +101,7 @@ func (c *conversation) modeChanged() {
 		return
 	}
 	c.agent.driver.options.Log.Warn("an agent left the mode in which it asks", "agent", c.agent.Name, "mode", mode)
-	c.work.Go(func() {
+	c.agent.start(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), modeTimeout)
 		defer cancel()
 		if err := c.returnToMode(ctx); err != nil {
@@ -123,5 +123,5 @@ func (c *conversation) stopTurn(err error) {
 	t.stopped = true
 	close(t.abort)
 	c.withdrawQuestions()
-	c.work.Go(func() { _ = c.cancel(context.Background()) }) // the turn ends with the connection
+	c.agent.start(func() { _ = c.cancel(context.Background()) }) // the turn ends with the connection
 }

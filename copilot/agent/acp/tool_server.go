@@ -28,7 +28,6 @@ type toolServer struct {
 	http  *http.Server
 	url   string
 	token string
-	work  sync.WaitGroup
 
 	mu      sync.Mutex
 	servers map[string]*offer // by name
@@ -43,7 +42,8 @@ type offer struct {
 // headTimeout limits the time for the header of a request.
 const headTimeout = 10 * time.Second
 
-func startToolServer() (*toolServer, error) {
+// startToolServer starts a server, with a goroutine of work.
+func startToolServer(work *sync.WaitGroup) (*toolServer, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // it is done at once
 	if err != nil {
 		return nil, fault.Errorf(fault.Unavailable, "the tools of clients cannot be served: %w", err)
@@ -57,7 +57,7 @@ func startToolServer() (*toolServer, error) {
 		}
 		handler.ServeHTTP(w, r)
 	})}
-	s.work.Go(func() { _ = s.http.Serve(listener) }) // it ends with the agent's process
+	work.Go(func() { _ = s.http.Serve(listener) }) // it ends with the agent's process
 	return s, nil
 }
 
@@ -78,15 +78,18 @@ func (s *toolServer) find(r *http.Request) *mcp.Server {
 func (a *Agent) toolServer() (*toolServer, error) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.tools != nil {
+	switch {
+	case a.tools != nil:
 		return a.tools, nil
+	case a.stopped:
+		return nil, errGone
 	}
-	s, err := startToolServer()
+	s, err := startToolServer(&a.work)
 	if err != nil {
 		return nil, err
 	}
 	a.tools = s
-	s.work.Go(func() {
+	a.work.Go(func() {
 		<-a.link.Done()
 		s.close()
 	})

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/copilot-portal/portal/copilot/agent"
@@ -80,18 +81,22 @@ func (c *conversation) Send(ctx context.Context, p event.Prompt) error {
 		c.dropTurn(t)
 		return c.agent.explain(err)
 	}
-	c.work.Go(func() {
-		answered, forced := make(chan struct{}), make(chan struct{})
-		c.work.Go(func() {
-			defer close(forced)
-			c.insistOnCancel(t, answered)
-		})
-		r, err := c.awaitAnswer(t, pending, blocks)
-		close(answered)
-		<-forced
-		c.endTurn(t, r, c.agent.explain(err))
-	})
+	if !c.agent.start(func() { c.perform(t, pending, blocks) }) {
+		c.dropTurn(t)
+		return errGone
+	}
 	return nil
+}
+
+// perform waits for the answer to a prompt and ends the turn.
+func (c *conversation) perform(t *turn, pending *jsonrpc.PendingCall, blocks []content) {
+	answered := make(chan struct{})
+	var insisting sync.WaitGroup
+	insisting.Go(func() { c.insistOnCancel(t, answered) })
+	r, err := c.awaitAnswer(t, pending, blocks)
+	close(answered)
+	insisting.Wait()
+	c.endTurn(t, r, c.agent.explain(err))
 }
 
 // awaitAnswer waits for the answer to a prompt. It sends the prompt again while the agent takes a cancellation of the turn before for one of
