@@ -133,7 +133,7 @@ var everyday = []string{
 	`git stash`, `git fetch origin`, `git pull --rebase`, `git rev-parse HEAD`, `git --no-pager diff -- a.go`, `git blame a.go`, `git config user.name`, `git config user.email a@b`,
 	`for f in *.go; do echo "$f"; done`, `while read -r line; do echo "$line"; done < a.txt`, `read -r -d '' x < a`, `if [ -f a ]; then cat a; fi`, `[[ -d x ]] && ls x`,
 	`x=$(git rev-parse HEAD) && echo "$x"`, `ls 2>/dev/null || true`, `ls > /dev/null 2>&1`, `set -euo pipefail; ls`, `export LANG=C; ls`, `command -v go`, `go version`,
-	`jq . a.json`, `ps aux | grep x`, `sleep 1`, `kill 123`, `test -n "$x"`, `git tag v1`, `ls ~/x`, `chmod +x a.sh`, `python3 --version`,
+	`jq . a.json`, `ps aux | grep x`, `sleep 1`, `kill 123`, `test -n "$x"`, `git tag v1`, `ls ~/x`, `chmod +x a.sh`, `python3 --version`, `unset x Y`, `unset -f f`, `unset 'a[0]'`, `test -v PATH`, `[ -n "$x" ]`, `[ "$x" = '[$]' ]`,
 }
 
 // runners run other programs or scripts.
@@ -154,6 +154,7 @@ var runners = []string{
 	`sort --compress-program=x a`, `sort --compress-prog x a`, `sort --comp=x a`, `sort $x`, `split --filter=x a`, `split --fil=x a`, `install -s --strip-program=x a b`, `diff -l a b`, `file -z a`,
 	`zip -TT x a`, `7z x`, `patch -p1`, `bc`, `dc`, `m4 x`, `tclsh x`, `gcc x.c`, `cc x`, `ld x`, `ldd x`, `cmake .`, `ninja`, `bazel x`, `ant`, `sbt x`, `mix x`, `rake`, `bundle exec x`, `pip install x`, `uv run x`,
 	`source x`, `. x`, `eval x`, `exec x`, `trap x EXIT`, `alias a=b`, `builtin eval x`, `command x`, `enable x`, `hash -p a b`, `printf -v PATH x`, `read PATH`, `export PATH=x`, `export GIT_EDITOR=x`, `jobs -x y`,
+	`read 'a[$(git push)]'`, "read 'a[`git push`]'", `export 'LC_a[$(x)]=y'`, `unset 'a[$(git push)]'`, `unset "$x"`, `test -v 'a[$(git push)]'`, `[ -v 'a[$(git push)]' ]`, `test -v "$x"`,
 	`declare -f x`, `PATH=x ls`, `LD_PRELOAD=x ls`, `FOO=x ls`, `PATH=x`, `f() { ls; }; f`, `coproc ls`, `mapfile -C x a`, `complete -C x y`, `bind -x x`, `fc`, `echo "${x@P}"`,
 	`git -c a.b=c status`, `git p`, `git lfs push`, `git difftool`, `git mergetool`, `git submodule foreach x`, `git bisect run x`, `git rebase -x y z`, `git rebase --ex y`, `git grep -Ox y`, `git grep --open=x y`,
 	`git diff --ext-diff`, `git clone -c a.b=c x`, `git clone ext::x`, `git clone -u x y`, `git clone --template=x y`, `git init --template=x`, `git config alias.x '!y'`, `git config --global core.pager x`, `git config -e`,

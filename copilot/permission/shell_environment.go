@@ -20,7 +20,13 @@ func (a assign) isHarmless(ours bool) bool {
 
 // isPlainVariable reports whether a variable is used only by the script itself.
 func isPlainVariable(name string) bool {
-	return name != "" && (len(name) == 1 || name == strings.ToLower(name) && strings.Trim(name, "_") != "")
+	return isIdentifier(name) && (len(name) == 1 || name == strings.ToLower(name) && strings.Trim(name, "_") != "")
+}
+
+// isIdentifier reports whether a text is the name of a variable, and not an element of an array, whose index the
+// shell evaluates.
+func isIdentifier(text string) bool {
+	return text != "" && strings.Trim(strings.ToLower(text), "abcdefghijklmnopqrstuvwxyz0123456789_") == ""
 }
 
 // isData reports whether an environment variable is known to select neither programs nor libraries.
@@ -34,5 +40,5 @@ func isData(name string) bool {
 		"GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL", "GIT_COMMITTER_DATE":
 		return true
 	}
-	return strings.HasPrefix(name, "LC_")
+	return strings.HasPrefix(name, "LC_") && isIdentifier(name)
 }

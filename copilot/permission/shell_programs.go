@@ -16,12 +16,20 @@ func runsNothing(program string, args []word) bool {
 		return isPlainTar(args)
 	case slices.Contains([]string{"export", "declare", "typeset", "local", "readonly", "read"}, program):
 		return !slices.ContainsFunc(args, func(w word) bool { return !setsHarmless(program, w) })
+	case program == "unset", slices.Contains([]string{"test", "["}, program) && slices.ContainsFunc(args, func(w word) bool { return w.text == "-v" }):
+		return !slices.ContainsFunc(args, mayEvaluate)
 	case program == "command":
 		return len(args) > 0 && (args[0].text == "-v" || args[0].text == "-V")
 	case !known:
 		return len(args) == 1 && asksVersion(program, args[0].text)
 	}
 	return len(risky) == 0 || !slices.ContainsFunc(args, func(w word) bool { return w.vague || isAmong(w.text, risky) })
+}
+
+// mayEvaluate reports whether a word that names a variable may be an element of an array whose index runs
+// commands: a[$(x)].
+func mayEvaluate(w word) bool {
+	return w.vague || strings.Contains(w.text, "[") && strings.ContainsAny(w.text, "$`")
 }
 
 // isAmong reports whether an argument is one of these options. Long ones may be abbreviated and have a value;
