@@ -159,7 +159,8 @@ func (p *Pool) checkDirectoryLimit(directory string) error {
 	for _, m := range p.members {
 		used[m.directory] = true
 	}
-	if len(used) > MaxDirectories+1 { // one of them is ""
+	delete(used, "") // a process without sessions
+	if len(used) > MaxDirectories {
 		return fault.Errorf(fault.Busy, "sessions are open in %d directories, the maximum, because each directory needs its own process: close some", MaxDirectories)
 	}
 	return nil

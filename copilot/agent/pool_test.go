@@ -523,6 +523,23 @@ func TestPoolUnderLoad(t *testing.T) {
 	})
 }
 
+func TestProcessWithoutDirectoryTakesNoneFromTheLimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		agents := fake.New()
+		defer agents.Close()
+		pool := agent.NewDividedPool(func(ctx context.Context, _ string) (agent.Agent, error) { return agents.Launch(ctx) }, agent.PoolOptions{})
+		defer pool.Close(context.Background())
+		for i := range agent.MaxDirectories {
+			_, err := pool.AcquireIn(t.Context(), fmt.Sprint("/", i))
+			require.NoError(t, err)
+		}
+		_, err := pool.AcquireIn(t.Context(), "/too/many")
+		assert.Equal(t, fault.Busy, fault.KindOf(err), "%v", err)
+		_, err = pool.Acquire(t.Context())
+		require.NoError(t, err)
+	})
+}
+
 func TestDividedPoolHasProcessesForEachDirectory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		agents := fake.New()

@@ -90,7 +90,9 @@ func OpenGate(hosts, env []string, log *slog.Logger) (*Gate, error) {
 	var listen net.ListenConfig
 	proxy, err := listen.Listen(g.ctx, "unix", g.socket(proxySocket))
 	if err == nil {
-		g.agent, err = listen.Listen(g.ctx, "unix", g.socket(agentSocket))
+		if g.agent, err = listen.Listen(g.ctx, "unix", g.socket(agentSocket)); err != nil {
+			_ = proxy.Close() // the error is that of listening
+		}
 	}
 	if err != nil {
 		g.cancel()
