@@ -8,7 +8,6 @@ import (
 	"os"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/copilot/agent/stdio"
@@ -19,7 +18,7 @@ import (
 
 // Agent is a running program, as an [agent.Agent].
 type Agent struct {
-	agent.NoStore // the protocol cannot change the agent's configuration
+	agent.Limited
 
 	driver *Driver
 	link   *stdio.Link
@@ -73,25 +72,13 @@ func (a *Agent) call(ctx context.Context, method string, params, result any) err
 	return a.explain(a.link.Peer.Call(ctx, method, params, result))
 }
 
-// alive returns the error of calls after the end of the program.
-func (a *Agent) alive(ctx context.Context) error {
-	if a.link.IsOver() {
-		return errGone
-	}
-	return ctx.Err()
-}
-
-// cannot returns the error for an operation that the protocol, or the agent, does not have.
-func (a *Agent) cannot(operation string) error {
-	return agent.Cannot(a.Name, operation)
-}
-
 // Open opens a conversation, or resumes a saved one.
 func (a *Agent) Open(ctx context.Context, o agent.Opening, sink agent.Sink) (agent.Conversation, error) {
-	if err := a.alive(ctx); err != nil {
+	if err := a.Alive(ctx); err != nil {
 		return nil, err
 	}
 	c := &conversation{agent: a, sink: sink, prefix: rand.Text(), directory: o.Directory}
+	c.LimitedConversation = agent.LimitedConversation{Name: a.Name, Usable: c.usable}
 	var others []string
 	c.servers, others = a.servers(o.Servers)
 	if err := c.offerTools(o.Tools); err != nil {
@@ -110,17 +97,9 @@ func (a *Agent) Open(ctx context.Context, o agent.Opening, sink agent.Sink) (age
 	return c, nil
 }
 
-// Fork is not supported: a copy would have to end before a prompt, which the protocol cannot say.
-func (a *Agent) Fork(ctx context.Context, _ string, _ time.Time) (string, error) {
-	if err := a.alive(ctx); err != nil {
-		return "", err
-	}
-	return "", fault.Errorf(fault.NotFound, "%w", a.cannot(agent.Forking.Operation()))
-}
-
 // Forget deletes a conversation, if the agent can. If not, the portal forgets it and the error says so.
 func (a *Agent) Forget(ctx context.Context, session string) error {
-	if err := a.alive(ctx); err != nil {
+	if err := a.Alive(ctx); err != nil {
 		return err
 	}
 	id, err := a.driver.saved.find(session)
@@ -128,7 +107,7 @@ func (a *Agent) Forget(ctx context.Context, session string) error {
 		return err
 	}
 	if a.info.Capabilities.Session.Delete == nil {
-		err = a.cannot("delete its own copy of the conversation, which has the id " + id)
+		err = a.Cannot("delete its own copy of the conversation, which has the id " + id)
 	} else {
 		err = a.call(ctx, "session/delete", sessionID{id}, nil)
 	}
@@ -137,7 +116,7 @@ func (a *Agent) Forget(ctx context.Context, session string) error {
 
 // Models lists the models. The first time, that takes a session without prompts, because the protocol has no other way.
 func (a *Agent) Models(ctx context.Context) ([]agent.Model, error) {
-	if err := a.alive(ctx); err != nil {
+	if err := a.Alive(ctx); err != nil {
 		return nil, err
 	}
 	if a.driver.areModelsKnown() {
@@ -173,19 +152,6 @@ func (a *Agent) closeSession(ctx context.Context, id string) error {
 	return a.call(ctx, "session/close", sessionID{id}, nil)
 }
 
-// Account returns an empty account: the protocol does not report it.
-func (a *Agent) Account(ctx context.Context) (agent.Account, error) {
-	return agent.Account{}, a.alive(ctx)
-}
-
-// SignOut does nothing: the agent's own program signs it out.
-func (a *Agent) SignOut(ctx context.Context) (bool, error) { return false, a.alive(ctx) }
-
-// Extensions returns none.
-func (a *Agent) Extensions(ctx context.Context, _ string) (agent.Extensions, error) {
-	return agent.Extensions{}, a.alive(ctx)
-}
-
 // Ping calls a method that no agent has and waits for any answer: the protocol has no other sign of life.
 func (a *Agent) Ping(ctx context.Context) error {
 	before, heard := a.link.Program.Activity(), a.link.Heard()
@@ -193,7 +159,7 @@ func (a *Agent) Ping(ctx context.Context) error {
 	_, refused := errors.AsType[*jsonrpc.Error](err)
 	switch {
 	case a.link.IsOver(), errors.Is(err, jsonrpc.ErrGone), errors.Is(err, jsonrpc.ErrClosed):
-		return errGone
+		return stdio.ErrGone
 	case err == nil, refused, a.link.Heard().After(heard):
 		return nil
 	}

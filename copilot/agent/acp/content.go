@@ -28,7 +28,7 @@ func (a *Agent) block(attached event.Attachment) (content, error) {
 	place := (&url.URL{Scheme: "file", Path: attached.Path}).String()
 	switch {
 	case attached.Data != nil && !can.Image:
-		return content{}, a.cannot("see images")
+		return content{}, a.Cannot("see images")
 	case attached.Data != nil:
 		return content{Type: "image", Data: attached.Data, MimeType: attached.Type}, nil
 	case attached.Text == "":

@@ -8,12 +8,15 @@ import (
 	"time"
 
 	"github.com/copilot-portal/portal/copilot/agent"
+	"github.com/copilot-portal/portal/copilot/agent/stdio"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
 // conversation is an [agent.Conversation]: a session of the agent.
 type conversation struct {
+	agent.LimitedConversation
+
 	agent     *Agent
 	directory string
 	prefix    string // of the ids of its events
@@ -138,7 +141,7 @@ func (c *conversation) reload(ctx context.Context) error {
 	s, loaded, err := c.load(ctx, c.id)
 	if err == nil && !loaded {
 		c.agent.link.Program.Kill() // the session is opened again, and says what is lost
-		return errGone
+		return stdio.ErrGone
 	}
 	if err == nil {
 		err = c.ensureMode(ctx, &s)
@@ -212,7 +215,7 @@ func (c *conversation) nextID() string {
 
 // usable returns the error of calls after the end.
 func (c *conversation) usable(ctx context.Context) error {
-	if err := c.agent.alive(ctx); err != nil {
+	if err := c.agent.Alive(ctx); err != nil {
 		return err
 	}
 	c.mu.Lock()
@@ -227,7 +230,7 @@ var errClosed = fault.Errorf(fault.NotFound, "the conversation is closed")
 
 // Abort makes the agent end the turn. Its answer to the prompt follows.
 func (c *conversation) Abort(ctx context.Context) error {
-	if err := c.agent.alive(ctx); err != nil {
+	if err := c.agent.Alive(ctx); err != nil {
 		return err
 	}
 	c.mu.Lock()
@@ -284,22 +287,6 @@ func (c *conversation) setModel(model, value string) {
 	c.model = model
 }
 
-// Compact is not supported.
-func (c *conversation) Compact(ctx context.Context) error {
-	if err := c.usable(ctx); err != nil {
-		return err
-	}
-	return c.agent.cannot(agent.Compaction.Operation())
-}
-
-// SignIn is not supported.
-func (c *conversation) SignIn(ctx context.Context, _ string) (string, error) {
-	if err := c.usable(ctx); err != nil {
-		return "", err
-	}
-	return "", c.agent.cannot(agent.SigningIn)
-}
-
 // Working reports whether a prompt has no answer yet.
 func (c *conversation) Working(ctx context.Context) (bool, error) {
 	if err := c.usable(ctx); err != nil {
@@ -312,19 +299,6 @@ func (c *conversation) isWorking() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.turn != nil
-}
-
-// Ask is not supported: every question would become part of the conversation.
-func (c *conversation) Ask(ctx context.Context, _ string) (string, error) {
-	if err := c.usable(ctx); err != nil {
-		return "", err
-	}
-	return "", c.agent.cannot(agent.Asking.Operation())
-}
-
-// Background reports false: the protocol does not know it.
-func (c *conversation) Background(ctx context.Context) (bool, error) {
-	return false, c.usable(ctx)
 }
 
 // closeTimeout is how long a turn may take to end when its conversation is closed, and then the agent to close its session. It allows for
@@ -348,7 +322,7 @@ func (c *conversation) Close(ctx context.Context) error {
 		case <-ctx.Done():
 		}
 	}
-	if c.agent.release(c.id, c) && c.agent.alive(context.WithoutCancel(ctx)) == nil {
+	if c.agent.release(c.id, c) && c.agent.Alive(context.WithoutCancel(ctx)) == nil {
 		c.free()
 	}
 	return err

@@ -141,7 +141,7 @@ func (d *Driver) Launch(ctx context.Context) (agent.Agent, error) {
 		return nil, d.failed("", err)
 	}
 	a := &Agent{driver: d, conversations: map[string]*conversation{}}
-	a.NoStore = agent.NoStore{Name: d.options.Name, Alive: a.alive}
+	a.Limited = agent.Limited{Name: d.options.Name, Alive: func(ctx context.Context) error { return a.link.Alive(ctx) }}
 	a.link = stdio.Connect(program, a.methods(), jsonrpc.Options{Log: d.options.Log, IgnoreGarbage: true})
 	if err := a.initialize(ctx); err != nil {
 		ended, cancel := context.WithCancel(context.Background())
@@ -182,7 +182,7 @@ func (a *Agent) explain(err error) error {
 	case err == nil, errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err
 	case errors.Is(err, jsonrpc.ErrGone), errors.Is(err, jsonrpc.ErrClosed):
-		return errGone
+		return stdio.ErrGone
 	case ok && refused.Code == codeAuthRequired:
 		h := agent.Health{
 			State: agent.HealthSignedOut, Version: a.version(),
@@ -225,6 +225,3 @@ func (a *Agent) signInHint() string {
 	}
 	return hint
 }
-
-// errGone is the error of calls after the end of the program.
-var errGone = fault.Errorf(fault.Unavailable, "the agent's program has ended")

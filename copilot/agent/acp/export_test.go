@@ -60,7 +60,7 @@ func (d *Driver) Environ() ([]string, error) {
 
 // Translate passes updates to a conversation during a turn.
 func Translate(sink agent.Sink, updates ...[]byte) {
-	c := &conversation{agent: &Agent{NoStore: agent.NoStore{Name: "fuzzed"}, driver: New(Options{Name: "fuzzed", Command: []string{"x"}, Saved: "/nonexistent"})}, sink: sink, questions: map[string]*openQuestion{}}
+	c := &conversation{agent: &Agent{Limited: agent.Limited{Name: "fuzzed"}, driver: New(Options{Name: "fuzzed", Command: []string{"x"}, Saved: "/nonexistent"})}, sink: sink, questions: map[string]*openQuestion{}}
 	t, _ := c.beginTurn() // it is idle
 	for _, u := range updates {
 		_ = c.update(u) // an invalid one is reported to the agent

@@ -41,7 +41,7 @@ func (q *openQuestion) await(ctx context.Context) (event.Answer, bool) {
 
 // Answer answers a question. It is no error if it is not open any more.
 func (c *conversation) Answer(ctx context.Context, q event.Question, a event.Answer) error {
-	if err := c.agent.alive(ctx); err != nil {
+	if err := c.agent.Alive(ctx); err != nil {
 		return err
 	}
 	c.mu.Lock()

@@ -18,6 +18,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/copilot-portal/portal/copilot/agent/stdio"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
 )
@@ -82,7 +83,7 @@ func (a *Agent) toolServer() (*toolServer, error) {
 	case a.tools != nil:
 		return a.tools, nil
 	case a.stopped:
-		return nil, errGone
+		return nil, stdio.ErrGone
 	}
 	s, err := startToolServer(&a.work)
 	if err != nil {
@@ -140,7 +141,7 @@ func (c *conversation) offerTools(tools []event.Tool) error {
 		return nil
 	}
 	if !c.agent.info.Capabilities.Servers.HTTP {
-		return c.agent.cannot("use client tools: it has no MCP servers over HTTP")
+		return c.agent.Cannot("use client tools: it has no MCP servers over HTTP")
 	}
 	if err := event.CheckTools(tools); err != nil {
 		return err

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/copilot-portal/portal/copilot/agent"
+	"github.com/copilot-portal/portal/copilot/agent/stdio"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
@@ -57,7 +58,7 @@ func (c *conversation) Send(ctx context.Context, p event.Prompt) error {
 		return fault.ErrIdle
 	}
 	if p.Mode != "" && p.Mode != event.ModeInteractive {
-		return c.agent.cannot(agent.Modes.Operation())
+		return c.agent.Cannot(agent.Modes.Operation())
 	}
 	blocks, err := c.agent.blocks(p)
 	if err != nil {
@@ -83,7 +84,7 @@ func (c *conversation) Send(ctx context.Context, p event.Prompt) error {
 	}
 	if !c.agent.start(func() { c.perform(t, pending, blocks) }) {
 		c.dropTurn(t)
-		return errGone
+		return stdio.ErrGone
 	}
 	return nil
 }
@@ -217,7 +218,7 @@ func (c *conversation) endTurn(t *turn, r promptResult, err error) {
 		c.lateUntil = time.Now().Add(lateTime)
 	}
 	defer close(t.done)
-	if err == errGone { //nolint:errorlint // explain returns it
+	if err == stdio.ErrGone { //nolint:errorlint // explain returns it
 		c.closed = true
 		c.withdrawQuestions()
 		return

@@ -8,15 +8,13 @@ import (
 	"crypto/rand"
 	"fmt"
 	"sync"
-	"time"
 
 	"github.com/copilot-portal/portal/copilot/agent"
-	"github.com/copilot-portal/portal/copilot/fault"
 )
 
 // Agent is a running program, as an [agent.Agent].
 type Agent struct {
-	agent.NoStore // the protocol cannot change the program's configuration
+	agent.Limited
 
 	client *Client
 	link   *link
@@ -26,23 +24,13 @@ type Agent struct {
 	tabs map[string]int // number of conversations that each session has had
 }
 
-// alive returns the error of calls after the end of the program.
-func (a *Agent) alive(ctx context.Context) error {
-	if a.isOver() {
-		return errGone
-	}
-	return ctx.Err()
-}
-
-func (a *Agent) isOver() bool { return a.link.IsOver() }
-
 // Open opens a conversation, always a new one: spec/contracts/cli-protocol.md, "chat", has no history.
 func (a *Agent) Open(ctx context.Context, o agent.Opening, sink agent.Sink) (agent.Conversation, error) {
-	if err := a.alive(ctx); err != nil {
+	if err := a.Alive(ctx); err != nil {
 		return nil, err
 	}
 	if len(o.Tools) > 0 {
-		return nil, a.cannot(agent.ClientTools)
+		return nil, a.Cannot(agent.ClientTools.Operation())
 	}
 	a.mu.Lock()
 	a.tabs[o.Session]++
@@ -52,6 +40,7 @@ func (a *Agent) Open(ctx context.Context, o agent.Opening, sink agent.Sink) (age
 		tab = fmt.Sprintf("%s/%d", tab, n)
 	}
 	c := &conversation{agent: a, sink: sink, tab: tab, id: rand.Text()}
+	c.LimitedConversation = agent.LimitedConversation{Name: a.Name, Usable: c.usable}
 	c.reportMissing(o)
 	return c, nil
 }
@@ -59,36 +48,12 @@ func (a *Agent) Open(ctx context.Context, o agent.Opening, sink agent.Sink) (age
 // Capabilities returns what agents of the Copilot CLI Protocol can do: spec/contracts/cli-protocol.md has no means for anything else.
 func Capabilities() []agent.Capability { return []agent.Capability{agent.Forgetting, agent.Failures} }
 
-// cannot returns the error for an operation that needs a capability.
-func (a *Agent) cannot(c agent.Capability) error { return agent.Cannot(a.Name, c.Operation()) }
-
-// Fork finds nothing: nothing is saved.
-func (a *Agent) Fork(ctx context.Context, _ string, _ time.Time) (string, error) {
-	if err := a.alive(ctx); err != nil {
-		return "", err
-	}
-	return "", fault.Errorf(fault.NotFound, "%w", a.cannot(agent.Forking))
-}
-
 // Forget does nothing: nothing is saved.
-func (a *Agent) Forget(ctx context.Context, _ string) error { return a.alive(ctx) }
+func (a *Agent) Forget(ctx context.Context, _ string) error { return a.Alive(ctx) }
 
 // Models returns one model, with the name of the program.
 func (a *Agent) Models(ctx context.Context) ([]agent.Model, error) {
-	return []agent.Model{a.model}, a.alive(ctx)
-}
-
-// Account returns an empty account: the protocol does not report it.
-func (a *Agent) Account(ctx context.Context) (agent.Account, error) {
-	return agent.Account{}, a.alive(ctx)
-}
-
-// SignOut does nothing.
-func (a *Agent) SignOut(ctx context.Context) (bool, error) { return false, a.alive(ctx) }
-
-// Extensions returns none.
-func (a *Agent) Extensions(ctx context.Context, _ string) (agent.Extensions, error) {
-	return agent.Extensions{}, a.alive(ctx)
+	return []agent.Model{a.model}, a.Alive(ctx)
 }
 
 // Ping waits for a sign of life if one is overdue: an answer, or the reading of a request. Otherwise it returns at

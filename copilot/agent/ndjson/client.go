@@ -207,7 +207,7 @@ func (c *Client) current(method string) (*link, time.Duration, error) {
 	case c.link == nil || !c.link.IsOver():
 		return c.link, 0, nil
 	case c.restartPrevented:
-		return c.link, 0, errGone
+		return c.link, 0, stdio.ErrGone
 	}
 	c.deaths++
 	waits := append([]time.Duration{0}, policyOf(initialize).backoff...)

@@ -11,6 +11,8 @@ import (
 
 // conversation is an [agent.Conversation]: one tab of the program.
 type conversation struct {
+	agent.LimitedConversation
+
 	agent *Agent
 	tab   string
 	id    string // prefix of the ids of its events
@@ -53,7 +55,7 @@ func (c *conversation) reportMissing(o agent.Opening) {
 
 // usable returns the error of calls after the end.
 func (c *conversation) usable(ctx context.Context) error {
-	if err := c.agent.alive(ctx); err != nil {
+	if err := c.agent.Alive(ctx); err != nil {
 		return err
 	}
 	c.mu.Lock()
@@ -104,7 +106,7 @@ func (c *conversation) Send(ctx context.Context, p event.Prompt) error {
 
 // Abort ignores the answer to the prompt, because the protocol has no method to cancel.
 func (c *conversation) Abort(ctx context.Context) error {
-	if err := c.agent.alive(ctx); err != nil {
+	if err := c.agent.Alive(ctx); err != nil {
 		return err
 	}
 	c.mu.Lock()
@@ -118,7 +120,7 @@ func (c *conversation) Abort(ctx context.Context) error {
 
 // Answer does nothing: there are no questions.
 func (c *conversation) Answer(ctx context.Context, _ event.Question, _ event.Answer) error {
-	return c.agent.alive(ctx)
+	return c.agent.Alive(ctx)
 }
 
 // SetModel accepts only the agent's model.
@@ -130,22 +132,6 @@ func (c *conversation) SetModel(ctx context.Context, model string) error {
 		return fault.Errorf(fault.Invalid, "%w: %q", fault.ErrModelNotFound, model)
 	}
 	return nil
-}
-
-// Compact is not supported.
-func (c *conversation) Compact(ctx context.Context) error {
-	if err := c.usable(ctx); err != nil {
-		return err
-	}
-	return c.agent.cannot(agent.Compaction)
-}
-
-// SignIn is not supported.
-func (c *conversation) SignIn(ctx context.Context, _ string) (string, error) {
-	if err := c.usable(ctx); err != nil {
-		return "", err
-	}
-	return "", agent.Cannot(c.agent.Name, agent.SigningIn)
 }
 
 // Extensions returns none.
@@ -161,19 +147,6 @@ func (c *conversation) Working(ctx context.Context) (bool, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.turn != nil, nil
-}
-
-// Ask is not supported: every question would become part of the conversation.
-func (c *conversation) Ask(ctx context.Context, _ string) (string, error) {
-	if err := c.usable(ctx); err != nil {
-		return "", err
-	}
-	return "", c.agent.cannot(agent.Asking)
-}
-
-// Background reports false.
-func (c *conversation) Background(ctx context.Context) (bool, error) {
-	return false, c.usable(ctx)
 }
 
 // Close stops the events.

@@ -96,9 +96,9 @@ func (d *Driver) Launch(ctx context.Context) (agent.Agent, error) {
 	}
 	d.last.Set(agent.Health{State: agent.HealthReady, Version: r.ServerVersion})
 	d.log.Info("the agent's program is up", "name", r.ServerName, "version", r.ServerVersion)
-	a := &Agent{client: c, link: c.preventRestart(), model: d.model(r.ServerName), tabs: map[string]int{}}
-	a.NoStore = agent.NoStore{Name: cmp.Or(d.agent, r.ServerName), Alive: a.alive}
-	return a, nil
+	l := c.preventRestart()
+	limited := agent.Limited{Name: cmp.Or(d.agent, r.ServerName), Alive: l.Alive}
+	return &Agent{Limited: limited, client: c, link: l, model: d.model(r.ServerName), tabs: map[string]int{}}, nil
 }
 
 // Models returns the model of an agent with a name.

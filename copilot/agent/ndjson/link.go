@@ -265,7 +265,7 @@ func (l *link) ping(ctx context.Context) error {
 		}
 	}
 	if l.IsOver() {
-		return errGone
+		return stdio.ErrGone
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/copilot-portal/portal/copilot/agent/stdio"
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 )
@@ -161,7 +162,6 @@ func kindOf(code int) fault.Kind {
 }
 
 var (
-	errGone   = fault.Errorf(fault.Unavailable, "the agent's program has ended")
 	errClosed = fault.Errorf(fault.Unavailable, "the agent's program was stopped")
 	errFull   = fault.Errorf(fault.Busy, "%d requests are already waiting for the agent's program: %w", maxWaiting,
 		&jsonrpc.Error{Code: codeRateLimited, Message: "Rate Limited"})
@@ -176,7 +176,7 @@ func explain(method string, limit time.Duration, err error) error {
 	case errors.Is(err, errLate):
 		return fault.Errorf(fault.Timeout, "the agent's program did not answer %q within %v: %w", method, limit, err)
 	case errors.Is(err, jsonrpc.ErrGone), errors.Is(err, jsonrpc.ErrClosed):
-		return errGone
+		return stdio.ErrGone
 	case refused:
 		return fault.Errorf(kindOf(refusal.Code), "the agent's program refused %q: %w", method, err)
 	}
@@ -190,7 +190,7 @@ func isTransient(err error) bool {
 		return false
 	}
 	refusal, refused := errors.AsType[*jsonrpc.Error](err)
-	return errors.Is(err, errLate) || errors.Is(err, errGone) || refused && refusal.Code == codeRateLimited
+	return errors.Is(err, errLate) || errors.Is(err, stdio.ErrGone) || refused && refusal.Code == codeRateLimited
 }
 
 // sleep waits until d has passed, ctx ends, or over is closed.
@@ -201,7 +201,7 @@ func sleep(ctx context.Context, d time.Duration, over <-chan struct{}) error {
 	case <-timer.C:
 		return ctx.Err()
 	case <-over:
-		return errGone
+		return stdio.ErrGone
 	case <-ctx.Done():
 		return ctx.Err()
 	}

@@ -42,7 +42,7 @@ func (t *turn) perform(ctx context.Context, text string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
-	case c.turn != t || c.agent.isOver():
+	case c.turn != t || c.agent.link.IsOver():
 		return
 	case err != nil:
 		t.emitLocked(event.NewSessionError(err))
@@ -69,7 +69,7 @@ func (t *turn) emit(b event.Body) {
 
 // emitLocked sends an event to the session unless the prompt has ended. The caller holds the lock.
 func (t *turn) emitLocked(b event.Body) {
-	if t.conversation.turn == t && !t.conversation.agent.isOver() {
+	if t.conversation.turn == t && !t.conversation.agent.link.IsOver() {
 		t.conversation.sink("", b)
 	}
 }
@@ -150,12 +150,12 @@ func (t *turn) answered(r ChatResult) {
 // message returns a prompt as one text, with the attached texts.
 func (a *Agent) message(p event.Prompt) (string, error) {
 	if p.Mode != "" && p.Mode != event.ModeInteractive {
-		return "", a.cannot(agent.Modes)
+		return "", a.Cannot(agent.Modes.Operation())
 	}
 	var texts strings.Builder
 	for _, f := range p.Attachments {
 		if f.Data != nil || f.Text == "" {
-			return "", a.cannot(agent.Attachments)
+			return "", a.Cannot(agent.Attachments.Operation())
 		}
 		texts.WriteString("\n\n" + f.Fenced())
 	}

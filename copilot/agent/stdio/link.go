@@ -141,6 +141,17 @@ func (l *Link) isGone(ctx context.Context) bool {
 	}
 }
 
+// ErrGone is the error of calls after the end of the program.
+var ErrGone = fault.Errorf(fault.Unavailable, "the agent's program has ended")
+
+// Alive returns the error of calls after the end of the program, and otherwise that of ctx.
+func (l *Link) Alive(ctx context.Context) error {
+	if l.IsOver() {
+		return ErrGone
+	}
+	return ctx.Err()
+}
+
 // IsOver reports whether no more responses will come.
 func (l *Link) IsOver() bool { return agent.IsClosed(l.over) }
 
