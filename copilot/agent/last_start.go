@@ -31,7 +31,7 @@ func (l *LastStart) Health(find func() error, missing func(error) Health) Health
 	l.mu.Lock()
 	h := l.health
 	l.mu.Unlock()
-	if h.State != "" && h.State != HealthUnknown && h.State != HealthMissing {
+	if h.State != "" && h.State != HealthMissing {
 		return h
 	}
 	if err := find(); err != nil {

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"log/slog"
 	"slices"
@@ -34,7 +35,20 @@ func (o PoolOptions) withDefaults() PoolOptions {
 	if o.StartTimeout <= 0 {
 		o.StartTimeout = 30 * time.Second
 	}
-	return o.withWatchDefaults()
+	if o.PingEvery <= 0 {
+		o.PingEvery = 5 * time.Second
+	}
+	if o.SilenceLimit <= 0 {
+		o.SilenceLimit = 10 * time.Second
+	}
+	if o.MemoryLimit == 0 {
+		o.MemoryLimit = 1 << 30
+	}
+	if o.MinAge == 0 {
+		o.MinAge = 5 * time.Minute
+	}
+	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
+	return o
 }
 
 // Pool shares agent processes among sessions. The first lease starts a process; some time after the last
@@ -45,9 +59,9 @@ type Pool struct {
 	options    PoolOptions
 	goroutines sync.WaitGroup
 
-	counts  counts
 	mu      sync.Mutex
 	members []*member
+	stats   Stats
 	closed  bool
 }
 
@@ -61,6 +75,7 @@ type member struct {
 	leases    int
 	directory string      // directory of its sessions, in a divided pool
 	linger    *time.Timer // runs while there are no leases
+	stopping  bool        // the pool ends the process, so that its end is no death; guarded by the pool's lock
 
 	suspect chan struct{} // contains a token if someone doubts that the process is alive
 	retired chan struct{} // closed when the process should be replaced
@@ -72,9 +87,7 @@ func NewPool(launch Launch, o PoolOptions) *Pool {
 }
 
 func newPool(launch LaunchIn, divided bool, o PoolOptions) *Pool {
-	p := &Pool{divided: divided, options: o.withDefaults()}
-	p.launch = p.counts.launch(launch)
-	return p
+	return &Pool{launch: launch, divided: divided, options: o.withDefaults()}
 }
 
 // Divided reports whether each directory has its own processes.
@@ -139,8 +152,10 @@ func (p *Pool) leaseMember(directory string) (*member, error) {
 			return nil, err
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), p.options.StartTimeout)
-		m = newMember(cancel)
-		m.directory = directory
+		m = &member{
+			ready: make(chan struct{}), cancel: cancel, directory: directory,
+			suspect: make(chan struct{}, 1), retired: make(chan struct{}),
+		}
 		p.members = append(p.members, m)
 		p.goroutines.Go(func() { p.run(ctx, m) })
 	}
@@ -206,9 +221,14 @@ func (p *Pool) run(ctx context.Context, m *member) {
 		return
 	}
 	p.watch(m)
+	<-agent.Done()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.remove(m)
+	p.stats.Running--
+	if !m.stopping {
+		p.stats.Deaths++
+	}
 }
 
 func (p *Pool) started(m *member, agent Agent, err error) {
@@ -220,9 +240,12 @@ func (p *Pool) started(m *member, agent Agent, err error) {
 	}
 	close(m.ready)
 	if err != nil {
+		p.stats.Failures++
 		p.remove(m)
 		return
 	}
+	p.stats.Starts++
+	p.stats.Running++
 	if m.leases == 0 { // all callers that waited have given up
 		p.stopAfterLinger(m)
 	}
@@ -264,6 +287,7 @@ func (p *Pool) stopAfterLinger(m *member) {
 			return
 		}
 		p.remove(m) // first, so that it gets no new leases
+		m.stopping = !m.dead()
 		p.goroutines.Go(func() { stopWithin(m.agent, stopGently) })
 	})
 	m.linger = timer
@@ -285,6 +309,7 @@ func (p *Pool) Close(ctx context.Context) {
 	p.closed = true
 	for _, m := range p.members {
 		m.cancel()
+		m.stopping = m.stopping || !m.dead()
 		p.goroutines.Go(func() { // under the lock, as its wait group is not at zero before m is forgotten
 			<-m.ready
 			if m.agent != nil {

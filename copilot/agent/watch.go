@@ -1,10 +1,7 @@
 package agent
 
 import (
-	"cmp"
 	"context"
-	"log/slog"
-	"slices"
 	"time"
 
 	"github.com/copilot-portal/portal/copilot/fault"
@@ -22,30 +19,6 @@ const silenceSteps = 10
 // so a long history, garbage collection or a loaded machine can make it silent, and killing it would end the
 // runs of all its sessions. Only a process in an endless loop stays silent for longer.
 const busyLimits = 6
-
-func (o PoolOptions) withWatchDefaults() PoolOptions {
-	if o.PingEvery <= 0 {
-		o.PingEvery = 5 * time.Second
-	}
-	if o.SilenceLimit <= 0 {
-		o.SilenceLimit = 10 * time.Second
-	}
-	if o.MemoryLimit == 0 {
-		o.MemoryLimit = 1 << 30
-	}
-	if o.MinAge == 0 {
-		o.MinAge = 5 * time.Minute
-	}
-	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
-	return o
-}
-
-func newMember(cancel context.CancelFunc) *member {
-	return &member{
-		ready: make(chan struct{}), cancel: cancel,
-		suspect: make(chan struct{}, 1), retired: make(chan struct{}),
-	}
-}
 
 // checkNow makes watch check the process at once.
 func (m *member) checkNow() {
@@ -123,16 +96,25 @@ func (p *Pool) replace(m *member) {
 		return
 	case <-time.After(DeathTimeout):
 	}
-	p.mu.Lock()
-	stopping, leases := p.closed || !slices.Contains(p.members, m), m.leases
-	p.remove(m) // it gets no new leases
-	p.mu.Unlock()
-	if stopping { // the pool itself has closed the connection
+	leases, condemned := p.condemn(m)
+	if !condemned {
 		return
 	}
 	p.options.Log.Error("the agent's process does not answer and will be killed", "for", p.options.SilenceLimit, "sessions", leases)
-	p.counts.hangs.Add(1)
 	stopWithin(m.agent, 0)
+}
+
+// condemn removes a process that hangs, so that it gets no new leases; false if it has ended, or the pool itself has closed its connection.
+func (p *Pool) condemn(m *member) (leases int, ok bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if m.stopping || m.dead() {
+		return 0, false
+	}
+	m.stopping = true
+	p.stats.Hangs++
+	p.remove(m)
+	return m.leases, true
 }
 
 // sessionMemory is how much a session may add to the memory of a process, in bytes; 4 to 5 MiB were measured.
@@ -157,6 +139,6 @@ func (p *Pool) checkMemory(m *member) {
 	}
 	p.options.Log.Info("the agent's process uses too much memory and will be replaced when its sessions are idle",
 		"bytes", size, "limit", limit, "sessions", m.leases)
-	p.counts.retired.Add(1)
+	p.stats.Retired++
 	close(m.retired)
 }
