@@ -34,7 +34,7 @@ type ToolResult struct {
 	Detail  string `json:"detail,omitzero"`
 }
 
-// ToolError says why a tool call failed. Code is the agent's, or "", [CodeInterrupted] or [CodeExit].
+// ToolError says why a tool call failed. Code is the agent's, or "", [CodeDenied], [CodeInterrupted] or [CodeExit].
 type ToolError struct {
 	Text string `json:"text,omitzero"`
 	Code string `json:"code,omitzero"`

@@ -116,7 +116,7 @@ func (v visitor) value(x *any) {
 		}
 	case []any:
 		if v.purpose == decoding {
-			*x = texts(value)
+			*x = Texts(value)
 		}
 	}
 }
@@ -135,8 +135,8 @@ func (v visitor) values(fields *map[string]any) {
 	}
 }
 
-// texts returns a list of texts if all elements are texts, otherwise the list.
-func texts(list []any) any {
+// Texts returns a list of texts if all elements are texts, otherwise the list.
+func Texts(list []any) any {
 	out := make([]string, 0, len(list))
 	for _, v := range list {
 		s, ok := v.(string)

@@ -43,7 +43,7 @@ func capabilityTable(t *testing.T) string {
 	t.Helper()
 	var b strings.Builder
 	b.WriteString("| | Copilot CLI | `claude` | `codex` | `copilot-acp` | `gemini` | `opencode` | Copilot CLI Protocol |\n|---|---|---|---|---|---|---|---|\n")
-	agents := [][]agent.Capability{sdk.Capabilities(), claudeCan(), codexCan(), copilotCan(), geminiCan(), opencodeCan(), ndjson.Capabilities()}
+	agents := [][]agent.Capability{sdk.New(sdk.Options{}).Capabilities(), claudeCan(), codexCan(), copilotCan(), geminiCan(), opencodeCan(), ndjson.New(ndjson.Options{Command: []string{"none"}}).Capabilities()}
 	known := meanings()
 	for _, c := range agent.Capabilities() {
 		require.NotEmpty(t, known[c], c)

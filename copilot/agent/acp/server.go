@@ -1,6 +1,7 @@
 package acp
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -71,11 +72,7 @@ func (c *conversation) Extensions(ctx context.Context) (agent.Extensions, error)
 		if s.Name == c.tools.server {
 			continue // the portal's own
 		}
-		transport := s.Type
-		if transport == "" {
-			transport = "stdio"
-		}
-		list = append(list, event.Server{Name: s.Name, State: event.ServerConfigured, Transport: transport})
+		list = append(list, event.Server{Name: s.Name, State: event.ServerConfigured, Transport: cmp.Or(s.Type, "stdio")})
 	}
 	return agent.Extensions{Servers: list}, c.usable(ctx)
 }

@@ -45,9 +45,6 @@ func (a *Agent) Open(ctx context.Context, o agent.Opening, sink agent.Sink) (age
 	return c, nil
 }
 
-// Capabilities returns what agents of the Copilot CLI Protocol can do: spec/contracts/cli-protocol.md has no means for anything else.
-func Capabilities() []agent.Capability { return []agent.Capability{agent.Forgetting, agent.Failures} }
-
 // Forget does nothing: nothing is saved.
 func (a *Agent) Forget(ctx context.Context, _ string) error { return a.Alive(ctx) }
 

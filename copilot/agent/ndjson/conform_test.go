@@ -25,7 +25,7 @@ func TestAgentConforms(t *testing.T) {
 		Write:   m.write,
 		Model:   "fake-cli",
 		Other:   "other",
-		Can:     ndjson.Capabilities(),
+		Can:     ndjson.New(ndjson.Options{Command: []string{"none"}}).Capabilities(),
 	})
 }
 

@@ -113,8 +113,10 @@ func (d *Driver) model(server string) agent.Model {
 	return agent.Model{ID: id, Name: id, Multiplier: 1}
 }
 
-// Capabilities is [Capabilities].
-func (d *Driver) Capabilities() []agent.Capability { return Capabilities() }
+// Capabilities returns what agents of the Copilot CLI Protocol can do: spec/contracts/cli-protocol.md has no means for anything else.
+func (d *Driver) Capabilities() []agent.Capability {
+	return []agent.Capability{agent.Forgetting, agent.Failures}
+}
 
 // failed stops the program and explains why it cannot be used.
 func (d *Driver) failed(c *Client, err error) error {

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -216,11 +217,7 @@ func (g *Gate) dial(ctx context.Context, address string) (net.Conn, error) {
 	if via.Scheme != "http" {
 		return nil, fmt.Errorf("the proxy %s does not use http, which a sandbox with sandbox_network: model requires", via.Redacted())
 	}
-	port := via.Port()
-	if port == "" {
-		port = "80"
-	}
-	conn, err := d.DialContext(ctx, "tcp", net.JoinHostPort(via.Hostname(), port))
+	conn, err := d.DialContext(ctx, "tcp", net.JoinHostPort(via.Hostname(), cmp.Or(via.Port(), "80")))
 	if err != nil {
 		return nil, err
 	}

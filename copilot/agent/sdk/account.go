@@ -14,20 +14,13 @@ import (
 // Account queries the sign-in of the CLI and then the quotas. If these are unavailable, it returns the rest
 // without an error.
 func (a *Agent) Account(ctx context.Context) (agent.Account, error) {
-	var account agent.Account
-	err := a.call(ctx, callTimeout, func(ctx context.Context) error {
-		status, err := a.client.GetAuthStatus(ctx)
-		if err != nil {
-			return err
-		}
-		account = agent.Account{
-			SignedIn: status.IsAuthenticated, Login: text(status.Login),
-			Host: text(status.Host), Message: text(status.StatusMessage),
-		}
-		return nil
-	})
+	status, err := fetch(ctx, a, callTimeout, a.client.GetAuthStatus)
 	if err != nil {
-		return account, a.refused(err)
+		return agent.Account{}, a.refused(err)
+	}
+	account := agent.Account{
+		SignedIn: status.IsAuthenticated, Login: text(status.Login),
+		Host: text(status.Host), Message: text(status.StatusMessage),
 	}
 	if account.SignedIn {
 		account.Quotas = a.quotas(ctx)
@@ -70,18 +63,15 @@ func externalSignInError(auth rpc.AuthInfo) error {
 }
 
 func (a *Agent) quotas(ctx context.Context) (quotas []agent.Quota) {
-	err := a.call(ctx, callTimeout, func(ctx context.Context) error {
-		result, err := a.client.RPC.Account.GetQuota(ctx, &rpc.AccountGetQuotaRequest{})
-		if err != nil {
-			return err
-		}
-		for name, q := range result.QuotaSnapshots {
-			quotas = append(quotas, quota(name, q))
-		}
-		return nil
+	result, err := fetch(ctx, a, callTimeout, func(ctx context.Context) (*rpc.AccountGetQuotaResult, error) {
+		return a.client.RPC.Account.GetQuota(ctx, &rpc.AccountGetQuotaRequest{})
 	})
 	if err != nil {
 		a.driver.options.Log.Warn("cannot get the quotas from the Copilot CLI", "err", err)
+		return nil
+	}
+	for name, q := range result.QuotaSnapshots {
+		quotas = append(quotas, quota(name, q))
 	}
 	slices.SortFunc(quotas, func(x, y agent.Quota) int { return strings.Compare(x.Name, y.Name) })
 	return quotas

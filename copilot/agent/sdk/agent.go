@@ -40,7 +40,7 @@ func (a *Agent) supervise() {
 	a.calls.Unlock()
 	n := a.process.EndChildren()
 	a.process.release()
-	a.driver.options.Log.Info("the Copilot CLI has ended", "pid", a.process.PID(), "how", a.process.Err(), "left", n)
+	a.driver.options.Log.Info("the Copilot CLI has ended", "pid", a.process.PID(), "how", a.process.State(), "left", n)
 }
 
 // Time limits of calls of the client, whatever their callers allow.
@@ -72,6 +72,15 @@ func (a *Agent) call(ctx context.Context, limit time.Duration, do func(context.C
 		return errEnded
 	}
 	return err
+}
+
+// fetch makes a call of the client that returns a value; see [Agent.call].
+func fetch[T any](ctx context.Context, a *Agent, limit time.Duration, do func(context.Context) (T, error)) (v T, err error) {
+	err = a.call(ctx, limit, func(ctx context.Context) (err error) {
+		v, err = do(ctx)
+		return err
+	})
+	return v, err
 }
 
 // noteActivity records a sign of life.
@@ -191,22 +200,9 @@ func resumeConfig(c vendor.SessionConfig, goOn bool) *vendor.ResumeSessionConfig
 
 // signedIn reports whether the CLI may use the vendor's models.
 func (a *Agent) signedIn(ctx context.Context) (bool, error) {
-	var status *vendor.GetAuthStatusResponse
-	err := a.call(ctx, callTimeout, func(ctx context.Context) (err error) {
-		status, err = a.client.GetAuthStatus(ctx)
-		return err
-	})
+	status, err := fetch(ctx, a, callTimeout, a.client.GetAuthStatus)
 	if err != nil {
 		return false, fmt.Errorf("querying the sign-in state: %w", err)
 	}
 	return status.IsAuthenticated, nil
-}
-
-// vendorModels lists the vendor's models.
-func (a *Agent) vendorModels(ctx context.Context) (models []vendor.ModelInfo, err error) {
-	err = a.call(ctx, callTimeout, func(ctx context.Context) (err error) {
-		models, err = a.client.ListModels(ctx)
-		return err
-	})
-	return models, err
 }

@@ -1,6 +1,7 @@
 package sdk
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"slices"
@@ -85,10 +86,7 @@ func decision(a event.Answer) rpc.PermissionDecision {
 }
 
 func feedback(a event.Answer, usual string) *string {
-	if a.Reason == "" {
-		return &usual
-	}
-	return &a.Reason
+	return vendor.String(cmp.Or(a.Reason, usual))
 }
 
 func elicited(a event.Answer) rpc.UIElicitationResponse {
@@ -160,7 +158,7 @@ func (c *conversation) elicitation(r vendor.ElicitationContext) (vendor.Elicitat
 }
 
 func (c *conversation) exitPlan(r vendor.ExitPlanModeRequest, _ vendor.ExitPlanModeInvocation) (vendor.ExitPlanModeResult, error) {
-	return vendor.ExitPlanModeResult{}, c.parkHandler(question{event.AskPlan, planText(r.PlanContent, r.Summary)})
+	return vendor.ExitPlanModeResult{}, c.parkHandler(question{event.AskPlan, cmp.Or(r.PlanContent, r.Summary)})
 }
 
 // errGone is the error that handlers return.

@@ -118,7 +118,7 @@ func (c *catalog) vendorModels(ctx context.Context) (entries []entry, complete b
 		d.last.Set(signedOut(a.version))
 		return nil, true, nil
 	}
-	models, err := a.vendorModels(ctx)
+	models, err := fetch(ctx, a, callTimeout, a.client.ListModels)
 	if ctx.Err() != nil {
 		return nil, false, ctx.Err()
 	}

@@ -24,7 +24,7 @@ func TestRealAgentConforms(t *testing.T) {
 		Other:   "other/second",
 		OwnTool: "bash",
 		Mode:    modeIn,
-		Can:     sdk.Capabilities(),
+		Can:     agent.Capabilities(),
 	})
 }
 

@@ -342,18 +342,13 @@ func (c *conversation) compact(ctx context.Context) error {
 
 // Ask asks the model without a trace in the conversation; measured: a run in parallel takes no longer.
 func (c *conversation) Ask(ctx context.Context, question string) (string, error) {
-	answer := ""
-	err := c.agent.withTimeout(ctx, func() error {
-		result, err := c.session.RPC.UI.EphemeralQuery(ctx, &rpc.UIEphemeralQueryRequest{Question: question})
-		if err == nil {
-			answer = result.Answer
-		}
-		return err
+	result, err := query(ctx, c.agent, func() (*rpc.UIEphemeralQueryResult, error) {
+		return c.session.RPC.UI.EphemeralQuery(ctx, &rpc.UIEphemeralQueryRequest{Question: question})
 	})
 	if err != nil {
-		return "", c.agent.refused(err) // an abandoned call may still write answer
+		return "", c.agent.refused(err)
 	}
-	return answer, nil
+	return result.Answer, nil
 }
 
 // nothingToCompact is the CLI's error for a conversation that has not started.

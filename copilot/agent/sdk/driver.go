@@ -61,10 +61,10 @@ func New(o Options) *Driver {
 }
 
 // Capabilities returns what the Copilot CLI can do: everything.
-func Capabilities() []agent.Capability { return agent.Capabilities() }
+func (d *Driver) Capabilities() []agent.Capability { return agent.Capabilities() }
 
-// Capabilities is [Capabilities].
-func (d *Driver) Capabilities() []agent.Capability { return Capabilities() }
+// Memory returns the memory of each running CLI process, in bytes by process id; empty if unknown.
+func (d *Driver) Memory() map[int]int64 { return d.processes.Memory() }
 
 // Health returns the result of the last start, or whether the CLI exists. It starts nothing.
 func (d *Driver) Health() agent.Health {

@@ -13,23 +13,23 @@ import (
 )
 
 // Extensions lists what the CLI would load for a session in a directory.
-func (a *Agent) Extensions(ctx context.Context, directory string) (x agent.Extensions, err error) {
-	err = a.call(ctx, callTimeout, func(ctx context.Context) error {
+func (a *Agent) Extensions(ctx context.Context, directory string) (agent.Extensions, error) {
+	x, err := fetch(ctx, a, callTimeout, func(ctx context.Context) (x agent.Extensions, err error) {
 		servers, err := a.client.RPC.MCP.Discover(ctx, &rpc.MCPDiscoverRequest{WorkingDirectory: &directory})
 		if err != nil {
-			return err
+			return x, err
 		}
 		skills, err := a.client.RPC.Skills.Discover(ctx, &rpc.SkillsDiscoverRequest{ProjectPaths: []string{directory}})
 		if err != nil {
-			return err
+			return x, err
 		}
 		agents, err := a.client.RPC.Agents.Discover(ctx, &rpc.AgentsDiscoverRequest{ProjectPaths: []string{directory}})
 		if err != nil {
-			return err
+			return x, err
 		}
 		x = discovered(servers.Servers, skills.Skills)
 		x.Agents = customAgents(agents.Agents)
-		return nil
+		return x, nil
 	})
 	if err != nil {
 		return x, a.refused(err)
@@ -71,20 +71,18 @@ func customAgents(list []rpc.AgentInfo) (agents []agent.CustomAgent) {
 }
 
 // Extensions lists what the CLI has loaded for this session.
-func (c *conversation) Extensions(ctx context.Context) (x agent.Extensions, err error) {
-	err = c.agent.call(ctx, callTimeout, func(ctx context.Context) error {
+func (c *conversation) Extensions(ctx context.Context) (agent.Extensions, error) {
+	return fetch(ctx, c.agent, callTimeout, func(ctx context.Context) (x agent.Extensions, err error) {
 		servers, err := c.session.RPC.MCP.List(ctx)
 		if err != nil {
-			return err
+			return x, err
 		}
 		skills, err := c.session.RPC.Skills.List(ctx)
 		if err != nil {
-			return err
+			return x, err
 		}
-		x = loaded(servers.Servers, skills.Skills)
-		return nil
+		return loaded(servers.Servers, skills.Skills), nil
 	})
-	return x, err
 }
 
 func loaded(servers []rpc.MCPServer, skills []rpc.Skill) agent.Extensions {
@@ -123,20 +121,15 @@ func serverState(s rpc.MCPServerStatus) event.ServerState {
 }
 
 // SignIn makes the CLI wait for the browser and returns the page to open.
-func (c *conversation) SignIn(ctx context.Context, server string) (url string, err error) {
-	err = c.agent.call(ctx, callTimeout, func(ctx context.Context) error {
-		back := "You are signed in. Close this page and go back to the portal."
-		result, err := c.session.RPC.MCP.Oauth().Login(ctx, &rpc.MCPOauthLoginRequest{
+func (c *conversation) SignIn(ctx context.Context, server string) (string, error) {
+	back := "You are signed in. Close this page and go back to the portal."
+	result, err := fetch(ctx, c.agent, callTimeout, func(ctx context.Context) (*rpc.MCPOauthLoginResult, error) {
+		return c.session.RPC.MCP.Oauth().Login(ctx, &rpc.MCPOauthLoginRequest{
 			ServerName: server, ClientName: vendor.String("Copilot Portal"), CallbackSuccessMessage: &back,
 		})
-		if err != nil {
-			return err
-		}
-		url = text(result.AuthorizationURL)
-		return nil
 	})
 	if err != nil {
 		return "", fault.Errorf(fault.Invalid, "cannot start the sign-in to %q: %w", server, err)
 	}
-	return url, nil
+	return text(result.AuthorizationURL), nil
 }

@@ -16,18 +16,12 @@ import (
 
 // Servers lists the servers of the CLI's own configuration.
 func (a *Agent) Servers(ctx context.Context) (list []agent.ServerConfig, err error) {
-	err = a.call(ctx, callTimeout, func(ctx context.Context) error {
-		found, err := a.client.RPC.MCP.Config().List(ctx)
-		if err != nil {
-			return err
-		}
-		for name, config := range found.Servers {
-			list = append(list, serverConfig(name, config))
-		}
-		return nil
-	})
+	found, err := fetch(ctx, a, callTimeout, a.client.RPC.MCP.Config().List)
 	if err != nil {
 		return nil, a.refused(err)
+	}
+	for name, config := range found.Servers {
+		list = append(list, serverConfig(name, config))
 	}
 	slices.SortFunc(list, func(x, y agent.ServerConfig) int { return strings.Compare(x.Name, y.Name) })
 	return list, nil

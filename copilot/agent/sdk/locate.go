@@ -19,6 +19,9 @@ type Locate struct {
 	// then "copilot" on PATH
 }
 
+// Path returns the current path of the CLI's executable.
+func (d *Driver) Path() (string, error) { return d.options.Locate.find() }
+
 // find returns the path of the CLI's executable.
 func (l Locate) find() (string, error) {
 	for _, given := range []struct{ by, path string }{

@@ -41,7 +41,7 @@ func (a *Agent) Memory() int64 { return a.process.Memory() }
 // Working asks the CLI whether it is working on a turn. While a sub-agent works in the background it answers
 // no, although it will continue afterwards.
 func (c *conversation) Working(ctx context.Context) (bool, error) {
-	return c.agent.queryBool(ctx, func() (bool, error) {
+	return query(ctx, c.agent, func() (bool, error) {
 		r, err := c.session.RPC.Metadata.IsProcessing(ctx)
 		if err != nil || r.Processing {
 			return err == nil, err
@@ -52,21 +52,21 @@ func (c *conversation) Working(ctx context.Context) (bool, error) {
 
 // Background asks the CLI for running commands and sub-agents.
 func (c *conversation) Background(ctx context.Context) (bool, error) {
-	return c.agent.queryBool(ctx, func() (bool, error) { return c.hasTask(ctx, isRunning) })
+	return query(ctx, c.agent, func() (bool, error) { return c.hasTask(ctx, isRunning) })
 }
 
-// queryBool makes a call of the SDK that returns a boolean, within its time limit. It ignores later results.
-func (a *Agent) queryBool(ctx context.Context, call func() (bool, error)) (bool, error) {
-	answer := make(chan bool, 1)
-	err := a.withTimeout(ctx, func() error {
-		is, err := call()
-		answer <- is
+// query makes a call of the SDK that returns a value, within its time limit. It ignores later results.
+func query[T any](ctx context.Context, a *Agent, call func() (T, error)) (v T, err error) {
+	answer := make(chan T, 1)
+	err = a.withTimeout(ctx, func() error {
+		v, err := call()
+		answer <- v
 		return err
 	})
-	if err != nil {
-		return false, err
+	if err == nil {
+		v = <-answer
 	}
-	return <-answer, nil
+	return v, err
 }
 
 // hasTask looks for a task of the session. The SDK cannot read the list after a command was started detached,

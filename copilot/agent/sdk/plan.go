@@ -93,20 +93,15 @@ func (c *conversation) plannedTodos(todos []event.Todo) {
 
 // todos returns the to-dos of the session, in the order of their creation.
 func (c *conversation) todos() ([]event.Todo, error) {
-	read := make(chan []event.Todo, 1)
-	err := c.agent.call(context.Background(), planTimeout, func(ctx context.Context) error {
-		return c.agent.withTimeout(ctx, func() error {
+	return fetch(context.Background(), c.agent, planTimeout, func(ctx context.Context) ([]event.Todo, error) {
+		return query(ctx, c.agent, func() ([]event.Todo, error) {
 			list, err := c.session.RPC.Plan.ReadSqlTodosWithDependencies(ctx)
-			if err == nil {
-				read <- todoList(list)
+			if err != nil {
+				return nil, err
 			}
-			return err
+			return todoList(list), nil
 		})
 	})
-	if err != nil {
-		return nil, err
-	}
-	return <-read, nil
 }
 
 func todoList(list *rpc.PlanReadSQLTodosWithDependenciesResult) []event.Todo {
@@ -133,12 +128,4 @@ func todoState(status string) event.TodoState {
 		return event.TodoCompleted
 	}
 	return event.TodoPending
-}
-
-// planText returns the text that the user must approve.
-func planText(content, summary string) string {
-	if content == "" {
-		return summary
-	}
-	return content
 }

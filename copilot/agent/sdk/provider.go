@@ -45,6 +45,13 @@ func (p *Provider) base() string {
 // listTimeout limits the request for a provider's models: a list without them is better than none.
 const listTimeout = 3 * time.Second
 
+// Ask requests the ids of the provider's models, even if some are configured.
+func (p *Provider) Ask(ctx context.Context) ([]string, error) {
+	asked := *p
+	asked.Models = nil
+	return asked.models(ctx)
+}
+
 // models returns the ids of the provider's models.
 func (p *Provider) models(ctx context.Context) ([]string, error) {
 	if len(p.Models) > 0 {

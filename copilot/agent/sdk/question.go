@@ -85,7 +85,7 @@ func userInput(d *rpc.UserInputRequestedData) event.Question {
 // planApproval puts the recommended choice first.
 func planApproval(d *rpc.ExitPlanModeRequestedData) event.Question {
 	q := event.Question{
-		ID: d.RequestID, Kind: event.AskPlan, Title: firstLine(d.Summary), Text: planText(d.PlanContent, d.Summary),
+		ID: d.RequestID, Kind: event.AskPlan, Title: firstLine(d.Summary), Text: cmp.Or(d.PlanContent, d.Summary),
 	}
 	for _, a := range d.Actions {
 		q.Choices = append(q.Choices, string(a))
@@ -118,19 +118,15 @@ func elicitation(d *rpc.ElicitationRequestedData) event.Question {
 		q.Form.Fields = append(q.Form.Fields, field(name, schema, slices.Contains(d.RequestedSchema.Required, name)))
 	}
 	slices.SortFunc(q.Form.Fields, func(a, b event.Field) int { // JSON objects have no order
-		if a.Required != b.Required {
-			return cmp.Compare(boolRank(b.Required), boolRank(a.Required))
+		switch {
+		case a.Required == b.Required:
+			return cmp.Compare(a.Name, b.Name)
+		case a.Required:
+			return -1
 		}
-		return cmp.Compare(a.Name, b.Name)
+		return 1
 	})
 	return q
-}
-
-func boolRank(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
 }
 
 // fieldSchema is the subset of JSON Schema that MCP allows in forms.
@@ -173,27 +169,14 @@ func field(name string, schema any, required bool) event.Field {
 		}
 	case event.FieldText:
 	}
-	if v := fieldValue(s.Default); f.Check(v) == nil {
+	v := s.Default
+	if list, ok := v.([]any); ok {
+		v = event.Texts(list)
+	}
+	if f.Check(v) == nil {
 		f.Default = v
 	}
 	return f
-}
-
-// fieldValue converts a list of strings to its own type.
-func fieldValue(v any) any {
-	list, ok := v.([]any)
-	if !ok {
-		return v
-	}
-	texts := make([]string, 0, len(list))
-	for _, entry := range list {
-		s, ok := entry.(string)
-		if !ok {
-			return nil
-		}
-		texts = append(texts, s)
-	}
-	return texts
 }
 
 func choices(values, names []string, titled []fieldChoice) []event.Choice {

@@ -77,13 +77,10 @@ func (t *translator) event(e vendor.SessionEvent) []event.Body {
 		t.seen.add(e.ID)
 	}
 	t.count(agent, e.Data)
-	for _, translate := range []func(string, vendor.SessionEventData) ([]event.Body, bool){t.textEvents, t.toolEvents, t.questionEvents, t.questionEnded, t.planEvents} {
+	for _, translate := range []func(string, vendor.SessionEventData) ([]event.Body, bool){t.textEvents, t.toolEvents, t.questionEvents, t.questionEnded, t.planEvents, t.sessionEvents} {
 		if bodies, ok := translate(agent, e.Data); ok {
 			return bodies
 		}
-	}
-	if bodies, ok := t.sessionEvents(agent, e.Data); ok {
-		return bodies
 	}
 	return notice(e.Data)
 }

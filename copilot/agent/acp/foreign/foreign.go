@@ -2,6 +2,7 @@
 package foreign
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -27,10 +28,7 @@ type Program struct {
 // Opencode returns opencode, which make opencode downloads. Its models are those of the provider "portal" at url.
 func Opencode(tb testing.TB, url, key string) Program {
 	tb.Helper()
-	arch := map[string]string{"amd64": "x64"}[runtime.GOARCH]
-	if arch == "" {
-		arch = runtime.GOARCH
-	}
+	arch := cmp.Or(map[string]string{"amd64": "x64"}[runtime.GOARCH], runtime.GOARCH)
 	program := filepath.Join(root(tb), ".tools/opencode/node_modules/opencode-"+runtime.GOOS+"-"+arch+"/bin/opencode")
 	if _, err := os.Stat(program); err != nil {
 		tb.Fatalf("opencode is missing: run make opencode (make test does it): %v", err)

@@ -2,6 +2,7 @@ package release
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,14 +47,8 @@ func findChecksum(r io.Reader, name string) (string, error) {
 
 // Platform returns what releases and npm packages of the CLI call this platform.
 func Platform() string {
-	arch := map[string]string{"amd64": "x64"}[runtime.GOARCH]
-	if arch == "" {
-		arch = runtime.GOARCH
-	}
-	system := map[string]string{"windows": "win32"}[runtime.GOOS]
-	if system == "" {
-		system = runtime.GOOS
-	}
+	arch := cmp.Or(map[string]string{"amd64": "x64"}[runtime.GOARCH], runtime.GOARCH)
+	system := cmp.Or(map[string]string{"windows": "win32"}[runtime.GOOS], runtime.GOOS)
 	return system + "-" + arch
 }
 
