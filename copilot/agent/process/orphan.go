@@ -8,15 +8,17 @@ const ownerVariable = "COPILOT_PORTAL_OWNER"
 
 // EndOrphans ends the processes that killed portals left running, where they can be found, and returns their
 // names. It spares processes with the mark in env, because they belong to the caller's own agent.
-func EndOrphans(env []string) []string { return endOrphans(value(env, markVariable)) }
+func EndOrphans(env []string) []string {
+	mark, _ := Variable(env, markVariable)
+	return endOrphans(mark)
+}
 
-// value returns a variable of an environment; the last one counts.
-func value(env []string, name string) string {
-	found := ""
-	for _, entry := range env {
-		if v, ok := strings.CutPrefix(entry, name+"="); ok {
-			found = v
+// Variable returns the effective value of a variable of an environment, which is the last one.
+func Variable(env []string, name string) (value string, ok bool) {
+	for _, v := range env {
+		if after, found := strings.CutPrefix(v, name+"="); found {
+			value, ok = after, true
 		}
 	}
-	return found
+	return value, ok
 }

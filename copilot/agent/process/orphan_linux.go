@@ -96,7 +96,8 @@ func isOrphan(pid int, family string) bool {
 		return false
 	}
 	entries := strings.Split(string(env), "\x00")
-	mark, of := value(entries, markVariable), value(entries, ownerVariable)
+	mark, _ := Variable(entries, markVariable)
+	of, _ := Variable(entries, ownerVariable)
 	if mark == "" || of == "" || mark == family || isPortal(pid) {
 		return false
 	}

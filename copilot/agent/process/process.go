@@ -18,7 +18,6 @@ type Process struct {
 	command *exec.Cmd
 	mark    string        // in the environment of the program and all its children
 	exited  chan struct{} // closed when it has ended
-	err     error         // result; valid after exited is closed
 	leads   bool          // it leads a session of processes
 	inner   *os.Process   // the process inside a sandbox; nil means that of the command
 }
@@ -67,7 +66,7 @@ func (p *Process) start() error {
 		if err != nil {
 			return
 		}
-		p.err = p.command.Wait()
+		_ = p.command.Wait() // the state says how it ended
 		close(p.exited)
 	}()
 	return <-started
@@ -75,9 +74,6 @@ func (p *Process) start() error {
 
 // Exited returns a channel that is closed when the process has ended. Its children may still be running.
 func (p *Process) Exited() <-chan struct{} { return p.exited }
-
-// Err returns nil if the process exited with 0. Call it only after Exited is closed.
-func (p *Process) Err() error { return p.err }
 
 // State describes how the process ended. Call it only after Exited is closed.
 func (p *Process) State() string { return p.command.ProcessState.String() }

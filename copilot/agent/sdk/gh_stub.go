@@ -12,6 +12,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/copilot-portal/portal/copilot/agent/process"
 	"github.com/copilot-portal/portal/copilot/agent/sandbox"
 )
 
@@ -30,7 +31,7 @@ const ghStubPrefix = "portal-gh-"
 // addGHStub adds the stub to PATH if there is no gh, and returns its directory, which the caller must remove.
 // If it cannot create one, it returns the environment unchanged: the stub only saves time.
 func addGHStub(env []string) (with []string, directory string) {
-	path, ok := variable(env, "PATH")
+	path, ok := process.Variable(env, "PATH")
 	if !ok || runtime.GOOS == "windows" || hasGH(path) {
 		return env, ""
 	}
@@ -54,16 +55,6 @@ func hasGH(path string) bool {
 		}
 	}
 	return false
-}
-
-// variable returns the effective value of a variable, which is the last one.
-func variable(env []string, name string) (value string, ok bool) {
-	for _, v := range env {
-		if after, found := strings.CutPrefix(v, name+"="); found {
-			value, ok = after, true
-		}
-	}
-	return value, ok
 }
 
 // removeLeft removes temporary files of killed portals: stubs and sockets of sandboxes.

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/copilot-portal/portal/copilot/agent/process"
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
@@ -25,9 +26,9 @@ func (d *Driver) savedDirectory(session string) (string, error) {
 	if !fs.ValidPath(session) || strings.Contains(session, "/") || session == "." {
 		return "", fault.Errorf(fault.Invalid, "%q is not the id of a conversation", session)
 	}
-	home, _ := variable(d.options.Env, "COPILOT_HOME") // "" counts as unset
+	home, _ := process.Variable(d.options.Env, "COPILOT_HOME") // "" counts as unset
 	if home == "" {
-		user, _ := variable(d.options.Env, "HOME")
+		user, _ := process.Variable(d.options.Env, "HOME")
 		home = filepath.Join(user, ".copilot")
 	}
 	return filepath.Join(home, "session-state", session), nil
