@@ -157,7 +157,7 @@ func stopped(s *ruleContext) {
 	if took := began.Elapsed(); took > soon+time.Second {
 		s.Errorf("Stop took %v", took)
 	}
-	if !over(s.agent) {
+	if !agent.IsClosed(s.agent.Done()) {
 		s.Errorf("Done is not closed when Stop returns")
 	}
 	c.assertEnded()

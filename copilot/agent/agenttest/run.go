@@ -80,22 +80,12 @@ const lanes = 3
 // checkRules checks rules. It starts another agent whenever one has ended.
 func (s Subject) checkRules(t *testing.T, rules []rule, m Machine) {
 	t.Helper()
-	agent := launch(t, t, m)
+	running := launch(t, t, m)
 	for _, r := range rules {
-		if over(agent) {
-			agent = launch(t, t, m)
+		if agent.IsClosed(running.Done()) {
+			running = launch(t, t, m)
 		}
-		t.Run(r.name, func(sub *testing.T) { agent = s.checkRule(sub, t, r, m, agent) })
-	}
-}
-
-// over reports whether an agent has ended.
-func over(a agent.Agent) bool {
-	select {
-	case <-a.Done():
-		return true
-	default:
-		return false
+		t.Run(r.name, func(sub *testing.T) { running = s.checkRule(sub, t, r, m, running) })
 	}
 }
 

@@ -86,15 +86,6 @@ func (s *stage) send(prompt string) {
 	require.NoError(s.t, s.conversation.Send(s.t.Context(), event.Prompt{Text: prompt}))
 }
 
-func isDone(a agent.Agent) bool {
-	select {
-	case <-a.Done():
-		return true
-	default:
-		return false
-	}
-}
-
 func TestAgents(t *testing.T) {
 	background := context.Background()
 	permission := event.Question{ID: "q", Names: []string{permission.Exec}}
@@ -188,10 +179,10 @@ func TestAgents(t *testing.T) {
 			_, err = s.agent.Models(background)
 			require.Error(s.t, err)
 			assert.Empty(s.t, s.events.now())
-			assert.False(s.t, isDone(s.agent))
+			assert.False(s.t, agent.IsClosed(s.agent.Done()))
 			time.Sleep(time.Second)
 			synctest.Wait()
-			assert.True(s.t, isDone(s.agent))
+			assert.True(s.t, agent.IsClosed(s.agent.Done()))
 			assert.Zero(s.t, s.agents.Running())
 		}},
 		{"a waiting call fails when the process dies", func(s *stage) {
@@ -236,7 +227,7 @@ func TestAgents(t *testing.T) {
 			began := time.Now()
 			s.agent.Stop(ctx)
 			assert.Equal(s.t, time.Second, time.Since(began))
-			assert.True(s.t, isDone(s.agent))
+			assert.True(s.t, agent.IsClosed(s.agent.Done()))
 			s.agent.Stop(ctx)
 		}},
 		{"a failed launch is reported by the health", func(s *stage) {
@@ -296,7 +287,7 @@ func TestAgents(t *testing.T) {
 			require.NoError(s.t, s.agent.Ping(brief()))
 			s.agents.Hang(1)
 			s.agent.Stop(brief())
-			assert.True(s.t, isDone(s.agent))
+			assert.True(s.t, agent.IsClosed(s.agent.Done()))
 		}},
 		{"memory and background commands are as set", func(s *stage) {
 			assert.Zero(s.t, s.agent.Memory())

@@ -18,29 +18,24 @@ func newScriptQuestion(q event.Question) *scriptQuestion {
 	return &scriptQuestion{question: q, answer: make(chan event.Answer, 1), over: make(chan struct{})}
 }
 
-// survivesDeath reports whether the question can still be answered after its process has died.
-func (i *scriptQuestion) survivesDeath() bool {
-	return i.question.Kind == event.AskPermission || i.question.Kind == event.AskTool
-}
-
 // waitForEnd returns when the script has ended, or when its process has died and it waits for an answer that
 // may come in a later one.
 func (t *Turn) waitForEnd(c *conversation) {
 	select {
 	case <-t.over:
 	case <-c.process.died:
-		if len(c.keepPending((*scriptQuestion).survivesDeath)) == 0 {
+		if len(c.keepPending(event.Question.SurvivesRestart)) == 0 {
 			<-t.over
 		}
 	}
 }
 
 // keepPending silently ends the questions for which which is false, and returns the others.
-func (c *conversation) keepPending(which func(*scriptQuestion) bool) map[string]*scriptQuestion {
+func (c *conversation) keepPending(which func(event.Question) bool) map[string]*scriptQuestion {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for id, i := range c.questions {
-		if !which(i) {
+		if !which(i.question) {
 			delete(c.questions, id)
 			close(i.over)
 		}
@@ -74,8 +69,8 @@ func (c *conversation) resume() {
 
 // handOverQuestions returns the pending questions of a dead process, and ends the others.
 func (t *Turn) handOverQuestions(pending []event.Question) map[string]*scriptQuestion {
-	return t.at().keepPending(func(i *scriptQuestion) bool {
-		return i.survivesDeath() && slices.ContainsFunc(pending, func(q event.Question) bool { return q.ID == i.question.ID })
+	return t.at().keepPending(func(asked event.Question) bool {
+		return asked.SurvivesRestart() && slices.ContainsFunc(pending, func(q event.Question) bool { return q.ID == asked.ID })
 	})
 }
 

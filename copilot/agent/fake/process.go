@@ -17,12 +17,11 @@ import (
 type process struct {
 	agents *Agents
 	number int
-	died   chan struct{} // closed when calls start to fail
+	died   chan struct{} // closed when calls start to fail, with the lock held
 	done   chan struct{}
 	work   sync.WaitGroup // scripts and calls while the process is alive
 
 	mu            sync.Mutex
-	dead          bool
 	halted        error                    // result of pings, once halted
 	conversations map[string]*conversation // by session
 }
@@ -53,8 +52,7 @@ func (p *process) supervise() {
 func (p *process) die() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.dead {
-		p.dead = true
+	if !p.isDead() {
 		close(p.died)
 	}
 }
@@ -63,18 +61,14 @@ func (p *process) die() {
 func (p *process) start(f func()) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.dead {
+	if p.isDead() {
 		return false
 	}
 	p.work.Go(f)
 	return true
 }
 
-func (p *process) isDead() bool {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.dead
-}
+func (p *process) isDead() bool { return agent.IsClosed(p.died) }
 
 // call records a call and returns its error, if it fails.
 func (p *process) call(ctx context.Context, c Call) error {

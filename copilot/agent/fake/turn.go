@@ -126,7 +126,7 @@ func (t *Turn) useTool(q event.Question) (*event.ToolResult, *event.ToolError) {
 
 // Refusal returns the error of a tool call whose permission was refused.
 func Refusal(a event.Answer) *event.ToolError {
-	return &event.ToolError{Text: "The user rejected this tool call. User feedback: " + a.Reason, Code: "denied"}
+	return &event.ToolError{Text: "The user rejected this tool call. User feedback: " + a.Reason, Code: event.CodeDenied}
 }
 
 // Emit sends events of the main agent.
@@ -238,11 +238,4 @@ func (t *Turn) ID(kind string) string {
 	return fmt.Sprintf("%s-%d", kind, t.at().process.agents.nextID(t.Opening.Session))
 }
 
-func (t *Turn) isAborted() bool {
-	select {
-	case <-t.aborted:
-		return true
-	default:
-		return false
-	}
-}
+func (t *Turn) isAborted() bool { return agent.IsClosed(t.aborted) }
