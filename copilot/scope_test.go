@@ -304,11 +304,7 @@ func TestDeniedToolAnswerIsNotRemembered(t *testing.T) {
 
 // commandLine returns the question for a shell command line.
 func commandLine(id, line string) event.Question {
-	needs := permission.ShellNeeds(line)
-	for i := range needs {
-		needs[i].Line = line
-	}
-	return requires(id, needs...)
+	return requires(id, permission.LineNeeds(line)...)
 }
 
 // uses returns the question for the use of a file, an address or a tool.

@@ -69,11 +69,9 @@ func isPlain(s *syntax.Stmt) bool {
 
 // runsAny reports whether words name a program that may run any other.
 func runsAny(words []word) bool {
-	var list []string
-	for _, w := range words {
-		list = append(list, w.text)
-	}
-	return slices.ContainsFunc(ShellNeeds(shellWords(list)), func(n Need) bool { return n.Opaque && n.Prefix == "" })
+	r := reading{}
+	r.command(command{words: words}, []string{""}, 0)
+	return slices.ContainsFunc(r.needs, func(n Need) bool { return n.Opaque && n.Prefix == "" })
 }
 
 func (p commandPattern) rank() int {
@@ -141,16 +139,4 @@ func (p commandPattern) concerns(words []word) bool {
 		option = isOption
 	}
 	return next == len(p.words)
-}
-
-// shellWords quotes words for a shell.
-func shellWords(words []string) string {
-	const bare = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_@%+=:,./-"
-	list := slices.Clone(words)
-	for i, w := range list {
-		if w == "" || strings.Trim(w, bare) != "" {
-			list[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
-		}
-	}
-	return strings.Join(list, " ")
 }

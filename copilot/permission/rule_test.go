@@ -23,11 +23,7 @@ func requiring(id string, needs ...permission.Need) event.Question {
 
 // commandLine returns the question for a shell command line.
 func commandLine(id, line string) event.Question {
-	needs := permission.ShellNeeds(line)
-	for i := range needs {
-		needs[i].Line = line
-	}
-	return requiring(id, needs...)
+	return requiring(id, permission.LineNeeds(line)...)
 }
 
 // uses returns the question for the use of a file or an address.

@@ -23,6 +23,15 @@ func ShellNeeds(lines ...string) []Need {
 	return r.needs
 }
 
+// LineNeeds returns the needs of a command line with its segments, which are lines of [ShellNeeds], too.
+func LineNeeds(line string, segments ...string) []Need {
+	needs := ShellNeeds(append(segments, line)...)
+	for i := range needs {
+		needs[i].Line = line
+	}
+	return needs
+}
+
 // reading collects the needs of command lines.
 type reading struct{ needs []Need }
 

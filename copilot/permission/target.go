@@ -24,6 +24,16 @@ func Target(directory, path string) string {
 	return file
 }
 
+// Resolve makes the paths of needs for files what [Target] returns, and returns the needs.
+func Resolve(directory string, needs []Need) []Need {
+	for i, n := range needs {
+		if isFile(n.Name) && n.Target != "" {
+			needs[i].Target = Target(directory, n.Target)
+		}
+	}
+	return needs
+}
+
 // stepwise follows the links of a path like the system: ".." leaves the directory that a link leads to.
 func stepwise(directory, path string) string {
 	directory = FollowLinks(directory, "")

@@ -49,7 +49,7 @@ func Described(raw string) (event.Question, error) {
 // Chosen returns the option that answers a request for permission; "" cancels it.
 func Chosen(raw string, approved bool) (string, error) {
 	options, err := decode[[]permissionOption](json.RawMessage(raw))
-	return choose(options, approved, true).Option, err
+	return choose(options, optionKinds(approved)...).Option, err
 }
 
 // Environ returns the environment of the program.

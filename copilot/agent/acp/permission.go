@@ -65,7 +65,7 @@ func (t *turn) answered(q *openQuestion, a event.Answer) {
 		return
 	}
 	if i := slices.IndexFunc(t.calls, func(c *toolCall) bool { return c.ID == q.Call }); i >= 0 {
-		t.calls[i].refusal = cmp.Or(a.Reason, "The user refused it.")
+		t.calls[i].refusal = failure(a)
 	}
 }
 
@@ -102,12 +102,15 @@ func (a *Agent) requestPermission(_ context.Context, r *jsonrpc.Request) (func(c
 	return func(ctx context.Context) (any, error) {
 		switch {
 		case isClientTool: // the user is asked when it is called
-			return permissionResult{choose(p.Options, true, true)}, nil
+			return permissionResult{choose(p.Options, optionKinds(true)...)}, nil
 		case q == nil:
-			return permissionResult{outcome{Outcome: stopCancelled}}, nil
+			return permissionResult{choose(p.Options)}, nil
 		}
 		answer, ok := q.await(ctx)
-		return permissionResult{choose(p.Options, answer.Approved, ok)}, nil
+		if !ok {
+			return permissionResult{choose(p.Options)}, nil
+		}
+		return permissionResult{choose(p.Options, optionKinds(answer.Approved)...)}, nil
 	}, nil
 }
 
@@ -140,12 +143,9 @@ func (c *conversation) askPermission(u toolUpdate) (q *openQuestion, isClientToo
 func (c *toolCall) question(agent, directory string) (q event.Question, grants []string) {
 	q, needs := c.describe(agent)
 	q.Call = c.ID
-	for i, n := range needs {
-		if n.Target != "" && (n.Name == permission.Read || n.Name == permission.Write) {
-			needs[i].Target = permission.Target(c.directory(directory), n.Target)
-		}
-		if n.Name == permission.Write && c.Kind == "edit" && needs[i].Target != "" {
-			grants = append(grants, needs[i].Target)
+	for _, n := range permission.Resolve(c.directory(directory), needs) {
+		if n.Name == permission.Write && c.Kind == "edit" && n.Target != "" {
+			grants = append(grants, n.Target)
 		}
 	}
 	q.SetNeeds(needs...)
@@ -165,23 +165,22 @@ func (u toolUpdate) directory(usual string) string {
 	}
 }
 
-// choose returns the outcome for an answer: only once, because the portal remembers answers itself. "cancelled" would end the
-// turn, so it is no refusal.
-func choose(options []permissionOption, approved, answered bool) outcome {
-	kinds := []string{"reject_once", "reject_always"}
+// optionKinds returns the kinds of options for an answer, in order of preference: only once, because the portal remembers answers itself.
+// If the agent offers no approval for once, nothing was approved.
+func optionKinds(approved bool) []string {
 	if approved {
-		kinds = []string{"allow_once"}
+		return []string{"allow_once", "reject_once", "reject_always"}
 	}
-	if !answered {
-		kinds = nil
-	}
+	return []string{"reject_once", "reject_always"}
+}
+
+// choose returns the outcome that selects an option of the first kind that is offered. Without one, the request is cancelled, which would end
+// the turn and is therefore no refusal.
+func choose(options []permissionOption, kinds ...string) outcome {
 	for _, kind := range kinds {
 		if i := slices.IndexFunc(options, func(o permissionOption) bool { return o.Kind == kind && !endsTurn(o) }); i >= 0 {
 			return outcome{Outcome: "selected", Option: options[i].ID}
 		}
-	}
-	if approved && answered { // the agent offers no approval for once: nothing else was approved
-		return choose(options, false, true)
 	}
 	return outcome{Outcome: stopCancelled}
 }
@@ -198,11 +197,7 @@ func (u toolUpdate) describe(agent string) (event.Question, []permission.Need) {
 		if line == "" {
 			return event.Question{Title: cmp.Or(u.Title, "Run a command"), Detail: u.Title}, []permission.Need{{Name: permission.Exec, Opaque: true}}
 		}
-		needs := permission.ShellNeeds(line)
-		for i := range needs {
-			needs[i].Line = line
-		}
-		return event.Question{Title: cmp.Or(in.Description, "Run a command"), Detail: line}, needs
+		return event.Question{Title: cmp.Or(in.Description, "Run a command"), Detail: line}, permission.LineNeeds(line)
 	case "edit", "delete", "move":
 		verb := map[string]string{"edit": "Write ", "delete": "Delete ", "move": "Move "}[u.Kind]
 		return event.Question{Title: verb + cmp.Or(in.Path, "a file"), Detail: u.changeText()}, u.fileNeeds(permission.Write)

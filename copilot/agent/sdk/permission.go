@@ -16,12 +16,7 @@ import (
 func permissionQuestion(d *rpc.PermissionRequestedData, directory string) event.Question {
 	q, needs := describe(d.PermissionRequest)
 	q.ID, q.Kind = d.RequestID, event.AskPermission
-	for i, n := range needs {
-		if (n.Name == permission.Read || n.Name == permission.Write) && n.Target != "" {
-			needs[i].Target = permission.Target(directory, n.Target)
-		}
-	}
-	q.SetNeeds(needs...)
+	q.SetNeeds(permission.Resolve(directory, needs)...)
 	return q
 }
 
@@ -63,17 +58,13 @@ func mcpTool(r *rpc.PermissionRequestMCP) string {
 // shell derives the needs of a command line from its segments and from the whole: the segments lack what
 // follows a redirection.
 func shell(r *rpc.PermissionRequestShell) (event.Question, []permission.Need) {
-	segments := make([]string, 0, len(r.CommandSegments)+1)
+	segments := make([]string, 0, len(r.CommandSegments))
 	for _, s := range r.CommandSegments {
 		segments = append(segments, s.FullCommandText)
 	}
-	needs := permission.ShellNeeds(append(segments, r.FullCommandText)...)
-	for i := range needs {
-		needs[i].Line = r.FullCommandText
-	}
 	return event.Question{
 		Call: text(r.ToolCallID), Title: cmp.Or(r.Intention, "Run a command"), Detail: r.FullCommandText,
-	}, needs
+	}, permission.LineNeeds(r.FullCommandText, segments...)
 }
 
 func pretty(v any) string {
