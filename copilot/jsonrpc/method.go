@@ -82,12 +82,15 @@ func (c *caller) begin(ctx context.Context, method Method, r *Request, respond f
 
 // attemptBegin calls Begin and returns a panic as an error.
 func attemptBegin(ctx context.Context, method Method, r *Request) (rest func(context.Context) (any, error), err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
-		}
-	}()
+	defer recovered(&err)
 	return method.Begin(ctx, r)
+}
+
+// recovered turns a panic of the function that defers it into its error.
+func recovered(err *error) {
+	if p := recover(); p != nil {
+		*err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
+	}
 }
 
 // refuse returns the response to a request that is not handled.
@@ -115,11 +118,7 @@ func (c *caller) call(ctx context.Context, method Method, r *Request) []byte {
 
 // attempt returns the encoded result. A panic of the handler or of the encoding becomes an error.
 func attempt(ctx context.Context, method Method, r *Request) (result []byte, err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("panic: %v\n%s", p, debug.Stack())
-		}
-	}()
+	defer recovered(&err)
 	value, err := method.Handle(ctx, r)
 	if err != nil || r.IsNotification() {
 		return nil, err
