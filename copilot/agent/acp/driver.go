@@ -144,9 +144,7 @@ func (d *Driver) Launch(ctx context.Context) (agent.Agent, error) {
 	a.Limited = agent.Limited{Name: d.options.Name, Alive: func(ctx context.Context) error { return a.link.Alive(ctx) }}
 	a.link = stdio.Connect(program, a.methods(), jsonrpc.Options{Log: d.options.Log, IgnoreGarbage: true})
 	if err := a.initialize(ctx); err != nil {
-		ended, cancel := context.WithCancel(context.Background())
-		cancel()
-		a.Stop(ended)
+		a.Stop(stdio.AtOnce())
 		return nil, d.failed(program.How(), err)
 	}
 	d.last.Set(agent.Health{State: agent.HealthReady, Version: a.version()})

@@ -254,9 +254,7 @@ func (c *Client) restart() (*link, error) {
 	closed := c.closed
 	c.mu.Unlock()
 	if closed {
-		ctx, cancel := context.WithCancel(context.Background())
-		cancel()
-		l.stop(ctx)
+		l.stop(stdio.AtOnce())
 		return l, errClosed
 	}
 	return l, nil

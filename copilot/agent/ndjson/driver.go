@@ -40,34 +40,25 @@ func (o Options) command() stdio.Command {
 
 // Driver starts programs as agents and keeps the result of the last start. Its methods may be called concurrently.
 type Driver struct {
-	agent   string // name of the agent; may be ""
-	name    string // name of the program, for people
-	find    func() error
-	start   func() (*stdio.Program, error)
-	version string
-	log     *slog.Logger
-
+	options   Options
+	start     func() (*stdio.Program, error)
 	last      agent.LastStart
 	processes process.Set
 }
 
 // New returns a driver. It does not start the program yet.
 func New(o Options) *Driver {
-	o = o.withDefaults()
-	d := &Driver{
-		agent: o.Name, name: o.Command[0], version: o.Version, log: o.Log,
-		find: func() error {
-			_, err := exec.LookPath(o.Command[0])
-			return err
-		},
-	}
-	d.start = func() (*stdio.Program, error) { return o.command().Start(&d.processes) }
+	d := &Driver{options: o.withDefaults()}
+	d.start = func() (*stdio.Program, error) { return d.options.command().Start(&d.processes) }
 	return d
 }
 
 // Health returns the result of the last start, or whether the program exists.
 func (d *Driver) Health() agent.Health {
-	return d.last.Health(d.find, missing)
+	return d.last.Health(func() error {
+		_, err := exec.LookPath(d.options.Command[0])
+		return err
+	}, missing)
 }
 
 func missing(err error) agent.Health {
@@ -84,20 +75,20 @@ func (d *Driver) Memory() map[int]int64 { return d.processes.Memory() }
 // Launch starts the program and initializes it; it is an [agent.Launch]. All attempts together take up to
 // [StartTimeout], which the pool must allow.
 func (d *Driver) Launch(ctx context.Context) (agent.Agent, error) {
-	c := newClient(d.start, d.log)
+	c := newClient(d.start, d.options.Log)
 	r, err := c.Initialize(ctx, InitializeParams{
-		ClientName: "copilot-portal", ClientVersion: d.version,
+		ClientName: "copilot-portal", ClientVersion: d.options.Version,
 		Capabilities: ClientCapabilities{Streaming: true, SpecFormats: []string{"openapi3", "swagger2", "graphql"}},
 	})
 	if err != nil {
 		err = d.failed(c, err)
-		d.log.Error("the agent's program did not start", "err", err)
+		d.options.Log.Error("the agent's program did not start", "err", err)
 		return nil, err
 	}
 	d.last.Set(agent.Health{State: agent.HealthReady, Version: r.ServerVersion})
-	d.log.Info("the agent's program is up", "name", r.ServerName, "version", r.ServerVersion)
+	d.options.Log.Info("the agent's program is up", "name", r.ServerName, "version", r.ServerVersion)
 	l := c.preventRestart()
-	limited := agent.Limited{Name: cmp.Or(d.agent, r.ServerName), Alive: l.Alive}
+	limited := agent.Limited{Name: cmp.Or(d.options.Name, r.ServerName), Alive: l.Alive}
 	return &Agent{Limited: limited, client: c, link: l, model: d.model(r.ServerName), tabs: map[string]int{}}, nil
 }
 
@@ -107,8 +98,8 @@ func (d *Driver) Models() []agent.Model { return []agent.Model{d.model("")} }
 // model returns the only model of a program that calls itself server.
 func (d *Driver) model(server string) agent.Model {
 	id := cmp.Or(server, "cli")
-	if d.agent != "" { // known before the program has started
-		return agent.Model{ID: d.agent + "/" + agent.DefaultModel, Name: d.agent, Multiplier: 1}
+	if name := d.options.Name; name != "" { // known before the program has started
+		return agent.Model{ID: name + "/" + agent.DefaultModel, Name: name, Multiplier: 1}
 	}
 	return agent.Model{ID: id, Name: id, Multiplier: 1}
 }
@@ -120,17 +111,15 @@ func (d *Driver) Capabilities() []agent.Capability {
 
 // failed stops the program and explains why it cannot be used.
 func (d *Driver) failed(c *Client, err error) error {
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	c.Close(ctx)
+	c.Close(stdio.AtOnce())
 	said := c.stderrTail()
 	if said != "" {
 		said = ": " + said
 	}
 	h := agent.Health{
 		State:   agent.HealthFailed,
-		Message: fmt.Sprintf("%s did not start as an agent: %v%s.", d.name, err, said),
-		Hint:    "It must speak the Copilot CLI Protocol; try `" + filepath.Base(d.name) + "` in a terminal.",
+		Message: fmt.Sprintf("%s did not start as an agent: %v%s.", d.options.Command[0], err, said),
+		Hint:    "It must speak the Copilot CLI Protocol; try `" + filepath.Base(d.options.Command[0]) + "` in a terminal.",
 	}
 	d.last.Set(h)
 	return fault.Errorf(fault.Unavailable, "%s %s", h.Message, h.Hint)

@@ -35,7 +35,8 @@ func ClientOf(start func() (Program, error), log *slog.Logger) *Client {
 
 // LaunchOf returns a launch of programs created by start.
 func LaunchOf(start func() (Program, error), log *slog.Logger) agent.Launch {
-	d := &Driver{name: "fake", start: starter(start), find: func() error { return nil }, log: log}
+	d := New(Options{Command: []string{"fake"}, Log: log})
+	d.start = starter(start)
 	return d.Launch
 }
 

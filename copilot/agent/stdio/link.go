@@ -104,19 +104,23 @@ func (l *Link) awaitExit() {
 	}
 }
 
-// ExitPatience limits each step of stopping a program.
-const ExitPatience = 2 * time.Second
+// exitPatience limits each step of stopping a program.
+const exitPatience = 2 * time.Second
+
+// AtOnce returns a context with which stopping a program kills it.
+func AtOnce() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
+}
 
 // Stop stops the program: farewell unless it is nil, the end of its input, SIGTERM, and SIGKILL when ctx is done or it takes
 // too long. It returns when Done is closed.
 func (l *Link) Stop(ctx context.Context, farewell func(context.Context)) {
-	ctx, cancel := context.WithTimeout(ctx, 2*ExitPatience)
+	ctx, cancel := context.WithTimeout(ctx, 2*exitPatience)
 	defer cancel()
-	limit := ExitPatience
-	if deadline, ok := ctx.Deadline(); ok {
-		limit = min(limit, time.Until(deadline)/2)
-	}
-	gentle, cancelGentle := context.WithTimeout(ctx, limit)
+	deadline, _ := ctx.Deadline() // at most that
+	gentle, cancelGentle := context.WithTimeout(ctx, time.Until(deadline)/2)
 	defer cancelGentle()
 	if farewell != nil {
 		farewell(gentle)
