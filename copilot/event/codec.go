@@ -54,7 +54,7 @@ func Encode(e Event) ([]byte, error) {
 	if len(raw) > len("{}") {
 		out = append(append(out, `,"body":`...), raw...)
 	}
-	return append(appendSaid(out, words), '}'), nil
+	return append(appendTextBody(out, words), '}'), nil
 }
 
 // encodeBody returns the name of a body's type, and the body as JSON without escapes for HTML.

@@ -2,28 +2,28 @@ package event
 
 import "unicode/utf8"
 
-// said is an id with a text: the body of nearly all events.
-type said struct{ ID, Text string }
+// textBody is an id with a text: the body of nearly all events.
+type textBody struct{ ID, Text string }
 
 // textOf returns the name and the body of a delta or of a complete text, or "" for other bodies.
-func textOf(b Body) (name string, text said) {
+func textOf(b Body) (name string, text textBody) {
 	switch b := b.(type) {
 	case MessageDelta:
-		return nameMessageDelta, said(b)
+		return nameMessageDelta, textBody(b)
 	case ReasoningDelta:
-		return nameReasoningDelta, said(b)
+		return nameReasoningDelta, textBody(b)
 	case ToolOutput:
-		return nameToolOutput, said(b)
+		return nameToolOutput, textBody(b)
 	case MessageEnded:
 		if !b.Cut {
-			return nameMessageEnded, said{b.ID, b.Text}
+			return nameMessageEnded, textBody{b.ID, b.Text}
 		}
 	case ReasoningEnded:
 		if !b.Cut {
-			return nameReasoningEnded, said{b.ID, b.Text}
+			return nameReasoningEnded, textBody{b.ID, b.Text}
 		}
 	}
-	return "", said{}
+	return "", textBody{}
 }
 
 // newLine returns a buffer with capacity for the head of an event and a body of n bytes with few escapes.
@@ -48,9 +48,9 @@ func appendHead(b []byte, name string, e Event) (_ []byte, err error) {
 	return b, nil
 }
 
-// appendSaid appends the body of a text as encoding/json does.
-func appendSaid(b []byte, s said) []byte {
-	if s == (said{}) {
+// appendTextBody appends the body of a text as encoding/json does.
+func appendTextBody(b []byte, s textBody) []byte {
+	if s == (textBody{}) {
 		return b
 	}
 	b = append(b, `,"body":{`...)

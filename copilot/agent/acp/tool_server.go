@@ -177,7 +177,7 @@ func (s *toolServer) offer(a *Agent, name string, tools []event.Tool) <-chan str
 		return o.listed
 	}
 	o := &offer{server: mcp.NewServer(&mcp.Implementation{Name: name, Version: a.driver.options.Version}, nil), listed: make(chan struct{})}
-	o.server.AddReceivingMiddleware(o.noteList)
+	o.server.AddReceivingMiddleware(o.signalList)
 	for _, t := range tools {
 		// Some agents show the title as that of the call.
 		o.server.AddTool(&mcp.Tool{Name: t.Alias(), Title: name + "." + t.Alias(), Description: t.Description, InputSchema: objectSchema(t.Schema)}, a.toolHandler(name, t))
@@ -186,13 +186,13 @@ func (s *toolServer) offer(a *Agent, name string, tools []event.Tool) <-chan str
 	return o.listed
 }
 
-// noteList notes that the agent lists the tools.
-func (o *offer) noteList(next mcp.MethodHandler) mcp.MethodHandler {
-	note := sync.OnceFunc(func() { close(o.listed) })
+// signalList closes the channel when the agent has listed the tools.
+func (o *offer) signalList(next mcp.MethodHandler) mcp.MethodHandler {
+	signal := sync.OnceFunc(func() { close(o.listed) })
 	return func(ctx context.Context, method string, r mcp.Request) (mcp.Result, error) {
 		result, err := next(ctx, method, r)
 		if method == "tools/list" {
-			note()
+			signal()
 		}
 		return result, err
 	}

@@ -39,7 +39,7 @@ func (s *Steps) End() { close(s.steps) }
 // and calls, those of a sub-agent, a text that is retracted and repeated, failing calls, and a thought, a
 // text and a call without ends. Each step is one event.
 func Eventful() []func(*Turn) {
-	tell := func(agent string, bodies ...event.Body) (steps []func(*Turn)) {
+	emit := func(agent string, bodies ...event.Body) (steps []func(*Turn)) {
 		for _, b := range bodies {
 			steps = append(steps, func(t *Turn) { t.EmitAs(agent, b) })
 		}
@@ -47,7 +47,7 @@ func Eventful() []func(*Turn) {
 	}
 	var all []func(*Turn)
 	for _, part := range [][]func(*Turn){
-		tell("", event.TurnStarted{ID: "0"},
+		emit("", event.TurnStarted{ID: "0"},
 			event.ReasoningStarted{ID: "r1"}, event.ReasoningDelta{ID: "r1", Text: "I "}, event.ReasoningDelta{ID: "r1", Text: "think"},
 			event.MessageStarted{ID: "m1"}, event.MessageDelta{ID: "m1", Text: "lost"}, event.MessageEnded{ID: "m1"},
 			event.MessageStarted{ID: "m2"}, event.MessageDelta{ID: "m2", Text: "one "}, event.MessageDelta{ID: "m2", Text: "two"},
@@ -57,12 +57,12 @@ func Eventful() []func(*Turn) {
 			event.ToolOutput{ID: "t1", Text: "a\n"}, event.ToolOutput{ID: "t1", Text: "b\n"},
 			event.MessageStarted{ID: "m3"}, event.MessageEnded{ID: "m3"},
 			event.ToolStarted{ID: "t2", Name: "task", Arguments: []byte(`{}`)}),
-		tell("agent-1", event.SubagentStarted{ID: "agent-1", Call: "t2", Name: "explore", Title: "Explore"},
+		emit("agent-1", event.SubagentStarted{ID: "agent-1", Call: "t2", Name: "explore", Title: "Explore"},
 			event.MessageStarted{ID: "m4"}, event.MessageDelta{ID: "m4", Text: "from "}),
-		tell("", event.ToolOutput{ID: "t1", Text: "c\n"}),
-		tell("agent-1", event.MessageDelta{ID: "m4", Text: "below"}, event.MessageEnded{ID: "m4", Text: "from below"},
+		emit("", event.ToolOutput{ID: "t1", Text: "c\n"}),
+		emit("agent-1", event.MessageDelta{ID: "m4", Text: "below"}, event.MessageEnded{ID: "m4", Text: "from below"},
 			event.SubagentEnded{ID: "agent-1", Outcome: event.Completed, Tokens: 7}),
-		tell("", event.ToolEnded{ID: "t2", Result: &event.ToolResult{Content: "found"}},
+		emit("", event.ToolEnded{ID: "t2", Result: &event.ToolResult{Content: "found"}},
 			event.ToolEnded{ID: "t1", Result: &event.ToolResult{Content: "a\nb\nc\n"}, Error: &event.ToolError{Text: "exit code 3", Code: event.CodeExit}},
 			event.ModelCalled{Model: "model-a", Input: 20, Output: 3}, event.TurnEnded{ID: "0"}, event.TurnStarted{ID: "1"},
 			event.ReasoningStarted{ID: "r2"}, event.ReasoningDelta{ID: "r2", Text: "so "}, event.ReasoningDelta{ID: "r2", Text: "on"},

@@ -67,7 +67,7 @@ func (a *Agent) call(ctx context.Context, limit time.Duration, do func(context.C
 	err := do(ctx)
 	switch {
 	case err == nil:
-		a.noteActivity()
+		a.recordActivity()
 	case a.process.HasEnded():
 		return errEnded
 	}
@@ -83,14 +83,14 @@ func fetch[T any](ctx context.Context, a *Agent, limit time.Duration, do func(co
 	return v, err
 }
 
-// noteActivity records a sign of life.
-func (a *Agent) noteActivity() { a.lastActivity.Store(time.Now().UnixNano()) }
+// recordActivity records a sign of life.
+func (a *Agent) recordActivity() { a.lastActivity.Store(time.Now().UnixNano()) }
 
 // Done returns a channel that is closed when the process and everything it started have ended.
 func (a *Agent) Done() <-chan struct{} { return a.done }
 
 // Exit describes how the process ended; see [agent.Agent].
-func (a *Agent) Exit() string { return a.process.Exit(a.process.words.String()) }
+func (a *Agent) Exit() string { return a.process.Exit(a.process.stderr.String()) }
 
 // Stop stops the process: gracefully until ctx is done, then by force.
 func (a *Agent) Stop(ctx context.Context) {

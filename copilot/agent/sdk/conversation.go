@@ -69,7 +69,7 @@ func newConversation(a *Agent, o agent.Opening, models []entry, sink agent.Sink)
 // of one session stop all sessions of the process.
 func (c *conversation) event(e vendor.SessionEvent) {
 	c.agent.ack.soon() // the CLI may hold back the rest until then
-	c.agent.noteActivity()
+	c.agent.recordActivity()
 	c.mu.Lock()
 	defer c.mu.Unlock() // held while the sink is called, so that no event follows Close
 	if c.closed {

@@ -214,7 +214,7 @@ func connect(ctx context.Context, d *Driver, p *child) (*Agent, error) {
 	}
 	a := &Agent{driver: d, process: p, client: client, version: version, ack: newQuickAck(p.address), done: make(chan struct{})}
 	a.catalog.agent = a
-	a.noteActivity()
+	a.recordActivity()
 	go a.supervise()
 	return a, nil
 }

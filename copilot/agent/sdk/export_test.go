@@ -210,7 +210,7 @@ func ReplaceOnce(text, before, after string) (string, bool) { return replaceOnce
 func PlainText(raw string) (string, bool) { return plainText(raw) }
 
 // Like gives a text the form of another one.
-func Like(raw, text string) string { return like(raw, text) }
+func WithFormatOf(raw, text string) string { return withFormatOf(raw, text) }
 
 // Merge combines the changes of two texts.
 func Merge(base, a, b string) (string, bool) { return merge(base, a, b) }

@@ -84,8 +84,8 @@ type texts struct {
 	raw          agent.Buffer
 }
 
-// look compares a file with its buffer. The caller must hold the lock.
-func (f *openFiles) look(ctx context.Context, path string, known *openFile) texts {
+// compareFile compares a file with its buffer. The caller must hold the lock.
+func (f *openFiles) compareFile(ctx context.Context, path string, known *openFile) texts {
 	if info, err := os.Stat(path); err == nil && (!info.Mode().IsRegular() || info.Size() > largestText) {
 		return texts{} // not worth a request
 	}
@@ -129,7 +129,7 @@ func (k *openFile) compare(disk, buffer string, missing, changed bool) state {
 func (f *openFiles) begin(ctx context.Context, path string) (k *openFile, t texts) {
 	k = f.file(path)
 	k.calls++
-	t = f.look(ctx, path, k)
+	t = f.compareFile(ctx, path, k)
 	if k.calls == 1 {
 		switch t.state {
 		case clean, unsaved:
@@ -151,20 +151,20 @@ func (f *openFiles) end(ctx context.Context, path string, wrote bool) {
 		return
 	}
 	if k.written && k.base != nil {
-		f.give(ctx, path, k)
+		f.updateBuffer(ctx, path, k)
 	}
 	k.written, k.pending = false, pending{}
 }
 
-// give gives the buffer what was written to the file, and keeps what the user has changed meanwhile. If both contradict each other, it
+// updateBuffer gives the buffer what was written to the file, and keeps what the user has changed meanwhile. If both contradict each other, it
 // leaves the buffer as it is: clients notice that the file on disk is another one.
-func (f *openFiles) give(ctx context.Context, path string, k *openFile) {
-	t := f.look(ctx, path, k)
+func (f *openFiles) updateBuffer(ctx context.Context, path string, k *openFile) {
+	t := f.compareFile(ctx, path, k)
 	if t.raw.Write == nil || t.disk == t.buffer {
 		return
 	}
 	merged, ok := merge(*k.base, t.disk, t.buffer)
-	if ok && merged != t.buffer && t.raw.Write(ctx, like(t.raw.Text, merged)) == nil {
+	if ok && merged != t.buffer && t.raw.Write(ctx, withFormatOf(t.raw.Text, merged)) == nil {
 		common := sha256.Sum256([]byte(merged))
 		k.common = &common
 	}

@@ -101,7 +101,7 @@ func (f *openFiles) failed(tool string, args any) (said *vendor.PostToolUseFailu
 	defer f.mu.Unlock()
 	for _, path := range f.writes(tool, args) {
 		f.end(context.Background(), path, false)
-		if f.look(context.Background(), path, f.file(path)).state == unsaved {
+		if f.compareFile(context.Background(), path, f.file(path)).state == unsaved {
 			said = &vendor.PostToolUseFailureHookOutput{AdditionalContext: noteOnDisk}
 		}
 	}
@@ -117,7 +117,7 @@ func (f *openFiles) viewed(args, result any) *vendor.PostToolUseHookOutput {
 	if k.calls > 0 {
 		return nil
 	}
-	t := f.look(context.Background(), path, k)
+	t := f.compareFile(context.Background(), path, k)
 	if t.state != unsaved {
 		return nil
 	}

@@ -20,13 +20,13 @@ type child struct {
 	address  string // host:port on which it listens
 	token    string // token that it requires
 	greeting *portWatcher
-	words    *process.Tail
+	stderr   *process.Tail
 	release  func() // releases its resources at its end
 }
 
 // startProcess starts the CLI and waits until it listens.
 func startProcess(ctx context.Context, path string, env []string, box *sandbox.Sandbox) (*child, error) {
-	p := &child{token: rand.Text(), release: func() {}, greeting: &portWatcher{port: make(chan string, 1)}, words: &process.Tail{}}
+	p := &child{token: rand.Text(), release: func() {}, greeting: &portWatcher{port: make(chan string, 1)}, stderr: &process.Tail{}}
 	line := []string{path, "--headless", "--no-auto-update", "--port", "0"}
 	if box != nil {
 		var err error
@@ -36,7 +36,7 @@ func startProcess(ctx context.Context, path string, env []string, box *sandbox.S
 	}
 	command := exec.Command(line[0], line[1:]...) //nolint:gosec,noctx // configured by the user; it outlives ctx
 	command.Env = append(slices.Clone(env), "COPILOT_CONNECTION_TOKEN="+p.token, "COPILOT_AUTO_UPDATE=false")
-	command.Stdout, command.Stderr = p.greeting, p.words
+	command.Stdout, command.Stderr = p.greeting, p.stderr
 	var err error
 	if p.Process, err = process.Start(command); err != nil {
 		return nil, err
@@ -68,11 +68,11 @@ func addressOf(ctx context.Context, port string, box *sandbox.Sandbox) (string, 
 
 // explain adds the output of the process to an error, because it may contain the reason.
 func (p *child) explain(err error) error {
-	said := []*process.Tail{p.words}
+	outputs := []*process.Tail{p.stderr}
 	if p.address == "" {
-		said = append(said, &p.greeting.Tail)
+		outputs = append(outputs, &p.greeting.Tail)
 	}
-	for _, t := range said {
+	for _, t := range outputs {
 		if s := strings.TrimSpace(t.String()); s != "" {
 			err = errors.Join(err, errors.New(s))
 		}

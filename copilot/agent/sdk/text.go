@@ -20,8 +20,8 @@ func plainText(raw string) (string, bool) {
 	return strings.ReplaceAll(strings.TrimPrefix(raw, byteOrderMark), "\r\n", "\n"), true
 }
 
-// like gives a plain text the byte order mark and the ends of lines of another text.
-func like(raw, text string) string {
+// withFormatOf gives a plain text the byte order mark and the ends of lines of another text.
+func withFormatOf(raw, text string) string {
 	if strings.Contains(raw, "\r\n") {
 		text = strings.ReplaceAll(text, "\n", "\r\n")
 	}

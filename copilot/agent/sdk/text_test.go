@@ -54,7 +54,7 @@ func FuzzPlainText(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw string) {
 		if text, ok := sdk.PlainText(raw); ok {
 			assert.NotContains(t, text, "\r\n")
-			assert.Equal(t, raw, sdk.Like(raw, text))
+			assert.Equal(t, raw, sdk.WithFormatOf(raw, text))
 		}
 	})
 }

@@ -46,9 +46,9 @@ func (c Command) Start(all *process.Set) (*Program, error) {
 	if err != nil {
 		return nil, errors.Join(err, in.Close(), ourIn.Close())
 	}
-	words := &stderrLog{log: c.Log}
+	stderr := &stderrLog{log: c.Log}
 	command := exec.Command(c.Words[0], c.Words[1:]...) //nolint:gosec,noctx // configured by the user; it outlives any context
-	command.Dir, command.Env, command.Stdin, command.Stdout, command.Stderr = c.Directory, c.Env, in, out, words
+	command.Dir, command.Env, command.Stdin, command.Stdout, command.Stderr = c.Directory, c.Env, in, out, stderr
 	p, err := process.Start(command)
 	_ = errors.Join(in.Close(), out.Close()) // the program has its own copies
 	if err != nil {
@@ -58,8 +58,8 @@ func (c Command) Start(all *process.Set) (*Program, error) {
 	all.Add(p)
 	return &Program{
 		In: ourIn, Out: ourOut, Gone: p.Exited(), Terminate: p.Terminate, Kill: p.Kill, Clean: func() { p.EndChildren() },
-		How:    func() string { return strings.TrimSpace(p.State() + "\n" + words.tail.String()) },
-		Exit:   func() string { return p.Exit(words.tail.String()) },
+		How:    func() string { return strings.TrimSpace(p.State() + "\n" + stderr.tail.String()) },
+		Exit:   func() string { return p.Exit(stderr.tail.String()) },
 		Memory: p.Memory, Activity: p.Activity,
 	}, nil
 }
