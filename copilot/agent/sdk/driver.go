@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -119,6 +120,11 @@ func (d *Driver) launch(ctx context.Context, directory string) (*Agent, agent.He
 	path, err := d.options.Locate.find()
 	if err != nil {
 		return nil, missing(err), err
+	}
+	if d.options.Sandbox != nil { // which cannot be given a link whose target it has to find
+		if path, err = filepath.EvalSymlinks(path); err != nil {
+			return nil, missing(err), err
+		}
 	}
 	env, scratch := addGHStub(d.options.Env)
 	box, err := d.sandboxFor(ctx, path, directory, scratch)

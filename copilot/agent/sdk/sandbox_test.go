@@ -24,22 +24,38 @@ import (
 func sandboxed(t *testing.T, n sandbox.Network, env ...string) (h *copilot.Host, home string) {
 	t.Helper()
 	require.NoError(t, sandbox.Probe(t.Context(), n), "make deps installs bubblewrap")
-	o := options(t)
+	o, home := sandboxOptions(t, n)
+	o.Env = append(o.Env, env...)
+	driver := sdk.New(o)
+	h = copilot.NewHost(copilot.Options{LaunchIn: driver.LaunchIn, Health: driver.Health, Policy: permission.Policy{"*": permission.Allow}})
+	t.Cleanup(func() { h.Close(t.Context()) })
+	return h, home
+}
+
+// sandboxOptions returns options for CLIs in sandboxes with a network, and their home.
+func sandboxOptions(t *testing.T, n sandbox.Network) (o sdk.Options, home string) {
+	t.Helper()
+	o = options(t)
 	home, err := os.MkdirTemp("../../../bin", "home-") //nolint:usetesting // not below /tmp, which is empty in a sandbox
 	require.NoError(t, err)
 	home, err = filepath.Abs(home)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(home)) })
-	o.Env = environ(home)
 	state := filepath.Join(home, "state")
 	require.NoError(t, os.Mkdir(state, 0o700))
-	o.Env = append(o.Env, "COPILOT_HOME="+state, "PORTAL_TOKEN=secret")
-	o.Env = append(o.Env, env...)
+	o.Env = append(environ(home), "COPILOT_HOME="+state, "PORTAL_TOKEN=secret")
 	o.Sandbox = &sandbox.Sandbox{Home: home, State: []string{state}, Network: n}
-	driver := sdk.New(o)
-	h = copilot.NewHost(copilot.Options{LaunchIn: driver.LaunchIn, Health: driver.Health, Policy: permission.Policy{"*": permission.Allow}})
-	t.Cleanup(func() { h.Close(t.Context()) })
-	return h, home
+	return o, home
+}
+
+func TestLinkedCLIStartsInSandbox(t *testing.T) {
+	o, home := sandboxOptions(t, sandbox.Shared)
+	link := filepath.Join(home, "copilot")
+	require.NoError(t, os.Symlink(o.Locate.Configured, link))
+	o.Locate.Configured = link
+	a, err := sdk.New(o).LaunchIn(t.Context(), t.TempDir())
+	require.NoError(t, err)
+	a.Stop(t.Context())
 }
 
 func TestSandboxedAgentWritesOnlyToItsDirectory(t *testing.T) {
