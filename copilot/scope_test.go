@@ -86,6 +86,9 @@ func TestQuestionOffersApplicableScopes(t *testing.T) {
 		{"of a file and a connection, both", commandLine("q", "tee /p/a > /dev/tcp/a.test/80"), permission.Policy{"exec.run": permission.Allow}, []string{
 			"file: this file: /p/a, the host a.test [fs.write(/p/a) net.fetch(a.test)]", "directory: files in /p and below, the host a.test [fs.write(/p/**) net.fetch(a.test)]",
 		}},
+		{"of a connection and a file, both", commandLine("q", "echo > /dev/tcp/a.test/80; tee /p/a"), permission.Policy{"exec.run": permission.Allow}, []string{
+			"host: this host: a.test, writing /p/a [net.fetch(a.test) fs.write(/p/a)]",
+		}},
 		{"of an unknown file", uses("fs.write", ""), nil, nil},
 		{"of a URL", uses("net.fetch", "http://Localhost:3000/x"), nil, []string{"host: this host: localhost:3000 [net.fetch(localhost:3000)]"}},
 		{"of an invalid URL", uses("net.fetch", `https://a.test\@b.test`), nil, nil},

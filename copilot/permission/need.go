@@ -37,7 +37,7 @@ type Need struct {
 
 // isUnknown reports whether the need is for a file or host that cannot be told, so that it may be any.
 func (n Need) isUnknown() bool {
-	if isNamed(n.Name, Fetch) {
+	if isHost(n.Name) {
 		u, err := url.Parse(n.Target)
 		return err != nil || u.Host == ""
 	}

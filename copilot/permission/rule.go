@@ -77,12 +77,14 @@ func readRule(key string) rule {
 }
 
 func takesPattern(name string) bool {
-	return isCommand(name) || isFile(name) || isNamed(name, Fetch, ruleTool)
+	return isCommand(name) || isFile(name) || isHost(name) || isNamed(name, ruleTool)
 }
 
 func isCommand(name string) bool { return isNamed(name, Exec, Commit, Push, ForcePush) }
 
 func isFile(name string) bool { return isNamed(name, Read, Write) }
+
+func isHost(name string) bool { return isNamed(name, Fetch) }
 
 func isNamed(name string, names ...string) bool {
 	return slices.ContainsFunc(names, func(other string) bool { return strings.EqualFold(name, other) })

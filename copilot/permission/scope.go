@@ -186,7 +186,7 @@ func (s Scope) label() string {
 	case ScopeWorkspace:
 		return s.withOthers(isFile, "all files in the working directory")
 	case ScopeHost:
-		return "this host: " + strings.Join(s.patterns(takesPattern), ", ")
+		return s.withOthers(isHost, "this host: "+strings.Join(s.patterns(isHost), ", "))
 	case ScopeCommands:
 		return s.withOthers(isCommand, s.names())
 	case ScopeTool:

@@ -59,8 +59,8 @@ func (c *conversation) Background(ctx context.Context) (bool, error) {
 func query[T any](ctx context.Context, a *Agent, call func() (T, error)) (v T, err error) {
 	answer := make(chan T, 1)
 	err = a.withTimeout(ctx, func() error {
-		v, err := call()
-		answer <- v
+		value, err := call()
+		answer <- value
 		return err
 	})
 	if err == nil {
