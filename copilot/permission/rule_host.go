@@ -33,6 +33,8 @@ func portOf(u *url.URL) string {
 		return cmp.Or(u.Port(), "80")
 	case "https":
 		return cmp.Or(u.Port(), "443")
+	case "tcp", "udp": // of a redirection; see [reading.file]
+		return cmp.Or(u.Port(), strings.Trim(u.Path, "/"))
 	}
 	return u.Port()
 }

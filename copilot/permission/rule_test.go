@@ -140,6 +140,8 @@ func TestRulesWithPatterns(t *testing.T) {
 		{"nor one after an @", uses("net.fetch", "https://example.org@evil.test/"), p{"net.fetch(example.org)": "allow"}, ask},
 		{"nor an ambiguous address", uses("net.fetch", `https://evil.test\@example.org/`), p{"net.fetch(example.org)": "allow"}, ask},
 		{"a port covers only that port", uses("net.fetch", "http://localhost:8888/"), p{"net.fetch(localhost:3000)": "allow"}, ask},
+		{"nor a connection of the shell to another", line("echo > /dev/tcp/localhost/8888"), p{"exec.run": "allow", "net.fetch(localhost:3000)": "allow"}, ask},
+		{"but one to it", line("echo > /dev/tcp/localhost/3000"), p{"*": "allow", "net.fetch(localhost:3000)": "deny"}, deny},
 		{"the default port may be omitted", uses("net.fetch", "https://example.org/"), p{"net.fetch(example.org:443)": "allow"}, allow},
 		{"all below a name", uses("net.fetch", "https://a.b.example.org/"), p{"net.fetch(*.example.org)": "deny"}, deny},
 		{"but not a name with the same suffix", uses("net.fetch", "https://badexample.org/"), p{"net.fetch(*.example.org)": "deny"}, ask},
