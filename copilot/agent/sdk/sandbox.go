@@ -3,6 +3,7 @@ package sdk
 import (
 	"context"
 	"fmt"
+	"os"
 	"os/exec"
 
 	"github.com/copilot-portal/portal/copilot/agent"
@@ -24,6 +25,11 @@ func (d *Driver) sandboxFor(ctx context.Context, cli, directory, scratch string)
 		return nil, err
 	}
 	d.unpack.Do(func() { unpack(ctx, cli, d.options.Env) })
+	for _, path := range b.State { // it cannot create them, and only what exists can be mounted
+		if err := os.MkdirAll(path, 0o700); err != nil {
+			return nil, err
+		}
+	}
 	b.Directory, b.Visible = directory, append([]string{cli, scratch}, b.Visible...)
 	if b.Network != sandbox.Model {
 		return &b, nil

@@ -41,8 +41,7 @@ func sandboxOptions(t *testing.T, n sandbox.Network) (o sdk.Options, home string
 	home, err = filepath.Abs(home)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(home)) })
-	state := filepath.Join(home, "state")
-	require.NoError(t, os.Mkdir(state, 0o700))
+	state := filepath.Join(home, "state") // does not exist before the first start
 	o.Env = append(environ(home), "COPILOT_HOME="+state, "PORTAL_TOKEN=secret")
 	o.Sandbox = &sandbox.Sandbox{Home: home, State: []string{state}, Network: n}
 	return o, home
