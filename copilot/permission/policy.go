@@ -109,22 +109,34 @@ func decideNeed(n Need, dir string, policies []Policy) Decision {
 	return d
 }
 
-// decideNamed looks for rules with patterns first. If a command may be denied that an opaque one can run, or an
-// unknown target may be one that a rule restricts, only a rule for exactly this command allows it.
+// decideNamed looks for rules with patterns first. If [mustAsk] says so, only a rule for exactly this command
+// allows it.
 func decideNamed(n Need, dir string, policies []Policy) Decision {
 	f := decideByPattern(n, n.Name, policies)
 	if !f.found {
 		f.decision = decideByRule(n.Name, n.Name == Read && within(dir, n.Target), policies)
 	}
-	if isNamed(n.Name, Commit, Push, ForcePush) { // it is also a command
-		if other := decideByPattern(n, Exec, policies); other.found && other.decision != Allow && !f.outranks(other) {
-			f.decision = stricter(f.decision, other.decision)
-		}
+	if isNamed(n.Name, Commit, Push, ForcePush) {
+		f.decision = decideAsCommand(n, f, policies)
 	}
-	if f.decision == Allow && !f.isFor(n) && (n.Opaque && deniesMore(policies) || n.isUnknown() && restricts(n.Name, policies)) {
+	if f.decision == Allow && !f.isFor(n) && mustAsk(n, policies) {
 		return Ask
 	}
 	return f.decision
+}
+
+// decideAsCommand makes a decision on a git permission stricter if a pattern for commands is.
+func decideAsCommand(n Need, own finding, policies []Policy) Decision {
+	if f := decideByPattern(n, Exec, policies); f.found && f.decision != Allow && !own.outranks(f) {
+		return stricter(own.decision, f.decision)
+	}
+	return own.decision
+}
+
+// mustAsk reports whether something may be denied that an opaque command can do, or an unknown target may be one
+// that a rule restricts.
+func mustAsk(n Need, policies []Policy) bool {
+	return n.Opaque && deniesMore(policies) || n.isUnknown() && restricts(n.Name, policies)
 }
 
 func decideByRule(name string, inside bool, policies []Policy) Decision {

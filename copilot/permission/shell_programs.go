@@ -16,7 +16,7 @@ func runsNothing(program string, args []word) bool {
 		return isPlainTar(args)
 	case slices.Contains([]string{"export", "declare", "typeset", "local", "readonly", "read"}, program):
 		return !slices.ContainsFunc(args, func(w word) bool { return !setsHarmless(program, w) })
-	case program == "unset", slices.Contains([]string{"test", "["}, program) && slices.ContainsFunc(args, func(w word) bool { return w.text == "-v" }):
+	case namesVariables(program, args):
 		return !slices.ContainsFunc(args, mayEvaluate)
 	case program == "command":
 		return len(args) > 0 && (args[0].text == "-v" || args[0].text == "-V")
@@ -24,6 +24,12 @@ func runsNothing(program string, args []word) bool {
 		return len(args) == 1 && asksVersion(program, args[0].text)
 	}
 	return len(risky) == 0 || !slices.ContainsFunc(args, func(w word) bool { return w.vague || isAmong(w.text, risky) })
+}
+
+// namesVariables reports whether arguments are names of variables, which the program does not set.
+func namesVariables(program string, args []word) bool {
+	asks := slices.ContainsFunc(args, func(w word) bool { return w.text == "-v" })
+	return program == "unset" || asks && (program == "test" || program == "[")
 }
 
 // mayEvaluate reports whether a word that names a variable may be an element of an array whose index runs
