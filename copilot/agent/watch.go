@@ -96,16 +96,16 @@ func (p *Pool) replace(m *member) {
 		return
 	case <-time.After(DeathTimeout):
 	}
-	leases, condemned := p.condemn(m)
-	if !condemned {
+	leases, removed := p.removeHung(m)
+	if !removed {
 		return
 	}
 	p.options.Log.Error("the agent's process does not answer and will be killed", "for", p.options.SilenceLimit, "sessions", leases)
 	stopWithin(m.agent, 0)
 }
 
-// condemn removes a process that hangs, so that it gets no new leases; false if it has ended, or the pool itself has closed its connection.
-func (p *Pool) condemn(m *member) (leases int, ok bool) {
+// removeHung removes a process that hangs, so that it gets no new leases; false if it has ended, or the pool itself has closed its connection.
+func (p *Pool) removeHung(m *member) (leases int, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if m.stopping || m.dead() {
