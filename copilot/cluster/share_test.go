@@ -134,6 +134,37 @@ func TestObjectsThatNobodyNeedsAreDeleted(t *testing.T) {
 	})
 }
 
+func TestNewNodeCanReadALogWhosePurgeWasInterrupted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server, a, b, c := trio(t)
+		l := a.create(t, "s", 1)
+		require.NoError(t, l.Append(store.Entry{Number: 2, Payload: bytes.Repeat([]byte("0123456789"), 30_000)}))
+		require.NoError(t, l.Release(t.Context()))
+		a.create(t, "kept", 3)
+		require.NoError(t, a.Log.Put(t.Context(), "session/kept/conversation-old", []byte("old")))
+		settle()
+		a.gate(func(_ context.Context, o memlog.Operation) (any, error) {
+			if o.Name == "Purge" {
+				return nil, errLog
+			}
+			return o.Run()
+		})
+		require.NoError(t, a.Store.Delete(t.Context(), "s"))
+		settle()
+		a.stop(true)
+		a = join(t, server, "a", a.directory)
+		settle()
+		server.AgeObjects(25 * time.Hour)
+		cluster.Sweep(t.Context(), b.Node)
+		require.Zero(t, server.Objects())
+		d := join(t, server, "d", t.TempDir())
+		settle()
+		require.True(t, d.HasApplied(server.Last()))
+		same(t, a, b, c, d)
+		require.Equal(t, upTo(3), d.record(t, "kept"), "only the messages of what is gone are purged")
+	})
+}
+
 func TestLargeBacklogIsSentInParts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server, a, b, c := trio(t)

@@ -38,29 +38,53 @@ func (n *Node) trySweep(ctx context.Context) error {
 		return err
 	}
 	for _, o := range list {
-		if time.Since(o.Stored) < sweepAge || n.needs(ctx, o.Name) {
+		if time.Since(o.Stored) < sweepAge {
 			continue
 		}
-		if err := n.log.Delete(ctx, o.Name); err != nil {
+		if err := n.sweepObject(ctx, o.Name); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// needs reports whether an object may be needed. Those of older versions do not say by what.
-func (n *Node) needs(ctx context.Context, object string) bool {
-	kind, id := store.SplitSubject(path.Dir(object))
-	switch {
-	case id == "":
-		return true
-	case kind == "session":
-		head, err := n.store.Session(ctx, id)
-		if err != nil || n.options.Needs == nil {
-			return !errors.Is(err, store.ErrNotFound)
-		}
-		return n.options.Needs(head, object)
+// sweepObject deletes an object unless it may be needed. Those of older versions do not say by what.
+func (n *Node) sweepObject(ctx context.Context, object string) error {
+	subject := path.Dir(object)
+	kind, id := store.SplitSubject(subject)
+	if id == "" {
+		return nil
 	}
-	_, err := n.store.Activity(ctx, kind, id)
-	return !errors.Is(err, store.ErrNotFound)
+	x, err := n.store.Shared(ctx, subject)
+	if err != nil {
+		return err
+	}
+	head, err := n.find(ctx, kind, id)
+	switch {
+	case errors.Is(err, store.ErrNotFound):
+		if err := n.purgeAgain(ctx, subject, x.Sequence); err != nil {
+			return err
+		}
+	case err != nil || kind != "session" || n.options.Needs == nil || n.options.Needs(head, object):
+		return err
+	}
+	return n.log.Delete(ctx, object)
+}
+
+// find returns a session, or nothing of an activity that exists.
+func (n *Node) find(ctx context.Context, kind, id string) (head store.Session, err error) {
+	if kind == "session" {
+		return n.store.Session(ctx, id)
+	}
+	_, err = n.store.Activity(ctx, kind, id)
+	return head, err
+}
+
+// purgeAgain removes from the log what was said about something before its removal: the node that removed it may have stopped before it did so, and a
+// node that reads the log from the start could not read messages whose objects are deleted.
+func (n *Node) purgeAgain(ctx context.Context, subject string, removal uint64) error {
+	if removal == 0 { // the log has nothing about it
+		return nil
+	}
+	return n.purgeSubject(ctx, subject, removal)
 }
