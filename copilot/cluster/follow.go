@@ -9,9 +9,10 @@ import (
 
 // follow applies the log to the store.
 func (n *Node) follow(ctx context.Context) error {
-	n.mu.Lock()
-	after := n.applied
-	n.mu.Unlock()
+	after, err := n.join(ctx) // the file may have been replaced
+	if err != nil {
+		return err
+	}
 	last, err := n.last(ctx)
 	if err != nil {
 		return err
@@ -30,15 +31,17 @@ func (n *Node) last(ctx context.Context) (uint64, error) {
 	return n.log.Last(ctx)
 }
 
-// isStuck returns a function that reports whether the log has messages that do not come, since the call before.
+// isStuck returns a function that reports whether the log has messages that do not come, since the call before, or the store does not
+// have any more what it had then.
 func (n *Node) isStuck() func(context.Context) bool {
 	var before uint64
 	return func(ctx context.Context) bool {
 		last, err := n.last(ctx)
+		stored, failed := n.store.Applied(ctx)
 		n.mu.Lock()
 		defer n.mu.Unlock()
 		n.newest = max(n.newest, last)
-		stuck := err == nil && n.lag() > 0 && n.applied == before
+		stuck := err == nil && n.lag() > 0 && n.applied == before || failed == nil && stored < before
 		before = n.applied
 		return stuck
 	}

@@ -70,17 +70,27 @@ const startTime = 5 * time.Second
 
 // Join makes a store, which was opened with this node, a part of the cluster. It fails if the store belongs to another cluster or node.
 func (n *Node) Join(ctx context.Context, s *store.Store) error {
-	after, err := s.Join(ctx, n.options.Name, n.options.Node)
-	if err != nil {
-		return err
+	n.store, n.process = s, s.Name()
+	_, err := n.join(ctx)
+	return err
+}
+
+// join makes the file of the store a part of the cluster, which it is already unless it was replaced. It returns the newest sequence of
+// the log that is applied.
+func (n *Node) join(ctx context.Context) (applied uint64, err error) {
+	if applied, err = n.store.Join(ctx, n.options.Name, n.options.Node); err != nil {
+		return 0, err
 	}
-	list, err := s.Unshared(ctx)
+	list, err := n.store.Unshared(ctx)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	n.store, n.process, n.applied = s, s.Name(), after
 	n.Written(list...)
-	return nil
+	n.update(func() {
+		n.caughtUp = n.caughtUp && applied >= n.applied
+		n.applied = applied
+	})
+	return applied, nil
 }
 
 // Start starts to work in the cluster. It returns when the store has caught up with the log, or when that takes too long: the node then goes
@@ -124,9 +134,9 @@ const (
 	maxPause   = 2 * time.Second
 )
 
-// repeat repeats do until ctx ends, with a pause after each failure.
+// repeat repeats do until ctx ends, with a pause after each failure. It reports the first one after do has worked for a while.
 func (n *Node) repeat(ctx context.Context, what string, do func(context.Context) error) {
-	pause := pauses{}
+	pause, level := pauses{}, slog.LevelWarn
 	for ctx.Err() == nil {
 		began := time.Now()
 		err := do(ctx)
@@ -136,7 +146,11 @@ func (n *Node) repeat(ctx context.Context, what string, do func(context.Context)
 		if time.Since(began) > maxPause {
 			pause = pauses{}
 		}
-		n.options.Log.Debug("the cluster's log cannot be reached", "to", what, "error", err)
+		if time.Since(began) > 2*appendTime { // longer than an attempt to reach the log
+			level = slog.LevelWarn
+		}
+		n.options.Log.Log(ctx, level, "cannot "+what, "error", err)
+		level = slog.LevelDebug
 		pause.wait(ctx)
 	}
 }

@@ -3,7 +3,10 @@ package cluster_test
 import (
 	"bytes"
 	"context"
+	"database/sql"
+	"errors"
 	"fmt"
+	"os"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -274,6 +277,70 @@ func TestWipedNodeIsFilledFromTheLog(t *testing.T) {
 		settle()
 		require.Equal(t, upTo(12), c.record(t, "s"))
 	})
+}
+
+func TestNodeWhoseFileIsReplacedIsFilledFromTheLog(t *testing.T) {
+	for _, what := range []string{"removed", "damaged", "older"} {
+		t.Run(what, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				_, a, b, c := trio(t)
+				other := b.create(t, "other", 3)
+				settle()
+				file := a.directory + "/sessions.db"
+				l := a.create(t, "s", 5)
+				require.NoError(t, a.Store.Begin(t.Context(), store.Activity{Kind: "job", ID: "j"}))
+				settle()
+				execute(t, file, "VACUUM INTO ?", file+".older")
+				fill(t, a.Store, l, 6, 10)
+				_, err := a.Store.AppendActivity(t.Context(), store.Activity{Kind: "job", ID: "j"}, []byte("one"))
+				require.NoError(t, err)
+				require.NoError(t, a.Store.Admit(t.Context(), []byte("hash"), store.Visitor{User: "old", Until: time.Now().Add(time.Hour)}))
+				fill(t, b.Store, other, 4, 6)
+				settle()
+				switch what {
+				case "removed":
+					require.NoError(t, os.RemoveAll(a.directory))
+				case "damaged":
+					execute(t, file, "PRAGMA writable_schema = on; UPDATE sqlite_schema SET rootpage = 2 WHERE name = 'segment'; PRAGMA schema_version = 99999")
+					_, err = a.Store.Read(t.Context(), "s", 0, 0)
+					require.Error(t, err)
+				case "older":
+					require.NoError(t, errors.Join(os.Remove(file+"-wal"), os.Remove(file+"-shm"), os.Rename(file+".older", file)))
+				}
+				time.Sleep(20 * time.Second)
+				synctest.Wait()
+				require.True(t, l.IsLost())
+				same(t, a, b, c)
+				list, err := a.Store.Adopt(t.Context(), "job")
+				require.NoError(t, err)
+				require.Len(t, list, 1)
+				last, err := a.Store.AppendActivity(t.Context(), list[0], []byte("two"))
+				require.NoError(t, err)
+				require.EqualValues(t, 2, last)
+				require.Equal(t, upTo(6), a.record(t, "other"))
+				require.NoError(t, a.Store.Admit(t.Context(), []byte("hash"), store.Visitor{User: "new", Until: time.Now().Add(time.Hour)}))
+				l, err = a.Store.Acquire(t.Context(), "s")
+				require.NoError(t, err)
+				fill(t, a.Store, l, 11, 12)
+				settle()
+				require.Equal(t, upTo(12), c.record(t, "s"))
+				same(t, a, b, c)
+				page, err := c.Store.List(t.Context(), store.Cursor{}, 10)
+				require.NoError(t, err)
+				require.Len(t, page, 2, "nothing is branched")
+			})
+		})
+	}
+}
+
+// execute changes a database from outside.
+func execute(t *testing.T, file, query string, args ...any) {
+	t.Helper()
+	db, err := sql.Open("sqlite", file)
+	require.NoError(t, err)
+	defer db.Close()
+	_, err = db.ExecContext(t.Context(), query, args...)
+	require.NoError(t, err)
 }
 
 func TestJoinRefusesTheDirectoryOfAnother(t *testing.T) {

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"time"
 )
 
@@ -30,6 +31,9 @@ func (s *Store) Apply(ctx context.Context, changes []Logged, urgent bool) (sessi
 // Hurry ends the pause before the next group, and before changes that are not urgent.
 func (s *Store) Hurry() { signal(s.urgent) }
 
+// errReplaced reports that the file was replaced. What follows would leave a gap.
+var errReplaced = errors.New("the file was replaced: it is read from the log again")
+
 func (w *writer) apply(ctx context.Context, changes []Logged) ([]string, error) {
 	if err := w.writeContested(ctx, changes); err != nil {
 		return nil, err
@@ -41,6 +45,9 @@ func (w *writer) apply(ctx context.Context, changes []Logged) ([]string, error) 
 	})
 	if err != nil {
 		return nil, err
+	}
+	if n := len(changes); n > 0 {
+		w.applied = max(w.applied, changes[n-1].Sequence)
 	}
 	for _, l := range a.lost {
 		w.lose(l)
@@ -82,7 +89,6 @@ func (w *writer) writeContested(ctx context.Context, changes []Logged) error {
 // applier applies changes within one transaction.
 type applier struct {
 	*writer
-	node     string // of this store
 	sessions []string
 	lost     []*Lease
 	ended    []activity // that this process does not write any more
@@ -90,8 +96,10 @@ type applier struct {
 }
 
 func (a *applier) all(ctx context.Context, changes []Logged) error {
-	if err := a.db.row(ctx, "SELECT node FROM cluster", nil, &a.node); err != nil {
+	if behind, err := a.isBehind(ctx); err != nil {
 		return err
+	} else if behind {
+		return errReplaced
 	}
 	for _, m := range changes {
 		if err := a.one(ctx, m); err != nil {

@@ -131,6 +131,9 @@ func (s *Store) Join(ctx context.Context, name, node string) (applied uint64, er
 			applied, err = w.join(ctx, name, node)
 			return err
 		})
+		if err == nil {
+			w.node, w.applied = node, applied
+		}
 		return applied, err
 	})
 }
@@ -162,6 +165,28 @@ func (w *writer) join(ctx context.Context, name, node string) (applied uint64, e
 	}
 	_, err = w.db.exec(ctx, "INSERT INTO cluster (name, node, applied) VALUES (?, ?, 0)", name, node)
 	return 0, err
+}
+
+// Applied returns the newest sequence of the log that is applied; 0: nothing is, or the file was replaced and has not joined again.
+func (s *Store) Applied(ctx context.Context) (applied uint64, err error) {
+	err = s.read.Load().QueryRowContext(ctx, "SELECT applied FROM cluster").Scan(&applied)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, nil
+	}
+	return applied, s.readError(err)
+}
+
+// isBehind reports whether the file lacks what this process has found in another one: it was replaced, and has to be filled from the log.
+func (w *writer) isBehind(ctx context.Context) (bool, error) {
+	if w.options.Cluster == nil {
+		return false, nil
+	}
+	var applied uint64
+	err := w.db.row(ctx, "SELECT applied FROM cluster", nil, &applied)
+	if errors.Is(err, sql.ErrNoRows) {
+		return true, nil
+	}
+	return applied < w.applied, err
 }
 
 // checkAlone fails if another process, which is not a node, holds sessions or activities of the file.

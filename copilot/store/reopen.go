@@ -5,7 +5,9 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
+	"slices"
 	"time"
 
 	"github.com/copilot-portal/portal/copilot/flock"
@@ -86,7 +88,7 @@ func (w *writer) openDatabase(ctx context.Context, deadline time.Time) error {
 	if err != nil {
 		return err
 	}
-	w.db = db
+	w.db, w.firstVersion = db, time.Now().UnixMicro()
 	var newest sql.NullInt64
 	if err = w.restore(ctx); err == nil {
 		err = db.row(ctx, "SELECT max(changed) FROM session", nil, &newest)
@@ -103,14 +105,21 @@ func (w *writer) openDatabase(ctx context.Context, deadline time.Time) error {
 	return nil
 }
 
-// restore stores the sessions held here that are missing in the file.
+// restore stores the sessions held here that are missing in the file. In a cluster, nothing is held in a file that is to be filled from
+// the log: what was stored in it now would get numbers that the log has given already.
 func (w *writer) restore(ctx context.Context) error {
-	if len(w.leases) == 0 {
+	if len(w.leases)+len(w.begun) == 0 {
 		return nil
 	}
 	var lost []*Lease
 	err := w.db.transaction(ctx, func() error {
 		lost = lost[:0]
+		if behind, err := w.isBehind(ctx); err != nil {
+			return err
+		} else if behind {
+			lost = slices.Collect(maps.Values(w.leases))
+			return w.disownActivities(ctx)
+		}
 		for _, l := range w.leases {
 			var holder sql.NullInt64
 			var epoch uint64
@@ -134,6 +143,13 @@ func (w *writer) restore(ctx context.Context) error {
 		w.lose(l)
 	}
 	return nil
+}
+
+// disownActivities ends what this process does with activities.
+func (w *writer) disownActivities(ctx context.Context) error {
+	clear(w.begun)
+	_, err := w.db.exec(ctx, "UPDATE activity SET owner = NULL WHERE owner = ?", w.self.key)
+	return err
 }
 
 // openReadOnly opens a file that cannot be written for reading; the writer keeps trying to open it. It returns the

@@ -51,7 +51,7 @@ type Store struct {
 	bytes   atomic.Int64 // queued and not yet written
 	recent  recent
 
-	firstVersion int64 // of the changes of this process: later than those of all processes before, on this directory or a lost one
+	firstVersion int64 // of the changes in this file: later than those in all files before, also of processes before, on this directory or a lost one
 
 	failing, moved, clock atomic.Pointer[Failure]
 
@@ -76,7 +76,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{
-		options: o, self: self(), recent: recent{pieces: map[string][]piece{}}, firstVersion: time.Now().UnixMicro(),
+		options: o, self: self(), recent: recent{pieces: map[string][]piece{}},
 		wake: make(chan struct{}, 1), urgent: make(chan struct{}, 1),
 		closing: make(chan struct{}), done: make(chan struct{}),
 	}

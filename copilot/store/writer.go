@@ -17,6 +17,8 @@ type writer struct {
 	newest  time.Time // last change stored
 	changed []string  // subjects that the cluster does not know of yet
 	grouped int       // in a cluster: about how many sessions are in a group
+	node    string    // in a cluster: of this machine
+	applied uint64    // in a cluster: newest sequence of the log that this process has found in a file
 	beat    time.Time // when the last heartbeat was written
 	pause   time.Duration
 	retry   time.Time // no attempt before; zero if the last group was written
