@@ -127,7 +127,11 @@ func (w *world) step() {
 			m.cut = false
 		}
 	case n < 94:
-		if m := pick(w.rng, w.nodes); m.ready.Load() {
+		switch m := pick(w.rng, w.nodes); {
+		case !m.ready.Load():
+		case chance(w.rng, 10):
+			m.loseFile()
+		default:
 			m.crash()
 		}
 	default:
@@ -309,6 +313,13 @@ func (m *machine) crash() {
 		m.check.forget(m.index)
 		must(os.RemoveAll(m.directory))
 	}
+}
+
+// loseFile removes the file of a node while it runs.
+func (m *machine) loseFile() {
+	m.note("node %d loses its file", m.index)
+	m.check.forget(m.index)
+	must(os.RemoveAll(m.directory))
 }
 
 func (m *machine) kill() error {
