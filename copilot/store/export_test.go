@@ -55,5 +55,15 @@ func (s *Store) Try(ctx context.Context) error {
 	})
 }
 
+// Recent returns how many pieces are kept for the log of the cluster, and their size in bytes.
+func (s *Store) Recent() (pieces, bytes int) {
+	s.recent.mu.Lock()
+	defer s.recent.mu.Unlock()
+	for _, list := range s.recent.pieces {
+		pieces += len(list)
+	}
+	return pieces, s.recent.bytes
+}
+
 // Refused describes a system error.
 var Refused = Options.systemFailure

@@ -33,37 +33,42 @@ type piece struct {
 func (w *writer) piece(o writeResult) piece {
 	l, b := o.lease, &o.lease.writing
 	p := piece{
-		version: o.version, epoch: l.epoch, last: o.last, changed: o.changed, drop: sorted(slices.Clone(b.drop)), merge: b.merge,
+		version: o.version, epoch: l.epoch, last: o.last, changed: o.changed, drop: slices.Clone(b.drop), merge: b.merge,
 		entries: slices.Clone(b.entries), texts: slices.Clone(b.texts), bytes: b.bytes + overhead,
 	}
 	if h := b.head; h != nil && (!l.described || !sameHead(*h, l.head)) {
 		head := *h
 		head.ID, head.Created, head.OwnerName, head.Owner = l.id, l.acquired.Created, "", 0
 		p.head, l.described = &head, true
+		p.bytes += len(head.Meta)
 	}
 	return p
 }
 
-// add adds the newest piece of a subject.
+// add adds the newest piece of a subject. If all do not fit, those of the subject become one that is read from the file.
 func (r *recent) add(subject string, p piece) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.bytes+p.bytes > maxRecent {
-		for i := range r.pieces[subject] {
-			r.shrink(&r.pieces[subject][i])
-		}
+	pieces := r.pieces[subject]
+	keep := len(pieces)
+	switch {
+	case r.bytes+p.bytes > maxRecent:
+		p, keep = forgotten(p), 0
+	case p.forgotten && keep > 0 && pieces[keep-1].forgotten:
+		keep--
 	}
+	for _, q := range pieces[keep:] {
+		r.bytes -= q.bytes
+		p.drop, p.merge = append(p.drop, q.drop...), p.merge || q.merge
+	}
+	p.drop = sorted(p.drop)
 	r.bytes += p.bytes
-	if r.bytes > maxRecent {
-		r.shrink(&p)
-	}
-	r.pieces[subject] = append(r.pieces[subject], p)
+	r.pieces[subject] = append(pieces[:keep], p)
 }
 
-// shrink forgets what the file has, too. The caller must hold the lock.
-func (r *recent) shrink(p *piece) {
-	r.bytes -= p.bytes
-	p.entries, p.texts, p.bytes, p.forgotten = nil, nil, 0, true
+// forgotten returns what the file does not say of a piece.
+func forgotten(p piece) piece {
+	return piece{version: p.version, drop: p.drop, merge: p.merge, forgotten: true}
 }
 
 // forget removes the pieces of a subject up to a version.
