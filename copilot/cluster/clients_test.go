@@ -202,14 +202,14 @@ func (m *machine) useShare(context.Context) {
 }
 
 func (m *machine) revoke(context.Context) {
-	id, s, index, dead := pick(m.rng, m.shared.shares), m.store, m.index, m.dead
+	id, s, index, dead, losses := pick(m.rng, m.shared.shares), m.store, m.index, m.dead, m.losses.Load()
 	m.do("revoke share "+id, func(ctx context.Context) error {
 		x, err := s.Share(ctx, id)
 		if err != nil {
 			return err
 		}
 		deleted, err := s.DeleteShare(ctx, x.Session, id)
-		if deleted && err == nil && !dead.Load() {
+		if deleted && err == nil && !dead.Load() && m.losses.Load() == losses {
 			m.check.revoke(index, "share/"+id)
 		}
 		return err
@@ -225,13 +225,13 @@ func (m *machine) admit(context.Context) {
 }
 
 func (m *machine) dismiss(context.Context) {
-	id, s, index, dead := pick(m.rng, m.shared.visitors), m.store, m.index, m.dead
+	id, s, index, dead, losses := pick(m.rng, m.shared.visitors), m.store, m.index, m.dead, m.losses.Load()
 	m.do("dismiss "+id, func(ctx context.Context) error {
 		if _, err := s.Admitted(ctx, []byte(id)); err != nil {
 			return err
 		}
 		err := s.Dismiss(ctx, []byte(id))
-		if err == nil && !dead.Load() {
+		if err == nil && !dead.Load() && m.losses.Load() == losses {
 			m.check.revoke(index, fmt.Sprintf("visitor/%x", id))
 		}
 		return err

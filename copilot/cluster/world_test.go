@@ -48,9 +48,10 @@ type machine struct {
 
 	index     int
 	directory string
-	up        bool        // its process runs
-	ready     atomic.Bool // it has started
-	cut       bool        // it cannot reach the log
+	up        bool         // its process runs
+	ready     atomic.Bool  // it has started
+	cut       bool         // it cannot reach the log
+	losses    atomic.Int32 // of its file
 	log       *memlog.Log
 	dead      *atomic.Bool // its process has ended
 	node      *cluster.Node
@@ -318,8 +319,10 @@ func (m *machine) crash() {
 // loseFile removes the file of a node while it runs.
 func (m *machine) loseFile() {
 	m.note("node %d loses its file", m.index)
+	m.losses.Add(1)
 	m.check.forget(m.index)
 	must(os.RemoveAll(m.directory))
+	m.do("flush", m.store.Flush) // it notices that: a removal would find nothing in the new file
 }
 
 func (m *machine) kill() error {
