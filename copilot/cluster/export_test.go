@@ -36,6 +36,23 @@ func (n *Node) Progress() string {
 	return b.String()
 }
 
+// StartReading starts to work in the cluster, but ships nothing.
+func (n *Node) StartReading(ctx context.Context) {
+	n.applies, n.state = func([]string) {}, func() State { return State{} }
+	ctx, n.stop = context.WithCancel(ctx)
+	n.work.Go(func() { n.regularly(ctx, n.announce) })
+	n.work.Go(func() { n.repeat(ctx, "read the log", n.follow) })
+}
+
+// ShipLate ships the changes of a subject, and calls meanwhile between the answer of the log and the end of the shipping.
+func (n *Node) ShipLate(ctx context.Context, subject string, meanwhile func()) error {
+	n.update(func() { n.progressOf(subject).state = sending })
+	_, err := n.shipChange(ctx, subject)
+	meanwhile()
+	n.finishShipping(subject)
+	return err
+}
+
 // AwaitNumber returns when the log has the entries of a subject up to a number.
 func (n *Node) AwaitNumber(ctx context.Context, subject string, number uint64) {
 	_ = n.await(ctx, func() bool { p := n.subject[subject]; return p != nil && p.number >= number })

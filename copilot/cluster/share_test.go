@@ -385,6 +385,26 @@ func TestRevokedLinkStaysRevoked(t *testing.T) {
 	})
 }
 
+func TestChangeThatIsFollowedByOneOfAnotherNodeIsAwaited(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := memlog.NewServer()
+		a, b := connect(t, server, "a", t.TempDir()), join(t, server, "b", t.TempDir())
+		a.StartReading(t.Context())
+		settle()
+		admit := func(m *member) {
+			go func() { _ = m.Store.Admit(t.Context(), []byte("hash"), store.Visitor{User: "u", Until: time.Now().Add(time.Hour)}) }()
+			settle()
+		}
+		admit(a)
+		x, err := a.Store.Shared(t.Context(), "visitor/68617368")
+		require.NoError(t, err)
+		require.NoError(t, a.ShipLate(t.Context(), "visitor/68617368", func() { admit(b) }))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		require.NoError(t, a.Await(ctx, "visitor/68617368", x.Version))
+	})
+}
+
 func TestUnknownRowsAreNotRemovedElsewhere(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, a, b, c := trio(t)

@@ -319,7 +319,7 @@ func (n *Node) Await(ctx context.Context, subject string, version uint64) error 
 			return nil
 		case left <= 0:
 			return errUnreachable
-		case p == nil: // nothing has been written yet, or the store has read it back already
+		case p == nil || !p.known: // nothing has been sent yet, or the store has read it back already
 			if x, err := n.store.Shared(ctx, subject); err != nil || x.Shipped >= version {
 				return err
 			}
