@@ -210,43 +210,48 @@ func (w *writer) adopt(ctx context.Context, kind string) (adopted []Activity, er
 }
 
 // DeleteDone deletes the activities of a kind that are done and were last changed before a moment. It returns their
-// ids, also of those deleted before an error.
+// ids, also of those deleted before an error. In a cluster it passes over those that another node changes, or that the log lacks.
 func (s *Store) DeleteDone(ctx context.Context, kind string, before time.Time) (ids []string, err error) {
 	remove := s.removeDone
 	if s.options.Cluster != nil {
 		remove = s.removeDoneShared
 	}
-	for {
-		id, err := remove(ctx, kind, before)
-		if err != nil || id == "" {
+	for after := (Cursor{}); ; {
+		after, err = remove(ctx, kind, after, before)
+		switch {
+		case errors.Is(err, ErrChanged):
+		case err != nil || after.ID == "":
 			return ids, err
+		default:
+			ids = append(ids, after.ID)
 		}
-		ids = append(ids, id)
 	}
 }
 
-// removeDone deletes the activity with the oldest change and returns its id, or "" if there is none.
-func (s *Store) removeDone(ctx context.Context, kind string, before time.Time) (id string, err error) {
-	return ask(ctx, s, func(ctx context.Context, w *writer) (id string, err error) {
+// removeDone deletes the activity with the oldest change after a cursor and returns it, without an id if there is none.
+func (s *Store) removeDone(ctx context.Context, kind string, after Cursor, before time.Time) (found Cursor, err error) {
+	return ask(ctx, s, func(ctx context.Context, w *writer) (found Cursor, err error) {
 		err = w.db.transaction(ctx, func() (err error) {
 			var key int64
-			if key, id, err = w.oldestDone(ctx, kind, before); key == 0 || err != nil {
+			if key, found, err = w.oldestDone(ctx, kind, after, before); key == 0 || err != nil {
 				return err
 			}
 			return w.removeActivity(ctx, key)
 		})
-		return id, err
+		return found, err
 	})
 }
 
-// oldestDone returns the activity with the oldest change of those that are done; key 0: there is none.
-func (w *writer) oldestDone(ctx context.Context, kind string, before time.Time) (key int64, id string, err error) {
-	err = w.db.row(ctx, "SELECT key, id FROM activity WHERE kind = ? AND done AND changed < ? ORDER BY changed LIMIT 1",
-		[]any{kind, before.UnixMilli()}, &key, &id)
+// oldestDone returns the activity with the oldest change, after a cursor, of those that are done; key 0: there is none.
+func (w *writer) oldestDone(ctx context.Context, kind string, after Cursor, before time.Time) (key int64, found Cursor, err error) {
+	var changed int64
+	err = w.db.row(ctx, "SELECT key, id, changed FROM activity WHERE kind = ? AND done AND (changed, id) > (?, ?) AND changed < ? ORDER BY changed, id LIMIT 1",
+		[]any{kind, after.milli(), after.ID, before.UnixMilli()}, &key, &found.ID, &changed)
+	found.Changed = time.UnixMilli(changed)
 	if errors.Is(err, sql.ErrNoRows) {
-		return 0, "", nil
+		return 0, Cursor{}, nil
 	}
-	return key, id, err
+	return key, found, err
 }
 
 func (w *writer) removeActivity(ctx context.Context, key int64) error {

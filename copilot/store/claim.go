@@ -90,7 +90,7 @@ func (s *Store) claimRemoval(ctx context.Context, id string, until int64) error 
 	_, _, err := s.claim(ctx, func(ctx context.Context, w *writer) (Change, error) {
 		c, err := w.claimSession(ctx, id)
 		if err == nil && c.Changed > until {
-			err = errChanged
+			err = errNewer
 		}
 		c.Removed, c.Owner, c.Session = true, nil, nil
 		return c, err
@@ -99,21 +99,21 @@ func (s *Store) claimRemoval(ctx context.Context, id string, until int64) error 
 }
 
 // removeDoneShared is removeDone in a cluster: it removes the activity from all nodes.
-func (s *Store) removeDoneShared(ctx context.Context, kind string, before time.Time) (id string, err error) {
+func (s *Store) removeDoneShared(ctx context.Context, kind string, after Cursor, before time.Time) (found Cursor, err error) {
 	var key int64
 	c, sequence, err := s.claim(ctx, func(ctx context.Context, w *writer) (c Change, err error) {
-		if key, id, err = w.oldestDone(ctx, kind, before); err != nil {
+		if key, found, err = w.oldestDone(ctx, kind, after, before); err != nil {
 			return c, err
 		}
 		if key == 0 {
 			return c, ErrNotFound
 		}
-		c, err = w.claimOf(ctx, subject(kind, id))
+		c, err = w.claimOf(ctx, subject(kind, found.ID))
 		c.Removed, c.Owner = true, nil
 		return c, err
 	})
 	if errors.Is(err, ErrNotFound) {
-		return "", nil
+		return Cursor{}, nil
 	}
 	if err == nil {
 		err = s.do(ctx, func(ctx context.Context, w *writer) error {
@@ -125,7 +125,7 @@ func (s *Store) removeDoneShared(ctx context.Context, kind string, before time.T
 			})
 		})
 	}
-	return id, err
+	return found, err
 }
 
 // adoptShared is Adopt in a cluster.

@@ -94,7 +94,7 @@ type expired struct {
 
 // DeleteExpired deletes sessions that no process holds and nobody has pinned, closed or not, oldest change first: those whose last change is
 // longer ago than age, and then more until the file uses at most bytes. 0 is no limit. With origins, it considers only
-// sessions of those origins.
+// sessions of those origins. In a cluster it passes over those that another node changes, or that the log lacks.
 func (s *Store) DeleteExpired(ctx context.Context, age time.Duration, bytes int64, origins ...string) (deleted []Deleted, err error) {
 	for after := (expired{}); err == nil; {
 		after, err = s.expire(ctx, after.Cursor, age, bytes, origins)
@@ -124,7 +124,7 @@ func (s *Store) expire(ctx context.Context, after Cursor, age time.Duration, byt
 		}
 		err = s.discard(ctx, found.ID, found.milli())
 		var held *InUseError
-		if !errors.As(err, &held) && !errors.Is(err, ErrNotFound) && !errors.Is(err, errChanged) {
+		if !errors.As(err, &held) && !errors.Is(err, ErrNotFound) && !errors.Is(err, errNewer) && !errors.Is(err, ErrChanged) {
 			return found, err
 		}
 		after, err = found.Cursor, nil
@@ -165,8 +165,8 @@ func (w *writer) oldest(ctx context.Context, after Cursor, before int64, origins
 	return expired{Cursor{Changed: time.UnixMilli(changed), ID: id}, model}, err
 }
 
-// errChanged reports that a session changed after it was selected.
-var errChanged = errors.New("the session was changed meanwhile")
+// errNewer reports that a session changed after it was selected.
+var errNewer = errors.New("the session was changed meanwhile")
 
 // discard removes a session unless a process holds it or changed it after until; in a cluster from all nodes.
 func (s *Store) discard(ctx context.Context, id string, until int64) error {
@@ -196,7 +196,7 @@ func (w *writer) discard(ctx context.Context, id string, until int64) error {
 			return err
 		}
 		if changed > until {
-			return errChanged
+			return errNewer
 		}
 		return w.remove(ctx, key)
 	})
