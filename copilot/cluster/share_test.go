@@ -58,6 +58,23 @@ func TestEverythingIsFoundOnAllNodes(t *testing.T) {
 	})
 }
 
+func TestSearchFindsTheSameOnAllNodes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, a, b, _ := trio(t)
+		l := a.create(t, "s", 1)
+		require.NoError(t, l.Index(store.Text{Number: 1, Kind: "prompt", Body: "a \x02marked\x03 text\x00 to find\xff"}))
+		require.NoError(t, a.Store.Flush(t.Context()))
+		settle()
+		want, err := a.Store.Search(t.Context(), "find", 10)
+		require.NoError(t, err)
+		require.Len(t, want, 1)
+		found, err := b.Store.Search(t.Context(), "find", 10)
+		require.NoError(t, err)
+		require.Equal(t, want, found)
+		same(t, a, b)
+	})
+}
+
 func TestPositionThatOtherNodesCannotKnowIsAnError(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, a, b, _ := trio(t)

@@ -153,7 +153,7 @@ func (w *writer) writeMeta(ctx context.Context, l *Lease) error {
 	}
 	for _, t := range l.writing.texts {
 		if _, err := w.db.exec(ctx, "INSERT OR IGNORE INTO text (session, number, kind, body) VALUES (?, ?, ?, ?)",
-			l.key, t.Number, t.Kind, clean(t.Body)); err != nil {
+			l.key, t.Number, t.Kind, t.Body); err != nil {
 			return err
 		}
 	}

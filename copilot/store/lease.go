@@ -94,6 +94,7 @@ func (l *Lease) Append(e Entry) error {
 
 // Index queues a text for [Store.Search]. It fails as [Lease.Append] does.
 func (l *Lease) Index(t Text) error {
+	t.Body = clean(t.Body)
 	return l.change(func() error {
 		if t.Number > math.MaxInt64 {
 			return ErrOrder
