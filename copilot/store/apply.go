@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 )
 
@@ -70,7 +71,7 @@ func (w *writer) writeContested(ctx context.Context, changes []Logged) error {
 	for _, m := range changes {
 		kind, id := SplitSubject(m.Subject)
 		l := w.leases[id]
-		if kind != sessionKind || l == nil || m.Process == w.self.name() {
+		if kind != sessionKind || l == nil || m.Process == w.self.name() || slices.Contains(contested, l) {
 			continue
 		}
 		x, err := w.shared(ctx, m.Subject)

@@ -1,6 +1,9 @@
 package store_test
 
 import (
+	"bytes"
+	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -48,4 +51,26 @@ func TestFileOfANodeIsOnlyReadOutsideItsCluster(t *testing.T) {
 	name, err = store.Leave(t.Context(), store.Options{Directory: directory})
 	require.NoError(t, err)
 	require.Empty(t, name)
+}
+
+func TestSessionIsLostOnceToTheMessagesOfAnotherNode(t *testing.T) {
+	var log bytes.Buffer
+	s := open(t, t.TempDir(), func(o *store.Options) {
+		o.Cluster, o.Log = cutOff{}, slog.New(slog.NewTextHandler(&log, nil))
+		o.Delay = time.Hour
+	})
+	_, err := s.Join(t.Context(), "team", "node-1")
+	require.NoError(t, err)
+	l := create(t, s, "s")
+	fill(t, s, l, 1, 2)
+	require.NoError(t, l.Append(entry(3))) // not stored yet
+	theirs := store.Change{Subject: "session/s", Node: "node-2", Process: "p", Owner: &store.Owner{Key: 7, PID: 1}, Epoch: 2, Last: 2}
+	claim, group := theirs, theirs
+	claim.Claim, claim.Session = true, &store.Session{ID: "s"}
+	group.Version, group.Last, group.Entries = 1, 3, []store.Entry{entry(3)}
+	_, err = s.Apply(t.Context(), []store.Logged{{Change: claim, Sequence: 1}, {Change: group, Sequence: 2}}, true)
+	require.NoError(t, err)
+	require.True(t, l.IsLost())
+	require.NoError(t, s.Close())
+	require.Equal(t, 1, strings.Count(log.String(), "was acquired by another process"), log.String())
 }

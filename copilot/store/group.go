@@ -51,9 +51,7 @@ func (w *writer) group(ctx context.Context, leases []*Lease) error {
 func (w *writer) clearWritten(o writeResult) {
 	l := o.lease
 	if o.lost {
-		if w.leases[l.id] == l {
-			w.lose(l)
-		}
+		w.lose(l)
 		return
 	}
 	if w.options.Cluster != nil {

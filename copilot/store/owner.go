@@ -115,7 +115,11 @@ func (w *writer) registerOwner(ctx context.Context) error {
 	return err
 }
 
+// lose ends a lease because another process has acquired the session, or it was deleted. Another call has no effect.
 func (w *writer) lose(l *Lease) {
+	if w.leases[l.id] != l {
+		return
+	}
 	w.options.Log.Error("a session was acquired by another process, or deleted", "session", l.id)
 	delete(w.leases, l.id)
 	w.recent.forget(subject(sessionKind, l.id), math.MaxUint64)
