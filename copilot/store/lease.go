@@ -27,7 +27,6 @@ type Lease struct {
 	queuedForWrite bool   // the writer knows that something is pending
 	handed         uint64 // number of the last queued entry
 	end            error  // why the lease accepts no more entries
-	finished       bool
 
 	// Fields of the writer's goroutine.
 	key       int64
@@ -213,10 +212,7 @@ func (l *Lease) resume() {
 func (l *Lease) finish(reason error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.finished {
-		return
-	}
-	l.finished, l.end = true, reason
+	l.end = reason
 	l.writing.add(&l.pending)
 	l.store.bytes.Add(-int64(l.writing.bytes))
 	l.writing = batch{}
