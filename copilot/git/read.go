@@ -38,6 +38,8 @@ func (r *Repository) listWith(ctx context.Context, dir string, env []string, vis
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	command := call(ctx, dir, append(r.env[:len(r.env):len(r.env)], env...), args...)
+	var said bytes.Buffer
+	command.Stderr = &said
 	out, err := command.StdoutPipe()
 	if err != nil {
 		return err
@@ -52,10 +54,14 @@ func (r *Repository) listWith(ctx context.Context, dir string, env []string, vis
 	if enough {
 		cancel()
 	}
-	if err := command.Wait(); !enough {
-		return err
+	err = command.Wait()
+	switch {
+	case enough:
+		return nil
+	case ctx.Err() != nil:
+		return ctx.Err()
 	}
-	return nil
+	return failure(err, said.String())
 }
 
 func split(r io.Reader) *bufio.Scanner {

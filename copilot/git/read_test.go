@@ -1,6 +1,7 @@
 package git_test
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -78,4 +79,17 @@ func TestBlockingRepositoryIsAbandoned(t *testing.T) {
 			require.Error(t, err)
 		})
 	}
+}
+
+func TestFailedListSaysWhy(t *testing.T) {
+	dir := project(t)
+	r := open(t, dir)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	require.ErrorIs(t, r.Files(ctx, func(string) bool { cancel(); return true }), context.Canceled)
+	gittest.Write(t, dir, ".git/index", "no index")
+	var failed *git.Error
+	err := r.Changed(t.Context(), func(string) bool { return true })
+	require.ErrorAs(t, err, &failed)
+	require.ErrorContains(t, err, "index file")
 }
