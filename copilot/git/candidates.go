@@ -24,7 +24,7 @@ func (r *Repository) Candidates(ctx context.Context, files []string) (list []Can
 		}
 	}
 	problems := map[string]string{}
-	err = r.list(ctx, r.Top, func(line string) bool {
+	err = r.list(ctx, r.Top, nil, func(line string) bool {
 		state, path := line[:min(2, len(line))], strings.TrimSuffix(line[min(3, len(line)):], "/")
 		if _, wanted := names[path]; wanted {
 			problems[path] = r.problem(state, path)
@@ -95,7 +95,7 @@ type Head struct {
 
 // Head describes what [Repository.CommitFiles] would do.
 func (r *Repository) Head(ctx context.Context) (h Head, err error) {
-	if h.Branch, err = r.branch(); err != nil {
+	if h.Branch, err = r.CurrentBranch(); err != nil {
 		return h, err
 	}
 	if err := r.checkProgress(); err != nil {
@@ -123,8 +123,8 @@ func (r *Repository) Head(ctx context.Context) (h Head, err error) {
 
 func message(err error) string { return strings.TrimPrefix(err.Error(), "git: ") }
 
-// branch returns the current branch, or "" if HEAD is detached.
-func (r *Repository) branch() (string, error) {
+// CurrentBranch returns the current branch, or "" if HEAD is detached.
+func (r *Repository) CurrentBranch() (string, error) {
 	head, err := r.head()
 	if err != nil {
 		return "", err

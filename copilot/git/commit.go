@@ -261,13 +261,9 @@ func (r *Repository) filters(ctx context.Context, env, paths []string) (map[stri
 
 // input runs git with paths as its standard input.
 func (r *Repository) input(ctx context.Context, env, paths []string, args ...string) (string, error) {
-	c := call(ctx, r.Top, append(r.env[:len(r.env):len(r.env)], env...), args...)
+	c := r.call(ctx, r.Top, env, args...)
 	c.Stdin = strings.NewReader(strings.Join(paths, "\x00") + "\x00")
-	out, err := output(c)
-	if err != nil && ctx.Err() != nil {
-		return "", ctx.Err()
-	}
-	return out, err
+	return output(ctx, c)
 }
 
 // stage adds files to an index, or removes missing ones, writes their content to the repository and returns their
@@ -308,7 +304,7 @@ func (r *Repository) entries(ctx context.Context, env, paths []string, which str
 		wanted[path] = true
 	}
 	found := map[string]string{}
-	err := r.listWith(ctx, r.Top, env, func(entry string) bool {
+	err := r.list(ctx, r.Top, env, func(entry string) bool {
 		if _, path, ok := strings.Cut(entry, "\t"); ok && wanted[path] {
 			found[path] = entry
 		}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 )
@@ -32,12 +33,10 @@ var ErrNoRepository = errors.New("there is no git repository that can be used")
 // Open opens the repository of a directory. It fails with [ErrNoRepository] and git's message, or with another error if
 // git is missing, cannot be used, or does not finish before ctx ends.
 func Open(ctx context.Context, directory string) (*Repository, error) {
-	places, err := output(call(ctx, directory, discoveryEnvironment(), "-c", "safe.bareRepository=explicit",
+	places, err := output(ctx, call(ctx, directory, discoveryEnvironment(), "-c", "safe.bareRepository=explicit",
 		"rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir", "--show-toplevel"))
 	var refused *Error
 	switch {
-	case ctx.Err() != nil:
-		return nil, ctx.Err()
 	case errors.As(err, &refused):
 		return nil, fmt.Errorf("%w: %s", ErrNoRepository, refused.Output)
 	case err != nil:
@@ -48,7 +47,7 @@ func Open(ctx context.Context, directory string) (*Repository, error) {
 		return nil, errors.New("git: the path of the repository has a line break")
 	}
 	r := &Repository{git: lines[0], commonDir: lines[1], Top: lines[2], directory: directory}
-	settings, err := r.settings(ctx)
+	settings, err := r.config(ctx, carried)
 	if err != nil {
 		return nil, err
 	}
@@ -68,14 +67,9 @@ func (r *Repository) Close() error {
 	return os.RemoveAll(r.ownDir)
 }
 
-// settings reads the settings that are carried over: file comparison, exclusions, and the author. None names a program.
-func (r *Repository) settings(ctx context.Context) (map[string]string, error) {
-	return r.config(ctx, carried)
-}
-
 // config reads the settings whose names match a pattern, those of the user and the system included.
 func (r *Repository) config(ctx context.Context, pattern string) (map[string]string, error) {
-	out, err := output(call(ctx, r.Top, discoveryEnvironment(), "--git-dir="+r.git, "config", "-z", "--get-regexp", pattern))
+	out, err := output(ctx, call(ctx, r.Top, discoveryEnvironment(), "--git-dir="+r.git, "config", "-z", "--get-regexp", pattern))
 	if err != nil && ctx.Err() != nil {
 		return nil, ctx.Err()
 	}
@@ -93,6 +87,7 @@ func (r *Repository) config(ctx context.Context, pattern string) (map[string]str
 	return settings, nil
 }
 
+// carried matches the settings that are carried over: file comparison, exclusions, and the author. None names a program.
 const carried = `^(core\.(autocrlf|eol|safecrlf|filemode|symlinks|ignorecase|precomposeunicode|trustctime|checkstat|excludesfile|` +
 	`sharedrepository|compression|fsync|fsyncmethod|logallrefupdates)|status\.showuntrackedfiles|` +
 	`(user|author|committer)\.(name|email)|user\.useconfigonly|extensions\.(objectformat|refstorage))$`
@@ -192,9 +187,10 @@ func (r *Repository) head() (string, error) {
 
 // run runs git with the private git directory and the work tree.
 func (r *Repository) run(ctx context.Context, env []string, args ...string) (string, error) {
-	out, err := output(call(ctx, r.Top, append(r.env[:len(r.env):len(r.env)], env...), args...))
-	if err != nil && ctx.Err() != nil {
-		return "", ctx.Err()
-	}
-	return out, err
+	return output(ctx, r.call(ctx, r.Top, env, args...))
+}
+
+// call returns a call with the private git directory and the work tree, in a directory.
+func (r *Repository) call(ctx context.Context, dir string, env []string, args ...string) *exec.Cmd {
+	return call(ctx, dir, append(r.env[:len(r.env):len(r.env)], env...), args...)
 }

@@ -1,7 +1,6 @@
 package git
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -83,7 +82,7 @@ func (r *Repository) Push(ctx context.Context, p PullRequest) error {
 		"GIT_CONFIG_KEY_0=core.hooksPath", "GIT_CONFIG_VALUE_0="+os.DevNull, "GIT_CONFIG_KEY_1=core.fsmonitor", "GIT_CONFIG_VALUE_1=false")
 	c := call(ctx, r.ownDir, env, p.push(commit)...)
 	withoutTerminal(c)
-	_, err = output(c)
+	_, err = output(ctx, c)
 	return err
 }
 
@@ -111,23 +110,18 @@ func (r *Repository) CreatePullRequest(ctx context.Context, p PullRequest) (addr
 	c.Env = append(environment(signIn...), "GH_PROMPT_DISABLED=1", "GH_NO_UPDATE_NOTIFIER=1", "NO_COLOR=1", "GIT_CEILING_DIRECTORIES="+dir, "BROWSER=true")
 	c.Stdin = strings.NewReader(p.Body) // an argument would be limited, and visible to other users
 	withoutTerminal(c)
-	var said bytes.Buffer
-	c.Stderr = &said
-	out, err := c.Output()
-	if err != nil {
-		if ctx.Err() != nil {
-			return "", ctx.Err()
-		}
-		var failed *Error
-		if err = failure(err, said.String()); errors.As(err, &failed) {
-			return "", fmt.Errorf("gh: %s", failed.Output)
-		}
+	out, err := output(ctx, c)
+	var failed *Error
+	switch {
+	case errors.As(err, &failed):
+		return "", fmt.Errorf("gh: %s", failed.Output)
+	case err != nil:
 		return "", err
 	}
-	for line := range strings.Lines(string(out)) {
+	for line := range strings.Lines(out) {
 		if line = strings.TrimSpace(line); pullAddress.MatchString(line) {
 			return line, nil
 		}
 	}
-	return "", fmt.Errorf("gh: it named no pull request: %s", strings.TrimSpace(string(out)))
+	return "", fmt.Errorf("gh: it named no pull request: %s", strings.TrimSpace(out))
 }

@@ -19,25 +19,20 @@ func (r *Repository) Branch(ctx context.Context) (string, error) {
 // each, until visit returns false. It ignores changes inside submodules. A file with a filter counts as changed if its
 // time or size differs from the index, because the filter does not run.
 func (r *Repository) Changed(ctx context.Context, visit func(line string) bool) error {
-	return r.list(ctx, r.Top, visit, "status", "--porcelain", "--no-renames", "--ignore-submodules=dirty", "-z")
+	return r.list(ctx, r.Top, nil, visit, "status", "--porcelain", "--no-renames", "--ignore-submodules=dirty", "-z")
 }
 
 // Files visits the files in and below the directory passed to [Open] that git tracks or does not ignore, as paths
 // relative to it, until visit returns false.
 func (r *Repository) Files(ctx context.Context, visit func(path string) bool) error {
-	return r.list(ctx, r.directory, visit, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
+	return r.list(ctx, r.directory, nil, visit, "ls-files", "-z", "--cached", "--others", "--exclude-standard")
 }
 
-// list visits NUL-separated output of git until visit returns false.
-func (r *Repository) list(ctx context.Context, dir string, visit func(string) bool, args ...string) error {
-	return r.listWith(ctx, dir, nil, visit, args...)
-}
-
-// listWith is list with more variables in the environment.
-func (r *Repository) listWith(ctx context.Context, dir string, env []string, visit func(string) bool, args ...string) error {
+// list visits NUL-separated output of git, with more variables in its environment, until visit returns false.
+func (r *Repository) list(ctx context.Context, dir string, env []string, visit func(string) bool, args ...string) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	command := call(ctx, dir, append(r.env[:len(r.env):len(r.env)], env...), args...)
+	command := r.call(ctx, dir, env, args...)
 	var said bytes.Buffer
 	command.Stderr = &said
 	out, err := command.StdoutPipe()

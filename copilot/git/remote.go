@@ -34,9 +34,6 @@ func (r *Repository) Commits(ctx context.Context, revisions string, n int) (list
 	return list, err
 }
 
-// CurrentBranch returns the current branch, or "" if HEAD is detached.
-func (r *Repository) CurrentBranch() (string, error) { return r.branch() }
-
 // Remote is a remote repository on GitHub.
 type Remote struct {
 	Name  string // of the remote

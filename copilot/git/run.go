@@ -33,12 +33,15 @@ func call(ctx context.Context, dir string, env []string, args ...string) *exec.C
 	return c
 }
 
-// output returns the output of a call without the final line break.
-func output(c *exec.Cmd) (string, error) {
+// output returns the output of a call without the final line break. Errors: that of ctx, [Error], or git is missing.
+func output(ctx context.Context, c *exec.Cmd) (string, error) {
 	var said bytes.Buffer
 	c.Stderr = &said
 	out, err := c.Output()
-	if err != nil {
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return "", ctx.Err()
+	case err != nil:
 		return "", failure(err, said.String())
 	}
 	return strings.TrimSuffix(string(out), "\n"), nil

@@ -19,7 +19,6 @@ import (
 // Place is where git finds a directory: its work tree, and the rules that exclude files from it.
 type Place struct {
 	Top          string // of the work tree; the directory itself outside of a repository, or where that ignores it
-	InRepository bool
 	ExcludesFile string // value of core.excludesFile; "" if it is not set
 	Excludes     []byte // content of info/exclude
 	// Forced are the files of the directory that the repository tracks although its rules exclude them, relative to the
@@ -45,9 +44,9 @@ func Find(ctx context.Context, directory string) (Place, error) {
 	if below != "." && r.ignores(ctx, below) {
 		return Place{Top: directory}, ctx.Err()
 	}
-	p := Place{Top: r.Top, InRepository: true, ExcludesFile: r.excludesFile}
+	p := Place{Top: r.Top, ExcludesFile: r.excludesFile}
 	p.Excludes, _ = os.ReadFile(filepath.Join(r.commonDir, "info", "exclude")) // is often missing
-	err = r.list(ctx, directory, func(path string) bool {
+	err = r.list(ctx, directory, nil, func(path string) bool {
 		p.Forced = append(p.Forced, path)
 		return true
 	}, "ls-files", "-z", "--cached", "--ignored", "--exclude-standard")
