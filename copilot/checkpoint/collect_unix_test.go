@@ -127,3 +127,16 @@ func TestCollectionOfKilledPortalKeepsItsLock(t *testing.T) {
 
 // collectVariable holds the working directory for a child process that collects garbage until it is killed.
 const collectVariable = "PORTAL_TEST_COLLECT"
+
+func TestEmptyStoreIsSkipped(t *testing.T) {
+	dir, root := t.TempDir(), t.TempDir()
+	stores, s := openIn(t, root, dir)
+	take(t, s, "1")
+	require.NoError(t, stores.Keep(t.Context(), func(string) bool { return false }))
+	t.Setenv("PATH", "") // git would be missing
+	require.NoError(t, stores.Keep(t.Context(), func(string) bool { return true }))
+	require.NoError(t, s.Forget(t.Context(), session))
+	git, err := filepath.Glob(filepath.Join(root, "*", "git"))
+	require.NoError(t, err)
+	require.Empty(t, git)
+}

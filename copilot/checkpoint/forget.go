@@ -66,6 +66,10 @@ func (s *Store) Forget(ctx context.Context, session string) error {
 
 // keep removes the checkpoints that keep rejects. The caller has the turn.
 func (s *Store) keep(ctx context.Context, keep func(session string) bool) error {
+	_, noGit := os.Stat(s.path("git"))
+	if _, noPlan := os.Stat(s.planFile()); noGit != nil && noPlan != nil {
+		return s.empty() // git would create its directory again
+	}
 	shadow, err := s.openShadow(ctx, s.dir, git.Place{Top: s.dir})
 	if err != nil {
 		return err
