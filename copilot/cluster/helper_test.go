@@ -1,8 +1,10 @@
 package cluster_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"log/slog"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -24,6 +26,7 @@ type member struct {
 	Store     *store.Store
 	changed   chan []string
 	directory string
+	log       bytes.Buffer // warnings and errors; to be read when nothing happens
 	fault     atomic.Pointer[gate]
 	stop      func(killed bool)
 }
@@ -52,7 +55,8 @@ func connect(t *testing.T, server *memlog.Server, name, directory string) *membe
 		}
 		return o.Run()
 	}}
-	m.Node = cluster.New(m.Log, cluster.Options{Name: "test", Node: name, Lease: time.Second, Needs: func(_ store.Session, object string) bool { return !strings.HasSuffix(object, "-old") }})
+	logger := slog.New(slog.NewTextHandler(&m.log, &slog.HandlerOptions{Level: slog.LevelWarn}))
+	m.Node = cluster.New(m.Log, cluster.Options{Name: "test", Node: name, Lease: time.Second, Log: logger, Needs: func(_ store.Session, object string) bool { return !strings.HasSuffix(object, "-old") }})
 	s, err := store.Open(t.Context(), store.Options{Directory: directory, Delay: time.Millisecond, Cluster: m.Node})
 	require.NoError(t, err)
 	m.Store = s

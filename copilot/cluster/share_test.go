@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -203,6 +204,31 @@ func TestLargeBacklogIsSentInParts(t *testing.T) {
 		for _, m := range server.Messages() {
 			require.Less(t, len(m.Data), 300<<10)
 		}
+	})
+}
+
+func TestOutageIsReportedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, a, _, _ := trio(t)
+		a.create(t, "s", 1)
+		settle()
+		l := a.create(t, "t", 1)
+		a.gate(refuse)
+		for n := range uint64(60) {
+			fill(t, a.Store, l, n+2, n+2)
+			time.Sleep(time.Second)
+		}
+		synctest.Wait()
+		require.Equal(t, 1, strings.Count(a.log.String(), "a change waits"), a.log.String())
+		require.Equal(t, 1, strings.Count(a.log.String(), "cannot watch"), a.log.String())
+		a.gate(nil)
+		time.Sleep(time.Minute)
+		a.gate(refuse)
+		fill(t, a.Store, l, 62, 62)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		require.Equal(t, 2, strings.Count(a.log.String(), "a change waits"), a.log.String())
+		require.Equal(t, 2, strings.Count(a.log.String(), "cannot watch"), a.log.String())
 	})
 }
 

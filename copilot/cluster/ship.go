@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"sync"
 	"time"
@@ -114,7 +115,7 @@ func (n *Node) takeWaiting() (list []string) {
 
 // shipSubject sends the changes of a subject until the log has all of them or another message about it is newer.
 func (n *Node) shipSubject(ctx context.Context, subject string) {
-	pause := pauses{}
+	pause, level := pauses{}, slog.LevelWarn
 	for ctx.Err() == nil {
 		more, err := n.shipChange(ctx, subject)
 		if errors.Is(err, ErrConflict) {
@@ -124,7 +125,8 @@ func (n *Node) shipSubject(ctx context.Context, subject string) {
 		}
 		switch {
 		case err != nil:
-			n.options.Log.Warn("a change waits for the cluster's log", "subject", subject, "error", err)
+			n.options.Log.Log(ctx, level, "a change waits for the cluster's log", "subject", subject, "error", err)
+			level = slog.LevelDebug // until all are sent
 			pause.wait(ctx)
 		case !more && n.finishShipping(subject):
 			return
