@@ -191,9 +191,15 @@ func TestLargeBacklogIsSentInParts(t *testing.T) {
 		server, a, b, c := trio(t)
 		l := a.create(t, "s", 1)
 		a.gate(refuse)
+		job, large := store.Activity{Kind: "job", ID: "j"}, bytes.Repeat([]byte("x"), 10_000)
+		require.NoError(t, a.Store.Begin(t.Context(), job))
+		var lines [][]byte
 		for n := uint64(2); n <= 400; n++ {
-			require.NoError(t, l.Append(store.Entry{Number: n, Data: bytes.Repeat([]byte("x"), 10_000)}))
+			require.NoError(t, l.Append(store.Entry{Number: n, Data: large}))
+			lines = append(lines, large)
 		}
+		_, err := a.Store.AppendActivity(t.Context(), job, lines...)
+		require.NoError(t, err)
 		require.NoError(t, a.Store.Flush(t.Context()))
 		settle()
 		a.gate(nil)

@@ -63,9 +63,14 @@ func (s *Store) Activities(ctx context.Context, kind string, limit int) ([]Activ
 	return all, s.readError(err)
 }
 
-// Lines returns at most limit lines (0: no limit) and about 8 MiB of an activity, from number after + 1 on. It returns
-// none if there are no more at present, or no such activity.
+// Lines returns at most limit lines (0: no limit) and 8 MiB of an activity, at least one, from number after + 1 on. It
+// returns none if there are no more at present, or no such activity.
 func (s *Store) Lines(ctx context.Context, kind, id string, after uint64, limit int) ([][]byte, error) {
+	return s.linesUpTo(ctx, kind, id, after, limit, readSize)
+}
+
+// linesUpTo is Lines for a number of bytes.
+func (s *Store) linesUpTo(ctx context.Context, kind, id string, after uint64, limit, bytes int) ([][]byte, error) {
 	if limit <= 0 {
 		limit = -1
 	}
@@ -77,13 +82,15 @@ func (s *Store) Lines(ctx context.Context, kind, id string, after uint64, limit 
 	}
 	defer rows.Close() //nolint:errcheck // Err reports it
 	var lines [][]byte
-	for size := 0; size < readSize && rows.Next(); {
+	for size := 0; rows.Next(); {
 		data, err := column[[]byte](rows)
 		if err != nil {
 			return nil, s.readError(err)
 		}
+		if size += len(data); size > bytes && len(lines) > 0 {
+			break
+		}
 		lines = append(lines, data)
-		size += len(data)
 	}
 	return lines, s.readError(rows.Err())
 }

@@ -157,13 +157,6 @@ func (s *Store) entryChanges(ctx context.Context, c *Change, id string, after ui
 	if c.Entries, err = s.readUpTo(ctx, id, after, 0, changeSize); err != nil {
 		return err
 	}
-	size := 0
-	for i, e := range c.Entries {
-		if size += e.size(); size > changeSize && i > 0 {
-			c.Entries = c.Entries[:i]
-			break
-		}
-	}
 	last := c.Last
 	if n := len(c.Entries); n > 0 {
 		last = c.Entries[n-1].Number
@@ -173,7 +166,7 @@ func (s *Store) entryChanges(ctx context.Context, c *Change, id string, after ui
 	return nil
 }
 
-// changeSize is the approximate maximum size of the entries in one change, in bytes.
+// changeSize is the maximum size of the entries in one change, in bytes; one entry may be larger.
 const changeSize = 256 << 10
 
 func (s *Store) activityChange(ctx context.Context, c *Change, kind, id string, after uint64) error {
@@ -184,16 +177,11 @@ func (s *Store) activityChange(ctx context.Context, c *Change, kind, id string, 
 	if c.Owner, err = s.owner(ctx, "activity WHERE kind = ? AND id = ?", kind, id); err != nil {
 		return err
 	}
-	lines, err := s.Lines(ctx, kind, id, after, 0)
+	lines, err := s.linesUpTo(ctx, kind, id, after, 0, changeSize)
 	if err != nil {
 		return err
 	}
-	size := 0
 	for i, line := range lines {
-		if size += len(line); size > changeSize && i > 0 {
-			lines = lines[:i]
-			break
-		}
 		c.Entries = append(c.Entries, Entry{Number: after + uint64(i) + 1, Data: line})
 	}
 	c.Last = after + uint64(len(lines))

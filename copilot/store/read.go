@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// readSize is the approximate maximum size of one read, in bytes.
+// readSize is the maximum size of one read, in bytes; one entry or line may be larger.
 const readSize = 8 << 20
 
 const selectSession = `SELECT id, origin, title, model, directory, created, changed, epoch, closed, last, size,
@@ -85,13 +85,13 @@ func (s *Store) WithPosition(ctx context.Context, name string) ([]string, error)
 	return ids, s.readError(err)
 }
 
-// Read returns at most limit entries (0: no limit) and about 8 MiB of a session after a number. It returns none if
+// Read returns at most limit entries (0: no limit) and 8 MiB of a session after a number, at least one. It returns none if
 // there are no more at present, or no such session.
 func (s *Store) Read(ctx context.Context, id string, after uint64, limit int) ([]Entry, error) {
 	return s.readUpTo(ctx, id, after, limit, readSize)
 }
 
-// readUpTo is Read for about a number of bytes.
+// readUpTo is Read for a number of bytes.
 func (s *Store) readUpTo(ctx context.Context, id string, after uint64, limit, bytes int) ([]Entry, error) {
 	// One transaction, so that no payload that the segments name is deleted in between.
 	tx, err := s.read.Load().BeginTx(ctx, &sql.TxOptions{ReadOnly: true})
@@ -114,10 +114,10 @@ func (s *Store) readUpTo(ctx context.Context, id string, after uint64, limit, by
 		if e.Payload, err = r.bytes(ctx, p.payload); err != nil {
 			return nil, s.readError(err)
 		}
-		entries = append(entries, e)
-		if size += e.size(); size > bytes {
+		if size += e.size(); size > bytes && len(entries) > 0 {
 			break
 		}
+		entries = append(entries, e)
 	}
 	return entries, nil
 }
