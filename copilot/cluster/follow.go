@@ -110,8 +110,8 @@ func (n *Node) noteSubject(subject string, sequence uint64) {
 	switch {
 	case p == nil:
 	case p.state == contested:
-		p.state, p.known = waiting, false
-		signal(n.wake)
+		p.known = false
+		n.wait(subject, p)
 	case sequence < p.newest:
 	case p.state == shipped && (sequence > p.newest || len(n.subject) > maxKnown):
 		delete(n.subject, subject) // the store knows as much

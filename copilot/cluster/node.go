@@ -41,6 +41,7 @@ type Node struct {
 	members map[string]*member
 	hearing hearing
 	subject map[string]*progress
+	queue   []string            // subjects that wait to be sent
 	removed map[string]uint64   // subjects whose messages before a sequence are to be purged
 	delayed map[string][]string // positions, by the subjects of sessions that the log does not have yet
 	calls   calls

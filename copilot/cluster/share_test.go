@@ -441,7 +441,9 @@ func TestChangeThatIsFollowedByOneOfAnotherNodeIsAwaited(t *testing.T) {
 		a.StartReading(t.Context())
 		settle()
 		admit := func(m *member) {
-			go func() { _ = m.Store.Admit(t.Context(), []byte("hash"), store.Visitor{User: "u", Until: time.Now().Add(time.Hour)}) }()
+			go func() {
+				_ = m.Store.Admit(t.Context(), []byte("hash"), store.Visitor{User: "u", Until: time.Now().Add(time.Hour)})
+			}()
 			settle()
 		}
 		admit(a)

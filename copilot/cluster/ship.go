@@ -42,20 +42,26 @@ func (n *Node) Written(subjects ...string) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for _, s := range subjects {
-		n.progressOf(s).change()
+		n.noteChange(s)
 	}
-	signal(n.wake)
 }
 
-// change notes that the log lacks a change.
-func (p *progress) change() {
-	switch p.state {
+// noteChange notes that the log lacks a change of a subject. The caller must hold the lock.
+func (n *Node) noteChange(subject string) {
+	switch p := n.progressOf(subject); p.state {
 	case shipped:
-		p.state = waiting
+		n.wait(subject, p)
 	case sending:
 		p.state = resending
 	case waiting, resending, contested:
 	}
+}
+
+// wait lets a subject wait to be sent. The caller must hold the lock.
+func (n *Node) wait(subject string, p *progress) {
+	p.state = waiting
+	n.queue = append(n.queue, subject)
+	signal(n.wake)
 }
 
 func signal(c chan struct{}) {
@@ -100,16 +106,15 @@ func (n *Node) ship(ctx context.Context) {
 	}
 }
 
-func (n *Node) takeWaiting() (list []string) {
+// takeWaiting returns the subjects that wait, which are being sent from now on.
+func (n *Node) takeWaiting() []string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	for s, p := range n.subject {
-		if p.state == waiting {
-			p.state = sending
-			list = append(list, s)
-		}
+	list := n.queue
+	n.queue = nil
+	for _, s := range list {
+		n.subject[s].state = sending
 	}
-	slices.Sort(list)
 	return list
 }
 
@@ -162,8 +167,8 @@ func (n *Node) contest(ctx context.Context, subject string) error {
 		case err != nil:
 			p.state = resending
 		case x.Sequence > sent:
-			p.state, p.known = waiting, false
-			signal(n.wake)
+			p.known = false
+			n.wait(subject, p)
 		}
 	})
 	return err
@@ -229,8 +234,7 @@ func (n *Node) isDelayed(ctx context.Context, subject string) (bool, error) {
 // releaseDelayed lets the positions in a session be sent. The caller must hold the lock.
 func (n *Node) releaseDelayed(session string) {
 	for _, s := range n.delayed[session] {
-		n.progressOf(s).change()
-		signal(n.wake)
+		n.noteChange(s)
 	}
 	delete(n.delayed, session)
 }
@@ -283,9 +287,6 @@ func (n *Node) Claim(ctx context.Context, c store.Change) (sequence uint64, err 
 	n.mu.Lock()
 	p := n.progressOf(c.Subject)
 	pending := p.state != shipped
-	if pending && p.state == waiting {
-		signal(n.wake)
-	}
 	behind := p.known && p.newest > c.Expect
 	n.mu.Unlock()
 	if pending || behind {
