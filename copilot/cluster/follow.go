@@ -22,7 +22,7 @@ func (n *Node) follow(ctx context.Context) error {
 		n.options.Log.Error(err.Error())
 		return err
 	}
-	return n.guard(ctx, n.isStuck(), func(ctx context.Context) error { return n.log.Read(ctx, after, n.apply(ctx)) })
+	return n.untilStuck(ctx, n.isStuck(), func(ctx context.Context) error { return n.log.Read(ctx, after, n.apply(ctx)) })
 }
 
 func (n *Node) last(ctx context.Context) (uint64, error) {
@@ -31,17 +31,15 @@ func (n *Node) last(ctx context.Context) (uint64, error) {
 	return n.log.Last(ctx)
 }
 
-// isStuck returns a function that reports whether the log has messages that do not come, since the call before, or the store does not
+// isStuck returns a function that reports whether the log has messages and none has come since the call before, or the store does not
 // have any more what it had then.
 func (n *Node) isStuck() func(context.Context) bool {
 	var before uint64
 	return func(ctx context.Context) bool {
-		last, err := n.last(ctx)
-		stored, failed := n.store.Applied(ctx)
+		stored, err := n.store.Applied(ctx)
 		n.mu.Lock()
 		defer n.mu.Unlock()
-		n.newest = max(n.newest, last)
-		stuck := err == nil && n.lag() > 0 && n.applied == before || failed == nil && stored < before
+		stuck := n.lag() > 0 && n.applied == before || err == nil && stored < before
 		before = n.applied
 		return stuck
 	}

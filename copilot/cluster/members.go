@@ -96,7 +96,7 @@ func (n *Node) announce(ctx context.Context) {
 
 // watch hears the announcements of all members until that fails.
 func (n *Node) watch(ctx context.Context) error {
-	return n.guard(ctx, n.missesOwnAnnouncements, func(ctx context.Context) error { return n.log.Watch(ctx, n.hear) })
+	return n.untilStuck(ctx, n.missesOwnAnnouncements, func(ctx context.Context) error { return n.log.Watch(ctx, n.hear) })
 }
 
 // missesOwnAnnouncements reports whether this node does not hear itself although it has announced itself.

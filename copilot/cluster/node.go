@@ -156,9 +156,12 @@ func (n *Node) repeat(ctx context.Context, what string, do func(context.Context)
 	}
 }
 
-// guard runs do, which returns when its context ends, until it seems to be stuck.
-func (n *Node) guard(ctx context.Context, isStuck func(context.Context) bool, do func(context.Context) error) error {
-	ctx, cancel := context.WithCancel(ctx)
+// errStuck reports that nothing arrives although the log answers.
+var errStuck = errors.New("nothing arrives")
+
+// untilStuck runs do, which returns when its context ends, until it seems to be stuck.
+func (n *Node) untilStuck(ctx context.Context, isStuck func(context.Context) bool, do func(context.Context) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
 	var watching sync.WaitGroup
 	watching.Go(func() {
 		every := time.NewTicker(n.options.Lease)
@@ -170,13 +173,16 @@ func (n *Node) guard(ctx context.Context, isStuck func(context.Context) bool, do
 				return
 			}
 			if isStuck(ctx) {
-				cancel()
+				cancel(errStuck)
 			}
 		}
 	})
 	defer watching.Wait()
-	defer cancel()
-	return do(ctx)
+	defer cancel(nil)
+	if err := do(ctx); !errors.Is(context.Cause(ctx), errStuck) {
+		return err
+	}
+	return errStuck
 }
 
 // pauses are pauses between attempts, each longer than the one before.
