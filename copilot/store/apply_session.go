@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -161,39 +162,28 @@ func (a *applier) truncate(ctx context.Context, key int64, number uint64) error 
 			return err
 		}
 	}
-	crossing, err := collect(ctx, a.db, column[[]byte], "SELECT data FROM segment WHERE session = ? AND last > ?", key, number)
-	if err != nil {
+	if err := a.cut(ctx, key, number); err != nil {
 		return err
 	}
-	if _, err := a.db.exec(ctx, "DELETE FROM segment WHERE session = ? AND last > ?", key, number); err != nil {
-		return err
-	}
-	for _, data := range crossing {
-		if err := a.keepUntil(ctx, key, data, number); err != nil {
-			return err
-		}
-	}
-	_, err = a.db.exec(ctx, "UPDATE session SET last = ? WHERE key = ?", number, key)
+	_, err := a.db.exec(ctx, "UPDATE session SET last = ? WHERE key = ?", number, key)
 	return err
 }
 
-// keepUntil stores the entries of a segment up to a number.
-func (a *applier) keepUntil(ctx context.Context, key int64, segment []byte, number uint64) error {
-	entries, err := decode(segment)
+// cut removes the entries after a number from the segment that begins before it.
+func (a *applier) cut(ctx context.Context, key int64, number uint64) error {
+	var s stored
+	err := a.db.row(ctx, "SELECT last, data FROM segment WHERE session = ? AND last > ?", []any{key, number}, &s.last, &s.data)
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}
-	var kept []packedEntry
-	for _, e := range entries {
-		if e.number <= number {
-			kept = append(kept, e)
-		}
+	entries, err := decode(s.data)
+	if err != nil {
+		return err
 	}
-	if len(kept) == 0 {
-		return nil
-	}
-	data := encode(kept)
-	_, err = a.db.exec(ctx, "INSERT INTO segment (session, first, last, small, size, data) VALUES (?, ?, ?, true, ?, ?)",
-		key, kept[0].number, kept[len(kept)-1].number, len(data), data)
+	kept := slices.DeleteFunc(entries, func(e packedEntry) bool { return e.number > number })
+	_, err = a.replace(ctx, key, s.last, s.last, kept)
 	return err
 }

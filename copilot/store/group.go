@@ -172,17 +172,10 @@ func (w *writer) entries(ctx context.Context, key int64, last uint64, entries []
 		if len(group) == 0 {
 			return nil
 		}
-		encoded := encode(group)
-		data := encoded
-		if len(encoded) >= compressFrom {
-			data = deflate(encoded)
-		}
-		size += int64(len(data))
-		// The uncompressed size decides whether a segment is small, because it determines the work of reading it.
-		_, err := w.db.exec(ctx, "INSERT INTO segment (session, first, last, small, size, data) VALUES (?, ?, ?, ?, ?, ?)",
-			key, group[0].number, last, len(encoded) < segmentSize/2, len(encoded), data)
+		s := newSegment(group, compressFrom)
+		size += int64(len(s.data))
 		group, room = group[:0], segmentSize
-		return err
+		return w.insertSegment(ctx, key, s)
 	}
 	for _, e := range entries {
 		if e.Number <= last {
@@ -203,6 +196,12 @@ func (w *writer) entries(ctx context.Context, key int64, last uint64, entries []
 	}
 	err = flush()
 	return size, last, err
+}
+
+func (w *writer) insertSegment(ctx context.Context, key int64, s stored) error {
+	_, err := w.db.exec(ctx, "INSERT INTO segment (session, first, last, small, size, data) VALUES (?, ?, ?, ?, ?, ?)",
+		key, s.first, s.last, s.small, s.size, s.data)
+	return err
 }
 
 // payloads writes the payloads of an entry that the session does not have yet.

@@ -108,14 +108,6 @@ func (r *rewrite) step(ctx context.Context, w *writer) (done bool, err error) {
 	return end && len(r.names) == 0, err
 }
 
-// stored is a segment in the file.
-type stored struct {
-	first, last uint64
-	size        int // uncompressed
-	small       bool
-	data        []byte
-}
-
 // next returns a segment that is small or may have entries to drop, and those of this kind that follow it, up to the
 // size of one segment; end reports that no more follow.
 func (r *rewrite) next(ctx context.Context, w *writer) (found []stored, end bool, err error) {
@@ -189,18 +181,12 @@ func (r *rewrite) join(ctx context.Context, w *writer, found []stored) error {
 
 // replace writes entries in place of the segments that end between first and last, and returns their size in bytes.
 func (w *writer) replace(ctx context.Context, session int64, first, last uint64, entries []packedEntry) (int, error) {
-	if len(entries) == 0 {
-		_, err := w.db.exec(ctx, "DELETE FROM segment WHERE session = ? AND last BETWEEN ? AND ?", session, first, last)
+	_, err := w.db.exec(ctx, "DELETE FROM segment WHERE session = ? AND last BETWEEN ? AND ?", session, first, last)
+	if err != nil || len(entries) == 0 {
 		return 0, err
 	}
-	if _, err := w.db.exec(ctx, "DELETE FROM segment WHERE session = ? AND last >= ? AND last < ?", session, first, last); err != nil {
-		return 0, err
-	}
-	encoded := encode(entries)
-	data := deflate(encoded)
-	_, err := w.db.exec(ctx, "UPDATE segment SET first = ?, last = ?, small = ?, size = ?, data = ? WHERE session = ? AND last = ?",
-		entries[0].number, entries[len(entries)-1].number, len(encoded) < segmentSize/2, len(encoded), data, session, last)
-	return len(data), err
+	s := newSegment(entries, 0)
+	return len(s.data), w.insertSegment(ctx, session, s)
 }
 
 // addSize changes the size of a session by a number of bytes.

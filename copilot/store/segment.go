@@ -69,6 +69,26 @@ func pack(e Entry) packedEntry {
 	return packedEntry{number: e.Number, data: partOf(e.Data), payload: partOf(e.Payload)}
 }
 
+// stored is a segment in the file.
+type stored struct {
+	first, last uint64
+	size        int  // uncompressed
+	small       bool // depends on that size, because it determines the work of reading it
+	data        []byte
+}
+
+// newSegment returns entries as a segment, which is compressed from a number of bytes on.
+func newSegment(entries []packedEntry, compressFrom int) stored {
+	data := encode(entries)
+	s := stored{
+		first: entries[0].number, last: entries[len(entries)-1].number, size: len(data), small: len(data) < segmentSize/2, data: data,
+	}
+	if s.size >= compressFrom {
+		s.data = deflate(data)
+	}
+	return s
+}
+
 // encode returns entries as a segment.
 func encode(entries []packedEntry) []byte {
 	out := []byte{plain}
