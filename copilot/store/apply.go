@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"slices"
 	"time"
@@ -151,11 +152,14 @@ func (x *Shared) note(m Logged, own bool) {
 	}
 }
 
-// owner stores the owner of a change and returns its key, or nil.
-func (a *applier) owner(ctx context.Context, m Logged) (key any, err error) {
+// owner stores the owner of a change, unless that is the one before, and returns its key, or nil.
+func (a *applier) owner(ctx context.Context, m Logged, before sql.NullInt64) (key any, err error) {
 	o := m.Owner
-	if o == nil {
+	switch {
+	case o == nil:
 		return nil, nil
+	case before.Valid && before.Int64 == o.Key: // its row stays as long as something refers to it
+		return o.Key, nil
 	}
 	node := o.Node
 	if node == "" {

@@ -11,7 +11,7 @@ func (a *applier) activity(ctx context.Context, kind, id string, m Logged, x *Sh
 	logged := x.Number // that the log had before
 	x.note(m, own)
 	var has local
-	err := a.db.row(ctx, "SELECT key, last FROM activity WHERE kind = ? AND id = ?", []any{kind, id}, &has.key, &has.last)
+	err := a.db.row(ctx, "SELECT key, last, owner FROM activity WHERE kind = ? AND id = ?", []any{kind, id}, &has.key, &has.last, &has.owner)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return a.newActivity(ctx, kind, id, m)
@@ -58,7 +58,7 @@ func (a *applier) dropLines(ctx context.Context, kind, id string, has *local, lo
 
 // updateActivity updates an activity from a change.
 func (a *applier) updateActivity(ctx context.Context, has local, m Logged) error {
-	owner, err := a.owner(ctx, m)
+	owner, err := a.owner(ctx, m, has.owner)
 	if err != nil {
 		return err
 	}

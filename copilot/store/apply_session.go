@@ -12,8 +12,9 @@ import (
 
 // local is what this store has of a session or activity.
 type local struct {
-	key         int64 // 0: nothing
+	key         int64
 	epoch, last uint64
+	owner       sql.NullInt64
 }
 
 // session applies a change of a session, unless this node made it and still has it.
@@ -21,7 +22,7 @@ func (a *applier) session(ctx context.Context, id string, m Logged, x *Shared, o
 	logged := x.Number // that the log had before
 	x.note(m, own)
 	var has local
-	err := a.db.row(ctx, "SELECT key, epoch, last FROM session WHERE id = ?", []any{id}, &has.key, &has.epoch, &has.last)
+	err := a.db.row(ctx, "SELECT key, epoch, last, owner FROM session WHERE id = ?", []any{id}, &has.key, &has.epoch, &has.last, &has.owner)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return a.newSession(ctx, id, m)
@@ -35,11 +36,12 @@ func (a *applier) session(ctx context.Context, id string, m Logged, x *Shared, o
 		if err := a.loseSession(ctx, id, has, logged); err != nil {
 			return err
 		}
+		has.last = min(has.last, logged)
 	}
 	if m.Removed {
 		return a.remove(ctx, has.key)
 	}
-	return a.updateShared(ctx, has.key, id, m)
+	return a.updateShared(ctx, has, id, m)
 }
 
 // newSession applies a change of a session that this store does not have.
@@ -52,7 +54,7 @@ func (a *applier) newSession(ctx context.Context, id string, m Logged) error {
 		return err
 	}
 	a.sessions = append(a.sessions, id)
-	return a.updateShared(ctx, key, id, m)
+	return a.updateShared(ctx, local{key: key}, id, m)
 }
 
 // loseSession ends what this node does with a session, and keeps the entries after those that the log has in a branch.
@@ -82,16 +84,13 @@ func (a *applier) insertShared(ctx context.Context, id string, m Logged) (key in
 const bulk = 16 << 10
 
 // updateShared updates a session from a change of another node.
-func (a *applier) updateShared(ctx context.Context, key int64, id string, m Logged) error {
-	owner, err := a.owner(ctx, m)
+func (a *applier) updateShared(ctx context.Context, has local, id string, m Logged) error {
+	owner, err := a.owner(ctx, m, has.owner)
 	if err != nil {
 		return err
 	}
-	var last uint64
-	if err := a.db.row(ctx, "SELECT last FROM session WHERE key = ?", []any{key}, &last); err != nil {
-		return err
-	}
-	size, last, err := a.entries(ctx, key, last, m.Entries, bulk)
+	key := has.key
+	size, last, err := a.entries(ctx, key, has.last, m.Entries, bulk)
 	if err != nil {
 		return err
 	}
