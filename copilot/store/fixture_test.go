@@ -16,7 +16,7 @@ import (
 var release = flag.Bool("release", false, "write the fixture of the current version, once, when it is released")
 
 // current is the current version of the file.
-const current = 6
+const current = 7
 
 // fixture writes the content of the file of every version.
 func fixture(t *testing.T, directory string) {
