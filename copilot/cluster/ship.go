@@ -316,15 +316,20 @@ func (n *Node) Await(ctx context.Context, subject string, version uint64) error 
 		p, changed := n.subject[subject], n.changed
 		left := time.Until(n.valid)
 		done := p != nil && p.has(version)
+		isIdle := p == nil || !p.known || p.state == shipped // nothing is being sent, as far as is known
 		n.mu.Unlock()
 		switch {
 		case done:
 			return nil
 		case left <= 0:
 			return errUnreachable
-		case p == nil || !p.known: // nothing has been sent yet, or the store has read it back already
-			if x, err := n.store.Shared(ctx, subject); err != nil || x.Shipped >= version {
+		case isIdle:
+			x, err := n.store.Shared(ctx, subject)
+			switch {
+			case err != nil || x.Shipped >= version: // the store has read it back
 				return err
+			case x.Version < version:
+				return errNotKept
 			}
 		}
 		select {
@@ -335,6 +340,9 @@ func (n *Node) Await(ctx context.Context, subject string, version uint64) error 
 		}
 	}
 }
+
+// errNotKept reports that the store lost a change, with its file, before the log had it.
+var errNotKept = errors.New("the change is lost: the file was replaced")
 
 // has reports whether the log has a version, or will not get it.
 func (p *progress) has(version uint64) bool {
