@@ -52,10 +52,7 @@ func (w *writer) dueRewrite() int {
 	return slices.IndexFunc(w.rewrites, func(r *rewrite) bool { return !now.Before(r.notBefore) })
 }
 
-// canRewrite reports whether a rewrite is due.
-func (w *writer) canRewrite() bool { return w.dueRewrite() >= 0 }
-
-// rewriteStep does one step of the first rewrite that is due. A step that fails is tried again after a pause. After the last try
+// rewriteStep does one step of the first rewrite that is due; the next one follows after the pause. A step that fails is tried again after a pause. After the last try
 // the rewrite is given up and the record stays as it is.
 func (w *writer) rewriteStep(ctx context.Context) {
 	first := w.dueRewrite()
@@ -82,9 +79,12 @@ func (w *writer) rewriteStep(ctx context.Context) {
 	w.rewriteFailures = 0
 	if err != nil || done {
 		w.rewrites = slices.Delete(w.rewrites, first, first+1)
-		return
+	} else {
+		w.rewrites[first] = &next
 	}
-	w.rewrites[first] = &next
+	if w.dueRewrite() >= 0 {
+		signal(w.wake)
+	}
 }
 
 // step joins segments or scans for payloads, and reports whether nothing is left to do.

@@ -38,20 +38,15 @@ func (w *writer) run(ctx context.Context) {
 	defer close(w.done)
 	beat := time.NewTicker(w.options.Heartbeat)
 	defer beat.Stop()
-	for again := false; ; again = w.pauseBetweenGroups() {
-		if !again {
-			w.wait(beat.C)
-		}
-		if w.isClosing() {
-			w.end = w.finish(ctx)
-			return
-		}
+	for w.wait(beat.C); !w.isClosing(); w.wait(beat.C) {
 		stored := w.writeOnce(ctx)
 		w.reportChanges()
 		if stored {
 			w.rewriteStep(ctx)
 		}
+		w.pauseBetweenGroups()
 	}
+	w.end = w.finish(ctx)
 }
 
 // wait returns when there is something to do.
@@ -69,29 +64,22 @@ func (w *writer) wait(beat <-chan time.Time) {
 	}
 }
 
-// delay returns the delay of the next group. In a cluster it depends on how many sessions were in those before, of this node and others: while
-// there are few, clients of other nodes wait for nothing but this delay; when there are many, longer groups cost the log and all nodes less.
-func (w *writer) delay() time.Duration {
+// pauseBetweenGroups lets the next group grow. In a cluster, the pause depends on how many sessions were in the groups before, of this node and
+// others: while there are few, clients of other nodes wait for nothing but this pause; when there are many, longer groups cost the log and all
+// nodes less.
+func (w *writer) pauseBetweenGroups() {
 	const perSession, longest = 2 * time.Millisecond, 50 * time.Millisecond
-	if w.options.Cluster == nil {
-		return w.options.Delay
+	pause := w.options.Delay
+	if w.options.Cluster != nil {
+		pause = min(time.Duration(max(1, w.grouped))*perSession, longest)
+		w.grouped /= 2 // a group that was written early is small
 	}
-	sessions := max(1, w.grouped)
-	w.grouped /= 2 // a group that was written early is small
-	return min(time.Duration(sessions)*perSession, longest)
-}
-
-// pauseBetweenGroups lets the next group grow, and reports whether there is more to do at once.
-func (w *writer) pauseBetweenGroups() bool {
-	timer := time.NewTimer(w.delay())
-	defer timer.Stop()
 	select {
-	case <-timer.C:
-		return w.retry.IsZero() && w.canRewrite()
+	case <-time.After(pause):
 	case <-w.urgent:
+		signal(w.wake)
 	case <-w.closing:
 	}
-	return true
 }
 
 // writeOnce writes a group, unless the last one has just failed, and runs the requests of waiting callers. It reports
