@@ -114,7 +114,9 @@ func (n *Node) answer(ctx context.Context, data []byte, answer func(context.Cont
 		}
 		defer watching.Wait()
 		defer cancel()
-		r.Status, r.Body = answer(ctx, q.Path, q.Body)
+		if r.Status, r.Body = answer(ctx, q.Path, q.Body); r.Status == http.StatusNotFound {
+			r.Body = nil // it is no JSON
+		}
 	}
 	data, _ = json.Marshal(r) // JSON always encodes
 	return data

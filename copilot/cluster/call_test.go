@@ -3,6 +3,7 @@ package cluster_test
 import (
 	"context"
 	"net/http"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/copilot-portal/portal/copilot/cluster"
 	"github.com/copilot-portal/portal/copilot/cluster/memlog"
 	"github.com/copilot-portal/portal/copilot/ipc"
 )
@@ -49,6 +51,24 @@ func TestCallIsExecutedOnce(t *testing.T) {
 		require.Equal(t, http.StatusOK, status)
 		require.Equal(t, `["/path","body"]`, string(answer))
 		require.EqualValues(t, 1, calls.Load())
+	})
+}
+
+func TestMemberSaysThatItDoesNotKnowACall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, a, b, _ := trio(t)
+		ctx, stop := context.WithCancel(t.Context())
+		var work sync.WaitGroup
+		work.Go(func() {
+			b.Serve(ctx, func(context.Context, string, []byte) (int, []byte) { return http.StatusNotFound, []byte("404 page not found") })
+		})
+		defer work.Wait()
+		defer stop()
+		synctest.Wait()
+		status, _, err := a.Call(t.Context(), b.Store.Name(), "/unknown", []byte("{}"))
+		require.NoError(t, err)
+		require.Equal(t, http.StatusNotFound, status)
+		require.ErrorContains(t, cluster.Ask(t.Context(), a.Log, b.Store.Name(), "/unknown", true, nil), "does not know this call")
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/ipc"
 )
 
 // describe returns what this node says about itself.
@@ -67,14 +68,10 @@ func Ask(ctx context.Context, log Log, process, path string, params, result any)
 	if err := json.Unmarshal(data, &r); err != nil {
 		return err
 	}
-	if r.Status == http.StatusOK {
-		return json.Unmarshal(r.Body, result)
+	if r.Status == http.StatusNotFound {
+		return fault.Errorf(fault.Unavailable, "the portal does not know this call: its version may be older")
 	}
-	var w fault.Wire
-	if err := json.Unmarshal(r.Body, &w); err != nil {
-		return fault.Errorf(fault.Unavailable, "the portal does not know this call (status %d): its version may be older", r.Status)
-	}
-	return w.Err()
+	return ipc.Decode(r.Status, r.Body, result)
 }
 
 // Announcement is what a process of a cluster has said about itself last.

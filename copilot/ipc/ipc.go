@@ -147,33 +147,32 @@ func (p *Processes) Call(ctx context.Context, process, path string, params, resu
 	if err != nil {
 		return err
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+process+path, bytes.NewReader(body))
-	if err != nil {
-		return err
-	}
-	response, err := p.client.Do(request)
-	if errors.Is(err, ErrUnreachable) && p.remote != nil {
-		status, answer, err := p.remote.Call(ctx, process, path, body)
-		switch {
-		case err != nil:
-			return unanswered(callers, ctx, err)
-		case status == http.StatusNotFound: // an older version
-			return ErrUnreachable
-		}
-		return decode(status, answer, result)
-	}
-	if err != nil {
+	status, answer, err := p.post(ctx, process, path, body)
+	switch {
+	case err != nil:
 		return unanswered(callers, ctx, err)
-	}
-	defer func() { _ = response.Body.Close() }()
-	if response.StatusCode == http.StatusNotFound { // an older version
+	case status == http.StatusNotFound: // an older version
 		return ErrUnreachable
 	}
-	answer, err := io.ReadAll(response.Body)
+	return Decode(status, answer, result)
+}
+
+// post calls a process of this machine or, if there is none of that name, of another one.
+func (p *Processes) post(ctx context.Context, process, path string, body []byte) (status int, answer []byte, err error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+process+path, bytes.NewReader(body))
 	if err != nil {
-		return unanswered(callers, ctx, err)
+		return 0, nil, err
 	}
-	return decode(response.StatusCode, answer, result)
+	response, err := p.client.Do(request)
+	switch {
+	case errors.Is(err, ErrUnreachable) && p.remote != nil:
+		return p.remote.Call(ctx, process, path, body)
+	case err != nil:
+		return 0, nil, err
+	}
+	defer func() { _ = response.Body.Close() }()
+	answer, err = io.ReadAll(response.Body)
+	return response.StatusCode, answer, err
 }
 
 // answer answers a call from another machine.
@@ -211,7 +210,8 @@ func unanswered(callers, ctx context.Context, err error) error {
 	return fault.Errorf(fault.Unavailable, "the process that holds the session ended before it answered: look at the session before you try again")
 }
 
-func decode(status int, answer []byte, result any) error {
+// Decode decodes the answer of a call: its result, unless that is nil, or its error.
+func Decode(status int, answer []byte, result any) error {
 	if status == http.StatusOK {
 		if result == nil {
 			return nil
