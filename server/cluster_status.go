@@ -94,7 +94,7 @@ func (v *ClusterClient) Status(ctx context.Context) (s ClusterStatus, err error)
 	ctx, cancel := context.WithTimeout(ctx, clusterTime)
 	defer cancel()
 	s = ClusterStatus{Name: v.config.Group, Nodes: []ClusterNode{}}
-	if s.Newest, err = v.log.Newest(ctx); err != nil {
+	if s.Newest, err = v.log.Last(ctx); err != nil {
 		return s, err
 	}
 	list, err := v.log.Announced(ctx)

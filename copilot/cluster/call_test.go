@@ -60,7 +60,9 @@ func TestMemberSaysThatItDoesNotKnowACall(t *testing.T) {
 		ctx, stop := context.WithCancel(t.Context())
 		var work sync.WaitGroup
 		work.Go(func() {
-			b.Serve(ctx, func(context.Context, string, []byte) (int, []byte) { return http.StatusNotFound, []byte("404 page not found") })
+			b.Serve(ctx, func(context.Context, string, []byte) (int, []byte) {
+				return http.StatusNotFound, []byte("404 page not found")
+			})
 		})
 		defer work.Wait()
 		defer stop()

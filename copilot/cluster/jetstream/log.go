@@ -102,12 +102,7 @@ func (l *Log) bucket(kind string) string { return "portal-" + l.options.Name + "
 
 // stream returns the stream of all changes, and creates it at first.
 func (l *Log) stream(ctx context.Context) (jetstream.Stream, error) {
-	s, err := untilAnswered(ctx, func(ctx context.Context) (jetstream.Stream, error) { return l.js.Stream(ctx, l.bucket("log")) })
-	if err == nil && isCompressed(s) {
-		l.warnOnce.Do(func() {
-			l.options.Log.Warn("the servers compress the log, and may lose messages when they are killed", "hint", Uncompress(l.options.Name))
-		})
-	}
+	s, err := l.find(ctx)
 	if !errors.Is(err, jetstream.ErrStreamNotFound) {
 		return s, err
 	}
@@ -116,6 +111,17 @@ func (l *Log) stream(ctx context.Context) (jetstream.Stream, error) {
 		Duplicates: 2 * time.Minute, AllowDirect: false, // direct reads may be old
 		Description: "changes of the sessions of a cluster of portals",
 	})
+}
+
+// find returns the stream of all changes, if there is one, as it is now.
+func (l *Log) find(ctx context.Context) (jetstream.Stream, error) {
+	s, err := untilAnswered(ctx, func(ctx context.Context) (jetstream.Stream, error) { return l.js.Stream(ctx, l.bucket("log")) })
+	if err == nil && isCompressed(s) {
+		l.warnOnce.Do(func() {
+			l.options.Log.Warn("the servers compress the log, and may lose messages when they are killed", "hint", Uncompress(l.options.Name))
+		})
+	}
+	return s, err
 }
 
 func isCompressed(s jetstream.Stream) bool {
@@ -165,7 +171,7 @@ func code(err error) jetstream.ErrorCode {
 // Append implements [cluster.Log]. A server that was killed may come back, and lead, without messages that were acknowledged. If the newest one
 // about the subject is older than the one that is expected, this node has read what the servers have lost, so nobody has written since.
 func (l *Log) Append(ctx context.Context, subject string, expect uint64, id string, data []byte) (uint64, error) {
-	isLost := false
+	given := expect
 	for {
 		options := []jetstream.PublishOpt{jetstream.WithMsgID(id), jetstream.WithRetryAttempts(0)}
 		if expect != cluster.Any {
@@ -182,11 +188,15 @@ func (l *Log) Append(ctx context.Context, subject string, expect uint64, id stri
 				return 0, err
 			}
 		case code(err) == wrongSequence:
-			sequence, lost, err := l.examine(ctx, subject, expect, id)
-			if !lost || isLost {
-				return sequence, err
+			newest, own, err := l.newest(ctx, subject, id)
+			switch {
+			case err != nil || own: // an earlier attempt has stored it
+				return newest, err
+			case newest >= expect || expect != given:
+				return 0, cluster.ErrConflict
 			}
-			expect, isLost = sequence, true
+			l.options.Log.Error("the servers of the cluster's log have lost messages that they had acknowledged", "subject", subject, "lost", expect, "newest", newest)
+			expect = newest
 		case code(err) != tryAgain:
 			return 0, err
 		}
@@ -198,9 +208,8 @@ func (l *Log) Append(ctx context.Context, subject string, expect uint64, id stri
 	}
 }
 
-// examine says why a message was refused: an earlier attempt has stored it, with the sequence; or another one is the newest, which is a
-// [cluster.ErrConflict]. lost is true if that one, with the sequence, is older than the expected one.
-func (l *Log) examine(ctx context.Context, subject string, expect uint64, id string) (sequence uint64, lost bool, err error) {
+// newest returns the sequence of the newest message about a subject (0: there is none), and whether it has an id.
+func (l *Log) newest(ctx context.Context, subject, id string) (sequence uint64, hasID bool, err error) {
 	s, err := l.stream(ctx)
 	if err != nil {
 		return 0, false, err
@@ -208,26 +217,23 @@ func (l *Log) examine(ctx context.Context, subject string, expect uint64, id str
 	m, err := s.GetLastMsgForSubject(ctx, l.wire(subject))
 	switch {
 	case errors.Is(err, jetstream.ErrMsgNotFound):
+		return 0, false, nil
 	case err != nil:
 		return 0, false, err
-	case m.Header.Get(jetstream.MsgIDHeader) == id:
-		return m.Sequence, false, nil
-	default:
-		sequence = m.Sequence
 	}
-	if lost = sequence < expect; lost {
-		l.options.Log.Error("the servers of the cluster's log have lost messages that they had acknowledged", "subject", subject, "lost", expect, "newest", sequence)
-	}
-	return sequence, lost, cluster.ErrConflict
+	return m.Sequence, m.Header.Get(jetstream.MsgIDHeader) == id, nil
 }
 
-// Last implements [cluster.Log].
+// Last implements [cluster.Log]. It creates nothing.
 func (l *Log) Last(ctx context.Context) (uint64, error) {
-	s, err := l.stream(ctx)
-	if err != nil {
+	s, err := l.find(ctx)
+	switch {
+	case errors.Is(err, jetstream.ErrStreamNotFound):
+		return 0, nil
+	case err != nil:
 		return 0, err
 	}
-	return s.CachedInfo().State.LastSeq, nil // it has just come
+	return s.CachedInfo().State.LastSeq, nil
 }
 
 // Read hands over at most readBatch messages at once, of about readSize bytes.

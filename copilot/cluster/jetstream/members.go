@@ -3,6 +3,7 @@ package jetstream
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -110,17 +111,26 @@ func (l *Log) Serve(ctx context.Context, member string, answer func(context.Cont
 		return err
 	}
 	defer s.Unsubscribe() //nolint:errcheck // the connection may be closed
-	calls := newCalls(ctx)
-	defer calls.wait()
+	var work sync.WaitGroup
+	defer work.Wait()
+	var open sync.Map // functions that cancel what is being answered, by ids
 	for {
 		select {
 		case m := <-arrived:
 			if id := m.Header.Get(headerCancel); id != "" {
-				calls.cancel(id)
+				value, _ := open.Load(id)
+				if cancel, ok := value.(context.CancelFunc); ok {
+					cancel()
+				}
 				continue
 			}
-			calls.run(m.Header.Get(headerID), func(ctx context.Context) {
-				_ = m.Respond(answer(ctx, m.Data)) // the caller may be gone
+			id := m.Header.Get(headerID)
+			answering, cancel := context.WithCancel(ctx)
+			open.Store(id, cancel)
+			work.Go(func() {
+				defer cancel()
+				defer open.Delete(id)
+				_ = m.Respond(answer(answering, m.Data)) // the caller may be gone
 			})
 		case <-ctx.Done():
 			return ctx.Err()

@@ -47,17 +47,6 @@ func (l *Log) Announced(ctx context.Context) (list []cluster.Announcement, err e
 	}
 }
 
-// Newest returns the sequence of the newest message of all; 0: there is none. Unlike [Log.Last] it creates nothing.
-func (l *Log) Newest(ctx context.Context) (uint64, error) {
-	log, err := l.js.Stream(ctx, l.bucket("log"))
-	if errors.Is(err, jetstream.ErrStreamNotFound) {
-		return 0, nil
-	} else if err != nil {
-		return 0, err
-	}
-	return log.CachedInfo().State.LastSeq, nil
-}
-
 // Servers is what a client sees of the servers.
 type Servers struct {
 	Connected  string // address of the one that answers
