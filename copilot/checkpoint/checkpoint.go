@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"io/fs"
+	"iter"
 	"regexp"
 	"slices"
 	"strings"
@@ -138,15 +139,24 @@ func (u *use) checkpoints(ctx context.Context, session string) ([]Checkpoint, er
 		return nil, unavailable(err)
 	}
 	var list []Checkpoint
-	for line := range strings.SplitSeq(out, "\n") {
-		commit, text, _ := strings.Cut(line, " ")
-		var n note
-		if json.Unmarshal([]byte(text), &n) == nil {
-			list = append(list, Checkpoint{session, n.Name, n.Time, n.Uncovered, n.More, commit, n.Perms, n.Action, n.Outside, nil})
-		}
+	for commit, n := range notes(out) {
+		list = append(list, Checkpoint{session, n.Name, n.Time, n.Uncovered, n.More, commit, n.Perms, n.Action, n.Outside, nil})
 	}
 	slices.SortStableFunc(list, func(a, b Checkpoint) int { return cmp.Or(a.Time.Compare(b.Time), cmp.Compare(a.Name, b.Name)) })
 	return list, nil
+}
+
+// notes yields the commits of checkpoints, from lines of git, and what they say.
+func notes(lines string) iter.Seq2[string, note] {
+	return func(yield func(commit string, n note) bool) {
+		for line := range strings.SplitSeq(lines, "\n") {
+			commit, text, _ := strings.Cut(line, " ")
+			var n note
+			if json.Unmarshal([]byte(text), &n) == nil && !yield(commit, n) {
+				return
+			}
+		}
+	}
 }
 
 // readable returns the commits of a session that are there, and what they say.

@@ -38,7 +38,7 @@ const idleTime = time.Second
 func (s *Store) keepIdle(ctx context.Context, keep func(session string) bool) error {
 	limited, cancel := context.WithTimeout(ctx, idleTime)
 	defer cancel()
-	release, err := s.takeTurn(limited, func() error { return nil })
+	release, err := s.takeTurn(limited)
 	switch {
 	case ctx.Err() != nil && err != nil:
 		return ctx.Err()
@@ -164,7 +164,7 @@ func (s *Store) stopYielding() {
 const pruneAfter = "1.hour.ago"
 
 func (s *Store) collectNow(ctx context.Context) error {
-	release, err := s.takeTurn(ctx, func() error { return nil })
+	release, err := s.takeTurn(ctx)
 	if err != nil {
 		return err
 	}

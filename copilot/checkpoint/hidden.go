@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path"
 	"path/filepath"
@@ -120,9 +121,5 @@ func extract(objects *git.Objects, name, object string) error {
 	if err != nil {
 		return err
 	}
-	err = objects.Read(f, object)
-	if closed := f.Close(); err == nil {
-		err = closed
-	}
-	return err
+	return errors.Join(objects.Read(f, object), f.Close())
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -344,12 +343,7 @@ func (h Hunk) takeBack(content []byte) []byte {
 	}
 	first = min(first, len(lines))
 	var out bytes.Buffer
-	write := func(list [][]byte) {
-		for _, l := range list {
-			_, _ = io.Copy(&out, bytes.NewReader(l))
-		}
-	}
-	write(lines[:first])
+	out.Write(bytes.Join(lines[:first], nil))
 	for _, l := range h.Lines {
 		if l.Kind == '+' {
 			continue
@@ -359,6 +353,6 @@ func (h Hunk) takeBack(content []byte) []byte {
 			out.WriteByte('\n')
 		}
 	}
-	write(lines[min(first+h.NewLines, len(lines)):])
+	out.Write(bytes.Join(lines[min(first+h.NewLines, len(lines)):], nil))
 	return out.Bytes()
 }

@@ -111,8 +111,10 @@ func (u *use) read(ctx context.Context, index string) (snapshot, error) {
 	if err := found.check(); err != nil {
 		return snapshot{}, err
 	}
-	if err := u.writePerms(found.perms, len(found.changed)+len(found.gone) > 0); err != nil { // first: git lists files only until they are in the index
-		return snapshot{}, err
+	if len(found.changed)+len(found.gone) > 0 {
+		if err := u.writePerms(found.perms); err != nil { // first: git lists files only until they are in the index
+			return snapshot{}, err
+		}
 	}
 	for _, list := range []struct {
 		option string
@@ -132,10 +134,7 @@ func (u *use) read(ctx context.Context, index string) (snapshot, error) {
 
 // writeTree stores the tree of the directory, whatever the top of the work tree is.
 func (u *use) writeTree(ctx context.Context, index string) (string, error) {
-	args := []string{"write-tree"}
-	if below, err := filepath.Rel(u.place.Top, u.directory); err == nil && below != "." {
-		args = append(args, "--prefix="+filepath.ToSlash(below)+"/")
-	}
+	args := append([]string{"write-tree"}, u.prefix()...)
 	tree, err := u.call(ctx, git.Call{Index: index, Args: args})
 	var failed *git.Error
 	if len(args) > 1 && errors.As(err, &failed) && strings.Contains(failed.Output, "prefix") { // it has no files
@@ -267,10 +266,7 @@ func (u *use) readPerms() map[string]fs.FileMode {
 	return permsWithPaths(perms, decodePath)
 }
 
-func (u *use) writePerms(perms map[string]fs.FileMode, changed bool) error {
-	if !changed {
-		return nil
-	}
+func (u *use) writePerms(perms map[string]fs.FileMode) error {
 	data, err := json.Marshal(permsWithPaths(perms, encodePath))
 	if err != nil {
 		return err

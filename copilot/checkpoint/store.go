@@ -2,7 +2,6 @@ package checkpoint
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -127,12 +126,7 @@ func (s *Store) openShadow(ctx context.Context, directory string, p git.Place) (
 // acquire waits for the turn, which a collection of garbage gives up.
 func (s *Store) acquire(ctx context.Context) (release func(), err error) {
 	s.startWaiting()
-	release, err = s.takeTurn(ctx, func() error {
-		if err := os.MkdirAll(s.dir, 0o700); err != nil {
-			return err
-		}
-		return errors.Join(s.writeOnce(directoryFile, s.directory), s.writeOnce(stampFile, ""))
-	})
+	release, err = s.takeTurn(ctx)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.waiting--
@@ -148,14 +142,15 @@ func (s *Store) startWaiting() {
 	}
 }
 
-// takeTurn waits until no other operation is in progress in this process, prepares, and waits for other processes.
-func (s *Store) takeTurn(ctx context.Context, prepare func() error) (release func(), err error) {
+// takeTurn waits until no other operation is in progress in this process, creates the store if necessary, and waits for other
+// processes.
+func (s *Store) takeTurn(ctx context.Context) (release func(), err error) {
 	select {
 	case s.turn <- struct{}{}:
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	if err = prepare(); err == nil {
+	if err = s.create(); err == nil {
 		s.lock, err = flock.Lock(ctx, s.path("lock"))
 	}
 	if err != nil {
@@ -168,6 +163,13 @@ func (s *Store) takeTurn(ctx context.Context, prepare func() error) (release fun
 		s.lock = nil
 		<-s.turn
 	}, nil
+}
+
+func (s *Store) create() error {
+	if err := os.MkdirAll(s.dir, 0o700); err != nil {
+		return err
+	}
+	return errors.Join(s.writeOnce(directoryFile, s.directory), s.writeOnce(stampFile, ""))
 }
 
 // writeOnce writes a file that does not exist yet.
@@ -224,10 +226,7 @@ func (u *use) seed(ctx context.Context, index string) error {
 	if err != nil || tree == "" {
 		return err
 	}
-	read := []string{"read-tree", tree}
-	if below, err := filepath.Rel(u.place.Top, u.directory); err == nil && below != "." {
-		read = []string{"read-tree", "--prefix=" + filepath.ToSlash(below) + "/", tree}
-	}
+	read := append(append([]string{"read-tree"}, u.prefix()...), tree)
 	if _, err = u.call(ctx, git.Call{Index: index, Args: read}); err == nil {
 		_, err = u.call(ctx, git.Call{Index: index, Args: []string{"update-index", "-q", "--refresh"}, Expect: []int{1}}) // else git reads all files each time
 	}
@@ -239,6 +238,15 @@ func (u *use) seed(ctx context.Context, index string) error {
 	return err
 }
 
+// prefix returns the option of git that names the directory below the top of the work tree; none if it is the top.
+func (u *use) prefix() []string {
+	below, err := filepath.Rel(u.place.Top, u.directory)
+	if err != nil || below == "." {
+		return nil
+	}
+	return []string{"--prefix=" + filepath.ToSlash(below) + "/"}
+}
+
 // newestTree returns the tree of the newest checkpoint of all sessions; "" if there is none that can be read.
 func (u *use) newestTree(ctx context.Context) (string, error) {
 	const sameSecond = "20" // git's times are seconds
@@ -247,10 +255,8 @@ func (u *use) newestTree(ctx context.Context) (string, error) {
 		return "", ctx.Err()
 	}
 	var newest Checkpoint
-	for line := range strings.SplitSeq(out, "\n") {
-		commit, text, _ := strings.Cut(line, " ")
-		var n note
-		if json.Unmarshal([]byte(text), &n) == nil && n.Time.After(newest.Time) {
+	for commit, n := range notes(out) {
+		if n.Time.After(newest.Time) {
 			newest = Checkpoint{Time: n.Time, commit: commit}
 		}
 	}
