@@ -30,7 +30,7 @@ func (n *Node) Progress() string {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	var b strings.Builder
-	for s, p := range n.subject {
+	for s, p := range n.progress {
 		fmt.Fprintf(&b, " %s:%+v", s, *p)
 	}
 	return b.String()
@@ -55,7 +55,7 @@ func (n *Node) ShipLate(ctx context.Context, subject string, meanwhile func()) e
 
 // AwaitNumber returns when the log has the entries of a subject up to a number.
 func (n *Node) AwaitNumber(ctx context.Context, subject string, number uint64) {
-	_ = n.await(ctx, func() bool { p := n.subject[subject]; return p != nil && p.number >= number })
+	_ = n.await(ctx, func() bool { p := n.progress[subject]; return p != nil && p.number >= number })
 }
 
 // AwaitApplied returns when the store has the messages up to a sequence.

@@ -104,15 +104,15 @@ func (n *Node) noteApplied(changes []store.Logged) {
 
 // noteSubject records that the store has a message about a subject. The caller must hold the lock.
 func (n *Node) noteSubject(subject string, sequence uint64) {
-	p := n.subject[subject]
+	p := n.progress[subject]
 	switch {
 	case p == nil:
 	case p.state == contested:
 		p.known = false
 		n.wait(subject, p)
 	case sequence < p.newest:
-	case p.state == shipped && (sequence > p.newest || len(n.subject) > maxKnown):
-		delete(n.subject, subject) // the store knows as much
+	case p.state == shipped && (sequence > p.newest || len(n.progress) > maxKnown):
+		delete(n.progress, subject) // the store knows as much
 	case sequence > p.newest:
 		p.known = false
 	}
@@ -148,7 +148,7 @@ func (n *Node) purgeRemoved(ctx context.Context) error {
 func (n *Node) purgeSubject(ctx context.Context, subject string, before uint64) error {
 	ctx, cancel := context.WithTimeout(ctx, appendTime)
 	defer cancel()
-	positions, err := n.store.SharedPositions(ctx, subject)
+	positions, err := n.store.PositionSubjects(ctx, subject)
 	for i := 0; i < len(positions) && err == nil; i++ {
 		err = n.log.Purge(ctx, positions[i], before) // the newest message of all must stay, because nodes wait for it
 	}

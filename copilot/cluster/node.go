@@ -40,7 +40,9 @@ type Node struct {
 	changed chan struct{} // closed and replaced when anything below changes
 	members map[string]*member
 	hearing hearing
-	subject map[string]*progress
+
+	progress map[string]*progress // by subject
+
 	queue   []string            // subjects that wait to be sent
 	removed map[string]uint64   // subjects whose messages before a sequence are to be purged
 	delayed map[string][]string // positions, by the subjects of sessions that the log does not have yet
@@ -62,7 +64,7 @@ func New(log Log, o Options) *Node {
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	return &Node{
 		options: o, log: log, wake: make(chan struct{}, 1), purge: make(chan struct{}, 1), changed: make(chan struct{}),
-		members: map[string]*member{}, subject: map[string]*progress{}, removed: map[string]uint64{}, delayed: map[string][]string{}, calls: calls{known: map[string]*call{}},
+		members: map[string]*member{}, progress: map[string]*progress{}, removed: map[string]uint64{}, delayed: map[string][]string{}, calls: calls{known: map[string]*call{}},
 	}
 }
 

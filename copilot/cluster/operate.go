@@ -24,7 +24,7 @@ func (n *Node) describe() State {
 
 // countWaiting returns how many subjects have changes that the log lacks. The caller must hold the lock.
 func (n *Node) countWaiting() (waiting int) {
-	for _, p := range n.subject {
+	for _, p := range n.progress {
 		if p.state != shipped {
 			waiting++
 		}

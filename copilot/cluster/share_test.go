@@ -447,7 +447,7 @@ func TestChangeThatIsFollowedByOneOfAnotherNodeIsAwaited(t *testing.T) {
 			settle()
 		}
 		admit(a)
-		x, err := a.Store.Shared(t.Context(), "visitor/68617368")
+		x, err := a.Store.Progress(t.Context(), "visitor/68617368")
 		require.NoError(t, err)
 		require.NoError(t, a.ShipLate(t.Context(), "visitor/68617368", func() { admit(b) }))
 		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)

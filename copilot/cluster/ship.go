@@ -73,10 +73,10 @@ func signal(c chan struct{}) {
 
 // progressOf returns the progress of a subject. The caller must hold the lock.
 func (n *Node) progressOf(subject string) *progress {
-	p := n.subject[subject]
+	p := n.progress[subject]
 	if p == nil {
 		p = &progress{}
-		n.subject[subject] = p
+		n.progress[subject] = p
 	}
 	return p
 }
@@ -113,7 +113,7 @@ func (n *Node) takeWaiting() []string {
 	list := n.queue
 	n.queue = nil
 	for _, s := range list {
-		n.subject[s].state = sending
+		n.progress[s].state = sending
 	}
 	return list
 }
@@ -159,7 +159,7 @@ func (n *Node) contest(ctx context.Context, subject string) error {
 		p := n.progressOf(subject)
 		p.state, sent = contested, p.newest
 	})
-	x, err := n.store.Shared(ctx, subject)
+	x, err := n.store.Progress(ctx, subject)
 	n.update(func() {
 		p := n.progressOf(subject)
 		switch {
@@ -217,10 +217,10 @@ func (n *Node) isDelayed(ctx context.Context, subject string) (bool, error) {
 		return false, nil
 	}
 	n.update(func() { n.delayed[session] = append(n.delayed[session], subject) })
-	x, err := n.store.Shared(ctx, session)
+	x, err := n.store.Progress(ctx, session)
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	p := n.subject[session]
+	p := n.progress[session]
 	if err == nil && x.Sequence == 0 && (p == nil || p.newest == 0) && n.delayed[session] != nil {
 		return true, nil
 	}
@@ -247,7 +247,7 @@ func (n *Node) position(ctx context.Context, subject string) (progress, error) {
 	if p.known {
 		return p, nil
 	}
-	x, err := n.store.Shared(ctx, subject)
+	x, err := n.store.Progress(ctx, subject)
 	if err != nil {
 		return p, err
 	}
@@ -313,7 +313,7 @@ func (n *Node) Claim(ctx context.Context, c store.Change) (sequence uint64, err 
 func (n *Node) Await(ctx context.Context, subject string, version uint64) error {
 	for {
 		n.mu.Lock()
-		p, changed := n.subject[subject], n.changed
+		p, changed := n.progress[subject], n.changed
 		left := time.Until(n.valid)
 		done := p != nil && p.has(version)
 		isIdle := p == nil || !p.known || p.state == shipped // nothing is being sent, as far as is known
@@ -324,7 +324,7 @@ func (n *Node) Await(ctx context.Context, subject string, version uint64) error 
 		case left <= 0:
 			return errUnreachable
 		case isIdle:
-			x, err := n.store.Shared(ctx, subject)
+			x, err := n.store.Progress(ctx, subject)
 			switch {
 			case err != nil || x.Shipped >= version: // the store has read it back
 				return err
@@ -352,7 +352,7 @@ func (p *progress) has(version uint64) bool {
 // awaitShipped returns when the log has everything, or cannot be reached.
 func (n *Node) awaitShipped(ctx context.Context) {
 	_ = n.await(ctx, func() bool {
-		for _, p := range n.subject {
+		for _, p := range n.progress {
 			if p.state != shipped && p.state != contested {
 				return !n.reached
 			}

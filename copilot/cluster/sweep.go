@@ -55,7 +55,7 @@ func (n *Node) sweepObject(ctx context.Context, object string) error {
 	if id == "" {
 		return nil
 	}
-	x, err := n.store.Shared(ctx, subject)
+	x, err := n.store.Progress(ctx, subject)
 	if err != nil {
 		return err
 	}

@@ -169,7 +169,7 @@ func (w *writer) appendActivity(ctx context.Context, a Activity, lines [][]byte)
 // owner is provably gone (see [Store.Acquire]). It returns them, oldest first.
 func (s *Store) Adopt(ctx context.Context, kind string) ([]Activity, error) {
 	if s.options.Cluster != nil {
-		return s.adoptShared(ctx, kind)
+		return s.adoptInCluster(ctx, kind)
 	}
 	return ask(ctx, s, func(ctx context.Context, w *writer) (adopted []Activity, err error) {
 		err = w.db.transaction(ctx, func() error {
@@ -221,7 +221,7 @@ func (w *writer) adopt(ctx context.Context, kind string) (adopted []Activity, er
 func (s *Store) DeleteDone(ctx context.Context, kind string, before time.Time) (ids []string, err error) {
 	remove := s.removeDone
 	if s.options.Cluster != nil {
-		remove = s.removeDoneShared
+		remove = s.removeDoneInCluster
 	}
 	for after := (Cursor{}); ; {
 		after, err = remove(ctx, kind, after, before)

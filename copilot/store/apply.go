@@ -23,7 +23,7 @@ func (s *Store) Apply(ctx context.Context, changes []Logged, urgent bool) (sessi
 	if urgent {
 		when = s.urgent
 	}
-	err = s.order(ctx, when, func(ctx context.Context, w *writer) (err error) {
+	err = s.request(ctx, when, func(ctx context.Context, w *writer) (err error) {
 		sessions, err = w.apply(ctx, changes)
 		return err
 	})
@@ -75,7 +75,7 @@ func (w *writer) writeContested(ctx context.Context, changes []Logged) error {
 		if kind != sessionKind || l == nil || m.Process == w.self.name() || slices.Contains(contested, l) {
 			continue
 		}
-		x, err := w.shared(ctx, m.Subject)
+		x, err := w.progress(ctx, m.Subject)
 		if err != nil {
 			return err
 		}
@@ -116,7 +116,7 @@ func (a *applier) all(ctx context.Context, changes []Logged) error {
 }
 
 func (a *applier) one(ctx context.Context, m Logged) error {
-	x, err := a.shared(ctx, m.Subject)
+	x, err := a.progress(ctx, m.Subject)
 	if err != nil || m.Sequence <= x.Sequence {
 		return err
 	}
@@ -140,15 +140,14 @@ func (a *applier) one(ctx context.Context, m Logged) error {
 }
 
 // note notes that the log has a change of a session or activity.
-func (x *Shared) note(m Logged, own bool) {
+func (x *Progress) note(m Logged, own bool) {
 	switch {
+	case m.Removed:
+		x.Shipped, x.Number = x.Version, 0
 	case own:
 		x.Shipped, x.Number = max(x.Shipped, min(x.Version, m.Version)), max(x.Number, m.Last)
 	default:
 		x.Shipped, x.Number = x.Version, m.Last // what this node has not shared does not count any more
-	}
-	if m.Removed {
-		x.Shipped, x.Number = x.Version, 0
 	}
 }
 

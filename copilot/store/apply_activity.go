@@ -7,7 +7,7 @@ import (
 )
 
 // activity applies a change of an activity, unless this node made it and still has it.
-func (a *applier) activity(ctx context.Context, kind, id string, m Logged, x *Shared, own bool) error {
+func (a *applier) activity(ctx context.Context, kind, id string, m Logged, x *Progress, own bool) error {
 	logged := x.Number // that the log had before
 	x.note(m, own)
 	var has local

@@ -10,7 +10,7 @@ import (
 const removedRow = 1
 
 // sharedRow applies a change of what is shared as a whole. The newest in the log counts: a change that the log lacks will be that.
-func (a *applier) sharedRow(ctx context.Context, kind, id string, m Logged, x *Shared, own bool) error {
+func (a *applier) sharedRow(ctx context.Context, kind, id string, m Logged, x *Progress, own bool) error {
 	switch {
 	case m.Removed:
 		x.Number, x.Shipped = removedRow, x.Version

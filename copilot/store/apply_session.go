@@ -18,7 +18,7 @@ type local struct {
 }
 
 // session applies a change of a session, unless this node made it and still has it.
-func (a *applier) session(ctx context.Context, id string, m Logged, x *Shared, own bool) error {
+func (a *applier) session(ctx context.Context, id string, m Logged, x *Progress, own bool) error {
 	logged := x.Number // that the log had before
 	x.note(m, own)
 	var has local
@@ -41,7 +41,7 @@ func (a *applier) session(ctx context.Context, id string, m Logged, x *Shared, o
 	if m.Removed {
 		return a.remove(ctx, has.key)
 	}
-	return a.updateShared(ctx, has, id, m)
+	return a.applyTo(ctx, has, id, m)
 }
 
 // newSession applies a change of a session that this store does not have.
@@ -49,12 +49,12 @@ func (a *applier) newSession(ctx context.Context, id string, m Logged) error {
 	if m.Removed { // its messages may have been purged before this node has read them
 		return a.removeShares(ctx, id)
 	}
-	key, err := a.insertShared(ctx, id, m)
+	key, err := a.insertLogged(ctx, id, m)
 	if err != nil {
 		return err
 	}
 	a.sessions = append(a.sessions, id)
-	return a.updateShared(ctx, local{key: key}, id, m)
+	return a.applyTo(ctx, local{key: key}, id, m)
 }
 
 // loseSession ends what this node does with a session, and keeps the entries after those that the log has in a branch.
@@ -68,8 +68,8 @@ func (a *applier) loseSession(ctx context.Context, id string, has local, logged 
 	return a.branch(ctx, has.key, logged)
 }
 
-// insertShared inserts a session of another node.
-func (a *applier) insertShared(ctx context.Context, id string, m Logged) (key int64, err error) {
+// insertLogged inserts a session that only the log has.
+func (a *applier) insertLogged(ctx context.Context, id string, m Logged) (key int64, err error) {
 	created := time.Now()
 	if m.Session != nil {
 		created = m.Session.Created
@@ -83,8 +83,8 @@ func (a *applier) insertShared(ctx context.Context, id string, m Logged) (key in
 // or was cut off, and nothing follows that merges them.
 const bulk = 16 << 10
 
-// updateShared updates a session from a change of another node.
-func (a *applier) updateShared(ctx context.Context, has local, id string, m Logged) error {
+// applyTo updates a session from a change of another node, or of this one before it lost its file.
+func (a *applier) applyTo(ctx context.Context, has local, id string, m Logged) error {
 	owner, err := a.owner(ctx, m, has.owner)
 	if err != nil {
 		return err
@@ -109,10 +109,10 @@ func (a *applier) updateShared(ctx context.Context, has local, id string, m Logg
 	if m.Session == nil {
 		return nil
 	}
-	return a.updateSharedHead(ctx, key, m)
+	return a.applyHead(ctx, key, m)
 }
 
-func (a *applier) updateSharedHead(ctx context.Context, key int64, m Logged) error {
+func (a *applier) applyHead(ctx context.Context, key int64, m Logged) error {
 	h := m.Session
 	if _, err := a.db.exec(ctx, "UPDATE session SET origin = ?, title = ?, model = ?, directory = ?, closed = ? WHERE key = ?",
 		h.Origin, h.Title, h.Model, h.Directory, h.Closed, key); err != nil {

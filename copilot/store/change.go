@@ -20,7 +20,7 @@ type Change struct {
 	Epoch   uint64 `json:",omitempty"` // of a session
 	Last    uint64 `json:",omitempty"` // number of the last entry or line
 	Changed int64  `json:",omitempty"` // when a session changed, in milliseconds; 0: as before
-	Claim   bool   `json:",omitempty"` // it changes nothing but the owner, and says what the others have
+	Claim   bool   `json:",omitempty"` // it changes the owner and the epoch, or removes; of the rest it says what the log has
 	Removed bool   `json:",omitempty"`
 
 	Session  *Session        `json:",omitempty"` // what describes a session; nil: as before
@@ -43,26 +43,25 @@ type Owner struct {
 	Node string // "": that of the change
 }
 
-// Shared is how far the log has a subject, as applied here.
-type Shared struct{ Sequence, Number, Version, Shipped uint64 }
+// Progress is how far the log has a subject, as applied here.
+type Progress struct{ Sequence, Number, Version, Shipped uint64 }
 
-const selectShared = "SELECT sequence, number, version, shipped FROM shared WHERE subject = ?"
-
-// Shared returns how far the log has a subject.
-func (s *Store) Shared(ctx context.Context, subject string) (x Shared, err error) {
-	err = s.read.Load().QueryRowContext(ctx, selectShared, subject).Scan(&x.Sequence, &x.Number, &x.Version, &x.Shipped)
-	if errors.Is(err, sql.ErrNoRows) {
-		return Shared{}, nil
-	}
+// Progress returns how far the log has a subject.
+func (s *Store) Progress(ctx context.Context, subject string) (Progress, error) {
+	x, err := progressIn(ctx, s.read.Load(), subject)
 	return x, s.readError(err)
 }
 
-// shared is [Store.Shared] within a transaction.
-func (w *writer) shared(ctx context.Context, subject string) (x Shared, err error) {
-	err = w.db.row(ctx, selectShared, []any{subject}, &x.Sequence, &x.Number, &x.Version, &x.Shipped)
-	if errors.Is(err, sql.ErrNoRows) {
-		err = nil
-	}
+// progress is [Store.Progress] within a transaction.
+func (w *writer) progress(ctx context.Context, subject string) (Progress, error) {
+	return progressIn(ctx, w.db, subject)
+}
+
+func progressIn(ctx context.Context, from querier, subject string) (x Progress, err error) {
+	_, err = collect(ctx, from, func(row scanner) (Progress, error) {
+		err := row.Scan(&x.Sequence, &x.Number, &x.Version, &x.Shipped)
+		return x, err
+	}, "SELECT sequence, number, version, shipped FROM shared WHERE subject = ?", subject)
 	return x, err
 }
 
@@ -74,7 +73,7 @@ func (s *Store) Change(ctx context.Context, subject string, version, after uint6
 	if s.recent.after(version, &c) {
 		return c, nil
 	}
-	x, err := s.Shared(ctx, subject) // first, so that what follows has at least this version
+	x, err := s.Progress(ctx, subject) // first, so that what follows has at least this version
 	if err != nil {
 		return Change{}, err
 	}
@@ -100,8 +99,8 @@ func (s *Store) Change(ctx context.Context, subject string, version, after uint6
 	return c, err
 }
 
-// SharedPositions returns the subjects of the positions in a session.
-func (s *Store) SharedPositions(ctx context.Context, session string) ([]string, error) {
+// PositionSubjects returns the subjects of the positions in a session.
+func (s *Store) PositionSubjects(ctx context.Context, session string) ([]string, error) {
 	_, id := SplitSubject(session)
 	list, err := collect(ctx, s.read.Load(), column[string], "SELECT subject FROM shared WHERE subject > ? AND subject < ?",
 		subject(positionKind, id)+"/", subject(positionKind, id)+"0") // 0 follows /

@@ -35,7 +35,7 @@ func (s *Store) claim(ctx context.Context, check func(context.Context, *writer) 
 
 // claimOf returns the claim of a subject as it is applied here.
 func (w *writer) claimOf(ctx context.Context, subject string) (c Change, err error) {
-	x, err := w.shared(ctx, subject)
+	x, err := w.progress(ctx, subject)
 	return Change{Subject: subject, Process: w.self.name(), Owner: w.ownerOf(), Claim: true, Expect: x.Sequence, Last: x.Number}, err
 }
 
@@ -55,8 +55,8 @@ func (w *writer) claimSession(ctx context.Context, id string) (c Change, err err
 	return c, err
 }
 
-// acquireShared is Acquire in a cluster.
-func (s *Store) acquireShared(ctx context.Context, id string) (*Lease, error) {
+// acquireInCluster is Acquire in a cluster.
+func (s *Store) acquireInCluster(ctx context.Context, id string) (*Lease, error) {
 	c, sequence, err := s.claim(ctx, func(ctx context.Context, w *writer) (Change, error) { return w.claimSession(ctx, id) })
 	if err != nil {
 		return nil, err
@@ -98,8 +98,8 @@ func (s *Store) claimRemoval(ctx context.Context, id string, until int64) error 
 	return err
 }
 
-// removeDoneShared is removeDone in a cluster: it removes the activity from all nodes.
-func (s *Store) removeDoneShared(ctx context.Context, kind string, after Cursor, before time.Time) (found Cursor, err error) {
+// removeDoneInCluster is removeDone in a cluster: it removes the activity from all nodes.
+func (s *Store) removeDoneInCluster(ctx context.Context, kind string, after Cursor, before time.Time) (found Cursor, err error) {
 	var key int64
 	c, sequence, err := s.claim(ctx, func(ctx context.Context, w *writer) (c Change, err error) {
 		if key, found, err = w.oldestDone(ctx, kind, after, before); err != nil {
@@ -128,8 +128,8 @@ func (s *Store) removeDoneShared(ctx context.Context, kind string, after Cursor,
 	return found, err
 }
 
-// adoptShared is Adopt in a cluster.
-func (s *Store) adoptShared(ctx context.Context, kind string) (adopted []Activity, err error) {
+// adoptInCluster is Adopt in a cluster.
+func (s *Store) adoptInCluster(ctx context.Context, kind string) (adopted []Activity, err error) {
 	free, err := ask(ctx, s, func(ctx context.Context, w *writer) ([]Activity, error) { return w.free(ctx, kind) })
 	for _, a := range free {
 		c, sequence, failed := s.claim(ctx, func(ctx context.Context, w *writer) (Change, error) {
@@ -144,7 +144,7 @@ func (s *Store) adoptShared(ctx context.Context, kind string) (adopted []Activit
 		})
 		if failed == nil {
 			failed = s.do(ctx, func(ctx context.Context, w *writer) error {
-				return w.db.transaction(ctx, func() error { return w.takeActivity(ctx, &a, Logged{c, sequence}) })
+				return w.db.transaction(ctx, func() error { return w.adoptActivity(ctx, &a, Logged{c, sequence}) })
 			})
 		}
 		switch {
@@ -168,8 +168,8 @@ func (w *writer) claimActivity(ctx context.Context, kind, id string) (c Change, 
 	return c, err
 }
 
-// takeActivity makes this process the owner of an activity that it has claimed, and reads it again.
-func (w *writer) takeActivity(ctx context.Context, a *Activity, m Logged) error {
+// adoptActivity makes this process the owner of an activity that it has claimed, and reads it again.
+func (w *writer) adoptActivity(ctx context.Context, a *Activity, m Logged) error {
 	if err := w.claimed(ctx, m); err != nil {
 		return err
 	}

@@ -20,7 +20,7 @@ type Cluster interface {
 	Claim(ctx context.Context, c Change) (sequence uint64, err error)
 
 	// Await returns nil when the log has a version of a subject, or another node has changed it. It fails when the others may take this node
-	// for gone, because the log cannot be reached.
+	// for gone, because the log cannot be reached, and when the version was lost with its file.
 	Await(ctx context.Context, subject string, version uint64) error
 
 	// CatchUp returns nil when everything that the log has by now is applied here. It fails if that takes long, because the log cannot be

@@ -6,7 +6,7 @@
 // segment, because a row costs many times as much as an entry.
 //
 // Methods that queue data never wait. One goroutine per process writes what all sessions queued, in one transaction, at
-// most [Options.Delay] later, in order and once. [Lease.Stored] reports how far it has come, [Store.Failure] why it
+// most [Options.Delay] later (in a cluster: 50 ms), in order and once. [Lease.Stored] reports how far it has come, [Store.Failure] why it
 // cannot continue. Nothing is dropped silently. The lines of an activity are durable when [Store.AppendActivity]
 // returns.
 //

@@ -156,7 +156,7 @@ func (s *Store) Create(ctx context.Context, head Session) (*Lease, error) {
 // [*InUseError], or with [ErrNotFound] if there is no such session.
 func (s *Store) Acquire(ctx context.Context, id string) (*Lease, error) {
 	if s.options.Cluster != nil {
-		return s.acquireShared(ctx, id)
+		return s.acquireInCluster(ctx, id)
 	}
 	return ask(ctx, s, func(ctx context.Context, w *writer) (*Lease, error) { return w.acquire(ctx, id, nil) })
 }

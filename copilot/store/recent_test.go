@@ -18,7 +18,7 @@ func TestWhatIsKeptForTheLogIsBounded(t *testing.T) {
 	s := open(t, t.TempDir(), func(o *store.Options) { o.Cluster = cutOff{} })
 	_, err := s.Join(t.Context(), "team", "node-1")
 	require.NoError(t, err)
-	before, err := s.Shared(t.Context(), "session/s")
+	before, err := s.Progress(t.Context(), "session/s")
 	require.NoError(t, err)
 	l := create(t, s, "s")
 	meta, number := make([]byte, 1<<20), uint64(0)

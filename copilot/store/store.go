@@ -59,12 +59,12 @@ type Store struct {
 	closing, done chan struct{}
 	end           error // valid once done is closed
 
-	mu     sync.Mutex
-	dirty  []*Lease
-	marks  map[mark]uint64 // positions in sessions that this process does not hold
-	orders []*request
-	closed bool
-	killed bool // closed by Kill
+	mu       sync.Mutex
+	dirty    []*Lease
+	marks    map[mark]uint64 // positions in sessions that this process does not hold
+	requests []*request
+	closed   bool
+	killed   bool // closed by Kill
 }
 
 // Open opens or creates the file of the directory. It moves a damaged file aside, and opens a file that cannot be
@@ -144,31 +144,31 @@ type request struct {
 // do runs a function on the writer's goroutine and waits for it. It does not start the function once ctx has ended, and
 // does not abandon it once started.
 func (s *Store) do(ctx context.Context, run func(context.Context, *writer) error) error {
-	return s.order(ctx, s.urgent, run)
+	return s.request(ctx, s.urgent, run)
 }
 
-// order is do. The signal decides when the function runs: urgent at once, wake after the pause between two groups.
-func (s *Store) order(ctx context.Context, when chan struct{}, run func(context.Context, *writer) error) error {
+// request is do. The signal decides when the function runs: urgent at once, wake after the pause between two groups.
+func (s *Store) request(ctx context.Context, when chan struct{}, run func(context.Context, *writer) error) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	o := &request{run: run, done: make(chan error, 1)}
+	r := &request{run: run, done: make(chan error, 1)}
 	s.mu.Lock()
 	if s.closed {
 		s.mu.Unlock()
 		return ErrClosed
 	}
-	s.orders = append(s.orders, o)
+	s.requests = append(s.requests, r)
 	s.mu.Unlock()
 	signal(when)
 	select {
-	case err := <-o.done:
+	case err := <-r.done:
 		return s.options.failure(err)
 	case <-ctx.Done():
-		if o.started.CompareAndSwap(false, true) {
+		if r.started.CompareAndSwap(false, true) {
 			return ctx.Err()
 		}
-		return s.options.failure(<-o.done)
+		return s.options.failure(<-r.done)
 	}
 }
 

@@ -90,15 +90,15 @@ func (w *writer) writeOnce(ctx context.Context) bool {
 		w.attempt(ctx)
 	}
 	w.mu.Lock()
-	orders := w.orders
-	w.orders = nil
+	requests := w.requests
+	w.requests = nil
 	w.mu.Unlock()
-	for _, o := range orders {
+	for _, r := range requests {
 		switch {
 		case w.isClosing(): // each might wait for locks
-			o.done <- ErrClosed
-		case o.started.CompareAndSwap(false, true):
-			o.done <- w.try(ctx, func(ctx context.Context) error { return o.run(ctx, w) })
+			r.done <- ErrClosed
+		case r.started.CompareAndSwap(false, true):
+			r.done <- w.try(ctx, func(ctx context.Context) error { return r.run(ctx, w) })
 		}
 	}
 	return w.retry.IsZero()
@@ -216,11 +216,11 @@ func (w *writer) finish(ctx context.Context) error {
 	err := w.options.failure(w.try(ctx, end))
 	waiting := w.endLeases()
 	w.mu.Lock()
-	orders := w.orders
-	w.orders = nil
+	requests := w.requests
+	w.requests = nil
 	w.mu.Unlock()
-	for _, o := range orders {
-		o.done <- ErrClosed
+	for _, r := range requests {
+		r.done <- ErrClosed
 	}
 	w.closeFile()
 	_ = w.read.Load().Close()
