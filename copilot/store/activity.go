@@ -189,7 +189,7 @@ func (s *Store) Adopt(ctx context.Context, kind string) ([]Activity, error) {
 
 // free returns the activities of a kind that no process writes.
 func (w *writer) free(ctx context.Context, kind string) ([]Activity, error) {
-	gone, err := w.goneOwners(ctx, "activity")
+	gone, err := w.goneOwners(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -38,7 +38,7 @@ func (a *applier) row(ctx context.Context, kind, id string, m Logged) (err error
 		if err := json.Unmarshal(m.Row, &v); err != nil {
 			return err
 		}
-		_, err = a.db.exec(ctx, "INSERT OR REPLACE INTO visitor (hash, user, scopes, expires) VALUES (?, ?, ?, ?)", v.Hash, v.User, v.Scopes, v.Until.UnixMilli())
+		_, err = a.putVisitor(ctx, v.Hash, v.Visitor)
 	case shareKind:
 		if m.Removed {
 			_, err = a.db.exec(ctx, "DELETE FROM share WHERE id = ?", id)

@@ -41,9 +41,6 @@ func (w *writer) claimOf(ctx context.Context, subject string) (c Change, err err
 
 // claimSession returns the claim of a session that no process holds.
 func (w *writer) claimSession(ctx context.Context, id string) (c Change, err error) {
-	if l := w.leases[id]; l != nil {
-		return c, &InUseError{Session: id, PID: w.self.pid}
-	}
 	if _, err := w.freeSessionKey(ctx, id); err != nil {
 		return c, err
 	}

@@ -191,11 +191,7 @@ func (w *writer) isBehind(ctx context.Context) (bool, error) {
 
 // checkAlone fails if another process, which is not a node, holds sessions or activities of the file.
 func (w *writer) checkAlone(ctx context.Context) error {
-	owners, err := collect(ctx, w.db, func(row scanner) (o owner, err error) {
-		err = row.Scan(&o.key, &o.pid, &o.start, &o.host, &o.beat)
-		return o, err
-	}, `SELECT key, pid, start, host, beat FROM owner
-		WHERE key IN (SELECT owner FROM session) OR key IN (SELECT owner FROM activity)`)
+	owners, err := w.owners(ctx)
 	for _, o := range owners {
 		if !w.isOwnerGone(o, time.Now()) {
 			return fmt.Errorf("process %d works with the data directory and without the cluster: stop it first", o.pid)

@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -189,9 +188,6 @@ func (w *writer) insert(ctx context.Context, l *Lease) error {
 
 // acquire acquires a free session, in a cluster after a claim.
 func (w *writer) acquire(ctx context.Context, id string, claim *Logged) (*Lease, error) {
-	if l := w.leases[id]; l != nil {
-		return nil, &InUseError{Session: id, PID: w.self.pid}
-	}
 	var key int64
 	var head Session
 	err := w.db.transaction(ctx, func() (err error) {
@@ -228,6 +224,9 @@ func (w *writer) acquire(ctx context.Context, id string, claim *Logged) (*Lease,
 
 // freeSessionKey returns the key of a session that no process holds.
 func (w *writer) freeSessionKey(ctx context.Context, id string) (int64, error) {
+	if w.leases[id] != nil {
+		return 0, &InUseError{Session: id, PID: w.self.pid}
+	}
 	var key int64
 	var held sql.NullInt64
 	var o owner
@@ -241,7 +240,7 @@ func (w *writer) freeSessionKey(ctx context.Context, id string) (int64, error) {
 		return 0, err
 	}
 	o.key = held.Int64
-	if held.Valid && (w.leases[id] != nil || !w.isOwnerGone(o, time.Now())) {
+	if held.Valid && !w.isOwnerGone(o, time.Now()) {
 		return 0, &InUseError{Session: id, PID: o.pid}
 	}
 	return key, nil
@@ -283,7 +282,7 @@ func (w *writer) release(ctx context.Context, l *Lease) error {
 // change first. The proof is that of [Store.Acquire].
 func (s *Store) Orphans(ctx context.Context) ([]string, error) {
 	return ask(ctx, s, func(ctx context.Context, w *writer) ([]string, error) {
-		gone, err := w.goneOwners(ctx, "session")
+		gone, err := w.goneOwners(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -293,13 +292,19 @@ func (s *Store) Orphans(ctx context.Context) ([]string, error) {
 	})
 }
 
-// goneOwners returns the keys of owners of sessions or activities that are gone, as a JSON list.
-func (w *writer) goneOwners(ctx context.Context, table string) (string, error) {
-	owners, err := collect(ctx, w.db, func(row scanner) (o owner, err error) {
+// owners returns the owners of sessions and activities. Of one that has not registered, only the key is known.
+func (w *writer) owners(ctx context.Context) ([]owner, error) {
+	return collect(ctx, w.db, func(row scanner) (o owner, err error) {
 		err = row.Scan(&o.key, &o.pid, &o.start, &o.host, &o.beat)
 		return o, err
-	}, fmt.Sprintf(`SELECT %[1]s.owner, ifnull(pid, 0), ifnull(start, ''), ifnull(host, ''), ifnull(beat, 0)
-		FROM %[1]s LEFT JOIN owner ON owner.key = %[1]s.owner WHERE %[1]s.owner IS NOT NULL GROUP BY %[1]s.owner`, table))
+	}, `SELECT held.owner, ifnull(pid, 0), ifnull(start, ''), ifnull(host, ''), ifnull(beat, 0) FROM
+		(SELECT owner FROM session WHERE owner IS NOT NULL UNION SELECT owner FROM activity WHERE owner IS NOT NULL) held
+		LEFT JOIN owner ON owner.key = held.owner`)
+}
+
+// goneOwners returns the keys of owners that are gone, as a JSON list.
+func (w *writer) goneOwners(ctx context.Context) (string, error) {
+	owners, err := w.owners(ctx)
 	if err != nil {
 		return "", err
 	}

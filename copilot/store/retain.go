@@ -85,49 +85,42 @@ func (w *writer) sweepDeleted(ctx context.Context) (more bool, err error) {
 // Deleted is a deleted session.
 type Deleted struct{ ID, Model string }
 
-// expired is a session to delete. It has no id if there is none.
-type expired struct {
-	Cursor
-
-	model string
-}
-
 // DeleteExpired deletes sessions that no process holds and nobody has pinned, closed or not, oldest change first: those whose last change is
 // longer ago than age, and then more until the file uses at most bytes. 0 is no limit. With origins, it considers only
 // sessions of those origins. In a cluster it passes over those that another node changes, or that the log lacks.
 func (s *Store) DeleteExpired(ctx context.Context, age time.Duration, bytes int64, origins ...string) (deleted []Deleted, err error) {
-	for after := (expired{}); err == nil; {
-		after, err = s.expire(ctx, after.Cursor, age, bytes, origins)
+	for after := (Session{}); err == nil; {
+		after, err = s.expire(ctx, after.Cursor(), age, bytes, origins)
 		if err == nil && after.ID == "" {
 			break
 		}
 		if err == nil {
-			deleted = append(deleted, Deleted{after.ID, after.model})
+			deleted = append(deleted, Deleted{after.ID, after.Model})
 			err = s.repeat(ctx, (*writer).sweepDeleted)
 		}
 	}
 	return deleted, errors.Join(err, s.repeat(ctx, (*writer).shrink))
 }
 
-// expire deletes the oldest free session after a cursor, if it is too old or the file too large, and returns it.
-func (s *Store) expire(ctx context.Context, after Cursor, age time.Duration, bytes int64, origins []string) (found expired, err error) {
+// expire deletes the oldest free session after a cursor, if it is too old or the file too large, and returns it; without an id if there is none.
+func (s *Store) expire(ctx context.Context, after Cursor, age time.Duration, bytes int64, origins []string) (found Session, err error) {
 	for err == nil {
-		found, err = ask(ctx, s, func(ctx context.Context, w *writer) (expired, error) {
+		found, err = ask(ctx, s, func(ctx context.Context, w *writer) (Session, error) {
 			before, err := w.limit(ctx, age, bytes)
 			if err != nil {
-				return expired{}, err
+				return Session{}, err
 			}
 			return w.oldest(ctx, after, before, origins)
 		})
 		if err != nil || found.ID == "" {
 			break
 		}
-		err = s.discard(ctx, found.ID, found.milli())
+		err = s.discard(ctx, found.ID, found.Cursor().milli())
 		var held *InUseError
 		if !errors.As(err, &held) && !errors.Is(err, ErrNotFound) && !errors.Is(err, errNewer) && !errors.Is(err, ErrChanged) {
 			return found, err
 		}
-		after, err = found.Cursor, nil
+		after, err = found.Cursor(), nil
 	}
 	return found, err
 }
@@ -146,9 +139,9 @@ func (w *writer) limit(ctx context.Context, age time.Duration, bytes int64) (int
 	return time.Now().Add(-age).UnixMilli(), nil
 }
 
-// oldest returns the next session in the order of change that this process does not hold.
-func (w *writer) oldest(ctx context.Context, after Cursor, before int64, origins []string) (expired, error) {
-	var id, model string
+// oldest returns the next session in the order of change that this process does not hold, with its id, model and last change; without an id if
+// there is none.
+func (w *writer) oldest(ctx context.Context, after Cursor, before int64, origins []string) (found Session, err error) {
 	var changed int64
 	query := "SELECT id, changed, model FROM session WHERE (changed, id) > (?, ?) AND changed < ? AND owner IS NOT ? AND key NOT IN (SELECT session FROM pinned)"
 	args := []any{after.milli(), after.ID, before, w.self.key}
@@ -158,11 +151,12 @@ func (w *writer) oldest(ctx context.Context, after Cursor, before int64, origins
 			args = append(args, origin)
 		}
 	}
-	err := w.db.row(ctx, query+" ORDER BY changed, id LIMIT 1", args, &id, &changed, &model)
+	err = w.db.row(ctx, query+" ORDER BY changed, id LIMIT 1", args, &found.ID, &changed, &found.Model)
 	if errors.Is(err, sql.ErrNoRows) {
-		return expired{}, nil
+		return Session{}, nil
 	}
-	return expired{Cursor{Changed: time.UnixMilli(changed), ID: id}, model}, err
+	found.Changed = time.UnixMilli(changed)
+	return found, err
 }
 
 // errNewer reports that a session changed after it was selected.

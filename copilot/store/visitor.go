@@ -22,9 +22,13 @@ func (s *Store) Admit(ctx context.Context, hash []byte, v Visitor) error {
 		if _, err := w.db.exec(ctx, "DELETE FROM visitor WHERE expires <= ?", time.Now().UnixMilli()); err != nil {
 			return 0, err
 		}
-		return w.db.exec(ctx, "INSERT OR REPLACE INTO visitor (hash, user, scopes, expires) VALUES (?, ?, ?, ?)",
-			hash, v.User, v.Scopes, v.Until.UnixMilli())
+		return w.putVisitor(ctx, hash, v)
 	})
+}
+
+func (w *writer) putVisitor(ctx context.Context, hash []byte, v Visitor) (rows int64, err error) {
+	return w.db.exec(ctx, "INSERT OR REPLACE INTO visitor (hash, user, scopes, expires) VALUES (?, ?, ?, ?)",
+		hash, v.User, v.Scopes, v.Until.UnixMilli())
 }
 
 // Admitted returns the visitor of a hash, or [ErrNotFound] if the hash is unknown or expired.
