@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -143,8 +144,10 @@ func (w *writer) attempt(ctx context.Context) {
 	w.fail(w.options.failure(err))
 }
 
-// collect takes the queued data.
+// collect takes the queued data, and drops that of leases that were lost meanwhile: after the file was replaced, their keys may belong to other
+// sessions.
 func (w *writer) collect() {
+	w.todo = slices.DeleteFunc(w.todo, func(l *Lease) bool { return w.leases[l.id] != l })
 	w.mu.Lock()
 	dirty := w.dirty
 	w.dirty = nil
