@@ -137,27 +137,22 @@ func (c command[P, R]) serve(h *Host, r *http.Request) (any, error) {
 // storedTime limits how long the answer to another process waits for the store, so that the caller can read what it has changed.
 const storedTime = time.Second
 
-// awaitStored waits until what has happened so far can be read by other processes, or for a while.
+// awaitStored stores what has happened so far, so that other processes can read it, or gives up after a while.
 func (s *Session) awaitStored(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, storedTime)
 	defer cancel()
-	for !s.isHandedOver() {
-		select {
-		case <-time.After(time.Millisecond):
-		case <-ctx.Done():
-			return
-		}
+	if s.host.options.Store.Failing() {
+		return
 	}
-	s.storage.mu.Lock()                 // the recorder hands it over
-	s.storage.mu.Unlock()               //nolint:staticcheck // it only waits
-	_ = s.host.options.Store.Flush(ctx) // otherwise the caller reads it later
-}
-
-// isHandedOver reports whether the store has received everything.
-func (s *Session) isHandedOver() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return !s.recorderNotified && !s.headChanged
+	s.storage.mu.Lock()
+	_, err := s.storeNow(ctx, true) // what is left is the recorder's
+	s.storage.mu.Unlock()
+	if err == nil {
+		err = s.host.options.Store.Flush(ctx)
+	}
+	if err != nil {
+		s.host.options.Log.Debug("another process reads late what it has changed", "session", s.id, "err", err)
+	}
 }
 
 // holder returns the name of the other process that holds the session; "" if this one does, or none.

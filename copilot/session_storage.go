@@ -31,14 +31,18 @@ type sessionStorage struct {
 // storeBatch is how many entries are passed to the store at once.
 const storeBatch = 512
 
-// storePending stores changes, and releases the lease when nothing more follows. Only the recorder calls it.
-// done is false if something is left for later. sync permits waiting for the disk, which is not allowed while the store
-// fails.
+// storePending is storeNow for the recorder: it leaves a session for later whose storage is in use.
 func (s *Session) storePending(ctx context.Context, sync bool) (done bool, err error) {
 	if !s.storage.mu.TryLock() {
 		return false, nil // the lease is being acquired; other sessions must not wait for that
 	}
 	defer s.storage.mu.Unlock()
+	return s.storeNow(ctx, sync)
+}
+
+// storeNow stores changes, and releases the lease when nothing more follows. done is false if something is left for later.
+// sync permits waiting for the disk, which is not allowed while the store fails. The caller must hold the storage's lock.
+func (s *Session) storeNow(ctx context.Context, sync bool) (done bool, err error) {
 	over, dropped := s.takeChanges()
 	if s.storage.lease == nil {
 		if done, err := s.createStored(ctx, dropped, sync); s.storage.lease == nil {
