@@ -228,7 +228,7 @@ func (s *Session) forkAgent(end forkEnd, model string) (*agentPool, error) {
 
 func (h *Host) openFork(ctx context.Context, on *agentPool, from *Session, end forkEnd, model string) (*Session, error) {
 	title := h.forkTitle(ctx, from)
-	lease, err := on.pool.Acquire(ctx)
+	lease, err := on.pool.AcquireIn(ctx, from.directory)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package copilot_test
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
@@ -74,6 +76,24 @@ func TestForkEndsAtRun(t *testing.T) {
 		require.ErrorIs(t, err, fault.ErrRunNotFound)
 		_, err = p.host.Fork(t.Context(), s.ID(), copilot.Cut{After: runs[0], Before: runs[1]})
 		assert.Equal(t, fault.Invalid, fault.KindOf(err))
+	})
+}
+
+func TestForkRunsOnProcessOfItsDirectory(t *testing.T) {
+	atHome(t, "when each directory has processes of its own", func(h *home) {
+		t := h.t
+		var started []string
+		p := h.portalWith(copilot.Options{LaunchIn: func(ctx context.Context, directory string) (agent.Agent, error) {
+			started = append(started, directory)
+			return h.agents.Launch(ctx)
+		}})
+		defer p.stop()
+		s := p.start()
+		prompt(t, s, "first")
+		settle()
+		_, err := p.host.Fork(t.Context(), s.ID(), copilot.Cut{})
+		require.NoError(t, err)
+		assert.Equal(t, []string{h.work}, started)
 	})
 }
 
