@@ -141,8 +141,8 @@ func newCommands() commands {
 		rename: withoutResult("rename", (*Session).renameHere),
 		place:  withoutResult("place", (*Session).placeHere),
 
-		setAttribute:    withoutContext("set-attribute", (*Session).setAttributeHere),
-		addCapabilities: withoutContext("add-capabilities", (*Session).addCapabilitiesHere),
+		setAttribute:    withoutResult("set-attribute", (*Session).setAttributeHere),
+		addCapabilities: withoutResult("add-capabilities", (*Session).addCapabilitiesHere),
 		setModel:        slow(withoutResult("set-model", (*Session).setModelHere)),
 		setRules:        withoutContext("set-rules", (*Session).setRulesHere),
 		revoke:          withoutContext("revoke", (*Session).revokeHere),

@@ -143,18 +143,17 @@ func (s *Session) SetAttribute(name, value string) {
 	tell(s, s.host.commands.setAttribute, attribute{name, value})
 }
 
-func (s *Session) setAttributeHere(a attribute) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.attributes[a.Name] == a.Value {
+func (s *Session) setAttributeHere(ctx context.Context, a attribute) error {
+	if s.Attribute(a.Name) == a.Value {
 		return nil
 	}
-	notes := map[string]string{}
-	maps.Copy(notes, s.attributes)
-	notes[a.Name] = a.Value
-	s.attributes = notes
-	s.storeHead()
-	return nil
+	return s.update(ctx, func() {
+		attributes := map[string]string{}
+		maps.Copy(attributes, s.attributes)
+		attributes[a.Name] = a.Value
+		s.attributes = attributes
+		s.storeHead()
+	})
 }
 
 // Info returns a snapshot of the session.

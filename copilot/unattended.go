@@ -1,6 +1,7 @@
 package copilot
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"sync"
@@ -111,16 +112,22 @@ func (h *Host) recheckAttached(session string) {
 // is called back. The session stores it.
 func (s *Session) AddCapabilities(can Capabilities) { tell(s, s.host.commands.addCapabilities, can) }
 
-func (s *Session) addCapabilitiesHere(can Capabilities) error {
+func (s *Session) addCapabilitiesHere(ctx context.Context, can Capabilities) error {
+	if s.hasCapabilities(can) {
+		return nil
+	}
+	return s.update(ctx, func() {
+		s.capabilities = s.capabilities.union(can)
+		s.storeHead()
+	})
+}
+
+// hasCapabilities reports whether the session's client has all of some capabilities.
+func (s *Session) hasCapabilities(can Capabilities) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	all := s.capabilities.union(can)
-	if len(all.Kinds) == len(s.capabilities.Kinds) && all.Choices == s.capabilities.Choices {
-		return nil
-	}
-	s.capabilities = all
-	s.storeHead()
-	return nil
+	return len(all.Kinds) == len(s.capabilities.Kinds) && all.Choices == s.capabilities.Choices
 }
 
 // timeUnattended starts timers for the open questions that no client can answer, and stops the others. It is called when questions or

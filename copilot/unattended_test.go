@@ -194,3 +194,26 @@ func TestRecoveredQuestionIsDecidedUnattended(t *testing.T) {
 		})
 	}
 }
+
+func TestCapabilitiesAndAttributesSurviveRestart(t *testing.T) {
+	atHome(t, "when they were set while the session was suspended", func(h *home) {
+		t := h.t
+		id, unused, p := h.suspended()
+		unused.stop()
+		s := p.session(id)
+		s.SetAttribute("mode", "plan")
+		s.AddCapabilities(permissions)
+		settle()
+		assert.Zero(t, p.agents.Running(), "the session stays suspended")
+		p.stop()
+
+		p = h.portalWith(alone(permission.Deny))
+		defer p.stop()
+		s = p.session(id)
+		assert.Equal(t, "plan", s.Attribute("mode"))
+		h.agents.Script = func(t *fake.Turn) { t.AskAlways(mayRun) }
+		prompt(t, s, "x")
+		wait(time.Hour)
+		assert.Empty(t, of[event.QuestionClosed](t, s))
+	})
+}
