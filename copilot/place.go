@@ -25,7 +25,7 @@ type sentStart struct {
 // startElsewhere starts a session on the first other node that can, the least busy one first. It returns the error of this node if
 // none can.
 func (h *Host) startElsewhere(ctx context.Context, start Start, here error) (*Session, error) {
-	if h.options.Others == nil || start.Files || !mayBeStartedElsewhere(here) {
+	if h.options.Others == nil || h.processes == nil || start.Files || !mayBeStartedElsewhere(here) {
 		return nil, here
 	}
 	params := sentStart{start, storedTools(start.Tools)}
