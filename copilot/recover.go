@@ -23,7 +23,10 @@ type unfinished struct {
 // readUnfinished reads the record after the last RunEnded that the store knows.
 func (s *Session) readUnfinished(ctx context.Context) (unfinished, error) {
 	left := unfinished{started: map[string]bool{}}
-	for after := s.lastRunEnd; after < s.record.Last(); {
+	s.mu.Lock()
+	after := s.lastRunEnd
+	s.mu.Unlock()
+	for after < s.record.Last() {
 		entries, err := s.host.readStored(ctx, s.id, after, storeBatch)
 		var gap *journal.GapError
 		switch {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"path/filepath"
 	"slices"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -316,4 +317,29 @@ func TestRunWithoutItsPromptIsNotLeftOpen(t *testing.T) {
 		assert.Contains(h.t, lines, "background is cancelled")
 		assert.Contains(h.t, lines, "interrupted")
 	})
+}
+
+func TestSessionIsCancelledWhileItIsActivated(t *testing.T) {
+	h := connected(t)
+	p := h.portal()
+	var ids []string
+	for range 30 {
+		s := p.start()
+		ids = append(ids, s.ID())
+		prompt(t, s, "first")
+		p.awaitPlot(s, "completed")
+	}
+	p.stop()
+	p = h.portal()
+	defer p.stop()
+	for _, id := range ids {
+		s := p.session(id)
+		var all sync.WaitGroup
+		for range 4 {
+			all.Go(func() { _ = s.Cancel("unknown") })
+		}
+		all.Go(func() { prompt(t, s, "second") })
+		all.Wait()
+		p.awaitPlot(s, "says: second")
+	}
 }
