@@ -1,6 +1,7 @@
 package copilot_test
 
 import (
+	"context"
 	"net"
 	"os"
 	"path/filepath"
@@ -286,4 +287,27 @@ func TestProcessWithoutSocketIsNamed(t *testing.T) {
 	_, err := there.Prompt(event.Prompt{Text: "x"})
 	require.ErrorIs(t, err, fault.ErrSessionInUse)
 	assert.Contains(t, err.Error(), "by process")
+}
+
+func TestOtherProcessesSeeThatQueuedRunGetsItsSlot(t *testing.T) {
+	h := connected(t)
+	p := h.connectedPortal(copilot.Options{})
+	id := p.start().ID()
+	prompt(t, p.session(id), "first")
+	p.awaitPlot(p.session(id), "says: first")
+	p.stop()
+	a, b := h.connectedPortal(copilot.Options{Limits: copilot.Limits{Runs: 1}}), h.connectedPortal(copilot.Options{})
+	defer a.stop()
+	defer b.stop()
+	proceed, open := make(chan struct{}), make(chan struct{})
+	defer close(open)
+	h.agents.Script = func(*fake.Turn) { <-proceed }
+	prompt(t, a.start(), "second")
+	a.eventually(func() bool { return h.agents.Count(fake.Send) == 2 }, "the slot is taken")
+	h.agents.Before = fake.On(fake.Open, func(context.Context, fake.Call) error { <-open; return nil })
+	prompt(t, a.session(id), "third")
+	there := b.session(id)
+	b.eventually(func() bool { return there.Info().State == copilot.StateQueued }, "the run waits for its slot")
+	close(proceed)
+	b.eventually(func() bool { return there.Info().State == copilot.StateRunning }, "it starts its agent")
 }

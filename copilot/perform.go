@@ -41,9 +41,16 @@ func (s *Session) perform() {
 	s.noteStatus()
 }
 
-// noteStatus makes the recorder store a changed status with the event that changed it. The caller must hold the lock.
+// noteStatus makes the recorder store a changed status. That of an inactive session is stored with what changes it: one whose start fails
+// is not stored at all. The caller must hold the lock.
 func (s *Session) noteStatus() {
-	s.headChanged = s.headChanged || s.stored != status{s.state(), s.waitsFor()}
+	if s.stored == (status{s.state(), s.waitsFor()}) {
+		return
+	}
+	s.headChanged = true
+	if !s.machine.State().AtRest() {
+		s.notifyRecorder()
+	}
 }
 
 // changed stores a change without an event, and reports the queue to clients if it has changed. The caller must hold the lock.
