@@ -103,13 +103,13 @@ func (m *Machine) Reply(q event.Question, a event.Answer) {
 	}
 }
 
-// ReplyFailed ends the run, because its agent would wait forever for the answer.
+// ReplyFailed ends the run that the agent has, because it would wait forever for the answer.
 func (m *Machine) ReplyFailed(conversation int, err error) {
 	if conversation != m.conversation {
 		return
 	}
 	m.Fail("", event.NewSessionError(fault.Errorf(fault.KindOf(err), "the answer did not reach the agent: %w", err)))
-	if m.run != nil {
+	if m.run != nil && m.run.sent() {
 		m.stop(m.run, stopFailed)
 	}
 }

@@ -1,0 +1,37 @@
+package session_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/session"
+)
+
+func TestFailedReplyEndsOnlyRunThatAgentHas(t *testing.T) {
+	m := session.NewMachine(func() string { return "r" })
+	m.Activate()
+	m.Attach()
+	m.Ask("", event.Question{ID: "q", Kind: event.AskInput, Freeform: true}) // outside of a run
+	m.Answer(event.QuestionClosed{ID: "q"}, event.Answer{Text: "a"})
+	_, err := m.Prompt(event.Prompt{Text: "x"})
+	require.NoError(t, err)
+	m.ReplyFailed(m.Conversation(), errors.New("no"))
+	require.False(t, m.Interrupted(), "the run is not stopped")
+	m.SlotAcquired(true)
+	m.ConversationOpened(nil)
+	m.Sent(nil)
+	m.Idle(event.Idle{})
+	var ends []event.Body
+	for _, e := range m.Effects() {
+		if r, ok := e.(session.Record); ok {
+			if end, ok := r.Body.(event.RunEnded); ok {
+				ends = append(ends, end)
+			}
+		}
+	}
+	assert.Equal(t, []event.Body{event.RunEnded{Outcome: event.Completed}}, ends)
+}
