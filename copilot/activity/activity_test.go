@@ -315,3 +315,21 @@ func TestReplaceAdoptsOrphanedActivity(t *testing.T) {
 		closeStore(t.T, secondStore)
 	})
 }
+
+func TestActivityOfAnotherProcessIsReadOnce(t *testing.T) {
+	stored(t, func(t environment) {
+		first, firstStore := t.open(activity.Options{})
+		require.NoError(t, begin(t.T, first, "a").Write(nil, "one"))
+		s, err := store.Open(t.Context(), store.Options{Directory: string(t.directory)})
+		require.NoError(t, err)
+		k, read := kind(), 0
+		k.Decode = func(_ uint64, line []byte) (string, error) { read++; return string(line), nil }
+		second := activity.New(k, activity.Options{Store: s})
+		get(t.T, second, "a")
+		assert.Equal(t, 1, read)
+		first.Close(context.Background())
+		second.Close(context.Background())
+		closeStore(t.T, firstStore)
+		closeStore(t.T, s)
+	})
+}

@@ -81,14 +81,17 @@ func (l *Log[H, E]) Get(ctx context.Context, id string) (*Record[H, E], error) {
 	l.mu.Lock()
 	r := l.records[id]
 	l.mu.Unlock()
-	if r == nil {
-		h, err := l.Head(ctx, id)
-		if err != nil {
+	var h H
+	if r != nil {
+		h = r.Head()
+	} else {
+		var err error
+		if h, err = l.Head(ctx, id); err != nil {
 			return nil, err
 		}
 		r = &Record[H, E]{log: l, id: id, head: h}
 	}
-	if l.isOver(r.Head()) {
+	if l.isOver(h) {
 		return nil, l.kind.NotFound
 	}
 	return r, nil
