@@ -57,14 +57,21 @@ func (s *Session) open(ctx context.Context, on *agentPool, lease agent.Lease) er
 	if err != nil {
 		return err
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.startLoop(l)
-	return nil
+	if err = s.startLoop(l); err != nil {
+		l.close()
+	}
+	return err
 }
 
-// startLoop activates the session, with a conversation or, for nil, without. The caller must hold the lock.
-func (s *Session) startLoop(l *agentLink) {
+// startLoop activates the session, with a conversation or, for nil, without. It fails if the session was evicted while the conversation
+// was opened, because another process has acquired it.
+func (s *Session) startLoop(l *agentLink) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.evicted {
+		s.opening = nil
+		return errEvicted
+	}
 	s.record.Reopen()
 	s.life = newLife(s.host.suspendAfter())
 	s.append("", "", event.SessionOpened{Model: s.model.ID, Directory: s.directory})
@@ -73,6 +80,7 @@ func (s *Session) startLoop(l *agentLink) {
 		s.installLink(l)
 	}
 	go s.loop(s.life)
+	return nil
 }
 
 // ensureConversation opens the conversation unless there is a usable one: its process runs, is not retired,
@@ -238,6 +246,11 @@ func (s *Session) releaseConversation() {
 		return
 	}
 	s.awaitReplies(l)
+	l.close()
+}
+
+// close closes the conversation and releases its lease.
+func (l *agentLink) close() {
 	ctx, cancel := context.WithTimeout(context.Background(), detachTimeout)
 	defer cancel()
 	_ = l.conversation.Close(ctx) // the lease is released in any case

@@ -129,6 +129,15 @@ func (h *Host) forgetDeleted(s *Session) {
 	}
 }
 
+// forget evicts a session that must be loaded again.
+func (h *Host) forget(s *Session) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.sessions[s.id] == s {
+		h.evict(s)
+	}
+}
+
 // WatchDeleted returns a channel that is closed when this host deletes a session. The caller must call forget, which closes nothing.
 func (h *Host) WatchDeleted(id string) (deleted <-chan struct{}, forget func()) {
 	h.mu.Lock()

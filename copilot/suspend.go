@@ -87,12 +87,7 @@ func (s *Session) awaitLoopEnd(ctx context.Context) error {
 }
 
 // activateWithoutAgent activates the session without opening its conversation.
-func (s *Session) activateWithoutAgent(context.Context) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.startLoop(nil)
-	return nil
-}
+func (s *Session) activateWithoutAgent(context.Context) error { return s.startLoop(nil) }
 
 // acquireLease acquires the lease of the session, and recovers what its last owner left unfinished. The caller must have entered
 // the gate.
@@ -354,8 +349,11 @@ func (s *Session) tryLockStorage() bool {
 
 // evictRecord evicts a session that was deleted or must be loaded again.
 func (s *Session) evictRecord(err error) {
-	if errors.Is(err, store.ErrNotFound) || errors.Is(err, errRereadRecord) {
+	switch {
+	case errors.Is(err, store.ErrNotFound):
 		s.host.forgetDeleted(s)
+	case errors.Is(err, errRereadRecord):
+		s.host.forget(s)
 	}
 }
 
@@ -403,5 +401,5 @@ func (s *Session) leaseLost() {
 	s.inputLocked((*session.Machine).Lose)
 	s.lease = leaseNone
 	s.mu.Unlock()
-	s.host.forgetDeleted(s)
+	s.host.forget(s)
 }

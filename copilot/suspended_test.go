@@ -1,12 +1,18 @@
 package copilot_test
 
 import (
+	"context"
+	"database/sql"
+	"path/filepath"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
 )
@@ -151,5 +157,81 @@ func TestRecordDoesNotGrowBeyondItsHead(t *testing.T) {
 		before.Last++
 		require.NoError(t, reader.SyncFromStore(t.Context(), before))
 		assert.Equal(t, before.Last, reader.Record().Last())
+	})
+}
+
+// takeAway ends the lease of a session, as another process does that takes it over, and waits until its holder knows.
+func (p *portal) takeAway(id string) {
+	p.t.Helper()
+	db, err := sql.Open("sqlite", filepath.Join(p.directory, "sessions.db"))
+	require.NoError(p.t, err)
+	defer db.Close()
+	_, err = db.ExecContext(context.Background(), "UPDATE session SET owner = NULL, epoch = epoch + 1 WHERE id = ?", id)
+	require.NoError(p.t, err)
+	time.Sleep(5 * time.Second) // until the heartbeat
+	p.host.SessionsChanged([]string{id})
+	settle()
+}
+
+func TestSessionThatIsLoadedAgainKeepsItsServersAndWatchers(t *testing.T) {
+	for name, lose := range map[string]func(a, b *portal, s *copilot.Session){
+		"when its record continues elsewhere": func(a, b *portal, s *copilot.Session) {
+			s.AppendUnstored(event.Notice{Kind: "unstored"})
+			prompt(a.t, b.session(s.ID()), "second")
+			settle()
+			assert.NotSame(a.t, s, a.session(s.ID()))
+		},
+		"when another process took it over": func(a, _ *portal, s *copilot.Session) {
+			prompt(a.t, s, "second")
+			settle()
+			a.takeAway(s.ID())
+			assert.True(a.t, s.IsEvicted())
+		},
+	} {
+		atHome(t, name, func(h *home) {
+			t := h.t
+			id, a, b := h.suspended()
+			defer a.stop()
+			s := a.session(id)
+			require.NoError(t, s.SetServers(serversNamed("one")))
+			deleted, forget := a.host.WatchDeleted(id)
+			defer forget()
+			lose(a, b, s)
+			b.stop()
+			select {
+			case <-deleted:
+				t.Error("it counts as deleted")
+			default:
+			}
+			prompt(t, a.session(id), "third")
+			settle()
+			assert.Equal(t, []string{"one"}, lastOpened(h.agents))
+		})
+	}
+}
+
+func TestSessionThatIsTakenOverWhileItIsReopenedStaysInactive(t *testing.T) {
+	atHome(t, "until its next use", func(h *home) {
+		t := h.t
+		p := h.portalWith(copilot.Options{Limits: copilot.Limits{Sessions: 1}})
+		defer p.stop()
+		s := p.start()
+		prompt(t, s, "first")
+		settle()
+		require.NoError(t, s.Close())
+		settle()
+		h.agents.Before = fake.On(fake.Open, slowly(20*time.Second))
+		reopened := make(chan error, 1)
+		go func() { reopened <- s.Reopen(t.Context()) }()
+		synctest.Wait()
+		p.takeAway(s.ID())
+		assert.Equal(t, fault.Unavailable, fault.KindOf(<-reopened))
+		assert.Zero(t, h.agents.Held(), "its conversation is closed")
+		h.agents.Before = nil
+		s = p.session(s.ID())
+		require.NoError(t, s.Reopen(t.Context()))
+		prompt(t, s, "second")
+		settle()
+		assert.Contains(t, plot(t, s), "says: second")
 	})
 }
