@@ -143,7 +143,9 @@ func (s *Session) openConversation(ctx context.Context, on *agentPool, lease age
 	defer cancel()
 	err := s.resolveModel(ctx, on, lease.Agent)
 	if err == nil {
-		s.fetchConversation(ctx)
+		err = s.fetchConversation(ctx)
+	}
+	if err == nil {
 		l.conversation, err = lease.Agent.Open(ctx, s.beginOpening(l), func(agent string, b event.Body) { s.onAgentEvent(l, agent, b) })
 	}
 	if err == nil {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
+	"io/fs"
 	"path"
 	"strings"
 	"time"
@@ -20,7 +22,7 @@ type Moves struct {
 	Pack   func(ctx context.Context, session string) ([]byte, error)
 	Unpack func(ctx context.Context, session string, packed []byte) error
 	Put    func(ctx context.Context, name string, data []byte) error
-	Get    func(ctx context.Context, name string) ([]byte, error)
+	Get    func(ctx context.Context, name string) ([]byte, error) // fails with [fs.ErrNotExist] for an object that does not exist
 }
 
 // savedConversation says where the newest copy of a conversation is.
@@ -47,31 +49,41 @@ const moveTime = 20 * time.Second
 // movesConversation reports whether the session's conversation moves between nodes. The caller must hold the lock.
 func (s *Session) movesConversation() bool { return s.host.options.Moves != nil && s.agentName == "" }
 
-// fetchConversation unpacks the conversation if another node had it open last. Without a copy the agent starts anew, with what the
-// record has.
-func (s *Session) fetchConversation(ctx context.Context) {
+// fetchConversation unpacks the conversation if another node had it open last. Without a copy the agent starts anew, without the past. It
+// must not do so while the copy cannot be read: its next copy would replace that one.
+func (s *Session) fetchConversation(ctx context.Context) error {
 	s.mu.Lock()
 	saved, moves := s.saved, s.movesConversation()
 	m := s.host.options.Moves
 	s.mu.Unlock()
 	if !moves || saved.Node == m.Node {
-		return
+		return nil
 	}
 	if saved.Object != "" {
-		ctx, cancel := context.WithTimeout(ctx, moveTime)
-		defer cancel()
-		packed, err := m.Get(ctx, saved.Object)
-		if err == nil {
-			err = m.Unpack(ctx, s.id, packed)
-		}
-		if err != nil {
-			s.host.options.Log.Warn("the conversation of a session was not fetched from its last node", "session", s.id, "node", saved.Node, "err", err)
+		if err := s.fetchCopy(ctx, saved); err != nil {
+			return fault.Errorf(fault.Unavailable, "the conversation could not be fetched from %q, where the session was last; try again: %w", saved.Node, err)
 		}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.saved.Node = m.Node
 	s.storeHead()
+	return nil
+}
+
+// fetchCopy unpacks a copy of the conversation, if it exists.
+func (s *Session) fetchCopy(ctx context.Context, from savedConversation) error {
+	ctx, cancel := context.WithTimeout(ctx, moveTime)
+	defer cancel()
+	packed, err := s.host.options.Moves.Get(ctx, from.Object)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		s.host.options.Log.Warn("the copy of a conversation does not exist", "session", s.id, "node", from.Node)
+		return nil
+	case err != nil:
+		return err
+	}
+	return s.host.options.Moves.Unpack(ctx, s.id, packed)
 }
 
 // shipConversation makes a copy of the conversation for other nodes, in the background. The caller must hold the lock, after a run.

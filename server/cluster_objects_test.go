@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"io/fs"
 	"testing"
 	"time"
 
@@ -31,5 +32,5 @@ func TestObjectsAreListedAndDeleted(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, list, 1)
 	_, err = log.Get(ctx, name)
-	require.Error(t, err)
+	require.ErrorIs(t, err, fs.ErrNotExist)
 }

@@ -31,7 +31,8 @@ type Log interface {
 	// Watch calls heard with each announcement of all members, first the newest of each, until ctx ends or it fails.
 	Watch(ctx context.Context, heard func(member string, state []byte)) error
 
-	// Put stores a large object; the same name always has the same content. Get returns it, Objects lists all, and Delete deletes one.
+	// Put stores a large object; the same name always has the same content. Get returns it, or fails with fs.ErrNotExist. Objects lists all,
+	// and Delete deletes one.
 	Put(ctx context.Context, name string, data []byte) error
 	Get(ctx context.Context, name string) ([]byte, error)
 	Objects(ctx context.Context) ([]Object, error)

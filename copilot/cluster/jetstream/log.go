@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"strings"
 	"sync"
@@ -336,6 +337,9 @@ func (l *Log) Get(ctx context.Context, name string) ([]byte, error) {
 		return nil, err
 	}
 	r, err := o.Get(ctx, name)
+	if errors.Is(err, jetstream.ErrObjectNotFound) {
+		err = fs.ErrNotExist
+	}
 	if err != nil {
 		return nil, fmt.Errorf("object %s: %w", name, err)
 	}

@@ -4,7 +4,7 @@ package memlog
 import (
 	"cmp"
 	"context"
-	"errors"
+	"io/fs"
 	"slices"
 	"sync"
 	"time"
@@ -194,7 +194,7 @@ func (s *Server) get(name string) ([]byte, error) {
 	defer s.mu.Unlock()
 	o, ok := s.objects[name]
 	if !ok {
-		return nil, errors.New("there is no such object")
+		return nil, fs.ErrNotExist
 	}
 	return o.data, nil
 }

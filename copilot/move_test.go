@@ -1,0 +1,72 @@
+package copilot_test
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot"
+)
+
+// movedFrom returns the id of a session with a run, whose conversation was copied by another node.
+func (h *home) movedFrom(node string) (id string) {
+	h.t.Helper()
+	p := h.portalWith(copilot.Options{Moves: &copilot.Moves{
+		Node: node,
+		Pack: func(context.Context, string) ([]byte, error) { return []byte("packed"), nil },
+		Put:  func(context.Context, string, []byte) error { return nil },
+	}})
+	s := p.start()
+	prompt(h.t, s, "first")
+	settle()
+	p.stop()
+	return s.ID()
+}
+
+func TestConversationIsFetchedFromItsLastNode(t *testing.T) {
+	for name, c := range map[string]struct {
+		failure  error
+		plot     string
+		unpacked int // in the end
+	}{
+		"by the next prompt if it could not be at first": {errors.New("out of reach"), "failure (unavailable)", 1},
+		"or starts anew without a copy":                  {fs.ErrNotExist, "says: second", 0},
+	} {
+		atHome(t, name, func(h *home) {
+			t := h.t
+			id := h.movedFrom("a")
+			failure, unpacked := c.failure, 0
+			moves := &copilot.Moves{
+				Node: "b",
+				Get: func(context.Context, string) ([]byte, error) {
+					if failure != nil {
+						return nil, failure
+					}
+					return []byte("packed"), nil
+				},
+				Unpack: func(_ context.Context, session string, packed []byte) error {
+					assert.Equal(t, id, session)
+					assert.Equal(t, "packed", string(packed))
+					unpacked++
+					return nil
+				},
+				Pack: func(context.Context, string) ([]byte, error) { return nil, errors.New("no copy") },
+			}
+			p := h.portalWith(copilot.Options{Moves: moves})
+			defer p.stop()
+			s := p.session(id)
+			prompt(t, s, "second")
+			settle()
+			require.Contains(t, plot(t, s), c.plot)
+			failure = nil
+			prompt(t, s, "third")
+			settle()
+			assert.Contains(t, plot(t, s), "says: third")
+			assert.Equal(t, c.unpacked, unpacked)
+		})
+	}
+}
