@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
-	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -26,44 +24,12 @@ type attachedFiles struct {
 	leftOut atomic.Pointer[time.Time] // until then; nil: it is not
 }
 
-// clientFiles are the files that attached clients offer. The zero value has none.
-type clientFiles struct {
-	mu        sync.Mutex
-	bySession map[string][]*attachedFiles // in the order in which the clients came
-}
-
-func (c *clientFiles) add(session string, files *attachedFiles) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.bySession == nil {
-		c.bySession = map[string][]*attachedFiles{}
-	}
-	c.bySession[session] = append(c.bySession[session], files)
-}
-
-func (c *clientFiles) remove(session string, files *attachedFiles) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.bySession[session] = slices.DeleteFunc(c.bySession[session], func(f *attachedFiles) bool { return f == files })
-	if len(c.bySession[session]) == 0 {
-		delete(c.bySession, session)
-	}
-}
-
-func (c *clientFiles) of(session string) []*attachedFiles {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return slices.Clone(c.bySession[session])
-}
-
 // AttachFiles makes the agent of a session use the files that a client has open, until detach is called. The agent's conversation is opened again
 // before the next prompt if it was opened without files, because looking for them costs each prompt some milliseconds.
 // The session need not be in memory.
 // Several clients may have a file; the one that came first wins. detach may be called more than once.
 func (h *Host) AttachFiles(session string, files agent.Files) (detach func()) {
-	own := &attachedFiles{Files: files}
-	h.clientFiles.add(session, own)
-	return sync.OnceFunc(func() { h.clientFiles.remove(session, own) })
+	return h.clientFiles.add(session, &attachedFiles{Files: files})
 }
 
 // usesFiles reports whether the agent must look for files of clients. The caller must hold the lock.

@@ -12,7 +12,7 @@ import (
 )
 
 // clientServers are the MCP servers that clients have passed for sessions. They have secrets, so they are only in memory. They are apart from
-// the sessions, which may leave memory and come back.
+// the sessions, which may leave memory and come back. The zero value has none.
 type clientServers struct {
 	mu        sync.Mutex
 	bySession map[string][]agent.ServerConfig // sorted by name; the lists are replaced, never modified
@@ -32,6 +32,9 @@ func (c *clientServers) set(session string, list []agent.ServerConfig) {
 	if len(list) == 0 {
 		delete(c.bySession, session)
 		return
+	}
+	if c.bySession == nil {
+		c.bySession = map[string][]agent.ServerConfig{}
 	}
 	c.bySession[session] = slices.SortedFunc(slices.Values(list), func(a, b agent.ServerConfig) int { return cmp.Compare(a.Name, b.Name) })
 }

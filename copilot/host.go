@@ -82,9 +82,9 @@ type Host struct {
 	agents         []*agentPool // the first one first
 	counts         tally
 	runSlots       *slots // of runs
-	clients        attachedClients
+	clients        attachments[Capabilities]
 	clientServers  clientServers
-	clientFiles    clientFiles
+	clientFiles    attachments[attachedFiles]
 	recorder       *recorder // nil without a store, like remoteFollower
 	remoteFollower *remoteFollower
 	commands       commands
@@ -102,7 +102,9 @@ type Host struct {
 // NewHost returns a host without sessions. It does not start an agent process.
 func NewHost(o Options) *Host {
 	o = o.withDefaults()
-	h := &Host{options: o, commands: newCommands(), runSlots: newSlots(o.Limits.Runs), clients: attachedClients{clients: map[string][]*Capabilities{}}, clientServers: clientServers{bySession: map[string][]agent.ServerConfig{}}, sessions: map[string]*Session{}, watchers: map[string]map[chan struct{}]struct{}{}}
+	h := &Host{
+		options: o, commands: newCommands(), runSlots: newSlots(o.Limits.Runs), sessions: map[string]*Session{}, watchers: map[string]map[chan struct{}]struct{}{},
+	}
 	h.work.begin()
 	h.agents = newPools(o)
 	if o.Store != nil {

@@ -21,7 +21,8 @@ func (f *remoteFollower) attach(ctx context.Context, s *Session) {
 	s.mu.Lock()
 	holder := s.ownerName
 	s.mu.Unlock()
-	can, some := f.host.clients.of(s.id)
+	clients := f.host.clients.of(s.id)
+	can, some := unionOf(clients), len(clients) > 0
 	if a := f.attached[s]; a != nil {
 		if some && !agent.IsClosed(a.done) && a.holder == holder && a.can.equal(can) {
 			return
@@ -55,6 +56,14 @@ func (f *remoteFollower) detachAll() {
 	for s := range f.attached {
 		f.detach(s)
 	}
+}
+
+// unionOf returns the combined capabilities of clients.
+func unionOf(clients []*Capabilities) (can Capabilities) {
+	for _, c := range clients {
+		can = can.union(*c)
+	}
+	return can
 }
 
 // equal reports whether two clients can answer the same questions.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/copilot-portal/portal/copilot/event"
@@ -44,60 +43,19 @@ type Unattended struct {
 // ByNobody is [event.QuestionClosed.By] of a question that the portal answered because no client could.
 const ByNobody = "unattended"
 
-// attachedClients are the clients attached to sessions, with their capabilities.
-type attachedClients struct {
-	mu      sync.Mutex
-	clients map[string][]*Capabilities // by session
-}
-
-func (a *attachedClients) add(session string, can *Capabilities) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.clients[session] = append(a.clients[session], can)
-}
-
-func (a *attachedClients) remove(session string, can *Capabilities) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.clients[session] = slices.DeleteFunc(a.clients[session], func(c *Capabilities) bool { return c == can })
-	if len(a.clients[session]) == 0 {
-		delete(a.clients, session)
-	}
-}
-
-func (a *attachedClients) canAnswer(session string, q event.Question) bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return slices.ContainsFunc(a.clients[session], func(c *Capabilities) bool { return c.CanAnswer(q) })
-}
-
-// of returns what the clients attached to a session can answer together; ok is false without any.
-func (a *attachedClients) of(session string) (can Capabilities, ok bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	for _, c := range a.clients[session] {
-		can, ok = can.union(*c), true
-	}
-	return can, ok
-}
-
 // AttachClient records that a client is attached to a session and can answer its questions, until leave is called. The session need not
 // be in memory. leave may be called more than once.
 func (h *Host) AttachClient(session string, can Capabilities) (leave func()) {
-	h.clients.add(session, &can)
+	remove := h.clients.add(session, &can)
 	h.recheckAttached(session)
-	return sync.OnceFunc(func() {
-		h.clients.remove(session, &can)
+	return func() {
+		remove()
 		h.recheckAttached(session)
-	})
+	}
 }
 
 // Clients returns how many clients are attached to a session that this process holds. Those of another process count as one.
-func (h *Host) Clients(session string) int {
-	h.clients.mu.Lock()
-	defer h.clients.mu.Unlock()
-	return len(h.clients.clients[session])
-}
+func (h *Host) Clients(session string) int { return len(h.clients.of(session)) }
 
 // recheckAttached makes a session check again which of its questions a client can answer.
 func (h *Host) recheckAttached(session string) {
@@ -126,8 +84,7 @@ func (s *Session) addCapabilitiesHere(ctx context.Context, can Capabilities) err
 func (s *Session) hasCapabilities(can Capabilities) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	all := s.capabilities.union(can)
-	return len(all.Kinds) == len(s.capabilities.Kinds) && all.Choices == s.capabilities.Choices
+	return s.capabilities.union(can).equal(s.capabilities)
 }
 
 // timeUnattended starts timers for the open questions that no client can answer, and stops the others. It is called when questions or
@@ -152,7 +109,8 @@ func (s *Session) timeUnattended() {
 
 // canBeAnswered reports whether a client can answer a question. The caller must hold the lock.
 func (s *Session) canBeAnswered(q event.Question) bool {
-	return s.capabilities.CanAnswer(q) || s.host.options.Unattended[s.origin].Answers.CanAnswer(q) || s.host.clients.canAnswer(s.id, q)
+	return s.capabilities.CanAnswer(q) || s.host.options.Unattended[s.origin].Answers.CanAnswer(q) ||
+		slices.ContainsFunc(s.host.clients.of(s.id), func(c *Capabilities) bool { return c.CanAnswer(q) })
 }
 
 // answerUnattended answers a question that no client could answer in time.
