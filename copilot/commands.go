@@ -27,7 +27,7 @@ type commands struct {
 	setModel          command[string, none]
 	setRules          command[permission.Policy, none]
 	revoke            command[string, none]
-	setTools          command[[]storedTool, none]
+	setTools          command[[]event.Tool, none]
 	setServers        command[[]agent.ServerConfig, none]
 	editQueued        command[queueChange, none]
 	moveQueued        command[queueChange, none]
@@ -59,7 +59,7 @@ type (
 		Prompt       event.Prompt
 		RefuseIfBusy bool
 		HasTools     bool
-		Tools        []storedTool
+		Tools        []event.Tool
 	}
 	sentAnswer struct {
 		Question string
@@ -101,7 +101,7 @@ type (
 func sent(p event.Prompt) sentPrompt {
 	all := sentPrompt{Prompt: p, RefuseIfBusy: p.RefuseIfBusy, HasTools: p.Tools != nil}
 	if p.Tools != nil {
-		all.Tools = storedTools(*p.Tools)
+		all.Tools = *p.Tools
 	}
 	return all
 }
@@ -109,8 +109,7 @@ func sent(p event.Prompt) sentPrompt {
 func (p sentPrompt) whole() event.Prompt {
 	p.Prompt.RefuseIfBusy = p.RefuseIfBusy
 	if p.HasTools {
-		list := tools(p.Tools)
-		p.Prompt.Tools = &list
+		p.Prompt.Tools = &p.Tools
 	}
 	return p.Prompt
 }
@@ -146,10 +145,8 @@ func newCommands() commands {
 		setModel:        slow(withoutResult("set-model", (*Session).setModelHere)),
 		setRules:        withoutContext("set-rules", (*Session).setRulesHere),
 		revoke:          withoutContext("revoke", (*Session).revokeHere),
-		setTools: withoutResult("set-tools", func(s *Session, ctx context.Context, list []storedTool) error {
-			return s.setToolsHere(ctx, tools(list))
-		}),
-		setServers: withoutContext("set-servers", (*Session).setServersHere),
+		setTools:        withoutResult("set-tools", (*Session).setToolsHere),
+		setServers:      withoutContext("set-servers", (*Session).setServersHere),
 
 		editQueued: withoutContext("edit-queued", func(s *Session, p queueChange) error { return s.editQueuedHere(p.Run, p.Change) }),
 		moveQueued: withoutContext("move-queued", func(s *Session, p queueChange) error { return s.moveQueuedHere(p.Run, p.Change) }),

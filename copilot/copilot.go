@@ -34,12 +34,14 @@ type Info struct {
 	ForkOf    ForkOrigin
 }
 
-// Usage is the total usage of a session.
+// Usage is the total usage of a session. Its JSON is stored.
 type Usage struct {
-	Used, Limit   int64   // of the context window, in tokens
-	Multiplier    float64 // of the model; see [agent.Model]
-	Calls         int64   // answers of models, including those to sub-agents
-	Input, Output int64   // tokens of all calls
+	Used       int64   `json:"used,omitzero"`  // of the context window, in tokens
+	Limit      int64   `json:"limit,omitzero"` // likewise
+	Multiplier float64 `json:"-"`              // of the model; see [agent.Model]
+	Calls      int64   `json:"calls,omitzero"` // answers of models, including those to sub-agents
+	Input      int64   `json:"input,omitzero"` // tokens of all calls
+	Output     int64   `json:"output,omitzero"`
 }
 
 // State is the state of a session.

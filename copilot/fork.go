@@ -20,10 +20,10 @@ type Cut struct {
 	Before string // the first run that the fork does not have
 }
 
-// ForkOrigin is the session that a fork was made from.
+// ForkOrigin is the session that a fork was made from. Its JSON is stored.
 type ForkOrigin struct {
-	ID    string // "" for a session that is no fork
-	Title string // at that time
+	ID    string `json:"id"`             // "" for a session that is no fork
+	Title string `json:"title,omitzero"` // at that time
 }
 
 // Fork copies a session, with its record and conversation up to a cut, and activates the copy, which gets a title of its own. The

@@ -15,25 +15,16 @@ import (
 // startPath is the route of a call that starts a session for another node.
 const startPath = "/start"
 
-// sentStart is a [Start] on its way to another node.
-type sentStart struct {
-	Start
-
-	Tools []storedTool
-}
-
 // startElsewhere starts a session on the first other node that can, the least busy one first. It returns the error of this node if
 // none can.
 func (h *Host) startElsewhere(ctx context.Context, start Start, here error) (*Session, error) {
 	if h.options.Others == nil || h.processes == nil || start.Files || !mayBeStartedElsewhere(here) {
 		return nil, here
 	}
-	params := sentStart{start, storedTools(start.Tools)}
-	params.Start.Tools = nil
 	for _, process := range h.options.Others() {
 		limited, cancel := context.WithTimeout(ctx, slowCommandTime)
 		var id string
-		err := h.processes.Call(limited, process, startPath, params, &id)
+		err := h.processes.Call(limited, process, startPath, start, &id)
 		cancel()
 		if err == nil {
 			return h.awaitSession(ctx, id)
@@ -50,15 +41,14 @@ func mayBeStartedElsewhere(err error) bool {
 
 // serveStart starts a session for another node.
 func (h *Host) serveStart(r *http.Request) (any, error) {
-	var p sentStart
-	if err := ipc.Params(r, &p); err != nil {
+	var start Start
+	if err := ipc.Params(r, &start); err != nil {
 		return nil, err
 	}
-	p.Start.Tools = tools(p.Tools)
-	if !h.takes(filepath.Clean(p.Directory)) {
+	if !h.takes(filepath.Clean(start.Directory)) {
 		return nil, fault.ErrDirectoryNotFound
 	}
-	s, err := h.startHere(r.Context(), p.Start)
+	s, err := h.startHere(r.Context(), start)
 	if err != nil {
 		return nil, err
 	}

@@ -18,7 +18,7 @@ func (s *Session) Tools() []event.Tool {
 // It also works for closed sessions. Errors: kind [fault.Invalid] for invalid tools and for an agent that can use none, [fault.ErrSessionInUse], kind
 // [fault.Unavailable].
 func (s *Session) SetTools(ctx context.Context, tools []event.Tool) error {
-	return s.host.commands.setTools.effect(ctx, s, storedTools(tools))
+	return s.host.commands.setTools.effect(ctx, s, tools)
 }
 
 func (s *Session) setToolsHere(ctx context.Context, tools []event.Tool) error {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
-	"time"
 
 	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/copilot/event"
@@ -21,13 +20,13 @@ type meta struct {
 	Answers         []event.QuestionKind `json:"answers,omitzero"` // what its client can answer without being attached
 	Choices         bool                 `json:"choices,omitzero"` // likewise
 	Attributes      map[string]string    `json:"notes,omitzero"`   // attributes that its client stored
-	Tools           []storedTool         `json:"tools,omitzero"`
+	Tools           []event.Tool         `json:"tools,omitzero"`
 	Policy          permission.Policy    `json:"policy,omitzero"`
 	Remembered      permission.Policy    `json:"remembered,omitzero"` // rules from answers
 	Agent           string               `json:"agent,omitzero"`
 	Saved           savedConversation    `json:"conversation,omitzero"` // in a cluster
 	Model           storedModel          `json:"model"`
-	Usage           storedUsage          `json:"usage,omitzero"`
+	Usage           Usage                `json:"usage,omitzero"`
 	Run             string               `json:"run,omitzero"`       // the last one
 	Prompts         int                  `json:"prompts,omitzero"`   // number of prompts
 	Prompt          string               `json:"prompt,omitzero"`    // start of the last one
@@ -38,7 +37,7 @@ type meta struct {
 	Archived        bool                 `json:"archived,omitzero"`
 	TitledByUser    bool                 `json:"named,omitzero"`  // a user has set the title
 	TitledByModel   bool                 `json:"titled,omitzero"` // the model has
-	ForkOf          storedOrigin         `json:"fork_of,omitzero"`
+	ForkOf          ForkOrigin           `json:"fork_of,omitzero"`
 	LastRunEnd      uint64               `json:"settled,omitzero"` // number of the last RunEnded
 	HasHistory      bool                 `json:"said,omitzero"`    // the agent has received a prompt
 	NeverOpened     bool                 `json:"fresh,omitzero"`   // the conversation was never opened
@@ -53,35 +52,6 @@ type storedModel struct {
 	Multiplier float64 `json:"multiplier,omitzero"`
 }
 
-type storedOrigin struct {
-	ID    string `json:"id"`
-	Title string `json:"title,omitzero"`
-}
-
-type storedUsage struct {
-	Used   int64 `json:"used,omitzero"`
-	Limit  int64 `json:"limit,omitzero"`
-	Calls  int64 `json:"calls,omitzero"`
-	Input  int64 `json:"input,omitzero"`
-	Output int64 `json:"output,omitzero"`
-}
-
-type storedTool struct {
-	Name        string          `json:"name"`
-	Description string          `json:"description,omitzero"`
-	Schema      json.RawMessage `json:"schema,omitempty"`
-	Limit       time.Duration   `json:"limit_ns,omitzero"`
-	NoApproval  bool            `json:"no_approval,omitzero"`
-}
-
-func storedTools(list []event.Tool) []storedTool {
-	return convert(list, func(t event.Tool) storedTool { return storedTool(t) })
-}
-
-func tools(list []storedTool) []event.Tool {
-	return convert(list, func(t storedTool) event.Tool { return event.Tool(t) })
-}
-
 // maxEpochs limits the number of stored previous epochs; positions of older ones
 // are stale.
 const maxEpochs = 100
@@ -91,14 +61,14 @@ func (s *Session) head() *store.Session {
 	s.stored = status{s.state(), s.waitsFor()}
 	m := meta{
 		State: s.stored.state, WaitsFor: s.stored.waitsFor,
-		AskUser: s.askUser, Answers: s.capabilities.Kinds, Choices: s.capabilities.Choices, Attributes: s.attributes, Policy: s.policy, Remembered: s.remembered, TitledByUser: s.titledBy == titleByUser, TitledByModel: s.titledBy == titleByModel, ForkOf: storedOrigin(s.forkOrigin), LastRunEnd: s.lastRunEnd, HasHistory: s.machine.History() == session.HasContent,
+		AskUser: s.askUser, Answers: s.capabilities.Kinds, Choices: s.capabilities.Choices, Attributes: s.attributes, Policy: s.policy, Remembered: s.remembered, TitledByUser: s.titledBy == titleByUser, TitledByModel: s.titledBy == titleByModel, ForkOf: s.forkOrigin, LastRunEnd: s.lastRunEnd, HasHistory: s.machine.History() == session.HasContent,
 		NeverOpened: s.machine.History() == session.NeverOpened, ModelUnresolved: s.modelUnresolved,
 		Run: s.recent.run, Prompts: s.recent.prompts, Prompt: s.recent.prompt, Outcome: s.recent.outcome,
 		Pinned: s.pinned, Archived: s.archived,
-		Tools: storedTools(s.tools),
+		Tools: s.tools,
 		Agent: s.agentName, Saved: s.saved,
 		Model: storedModel{s.model.Name, s.model.Multiplier},
-		Usage: storedUsage{s.usage.Used, s.usage.Limit, s.usage.Calls, s.usage.Input, s.usage.Output},
+		Usage: s.usage,
 		Queue: append(slices.Clone(s.leftQueue), storedQueue(s.machine.Queue())...),
 		Epoch: s.epoch, Earlier: convert(s.earlierEpochs, func(p journal.Position) [2]uint64 { return [2]uint64{p.Epoch, p.N} }),
 	}
@@ -194,7 +164,7 @@ func (m meta) continues(at journal.Position) bool {
 
 func (s *Session) applyMeta(m meta) {
 	s.askUser, s.titledBy, s.lastRunEnd, s.policy, s.remembered = m.AskUser, m.titledBy(), m.LastRunEnd, m.Policy, m.Remembered
-	s.modelUnresolved, s.forkOrigin = m.ModelUnresolved, ForkOrigin(m.ForkOf)
+	s.modelUnresolved, s.forkOrigin = m.ModelUnresolved, m.ForkOf
 	s.machine.SetHistory(m.history())
 	s.capabilities, s.attributes = Capabilities{m.Answers, m.Choices}, m.Attributes
 	s.recent = runSummary{m.Run, m.Prompts, m.Prompt, m.Outcome}
@@ -202,8 +172,8 @@ func (s *Session) applyMeta(m meta) {
 	s.pinned, s.archived = m.Pinned, m.Archived
 	s.model = agent.Model{Name: m.Model.Name, Multiplier: m.Model.Multiplier}
 	s.agentName, s.saved = m.Agent, m.Saved
-	s.usage = Usage{Used: m.Usage.Used, Limit: m.Usage.Limit, Calls: m.Usage.Calls, Input: m.Usage.Input, Output: m.Usage.Output}
-	s.tools = tools(m.Tools)
+	s.usage = m.Usage
+	s.tools = m.Tools
 	s.epoch = m.Epoch
 	s.earlierEpochs = m.earlier()
 	s.leftQueue, s.heldQueue = m.Queue, nil

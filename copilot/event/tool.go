@@ -11,15 +11,15 @@ import (
 )
 
 // Tool is a tool that a client offers to the agent. When the model calls it, the policy decides under the tool's name.
-// Then an [AskTool] question waits for the result, which any client may give.
+// Then an [AskTool] question waits for the result, which any client may give. Its JSON is stored with sessions.
 type Tool struct {
-	Name        string          // letters, digits, "_", "-" and "."; the model sees "_" instead of "."
-	Description string          // for the model
-	Schema      json.RawMessage // JSON Schema of its arguments, an object; or nil
-	Limit       time.Duration   // time limit for a result; 0: that of all questions
+	Name        string          `json:"name"`                 // letters, digits, "_", "-" and "."; the model sees "_" instead of "."
+	Description string          `json:"description,omitzero"` // for the model
+	Schema      json.RawMessage `json:"schema,omitempty"`     // JSON Schema of its arguments, an object; or nil
+	Limit       time.Duration   `json:"limit_ns,omitzero"`    // time limit for a result; 0: that of all questions
 	// NoApproval skips the question for permission, unless a rule denies the call, because the tool only shows
 	// something.
-	NoApproval bool
+	NoApproval bool `json:"no_approval,omitzero"`
 }
 
 var toolName = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
