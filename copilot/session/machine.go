@@ -29,9 +29,8 @@ type Machine struct {
 
 // release is what follows the release of the conversation.
 type release struct {
-	failure *event.SessionError // to record; nil for none
+	failure *event.SessionError // to record, and why the run fails; nil: it was cancelled
 	run     *Run                // to end if it is still the current one; nil for none
-	outcome event.Outcome
 }
 
 // NewMachine returns the machine of a new session. newID returns ids for runs.

@@ -39,12 +39,8 @@ func (m *Machine) OpenQuestions() []string { return slices.Sorted(maps.Keys(m.op
 
 // WaitsForPerson reports whether a person must answer a question.
 func (m *Machine) WaitsForPerson() bool {
-	for _, q := range m.open {
-		if q.NeedsPerson() {
-			return true
-		}
-	}
-	return false
+	_, waits := m.WaitsFor()
+	return waits
 }
 
 // WaitsFor returns an open question that a person must answer, the same one until it is closed; false without any.

@@ -17,19 +17,19 @@ type Run struct {
 	ID     string
 	Prompt event.Prompt
 
-	tools    *[]event.Tool // the session's tools from this run on; nil: unchanged
-	phase    Phase
-	stop     stop
-	slot     slot
-	accepted bool    // the agent has received the prompt
-	worked   bool    // the agent has said or done something since the run started
-	failure  string  // the last error
-	steers   []steer // waiting for the agent to read them during this run
-	join     join
-	delivery delivery
-	idle     *event.Idle      // the end of the agent's work, deferred while a prompt is being delivered
-	pending  []event.Question // of a recovered run: the agent asks them again
-	answers  []Reply          // to pending, given before the agent was started
+	tools      *[]event.Tool // the session's tools from this run on; nil: unchanged
+	phase      Phase
+	stop       stop
+	slot       slot
+	accepted   bool    // the agent has received the prompt
+	worked     bool    // the agent has said or done something since the run started
+	failure    string  // the last error
+	steers     []steer // waiting for the agent to read them during this run
+	join       join
+	delivering bool             // a prompt is being given to the agent during this run
+	idle       *event.Idle      // the end of the agent's work, deferred while a prompt is being delivered
+	pending    []event.Question // of a recovered run: the agent asks them again
+	answers    []Reply          // to pending, given before the agent was started
 
 	excerpt string // see Excerpt; "" until it is needed
 	encoded []byte // see Encoded; nil until it is needed
@@ -52,13 +52,6 @@ const (
 	noSlot slot = iota
 	heldSlot
 	lentSlot
-)
-
-type delivery int
-
-const (
-	notDelivering delivery = iota
-	delivering
 )
 
 // NewRun returns the run of a prompt that does not steer.
@@ -393,7 +386,7 @@ func (m *Machine) noteHistory(r *Run) {
 func (m *Machine) Idle(i event.Idle) {
 	switch r := m.run; {
 	case r == nil || !r.sent():
-	case r.delivery == delivering: // the agent may have read it
+	case r.delivering: // the agent may have read it
 		r.idle = &i
 	default:
 		r.accepted = true // even if Sent comes later
@@ -415,7 +408,7 @@ func (m *Machine) endIdle(r *Run, i event.Idle) {
 // delivered, or the agent is not working.
 func (m *Machine) EndSilent(run string, notice event.Notice) bool {
 	r := m.run
-	if r == nil || r.ID != run || r.phase != Working && r.phase != Finishing || r.delivery == delivering {
+	if r == nil || r.ID != run || r.phase != Working && r.phase != Finishing || r.delivering {
 		return false
 	}
 	m.record("", notice)
@@ -442,7 +435,7 @@ func (m *Machine) Exited(exit event.SessionError) {
 
 // releaseThenFail releases the conversation, records a failure and ends the run with it, if there is one.
 func (m *Machine) releaseThenFail(r *Run, failure event.SessionError) {
-	m.release(release{&failure, r, event.Failed})
+	m.release(release{&failure, r})
 }
 
 func (m *Machine) release(then release) {
@@ -456,7 +449,7 @@ func (m *Machine) release(then release) {
 // Aborted ends [AbortRun]. If the agent did not end the run, its conversation is released, so that late events do not reach the next one.
 func (m *Machine) Aborted() {
 	if r := m.done(); r != nil {
-		m.release(release{nil, r, event.Cancelled})
+		m.release(release{run: r})
 		return
 	}
 	m.advance()
@@ -471,10 +464,11 @@ func (m *Machine) Released() {
 		m.record("", *then.failure)
 	}
 	if then.run != nil && then.run == m.run {
+		outcome := event.Cancelled
 		if then.failure != nil {
-			then.run.failure = then.failure.Text
+			outcome, then.run.failure = event.Failed, then.failure.Text
 		}
-		m.end(then.run, then.outcome)
+		m.end(then.run, outcome)
 	}
 	m.advance()
 }

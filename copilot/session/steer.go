@@ -25,10 +25,10 @@ func (m *Machine) steer(p event.Prompt) (run string, err error) {
 
 // deliver gives the agent the next prompt that steers, unless one is being delivered.
 func (m *Machine) deliver(r *Run) {
-	if r.delivery == delivering || !m.steerable(r) {
+	if r.delivering || !m.steerable(r) {
 		return
 	}
-	r.delivery = delivering
+	r.delivering = true
 	next := r.steers[0]
 	r.steers = r.steers[1:]
 	m.emit(Deliver{r, m.conversation, next.prompt, next.from})
@@ -43,10 +43,10 @@ func (m *Machine) steerable(r *Run) bool {
 // the current one. alive reports whether the agent's process still runs.
 func (m *Machine) Delivered(d Deliver, err error, alive bool) {
 	r := d.Run
-	r.delivery = notDelivering
+	r.delivering = false
 	m.noteDelivery(d, err, alive && d.Conversation == m.conversation)
 	m.deliver(r)
-	if r.delivery == notDelivering && r.idle != nil && m.run == r {
+	if !r.delivering && r.idle != nil && m.run == r {
 		m.endIdle(r, *r.idle)
 	}
 	m.advance()
