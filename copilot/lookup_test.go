@@ -226,14 +226,14 @@ func TestSearch(t *testing.T) {
 		settle()
 		found, err := p.host.Search(t.Context(), "green", 0)
 		require.NoError(t, err)
-		var kinds []copilot.TextKind
+		var kinds []event.TextKind
 		for _, f := range found {
 			kinds = append(kinds, f.Kind)
 			assert.Equal(t, s.ID(), f.Session)
 			assert.Equal(t, "Things that are green", f.Title)
 			assert.Equal(t, "green", strings.ToLower(f.Snippet[f.Hits[0][0]:f.Hits[0][1]]))
 		}
-		assert.Equal(t, []copilot.TextKind{copilot.TextTitle, copilot.TextAnswer, copilot.TextPrompt}, kinds)
+		assert.Equal(t, []event.TextKind{event.TextTitle, event.TextAnswer, event.TextPrompt}, kinds)
 		all := past(t, s)
 		assert.IsType(t, event.UserMessage{}, all[found[2].N-1].Value.Body)
 		assert.Equal(t, s.Info().Run, found[2].Run)
@@ -480,8 +480,8 @@ func TestFailingStore(t *testing.T) {
 			prompt(t, s, fmt.Sprint("prompt ", i))
 			settle()
 		}
-		require.NotNil(t, p.host.StoreFailure())
-		assert.Equal(t, store.Full, p.host.StoreFailure().Kind)
+		require.NotNil(t, p.store.Failure())
+		assert.Equal(t, store.Full, p.store.Failure().Kind)
 		assert.Contains(t, plot(t, s), "says: prompt 3", "memory has everything")
 		other := p.start()
 		prompt(t, other, "me too")
@@ -525,7 +525,7 @@ func TestFailingStore(t *testing.T) {
 			prompt(t, s, fmt.Sprint("prompt ", i))
 			settle()
 		}
-		require.NotNil(t, p.host.StoreFailure())
+		require.NotNil(t, p.store.Failure())
 		lost, _ := gaps(t, s)
 		assert.Positive(t, lost)
 		require.NoError(t, p.host.Delete(t.Context(), gone.ID())) // makes room
@@ -533,7 +533,7 @@ func TestFailingStore(t *testing.T) {
 		time.Sleep(time.Minute)
 		prompt(t, s, "at last")
 		settle()
-		assert.Nil(t, p.host.StoreFailure())
+		assert.Nil(t, p.store.Failure())
 		lost, _ = gaps(t, s)
 		p.kill()
 		h.options.MaxBytes = 0

@@ -9,20 +9,10 @@ import (
 	"github.com/copilot-portal/portal/copilot/store"
 )
 
-// TextKind is the kind of a text that can be searched.
-type TextKind = event.TextKind
-
-// The kinds of text.
-const (
-	TextPrompt = event.TextPrompt
-	TextAnswer = event.TextAnswer
-	TextTitle  = event.TextTitle
-)
-
 // findable returns the searchable text of an event, or "". Of answers, only those of the main agent are searchable.
-func findable(e event.Event) (TextKind, string) {
+func findable(e event.Event) (event.TextKind, string) {
 	kind, text := event.Searchable(e.Body)
-	if kind == TextAnswer && e.Agent != "" {
+	if kind == event.TextAnswer && e.Agent != "" {
 		return "", ""
 	}
 	return kind, text
@@ -38,7 +28,7 @@ type Found struct {
 	Directory string // of the session
 	N         uint64 // number of the event
 	Run       string // to which it belongs, or ""
-	Kind      TextKind
+	Kind      event.TextKind
 	Snippet   string   // the text around the matches
 	Hits      [][2]int // start and end of each match in the snippet, in bytes
 }
@@ -66,7 +56,7 @@ func (h *Host) Search(ctx context.Context, words string, limit int) ([]Found, er
 	return convert(found, func(f store.Found) Found {
 		return Found{
 			Session: f.Session, Title: f.Title, Directory: f.Directory,
-			N: f.Number, Run: h.runOf(ctx, f), Kind: TextKind(f.Kind), Snippet: f.Snippet, Hits: f.Hits,
+			N: f.Number, Run: h.runOf(ctx, f), Kind: event.TextKind(f.Kind), Snippet: f.Snippet, Hits: f.Hits,
 		}
 	}), nil
 }

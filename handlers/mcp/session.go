@@ -117,12 +117,12 @@ type found struct {
 }
 
 type hit struct {
-	SessionID string           `json:"sessionId"`
-	Title     string           `json:"title"`
-	Number    uint64           `json:"number" jsonschema:"of the event; see read_events"`
-	RunID     string           `json:"runId,omitempty"`
-	Kind      copilot.TextKind `json:"kind" jsonschema:"prompt, answer or title"`
-	Snippet   string           `json:"snippet"`
+	SessionID string         `json:"sessionId"`
+	Title     string         `json:"title"`
+	Number    uint64         `json:"number" jsonschema:"of the event; see read_events"`
+	RunID     string         `json:"runId,omitempty"`
+	Kind      event.TextKind `json:"kind" jsonschema:"prompt, answer or title"`
+	Snippet   string         `json:"snippet"`
 }
 
 func (a *API) search(ctx context.Context, _ call, in searchArgs) (found, error) {

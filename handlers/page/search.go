@@ -4,7 +4,6 @@ import (
 	"context"
 	"unicode/utf16"
 
-	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 )
 
@@ -15,13 +14,13 @@ type searchParams struct {
 
 // hit is a text that matches a search.
 type hit struct {
-	SessionID string           `json:"session_id"`
-	Title     string           `json:"title"`
-	Directory string           `json:"directory"`
-	RunID     string           `json:"run_id,omitempty"`
-	Kind      copilot.TextKind `json:"kind"`
-	Snippet   string           `json:"snippet"`
-	Hits      [][2]int         `json:"hits"` // start and end of each matching word, in UTF-16 units
+	SessionID string   `json:"session_id"`
+	Title     string   `json:"title"`
+	Directory string   `json:"directory"`
+	RunID     string   `json:"run_id,omitempty"`
+	Kind      string   `json:"kind"`
+	Snippet   string   `json:"snippet"`
+	Hits      [][2]int `json:"hits"` // start and end of each matching word, in UTF-16 units
 }
 
 // search is portal.sessions.search.
@@ -36,7 +35,7 @@ func (n *connection) search(ctx context.Context, r *jsonrpc.Request) (any, error
 	}
 	results := make([]hit, 0, len(found))
 	for _, f := range found {
-		results = append(results, hit{f.Session, f.Title, f.Directory, f.Run, f.Kind, f.Snippet, inUnits(f.Snippet, f.Hits)})
+		results = append(results, hit{f.Session, f.Title, f.Directory, f.Run, string(f.Kind), f.Snippet, inUnits(f.Snippet, f.Hits)})
 	}
 	return map[string]any{"results": results}, nil
 }

@@ -114,13 +114,13 @@ func number(c *gin.Context, name string, bits int) (uint64, error) {
 
 // Hit is a search result.
 type Hit struct {
-	SessionID string           `json:"sessionId"`
-	Title     string           `json:"title"`
-	Number    uint64           `json:"number"`
-	RunID     string           `json:"runId,omitempty"`
-	Kind      copilot.TextKind `json:"kind"`
-	Snippet   string           `json:"snippet"`
-	Hits      [][2]int         `json:"hits"`
+	SessionID string         `json:"sessionId"`
+	Title     string         `json:"title"`
+	Number    uint64         `json:"number"`
+	RunID     string         `json:"runId,omitempty"`
+	Kind      event.TextKind `json:"kind"`
+	Snippet   string         `json:"snippet"`
+	Hits      [][2]int       `json:"hits"`
 }
 
 // Hits encodes search results. The list is never nil.

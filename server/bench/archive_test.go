@@ -10,7 +10,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/store"
 )
@@ -127,9 +126,9 @@ func (a *archive) run(b *testing.B, l *store.Lease, run, events int) {
 	for i, line := range a.words.lines(b, run, prompt, answer)[:events] {
 		require.NoError(b, l.Append(store.Entry{Number: before + uint64(i) + 1, Data: line}))
 	}
-	require.NoError(b, l.Index(store.Text{Number: before + 2, Kind: string(copilot.TextPrompt), Body: prompt}))
+	require.NoError(b, l.Index(store.Text{Number: before + 2, Kind: string(event.TextPrompt), Body: prompt}))
 	if events == runEvents {
-		require.NoError(b, l.Index(store.Text{Number: before + runEvents - 2, Kind: string(copilot.TextAnswer), Body: answer}))
+		require.NoError(b, l.Index(store.Text{Number: before + runEvents - 2, Kind: string(event.TextAnswer), Body: answer}))
 	}
 }
 
