@@ -198,12 +198,11 @@ func (s *Session) installLink(l *agentLink) {
 
 // agentDone returns a channel that is closed when the process of the conversation ends; nil, which blocks, without a conversation.
 func (s *Session) agentDone() <-chan struct{} {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.link == nil {
+	l := s.currentLink()
+	if l == nil {
 		return nil
 	}
-	return s.link.lease.Agent.Done()
+	return l.lease.Agent.Done()
 }
 
 // errLost reports that the process has ended.

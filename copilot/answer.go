@@ -154,14 +154,14 @@ func (s *Session) lockToAnswer(id string) error {
 // an error the lock is not held.
 func (s *Session) lockIfRecoverable(worth func(unfinished) bool) error {
 	s.mu.Lock()
-	switch state := s.machine.State(); {
-	case !state.Resumes():
+	if !s.machine.State().Resumes() {
 		return nil
-	case state == session.Elsewhere:
-		defer s.mu.Unlock()
-		return s.inUseError()
 	}
+	err := s.checkHere()
 	s.mu.Unlock()
+	if err != nil {
+		return err
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
 	defer cancel()
 	if !s.mayNeedRecovery(ctx, worth) {

@@ -11,7 +11,6 @@ import (
 	"github.com/copilot-portal/portal/copilot/checkpoint"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
-	"github.com/copilot-portal/portal/copilot/session"
 )
 
 // Changes are the changes of files that the runs of a session made.
@@ -162,16 +161,8 @@ func (s *Session) Changes(ctx context.Context, run string) (c Changes, err error
 
 // isInGit reports whether a directory is in a git repository, without git: it may still be one that git does not trust.
 func isInGit(directory string) bool {
-	for {
-		if _, err := os.Lstat(filepath.Join(directory, ".git")); err == nil {
-			return true
-		}
-		above := filepath.Dir(directory)
-		if above == directory {
-			return false
-		}
-		directory = above
-	}
+	_, err := os.Lstat(filepath.Join(ProjectOf(directory), ".git"))
+	return err == nil
 }
 
 // summaries returns the runs that changed a file, or work.
@@ -328,23 +319,11 @@ const beforeRestore = "you change files there"
 // checkNotWorking returns an error while a run has begun to work on the session's files: its own, also in another process, or that of
 // another session. before says what has to wait.
 func (s *Session) checkNotWorking(before string) error {
-	if err := s.checkOwnRun(before); err != nil {
+	if err := s.checkNoRun(fault.Errorf(fault.Busy, "%w: wait until it has ended, or stop it, before %s", fault.ErrBusy, before)); err != nil {
 		return err
 	}
 	if other := s.host.workingNear(s); other != nil {
 		return fault.Errorf(fault.Busy, "session %s works in %s: wait until its run has ended, or stop it, before %s", other.id, other.directory, before)
-	}
-	return nil
-}
-
-func (s *Session) checkOwnRun(before string) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.machine.State() == session.Elsewhere {
-		return s.inUseError()
-	}
-	if s.machine.Run() != nil {
-		return fault.Errorf(fault.Busy, "%w: wait until it has ended, or stop it, before %s", fault.ErrBusy, before)
 	}
 	return nil
 }
@@ -354,17 +333,11 @@ func (h *Host) workingNear(s *Session) *Session {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, other := range h.sessions {
-		if other != s && (isWithin(other.canonical, s.canonical) || isWithin(s.canonical, other.canonical)) && other.hasCurrentRun() {
+		if other != s && (isWithin(other.canonical, s.canonical) || isWithin(s.canonical, other.canonical)) && other.isRunning() {
 			return other
 		}
 	}
 	return nil
-}
-
-func (s *Session) hasCurrentRun() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.machine.Run() != nil
 }
 
 // isWithin reports whether a path is a directory or below it.

@@ -73,11 +73,19 @@ func (c command[P, R]) run(ctx context.Context, s *Session, p P) (result R, err 
 		if time.Since(began) >= retry || s.host.Stopping() {
 			return result, err
 		}
-		select {
-		case <-time.After(handoverRetry):
-		case <-ctx.Done():
+		if !pause(ctx, handoverRetry) {
 			return result, err
 		}
+	}
+}
+
+// pause waits, and reports whether ctx lasts longer.
+func pause(ctx context.Context, d time.Duration) bool {
+	select {
+	case <-time.After(d):
+		return true
+	case <-ctx.Done():
+		return false
 	}
 }
 
@@ -104,13 +112,6 @@ func (c command[P, R]) tryRun(ctx context.Context, s *Session, p P) (result R, r
 	return result, retry, err
 }
 
-// heldBy is inUseError for callers that do not hold the lock.
-func (s *Session) heldBy() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.inUseError()
-}
-
 // pattern returns the route of the command for other processes.
 func (c command[P, R]) pattern() string { return "POST /sessions/{session}/" + c.name }
 
@@ -121,11 +122,15 @@ func (c command[P, R]) serve(h *Host, r *http.Request) (any, error) {
 		return nil, err
 	}
 	s, err := h.Session(r.Context(), r.PathValue("session"))
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	err = s.checkHere()
+	s.mu.Unlock()
 	switch {
 	case err != nil:
 		return nil, err
-	case s.isElsewhere():
-		return nil, s.heldBy()
 	case s.lacksDirectory():
 		return nil, fault.ErrDirectoryNotFound
 	}
@@ -172,12 +177,6 @@ func (s *Session) holder(ctx context.Context) string {
 	return s.ownerName
 }
 
-func (s *Session) isElsewhere() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.machine.State() == session.Elsewhere
-}
-
 // How long another process may take for a command.
 const (
 	commandTime     = 10 * time.Second
@@ -190,7 +189,7 @@ func (s *Session) call(ctx context.Context, holder, name string, limit time.Dura
 	defer cancel()
 	err := s.host.processes.Call(limited, holder, "/sessions/"+s.id+"/"+name, params, result)
 	s.refreshOwner(ctx)
-	s.host.remoteFollower.hurry(s)
+	s.host.remoteFollower.pollNow(s)
 	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
 		return fault.Errorf(fault.Timeout, "process %d, which holds the session, does not answer: end it, or wait", s.Info().Owner)
 	}
@@ -239,9 +238,7 @@ func (h *Host) awaitSession(ctx context.Context, id string) (*Session, error) {
 		if !errors.Is(err, fault.ErrSessionNotFound) || time.Now().After(end) {
 			return s, err
 		}
-		select {
-		case <-time.After(handoverRetry):
-		case <-ctx.Done():
+		if !pause(ctx, handoverRetry) {
 			return nil, ctx.Err()
 		}
 	}

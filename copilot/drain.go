@@ -3,12 +3,15 @@ package copilot
 import (
 	"context"
 	"errors"
+	"maps"
 	"net/http"
+	"slices"
 	"time"
 
 	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/ipc"
+	"github.com/copilot-portal/portal/copilot/session"
 )
 
 // DrainPath is the route of a call that drains another process. Its parameter says whether to begin or to end, its result is a [Draining].
@@ -33,10 +36,7 @@ type Draining struct {
 func (h *Host) Drain(on bool) Draining {
 	h.draining.Store(on)
 	h.mu.Lock()
-	sessions := make([]*Session, 0, len(h.sessions))
-	for _, s := range h.sessions {
-		sessions = append(sessions, s)
-	}
+	sessions := slices.Collect(maps.Values(h.sessions))
 	h.mu.Unlock()
 	for _, s := range sessions {
 		s.restartIdle()
@@ -89,7 +89,7 @@ func (s *Session) restartIdle() {
 
 // isDrained reports whether this host does not open the session, but another one may.
 func (s *Session) isDrained() bool {
-	return s.host.options.Others != nil && s.host.draining.Load() && !s.isActive()
+	return s.host.options.Others != nil && s.host.draining.Load() && s.machineState() != session.Active
 }
 
 // isShipping reports whether a copy of the conversation is being made, which needs the lease.

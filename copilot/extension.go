@@ -15,9 +15,7 @@ func (s *Session) Extensions(ctx context.Context) (agent.Extensions, error) {
 }
 
 func (s *Session) extensionsHere(ctx context.Context) (agent.Extensions, error) {
-	s.mu.Lock()
-	l := s.link
-	s.mu.Unlock()
+	l := s.currentLink()
 	if l == nil {
 		return s.storedExtensions(ctx)
 	}
@@ -60,11 +58,9 @@ func (s *Session) signInHere(ctx context.Context, server string) (url string, er
 	case !a.can(agent.Storing):
 		return "", agent.Cannot(a.Name, agent.SigningIn)
 	}
-	s.mu.Lock()
-	l, closed := s.link, s.state() == StateClosed
-	s.mu.Unlock()
+	l := s.currentLink()
 	switch {
-	case closed:
+	case s.Info().State == StateClosed:
 		return "", fault.ErrSessionClosed
 	case l == nil: // released or dead; the next prompt opens the conversation again
 		return "", fault.Errorf(fault.Busy, "the session has no agent process at the moment: send a prompt, then sign in")

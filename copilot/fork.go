@@ -45,7 +45,7 @@ func (h *Host) Fork(ctx context.Context, id string, cut Cut) (*Session, error) {
 }
 
 func (s *Session) forkHere(ctx context.Context, cut Cut) (fork *Session, err error) {
-	if err := s.checkForkable(); err != nil {
+	if err := s.checkNoRun(errForkBusy); err != nil {
 		return nil, err
 	}
 	end, err := s.findCut(ctx, cut)
@@ -79,7 +79,7 @@ func (h *Host) Resend(ctx context.Context, id, run string, r Resend) (s *Session
 }
 
 func (s *Session) resendHere(ctx context.Context, run string, r Resend) (fork *Session, newRun string, err error) {
-	if err := s.checkForkable(); err != nil {
+	if err := s.checkNoRun(errForkBusy); err != nil {
 		return nil, "", err
 	}
 	end, err := s.findCut(ctx, Cut{Before: run})
@@ -99,18 +99,8 @@ func (s *Session) resendHere(ctx context.Context, run string, r Resend) (fork *S
 	return fork, newRun, nil
 }
 
-// checkForkable returns why the session cannot be forked now.
-func (s *Session) checkForkable() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	switch {
-	case s.machine.State() == session.Elsewhere:
-		return s.inUseError()
-	case s.machine.Run() != nil:
-		return fault.Errorf(fault.Busy, "the session can be forked when the current run has ended")
-	}
-	return nil
-}
+// errForkBusy rejects a fork of a session whose record and conversation still change.
+var errForkBusy = fault.Errorf(fault.Busy, "the session can be forked when the current run has ended")
 
 // forkEnd is where the copy of a record ends.
 type forkEnd struct {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -325,38 +326,32 @@ type evictable struct {
 }
 
 // Account returns the account that the first agent is signed in to, and its quotas. It starts an agent process if none runs.
-func (h *Host) Account(ctx context.Context) (agent.Account, error) {
-	lease, err := h.first().Acquire(ctx)
-	if err != nil {
-		return agent.Account{}, err
-	}
-	defer lease.Release()
-	return lease.Agent.Account(ctx)
+func (h *Host) Account(ctx context.Context) (account agent.Account, err error) {
+	err = h.withAgent(ctx, func(a agent.Agent) error {
+		account, err = a.Account(ctx)
+		return err
+	})
+	return account, err
 }
 
 // SignOut signs the first agent out for all programs that use it; false if it was not signed in. It starts an agent process if none
 // runs. An error of kind [fault.Denied] names the source of a sign-in that cannot be ended here.
-func (h *Host) SignOut(ctx context.Context) (bool, error) {
-	lease, err := h.first().Acquire(ctx)
-	if err != nil {
-		return false, err
-	}
-	defer lease.Release()
-	return lease.Agent.SignOut(ctx)
+func (h *Host) SignOut(ctx context.Context) (wasSignedIn bool, err error) {
+	err = h.withAgent(ctx, func(a agent.Agent) error {
+		wasSignedIn, err = a.SignOut(ctx)
+		return err
+	})
+	return wasSignedIn, err
 }
 
 // Extensions lists the MCP servers and skills of sessions of the first agent in a directory. It starts an agent process if none runs. Errors:
 // [fault.ErrDirectoryNotAbsolute], [fault.ErrDirectoryNotFound], or those of the agent.
-func (h *Host) Extensions(ctx context.Context, directory string) (agent.Extensions, error) {
-	if err := CheckDirectory(directory); err != nil {
-		return agent.Extensions{}, err
-	}
-	lease, err := h.first().AcquireIn(ctx, directory)
-	if err != nil {
-		return agent.Extensions{}, err
-	}
-	defer lease.Release()
-	return lease.Agent.Extensions(ctx, directory)
+func (h *Host) Extensions(ctx context.Context, directory string) (list agent.Extensions, err error) {
+	err = h.withExtensions(ctx, directory, func(_ agent.Agent, x agent.Extensions) error {
+		list = x
+		return nil
+	})
+	return list, err
 }
 
 // Health reports the state of the first agent without starting it.
@@ -367,10 +362,7 @@ func (h *Host) Health() agent.Health { return h.options.Health() }
 func (h *Host) Close(ctx context.Context) {
 	h.mu.Lock()
 	h.closed = true
-	sessions := make([]*Session, 0, len(h.sessions))
-	for _, s := range h.sessions {
-		sessions = append(sessions, s)
-	}
+	sessions := slices.Collect(maps.Values(h.sessions))
 	h.mu.Unlock()
 	h.runSlots.close()
 	if h.processes != nil {

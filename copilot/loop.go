@@ -25,7 +25,7 @@ func (s *Session) loop(l *life) {
 	defer l.idle.Stop()
 	probe := newIdleProbe(s.record.Last())
 	defer probe.timer.Stop()
-	for !s.isAtRest() {
+	for !s.machineState().AtRest() {
 		select {
 		case b := <-l.begun:
 			s.takeStep(b)
@@ -45,16 +45,7 @@ func (s *Session) loop(l *life) {
 
 // wakeLoop makes the loop re-evaluate what it watches.
 func (s *Session) wakeLoop() {
-	select {
-	case s.wake <- struct{}{}:
-	default: // it wakes anyway
-	}
-}
-
-func (s *Session) isAtRest() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.machine.State().AtRest()
+	signal(s.wake)
 }
 
 // takeStep takes one step and passes its result to the machine.

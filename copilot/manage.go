@@ -144,19 +144,13 @@ func (s *Session) remove(ctx context.Context) error {
 	}
 	s.storage.mu.Lock()
 	defer s.storage.mu.Unlock()
-	if lease := s.storage.lease; lease != nil {
-		s.takeChanges()
-		err := s.storeAll() // if the deletion fails, the stored session is complete
-		if err == nil {
-			err = lease.Release(ctx)
-		}
-		if err != nil {
-			return fault.Errorf(fault.Unavailable, "the stored session could not be deleted: %w", err)
-		}
-		s.storage.lease = nil
-		s.leaseReturned()
+	var err error
+	if s.storage.lease != nil {
+		err = s.storeAndRelease(ctx) // if the deletion fails, the stored session is complete
 	}
-	err := s.host.options.Store.Delete(ctx, s.id)
+	if err == nil {
+		err = s.host.options.Store.Delete(ctx, s.id)
+	}
 	var inUse *store.InUseError
 	switch {
 	case err == nil, errors.Is(err, store.ErrNotFound) && !s.storage.stored:
@@ -250,12 +244,4 @@ func (h *Host) DeleteExpired(ctx context.Context, age time.Duration, bytes int64
 		err = errors.Join(err, a.forget(ctx, ids...))
 	}
 	return len(deleted), err
-}
-
-// StoreFailure returns why sessions currently cannot be stored; nil if they can, or without a store.
-func (h *Host) StoreFailure() *store.Failure {
-	if h.options.Store == nil {
-		return nil
-	}
-	return h.options.Store.Failure()
 }

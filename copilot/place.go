@@ -10,6 +10,7 @@ import (
 
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/ipc"
+	"github.com/copilot-portal/portal/copilot/session"
 )
 
 // startPath is the route of a call that starts a session for another node.
@@ -73,7 +74,7 @@ func (c command[P, R]) runElsewhere(ctx context.Context, s *Session, p P) (resul
 
 // lacksDirectory reports whether this node cannot work in the session's directory, and another one may.
 func (s *Session) lacksDirectory() bool {
-	return s.host.options.Others != nil && !s.isActive() && CheckDirectory(s.directory) != nil
+	return s.host.options.Others != nil && s.machineState() != session.Active && CheckDirectory(s.directory) != nil
 }
 
 // takes reports whether this node takes sessions of other nodes in a directory.

@@ -59,9 +59,7 @@ func (s *Session) ReaderPosition(ctx context.Context, name string, u *Unconfirme
 		return 0, nil
 	}
 	for s.host.options.Store.CatchUp(ctx) != nil {
-		select {
-		case <-time.After(retryCatchUp):
-		case <-ctx.Done():
+		if !pause(ctx, retryCatchUp) {
 			return 0, ctx.Err()
 		}
 	}
@@ -109,9 +107,7 @@ func (s *Session) confirmedMark(ctx context.Context, name string, u *Unconfirmed
 		if time.Since(u.since) >= catchUpTime {
 			return at, nil
 		}
-		select {
-		case <-time.After(catchUpEvery):
-		case <-ctx.Done():
+		if !pause(ctx, catchUpEvery) {
 			return at, ctx.Err()
 		}
 	}
@@ -154,9 +150,7 @@ func (s *Session) CatchUp(ctx context.Context, p journal.Position) {
 	defer cancel()
 	_ = s.host.options.Store.CatchUp(ctx)
 	for s.refreshOwner(ctx); !s.hasPosition(p); s.refreshOwner(ctx) {
-		select {
-		case <-time.After(catchUpEvery):
-		case <-ctx.Done():
+		if !pause(ctx, catchUpEvery) {
 			return
 		}
 	}

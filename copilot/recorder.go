@@ -56,10 +56,7 @@ func (r *recorder) notify(s *Session) {
 	r.mu.Lock()
 	r.notified = append(r.notified, s)
 	r.mu.Unlock()
-	select {
-	case r.wake <- struct{}{}:
-	default: // it wakes anyway
-	}
+	signal(r.wake)
 }
 
 func (r *recorder) takeNotified() []*Session {

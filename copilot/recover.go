@@ -148,7 +148,7 @@ func (s *Session) recover(ctx context.Context) error {
 		return err
 	}
 	defer leave()
-	if s.isActive() {
+	if s.machineState() == session.Active {
 		return nil // activated meanwhile
 	}
 	if err := s.awaitLoopEnd(ctx); err != nil {

@@ -10,8 +10,7 @@ import (
 // the clients that are attached here. It is one goroutine and reads nothing while there are no such sessions.
 type remoteFollower struct {
 	host *Host
-	wake chan struct{}
-	now  chan struct{} // ends the current interval
+	wake chan struct{} // holds a token when a session may be due
 	stop context.CancelFunc
 	done chan struct{}
 
@@ -23,23 +22,23 @@ type remoteFollower struct {
 
 // followed says when a session is read.
 type followed struct {
-	next time.Time
-	hot  time.Time // until then, something is likely to happen
+	next          time.Time
+	pollSoonUntil time.Time // until then, something is likely to happen
 }
 
 // The polling intervals of the follower, how long after a change it uses the short one, and how long it follows a session after
 // its last use.
 const (
-	followEvery = 250 * time.Millisecond
-	followSoon  = 20 * time.Millisecond
-	followHot   = 2 * time.Second
-	followAfter = time.Minute
+	followEvery   = 250 * time.Millisecond
+	followSoon    = 20 * time.Millisecond
+	followSoonFor = 2 * time.Second
+	followAfter   = time.Minute
 )
 
 func newFollower(h *Host) *remoteFollower {
 	ctx, stop := context.WithCancel(context.Background())
 	f := &remoteFollower{
-		host: h, wake: make(chan struct{}, 1), now: make(chan struct{}, 1), stop: stop, done: make(chan struct{}),
+		host: h, wake: make(chan struct{}, 1), stop: stop, done: make(chan struct{}),
 		followed: map[*Session]*followed{}, attached: map[*Session]*remoteAttachment{},
 	}
 	go f.run(ctx)
@@ -55,28 +54,28 @@ func (f *remoteFollower) close() {
 // add adds a session that another process holds.
 func (f *remoteFollower) add(s *Session) {
 	f.mu.Lock()
+	defer f.mu.Unlock()
 	if f.followed[s] == nil {
 		f.followed[s] = &followed{}
+		signal(f.wake)
 	}
-	f.mu.Unlock()
-	signal(f.wake)
 }
 
-// hurry reads a session often, because another process has executed a command for it.
-func (f *remoteFollower) hurry(s *Session) {
+// pollNow reads a session at once, and then often for a while: another process has changed it.
+func (f *remoteFollower) pollNow(s *Session) {
 	f.mu.Lock()
+	defer f.mu.Unlock()
 	if x := f.followed[s]; x != nil {
-		x.next, x.hot = time.Now(), time.Now().Add(followHot)
+		x.next, x.pollSoonUntil = time.Now(), time.Now().Add(followSoonFor)
+		signal(f.wake)
 	}
-	f.mu.Unlock()
-	signal(f.now)
 }
 
 // SessionsChanged reports that other machines have changed sessions in the store.
 func (h *Host) SessionsChanged(ids []string) {
 	for _, id := range ids {
 		if s, loaded := h.Loaded(id); loaded {
-			h.remoteFollower.hurry(s)
+			h.remoteFollower.pollNow(s)
 			s.checkStored()
 		}
 	}
@@ -89,10 +88,11 @@ func (s *Session) checkStored() {
 	s.notifyRecorder()
 }
 
+// signal puts a token into a channel that holds one, unless it has it.
 func signal(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
-	default: // it is signalled already
+	default:
 	}
 }
 
@@ -100,22 +100,15 @@ func (f *remoteFollower) run(ctx context.Context) {
 	defer close(f.done)
 	defer f.detachAll()
 	for {
+		var due <-chan time.Time
+		if next, some := f.refreshDue(ctx); some {
+			due = time.After(time.Until(next))
+		}
 		select {
+		case <-due:
 		case <-f.wake:
 		case <-ctx.Done():
 			return
-		}
-		for {
-			next, some := f.refreshDue(ctx)
-			if !some {
-				break
-			}
-			select {
-			case <-time.After(time.Until(next)):
-			case <-f.now:
-			case <-ctx.Done():
-				return
-			}
 		}
 	}
 }
@@ -154,10 +147,10 @@ func (f *remoteFollower) refresh(ctx context.Context, s *Session, now time.Time)
 	f.mu.Lock()
 	if x := f.followed[s]; follows {
 		if s.record.Last() != before {
-			x.hot = now.Add(followHot)
+			x.pollSoonUntil = now.Add(followSoonFor)
 		}
 		x.next = now.Add(followEvery)
-		if now.Before(x.hot) {
+		if now.Before(x.pollSoonUntil) {
 			x.next = now.Add(followSoon)
 		}
 	} else {

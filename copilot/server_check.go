@@ -78,12 +78,8 @@ func (h *Host) try(ctx context.Context, directory string) (*trial, error) {
 }
 
 func (t *trial) sink(_ string, body event.Body) {
-	if _, ok := body.(event.ServerChanged); !ok {
-		return
-	}
-	select {
-	case t.changed <- struct{}{}:
-	default:
+	if _, ok := body.(event.ServerChanged); ok {
+		signal(t.changed)
 	}
 }
 

@@ -250,8 +250,8 @@ func (s *Session) cancelHere(run string) error {
 		return err
 	}
 	defer s.mu.Unlock()
-	if s.machine.State() == session.Elsewhere {
-		return s.inUseError()
+	if err := s.checkHere(); err != nil {
+		return err
 	}
 	err := s.machine.Cancel(run)
 	s.perform()
@@ -287,7 +287,7 @@ func (s *Session) Close() error {
 
 func (s *Session) closeHere() error {
 	s.shutDown((*session.Machine).Close)
-	if !s.resumes() {
+	if !s.machineState().Resumes() {
 		return nil
 	}
 	return s.closeSuspended()
@@ -306,18 +306,11 @@ func (s *Session) shutDown(in func(*session.Machine)) {
 	<-l.done
 }
 
-// resumes reports whether the next use of the session activates it.
-func (s *Session) resumes() bool {
+// machineState returns the state of the session's machine.
+func (s *Session) machineState() session.State {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.machine.State().Resumes()
-}
-
-// isActive reports whether the session accepts prompts.
-func (s *Session) isActive() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.machine.State() == session.Active
+	return s.machine.State()
 }
 
 // Reopen activates a closed session, with its past. Errors: [fault.ErrSessionOpen], [fault.ErrStopping], kind
@@ -333,7 +326,7 @@ func (s *Session) reopenHere(ctx context.Context) error {
 		return err
 	}
 	defer leave()
-	if s.isActive() {
+	if s.machineState() == session.Active {
 		return fault.ErrSessionOpen
 	}
 	return s.reopenWith(ctx, s.openWithConversation)
@@ -352,7 +345,7 @@ func (s *Session) resumeHere(ctx context.Context) error {
 		return err
 	}
 	defer leave()
-	if s.isActive() || s.resumes() {
+	if state := s.machineState(); state == session.Active || state.Resumes() {
 		return nil
 	}
 	return s.reopenWith(ctx, s.activateWithoutAgent)

@@ -295,10 +295,14 @@ func (l leaseState) returning(unfinished bool) leaseState {
 	return leaseReturning
 }
 
-func (s *Session) leaseReturned() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.lease = leaseNone
+// storeAndRelease stores everything and releases the lease. The caller must hold the storage's lock.
+func (s *Session) storeAndRelease(ctx context.Context) error {
+	s.takeChanges()
+	err := s.storeAll()
+	if err == nil {
+		_, err = s.releaseLease(ctx)
+	}
+	return err
 }
 
 // releaseLease lets other processes acquire the session. The caller must hold the storage's lock.
@@ -313,7 +317,9 @@ func (s *Session) releaseLease(ctx context.Context) (done bool, err error) {
 		return false, err
 	}
 	s.storage.lease = nil
-	s.leaseReturned()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.lease = leaseNone
 	return true, nil
 }
 

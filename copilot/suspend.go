@@ -44,7 +44,7 @@ func (s *Session) activate() error {
 
 // activateGated is activate for callers that have entered the gate.
 func (s *Session) activateGated(ctx context.Context) error {
-	if !s.resumes() {
+	if !s.machineState().Resumes() {
 		return nil
 	}
 	return s.reopenWith(ctx, s.activateWithoutAgent)
@@ -168,12 +168,7 @@ func (s *Session) keepsLease(ctx context.Context) (bool, error) {
 	case s.storage.lease == nil:
 		return false, nil
 	}
-	s.takeChanges()
-	err := s.storeAll()
-	if err == nil {
-		_, err = s.releaseLease(ctx)
-	}
-	if err != nil {
+	if err := s.storeAndRelease(ctx); err != nil {
 		return false, fault.Errorf(fault.Unavailable, "the session could not be stored and released: %w", err)
 	}
 	return false, nil
@@ -209,6 +204,27 @@ func (s *Session) acquireError(err error) error {
 // inUseError returns the error for a session that another process holds. The caller must hold the lock.
 func (s *Session) inUseError() error {
 	return fault.Errorf(fault.Busy, "%w by process %d, which this one cannot reach: continue there, or end that process", fault.ErrSessionInUse, s.owner)
+}
+
+// checkHere returns an error if another process holds the session. The caller must hold the lock.
+func (s *Session) checkHere() error {
+	if s.machine.State() == session.Elsewhere {
+		return s.inUseError()
+	}
+	return nil
+}
+
+// checkNoRun returns an error if another process holds the session, or busy if the session has a run.
+func (s *Session) checkNoRun(busy error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := s.checkHere(); err != nil {
+		return err
+	}
+	if s.machine.Run() != nil {
+		return busy
+	}
+	return nil
 }
 
 // requestRelease makes the recorder release the lease when everything is stored. An unfinished run is found again in the
@@ -380,7 +396,7 @@ func (s *Session) closeSuspended() error {
 		return err
 	}
 	defer leave()
-	if s.isActive() {
+	if s.machineState() == session.Active {
 		s.shutDown((*session.Machine).Close) // activated meanwhile
 		return nil
 	}
