@@ -9,9 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
-	"github.com/copilot-portal/portal/copilot/journal"
 	"github.com/copilot-portal/portal/copilot/session"
 	"github.com/copilot-portal/portal/copilot/store"
 )
@@ -278,47 +276,4 @@ func parseCursor(text string) (store.Cursor, error) {
 		return store.Cursor{}, fault.Errorf(fault.Invalid, "%q is not a position in the list of sessions", text)
 	}
 	return store.Cursor{Changed: time.UnixMilli(ms), ID: id}, nil
-}
-
-// recordLoader returns a function that reads entries that were evicted from the record in memory.
-func (h *Host) recordLoader(id string) func(context.Context, uint64, int) ([]journal.Entry[event.Event], error) {
-	var seen endCache
-	return func(ctx context.Context, after uint64, limit int) ([]journal.Entry[event.Event], error) {
-		ctx, cancel := context.WithTimeout(ctx, storeTimeout)
-		defer cancel()
-		entries, err := h.readStored(ctx, id, after, limit)
-		if err == nil {
-			err = h.markSuperseded(ctx, id, entries, &seen)
-		}
-		return entries, err
-	}
-}
-
-// readStored reads entries from the store. Unstored entries result in a [journal.GapError].
-func (h *Host) readStored(ctx context.Context, id string, after uint64, limit int) ([]journal.Entry[event.Event], error) {
-	raw, err := h.options.Store.Read(ctx, id, after, limit)
-	if err != nil {
-		return nil, unreadable(err)
-	}
-	entries := make([]journal.Entry[event.Event], 0, len(raw))
-	for _, r := range raw {
-		e, err := unpack(r)
-		switch {
-		case err != nil && len(entries) > 0:
-			return entries, nil // the next read reports it
-		case err != nil:
-			return nil, unreadable(err)
-		}
-		entries = append(entries, e)
-	}
-	return entries, nil
-}
-
-// unreadable returns the error for a stored record that cannot be read. A gap stays a gap.
-func unreadable(err error) error {
-	var gap *journal.GapError
-	if errors.As(err, &gap) {
-		return err
-	}
-	return fault.Errorf(fault.Unavailable, "the stored record could not be read: %w", err)
 }

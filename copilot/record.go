@@ -1,6 +1,7 @@
 package copilot
 
 import (
+	"github.com/copilot-portal/portal/copilot/archive"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/journal"
 )
@@ -9,7 +10,7 @@ import (
 func (h *Host) recordOptions(id string) journal.Options[event.Event] {
 	o := journal.Options[event.Event]{Budget: h.options.RecordBudget, Cost: event.Cost, Group: event.Group, Meter: &h.counts.readers}
 	if h.options.Store != nil {
-		o.Pinned, o.Load = true, h.recordLoader(id)
+		o.Pinned, o.Load = true, archive.Loader(h.options.Store, id)
 	}
 	return o
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/copilot-portal/portal/copilot/archive"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/journal"
@@ -27,7 +28,7 @@ func (s *Session) readUnfinished(ctx context.Context) (unfinished, error) {
 	after := s.lastRunEnd
 	s.mu.Unlock()
 	for after < s.record.Last() {
-		entries, err := s.host.readStored(ctx, s.id, after, storeBatch)
+		entries, err := archive.Read(ctx, s.host.options.Store, s.id, after, storeBatch)
 		var gap *journal.GapError
 		switch {
 		case errors.As(err, &gap):

@@ -4,19 +4,11 @@ import (
 	"context"
 	"strings"
 
+	"github.com/copilot-portal/portal/copilot/archive"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/store"
 )
-
-// findable returns the searchable text of an event, or "". Of answers, only those of the main agent are searchable.
-func findable(e event.Event) (event.TextKind, string) {
-	kind, text := event.Searchable(e.Body)
-	if kind == event.TextAnswer && e.Agent != "" {
-		return "", ""
-	}
-	return kind, text
-}
 
 // maxFound is the maximum number of results of a search.
 const maxFound = 200
@@ -63,7 +55,7 @@ func (h *Host) Search(ctx context.Context, words string, limit int) ([]Found, er
 
 // runOf returns the run of a stored event, or "" if it cannot be read: the result of the search is useful without it.
 func (h *Host) runOf(ctx context.Context, f store.Found) string {
-	entries, err := h.readStored(ctx, f.Session, f.Number-1, 1)
+	entries, err := archive.Read(ctx, h.options.Store, f.Session, f.Number-1, 1)
 	if err != nil || len(entries) == 0 || entries[0].N != f.Number {
 		return ""
 	}

@@ -2,13 +2,12 @@ package copilot
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"maps"
 	"sync"
 	"time"
 
-	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/archive"
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/journal"
 	"github.com/copilot-portal/portal/copilot/store"
@@ -18,10 +17,10 @@ import (
 // disk is slow.
 type sessionStorage struct {
 	mu         sync.Mutex
-	lease      *store.Lease     // nil while this process does not hold the session
-	stored     bool             // the session is in the store
-	handedOver uint64           // last number passed to the store
-	pieces     supersededDeltas // deltas among the entries passed to the store
+	lease      *store.Lease   // nil while this process does not hold the session
+	stored     bool           // the session is in the store
+	handedOver uint64         // last number passed to the store
+	deltas     archive.Deltas // among the entries passed to the store
 
 	// Changes besides the record that are not stored yet.
 	head      *store.Session
@@ -159,7 +158,7 @@ func (s *Session) storeEntries(lease *store.Lease) error {
 		entries, err := s.record.Peek(s.storage.handedOver, storeBatch)
 		var gap *journal.GapError
 		if errors.As(err, &gap) { // the store failed for too long
-			if err := lease.Append(gapError(gap)); err != nil {
+			if err := archive.AppendGap(lease, gap); err != nil {
 				return err
 			}
 			s.storage.handedOver = gap.First - 1
@@ -169,84 +168,27 @@ func (s *Session) storeEntries(lease *store.Lease) error {
 			return nil
 		}
 		for _, e := range entries {
-			if err := storeEntry(lease, e); err != nil {
+			if err := archive.Append(lease, e); err != nil {
 				return err
 			}
 			s.storage.handedOver = e.N
-			s.scheduleDrop(s.storage.pieces.apply(e))
+			s.scheduleDrop(s.storage.deltas.Apply(e))
 		}
 	}
 }
 
-// maxText is the maximum size of the indexed part of a text, in bytes.
-const maxText = 64 << 10
-
-// storeEntry stores an event and its searchable text.
-func storeEntry(lease *store.Lease, e journal.Entry[event.Event]) error {
-	if err := lease.Append(pack(e)); err != nil {
-		return err
+// scheduleDrop drops deltas from the store after [deltaRetention]. If the lease is released first, they stay, which is harmless.
+func (s *Session) scheduleDrop(spans []store.Span) {
+	if len(spans) == 0 {
+		return
 	}
-	if kind, text := findable(e.Value); text != "" {
-		text = text[:min(len(text), maxText)]
-		_ = lease.Index(store.Text{Number: e.N, Kind: string(kind), Body: text}) // search is less important than the record
-	}
-	if _, over := e.Value.Body.(event.RunEnded); over {
-		_ = lease.Merge() // the next run will try again
-	}
-	return nil
-}
-
-// pack encodes an event as a stored entry. A tool's result becomes the payload, which the store deduplicates: models read the
-// same files repeatedly.
-func pack(e journal.Entry[event.Event]) store.Entry {
-	entry := store.Entry{Number: e.N}
-	if b, ok := e.Value.Body.(event.ToolEnded); ok && b.Result != nil && len(b.Result.Content) > event.EntryCost {
-		entry.Payload = []byte(b.Result.Content)
-		b.Result = &event.ToolResult{Detail: b.Result.Detail}
-		e.Value.Body = b
-	}
-	var err error
-	if entry.Data, err = event.Encode(e.Value); err != nil {
-		raw, _ := json.Marshal(err.Error())                                                                         // strings always encode
-		entry.Data, _ = event.Encode(event.Event{Time: time.Now(), Body: event.Notice{Kind: noticeLost, Raw: raw}}) // JSON always encodes
-	}
-	return entry
-}
-
-// unpack decodes a stored entry. A gap is a [journal.GapError].
-func unpack(entry store.Entry) (journal.Entry[event.Event], error) {
-	e := journal.Entry[event.Event]{N: entry.Number}
-	var err error
-	if e.Value, err = event.Decode(entry.Data); err != nil {
-		return e, err
-	}
-	switch b := e.Value.Body.(type) {
-	case event.ToolEnded:
-		if entry.Payload != nil && b.Result != nil {
-			b.Result.Content = string(entry.Payload)
+	time.AfterFunc(deltaRetention, func() {
+		s.storage.mu.Lock()
+		defer s.storage.mu.Unlock()
+		if s.storage.lease != nil {
+			_ = s.storage.lease.Drop(spans...) // fails only without the lease
 		}
-	case event.Notice:
-		if b.Kind == noticeGap {
-			var gap journal.GapError
-			_ = json.Unmarshal(b.Raw, &gap)
-			gap.First = entry.Number + 1
-			return e, &gap
-		}
-	}
-	return e, nil
-}
-
-// noticeLost is the kind of the [event.Notice] that is stored in place of an event that could not be encoded.
-const noticeLost = "portal.not_stored"
-
-// noticeGap is the kind of the [event.Notice] that is stored in place of events that were never stored. It has the number of
-// the last of them.
-const noticeGap = "portal.hole"
-
-func gapError(gap *journal.GapError) store.Entry {
-	raw, _ := json.Marshal(gap)                                                                           // numbers always encode
-	data, _ := event.Encode(event.Event{Time: time.Now(), Body: event.Notice{Kind: noticeGap, Raw: raw}}) // JSON always encodes
-	return store.Entry{Number: gap.First - 1, Data: data}
+	})
 }
 
 // maxExcess is the factor by which a record may exceed its budget while the store fails.

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/copilot-portal/portal/copilot/archive"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/journal"
@@ -108,7 +109,7 @@ func (s *Session) acquireLeaseLocked(ctx context.Context) error {
 	if err != nil {
 		return s.acquireError(err)
 	}
-	s.storage.lease, s.storage.handedOver, s.storage.pieces = lease, lease.Head().Last, supersededDeltas{}
+	s.storage.lease, s.storage.handedOver, s.storage.deltas = lease, lease.Head().Last, archive.Deltas{}
 	left, err := s.inspectStored(ctx, lease.Head())
 	if err == nil {
 		err = s.adoptLease(lease, left)
@@ -266,7 +267,7 @@ func (s *Session) syncFromStore(ctx context.Context, head store.Session) error {
 		return err
 	}
 	for s.record.Last() < head.Last {
-		entries, err := s.host.readStored(ctx, s.id, s.record.Last(), storeBatch)
+		entries, err := archive.Read(ctx, s.host.options.Store, s.id, s.record.Last(), storeBatch)
 		var gap *journal.GapError
 		switch {
 		case errors.As(err, &gap), err == nil && len(entries) == 0:

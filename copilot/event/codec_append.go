@@ -29,9 +29,12 @@ func textOf(b Body) (name string, text textBody) {
 // newLine returns a buffer with capacity for the head of an event and a body of n bytes with few escapes.
 func newLine(n int) []byte { return make([]byte, 0, 200+n+n/16) }
 
+// encodedStart is what precedes the name of the kind in an encoded event.
+const encodedStart = `{"v":1,"type":"`
+
 // appendHead appends everything before the body. It fails for a year of more than four digits.
 func appendHead(b []byte, name string, e Event) (_ []byte, err error) {
-	b = append(b, `{"v":1,"type":"`...)
+	b = append(b, encodedStart...)
 	b = append(append(b, name...), '"')
 	if !e.Time.IsZero() {
 		if b, err = formatUTC(e.Time).AppendText(append(b, `,"time":"`...)); err != nil {

@@ -282,3 +282,12 @@ func BenchmarkCodec(b *testing.B) {
 		})
 	}
 }
+
+func TestDeltaIsKnownByItsEncoding(t *testing.T) {
+	for _, e := range full(t) {
+		key, end := event.Group(e)
+		line := encode(t, e)
+		assert.Equal(t, key != "" && !end, event.IsDelta([]byte(line)), line)
+	}
+	assert.False(t, event.IsDelta(nil))
+}

@@ -1,6 +1,10 @@
 package event
 
-import "github.com/copilot-portal/portal/copilot/journal"
+import (
+	"bytes"
+
+	"github.com/copilot-portal/portal/copilot/journal"
+)
 
 // Record is the record of a session, numbered from 1. See [journal.Journal] for how to read it. Only the session
 // appends to it.
@@ -28,6 +32,21 @@ func Group(e Event) (key string, end bool) {
 		return "t" + b.ID, true
 	}
 	return "", false
+}
+
+// IsDelta reports whether an encoded event is a delta, as [Group] of the decoded one. It reads only the start, because decoding all deltas of a
+// record would dominate the cost of reading it.
+func IsDelta(data []byte) bool {
+	name, ok := bytes.CutPrefix(data, []byte(encodedStart))
+	if !ok {
+		return false
+	}
+	name, _, _ = bytes.Cut(name, []byte{'"'})
+	switch string(name) {
+	case nameReasoningDelta, nameMessageDelta, nameToolOutput:
+		return true
+	}
+	return false
 }
 
 // Cost estimates the memory of an event, in bytes.

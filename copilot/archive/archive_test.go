@@ -1,0 +1,76 @@
+package archive_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot/archive"
+	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/journal"
+	"github.com/copilot-portal/portal/copilot/store"
+)
+
+// stored returns a store with a session "a" that has these events, the first of which has the number 1.
+func stored(t *testing.T, bodies ...event.Body) (*store.Store, *store.Lease) {
+	t.Helper()
+	s, err := store.Open(t.Context(), store.Options{Directory: t.TempDir()})
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = s.Close() })
+	lease, err := s.Create(t.Context(), store.Session{ID: "a"})
+	require.NoError(t, err)
+	for i, b := range bodies {
+		require.NoError(t, archive.Append(lease, journal.Entry[event.Event]{N: uint64(i) + 1, Value: event.Event{Run: "r", Body: b}}))
+	}
+	require.NoError(t, s.Flush(t.Context()))
+	return s, lease
+}
+
+func TestEventsAreReadAsTheyWere(t *testing.T) {
+	long := strings.Repeat("result ", 1000)
+	all := []event.Body{event.RunStarted{}, event.ToolEnded{ID: "t", Result: &event.ToolResult{Content: long, Detail: "detail"}}}
+	s, _ := stored(t, all...)
+	got, err := archive.Read(t.Context(), s, "a", 0, 10)
+	require.NoError(t, err)
+	require.Len(t, got, 2)
+	for i, e := range got {
+		assert.Equal(t, all[i], e.Value.Body)
+	}
+}
+
+func TestEventsThatWereNeverStoredAreGap(t *testing.T) {
+	s, lease := stored(t, event.RunStarted{})
+	require.NoError(t, archive.AppendGap(lease, &journal.GapError{First: 10}))
+	require.NoError(t, archive.Append(lease, journal.Entry[event.Event]{N: 10, Value: event.Event{Body: event.RunEnded{}}}))
+	require.NoError(t, s.Flush(t.Context()))
+	got, err := archive.Read(t.Context(), s, "a", 0, 10)
+	require.NoError(t, err)
+	assert.Len(t, got, 1, "what precedes it is read first")
+	_, err = archive.Read(t.Context(), s, "a", 1, 10)
+	var gap *journal.GapError
+	require.ErrorAs(t, err, &gap)
+	assert.EqualValues(t, 10, gap.First)
+}
+
+func TestLoadedDeltaKnowsWhetherItIsSuperseded(t *testing.T) {
+	s, _ := stored(t, event.MessageDelta{ID: "ends", Text: "a"}, event.MessageDelta{ID: "does not", Text: "b"}, event.MessageEnded{ID: "ends", Text: "a"}, event.RunEnded{})
+	got, err := archive.Loader(s, "a")(t.Context(), 0, 2)
+	require.NoError(t, err)
+	require.Len(t, got, 2)
+	assert.True(t, got[0].Superseded)
+	assert.False(t, got[1].Superseded)
+}
+
+func TestSupersededDeltasAreKnownAtTheEndOfTheRun(t *testing.T) {
+	var d archive.Deltas
+	var spans []store.Span
+	for i, b := range []event.Body{
+		event.MessageDelta{ID: "m", Text: "a"}, event.MessageDelta{ID: "m", Text: "b"}, event.MessageDelta{ID: "cut", Text: "c"},
+		event.MessageEnded{ID: "m", Text: "ab"}, event.RunEnded{},
+	} {
+		spans = d.Apply(journal.Entry[event.Event]{N: uint64(i) + 1, Value: event.Event{Body: b}})
+	}
+	assert.Equal(t, []store.Span{{First: 1, Last: 2}}, spans)
+}
