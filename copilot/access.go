@@ -28,12 +28,6 @@ func AccessOf(ctx context.Context) (a Access, limited bool) {
 	return a, limited
 }
 
-// mayUse reports whether the caller may know a session.
-func mayUse(ctx context.Context, id string) bool {
-	a, limited := AccessOf(ctx)
-	return !limited || a.Session == id
-}
-
 // onlySession lists the session of a limited caller.
 func (h *Host) onlySession(ctx context.Context, a Access) ([]Info, error) {
 	s, err := h.Session(ctx, a.Session)

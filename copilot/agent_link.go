@@ -36,11 +36,7 @@ func (l *agentLink) callContext(hurry <-chan struct{}) (ctx context.Context, can
 		case <-l.released:
 		case <-hurry:
 		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(hurryTimeout):
-			cancel()
-		}
+		time.AfterFunc(hurryTimeout, cancel)
 	}()
 	return ctx, cancel
 }

@@ -34,8 +34,6 @@ func (s *Session) ask(agent string, q event.Question) {
 				return
 			}
 		}
-	}
-	if q.Kind == event.AskPermission {
 		q.Scopes = permission.ScopesOf(q.AllNeeds(), s.canonical, s.policies())
 	}
 	q.Needs = nil
@@ -122,15 +120,19 @@ func (s *Session) Answer(id string, a event.Answer, by string) error {
 	return s.host.commands.answer.effect(context.Background(), s, sentAnswer{id, a, by})
 }
 
-func (s *Session) answerHere(id string, a event.Answer, by string) error {
-	if err := s.lockToAnswer(id); err != nil {
-		return err
-	}
-	defer s.mu.Unlock()
-	q, err := s.machine.Question(id)
+func (s *Session) answerHere(p sentAnswer) error {
+	err := s.lockIfRecoverable(func(left unfinished) bool {
+		return slices.ContainsFunc(left.Questions, func(q event.Question) bool { return q.ID == p.Question })
+	})
 	if err != nil {
 		return err
 	}
+	defer s.mu.Unlock()
+	q, err := s.machine.Question(p.Question)
+	if err != nil {
+		return err
+	}
+	a := p.whole()
 	if err := q.Check(a); err != nil {
 		return err
 	}
@@ -138,16 +140,9 @@ func (s *Session) answerHere(id string, a event.Answer, by string) error {
 		return err
 	}
 	s.inputLocked(func(m *session.Machine) {
-		m.Answer(event.QuestionClosed{ID: id, By: by, Ending: event.Answered, Answer: a}, a)
+		m.Answer(event.QuestionClosed{ID: q.ID, By: p.By, Ending: event.Answered, Answer: a}, a)
 	})
 	return nil
-}
-
-// lockToAnswer acquires the lock. It first activates a stored session in which the question was left open.
-func (s *Session) lockToAnswer(id string) error {
-	return s.lockIfRecoverable(func(left unfinished) bool {
-		return slices.ContainsFunc(left.Questions, func(q event.Question) bool { return q.ID == id })
-	})
 }
 
 // lockIfRecoverable acquires the lock. It first activates a stored session if worth accepts what its last owner left unfinished. On

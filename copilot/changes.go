@@ -224,9 +224,9 @@ func (s *Session) Revert(ctx context.Context, run string, which checkpoint.Selec
 	return s.host.commands.revert.run(ctx, s, sentRevert{run, which, by})
 }
 
-func (s *Session) revertHere(ctx context.Context, run string, which checkpoint.Selection, by string) (checkpoint.Restored, error) {
-	return s.restore(ctx, event.RestoreRevert, run, by, func(store *checkpoint.Store, a checkpoint.Action, one checkpoint.Span) (checkpoint.Restored, error) {
-		return store.Revert(ctx, a, newID(), one.From, one.To, which)
+func (s *Session) revertHere(ctx context.Context, r sentRevert) (checkpoint.Restored, error) {
+	return s.restore(ctx, event.RestoreRevert, r.Run, r.By, func(store *checkpoint.Store, a checkpoint.Action, one checkpoint.Span) (checkpoint.Restored, error) {
+		return store.Revert(ctx, a, newID(), one.From, one.To, r.Which)
 	})
 }
 
@@ -251,25 +251,27 @@ func (s *Session) Restore(ctx context.Context, r Restore) (done checkpoint.Resto
 	return result.Restored, fork, err
 }
 
-func (s *Session) restoreHere(ctx context.Context, r Restore) (done checkpoint.Restored, fork *Session, err error) {
+func (s *Session) restoreHere(ctx context.Context, r Restore) (done restoredState, err error) {
 	if err := s.checkNotWorking(beforeRestore); err != nil {
-		return done, nil, err
+		return done, err
 	}
 	if r.Fork {
-		if fork, err = s.host.Fork(ctx, s.id, Cut{Before: r.Run}); err != nil {
-			return done, nil, err
+		fork, err := s.host.Fork(ctx, s.id, Cut{Before: r.Run})
+		if err != nil {
+			return done, err
 		}
+		done.Fork = fork.id
 	}
-	done, err = s.restoreState(ctx, r.Run, r.Paths, r.By)
-	if err != nil && fork != nil {
-		return done, nil, errors.Join(err, s.host.Delete(context.WithoutCancel(ctx), fork.id))
+	done.Restored, err = s.restoreState(ctx, r)
+	if err != nil && r.Fork {
+		err = errors.Join(err, s.host.Delete(context.WithoutCancel(ctx), done.Fork))
 	}
-	return done, fork, err
+	return done, err
 }
 
-func (s *Session) restoreState(ctx context.Context, run string, paths []string, by string) (checkpoint.Restored, error) {
-	return s.restore(ctx, event.RestoreState, run, by, func(store *checkpoint.Store, a checkpoint.Action, one checkpoint.Span) (checkpoint.Restored, error) {
-		return store.Restore(ctx, a, newID(), one.From, paths...)
+func (s *Session) restoreState(ctx context.Context, r Restore) (checkpoint.Restored, error) {
+	return s.restore(ctx, event.RestoreState, r.Run, r.By, func(store *checkpoint.Store, a checkpoint.Action, one checkpoint.Span) (checkpoint.Restored, error) {
+		return store.Restore(ctx, a, newID(), one.From, r.Paths...)
 	})
 }
 
@@ -279,9 +281,9 @@ func (s *Session) Undo(ctx context.Context, id, by string) (checkpoint.Restored,
 	return s.host.commands.undo.run(ctx, s, sentUndo{id, by})
 }
 
-func (s *Session) undoHere(ctx context.Context, id, by string) (checkpoint.Restored, error) {
-	return s.restore(ctx, event.RestoreUndo, "", by, func(store *checkpoint.Store, a checkpoint.Action, _ checkpoint.Span) (checkpoint.Restored, error) {
-		return store.Undo(ctx, a, newID(), id)
+func (s *Session) undoHere(ctx context.Context, u sentUndo) (checkpoint.Restored, error) {
+	return s.restore(ctx, event.RestoreUndo, "", u.By, func(store *checkpoint.Store, a checkpoint.Action, _ checkpoint.Span) (checkpoint.Restored, error) {
+		return store.Undo(ctx, a, newID(), u.ID)
 	})
 }
 

@@ -139,9 +139,9 @@ func (s *Session) checkpointEnd(run string) {
 	}
 }
 
-// replyGate returns what a reply waits for: the agent may change files with it, and the checkpoint of the run's start must be
+// checkpointBefore returns what a reply waits for: the agent may change files with it, and the checkpoint of the run's start must be
 // taken before. The caller must hold the lock.
-func (s *Session) replyGate(r session.Reply) <-chan struct{} {
+func (s *Session) checkpointBefore(r session.Reply) <-chan struct{} {
 	if r.Question.Kind == event.AskPermission && r.Answer.Approved {
 		return s.checkpoint
 	}
@@ -153,16 +153,16 @@ func (s *Session) awaitCheckpoint(ctx context.Context) {
 	s.mu.Lock()
 	taken := s.checkpoint
 	s.mu.Unlock()
-	awaitGate(taken, ctx.Done())
+	awaitClosed(taken, ctx.Done())
 }
 
-// awaitGate waits until a gate, if there is one, or another channel is closed.
-func awaitGate(gate, other <-chan struct{}) {
-	if gate == nil {
+// awaitClosed waits until a channel, if there is one, or another one is closed.
+func awaitClosed(channel, other <-chan struct{}) {
+	if channel == nil {
 		return
 	}
 	select {
-	case <-gate:
+	case <-channel:
 	case <-other:
 	}
 }

@@ -196,8 +196,8 @@ func (s *Session) call(ctx context.Context, holder, name string, limit time.Dura
 	return err
 }
 
-// tell runs a command whose failure has no consequence but the log.
-func tell[P any](s *Session, c command[P, none], p P) {
+// runOrLog runs a command whose failure has no consequence but the log.
+func runOrLog[P any](s *Session, c command[P, none], p P) {
 	if err := c.effect(context.Background(), s, p); err != nil {
 		s.host.options.Log.Warn("the session was not changed", "session", s.id, "command", c.name, "err", err)
 	}

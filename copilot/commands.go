@@ -1,7 +1,6 @@
 package copilot
 
 import (
-	"context"
 	"maps"
 
 	"github.com/copilot-portal/portal/copilot/agent"
@@ -128,12 +127,10 @@ func (p sentAnswer) whole() event.Answer {
 
 func newCommands() commands {
 	return commands{
-		prompt: newCommand("prompt", func(s *Session, _ context.Context, p sentPrompt) (string, error) {
-			return s.promptHere(p.whole())
-		}),
+		prompt: newCommand("prompt", (*Session).promptHere),
 		cancel: withoutContext("cancel", (*Session).cancelHere),
-		answer: withoutContext("answer", func(s *Session, p sentAnswer) error { return s.answerHere(p.Question, p.whole(), p.By) }),
-		close:  withoutContext("close", func(s *Session, _ none) error { return s.closeHere() }),
+		answer: withoutContext("answer", (*Session).answerHere),
+		close:  withoutContext("close", (*Session).closeHere),
 		reopen: slow(withoutParams("reopen", (*Session).reopenHere)),
 		resume: withoutParams("resume", (*Session).resumeHere),
 		remove: slow(withoutParams("delete", (*Session).deleteHere)),
@@ -148,45 +145,19 @@ func newCommands() commands {
 		setTools:        withoutResult("set-tools", (*Session).setToolsHere),
 		setServers:      withoutContext("set-servers", (*Session).setServersHere),
 
-		editQueued: withoutContext("edit-queued", func(s *Session, p queueChange) error { return s.editQueuedHere(p.Run, p.Change) }),
-		moveQueued: withoutContext("move-queued", func(s *Session, p queueChange) error { return s.moveQueuedHere(p.Run, p.Change) }),
-		sendQueued: newCommand("send-queued", func(s *Session, _ context.Context, run string) (string, error) { return s.sendQueuedHere(run) }),
+		editQueued: withoutContext("edit-queued", (*Session).editQueuedHere),
+		moveQueued: withoutContext("move-queued", (*Session).moveQueuedHere),
+		sendQueued: newCommand("send-queued", (*Session).sendQueuedHere),
 
-		fork: slow(newCommand("fork", func(s *Session, ctx context.Context, c Cut) (string, error) { return idOf(s.forkHere(ctx, c)) })),
-		resend: slow(newCommand("resend", func(s *Session, ctx context.Context, p resendOf) (resent, error) {
-			fork, run, err := s.resendHere(ctx, p.Run, p.Prompt)
-			id, err := idOf(fork, err)
-			return resent{id, run}, err
-		})),
-		revert: slow(newCommand("revert", func(s *Session, ctx context.Context, p sentRevert) (checkpoint.Restored, error) {
-			return s.revertHere(ctx, p.Run, p.Which, p.By)
-		})),
-		restore: slow(newCommand("restore", func(s *Session, ctx context.Context, p Restore) (restoredState, error) {
-			done, fork, err := s.restoreHere(ctx, p)
-			id, err := idOf(fork, err)
-			return restoredState{done, id}, err
-		})),
-		undo: slow(newCommand("undo", func(s *Session, ctx context.Context, p sentUndo) (checkpoint.Restored, error) {
-			return s.undoHere(ctx, p.ID, p.By)
-		})),
-		proposeCommit: slow(newCommand("propose-commit", func(s *Session, ctx context.Context, q commitQuery) (CommitProposal, error) {
-			return s.proposeCommitHere(ctx, q.Run, q.Ask)
-		})),
-		commit: slow(newCommand("commit", func(s *Session, ctx context.Context, c sentCommit) (Committed, error) {
-			return s.commitHere(ctx, c.Paths, c.Message, c.Branch)
-		})),
-		createPullRequest: slow(newCommand("create-pull-request", func(s *Session, ctx context.Context, p sentPullRequest) (string, error) {
-			return s.createPullRequestHere(ctx, p.Commands, p.Title, p.Body)
-		})),
-		extensions: slow(newCommand("extensions", func(s *Session, ctx context.Context, _ none) (agent.Extensions, error) { return s.extensionsHere(ctx) })),
-		signIn:     slow(newCommand("sign-in", (*Session).signInHere)),
+		fork:              slow(newCommand("fork", (*Session).forkHere)),
+		resend:            slow(newCommand("resend", (*Session).resendHere)),
+		revert:            slow(newCommand("revert", (*Session).revertHere)),
+		restore:           slow(newCommand("restore", (*Session).restoreHere)),
+		undo:              slow(newCommand("undo", (*Session).undoHere)),
+		proposeCommit:     slow(newCommand("propose-commit", (*Session).proposeCommitHere)),
+		commit:            slow(newCommand("commit", (*Session).commitHere)),
+		createPullRequest: slow(newCommand("create-pull-request", (*Session).createPullRequestHere)),
+		extensions:        slow(newCommand("extensions", (*Session).extensionsHere)),
+		signIn:            slow(newCommand("sign-in", (*Session).signInHere)),
 	}
-}
-
-// idOf returns the id of a session, which may be nil.
-func idOf(s *Session, err error) (string, error) {
-	if s == nil {
-		return "", err
-	}
-	return s.id, err
 }

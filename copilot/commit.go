@@ -58,8 +58,8 @@ func (s *Session) ProposeCommit(ctx context.Context, run string, ask bool) (p Co
 	return s.host.commands.proposeCommit.run(ctx, s, commitQuery{run, ask})
 }
 
-func (s *Session) proposeCommitHere(ctx context.Context, run string, ask bool) (p CommitProposal, err error) {
-	changes, err := s.Changes(ctx, run)
+func (s *Session) proposeCommitHere(ctx context.Context, q commitQuery) (p CommitProposal, err error) {
+	changes, err := s.Changes(ctx, q.Run)
 	if err != nil || changes.Reason != "" {
 		return CommitProposal{Reason: changes.Reason}, err
 	}
@@ -81,8 +81,8 @@ func (s *Session) proposeCommitHere(ctx context.Context, run string, ask bool) (
 	case len(p.Files) == 0:
 		p.Reason = "the files that the agent changed are committed already, or git ignores them"
 	}
-	p.Message = s.promptMessage(ctx, run)
-	if ask && p.Reason == "" {
+	p.Message = s.promptMessage(ctx, q.Run)
+	if q.Ask && p.Reason == "" {
 		if message := s.askMessage(ctx, p.Files); message != "" {
 			p.Message, p.ByModel = message, true
 		}
@@ -121,12 +121,12 @@ func (s *Session) Commit(ctx context.Context, paths []string, message, branch st
 	return s.host.commands.commit.run(ctx, s, sentCommit{paths, message, branch})
 }
 
-func (s *Session) commitHere(ctx context.Context, paths []string, message, branch string) (done Committed, err error) {
-	message = strings.TrimSpace(message)
+func (s *Session) commitHere(ctx context.Context, c sentCommit) (done Committed, err error) {
+	message := strings.TrimSpace(c.Message)
 	switch {
-	case len(paths) == 0:
+	case len(c.Paths) == 0:
 		return done, fault.Errorf(fault.Invalid, "no file is chosen for the commit")
-	case len(paths) > maxCommitFiles:
+	case len(c.Paths) > maxCommitFiles:
 		return done, fault.Errorf(fault.Invalid, "a commit can have at most %d files", maxCommitFiles)
 	case message == "":
 		return done, fault.Errorf(fault.Invalid, "the message of the commit is missing")
@@ -137,7 +137,7 @@ func (s *Session) commitHere(ctx context.Context, paths []string, message, branc
 		return done, err
 	}
 	err = s.inRepository(ctx, func(ctx context.Context, r *git.Repository) (err error) {
-		done, err = commitIn(ctx, r, paths, message, branch)
+		done, err = commitIn(ctx, r, c.Paths, message, c.Branch)
 		return err
 	})
 	return done, err
@@ -168,6 +168,15 @@ func commitIn(ctx context.Context, r *git.Repository, paths []string, message, b
 // isText reports whether a text is UTF-8 without control characters except line breaks and tabs.
 func isText(text string) bool {
 	return utf8.ValidString(text) && !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' && r != '\n' && r != '\t' && r != '\r' || r == 0x7f })
+}
+
+// cutText returns a text as valid UTF-8 of at most some characters.
+func cutText(text string, most int) string {
+	text = strings.ToValidUTF8(text, "")
+	if runes := []rune(text); len(runes) > most {
+		return strings.TrimRight(string(runes[:most-1]), " ") + "…"
+	}
+	return text
 }
 
 // inRepository calls do with the repository of the session's directory, for a limited time. Errors: kind [fault.Unavailable] if
@@ -201,10 +210,7 @@ func (s *Session) promptMessage(ctx context.Context, run string) (message string
 		return true
 	}, func() { message = "" })
 	line, _, _ := strings.Cut(strings.TrimSpace(cmp.Or(strings.TrimSpace(message), s.Info().Title)), "\n")
-	if runes := []rune(line); len(runes) > maxCommitSubject {
-		line = strings.TrimRight(string(runes[:maxCommitSubject-1]), " ") + "…"
-	}
-	return secret.Mask(strings.ToValidUTF8(line, ""))
+	return secret.Mask(cutText(line, maxCommitSubject))
 }
 
 // commitQuestion asks the model for the message of a commit.

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/ipc"
 	"github.com/copilot-portal/portal/copilot/session"
@@ -90,11 +89,4 @@ func (s *Session) restartIdle() {
 // isDrained reports whether this host does not open the session, but another one may.
 func (s *Session) isDrained() bool {
 	return s.host.options.Others != nil && s.host.draining.Load() && s.machineState() != session.Active
-}
-
-// isShipping reports whether a copy of the conversation is being made, which needs the lease.
-func (s *Session) isShipping() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.shipping != nil && !agent.IsClosed(s.shipping)
 }

@@ -14,7 +14,7 @@ func (s *Session) Extensions(ctx context.Context) (agent.Extensions, error) {
 	return s.host.commands.extensions.run(ctx, s, none{})
 }
 
-func (s *Session) extensionsHere(ctx context.Context) (agent.Extensions, error) {
+func (s *Session) extensionsHere(ctx context.Context, _ none) (agent.Extensions, error) {
 	l := s.currentLink()
 	if l == nil {
 		return s.storedExtensions(ctx)

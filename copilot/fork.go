@@ -44,15 +44,19 @@ func (h *Host) Fork(ctx context.Context, id string, cut Cut) (*Session, error) {
 	return h.awaitSession(ctx, fork)
 }
 
-func (s *Session) forkHere(ctx context.Context, cut Cut) (fork *Session, err error) {
+func (s *Session) forkHere(ctx context.Context, cut Cut) (id string, err error) {
 	if err := s.checkNoRun(errForkBusy); err != nil {
-		return nil, err
+		return "", err
 	}
 	end, err := s.findCut(ctx, cut)
 	if err != nil {
-		return nil, err
+		return "", err
 	}
-	return s.host.forkAt(ctx, s, end, "")
+	fork, err := s.host.forkAt(ctx, s, end, "")
+	if err != nil {
+		return "", err
+	}
+	return fork.id, nil
 }
 
 // Resend is how a prompt is sent again.
@@ -78,25 +82,27 @@ func (h *Host) Resend(ctx context.Context, id, run string, r Resend) (s *Session
 	return s, sent.Run, err
 }
 
-func (s *Session) resendHere(ctx context.Context, run string, r Resend) (fork *Session, newRun string, err error) {
+func (s *Session) resendHere(ctx context.Context, r resendOf) (resent, error) {
 	if err := s.checkNoRun(errForkBusy); err != nil {
-		return nil, "", err
+		return resent{}, err
 	}
-	end, err := s.findCut(ctx, Cut{Before: run})
+	end, err := s.findCut(ctx, Cut{Before: r.Run})
 	if err != nil {
-		return nil, "", err
+		return resent{}, err
 	}
-	p, err := end.resent(r)
+	p, err := end.resent(r.Prompt)
 	if err != nil {
-		return nil, "", err
+		return resent{}, err
 	}
-	if fork, err = s.host.forkAt(ctx, s, end, r.Model); err != nil {
-		return nil, "", err
+	fork, err := s.host.forkAt(ctx, s, end, r.Prompt.Model)
+	if err != nil {
+		return resent{}, err
 	}
-	if newRun, err = fork.Prompt(p); err != nil {
-		return nil, "", errors.Join(err, s.host.Delete(context.WithoutCancel(ctx), fork.id))
+	run, err := fork.Prompt(p)
+	if err != nil {
+		return resent{}, errors.Join(err, s.host.Delete(context.WithoutCancel(ctx), fork.id))
 	}
-	return fork, newRun, nil
+	return resent{fork.id, run}, nil
 }
 
 // errForkBusy rejects a fork of a session whose record and conversation still change.
@@ -282,7 +288,7 @@ func (s *Session) cloneForFork(on *agentPool, id, title, model string, empty boo
 // copyRecord copies the record of another session up to an end, without superseded deltas. An error event replaces missing entries;
 // a run that started meanwhile ends in the copy.
 func (s *Session) copyRecord(ctx context.Context, from *Session, end forkEnd) error {
-	put := func(e event.Event) { _, _ = s.record.Append(e) } // the record is open
+	record := func(e event.Event) { _, _ = s.record.Append(e) } // the record is open
 	var left session.Unfinished
 	if !end.cut.IsZero() {
 		s.recent, s.usage = runSummary{}, Usage{}
@@ -292,7 +298,7 @@ func (s *Session) copyRecord(ctx context.Context, from *Session, end forkEnd) er
 		if e.Superseded {
 			return true
 		}
-		put(e.Value)
+		record(e.Value)
 		left.Apply(e.Value)
 		if q, ok := e.Value.Body.(event.QueueChanged); ok {
 			waiting = len(q.Waiting) > 0
@@ -302,17 +308,17 @@ func (s *Session) copyRecord(ctx context.Context, from *Session, end forkEnd) er
 		}
 		return true
 	}, func() {
-		put(event.Event{Time: time.Now(), Body: event.NewSessionError(fault.Errorf(fault.Internal, "some events of the original are no longer kept"))})
+		record(event.Event{Time: time.Now(), Body: event.NewSessionError(fault.Errorf(fault.Internal, "some events of the original are no longer kept"))})
 	})
 	if err != nil {
 		return err
 	}
 	s.endForkedRun(left)
 	if waiting { // the prompts wait in the original
-		put(event.Event{Time: time.Now(), Body: event.QueueChanged{Waiting: []event.Waiting{}}})
+		record(event.Event{Time: time.Now(), Body: event.QueueChanged{Waiting: []event.Waiting{}}})
 	}
 	if s.title != "" {
-		put(event.Event{Time: time.Now(), Body: event.TitleChanged{Title: s.title}})
+		record(event.Event{Time: time.Now(), Body: event.TitleChanged{Title: s.title}})
 	}
 	s.lastRunEnd = s.record.Last()
 	return nil

@@ -20,9 +20,7 @@ func (h *Host) forkTitle(ctx context.Context, from *Session) string {
 	if base == "" {
 		return ""
 	}
-	if runes, most := []rune(base), maxTitle-len(" (fork 999999)"); len(runes) > most {
-		base = strings.TrimRight(string(runes[:most-1]), " ") + "…"
-	}
+	base = cutText(base, maxTitle-len(" (fork 999999)"))
 	list, _, _ := h.Sessions(ctx, "", 0) // without the store, those in memory
 	highest := 0
 	for _, i := range list {

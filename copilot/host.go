@@ -186,7 +186,10 @@ func (h *Host) tryStart(ctx context.Context, on *agentPool, start Start) (*Sessi
 	if err != nil {
 		return nil, nil, err
 	}
-	model, err := h.check(ctx, on, lease.Agent, start)
+	model, err := h.findModel(ctx, on, lease.Agent, start.Model)
+	if err == nil {
+		err = start.check()
+	}
 	if err != nil {
 		blamed := lease.Agent
 		if fault.KindOf(err) == fault.Invalid {
@@ -222,14 +225,6 @@ func exitsSoon(ctx context.Context, a agent.Agent) bool {
 	case <-ctx.Done():
 		return false
 	}
-}
-
-// check validates a request and returns the model.
-func (h *Host) check(ctx context.Context, on *agentPool, a agent.Agent, start Start) (model agent.Model, err error) {
-	if model, err = h.findModel(ctx, on, a, start.Model); err != nil {
-		return agent.Model{}, err
-	}
-	return model, start.check()
 }
 
 // startWithoutAgent starts a session without an agent, in the state of a suspended one.

@@ -40,7 +40,7 @@ func (l Limits) withDefaults() Limits {
 	return l
 }
 
-// reserveSession counts a session that is to be activated; if that fails, [Host.releaseSession] must follow.
+// reserveSession counts a session that is to be activated. If the activation fails, [Host.releaseSession] must follow.
 func (h *Host) reserveSession() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -17,7 +17,7 @@ import (
 // Session returns a session by its id, from memory or the store. Errors: [fault.ErrSessionNotFound], kind [fault.Unavailable]
 // if the store cannot be read.
 func (h *Host) Session(ctx context.Context, id string) (*Session, error) {
-	if !mayUse(ctx, id) {
+	if a, limited := AccessOf(ctx); limited && a.Session != id {
 		return nil, fault.ErrSessionNotFound
 	}
 	h.mu.Lock()

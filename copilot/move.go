@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/session"
 	"github.com/copilot-portal/portal/copilot/store"
@@ -118,6 +119,13 @@ func (s *Session) shipOnce(ctx context.Context, run string) error {
 		s.storeHead()
 	}
 	return nil
+}
+
+// isShipping reports whether a copy of the conversation is being made, which needs the lease.
+func (s *Session) isShipping() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.shipping != nil && !agent.IsClosed(s.shipping)
 }
 
 // isIdleAfter reports whether nothing has happened since a run.

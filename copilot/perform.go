@@ -44,7 +44,7 @@ func (s *Session) perform() {
 // noteStatus makes the recorder store a changed status. That of an inactive session is stored with what changes it: one whose start fails
 // is not stored at all. The caller must hold the lock.
 func (s *Session) noteStatus() {
-	if s.stored == (status{s.state(), s.waitsFor()}) {
+	if s.storedStatus == (status{s.state(), s.waitsFor()}) {
 		return
 	}
 	s.headChanged = true
@@ -89,9 +89,9 @@ func (s *Session) deliver(d session.Deliver) {
 
 // reply sends an answer to the agent, without blocking the caller. The caller must hold the lock.
 func (s *Session) reply(r session.Reply) {
-	l, conversation, gate := s.link, s.machine.Conversation(), s.replyGate(r)
+	l, conversation, checkpoint := s.link, s.machine.Conversation(), s.checkpointBefore(r)
 	s.pendingReplies.Go(func() {
-		awaitGate(gate, l.released)
+		awaitClosed(checkpoint, l.released)
 		ctx, cancel := l.callContext(nil)
 		defer cancel()
 		if err := l.conversation.Answer(ctx, r.Question, r.Answer); err != nil {

@@ -107,14 +107,6 @@ func (s *Session) describePull(ctx context.Context, r *git.Repository, p *PullRe
 	return err
 }
 
-func cutText(text string, most int) string {
-	text = strings.ToValidUTF8(text, "")
-	if runes := []rune(text); len(runes) > most {
-		return string(runes[:most-1]) + "…"
-	}
-	return text
-}
-
 // CreatePullRequest pushes the current branch to its repository on GitHub, never by force, and creates a pull request with the
 // GitHub CLI. commands are those of the proposal that the user saw, or nil. It returns the address. Errors: kind [fault.Invalid] with the output of
 // git or gh, or if others would run now; those of [Session.ProposePullRequest] with the kind [fault.Unavailable]. If only gh fails,
@@ -123,8 +115,8 @@ func (s *Session) CreatePullRequest(ctx context.Context, commands []string, titl
 	return s.host.commands.createPullRequest.run(ctx, s, sentPullRequest{commands, title, body})
 }
 
-func (s *Session) createPullRequestHere(ctx context.Context, commands []string, title, body string) (address string, err error) {
-	title, body = strings.TrimSpace(title), strings.TrimSpace(body)
+func (s *Session) createPullRequestHere(ctx context.Context, sent sentPullRequest) (address string, err error) {
+	title, body := strings.TrimSpace(sent.Title), strings.TrimSpace(sent.Body)
 	if err := checkPull(title, body); err != nil {
 		return "", err
 	}
@@ -137,7 +129,7 @@ func (s *Session) createPullRequestHere(ctx context.Context, commands []string, 
 		return "", err
 	case p.Reason != "":
 		return "", fault.Errorf(fault.Unavailable, "no pull request can be created: %s", p.Reason)
-	case commands != nil && !slices.Equal(commands, p.Commands):
+	case sent.Commands != nil && !slices.Equal(sent.Commands, p.Commands):
 		return "", fault.Errorf(fault.Invalid, "the branch, its commits or its remotes have changed since: look at the pull request again")
 	}
 	p.Title, p.Body = title, body

@@ -57,8 +57,8 @@ func (s *Session) EditQueued(run, text string) error {
 	return s.host.commands.editQueued.effect(context.Background(), s, queueChange{run, text})
 }
 
-func (s *Session) editQueuedHere(run, text string) error {
-	return s.changeQueue(func(m *session.Machine) error { return m.Edit(run, text) })
+func (s *Session) editQueuedHere(c queueChange) error {
+	return s.changeQueue(func(m *session.Machine) error { return m.Edit(c.Run, c.Change) })
 }
 
 // MoveQueued moves a queued prompt before another one, or to the end if before is "". [event.QueueChanged] reports the new order. Errors:
@@ -67,8 +67,8 @@ func (s *Session) MoveQueued(run, before string) error {
 	return s.host.commands.moveQueued.effect(context.Background(), s, queueChange{run, before})
 }
 
-func (s *Session) moveQueuedHere(run, before string) error {
-	return s.changeQueue(func(m *session.Machine) error { return m.Move(run, before) })
+func (s *Session) moveQueuedHere(c queueChange) error {
+	return s.changeQueue(func(m *session.Machine) error { return m.Move(c.Run, c.Change) })
 }
 
 // SendQueued sends a queued prompt into the current run at once, as one that steers, and returns the id of the current run. The
@@ -79,7 +79,7 @@ func (s *Session) SendQueued(run string) (current string, err error) {
 	return s.host.commands.sendQueued.run(context.Background(), s, run)
 }
 
-func (s *Session) sendQueuedHere(run string) (current string, err error) {
+func (s *Session) sendQueuedHere(_ context.Context, run string) (current string, err error) {
 	if err := s.requireCapability(agent.Steering); err != nil {
 		return "", err
 	}

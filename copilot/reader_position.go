@@ -11,6 +11,44 @@ import (
 	"github.com/copilot-portal/portal/copilot/journal"
 )
 
+// SetReaderPosition stores the position of a reader under its name; 0 removes it. After the process has ended,
+// [Session.ReaderPositions] returns this position, or one that is at most a second older.
+func (s *Session) SetReaderPosition(name string, n uint64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.host.recorder == nil:
+		return
+	case s.lease == leaseNone:
+		_ = s.host.options.Store.SetPosition(s.id, name, n) // on failure the older position stays
+		return
+	}
+	s.setReaderPosition(name, n)
+}
+
+// setReaderPosition is SetReaderPosition for callers that hold the lock.
+func (s *Session) setReaderPosition(name string, n uint64) {
+	if s.readerPositions == nil {
+		s.readerPositions = map[string]uint64{}
+	}
+	s.readerPositions[name] = n
+	s.notifyRecorder()
+}
+
+// ReaderPositions returns the stored positions of readers, none of them after the end of the record.
+func (s *Session) ReaderPositions(ctx context.Context) (map[string]uint64, error) {
+	if s.host.options.Store == nil {
+		return nil, nil
+	}
+	marks, err := s.host.options.Store.Positions(ctx, s.id)
+	delete(marks, positionWaiting)
+	last := s.record.Last()
+	for name, n := range marks {
+		marks[name] = min(n, last) // later entries were not stored
+	}
+	return marks, err
+}
+
 // announced is the suffix of a position that a reader gets with an answer on its way.
 const announced = "~"
 

@@ -163,3 +163,10 @@ func (f *remoteFollower) refresh(ctx context.Context, s *Session, now time.Time)
 		f.detach(s)
 	}
 }
+
+// isUnused reports whether the session was not used for [followAfter].
+func (s *Session) isUnused() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return time.Since(s.lastUse) > followAfter
+}

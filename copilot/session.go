@@ -55,7 +55,7 @@ type Session struct {
 	lease            leaseState
 	owner            int                // the process that holds it, in state [session.Elsewhere]
 	ownerName        string             // its [store.Store.Name]
-	stored           status             // in the stored head, which the holder writes
+	storedStatus     status             // in the stored head, which the holder writes
 	meta             []byte             // of the stored head, as last read
 	heldQueue        []*session.Run     // prompts that wait in the holder
 	expectsFiles     bool               // see [Start.Files]
@@ -140,7 +140,7 @@ func (s *Session) Attribute(name string) string {
 
 // SetAttribute stores a value with the session; it survives restarts.
 func (s *Session) SetAttribute(name, value string) {
-	tell(s, s.host.commands.setAttribute, attribute{name, value})
+	runOrLog(s, s.host.commands.setAttribute, attribute{name, value})
 }
 
 func (s *Session) setAttributeHere(ctx context.Context, a attribute) error {
@@ -176,7 +176,7 @@ func (s *Session) state() State {
 	switch s.machine.State() {
 	case session.Active:
 	case session.Elsewhere:
-		return s.stored.stateElsewhere(s.host.processes != nil)
+		return s.storedStatus.stateElsewhere(s.host.processes != nil)
 	case session.Suspending, session.Stopping, session.Suspended:
 		return StateIdle
 	case session.New, session.Closing, session.Closed:
@@ -219,8 +219,9 @@ func (s *Session) prompt(p event.Prompt) (run string, err error) {
 // or queued like that of a prompt. Errors: [fault.ErrSessionClosed], kind [fault.Busy], kind [fault.Invalid] if the agent cannot.
 func (s *Session) Compact() (run string, err error) { return s.prompt(event.Prompt{Compact: true}) }
 
-func (s *Session) promptHere(p event.Prompt) (run string, err error) {
-	if p, err = s.adapt(p); err != nil {
+func (s *Session) promptHere(_ context.Context, sent sentPrompt) (run string, err error) {
+	p, err := s.adapt(sent.whole())
+	if err != nil {
 		return "", err
 	}
 	if accepting := s.host.options.Accepting; accepting != nil {
@@ -285,7 +286,7 @@ func (s *Session) Close() error {
 	return s.host.commands.close.effect(context.Background(), s, none{})
 }
 
-func (s *Session) closeHere() error {
+func (s *Session) closeHere(none) error {
 	s.shutDown((*session.Machine).Close)
 	if !s.machineState().Resumes() {
 		return nil

@@ -114,9 +114,6 @@ func (s *Session) takeChanges() (over, dropped bool) {
 
 // create creates the session in the store. The caller must hold the storage's lock.
 func (f *sessionStorage) create(ctx context.Context, into *store.Store) error {
-	if f.lease != nil || f.stored {
-		return nil
-	}
 	if f.head == nil {
 		return fault.Errorf(fault.Internal, "the session cannot be described")
 	}

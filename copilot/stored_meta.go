@@ -39,7 +39,7 @@ type meta struct {
 	TitledByModel   bool                 `json:"titled,omitzero"` // the model has
 	ForkOf          ForkOrigin           `json:"fork_of,omitzero"`
 	LastRunEnd      uint64               `json:"settled,omitzero"` // number of the last RunEnded
-	HasHistory      bool                 `json:"said,omitzero"`    // the agent has received a prompt
+	HasHistory      bool                 `json:"said,omitzero"`    // [session.HasContent]
 	NeverOpened     bool                 `json:"fresh,omitzero"`   // the conversation was never opened
 	ModelUnresolved bool                 `json:"seeks,omitzero"`   // the model must be looked up
 	Queue           []json.RawMessage    `json:"queue,omitzero"`   // queued prompts, as encoded events
@@ -56,11 +56,11 @@ type storedModel struct {
 // are stale.
 const maxEpochs = 100
 
-// head returns the stored form of the session. The caller must hold the lock.
+// head returns the stored form of the session, and remembers its status. The caller must hold the lock.
 func (s *Session) head() *store.Session {
-	s.stored = status{s.state(), s.waitsFor()}
+	s.storedStatus = status{s.state(), s.waitsFor()}
 	m := meta{
-		State: s.stored.state, WaitsFor: s.stored.waitsFor,
+		State: s.storedStatus.state, WaitsFor: s.storedStatus.waitsFor,
 		AskUser: s.askUser, Answers: s.capabilities.Kinds, Choices: s.capabilities.Choices, Attributes: s.attributes, Policy: s.policy, Remembered: s.remembered, TitledByUser: s.titledBy == titleByUser, TitledByModel: s.titledBy == titleByModel, ForkOf: s.forkOrigin, LastRunEnd: s.lastRunEnd, HasHistory: s.machine.History() == session.HasContent,
 		NeverOpened: s.machine.History() == session.NeverOpened, ModelUnresolved: s.modelUnresolved,
 		Run: s.recent.run, Prompts: s.recent.prompts, Prompt: s.recent.prompt, Outcome: s.recent.outcome,
@@ -138,10 +138,11 @@ func decodeMeta(head store.Session) (m meta, err error) {
 }
 
 // beginStoredEpoch continues the record in the epoch of the stored head. It must precede the entries of that epoch: readers would get them
-// with positions of the epoch before.
+// with positions of the epoch before, and not know that another process writes them.
 func (s *Session) beginStoredEpoch(head store.Session) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.setStored(head.Closed, head.Owner, head.OwnerName)
 	if bytes.Equal(s.meta, head.Meta) {
 		return nil
 	}
@@ -168,7 +169,7 @@ func (s *Session) applyMeta(m meta) {
 	s.machine.SetHistory(m.history())
 	s.capabilities, s.attributes = Capabilities{m.Answers, m.Choices}, m.Attributes
 	s.recent = runSummary{m.Run, m.Prompts, m.Prompt, m.Outcome}
-	s.stored = status{m.State, m.WaitsFor}
+	s.storedStatus = status{m.State, m.WaitsFor}
 	s.pinned, s.archived = m.Pinned, m.Archived
 	s.model = agent.Model{Name: m.Model.Name, Multiplier: m.Model.Multiplier}
 	s.agentName, s.saved = m.Agent, m.Saved

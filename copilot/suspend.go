@@ -156,15 +156,15 @@ func (s *Session) returnLease(ctx context.Context) {
 // unfinished session, so that acquiring it again recovers the session. The caller must hold the storage's lock.
 func (s *Session) keepsLease(ctx context.Context) (bool, error) {
 	s.mu.Lock()
-	dropped, unmended := s.evicted, s.lease == leaseReturningUnfinished
-	if !dropped && !unmended && (s.storage.lease != nil || !s.storage.stored) {
+	evicted, unfinished := s.evicted, s.lease == leaseReturningUnfinished
+	if !evicted && !unfinished && (s.storage.lease != nil || !s.storage.stored) {
 		s.lease = leaseHeld
 		s.mu.Unlock()
 		return true, nil
 	}
 	s.mu.Unlock()
 	switch {
-	case dropped:
+	case evicted:
 		return false, errEvicted
 	case s.storage.lease == nil:
 		return false, nil
@@ -262,7 +262,6 @@ func (s *Session) syncFromStore(ctx context.Context, head store.Session) error {
 	if s.record.Last() > head.Last { // entries that were never stored are not part of the record
 		return errRereadRecord
 	}
-	s.setOwner(head) // before the entries, so that readers know that another process writes them
 	if err := s.beginStoredEpoch(head); err != nil {
 		return err
 	}
@@ -289,12 +288,6 @@ func (s *Session) syncFromStore(ctx context.Context, head store.Session) error {
 	s.record.Reopen()
 	s.endRecord()
 	return nil
-}
-
-func (s *Session) setOwner(head store.Session) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.setStored(head.Closed, head.Owner, head.OwnerName)
 }
 
 // setStored sets the stored state of an inactive session. The caller must hold the lock.
@@ -379,13 +372,6 @@ func (s *Session) isLoadedSuspended() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.machine.State() != session.Active && !s.evicted
-}
-
-// isUnused reports whether the session was not used for [followAfter].
-func (s *Session) isUnused() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return time.Since(s.lastUse) > followAfter
 }
 
 // closeSuspended closes a stored session and holds the lease meanwhile.

@@ -68,7 +68,9 @@ func (h *Host) recheckAttached(session string) {
 
 // AddCapabilities adds to what the session's client can answer without being attached, such as a client that sends single requests or
 // is called back. The session stores it.
-func (s *Session) AddCapabilities(can Capabilities) { tell(s, s.host.commands.addCapabilities, can) }
+func (s *Session) AddCapabilities(can Capabilities) {
+	runOrLog(s, s.host.commands.addCapabilities, can)
+}
 
 func (s *Session) addCapabilitiesHere(ctx context.Context, can Capabilities) error {
 	if s.hasCapabilities(can) {

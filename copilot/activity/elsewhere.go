@@ -69,7 +69,7 @@ func (r *Record[H, E]) pollOnce(ctx context.Context, after uint64, limit int) (e
 	case after < farthest && after+l.kind.Lead < a.Last:
 		return nil, false, l.kind.NotFound // it was removed in the meantime
 	case !a.Done && a.Owner == 0:
-		_ = l.Recover(ctx) // its owner is gone; if recovery fails, the next look retries it
+		_ = l.Recover(ctx) // its owner is gone; if recovery fails, the next poll tries again
 	}
 	return nil, a.Done, nil
 }

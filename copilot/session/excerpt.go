@@ -5,8 +5,8 @@ import (
 	"unicode"
 )
 
-// maxBrief is the length of a prompt in lists, in characters.
-const maxBrief = 200
+// maxExcerpt is the length of a prompt in lists, in characters.
+const maxExcerpt = 200
 
 // Excerpt returns the start of a text, on one line.
 func Excerpt(text string) string {
@@ -23,7 +23,7 @@ func Excerpt(text string) string {
 		}
 		gap = false
 		b.WriteRune(r)
-		if n++; n > maxBrief {
+		if n++; n > maxExcerpt {
 			return truncate(b.String())
 		}
 	}
@@ -33,5 +33,5 @@ func Excerpt(text string) string {
 // truncate makes room for an ellipsis.
 func truncate(line string) string {
 	runes := []rune(line)
-	return strings.TrimRight(string(runes[:maxBrief-1]), " ") + "…"
+	return strings.TrimRight(string(runes[:maxExcerpt-1]), " ") + "…"
 }
