@@ -328,6 +328,7 @@ func TestSessionIsCancelledWhileItIsActivated(t *testing.T) {
 		ids = append(ids, s.ID())
 		prompt(t, s, "first")
 		p.awaitPlot(s, "completed")
+		p.eventually(func() bool { return p.host.Flushed(s.ID()) }, "it is stored")
 	}
 	p.stop()
 	p = h.portal()
