@@ -5,56 +5,12 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"strings"
-	"time"
 
+	"github.com/copilot-portal/portal/copilot/changes"
 	"github.com/copilot-portal/portal/copilot/checkpoint"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
 )
-
-// Changes are the changes of files that the runs of a session made.
-type Changes struct {
-	Runs      []RunChanges           // that changed a file, or work; oldest first
-	Files     []FileChange           // by path; at most 2,000
-	More      bool                   // there are more
-	Reason    string                 // why there are no checkpoints, and what to do; then everything else is empty
-	InGit     bool                   // the directory is in a git repository
-	Uncovered []checkpoint.Uncovered // files that checkpoints do not contain; at most 100
-	Undo      *checkpoint.Restored   // what [Session.Undo] takes back; nil if there is nothing
-}
-
-// RunChanges summarizes the changes of one run.
-type RunChanges struct {
-	Run            string
-	Started, Ended time.Time // Ended is zero if that is unknown
-	Working        bool
-	Files          int
-	Added, Removed int // lines
-}
-
-// FileChange is the change of one file.
-type FileChange struct {
-	checkpoint.Change
-
-	State checkpoint.State
-	Also  bool // something else changed the file, too, between runs
-}
-
-// Limits of [Changes].
-const (
-	maxFileChanges = 2000
-	maxNotCovered  = 100
-)
-
-// runSpan is a run between its checkpoints.
-type runSpan struct {
-	checkpoint.Span
-
-	run     string
-	ended   time.Time
-	working bool
-}
 
 // errNoCheckpoints says why there are no changes.
 func errNoCheckpoints(why string) error {
@@ -72,90 +28,27 @@ func (s *Session) checkpointStore() (*checkpoint.Store, error) {
 	return s.host.options.Checkpoints.Of(s.directory)
 }
 
-// view reads the session's checkpoints.
-func (s *Session) view(ctx context.Context, read func(v *checkpoint.View, spans []runSpan, list []checkpoint.Checkpoint) error) error {
-	store, err := s.checkpointStore()
-	if err != nil {
-		return err
-	}
+// changesIn returns what the runs of the session changed according to a store, when the checkpoints that were started are taken.
+func (s *Session) changesIn(ctx context.Context, store *checkpoint.Store) changes.Source {
 	s.awaitCheckpoint(ctx)
-	return store.View(ctx, func(v *checkpoint.View) error {
-		list, err := v.Checkpoints(ctx, s.id)
-		if err != nil {
-			return err
-		}
-		return read(v, s.spans(list), list)
-	})
-}
-
-// spans returns the runs that have a checkpoint of their start, oldest first. A run without one of its end, because the portal
-// was killed, ends with the start of the next one.
-func (s *Session) spans(list []checkpoint.Checkpoint) []runSpan {
-	s.mu.Lock()
-	working := s.machine.RunID()
-	s.mu.Unlock()
-	ends := map[string]checkpoint.Checkpoint{}
-	for _, c := range list {
-		if run, ok := strings.CutPrefix(c.Name, endOf); ok {
-			ends[run] = c
-		}
-	}
-	var spans []runSpan
-	for _, c := range list {
-		run, ok := strings.CutPrefix(c.Name, startOf)
-		if !ok {
-			continue
-		}
-		if i := len(spans) - 1; i >= 0 && spans[i].ended.IsZero() {
-			spans[i].To = c
-		}
-		r := runSpan{run: run, working: run == working}
-		r.From = c
-		if end, ok := ends[run]; ok && !r.working {
-			r.To, r.ended = end, end.Time
-		}
-		spans = append(spans, r)
-	}
-	return spans
-}
-
-// selectSpan returns the span of a run, or for "" that of all runs together.
-func selectSpan(ctx context.Context, v *checkpoint.View, spans []runSpan, run string) (one checkpoint.Span, also map[string]bool, err error) {
-	var all []checkpoint.Span
-	for _, r := range spans {
-		if r.run == run {
-			return r.Span, nil, nil
-		}
-		all = append(all, r.Span)
-	}
-	if run != "" {
-		return one, nil, fault.Errorf(fault.NotFound, "%w: there is no checkpoint of it", fault.ErrRunNotFound)
-	}
-	return v.Join(ctx, all)
+	return changes.Source{Store: store, Session: s.id, Working: func() string {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return s.machine.RunID()
+	}}
 }
 
 // Changes returns what a run changed, or for "" what all runs of the session changed. Errors: [fault.ErrDirectoryNotFound],
 // [fault.ErrRunNotFound].
-func (s *Session) Changes(ctx context.Context, run string) (c Changes, err error) {
-	err = s.view(ctx, func(v *checkpoint.View, spans []runSpan, list []checkpoint.Checkpoint) (err error) {
-		c.Undo, c.InGit = checkpoint.Undoable(list), isInGit(s.canonical)
-		if c.Runs, err = summaries(ctx, v, spans); err != nil {
-			return err
-		}
-		one, also, err := selectSpan(ctx, v, spans, run)
-		if err != nil {
-			return err
-		}
-		if c.Files, c.More, err = fileChanges(ctx, v, one, also); err != nil {
-			return err
-		}
-		c.Uncovered, err = v.Uncovered(ctx)
-		c.Uncovered = c.Uncovered[:min(maxNotCovered, len(c.Uncovered))]
-		return err
-	})
-	if fault.KindOf(err) == fault.Unavailable {
-		return Changes{Reason: err.Error()}, nil
+func (s *Session) Changes(ctx context.Context, run string) (c changes.Changes, err error) {
+	store, err := s.checkpointStore()
+	if err == nil {
+		c, err = s.changesIn(ctx, store).Changes(ctx, run)
 	}
+	if fault.KindOf(err) == fault.Unavailable {
+		return changes.Changes{Reason: err.Error()}, nil
+	}
+	c.InGit = isInGit(s.canonical)
 	return c, err
 }
 
@@ -165,54 +58,15 @@ func isInGit(directory string) bool {
 	return err == nil
 }
 
-// summaries returns the runs that changed a file, or work.
-func summaries(ctx context.Context, v *checkpoint.View, spans []runSpan) (runs []RunChanges, err error) {
-	for _, r := range spans {
-		changes, err := v.Changes(ctx, r.Span)
-		if err != nil {
-			return nil, err
-		}
-		sum := RunChanges{Run: r.run, Started: r.From.Time, Ended: r.ended, Working: r.working, Files: len(changes)}
-		for _, c := range changes {
-			sum.Added += c.Added
-			sum.Removed += c.Removed
-		}
-		if sum.Working || sum.Files > 0 {
-			runs = append(runs, sum)
-		}
-	}
-	return runs, nil
-}
-
-func fileChanges(ctx context.Context, v *checkpoint.View, span checkpoint.Span, also map[string]bool) (files []FileChange, more bool, err error) {
-	changes, err := v.Changes(ctx, span)
+// Diff returns the difference of a file that a run changed, or for "" all runs. Credentials are masked. path is that of its
+// [changes.File]. Errors: those of [Session.Changes], kind [fault.Unavailable] if there are no checkpoints, kind [fault.NotFound] if it did
+// not change.
+func (s *Session) Diff(ctx context.Context, run, path string) (checkpoint.Diff, error) {
+	store, err := s.checkpointStore()
 	if err != nil {
-		return nil, false, err
+		return checkpoint.Diff{}, err
 	}
-	if more = len(changes) > maxFileChanges; more {
-		changes = changes[:maxFileChanges]
-	}
-	states, err := v.States(ctx, span, changes)
-	for i, c := range changes {
-		if err == nil {
-			files = append(files, FileChange{c, states[i], also[c.Path] || c.OldPath != "" && also[c.OldPath]})
-		}
-	}
-	return files, more, err
-}
-
-// Diff returns the difference of a file that a run changed, or for "" all runs. Credentials are masked. path is that of its [FileChange]. Errors: those of
-// [Session.Changes], kind [fault.Unavailable] if there are no checkpoints, kind [fault.NotFound] if it did not change.
-func (s *Session) Diff(ctx context.Context, run, path string) (d checkpoint.Diff, err error) {
-	err = s.view(ctx, func(v *checkpoint.View, spans []runSpan, _ []checkpoint.Checkpoint) error {
-		one, _, err := selectSpan(ctx, v, spans, run)
-		if err == nil {
-			d, err = v.Diff(ctx, one, path)
-		}
-		return err
-	})
-	maskDiff(&d)
-	return d, err
+	return s.changesIn(ctx, store).Diff(ctx, run, path)
 }
 
 // Revert takes back the changes of a run, or for "" of all runs: all of them, or those of one file or hunk. Later changes of other
@@ -298,10 +152,7 @@ func (s *Session) restore(ctx context.Context, kind event.RestoreKind, run, by s
 	}
 	var one checkpoint.Span
 	if kind != event.RestoreUndo {
-		err = s.view(ctx, func(v *checkpoint.View, spans []runSpan, _ []checkpoint.Checkpoint) error {
-			one, _, err = selectSpan(ctx, v, spans, run)
-			return err
-		})
+		one, err = s.changesIn(ctx, store).Span(ctx, run)
 	}
 	if err != nil {
 		return r, err

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/copilot-portal/portal/copilot/changes"
 	"github.com/copilot-portal/portal/copilot/checkpoint"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
@@ -24,12 +25,6 @@ const (
 	// checkpointTime is how long a checkpoint may take, with the wait for those of other sessions.
 	checkpointTime = 2 * time.Minute
 	forgetTime     = 5 * time.Second
-)
-
-// Names of checkpoints.
-const (
-	startOf = "start-"
-	endOf   = "end-"
 )
 
 // checkpoints is the state of the checkpoints of a session, which are taken one after another.
@@ -116,7 +111,7 @@ func (s *Session) checkpointStart(ctx context.Context, r *session.Run) (wait fun
 	if r.Continues() {
 		return func() {}
 	}
-	taken := s.takeCheckpoint(startOf + r.ID)
+	taken := s.takeCheckpoint(changes.StartOf + r.ID)
 	if len(s.tools) == 0 {
 		return func() {}
 	}
@@ -135,7 +130,7 @@ func (s *Session) checkpointStart(ctx context.Context, r *session.Run) (wait fun
 func (s *Session) checkpointEnd(run string) {
 	if run != "" && run == s.checkpointRun {
 		s.checkpointRun = ""
-		s.takeCheckpoint(endOf + run)
+		s.takeCheckpoint(changes.EndOf + run)
 	}
 }
 
@@ -200,7 +195,7 @@ func (s *Session) copyCheckpoints(ctx context.Context, from *Session) {
 			return true
 		}, func() {})
 		err = errors.Join(err, store.Copy(ctx, from.id, s.id, func(c checkpoint.Checkpoint) bool {
-			_, run, _ := strings.Cut(c.Name, "-") // see startOf and endOf
+			_, run, _ := strings.Cut(c.Name, "-") // see [changes.StartOf] and [changes.EndOf]
 			return runs[run]
 		}))
 	}

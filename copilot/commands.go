@@ -4,6 +4,7 @@ import (
 	"maps"
 
 	"github.com/copilot-portal/portal/copilot/agent"
+	"github.com/copilot-portal/portal/copilot/changes"
 	"github.com/copilot-portal/portal/copilot/checkpoint"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/permission"
@@ -36,8 +37,8 @@ type commands struct {
 	revert            command[sentRevert, checkpoint.Restored]
 	restore           command[Restore, restoredState]
 	undo              command[sentUndo, checkpoint.Restored]
-	proposeCommit     command[commitQuery, CommitProposal]
-	commit            command[sentCommit, Committed]
+	proposeCommit     command[commitQuery, changes.CommitProposal]
+	commit            command[sentCommit, changes.Committed]
 	createPullRequest command[sentPullRequest, string]
 	extensions        command[none, agent.Extensions]
 	signIn            command[string, string]

@@ -7,6 +7,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/copilot-portal/portal/copilot/plain"
 )
 
 // forkSuffix matches the end of the title of a fork.
@@ -20,7 +22,7 @@ func (h *Host) forkTitle(ctx context.Context, from *Session) string {
 	if base == "" {
 		return ""
 	}
-	base = cutText(base, maxTitle-len(" (fork 999999)"))
+	base = plain.Cut(base, maxTitle-len(" (fork 999999)"))
 	list, _, _ := h.Sessions(ctx, "", 0) // without the store, those in memory
 	highest := 0
 	for _, i := range list {

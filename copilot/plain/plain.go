@@ -74,3 +74,12 @@ func returned(s string) string {
 	}
 	return strings.Join(lines, "\r")
 }
+
+// Cut returns a text as valid UTF-8 of at most most characters. A truncated text ends with an ellipsis.
+func Cut(s string, most int) string {
+	s = strings.ToValidUTF8(s, "")
+	if runes := []rune(s); len(runes) > most {
+		return strings.TrimRight(string(runes[:most-1]), " ") + "…"
+	}
+	return s
+}

@@ -56,3 +56,9 @@ func TestLineHasMaximumLength(t *testing.T) {
 		assert.Equal(t, want, plain.Line(in, 5), "%q", in)
 	}
 }
+
+func TestCutTextIsValidAndEndsWithEllipsis(t *testing.T) {
+	for text, want := range map[string]string{"short": "short", "exactly ten": "exactly t…", "ten  ????ü": "ten  ????ü", "a        b c": "a…", "a\xffb": "ab"} {
+		assert.Equal(t, want, plain.Cut(text, 10))
+	}
+}

@@ -3,7 +3,7 @@ package page
 import (
 	"context"
 
-	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/changes"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 )
 
@@ -48,7 +48,7 @@ func (n *connection) proposeCommit(ctx context.Context, r *jsonrpc.Request) (any
 	return describeProposal(c), nil
 }
 
-func describeProposal(c copilot.CommitProposal) commitProposal {
+func describeProposal(c changes.CommitProposal) commitProposal {
 	result := commitProposal{
 		Available: c.Reason == "", Reason: c.Reason, Branch: c.Head.Branch, Author: c.Head.Author, Message: c.Message, ByModel: c.ByModel,
 		Files: []commitFile{}, Staged: c.Staged, Hooks: append([]string{}, c.Head.Hooks...), Signed: c.Head.IsSigned,

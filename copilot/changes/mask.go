@@ -1,4 +1,4 @@
-package copilot
+package changes
 
 import (
 	"regexp"
@@ -32,20 +32,22 @@ func maskDiff(d *checkpoint.Diff) {
 
 // maskHunk masks line by line, because a hunk has only parts of the file.
 func maskHunk(h *checkpoint.Hunk) {
-	m := lineMasker{inKey: startsInKey(h.Lines)}
+	m := LineMasker{inKey: startsInKey(h.Lines)}
 	h.Section = secret.Mask(h.Section)
 	if m.inKey {
 		h.Section = "" // perhaps a line of the key
 	}
 	for i := range h.Lines {
-		h.Lines[i].Text = m.mask(h.Lines[i].Text)
+		h.Lines[i].Text = m.Mask(h.Lines[i].Text)
 	}
 }
 
-// lineMasker masks the lines of a file one after another, so that each stays a line: private keys have several.
-type lineMasker struct{ inKey bool }
+// LineMasker masks the lines of a file one after another, so that each stays a line: private keys have several. The zero value is at the
+// start of a file.
+type LineMasker struct{ inKey bool }
 
-func (m *lineMasker) mask(line string) string {
+// Mask masks the credentials in the next line.
+func (m *LineMasker) Mask(line string) string {
 	wasInKey := m.inKey
 	switch {
 	case endsKey(line):
