@@ -67,8 +67,11 @@ func TestSupersededDeltasAreKnownAtTheEndOfTheRun(t *testing.T) {
 	var d archive.Deltas
 	var spans []store.Span
 	for i, b := range []event.Body{
-		event.MessageDelta{ID: "m", Text: "a"}, event.MessageDelta{ID: "m", Text: "b"}, event.MessageDelta{ID: "cut", Text: "c"},
-		event.MessageEnded{ID: "m", Text: "ab"}, event.RunEnded{},
+		event.MessageDelta{ID: "m", Text: "a"},
+		event.MessageDelta{ID: "m", Text: "b"},
+		event.MessageDelta{ID: "cut", Text: "c"},
+		event.MessageEnded{ID: "m", Text: "ab"},
+		event.RunEnded{},
 	} {
 		spans = d.Apply(journal.Entry[event.Event]{N: uint64(i) + 1, Value: event.Event{Body: b}})
 	}

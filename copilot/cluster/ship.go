@@ -315,8 +315,7 @@ func (n *Node) Await(ctx context.Context, subject string, version uint64) error 
 		n.mu.Lock()
 		p, changed := n.progress[subject], n.changed
 		left := time.Until(n.valid)
-		done := p != nil && p.has(version)
-		isIdle := p == nil || !p.known || p.state == shipped // nothing is being sent, as far as is known
+		done, isIdle := p.has(version), p.isIdle()
 		n.mu.Unlock()
 		switch {
 		case done:
@@ -324,12 +323,8 @@ func (n *Node) Await(ctx context.Context, subject string, version uint64) error 
 		case left <= 0:
 			return errUnreachable
 		case isIdle:
-			x, err := n.store.Progress(ctx, subject)
-			switch {
-			case err != nil || x.Shipped >= version: // the store has read it back
+			if done, err := n.isShipped(ctx, subject, version); done || err != nil {
 				return err
-			case x.Version < version:
-				return errNotKept
 			}
 		}
 		select {
@@ -341,13 +336,25 @@ func (n *Node) Await(ctx context.Context, subject string, version uint64) error 
 	}
 }
 
+// isShipped reports whether the store has read back that the log has a version.
+func (n *Node) isShipped(ctx context.Context, subject string, version uint64) (bool, error) {
+	x, err := n.store.Progress(ctx, subject)
+	if err == nil && x.Version < version {
+		err = errNotKept
+	}
+	return x.Shipped >= version, err
+}
+
 // errNotKept reports that the store lost a change, with its file, before the log had it.
 var errNotKept = errors.New("the change is lost: the file was replaced")
 
 // has reports whether the log has a version, or will not get it.
 func (p *progress) has(version uint64) bool {
-	return p.state == contested || p.known && p.version >= version
+	return p != nil && (p.state == contested || p.known && p.version >= version)
 }
+
+// isIdle reports whether nothing is being sent, as far as is known.
+func (p *progress) isIdle() bool { return p == nil || !p.known || p.state == shipped }
 
 // awaitShipped returns when the log has everything, or cannot be reached.
 func (n *Node) awaitShipped(ctx context.Context) {

@@ -174,16 +174,8 @@ func code(err error) jetstream.ErrorCode {
 func (l *Log) Append(ctx context.Context, subject string, expect uint64, id string, data []byte) (uint64, error) {
 	given := expect
 	for {
-		options := []jetstream.PublishOpt{jetstream.WithMsgID(id), jetstream.WithRetryAttempts(0)}
-		if expect != cluster.Any {
-			options = append(options, jetstream.WithExpectLastSequencePerSubject(expect))
-		}
-		ack, err := untilAnswered(ctx, func(ctx context.Context) (*jetstream.PubAck, error) {
-			return l.js.Publish(ctx, l.wire(subject), data, options...)
-		})
+		sequence, err := l.publish(ctx, subject, expect, id, data)
 		switch {
-		case err == nil:
-			return ack.Sequence, nil
 		case errors.Is(err, jetstream.ErrNoStreamResponse), errors.Is(err, nats.ErrNoResponders):
 			if _, err := l.stream(ctx); err != nil {
 				return 0, err
@@ -199,13 +191,36 @@ func (l *Log) Append(ctx context.Context, subject string, expect uint64, id stri
 			l.options.Log.Error("the servers of the cluster's log have lost messages that they had acknowledged", "subject", subject, "lost", expect, "newest", newest)
 			expect = newest
 		case code(err) != tryAgain:
+			return sequence, err
+		}
+		if err := pause(ctx, time.Millisecond); err != nil {
 			return 0, err
 		}
-		select {
-		case <-time.After(time.Millisecond):
-		case <-ctx.Done():
-			return 0, ctx.Err()
-		}
+	}
+}
+
+// publish makes one attempt to append.
+func (l *Log) publish(ctx context.Context, subject string, expect uint64, id string, data []byte) (uint64, error) {
+	options := []jetstream.PublishOpt{jetstream.WithMsgID(id), jetstream.WithRetryAttempts(0)}
+	if expect != cluster.Any {
+		options = append(options, jetstream.WithExpectLastSequencePerSubject(expect))
+	}
+	ack, err := untilAnswered(ctx, func(ctx context.Context) (*jetstream.PubAck, error) {
+		return l.js.Publish(ctx, l.wire(subject), data, options...)
+	})
+	if err != nil {
+		return 0, err
+	}
+	return ack.Sequence, nil
+}
+
+// pause waits for a time, or until ctx ends.
+func pause(ctx context.Context, d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
 	}
 }
 
