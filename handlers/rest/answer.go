@@ -10,6 +10,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/permission"
 	"github.com/copilot-portal/portal/handlers/form"
+	"github.com/copilot-portal/portal/handlers/wire"
 )
 
 // answer answers a question of the agent.
@@ -25,7 +26,7 @@ func (a *API) answer(c *gin.Context) {
 			fail(c, err)
 			return
 		}
-		reply(c, s.AnswerAs(c.Request.Context(), param(c, "request"), answer, Origin))
+		reply(c, s.AnswerAs(c.Request.Context(), wire.Param(c, "request"), answer, Origin))
 	})
 }
 

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"net/url"
 	"unicode/utf8"
 
 	"github.com/gin-gonic/gin"
@@ -35,18 +34,4 @@ func body(c *gin.Context, limit int64) ([]byte, error) {
 		return nil, fault.Errorf(fault.Invalid, "the body is not valid UTF-8")
 	}
 	return b, nil
-}
-
-// param returns a path parameter, decoded. The router returns the raw value where decoding loses information,
-// as with "%2F".
-func param(c *gin.Context, name string) string {
-	value := c.Param(name)
-	if c.Request.URL.RawPath == "" {
-		return value
-	}
-	decoded, err := url.PathUnescape(value)
-	if err != nil {
-		return value // net/http rejects such paths
-	}
-	return decoded
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/secret"
+	"github.com/copilot-portal/portal/handlers/wire"
 	"github.com/copilot-portal/portal/jobs"
 )
 
@@ -48,7 +49,7 @@ func (a *API) startJob(c *gin.Context) {
 	}
 	directory, input, _ := strings.Cut(string(text), "\n")
 	j, err := a.options.Jobs.StartJob(c.Request.Context(), jobs.JobRequest{
-		Name:      param(c, "name"),
+		Name:      wire.Param(c, "name"),
 		Directory: cmp.Or(strings.TrimSpace(directory), copilot.ProjectOf(a.options.WorkDir)),
 		Input:     userInput(input),
 	})
@@ -64,13 +65,13 @@ func started(c *gin.Context, j *jobs.Job, err error) {
 }
 
 func (a *API) continueJob(c *gin.Context) {
-	j, err := a.options.Jobs.Continue(c.Request.Context(), param(c, "id"))
+	j, err := a.options.Jobs.Continue(c.Request.Context(), wire.Param(c, "id"))
 	started(c, j, err)
 }
 
 // withJob calls do with the job of the path, or answers that there is none.
 func (a *API) withJob(c *gin.Context, do func(*jobs.Job)) {
-	j, err := a.options.Jobs.Job(c.Request.Context(), param(c, "id"))
+	j, err := a.options.Jobs.Job(c.Request.Context(), wire.Param(c, "id"))
 	if err != nil {
 		fail(c, err)
 		return
@@ -85,7 +86,7 @@ func (a *API) stopJob(c *gin.Context) {
 // liveJob serves both forms of live.
 func (a *API) liveJob(c *gin.Context) {
 	a.withJob(c, func(j *jobs.Job) {
-		r := reader{marks: &a.jobMarks, id: j.ID(), token: param(c, "token"), closed: jobClosed, afterClosed: jobNotFound}
+		r := reader{marks: &a.jobMarks, id: j.ID(), token: wire.Param(c, "token"), closed: jobClosed, afterClosed: jobNotFound}
 		poll(c, r, jobSource{j})
 	})
 }

@@ -39,7 +39,7 @@ func token(c *gin.Context) { c.JSON(http.StatusOK, gin.H{"token": uuid.NewString
 func (a *API) live(c *gin.Context) { a.liveSession(c, "") }
 
 // liveToken returns all available responses to one of many independent readers.
-func (a *API) liveToken(c *gin.Context) { a.liveSession(c, param(c, "token")) }
+func (a *API) liveToken(c *gin.Context) { a.liveSession(c, wire.Param(c, "token")) }
 
 func (a *API) liveSession(c *gin.Context, token string) {
 	a.withSession(c, func(s *copilot.Session) {

@@ -8,11 +8,12 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/handlers/wire"
 )
 
 // remove deletes a session with its record.
 func (a *API) remove(c *gin.Context) {
-	id := param(c, "id")
+	id := wire.Param(c, "id")
 	err := a.options.Host.Delete(c.Request.Context(), id)
 	if _, here := a.options.Host.Loaded(id); !here { // also if the agent's copy remains
 		a.bookmarks.drop(id)
@@ -55,7 +56,7 @@ func (a *API) update(c *gin.Context) {
 // fork creates a session that continues from another one's current state, or from where a run ended or started.
 func (a *API) fork(c *gin.Context) {
 	cut := copilot.Cut{After: c.Query("after"), Before: c.Query("before")}
-	s, err := a.options.Host.Fork(c.Request.Context(), param(c, "id"), cut)
+	s, err := a.options.Host.Fork(c.Request.Context(), wire.Param(c, "id"), cut)
 	if err != nil {
 		fail(c, err)
 		return
@@ -71,7 +72,7 @@ func (a *API) resend(c *gin.Context) {
 		return
 	}
 	r := copilot.Resend{Text: string(text), Model: c.Query("model"), By: Origin}
-	s, run, err := a.options.Host.Resend(c.Request.Context(), param(c, "id"), param(c, "run"), r)
+	s, run, err := a.options.Host.Resend(c.Request.Context(), wire.Param(c, "id"), wire.Param(c, "run"), r)
 	if err != nil {
 		fail(c, err)
 		return

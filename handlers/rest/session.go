@@ -13,6 +13,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/permission"
 	"github.com/copilot-portal/portal/handlers/extension"
+	"github.com/copilot-portal/portal/handlers/wire"
 )
 
 // Origin identifies this dialect in sessions and answers.
@@ -49,7 +50,7 @@ func (a *API) start(c *gin.Context) {
 	}
 	start := copilot.Start{
 		Origin:    Origin,
-		Model:     strings.TrimPrefix(param(c, "model"), "/"),
+		Model:     strings.TrimPrefix(wire.Param(c, "model"), "/"),
 		Directory: b.Directory,
 		Servers:   extension.Configs(b.Servers),
 	}
@@ -99,7 +100,7 @@ func boolean(c *gin.Context, name string, fallback bool) (bool, error) {
 
 // withSession calls do with the session of the path, or answers that there is none.
 func (a *API) withSession(c *gin.Context, do func(*copilot.Session)) {
-	s, err := a.options.Host.Session(c.Request.Context(), param(c, "id"))
+	s, err := a.options.Host.Session(c.Request.Context(), wire.Param(c, "id"))
 	if err != nil {
 		fail(c, err)
 		return

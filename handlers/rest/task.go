@@ -9,6 +9,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/copilot-portal/portal/handlers/wire"
 	"github.com/copilot-portal/portal/jobs"
 )
 
@@ -47,7 +48,7 @@ func (a *API) startTask(c *gin.Context) {
 		return
 	}
 	t, err := a.options.Jobs.StartTask(c.Request.Context(), jobs.TaskRequest{
-		Name: param(c, "name"), Session: param(c, "session"), Input: userInput(string(input)),
+		Name: wire.Param(c, "name"), Session: wire.Param(c, "session"), Input: userInput(string(input)),
 	})
 	if err != nil {
 		fail(c, a.notStarted(err, jobs.ErrTaskNotFound))
@@ -78,7 +79,7 @@ func (a *API) notStarted(err, notFound error) error {
 
 // withTask calls do with the task of the path, or answers that there is none.
 func (a *API) withTask(c *gin.Context, do func(*jobs.Task)) {
-	t, err := a.options.Jobs.Task(c.Request.Context(), param(c, "id"))
+	t, err := a.options.Jobs.Task(c.Request.Context(), wire.Param(c, "id"))
 	if err != nil {
 		fail(c, err)
 		return
@@ -101,7 +102,7 @@ func stopped(c *gin.Context, err error) {
 // liveTask serves both forms of live.
 func (a *API) liveTask(c *gin.Context) {
 	a.withTask(c, func(t *jobs.Task) {
-		r := reader{marks: &a.jobMarks, id: t.ID(), token: param(c, "token"), closed: taskClosed, afterClosed: taskNotFound}
+		r := reader{marks: &a.jobMarks, id: t.ID(), token: wire.Param(c, "token"), closed: taskClosed, afterClosed: taskNotFound}
 		poll(c, r, jobSource{t})
 	})
 }

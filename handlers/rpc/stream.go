@@ -51,7 +51,7 @@ type streamReader struct {
 func (a *API) stream(c *gin.Context) {
 	ctx, cancel := a.withShutdown(c.Request.Context(), lastWords)
 	defer cancel()
-	s, err := a.options.Host.Session(ctx, c.Param("id"))
+	s, err := a.options.Host.Session(ctx, wire.Param(c, "id"))
 	if err != nil {
 		failStream(c, err)
 		return

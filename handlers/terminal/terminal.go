@@ -22,6 +22,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/terminal"
 	"github.com/copilot-portal/portal/handlers/socket"
+	"github.com/copilot-portal/portal/handlers/wire"
 )
 
 // Limits of a connection.
@@ -80,7 +81,7 @@ func (a *API) connect(c *gin.Context) {
 		refuse(c, why.Status, why.Text)
 		return
 	}
-	s, err := a.options.Host.Session(c.Request.Context(), c.Param("id"))
+	s, err := a.options.Host.Session(c.Request.Context(), wire.Param(c, "id"))
 	if err != nil {
 		status := http.StatusServiceUnavailable
 		if fault.KindOf(err) == fault.NotFound {

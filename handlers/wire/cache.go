@@ -1,4 +1,5 @@
 // Package wire shares the encoded form of entries among the readers of a record: the first reader that needs it encodes it.
+// It also has what dialects decode and encode alike.
 package wire
 
 import (

@@ -13,6 +13,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/handlers/wire"
 	"github.com/copilot-portal/portal/jobs/operation"
 )
 
@@ -60,15 +61,11 @@ func (a *API) start(c *gin.Context) {
 func (a *API) startFor(t operation.Type) gin.HandlerFunc {
 	return func(c *gin.Context) {
 		var r request
-		feature, err := url.PathUnescape(c.Param("id"))
-		if err == nil {
-			err = read(c, maxStart, &r)
-		}
-		if err != nil {
+		if err := read(c, maxStart, &r); err != nil {
 			a.fail(c, err)
 			return
 		}
-		d := r.domain()
+		d, feature := r.domain(), wire.Param(c, "id")
 		if d.Type != "" && d.Type != t || d.Feature != "" && d.Feature != feature {
 			a.fail(c, fault.Errorf(fault.Invalid, "type and feature are those of the path: leave them out of the body"))
 			return
@@ -220,11 +217,7 @@ func (a *API) cancel(c *gin.Context) {
 
 // withOperation calls do with the operation that the path names.
 func (a *API) withOperation(c *gin.Context, do func(*operation.Operation) error) {
-	id, err := url.PathUnescape(c.Param("id"))
-	if err != nil {
-		id = c.Param("id")
-	}
-	o, err := a.options.Operations.Get(c.Request.Context(), cmp.Or(id, "-"))
+	o, err := a.options.Operations.Get(c.Request.Context(), cmp.Or(wire.Param(c, "id"), "-"))
 	if err == nil {
 		err = do(o)
 	}

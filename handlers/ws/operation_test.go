@@ -97,7 +97,9 @@ func TestSpecificationOfFeatureIsClarified(t *testing.T) {
 	}
 	var project string
 	virtually(t, func(set *settings) { set.script, project = reports, set.operation.Directory }, func(s *site) {
-		s.ask("POST", "/features/a%2Fb/clarify", "").fails(t, 400, "INVALID_REQUEST")
+		for _, invalid := range []string{"a%2Fb", "a%252Db", "100%25"} {
+			s.ask("POST", "/features/"+invalid+"/clarify", "").fails(t, 400, "INVALID_REQUEST")
+		}
 		s.ask("POST", "/features/a/plan", "").fails(t, 404, "NOT_FOUND")
 		require.NoError(t, os.MkdirAll(filepath.Join(project, "specs/a-b"), 0o755))
 		require.NoError(t, os.WriteFile(filepath.Join(project, "specs/a-b/spec.md"), []byte("Be fast."), 0o600))

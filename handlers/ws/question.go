@@ -10,6 +10,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/permission"
 	"github.com/copilot-portal/portal/handlers/form"
+	"github.com/copilot-portal/portal/handlers/wire"
 	"github.com/copilot-portal/portal/jobs/operation"
 )
 
@@ -43,16 +44,17 @@ func (a *API) answer(c *gin.Context) {
 		if err := a.mayAnswer(c.Request, o); err != nil {
 			return err
 		}
+		id := wire.Param(c, "request")
 		var r answerRequest
 		if err := read(c, maxAnswer, &r); err != nil {
 			return err
 		}
 		reply, err := r.domain()
 		if err == nil {
-			err = o.Answer(c.Request.Context(), cmp.Or(c.Param("request"), "-"), reply)
+			err = o.Answer(c.Request.Context(), cmp.Or(id, "-"), reply)
 		}
 		if err == nil {
-			answer(c, http.StatusOK, gin.H{"operation_id": o.Info().ID, "request_id": c.Param("request")})
+			answer(c, http.StatusOK, gin.H{"operation_id": o.Info().ID, "request_id": id})
 		}
 		return err
 	})
