@@ -5,6 +5,7 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
+	"github.com/copilot-portal/portal/copilot/plain"
 )
 
 // queuedPrompt is a prompt that waits for its turn.
@@ -32,7 +33,7 @@ func (n *connection) listQueue(ctx context.Context, r *jsonrpc.Request) (any, er
 	}
 	list := []queuedPrompt{}
 	for _, w := range s.Queue() {
-		list = append(list, queuedPrompt{RunID: w.Run, Text: w.Text, By: w.By})
+		list = append(list, queuedPrompt{RunID: w.Run, Text: plain.Text(w.Text), By: w.By})
 	}
 	return map[string]any{"waiting": list}, nil
 }

@@ -54,7 +54,7 @@ func TestAllUIsSeeChangesOfTheQueue(t *testing.T) {
 			}
 			return params
 		}
-		assert.Equal(t, document{}, other.Ask("portal.queue.edit", one(runs[0], document{"text": "B\nmore"})))
+		assert.Equal(t, document{}, other.Ask("portal.queue.edit", one(runs[0], document{"text": "B\nmore\a"})))
 		check("B more", "c", "d")
 		assert.Equal(t, document{}, u.Ask("portal.queue.move", one(runs[2], document{"before": runs[0]})))
 		check("d", "B more", "c")

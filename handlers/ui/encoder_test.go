@@ -11,6 +11,7 @@ import (
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/permission"
 )
 
@@ -83,5 +84,45 @@ func TestRestoredFilesAreReported(t *testing.T) {
 		u := p.Able("supports_deltas")
 		u.Prompt("a")
 		assert.Equal(t, []any{[]any{"a"}}, told(u, "files_restored", "paths"), "without control sequences")
+	})
+}
+
+func TestTextsOfEventsHaveNoControlCharacters(t *testing.T) {
+	inTime(t, func(p *portal) {
+		p.Agents.Script = func(t *fake.Turn) {
+			t.Emit(
+				event.SessionError{Kind: fault.Invalid, Text: "a\x1b[2J", Hint: "b\a"},
+				event.ServerChanged{Server: event.Server{Name: "c\a", State: event.ServerFailed, Error: "d\x1b[2J"}},
+				event.ToolStarted{ID: "t", Name: "e\a"},
+				event.SubagentStarted{ID: "s", Call: "t", Name: "f\a", Title: "g\a"},
+				event.SubagentEnded{ID: "s", Outcome: event.Failed, Error: "h\a"},
+			)
+			t.Ask(event.Question{ID: "q", Kind: event.AskPermission, Title: "Write", Names: []string{permission.Write}, Call: "t"})
+			t.Emit(event.ToolEnded{ID: "t", Error: &event.ToolError{Text: "no"}})
+		}
+		u := p.Able("supports_deltas")
+		_, session := u.Prompt("a")
+		synctest.Wait()
+		s, err := p.Host.Session(t.Context(), session)
+		require.NoError(t, err)
+		require.NoError(t, s.Answer("q", event.Answer{Reason: "i\a"}, "rest"))
+		synctest.Wait()
+		members := map[string][]string{
+			"error": {"message", "hint"}, "server": {"name", "error"}, "step_start": {"title"}, "subagent_start": {"name", "title"},
+			"subagent_end": {"error"}, "question_answered": {"reason"}, "tool_result": {"result"},
+		}
+		got := map[string][]any{}
+		for _, f := range u.Raw() {
+			params, _ := f["params"].(document)
+			e, _ := params["event"].(document)
+			kind, _ := e["type"].(string)
+			for _, member := range members[kind] {
+				got[kind] = append(got[kind], e[member])
+			}
+		}
+		assert.Equal(t, map[string][]any{
+			"error": {"a[2J", "b"}, "server": {"c", "d[2J"}, "step_start": {"e"}, "subagent_start": {"f", "g"},
+			"subagent_end": {"h"}, "question_answered": {"i"}, "tool_result": {"Permission denied: i"},
+		}, got)
 	})
 }

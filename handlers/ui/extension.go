@@ -10,6 +10,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
+	"github.com/copilot-portal/portal/copilot/plain"
 )
 
 // listedServer is an MCP server (spec/contracts/ui-protocol.md, "5.8 mcp.list").
@@ -82,7 +83,7 @@ func encodeServers(x agent.Extensions) []listedServer {
 }
 
 func encodeServer(s event.Server) listedServer {
-	encoded := listedServer{ID: s.Name, Transport: "stdio", Source: "global", Enabled: true, Error: s.Error}
+	encoded := listedServer{ID: s.Name, Transport: "stdio", Source: "global", Enabled: true, Error: plain.Text(s.Error)}
 	if s.Transport == "http" || s.Transport == "sse" {
 		encoded.Transport = "http"
 	}
@@ -95,7 +96,7 @@ func encodeServer(s event.Server) listedServer {
 	case event.ServerConnected:
 		encoded.State = "ready"
 	case event.ServerSignIn:
-		encoded.State, encoded.Error = "error", cmp.Or(s.Error, "a sign-in is needed")
+		encoded.State, encoded.Error = "error", cmp.Or(encoded.Error, "a sign-in is needed")
 	case event.ServerFailed:
 		encoded.State = "error"
 	case event.ServerDisabled:
@@ -150,7 +151,7 @@ func encodeSkills(x agent.Extensions) (list []listedSkill, faults []skillError) 
 
 // encodeSkill adds the modification time of a skill's file; built-in skills have no file.
 func encodeSkill(s agent.Skill) (listedSkill, error) {
-	encoded := listedSkill{ID: s.Name, Name: s.Name, Description: s.Description, Path: s.Path, Scope: "user"}
+	encoded := listedSkill{ID: s.Name, Name: s.Name, Description: plain.Text(s.Description), Path: s.Path, Scope: "user"}
 	if s.Source == "project" || s.Source == "inherited" {
 		encoded.Scope = "repo"
 	}

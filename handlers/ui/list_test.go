@@ -82,8 +82,9 @@ func TestExtensionsAreListedDuringARun(t *testing.T) {
 			Servers: []event.Server{
 				{Name: "files", State: event.ServerConnected, Source: "workspace", Transport: "http"},
 				{Name: "mail", State: event.ServerSignIn},
+				{Name: "web", State: event.ServerFailed, Error: "no\x1b[2J"},
 			},
-			Skills: []agent.Skill{{Name: "pdf", Description: "Reads", Path: "/not/there/SKILL.md", Source: "project"}, {Name: "own"}},
+			Skills: []agent.Skill{{Name: "pdf", Description: "Re\aads", Path: "/not/there/SKILL.md", Source: "project"}, {Name: "own"}},
 		}
 		p.Agents.Script = func(t *fake.Turn) { t.WaitForAbort() }
 		u := p.Able()
@@ -91,6 +92,7 @@ func TestExtensionsAreListedDuringARun(t *testing.T) {
 		assert.Equal(t, document{"servers": []any{
 			document{"id": "files", "transport": "http", "source": "project", "enabled": true, "state": "ready"},
 			document{"id": "mail", "transport": "stdio", "source": "global", "enabled": true, "state": "error", "last_error": "a sign-in is needed"},
+			document{"id": "web", "transport": "stdio", "source": "global", "enabled": true, "state": "error", "last_error": "no[2J"},
 		}}, u.Ask("mcp.list", document{"scope": "loaded"}))
 		r := u.Ask("skills.list", document{"force_reload": true})
 		assert.Equal(t, []any{

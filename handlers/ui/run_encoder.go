@@ -258,7 +258,7 @@ func (t *runEncoder) encodeState() {
 	case event.RunEnded:
 		t.endRun(b)
 	case event.SessionError:
-		t.addUnnumbered(forDeltas, failure{"error", b.Kind, b.Text, b.Hint})
+		t.addUnnumbered(forDeltas, failure{"error", b.Kind, plain.Text(b.Text), plain.Text(b.Hint)})
 	case event.ModelChanged:
 		t.addLatest("model", sessionChange{Type: "model", Model: b.Model})
 	case event.TitleChanged:
@@ -273,7 +273,7 @@ func (t *runEncoder) encodeState() {
 		t.addUnnumbered(forDeltas, tokenUsage{"usage", b.Model, b.Input, b.Output, b.Cached})
 		t.markPart(blockUsage, false)
 	case event.ServerChanged:
-		t.addLatest("server "+b.Server.Name, server{"server", b.Server.Name, b.Server.State, b.Server.Error})
+		t.addLatest("server "+b.Server.Name, server{"server", plain.Text(b.Server.Name), b.Server.State, plain.Text(b.Server.Error)})
 	case event.Notice:
 		t.notice(b)
 	}

@@ -64,10 +64,10 @@ func (t *runEncoder) encodeAction() bool {
 		t.addNumbered(compactionComplete{"compaction_complete", t.ms(), b.Error == ""}, "")
 		t.markPart("compaction", true)
 	case event.SubagentStarted:
-		t.addUnnumbered(forDeltas, subagentStart{"subagent_start", b.ID, b.Call, b.Name, b.Title})
+		t.addUnnumbered(forDeltas, subagentStart{"subagent_start", b.ID, b.Call, plain.Text(b.Name), plain.Text(b.Title)})
 		t.markPart(blockKey("agent", b.ID), false)
 	case event.SubagentEnded:
-		t.addUnnumbered(forDeltas, subagentEnd{"subagent_end", b.ID, b.Outcome, b.Error, b.Tokens, b.ToolCalls, b.Duration.Milliseconds()})
+		t.addUnnumbered(forDeltas, subagentEnd{"subagent_end", b.ID, b.Outcome, plain.Text(b.Error), b.Tokens, b.ToolCalls, b.Duration.Milliseconds()})
 		t.markPart(blockKey("agent", b.ID), true)
 	default:
 		return false
@@ -95,7 +95,7 @@ func (t *runEncoder) beginTool(b event.ToolStarted) {
 		t.flushHeldBlock()
 	}
 	t.steps = append(t.steps, toolStep{ToolStarted: b, began: t.at.Value.Time})
-	t.addNumbered(stepStart{"step_start", b.ID, b.Name, len(t.steps)}, "")
+	t.addNumbered(stepStart{"step_start", b.ID, plain.Text(b.Name), len(t.steps)}, "")
 	t.markPart(blockKey("tool", b.ID), false)
 	t.addNumbered(toolCall{"tool_call", b.Name, jsonrpc.Object(b.Arguments), b.ID}, "")
 	t.markPart(blockKey("tool", b.ID), false)
@@ -229,7 +229,7 @@ func (t *runEncoder) encodeAnswer(b event.QuestionClosed) {
 			s.answer(t.at.Value.Time)
 		}
 		if q.Kind == event.AskPermission && b.Ending != event.Withdrawn && !b.Answer.Approved {
-			t.denied[q.Call] = b.Answer.Reason
+			t.denied[q.Call] = plain.Text(b.Answer.Reason)
 			if b.Ending == event.Expired {
 				t.denied[q.Call] = "nobody answered in time"
 			}
@@ -243,7 +243,7 @@ func (t *runEncoder) encodeAnswer(b event.QuestionClosed) {
 }
 
 func verdict(b event.QuestionClosed) questionAnswered {
-	encoded := questionAnswered{Type: "question_answered", ID: b.ID, By: b.By, Ending: b.Ending, Reason: b.Answer.Reason}
+	encoded := questionAnswered{Type: "question_answered", ID: b.ID, By: b.By, Ending: b.Ending, Reason: plain.Text(b.Answer.Reason)}
 	switch b.Kind {
 	case event.AskPermission, event.AskPlan, event.AskForm, event.AskSignIn:
 		if b.Ending == event.Answered {
