@@ -62,24 +62,30 @@ func (h *Host) findModel(ctx context.Context, of *agentPool, a agent.Agent, name
 	return models[i], nil
 }
 
-// CheckModel checks that a model exists. It starts a process of its agent if none runs. Errors: [fault.ErrModelNotFound] with the ids
-// of all models, kind [fault.Unavailable] without an agent.
-func (h *Host) CheckModel(ctx context.Context, name string) error {
+// FindModel finds a model that sessions can use, by id or by display name. It starts a process of its agent if none runs. Errors:
+// [fault.ErrModelNotFound] with the ids of all models, kind [fault.Unavailable] without an agent.
+func (h *Host) FindModel(ctx context.Context, name string) (agent.Model, error) {
 	models, err := h.Models(ctx)
-	if err != nil || indexOf(models, name) >= 0 {
-		return err
+	if err != nil {
+		return agent.Model{}, err
+	}
+	if i := indexOf(models, name); i >= 0 {
+		return models[i], nil
 	}
 	if of := h.agentOf(name); of.Name != "" { // it may have more than are known
 		own, err := of.models(ctx)
-		if err != nil || of.indexOf(own, name) >= 0 {
-			return err
+		if err != nil {
+			return agent.Model{}, err
+		}
+		if i := of.indexOf(own, name); i >= 0 {
+			return own[i], nil
 		}
 	}
 	ids := make([]string, 0, len(models))
 	for _, m := range models {
 		ids = append(ids, m.ID)
 	}
-	return fault.Errorf(fault.Invalid, "%w; available: %s", fault.ErrModelNotFound, strings.Join(ids, ", "))
+	return agent.Model{}, fault.Errorf(fault.Invalid, "%w; available: %s", fault.ErrModelNotFound, strings.Join(ids, ", "))
 }
 
 // indexOf returns the index of a model of the agent, as the function of this name; [agent.DefaultModel] is the first.

@@ -112,7 +112,8 @@ func TestSessionRunsOnTheAgentOfItsModel(t *testing.T) {
 		for _, model := range []string{"third/a", "other/c"} {
 			_, err := w.host.Start(t.Context(), copilot.Start{Model: model, Directory: w.directory})
 			require.ErrorIs(t, err, fault.ErrModelNotFound, model)
-			require.ErrorIs(t, w.host.CheckModel(t.Context(), model), fault.ErrModelNotFound)
+			_, err = w.host.FindModel(t.Context(), model)
+			require.ErrorIs(t, err, fault.ErrModelNotFound)
 		}
 	})
 }
@@ -120,8 +121,10 @@ func TestSessionRunsOnTheAgentOfItsModel(t *testing.T) {
 func TestDefaultModelOfAnAgentIsItsFirst(t *testing.T) {
 	withSecond(t, "also when the models are known", copilot.Options{}, func(w *world, _ *second) {
 		assert.Equal(w.t, "other/a", w.startOn("other/default").Info().Model)
-		require.NoError(w.t, w.host.CheckModel(w.t.Context(), "other/default"))
-		_, err := w.host.Start(w.t.Context(), copilot.Start{Origin: "test", Model: "other/unknown", Directory: w.directory})
+		m, err := w.host.FindModel(w.t.Context(), "other/default")
+		require.NoError(w.t, err)
+		assert.Equal(w.t, "other/a", m.ID)
+		_, err = w.host.Start(w.t.Context(), copilot.Start{Origin: "test", Model: "other/unknown", Directory: w.directory})
 		require.ErrorIs(w.t, err, fault.ErrModelNotFound)
 	})
 }
@@ -133,7 +136,8 @@ func TestModelsOfAllAgentsAreListed(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, []string{"model-a", "model-b", "other/a"}, modelIDs(models))
 		assert.Equal(t, []string{"", "", "other"}, []string{models[0].Agent, models[1].Agent, models[2].Agent})
-		require.NoError(t, w.host.CheckModel(t.Context(), "other/b"), "one that is known when the agent has started")
+		_, err = w.host.FindModel(t.Context(), "other/b")
+		require.NoError(t, err, "one that is known when the agent has started")
 	})
 	withSecond(t, "except of missing agents", copilot.Options{}, func(w *world, other *second) {
 		t := w.t
@@ -148,7 +152,8 @@ func TestModelsOfAllAgentsAreListed(t *testing.T) {
 		models, err := w.host.Models(t.Context())
 		require.NoError(t, err)
 		assert.Equal(t, []string{"other/a"}, modelIDs(models))
-		require.NoError(t, w.host.CheckModel(t.Context(), "other/a"))
+		_, err = w.host.FindModel(t.Context(), "other/a")
+		require.NoError(t, err)
 	})
 	withSecond(t, "the default first", copilot.Options{Model: "other/a"}, func(w *world, _ *second) {
 		t := w.t

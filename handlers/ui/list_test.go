@@ -51,6 +51,29 @@ func TestModelsAreListedAndSet(t *testing.T) {
 	})
 }
 
+func TestModelOfAnAgentIsSetBeforeItsFirstStart(t *testing.T) {
+	other := fake.New()
+	other.Models = []agent.Model{{ID: "other/a", Name: "A"}, {ID: "other/b", Name: "B"}}
+	named := copilot.NamedAgent{
+		Name: "other", Launch: other.Launch, Health: func() agent.Health { return agent.Health{} }, Capabilities: agent.Capabilities,
+		Models: func() []agent.Model { return other.Models[:1] },
+	}
+	inTimeOf(t, copilot.Options{Agents: []copilot.NamedAgent{named}}, func(p *portal) {
+		p.Cleanup(other.Close) // after the host
+		u := p.Able()
+		assert.Equal(t, "other/a", u.Ask("model.set", document{"name": "other/default"})["name"])
+		assert.Equal(t, "other/b", u.Ask("model.set", document{"name": "other/b"})["name"])
+		assert.Equal(t, -32602, u.Ask("model.set", document{"name": "other/c"})["code"])
+	})
+}
+
+func TestModelIsFoundByItsIDBeforeAnotherOneByItsName(t *testing.T) {
+	inTime(t, func(p *portal) {
+		p.Agents.Models = []agent.Model{{ID: "model-a", Name: "model-b"}, {ID: "model-b", Name: "B"}}
+		assert.Equal(t, "model-b", p.Able().Ask("model.set", document{"name": "model-b"})["name"])
+	})
+}
+
 func TestSessionsAreListed(t *testing.T) {
 	inTime(t, func(p *portal) {
 		u := p.Able()

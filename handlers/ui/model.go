@@ -3,10 +3,8 @@ package ui
 import (
 	"cmp"
 	"context"
-	"strings"
 
 	"github.com/copilot-portal/portal/copilot"
-	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 )
 
@@ -115,7 +113,8 @@ func (n *connection) setModel(ctx context.Context, r *jsonrpc.Request) (any, err
 // switchModel sets the model of a session; without one it only checks the name.
 func (n *connection) switchModel(ctx context.Context, session, name string) (id string, err error) {
 	if session == "" {
-		return n.findModel(ctx, name)
+		m, err := n.host().FindModel(ctx, name)
+		return m.ID, err
 	}
 	s, err := n.host().Session(ctx, session)
 	if err == nil && s.Info().State == copilot.StateClosed {
@@ -128,17 +127,4 @@ func (n *connection) switchModel(ctx context.Context, session, name string) (id 
 		return "", err
 	}
 	return s.Info().Model, nil
-}
-
-func (n *connection) findModel(ctx context.Context, name string) (id string, err error) {
-	list, err := n.host().Models(ctx)
-	if err != nil {
-		return "", err
-	}
-	for _, m := range list {
-		if m.ID == name || strings.EqualFold(m.Name, name) || strings.EqualFold(m.ID, name) {
-			return m.ID, nil
-		}
-	}
-	return "", fault.Errorf(fault.Invalid, "%w: %q", fault.ErrModelNotFound, name)
 }

@@ -48,7 +48,7 @@ func (h *Host) checkModel(ctx context.Context, name string) error {
 	if name == "" {
 		return nil
 	}
-	if err := h.options.Sessions.CheckModel(ctx, name); errors.Is(err, fault.ErrModelNotFound) {
+	if _, err := h.options.Sessions.FindModel(ctx, name); errors.Is(err, fault.ErrModelNotFound) {
 		return err
 	}
 	return nil
