@@ -45,13 +45,19 @@ type fixture struct {
 // serve runs a test in virtual time.
 func serve(t *testing.T, script func(*fake.Turn), test func(*fixture)) {
 	t.Helper()
+	serveWith(t, copilot.Options{}, script, test)
+}
+
+// serveWith is serve with options.
+func serveWith(t *testing.T, o copilot.Options, script func(*fake.Turn), test func(*fixture)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		agents := fake.New()
 		agents.Script = script
 		agents.Models = []agent.Model{{ID: "one", Name: "One"}, {ID: "two", Name: "Two"}}
 		agents.Extensions.Skills = []agent.Skill{{Name: "review", Description: "Reviews code", Enabled: true, Invocable: true}, {Name: "hidden", Enabled: true}}
 		defer agents.Close()
-		host := agents.NewHost(copilot.Options{})
+		host := agents.NewHost(o)
 		defer host.Close(t.Context())
 		test(&fixture{t, agents, host, acp.New(acp.Options{Host: host, Version: "1"})})
 	})
@@ -65,6 +71,7 @@ type editor struct {
 	checker *acptest.Checker
 	answer  func(ctx context.Context, method string, params document) (any, error)
 	leave   func()
+	busy    chan struct{} // holds a token while the editor reads nothing
 
 	mu        sync.Mutex
 	order     []string // the messages with texts and stop reasons
@@ -82,6 +89,8 @@ type checked struct {
 
 func (c checked) Read() ([]byte, error) {
 	m, err := c.Carrier.Read()
+	c.editor.busy <- struct{}{}
+	<-c.editor.busy
 	if err == nil {
 		c.editor.checker.Check(acptest.Agent, slices.Clone(m))
 		c.editor.mu.Lock()
@@ -103,7 +112,7 @@ func (c checked) Write(messages [][]byte) error {
 // connect connects an editor. It cannot answer questions unless its answer is set.
 func (f *fixture) connect(capabilities document, o acp.Client) *editor {
 	f.Helper()
-	e := &editor{fixture: f, checker: acptest.New(f)}
+	e := &editor{fixture: f, checker: acptest.New(f), busy: make(chan struct{}, 1)}
 	in, toPortal := io.Pipe()
 	fromPortal, out := io.Pipe()
 	ctx, cancel := context.WithCancel(context.WithoutCancel(f.Context()))

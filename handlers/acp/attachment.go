@@ -99,7 +99,7 @@ func (a *attachment) run(connected, ctx context.Context) {
 	defer close(a.done)
 	defer a.cancel()
 	defer a.runs.endAll(runEnd{err: errDetached})
-	defer a.questions.withdrawAll(connected, a.conn.peer)
+	defer a.questions.withdrawUnless(connected, a.conn.peer, func(string) bool { return false })
 	a.greet(ctx)
 	for ctx.Err() == nil {
 		if err := a.step(ctx); err != nil {
@@ -133,8 +133,7 @@ func (a *attachment) step(ctx context.Context) error {
 		return err
 	}
 	if b.Gap != nil {
-		a.encoder.skipGap()
-		a.unsure = true
+		a.skipGap(ctx)
 	}
 	for _, e := range b.Entries {
 		a.encoder.encode(e)
@@ -143,14 +142,22 @@ func (a *attachment) step(ctx context.Context) error {
 	if err := a.send(ctx, a.encoder.take()); err != nil {
 		return err
 	}
-	a.endLostRuns()
-	return nil
+	return a.endLostRuns(ctx)
 }
 
-// endLostRuns ends runs of the editor whose end never comes, once everything is read. A run that still works or waits is not lost.
-func (a *attachment) endLostRuns() {
+// skipGap continues after a gap, in which questions may have been closed and runs ended.
+func (a *attachment) skipGap(ctx context.Context) {
+	isOpen := a.session().HasOpenQuestion
+	a.encoder.skipGap(isOpen)
+	a.questions.withdrawUnless(ctx, a.conn.peer, isOpen)
+	a.unsure = true
+}
+
+// endLostRuns ends runs of the editor, and calls, whose end never comes, once everything is read. A run that still works or waits is
+// not lost.
+func (a *attachment) endLostRuns(ctx context.Context) error {
 	if !a.unsure {
-		return
+		return nil
 	}
 	lost := slices.DeleteFunc(a.runs.ids(), func(id string) bool {
 		_, known := a.conn.host().SessionByRun(id)
@@ -158,9 +165,13 @@ func (a *attachment) endLostRuns() {
 	})
 	i := a.session().Info()
 	if a.session().Record().Last() > a.reader.After() {
-		return // their ends may be there
+		return nil // their ends may be there
 	}
 	a.unsure = false
+	a.encoder.failCalls(func(run string) bool { return run != "" && (run != i.Run || i.Outcome != "") })
+	if err := a.send(ctx, a.encoder.take()); err != nil {
+		return err
+	}
 	for _, id := range lost {
 		if id == i.Run && i.Outcome != "" {
 			a.runs.end(id, runEnd{outcome: i.Outcome, reason: "the reason is no longer in the session"})
@@ -168,6 +179,7 @@ func (a *attachment) endLostRuns() {
 			a.runs.end(id, runEnd{err: errDetached})
 		}
 	}
+	return nil
 }
 
 func pause(ctx context.Context, d time.Duration) {

@@ -89,8 +89,9 @@ func (c *encoder) endPast() {
 	c.blocks = nil
 }
 
-// skipGap is called when entries are lost. Texts that were open there are completed by their ends.
-func (c *encoder) skipGap() {
+// skipGap is called when entries are lost. Texts that were open there are completed by their ends; questions may be closed.
+func (c *encoder) skipGap(isOpen func(question string) bool) {
+	c.open = slices.DeleteFunc(c.open, func(q event.Question) bool { return !isOpen(q.ID) })
 	for _, t := range c.texts {
 		t.live = false
 	}
@@ -265,14 +266,19 @@ func (c *encoder) addError(e event.Event, b event.SessionError) {
 	}
 }
 
-// endRun ends what the run has left open. The end of a queued run of the editor says that its prompt joined another one.
-func (c *encoder) endRun(run string, b event.RunEnded) {
+// failCalls ends the open calls of runs that have ended.
+func (c *encoder) failCalls(hasEnded func(run string) bool) {
 	for id, call := range c.calls {
-		if call.run == run {
+		if hasEnded(call.run) {
 			c.add(toolCall{Kind: callUpdate, ID: id, Status: "failed"})
 			delete(c.calls, id)
 		}
 	}
+}
+
+// endRun ends what the run has left open. The end of a queued run of the editor says that its prompt joined another one.
+func (c *encoder) endRun(run string, b event.RunEnded) {
+	c.failCalls(func(of string) bool { return of == run })
 	reason := b.Text
 	if b.Outcome == event.Failed && c.cause != "" && strings.Contains(c.cause, reason) {
 		reason = c.cause // the same, with what to do about it

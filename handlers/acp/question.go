@@ -29,8 +29,12 @@ const (
 // openQuestions are the requests to the editor that wait for an answer. It is safe for concurrent use.
 type openQuestions struct {
 	mu   sync.Mutex
-	open map[string]*jsonrpc.PendingCall // by question
-	stop map[string]context.CancelFunc
+	open map[string]openQuestion // by question
+}
+
+type openQuestion struct {
+	call *jsonrpc.PendingCall
+	stop context.CancelFunc
 }
 
 // add registers a request.
@@ -38,20 +42,20 @@ func (o *openQuestions) add(id string, c *jsonrpc.PendingCall, stop context.Canc
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.open == nil {
-		o.open, o.stop = map[string]*jsonrpc.PendingCall{}, map[string]context.CancelFunc{}
+		o.open = map[string]openQuestion{}
 	}
-	o.open[id], o.stop[id] = c, stop
+	o.open[id] = openQuestion{c, stop}
 }
 
-func (o *openQuestions) remove(id string) (c *jsonrpc.PendingCall) {
+func (o *openQuestions) remove(id string) *jsonrpc.PendingCall {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	if c = o.open[id]; c != nil {
-		o.stop[id]()
+	q, isOpen := o.open[id]
+	if isOpen {
+		q.stop()
 		delete(o.open, id)
-		delete(o.stop, id)
 	}
-	return c
+	return q.call
 }
 
 // withdraw tells the editor that a question needs no answer any more.
@@ -61,12 +65,12 @@ func (o *openQuestions) withdraw(ctx context.Context, peer *jsonrpc.Peer, id str
 	}
 }
 
-// withdrawAll withdraws all questions of an editor that no longer follows the session.
-func (o *openQuestions) withdrawAll(ctx context.Context, peer *jsonrpc.Peer) {
+// withdrawUnless withdraws all questions but those to keep.
+func (o *openQuestions) withdrawUnless(ctx context.Context, peer *jsonrpc.Peer, keep func(id string) bool) {
 	o.mu.Lock()
 	ids := slices.Collect(maps.Keys(o.open))
 	o.mu.Unlock()
-	for _, id := range ids {
+	for _, id := range slices.DeleteFunc(ids, keep) {
 		o.withdraw(ctx, peer, id)
 	}
 }
