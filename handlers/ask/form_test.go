@@ -136,6 +136,16 @@ func TestFastPipeAnswersQuestionsInOrder(t *testing.T) {
 	assert.Equal(t, "approved autopilot\nyes\n{\"n\":1.5}\nrefused \n", r.out)
 }
 
+func TestLongLineOfPipeIsAnAnswer(t *testing.T) {
+	text := strings.Repeat("x", 100<<10)
+	r := run(t, func(t *fake.Turn) {
+		answer, _ := t.AskAlways(event.Question{Kind: event.AskInput, Text: "What?", Freeform: true})
+		t.Say(answer.Text)
+	}, strings.NewReader(text+"\n"), nil)
+	require.NoError(t, r.err)
+	assert.Equal(t, text+"\n", r.out)
+}
+
 func FuzzFieldValue(f *testing.F) {
 	for _, seed := range []string{"", "x", "1", "-1e309", "NaN", "y", "a,,b", "2"} {
 		f.Add(seed, seed, 0)

@@ -26,6 +26,9 @@ type asker struct {
 	form    *formInput       // state of the first question, if it is a form in progress
 }
 
+// maxLine is the longest line of input, in bytes. A longer one ends the input.
+const maxLine = 1 << 20
+
 // newAsker reads the keyboard until done is closed.
 func newAsker(o Options, s *copilot.Session, done <-chan struct{}) *asker {
 	a := &asker{session: s, notes: o.Notes, person: o.Person, ended: o.Keys == nil}
@@ -35,7 +38,9 @@ func newAsker(o Options, s *copilot.Session, done <-chan struct{}) *asker {
 		// Reading a keyboard cannot be interrupted: this goroutine may end only with the process.
 		go func() {
 			defer close(lines)
-			for scanner := bufio.NewScanner(o.Keys); scanner.Scan(); {
+			scanner := bufio.NewScanner(o.Keys)
+			scanner.Buffer(nil, maxLine)
+			for scanner.Scan() {
 				select {
 				case lines <- strings.TrimSpace(scanner.Text()):
 				case <-done:
