@@ -473,6 +473,22 @@ func TestUnusedSessionsAreClosed(t *testing.T) {
 	})
 }
 
+func TestClosedSessionsAreForgottenWithoutAnIdleLimit(t *testing.T) {
+	inTime(t, func(a *api) {
+		id, open := a.create(document{}), a.create(document{})
+		s := a.open(id, "", "")
+		a.send(id, "p")
+		s.until("done")
+		s.close()
+		closed, err := a.host.Session(a.Context(), id)
+		require.NoError(a, err)
+		require.NoError(a, closed.Close())
+		a.must("session.cancel", document{"sessionId": open})
+		time.Sleep(2 * time.Minute)
+		assert.Equal(a, []string{open}, a.rpc.UsedSessions())
+	})
+}
+
 func TestSessionIsPinnedAndArchived(t *testing.T) {
 	inTimeWith(t, copilot.Options{}, rpc.Options{}, func(a *api) {
 		id := a.create(document{})

@@ -7,21 +7,26 @@ import (
 	"github.com/copilot-portal/portal/copilot"
 )
 
-// idleCheckEvery divides the idle limit into the interval of checks.
-const idleCheckEvery = 12
+const (
+	idleCheckEvery = 12          // divides the idle limit into the interval of checks
+	sweepEvery     = time.Minute // without an idle limit
+)
 
 // closeIdle closes the sessions of this dialect that have been idle too long, whichever portal
-// started them.
+// started them, and forgets those that are over.
 func (a *API) closeIdle(ctx context.Context) {
-	if a.options.Idle <= 0 {
-		return
+	interval := sweepEvery
+	if a.options.Idle > 0 {
+		interval = max(a.options.Idle/idleCheckEvery, time.Second)
 	}
-	every := time.NewTicker(max(a.options.Idle/idleCheckEvery, time.Second))
+	every := time.NewTicker(interval)
 	defer every.Stop()
 	for {
 		select {
 		case <-every.C:
-			a.checkIdle(ctx)
+			if a.options.Idle > 0 {
+				a.checkIdle(ctx)
+			}
 			a.sweep()
 		case <-ctx.Done():
 			return

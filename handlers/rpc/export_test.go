@@ -2,8 +2,10 @@ package rpc
 
 import (
 	"encoding/json"
+	"maps"
 	"net/http"
 	"reflect"
+	"slices"
 
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/journal"
@@ -43,6 +45,15 @@ func ParamsOf(params any) []string {
 
 // Carrier returns what carries callbacks; see [Options].
 func Carrier(remote bool) http.RoundTripper { return carrier(remote) }
+
+// UsedSessions returns the sessions that the dialect keeps something of.
+func (a *API) UsedSessions() []string {
+	ids := maps.Clone(a.uses.byID)
+	for id := range a.heard.bySession {
+		ids[id] = nil
+	}
+	return slices.Collect(maps.Keys(ids))
+}
 
 // Encode returns what a stream sends: all entries of each record, after a gap where another record follows.
 func Encode(gap journal.GapError, records ...[]event.Body) (sent []string) {
