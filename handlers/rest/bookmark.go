@@ -37,13 +37,13 @@ type bookmarks struct {
 	byKey map[bookmarkKey]*bookmark
 	swept time.Time
 
-	forget func(session, token string) // removes the stored position of a dropped bookmark; nil: positions are not stored
+	host *copilot.Host // of the sessions, which store positions; nil: positions are not stored
 }
 
 type bookmarkKey struct{ session, token string }
 
-// A bookmark unused for bookmarkAge is dropped; its reader
-// then starts from the beginning.
+// A bookmark unused for bookmarkAge is dropped; its reader then starts from the beginning. That of `live` without a token
+// is only dropped with its session, from memory or for ever, and continues at the stored position.
 const (
 	bookmarkAge = time.Hour
 	sweepEvery  = time.Minute
@@ -53,8 +53,8 @@ const (
 // bookmark unused for longest is dropped.
 const maxBookmarks = 10_000
 
-func newBookmarks(forget func(session, token string)) bookmarks {
-	return bookmarks{byKey: map[bookmarkKey]*bookmark{}, swept: time.Now(), forget: forget}
+func newBookmarks(host *copilot.Host) bookmarks {
+	return bookmarks{byKey: map[bookmarkKey]*bookmark{}, swept: time.Now(), host: host}
 }
 
 // acquireTimeout is how long a call waits for the one that holds the bookmark: the
@@ -85,9 +85,7 @@ func (b *bookmarks) acquire(ctx context.Context, session, token string) (m *book
 func (b *bookmarks) find(p bookmarkKey) *bookmark {
 	m, dropped := b.findOrCreate(p)
 	for _, p := range dropped {
-		if b.forget != nil {
-			b.forget(p.session, p.token)
-		}
+		b.forget(p)
 	}
 	return m
 }
@@ -107,6 +105,21 @@ func (b *bookmarks) findOrCreate(p bookmarkKey) (m *bookmark, dropped []bookmark
 	return m, dropped
 }
 
+// forget removes the stored position of a dropped bookmark.
+func (b *bookmarks) forget(p bookmarkKey) {
+	if b.host == nil {
+		return
+	}
+	if s, ok := b.host.Loaded(p.session); ok {
+		s.ForgetReaderPosition(context.Background(), markName(p.token))
+	}
+}
+
+func (b *bookmarks) isLoaded(session string) bool {
+	_, ok := b.host.Loaded(session)
+	return ok
+}
+
 // sweep drops unused bookmarks. The caller must hold the lock.
 func (b *bookmarks) sweep() (dropped []bookmarkKey) {
 	if time.Since(b.swept) < sweepEvery {
@@ -114,9 +127,13 @@ func (b *bookmarks) sweep() (dropped []bookmarkKey) {
 	}
 	b.swept = time.Now()
 	for p, m := range b.byKey {
-		if time.Since(m.used) > bookmarkAge && b.isEvictable(p, m) {
+		switch {
+		case time.Since(m.used) <= bookmarkAge:
+		case b.isEvictable(p, m):
 			delete(b.byKey, p)
 			dropped = append(dropped, p)
+		case len(m.held) == 0 && !b.isLoaded(p.session):
+			delete(b.byKey, p)
 		}
 	}
 	return dropped
@@ -132,7 +149,7 @@ func (b *bookmarks) drop(session string) {
 // isEvictable reports whether a bookmark may be dropped. Excluded are those of `live`
 // without a token on a session, whose reader must not start again, and those held by a call.
 func (b *bookmarks) isEvictable(p bookmarkKey, m *bookmark) bool {
-	return (p.token != "" || b.forget == nil) && len(m.held) == 0
+	return (p.token != "" || b.host == nil) && len(m.held) == 0
 }
 
 // evictOldest drops the bookmark unused for longest if there are too many. The

@@ -56,10 +56,3 @@ func (m *bookmark) store(s *copilot.Session, token string) {
 		s.SetReaderPosition(markName(token), m.at.N)
 	}
 }
-
-// forget removes a dropped bookmark from its session.
-func (a *API) forget(session, token string) {
-	if s, ok := a.options.Host.Loaded(session); ok {
-		s.ForgetReaderPosition(context.Background(), markName(token))
-	}
-}

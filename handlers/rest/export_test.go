@@ -12,6 +12,9 @@ var (
 	DecodeAnswer = decodeAnswer
 )
 
+// Bookmarks returns how many bookmarks of sessions are in memory.
+func (a *API) Bookmarks() int { return len(a.bookmarks.byKey) }
+
 // Behind returns the answer, as JSON, to a call of live that cannot continue from a
 // position, and the position of the next call.
 func Behind(r *event.Record, at journal.Position) (answer string, after uint64, moves bool) {

@@ -39,9 +39,7 @@ type API struct {
 
 // New returns an API.
 func New(o Options) *API {
-	a := &API{options: o, jobMarks: newBookmarks(nil), linkMarks: newBookmarks(nil)}
-	a.bookmarks = newBookmarks(a.forget)
-	return a
+	return &API{options: o, bookmarks: newBookmarks(o.Host), jobMarks: newBookmarks(nil), linkMarks: newBookmarks(nil)}
 }
 
 // Routes adds the paths of spec/contracts/portal-rest.md, "API", and the portal's own, below r.

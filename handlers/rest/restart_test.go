@@ -1,6 +1,7 @@
 package rest_test
 
 import (
+	"path"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -26,6 +27,20 @@ func TestLiveContinuesAfterRestart(t *testing.T) {
 		assert.Equal(d, document{"error": "HttpRequestTimeout"}, d.call("GET", s+"/live", ""))
 		d.call("POST", s+"/query", "hello again")
 		assert.Equal(d, echo, callbacks(d.until(s, "onIdle")))
+	})
+}
+
+func TestBookmarkOfSessionThatIsNotLoadedIsDropped(t *testing.T) {
+	stored(t, copilot.Options{MaxClosed: 1, Limits: copilot.Limits{Idle: time.Minute}}, func(d *durable) {
+		var kept, gone, loaded string
+		for _, s := range []*string{&kept, &gone, &loaded} {
+			*s = d.echoed("hello there")
+			d.until(*s, "onIdle")
+		}
+		require.NoError(d, d.host.Delete(d.Context(), path.Base(gone)))
+		time.Sleep(2 * time.Hour)
+		assert.Equal(d, document{"error": "HttpRequestTimeout"}, d.call("GET", kept+"/live", ""), "it was read before")
+		assert.Equal(d, 2, d.rest.Bookmarks())
 	})
 }
 

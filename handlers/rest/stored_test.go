@@ -27,6 +27,8 @@ type durable struct {
 	options   copilot.Options
 	directory string
 	store     *store.Store
+	host      *copilot.Host
+	rest      *rest.API
 	end       func()
 }
 
@@ -54,9 +56,11 @@ func (d *durable) open() {
 	o := d.options
 	o.Store = s
 	host := d.agents.NewHost(o)
+	d.host = host
 	r := gin.New()
 	work := newJobs(d.T, host, s)
-	rest.New(rest.Options{Host: host, Policy: permission.Everywhere(permission.Allow), WorkDir: "/", Stop: func() {}, Jobs: work}).Routes(r)
+	d.rest = rest.New(rest.Options{Host: host, Policy: permission.Everywhere(permission.Allow), WorkDir: "/", Stop: func() {}, Jobs: work})
+	d.rest.Routes(r)
 	d.handler = r
 	d.end = func() {
 		work.Close(d.Context())
