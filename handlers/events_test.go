@@ -27,6 +27,7 @@ func TestEveryDialectEncodesOrIgnoresEveryEvent(t *testing.T) {
 		"REST":            {{"rest/callback.go", []string{"encodeText", "encodeAction"}}},
 		"JSON-RPC":        {{"rpc/encoder.go", []string{"encodeText", "encodeAction", "encodeState"}}},
 		"UI":              {{"ui/run_encoder.go", []string{"encodeText", "encodeState"}}, {"ui/tool_steps.go", []string{"encodeAction", "encodeQuestion"}}},
+		"ACP":             {{"acp/encoder.go", []string{"encodeText", "encodeRun", "encodeState"}}, {"acp/tool.go", []string{"encodeWork"}}},
 		"MCP":             {{"mcp/progress.go", []string{"progressText"}}},
 		"operations":      {{"../jobs/operation/encoder.go", []string{"encodeText", "encodeAction", "encodeState"}}},
 		"text of ask":     {{"ask/print.go", []string{"print"}}, {"ask/organize.go", []string{"planEvent"}}},

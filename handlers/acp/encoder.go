@@ -314,6 +314,8 @@ func (c *encoder) encodeState(e event.Event) {
 		} else {
 			c.addCompaction("completed", "")
 		}
+	case event.SessionOpened, event.PolicyChanged, event.QueueChanged, event.TurnStarted, event.TurnEnded, event.ModelCalled, event.Notice,
+		event.SubagentStarted, event.SubagentEnded, event.FilesRestored: // ignored
 	}
 }
 
