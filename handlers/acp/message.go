@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/copilot-portal/portal/handlers/form"
+	"github.com/copilot-portal/portal/handlers/wire"
 )
 
 // The messages of the protocol, version 1, as far as the portal uses them. Tests check each one that is sent or received against the
@@ -383,11 +384,7 @@ type titledConst struct {
 }
 
 func titled(choices []form.Choice) []titledConst {
-	list := make([]titledConst, 0, len(choices))
-	for _, c := range choices {
-		list = append(list, titledConst{c.Value, c.Title})
-	}
-	return list
+	return wire.List(choices, func(c form.Choice) titledConst { return titledConst{c.Value, c.Title} })
 }
 
 type elicitationResult struct {

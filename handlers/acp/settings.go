@@ -9,6 +9,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
+	"github.com/copilot-portal/portal/handlers/wire"
 )
 
 // The ids of the options, which are also their categories.
@@ -36,10 +37,7 @@ func (a *attachment) mode() event.Mode {
 // settings are the current ones. Without models (the agent cannot list them), the option is missing.
 func (a *attachment) settings(model string) settings {
 	current := string(a.mode())
-	values := make([]configValue, 0, len(modes()))
-	for _, m := range modes() {
-		values = append(values, configValue{m.ID, m.Name, m.Description})
-	}
+	values := wire.List(modes(), func(m mode) configValue { return configValue{m.ID, m.Name, m.Description} })
 	now := settings{Modes: modeState{current, modes()}, Options: []configOption{
 		{Type: "select", ID: optionMode, Name: "Mode", Category: optionMode, Current: current, Options: values},
 	}}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/handlers/form"
+	"github.com/copilot-portal/portal/handlers/wire"
 )
 
 // lines prints events as lines of JSON.
@@ -174,9 +175,5 @@ func planLine(b event.Body) (line, bool) {
 }
 
 func todos(of []event.Todo) []todo {
-	list := make([]todo, 0, len(of))
-	for _, t := range of {
-		list = append(list, todo{t.ID, t.Title, t.Detail, string(t.State), t.After})
-	}
-	return list
+	return wire.List(of, func(t event.Todo) todo { return todo{t.ID, t.Title, t.Detail, string(t.State), t.After} })
 }

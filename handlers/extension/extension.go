@@ -11,6 +11,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
+	"github.com/copilot-portal/portal/handlers/wire"
 )
 
 // API answers the methods. It is safe for concurrent use and needs no close.
@@ -135,11 +136,7 @@ func (a API) check(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	list := []server{}
-	for _, s := range found {
-		list = append(list, encodeServer(s))
-	}
-	return map[string]any{"servers": list}, nil
+	return map[string]any{"servers": wire.List(found, encodeServer)}, nil
 }
 
 // Server is an MCP server as a client declares it.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/handlers/wire"
 )
 
 // Field is the JSON of an [event.Field]. Empty members are omitted.
@@ -33,21 +34,15 @@ func Fields(f *event.Form) []Field {
 	if f == nil {
 		return []Field{}
 	}
-	list := make([]Field, 0, len(f.Fields))
-	for _, x := range f.Fields {
-		list = append(list, Field{
+	return wire.List(f.Fields, func(x event.Field) Field {
+		return Field{
 			x.Name, cmp.Or(x.Title, x.Name), x.Detail, x.Type, x.Required, choices(x.Choices), x.Default, x.Format, x.Min, x.Max,
-		})
-	}
-	return list
+		}
+	})
 }
 
 func choices(choices []event.Choice) []Choice {
-	list := make([]Choice, 0, len(choices))
-	for _, c := range choices {
-		list = append(list, Choice{c.Value, cmp.Or(c.Title, c.Value)})
-	}
-	return list
+	return wire.List(choices, func(c event.Choice) Choice { return Choice{c.Value, cmp.Or(c.Title, c.Value)} })
 }
 
 // Values converts decoded JSON to the values of fields. The session checks whether

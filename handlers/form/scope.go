@@ -2,6 +2,7 @@ package form
 
 import (
 	"github.com/copilot-portal/portal/copilot/permission"
+	"github.com/copilot-portal/portal/handlers/wire"
 )
 
 // Scope is the JSON of a [permission.Scope], which a question offers. An answer names
@@ -14,9 +15,5 @@ type Scope struct {
 
 // Scopes encodes the scopes of a question, narrowest first.
 func Scopes(offered []permission.Scope) []Scope {
-	list := make([]Scope, 0, len(offered))
-	for _, s := range offered {
-		list = append(list, Scope(s))
-	}
-	return list
+	return wire.List(offered, func(s permission.Scope) Scope { return Scope(s) })
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/copilot-portal/portal/copilot/secret"
+	"github.com/copilot-portal/portal/handlers/wire"
 	"github.com/copilot-portal/portal/jobs"
 )
 
@@ -45,14 +46,8 @@ func (a *API) jobs(ctx context.Context, _ call, _ none) (jobList, error) {
 		return jobList{}, err
 	}
 	all := a.options.Jobs.Book().Jobs
-	list := jobList{Jobs: make([]jobPlan, 0, len(all)), Recent: make([]jobState, 0, len(recent))}
-	for _, name := range slices.Sorted(maps.Keys(all)) {
-		list.Jobs = append(list.Jobs, jobPlan{name, all[name].RequireUserInput})
-	}
-	for _, i := range recent {
-		list.Recent = append(list.Recent, stateOf(i))
-	}
-	return list, nil
+	plans := wire.List(slices.Sorted(maps.Keys(all)), func(name string) jobPlan { return jobPlan{name, all[name].RequireUserInput} })
+	return jobList{Jobs: plans, Recent: wire.List(recent, stateOf)}, nil
 }
 
 type runJobArgs struct {
@@ -85,14 +80,11 @@ type taskState struct {
 }
 
 func stateOf(i jobs.JobInfo) jobState {
-	s := jobState{
+	return jobState{
 		JobID: i.ID, Name: i.Name, Status: i.Status, Directory: i.Directory, Input: secret.Mask(i.Input), StartedAt: stamp(i.Started), EndedAt: stamp(i.Ended),
-		Reason: i.Reason, Error: i.Error, Tasks: make([]taskState, 0, len(i.Works)),
+		Reason: i.Reason, Error: i.Error,
+		Tasks: wire.List(i.Works, func(w jobs.Progress) taskState { return taskState{w.Name, w.Task, w.Status, w.Rounds, w.Reason} }),
 	}
-	for _, w := range i.Works {
-		s.Tasks = append(s.Tasks, taskState{w.Name, w.Task, w.Status, w.Rounds, w.Reason})
-	}
-	return s
 }
 
 func (a *API) runJob(ctx context.Context, c call, in runJobArgs) (jobState, error) {

@@ -11,6 +11,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/export"
 	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/handlers/wire"
 )
 
 // The names of the tools for sessions.
@@ -100,11 +101,7 @@ func (a *API) list(ctx context.Context, _ call, in listArgs) (sessionList, error
 	if err != nil && (in.After != "" || fault.KindOf(err) != fault.Unavailable) {
 		return sessionList{}, err // the first page has at least those in memory
 	}
-	list := sessionList{Sessions: make([]summary, 0, len(infos)), Next: next}
-	for _, i := range infos {
-		list.Sessions = append(list.Sessions, summarize(i))
-	}
-	return list, nil
+	return sessionList{Sessions: wire.List(infos, summarize), Next: next}, nil
 }
 
 type searchArgs struct {
@@ -130,11 +127,7 @@ func (a *API) search(ctx context.Context, _ call, in searchArgs) (found, error) 
 	if err != nil {
 		return found{}, err
 	}
-	list := found{Results: make([]hit, 0, len(results))}
-	for _, f := range results {
-		list.Results = append(list.Results, hit{f.Session, f.Title, f.N, f.Run, f.Kind, f.Snippet})
-	}
-	return list, nil
+	return found{wire.List(results, func(f copilot.Found) hit { return hit{f.Session, f.Title, f.N, f.Run, f.Kind, f.Snippet} })}, nil
 }
 
 type eventsArgs struct {

@@ -9,6 +9,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/checkpoint"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 	"github.com/copilot-portal/portal/handlers/ui"
+	"github.com/copilot-portal/portal/handlers/wire"
 )
 
 type changesParams struct {
@@ -150,14 +151,10 @@ func (n *connection) diff(ctx context.Context, r *jsonrpc.Request) (any, error) 
 	if err != nil {
 		return nil, err
 	}
-	result := diffResult{change: describeChange(d.Change), Hunks: []hunk{}, Truncated: d.Truncated}
-	for _, h := range d.Hunks {
-		one := hunk{h.ID, h.OldStart, h.OldLines, h.NewStart, h.NewLines, h.Section, h.State, make([]line, 0, len(h.Lines))}
-		for _, l := range h.Lines {
-			one.Lines = append(one.Lines, line{Kind: string(l.Kind), Text: l.Text, NoNewline: l.NoNewline})
-		}
-		result.Hunks = append(result.Hunks, one)
-	}
+	result := diffResult{change: describeChange(d.Change), Truncated: d.Truncated, Hunks: wire.List(d.Hunks, func(h checkpoint.Hunk) hunk {
+		lines := wire.List(h.Lines, func(l checkpoint.Line) line { return line{Kind: string(l.Kind), Text: l.Text, NoNewline: l.NoNewline} })
+		return hunk{h.ID, h.OldStart, h.OldLines, h.NewStart, h.NewLines, h.Section, h.State, lines}
+	})}
 	if p.HTML {
 		addColors(result.Hunks, cmp.Or(d.OldPath, d.Path), d.Path)
 	}

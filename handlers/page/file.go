@@ -7,6 +7,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 	"github.com/copilot-portal/portal/copilot/workspace"
 	"github.com/copilot-portal/portal/handlers/render"
+	"github.com/copilot-portal/portal/handlers/wire"
 )
 
 type readFileParams struct {
@@ -50,10 +51,8 @@ func (n *connection) readFile(ctx context.Context, r *jsonrpc.Request) (any, err
 	if err != nil {
 		return nil, err
 	}
-	result := fileResult{f.Path, f.Size, f.Modified, f.Binary, f.Encoding, f.LineEnds, f.Count, f.From, make([]fileLine, 0, len(f.Lines))}
-	for _, l := range f.Lines {
-		result.Lines = append(result.Lines, fileLine{Text: l.Text, Cut: l.Cut})
-	}
+	result := fileResult{f.Path, f.Size, f.Modified, f.Binary, f.Encoding, f.LineEnds, f.Count, f.From, nil}
+	result.Lines = wire.List(f.Lines, func(l workspace.Line) fileLine { return fileLine{Text: l.Text, Cut: l.Cut} })
 	if p.HTML {
 		addHTML(result.Lines, f.Path)
 	}
@@ -61,10 +60,7 @@ func (n *connection) readFile(ctx context.Context, r *jsonrpc.Request) (any, err
 }
 
 func addHTML(lines []fileLine, file string) {
-	texts := make([]string, 0, len(lines))
-	for _, l := range lines {
-		texts = append(texts, l.Text)
-	}
+	texts := wire.List(lines, func(l fileLine) string { return l.Text })
 	for i, html := range render.Lines(texts, file) {
 		lines[i].HTML = html
 	}

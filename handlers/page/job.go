@@ -3,6 +3,7 @@ package page
 import (
 	"github.com/copilot-portal/portal/copilot/secret"
 	"github.com/copilot-portal/portal/handlers/ui"
+	"github.com/copilot-portal/portal/handlers/wire"
 	"github.com/copilot-portal/portal/jobs"
 )
 
@@ -50,15 +51,13 @@ const maxListedInput = 200
 
 // inList returns jobs as lists show them.
 func inList(list []jobs.JobInfo) []jobInfo {
-	encoded := make([]jobInfo, 0, len(list))
-	for _, i := range list {
+	return wire.List(list, func(i jobs.JobInfo) jobInfo {
 		one := encodeJob(i)
 		if begin := []rune(one.Input); len(begin) > maxListedInput {
 			one.Input = string(begin[:maxListedInput-1]) + "…"
 		}
-		encoded = append(encoded, one)
-	}
-	return encoded
+		return one
+	})
 }
 
 // jobEvent is an event of a job. Its type determines which other members it has.

@@ -10,6 +10,7 @@ import (
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 	"github.com/copilot-portal/portal/copilot/workspace"
+	"github.com/copilot-portal/portal/handlers/wire"
 )
 
 type pathParams struct {
@@ -23,11 +24,7 @@ type choice struct {
 }
 
 func choicesOf(entries []workspace.Entry) []choice {
-	list := make([]choice, 0, len(entries))
-	for _, e := range entries {
-		list = append(list, choice(e))
-	}
-	return list
+	return wire.List(entries, func(e workspace.Entry) choice { return choice(e) })
 }
 
 // completeDirectory is portal.directory.complete.

@@ -4,7 +4,9 @@ import (
 	"context"
 	"unicode/utf16"
 
+	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
+	"github.com/copilot-portal/portal/handlers/wire"
 )
 
 type searchParams struct {
@@ -33,11 +35,9 @@ func (n *connection) search(ctx context.Context, r *jsonrpc.Request) (any, error
 	if err != nil {
 		return nil, err
 	}
-	results := make([]hit, 0, len(found))
-	for _, f := range found {
-		results = append(results, hit{f.Session, f.Title, f.Directory, f.Run, string(f.Kind), f.Snippet, inUnits(f.Snippet, f.Hits)})
-	}
-	return map[string]any{"results": results}, nil
+	return map[string]any{"results": wire.List(found, func(f copilot.Found) hit {
+		return hit{f.Session, f.Title, f.Directory, f.Run, string(f.Kind), f.Snippet, inUnits(f.Snippet, f.Hits)}
+	})}, nil
 }
 
 // inUnits converts positions in a text from bytes to UTF-16 units, which JavaScript counts. An

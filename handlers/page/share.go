@@ -8,6 +8,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/plain"
 	"github.com/copilot-portal/portal/copilot/share"
 	"github.com/copilot-portal/portal/handlers/ui"
+	"github.com/copilot-portal/portal/handlers/wire"
 )
 
 // shared is a link without its token.
@@ -73,11 +74,7 @@ func (n *connection) listShares(ctx context.Context, r *jsonrpc.Request) (any, e
 	if err != nil {
 		return nil, err
 	}
-	result := make([]shared, 0, len(list))
-	for _, x := range list {
-		result = append(result, describeShare(x))
-	}
-	return map[string][]shared{"shares": result}, nil
+	return map[string][]shared{"shares": wire.List(list, describeShare)}, nil
 }
 
 // revokeShare is portal.share.revoke.

@@ -152,11 +152,7 @@ type JobWork struct {
 
 // SummarizeJobs returns summaries of jobs. The list is never nil.
 func SummarizeJobs(infos []jobs.JobInfo) []JobSummary {
-	list := make([]JobSummary, 0, len(infos))
-	for _, i := range infos {
-		list = append(list, summarizeJob(i))
-	}
-	return list
+	return wire.List(infos, summarizeJob)
 }
 
 func summarizeJob(i jobs.JobInfo) JobSummary {
@@ -168,11 +164,8 @@ func summarizeJob(i jobs.JobInfo) JobSummary {
 
 // DescribeJob returns a job with its works.
 func DescribeJob(i jobs.JobInfo) JobDescription {
-	d := JobDescription{JobSummary: summarizeJob(i), Sessions: i.Sessions, Reason: i.Reason, Tasks: make([]JobWork, 0, len(i.Works))}
-	for _, w := range i.Works {
-		d.Tasks = append(d.Tasks, JobWork{w.Work, w.Task, w.Name, w.Status, w.Rounds, w.Reason})
-	}
-	return d
+	tasks := wire.List(i.Works, func(w jobs.Progress) JobWork { return JobWork{w.Work, w.Task, w.Name, w.Status, w.Rounds, w.Reason} })
+	return JobDescription{JobSummary: summarizeJob(i), Sessions: i.Sessions, Reason: i.Reason, Tasks: tasks}
 }
 
 // endStamp returns "" for the zero time.

@@ -10,6 +10,7 @@ import (
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/handlers/wire"
 )
 
 // Summary is a session as lists show it.
@@ -53,9 +54,8 @@ type usage struct {
 
 // Summarize returns summaries of sessions. The list is never nil.
 func Summarize(infos []copilot.Info) []Summary {
-	list := make([]Summary, 0, len(infos))
-	for _, i := range infos {
-		list = append(list, Summary{
+	return wire.List(infos, func(i copilot.Info) Summary {
+		return Summary{
 			SessionID: i.ID, Title: i.Title, Model: i.Model, WorkingDirectory: i.Directory,
 			State: i.State, Origin: i.Origin, Owner: i.Owner, CreatedAt: stamp(i.Created), ChangedAt: stamp(i.Changed),
 			Usage: usage{
@@ -64,9 +64,8 @@ func Summarize(infos []copilot.Info) []Summary {
 			},
 			Outcome: i.Outcome, WaitsFor: i.WaitsFor, Pinned: i.Pinned, Archived: i.Archived,
 			ForkedFrom: originOf(i.ForkOf),
-		})
-	}
-	return list
+		}
+	})
 }
 
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
@@ -125,12 +124,10 @@ type Hit struct {
 
 // Hits encodes search results. The list is never nil.
 func Hits(found []copilot.Found) []Hit {
-	list := make([]Hit, 0, len(found))
-	for _, f := range found {
+	return wire.List(found, func(f copilot.Found) Hit {
 		hits := append([][2]int{}, f.Hits...) // never null
-		list = append(list, Hit{f.Session, f.Title, f.N, f.Run, f.Kind, f.Snippet, hits})
-	}
-	return list
+		return Hit{f.Session, f.Title, f.N, f.Run, f.Kind, f.Snippet, hits}
+	})
 }
 
 // search finds texts in all sessions.

@@ -30,10 +30,7 @@ func (a *API) tasks(c *gin.Context) {
 		return
 	}
 	tasks := a.options.Jobs.Book().Tasks
-	list := make([]gin.H, 0, len(tasks))
-	for _, name := range slices.Sorted(maps.Keys(tasks)) {
-		list = append(list, gin.H{"name": name, "requireUserInput": tasks[name].RequireUserInput})
-	}
+	list := wire.List(slices.Sorted(maps.Keys(tasks)), func(name string) gin.H { return gin.H{"name": name, "requireUserInput": tasks[name].RequireUserInput} })
 	c.JSON(http.StatusOK, gin.H{"tasks": list})
 }
 

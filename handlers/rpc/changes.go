@@ -6,6 +6,7 @@ import (
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/checkpoint"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
+	"github.com/copilot-portal/portal/handlers/wire"
 )
 
 // changesParams name a session and what of its changes: all, or those of a message's run, of a file, of a hunk.
@@ -146,14 +147,10 @@ func (a *API) diff(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	result := diffResult{change: describeChange(d.Change), Hunks: []hunk{}, Truncated: d.Truncated}
-	for _, h := range d.Hunks {
-		one := hunk{h.ID, h.OldStart, h.OldLines, h.NewStart, h.NewLines, h.Section, h.State, make([]diffLine, 0, len(h.Lines))}
-		for _, l := range h.Lines {
-			one.Lines = append(one.Lines, diffLine{string(l.Kind), l.Text, l.NoNewline})
-		}
-		result.Hunks = append(result.Hunks, one)
-	}
+	result := diffResult{change: describeChange(d.Change), Truncated: d.Truncated, Hunks: wire.List(d.Hunks, func(h checkpoint.Hunk) hunk {
+		lines := wire.List(h.Lines, func(l checkpoint.Line) diffLine { return diffLine{string(l.Kind), l.Text, l.NoNewline} })
+		return hunk{h.ID, h.OldStart, h.OldLines, h.NewStart, h.NewLines, h.Section, h.State, lines}
+	})}
 	return result, nil
 }
 

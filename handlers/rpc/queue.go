@@ -4,7 +4,9 @@ import (
 	"context"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
+	"github.com/copilot-portal/portal/handlers/wire"
 )
 
 // queuedPrompt is a prompt that waits for its turn.
@@ -28,11 +30,7 @@ func (a *API) listQueue(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	list := []queuedPrompt{}
-	for _, w := range s.Queue() {
-		list = append(list, queuedPrompt{MessageID: w.Run, Text: w.Text, By: w.By})
-	}
-	return map[string]any{"prompts": list}, nil
+	return map[string]any{"prompts": wire.List(s.Queue(), func(w event.Waiting) queuedPrompt { return queuedPrompt{MessageID: w.Run, Text: w.Text, By: w.By} })}, nil
 }
 
 // editQueued is queue.edit.

@@ -12,6 +12,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 	"github.com/copilot-portal/portal/handlers/extension"
+	"github.com/copilot-portal/portal/handlers/wire"
 )
 
 type createParams struct {
@@ -285,14 +286,12 @@ func (a *API) list(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	if err != nil && (p.After != "" || fault.KindOf(err) != fault.Unavailable) {
 		return nil, err // the first page has at least those in memory
 	}
-	answer := listed{Sessions: make([]summary, 0, len(infos)), Next: next}
-	for _, i := range infos {
-		answer.Sessions = append(answer.Sessions, summary{
+	return listed{Next: next, Sessions: wire.List(infos, func(i copilot.Info) summary {
+		return summary{
 			i.ID, i.Title, i.Model, i.Directory, i.State, i.Origin, stamp(i.Created), stamp(i.Changed),
 			i.Outcome, i.WaitsFor, i.Pinned, i.Archived, originOf(i.ForkOf),
-		})
-	}
-	return answer, nil
+		}
+	})}, nil
 }
 
 func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }

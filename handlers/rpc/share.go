@@ -6,6 +6,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 	"github.com/copilot-portal/portal/copilot/share"
+	"github.com/copilot-portal/portal/handlers/wire"
 )
 
 type shareParams struct {
@@ -76,11 +77,7 @@ func (a *API) listShares(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	result := make([]shared, 0, len(list))
-	for _, x := range list {
-		result = append(result, describeShare(x))
-	}
-	return map[string][]shared{"shares": result}, nil
+	return map[string][]shared{"shares": wire.List(list, describeShare)}, nil
 }
 
 // revokeShare is share.revoke.

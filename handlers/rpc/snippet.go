@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/handlers/wire"
 )
 
 // snippet is an item of the context of a prompt: a file or some of its lines, perhaps with the
@@ -18,13 +19,11 @@ type snippet struct {
 
 // attachments returns the items as attachments, or an error for an item that makes no sense.
 func attachments(items []snippet) []event.Attachment {
-	list := make([]event.Attachment, 0, len(items))
-	for _, i := range items {
+	return wire.List(items, func(i snippet) event.Attachment {
 		a := event.Attachment{Path: i.File, First: i.StartLine, Last: i.EndLine, Text: i.Content, Symbol: i.Symbol}
 		if i.File == "" {
 			a.Name = cmp.Or(i.Symbol, "selection")
 		}
-		list = append(list, a)
-	}
-	return list
+		return a
+	})
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/handlers/wire"
 )
 
 // tool is a client tool as declared. The schema of its arguments has one of three names.
@@ -17,8 +18,7 @@ type tool struct {
 }
 
 func declared(tools []tool, limit time.Duration) []event.Tool {
-	list := make([]event.Tool, 0, len(tools))
-	for _, t := range tools {
+	return wire.List(tools, func(t tool) event.Tool {
 		declared := event.Tool{Name: t.Name, Description: t.Description, Limit: limit}
 		for _, schema := range []json.RawMessage{t.Parameters, t.InputSchema, t.Schema} {
 			if len(schema) > 0 && string(schema) != "null" {
@@ -26,9 +26,8 @@ func declared(tools []tool, limit time.Duration) []event.Tool {
 				break
 			}
 		}
-		list = append(list, declared)
-	}
-	return list
+		return declared
+	})
 }
 
 // gitTools are tools that the plugin has without declaring them

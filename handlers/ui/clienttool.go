@@ -8,6 +8,7 @@ import (
 
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
+	"github.com/copilot-portal/portal/handlers/wire"
 )
 
 type toolCallParams struct {
@@ -68,10 +69,7 @@ func resultText(raw json.RawMessage) string {
 	case s.Type == "json" && s.Value != nil:
 		return string(s.Value)
 	case s.Type == "parts" && s.Parts != nil:
-		texts := make([]string, 0, len(s.Parts))
-		for _, p := range s.Parts {
-			texts = append(texts, resultText(p))
-		}
+		texts := wire.List(s.Parts, resultText)
 		return strings.Join(texts, "\n")
 	}
 	return string(raw)

@@ -11,6 +11,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 	"github.com/copilot-portal/portal/copilot/plain"
+	"github.com/copilot-portal/portal/handlers/wire"
 )
 
 // listedServer is an MCP server (spec/contracts/ui-protocol.md, "5.8 mcp.list").
@@ -75,11 +76,7 @@ func (n *connection) loaded(ctx context.Context, s *copilot.Session) (agent.Exte
 }
 
 func encodeServers(x agent.Extensions) []listedServer {
-	list := []listedServer{}
-	for _, s := range x.Servers {
-		list = append(list, encodeServer(s))
-	}
-	return list
+	return wire.List(x.Servers, encodeServer)
 }
 
 func encodeServer(s event.Server) listedServer {

@@ -10,6 +10,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
+	"github.com/copilot-portal/portal/handlers/wire"
 )
 
 // startParams are those of run.start (spec/contracts/ui-protocol.md, "5.1 run.start").
@@ -153,12 +154,10 @@ type tool struct {
 }
 
 func declared(list []tool) []event.Tool {
-	tools := make([]event.Tool, 0, len(list))
-	for _, t := range list {
-		tools = append(tools, event.Tool{
+	return wire.List(list, func(t tool) event.Tool {
+		return event.Tool{
 			Name: t.Name, Description: t.Description, Schema: t.Parameters,
 			Limit: time.Duration(t.Timeout) * time.Millisecond, NoApproval: t.Approval == "never",
-		})
-	}
-	return tools
+		}
+	})
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/follow"
 	"github.com/copilot-portal/portal/copilot/plain"
+	"github.com/copilot-portal/portal/handlers/wire"
 )
 
 // runEncoder turns the events of the domain into messages. What it makes of an entry depends only
@@ -159,11 +160,9 @@ func (t *runEncoder) prompt(p event.Prompt) {
 }
 
 func attachments(of []event.Attachment) []promptFile {
-	list := make([]promptFile, 0, len(of))
-	for _, a := range of {
-		list = append(list, promptFile{plain.Text(cmp.Or(a.Name, filepath.Base(a.Path))), plain.Text(a.Path), a.First, a.Last, a.Type, a.Data, len(a.Data) + len(a.Text)})
-	}
-	return list
+	return wire.List(of, func(a event.Attachment) promptFile {
+		return promptFile{plain.Text(cmp.Or(a.Name, filepath.Base(a.Path))), plain.Text(a.Path), a.First, a.Last, a.Type, a.Data, len(a.Data) + len(a.Text)}
+	})
 }
 
 // messageTarget returns the target of a message: the text of a sub-agent is not part of the
@@ -281,21 +280,13 @@ func (t *runEncoder) encodeState() {
 
 func (t *runEncoder) filesRestored(b event.FilesRestored) {
 	names := func(paths []string) []string {
-		list := make([]string, 0, len(paths))
-		for _, p := range paths {
-			list = append(list, plain.Text(p))
-		}
-		return list
+		return wire.List(paths, plain.Text)
 	}
 	t.addUnnumbered(forDeltas, filesRestored{"files_restored", b.ID, b.Kind, b.Target, b.Undoes, names(b.Paths), b.Files, names(b.Left), b.By})
 }
 
 func queued(of []event.Waiting) []waiting {
-	list := make([]waiting, 0, len(of))
-	for _, w := range of {
-		list = append(list, waiting{w.Run, plain.Text(w.Text), w.By})
-	}
-	return list
+	return wire.List(of, func(w event.Waiting) waiting { return waiting{w.Run, plain.Text(w.Text), w.By} })
 }
 
 func (t *runEncoder) usage(b event.UsageChanged) {

@@ -9,6 +9,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 	"github.com/copilot-portal/portal/copilot/permission"
 	"github.com/copilot-portal/portal/copilot/plain"
+	"github.com/copilot-portal/portal/handlers/wire"
 )
 
 // toolStep is a tool call of a run.
@@ -82,11 +83,7 @@ func (t *runEncoder) markPart(of string, closes bool) {
 }
 
 func todos(of []event.Todo) []todo {
-	list := make([]todo, 0, len(of))
-	for _, x := range of {
-		list = append(list, todo{x.ID, plain.Text(x.Title), plain.Text(x.Detail), x.State})
-	}
-	return list
+	return wire.List(of, func(x event.Todo) todo { return todo{x.ID, plain.Text(x.Title), plain.Text(x.Detail), x.State} })
 }
 
 // beginTool encodes the start of a tool call.

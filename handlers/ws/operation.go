@@ -115,11 +115,7 @@ func (a *API) list(c *gin.Context) {
 		a.fail(c, err)
 		return
 	}
-	list := make([]description, 0, len(all))
-	for _, i := range all {
-		list = append(list, describe(i))
-	}
-	answer(c, http.StatusOK, gin.H{"operations": list})
+	answer(c, http.StatusOK, gin.H{"operations": wire.List(all, describe)})
 }
 
 // number reads a numeric parameter.
