@@ -30,7 +30,7 @@ func (a *API) depth(ctx context.Context, header http.Header) int {
 	if n, err := strconv.Atoi(header.Get(DepthHeader)); err == nil {
 		d = max(d, n)
 	}
-	for _, c := range a.options.Host.Calling(ctx, toolNames()) { // agents prefix the name of the server
+	for _, c := range a.options.Host.Calling(ctx, a.tools) { // agents prefix the name of the server
 		d = max(d, a.depthBy(c.Attributes[attributeDepth]))
 	}
 	return d

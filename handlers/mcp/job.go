@@ -124,28 +124,15 @@ func (a *API) watchJob(ctx context.Context, c call, in watchJobArgs) (jobState, 
 
 // followJob waits for the end of a job and reports its events with numbers above after.
 func followJob(ctx context.Context, c call, j *jobs.Job, after uint64, p patience) (jobState, error) {
-	reader, report := j.Reader(after), progress{call: c}
-	reader.Idle = p.next
-	for b, err := range reader.All(ctx) {
-		if err != nil {
-			return jobState{}, err
-		}
-		for _, e := range b.Entries {
-			report.report(ctx, jobText(e.Body))
-		}
-		if p.isOver() {
-			break
-		}
-		if len(b.Entries) == 0 {
-			report.report(ctx, stateWorking)
-		}
+	if err := followWork(ctx, c, j.Reader(after), p, jobText); err != nil {
+		return jobState{}, err
 	}
 	return stateOf(j.Info()), nil
 }
 
 // jobText describes an event of a job on one line; "" for events that are no progress.
-func jobText(b jobs.Body) string {
-	switch b := b.(type) {
+func jobText(e jobs.Event) string {
+	switch b := e.Body.(type) {
 	case jobs.WorkStarted:
 		return "A task has started."
 	case jobs.WorkStopped:

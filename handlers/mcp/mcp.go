@@ -52,6 +52,7 @@ type Options struct {
 type API struct {
 	options Options
 	server  *sdk.Server
+	tools   []string // their names, by which the portal recognizes calls of its own agents
 	http    *sdk.StreamableHTTPHandler
 }
 

@@ -87,25 +87,18 @@ func (a *API) readOperation(ctx context.Context, c call, in readOperationArgs) (
 
 // followOperation waits for the end of an operation and reports its messages with sequences above after.
 func followOperation(ctx context.Context, c call, o *operation.Operation, after int, p patience) (operationState, error) {
-	reader, report := o.Reader(after), progress{call: c}
-	reader.Idle = p.next
-	for b, err := range reader.All(ctx) {
-		if err != nil {
-			return operationState{}, err
-		}
-		for _, m := range b.Entries {
-			if m.Type == operation.Execution || m.Type == operation.Error {
-				report.report(ctx, oneLine(m.Content))
-			}
-		}
-		if p.isOver() {
-			break
-		}
-		if len(b.Entries) == 0 {
-			report.report(ctx, stateWorking)
-		}
+	if err := followWork(ctx, c, o.Reader(after), p, operationText); err != nil {
+		return operationState{}, err
 	}
 	return describeOperation(o.Info()), nil
+}
+
+// operationText describes a message of an operation on one line; "" for messages that are no progress.
+func operationText(m operation.Message) string {
+	if m.Type == operation.Execution || m.Type == operation.Error {
+		return oneLine(m.Content)
+	}
+	return ""
 }
 
 type stopOperationArgs struct {

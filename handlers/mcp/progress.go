@@ -1,7 +1,10 @@
 package mcp
 
 import (
+	"context"
+
 	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/follow"
 	"github.com/copilot-portal/portal/copilot/plain"
 )
 
@@ -38,4 +41,25 @@ func progressText(b event.Body) string {
 		event.ServerChanged, event.FilesRestored, event.Notice:
 	}
 	return ""
+}
+
+// followWork reports what a job or an operation does, a text for each entry, until it ends or the patience is over.
+func followWork[E any](ctx context.Context, c call, r *follow.Reader[E], p patience, text func(E) string) error {
+	report := progress{call: c}
+	r.Idle = p.next
+	for b, err := range r.All(ctx) {
+		if err != nil {
+			return err
+		}
+		for _, e := range b.Entries {
+			report.report(ctx, text(e))
+		}
+		if p.isOver() {
+			break
+		}
+		if len(b.Entries) == 0 {
+			report.report(ctx, stateWorking)
+		}
+	}
+	return nil
 }

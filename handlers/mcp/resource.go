@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"net/url"
 	"strings"
+	"time"
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
@@ -99,12 +100,7 @@ func (a *API) resultResource(ctx context.Context, ids []string) (string, error) 
 	if err != nil {
 		return "", err
 	}
-	none := 0.0
-	p, err := newPatience(&none)
-	if err != nil {
-		return "", err
-	}
-	r, err := a.watch(ctx, call{&sdk.CallToolRequest{Params: &sdk.CallToolParamsRaw{}}}, s, ids[1], p)
+	r, err := a.watch(ctx, call{&sdk.CallToolRequest{Params: &sdk.CallToolParamsRaw{}}}, s, ids[1], patience{time.Now()})
 	return r.Answer, err
 }
 

@@ -26,14 +26,6 @@ const (
 	acts                // it starts or ends work, or answers a question
 )
 
-// toolNames are the names of all tools, by which the portal recognizes calls of its own agents.
-func toolNames() []string {
-	return []string{
-		startSession, promptSession, waitForRun, answerQuestion, cancelRun, listSessions, searchSessions, readEvents,
-		listJobs, runJob, watchJob, stopJob, startOperation, readOperation, stopOperation,
-	}
-}
-
 func (a *API) addTools() {
 	a.addSessionTools()
 	a.addRunTools()
@@ -43,6 +35,7 @@ func (a *API) addTools() {
 
 // add adds a tool that decodes its arguments as In and encodes its result as Out. An error becomes a result that says so.
 func add[In, Out any](a *API, t tool, handle func(context.Context, call, In) (Out, error)) {
+	a.tools = append(a.tools, t.name)
 	about := &sdk.Tool{
 		Name: t.name, Title: t.title, Description: t.about, Annotations: &sdk.ToolAnnotations{ReadOnlyHint: t.effect == reads},
 		InputSchema: schemaOf[In](),
