@@ -123,10 +123,10 @@ func (a *attachment) greet(ctx context.Context) {
 
 // step reads the record once and sends what it says.
 func (a *attachment) step(ctx context.Context) error {
-	pause(ctx, frame-time.Since(a.textAt)) // what arrives meanwhile is one piece
+	follow.PauseUntil(ctx, a.textAt.Add(frame)) // what arrives meanwhile is one piece
 	b, err := a.reader.Next(ctx)
 	if errors.Is(err, io.EOF) && a.session().Info().State != copilot.StateClosed { // it only left memory
-		pause(ctx, retryRead)
+		follow.PauseUntil(ctx, time.Now().Add(retryRead))
 		return nil
 	}
 	if err != nil {
@@ -180,16 +180,6 @@ func (a *attachment) endLostRuns(ctx context.Context) error {
 		}
 	}
 	return nil
-}
-
-func pause(ctx context.Context, d time.Duration) {
-	if d <= 0 {
-		return
-	}
-	select {
-	case <-time.After(d):
-	case <-ctx.Done():
-	}
 }
 
 // send sends updates, asks questions and answers prompts, in this order of events.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/copilot-portal/portal/copilot/follow"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 	"github.com/copilot-portal/portal/jobs"
 )
@@ -138,7 +139,7 @@ func (w *listWatch) differs(list []jobs.JobInfo) (news []jobs.JobInfo) {
 // sendJobChanges sends the jobs that have changed, until ctx ends.
 func (n *connection) sendJobChanges(ctx context.Context, w *listWatch) {
 	for {
-		pause(ctx, jobsPause)
+		follow.PauseUntil(ctx, time.Now().Add(jobsPause))
 		if ctx.Err() != nil {
 			return
 		}

@@ -2,7 +2,6 @@ package page
 
 import (
 	"context"
-	"time"
 
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 )
@@ -77,12 +76,4 @@ func (n *connection) endWatch(key string, w *watch) {
 	n.mu.Unlock()
 	w.cancel()
 	close(w.done)
-}
-
-// pause waits until d has passed or ctx ends.
-func pause(ctx context.Context, d time.Duration) {
-	select {
-	case <-time.After(d):
-	case <-ctx.Done():
-	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/follow"
 	"github.com/copilot-portal/portal/copilot/journal"
 )
 
@@ -62,28 +63,18 @@ func (a *attachment) wait(ctx context.Context) {
 func (a *attachment) read(ctx context.Context) error {
 	waiting, stop := a.mailbox.untilPosted(ctx)
 	defer stop()
-	pause(waiting, frame-time.Since(a.deltaAt))
+	follow.PauseUntil(waiting, a.deltaAt.Add(frame))
 	b, err := a.reader.Next(waiting)
 	switch {
 	case err == nil:
 		a.unsent = &b
 	case waiting.Err() != nil:
 	case errors.Is(err, io.EOF) && a.reader.Session().Info().State != copilot.StateClosed: // it only left memory
-		pause(waiting, retryRead)
+		follow.PauseUntil(waiting, time.Now().Add(retryRead))
 	case a.conn.removeIfIdle(a):
 		return err
 	}
 	return nil
-}
-
-func pause(ctx context.Context, d time.Duration) {
-	if d <= 0 {
-		return
-	}
-	select {
-	case <-time.After(d):
-	case <-ctx.Done():
-	}
 }
 
 // sendBatch sends what was read.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/follow"
 )
 
 // lastWords limits the time for sending the ends of runs when the portal ends.
@@ -55,7 +56,7 @@ func (a *attachment) awaitSent(ctx context.Context) (run string) {
 		default:
 			return ""
 		}
-		pause(ctx, often)
+		follow.PauseUntil(ctx, time.Now().Add(often))
 	}
 	return ""
 }
