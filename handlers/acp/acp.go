@@ -7,6 +7,7 @@ package acp
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -103,7 +104,7 @@ type endingCarrier struct {
 // Read reads the next message. It is not called again after an error other than that of a long message.
 func (c endingCarrier) Read() ([]byte, error) {
 	m, err := c.Carrier.Read()
-	if err != nil && !isLong(err) {
+	if err != nil && !errors.Is(err, jsonrpc.ErrTooLong) {
 		c.end()
 	}
 	return m, err

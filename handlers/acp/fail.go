@@ -40,5 +40,3 @@ func rpcError(err error) *jsonrpc.Error {
 	}
 	return &jsonrpc.Error{Code: code, Message: strings.TrimSpace(known.Text)}
 }
-
-func isLong(err error) bool { return errors.Is(err, jsonrpc.ErrTooLong) }

@@ -2,10 +2,10 @@ package page
 
 import (
 	"context"
-	"unicode/utf16"
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
+	"github.com/copilot-portal/portal/handlers/render"
 	"github.com/copilot-portal/portal/handlers/wire"
 )
 
@@ -43,16 +43,5 @@ func (n *connection) search(ctx context.Context, r *jsonrpc.Request) (any, error
 // inUnits converts positions in a text from bytes to UTF-16 units, which JavaScript counts. An
 // invalid byte is one unit: JSON replaces each by one character.
 func inUnits(text string, spans [][2]int) [][2]int {
-	list := make([][2]int, 0, len(spans))
-	for _, p := range spans {
-		list = append(list, [2]int{units(text[:p[0]]), units(text[:p[1]])})
-	}
-	return list
-}
-
-func units(text string) (n int) {
-	for _, r := range text {
-		n += utf16.RuneLen(r)
-	}
-	return n
+	return wire.List(spans, func(p [2]int) [2]int { return [2]int{render.Units(text[:p[0]]), render.Units(text[:p[1]])} })
 }

@@ -21,10 +21,10 @@ func (s *Stream) Change(piece string) Change {
 	}
 	if last.start == next.start { // usually the same string, which costs nothing to compare
 		same := samePrefix(last.end, next.end)
-		return Change{Keep: s.startUnits(next.start) + units(next.end[:same]), Tail: next.end[same:]}
+		return Change{Keep: s.startUnits(next.start) + Units(next.end[:same]), Tail: next.end[same:]}
 	}
 	same := samePrefix(last.start, next.start)
-	return Change{Keep: units(next.start[:same]), Tail: next.start[same:] + next.end}
+	return Change{Keep: Units(next.start[:same]), Tail: next.start[same:] + next.end}
 }
 
 // tail is the HTML of an incomplete block. While a long block grows, only the end changes.
@@ -33,7 +33,7 @@ type tail struct{ start, end string }
 // startUnits returns the length of the start of a tail in UTF-16 units. It counts each start once.
 func (s *Stream) startUnits(start string) int {
 	if s.counted.html != start {
-		s.counted.html, s.counted.units = start, units(start)
+		s.counted.html, s.counted.units = start, Units(start)
 	}
 	return s.counted.units
 }
@@ -53,8 +53,8 @@ func samePrefix(a, b string) int {
 	return n
 }
 
-// units returns the length of a text in UTF-16 units.
-func units(text string) (n int) {
+// Units returns the length of a text in UTF-16 units.
+func Units(text string) (n int) {
 	for _, r := range text {
 		n++
 		if r > 0xffff {

@@ -83,10 +83,7 @@ func (c *callbackRelay) run(ctx context.Context) {
 	defer cancel()
 	record := c.session.Record()
 	after := record.Last()
-	entries, _, err := entriesOfRun(ctx, record, after)
-	if err == nil {
-		c.handleEntry(ctx, entries)
-	}
+	c.askPending(ctx, after)
 	for b, err := range follow.Record(record, after).All(ctx) {
 		if err != nil {
 			return
@@ -100,23 +97,13 @@ func (c *callbackRelay) run(ctx context.Context) {
 	}
 }
 
-// askPending asks the open questions of a session that came from another process.
+// askPending handles the entries up to n of the run at work, and asks only what is still open: a previous portal or another process
+// may have left it.
 func (c *callbackRelay) askPending(ctx context.Context, n uint64) {
-	if entries, _, err := entriesOfRun(ctx, c.session.Record(), n); err == nil {
-		c.handleEntry(ctx, entries)
+	entries, _, err := entriesOfRun(ctx, c.session.Record(), n)
+	if err != nil {
+		return
 	}
-}
-
-func (c *callbackRelay) stopped() {
-	c.use.mu.Lock()
-	defer c.use.mu.Unlock()
-	if c.use.following == c.session { // otherwise another relay has replaced this one
-		c.use.following = nil
-	}
-}
-
-// handleEntry handles an entry, and asks only what is still open.
-func (c *callbackRelay) handleEntry(ctx context.Context, entries []follow.Entry) {
 	over := map[string]bool{}
 	for _, e := range entries {
 		if b, ok := e.Value.Body.(event.QuestionClosed); ok {
@@ -127,6 +114,14 @@ func (c *callbackRelay) handleEntry(ctx context.Context, entries []follow.Entry)
 		if b, ok := e.Value.Body.(event.QuestionAsked); !ok || !over[b.Question.ID] {
 			c.handle(ctx, e)
 		}
+	}
+}
+
+func (c *callbackRelay) stopped() {
+	c.use.mu.Lock()
+	defer c.use.mu.Unlock()
+	if c.use.following == c.session { // otherwise another relay has replaced this one
+		c.use.following = nil
 	}
 }
 

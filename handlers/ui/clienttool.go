@@ -34,7 +34,10 @@ func (d questionRelay) tool(ctx context.Context) (event.Answer, error) {
 	var result toolCallResult
 	p := toolCallParams{d.run, d.session, d.question.Call, d.question.Tool, jsonrpc.Object(d.question.Arguments), cmp.Or(string(d.question.Arguments), "{}"), d.meta()}
 	if err := d.callUI(ctx, "client.tool.call", p, &result); err != nil {
-		return failed(err)
+		if refused, ok := err.(*jsonrpc.Error); ok { //nolint:errorlint // it is not wrapped
+			return event.Answer{Failed: true, Reason: refused.Message}, nil // the model reads why
+		}
+		return event.Answer{}, err
 	}
 	return result.answer(), nil
 }
@@ -69,21 +72,7 @@ func resultText(raw json.RawMessage) string {
 	case s.Type == "json" && s.Value != nil:
 		return string(s.Value)
 	case s.Type == "parts" && s.Parts != nil:
-		texts := wire.List(s.Parts, resultText)
-		return strings.Join(texts, "\n")
+		return strings.Join(wire.List(s.Parts, resultText), "\n")
 	}
 	return string(raw)
-}
-
-// failed turns an error response of the UI into the result of its tool, so that the model reads
-// the reason. It returns other errors unchanged.
-func failed(err error) (event.Answer, error) {
-	var refused *jsonrpc.Error
-	if e, ok := err.(*jsonrpc.Error); ok { //nolint:errorlint // it is not wrapped
-		refused = e
-	}
-	if refused == nil {
-		return event.Answer{}, err
-	}
-	return event.Answer{Failed: true, Reason: refused.Message}, nil
 }

@@ -10,11 +10,6 @@ import (
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 )
 
-type earlierParams struct {
-	historyParams
-	Before string `json:"before"` // the "earlier" of a result
-}
-
 type earlierResult struct {
 	Messages []notification `json:"messages"`
 	historyResult
@@ -30,11 +25,8 @@ type notification struct {
 // earlier is portal.session.earlier: it returns the messages before a cursor. They are part of the
 // response, so no UI takes them for live ones.
 func (n *connection) earlier(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	var p earlierParams
+	var p historyParams
 	if err := p.read(r); err != nil {
-		return nil, err
-	}
-	if err := r.Decode(&p); err != nil {
 		return nil, err
 	}
 	s, err := n.host().Session(ctx, p.SessionID)

@@ -17,7 +17,8 @@ type historyParams struct {
 	SessionID string `json:"session_id"`
 	MaxRuns   int    `json:"max_runs"`
 	MaxEvents int    `json:"max_events"`
-	After     string `json:"after"` // of portal.session.attach
+	After     string `json:"after"`  // of portal.session.attach
+	Before    string `json:"before"` // of portal.session.earlier: the "earlier" of a result
 }
 
 type historyResult struct {
