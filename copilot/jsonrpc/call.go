@@ -104,7 +104,7 @@ func (c *calls) next() json.RawMessage {
 	if c.prefix == "" {
 		return json.RawMessage(n)
 	}
-	id, _ := encode(c.prefix + n) // encoding a string never fails
+	id, _ := Encode(c.prefix + n) // encoding a string never fails
 	return id
 }
 

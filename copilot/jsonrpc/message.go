@@ -20,11 +20,11 @@ func NewNotification(method string, params any) (Notification, error) {
 
 // encodeCall encodes a request, or a notification if there is no id.
 func encodeCall(id json.RawMessage, method string, params any) ([]byte, error) {
-	name, _ := encode(method) // encoding a string never fails
+	name, _ := Encode(method) // encoding a string never fails
 	b := begin(id, len(name)+32)
 	b = append(append(b, `,"method":`...), name...)
 	if params != nil {
-		args, err := encode(params)
+		args, err := Encode(params)
 		if err != nil {
 			return nil, err
 		}
@@ -41,9 +41,9 @@ func encodeResult(id json.RawMessage, result []byte) []byte {
 
 // encodeError encodes the response to a request that failed. It omits data that cannot be encoded.
 func encodeError(id json.RawMessage, e *Error) []byte {
-	text, err := encode(e)
+	text, err := Encode(e)
 	if err != nil {
-		text, _ = encode(&Error{Code: e.Code, Message: e.Message})
+		text, _ = Encode(&Error{Code: e.Code, Message: e.Message})
 	}
 	if id == nil {
 		id = json.RawMessage(null)
@@ -62,8 +62,8 @@ func begin(id json.RawMessage, room int) []byte {
 	return b
 }
 
-// encode encodes a value on one line, in valid UTF-8, without escapes for HTML.
-func encode(v any) ([]byte, error) {
+// Encode encodes a value on one line, in valid UTF-8, without escapes for HTML.
+func Encode(v any) ([]byte, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)

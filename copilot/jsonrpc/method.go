@@ -123,7 +123,7 @@ func attempt(ctx context.Context, method Method, r *Request) (result []byte, err
 	if err != nil || r.IsNotification() {
 		return nil, err
 	}
-	return encode(value)
+	return Encode(value)
 }
 
 // fault returns the error to send. The text of an unknown error is logged, not sent.

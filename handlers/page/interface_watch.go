@@ -4,9 +4,9 @@ import (
 	"context"
 	"time"
 
+	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
-	"github.com/copilot-portal/portal/handlers/ui"
 	"github.com/copilot-portal/portal/jobs/studio/gallery"
 )
 
@@ -63,14 +63,14 @@ func (n *connection) sendInterfaceEvents(ctx context.Context, g *gallery.Host, i
 		case ctx.Err() != nil:
 			return
 		case fault.KindOf(err) == fault.NotFound: // deleted between two reads
-			_ = n.client.Notify(ctx, notifyInterface, interfaceEvent{InterfaceID: id, Type: gallery.Deleted, Time: ui.FormatTime(time.Now())})
+			_ = n.client.Notify(ctx, notifyInterface, interfaceEvent{InterfaceID: id, Type: gallery.Deleted, Time: event.FormatTime(time.Now())})
 			return
 		case err != nil:
 			n.api.options.Log.Warn("cannot watch interface", "interface", id, "err", err)
 			return
 		}
 		for _, e := range joined(b.Entries) {
-			sent := interfaceEvent{InterfaceID: id, Type: e.Kind, Time: ui.FormatTime(e.Time), Text: e.Text}
+			sent := interfaceEvent{InterfaceID: id, Type: e.Kind, Time: event.FormatTime(e.Time), Text: e.Text}
 			if e.Kind != gallery.Piece && e.Kind != gallery.Deleted {
 				sent.Interface = n.readInterface(ctx, g, id)
 			}

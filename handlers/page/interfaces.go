@@ -4,10 +4,10 @@ import (
 	"context"
 	"net/http"
 
+	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 	"github.com/copilot-portal/portal/handlers/render"
-	"github.com/copilot-portal/portal/handlers/ui"
 	"github.com/copilot-portal/portal/jobs/studio/gallery"
 )
 
@@ -55,18 +55,18 @@ type interfaceWork struct {
 func encodeInterface(i gallery.Item) interfaceInfo {
 	encoded := interfaceInfo{
 		InterfaceID: i.ID, Title: i.Title, Format: i.Format, Operations: i.Endpoints, BaseURL: i.BaseURL, Allowed: i.Allowed,
-		Created: ui.FormatTime(i.Created), Current: i.Current, Versions: []interfaceVersion{}, Error: i.Error,
+		Created: event.FormatTime(i.Created), Current: i.Current, Versions: []interfaceVersion{}, Error: i.Error,
 	}
 	for _, v := range i.Versions {
 		encoded.Versions = append(encoded.Versions, interfaceVersion{
-			v.Number, v.Description, v.Prompt, v.Assumptions, v.Components, v.Bytes, v.Based, ui.FormatTime(v.Created),
+			v.Number, v.Description, v.Prompt, v.Assumptions, v.Components, v.Bytes, v.Based, event.FormatTime(v.Created),
 		})
 	}
 	if q := i.Question; q != nil {
 		encoded.Question = &interfaceQuestion{q.Prompt, q.Text, append([]string{}, q.Options...)}
 	}
 	if w := i.Work; w != nil {
-		encoded.Work = &interfaceWork{w.Prompt, ui.FormatTime(w.Since)}
+		encoded.Work = &interfaceWork{w.Prompt, event.FormatTime(w.Since)}
 	}
 	return encoded
 }

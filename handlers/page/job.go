@@ -1,8 +1,8 @@
 package page
 
 import (
+	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/secret"
-	"github.com/copilot-portal/portal/handlers/ui"
 	"github.com/copilot-portal/portal/handlers/wire"
 	"github.com/copilot-portal/portal/jobs"
 )
@@ -34,11 +34,11 @@ type jobWork struct {
 
 func encodeJob(i jobs.JobInfo) jobInfo {
 	encoded := jobInfo{
-		JobID: i.ID, Name: i.Name, Status: i.Status, Directory: i.Directory, Input: secret.Mask(i.Input), Started: ui.FormatTime(i.Started),
+		JobID: i.ID, Name: i.Name, Status: i.Status, Directory: i.Directory, Input: secret.Mask(i.Input), Started: event.FormatTime(i.Started),
 		Error: i.Error, Continues: i.Continues, Works: []jobWork{}, Sessions: i.Sessions, Events: i.Events,
 	}
 	if !i.Ended.IsZero() {
-		encoded.Ended = ui.FormatTime(i.Ended)
+		encoded.Ended = event.FormatTime(i.Ended)
 	}
 	for _, w := range i.Works {
 		encoded.Works = append(encoded.Works, jobWork{w.Work, w.Name, w.Task, w.Status, w.Rounds})
@@ -76,7 +76,7 @@ type jobEvent struct {
 }
 
 func encodeJobEvent(job string, e jobs.Event) jobEvent {
-	encoded := jobEvent{JobID: job, Number: e.Number, Time: ui.FormatTime(e.Time)}
+	encoded := jobEvent{JobID: job, Number: e.Number, Time: event.FormatTime(e.Time)}
 	if b, ok := e.Body.(jobs.WorkEvent); ok {
 		encoded.Work, encoded.Task = b.Work, b.Task
 		encoded.ofTask(b.Body)

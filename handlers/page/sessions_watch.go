@@ -6,6 +6,7 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/agent"
+	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 	"github.com/copilot-portal/portal/handlers/ui"
 	"github.com/copilot-portal/portal/jobs"
@@ -83,7 +84,7 @@ func (w *sessionWatch) gone(v sessionView) (removed, unpinned []string) {
 		}
 		delete(w.known, id)
 		switch {
-		case s.Origin != jobs.Origin && (v.all || s.Updated > ui.FormatTime(v.sessions[len(v.sessions)-1].Changed)):
+		case s.Origin != jobs.Origin && (v.all || s.Updated > event.FormatTime(v.sessions[len(v.sessions)-1].Changed)):
 			removed = append(removed, id)
 		case s.Pinned:
 			unpinned = append(unpinned, id)

@@ -3,11 +3,11 @@ package page
 import (
 	"context"
 
+	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 	"github.com/copilot-portal/portal/copilot/plain"
 	"github.com/copilot-portal/portal/copilot/share"
-	"github.com/copilot-portal/portal/handlers/ui"
 	"github.com/copilot-portal/portal/handlers/wire"
 )
 
@@ -23,9 +23,9 @@ type shared struct {
 }
 
 func describeShare(x share.Share) shared {
-	d := shared{x.ID, oneSession{x.Session}, x.Rights, plain.Text(x.Label), ui.FormatTime(x.Created), ui.FormatTime(x.Expires), ""}
+	d := shared{x.ID, oneSession{x.Session}, x.Rights, plain.Text(x.Label), event.FormatTime(x.Created), event.FormatTime(x.Expires), ""}
 	if !x.Used.IsZero() {
-		d.Used = ui.FormatTime(x.Used)
+		d.Used = event.FormatTime(x.Used)
 	}
 	return d
 }

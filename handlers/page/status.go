@@ -6,6 +6,7 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/agent"
+	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 	"github.com/copilot-portal/portal/handlers/ui"
 )
@@ -184,7 +185,7 @@ func (n *connection) account(ctx context.Context) *accountStatus {
 	for _, q := range known.Quotas {
 		one := quota{Name: q.Name, Used: q.Used, Limit: q.Limit, Unlimited: q.Unlimited, Remaining: q.Remaining}
 		if !q.Reset.IsZero() {
-			one.Reset = ui.FormatTime(q.Reset)
+			one.Reset = event.FormatTime(q.Reset)
 		}
 		encoded.Quotas = append(encoded.Quotas, one)
 	}

@@ -3,6 +3,7 @@ package rest
 import (
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/journal"
+	"github.com/copilot-portal/portal/copilot/jsonrpc"
 	"github.com/copilot-portal/portal/jobs"
 )
 
@@ -29,7 +30,7 @@ func EncodeJobs(bodies ...jobs.Body) (texts []string) {
 	for _, b := range bodies {
 		text := []byte{}
 		if response := m.encodeJob(b); response != nil {
-			text, _ = marshal(response)
+			text, _ = jsonrpc.Encode(response)
 		}
 		texts = append(texts, string(text))
 	}

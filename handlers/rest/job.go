@@ -9,6 +9,7 @@ import (
 	"github.com/gin-gonic/gin"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/secret"
 	"github.com/copilot-portal/portal/handlers/wire"
 	"github.com/copilot-portal/portal/jobs"
@@ -157,7 +158,7 @@ func SummarizeJobs(infos []jobs.JobInfo) []JobSummary {
 
 func summarizeJob(i jobs.JobInfo) JobSummary {
 	return JobSummary{
-		JobID: i.ID, JobName: i.Name, StartTime: stamp(i.Started), Status: i.Status, EndTime: endStamp(i.Ended),
+		JobID: i.ID, JobName: i.Name, StartTime: event.FormatTime(i.Started), Status: i.Status, EndTime: endStamp(i.Ended),
 		WorkingDirectory: i.Directory, UserInput: secret.Mask(i.Input), Error: i.Error, Continues: i.Continues,
 	}
 }
@@ -173,5 +174,5 @@ func endStamp(t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}
-	return stamp(t)
+	return event.FormatTime(t)
 }

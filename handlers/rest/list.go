@@ -3,7 +3,6 @@ package rest
 import (
 	"net/http"
 	"strconv"
-	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -57,7 +56,7 @@ func Summarize(infos []copilot.Info) []Summary {
 	return wire.List(infos, func(i copilot.Info) Summary {
 		return Summary{
 			SessionID: i.ID, Title: i.Title, Model: i.Model, WorkingDirectory: i.Directory,
-			State: i.State, Origin: i.Origin, Owner: i.Owner, CreatedAt: stamp(i.Created), ChangedAt: stamp(i.Changed),
+			State: i.State, Origin: i.Origin, Owner: i.Owner, CreatedAt: event.FormatTime(i.Created), ChangedAt: event.FormatTime(i.Changed),
 			Usage: usage{
 				Used: i.Usage.Used, Limit: i.Usage.Limit, Multiplier: i.Usage.Multiplier,
 				InputTokens: i.Usage.Input, OutputTokens: i.Usage.Output,
@@ -67,8 +66,6 @@ func Summarize(infos []copilot.Info) []Summary {
 		}
 	})
 }
-
-func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }
 
 // sessions is the response of list.
 type sessions struct {

@@ -3,7 +3,6 @@ package rest
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -18,6 +17,7 @@ import (
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/follow"
 	"github.com/copilot-portal/portal/copilot/journal"
+	"github.com/copilot-portal/portal/copilot/jsonrpc"
 	"github.com/copilot-portal/portal/handlers/wire"
 )
 
@@ -172,7 +172,7 @@ func (e readEnd) answer(mark *bookmark) (answer []byte, after uint64, moves bool
 	if response == nil {
 		return nil, 0, false
 	}
-	answer, _ = marshal(response) // cannot fail
+	answer, _ = jsonrpc.Encode(response) // cannot fail
 	return answer, after, moves
 }
 
@@ -214,7 +214,7 @@ func encodeFirst[E any](f recordSource[E], m *bookmark, entries []E) (answer []b
 		n, response := f.encode(m, e)
 		last = n
 		if response != nil {
-			answer, err = marshal(response)
+			answer, err = jsonrpc.Encode(response)
 			break
 		}
 	}
@@ -232,7 +232,7 @@ func encodeBatch[E any](f recordSource[E], m *bookmark, entries []E) (answer []b
 		if response == nil {
 			continue
 		}
-		b, err := marshal(response)
+		b, err := jsonrpc.Encode(response)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -264,13 +264,4 @@ func write(c *gin.Context, answer []byte) error {
 		return err
 	}
 	return http.NewResponseController(c.Writer).Flush()
-}
-
-// marshal does not escape "<": clients show the texts in terminals, not as HTML.
-func marshal(v any) ([]byte, error) {
-	var out bytes.Buffer
-	e := json.NewEncoder(&out)
-	e.SetEscapeHTML(false)
-	err := e.Encode(v)
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), err
 }

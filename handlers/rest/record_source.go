@@ -6,6 +6,7 @@ import (
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/follow"
+	"github.com/copilot-portal/portal/copilot/jsonrpc"
 	"github.com/copilot-portal/portal/jobs"
 )
 
@@ -185,11 +186,11 @@ type jobCallback struct{ jobs.Body }
 
 // MarshalJSON writes the name of the callback before the keys of the event.
 func (c jobCallback) MarshalJSON() ([]byte, error) {
-	name, err := marshal(jobs.Callback(c.Body))
+	name, err := jsonrpc.Encode(jobs.Callback(c.Body))
 	if err != nil {
 		return nil, err
 	}
-	body, err := marshal(c.Body)
+	body, err := jsonrpc.Encode(c.Body)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/handlers/wire"
 	"github.com/copilot-portal/portal/jobs"
 )
@@ -129,7 +130,7 @@ func (a *API) taskStatus(c *gin.Context) {
 		i := t.Info()
 		info := taskInfo{
 			TaskID: i.ID, TaskName: i.Name, JobID: i.Job, WorkIDInJob: i.Work,
-			StartTime: stamp(i.Started), EndTime: endStamp(i.Ended), Status: i.Status, Reason: i.Reason, Error: i.Error, Sessions: []taskSession{},
+			StartTime: event.FormatTime(i.Started), EndTime: endStamp(i.Ended), Status: i.Status, Reason: i.Reason, Error: i.Error, Sessions: []taskSession{},
 		}
 		for _, s := range i.Sessions {
 			info.Sessions = append(info.Sessions, taskSession{s.ID, s.Driving, s.Status})

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/jsonrpc"
 )
 
 // callbackPath is the default path of the plugin's address.
@@ -83,7 +84,7 @@ func (a *API) post(ctx context.Context, address string, r callRequest) decision 
 }
 
 func (a *API) ask(ctx context.Context, address string, r callRequest) (callResponse, error) {
-	body, err := line(r)
+	body, err := jsonrpc.Encode(r)
 	if err != nil {
 		return callResponse{}, err
 	}

@@ -5,6 +5,7 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/checkpoint"
+	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 	"github.com/copilot-portal/portal/handlers/wire"
 )
@@ -77,9 +78,9 @@ func (a *API) changes(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	}
 	result := changesResult{Available: c.Reason == "", Reason: c.Reason, InGit: c.InGit, Runs: []runChanges{}, Files: []fileChange{}, More: c.More, NotCovered: []notCovered{}}
 	for _, r := range c.Runs {
-		run := runChanges{r.Run, stamp(r.Started), "", r.Working, r.Files, r.Added, r.Removed}
+		run := runChanges{r.Run, event.FormatTime(r.Started), "", r.Working, r.Files, r.Added, r.Removed}
 		if !r.Ended.IsZero() {
-			run.EndedAt = stamp(r.Ended)
+			run.EndedAt = event.FormatTime(r.Ended)
 		}
 		result.Runs = append(result.Runs, run)
 	}
@@ -90,7 +91,7 @@ func (a *API) changes(ctx context.Context, r *jsonrpc.Request) (any, error) {
 		result.NotCovered = append(result.NotCovered, notCovered{u.Path, u.Why})
 	}
 	if u := c.Undo; u != nil {
-		result.Undo = &undoable{u.ID, u.Kind, u.Run, stamp(u.Time), u.By, u.Count}
+		result.Undo = &undoable{u.ID, u.Kind, u.Run, event.FormatTime(u.Time), u.By, u.Count}
 	}
 	return result, nil
 }

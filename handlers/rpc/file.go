@@ -3,6 +3,7 @@ package rpc
 import (
 	"context"
 
+	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 )
 
@@ -46,7 +47,7 @@ func (a *API) readFile(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	result := fileResult{f.Path, f.Size, stamp(f.Modified), f.Binary, string(f.Encoding), string(f.LineEnds), f.Count, f.From, make([]fileLine, 0, len(f.Lines))}
+	result := fileResult{f.Path, f.Size, event.FormatTime(f.Modified), f.Binary, string(f.Encoding), string(f.LineEnds), f.Count, f.From, make([]fileLine, 0, len(f.Lines))}
 	for _, l := range f.Lines {
 		result.Lines = append(result.Lines, fileLine(l))
 	}

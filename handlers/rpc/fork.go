@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 )
 
@@ -28,7 +29,7 @@ func (a *API) fork(ctx context.Context, r *jsonrpc.Request) (any, error) {
 		return nil, err
 	}
 	a.follow(s, "")
-	return created{s.ID(), stamp(s.Info().Created)}, nil
+	return created{s.ID(), event.FormatTime(s.Info().Created)}, nil
 }
 
 // resendParams name a message, and what changes when it is sent again.

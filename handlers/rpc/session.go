@@ -47,7 +47,7 @@ func (a *API) create(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	u := a.use(s)
 	u.setRules(p.Permissions, true)
 	a.follow(s, callback)
-	return created{s.ID(), stamp(s.Info().Created)}, nil
+	return created{s.ID(), event.FormatTime(s.Info().Created)}, nil
 }
 
 // slack is how much longer the agent waits for a tool than for the plugin, so that it gets the
@@ -288,10 +288,8 @@ func (a *API) list(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	}
 	return listed{Next: next, Sessions: wire.List(infos, func(i copilot.Info) summary {
 		return summary{
-			i.ID, i.Title, i.Model, i.Directory, i.State, i.Origin, stamp(i.Created), stamp(i.Changed),
+			i.ID, i.Title, i.Model, i.Directory, i.State, i.Origin, event.FormatTime(i.Created), event.FormatTime(i.Changed),
 			i.Outcome, i.WaitsFor, i.Pinned, i.Archived, originOf(i.ForkOf),
 		}
 	})}, nil
 }
-
-func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }

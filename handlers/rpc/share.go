@@ -3,6 +3,7 @@ package rpc
 import (
 	"context"
 
+	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 	"github.com/copilot-portal/portal/copilot/share"
@@ -28,9 +29,9 @@ type shared struct {
 }
 
 func describeShare(x share.Share) shared {
-	d := shared{x.ID, x.Session, x.Rights, x.Label, stamp(x.Created), stamp(x.Expires), ""}
+	d := shared{x.ID, x.Session, x.Rights, x.Label, event.FormatTime(x.Created), event.FormatTime(x.Expires), ""}
 	if !x.Used.IsZero() {
-		d.UsedAt = stamp(x.Used)
+		d.UsedAt = event.FormatTime(x.Used)
 	}
 	return d
 }

@@ -17,7 +17,7 @@ type snippet struct {
 	Symbol    string `json:"symbol"`
 }
 
-// attachments returns the items as attachments, or an error for an item that makes no sense.
+// attachments returns the items as attachments.
 func attachments(items []snippet) []event.Attachment {
 	return wire.List(items, func(i snippet) event.Attachment {
 		a := event.Attachment{Path: i.File, First: i.StartLine, Last: i.EndLine, Text: i.Content, Symbol: i.Symbol}

@@ -87,8 +87,7 @@ func (n *connection) methods() jsonrpc.Methods {
 	return m
 }
 
-// SocketMethods returns the names of the methods that WebSockets have, which include those of HTTP, for those who decide about
-// callers ([Options.Admit]).
+// SocketMethods returns the names of the methods that WebSockets have, which include those of HTTP. Tests need them.
 func (a *API) SocketMethods() []string {
 	return slices.Sorted(maps.Keys((&connection{api: a}).methods()))
 }

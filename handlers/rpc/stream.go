@@ -186,7 +186,7 @@ func (r *streamReader) run(ctx context.Context) {
 // errDone ends a stream that has sent everything it should.
 var errDone = errors.New("the stream has ended")
 
-// fail sends why a record can no longer be read, if that is the error.
+// fail logs why a record can no longer be read, if that is the error.
 func (r *streamReader) fail(err error) {
 	if fault.KindOf(err) == fault.Internal && !errors.Is(err, errDone) {
 		r.api.options.Log.Debug("stream ended", "session", r.session.ID(), "err", err)

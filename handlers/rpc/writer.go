@@ -2,12 +2,12 @@ package rpc
 
 import (
 	"bytes"
-	"encoding/json"
 	"net/http"
 
 	"github.com/gin-contrib/sse"
 
 	"github.com/copilot-portal/portal/copilot/journal"
+	"github.com/copilot-portal/portal/copilot/jsonrpc"
 	"github.com/copilot-portal/portal/handlers/wire"
 )
 
@@ -115,7 +115,7 @@ func encodeEntry[V ~[]byte](
 
 // encodeEvent encodes a server-sent event.
 func encodeEvent(at journal.Position, m message) ([]byte, error) {
-	data, err := line(m.data)
+	data, err := jsonrpc.Encode(m.data)
 	if err != nil {
 		return nil, err
 	}
@@ -141,13 +141,4 @@ func (w *writer) flush() error {
 		return err
 	}
 	return w.control.Flush()
-}
-
-// line returns JSON on one line, without escaping "<".
-func line(v any) ([]byte, error) {
-	var out bytes.Buffer
-	e := json.NewEncoder(&out)
-	e.SetEscapeHTML(false)
-	err := e.Encode(v)
-	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), err
 }

@@ -41,7 +41,7 @@ func (n *connection) allMethods() (methods jsonrpc.Methods, wait func()) {
 	return methods, wait
 }
 
-// Methods returns the names of the methods that connections have, for those who decide about callers ([Options.Admit]).
+// Methods returns the names of the methods that connections have. Tests need them.
 func (a *API) Methods() []string {
 	n := newConnection(a, Client{})
 	methods, wait := n.allMethods()

@@ -222,14 +222,14 @@ func (t *runEncoder) message(b event.MessageEnded) {
 
 // noteBlockStart records when a block began. Its start is kept longer than its deltas.
 func (t *runEncoder) noteBlockStart(kind, id string) {
-	if key := kind + " " + id; t.spoke[key] == 0 {
+	if key := blockKey(kind, id); t.spoke[key] == 0 {
 		t.spoke[key] = t.ms()
 	}
 }
 
 // endBlock returns a complete block.
 func (t *runEncoder) endBlock(kind, id, text string) answerBlock {
-	return answerBlock{id, plain.Text(text), t.ms(), t.spoke[kind+" "+id]}
+	return answerBlock{id, plain.Text(text), t.ms(), t.spoke[blockKey(kind, id)]}
 }
 
 // addBlock adds a complete block with its times.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"maps"
 	"path/filepath"
-	"time"
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/event"
@@ -144,15 +143,12 @@ type forkOrigin struct {
 // DescribeSession returns a session as lists have it.
 func DescribeSession(i copilot.Info) Session {
 	return Session{
-		i.ID, FormatTime(i.Changed), i.Run, i.Prompts, plain.Text(i.Prompt), plain.Text(i.Title), i.Model, i.Directory, i.State, i.Origin, FormatTime(i.Created),
+		i.ID, event.FormatTime(i.Changed), i.Run, i.Prompts, plain.Text(i.Prompt), plain.Text(i.Title), i.Model, i.Directory, i.State, i.Origin, event.FormatTime(i.Created),
 		i.Outcome, plain.Text(i.WaitsFor), i.Pinned, i.Archived,
 		forkOrigin{i.ForkOf.ID, plain.Text(i.ForkOf.Title)},
 		i.Agent,
 	}
 }
-
-// FormatTime returns a time as messages have it: RFC 3339 in UTC, with milliseconds.
-func FormatTime(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z07:00") }
 
 // sameDirectory returns a function that reports whether a path leads to a directory, by whatever
 // name.

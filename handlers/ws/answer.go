@@ -6,11 +6,13 @@ import (
 	"io"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/gin-gonic/gin"
 	"github.com/google/uuid"
 
+	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 	"github.com/copilot-portal/portal/handlers/socket"
@@ -59,7 +61,7 @@ func answerError(c *gin.Context, status int, code, text string) {
 func errorBody(code, text string) gin.H {
 	return gin.H{
 		"error":     gin.H{"code": code, "message": text, "details": []string{}, "request_id": uuid.NewString()},
-		"timestamp": stamp(time.Now()),
+		"timestamp": event.FormatTime(time.Now()),
 	}
 }
 
@@ -73,7 +75,8 @@ func refusal(status int, text string) []byte {
 // spec/contracts/websocket.notes.md, "Where operations come from". A client that offers [Subprotocol] on a WebSocket path
 // gets close code 4000 + status instead, which pages can read.
 func (a *API) Refuse(c *gin.Context, status int, text string) {
-	if isSocket(c.Request) && socket.Offers(c.Request, Subprotocol) {
+	isSocket := c.Request.Method == http.MethodGet && strings.HasSuffix(c.Request.URL.Path, "/ws")
+	if isSocket && socket.Offers(c.Request, Subprotocol) {
 		a.close(c, status, text)
 	} else {
 		answerError(c, status, codeOf(status), text)

@@ -6,10 +6,10 @@ import (
 	"errors"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/store"
 )
 
@@ -46,7 +46,7 @@ func (a *API) verify(c *gin.Context) {
 	}
 	answer(c, http.StatusOK, gin.H{
 		"valid": true, "session_id": id, "user": who.user, "scopes_granted": who.scopes,
-		"token_prefix": tokenPrefix(token), "message": message, "expires_at": stamp(who.until),
+		"token_prefix": tokenPrefix(token), "message": message, "expires_at": event.FormatTime(who.until),
 	})
 }
 
@@ -96,7 +96,7 @@ func (a *API) whoAmI(c *gin.Context) {
 	default:
 		body := gin.H{"valid": true, "user": who.user, "scopes_granted": who.scopes, "expires_at": nil}
 		if !who.until.IsZero() {
-			body["expires_at"] = stamp(who.until)
+			body["expires_at"] = event.FormatTime(who.until)
 		}
 		answer(c, http.StatusOK, body)
 	}
@@ -148,6 +148,15 @@ func (a *API) hasToken(r *http.Request) bool {
 	return strings.EqualFold(scheme, "Bearer") && strings.TrimSpace(given) != ""
 }
 
+// keyVisitor is the key of the visitor in the context of a request.
+const keyVisitor = "visitor"
+
+// visitorOf returns who sent a request that [API.visitor] let through.
+func visitorOf(c *gin.Context) visitor {
+	who, _ := c.MustGet(keyVisitor).(visitor) // nothing else is set
+	return who
+}
+
 // visitor requires the token, or a session id with a scope.
 func (a *API) visitor(scope string, next gin.HandlerFunc) gin.HandlerFunc {
 	return func(c *gin.Context) {
@@ -159,9 +168,7 @@ func (a *API) visitor(scope string, next gin.HandlerFunc) gin.HandlerFunc {
 			a.fail(c, err)
 			return
 		}
+		c.Set(keyVisitor, who)
 		next(c)
 	}
 }
-
-// stamp formats a time as all answers do.
-func stamp(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.000Z") }

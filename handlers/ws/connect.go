@@ -3,7 +3,6 @@ package ws
 import (
 	"context"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -87,11 +86,6 @@ func (a *API) close(c *gin.Context, status int, text string) {
 	a.options.Sockets.Serve(c.Writer, c.Request, func(_ context.Context, conn *socket.Conn) {
 		conn.Close(closing+status, text)
 	})
-}
-
-// isSocket reports whether a request is for the WebSocket path.
-func isSocket(r *http.Request) bool {
-	return r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, "/ws")
 }
 
 // watch is one connection.

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/copilot-portal/portal/copilot/event"
 )
 
 // Sequences of notices, which are not numbered among the messages.
@@ -26,19 +28,12 @@ func connectionNotice(id string, sequence int, content string) []byte {
 		Content   string `json:"content"`
 		Time      string `json:"timestamp"`
 		Sender    string `json:"sender"`
-	}{uuid.NewString(), id, sequence, "system", content, stamp(time.Now()), "system"})
+	}{uuid.NewString(), id, sequence, "system", content, event.FormatTime(time.Now()), "system"})
 	return frame
 }
 
 func skipNotice(id string, n int) []byte {
-	return connectionNotice(id, noticeSkipped, fmt.Sprintf("Skipped %s of thinking: this connection is too slow.", count(n)))
-}
-
-func count(n int) string {
-	if n == 1 {
-		return "1 message"
-	}
-	return fmt.Sprintf("%d messages", n)
+	return connectionNotice(id, noticeSkipped, fmt.Sprintf("Skipped %d %s of thinking: this connection is too slow.", n, plural(n)))
 }
 
 // greeting returns the first notice of a connection and sets the position from which it continues.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gin-gonic/gin"
 
+	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/handlers/wire"
 	"github.com/copilot-portal/portal/jobs/operation"
@@ -76,12 +77,7 @@ func (a *API) startFor(t operation.Type) gin.HandlerFunc {
 }
 
 func (a *API) begin(c *gin.Context, r operation.Request) {
-	who, err := a.authenticate(c.Request)
-	if err != nil {
-		a.fail(c, err)
-		return
-	}
-	r.Client = who.key
+	r.Client = visitorOf(c).key
 	o, err := a.options.Operations.Start(c.Request.Context(), r)
 	if err != nil {
 		a.fail(c, err)
@@ -154,11 +150,11 @@ type description struct {
 
 func describe(i operation.Info) description {
 	d := description{
-		ID: i.ID, Type: i.Type, Feature: i.Feature, Status: i.Status, Progress: i.Progress, Message: i.Note, Created: stamp(i.Created),
+		ID: i.ID, Type: i.Type, Feature: i.Feature, Status: i.Status, Progress: i.Progress, Message: i.Note, Created: event.FormatTime(i.Created),
 		Messages: i.Messages, Directory: i.Directory, Model: i.Model, Session: i.Session,
 	}
 	if !i.Ended.IsZero() {
-		ended := stamp(i.Ended)
+		ended := event.FormatTime(i.Ended)
 		d.Completed = &ended
 	}
 	if i.Error != "" {
