@@ -12,7 +12,8 @@ import (
 // Code renders source code with syntax colors. The language is the named one, or is found by
 // the file name. Both may be unknown.
 func Code(text, named, file string) string {
-	kept := cut(clean(text), maxText)
+	text = clean(text)
+	kept := cut(text, maxText)
 	lexer := findLexer(named)
 	if lexer == nil && file != "" && len(file) < maxURL {
 		lexer = lexers.Match(path.Base(file))
@@ -23,7 +24,7 @@ func Code(text, named, file string) string {
 		}
 	}
 	out := safe(codeBlock(kept, named, "code", lexer))
-	if left := len(clean(text)) - len(kept); left > 0 {
+	if left := len(text) - len(kept); left > 0 {
 		out += omission("%s more are omitted.", size(left))
 	}
 	return out

@@ -2,10 +2,10 @@ package socket
 
 import (
 	"bytes"
-	"compress/flate"
 	"net/http"
 	"strings"
-	"sync"
+
+	"github.com/copilot-portal/portal/handlers/wire"
 )
 
 // minDeflated is the size in bytes above which frames that are not shared are compressed.
@@ -74,7 +74,7 @@ func (c *Conn) pack(frame []byte) []byte {
 		if len(frame) <= minDeflated {
 			return nil
 		}
-		context, packed = nil, deflate(frame)
+		context, packed = nil, wire.Deflate(nil, frame)
 	}
 	if c.extension.forgets {
 		context = nil
@@ -85,21 +85,4 @@ func (c *Conn) pack(frame []byte) []byte {
 	}
 	c.context = context
 	return packed
-}
-
-// deflaters compress each frame on its own, so a connection needs no memory for it.
-var deflaters = sync.Pool{New: func() any { //nolint:gochecknoglobals // holds nothing
-	w, _ := flate.NewWriter(nil, flate.BestSpeed) // fails for an unknown level only
-	return w
-}}
-
-// deflate compresses a frame that is not shared.
-func deflate(frame []byte) []byte {
-	w, _ := deflaters.Get().(*flate.Writer) // the pool has nothing else
-	defer deflaters.Put(w)
-	var out bytes.Buffer
-	w.Reset(&out)
-	_, _ = w.Write(frame) // a buffer cannot fail
-	_ = w.Flush()
-	return out.Bytes()
 }

@@ -128,7 +128,7 @@ func (a *API) serve(ctx context.Context, conn *socket.Conn, s *copilot.Session, 
 	ctx, cancel := context.WithCancel(ctx)
 	run := &connection{conn: conn, shell: shell, unshown: make(chan struct{}, unshown), typed: make(chan []byte, untyped)}
 	var work sync.WaitGroup
-	work.Go(func() { defer cancel(); run.send(ctx, conn) })
+	work.Go(func() { defer cancel(); run.send(ctx) })
 	work.Go(run.typeAll)
 	deleted, forget := a.options.Host.WatchDeleted(s.ID())
 	work.Go(func() {
@@ -156,7 +156,7 @@ type connection struct {
 }
 
 // send sends the output, and finally why it ended.
-func (n *connection) send(ctx context.Context, conn *socket.Conn) {
+func (n *connection) send(ctx context.Context) {
 	buffer, kept := make([]byte, piece), 0 // bytes of an incomplete character
 	for {
 		read, err := n.shell.Read(buffer[kept:])
@@ -175,7 +175,7 @@ func (n *connection) send(ctx context.Context, conn *socket.Conn) {
 	}
 	select {
 	case <-n.shell.Ended():
-		_ = conn.Send([]byte(ending + "The shell has ended (" + n.shell.Outcome() + ").")) // the client may be gone
+		_ = n.conn.Send([]byte(ending + "The shell has ended (" + n.shell.Outcome() + ").")) // the client may be gone
 	case <-ctx.Done():
 	}
 }
