@@ -100,9 +100,7 @@ func (n *connection) changes(ctx context.Context, r *jsonrpc.Request) (any, erro
 
 // findChanges decodes params and finds their session.
 func (n *connection) findChanges(ctx context.Context, r *jsonrpc.Request) (s *copilot.Session, p changesParams, err error) {
-	if err = r.Decode(&p); err == nil {
-		s, err = n.find(ctx, p.SessionID)
-	}
+	s, err = n.findIn(ctx, r, &p, &p.SessionID)
 	return s, p, err
 }
 
@@ -242,10 +240,7 @@ func (n *connection) undo(ctx context.Context, r *jsonrpc.Request) (any, error) 
 		oneSession
 		ID string `json:"id"`
 	}
-	if err := r.Decode(&p); err != nil {
-		return nil, err
-	}
-	s, err := n.find(ctx, p.SessionID)
+	s, err := n.findIn(ctx, r, &p, &p.SessionID)
 	if err != nil {
 		return nil, err
 	}

@@ -34,10 +34,7 @@ type (
 // proposeCommit is portal.commit.propose.
 func (n *connection) proposeCommit(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	var p proposeCommitParams
-	if err := r.Decode(&p); err != nil {
-		return nil, err
-	}
-	s, err := n.find(ctx, p.SessionID)
+	s, err := n.findIn(ctx, r, &p, &p.SessionID)
 	if err != nil {
 		return nil, err
 	}
@@ -76,10 +73,7 @@ type (
 // createCommit is portal.commit.create.
 func (n *connection) createCommit(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	var p createCommitParams
-	if err := r.Decode(&p); err != nil {
-		return nil, err
-	}
-	s, err := n.find(ctx, p.SessionID)
+	s, err := n.findIn(ctx, r, &p, &p.SessionID)
 	if err != nil {
 		return nil, err
 	}
@@ -104,11 +98,8 @@ type pullProposal struct {
 
 // proposePull is portal.pull_request.propose.
 func (n *connection) proposePull(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	id, err := sessionID(r)
-	if err != nil {
-		return nil, err
-	}
-	s, err := n.find(ctx, id)
+	var one oneSession
+	s, err := n.findIn(ctx, r, &one, &one.SessionID)
 	if err != nil {
 		return nil, err
 	}
@@ -141,10 +132,7 @@ type (
 // createPull is portal.pull_request.create.
 func (n *connection) createPull(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	var p createPullParams
-	if err := r.Decode(&p); err != nil {
-		return nil, err
-	}
-	s, err := n.find(ctx, p.SessionID)
+	s, err := n.findIn(ctx, r, &p, &p.SessionID)
 	if err != nil {
 		return nil, err
 	}

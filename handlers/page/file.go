@@ -40,10 +40,7 @@ type (
 // readFile is portal.file.read.
 func (n *connection) readFile(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	var p readFileParams
-	if err := r.Decode(&p); err != nil {
-		return nil, err
-	}
-	s, err := n.find(ctx, p.SessionID)
+	s, err := n.findIn(ctx, r, &p, &p.SessionID)
 	if err != nil {
 		return nil, err
 	}

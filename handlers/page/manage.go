@@ -17,10 +17,7 @@ func (n *connection) rename(ctx context.Context, r *jsonrpc.Request) (any, error
 		oneSession
 		Title string `json:"title"`
 	}
-	if err := r.Decode(&p); err != nil {
-		return nil, err
-	}
-	s, err := n.find(ctx, p.SessionID)
+	s, err := n.findIn(ctx, r, &p, &p.SessionID)
 	if err == nil {
 		err = s.Rename(ctx, p.Title)
 	}
@@ -136,11 +133,8 @@ func (n *connection) permit(ctx context.Context, r *jsonrpc.Request) (any, error
 // permissions is portal.session.permissions: the rules in force, and those remembered from
 // answers.
 func (n *connection) permissions(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	id, err := sessionID(r)
-	if err != nil {
-		return nil, err
-	}
-	s, err := n.find(ctx, id)
+	var p oneSession
+	s, err := n.findIn(ctx, r, &p, &p.SessionID)
 	if err != nil {
 		return nil, err
 	}

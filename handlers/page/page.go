@@ -149,6 +149,14 @@ func (n *connection) find(ctx context.Context, id string) (*copilot.Session, err
 	return n.host().Session(ctx, id)
 }
 
+// findIn decodes params and finds the session with the id among them.
+func (n *connection) findIn(ctx context.Context, r *jsonrpc.Request, params any, id *string) (*copilot.Session, error) {
+	if err := r.Decode(params); err != nil {
+		return nil, err
+	}
+	return n.find(ctx, *id)
+}
+
 // sessionID decodes params that name a session.
 func sessionID(r *jsonrpc.Request) (string, error) {
 	var p oneSession

@@ -23,11 +23,8 @@ type oneQueued struct {
 
 // listQueue is portal.queue.list: the queued prompts with their whole texts, in order.
 func (n *connection) listQueue(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	id, err := sessionID(r)
-	if err != nil {
-		return nil, err
-	}
-	s, err := n.find(ctx, id)
+	var p oneSession
+	s, err := n.findIn(ctx, r, &p, &p.SessionID)
 	if err != nil {
 		return nil, err
 	}

@@ -31,10 +31,7 @@ type answerParams struct {
 // answer answers a question of the agent. The session decides whether the answer fits.
 func (a *API) answer(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	var p answerParams
-	if err := r.Decode(&p); err != nil {
-		return nil, err
-	}
-	s, err := a.session(ctx, p.SessionID)
+	s, err := a.sessionIn(ctx, r, &p, &p.SessionID)
 	if err != nil {
 		return nil, err
 	}

@@ -98,9 +98,7 @@ func (a *API) changes(ctx context.Context, r *jsonrpc.Request) (any, error) {
 
 // changed decodes params and finds their session.
 func (a *API) changed(ctx context.Context, r *jsonrpc.Request) (s *copilot.Session, p changesParams, err error) {
-	if err = r.Decode(&p); err == nil {
-		s, err = a.session(ctx, p.SessionID)
-	}
+	s, err = a.sessionIn(ctx, r, &p, &p.SessionID)
 	return s, p, err
 }
 
@@ -241,10 +239,7 @@ type undoParams struct {
 // undo is session.undo.
 func (a *API) undo(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	var p undoParams
-	if err := r.Decode(&p); err != nil {
-		return nil, err
-	}
-	s, err := a.session(ctx, p.SessionID)
+	s, err := a.sessionIn(ctx, r, &p, &p.SessionID)
 	if err != nil {
 		return nil, err
 	}

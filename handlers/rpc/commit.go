@@ -34,10 +34,7 @@ type (
 // proposeCommit is commit.propose.
 func (a *API) proposeCommit(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	var p proposeCommitParams
-	if err := r.Decode(&p); err != nil {
-		return nil, err
-	}
-	s, err := a.session(ctx, p.SessionID)
+	s, err := a.sessionIn(ctx, r, &p, &p.SessionID)
 	if err != nil {
 		return nil, err
 	}
@@ -76,10 +73,7 @@ type (
 // createCommit is commit.create.
 func (a *API) createCommit(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	var p createCommitParams
-	if err := r.Decode(&p); err != nil {
-		return nil, err
-	}
-	s, err := a.session(ctx, p.SessionID)
+	s, err := a.sessionIn(ctx, r, &p, &p.SessionID)
 	if err != nil {
 		return nil, err
 	}
@@ -137,10 +131,7 @@ type (
 // createPull is pullRequest.create.
 func (a *API) createPull(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	var p createPullParams
-	if err := r.Decode(&p); err != nil {
-		return nil, err
-	}
-	s, err := a.session(ctx, p.SessionID)
+	s, err := a.sessionIn(ctx, r, &p, &p.SessionID)
 	if err != nil {
 		return nil, err
 	}

@@ -36,10 +36,7 @@ type (
 // readFile is file.read.
 func (a *API) readFile(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	var p fileParams
-	if err := r.Decode(&p); err != nil {
-		return nil, err
-	}
-	s, err := a.session(ctx, p.SessionID)
+	s, err := a.sessionIn(ctx, r, &p, &p.SessionID)
 	if err != nil {
 		return nil, err
 	}

@@ -106,10 +106,15 @@ func (a *API) session(ctx context.Context, id string) (*copilot.Session, error) 
 // sessionOf is session for requests without other params.
 func (a *API) sessionOf(ctx context.Context, r *jsonrpc.Request) (*copilot.Session, error) {
 	var p sessionParams
-	if err := r.Decode(&p); err != nil {
+	return a.sessionIn(ctx, r, &p, &p.SessionID)
+}
+
+// sessionIn decodes params and finds the session with the id among them.
+func (a *API) sessionIn(ctx context.Context, r *jsonrpc.Request, params any, id *string) (*copilot.Session, error) {
+	if err := r.Decode(params); err != nil {
 		return nil, err
 	}
-	return a.session(ctx, p.SessionID)
+	return a.session(ctx, *id)
 }
 
 func (a *API) closeSession(ctx context.Context, r *jsonrpc.Request) (any, error) {
@@ -132,10 +137,7 @@ type cancelParams struct {
 
 func (a *API) cancel(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	var p cancelParams
-	if err := r.Decode(&p); err != nil {
-		return nil, err
-	}
-	s, err := a.session(ctx, p.SessionID)
+	s, err := a.sessionIn(ctx, r, &p, &p.SessionID)
 	if err != nil {
 		return nil, err
 	}
@@ -185,10 +187,7 @@ type sent struct {
 // send gives a prompt to the agent and does not wait for the run.
 func (a *API) send(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	var p sendParams
-	if err := r.Decode(&p); err != nil {
-		return nil, err
-	}
-	s, err := a.session(ctx, p.SessionID)
+	s, err := a.sessionIn(ctx, r, &p, &p.SessionID)
 	if err != nil {
 		return nil, err
 	}
