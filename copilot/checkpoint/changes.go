@@ -43,6 +43,14 @@ type Change struct {
 	From, To       Entry
 }
 
+// ModeChange returns the modes of the file before and after; nil unless it had both and they differ.
+func (c Change) ModeChange() []string {
+	if c.From.Mode == "" || c.To.Mode == "" || c.From.Mode == c.To.Mode {
+		return nil
+	}
+	return []string{c.From.Mode, c.To.Mode}
+}
+
 // old returns the path of the file before the change.
 func (c Change) old() string {
 	if c.OldPath != "" {

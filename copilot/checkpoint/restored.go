@@ -40,5 +40,13 @@ type File struct {
 	Deleted bool   `json:"deleted,omitempty"`
 }
 
+// Status says what was done with the file: "written" or "deleted".
+func (f File) Status() string {
+	if f.Deleted {
+		return "deleted"
+	}
+	return "written"
+}
+
 // maxFiles is the maximum number of files that a [Restored] names.
 const maxFiles = 1000

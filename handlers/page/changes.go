@@ -105,11 +105,7 @@ func (n *connection) findChanges(ctx context.Context, r *jsonrpc.Request) (s *co
 }
 
 func describeChange(c checkpoint.Change) change {
-	d := change{Path: c.Path, OldPath: c.OldPath, Status: c.Status, Added: c.Added, Removed: c.Removed, Binary: c.Binary}
-	if c.From.Mode != "" && c.To.Mode != "" && c.From.Mode != c.To.Mode {
-		d.Mode = []string{c.From.Mode, c.To.Mode}
-	}
-	return d
+	return change{Path: c.Path, OldPath: c.OldPath, Status: c.Status, Added: c.Added, Removed: c.Removed, Binary: c.Binary, Mode: c.ModeChange()}
 }
 
 type (
@@ -174,15 +170,8 @@ type (
 )
 
 func restored(r checkpoint.Restored) restoreResult {
-	result := restoreResult{ID: r.ID, Files: []restoredFile{}, Count: r.Count, Left: r.Left}
-	for _, f := range r.Files {
-		status := "written"
-		if f.Deleted {
-			status = "deleted"
-		}
-		result.Files = append(result.Files, restoredFile{f.Path, status})
-	}
-	return result
+	files := wire.List(r.Files, func(f checkpoint.File) restoredFile { return restoredFile{f.Path, f.Status()} })
+	return restoreResult{ID: r.ID, Files: files, Count: r.Count, Left: r.Left}
 }
 
 // revertChanges is portal.session.revert.
