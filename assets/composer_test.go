@@ -2,11 +2,13 @@ package assets_test
 
 import (
 	"fmt"
+	"net/http"
 	"path/filepath"
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/server/portaltest"
 )
@@ -163,4 +165,23 @@ func changesSettings(t page) {
 	b.Wait(there)
 	b.Wait(`document.querySelector('[data-testid="chip-model"]').value === "mine/small"`)
 	b.Wait(`document.querySelector('[data-testid="chip-permissions"]').value === "ask"`)
+}
+
+func continuesClosedSession(t page) {
+	b, session := t.session(t.TempDir(), "permissions=ask")
+	send(b, "say `first`")
+	idle(b, 1)
+	status, answer := t.portal.Do(http.MethodPost, "/api/copilot/session/"+session+"/stop", "")
+	require.Equal(t, http.StatusOK, status, answer)
+	b.WaitText(id("status"), "Closed")
+	b.Do(chromedp.Reload())
+	b.WaitText(id("status"), "Closed")
+	send(b, "say `second`")
+	idle(b, 2)
+	b.WaitText(id("answer"), "second")
+	send(b, "say `third`")
+	idle(b, 3)
+	b.WaitCount(id("prompt-block"), 3)
+	b.WaitCount(id("answer"), 3)
+	t.reload(b)
 }

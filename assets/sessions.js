@@ -85,9 +85,7 @@ export class Sessions {
   /** Attaches to all shown sessions again. */
   async reconnected() {
     const shown = [...this.#entries].filter(([, entry]) => entry.isShown && !entry.attached);
-    await Promise.all(shown.map(([id, entry]) => this.#attach(id, entry).catch((error) => {
-      if (error.code !== "gone") this.onFail(id, error);
-    })));
+    await Promise.all(shown.map(([id, entry]) => this.#attachOrFail(id, entry)));
   }
 
   /** Handles a message. Returns false if its session is not attached. @param {Message} message */
@@ -103,7 +101,10 @@ export class Sessions {
       entry.buffer.push(message);
       return true;
     }
-    if (!entry.attached) return false;
+    if (!entry.attached) {
+      if (entry.isShown && message.method === "run.status") this.#follow(id, entry);
+      return false;
+    }
     apply(entry.session, message, this.clock());
     if (message.method === "portal.session.closed") entry.attached = false;
     this.onChange(entry.session);
@@ -119,6 +120,24 @@ export class Sessions {
     entry.attached = false;
     setDetached(entry.session);
     await this.reconnected();
+  }
+
+  /**
+   * Attaches to a shown session that a prompt has opened again. The portal already sends the events of that run, so it must stop first:
+   * attaching brings all of them since the cursor.
+   * @param {string} id @param {Entry} entry
+   */
+  #follow(id, entry) {
+    if (entry.attaching) return;
+    this.#detach(id, entry);
+    void this.#attachOrFail(id, entry);
+  }
+
+  /** @param {string} id @param {Entry} entry */
+  #attachOrFail(id, entry) {
+    return this.#attach(id, entry).catch((error) => {
+      if (error.code !== "gone") this.onFail(id, error);
+    });
   }
 
   /** @param {string} id @param {Entry} entry */

@@ -148,6 +148,23 @@ describe("a session", () => {
     assert.equal(calls[1].method, "portal.session.detach");
   });
 
+  test("that was closed is attached again when a prompt opens it", async () => {
+    const { sessions, session, calls } = await attached();
+    sessions.receive({ method: "portal.session.closed", params: { session_id: "s" } });
+    assert.equal(session.closed, true);
+    sessions.receive(status("running", "c2")); // the portal sends the run to whoever starts it
+    sessions.receive(text("b", "c3"));
+    assert.deepEqual(calls.slice(1).map(({ method }) => method), ["portal.session.detach"]);
+    calls[1].resolve({ detached: true });
+    await settled();
+    assert.equal(calls[2].params.after, "c1");
+    calls[2].resolve({ session: { ...info, state: "running" } });
+    await settled();
+    for (const message of [status("running", "c2"), text("b", "c3"), text("c", "c4")]) sessions.receive(message);
+    assert.deepEqual(contents(session), ["a", "b", "c"]);
+    assert.equal(session.closed, false);
+  });
+
   test("that failed to open is tried again", async () => {
     const { sessions, calls } = start();
     const opened = sessions.open("s");

@@ -81,7 +81,7 @@ export function createSettings({ session, rpc, onError }) {
     update() {
       if (rules !== session.permissions) showPermissions();
       mode.node.hidden = !isCapable(session, "modes");
-      model.disable(session.run !== "" || session.closed);
+      model.disable(session.run !== "");
       model.explain(session.run ? "You can change the model when the run ends" : "Model");
       if (session.model && model.value !== session.model) model.select(session.model);
     },
