@@ -185,3 +185,21 @@ func continuesClosedSession(t page) {
 	b.WaitCount(id("answer"), 3)
 	t.reload(b)
 }
+
+// pasteTwo pastes a large image and, before it is read, a small text.
+const pasteTwo = `(() => {
+	for (const file of [new File([new Uint8Array(8 << 20)], "large.png", {type: "image/png"}), new File(["words"], "small.txt", {type: "text/plain"})]) {
+		const data = new DataTransfer();
+		data.items.add(file);
+		document.querySelector('[data-testid="prompt"]').dispatchEvent(new ClipboardEvent("paste", {clipboardData: data, bubbles: true, cancelable: true}));
+	}
+	return document.querySelector('[data-testid="send"]').disabled;
+})()`
+
+func waitsForAttachments(t page) {
+	b, _ := t.session(t.TempDir(), "permissions=ask")
+	b.Type(id("prompt"), "say `hello`")
+	assert.True(t, b.Is(pasteTwo), "nothing is sent while files are read")
+	b.WaitCount(".attached li", 2)
+	b.Wait(`!document.querySelector('[data-testid="send"]').disabled`)
+}

@@ -44,12 +44,13 @@ export function runInput(text, attached, mentions) {
 }
 
 /**
- * Creates the list of attached files, each with a button that removes it.
+ * Creates the list of attached files, each with a button that removes it. `onChange` is also called when files begin and end to be read.
  * @param {{onChange: () => void, onError: (message: string) => void}} on
  */
 export function createAttachments({ onChange, onError }) {
   /** @type {AttachedFile[]} */
   let attached = [];
+  let reading = 0; // files
   const node = h("ul", { class: "chips attached", "aria-label": "Attachments" });
   const picker = h("input", { type: "file", multiple: true, hidden: true, "data-testid": "files", "aria-label": "Attach files" });
   const button = h("button", { type: "button", class: "quiet round", "aria-label": "Attach files", title: "Attach files", click: () => picker.click() }, icon("clip"));
@@ -68,11 +69,17 @@ export function createAttachments({ onChange, onError }) {
   /** @param {Iterable<File>} files */
   const add = async (files) => {
     for (const file of [...files]) {
+      reading++;
+      onChange();
       try {
-        set([...attached, await readAttachment(file)]);
+        const one = await readAttachment(file);
+        attached = [...attached, one]; // others may have been added or removed meanwhile
       } catch (error) {
         onError(messageOf(error));
       }
+      reading--;
+      draw();
+      onChange();
     }
   };
   picker.addEventListener("change", async () => {
@@ -80,7 +87,7 @@ export function createAttachments({ onChange, onError }) {
     picker.value = "";
   });
   draw();
-  return { node, button, picker, add, set, list: () => attached };
+  return { node, button, picker, add, set, list: () => attached, isReading: () => reading > 0 };
 }
 
 /**

@@ -117,6 +117,8 @@ export function createBox({ draft: id, above = [], buttons, chips, findFiles, co
     node,
     showError,
     set,
+    /** Whether files are being read: without them, the prompt is not what the user means. */
+    isReading: attachments.isReading,
     isEmpty: () => !field.value.trim() && attachments.list().length === 0,
     /** What is written. @returns {Written} */
     written: () => ({ text: field.value.trim(), attached: attachments.list(), mentions: mentionsIn(field.value, draft.mentions) }),

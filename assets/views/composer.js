@@ -49,7 +49,7 @@ export function createComposer({ session, rpc, onSent, commands }) {
     const steers = isCapable(session, "steering");
     steer.hidden = !running || empty || !steers;
     send.hidden = running && empty;
-    send.disabled = empty;
+    send.disabled = steer.disabled = empty || box.isReading();
     setText(sendText, running ? "Queue" : "Send");
     setText(keys, keysText(running, empty, steers));
     settings.update();

@@ -64,7 +64,7 @@ export function startView({ rpc, sessions, navigate, list, directory: wantedDire
   let shownFor = "";
 
   const show = () => {
-    send.disabled = sending || !ready || !model.value || box.isEmpty();
+    send.disabled = sending || !ready || !model.value || box.isEmpty() || box.isReading();
     setText(sendText, sending ? "Starting…" : "Start");
     if (ready && model.value) showExamples(model.value === "demo" ? "demo" : "real");
   };
