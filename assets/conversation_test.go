@@ -151,3 +151,33 @@ func showsErrors(t page) {
 	b.WaitCount(id("error"), 2)
 	b.WaitText(id("end"), "Failed")
 }
+
+func retriesWithAttachments(t page) {
+	dir, other := t.TempDir(), t.TempDir()
+	t.file(other, "pixel.png", pixel)
+	b, session := t.session(dir, "permissions=ask")
+	b.Type(id("prompt"), "fail")
+	b.Upload(id("files"), filepath.Join(other, "pixel.png"))
+	b.WaitText(".attached", "pixel.png")
+	b.Click(id("send"))
+	idle(b, 1)
+	b.WaitCount(id("prompt-block", "img"), 1)
+	b.Wait(`(() => {
+		const button = document.querySelector('[data-testid="retry"]');
+		button.click();
+		button.click();
+		return true;
+	})()`)
+	idle(b, 2)
+	b.WaitCount(id("prompt-block", "img"), 2)
+	b.WaitCount(id("prompt-block"), 2)
+
+	b.Is(paste)
+	b.WaitText(".attached", "pasted.txt")
+	send(b, "fail")
+	idle(b, 3)
+	b.Do(chromedp.Evaluate[chromedp.Void](`[...document.querySelectorAll('[data-testid="retry"]')].at(-1).click()`))
+	b.Wait(`location.hash !== "#/s/` + session + `" && ` + there) // only the portal has the pasted text
+	idle(b, 3)
+	b.WaitText(id("prompt-block"), "pasted.txt")
+}

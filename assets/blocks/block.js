@@ -17,7 +17,7 @@ import { compactionBlock, endBlock, noticeBlock } from "./end.js";
  * @property {Session} session
  * @property {boolean} [readOnly] the user may only read it
  * @property {(run: string) => string} href returns the address of a run
- * @property {(run: string) => void} retry resends the prompt of a run
+ * @property {(run: string) => Promise<void>} retry sends the prompt of a run again
  * @property {() => void} chooseModel
  * @property {() => void} signIn
  * @property {(run: string, change: {text?: string, model?: string}) => Promise<void>} resend sends the prompt of a run again, in a fork from before the run, and opens it

@@ -26,7 +26,7 @@ const withCode = (text) => text.split("`").map((part, i) => (i % 2 === 1 ? h("co
 
 /** @param {{run: string, cause?: string, message: string}} item @param {BlockContext} context */
 export function remedyButtons(item, context) {
-  /** @type {Record<import("./labels.js").Remedy, [string, () => void]>} */
+  /** @type {Record<import("./labels.js").Remedy, [string, () => void | Promise<void>]>} */
   const buttons = {
     retry: ["Try again", () => context.retry(item.run)],
     "sign-in": ["How to sign in", context.signIn],
@@ -35,6 +35,12 @@ export function remedyButtons(item, context) {
   if (context.readOnly) return h("div", { class: "answers", hidden: true });
   return h("div", { class: "answers" }, ...remedies(item).filter((name) => name !== "retry" || item.run).map((name) => {
     const [label, act] = buttons[name];
-    return h("button", { type: "button", class: "small", "data-testid": name, click: act }, label);
+    const button = h("button", { type: "button", class: "small", "data-testid": name }, label);
+    button.addEventListener("click", async () => {
+      button.disabled = true; // a second click would send the prompt twice
+      await act();
+      button.disabled = false;
+    });
+    return button;
   }));
 }

@@ -44,6 +44,16 @@ export function runInput(text, attached, mentions) {
 }
 
 /**
+ * Returns what was written in a prompt, to send it again; undefined if it has a text that only the portal has.
+ * @param {Pick<import("../store.js").PromptItem, "text" | "attachments">} prompt @returns {import("./box.js").Written | undefined}
+ */
+export function writtenIn({ text, attachments }) {
+  if (attachments.some(({ path, data }) => !path && !data)) return undefined;
+  const attached = attachments.flatMap(({ name, media_type = "", data }) => (data ? [{ name, image: { media_type, data } }] : []));
+  return { text, attached, mentions: attachments.flatMap(({ path, data }) => (path && !data ? [path] : [])) };
+}
+
+/**
  * Creates the list of attached files, each with a button that removes it. `onChange` is also called when files begin and end to be read.
  * @param {{onChange: () => void, onError: (message: string) => void}} on
  */

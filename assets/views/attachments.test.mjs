@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { runInput, readAttachment } from "./attachments.js";
+import { runInput, readAttachment, writtenIn } from "./attachments.js";
 
 describe("reading a file", () => {
   test("image", async () => {
@@ -29,4 +29,12 @@ describe("the input of a run", () => {
       attachments: [{ name: "a.txt", text: "" }, { path: "b.go" }],
     });
   });
+});
+
+describe("a prompt that is sent again", () => {
+  const image = { name: "a.png", media_type: "image/png", data: "AQ==", size: 1 };
+  test("has its images and paths", () => assert.deepEqual(writtenIn({ text: "hi", attachments: [image, { name: "b.go", path: "src/b.go" }] }), {
+    text: "hi", attached: [{ name: "a.png", image: { media_type: "image/png", data: "AQ==" } }], mentions: ["src/b.go"],
+  }));
+  test("cannot be written again if only the portal has its text", () => assert.equal(writtenIn({ text: "hi", attachments: [{ name: "a.txt", size: 5 }] }), undefined));
 });

@@ -2,7 +2,7 @@
 
 import { h, messageOf, setText } from "../dom.js";
 import { isCapable } from "../store.js";
-import { runInput } from "./attachments.js";
+import { runInput, writtenIn } from "./attachments.js";
 import { createBox } from "./box.js";
 import { icon } from "./icons.js";
 import { whenBusy } from "./keys.js";
@@ -15,8 +15,11 @@ import { createSettings } from "./settings.js";
  * @typedef {ReturnType<typeof createComposer>} Composer
  */
 
-/** @param {{session: Session, rpc: Rpc, onSent: () => void, commands: () => import("./commands.js").Command[]}} options */
-export function createComposer({ session, rpc, onSent, commands }) {
+/**
+ * @param {{session: Session, rpc: Rpc, onSent: () => void, commands: () => import("./commands.js").Command[], earlier: () => Promise<boolean>,
+ *   resend: (run: string) => Promise<void>}} options earlier loads earlier items, and returns false if there are none; resend sends a prompt again in a fork
+ */
+export function createComposer({ session, rpc, onSent, commands, earlier, resend }) {
   const sendText = h("span", { class: "button-text" }, "Send");
   const send = h("button", { type: "submit", class: "primary", "data-testid": "send" }, icon("send"), sendText);
   const steer = h("button", { type: "button", class: "with-icon", title: "The agent reads it before its next step (Ctrl+Enter)", "data-testid": "steer", hidden: true, click: () => submit("steer") },
@@ -78,6 +81,15 @@ export function createComposer({ session, rpc, onSent, commands }) {
     onSent();
     void start(written, whenBusy(action));
   };
+  /** Returns the prompt of a run, which is loaded if necessary. @param {string} run */
+  const promptOf = async (run) => {
+    for (;;) {
+      const found = session.items.find((item) => item.kind === "prompt" && item.run === run && !item.steers);
+      if (found?.kind === "prompt") return found;
+      const isFirst = session.items.findIndex((item) => item.run === run) <= 0; // what is before it may be its prompt
+      if (!isFirst || !await earlier()) throw new Error("The prompt is no longer available.");
+    }
+  };
   const stop = () => {
     const run = session.run;
     if (!run || stopping === run) return false;
@@ -104,13 +116,18 @@ export function createComposer({ session, rpc, onSent, commands }) {
     typing: box.typing,
     /** Compacts the conversation. */
     compact: () => rpc.call("portal.session.compact", { session_id: session.id }).then(onSent, (error) => showError(error.message)),
-    /** Resends the prompt of a run. @param {string} run */
-    retry(run) {
-      const item = session.items.find((item) => item.kind === "prompt" && item.run === run);
-      if (item?.kind !== "prompt") return;
+    /** Sends the prompt of a run again. @param {string} run */
+    async retry(run) {
       showError("");
-      onSent();
-      void start({ text: item.text, attached: [], mentions: [] }, "queue");
+      try {
+        const prompt = await promptOf(run);
+        const written = writtenIn(prompt);
+        if (!written) return await resend(run);
+        onSent();
+        await start(written, "queue");
+      } catch (error) {
+        showError(messageOf(error));
+      }
     },
     dispose: box.dispose,
   };

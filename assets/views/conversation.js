@@ -45,7 +45,7 @@ export function conversationView({ session, rpc, navigate, earlier, onTitle, sta
   const announcement = h("p", { class: "hidden-text", role: "status" });
   const scroll = createScroll(scroller, content, toEndButton);
 
-  const composer = createComposer({ session, rpc, onSent: scroll.toEnd, commands: () => commands() });
+  const composer = createComposer({ session, rpc, onSent: scroll.toEnd, commands: () => commands(), earlier, resend: (run) => resend(run, {}) });
   const questions = createQuestions({ session, rpc, composer });
   const changes = changesPanel({ session, rpc, navigate, onScope: () => remember(), onRuns: (runs) => draw({ items: new Set(runs.map((run) => `${run}/end`)), parts: new Set() }), onFiles: () => file.updateChanged(), href: (path, line) => fileHref(path, line),
     widen: (width) => side.widen(width), fits: (width) => side.fits(width) });
@@ -55,6 +55,16 @@ export function conversationView({ session, rpc, navigate, earlier, onTitle, sta
   const terminal = terminalPanel({ session, leave: () => side.focusTab() });
   const side = createSide({ session, rpc, panels: { changes, file, terminal }, fileHref, onTab: () => remember() });
   const header = createHeader({ session, rpc, actions: [changes.button, side.toggle] });
+  /** What is being sent again: each would start another fork whose agent works in the same directory. @type {Map<string, Promise<void>>} */
+  const resending = new Map();
+  /** Sends the prompt of a run again, in a fork; once, if it is called again meanwhile. @param {string} run @param {{text?: string, model?: string}} change */
+  const resend = (run, change) => {
+    const key = JSON.stringify([run, change]);
+    const sent = resending.get(key) ?? rpc.call("portal.session.resend", { session_id: session.id, run_id: run, ...change })
+      .then(({ session_id: fork }) => navigate(sessionAddress(fork))).finally(() => resending.delete(key));
+    resending.set(key, sent);
+    return sent;
+  };
   const transcript = createTranscript(transcriptNode, {
     session,
     href: (run) => `#/s/${session.id}/${run}`,
@@ -62,10 +72,7 @@ export function conversationView({ session, rpc, navigate, earlier, onTitle, sta
     chooseModel: composer.chooseModel,
     signIn: () => navigate("#/status"),
     edits: new Map(),
-    async resend(run, change) {
-      const { session_id: fork } = await rpc.call("portal.session.resend", { session_id: session.id, run_id: run, ...change });
-      navigate(sessionAddress(fork));
-    },
+    resend,
     fork: (run) => void forkSession(rpc, info(), navigate, run),
     pickModel: (button, choose) => void pickModel(rpc, session.model, button, choose),
     reviews: changes.reviews,

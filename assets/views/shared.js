@@ -37,7 +37,7 @@ export function sharedView({ session, rpc, link, earlier }) {
     session, readOnly: true,
     href: (run) => sessionAddress(session.id, run), reviewHref: (run) => sessionAddress(session.id, run), reviews: new Map(), edits: new Map(),
     files: { find: async () => new Set(), href: () => "" }, // files are not shared
-    retry() {}, chooseModel() {}, signIn() {}, fork() {}, pickModel() {}, resend: async () => {},
+    retry: async () => {}, chooseModel() {}, signIn() {}, fork() {}, pickModel() {}, resend: async () => {},
   });
   const older = createOlderItems({ scroller, top, scroll, transcript, session, earlier });
   const node = h("div", { class: "session" }, h("div", { class: "session-main" }, header, scroller, h("div", { class: "column bottom" }, toEnd, questions.node, note)));
