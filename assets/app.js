@@ -158,7 +158,7 @@ function show() {
   const address = route.view === "session" ? sessionAddress(route.id) : `#/${route.view}${"id" in route ? `/${route.id}` : ""}`;
   rail.close();
   if (route.view === "session" && address === shownAddress) {
-    if (!route.changes && !route.file && !route.terminal) current?.showRun?.(route.run, route.find);
+    if (route.run && !route.changes && !route.file && !route.terminal) current?.showRun?.(route.run, route.find);
     return current?.showPanel?.(route, true);
   }
   shownAddress = address;

@@ -263,3 +263,16 @@ func checkChanges(a access) {
 	b.Wait(`document.querySelector("dialog[open]")`)
 	a.check(b, "the dialog that restores files")
 }
+
+func keepsPlaceOnBack(t page) {
+	_, session := t.changedSession()
+	b := t.visit(session)
+	b.Do(chromedp.EmulateViewport(1500, 900))
+	b.Click(id("changes-button"))
+	b.Click(id("revert-all"))
+	b.WaitText(id("notice"), "Reverted 3 files")
+	b.Do(chromedp.Evaluate[chromedp.Void](`history.back()`))
+	b.Wait(`!location.hash.includes("?")`)
+	b.WaitGone(id("changes"))
+	assert.True(t, b.Is(`document.querySelector(".target") === null`), "nothing is sought")
+}
