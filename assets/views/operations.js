@@ -147,7 +147,7 @@ function operationForm({ rpc, visitor, navigate, list }) {
     focus: () => matchMedia("(hover: hover)").matches && document.focus(),
     async load() {
       await fillDirectory(directory, rpc, list());
-      models.show(await rpc.call("model.list", { include_details: true }).catch(() => ({ models: [] })), localStorage.getItem(STORAGE_KEY) ?? "");
+      models.show(await rpc.call("model.list", { include_details: true }).catch(() => ({ models: [] })), models.value || (localStorage.getItem(STORAGE_KEY) ?? ""));
     },
   };
 }

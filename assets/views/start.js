@@ -94,7 +94,7 @@ export function startView({ rpc, sessions, navigate, list, directory: wantedDire
     ready = true;
     const why = offered.status === "rejected" ? offered.reason.message : "";
     const found = offered.status === "fulfilled" ? offered.value : { models: [] };
-    model.show(modelChoices(found), preferredModel(found, initialChoice(localStorage, "model")), "No models available");
+    model.show(modelChoices(found), preferredModel(found, model.value || initialChoice(localStorage, "model")), "No models available");
     const line = setupLine(status.status === "fulfilled" ? status.value.agent : undefined, why, load);
     setup.replaceChildren(...(line ? [line] : []));
     show();
