@@ -43,6 +43,7 @@ let wasOpen = false;
 /** @type {View | undefined} */
 let current;
 let shownAddress = "";
+let visits = 0; // of addresses, so far
 let shownSession = "";
 let title = "";
 const scheduleUpdate = frameScheduler(update);
@@ -88,6 +89,12 @@ const sessions = new Sessions(rpc, (session) => {
 function navigate(address) {
   if (location.hash === address) show();
   else location.hash = address;
+}
+
+/** Returns a function for the view that is shown now: a late response does not take the user away from another one. @returns {typeof navigate} */
+function navigateFromHere() {
+  const from = visits;
+  return (address) => void (from === visits && navigate(address));
 }
 
 const notifications = createNotifications({ navigate });
@@ -162,6 +169,7 @@ function show() {
     return current?.showPanel?.(route, true);
   }
   shownAddress = address;
+  visits++;
   closeSession();
   setTitle(TITLES[route.view]);
   if (route.view === "session") void openSession(route.id);
@@ -173,6 +181,7 @@ const TITLES = { start: "New session", status: "Status", settings: "Settings", r
 
 /** @param {Exclude<import("./route.js").Route, {view: "session"}>} route @returns {View} */
 function viewOf(route) {
+  const navigate = navigateFromHere();
   switch (route.view) {
     case "status": return statusView({ rpc, navigate });
     case "settings": return settingsView({ rpc, notifications });
@@ -211,7 +220,7 @@ function showFailure(id, { code, message }) {
 /** @param {import("./store.js").Session} session */
 function showSession(session) {
   currentSession = session;
-  setView(conversationView({ session, rpc, navigate, earlier: () => sessions.earlier(session.id), onTitle: setTitle, status: portalStatus }));
+  setView(conversationView({ session, rpc, navigate: navigateFromHere(), earlier: () => sessions.earlier(session.id), onTitle: setTitle, status: portalStatus }));
   const route = parseRoute(location.hash);
   if (route.view === "session" && route.run) current?.showRun?.(route.run, route.find);
   if (route.view === "session" && (route.changes || route.file || route.terminal)) current?.showPanel?.(route, false);

@@ -2,17 +2,21 @@
 
 import { h, messageOf, setText } from "../dom.js";
 import { initialChoice, saveChoices } from "../preferences.js";
-import { sessionAddress } from "../route.js";
+import { parseRoute, sessionAddress } from "../route.js";
 import { runInput } from "./attachments.js";
 import { createBox } from "./box.js";
 import { createChip } from "./chip.js";
+import { dialog } from "./dialog.js";
 import { fillDirectory, saveDirectory } from "./directory.js";
 import { directoryChip } from "./directory-chip.js";
+import { loadDraft, saveDraft } from "./drafts.js";
 import { icon } from "./icons.js";
 import { modelChoices, preferredModel } from "./models.js";
 import { permissionChoices, PRESETS } from "./permissions.js";
 import { modeChip, MODES } from "./settings.js";
 import { setupLine } from "./setup.js";
+
+const DRAFT = "new";
 
 /** Examples by model: the scripted one only understands keywords. */
 const EXAMPLES = {
@@ -43,7 +47,7 @@ export function startView({ rpc, sessions, navigate, list, directory: wantedDire
     { name: "status", label: "Portal status", run: () => navigate("#/status") },
   ];
   const box = createBox({
-    draft: "new",
+    draft: DRAFT,
     buttons: [send],
     chips: [directory.node, model.node, mode.node, permissions.node],
     findFiles: (query) => rpc.call("portal.files.complete", { directory: directory.value, query }),
@@ -114,6 +118,21 @@ export function startView({ rpc, sessions, navigate, list, directory: wantedDire
     saveChoices(localStorage, { model: model.value, permissions: permissions.value });
     saveDirectory(directory.value);
   };
+  /** Deletes what was sent, but not what was written meanwhile on another page of this kind. @param {string} sent */
+  const forgetDraft = (sent) => {
+    if (node.isConnected) box.clear();
+    else if (loadDraft(sessionStorage, DRAFT).text.trim() === sent) saveDraft(sessionStorage, DRAFT, { text: "", mentions: [] });
+  };
+  /** @param {unknown} error */
+  const showError = (error) => {
+    if (node.isConnected) box.showError(messageOf(error));
+    else dialog("Could not start the session", [h("p", {}, messageOf(error))], "", async () => {});
+  };
+  /** Detaches from a session that was started here and is not shown. */
+  const leave = () => {
+    const route = parseRoute(location.hash);
+    if (started.id && !(route.view === "session" && route.id === started.id)) sessions.release(started.id);
+  };
   const start = async () => {
     if (send.disabled) return;
     const { text, attached, mentions } = box.written();
@@ -127,12 +146,13 @@ export function startView({ rpc, sessions, navigate, list, directory: wantedDire
       const { input, attachments: files } = runInput(text, attached, mentions);
       await rpc.call("run.start", { session_id: id, input, portal: { mode: mode.value, attachments: files } });
       remember();
-      box.clear();
+      forgetDraft(text);
       navigate(sessionAddress(id));
     } catch (error) {
-      box.showError(messageOf(error));
+      showError(error);
     }
     sending = false;
+    if (!node.isConnected) leave();
     box.lock(false);
     show();
   };
@@ -155,7 +175,10 @@ export function startView({ rpc, sessions, navigate, list, directory: wantedDire
       opened = rpc.state === "open";
     },
     focus: () => matchMedia("(hover: hover)").matches && box.focus(), // no on-screen keyboard on phones
-    dispose: box.dispose,
+    dispose() {
+      box.dispose();
+      if (!sending) leave();
+    },
   };
 }
 
