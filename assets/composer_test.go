@@ -203,3 +203,17 @@ func waitsForAttachments(t page) {
 	b.WaitCount(".attached li", 2)
 	b.Wait(`!document.querySelector('[data-testid="send"]').disabled`)
 }
+
+func keepsPromptInView(t page) {
+	b, _ := t.session(t.TempDir(), "permissions=ask")
+	b.Do(chromedp.EmulateViewport(1000, 600))
+	send(b, "wait 600 s")
+	b.WaitText(id("status"), "Working")
+	for i := range 16 {
+		send(b, fmt.Sprintf("say `%d`", i))
+	}
+	b.WaitCount(id("queue", id("queue-remove")), 16)
+	b.Wait(fmt.Sprintf(inSight, id("prompt")))
+	assert.True(t, b.Is(`document.querySelector(".scroll").clientHeight > 100`), "the conversation has room")
+	b.Click(id("stop"))
+}
