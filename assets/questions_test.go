@@ -298,3 +298,12 @@ func showsCleanDiff(t page) {
 	idle(b, 1)
 	b.WaitText(id("answer"), "no 1")
 }
+
+func keepsFocusAfterClick(t page) {
+	b, _ := t.session(t.TempDir(), "permissions=ask")
+	send(b, "run `touch one.txt`")
+	asked(b, "touch one.txt")
+	b.Click(id("allow"))
+	idle(b, 1)
+	assert.True(t, b.Is(`document.activeElement.matches('[data-testid="prompt"]')`), "the next keys go to the prompt")
+}

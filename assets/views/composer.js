@@ -1,6 +1,6 @@
 // The composer of a session: the box for prompts, with the session's settings, the queue, and what to do while a run works.
 
-import { h, messageOf, setText } from "../dom.js";
+import { h, hasKeyboard, messageOf, setText } from "../dom.js";
 import { isCapable } from "../store.js";
 import { runInput, writtenIn } from "./attachments.js";
 import { createBox } from "./box.js";
@@ -112,7 +112,7 @@ export function createComposer({ session, rpc, onSent, commands, earlier, resend
     stop,
     chooseModel: settings.choose,
     permit: settings.permit,
-    focus: box.focus,
+    focus: () => hasKeyboard() && box.focus(),
     typing: box.typing,
     /** Compacts the conversation. */
     compact: () => rpc.call("portal.session.compact", { session_id: session.id }).then(onSent, (error) => showError(error.message)),

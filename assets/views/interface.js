@@ -1,6 +1,6 @@
 // The view of one interface: its frame, a composer for changes, and its versions.
 
-import { age, h, escapeBidi, setText } from "../dom.js";
+import { age, escapeBidi, h, hasKeyboard, setText } from "../dom.js";
 import { summaryOf, newInterface, applyMessage } from "../interfaces.js";
 import { compareVersions } from "./compare.js";
 import { createFrame } from "./frame.js";
@@ -159,7 +159,7 @@ function createComposer({ onChange, onStop, onMake }) {
   };
   return {
     node,
-    focus: () => matchMedia("(hover: hover)").matches && input.focus(),
+    focus: () => hasKeyboard() && input.focus(),
     /** @param {string} message */
     fail: (message) => setText(problem, message),
     /** @param {Interface} watched */

@@ -1,6 +1,6 @@
 // The view of all interfaces, with a form that creates one from an API description.
 
-import { age, h, messageOf, setChildren, setText } from "../dom.js";
+import { age, h, hasKeyboard, messageOf, setChildren, setText } from "../dom.js";
 import { summaryOf } from "../interfaces.js";
 import { interfaceAddress } from "../route.js";
 import { SAMPLE, SAMPLE_NAME } from "../sample.js";
@@ -140,5 +140,5 @@ function createForm({ rpc, navigate }) {
     name = "";
     show();
   });
-  return { node, focus: () => matchMedia("(hover: hover)").matches && text.focus() };
+  return { node, focus: () => hasKeyboard() && text.focus() };
 }

@@ -1,6 +1,6 @@
 // The view of all jobs, with a form that starts one from the job book.
 
-import { age, baseName, escapeBidi, h, messageOf, setChildren, setText } from "../dom.js";
+import { age, baseName, escapeBidi, h, hasKeyboard, messageOf, setChildren, setText } from "../dom.js";
 import { STATUS_LABELS, isOpen, elapsed, progressOf, sortJobs } from "../jobs.js";
 import { jobAddress } from "../route.js";
 import { createChart, statusIcon } from "./chart.js";
@@ -187,7 +187,7 @@ function jobForm({ rpc, navigate, list }) {
   more.addEventListener("toggle", show);
   return {
     node,
-    focus: () => matchMedia("(hover: hover)").matches && grid.querySelector(/** @type {"input"} */ ("input:checked"))?.focus(),
+    focus: () => hasKeyboard() && grid.querySelector(/** @type {"input"} */ ("input:checked"))?.focus(),
     /** @param {Book} loaded */
     async load(loaded) {
       const before = chosen();

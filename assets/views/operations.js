@@ -1,6 +1,6 @@
 // The view of all operations, with a form that starts one.
 
-import { age, h, messageOf, setText } from "../dom.js";
+import { age, h, hasKeyboard, messageOf, setText } from "../dom.js";
 import { TYPES, isOpen } from "../operations.js";
 import { operationAddress } from "../route.js";
 import { directoryField, fillDirectory, saveDirectory } from "./directory.js";
@@ -144,7 +144,7 @@ function operationForm({ rpc, visitor, navigate, list }) {
   show();
   return {
     node,
-    focus: () => matchMedia("(hover: hover)").matches && document.focus(),
+    focus: () => hasKeyboard() && document.focus(),
     async load() {
       await fillDirectory(directory, rpc, list());
       models.show(await rpc.call("model.list", { include_details: true }).catch(() => ({ models: [] })), models.value || (localStorage.getItem(STORAGE_KEY) ?? ""));

@@ -145,6 +145,7 @@ function createCard(question, send, composer) {
   }, asker, heading, detail(question), controls, problem);
   const answer = (/** @type {unknown} */ result) => {
     if (controls.disabled) return;
+    if (node.contains(document.activeElement)) node.focus({ preventScroll: true }); // a disabled button would lose the focus
     controls.disabled = true;
     problem.textContent = "";
     send(result, (text) => {

@@ -1,6 +1,6 @@
 // The view that starts a session: the composer, with what the session starts with as chips, and examples.
 
-import { h, messageOf, setText } from "../dom.js";
+import { h, hasKeyboard, messageOf, setText } from "../dom.js";
 import { initialChoice, saveChoices } from "../preferences.js";
 import { parseRoute, sessionAddress } from "../route.js";
 import { runInput } from "./attachments.js";
@@ -174,7 +174,7 @@ export function startView({ rpc, sessions, navigate, list, directory: wantedDire
       }
       opened = rpc.state === "open";
     },
-    focus: () => matchMedia("(hover: hover)").matches && box.focus(), // no on-screen keyboard on phones
+    focus: () => hasKeyboard() && box.focus(),
     dispose() {
       box.dispose();
       if (!sending) leave();
