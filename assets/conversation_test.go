@@ -181,3 +181,14 @@ func retriesWithAttachments(t page) {
 	idle(b, 3)
 	b.WaitText(id("prompt-block"), "pasted.txt")
 }
+
+func showsFailedOutput(t page) {
+	dir := t.TempDir()
+	b, _ := t.session(dir, "permissions=allow")
+	send(b, "run `echo first; while [ ! -e go ]; do sleep 0.05; done; echo last words; exit 3`")
+	b.WaitText(`.tool[data-state="running"] .tail`, "first")
+	t.file(dir, "go", "")
+	idle(b, 1)
+	b.WaitText(`.tool[data-state="error"] .tail`, "last words")
+	assert.Equal(t, "", b.Text(`document.querySelector(".tail .rest").textContent`), "what streamed is gone")
+}

@@ -16,7 +16,12 @@ export function createHTMLView(node) {
   let isPlain = false;
   node.append(done, end);
   return (html, tail, text) => {
-    const plain = !html && !tail && !shown && !shownTail;
+    const plain = !html && !tail;
+    if (plain && !isPlain) {
+      done.replaceChildren();
+      end.replaceChildren();
+      shown = shownTail = "";
+    }
     if (plain !== isPlain) node.classList.toggle("plain-text", (isPlain = plain));
     if (plain) return showText(done, text);
     if (!html.startsWith(shown)) {
