@@ -1,6 +1,7 @@
 package assets_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 
@@ -191,4 +192,18 @@ func showsFailedOutput(t page) {
 	idle(b, 1)
 	b.WaitText(`.tool[data-state="error"] .tail`, "last words")
 	assert.Equal(t, "", b.Text(`document.querySelector(".tail .rest").textContent`), "what streamed is gone")
+}
+
+func showsOldErrorsOnce(t page) {
+	b, _ := t.session(t.TempDir(), "permissions=ask")
+	send(b, "fail")
+	idle(b, 1)
+	for i := range 7 {
+		send(b, fmt.Sprintf("say `%d`", i))
+		idle(b, 2+i)
+	}
+	b.WaitCount(id("error"), 1)
+	b.Do(chromedp.Reload())
+	idle(b, 8)
+	b.WaitCount(id("error"), 1)
 }

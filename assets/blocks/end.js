@@ -59,13 +59,7 @@ function lastText(run, { session }) {
 
 /** Reports whether the error of a run is already shown before its end. @param {import("../store.js").EndItem} item @param {import("./block.js").BlockContext} context */
 function isErrorShown({ run, message }, { session }) {
-  const { items } = session;
-  for (let i = items.length - 1, n = 0; i >= 0 && n < 20; i--, n++) {
-    const other = items[i];
-    if (other.kind === "error" && other.run === run) return true;
-    if (other.run === run && other.kind === "text" && other.content === message) return true;
-  }
-  return false;
+  return session.items.some((other) => other.run === run && (other.kind === "error" || (other.kind === "text" && other.content === message)));
 }
 
 /** @returns {Block} */
