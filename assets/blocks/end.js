@@ -21,7 +21,7 @@ export function endBlock(item, context) {
   const review = h("a", { class: "end-review", href: context.reviewHref(item.run), hidden: true, "data-testid": "review" });
   const line = h("div", { class: "end-row" }, link, review);
   node.append(line);
-  if (context.session.runs[item.run]?.prompts && !(context.readOnly && !lastText(item.run, context))) addActions(line, "Answer actions", () => answerActions(item.run, context));
+  if (lastText(item.run, context) || (!context.readOnly && hasPrompt(item.run, context))) addActions(line, "Answer actions", () => answerActions(item.run, context));
   return {
     node,
     /** @param {import("../store.js").EndItem} item */
@@ -45,11 +45,14 @@ function answerActions(run, context) {
     { name: "copy", label: "Copy answer", icon: "copy", act: (button) => void copyText(answer.html ? shownText(answer.html) : answer.content, button) },
     { name: "markdown", label: "Copy as Markdown", act: (button) => void copyText(answer.content, button) },
   ] : [];
-  if (context.readOnly || !isCapable(context.session, "forking")) return copies; // prompts are sent again in a fork
+  if (context.readOnly || !hasPrompt(run, context) || !isCapable(context.session, "forking")) return copies; // prompts are sent again in a fork
   return [...copies,
     { name: "retry", label: "Retry", icon: "retry", act: () => void retry({}) },
     { name: "retry-model", label: "Retry with another model…", act: (button) => context.pickModel(button, (model) => void retry({ model })) }];
 }
+
+/** Reports whether a run has a prompt, or may have one that is not loaded yet. @param {string} run @param {import("./block.js").BlockContext} context */
+const hasPrompt = (run, { session: { runs, items, earlier } }) => Boolean(runs[run]?.prompts) || (earlier !== "" && items[0]?.run === run);
 
 /** Returns the answer of a run. @param {string} run @param {import("./block.js").BlockContext} context */
 function lastText(run, { session }) {
