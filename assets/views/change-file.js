@@ -92,11 +92,10 @@ export function fileView(file, context) {
     fold: (open) => set(open),
     /** Shows the present state of the change. @param {FileChange} file */
     update(file) {
-      const before = JSON.stringify(shown);
+      const isSame = JSON.stringify(file) === JSON.stringify(shown);
       shown = file;
-      const isSame = JSON.stringify(file) === before;
       if (!isSame) update();
-      if (!body.hidden && !(isSame && file.state === "present")) void load(); // of an edited file, other hunks may be reverted now
+      if (!body.hidden) void load(); // its lines may be other ones although their numbers are the same
     },
     /** Draws the hunks again, in one column or two. */
     redraw: () => hunks.forEach(({ redraw }) => redraw()),
