@@ -307,7 +307,7 @@ document.addEventListener("keydown", (event) => {
   const isTyping = event.target instanceof HTMLElement && event.target.matches("input, textarea, select, [contenteditable]");
   if ((event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey && event.key.toLowerCase() === "k") palette.toggle();
   else if (event.key === "," && !event.altKey && (event.ctrlKey || event.metaKey) && !inDialog) navigate("#/settings");
-  else if (event.altKey && event.code === "KeyN" && !inDialog) navigate("#/");
+  else if (event.altKey && event.code === "KeyN" && !inDialog && (!isTyping || event.key.toLowerCase() === "n")) navigate("#/"); // Option+N types a tilde on macOS
   else if (event.key === "?" && !isTyping && !event.ctrlKey && !event.metaKey) palette.help();
   else return;
   event.preventDefault();

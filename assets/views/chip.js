@@ -95,6 +95,7 @@ export function createChip({ label, id, onChoose, onOpen = () => {} }) {
   } });
   filter.addEventListener("input", applyFilter);
   menu.addEventListener("keydown", (event) => {
+    if (event.isComposing) return;
     const open = items();
     const at = open.indexOf(/** @type {HTMLButtonElement} */ (document.activeElement));
     if (event.key === "ArrowDown") open[(at + 1) % open.length]?.focus();

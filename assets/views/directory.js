@@ -117,6 +117,7 @@ export function directoryField({ rpc, known = () => [], onDescribe = () => {}, o
   });
   input.addEventListener("blur", () => choices.offer([]));
   input.addEventListener("keydown", (event) => {
+    if (event.isComposing) return;
     const { list, at } = choices;
     if (event.key === "ArrowDown" && list.length > 0) choices.move(1);
     else if (event.key === "ArrowUp" && list.length > 0) choices.move(-1);

@@ -63,6 +63,7 @@ export function createPalette({ list, commands, navigate }) {
   input.addEventListener("input", search);
   dialog.addEventListener("keydown", (event) => {
     event.stopPropagation();
+    if (event.isComposing) return;
     if (event.key === "ArrowDown") select(at + 1);
     else if (event.key === "ArrowUp") select(at - 1);
     else if (event.key === "Enter") run(at);

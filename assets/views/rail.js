@@ -127,6 +127,7 @@ export function createRail({ root, toggle, veil, notice, rpc, navigate }) {
     shown.get(rows[at].key)?.node.querySelector("a")?.focus();
   };
   root.addEventListener("keydown", (event) => {
+    if (event.isComposing) return;
     if (event.key === "ArrowDown" || event.key === "ArrowUp") move(event.key === "ArrowDown" ? 1 : -1);
     else if (event.key === "Enter" && event.target === search) root.querySelector(/** @type {"a"} */ (".row a"))?.click();
     else if (event.key === "Escape" && search.value) {
