@@ -315,6 +315,7 @@ document.addEventListener("keydown", (event) => {
 setInterval(() => {
   if (document.hidden) return;
   rail.update(list); // ages
+  rpc.check(); // a switch of networks does not end the connection visibly
   if (rpc.state === "open") void checkStorage();
 }, 60_000);
 
