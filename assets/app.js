@@ -30,6 +30,8 @@ import { Visitor } from "./visitor.js";
  *   receive?: (message: import("./rpc.js").Notification) => void, commands?: () => import("./views/palette.js").Command[]}} View
  */
 
+/** Elements that keys are typed into. */
+const FIELDS = "input, textarea, select, [contenteditable]";
 const view = find("view", HTMLElement);
 const offline = find("offline", HTMLElement);
 const storage = find("storage", HTMLElement);
@@ -43,6 +45,8 @@ let wasOpen = false;
 /** @type {View | undefined} */
 let current;
 let shownAddress = "";
+/** What had the focus when the shown session was opened. @type {Element | null} */
+let focusAtOpen = null;
 let visits = 0; // of addresses, so far
 let shownSession = "";
 let title = "";
@@ -81,7 +85,7 @@ const rpc = new Connection({
 });
 
 const sessions = new Sessions(rpc, (session) => {
-  if (session.id === shownSession && session !== currentSession) showSession(session);
+  if (session.id === shownSession && session !== currentSession) showLate(session);
   else scheduleUpdate();
 }, showFailure);
 
@@ -199,12 +203,13 @@ function viewOf(route) {
 /** @param {string} id */
 async function openSession(id) {
   shownSession = id;
+  focusAtOpen = document.activeElement;
   const known = sessions.get(id);
   if (known) showSession(known); // immediately; missed events follow
   else setView(messageView("Loading…"));
   try {
     const session = await sessions.open(id);
-    if (shownSession === id && currentSession !== session) showSession(session);
+    if (shownSession === id && currentSession !== session) showLate(session);
   } catch (error) {
     showFailure(id, /** @type {import("./rpc.js").CallError} */ (error));
   }
@@ -217,13 +222,20 @@ function showFailure(id, { code, message }) {
   setView(messageView(code === -32004 ? "Session not found. It may have been deleted, or it belongs to another portal." : message));
 }
 
-/** @param {import("./store.js").Session} session */
-function showSession(session) {
+/** @param {import("./store.js").Session} session @param {boolean} [focus] whether it gets the focus */
+function showSession(session, focus = true) {
   currentSession = session;
-  setView(conversationView({ session, rpc, navigate: navigateFromHere(), earlier: () => sessions.earlier(session.id), onTitle: setTitle, status: portalStatus }));
+  setView(conversationView({ session, rpc, navigate: navigateFromHere(), earlier: () => sessions.earlier(session.id), onTitle: setTitle, status: portalStatus }), focus);
   const route = parseRoute(location.hash);
   if (route.view === "session" && route.run) current?.showRun?.(route.run, route.find);
   if (route.view === "session" && (route.changes || route.file || route.terminal)) current?.showPanel?.(route, false);
+}
+
+/** Shows a session that has loaded. If the user types elsewhere meanwhile, the focus stays there. @param {import("./store.js").Session} session */
+function showLate(session) {
+  const active = document.activeElement;
+  const isTyping = active !== focusAtOpen && active instanceof HTMLElement && active.matches(FIELDS) && !view.contains(active);
+  showSession(session, !isTyping);
 }
 
 function closeSession() {
@@ -232,12 +244,12 @@ function closeSession() {
   currentSession = undefined;
 }
 
-/** @param {View} next */
-function setView(next) {
+/** @param {View} next @param {boolean} [focus] whether it gets the focus */
+function setView(next, focus = true) {
   current?.dispose();
   current = next;
   view.replaceChildren(next.node);
-  next.focus();
+  if (focus) next.focus();
   scheduleUpdate();
 }
 
@@ -304,7 +316,7 @@ document.addEventListener("visibilitychange", () => {
 document.addEventListener("keydown", (event) => {
   if (event.isComposing || event.defaultPrevented) return;
   const inDialog = document.querySelector("dialog[open]") !== null;
-  const isTyping = event.target instanceof HTMLElement && event.target.matches("input, textarea, select, [contenteditable]");
+  const isTyping = event.target instanceof HTMLElement && event.target.matches(FIELDS);
   if ((event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey && event.key.toLowerCase() === "k") palette.toggle();
   else if (event.key === "," && !event.altKey && (event.ctrlKey || event.metaKey) && !inDialog) navigate("#/settings");
   else if (event.altKey && event.code === "KeyN" && !inDialog && (!isTyping || event.key.toLowerCase() === "n")) navigate("#/"); // Option+N types a tilde on macOS
