@@ -242,3 +242,17 @@ func offersActionsOnPhone(t page) {
 	}
 	b.Wait(`document.documentElement.scrollWidth <= innerWidth`)
 }
+
+func closesMenuWithButton(t page) {
+	b, _ := t.session(t.TempDir(), "permissions=ask")
+	send(b, "say `hello`")
+	idle(b, 1)
+	more := id("prompt-block", id("more"))
+	b.Click(more)
+	b.WaitCount(id("menu"), 1)
+	b.Click(more)
+	b.WaitCount(id("menu"), 0)
+	b.Wait(`document.querySelector(` + literal(more) + `).ariaExpanded === "false"`)
+	b.Click(more)
+	b.WaitCount(id("menu"), 1)
+}

@@ -186,6 +186,7 @@ func TestPage(t *testing.T) {
 		"commits changes and creates a pull request":       commitsChanges,
 		"tries requests of the reference":                  triesRequests,
 		"continues the session of an editor":               continuesAnEditorsSession,
+		"closes a menu with its button":                    closesMenuWithButton,
 		"shows old errors once":                            showsOldErrorsOnce,
 		"shows the output of a failed command":             showsFailedOutput,
 		"keeps the focus after a click on an answer":       keepsFocusAfterClick,

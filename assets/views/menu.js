@@ -19,10 +19,11 @@ export function showMenu(button, label, items) {
 }
 
 /**
- * Opens a menu below a button, or above it if there is no room. The arrow keys move in it; Escape closes it and does nothing else.
+ * Opens a menu below a button, or above it if there is no room; closes it if it is open. The arrow keys move in it; Escape closes it and does nothing else.
  * @param {HTMLElement} button @param {string} label @param {(close: () => void) => HTMLElement[]} contentOf returns the buttons of the menu, or groups of them @param {string} [name] its class and test id
  */
 export function openMenu(button, label, contentOf, name = "menu") {
+  if (button.getAttribute("aria-expanded") === "true") return button.setAttribute("aria-expanded", "false"); // the click has closed it
   const menu = h("div", { class: `menu ${name}`, role: "menu", popover: "auto", "aria-label": label, "data-testid": name });
   const close = () => menu.isConnected && menu.hidePopover();
   menu.append(...contentOf(close));
