@@ -34,7 +34,7 @@ export function recentDirectories(sessions, except) {
 }
 
 /** Reports whether a text is a word rather than a path. @param {string} typed */
-export const isWord = (typed) => typed.trim() !== "" && !/^[/~]/.test(typed.trim());
+export const isWord = (typed) => typed.trim() !== "" && !/^([/~]|[A-Za-z]:[\\/]|\\\\)/.test(typed.trim());
 
 /**
  * Returns the paths to complete for what was typed. A bare word is looked for in the current directory, beside it, and at home.
@@ -43,9 +43,12 @@ export const isWord = (typed) => typed.trim() !== "" && !/^[/~]/.test(typed.trim
 export function pathsToComplete(typed, current) {
   if (!isWord(typed)) return [typed];
   const word = typed.trim();
-  const base = current.replace(/\/+$/, "");
+  const base = current.replace(/[\\/]+$/, "");
   return [...new Set([...(base ? [`${base}/${word}`, `${parentOf(base)}${word}`] : []), `~/${word}`])];
 }
 
 /** Returns the parent of an absolute path, with a slash at its end. @param {string} path */
-export const parentOf = (path) => path.replace(/\/+$/, "").replace(/[^/]*$/, "") || "/";
+export const parentOf = (path) => path.replace(/[\\/]+$/, "").replace(/[^\\/]*$/, "") || "/";
+
+/** Whether a path has no parent: "/", or a drive of Windows. @param {string} path */
+export const isRoot = (path) => /^([A-Za-z]:)?[\\/]*$/.test(path);

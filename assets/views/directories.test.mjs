@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { favourites, isWord, parentOf, pathsToComplete, recentDirectories, toggleFavourite } from "./directories.js";
+import { favourites, isRoot, isWord, parentOf, pathsToComplete, recentDirectories, toggleFavourite } from "./directories.js";
 
 const newStore = (content = {}) => ({ content, getItem: (key) => content[key] ?? null, setItem: (key, value) => { content[key] = value; } });
 
@@ -35,13 +35,19 @@ describe("paths to complete", () => {
     ["her", "/home/me/x/", ["/home/me/x/her", "/home/me/her", "~/her"]],
     [" her ", "", ["~/her"]],
     ["her", "/", ["~/her"]],
+    ["C:\\a", "C:\\me", ["C:\\a"]],
+    ["her", "C:\\me\\x\\", ["C:\\me\\x/her", "C:\\me\\her", "~/her"]],
   ]) test(`${JSON.stringify(typed)} in ${current}`, () => assert.deepEqual(pathsToComplete(typed, current), want));
 });
 
 test("a word is no path", () => {
-  assert.deepEqual(["her", " her", "", " ", "/her", "~", "~/her", "./her"].map(isWord), [true, true, false, false, false, false, false, true]);
+  assert.deepEqual(["her", " her", "", " ", "/her", "~", "~/her", "./her", "C:\\her", "c:/her", "\\\\host\\her", "c:"].map(isWord), [true, true, false, false, false, false, false, true, false, false, false, true]);
 });
 
 test("the parent ends with a slash", () => {
-  assert.deepEqual(["/a/b", "/a/b/", "/a", "/"].map(parentOf), ["/a/", "/a/", "/", "/"]);
+  assert.deepEqual(["/a/b", "/a/b/", "/a", "/", "C:\\a\\b"].map(parentOf), ["/a/", "/a/", "/", "/", "C:\\a\\"]);
+});
+
+test("a root has no parent", () => {
+  assert.deepEqual(["/", "C:\\", "c:/", "/a", "C:\\a"].map(isRoot), [true, true, true, false, false]);
 });

@@ -3,7 +3,7 @@
 import { h, debounce, setText } from "../dom.js";
 import { icon } from "./icons.js";
 import { createChoices } from "./choices.js";
-import { isWord, parentOf, pathsToComplete } from "./directories.js";
+import { isRoot, isWord, parentOf, pathsToComplete } from "./directories.js";
 
 const PAUSE = 80; // ms after a key before asking the portal
 
@@ -64,7 +64,7 @@ export function directoryField({ rpc, known = () => [], onDescribe = () => {}, o
       choices.offer([]);
       onPick();
     } else {
-      input.value = `${path.replace(/\/$/, "")}/`;
+      input.value = `${path.replace(/[\\/]$/, "")}/`;
       complete(0);
     }
     describeSoon();
@@ -72,15 +72,15 @@ export function directoryField({ rpc, known = () => [], onDescribe = () => {}, o
   /** @param {string} path @returns {Promise<Entry[]>} */
   const below = (path) => rpc.call("portal.directory.complete", { path }).then(({ entries }) => entries, () => []);
   /** Lists the subdirectories of a directory, after the way up. @param {string} path with a slash at its end */
-  const browse = async (path) => [...(path === "/" ? [] : [{ path: parentOf(path), name: ".." }]), ...(await below(path))];
+  const browse = async (path) => [...(isRoot(path) ? [] : [{ path: parentOf(path), name: ".." }]), ...(await below(path))];
   const find = async () => {
     const typed = input.value;
     if (!isTyped) {
       const some = known();
       const group = some.length > 0 ? "Browse" : "";
-      return [...some, ...(await browse(`${typed.replace(/\/$/, "")}/`)).map((entry) => ({ ...entry, group }))];
+      return [...some, ...(await browse(`${typed.replace(/[\\/]$/, "")}/`)).map((entry) => ({ ...entry, group }))];
     }
-    if (typed.endsWith("/") && !isWord(typed)) return browse(typed);
+    if (/[\\/]$/.test(typed) && !isWord(typed)) return browse(typed);
     const word = typed.trim().toLowerCase();
     const same = isWord(typed) ? known().filter(({ path }) => path.toLowerCase().includes(word)) : [];
     const found = (await Promise.all(pathsToComplete(typed, current).map(below))).flat();
