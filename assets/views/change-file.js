@@ -155,8 +155,7 @@ export function actionButton(label, problem, act) {
     button.setAttribute("aria-disabled", "true"); // it keeps the focus
     problem.replaceChildren();
     try {
-      setChildren(problem, textNodes(restoredNote(await act())));
-      problem.classList.remove("error-text");
+      showRestored(problem, await act());
     } catch (error) {
       setChildren(problem, textNodes(messageOf(error)));
       problem.classList.add("error-text");
@@ -164,6 +163,12 @@ export function actionButton(label, problem, act) {
     button.removeAttribute("aria-disabled");
   });
   return button;
+}
+
+/** Says what an action on files left undone, if anything. @param {HTMLElement} node @param {import("../changes.js").Restored} result */
+export function showRestored(node, result) {
+  setChildren(node, textNodes(restoredNote(result)));
+  node.classList.remove("error-text");
 }
 
 /** @param {string} text */

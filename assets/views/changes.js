@@ -4,7 +4,7 @@ import { h, setChildren, setText } from "../dom.js";
 import { ChangesModel, countFiles, notCoveredReason, runLabel, totals, undoText } from "../changes.js";
 import { sessionAddress } from "../route.js";
 import { isCapable } from "../store.js";
-import { actionButton, fileView } from "./change-file.js";
+import { actionButton, fileView, showRestored } from "./change-file.js";
 import { commitTools } from "./commit.js";
 import { dialog } from "./dialog.js";
 
@@ -78,6 +78,7 @@ export function changesPanel({ session, rpc, navigate, onScope, onRuns, onFiles,
     dialog("Restore to here?", [text, choices], "Restore files", async () => {
       const conversation = choices.querySelector("input:checked")?.getAttribute("value");
       const result = await act("restore", { run_id: run, conversation });
+      showRestored(problem, result);
       if (result.session_id) navigate(sessionAddress(result.session_id));
     });
   };

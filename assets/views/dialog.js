@@ -5,9 +5,10 @@ import { h, messageOf } from "../dom.js";
 /**
  * Opens a dialog that performs an action, and stays open if that fails.
  * @param {string} title @param {Node[]} content @param {string} label of the button; "" for none @param {() => Promise<unknown>} act @param {string} [kind] of the button
+ * @param {string} [failed] why the action has failed before
  */
-export function dialog(title, content, label, act, kind = "") {
-  const problem = h("p", { class: "error-text", role: "alert" });
+export function dialog(title, content, label, act, kind = "", failed = "") {
+  const problem = h("p", { class: "error-text", role: "alert" }, failed);
   const node = h("dialog", { class: "dialog", "aria-label": title });
   const close = () => node.close();
   const cancel = h("button", { type: "button", click: close }, label ? "Cancel" : "Close");

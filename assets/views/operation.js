@@ -30,6 +30,7 @@ export function operationView({ id, rpc, visitor, onChange, onTitle }) {
   /** @type {Map<number, (entry: Entry) => void>} */
   const shown = new Map();
   let connectionNote = "";
+  let cancelProblem = "";
 
   const load = async () => {
     try {
@@ -80,8 +81,9 @@ export function operationView({ id, rpc, visitor, onChange, onTitle }) {
   });
   cancel.addEventListener("click", async () => {
     cancel.disabled = true;
-    await visitor.call("POST", `operations/${encodeURIComponent(id)}/cancel`).catch((error) => setText(note, error.message));
+    cancelProblem = await visitor.call("POST", `operations/${encodeURIComponent(id)}/cancel`).then(() => "", messageOf);
     cancel.disabled = false;
+    onChange();
   });
 
   void load();
@@ -95,7 +97,7 @@ export function operationView({ id, rpc, visitor, onChange, onTitle }) {
         if (known) known(entry);
         else shown.set(entry.key, addEntry(entries, entry, log.entries[shown.size - 1]?.section ?? ""));
       }
-      setText(note, connectionNote || (log.skipped > 0 ? `Skipped ${log.skipped} thoughts because this window is too slow.` : ""));
+      setText(note, cancelProblem || connectionNote || (log.skipped > 0 ? `Skipped ${log.skipped} thoughts because this window is too slow.` : ""));
       if (atEnd) scroll.scrollTop = scroll.scrollHeight;
     },
     focus: () => scroll.focus({ preventScroll: true }),

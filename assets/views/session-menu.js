@@ -1,6 +1,6 @@
 // The menu of a session.
 
-import { h } from "../dom.js";
+import { h, messageOf } from "../dom.js";
 import { sessionAddress } from "../route.js";
 import { dialog } from "./dialog.js";
 import { showMenu } from "./menu.js";
@@ -44,8 +44,8 @@ function deleteSession({ rpc, navigate, isCurrent }, session) {
 export function renameSession(rpc, session, title = "") {
   const input = h("input", { type: "text", value: title || session.title || "", "aria-label": "Title", maxlength: 200 });
   const act = () => rpc.call("portal.session.rename", { session_id: session.session_id, title: input.value.trim() });
-  const ask = () => dialog("Rename session", [input], "Rename", act);
-  if (title) act().catch(ask);
+  const ask = (failed = "") => dialog("Rename session", [input], "Rename", act, "", failed);
+  if (title) act().catch((error) => ask(messageOf(error)));
   else ask();
 }
 

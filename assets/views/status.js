@@ -21,13 +21,13 @@ export function statusView({ rpc }) {
     const request = ++lastLoad;
     refresh.disabled = true;
     refresh.textContent = all ? "Refreshing…" : "Refresh";
-    const calls = [rpc.call("portal.status", { refresh: all }), rpc.call("portal.extensions.list")];
-    const first = await settled(calls[0]);
+    const calls = [settled(rpc.call("portal.status", { refresh: all })), settled(rpc.call("portal.extensions.list"))];
+    const { value, problem } = await calls[0];
     if (request !== lastLoad) return;
-    if (first.problem) body.replaceChildren(h("p", { class: "error-text" }, first.problem));
-    else {
-      body.replaceChildren(...statusParts(first.value, () => void load(true)), ...extensions(await settled(calls[1])));
-    }
+    body.replaceChildren(...(problem ? [h("p", { class: "error-text" }, problem)] : statusParts(value, () => void load(true))));
+    const added = problem ? [] : extensions(await calls[1]); // they may take long
+    if (request !== lastLoad) return;
+    body.append(...added);
     refresh.disabled = false;
     refresh.textContent = "Refresh";
   };
