@@ -71,7 +71,7 @@ describe("earlier items", () => {
     const plan = (text) => event("", { type: "plan", text, todos: [] });
     const session = made(...edited("2"), plan("new"));
     prependPast(session, made(...edited("1"), plan("old")));
-    assert.deepEqual(session.files, { "/d/a.go": { added: 4, removed: 2 } });
+    assert.deepEqual({ ...session.files }, { "/d/a.go": { added: 4, removed: 2 } });
     assert.equal(session.plan.text, "new");
   });
 

@@ -127,7 +127,8 @@ export function newSession(info) {
   /** @type {Session} */
   const session = {
     id: info.session_id, title: "", model: "", directory: "", state: "idle", origin: "", forkedFrom: null, cursor: "",
-    items: [], index: new Map(), runs: {}, run: "", questions: [], answered: new Map(), usage: null, watchers: 1, plan: null, files: {},
+    items: [], index: new Map(), runs: {}, run: "", questions: [], answered: new Map(), usage: null, watchers: 1, plan: null,
+    files: Object.create(null), // a file may be called __proto__
     agents: {}, servers: {}, permissions: null, remembered: {}, can: null, waiting: [], error: null, truncated: false, earlier: "", front: 0, most: MAX_ITEMS, closed: false,
     multiplier: null,
     changed: new Set(), parts: new Set(), open: new Map(),

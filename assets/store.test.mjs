@@ -148,15 +148,20 @@ describe("a tool", () => {
   });
   test("counts the changed lines of a file", () => {
     const change = (id, added) => [call(id, { path: "/d/a" }, "edit"), result(id, "ok", {}, { added, removed: 1 })];
-    assert.deepEqual(play([...change("a", 2), ...change("b", 3)]).files, { "/d/a": { added: 5, removed: 2 } });
+    assert.deepEqual({ ...play([...change("a", 2), ...change("b", 3)]).files }, { "/d/a": { added: 5, removed: 2 } });
   });
   test("counts removed lines", () => {
-    assert.deepEqual(play([call("t", { path: "/d/a" }, "edit"), result("t", "ok", {}, { removed: 3 })]).files, { "/d/a": { added: 0, removed: 3 } });
+    assert.deepEqual({ ...play([call("t", { path: "/d/a" }, "edit"), result("t", "ok", {}, { removed: 3 })]).files }, { "/d/a": { added: 0, removed: 3 } });
   });
   test("counts the lines of its preview if the portal does not", () => {
     const preview = event({ type: "permission.preview", tool: "create", tool_call_id: "t", file_path: "/d/a", diff: "--- a\n+++ b\n@@ -1 +1,2 @@\n-x\n+y\n+z\n" });
-    assert.deepEqual(play([call("t", {}, "create"), preview, result("t", "ok")]).files, { "/d/a": { added: 2, removed: 1 } });
-    assert.deepEqual(play([call("t", {}, "create"), preview, result("t", "no", { is_error: true })]).files, {});
+    assert.deepEqual({ ...play([call("t", {}, "create"), preview, result("t", "ok")]).files }, { "/d/a": { added: 2, removed: 1 } });
+    assert.deepEqual({ ...play([call("t", {}, "create"), preview, result("t", "no", { is_error: true })]).files }, {});
+  });
+  test("changes a file of any name", () => {
+    const { files } = play([call("t", { path: "__proto__" }, "edit"), result("t", "ok", {}, { added: 1 })]);
+    assert.deepEqual(Object.entries(files), [["__proto__", { added: 1, removed: 0 }]]);
+    assert.equal(({}).added, undefined);
   });
   test("keeps the end of a long output", () => {
     const session = play([call("t"), ...Array.from({ length: 40 }, (_, i) => delta("tool", "t", `${i} `.repeat(2000)))]);
