@@ -110,7 +110,9 @@ export function acceptFiles(node, add) {
     event.preventDefault();
     node.classList.add("dropping");
   });
-  node.addEventListener("dragleave", () => node.classList.remove("dropping"));
+  node.addEventListener("dragleave", (event) => {
+    if (!(event.relatedTarget instanceof Node && node.contains(event.relatedTarget))) node.classList.remove("dropping");
+  });
   node.addEventListener("drop", (event) => {
     node.classList.remove("dropping");
     const files = [...(event.dataTransfer?.files ?? [])];

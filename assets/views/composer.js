@@ -103,7 +103,6 @@ export function createComposer({ session, rpc, onSent, commands, earlier, resend
     return true;
   };
   stopButton.addEventListener("click", stop);
-  box.accept(box.node);
   update();
 
   return {
@@ -114,6 +113,7 @@ export function createComposer({ session, rpc, onSent, commands, earlier, resend
     permit: settings.permit,
     focus: () => hasKeyboard() && box.focus(),
     typing: box.typing,
+    accept: box.accept,
     /** Compacts the conversation. */
     compact: () => rpc.call("portal.session.compact", { session_id: session.id }).then(onSent, (error) => showError(error.message)),
     /** Sends the prompt of a run again. @param {string} run */

@@ -85,6 +85,7 @@ export function conversationView({ session, rpc, navigate, earlier, onTitle, sta
   const older = createOlderItems({ scroller, top, scroll, transcript, session, earlier });
   const bottom = h("div", { class: "column bottom" }, toEndButton, questions.node, composer.node);
   const node = h("div", { class: "session" }, h("div", { class: "session-main" }, header.node, scroller, bottom), side.node, announcement);
+  composer.accept(node);
 
   let hasTerminal = false;
   void status.then((known) => {
