@@ -274,7 +274,10 @@ func fitsAPhone(t page) {
 	b.Wait(`document.querySelector(".box").offsetWidth > innerWidth - 40`)
 	b.Press(kb.Escape)
 	b.WaitGone(id("side"))
-	send(b, "run `echo dipper`")
+	b.Type(id("prompt"), "run `echo dipper`")
+	b.Press(kb.Enter) // starts a line
+	assert.Equal(t, "run `echo dipper`\n", b.Text(written))
+	b.Click(id("send"))
 	b.WaitText(id("question"), "echo dipper")
 	assert.True(t, b.Is(fmt.Sprintf(inSight, id("allow"))))
 	b.Click(id("allow"))

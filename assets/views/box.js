@@ -1,7 +1,7 @@
 // The box for prompts, in a session and before there is one: a growing field with attachments, completion of files and commands, and a
 // draft that survives a reload.
 
-import { h, setText } from "../dom.js";
+import { h, hasKeyboard, setText } from "../dom.js";
 import { acceptFiles, createAttachments } from "./attachments.js";
 import { matchCommands } from "./commands.js";
 import { createCompletion } from "./completion.js";
@@ -25,7 +25,7 @@ import { composerAction } from "./keys.js";
 
 /** @param {Options} options */
 export function createBox({ draft: id, above = [], buttons, chips, findFiles, commands, prompts, onSubmit, onChange }) {
-  const field = h("textarea", { rows: 1, "aria-label": "Prompt", placeholder: "Ask, or describe a task", enterkeyhint: "send", "data-testid": "prompt" });
+  const field = h("textarea", { rows: 1, "aria-label": "Prompt", placeholder: "Ask, or describe a task", enterkeyhint: hasKeyboard() ? "send" : "enter", "data-testid": "prompt" });
   const problem = h("p", { class: "error-text", role: "alert", "data-testid": "problem" });
   let draft = loadDraft(sessionStorage, id);
   let at = -1; // steps back in earlier prompts; -1: the draft
@@ -94,7 +94,7 @@ export function createBox({ draft: id, above = [], buttons, chips, findFiles, co
     if (completion.key(event)) return event.preventDefault();
     const before = field.value.slice(0, field.selectionStart);
     const after = field.value.slice(field.selectionEnd);
-    const action = composerAction(event, { text: field.value, atStart: !before.includes("\n"), atEnd: !after.includes("\n"), recalling: at >= 0 });
+    const action = composerAction(event, { text: field.value, atStart: !before.includes("\n"), atEnd: !after.includes("\n"), recalling: at >= 0, onScreen: !hasKeyboard() });
     if (action === "none") return;
     event.preventDefault();
     if (action === "send" || action === "steer") onSubmit(action);

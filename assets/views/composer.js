@@ -54,7 +54,7 @@ export function createComposer({ session, rpc, onSent, commands, earlier, resend
     send.hidden = running && empty;
     send.disabled = steer.disabled = empty || box.isReading();
     setText(sendText, running ? "Queue" : "Send");
-    setText(keys, keysText(running, empty, steers));
+    setText(keys, hasKeyboard() ? keysText(running, empty, steers) : "");
     settings.update();
     queue.update();
   };

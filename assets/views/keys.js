@@ -12,11 +12,13 @@ export const TYPING_PAUSE = 1000;
 /**
  * Returns what a key does in the composer.
  * @param {Key} key
- * @param {{text: string, atStart: boolean, atEnd: boolean, recalling: boolean}} at atStart: in the first line; atEnd: in the last; recalling: an earlier prompt is shown
+ * @param {{text: string, atStart: boolean, atEnd: boolean, recalling: boolean, onScreen: boolean}} at atStart: in the first line; atEnd: in the last; recalling: an earlier
+ *   prompt is shown; onScreen: the keyboard is on the screen, where Shift+Enter cannot be typed
  * @returns {ComposerAction}
  */
-export function composerAction(key, { text, atStart, atEnd, recalling }) {
+export function composerAction(key, { text, atStart, atEnd, recalling, onScreen }) {
   if (key.isComposing || key.altKey) return "none";
+  if (key.key === "Enter" && onScreen && !key.ctrlKey && !key.metaKey) return "none";
   if (key.key === "Enter" && !key.shiftKey) return key.repeat ? "ignore" : key.ctrlKey || key.metaKey ? "steer" : "send";
   if (key.shiftKey || key.ctrlKey || key.metaKey) return "none";
   if (key.key === "ArrowUp" && atStart && (text === "" || recalling)) return "previous";

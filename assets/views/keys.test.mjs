@@ -3,11 +3,13 @@ import { describe, test } from "node:test";
 import { isTextKey, canAnswer, canTakeFocus, choiceNumber, composerAction, whenBusy } from "./keys.js";
 
 const key = (name, more) => ({ key: name, shiftKey: false, ctrlKey: false, metaKey: false, altKey: false, ...more });
-const at = (more) => ({ text: "", atStart: true, atEnd: true, recalling: false, ...more });
+const at = (more) => ({ text: "", atStart: true, atEnd: true, recalling: false, onScreen: false, ...more });
 
 describe("a key in the composer", () => {
   const cases = [
     ["Enter sends", key("Enter"), at({ text: "x" }), "send"],
+    ["Enter of an on-screen keyboard starts a line", key("Enter"), at({ text: "x", onScreen: true }), "none"],
+    ["Ctrl+Enter steers on a tablet, too", key("Enter", { ctrlKey: true }), at({ text: "x", onScreen: true }), "steer"],
     ["Shift+Enter starts a line", key("Enter", { shiftKey: true }), at(), "none"],
     ["Ctrl+Enter steers", key("Enter", { ctrlKey: true }), at(), "steer"],
     ["⌘+Enter steers", key("Enter", { metaKey: true }), at(), "steer"],
