@@ -55,11 +55,9 @@ export function writtenIn({ text, attachments }) {
 
 /**
  * Creates the list of attached files, each with a button that removes it. `onChange` is also called when files begin and end to be read.
- * @param {{onChange: () => void, onError: (message: string) => void}} on
+ * @param {{attached: AttachedFile[], onChange: () => void, onError: (message: string) => void}} options attached: those at the start
  */
-export function createAttachments({ onChange, onError }) {
-  /** @type {AttachedFile[]} */
-  let attached = [];
+export function createAttachments({ attached, onChange, onError }) {
   let reading = 0; // files
   const node = h("ul", { class: "chips attached", "aria-label": "Attachments" });
   const picker = h("input", { type: "file", multiple: true, hidden: true, "data-testid": "files", "aria-label": "Attach files" });

@@ -23,6 +23,9 @@ import { composerAction } from "./keys.js";
  * @property {() => void} onChange the text or the attachments have changed
  */
 
+/** Attachments of boxes, by draft, while the page is open: files cannot be kept longer. @type {Map<string, import("./attachments.js").AttachedFile[]>} */
+const kept = new Map();
+
 /** @param {Options} options */
 export function createBox({ draft: id, above = [], buttons, chips, findFiles, commands, prompts, onSubmit, onChange }) {
   const field = h("textarea", { rows: 1, "aria-label": "Prompt", placeholder: "Ask, or describe a task", enterkeyhint: hasKeyboard() ? "send" : "enter", "data-testid": "prompt" });
@@ -38,7 +41,10 @@ export function createBox({ draft: id, above = [], buttons, chips, findFiles, co
     grow(field);
     onChange();
   };
-  const attachments = createAttachments({ onChange: changed, onError: showError });
+  const attachments = createAttachments({ attached: kept.get(id) ?? [], onError: showError, onChange() {
+    kept.set(id, attachments.list());
+    changed();
+  } });
   const saveCurrentDraft = () => {
     draft = { text: field.value, mentions: mentionsIn(field.value, draft.mentions) };
     saveDraft(sessionStorage, id, draft);
@@ -110,6 +116,12 @@ export function createBox({ draft: id, above = [], buttons, chips, findFiles, co
     event.preventDefault();
     onSubmit("send");
   });
+  const clear = () => {
+    showError("");
+    at = -1;
+    attachments.set([]);
+    set("");
+  };
   field.value = draft.text;
   grow(field);
 
@@ -122,11 +134,13 @@ export function createBox({ draft: id, above = [], buttons, chips, findFiles, co
     isEmpty: () => !field.value.trim() && attachments.list().length === 0,
     /** What is written. @returns {Written} */
     written: () => ({ text: field.value.trim(), attached: attachments.list(), mentions: mentionsIn(field.value, draft.mentions) }),
-    clear() {
-      showError("");
-      at = -1;
-      attachments.set([]);
-      set("");
+    clear,
+    /** Deletes what was sent, but not what was written in another box with the same draft since this one was removed. @param {string} sent */
+    forget(sent) {
+      if (node.isConnected) return clear();
+      if (loadDraft(sessionStorage, id).text.trim() !== sent) return;
+      saveDraft(sessionStorage, id, { text: "", mentions: [] });
+      kept.delete(id);
     },
     /** Puts back what could not be sent, before what was written meanwhile. @param {Written} written */
     restore({ text, attached, mentions }) {

@@ -9,14 +9,11 @@ import { createChip } from "./chip.js";
 import { dialog } from "./dialog.js";
 import { fillDirectory, saveDirectory } from "./directory.js";
 import { directoryChip } from "./directory-chip.js";
-import { loadDraft, saveDraft } from "./drafts.js";
 import { icon } from "./icons.js";
 import { modelChoices, preferredModel } from "./models.js";
 import { permissionChoices, PRESETS } from "./permissions.js";
 import { modeChip, MODES } from "./settings.js";
 import { setupLine } from "./setup.js";
-
-const DRAFT = "new";
 
 /** Examples by model: the scripted one only understands keywords. */
 const EXAMPLES = {
@@ -47,7 +44,7 @@ export function startView({ rpc, sessions, navigate, list, directory: wantedDire
     { name: "status", label: "Portal status", run: () => navigate("#/status") },
   ];
   const box = createBox({
-    draft: DRAFT,
+    draft: "new",
     buttons: [send],
     chips: [directory.node, model.node, mode.node, permissions.node],
     findFiles: (query) => rpc.call("portal.files.complete", { directory: directory.value, query }),
@@ -118,11 +115,6 @@ export function startView({ rpc, sessions, navigate, list, directory: wantedDire
     saveChoices(localStorage, { model: model.value, permissions: permissions.value });
     saveDirectory(directory.value);
   };
-  /** Deletes what was sent, but not what was written meanwhile on another page of this kind. @param {string} sent */
-  const forgetDraft = (sent) => {
-    if (node.isConnected) box.clear();
-    else if (loadDraft(sessionStorage, DRAFT).text.trim() === sent) saveDraft(sessionStorage, DRAFT, { text: "", mentions: [] });
-  };
   /** @param {unknown} error */
   const showError = (error) => {
     if (node.isConnected) box.showError(messageOf(error));
@@ -146,7 +138,7 @@ export function startView({ rpc, sessions, navigate, list, directory: wantedDire
       const { input, attachments: files } = runInput(text, attached, mentions);
       await rpc.call("run.start", { session_id: id, input, portal: { mode: mode.value, attachments: files } });
       remember();
-      forgetDraft(text);
+      box.forget(text);
       navigate(sessionAddress(id));
     } catch (error) {
       showError(error);
