@@ -119,6 +119,8 @@ export function acceptFiles(node, add) {
     add(files);
   });
   node.addEventListener("paste", (event) => {
+    const types = event.clipboardData?.types ?? [];
+    if (types.includes("text/plain") && types.includes("text/html")) return; // of Word or Excel: the file is a picture of the text
     const files = [...(event.clipboardData?.files ?? [])];
     if (files.length === 0) return;
     event.preventDefault();
