@@ -28,6 +28,8 @@ export function endBlock(item, context) {
     update(item) {
       node.dataset.status = item.status;
       setText(link, runSummary(item) || "Done");
+      const { ended } = context.session.runs[item.run] ?? {};
+      if (ended) link.title = `Ended ${new Date(ended).toLocaleString()}. Link to this run`;
       const files = context.reviews.get(item.run) ?? 0;
       review.hidden = files === 0;
       setText(review, files === 0 ? "" : `Review ${countFiles(files)}`);

@@ -235,6 +235,7 @@ export function conversationView({ session, rpc, navigate, earlier, onTitle, sta
       older.dispose();
       scroll.dispose();
       composer.dispose();
+      header.dispose();
       questions.dispose();
       side.dispose();
       document.removeEventListener("keydown", onKey);

@@ -1,5 +1,6 @@
 // The header of a session: title, which can be edited in place, origin, directory, git branch and state.
 
+import { duration } from "../blocks/labels.js";
 import { h, messageOf, setText } from "../dom.js";
 import { sessionAddress } from "../route.js";
 
@@ -17,6 +18,7 @@ export function createHeader({ session, rpc, actions }) {
   const status = h("p", { class: "status", "data-testid": "status" });
   const node = h("header", { class: "top" }, h("div", { class: "top-text" }, title, problem, subtitle), status, ...actions);
   let described = "";
+  let ticks = 0; // the timer that counts while the agent works
   let wasRunning = false;
 
   /** Shows the git branch, which a run can change. */
@@ -29,6 +31,15 @@ export function createHeader({ session, rpc, actions }) {
     } catch {
       setText(git, ""); // without the branch
     }
+  };
+
+  /** Shows the state, with the time that the run has taken. */
+  const showStatus = () => {
+    const started = session.state === "running" ? session.runs[session.run]?.started : null;
+    const seconds = started ? Math.floor((Date.now() - started) / 1000) : 0;
+    setText(status, [STATES[session.state] ?? "", ...(seconds > 0 ? [duration(seconds)] : [])].join(" · "));
+    clearTimeout(ticks);
+    if (started) ticks = window.setTimeout(showStatus, 1000);
   };
 
   /** Edits the title in place. Enter saves it, Escape restores it. */
@@ -83,12 +94,13 @@ export function createHeader({ session, rpc, actions }) {
       }
       setText(directory, session.directory);
       subtitle.title = session.directory;
-      setText(status, STATES[session.state] ?? "");
+      showStatus();
       node.dataset.state = session.state;
       if (wasRunning && !session.run) described = "";
       wasRunning = session.run !== "";
       void describe();
     },
+    dispose: () => clearTimeout(ticks),
   };
 }
 
