@@ -1,6 +1,6 @@
 // A tool call: one line with a verb and an object that unfolds to its arguments and output.
 
-import { escapeBidi, h, setText } from "../dom.js";
+import { copyButton, escapeBidi, h, setText } from "../dom.js";
 import { icon } from "../views/icons.js";
 import { createHTMLView } from "./html.js";
 import { isOutside } from "../paths.js";
@@ -136,12 +136,19 @@ function toolBody(details) {
 function part(root, title) {
   const body = h("div", { class: "part", tabindex: "0", role: "group", "aria-label": title });
   const show = createHTMLView(body);
-  const node = h("section", { hidden: true }, h("h3", {}, title), body);
+  const node = h("section", { hidden: true }, h("div", { class: "part-head" }, h("h3", {}, title), copyButton(() => shownIn(body), body, `Copy ${title.toLowerCase()}`)), body);
   root.append(node);
   return (html, tail, text) => {
     node.hidden = !html && !tail && !text;
     if (!node.hidden) show(html, tail, text);
   };
+}
+
+/** Returns the text that a part shows, without the tools of code blocks. @param {HTMLElement} body */
+function shownIn(body) {
+  const copy = /** @type {HTMLElement} */ (body.cloneNode(true));
+  for (const tools of copy.querySelectorAll(".code-tools")) tools.remove();
+  return copy.textContent ?? "";
 }
 
 /** Lists the arguments, one per line. @param {ToolItem} item */
