@@ -121,8 +121,8 @@ export const messageOf = (error) => (error instanceof Error ? error.message : St
 /** Returns the last element of a path. @param {string} path */
 export const baseName = (path) => path.split(/[\\/]/).filter(Boolean).pop() ?? path;
 
-/** Reports whether a field can get the focus without an on-screen keyboard, as on phones. */
-export const hasKeyboard = () => matchMedia("(hover: hover)").matches;
+/** Reports whether there is likely a keyboard besides one on the screen, as on phones, which opens with the focus in a field. */
+export const hasKeyboard = () => !matchMedia("(hover: none) and (pointer: coarse)").matches;
 
 /** Delays calls until none came for some ms. @param {number} ms @param {() => void} act */
 export function debounce(ms, act) {
