@@ -274,6 +274,10 @@ func fitsAPhone(t page) {
 	b.Wait(`document.querySelector(".box").offsetWidth > innerWidth - 40`)
 	b.Press(kb.Escape)
 	b.WaitGone(id("side"))
+	b.Click(id("side-toggle"))
+	b.Wait(inView(id("side")))
+	b.Do(chromedp.MouseClickXY(40, 120)) // on the dimmed area
+	b.WaitGone(id("side"))
 	b.Type(id("prompt"), "run `echo dipper`")
 	b.Press(kb.Enter) // starts a line
 	assert.Equal(t, "run `echo dipper`\n", b.Text(written))

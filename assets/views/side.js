@@ -59,6 +59,7 @@ export function createSide({ session, rpc, panels, fileHref, onTab }) {
     h("div", { class: "side-head" }, h("div", { class: "side-tabs", role: "tablist", "aria-label": "Panel" }, ...TABS.map((name) => tabs[name])), closeButton),
     ...TABS.map((name) => bodies[name]));
   edge.attach(node);
+  node.addEventListener("click", (event) => event.target === node && isBeside(event) && close(true));
 
   /** @type {Tab} */
   let tab = "details";
@@ -166,6 +167,12 @@ export function createSide({ session, rpc, panels, fileHref, onTab }) {
     },
     dispose: () => narrow.removeEventListener("change", updateByWidth),
   };
+}
+
+/** Reports whether a click on the panel is on the dimmed area, which belongs to it. @param {MouseEvent} event */
+function isBeside({ currentTarget, clientX, clientY }) {
+  const { left, right, top, bottom } = /** @type {HTMLElement} */ (currentTarget).getBoundingClientRect();
+  return clientX < left || clientX > right || clientY < top || clientY > bottom;
 }
 
 /** The edge of the panel, which changes the width of the changes by mouse or arrow keys. */
