@@ -9,7 +9,9 @@ import { filterSessions, NO_FILTER } from "../list.js";
 /** @type {[string, string][]} */
 const KEYS = [
   ["Ctrl+K", "Search commands and sessions"], ["Alt+N", "New session"], ["↑ ↓", "Move through the session list"], ["Enter", "Send; on a question, allow or answer"],
-  ["Shift+Enter", "New line"], ["Esc", "Stop the run; on a question, deny"], ["↑", "Previous prompt, when the prompt is empty"], ["/", "Commands, at the start of the prompt"], ["F2", "Rename session"], ["Ctrl+,", "Settings"], ["?", "Keyboard shortcuts"],
+  ["Ctrl+Enter", "Send into the current run"], ["1–9", "Choose an answer of a question"], ["Shift+Enter", "New line"],
+  ["Esc", "Stop the run; on a question, deny"], ["↑", "Previous prompt, when the prompt is empty"], ["/", "Commands, at the start of the prompt"], ["F2", "Rename session"],
+  ["j k", "Move between changed files and hunks"], ["g", "Go to a line, in a file"], ["Ctrl+F6", "Leave the terminal"], ["Ctrl+,", "Settings"], ["?", "Keyboard shortcuts"],
 ];
 
 const MAX_SESSIONS = 50;
