@@ -12,20 +12,13 @@ const TITLES = {
   failed: "The agent failed to start",
 };
 
-/**
- * Creates the card, or returns undefined if the agent is ready.
- * @param {Agent | undefined} agent @param {string} problem why there are no models, or "" @param {string[]} models available without an account
- * @param {() => void} retry
- */
-export function setupCard(agent, problem, models, retry) {
-  const state = agent && agent.state in TITLES ? agent.state : problem ? "failed" : "";
-  if (!state) return undefined;
-  const texts = [...new Set([agent?.message ?? "", problem, agent?.hint ?? ""])].filter(Boolean);
-  const parts = texts.filter((text) => !texts.some((other) => other !== text && other.includes(text)));
+/** Creates the card, or returns undefined if the agent is ready. @param {Agent} agent @param {() => void} retry */
+export function setupCard({ state, message, hint }, retry) {
+  if (!(state in TITLES)) return undefined;
+  const texts = message.includes(hint) ? [message] : hint.includes(message) ? [hint] : [message, hint];
   return h("section", { class: "card setup", "data-testid": "setup", "aria-label": TITLES[state] },
     h("h2", {}, TITLES[state]),
-    ...parts.map((text) => h("p", {}, ...withCommands(text))),
-    ...(state === "signed-out" && models.length > 0 ? [h("p", {}, alternative(models))] : []),
+    ...texts.map((text) => h("p", {}, ...withCommands(text))),
     h("button", { type: "button", click: retry }, "Try again"));
 }
 
@@ -40,10 +33,4 @@ export function setupLine(agent, problem, retry) {
   const command = /`[^`]+`/.exec(agent?.hint ?? "")?.[0];
   return h("p", { class: "setup-line", "data-testid": "setup", role: "status", title: text },
     h("strong", {}, `${TITLES[state]}.`), h("span", {}, ...withCommands(command ? `Run ${command}` : agent?.hint || text)), h("button", { type: "button", class: "small", click: retry }, "Try again"));
-}
-
-/** @param {string[]} models */
-function alternative(models) {
-  const names = models.slice(0, 3).join(", ");
-  return `Or continue without an account: ${names}${models.length > 3 ? " and others" : ""} ${models.length === 1 ? "needs" : "need"} none.`;
 }

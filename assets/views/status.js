@@ -60,7 +60,7 @@ const stateLabel = (kind, text) => h("span", { class: `sign ${kind}` }, ...(kind
 /** @param {any} status @param {() => void} retry */
 function statusParts(status, retry) {
   const { agent, agents = [], pool, sessions, storage, providers, configuration } = status;
-  const card = setupCard(agent, "", [], retry);
+  const card = setupCard(agent, retry);
   const counts = Object.entries(sessions).filter(([, count]) => count > 0).map(([state, count]) => `${count} ${state}`).join(", ");
   return [
     ...(card ? [card] : []),
