@@ -174,7 +174,6 @@ export function finishTool(session, item, state, at) {
 
 /** @param {Session} session @param {string} run @param {string} call */
 export function agentChanged(session, run, call) {
-  session.parts.add("agents");
   const key = toolKey(run, call);
   if (call && session.index.has(key)) session.changed.add(key);
 }

@@ -19,7 +19,6 @@ export function prependPast(session, past) {
   addRuns(session, past);
   addFiles(session, past);
   session.agents = { ...past.agents, ...session.agents };
-  session.servers = { ...past.servers, ...session.servers };
   session.plan ??= past.plan;
   session.usage ??= past.usage;
   for (const [id, ending] of past.answered) if (!session.answered.has(id)) session.answered.set(id, ending);

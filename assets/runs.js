@@ -30,7 +30,6 @@ export function setRunStatus(session, { run_id: id, status, message = "" }, at) 
     if (!wasFinished) endRun(session, run, at);
   } else {
     if (isNew) run.started = at;
-    if (session.run !== id) session.error = null;
     session.run = id;
     session.closed = false;
   }

@@ -63,14 +63,13 @@ export { newList, updateList } from "./list.js";
  * @typedef {{id: string, title: string, detail?: string, state: "pending" | "running" | "completed"}} Todo
  * @typedef {{text: string, html: string, todos: Todo[]}} Plan
  * @typedef {{used: number, limit: number, left: number | null}} Usage left: percentage of the context window
- * @typedef {{message: string, hint: string, kind: string}} Notice
  *
  * @typedef {{run: string, text: string, by: string}} Waiting a queued prompt; text: its beginning, "" for a compaction;
  *   by: the dialect it came through
  *
  * A part of the state other than its items.
- * @typedef {"head" | "questions" | "plan" | "files" | "usage" | "error" | "agents" | "servers" | "permissions" | "waiting" | "changes"} Part
- *   head: title, model, directory, state; usage: includes watchers; changes: a client brought files back
+ * @typedef {"head" | "questions" | "plan" | "files" | "usage" | "servers" | "permissions" | "waiting" | "changes"} Part
+ *   head: title, model, directory, state; usage: includes watchers; servers: the state of an MCP server; changes: a client brought files back
  */
 
 /**
@@ -80,7 +79,6 @@ export { newList, updateList } from "./list.js";
  * @property {string} model
  * @property {string} directory
  * @property {State} state
- * @property {string} origin who started it
  * @property {{id: string, title: string} | null} forkedFrom the session that it is a fork of, with its title at that time
  * @property {string} cursor position of this state, for portal.session.attach; "" at the start
  * @property {Item[]} items the newest, at most `most`
@@ -93,13 +91,11 @@ export { newList, updateList } from "./list.js";
  * @property {Plan | null} plan
  * @property {Record<string, {added: number, removed: number}>} files changed files, by path
  * @property {Record<string, Agent>} agents by id
- * @property {Record<string, {state: string, error: string}>} servers MCP servers by name
  * @property {Record<string, string> | null} permissions the rules in force: allow, ask or deny by name; null if unknown
  * @property {Record<string, string>} remembered the rules made by answers
  * @property {string[] | null} can the capabilities of its agent; null if unknown
  * @property {Waiting[]} waiting queued prompts, in order
  * @property {number} watchers number of attached UIs, this one included
- * @property {Notice | null} error the last error, until the next run starts
  * @property {boolean} truncated whether there was more before the first item
  * @property {string} earlier cursor to load it with portal.session.earlier; "" if unavailable
  * @property {number} front how many items were prepended or moved to the front so far (prepend.js)
@@ -126,10 +122,10 @@ export { newList, updateList } from "./list.js";
 export function newSession(info) {
   /** @type {Session} */
   const session = {
-    id: info.session_id, title: "", model: "", directory: "", state: "idle", origin: "", forkedFrom: null, cursor: "",
+    id: info.session_id, title: "", model: "", directory: "", state: "idle", forkedFrom: null, cursor: "",
     items: [], index: new Map(), runs: {}, run: "", questions: [], answered: new Map(), usage: null, watchers: 1, plan: null,
     files: Object.create(null), // a file may be called __proto__
-    agents: {}, servers: {}, permissions: null, remembered: {}, can: null, waiting: [], error: null, truncated: false, earlier: "", front: 0, most: MAX_ITEMS, closed: false,
+    agents: {}, permissions: null, remembered: {}, can: null, waiting: [], truncated: false, earlier: "", front: 0, most: MAX_ITEMS, closed: false,
     multiplier: null,
     changed: new Set(), parts: new Set(), open: new Map(),
   };
@@ -145,7 +141,6 @@ export function applyInfo(session, info) {
   session.title = info.title || session.title;
   session.model = info.model || session.model;
   session.directory = info.directory || session.directory;
-  session.origin = info.origin || session.origin;
   if (info.forked_from) session.forkedFrom = { id: info.forked_from.session_id, title: info.forked_from.title };
   setWatchers(session, info);
   if (info.permissions) setPermissions(session, info.permissions, info.remembered);
@@ -313,10 +308,7 @@ const EVENTS = {
   permissions: (session, { event }) => setPermissions(session, event.rules, event.remembered),
   queue: (session, { event }) => setQueue(session, event.waiting),
   error(session, { event, run, meta }) {
-    const hint = event.hint ?? "";
-    add(session, { kind: "error", key: nextKey(session, run, "error"), run, agent: meta.agent, message: event.message, hint, cause: event.kind });
-    session.error = { message: event.message, hint, kind: event.kind };
-    session.parts.add("error");
+    add(session, { kind: "error", key: nextKey(session, run, "error"), run, agent: meta.agent, message: event.message, hint: event.hint ?? "", cause: event.kind });
   },
   files_restored(session, { event, run, meta }) {
     add(session, { kind: "notice", key: `files:${event.id}`, run, agent: meta.agent, notice: "portal.files_restored", raw: { message: restoredText(event.kind, event.files) } });
@@ -325,10 +317,7 @@ const EVENTS = {
   notice(session, { event, run, meta }) {
     add(session, { kind: "notice", key: nextKey(session, run, "notice"), run, agent: meta.agent, notice: event.kind, raw: event.raw });
   },
-  server(session, { event }) {
-    session.servers[event.name] = { state: event.state, error: event.error ?? "" };
-    session.parts.add("servers");
-  },
+  server: (session) => void session.parts.add("servers"),
   subagent_start(session, { event, run }) {
     const { agent, name, title, call = "" } = event;
     session.agents[agent] = { name, title, call, outcome: "", error: "", tokens: 0, calls: 0, took: null };

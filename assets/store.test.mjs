@@ -272,21 +272,20 @@ describe("a question", () => {
 });
 
 describe("other parts", () => {
-  test("have the newest plan, usage, title, model, server and error", () => {
+  test("have the newest plan, usage, title and model", () => {
     const session = play([
       event({ type: "plan", text: "old", todos: [] }), event({ type: "plan", text: "tea", todos: [{ id: "1", title: "Boil", state: "running" }] }, { html: "<p>tea</p>" }),
       event({ type: "usage", used: 10, limit: 40, multiplier: 1 }), event({ type: "title", title: "Tea" }), event({ type: "model", model: "m2" }),
-      event({ type: "server", name: "desk", state: "failed", error: "gone" }), event({ type: "error", kind: "signed-out", message: "no", hint: "do" }),
     ]);
     assert.deepEqual(session.plan, { text: "tea", html: "<p>tea</p>", todos: [{ id: "1", title: "Boil", state: "running" }] });
     assert.deepEqual(session.usage, { used: 10, limit: 40, left: 75 });
     assert.deepEqual([session.title, session.model], ["Tea", "m2"]);
-    assert.deepEqual(session.servers, { desk: { state: "failed", error: "gone" } });
-    assert.deepEqual(session.error, { kind: "signed-out", message: "no", hint: "do" });
     apply(session, { method: "run.context", params: { run_id: "r", context_left_percent: 60, meta: meta() } }, 0);
     assert.equal(session.usage.left, 60);
-    apply(session, status("running", "", "r2"), 0);
-    assert.equal(session.error, null);
+  });
+  test("say that the state of an MCP server has changed", () => {
+    const session = play([event({ type: "server", name: "desk", state: "failed", error: "gone" })]);
+    assert.ok(takeChanges(session).parts.has("servers"));
   });
   test("have sub-agents, whose items have their id", () => {
     const start = event({ type: "subagent_start", agent: "a", call: "t", name: "task", title: "Look" });
