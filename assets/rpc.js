@@ -44,6 +44,20 @@ export function socketURL(page) {
   return url.href;
 }
 
+/**
+ * Returns a function that is true once for each connection, when it is open. A reconnect can happen between two calls.
+ * @param {Pick<Connection, "state" | "server">} rpc
+ */
+export function newConnections(rpc) {
+  /** @type {Connection["server"]} */
+  let last = null;
+  return () => {
+    if (rpc.state !== "open" || rpc.server === last) return false;
+    last = rpc.server;
+    return true;
+  };
+}
+
 const unreachable = () => new CallError("gone", "Can't reach the portal.");
 
 /** A JSON-RPC connection with calls in both directions. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, mock, test } from "node:test";
-import { CallError, Connection, socketURL } from "./rpc.js";
+import { CallError, Connection, newConnections, socketURL } from "./rpc.js";
 
 /** A fake WebSocket. `last` is the newest one. */
 class FakeSocket {
@@ -182,4 +182,13 @@ describe("a lost connection", () => {
     assert.equal(FakeSocket.made, 1);
     assert.equal(told.at(-1), "offline");
   });
+});
+
+test("a new connection is noticed once, also if the old one was not seen to end", () => {
+  const rpc = { state: /** @type {const} */ ("open"), server: { name: "portal", version: "1" } };
+  const isNew = newConnections(rpc);
+  assert.deepEqual([isNew(), isNew()], [true, false]);
+  assert.equal(newConnections({ ...rpc, state: "connecting" })(), false);
+  rpc.server = { ...rpc.server };
+  assert.deepEqual([isNew(), isNew()], [true, false]);
 });

@@ -2,6 +2,7 @@
 
 import { age, escapeBidi, h, hasKeyboard, setText } from "../dom.js";
 import { summaryOf, newInterface, applyMessage } from "../interfaces.js";
+import { newConnections } from "../rpc.js";
 import { compareVersions } from "./compare.js";
 import { createFrame } from "./frame.js";
 import { dialog } from "./dialog.js";
@@ -34,8 +35,7 @@ export function interfaceView({ id, rpc, navigate, onChange, onTitle }) {
   const body = h("div", { class: "interface", hidden: true }, h("div", { class: "interface-main" }, frame.node, composer.node), h("div", { class: "interface-side" }, versions.node, allowed));
   const node = h("section", { class: "page interface-page" }, h("header", { class: "top" }, h("div", { class: "top-text" }, title, about), remove), note, body);
   /** @type {Interface | undefined} */ let watched;
-  /** The server of the connection on which it is watched. @type {typeof rpc.server} */
-  let watchedOn = null;
+  const isNewConnection = newConnections(rpc);
   let changed = false;
   let shown = 0; // the version in the frame
   let isDisposed = false;
@@ -93,10 +93,7 @@ export function interfaceView({ id, rpc, navigate, onChange, onTitle }) {
   return {
     node,
     update() {
-      if (rpc.state === "open" && watchedOn !== rpc.server) {
-        watchedOn = rpc.server;
-        void watch();
-      }
+      if (isNewConnection()) void watch();
       if (watched && changed) show(watched);
       changed = false;
     },

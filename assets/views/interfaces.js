@@ -3,6 +3,7 @@
 import { age, h, hasKeyboard, messageOf, setChildren, setText } from "../dom.js";
 import { summaryOf } from "../interfaces.js";
 import { interfaceAddress } from "../route.js";
+import { newConnections } from "../rpc.js";
 import { SAMPLE, SAMPLE_NAME } from "../sample.js";
 
 /**
@@ -26,7 +27,7 @@ export function interfacesView({ rpc, navigate, onChange }) {
       form.node, h("section", { class: "history", "aria-label": "Your interfaces" }, h("h2", {}, "Your interfaces"), empty, list))));
   /** @type {Map<string, ReturnType<typeof createRow>>} */
   const rows = new Map();
-  let opened = false;
+  const isNewConnection = newConnections(rpc);
 
   const load = async () => {
     try {
@@ -48,8 +49,7 @@ export function interfacesView({ rpc, navigate, onChange }) {
   return {
     node,
     update() {
-      if (rpc.state === "open" && !opened) void load();
-      opened = rpc.state === "open";
+      if (isNewConnection()) void load();
     },
     focus: () => form.focus(),
     dispose: () => clearInterval(clock),

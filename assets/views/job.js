@@ -4,6 +4,7 @@ import { age, h, setChildren, setText } from "../dom.js";
 import { STATUS_LABELS, runningSessions, outcomeOf, isOpen, elapsed, newJob, applyMessage } from "../jobs.js";
 import { previewOf } from "../preview.js";
 import { sessionAddress, jobAddress } from "../route.js";
+import { newConnections } from "../rpc.js";
 import { createChart, statusIcon } from "./chart.js";
 
 /**
@@ -41,8 +42,7 @@ export function jobView({ id, rpc, sessions, navigate, list, onChange, onTitle }
   /** @type {ReturnType<typeof createChart> | undefined} */
   let chart;
   let picked = 0;
-  /** The server of the connection on which the job is watched. @type {typeof rpc.server} */
-  let watchedOn = null;
+  const isNewConnection = newConnections(rpc);
   let changed = false;
   let isDisposed = false;
 
@@ -111,10 +111,7 @@ export function jobView({ id, rpc, sessions, navigate, list, onChange, onTitle }
   return {
     node,
     update() {
-      if (rpc.state === "open" && watchedOn !== rpc.server) { // a reconnect can happen between two frames
-        watchedOn = rpc.server;
-        if (!job?.closed) void watch();
-      }
+      if (isNewConnection() && !job?.closed) void watch();
       if (job && changed) {
         show(job);
         tick();

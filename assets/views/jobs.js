@@ -3,6 +3,7 @@
 import { age, baseName, escapeBidi, h, hasKeyboard, messageOf, setChildren, setText } from "../dom.js";
 import { STATUS_LABELS, isOpen, elapsed, progressOf, sortJobs } from "../jobs.js";
 import { jobAddress } from "../route.js";
+import { newConnections } from "../rpc.js";
 import { createChart, statusIcon } from "./chart.js";
 import { directoryField, fillDirectory, saveDirectory } from "./directory.js";
 
@@ -27,8 +28,7 @@ export function jobsView(options) {
     h("div", { class: "scroll" }, h("div", { class: "column start" }, about, form.node, history.node)));
   /** @type {Map<string, Info>} */
   let jobs = new Map();
-  /** The server of the connection on which the list is watched. @type {typeof rpc.server} */
-  let watchedOn = null;
+  const isNewConnection = newConnections(rpc);
   let shown = /** @type {Map<string, Info> | null} */ (null);
 
   const load = async () => {
@@ -47,10 +47,7 @@ export function jobsView(options) {
   return {
     node,
     update() {
-      if (rpc.state === "open" && watchedOn !== rpc.server) {
-        watchedOn = rpc.server;
-        void load();
-      }
+      if (isNewConnection()) void load();
       if (shown === jobs) return;
       shown = jobs;
       history.show(sortJobs(jobs.values()));

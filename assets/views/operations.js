@@ -3,6 +3,7 @@
 import { age, h, hasKeyboard, messageOf, setText } from "../dom.js";
 import { TYPES, isOpen } from "../operations.js";
 import { operationAddress } from "../route.js";
+import { newConnections } from "../rpc.js";
 import { directoryField, fillDirectory, saveDirectory } from "./directory.js";
 import { modelField } from "./models.js";
 
@@ -49,15 +50,14 @@ export function operationsView({ rpc, visitor, navigate, list: sessions }) {
       setText(empty, messageOf(error));
     }
   };
-  let opened = false;
+  const isNewConnection = newConnections(rpc);
   return {
     node,
     update() {
-      if (rpc.state === "open" && !opened) {
+      if (isNewConnection()) {
         void load();
         void form.load();
       }
-      opened = rpc.state === "open";
     },
     focus: () => form.focus(),
     dispose() {

@@ -1,6 +1,7 @@
 // The settings: of this browser, of new sessions, and of the agent.
 
 import { h, messageOf, setText } from "../dom.js";
+import { newConnections } from "../rpc.js";
 import { appearanceSection, notificationSection } from "./settings-appearance.js";
 import { serversSection } from "./settings-servers.js";
 import { newSessionSection, permissionSection } from "./settings-session.js";
@@ -28,7 +29,7 @@ export function settingsView({ rpc, notifications }) {
     h("header", { class: "top" }, h("h1", {}, "Settings"), h("a", { class: "button", href: "#/status", "data-testid": "status-link" }, "Portal status")),
     h("div", { class: "scroll" }, h("div", { class: "column settings-page" }, problem,
       appearanceSection(), notificationSection(notifications), newSessions.node, permissions.node, servers.node, skills.node, agents.node)));
-  let opened = false;
+  const isNewConnection = newConnections(rpc);
   let isGone = false;
 
   const load = async () => {
@@ -52,8 +53,7 @@ export function settingsView({ rpc, notifications }) {
   return {
     node,
     update() {
-      if (rpc.state === "open" && !opened) void load();
-      opened = rpc.state === "open";
+      if (isNewConnection()) void load();
     },
     focus() {},
     dispose() {

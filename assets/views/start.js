@@ -3,6 +3,7 @@
 import { h, hasKeyboard, messageOf, setText } from "../dom.js";
 import { initialChoice, saveChoices } from "../preferences.js";
 import { parseRoute, sessionAddress } from "../route.js";
+import { newConnections } from "../rpc.js";
 import { runInput } from "./attachments.js";
 import { createBox } from "./box.js";
 import { createChip } from "./chip.js";
@@ -156,15 +157,14 @@ export function startView({ rpc, sessions, navigate, list, directory: wantedDire
   const wanted = initialChoice(localStorage, "mode");
   if (MODES.some(({ value }) => value === wanted)) mode.select(wanted);
   show();
-  let opened = false;
+  const isNewConnection = newConnections(rpc);
   return {
     node,
     update() {
-      if (rpc.state === "open" && !opened) {
+      if (isNewConnection()) {
         void fillDirectory(directory, rpc, list());
         void load();
       }
-      opened = rpc.state === "open";
     },
     focus: () => hasKeyboard() && box.focus(),
     dispose() {

@@ -1,6 +1,7 @@
 // The status view: portal, agent, data, providers, MCP servers and skills.
 
 import { age, h, withCommands } from "../dom.js";
+import { newConnections } from "../rpc.js";
 import { icon } from "./icons.js";
 import { serverState } from "./server-states.js";
 import { setupCard } from "./setup.js";
@@ -14,7 +15,7 @@ export function statusView({ rpc }) {
   const refresh = h("button", { type: "button", "data-testid": "refresh", title: "Also checks your account, which starts an agent" }, "Refresh");
   const node = h("section", { class: "page" }, h("header", { class: "top" }, h("h1", {}, "Status"), h("a", { class: "button", href: "#/reference", "data-testid": "reference-link" }, "API reference"), refresh), h("div", { class: "scroll" }, body));
   let lastLoad = 0;
-  let opened = false;
+  const isNewConnection = newConnections(rpc);
 
   /** @param {boolean} all */
   const load = async (all) => {
@@ -35,8 +36,7 @@ export function statusView({ rpc }) {
   return {
     node,
     update() {
-      if (rpc.state === "open" && !opened) void load(false);
-      opened = rpc.state === "open";
+      if (isNewConnection()) void load(false);
     },
     focus() {},
     dispose() {
