@@ -115,6 +115,12 @@ export function age(ms) {
   return `${Math.floor(minutes / 60 / 24)} d`;
 }
 
+/** Formats a number of bytes: "980 B", "1.2 kB", "3.4 MB". @param {number} bytes */
+export function fileSize(bytes) {
+  if (bytes < 1000) return `${bytes} B`;
+  return bytes < 1_000_000 ? `${(bytes / 1000).toFixed(1)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`;
+}
+
 /** Returns the message of a caught error. @param {unknown} error */
 export const messageOf = (error) => (error instanceof Error ? error.message : String(error));
 

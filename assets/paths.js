@@ -1,5 +1,7 @@
 // Paths of files in texts. Pure.
 
+import { fileSize } from "./dom.js";
+
 /** @typedef {{path: string, line: number}} Place line: from 1; 0 if there is none */
 
 const MAX_PATH = 300; // characters
@@ -14,17 +16,11 @@ export function parsePlace(text) {
 /** Whether a path leads out of the directory that it is relative to. @param {string} path */
 export const isOutside = (path) => /^([/\\~]|[A-Za-z]:[/\\]|\.\.([/\\]|$))/.test(path);
 
-/** Formats a number of bytes: "980 bytes", "12 KB", "3.4 MB". @param {number} size */
-function formatSize(size) {
-  if (size < 1024) return size === 1 ? "1 byte" : `${size} bytes`;
-  return size < 1024 * 1024 ? `${Math.round(size / 1024)} KB` : `${(size / 1024 / 1024).toFixed(1)} MB`;
-}
-
 /** Returns what is worth knowing about a file besides its lines. @param {{size: number, count: number, binary?: boolean, encoding?: string, line_ends?: string}} file @returns {string[]} */
 export function describeFile({ size, count, binary, encoding, line_ends: ends }) {
   return [
     binary ? (encoding === "utf-16" ? "UTF-16" : "Binary") : count === 1 ? "1 line" : `${count.toLocaleString("en")} lines`,
-    formatSize(size),
+    fileSize(size),
     encoding === "unknown" ? "Not UTF-8" : "",
     ends === "crlf" ? "CRLF" : ends === "mixed" ? "Mixed line ends" : "",
   ].filter(Boolean);

@@ -22,7 +22,7 @@ test("a path may lead out of the directory", () => {
 });
 
 test("a file is described", () => {
-  assert.deepEqual(describeFile({ size: 1, count: 1, encoding: "utf-8", line_ends: "lf" }), ["1 line", "1 byte"]);
-  assert.deepEqual(describeFile({ size: 2048, count: 1200, encoding: "unknown", line_ends: "crlf" }), ["1,200 lines", "2 KB", "Not UTF-8", "CRLF"]);
-  assert.deepEqual(describeFile({ size: 3 << 20, count: 0, binary: true }), ["Binary", "3.0 MB"]);
+  assert.deepEqual(describeFile({ size: 1, count: 1, encoding: "utf-8", line_ends: "lf" }), ["1 line", "1 B"]);
+  assert.deepEqual(describeFile({ size: 2048, count: 1200, encoding: "unknown", line_ends: "crlf" }), ["1,200 lines", "2.0 kB", "Not UTF-8", "CRLF"]);
+  assert.deepEqual(describeFile({ size: 3 << 20, count: 0, binary: true }), ["Binary", "3.1 MB"]);
 });

@@ -1,6 +1,6 @@
 // What is attached to a prompt: images as thumbnails that open in a dialog, other files as chips.
 
-import { h } from "../dom.js";
+import { fileSize, h } from "../dom.js";
 import { icon } from "../views/icons.js";
 
 /** @typedef {import("../store.js").Attachment} Attachment */
@@ -33,10 +33,4 @@ function showImage(name, source) {
   node.addEventListener("close", () => node.remove());
   document.body.append(node);
   node.showModal();
-}
-
-/** Formats a number of bytes: "980 B", "1.2 kB", "3.4 MB". @param {number} bytes */
-export function fileSize(bytes) {
-  if (bytes < 1000) return `${bytes} B`;
-  return bytes < 1_000_000 ? `${(bytes / 1000).toFixed(1)} kB` : `${(bytes / 1_000_000).toFixed(1)} MB`;
 }

@@ -1,6 +1,6 @@
 // The status view: portal, agent, data, providers, MCP servers and skills.
 
-import { age, h, withCommands } from "../dom.js";
+import { age, fileSize, h, withCommands } from "../dom.js";
 import { newConnections } from "../rpc.js";
 import { icon } from "./icons.js";
 import { serverState } from "./server-states.js";
@@ -80,7 +80,7 @@ function statusParts(status, retry) {
     part("Data", facts([
       ["Storage", stateLabel(storage.ok ? "good" : "bad", storage.ok ? "sessions are saved" : storage.message || "sessions are not saved")],
       ["Directory", storage.directory ? h("code", {}, storage.directory) : undefined],
-      ["Size", storage.bytes ? bytes(storage.bytes) : undefined],
+      ["Size", storage.bytes ? fileSize(storage.bytes) : undefined],
     ])),
     part("Model providers", providers.length === 0
       ? h("p", { class: "muted" }, "Only Copilot models. You can add providers in the configuration.")
@@ -135,6 +135,3 @@ function serverText(server) {
 
 /** @param {import("./settings-skills.js").Skill} skill */
 const skillText = ({ description, path, enabled }) => h("span", { title: path ?? "" }, enabled ? description : `Off. ${description}`);
-
-/** @param {number} n */
-const bytes = (n) => (n >= 1e6 ? `${(n / 1e6).toFixed(1)} MB` : `${Math.max(1, Math.round(n / 1000))} kB`);
