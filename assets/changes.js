@@ -189,6 +189,6 @@ export const notCoveredReason = (why) => (Object.hasOwn(REASONS, why) ? REASONS[
 
 /** Splits a path before its last element. @param {string} path @returns {[directory: string, name: string]} */
 export function splitPath(path) {
-  const at = path.lastIndexOf("/") + 1;
+  const at = Math.max(path.lastIndexOf("/"), path.lastIndexOf("\\")) + 1;
   return [path.slice(0, at), path.slice(at)];
 }

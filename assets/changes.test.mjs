@@ -126,5 +126,5 @@ test("a run is labelled by its prompt", () => {
 });
 
 test("a path is split before its name", () => {
-  assert.deepEqual(["a/b/c.go", "c.go", "a/"].map(splitPath), [["a/b/", "c.go"], ["", "c.go"], ["a/", ""]]);
+  assert.deepEqual(["a/b/c.go", "c.go", "a/", "a\\c.go"].map(splitPath), [["a/b/", "c.go"], ["", "c.go"], ["a/", ""], ["a\\", "c.go"]]);
 });

@@ -97,6 +97,9 @@ export function copyButton(text, shown, label, name = "Copy") {
   return button;
 }
 
+/** Renders parts in backticks as code. @param {string} text @returns {(Node | string)[]} */
+export const withCode = (text) => text.split("`").map((part, i) => (i % 2 === 1 ? h("code", {}, part) : part));
+
 /** Renders parts in backticks as commands with a copy button. @param {string} text @returns {(Node | string)[]} */
 export function withCommands(text) {
   return text.split(/`([^`]+)`/).map((part, i) => {

@@ -1,5 +1,7 @@
 // The list of all sessions, from portal.sessions.watch. Pure.
 
+import { baseName } from "./dom.js";
+
 /** @typedef {import("./store.js").Info} Info @typedef {import("./store.js").Message} Message */
 
 /**
@@ -45,7 +47,7 @@ export function groupByProject(list, filter) {
   for (const session of [...sessions.filter(isPinned), ...sessions.filter((session) => !isPinned(session))]) {
     const path = isPinned(session) ? "" : projectOf(session);
     const key = isPinned(session) ? "pinned" : `project ${path}`;
-    const group = groups.get(key) ?? { key, label: isPinned(session) ? "Pinned" : nameOf(path), title: path, sessions: [] };
+    const group = groups.get(key) ?? { key, label: isPinned(session) ? "Pinned" : baseName(path), title: path, sessions: [] };
     group.sessions.push(session);
     groups.set(key, group);
   }
@@ -58,7 +60,7 @@ function distinguish(groups) {
   const count = new Map();
   for (const { label } of groups) count.set(label, (count.get(label) ?? 0) + 1);
   for (const group of groups) {
-    const parent = nameOf(group.title.replace(/[\\/][^\\/]*[\\/]*$/, ""));
+    const parent = baseName(group.title.replace(/[\\/][^\\/]*[\\/]*$/, ""));
     if (count.get(group.label) > 1 && parent) group.label = `${group.label} – ${parent}`;
   }
 }
@@ -72,9 +74,6 @@ export function directoryWithin(session) {
   const directory = session.directory ?? "";
   return directory.startsWith(project) ? directory.slice(project.length).replace(/^[\\/]+/, "") : directory;
 }
-
-/** @param {string} path */
-const nameOf = (path) => path.split(/[\\/]/).filter(Boolean).pop() ?? path;
 
 /** @param {Info} session */
 const isPinned = (session) => Boolean(session.pinned) && !session.archived;

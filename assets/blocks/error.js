@@ -1,6 +1,6 @@
 // An error, with buttons for its remedies.
 
-import { h, setText } from "../dom.js";
+import { h, setText, withCode } from "../dom.js";
 import { remedies } from "./labels.js";
 
 /** @typedef {import("../store.js").ErrorItem} ErrorItem @typedef {import("./block.js").BlockContext} BlockContext */
@@ -20,9 +20,6 @@ export function errorBlock(item, context) {
     },
   };
 }
-
-/** Renders backticks in a hint as code. @param {string} text */
-const withCode = (text) => text.split("`").map((part, i) => (i % 2 === 1 ? h("code", {}, part) : part));
 
 /** @param {{run: string, cause?: string, message: string}} item @param {BlockContext} context */
 export function remedyButtons(item, context) {

@@ -1,5 +1,6 @@
 // The tab of the panel that shows a file of the session's directory, to read.
 
+import { splitPath } from "../changes.js";
 import { copyButton, h, messageOf, setHTML, setText } from "../dom.js";
 import { describeFile } from "../paths.js";
 import { changesAddress } from "../route.js";
@@ -178,7 +179,7 @@ export function filePanel({ session, rpc, isChanged, onShowChanges, onPlace }) {
         return isLoaded(file, line) || line === 0 ? showLine() : goTo(line);
       }
       [path, line, file] = [to, at, null];
-      const [directory, last] = splitName(path);
+      const [directory, last] = splitPath(path);
       name.replaceChildren(h("bdi", {}, h("span", { class: "muted" }, directory), last));
       name.title = path;
       body.setAttribute("aria-label", `Content of ${path}`);
@@ -219,10 +220,4 @@ function lineNode({ text, html, cut }, number) {
   if (cut) node.append(h("span", { class: "muted" }, `… (${cut.toLocaleString("en")} more bytes)`));
   node.append("\n");
   return node;
-}
-
-/** @param {string} path @returns {[directory: string, name: string]} */
-function splitName(path) {
-  const at = Math.max(path.lastIndexOf("/"), path.lastIndexOf("\\")) + 1;
-  return [path.slice(0, at), path.slice(at)];
 }

@@ -1,6 +1,6 @@
 // The reference view: all requests of the portal's REST and JSON-RPC contracts, each with a form to try it.
 
-import { debounce, h, messageOf, setText } from "../dom.js";
+import { debounce, h, messageOf, setText, withCode } from "../dom.js";
 import { findEntries, readOpenAPI, readOpenRPC, requestOf } from "../reference.js";
 
 /** @typedef {import("../reference.js").Entry} Entry */
@@ -89,9 +89,6 @@ function table(caption, rows) {
   return h("div", { class: "reference-table" }, h("table", {}, h("caption", {}, caption),
     h("tbody", {}, ...rows.map(([name, ...cells]) => h("tr", {}, h("th", { scope: "row" }, h("code", {}, name)), ...cells.map((cell) => h("td", {}, ...withCode(cell))))))));
 }
-
-/** Renders parts in backticks as code. @param {string} text */
-const withCode = (text) => text.split("`").map((part, i) => (i % 2 === 0 ? part : h("code", {}, part)));
 
 /** @param {Entry} entry @param {AbortSignal} leave */
 function tryForm(entry, leave) {
