@@ -1,5 +1,7 @@
 // The state of a job, built from its events (spec/page.md). Pure: no browser, clock or network. Events are numbered, so duplicates are ignored.
 
+import { duration } from "./blocks/labels.js";
+
 /**
  * @typedef {"Pending" | "Running" | "Succeeded" | "Failed" | "Canceled" | "Interrupted"} Status
  * @typedef {{work_id: number, name: string, task_id?: string, status: Status, rounds: number}} WorkInfo
@@ -116,9 +118,7 @@ export function progressOf({ works }) {
 /** Formats the time from a start to an end, or until now: "8 s", "3 min 20 s", "2 h 5 min". @param {string} from @param {string | undefined} to @param {number} now ms */
 export function elapsed(from, to, now) {
   const seconds = Math.max(0, Math.round(((to ? Date.parse(to) : now) - Date.parse(from)) / 1000));
-  const [minutes, hours] = [Math.floor(seconds / 60), Math.floor(seconds / 3600)];
-  if (hours > 0) return `${hours} h ${minutes % 60} min`;
-  return minutes > 0 ? `${minutes} min ${seconds % 60} s` : `${seconds} s`;
+  return seconds === 0 ? "0 s" : duration(seconds);
 }
 
 /** Sorts jobs: open ones first, then newest first. @param {Iterable<Info>} jobs */
