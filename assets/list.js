@@ -75,6 +75,12 @@ export function directoryWithin(session) {
   return directory.startsWith(project) ? directory.slice(project.length).replace(/^[\\/]+/, "") : directory;
 }
 
+/** The states of a session, as they are shown. @type {Record<string, string>} */
+export const STATE_NAMES = { idle: "Idle", queued: "Queued", running: "Working", waiting: "Waiting for you", closed: "Closed", elsewhere: "Open elsewhere" };
+
+/** Returns what a view of a session says about its state. @param {string} state */
+export const stateText = (state) => (state === "idle" ? "" : STATE_NAMES[state] ?? "");
+
 /** @param {Info} session */
 const isPinned = (session) => Boolean(session.pinned) && !session.archived;
 

@@ -2,10 +2,8 @@
 
 import { duration } from "../blocks/labels.js";
 import { h, messageOf, setText } from "../dom.js";
+import { stateText } from "../list.js";
 import { sessionAddress } from "../route.js";
-
-/** @type {Record<string, string>} */
-const STATES = { running: "Working", queued: "Queued", waiting: "Waiting for you", closed: "Closed", elsewhere: "Open elsewhere" };
 
 /** @param {{session: import("../store.js").Session, rpc: import("./conversation.js").Rpc, actions: HTMLElement[]}} options */
 export function createHeader({ session, rpc, actions }) {
@@ -37,7 +35,7 @@ export function createHeader({ session, rpc, actions }) {
   const showStatus = () => {
     const started = session.state === "running" ? session.runs[session.run]?.started : null;
     const seconds = started ? Math.floor((Date.now() - started) / 1000) : 0;
-    setText(status, [STATES[session.state] ?? "", ...(seconds > 0 ? [duration(seconds)] : [])].join(" · "));
+    setText(status, [stateText(session.state), ...(seconds > 0 ? [duration(seconds)] : [])].join(" · "));
     clearTimeout(ticks);
     if (started) ticks = window.setTimeout(showStatus, 1000);
   };

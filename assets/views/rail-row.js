@@ -1,7 +1,7 @@
 // A row of the rail: the mark of a session's state, its title, its age, and what it waits for.
 
 import { age, baseName, escapeBidi, h, setText } from "../dom.js";
-import { directoryWithin, hasFailed, projectOf } from "../list.js";
+import { directoryWithin, hasFailed, projectOf, STATE_NAMES } from "../list.js";
 import { sessionAddress, startAddress } from "../route.js";
 import { icon } from "./icons.js";
 
@@ -13,7 +13,7 @@ import { icon } from "./icons.js";
  */
 
 /** @type {Record<string, string>} */
-const STATES = { idle: "Idle", queued: "Queued", running: "Working", waiting: "Waiting for you", failed: "Failed", closed: "Closed", elsewhere: "In use by another program" };
+const MARKS = { ...STATE_NAMES, failed: "Failed" };
 
 /** Returns what the mark of a session shows. @param {Info} session */
 const markOf = (session) => (hasFailed(session) ? "failed" : session.state ?? "idle");
@@ -50,8 +50,8 @@ export function createRow(row, openMenu) {
       node.classList.toggle("tall", detailOf(row) !== "");
       link.href = sessionAddress(id, row.found?.run_id, row.words);
       if (session && !more.isConnected) node.append(more);
-      setText(state, session ? `${STATES[mark] ?? mark}: ` : "");
-      link.title = escapeBidi(session ? `${STATES[mark] ?? mark}\n${session.directory ?? ""}` : row.found?.directory ?? "");
+      setText(state, session ? `${MARKS[mark] ?? mark}: ` : "");
+      link.title = escapeBidi(session ? `${MARKS[mark] ?? mark}\n${session.directory ?? ""}` : row.found?.directory ?? "");
       setText(title, session?.title || session?.last_user_message || row.found?.title || "Untitled");
       title.title = title.textContent ?? "";
       more.setAttribute("aria-label", `Actions for ${title.title}`);

@@ -1,6 +1,7 @@
 // A session as the holder of a link sees it: the conversation, and perhaps the questions.
 
 import { h, setText } from "../dom.js";
+import { stateText } from "../list.js";
 import { linkText } from "../share.js";
 import { sessionAddress } from "../route.js";
 import { takeChanges } from "../store.js";
@@ -9,9 +10,6 @@ import { createOlderItems } from "./older.js";
 import { createQuestions } from "./questions.js";
 import { createScroll } from "./scroll.js";
 import { createTranscript } from "./transcript.js";
-
-/** @type {Record<string, string>} */
-const STATES = { running: "Working", queued: "Queued", closed: "Closed" };
 
 /**
  * @param {{session: import("../store.js").Session, rpc: import("./conversation.js").Rpc, link: import("../shared.js").Link, earlier: () => Promise<boolean>}} options earlier
@@ -44,7 +42,7 @@ export function sharedView({ session, rpc, link, earlier }) {
 
   let isDisposed = false;
   const updateExpiry = () => setText(note, linkText(link.rights, link.expires_at, Date.now()));
-  const statusText = () => (session.state === "waiting" ? (link.rights === "answer" ? "Waiting for you" : "Waiting for an answer") : STATES[session.state] ?? "");
+  const statusText = () => (session.state === "waiting" && link.rights !== "answer" ? "Waiting for an answer" : stateText(session.state));
 
   let isDrawing = false;
   /** @param {Set<string>} items */
