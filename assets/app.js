@@ -187,7 +187,7 @@ const TITLES = { start: "New session", status: "Status", settings: "Settings", r
 function viewOf(route) {
   const navigate = navigateFromHere();
   switch (route.view) {
-    case "status": return statusView({ rpc, navigate });
+    case "status": return statusView({ rpc });
     case "settings": return settingsView({ rpc, notifications });
     case "reference": return referenceView();
     case "jobs": return jobsView({ rpc, navigate, list: () => list, onChange: scheduleUpdate });

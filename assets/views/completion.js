@@ -54,7 +54,6 @@ export function createCompletion(field, sources) {
 
   return {
     node,
-    close,
     /** Handles a key. Returns false if it is not for the list. @param {KeyboardEvent} event */
     key(event) {
       if (choices.list.length === 0 || event.isComposing) return false;

@@ -67,7 +67,7 @@ export function conversationView({ session, rpc, navigate, earlier, onTitle, sta
   };
   const transcript = createTranscript(transcriptNode, {
     session,
-    href: (run) => `#/s/${session.id}/${run}`,
+    href: (run) => sessionAddress(session.id, run),
     retry: (run) => composer.retry(run),
     chooseModel: composer.chooseModel,
     signIn: () => navigate("#/status"),

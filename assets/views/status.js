@@ -7,7 +7,7 @@ import { serverState } from "./server-states.js";
 import { setupCard } from "./setup.js";
 
 /**
- * @param {{rpc: import("../rpc.js").Connection, navigate: (address: string) => void}} options
+ * @param {{rpc: import("../rpc.js").Connection}} options
  * @returns {import("../app.js").View}
  */
 export function statusView({ rpc }) {
