@@ -206,7 +206,7 @@ func managesServers(t page) {
 	for _, name := range []string{hostile, "desk"} {
 		b.Click(server(name, ".settings-buttons button:last-child"))
 		b.WaitText("dialog[open]", name)
-		b.Click(id("confirm"))
+		b.Click("dialog[open] .danger")
 		b.WaitGone(server(name, ".settings-row"))
 	}
 	b.WaitText(id("settings-servers"), "No MCP servers yet")

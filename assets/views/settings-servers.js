@@ -1,6 +1,7 @@
 // Settings of the agent: its MCP servers. The Copilot CLI stores them; a check starts them as a new session would.
 
 import { h, messageOf, setText } from "../dom.js";
+import { dialog } from "./dialog.js";
 import { icon } from "./icons.js";
 import { httpURL } from "./question-text.js";
 import { serverForm } from "./server-form.js";
@@ -75,16 +76,15 @@ export function serversSection({ rpc, reload }) {
     await reload();
     focus(server.name);
   });
-  /** @param {Server} server */
-  const remove = async (server) => {
-    if (!(await confirmRemoval(server))) return;
-    await perform("", async () => {
-      await rpc.call("portal.server.remove", { name: server.name });
-      checked.delete(server.name);
+  /** Removes a server once it is confirmed. @param {Server} server */
+  const remove = ({ name }) => {
+    const text = h("p", {}, "The Copilot CLI forgets this server, with the values of its variables and headers.");
+    const node = dialog(`Remove ${name}?`, [text], "Remove", async () => {
+      await rpc.call("portal.server.remove", { name });
+      checked.delete(name);
       await reload();
-      addButton.disabled = false;
-      addButton.focus();
-    });
+      node.addEventListener("close", () => addButton.focus()); // the one that was clicked is gone
+    }, "danger");
   };
   /** @param {Server} server @param {HTMLElement} place */
   const signIn = (server, place) => perform("", async () => {
@@ -148,16 +148,3 @@ function commandOf({ command = "", args = [], variables = [], url = "", headers 
 
 /** @param {string} word */
 const quote = (word) => (/^[\w@%+=:,./~-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`);
-
-/** Asks whether a server is to be removed. @param {Server} server @returns {Promise<boolean>} */
-function confirmRemoval(server) {
-  const dialog = h("dialog", { class: "dialog", "aria-label": "Remove server" }, h("form", { method: "dialog" },
-    h("h2", {}, `Remove ${server.name}?`), h("p", {}, "The Copilot CLI forgets this server, with the values of its variables and headers."),
-    h("div", { class: "dialog-actions" }, h("button", { value: "" }, "Cancel"), h("button", { class: "primary danger", value: "remove", "data-testid": "confirm" }, "Remove"))));
-  document.body.append(dialog);
-  dialog.showModal();
-  return new Promise((resolve) => dialog.addEventListener("close", () => {
-    dialog.remove();
-    resolve(dialog.returnValue === "remove");
-  }));
-}
