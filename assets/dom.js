@@ -72,6 +72,22 @@ export function setText(node, text) {
   if (node.textContent !== shown) node.textContent = shown;
 }
 
+/**
+ * Does something for a button, which stays busy and keeps the focus until it is done; clicks meanwhile do nothing.
+ * @param {HTMLElement} button @param {() => unknown} act @param {(problem: string) => void} report shows why it failed; "" at the start
+ */
+export async function whileBusy(button, act, report) {
+  if (button.getAttribute("aria-disabled") === "true") return;
+  button.setAttribute("aria-disabled", "true");
+  report("");
+  try {
+    await act();
+  } catch (error) {
+    report(messageOf(error));
+  }
+  button.removeAttribute("aria-disabled");
+}
+
 /** Sets the children of a node, moving as few as possible: a moved one loses the focus. @param {HTMLElement} root @param {Node[]} nodes */
 export function setChildren(root, nodes) {
   const kept = new Set(nodes);

@@ -1,6 +1,6 @@
 // An error, with buttons for its remedies.
 
-import { h, setText, withCode } from "../dom.js";
+import { h, setText, whileBusy, withCode } from "../dom.js";
 import { remedies } from "./labels.js";
 
 /** @typedef {import("../store.js").ErrorItem} ErrorItem @typedef {import("./block.js").BlockContext} BlockContext */
@@ -32,12 +32,7 @@ export function remedyButtons(item, context) {
   if (context.readOnly) return h("div", { class: "answers", hidden: true });
   return h("div", { class: "answers" }, ...remedies(item).filter((name) => name !== "retry" || item.run).map((name) => {
     const [label, act] = buttons[name];
-    const button = h("button", { type: "button", class: "small", "data-testid": name }, label);
-    button.addEventListener("click", async () => {
-      button.disabled = true; // a second click would send the prompt twice
-      await act();
-      button.disabled = false;
-    });
+    const button = h("button", { type: "button", class: "small", "data-testid": name, click: () => void whileBusy(button, act, () => {}) }, label); // what fails is shown at the prompt
     return button;
   }));
 }

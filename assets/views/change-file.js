@@ -1,6 +1,6 @@
 // A changed file in the panel of changes: one line that unfolds to its hunks.
 
-import { h, messageOf, setChildren, setText } from "../dom.js";
+import { h, messageOf, setChildren, setText, whileBusy } from "../dom.js";
 import { STATUSES, fileNotes, hunkTitle, restoredNote, splitPath } from "../changes.js";
 import { hunkLines } from "./diff.js";
 import { icon } from "./icons.js";
@@ -149,19 +149,12 @@ function diffNotes({ hunks, binary, truncated, status, mode }) {
 
 /** Creates a button for an action on files. What goes wrong is said at its place. @param {string} label @param {HTMLElement} problem @param {() => Promise<import("../changes.js").Restored>} act */
 export function actionButton(label, problem, act) {
-  const button = h("button", { type: "button", class: "quiet small change-act" }, label);
-  button.addEventListener("click", async () => {
-    if (button.getAttribute("aria-disabled") === "true") return;
-    button.setAttribute("aria-disabled", "true"); // it keeps the focus
-    problem.replaceChildren();
-    try {
-      showRestored(problem, await act());
-    } catch (error) {
-      setChildren(problem, textNodes(messageOf(error)));
-      problem.classList.add("error-text");
-    }
-    button.removeAttribute("aria-disabled");
-  });
+  /** @param {string} text */
+  const report = (text) => {
+    setChildren(problem, textNodes(text));
+    problem.classList.add("error-text");
+  };
+  const button = h("button", { type: "button", class: "quiet small change-act", click: () => void whileBusy(button, async () => showRestored(problem, await act()), report) }, label);
   return button;
 }
 

@@ -1,6 +1,6 @@
 // Commits and pull requests from the panel of changes.
 
-import { h, messageOf, setText } from "../dom.js";
+import { h, setText, whileBusy } from "../dom.js";
 import { commitLabel, commitNotes, committedText, pullCommands } from "../commit.js";
 import { STATUSES, fileNotes } from "../changes.js";
 import { dialog } from "./dialog.js";
@@ -49,19 +49,12 @@ export function commitTools({ call, scope }) {
 
 /** A button for something that first asks the portal. @param {string} label @param {HTMLElement} problem @param {() => Promise<void>} act @param {() => void} [onProblem] */
 function askButton(label, problem, act, onProblem = () => {}) {
-  const button = h("button", { type: "button", class: "quiet small" }, label);
-  button.addEventListener("click", async () => {
-    if (button.getAttribute("aria-disabled") === "true") return;
-    button.setAttribute("aria-disabled", "true"); // it keeps the focus
-    problem.replaceChildren();
-    try {
-      await act();
-    } catch (error) {
-      problem.replaceChildren(h("span", { class: "error-text" }, messageOf(error)));
-      onProblem();
-    }
-    button.removeAttribute("aria-disabled");
-  });
+  /** @param {string} text */
+  const report = (text) => {
+    problem.replaceChildren(...(text ? [h("span", { class: "error-text" }, text)] : []));
+    if (text) onProblem();
+  };
+  const button = h("button", { type: "button", class: "quiet small", click: () => void whileBusy(button, act, report) }, label);
   return button;
 }
 

@@ -1,6 +1,6 @@
 // The view of one job: its flow chart, the sessions of its tasks, and its log.
 
-import { age, h, setChildren, setText } from "../dom.js";
+import { age, h, setChildren, setText, whileBusy } from "../dom.js";
 import { STATUS_LABELS, runningSessions, outcomeOf, isOpen, elapsed, newJob, applyMessage } from "../jobs.js";
 import { previewOf } from "../preview.js";
 import { sessionAddress, jobAddress } from "../route.js";
@@ -144,13 +144,7 @@ function actions({ id, rpc, navigate, onFail }) {
   let info;
   /** @param {string} label @param {string} name @param {string} id @param {() => Promise<unknown>} run */
   const button = (label, name, id, run) => {
-    const node = h("button", { type: "button", class: name, "data-testid": id, hidden: true }, label);
-    node.addEventListener("click", async () => {
-      node.disabled = true;
-      onFail("");
-      await run().catch((error) => onFail(error.message));
-      node.disabled = false;
-    });
+    const node = h("button", { type: "button", class: name, "data-testid": id, hidden: true, click: () => void whileBusy(node, run, onFail) }, label);
     return node;
   };
   const cancel = button("Cancel", "stop", "cancel", () => rpc.call("portal.job.cancel", { job_id: id }));

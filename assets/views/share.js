@@ -1,7 +1,7 @@
 // The dialog that shares a session: it creates links, lists and revokes them.
 
 import { copyText } from "../blocks/actions.js";
-import { h, messageOf } from "../dom.js";
+import { h, messageOf, whileBusy } from "../dom.js";
 import { LIFETIMES, RIGHTS, expiryText, isLocal, usedText } from "../share.js";
 
 /**
@@ -28,16 +28,7 @@ export function shareSession(rpc, session) {
   const node = h("dialog", { class: "dialog", "aria-label": "Share session", "data-testid": "share" }, form);
 
   /** Runs an action of a button, and shows why it failed. @param {HTMLButtonElement} button @param {() => Promise<void>} act */
-  const run = async (button, act) => {
-    button.disabled = true;
-    problem.textContent = "";
-    try {
-      await act();
-    } catch (error) {
-      problem.textContent = messageOf(error);
-    }
-    button.disabled = false;
-  };
+  const run = (button, act) => whileBusy(button, act, (text) => (problem.textContent = text));
   const load = async () => {
     const { shares } = await rpc.call("portal.share.list", { session_id: session.session_id });
     heading.hidden = shares.length === 0;
