@@ -191,7 +191,7 @@ func showsFailedOutput(t page) {
 	t.file(dir, "go", "")
 	idle(b, 1)
 	b.WaitText(`.tool[data-state="error"] .tail`, "last words")
-	assert.Equal(t, "", b.Text(`document.querySelector(".tail .rest").textContent`), "what streamed is gone")
+	assert.Empty(t, b.Text(`document.querySelector(".tail .rest").textContent`), "what streamed is gone")
 }
 
 func showsOldErrorsOnce(t page) {
