@@ -123,6 +123,8 @@ func TestPage(t *testing.T) {
 	for name, look := range map[string]func(page){
 		"starts a session":                                 startsSession,
 		"keeps its place while models arrive":              keepsItsPlace,
+		"leaves the user where they are":                   leavesUserWhereTheyAre,
+		"keeps the model over a lost connection":           keepsModelOverLostConnection,
 		"attaches files before a session starts":           attachesBeforeStart,
 		"chooses directories":                              choosesDirectories,
 		"composes on a phone":                              composesOnAPhone,

@@ -138,6 +138,30 @@ func answersPrompt(t page) {
 	b.WaitText(id("sessions"), "think")
 }
 
+func leavesUserWhereTheyAre(t page) {
+	b := t.open(t.portal.URL)
+	pick(b, id("model"), "demo")
+	inDirectory(b, t.TempDir())
+	b.Type(id("prompt"), "say `goldeneye`")
+	b.Wait(`!document.querySelector('[data-testid="send"]').disabled`)
+	b.Do(chromedp.Evaluate[chromedp.Void](`document.querySelector('[data-testid="send"]').click(); location.hash = "#/settings"`))
+	b.WaitText(id("sessions", `[data-state="idle"]`), "goldeneye")
+	assert.Equal(t, "#/settings", b.Text("location.hash"))
+	b.Click(id("new-session"))
+	b.Wait(written + ` === ""`) // it was sent
+}
+
+func keepsModelOverLostConnection(t page) {
+	wire := t.portal.Proxy()
+	b := t.open(wire.URL())
+	b.Outages()
+	pick(b, id("model"), "demo")
+	b.Do(chromedp.Evaluate[chromedp.Void](`document.querySelector('[data-testid="model"] .chip-label').textContent = "old"`))
+	require.Eventually(t, func() bool { return wire.Drop() > 0 }, soon, tick)
+	b.WaitText(id("model", ".chip-label"), "Demo") // the models have been loaded again
+	assert.Equal(t, "demo", b.Text(`document.querySelector('[data-testid="model"]').value`))
+}
+
 func warnsAboutStorage(t page) {
 	dir := t.TempDir() + "/data"
 	require.NoError(t, os.WriteFile(dir, []byte("a file"), 0o600))
