@@ -160,6 +160,7 @@ func TestPage(t *testing.T) {
 		"exports a session":                                exportsSession,
 		"searches, renames, forks and deletes sessions":    managesSessions,
 		"works with the keyboard alone":                    usesKeyboard,
+		"leaves keys alone that type characters":           leavesTypedKeysAlone,
 		"fits a phone":                                     fitsAPhone,
 		"shows the status":                                 showsStatus,
 		"reloads during a stream":                          reloadsDuringStream,

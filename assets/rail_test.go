@@ -246,6 +246,23 @@ func usesKeyboard(t page) {
 	b.WaitText(".target", "merganser")
 }
 
+// pressed dispatches a key to an element, and returns whether the page has handled it.
+const pressed = `((selector, key) => !document.querySelector(selector).dispatchEvent(new KeyboardEvent("keydown", {bubbles: true, cancelable: true, ...key})))`
+
+func leavesTypedKeysAlone(t page) {
+	b, session := t.session(t.TempDir(), "permissions=ask")
+	prompt := literal(id("prompt"))
+	assert.False(t, b.Is(pressed+`(`+prompt+`, {key: "Dead", code: "KeyN", altKey: true})`), "Option+N types a tilde")
+	b.Press("k", kb.ModifierCtrl)
+	b.Type(id("palette", "input"), "settings")
+	input := literal(id("palette", "input"))
+	assert.False(t, b.Is(pressed+`(`+input+`, {key: "Enter", isComposing: true})`), "it ends a composition")
+	b.Press(kb.Escape)
+	b.Wait(at(session))
+	assert.True(t, b.Is(pressed+`(`+prompt+`, {key: "n", code: "KeyN", altKey: true})`))
+	b.WaitText(id("start"), "Examples")
+}
+
 func fitsAPhone(t page) {
 	t = t.own() // rows move while other tests start sessions
 	p := t.portal
