@@ -276,3 +276,20 @@ func keepsPlaceOnBack(t page) {
 	b.WaitGone(id("changes"))
 	assert.True(t, b.Is(`document.querySelector(".target") === null`), "nothing is sought")
 }
+
+func refreshesUnfoldedFile(t page) {
+	dir := t.TempDir()
+	t.file(dir, "poem.txt", twenty)
+	b, _ := t.session(dir, "permissions=allow")
+	b.Do(chromedp.EmulateViewport(1500, 900))
+	send(b, "edit `poem.txt` `line b` `line B`")
+	idle(b, 1)
+	b.Click(id("changes-button"))
+	b.WaitText(change("poem.txt", ".diff-add"), "line B") // the only file unfolds by itself
+	send(b, "edit `poem.txt` `line B` `line X`")          // as many lines as before
+	idle(b, 2)
+	b.WaitText(change("poem.txt", ".diff-add"), "line X")
+	b.Click(change("poem.txt", ".hunk .change-act"))
+	b.WaitText(id("changes-undo"), "Reverted 1 file")
+	assert.Equal(t, twenty, content(t.T, dir, "poem.txt"))
+}

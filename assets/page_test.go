@@ -182,6 +182,7 @@ func TestPage(t *testing.T) {
 		"shows errors and retries":                         showsErrors,
 		"shows files":                                      showsFiles,
 		"reviews and reverts changes in two tabs":          reviewsChanges,
+		"refreshes an unfolded file":                       refreshesUnfoldedFile,
 		"restores a run and continues in a fork":           restoresRun,
 		"resizes the changes and shows them side by side":  resizesChanges,
 		"colours the lines of changes":                     colorsDiffs,

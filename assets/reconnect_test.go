@@ -193,6 +193,7 @@ func loadsEarlierItems(t page) {
 	b := t.visit(session)
 	b.WaitCount(id("tool"), calls)
 	b.WaitCount(id("prompt-block"), 1)
+	b.WaitCount(id("end", id("more")), 1) // although the end was drawn before the prompt was loaded
 	assert.True(t, b.Is(`[...document.querySelectorAll('[data-testid="tool"] .object')].every((call, i) => call.textContent === "call-" + i)`), "in order")
 	assert.True(t, b.Is(`(() => {
 		const scroll = document.querySelector(".session .scroll");
