@@ -48,7 +48,11 @@ func Carrier(remote bool) http.RoundTripper { return carrier(remote) }
 
 // UsedSessions returns the sessions that the dialect keeps something of.
 func (a *API) UsedSessions() []string {
+	a.uses.mu.Lock()
 	ids := maps.Clone(a.uses.byID)
+	a.uses.mu.Unlock()
+	a.heard.mu.Lock()
+	defer a.heard.mu.Unlock()
 	for id := range a.heard.bySession {
 		ids[id] = nil
 	}
