@@ -280,8 +280,9 @@ func TestForcePushFollowsSessionPushRule(t *testing.T) {
 func TestCancelledRunAbandonsCallbacks(t *testing.T) {
 	inTime(t, func(a *api) {
 		a.agents.Script = commits
-		ended := make(chan struct{})
+		called, ended := make(chan struct{}), make(chan struct{})
 		a.plugin.answer = func(r *http.Request, _ document) (int, string) {
+			close(called)
 			<-r.Context().Done()
 			close(ended)
 			return 0, ""
@@ -290,6 +291,7 @@ func TestCancelledRunAbandonsCallbacks(t *testing.T) {
 		s := a.open(id, "", "")
 		a.send(id, "p")
 		s.until("tool.request")
+		<-called // the stream may be ahead of the call
 		assert.Equal(a, document{"cancelled": true}, a.must("session.cancel", document{"sessionId": id}))
 		got := s.until("done")
 		assert.Equal(a, "cancelled", got[len(got)-1].data["status"])
