@@ -197,7 +197,7 @@ func TestSearchFindsMessages(t *testing.T) {
 			results, _ = r["results"].([]any)
 		}
 		return len(results) > 0
-	}, 10*time.Second, 10*time.Millisecond)
+	}, time.Minute, 10*time.Millisecond)
 	require.Len(t, results, 1)
 	found, _ := results[0].(document)
 	assert.Equal(t, s.ID(), found["session_id"])

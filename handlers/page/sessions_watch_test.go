@@ -193,7 +193,7 @@ func TestJobSessionsDoNotDisplaceOthers(t *testing.T) {
 			}
 		}
 		return len(count) > 0
-	}, 10*time.Second, 10*time.Millisecond)
+	}, time.Minute, 10*time.Millisecond)
 	assert.Equal(t, 1, count["rest"])
 	assert.Positive(t, count["job"])
 	assert.LessOrEqual(t, count["job"], 500)
@@ -232,7 +232,7 @@ func TestOldPinnedSessionIsWatched(t *testing.T) {
 		}
 		return pinned, known
 	}
-	require.Eventually(t, func() bool { pinned, known := seen(); return known && pinned }, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { pinned, known := seen(); return known && pinned }, time.Minute, 10*time.Millisecond)
 	require.NoError(t, old.Place(t.Context(), copilot.Placement{Pinned: &no}))
-	require.Eventually(t, func() bool { pinned, known := seen(); return known && !pinned }, 10*time.Second, 10*time.Millisecond)
+	require.Eventually(t, func() bool { pinned, known := seen(); return known && !pinned }, time.Minute, 10*time.Millisecond)
 }
