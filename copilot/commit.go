@@ -73,7 +73,7 @@ func (s *Session) askModel(ctx context.Context, question string) string {
 	defer cancel()
 	answer, err := l.conversation.Ask(call, question)
 	if err != nil {
-		s.host.options.Log.Debug("the model gave no message for a commit", "session", s.id, "err", err)
+		s.host.options.Log.Debug("the model did not answer", "session", s.id, "err", err)
 		return ""
 	}
 	return answer

@@ -43,25 +43,27 @@ func TestSessionIsUsedDuringShutdown(t *testing.T) {
 	})
 }
 
+// reopening begins to reopen a closed session with a past; open delays the opening of its conversation.
+func (p *portal) reopening(open func(context.Context, fake.Call) error) (s *copilot.Session, reopened <-chan error) {
+	p.t.Helper()
+	s = p.start()
+	prompt(p.t, s, "first")
+	settle()
+	require.NoError(p.t, s.Close())
+	settle()
+	p.agents.Before = fake.On(fake.Open, open)
+	result := make(chan error, 1)
+	go func() { result <- s.Reopen(p.t.Context()) }()
+	synctest.Wait()
+	return s, result
+}
+
 func TestSessionIsDeletedDuringReopen(t *testing.T) {
 	atHome(t, "is deleted", func(h *home) {
 		t := h.t
 		p := h.portalWith(copilot.Options{Limits: copilot.Limits{Sessions: 1}})
 		defer p.stop()
-		s := p.start()
-		prompt(t, s, "first")
-		settle()
-		require.NoError(t, s.Close())
-		settle()
-		h.agents.Before = func(_ context.Context, c fake.Call) error {
-			if c.Method == fake.Open {
-				time.Sleep(time.Second)
-			}
-			return nil
-		}
-		reopened := make(chan error, 1)
-		go func() { reopened <- s.Reopen(t.Context()) }()
-		synctest.Wait()
+		s, reopened := p.reopening(func(context.Context, fake.Call) error { time.Sleep(time.Second); return nil })
 		require.NoError(t, p.host.Delete(t.Context(), s.ID()))
 		<-reopened
 		settle()

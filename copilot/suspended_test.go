@@ -5,14 +5,12 @@ import (
 	"database/sql"
 	"path/filepath"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
-	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
 )
@@ -215,15 +213,7 @@ func TestSessionThatIsTakenOverWhileItIsReopenedStaysInactive(t *testing.T) {
 		t := h.t
 		p := h.portalWith(copilot.Options{Limits: copilot.Limits{Sessions: 1}})
 		defer p.stop()
-		s := p.start()
-		prompt(t, s, "first")
-		settle()
-		require.NoError(t, s.Close())
-		settle()
-		h.agents.Before = fake.On(fake.Open, slowly(20*time.Second))
-		reopened := make(chan error, 1)
-		go func() { reopened <- s.Reopen(t.Context()) }()
-		synctest.Wait()
+		s, reopened := p.reopening(slowly(20 * time.Second))
 		p.takeAway(s.ID())
 		assert.Equal(t, fault.Unavailable, fault.KindOf(<-reopened))
 		assert.Zero(t, h.agents.Held(), "its conversation is closed")

@@ -42,7 +42,8 @@ export function createBox({ draft: id, above = [], buttons, chips, findFiles, co
     onChange();
   };
   const attachments = createAttachments({ attached: kept.get(id) ?? [], onError: showError, onChange() {
-    kept.set(id, attachments.list());
+    if (attachments.list().length > 0) kept.set(id, attachments.list());
+    else kept.delete(id);
     changed();
   } });
   const saveCurrentDraft = () => {

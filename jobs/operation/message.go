@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/permission"
 )
 
@@ -47,9 +48,6 @@ type Message struct {
 
 	scopes []permission.Scope // possible scopes of the answer; only in the frame
 }
-
-// timestamp is the time format of spec/contracts/websocket.md, "Field Definitions".
-const timestamp = "2006-01-02T15:04:05.000Z"
 
 // frame is the wire format of a message.
 type frame struct {
@@ -92,7 +90,7 @@ func (m Message) numbered(operation string, sequence int, at time.Time) Message 
 func (m Message) encode(operation string) []byte {
 	f := frame{
 		ID: m.ID, Operation: operation, Sequence: m.Sequence, Type: m.Type, Content: m.Content,
-		Timestamp: m.Time.Format(timestamp), Sender: m.Sender,
+		Timestamp: event.FormatTime(m.Time), Sender: m.Sender,
 	}
 	if m.Subsection != "" || m.Priority != "" || m.Request != "" || m.Closes != "" {
 		f.Metadata = &metadata{Subsection: m.Subsection, Priority: m.Priority, Request: m.Request, Closes: m.Closes}
@@ -118,6 +116,6 @@ func decode(line []byte) (Message, error) {
 		m.Subsection, m.Priority, m.Request, m.Closes = f.Metadata.Subsection, f.Metadata.Priority, f.Metadata.Request, f.Metadata.Closes
 	}
 	var err error
-	m.Time, err = time.Parse(timestamp, f.Timestamp)
+	m.Time, err = time.Parse(event.TimeLayout, f.Timestamp)
 	return m, err
 }

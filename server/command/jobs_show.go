@@ -1,7 +1,6 @@
 package command
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -13,6 +12,7 @@ import (
 
 	"golang.org/x/term"
 
+	"github.com/copilot-portal/portal/copilot/jsonrpc"
 	"github.com/copilot-portal/portal/jobs"
 )
 
@@ -68,11 +68,7 @@ func eventJSON(e jobs.Event, job string) ([]byte, error) {
 		return nil, err
 	}
 	keys["number"], keys["time"], keys["jobId"], keys["callback"] = e.Number, e.Time.UTC(), job, jobs.Name(body)
-	var b bytes.Buffer
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	err = encoder.Encode(keys)
-	return bytes.TrimSpace(b.Bytes()), err
+	return jsonrpc.Encode(keys)
 }
 
 // cancelling is shown after Ctrl-C.
