@@ -149,12 +149,29 @@ func (b *Browser) fail(err error) {
 // ID selects an element by its data-testid.
 func ID(id string) string { return `[data-testid="` + id + `"]` }
 
-// Click waits until an element can be clicked and clicks it.
+// Click waits until an element can be clicked and clicks it. It clicks again if the element has moved away meanwhile, as rows of
+// a list do.
 func (b *Browser) Click(selector string) {
 	b.t.Helper()
-	b.waitUsable(selector)
-	b.Do(chromedp.Click(chromedp.CSS(selector)))
+	for missed := true; missed; {
+		b.waitUsable(selector)
+		b.Do(chromedp.Evaluate[chromedp.Void](fmt.Sprintf(watchClick, selector)), chromedp.Click(chromedp.CSS(selector)))
+		var err error
+		missed, err = chromedp.Run(b.Context, chromedp.Evaluate[bool](`window.missed === true`))
+		missed = missed && err == nil // it fails if the click has opened another page
+	}
 }
+
+// watchClick notes whether the next click misses an element and what covers it.
+const watchClick = `((e) => {
+	if (!e) return;
+	const { x, y, width, height } = e.getBoundingClientRect();
+	const hit = document.elementFromPoint(x + width / 2, y + height / 2);
+	const target = hit?.contains(e) ? hit : e;
+	window.missed = false;
+	const note = (event) => { window.missed = target.isConnected && !target.contains(event.target); };
+	addEventListener("click", note, { capture: true, once: true });
+})(document.querySelector(%q))`
 
 // Type replaces the content of a field in one step, like pasting. Keys would be three events per character.
 func (b *Browser) Type(selector, text string) {
