@@ -132,6 +132,7 @@ var everyday = []string{
 	`git status`, `git status --short`, `git diff HEAD~1`, `git log --oneline -5`, `git add -A`, `git show HEAD:a.go`, `git branch -a`, `git checkout -b x`,
 	`git stash`, `git fetch origin`, `git pull --rebase`, `git rev-parse HEAD`, `git --no-pager diff -- a.go`, `git blame a.go`, `git config user.name`, `git config user.email a@b`,
 	`for f in *.go; do echo "$f"; done`, `while read -r line; do echo "$line"; done < a.txt`, `read -r -d '' x < a`, `if [ -f a ]; then cat a; fi`, `[[ -d x ]] && ls x`,
+	`ls; [[ $? -eq 0 ]] && echo "ok"`, `echo $((1 + 2 * (3 - 0x1f)))`, `[[ $# -gt 1 ]]`, `[[ "${#x}" -lt 10 ]]`, `[[ -v HOME ]]`, `((1))`, `echo "${a[@]}" ${a[0]} ${x:1:3} ${!a*}`, `a[0]=1`, `wait`,
 	`x=$(git rev-parse HEAD) && echo "$x"`, `ls 2>/dev/null || true`, `ls > /dev/null 2>&1`, `set -euo pipefail; ls`, `export LANG=C; ls`, `command -v go`, `go version`,
 	`jq . a.json`, `ps aux | grep x`, `sleep 1`, `kill 123`, `test -n "$x"`, `git tag v1`, `ls ~/x`, `chmod +x a.sh`, `python3 --version`, `unset x Y`, `unset -f f`, `unset 'a[0]'`, `test -v PATH`, `[ -n "$x" ]`, `[ "$x" = '[$]' ]`,
 }
@@ -155,6 +156,9 @@ var runners = []string{
 	`zip -TT x a`, `7z x`, `patch -p1`, `bc`, `dc`, `m4 x`, `tclsh x`, `gcc x.c`, `cc x`, `ld x`, `ldd x`, `cmake .`, `ninja`, `bazel x`, `ant`, `sbt x`, `mix x`, `rake`, `bundle exec x`, `pip install x`, `uv run x`,
 	`source x`, `. x`, `eval x`, `exec x`, `trap x EXIT`, `alias a=b`, `builtin eval x`, `command x`, `enable x`, `hash -p a b`, `printf -v PATH x`, `read PATH`, `export PATH=x`, `export GIT_EDITOR=x`, `jobs -x y`,
 	`read 'a[$(git push)]'`, "read 'a[`git push`]'", `export 'LC_a[$(x)]=y'`, `unset 'a[$(git push)]'`, `unset "$x"`, `test -v 'a[$(git push)]'`, `[ -v 'a[$(git push)]' ]`, `test -v "$x"`,
+	`(( x ))`, `((a[$(git push)]))`, `let x`, `let 'a[$(git push)]'`, `x='a[$(git push)]'; echo $((x))`, `echo $[x]`, `echo $(( $x ))`, `for ((i = n; i < 3; i++)); do ls; done`,
+	`[[ -v 'a[$(git push)]' ]]`, `[[ -v $x ]]`, `[[ -R x[0] ]]`, `[[ $x -eq 1 ]]`, `[[ 1 -lt 'a[$(git push)]' ]]`, `[[ "$x" -ge 1 ]]`, `a[x]=1`, `a=([x]=1)`, `echo ${a[x]}`, `echo ${a:x}`, `echo ${a:0:x}`,
+	`x='a[$(git push)]'; echo ${!x}`, `declare -i x`, `declare -i x='a[$(git push)]'`, `echo $((1 + ${x:-1}))`, `wait -p 'a[$(git push)]' -n`,
 	`declare -f x`, `PATH=x ls`, `LD_PRELOAD=x ls`, `FOO=x ls`, `PATH=x`, `f() { ls; }; f`, `coproc ls`, `mapfile -C x a`, `complete -C x y`, `bind -x x`, `fc`, `echo "${x@P}"`,
 	`git -c a.b=c status`, `git p`, `git lfs push`, `git difftool`, `git mergetool`, `git submodule foreach x`, `git bisect run x`, `git rebase -x y z`, `git rebase --ex y`, `git grep -Ox y`, `git grep --open=x y`,
 	`git diff --ext-diff`, `git clone -c a.b=c x`, `git clone ext::x`, `git clone -u x y`, `git clone --template=x y`, `git init --template=x`, `git config alias.x '!y'`, `git config --global core.pager x`, `git config -e`,

@@ -58,7 +58,7 @@ func isAmong(arg string, options []string) bool {
 func riskyOptions(program string) (risky []string, known bool) {
 	switch program {
 	case ":", "true", "false", "[", "[[", "test", "echo", "cd", "pushd", "popd", "dirs", "pwd", "exit", "return", "break", "continue",
-		"shift", "wait", "kill", "sleep", "umask", "ulimit", "type", "set", "shopt", "unset", "which",
+		"shift", "kill", "sleep", "umask", "ulimit", "type", "set", "shopt", "unset", "which",
 		"ls", "dir", "cat", "tac", "head", "tail", "wc", "uniq", "cut", "tr", "paste", "join", "comm", "fold", "fmt", "nl", "rev",
 		"expand", "unexpand", "od", "xxd", "hexdump", "strings", "base32", "base64", "column", "seq", "yes", "shuf", "tsort", "numfmt",
 		"factor", "expr", "jq", "cmp", "grep", "egrep", "fgrep", "tee", "dd", "truncate",
@@ -71,6 +71,8 @@ func riskyOptions(program string) (risky []string, known bool) {
 		return nil, true
 	case "printf":
 		return []string{"-v"}, true // sets a variable
+	case "wait":
+		return []string{"-p"}, true // likewise
 	case "sort":
 		return []string{"--compress-program"}, true
 	case "split":
@@ -106,7 +108,7 @@ func setsHarmless(program string, w word) bool {
 	name, _, assigns := strings.Cut(w.text, "=")
 	switch {
 	case strings.HasPrefix(w.text, "-"):
-		return !w.vague && !strings.ContainsAny(w.text, "fn") // functions, references
+		return !w.vague && !strings.ContainsAny(w.text, "fin") // functions, integers, whose values are computed, and references
 	case w.vague:
 		return false
 	case program == "read" || program == "local" || !assigns:

@@ -114,6 +114,7 @@ type parsing struct {
 
 // visit is the callback for [syntax.Walk].
 func (p *parsing) visit(node syntax.Node) bool {
+	p.opaque = p.opaque || evaluates(node)
 	switch n := node.(type) {
 	case *syntax.Stmt:
 		p.statement(n)
