@@ -52,6 +52,9 @@ func (c *caller) handle(ctx context.Context, r *Request, respond func([]byte, []
 func (c *caller) find(ctx context.Context, r *Request) (Method, *Error) {
 	method, known := c.methods[r.Method]
 	if !known {
+		method, known = c.options.Shared[r.Method]
+	}
+	if !known {
 		return Method{}, MethodNotFound(r.Method)
 	}
 	if c.options.Admit != nil {

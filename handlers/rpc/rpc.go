@@ -75,7 +75,9 @@ type API struct {
 	events        wire.Caches[journal.Position, []byte]
 	shared        wire.Deflater // has the newest of them
 	notifications wire.Caches[journal.Position, jsonrpc.Notification]
-	stopping      chan struct{} // closed when the portal stops
+	methods       jsonrpc.Methods
+	stopping      context.Context //nolint:containedctx // ends when the portal stops, and with it the contexts of all streams
+	stop          context.CancelFunc
 	work          sync.WaitGroup
 
 	closing sync.Mutex // held while work starts, so that none starts after Close
@@ -84,10 +86,12 @@ type API struct {
 // New returns an API.
 func New(o Options) *API {
 	a := &API{
-		options: o.withDefaults(), stopping: make(chan struct{}),
-		uses: sessionUses{byID: map[string]*sessionUse{}}, heard: deliveredRuns{bySession: map[string]uint64{}},
+		options: o.withDefaults(),
+		uses:    sessionUses{byID: map[string]*sessionUse{}}, heard: deliveredRuns{bySession: map[string]uint64{}},
 	}
-	a.http = jsonrpc.NewHTTP(a.Methods(), jsonrpc.Options{Admit: a.options.Admit, Fault: rpcError, Log: a.options.Log, Body: MaxMessage})
+	a.stopping, a.stop = context.WithCancel(context.Background())
+	a.methods = a.Methods()
+	a.http = jsonrpc.NewHTTP(a.methods, jsonrpc.Options{Admit: a.options.Admit, Fault: rpcError, Log: a.options.Log, Body: MaxMessage})
 	a.begin(a.closeIdle)
 	return a
 }
@@ -155,27 +159,16 @@ func (a *API) call(c *gin.Context) {
 // when the host starts to close; it returns when all callbacks have ended.
 func (a *API) Close() {
 	a.closing.Lock()
-	if !a.isStopping() {
-		close(a.stopping)
-	}
+	a.stop()
 	a.closing.Unlock()
 	a.work.Wait()
-}
-
-func (a *API) isStopping() bool {
-	select {
-	case <-a.stopping:
-		return true
-	default:
-		return false
-	}
 }
 
 // begin runs do, which ends when the portal stops, unless that has begun.
 func (a *API) begin(does func(ctx context.Context)) bool {
 	a.closing.Lock()
 	defer a.closing.Unlock()
-	if a.isStopping() {
+	if a.stopping.Err() != nil {
 		return false
 	}
 	a.work.Go(func() {
@@ -189,17 +182,6 @@ func (a *API) begin(does func(ctx context.Context)) bool {
 // withShutdown returns a context that ends with ctx, or some time after the portal starts to stop.
 func (a *API) withShutdown(ctx context.Context, more time.Duration) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
-	go func() {
-		defer cancel()
-		select {
-		case <-ctx.Done():
-			return
-		case <-a.stopping:
-		}
-		select {
-		case <-ctx.Done():
-		case <-time.After(more):
-		}
-	}()
-	return ctx, cancel
+	forget := context.AfterFunc(a.stopping, func() { time.AfterFunc(more, cancel) })
+	return ctx, func() { forget(); cancel() }
 }

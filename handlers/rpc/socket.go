@@ -67,7 +67,7 @@ func (a *API) connect(c *gin.Context) {
 		defer cancel()
 		n := &connection{api: a, streams: map[string]*subscription{}}
 		err := jsonrpc.New(conn.Frames(ctx), n.methods(), jsonrpc.Options{
-			Concurrent: maxRequests, Queue: maxUnsent, Admit: a.options.Admit, Fault: rpcError, Log: a.options.Log,
+			Concurrent: maxRequests, Queue: maxUnsent, Admit: a.options.Admit, Fault: rpcError, Log: a.options.Log, Shared: a.methods,
 		}).Run(ctx)
 		n.end()
 		if err != nil && ctx.Err() == nil {
@@ -76,20 +76,21 @@ func (a *API) connect(c *gin.Context) {
 	})
 }
 
-// methods are those of HTTP, and those that select events. A client that creates or uses a session
-// gets its events.
+// methods are those that differ from HTTP: they select events. A client that creates or uses a session gets its events.
 func (n *connection) methods() jsonrpc.Methods {
-	m := n.api.Methods()
-	m["session.create"] = jsonrpc.Method{Handle: n.create}
-	m["session.send"] = jsonrpc.Method{Handle: n.send}
-	m["session.subscribe"] = jsonrpc.Method{Handle: n.subscribe}
-	m["session.unsubscribe"] = jsonrpc.Method{Handle: n.unsubscribe}
-	return m
+	return jsonrpc.Methods{
+		"session.create":      {Handle: n.create},
+		"session.send":        {Handle: n.send},
+		"session.subscribe":   {Handle: n.subscribe},
+		"session.unsubscribe": {Handle: n.unsubscribe},
+	}
 }
 
 // SocketMethods returns the names of the methods that WebSockets have, which include those of HTTP. Tests need them.
 func (a *API) SocketMethods() []string {
-	return slices.Sorted(maps.Keys((&connection{api: a}).methods()))
+	all := (&connection{api: a}).methods()
+	maps.Copy(all, a.methods)
+	return slices.Sorted(maps.Keys(all))
 }
 
 // create is session.create. The events of the session follow.
