@@ -90,12 +90,12 @@ func (a *applier) applyTo(ctx context.Context, has local, id string, m Logged) e
 		return err
 	}
 	key := has.key
-	size, last, err := a.entries(ctx, key, has.last, m.Entries, bulk)
+	last, err := a.entries(ctx, key, has.last, m.Entries, bulk)
 	if err != nil {
 		return err
 	}
-	if _, err := a.db.exec(ctx, "UPDATE session SET epoch = ?, owner = ?, last = max(?, ?), size = size + ?, changed = max(iif(?, 0, changed), ?) WHERE key = ?",
-		m.Epoch, owner, last, m.Last, size, m.Claim, m.Changed, key); err != nil {
+	if _, err := a.db.exec(ctx, "UPDATE session SET epoch = ?, owner = ?, last = max(?, ?), changed = max(iif(?, 0, changed), ?) WHERE key = ?",
+		m.Epoch, owner, last, m.Last, m.Claim, m.Changed, key); err != nil {
 		return err
 	}
 	for _, t := range m.Texts {
@@ -129,7 +129,7 @@ func (a *applier) branch(ctx context.Context, key int64, number uint64) error {
 	id := uuid.NewString()
 	var to int64
 	err := a.db.row(ctx, `INSERT INTO session (id, origin, title, model, directory, created, changed, epoch, closed, last, size)
-		SELECT ?, origin, title || ' (branch of ' || ? || ')', model, directory, created, changed, 1, 1, last, size FROM session WHERE key = ? RETURNING key`,
+		SELECT ?, origin, title || ' (branch of ' || ? || ')', model, directory, created, changed, 1, 1, last, 0 FROM session WHERE key = ? RETURNING key`,
 		[]any{id, a.node, key}, &to)
 	if err != nil {
 		return err
@@ -183,6 +183,5 @@ func (a *applier) cut(ctx context.Context, key int64, number uint64) error {
 		return err
 	}
 	kept := slices.DeleteFunc(entries, func(e packedEntry) bool { return e.number > number })
-	_, err = a.replace(ctx, key, s.last, s.last, kept)
-	return err
+	return a.replace(ctx, key, s.last, s.last, kept)
 }

@@ -143,7 +143,7 @@ func (s *Store) describe(ctx context.Context, id string) (Session, error) {
 	if err != nil {
 		return head, err
 	}
-	head.OwnerName, head.Owner, head.Size = "", 0, 0
+	head.OwnerName, head.Owner = "", 0
 	err = s.read.Load().QueryRowContext(ctx, "SELECT count(*) FROM pinned JOIN session ON key = session WHERE id = ?", id).Scan(&head.Pinned)
 	return head, s.readError(err)
 }

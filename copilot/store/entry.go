@@ -63,7 +63,6 @@ type Session struct {
 	Changed   time.Time // to the millisecond
 	Epoch     uint64    // how often the session was acquired; set by the store
 	Last      uint64    // the number of the last stored entry; set by the store
-	Size      int64     // approximate size of its record on disk, in bytes; set by the store
 	Owner     int       // process that holds it, or 0; set by the store
 	OwnerName string    // its [Store.Name]
 	Closed    bool

@@ -81,15 +81,14 @@ func (w *writer) write(ctx context.Context, l *Lease, now time.Time) (writeResul
 		return writeResult{}, err
 	}
 	b := &l.writing
-	size, last, err := w.entries(ctx, l.key, last, b.entries, math.MaxInt)
-	if err != nil {
+	if last, err = w.entries(ctx, l.key, last, b.entries, math.MaxInt); err != nil {
 		return writeResult{}, err
 	}
 	var changed int64
 	if len(b.entries)+len(b.texts) > 0 || b.head != nil {
 		changed = l.changed(now)
-		if _, err := w.db.exec(ctx, "UPDATE session SET last = ?, size = size + ?, changed = max(changed, ?) WHERE key = ?",
-			last, size, changed, l.key); err != nil {
+		if _, err := w.db.exec(ctx, "UPDATE session SET last = ?, changed = max(changed, ?) WHERE key = ?",
+			last, changed, l.key); err != nil {
 			return writeResult{}, err
 		}
 	}
@@ -163,9 +162,8 @@ func (w *writer) meta(ctx context.Context, key int64, data []byte) error {
 	return err
 }
 
-// entries writes the entries after the last stored one as segments, compressed from a number of bytes on. It returns their size in
-// bytes and the last number.
-func (w *writer) entries(ctx context.Context, key int64, last uint64, entries []Entry, compressFrom int) (size int64, now uint64, err error) {
+// entries writes the entries after the last stored one as segments, compressed from a number of bytes on. It returns the last number.
+func (w *writer) entries(ctx context.Context, key int64, last uint64, entries []Entry, compressFrom int) (now uint64, err error) {
 	var group []packedEntry
 	room := segmentSize
 	flush := func() error {
@@ -173,7 +171,6 @@ func (w *writer) entries(ctx context.Context, key int64, last uint64, entries []
 			return nil
 		}
 		s := newSegment(group, compressFrom)
-		size += int64(len(s.data))
 		group, room = group[:0], segmentSize
 		return w.insertSegment(ctx, key, s)
 	}
@@ -182,20 +179,17 @@ func (w *writer) entries(ctx context.Context, key int64, last uint64, entries []
 			continue
 		}
 		p := pack(e)
-		n, err := w.payloads(ctx, key, p)
-		if err != nil {
-			return 0, 0, err
+		if err := w.payloads(ctx, key, p); err != nil {
+			return 0, err
 		}
-		size += n
 		group, last = append(group, p), e.Number
 		if room -= p.data.inline() + p.payload.inline() + 8; room <= 0 {
 			if err := flush(); err != nil {
-				return 0, 0, err
+				return 0, err
 			}
 		}
 	}
-	err = flush()
-	return size, last, err
+	return last, flush()
 }
 
 func (w *writer) insertSegment(ctx context.Context, key int64, s stored) error {
@@ -205,18 +199,16 @@ func (w *writer) insertSegment(ctx context.Context, key int64, s stored) error {
 }
 
 // payloads writes the payloads of an entry that the session does not have yet.
-func (w *writer) payloads(ctx context.Context, key int64, e packedEntry) (size int64, err error) {
+func (w *writer) payloads(ctx context.Context, key int64, e packedEntry) error {
 	for _, p := range []entryPart{e.data, e.payload} {
 		if p.hash == nil {
 			continue
 		}
-		n, err := w.db.exec(ctx, "INSERT OR IGNORE INTO payload (session, hash, data) VALUES (?, ?, ?)", key, p.hash, p.bytes)
-		if err != nil {
-			return 0, err
+		if _, err := w.db.exec(ctx, "INSERT OR IGNORE INTO payload (session, hash, data) VALUES (?, ?, ?)", key, p.hash, p.bytes); err != nil {
+			return err
 		}
-		size += n * int64(len(p.bytes))
 	}
-	return size, nil
+	return nil
 }
 
 // mark names a position in a session.

@@ -232,7 +232,6 @@ func TestKillDuringDropKeepsOtherEntries(t *testing.T) {
 			require.True(t, numbers[n], "%d was not dropped", n)
 		}
 		dropped = int(head.Last) - len(numbers)
-		require.Equal(t, count(t, directory, "SELECT sum(length(data)) FROM segment"), int(head.Size))
 		require.NoError(t, s.Close())
 	}
 	require.Greater(t, dropped, 500)

@@ -11,7 +11,7 @@ import (
 // readSize is the maximum size of one read, in bytes; one entry or line may be larger.
 const readSize = 8 << 20
 
-const selectSession = `SELECT id, origin, title, model, directory, created, changed, epoch, closed, last, size,
+const selectSession = `SELECT id, origin, title, model, directory, created, changed, epoch, closed, last,
 	ifnull(owner.key, 0), ifnull(owner.pid, 0), ifnull(owner.start, ''), ifnull(owner.host, ''), ifnull(meta.data, x'')
 	FROM session LEFT JOIN meta ON meta.session = session.key LEFT JOIN owner ON owner.key = session.owner`
 
@@ -21,7 +21,7 @@ func scanSession(dead func(owner) bool) func(scanner) (Session, error) {
 		var h Session
 		var o owner
 		var created, changed int64
-		err := row.Scan(&h.ID, &h.Origin, &h.Title, &h.Model, &h.Directory, &created, &changed, &h.Epoch, &h.Closed, &h.Last, &h.Size,
+		err := row.Scan(&h.ID, &h.Origin, &h.Title, &h.Model, &h.Directory, &created, &changed, &h.Epoch, &h.Closed, &h.Last,
 			&o.key, &o.pid, &o.start, &o.host, &h.Meta)
 		h.Created, h.Changed = time.UnixMilli(created), time.UnixMilli(changed)
 		if o.pid != 0 && !dead(o) {

@@ -147,7 +147,7 @@ func (r *rewrite) next(ctx context.Context, w *writer) (found []stored, end bool
 // join merges segments into one without the entries to drop, and collects the payloads of these.
 func (r *rewrite) join(ctx context.Context, w *writer, found []stored) error {
 	var kept []packedEntry
-	spans, dropped, before := r.spans, false, 0
+	spans, dropped := r.spans, false
 	if r.names == nil {
 		r.names = map[string]struct{}{}
 	}
@@ -156,7 +156,6 @@ func (r *rewrite) join(ctx context.Context, w *writer, found []stored) error {
 		if err != nil {
 			return err
 		}
-		before += len(s.data)
 		for _, e := range entries {
 			spans = from(spans, e.number)
 			if len(spans) == 0 || e.number < spans[0].First {
@@ -172,27 +171,16 @@ func (r *rewrite) join(ctx context.Context, w *writer, found []stored) error {
 	if len(found) == 1 && !dropped {
 		return nil
 	}
-	after, err := w.replace(ctx, r.session, found[0].last, found[len(found)-1].last, kept)
-	if err != nil {
-		return err
-	}
-	return w.addSize(ctx, r.session, after-before)
+	return w.replace(ctx, r.session, found[0].last, found[len(found)-1].last, kept)
 }
 
-// replace writes entries in place of the segments that end between first and last, and returns their size in bytes.
-func (w *writer) replace(ctx context.Context, session int64, first, last uint64, entries []packedEntry) (int, error) {
+// replace writes entries in place of the segments that end between first and last.
+func (w *writer) replace(ctx context.Context, session int64, first, last uint64, entries []packedEntry) error {
 	_, err := w.db.exec(ctx, "DELETE FROM segment WHERE session = ? AND last BETWEEN ? AND ?", session, first, last)
 	if err != nil || len(entries) == 0 {
-		return 0, err
+		return err
 	}
-	s := newSegment(entries, 0)
-	return len(s.data), w.insertSegment(ctx, session, s)
-}
-
-// addSize changes the size of a session by a number of bytes.
-func (w *writer) addSize(ctx context.Context, session int64, by int) error {
-	_, err := w.db.exec(ctx, "UPDATE session SET size = size + ? WHERE key = ?", by, session)
-	return err
+	return w.insertSegment(ctx, session, newSegment(entries, 0))
 }
 
 // removePayloads scans a part of the record for the payloads of dropped entries. At the end of the record it deletes
@@ -226,22 +214,18 @@ func (r *rewrite) removePayloads(ctx context.Context, w *writer) (done bool, err
 
 // deletePayloads deletes up to one transaction's limit of payloads.
 func (r *rewrite) deletePayloads(ctx context.Context, w *writer) (done bool, err error) {
-	left, freed := maps.Clone(r.names), 0
+	left := maps.Clone(r.names)
 	for name := range r.names {
 		if len(r.names)-len(left) == sweepBatch {
 			break
 		}
-		var size int
-		err := w.db.row(ctx, "DELETE FROM payload WHERE session = ? AND hash = ? RETURNING length(data)",
-			[]any{r.session, []byte(name)}, &size)
-		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		if _, err := w.db.exec(ctx, "DELETE FROM payload WHERE session = ? AND hash = ?", r.session, []byte(name)); err != nil {
 			return false, err
 		}
-		freed += size
 		delete(left, name)
 	}
 	r.names = left
-	return len(left) == 0, w.addSize(ctx, r.session, -freed)
+	return len(left) == 0, nil
 }
 
 // below returns the parts of spans before a number.

@@ -9,7 +9,8 @@ import (
 // application marks the file as the portal's, in its header.
 const application = 0x504f5254
 
-// migrations returns the scripts that each upgrade a file by one version. Released scripts never change.
+// migrations returns the scripts that each upgrade a file by one version. Released scripts never change. Nothing reads the column
+// session.size any more.
 func migrations() (steps []string) {
 	for version := 1; ; version++ {
 		script, err := schema.ReadFile(fmt.Sprintf("schema/%d.sql", version))
