@@ -167,64 +167,90 @@ func (w *writer) appendActivity(ctx context.Context, a Activity, lines [][]byte)
 
 // Adopt takes over the activities of a kind that are not done and that no process writes: they were released, or their
 // owner is provably gone (see [Store.Acquire]). It returns them, oldest first.
-func (s *Store) Adopt(ctx context.Context, kind string) ([]Activity, error) {
-	if s.options.Cluster != nil {
-		return s.adoptInCluster(ctx, kind)
+func (s *Store) Adopt(ctx context.Context, kind string) (adopted []Activity, err error) {
+	free, err := ask(ctx, s, func(ctx context.Context, w *writer) ([]Activity, error) { return w.free(ctx, kind) })
+	for _, a := range free {
+		switch failed := s.adopt(ctx, &a); {
+		case failed == nil:
+			adopted = append(adopted, a)
+		case !errors.Is(failed, ErrLost) && !errors.Is(failed, ErrChanged):
+			err = errors.Join(err, failed)
+		}
 	}
-	return ask(ctx, s, func(ctx context.Context, w *writer) (adopted []Activity, err error) {
-		err = w.db.transaction(ctx, func() error {
-			adopted, err = w.adopt(ctx, kind)
-			return err
-		})
-		if err != nil {
-			return nil, err
+	return adopted, err
+}
+
+// adopt makes this process the owner of an activity. It fails with [ErrLost] if another process writes it.
+func (s *Store) adopt(ctx context.Context, a *Activity) error {
+	claim, err := s.claim(ctx, func(ctx context.Context, w *writer) (Change, error) {
+		if err := w.checkFree(ctx, a); err != nil {
+			return Change{}, err
 		}
-		for i := range adopted {
-			adopted[i].Owner, adopted[i].OwnerName = w.self.pid, w.self.name()
-			w.begun[adopted[i].name()] = struct{}{}
+		return w.claimActivity(ctx, a.Kind, a.ID)
+	})
+	if err != nil {
+		return err
+	}
+	return s.do(ctx, func(ctx context.Context, w *writer) error {
+		err := w.db.transaction(ctx, func() error { return w.adopt(ctx, a, claim) })
+		if err == nil {
+			w.begun[a.name()] = struct{}{}
 		}
-		return adopted, nil
+		return err
 	})
 }
 
-// free returns the activities of a kind that no process writes.
-func (w *writer) free(ctx context.Context, kind string) ([]Activity, error) {
+// adopt makes this process the owner of a free activity, in a cluster after a claim, and reads it again.
+func (w *writer) adopt(ctx context.Context, a *Activity, claim Logged) (err error) {
+	if claim.Sequence > 0 {
+		err = w.claimed(ctx, claim)
+	} else {
+		err = w.checkFree(ctx, a)
+	}
+	if err != nil {
+		return err
+	}
+	if err := w.registerOwner(ctx); err != nil {
+		return err
+	}
+	if _, err := w.db.exec(ctx, "UPDATE activity SET owner = ? WHERE kind = ? AND id = ?", w.self.key, a.Kind, a.ID); err != nil {
+		return err
+	}
+	*a, err = scanActivity(w.isDead)(w.db.conn.QueryRowContext(ctx, selectActivity+" WHERE kind = ? AND id = ?", a.Kind, a.ID))
+	return err
+}
+
+// checkFree fails with [ErrLost] if a process writes an activity.
+func (w *writer) checkFree(ctx context.Context, a *Activity) error {
+	free, err := w.free(ctx, a.Kind, a.ID)
+	if err == nil && len(free) == 0 {
+		err = ErrLost
+	}
+	return err
+}
+
+// free returns the activities of a kind that no process writes, or only that with an id.
+func (w *writer) free(ctx context.Context, kind string, id ...any) ([]Activity, error) {
 	gone, err := w.goneOwners(ctx)
 	if err != nil {
 		return nil, err
 	}
-	found, err := collect(ctx, w.db, scanActivity(w.deadCache()), selectActivity+` WHERE kind = ? AND NOT done
-		AND (activity.owner IS NULL OR activity.owner IN (SELECT value FROM json_each(?))) ORDER BY created, activity.key`, kind, gone)
+	query := selectActivity + " WHERE kind = ? AND NOT done AND (activity.owner IS NULL OR activity.owner IN (SELECT value FROM json_each(?)))"
+	if len(id) > 0 {
+		query += " AND id = ?"
+	}
+	found, err := collect(ctx, w.db, scanActivity(w.deadCache()), query+" ORDER BY created, activity.key", append([]any{kind, gone}, id...)...)
 	return slices.DeleteFunc(found, func(a Activity) bool {
 		_, own := w.begun[a.name()]
 		return own
 	}), err
 }
 
-func (w *writer) adopt(ctx context.Context, kind string) (adopted []Activity, err error) {
-	found, err := w.free(ctx, kind)
-	for _, a := range found {
-		if err != nil {
-			break
-		}
-		_, err = w.db.exec(ctx, "UPDATE activity SET owner = ? WHERE kind = ? AND id = ?", w.self.key, a.Kind, a.ID)
-		adopted = append(adopted, a)
-	}
-	if err == nil && len(adopted) > 0 {
-		err = w.registerOwner(ctx)
-	}
-	return adopted, err
-}
-
 // DeleteDone deletes the activities of a kind that are done and were last changed before a moment. It returns their
 // ids, also of those deleted before an error. In a cluster it passes over those that another node changes, or that the log lacks.
 func (s *Store) DeleteDone(ctx context.Context, kind string, before time.Time) (ids []string, err error) {
-	remove := s.removeDone
-	if s.options.Cluster != nil {
-		remove = s.removeDoneInCluster
-	}
 	for after := (Cursor{}); ; {
-		after, err = remove(ctx, kind, after, before)
+		after, err = s.removeDone(ctx, kind, after, before)
 		switch {
 		case errors.Is(err, ErrChanged):
 		case err != nil || after.ID == "":
@@ -235,29 +261,48 @@ func (s *Store) DeleteDone(ctx context.Context, kind string, before time.Time) (
 	}
 }
 
-// removeDone deletes the activity with the oldest change after a cursor and returns it, without an id if there is none.
+// removeDone deletes the activity with the oldest change after a cursor, in a cluster from all nodes, and returns it; without an id if there is
+// none.
 func (s *Store) removeDone(ctx context.Context, kind string, after Cursor, before time.Time) (found Cursor, err error) {
-	return ask(ctx, s, func(ctx context.Context, w *writer) (found Cursor, err error) {
-		err = w.db.transaction(ctx, func() (err error) {
-			var key int64
-			if key, found, err = w.oldestDone(ctx, kind, after, before); key == 0 || err != nil {
-				return err
-			}
-			return w.removeActivity(ctx, key)
-		})
-		return found, err
+	var key int64
+	claim, err := s.claim(ctx, func(ctx context.Context, w *writer) (c Change, err error) {
+		if key, found, err = w.oldestDone(ctx, kind, after, before); err != nil {
+			return c, err
+		}
+		c, err = w.claimOf(ctx, subject(kind, found.ID))
+		c.Removed, c.Owner = true, nil
+		return c, err
 	})
+	if err == nil {
+		err = s.do(ctx, func(ctx context.Context, w *writer) error {
+			return w.db.transaction(ctx, func() (err error) {
+				if claim.Sequence > 0 {
+					err = w.claimed(ctx, claim)
+				} else {
+					key, found, err = w.oldestDone(ctx, kind, after, before)
+				}
+				if err != nil {
+					return err
+				}
+				return w.removeActivity(ctx, key)
+			})
+		})
+	}
+	if errors.Is(err, ErrNotFound) {
+		return Cursor{}, nil
+	}
+	return found, err
 }
 
-// oldestDone returns the activity with the oldest change, after a cursor, of those that are done; key 0: there is none.
+// oldestDone returns the activity with the oldest change, after a cursor, of those that are done, or [ErrNotFound].
 func (w *writer) oldestDone(ctx context.Context, kind string, after Cursor, before time.Time) (key int64, found Cursor, err error) {
 	var changed int64
 	err = w.db.row(ctx, "SELECT key, id, changed FROM activity WHERE kind = ? AND done AND (changed, id) > (?, ?) AND changed < ? ORDER BY changed, id LIMIT 1",
 		[]any{kind, after.milli(), after.ID, before.UnixMilli()}, &key, &found.ID, &changed)
-	found.Changed = time.UnixMilli(changed)
 	if errors.Is(err, sql.ErrNoRows) {
-		return 0, Cursor{}, nil
+		err = ErrNotFound
 	}
+	found.Changed = time.UnixMilli(changed)
 	return key, found, err
 }
 

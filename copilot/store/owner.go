@@ -154,10 +154,11 @@ func (s *Store) Create(ctx context.Context, head Session) (*Lease, error) {
 // Acquire acquires the lease of a session that is free or whose owner is provably gone. Otherwise it fails with an
 // [*InUseError], or with [ErrNotFound] if there is no such session.
 func (s *Store) Acquire(ctx context.Context, id string) (*Lease, error) {
-	if s.options.Cluster != nil {
-		return s.acquireInCluster(ctx, id)
+	claim, err := s.claim(ctx, func(ctx context.Context, w *writer) (Change, error) { return w.claimSession(ctx, id) })
+	if err != nil {
+		return nil, err
 	}
-	return ask(ctx, s, func(ctx context.Context, w *writer) (*Lease, error) { return w.acquire(ctx, id, nil) })
+	return ask(ctx, s, func(ctx context.Context, w *writer) (*Lease, error) { return w.acquire(ctx, id, claim) })
 }
 
 // insert stores a session that this process holds.
@@ -187,7 +188,7 @@ func (w *writer) insert(ctx context.Context, l *Lease) error {
 }
 
 // acquire acquires a free session, in a cluster after a claim.
-func (w *writer) acquire(ctx context.Context, id string, claim *Logged) (*Lease, error) {
+func (w *writer) acquire(ctx context.Context, id string, claim Logged) (*Lease, error) {
 	var key int64
 	var head Session
 	err := w.db.transaction(ctx, func() (err error) {
@@ -197,12 +198,12 @@ func (w *writer) acquire(ctx context.Context, id string, claim *Logged) (*Lease,
 		if err := w.registerOwner(ctx); err != nil {
 			return err
 		}
-		if claim != nil {
-			if err := w.claimed(ctx, *claim); err != nil {
+		if claim.Sequence > 0 {
+			if err := w.claimed(ctx, claim); err != nil {
 				return err
 			}
 		}
-		if _, err := w.db.exec(ctx, "UPDATE session SET epoch = ifnull(?, epoch + 1), owner = ? WHERE key = ?", epochOf(claim), w.self.key, key); err != nil {
+		if _, err := w.db.exec(ctx, "UPDATE session SET epoch = ifnull(nullif(?, 0), epoch + 1), owner = ? WHERE key = ?", claim.Epoch, w.self.key, key); err != nil {
 			return err
 		}
 		if _, err := w.db.exec(ctx, `DELETE FROM owner WHERE key <> ? AND NOT EXISTS

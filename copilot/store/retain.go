@@ -89,22 +89,8 @@ type Deleted struct{ ID, Model string }
 // longer ago than age, and then more until the file uses at most bytes. 0 is no limit. With origins, it considers only
 // sessions of those origins. In a cluster it passes over those that another node changes, or that the log lacks.
 func (s *Store) DeleteExpired(ctx context.Context, age time.Duration, bytes int64, origins ...string) (deleted []Deleted, err error) {
-	for after := (Session{}); err == nil; {
-		after, err = s.expire(ctx, after.Cursor(), age, bytes, origins)
-		if err == nil && after.ID == "" {
-			break
-		}
-		if err == nil {
-			deleted = append(deleted, Deleted{after.ID, after.Model})
-			err = s.repeat(ctx, (*writer).sweepDeleted)
-		}
-	}
-	return deleted, errors.Join(err, s.repeat(ctx, (*writer).shrink))
-}
-
-// expire deletes the oldest free session after a cursor, if it is too old or the file too large, and returns it; without an id if there is none.
-func (s *Store) expire(ctx context.Context, after Cursor, age time.Duration, bytes int64, origins []string) (found Session, err error) {
-	for err == nil {
+	for found := (Session{}); err == nil; {
+		after := found.Cursor()
 		found, err = ask(ctx, s, func(ctx context.Context, w *writer) (Session, error) {
 			before, err := w.limit(ctx, age, bytes)
 			if err != nil {
@@ -117,12 +103,15 @@ func (s *Store) expire(ctx context.Context, after Cursor, age time.Duration, byt
 		}
 		err = s.discard(ctx, found.ID, found.Cursor().milli())
 		var held *InUseError
-		if !errors.As(err, &held) && !errors.Is(err, ErrNotFound) && !errors.Is(err, errNewer) && !errors.Is(err, ErrChanged) {
-			return found, err
+		switch {
+		case err == nil:
+			deleted = append(deleted, Deleted{found.ID, found.Model})
+			err = s.repeat(ctx, (*writer).sweepDeleted)
+		case errors.As(err, &held), errors.Is(err, ErrNotFound), errors.Is(err, errNewer), errors.Is(err, ErrChanged):
+			err = nil
 		}
-		after, err = found.Cursor(), nil
 	}
-	return found, err
+	return deleted, errors.Join(err, s.repeat(ctx, (*writer).shrink))
 }
 
 // limit returns the time, in milliseconds, before which a session to delete was last changed.
@@ -164,10 +153,18 @@ var errNewer = errors.New("the session was changed meanwhile")
 
 // discard removes a session unless a process holds it or changed it after until; in a cluster from all nodes.
 func (s *Store) discard(ctx context.Context, id string, until int64) error {
-	if err := s.claimRemoval(ctx, id, until); err != nil {
+	_, err := s.claim(ctx, func(ctx context.Context, w *writer) (Change, error) {
+		c, err := w.claimSession(ctx, id)
+		if err == nil && c.Changed > until {
+			err = errNewer
+		}
+		c.Removed, c.Owner, c.Session = true, nil, nil
+		return c, err
+	})
+	if err != nil {
 		return err
 	}
-	err := s.do(ctx, func(ctx context.Context, w *writer) error { return w.discard(ctx, id, until) })
+	err = s.do(ctx, func(ctx context.Context, w *writer) error { return w.discard(ctx, id, until) })
 	if s.options.Cluster != nil && errors.Is(err, ErrNotFound) {
 		return nil // the removal came back from the log
 	}
