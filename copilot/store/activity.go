@@ -49,18 +49,12 @@ func (s *Store) Activity(ctx context.Context, kind, id string) (Activity, error)
 }
 
 func (s *Store) activity(ctx context.Context, kind, id string) (Activity, error) {
-	a, err := scanActivity(s.isDead)(s.read.Load().QueryRowContext(ctx, selectActivity+" WHERE kind = ? AND id = ?", kind, id))
-	if errors.Is(err, sql.ErrNoRows) {
-		return Activity{}, ErrNotFound
-	}
-	return a, s.readError(err)
+	return one(ctx, s, scanActivity(s.isDead), selectActivity+" WHERE kind = ? AND id = ?", kind, id)
 }
 
 // Activities returns at most limit activities of a kind, newest first.
 func (s *Store) Activities(ctx context.Context, kind string, limit int) ([]Activity, error) {
-	all, err := collect(ctx, s.read.Load(), scanActivity(s.deadCache()),
-		selectActivity+" WHERE kind = ? ORDER BY created DESC, activity.key DESC LIMIT ?", kind, limit)
-	return all, s.readError(err)
+	return many(ctx, s, scanActivity(s.deadCache()), selectActivity+" WHERE kind = ? ORDER BY created DESC, activity.key DESC LIMIT ?", kind, limit)
 }
 
 // Lines returns at most limit lines (0: no limit) and 8 MiB of an activity, at least one, from number after + 1 on. It

@@ -98,10 +98,8 @@ func (a *applier) applyTo(ctx context.Context, has local, id string, m Logged) e
 		m.Epoch, owner, last, m.Last, m.Claim, m.Changed, key); err != nil {
 		return err
 	}
-	for _, t := range m.Texts {
-		if _, err := a.db.exec(ctx, "INSERT OR IGNORE INTO text (session, number, kind, body) VALUES (?, ?, ?, ?)", key, t.Number, t.Kind, t.Body); err != nil {
-			return err
-		}
+	if err := a.texts(ctx, key, m.Texts); err != nil {
+		return err
 	}
 	if m.Merge || len(m.Drop) > 0 {
 		a.rewrites = append(a.rewrites, &rewrite{session: key, id: id, spans: sorted(m.Drop), notBefore: time.Now().Add(dropDelay)})
@@ -109,19 +107,7 @@ func (a *applier) applyTo(ctx context.Context, has local, id string, m Logged) e
 	if m.Session == nil {
 		return nil
 	}
-	return a.applyHead(ctx, key, m)
-}
-
-func (a *applier) applyHead(ctx context.Context, key int64, m Logged) error {
-	h := m.Session
-	if _, err := a.db.exec(ctx, "UPDATE session SET origin = ?, title = ?, model = ?, directory = ?, closed = ? WHERE key = ?",
-		h.Origin, h.Title, h.Model, h.Directory, h.Closed, key); err != nil {
-		return err
-	}
-	if err := a.pin(ctx, key, h.Pinned); err != nil {
-		return err
-	}
-	return a.meta(ctx, key, h.Meta)
+	return a.writeHead(ctx, key, m.Session, false)
 }
 
 // branch copies a session, with entries that the log lacks, to a new, closed session, and removes these entries from the original.
@@ -144,7 +130,7 @@ func (a *applier) branch(ctx context.Context, key int64, number uint64) error {
 			return err
 		}
 	}
-	if _, err := a.change(ctx, subject(sessionKind, id)); err != nil {
+	if _, err := a.change(ctx, SessionSubject(id)); err != nil {
 		return err
 	}
 	a.options.Log.Warn("another node has taken over a session: what this node recorded alone is kept as a branch", "branch", id, "after", number)

@@ -102,9 +102,8 @@ func (s *Store) Change(ctx context.Context, subject string, version, after uint6
 // PositionSubjects returns the subjects of the positions in a session.
 func (s *Store) PositionSubjects(ctx context.Context, session string) ([]string, error) {
 	_, id := SplitSubject(session)
-	list, err := collect(ctx, s.read.Load(), column[string], "SELECT subject FROM shared WHERE subject > ? AND subject < ?",
+	return many(ctx, s, column[string], "SELECT subject FROM shared WHERE subject > ? AND subject < ?",
 		subject(positionKind, id)+"/", subject(positionKind, id)+"0") // 0 follows /
-	return list, s.readError(err)
 }
 
 // Shipped tells the store that the log has a version of a subject.
@@ -130,11 +129,11 @@ func (s *Store) sessionChange(ctx context.Context, c *Change, id string, after u
 	if !c.More { // a text may be stored before its entry
 		last = math.MaxInt64
 	}
-	c.Texts, err = collect(ctx, s.read.Load(), func(row scanner) (t Text, err error) {
+	c.Texts, err = many(ctx, s, func(row scanner) (t Text, err error) {
 		err = row.Scan(&t.Number, &t.Kind, &t.Body)
 		return t, err
 	}, "SELECT number, kind, body FROM text WHERE session = (SELECT key FROM session WHERE id = ?) AND number >= ? AND number <= ?", id, after, last) // or just after it
-	return s.readError(err)
+	return err
 }
 
 // describe returns a session as the log describes it.
@@ -144,8 +143,8 @@ func (s *Store) describe(ctx context.Context, id string) (Session, error) {
 		return head, err
 	}
 	head.OwnerName, head.Owner = "", 0
-	err = s.read.Load().QueryRowContext(ctx, "SELECT count(*) FROM pinned JOIN session ON key = session WHERE id = ?", id).Scan(&head.Pinned)
-	return head, s.readError(err)
+	head.Pinned, err = one(ctx, s, column[bool], "SELECT count(*) FROM pinned JOIN session ON key = session WHERE id = ?", id)
+	return head, err
 }
 
 // entryChanges adds the entries after a number, or some of them.
@@ -225,7 +224,7 @@ func (s *Store) row(ctx context.Context, kind, id string) (json.RawMessage, erro
 	var err error
 	switch kind {
 	case shareKind:
-		v, err = scanShare(s.read.Load().QueryRowContext(ctx, selectShare+" WHERE id = ?", id))
+		v, err = one(ctx, s, scanShare, selectShare+" WHERE id = ?", id)
 	case visitorKind:
 		var x visitor
 		if x.Hash, err = hex.DecodeString(id); err == nil {
@@ -235,18 +234,15 @@ func (s *Store) row(ctx context.Context, kind, id string) (json.RawMessage, erro
 	default:
 		p := position{}
 		p.Session, p.Name, _ = strings.Cut(id, "/")
-		err = s.read.Load().QueryRowContext(ctx, "SELECT number FROM position WHERE name = ? AND session = (SELECT key FROM session WHERE id = ?)",
-			p.Name, p.Session).Scan(&p.Number)
-		if errors.Is(err, sql.ErrNoRows) {
+		p.Number, err = one(ctx, s, column[uint64], "SELECT number FROM position WHERE name = ? AND session = (SELECT key FROM session WHERE id = ?)",
+			p.Name, p.Session)
+		if errors.Is(err, ErrNotFound) {
 			err = nil // a position of 0
 		}
 		v = p
 	}
-	if errors.Is(err, sql.ErrNoRows) {
-		err = ErrNotFound
-	}
 	if err != nil {
-		return nil, s.readError(err)
+		return nil, err
 	}
 	return json.Marshal(v)
 }

@@ -46,7 +46,7 @@ func (w *writer) claimSession(ctx context.Context, id string) (c Change, err err
 	if _, err := w.freeSessionKey(ctx, id); err != nil {
 		return c, err
 	}
-	if c, err = w.claimOf(ctx, subject(sessionKind, id)); err != nil {
+	if c, err = w.claimOf(ctx, SessionSubject(id)); err != nil {
 		return c, err
 	}
 	head, err := w.describe(ctx, id)

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"path"
 	"strings"
 	"time"
 )
@@ -47,6 +48,9 @@ const (
 
 func subject(kind, id string) string { return kind + "/" + id }
 
+// SessionSubject returns the subject of a session.
+func SessionSubject(id string) string { return subject(sessionKind, id) }
+
 // SplitSubject returns the kind and the id of a subject.
 func SplitSubject(s string) (kind, id string) {
 	kind, id, _ = strings.Cut(s, "/")
@@ -66,8 +70,14 @@ func SessionOf(subject string) string {
 		return ""
 	}
 	session, _, _ := strings.Cut(id, "/")
-	return sessionKind + "/" + session
+	return SessionSubject(session)
 }
+
+// ObjectName returns the name of an object, beside the log, that belongs to a subject and has a name of its own. [SplitObject] is the inverse.
+func ObjectName(subject, name string) string { return path.Join(subject, name) }
+
+// SplitObject returns the subject of an object, and its own name. Objects of the first version have no subject.
+func SplitObject(object string) (subject, name string) { return path.Dir(object), path.Base(object) }
 
 // isElsewhere reports whether an owner belongs to another node.
 func (o owner) isElsewhere() bool { return strings.HasPrefix(o.host, clusterHost) }
@@ -169,11 +179,11 @@ func (w *writer) join(ctx context.Context, name, node string) (applied uint64, e
 
 // Applied returns the newest sequence of the log that is applied; 0: nothing is, or the file was replaced and has not joined again.
 func (s *Store) Applied(ctx context.Context) (applied uint64, err error) {
-	err = s.read.Load().QueryRowContext(ctx, "SELECT applied FROM cluster").Scan(&applied)
-	if errors.Is(err, sql.ErrNoRows) {
+	applied, err = one(ctx, s, column[uint64], "SELECT applied FROM cluster")
+	if errors.Is(err, ErrNotFound) {
 		return 0, nil
 	}
-	return applied, s.readError(err)
+	return applied, err
 }
 
 // isBehind reports whether the file lacks what this process has found in another one: it was replaced, and has to be filled from the log.
@@ -216,8 +226,7 @@ func (w *writer) changeHeld(ctx context.Context) error {
 
 // Unshared returns the subjects with changes that the log lacks.
 func (s *Store) Unshared(ctx context.Context) ([]string, error) {
-	list, err := collect(ctx, s.read.Load(), column[string], "SELECT subject FROM shared WHERE version > shipped")
-	return list, s.readError(err)
+	return many(ctx, s, column[string], "SELECT subject FROM shared WHERE version > shipped")
 }
 
 // checkCluster fails if the file belongs to a node of a cluster and this process works without one: it would change sessions that another

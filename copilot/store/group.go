@@ -55,7 +55,7 @@ func (w *writer) clearWritten(o writeResult) {
 		return
 	}
 	if w.options.Cluster != nil {
-		w.recent.add(subject(sessionKind, l.id), w.piece(o))
+		w.recent.add(SessionSubject(l.id), w.piece(o))
 	}
 	if l.writing.head != nil {
 		l.head = *l.writing.head
@@ -95,7 +95,7 @@ func (w *writer) write(ctx context.Context, l *Lease, now time.Time) (writeResul
 	if err := w.writeMeta(ctx, l); err != nil {
 		return writeResult{}, err
 	}
-	version, err := w.change(ctx, subject(sessionKind, l.id))
+	version, err := w.change(ctx, SessionSubject(l.id))
 	return writeResult{lease: l, last: last, version: version, changed: changed}, err
 }
 
@@ -121,22 +121,22 @@ func (w *writer) pin(ctx context.Context, key int64, pinned bool) error {
 	return err
 }
 
-// writeHead writes what describes a session, besides its last change.
-func (w *writer) writeHead(ctx context.Context, l *Lease, h *Session) error {
+// writeHead writes what describes a session, besides its last change; its meta unless that is stored already.
+func (w *writer) writeHead(ctx context.Context, key int64, h *Session, hasMeta bool) error {
 	if _, err := w.db.exec(ctx, "UPDATE session SET origin = ?, title = ?, model = ?, directory = ?, closed = ? WHERE key = ?",
-		h.Origin, h.Title, h.Model, h.Directory, h.Closed, l.key); err != nil {
+		h.Origin, h.Title, h.Model, h.Directory, h.Closed, key); err != nil {
 		return err
 	}
-	if err := w.pin(ctx, l.key, h.Pinned); err != nil || bytes.Equal(h.Meta, l.head.Meta) {
+	if err := w.pin(ctx, key, h.Pinned); err != nil || hasMeta {
 		return err
 	}
-	return w.meta(ctx, l.key, h.Meta)
+	return w.meta(ctx, key, h.Meta)
 }
 
 // writeMeta writes the pending data of a session other than entries.
 func (w *writer) writeMeta(ctx context.Context, l *Lease) error {
 	if h := l.writing.head; h != nil {
-		if err := w.writeHead(ctx, l, h); err != nil {
+		if err := w.writeHead(ctx, l.key, h, bytes.Equal(h.Meta, l.head.Meta)); err != nil {
 			return err
 		}
 	}
@@ -148,9 +148,12 @@ func (w *writer) writeMeta(ctx context.Context, l *Lease) error {
 			return err
 		}
 	}
-	for _, t := range l.writing.texts {
-		if _, err := w.db.exec(ctx, "INSERT OR IGNORE INTO text (session, number, kind, body) VALUES (?, ?, ?, ?)",
-			l.key, t.Number, t.Kind, t.Body); err != nil {
+	return w.texts(ctx, l.key, l.writing.texts)
+}
+
+func (w *writer) texts(ctx context.Context, key int64, texts []Text) error {
+	for _, t := range texts {
+		if _, err := w.db.exec(ctx, "INSERT OR IGNORE INTO text (session, number, kind, body) VALUES (?, ?, ?, ?)", key, t.Number, t.Kind, t.Body); err != nil {
 			return err
 		}
 	}

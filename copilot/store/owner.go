@@ -121,7 +121,7 @@ func (w *writer) lose(l *Lease) {
 	}
 	w.options.Log.Error("a session was acquired by another process, or deleted", "session", l.id)
 	delete(w.leases, l.id)
-	w.recent.forget(subject(sessionKind, l.id), math.MaxUint64)
+	w.recent.forget(SessionSubject(l.id), math.MaxUint64)
 	l.finish(ErrLost)
 }
 
@@ -183,7 +183,7 @@ func (w *writer) insert(ctx context.Context, l *Lease) error {
 	if err := w.meta(ctx, l.key, h.Meta); err != nil {
 		return err
 	}
-	_, err = w.change(ctx, subject(sessionKind, l.id))
+	_, err = w.change(ctx, SessionSubject(l.id))
 	return err
 }
 
@@ -229,19 +229,17 @@ func (w *writer) freeSessionKey(ctx context.Context, id string) (int64, error) {
 		return 0, &InUseError{Session: id, PID: w.self.pid}
 	}
 	var key int64
-	var held sql.NullInt64
 	var o owner
-	err := w.db.row(ctx, `SELECT session.key, owner.key, ifnull(pid, 0), ifnull(start, ''), ifnull(host, ''), ifnull(beat, 0)
+	err := w.db.row(ctx, `SELECT session.key, ifnull(owner.key, 0), ifnull(pid, 0), ifnull(start, ''), ifnull(host, ''), ifnull(beat, 0)
 		FROM session LEFT JOIN owner ON owner.key = session.owner WHERE id = ?`,
-		[]any{id}, &key, &held, &o.pid, &o.start, &o.host, &o.beat)
+		[]any{id}, &key, &o.key, &o.pid, &o.start, &o.host, &o.beat)
 	switch {
 	case errors.Is(err, sql.ErrNoRows):
 		return 0, ErrNotFound
 	case err != nil:
 		return 0, err
 	}
-	o.key = held.Int64
-	if held.Valid && !w.isOwnerGone(o, time.Now()) {
+	if o.key != 0 && !w.isOwnerGone(o, time.Now()) {
 		return 0, &InUseError{Session: id, PID: o.pid}
 	}
 	return key, nil
@@ -262,7 +260,7 @@ func (w *writer) release(ctx context.Context, l *Lease) error {
 	if err == nil {
 		err = w.db.transaction(ctx, func() (err error) {
 			if _, err = w.db.exec(ctx, "UPDATE session SET owner = NULL WHERE key = ? AND epoch = ? AND owner = ?", l.key, l.epoch, w.self.key); err == nil {
-				version, err = w.change(ctx, subject(sessionKind, l.id))
+				version, err = w.change(ctx, SessionSubject(l.id))
 			}
 			return err
 		})
@@ -272,7 +270,7 @@ func (w *writer) release(ctx context.Context, l *Lease) error {
 		return err
 	}
 	if version > 0 {
-		w.recent.add(subject(sessionKind, l.id), piece{version: version, forgotten: true})
+		w.recent.add(SessionSubject(l.id), piece{version: version, forgotten: true})
 	}
 	delete(w.leases, l.id)
 	l.finish(ErrReleased)

@@ -37,11 +37,7 @@ func (s *Store) Session(ctx context.Context, id string) (Session, error) {
 }
 
 func (s *Store) find(ctx context.Context, id string) (Session, error) {
-	head, err := scanSession(s.isDead)(s.read.Load().QueryRowContext(ctx, selectSession+" WHERE id = ?", id))
-	if errors.Is(err, sql.ErrNoRows) {
-		return Session{}, ErrNotFound
-	}
-	return head, s.readError(err)
+	return one(ctx, s, scanSession(s.isDead), selectSession+" WHERE id = ?", id)
 }
 
 // List returns at most limit sessions after a cursor, newest change first, without those of some origins.
@@ -55,34 +51,31 @@ func (s *Store) List(ctx context.Context, after Cursor, limit int, without ...st
 		query += " AND origin <> ?"
 		args = append(args, origin)
 	}
-	page, err := collect(ctx, s.read.Load(), scanSession(s.deadCache()), query+" ORDER BY changed DESC, id DESC LIMIT ?", append(args, limit)...)
-	return page, s.readError(err)
+	return many(ctx, s, scanSession(s.deadCache()), query+" ORDER BY changed DESC, id DESC LIMIT ?", append(args, limit)...)
 }
 
 // Pinned returns at most limit pinned sessions, newest change first.
 func (s *Store) Pinned(ctx context.Context, limit int) ([]Session, error) {
-	list, err := collect(ctx, s.read.Load(), scanSession(s.deadCache()),
+	return many(ctx, s, scanSession(s.deadCache()),
 		selectSession+" WHERE session.key IN (SELECT session FROM pinned) ORDER BY changed DESC, id DESC LIMIT ?", limit)
-	return list, s.readError(err)
 }
 
 // Positions returns the stored positions of a session by name.
 func (s *Store) Positions(ctx context.Context, id string) (map[string]uint64, error) {
 	positions := map[string]uint64{}
-	_, err := collect(ctx, s.read.Load(), func(row scanner) (name string, err error) {
+	_, err := many(ctx, s, func(row scanner) (name string, err error) {
 		var number uint64
 		err = row.Scan(&name, &number)
 		positions[name] = number
 		return name, err
 	}, "SELECT name, number FROM position WHERE session = (SELECT key FROM session WHERE id = ?)", id)
-	return positions, s.readError(err)
+	return positions, err
 }
 
 // WithPosition returns the ids of sessions that no process holds and that have a position of this name, newest change first.
 func (s *Store) WithPosition(ctx context.Context, name string) ([]string, error) {
-	ids, err := collect(ctx, s.read.Load(), column[string], `SELECT session.id FROM position JOIN session ON session.key = position.session
+	return many(ctx, s, column[string], `SELECT session.id FROM position JOIN session ON session.key = position.session
 		WHERE position.name = ? AND session.owner IS NULL ORDER BY session.changed DESC`, name)
-	return ids, s.readError(err)
 }
 
 // Read returns at most limit entries (0: no limit) and 8 MiB of a session after a number, at least one. It returns none if
@@ -171,6 +164,24 @@ func (r resolver) bytes(ctx context.Context, p entryPart) ([]byte, error) {
 	}
 	r.known[string(p.hash)] = data
 	return data, err
+}
+
+// many runs a query on a reading connection and returns the result of scan for each row.
+func many[T any](ctx context.Context, s *Store, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
+	list, err := collect(ctx, s.read.Load(), scan, query, args...)
+	return list, s.readError(err)
+}
+
+// one is many for a query with at most one row. It fails with [ErrNotFound] if there is none.
+func one[T any](ctx context.Context, s *Store, scan func(scanner) (T, error), query string, args ...any) (found T, err error) {
+	list, err := many(ctx, s, scan, query, args...)
+	switch {
+	case err != nil:
+		return found, err
+	case len(list) == 0:
+		return found, ErrNotFound
+	}
+	return list[0], nil
 }
 
 // readError converts an error for people. If the file is damaged, the writer checks it and moves it aside.

@@ -36,11 +36,10 @@ func (s *Store) Search(ctx context.Context, words string, limit int) ([]Found, e
 	if len(q.words) == 0 {
 		return nil, nil
 	}
-	found, err := collect(ctx, s.read.Load(), q.found, `SELECT session.id, title, directory, text.number, text.kind, octet_length(text.body) > ?,
+	return many(ctx, s, q.found, `SELECT session.id, title, directory, text.number, text.kind, octet_length(text.body) > ?,
 		CASE WHEN octet_length(text.body) > ? THEN substr(text.body, 1, ?) ELSE snippet(word, 0, char(2), char(3), '…', 24) END
 		FROM word JOIN text ON text.key = word.rowid JOIN session ON session.key = text.session
 		WHERE word MATCH ? ORDER BY word.rowid DESC LIMIT ?`, longText, longText, readText, q.match(), limit)
-	return found, s.readError(err)
 }
 
 // found scans a row of the result.

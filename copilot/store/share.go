@@ -2,7 +2,6 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"time"
 )
@@ -52,18 +51,12 @@ func (s *Store) Share(ctx context.Context, id string) (Share, error) {
 }
 
 func (s *Store) share(ctx context.Context, id string) (Share, error) {
-	x, err := scanShare(s.read.Load().QueryRowContext(ctx, selectShare+" WHERE id = ? AND expires > ?", id, time.Now().UnixMilli()))
-	if errors.Is(err, sql.ErrNoRows) {
-		return Share{}, ErrNotFound
-	}
-	return x, s.readError(err)
+	return one(ctx, s, scanShare, selectShare+" WHERE id = ? AND expires > ?", id, time.Now().UnixMilli())
 }
 
 // Shares returns the shares of a session that have not expired, oldest first.
 func (s *Store) Shares(ctx context.Context, session string) ([]Share, error) {
-	list, err := collect(ctx, s.read.Load(), scanShare, selectShare+" WHERE session = ? AND expires > ? ORDER BY created, id",
-		session, time.Now().UnixMilli())
-	return list, s.readError(err)
+	return many(ctx, s, scanShare, selectShare+" WHERE session = ? AND expires > ? ORDER BY created, id", session, time.Now().UnixMilli())
 }
 
 // UseShare stores when a share was used last. An unknown id is not an error.

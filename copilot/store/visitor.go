@@ -2,9 +2,7 @@ package store
 
 import (
 	"context"
-	"database/sql"
 	"encoding/hex"
-	"errors"
 	"time"
 )
 
@@ -32,19 +30,17 @@ func (w *writer) putVisitor(ctx context.Context, hash []byte, v Visitor) (rows i
 }
 
 // Admitted returns the visitor of a hash, or [ErrNotFound] if the hash is unknown or expired.
-func (s *Store) Admitted(ctx context.Context, hash []byte) (v Visitor, err error) {
+func (s *Store) Admitted(ctx context.Context, hash []byte) (Visitor, error) {
 	return caughtUp(ctx, s, func() (Visitor, error) { return s.admitted(ctx, hash) })
 }
 
-func (s *Store) admitted(ctx context.Context, hash []byte) (v Visitor, err error) {
-	var milli int64
-	err = s.read.Load().QueryRowContext(ctx, "SELECT user, scopes, expires FROM visitor WHERE hash = ? AND expires > ?",
-		hash, time.Now().UnixMilli()).Scan(&v.User, &v.Scopes, &milli)
-	if errors.Is(err, sql.ErrNoRows) {
-		return Visitor{}, ErrNotFound
-	}
-	v.Until = time.UnixMilli(milli)
-	return v, s.readError(err)
+func (s *Store) admitted(ctx context.Context, hash []byte) (Visitor, error) {
+	return one(ctx, s, func(row scanner) (v Visitor, err error) {
+		var until int64
+		err = row.Scan(&v.User, &v.Scopes, &until)
+		v.Until = time.UnixMilli(until)
+		return v, err
+	}, "SELECT user, scopes, expires FROM visitor WHERE hash = ? AND expires > ?", hash, time.Now().UnixMilli())
 }
 
 // Dismiss deletes a hash. An unknown hash is not an error.
