@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"io/fs"
-	"path"
 	"strings"
 	"time"
 
@@ -32,12 +31,12 @@ type savedConversation struct {
 	Object string `json:"object,omitzero"` // name of the packed copy of its last idle moment; "": none
 }
 
-// savedPrefix begins the name of an object with a copy of a conversation, after "session/<id>/".
+// savedPrefix begins the own name of an object with a copy of a conversation; its hash follows.
 const savedPrefix = "conversation-"
 
 // NeedsObject reports whether a session needs an object of its own, which is not so for copies of its conversation before the newest one.
 func NeedsObject(head store.Session, object string) bool {
-	if !strings.HasPrefix(path.Base(object), savedPrefix) {
+	if _, name := store.SplitObject(object); !strings.HasPrefix(name, savedPrefix) {
 		return true
 	}
 	m, err := decodeMeta(head)
@@ -108,7 +107,7 @@ func (s *Session) shipOnce(ctx context.Context, run string) error {
 		return err
 	}
 	sum := sha256.Sum256(packed)
-	name := "session/" + s.id + "/" + savedPrefix + hex.EncodeToString(sum[:])
+	name := store.ObjectName(store.SessionSubject(s.id), savedPrefix+hex.EncodeToString(sum[:]))
 	if err := m.Put(ctx, name, packed); err != nil {
 		return err
 	}

@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"path"
 
 	"github.com/klauspost/compress/s2"
 
@@ -35,7 +34,7 @@ const (
 
 // objectName returns the name of the object with a part of an entry.
 func objectName(subject string, hash []byte) string {
-	return path.Join(subject, hex.EncodeToString(hash))
+	return store.ObjectName(subject, hex.EncodeToString(hash))
 }
 
 // encode returns a change as a message: its version, its head as JSON, then its entries in binary form. A large message is compressed.

@@ -145,7 +145,11 @@ func (n *Node) purgeRemoved(ctx context.Context) error {
 	}
 }
 
+// purgeSubject removes from the log what was said about something before its removal; 0: the log has nothing about it.
 func (n *Node) purgeSubject(ctx context.Context, subject string, before uint64) error {
+	if before == 0 {
+		return nil
+	}
 	ctx, cancel := context.WithTimeout(ctx, appendTime)
 	defer cancel()
 	positions, err := n.store.PositionSubjects(ctx, subject)

@@ -3,7 +3,6 @@ package cluster
 import (
 	"context"
 	"errors"
-	"path"
 	"time"
 
 	"github.com/copilot-portal/portal/copilot/store"
@@ -18,7 +17,7 @@ const (
 
 // Object is a large object beside the log.
 type Object struct {
-	Name   string // "<subject>/<name>"
+	Name   string // see [store.ObjectName]
 	Stored time.Time
 }
 
@@ -50,7 +49,7 @@ func (n *Node) trySweep(ctx context.Context) error {
 
 // sweepObject deletes an object unless it may be needed. Those of older versions do not say by what.
 func (n *Node) sweepObject(ctx context.Context, object string) error {
-	subject := path.Dir(object)
+	subject, _ := store.SplitObject(object)
 	kind, id := store.SplitSubject(subject)
 	if id == "" {
 		return nil
@@ -62,7 +61,9 @@ func (n *Node) sweepObject(ctx context.Context, object string) error {
 	head, err := n.find(ctx, kind, id)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
-		if err := n.purgeAgain(ctx, subject, x.Sequence); err != nil {
+		// The node that removed it may have stopped before it purged its messages, and a node that reads the log from the start could not
+		// read those whose objects are deleted.
+		if err := n.purgeSubject(ctx, subject, x.Sequence); err != nil {
 			return err
 		}
 	case err != nil || kind != "session" || n.options.Needs == nil || n.options.Needs(head, object):
@@ -78,13 +79,4 @@ func (n *Node) find(ctx context.Context, kind, id string) (head store.Session, e
 	}
 	_, err = n.store.Activity(ctx, kind, id)
 	return head, err
-}
-
-// purgeAgain removes from the log what was said about something before its removal: the node that removed it may have stopped before it did so, and a
-// node that reads the log from the start could not read messages whose objects are deleted.
-func (n *Node) purgeAgain(ctx context.Context, subject string, removal uint64) error {
-	if removal == 0 { // the log has nothing about it
-		return nil
-	}
-	return n.purgeSubject(ctx, subject, removal)
 }
