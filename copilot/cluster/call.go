@@ -16,7 +16,7 @@ import (
 // request is a call between the processes of the cluster.
 type request struct {
 	ID   string
-	From string // process
+	From string // process; "": the caller is no member
 	Path string
 	Body json.RawMessage
 }
@@ -36,26 +36,30 @@ func (n *Node) Call(ctx context.Context, process, path string, body []byte) (sta
 	if !member {
 		return 0, nil, ipc.ErrUnreachable
 	}
-	id := uuid.NewString()
-	data, err := json.Marshal(request{id, n.process, path, body})
-	if err != nil {
-		return 0, nil, err
-	}
 	ctx, cancel := context.WithCancel(ctx)
 	var watching sync.WaitGroup
 	watching.Go(func() { n.cancelWhenGone(ctx, process, cancel) })
 	defer watching.Wait()
 	defer cancel()
-	data, err = n.log.Request(ctx, process, id, data)
-	switch {
-	case errors.Is(err, ErrNobody):
-		return 0, nil, ipc.ErrUnreachable
-	case err != nil:
-		return 0, nil, err
+	r, err := send(ctx, n.log, process, request{From: n.process, Path: path, Body: body})
+	if errors.Is(err, ErrNobody) {
+		err = ipc.ErrUnreachable
 	}
-	var r response
-	err = json.Unmarshal(data, &r)
 	return r.Status, r.Body, err
+}
+
+// send sends a request to a process, which answers its id once.
+func send(ctx context.Context, log Log, process string, q request) (r response, err error) {
+	q.ID = uuid.NewString()
+	data, err := json.Marshal(q)
+	if err != nil {
+		return r, err
+	}
+	if data, err = log.Request(ctx, process, q.ID, data); err != nil {
+		return r, err
+	}
+	err = json.Unmarshal(data, &r)
+	return r, err
 }
 
 // cancelWhenGone cancels a call when its process has not been heard for long.
@@ -109,7 +113,7 @@ func (n *Node) answer(ctx context.Context, data []byte, answer func(context.Cont
 		defer func() { c.end(data) }()
 		ctx, cancel := context.WithCancel(ctx)
 		var watching sync.WaitGroup
-		if q.From != "" { // otherwise the caller is no member
+		if q.From != "" {
 			watching.Go(func() { n.cancelWhenGone(ctx, q.From, cancel) })
 		}
 		defer watching.Wait()

@@ -6,8 +6,6 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/google/uuid"
-
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/ipc"
 )
@@ -56,19 +54,11 @@ func Ask(ctx context.Context, log Log, process, path string, params, result any)
 	if err != nil {
 		return err
 	}
-	id := uuid.NewString() // the process answers each id once
-	data, err := json.Marshal(request{ID: id, Path: path, Body: body})
-	if err != nil {
+	r, err := send(ctx, log, process, request{Path: path, Body: body})
+	switch {
+	case err != nil:
 		return err
-	}
-	if data, err = log.Request(ctx, process, id, data); err != nil {
-		return err
-	}
-	var r response
-	if err := json.Unmarshal(data, &r); err != nil {
-		return err
-	}
-	if r.Status == http.StatusNotFound {
+	case r.Status == http.StatusNotFound:
 		return fault.Errorf(fault.Unavailable, "the portal does not know this call: its version may be older")
 	}
 	return ipc.Decode(r.Status, r.Body, result)
