@@ -18,7 +18,7 @@ const pageSize = 4096
 // database is an open file: one writing connection for the writer's goroutine and a pool of reading connections.
 type database struct {
 	options    Options
-	file       fs.FileInfo // of the opened file; another may replace it later
+	file, log  fs.FileInfo // of the opened file and its write-ahead log; others may replace them later
 	pool       *sql.DB
 	conn       *sql.Conn
 	statements map[string]*sql.Stmt
@@ -88,6 +88,7 @@ func (d *database) open(ctx context.Context, busy time.Duration) (err error) {
 	}
 	d.read.SetMaxOpenConns(4)
 	d.read.SetMaxIdleConns(4)
+	d.log, _ = os.Stat(d.options.file() + "-wal") // nil: there is none
 	return nil
 }
 
@@ -142,6 +143,19 @@ func (d *database) check(ctx context.Context) error {
 func (d *database) isSameFile() bool {
 	info, err := os.Stat(d.options.file())
 	return err == nil && os.SameFile(info, d.file)
+}
+
+// removeLog removes the log of a file that another one has replaced: SQLite would write its changes into that one. The caller holds the lock.
+func (d *database) removeLog() error {
+	if log, _ := os.Stat(d.options.file() + "-wal"); !os.SameFile(log, d.log) {
+		return nil // another process has removed it
+	}
+	for _, part := range []string{"-wal", "-shm"} {
+		if err := os.Remove(d.options.file() + part); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
 }
 
 // moveAside renames the file and returns its new name. The caller holds the lock and has closed the file.

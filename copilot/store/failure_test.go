@@ -204,6 +204,28 @@ func TestRemovedFileIsRecreated(t *testing.T) {
 	require.Equal(t, store.Replaced, s.Failure().Kind)
 }
 
+func TestReplacedFileKeepsItsContent(t *testing.T) {
+	directory := t.TempDir()
+	s := open(t, directory)
+	l := create(t, s, "a")
+	fill(t, s, l, 1, 10)
+	require.NoError(t, s.Close())
+	backup, err := os.ReadFile(file(directory))
+	require.NoError(t, err)
+	s = open(t, directory)
+	full(t, s, "other", 1<<20)
+	require.NoError(t, s.Close())
+	s = open(t, directory)
+	full(t, s, "another", 1<<16) // it is in the write-ahead log only
+	require.NoError(t, os.WriteFile(file(directory)+".backup", backup, 0o600))
+	require.NoError(t, os.Rename(file(directory)+".backup", file(directory)))
+	require.NoError(t, s.Flush(t.Context()))
+	require.Equal(t, store.Replaced, s.Failure().Kind)
+	require.Equal(t, 0, count(t, directory, "SELECT count(*) FROM pragma_integrity_check WHERE integrity_check <> 'ok'"))
+	require.Equal(t, 1, count(t, directory, "SELECT count(*) FROM session"))
+	same(t, all(t, s, "a"), 1, 10)
+}
+
 func TestClockSetBackIsReported(t *testing.T) {
 	directory := t.TempDir()
 	s := open(t, directory)

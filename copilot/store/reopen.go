@@ -34,6 +34,11 @@ func (w *writer) open(ctx context.Context, damaged bool) error {
 	defer held.Close() //nolint:errcheck // ends the lock
 	replaced := w.db != nil && !w.db.isSameFile()
 	damaged = damaged && !replaced // another process may already have moved it
+	if replaced {
+		if err := w.db.removeLog(); err != nil {
+			return w.options.systemFailure(err)
+		}
+	}
 	w.closeFile()
 	if !damaged {
 		err = w.openDatabase(ctx, deadline)
