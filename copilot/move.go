@@ -5,11 +5,13 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io/fs"
 	"strings"
 	"time"
 
 	"github.com/copilot-portal/portal/copilot/agent"
+	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/session"
 	"github.com/copilot-portal/portal/copilot/store"
@@ -20,9 +22,9 @@ import (
 type Moves struct {
 	Node   string // this one
 	Pack   func(ctx context.Context, session string) ([]byte, error)
-	Unpack func(ctx context.Context, session string, packed []byte) error
+	Unpack func(ctx context.Context, session string, packed []byte) error // fails with kind [fault.Invalid] if the copy is damaged
 	Put    func(ctx context.Context, name string, data []byte) error
-	Get    func(ctx context.Context, name string) ([]byte, error) // fails with [fs.ErrNotExist] for an object that does not exist
+	Get    func(ctx context.Context, name string) ([]byte, error) // fails with [fs.ErrNotExist], or with kind [fault.Invalid] for a damaged object
 }
 
 // savedConversation says where the newest copy of a conversation is.
@@ -49,8 +51,8 @@ const moveTime = 20 * time.Second
 // movesConversation reports whether the session's conversation moves between nodes. The caller must hold the lock.
 func (s *Session) movesConversation() bool { return s.host.options.Moves != nil && s.agentName == "" }
 
-// fetchConversation unpacks the conversation if another node had it open last. Without a copy the agent starts anew, without the past. It
-// must not do so while the copy cannot be read: its next copy would replace that one.
+// fetchConversation unpacks the conversation if another node had it open last. Without a copy, or if that is damaged, the agent goes on
+// without the past, and the record says so. It must not do so while the copy cannot be read: its next copy would replace that one.
 func (s *Session) fetchConversation(ctx context.Context) error {
 	s.mu.Lock()
 	saved, moves := s.saved, s.movesConversation()
@@ -60,7 +62,11 @@ func (s *Session) fetchConversation(ctx context.Context) error {
 		return nil
 	}
 	if saved.Object != "" {
-		if err := s.fetchCopy(ctx, saved); err != nil {
+		switch err := s.fetchCopy(ctx, saved.Object); {
+		case err == nil:
+		case fault.KindOf(err) == fault.Invalid:
+			s.reportLostCopy(saved.Node, err)
+		default:
 			return fault.Errorf(fault.Unavailable, "the conversation could not be fetched from %q, where the session was last; try again: %w", saved.Node, err)
 		}
 	}
@@ -71,19 +77,28 @@ func (s *Session) fetchConversation(ctx context.Context) error {
 	return nil
 }
 
-// fetchCopy unpacks a copy of the conversation, if it exists.
-func (s *Session) fetchCopy(ctx context.Context, from savedConversation) error {
+// fetchCopy unpacks a copy of the conversation. If that is lost, the error has kind [fault.Invalid].
+func (s *Session) fetchCopy(ctx context.Context, object string) error {
 	ctx, cancel := context.WithTimeout(ctx, moveTime)
 	defer cancel()
-	packed, err := s.host.options.Moves.Get(ctx, from.Object)
+	packed, err := s.host.options.Moves.Get(ctx, object)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		s.host.options.Log.Warn("the copy of a conversation does not exist", "session", s.id, "node", from.Node)
-		return nil
+		return fault.Errorf(fault.Invalid, "the copy does not exist: %w", err)
 	case err != nil:
 		return err
 	}
 	return s.host.options.Moves.Unpack(ctx, s.id, packed)
+}
+
+// reportLostCopy reports that the copy of the conversation from another node does not exist, or is damaged.
+func (s *Session) reportLostCopy(node string, err error) {
+	s.host.options.Log.Warn("the copy of a conversation is lost", "session", s.id, "node", node, "err", err)
+	s.recordError(event.SessionError{
+		Kind: fault.Unavailable,
+		Text: fmt.Sprintf("the copy of the conversation from %q is lost: the agent does not know what happened there", node),
+		Hint: "Repeat what it needs to know. The record keeps the earlier conversation.",
+	})
 }
 
 // shipConversation makes a copy of the conversation for other nodes, in the background. The caller must hold the lock, after a run.

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/fault"
 )
 
 // movedFrom returns the id of a session with a run, whose conversation was copied by another node.
@@ -29,17 +31,21 @@ func (h *home) movedFrom(node string) (id string) {
 
 func TestConversationIsFetchedFromItsLastNode(t *testing.T) {
 	for name, c := range map[string]struct {
-		failure  error
-		plot     string
+		failure  error // of Get
+		damage   error // of Unpack
+		goesOn   bool
 		unpacked int // in the end
 	}{
-		"by the next prompt if it could not be at first": {errors.New("out of reach"), "failure (unavailable)", 1},
-		"or starts anew without a copy":                  {fs.ErrNotExist, "says: second", 0},
+		"by the next prompt if it could not be at first":          {errors.New("out of reach"), nil, false, 1},
+		"by the next prompt if it could not be unpacked at first": {nil, errors.New("the disk is full"), false, 1},
+		"or the agent goes on without a copy":                     {fs.ErrNotExist, nil, true, 0},
+		"or the agent goes on without a damaged copy":             {fault.Errorf(fault.Invalid, "damaged"), nil, true, 0},
+		"or the agent goes on if a copy cannot be unpacked":       {nil, fault.Errorf(fault.Invalid, "damaged"), true, 0},
 	} {
 		atHome(t, name, func(h *home) {
 			t := h.t
 			id := h.movedFrom("a")
-			failure, unpacked := c.failure, 0
+			failure, damage, unpacked := c.failure, c.damage, 0
 			moves := &copilot.Moves{
 				Node: "b",
 				Get: func(context.Context, string) ([]byte, error) {
@@ -51,6 +57,9 @@ func TestConversationIsFetchedFromItsLastNode(t *testing.T) {
 				Unpack: func(_ context.Context, session string, packed []byte) error {
 					assert.Equal(t, id, session)
 					assert.Equal(t, "packed", string(packed))
+					if damage != nil {
+						return damage
+					}
 					unpacked++
 					return nil
 				},
@@ -61,8 +70,9 @@ func TestConversationIsFetchedFromItsLastNode(t *testing.T) {
 			s := p.session(id)
 			prompt(t, s, "second")
 			settle()
-			require.Contains(t, plot(t, s), c.plot)
-			failure = nil
+			require.Contains(t, plot(t, s), "failure (unavailable)")
+			require.Equal(t, c.goesOn, slices.Contains(plot(t, s), "says: second"))
+			failure, damage = nil, nil
 			prompt(t, s, "third")
 			settle()
 			assert.Contains(t, plot(t, s), "says: third")

@@ -23,7 +23,7 @@ func TestSubjectWhoseNewestMessageTheServersLostGoesOn(t *testing.T) {
 	require.NoError(t, err)
 	second, err := log.Append(t.Context(), "session/s", first, "2", []byte("two"))
 	require.NoError(t, err)
-	lose(t, n, second)
+	lose(t, n, "portal.portal.log.>", second)
 
 	_, err = log.Append(t.Context(), "session/s", 0, "0", []byte("of a node that has not read the first"))
 	require.ErrorIs(t, err, cluster.ErrConflict)
@@ -32,6 +32,18 @@ func TestSubjectWhoseNewestMessageTheServersLostGoesOn(t *testing.T) {
 	assert.Greater(t, third, second)
 	_, err = log.Append(t.Context(), "session/s", second, "4", []byte("of another node that has read the second"))
 	require.ErrorIs(t, err, cluster.ErrConflict)
+}
+
+func TestDamagedObjectIsReported(t *testing.T) {
+	t.Parallel()
+	n, log := logOnNATS(t)
+	require.NoError(t, log.Put(t.Context(), "session/s/object", make([]byte, 200<<10)))
+	data, err := log.Get(t.Context(), "session/s/object")
+	require.NoError(t, err)
+	require.Len(t, data, 200<<10)
+	lose(t, n, "$O.portal-portal-objects.C.>", 2) // the second of its parts
+	_, err = log.Get(t.Context(), "session/s/object")
+	require.ErrorIs(t, err, cluster.ErrDamaged)
 }
 
 // logOnNATS returns a server with a log.
@@ -44,15 +56,15 @@ func logOnNATS(t *testing.T) (*clustertest.NATS, *jetstream.Log) {
 	return n, log
 }
 
-// lose deletes a message of the log.
-func lose(t *testing.T, n *clustertest.NATS, sequence uint64) {
+// lose deletes a message of a stream.
+func lose(t *testing.T, n *clustertest.NATS, subject string, sequence uint64) {
 	t.Helper()
 	conn, err := nats.Connect(n.URLs()[0])
 	require.NoError(t, err)
 	defer conn.Close()
 	js, err := natsjs.New(conn)
 	require.NoError(t, err)
-	for name := range js.StreamNames(t.Context(), natsjs.WithStreamListSubject("portal.portal.log.>")).Name() {
+	for name := range js.StreamNames(t.Context(), natsjs.WithStreamListSubject(subject)).Name() {
 		s, err := js.Stream(t.Context(), name)
 		require.NoError(t, err)
 		require.NoError(t, s.DeleteMsg(t.Context(), sequence))

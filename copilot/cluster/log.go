@@ -7,6 +7,8 @@ package cluster
 import (
 	"context"
 	"errors"
+
+	"github.com/copilot-portal/portal/copilot/fault"
 )
 
 // Log is an ordered, replicated sequence of messages, with the members that use it. Its methods may be called concurrently.
@@ -31,8 +33,8 @@ type Log interface {
 	// Watch calls heard with each announcement of all members, first the newest of each, until ctx ends or it fails.
 	Watch(ctx context.Context, heard func(member string, state []byte)) error
 
-	// Put stores a large object; the same name always has the same content. Get returns it, or fails with fs.ErrNotExist. Objects lists all,
-	// and Delete deletes one.
+	// Put stores a large object; the same name always has the same content. Get returns it, or fails with fs.ErrNotExist or [ErrDamaged].
+	// Objects lists all, and Delete deletes one.
 	Put(ctx context.Context, name string, data []byte) error
 	Get(ctx context.Context, name string) ([]byte, error)
 	Objects(ctx context.Context) ([]Object, error)
@@ -59,4 +61,5 @@ const Any = ^uint64(0)
 var (
 	ErrConflict = errors.New("another message about the subject is newer")
 	ErrNobody   = errors.New("the member is not there")
+	ErrDamaged  = fault.Errorf(fault.Invalid, "the object is damaged")
 )

@@ -113,7 +113,8 @@ func packFile(archive *tar.Writer, directory, path string) (size int64, err erro
 	return int64(len(data)), err
 }
 
-// Unpack replaces what the CLI has saved of a session's conversation by what [Driver.Pack] returned. The conversation must not be open.
+// Unpack replaces what the CLI has saved of a session's conversation by what [Driver.Pack] returned. The conversation must not be open. If
+// the packed copy is damaged, the error has kind [fault.Invalid].
 func (d *Driver) Unpack(ctx context.Context, session string, packed []byte) error {
 	directory, err := d.savedDirectory(session)
 	if err != nil {
@@ -125,7 +126,10 @@ func (d *Driver) Unpack(ctx context.Context, session string, packed []byte) erro
 	}
 	defer os.RemoveAll(fresh) //nolint:errcheck // it is renamed, or useless
 	if err := unpackInto(ctx, fresh, packed); err != nil {
-		return fmt.Errorf("the saved conversation cannot be unpacked: %w", err)
+		if _, isOfDisk := errors.AsType[*fs.PathError](err); isOfDisk || ctx.Err() != nil {
+			return fmt.Errorf("the saved conversation cannot be unpacked: %w", err)
+		}
+		return fault.Errorf(fault.Invalid, "the copy is damaged: %w", err)
 	}
 	return errors.Join(os.RemoveAll(directory), os.Rename(fresh, directory))
 }
@@ -141,11 +145,13 @@ func unpackInto(ctx context.Context, directory string, packed []byte) error {
 	if err != nil {
 		return err
 	}
-	archive := tar.NewReader(io.LimitReader(compressed, maxPacked+1<<20))
+	limited := io.LimitReader(compressed, maxPacked+1<<20)
+	archive := tar.NewReader(limited)
 	for ctx.Err() == nil {
 		head, err := archive.Next()
 		if errors.Is(err, io.EOF) {
-			return nil
+			_, err = io.Copy(io.Discard, limited) // the checksum is at the end
+			return err
 		}
 		if err == nil && head.Typeflag == tar.TypeReg {
 			err = unpackFile(root, filepath.FromSlash(head.Name), archive)

@@ -193,8 +193,10 @@ func (l *Log) Append(ctx context.Context, subject string, expect uint64, id stri
 		case code(err) != tryAgain:
 			return sequence, err
 		}
-		if err := pause(ctx, time.Millisecond); err != nil {
-			return 0, err
+		select {
+		case <-time.After(time.Millisecond):
+		case <-ctx.Done():
+			return 0, ctx.Err()
 		}
 	}
 }
@@ -212,16 +214,6 @@ func (l *Log) publish(ctx context.Context, subject string, expect uint64, id str
 		return 0, err
 	}
 	return ack.Sequence, nil
-}
-
-// pause waits for a time, or until ctx ends.
-func pause(ctx context.Context, d time.Duration) error {
-	select {
-	case <-time.After(d):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // newest returns the sequence of the newest message about a subject (0: there is none), and whether it has an id.
@@ -359,7 +351,11 @@ func (l *Log) Get(ctx context.Context, name string) ([]byte, error) {
 		return nil, fmt.Errorf("object %s: %w", name, err)
 	}
 	defer r.Close() //nolint:errcheck // reading has an error of its own
-	return io.ReadAll(r)
+	data, err := io.ReadAll(r)
+	if errors.Is(err, jetstream.ErrDigestMismatch) {
+		err = fmt.Errorf("object %s: %w", name, cluster.ErrDamaged)
+	}
+	return data, err
 }
 
 // Objects implements [cluster.Log].
