@@ -26,6 +26,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/handlers/cli"
+	"github.com/copilot-portal/portal/handlers/form"
 	"github.com/copilot-portal/portal/handlers/rpc"
 	"github.com/copilot-portal/portal/server/portaltest/contract"
 )
@@ -551,7 +552,7 @@ func TestOpenRPCDescribesAllMethods(t *testing.T) {
 		"share.list":          {"sessionId"},
 		"share.revoke":        {"sessionId", "shareId"},
 		"share.current":       {},
-		"question.answer":     rpc.ParamsOf(rpc.AnswerParams{}),
+		"question.answer":     rpc.ParamsOf(rpc.AnswerParams{}, form.Answer{}),
 		"models.list":         {},
 		"extensions.list":     {"directory"},
 		"servers.check":       {"directory"},

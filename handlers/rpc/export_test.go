@@ -34,11 +34,12 @@ type (
 )
 
 // ParamsOf returns the names of parameters in their order.
-func ParamsOf(params any) []string {
-	t := reflect.TypeOf(params)
-	var names []string
-	for i := range t.NumField() {
-		names = append(names, t.Field(i).Tag.Get("json"))
+func ParamsOf(params ...any) (names []string) {
+	for _, p := range params {
+		t := reflect.TypeOf(p)
+		for i := range t.NumField() {
+			names = append(names, t.Field(i).Tag.Get("json"))
+		}
 	}
 	return names
 }
