@@ -13,20 +13,16 @@ import (
 )
 
 // answer answers a question of the agent.
-func (a *API) answer(c *gin.Context) {
-	a.withSession(c, func(s *copilot.Session) {
-		b, err := body(c, maxAnswer)
-		if err != nil {
-			fail(c, err)
-			return
-		}
-		answer, err := decodeAnswer(b)
-		if err != nil {
-			fail(c, err)
-			return
-		}
-		reply(c, s.AnswerAs(c.Request.Context(), wire.Param(c, "request"), answer, Origin))
-	})
+func answer(c *gin.Context, s *copilot.Session) (any, error) {
+	b, err := body(c, maxAnswer)
+	if err != nil {
+		return nil, err
+	}
+	answer, err := decodeAnswer(b)
+	if err != nil {
+		return nil, err
+	}
+	return nil, s.AnswerAs(c.Request.Context(), wire.Param(c, "request"), answer, Origin)
 }
 
 // decodeAnswer reads a [form.Answer]. This dialect has no use for an empty text: it reports no calls of client tools.

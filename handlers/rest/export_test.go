@@ -1,6 +1,8 @@
 package rest
 
 import (
+	"errors"
+
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/journal"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
@@ -18,10 +20,14 @@ func (a *API) Bookmarks() int { return len(a.bookmarks.byKey) }
 
 // Behind returns the answer, as JSON, to a call of live that cannot continue from a
 // position, and the position of the next call.
-func Behind(r *event.Record, at journal.Position) (answer string, after uint64, moves bool) {
+func Behind(r *event.Record, at journal.Position) (answer string, after uint64) {
 	_, err := r.After(at)
-	text, after, moves := readEnd{err: err}.answer(&bookmark{at: at})
-	return string(text), after, moves
+	var gap *journal.GapError
+	if !errors.As(err, &gap) {
+		return "", 0
+	}
+	text, after, _ := reader{}.encodeGap(gap)
+	return string(text), after
 }
 
 // EncodeJobs returns the responses for events of a job or task, as JSON; "" for none.

@@ -18,26 +18,22 @@ const (
 )
 
 // history returns a page of the record as it is now, without waiting.
-func (a *API) history(c *gin.Context) {
+func history(c *gin.Context, s *copilot.Session) (any, error) {
 	after, err := number(c, "after", 64)
 	if err != nil {
-		fail(c, err)
-		return
+		return nil, err
 	}
 	limit, err := number(c, "limit", 64)
 	if err != nil {
-		fail(c, err)
-		return
+		return nil, err
 	}
 	if limit == 0 {
 		limit = historyEvents
 	}
-	a.withSession(c, func(s *copilot.Session) {
-		page, err := export.Page(c.Request.Context(), s.Record(), after, int(min(limit, historyLimit)), historyBytes)
-		if err != nil {
-			fail(c, err)
-			return
-		}
-		c.Data(http.StatusOK, "application/json; charset=utf-8", page)
-	})
+	page, err := export.Page(c.Request.Context(), s.Record(), after, int(min(limit, historyLimit)), historyBytes)
+	if err != nil {
+		return nil, err
+	}
+	c.Data(http.StatusOK, "application/json; charset=utf-8", page)
+	return written{}, nil
 }

@@ -2,7 +2,6 @@ package rest
 
 import (
 	"cmp"
-	"net/http"
 	"strings"
 	"time"
 
@@ -16,37 +15,36 @@ import (
 )
 
 func (a *API) jobRoutes(r gin.IRoutes) {
-	r.GET("/copilot/job", a.jobs)
-	r.GET("/copilot/job/running", a.runningJobs)
-	r.GET("/copilot/job/history", a.jobHistory)
-	r.POST("/copilot/job/start/:name", a.startJob)
-	r.GET("/copilot/job/:id/status", a.jobStatus)
-	r.POST("/copilot/job/:id/continue", a.continueJob)
-	r.GET("/copilot/job/:id/stop", a.stopJob)
-	r.POST("/copilot/job/:id/stop", a.stopJob)
-	r.GET("/copilot/job/:id/live", a.liveJob)
-	r.GET("/copilot/job/:id/live/:token", a.liveJob)
+	find := a.options.Jobs.Job
+	r.GET("/copilot/job", reply(a.jobs))
+	r.GET("/copilot/job/running", reply(a.runningJobs))
+	r.GET("/copilot/job/history", reply(a.jobHistory))
+	r.POST("/copilot/job/start/:name", reply(a.startJob))
+	r.GET("/copilot/job/:id/status", replyFor(find, jobStatus))
+	r.POST("/copilot/job/:id/continue", reply(a.continueJob))
+	r.GET("/copilot/job/:id/stop", replyFor(find, stopJob))
+	r.POST("/copilot/job/:id/stop", replyFor(find, stopJob))
+	r.GET("/copilot/job/:id/live", replyFor(find, a.liveJob))
+	r.GET("/copilot/job/:id/live/:token", replyFor(find, a.liveJob))
 }
 
 // jobs returns the contents of the book: the grid of buttons, the works and their charts.
-func (a *API) jobs(c *gin.Context) {
+func (a *API) jobs(*gin.Context) (any, error) {
 	if a.options.BookFault != nil {
-		fail(c, a.options.BookFault)
-		return
+		return nil, a.options.BookFault
 	}
 	b, chart := a.options.Jobs.Book(), gin.H{}
 	for name := range b.Jobs {
 		chart[name] = gin.H{"nodes": b.Chart(name)}
 	}
-	c.JSON(http.StatusOK, gin.H{"grid": b.Grid, "jobs": b.Jobs, "chart": chart})
+	return gin.H{"grid": b.Grid, "jobs": b.Jobs, "chart": chart}, nil
 }
 
 // startJob starts a job. The first line of the body is its directory, the rest the user input.
-func (a *API) startJob(c *gin.Context) {
+func (a *API) startJob(c *gin.Context) (any, error) {
 	text, err := body(c, maxPrompt)
 	if err != nil {
-		fail(c, err)
-		return
+		return nil, err
 	}
 	directory, input, _ := strings.Cut(string(text), "\n")
 	j, err := a.options.Jobs.StartJob(c.Request.Context(), jobs.JobRequest{
@@ -54,69 +52,44 @@ func (a *API) startJob(c *gin.Context) {
 		Directory: cmp.Or(strings.TrimSpace(directory), copilot.ProjectOf(a.options.WorkDir)),
 		Input:     userInput(input),
 	})
-	started(c, j, a.notStarted(err, jobs.ErrJobNotFound))
-}
-
-func started(c *gin.Context, j *jobs.Job, err error) {
 	if err != nil {
-		fail(c, err)
-		return
+		return nil, a.notStarted(err, jobs.ErrJobNotFound)
 	}
-	c.JSON(http.StatusOK, gin.H{"jobId": j.ID()})
+	return gin.H{"jobId": j.ID()}, nil
 }
 
-func (a *API) continueJob(c *gin.Context) {
+func (a *API) continueJob(c *gin.Context) (any, error) {
 	j, err := a.options.Jobs.Continue(c.Request.Context(), wire.Param(c, "id"))
-	started(c, j, err)
-}
-
-// withJob calls do with the job of the path, or answers that there is none.
-func (a *API) withJob(c *gin.Context, do func(*jobs.Job)) {
-	j, err := a.options.Jobs.Job(c.Request.Context(), wire.Param(c, "id"))
 	if err != nil {
-		fail(c, err)
-		return
+		return nil, err
 	}
-	do(j)
+	return gin.H{"jobId": j.ID()}, nil
 }
 
-func (a *API) stopJob(c *gin.Context) {
-	a.withJob(c, func(j *jobs.Job) { stopped(c, j.Cancel(c.Request.Context())) })
+func stopJob(c *gin.Context, j *jobs.Job) (any, error) {
+	return gin.H{"result": "Closed"}, j.Cancel(c.Request.Context())
 }
 
 // liveJob serves both forms of live.
-func (a *API) liveJob(c *gin.Context) {
-	a.withJob(c, func(j *jobs.Job) {
-		r := reader{marks: &a.jobMarks, id: j.ID(), token: wire.Param(c, "token"), closed: jobClosed, afterClosed: jobNotFound}
-		poll(c, r, jobSource{j})
-	})
+func (a *API) liveJob(c *gin.Context, j *jobs.Job) (any, error) {
+	r := reader{marks: &a.jobMarks, id: j.ID(), token: wire.Param(c, "token"), closed: jobClosed, afterClosed: jobNotFound}
+	return poll(c, r, jobSource{j})
 }
 
-func (a *API) jobStatus(c *gin.Context) {
-	a.withJob(c, func(j *jobs.Job) { c.JSON(http.StatusOK, DescribeJob(j.Info())) })
-}
+func jobStatus(_ *gin.Context, j *jobs.Job) (any, error) { return DescribeJob(j.Info()), nil }
 
-func (a *API) runningJobs(c *gin.Context) {
+func (a *API) runningJobs(c *gin.Context) (any, error) {
 	list, err := a.options.Jobs.Running(c.Request.Context())
-	if err != nil {
-		fail(c, err)
-		return
-	}
-	c.JSON(http.StatusOK, gin.H{"jobs": SummarizeJobs(list)})
+	return gin.H{"jobs": SummarizeJobs(list)}, err
 }
 
-func (a *API) jobHistory(c *gin.Context) {
+func (a *API) jobHistory(c *gin.Context) (any, error) {
 	limit, err := number(c, "limit", 31)
 	if err != nil {
-		fail(c, err)
-		return
+		return nil, err
 	}
 	list, err := a.options.Jobs.Jobs(c.Request.Context(), int(limit)) //nolint:gosec // 31 bits
-	if err != nil {
-		fail(c, err)
-		return
-	}
-	c.JSON(http.StatusOK, gin.H{"jobs": SummarizeJobs(list)})
+	return gin.H{"jobs": SummarizeJobs(list)}, err
 }
 
 // JobSummary is a job as lists show it.

@@ -1,7 +1,6 @@
 package rest
 
 import (
-	"net/http"
 	"strconv"
 
 	"github.com/gin-gonic/gin"
@@ -76,23 +75,19 @@ type sessions struct {
 
 // list returns the known sessions, most recently active first. If the store cannot be
 // read, it lists the sessions in memory.
-func (a *API) list(c *gin.Context) {
+func (a *API) list(c *gin.Context) (any, error) {
 	limit, err := number(c, "limit", 31)
 	if err != nil {
-		fail(c, err)
-		return
+		return nil, err
 	}
 	infos, next, err := a.options.Host.Sessions(c.Request.Context(), c.Query("after"), int(limit)) //nolint:gosec // 31 bits
 	answer := sessions{Sessions: Summarize(infos), Next: next}
-	switch {
-	case fault.KindOf(err) == fault.Unavailable && c.Query("after") == "":
+	if fault.KindOf(err) == fault.Unavailable && c.Query("after") == "" {
 		answer.Incomplete = err.Error()
 		_ = c.Error(err) // for the log only
-	case err != nil:
-		fail(c, err)
-		return
+		err = nil
 	}
-	c.JSON(http.StatusOK, answer)
+	return answer, err
 }
 
 // number reads a numeric query parameter of at most bits bits, 0 without it.
@@ -128,16 +123,11 @@ func Hits(found []copilot.Found) []Hit {
 }
 
 // search finds texts in all sessions.
-func (a *API) search(c *gin.Context) {
+func (a *API) search(c *gin.Context) (any, error) {
 	limit, err := number(c, "limit", 31)
 	if err != nil {
-		fail(c, err)
-		return
+		return nil, err
 	}
 	found, err := a.options.Host.Search(c.Request.Context(), c.Query("q"), int(limit)) //nolint:gosec // 31 bits
-	if err != nil {
-		fail(c, err)
-		return
-	}
-	c.JSON(http.StatusOK, gin.H{"results": Hits(found)})
+	return gin.H{"results": Hits(found)}, err
 }

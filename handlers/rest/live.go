@@ -32,32 +32,24 @@ const (
 	singleEvents = 8
 )
 
-func token(c *gin.Context) { c.JSON(http.StatusOK, gin.H{"token": uuid.NewString()}) }
+func token(*gin.Context) (any, error) { return gin.H{"token": uuid.NewString()}, nil }
 
-// live returns the next response to the only reader without a token
+// live returns the next response to the only reader without a token, or all available responses to one of many independent readers
 // (spec/contracts/portal-rest.md, "copilot/session/{session-id}/live").
-func (a *API) live(c *gin.Context) { a.liveSession(c, "") }
-
-// liveToken returns all available responses to one of many independent readers.
-func (a *API) liveToken(c *gin.Context) { a.liveSession(c, wire.Param(c, "token")) }
-
-func (a *API) liveSession(c *gin.Context, token string) {
-	a.withSession(c, func(s *copilot.Session) {
-		r := reader{marks: &a.bookmarks, id: s.ID(), token: token, afterClosed: sessionNotFound}
-		if token != "" {
-			var err error
-			r.closed = sessionClosed
-			if r.interval, err = follow.ParseInterval(c.Query("interval")); err != nil {
-				fail(c, err)
-				return
-			}
+func (a *API) live(c *gin.Context, s *copilot.Session) (any, error) {
+	r := reader{marks: &a.bookmarks, id: s.ID(), token: wire.Param(c, "token"), afterClosed: sessionNotFound}
+	if r.token != "" {
+		var err error
+		r.closed = sessionClosed
+		if r.interval, err = follow.ParseInterval(c.Query("interval")); err != nil {
+			return nil, err
 		}
-		_, limited := copilot.AccessOf(c.Request.Context())
-		if limited {
-			r.marks = &a.linkMarks
-		}
-		poll(c, r, sessionSource{host: a.options.Host, session: s, token: token, unstored: limited})
-	})
+	}
+	_, limited := copilot.AccessOf(c.Request.Context())
+	if limited {
+		r.marks = &a.linkMarks
+	}
+	return poll(c, r, sessionSource{host: a.options.Host, session: s, token: r.token, unstored: limited})
 }
 
 // reader is a caller of live, and the errors it gets after the end: closed once, unless it
@@ -78,22 +70,20 @@ type recordSource[E any] interface {
 	encode(m *bookmark, e E) (n uint64, response any)
 	// movePosition records that the reader has received everything up to a number.
 	movePosition(m *bookmark, n uint64)
-	// announcePosition tells other nodes the position that follows the answer before it is written. If it fails, the answer is not written.
-	announcePosition(ctx context.Context, n uint64) error
-	// savePosition is called after a response was written, or not.
-	savePosition(m *bookmark)
+	// deliver writes the answer for everything up to a number, and moves the position if the reader may have received it. An error
+	// means that nothing was written.
+	deliver(ctx context.Context, m *bookmark, n uint64, write func() error) error
 	// ended reports whether the end of the record is final.
 	ended(ctx context.Context) bool
 }
 
 // poll serves both forms of live. The bookmark moves only after the answer was
 // written, so a client that disconnects while waiting loses nothing.
-func poll[E any](c *gin.Context, r reader, f recordSource[E]) {
+func poll[E any](c *gin.Context, r reader, f recordSource[E]) (any, error) {
 	client := c.Request.Context()
 	mark, release, ok := r.marks.acquire(client, r.id, r.token)
 	if !ok {
-		c.JSON(http.StatusOK, gin.H{"error": parallelCall})
-		return
+		return gin.H{"error": parallelCall}, nil
 	}
 	defer release()
 	ctx, cancel := context.WithTimeout(client, pollTime)
@@ -102,25 +92,26 @@ func poll[E any](c *gin.Context, r reader, f recordSource[E]) {
 		follow.PauseUntil(ctx, mark.answered.Add(r.interval))
 	}
 	answer, last, err := read(ctx, r, f, mark)
-	moves := err == nil
-	if err != nil {
-		answer, last, moves = readEnd{reader: r, err: err, timedOut: ctx.Err() != nil, ended: f.ended(client)}.answer(mark)
+	var gap *journal.GapError
+	if errors.As(err, &gap) {
+		mark.begun = true // the gap may contain the first query
+		answer, last, err = r.encodeGap(gap)
 	}
 	switch {
 	case client.Err() != nil: // the client has disconnected
-	case answer == nil:
-		failPoll(c, err)
-	case !moves:
-		_ = write(c, answer) // the client may have disconnected
-	case f.announcePosition(client, last) != nil: // the next call reads it again
-		c.JSON(http.StatusOK, gin.H{"error": pollTimeout})
-	default:
-		if write(c, answer) == nil {
-			f.movePosition(mark, last)
-		}
-		f.savePosition(mark)
-		mark.answered = time.Now()
+		return written{}, nil
+	case errors.Is(err, io.EOF) && f.ended(client):
+		return gin.H{"error": r.end(mark)}, nil
+	case errors.Is(err, io.EOF), err != nil && ctx.Err() != nil: // EOF: evicted from memory; the next call reads it from the store
+		return gin.H{"error": pollTimeout}, nil
+	case err != nil:
+		_ = c.Error(err) // log the cause, whatever the client gets
+		return nil, err  // the next call tries again
+	case f.deliver(client, mark, last, func() error { return write(c, answer) }) != nil: // the next call reads it again
+		return gin.H{"error": pollTimeout}, nil
 	}
+	mark.answered = time.Now()
+	return written{}, nil
 }
 
 // read waits for the answer of one call and returns it, as JSON, with
@@ -151,60 +142,27 @@ func read[E any](ctx context.Context, r reader, f recordSource[E], m *bookmark) 
 	}
 }
 
-// failPoll answers with an error; the next call tries again.
-func failPoll(c *gin.Context, err error) {
-	_ = c.Error(err) // log the cause, whatever the client gets
-	fail(c, err)
-}
-
-// readEnd is the result of a read that found no response.
-type readEnd struct {
-	reader
-
-	err      error
-	timedOut bool
-	ended    bool
-}
-
-// answer returns the response as JSON.
-func (e readEnd) answer(mark *bookmark) (answer []byte, after uint64, moves bool) {
-	response, after, moves := e.response(mark)
-	if response == nil {
-		return nil, 0, false
+// end returns the error that says that the record has ended.
+func (r reader) end(mark *bookmark) string {
+	if r.closed == "" || mark.ended {
+		return r.afterClosed
 	}
-	answer, _ = jsonrpc.Encode(response) // cannot fail
-	return answer, after, moves
+	mark.ended = true
+	return r.closed
 }
 
-// response returns the answer; nil if the read failed. after is the reader's new
-// position if moves is true.
-func (e readEnd) response(mark *bookmark) (answer any, after uint64, moves bool) {
-	var gap *journal.GapError
-	switch {
-	case errors.As(e.err, &gap):
-		mark.begun = true // the gap may contain the first query
-		if e.token != "" {
-			return gin.H{"responses": []any{encodeGap(gap)}}, gap.First - 1, true
-		}
-		return encodeGap(gap), gap.First - 1, true
-	case errors.Is(e.err, io.EOF) && !e.ended: // evicted from memory; the next call reads it from the store
-	case errors.Is(e.err, io.EOF) && e.closed != "" && !mark.ended:
-		mark.ended = true
-		return gin.H{"error": e.closed}, 0, false
-	case errors.Is(e.err, io.EOF):
-		return gin.H{"error": e.afterClosed}, 0, false
-	case !e.timedOut:
-		return nil, 0, false
-	}
-	return gin.H{"error": pollTimeout}, 0, false
-}
-
-// encodeGap encodes a gap in the record.
-func encodeGap(gap *journal.GapError) sessionError {
+// encodeGap encodes a gap in the record, and returns the position after it.
+func (r reader) encodeGap(gap *journal.GapError) (answer []byte, last uint64, err error) {
+	text := fmt.Sprintf("gap: events %d–%d are no longer kept", gap.After+1, gap.First-1)
 	if gap.Stale {
-		return sessionError{fmt.Sprintf("gap: some of the last events up to %d were lost before they were stored", gap.After)}
+		text = fmt.Sprintf("gap: some of the last events up to %d were lost before they were stored", gap.After)
 	}
-	return sessionError{fmt.Sprintf("gap: events %d–%d are no longer kept", gap.After+1, gap.First-1)}
+	var response any = sessionError{text}
+	if r.token != "" {
+		response = gin.H{"responses": []any{response}}
+	}
+	answer, err = jsonrpc.Encode(response)
+	return answer, gap.First - 1, err
 }
 
 // encodeFirst encodes the first response among entries and returns the number of the last entry

@@ -2,7 +2,6 @@ package rest
 
 import (
 	"encoding/json"
-	"net/http"
 
 	"github.com/gin-gonic/gin"
 
@@ -11,28 +10,22 @@ import (
 )
 
 // permissionsOf returns the rules in force and those remembered from answers.
-func (a *API) permissionsOf(c *gin.Context) {
-	a.withSession(c, func(s *copilot.Session) {
-		c.JSON(http.StatusOK, gin.H{"rules": s.Rules(), "remembered": s.Remembered()})
-	})
+func permissionsOf(_ *gin.Context, s *copilot.Session) (any, error) {
+	return gin.H{"rules": s.Rules(), "remembered": s.Remembered()}, nil
 }
 
 // revoke removes a remembered rule: {rule}, or all of them: {all: true}.
-func (a *API) revoke(c *gin.Context) {
-	a.withSession(c, func(s *copilot.Session) {
-		var wire struct {
-			Rule string `json:"rule"`
-			All  bool   `json:"all"`
-		}
-		b, err := body(c, maxAnswer)
-		if err != nil {
-			fail(c, err)
-			return
-		}
-		if err := json.Unmarshal(b, &wire); err != nil || (wire.Rule == "") != wire.All {
-			fail(c, fault.Errorf(fault.Invalid, `the body needs "rule" (a remembered one) or "all": true`))
-			return
-		}
-		reply(c, s.Revoke(wire.Rule))
-	})
+func revoke(c *gin.Context, s *copilot.Session) (any, error) {
+	b, err := body(c, maxAnswer)
+	if err != nil {
+		return nil, err
+	}
+	var p struct {
+		Rule string `json:"rule"`
+		All  bool   `json:"all"`
+	}
+	if err := json.Unmarshal(b, &p); err != nil || (p.Rule == "") != p.All {
+		return nil, fault.Errorf(fault.Invalid, `the body needs "rule" (a remembered one) or "all": true`)
+	}
+	return nil, s.Revoke(p.Rule)
 }

@@ -103,21 +103,24 @@ func (m *bookmark) includes(e follow.Entry) bool {
 
 func (f sessionSource) movePosition(m *bookmark, n uint64) { m.at = f.session.Record().Position(n) }
 
-func (f sessionSource) announcePosition(ctx context.Context, n uint64) error {
-	if f.unstored || !f.session.MovesBetweenNodes() {
-		return nil
+// deliver tells the other nodes of a cluster the new position before it writes the answer.
+func (f sessionSource) deliver(ctx context.Context, m *bookmark, n uint64, write func() error) error {
+	announces := !f.unstored && f.session.MovesBetweenNodes()
+	if announces {
+		if err := f.session.AnnounceReaderPosition(ctx, markName(f.token), f.session.Record().Position(n)); err != nil {
+			return err
+		}
 	}
-	return f.session.AnnounceReaderPosition(ctx, markName(f.token), f.session.Record().Position(n))
-}
-
-func (f sessionSource) savePosition(m *bookmark) {
+	if write() == nil {
+		f.movePosition(m, n)
+	}
 	switch {
-	case f.unstored:
-	case f.session.MovesBetweenNodes():
+	case announces:
 		f.session.ConfirmReaderPosition(markName(f.token), m.at)
-	default:
+	case !f.unstored:
 		m.store(f.session, f.token)
 	}
+	return nil
 }
 
 // ended is also true while this portal stops: only another one can continue the session. A session that another process has taken over is
@@ -176,10 +179,16 @@ func (m *bookmark) encodeJob(b jobs.Body) any {
 	return jobCallback{b}
 }
 
-func (jobSource) movePosition(m *bookmark, n uint64)             { m.at.N = n }
-func (jobSource) announcePosition(context.Context, uint64) error { return nil }
-func (jobSource) savePosition(*bookmark)                         {} // kept in memory only
-func (jobSource) ended(context.Context) bool                     { return true }
+func (jobSource) movePosition(m *bookmark, n uint64) { m.at.N = n }
+func (jobSource) ended(context.Context) bool         { return true }
+
+// deliver keeps the position in memory only.
+func (f jobSource) deliver(_ context.Context, m *bookmark, n uint64, write func() error) error {
+	if write() == nil {
+		f.movePosition(m, n)
+	}
+	return nil
+}
 
 // jobCallback is an event with its callback.
 type jobCallback struct{ jobs.Body }

@@ -45,32 +45,33 @@ func New(o Options) *API {
 // Routes adds the paths of spec/contracts/portal-rest.md, "API", and the portal's own, below r.
 func (a *API) Routes(r gin.IRoutes) {
 	r.Use(noStore)
-	r.GET("/config", a.config)
-	r.GET("/test", test)
-	r.GET("/stop", a.stop)
-	r.POST("/stop", a.stop)
-	r.GET("/token", token)
-	r.GET("/copilot/models", a.models)
-	r.GET("/copilot/session", a.list)
-	r.GET("/copilot/search", a.search)
-	r.DELETE("/copilot/session/:id", a.remove)
-	r.POST("/copilot/session/start/*model", a.start)
-	r.GET("/copilot/session/:id/live", a.live)
-	r.GET("/copilot/session/:id/live/:token", a.liveToken)
-	r.GET("/copilot/session/:id/stop", a.stopSession)
-	r.POST("/copilot/session/:id/stop", a.stopSession)
-	r.POST("/copilot/session/:id/query", a.query)
-	r.POST("/copilot/session/:id/cancel", a.cancel)
-	r.POST("/copilot/session/:id/resume", a.resume)
-	r.POST("/copilot/session/:id/answer/:request", a.answer)
-	r.GET("/copilot/session/:id/permissions", a.permissionsOf)
-	r.POST("/copilot/session/:id/revoke", a.revoke)
-	r.GET("/copilot/session/:id/export", a.export)
-	r.GET("/copilot/session/:id/history", a.history)
-	r.POST("/copilot/session/:id/rename", a.rename)
-	r.POST("/copilot/session/:id/update", a.update)
-	r.POST("/copilot/session/:id/fork", a.fork)
-	r.POST("/copilot/session/:id/resend/:run", a.resend)
+	r.GET("/config", reply(a.config))
+	r.GET("/test", reply(test))
+	r.GET("/stop", reply(a.stop))
+	r.POST("/stop", reply(a.stop))
+	r.GET("/token", reply(token))
+	r.GET("/copilot/models", reply(a.models))
+	r.GET("/copilot/session", reply(a.list))
+	r.GET("/copilot/search", reply(a.search))
+	r.DELETE("/copilot/session/:id", reply(a.remove))
+	r.POST("/copilot/session/start/*model", reply(a.start))
+	find := a.options.Host.Session
+	r.GET("/copilot/session/:id/live", replyFor(find, a.live))
+	r.GET("/copilot/session/:id/live/:token", replyFor(find, a.live))
+	r.GET("/copilot/session/:id/stop", replyFor(find, stopSession))
+	r.POST("/copilot/session/:id/stop", replyFor(find, stopSession))
+	r.POST("/copilot/session/:id/query", replyFor(find, query))
+	r.POST("/copilot/session/:id/cancel", replyFor(find, cancel))
+	r.POST("/copilot/session/:id/resume", replyFor(find, resume))
+	r.POST("/copilot/session/:id/answer/:request", replyFor(find, answer))
+	r.GET("/copilot/session/:id/permissions", replyFor(find, permissionsOf))
+	r.POST("/copilot/session/:id/revoke", replyFor(find, revoke))
+	r.GET("/copilot/session/:id/export", replyFor(find, exportSession))
+	r.GET("/copilot/session/:id/history", replyFor(find, history))
+	r.POST("/copilot/session/:id/rename", replyFor(find, rename))
+	r.POST("/copilot/session/:id/update", replyFor(find, update))
+	r.POST("/copilot/session/:id/fork", reply(a.fork))
+	r.POST("/copilot/session/:id/resend/:run", reply(a.resend))
 	a.taskRoutes(r)
 	a.jobRoutes(r)
 }
@@ -93,28 +94,25 @@ func noStore(c *gin.Context) {
 
 // config returns the repository root above the working directory, or the
 // working directory itself without a repository.
-func (a *API) config(c *gin.Context) {
-	c.JSON(http.StatusOK, gin.H{"repoRoot": copilot.ProjectOf(a.options.WorkDir)})
+func (a *API) config(*gin.Context) (any, error) {
+	return gin.H{"repoRoot": copilot.ProjectOf(a.options.WorkDir)}, nil
 }
 
-func test(c *gin.Context) { c.JSON(http.StatusOK, gin.H{"message": "Hello, world!"}) }
+func test(*gin.Context) (any, error) { return gin.H{"message": "Hello, world!"}, nil }
 
 // stop answers before it ends the process.
-func (a *API) stop(c *gin.Context) {
+func (a *API) stop(c *gin.Context) (any, error) {
 	c.JSON(http.StatusOK, gin.H{})
 	c.Writer.Flush()
 	a.options.Stop()
+	return written{}, nil
 }
 
-func (a *API) models(c *gin.Context) {
+func (a *API) models(c *gin.Context) (any, error) {
 	models, err := a.options.Host.Models(c.Request.Context())
-	if err != nil {
-		fail(c, err)
-		return
-	}
 	list := make([]gin.H, 0, len(models))
 	for _, m := range models {
 		list = append(list, gin.H{"name": m.Name, "id": m.ID, "multiplier": m.Multiplier})
 	}
-	c.JSON(http.StatusOK, gin.H{"models": list})
+	return gin.H{"models": list}, err
 }

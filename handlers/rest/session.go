@@ -2,7 +2,6 @@ package rest
 
 import (
 	"encoding/json"
-	"net/http"
 	"strconv"
 	"strings"
 
@@ -42,11 +41,10 @@ func newStartBody(c *gin.Context) (b startBody, err error) {
 }
 
 // start opens a session: the model is in the path, the directory in the body.
-func (a *API) start(c *gin.Context) {
+func (a *API) start(c *gin.Context) (any, error) {
 	b, err := newStartBody(c)
 	if err != nil {
-		fail(c, err)
-		return
+		return nil, err
 	}
 	start := copilot.Start{
 		Origin:    Origin,
@@ -58,15 +56,13 @@ func (a *API) start(c *gin.Context) {
 		start.Directory = copilot.ProjectOf(a.options.WorkDir)
 	}
 	if start.Policy, start.AskUser, err = a.permissions(c); err != nil {
-		fail(c, err)
-		return
+		return nil, err
 	}
 	s, err := a.options.Host.Start(c.Request.Context(), start)
 	if err != nil {
-		fail(c, err)
-		return
+		return nil, err
 	}
-	c.JSON(http.StatusOK, gin.H{"sessionId": s.ID()})
+	return gin.H{"sessionId": s.ID()}, nil
 }
 
 // permissions reads the query parameters of start. A client that asks for `ask` can
@@ -98,26 +94,13 @@ func boolean(c *gin.Context, name string, fallback bool) (bool, error) {
 	return value, nil
 }
 
-// withSession calls do with the session of the path, or answers that there is none.
-func (a *API) withSession(c *gin.Context, do func(*copilot.Session)) {
-	s, err := a.options.Host.Session(c.Request.Context(), wire.Param(c, "id"))
+func query(c *gin.Context, s *copilot.Session) (any, error) {
+	p, err := prompt(c)
 	if err != nil {
-		fail(c, err)
-		return
+		return nil, err
 	}
-	do(s)
-}
-
-func (a *API) query(c *gin.Context) {
-	a.withSession(c, func(s *copilot.Session) {
-		p, err := prompt(c)
-		if err != nil {
-			fail(c, err)
-			return
-		}
-		_, err = s.Prompt(p)
-		reply(c, err)
-	})
+	_, err = s.Prompt(p)
+	return nil, err
 }
 
 // prompt reads the body and the query parameters of query.
@@ -133,33 +116,16 @@ func prompt(c *gin.Context) (p event.Prompt, err error) {
 	return p, err
 }
 
-func (a *API) cancel(c *gin.Context) {
-	a.withSession(c, func(s *copilot.Session) { reply(c, s.Cancel("")) })
-}
+func cancel(_ *gin.Context, s *copilot.Session) (any, error) { return nil, s.Cancel("") }
 
-func (a *API) resume(c *gin.Context) {
-	a.withSession(c, func(s *copilot.Session) { reply(c, s.Reopen(c.Request.Context())) })
-}
-
-func reply(c *gin.Context, err error) {
-	if err != nil {
-		fail(c, err)
-		return
-	}
-	c.JSON(http.StatusOK, gin.H{})
+func resume(c *gin.Context, s *copilot.Session) (any, error) {
+	return nil, s.Reopen(c.Request.Context())
 }
 
 // stopSession closes a session. A closed one is not found, as in every other call.
-func (a *API) stopSession(c *gin.Context) {
-	a.withSession(c, func(s *copilot.Session) {
-		if s.Info().State == copilot.StateClosed {
-			fail(c, fault.ErrSessionClosed)
-			return
-		}
-		if err := s.Close(); err != nil {
-			fail(c, err)
-			return
-		}
-		c.JSON(http.StatusOK, gin.H{"result": "Closed"})
-	})
+func stopSession(_ *gin.Context, s *copilot.Session) (any, error) {
+	if s.Info().State == copilot.StateClosed {
+		return nil, fault.ErrSessionClosed
+	}
+	return gin.H{"result": "Closed"}, s.Close()
 }

@@ -1,9 +1,9 @@
 package rest
 
 import (
+	"cmp"
 	"errors"
 	"maps"
-	"net/http"
 	"slices"
 	"strings"
 
@@ -15,44 +15,39 @@ import (
 )
 
 func (a *API) taskRoutes(r gin.IRoutes) {
-	r.GET("/copilot/task", a.tasks)
-	r.POST("/copilot/task/start/:name/session/:session", a.startTask)
-	r.GET("/copilot/task/:id/status", a.taskStatus)
-	r.GET("/copilot/task/:id/stop", a.stopTask)
-	r.POST("/copilot/task/:id/stop", a.stopTask)
-	r.GET("/copilot/task/:id/live", a.liveTask)
-	r.GET("/copilot/task/:id/live/:token", a.liveTask)
+	find := a.options.Jobs.Task
+	r.GET("/copilot/task", reply(a.tasks))
+	r.POST("/copilot/task/start/:name/session/:session", reply(a.startTask))
+	r.GET("/copilot/task/:id/status", replyFor(find, taskStatus))
+	r.GET("/copilot/task/:id/stop", replyFor(find, stopTask))
+	r.POST("/copilot/task/:id/stop", replyFor(find, stopTask))
+	r.GET("/copilot/task/:id/live", replyFor(find, a.liveTask))
+	r.GET("/copilot/task/:id/live/:token", replyFor(find, a.liveTask))
 }
 
 // tasks lists the tasks of the book.
-func (a *API) tasks(c *gin.Context) {
+func (a *API) tasks(*gin.Context) (any, error) {
 	if a.options.BookFault != nil {
-		fail(c, a.options.BookFault)
-		return
+		return nil, a.options.BookFault
 	}
 	tasks := a.options.Jobs.Book().Tasks
 	list := wire.List(slices.Sorted(maps.Keys(tasks)), func(name string) gin.H { return gin.H{"name": name, "requireUserInput": tasks[name].RequireUserInput} })
-	c.JSON(http.StatusOK, gin.H{"tasks": list})
+	return gin.H{"tasks": list}, nil
 }
 
 // startTask starts a task in a session; the body is the user input.
-func (a *API) startTask(c *gin.Context) {
+func (a *API) startTask(c *gin.Context) (any, error) {
 	input, err := body(c, maxPrompt)
-	if err == nil {
-		err = a.options.BookFault
-	}
-	if err != nil {
-		fail(c, err)
-		return
+	if err = cmp.Or(err, a.options.BookFault); err != nil {
+		return nil, err
 	}
 	t, err := a.options.Jobs.StartTask(c.Request.Context(), jobs.TaskRequest{
 		Name: wire.Param(c, "name"), Session: wire.Param(c, "session"), Input: userInput(string(input)),
 	})
 	if err != nil {
-		fail(c, a.notStarted(err, jobs.ErrTaskNotFound))
-		return
+		return nil, a.notStarted(err, jobs.ErrTaskNotFound)
 	}
-	c.JSON(http.StatusOK, gin.H{"taskId": t.ID()})
+	return gin.H{"taskId": t.ID()}, nil
 }
 
 // userInput returns a text without the line break that tools append, and "" for
@@ -75,34 +70,14 @@ func (a *API) notStarted(err, notFound error) error {
 	return notFound
 }
 
-// withTask calls do with the task of the path, or answers that there is none.
-func (a *API) withTask(c *gin.Context, do func(*jobs.Task)) {
-	t, err := a.options.Jobs.Task(c.Request.Context(), wire.Param(c, "id"))
-	if err != nil {
-		fail(c, err)
-		return
-	}
-	do(t)
-}
-
-func (a *API) stopTask(c *gin.Context) {
-	a.withTask(c, func(t *jobs.Task) { stopped(c, t.Cancel(c.Request.Context())) })
-}
-
-func stopped(c *gin.Context, err error) {
-	if err != nil {
-		fail(c, err)
-		return
-	}
-	c.JSON(http.StatusOK, gin.H{"result": "Closed"})
+func stopTask(c *gin.Context, t *jobs.Task) (any, error) {
+	return gin.H{"result": "Closed"}, t.Cancel(c.Request.Context())
 }
 
 // liveTask serves both forms of live.
-func (a *API) liveTask(c *gin.Context) {
-	a.withTask(c, func(t *jobs.Task) {
-		r := reader{marks: &a.jobMarks, id: t.ID(), token: wire.Param(c, "token"), closed: taskClosed, afterClosed: taskNotFound}
-		poll(c, r, jobSource{t})
-	})
+func (a *API) liveTask(c *gin.Context, t *jobs.Task) (any, error) {
+	r := reader{marks: &a.jobMarks, id: t.ID(), token: wire.Param(c, "token"), closed: taskClosed, afterClosed: taskNotFound}
+	return poll(c, r, jobSource{t})
 }
 
 // taskInfo is a task with its sessions.
@@ -125,16 +100,11 @@ type taskSession struct {
 	Status    jobs.Status `json:"status"`
 }
 
-func (a *API) taskStatus(c *gin.Context) {
-	a.withTask(c, func(t *jobs.Task) {
-		i := t.Info()
-		info := taskInfo{
-			TaskID: i.ID, TaskName: i.Name, JobID: i.Job, WorkIDInJob: i.Work,
-			StartTime: event.FormatTime(i.Started), EndTime: endStamp(i.Ended), Status: i.Status, Reason: i.Reason, Error: i.Error, Sessions: []taskSession{},
-		}
-		for _, s := range i.Sessions {
-			info.Sessions = append(info.Sessions, taskSession{s.ID, s.Driving, s.Status})
-		}
-		c.JSON(http.StatusOK, info)
-	})
+func taskStatus(_ *gin.Context, t *jobs.Task) (any, error) {
+	i := t.Info()
+	return taskInfo{
+		TaskID: i.ID, TaskName: i.Name, JobID: i.Job, WorkIDInJob: i.Work,
+		StartTime: event.FormatTime(i.Started), EndTime: endStamp(i.Ended), Status: i.Status, Reason: i.Reason, Error: i.Error,
+		Sessions: wire.List(i.Sessions, func(s jobs.TaskSession) taskSession { return taskSession{s.ID, s.Driving, s.Status} }),
+	}, nil
 }
