@@ -120,13 +120,3 @@ func (c *connection) end(_ context.Context, r *jsonrpc.Request) (any, error) {
 	})
 	return struct{}{}, nil
 }
-
-// withExit returns a context that also ends on exit.
-func (c *connection) withExit(ctx context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(ctx)
-	stop := context.AfterFunc(c.running, cancel)
-	return ctx, func() {
-		stop()
-		cancel()
-	}
-}

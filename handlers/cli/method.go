@@ -42,17 +42,13 @@ func (c *connection) generate(_ context.Context, r *jsonrpc.Request) (finishRequ
 	if turn == nil {
 		return nil, err
 	}
-	return func(ctx context.Context) (any, error) {
-		ctx, cancel := c.withExit(ctx)
-		defer cancel()
-		out := c.stream(ctx, r)
+	return c.finish(r, func(ctx context.Context, send func(piece string)) (any, error) {
 		g, err := turn.Generate(ctx, studio.GenerateRequest{
 			Spec: p.Spec, Format: p.Format, Theme: p.Theme, Layout: p.Options.Layout,
 			NoAuth: isFalse(p.Options.IncludeAuth), NoPagination: isFalse(p.Options.Pagination),
-		}, out.send)
-		out.end(err == nil)
-		return generated{g.Code, g.Components, g.Description}, faultError(err)
-	}, nil
+		}, send)
+		return generated{g.Code, g.Components, g.Description}, err
+	}), nil
 }
 
 func isFalse(option *bool) bool { return option != nil && !*option }
@@ -87,20 +83,13 @@ func (c *connection) customize(_ context.Context, r *jsonrpc.Request) (finishReq
 	if turn == nil {
 		return nil, err
 	}
-	return func(ctx context.Context) (any, error) {
-		ctx, cancel := c.withExit(ctx)
-		defer cancel()
-		out := c.stream(ctx, r)
-		done, err := turn.Customize(ctx, studio.CustomizeRequest{Code: p.CurrentCode, Prompt: p.Prompt, Spec: p.Spec, History: p.History}, out.send)
-		out.end(err == nil)
-		switch {
-		case err != nil:
-			return nil, faultError(err)
-		case done.Question != "":
-			return clarification{nil, true, done.Question, list(done.Options)}, nil
+	return c.finish(r, func(ctx context.Context, send func(piece string)) (any, error) {
+		done, err := turn.Customize(ctx, studio.CustomizeRequest{Code: p.CurrentCode, Prompt: p.Prompt, Spec: p.Spec, History: p.History}, send)
+		if done.Question != "" {
+			return clarification{nil, true, done.Question, list(done.Options)}, err
 		}
-		return customized{done.Code, done.Description, list(done.Assumptions), false}, nil
-	}, nil
+		return customized{done.Code, done.Description, list(done.Assumptions), false}, err
+	}), nil
 }
 
 type chatParams struct {
@@ -135,16 +124,12 @@ func (c *connection) chat(ctx context.Context, r *jsonrpc.Request) (finishReques
 	if err != nil {
 		return nil, faultError(err)
 	}
-	return func(ctx context.Context) (any, error) {
-		ctx, cancel := c.withExit(ctx)
-		defer cancel()
-		out := c.stream(ctx, r)
+	return c.finish(r, func(ctx context.Context, send func(piece string)) (any, error) {
 		reply, err := turn.Chat(ctx, studio.ChatRequest{
 			Message: p.Message, HasSpec: p.Context.HasActiveSpec, HasInterface: p.Context.HasActiveInterface,
-		}, out.send)
-		out.end(err == nil)
-		return chatted{reply.Message, list(reply.Suggestions)}, faultError(err)
-	}, nil
+		}, send)
+		return chatted{reply.Message, list(reply.Suggestions)}, err
+	}), nil
 }
 
 // tab separates the conversations of connections, which may use equal names. Calls over HTTP have no connection.
@@ -180,6 +165,19 @@ func (c *connection) turn(r *jsonrpc.Request) (*studio.Turn, error) {
 	return t, faultError(err)
 }
 
+// finish completes a request with a run, which sends the pieces of its answer as they arrive. The run also ends on exit.
+func (c *connection) finish(r *jsonrpc.Request, run func(ctx context.Context, send func(piece string)) (any, error)) finishRequest {
+	return func(ctx context.Context) (any, error) {
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(c.running, cancel)()
+		out := &chunkStream{ctx: ctx, r: r, off: c.noChunks.Load() || r.Peer == nil}
+		answer, err := run(ctx, out.send)
+		out.end(err == nil)
+		return answer, faultError(err)
+	}
+}
+
 func ignore(context.Context) (any, error) { return struct{}{}, nil }
 
 // list returns items, never nil.
@@ -189,6 +187,7 @@ func list(items []string) []string { return append([]string{}, items...) }
 type chunkStream struct {
 	ctx   context.Context //nolint:containedctx // the request's context; both have the same lifetime
 	r     *jsonrpc.Request
+	off   bool // the app or the carrier does not support streaming
 	index int
 }
 
@@ -199,26 +198,18 @@ type chunk struct {
 	Index     int             `json:"index"`
 }
 
-// stream returns the stream for a request; it sends nothing if the app does not support streaming.
-func (c *connection) stream(ctx context.Context, r *jsonrpc.Request) *chunkStream {
-	if c.noChunks.Load() {
-		return &chunkStream{}
-	}
-	return &chunkStream{ctx: ctx, r: r}
-}
-
 func (s *chunkStream) send(piece string) { s.write(s.ctx, piece, false) }
 
 // end sends the final chunk, unless the request failed before any other.
 func (s *chunkStream) end(good bool) {
-	if (good || s.index > 0) && s.r != nil {
+	if good || s.index > 0 {
 		s.write(context.WithoutCancel(s.ctx), "", true)
 	}
 }
 
 // write waits while too much is unsent. Errors are ignored: when the app is gone, the request ends anyway.
 func (s *chunkStream) write(ctx context.Context, piece string, done bool) {
-	if s.r == nil || s.r.Peer == nil {
+	if s.off {
 		return
 	}
 	_ = s.r.Peer.Notify(ctx, "stream/chunk", chunk{s.r.ID, piece, done, s.index})
