@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/secret"
 	"github.com/copilot-portal/portal/handlers/wire"
 	"github.com/copilot-portal/portal/jobs"
@@ -81,7 +82,7 @@ type taskState struct {
 
 func stateOf(i jobs.JobInfo) jobState {
 	return jobState{
-		JobID: i.ID, Name: i.Name, Status: i.Status, Directory: i.Directory, Input: secret.Mask(i.Input), StartedAt: stamp(i.Started), EndedAt: stamp(i.Ended),
+		JobID: i.ID, Name: i.Name, Status: i.Status, Directory: i.Directory, Input: secret.Mask(i.Input), StartedAt: event.FormatTime(i.Started), EndedAt: event.FormatTime(i.Ended),
 		Reason: i.Reason, Error: i.Error,
 		Tasks: wire.List(i.Works, func(w jobs.Progress) taskState { return taskState{w.Name, w.Task, w.Status, w.Rounds, w.Reason} }),
 	}

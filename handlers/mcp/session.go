@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"strconv"
-	"time"
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/event"
@@ -89,7 +88,7 @@ type summary struct {
 }
 
 func summarize(i copilot.Info) summary {
-	return summary{i.ID, i.Title, i.Model, i.Directory, i.State, i.Origin, stamp(i.Changed), i.Run, i.Outcome, i.WaitsFor}
+	return summary{i.ID, i.Title, i.Model, i.Directory, i.State, i.Origin, event.FormatTime(i.Changed), i.Run, i.Outcome, i.WaitsFor}
 }
 
 // usualPage is the length of a list whose client names none.
@@ -153,11 +152,4 @@ func (a *API) events(ctx context.Context, _ call, in eventsArgs) (any, error) {
 		return nil, err
 	}
 	return json.RawMessage(page), nil
-}
-
-func stamp(t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	return event.FormatTime(t)
 }

@@ -35,10 +35,7 @@ type jobWork struct {
 func encodeJob(i jobs.JobInfo) jobInfo {
 	encoded := jobInfo{
 		JobID: i.ID, Name: i.Name, Status: i.Status, Directory: i.Directory, Input: secret.Mask(i.Input), Started: event.FormatTime(i.Started),
-		Error: i.Error, Continues: i.Continues, Works: []jobWork{}, Sessions: i.Sessions, Events: i.Events,
-	}
-	if !i.Ended.IsZero() {
-		encoded.Ended = event.FormatTime(i.Ended)
+		Ended: event.FormatTime(i.Ended), Error: i.Error, Continues: i.Continues, Works: []jobWork{}, Sessions: i.Sessions, Events: i.Events,
 	}
 	for _, w := range i.Works {
 		encoded.Works = append(encoded.Works, jobWork{w.Work, w.Name, w.Task, w.Status, w.Rounds})

@@ -23,11 +23,8 @@ type shared struct {
 }
 
 func describeShare(x share.Share) shared {
-	d := shared{x.ID, oneSession{x.Session}, x.Rights, plain.Text(x.Label), event.FormatTime(x.Created), event.FormatTime(x.Expires), ""}
-	if !x.Used.IsZero() {
-		d.Used = event.FormatTime(x.Used)
-	}
-	return d
+	created, expires, used := event.FormatTime(x.Created), event.FormatTime(x.Expires), event.FormatTime(x.Used)
+	return shared{x.ID, oneSession{x.Session}, x.Rights, plain.Text(x.Label), created, expires, used}
 }
 
 // newShare is a link that was just created. Its token is never sent again.

@@ -183,11 +183,9 @@ func (n *connection) account(ctx context.Context) *accountStatus {
 		encoded.Message = n.publicReason(err)
 	}
 	for _, q := range known.Quotas {
-		one := quota{Name: q.Name, Used: q.Used, Limit: q.Limit, Unlimited: q.Unlimited, Remaining: q.Remaining}
-		if !q.Reset.IsZero() {
-			one.Reset = event.FormatTime(q.Reset)
-		}
-		encoded.Quotas = append(encoded.Quotas, one)
+		encoded.Quotas = append(encoded.Quotas, quota{
+			Name: q.Name, Used: q.Used, Limit: q.Limit, Unlimited: q.Unlimited, Remaining: q.Remaining, Reset: event.FormatTime(q.Reset),
+		})
 	}
 	return encoded
 }

@@ -3,7 +3,6 @@ package rest
 import (
 	"cmp"
 	"strings"
-	"time"
 
 	"github.com/gin-gonic/gin"
 
@@ -131,7 +130,7 @@ func SummarizeJobs(infos []jobs.JobInfo) []JobSummary {
 
 func summarizeJob(i jobs.JobInfo) JobSummary {
 	return JobSummary{
-		JobID: i.ID, JobName: i.Name, StartTime: event.FormatTime(i.Started), Status: i.Status, EndTime: endStamp(i.Ended),
+		JobID: i.ID, JobName: i.Name, StartTime: event.FormatTime(i.Started), Status: i.Status, EndTime: event.FormatTime(i.Ended),
 		WorkingDirectory: i.Directory, UserInput: secret.Mask(i.Input), Error: i.Error, Continues: i.Continues,
 	}
 }
@@ -140,12 +139,4 @@ func summarizeJob(i jobs.JobInfo) JobSummary {
 func DescribeJob(i jobs.JobInfo) JobDescription {
 	tasks := wire.List(i.Works, func(w jobs.Progress) JobWork { return JobWork{w.Work, w.Task, w.Name, w.Status, w.Rounds, w.Reason} })
 	return JobDescription{JobSummary: summarizeJob(i), Sessions: i.Sessions, Reason: i.Reason, Tasks: tasks}
-}
-
-// endStamp returns "" for the zero time.
-func endStamp(t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	return event.FormatTime(t)
 }

@@ -104,7 +104,7 @@ func taskStatus(_ *gin.Context, t *jobs.Task) (any, error) {
 	i := t.Info()
 	return taskInfo{
 		TaskID: i.ID, TaskName: i.Name, JobID: i.Job, WorkIDInJob: i.Work,
-		StartTime: event.FormatTime(i.Started), EndTime: endStamp(i.Ended), Status: i.Status, Reason: i.Reason, Error: i.Error,
+		StartTime: event.FormatTime(i.Started), EndTime: event.FormatTime(i.Ended), Status: i.Status, Reason: i.Reason, Error: i.Error,
 		Sessions: wire.List(i.Sessions, func(s jobs.TaskSession) taskSession { return taskSession{s.ID, s.Driving, s.Status} }),
 	}, nil
 }

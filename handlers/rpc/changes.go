@@ -68,7 +68,8 @@ type (
 
 // changes is session.changes.
 func (a *API) changes(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	s, p, err := a.changed(ctx, r)
+	var p changesParams
+	s, err := a.sessionIn(ctx, r, &p, &p.SessionID)
 	if err != nil {
 		return nil, err
 	}
@@ -78,11 +79,7 @@ func (a *API) changes(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	}
 	result := changesResult{Available: c.Reason == "", Reason: c.Reason, InGit: c.InGit, Runs: []runChanges{}, Files: []fileChange{}, More: c.More, NotCovered: []notCovered{}}
 	for _, r := range c.Runs {
-		run := runChanges{r.Run, event.FormatTime(r.Started), "", r.Working, r.Files, r.Added, r.Removed}
-		if !r.Ended.IsZero() {
-			run.EndedAt = event.FormatTime(r.Ended)
-		}
-		result.Runs = append(result.Runs, run)
+		result.Runs = append(result.Runs, runChanges{r.Run, event.FormatTime(r.Started), event.FormatTime(r.Ended), r.Working, r.Files, r.Added, r.Removed})
 	}
 	for _, f := range c.Files {
 		result.Files = append(result.Files, fileChange{describeChange(f.Change), f.State, f.Also})
@@ -94,12 +91,6 @@ func (a *API) changes(ctx context.Context, r *jsonrpc.Request) (any, error) {
 		result.Undo = &undoable{u.ID, u.Kind, u.Run, event.FormatTime(u.Time), u.By, u.Count}
 	}
 	return result, nil
-}
-
-// changed decodes params and finds their session.
-func (a *API) changed(ctx context.Context, r *jsonrpc.Request) (s *copilot.Session, p changesParams, err error) {
-	s, err = a.sessionIn(ctx, r, &p, &p.SessionID)
-	return s, p, err
 }
 
 func describeChange(c checkpoint.Change) change {
@@ -131,7 +122,8 @@ type (
 
 // diff is session.diff.
 func (a *API) diff(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	s, p, err := a.changed(ctx, r)
+	var p changesParams
+	s, err := a.sessionIn(ctx, r, &p, &p.SessionID)
 	if err != nil {
 		return nil, err
 	}
@@ -170,7 +162,8 @@ func restored(r checkpoint.Restored) restoreResult {
 
 // revert is session.revert.
 func (a *API) revert(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	s, p, err := a.changed(ctx, r)
+	var p changesParams
+	s, err := a.sessionIn(ctx, r, &p, &p.SessionID)
 	if err != nil {
 		return nil, err
 	}

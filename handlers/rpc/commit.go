@@ -98,7 +98,7 @@ type pullProposal struct {
 
 // proposePull is pullRequest.propose.
 func (a *API) proposePull(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	s, _, err := a.changed(ctx, r)
+	s, err := a.sessionOf(ctx, r)
 	if err != nil {
 		return nil, err
 	}

@@ -29,11 +29,7 @@ type shared struct {
 }
 
 func describeShare(x share.Share) shared {
-	d := shared{x.ID, x.Session, x.Rights, x.Label, event.FormatTime(x.Created), event.FormatTime(x.Expires), ""}
-	if !x.Used.IsZero() {
-		d.UsedAt = event.FormatTime(x.Used)
-	}
-	return d
+	return shared{x.ID, x.Session, x.Rights, x.Label, event.FormatTime(x.Created), event.FormatTime(x.Expires), event.FormatTime(x.Used)}
 }
 
 // newShare is a link that was just created. Its token is never sent again.
