@@ -23,7 +23,7 @@ func questionText(q event.Question) string {
 			indent(q.Text), numbered(q.Choices), recommendedChoice(q))
 	case event.AskSignIn:
 		return fmt.Sprintf("\n%s asks you to visit a page: %s\n  %s\nDone? [y]es or [n]o: ",
-			oneLine(plain.Text(cmp.Or(q.Source, "The agent"))), plain.Text(q.Text), plain.Text(q.URL))
+			oneLine(cmp.Or(q.Source, "The agent")), plain.Text(q.Text), plain.Text(q.URL))
 	case event.AskInput, event.AskForm, event.AskTool:
 	}
 	return fmt.Sprintf("\n%s\n%s> ", plain.Text(q.Text), numbered(q.Choices))
@@ -36,7 +36,7 @@ func scopeChoices(q event.Question) string {
 	}
 	labels := make([]string, 0, len(q.Scopes))
 	for i, s := range q.Scopes {
-		labels = append(labels, fmt.Sprintf("%d %s", i+1, oneLine(plain.Text(s.Label))))
+		labels = append(labels, fmt.Sprintf("%d %s", i+1, oneLine(s.Label)))
 	}
 	return "\nIn this session [a]lways, or by number: " + strings.Join(labels, ", ")
 }

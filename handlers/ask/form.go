@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/copilot-portal/portal/copilot/event"
-	"github.com/copilot-portal/portal/copilot/plain"
 	"github.com/copilot-portal/portal/handlers/form"
 )
 
@@ -46,21 +45,21 @@ func (f *formInput) show(printf func(string, ...any)) {
 	field := f.fields[0]
 	printf("%s (%s)%s\n", label(field), kind(field), detail(field))
 	for i, c := range field.Choices {
-		printf("  %d  %s\n", i+1, oneLine(plain.Text(cmp.Or(c.Title, c.Value))))
+		printf("  %d  %s\n", i+1, oneLine(cmp.Or(c.Title, c.Value)))
 	}
 	if field.Default != nil {
-		printf("[%s] ", oneLine(plain.Text(form.Shown(field.Default))))
+		printf("[%s] ", oneLine(form.Shown(field.Default)))
 	}
 	printf("> ")
 }
 
-func label(f event.Field) string { return oneLine(plain.Text(cmp.Or(f.Title, f.Name))) }
+func label(f event.Field) string { return oneLine(cmp.Or(f.Title, f.Name)) }
 
 func detail(f event.Field) string {
 	if f.Detail == "" {
 		return ""
 	}
-	return ": " + oneLine(plain.Text(f.Detail))
+	return ": " + oneLine(f.Detail)
 }
 
 // kind describes the expected input.
@@ -76,7 +75,7 @@ func kind(f event.Field) string {
 	case f.Type == event.FieldList:
 		what = "list, separated by commas"
 	case f.Format != "":
-		what = oneLine(plain.Text(f.Format))
+		what = oneLine(f.Format)
 	}
 	if !f.Required {
 		return what + ", optional"

@@ -111,4 +111,5 @@ func summary(arguments json.RawMessage) string {
 	return ""
 }
 
-func oneLine(s string) string { return plain.Line(s, 100) }
+// oneLine returns a text of the agent on one line, safe to print.
+func oneLine(s string) string { return plain.Line(plain.Text(s), 100) }

@@ -143,7 +143,7 @@ func (a *asker) showForm(q event.Question) {
 	if a.form == nil {
 		a.form = newFormInput(q.Form)
 		a.printf("\n%s asks: %s\nAn empty line means the default in brackets, or omits an optional field; %s declines the form.\n",
-			oneLine(plain.Text(cmp.Or(q.Source, "The agent"))), plain.Text(q.Text), decline)
+			oneLine(cmp.Or(q.Source, "The agent")), plain.Text(q.Text), decline)
 	}
 	if len(a.form.fields) == 0 {
 		a.printf("Agree? [y]es or [n]o: ")
