@@ -1,4 +1,4 @@
-// Package form encodes and decodes forms as JSON, in the same way for every dialect.
+// Package form encodes and decodes forms, and decodes answers to questions, as JSON, in the same way for every dialect.
 package form
 
 import (

@@ -33,9 +33,9 @@ func (a *API) models(ctx context.Context, _ *jsonrpc.Request) (any, error) {
 	return map[string]any{"models": list}, nil
 }
 
-// choose sets the model of a session, by id or name, unless it has that already: a model cannot
+// setModel sets the model of a session, by id or name, unless it has that already: a model cannot
 // change during a run.
-func (a *API) choose(ctx context.Context, s *copilot.Session, name string) error {
+func (a *API) setModel(ctx context.Context, s *copilot.Session, name string) error {
 	current := s.Info().Model
 	if name == "" || name == current {
 		return nil

@@ -34,8 +34,8 @@ func rule[D any](rules map[string]D, name string) (d D, ok bool) {
 	return d, false
 }
 
-// permit merges rules into those of a session, and the new ones win.
-func (a *API) permit(s *copilot.Session, permissions map[string]string) error {
+// addRules adds rules to those of a session, and the new ones win.
+func (a *API) addRules(s *copilot.Session, permissions map[string]string) error {
 	if len(permissions) == 0 {
 		return nil
 	}

@@ -202,10 +202,10 @@ func (a *API) send(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	if i := s.Info(); callback != "" && i.Owner != 0 { // that process calls its own plugin
 		return nil, fault.Errorf(fault.Busy, "%w by process %d, which does not know this callbackUrl: send the prompt there, or without callbackUrl", fault.ErrSessionInUse, i.Owner)
 	}
-	if err := a.permit(s, p.Permissions); err != nil {
+	if err := a.addRules(s, p.Permissions); err != nil {
 		return nil, err
 	}
-	if err := a.choose(ctx, s, p.Model); err != nil {
+	if err := a.setModel(ctx, s, p.Model); err != nil {
 		return nil, err
 	}
 	run, err := s.Prompt(prompt)
