@@ -222,6 +222,11 @@ func (p *Pool) run(ctx context.Context, m *member) {
 	}
 	p.watch(m)
 	<-agent.Done()
+	p.ended(m)
+	stopWithin(agent, 0) // it is over, but the work of its driver may not be
+}
+
+func (p *Pool) ended(m *member) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.remove(m)
