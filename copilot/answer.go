@@ -173,3 +173,16 @@ func (s *Session) HasOpenQuestion(id string) bool {
 	_, err := s.machine.Question(id)
 	return err == nil || s.machine.State().Resumes()
 }
+
+// OpenQuestions returns the open questions as they were recorded. It knows them only of a session that is active in this process.
+func (s *Session) OpenQuestions() (list []event.Question) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, id := range s.machine.OpenQuestions() {
+		q, _ := s.machine.Question(id)
+		if b, ok := s.masks.Mask("", event.QuestionAsked{Question: q}).(event.QuestionAsked); ok {
+			list = append(list, b.Question)
+		}
+	}
+	return list
+}

@@ -37,7 +37,7 @@ type attachment struct {
 	questions openQuestions
 	// Only the goroutine uses the fields below.
 	textAt time.Time // when the last piece of a text was sent
-	unsure bool      // the end of a run may never come, because it was in a gap or the session was closed
+	missed bool      // entries may never come that matter, because they were in a gap or the session was closed
 }
 
 // follow returns an attachment that reads a session from a number on, once [attachment.open] was called.
@@ -119,6 +119,15 @@ func (a *attachment) greet(ctx context.Context) {
 	for _, q := range a.encoder.open {
 		a.ask(ctx, q, attempt{})
 	}
+	a.askMissed() // the past may have a gap
+	_ = a.send(ctx, a.encoder.take())
+}
+
+// askMissed encodes the open questions that nothing read so far has.
+func (a *attachment) askMissed() {
+	for _, q := range a.session().OpenQuestions() {
+		a.encoder.ask(q)
+	}
 }
 
 // step reads the record once and sends what it says.
@@ -142,21 +151,21 @@ func (a *attachment) step(ctx context.Context) error {
 	if err := a.send(ctx, a.encoder.take()); err != nil {
 		return err
 	}
-	return a.endLostRuns(ctx)
+	return a.sendMissed(ctx)
 }
 
-// skipGap continues after a gap, in which questions may have been closed and runs ended.
+// skipGap continues after a gap, in which questions may have been closed or asked, and runs ended.
 func (a *attachment) skipGap(ctx context.Context) {
 	isOpen := a.session().HasOpenQuestion
 	a.encoder.skipGap(isOpen)
 	a.questions.withdrawUnless(ctx, a.conn.peer, isOpen)
-	a.unsure = true
+	a.missed = true
 }
 
-// endLostRuns ends runs of the editor, and calls, whose end never comes, once everything is read. A run that still works or waits is
-// not lost.
-func (a *attachment) endLostRuns(ctx context.Context) error {
-	if !a.unsure {
+// sendMissed asks open questions that were in a gap, and ends runs of the editor, and calls, whose end never comes, once everything is read.
+// A run that still works or waits is not lost.
+func (a *attachment) sendMissed(ctx context.Context) error {
+	if !a.missed {
 		return nil
 	}
 	lost := slices.DeleteFunc(a.runs.ids(), func(id string) bool {
@@ -165,9 +174,10 @@ func (a *attachment) endLostRuns(ctx context.Context) error {
 	})
 	i := a.session().Info()
 	if a.session().Record().Last() > a.reader.After() {
-		return nil // their ends may be there
+		return nil // they may be there
 	}
-	a.unsure = false
+	a.missed = false
+	a.askMissed()
 	a.encoder.failCalls(func(run string) bool { return run != "" && (run != i.Run || i.Outcome != "") })
 	if err := a.send(ctx, a.encoder.take()); err != nil {
 		return err
@@ -194,8 +204,8 @@ func (a *attachment) send(ctx context.Context, list []item) error {
 			if r := a.runs.end(i.run, *i.ended); r != nil {
 				r.waitAnswered(ctx)
 			}
-		case i.shut:
-			a.unsure = true
+		case i.sessionClosed:
+			a.missed = true
 		case i.model != "":
 			if err := a.update(ctx, optionsUpdate{"config_option_update", a.settings(i.model).Options}); err != nil {
 				return err

@@ -24,10 +24,11 @@ type item struct {
 	update any             // of the session
 	asked  *event.Question // to be asked
 	closed string          // the id of a question that needs no answer any more
-	shut   bool            // the session was closed: queued runs never end
 	run    string
 	ended  *runEnd // of the run
 	model  string  // that is now used
+
+	sessionClosed bool // queued runs never end
 }
 
 // encoder makes updates of the entries of a record. It is for one goroutine.
@@ -94,6 +95,17 @@ func (c *encoder) skipGap(isOpen func(question string) bool) {
 	c.open = slices.DeleteFunc(c.open, func(q event.Question) bool { return !isOpen(q.ID) })
 	for _, t := range c.texts {
 		t.live = false
+	}
+}
+
+// ask encodes an open question, unless it is known.
+func (c *encoder) ask(q event.Question) {
+	if slices.ContainsFunc(c.open, func(known event.Question) bool { return known.ID == q.ID }) {
+		return
+	}
+	c.open = append(c.open, q)
+	if c.blocks == nil {
+		c.out = append(c.out, item{asked: &q})
 	}
 }
 
@@ -235,10 +247,7 @@ func (c *encoder) encodeRun(e event.Event) bool {
 	case event.RunStarted:
 		c.cause = ""
 	case event.QuestionAsked:
-		c.open = append(c.open, b.Question)
-		if c.blocks == nil {
-			c.out = append(c.out, item{asked: &b.Question})
-		}
+		c.ask(b.Question)
 	case event.QuestionClosed:
 		c.open = slices.DeleteFunc(c.open, func(q event.Question) bool { return q.ID == b.ID })
 		c.out = append(c.out, item{closed: b.ID})
@@ -247,7 +256,7 @@ func (c *encoder) encodeRun(e event.Event) bool {
 	case event.RunEnded:
 		c.endRun(e.Run, b)
 	case event.SessionClosed:
-		c.out = append(c.out, item{shut: true})
+		c.out = append(c.out, item{sessionClosed: true})
 	default:
 		return false
 	}

@@ -72,3 +72,46 @@ func TestWhatEndsInAGapIsNotLeftOpen(t *testing.T) {
 		e.leave()
 	})
 }
+
+func TestQuestionAskedInAGapIsShown(t *testing.T) {
+	for name, open := range map[string]string{
+		"to an editor that is slow": "", "to an editor that loads the session": "session/load", "to an editor that resumes the session": "session/resume",
+	} {
+		t.Run(name, func(t *testing.T) {
+			late := make(chan struct{})
+			script := func(t *fake.Turn) {
+				flood(t)
+				go func() { <-late; flood(t) }()
+				t.Ask(event.Question{ID: "q", Kind: event.AskPermission, Title: "Run", Detail: "token=ghp_0123456789abcdefghijABCDEFGHIJ012345", Names: []string{permission.Exec}})
+			}
+			serveWith(t, copilot.Options{RecordBudget: 1 << 20}, script, func(t *fixture) {
+				late = make(chan struct{})
+				e := t.connect(nil, acp.Client{})
+				e.answer = func(context.Context, string, document) (any, error) {
+					return document{"outcome": document{"outcome": "selected", "optionId": "allow"}}, nil
+				}
+				id := e.start()
+				s, err := t.host.Session(t.Context(), id)
+				require.NoError(t, err)
+				if open != "" {
+					e.call("session/close", document{"sessionId": id})
+				}
+				e.busy <- struct{}{}
+				_, err = s.Prompt(event.Prompt{Text: "go"})
+				require.NoError(t, err)
+				synctest.Wait()
+				close(late)
+				synctest.Wait()
+				<-e.busy
+				if open != "" {
+					e.call(open, document{"sessionId": id, "cwd": "/", "mcpServers": []any{}})
+				}
+				require.NotEmpty(t, e.seen("available_commands_update"))
+				assert.Len(t, e.asked, 1)
+				assert.NotContains(t, fmt.Sprint(e.asked), "ghp_0123", "credentials are masked")
+				assert.Equal(t, copilot.StateIdle, s.Info().State)
+				e.leave()
+			})
+		})
+	}
+}
