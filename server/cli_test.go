@@ -2,9 +2,7 @@ package server_test
 
 import (
 	"bufio"
-	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -18,8 +16,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/copilot-portal/portal/copilot/agent/ndjson"
-	"github.com/copilot-portal/portal/copilot/jsonrpc"
 	"github.com/copilot-portal/portal/copilot/testclock"
 	"github.com/copilot-portal/portal/server/portaltest"
 	"github.com/copilot-portal/portal/server/portaltest/contract"
@@ -49,100 +45,6 @@ func linked(t *testing.T) string {
 	return link
 }
 
-// codeOf returns the code of an error, or 0 (spec/contracts/cli-protocol.md, "Error Codes").
-func codeOf(err error) int {
-	if e, ok := errors.AsType[*jsonrpc.Error](err); ok {
-		return e.Code
-	}
-	return 0
-}
-
-// chunks collects the chunks of an answer and checks their order.
-type chunks struct {
-	t    *testing.T
-	text strings.Builder
-	next int
-	done bool
-}
-
-func (c *chunks) take(piece ndjson.Chunk) {
-	assert.Equal(c.t, c.next, piece.Index)
-	assert.False(c.t, c.done, "nothing follows the last chunk")
-	c.next, c.done = c.next+1, piece.Done
-	c.text.WriteString(piece.Text)
-}
-
-func TestAppUsesTheCLI(t *testing.T) {
-	client := ndjson.NewClient(ndjson.Options{
-		Command: []string{linked(t), "--stdio", "--demo", "--unknown=1", "more"}, Directory: t.TempDir(), Env: portaltest.Environ(t.TempDir()),
-	})
-	defer client.Close(context.Background())
-	ctx := t.Context()
-
-	hello, err := client.Initialize(ctx, ndjson.InitializeParams{ClientName: "test", Capabilities: ndjson.ClientCapabilities{Streaming: true}})
-	require.NoError(t, err)
-	assert.Equal(t, "copilot-cli", hello.ServerName)
-	assert.Equal(t, ndjson.ServerCapabilities{CodeGeneration: true, Customization: true, Streaming: true}, hello.Capabilities)
-
-	generated := &chunks{t: t}
-	g, err := client.Generate(ctx, ndjson.GenerateParams{
-		Spec: films("", 2), Format: "react", Theme: "dark", Options: &ndjson.GenerateOptions{Layout: "default", IncludeAuth: true},
-	}, generated.take)
-	require.NoError(t, err)
-	assert.True(t, generated.done)
-	assert.Equal(t, g.Code, generated.text.String())
-	assert.Contains(t, g.Code, `"theme":"dark"`)
-	assert.Contains(t, g.Code, `"auth":true,"pagination":false`)
-	assert.Greater(t, g.ComponentCount, 5)
-	assert.Contains(t, g.Description, "2 operations")
-
-	customize := func(prompt string, history ...ndjson.HistoryEntry) (ndjson.CustomizeResult, error) {
-		return client.Customize(ctx, ndjson.CustomizeParams{CurrentCode: g.Code, Prompt: prompt, Spec: films("", 2), History: history}, nil)
-	}
-	c, err := customize("Add a search bar")
-	require.NoError(t, err)
-	assert.Contains(t, c.Code, `"search":true`)
-	assert.NotEmpty(t, c.Assumptions)
-	c, err = customize("Add a search bar to the table")
-	require.NoError(t, err)
-	assert.Empty(t, c.Code)
-	assert.True(t, c.ClarificationNeeded)
-	assert.Equal(t, []string{"tag0 table", "tag1 table", "All tables"}, c.Options)
-	c, err = customize("tag1 table", ndjson.HistoryEntry{Role: "user", Content: "Add a search bar to the table"}, ndjson.HistoryEntry{Role: "assistant", Content: c.Question})
-	require.NoError(t, err)
-	assert.Contains(t, c.Code, `"searchIn":"tag1"`)
-
-	chatted, err := client.Chat(ctx, ndjson.ChatParams{Message: "What formats do you support?", Context: ndjson.ChatContext{TabID: "a", HasActiveSpec: true}}, nil)
-	require.NoError(t, err)
-	assert.Contains(t, chatted.Message, "OpenAPI 3")
-	assert.Contains(t, chatted.Message, "Your description can be made an interface")
-	assert.NotEmpty(t, chatted.Suggestions)
-
-	_, err = client.Generate(ctx, ndjson.GenerateParams{Spec: films("<!-- demo: broken -->", 1)}, nil)
-	require.NoError(t, err, "it is repaired")
-	for name, c := range map[string]struct {
-		code int
-		of   func() error
-	}{
-		"code that stays invalid": {-32000, func() error {
-			_, err := client.Generate(ctx, ndjson.GenerateParams{Spec: films("<!-- demo: broken twice -->", 1)}, nil)
-			return err
-		}},
-		"an impossible change": {-32001, func() error { _, err := customize("Brew coffee"); return err }},
-		"an invalid specification": {-32002, func() error {
-			_, err := client.Generate(ctx, ndjson.GenerateParams{Spec: []byte(`{"format":"x"}`)}, nil)
-			return err
-		}},
-		"a huge specification": {-32003, func() error {
-			_, err := client.Generate(ctx, ndjson.GenerateParams{Spec: films("", 2000)}, nil)
-			return err
-		}},
-		"an empty request": {-32602, func() error { _, err := customize(" "); return err }},
-	} {
-		assert.Equal(t, c.code, codeOf(c.of()), name)
-	}
-}
-
 // app is an app that checks every byte and does not read standard error.
 type app struct {
 	t       *testing.T
@@ -154,9 +56,14 @@ type app struct {
 
 func startApp(t *testing.T, args ...string) *app {
 	t.Helper()
+	return startProgram(t, portaltest.Binary(t), args...)
+}
+
+func startProgram(t *testing.T, program string, args ...string) *app {
+	t.Helper()
 	unread, stderr, err := os.Pipe()
 	require.NoError(t, err)
-	a := &app{t: t, command: exec.Command(portaltest.Binary(t), args...)}
+	a := &app{t: t, command: exec.Command(program, args...)}
 	a.command.Env, a.command.Dir, a.command.Stderr = portaltest.Environ(t.TempDir()), t.TempDir(), stderr
 	a.in, err = a.command.StdinPipe()
 	require.NoError(t, err)
@@ -183,21 +90,40 @@ func (a *app) say(lines ...string) {
 	require.NoError(a.t, err)
 }
 
-// hear returns the next message that is not a chunk.
-func (a *app) hear() document {
+// receive returns the next message.
+func (a *app) receive() (d document) {
 	a.t.Helper()
-	for {
-		line, err := a.out.ReadString('\n')
-		require.NoError(a.t, err)
-		for i := range len(line) {
-			require.Less(a.t, line[i], byte(0x80), "not ASCII: %s", line)
-		}
-		var d document
-		require.NoError(a.t, json.Unmarshal([]byte(line), &d), line)
-		if d["method"] == nil {
-			return d
-		}
+	line, err := a.out.ReadString('\n')
+	require.NoError(a.t, err)
+	for i := range len(line) {
+		require.Less(a.t, line[i], byte(0x80), "not ASCII: %s", line)
 	}
+	require.NoError(a.t, json.Unmarshal([]byte(line), &d), line)
+	return d
+}
+
+// hear returns the next message that is not a chunk, and the chunks before it.
+func (a *app) hear() (d document, chunks []document) {
+	a.t.Helper()
+	for d = a.receive(); d["method"] != nil; d = a.receive() {
+		chunk, _ := d["params"].(document)
+		chunks = append(chunks, chunk)
+	}
+	return d, chunks
+}
+
+// call calls a method and returns its result or its error, and the chunks before it.
+func (a *app) call(method string, params document) (result document, chunks []document) {
+	a.t.Helper()
+	raw, err := json.Marshal(document{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+	require.NoError(a.t, err)
+	a.say(string(raw))
+	d, chunks := a.hear()
+	result, isResult := d["result"].(document)
+	if !isResult {
+		result, _ = d["error"].(document)
+	}
+	return result, chunks
 }
 
 // awaitExit waits for the end and returns the exit code.
@@ -208,6 +134,67 @@ func (a *app) awaitExit() int {
 	_ = a.command.Wait() // the exit code is checked instead
 	assert.Less(a.t, began.Elapsed(), 5*time.Second)
 	return a.command.ProcessState.ExitCode()
+}
+
+func TestAppUsesTheCLI(t *testing.T) {
+	a := startProgram(t, linked(t), "--stdio", "--demo", "--unknown=1", "more")
+	hello, _ := a.call("initialize", document{"clientName": "test", "clientVersion": "1", "capabilities": document{"streaming": true}})
+	assert.Equal(t, "copilot-cli", hello["serverName"])
+	assert.Equal(t, document{"codeGeneration": true, "customization": true, "streaming": true}, hello["capabilities"])
+
+	generate := func(description string, endpoints int) document {
+		return document{"spec": films(description, endpoints), "format": "react", "theme": "dark", "options": document{"layout": "default", "includeAuth": true, "pagination": false}}
+	}
+	generated, chunks := a.call("generate", generate("", 2))
+	streamed := ""
+	for i, c := range chunks {
+		assert.InDelta(t, i, c["index"], 0)
+		assert.Equal(t, i == len(chunks)-1, c["done"])
+		streamed += fmt.Sprint(c["chunk"])
+	}
+	assert.Equal(t, generated["code"], streamed)
+	assert.Contains(t, streamed, `"theme":"dark"`)
+	assert.Contains(t, streamed, `"auth":true,"pagination":false`)
+	assert.Greater(t, generated["componentCount"], 5.0)
+	assert.Contains(t, generated["description"], "2 operations")
+
+	customize := func(prompt string, history ...document) document {
+		return document{"currentCode": streamed, "prompt": prompt, "spec": films("", 2), "history": append([]document{}, history...)}
+	}
+	customized, _ := a.call("customize", customize("Add a search bar"))
+	assert.Contains(t, customized["code"], `"search":true`)
+	assert.NotEmpty(t, customized["assumptions"])
+	customized, _ = a.call("customize", customize("Add a search bar to the table"))
+	assert.Nil(t, customized["code"])
+	assert.Equal(t, true, customized["clarificationNeeded"])
+	assert.Equal(t, []any{"tag0 table", "tag1 table", "All tables"}, customized["options"])
+	customized, _ = a.call("customize", customize("tag1 table",
+		document{"role": "user", "content": "Add a search bar to the table"}, document{"role": "assistant", "content": customized["question"]}))
+	assert.Contains(t, customized["code"], `"searchIn":"tag1"`)
+
+	chatted, _ := a.call("chat", document{
+		"message": "What formats do you support?", "context": document{"tabId": "a", "hasActiveSpec": true, "hasActiveInterface": false},
+	})
+	assert.Contains(t, chatted["message"], "OpenAPI 3")
+	assert.Contains(t, chatted["message"], "Your description can be made an interface")
+	assert.NotEmpty(t, chatted["suggestions"])
+
+	repaired, _ := a.call("generate", generate("<!-- demo: broken -->", 1))
+	assert.NotEmpty(t, repaired["code"])
+	for name, c := range map[string]struct {
+		code   float64
+		method string
+		params document
+	}{
+		"code that stays invalid":  {-32000, "generate", generate("<!-- demo: broken twice -->", 1)},
+		"an impossible change":     {-32001, "customize", customize("Brew coffee")},
+		"an invalid specification": {-32002, "generate", document{"spec": document{"format": "x"}}},
+		"a huge specification":     {-32003, "generate", generate("", 2000)},
+		"an empty request":         {-32602, "customize", customize(" ")},
+	} {
+		failure, _ := a.call(c.method, c.params)
+		assert.InDelta(t, c.code, failure["code"], 0, "%s: %v", name, failure)
+	}
 }
 
 func TestCLIFollowsItsProtocol(t *testing.T) {
@@ -224,7 +211,7 @@ func TestCLIFollowsItsProtocol(t *testing.T) {
 		{`{"jsonrpc":"2.0","id":5,"method":"generate","params":{"spec":{"format":"openapi3"}}}`, `5`, -32002},
 	} {
 		a.say(c.says)
-		d := a.hear()
+		d, _ := a.hear()
 		id, err := json.Marshal(d["id"])
 		require.NoError(t, err)
 		assert.Equal(t, c.id, string(id))
@@ -234,7 +221,8 @@ func TestCLIFollowsItsProtocol(t *testing.T) {
 	inner, err := json.Marshal(fmt.Sprintf(`{"jsonrpc":"2.0","id":9,"method":"generate","params":{"spec":%s}}`, films("Ünïcode 🎬", 1)))
 	require.NoError(t, err)
 	a.say(`{"jsonrpc":"2.0","id":6,"method":"chat","params":{"message":` + string(inner) + `}}`)
-	result, _ := a.hear()["result"].(document)
+	d, _ := a.hear()
+	result, _ := d["result"].(document)
 	assert.Contains(t, result["code"], "Ünïcode 🎬", "a request in a message has its own result")
 
 	a.say(`{"jsonrpc":"2.0","id":7,"method":"initialize","params":{"capabilities":{"streaming":false}}}`)
@@ -251,12 +239,13 @@ func TestRequestsBeyondTheQueueAreRefused(t *testing.T) {
 	for i := range room + 1 {
 		a.say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"chat","params":{"message":"wait 600 s","context":{"tabId":"a"}}}`, i))
 	}
-	d := a.hear()
+	d, _ := a.hear()
 	assert.InDelta(t, room, d["id"], 0)
 	fault, _ := d["error"].(document)
 	assert.InDelta(t, -32004, fault["code"], 0)
 	a.say(`{"jsonrpc":"2.0","id":"still read","method":"initialize"}`)
-	assert.Equal(t, "still read", a.hear()["id"])
+	d, _ = a.hear()
+	assert.Equal(t, "still read", d["id"])
 	a.say(`{"jsonrpc":"2.0","method":"exit"}`)
 	assert.Equal(t, 0, a.awaitExit())
 }

@@ -1,17 +1,16 @@
 package server_test
 
 import (
-	"context"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/copilot-portal/portal/copilot/agent/ndjson"
 	"github.com/copilot-portal/portal/copilot/agent/sdk"
 	"github.com/copilot-portal/portal/server/portaltest"
 )
@@ -68,11 +67,10 @@ func TestVariableNamingAPortalIsSkipped(t *testing.T) {
 	})
 	t.Run("cli", func(t *testing.T) {
 		t.Parallel()
-		client := ndjson.NewClient(ndjson.Options{Command: []string{linked(t), "--demo"}, Directory: t.TempDir(), Env: append(portaltest.Environ(t.TempDir()), variable)})
-		defer client.Close(context.Background())
-		said, err := client.Chat(t.Context(), ndjson.ChatParams{Message: "say `it is me`"}, nil)
-		require.NoError(t, err)
-		assert.Contains(t, said.Message, "it is me")
+		request := strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"chat","params":{"message":"say `+"`it is me`"+`"}}`+"\n")
+		code, stdout, stderr := runCommand(t, agentStarts, exec.Cmd{Env: append(portaltest.Environ(t.TempDir()), variable), Stdin: request}, []string{"cli", "--demo"})
+		assert.Equal(t, 0, code, stderr)
+		assert.Contains(t, stdout, "it is me")
 	})
 }
 

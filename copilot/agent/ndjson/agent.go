@@ -1,6 +1,5 @@
 // Package ndjson drives any program that speaks the Copilot CLI Protocol: JSON-RPC 2.0 on its standard streams, one
-// message per line. [Client] has the methods of the protocol with its time limits and retries. [Driver] makes such a
-// program an agent of the portal; its prompts are chats. spec/cli.md describes what the protocol leaves open.
+// message per line. Its prompts are chats. spec/cli.md describes what the protocol leaves open.
 package ndjson
 
 import (
@@ -8,6 +7,7 @@ import (
 	"crypto/rand"
 	"fmt"
 	"sync"
+	"time"
 
 	"github.com/copilot-portal/portal/copilot/agent"
 )
@@ -16,9 +16,8 @@ import (
 type Agent struct {
 	agent.Limited
 
-	client *Client
-	link   *link
-	model  agent.Model
+	link  *link
+	model agent.Model
 
 	mu   sync.Mutex
 	tabs map[string]int // number of conversations that each session has had
@@ -45,6 +44,18 @@ func (a *Agent) Open(ctx context.Context, o agent.Opening, sink agent.Sink) (age
 	return c, nil
 }
 
+// chat sends a message of a tab. Chunk gets the pieces of the answer; failed is that of [call]. After a cancelled message, the next one of the
+// same tab waits until that one is answered or timed out, because the protocol has no method to cancel.
+func (a *Agent) chat(
+	ctx context.Context, tab, text string, chunk func(attempt int, text string), failed func(int, error, bool, time.Duration),
+) (r chatResult, err error) {
+	params := chatParams{text, chatContext{TabID: tab}}
+	err = call{method: chat, over: a.link.Over(), failed: failed, attempt: func(n int) error {
+		return a.link.call(ctx, &request{method: chat, params: params, tab: tab, chunk: func(text string) { chunk(n, text) }}, &r)
+	}}.perform(ctx)
+	return r, err
+}
+
 // Forget does nothing: nothing is saved.
 func (a *Agent) Forget(ctx context.Context, _ string) error { return a.Alive(ctx) }
 
@@ -67,4 +78,4 @@ func (a *Agent) Done() <-chan struct{} { return a.link.done }
 func (a *Agent) Exit() string { return a.link.Program.Exit() }
 
 // Stop ends the program: an exit notification, the end of its input, SIGTERM, and SIGKILL when ctx is done.
-func (a *Agent) Stop(ctx context.Context) { a.client.Close(ctx) }
+func (a *Agent) Stop(ctx context.Context) { a.link.stop(ctx) }

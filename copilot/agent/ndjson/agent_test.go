@@ -22,8 +22,7 @@ func prompted(t *testing.T, serve func(*cli, frame)) (told []event.Body) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakes(t, greeted(serve))
-		a, err := ndjson.LaunchOf(f.start, silent)(t.Context())
-		require.NoError(t, err)
+		a := f.launch(t)
 		idle := make(chan struct{})
 		c, err := a.Open(t.Context(), agent.Opening{Session: "s", Model: "fake-cli"}, func(_ string, b event.Body) {
 			if _, over := b.(event.Idle); over {
@@ -161,8 +160,7 @@ func TestAttachments(t *testing.T) {
 func TestSteeringPromptGetsItsOwnRun(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := newFakes(t, greeted(func(c *cli, f frame) { c.say(f, "hello") }))
-		a, err := ndjson.LaunchOf(f.start, silent)(t.Context())
-		require.NoError(t, err)
+		a := f.launch(t)
 		c, err := a.Open(t.Context(), agent.Opening{Session: "s"}, func(string, event.Body) {})
 		require.NoError(t, err)
 		require.ErrorIs(t, c.Send(t.Context(), event.Prompt{Text: "x", Steer: true}), fault.ErrIdle)
@@ -188,8 +186,7 @@ func TestMisbehavingProgramIsDetected(t *testing.T) {
 					case <-c.gone:
 					}
 				}))
-				a, err := ndjson.LaunchOf(f.start, silent)(t.Context())
-				require.NoError(t, err)
+				a := f.launch(t)
 				require.NoError(t, a.Ping(t.Context()), "no request is open")
 				c, err := a.Open(t.Context(), agent.Opening{Session: "s"}, func(string, event.Body) {})
 				require.NoError(t, err)

@@ -44,13 +44,14 @@ func (m *model) write(scenes ...agenttest.Scene) string {
 	return text
 }
 
-func (m *model) read(c *cli, p ndjson.ChatParams) (scenes []agenttest.Scene, past string) {
+func (m *model) read(c *cli, f frame) (scenes []agenttest.Scene, past string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	key := fmt.Sprintf("%p %s", c, p.Context.TabID)
+	message, tab := f.chat()
+	key := fmt.Sprintf("%p %s", c, tab)
 	past = strings.Join(m.past[key], "\n")
-	m.past[key] = append(m.past[key], p.Message)
-	return m.scenes[p.Message], past
+	m.past[key] = append(m.past[key], message)
+	return m.scenes[message], past
 }
 
 func (m *model) serve(c *cli, f frame) {
@@ -58,7 +59,7 @@ func (m *model) serve(c *cli, f frame) {
 		c.die() // exit
 		return
 	}
-	scenes, past := m.read(c, f.chat())
+	scenes, past := m.read(c, f)
 	p := &player{cli: c, frame: f}
 	for _, s := range scenes {
 		switch s := s.(type) {

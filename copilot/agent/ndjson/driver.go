@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"time"
 
 	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/copilot/agent/process"
@@ -75,21 +76,58 @@ func (d *Driver) Memory() map[int]int64 { return d.processes.Memory() }
 // Launch starts the program and initializes it; it is an [agent.Launch]. All attempts together take up to
 // [StartTimeout], which the pool must allow.
 func (d *Driver) Launch(ctx context.Context) (agent.Agent, error) {
-	c := newClient(d.start, d.options.Log)
-	r, err := c.Initialize(ctx, InitializeParams{
-		ClientName: "copilot-portal", ClientVersion: d.options.Version,
-		Capabilities: ClientCapabilities{Streaming: true, SpecFormats: []string{"openapi3", "swagger2", "graphql"}},
-	})
+	l, r, err := d.initialize(ctx)
 	if err != nil {
-		err = d.failed(c, err)
+		err = d.failed(l, err)
 		d.options.Log.Error("the agent's program did not start", "err", err)
 		return nil, err
 	}
 	d.last.Set(agent.Health{State: agent.HealthReady, Version: r.ServerVersion})
 	d.options.Log.Info("the agent's program is up", "name", r.ServerName, "version", r.ServerVersion)
-	l := c.preventRestart()
 	limited := agent.Limited{Name: cmp.Or(d.options.Name, r.ServerName), Alive: l.Alive}
-	return &Agent{Limited: limited, client: c, link: l, model: d.model(r.ServerName), tabs: map[string]int{}}, nil
+	return &Agent{Limited: limited, link: l, model: d.model(r.ServerName), tabs: map[string]int{}}, nil
+}
+
+// initialize starts the program and initializes it. With an error, the link is that to the last program, which must be stopped, or nil.
+func (d *Driver) initialize(ctx context.Context) (l *link, r initializeResult, err error) {
+	params := initializeParams{
+		ClientName: "copilot-portal", ClientVersion: d.options.Version,
+		Capabilities: clientCapabilities{Streaming: true, SpecFormats: []string{"openapi3", "swagger2", "graphql"}},
+	}
+	err = call{
+		method: initialize,
+		attempt: func(int) (err error) {
+			if l, err = d.running(ctx, l); err != nil {
+				return err
+			}
+			return l.call(ctx, &request{method: initialize, params: params}, &r)
+		},
+		failed: func(n int, err error, again bool, wait time.Duration) {
+			if again {
+				d.options.Log.Warn("initializing the agent's program again", "attempt", n+1, "in", wait, "err", err)
+			}
+		},
+	}.perform(ctx)
+	return l, r, err
+}
+
+// running returns the link to a running program: l, or a new one if the program has ended.
+func (d *Driver) running(ctx context.Context, l *link) (*link, error) {
+	if l != nil && !l.IsOver() {
+		return l, nil
+	}
+	if l != nil {
+		select {
+		case <-l.done:
+		case <-ctx.Done():
+			return l, ctx.Err()
+		}
+	}
+	p, err := d.start()
+	if err != nil {
+		return l, fault.Errorf(fault.Unavailable, "the agent's program did not start: %w", err)
+	}
+	return connect(p, d.options.Log), nil
 }
 
 // Models returns the model of an agent with a name.
@@ -109,16 +147,16 @@ func (d *Driver) Capabilities() []agent.Capability {
 	return []agent.Capability{agent.Forgetting, agent.Failures}
 }
 
-// failed stops the program and explains why it cannot be used.
-func (d *Driver) failed(c *Client, err error) error {
-	c.Close(stdio.AtOnce())
-	said := c.stderrTail()
-	if said != "" {
-		said = ": " + said
+// failed stops the program, if it was started, and explains why it cannot be used.
+func (d *Driver) failed(l *link, err error) error {
+	how := ""
+	if l != nil {
+		l.stop(stdio.AtOnce())
+		how = ": " + l.Program.How()
 	}
 	h := agent.Health{
 		State:   agent.HealthFailed,
-		Message: fmt.Sprintf("%s did not start as an agent: %v%s.", d.options.Command[0], err, said),
+		Message: fmt.Sprintf("%s did not start as an agent: %v%s.", d.options.Command[0], err, how),
 		Hint:    "It must speak the Copilot CLI Protocol; try `" + filepath.Base(d.options.Command[0]) + "` in a terminal.",
 	}
 	d.last.Set(h)

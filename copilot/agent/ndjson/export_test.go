@@ -1,8 +1,10 @@
 package ndjson
 
 import (
+	"context"
 	"io"
 	"log/slog"
+	"time"
 
 	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/copilot/agent/process"
@@ -28,11 +30,6 @@ func starter(start func() (Program, error)) func() (*stdio.Program, error) {
 	}
 }
 
-// ClientOf returns a client of programs created by start.
-func ClientOf(start func() (Program, error), log *slog.Logger) *Client {
-	return newClient(starter(start), log)
-}
-
 // LaunchOf returns a launch of programs created by start.
 func LaunchOf(start func() (Program, error), log *slog.Logger) agent.Launch {
 	d := New(Options{Command: []string{"fake"}, Log: log})
@@ -40,11 +37,10 @@ func LaunchOf(start func() (Program, error), log *slog.Logger) agent.Launch {
 	return d.Launch
 }
 
-// Left returns how many unanswered requests of an agent are abandoned.
-func (a *Agent) Left() int {
-	a.link.mu.Lock()
-	defer a.link.mu.Unlock()
-	return len(a.link.abandoned)
+// Chat sends a message of a tab to the program of an agent and returns the answer. Chunk gets its pieces.
+func Chat(ctx context.Context, a agent.Agent, tab, text string, chunk func(attempt int, text string)) (string, error) {
+	r, err := a.(*Agent).chat(ctx, tab, text, chunk, func(int, error, bool, time.Duration) {})
+	return r.Message, err
 }
 
 // Message returns a prompt as sent to the program.

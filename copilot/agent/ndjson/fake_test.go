@@ -10,6 +10,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/copilot/agent/ndjson"
 )
 
@@ -22,10 +25,14 @@ type frame struct {
 	at time.Duration // since the first program started
 }
 
-func (f frame) chat() ndjson.ChatParams {
-	var p ndjson.ChatParams
+// chat returns the parameters of a chat.
+func (f frame) chat() (message, tab string) {
+	var p struct {
+		Message string
+		Context struct{ TabID string }
+	}
 	_ = json.Unmarshal(f.Params, &p) // a test notices what is missing
-	return p
+	return p.Message, p.Context.TabID
 }
 
 // cli is one process of a scripted program.
@@ -80,7 +87,7 @@ type fakes struct {
 	programs []*cli
 	frames   []frame
 	work     sync.WaitGroup
-	listen   chan struct{} // if not nil, programs do not read before it is closed
+	listen   chan struct{} // if not nil, programs read only one message before it is closed
 }
 
 func newFakes(t *testing.T, serve func(*cli, frame)) *fakes {
@@ -91,6 +98,14 @@ func newFakes(t *testing.T, serve func(*cli, frame)) *fakes {
 		f.work.Wait()
 	})
 	return f
+}
+
+// launch returns the agent of a new program.
+func (f *fakes) launch(t *testing.T) agent.Agent {
+	t.Helper()
+	a, err := ndjson.LaunchOf(f.start, silent)(t.Context())
+	require.NoError(t, err)
+	return a
 }
 
 func (f *fakes) start() (ndjson.Program, error) {
@@ -105,12 +120,6 @@ func (f *fakes) start() (ndjson.Program, error) {
 }
 
 func (c *cli) read(in io.Reader) {
-	if c.fakes.listen != nil {
-		select {
-		case <-c.fakes.listen:
-		case <-c.gone:
-		}
-	}
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, 1<<26)
 	for lines.Scan() {
@@ -123,6 +132,12 @@ func (c *cli) read(in io.Reader) {
 		c.fakes.frames = append(c.fakes.frames, f)
 		c.fakes.mu.Unlock()
 		c.fakes.work.Go(func() { c.fakes.serve(c, f) })
+		if c.fakes.listen != nil {
+			select {
+			case <-c.fakes.listen:
+			case <-c.gone:
+			}
+		}
 	}
 	c.die()
 }

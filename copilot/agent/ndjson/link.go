@@ -56,12 +56,10 @@ func (l *link) awaitEnd() {
 
 // request is one attempt of a call.
 type request struct {
-	method  string
-	params  any
-	limit   time.Duration
-	tab     string // of a chat; requests of one tab run one after another
-	attempt int
-	chunk   func(Chunk)
+	method string
+	params any
+	tab    string            // of a chat; requests of one tab run one after another
+	chunk  func(text string) // gets the pieces of the answer, one call at a time and none after the end; must not block; nil: they are ignored
 
 	quit chan struct{} // closed when no caller waits for the response
 	done chan struct{} // closed when it is answered or can no longer be
@@ -71,6 +69,23 @@ type request struct {
 	mu    sync.Mutex // held during chunk, so that no chunk follows the end
 	muted bool
 	next  int // index of the next chunk
+}
+
+// call sends a request once and decodes its result.
+func (l *link) call(ctx context.Context, r *request, result any) error {
+	raw, err := l.request(ctx, r)
+	if err == nil {
+		if err = errNoResult; string(raw) != "null" {
+			err = json.Unmarshal(raw, result)
+		}
+	}
+	switch {
+	case err == nil:
+		return nil
+	case ctx.Err() != nil && errors.Is(err, ctx.Err()), errors.Is(err, errFull):
+		return err
+	}
+	return explain(r.method, err)
 }
 
 // request sends a request and waits for its answer. The error needs [explain].
@@ -150,7 +165,7 @@ func (l *link) exchange(r *request) (raw json.RawMessage, err error) {
 		return nil, err
 	}
 	written := time.Now()
-	ctx, cancel := context.WithTimeout(context.Background(), r.limit)
+	ctx, cancel := context.WithTimeout(context.Background(), policyOf(r.method).limit)
 	defer cancel()
 	err = pending.Await(ctx, &raw)
 	if errors.Is(err, context.DeadlineExceeded) {
@@ -210,7 +225,6 @@ func (l *link) chunk(_ context.Context, n *jsonrpc.Request) (any, error) {
 	var c struct {
 		RequestID json.RawMessage `json:"requestId"`
 		Chunk     string          `json:"chunk"`
-		Done      bool            `json:"done"`
 		Index     *int            `json:"index"`
 	}
 	if err := n.Decode(&c); err != nil {
@@ -229,9 +243,8 @@ func (l *link) chunk(_ context.Context, n *jsonrpc.Request) (any, error) {
 	if r.muted || r.chunk == nil || *c.Index < r.next {
 		return nil, nil //nolint:nilnil // as above
 	}
-	index := *c.Index
-	r.next = index + 1
-	r.chunk(Chunk{Attempt: r.attempt, Index: index, Text: c.Chunk, Done: c.Done})
+	r.next = *c.Index + 1
+	r.chunk(c.Chunk)
 	return nil, nil //nolint:nilnil // as above
 }
 

@@ -71,7 +71,8 @@ func speak(role string) {
 }
 
 func speakChat(f frame) {
-	switch text := f.chat().Message; {
+	text, _ := f.chat()
+	switch {
 	case text == "die":
 		os.Exit(1)
 	case text == "flood":
@@ -86,7 +87,7 @@ func speakChat(f frame) {
 		fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":{"message":"%s"}}`+"\n", f.ID, strings.Repeat("日", 1<<20))
 		return
 	}
-	answer, _ := json.Marshal(map[string]string{"message": "you said " + f.chat().Message})
+	answer, _ := json.Marshal(map[string]string{"message": "you said " + text})
 	fmt.Printf(`{"jsonrpc":"2.0","method":"stream/chunk","params":{"requestId":%s,"chunk":"you said ","done":false,"index":0}}`+"\n", f.ID)
 	fmt.Printf(`{"jsonrpc":"2.0","id":%s,"result":%s}`+"\n", f.ID, answer)
 }
@@ -120,24 +121,32 @@ func own(t *testing.T, role string, to io.Writer) ndjson.Options {
 	}
 }
 
-func say(t *testing.T, c *ndjson.Client, text string) string {
+// launch returns the agent of the test binary in a role.
+func launch(t *testing.T, role string, to io.Writer) agent.Agent {
 	t.Helper()
-	r, err := c.Chat(t.Context(), ndjson.ChatParams{Message: text}, nil)
+	a, err := ndjson.New(own(t, role, to)).Launch(t.Context())
 	require.NoError(t, err)
-	return r.Message
+	return a
+}
+
+func say(t *testing.T, a agent.Agent, text string) string {
+	t.Helper()
+	answer, err := ndjson.Chat(t.Context(), a, "t", text, ignore)
+	require.NoError(t, err)
+	return answer
 }
 
 func TestRealProgram(t *testing.T) {
 	t.Parallel()
 	var to log
-	c := ndjson.NewClient(own(t, "well", &to))
-	assert.Equal(t, "you said hello", say(t, c, "hello"))
-	assert.Equal(t, "you said flood", say(t, c, "flood"), "its error output does not block")
-	assert.Len(t, say(t, c, "long"), 3<<20)
-	assert.Equal(t, "you said "+strings.Repeat("größer", 100_000), say(t, c, strings.Repeat("größer", 100_000)))
+	a := launch(t, "well", &to)
+	assert.Equal(t, "you said hello", say(t, a, "hello"))
+	assert.Equal(t, "you said flood", say(t, a, "flood"), "its error output does not block")
+	assert.Len(t, say(t, a, "long"), 3<<20)
+	assert.Equal(t, "you said "+strings.Repeat("größer", 100_000), say(t, a, strings.Repeat("größer", 100_000)))
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
-	c.Close(ctx)
+	a.Stop(ctx)
 	assert.Contains(t, to.String(), "the flood is over")
 	assert.Contains(t, to.String(), "good bye", "it received exit")
 }
@@ -145,12 +154,11 @@ func TestRealProgram(t *testing.T) {
 func TestHangingProgramIsKilled(t *testing.T) {
 	t.Parallel()
 	var to log
-	c := ndjson.NewClient(own(t, "stubborn", &to))
-	say(t, c, "hello")
+	a := launch(t, "stubborn", &to)
 	begun := time.Now()
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
-	c.Close(ctx)
+	a.Stop(ctx)
 	assert.Less(t, time.Since(begun), 10*time.Second)
 }
 

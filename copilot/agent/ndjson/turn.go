@@ -34,11 +34,7 @@ type turn struct {
 func (t *turn) perform(ctx context.Context, text string) {
 	c := t.conversation
 	t.emit(event.TurnStarted{ID: t.id(0)})
-	var r ChatResult
-	err := c.agent.client.call(ctx, call{
-		method: chat, tab: c.tab, chunk: t.chunk, failed: t.failed,
-		params: ChatParams{Message: text, Context: ChatContext{TabID: c.tab}},
-	}, &r)
+	r, err := c.agent.chat(ctx, c.tab, text, t.chunk, t.failed)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {
@@ -82,10 +78,10 @@ func (t *turn) end(i event.Idle) {
 }
 
 // chunk reports a piece of the answer.
-func (t *turn) chunk(k Chunk) {
+func (t *turn) chunk(attempt int, text string) {
 	t.conversation.mu.Lock()
 	defer t.conversation.mu.Unlock()
-	t.emitText(k.Attempt, k.Text)
+	t.emitText(attempt, text)
 }
 
 // emitText reports a piece of a message. The caller holds the lock.
@@ -115,6 +111,7 @@ func (t *turn) failed(attempt int, err error, again bool, wait time.Duration) {
 	defer t.conversation.mu.Unlock()
 	t.endMessageEmpty()
 	if again {
+		t.conversation.agent.link.log.Warn("sending the prompt to the agent's program again", "attempt", attempt+1, "in", wait, "err", err)
 		t.notice(NoticeRetry, map[string]any{"attempt": attempt + 1, "error": err.Error(), "seconds": wait.Seconds()})
 	}
 }
@@ -126,7 +123,7 @@ func (t *turn) notice(kind string, value any) {
 
 // answered reports the whole answer. If it differs from the chunks, it becomes a new message, and the old one is
 // retracted. The caller holds the lock.
-func (t *turn) answered(r ChatResult) {
+func (t *turn) answered(r chatResult) {
 	rest, goesOn := strings.CutPrefix(r.Message, t.said)
 	switch {
 	case goesOn:
