@@ -36,22 +36,22 @@ const (
 	heartbeat = 15 * time.Second // between notifications of progress when nothing happens
 )
 
-// patience is the time until a call returns although its work goes on.
-type patience struct{ until time.Time }
+// deadline is when a call returns although its work goes on.
+type deadline struct{ at time.Time }
 
-// newPatience reads the argument waitSeconds; nil means the default.
-func newPatience(seconds *float64) (patience, error) {
+// newDeadline reads the argument waitSeconds; nil means the default.
+func newDeadline(seconds *float64) (deadline, error) {
 	wait := usualWait
 	if seconds != nil {
 		if *seconds < 0 || *seconds > maxWait.Seconds() {
-			return patience{}, fault.Errorf(fault.Invalid, "waitSeconds: use 0 to %.0f", maxWait.Seconds())
+			return deadline{}, fault.Errorf(fault.Invalid, "waitSeconds: use 0 to %.0f", maxWait.Seconds())
 		}
 		wait = time.Duration(*seconds * float64(time.Second))
 	}
-	return patience{time.Now().Add(wait)}, nil
+	return deadline{time.Now().Add(wait)}, nil
 }
 
-func (p patience) isOver() bool { return !time.Now().Before(p.until) }
+func (d deadline) hasPassed() bool { return !time.Now().Before(d.at) }
 
 // next returns how long the next read may wait.
-func (p patience) next() time.Duration { return min(max(time.Until(p.until), 0), heartbeat) }
+func (d deadline) nextWait() time.Duration { return min(max(time.Until(d.at), 0), heartbeat) }

@@ -89,7 +89,7 @@ func stateOf(i jobs.JobInfo) jobState {
 }
 
 func (a *API) runJob(ctx context.Context, c call, in runJobArgs) (jobState, error) {
-	patience, err := newPatience(in.WaitSeconds)
+	deadline, err := newDeadline(in.WaitSeconds)
 	switch {
 	case err != nil:
 		return jobState{}, err
@@ -103,7 +103,7 @@ func (a *API) runJob(ctx context.Context, c call, in runJobArgs) (jobState, erro
 	if err != nil {
 		return jobState{}, err
 	}
-	return followJob(ctx, c, j, 0, patience)
+	return followJob(ctx, c, j, 0, deadline)
 }
 
 type watchJobArgs struct {
@@ -112,7 +112,7 @@ type watchJobArgs struct {
 }
 
 func (a *API) watchJob(ctx context.Context, c call, in watchJobArgs) (jobState, error) {
-	patience, err := newPatience(in.WaitSeconds)
+	deadline, err := newDeadline(in.WaitSeconds)
 	if err != nil {
 		return jobState{}, err
 	}
@@ -120,12 +120,12 @@ func (a *API) watchJob(ctx context.Context, c call, in watchJobArgs) (jobState, 
 	if err != nil {
 		return jobState{}, err
 	}
-	return followJob(ctx, c, j, j.Info().Events, patience)
+	return followJob(ctx, c, j, j.Info().Events, deadline)
 }
 
 // followJob waits for the end of a job and reports its events with numbers above after.
-func followJob(ctx context.Context, c call, j *jobs.Job, after uint64, p patience) (jobState, error) {
-	if err := followWork(ctx, c, j.Reader(after), p, jobText); err != nil {
+func followJob(ctx context.Context, c call, j *jobs.Job, after uint64, d deadline) (jobState, error) {
+	if err := followWork(ctx, c, j.Reader(after), d, jobText); err != nil {
 		return jobState{}, err
 	}
 	return stateOf(j.Info()), nil

@@ -3,7 +3,9 @@ package mcp_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -40,11 +42,17 @@ type client struct {
 // serve runs a test with a client, in virtual time.
 func serve(t *testing.T, script func(*fake.Turn), change func(*mcp.Options), test func(*client)) {
 	t.Helper()
+	serveWith(t, copilot.Options{}, script, change, test)
+}
+
+// serveWith is serve with options of the host.
+func serveWith(t *testing.T, options copilot.Options, script func(*fake.Turn), change func(*mcp.Options), test func(*client)) {
+	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		agents := fake.New()
 		agents.Script = script
 		defer agents.Close()
-		host := agents.NewHost(copilot.Options{})
+		host := agents.NewHost(options)
 		defer host.Close(t.Context())
 		work := jobs.New(jobs.Options{Sessions: host, Book: book.BuiltIn(), Directory: "/"})
 		defer work.Close(t.Context())
@@ -252,7 +260,27 @@ func TestInputIsAnsweredWithText(t *testing.T) {
 	})
 }
 
-func TestCallReturnsWhenItsPatienceIsOver(t *testing.T) {
+func TestQuestionThatTheRecordNoLongerKeepsIsShown(t *testing.T) {
+	serveWith(t, copilot.Options{RecordBudget: 1 << 20}, func(t *fake.Turn) {
+		go func() {
+			for i := range 5 {
+				t.Call("bash", `{}`, fmt.Sprint(i, strings.Repeat("x", 400<<10)))
+			}
+		}()
+		askPermission(t)
+	}, nil, func(c *client) {
+		id := c.start()
+		c.use("prompt", document{"sessionId": id, "prompt": "hello", "waitSeconds": 0})
+		synctest.Wait()
+		began := time.Now()
+		got := c.use("wait", document{"sessionId": id})
+		assert.Equal(c, "waiting", got["state"])
+		assert.Len(c, got["questions"], 1)
+		assert.Zero(c, time.Since(began))
+	})
+}
+
+func TestCallReturnsAtItsDeadline(t *testing.T) {
 	serve(t, func(t *fake.Turn) {
 		if t.Wait(2 * time.Minute) {
 			t.Say("late")

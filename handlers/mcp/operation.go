@@ -52,7 +52,7 @@ func describeOperation(i operation.Info) operationState {
 }
 
 func (a *API) startOperation(ctx context.Context, c call, in operationArgs) (operationState, error) {
-	patience, err := newPatience(in.WaitSeconds)
+	deadline, err := newDeadline(in.WaitSeconds)
 	if err != nil {
 		return operationState{}, err
 	}
@@ -65,7 +65,7 @@ func (a *API) startOperation(ctx context.Context, c call, in operationArgs) (ope
 	if err != nil {
 		return operationState{}, err
 	}
-	return followOperation(ctx, c, o, -1, patience)
+	return followOperation(ctx, c, o, -1, deadline)
 }
 
 type readOperationArgs struct {
@@ -74,7 +74,7 @@ type readOperationArgs struct {
 }
 
 func (a *API) readOperation(ctx context.Context, c call, in readOperationArgs) (operationState, error) {
-	patience, err := newPatience(in.WaitSeconds)
+	deadline, err := newDeadline(in.WaitSeconds)
 	if err != nil {
 		return operationState{}, err
 	}
@@ -82,12 +82,12 @@ func (a *API) readOperation(ctx context.Context, c call, in readOperationArgs) (
 	if err != nil {
 		return operationState{}, err
 	}
-	return followOperation(ctx, c, o, o.Last(), patience)
+	return followOperation(ctx, c, o, o.Last(), deadline)
 }
 
 // followOperation waits for the end of an operation and reports its messages with sequences above after.
-func followOperation(ctx context.Context, c call, o *operation.Operation, after int, p patience) (operationState, error) {
-	if err := followWork(ctx, c, o.Reader(after), p, operationText); err != nil {
+func followOperation(ctx context.Context, c call, o *operation.Operation, after int, d deadline) (operationState, error) {
+	if err := followWork(ctx, c, o.Reader(after), d, operationText); err != nil {
 		return operationState{}, err
 	}
 	return describeOperation(o.Info()), nil

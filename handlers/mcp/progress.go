@@ -43,10 +43,10 @@ func progressText(b event.Body) string {
 	return ""
 }
 
-// followWork reports what a job or an operation does, a text for each entry, until it ends or the patience is over.
-func followWork[E any](ctx context.Context, c call, r *follow.Reader[E], p patience, text func(E) string) error {
+// followWork reports what a job or an operation does, a text for each entry, until it ends or the deadline has passed.
+func followWork[E any](ctx context.Context, c call, r *follow.Reader[E], d deadline, text func(E) string) error {
 	report := progress{call: c}
-	r.Idle = p.next
+	r.Idle = d.nextWait
 	for b, err := range r.All(ctx) {
 		if err != nil {
 			return err
@@ -54,7 +54,7 @@ func followWork[E any](ctx context.Context, c call, r *follow.Reader[E], p patie
 		for _, e := range b.Entries {
 			report.report(ctx, text(e))
 		}
-		if p.isOver() {
+		if d.hasPassed() {
 			break
 		}
 		if len(b.Entries) == 0 {

@@ -73,7 +73,7 @@ func (in answerArgs) decode() (event.Answer, error) {
 }
 
 func (a *API) answer(ctx context.Context, c call, in answerArgs) (result, error) {
-	patience, err := newPatience(in.WaitSeconds)
+	deadline, err := newDeadline(in.WaitSeconds)
 	if err != nil {
 		return result{}, err
 	}
@@ -91,5 +91,5 @@ func (a *API) answer(ctx context.Context, c call, in answerArgs) (result, error)
 	if err := s.AnswerAs(ctx, in.QuestionID, answer, Origin); err != nil {
 		return result{}, err
 	}
-	return a.watch(ctx, c, s, "", patience)
+	return a.watch(ctx, c, s, "", deadline)
 }

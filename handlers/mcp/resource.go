@@ -100,7 +100,7 @@ func (a *API) resultResource(ctx context.Context, ids []string) (string, error) 
 	if err != nil {
 		return "", err
 	}
-	r, err := a.watch(ctx, call{&sdk.CallToolRequest{Params: &sdk.CallToolParamsRaw{}}}, s, ids[1], patience{time.Now()})
+	r, err := a.watch(ctx, call{&sdk.CallToolRequest{Params: &sdk.CallToolParamsRaw{}}}, s, ids[1], deadline{time.Now()})
 	return r.Answer, err
 }
 

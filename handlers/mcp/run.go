@@ -38,7 +38,7 @@ func (a *API) prompt(ctx context.Context, c call, in promptArgs) (result, error)
 	if err != nil {
 		return result{}, err
 	}
-	patience, err := newPatience(in.WaitSeconds)
+	deadline, err := newDeadline(in.WaitSeconds)
 	if err != nil {
 		return result{}, err
 	}
@@ -48,12 +48,12 @@ func (a *API) prompt(ctx context.Context, c call, in promptArgs) (result, error)
 	}
 	before := s.Record().Last()
 	r := follow.Session(a.options.Host, s, before)
-	r.Idle = patience.next
+	r.Idle = deadline.nextWait
 	run, err := r.Prompt(event.Prompt{Text: in.Prompt, Mode: mode, By: Origin})
 	if err != nil {
 		return result{}, err
 	}
-	return newWaiting(c, run, patience, before).follow(ctx, run.Events(ctx))
+	return newWaiting(c, run, deadline, before, before).follow(ctx, run.Events(ctx))
 }
 
 // descendInto returns a session for a prompt, which puts its agent to work at the client's depth.
@@ -79,7 +79,7 @@ type waitArgs struct {
 }
 
 func (a *API) wait(ctx context.Context, c call, in waitArgs) (result, error) {
-	patience, err := newPatience(in.WaitSeconds)
+	deadline, err := newDeadline(in.WaitSeconds)
 	if err != nil {
 		return result{}, err
 	}
@@ -87,11 +87,11 @@ func (a *API) wait(ctx context.Context, c call, in waitArgs) (result, error) {
 	if err != nil {
 		return result{}, err
 	}
-	return a.watch(ctx, c, s, in.RunID, patience)
+	return a.watch(ctx, c, s, in.RunID, deadline)
 }
 
 // watch follows a run that was started before, or the current one.
-func (a *API) watch(ctx context.Context, c call, s *copilot.Session, id string, p patience) (result, error) {
+func (a *API) watch(ctx context.Context, c call, s *copilot.Session, id string, d deadline) (result, error) {
 	if id == "" {
 		id = s.Info().Run
 	}
@@ -110,9 +110,9 @@ func (a *API) watch(ctx context.Context, c call, s *copilot.Session, id string, 
 		after = last
 	}
 	r := follow.Session(a.options.Host, s, after)
-	r.Idle = p.next
+	r.Idle = d.nextWait
 	run := r.Run(id)
-	return newWaiting(c, run, p, last).follow(ctx, run.Watch(ctx))
+	return newWaiting(c, run, d, after, last).follow(ctx, run.Watch(ctx))
 }
 
 type cancelArgs struct {

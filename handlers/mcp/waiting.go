@@ -30,7 +30,7 @@ const (
 // waiting is a call that waits for a run. It is for one goroutine.
 type waiting struct {
 	run      *follow.Run
-	patience patience
+	deadline deadline
 	progress progress
 
 	seen  uint64 // the newest event when the call came: questions up to here may have been answered since they were asked
@@ -39,18 +39,23 @@ type waiting struct {
 	open  []event.Question // for a person
 }
 
-func newWaiting(c call, run *follow.Run, p patience, seen uint64) *waiting {
-	return &waiting{run: run, patience: p, progress: progress{call: c}, seen: seen}
+// newWaiting returns a call that reads from after on.
+func newWaiting(c call, run *follow.Run, d deadline, after, seen uint64) *waiting {
+	return &waiting{run: run, deadline: d, progress: progress{call: c}, last: after, seen: seen}
 }
 
-// follow reads events until the run has ended, a question is open or the patience is over.
+// follow reads events until the run has ended, a question is open or the deadline has passed.
 func (w *waiting) follow(ctx context.Context, events iter.Seq2[follow.Batch[follow.Entry], error]) (result, error) {
+	w.addMissed()
+	if w.last >= w.seen && len(w.open) > 0 {
+		return w.result(), nil
+	}
 	for b, err := range events {
 		if err != nil {
 			return result{}, err
 		}
 		w.batch(ctx, b)
-		if w.last >= w.seen && (len(w.open) > 0 || w.patience.isOver()) {
+		if w.last >= w.seen && (len(w.open) > 0 || w.deadline.hasPassed()) {
 			break
 		}
 	}
@@ -61,8 +66,9 @@ func (w *waiting) batch(ctx context.Context, b follow.Batch[follow.Entry]) {
 	switch {
 	case b.Gap != nil:
 		w.last = b.Gap.First - 1
+		w.addMissed()
 		w.progress.report(ctx, "some events are no longer kept")
-	case len(b.Entries) == 0 && w.patience.isOver():
+	case len(b.Entries) == 0 && w.deadline.hasPassed():
 		w.last = max(w.last, w.seen) // nothing is left to read
 	case len(b.Entries) == 0:
 		w.progress.report(ctx, stateText(w.begun))
@@ -80,14 +86,31 @@ func (w *waiting) event(ctx context.Context, e follow.Entry) {
 	w.begun = true
 	switch b := e.Value.Body.(type) {
 	case event.QuestionAsked:
-		if b.Question.NeedsPerson() {
-			w.open = append(w.open, b.Question)
-		}
+		w.ask(b.Question)
 	case event.QuestionClosed:
 		w.open = slices.DeleteFunc(w.open, func(q event.Question) bool { return q.ID == b.ID })
 	}
 	if e.N > w.seen {
 		w.progress.report(ctx, progressText(e.Value.Body))
+	}
+}
+
+func (w *waiting) ask(q event.Question) {
+	known := slices.ContainsFunc(w.open, func(other event.Question) bool { return other.ID == q.ID })
+	if q.NeedsPerson() && !known {
+		w.open = append(w.open, q)
+	}
+}
+
+// addMissed adds the open questions of the run that the record may no longer have, and removes those that are closed.
+func (w *waiting) addMissed() {
+	s := w.run.Session()
+	if s.Info().Run != w.run.ID {
+		return
+	}
+	w.open = slices.DeleteFunc(w.open, func(q event.Question) bool { return !s.HasOpenQuestion(q.ID) })
+	for _, q := range s.OpenQuestions() {
+		w.ask(q)
 	}
 }
 
