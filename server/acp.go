@@ -21,7 +21,7 @@ func (k *portalCore) newACP(sockets *socket.Server) *acp.API {
 func ACP(ctx context.Context, c Config, version string, log *slog.Logger, in io.ReadCloser, out io.Writer) error {
 	k := newCore(ctx, c, version, log)
 	return k.serveStreams(ctx, "editor", in, out, func(ctx context.Context, in io.ReadCloser, out io.WriteCloser, _ func()) error {
-		client := acp.Client{Grace: interrupt, WriteTimeout: writeTimeout, Alone: true}
+		client := acp.Client{Grace: interrupt, WriteTimeout: writeTimeout, OnlyClient: true}
 		return k.newACP(nil).Serve(ctx, jsonrpc.NewLines(in, out, jsonrpc.LineOptions{Max: acp.MaxMessage}), client)
 	})
 }

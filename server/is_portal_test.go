@@ -67,7 +67,7 @@ func TestVariableNamingAPortalIsSkipped(t *testing.T) {
 	})
 	t.Run("cli", func(t *testing.T) {
 		t.Parallel()
-		request := strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"chat","params":{"message":"say `+"`it is me`"+`"}}`+"\n")
+		request := strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"chat","params":{"message":"say ` + "`it is me`" + `"}}` + "\n")
 		code, stdout, stderr := runCommand(t, agentStarts, exec.Cmd{Env: append(portaltest.Environ(t.TempDir()), variable), Stdin: request}, []string{"cli", "--demo"})
 		assert.Equal(t, 0, code, stderr)
 		assert.Contains(t, stdout, "it is me")

@@ -63,9 +63,9 @@ func (a *API) connect(c *gin.Context) {
 type Client struct {
 	Grace        time.Duration // limits the wait for a read that cannot be interrupted at the end; 1 s
 	WriteTimeout time.Duration // limits one write, for a carrier that has no limit of its own; 0: none
-	// Alone says that the editor is the only client of its portal: its runs are cancelled when it sends nothing more, and questions that
+	// OnlyClient says that the editor is the only client of its portal: its runs are cancelled when it sends nothing more, and questions that
 	// it cannot answer are refused. Otherwise both continue for other clients.
-	Alone bool
+	OnlyClient bool
 }
 
 // maxUnsent is how many bytes may wait for a slow editor; what follows stays in the record.
@@ -79,9 +79,9 @@ const concurrent = 512
 func (a *API) Serve(ctx context.Context, carrier jsonrpc.Carrier, o Client) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	n := &connection{api: a, alone: o.Alone, attached: map[string]*attachment{}}
+	n := &connection{api: a, onlyClient: o.OnlyClient, attached: map[string]*attachment{}}
 	atEnd := n.abandon
-	if o.Alone {
+	if o.OnlyClient {
 		atEnd = n.cancelRuns
 	}
 	n.peer = jsonrpc.New(endingCarrier{carrier, atEnd}, n.methods(), jsonrpc.Options{

@@ -516,7 +516,7 @@ func TestFailureIsAnErrorThatSaysWhy(t *testing.T) {
 func TestEndOfInputCancelsOnlyRunsOfAPortalOfItsOwn(t *testing.T) {
 	serve(t, func(t *fake.Turn) { t.WaitForAbort() }, func(t *fixture) {
 		for ofItsOwn, want := range map[bool]copilot.State{true: copilot.StateIdle, false: copilot.StateRunning} {
-			e := t.connect(nil, acp.Client{Alone: ofItsOwn})
+			e := t.connect(nil, acp.Client{OnlyClient: ofItsOwn})
 			session := e.start()
 			_, err := e.peer.Begin(t.Context(), nil, "session/prompt", prompting(session, "go"))
 			require.NoError(t, err)
@@ -701,7 +701,7 @@ func TestQuestionThatNobodyCanAnswerIsRefused(t *testing.T) {
 			t.Say(map[bool]string{true: "answered;", false: "open;"}[ok])
 		}
 	}, func(t *fixture) {
-		e := t.connect(nil, acp.Client{Alone: true})
+		e := t.connect(nil, acp.Client{OnlyClient: true})
 		e.answer = func(context.Context, string, document) (any, error) { return nil, jsonrpc.MethodNotFound("it") }
 		assert.Equal(t, "end_turn", e.prompt(e.start(), "go"))
 		assert.Equal(t, 3, strings.Count(e.text("agent_message_chunk"), "answered;"))

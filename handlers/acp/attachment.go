@@ -100,7 +100,7 @@ func (a *attachment) run(connected, ctx context.Context) {
 	defer a.cancel()
 	defer a.runs.endAll(runEnd{err: errDetached})
 	defer a.questions.withdrawUnless(connected, a.conn.peer, func(string) bool { return false })
-	a.greet(ctx)
+	a.sendInitial(ctx)
 	for ctx.Err() == nil {
 		if err := a.step(ctx); err != nil {
 			a.conn.forget(a)
@@ -112,8 +112,8 @@ func (a *attachment) run(connected, ctx context.Context) {
 	}
 }
 
-// greet sends what belongs behind the response: what the session can do, and the questions that are open.
-func (a *attachment) greet(ctx context.Context) {
+// sendInitial sends what belongs behind the response: what the session can do, and the questions that are open.
+func (a *attachment) sendInitial(ctx context.Context) {
 	a.conn.work.Go(func() { _ = a.update(ctx, a.commands(ctx)) }) // asks the agent, which may take a while
 	_ = a.send(ctx, a.encoder.take())                             // else the connection ends
 	for _, q := range a.encoder.open {

@@ -15,8 +15,8 @@ type connection struct {
 	api  *API
 	peer *jsonrpc.Peer
 	work sync.WaitGroup // the attachments, and the questions that wait for the editor
-	// alone is set if the editor is the only client of its portal: what it does not answer, nobody does.
-	alone bool
+	// onlyClient is set if the editor is the only client of its portal: what it does not answer, nobody does.
+	onlyClient bool
 
 	mu       sync.Mutex
 	can      clientCapabilities

@@ -155,7 +155,7 @@ func (a *attachment) give(ctx context.Context, q event.Question, answer event.An
 
 // giveUp refuses a question that the editor has not answered, if nobody else can. Otherwise it stays open for other clients.
 func (a *attachment) giveUp(ctx context.Context, q event.Question) {
-	if !a.conn.alone || a.session().Info().Owner != 0 || a.conn.host().Clients(a.id) > 1 {
+	if !a.conn.onlyClient || a.session().Info().Owner != 0 || a.conn.host().Clients(a.id) > 1 {
 		return
 	}
 	refusal := event.Answer{Reason: "The editor could not ask the user, or the user has closed the question."}

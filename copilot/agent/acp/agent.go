@@ -154,16 +154,16 @@ func (a *Agent) closeSession(ctx context.Context, id string) error {
 
 // Ping calls a method that no agent has and waits for any answer: the protocol has no other sign of life.
 func (a *Agent) Ping(ctx context.Context) error {
-	before, heard := a.link.Program.Activity(), a.link.Heard()
+	before, output := a.link.Program.Activity(), a.link.LastOutput()
 	err := a.link.Peer.Call(ctx, "_portal/ping", nil, nil)
 	_, refused := errors.AsType[*jsonrpc.Error](err)
 	switch {
 	case a.link.IsOver(), errors.Is(err, jsonrpc.ErrGone), errors.Is(err, jsonrpc.ErrClosed):
 		return stdio.ErrGone
-	case err == nil, refused, a.link.Heard().After(heard):
+	case err == nil, refused, a.link.LastOutput().After(output):
 		return nil
 	}
-	return a.link.Silent(ctx, before, heard)
+	return a.link.Silent(ctx, before, output)
 }
 
 // Memory returns the memory of the program without its children.

@@ -266,7 +266,7 @@ const (
 
 // ping waits for a sign of life if one is overdue. The protocol has no method to request one.
 func (l *link) ping(ctx context.Context) error {
-	before, heard := l.Program.Activity(), l.Heard()
+	before, output := l.Program.Activity(), l.LastOutput()
 	ticker := time.NewTicker(pingInterval)
 	defer ticker.Stop()
 	for l.isOverdue() {
@@ -274,7 +274,7 @@ func (l *link) ping(ctx context.Context) error {
 		case <-ticker.C:
 		case <-l.Over():
 		case <-ctx.Done():
-			return l.Silent(ctx, before, heard)
+			return l.Silent(ctx, before, output)
 		}
 	}
 	if l.IsOver() {
@@ -287,5 +287,5 @@ func (l *link) ping(ctx context.Context) error {
 func (l *link) isOverdue() bool {
 	since, late := l.writing.Load(), l.late.Load()
 	stuck := since != 0 && time.Since(time.Unix(0, since)) > writeLimit
-	return !l.IsOver() && (stuck || late != 0 && l.Heard().UnixNano() <= late)
+	return !l.IsOver() && (stuck || late != 0 && l.LastOutput().UnixNano() <= late)
 }

@@ -27,7 +27,7 @@ type turn struct {
 
 	// Guarded by the conversation's lock.
 	attempt int    // of the open message; 0 if there is none
-	said    string // text of the open message
+	text    string // of the open message
 }
 
 // perform sends the prompt to the program and reports the answer. It does not report the end of the program.
@@ -90,10 +90,10 @@ func (t *turn) emitText(attempt int, text string) {
 		return
 	}
 	if t.attempt != attempt {
-		t.attempt, t.said = attempt, ""
+		t.attempt, t.text = attempt, ""
 		t.emitLocked(event.MessageStarted{ID: t.id(attempt)})
 	}
-	t.said += text
+	t.text += text
 	t.emitLocked(event.MessageDelta{ID: t.id(attempt), Text: text})
 }
 
@@ -102,7 +102,7 @@ func (t *turn) endMessageEmpty() {
 	if t.attempt > 0 {
 		t.emitLocked(event.MessageEnded{ID: t.id(t.attempt)})
 	}
-	t.attempt, t.said = 0, ""
+	t.attempt, t.text = 0, ""
 }
 
 // failed reports a failed attempt and retracts its text.
@@ -124,10 +124,10 @@ func (t *turn) notice(kind string, value any) {
 // answered reports the whole answer. If it differs from the chunks, it becomes a new message, and the old one is
 // retracted. The caller holds the lock.
 func (t *turn) answered(r chatResult) {
-	rest, goesOn := strings.CutPrefix(r.Message, t.said)
+	rest, goesOn := strings.CutPrefix(r.Message, t.text)
 	switch {
 	case goesOn:
-	case strings.TrimSpace(t.said) == strings.TrimSpace(r.Message):
+	case strings.TrimSpace(t.text) == strings.TrimSpace(r.Message):
 		rest = ""
 	default:
 		t.endMessageEmpty()

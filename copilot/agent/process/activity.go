@@ -20,11 +20,11 @@ const minActivity = 0.02
 // lag is the maximum delay between sending and recording an output of the process.
 const lag = time.Second
 
-// Since reports whether the process has worked since then, or may have. heard is the time of its last output.
+// Since reports whether the process has worked since then, or may have. lastOutput is the time of its last output.
 // The Copilot CLI has a single thread and calls gh and git synchronously: while such a child runs, it does
 // nothing else. Such a child was started after the last output; an older one, such as an MCP server, is not
 // what it waits for.
-func (e Activity) Since(then Activity, heard time.Time) bool {
+func (e Activity) Since(then Activity, lastOutput time.Time) bool {
 	if !e.known || !then.known || e.wants {
 		return true
 	}
@@ -33,5 +33,5 @@ func (e Activity) Since(then Activity, heard time.Time) bool {
 	}
 	least := time.Duration(minActivity * float64(e.at.Sub(then.at)))
 	return e.used-then.used >= least || e.family-then.family >= least ||
-		!e.youngest.IsZero() && e.youngest.After(heard.Add(-lag))
+		!e.youngest.IsZero() && e.youngest.After(lastOutput.Add(-lag))
 }

@@ -21,10 +21,10 @@ type Link struct {
 	Program *Program
 	Peer    *jsonrpc.Peer
 
-	ends  sync.Once
-	over  chan struct{} // closed when no more responses will come
-	done  chan struct{} // closed when the program and its children have ended
-	heard atomic.Int64  // time of the last output, in Unix nanoseconds
+	ends       sync.Once
+	over       chan struct{} // closed when no more responses will come
+	done       chan struct{} // closed when the program and its children have ended
+	lastOutput atomic.Int64  // time of the last output, in Unix nanoseconds
 }
 
 // Connect connects to a program. The peer handles methods; see [jsonrpc.New].
@@ -46,13 +46,13 @@ type activityReader struct {
 func (e *activityReader) Read(b []byte) (int, error) {
 	n, err := e.ReadCloser.Read(b)
 	if n > 0 {
-		e.link.heard.Store(time.Now().UnixNano())
+		e.link.lastOutput.Store(time.Now().UnixNano())
 	}
 	return n, err
 }
 
-// Heard returns the time of the last output of the program; the start of 1970 if there was none.
-func (l *Link) Heard() time.Time { return time.Unix(0, l.heard.Load()) }
+// LastOutput returns the time of the last output of the program; the start of 1970 if there was none.
+func (l *Link) LastOutput() time.Time { return time.Unix(0, l.lastOutput.Load()) }
 
 // Over returns a channel that is closed when no more responses will come.
 func (l *Link) Over() <-chan struct{} { return l.over }
@@ -104,8 +104,8 @@ func (l *Link) awaitExit() {
 	}
 }
 
-// exitPatience limits each step of stopping a program.
-const exitPatience = 2 * time.Second
+// exitTimeout limits each step of stopping a program.
+const exitTimeout = 2 * time.Second
 
 // AtOnce returns a context with which stopping a program kills it.
 func AtOnce() context.Context {
@@ -114,16 +114,16 @@ func AtOnce() context.Context {
 	return ctx
 }
 
-// Stop stops the program: farewell unless it is nil, the end of its input, SIGTERM, and SIGKILL when ctx is done or it takes
+// Stop stops the program: requestExit unless it is nil, the end of its input, SIGTERM, and SIGKILL when ctx is done or it takes
 // too long. It returns when Done is closed.
-func (l *Link) Stop(ctx context.Context, farewell func(context.Context)) {
-	ctx, cancel := context.WithTimeout(ctx, 2*exitPatience)
+func (l *Link) Stop(ctx context.Context, requestExit func(context.Context)) {
+	ctx, cancel := context.WithTimeout(ctx, 2*exitTimeout)
 	defer cancel()
 	deadline, _ := ctx.Deadline() // at most that
 	gentle, cancelGentle := context.WithTimeout(ctx, time.Until(deadline)/2)
 	defer cancelGentle()
-	if farewell != nil {
-		farewell(gentle)
+	if requestExit != nil {
+		requestExit(gentle)
 	}
 	_ = l.Program.In.Close()
 	if !l.isGone(gentle) {
