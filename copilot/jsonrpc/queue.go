@@ -35,56 +35,25 @@ func newQueue() *queue {
 
 // push adds messages one after another, each when less than limit is there.
 func (q *queue) push(ctx context.Context, limit int, messages ...[]byte) error {
-	for {
-		rest, room, err := q.tryPush(messages, limit)
-		if room == nil {
-			return err
+	return q.await(ctx, func() (done bool, err error) {
+		if q.err != nil {
+			return false, q.err
 		}
-		messages = rest
-		select {
-		case <-room:
-		case <-ctx.Done():
-			return ctx.Err()
+		n := 0
+		for ; n < len(messages) && q.size < limit; n++ {
+			q.size += len(messages[n]) + messageCost
 		}
-	}
-}
-
-// tryPush adds messages while less than limit is there. If some are left, room is closed when there is more.
-func (q *queue) tryPush(messages [][]byte, limit int) (rest [][]byte, room <-chan struct{}, err error) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if q.err != nil {
-		return nil, nil, q.err
-	}
-	n := 0
-	for ; n < len(messages) && q.size < limit; n++ {
-		q.size += len(messages[n]) + messageCost
-	}
-	q.messages = append(q.messages, messages[:n]...)
-	q.left += n
-	q.news.Signal()
-	if n == len(messages) {
-		return nil, nil, nil
-	}
-	return messages[n:], q.roomSignal(), nil
+		q.messages = append(q.messages, messages[:n]...)
+		q.left += n
+		q.news.Signal()
+		messages = messages[n:]
+		return len(messages) == 0, nil
+	})
 }
 
 // waitBelow waits until the size is below limit.
 func (q *queue) waitBelow(ctx context.Context, limit int) error {
-	for {
-		q.mu.Lock()
-		room := q.roomSignal()
-		full := q.size >= limit && q.err == nil
-		q.mu.Unlock()
-		if !full {
-			return ctx.Err()
-		}
-		select {
-		case <-room:
-		case <-ctx.Done():
-			return ctx.Err()
-		}
-	}
+	return q.await(ctx, func() (done bool, err error) { return q.size < limit || q.err != nil, ctx.Err() })
 }
 
 // flush waits until the messages queued so far are written.
@@ -92,14 +61,19 @@ func (q *queue) flush(ctx context.Context) error {
 	q.mu.Lock()
 	until := q.written + uint64(q.left) //nolint:gosec // never negative
 	q.mu.Unlock()
-	for {
-		q.mu.Lock()
-		room, done, err := q.roomSignal(), q.written >= until, q.err
-		q.mu.Unlock()
-		if done {
-			return nil
+	return q.await(ctx, func() (done bool, err error) {
+		if q.written >= until {
+			return true, nil
 		}
-		if err != nil {
+		return false, q.err
+	})
+}
+
+// await calls check, which holds the lock, until it is done or fails, and again whenever there is more room.
+func (q *queue) await(ctx context.Context, check func() (done bool, err error)) error {
+	for {
+		room, err := q.try(check)
+		if room == nil {
 			return err
 		}
 		select {
@@ -108,6 +82,16 @@ func (q *queue) flush(ctx context.Context) error {
 			return ctx.Err()
 		}
 	}
+}
+
+// try calls check once. If it is not done, room is closed when there is more.
+func (q *queue) try(check func() (done bool, err error)) (room <-chan struct{}, err error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if done, err := check(); done || err != nil {
+		return nil, err
+	}
+	return q.roomSignal(), nil
 }
 
 // roomSignal returns a channel that is closed when there is more room.
