@@ -104,7 +104,7 @@ func TestEachAttemptIsItsOwnMessage(t *testing.T) {
 	assert.Equal(t, []string{"a heron", "a heron"}, deltas)
 	assert.Equal(t, map[string]any{
 		"attempt": 2.0, "seconds": 3.0, "error": `the agent's program refused "chat": no (-32004)`,
-	}, notice(t, told, ndjson.NoticeRetry))
+	}, notice(t, told, "portal.retry"))
 }
 
 func notice(t *testing.T, told []event.Body, kind string) (value map[string]any) {
@@ -121,7 +121,7 @@ func TestSuggestionsAreANotice(t *testing.T) {
 	told := prompted(t, func(c *cli, f frame) {
 		c.result(f, `{"message":"hello","suggestions":["Upload a file","Paste a URL"]}`)
 	})
-	assert.Equal(t, map[string]any{"suggestions": []any{"Upload a file", "Paste a URL"}}, notice(t, told, ndjson.NoticeSuggestions))
+	assert.Equal(t, map[string]any{"suggestions": []any{"Upload a file", "Paste a URL"}}, notice(t, told, "portal.suggestions"))
 	assert.IsType(t, event.Idle{}, told[len(told)-1])
 }
 

@@ -13,10 +13,8 @@ import (
 
 // The kinds of notices.
 const (
-	// NoticeSuggestions holds the program's suggestions for the next prompt: {"suggestions": [text]}.
-	NoticeSuggestions = "portal.suggestions"
-	// NoticeRetry reports that a prompt is sent to the program again: {"attempt", "error", "seconds"}.
-	NoticeRetry = "portal.retry"
+	noticeSuggestions = "portal.suggestions" // the program's suggestions for the next prompt: {"suggestions": [text]}
+	noticeRetry       = "portal.retry"       // a prompt is sent to the program again: {"attempt", "error", "seconds"}
 )
 
 // turn is the work on a prompt.
@@ -112,7 +110,7 @@ func (t *turn) failed(attempt int, err error, again bool, wait time.Duration) {
 	t.endMessageEmpty()
 	if again {
 		t.conversation.agent.link.log.Warn("sending the prompt to the agent's program again", "attempt", attempt+1, "in", wait, "err", err)
-		t.notice(NoticeRetry, map[string]any{"attempt": attempt + 1, "error": err.Error(), "seconds": wait.Seconds()})
+		t.notice(noticeRetry, map[string]any{"attempt": attempt + 1, "error": err.Error(), "seconds": wait.Seconds()})
 	}
 }
 
@@ -140,7 +138,7 @@ func (t *turn) answered(r chatResult) {
 	t.emitText(attempt, rest)
 	t.emitLocked(event.MessageEnded{ID: t.id(attempt), Text: r.Message})
 	if len(r.Suggestions) > 0 {
-		t.notice(NoticeSuggestions, map[string]any{"suggestions": r.Suggestions})
+		t.notice(noticeSuggestions, map[string]any{"suggestions": r.Suggestions})
 	}
 }
 
