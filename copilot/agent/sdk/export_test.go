@@ -2,7 +2,6 @@ package sdk
 
 import (
 	"context"
-	"io"
 	"time"
 
 	vendor "github.com/github/copilot-sdk/go"
@@ -55,6 +54,18 @@ var (
 	Quota      = quota
 	Loaded     = loaded
 	Discovered = discovered
+)
+
+// Texts and versions, and the removal of temporary files before the first start.
+var (
+	Difference   = difference
+	ReplaceOnce  = replaceOnce
+	PlainText    = plainText
+	WithFormatOf = withFormatOf
+	Merge        = merge
+	TooOld       = tooOld
+	DecodeModels = decodeModels
+	RemoveLeft   = removeLeft
 )
 
 // Disconnected is a conversation without a CLI.
@@ -138,14 +149,8 @@ func (m *Disconnected) Close() {
 // Find returns the path of the CLI's executable.
 func (l Locate) Find() (string, error) { return l.find() }
 
-// TooOld reports whether a version of the CLI is too old.
-func TooOld(version string) bool { return tooOld(version) }
-
 // List requests the models of a provider.
 func (p *Provider) List(ctx context.Context) ([]string, error) { return p.models(ctx) }
-
-// DecodeModels decodes the response of a provider.
-func DecodeModels(r io.Reader) ([]string, error) { return decodeModels(r) }
 
 // Options returns the options of the driver.
 func (d *Driver) Options() Options { return d.options }
@@ -178,42 +183,21 @@ func (a *Agent) Expire() {
 	a.catalog.until = time.Time{}
 }
 
-// RemoveLeft removes temporary files as a driver does before its first start.
-func RemoveLeft() { removeLeft() }
-
-// Files are those of a conversation without the CLI.
-type Files struct{ f *openFiles }
-
 // NewFiles returns the files of a new conversation.
-func NewFiles(o agent.Opening) Files { return Files{newOpenFiles(o)} }
+var NewFiles = newOpenFiles
 
 // Before is the hook before a tool.
-func (f Files) Before(tool string, args any) *vendor.PreToolUseHookOutput {
-	return f.f.before(tool, args)
+func (f *openFiles) Before(tool string, args any) *vendor.PreToolUseHookOutput {
+	return f.before(tool, args)
 }
 
 // After is the hook after a tool.
-func (f Files) After(tool string, args any) { f.f.after(tool, args, nil) }
+func (f *openFiles) After(tool string, args any) { f.after(tool, args, nil) }
 
 // Failed is the hook after a tool that has failed.
-func (f Files) Failed(tool string, args any) *vendor.PostToolUseFailureHookOutput {
-	return f.f.failed(tool, args)
+func (f *openFiles) Failed(tool string, args any) *vendor.PostToolUseFailureHookOutput {
+	return f.failed(tool, args)
 }
-
-// Difference returns what makes a text another one.
-func Difference(from, to string) (before, after string) { return difference(from, to) }
-
-// ReplaceOnce replaces a text that occurs once.
-func ReplaceOnce(text, before, after string) (string, bool) { return replaceOnce(text, before, after) }
-
-// PlainText returns a text as the CLI's tools see it.
-func PlainText(raw string) (string, bool) { return plainText(raw) }
-
-// Like gives a text the form of another one.
-func WithFormatOf(raw, text string) string { return withFormatOf(raw, text) }
-
-// Merge combines the changes of two texts.
-func Merge(base, a, b string) (string, bool) { return merge(base, a, b) }
 
 // Lines returns the lines of a range.
 func Lines(text string, span ...int) (string, bool) { return lines(text, span) }
