@@ -189,6 +189,21 @@ func continuesClosedSession(t page) {
 	t.reload(b)
 }
 
+func followsReopenedSession(t page) {
+	b, session := t.session(t.TempDir(), "permissions=ask")
+	path := "copilot/session/" + session
+	t.portal.Run(session, "say `first`")
+	idle(b, 1)
+	t.portal.API("POST", path+"/stop", "")
+	b.WaitText(id("status"), "Closed")
+	t.portal.API("POST", path+"/resume", "")
+	b.Wait(`document.querySelector('[data-testid="status"]').textContent === ""`)
+	t.portal.Run(session, "say `second`")
+	idle(b, 2)
+	b.WaitText(id("answer"), "second")
+	t.reload(b)
+}
+
 // pasteTwo pastes a large image and, before it is read, a small text.
 const pasteTwo = `(() => {
 	for (const file of [new File([new Uint8Array(8 << 20)], "large.png", {type: "image/png"}), new File(["words"], "small.txt", {type: "text/plain"})]) {

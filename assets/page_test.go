@@ -199,6 +199,7 @@ func TestPage(t *testing.T) {
 		"sends a failed prompt again with its attachments": retriesWithAttachments,
 		"waits for attachments that are being read":        waitsForAttachments,
 		"continues a closed session":                       continuesClosedSession,
+		"follows a session that was opened again":          followsReopenedSession,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -90,7 +90,8 @@ export class Sessions {
 
   /** Handles a message. Returns false if its session is not attached. @param {Message} message */
   receive(message) {
-    const id = message.params.meta?.session_id ?? message.params.session_id;
+    const { meta, session_id, session } = message.params;
+    const id = meta?.session_id ?? session_id ?? session?.session_id;
     const entry = this.#entries.get(id);
     if (!entry) return false;
     if (message.method === "portal.session.reset") {
@@ -102,7 +103,7 @@ export class Sessions {
       return true;
     }
     if (!entry.attached) {
-      if (entry.isShown && message.method === "run.status") this.#follow(id, entry);
+      if (entry.isShown && isOpened(message)) this.#follow(id, entry);
       return false;
     }
     apply(entry.session, message, this.clock());
@@ -123,8 +124,8 @@ export class Sessions {
   }
 
   /**
-   * Attaches to a shown session that a prompt has opened again. The portal already sends the events of that run, so it must stop first:
-   * attaching brings all of them since the cursor.
+   * Attaches to a shown session that was opened again. If a prompt of this page did so, the portal already sends the events of that run, and must
+   * stop first: attaching brings all of them since the cursor.
    * @param {string} id @param {Entry} entry
    */
   #follow(id, entry) {
@@ -207,6 +208,9 @@ export class Sessions {
     entry.detaching = this.rpc.call("portal.session.detach", { session_id: id }).catch(() => {}); // it fails only if the connection is lost
   }
 }
+
+/** Reports whether a message shows that its session is not closed. @param {Message} message */
+const isOpened = ({ method, params }) => method === "run.status" || (method === "portal.session.changed" && params.session.state !== "closed");
 
 /** Sets how far back the state reaches. @param {Session} session @param {{truncated?: boolean, earlier?: string}} result */
 function setEarlier(session, { truncated, earlier }) {

@@ -165,6 +165,25 @@ describe("a session", () => {
     assert.equal(session.closed, false);
   });
 
+  test("that was closed is attached again when another client opens it", async () => {
+    const { sessions, session, calls } = await attached();
+    const listed = (state) => sessions.receive({ method: "portal.session.changed", params: { session: { ...info, state } } });
+    listed("idle");
+    sessions.receive({ method: "portal.session.closed", params: { session_id: "s" } });
+    listed("closed");
+    await settled();
+    assert.equal(calls.length, 1);
+    listed("idle");
+    calls[1].resolve({ detached: false });
+    await settled();
+    assert.deepEqual(calls[2].params, { session_id: "s", max_runs: 200, max_events: 300, after: "c1" });
+    calls[2].resolve({ session: info });
+    await settled();
+    assert.equal(session.state, "idle");
+    sessions.receive(text("b", "c2"));
+    assert.deepEqual(contents(session), ["a", "b"]);
+  });
+
   test("that failed to open is tried again", async () => {
     const { sessions, calls } = start();
     const opened = sessions.open("s");

@@ -146,6 +146,7 @@ export function applyInfo(session, info) {
   if (info.permissions) setPermissions(session, info.permissions, info.remembered);
   if (info.waiting) setQueue(session, info.waiting);
   if (info.can) session.can = info.can;
+  session.closed &&= info.state === "closed"; // otherwise it was opened again
   const closed = info.state === "closed" && !session.run;
   session.state = closed || info.state === "elsewhere" ? /** @type {State} */ (info.state) : stateOf(session, info.state);
   session.parts.add("head");
