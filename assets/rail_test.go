@@ -146,6 +146,28 @@ func organizesSessions(t page) {
 	b.Wait(fmt.Sprintf(`document.querySelector(%q).dataset.state === "waiting"`, row(session, "")))
 }
 
+func keepsRowsUnderPointer(t page) {
+	t = t.own() // rows move while other tests start sessions
+	p, dir := t.portal, t.TempDir()
+	below, first := p.StartSession(dir, "permissions=ask"), p.StartSession(dir, "permissions=ask")
+	p.Run(first, "say `dunlin`")
+	b := t.open(p.URL)
+	b.WaitText(row(first, ".row-title"), "dunlin")
+	b.Do(chromedp.Evaluate[chromedp.Void](`(() => {
+		const move = () => document.querySelector(".row").dispatchEvent(new PointerEvent("pointermove", { bubbles: true }));
+		globalThis.moving = setInterval(move, 50);
+		move();
+	})()`))
+	places := `[...document.querySelectorAll(".row")].map((row) => row.dataset.session + row.offsetTop).join()`
+	before := b.Text(places)
+	p.API("POST", "copilot/session/"+below+"/query", "run `echo dunlin`")
+	b.Wait(`document.title.includes("Waiting for you")`)
+	assert.Equal(t, before, b.Text(places))
+	b.Do(chromedp.Evaluate[chromedp.Void](`clearInterval(moving)`))
+	b.WaitText(row(below, ".row-detail"), "echo dunlin")
+	b.Wait(`document.querySelector(".row").dataset.session === ` + literal(below))
+}
+
 func TestNotifications(t *testing.T) {
 	t.Parallel()
 	notifies(page{t, portaltest.StartChromium(t), portaltest.Start(t, portaltest.Options{Args: []string{"--demo"}})})

@@ -15,6 +15,7 @@ const HEIGHTS = { mouse: [34, 50], touch: [44, 56], compact: [28, 42] };
 const LABELS = { mouse: 30, touch: 44, compact: 30 }; // heights of headings
 const MAX_ROWS = 200; // in the page; of longer lists only the visible rows are
 const OVERSCAN = 400; // px above and below the visible part
+const AIMING = 1000; // ms after a move of the pointer over the rows, in which they stay where they are
 
 /**
  * @param {{root: HTMLElement, toggle: HTMLElement, veil: HTMLElement, notice: HTMLElement, rpc: import("../rpc.js").Connection, navigate: (address: string) => void}} options
@@ -95,6 +96,18 @@ export function createRail({ root, toggle, veil, notice, rpc, navigate }) {
     below.style.height = `${totalHeight(rows.slice(to))}px`;
   };
 
+  let isAiming = false;
+  const releaseLater = debounce(AIMING, () => {
+    isAiming = false;
+    build();
+  });
+  for (const type of ["pointermove", "pointerdown"]) {
+    nav.addEventListener(type, () => {
+      isAiming = true;
+      releaseLater();
+    });
+  }
+
   let lastSearch = 0;
   const searchSoon = debounce(180, async () => {
     const query = search.value.trim();
@@ -162,10 +175,11 @@ export function createRail({ root, toggle, veil, notice, rpc, navigate }) {
   const rail = {
     /** The id of the shown session, or "". */
     current: "",
-    /** @param {List} updated */
+    /** Shows changes, but not while the user aims at a row: it would move away. @param {List} updated */
     update(updated) {
       list = updated;
-      build();
+      if (isAiming && rows.length > 0) draw();
+      else build();
     },
     /** Focuses the search. */
     search() {
