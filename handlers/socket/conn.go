@@ -58,9 +58,6 @@ func newConn(s *Server, r *http.Request, run func(context.Context, *Conn)) *Conn
 	}
 }
 
-// Request returns the request that was upgraded. Its body cannot be read.
-func (c *Conn) Request() *http.Request { return c.request }
-
 // Receive returns the next message. Errors: [io.EOF] when the client has closed properly, [ErrClosed], [ErrGone], ctx.Err().
 func (c *Conn) Receive(ctx context.Context) ([]byte, error) {
 	select {

@@ -57,7 +57,7 @@ func open(tb testing.TB, options socket.Options, run func(context.Context, *sock
 func (s *site) dial() *client {
 	s.t.Helper()
 	dialer := websocket.Dialer{HandshakeTimeout: patience}
-	conn, response, err := dialer.Dial("ws://"+s.address+"/?who=me", nil)
+	conn, response, err := dialer.Dial("ws://"+s.address, nil)
 	require.NoError(s.t, err)
 	require.NoError(s.t, response.Body.Close())
 	s.t.Cleanup(func() { _ = conn.Close() })

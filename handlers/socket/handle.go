@@ -16,12 +16,11 @@ const connKey = "conn"
 
 // handle registers the handlers of melody's events.
 func handle(m *melody.Melody) {
-	on := func(do func(*Conn, []byte)) func(*melody.Session, []byte) {
-		return func(s *melody.Session, b []byte) { do(connOf(s), b) }
-	}
 	m.HandleConnect(func(s *melody.Session) { connOf(s).connected(s) })
-	m.HandleMessage(on((*Conn).text))
-	m.HandleMessageBinary(on((*Conn).binary))
+	m.HandleMessage(func(s *melody.Session, text []byte) { connOf(s).text(text) })
+	m.HandleMessageBinary(func(s *melody.Session, _ []byte) {
+		connOf(s).refuse(melody.CloseUnsupportedData, "only text is understood here")
+	})
 	m.HandleClose(func(s *melody.Session, code int, _ string) error { connOf(s).closed(code); return nil })
 	m.HandleError(func(s *melody.Session, err error) { connOf(s).stop(gone(err)) })
 	m.HandleDisconnect(func(s *melody.Session) { close(connOf(s).down) })
@@ -63,18 +62,6 @@ func (c *Conn) text(message []byte) {
 		c.refuse(melody.CloseInvalidFramePayloadData, "text has to be UTF-8")
 		return
 	}
-	c.deliver(message)
-}
-
-func (c *Conn) binary(message []byte) {
-	if !c.server.options.Binary {
-		c.refuse(melody.CloseUnsupportedData, "only text is understood here")
-		return
-	}
-	c.deliver(message)
-}
-
-func (c *Conn) deliver(message []byte) {
 	if c.server.options.IgnoresInput {
 		return
 	}

@@ -9,7 +9,6 @@ import (
 // Options are the options of a [Server]. Zero values are the defaults.
 type Options struct {
 	MaxMessage int64 // the longest accepted message, in bytes; 16 MiB. A longer one closes with 1009
-	Binary     bool  // accepts binary messages like text; otherwise they close with 1003
 
 	PingEvery    time.Duration // 20 s
 	Silence      time.Duration // how long a client may send nothing, not even a pong, before it is cut off; 50 s

@@ -42,13 +42,6 @@ func TestUnsupportedFramesAreRefused(t *testing.T) {
 	}
 }
 
-func TestBinaryMessagesCanBeAllowed(t *testing.T) {
-	s := open(t, socket.Options{Binary: true}, echo)
-	c := s.dial()
-	require.NoError(t, c.WriteMessage(websocket.BinaryMessage, []byte("{}")))
-	assert.Equal(t, "{}", c.hear())
-}
-
 func TestUnreceivedClientBlocksOnlyItself(t *testing.T) {
 	s := open(t, socket.Options{}, func(ctx context.Context, conn *socket.Conn) {
 		if first, err := conn.Receive(ctx); err == nil && string(first) == "stop" {
