@@ -38,8 +38,8 @@ func (n *connection) watchInterface(ctx context.Context, r *jsonrpc.Request) (an
 	if i.Work != nil {
 		after = i.Work.After
 	}
-	tell := func(ctx context.Context) { n.sendInterfaceEvents(ctx, g, i.ID, after) }
-	if err := n.startWatch(ctx, r, interfaceKey(i.ID), tell); err != nil {
+	send := func(ctx context.Context) { n.sendInterfaceEvents(ctx, g, i.ID, after) }
+	if err := n.startWatch(ctx, r, interfaceKey(i.ID), send); err != nil {
 		return nil, err
 	}
 	return interfaceResult{encodeInterface(i)}, nil

@@ -10,20 +10,20 @@ type textBlock struct {
 }
 
 // open starts a block. If its beginning is unknown, a part of it may have been sent before.
-func (t *encoder) open(key string, seen bool) *textBlock {
-	b := t.blocks[key]
+func (enc *encoder) open(key string, seen bool) *textBlock {
+	b := enc.blocks[key]
 	if b == nil {
-		b = &textBlock{startUnseen: !seen && t.unsure}
-		t.blocks[key] = b
+		b = &textBlock{startUnseen: !seen && enc.unsure}
+		enc.blocks[key] = b
 	}
 	return b
 }
 
 // addDelta adds a piece and reports whether to send it. Pieces are not sent if the whole text
 // follows, or after missing ones: then the end has the rest.
-func (t *encoder) addDelta(key, text string, superseded bool, n uint64) bool {
-	b := t.open(key, false)
-	if superseded && n <= t.past {
+func (enc *encoder) addDelta(key, text string, superseded bool, n uint64) bool {
+	b := enc.open(key, false)
+	if superseded && n <= enc.past {
 		b.incomplete = true
 	}
 	if b.incomplete && superseded && !b.startUnseen {
@@ -34,13 +34,13 @@ func (t *encoder) addDelta(key, text string, superseded bool, n uint64) bool {
 	return true
 }
 
-// remainingText ends a block and returns the rest of its text; torn reports whether the client may
+// remainingText ends a block and returns the rest of its text; mayRepeat reports whether the client may
 // have its beginning already.
-func (t *encoder) remainingText(key, whole string) (text string, torn bool) {
-	b := t.blocks[key]
-	delete(t.blocks, key)
+func (enc *encoder) remainingText(key, whole string) (text string, mayRepeat bool) {
+	b := enc.blocks[key]
+	delete(enc.blocks, key)
 	switch {
-	case b == nil && t.unsure:
+	case b == nil && enc.unsure:
 		return whole, whole != ""
 	case b == nil, b.sent == 0 && !b.startUnseen:
 		return whole, false
@@ -54,26 +54,26 @@ func (t *encoder) remainingText(key, whole string) (text string, torn bool) {
 
 // checkGap checks whether pieces are missing before an entry: numbers of dropped entries are
 // missing.
-func (t *encoder) checkGap(n uint64) {
-	if n != t.last+1 {
-		t.markGap()
+func (enc *encoder) checkGap(n uint64) {
+	if n != enc.last+1 {
+		enc.markGap()
 	}
-	t.last = n
+	enc.last = n
 }
 
 // skip records that entries are missing. After a stale gap, what was sent of an open text may be none of it.
-func (t *encoder) skip(gap *journal.GapError) {
-	t.unsure = true
+func (enc *encoder) skip(gap *journal.GapError) {
+	enc.unsure = true
 	if !gap.Stale {
 		return
 	}
-	for _, b := range t.blocks {
+	for _, b := range enc.blocks {
 		b.incomplete, b.startUnseen = true, true
 	}
 }
 
-func (t *encoder) markGap() {
-	for _, b := range t.blocks {
+func (enc *encoder) markGap() {
+	for _, b := range enc.blocks {
 		b.incomplete = true
 	}
 }

@@ -61,7 +61,7 @@ func (a *API) sweep() {
 		over := !here || s.Info().State == copilot.StateClosed
 		if _, unwatched := u.idleSince(); unwatched && over {
 			delete(a.uses.byID, id)
-			a.heard.forget(id)
+			a.delivered.forget(id)
 		}
 	}
 }
@@ -92,5 +92,5 @@ func (a *API) expire(ctx context.Context, id string) {
 	}
 	a.options.Log.Info("closed idle session", "session", id, "after", a.options.Idle)
 	a.uses.drop(id)
-	a.heard.forget(id)
+	a.delivered.forget(id)
 }

@@ -22,33 +22,33 @@ type deliveredRuns struct {
 
 // markDelivered records that the end of a run is being written to a client, before the client can
 // open another stream because of it. undo reverts that if the write fails.
-func (h *deliveredRuns) markDelivered(s *copilot.Session, n uint64) (undo func()) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	before := h.bySession[s.ID()]
+func (d *deliveredRuns) markDelivered(s *copilot.Session, n uint64) (undo func()) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	before := d.bySession[s.ID()]
 	if n <= before {
 		return func() {}
 	}
-	h.set(s, n)
+	d.set(s, n)
 	return func() {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		if h.bySession[s.ID()] == n {
-			h.set(s, before)
+		d.mu.Lock()
+		defer d.mu.Unlock()
+		if d.bySession[s.ID()] == n {
+			d.set(s, before)
 		}
 	}
 }
 
 // set stores a number. The caller holds the lock.
-func (h *deliveredRuns) set(s *copilot.Session, n uint64) {
-	h.bySession[s.ID()] = n
+func (d *deliveredRuns) set(s *copilot.Session, n uint64) {
+	d.bySession[s.ID()] = n
 	s.SetReaderPosition(markDone, n)
 }
 
-func (h *deliveredRuns) last(ctx context.Context, s *copilot.Session) (uint64, error) {
-	h.mu.Lock()
-	n, ok := h.bySession[s.ID()]
-	h.mu.Unlock()
+func (d *deliveredRuns) last(ctx context.Context, s *copilot.Session) (uint64, error) {
+	d.mu.Lock()
+	n, ok := d.bySession[s.ID()]
+	d.mu.Unlock()
 	if ok {
 		return n, nil
 	}
@@ -56,23 +56,23 @@ func (h *deliveredRuns) last(ctx context.Context, s *copilot.Session) (uint64, e
 	if err != nil {
 		return 0, fault.Errorf(fault.Unavailable, "how much of this session was delivered could not be read: %w", err)
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.bySession[s.ID()] = max(h.bySession[s.ID()], marks[markDone])
-	return h.bySession[s.ID()], nil
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.bySession[s.ID()] = max(d.bySession[s.ID()], marks[markDone])
+	return d.bySession[s.ID()], nil
 }
 
 // forget drops what the session keeps itself.
-func (h *deliveredRuns) forget(id string) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	delete(h.bySession, id)
+func (d *deliveredRuns) forget(id string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.bySession, id)
 }
 
 // startOf returns where the stream of a client without a position starts: at the oldest run whose
 // end nobody received, otherwise after everything so far. gap is what is missing of that run.
-func (h *deliveredRuns) startOf(ctx context.Context, s *copilot.Session) (after uint64, gap *journal.GapError, err error) {
-	if after, err = h.last(ctx, s); err != nil {
+func (d *deliveredRuns) startOf(ctx context.Context, s *copilot.Session) (after uint64, gap *journal.GapError, err error) {
+	if after, err = d.last(ctx, s); err != nil {
 		return 0, nil, err
 	}
 	r := follow.Record(s.Record(), after)

@@ -23,47 +23,47 @@ type encoder struct {
 }
 
 func newEncoder() *encoder {
-	t := &encoder{}
-	t.endRun()
-	return t
+	enc := &encoder{}
+	enc.endRun()
+	return enc
 }
 
 // endRun forgets the run.
-func (t *encoder) endRun() {
-	t.blocks, t.calls = map[string]*textBlock{}, map[string]event.ToolStarted{}
-	t.asked, t.plan = map[string]event.Question{}, plan{}
-	t.unsure = false
+func (enc *encoder) endRun() {
+	enc.blocks, enc.calls = map[string]*textBlock{}, map[string]event.ToolStarted{}
+	enc.asked, enc.plan = map[string]event.Question{}, plan{}
+	enc.unsure = false
 }
 
 // encode returns the events for an entry; none if this dialect ignores it.
-func (t *encoder) encode(e journal.Entry[event.Event]) []message {
-	t.checkGap(e.N)
-	if messages, ok := t.encodeText(e); ok {
+func (enc *encoder) encode(e journal.Entry[event.Event]) []message {
+	enc.checkGap(e.N)
+	if messages, ok := enc.encodeText(e); ok {
 		return messages
 	}
-	if messages, ok := t.encodeAction(e); ok {
+	if messages, ok := enc.encodeAction(e); ok {
 		return messages
 	}
-	return t.encodeState(e)
+	return enc.encodeState(e)
 }
 
 // encodeText encodes what the user and the model say.
-func (t *encoder) encodeText(e journal.Entry[event.Event]) (messages []message, ok bool) {
+func (enc *encoder) encodeText(e journal.Entry[event.Event]) (messages []message, ok bool) {
 	switch b := e.Value.Body.(type) {
 	case event.UserMessage:
 		return singleEvent("timeline.message", timelineMessage{Type: "prompt", Role: "user", Content: b.Prompt.Text, MessageID: e.Value.Run}), true
 	case event.ReasoningStarted:
-		t.open("r"+b.ID, true)
+		enc.open("r"+b.ID, true)
 	case event.ReasoningDelta:
-		return t.delta("r", b.ID, b.Text, e), true
+		return enc.delta("r", b.ID, b.Text, e), true
 	case event.ReasoningEnded:
-		return t.endText("r", b.ID, b.Text, e), true
+		return enc.endText("r", b.ID, b.Text, e), true
 	case event.MessageStarted:
-		t.open("m"+b.ID, true)
+		enc.open("m"+b.ID, true)
 	case event.MessageDelta:
-		return t.delta("m", b.ID, b.Text, e), true
+		return enc.delta("m", b.ID, b.Text, e), true
 	case event.MessageEnded:
-		return t.endText("m", b.ID, b.Text, e), true
+		return enc.endText("m", b.ID, b.Text, e), true
 	default:
 		return nil, false
 	}
@@ -93,8 +93,8 @@ func textEvent(kind, id string, e journal.Entry[event.Event]) timelineMessage {
 	return v
 }
 
-func (t *encoder) delta(kind, id, content string, e journal.Entry[event.Event]) []message {
-	if !t.addDelta(kind+id, content, e.Superseded, e.N) {
+func (enc *encoder) delta(kind, id, content string, e journal.Entry[event.Event]) []message {
+	if !enc.addDelta(kind+id, content, e.Superseded, e.N) {
 		return nil
 	}
 	v := textEvent(kind, id, e)
@@ -104,16 +104,16 @@ func (t *encoder) delta(kind, id, content string, e journal.Entry[event.Event]) 
 
 // endText encodes the end of a text with the rest of it. A text without content, of a model that
 // only called tools, is ignored.
-func (t *encoder) endText(kind, id, whole string, e journal.Entry[event.Event]) []message {
-	if b := t.blocks[kind+id]; whole == "" && (b == nil || b.sent == 0 && !b.startUnseen) {
-		delete(t.blocks, kind+id)
+func (enc *encoder) endText(kind, id, whole string, e journal.Entry[event.Event]) []message {
+	if b := enc.blocks[kind+id]; whole == "" && (b == nil || b.sent == 0 && !b.startUnseen) {
+		delete(enc.blocks, kind+id)
 		return nil
 	}
-	content, torn := t.remainingText(kind+id, whole)
+	content, mayRepeat := enc.remainingText(kind+id, whole)
 	v := textEvent(kind, id, e)
 	v.Content = content
 	encoded := singleEvent("timeline.message", v)
-	if torn {
+	if mayRepeat {
 		gap := singleEvent("gap", incompleteData{id, "the following text is complete; a part of it may have been sent before"})
 		return append(gap, encoded...)
 	}
@@ -126,25 +126,25 @@ type incompleteData struct {
 }
 
 // encodeAction encodes what the agent does and asks.
-func (t *encoder) encodeAction(e journal.Entry[event.Event]) (messages []message, ok bool) {
+func (enc *encoder) encodeAction(e journal.Entry[event.Event]) (messages []message, ok bool) {
 	switch b := e.Value.Body.(type) {
 	case event.ToolStarted:
-		t.calls[b.ID] = b
-		return singleEvent("timeline.toolCall", t.toolCall(b.ID, "running")), true
+		enc.calls[b.ID] = b
+		return singleEvent("timeline.toolCall", enc.toolCall(b.ID, "running")), true
 	case event.ToolOutput:
-		if !t.addDelta("t"+b.ID, b.Text, e.Superseded, e.N) {
+		if !enc.addDelta("t"+b.ID, b.Text, e.Superseded, e.N) {
 			return nil, true
 		}
 		return sharedEvent("timeline.toolOutput", toolOutput{b.ID, b.Text}), true
 	case event.ToolEnded:
-		return singleEvent("timeline.toolCall", t.toolEnded(b)), true
+		return singleEvent("timeline.toolCall", enc.toolEnded(b)), true
 	case event.QuestionAsked:
-		t.asked[b.Question.ID] = b.Question
-		return t.question(b.Question), true
+		enc.asked[b.Question.ID] = b.Question
+		return enc.question(b.Question), true
 	case event.QuestionClosed:
-		return t.answered(b), true
+		return enc.answered(b), true
 	case event.PlanChanged:
-		return t.plan.change(e.Value.Run, b), true
+		return enc.plan.change(e.Value.Run, b), true
 	}
 	return nil, false
 }
@@ -164,15 +164,15 @@ type toolOutput struct {
 	Content string `json:"content"`
 }
 
-func (t *encoder) toolCall(id, status string) toolCall {
-	b := t.calls[id]
+func (enc *encoder) toolCall(id, status string) toolCall {
+	b := enc.calls[id]
 	return toolCall{CallID: id, ToolName: b.Name, Args: jsonrpc.Object(b.Arguments), Status: status, Parent: b.Parent}
 }
 
-func (t *encoder) toolEnded(b event.ToolEnded) toolCall {
-	encoded := t.toolCall(b.ID, "completed")
-	delete(t.calls, b.ID)
-	delete(t.blocks, "t"+b.ID)
+func (enc *encoder) toolEnded(b event.ToolEnded) toolCall {
+	encoded := enc.toolCall(b.ID, "completed")
+	delete(enc.calls, b.ID)
+	delete(enc.blocks, "t"+b.ID)
 	if b.Result != nil {
 		encoded.Result = &b.Result.Content
 	}
@@ -183,13 +183,13 @@ func (t *encoder) toolEnded(b event.ToolEnded) toolCall {
 }
 
 // encodeState encodes changes of the session and its runs.
-func (t *encoder) encodeState(e journal.Entry[event.Event]) []message {
+func (enc *encoder) encodeState(e journal.Entry[event.Event]) []message {
 	switch b := e.Value.Body.(type) {
 	case event.RunStarted:
-		t.endRun()
+		enc.endRun()
 	case event.RunEnded:
-		encoded := t.plan.end(b.Outcome)
-		t.endRun()
+		encoded := enc.plan.end(b.Outcome)
+		enc.endRun()
 		return append(encoded, message{event: "done", data: doneData{e.Value.Run, b.Outcome}})
 	case event.SessionError:
 		return singleEvent("error", failure{codeSDK, sdkFailed + ": " + b.Text, strings.TrimSpace(b.Text + "\n" + b.Hint)})
@@ -254,9 +254,9 @@ func sharedEvent(event string, data any) []message {
 }
 
 // arguments returns those of the call of a question.
-func (t *encoder) arguments(q event.Question) json.RawMessage {
+func (enc *encoder) arguments(q event.Question) json.RawMessage {
 	if q.Arguments != nil {
 		return q.Arguments
 	}
-	return t.calls[q.Call].Arguments
+	return enc.calls[q.Call].Arguments
 }

@@ -52,9 +52,9 @@ func (a *API) UsedSessions() []string {
 	a.uses.mu.Lock()
 	ids := maps.Clone(a.uses.byID)
 	a.uses.mu.Unlock()
-	a.heard.mu.Lock()
-	defer a.heard.mu.Unlock()
-	for id := range a.heard.bySession {
+	a.delivered.mu.Lock()
+	defer a.delivered.mu.Unlock()
+	for id := range a.delivered.bySession {
 		ids[id] = nil
 	}
 	return slices.Collect(maps.Keys(ids))
@@ -62,13 +62,13 @@ func (a *API) UsedSessions() []string {
 
 // Encode returns what a stream sends: all entries of each record, after a gap where another record follows.
 func Encode(gap journal.GapError, records ...[]event.Body) (sent []string) {
-	t := newEncoder()
+	enc := newEncoder()
 	for i, bodies := range records {
 		if i > 0 {
-			t.skip(&gap)
+			enc.skip(&gap)
 		}
 		for n, b := range bodies {
-			for _, m := range t.encode(journal.Entry[event.Event]{N: gap.First*uint64(i) + uint64(n) + 1, Value: event.Event{Body: b}}) {
+			for _, m := range enc.encode(journal.Entry[event.Event]{N: gap.First*uint64(i) + uint64(n) + 1, Value: event.Event{Body: b}}) {
 				raw, _ := json.Marshal(m.data)
 				sent = append(sent, m.event+" "+string(raw))
 			}

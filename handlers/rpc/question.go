@@ -50,15 +50,15 @@ type (
 func callOf(q event.Question) string { return cmp.Or(q.Call, q.ID) }
 
 // question encodes a question.
-func (t *encoder) question(q event.Question) []message {
+func (enc *encoder) question(q event.Question) []message {
 	switch q.Kind {
 	case event.AskPermission:
 		return singleEvent("tool.approval", approval{
-			CallID: callOf(q), ToolName: t.toolOf(q), Args: jsonrpc.Object(t.arguments(q)), RequiresApproval: true,
+			CallID: callOf(q), ToolName: enc.toolOf(q), Args: jsonrpc.Object(enc.arguments(q)), RequiresApproval: true,
 			RequestID: q.ID, Permissions: q.Names, Title: q.Title, Detail: q.Detail, Scopes: form.Scopes(q.Scopes),
 		})
 	case event.AskTool:
-		return singleEvent("tool.request", toolRequest{callOf(q), q.Tool, jsonrpc.Object(t.arguments(q)), q.ID})
+		return singleEvent("tool.request", toolRequest{callOf(q), q.Tool, jsonrpc.Object(enc.arguments(q)), q.ID})
 	case event.AskInput, event.AskForm, event.AskPlan, event.AskSignIn:
 	}
 	encoded := questionData{
@@ -71,8 +71,8 @@ func (t *encoder) question(q event.Question) []message {
 }
 
 // toolOf returns the tool of a permission: a client tool by its own name.
-func (t *encoder) toolOf(q event.Question) string {
-	name := cmp.Or(q.Tool, t.calls[q.Call].Name)
+func (enc *encoder) toolOf(q event.Question) string {
+	name := cmp.Or(q.Tool, enc.calls[q.Call].Name)
 	if name == "" && len(q.Names) > 0 {
 		name = q.Names[0]
 	}
@@ -80,10 +80,10 @@ func (t *encoder) toolOf(q event.Question) string {
 }
 
 // answered encodes the end of a question, and the failure of a callback.
-func (t *encoder) answered(b event.QuestionClosed) []message {
-	q := t.asked[b.ID]
+func (enc *encoder) answered(b event.QuestionClosed) []message {
+	q := enc.asked[b.ID]
 	encoded := answeredData{RequestID: b.ID, CallID: q.Call, By: string(b.Ending)}
-	delete(t.asked, b.ID)
+	delete(enc.asked, b.ID)
 	if b.Ending == event.Answered {
 		encoded.By = b.By
 		if b.Kind == event.AskPermission || b.Kind == event.AskPlan {

@@ -34,22 +34,22 @@ func entriesOfRun(ctx context.Context, record *event.Record, n uint64) (entries 
 
 // replay restores the encoder to the state in which it had sent everything up to a number: the
 // client has what is open then.
-func (t *encoder) replay(ctx context.Context, record *event.Record, n uint64) error {
+func (enc *encoder) replay(ctx context.Context, record *event.Record, n uint64) error {
 	entries, complete, err := entriesOfRun(ctx, record, n)
 	if err != nil {
 		return err
 	}
-	t.unsure = !complete
+	enc.unsure = !complete
 	if len(entries) > 0 {
-		t.last = entries[0].N - 1
+		enc.last = entries[0].N - 1
 	}
 	for _, e := range entries {
-		t.encode(e)
+		enc.encode(e)
 	}
-	if n != t.last { // pieces after the last entry were dropped
-		t.markGap()
+	if n != enc.last { // pieces after the last entry were dropped
+		enc.markGap()
 	}
-	for _, b := range t.blocks {
+	for _, b := range enc.blocks {
 		b.startUnseen = b.startUnseen || b.incomplete // how much of it was sent is no longer known
 		b.incomplete = false
 	}

@@ -71,7 +71,7 @@ type API struct {
 	options       Options
 	http          *jsonrpc.HTTP
 	uses          sessionUses
-	heard         deliveredRuns
+	delivered     deliveredRuns
 	events        wire.Caches[journal.Position, []byte]
 	shared        wire.Deflater // has the newest of them
 	notifications wire.Caches[journal.Position, jsonrpc.Notification]
@@ -87,7 +87,7 @@ type API struct {
 func New(o Options) *API {
 	a := &API{
 		options: o.withDefaults(),
-		uses:    sessionUses{byID: map[string]*sessionUse{}}, heard: deliveredRuns{bySession: map[string]uint64{}},
+		uses:    sessionUses{byID: map[string]*sessionUse{}}, delivered: deliveredRuns{bySession: map[string]uint64{}},
 	}
 	a.stopping, a.stop = context.WithCancel(context.Background())
 	a.methods = a.Methods()

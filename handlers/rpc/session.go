@@ -126,7 +126,7 @@ func (a *API) closeSession(ctx context.Context, r *jsonrpc.Request) (any, error)
 		return nil, err
 	}
 	a.uses.drop(s.ID())
-	a.heard.forget(s.ID())
+	a.delivered.forget(s.ID())
 	return map[string]bool{"closed": true}, nil
 }
 

@@ -63,7 +63,7 @@ func (s *subscription) send(ctx context.Context, to *jsonrpc.Peer, list []jsonrp
 // connect is GET /rpc.
 func (a *API) connect(c *gin.Context) {
 	a.options.Sockets.Serve(c.Writer, c.Request, func(ctx context.Context, conn *socket.Conn) {
-		ctx, cancel := a.withShutdown(ctx, lastWords)
+		ctx, cancel := a.withShutdown(ctx, shutdownGrace)
 		defer cancel()
 		n := &connection{api: a, streams: map[string]*subscription{}}
 		err := jsonrpc.New(conn.Frames(ctx), n.methods(), jsonrpc.Options{
@@ -237,7 +237,7 @@ func (n *connection) ended(id string, stream *subscription) {
 	}
 }
 
-// event is an event of a session as a notification.
+// streamEvent is an event of a session as a notification.
 type streamEvent struct {
 	SessionID string `json:"sessionId"`
 	ID        string `json:"id,omitempty"` // a position to continue from; of several events at one position, the last has it

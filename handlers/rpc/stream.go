@@ -19,9 +19,9 @@ import (
 )
 
 const (
-	commentEvery = 15 * time.Second // keeps a silent stream alive
-	batchEvents  = 128
-	lastWords    = 2200 * time.Millisecond // for streams to end by themselves when the portal stops
+	commentEvery  = 15 * time.Second // keeps a silent stream alive
+	batchEvents   = 128
+	shutdownGrace = 2200 * time.Millisecond // for streams to end by themselves when the portal stops
 )
 
 // eventWriter is the output of a stream: server-sent events, or notifications on a WebSocket.
@@ -49,7 +49,7 @@ type streamReader struct {
 
 // stream is GET /stream/{id}.
 func (a *API) stream(c *gin.Context) {
-	ctx, cancel := a.withShutdown(c.Request.Context(), lastWords)
+	ctx, cancel := a.withShutdown(c.Request.Context(), shutdownGrace)
 	defer cancel()
 	s, err := a.options.Host.Session(ctx, wire.Param(c, "id"))
 	if err != nil {
@@ -118,7 +118,7 @@ func (r *streamReader) begin(ctx context.Context, p subscribeParams) (gap *journ
 	case p.LastEventID == "" && r.limited: // what others have received is not its concern
 		r.encoder.past = r.session.Record().Last()
 	case p.LastEventID == "":
-		r.after, gap, err = r.api.heard.startOf(ctx, r.session)
+		r.after, gap, err = r.api.delivered.startOf(ctx, r.session)
 		r.encoder.past = r.session.Record().Last()
 	default:
 		gap, err = r.resume(ctx, p.LastEventID)
@@ -216,7 +216,7 @@ func (r *streamReader) encode(entries []follow.Entry) error {
 func (r *streamReader) flush(done bool) error {
 	undo := func() {}
 	if done && !r.limited {
-		undo = r.api.heard.markDelivered(r.session, r.after)
+		undo = r.api.delivered.markDelivered(r.session, r.after)
 	}
 	if err := r.writer.flush(); err != nil {
 		undo()

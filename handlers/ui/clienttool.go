@@ -30,10 +30,10 @@ type toolCallResult struct {
 }
 
 // tool calls a tool of the UI.
-func (d questionRelay) tool(ctx context.Context) (event.Answer, error) {
+func (r questionRelay) tool(ctx context.Context) (event.Answer, error) {
 	var result toolCallResult
-	p := toolCallParams{d.run, d.session, d.question.Call, d.question.Tool, jsonrpc.Object(d.question.Arguments), cmp.Or(string(d.question.Arguments), "{}"), d.meta()}
-	if err := d.callUI(ctx, "client.tool.call", p, &result); err != nil {
+	p := toolCallParams{r.run, r.session, r.question.Call, r.question.Tool, jsonrpc.Object(r.question.Arguments), cmp.Or(string(r.question.Arguments), "{}"), r.meta()}
+	if err := r.callUI(ctx, "client.tool.call", p, &result); err != nil {
 		if refused, ok := err.(*jsonrpc.Error); ok { //nolint:errorlint // it is not wrapped
 			return event.Answer{Failed: true, Reason: refused.Message}, nil // the model reads why
 		}

@@ -206,19 +206,20 @@ func (c capabilities) ability() copilot.Capabilities {
 	return can
 }
 
-type party struct {
+// implementation is a client or server, in initialize.
+type implementation struct {
 	Name    string `json:"name"`
 	Version string `json:"version"`
 }
 
 type initializeParams struct {
-	Client       party         `json:"client"`
-	Capabilities *capabilities `json:"ui_capabilities"`
+	Client       implementation `json:"client"`
+	Capabilities *capabilities  `json:"ui_capabilities"`
 }
 
 type initializeResult struct {
 	Protocol     string          `json:"protocol_version"`
-	Server       party           `json:"server"`
+	Server       implementation  `json:"server"`
 	Capabilities map[string]bool `json:"server_capabilities"`
 }
 
@@ -242,7 +243,7 @@ func (n *connection) initialize(ctx context.Context, r *jsonrpc.Request) (any, e
 	}
 	n.api.options.Log.Debug("UI connected", "client", p.Client.Name, "version", p.Client.Version)
 	return initializeResult{
-		Protocol: "0", Server: party{"copilot-portal", n.api.options.Version},
+		Protocol: "0", Server: implementation{"copilot-portal", n.api.options.Version},
 		Capabilities: map[string]bool{
 			"supports_run_cancel": true, "supports_ui_requests": true, "supports_mcp_list": true, "supports_skills_list": true,
 			"supports_deltas": true, "supports_html": true, "supports_html_changes": true, "supports_coalescing": true, "supports_attach": true, "supports_client_tools": true,

@@ -37,10 +37,10 @@ func (n *connection) earlier(ctx context.Context, r *jsonrpc.Request) (any, erro
 	if err != nil {
 		return nil, err
 	}
-	t := past.latest(p.bounds(), func(m message) bool { return m.method != "" && n.acceptsPast(m) })
-	result := earlierResult{[]notification{}, historyResult{Runs: t.runs, Truncated: t.truncated}, t.earlier}
+	selected := past.latest(p.bounds(), func(m message) bool { return m.method != "" && n.acceptsPast(m) })
+	result := earlierResult{[]notification{}, historyResult{Runs: selected.runs, Truncated: selected.truncated}, selected.earlier}
 	by := newHTMLRenderer()
-	for _, m := range t.messages {
+	for _, m := range selected.messages {
 		if m.method == notifyEvent {
 			result.Sent++
 		}

@@ -111,24 +111,24 @@ func (a *attachment) sendBatch(ctx context.Context) error {
 // skipGap continues after a gap. The run before it may have ended in the gap or after it, and
 // questions may be closed.
 func (a *attachment) skipGap(ctx context.Context, gap *journal.GapError) error {
-	t := a.encoder.runEncoder
-	a.encoder = entryEncoder{runEncoder: t, after: gap.First - 1}
-	if t.status == "" {
+	enc := a.encoder.runEncoder
+	a.encoder = entryEncoder{runEncoder: enc, after: gap.First - 1}
+	if enc.status == "" {
 		return nil
 	}
-	a.lostRun = t.run
+	a.lostRun = enc.run
 	session := a.reader.Session()
-	t.open = slices.DeleteFunc(t.open, func(q event.Question) bool {
+	enc.open = slices.DeleteFunc(enc.open, func(q event.Question) bool {
 		if session.HasOpenQuestion(q.ID) {
 			return false
 		}
 		a.conn.withdraw(q.ID)
 		return true
 	})
-	if t.status == statusAwaiting && !t.isAsking() {
-		t.status = statusRunning
-		at := cursor{session.Record().Position(a.encoder.after), t.begun, 0}
-		if err := a.send(ctx, []message{{method: notifyStatus, run: t.run, status: t.status, cursor: at}}); err != nil {
+	if enc.status == statusAwaiting && !enc.isAsking() {
+		enc.status = statusRunning
+		at := cursor{session.Record().Position(a.encoder.after), enc.begun, 0}
+		if err := a.send(ctx, []message{{method: notifyStatus, run: enc.run, status: enc.status, cursor: at}}); err != nil {
 			return err
 		}
 	}
@@ -138,11 +138,11 @@ func (a *attachment) skipGap(ctx context.Context, gap *journal.GapError) error {
 // endRunInGap sends the end of a run that was in a gap, once the run is over and everything
 // left of it is sent.
 func (a *attachment) endRunInGap(ctx context.Context) error {
-	t, session := a.encoder.runEncoder, a.reader.Session()
+	enc, session := a.encoder.runEncoder, a.reader.Session()
 	if a.lostRun == "" {
 		return nil
 	}
-	if t.run != a.lostRun || t.status == "" {
+	if enc.run != a.lostRun || enc.status == "" {
 		a.lostRun = ""
 		return nil
 	}
@@ -151,13 +151,13 @@ func (a *attachment) endRunInGap(ctx context.Context) error {
 	if goesOn || session.Record().Last() > a.encoder.after {
 		return nil
 	}
-	t.out, a.lostRun = nil, ""
-	t.endUnknownRun()
+	enc.out, a.lostRun = nil, ""
+	enc.endUnknownRun()
 	at := cursor{session.Record().Position(a.encoder.after), 0, 0}
-	for i := range t.out {
-		t.out[i].cursor = at
+	for i := range enc.out {
+		enc.out[i].cursor = at
 	}
-	return a.send(ctx, t.out)
+	return a.send(ctx, enc.out)
 }
 
 // errReplaced ends an attachment whose UI has received what is not part of the record: another process had taken the session over.

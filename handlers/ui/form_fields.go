@@ -10,13 +10,13 @@ import (
 )
 
 // fill asks for each field of a form, for a UI that does not take whole forms.
-func (d questionRelay) fill(ctx context.Context) (event.Answer, error) {
+func (r questionRelay) fill(ctx context.Context) (event.Answer, error) {
 	values := map[string]any{}
-	if d.question.Form == nil {
+	if r.question.Form == nil {
 		return event.Answer{Approved: true, Fields: values}, nil
 	}
-	for _, f := range d.question.Form.Fields {
-		value, ok, err := d.field(ctx, f)
+	for _, f := range r.question.Form.Fields {
+		value, ok, err := r.field(ctx, f)
 		if err != nil || !ok {
 			return event.Answer{}, err
 		}
@@ -28,11 +28,11 @@ func (d questionRelay) fill(ctx context.Context) (event.Answer, error) {
 }
 
 // field asks for a value until it fits; ok is false if the user declines.
-func (d questionRelay) field(ctx context.Context, f event.Field) (value any, ok bool, err error) {
+func (r questionRelay) field(ctx context.Context, f event.Field) (value any, ok bool, err error) {
 	fault := ""
 	for range attempts {
 		var text string
-		if text, ok, err = d.value(ctx, f, fault); err != nil || !ok {
+		if text, ok, err = r.value(ctx, f, fault); err != nil || !ok {
 			return nil, false, err
 		}
 		if value, err = form.Read(f, text); err == nil {
@@ -44,10 +44,10 @@ func (d questionRelay) field(ctx context.Context, f event.Field) (value any, ok 
 }
 
 // value asks once. A required field with choices becomes a pick where the UI can do that.
-func (d questionRelay) value(ctx context.Context, f event.Field, fault string) (text string, ok bool, err error) {
-	message := strings.TrimSpace(strings.Join([]string{fault, d.question.Text, f.Detail}, "\n\n"))
-	if items := choices(f); items != nil && d.capabilities().Pick && f.Required {
-		ids, err := d.pick(ctx, pickParams{Title: d.label(f), Items: items})
+func (r questionRelay) value(ctx context.Context, f event.Field, fault string) (text string, ok bool, err error) {
+	message := strings.TrimSpace(strings.Join([]string{fault, r.question.Text, f.Detail}, "\n\n"))
+	if items := choices(f); items != nil && r.capabilities().Pick && f.Required {
+		ids, err := r.pick(ctx, pickParams{Title: r.label(f), Items: items})
 		if err != nil || len(ids) == 0 {
 			return "", false, err
 		}
@@ -59,11 +59,11 @@ func (d questionRelay) value(ctx context.Context, f event.Field, fault string) (
 			message += "\n- " + i.Label
 		}
 	}
-	return d.prompt(ctx, promptParams{Title: d.label(f), Message: message, Default: form.Shown(f.Default)})
+	return r.prompt(ctx, promptParams{Title: r.label(f), Message: message, Default: form.Shown(f.Default)})
 }
 
-func (d questionRelay) label(f event.Field) string {
-	label := d.formTitle() + ": " + cmp.Or(f.Title, f.Name)
+func (r questionRelay) label(f event.Field) string {
+	label := r.formTitle() + ": " + cmp.Or(f.Title, f.Name)
 	if !f.Required {
 		label += " (optional)"
 	}

@@ -237,9 +237,9 @@ func resumeFrom(ctx context.Context, s *copilot.Session, after string) (from *en
 // sendMessages sends the past, including the prompts of this UI.
 func (s *historyRequest) sendMessages(ctx context.Context, a *attachment, past *history) error {
 	a.html = newHTMLRenderer() // incomplete texts are sent from their beginning
-	t := past.latest(s.bounds, func(m message) bool { return s.wants(m) && s.acceptsPast(m) })
-	s.result.Runs, s.result.Truncated, s.earlier = t.runs, t.truncated, t.earlier
-	return s.sendPast(ctx, a, t.messages)
+	selected := past.latest(s.bounds, func(m message) bool { return s.wants(m) && s.acceptsPast(m) })
+	s.result.Runs, s.result.Truncated, s.earlier = selected.runs, selected.truncated, selected.earlier
+	return s.sendPast(ctx, a, selected.messages)
 }
 
 // sendPast sends notifications. Questions of the past are not asked.
@@ -260,14 +260,14 @@ func (s *historyRequest) sendPast(ctx context.Context, a *attachment, list []mes
 
 // runState returns the state of the current run, its start, and its open questions.
 func (n entryEncoder) runState(record *event.Record) []message {
-	t := n.runEncoder
-	if t.status == "" {
+	enc := n.runEncoder
+	if enc.status == "" {
 		return nil
 	}
-	at := cursor{record.Position(n.after), t.begun, n.sent}
-	list := []message{{method: notifyStatus, run: t.run, status: t.status, time: t.since, cursor: at}}
-	for _, q := range t.open {
-		list = append(list, message{run: t.run, asked: &q})
+	at := cursor{record.Position(n.after), enc.begun, n.sent}
+	list := []message{{method: notifyStatus, run: enc.run, status: enc.status, time: enc.since, cursor: at}}
+	for _, q := range enc.open {
+		list = append(list, message{run: enc.run, asked: &q})
 	}
 	return list
 }

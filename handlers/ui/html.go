@@ -32,10 +32,10 @@ func newHTMLRenderer() *htmlRenderer {
 }
 
 // render adds the HTML to a message. With changes, a delta has only what changes in the previous tail.
-func (d *htmlRenderer) render(m message, changes bool) message {
+func (r *htmlRenderer) render(m message, changes bool) message {
 	switch e := m.event.(type) {
 	case delta:
-		m.event = d.renderDelta(e, changes)
+		m.event = r.renderDelta(e, changes)
 	case block:
 		m.html = render.Markdown(e.Content)
 	case content:
@@ -47,46 +47,46 @@ func (d *htmlRenderer) render(m message, changes bool) message {
 	case plan:
 		m.html = render.Markdown(e.Text)
 	}
-	d.endBlock(m)
+	r.endBlock(m)
 	return m
 }
 
 // endBlock forgets complete blocks.
-func (d *htmlRenderer) endBlock(m message) {
+func (r *htmlRenderer) endBlock(m message) {
 	switch e := m.event.(type) {
 	case block, content:
-		delete(d.streams, m.id)
+		delete(r.streams, m.id)
 	case toolResult:
-		delete(d.outputs, e.ID)
+		delete(r.outputs, e.ID)
 	}
 	if m.isTerminal() { // also the blocks that the run interrupted
-		*d = *newHTMLRenderer()
+		*r = *newHTMLRenderer()
 	}
 }
 
 // restore recreates the incomplete blocks from what a UI has.
-func (d *htmlRenderer) restore(known []message) {
+func (r *htmlRenderer) restore(known []message) {
 	for _, m := range known {
 		if e, ok := m.event.(delta); ok {
-			d.renderDelta(e, false)
+			r.renderDelta(e, false)
 		}
-		d.endBlock(m)
+		r.endBlock(m)
 	}
 }
 
 // renderDelta adds the complete and the incomplete part to a delta.
-func (d *htmlRenderer) renderDelta(e delta, changes bool) delta {
+func (r *htmlRenderer) renderDelta(e delta, changes bool) delta {
 	if e.Target == "tool" {
-		output := d.outputs[e.ID] + e.Content
+		output := r.outputs[e.ID] + e.Content
 		output = output[max(0, len(output)-liveOutputBytes):]
-		d.outputs[e.ID] = output
+		r.outputs[e.ID] = output
 		e.HTML = &htmlDelta{Tail: render.Terminal(output, liveLines)}
 		return e
 	}
-	s := d.streams[e.ID]
+	s := r.streams[e.ID]
 	if s == nil {
 		s = &blockStream{}
-		d.streams[e.ID] = s
+		r.streams[e.ID] = s
 	}
 	e.HTML = s.add(e.Content, changes)
 	return e

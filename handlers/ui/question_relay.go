@@ -26,18 +26,18 @@ type questionRelay struct {
 }
 
 // callUI sends a request to the UI and waits for its result.
-func (d questionRelay) callUI(ctx context.Context, method string, params, result any) error {
-	pending, err := d.peer.Begin(ctx, nil, method, params)
+func (r questionRelay) callUI(ctx context.Context, method string, params, result any) error {
+	pending, err := r.peer.Begin(ctx, nil, method, params)
 	if err != nil {
 		return err
 	}
-	d.queued()
+	r.queued()
 	return pending.Await(ctx, result)
 }
 
 // message puts the error of the previous answer before a text.
-func (d questionRelay) message(text string) string {
-	return strings.TrimSpace(d.lastError + "\n\n" + plain.Text(text))
+func (r questionRelay) message(text string) string {
+	return strings.TrimSpace(r.lastError + "\n\n" + plain.Text(text))
 }
 
 type questionMeta struct {
@@ -50,31 +50,31 @@ type questionMeta struct {
 	HTML       string             `json:"html,omitempty"`    // of what needs approval
 }
 
-func (d questionRelay) meta() questionMeta {
-	return questionMeta{SessionID: d.session, QuestionID: d.question.ID, Kind: d.question.Kind, Call: d.question.Call, URL: d.question.URL}
+func (r questionRelay) meta() questionMeta {
+	return questionMeta{SessionID: r.session, QuestionID: r.question.ID, Kind: r.question.Kind, Call: r.question.Call, URL: r.question.URL}
 }
 
 // askUser returns the answer of the UI.
-func (d questionRelay) askUser(ctx context.Context) (event.Answer, error) {
-	switch d.question.Kind {
+func (r questionRelay) askUser(ctx context.Context) (event.Answer, error) {
+	switch r.question.Kind {
 	case event.AskPermission:
-		return d.permission(ctx)
+		return r.permission(ctx)
 	case event.AskPlan:
-		return d.confirm(ctx, confirmParams{
-			Title: plain.Text(cmp.Or(d.question.Title, "Carry out this plan?")), Message: plain.Text(d.question.Text), Confirm: "Carry it out", Cancel: "Do not", Reason: true,
+		return r.confirm(ctx, confirmParams{
+			Title: plain.Text(cmp.Or(r.question.Title, "Carry out this plan?")), Message: plain.Text(r.question.Text), Confirm: "Carry it out", Cancel: "Do not", Reason: true,
 		})
 	case event.AskSignIn:
-		return d.confirm(ctx, confirmParams{
-			Title: "Sign in to " + plain.Text(cmp.Or(d.question.Source, "a service")), Message: plain.Text(strings.TrimSpace(d.question.Text + "\n\n" + d.question.URL)),
+		return r.confirm(ctx, confirmParams{
+			Title: "Sign in to " + plain.Text(cmp.Or(r.question.Source, "a service")), Message: plain.Text(strings.TrimSpace(r.question.Text + "\n\n" + r.question.URL)),
 			Confirm: "Done", Cancel: "Do not",
 		})
 	case event.AskForm:
-		return d.form(ctx)
+		return r.form(ctx)
 	case event.AskTool:
-		return d.tool(ctx)
+		return r.tool(ctx)
 	case event.AskInput:
 	}
-	return d.input(ctx)
+	return r.input(ctx)
 }
 
 type confirmParams struct {
@@ -98,10 +98,10 @@ type confirmResult struct {
 	Choice   string               `json:"choice"` // of a plan: one of the ways
 }
 
-func (d questionRelay) permission(ctx context.Context) (event.Answer, error) {
-	return d.confirm(ctx, confirmParams{
-		Title: plain.Text(d.question.Title), Message: plain.Text(cmp.Or(d.question.Detail, d.question.Title)), Confirm: "Allow", Cancel: "Refuse",
-		Danger: dangerLevel(d.question), Remember: len(d.question.Scopes) > 0, Reason: true, Scopes: scopes(d.question),
+func (r questionRelay) permission(ctx context.Context) (event.Answer, error) {
+	return r.confirm(ctx, confirmParams{
+		Title: plain.Text(r.question.Title), Message: plain.Text(cmp.Or(r.question.Detail, r.question.Title)), Confirm: "Allow", Cancel: "Refuse",
+		Danger: dangerLevel(r.question), Remember: len(r.question.Scopes) > 0, Reason: true, Scopes: scopes(r.question),
 	})
 }
 
@@ -124,17 +124,17 @@ func dangerLevel(q event.Question) string {
 	return "normal"
 }
 
-func (d questionRelay) confirm(ctx context.Context, p confirmParams) (event.Answer, error) {
-	p.RunID, p.Meta, p.Danger = d.run, d.meta(), cmp.Or(p.Danger, "normal")
-	p.Meta.Choices = d.planChoices()
+func (r questionRelay) confirm(ctx context.Context, p confirmParams) (event.Answer, error) {
+	p.RunID, p.Meta, p.Danger = r.run, r.meta(), cmp.Or(p.Danger, "normal")
+	p.Meta.Choices = r.planChoices()
 	if _, limited := copilot.AccessOf(ctx); limited {
 		p.Remember, p.Scopes = false, nil
 	}
-	if d.capabilities().HTML {
-		p.Meta.HTML = questionHTML(d.question)
+	if r.capabilities().HTML {
+		p.Meta.HTML = questionHTML(r.question)
 	}
 	var result confirmResult
-	if err := d.callUI(ctx, "ui.confirm.request", p, &result); err != nil {
+	if err := r.callUI(ctx, "ui.confirm.request", p, &result); err != nil {
 		return event.Answer{}, err
 	}
 	if result.OK == nil {
@@ -158,11 +158,11 @@ func (d questionRelay) confirm(ctx context.Context, p confirmParams) (event.Answ
 
 // planChoices returns the ways to execute a plan, for UIs that know more than
 // spec/contracts/ui-protocol.md, "7.1 ui.confirm.request".
-func (d questionRelay) planChoices() []string {
-	if d.question.Kind != event.AskPlan || !d.capabilities().Deltas {
+func (r questionRelay) planChoices() []string {
+	if r.question.Kind != event.AskPlan || !r.capabilities().Deltas {
 		return nil
 	}
-	return d.question.Choices
+	return r.question.Choices
 }
 
 type promptParams struct {
@@ -175,12 +175,12 @@ type promptParams struct {
 }
 
 // prompt asks for a text; ok is false if the user declines.
-func (d questionRelay) prompt(ctx context.Context, p promptParams) (text string, ok bool, err error) {
-	p.RunID, p.Meta = d.run, d.meta()
+func (r questionRelay) prompt(ctx context.Context, p promptParams) (text string, ok bool, err error) {
+	p.RunID, p.Meta = r.run, r.meta()
 	var result struct {
 		Value *string `json:"value"`
 	}
-	if err := d.callUI(ctx, "ui.prompt.request", p, &result); err != nil {
+	if err := r.callUI(ctx, "ui.prompt.request", p, &result); err != nil {
 		return "", false, err
 	}
 	if result.Value == nil {
@@ -204,12 +204,12 @@ type item struct {
 }
 
 // pick asks the user to choose among items; it returns none if the user declines.
-func (d questionRelay) pick(ctx context.Context, p pickParams) (ids []string, err error) {
-	p.RunID, p.Meta = d.run, d.meta()
+func (r questionRelay) pick(ctx context.Context, p pickParams) (ids []string, err error) {
+	p.RunID, p.Meta = r.run, r.meta()
 	var result struct {
 		IDs []string `json:"ids"`
 	}
-	if err := d.callUI(ctx, "ui.pick.request", p, &result); err != nil {
+	if err := r.callUI(ctx, "ui.pick.request", p, &result); err != nil {
 		return nil, err
 	}
 	for _, id := range result.IDs {
@@ -224,43 +224,43 @@ func (d questionRelay) pick(ctx context.Context, p pickParams) (ids []string, er
 const otherItem = "other"
 
 // input asks for a text or one of the choices.
-func (d questionRelay) input(ctx context.Context) (event.Answer, error) {
-	can := d.capabilities()
-	if len(d.question.Choices) == 0 || !can.Pick {
-		return d.freeText(ctx)
+func (r questionRelay) input(ctx context.Context) (event.Answer, error) {
+	can := r.capabilities()
+	if len(r.question.Choices) == 0 || !can.Pick {
+		return r.freeText(ctx)
 	}
-	items := make([]item, 0, len(d.question.Choices)+1)
-	for i, c := range d.question.Choices {
+	items := make([]item, 0, len(r.question.Choices)+1)
+	for i, c := range r.question.Choices {
 		items = append(items, item{ID: strconv.Itoa(i), Label: plain.Text(c)})
 	}
-	if d.question.Freeform && can.Prompt {
+	if r.question.Freeform && can.Prompt {
 		items = append(items, item{ID: otherItem, Label: "Something else…"})
 	}
-	ids, err := d.pick(ctx, pickParams{Title: plain.Text(d.question.Text), Items: items})
+	ids, err := r.pick(ctx, pickParams{Title: plain.Text(r.question.Text), Items: items})
 	switch {
 	case err != nil:
 		return event.Answer{}, err
 	case len(ids) == 0:
-		return declined(d.question), nil
+		return declined(r.question), nil
 	case ids[0] == otherItem:
-		return d.freeText(ctx)
+		return r.freeText(ctx)
 	}
 	i, _ := strconv.Atoi(ids[0]) // pick has checked it
-	return event.Answer{Text: d.question.Choices[i]}, nil
+	return event.Answer{Text: r.question.Choices[i]}, nil
 }
 
 // freeText asks for a text. If the UI cannot pick, the message lists the choices.
-func (d questionRelay) freeText(ctx context.Context) (event.Answer, error) {
-	message := d.message(d.question.Text)
-	if len(d.question.Choices) > 0 && !d.capabilities().Pick {
-		message += plain.Text("\n\n- " + strings.Join(d.question.Choices, "\n- "))
+func (r questionRelay) freeText(ctx context.Context) (event.Answer, error) {
+	message := r.message(r.question.Text)
+	if len(r.question.Choices) > 0 && !r.capabilities().Pick {
+		message += plain.Text("\n\n- " + strings.Join(r.question.Choices, "\n- "))
 	}
-	text, ok, err := d.prompt(ctx, promptParams{Title: "The agent asks", Message: message, Multiline: true})
+	text, ok, err := r.prompt(ctx, promptParams{Title: "The agent asks", Message: message, Multiline: true})
 	switch {
 	case err != nil:
 		return event.Answer{}, err
 	case !ok || text == "":
-		return declined(d.question), nil
+		return declined(r.question), nil
 	}
 	return event.Answer{Text: text}, nil
 }
@@ -280,13 +280,13 @@ type formResult struct {
 }
 
 // form asks the user to fill in a form.
-func (d questionRelay) form(ctx context.Context) (event.Answer, error) {
-	if !d.capabilities().Forms {
-		return d.fill(ctx)
+func (r questionRelay) form(ctx context.Context) (event.Answer, error) {
+	if !r.capabilities().Forms {
+		return r.fill(ctx)
 	}
-	p := formParams{d.run, d.formTitle(), d.message(d.question.Text), form.Fields(d.question.Form), d.meta()}
+	p := formParams{r.run, r.formTitle(), r.message(r.question.Text), form.Fields(r.question.Form), r.meta()}
 	var result formResult
-	if err := d.callUI(ctx, "portal.form.request", p, &result); err != nil {
+	if err := r.callUI(ctx, "portal.form.request", p, &result); err != nil {
 		return event.Answer{}, err
 	}
 	if result.OK == nil {
@@ -299,6 +299,6 @@ func (d questionRelay) form(ctx context.Context) (event.Answer, error) {
 	return event.Answer{Approved: true, Fields: values}, err
 }
 
-func (d questionRelay) formTitle() string {
-	return plain.Text(cmp.Or(d.question.Source, "The agent")) + " asks"
+func (r questionRelay) formTitle() string {
+	return plain.Text(cmp.Or(r.question.Source, "The agent")) + " asks"
 }

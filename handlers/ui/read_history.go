@@ -168,7 +168,7 @@ type selectedHistory struct {
 // Beyond the bounds it returns what began earlier and is still open, first, and incomplete texts,
 // last.
 func (p *history) latest(b bounds, wants func(message) bool) selectedHistory {
-	t, count := selectedHistory{truncated: p.gap || p.before != "", earlier: p.before}, budget{most: b, sent: map[string]bool{}}
+	selected, count := selectedHistory{truncated: p.gap || p.before != "", earlier: p.before}, budget{most: b, sent: map[string]bool{}}
 	from := len(p.messages) // the oldest event that is sent
 	for i, m := range slices.Backward(p.messages) {
 		switch {
@@ -179,14 +179,14 @@ func (p *history) latest(b bounds, wants func(message) bool) selectedHistory {
 			continue
 		}
 		from = entryStart(p.messages, from)
-		t.truncated, t.earlier = true, p.messages[from-1].cursor.String()
-		t.runs = count.runs
-		t.messages = p.compact(slices.Concat(p.messagesBefore(from), p.messages[from:]), wants)
-		return t
+		selected.truncated, selected.earlier = true, p.messages[from-1].cursor.String()
+		selected.runs = count.runs
+		selected.messages = p.compact(slices.Concat(p.messagesBefore(from), p.messages[from:]), wants)
+		return selected
 	}
-	t.runs = count.runs
-	t.messages = p.compact(p.messages, wants)
-	return t
+	selected.runs = count.runs
+	selected.messages = p.compact(p.messages, wants)
+	return selected
 }
 
 // entryStart moves a cut between messages to the beginning of an entry, but not to the first one.
@@ -276,14 +276,14 @@ func withTextStarts(messages []message, more bool) []message {
 
 // silentTextStarts returns the starts of open texts of which nothing was sent.
 func silentTextStarts(known []message) (list []message) {
-	isTold := map[string]bool{}
+	wasSent := map[string]bool{}
 	for _, m := range known {
 		if piece, isPiece := m.event.(delta); isPiece && !m.begins {
-			isTold[blockKey(piece.Target, piece.ID)] = true
+			wasSent[blockKey(piece.Target, piece.ID)] = true
 		}
 	}
 	for _, m := range openMessages(known) {
-		if m.begins && !isTold[m.block] {
+		if m.begins && !wasSent[m.block] {
 			m.begins = false
 			list = append(list, m)
 		}

@@ -21,24 +21,24 @@ type uiRequest struct {
 // ask sends a question to the UI and returns when the request is queued behind earlier messages. A
 // goroutine waits for the answer. If the UI cannot ask the question and started the run, ask
 // answers it instead.
-func (n *connection) ask(ctx context.Context, d questionRelay) {
-	if s, ok := n.host().Loaded(d.session); ok && !s.HasOpenQuestion(d.question.ID) {
+func (n *connection) ask(ctx context.Context, relay questionRelay) {
+	if s, ok := n.host().Loaded(relay.session); ok && !s.HasOpenQuestion(relay.question.ID) {
 		return // it is closed: the next entries say so
 	}
-	if !n.canPut(d.session, d.question) {
-		n.answerUnattended(ctx, d)
+	if !n.canAsk(relay.session, relay.question) {
+		n.answerUnattended(ctx, relay)
 		return
 	}
 	queued := make(chan struct{})
-	d.queued = sync.OnceFunc(func() { close(queued) })
-	own, r := n.register(ctx, d)
+	relay.queued = sync.OnceFunc(func() { close(queued) })
+	own, r := n.register(ctx, relay)
 	if r == nil {
 		return
 	}
 	n.work.Go(func() {
-		defer n.drop(d.question.ID, r)
-		defer d.queued()
-		n.askUI(own, d)
+		defer n.drop(relay.question.ID, r)
+		defer relay.queued()
+		n.askUI(own, relay)
 	})
 	select {
 	case <-queued:
@@ -48,15 +48,15 @@ func (n *connection) ask(ctx context.Context, d questionRelay) {
 
 // register registers a question; nil if it is already. The context ends when the question is
 // withdrawn.
-func (n *connection) register(ctx context.Context, d questionRelay) (context.Context, *uiRequest) {
+func (n *connection) register(ctx context.Context, relay questionRelay) (context.Context, *uiRequest) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.asked[d.question.ID] != nil {
+	if n.asked[relay.question.ID] != nil {
 		return nil, nil
 	}
 	own, withdraw := context.WithCancel(context.WithoutCancel(ctx))
-	r := &uiRequest{d.session, withdraw}
-	n.asked[d.question.ID] = r
+	r := &uiRequest{relay.session, withdraw}
+	n.asked[relay.question.ID] = r
 	return own, r
 }
 
@@ -97,69 +97,69 @@ func (n *connection) withdrawAll(session string) {
 const attempts = 3
 
 // askUI asks the UI and gives its answer to the session. The first answer of any client wins.
-func (n *connection) askUI(ctx context.Context, d questionRelay) {
+func (n *connection) askUI(ctx context.Context, relay questionRelay) {
 	for range attempts {
-		answer, ok := n.readAnswer(ctx, d)
+		answer, ok := n.readAnswer(ctx, relay)
 		if !ok {
 			return
 		}
-		err := n.answer(ctx, d, answer)
+		err := n.answer(ctx, relay, answer)
 		if fault.KindOf(err) != fault.Invalid {
 			return
 		}
-		d.lastError = err.Error()
+		relay.lastError = err.Error()
 	}
-	if n.mayAnswerUnattended(d.run, d.question) {
-		_ = n.answer(ctx, d, declined(d.question))
+	if n.mayAnswerUnattended(relay.run, relay.question) {
+		_ = n.answer(ctx, relay, declined(relay.question))
 	}
 }
 
 // readAnswer returns an answer of the UI; ok is false if there is none.
-func (n *connection) readAnswer(ctx context.Context, d questionRelay) (answer event.Answer, ok bool) {
-	answer, err := d.askUser(ctx)
+func (n *connection) readAnswer(ctx context.Context, relay questionRelay) (answer event.Answer, ok bool) {
+	answer, err := relay.askUser(ctx)
 	var refused *jsonrpc.Error
 	switch {
 	case err == nil:
 		return answer, true
 	case ctx.Err() != nil, errors.Is(err, jsonrpc.ErrGone), errors.Is(err, jsonrpc.ErrClosed):
-		answer = declined(d.question)
+		answer = declined(relay.question)
 		answer.Reason = "The client that has this tool has disconnected."
-		return answer, d.question.Kind == event.AskTool // no other client has it
+		return answer, relay.question.Kind == event.AskTool // no other client has it
 	case errors.As(err, &refused) && refused.Code == codeDeclined:
-		return declined(d.question), true
+		return declined(relay.question), true
 	}
-	n.api.options.Log.Warn("UI sent an unreadable answer", "session", d.session, "question", d.question.ID, "err", err)
-	answer = declined(d.question)
+	n.api.options.Log.Warn("UI sent an unreadable answer", "session", relay.session, "question", relay.question.ID, "err", err)
+	answer = declined(relay.question)
 	answer.Reason = "The UI sent an unreadable answer."
-	return answer, d.question.Kind == event.AskTool || n.mayAnswerUnattended(d.run, d.question)
+	return answer, relay.question.Kind == event.AskTool || n.mayAnswerUnattended(relay.run, relay.question)
 }
 
 // answer gives an answer to the session. An answer that does not fit is an error of the kind
 // Invalid.
-func (n *connection) answer(ctx context.Context, d questionRelay, a event.Answer) error {
-	s, err := n.host().Session(context.WithoutCancel(ctx), d.session)
+func (n *connection) answer(ctx context.Context, relay questionRelay, a event.Answer) error {
+	s, err := n.host().Session(context.WithoutCancel(ctx), relay.session)
 	if err == nil {
-		err = s.AnswerAs(ctx, d.question.ID, a, Origin)
+		err = s.AnswerAs(ctx, relay.question.ID, a, Origin)
 	}
 	if err == nil || errors.Is(err, fault.ErrAlreadyAnswered) || errors.Is(err, fault.ErrQuestionNotFound) {
 		return nil
 	}
-	n.api.options.Log.Warn("session rejected the answer of a UI", "session", d.session, "question", d.question.ID, "err", err)
+	n.api.options.Log.Warn("session rejected the answer of a UI", "session", relay.session, "question", relay.question.ID, "err", err)
 	return err
 }
 
 // answerUnattended answers a question that the UI cannot ask in a run that it started
 // (spec/contracts/ui-protocol.notes.md, "Rules that real UIs rely on": permissions.headless).
 // Other clients come too late.
-func (n *connection) answerUnattended(ctx context.Context, d questionRelay) {
-	if !n.mayAnswerUnattended(d.run, d.question) {
+func (n *connection) answerUnattended(ctx context.Context, relay questionRelay) {
+	if !n.mayAnswerUnattended(relay.run, relay.question) {
 		return
 	}
-	a := d.question.UnattendedAnswer(n.api.options.Headless)
+	a := relay.question.UnattendedAnswer(n.api.options.Headless)
 	if !a.Approved {
 		a.Reason = "This UI cannot ask, and permissions.headless does not allow it."
 	}
-	_ = n.answer(ctx, d, a) // it is logged
+	_ = n.answer(ctx, relay, a) // it is logged
 }
 
 // mayAnswerUnattended reports whether a question may be answered in place of the UI.
@@ -169,7 +169,7 @@ func (n *connection) mayAnswerUnattended(run string, q event.Question) bool {
 
 // answersUnattended reports whether a question is answered in place of the UI.
 func (n *connection) answersUnattended(session, run string, q event.Question) bool {
-	return n.mayAnswerUnattended(run, q) && !n.canPut(session, q)
+	return n.mayAnswerUnattended(run, q) && !n.canAsk(session, q)
 }
 
 // declined is the answer of a user who declines.
@@ -184,8 +184,8 @@ func declined(q event.Question) event.Answer {
 	return event.Answer{}
 }
 
-// canPut reports whether the UI can ask a question, or execute a tool.
-func (n *connection) canPut(session string, q event.Question) bool {
+// canAsk reports whether the UI can ask a question, or execute a tool.
+func (n *connection) canAsk(session string, q event.Question) bool {
 	if q.Kind == event.AskTool {
 		return n.api.ownsTools(session, n)
 	}

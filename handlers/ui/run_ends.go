@@ -10,14 +10,14 @@ import (
 	"github.com/copilot-portal/portal/copilot/follow"
 )
 
-// lastWords limits the time for sending the ends of runs when the portal ends.
-const lastWords = 500 * time.Millisecond
+// runEndsTimeout limits the time for sending the ends of runs when the portal ends.
+const runEndsTimeout = 500 * time.Millisecond
 
 // sendRunEnds sends how the runs of the UI ended, whose sessions are closed by now. A run that
 // waits for an answer and may continue later also gets a terminal status here: each run has
 // exactly one.
 func (n *connection) sendRunEnds(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, lastWords)
+	ctx, cancel := context.WithTimeout(ctx, runEndsTimeout)
 	defer cancel()
 	n.mu.Lock()
 	attached := slices.AppendSeq(slices.Collect(maps.Values(n.detaching)), maps.Values(n.attached))

@@ -46,30 +46,30 @@ func (s *toolStep) duration(at time.Time) time.Duration {
 }
 
 // encodeAction encodes what the agent does.
-func (t *runEncoder) encodeAction() bool {
-	switch b := t.at.Value.Body.(type) {
+func (enc *runEncoder) encodeAction() bool {
+	switch b := enc.at.Value.Body.(type) {
 	case event.ToolStarted:
-		t.beginTool(b)
+		enc.beginTool(b)
 	case event.ToolOutput:
-		t.addPiece("tool", b.ID, plain.Output(b.Text))
+		enc.addPiece("tool", b.ID, plain.Output(b.Text))
 	case event.ToolEnded:
-		t.endTool(b)
+		enc.endTool(b)
 	case event.FilesRestored:
-		t.filesRestored(b)
+		enc.filesRestored(b)
 	case event.PlanChanged:
-		t.addLatest("plan", plan{"plan", plain.Text(b.Text), todos(b.Todos)})
+		enc.addLatest("plan", plan{"plan", plain.Text(b.Text), todos(b.Todos)})
 	case event.CompactionStarted:
-		t.addNumbered(compactionStart{"compaction_start", t.ms()}, "")
-		t.markPart("compaction", false)
+		enc.addNumbered(compactionStart{"compaction_start", enc.ms()}, "")
+		enc.markPart("compaction", false)
 	case event.CompactionEnded:
-		t.addNumbered(compactionComplete{"compaction_complete", t.ms(), b.Error == ""}, "")
-		t.markPart("compaction", true)
+		enc.addNumbered(compactionComplete{"compaction_complete", enc.ms(), b.Error == ""}, "")
+		enc.markPart("compaction", true)
 	case event.SubagentStarted:
-		t.addUnnumbered(forDeltas, subagentStart{"subagent_start", b.ID, b.Call, plain.Text(b.Name), plain.Text(b.Title)})
-		t.markPart(blockKey("agent", b.ID), false)
+		enc.addUnnumbered(forDeltas, subagentStart{"subagent_start", b.ID, b.Call, plain.Text(b.Name), plain.Text(b.Title)})
+		enc.markPart(blockKey("agent", b.ID), false)
 	case event.SubagentEnded:
-		t.addUnnumbered(forDeltas, subagentEnd{"subagent_end", b.ID, b.Outcome, plain.Text(b.Error), b.Tokens, b.ToolCalls, b.Duration.Milliseconds()})
-		t.markPart(blockKey("agent", b.ID), true)
+		enc.addUnnumbered(forDeltas, subagentEnd{"subagent_end", b.ID, b.Outcome, plain.Text(b.Error), b.Tokens, b.ToolCalls, b.Duration.Milliseconds()})
+		enc.markPart(blockKey("agent", b.ID), true)
 	default:
 		return false
 	}
@@ -77,8 +77,8 @@ func (t *runEncoder) encodeAction() bool {
 }
 
 // markPart makes the last message part of a block.
-func (t *runEncoder) markPart(of string, closes bool) {
-	m := &t.out[len(t.out)-1]
+func (enc *runEncoder) markPart(of string, closes bool) {
+	m := &enc.out[len(enc.out)-1]
 	m.block, m.closes = of, closes
 }
 
@@ -87,31 +87,31 @@ func todos(of []event.Todo) []todo {
 }
 
 // beginTool encodes the start of a tool call.
-func (t *runEncoder) beginTool(b event.ToolStarted) {
-	if t.at.Value.Agent == "" {
-		t.flushHeldBlock()
+func (enc *runEncoder) beginTool(b event.ToolStarted) {
+	if enc.at.Value.Agent == "" {
+		enc.flushHeldBlock()
 	}
-	t.steps = append(t.steps, toolStep{ToolStarted: b, began: t.at.Value.Time})
-	t.addNumbered(stepStart{"step_start", b.ID, plain.Text(b.Name), len(t.steps)}, "")
-	t.markPart(blockKey("tool", b.ID), false)
-	t.addNumbered(toolCall{"tool_call", b.Name, jsonrpc.Object(b.Arguments), b.ID}, "")
-	t.markPart(blockKey("tool", b.ID), false)
+	enc.steps = append(enc.steps, toolStep{ToolStarted: b, began: enc.at.Value.Time})
+	enc.addNumbered(stepStart{"step_start", b.ID, plain.Text(b.Name), len(enc.steps)}, "")
+	enc.markPart(blockKey("tool", b.ID), false)
+	enc.addNumbered(toolCall{"tool_call", b.Name, jsonrpc.Object(b.Arguments), b.ID}, "")
+	enc.markPart(blockKey("tool", b.ID), false)
 }
 
 // step returns a tool call; nil if it is unknown.
-func (t *runEncoder) step(id string) *toolStep {
-	for i := range slices.Backward(t.steps) {
-		if t.steps[i].ID == id {
-			return &t.steps[i]
+func (enc *runEncoder) step(id string) *toolStep {
+	for i := range slices.Backward(enc.steps) {
+		if enc.steps[i].ID == id {
+			return &enc.steps[i]
 		}
 	}
 	return nil
 }
 
 // endTool encodes the end of a tool call.
-func (t *runEncoder) endTool(b event.ToolEnded) {
+func (enc *runEncoder) endTool(b event.ToolEnded) {
 	encoded := toolResult{Type: "tool_result", ID: b.ID}
-	s := t.step(b.ID)
+	s := enc.step(b.ID)
 	if s != nil {
 		encoded.Tool = s.Name
 	}
@@ -120,26 +120,26 @@ func (t *runEncoder) endTool(b event.ToolEnded) {
 	}
 	if b.Error != nil {
 		encoded.IsError, encoded.Code = true, b.Error.Code
-		if _, refused := t.denied[b.ID]; refused {
+		if _, refused := enc.denied[b.ID]; refused {
 			encoded.Code = event.CodeDenied
 		}
 		if b.Result == nil || b.Result.Content == "" {
-			encoded.Result = t.failureReason(b)
+			encoded.Result = enc.failureReason(b)
 		}
 	}
-	before := len(t.out)
-	t.addNumbered(encoded, "")
-	t.markPart(blockKey("tool", b.ID), true)
+	before := len(enc.out)
+	enc.addNumbered(encoded, "")
+	enc.markPart(blockKey("tool", b.ID), true)
 	if b.Result != nil {
-		t.out[before].detail = plain.Output(b.Result.Detail)
+		enc.out[before].detail = plain.Output(b.Result.Detail)
 	}
-	t.complete(s, encoded.IsError)
+	enc.complete(s, encoded.IsError)
 }
 
 // failureReason returns why a call failed. The portal knows a person's refusal better than the
 // agent (spec/contracts/ui-protocol.notes.md, "Rules that real UIs rely on": Deny).
-func (t *runEncoder) failureReason(b event.ToolEnded) string {
-	reason, refused := t.denied[b.ID]
+func (enc *runEncoder) failureReason(b event.ToolEnded) string {
+	reason, refused := enc.denied[b.ID]
 	switch {
 	case refused && reason != "":
 		return "Permission denied: " + reason
@@ -149,7 +149,7 @@ func (t *runEncoder) failureReason(b event.ToolEnded) string {
 	return plain.Output(b.Error.Text)
 }
 
-func (t *runEncoder) complete(s *toolStep, failed bool) {
+func (enc *runEncoder) complete(s *toolStep, failed bool) {
 	if s == nil || s.over {
 		return
 	}
@@ -158,56 +158,56 @@ func (t *runEncoder) complete(s *toolStep, failed bool) {
 	if failed {
 		status = statusError
 	}
-	t.addNumbered(stepComplete{"step_complete", s.ID, status, s.duration(t.at.Value.Time).Milliseconds()}, "")
+	enc.addNumbered(stepComplete{"step_complete", s.ID, status, s.duration(enc.at.Value.Time).Milliseconds()}, "")
 }
 
 // closeSteps ends the steps that the end of the run interrupts.
-func (t *runEncoder) closeSteps() {
-	for i := range t.steps {
-		t.complete(&t.steps[i], true)
+func (enc *runEncoder) closeSteps() {
+	for i := range enc.steps {
+		enc.complete(&enc.steps[i], true)
 	}
 }
 
 // encodeQuestion encodes questions and their ends.
-func (t *runEncoder) encodeQuestion() bool {
-	switch b := t.at.Value.Body.(type) {
+func (enc *runEncoder) encodeQuestion() bool {
+	switch b := enc.at.Value.Body.(type) {
 	case event.QuestionAsked:
-		t.ask(b.Question)
+		enc.ask(b.Question)
 	case event.QuestionClosed:
-		t.encodeAnswer(b)
+		enc.encodeAnswer(b)
 	default:
 		return false
 	}
 	return true
 }
 
-func (t *runEncoder) ask(q event.Question) {
-	t.open = append(t.open, q)
-	if s := t.step(q.Call); s != nil && q.Kind != event.AskTool {
-		s.ask(t.at.Value.Time)
+func (enc *runEncoder) ask(q event.Question) {
+	enc.open = append(enc.open, q)
+	if s := enc.step(q.Call); s != nil && q.Kind != event.AskTool {
+		s.ask(enc.at.Value.Time)
 	}
-	if p := t.preview(q); p.Diff != "" {
-		t.addUnnumbered(forPreviews, p)
-		t.markPart(blockKey("tool", q.Call), false)
+	if p := enc.preview(q); p.Diff != "" {
+		enc.addUnnumbered(forPreviews, p)
+		enc.markPart(blockKey("tool", q.Call), false)
 	}
-	if q.Kind != event.AskTool && t.status != statusAwaiting {
-		t.setWaiting(q, statusAwaiting, q.Title)
+	if q.Kind != event.AskTool && enc.status != statusAwaiting {
+		enc.setWaiting(q, statusAwaiting, q.Title)
 	}
-	t.out = append(t.out, message{run: t.run, asked: &q})
+	enc.out = append(enc.out, message{run: enc.run, asked: &q})
 }
 
 // setWaiting sets the status because of a question.
-func (t *runEncoder) setWaiting(q event.Question, status, text string) {
-	before := len(t.out)
-	t.setStatus(status, text)
-	if len(t.out) > before {
-		t.out[before].key = &q
+func (enc *runEncoder) setWaiting(q event.Question, status, text string) {
+	before := len(enc.out)
+	enc.setStatus(status, text)
+	if len(enc.out) > before {
+		enc.out[before].key = &q
 	}
 }
 
 // preview returns the change that a permission is asked for; it has no diff for other permissions.
-func (t *runEncoder) preview(q event.Question) preview {
-	s := t.step(q.Call)
+func (enc *runEncoder) preview(q event.Question) preview {
+	s := enc.step(q.Call)
 	if q.Kind != event.AskPermission || s == nil || !slices.Equal(q.Names, []string{permission.Write}) {
 		return preview{}
 	}
@@ -216,26 +216,26 @@ func (t *runEncoder) preview(q event.Question) preview {
 	return preview{"permission.preview", s.Name, q.Call, plain.Text(arguments.Path), plain.Text(q.Detail)}
 }
 
-func (t *runEncoder) encodeAnswer(b event.QuestionClosed) {
-	i := slices.IndexFunc(t.open, func(q event.Question) bool { return q.ID == b.ID })
+func (enc *runEncoder) encodeAnswer(b event.QuestionClosed) {
+	i := slices.IndexFunc(enc.open, func(q event.Question) bool { return q.ID == b.ID })
 	var q event.Question
 	if i >= 0 {
-		q = t.open[i]
-		t.open = slices.Delete(t.open, i, i+1)
-		if s := t.step(q.Call); s != nil && q.Kind != event.AskTool {
-			s.answer(t.at.Value.Time)
+		q = enc.open[i]
+		enc.open = slices.Delete(enc.open, i, i+1)
+		if s := enc.step(q.Call); s != nil && q.Kind != event.AskTool {
+			s.answer(enc.at.Value.Time)
 		}
 		if q.Kind == event.AskPermission && b.Ending != event.Withdrawn && !b.Answer.Approved {
-			t.denied[q.Call] = plain.Text(b.Answer.Reason)
+			enc.denied[q.Call] = plain.Text(b.Answer.Reason)
 			if b.Ending == event.Expired {
-				t.denied[q.Call] = "nobody answered in time"
+				enc.denied[q.Call] = "nobody answered in time"
 			}
 		}
 	}
-	t.out = append(t.out, message{run: t.run, answered: b.ID})
-	t.addUnnumbered(forDeltas, verdict(b))
-	if t.status == statusAwaiting && !t.isAsking() && b.Ending != event.Withdrawn {
-		t.setWaiting(q, statusRunning, "")
+	enc.out = append(enc.out, message{run: enc.run, answered: b.ID})
+	enc.addUnnumbered(forDeltas, verdict(b))
+	if enc.status == statusAwaiting && !enc.isAsking() && b.Ending != event.Withdrawn {
+		enc.setWaiting(q, statusRunning, "")
 	}
 }
 
