@@ -107,10 +107,6 @@ func (n *connection) job(ctx context.Context, r *jsonrpc.Request) (*jobs.Job, er
 	if err != nil {
 		return nil, err
 	}
-	return n.findJob(ctx, id)
-}
-
-func (n *connection) findJob(ctx context.Context, id string) (*jobs.Job, error) {
 	if n.jobs() == nil {
 		return nil, jobs.ErrJobNotFound
 	}

@@ -4,8 +4,10 @@ import (
 	"context"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 	"github.com/copilot-portal/portal/copilot/plain"
+	"github.com/copilot-portal/portal/handlers/wire"
 )
 
 // queuedPrompt is a prompt that waits for its turn.
@@ -15,10 +17,12 @@ type queuedPrompt struct {
 	By    string `json:"by,omitempty"`
 }
 
-// oneQueued names a queued prompt.
-type oneQueued struct {
+// queueParams name a queued prompt, and what a change of it needs.
+type queueParams struct {
 	oneSession
-	RunID string `json:"run_id"`
+	RunID  string `json:"run_id"`
+	Text   string `json:"text"`   // of portal.queue.edit
+	Before string `json:"before"` // of portal.queue.move; "": to the end
 }
 
 // listQueue is portal.queue.list: the queued prompts with their whole texts, in order.
@@ -28,60 +32,40 @@ func (n *connection) listQueue(ctx context.Context, r *jsonrpc.Request) (any, er
 	if err != nil {
 		return nil, err
 	}
-	list := []queuedPrompt{}
-	for _, w := range s.Queue() {
-		list = append(list, queuedPrompt{RunID: w.Run, Text: plain.Text(w.Text), By: w.By})
-	}
-	return map[string]any{"waiting": list}, nil
+	return map[string]any{"waiting": wire.List(s.Queue(), func(w event.Waiting) queuedPrompt { return queuedPrompt{w.Run, plain.Text(w.Text), w.By} })}, nil
 }
 
 // editQueued is portal.queue.edit.
 func (n *connection) editQueued(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	var p struct {
-		oneQueued
-		Text string `json:"text"`
-	}
-	s, err := n.findQueued(ctx, r, &p, &p.oneQueued)
-	if err == nil {
-		err = s.EditQueued(p.RunID, p.Text)
-	}
-	return struct{}{}, err
+	return n.changeQueue(ctx, r, func(s *copilot.Session, p queueParams) (any, error) { return struct{}{}, s.EditQueued(p.RunID, p.Text) })
 }
 
 // moveQueued is portal.queue.move.
 func (n *connection) moveQueued(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	var p struct {
-		oneQueued
-		Before string `json:"before"` // "": to the end
-	}
-	s, err := n.findQueued(ctx, r, &p, &p.oneQueued)
-	if err == nil {
-		err = s.MoveQueued(p.RunID, p.Before)
-	}
-	return struct{}{}, err
+	return n.changeQueue(ctx, r, func(s *copilot.Session, p queueParams) (any, error) {
+		return struct{}{}, s.MoveQueued(p.RunID, p.Before)
+	})
 }
 
 // sendQueued is portal.queue.send: it sends a queued prompt into the current run.
 func (n *connection) sendQueued(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	var p oneQueued
-	s, err := n.findQueued(ctx, r, &p, &p)
-	if err != nil {
-		return nil, err
-	}
-	run, err := s.SendQueued(p.RunID)
-	if err != nil {
-		return nil, err
-	}
-	return map[string]string{"run_id": run}, nil
+	return n.changeQueue(ctx, r, func(s *copilot.Session, p queueParams) (any, error) {
+		run, err := s.SendQueued(p.RunID)
+		return map[string]string{"run_id": run}, err
+	})
 }
 
-// findQueued decodes params that name a queued prompt, and returns its session.
-func (n *connection) findQueued(ctx context.Context, r *jsonrpc.Request, params any, one *oneQueued) (*copilot.Session, error) {
-	if err := r.Decode(params); err != nil {
+func (n *connection) changeQueue(ctx context.Context, r *jsonrpc.Request, change func(*copilot.Session, queueParams) (any, error)) (any, error) {
+	var p queueParams
+	if err := r.Decode(&p); err != nil {
 		return nil, err
 	}
-	if one.RunID == "" {
+	if p.RunID == "" {
 		return nil, jsonrpc.InvalidParams(`"run_id" is missing`)
 	}
-	return n.find(ctx, one.SessionID)
+	s, err := n.find(ctx, p.SessionID)
+	if err != nil {
+		return nil, err
+	}
+	return change(s, p)
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 
 	"github.com/copilot-portal/portal/copilot"
-	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 )
 
@@ -18,18 +17,15 @@ type forkParams struct {
 // fork is session.fork.
 func (a *API) fork(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	var p forkParams
-	if err := r.Decode(&p); err != nil {
+	if err := decodeParams(r, &p, &p.SessionID); err != nil {
 		return nil, err
-	}
-	if p.SessionID == "" {
-		return nil, jsonrpc.InvalidParams(`"sessionId" is missing`)
 	}
 	s, err := a.options.Host.Fork(ctx, p.SessionID, copilot.Cut{After: p.AfterMessage, Before: p.BeforeMessage})
 	if err != nil {
 		return nil, err
 	}
 	a.follow(s, "")
-	return created{s.ID(), event.FormatTime(s.Info().Created)}, nil
+	return describeCreated(s), nil
 }
 
 // resendParams name a message, and what changes when it is sent again.

@@ -30,8 +30,21 @@ type created struct {
 	CreatedAt string `json:"createdAt"`
 }
 
-// create starts a session. All params are optional.
+func describeCreated(s *copilot.Session) created {
+	return created{s.ID(), event.FormatTime(s.Info().Created)}
+}
+
+// create is session.create.
 func (a *API) create(ctx context.Context, r *jsonrpc.Request) (any, error) {
+	s, err := a.start(ctx, r)
+	if err != nil {
+		return nil, err
+	}
+	return describeCreated(s), nil
+}
+
+// start starts a session. All params are optional.
+func (a *API) start(ctx context.Context, r *jsonrpc.Request) (*copilot.Session, error) {
 	var p createParams
 	if err := r.Decode(&p); err != nil {
 		return nil, err
@@ -44,10 +57,9 @@ func (a *API) create(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	u := a.use(s)
-	u.setRules(p.Permissions, true)
+	a.use(s).setRules(p.Permissions, true)
 	a.follow(s, callback)
-	return created{s.ID(), event.FormatTime(s.Info().Created)}, nil
+	return s, nil
 }
 
 // slack is how much longer the agent waits for a tool than for the plugin, so that it gets the
@@ -117,6 +129,17 @@ func (a *API) sessionIn(ctx context.Context, r *jsonrpc.Request, params any, id 
 	return a.session(ctx, *id)
 }
 
+// decodeParams decodes params with the id of a session among them, for methods that do not use the session or take closed ones.
+func decodeParams(r *jsonrpc.Request, params any, id *string) error {
+	if err := r.Decode(params); err != nil {
+		return err
+	}
+	if *id == "" {
+		return jsonrpc.InvalidParams(`"sessionId" is missing`)
+	}
+	return nil
+}
+
 func (a *API) closeSession(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	s, err := a.sessionOf(ctx, r)
 	if err != nil {
@@ -153,11 +176,8 @@ type updateParams struct {
 // update is session.update: it pins or archives a session, open or closed. That is no use of it.
 func (a *API) update(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	var p updateParams
-	if err := r.Decode(&p); err != nil {
+	if err := decodeParams(r, &p, &p.SessionID); err != nil {
 		return nil, err
-	}
-	if p.SessionID == "" {
-		return nil, jsonrpc.InvalidParams(`"sessionId" is missing`)
 	}
 	if p.Pinned == nil && p.Archived == nil {
 		return nil, jsonrpc.InvalidParams(`"pinned" or "archived" is missing`)

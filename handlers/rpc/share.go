@@ -42,11 +42,8 @@ type newShare struct {
 // createShare is share.create.
 func (a *API) createShare(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	var p shareParams
-	if err := r.Decode(&p); err != nil {
+	if err := decodeParams(r, &p, &p.SessionID); err != nil {
 		return nil, err
-	}
-	if p.SessionID == "" {
-		return nil, jsonrpc.InvalidParams(`"sessionId" is missing`)
 	}
 	lifetime, err := share.Seconds(p.ExpiresIn)
 	if err != nil {
@@ -64,11 +61,8 @@ func (a *API) createShare(ctx context.Context, r *jsonrpc.Request) (any, error) 
 // listShares is share.list.
 func (a *API) listShares(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	var p sessionParams
-	if err := r.Decode(&p); err != nil {
+	if err := decodeParams(r, &p, &p.SessionID); err != nil {
 		return nil, err
-	}
-	if p.SessionID == "" {
-		return nil, jsonrpc.InvalidParams(`"sessionId" is missing`)
 	}
 	list, err := a.options.Shares.List(ctx, p.SessionID)
 	if err != nil {

@@ -95,22 +95,14 @@ func (a *API) SocketMethods() []string {
 
 // create is session.create. The events of the session follow.
 func (n *connection) create(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	result, err := n.api.create(ctx, r)
+	s, err := n.api.start(ctx, r)
 	if err != nil {
 		return nil, err
 	}
-	id := ""
-	if c, ok := result.(created); ok {
-		id = c.SessionID
+	if err := n.watch(ctx, r, s, subscribeParams{}); err != nil { // the session exists all the same
+		n.api.options.Log.Warn("cannot send the events of a new session", "session", s.ID(), "err", err)
 	}
-	s, err := n.api.options.Host.Session(ctx, id)
-	if err == nil {
-		err = n.watch(ctx, r, s, subscribeParams{})
-	}
-	if err != nil { // the session exists all the same
-		n.api.options.Log.Warn("cannot send the events of a new session", "session", id, "err", err)
-	}
-	return result, nil
+	return describeCreated(s), nil
 }
 
 // send is session.send. It determines where the events start before it sends the prompt: the end
@@ -146,11 +138,8 @@ type subscribeParams struct {
 // subscribe starts the events of a session, after those that the client has.
 func (n *connection) subscribe(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	var p subscribeParams
-	if err := r.Decode(&p); err != nil {
+	if err := decodeParams(r, &p, &p.SessionID); err != nil {
 		return nil, err
-	}
-	if p.SessionID == "" {
-		return nil, jsonrpc.InvalidParams(`"sessionId" is missing`)
 	}
 	s, err := n.api.options.Host.Session(ctx, p.SessionID)
 	if err != nil {

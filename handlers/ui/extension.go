@@ -37,7 +37,7 @@ func (n *connection) servers(ctx context.Context, r *jsonrpc.Request) (any, erro
 	if err != nil {
 		return nil, err
 	}
-	return map[string]any{"servers": encodeServers(found)}, nil
+	return map[string]any{"servers": wire.List(found.Servers, encodeServer)}, nil
 }
 
 // extensions returns those of the current session if loaded is true and there is one, otherwise
@@ -73,10 +73,6 @@ func (n *connection) loaded(ctx context.Context, s *copilot.Session) (agent.Exte
 		}
 	}
 	return x, nil
-}
-
-func encodeServers(x agent.Extensions) []listedServer {
-	return wire.List(x.Servers, encodeServer)
 }
 
 func encodeServer(s event.Server) listedServer {
@@ -184,5 +180,5 @@ func (n *connection) extensionsOf(ctx context.Context, r *jsonrpc.Request) (any,
 		return nil, err
 	}
 	skills, _ := encodeSkills(x) // a skill whose file cannot be read is listed without its time
-	return extensionsResult{encodeServers(x), skills}, nil
+	return extensionsResult{wire.List(x.Servers, encodeServer), skills}, nil
 }
