@@ -36,9 +36,9 @@ const HIDDEN_DELAY = 60_000; // in a hidden page, whose title still needs update
 const PROBE_TIMEOUT = 10_000;
 const PROBE_AFTER = 20_000; // of silence
 
-/** Returns the URL of the portal's WebSocket for the page's URL. @param {string} page */
-export function socketURL(page) {
-  const url = new URL("ui", page);
+/** Returns the URL of a WebSocket of the portal. @param {string} page the page's URL @param {string} [path] */
+export function socketURL(page, path = "ui") {
+  const url = new URL(path, page);
   url.protocol = url.protocol === "https:" ? "wss:" : "ws:";
   url.hash = "";
   return url.href;

@@ -6,7 +6,6 @@ import { MAX_ITEMS, add, agentChanged, appendOutput, completeBlock, filePath, fi
 import { addQuestion, close, removeQuestions, runOf, setRunStatus, stateOf } from "./runs.js";
 
 export { MAX_ITEMS } from "./items.js";
-export { newList, updateList } from "./list.js";
 
 /**
  * What happened, in the order in which it began. Keys are stable across reloads.

@@ -1,15 +1,8 @@
 // The REST client for operations, with the visitor id that the portal gives to this tab.
 
-const STORAGE_KEY = "portal.visitor";
+import { socketURL } from "./rpc.js";
 
-/** A request that the portal answered with an error. */
-class RequestError extends Error {
-  /** @param {number} status @param {string} message */
-  constructor(status, message) {
-    super(message);
-    this.status = status;
-  }
-}
+const STORAGE_KEY = "portal.visitor";
 
 export class Visitor {
   /** @type {Promise<string> | null} */ #pending = null;
@@ -32,22 +25,19 @@ export class Visitor {
 
   async #verify() {
     const response = await this.request(`${this.base}auth/verify`, { method: "POST", headers: { "Content-Type": "application/json" }, body: "{}" });
-    const answer = await response.json().catch(() => ({}));
-    if (!response.ok) throw new RequestError(response.status, answer.error?.message ?? answer.error ?? "Access denied.");
-    this.storage.setItem(STORAGE_KEY, answer.session_id);
-    return answer.session_id;
+    const { session_id: id } = await answerOf(response, "Access denied.");
+    this.storage.setItem(STORAGE_KEY, id);
+    return id;
   }
 
   /**
-   * Sends a request. Rejects with a RequestError, or the error of fetch.
+   * Sends a request. Rejects with what the portal says is wrong, or the error of fetch.
    * @param {"GET" | "POST"} method @param {string} path @param {unknown} [body] @returns {Promise<any>}
    */
   async call(method, path, body) {
     const first = await this.#send(method, path, body, await this.id());
     const response = first.status === 401 ? await this.#send(method, path, body, await this.id(true)) : first;
-    const answer = await response.json().catch(() => ({}));
-    if (!response.ok) throw new RequestError(response.status, answer.error?.message ?? answer.error ?? `The portal returned status ${response.status}.`);
-    return answer;
+    return answerOf(response, `The portal returned status ${response.status}.`);
   }
 
   /** @param {string} method @param {string} path @param {unknown} body @param {string} id */
@@ -58,9 +48,13 @@ export class Visitor {
 
   /** Returns the WebSocket URL of an operation. @param {string} operation @param {string} id @param {number} last */
   socket(operation, id, last) {
-    const url = new URL("ws", this.base);
-    url.protocol = url.protocol === "https:" ? "wss:" : "ws:";
-    url.search = new URLSearchParams({ operation_id: operation, session_id: id, last_received_sequence: String(last) }).toString();
-    return url.href;
+    return socketURL(this.base, `ws?${new URLSearchParams({ operation_id: operation, session_id: id, last_received_sequence: String(last) })}`);
   }
+}
+
+/** @param {Response} response @param {string} problem what is wrong, if the portal does not say it */
+async function answerOf(response, problem) {
+  const answer = await response.json().catch(() => ({}));
+  if (!response.ok) throw new Error(answer.error?.message ?? answer.error ?? problem);
+  return answer;
 }

@@ -2,19 +2,12 @@
 // opens first.
 
 import { h, messageOf, setText } from "../dom.js";
+import { socketURL } from "../rpc.js";
 
 const SCROLLBACK = 5000; // lines
 const PIECE = 4096; // characters of a message with input
 const FONT_SIZE = 13; // px
 const CONTRAST = 4.5; // of text, at least
-
-/** Returns the address of a terminal's WebSocket. @param {string} page its URL @param {string} session @param {{cols: number, rows: number}} size */
-function terminalURL(page, session, { cols, rows }) {
-  const url = new URL(`terminal/${encodeURIComponent(session)}?columns=${cols}&rows=${rows}`, page);
-  url.protocol = url.protocol === "https:" ? "wss:" : "ws:";
-  url.hash = "";
-  return url.href;
-}
 
 /** @param {{session: import("../store.js").Session, leave: () => void}} options leave moves the focus out of the terminal */
 export function terminalPanel({ session, leave }) {
@@ -74,7 +67,7 @@ export function terminalPanel({ session, leave }) {
   sizes.observe(screen);
 
   const connect = () => {
-    const mine = new WebSocket(terminalURL(location.href, session.id, terminal));
+    const mine = new WebSocket(socketURL(location.href, `terminal/${encodeURIComponent(session.id)}?columns=${terminal.cols}&rows=${terminal.rows}`));
     socket = mine;
     let why = "";
     mine.onopen = () => {
