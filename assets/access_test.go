@@ -166,7 +166,7 @@ func checkViews(a access) {
 	b.WaitText(id("server-what"), "KEY")
 	a.checkSizes(b, "the settings")
 	b.Do(chromedp.Evaluate[chromedp.Void](`location.hash = "#/operations"`))
-	b.Wait(`document.querySelector('[data-testid="kind"]') !== null && document.querySelector('input[name="model"]') !== null`)
+	b.Wait(`document.querySelector('[data-testid="kind"]') !== null && document.querySelector('[data-testid="model"]').value !== ""`)
 	b.Click("details.more summary")
 	a.checkSizes(b, "operations")
 	a.jobs(b)

@@ -15,10 +15,9 @@ import (
 // operation starts an operation with the form, and waits for its view.
 func (t page) operation(b *portaltest.Browser, kind, dir, text, result string) {
 	t.Helper()
-	b.Wait(`document.querySelector('[data-testid="send"]') !== null && document.querySelector('input[name="model"]') !== null`)
 	b.Click(fmt.Sprintf(`%s label:has(input[value=%q])`, id("kind"), kind))
 	b.Click("details.more summary")
-	b.Click(id("model", `label:has(input[value="demo"])`))
+	pick(b, id("model"), "demo")
 	b.Write(id("persist-path"), result)
 	b.Is(fmt.Sprintf(`(() => { // typing it would take long
 		const field = document.querySelector(%s);

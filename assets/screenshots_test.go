@@ -90,7 +90,7 @@ func (s *studio) draw(t *testing.T, l light) {
 	show("reference", "#/reference", `document.querySelectorAll("[data-testid=reference-entry]").length > 50`, `document.querySelector("[data-id=listContracts]").open = true`)
 	show("settings", "#/settings", `document.querySelector("[data-testid=settings]")?.textContent.includes("Skills")`, "")
 	show("commands", "#/s/"+s.ids["expire"], done, `document.dispatchEvent(new KeyboardEvent("keydown", { key: "k", ctrlKey: true, bubbles: true }))`)
-	show("operations", "#/operations", `document.querySelector("input[name=model]")`, "")
+	show("operations", "#/operations", `document.querySelector("[data-testid=model]")?.value`, "")
 	show("jobs", "#/jobs", `document.querySelector("[data-testid=jobs] li")`, `document.querySelector("input[value=refine]").click()`)
 	show("job", "#/j/"+s.ids["job"], `document.querySelector("[data-testid=status]").textContent === "Succeeded"`, `(() => {
 		const task = document.querySelector(".task[data-task=review-clarity]");

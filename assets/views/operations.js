@@ -4,8 +4,9 @@ import { age, h, hasKeyboard, messageOf, setText } from "../dom.js";
 import { TYPES, isOpen } from "../operations.js";
 import { operationAddress } from "../route.js";
 import { newConnections } from "../rpc.js";
+import { createChip } from "./chip.js";
 import { directoryField, fillDirectory, saveDirectory } from "./directory.js";
-import { modelField } from "./models.js";
+import { modelChoices, preferredModel } from "./models.js";
 
 /**
  * @typedef {import("../operations.js").Operation} Operation
@@ -86,14 +87,14 @@ function operationForm({ rpc, visitor, navigate, list }) {
   const target = h("input", { type: "text", id: "persist-path", "data-testid": "persist-path", placeholder: "File path (optional)", spellcheck: "false", autocomplete: "off" });
   const commit = h("input", { type: "checkbox", id: "persist-commit", "data-testid": "persist-commit" });
   const directory = directoryField({ rpc });
-  const models = modelField({ onChange: () => show() });
+  const model = createChip({ label: "Model", id: "model", onChoose: () => show() });
   const problem = h("p", { class: "error-text", role: "alert", "data-testid": "problem" });
   const send = h("button", { class: "primary", type: "submit", "data-testid": "send", disabled: true }, "Start");
   const node = h("form", { class: "start-form" }, kinds,
     h("div", { class: "box" }, document, h("div", { class: "actions" }, path, send)), problem,
     directory.node,
     h("details", { class: "more" }, h("summary", {}, "Model and output"),
-      models.node,
+      h("div", { class: "field" }, h("span", { class: "field-name" }, "Model"), model.node),
       h("div", { class: "field" }, h("label", { for: "persist-path" }, "Output file"), target),
       h("label", { class: "check", for: "persist-commit" }, commit, " Commit to git")));
   let sending = false;
@@ -108,7 +109,7 @@ function operationForm({ rpc, visitor, navigate, list }) {
     const isPrompt = kind() === "prompt";
     document.placeholder = isPrompt ? "Describe the task" : "Paste a document (text or Markdown)";
     document.setAttribute("aria-label", isPrompt ? "Prompt" : "Document");
-    send.disabled = sending || !models.value || (!document.value.trim() && (isPrompt || !path.value.trim()));
+    send.disabled = sending || !model.value || (!document.value.trim() && (isPrompt || !path.value.trim()));
     setText(send, sending ? "Starting…" : "Start");
     commit.disabled = !target.value.trim();
   };
@@ -116,7 +117,7 @@ function operationForm({ rpc, visitor, navigate, list }) {
     const text = document.value.trim() ? document.value : undefined;
     const type = kind();
     return {
-      type, working_directory: await absolute(), model: models.value,
+      type, working_directory: await absolute(), model: model.value,
       path: path.value.trim() || undefined, ...(type === "prompt" ? { prompt: text } : { document: text }),
       persist: target.value.trim() ? { path: target.value.trim(), commit: commit.checked } : undefined,
     };
@@ -141,13 +142,16 @@ function operationForm({ rpc, visitor, navigate, list }) {
     if (!send.disabled) void start();
   });
   node.addEventListener("input", show);
+  model.select("", "Loading models…");
   show();
   return {
     node,
     focus: () => hasKeyboard() && document.focus(),
     async load() {
       await fillDirectory(directory, rpc, list());
-      models.show(await rpc.call("model.list", { include_details: true }).catch(() => ({ models: [] })), models.value || (localStorage.getItem(STORAGE_KEY) ?? ""));
+      const found = await rpc.call("model.list", { include_details: true }).catch(() => ({ models: [] }));
+      model.show(modelChoices(found), preferredModel(found, model.value || (localStorage.getItem(STORAGE_KEY) ?? "")), "No models available");
+      show();
     },
   };
 }
