@@ -41,18 +41,17 @@ func (a Answer) Decode() (event.Answer, error) {
 
 // problem describes what is missing or contradictory, "" if nothing is.
 func (a Answer) problem() string {
-	hasText, decides := a.Text != nil, a.Approved != nil
-	approves := decides && *a.Approved
-	switch {
-	case a.Failed:
-		if decides || hasText || a.Fields != nil {
-			return `"failed" goes with "reason" alone`
-		}
-	case a.Fields != nil && !approves:
+	decides, hasText, hasFields := a.Approved != nil, a.Text != nil, a.Fields != nil
+	if a.Failed && (decides || hasText || hasFields) {
+		return `"failed" goes with "reason" alone`
+	}
+	switch approves := decides && *a.Approved; {
+	case a.Failed, approves:
+	case hasFields:
 		return `"fields" go with "approved": true`
 	case !decides && !hasText:
 		return `"approved" (true or false), "answer" (text) or "failed" (true) is missing`
-	case decides && !approves && hasText:
+	case decides && hasText:
 		return `"answer" goes with "approved": true or stands alone`
 	}
 	return ""
