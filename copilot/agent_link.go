@@ -172,7 +172,7 @@ func (s *Session) beginOpening(l *agentLink) agent.Opening {
 	s.perform()
 	l.servers, l.usesFiles = s.host.clientServers.of(s.id), s.usesFiles()
 	o := agent.Opening{
-		Session: s.id, Model: s.model.ID, Directory: s.directory, Resume: resume, AskUser: s.askUser, Tools: s.tools, Servers: l.servers, Pending: pending,
+		Session: s.id, Model: s.model.ID, Directory: s.directory, Resume: resume, AskUser: s.settings.AskUser, Tools: s.settings.Tools, Servers: l.servers, Pending: pending,
 	}
 	if l.usesFiles {
 		o.Buffer = s.buffer
@@ -332,12 +332,12 @@ func (s *Session) addUsage(b event.Body) event.Body {
 	switch b := b.(type) {
 	case event.UsageChanged:
 		b.Multiplier = s.model.Multiplier
-		s.usage.Used, s.usage.Limit = b.Used, b.Limit
+		s.settings.Usage.Used, s.settings.Usage.Limit = b.Used, b.Limit
 		return b
 	case event.ModelCalled:
-		s.usage.Calls++
-		s.usage.Input += b.Input
-		s.usage.Output += b.Output
+		s.settings.Usage.Calls++
+		s.settings.Usage.Input += b.Input
+		s.settings.Usage.Output += b.Output
 	}
 	return b
 }

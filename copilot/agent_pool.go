@@ -153,7 +153,7 @@ func (s *Session) Capabilities() []agent.Capability {
 // agentPool returns the agent of the session. The error has kind [fault.Unavailable] if it is no longer configured.
 func (s *Session) agentPool() (*agentPool, error) {
 	s.mu.Lock()
-	name := s.agentName
+	name := s.settings.Agent
 	s.mu.Unlock()
 	return s.host.agentNamed(name)
 }

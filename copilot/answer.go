@@ -66,7 +66,7 @@ func (s *Session) unwatch(id string) {
 
 // needsNoApproval reports whether a permission is for a client tool that needs no approval. The caller must hold the lock.
 func (s *Session) needsNoApproval(q event.Question) bool {
-	return slices.ContainsFunc(s.tools, func(t event.Tool) bool { return t.Name == q.Tool && t.NoApproval })
+	return slices.ContainsFunc(s.settings.Tools, func(t event.Tool) bool { return t.Name == q.Tool && t.NoApproval })
 }
 
 // limit returns how long a question waits for its answer; 0 means as long as its run.
@@ -74,7 +74,7 @@ func (s *Session) limit(q event.Question) time.Duration {
 	if q.Kind != event.AskTool {
 		return s.host.options.Limits.Question
 	}
-	for _, t := range s.tools {
+	for _, t := range s.settings.Tools {
 		if t.Name == q.Tool && t.Limit > 0 {
 			return t.Limit
 		}
@@ -107,8 +107,8 @@ func (s *Session) setRulesHere(p permission.Policy) error {
 	if s.machine.State() != session.Active {
 		return fault.ErrSessionClosed
 	}
-	policy := p.Over(s.policy)
-	s.setPolicies(policy, s.remembered.Without(p, s.policy))
+	policy := p.Over(s.settings.Policy)
+	s.setPolicies(policy, s.settings.Remembered.Without(p, s.settings.Policy))
 	return nil
 }
 

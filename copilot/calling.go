@@ -65,7 +65,7 @@ func (h *Host) callingHere(suffixes []string) (list []Caller) {
 func (s *Session) calling(suffixes []string) (attributes map[string]string, calls bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.attributes, slices.ContainsFunc(s.blocks.Open(), func(b event.Block) bool {
+	return s.settings.Attributes, slices.ContainsFunc(s.blocks.Open(), func(b event.Block) bool {
 		call, isCall := b.Start.(event.ToolStarted)
 		return isCall && slices.ContainsFunc(suffixes, func(suffix string) bool { return strings.HasSuffix(call.Name, suffix) })
 	})

@@ -112,7 +112,7 @@ func (s *Session) checkpointStart(ctx context.Context, r *session.Run) (wait fun
 		return func() {}
 	}
 	taken := s.takeCheckpoint(changes.StartOf + r.ID)
-	if len(s.tools) == 0 {
+	if len(s.settings.Tools) == 0 {
 		return func() {}
 	}
 	late := time.NewTimer(checkpointDelay)

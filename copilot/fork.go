@@ -266,21 +266,19 @@ func (s *Session) cloneForFork(on *agentPool, id, title, model string, empty boo
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := newSession(s.host, id, s.model, Start{
-		Origin: s.origin, Directory: s.directory, Policy: s.policy, AskUser: s.askUser, Tools: s.tools, Servers: s.host.clientServers.of(s.id),
-		Capabilities: s.capabilities, Attributes: s.attributes,
+		Origin: s.origin, Directory: s.directory, Servers: s.host.clientServers.of(s.id), Capabilities: s.capabilities,
 	})
-	c.agentName = on.Name
-	c.title, c.usage, c.remembered = title, s.usage, s.remembered
+	c.title, c.settings = title, s.settings
+	c.settings.Agent, c.settings.ForkOf = on.Name, ForkOrigin{s.id, cmp.Or(s.title, s.settings.Prompt)}
+	c.settings.Saved, c.settings.Pinned, c.settings.Archived, c.settings.LastRunEnd = savedConversation{}, false, false, 0
 	if title != "" {
 		c.titledBy = titleByUser
 	}
-	c.forkOrigin = ForkOrigin{s.id, cmp.Or(s.title, s.recent.prompt)}
-	c.modelUnresolved, c.recent = s.modelUnresolved, s.recent
 	if !empty {
 		c.machine.SetHistory(s.machine.History())
 	}
 	if model != "" {
-		c.model, c.modelUnresolved = agent.Model{ID: model}, true
+		c.model, c.settings.ModelUnresolved = agent.Model{ID: model}, true
 	}
 	return c
 }
@@ -291,7 +289,7 @@ func (s *Session) copyRecord(ctx context.Context, from *Session, end forkEnd) er
 	record := func(e event.Event) { _, _ = s.record.Append(e) } // the record is open
 	var left session.Unfinished
 	if !end.cut.IsZero() {
-		s.recent, s.usage = runSummary{}, Usage{}
+		s.settings.runSummary, s.settings.Usage = runSummary{}, Usage{}
 	}
 	waiting := false
 	err := from.eachEntry(ctx, end.last, func(e journal.Entry[event.Event]) bool {
@@ -320,7 +318,7 @@ func (s *Session) copyRecord(ctx context.Context, from *Session, end forkEnd) er
 	if s.title != "" {
 		record(event.Event{Time: time.Now(), Body: event.TitleChanged{Title: s.title}})
 	}
-	s.lastRunEnd = s.record.Last()
+	s.settings.LastRunEnd = s.record.Last()
 	return nil
 }
 
@@ -328,11 +326,11 @@ func (s *Session) copyRecord(ctx context.Context, from *Session, end forkEnd) er
 func (s *Session) recount(e event.Event) {
 	switch b := e.Body.(type) {
 	case event.RunStarted:
-		s.recent.run = e.Run
+		s.settings.Run = e.Run
 	case event.RunEnded:
-		s.recent.outcome = b.Outcome
+		s.settings.Outcome = b.Outcome
 	case event.UserMessage:
-		s.recent.addPrompt(b.Prompt)
+		s.settings.addPrompt(b.Prompt)
 	default:
 		s.addUsage(b)
 	}

@@ -201,7 +201,7 @@ func (h *Host) tryStart(ctx context.Context, on *agentPool, start Start) (*Sessi
 		return nil, blamed, err
 	}
 	s := newSession(h, newID(), model, start)
-	s.agentName = on.Name
+	s.settings.Agent = on.Name
 	if err := s.open(ctx, on, lease); err != nil {
 		h.clientServers.forget(s.id)
 		return nil, lease.Agent, err
@@ -233,7 +233,7 @@ func (h *Host) startWithoutAgent(ctx context.Context, on *agentPool, start Start
 		return nil, err
 	}
 	s := newSession(h, newID(), agent.Model{ID: start.Model, Multiplier: 1}, start)
-	s.agentName, s.modelUnresolved = on.Name, true
+	s.settings.Agent, s.settings.ModelUnresolved = on.Name, true
 	return s, s.activateWithoutAgent(ctx)
 }
 

@@ -53,10 +53,10 @@ func (s *Session) Place(ctx context.Context, p Placement) error {
 func (s *Session) placeHere(ctx context.Context, p Placement) error {
 	return s.update(ctx, func() {
 		if p.Pinned != nil {
-			s.pinned = *p.Pinned
+			s.settings.Pinned = *p.Pinned
 		}
 		if p.Archived != nil {
-			s.archived = *p.Archived
+			s.settings.Archived = *p.Archived
 		}
 		s.storeHead()
 	})

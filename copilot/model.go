@@ -174,7 +174,7 @@ func (s *Session) replaceModel(l *agentLink, of *agentPool, m agent.Model, needs
 	if needsNew && l != nil {
 		l.outdated = true
 	}
-	s.agentName = of.Name
+	s.settings.Agent = of.Name
 	s.setModel(m)
 	return true, nil
 }
@@ -191,10 +191,10 @@ func (s *Session) agentOf(model string) *agentPool {
 func (s *Session) checkMove(to *agentPool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.agentName == to.Name || s.machine.History() != session.HasContent {
+	if s.settings.Agent == to.Name || s.machine.History() != session.HasContent {
 		return nil
 	}
-	return errOtherAgent(s.agentName, to.Name)
+	return errOtherAgent(s.settings.Agent, to.Name)
 }
 
 // errOtherAgent reports that a conversation cannot move to another agent.
@@ -208,9 +208,9 @@ func (s *Session) needsConversation(l *agentLink, of *agentPool, model string) (
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
-	case s.agentName != of.Name, l != nil && l.outdated:
+	case s.settings.Agent != of.Name, l != nil && l.outdated:
 		return s.machine.History() != session.HasContent, nil
-	case model == s.model.ID || s.modelUnresolved || of.can(agent.Switching):
+	case model == s.model.ID || s.settings.ModelUnresolved || of.can(agent.Switching):
 		return false, nil
 	case s.machine.History() == session.HasContent:
 		return false, of.require(agent.Switching)
@@ -248,7 +248,7 @@ func (s *Session) idleLink() (*agentLink, error) {
 // setModel sets the model. The caller must hold the lock.
 func (s *Session) setModel(m agent.Model) {
 	changed := m.ID != s.model.ID
-	s.model, s.modelUnresolved = m, false // even if the id is unchanged: [Session.setAgentModel] knows only the id
+	s.model, s.settings.ModelUnresolved = m, false // even if the id is unchanged: [Session.setAgentModel] knows only the id
 	s.storeHead()
 	if changed {
 		s.recordInRun("", event.ModelChanged{Model: m.ID})
@@ -258,7 +258,7 @@ func (s *Session) setModel(m agent.Model) {
 // resolveModel looks up the model that a client named when it started the session without an agent.
 func (s *Session) resolveModel(ctx context.Context, of *agentPool, a agent.Agent) error {
 	s.mu.Lock()
-	name, seeks := s.model.ID, s.modelUnresolved
+	name, seeks := s.model.ID, s.settings.ModelUnresolved
 	s.mu.Unlock()
 	if !seeks {
 		return nil
@@ -267,12 +267,12 @@ func (s *Session) resolveModel(ctx context.Context, of *agentPool, a agent.Agent
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
-	case !s.modelUnresolved:
+	case !s.settings.ModelUnresolved:
 		return nil
 	case err != nil:
 		return err
 	case s.machine.State() != session.Active: // SessionOpened names it
-		s.model, s.modelUnresolved, s.headChanged = found, false, true
+		s.model, s.settings.ModelUnresolved, s.headChanged = found, false, true
 	default:
 		s.setModel(found)
 	}

@@ -49,13 +49,13 @@ func NeedsObject(head store.Session, object string) bool {
 const moveTime = 20 * time.Second
 
 // movesConversation reports whether the session's conversation moves between nodes. The caller must hold the lock.
-func (s *Session) movesConversation() bool { return s.host.options.Moves != nil && s.agentName == "" }
+func (s *Session) movesConversation() bool { return s.host.options.Moves != nil && s.settings.Agent == "" }
 
 // fetchConversation unpacks the conversation if another node had it open last. Without a copy, or if that is damaged, the agent goes on
 // without the past, and the record says so. It must not do so while the copy cannot be read: its next copy would replace that one.
 func (s *Session) fetchConversation(ctx context.Context) error {
 	s.mu.Lock()
-	saved, moves := s.saved, s.movesConversation()
+	saved, moves := s.settings.Saved, s.movesConversation()
 	m := s.host.options.Moves
 	s.mu.Unlock()
 	if !moves || saved.Node == m.Node {
@@ -72,7 +72,7 @@ func (s *Session) fetchConversation(ctx context.Context) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.saved.Node = m.Node
+	s.settings.Saved.Node = m.Node
 	s.storeHead()
 	return nil
 }
@@ -106,7 +106,7 @@ func (s *Session) shipConversation() {
 	if !s.movesConversation() || s.host.work.ctx.Err() != nil {
 		return
 	}
-	run := s.recent.run
+	run := s.settings.Run
 	s.shipping = s.host.work.after(s.shipping, moveTime, func(ctx context.Context) {
 		if err := s.shipOnce(ctx, run); err != nil && ctx.Err() == nil && fault.KindOf(err) != fault.NotFound {
 			s.host.options.Log.Info("a conversation was not copied for other nodes", "session", s.id, "err", err)
@@ -128,8 +128,8 @@ func (s *Session) shipOnce(ctx context.Context, run string) error {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.lease == leaseHeld && s.recent.run == run {
-		s.saved = savedConversation{m.Node, name}
+	if s.lease == leaseHeld && s.settings.Run == run {
+		s.settings.Saved = savedConversation{m.Node, name}
 		s.storeHead()
 	}
 	return nil
@@ -146,5 +146,5 @@ func (s *Session) isShipping() bool {
 func (s *Session) isIdleAfter(run string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.recent.run == run && s.recent.outcome != "" && s.machine.Run() == nil && s.machine.State() != session.Closed
+	return s.settings.Run == run && s.settings.Outcome != "" && s.machine.Run() == nil && s.machine.State() != session.Closed
 }

@@ -140,12 +140,12 @@ func (s *Session) note(n uint64, e event.Event) {
 		return
 	case event.RunStarted:
 		s.host.counts.started.Add(1)
-		s.recent.run, s.recent.outcome, s.headChanged = e.Run, "", true
+		s.settings.Run, s.settings.Outcome, s.headChanged = e.Run, "", true
 	case event.RunEnded:
 		s.noteRunEnd(n, e.Run, b)
 	case event.UserMessage:
-		s.recent.addPrompt(b.Prompt)
-		s.archived, s.headChanged = false, true
+		s.settings.addPrompt(b.Prompt)
+		s.settings.Archived, s.headChanged = false, true
 	case event.ModelChanged, event.TitleChanged, event.UsageChanged, event.ModelCalled:
 		s.headChanged = true
 	}
@@ -157,7 +157,7 @@ func (s *Session) noteRunEnd(n uint64, run string, end event.RunEnded) {
 	s.checkpointEnd(run)
 	s.host.counts.end(end.Outcome)
 	s.askTitle(end)
-	s.lastRunEnd, s.recent.outcome, s.headChanged = n, end.Outcome, true
+	s.settings.LastRunEnd, s.settings.Outcome, s.headChanged = n, end.Outcome, true
 	if s.runEnded != nil && !agent.IsClosed(s.runEnded) {
 		close(s.runEnded)
 	}

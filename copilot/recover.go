@@ -25,7 +25,7 @@ type unfinished struct {
 func (s *Session) readUnfinished(ctx context.Context) (unfinished, error) {
 	left := unfinished{started: map[string]bool{}}
 	s.mu.Lock()
-	after := s.lastRunEnd
+	after := s.settings.LastRunEnd
 	s.mu.Unlock()
 	for after < s.record.Last() {
 		entries, err := archive.Read(ctx, s.host.options.Store, s.id, after, storeBatch)
@@ -62,7 +62,7 @@ func (s *Session) repair(left unfinished) {
 	s.record.Reopen()
 	if left.Run != "" {
 		s.blocks = left.blocks
-		s.recent.run = left.Run // the stored head may be older
+		s.settings.Run = left.Run // the stored head may be older
 	}
 	s.inputLocked(func(m *session.Machine) { m.Recover(left.Unfinished) })
 	s.endRecord()

@@ -30,12 +30,12 @@ func (s *Session) remember(q event.Question, a event.Answer) (event.Answer, erro
 	if a.Approved {
 		d = permission.Allow
 	}
-	remembered := scope.Policy(d).Over(s.remembered)
+	remembered := scope.Policy(d).Over(s.settings.Remembered)
 	if len(remembered) > maxRemembered {
 		return a, fault.Errorf(fault.Invalid, "%d permissions are remembered already: revoke some of them, or answer for once", maxRemembered)
 	}
 	a.Remember, a.Scope = true, scope.Kind
-	s.setPolicies(s.policy, remembered)
+	s.setPolicies(s.settings.Policy, remembered)
 	return a, nil
 }
 
@@ -45,7 +45,7 @@ func (s *Session) Remembered() permission.Policy {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	rules := permission.Policy{}
-	maps.Copy(rules, s.remembered)
+	maps.Copy(rules, s.settings.Remembered)
 	return rules
 }
 
@@ -64,30 +64,30 @@ func (s *Session) revokeHere(rule string) error {
 	case s.machine.State() != session.Active:
 		return fault.ErrSessionClosed
 	case rule == "":
-		s.setPolicies(s.policy, nil)
+		s.setPolicies(s.settings.Policy, nil)
 		return nil
-	case !s.remembered.Has(rule):
+	case !s.settings.Remembered.Has(rule):
 		return fault.ErrRuleNotFound
 	}
-	left := maps.Clone(s.remembered)
+	left := maps.Clone(s.settings.Remembered)
 	maps.DeleteFunc(left, func(key string, _ permission.Decision) bool { return permission.SameRule(key, rule) })
-	s.setPolicies(s.policy, left)
+	s.setPolicies(s.settings.Policy, left)
 	return nil
 }
 
 // setPolicies changes the rules of the session. It replaces the maps, which may be shared. The caller must hold the lock.
 func (s *Session) setPolicies(policy, remembered permission.Policy) {
-	if maps.Equal(policy, s.policy) && maps.Equal(remembered, s.remembered) {
+	if maps.Equal(policy, s.settings.Policy) && maps.Equal(remembered, s.settings.Remembered) {
 		return
 	}
-	s.policy, s.remembered = policy, remembered
-	s.recordInRun("", event.PolicyChanged{Rules: s.rules(), Remembered: maps.Clone(s.remembered)})
+	s.settings.Policy, s.settings.Remembered = policy, remembered
+	s.recordInRun("", event.PolicyChanged{Rules: s.rules(), Remembered: maps.Clone(s.settings.Remembered)})
 	s.storeHead()
 }
 
 // policies returns the policies in force, in order of precedence. The caller must hold the lock.
 func (s *Session) policies() []permission.Policy {
-	return []permission.Policy{s.remembered, s.policy, s.host.options.Policy}
+	return []permission.Policy{s.settings.Remembered, s.settings.Policy, s.host.options.Policy}
 }
 
 // Rules returns the rules in force: remembered ones precede the session's, which precede the portal's.
@@ -99,5 +99,5 @@ func (s *Session) Rules() permission.Policy {
 
 // rules is Rules for callers that hold the lock.
 func (s *Session) rules() permission.Policy {
-	return s.remembered.Over(s.policy.Over(s.host.options.Policy))
+	return s.settings.Remembered.Over(s.settings.Policy.Over(s.host.options.Policy))
 }

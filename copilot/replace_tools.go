@@ -11,7 +11,7 @@ import (
 func (s *Session) Tools() []event.Tool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Clone(s.tools)
+	return slices.Clone(s.settings.Tools)
 }
 
 // SetTools replaces the client tools from the next prompt on, like [event.Prompt.Tools]. The current run keeps the old ones.
@@ -38,10 +38,10 @@ func (s *Session) setToolsHere(ctx context.Context, tools []event.Tool) error {
 // replaceTools replaces the client tools. Agents receive tools only when they open a conversation, so a conversation with the old tools is
 // released before the next prompt. The caller must hold the lock.
 func (s *Session) replaceTools(tools []event.Tool) {
-	if s.link != nil && !slices.EqualFunc(s.tools, tools, event.Tool.Equal) {
+	if s.link != nil && !slices.EqualFunc(s.settings.Tools, tools, event.Tool.Equal) {
 		s.link.outdated = true
 	}
-	s.tools = slices.Clone(tools)
+	s.settings.Tools = slices.Clone(tools)
 	s.storeHead()
 }
 

@@ -10,10 +10,10 @@ import (
 
 // runSummary is what lists of sessions show about runs. It is separate from the record, so that lists need not read the record.
 type runSummary struct {
-	run     string // the current one, otherwise the last
-	prompts int
-	prompt  string        // the last one, shortened
-	outcome event.Outcome // of the last run; "" during a run
+	Run     string        `json:"run,omitzero"` // the current one, otherwise the last
+	Prompts int           `json:"prompts,omitzero"`
+	Prompt  string        `json:"prompt,omitzero"`  // the last one, shortened
+	Outcome event.Outcome `json:"outcome,omitzero"` // of the last run; "" during a run
 }
 
 // maxSubject limits what is read of a question, in bytes.
@@ -48,6 +48,6 @@ func (s *Session) waitsFor() string {
 
 // addPrompt counts a recorded prompt.
 func (l *runSummary) addPrompt(p event.Prompt) {
-	l.prompts++
-	l.prompt = session.Excerpt(p.Text)
+	l.Prompts++
+	l.Prompt = session.Excerpt(p.Text)
 }

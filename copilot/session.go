@@ -49,7 +49,13 @@ type Session struct {
 	masks     event.Masker
 	blocks    event.Blocks // of the current run
 	checkpoints
-	settings
+
+	title        string
+	titledBy     titleSource
+	model        agent.Model
+	capabilities Capabilities // of its client, even when it is not attached
+	lastChange   time.Time    // time of the last change
+	settings     settings
 
 	// State of storage; see [sessionStorage].
 	lease            leaseState
@@ -63,34 +69,11 @@ type Session struct {
 	headChanged      bool               // the stored head is outdated
 	evicted          bool               // another object may represent the session
 	lastUse          time.Time          // time of the last lookup
-	lastRunEnd       uint64             // number of the last RunEnded: everything before it is finished
 	epoch            uint64             // of the record
 	earlierEpochs    []journal.Position // previous epochs, with their ends
 	leftQueue        []json.RawMessage  // prompts that were queued when the last owner ended
 	readerPositions  map[string]uint64  // positions of readers that are not stored yet
-	saved            savedConversation  // in a cluster
 	shipping         <-chan struct{}    // closed when the newest copy of the conversation is made; nil: there is none
-}
-
-// settings is the stored state of a session besides its record.
-type settings struct {
-	askUser         bool
-	capabilities    Capabilities      // of its client, even when it is not attached
-	attributes      map[string]string // of its client; the map is replaced, never modified
-	tools           []event.Tool
-	title           string
-	titledBy        titleSource
-	forkOrigin      ForkOrigin
-	agentName       string // of the agent that has the conversation; "" for the first one
-	model           agent.Model
-	modelUnresolved bool // model is the name that a client gave; the first conversation resolves it
-	usage           Usage
-	recent          runSummary
-	pinned          bool // see [Placement]
-	archived        bool // likewise
-	policy          permission.Policy
-	remembered      permission.Policy // rules from answers, which precede policy
-	lastChange      time.Time         // time of the last change
 }
 
 func newSession(h *Host, id string, model agent.Model, start Start) *Session {
@@ -106,11 +89,11 @@ func newSession(h *Host, id string, model agent.Model, start Start) *Session {
 		gate:      make(chan struct{}, 1),
 		machine:   session.NewMachine(newID),
 		timers:    map[string]questionTimers{},
+		model:     model,
 		settings: settings{
-			askUser: start.AskUser, capabilities: start.Capabilities, attributes: start.Attributes, tools: slices.Clone(start.Tools),
-			model: model, policy: maps.Clone(start.Policy),
+			AskUser: start.AskUser, Attributes: start.Attributes, Tools: slices.Clone(start.Tools), Policy: maps.Clone(start.Policy),
 		},
-		epoch: newEpoch(), expectsFiles: start.Files,
+		capabilities: start.Capabilities, epoch: newEpoch(), expectsFiles: start.Files,
 	}
 	if len(start.Servers) > 0 { // otherwise a session that is loaded again keeps its own
 		h.clientServers.set(id, start.Servers)
@@ -135,7 +118,7 @@ func (s *Session) Record() *event.Record { return s.record }
 func (s *Session) Attribute(name string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.attributes[name]
+	return s.settings.Attributes[name]
 }
 
 // SetAttribute stores a value with the session; it survives restarts.
@@ -149,9 +132,9 @@ func (s *Session) setAttributeHere(ctx context.Context, a attribute) error {
 	}
 	return s.update(ctx, func() {
 		attributes := map[string]string{}
-		maps.Copy(attributes, s.attributes)
+		maps.Copy(attributes, s.settings.Attributes)
 		attributes[a.Name] = a.Value
-		s.attributes = attributes
+		s.settings.Attributes = attributes
 		s.storeHead()
 	})
 }
@@ -160,14 +143,13 @@ func (s *Session) setAttributeHere(ctx context.Context, a attribute) error {
 func (s *Session) Info() Info {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	usage := s.usage
+	usage := s.settings.Usage
 	usage.Multiplier = s.model.Multiplier
 	return Info{
-		ID: s.id, Origin: s.origin, Title: s.title, Agent: s.agentName, Model: s.model.ID,
+		ID: s.id, Origin: s.origin, Title: s.title, Agent: s.settings.Agent, Model: s.model.ID,
 		Directory: s.directory, State: s.state(), Created: s.created, Changed: s.lastChange, Owner: s.owner, Usage: usage,
-		Run: s.recent.run, Prompts: s.recent.prompts, Prompt: s.recent.prompt, Outcome: s.recent.outcome,
-		WaitsFor: s.waitsFor(), Pinned: s.pinned, Archived: s.archived,
-		ForkOf: s.forkOrigin,
+		Run: s.settings.Run, Prompts: s.settings.Prompts, Prompt: s.settings.Prompt, Outcome: s.settings.Outcome,
+		WaitsFor: s.waitsFor(), Pinned: s.settings.Pinned, Archived: s.settings.Archived, ForkOf: s.settings.ForkOf,
 	}
 }
 

@@ -14,37 +14,41 @@ import (
 	"github.com/copilot-portal/portal/copilot/store"
 )
 
+// settings is what a session has in memory as its stored head has it. Maps and lists are replaced, never modified: forks share them.
+type settings struct {
+	runSummary
+
+	AskUser         bool              `json:"ask_user,omitzero"`
+	Attributes      map[string]string `json:"notes,omitzero"` // of its client
+	Tools           []event.Tool      `json:"tools,omitzero"`
+	Policy          permission.Policy `json:"policy,omitzero"`
+	Remembered      permission.Policy `json:"remembered,omitzero"`   // rules from answers, which precede Policy
+	Agent           string            `json:"agent,omitzero"`        // that has the conversation; "" for the first one
+	Saved           savedConversation `json:"conversation,omitzero"` // in a cluster
+	Usage           Usage             `json:"usage,omitzero"`
+	Pinned          bool              `json:"pinned,omitzero"`   // see [Placement]
+	Archived        bool              `json:"archived,omitzero"` // likewise
+	ForkOf          ForkOrigin        `json:"fork_of,omitzero"`
+	LastRunEnd      uint64            `json:"settled,omitzero"` // number of the last RunEnded: everything before it is finished
+	ModelUnresolved bool              `json:"seeks,omitzero"`   // the model is the name that a client gave; the first conversation resolves it
+}
+
 // meta is the stored state of a session besides its record and the fields of lists. It suffices to continue in another process.
 type meta struct {
-	AskUser         bool                 `json:"ask_user,omitzero"`
-	Answers         []event.QuestionKind `json:"answers,omitzero"` // what its client can answer without being attached
-	Choices         bool                 `json:"choices,omitzero"` // likewise
-	Attributes      map[string]string    `json:"notes,omitzero"`   // attributes that its client stored
-	Tools           []event.Tool         `json:"tools,omitzero"`
-	Policy          permission.Policy    `json:"policy,omitzero"`
-	Remembered      permission.Policy    `json:"remembered,omitzero"` // rules from answers
-	Agent           string               `json:"agent,omitzero"`
-	Saved           savedConversation    `json:"conversation,omitzero"` // in a cluster
-	Model           storedModel          `json:"model"`
-	Usage           Usage                `json:"usage,omitzero"`
-	Run             string               `json:"run,omitzero"`       // the last one
-	Prompts         int                  `json:"prompts,omitzero"`   // number of prompts
-	Prompt          string               `json:"prompt,omitzero"`    // start of the last one
-	Outcome         event.Outcome        `json:"outcome,omitzero"`   // of the last run
-	State           State                `json:"state,omitzero"`     // in the process that holds it
-	WaitsFor        string               `json:"waits_for,omitzero"` // likewise
-	Pinned          bool                 `json:"pinned,omitzero"`
-	Archived        bool                 `json:"archived,omitzero"`
-	TitledByUser    bool                 `json:"named,omitzero"`  // a user has set the title
-	TitledByModel   bool                 `json:"titled,omitzero"` // the model has
-	ForkOf          ForkOrigin           `json:"fork_of,omitzero"`
-	LastRunEnd      uint64               `json:"settled,omitzero"` // number of the last RunEnded
-	HasHistory      bool                 `json:"said,omitzero"`    // [session.HasContent]
-	NeverOpened     bool                 `json:"fresh,omitzero"`   // the conversation was never opened
-	ModelUnresolved bool                 `json:"seeks,omitzero"`   // the model must be looked up
-	Queue           []json.RawMessage    `json:"queue,omitzero"`   // queued prompts, as encoded events
-	Epoch           uint64               `json:"epoch"`            // epoch of the last owner
-	Earlier         [][2]uint64          `json:"earlier,omitzero"` // previous epochs, each with its end
+	settings
+
+	Answers       []event.QuestionKind `json:"answers,omitzero"` // what its client can answer without being attached
+	Choices       bool                 `json:"choices,omitzero"` // likewise
+	Model         storedModel          `json:"model"`
+	State         State                `json:"state,omitzero"`     // in the process that holds it
+	WaitsFor      string               `json:"waits_for,omitzero"` // likewise
+	TitledByUser  bool                 `json:"named,omitzero"`     // a user has set the title
+	TitledByModel bool                 `json:"titled,omitzero"`    // the model has
+	HasHistory    bool                 `json:"said,omitzero"`      // [session.HasContent]
+	NeverOpened   bool                 `json:"fresh,omitzero"`     // the conversation was never opened
+	Queue         []json.RawMessage    `json:"queue,omitzero"`     // queued prompts, as encoded events
+	Epoch         uint64               `json:"epoch"`              // epoch of the last owner
+	Earlier       [][2]uint64          `json:"earlier,omitzero"`   // previous epochs, each with its end
 }
 
 type storedModel struct {
@@ -60,15 +64,12 @@ const maxEpochs = 100
 func (s *Session) head() *store.Session {
 	s.storedStatus = status{s.state(), s.waitsFor()}
 	m := meta{
-		State: s.storedStatus.state, WaitsFor: s.storedStatus.waitsFor,
-		AskUser: s.askUser, Answers: s.capabilities.Kinds, Choices: s.capabilities.Choices, Attributes: s.attributes, Policy: s.policy, Remembered: s.remembered, TitledByUser: s.titledBy == titleByUser, TitledByModel: s.titledBy == titleByModel, ForkOf: s.forkOrigin, LastRunEnd: s.lastRunEnd, HasHistory: s.machine.History() == session.HasContent,
-		NeverOpened: s.machine.History() == session.NeverOpened, ModelUnresolved: s.modelUnresolved,
-		Run: s.recent.run, Prompts: s.recent.prompts, Prompt: s.recent.prompt, Outcome: s.recent.outcome,
-		Pinned: s.pinned, Archived: s.archived,
-		Tools: s.tools,
-		Agent: s.agentName, Saved: s.saved,
+		settings: s.settings,
+		State:    s.storedStatus.state, WaitsFor: s.storedStatus.waitsFor,
+		Answers: s.capabilities.Kinds, Choices: s.capabilities.Choices,
+		TitledByUser: s.titledBy == titleByUser, TitledByModel: s.titledBy == titleByModel,
+		HasHistory: s.machine.History() == session.HasContent, NeverOpened: s.machine.History() == session.NeverOpened,
 		Model: storedModel{s.model.Name, s.model.Multiplier},
-		Usage: s.usage,
 		Queue: append(slices.Clone(s.leftQueue), storedQueue(s.machine.Queue())...),
 		Epoch: s.epoch, Earlier: convert(s.earlierEpochs, func(p journal.Position) [2]uint64 { return [2]uint64{p.Epoch, p.N} }),
 	}
@@ -79,7 +80,7 @@ func (s *Session) head() *store.Session {
 	}
 	return &store.Session{
 		ID: s.id, Origin: s.origin, Title: s.title, Model: s.model.ID, Directory: s.directory,
-		Created: s.created, Changed: s.lastChange, Closed: s.state() == StateClosed, Pinned: s.pinned, Meta: data,
+		Created: s.created, Changed: s.lastChange, Closed: s.state() == StateClosed, Pinned: s.settings.Pinned, Meta: data,
 	}
 }
 
@@ -164,17 +165,11 @@ func (m meta) continues(at journal.Position) bool {
 }
 
 func (s *Session) applyMeta(m meta) {
-	s.askUser, s.titledBy, s.lastRunEnd, s.policy, s.remembered = m.AskUser, m.titledBy(), m.LastRunEnd, m.Policy, m.Remembered
-	s.modelUnresolved, s.forkOrigin = m.ModelUnresolved, m.ForkOf
+	s.settings = m.settings
+	s.titledBy, s.capabilities = m.titledBy(), Capabilities{m.Answers, m.Choices}
 	s.machine.SetHistory(m.history())
-	s.capabilities, s.attributes = Capabilities{m.Answers, m.Choices}, m.Attributes
-	s.recent = runSummary{m.Run, m.Prompts, m.Prompt, m.Outcome}
 	s.storedStatus = status{m.State, m.WaitsFor}
-	s.pinned, s.archived = m.Pinned, m.Archived
 	s.model = agent.Model{Name: m.Model.Name, Multiplier: m.Model.Multiplier}
-	s.agentName, s.saved = m.Agent, m.Saved
-	s.usage = m.Usage
-	s.tools = m.Tools
 	s.epoch = m.Epoch
 	s.earlierEpochs = m.earlier()
 	s.leftQueue, s.heldQueue = m.Queue, nil

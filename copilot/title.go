@@ -29,7 +29,7 @@ const maxModelTitle = 80
 // askTitle asks the model for a title once the first run has completed, in parallel to what follows. Without an answer, the agent's
 // title stays. The caller must hold the lock.
 func (s *Session) askTitle(end event.RunEnded) {
-	first := s.recent.prompts == 1 && end.Outcome == event.Completed
+	first := s.settings.Prompts == 1 && end.Outcome == event.Completed
 	if !first || s.titledBy != titleByAgent || s.link == nil || !s.link.pool.can(agent.Asking) || !slices.Contains(s.host.options.ModelTitles, s.origin) {
 		return
 	}
