@@ -43,6 +43,13 @@ func withoutParams(name string, do func(s *Session, ctx context.Context) error) 
 	return withoutResult(name, func(s *Session, ctx context.Context, _ none) error { return do(s, ctx) })
 }
 
+// exclusive is [Session.exclusively] for the function of a command.
+func exclusive(do func(s *Session, ctx context.Context) error) func(s *Session, ctx context.Context) error {
+	return func(s *Session, ctx context.Context) error {
+		return s.exclusively(ctx, func(ctx context.Context) error { return do(s, ctx) })
+	}
+}
+
 // withoutContext returns a command without a result that does not wait for anything but the store.
 func withoutContext[P any](name string, do func(s *Session, p P) error) command[P, none] {
 	return withoutResult(name, func(s *Session, _ context.Context, p P) error { return do(s, p) })

@@ -132,9 +132,9 @@ func newCommands() commands {
 		cancel: withoutContext("cancel", (*Session).cancelHere),
 		answer: withoutContext("answer", (*Session).answerHere),
 		close:  withoutContext("close", (*Session).closeHere),
-		reopen: slow(withoutParams("reopen", (*Session).reopenHere)),
-		resume: withoutParams("resume", (*Session).resumeHere),
-		remove: slow(withoutParams("delete", (*Session).deleteHere)),
+		reopen: slow(withoutParams("reopen", exclusive((*Session).reopenHere))),
+		resume: withoutParams("resume", exclusive((*Session).resumeHere)),
+		remove: slow(withoutParams("delete", exclusive((*Session).deleteHere))),
 		rename: withoutResult("rename", (*Session).renameHere),
 		place:  withoutResult("place", (*Session).placeHere),
 

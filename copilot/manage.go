@@ -64,15 +64,12 @@ func (s *Session) placeHere(ctx context.Context, p Placement) error {
 
 // update calls change with the session's lock held. It holds the lease of an inactive session meanwhile.
 func (s *Session) update(ctx context.Context, change func()) error {
-	leave, err := s.enterGate(ctx)
-	if err != nil {
-		return err
-	}
-	defer leave()
-	if s.tryAmend(change) {
-		return nil
-	}
-	return s.updateSuspended(ctx, change)
+	return s.exclusively(ctx, func(ctx context.Context) error {
+		if s.tryAmend(change) {
+			return nil
+		}
+		return s.updateSuspended(ctx, change)
+	})
 }
 
 // updateSuspended is update for an inactive session. The caller must have entered the gate.
@@ -120,11 +117,6 @@ func (h *Host) Delete(ctx context.Context, id string) error {
 
 // deleteHere is [Host.Delete] in the process that holds the session.
 func (s *Session) deleteHere(ctx context.Context) error {
-	leave, err := s.enterGate(ctx) // prevents its activation
-	if err != nil {
-		return err
-	}
-	defer leave()
 	s.shutDown((*session.Machine).Close)
 	if err := s.remove(ctx); err != nil {
 		return err

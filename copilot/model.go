@@ -116,20 +116,13 @@ func (s *Session) SetModel(ctx context.Context, model string) error {
 func (s *Session) setModelHere(ctx context.Context, model string) error {
 	ctx, cancel := context.WithTimeout(ctx, modelTimeout)
 	defer cancel()
-	leave, err := s.enterGate(ctx)
-	if err != nil {
-		return err
-	}
-	defer leave()
-	if err := s.activateGated(ctx); err != nil {
-		return err
-	}
-	for changed := false; !changed; {
-		if changed, err = s.tryModel(ctx, model); err != nil {
-			return err
+	return s.exclusively(ctx, func(ctx context.Context) error {
+		err := s.activateGated(ctx)
+		for changed := false; err == nil && !changed; {
+			changed, err = s.tryModel(ctx, model)
 		}
-	}
-	return nil
+		return err
+	})
 }
 
 // tryModel changes the model; false if a conversation was opened with the old one meanwhile.

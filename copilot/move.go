@@ -49,7 +49,9 @@ func NeedsObject(head store.Session, object string) bool {
 const moveTime = 20 * time.Second
 
 // movesConversation reports whether the session's conversation moves between nodes. The caller must hold the lock.
-func (s *Session) movesConversation() bool { return s.host.options.Moves != nil && s.settings.Agent == "" }
+func (s *Session) movesConversation() bool {
+	return s.host.options.Moves != nil && s.settings.Agent == ""
+}
 
 // fetchConversation unpacks the conversation if another node had it open last. Without a copy, or if that is damaged, the agent goes on
 // without the past, and the record says so. It must not do so while the copy cannot be read: its next copy would replace that one.

@@ -129,7 +129,7 @@ func (h *Host) recoverSessions(ctx context.Context, ids []string) error {
 	for _, id := range ids {
 		s, err := h.Session(ctx, id)
 		if err == nil {
-			err = s.recover(ctx)
+			err = s.exclusively(ctx, s.recover)
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -142,20 +142,15 @@ func (h *Host) recoverSessions(ctx context.Context, ids []string) error {
 }
 
 // recover acquires the lease, which recovers the session. If its run continues, the session is activated; otherwise the lease is
-// released again.
+// released again. The caller must have entered the gate.
 func (s *Session) recover(ctx context.Context) error {
-	leave, err := s.enterGate(ctx)
-	if err != nil {
-		return err
-	}
-	defer leave()
 	if s.machineState() == session.Active {
 		return nil // activated meanwhile
 	}
 	if err := s.awaitLoopEnd(ctx); err != nil {
 		return err
 	}
-	err = s.acquireLease(ctx)
+	err := s.acquireLease(ctx)
 	if err == nil && s.isRunning() {
 		err = s.reopenWith(ctx, s.activateWithoutAgent)
 		if err == nil {

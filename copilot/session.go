@@ -250,14 +250,15 @@ func (s *Session) lockToEnd(run string) error {
 	return s.lockIfRecoverable(func(left unfinished) bool { return left.Run != "" })
 }
 
-// enterGate acquires the right to activate the session or to change its model. The caller must call leave.
-func (s *Session) enterGate(ctx context.Context) (leave func(), err error) {
+// exclusively calls do while no other call of exclusively is active: what activates, changes or deletes the session has its gate.
+func (s *Session) exclusively(ctx context.Context, do func(context.Context) error) error {
 	select {
 	case s.gate <- struct{}{}:
-		return func() { <-s.gate }, nil
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return ctx.Err()
 	}
+	defer func() { <-s.gate }()
+	return do(ctx)
 }
 
 // Close closes the session: it cancels the current run, drops the queued ones and ends the record. The agent keeps the
@@ -304,11 +305,6 @@ func (s *Session) Reopen(ctx context.Context) error {
 }
 
 func (s *Session) reopenHere(ctx context.Context) error {
-	leave, err := s.enterGate(ctx)
-	if err != nil {
-		return err
-	}
-	defer leave()
 	if s.machineState() == session.Active {
 		return fault.ErrSessionOpen
 	}
@@ -323,11 +319,6 @@ func (s *Session) Resume(ctx context.Context) error {
 }
 
 func (s *Session) resumeHere(ctx context.Context) error {
-	leave, err := s.enterGate(ctx)
-	if err != nil {
-		return err
-	}
-	defer leave()
 	if state := s.machineState(); state == session.Active || state.Resumes() {
 		return nil
 	}

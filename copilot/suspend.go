@@ -35,12 +35,7 @@ func (s *Session) lockActive() error {
 func (s *Session) activate() error {
 	ctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
 	defer cancel()
-	leave, err := s.enterGate(ctx)
-	if err != nil {
-		return err
-	}
-	defer leave()
-	return s.activateGated(ctx)
+	return s.exclusively(ctx, s.activateGated)
 }
 
 // activateGated is activate for callers that have entered the gate.
@@ -378,16 +373,13 @@ func (s *Session) isLoadedSuspended() bool {
 func (s *Session) closeSuspended() error {
 	ctx, cancel := context.WithTimeout(context.Background(), storeTimeout)
 	defer cancel()
-	leave, err := s.enterGate(ctx)
-	if err != nil {
-		return err
-	}
-	defer leave()
-	if s.machineState() == session.Active {
-		s.shutDown((*session.Machine).Close) // activated meanwhile
-		return nil
-	}
-	return s.updateSuspended(ctx, s.endSuspended)
+	return s.exclusively(ctx, func(ctx context.Context) error {
+		if s.machineState() == session.Active {
+			s.shutDown((*session.Machine).Close) // activated meanwhile
+			return nil
+		}
+		return s.updateSuspended(ctx, s.endSuspended)
+	})
 }
 
 // endSuspended closes a session without a loop, including a recovered run. The caller must hold the lock.
