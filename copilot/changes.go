@@ -3,7 +3,6 @@ package copilot
 import (
 	"context"
 	"errors"
-	"os"
 	"path/filepath"
 
 	"github.com/copilot-portal/portal/copilot/changes"
@@ -48,14 +47,7 @@ func (s *Session) Changes(ctx context.Context, run string) (c changes.Changes, e
 	if fault.KindOf(err) == fault.Unavailable {
 		return changes.Changes{Reason: err.Error()}, nil
 	}
-	c.InGit = isInGit(s.canonical)
 	return c, err
-}
-
-// isInGit reports whether a directory is in a git repository, without git: it may still be one that git does not trust.
-func isInGit(directory string) bool {
-	_, err := os.Lstat(filepath.Join(ProjectOf(directory), ".git"))
-	return err == nil
 }
 
 // Diff returns the difference of a file that a run changed, or for "" all runs. Credentials are masked. path is that of its

@@ -1,18 +1,9 @@
 package copilot
 
-import (
-	"os"
-	"path/filepath"
-)
+import "github.com/copilot-portal/portal/copilot/git"
 
 // ProjectOf returns the directory or the nearest one above it that contains .git; otherwise the directory. It runs nothing.
 func ProjectOf(directory string) string {
-	for at := directory; ; at = filepath.Dir(at) {
-		if _, err := os.Stat(filepath.Join(at, ".git")); err == nil {
-			return at
-		}
-		if at == filepath.Dir(at) {
-			return directory
-		}
-	}
+	path, _ := git.Project(directory)
+	return path
 }

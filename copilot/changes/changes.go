@@ -9,6 +9,7 @@ import (
 
 	"github.com/copilot-portal/portal/copilot/checkpoint"
 	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/git"
 )
 
 // Names of checkpoints: each is followed by the id of a run.
@@ -23,7 +24,7 @@ type Changes struct {
 	Files     []File                 // by path; at most 2,000
 	More      bool                   // there are more
 	Reason    string                 // why there are no checkpoints, and what to do; then everything else is empty
-	InGit     bool                   // the directory is in a git repository
+	InGit     bool                   // the directory is in a git repository; see [git.Project]
 	Uncovered []checkpoint.Uncovered // files that checkpoints do not contain; at most 100
 	Undo      *checkpoint.Restored   // what can be taken back; nil if there is nothing
 }
@@ -130,9 +131,9 @@ func (o Source) Span(ctx context.Context, run string) (one checkpoint.Span, err 
 	return one, err
 }
 
-// Changes returns what a run changed, or for "" what all runs of the session changed. [Changes.InGit] is the caller's. Errors:
-// [fault.ErrRunNotFound].
+// Changes returns what a run changed, or for "" what all runs of the session changed. Errors: [fault.ErrRunNotFound].
 func (o Source) Changes(ctx context.Context, run string) (c Changes, err error) {
+	_, c.InGit = git.Project(o.Store.Directory())
 	err = o.view(ctx, func(v *checkpoint.View, spans []runSpan, list []checkpoint.Checkpoint) (err error) {
 		c.Undo = checkpoint.Undoable(list)
 		if c.Runs, err = summaries(ctx, v, spans); err != nil {

@@ -59,6 +59,19 @@ func Open(ctx context.Context, directory string) (*Repository, error) {
 	return r, nil
 }
 
+// Project returns the directory or the nearest one above it that contains .git, and whether there is one; otherwise the directory. Unlike
+// [Open] it runs nothing: git may not trust the repository.
+func Project(directory string) (path string, isRepository bool) {
+	for at := directory; ; at = filepath.Dir(at) {
+		if _, err := os.Stat(filepath.Join(at, ".git")); err == nil {
+			return at, true
+		}
+		if at == filepath.Dir(at) {
+			return directory, false
+		}
+	}
+}
+
 // Close removes the private git directory.
 func (r *Repository) Close() error {
 	if r.ownDir == "" {
