@@ -213,6 +213,28 @@ func TestJobContinuesInOnePortalAtATime(t *testing.T) {
 		again, _ := second.continueJob(j)
 		assert.Equal(m.t, jobs.Succeeded, again.Info().Status)
 	})
+	onMachine(t, "of two that are asked at the same time", func(m *machine) {
+		first := m.open(withWork(ref("a")), answers(reactions(hang), nil, nil, nil))
+		defer first.stop()
+		second := m.open(withWork(ref("a")), nil)
+		defer second.stop()
+		for range 20 {
+			j := first.start("j")
+			wait(time.Second)
+			require.NoError(m.t, j.Cancel(context.Background()))
+			var next [2]*jobs.Job
+			var errs [2]error
+			var callers sync.WaitGroup
+			for i, p := range []*portal{first, second} {
+				callers.Go(func() { next[i], errs[i] = p.host.Continue(context.Background(), j.ID()) })
+			}
+			callers.Wait()
+			started := slices.IndexFunc(errs[:], func(err error) bool { return err == nil })
+			require.GreaterOrEqual(m.t, started, 0)
+			require.ErrorIs(m.t, errs[1-started], jobs.ErrJobRuns)
+			require.NoError(m.t, next[started].Cancel(context.Background()))
+		}
+	})
 	onMachine(t, "unless that was killed", func(m *machine) {
 		first := m.open(withWork(ref("a")), answers(reactions(hang, hang, yes), nil, nil, nil))
 		j := first.start("j")

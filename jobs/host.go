@@ -52,8 +52,7 @@ type Host struct {
 	tasks        *taskLog
 	sessionSlots chan struct{} // one token for each open session of a job
 
-	busy   sync.Map // ids of sessions in which a task works
-	claims sync.Map // ids of jobs that are being continued
+	busy sync.Map // ids of sessions in which a task works
 
 	mu      sync.Mutex
 	changes uint64

@@ -4,7 +4,8 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"slices"
+	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/store"
 	"github.com/copilot-portal/portal/jobs/book"
 )
 
@@ -26,10 +28,10 @@ type JobRequest struct {
 // [ErrNotInBook], [ErrNoInput], [ErrLongInput], [fault.ErrDirectoryNotAbsolute],
 // [fault.ErrDirectoryNotFound], kind [fault.Unavailable] if the portal is stopping or cannot store the job.
 func (h *Host) StartJob(ctx context.Context, r JobRequest) (*Job, error) {
-	return h.startJob(ctx, r, h.options.Book, "", nil)
+	return h.startJob(ctx, r, h.options.Book, uuid.NewString(), "", nil)
 }
 
-func (h *Host) startJob(ctx context.Context, r JobRequest, b *book.Book, continues string, events []Event) (*Job, error) {
+func (h *Host) startJob(ctx context.Context, r JobRequest, b *book.Book, id, continues string, events []Event) (*Job, error) {
 	plan, ok := b.Jobs[r.Name]
 	r.Directory = cmp.Or(r.Directory, h.options.Directory)
 	if !ok {
@@ -47,7 +49,7 @@ func (h *Host) startJob(ctx context.Context, r JobRequest, b *book.Book, continu
 	}
 	defer leave()
 	info := JobInfo{
-		ID: uuid.NewString(), Name: r.Name, Status: Running, Directory: r.Directory, Input: r.Input,
+		ID: id, Name: r.Name, Status: Running, Directory: r.Directory, Input: r.Input,
 		Started: time.Now().UTC().Truncate(time.Millisecond), Continues: continues,
 	}
 	for w := range plan.Work.All() {
@@ -87,26 +89,16 @@ func checkInput(isRequired bool, input string) error {
 // with its directory, input and book. Errors: [ErrJobNotFound], [ErrJobRuns] if the job or one that continues
 // it is running, [ErrJobDone] if nothing is left to do, and those of StartJob.
 func (h *Host) Continue(ctx context.Context, id string) (*Job, error) {
-	old, err := h.Job(ctx, id)
+	old, err := h.endedJob(ctx, id)
 	if err != nil {
 		return nil, err
 	}
 	info := old.Info()
-	if !info.Status.Ended() && old.record.IsElsewhere() {
-		_ = h.Recover(ctx) // finalizes the job if its process is gone
-		info = old.Info()
-	}
-	switch {
-	case !info.Status.Ended():
-		return nil, ErrJobRuns
-	case info.Status == Succeeded:
+	if info.Status == Succeeded {
 		return nil, ErrJobDone
 	}
-	if _, claimed := h.claims.LoadOrStore(id, true); claimed {
-		return nil, ErrJobRuns
-	}
-	defer h.claims.Delete(id)
-	if err := h.checkContinuations(ctx, id); err != nil { // with the claim, so that none starts in between
+	next, err := h.nextContinuation(ctx, id)
+	if err != nil {
 		return nil, err
 	}
 	b, err := h.bookOf(ctx, id)
@@ -117,20 +109,40 @@ func (h *Host) Continue(ctx context.Context, id string) (*Job, error) {
 	if err != nil {
 		return nil, err
 	}
-	return h.startJob(ctx, JobRequest{Name: info.Name, Directory: info.Directory, Input: info.Input}, b, id, events)
+	j, err := h.startJob(ctx, JobRequest{Name: info.Name, Directory: info.Directory, Input: info.Input}, b, next, id, events)
+	if errors.Is(err, store.ErrExists) {
+		return nil, ErrJobRuns // it was continued meanwhile
+	}
+	return j, err
 }
 
-// checkContinuations returns [ErrJobRuns] if a job that continues the given one is running, in any process.
-func (h *Host) checkContinuations(ctx context.Context, id string) error {
-	continues := func(i JobInfo) bool { return i.Continues == id && !i.Status.Ended() }
-	if slices.ContainsFunc(h.jobs.Local(), continues) {
-		return ErrJobRuns
+// endedJob returns a job, or [ErrJobRuns] while it runs.
+func (h *Host) endedJob(ctx context.Context, id string) (*Job, error) {
+	j, err := h.Job(ctx, id)
+	if err != nil {
+		return nil, err
 	}
-	runs, err := h.jobs.RunsElsewhere(ctx, continues)
-	if runs {
-		err = ErrJobRuns
+	if !j.Info().Status.Ended() && j.record.IsElsewhere() {
+		_ = h.Recover(ctx) // finalizes the job if its process is gone
 	}
-	return err
+	if !j.Info().Status.Ended() {
+		return nil, ErrJobRuns
+	}
+	return j, nil
+}
+
+// nextContinuation returns the id of the next job that continues the given one, or [ErrJobRuns] while the last one runs. Callers of all
+// processes that ask at the same time get the same id, which the store accepts once.
+func (h *Host) nextContinuation(ctx context.Context, id string) (string, error) {
+	for n := 1; ; n++ {
+		next := uuid.NewSHA1(uuid.NameSpaceOID, fmt.Appendf(nil, "%s/%d", id, n)).String()
+		switch _, err := h.endedJob(ctx, next); {
+		case errors.Is(err, ErrJobNotFound):
+			return next, nil
+		case err != nil:
+			return "", err
+		}
+	}
 }
 
 // bookOf returns the book that a job was started from.

@@ -61,7 +61,8 @@ func New[H, E any](k Kind[H, E], o Options) *Log[H, E] {
 }
 
 // Begin stores a new activity, which this process owns. lead contains the lines that its kind has before the
-// first entry. [Log.Go] or [Log.Add] makes the activity visible.
+// first entry. [Log.Go] or [Log.Add] makes the activity visible. It fails with [store.ErrExists] if an activity has the id: of several
+// processes that begin the same work, one succeeds.
 func (l *Log[H, E]) Begin(h H, lead ...[]byte) (*Record[H, E], error) {
 	if err := l.create(h, lead); err != nil {
 		return nil, err

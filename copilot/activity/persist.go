@@ -58,9 +58,12 @@ func (l *Log[H, E]) encode(entries []E) ([][]byte, error) {
 
 // create stores a new activity with its lead.
 func (l *Log[H, E]) create(h H, lead [][]byte) error {
-	a := l.row(h, true)
-	err := persist(func(ctx context.Context) error { return l.store.Begin(ctx, a) })
-	if errors.Is(err, store.ErrExists) {
+	a, attempts := l.row(h, true), 0
+	err := persist(func(ctx context.Context) error {
+		attempts++
+		return l.store.Begin(ctx, a)
+	})
+	if errors.Is(err, store.ErrExists) && attempts > 1 {
 		err = nil // an earlier attempt succeeded although it returned an error
 	}
 	if err == nil && len(lead) > 0 {
