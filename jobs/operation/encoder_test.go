@@ -283,6 +283,32 @@ func TestHangingToolDoesNotKeepOperationAlive(t *testing.T) {
 	})
 }
 
+func TestRunThatWaitsForSlotIsNotSilent(t *testing.T) {
+	onMachine(t, func(m *machine) {
+		m.limits.Runs = 1
+		p := m.portal(nil, operation.Options{})
+		defer p.stop()
+		m.agents.Script = func(t *fake.Turn) { t.WaitForAbort() }
+		other, err := p.sessions.Start(context.Background(), copilot.Start{Directory: m.project})
+		require.NoError(t, err)
+		_, err = other.Prompt(event.Prompt{Text: "x"})
+		require.NoError(t, err)
+		wait(time.Second)
+		m.agents.Script = func(t *fake.Turn) { t.Say("Done.") }
+		o := p.start(operation.Request{Type: operation.Prompt, Prompt: "x"})
+		wait(time.Second)
+		s, err := p.sessions.Session(context.Background(), o.Info().Session)
+		require.NoError(t, err)
+		_, err = s.Record().Append(event.Event{Time: time.Now(), Run: s.Info().Run, Body: event.Notice{Kind: "other"}})
+		require.NoError(t, err)
+		wait(2 * time.Hour)
+		require.NoError(t, other.Cancel(""))
+		assert.Equal(t, []string{
+			"execution: This run waits for its turn: no more than 1 may work at once (limits.runs).", "execution: Done.", "complete: Prompt complete.",
+		}, story(all(t, o)))
+	})
+}
+
 func TestWaitingForPersonIsReported(t *testing.T) {
 	long := "echo " + strings.Repeat("y", 300) + "; rm -rf ."
 	onMachine(t, func(m *machine) {

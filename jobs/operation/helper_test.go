@@ -31,6 +31,7 @@ type machine struct {
 	agents  *fake.Agents
 	data    string
 	project string
+	limits  copilot.Limits
 }
 
 // portal is a process on a machine.
@@ -84,7 +85,7 @@ func (m *machine) open() *portal {
 
 func (m *machine) portal(s *store.Store, o operation.Options) *portal {
 	p := &portal{machine: m, store: s}
-	p.sessions = copilot.NewHost(copilot.Options{Store: s, Launch: p.launch, Health: m.agents.Health})
+	p.sessions = copilot.NewHost(copilot.Options{Store: s, Launch: p.launch, Health: m.agents.Health, Limits: m.limits})
 	o.Sessions, o.Store, o.Directory = p.sessions, s, m.project
 	if o.Policy == nil {
 		o.Policy = permission.Everywhere(permission.Allow)
