@@ -3,7 +3,6 @@ package copilot
 import (
 	"cmp"
 	"context"
-	"maps"
 	"slices"
 	"sync"
 
@@ -46,7 +45,7 @@ func (c *clientServers) forget(session string) { c.set(session, nil) }
 func checkServers(list []agent.ServerConfig) error {
 	names := map[string]bool{}
 	for _, s := range list {
-		if err := checkServer(s); err != nil {
+		if err := s.Check(); err != nil {
 			return fault.Errorf(fault.Invalid, "MCP server %q: %w", s.Name, err)
 		}
 		if names[s.Name] {
@@ -75,10 +74,5 @@ func (s *Session) setServersHere(list []agent.ServerConfig) error {
 
 // serversOutdated reports whether the conversation has other servers than the session. The caller must hold the lock.
 func (s *Session) serversOutdated() bool {
-	return s.link != nil && !slices.EqualFunc(s.link.servers, s.host.clientServers.of(s.id), sameServer)
-}
-
-func sameServer(a, b agent.ServerConfig) bool {
-	return a.Name == b.Name && a.Command == b.Command && a.URL == b.URL && a.SSE == b.SSE &&
-		slices.Equal(a.Args, b.Args) && maps.Equal(a.Env, b.Env) && maps.Equal(a.Headers, b.Headers)
+	return s.link != nil && !slices.EqualFunc(s.link.servers, s.host.clientServers.of(s.id), agent.ServerConfig.Equal)
 }

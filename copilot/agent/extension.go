@@ -31,18 +31,6 @@ type CustomAgent struct {
 	Tools             []string // that it may use; nil for all
 }
 
-// ServerConfig is the configuration of an MCP server: of a program that speaks on its standard streams if Command is set, otherwise of a
-// server at a URL.
-type ServerConfig struct {
-	Name    string
-	Command string // a path, or a name that is looked up
-	Args    []string
-	Env     map[string]string // variables of the program
-	URL     string            // http or https
-	Headers map[string]string // of each request to the URL
-	SSE     bool              // the URL has the older transport, HTTP+SSE; only in [Opening.Servers]
-}
-
 // ExtensionStore changes the extensions that the agent stores for the user. Conversations that are opened afterwards, by any process, use
 // what it stores; open ones keep what they have. If the agent stores none, all methods but Servers return an error of kind
 // [fault.Invalid].
