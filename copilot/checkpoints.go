@@ -5,7 +5,6 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/copilot-portal/portal/copilot/changes"
@@ -31,51 +30,6 @@ const (
 type checkpoints struct {
 	checkpoint    <-chan struct{} // closed when the newest one is taken, or has failed; nil before the first
 	checkpointRun string          // the run that gets one at its end
-}
-
-// hostWork is work in the background, which ends with the host.
-type hostWork struct {
-	sync.WaitGroup
-
-	ctx    context.Context //nolint:containedctx // of the work, which outlives the calls that start it
-	cancel context.CancelFunc
-}
-
-func (w *hostWork) begin() { w.ctx, w.cancel = context.WithCancel(context.Background()) }
-
-// after does something in the background for a limited time, once before is closed; nil stands for at once. done is closed afterwards.
-func (w *hostWork) after(before <-chan struct{}, limit time.Duration, do func(context.Context)) (done <-chan struct{}) {
-	ended, ctx := make(chan struct{}), w.ctx
-	w.Go(func() {
-		defer close(ended)
-		if before != nil {
-			<-before
-		}
-		ctx, cancel := context.WithTimeout(ctx, limit)
-		defer cancel()
-		do(ctx)
-	})
-	return ended
-}
-
-// endTime is how long the checkpoints of runs that end with the host may take.
-const endTime = 500 * time.Millisecond
-
-// end waits for the work for a limited time, and cancels the rest.
-func (w *hostWork) end(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, endTime)
-	defer cancel()
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		w.Wait()
-	}()
-	select {
-	case <-done:
-	case <-ctx.Done():
-	}
-	w.cancel()
-	<-done
 }
 
 // hasCheckpoints reports whether checkpoints of the session's runs are taken.

@@ -90,7 +90,7 @@ type Host struct {
 	remoteFollower *remoteFollower
 	commands       commands
 	processes      *ipc.Processes // nil if other processes cannot be called
-	work           hostWork       // checkpoints
+	work           hostWork       // checkpoints, copies of conversations, sign-ins
 	draining       atomic.Bool
 
 	mu       sync.Mutex

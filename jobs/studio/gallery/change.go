@@ -17,8 +17,8 @@ var (
 	errStopping = fault.Errorf(fault.Unavailable, "the portal is stopping")
 )
 
-// request is work on an interface.
-type request func(ctx context.Context, send func(piece string)) (result, error)
+// request is work on an interface, in a turn of the studio.
+type request func(ctx context.Context, turn *studio.Turn, send func(piece string)) (result, error)
 
 // result is a new version, or a question.
 type result struct {
@@ -31,11 +31,7 @@ type result struct {
 func (h *Host) Make(ctx context.Context, id string) error {
 	return h.begin(ctx, id, "", func(Item) (request, error) {
 		description, err := h.description(ctx, id)
-		return func(ctx context.Context, send func(string)) (result, error) {
-			turn, err := h.options.Studio.Turn()
-			if err != nil {
-				return result{}, err
-			}
+		return func(ctx context.Context, turn *studio.Turn, send func(string)) (result, error) {
 			made, err := turn.Generate(ctx, studio.GenerateRequest{Spec: description, Theme: "system"}, send)
 			return result{source: made.Code, version: Version{Description: made.Description, Components: made.Components}}, err
 		}, err
@@ -61,11 +57,7 @@ func (h *Host) Change(ctx context.Context, id, prompt string) error {
 			return nil, err
 		}
 		source, err := h.source(ctx, id, i.Current)
-		return func(ctx context.Context, send func(string)) (result, error) {
-			turn, err := h.options.Studio.Turn()
-			if err != nil {
-				return result{}, err
-			}
+		return func(ctx context.Context, turn *studio.Turn, send func(string)) (result, error) {
 			made, err := turn.Customize(ctx, studio.CustomizeRequest{Code: string(source), Prompt: prompt, Spec: description, History: i.history()}, send)
 			if err != nil {
 				return result{}, err
@@ -133,7 +125,11 @@ func (h *Host) begin(ctx context.Context, id, prompt string, prepare func(Item) 
 
 // perform runs a request and publishes its end.
 func (h *Host) perform(ctx context.Context, id string, r *activeItem, do request) {
-	made, err := do(ctx, func(piece string) { r.publish(Piece, piece) })
+	var made result
+	turn, err := h.options.Studio.Turn()
+	if err == nil {
+		made, err = do(ctx, turn, func(piece string) { r.publish(Piece, piece) })
+	}
 	if err != nil && ctx.Err() != nil {
 		err = fault.Errorf(fault.Unavailable, "the request was stopped")
 	}
