@@ -33,7 +33,9 @@ func (s *Session) loop(l *life) {
 		case <-probe.timer.C:
 			s.probeRun(probe)
 		case <-l.idle.C:
-			s.suspendIdle(l.idle)
+			if !s.suspend() {
+				l.idle.Reset(s.host.suspendAfter()) // try again later
+			}
 		case <-s.agentDone():
 			s.reportAgentExit()
 		case <-s.retiredBetweenRuns():

@@ -119,7 +119,7 @@ func (s *Session) awaitEnd(r *session.Run) <-chan struct{} {
 	return s.runEnded
 }
 
-// finish releases the conversation and ends the record. A run that waits for answers that can be given later stays open:
+// finish releases the conversation, ends the record and lets the recorder release the lease. A run that waits for answers that can be given later stays open:
 // closing its conversation would end what it waits for, so only its process is stopped.
 func (s *Session) finish() {
 	if l, left := s.leaveRunOpen(); left {
@@ -134,7 +134,9 @@ func (s *Session) finish() {
 	s.releaseConversation()
 	s.mu.Lock()
 	s.inputLocked((*session.Machine).Finished)
-	s.endRecordOfLife()
+	s.record.Close()
+	s.lease = s.lease.returning(false)
+	s.storeHead()
 	s.mu.Unlock()
 	s.host.sessionClosed()
 }
@@ -156,10 +158,3 @@ func (s *Session) leaveRunOpen() (l *agentLink, left bool) {
 
 // positionWaiting is the name of the reader position that marks an inactive session whose run waits for an answer.
 const positionWaiting = "portal.waiting"
-
-// endRecordOfLife ends the record of a session that became inactive, and lets the recorder release the lease. The caller must hold the lock.
-func (s *Session) endRecordOfLife() {
-	s.record.Close()
-	s.lease = s.lease.returning(false)
-	s.storeHead()
-}

@@ -18,14 +18,8 @@ func (h *Host) suspendAfter() time.Duration {
 	return h.options.Limits.Idle
 }
 
-// suspendIdle suspends the session, or tries again later if it is in use or the agent works in the background,
-// which would end with its conversation. The loop calls it.
-func (s *Session) suspendIdle(timer *time.Timer) {
-	if !s.suspend() {
-		timer.Reset(s.host.suspendAfter())
-	}
-}
-
+// suspend suspends the session, unless it is in use or the agent works in the background, which would end with its conversation. The
+// loop calls it.
 func (s *Session) suspend() (suspended bool) {
 	select {
 	case s.gate <- struct{}{}:
