@@ -233,6 +233,8 @@ func TestOldPinnedSessionIsWatched(t *testing.T) {
 		return pinned, known
 	}
 	require.Eventually(t, func() bool { pinned, known := seen(); return known && pinned }, time.Minute, 10*time.Millisecond)
+	old, err = p.Host.Session(t.Context(), old.ID()) // a closed one may have left memory
+	require.NoError(t, err)
 	require.NoError(t, old.Place(t.Context(), copilot.Placement{Pinned: &no}))
 	require.Eventually(t, func() bool { pinned, known := seen(); return known && !pinned }, time.Minute, 10*time.Millisecond)
 }

@@ -38,7 +38,7 @@ func TestLinesAndFramesKeepTheirOrder(t *testing.T) {
 
 func TestDirectoryAndTokenAreSent(t *testing.T) {
 	requests := make(chan *http.Request, 1)
-	address, _ := listen(t, func(_ context.Context, conn *socket.Conn) { requests <- conn.Request() })
+	address, _ := listenTo(t, func(r *http.Request) { requests <- r }, func(context.Context, *socket.Conn) {})
 	for name, tc := range map[string]struct {
 		address string
 		options bridge.Options

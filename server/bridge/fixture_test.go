@@ -22,8 +22,17 @@ const soon = time.Minute
 // listen serves WebSockets as the portal does.
 func listen(t *testing.T, run func(context.Context, *socket.Conn)) (address string, sockets *socket.Server) {
 	t.Helper()
+	return listenTo(t, func(*http.Request) {}, run)
+}
+
+// listenTo is listen, and passes on each request.
+func listenTo(t *testing.T, pass func(*http.Request), run func(context.Context, *socket.Conn)) (address string, sockets *socket.Server) {
+	t.Helper()
 	sockets = socket.New(socket.Options{MaxMessage: bridge.MaxLine})
-	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { sockets.Serve(w, r, run) }))
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		pass(r)
+		sockets.Serve(w, r, run)
+	}))
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
