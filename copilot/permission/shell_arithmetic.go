@@ -11,27 +11,52 @@ import (
 // certainly a number or a name. Both run the commands in an index, as in a[$(x)], also one that is the value of a variable.
 func evaluates(node syntax.Node) bool {
 	switch n := node.(type) {
-	case *syntax.ArithmExp:
-		return !isNumber(n.X)
-	case *syntax.ArithmCmd:
-		return !isNumber(n.X)
-	case *syntax.LetClause:
-		return slices.ContainsFunc(n.Exprs, func(x syntax.ArithmExpr) bool { return !isNumber(x) })
-	case *syntax.CStyleLoop:
-		return !isNumber(n.Init) || !isNumber(n.Cond) || !isNumber(n.Post)
-	case *syntax.Assign:
-		return !isNumber(n.Index)
-	case *syntax.ArrayElem:
-		return !isNumber(n.Index)
-	case *syntax.ParamExp:
-		return n.Excl && n.Names == 0 || !isNumber(n.Index) && !isAll(n.Index) ||
-			n.Slice != nil && !(isNumber(n.Slice.Offset) && isNumber(n.Slice.Length))
-	case *syntax.BinaryTest:
-		return n.Op >= syntax.TsEql && n.Op <= syntax.TsGtr && !(isNumber(n.X) && isNumber(n.Y))
 	case *syntax.UnaryTest:
 		return (n.Op == syntax.TsVarSet || n.Op == syntax.TsRefVar) && !isName(n.X)
+	case *syntax.ParamExp:
+		if n.Excl && n.Names == 0 {
+			return true
+		}
 	}
-	return false
+	return slices.ContainsFunc(computed(node), func(part syntax.Node) bool { return !isNumber(part) })
+}
+
+// computed returns the parts of a node that bash computes as arithmetic. Those left out are nil.
+func computed(node syntax.Node) (parts []syntax.Node) {
+	switch n := node.(type) {
+	case *syntax.ArithmExp:
+		return []syntax.Node{n.X}
+	case *syntax.ArithmCmd:
+		return []syntax.Node{n.X}
+	case *syntax.LetClause:
+		for _, x := range n.Exprs {
+			parts = append(parts, x)
+		}
+	case *syntax.CStyleLoop:
+		return []syntax.Node{n.Init, n.Cond, n.Post}
+	case *syntax.Assign:
+		return []syntax.Node{n.Index}
+	case *syntax.ArrayElem:
+		return []syntax.Node{n.Index}
+	case *syntax.ParamExp:
+		return subscripts(n)
+	case *syntax.BinaryTest:
+		if n.Op >= syntax.TsEql && n.Op <= syntax.TsGtr {
+			return []syntax.Node{n.X, n.Y}
+		}
+	}
+	return parts
+}
+
+// subscripts returns the index and the bounds of an expansion: ${a[i]}, ${a:x:y}.
+func subscripts(e *syntax.ParamExp) (parts []syntax.Node) {
+	if !isAll(e.Index) {
+		parts = append(parts, e.Index)
+	}
+	if e.Slice != nil {
+		parts = append(parts, e.Slice.Offset, e.Slice.Length)
+	}
+	return parts
 }
 
 // isNumber reports whether an expression consists only of numbers, or is left out.
