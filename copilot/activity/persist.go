@@ -70,7 +70,7 @@ func (l *Log[H, E]) create(h H, lead [][]byte) error {
 		a.Head = nil
 		err = persist(func(ctx context.Context) error {
 			_, err := l.store.AppendActivity(ctx, a, lead...)
-			if err != nil {
+			if err != nil && !isLost(err) { // lost: another process has begun it
 				if now, findErr := l.store.Activity(ctx, a.Kind, a.ID); findErr == nil && now.Last > 0 {
 					return nil // an earlier attempt succeeded although it returned an error
 				}

@@ -33,8 +33,9 @@ func (l *Log[H, E]) replace(ctx context.Context, a store.Activity, entries []E) 
 	}
 	_, err = l.store.AppendActivity(ctx, a, lines...)
 	if isLost(err) {
-		if _, err = l.store.Adopt(ctx, l.kind.Name); err == nil {
-			_, err = l.store.AppendActivity(ctx, a, lines...)
+		_, failed := l.store.Adopt(ctx, l.kind.Name) // perhaps of others only
+		if _, err = l.store.AppendActivity(ctx, a, lines...); isLost(err) && failed != nil {
+			err = failed
 		}
 	}
 	switch {
