@@ -14,7 +14,8 @@ func evaluates(node syntax.Node) bool {
 	case *syntax.UnaryTest:
 		return (n.Op == syntax.TsVarSet || n.Op == syntax.TsRefVar) && !isName(n.X)
 	case *syntax.ParamExp:
-		if n.Excl && n.Names == 0 {
+		isList := n.Names != 0 || isAll(n.Index) && n.Exp == nil && n.Slice == nil && n.Repl == nil // of names or of keys
+		if n.Excl && !isList {
 			return true
 		}
 	}

@@ -8,34 +8,58 @@ import (
 // runsNothing reports whether a program is known to run no other program with these arguments. An unknown
 // program may run any, and so may a program named by its path.
 func runsNothing(program string, args []word) bool {
+	if harmless, isOne := isHarmlessBuiltin(program, args); isOne {
+		return harmless
+	}
 	risky, known := riskyOptions(program)
 	switch {
 	case program == "sed":
 		return isPlainSed(args)
 	case program == "tar":
 		return isPlainTar(args)
-	case slices.Contains([]string{"export", "declare", "typeset", "local", "readonly", "read"}, program):
-		return !slices.ContainsFunc(args, func(w word) bool { return !setsHarmless(program, w) })
-	case namesVariables(program, args):
-		return !slices.ContainsFunc(args, mayEvaluate)
-	case program == "command":
-		return len(args) > 0 && (args[0].text == "-v" || args[0].text == "-V")
 	case !known:
 		return len(args) == 1 && asksVersion(program, args[0].text)
 	}
 	return len(risky) == 0 || !slices.ContainsFunc(args, func(w word) bool { return w.vague || isAmong(w.text, risky) })
 }
 
-// namesVariables reports whether arguments are names of variables, which the program does not set.
-func namesVariables(program string, args []word) bool {
-	asks := slices.ContainsFunc(args, func(w word) bool { return w.text == "-v" })
-	return program == "unset" || asks && (program == "test" || program == "[")
+// isHarmlessBuiltin is runsNothing for the shell's own commands that set or look up variables, or run commands.
+func isHarmlessBuiltin(program string, args []word) (harmless, isOne bool) {
+	switch program {
+	case "export", "declare", "typeset", "local", "readonly", "read":
+		return !slices.ContainsFunc(args, func(w word) bool { return !setsHarmless(program, w) }), true
+	case "unset":
+		return !slices.ContainsFunc(args, func(w word) bool { return w.vague || isElement(w.text) }), true
+	case "test", "[":
+		return !testEvaluates(args), true
+	case "wait":
+		return !slices.ContainsFunc(args, func(w word) bool { return waitMaySet(w, len(args)) }), true
+	case "command":
+		return len(args) > 0 && (args[0].text == "-v" || args[0].text == "-V"), true
+	}
+	return false, false
 }
 
-// mayEvaluate reports whether a word that names a variable may be an element of an array whose index runs
-// commands: a[$(x)].
-func mayEvaluate(w word) bool {
-	return w.vague || strings.Contains(w.text, "[") && strings.ContainsAny(w.text, "$`")
+// isElement reports whether a text is the name of an element of an array whose index bash computes, and may run commands: a[x].
+func isElement(text string) bool {
+	name, index, indexed := strings.Cut(text, "[")
+	index = strings.TrimSuffix(index, "]")
+	return indexed && isIdentifier(name) && !isDigits(index) && index != "@" && index != "*"
+}
+
+// testEvaluates reports whether test may look up a variable by a name that runs commands, perhaps with an operator that is not known.
+func testEvaluates(args []word) bool {
+	looksUp := slices.ContainsFunc(args, func(w word) bool { return w.text == "-v" || w.text == "-R" })
+	isVague := slices.ContainsFunc(args, func(w word) bool { return w.vague })
+	return looksUp && isVague || (looksUp || isVague) && slices.ContainsFunc(args, func(w word) bool { return isElement(w.text) })
+}
+
+// waitMaySet reports whether an argument of wait, of so many, may be its option -p with the name of a variable to set. $! is a number.
+func waitMaySet(w word, count int) bool {
+	if w.vague {
+		return strings.Trim(w.shown, `"`) != "$!" && (w.loose || count > 1)
+	}
+	return strings.HasPrefix(w.text, "-") && strings.Contains(w.text, "p")
 }
 
 // isAmong reports whether an argument is one of these options. Long ones may be abbreviated and have a value;
@@ -57,8 +81,8 @@ func isAmong(arg string, options []string) bool {
 // unknown on purpose: no permission name covers what they do.
 func riskyOptions(program string) (risky []string, known bool) {
 	switch program {
-	case ":", "true", "false", "[", "[[", "test", "echo", "cd", "pushd", "popd", "dirs", "pwd", "exit", "return", "break", "continue",
-		"shift", "kill", "sleep", "umask", "ulimit", "type", "set", "shopt", "unset", "which",
+	case ":", "true", "false", "[[", "echo", "cd", "pushd", "popd", "dirs", "pwd", "exit", "return", "break", "continue",
+		"shift", "kill", "sleep", "umask", "ulimit", "type", "set", "shopt", "which",
 		"ls", "dir", "cat", "tac", "head", "tail", "wc", "uniq", "cut", "tr", "paste", "join", "comm", "fold", "fmt", "nl", "rev",
 		"expand", "unexpand", "od", "xxd", "hexdump", "strings", "base32", "base64", "column", "seq", "yes", "shuf", "tsort", "numfmt",
 		"factor", "expr", "jq", "cmp", "grep", "egrep", "fgrep", "tee", "dd", "truncate",
@@ -71,8 +95,6 @@ func riskyOptions(program string) (risky []string, known bool) {
 		return nil, true
 	case "printf":
 		return []string{"-v"}, true // sets a variable
-	case "wait":
-		return []string{"-p"}, true // likewise
 	case "sort":
 		return []string{"--compress-program"}, true
 	case "split":
