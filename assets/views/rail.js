@@ -175,10 +175,11 @@ export function createRail({ root, toggle, veil, notice, rpc, navigate }) {
   const rail = {
     /** The id of the shown session, or "". */
     current: "",
-    /** Shows changes, but not while the user aims at a row: it would move away. @param {List} updated */
+    /** Shows changes, but not while the user aims at a row, which would move away, unless one is gone. @param {List} updated */
     update(updated) {
       list = updated;
-      if (isAiming && rows.length > 0) draw();
+      const isGone = rows.some(({ session }) => session && !list.sessions.has(session.session_id));
+      if (isAiming && rows.length > 0 && !isGone) draw();
       else build();
     },
     /** Focuses the search. */
