@@ -11,20 +11,18 @@ import (
 	"github.com/copilot-portal/portal/handlers/form"
 )
 
-// answerParams name the question by its call or its id. The answer, a [form.Answer], stands beside them.
+// answerParams name the question by its call or its id, and have the answer.
 type answerParams struct {
 	SessionID string `json:"sessionId"`
 	CallID    string `json:"callId"`
 	RequestID string `json:"requestId"`
+
+	form.Answer
 }
 
 // answer answers a question of the agent. The session decides whether the answer fits.
 func (a *API) answer(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	var p answerParams
-	var given form.Answer
-	if err := r.Decode(&given); err != nil {
-		return nil, err
-	}
 	s, err := a.sessionIn(ctx, r, &p, &p.SessionID)
 	if err != nil {
 		return nil, err
@@ -32,7 +30,7 @@ func (a *API) answer(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	if p.CallID == "" && p.RequestID == "" {
 		return nil, jsonrpc.InvalidParams(`"callId" or "requestId" is missing`)
 	}
-	answer, err := given.Decode()
+	answer, err := p.Decode()
 	if err != nil {
 		return nil, err
 	}

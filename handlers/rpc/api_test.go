@@ -26,7 +26,6 @@ import (
 	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/handlers/cli"
-	"github.com/copilot-portal/portal/handlers/form"
 	"github.com/copilot-portal/portal/handlers/rpc"
 	"github.com/copilot-portal/portal/server/portaltest/contract"
 )
@@ -552,7 +551,7 @@ func TestOpenRPCDescribesAllMethods(t *testing.T) {
 		"share.list":          {"sessionId"},
 		"share.revoke":        {"sessionId", "shareId"},
 		"share.current":       {},
-		"question.answer":     rpc.ParamsOf(rpc.AnswerParams{}, form.Answer{}),
+		"question.answer":     rpc.ParamsOf(rpc.AnswerParams{}),
 		"models.list":         {},
 		"extensions.list":     {"directory"},
 		"servers.check":       {"directory"},

@@ -34,11 +34,10 @@ type (
 )
 
 // ParamsOf returns the names of parameters in their order.
-func ParamsOf(params ...any) (names []string) {
-	for _, p := range params {
-		t := reflect.TypeOf(p)
-		for i := range t.NumField() {
-			names = append(names, t.Field(i).Tag.Get("json"))
+func ParamsOf(params any) (names []string) {
+	for _, field := range reflect.VisibleFields(reflect.TypeOf(params)) {
+		if !field.Anonymous {
+			names = append(names, field.Tag.Get("json"))
 		}
 	}
 	return names
