@@ -53,5 +53,5 @@ func newDeadline(seconds *float64) (deadline, error) {
 
 func (d deadline) hasPassed() bool { return !time.Now().Before(d.at) }
 
-// next returns how long the next read may wait.
+// nextWait returns how long the next read may wait.
 func (d deadline) nextWait() time.Duration { return min(max(time.Until(d.at), 0), heartbeat) }

@@ -165,9 +165,7 @@ func (b *Browser) Click(selector string) {
 // watchClick notes whether the next click misses an element and what covers it.
 const watchClick = `((e) => {
 	if (!e) return;
-	const { x, y, width, height } = e.getBoundingClientRect();
-	const hit = document.elementFromPoint(x + width / 2, y + height / 2);
-	const target = hit?.contains(e) ? hit : e;
+	const target = window.lastHit.contains(e) ? window.lastHit : e;
 	window.missed = false;
 	const note = (event) => { window.missed = target.isConnected && !target.contains(event.target); };
 	addEventListener("click", note, { capture: true, once: true });
@@ -199,6 +197,7 @@ const isUsable = `((e) => {
 	const isSettled = window.lastPlace === place;
 	window.lastPlace = place;
 	const hit = document.elementFromPoint(x + width / 2, y + height / 2);
+	window.lastHit = hit;
 	return isSettled && hit !== null && (e.contains(hit) || hit.contains(e));
 })(document.querySelector(%q))`
 
