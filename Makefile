@@ -80,11 +80,13 @@ test: deps build axe acp opencode inspector nats ## run all tests, end-to-end on
 
 deps: ## install what the tests need from the system's packages (gcc, Chromium, bubblewrap)
 	@if ! { { command -v gcc || command -v cc; } && \
-		{ command -v chromium || command -v chromium-browser || command -v google-chrome; } && \
+		{ command -v chromium-headless-shell || command -v chromium || command -v chromium-browser || command -v google-chrome; } && \
 		{ command -v bwrap || [ "$$(uname)" != Linux ]; }; } >/dev/null; then \
 		command -v apt-get >/dev/null || { echo "The tests need gcc, Chromium and bubblewrap: install them with your system's package manager."; exit 1; }; \
 		echo "installing gcc, Chromium and bubblewrap for the tests with apt-get"; \
-		$(SUDO) $(SYSTEM) update && DEBIAN_FRONTEND=noninteractive $(SUDO) $(SYSTEM) install -y --no-install-recommends gcc libc6-dev chromium bubblewrap >/dev/null; \
+		$(SUDO) $(SYSTEM) update && \
+		browser=$$(apt-cache show chromium-headless-shell >/dev/null 2>&1 && echo chromium-headless-shell || echo chromium) && \
+		DEBIAN_FRONTEND=noninteractive $(SUDO) $(SYSTEM) install -y --no-install-recommends gcc libc6-dev $$browser bubblewrap >/dev/null; \
 	fi
 
 check: lint types vendored ## check format, vet, lint, types of the page, tidiness of go.mod, assets/vendor

@@ -76,7 +76,7 @@ var burstReaders = map[string]func(t *testing.T, p *portaltest.Portal, session s
 // them.
 func TestLongBurstIsTheSameInEveryDialect(t *testing.T) {
 	t.Parallel()
-	chunks := portaltest.Repeat(8_000, 60_000)
+	chunks := portaltest.Repeat(4_000, 60_000)
 	var words strings.Builder
 	for i := range chunks {
 		fmt.Fprintf(&words, "w%d ", i+1)

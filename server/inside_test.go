@@ -21,7 +21,7 @@ import (
 // soon is the time limit for what takes milliseconds on an idle machine; tick is the polling interval.
 const (
 	soon = time.Minute
-	tick = 10 * time.Millisecond
+	tick = 50 * time.Millisecond
 )
 
 // flags returns the parsed flags of the portal's command.
@@ -77,17 +77,20 @@ func serve(tb testing.TB, s *server.Server) string {
 	return "127.0.0.1:" + port
 }
 
-// ask sends a request to a handler. header contains names and values in turn; Host sets the host of the request.
+// ask sends a request to a handler. header contains names and values in turn; Host and RemoteAddr set those of the request.
 func ask(h http.Handler, method, target string, header ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(method, "http://localhost:8888/", http.NoBody)
 	r.URL.Path, r.URL.RawQuery, _ = strings.Cut(target, "?")
 	r.RequestURI = target
 	for i := 0; i+1 < len(header); i += 2 {
-		if header[i] == "Host" {
+		switch header[i] {
+		case "Host":
 			r.Host = header[i+1]
-			continue
+		case "RemoteAddr":
+			r.RemoteAddr = header[i+1]
+		default:
+			r.Header.Add(header[i], header[i+1])
 		}
-		r.Header.Add(header[i], header[i+1])
 	}
 	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)

@@ -36,7 +36,7 @@ func TestJoiningAtAnyEventEqualsReadingFromStart(t *testing.T) {
 	for name, end := range ends {
 		for kind, can := range map[string][]string{"deltas": {"supports_deltas", "supports_html"}, "contract": nil} {
 			t.Run(name+" "+kind, func(t *testing.T) {
-				every := 4 // how a run ends matters less for where one joins than what it does
+				every := 8 // how a run ends matters less for where one joins than what it does
 				if name == "completed" {
 					every = 1
 				}

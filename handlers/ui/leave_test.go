@@ -72,7 +72,7 @@ func TestDetachSparesQuestionsOfNextAttach(t *testing.T) {
 	inTime(t, func(p *portal) {
 		p.Agents.Script = command
 		w, v := p.Able(), p.Able()
-		for i := range 30 {
+		for i := range 10 {
 			_, session := w.Prompt("x")
 			v.Ask("portal.session.attach", document{"session_id": session})
 			v.Heard()
