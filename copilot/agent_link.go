@@ -168,7 +168,7 @@ func (s *Session) beginOpening(l *agentLink) agent.Opening {
 	s.opening = l
 	resume := s.machine.History() != session.NeverOpened
 	pending := s.machine.OpeningConversation()
-	s.headChanged = true
+	s.unstored.head = true
 	s.perform()
 	l.servers, l.usesFiles = s.host.clientServers.of(s.id), s.usesFiles()
 	o := agent.Opening{

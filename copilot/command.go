@@ -181,7 +181,7 @@ func (s *Session) holder(ctx context.Context) string {
 	if s.machine.State() != session.Elsewhere {
 		return ""
 	}
-	return s.ownerName
+	return s.owner.name
 }
 
 // How long another process may take for a command.

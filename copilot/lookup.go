@@ -166,7 +166,7 @@ func (s *Session) isEvictable() (used time.Time, ok bool) {
 		return s.created, s.machine.State() != session.Active
 	}
 	inHand := time.Since(s.lastUse) < evictAfter
-	return s.lastUse, s.lease != leaseHeld && !s.recorderNotified && !inHand && (s.lease == leaseNone || s.host.options.Store.Failing())
+	return s.lastUse, s.lease != leaseHeld && !s.unstored.notified && !inHand && (s.lease == leaseNone || s.host.options.Store.Failing())
 }
 
 // maxPage is the maximum length of a list of sessions.
@@ -252,7 +252,7 @@ func (h *Host) unstoredInfos() map[string]Info {
 func (s *Session) isStored() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.lease == leaseNone && !s.recorderNotified
+	return s.lease == leaseNone && !s.unstored.notified
 }
 
 // infoOf describes a session from its stored head.

@@ -265,7 +265,7 @@ func (s *Session) resolveModel(ctx context.Context, of *agentPool, a agent.Agent
 	case err != nil:
 		return err
 	case s.machine.State() != session.Active: // SessionOpened names it
-		s.model, s.settings.ModelUnresolved, s.headChanged = found, false, true
+		s.model, s.settings.ModelUnresolved, s.unstored.head = found, false, true
 	default:
 		s.setModel(found)
 	}

@@ -44,10 +44,10 @@ func (s *Session) perform() {
 // noteStatus makes the recorder store a changed status. That of an inactive session is stored with what changes it: one whose start fails
 // is not stored at all. The caller must hold the lock.
 func (s *Session) noteStatus() {
-	if s.storedStatus == (status{s.state(), s.waitsFor()}) {
+	if s.stored.status == (status{s.state(), s.waitsFor()}) {
 		return
 	}
-	s.headChanged = true
+	s.unstored.head = true
 	if !s.machine.State().AtRest() {
 		s.notifyRecorder()
 	}
@@ -140,14 +140,14 @@ func (s *Session) note(n uint64, e event.Event) {
 		return
 	case event.RunStarted:
 		s.host.counts.started.Add(1)
-		s.settings.Run, s.settings.Outcome, s.headChanged = e.Run, "", true
+		s.settings.Run, s.settings.Outcome, s.unstored.head = e.Run, "", true
 	case event.RunEnded:
 		s.noteRunEnd(n, e.Run, b)
 	case event.UserMessage:
 		s.settings.addPrompt(b.Prompt)
-		s.settings.Archived, s.headChanged = false, true
+		s.settings.Archived, s.unstored.head = false, true
 	case event.ModelChanged, event.TitleChanged, event.UsageChanged, event.ModelCalled:
-		s.headChanged = true
+		s.unstored.head = true
 	}
 	s.lastChange = e.Time
 	s.notifyRecorder()
@@ -157,7 +157,7 @@ func (s *Session) noteRunEnd(n uint64, run string, end event.RunEnded) {
 	s.checkpointEnd(run)
 	s.host.counts.end(end.Outcome)
 	s.askTitle(end)
-	s.settings.LastRunEnd, s.settings.Outcome, s.headChanged = n, end.Outcome, true
+	s.settings.LastRunEnd, s.settings.Outcome, s.unstored.head = n, end.Outcome, true
 	if s.runEnded != nil && !agent.IsClosed(s.runEnded) {
 		close(s.runEnded)
 	}
@@ -171,14 +171,14 @@ func (s *Session) noteRunEnd(n uint64, run string, end event.RunEnded) {
 
 // storeHead makes the recorder store the head after a change without an event. The caller must hold the lock.
 func (s *Session) storeHead() {
-	s.headChanged = true
+	s.unstored.head = true
 	s.notifyRecorder()
 }
 
 // notifyRecorder makes the recorder write the session. The caller must hold the lock.
 func (s *Session) notifyRecorder() {
-	if r := s.host.recorder; r != nil && !s.recorderNotified {
-		s.recorderNotified = true
+	if r := s.host.recorder; r != nil && !s.unstored.notified {
+		s.unstored.notified = true
 		r.notify(s)
 	}
 }

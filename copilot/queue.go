@@ -44,10 +44,10 @@ func (s *Session) listQueue(text func(*session.Run) string) []event.Waiting {
 
 // queueElsewhere returns the prompts that wait in the process that holds the session. The caller must hold the lock.
 func (s *Session) queueElsewhere() []*session.Run {
-	if s.heldQueue == nil && len(s.leftQueue) > 0 {
-		s.heldQueue = s.decodeQueue(s.leftQueue)
+	if s.stored.decodedQueue == nil && len(s.stored.queue) > 0 {
+		s.stored.decodedQueue = s.decodeQueue(s.stored.queue)
 	}
-	return s.heldQueue
+	return s.stored.decodedQueue
 }
 
 // EditQueued replaces the text of a queued prompt; its attachments and its mode stay. [event.QueueChanged] reports the change. Errors:

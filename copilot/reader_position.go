@@ -28,10 +28,10 @@ func (s *Session) SetReaderPosition(name string, n uint64) {
 
 // setReaderPosition is SetReaderPosition for callers that hold the lock.
 func (s *Session) setReaderPosition(name string, n uint64) {
-	if s.readerPositions == nil {
-		s.readerPositions = map[string]uint64{}
+	if s.unstored.positions == nil {
+		s.unstored.positions = map[string]uint64{}
 	}
-	s.readerPositions[name] = n
+	s.unstored.positions[name] = n
 	s.notifyRecorder()
 }
 
@@ -161,7 +161,7 @@ type readerMark struct {
 // newestMark returns the position of a reader in the newest epoch in which it has one. In an earlier epoch, what came after its end is lost.
 func (s *Session) newestMark(name string, marks map[string]uint64) readerMark {
 	s.mu.Lock()
-	epochs := append(slices.Clone(s.earlierEpochs), journal.Position{Epoch: s.epoch, N: ^uint64(0)})
+	epochs := append(slices.Clone(s.epochs.earlier), journal.Position{Epoch: s.epochs.current, N: ^uint64(0)})
 	s.mu.Unlock()
 	for i, e := range slices.Backward(epochs) {
 		confirmed, next := marks[inEpoch(name, e.Epoch)], marks[inEpoch(name, e.Epoch)+announced]

@@ -71,8 +71,8 @@ func (s *Session) repair(left unfinished) {
 // restoreQueue returns the runs that were queued when the last owner ended, except those that have started. An unreadable prompt
 // is lost and logged. The caller must hold the lock.
 func (s *Session) restoreQueue(started map[string]bool) []*session.Run {
-	runs := s.decodeQueue(s.leftQueue)
-	s.leftQueue = nil
+	runs := s.decodeQueue(s.stored.queue)
+	s.stored.queue = nil
 	return slices.DeleteFunc(runs, func(r *session.Run) bool { return started[r.ID] })
 }
 

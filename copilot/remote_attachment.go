@@ -19,7 +19,7 @@ type remoteAttachment struct {
 // attach makes the holder of a session know the clients of this process. Only the follower's goroutine calls it.
 func (f *remoteFollower) attach(ctx context.Context, s *Session) {
 	s.mu.Lock()
-	holder := s.ownerName
+	holder := s.owner.name
 	s.mu.Unlock()
 	clients := f.host.clients.of(s.id)
 	can, some := unionOf(clients), len(clients) > 0

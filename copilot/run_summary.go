@@ -36,7 +36,7 @@ func (s status) stateElsewhere(reachable bool) State {
 // waitsFor returns what a question that waits for a person is about. The caller must hold the lock.
 func (s *Session) waitsFor() string {
 	if s.machine.State() == session.Elsewhere {
-		return s.storedStatus.waitsFor
+		return s.stored.status.waitsFor
 	}
 	q, ok := s.machine.WaitsFor()
 	if !ok {

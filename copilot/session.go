@@ -2,7 +2,6 @@ package copilot
 
 import (
 	"context"
-	"encoding/json"
 	"maps"
 	"math/rand/v2"
 	"slices"
@@ -58,22 +57,15 @@ type Session struct {
 	settings     settings
 
 	// State of storage; see [sessionStorage].
-	lease            leaseState
-	owner            int                // the process that holds it, in state [session.Elsewhere]
-	ownerName        string             // its [store.Store.Name]
-	storedStatus     status             // in the stored head, which the holder writes
-	meta             []byte             // of the stored head, as last read
-	heldQueue        []*session.Run     // prompts that wait in the holder
-	expectsFiles     bool               // see [Start.Files]
-	recorderNotified bool               // the recorder is going to write it
-	headChanged      bool               // the stored head is outdated
-	evicted          bool               // another object may represent the session
-	lastUse          time.Time          // time of the last lookup
-	epoch            uint64             // of the record
-	earlierEpochs    []journal.Position // previous epochs, with their ends
-	leftQueue        []json.RawMessage  // prompts that were queued when the last owner ended
-	readerPositions  map[string]uint64  // positions of readers that are not stored yet
-	shipping         <-chan struct{}    // closed when the newest copy of the conversation is made; nil: there is none
+	lease        leaseState
+	owner        owner
+	stored       storedHead
+	unstored     unstored
+	epochs       epochs
+	expectsFiles bool            // see [Start.Files]
+	evicted      bool            // another object may represent the session
+	lastUse      time.Time       // time of the last lookup
+	shipping     <-chan struct{} // closed when the newest copy of the conversation is made; nil: there is none
 }
 
 func newSession(h *Host, id string, model agent.Model, start Start) *Session {
@@ -93,13 +85,13 @@ func newSession(h *Host, id string, model agent.Model, start Start) *Session {
 		settings: settings{
 			AskUser: start.AskUser, Attributes: start.Attributes, Tools: slices.Clone(start.Tools), Policy: maps.Clone(start.Policy),
 		},
-		capabilities: start.Capabilities, epoch: newEpoch(), expectsFiles: start.Files,
+		capabilities: start.Capabilities, epochs: epochs{current: newEpoch()}, expectsFiles: start.Files,
 	}
 	if len(start.Servers) > 0 { // otherwise a session that is loaded again keeps its own
 		h.clientServers.set(id, start.Servers)
 	}
 	s.lastChange, s.lastUse = s.created, s.created
-	s.record.Begin(s.epoch, nil)
+	s.record.Begin(s.epochs.current, nil)
 	return s
 }
 
@@ -147,7 +139,7 @@ func (s *Session) Info() Info {
 	usage.Multiplier = s.model.Multiplier
 	return Info{
 		ID: s.id, Origin: s.origin, Title: s.title, Agent: s.settings.Agent, Model: s.model.ID,
-		Directory: s.directory, State: s.state(), Created: s.created, Changed: s.lastChange, Owner: s.owner, Usage: usage,
+		Directory: s.directory, State: s.state(), Created: s.created, Changed: s.lastChange, Owner: s.owner.process, Usage: usage,
 		Run: s.settings.Run, Prompts: s.settings.Prompts, Prompt: s.settings.Prompt, Outcome: s.settings.Outcome,
 		WaitsFor: s.waitsFor(), Pinned: s.settings.Pinned, Archived: s.settings.Archived, ForkOf: s.settings.ForkOf,
 	}
@@ -158,7 +150,7 @@ func (s *Session) state() State {
 	switch s.machine.State() {
 	case session.Active:
 	case session.Elsewhere:
-		return s.storedStatus.stateElsewhere(s.host.processes != nil)
+		return s.stored.status.stateElsewhere(s.host.processes != nil)
 	case session.Suspending, session.Stopping, session.Suspended:
 		return StateIdle
 	case session.New, session.Closing, session.Closed:

@@ -27,6 +27,13 @@ type sessionStorage struct {
 	positions map[string]uint64
 }
 
+// unstored are the changes of a session, besides entries, that the recorder has not taken yet.
+type unstored struct {
+	notified  bool              // the recorder is going to write the session
+	head      bool              // the stored head is outdated
+	positions map[string]uint64 // of readers
+}
+
 // storeBatch is how many entries are passed to the store at once.
 const storeBatch = 512
 
@@ -96,19 +103,19 @@ func (s *Session) storeReaderPositions() {
 func (s *Session) takeChanges() (over, dropped bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.recorderNotified = false
-	if s.headChanged || !s.storage.stored {
-		s.headChanged = false
+	s.unstored.notified = false
+	if s.unstored.head || !s.storage.stored {
+		s.unstored.head = false
 		if head := s.head(); head != nil {
 			s.storage.head = head
 		}
 	}
 	if s.storage.positions == nil {
-		s.storage.positions = s.readerPositions
+		s.storage.positions = s.unstored.positions
 	} else {
-		maps.Copy(s.storage.positions, s.readerPositions)
+		maps.Copy(s.storage.positions, s.unstored.positions)
 	}
-	s.readerPositions = nil
+	s.unstored.positions = nil
 	return s.lease != leaseHeld, s.evicted
 }
 

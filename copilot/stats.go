@@ -54,7 +54,7 @@ func (s *Session) addTo(total *Stats) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	state := s.state()
-	if s.owner != 0 {
+	if s.owner.process != 0 {
 		state = StateElsewhere
 	}
 	total.Sessions[state]++

@@ -56,22 +56,51 @@ type storedModel struct {
 	Multiplier float64 `json:"multiplier,omitzero"`
 }
 
+// storedHead is what the stored head of a session says about it while this process does not hold it.
+type storedHead struct {
+	meta         []byte            // as last read
+	status       status            // of the session in the process that holds it
+	queue        []json.RawMessage // prompts that were queued when the last owner ended
+	decodedQueue []*session.Run    // the same in state [session.Elsewhere], once they are asked for
+}
+
+// owner is the process that holds a session in state [session.Elsewhere].
+type owner struct {
+	process int    // 0: none
+	name    string // its [store.Store.Name]
+}
+
+// epochs are those of a session's record.
+type epochs struct {
+	current uint64
+	earlier []journal.Position // with their ends
+}
+
+// next begins an epoch after the entry n.
+func (e *epochs) next(n uint64) {
+	e.earlier = append(e.earlier, journal.Position{Epoch: e.current, N: n})
+	if len(e.earlier) > maxEpochs {
+		e.earlier = e.earlier[len(e.earlier)-maxEpochs:]
+	}
+	e.current = newEpoch()
+}
+
 // maxEpochs limits the number of stored previous epochs; positions of older ones
 // are stale.
 const maxEpochs = 100
 
 // head returns the stored form of the session, and remembers its status. The caller must hold the lock.
 func (s *Session) head() *store.Session {
-	s.storedStatus = status{s.state(), s.waitsFor()}
+	s.stored.status = status{s.state(), s.waitsFor()}
 	m := meta{
 		settings: s.settings,
-		State:    s.storedStatus.state, WaitsFor: s.storedStatus.waitsFor,
+		State:    s.stored.status.state, WaitsFor: s.stored.status.waitsFor,
 		Answers: s.capabilities.Kinds, Choices: s.capabilities.Choices,
 		TitledByUser: s.titledBy == titleByUser, TitledByModel: s.titledBy == titleByModel,
 		HasHistory: s.machine.History() == session.HasContent, NeverOpened: s.machine.History() == session.NeverOpened,
 		Model: storedModel{s.model.Name, s.model.Multiplier},
-		Queue: append(slices.Clone(s.leftQueue), storedQueue(s.machine.Queue())...),
-		Epoch: s.epoch, Earlier: convert(s.earlierEpochs, func(p journal.Position) [2]uint64 { return [2]uint64{p.Epoch, p.N} }),
+		Queue: append(slices.Clone(s.stored.queue), storedQueue(s.machine.Queue())...),
+		Epoch: s.epochs.current, Earlier: convert(s.epochs.earlier, func(p journal.Position) [2]uint64 { return [2]uint64{p.Epoch, p.N} }),
 	}
 	data, err := json.Marshal(m)
 	if err != nil { // the schema of a tool, perhaps
@@ -109,7 +138,7 @@ func (h *Host) restore(head store.Session) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	record.Begin(s.epoch, s.earlierEpochs)
+	record.Begin(s.epochs.current, s.epochs.earlier)
 	s.record = record
 	s.endRecord()
 	return s, nil
@@ -118,15 +147,15 @@ func (h *Host) restore(head store.Session) (*Session, error) {
 // applyHead updates an inactive session from its stored head, which another process may have changed. The caller must hold the lock, or
 // call it before the session is shared.
 func (s *Session) applyHead(head store.Session) error {
-	if s.meta == nil || !bytes.Equal(s.meta, head.Meta) { // while another process works, the head is read often
+	if s.stored.meta == nil || !bytes.Equal(s.stored.meta, head.Meta) { // while another process works, the head is read often
 		m, err := decodeMeta(head)
 		if err != nil {
 			return err
 		}
 		s.applyMeta(m)
-		s.meta = head.Meta
+		s.stored.meta = head.Meta
 	}
-	s.setStored(head.Closed, head.Owner, head.OwnerName)
+	s.setStored(head.Closed, owner{head.Owner, head.OwnerName})
 	s.title, s.lastChange, s.model.ID = head.Title, head.Changed, head.Model
 	return nil
 }
@@ -143,8 +172,8 @@ func decodeMeta(head store.Session) (m meta, err error) {
 func (s *Session) beginStoredEpoch(head store.Session) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.setStored(head.Closed, head.Owner, head.OwnerName)
-	if bytes.Equal(s.meta, head.Meta) {
+	s.setStored(head.Closed, owner{head.Owner, head.OwnerName})
+	if bytes.Equal(s.stored.meta, head.Meta) {
 		return nil
 	}
 	m, err := decodeMeta(head)
@@ -168,11 +197,10 @@ func (s *Session) applyMeta(m meta) {
 	s.settings = m.settings
 	s.titledBy, s.capabilities = m.titledBy(), Capabilities{m.Answers, m.Choices}
 	s.machine.SetHistory(m.history())
-	s.storedStatus = status{m.State, m.WaitsFor}
+	s.stored.status = status{m.State, m.WaitsFor}
 	s.model = agent.Model{Name: m.Model.Name, Multiplier: m.Model.Multiplier}
-	s.epoch = m.Epoch
-	s.earlierEpochs = m.earlier()
-	s.leftQueue, s.heldQueue = m.Queue, nil
+	s.epochs = epochs{m.Epoch, m.earlier()}
+	s.stored.queue, s.stored.decodedQueue = m.Queue, nil
 }
 
 func (m meta) earlier() []journal.Position {

@@ -122,8 +122,8 @@ func (s *Session) adoptLease(lease *store.Lease, left unfinished) error {
 	if s.evicted { // while the store was slow
 		return errEvicted
 	}
-	s.lease, s.meta = leaseHeld, nil
-	s.setStored(lease.Head().Closed, 0, "")
+	s.lease, s.stored.meta = leaseHeld, nil
+	s.setStored(lease.Head().Closed, owner{})
 	s.beginEpoch()
 	if head := s.head(); head != nil {
 		_ = lease.Update(*head) // before any entry of the epoch; the next write reports a lost lease
@@ -189,7 +189,7 @@ func (s *Session) acquireError(err error) error {
 	case errors.As(err, &inUse):
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		s.setStored(false, inUse.PID, "")
+		s.setStored(false, owner{process: inUse.PID})
 		return s.inUseError()
 	case errors.Is(err, store.ErrNotFound):
 		return fault.ErrSessionNotFound
@@ -199,7 +199,7 @@ func (s *Session) acquireError(err error) error {
 
 // inUseError returns the error for a session that another process holds. The caller must hold the lock.
 func (s *Session) inUseError() error {
-	return fault.Errorf(fault.Busy, "%w by process %d, which this one cannot reach: continue there, or end that process", fault.ErrSessionInUse, s.owner)
+	return fault.Errorf(fault.Busy, "%w by process %d, which this one cannot reach: continue there, or end that process", fault.ErrSessionInUse, s.owner.process)
 }
 
 // checkHere returns an error if another process holds the session. The caller must hold the lock.
@@ -234,7 +234,7 @@ func (s *Session) requestRelease() {
 	if unfinished {
 		s.setReaderPosition(positionWaiting, 1)
 	}
-	s.leftQueue = append(slices.Clone(s.leftQueue), storedQueue(waiting)...)
+	s.stored.queue = append(slices.Clone(s.stored.queue), storedQueue(waiting)...)
 	s.lease = s.lease.returning(unfinished)
 	s.storeHead()
 }
@@ -242,12 +242,8 @@ func (s *Session) requestRelease() {
 // beginEpoch starts a new epoch: unstored entries of the last one are gone, and their numbers are used again.
 // The caller must hold the lock.
 func (s *Session) beginEpoch() {
-	s.earlierEpochs = append(s.earlierEpochs, journal.Position{Epoch: s.epoch, N: s.record.Last()})
-	if len(s.earlierEpochs) > maxEpochs {
-		s.earlierEpochs = s.earlierEpochs[len(s.earlierEpochs)-maxEpochs:]
-	}
-	s.epoch = newEpoch()
-	s.record.Begin(s.epoch, s.earlierEpochs)
+	s.epochs.next(s.record.Last())
+	s.record.Begin(s.epochs.current, s.epochs.earlier)
 	s.storeHead()
 }
 
@@ -286,9 +282,9 @@ func (s *Session) syncFromStore(ctx context.Context, head store.Session) error {
 }
 
 // setStored sets the stored state of an inactive session. The caller must hold the lock.
-func (s *Session) setStored(closed bool, owner int, name string) {
-	s.owner, s.ownerName = owner, name
-	s.machine.SetStored(closed, owner != 0)
+func (s *Session) setStored(closed bool, by owner) {
+	s.owner = by
+	s.machine.SetStored(closed, by.process != 0)
 }
 
 // appendStored appends stored entries to the record in memory.
