@@ -114,7 +114,7 @@ func (a *attachment) skipGap(ctx context.Context, gap *journal.GapError) error {
 	enc := a.encoder.runEncoder
 	a.encoder = entryEncoder{runEncoder: enc, after: gap.First - 1}
 	if enc.status == "" {
-		return nil
+		return a.askMissed(ctx)
 	}
 	a.lostRun = enc.run
 	session := a.reader.Session()
@@ -132,7 +132,22 @@ func (a *attachment) skipGap(ctx context.Context, gap *journal.GapError) error {
 			return err
 		}
 	}
+	if err := a.askMissed(ctx); err != nil {
+		return err
+	}
 	return a.endRunInGap(ctx)
+}
+
+// askMissed asks the open questions that were asked in a gap, as if they followed it.
+func (a *attachment) askMissed(ctx context.Context) error {
+	session := a.reader.Session()
+	for _, q := range session.OpenQuestions() {
+		asked := event.Event{Run: session.Info().Run, Time: time.Now(), Body: event.QuestionAsked{Question: q}}
+		if err := a.send(ctx, a.encoder.encode(session.Record(), follow.Entry{N: a.encoder.after, Value: asked})); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // endRunInGap sends the end of a run that was in a gap, once the run is over and everything

@@ -77,6 +77,33 @@ func TestQuestionOpenAcrossGapIsAnswerable(t *testing.T) {
 	})
 }
 
+func TestQuestionAskedInGapIsAsked(t *testing.T) {
+	inTimeOf(t, copilot.Options{RecordBudget: 1 << 20}, func(p *portal) {
+		next := make(chan struct{})
+		p.Agents.Script = func(t *fake.Turn) {
+			if t.Prompt == "warm up" {
+				return
+			}
+			go func() { <-next; flood(t, "c"); flood(t, "d") }()
+			flood(t, "a")
+			flood(t, "b")
+			command(t)
+		}
+		w, u := p.Able(), p.Able()
+		_, session := w.Prompt("warm up")
+		u.Ask("portal.session.attach", document{"session_id": session})
+		u.StopReading()
+		w.Prompt("go")
+		synctest.Wait()
+		close(next)
+		synctest.Wait()
+		u.ReadAgain()
+		u.Reply("ui.confirm.request", document{"ok": true})
+		got := brief(u.Heard())
+		assert.Equal(t, "status completed", got[len(got)-1], "%s", strings.Join(got, "\n"))
+	})
+}
+
 func TestQuestionAnsweredInGapIsClosed(t *testing.T) {
 	inTimeOf(t, copilot.Options{RecordBudget: 1 << 20}, func(p *portal) {
 		fill, next := make(chan struct{}), make(chan struct{})
