@@ -52,6 +52,7 @@ func TestSessionIsSharedByLinks(t *testing.T) {
 	send(owner, "read `a.txt` say `read this: a.txt`")
 	idle(owner, 1)
 
+	owner.WaitText("#rail", shortMarkup) // the list is updated twice a second
 	openShare(owner)
 	assert.Contains(t, owner.Text(`document.querySelector("dialog[open]").textContent`), shortMarkup, "a hostile title is text")
 	assert.False(t, owner.Is(`document.querySelector("dialog[open] img") !== null || globalThis.hit !== undefined`))
@@ -90,6 +91,14 @@ func TestSessionIsSharedByLinks(t *testing.T) {
 		b.WaitCount(id("end"), 2)
 		b.WaitGone(id("question"))
 	}
+
+	post := func(path string) {
+		_, _ = portal.Do("POST", "/api/copilot/session/"+session+path, "", "Authorization", "Bearer "+sharingOwner)
+	}
+	post("/stop")
+	reader.WaitText(id("status"), "Closed")
+	post("/resume")
+	reader.Wait(`document.querySelector('[data-testid="status"]').textContent === ""`)
 
 	openShare(owner)
 	owner.WaitCount(id("share-revoke"), 2)

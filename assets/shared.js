@@ -54,6 +54,13 @@ async function start() {
   }
 }
 
+/** Follows the session again if it was closed and another client has opened it: holders of a link get no list that says so. */
+async function followReopened() {
+  if (!session?.closed || document.hidden) return;
+  const { sessions: [now] } = await rpc.call("session.list").catch(() => ({ sessions: [] }));
+  if (now) sessions.receive({ method: "portal.session.changed", params: { session: now } });
+}
+
 /** Loads the page again if the link no longer works, which a WebSocket cannot report: the portal then says so. */
 async function checkLink() {
   const status = await fetch("version", { cache: "no-store" }).then((response) => response.status, () => 0);
@@ -96,8 +103,11 @@ function update() {
 addEventListener("hashchange", showRun);
 addEventListener("online", () => rpc.check());
 document.addEventListener("visibilitychange", () => {
-  if (!document.hidden) rpc.check();
+  if (document.hidden) return;
+  rpc.check();
+  void followReopened();
 });
+setInterval(followReopened, 5_000);
 setInterval(() => shown?.updateExpiry(), 30_000);
 
 rpc.open();

@@ -51,16 +51,17 @@ export function createChip({ label, id, onChoose, onOpen = () => {} }) {
   const list = h("div", { role: "menu", "aria-label": label });
   const menu = h("div", { class: "chip-menu", popover: "auto" }, filter, list);
   const node = h("span", { class: "chip-place" }, button, menu);
-  /** @type {Choice[]} */
-  let choices = [];
+  /** @type {Choice[] | undefined} */
+  let loaded;
 
   const items = () => [...list.querySelectorAll("button")].filter((item) => !item.hidden);
   const draw = () => {
     const hadFocus = list.contains(document.activeElement);
+    const choices = loaded ?? [];
     list.replaceChildren(...choices.flatMap(({ value, name, note = "", text = "", group = "" }, i) => [...(group && group !== choices[i - 1]?.group ? [h("p", { class: "choice-group", role: "presentation" }, group)] : []), h("button", {
       type: "button", role: "menuitemradio", class: "chip-choice", "aria-checked": String(value === button.value), "data-value": value, click: () => choose(value),
     }, h("span", { class: "choice-name" }, name), h("span", { class: "choice-note" }, note), ...(text ? [h("span", { class: "choice-text" }, text)] : []))]));
-    if (choices.length === 0) list.replaceChildren(h("span", { class: "choice-text", role: "menuitem", "aria-disabled": "true" }, "Loading…"));
+    if (choices.length === 0) list.replaceChildren(h("span", { class: "choice-text", role: "menuitem", "aria-disabled": "true" }, loaded ? "None available" : "Loading…"));
     filter.hidden = choices.length <= FILTER_FROM;
     applyFilter();
     if (hadFocus) focusChosen();
@@ -81,7 +82,7 @@ export function createChip({ label, id, onChoose, onOpen = () => {} }) {
   };
   /** Shows a value. @param {string} value @param {string} [unknown] its name if it is not among the choices */
   const select = (value, unknown = value) => {
-    const choice = choices.find((choice) => choice.value === value);
+    const choice = loaded?.find((choice) => choice.value === value);
     button.value = value;
     setText(name, choice?.name ?? unknown);
     setText(note, choice?.note ?? "");
@@ -114,7 +115,7 @@ export function createChip({ label, id, onChoose, onOpen = () => {} }) {
     },
     /** Sets the choices, and shows a value. @param {Choice[]} list @param {string} value @param {string} [unknown] */
     show(list, value, unknown) {
-      choices = list;
+      loaded = list;
       select(value, unknown);
       if (menu.matches(":popover-open")) placePopover(button, menu);
     },

@@ -92,14 +92,16 @@ func (p *Process) HasEnded() bool {
 // nothing.
 func (p *Process) During(ctx context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
+	watched := make(chan struct{})
 	go func() {
+		defer close(watched)
 		select {
 		case <-p.exited:
 			cancel()
 		case <-ctx.Done():
 		}
 	}()
-	return ctx, cancel
+	return ctx, func() { cancel(); <-watched }
 }
 
 // PID returns the process id.
