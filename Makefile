@@ -48,6 +48,9 @@ RACE      := -race $(UNCHECKED:%=-gcflags=%=-race=false)
 # By default the race detector delays the exit of each process by a second, though it reports at once.
 export GORACE := atexit_sleep_ms=0
 
+# One package more than there are processors, because the tests that drive programs wait more than they compute.
+AT_ONCE := $(shell expr $$(getconf _NPROCESSORS_ONLN) + 1)
+
 # make check runs go vet, so the tests need not run it again.
 TEST   := $(GO) test $(TAGS) $(RACE) -vet=off -shuffle=on
 
@@ -75,7 +78,7 @@ test: deps build axe acp opencode inspector nats ## run all tests, end-to-end on
 	run() { part=$$1; shift; "$$@" || failed="$$failed, $$part"; }; \
 	run "modules of the page" node --test assets/; \
 	echo "testing all packages; the first ones take minutes"; \
-	run packages .ci/test.sh $(TEST) -timeout 60m ./server ./assets ./...; \
+	run packages .ci/test.sh $(TEST) -p $(AT_ONCE) -timeout 60m ./server ./assets ./...; \
 	[ -z "$$failed" ] || { echo "failed: $${failed#, }"; exit 1; }
 
 deps: ## install what the tests need from the system's packages (gcc, Chromium, bubblewrap)
