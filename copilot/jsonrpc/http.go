@@ -13,7 +13,7 @@ import (
 type HTTP struct{ caller }
 
 // NewHTTP returns a handler. It handles the requests of a batch concurrently, except those in order.
-func NewHTTP(methods Methods, options Options) *HTTP {
+func NewHTTP(methods Finder, options Options) *HTTP {
 	return &HTTP{caller{methods: methods, options: options.withDefaults()}}
 }
 

@@ -54,11 +54,11 @@ func TestHTTP(t *testing.T) {
 	}
 }
 
-func TestOwnMethodsComeBeforeSharedOnes(t *testing.T) {
+func TestFirstFinderThatHasAMethodCounts(t *testing.T) {
 	says := func(word string) jsonrpc.Method {
 		return handle(func(*jsonrpc.Request) (any, error) { return word, nil })
 	}
-	h := jsonrpc.NewHTTP(jsonrpc.Methods{"both": says("own")}, jsonrpc.Options{Shared: jsonrpc.Methods{"both": says("shared"), "other": says("shared")}})
+	h := jsonrpc.NewHTTP(jsonrpc.Chain{jsonrpc.Methods{"both": says("own")}, jsonrpc.Methods{"both": says("shared"), "other": says("shared")}}, jsonrpc.Options{})
 	for method, want := range map[string]string{"both": `"result":"own"`, "other": `"result":"shared"`, "none": "-32601"} {
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), "POST", "/rpc", strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"`+method+`"}`)))

@@ -7,8 +7,7 @@ import (
 	"runtime/debug"
 )
 
-// Methods maps names to methods. It must not be changed once in use. Requests for other methods are refused, and
-// notifications ignored.
+// Methods maps names to methods. It must not be changed once in use.
 type Methods map[string]Method
 
 // Method defines how requests and notifications of one name are handled.
@@ -25,7 +24,7 @@ type Method struct {
 
 // caller calls methods and creates the responses.
 type caller struct {
-	methods Methods
+	methods Finder
 	options Options
 	workers *workers
 }
@@ -50,10 +49,7 @@ func (c *caller) handle(ctx context.Context, r *Request, respond func([]byte, []
 
 // find returns the method of a request, or the error for a caller that may not call it.
 func (c *caller) find(ctx context.Context, r *Request) (Method, *Error) {
-	method, known := c.methods[r.Method]
-	if !known {
-		method, known = c.options.Shared[r.Method]
-	}
+	method, known := c.methods.Find(r.Method)
 	if !known {
 		return Method{}, MethodNotFound(r.Method)
 	}

@@ -18,9 +18,6 @@ type Options struct {
 	Fault func(error) *Error
 	Log   *slog.Logger // for panics, unknown errors and invalid messages; none
 
-	// Shared has methods that several connections have, for requests of which a connection has no method of its own.
-	Shared Methods
-
 	// Fields of a Peer only.
 	Waiting      int           // maximum number of requests that wait for their turn; 100, none if negative
 	Busy         *Error        // error of further requests; CodeBusy. Notifications are dropped and logged

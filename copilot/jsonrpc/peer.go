@@ -21,9 +21,12 @@ type Peer struct {
 	err  error         // why; valid once lost is closed
 }
 
-// New returns a peer with the given methods. It does nothing before [Peer.Run].
-func New(carrier Carrier, methods Methods, options Options) *Peer {
+// New returns a peer with the given methods; nil: none. It does nothing before [Peer.Run].
+func New(carrier Carrier, methods Finder, options Options) *Peer {
 	options = options.withDefaults()
+	if methods == nil {
+		methods = Methods{}
+	}
 	return &Peer{
 		caller: caller{
 			methods: methods,

@@ -10,7 +10,6 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
-	"maps"
 	"sync"
 
 	"github.com/copilot-portal/portal/copilot"
@@ -37,23 +36,26 @@ type Options struct {
 
 // API holds what all connections share. It is safe for concurrent use and needs no close.
 type API struct {
-	options     Options
-	extensions  extension.API
-	sessionPoll sessionPoll
-	files       workspace.Files
+	options          Options
+	extensions       extension.API
+	methods          jsonrpc.Table[*connection]
+	extensionMethods jsonrpc.Methods
+	sessionPoll      sessionPoll
+	files            workspace.Files
 }
 
 // New returns an API.
 func New(o Options) *API {
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	o.About = o.About.complete()
-	return &API{options: o, extensions: extension.API{Host: o.Host, Directory: o.About.Configuration.Directory}}
+	extensions := extension.API{Host: o.Host, Directory: o.About.Configuration.Directory}
+	return &API{options: o, extensions: extensions, methods: methods(), extensionMethods: extensions.Methods("portal.")}
 }
 
 // Methods returns the methods for a connection. It is a [ui.ExtraMethods].
-func (a *API) Methods(client ui.Connection) (methods jsonrpc.Methods, wait func()) {
+func (a *API) Methods(client ui.Connection) (methods jsonrpc.Finder, wait func()) {
 	n := &connection{api: a, client: client, watches: map[string]*watch{}}
-	return n.methods(), n.work.Wait
+	return jsonrpc.Chain{a.methods.Of(n), a.extensionMethods}, n.work.Wait
 }
 
 // connection is the page's part of a connection.
@@ -66,72 +68,66 @@ type connection struct {
 	watches map[string]*watch // by key
 }
 
-func (n *connection) methods() jsonrpc.Methods {
-	methods := n.api.extensions.Methods("portal.")
-	maps.Copy(methods, n.ownMethods())
-	return methods
-}
+func methods() jsonrpc.Table[*connection] {
+	return jsonrpc.Table[*connection]{
+		"portal.sessions.watch":      {Handle: (*connection).watchSessions},
+		"portal.sessions.search":     {Handle: (*connection).search},
+		"portal.session.rename":      {Handle: (*connection).rename},
+		"portal.session.update":      {Handle: (*connection).place},
+		"portal.session.delete":      {Handle: (*connection).remove},
+		"portal.session.fork":        {Handle: (*connection).fork},
+		"portal.session.resend":      {Handle: (*connection).resend},
+		"portal.session.permit":      {Handle: (*connection).permit},
+		"portal.session.permissions": {Handle: (*connection).permissions},
+		"portal.session.revoke":      {Handle: (*connection).revoke},
+		"portal.session.changes":     {Handle: (*connection).changes},
+		"portal.session.diff":        {Handle: (*connection).diff},
+		"portal.session.revert":      {Handle: (*connection).revertChanges},
+		"portal.session.restore":     {Handle: (*connection).restore},
+		"portal.session.undo":        {Handle: (*connection).undo},
+		"portal.share.create":        {Handle: (*connection).createShare},
+		"portal.share.list":          {Handle: (*connection).listShares},
+		"portal.share.revoke":        {Handle: (*connection).revokeShare},
+		"portal.share.current":       {Handle: (*connection).currentShare},
+		"portal.jobs.list":           {Handle: (*connection).listJobs},
+		"portal.jobs.history":        {Handle: (*connection).jobHistory},
+		"portal.jobs.watch":          {Handle: (*connection).watchJobs},
+		"portal.jobs.start":          {Handle: (*connection).startJob},
+		"portal.job.watch":           {Handle: (*connection).watchJob},
+		"portal.job.unwatch":         {Handle: (*connection).unwatchJob},
+		"portal.job.cancel":          {Handle: (*connection).cancelJob},
+		"portal.job.continue":        {Handle: (*connection).continueJob},
+		"portal.interfaces.list":     {Handle: (*connection).listInterfaces},
+		"portal.interfaces.create":   {Handle: (*connection).createInterface},
+		"portal.interface.get":       {Handle: (*connection).getInterface},
+		"portal.interface.make":      {Handle: (*connection).regenerateInterface},
+		"portal.interface.change":    {Handle: (*connection).changeInterface},
+		"portal.interface.cancel":    {Handle: (*connection).cancelInterface},
+		"portal.interface.back":      {Handle: (*connection).revertInterface},
+		"portal.interface.compare":   {Handle: (*connection).compareInterface},
+		"portal.interface.delete":    {Handle: (*connection).deleteInterface},
+		"portal.interface.allow":     {Handle: (*connection).allowInterface},
+		"portal.interface.call":      {Handle: (*connection).callInterface},
+		"portal.interface.watch":     {Handle: (*connection).watchInterface},
+		"portal.interface.unwatch":   {Handle: (*connection).unwatchInterface},
+		"portal.server.signin":       {Handle: (*connection).signIn},
+		"portal.queue.list":          {Handle: (*connection).listQueue},
+		"portal.queue.edit":          {Handle: (*connection).editQueued},
+		"portal.queue.move":          {Handle: (*connection).moveQueued},
+		"portal.queue.send":          {Handle: (*connection).sendQueued},
+		"portal.directory.complete":  {Handle: (*connection).completeDirectory},
+		"portal.directory.describe":  {Handle: (*connection).describeDirectory},
+		"portal.file.read":           {Handle: (*connection).readFile},
+		"portal.files.complete":      {Handle: (*connection).completeFile},
+		"portal.files.find":          {Handle: (*connection).findViewable},
+		"portal.files.missing":       {Handle: (*connection).missingFiles},
+		"portal.status":              {Handle: (*connection).status},
+		"portal.markdown":            {Handle: (*connection).markdown},
 
-func (n *connection) ownMethods() jsonrpc.Methods {
-	return jsonrpc.Methods{
-		"portal.sessions.watch":      {Handle: n.watchSessions},
-		"portal.sessions.search":     {Handle: n.search},
-		"portal.session.rename":      {Handle: n.rename},
-		"portal.session.update":      {Handle: n.place},
-		"portal.session.delete":      {Handle: n.remove},
-		"portal.session.fork":        {Handle: n.fork},
-		"portal.session.resend":      {Handle: n.resend},
-		"portal.session.permit":      {Handle: n.permit},
-		"portal.session.permissions": {Handle: n.permissions},
-		"portal.session.revoke":      {Handle: n.revoke},
-		"portal.session.changes":     {Handle: n.changes},
-		"portal.session.diff":        {Handle: n.diff},
-		"portal.session.revert":      {Handle: n.revertChanges},
-		"portal.session.restore":     {Handle: n.restore},
-		"portal.session.undo":        {Handle: n.undo},
-		"portal.share.create":        {Handle: n.createShare},
-		"portal.share.list":          {Handle: n.listShares},
-		"portal.share.revoke":        {Handle: n.revokeShare},
-		"portal.share.current":       {Handle: n.currentShare},
-		"portal.jobs.list":           {Handle: n.listJobs},
-		"portal.jobs.history":        {Handle: n.jobHistory},
-		"portal.jobs.watch":          {Handle: n.watchJobs},
-		"portal.jobs.start":          {Handle: n.startJob},
-		"portal.job.watch":           {Handle: n.watchJob},
-		"portal.job.unwatch":         {Handle: n.unwatchJob},
-		"portal.job.cancel":          {Handle: n.cancelJob},
-		"portal.job.continue":        {Handle: n.continueJob},
-		"portal.interfaces.list":     {Handle: n.listInterfaces},
-		"portal.interfaces.create":   {Handle: n.createInterface},
-		"portal.interface.get":       {Handle: n.getInterface},
-		"portal.interface.make":      {Handle: n.regenerateInterface},
-		"portal.interface.change":    {Handle: n.changeInterface},
-		"portal.interface.cancel":    {Handle: n.cancelInterface},
-		"portal.interface.back":      {Handle: n.revertInterface},
-		"portal.interface.compare":   {Handle: n.compareInterface},
-		"portal.interface.delete":    {Handle: n.deleteInterface},
-		"portal.interface.allow":     {Handle: n.allowInterface},
-		"portal.interface.call":      {Handle: n.callInterface},
-		"portal.interface.watch":     {Handle: n.watchInterface},
-		"portal.interface.unwatch":   {Handle: n.unwatchInterface},
-		"portal.server.signin":       {Handle: n.signIn},
-		"portal.queue.list":          {Handle: n.listQueue},
-		"portal.queue.edit":          {Handle: n.editQueued},
-		"portal.queue.move":          {Handle: n.moveQueued},
-		"portal.queue.send":          {Handle: n.sendQueued},
-		"portal.directory.complete":  {Handle: n.completeDirectory},
-		"portal.directory.describe":  {Handle: n.describeDirectory},
-		"portal.file.read":           {Handle: n.readFile},
-		"portal.files.complete":      {Handle: n.completeFile},
-		"portal.files.find":          {Handle: n.findViewable},
-		"portal.files.missing":       {Handle: n.missingFiles},
-		"portal.status":              {Handle: n.status},
-		"portal.markdown":            {Handle: n.markdown},
-
-		"portal.commit.propose":       {Handle: n.proposeCommit},
-		"portal.commit.create":        {Handle: n.createCommit},
-		"portal.pull_request.propose": {Handle: n.proposePull},
-		"portal.pull_request.create":  {Handle: n.createPull},
+		"portal.commit.propose":       {Handle: (*connection).proposeCommit},
+		"portal.commit.create":        {Handle: (*connection).createCommit},
+		"portal.pull_request.propose": {Handle: (*connection).proposePull},
+		"portal.pull_request.create":  {Handle: (*connection).createPull},
 	}
 }
 

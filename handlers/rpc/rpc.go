@@ -76,6 +76,7 @@ type API struct {
 	shared        wire.Deflater // has the newest of them
 	notifications wire.Caches[journal.Position, jsonrpc.Notification]
 	methods       jsonrpc.Methods
+	socketMethods jsonrpc.Table[*connection]
 	stopping      context.Context //nolint:containedctx // ends when the portal stops, and with it the contexts of all streams
 	stop          context.CancelFunc
 	work          sync.WaitGroup
@@ -90,7 +91,7 @@ func New(o Options) *API {
 		uses:    sessionUses{byID: map[string]*sessionUse{}}, delivered: deliveredRuns{bySession: map[string]uint64{}},
 	}
 	a.stopping, a.stop = context.WithCancel(context.Background())
-	a.methods = a.Methods()
+	a.methods, a.socketMethods = a.Methods(), socketMethods()
 	a.http = jsonrpc.NewHTTP(a.methods, jsonrpc.Options{Admit: a.options.Admit, Fault: rpcError, Log: a.options.Log, Body: MaxMessage})
 	a.begin(a.closeIdle)
 	return a

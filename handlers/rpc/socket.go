@@ -3,7 +3,6 @@ package rpc
 import (
 	"context"
 	"encoding/json"
-	"maps"
 	"slices"
 	"sync"
 
@@ -67,7 +66,7 @@ func (a *API) connect(c *gin.Context) {
 		defer cancel()
 		n := &connection{api: a, streams: map[string]*subscription{}}
 		err := jsonrpc.New(conn.Frames(ctx), n.methods(), jsonrpc.Options{
-			Concurrent: maxRequests, Queue: maxUnsent, Admit: a.options.Admit, Fault: rpcError, Log: a.options.Log, Shared: a.methods,
+			Concurrent: maxRequests, Queue: maxUnsent, Admit: a.options.Admit, Fault: rpcError, Log: a.options.Log,
 		}).Run(ctx)
 		n.end()
 		if err != nil && ctx.Err() == nil {
@@ -76,21 +75,24 @@ func (a *API) connect(c *gin.Context) {
 	})
 }
 
-// methods are those that differ from HTTP: they select events. A client that creates or uses a session gets its events.
-func (n *connection) methods() jsonrpc.Methods {
-	return jsonrpc.Methods{
-		"session.create":      {Handle: n.create},
-		"session.send":        {Handle: n.send},
-		"session.subscribe":   {Handle: n.subscribe},
-		"session.unsubscribe": {Handle: n.unsubscribe},
+// methods are those that differ from HTTP, because they select events, and those of HTTP. A client that creates or uses a session gets
+// its events.
+func (n *connection) methods() jsonrpc.Finder {
+	return jsonrpc.Chain{n.api.socketMethods.Of(n), n.api.methods}
+}
+
+func socketMethods() jsonrpc.Table[*connection] {
+	return jsonrpc.Table[*connection]{
+		"session.create":      {Handle: (*connection).create},
+		"session.send":        {Handle: (*connection).send},
+		"session.subscribe":   {Handle: (*connection).subscribe},
+		"session.unsubscribe": {Handle: (*connection).unsubscribe},
 	}
 }
 
 // SocketMethods returns the names of the methods that WebSockets have, which include those of HTTP. Tests need them.
 func (a *API) SocketMethods() []string {
-	all := (&connection{api: a}).methods()
-	maps.Copy(all, a.methods)
-	return slices.Sorted(maps.Keys(all))
+	return slices.Compact(slices.Sorted(slices.Values((&connection{api: a}).methods().Names())))
 }
 
 // create is session.create. The events of the session follow.

@@ -42,27 +42,27 @@ func newConnection(a *API, o Client) *connection {
 
 // methods are those of spec/contracts/ui-protocol.md, and those below "portal." that need
 // the attachments and runs of this connection.
-func (n *connection) methods() jsonrpc.Methods {
-	return jsonrpc.Methods{
-		"initialize":        {Handle: n.initialize},
-		"run.start":         {Handle: n.start, InOrder: true},
-		"run.cancel":        {Handle: n.cancel},
-		"ui.context.update": {Handle: n.update, InOrder: true},
-		"auth.logout":       {Handle: n.logout},
-		"session.list":      {Handle: n.list},
-		"session.history":   {Handle: n.history},
-		"model.list":        {Handle: n.models},
-		"model.set":         {Handle: n.setModel},
-		"mcp.list":          {Handle: n.servers},
-		"skills.list":       {Handle: n.skills},
+func methods() jsonrpc.Table[*connection] {
+	return jsonrpc.Table[*connection]{
+		"initialize":        {Handle: (*connection).initialize},
+		"run.start":         {Handle: (*connection).start, InOrder: true},
+		"run.cancel":        {Handle: (*connection).cancel},
+		"ui.context.update": {Handle: (*connection).update, InOrder: true},
+		"auth.logout":       {Handle: (*connection).logout},
+		"session.list":      {Handle: (*connection).list},
+		"session.history":   {Handle: (*connection).history},
+		"model.list":        {Handle: (*connection).models},
+		"model.set":         {Handle: (*connection).setModel},
+		"mcp.list":          {Handle: (*connection).servers},
+		"skills.list":       {Handle: (*connection).skills},
 
-		"portal.session.start":      {Handle: n.startSession, InOrder: true},
-		"portal.session.attach":     {Handle: n.attach},
-		"portal.session.detach":     {Handle: n.detach},
-		"portal.session.close":      {Handle: n.close},
-		"portal.session.earlier":    {Handle: n.earlier},
-		"portal.session.compact":    {Handle: n.compact},
-		"portal.session.extensions": {Handle: n.extensionsOf},
+		"portal.session.start":      {Handle: (*connection).startSession, InOrder: true},
+		"portal.session.attach":     {Handle: (*connection).attach},
+		"portal.session.detach":     {Handle: (*connection).detach},
+		"portal.session.close":      {Handle: (*connection).close},
+		"portal.session.earlier":    {Handle: (*connection).earlier},
+		"portal.session.compact":    {Handle: (*connection).compact},
+		"portal.session.extensions": {Handle: (*connection).extensionsOf},
 	}
 }
 

@@ -2,7 +2,6 @@ package ui
 
 import (
 	"context"
-	"maps"
 	"slices"
 
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
@@ -11,7 +10,7 @@ import (
 // ExtraMethods returns methods that another package adds to a connection, and a
 // function that waits until everything they started has ended. That function is called
 // once, after the contexts of all methods have ended.
-type ExtraMethods func(Connection) (methods jsonrpc.Methods, wait func())
+type ExtraMethods func(Connection) (methods jsonrpc.Finder, wait func())
 
 // Connection is the connection of a UI as [ExtraMethods] see it. Its methods are safe for
 // concurrent use.
@@ -31,14 +30,13 @@ func (c Connection) Watchers() map[string]int { return c.connection.api.watchers
 
 // allMethods returns the methods of the connection, and a function that waits for the
 // work of the extra ones.
-func (n *connection) allMethods() (methods jsonrpc.Methods, wait func()) {
-	methods, wait = n.methods(), func() {}
-	if extra := n.api.options.Extra; extra != nil {
-		var more jsonrpc.Methods
-		more, wait = extra(Connection{n})
-		maps.Copy(methods, more)
+func (n *connection) allMethods() (methods jsonrpc.Finder, wait func()) {
+	own := n.api.methods.Of(n)
+	if n.api.options.Extra == nil {
+		return own, func() {}
 	}
-	return methods, wait
+	more, wait := n.api.options.Extra(Connection{n})
+	return jsonrpc.Chain{own, more}, wait
 }
 
 // Methods returns the names of the methods that connections have. Tests need them.
@@ -46,5 +44,5 @@ func (a *API) Methods() []string {
 	n := newConnection(a, Client{})
 	methods, wait := n.allMethods()
 	wait()
-	return slices.Sorted(maps.Keys(methods))
+	return slices.Compact(slices.Sorted(slices.Values(methods.Names())))
 }

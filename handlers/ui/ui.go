@@ -52,6 +52,7 @@ type API struct {
 	options Options
 	deltas  wire.Caches[deltaKey, jsonrpc.Notification]
 	lists   messageLists
+	methods jsonrpc.Table[*connection]
 
 	mu          sync.Mutex
 	toolOwners  map[string]*connection // by session: the UI that declared the client's tools last
@@ -62,7 +63,7 @@ type API struct {
 func New(o Options) *API {
 	o.Headless = cmp.Or(o.Headless, permission.Deny)
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
-	return &API{options: o, toolOwners: map[string]*connection{}, connections: map[*connection]bool{}}
+	return &API{options: o, methods: methods(), toolOwners: map[string]*connection{}, connections: map[*connection]bool{}}
 }
 
 // Routes adds GET /ui, a WebSocket.
