@@ -40,6 +40,7 @@ type play struct {
 }
 
 func TestTranscriptsOnBothCarriers(t *testing.T) {
+	t.Parallel()
 	schema, err := contract.UI()
 	require.NoError(t, err)
 	all := plays(t)
