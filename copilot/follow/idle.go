@@ -11,9 +11,15 @@ type idleContext struct {
 	context.Context //nolint:containedctx // it is one
 
 	parent   context.Context //nolint:containedctx // likewise
+	limit    time.Time       // deadline of parent, which asks its own parents each time; zero: none
 	cancel   context.CancelFunc
 	timer    *time.Timer
 	deadline time.Time
+}
+
+func newIdleContext(parent context.Context) *idleContext {
+	limit, _ := parent.Deadline()
+	return &idleContext{parent: parent, limit: limit}
 }
 
 // restart makes it end after a duration, and returns it.
@@ -30,8 +36,8 @@ func (c *idleContext) restart(after time.Duration) context.Context {
 
 // Deadline returns when it ends unless it is restarted.
 func (c *idleContext) Deadline() (deadline time.Time, ok bool) {
-	if before, ok := c.parent.Deadline(); ok && before.Before(c.deadline) {
-		return before, true
+	if !c.limit.IsZero() && c.limit.Before(c.deadline) {
+		return c.limit, true
 	}
 	return c.deadline, true
 }

@@ -111,7 +111,7 @@ func (r *Reader[E]) read(ctx, waiting context.Context) (Batch[E], error) {
 // reading stored entries.
 func (r *Reader[E]) All(ctx context.Context) iter.Seq2[Batch[E], error] {
 	return func(yield func(Batch[E], error) bool) {
-		idle := &idleContext{parent: ctx}
+		idle := newIdleContext(ctx)
 		defer idle.stop()
 		for ctx.Err() == nil {
 			waiting := ctx
