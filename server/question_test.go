@@ -26,7 +26,7 @@ func TestMain(m *testing.M) {
 
 // testsPerProcessor is the number of tests that run concurrently on each processor, unless -parallel sets it: they wait
 // more than they compute.
-const testsPerProcessor = 3
+const testsPerProcessor = 2
 
 // proposal is a prompt for which the demo model proposes a plan.
 const proposal = "call `exit_plan_mode` `{\"summary\":\"# Do it\\n- first\",\"actions\":[\"autopilot\",\"interactive\"],\"recommendedAction\":\"interactive\"}`"
