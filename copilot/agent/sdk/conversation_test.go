@@ -25,15 +25,16 @@ func TestConversation(t *testing.T) {
 	t.Parallel()
 	a := launch(t, sdk.New(options(t)))
 	for name, talk := range map[string]func(*testing.T, *sdk.Agent){
-		"is compacted":                          sumsUp,
-		"runs commands only with permission":    asksForCommands,
-		"asks for the target of a link":         seesThroughLinks,
-		"leaves no question handlers behind":    leavesNoHandler,
-		"runs no hooks of the directory":        runsNoHooksOfTheDirectory,
-		"does not wait for background commands": goesOnBesideCommands,
-		"waits for background sub-agents":       waitsForSubAgents,
-		"reports refusals of the CLI":           mayBeRefused,
-		"starts anew without a prompt":          beginsAnew,
+		"is compacted": sumsUp,
+		"gives long answers completely and in order": givesLongAnswers,
+		"runs commands only with permission":         asksForCommands,
+		"asks for the target of a link":              seesThroughLinks,
+		"leaves no question handlers behind":         leavesNoHandler,
+		"runs no hooks of the directory":             runsNoHooksOfTheDirectory,
+		"does not wait for background commands":      goesOnBesideCommands,
+		"waits for background sub-agents":            waitsForSubAgents,
+		"reports refusals of the CLI":                mayBeRefused,
+		"starts anew without a prompt":               beginsAnew,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -42,9 +43,9 @@ func TestConversation(t *testing.T) {
 	}
 }
 
-func TestLongAnswerArrivesCompletelyAndInOrder(t *testing.T) {
-	t.Parallel()
-	c := open(t, launch(t, sdk.New(options(t))), nil)
+func givesLongAnswers(t *testing.T, a *sdk.Agent) {
+	t.Helper()
+	c := open(t, a, nil)
 	got := c.run("5,000 tokens")
 	deltas := all[event.MessageDelta](got)
 	require.Len(t, deltas, 5000)
@@ -178,8 +179,14 @@ func leavesNoHandler(t *testing.T, a *sdk.Agent) {
 	}
 }
 
-func TestAbortEndsCommands(t *testing.T) {
+func TestCommandsEnd(t *testing.T) {
 	a := launch(t, sdk.New(options(t)))
+	t.Run("by an abort", func(t *testing.T) { abortEndsCommands(t, a) })
+	t.Run("by Close", func(t *testing.T) { closeEndsCommands(t, a) })
+}
+
+func abortEndsCommands(t *testing.T, a *sdk.Agent) {
+	t.Helper()
 	for name, begin := range map[string]func(*talk){
 		"a command that the agent waits for": func(c *talk) { runForever(c) },
 		"a background command and a stream": func(c *talk) {
@@ -257,8 +264,8 @@ func waitsForSubAgents(t *testing.T, a *sdk.Agent) {
 	assert.Equal(t, "next", said(c.run("say `next`")))
 }
 
-func TestCloseEndsCommands(t *testing.T) {
-	a := launch(t, sdk.New(options(t)))
+func closeEndsCommands(t *testing.T, a *sdk.Agent) {
+	t.Helper()
 	for name, begin := range map[string]func(*talk){
 		"a command that the agent waits for": func(c *talk) { runForever(c) },
 		"a background command": func(c *talk) {

@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -21,8 +22,9 @@ import (
 // change is an edit of a model.
 type change struct{ before, after string }
 
-// editingModel is a model that makes all its edits of a file in one answer, and those again that did not match.
-func editingModel(t *testing.T, file *string, edits ...change) sdk.Provider {
+// editingModel is a model that makes all its edits of a file in one answer, and the last one, which alone can fail, again if it did
+// not match.
+func editingModel(t *testing.T, file *atomic.Value, edits ...change) sdk.Provider {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var request struct {
@@ -31,9 +33,11 @@ func editingModel(t *testing.T, file *string, edits ...change) sdk.Provider {
 		_ = json.NewDecoder(r.Body).Decode(&request)
 		last := request.Messages[len(request.Messages)-1]
 		delta, end := `{"role": "assistant", "content": "done"}`, "stop"
-		if last.Role != "tool" || strings.Contains(fmt.Sprint(last.Content), "not found") {
-			delta, end = calls(*file, edits), "tool_calls"
-			edits = edits[len(edits)-1:] // the others cannot fail
+		switch {
+		case last.Role != "tool":
+			delta, end = calls(file.Load(), edits), "tool_calls"
+		case strings.Contains(fmt.Sprint(last.Content), "not found"):
+			delta, end = calls(file.Load(), edits[len(edits)-1:]), "tool_calls"
 		}
 		w.Header().Set("Content-Type", "text/event-stream")
 		fmt.Fprintf(w, "data: {\"id\":\"x\",\"choices\":[{\"index\":0,\"delta\":%s}]}\n\n", delta)
@@ -43,26 +47,25 @@ func editingModel(t *testing.T, file *string, edits ...change) sdk.Provider {
 	return sdk.Provider{Name: "editing", Type: "openai", BaseURL: s.URL + "/v1", APIKey: "key", Models: []string{"model"}}
 }
 
-func calls(file string, edits []change) string {
+func calls(file any, edits []change) string {
 	list := make([]string, 0, len(edits))
 	for i, e := range edits {
-		args, _ := json.Marshal(map[string]string{"path": file, "old_str": e.before, "new_str": e.after})
+		args, _ := json.Marshal(map[string]any{"path": file, "old_str": e.before, "new_str": e.after})
 		quoted, _ := json.Marshal(string(args))
 		list = append(list, fmt.Sprintf(`{"index": %d, "id": %q, "type": "function", "function": {"name": "edit", "arguments": %s}}`, i, uuid.NewString(), quoted))
 	}
 	return `{"role": "assistant", "tool_calls": [` + strings.Join(list, ",") + `]}`
 }
 
-// editAtOnce opens a file with unsaved changes, of which a model makes edits in one answer. Those that approve does not name are refused.
-func editAtOnce(t *testing.T, edits []change, approve ...string) *editing {
+// editAtOnce opens a file with unsaved changes, of which the model makes edits in one answer. Those that approve does not name are
+// refused.
+func editAtOnce(t *testing.T, a agent.Agent, file *atomic.Value, approve ...string) *editing {
 	t.Helper()
 	e := &editing{}
-	o := options(t)
-	o.Demo, o.DemoAlways = nil, false
-	o.Providers = []sdk.Provider{editingModel(t, &e.file, edits...)}
-	e.talk = open(t, launch(t, sdk.New(o)), func(o *agent.Opening) { o.Model, o.Buffer = "editing/model", e.read })
+	e.talk = open(t, a, func(o *agent.Opening) { o.Model, o.Buffer = "editing/model", e.read })
 	e.begin(saved)
 	e.has(typed)
+	file.Store(e.file)
 	e.send("go")
 	for {
 		b, ok := e.next(late)
@@ -81,16 +84,20 @@ func editAtOnce(t *testing.T, edits []change, approve ...string) *editing {
 }
 
 func TestEditsAtOnceKeepUnsavedChanges(t *testing.T) {
-	both := []change{{"two", "TWO"}, {"four", "FOUR"}}
+	var file atomic.Value // that the model edits
+	o := options(t)
+	o.Demo, o.DemoAlways = nil, false
+	o.Providers = []sdk.Provider{editingModel(t, &file, change{"two", "TWO"}, change{"four", "FOUR"})}
+	a := launch(t, sdk.New(o))
 	t.Run("both approved", func(t *testing.T) {
-		editAtOnce(t, both, "TWO", "FOUR").both("zero\none\nTWO\nthree\nFOUR\n")
+		editAtOnce(t, a, &file, "TWO", "FOUR").both("zero\none\nTWO\nthree\nFOUR\n")
 	})
 	for refused, tc := range map[string]struct{ approve, want string }{
 		"the last":  {"TWO", "zero\none\nTWO\nthree\nfour\n"},
 		"the first": {"FOUR", "zero\none\ntwo\nthree\nFOUR\n"},
 	} {
 		t.Run(refused+" refused", func(t *testing.T) {
-			e := editAtOnce(t, both, tc.approve)
+			e := editAtOnce(t, a, &file, tc.approve)
 			require.Eventually(t, func() bool {
 				disk, buffer := e.texts()
 				return disk == tc.want && buffer == tc.want
@@ -98,7 +105,7 @@ func TestEditsAtOnceKeepUnsavedChanges(t *testing.T) {
 		})
 	}
 	t.Run("all refused", func(t *testing.T) {
-		e := editAtOnce(t, both)
+		e := editAtOnce(t, a, &file)
 		disk, buffer := e.texts()
 		assert.Equal(t, saved, disk)
 		assert.Equal(t, typed, buffer)
