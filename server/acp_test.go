@@ -238,40 +238,42 @@ func onDisk(t *testing.T, file string) string {
 
 func TestAgentUsesUnsavedChangesOfAnEditor(t *testing.T) {
 	t.Parallel()
-	for name, attached := range map[string]bool{"on stdio": false, "attached": true} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			args := []string{"--demo"}
-			if attached {
-				args = []string{"--attach", portaltest.Start(t, portaltest.Options{Args: []string{"--demo"}}).URL}
-			}
-			dir := t.TempDir()
-			file := filepath.Join(dir, "a.txt")
-			require.NoError(t, os.WriteFile(file, []byte("one\ntwo\n"), 0o600))
-			e := runACPWith(t, acpProcess(t, args...), map[string]string{file: "zero\none\ntwo\n"})
-			session := e.open(dir)
-			e.send(session, "read `a.txt`")
-			assert.Contains(t, e.said(), "zero\none\ntwo")
-			e.answer = "reject_once"
-			e.send(session, "edit `a.txt` `two` `TWO`")
-			assert.Equal(t, "one\ntwo\n", onDisk(t, file))
-			assert.Equal(t, "zero\none\ntwo\n", e.buffer(file))
-			e.answer = "allow_once"
-			e.send(session, "edit `a.txt` `two` `TWO`")
-			assert.Equal(t, "zero\none\nTWO\n", onDisk(t, file))
-			assert.Equal(t, "zero\none\nTWO\n", e.buffer(file))
-			assert.Positive(t, e.checker.Checked["fs/write_text_file"])
-			if attached {
-				e.leave()
-				other := runACP(t, acpProcess(t, args...))
-				_, err := other.ResumeSession(t.Context(), acpsdk.ResumeSessionRequest{SessionId: session, Cwd: dir, McpServers: []acpsdk.McpServer{}})
-				require.NoError(t, err)
-				other.send(session, "edit `a.txt` `one` `ONE`")
-				assert.Equal(t, "zero\nONE\nTWO\n", onDisk(t, file), "without the editor, the file on disk is used")
-				assert.Equal(t, "zero\none\nTWO\n", e.buffer(file))
-			}
-		})
-	}
+	usesUnsavedChanges(t, "--demo")
+}
+
+func usesUnsavedChangesOfAttached(t *testing.T, p *portaltest.Portal) {
+	t.Helper()
+	attach := []string{"--attach", p.URL}
+	e, session, file := usesUnsavedChanges(t, attach...)
+	e.leave()
+	other := runACP(t, acpProcess(t, attach...))
+	_, err := other.ResumeSession(t.Context(), acpsdk.ResumeSessionRequest{SessionId: session, Cwd: filepath.Dir(file), McpServers: []acpsdk.McpServer{}})
+	require.NoError(t, err)
+	other.send(session, "edit `a.txt` `one` `ONE`")
+	assert.Equal(t, "zero\nONE\nTWO\n", onDisk(t, file), "without the editor, the file on disk is used")
+	assert.Equal(t, "zero\none\nTWO\n", e.buffer(file))
+}
+
+// usesUnsavedChanges checks that the agent behind `portal acp` with arguments reads and edits a file that an editor has changed.
+func usesUnsavedChanges(t *testing.T, args ...string) (e *acpEditor, session acpsdk.SessionId, file string) {
+	t.Helper()
+	dir := t.TempDir()
+	file = filepath.Join(dir, "a.txt")
+	require.NoError(t, os.WriteFile(file, []byte("one\ntwo\n"), 0o600))
+	e = runACPWith(t, acpProcess(t, args...), map[string]string{file: "zero\none\ntwo\n"})
+	session = e.open(dir)
+	e.send(session, "read `a.txt`")
+	assert.Contains(t, e.said(), "zero\none\ntwo")
+	e.answer = "reject_once"
+	e.send(session, "edit `a.txt` `two` `TWO`")
+	assert.Equal(t, "one\ntwo\n", onDisk(t, file))
+	assert.Equal(t, "zero\none\ntwo\n", e.buffer(file))
+	e.answer = "allow_once"
+	e.send(session, "edit `a.txt` `two` `TWO`")
+	assert.Equal(t, "zero\none\nTWO\n", onDisk(t, file))
+	assert.Equal(t, "zero\none\nTWO\n", e.buffer(file))
+	assert.Positive(t, e.checker.Checked["fs/write_text_file"])
+	return e, session, file
 }
 
 func TestEditorWithTheOfficialSDKUsesEveryMethod(t *testing.T) {
@@ -327,9 +329,8 @@ func TestEditorWithTheOfficialSDKUsesEveryMethod(t *testing.T) {
 	t.Logf("messages by method: %v", checker.Checked)
 }
 
-func TestEditorsUseTheSessionsOfOtherClients(t *testing.T) {
-	t.Parallel()
-	p := portaltest.Start(t, portaltest.Options{Args: []string{"--demo"}})
+func editorUsesSession(t *testing.T, p *portaltest.Portal) {
+	t.Helper()
 	id := p.StartSession(t.TempDir(), "permissions=ask")
 	e := runACP(t, acpProcess(t, "--attach", p.URL))
 	session := acpsdk.SessionId(id)

@@ -266,9 +266,8 @@ func TestCLIEnds(t *testing.T) {
 	}
 }
 
-func TestCLIMethodsAreServedAtRPC(t *testing.T) {
-	t.Parallel()
-	p := portaltest.Start(t, portaltest.Options{Args: []string{"--demo"}})
+func servesCLIMethods(t *testing.T, p *portaltest.Portal) {
+	t.Helper()
 	call := func(method, params string) document {
 		status, answer := p.Do("POST", "/rpc", `{"jsonrpc":"2.0","id":1,"method":"`+method+`","params":`+params+`}`)
 		require.Equal(t, 200, status)

@@ -94,9 +94,10 @@ func TestDoctorFindsProblems(t *testing.T) {
 	t.Cleanup(right.Close)
 	empty := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"data":[]}`) }))
 	t.Cleanup(empty.Close)
-	provider := func(url, rest string) string {
-		return fmt.Sprintf("providers: [{name: mine, base_url: %s/v1, %s}]", url, rest)
+	provider := func(name, url, rest string) string {
+		return fmt.Sprintf("{name: %s, base_url: %s/v1, %s}", name, url, rest)
 	}
+	providers := func(list ...string) string { return "providers: [" + strings.Join(list, ", ") + "]" }
 	file := filepath.Join(t.TempDir(), "file")
 	require.NoError(t, os.WriteFile(file, nil, 0o600))
 	used := strings.TrimPrefix(empty.URL, "http://127.0.0.1:")
@@ -107,20 +108,26 @@ func TestDoctorFindsProblems(t *testing.T) {
 		code int
 		want [][]string // checks, with parts of their findings
 	}{
-		"an invalid configuration":                          {"prot: 1", nil, 1, [][]string{{"configuration", "problem: ", "unknown keys: prot"}}},
-		"a program other than the CLI":                      {"", []string{"--copilot-path", "/bin/false"}, 1, [][]string{{"Copilot CLI", "problem: ", "/bin/false did not start", "--version`"}}},
-		"a provider that answers":                           {provider(right.URL, "api_key: right"), nil, 0, [][]string{{"provider mine", "ok: answers; it has demo"}, {"models", "ok: mine/demo; the default is mine/demo"}}},
-		"a provider with a wrong key":                       {provider(right.URL, "api_key: s3cret"), nil, 1, [][]string{{"provider mine", "warning: does not list its models", "401", "Check that it runs"}, {"models", "problem: there is no model to choose"}}},
-		"the same with --demo":                              {provider(right.URL, "api_key: s3cret"), []string{"--demo"}, 0, [][]string{{"models", "ok: demo"}}},
-		"a provider with configured models":                 {provider("http://127.0.0.1:1", "models: [a]"), nil, 0, [][]string{{"provider mine", "warning: ", "connection refused", "are listed, but may not answer"}}},
-		"a provider that lacks a configured model":          {provider(right.URL, "api_key: right, models: [demo, lama]"), nil, 0, [][]string{{"provider mine", "warning: ", `"lama"`, "is not among demo"}}},
-		"configured deployments, which Azure does not list": {provider(right.URL, "type: azure, models: [mine]"), nil, 0, [][]string{{"provider mine", "warning: "}}},
-		"a provider without models":                         {provider(empty.URL, "api_key: ''"), nil, 1, [][]string{{"provider mine", "warning: answers, but has no models"}}},
-		"a missing default model":                           {"model: lama", nil, 1, [][]string{{"models", `problem: the configured model "lama" is not among demo`, "`portal models`"}}},
-		"a data directory that is a file":                   {"", []string{"--data-dir", file}, 0, [][]string{{"data directory", "warning: ", "not a directory", "--data-dir", "in memory only"}}},
-		"a data directory below a file":                     {no, []string{"--data-dir", file + "/x"}, 1, [][]string{{"data directory", "warning: "}}},
-		"an existing data directory":                        {no, []string{"--data-dir", filepath.Dir(file)}, 1, [][]string{{"data directory", "ok: ", "is usable", "no sessions yet"}}},
-		"a port in use":                                     {no, []string{"--port", used}, 1, [][]string{{"port", "problem: ", "is in use", "`portal 0`"}}},
+		"an invalid configuration":     {"prot: 1", nil, 1, [][]string{{"configuration", "problem: ", "unknown keys: prot"}}},
+		"a program other than the CLI": {"", []string{"--copilot-path", "/bin/false"}, 1, [][]string{{"Copilot CLI", "problem: ", "/bin/false did not start", "--version`"}}},
+		"providers with models": {providers(provider("answers", right.URL, "api_key: right"), provider("dead", "http://127.0.0.1:1", "models: [a]"), provider("lacks", right.URL, "api_key: right, models: [lama]"), provider("azure", right.URL, "type: azure, models: [mine]")), nil, 0, [][]string{
+			{"provider answers", "ok: answers; it has demo"},
+			{"models", "ok: answers/demo, ", "the default is answers/demo"},
+			{"provider dead", "warning: ", "connection refused", "are listed, but may not answer"},
+			{"provider lacks", "warning: ", `"lama"`, "is not among demo"},
+			{"provider azure", "warning: "}, // Azure does not list deployments
+		}},
+		"providers without models": {providers(provider("mine", right.URL, "api_key: s3cret"), provider("empty", empty.URL, "api_key: ''")), nil, 1, [][]string{
+			{"provider mine", "warning: does not list its models", "401", "Check that it runs"},
+			{"models", "problem: there is no model to choose"},
+			{"provider empty", "warning: answers, but has no models"},
+		}},
+		"a wrong key with --demo":         {providers(provider("mine", right.URL, "api_key: s3cret")), []string{"--demo"}, 0, [][]string{{"models", "ok: demo"}}},
+		"a missing default model":         {"model: lama", nil, 1, [][]string{{"models", `problem: the configured model "lama" is not among demo`, "`portal models`"}}},
+		"a data directory that is a file": {"", []string{"--data-dir", file}, 0, [][]string{{"data directory", "warning: ", "not a directory", "--data-dir", "in memory only"}}},
+		"a data directory below a file":   {no, []string{"--data-dir", file + "/x"}, 1, [][]string{{"data directory", "warning: "}}},
+		"an existing data directory":      {no, []string{"--data-dir", filepath.Dir(file)}, 1, [][]string{{"data directory", "ok: ", "is usable", "no sessions yet"}}},
+		"a port in use":                   {no, []string{"--port", used}, 1, [][]string{{"port", "problem: ", "is in use", "`portal 0`"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -194,7 +201,7 @@ func TestDoctorChecksConcurrentlyAndShowsProgress(t *testing.T) {
 	for _, name := range []string{"one", "two", "three"} {
 		fmt.Fprintf(&yaml, "  - {name: %s, base_url: %s}\n", name, slow.URL)
 	}
-	_, e, stderr := examine(t, yaml.String(), nil, "--port", "0")
+	_, e, stderr := examine(t, yaml.String(), nil, "--port", "0", "--copilot-path", noAgent)
 	assert.True(t, together.Load(), "all three are asked at the same time")
 	assert.Contains(t, stderr, "… still checking: ")
 	assert.Contains(t, stderr, "provider one, provider two, provider three")

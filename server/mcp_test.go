@@ -139,9 +139,11 @@ func TestMCPClientWorksWithSessions(t *testing.T) {
 			t.Helper()
 			return &sdk.CommandTransport{Command: mcpProcess(t)}
 		},
-		"over HTTP": func(t *testing.T) sdk.Transport {
+		"over HTTP with a token below a base path": func(t *testing.T) sdk.Transport {
 			t.Helper()
-			return overHTTP(portaltest.Start(t, portaltest.Options{Args: []string{"--demo"}}), "")
+			p := portaltest.Start(t, portaltest.Options{Args: []string{"--demo", "--token", "secret", "--base-path", "/portal"}})
+			p.URL += "/portal"
+			return overHTTP(p, "secret")
 		},
 		"attached": func(t *testing.T) sdk.Transport {
 			t.Helper()
@@ -149,15 +151,6 @@ func TestMCPClientWorksWithSessions(t *testing.T) {
 			command := exec.Command(portaltest.Binary(t), "mcp", "--attach", p.URL+"/portal/", "--token", "secret")
 			command.Env = portaltest.Environ(t.TempDir())
 			return &sdk.CommandTransport{Command: command}
-		},
-		"over HTTP with a token": func(t *testing.T) sdk.Transport {
-			t.Helper()
-			return overHTTP(portaltest.Start(t, portaltest.Options{Args: []string{"--demo", "--token", "secret"}}), "secret")
-		},
-		"over HTTP below a base path": func(t *testing.T) sdk.Transport {
-			t.Helper()
-			p := portaltest.Start(t, portaltest.Options{Args: []string{"--demo", "--base-path", "/portal"}})
-			return &sdk.StreamableClientTransport{Endpoint: p.URL + "/portal/mcp", MaxRetries: -1}
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -236,31 +229,34 @@ func (c *mcpClient) findsSession(words, id string) {
 	}
 }
 
-func TestMCPCallsAreCancelled(t *testing.T) {
+func TestMCPCallsAreCancelledOnStdio(t *testing.T) {
 	t.Parallel()
-	p := portaltest.Start(t, portaltest.Options{Args: []string{"--demo"}})
-	for name, transport := range map[string]sdk.Transport{"on stdio": &sdk.CommandTransport{Command: mcpProcess(t)}, "over HTTP": overHTTP(p, "")} {
-		t.Run(name, func(t *testing.T) {
-			c := connectMCP(t, transport)
-			id := c.use("start_session", document{})["sessionId"]
-			ctx, cancel := context.WithCancel(t.Context())
-			defer cancel()
-			failed := make(chan string)
-			go func() {
-				_, failure := c.try(ctx, "prompt", document{"sessionId": id, "prompt": "wait 10 min"})
-				failed <- failure
-			}()
-			c.awaitReport("The agent has started.")
-			cancel()
-			assert.Contains(t, <-failed, "canceled")
-			assert.Equal(t, "cancelled", c.use("wait", document{"sessionId": id, "waitSeconds": 120})["state"])
-		})
-	}
+	cancelsCall(connectMCP(t, &sdk.CommandTransport{Command: mcpProcess(t)}))
 }
 
-func TestMCPClientThatDisconnectsLeavesItsRun(t *testing.T) {
-	t.Parallel()
-	p := portaltest.Start(t, portaltest.Options{Args: []string{"--demo"}})
+func cancelsOverHTTP(t *testing.T, p *portaltest.Portal) {
+	t.Helper()
+	cancelsCall(connectMCP(t, overHTTP(p, "")))
+}
+
+func cancelsCall(c *mcpClient) {
+	c.Helper()
+	id := c.use("start_session", document{})["sessionId"]
+	ctx, cancel := context.WithCancel(c.Context())
+	defer cancel()
+	failed := make(chan string)
+	go func() {
+		_, failure := c.try(ctx, "prompt", document{"sessionId": id, "prompt": "wait 10 min"})
+		failed <- failure
+	}()
+	c.awaitReport("The agent has started.")
+	cancel()
+	assert.Contains(c, <-failed, "canceled")
+	assert.Equal(c, "cancelled", c.use("wait", document{"sessionId": id, "waitSeconds": 120})["state"])
+}
+
+func goesOnWithoutMCPClient(t *testing.T, p *portaltest.Portal) {
+	t.Helper()
 	proxy := p.Proxy()
 	c := connectMCP(t, &sdk.StreamableClientTransport{Endpoint: proxy.URL() + "/mcp", MaxRetries: -1})
 	id := c.use("start_session", document{})["sessionId"]
@@ -276,9 +272,9 @@ func TestMCPClientThatDisconnectsLeavesItsRun(t *testing.T) {
 	assert.Equal(t, "still here", again.use("wait", document{"sessionId": id, "waitSeconds": 300})["answer"])
 }
 
-func TestMCPClientRunsJobsAndOperations(t *testing.T) {
-	t.Parallel()
-	c := connectMCP(t, overHTTP(portaltest.Start(t, portaltest.Options{Args: []string{"--demo"}}), ""))
+func runsJobsAndOperations(t *testing.T, p *portaltest.Portal) {
+	t.Helper()
+	c := connectMCP(t, overHTTP(p, ""))
 	got := c.use("start_operation", document{"type": "clarify", "document": "It must be fast.", "waitSeconds": 300})
 	assert.Equal(t, "completed", got["status"])
 	id, _ := got["operationId"].(string)

@@ -46,6 +46,13 @@ func TestSessionsOfOnePortal(t *testing.T) {
 		"a plan is sent back, and approved":                      sendsPlansBack,
 		"the demo has a plan for whatever is asked in plan mode": proposesPlans,
 		"a request without an upgrade is refused":                wantsWebSockets,
+		"a session has three clients":                            hasThreeClients,
+		"methods of the CLI are served at /rpc":                  servesCLIMethods,
+		"an editor uses the session of another client":           editorUsesSession,
+		"an agent uses unsaved changes of an attached editor":    usesUnsavedChangesOfAttached,
+		"the run of an MCP client that disconnects goes on":      goesOnWithoutMCPClient,
+		"an MCP client cancels calls over HTTP":                  cancelsOverHTTP,
+		"an MCP client runs jobs and operations":                 runsJobsAndOperations,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

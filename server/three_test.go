@@ -99,9 +99,8 @@ func (u *watcher) until(what string) document {
 	}
 }
 
-func TestOneSessionAndThreeClients(t *testing.T) {
-	t.Parallel()
-	p := portaltest.Start(t, portaltest.Options{})
+func hasThreeClients(t *testing.T, p *portaltest.Portal) {
+	t.Helper()
 	directory := t.TempDir()
 	session := p.StartSession(directory, "permissions=ask") // over REST
 

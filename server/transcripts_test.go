@@ -57,7 +57,7 @@ func TestTranscriptsOnBothCarriers(t *testing.T) {
 	work.Wait()
 }
 
-// plays reads the transcripts. Each is played on one carrier, every fourth on standard streams, and in soak tests on
+// plays reads the transcripts. Each is played on one carrier, every eighth on standard streams, and in soak tests on
 // both. Carriers do not inspect messages, and each play on standard streams starts its own CLI.
 func plays(t *testing.T) <-chan play {
 	t.Helper()
@@ -74,7 +74,7 @@ func plays(t *testing.T) <-chan play {
 		switch {
 		case s.Needs.Only != "":
 			carriers = []string{s.Needs.Only}
-		case i%4 == 0:
+		case i%8 == 0:
 			slices.Reverse(carriers)
 		}
 		for _, carrier := range carriers[:min(len(carriers), portaltest.Repeat(1, 2))] {
