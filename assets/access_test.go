@@ -23,11 +23,10 @@ type access struct {
 	axe      string // the source of axe-core
 }
 
-func TestPageIsAccessible(t *testing.T) {
-	t.Parallel()
-	axe := axeSource(t)
-	chromium, portal := portaltest.StartChromium(t), portaltest.Start(t, portaltest.Options{Args: []string{"--demo"}})
-	formserver.Configure(t, portal.Home, nil)
+func isAccessible(t page) {
+	axe := axeSource(t.T)
+	t = t.own()
+	formserver.Configure(t, t.portal.Home, nil)
 	for name, look := range map[string]func(access){
 		"views, status and palette": checkViews,
 		"conversation":              checkConversation,
@@ -40,9 +39,9 @@ func TestPageIsAccessible(t *testing.T) {
 		"announcements":             checkAnnouncements,
 		"reduced motion":            checkReducedMotion,
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			look(access{t, chromium, portal.For(t), axe})
+		t.Run(name, func(sub *testing.T) {
+			sub.Parallel()
+			look(access{sub, t.chromium, t.portal.For(sub), axe})
 		})
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
-	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -14,22 +13,20 @@ import (
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 
-// TestPageUsesOtherAgents uses opencode, an agent that is not ours, in a session of the page.
-func TestPageUsesOtherAgents(t *testing.T) {
-	t.Parallel()
+// usesOtherAgents uses opencode, an agent that is not ours, in a session of the page.
+func usesOtherAgents(t page) {
 	model, err := demo.Start()
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = model.Close() })
 	program := foreign.Opencode(t, model.URL(), model.Key())
 	agent, err := json.Marshal(map[string]any{"name": "opencode", "command": program.Command[0], "args": program.Command[1:], "env": program.Env})
 	require.NoError(t, err)
-	portal := portaltest.Start(t, portaltest.Options{Args: []string{"--demo"}, Config: fmt.Sprintf("agents: [%s]\n", agent)})
-	p := page{t, portaltest.StartChromium(t), portal}
+	t.portal = portaltest.Start(t, portaltest.Options{Args: []string{"--demo"}, Config: fmt.Sprintf("agents: [%s]\n", agent)})
 	dir := t.TempDir()
-	session := portal.API("POST", "copilot/session/start/opencode/portal/demo?permissions=ask", dir).Text("sessionId")
+	session := t.portal.API("POST", "copilot/session/start/opencode/portal/demo?permissions=ask", dir).Text("sessionId")
 	require.NotEmpty(t, session)
 
-	b := p.visit(session)
+	b := t.visit(session)
 	send(b, "run `echo x > made`")
 	b.WaitText(id("prompt-block"), "echo x > made")
 	b.Click(id("allow"))
@@ -38,7 +35,7 @@ func TestPageUsesOtherAgents(t *testing.T) {
 	b.WaitText(".chip-button", "demo")
 	b.Click(id("chip-model"))
 	b.WaitText(".chip-menu .choice-group", "opencode")
-	a := access{t, p.chromium, portal, axeSource(t)}
+	a := access{t.T, t.chromium, t.portal, axeSource(t.T)}
 	a.load(b)
 	a.check(b, "the models of several agents")
 	assert.False(t, b.Is(`document.querySelector('[data-testid="bar-retry"], [data-testid="bar-fork"]') !== null`), "what needs a fork is not offered")

@@ -363,11 +363,9 @@ func (h *hostile) frame(portal string) context.Context {
 }
 
 // The generated code hangs: the page stops it and reports that.
-func TestHangingInterfaceIsStopped(t *testing.T) {
-	t.Parallel()
-	chromium, portal := portaltest.StartChromium(t), portaltest.Start(t, portaltest.Options{Args: []string{"--demo"}})
-	b := page{t, chromium, portal}.open(portal.URL + "/#/interfaces")
-	text, _ := herons(t, "Loops", "<!-- demo: hostile loop -->")
+func stopsHangingInterface(t page) {
+	b := t.open(t.portal.URL + "/#/interfaces")
+	text, _ := herons(t.T, "Loops", "<!-- demo: hostile loop -->")
 	makes(b, "loops.json", text)
 	b.WaitText(id("trouble"), "did not respond")
 	assert.True(t, b.Is(`document.querySelector("iframe") === null && document.querySelector('[data-testid="repair"]') !== null`))

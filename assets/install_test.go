@@ -1,7 +1,6 @@
 package assets_test
 
 import (
-	"testing"
 	"time"
 
 	"github.com/chromedp/chromedp"
@@ -21,12 +20,10 @@ const list = `void (async () => {
 	window.kept = requests.flat().map(({ url }) => new URL(url).pathname).sort().join(" ");
 })()`
 
-func TestAppSaysThatThePortalIsGone(t *testing.T) {
-	t.Parallel()
-	chromium := portaltest.StartChromium(t)
+func saysThatThePortalIsGone(t page) {
 	args := []string{"--demo", "--debug=false", "--base-path", "/portal", "--token", "heron"}
 	portal := portaltest.Start(t, portaltest.Options{Args: args})
-	b := chromium.Open(t, portal.URL+"/portal/?token=heron")
+	b := t.open(portal.URL + "/portal/?token=heron")
 	b.Outages()
 	b.Wait(isUsable)
 	b.Wait(worker)
@@ -50,19 +47,17 @@ func TestAppSaysThatThePortalIsGone(t *testing.T) {
 // isUsable is true once a prompt can be written.
 const isUsable = `Boolean(document.querySelector("textarea")?.getClientRects().length)`
 
-func TestPageOffersANewVersion(t *testing.T) {
-	t.Parallel()
-	chromium := portaltest.StartChromium(t)
-	portal := portaltest.Start(t, portaltest.Options{Args: []string{"--demo", "--debug=false"}})
-	b := chromium.Open(t, portal.URL)
+func offersNewVersion(t page) {
+	t = t.own("--debug=false")
+	b := t.open(t.portal.URL)
 	b.Outages()
 	b.WaitText(id("model"), "Demo (scripted, offline)") // it was connected
 	b.Do(chromedp.Evaluate[chromedp.Void](`(() => { // the restarted portal has another version
 		const plain = window.fetch;
 		window.fetch = (...args) => args[0] === "version" ? Promise.resolve(Response.json({ version: "2", page: "v-0123456789abcdef" })) : plain(...args);
 	})()`))
-	portal.Stop()
-	again(t, portal)
+	t.portal.Stop()
+	again(t.T, t.portal)
 	b.WaitText(id("updated"), "The portal was updated.")
 	assert.Equal(t, "Reload", b.Text(`document.querySelector("[data-testid=updated] button").textContent`))
 	b.Do(chromedp.Reload()) // as the button does, which would make the next question fail

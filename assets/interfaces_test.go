@@ -56,18 +56,16 @@ func makes(b *portaltest.Browser, name, text string) {
 
 const shownInFrame = `document.querySelector('[data-testid="frame"]')?.dataset.state === "shown"`
 
-func TestInterfaceIsCreatedAndUsed(t *testing.T) {
-	t.Parallel()
-	chromium, portal := portaltest.StartChromium(t), portaltest.Start(t, portaltest.Options{Args: []string{"--demo"}})
-	p := page{t, chromium, portal}
-	b := p.open(portal.URL + "/#/interfaces")
+func createsInterface(t page) {
+	t = t.own() // with its own list of interfaces
+	b := t.open(t.portal.URL + "/#/interfaces")
 	desktop(b)
-	text, calls := herons(t, "Herons", "Where herons are.")
+	text, calls := herons(t.T, "Herons", "Where herons are.")
 	makes(b, "herons.json", text)
 	b.Wait(shownInFrame)
 	b.WaitText(id("title"), "Herons")
 	assert.True(t, b.Is(`document.querySelector("iframe").sandbox.value === "allow-scripts"`))
-	in := inFrame(t, b)
+	in := inFrame(t.T, b)
 	in.wait(`document.body.innerText.includes("/herons") && document.body.innerText.includes("/nests")`)
 
 	in.do(`document.querySelector("summary").click()`)
@@ -105,19 +103,17 @@ func TestInterfaceIsCreatedAndUsed(t *testing.T) {
 }
 
 // The interface of every description shows all its operations.
-func TestEveryDescriptionBecomesAnInterface(t *testing.T) {
-	t.Parallel()
-	chromium, portal := portaltest.StartChromium(t), portaltest.Start(t, portaltest.Options{Args: []string{"--demo"}})
+func makesInterfaceOfEveryDescription(t page) {
 	folder, all := filepath.Join("..", "jobs", "studio", "spec", "testdata"), 0
 	for _, name := range []string{"films.graphql", "forge.json", "media.yaml", "pets.yaml", "shop.json"} {
 		text, err := os.ReadFile(filepath.Join(folder, name))
 		require.NoError(t, err)
 		described, err := spec.Read(name, text)
 		require.NoError(t, err)
-		b := page{t, chromium, portal}.open(portal.URL + "/#/interfaces") // fails on console errors
+		b := t.open(t.portal.URL + "/#/interfaces") // fails on console errors
 		makes(b, name, string(text))
 		b.Wait(shownInFrame)
-		in := inFrame(t, b)
+		in := inFrame(t.T, b)
 		in.wait(`document.querySelector("summary")`)
 		shown := in.text(`document.body.innerText`)
 		for o := range described.Operations() {

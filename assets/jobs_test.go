@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"testing"
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/input"
@@ -29,17 +28,15 @@ func of(task, state string) string {
 }
 
 // A job in which three sessions run at the same time, with the real CLI.
-func TestJobIsWatched(t *testing.T) {
-	t.Parallel()
-	chromium, portal := portaltest.StartChromium(t), portaltest.Start(t, portaltest.Options{Args: []string{"--demo"}})
-	p := page{t, chromium, portal}
-	b := p.open("about:blank")
+func watchesJob(t page) {
+	t = t.own() // whose only model answers
+	b := t.open("about:blank")
 	b.Do(chromedp.Func(func(ctx context.Context, t *chromedp.Target) error {
 		_, err := cdp.Call(ctx, t, cdppage.AddScriptToEvaluateOnNewDocument, cdppage.AddScriptToEvaluateOnNewDocumentParams{Source: countSockets})
 		return err
 	}))
 	desktop(b)
-	b.Do(chromedp.Navigate(portal.URL + "/#/jobs"))
+	b.Do(chromedp.Navigate(t.portal.URL + "/#/jobs"))
 	dir := filepath.Join(t.TempDir(), shortDirectory)
 	require.NoError(t, os.Mkdir(dir, 0o700))
 	startsRefine(b, dir)
@@ -48,8 +45,8 @@ func TestJobIsWatched(t *testing.T) {
 	}
 	b.Wait(fmt.Sprintf(`document.querySelectorAll(%q).length === 3`, `[data-testid="chart"] .task[data-state="Running"]`))
 	b.WaitCount(id("sessions-of", "li"), 3)
-	p.selectsTask(b)
-	assert.InDelta(t, 1, evaluate[int](t, b, "opened"), 0, "one connection for everything")
+	t.selectsTask(b)
+	assert.InDelta(t, 1, evaluate[int](t.T, b, "opened"), 0, "one connection for everything")
 
 	b.Click(id("cancel"))
 	b.WaitText(id("status"), "Canceled")
@@ -63,7 +60,7 @@ func TestJobIsWatched(t *testing.T) {
 	b.WaitText(id("status"), "Running")
 	b.WaitText(id("status"), "Succeeded")
 	before := b.Text(states)
-	assert.InDelta(t, 1, evaluate[int](t, b, "opened"), 0)
+	assert.InDelta(t, 1, evaluate[int](t.T, b, "opened"), 0)
 	b.Do(chromedp.Reload())
 	b.WaitText(id("status"), "Succeeded")
 	b.Wait(states + " === " + literal(before))
@@ -110,19 +107,18 @@ jobs:
 `
 
 // A click opens a card although its lines change during the click.
-func TestRunningSessionCardIsClickable(t *testing.T) {
-	t.Parallel()
+func opensCardThatChanges(t page) {
 	file := filepath.Join(t.TempDir(), "jobs.yaml")
 	require.NoError(t, os.WriteFile(file, []byte(simple), 0o600))
-	chromium, portal := portaltest.StartChromium(t), portaltest.Start(t, portaltest.Options{Args: []string{"--demo", "--jobs", file}})
-	b := page{t, chromium, portal}.open(portal.URL + "/#/jobs")
+	t = t.own("--jobs", file)
+	b := t.open(t.portal.URL + "/#/jobs")
 	b.WaitCount(id("grid", "input"), 1)
 	b.WaitText(id("grid"), "count")
 	b.Write(id("input"), "600 tokens in 60 s")
 	b.Click(id("send"))
 	b.WaitText(id("sessions-of", ".session-lines p"), "w3")
 
-	x, y := evaluate[float64](t, b, middle("left", "width")), evaluate[float64](t, b, middle("top", "height"))
+	x, y := evaluate[float64](t.T, b, middle("left", "width")), evaluate[float64](t.T, b, middle("top", "height"))
 	b.Do(chromedp.MouseEvent(input.DispatchMouseEventTypeMousePressed, x, y, chromedp.ButtonLeft, chromedp.ClickCount(1)))
 	before := b.Text(lastLine)
 	b.Wait(lastLine + " !== " + literal(before))

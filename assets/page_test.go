@@ -27,6 +27,12 @@ func (t page) open(url string) *portaltest.Browser {
 	return t.chromium.Open(t.T, url)
 }
 
+// with returns the environment for a subtest.
+func (t page) with(sub *testing.T) page {
+	sub.Helper()
+	return page{sub, t.chromium, t.portal.For(sub)}
+}
+
 // session starts a session in a directory, and opens it.
 func (t page) session(dir, query string) (*portaltest.Browser, string) {
 	t.Helper()
@@ -118,8 +124,8 @@ const second = "providers: [{name: mine, base_url: 'http://127.0.0.1:1/v1', mode
 
 func TestPage(t *testing.T) {
 	t.Parallel()
-	chromium, portal := portaltest.StartChromium(t), portaltest.Start(t, portaltest.Options{Args: []string{"--demo"}, Config: second})
-	formserver.Configure(t, portal.Home, nil)
+	shared := page{t, portaltest.StartChromium(t), portaltest.Start(t, portaltest.Options{Args: []string{"--demo"}, Config: second})}
+	formserver.Configure(t, shared.portal.Home, nil)
 	for name, look := range map[string]func(page){
 		"starts a session":                                 startsSession,
 		"keeps its place while models arrive":              keepsItsPlace,
@@ -201,10 +207,27 @@ func TestPage(t *testing.T) {
 		"keeps rows where they are under the pointer":      keepsRowsUnderPointer,
 		"continues a closed session":                       continuesClosedSession,
 		"follows a session that was opened again":          followsReopenedSession,
+		"does everyday tasks in few actions":               takesFewActions,
+		"is accessible":                                    isAccessible,
+		"uses other agents":                                usesOtherAgents,
+		"stops an interface that hangs":                    stopsHangingInterface,
+		"creates and uses an interface":                    createsInterface,
+		"makes an interface of every description":          makesInterfaceOfEveryDescription,
+		"says that the portal is gone":                     saysThatThePortalIsGone,
+		"offers a new version":                             offersNewVersion,
+		"watches a job":                                    watchesJob,
+		"opens the card of a session that changes":         opensCardThatChanges,
+		"notifies":                         notifies,
+		"shares a session by links":        sharesByLinks,
+		"uses a session of another portal": usesSessionOfAnotherPortal,
+		"explains a slow first start":      explainsSlowFirstStart,
+		"has a terminal":                   hasTerminal,
+		"has no terminal by default":       hasNoTerminalByDefault,
+		"changes every setting":            changesEverySetting,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			look(page{t, chromium, portal.For(t)})
+			look(shared.with(t))
 		})
 	}
 }

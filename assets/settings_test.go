@@ -19,9 +19,8 @@ import (
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 
-func TestSettings(t *testing.T) {
-	t.Parallel()
-	chromium, portal := portaltest.StartChromium(t), portaltest.Start(t, portaltest.Options{Args: []string{"--demo"}, Config: second + "permissions: {rules: {git.push: deny}}\n"})
+func changesEverySetting(t page) {
+	t.portal = portaltest.Start(t, portaltest.Options{Args: []string{"--demo"}, Config: second + "permissions: {rules: {git.push: deny}}\n"})
 	for name, look := range map[string]func(page){
 		"applies the theme before the first paint": appliesTheme,
 		"changes the density":                      changesDensity,
@@ -30,9 +29,9 @@ func TestSettings(t *testing.T) {
 		"signs in to an MCP server":                signsInToServer,
 		"lists skills and custom agents":           listsSkillsAndAgents,
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			look(page{t, chromium, portal.For(t)})
+		t.Run(name, func(sub *testing.T) {
+			sub.Parallel()
+			look(t.with(sub))
 		})
 	}
 }
@@ -143,7 +142,7 @@ func state(name string) string { return server(name, ".sign") }
 // own starts a portal with its own home, whose extensions the test changes.
 func (t page) own(args ...string) page {
 	t.Helper()
-	t.portal = portaltest.Start(t.T, portaltest.Options{Args: append([]string{"--demo"}, args...)})
+	t.portal = portaltest.Start(t, portaltest.Options{Args: append([]string{"--demo"}, args...)})
 	return t
 }
 

@@ -36,11 +36,9 @@ func createLink(b *portaltest.Browser, rights string) string {
 	return address
 }
 
-func TestSessionIsSharedByLinks(t *testing.T) {
-	t.Parallel()
+func sharesByLinks(t page) {
 	portal := portaltest.Start(t, portaltest.Options{Args: []string{"--demo"}, Config: "token: " + sharingOwner})
-	chromium := portaltest.StartChromium(t)
-	owner := chromium.Open(t, portal.URL+"/?token="+sharingOwner)
+	owner := t.open(portal.URL + "/?token=" + sharingOwner)
 	owner.Wait(`document.querySelector("#rail")`)
 	dir := t.TempDir()
 	_, answer := portal.Do("POST", "/api/copilot/session/start/demo?permissions=ask", dir, "Authorization", "Bearer "+sharingOwner)
@@ -60,9 +58,9 @@ func TestSessionIsSharedByLinks(t *testing.T) {
 	answers := createLink(owner, "answer")
 	assert.Regexp(t, `/s/[a-z2-7]{12}/#share_[a-z2-7]{38}$`, read)
 	owner.WaitCount(id("share-revoke"), 2)
-	checkSharing(t, chromium, owner, "the dialog of links")
+	checkSharing(t.T, t.chromium, owner, "the dialog of links")
 
-	reader, answerer := chromium.Open(t, read), chromium.Open(t, answers)
+	reader, answerer := t.open(read), t.open(answers)
 	for _, b := range []*portaltest.Browser{reader, answerer} {
 		b.WaitText(id("conversation"), "read this")
 		assert.True(t, b.Is(`!document.querySelector("#rail, [data-testid=prompt], [data-testid=menu-share]")`), "only the session is shown")
@@ -83,8 +81,8 @@ func TestSessionIsSharedByLinks(t *testing.T) {
 	owner.Wait(`document.querySelector('[data-testid="question"]')`)
 	reader.WaitText(id("status"), "Waiting for an answer")
 	answerer.Wait(`document.querySelector('[data-testid="question"]')`)
-	checkSharing(t, chromium, reader, "the page of a reader")
-	checkSharing(t, chromium, answerer, "the page of a link that may answer")
+	checkSharing(t.T, t.chromium, reader, "the page of a reader")
+	checkSharing(t.T, t.chromium, answerer, "the page of a link that may answer")
 	assert.True(t, reader.Is(`!document.querySelector('[data-testid="question"]')`), "a reader is not asked")
 	answerer.Click(id("question", "button.primary"))
 	for _, b := range []*portaltest.Browser{owner, reader, answerer} {
@@ -113,7 +111,7 @@ func TestSessionIsSharedByLinks(t *testing.T) {
 	answerer.Do(chromedp.Reload())
 	answerer.WaitText(id("conversation"), "read this")
 
-	late := chromium.Open(t, "about:blank")
+	late := t.open("about:blank")
 	late.IgnoreConsole()
 	late.Do(chromedp.Navigate(read))
 	late.WaitText(id("link"), "It has expired, was revoked, or is incomplete")

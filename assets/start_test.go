@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"testing"
 	"time"
 
 	"github.com/chromedp/chromedp"
@@ -194,11 +193,9 @@ func worksBehindProxy(t page) {
 	b.WaitText(`[data-id="getHealth"] `+id("reference-status"), "200")
 }
 
-func TestSlowFirstStartOfTheAgentIsExplained(t *testing.T) {
-	t.Parallel()
+func explainsSlowFirstStart(t page) {
 	cli := filepath.Join(t.TempDir(), "copilot")
 	require.NoError(t, os.WriteFile(cli, []byte("#!/bin/sh\nexec sleep 600\n"), 0o600))
 	require.NoError(t, os.Chmod(cli, 0o700))
-	portal := portaltest.Start(t, portaltest.Options{Args: []string{"--demo", "--copilot-path", cli}})
-	portaltest.StartChromium(t).Open(t, portal.URL).WaitText(id("setup"), "unpacks about 235 MB")
+	t.open(t.own("--copilot-path", cli).portal.URL).WaitText(id("setup"), "unpacks about 235 MB")
 }

@@ -175,21 +175,18 @@ func (t page) after(dir, prompt string) *user {
 // listed matches a task in spec/page.md, with the number of its actions.
 var listed = regexp.MustCompile(`(?m)^\| ([A-Z][^|]*) \| (\d+) \|$`)
 
-func TestEverydayTasksTakeFewActions(t *testing.T) {
-	t.Parallel()
-	page := page{t, portaltest.StartChromium(t), portaltest.Start(t, portaltest.Options{Args: []string{"--demo"}, Config: second})}
+func takesFewActions(t page) {
+	t.portal = portaltest.Start(t, portaltest.Options{Args: []string{"--demo"}, Config: second})
 	text, err := os.ReadFile(filepath.Join("..", "spec", "page.md"))
 	require.NoError(t, err)
 	found := listed.FindAllStringSubmatch(string(text), -1)
 	require.Len(t, found, len(tasks))
 	for _, line := range found {
-		t.Run(line[1], func(t *testing.T) {
-			t.Parallel()
+		t.Run(line[1], func(sub *testing.T) {
+			sub.Parallel()
 			do := tasks[line[1]]
-			require.NotNil(t, do)
-			own := page
-			own.T = t
-			assert.Equal(t, line[2], strconv.Itoa(do(own).actions))
+			require.NotNil(sub, do)
+			assert.Equal(sub, line[2], strconv.Itoa(do(t.with(sub)).actions))
 		})
 	}
 }

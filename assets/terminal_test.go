@@ -6,7 +6,6 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
-	"testing"
 	"time"
 
 	"github.com/chromedp/cdproto/input"
@@ -30,16 +29,13 @@ func enter(b *portaltest.Browser, line string) {
 // hasOutput is true once a text is shown. What was typed before the prompt came stands behind it.
 func hasOutput(text string) string { return "(" + lines + ").includes(" + literal(text) + ")" }
 
-func TestTerminalInTheBrowser(t *testing.T) {
-	t.Parallel()
+func hasTerminal(t page) {
 	_, err := os.Stat(filepath.Join("vendor", "xterm.js"))
 	require.NoError(t, err, "xterm.js is missing: run make build (make test does it)")
-	axe, err := os.ReadFile(filepath.Join("..", ".tools", "axe", "node_modules", "axe-core", "axe.min.js"))
-	require.NoError(t, err)
-	chromium, portal := portaltest.StartChromium(t), portaltest.Start(t, portaltest.Options{Args: []string{"--demo", "--terminal"}, Env: []string{"SHELL=/bin/sh", "PS1=$ "}})
+	portal := portaltest.Start(t, portaltest.Options{Args: []string{"--demo", "--terminal"}, Env: []string{"SHELL=/bin/sh", "PS1=$ "}})
 	dir := t.TempDir()
 	session := portal.StartSession(dir, "permissions=allow&interactive=true")
-	a := access{t, chromium, portal, string(axe)}
+	a := access{t.T, t.chromium, portal, axeSource(t.T)}
 	b := a.page("/#/s/" + session)
 	desktop(b)
 	b.Wait(there)
@@ -52,7 +48,7 @@ func TestTerminalInTheBrowser(t *testing.T) {
 	enter(b, `printf '\033[38;2;200;30;30mred\033[0m \033[1mbold\033[0m <img src=x onerror=alert(1)>\n'`)
 	b.Wait(`[...document.querySelectorAll(".xterm-rows span")].some((span) => span.textContent.startsWith("red") && span.style.color !== "")`)
 	assert.True(t, b.Is(`document.querySelector(".xterm img") === null`), "output is text")
-	wide := evaluate[int](t, b, `document.querySelector(".xterm-rows").children.length`)
+	wide := evaluate[int](t.T, b, `document.querySelector(".xterm-rows").children.length`)
 	a.checkSizes(b, "a terminal")
 	b.Do(chromedp.EmulateViewport(1280, 500))
 	b.Wait(`document.querySelector(".xterm-rows").children.length < ` + strconv.Itoa(wide))
@@ -64,7 +60,7 @@ func TestTerminalInTheBrowser(t *testing.T) {
 	begin := time.Now()
 	enter(b, "clear; yes | head -c 50000000; echo all-$((1+1))")
 	for range 5 {
-		assert.Less(t, evaluate[float64](t, b, `new Promise((done) => { const begin = performance.now(); setTimeout(() => requestAnimationFrame(() => done(performance.now() - begin)), 20); })`), 2000.0, "the page responds")
+		assert.Less(t, evaluate[float64](t.T, b, `new Promise((done) => { const begin = performance.now(); setTimeout(() => requestAnimationFrame(() => done(performance.now() - begin)), 20); })`), 2000.0, "the page responds")
 	}
 	b.Press("c", kb.ModifierCtrl)
 	enter(b, "echo stopped-$((1+1))")
@@ -86,12 +82,8 @@ func TestTerminalInTheBrowser(t *testing.T) {
 	b.WaitText(id("terminal-status"), "The shell has ended")
 }
 
-func TestTerminalIsOffByDefault(t *testing.T) {
-	t.Parallel()
-	chromium, portal := portaltest.StartChromium(t), portaltest.Start(t, portaltest.Options{Args: []string{"--demo"}})
-	session := portal.StartSession(t.TempDir(), "permissions=allow")
-	b := chromium.Open(t, portal.URL+"/#/s/"+session)
-	b.Wait(there)
+func hasNoTerminalByDefault(t page) {
+	b, _ := t.session(t.TempDir(), "permissions=allow")
 	assert.True(t, b.Is(`document.querySelector('[data-testid="tab-terminal"]').hidden`))
 	b.IgnoreConsole() // the refused WebSocket
 	b.Do(chromedp.Evaluate[chromedp.Void](`location.hash += "?terminal"`))
