@@ -21,7 +21,7 @@ export function errorBlock(item, context) {
   };
 }
 
-/** @param {{run: string, cause?: string, message: string}} item @param {BlockContext} context */
+/** @param {{run: string, cause?: string, message: string, hint?: string}} item @param {BlockContext} context */
 export function remedyButtons(item, context) {
   /** @type {Record<import("./labels.js").Remedy, [string, () => void | Promise<void>]>} */
   const buttons = {

@@ -219,8 +219,13 @@ export function lastLines(text, count) {
 
 /** @typedef {"retry" | "sign-in" | "model"} Remedy */
 
-/** Returns the remedies for an error. @param {{cause?: string, message?: string}} item cause: its kind @returns {Remedy[]} */
-export function remedies({ cause = "", message = "" }) {
+/**
+ * Returns the remedies for an error.
+ * @param {{cause?: string, message?: string, hint?: string}} item cause: its kind; hint: names the command if the account is to sign in, not the key of a provider
+ * @returns {Remedy[]}
+ */
+export function remedies({ cause = "", message = "", hint = "" }) {
+  if (cause === "unauthenticated" && hint && !hint.includes("copilot login")) return ["retry", "model"];
   if (cause === "unauthenticated" || /\b(authenticat|sign.?in|log.?in|401)/i.test(message)) return ["sign-in", "retry"];
   if (/rate.?limit|quota|\b429\b|model.*(not|un)/i.test(`${cause} ${message}`)) return ["retry", "model"];
   return ["retry"];

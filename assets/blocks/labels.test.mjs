@@ -105,6 +105,11 @@ test("the last lines of a text", () => {
 
 describe("remedies for errors", () => {
   test("of authentication", () => assert.deepEqual(labels.remedies({ cause: "unauthenticated" }), ["sign-in", "retry"]));
+  test("of an account, as the hint says", () => assert.deepEqual(labels.remedies({ cause: "unauthenticated", hint: "Sign in with `copilot login`, then try again." }), ["sign-in", "retry"]));
+  test("of a provider's key, where signing in does not help", () => {
+    const message = "Authentication failed with provider at http://localhost/v1 (HTTP 401).";
+    assert.deepEqual(labels.remedies({ cause: "unauthenticated", message, hint: "Correct the key of the provider `mine` in the configuration." }), ["retry", "model"]);
+  });
   test("of rate limits", () => assert.deepEqual(labels.remedies({ message: "429 Too Many Requests" }), ["retry", "model"]));
   test("of any other kind", () => assert.deepEqual(labels.remedies({ message: "It broke." }), ["retry"]));
 });

@@ -205,7 +205,7 @@ func (c *conversation) hint(k fault.Kind) string {
 	}
 	for _, e := range c.models {
 		if e.ID == c.model && e.provider != nil {
-			return "Check the key of the provider `" + e.provider.Name + "` in the configuration."
+			return "Correct the key of the provider `" + e.provider.Name + "` in the configuration, and restart the portal."
 		}
 	}
 	return "Sign in with `copilot login`, then try again."
