@@ -75,6 +75,9 @@ export function directoryWithin(session) {
   return directory.startsWith(project) ? directory.slice(project.length).replace(/^[\\/]+/, "") : directory;
 }
 
+/** Returns what a session is called. @param {{title?: string, last_user_message?: string}} session */
+export const titleOf = ({ title, last_user_message: last }) => title || last || "Untitled";
+
 /** The states of a session, as they are shown. @type {Record<string, string>} */
 export const STATE_NAMES = { idle: "Idle", queued: "Queued", running: "Working", waiting: "Waiting for you", closed: "Closed", elsewhere: "Open elsewhere" };
 

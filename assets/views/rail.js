@@ -36,7 +36,18 @@ export function createRail({ root, toggle, veil, notice, rpc, navigate }) {
   const empty = h("p", { class: "muted rail-empty" });
   const filter = createFilter({ onChange: () => build(), list: () => list });
   const nav = h("nav", { class: "rail-list", "data-testid": "sessions", "aria-label": "Sessions" });
-  const actions = { rpc, navigate, isCurrent: (/** @type {string} */ id) => rail.current === id };
+  /** What follows sessions, such as an open dialog. @type {Set<() => void>} */
+  const followers = new Set();
+  /** @type {import("./session-menu.js").Follow} */
+  const follow = (id, show) => {
+    const follower = () => {
+      const session = list.sessions.get(id);
+      if (session) show(session);
+    };
+    followers.add(follower);
+    return () => void followers.delete(follower);
+  };
+  const actions = { rpc, navigate, isCurrent: (/** @type {string} */ id) => rail.current === id, follow };
   root.append(
     h("div", { class: "rail-head" },
       h("a", { class: "brand", href: "#/" }, h("img", { src: "favicon.svg", alt: "", width: 20, height: 20 }), "Portal"),
@@ -181,6 +192,7 @@ export function createRail({ root, toggle, veil, notice, rpc, navigate }) {
       const isGone = rows.some(({ session }) => session && !list.sessions.has(session.session_id));
       if (isAiming && rows.length > 0 && !isGone) draw();
       else build();
+      for (const follower of followers) follower();
     },
     /** Focuses the search. */
     search() {

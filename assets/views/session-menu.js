@@ -1,6 +1,7 @@
 // The menu of a session.
 
 import { h, messageOf } from "../dom.js";
+import { titleOf } from "../list.js";
 import { sessionAddress } from "../route.js";
 import { dialog } from "./dialog.js";
 import { showMenu } from "./menu.js";
@@ -8,26 +9,26 @@ import { shareSession } from "./share.js";
 
 /** @typedef {import("../store.js").Info} Info @typedef {Pick<import("../rpc.js").Connection, "call">} Caller */
 
-/** @typedef {{rpc: import("../rpc.js").Connection, navigate: (address: string) => void, isCurrent: (id: string) => boolean}} Options isCurrent: the session is shown */
+/**
+ * @typedef {(id: string, show: (session: Info) => void) => () => void} Follow calls show when a session changes, until the returned function is called
+ * @typedef {{rpc: import("../rpc.js").Connection, navigate: (address: string) => void, isCurrent: (id: string) => boolean, follow: Follow}} Options isCurrent: the session is shown
+ */
 
 /** Opens the menu of a session. @param {Options} options @param {Info} session @param {HTMLElement} button */
 export function showSessionMenu(options, session, button) {
-  const { rpc, navigate } = options;
+  const { rpc, navigate, follow } = options;
   const { pinned = false, archived = false, can_fork: canFork = true } = session;
   showMenu(button, `Actions for ${titleOf(session)}`, [
     { label: "Rename…", testid: "menu-rename", act: () => renameSession(rpc, session) },
     { label: pinned ? "Unpin" : "Pin", testid: "menu-pin", act: () => placeSession(rpc, session, { pinned: !pinned }) },
     { label: archived ? "Move out of archive" : "Archive", testid: "menu-archive", act: () => placeSession(rpc, session, { archived: !archived }) },
     ...(canFork ? [{ label: "Fork", testid: "menu-fork", act: () => void forkSession(rpc, session, navigate) }] : []),
-    { label: "Share…", testid: "menu-share", act: () => shareSession(rpc, session) },
+    { label: "Share…", testid: "menu-share", act: () => shareSession(rpc, session, follow) },
     { label: "Export as Markdown", testid: "menu-markdown", act: () => exportSession(session, "markdown") },
     { label: "Export as JSON lines", testid: "menu-json", act: () => exportSession(session, "jsonl") },
     { label: "Delete…", testid: "menu-delete", kind: "danger", act: () => deleteSession(options, session) },
   ]);
 }
-
-/** @param {Info} session */
-const titleOf = (session) => session.title || session.last_user_message || "Untitled";
 
 /** Deletes a session once it is confirmed. @param {Options} options @param {Info} session */
 function deleteSession({ rpc, navigate, isCurrent }, session) {

@@ -1,16 +1,20 @@
 // The dialog that shares a session: it creates links, lists and revokes them.
 
 import { copyText } from "../blocks/actions.js";
-import { h, messageOf, whileBusy } from "../dom.js";
+import { h, messageOf, setText, whileBusy } from "../dom.js";
+import { titleOf } from "../list.js";
 import { LIFETIMES, RIGHTS, expiryText, isLocal, usedText } from "../share.js";
 
 /**
  * @typedef {{share_id: string, rights: "read" | "answer", label?: string, expires_at: string, used_at?: string}} Share
- * @typedef {Pick<import("../rpc.js").Connection, "call">} Caller
+ * @typedef {Pick<import("../rpc.js").Connection, "call">} Caller @typedef {import("../store.js").Info} Info
  */
 
-/** Opens the dialog. @param {Caller} rpc @param {{session_id: string, title?: string, last_user_message?: string}} session */
-export function shareSession(rpc, session) {
+/**
+ * Opens the dialog.
+ * @param {Caller} rpc @param {Info} session @param {import("./session-menu.js").Follow} follow
+ */
+export function shareSession(rpc, session, follow) {
   const problem = h("p", { class: "error-text", role: "alert" });
   const rights = select("share-rights", Object.entries(RIGHTS), "read");
   const lifetime = select("share-lifetime", LIFETIMES.map(([seconds, label]) => [String(seconds), label]), "604800");
@@ -19,9 +23,12 @@ export function shareSession(rpc, session) {
   const list = h("ul", { class: "share-list", "data-testid": "share-list" });
   const heading = h("h3", { hidden: true }, "Links");
   const create = h("button", { type: "submit", class: "primary", "data-testid": "share-create" }, "Create link");
+  const title = h("span");
+  const showTitle = (/** @type {Info} */ session) => setText(title, titleOf(session));
+  showTitle(session);
   const form = h("form", { class: "share" },
     h("h2", {}, "Share session"),
-    h("p", { class: "muted" }, `Anyone with a link can see everything in “${session.title || session.last_user_message || "Untitled"}”, including what is added later. Nothing else of this portal is shared.`),
+    h("p", { class: "muted" }, "Anyone with a link can see everything in “", title, "”, including what is added later. Nothing else of this portal is shared."),
     h("div", { class: "share-row" }, h("label", {}, "People with the link can", rights), h("label", {}, "The link expires after", lifetime)),
     h("label", {}, "Who it is for", label), created, heading, list, problem,
     h("div", { class: "dialog-actions" }, h("button", { type: "button", click: () => node.close() }, "Close"), create));
@@ -57,7 +64,11 @@ export function shareSession(rpc, session) {
       await load();
     });
   });
-  node.addEventListener("close", () => node.remove());
+  const unfollow = follow(session.session_id, showTitle);
+  node.addEventListener("close", () => {
+    unfollow();
+    node.remove();
+  });
   document.body.append(node);
   node.showModal();
   load().catch((error) => (problem.textContent = messageOf(error)));
