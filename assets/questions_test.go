@@ -281,6 +281,18 @@ func namesSubAgentThatAsks(t page) {
 	assert.FileExists(t, filepath.Join(dir, "helped"))
 }
 
+// indent is the width of the tab in the removed line of a question's diff, in characters.
+const indent = `(() => {
+	const text = document.querySelector('[data-testid="detail"] .diff-del').firstChild;
+	const box = (at) => {
+		const range = document.createRange();
+		range.setStart(text, at);
+		range.setEnd(text, at + 1);
+		return range.getBoundingClientRect();
+	};
+	return String(Math.round((box(2).left - box(1).left) / box(2).width));
+})()`
+
 func showsCleanDiff(t page) {
 	dir := t.TempDir()
 	t.file(dir, "a.go", "func f() {\n\treturn\n}\n")
@@ -291,12 +303,19 @@ func showsCleanDiff(t page) {
 	for _, header := range []string{"diff --git", "index ", "--- a/", "+++ b/", "@@"} {
 		assert.False(t, b.Is(`document.querySelector('[data-testid="detail"]').innerText.includes(`+literal(header)+`)`), header)
 	}
+	assert.Equal(t, "4", b.Text(indent), "a tab keeps its width behind the number and the sign")
 	b.Press("n")
 	b.Wait(`document.activeElement.matches('[data-testid="reason"]')`) // typing goes to the reason
 	b.Write(id("reason"), "o 1")
 	b.Press(kb.Enter)
 	idle(b, 1)
 	b.WaitText(id("answer"), "no 1")
+
+	t.portal.Query(session, "write `new.go` `package a`")
+	asked(b, "Write new.go")
+	b.WaitText("#rail .row-detail", "Write new.go")
+	b.Wait(`document.querySelector('[data-testid="detail"]').innerText.trim().endsWith("+package a")`)
+	assert.False(t, b.Is(`document.querySelector('[data-testid="detail"]').innerText.includes("+++ ")`))
 }
 
 func keepsFocusAfterClick(t page) {

@@ -106,6 +106,15 @@ export function relativePath(path, directory) {
   return "/\\".includes(path[root.length]) ? path.slice(root.length + 1) || "." : path;
 }
 
+/**
+ * Makes the path in the title of a permission relative: "Write src/a.go". Commands stay as they are.
+ * @param {string} title @param {string} [directory]
+ */
+export function relativeTitle(title, directory = "") {
+  const [, verb, path] = /^((?:Write|Read|Delete|Move) )(.+)$/s.exec(title) ?? [];
+  return verb ? verb + relativePath(path, directory) : title;
+}
+
 /** What grouped calls are counted in, by verb. @type {Record<string, string>} */
 const GROUPED = { read: "files", todo: "times" };
 

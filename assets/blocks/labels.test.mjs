@@ -103,6 +103,13 @@ test("the last lines of a text", () => {
   assert.equal(labels.lastLines("x".repeat(5000), 2).length, 2000);
 });
 
+test("the title of a permission names a file by its path in the directory", () => {
+  assert.equal(labels.relativeTitle("Write /w/src/a.go", "/w"), "Write src/a.go");
+  assert.equal(labels.relativeTitle("Write /etc/hosts", "/w"), "Write /etc/hosts");
+  assert.equal(labels.relativeTitle("Run cat /w/a.go", "/w"), "Run cat /w/a.go");
+  assert.equal(labels.relativeTitle("Write /w/a.go"), "Write /w/a.go");
+});
+
 describe("remedies for errors", () => {
   test("of authentication", () => assert.deepEqual(labels.remedies({ cause: "unauthenticated" }), ["sign-in", "retry"]));
   test("of an account, as the hint says", () => assert.deepEqual(labels.remedies({ cause: "unauthenticated", hint: "Sign in with `copilot login`, then try again." }), ["sign-in", "retry"]));

@@ -1,6 +1,7 @@
 // Desktop notifications: a session needs the user, or a long run ended, while the tab is hidden. The page asks for the permission only on
 // request, and offers that from the first question on.
 
+import { relativeTitle } from "../blocks/labels.js";
 import { h } from "../dom.js";
 import { hasFailed, isInternal } from "../list.js";
 import { sessionAddress } from "../route.js";
@@ -33,7 +34,7 @@ export function noticesOf(seen, sessions, now) {
     const since = isBusy(state) ? before?.since || now : 0;
     seen.set(session.session_id, { state, since });
     if (!before || before.state === state) continue;
-    if (state === "waiting") notices.push({ session, text: `Waiting for you: ${session.waits_for || "open the session"}` });
+    if (state === "waiting") notices.push({ session, text: `Waiting for you: ${relativeTitle(session.waits_for || "open the session", session.directory)}` });
     else if (before.since && !since && now - before.since > LONG_RUN && !isInternal(session)) notices.push({ session, text: hasFailed(session) ? "The run failed" : "The run is done" });
   }
   return notices;

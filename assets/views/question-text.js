@@ -1,14 +1,15 @@
 // Texts of questions: who asks, what, and who answered. Pure.
 
+import { relativeTitle } from "../blocks/labels.js";
 import { toolKey } from "../items.js";
 
 /** @typedef {Pick<import("../store.js").Question, "kind" | "method" | "params">} Question */
 
-/** @param {Question} question */
-export function questionTitle({ kind, method, params }) {
+/** @param {Question} question @param {string} [directory] of the session: paths in it become relative */
+export function questionTitle({ kind, method, params }, directory = "") {
   if (kind === "plan") return "Approve this plan?";
   if (method === "ui.prompt.request") return params.message || params.title;
-  return params.title || "Allow the agent to continue?";
+  return relativeTitle(params.title || "Allow the agent to continue?", kind === "permission" ? directory : "");
 }
 
 /**

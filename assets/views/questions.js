@@ -57,7 +57,7 @@ export function createQuestions({ session, rpc, composer }) {
     const hadFocus = card.node.contains(document.activeElement);
     card.node.classList.replace("question", "answered");
     delete card.node.dataset.testid;
-    card.node.replaceChildren(h("p", { role: "status" }, `${questionTitle(card.question)} `, h("span", { class: "muted" }, text)));
+    card.node.replaceChildren(h("p", { role: "status" }, `${questionTitle(card.question, session.directory)} `, h("span", { class: "muted" }, text)));
     if (hadFocus) composer.focus();
     later(() => remove(card), CLOSING_TIME);
   };
@@ -83,7 +83,7 @@ export function createQuestions({ session, rpc, composer }) {
       }
       answeredHere.add(question.id);
       later(() => failed(""), ANSWER_TIMEOUT);
-    }, composer);
+    }, composer, session.directory);
     card.nameAgent(askingAgent(question, session));
     cards.set(question.id, card);
     node.append(card.node);
@@ -132,13 +132,14 @@ const signatureOf = ({ method, params }) => JSON.stringify([method, params.run_i
 /**
  * @param {Question} question
  * @param {(result: unknown, failed: (problem: string) => void) => void} send
- * @param {Composer} composer @returns {Card}
+ * @param {Composer} composer @param {string} directory of the session @returns {Card}
  */
-function createCard(question, send, composer) {
+function createCard(question, send, composer, directory) {
+  const title = questionTitle(question, directory);
   const asker = h("p", { class: "muted asker" });
   const problem = h("p", { class: "error-text", role: "alert" });
   const controls = h("fieldset", { class: "answers" });
-  const heading = h("h2", {}, questionTitle(question));
+  const heading = h("h2", {}, title);
   const node = h("div", {
     class: "card question", "data-testid": "question", "data-kind": question.kind, "data-danger": question.params.danger_level,
     tabindex: "0", role: "alertdialog",
@@ -185,7 +186,7 @@ function createCard(question, send, composer) {
   const nameAgent = (/** @type {string} */ agent) => {
     const source = questionSource(question, agent);
     setText(asker, source);
-    node.setAttribute("aria-label", `${source}: ${questionTitle(question)}`);
+    node.setAttribute("aria-label", `${source}: ${title}`);
   };
   return { node, focus, answer, nameAgent, question, signature: signatureOf(question), isClosed: false };
 }

@@ -1,5 +1,6 @@
 // A row of the rail: the mark of a session's state, its title, its age, and what it waits for.
 
+import { relativeTitle } from "../blocks/labels.js";
 import { age, baseName, escapeBidi, h, setText } from "../dom.js";
 import { directoryWithin, hasFailed, projectOf, STATE_NAMES } from "../list.js";
 import { sessionAddress, startAddress } from "../route.js";
@@ -22,7 +23,7 @@ const markOf = (session) => (hasFailed(session) ? "failed" : session.state ?? "i
 export function detailOf({ session, found, inGroup }) {
   if (found) return found.snippet;
   if (!session) return "";
-  if (session.state === "waiting") return session.waits_for || "Waiting for you";
+  if (session.state === "waiting") return relativeTitle(session.waits_for || "Waiting for you", session.directory);
   return inGroup ? directoryWithin(session) : baseName(projectOf(session));
 }
 
