@@ -1,6 +1,8 @@
 // The state of a session, built by `apply` from the portal's messages. Pure: no browser, clock or network. A message costs O(1), whatever the
 // size of the session. The state is described in spec/page.md, the messages in spec/ui.md.
 
+import { isHidden } from "./blocks/fold.js";
+import { noticeText } from "./blocks/labels.js";
 import { restoredText } from "./changes.js";
 import { MAX_ITEMS, add, agentChanged, appendOutput, completeBlock, filePath, finishTool, markChanged, nextKey, nextTail, openBlock, openTool, setResult } from "./items.js";
 import { addQuestion, close, removeQuestions, runOf, setRunStatus, stateOf } from "./runs.js";
@@ -39,7 +41,7 @@ export { MAX_ITEMS } from "./items.js";
  *   input: number, output: number, multiplier: number | null}} EndItem took: ms; input, output: tokens
  *
  * @typedef {ItemBase & {kind: "error", message: string, hint: string, cause: string}} ErrorItem cause: the error kind in spec/ui.md
- * @typedef {ItemBase & {kind: "notice", notice: string, raw: any}} NoticeItem notice: the kind in spec/ui.md
+ * @typedef {ItemBase & {kind: "notice", notice: string, raw: any, count?: number}} NoticeItem notice: the kind in spec/ui.md; count: how many times in a row
  * @typedef {ItemBase & {kind: "compaction", state: "running" | "completed" | "error"}} CompactionItem
  */
 
@@ -315,6 +317,12 @@ const EVENTS = {
     session.parts.add("changes");
   },
   notice(session, { event, run, meta }) {
+    const last = session.items.findLast((item) => !isHidden(item));
+    const text = noticeText({ notice: event.kind, raw: event.raw });
+    if (text && last?.kind === "notice" && last.run === run && last.agent === meta.agent && noticeText(last) === text) {
+      last.count = (last.count ?? 1) + 1;
+      return void markChanged(session, last);
+    }
     add(session, { kind: "notice", key: nextKey(session, run, "notice"), run, agent: meta.agent, notice: event.kind, raw: event.raw });
   },
   server: (session) => void session.parts.add("servers"),

@@ -354,3 +354,10 @@ test("an agent can do everything until its capabilities are known", () => {
   applyInfo(session, info);
   assert.ok(!isCapable(session, "forking"), "lists do not say it");
 });
+
+test("a notice that repeats is counted", () => {
+  const retrying = () => event({ type: "notice", kind: "session.warning", raw: { message: "Retrying…" } });
+  const hidden = event({ type: "notice", kind: "session.usage_info", raw: {} });
+  const { items } = play([retrying(), hidden, retrying(), retrying(), text("one", "b"), retrying()]);
+  assert.deepEqual(items.map(({ kind, count }) => [kind, count]), [["notice", 3], ["notice", undefined], ["text", undefined], ["notice", undefined]]);
+});

@@ -73,7 +73,7 @@ export function noticeBlock() {
   return {
     node,
     /** @param {import("../store.js").NoticeItem} item */
-    update: (item) => setText(node, noticeText(item)),
+    update: (item) => setText(node, `${noticeText(item)}${item.count ? ` (${item.count} times)` : ""}`),
   };
 }
 
