@@ -91,6 +91,7 @@ func showsOffline(t page) {
 	b.WaitCount(id("queue", "li"), 0)
 	wire.Heal()
 	b.WaitGone(id("offline"))
+	b.Wait(`document.querySelector('[data-testid="problem"]').textContent === ""`)
 	b.WaitText(id("answer"), "heron") // the answer was sent
 	idle(b, 1)
 	b.Do(chromedp.Focus(chromedp.CSS(id("prompt"))))

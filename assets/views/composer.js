@@ -1,6 +1,7 @@
 // The composer of a session: the box for prompts, with the session's settings, the queue, and what to do while a run works.
 
 import { h, hasKeyboard, messageOf, setText } from "../dom.js";
+import { CallError } from "../rpc.js";
 import { isCapable } from "../store.js";
 import { runInput, writtenIn } from "./attachments.js";
 import { createBox } from "./box.js";
@@ -27,6 +28,7 @@ export function createComposer({ session, rpc, onSent, commands, earlier, resend
   const stopButton = h("button", { type: "button", class: "stop with-icon", title: "Stop (Esc)", "data-testid": "stop", hidden: true }, icon("stop"), h("span", { class: "button-text" }, "Stop"));
   const keys = h("span", { class: "keys muted", "aria-hidden": "true" });
   let stopping = "";
+  let isUnsent = false; // a prompt is back in the box because the portal could not be reached
 
   /** @param {string} message */
   const showError = (message) => box.showError(message);
@@ -47,6 +49,10 @@ export function createComposer({ session, rpc, onSent, commands, earlier, resend
   const update = () => {
     const running = session.run !== "";
     const empty = box.isEmpty();
+    if (isUnsent && rpc.state === "open") {
+      isUnsent = false;
+      showError("");
+    }
     stopButton.hidden = !running;
     stopButton.disabled = running && stopping === session.run;
     const steers = isCapable(session, "steering");
@@ -71,6 +77,7 @@ export function createComposer({ session, rpc, onSent, commands, earlier, resend
       queue.remove(entry);
       box.restore(written);
       showError(messageOf(error));
+      isUnsent = error instanceof CallError && error.code === "gone";
     }
   };
   /** @param {"send" | "steer"} action */

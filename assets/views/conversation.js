@@ -23,7 +23,7 @@ import { createTranscript } from "./transcript.js";
 
 /**
  * @typedef {import("../store.js").Session} Session
- * @typedef {Pick<import("../rpc.js").Connection, "call" | "answer">} Rpc
+ * @typedef {Pick<import("../rpc.js").Connection, "call" | "answer" | "state">} Rpc
  * @typedef {{session: Session, rpc: Rpc, navigate: (hash: string) => void, earlier: () => Promise<boolean>, onTitle: (title: string) => void, status: Promise<any>}} Options earlier
  *   loads earlier items, and returns false if there are none; status is that of the portal, undefined if it is not known
  * @typedef {{items: Set<string>, parts: Set<import("../store.js").Part>}} Changes
