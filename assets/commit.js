@@ -29,6 +29,9 @@ export function commitNotes({ branch, author, other_staged: staged, skipped_hook
 /** @param {{commit: string, branch: string, files: number}} result */
 export const committedText = ({ commit, branch, files }) => `Committed ${countFiles(files)}${branch ? ` to ${branch}` : ""} (${commit.slice(0, 8)})`;
 
+/** Says why nothing can be committed. @param {Pick<CommitProposal, "reason" | "files">} proposal */
+export const notCommittedText = ({ reason = "", files }) => `${files.length > 0 ? "Cannot commit" : "Nothing to commit"}: ${reason}`;
+
 /** Writes the commands of a pull request with another title. @param {string[]} commands @param {string} title */
 export function pullCommands(commands, title) {
   const [create] = commands[commands.length - 1].split(" --title ", 1); // no part before it has blanks

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import test from "node:test";
-import { commitLabel, commitNotes, committedText, pullCommands } from "./commit.js";
+import { commitLabel, commitNotes, committedText, notCommittedText, pullCommands } from "./commit.js";
 
 test("a commit says what it goes without", () => {
   const proposal = { available: true, branch: "main", author: "Ada <a@b>", message: "", by_model: false, files: [], other_staged: 0, skipped_hooks: [], skips_signature: false };
@@ -18,4 +18,9 @@ test("a commit says what it goes without", () => {
 test("the commands of a pull request have the edited title, quoted", () => {
   const commands = ["git push x", "gh pr create --repo a/b --title 'old --title x' --body-file -"];
   assert.equal(pullCommands(commands, " it's "), "git push x\ngh pr create --repo a/b --title 'it'\\''s' --body-file -");
+});
+
+test("why nothing can be committed", () => {
+  assert.equal(notCommittedText({ reason: "all is committed", files: [] }), "Nothing to commit: all is committed");
+  assert.equal(notCommittedText({ reason: "a merge is in progress", files: [{}] }), "Cannot commit: a merge is in progress");
 });

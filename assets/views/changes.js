@@ -19,6 +19,7 @@ import { dialog } from "./dialog.js";
  * @property {() => void} onScope another run is in view
  * @property {(runs: string[]) => void} onRuns other changes of these runs are known
  * @property {() => void} onFiles other changes of files are known
+ * @property {() => void} onCommit changes were committed
  * @property {(path: string, line?: number) => string} href returns the address of a file
  * @property {(width: number) => void} widen makes the panel at least so wide, in px
  * @property {(width: number) => boolean} fits whether there is room for a panel of this width
@@ -29,7 +30,7 @@ const SPLIT_WIDTH = 640; // px of the panel from which they can be
 const MAX_OPEN = 50; // files that are remembered as unfolded
 
 /** @param {Options} options */
-export function changesPanel({ session, rpc, navigate, onScope, onRuns, onFiles, href, widen, fits }) {
+export function changesPanel({ session, rpc, navigate, onScope, onRuns, onFiles, onCommit, href, widen, fits }) {
   /** @param {string} method @param {Record<string, unknown>} [params] */
   const call = (method, params = {}) => rpc.call(`portal.session.${method}`, { session_id: session.id, ...params });
   /** @param {string} run */
@@ -42,7 +43,7 @@ export function changesPanel({ session, rpc, navigate, onScope, onRuns, onFiles,
   const problem = h("p", { class: "change-problem", role: "alert", "data-testid": "changes-problem" });
   const revertAll = actionButton("Revert all", problem, () => act("revert", scoped(model.scope)));
   const restore = h("button", { type: "button", class: "quiet small", "data-testid": "restore", click: () => restoreDialog() }, "Restore to here…");
-  const commit = commitTools({ call: (method, params = {}) => rpc.call(`portal.${method}`, { session_id: session.id, ...params }), scope: () => model.scope });
+  const commit = commitTools({ call: (method, params = {}) => rpc.call(`portal.${method}`, { session_id: session.id, ...params }), scope: () => model.scope, onCommit });
   const undoProblem = h("p", { class: "change-problem", role: "alert" });
   const undoLabel = h("span");
   const undoButton = actionButton("Undo", undoProblem, () => act("undo", { id: model.whole?.undo?.id }));

@@ -1,7 +1,7 @@
 // Commits and pull requests from the panel of changes.
 
-import { h, setText, whileBusy } from "../dom.js";
-import { commitLabel, commitNotes, committedText, pullCommands } from "../commit.js";
+import { h, setText, whileBusy, withCommands } from "../dom.js";
+import { commitLabel, commitNotes, committedText, notCommittedText, pullCommands } from "../commit.js";
 import { STATUSES, fileNotes } from "../changes.js";
 import { dialog } from "./dialog.js";
 
@@ -12,9 +12,9 @@ import { dialog } from "./dialog.js";
 
 /**
  * The button that commits, and the line that says what became of it and offers a pull request.
- * @param {{call: Call, scope: () => string}} options scope is the run in view, or ""
+ * @param {{call: Call, scope: () => string, onCommit: () => void}} options scope is the run in view, or ""
  */
-export function commitTools({ call, scope }) {
+export function commitTools({ call, scope, onCommit }) {
   const problem = h("p", { class: "change-problem", role: "alert" });
   const text = h("span", { role: "status", "data-testid": "committed" });
   const draft = { message: "" }; // of a commit that was not made
@@ -33,15 +33,18 @@ export function commitTools({ call, scope }) {
     line.hidden = true;
     const params = scope() ? { run_id: scope() } : {};
     const proposal = /** @type {CommitProposal} */ (await call("commit.propose", params));
-    /** @param {string} said */
-    const show = (said) => {
+    /** @param {string} said @param {boolean} [canPull] */
+    const show = (said, canPull = true) => {
       line.hidden = false;
-      pull.hidden = false;
+      pull.hidden = !canPull;
       problem.replaceChildren();
-      setText(text, said);
+      text.replaceChildren(...withCommands(said));
     };
-    if (!proposal.available) return show(`Nothing to commit: ${proposal.reason}`);
-    commitDialog(call, proposal, draft, call("commit.propose", { ...params, ask: true }), (result) => show(committedText(result)));
+    if (!proposal.available) return show(notCommittedText(proposal), proposal.files.length === 0);
+    commitDialog(call, proposal, draft, call("commit.propose", { ...params, ask: true }), (result) => {
+      show(committedText(result));
+      onCommit();
+    });
   }, () => (line.hidden = false));
   button.dataset.testid = "commit";
   return { button, line };

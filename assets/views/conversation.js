@@ -47,7 +47,7 @@ export function conversationView({ session, rpc, navigate, earlier, onTitle, sta
 
   const composer = createComposer({ session, rpc, onSent: scroll.toEnd, commands: () => commands(), earlier, resend: (run) => resend(run, {}) });
   const questions = createQuestions({ session, rpc, composer });
-  const changes = changesPanel({ session, rpc, navigate, onScope: () => remember(), onRuns: (runs) => draw({ items: new Set(runs.map((run) => `${run}/end`)), parts: new Set() }), onFiles: () => file.updateChanged(), href: (path, line) => fileHref(path, line),
+  const changes = changesPanel({ session, rpc, navigate, onScope: () => remember(), onRuns: (runs) => draw({ items: new Set(runs.map((run) => `${run}/end`)), parts: new Set() }), onFiles: () => file.updateChanged(), onCommit: () => header.describe(), href: (path, line) => fileHref(path, line),
     widen: (width) => side.widen(width), fits: (width) => side.fits(width) });
   /** @type {(path: string, line?: number) => string} */
   const fileHref = (path, line) => fileAddress(session.id, relativePath(path, session.directory), line);

@@ -3,7 +3,7 @@
 import { h, messageOf } from "../dom.js";
 
 /**
- * Opens a dialog that performs an action, and stays open if that fails.
+ * Opens a dialog that performs an action, on Ctrl+Enter in a field of several lines, too, and stays open if that fails.
  * @param {string} title @param {Node[]} content @param {string} label of the button; "" for none @param {() => Promise<unknown>} act @param {string} [kind] of the button
  * @param {string} [failed] why the action has failed before
  */
@@ -27,6 +27,11 @@ export function dialog(title, content, label, act, kind = "", failed = "") {
       if (!node.isConnected) show(); // it was closed meanwhile
     }
     isBusy = go.disabled = false;
+  });
+  form.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || event.isComposing || event.repeat || !label) return;
+    event.preventDefault();
+    form.requestSubmit(go);
   });
   node.append(form);
   node.addEventListener("close", () => node.remove());

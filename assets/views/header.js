@@ -19,7 +19,7 @@ export function createHeader({ session, rpc, actions }) {
   let ticks = 0; // the timer that counts while the agent works
   let wasRunning = false;
 
-  /** Shows the git branch, which a run can change. */
+  /** Shows the git branch, which a run or a commit can change. */
   const describe = async () => {
     if (!session.directory || described === session.directory) return;
     described = session.directory;
@@ -81,6 +81,11 @@ export function createHeader({ session, rpc, actions }) {
   return {
     node,
     rename,
+    /** Shows the git branch and the changes again. */
+    describe() {
+      described = "";
+      void describe();
+    },
     update() {
       setText(title, session.title || firstPrompt(session) || "New session");
       title.title = `${title.textContent}\nDouble-click or F2 to rename`;

@@ -93,6 +93,8 @@ type Head struct {
 	IsSigned bool     // git would sign it, the portal does not
 }
 
+const unknownAuthor = "git does not know who you are: run `git config --global user.name 'Your Name'` and `git config --global user.email you@example.com`"
+
 // Head describes what [Repository.CommitFiles] would do.
 func (r *Repository) Head(ctx context.Context) (h Head, err error) {
 	if h.Branch, err = r.CurrentBranch(); err != nil {
@@ -107,7 +109,7 @@ func (r *Repository) Head(ctx context.Context) (h Head, err error) {
 		case ctx.Err() != nil:
 			return h, ctx.Err()
 		case err != nil:
-			h.Problem = "git does not know who you are: set user.name and user.email"
+			h.Problem = unknownAuthor
 		case end > 0:
 			h.Author = ident[:end+1]
 		}
