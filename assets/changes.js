@@ -154,6 +154,12 @@ export function lineText(line) {
   return `${cut.replaceAll("\r", "␍")}${lineEndMark(line)}`;
 }
 
+const SMALL_FILES = 5;
+const SMALL_LINES = 200;
+
+/** Reports whether changes are small enough to show all their lines at once. @param {Pick<FileChange, "added" | "removed">[]} files */
+export const isSmall = (files) => files.length <= SMALL_FILES && files.reduce((sum, { added, removed }) => sum + added + removed, 0) <= SMALL_LINES;
+
 /** Says what a client did to files. @param {string} kind of {@link Undoable} @param {number} files */
 export function restoredText(kind, files) {
   const verb = kind === "restore" ? "Restored" : kind === "undo" ? "Undo: brought back" : "Reverted";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { ChangesModel, countFiles, fileNotes, hunkTitle, lineText, numberLines, pairLines, restoredNote, runLabel, splitPath, totals, undoText } from "./changes.js";
+import { ChangesModel, countFiles, fileNotes, hunkTitle, isSmall, lineText, numberLines, pairLines, restoredNote, runLabel, splitPath, totals, undoText } from "./changes.js";
 
 const file = (path, more = {}) => ({ path, status: "modified", added: 1, removed: 0, state: "present", ...more });
 const changes = (...paths) => ({ available: true, runs: [], files: paths.map((path) => file(path)), more: false, not_covered: [] });
@@ -127,4 +127,10 @@ test("a run is labelled by its prompt", () => {
 
 test("a path is split before its name", () => {
   assert.deepEqual(["a/b/c.go", "c.go", "a/", "a\\c.go"].map(splitPath), [["a/b/", "c.go"], ["", "c.go"], ["a/", ""], ["a\\", "c.go"]]);
+});
+
+test("changes are small with few files and few lines", () => {
+  assert.equal(isSmall([file("a"), file("b", { removed: 198 })]), true);
+  assert.equal(isSmall([file("a", { added: 201 })]), false);
+  assert.equal(isSmall(["a", "b", "c", "d", "e", "f"].map((path) => file(path))), false);
 });

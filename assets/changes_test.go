@@ -65,9 +65,14 @@ func reviewsChanges(t page) {
 	b.WaitText(change("old.txt", ".hidden-text"), "Deleted")
 	b.WaitText(change("new.txt", ".change-counts"), "+2")
 
-	b.Press("j") // new.txt, old.txt, poem.txt
-	b.Press("j")
-	b.Press("j")
+	b.WaitCount(change("poem.txt", ".hunk"), 2) // all files of a small change unfold
+	b.WaitCount(id("changes", ".hunk"), 4)
+	for range 5 { // new.txt and its hunk, old.txt and its hunk, poem.txt
+		b.Press("j")
+	}
+	b.Wait(`document.activeElement.matches(` + literal(change("poem.txt", ".change-name")) + `)`)
+	b.Press(kb.Enter)
+	b.WaitGone(change("poem.txt", ".change-body:not([hidden])"))
 	b.Press(kb.Enter)
 	b.WaitCount(change("poem.txt", ".hunk"), 2)
 	b.WaitText(change("poem.txt", ".diff-add"), "\tline B")
@@ -78,7 +83,6 @@ func reviewsChanges(t page) {
 	b.Press("k")
 	b.Wait(`document.activeElement.ariaLabel === "Lines 1–5"`)
 
-	second.Click(change("poem.txt", ".change-name"))
 	b.Click(change("poem.txt", ".hunk .change-act")) // the first hunk
 	b.WaitText(id("changes-undo"), "Reverted 1 file")
 	assert.Equal(t, strings.ReplaceAll(twenty, "line s", "line S"), content(t.T, dir, "poem.txt"))
@@ -90,7 +94,7 @@ func reviewsChanges(t page) {
 	for _, tab := range []*portaltest.Browser{b, second} {
 		tab.WaitText(first+" .change-note", "Reverted")
 	}
-	b.Wait(`document.querySelectorAll('.hunk[data-state="present"]').length === 1`)
+	b.Wait(`document.querySelectorAll('[data-path="poem.txt"] .hunk[data-state="present"]').length === 1`)
 	second.WaitGone(first + " .change-act")
 	b.WaitText(first+" .change-act", "Undo") // where it was reverted
 	b.Click(first + " .change-act")
@@ -169,7 +173,6 @@ func resizesChanges(t page) {
 	b := t.visit(session)
 	b.Do(chromedp.EmulateViewport(1700, 900))
 	b.Click(id("changes-button"))
-	b.Click(change("poem.txt", ".change-name"))
 	b.WaitCount(change("poem.txt", ".hunk pre"), 2)
 	width := func() float64 {
 		return evaluate[float64](t.T, b, `document.querySelector(".side").getBoundingClientRect().width`)
@@ -202,12 +205,10 @@ func colorsDiffs(t page) {
 	t.portal.Run(session, "edit `a.go` `return 1` `return len(\"<i onclick=hit>\") // two` and write `end.go` `package end`")
 	b := t.visit(session)
 	b.Click(id("changes-button"))
-	b.Click(change("a.go", ".change-name"))
 	b.WaitText(change("a.go", ".diff-add .hl-s"), `"<i onclick=hit>"`)
 	b.WaitText(change("a.go", ".diff-add .hl-c"), "// two")
 	b.WaitText(change("a.go", ".diff-same .hl-k"), "func")
 	b.Wait(`document.querySelector(".diff-add").textContent.startsWith("\treturn") && !document.querySelector(".diff i")`)
-	b.Click(change("end.go", ".change-name"))
 	b.WaitText(change("end.go", ".diff-add .hl-k"), "package")
 	b.WaitText(change("end.go", ".diff-add"), "package end ⌿ no line end")
 	b.Click(change("a.go", ".hunk .change-act"))
@@ -252,8 +253,7 @@ func checkChanges(a access) {
 	a.portal.Run(session, "edit `a.txt` `two` `2` and write `b.txt` `new`")
 	b := a.page("/#/s/" + session + "?changes")
 	desktop(b)
-	b.Click(`.change[data-path="a.txt"] .change-name`)
-	b.WaitText(".diff-add", "2")
+	b.WaitText(`.change[data-path="a.txt"] .diff-add`, "2")
 	b.Click(`.change[data-path="a.txt"] .hunk .change-act`)
 	b.WaitText(id("changes-undo"), "Reverted")
 	b.WaitText(".change-note", "Reverted")
@@ -285,8 +285,8 @@ func refreshesUnfoldedFile(t page) {
 	send(b, "edit `poem.txt` `line b` `line B`")
 	idle(b, 1)
 	b.Click(id("changes-button"))
-	b.WaitText(change("poem.txt", ".diff-add"), "line B") // the only file unfolds by itself
-	send(b, "edit `poem.txt` `line B` `line X`")          // as many lines as before
+	b.WaitText(change("poem.txt", ".diff-add"), "line B")
+	send(b, "edit `poem.txt` `line B` `line X`") // as many lines as before
 	idle(b, 2)
 	b.WaitText(change("poem.txt", ".diff-add"), "line X")
 	b.Click(change("poem.txt", ".hunk .change-act"))

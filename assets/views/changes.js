@@ -1,7 +1,7 @@
 // The panel of what the agent changed in a session or a run: review, revert, undo, restore.
 
 import { h, setChildren, setText } from "../dom.js";
-import { ChangesModel, countFiles, notCoveredReason, runLabel, totals, undoText } from "../changes.js";
+import { ChangesModel, countFiles, isSmall, notCoveredReason, runLabel, totals, undoText } from "../changes.js";
 import { sessionAddress } from "../route.js";
 import { isCapable } from "../store.js";
 import { actionButton, fileView, showRestored } from "./change-file.js";
@@ -100,13 +100,17 @@ export function changesPanel({ session, rpc, navigate, onScope, onRuns, onFiles,
     wasSplit = sideBySide();
     for (const view of views.values()) view.redraw();
   };
-  const sizes = new ResizeObserver(showSplit);
+  const sizes = new ResizeObserver(() => {
+    showSplit();
+    unfoldSmall();
+  });
   sizes.observe(node);
 
   // The files.
   /** @type {Map<string, FileView>} */
   const views = new Map();
   let viewsOf = ""; // the scope whose files they are
+  let isNew = true; // they were not in view yet
   /** @type {import("./change-file.js").FileContext} */
   const context = {
     diff: (path) => call("diff", { path, html: true, ...scoped(model.scope) }),
@@ -120,12 +124,14 @@ export function changesPanel({ session, rpc, navigate, onScope, onRuns, onFiles,
 
   const updateFiles = () => {
     const files = model.shown?.files ?? [];
-    if (viewsOf !== model.scope) views.clear();
+    if (viewsOf !== model.scope) {
+      views.clear();
+      isNew = true;
+    }
     viewsOf = model.scope;
     const hadFocus = list.contains(document.activeElement);
     const known = new Set(files.map(({ path }) => path));
     for (const path of [...views.keys()]) if (!known.has(path)) views.delete(path);
-    const isFirst = views.size === 0;
     for (const file of files) {
       const view = views.get(file.path);
       if (view) {
@@ -134,10 +140,17 @@ export function changesPanel({ session, rpc, navigate, onScope, onRuns, onFiles,
       }
       const created = fileView(file, context);
       views.set(file.path, created);
-      if (unfolded.has(model.scope, file.path) || (isFirst && files.length === 1)) created.fold(true);
+      if (unfolded.has(model.scope, file.path)) created.fold(true);
     }
     setChildren(list, files.map(({ path }) => /** @type {FileView} */ (views.get(path)).node));
+    unfoldSmall();
     if (hadFocus && !list.contains(document.activeElement)) scope.focus();
+  };
+  /** Unfolds all files of a small change, the first time that they are in view. */
+  const unfoldSmall = () => {
+    if (!isNew || views.size === 0 || node.clientWidth === 0) return;
+    isNew = false;
+    if (isSmall(model.shown?.files ?? [])) for (const view of views.values()) view.fold(true);
   };
 
   const updateScopes = () => {
