@@ -155,6 +155,28 @@ func retriesAnswer(t page) {
 	b.Click(id("stop"))
 }
 
+func offersActionsInHeader(t page) {
+	b, session := t.session(t.TempDir(), "permissions=allow")
+	b.Click(id("session-menu"))
+	b.WaitCount(id("menu", "[role=menuitem]"), 8)
+	b.Click(id("menu-pin"))
+	b.WaitText(".rail-label", "Pinned")
+	b.Click(id("session-menu"))
+	b.WaitText(id("menu-pin"), "Unpin")
+	b.Press(kb.Escape)
+	b.Wait(`document.activeElement.dataset.testid === "session-menu"`)
+	b.Press("k", kb.ModifierCtrl)
+	b.Type(id("palette", "input"), "share session")
+	b.Press(kb.Enter)
+	b.WaitText(id("share", "h2"), "Share session")
+	b.Press(kb.Escape)
+	b.WaitGone("dialog")
+	b.Click(id("session-menu"))
+	b.Click(id("menu-delete"))
+	b.Click("dialog[open] .primary")
+	b.WaitGone(row(session, "a"))
+}
+
 func renamesInHeader(t page) {
 	b, _ := t.session(t.TempDir(), "permissions=allow")
 	send(b, "say `one`")

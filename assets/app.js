@@ -226,7 +226,7 @@ function showFailure(id, { code, message }) {
 /** @param {import("./store.js").Session} session @param {boolean} [focus] whether it gets the focus */
 function showSession(session, focus = true) {
   currentSession = session;
-  setView(conversationView({ session, rpc, navigate: navigateFromHere(), earlier: () => sessions.earlier(session.id), onTitle: setTitle, status: portalStatus }), focus);
+  setView(conversationView({ session, rpc, navigate: navigateFromHere(), earlier: () => sessions.earlier(session.id), onTitle: setTitle, status: portalStatus, menu: rail.menu, share: rail.share }), focus);
   const route = parseRoute(location.hash);
   if (route.view === "session" && route.run) current?.showRun?.(route.run, route.find);
   if (route.view === "session" && (route.changes || route.file || route.terminal)) current?.showPanel?.(route, false);

@@ -154,6 +154,7 @@ func TestPage(t *testing.T) {
 		"sends an edited prompt again":                     editsPrompt,
 		"retries with the same and another model":          retriesAnswer,
 		"renames a session in its header":                  renamesInHeader,
+		"offers the actions of a session in its header":    offersActionsInHeader,
 		"shows the title that the model gives":             titlesByModel,
 		"shows thumbnails of images":                       showsThumbnails,
 		"offers actions on a phone":                        offersActionsOnPhone,

@@ -24,8 +24,9 @@ import { createTranscript } from "./transcript.js";
 /**
  * @typedef {import("../store.js").Session} Session
  * @typedef {Pick<import("../rpc.js").Connection, "call" | "answer" | "state">} Rpc
- * @typedef {{session: Session, rpc: Rpc, navigate: (hash: string) => void, earlier: () => Promise<boolean>, onTitle: (title: string) => void, status: Promise<any>}} Options earlier
- *   loads earlier items, and returns false if there are none; status is that of the portal, undefined if it is not known
+ * @typedef {{session: Session, rpc: Rpc, navigate: (hash: string) => void, earlier: () => Promise<boolean>, onTitle: (title: string) => void, status: Promise<any>,
+ *   menu: (id: string, button: HTMLElement) => void, share: (id: string) => void}} Options earlier loads earlier items, and returns false if there are none; status is that of
+ *   the portal, undefined if it is not known; menu opens the menu of a session, share the dialog that shares it
  * @typedef {{items: Set<string>, parts: Set<import("../store.js").Part>}} Changes
  * @typedef {{run: string, changes?: true, file?: import("../paths.js").Place, terminal?: true}} PanelRoute what an address says about the panel
  */
@@ -34,7 +35,7 @@ const IDLE_DRAWN = 600; // items drawn in idle time; more when the user scrolls 
 const IDLE_LOADED = 1000; // items loaded in idle time
 
 /** @param {Options} options */
-export function conversationView({ session, rpc, navigate, earlier, onTitle, status }) {
+export function conversationView({ session, rpc, navigate, earlier, onTitle, status, menu, share }) {
   const transcriptNode = h("section", { class: "flow", "aria-label": "Conversation", "data-testid": "conversation" });
   const top = h("div", { class: "flow-top" });
   const truncatedNote = h("p", { class: "line muted", hidden: true }, "Earlier messages are no longer available.");
@@ -54,7 +55,8 @@ export function conversationView({ session, rpc, navigate, earlier, onTitle, sta
   const file = filePanel({ session, rpc, isChanged: (path) => changes.has(path), onShowChanges: (path) => changes.unfold(path), onPlace: () => remember() });
   const terminal = terminalPanel({ session, leave: () => side.focusTab() });
   const side = createSide({ session, rpc, panels: { changes, file, terminal }, fileHref, onTab: () => remember() });
-  const header = createHeader({ session, rpc, actions: [changes.button, side.toggle] });
+  const more = h("button", { type: "button", class: "quiet round", "aria-label": "Actions for this session", title: "Actions for this session", "aria-haspopup": "menu", "data-testid": "session-menu", click: () => menu(session.id, more) }, icon("more"));
+  const header = createHeader({ session, rpc, actions: [changes.button, more, side.toggle] });
   /** What is being sent again: each would start another fork whose agent works in the same directory. @type {Map<string, Promise<void>>} */
   const resending = new Map();
   /** Sends the prompt of a run again, in a fork; once, if it is called again meanwhile. @param {string} run @param {{text?: string, model?: string}} change */
@@ -99,6 +101,7 @@ export function conversationView({ session, rpc, navigate, earlier, onTitle, sta
     ...(isCapable(session, "compaction") ? [{ name: "compact", label: "Compact conversation", run: () => void composer.compact() }] : []),
     { name: "rename", label: "Rename session", argument: "title", run: (title) => renameSession(rpc, info(), title) },
     ...(isCapable(session, "forking") ? [{ name: "fork", label: "Fork session", run: () => void forkSession(rpc, info(), navigate) }] : []),
+    { name: "share", label: "Share session", run: () => share(session.id) },
     ...PRESETS.map(({ id, name }) => ({ name: `permissions ${id}`, label: `Permissions: ${name}`, run: () => void composer.permit(id) })),
     ...(hasTerminal ? [{ name: "terminal", label: "Open terminal", run: () => side.open("terminal") }] : []),
     { name: "changes", label: "Review changes", run: () => side.open("changes") },

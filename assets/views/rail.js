@@ -7,6 +7,7 @@ import { createFilter } from "./rail-filter.js";
 import { createRow, detailOf } from "./rail-row.js";
 import { totalHeight, visibleRange } from "./visible-rows.js";
 import { showSessionMenu } from "./session-menu.js";
+import { shareSession } from "./share.js";
 
 /** @typedef {import("../list.js").List} List @typedef {import("./rail-row.js").Found} Found @typedef {import("./rail-row.js").Row} Row */
 
@@ -47,6 +48,8 @@ export function createRail({ root, toggle, veil, notice, rpc, navigate }) {
     followers.add(follower);
     return () => void followers.delete(follower);
   };
+  /** @param {string} id @returns {import("../store.js").Info} */
+  const infoOf = (id) => list.sessions.get(id) ?? { session_id: id };
   const actions = { rpc, navigate, isCurrent: (/** @type {string} */ id) => rail.current === id, follow };
   root.append(
     h("div", { class: "rail-head" },
@@ -194,6 +197,10 @@ export function createRail({ root, toggle, veil, notice, rpc, navigate }) {
       else build();
       for (const follower of followers) follower();
     },
+    /** Opens the menu of a session at a button. @param {string} id @param {HTMLElement} button */
+    menu: (id, button) => showSessionMenu(actions, infoOf(id), button),
+    /** Opens the dialog that shares a session. @param {string} id */
+    share: (id) => shareSession(rpc, infoOf(id), follow),
     /** Focuses the search. */
     search() {
       setDrawer(true);
