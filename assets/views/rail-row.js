@@ -58,7 +58,7 @@ export function createRow(row, openMenu) {
       more.setAttribute("aria-label", `Actions for ${title.title}`);
       if (row.found) detail.replaceChildren(...markHits(row.found));
       else setText(detail, detailOf(row));
-      detail.title = session?.state === "waiting" ? detail.textContent ?? "" : "";
+      detail.title = row.found ? escapeBidi(row.found.snippet) : session?.state === "waiting" ? detail.textContent ?? "" : "";
       showAge(time, session?.updated_at);
       link.toggleAttribute("aria-current", false);
       if (id === current) link.setAttribute("aria-current", "page");
@@ -94,11 +94,21 @@ function showAge(time, at) {
   setText(time, age(Date.now() - Date.parse(at)));
 }
 
+const LEAD = 12; // characters before the first hit, so that it is in view
+
+/** Returns where the part of a snippet starts that fits a row: at a word shortly before the first hit. @param {Pick<Found, "snippet" | "hits">} found */
+export function snippetStart({ snippet, hits }) {
+  const hit = hits[0]?.[0] ?? 0;
+  if (hit <= LEAD) return 0;
+  const blank = snippet.indexOf(" ", hit - LEAD);
+  return blank >= 0 && blank < hit ? blank + 1 : hit;
+}
+
 /** Renders a snippet with its hits marked. @param {Found} found */
 function markHits({ snippet, hits }) {
+  let at = snippetStart({ snippet, hits });
   /** @type {(Node | string)[]} */
-  const parts = [];
-  let at = 0;
+  const parts = at > 0 ? ["…"] : [];
   for (const [from, to] of hits) {
     parts.push(escapeBidi(snippet.slice(at, from)), h("mark", {}, snippet.slice(from, to)));
     at = to;
