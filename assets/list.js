@@ -90,8 +90,8 @@ const isPinned = (session) => Boolean(session.pinned) && !session.archived;
 /** Reports whether the portal started it itself, for a job, an operation or an interface. There can be hundreds. @param {Info} session */
 export const isInternal = ({ origin }) => origin === "job" || origin === "operation" || origin === "studio";
 
-/** Reports whether the last run failed. @param {Info} session */
-export const hasFailed = ({ outcome, state }) => outcome === "failed" && state !== "running" && state !== "queued" && state !== "waiting";
+/** Reports whether the last run failed, or ended with its portal. @param {Info} session */
+export const hasFailed = ({ outcome = "", state }) => ["failed", "interrupted"].includes(outcome) && state !== "running" && state !== "queued" && state !== "waiting";
 
 /** @param {Info} session @param {Filter} filter @param {string[]} words */
 function passes(session, { state, origin }, words) {

@@ -61,10 +61,10 @@ describe("a filter by origin", () => {
 
 describe("a filter by state", () => {
   const sessions = [
-    at(0, "waits", { state: "waiting" }), at(1, "works", { state: "running" }), at(2, "queued", { state: "queued", origin: "job" }), at(3, "failed", { state: "idle", outcome: "failed" }),
+    at(0, "waits", { state: "waiting" }), at(1, "works", { state: "running" }), at(2, "queued", { state: "queued", origin: "job" }), at(3, "failed", { state: "idle", outcome: "failed" }), at(3, "cut", { state: "idle", outcome: "interrupted" }),
     at(4, "again", { state: "running", outcome: "failed" }), at(5, "old", { state: "idle", archived: true, pinned: true }), at(6, "done", { state: "idle", outcome: "completed" }),
   ];
-  for (const [state, want] of Object.entries({ waiting: "waits", working: "works again", failed: "failed", archived: "old" })) {
+  for (const [state, want] of Object.entries({ waiting: "waits", working: "works again", failed: "cut failed", archived: "old" })) {
     test(state, () => assert.equal(filtered(sessions, { state }), want));
   }
   test("and by origin", () => assert.equal(filtered(sessions, { state: "working", origin: "all" }), "works queued again"));

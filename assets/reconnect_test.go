@@ -167,6 +167,8 @@ func reconnectsAfterRestart(t page) {
 		b.WaitText(id("sessions"), "300 tokens in 60 s")
 	}
 	idle(first, 1)
+	first.WaitText(id("error"), "The portal stopped during this run.")
+	first.Wait(`document.querySelector(` + literal(row(session, "")) + `).dataset.state === "failed"`)
 	first.WaitCount(id("prompt-block"), 1)
 	first.WaitCount(id("answer"), 1)
 	require.Regexp(t, `^w1 w2 .*w10`, first.Text(saying))

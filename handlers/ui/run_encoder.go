@@ -345,7 +345,7 @@ func terminal(b event.RunEnded) (status, text string) {
 	case event.Cancelled:
 		return statusCancelled, b.Text
 	case event.Interrupted:
-		return statusError, "the portal ended in the middle of this run; what was said until then is known to the agent"
+		return statusError, "The portal stopped during this run. The agent knows what was said until then."
 	case event.Failed:
 	}
 	return statusError, b.Text
