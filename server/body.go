@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/gin-gonic/gin"
+
+	"github.com/copilot-portal/portal/handlers/socket"
 )
 
 // limited sets the deadlines for the request's body. It refuses a request with two body lengths, because a
@@ -24,6 +26,7 @@ func (l limits) limited(c *gin.Context) {
 	}
 	if c.IsWebsocket() {
 		c.Header("Connection", "close") // if the request is refused: nothing may follow on this connection
+		c.Request = socket.Lasting(c.Request)
 	}
 	if c.Request.ContentLength == 0 {
 		c.Next()
@@ -35,7 +38,7 @@ func (l limits) limited(c *gin.Context) {
 	c.Request = c.Request.WithContext(c.Request.Context()) // a copy, because net/http inspects the original body
 	c.Request.Body = body
 	c.Next()
-	if body.over {
+	if body.over || connection != nil && connection.upgraded.Load() {
 		return
 	}
 	// Otherwise net/http waits for the rest of the body before it sends the response.

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -29,6 +30,7 @@ type conn struct {
 	upgraded atomic.Bool
 	unread   atomic.Bool // the client may still be sending a body that no handler reads
 	admitted atomic.Bool
+	end      connEnd
 }
 
 // connKey is the context key of a request's connection.
@@ -38,6 +40,16 @@ type connKey struct{}
 func connOf(ctx context.Context) *conn {
 	c, _ := ctx.Value(connKey{}).(*conn)
 	return c
+}
+
+// afterRequest calls f when the request of a handler that is about to return has ended: now, or, if it has become a WebSocket, when
+// its connection has been closed.
+func afterRequest(r *http.Request, f func()) {
+	if c := connOf(r.Context()); c != nil && c.upgraded.Load() {
+		c.end.do(f)
+		return
+	}
+	f()
 }
 
 // markAuthenticated records that the client of a connection has sent an accepted request.
@@ -119,7 +131,37 @@ func (c *conn) Close() error {
 		_ = c.SetReadDeadline(time.Now().Add(c.limits.linger)) // fails as reading does
 		_, _ = io.CopyN(io.Discard, c.Conn, maxDiscarded)
 	}
+	defer c.end.reach()
 	return c.Conn.Close()
+}
+
+// connEnd is the end of a connection.
+type connEnd struct {
+	mu      sync.Mutex
+	reached bool
+	then    func()
+}
+
+// do calls f when the connection has been closed; at once if it has. It may be called once.
+func (e *connEnd) do(f func()) {
+	e.mu.Lock()
+	e.then = f
+	late := e.reached
+	e.mu.Unlock()
+	if late {
+		e.reach()
+	}
+}
+
+// reach says that the connection has been closed. It may be called repeatedly.
+func (e *connEnd) reach() {
+	e.mu.Lock()
+	then := e.then
+	e.reached, e.then = true, nil
+	e.mu.Unlock()
+	if then != nil {
+		then()
+	}
 }
 
 // maxDiscarded is the maximum number of bytes discarded from an unread body.

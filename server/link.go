@@ -180,7 +180,7 @@ func (g guard) serveLinked(c *gin.Context, token string) {
 		g.refuseLink(c, err, guess)
 		return
 	}
-	defer done()
+	defer afterRequest(c.Request, done)
 	markAuthenticated(c.Request)
 	if !g.isLinked(c, x.Rights) {
 		refuse(c, http.StatusForbidden, x.Rights.Describe())

@@ -49,18 +49,19 @@ func New(carrier Carrier, methods Finder, options Options) *Peer {
 func (p *Peer) Run(ctx context.Context) error {
 	inner, cancel := context.WithCancel(ctx)
 	defer cancel()
-	reading, writing := runAsync(func() { p.read(inner) }), runAsync(p.write)
-	err := p.finish(ctx, inner, writing)
+	reading := runAsync(func() { p.read(inner) })
+	p.queue.begin(p.write)
+	err := p.finish(ctx, inner)
 	cancel()
 	p.calls.fail(ErrClosed)
 	p.queue.discard()
-	p.wait(runAsync(p.hangUp), reading, writing, p.messages.close(), p.after.close())
+	p.wait(runAsync(p.hangUp), reading, p.queue.ended, p.messages.close(), p.after.close())
 	return err
 }
 
 // finish waits until everything is answered, [Options.Last] has returned and everything is written. Functions that run
 // after responses can no longer send then. inner outlives finish.
-func (p *Peer) finish(ctx, inner context.Context, writing <-chan struct{}) error {
+func (p *Peer) finish(ctx, inner context.Context) error {
 	if err := p.until(ctx, p.last); err != nil {
 		return err
 	}
@@ -78,7 +79,7 @@ func (p *Peer) finish(ctx, inner context.Context, writing <-chan struct{}) error
 		}
 	}
 	p.queue.close()
-	return p.until(ctx, writing)
+	return p.until(ctx, p.queue.ended)
 }
 
 // until waits for done, or returns why waiting is pointless.

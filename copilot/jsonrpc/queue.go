@@ -13,10 +13,13 @@ const (
 	unlimited = math.MaxInt
 )
 
-// queue holds unsent messages. Its size includes those being written.
+// queue holds unsent messages. Its size includes those being written. A goroutine writes them while there are any, so that an idle
+// connection needs none.
 type queue struct {
 	mu       sync.Mutex
-	news     sync.Cond
+	write    func() // takes and writes messages until there are none; nil before [queue.begin]
+	writer   writerState
+	ended    chan struct{} // closed when no more messages will be written
 	messages [][]byte
 	size     int
 	writing  int           // part of size that is being written
@@ -27,10 +30,40 @@ type queue struct {
 	err      error         // why no more messages are accepted
 }
 
-func newQueue() *queue {
-	q := &queue{}
-	q.news.L = &q.mu
-	return q
+// writerState says whether a goroutine writes the messages of a queue.
+type writerState int
+
+const (
+	writerAbsent writerState = iota // none may write yet
+	writerIdle                      // the next message starts one
+	writerActive
+	writerEnded // none writes any more
+)
+
+func newQueue() *queue { return &queue{ended: make(chan struct{})} }
+
+// begin lets messages be written: a goroutine calls write when there are some.
+func (q *queue) begin(write func()) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.write, q.writer = write, writerIdle
+	q.startWriter()
+}
+
+// startWriter starts the goroutine that writes, if there is something to write and none does. The caller holds the lock.
+func (q *queue) startWriter() {
+	if q.writer == writerIdle && len(q.messages) > 0 {
+		q.writer = writerActive
+		go q.write()
+	}
+}
+
+// endWriter says that no more messages will be written. The caller holds the lock.
+func (q *queue) endWriter() {
+	if q.writer != writerEnded {
+		q.writer = writerEnded
+		close(q.ended)
+	}
 }
 
 // push adds messages one after another, each when less than limit is there.
@@ -45,7 +78,7 @@ func (q *queue) push(ctx context.Context, limit int, messages ...[]byte) error {
 		}
 		q.messages = append(q.messages, messages[:n]...)
 		q.left += n
-		q.news.Signal()
+		q.startWriter()
 		messages = messages[n:]
 		return len(messages) == 0, nil
 	})
@@ -110,23 +143,19 @@ func (q *queue) wake() {
 	}
 }
 
-// take waits for messages and returns some to write together, or none if there will be none. Messages that it returned
-// before count as written.
+// take returns some messages to write together, or none if the goroutine that writes is to end. Messages that it returned before
+// count as written.
 func (q *queue) take() [][]byte {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if q.writing > 0 {
-		q.size -= q.writing
-		q.left -= q.inFlight
-		q.written += uint64(q.inFlight) //nolint:gosec // never negative
-		q.writing, q.inFlight = 0, 0
-		q.wake()
-	}
+	q.countWritten()
 	if len(q.messages) == 0 {
 		q.messages = nil // an idle connection keeps no written messages
-	}
-	for len(q.messages) == 0 && q.err == nil {
-		q.news.Wait()
+		q.writer = writerIdle
+		if q.err != nil {
+			q.endWriter()
+		}
+		return nil
 	}
 	n, size := 0, 0
 	for n < len(q.messages) && (n == 0 || size < writeSize) {
@@ -139,13 +168,34 @@ func (q *queue) take() [][]byte {
 	return batch
 }
 
-// close rejects further messages. Queued ones can still be taken.
+// countWritten counts the messages that were being written as written.
+func (q *queue) countWritten() {
+	if q.writing == 0 {
+		return
+	}
+	q.size -= q.writing
+	q.left -= q.inFlight
+	q.written += uint64(q.inFlight) //nolint:gosec // never negative
+	q.writing, q.inFlight = 0, 0
+	q.wake()
+}
+
+// close rejects further messages. Queued ones are still written.
 func (q *queue) close() {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	q.err = ErrClosed
 	q.wake()
-	q.news.Broadcast()
+	if q.writer == writerIdle {
+		q.endWriter()
+	}
+}
+
+// fail says that writing has failed.
+func (q *queue) fail() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.endWriter()
 }
 
 // discard closes the queue and drops the queued messages.

@@ -5,11 +5,12 @@ import (
 	"time"
 )
 
-// write writes queued messages until the queue is closed and empty.
+// write writes queued messages until there are none.
 func (p *Peer) write() {
 	for messages := p.queue.take(); len(messages) > 0; messages = p.queue.take() {
 		if err := p.writeInTime(messages); err != nil {
 			p.fail(err)
+			p.queue.fail()
 			return
 		}
 	}

@@ -61,6 +61,7 @@ func (s *subscription) send(ctx context.Context, to *jsonrpc.Peer, list []jsonrp
 
 // connect is GET /rpc.
 func (a *API) connect(c *gin.Context) {
+	path := c.Request.URL.Path
 	a.options.Sockets.Serve(c.Writer, c.Request, func(ctx context.Context, conn *socket.Conn) {
 		ctx, cancel := a.withShutdown(ctx, shutdownGrace)
 		defer cancel()
@@ -70,7 +71,7 @@ func (a *API) connect(c *gin.Context) {
 		}).Run(ctx)
 		n.end()
 		if err != nil && ctx.Err() == nil {
-			a.options.Log.Debug("WebSocket ended", "path", c.Request.URL.Path, "err", err)
+			a.options.Log.Debug("WebSocket ended", "path", path, "err", err)
 		}
 	})
 }

@@ -95,25 +95,30 @@ func (c *Conn) abort() {
 	c.wire.abort()
 }
 
-// serve runs the function and closes. A panic must not end the process.
+// serve runs the function and closes. If the server is closing, the function has nothing to send to.
 func (c *Conn) serve(ctx context.Context) {
 	defer close(c.finished)
 	defer c.server.remove(c)
 	code, reason := melody.CloseInternalServerErr, "internal error"
-	defer func() {
-		if fault := recover(); fault != nil {
-			c.server.options.Log.Error("a handler of a WebSocket panicked",
-				"path", c.request.URL.Path, "panic", fault, "stack", string(debug.Stack()))
-		}
-		c.Close(code, reason)
-	}()
+	defer func() { c.Close(code, reason) }()
+	defer c.recover()
+	if !c.server.add(c) {
+		c.Close(melody.CloseGoingAway, closeGoingAway)
+	}
 	c.run(ctx, c)
 	code, reason = melody.CloseNormalClosure, ""
-	if cause := context.Cause(c.request.Context()); cause != nil {
+	if cause := context.Cause(c.request); cause != nil {
 		code, reason = melody.CloseGoingAway, closeGoingAway
 		if ended, ok := errors.AsType[*fault.Error](cause); ok { // the client has lost its right to the connection
 			code, reason = melody.ClosePolicyViolation, ended.Text
 		}
+	}
+}
+
+// recover logs a panic, which must not end the process. It is deferred.
+func (c *Conn) recover() {
+	if fault := recover(); fault != nil {
+		c.server.options.Log.Error("a handler of a WebSocket panicked", "path", c.path, "panic", fault, "stack", string(debug.Stack()))
 	}
 }
 

@@ -38,8 +38,14 @@ func open(tb testing.TB, options socket.Options, run func(context.Context, *sock
 	before := runtime.NumGoroutine()
 	s := &site{Server: socket.New(options), t: tb, ended: make(chan struct{}, 10_000)}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		defer func() { s.ended <- struct{}{} }()
-		s.Serve(w, r, run)
+		ended := func() { s.ended <- struct{}{} }
+		upgraded := s.Serve(w, socket.Lasting(r), func(ctx context.Context, c *socket.Conn) {
+			defer ended()
+			run(ctx, c)
+		})
+		if !upgraded {
+			ended()
+		}
 	}))
 	s.address = server.Listener.Addr().String()
 	tb.Cleanup(func() {

@@ -43,6 +43,7 @@ func New(options Options) *Server {
 	}
 	m.Upgrader = &websocket.Upgrader{
 		HandshakeTimeout: 10 * time.Second,
+		ReadBufferSize:   1 << 10, // clients send little, and long messages are read past it
 		WriteBufferSize:  16 << 10,
 		WriteBufferPool:  &sync.Pool{}, // idle connections have none
 		Error:            s.refuse,
@@ -54,25 +55,35 @@ func New(options Options) *Server {
 	return s
 }
 
-// Serve upgrades a request and returns when the connection has ended. The function runs on a goroutine of its own; when it
-// returns, the connection is closed. A request for no WebSocket is refused.
-func (s *Server) Serve(w http.ResponseWriter, r *http.Request, run func(context.Context, *Conn)) {
+// Serve upgrades a request, and reports whether it did; otherwise it has answered the request. It returns before the connection
+// ends, so that net/http's memory for the request is freed. The function runs on a goroutine of its own; when it returns, the
+// connection is closed. The request's context must last as long as the connection; see [Lasting].
+func (s *Server) Serve(w http.ResponseWriter, r *http.Request, run func(context.Context, *Conn)) (upgraded bool) {
 	if !s.enter() {
 		s.refuse(w, r, http.StatusServiceUnavailable, errors.New("the portal is stopping"))
-		return
+		return false
 	}
-	defer s.leave()
 	if !websocket.IsWebSocketUpgrade(r) {
+		s.leave()
 		s.refuse(w, r, http.StatusUpgradeRequired, errors.New("this address is for WebSockets; the request asks for none"))
-		return
+		return false
 	}
-	c := newConn(s, r, run)
-	err := s.melody.HandleRequestWithKeys(&upgrade{w, c}, r, map[string]any{connKey: c})
-	if err != nil {
-		return // and has been answered
-	}
-	<-c.finished
+	decided := make(chan bool, 2) // whether the request is upgraded
+	c := newConn(s, r, func() { decided <- true }, run)
+	go func() {
+		defer s.leave()
+		defer func() { decided <- false }()
+		defer c.recover()
+		err := s.melody.HandleRequestWithKeys(&upgrade{w, r, c}, r, map[string]any{connKey: c})
+		if err == nil { // else the request has been answered
+			<-c.finished
+		}
+	}()
+	return <-decided
 }
+
+// Lasting returns a request whose context lasts when its handler has returned, unlike that of net/http.
+func Lasting(r *http.Request) *http.Request { return r.WithContext(context.WithoutCancel(r.Context())) }
 
 func (s *Server) enter() bool {
 	s.mu.Lock()

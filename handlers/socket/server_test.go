@@ -126,7 +126,7 @@ func TestServerCloseIsBounded(t *testing.T) {
 	s.over()
 }
 
-func TestConnectionEndsWithItsRequest(t *testing.T) {
+func TestConnectionEndsWithTheContextOfItsRequest(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	sockets := socket.New(socket.Options{})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -143,7 +143,7 @@ func TestConnectionEndsWithItsRequest(t *testing.T) {
 func TestItIsServedThroughGin(t *testing.T) {
 	gin.SetMode(gin.ReleaseMode)
 	sockets, router := socket.New(socket.Options{Linger: 50 * time.Millisecond}), gin.New()
-	router.GET("/", func(c *gin.Context) { sockets.Serve(c.Writer, c.Request, echo) })
+	router.GET("/", func(c *gin.Context) { sockets.Serve(c.Writer, socket.Lasting(c.Request), echo) })
 	server := httptest.NewServer(router)
 	defer server.Close()
 	s := &site{Server: sockets, t: t, address: server.Listener.Addr().String()}

@@ -15,7 +15,8 @@ import (
 type upgrade struct {
 	http.ResponseWriter
 
-	conn *Conn
+	request *http.Request
+	conn    *Conn
 }
 
 // Hijack is called once, when the request is accepted.
@@ -41,7 +42,7 @@ func (u *upgrade) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 // agree agrees on compression with the client. gorilla knows it only without context and without a limit, so it must not know of
 // this; it copies the header because of how it is spelled.
 func (u *upgrade) agree(options Options, w *netConn) {
-	u.conn.extension = agree(u.conn.request)
+	u.conn.extension = agree(u.request)
 	if u.conn.extension.compresses {
 		u.Header()["Sec-WebSocket-Extensions"] = []string{u.conn.extension.answer}
 		w.input = newInflater(networkInput{w}, options.MaxMessage)

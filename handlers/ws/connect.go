@@ -30,8 +30,13 @@ func (a *API) connect(c *gin.Context) {
 		a.refuse(c, err)
 		return
 	}
-	defer w.slot.release()
-	a.options.Sockets.Serve(c.Writer, c.Request, w.run)
+	upgraded := a.options.Sockets.Serve(c.Writer, c.Request, func(ctx context.Context, conn *socket.Conn) {
+		defer w.slot.release()
+		w.run(ctx, conn)
+	})
+	if !upgraded {
+		w.slot.release()
+	}
 }
 
 // prepare determines who wants to watch which operation, and from which message.
