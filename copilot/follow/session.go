@@ -56,6 +56,10 @@ type sessionLog struct {
 	host    *copilot.Host
 	session atomic.Pointer[copilot.Session]
 	touched time.Time
+
+	due     context.Context //nolint:containedctx // of [sessionLog.untilDue]; it ends by itself
+	dueOf   context.Context //nolint:containedctx // its parent
+	release context.CancelFunc
 }
 
 // Next implements [Log].
@@ -65,13 +69,9 @@ func (l *sessionLog) Next(ctx context.Context, after uint64, limit int) ([]Entry
 			l.touched = time.Now()
 			_, _ = l.host.Session(ctx, l.session.Load().ID()) // a failure to read the session now is not the end
 		}
-		waiting, cancel := ctx, func() {}
-		if end, ok := ctx.Deadline(); !ok || time.Until(end) > touchEvery { // else the next read comes soon enough
-			waiting, cancel = context.WithTimeout(ctx, time.Until(l.touched.Add(touchEvery)))
-		}
+		waiting := l.untilDue(ctx)
 		entries, err := l.session.Load().Record().Next(waiting, after, limit)
 		isDue := waiting.Err() != nil && ctx.Err() == nil
-		cancel()
 		switch {
 		case errors.Is(err, io.EOF):
 			err = l.reopen(ctx, after)
@@ -84,6 +84,22 @@ func (l *sessionLog) Next(ctx context.Context, after uint64, limit int) ([]Entry
 			return nil, err
 		}
 	}
+}
+
+// untilDue returns a context that ends when the session is to be looked up. Reads with the same context share one until then, because
+// a timer for each entry of a busy record would be dear.
+func (l *sessionLog) untilDue(ctx context.Context) context.Context {
+	if end, ok := ctx.Deadline(); ok && time.Until(end) <= touchEvery {
+		return ctx // the next read comes soon enough
+	}
+	if l.due == nil || l.dueOf != ctx || l.due.Err() != nil {
+		if l.due != nil {
+			l.release()
+		}
+		l.dueOf = ctx
+		l.due, l.release = context.WithDeadline(ctx, l.touched.Add(touchEvery))
+	}
+	return l.due
 }
 
 // reopen finds the session again when its record has ended, because it was closed or left memory. In a new object it

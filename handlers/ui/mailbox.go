@@ -9,17 +9,24 @@ import (
 // in which they were posted. Its zero value is empty. Posting never blocks, so a request
 // that starts or cancels a run does not wait for a slow UI.
 type mailbox struct {
-	mu     sync.Mutex
-	posted []func(context.Context)
-	wake   context.CancelFunc // ends the wait of the goroutine; nil while it does not wait
+	mu      sync.Mutex
+	posted  []func(context.Context)
+	waiting context.Context //nolint:containedctx // that of [mailbox.untilPosted]; nil: the next call makes one
+	wake    context.CancelFunc
 }
 
 func (m *mailbox) post(f func(context.Context)) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.posted = append(m.posted, f)
-	if m.wake != nil {
+	m.endWait()
+}
+
+// endWait ends the context that the goroutine may wait with. The caller holds the lock.
+func (m *mailbox) endWait() {
+	if m.waiting != nil {
 		m.wake()
+		m.waiting = nil
 	}
 }
 
@@ -41,20 +48,18 @@ func (m *mailbox) isEmpty() bool {
 	return len(m.posted) == 0
 }
 
-// untilPosted returns a context that also ends when something is posted. The goroutine waits
-// with it and then calls stop.
-func (m *mailbox) untilPosted(ctx context.Context) (waiting context.Context, stop func()) {
-	waiting, cancel := context.WithCancel(ctx)
+// untilPosted returns a context that also ends when something is posted. The goroutine waits with it. Calls between which nothing
+// is posted return the same one, because a context for each entry of a record would cost more than sending it. All have the same ctx,
+// with which the last one ends.
+func (m *mailbox) untilPosted(ctx context.Context) context.Context {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.wake = cancel
+	if m.waiting == nil {
+		m.waiting, m.wake = context.WithCancel(ctx)
+	}
+	waiting := m.waiting
 	if len(m.posted) > 0 {
-		cancel()
+		m.endWait()
 	}
-	return waiting, func() {
-		m.mu.Lock()
-		m.wake = nil
-		m.mu.Unlock()
-		cancel()
-	}
+	return waiting
 }
