@@ -39,7 +39,7 @@ type encoder struct {
 
 	last      uint64 // number of the last entry
 	out       []item
-	open      []event.Question
+	open      follow.Questions
 	texts     map[string]*openText
 	calls     map[string]*openCall
 	blocks    *event.Blocks // of the past; nil afterwards
@@ -100,11 +100,7 @@ func (c *encoder) skipGap(isOpen func(question string) bool) {
 
 // ask encodes an open question, unless it is known.
 func (c *encoder) ask(q event.Question) {
-	if slices.ContainsFunc(c.open, func(known event.Question) bool { return known.ID == q.ID }) {
-		return
-	}
-	c.open = append(c.open, q)
-	if c.blocks == nil {
+	if c.open.Add(q) && c.blocks == nil {
 		c.out = append(c.out, item{asked: &q})
 	}
 }

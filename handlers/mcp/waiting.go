@@ -36,7 +36,7 @@ type waiting struct {
 	seen  uint64 // the newest event when the call came: questions up to here may have been answered since they were asked
 	last  uint64
 	begun bool             // the run works or waits for an answer
-	open  []event.Question // for a person
+	open  follow.Questions // for a person
 }
 
 // newWaiting returns a call that reads from after on.
@@ -96,9 +96,8 @@ func (w *waiting) event(ctx context.Context, e follow.Entry) {
 }
 
 func (w *waiting) ask(q event.Question) {
-	known := slices.ContainsFunc(w.open, func(other event.Question) bool { return other.ID == q.ID })
-	if q.NeedsPerson() && !known {
-		w.open = append(w.open, q)
+	if q.NeedsPerson() {
+		w.open.Add(q)
 	}
 }
 

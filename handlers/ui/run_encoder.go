@@ -24,7 +24,7 @@ type runEncoder struct {
 	status    string     // of the run; "" between runs
 	steps     []toolStep // all of the run
 	heldBlock *answerBlock
-	open      []event.Question  // oldest first
+	open      follow.Questions
 	denied    map[string]string // by call: why its permission was refused
 	started   map[string]int64  // by block: when it began, in ms
 	deltas    map[string]bool   // by block: whether deltas of it were sent

@@ -182,10 +182,9 @@ func (enc *runEncoder) encodeQuestion() bool {
 }
 
 func (enc *runEncoder) ask(q event.Question) {
-	if slices.ContainsFunc(enc.open, func(other event.Question) bool { return other.ID == q.ID }) {
-		return // asked after a gap, before the record was read up to it
+	if !enc.open.Add(q) {
+		return
 	}
-	enc.open = append(enc.open, q)
 	if s := enc.step(q.Call); s != nil && q.Kind != event.AskTool {
 		s.ask(enc.at.Value.Time)
 	}
