@@ -68,7 +68,7 @@ func (a *attachment) open(ctx context.Context, r *jsonrpc.Request) settings {
 	a.models = models
 	following, cancel := context.WithCancel(ctx) // which ends with the connection
 	a.cancel = cancel
-	context.AfterFunc(following, a.conn.host().AttachClient(a.id, a.conn.capabilities().answerable()))
+	context.AfterFunc(following, a.conn.host().AttachClient(a.id, answerable(a.conn.capabilities())))
 	if files, ok := a.files(); ok {
 		context.AfterFunc(following, a.conn.host().AttachFiles(a.id, files))
 	}

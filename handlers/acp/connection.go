@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/acp"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
@@ -19,7 +20,7 @@ type connection struct {
 	onlyClient bool
 
 	mu       sync.Mutex
-	can      clientCapabilities
+	can      acp.ClientCapabilities
 	attached map[string]*attachment // by session
 }
 
@@ -44,7 +45,7 @@ func (n *connection) methods() jsonrpc.Methods {
 
 // initialize records what the editor can do. The answer is always version 1, which an editor that knows only others must refuse.
 func (n *connection) initialize(_ context.Context, r *jsonrpc.Request) (any, error) {
-	var p initializeParams
+	var p acp.InitializeParams
 	if err := r.Decode(&p); err != nil {
 		return nil, err
 	}
@@ -52,13 +53,15 @@ func (n *connection) initialize(_ context.Context, r *jsonrpc.Request) (any, err
 	n.can = p.Capabilities
 	n.mu.Unlock()
 	n.api.options.Log.Debug("editor connected", "client", p.Client.Name, "version", p.Client.Version)
-	return initializeResult{
-		ProtocolVersion: protocolVersion,
-		Capabilities: agentCapabilities{
-			LoadSession: true, Servers: serverCapabilities{HTTP: true, SSE: true}, Prompt: promptCapabilities{Image: true, EmbeddedContext: true},
+	can := &acp.Present{}
+	return acp.InitializeResult{
+		ProtocolVersion: acp.Version,
+		Capabilities: acp.AgentCapabilities{
+			LoadSession: true, Servers: acp.ServerCapabilities{HTTP: true, SSE: true}, Prompt: acp.PromptCapabilities{Image: true, EmbeddedContext: true},
+			Session: acp.SessionCapabilities{List: can, Resume: can, Close: can, Delete: can},
 		},
-		AuthMethods: []present{}, // editors call authenticate as soon as there is one
-		Agent:       implementation{"copilot-portal", "Copilot Portal", n.api.options.Version},
+		AuthMethods: []acp.AuthMethod{}, // editors call authenticate as soon as there is one
+		Agent:       &acp.Implementation{Name: "copilot-portal", Title: "Copilot Portal", Version: n.api.options.Version},
 	}, nil
 }
 
@@ -69,14 +72,14 @@ func (*connection) authenticate(context.Context, *jsonrpc.Request) (any, error) 
 
 func (n *connection) host() *copilot.Host { return n.api.options.Host }
 
-func (n *connection) capabilities() clientCapabilities {
+func (n *connection) capabilities() acp.ClientCapabilities {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.can
 }
 
 // answerable are the questions that the editor can ask its user. Permissions, plans and choices fit into a request for permission.
-func (c clientCapabilities) answerable() copilot.Capabilities {
+func answerable(c acp.ClientCapabilities) copilot.Capabilities {
 	can := copilot.Capabilities{Kinds: []event.QuestionKind{event.AskPermission, event.AskPlan, event.AskSignIn}, Choices: true}
 	if c.Elicitation.Form != nil {
 		can.Kinds = append(can.Kinds, event.AskInput, event.AskForm)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/copilot-portal/portal/copilot/acp"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/follow"
@@ -34,7 +35,7 @@ type item struct {
 // encoder makes updates of the entries of a record. It is for one goroutine.
 type encoder struct {
 	directory string
-	can       clientCapabilities
+	can       acp.ClientCapabilities
 	isOwn     func(run string) bool // the editor has sent the prompt of the run, and shows it
 
 	last      uint64 // number of the last entry
@@ -55,7 +56,7 @@ type openText struct {
 	hole bool // entries are missing since its start: they may be its deltas
 }
 
-func newEncoder(directory string, can clientCapabilities, isOwn func(string) bool) *encoder {
+func newEncoder(directory string, can acp.ClientCapabilities, isOwn func(string) bool) *encoder {
 	return &encoder{directory: directory, can: can, isOwn: isOwn, texts: map[string]*openText{}, calls: map[string]*openCall{}}
 }
 
@@ -228,9 +229,9 @@ func (c *encoder) addPrompt(run string, p event.Prompt) {
 	for _, a := range p.Attachments {
 		switch {
 		case len(a.Data) > 0:
-			c.add(chunk{userMessage, contentBlock{Type: "image", Data: a.Data, MimeType: a.Type}, run})
+			c.add(chunk{userMessage, acp.Content{Type: "image", Data: a.Data, MimeType: a.Type}, run})
 		case a.Path != "":
-			c.add(chunk{userMessage, contentBlock{Type: "resource_link", URI: fileURI(absolute(c.directory, a.Path)), Name: a.Place()}, run})
+			c.add(chunk{userMessage, acp.Content{Type: "resource_link", URI: fileURI(absolute(c.directory, a.Path)), Name: a.Place()}, run})
 		case a.Text != "":
 			c.add(chunk{userMessage, textOf("\n\n" + a.Text), run})
 		}

@@ -3,6 +3,7 @@ package acp
 import (
 	"strings"
 
+	"github.com/copilot-portal/portal/copilot/acp"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/follow"
 )
@@ -16,7 +17,7 @@ func Entry(n uint64, superseded bool, b event.Body) follow.Entry {
 
 // EncodeTexts returns the texts of the chunks that entries make.
 func EncodeTexts(entries ...follow.Entry) string {
-	c := newEncoder("/", clientCapabilities{}, func(string) bool { return false })
+	c := newEncoder("/", acp.ClientCapabilities{}, func(string) bool { return false })
 	for _, e := range entries {
 		c.encode(e)
 	}

@@ -3,6 +3,7 @@ package acp
 import (
 	"context"
 
+	"github.com/copilot-portal/portal/copilot/acp"
 	"github.com/copilot-portal/portal/copilot/agent"
 )
 
@@ -17,7 +18,7 @@ func (a *attachment) files() (agent.Files, bool) {
 }
 
 func (a *attachment) readFile(ctx context.Context, path string) (string, error) {
-	var text fileText
+	var text acp.FileText
 	err := a.conn.peer.Call(ctx, "fs/read_text_file", readFileParams{a.id, path}, &text)
 	return text.Content, err
 }

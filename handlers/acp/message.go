@@ -3,109 +3,27 @@ package acp
 import (
 	"encoding/json"
 
+	"github.com/copilot-portal/portal/copilot/acp"
 	"github.com/copilot-portal/portal/handlers/form"
 	"github.com/copilot-portal/portal/handlers/wire"
 )
 
-// The messages of the protocol, version 1, as far as the portal uses them. Tests check each one that is sent or received against the
+// The messages that only an agent sends or reads; see also copilot/acp. Tests check each one that is sent or received against the
 // protocol's JSON Schema.
 
-// protocolVersion is the only version that is served.
-const protocolVersion = 1
-
-type implementation struct {
-	Name    string `json:"name"`
-	Title   string `json:"title,omitempty"`
-	Version string `json:"version"`
-}
-
-// present is a capability: an empty object.
-type present struct{}
-
-type initializeParams struct {
-	Capabilities clientCapabilities `json:"clientCapabilities"`
-	Client       implementation     `json:"clientInfo"`
-}
-
-type clientCapabilities struct {
-	Files struct {
-		Read  bool `json:"readTextFile"`
-		Write bool `json:"writeTextFile"`
-	} `json:"fs"`
-	Session struct {
-		Compaction *present `json:"compaction"`
-		Notices    *present `json:"notices"`
-	} `json:"session"`
-	Elicitation struct {
-		Form *present `json:"form"`
-		URL  *present `json:"url"`
-	} `json:"elicitation"`
-}
-
-type initializeResult struct {
-	ProtocolVersion int               `json:"protocolVersion"`
-	Capabilities    agentCapabilities `json:"agentCapabilities"`
-	AuthMethods     []present         `json:"authMethods"`
-	Agent           implementation    `json:"agentInfo"`
-}
-
-type agentCapabilities struct {
-	LoadSession bool                `json:"loadSession"`
-	Servers     serverCapabilities  `json:"mcpCapabilities"`
-	Prompt      promptCapabilities  `json:"promptCapabilities"`
-	Session     sessionCapabilities `json:"sessionCapabilities"`
-}
-
-type serverCapabilities struct {
-	HTTP bool `json:"http"`
-	SSE  bool `json:"sse"`
-}
-
-type promptCapabilities struct {
-	Image           bool `json:"image"`
-	EmbeddedContext bool `json:"embeddedContext"`
-}
-
-type sessionCapabilities struct {
-	List   present `json:"list"`
-	Resume present `json:"resume"`
-	Close  present `json:"close"`
-	Delete present `json:"delete"`
-}
-
 type newParams struct {
-	Directory string   `json:"cwd"`
-	Servers   []server `json:"mcpServers"`
+	Directory string       `json:"cwd"`
+	Servers   []acp.Server `json:"mcpServers"`
 }
 
 type sessionParams struct {
-	SessionID string    `json:"sessionId"`
-	Servers   *[]server `json:"mcpServers"` // nil: as they are
-}
-
-// server is an MCP server: a program, or one at a URL.
-type server struct {
-	Type    string      `json:"type"` // http, sse; absent for a program
-	Name    string      `json:"name"`
-	Command string      `json:"command"`
-	Args    []string    `json:"args"`
-	Env     []namedText `json:"env"`
-	URL     string      `json:"url"`
-	Headers []namedText `json:"headers"`
-}
-
-type namedText struct {
-	Name  string `json:"name"`
-	Value string `json:"value"`
+	SessionID string        `json:"sessionId"`
+	Servers   *[]acp.Server `json:"mcpServers"` // nil: as they are
 }
 
 type readFileParams struct {
 	SessionID string `json:"sessionId"`
 	Path      string `json:"path"`
-}
-
-type fileText struct {
-	Content string `json:"content"`
 }
 
 type writeFileParams struct {
@@ -116,24 +34,13 @@ type writeFileParams struct {
 
 // settings are the state of a session that the user may change.
 type settings struct {
-	Modes   modeState      `json:"modes"`
+	Modes   acp.ModeState  `json:"modes"`
 	Options []configOption `json:"configOptions"`
 }
 
 type newResult struct {
 	SessionID string `json:"sessionId"`
 	settings
-}
-
-type modeState struct {
-	Current   string `json:"currentModeId"`
-	Available []mode `json:"availableModes"`
-}
-
-type mode struct {
-	ID          string `json:"id"`
-	Name        string `json:"name"`
-	Description string `json:"description,omitempty"`
 }
 
 type configOption struct {
@@ -154,11 +61,6 @@ type configValue struct {
 
 type optionsResult struct {
 	Options []configOption `json:"configOptions"`
-}
-
-type setModeParams struct {
-	SessionID string `json:"sessionId"`
-	Mode      string `json:"modeId"`
 }
 
 type setOptionParams struct {
@@ -184,35 +86,8 @@ type sessionInfo struct {
 	Updated   string `json:"updatedAt,omitempty"`
 }
 
-type promptParams struct {
-	SessionID string         `json:"sessionId"`
-	Prompt    []contentBlock `json:"prompt"`
-}
-
-type promptResult struct {
-	StopReason string `json:"stopReason"`
-}
-
 type cancelRequestParams struct {
 	RequestID json.RawMessage `json:"requestId"`
-}
-
-// contentBlock is a part of a prompt or of a message: a text, an image, a link to a resource, or a resource.
-type contentBlock struct {
-	Type     string    `json:"type"`
-	Text     string    `json:"text,omitempty"`
-	Data     []byte    `json:"data,omitempty"` // base64 on the wire
-	MimeType string    `json:"mimeType,omitempty"`
-	URI      string    `json:"uri,omitempty"`
-	Name     string    `json:"name,omitempty"`
-	Resource *resource `json:"resource,omitempty"`
-}
-
-type resource struct {
-	URI      string  `json:"uri"`
-	MimeType string  `json:"mimeType,omitempty"`
-	Text     *string `json:"text,omitempty"`
-	Blob     []byte  `json:"blob,omitempty"`
 }
 
 // textBlock is a content block that has a text, perhaps an empty one.
@@ -236,16 +111,16 @@ type chunk struct {
 
 // toolCall is a tool call or, with another kind, its update. Absent members are unchanged.
 type toolCall struct {
-	Kind      string        `json:"sessionUpdate,omitempty"` // absent in requests for permission
-	ID        string        `json:"toolCallId"`
-	Title     string        `json:"title,omitempty"`
-	Name      string        `json:"name,omitempty"`
-	ToolKind  string        `json:"kind,omitempty"`
-	Status    string        `json:"status,omitempty"`
-	Content   []toolContent `json:"content,omitempty"` // replaces the previous content
-	Locations []location    `json:"locations,omitempty"`
-	RawInput  any           `json:"rawInput,omitempty"`
-	RawOutput any           `json:"rawOutput,omitempty"`
+	Kind      string         `json:"sessionUpdate,omitempty"` // absent in requests for permission
+	ID        string         `json:"toolCallId"`
+	Title     string         `json:"title,omitempty"`
+	Name      string         `json:"name,omitempty"`
+	ToolKind  string         `json:"kind,omitempty"`
+	Status    string         `json:"status,omitempty"`
+	Content   []toolContent  `json:"content,omitempty"` // replaces the previous content
+	Locations []acp.Location `json:"locations,omitempty"`
+	RawInput  any            `json:"rawInput,omitempty"`
+	RawOutput any            `json:"rawOutput,omitempty"`
 }
 
 type toolContent struct {
@@ -256,20 +131,9 @@ type toolContent struct {
 	NewText *string    `json:"newText,omitempty"`
 }
 
-type location struct {
-	Path string `json:"path"`
-	Line int    `json:"line,omitempty"`
-}
-
 type planUpdate struct {
-	Kind    string      `json:"sessionUpdate"`
-	Entries []planEntry `json:"entries"`
-}
-
-type planEntry struct {
-	Content  string `json:"content"`
-	Priority string `json:"priority"`
-	Status   string `json:"status"`
+	Kind    string          `json:"sessionUpdate"`
+	Entries []acp.PlanEntry `json:"entries"`
 }
 
 type usageUpdate struct {
@@ -323,22 +187,9 @@ type compactionUpdate struct {
 }
 
 type permissionParams struct {
-	SessionID string             `json:"sessionId"`
-	ToolCall  toolCall           `json:"toolCall"`
-	Options   []permissionOption `json:"options"`
-}
-
-type permissionOption struct {
-	ID   string `json:"optionId"`
-	Name string `json:"name"`
-	Kind string `json:"kind"`
-}
-
-type permissionResult struct {
-	Outcome struct {
-		Outcome string `json:"outcome"`
-		Option  string `json:"optionId"`
-	} `json:"outcome"`
+	SessionID string                 `json:"sessionId"`
+	ToolCall  toolCall               `json:"toolCall"`
+	Options   []acp.PermissionOption `json:"options"`
 }
 
 type elicitationParams struct {

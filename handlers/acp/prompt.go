@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/copilot-portal/portal/copilot/acp"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
@@ -19,7 +20,7 @@ const compact = "compact"
 
 // prompt starts a run in order, so that a cancellation right behind it finds the run, and answers at the run's end.
 func (n *connection) prompt(_ context.Context, r *jsonrpc.Request) (func(context.Context) (any, error), error) {
-	var p promptParams
+	var p acp.PromptParams
 	if err := r.Decode(&p); err != nil {
 		return nil, err
 	}
@@ -41,27 +42,27 @@ func (n *connection) prompt(_ context.Context, r *jsonrpc.Request) (func(context
 }
 
 // wait waits for the end of the run, whose updates are sent by then.
-func (r *ownRun) wait(ctx context.Context) (promptResult, error) {
+func (r *ownRun) wait(ctx context.Context) (acp.PromptResult, error) {
 	select {
 	case end := <-r.ended:
 		return end.result()
 	case <-ctx.Done():
-		return promptResult{}, ctx.Err()
+		return acp.PromptResult{}, ctx.Err()
 	}
 }
 
-func (e runEnd) result() (promptResult, error) {
+func (e runEnd) result() (acp.PromptResult, error) {
 	switch {
 	case e.err != nil:
-		return promptResult{}, e.err
+		return acp.PromptResult{}, e.err
 	case e.outcome == event.Cancelled:
-		return promptResult{"cancelled"}, nil
+		return acp.PromptResult{StopReason: "cancelled"}, nil
 	case e.outcome == event.Completed:
-		return promptResult{"end_turn"}, nil
+		return acp.PromptResult{StopReason: "end_turn"}, nil
 	case e.outcome == event.Interrupted:
-		return promptResult{}, fault.Errorf(fault.Unavailable, "the portal ended during the run; what it did so far is in the session")
+		return acp.PromptResult{}, fault.Errorf(fault.Unavailable, "the portal ended during the run; what it did so far is in the session")
 	}
-	return promptResult{}, fault.Errorf(fault.Unavailable, "%s", e.reason)
+	return acp.PromptResult{}, fault.Errorf(fault.Unavailable, "%s", e.reason)
 }
 
 // cancel cancels the runs of the editor in a session, or if it has none, the current run, which another client started.
@@ -81,11 +82,11 @@ func (n *connection) cancel(_ context.Context, r *jsonrpc.Request) (any, error) 
 }
 
 // decodePrompt reads the content of a prompt. Texts and links become its text, in their order; resources and images are attached.
-func decodePrompt(blocks []contentBlock) (event.Prompt, error) {
+func decodePrompt(blocks []acp.Content) (event.Prompt, error) {
 	p := event.Prompt{By: Origin}
 	var texts []string
 	for i, b := range blocks {
-		text, attached, err := b.decode()
+		text, attached, err := decodeBlock(b)
 		if err != nil {
 			return p, jsonrpc.InvalidParams(`"prompt.%d": %v`, i, err)
 		}
@@ -99,8 +100,8 @@ func decodePrompt(blocks []contentBlock) (event.Prompt, error) {
 	return p, nil
 }
 
-// decode returns the text of a block, or the one that stands for what it attaches. A link to anything but a file is only text.
-func (b contentBlock) decode() (text string, attached []event.Attachment, err error) {
+// decodeBlock returns the text of a block, or the one that stands for what it attaches. A link to anything but a file is only text.
+func decodeBlock(b acp.Content) (text string, attached []event.Attachment, err error) {
 	switch {
 	case b.Type == "text":
 		return b.Text, nil, nil
@@ -119,7 +120,7 @@ func (b contentBlock) decode() (text string, attached []event.Attachment, err er
 }
 
 // embedded returns the attachment of a resource: the editor's text of a file, which may not be saved yet, another text, or an image.
-func embedded(r resource) (event.Attachment, error) {
+func embedded(r acp.Resource) (event.Attachment, error) {
 	name := path.Base(strings.TrimRight(r.URI, "/"))
 	file, isFile := fileOf(r.URI)
 	switch {

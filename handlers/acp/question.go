@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/copilot-portal/portal/copilot/acp"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
@@ -85,7 +86,7 @@ type relay struct {
 
 // result is the result of either request.
 type result struct {
-	permissionResult
+	acp.PermissionResult
 	elicitationResult
 }
 
@@ -104,7 +105,7 @@ func (a *attachment) ask(ctx context.Context, q event.Question, n attempt) {
 	switch {
 	case q.Kind == event.AskTool || !a.session().HasOpenQuestion(q.ID):
 		return
-	case !can.answerable().CanAnswer(q):
+	case !answerable(can).CanAnswer(q):
 		a.notice(ctx, "warning", "The agent asks what this editor cannot show:", plain.Text(q.Subject()))
 		a.giveUp(ctx, q)
 		return
@@ -162,7 +163,7 @@ func (a *attachment) giveUp(ctx context.Context, q event.Question) {
 	_ = a.session().AnswerAs(context.WithoutCancel(ctx), q.ID, refusal, Origin) // it may be closed by now
 }
 
-func (a *attachment) relay(q event.Question, can clientCapabilities) relay {
+func (a *attachment) relay(q event.Question, can acp.ClientCapabilities) relay {
 	switch q.Kind {
 	case event.AskPermission:
 		return a.permission(q)
@@ -180,12 +181,16 @@ func (a *attachment) relay(q event.Question, can clientCapabilities) relay {
 	return a.choose(q, q.Choices, "The agent asks")
 }
 
+func option(id, name, kind string) acp.PermissionOption {
+	return acp.PermissionOption{ID: id, Name: name, Kind: kind}
+}
+
 // options returns a request for permission. read gets the id of an option that was offered.
-func (a *attachment) options(call toolCall, offered []permissionOption, read func(id string) event.Answer) relay {
+func (a *attachment) options(call toolCall, offered []acp.PermissionOption, read func(id string) event.Answer) relay {
 	return relay{
 		method: "session/request_permission", params: permissionParams{a.id, call, offered},
 		read: func(r result) (event.Answer, bool) {
-			known := slices.ContainsFunc(offered, func(o permissionOption) bool { return o.ID == r.Outcome.Option })
+			known := slices.ContainsFunc(offered, func(o acp.PermissionOption) bool { return o.ID == r.Outcome.Option })
 			switch {
 			case r.Outcome.Outcome != "selected": // the turn is over, or the user has closed the dialog
 				return event.Answer{}, false
@@ -198,11 +203,11 @@ func (a *attachment) options(call toolCall, offered []permissionOption, read fun
 }
 
 func (a *attachment) permission(q event.Question) relay {
-	offered := []permissionOption{{optionAllow, "Allow once", "allow_once"}}
+	offered := []acp.PermissionOption{option(optionAllow, "Allow once", "allow_once")}
 	for _, s := range form.Scopes(q.Scopes) {
-		offered = append(offered, permissionOption{scopePrefix + string(s.Kind), plain.Text(s.Label), "allow_always"})
+		offered = append(offered, option(scopePrefix+string(s.Kind), plain.Text(s.Label), "allow_always"))
 	}
-	offered = append(offered, permissionOption{optionReject, "Refuse", "reject_once"})
+	offered = append(offered, option(optionReject, "Refuse", "reject_once"))
 	return a.options(a.encoder.ofQuestion(q), offered, func(id string) event.Answer {
 		if scope, ok := strings.CutPrefix(id, scopePrefix); ok {
 			return event.Answer{Approved: true, Remember: true, Scope: permission.ScopeKind(scope)}
@@ -213,14 +218,14 @@ func (a *attachment) permission(q event.Question) relay {
 
 // plan asks whether to carry out a plan, and in which way.
 func (a *attachment) plan(q event.Question) relay {
-	offered := []permissionOption{}
+	offered := []acp.PermissionOption{}
 	for i, way := range q.Choices {
-		offered = append(offered, permissionOption{choicePrefix + strconv.Itoa(i), plain.Text(way), "allow_once"})
+		offered = append(offered, option(choicePrefix+strconv.Itoa(i), plain.Text(way), "allow_once"))
 	}
 	if len(offered) == 0 {
-		offered = append(offered, permissionOption{optionAllow, "Carry it out", "allow_once"})
+		offered = append(offered, option(optionAllow, "Carry it out", "allow_once"))
 	}
-	offered = append(offered, permissionOption{optionReject, "Do not", "reject_once"})
+	offered = append(offered, option(optionReject, "Do not", "reject_once"))
 	call := toolCall{
 		ID: cmp.Or(q.Call, q.ID), Status: "pending", Title: plain.Line(plain.Text(cmp.Or(q.Title, "Carry out this plan?")), maxTitle), ToolKind: "switch_mode",
 		Content: []toolContent{text(plain.Text(q.Text))},
@@ -244,11 +249,11 @@ func choiceOf(id string, choices []string) (string, bool) {
 
 // choose asks for one of the choices.
 func (a *attachment) choose(q event.Question, choices []string, title string) relay {
-	offered := []permissionOption{}
+	offered := []acp.PermissionOption{}
 	for i, c := range choices {
-		offered = append(offered, permissionOption{choicePrefix + strconv.Itoa(i), plain.Text(c), "allow_once"})
+		offered = append(offered, option(choicePrefix+strconv.Itoa(i), plain.Text(c), "allow_once"))
 	}
-	offered = append(offered, permissionOption{optionReject, "Do not answer", "reject_once"})
+	offered = append(offered, option(optionReject, "Do not answer", "reject_once"))
 	call := toolCall{ID: cmp.Or(q.Call, q.ID), Status: "pending", Title: title, ToolKind: "other", Content: []toolContent{text(plain.Text(q.Text))}}
 	return a.options(call, offered, func(id string) event.Answer {
 		if c, ok := choiceOf(id, choices); ok {
@@ -261,14 +266,14 @@ func (a *attachment) choose(q event.Question, choices []string, title string) re
 func declined() event.Answer { return event.Answer{Reason: "The user did not want to answer."} }
 
 // signIn sends the user to a page.
-func (a *attachment) signIn(q event.Question, can clientCapabilities) relay {
+func (a *attachment) signIn(q event.Question, can acp.ClientCapabilities) relay {
 	message := plain.Text(cmp.Or(q.Text, "Sign in to "+cmp.Or(q.Source, "a service")))
 	if can.Elicitation.URL == nil || q.URL == "" {
 		call := toolCall{
 			ID: cmp.Or(q.Call, q.ID), Status: "pending", Title: "Sign in to " + plain.Text(cmp.Or(q.Source, "a service")), ToolKind: "fetch",
 			Content: []toolContent{text(strings.TrimSpace(message + "\n\n" + plain.Text(q.URL)))},
 		}
-		offered := []permissionOption{{optionAllow, "Done", "allow_once"}, {optionReject, "Do not", "reject_once"}}
+		offered := []acp.PermissionOption{option(optionAllow, "Done", "allow_once"), option(optionReject, "Do not", "reject_once")}
 		return a.options(call, offered, func(id string) event.Answer { return event.Answer{Approved: id == optionAllow} })
 	}
 	return a.elicit(elicitationParams{Mode: "url", SessionID: a.id, CallID: q.Call, Message: message, ID: q.ID, URL: q.URL},

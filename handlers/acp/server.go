@@ -2,12 +2,13 @@ package acp
 
 import (
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/acp"
 	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
 // setServers replaces the MCP servers of a session by those of the editor.
-func setServers(s *copilot.Session, list []server) error {
+func setServers(s *copilot.Session, list []acp.Server) error {
 	servers, err := serverConfigs(list)
 	if err != nil {
 		return err
@@ -15,10 +16,10 @@ func setServers(s *copilot.Session, list []server) error {
 	return s.SetServers(servers)
 }
 
-func serverConfigs(list []server) ([]agent.ServerConfig, error) {
+func serverConfigs(list []acp.Server) ([]agent.ServerConfig, error) {
 	servers := make([]agent.ServerConfig, 0, len(list))
 	for _, s := range list {
-		config, err := s.config()
+		config, err := serverConfig(s)
 		if err != nil {
 			return nil, err
 		}
@@ -27,8 +28,8 @@ func serverConfigs(list []server) ([]agent.ServerConfig, error) {
 	return servers, nil
 }
 
-// config ignores members that the type does not have.
-func (s server) config() (agent.ServerConfig, error) {
+// serverConfig ignores members that the type does not have.
+func serverConfig(s acp.Server) (agent.ServerConfig, error) {
 	switch s.Type {
 	case "", "stdio":
 		return agent.ServerConfig{Name: s.Name, Command: s.Command, Args: s.Args, Env: byName(s.Env)}, nil
@@ -38,7 +39,7 @@ func (s server) config() (agent.ServerConfig, error) {
 	return agent.ServerConfig{}, fault.Errorf(fault.Invalid, "MCP server %q: there is no type %q, only http, sse and programs without a type", s.Name, s.Type)
 }
 
-func byName(list []namedText) map[string]string {
+func byName(list []acp.NamedText) map[string]string {
 	values := make(map[string]string, len(list))
 	for _, v := range list {
 		values[v.Name] = v.Value

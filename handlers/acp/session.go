@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/acp"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
@@ -24,7 +25,7 @@ func (n *connection) newSession(ctx context.Context, r *jsonrpc.Request) (any, e
 		return nil, err
 	}
 	s, err := n.host().Start(ctx, copilot.Start{
-		Origin: Origin, Directory: p.Directory, AskUser: true, Servers: servers, Files: n.capabilities().Files.Read, Capabilities: n.capabilities().answerable(),
+		Origin: Origin, Directory: p.Directory, AskUser: true, Servers: servers, Files: n.capabilities().Files.Read, Capabilities: answerable(n.capabilities()),
 	})
 	if err != nil {
 		return nil, err
@@ -115,7 +116,7 @@ func (n *connection) close(ctx context.Context, r *jsonrpc.Request) (any, error)
 	a.cancelRuns()
 	a.runs.endAll(runEnd{outcome: event.Cancelled})
 	n.detach(ctx, p.SessionID)
-	return present{}, nil
+	return acp.Present{}, nil
 }
 
 func (n *connection) remove(ctx context.Context, r *jsonrpc.Request) (any, error) {
@@ -124,5 +125,5 @@ func (n *connection) remove(ctx context.Context, r *jsonrpc.Request) (any, error
 		return nil, err
 	}
 	n.detach(ctx, p.SessionID)
-	return present{}, n.host().Delete(ctx, p.SessionID)
+	return acp.Present{}, n.host().Delete(ctx, p.SessionID)
 }

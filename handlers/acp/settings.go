@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 
+	"github.com/copilot-portal/portal/copilot/acp"
 	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
@@ -21,11 +22,11 @@ const (
 // attributeMode is the attribute of a session with the mode of its next prompt.
 const attributeMode = "acp.mode"
 
-func modes() []mode {
-	return []mode{
-		{string(event.ModeInteractive), "Agent", "Works step by step, and asks before it acts"},
-		{string(event.ModePlan), "Plan", "Makes a plan first and asks for approval"},
-		{string(event.ModeAutopilot), "Autopilot", "Continues until the task is done"},
+func modes() []acp.Mode {
+	return []acp.Mode{
+		{ID: string(event.ModeInteractive), Name: "Agent", Description: "Works step by step, and asks before it acts"},
+		{ID: string(event.ModePlan), Name: "Plan", Description: "Makes a plan first and asks for approval"},
+		{ID: string(event.ModeAutopilot), Name: "Autopilot", Description: "Continues until the task is done"},
 	}
 }
 
@@ -37,8 +38,8 @@ func (a *attachment) mode() event.Mode {
 // settings are the current ones. Without models (the agent cannot list them), the option is missing.
 func (a *attachment) settings(model string) settings {
 	current := string(a.mode())
-	values := wire.List(modes(), func(m mode) configValue { return configValue{m.ID, m.Name, m.Description} })
-	now := settings{Modes: modeState{current, modes()}, Options: []configOption{
+	values := wire.List(modes(), func(m acp.Mode) configValue { return configValue{m.ID, m.Name, m.Description} })
+	now := settings{Modes: acp.ModeState{Current: current, Available: modes()}, Options: []configOption{
 		{Type: "select", ID: optionMode, Name: "Mode", Category: optionMode, Current: current, Options: values},
 	}}
 	if len(a.models) > 0 {
@@ -61,7 +62,7 @@ func modelValues(models []agent.Model, current string) []configValue {
 }
 
 func (n *connection) setMode(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	var p setModeParams
+	var p acp.SetModeParams
 	if err := r.Decode(&p); err != nil {
 		return nil, err
 	}
@@ -73,7 +74,7 @@ func (n *connection) setMode(ctx context.Context, r *jsonrpc.Request) (any, erro
 		return nil, err
 	}
 	// Editors that show the options instead of the modes see the change, too.
-	return present{}, a.update(ctx, optionsUpdate{"config_option_update", a.settings(a.session().Info().Model).Options})
+	return acp.Present{}, a.update(ctx, optionsUpdate{"config_option_update", a.settings(a.session().Info().Model).Options})
 }
 
 func (a *attachment) setMode(id string) error {

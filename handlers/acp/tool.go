@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/copilot-portal/portal/copilot/acp"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/permission"
 	"github.com/copilot-portal/portal/copilot/plain"
@@ -100,7 +101,7 @@ func (c *encoder) describe(b event.ToolStarted) toolCall {
 		call.RawInput = b.Arguments
 	}
 	if args.Path != "" {
-		call.Locations = []location{{Path: absolute(c.directory, args.Path)}}
+		call.Locations = []acp.Location{{Path: absolute(c.directory, args.Path)}}
 		if len(args.Range) > 0 && args.Range[0] > 0 {
 			call.Locations[0].Line = args.Range[0]
 		}
@@ -186,9 +187,9 @@ func (c *encoder) endCall(b event.ToolEnded) {
 
 func (c *encoder) addPlan(todos []event.Todo) {
 	states := map[event.TodoState]string{event.TodoPending: "pending", event.TodoRunning: "in_progress", event.TodoCompleted: "completed"}
-	update := planUpdate{"plan", []planEntry{}}
+	update := planUpdate{"plan", []acp.PlanEntry{}}
 	for _, t := range todos {
-		update.Entries = append(update.Entries, planEntry{plain.Text(t.Title), "medium", cmp.Or(states[t.State], "pending")})
+		update.Entries = append(update.Entries, acp.PlanEntry{Content: plain.Text(t.Title), Priority: "medium", Status: cmp.Or(states[t.State], "pending")})
 	}
 	c.add(update)
 }
@@ -209,7 +210,7 @@ func (c *encoder) ofQuestion(q event.Question) toolCall {
 	call.Title = plain.Line(plain.Text(cmp.Or(q.Subject(), call.Title)), maxTitle) // the title of a command is in the words of the model
 	call.Content = append([]toolContent{text(plain.Text(cmp.Or(q.Detail, q.Title)))}, call.Content...)
 	if q.Path != "" {
-		call.Locations = []location{{Path: absolute(c.directory, q.Path)}}
+		call.Locations = []acp.Location{{Path: absolute(c.directory, q.Path)}}
 	}
 	return call
 }

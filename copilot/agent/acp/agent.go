@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/copilot-portal/portal/copilot/acp"
 	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/copilot/agent/stdio"
 	"github.com/copilot-portal/portal/copilot/event"
@@ -22,7 +23,7 @@ type Agent struct {
 
 	driver *Driver
 	link   *stdio.Link
-	info   initializeResult // set before the agent is used
+	info   acp.InitializeResult // set before the agent is used
 
 	work sync.WaitGroup // goroutines of conversations and of tools; see [Agent.start]
 
@@ -43,15 +44,15 @@ func (a *Agent) methods() jsonrpc.Methods {
 }
 
 func (a *Agent) initialize(ctx context.Context) error {
-	p := initializeParams{
-		ProtocolVersion: protocolVersion,
-		Client:          implementation{Name: "copilot-portal", Title: "Copilot Portal", Version: a.driver.options.Version},
+	p := acp.InitializeParams{
+		ProtocolVersion: acp.Version,
+		Client:          acp.Implementation{Name: "copilot-portal", Title: "Copilot Portal", Version: a.driver.options.Version},
 	}
 	if err := a.call(ctx, "initialize", p, &a.info); err != nil {
 		return err
 	}
-	if a.info.ProtocolVersion != protocolVersion {
-		return fault.Errorf(fault.Unavailable, "it speaks version %d of the protocol, not %d", a.info.ProtocolVersion, protocolVersion)
+	if a.info.ProtocolVersion != acp.Version {
+		return fault.Errorf(fault.Unavailable, "it speaks version %d of the protocol, not %d", a.info.ProtocolVersion, acp.Version)
 	}
 	if method := a.driver.options.Auth; method != "" {
 		return a.call(ctx, "authenticate", map[string]string{"methodId": method}, nil)
@@ -127,7 +128,7 @@ func (a *Agent) Models(ctx context.Context) ([]agent.Model, error) {
 		return nil, err
 	}
 	var s settings
-	if err := a.call(ctx, "session/new", sessionParams{Directory: directory, Servers: []mcpServer{}, Meta: a.driver.preset.meta}, &s); err != nil {
+	if err := a.call(ctx, "session/new", sessionParams{Directory: directory, Servers: []acp.Server{}, Meta: a.driver.preset.meta}, &s); err != nil {
 		return nil, err
 	}
 	a.driver.learnModels(s)

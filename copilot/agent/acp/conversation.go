@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/copilot-portal/portal/copilot/acp"
 	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/copilot/agent/stdio"
 	"github.com/copilot-portal/portal/copilot/event"
@@ -20,7 +21,7 @@ type conversation struct {
 	agent     *Agent
 	directory string
 	prefix    string // of the ids of its events
-	servers   []mcpServer
+	servers   []acp.Server
 	tools     clientTools
 
 	mu        sync.Mutex // held during the sink, so that no event follows Close

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"io"
 
+	"github.com/copilot-portal/portal/copilot/acp"
 	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/copilot/agent/process"
 	"github.com/copilot-portal/portal/copilot/agent/stdio"
@@ -48,7 +49,7 @@ func Described(raw string) (event.Question, error) {
 
 // Chosen returns the option that answers a request for permission; "" cancels it.
 func Chosen(raw string, approved bool) (string, error) {
-	options, err := decode[[]permissionOption](json.RawMessage(raw))
+	options, err := decode[[]acp.PermissionOption](json.RawMessage(raw))
 	return choose(options, optionKinds(approved)...).Option, err
 }
 
@@ -65,7 +66,7 @@ func Translate(sink agent.Sink, updates ...[]byte) {
 	for _, u := range updates {
 		_ = c.update(u) // an invalid one is reported to the agent
 	}
-	c.endTurn(t, promptResult{}, nil)
+	c.endTurn(t, acp.PromptResult{}, nil)
 }
 
 // Saved returns the directory of a driver.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/copilot-portal/portal/copilot/acp"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 	"github.com/copilot-portal/portal/copilot/permission"
@@ -20,7 +21,7 @@ import (
 func (a *Agent) readFile(_ context.Context, r *jsonrpc.Request) (func(context.Context) (any, error), error) {
 	return a.useFile(r, permission.Read, func(root *os.Root, path string, p fileParams) (any, error) {
 		text, err := root.ReadFile(path)
-		return fileResult{selectLines(string(text), p.Line, p.Limit)}, err
+		return acp.FileText{Content: selectLines(string(text), p.Line, p.Limit)}, err
 	})
 }
 

@@ -4,65 +4,16 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+
+	"github.com/copilot-portal/portal/copilot/acp"
 )
 
-// The messages of the protocol, version 1, as far as the portal uses them.
-
-const protocolVersion = 1
-
-type implementation struct {
-	Name    string `json:"name"`
-	Title   string `json:"title,omitempty"`
-	Version string `json:"version"`
-}
-
-type initializeParams struct {
-	ProtocolVersion int                `json:"protocolVersion"`
-	Capabilities    clientCapabilities `json:"clientCapabilities"`
-	Client          implementation     `json:"clientInfo"`
-}
-
-// clientCapabilities offers nothing: the agent works with files and commands itself, and asks before it does.
-type clientCapabilities struct {
-	Files    fileCapabilities `json:"fs"`
-	Terminal bool             `json:"terminal"`
-}
-
-type fileCapabilities struct {
-	Read  bool `json:"readTextFile"`
-	Write bool `json:"writeTextFile"`
-}
-
-type initializeResult struct {
-	ProtocolVersion int             `json:"protocolVersion"`
-	Agent           *implementation `json:"agentInfo"`
-	AuthMethods     []authMethod    `json:"authMethods"`
-	Capabilities    struct {
-		LoadSession bool `json:"loadSession"`
-		Prompt      struct {
-			Image           bool `json:"image"`
-			EmbeddedContext bool `json:"embeddedContext"`
-		} `json:"promptCapabilities"`
-		Servers struct {
-			HTTP bool `json:"http"`
-			SSE  bool `json:"sse"`
-		} `json:"mcpCapabilities"`
-		Session struct {
-			Resume, Close, Delete *struct{}
-		} `json:"sessionCapabilities"`
-	} `json:"agentCapabilities"`
-}
-
-type authMethod struct {
-	ID          string `json:"id"`
-	Name        string `json:"name"`
-	Description string `json:"description"`
-}
+// The messages that only a client sends or reads; see also copilot/acp.
 
 type sessionParams struct {
 	SessionID string          `json:"sessionId,omitempty"`
 	Directory string          `json:"cwd"`
-	Servers   []mcpServer     `json:"mcpServers"` // required, also if there are none
+	Servers   []acp.Server    `json:"mcpServers"` // required, also if there are none
 	Meta      json.RawMessage `json:"_meta,omitempty"`
 }
 
@@ -74,17 +25,8 @@ type sessionID struct {
 // settings are the state of a session that can be changed.
 type settings struct {
 	SessionID string         `json:"sessionId"`
-	Modes     *modeState     `json:"modes"`
+	Modes     *acp.ModeState `json:"modes"`
 	Options   []configOption `json:"configOptions"`
-}
-
-type modeState struct {
-	Current   string   `json:"currentModeId"`
-	Available []modeID `json:"availableModes"`
-}
-
-type modeID struct {
-	ID string `json:"id"`
 }
 
 type configOption struct {
@@ -138,48 +80,17 @@ type setOptionParams struct {
 	Value     string `json:"value"`
 }
 
-type setModeParams struct {
-	SessionID string `json:"sessionId"`
-	Mode      string `json:"modeId"`
-}
-
-type promptParams struct {
-	SessionID string    `json:"sessionId"`
-	Prompt    []content `json:"prompt"`
-}
-
-// content is a block of content.
-type content struct {
-	Type     string    `json:"type"`
-	Text     string    `json:"text,omitempty"`
-	Data     []byte    `json:"data,omitempty"`
-	MimeType string    `json:"mimeType,omitempty"`
-	URI      string    `json:"uri,omitempty"`
-	Name     string    `json:"name,omitempty"`
-	Resource *resource `json:"resource,omitempty"`
-}
-
-type resource struct {
-	URI      string `json:"uri"`
-	MimeType string `json:"mimeType,omitempty"`
-	Text     string `json:"text"`
-}
-
-// read returns the content as Markdown; "" if it is not text.
-func (c content) read() string {
+// markdown returns content as Markdown; "" if it is not text.
+func markdown(c acp.Content) string {
 	switch {
 	case c.Type == "text":
 		return c.Text
 	case c.Type == "resource_link":
 		return "[" + c.Name + "](" + c.URI + ")"
-	case c.Resource != nil:
-		return c.Resource.Text
+	case c.Resource != nil && c.Resource.Text != nil:
+		return *c.Resource.Text
 	}
 	return ""
-}
-
-type promptResult struct {
-	StopReason string `json:"stopReason"`
 }
 
 // The reasons for which a turn ends.
@@ -200,18 +111,13 @@ type update struct {
 	Kind      string          `json:"sessionUpdate"`
 	MessageID string          `json:"messageId"`
 	Content   json.RawMessage `json:"content"` // a block, or the content of a tool call
-	Entries   []planEntry     `json:"entries"`
+	Entries   []acp.PlanEntry `json:"entries"`
 	Used      int64           `json:"used"`
 	Size      int64           `json:"size"`
 	Title     *string         `json:"title"`
 	Options   []configOption  `json:"configOptions"`
 	Mode      string          `json:"currentModeId"`
 	Commands  json.RawMessage `json:"availableCommands"`
-}
-
-type planEntry struct {
-	Content string `json:"content"`
-	Status  string `json:"status"`
 }
 
 // toolUpdate is a tool call, or the change of one: what is absent stays.
@@ -222,7 +128,7 @@ type toolUpdate struct {
 	Kind      string          `json:"kind"`
 	Status    string          `json:"status"`
 	Content   []toolContent   `json:"content"`
-	Locations []location      `json:"locations"`
+	Locations []acp.Location  `json:"locations"`
 	RawInput  json.RawMessage `json:"rawInput"`
 	RawOutput json.RawMessage `json:"rawOutput"`
 	Meta      json.RawMessage `json:"_meta"`
@@ -239,22 +145,18 @@ func (u toolUpdate) terminal() string {
 }
 
 type toolContent struct {
-	Type    string  `json:"type"` // content or diff
-	Content content `json:"content"`
-	Path    string  `json:"path"`
-	OldText *string `json:"oldText"`
-	NewText string  `json:"newText"`
-}
-
-type location struct {
-	Path string `json:"path"`
+	Type    string      `json:"type"` // content or diff
+	Content acp.Content `json:"content"`
+	Path    string      `json:"path"`
+	OldText *string     `json:"oldText"`
+	NewText string      `json:"newText"`
 }
 
 // readAll returns the texts of a tool call's content.
 func readAll(list []toolContent) string {
 	var texts []string
 	for _, c := range list {
-		if text := c.Content.read(); text != "" {
+		if text := markdown(c.Content); text != "" {
 			texts = append(texts, text)
 		}
 	}
@@ -262,23 +164,9 @@ func readAll(list []toolContent) string {
 }
 
 type permissionParams struct {
-	SessionID string             `json:"sessionId"`
-	Call      toolUpdate         `json:"toolCall"`
-	Options   []permissionOption `json:"options"`
-}
-
-type permissionOption struct {
-	ID   string `json:"optionId"`
-	Kind string `json:"kind"`
-}
-
-type permissionResult struct {
-	Outcome outcome `json:"outcome"`
-}
-
-type outcome struct {
-	Outcome string `json:"outcome"` // selected or cancelled
-	Option  string `json:"optionId,omitempty"`
+	SessionID string                 `json:"sessionId"`
+	Call      toolUpdate             `json:"toolCall"`
+	Options   []acp.PermissionOption `json:"options"`
 }
 
 type fileParams struct {
@@ -287,8 +175,4 @@ type fileParams struct {
 	Content   string `json:"content"`
 	Line      int    `json:"line"` // the first, from 1; 0 means all
 	Limit     int    `json:"limit"`
-}
-
-type fileResult struct {
-	Content string `json:"content"`
 }

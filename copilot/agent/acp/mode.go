@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/copilot-portal/portal/copilot/acp"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
 )
@@ -28,7 +29,7 @@ func (s settings) mode() (mode string, has bool) {
 
 // setMode records the mode. It modifies nothing that copies of s share.
 func (s *settings) setMode(mode string) {
-	modes := modeState{Current: mode}
+	modes := acp.ModeState{Current: mode}
 	if s.Modes != nil {
 		modes.Available = s.Modes.Available
 	}
@@ -61,10 +62,10 @@ func (c *conversation) selectMode(ctx context.Context, s settings, mode string) 
 		}
 		return c.agent.call(ctx, "session/set_config_option", setOptionParams{c.id, o.ID, mode}, nil)
 	}
-	if !slices.ContainsFunc(s.Modes.Available, func(m modeID) bool { return m.ID == mode }) {
+	if !slices.ContainsFunc(s.Modes.Available, func(m acp.Mode) bool { return m.ID == mode }) {
 		return c.noMode(mode)
 	}
-	return c.agent.call(ctx, "session/set_mode", setModeParams{c.id, mode}, nil)
+	return c.agent.call(ctx, "session/set_mode", acp.SetModeParams{SessionID: c.id, Mode: mode}, nil)
 }
 
 func (c *conversation) noMode(mode string) error {

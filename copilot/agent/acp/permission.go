@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/copilot-portal/portal/copilot/acp"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 	"github.com/copilot-portal/portal/copilot/permission"
@@ -102,15 +103,15 @@ func (a *Agent) requestPermission(_ context.Context, r *jsonrpc.Request) (func(c
 	return func(ctx context.Context) (any, error) {
 		switch {
 		case isClientTool: // the user is asked when it is called
-			return permissionResult{choose(p.Options, optionKinds(true)...)}, nil
+			return acp.PermissionResult{Outcome: choose(p.Options, optionKinds(true)...)}, nil
 		case q == nil:
-			return permissionResult{choose(p.Options)}, nil
+			return acp.PermissionResult{Outcome: choose(p.Options)}, nil
 		}
 		answer, ok := q.await(ctx)
 		if !ok {
-			return permissionResult{choose(p.Options)}, nil
+			return acp.PermissionResult{Outcome: choose(p.Options)}, nil
 		}
-		return permissionResult{choose(p.Options, optionKinds(answer.Approved)...)}, nil
+		return acp.PermissionResult{Outcome: choose(p.Options, optionKinds(answer.Approved)...)}, nil
 	}, nil
 }
 
@@ -176,17 +177,17 @@ func optionKinds(approved bool) []string {
 
 // choose returns the outcome that selects an option of the first kind that is offered. Without one, the request is cancelled, which would end
 // the turn and is therefore no refusal.
-func choose(options []permissionOption, kinds ...string) outcome {
+func choose(options []acp.PermissionOption, kinds ...string) acp.Outcome {
 	for _, kind := range kinds {
-		if i := slices.IndexFunc(options, func(o permissionOption) bool { return o.Kind == kind && !endsTurn(o) }); i >= 0 {
-			return outcome{Outcome: "selected", Option: options[i].ID}
+		if i := slices.IndexFunc(options, func(o acp.PermissionOption) bool { return o.Kind == kind && !endsTurn(o) }); i >= 0 {
+			return acp.Outcome{Outcome: "selected", Option: options[i].ID}
 		}
 	}
-	return outcome{Outcome: stopCancelled}
+	return acp.Outcome{Outcome: stopCancelled}
 }
 
 // endsTurn reports whether an option also ends the turn, as the second refusal of some agents does.
-func endsTurn(o permissionOption) bool { return o.ID == "cancel" || o.ID == "abort" }
+func endsTurn(o acp.PermissionOption) bool { return o.ID == "cancel" || o.ID == "abort" }
 
 // describe returns the question for a tool call of an agent and what it needs.
 func (u toolUpdate) describe(agent string) (event.Question, []permission.Need) {

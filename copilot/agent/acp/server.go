@@ -7,39 +7,24 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/copilot-portal/portal/copilot/acp"
 	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-// mcpServer is an MCP server: of a program, which has no type, or at a URL.
-type mcpServer struct {
-	Type    string      `json:"type,omitempty"` // http or sse
-	Name    string      `json:"name"`
-	Command string      `json:"command,omitempty"`
-	Args    []string    `json:"args,omitzero"`
-	Env     []namedText `json:"env,omitzero"`
-	URL     string      `json:"url,omitempty"`
-	Headers []namedText `json:"headers,omitzero"`
-}
-
-type namedText struct {
-	Name  string `json:"name"`
-	Value string `json:"value"`
-}
-
 // servers converts the servers of an opening, those that the agent cannot use without.
-func (a *Agent) servers(list []agent.ServerConfig) (usable []mcpServer, others []string) {
-	usable = []mcpServer{} // required, also if there are none
+func (a *Agent) servers(list []agent.ServerConfig) (usable []acp.Server, others []string) {
+	usable = []acp.Server{} // required, also if there are none
 	can := a.info.Capabilities.Servers
 	for _, s := range list {
 		switch {
 		case s.Command != "":
-			usable = append(usable, mcpServer{Name: s.Name, Command: s.Command, Args: append([]string{}, s.Args...), Env: named(s.Env)})
+			usable = append(usable, acp.Server{Name: s.Name, Command: s.Command, Args: append([]string{}, s.Args...), Env: named(s.Env)})
 		case s.SSE && can.SSE:
-			usable = append(usable, mcpServer{Type: "sse", Name: s.Name, URL: s.URL, Headers: named(s.Headers)})
+			usable = append(usable, acp.Server{Type: "sse", Name: s.Name, URL: s.URL, Headers: named(s.Headers)})
 		case !s.SSE && can.HTTP:
-			usable = append(usable, mcpServer{Type: "http", Name: s.Name, URL: s.URL, Headers: named(s.Headers)})
+			usable = append(usable, acp.Server{Type: "http", Name: s.Name, URL: s.URL, Headers: named(s.Headers)})
 		default:
 			others = append(others, s.Name)
 		}
@@ -47,10 +32,10 @@ func (a *Agent) servers(list []agent.ServerConfig) (usable []mcpServer, others [
 	return usable, others
 }
 
-func named(m map[string]string) []namedText {
-	list := []namedText{}
+func named(m map[string]string) []acp.NamedText {
+	list := []acp.NamedText{}
 	for _, name := range slices.Sorted(maps.Keys(m)) {
-		list = append(list, namedText{name, m[name]})
+		list = append(list, acp.NamedText{Name: name, Value: m[name]})
 	}
 	return list
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/copilot-portal/portal/copilot/acp"
 	"github.com/copilot-portal/portal/copilot/agent/stdio"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
@@ -156,8 +157,8 @@ func (c *conversation) offerTools(tools []event.Tool) error {
 	}
 	name := serverName(secret, c.directory, tools)
 	c.tools = clientTools{server: name, tools: tools, listed: s.offer(c.agent, name, tools)}
-	c.servers = append(c.servers, mcpServer{
-		Type: "http", Name: name, URL: s.url + name, Headers: []namedText{{"Authorization", "Bearer " + s.token}},
+	c.servers = append(c.servers, acp.Server{
+		Type: "http", Name: name, URL: s.url + name, Headers: []acp.NamedText{{Name: "Authorization", Value: "Bearer " + s.token}},
 	})
 	return nil
 }

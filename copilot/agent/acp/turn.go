@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/copilot-portal/portal/copilot/acp"
 	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/copilot/agent/stdio"
 	"github.com/copilot-portal/portal/copilot/event"
@@ -77,7 +78,7 @@ func (c *conversation) Send(ctx context.Context, p event.Prompt) error {
 	if err != nil {
 		return err
 	}
-	pending, err := c.agent.link.Peer.Begin(ctx, c, "session/prompt", promptParams{c.id, blocks})
+	pending, err := c.agent.link.Peer.Begin(ctx, c, "session/prompt", acp.PromptParams{SessionID: c.id, Prompt: blocks})
 	if err != nil {
 		c.dropTurn(t)
 		return c.agent.explain(err)
@@ -90,7 +91,7 @@ func (c *conversation) Send(ctx context.Context, p event.Prompt) error {
 }
 
 // perform waits for the answer to a prompt and ends the turn.
-func (c *conversation) perform(t *turn, pending *jsonrpc.PendingCall, blocks []content) {
+func (c *conversation) perform(t *turn, pending *jsonrpc.PendingCall, blocks []acp.Content) {
 	answered := make(chan struct{})
 	var insisting sync.WaitGroup
 	insisting.Go(func() { c.insistOnCancel(t, answered) })
@@ -102,9 +103,9 @@ func (c *conversation) perform(t *turn, pending *jsonrpc.PendingCall, blocks []c
 
 // awaitAnswer waits for the answer to a prompt. It sends the prompt again while the agent takes a cancellation of the turn before for one of
 // this turn.
-func (c *conversation) awaitAnswer(t *turn, pending *jsonrpc.PendingCall, blocks []content) (r promptResult, err error) {
+func (c *conversation) awaitAnswer(t *turn, pending *jsonrpc.PendingCall, blocks []acp.Content) (r acp.PromptResult, err error) {
 	for {
-		r = promptResult{}
+		r = acp.PromptResult{}
 		err = pending.Await(context.Background(), &r)
 		if err != nil || r.StopReason != stopCancelled || !c.isLateCancel(t) {
 			return r, err
@@ -113,7 +114,7 @@ func (c *conversation) awaitAnswer(t *turn, pending *jsonrpc.PendingCall, blocks
 		case <-time.After(cancelAgain):
 		case <-c.agent.link.Over():
 		}
-		if pending, err = c.agent.link.Peer.Begin(context.Background(), c, "session/prompt", promptParams{c.id, blocks}); err != nil {
+		if pending, err = c.agent.link.Peer.Begin(context.Background(), c, "session/prompt", acp.PromptParams{SessionID: c.id, Prompt: blocks}); err != nil {
 			return r, err
 		}
 	}
@@ -175,7 +176,7 @@ func (c *conversation) forceEnd(t *turn) {
 	c.mu.Lock()
 	c.needsReload = true
 	c.mu.Unlock()
-	c.endTurn(t, promptResult{}, nil)
+	c.endTurn(t, acp.PromptResult{}, nil)
 }
 
 // cancel tells the agent to end the turn.
@@ -207,7 +208,7 @@ func (c *conversation) dropTurn(t *turn) {
 }
 
 // endTurn ends a turn with the answer to its prompt. After the end of the program no events follow.
-func (c *conversation) endTurn(t *turn, r promptResult, err error) {
+func (c *conversation) endTurn(t *turn, r acp.PromptResult, err error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.turn != t {
@@ -240,7 +241,7 @@ func (c *conversation) endTurn(t *turn, r promptResult, err error) {
 }
 
 // failureOf returns why a turn did not end by itself, or nil.
-func failureOf(r promptResult, err error) *event.SessionError {
+func failureOf(r acp.PromptResult, err error) *event.SessionError {
 	if err != nil {
 		e := event.NewSessionError(err)
 		return &e
@@ -304,12 +305,12 @@ func (c *conversation) translateWork(u update, raw json.RawMessage) error {
 		c.callChanged(c.turn, call)
 		return nil
 	}
-	block, err := decode[content](u.Content)
+	block, err := decode[acp.Content](u.Content)
 	if err != nil {
 		return err
 	}
 	c.startCalls(c.turn)
-	c.addText(c.turn, u.Kind == "agent_thought_chunk", u.MessageID, block.read())
+	c.addText(c.turn, u.Kind == "agent_thought_chunk", u.MessageID, markdown(block))
 	return nil
 }
 
@@ -372,7 +373,7 @@ func (c *conversation) optionsChanged(options []configOption) {
 }
 
 // todos converts the agent's plan. Its entries have no ids: their places are.
-func todos(entries []planEntry) []event.Todo {
+func todos(entries []acp.PlanEntry) []event.Todo {
 	list := make([]event.Todo, 0, len(entries))
 	for i, e := range entries {
 		state := event.TodoPending
