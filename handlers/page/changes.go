@@ -8,6 +8,7 @@ import (
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/checkpoint"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
+	"github.com/copilot-portal/portal/handlers/edit"
 	"github.com/copilot-portal/portal/handlers/ui"
 	"github.com/copilot-portal/portal/handlers/wire"
 )
@@ -155,23 +156,10 @@ func (n *connection) diff(ctx context.Context, r *jsonrpc.Request) (any, error) 
 	return result, nil
 }
 
-type (
-	restoreResult struct {
-		ID        string         `json:"id"` // "" if there was nothing to do
-		Files     []restoredFile `json:"files"`
-		Count     int            `json:"count"`
-		Left      []string       `json:"left,omitempty"`
-		SessionID string         `json:"session_id,omitempty"` // the fork
-	}
-	restoredFile struct {
-		Path   string `json:"path"`
-		Status string `json:"status"`
-	}
-)
-
-func restored(r checkpoint.Restored) restoreResult {
-	files := wire.List(r.Files, func(f checkpoint.File) restoredFile { return restoredFile{f.Path, f.Status()} })
-	return restoreResult{ID: r.ID, Files: files, Count: r.Count, Left: r.Left}
+// restoreResult is the result of a restore.
+type restoreResult struct {
+	edit.Restored
+	SessionID string `json:"session_id,omitempty"` // the fork
 }
 
 // revertChanges is portal.session.revert.
@@ -187,7 +175,7 @@ func (n *connection) revertChanges(ctx context.Context, r *jsonrpc.Request) (any
 	if err != nil {
 		return nil, err
 	}
-	return restored(done), nil
+	return edit.Describe(done), nil
 }
 
 // restore is portal.session.restore.
@@ -216,26 +204,9 @@ func (n *connection) restore(ctx context.Context, r *jsonrpc.Request) (any, erro
 	if err != nil {
 		return nil, err
 	}
-	result := restored(done)
+	result := restoreResult{Restored: edit.Describe(done)}
 	if forked != nil {
 		result.SessionID = forked.ID()
 	}
 	return result, nil
-}
-
-// undo is portal.session.undo.
-func (n *connection) undo(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	var p struct {
-		oneSession
-		ID string `json:"id"`
-	}
-	s, err := n.findIn(ctx, r, &p, &p.SessionID)
-	if err != nil {
-		return nil, err
-	}
-	done, err := s.Undo(ctx, p.ID, ui.Origin)
-	if err != nil {
-		return nil, err
-	}
-	return restored(done), nil
 }

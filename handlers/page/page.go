@@ -10,12 +10,14 @@ import (
 	"cmp"
 	"context"
 	"log/slog"
+	"maps"
 	"sync"
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 	"github.com/copilot-portal/portal/copilot/share"
 	"github.com/copilot-portal/portal/copilot/workspace"
+	"github.com/copilot-portal/portal/handlers/edit"
 	"github.com/copilot-portal/portal/handlers/extension"
 	"github.com/copilot-portal/portal/handlers/ui"
 	"github.com/copilot-portal/portal/jobs"
@@ -36,26 +38,34 @@ type Options struct {
 
 // API holds what all connections share. It is safe for concurrent use and needs no close.
 type API struct {
-	options          Options
-	extensions       extension.API
-	methods          jsonrpc.Table[*connection]
-	extensionMethods jsonrpc.Methods
-	sessionPoll      sessionPoll
-	files            workspace.Files
+	options     Options
+	extensions  extension.API
+	methods     jsonrpc.Table[*connection]
+	shared      jsonrpc.Methods // with other dialects
+	sessionPoll sessionPoll
+	files       workspace.Files
 }
 
 // New returns an API.
 func New(o Options) *API {
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	o.About = o.About.complete()
-	extensions := extension.API{Host: o.Host, Directory: o.About.Configuration.Directory}
-	return &API{options: o, extensions: extensions, methods: methods(), extensionMethods: extensions.Methods("portal.")}
+	a := &API{options: o, extensions: extension.API{Host: o.Host, Directory: o.About.Configuration.Directory}, methods: methods()}
+	a.shared = a.extensions.Methods("portal.")
+	edits := edit.API{Session: a.session, By: ui.Origin}
+	maps.Copy(a.shared, jsonrpc.Methods{
+		"portal.session.undo":         {Handle: edits.Undo},
+		"portal.commit.create":        {Handle: edits.CreateCommit},
+		"portal.pull_request.propose": {Handle: edits.ProposePull},
+		"portal.pull_request.create":  {Handle: edits.CreatePull},
+	})
+	return a
 }
 
 // Methods returns the methods for a connection. It is a [ui.ExtraMethods].
 func (a *API) Methods(client ui.Connection) (methods jsonrpc.Finder, wait func()) {
 	n := &connection{api: a, client: client, watches: map[string]*watch{}}
-	return jsonrpc.Chain{a.methods.Of(n), a.extensionMethods}, n.work.Wait
+	return jsonrpc.Chain{a.methods.Of(n), a.shared}, n.work.Wait
 }
 
 // connection is the page's part of a connection.
@@ -84,7 +94,6 @@ func methods() jsonrpc.Table[*connection] {
 		"portal.session.diff":        {Handle: (*connection).diff},
 		"portal.session.revert":      {Handle: (*connection).revertChanges},
 		"portal.session.restore":     {Handle: (*connection).restore},
-		"portal.session.undo":        {Handle: (*connection).undo},
 		"portal.share.create":        {Handle: (*connection).createShare},
 		"portal.share.list":          {Handle: (*connection).listShares},
 		"portal.share.revoke":        {Handle: (*connection).revokeShare},
@@ -124,10 +133,7 @@ func methods() jsonrpc.Table[*connection] {
 		"portal.status":              {Handle: (*connection).status},
 		"portal.markdown":            {Handle: (*connection).markdown},
 
-		"portal.commit.propose":       {Handle: (*connection).proposeCommit},
-		"portal.commit.create":        {Handle: (*connection).createCommit},
-		"portal.pull_request.propose": {Handle: (*connection).proposePull},
-		"portal.pull_request.create":  {Handle: (*connection).createPull},
+		"portal.commit.propose": {Handle: (*connection).proposeCommit},
 	}
 }
 
@@ -151,6 +157,15 @@ func (n *connection) findIn(ctx context.Context, r *jsonrpc.Request, params any,
 		return nil, err
 	}
 	return n.find(ctx, *id)
+}
+
+// session finds the session that params name.
+func (a *API) session(ctx context.Context, r *jsonrpc.Request) (*copilot.Session, error) {
+	id, err := sessionID(r)
+	if err != nil {
+		return nil, err
+	}
+	return a.options.Host.Session(ctx, id)
 }
 
 // sessionID decodes params that name a session.

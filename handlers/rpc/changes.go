@@ -7,6 +7,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/checkpoint"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
+	"github.com/copilot-portal/portal/handlers/edit"
 	"github.com/copilot-portal/portal/handlers/wire"
 )
 
@@ -141,23 +142,10 @@ func (a *API) diff(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	return result, nil
 }
 
-type (
-	restoreResult struct {
-		ID        string         `json:"id"` // "" if there was nothing to do
-		Files     []restoredFile `json:"files"`
-		Count     int            `json:"count"`
-		Left      []string       `json:"left,omitempty"`
-		SessionID string         `json:"sessionId,omitempty"` // the fork
-	}
-	restoredFile struct {
-		Path   string `json:"path"`
-		Status string `json:"status"`
-	}
-)
-
-func restored(r checkpoint.Restored) restoreResult {
-	files := wire.List(r.Files, func(f checkpoint.File) restoredFile { return restoredFile{f.Path, f.Status()} })
-	return restoreResult{ID: r.ID, Files: files, Count: r.Count, Left: r.Left}
+// restoreResult is the result of a restore.
+type restoreResult struct {
+	edit.Restored
+	SessionID string `json:"sessionId,omitempty"` // the fork
 }
 
 // revert is session.revert.
@@ -174,7 +162,7 @@ func (a *API) revert(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return restored(done), nil
+	return edit.Describe(done), nil
 }
 
 type restoreParams struct {
@@ -205,29 +193,10 @@ func (a *API) restore(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	result := restored(done)
+	result := restoreResult{Restored: edit.Describe(done)}
 	if forked != nil {
 		a.follow(forked, "")
 		result.SessionID = forked.ID()
 	}
 	return result, nil
-}
-
-type undoParams struct {
-	SessionID string `json:"sessionId"`
-	ID        string `json:"id"`
-}
-
-// undo is session.undo.
-func (a *API) undo(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	var p undoParams
-	s, err := a.sessionIn(ctx, r, &p, &p.SessionID)
-	if err != nil {
-		return nil, err
-	}
-	done, err := s.Undo(ctx, p.ID, Origin)
-	if err != nil {
-		return nil, err
-	}
-	return restored(done), nil
 }

@@ -9,28 +9,38 @@ import (
 
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/journal"
+	"github.com/copilot-portal/portal/handlers/edit"
 )
 
 // For the tests of package rpc_test.
 type (
-	CreateParams    = createParams
-	SendParams      = sendParams
-	ListParams      = listParams
-	AnswerParams    = answerParams
-	RevokeParams    = revokeParams
-	CancelParams    = cancelParams
-	ForkParams      = forkParams
-	ChangesParams   = changesParams
-	RestoreParams   = restoreParams
-	UndoParams      = undoParams
+	CreateParams  = createParams
+	SendParams    = sendParams
+	ListParams    = listParams
+	AnswerParams  = answerParams
+	RevokeParams  = revokeParams
+	CancelParams  = cancelParams
+	ForkParams    = forkParams
+	ChangesParams = changesParams
+	RestoreParams = restoreParams
+	UndoParams    = struct {
+		sessionParams
+		edit.UndoParams
+	}
 	ResendParams    = resendParams
 	UpdateParams    = updateParams
 	FileParams      = fileParams
 	SubscribeParams = subscribeParams
 
 	ProposeCommitParams = proposeCommitParams
-	CreateCommitParams  = createCommitParams
-	CreatePullParams    = createPullParams
+	CreateCommitParams  = struct {
+		sessionParams
+		edit.CommitParams
+	}
+	CreatePullParams = struct {
+		sessionParams
+		edit.PullParams
+	}
 )
 
 // ParamsOf returns the names of parameters in their order.

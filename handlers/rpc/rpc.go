@@ -25,6 +25,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/journal"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 	"github.com/copilot-portal/portal/copilot/share"
+	"github.com/copilot-portal/portal/handlers/edit"
 	"github.com/copilot-portal/portal/handlers/extension"
 	"github.com/copilot-portal/portal/handlers/socket"
 	"github.com/copilot-portal/portal/handlers/wire"
@@ -100,6 +101,7 @@ func New(o Options) *API {
 // Methods returns those of spec/contracts/json-rpc-http.md, "Methods", and the portal's own. Any
 // carrier of JSON-RPC may offer them.
 func (a *API) Methods() jsonrpc.Methods {
+	edits := edit.API{Session: a.sessionOf, By: Origin}
 	m := jsonrpc.Methods{
 		"session.create":      {Handle: a.create},
 		"session.close":       {Handle: a.closeSession},
@@ -119,12 +121,12 @@ func (a *API) Methods() jsonrpc.Methods {
 		"session.diff":        {Handle: a.diff},
 		"session.revert":      {Handle: a.revert},
 		"session.restore":     {Handle: a.restore},
-		"session.undo":        {Handle: a.undo},
+		"session.undo":        {Handle: edits.Undo},
 		"file.read":           {Handle: a.readFile},
 		"commit.propose":      {Handle: a.proposeCommit},
-		"commit.create":       {Handle: a.createCommit},
-		"pullRequest.propose": {Handle: a.proposePull},
-		"pullRequest.create":  {Handle: a.createPull},
+		"commit.create":       {Handle: edits.CreateCommit},
+		"pullRequest.propose": {Handle: edits.ProposePull},
+		"pullRequest.create":  {Handle: edits.CreatePull},
 		"question.answer":     {Handle: a.answer},
 		"share.create":        {Handle: a.createShare},
 		"share.list":          {Handle: a.listShares},
