@@ -43,7 +43,7 @@ func (n *connection) logout(ctx context.Context, r *jsonrpc.Request) (any, error
 
 func (n *connection) confirmLogout(ctx context.Context) (bool, error) {
 	var result confirmResult
-	err := n.peer.Call(ctx, "ui.confirm.request", logoutConfirm{
+	err := n.peer.Call(ctx, "ui.confirm.request", confirmParams{
 		Title: "Sign out of GitHub Copilot?", Message: "This signs out all programs of this user that use the Copilot CLI.",
 		Confirm: "Sign out", Cancel: "Stay signed in", Danger: "danger",
 	}, &result)
@@ -52,15 +52,4 @@ func (n *connection) confirmLogout(ctx context.Context) (bool, error) {
 		return false, nil
 	}
 	return result.OK != nil && *result.OK, err
-}
-
-// logoutConfirm is a confirmParams without a session.
-type logoutConfirm struct {
-	Title    string `json:"title"`
-	Message  string `json:"message"`
-	Confirm  string `json:"confirm_label"`
-	Cancel   string `json:"cancel_label"`
-	Danger   string `json:"danger_level"`
-	Remember bool   `json:"allow_remember"`
-	Reason   bool   `json:"allow_reason"`
 }

@@ -87,7 +87,7 @@ type confirmParams struct {
 	Remember bool         `json:"allow_remember"`
 	Reason   bool         `json:"allow_reason"`
 	Scopes   []form.Scope `json:"scopes,omitempty"` // the scopes of a remembered answer, narrowest first
-	Meta     questionMeta `json:"meta"`
+	Meta     questionMeta `json:"meta,omitzero"`    // absent if no session asks
 }
 
 type confirmResult struct {

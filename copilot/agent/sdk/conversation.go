@@ -24,7 +24,6 @@ type conversation struct {
 	sink      agent.Sink
 	models    []entry // as sent to the CLI
 
-	tools []event.Tool
 	files *openFiles     // nil if clients have none
 	work  sync.WaitGroup // readers of the plan, and ends of refused calls
 
@@ -54,7 +53,7 @@ const (
 
 func newConversation(a *Agent, o agent.Opening, models []entry, sink agent.Sink) *conversation {
 	c := &conversation{
-		agent: a, opened: make(chan struct{}), sink: sink, models: models, model: o.Model, tools: o.Tools,
+		agent: a, opened: make(chan struct{}), sink: sink, models: models, model: o.Model,
 		parked: map[question][]chan struct{}{}, questions: map[string]string{}, translate: newTranslator(o.Directory, o.Tools),
 		writing: map[string][]string{},
 	}
