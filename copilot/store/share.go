@@ -47,11 +47,9 @@ func (s *Store) AddShare(ctx context.Context, x Share, most int) (added bool, er
 
 // Share returns a share, or [ErrNotFound] if the id is unknown or expired.
 func (s *Store) Share(ctx context.Context, id string) (Share, error) {
-	return caughtUp(ctx, s, func() (Share, error) { return s.share(ctx, id) })
-}
-
-func (s *Store) share(ctx context.Context, id string) (Share, error) {
-	return one(ctx, s, scanShare, selectShare+" WHERE id = ? AND expires > ?", id, time.Now().UnixMilli())
+	return caughtUp(ctx, s, func() (Share, error) {
+		return one(ctx, s, scanShare, selectShare+" WHERE id = ? AND expires > ?", id, time.Now().UnixMilli())
+	})
 }
 
 // Shares returns the shares of a session that have not expired, oldest first.

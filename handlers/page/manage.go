@@ -133,8 +133,7 @@ func (n *connection) permit(ctx context.Context, r *jsonrpc.Request) (any, error
 // permissions is portal.session.permissions: the rules in force, and those remembered from
 // answers.
 func (n *connection) permissions(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	var p oneSession
-	s, err := n.findIn(ctx, r, &p, &p.SessionID)
+	s, err := n.api.session(ctx, r)
 	if err != nil {
 		return nil, err
 	}

@@ -27,8 +27,7 @@ type queueParams struct {
 
 // listQueue is portal.queue.list: the queued prompts with their whole texts, in order.
 func (n *connection) listQueue(ctx context.Context, r *jsonrpc.Request) (any, error) {
-	var p oneSession
-	s, err := n.findIn(ctx, r, &p, &p.SessionID)
+	s, err := n.api.session(ctx, r)
 	if err != nil {
 		return nil, err
 	}
