@@ -28,9 +28,9 @@ func (t page) open(url string) *portaltest.Browser {
 }
 
 // with returns the environment for a subtest.
-func (t page) with(sub *testing.T) page {
-	sub.Helper()
-	return page{sub, t.chromium, t.portal.For(sub)}
+func (p page) with(t *testing.T) page {
+	t.Helper()
+	return page{t, p.chromium, p.portal.For(t)}
 }
 
 // session starts a session in a directory, and opens it.

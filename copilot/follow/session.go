@@ -89,16 +89,18 @@ func (l *sessionLog) Next(ctx context.Context, after uint64, limit int) ([]Entry
 // untilDue returns a context that ends when the session is to be looked up. Reads with the same context share one until then, because
 // a timer for each entry of a busy record would be dear.
 func (l *sessionLog) untilDue(ctx context.Context) context.Context {
+	if l.due != nil {
+		if l.dueOf == ctx && l.due.Err() == nil {
+			return l.due
+		}
+		l.release()
+		l.due = nil
+	}
 	if end, ok := ctx.Deadline(); ok && time.Until(end) <= touchEvery {
 		return ctx // the next read comes soon enough
 	}
-	if l.due == nil || l.dueOf != ctx || l.due.Err() != nil {
-		if l.due != nil {
-			l.release()
-		}
-		l.dueOf = ctx
-		l.due, l.release = context.WithDeadline(ctx, l.touched.Add(touchEvery))
-	}
+	l.dueOf = ctx
+	l.due, l.release = context.WithDeadline(ctx, l.touched.Add(touchEvery))
 	return l.due
 }
 
