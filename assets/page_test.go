@@ -27,10 +27,10 @@ func (t page) open(url string) *portaltest.Browser {
 	return t.chromium.Open(t.T, url)
 }
 
-// with returns the environment for a subtest.
-func (p page) with(t *testing.T) page {
+// subpage returns the environment for a subtest.
+func subpage(t *testing.T, of page) page {
 	t.Helper()
-	return page{t, p.chromium, p.portal.For(t)}
+	return page{t, of.chromium, of.portal.For(t)}
 }
 
 // session starts a session in a directory, and opens it.
@@ -228,7 +228,7 @@ func TestPage(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			look(shared.with(t))
+			look(subpage(t, shared))
 		})
 	}
 }

@@ -31,7 +31,7 @@ func changesEverySetting(t page) {
 	} {
 		t.Run(name, func(sub *testing.T) {
 			sub.Parallel()
-			look(t.with(sub))
+			look(subpage(sub, t))
 		})
 	}
 }

@@ -186,7 +186,7 @@ func takesFewActions(t page) {
 			sub.Parallel()
 			do := tasks[line[1]]
 			require.NotNil(sub, do)
-			assert.Equal(sub, line[2], strconv.Itoa(do(t.with(sub)).actions))
+			assert.Equal(sub, line[2], strconv.Itoa(do(subpage(sub, t)).actions))
 		})
 	}
 }
