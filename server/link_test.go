@@ -1,12 +1,16 @@
 package server_test
 
 import (
+	"context"
 	"encoding/json"
+	"net"
 	"net/http"
+	"runtime/pprof"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/gorilla/websocket"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -109,6 +113,38 @@ func TestHolderOfALinkMayCallOnlyTheseMethods(t *testing.T) {
 			}
 		}
 	}
+}
+
+func TestLinkIsReleasedWhenItsWebSocketIsClosed(t *testing.T) {
+	p := newLinkedPortal(t, nil)
+	l, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- p.server.ServeOn(ctx, l) }()
+	dialer := websocket.Dialer{NetDialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "tcp", l.Addr().String())
+	}}
+	c, answer, err := dialer.DialContext(t.Context(), "ws://localhost:8888/ui", http.Header{"Authorization": {"Bearer " + p.read}})
+	require.NoError(t, err)
+	require.NoError(t, answer.Body.Close())
+	require.NoError(t, c.WriteMessage(websocket.TextMessage, []byte(`{"jsonrpc":"2.0","id":1,"method":"session.list"}`)))
+	_, list, err := c.ReadMessage()
+	require.NoError(t, err)
+	assert.Contains(t, string(list), p.session, "the link is in force although the request that opened the connection is over")
+	assert.Equal(t, 1, watchedLinks(t))
+	require.NoError(t, c.Close())
+	require.Eventually(t, func() bool { return watchedLinks(t) == 0 }, soon, tick)
+	stop()
+	require.NoError(t, <-ended)
+}
+
+// watchedLinks counts the goroutines that watch a link in use.
+func watchedLinks(t *testing.T) int {
+	t.Helper()
+	var all strings.Builder
+	require.NoError(t, pprof.Lookup("goroutine").WriteTo(&all, 2))
+	return strings.Count(all.String(), "share.(*Shares).watch(")
 }
 
 func TestLinkLimitsItsHolderWithAndWithoutAPortalToken(t *testing.T) {

@@ -140,6 +140,20 @@ func TestConnectionEndsWithTheContextOfItsRequest(t *testing.T) {
 	require.NoError(t, sockets.Close(t.Context()))
 }
 
+func TestRequestEndsBeforeItsConnection(t *testing.T) {
+	sockets, returned := socket.New(socket.Options{}), make(chan bool, 1)
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		returned <- sockets.Serve(w, socket.Lasting(r), echo)
+	}))
+	defer server.Close()
+	s := &site{Server: sockets, t: t, address: server.Listener.Addr().String()}
+	c := s.dial()
+	assert.True(t, <-returned)
+	c.say("hello")
+	assert.Equal(t, "hello", c.hear())
+	require.NoError(t, sockets.Close(t.Context()))
+}
+
 func TestItIsServedThroughGin(t *testing.T) {
 	gin.SetMode(gin.ReleaseMode)
 	sockets, router := socket.New(socket.Options{Linger: 50 * time.Millisecond}), gin.New()
