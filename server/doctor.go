@@ -197,9 +197,9 @@ func listed(c Config, models []agent.Model, err error) Finding {
 	}
 	switch {
 	case err != nil:
-		return problemFinding("Check the providers below, sign in with `copilot login`, or use `--demo`.", "%v", err)
+		return problemFinding("Check the providers below, sign in, or use `--demo`.", "%v", err)
 	case len(ids) == 0:
-		return problemFinding("Sign in with `copilot login`, configure a provider, or use `--demo`.", "no models are available")
+		return problemFinding("Sign in, configure a provider, or use `--demo`.", "no models are available")
 	case c.Model != "" && !slices.Contains(ids, c.Model) && !c.isOfOther(c.Model):
 		return problemFinding("Change `model` in the configuration; `portal models` lists the available models.",
 			"the configured model %q is not among %s", c.Model, listFew(ids))

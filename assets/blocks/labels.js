@@ -234,7 +234,7 @@ export function lastLines(text, count) {
  * @returns {Remedy[]}
  */
 export function remedies({ cause = "", message = "", hint = "" }) {
-  if (cause === "unauthenticated" && hint && !hint.includes("copilot login")) return ["retry", "model"];
+  if (cause === "unauthenticated" && hint && !hint.includes(" login`")) return ["retry", "model"];
   if (cause === "unauthenticated" || /\b(authenticat|sign.?in|log.?in|401)/i.test(message)) return ["sign-in", "retry"];
   if (/rate.?limit|quota|\b429\b|model.*(not|un)/i.test(`${cause} ${message}`)) return ["retry", "model"];
   return ["retry"];

@@ -113,6 +113,7 @@ test("the title of a permission names a file by its path in the directory", () =
 describe("remedies for errors", () => {
   test("of authentication", () => assert.deepEqual(labels.remedies({ cause: "unauthenticated" }), ["sign-in", "retry"]));
   test("of an account, as the hint says", () => assert.deepEqual(labels.remedies({ cause: "unauthenticated", hint: "Sign in with `copilot login`, then try again." }), ["sign-in", "retry"]));
+  test("of an account whose CLI is not on PATH", () => assert.deepEqual(labels.remedies({ cause: "unauthenticated", hint: "Sign in with `/opt/cli login`, then try again." }), ["sign-in", "retry"]));
   test("of a provider's key, where signing in does not help", () => {
     const message = "Authentication failed with provider at http://localhost/v1 (HTTP 401).";
     assert.deepEqual(labels.remedies({ cause: "unauthenticated", message, hint: "Correct the key of the provider `mine` in the configuration." }), ["retry", "model"]);

@@ -115,7 +115,7 @@ func (c *catalog) vendorModels(ctx context.Context) (entries []entry, complete b
 		return nil, false, fault.Errorf(fault.Unavailable, "the Copilot CLI does not answer: %w", err)
 	}
 	if !ok {
-		d.last.Set(signedOut(a.version))
+		d.last.Set(signedOut(a.version, d.options.Locate.loginCommand()))
 		return nil, true, nil
 	}
 	models, err := fetch(ctx, a, callTimeout, a.client.ListModels)

@@ -207,7 +207,7 @@ func (c *conversation) hint(k fault.Kind) string {
 			return "Correct the key of the provider `" + e.provider.Name + "` in the configuration, and restart the portal."
 		}
 	}
-	return "Sign in with `copilot login`, then try again."
+	return "Sign in with `" + c.agent.driver.options.Locate.loginCommand() + "`, then try again."
 }
 
 // Send sends a prompt to the CLI.

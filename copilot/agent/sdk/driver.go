@@ -189,11 +189,11 @@ func failed(path string, err error) agent.Health {
 	}
 }
 
-func signedOut(version string) agent.Health {
+func signedOut(version, login string) agent.Health {
 	return agent.Health{
 		State: agent.HealthSignedOut, Version: version,
 		Message: "The Copilot CLI is not signed in, so GitHub's models are not available.",
-		Hint:    "Sign in with `copilot login`; GitHub's models are available a minute later. If not, restart the portal.",
+		Hint:    "Sign in with `" + login + "`; GitHub's models are available a minute later. If not, restart the portal.",
 	}
 }
 

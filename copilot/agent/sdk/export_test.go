@@ -149,6 +149,9 @@ func (m *Disconnected) Close() {
 // Find returns the path of the CLI's executable.
 func (l Locate) Find() (string, error) { return l.find() }
 
+// LoginCommand returns the command that signs in.
+func (l Locate) LoginCommand() string { return l.loginCommand() }
+
 // List requests the models of a provider.
 func (p *Provider) List(ctx context.Context) ([]string, error) { return p.models(ctx) }
 

@@ -48,6 +48,19 @@ func (l Locate) find() (string, error) {
 	return "", fmt.Errorf("it is neither in %s nor on PATH", l.Beside)
 }
 
+// loginCommand returns the command that signs in with this CLI, for a terminal.
+func (l Locate) loginCommand() string {
+	path, err := l.find()
+	onPath, missing := exec.LookPath("copilot")
+	if err != nil || missing == nil && native(onPath) == path {
+		return "copilot login"
+	}
+	if strings.ContainsRune(path, ' ') {
+		path = `"` + path + `"`
+	}
+	return path + " login"
+}
+
 // named returns the path of a CLI that the user named.
 func named(by, name string) (string, error) {
 	path, err := exec.LookPath(name)

@@ -51,6 +51,19 @@ func TestCLIIsSearchedInOrder(t *testing.T) {
 	}
 }
 
+func TestSignInUsesTheFoundCLI(t *testing.T) {
+	dir := t.TempDir()
+	onPath, other := program(t, 0o700, dir, "bin", "copilot"), program(t, 0o700, dir, "other", "copilot")
+	spaced := program(t, 0o700, dir, "my programs", "copilot")
+	t.Setenv("PATH", filepath.Dir(onPath))
+	assert.Equal(t, "copilot login", sdk.Locate{}.LoginCommand())
+	assert.Equal(t, "copilot login", sdk.Locate{Configured: onPath}.LoginCommand())
+	assert.Equal(t, other+" login", sdk.Locate{Configured: other}.LoginCommand())
+	assert.Equal(t, `"`+spaced+`" login`, sdk.Locate{Configured: spaced}.LoginCommand())
+	t.Setenv("PATH", "")
+	assert.Equal(t, onPath+" login", sdk.Locate{Beside: filepath.Dir(onPath)}.LoginCommand())
+}
+
 func TestConfiguredCLIHasNoFallback(t *testing.T) {
 	dir := t.TempDir()
 	there := program(t, 0o700, dir, "d", "copilot")
