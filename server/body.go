@@ -8,8 +8,6 @@ import (
 	"time"
 
 	"github.com/gin-gonic/gin"
-
-	"github.com/copilot-portal/portal/handlers/socket"
 )
 
 // limited sets the deadlines for the request's body. It refuses a request with two body lengths, because a
@@ -26,7 +24,6 @@ func (l limits) limited(c *gin.Context) {
 	}
 	if c.IsWebsocket() {
 		c.Header("Connection", "close") // if the request is refused: nothing may follow on this connection
-		c.Request = socket.Lasting(c.Request)
 	}
 	if c.Request.ContentLength == 0 {
 		c.Next()

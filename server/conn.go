@@ -74,6 +74,7 @@ func follow(network net.Conn, state http.ConnState) {
 	switch state {
 	case http.StateHijacked:
 		c.upgraded.Store(true)
+		c.head.drop()
 	case http.StateIdle:
 		c.unread.Store(false)
 	case http.StateNew, http.StateActive, http.StateClosed:

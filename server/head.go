@@ -68,6 +68,13 @@ func (h *head) end() {
 	h.inBody = false
 }
 
+// drop frees the bytes of a connection on which no request follows.
+func (h *head) drop() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.recent = nil
+}
+
 // hasBothLengths reports whether recent contains a head that starts with the line first and gives the length
 // of its body in both ways.
 func hasBothLengths(recent []byte, first string) bool {

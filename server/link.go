@@ -8,9 +8,11 @@ import (
 	"strings"
 
 	"github.com/gin-gonic/gin"
+	"github.com/gorilla/websocket"
 
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/share"
+	"github.com/copilot-portal/portal/handlers/socket"
 )
 
 // A link to a session is /s/{id}/#{token}: the fragment reaches no log and no other site. Its page exchanges the token for a cookie of
@@ -174,7 +176,11 @@ func isNavigation(r *http.Request) bool {
 
 // serveLinked serves a request of the holder of a link, if the link allows it, until the link ends.
 func (g guard) serveLinked(c *gin.Context, token string) {
-	limited, x, done, err := g.shares.Use(c.Request.Context(), token)
+	ctx := c.Request.Context()
+	if g.opensSocket(c) {
+		ctx = socket.Lasting(ctx)
+	}
+	limited, x, done, err := g.shares.Use(ctx, token)
 	if err != nil {
 		_, guess := bearer(c.Request)
 		g.refuseLink(c, err, guess)
@@ -191,6 +197,11 @@ func (g guard) serveLinked(c *gin.Context, token string) {
 	if cause := context.Cause(limited); errors.Is(cause, share.ErrNotFound) && !c.Writer.Written() {
 		g.refuseLink(c, cause, false)
 	}
+}
+
+// opensSocket reports whether the holder of a link asks for a WebSocket, which the end of the link ends.
+func (g guard) opensSocket(c *gin.Context) bool {
+	return websocket.IsWebSocketUpgrade(c.Request) && (c.FullPath() == g.base+"/ui" || c.FullPath() == g.base+"/rpc")
 }
 
 // serveOpening lets a request through that opens a link, unless a page of another origin may have sent it.

@@ -90,7 +90,7 @@ func (l *sessionLog) Next(ctx context.Context, after uint64, limit int) ([]Entry
 // a timer for each entry of a busy record would be dear.
 func (l *sessionLog) untilDue(ctx context.Context) context.Context {
 	if l.due != nil {
-		if l.dueOf == ctx && l.due.Err() == nil {
+		if _, restarts := ctx.(*idleContext); l.dueOf == ctx && l.due.Err() == nil && !restarts {
 			return l.due
 		}
 		l.release()

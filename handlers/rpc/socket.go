@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/gin-gonic/gin"
@@ -61,7 +62,7 @@ func (s *subscription) send(ctx context.Context, to *jsonrpc.Peer, list []jsonrp
 
 // connect is GET /rpc.
 func (a *API) connect(c *gin.Context) {
-	path := c.Request.URL.Path
+	path := strings.Clone(c.Request.URL.Path)
 	a.options.Sockets.Serve(c.Writer, c.Request, func(ctx context.Context, conn *socket.Conn) {
 		ctx, cancel := a.withShutdown(ctx, shutdownGrace)
 		defer cancel()

@@ -51,7 +51,6 @@ func exchange(t *testing.T, script func(*fake.Turn)) (call func() *phone) {
 	sockets := socket.New(socket.Options{})
 	api := rpc.New(rpc.Options{Host: host, WorkDir: t.TempDir(), Sockets: sockets})
 	r := gin.New()
-	r.Use(func(c *gin.Context) { c.Request = socket.Lasting(c.Request) })
 	api.Routes(r)
 	server := httptest.NewServer(r)
 	t.Cleanup(func() {

@@ -95,19 +95,20 @@ func (c *Conn) abort() {
 	c.wire.abort()
 }
 
-// serve runs the function and closes. If the server is closing, the function has nothing to send to.
+// serve runs the function and closes. A panic must not end the process.
 func (c *Conn) serve(ctx context.Context) {
 	defer close(c.finished)
 	defer c.server.remove(c)
 	code, reason := melody.CloseInternalServerErr, "internal error"
-	defer func() { c.Close(code, reason) }()
-	defer c.recover()
-	if !c.server.add(c) {
-		c.Close(melody.CloseGoingAway, closeGoingAway)
-	}
+	defer func() {
+		if fault := recover(); fault != nil {
+			c.logPanic(fault)
+		}
+		c.Close(code, reason)
+	}()
 	c.run(ctx, c)
 	code, reason = melody.CloseNormalClosure, ""
-	if cause := context.Cause(c.request); cause != nil {
+	if cause := context.Cause(c.life); cause != nil {
 		code, reason = melody.CloseGoingAway, closeGoingAway
 		if ended, ok := errors.AsType[*fault.Error](cause); ok { // the client has lost its right to the connection
 			code, reason = melody.ClosePolicyViolation, ended.Text
@@ -115,11 +116,8 @@ func (c *Conn) serve(ctx context.Context) {
 	}
 }
 
-// recover logs a panic, which must not end the process. It is deferred.
-func (c *Conn) recover() {
-	if fault := recover(); fault != nil {
-		c.server.options.Log.Error("a handler of a WebSocket panicked", "path", c.path, "panic", fault, "stack", string(debug.Stack()))
-	}
+func (c *Conn) logPanic(fault any) {
+	c.server.options.Log.Error("a handler of a WebSocket panicked", "path", c.path, "panic", fault, "stack", string(debug.Stack()))
 }
 
 // shorten cuts a reason between two characters.

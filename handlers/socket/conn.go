@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"sync"
 
 	"github.com/olahol/melody"
@@ -20,13 +21,13 @@ var (
 
 // Conn is a connection. Its methods are safe for concurrent use.
 type Conn struct {
-	server   *Server
-	request  context.Context //nolint:containedctx // ends the connection; its values are those of the request
-	path     string
-	upgraded func() // called after the upgrade
-	run      func(context.Context, *Conn)
-	wire     *netConn        // since the upgrade
-	session  *melody.Session // likewise
+	server  *Server
+	life    context.Context //nolint:containedctx // ends the connection
+	path    string
+	decided chan<- decision
+	run     func(context.Context, *Conn)
+	wire    *netConn        // since the upgrade
+	session *melody.Session // likewise
 
 	extension extension
 	sending   chan struct{} // full while frames are being written, and after the last ones
@@ -47,9 +48,9 @@ type Conn struct {
 	once   struct{ setCloseReason, stop, closeFrame, close sync.Once }
 }
 
-func newConn(s *Server, r *http.Request, upgraded func(), run func(context.Context, *Conn)) *Conn {
+func newConn(s *Server, r *http.Request, decided chan<- decision, run func(context.Context, *Conn)) *Conn {
 	return &Conn{
-		server: s, request: r.Context(), path: r.URL.Path, upgraded: upgraded, run: run,
+		server: s, life: lifeOf(r), path: strings.Clone(r.URL.Path), decided: decided, run: run,
 		sending:      make(chan struct{}, 1),
 		inbox:        make(chan []byte),
 		clientClosed: make(chan struct{}),

@@ -2,7 +2,7 @@
 //
 //	sockets := socket.New(socket.Options{})
 //	router.GET("/echo", func(c *gin.Context) {
-//		sockets.Serve(c.Writer, socket.Lasting(c.Request), func(ctx context.Context, conn *socket.Conn) {
+//		sockets.Serve(c.Writer, c.Request, func(ctx context.Context, conn *socket.Conn) {
 //			for frame, err := conn.Receive(ctx); err == nil; frame, err = conn.Receive(ctx) {
 //				if conn.Send(frame) != nil {
 //					return

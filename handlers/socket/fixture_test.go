@@ -39,7 +39,7 @@ func open(tb testing.TB, options socket.Options, run func(context.Context, *sock
 	s := &site{Server: socket.New(options), t: tb, ended: make(chan struct{}, 10_000)}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ended := func() { s.ended <- struct{}{} }
-		upgraded := s.Serve(w, socket.Lasting(r), func(ctx context.Context, c *socket.Conn) {
+		upgraded := s.Serve(w, r, func(ctx context.Context, c *socket.Conn) {
 			defer ended()
 			run(ctx, c)
 		})

@@ -8,7 +8,7 @@ import (
 
 // Frames returns a carrier of JSON-RPC on the connection, for the function of [Server.Serve]:
 //
-//	sockets.Serve(w, socket.Lasting(r), func(ctx context.Context, conn *socket.Conn) {
+//	sockets.Serve(w, r, func(ctx context.Context, conn *socket.Conn) {
 //		err := jsonrpc.New(conn.Frames(ctx), methods, jsonrpc.Options{}).Run(ctx)
 //		…
 //	})

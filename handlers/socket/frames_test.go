@@ -31,7 +31,7 @@ func ExampleConn_Frames() {
 	sockets := socket.New(socket.Options{})
 	methods := jsonrpc.Methods{"greet": {Handle: greet}}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		sockets.Serve(w, socket.Lasting(r), func(ctx context.Context, conn *socket.Conn) {
+		sockets.Serve(w, r, func(ctx context.Context, conn *socket.Conn) {
 			err := jsonrpc.New(conn.Frames(ctx), methods, jsonrpc.Options{}).Run(ctx)
 			if err != nil {
 				conn.Close(4000, err.Error())

@@ -37,10 +37,14 @@ func (c *Conn) connected(s *melody.Session) {
 	c.session = s
 	s.Request = nil // so that its memory is freed
 	s.WebsocketConnection().SetPingHandler(c.pinged)
-	ctx, cancel := context.WithCancelCause(c.request)
+	ctx, cancel := context.WithCancelCause(c.life)
 	c.cancel = cancel
+	if c.server.add(c) {
+		c.decided <- upgradeAccepted
+	} else {
+		c.run = func(_ context.Context, late *Conn) { late.Close(melody.CloseGoingAway, closeGoingAway) }
+	}
 	go c.serve(ctx)
-	c.upgraded()
 }
 
 // pinged answers a ping. gorilla would give the pong one second, and with it the frames that [Conn.Send] is writing, of which

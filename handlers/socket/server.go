@@ -57,7 +57,7 @@ func New(options Options) *Server {
 
 // Serve upgrades a request, and reports whether it did; otherwise it has answered the request. It returns before the connection
 // ends, so that net/http's memory for the request is freed. The function runs on a goroutine of its own; when it returns, the
-// connection is closed. The request's context must last as long as the connection; see [Lasting].
+// connection is closed. Its context has the values of the request's, and ends with that only if it is [Lasting].
 func (s *Server) Serve(w http.ResponseWriter, r *http.Request, run func(context.Context, *Conn)) (upgraded bool) {
 	if !s.enter() {
 		s.refuse(w, r, http.StatusServiceUnavailable, errors.New("the portal is stopping"))
@@ -68,22 +68,68 @@ func (s *Server) Serve(w http.ResponseWriter, r *http.Request, run func(context.
 		s.refuse(w, r, http.StatusUpgradeRequired, errors.New("this address is for WebSockets; the request asks for none"))
 		return false
 	}
-	decided := make(chan bool, 2) // whether the request is upgraded
-	c := newConn(s, r, func() { decided <- true }, run)
+	decided := make(chan decision, 2) // the second one is not read
+	c := newConn(s, r, decided, run)
 	go func() {
 		defer s.leave()
-		defer func() { decided <- false }()
-		defer c.recover()
-		err := s.melody.HandleRequestWithKeys(&upgrade{w, r, c}, r, map[string]any{connKey: c})
-		if err == nil { // else the request has been answered
+		decided <- c.receive(w, r)
+	}()
+	switch <-decided {
+	case upgradeAccepted:
+		return true
+	case upgradePanicked:
+		panic(http.ErrAbortHandler)
+	case upgradeRefused:
+	}
+	return false
+}
+
+// decision is what became of a request for an upgrade.
+type decision int
+
+const (
+	upgradeRefused  decision = iota // and answered, or accepted but too late for the function to run
+	upgradeAccepted                 // the function runs
+	upgradePanicked                 // a fault, which has been logged
+)
+
+// receive upgrades a request, reads the connection to its end, and returns when the function has returned, too.
+func (c *Conn) receive(w http.ResponseWriter, r *http.Request) (d decision) {
+	defer func() {
+		fault := recover()
+		if fault == nil {
+			return
+		}
+		c.logPanic(fault)
+		d = upgradePanicked
+		if c.session != nil {
+			c.abort()
+			close(c.down)
 			<-c.finished
 		}
 	}()
-	return <-decided
+	if c.server.melody.HandleRequestWithKeys(&upgrade{w, r, c}, r, map[string]any{connKey: c}) == nil {
+		<-c.finished
+	}
+	return upgradeRefused
 }
 
-// Lasting returns a request whose context lasts when its handler has returned, unlike that of net/http.
-func Lasting(r *http.Request) *http.Request { return r.WithContext(context.WithoutCancel(r.Context())) }
+type lastingKey struct{}
+
+// Lasting returns a context for requests, without the end of its parent: net/http ends a request's context when its handler returns,
+// and a WebSocket lives on. It or its children end the connections of their requests when they are canceled, with the cause as the
+// reason if that is a [fault.Error].
+func Lasting(parent context.Context) context.Context {
+	return context.WithValue(context.WithoutCancel(parent), lastingKey{}, true)
+}
+
+// lifeOf returns the context of a request's connection.
+func lifeOf(r *http.Request) context.Context {
+	if r.Context().Value(lastingKey{}) != nil {
+		return r.Context()
+	}
+	return context.WithoutCancel(r.Context())
+}
 
 func (s *Server) enter() bool {
 	s.mu.Lock()

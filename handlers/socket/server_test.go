@@ -127,7 +127,7 @@ func TestServerCloseIsBounded(t *testing.T) {
 }
 
 func TestConnectionEndsWithTheContextOfItsRequest(t *testing.T) {
-	ctx, cancel := context.WithCancel(t.Context())
+	ctx, cancel := context.WithCancel(socket.Lasting(t.Context()))
 	sockets := socket.New(socket.Options{})
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		sockets.Serve(w, r.WithContext(ctx), deaf)
@@ -143,7 +143,7 @@ func TestConnectionEndsWithTheContextOfItsRequest(t *testing.T) {
 func TestRequestEndsBeforeItsConnection(t *testing.T) {
 	sockets, returned := socket.New(socket.Options{}), make(chan bool, 1)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		returned <- sockets.Serve(w, socket.Lasting(r), echo)
+		returned <- sockets.Serve(w, r, echo)
 	}))
 	defer server.Close()
 	s := &site{Server: sockets, t: t, address: server.Listener.Addr().String()}
@@ -157,7 +157,7 @@ func TestRequestEndsBeforeItsConnection(t *testing.T) {
 func TestItIsServedThroughGin(t *testing.T) {
 	gin.SetMode(gin.ReleaseMode)
 	sockets, router := socket.New(socket.Options{Linger: 50 * time.Millisecond}), gin.New()
-	router.GET("/", func(c *gin.Context) { sockets.Serve(c.Writer, socket.Lasting(c.Request), echo) })
+	router.GET("/", func(c *gin.Context) { sockets.Serve(c.Writer, c.Request, echo) })
 	server := httptest.NewServer(router)
 	defer server.Close()
 	s := &site{Server: sockets, t: t, address: server.Listener.Addr().String()}

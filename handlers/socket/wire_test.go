@@ -45,7 +45,7 @@ func piped(t *testing.T, options socket.Options, run func(context.Context, *sock
 	listener := single{make(chan net.Conn, 1), sync.OnceFunc(func() { close(done) }), done}
 	listener.conn <- far
 	sockets := socket.New(options)
-	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { sockets.Serve(w, socket.Lasting(r), run) })}
+	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { sockets.Serve(w, r, run) })}
 	var serving sync.WaitGroup
 	serving.Go(func() { _ = server.Serve(listener) })
 	t.Cleanup(func() {

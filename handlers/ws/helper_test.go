@@ -128,7 +128,6 @@ func engine(api *ws.API) http.Handler {
 	gin.SetMode(gin.ReleaseMode)
 	e := gin.New()
 	e.UseRawPath, e.UnescapePathValues = true, false
-	e.Use(func(c *gin.Context) { c.Request = socket.Lasting(c.Request) })
 	api.Routes(e)
 	return e
 }

@@ -31,7 +31,7 @@ func listenTo(t *testing.T, pass func(*http.Request), run func(context.Context, 
 	sockets = socket.New(socket.Options{MaxMessage: bridge.MaxLine})
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		pass(r)
-		sockets.Serve(w, socket.Lasting(r), run)
+		sockets.Serve(w, r, run)
 	}))
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
