@@ -80,6 +80,7 @@ func showsActions(t page) {
 
 // hover moves the mouse over an element.
 func (t page) hover(b *portaltest.Browser, element string) {
+	b.Wait(element + " !== null")
 	box := evaluate[struct{ X, Y float64 }](t, b, `((r) => ({X: r.x + r.width / 2, Y: r.y + r.height / 2}))(`+element+`.getBoundingClientRect())`)
 	b.Do(chromedp.MouseEvent("mouseMoved", box.X, box.Y))
 }

@@ -53,7 +53,7 @@ const (
 // earliest records the background of the page when its body is first seen, and in each frame of the start.
 const earliest = `(() => {
 	window.seen = [];
-	const look = () => { if (document.body) seen.push(getComputedStyle(document.body).backgroundColor); if (performance.now() < 3000) requestAnimationFrame(look); };
+	const look = () => { if (document.body) seen.push(getComputedStyle(document.body).backgroundColor); if (performance.now() < 3000 || seen.length < 5) requestAnimationFrame(look); };
 	look();
 	new MutationObserver((_, all) => { if (document.body) { all.disconnect(); look(); } }).observe(document, { childList: true, subtree: true });
 })()`
