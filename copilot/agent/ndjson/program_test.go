@@ -179,7 +179,7 @@ func TestFailedStartIsExplained(t *testing.T) {
 				o.Command = tc.command
 			}
 			d := ndjson.New(o)
-			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			defer cancel()
 			_, err := d.Launch(ctx)
 			assert.Equal(t, fault.Unavailable, fault.KindOf(err))
