@@ -18,4 +18,5 @@ const (
 	MaxText     = maxText
 	FenceLines  = fenceLines
 	Relation    = relation
+	MaxLexing   = maxLexing
 )

@@ -72,11 +72,11 @@ func TestDiscardStillDetectsClose(t *testing.T) {
 }
 
 func TestPingsKeepAQuietClient(t *testing.T) {
-	s := open(t, socket.Options{PingEvery: 20 * time.Millisecond, Silence: 200 * time.Millisecond}, echo)
+	s := open(t, socket.Options{PingEvery: 20 * time.Millisecond, Silence: time.Second}, echo)
 	c := s.dial()
 	pings, pong := 0, c.PingHandler()
 	c.SetPingHandler(func(text string) error {
-		if pings++; pings == 30 { // three times as long as it may be silent
+		if pings++; pings == 150 { // three times as long as it may be silent
 			c.say("still here")
 		}
 		return pong(text)
