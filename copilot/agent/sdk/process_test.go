@@ -32,7 +32,7 @@ import (
 )
 
 // soon is the limit for operations that take milliseconds on an idle machine.
-const soon = 3 * time.Second
+const soon = 8 * time.Second
 
 // script returns a driver of a CLI that is a shell script.
 func script(t *testing.T, lines string) *sdk.Driver {
