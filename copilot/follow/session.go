@@ -86,8 +86,8 @@ func (l *sessionLog) Next(ctx context.Context, after uint64, limit int) ([]Entry
 	}
 }
 
-// untilDue returns a context that ends when the session is to be looked up. Reads with the same context share one until then, because
-// a timer for each entry of a busy record would be dear.
+// untilDue returns a context that ends when the session is to be looked up. Reads with the same context share one until then, to
+// save a timer for each entry of a busy record.
 func (l *sessionLog) untilDue(ctx context.Context) context.Context {
 	if l.due != nil {
 		if _, restarts := ctx.(*idleContext); l.dueOf == ctx && l.due.Err() == nil && !restarts {

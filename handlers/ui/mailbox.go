@@ -49,8 +49,8 @@ func (m *mailbox) isEmpty() bool {
 }
 
 // untilPosted returns a context that also ends when something is posted. The goroutine waits with it. Calls between which nothing
-// is posted return the same one, because a context for each entry of a record would cost more than sending it. All have the same ctx,
-// with which the last one ends.
+// is posted return the same one, to save a context for each entry of a record. All calls pass the same ctx, with which the last one
+// ends.
 func (m *mailbox) untilPosted(ctx context.Context) context.Context {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -210,7 +210,9 @@ func TestSignInIsNoticedWhileTheCLIRuns(t *testing.T) {
 	assert.Equal(t, []agent.Model{demoListed}, got)
 	h := d.Health()
 	assert.Equal(t, agent.HealthSignedOut, h.State)
-	assert.Contains(t, h.Hint, " login`")
+	self, err := os.Executable()
+	require.NoError(t, err)
+	assert.Contains(t, h.Hint, "`"+self+" login`")
 	assert.Contains(t, h.Hint, "a minute")
 
 	require.NoError(t, os.WriteFile(file, nil, 0o600))

@@ -31,8 +31,8 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-// soon is the limit for operations that take milliseconds on an idle machine.
-const soon = 8 * time.Second
+// soon is the limit for operations that take milliseconds on an idle machine: IDEs kill a portal that takes longer to stop.
+const soon = 5 * time.Second
 
 // script returns a driver of a CLI that is a shell script.
 func script(t *testing.T, lines string) *sdk.Driver {
