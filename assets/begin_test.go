@@ -42,6 +42,10 @@ func keepsItsPlace(t page) {
 	b.WaitText(".examples", "Run the tests and tell me")
 	assert.Equal(t, b.Text("early"), b.Text("where()"), "when the models and the directory arrive")
 	assert.Empty(t, b.Text(`moved.join("\n")`), "layout shifts")
+	place := `String(document.querySelector(".try").getBoundingClientRect().y)`
+	above := b.Text(place)
+	b.Text(`document.querySelector('[data-testid="setup"] code').textContent = "/home/someone/.local/share/node/lib/node_modules/.bin/copilot login"`)
+	assert.Equal(t, above, b.Text(place), "when the hint takes two lines")
 
 	pick(b, id("model"), "demo") // another name, examples and a line about the account
 	b.WaitText(".examples", "show markdown")
