@@ -283,7 +283,7 @@ func checkQuestions(a access) {
 
 // checkTabOrder walks through the page with Tab: every stop is visible and in visual order, and there is no trap.
 func checkTabOrder(a access) {
-	a.portal = portaltest.Start(a.T, portaltest.Options{Args: []string{"--demo"}}) // with its own list of sessions
+	a.portal = startPortal(a.T, portaltest.Options{Args: []string{"--demo"}}) // with its own list of sessions
 	id := a.portal.StartSession(a.TempDir(), "permissions=allow")
 	a.portal.Run(id, "run `echo heron`, think, then markdown")
 	b := a.page("/#/")

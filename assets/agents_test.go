@@ -21,7 +21,7 @@ func usesOtherAgents(t page) {
 	program := foreign.Opencode(t, model.URL(), model.Key())
 	agent, err := json.Marshal(map[string]any{"name": "opencode", "command": program.Command[0], "args": program.Command[1:], "env": program.Env})
 	require.NoError(t, err)
-	t.portal = portaltest.Start(t, portaltest.Options{Args: []string{"--demo"}, Config: fmt.Sprintf("agents: [%s]\n", agent)})
+	t.portal = startPortal(t, portaltest.Options{Args: []string{"--demo"}, Config: fmt.Sprintf("agents: [%s]\n", agent)})
 	dir := t.TempDir()
 	session := t.portal.API("POST", "copilot/session/start/opencode/portal/demo?permissions=ask", dir).Text("sessionId")
 	require.NotEmpty(t, session)

@@ -62,7 +62,7 @@ type stage struct {
 
 func TestHostileContentIsShownAsText(t *testing.T) {
 	t.Parallel()
-	portal := portaltest.Start(t, portaltest.Options{Args: []string{"--demo"}, Config: "providers:\n- {name: '<b>evil', base_url: 'http://127.0.0.1:1/', models: ['<img src=x onerror=hit=1>', " +
+	portal := startPortal(t, portaltest.Options{Args: []string{"--demo"}, Config: "providers:\n- {name: '<b>evil', base_url: 'http://127.0.0.1:1/', models: ['<img src=x onerror=hit=1>', " +
 		"'" + strings.Repeat("long", 200) + "', \"turned\\u202egnp\"]}\n"})
 	formserver.Configure(t, portal.Home, nil)
 	chromium := portaltest.StartChromium(t)

@@ -22,7 +22,7 @@ const list = `void (async () => {
 
 func saysThatThePortalIsGone(t page) {
 	args := []string{"--demo", "--debug=false", "--base-path", "/portal", "--token", "heron"}
-	portal := portaltest.Start(t, portaltest.Options{Args: args})
+	portal := startPortal(t, portaltest.Options{Args: args})
 	b := t.open(portal.URL + "/portal/?token=heron")
 	b.Outages()
 	b.Wait(isUsable)
@@ -36,7 +36,7 @@ func saysThatThePortalIsGone(t page) {
 	b.WaitText("h1", "Can't reach the portal")
 	assert.Equal(t, "rgb(11, 92, 196)", b.Text(`getComputedStyle(document.querySelector("a")).backgroundColor`), "with its style")
 
-	portaltest.Start(t, portaltest.Options{Home: portal.Home, Args: append(args, "--port", portal.Port)})
+	startPortal(t, portaltest.Options{Home: portal.Home, Args: append(args, "--port", portal.Port)})
 	usable := func() bool { // it comes by itself; there is a moment in which nothing can be asked
 		now, err := chromedp.Run(b.Context, chromedp.Evaluate[bool](isUsable))
 		return err == nil && now

@@ -60,7 +60,7 @@ func showsStoppedText(t page) {
 }
 
 func showsCrashedText(t page) {
-	p := portaltest.Start(t, portaltest.Options{Args: []string{"--demo"}})
+	p := startPortal(t, portaltest.Options{Args: []string{"--demo"}})
 	session := p.StartSession(t.TempDir(), "permissions=ask")
 	b := t.open(p.URL + "/#/s/" + session)
 	b.Wait(there)

@@ -124,7 +124,7 @@ const second = "providers: [{name: mine, base_url: 'http://127.0.0.1:1/v1', mode
 
 func TestPage(t *testing.T) {
 	t.Parallel()
-	shared := page{t, portaltest.StartChromium(t), portaltest.Start(t, portaltest.Options{Args: []string{"--demo"}, Config: second})}
+	shared := page{t, portaltest.StartChromium(t), startPortal(t, portaltest.Options{Args: []string{"--demo"}, Config: second})}
 	formserver.Configure(t, shared.portal.Home, nil)
 	for name, look := range map[string]func(page){
 		"starts a session":                                 startsSession,
@@ -231,6 +231,13 @@ func TestPage(t *testing.T) {
 			look(subpage(t, shared))
 		})
 	}
+}
+
+// startPortal starts a portal that serves the page as one bundle, as users get it. A page of modules takes a hundred requests.
+func startPortal(tb testing.TB, o portaltest.Options) *portaltest.Portal {
+	tb.Helper()
+	o.Args = append([]string{"--debug=false"}, o.Args...)
+	return portaltest.Start(tb, o)
 }
 
 // literal quotes a text as a JavaScript string.

@@ -104,14 +104,14 @@ func showsOffline(t page) {
 // again restarts a portal on the same port, with the pages still open.
 func again(t *testing.T, p *portaltest.Portal) {
 	t.Helper()
-	portaltest.Start(t, portaltest.Options{Home: p.Home, Args: []string{"--port", p.Port}})
+	startPortal(t, portaltest.Options{Home: p.Home, Args: []string{"--port", p.Port}})
 }
 
 // kept is the time a portal may take to write events.
 const kept = 300 * time.Millisecond
 
 func recoversAfterKill(t page) {
-	p := portaltest.Start(t, portaltest.Options{})
+	p := startPortal(t, portaltest.Options{})
 	session := p.StartSession(t.TempDir(), "permissions=ask")
 	b := t.open(p.URL + "/#/s/" + session)
 	b.Outages()
@@ -148,7 +148,7 @@ func recoversAfterKill(t page) {
 }
 
 func reconnectsAfterRestart(t page) {
-	p := portaltest.Start(t, portaltest.Options{})
+	p := startPortal(t, portaltest.Options{})
 	session := p.StartSession(t.TempDir(), "permissions=ask")
 	first, start := t.open(p.URL+"/#/s/"+session), t.open(p.URL)
 	first.Outages()

@@ -20,7 +20,7 @@ import (
 )
 
 func changesEverySetting(t page) {
-	t.portal = portaltest.Start(t, portaltest.Options{Args: []string{"--demo"}, Config: second + "permissions: {rules: {git.push: deny}}\n"})
+	t.portal = startPortal(t, portaltest.Options{Args: []string{"--demo"}, Config: second + "permissions: {rules: {git.push: deny}}\n"})
 	for name, look := range map[string]func(page){
 		"applies the theme before the first paint": appliesTheme,
 		"changes the density":                      changesDensity,
@@ -142,7 +142,7 @@ func state(name string) string { return server(name, ".sign") }
 // own starts a portal with its own home, whose extensions the test changes.
 func (t page) own(args ...string) page {
 	t.Helper()
-	t.portal = portaltest.Start(t, portaltest.Options{Args: append([]string{"--demo"}, args...)})
+	t.portal = startPortal(t, portaltest.Options{Args: append([]string{"--demo"}, args...)})
 	return t
 }
 

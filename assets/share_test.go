@@ -37,7 +37,7 @@ func createLink(b *portaltest.Browser, rights string) string {
 }
 
 func sharesByLinks(t page) {
-	portal := portaltest.Start(t, portaltest.Options{Args: []string{"--demo"}, Config: "token: " + sharingOwner})
+	portal := startPortal(t, portaltest.Options{Args: []string{"--demo"}, Config: "token: " + sharingOwner})
 	owner := t.open(portal.URL + "/?token=" + sharingOwner)
 	owner.Wait(`document.querySelector("#rail")`)
 	dir := t.TempDir()

@@ -12,7 +12,7 @@ import (
 // usesSessionOfAnotherPortal uses a session that another portal on the same data directory holds, such as that of an IDE.
 func usesSessionOfAnotherPortal(t page) {
 	holder := t.own().portal
-	t.portal = portaltest.Start(t, portaltest.Options{Args: []string{"--demo"}, Home: holder.Home})
+	t.portal = startPortal(t, portaltest.Options{Args: []string{"--demo"}, Home: holder.Home})
 	dir := t.TempDir()
 	session := holder.API("POST", "copilot/session/start/demo?permissions=ask", dir).Text("sessionId")
 	require.NotEmpty(t, session)

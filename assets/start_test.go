@@ -164,13 +164,13 @@ func keepsModelOverLostConnection(t page) {
 func warnsAboutStorage(t page) {
 	dir := t.TempDir() + "/data"
 	require.NoError(t, os.WriteFile(dir, []byte("a file"), 0o600))
-	b := t.open(portaltest.Start(t, portaltest.Options{Args: []string{"--data-dir", dir}}).URL)
+	b := t.open(startPortal(t, portaltest.Options{Args: []string{"--data-dir", dir}}).URL)
 	b.WaitText(id("storage"), "use another data directory")
 	b.WaitText(id("storage"), "Sessions will be lost when the portal stops")
 }
 
 func worksBehindProxy(t page) {
-	p := portaltest.Start(t, portaltest.Options{Args: []string{"--base-path", "/tools/portal", "--token", "s3cret"}})
+	p := startPortal(t, portaltest.Options{Args: []string{"--base-path", "/tools/portal", "--token", "s3cret"}})
 	require.Eventually(t, func() bool {
 		return strings.Contains(p.Stderr(), "The portal is listening: http://localhost:"+p.Port+"/tools/portal/\n")
 	}, soon, tick)

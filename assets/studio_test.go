@@ -40,7 +40,7 @@ func newStudio(t *testing.T) *studio {
 	config := "providers: [{name: local, base_url: " + startActor(t) + ", models: [qwen3-coder]}]\nmodel: local/qwen3-coder\n"
 	require.NoError(t, os.MkdirAll(filepath.Dir(configuration), 0o755))
 	require.NoError(t, os.WriteFile(configuration, []byte(config), 0o600))
-	s.portal = portaltest.Start(t, portaltest.Options{Args: []string{"--config", configuration}, Home: filepath.Join(s.home, ".copilot")})
+	s.portal = startPortal(t, portaltest.Options{Args: []string{"--config", configuration}, Home: filepath.Join(s.home, ".copilot")})
 	for _, play := range plays {
 		directory := filepath.Join(s.home, play.directory)
 		require.NoError(t, os.MkdirAll(directory, 0o755))

@@ -176,7 +176,7 @@ func (t page) after(dir, prompt string) *user {
 var listed = regexp.MustCompile(`(?m)^\| ([A-Z][^|]*) \| (\d+) \|$`)
 
 func takesFewActions(t page) {
-	t.portal = portaltest.Start(t, portaltest.Options{Args: []string{"--demo"}, Config: second})
+	t.portal = startPortal(t, portaltest.Options{Args: []string{"--demo"}, Config: second})
 	text, err := os.ReadFile(filepath.Join("..", "spec", "page.md"))
 	require.NoError(t, err)
 	found := listed.FindAllStringSubmatch(string(text), -1)

@@ -32,7 +32,7 @@ func hasOutput(text string) string { return "(" + lines + ").includes(" + litera
 func hasTerminal(t page) {
 	_, err := os.Stat(filepath.Join("vendor", "xterm.js"))
 	require.NoError(t, err, "xterm.js is missing: run make build (make test does it)")
-	portal := portaltest.Start(t, portaltest.Options{Args: []string{"--demo", "--terminal"}, Env: []string{"SHELL=/bin/sh", "PS1=$ "}})
+	portal := startPortal(t, portaltest.Options{Args: []string{"--demo", "--terminal"}, Env: []string{"SHELL=/bin/sh", "PS1=$ "}})
 	dir := t.TempDir()
 	session := portal.StartSession(dir, "permissions=allow&interactive=true")
 	a := access{t.T, t.chromium, portal, axeSource(t.T)}

@@ -68,6 +68,9 @@ const (
 // compare compares two trees. Paths are relative to the directory, as those of the trees are, so git runs at the top of the work
 // tree: elsewhere it would add the way from there to the directory.
 func (u *use) compare(ctx context.Context, a, b, how string, paths ...string) ([]Change, error) {
+	if a == b {
+		return nil, nil
+	}
 	args := append([]string{"-C", u.place.Top, "diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--numstat", "--no-ext-diff", "--no-textconv", how, a, b, "--"}, paths...)
 	out, err := u.run(ctx, args...)
 	var failed *git.Error

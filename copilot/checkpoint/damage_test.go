@@ -23,14 +23,16 @@ func gitDirectory(t *testing.T, root string) string {
 	return found[0]
 }
 
-// lose removes the commit of a checkpoint.
+// lose removes the commit of a checkpoint and its tree.
 func lose(t *testing.T, root, name string) {
 	t.Helper()
 	dir := gitDirectory(t, root)
-	out, err := exec.Command("git", "--git-dir="+dir, "rev-parse", "refs/portal/"+session+"/"+name).Output()
+	ref := "refs/portal/" + session + "/" + name
+	out, err := exec.Command("git", "--git-dir="+dir, "rev-parse", ref, ref+"^{tree}").Output()
 	require.NoError(t, err)
-	id := strings.TrimSpace(string(out))
-	require.NoError(t, os.Remove(filepath.Join(dir, "objects", id[:2], id[2:])))
+	for _, id := range strings.Fields(string(out)) {
+		require.NoError(t, os.Remove(filepath.Join(dir, "objects", id[:2], id[2:])))
+	}
 }
 
 func TestLostCheckpointLeavesOthersReadable(t *testing.T) {
@@ -84,6 +86,7 @@ func TestDamagedPlanIsSetAside(t *testing.T) {
 func TestLostCheckpointIsNotFound(t *testing.T) {
 	dir, root := t.TempDir(), t.TempDir()
 	_, s := openIn(t, root, dir)
+	write(t, dir, "a", "1")
 	first := take(t, s, "1")
 	write(t, dir, "a", "2")
 	second := take(t, s, "2")

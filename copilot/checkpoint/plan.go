@@ -133,7 +133,7 @@ func (u *use) complete(ctx context.Context, p *plan) error {
 		return unavailable(err)
 	}
 	c := Checkpoint{Session: p.Restored.Session, Name: p.Restored.ID, commit: p.After}
-	if err := u.setRef(ctx, c); err != nil {
+	if err := u.setRef(c); err != nil {
 		return unavailable(err)
 	}
 	return os.Remove(u.planFile())

@@ -128,8 +128,38 @@ func (u *use) read(ctx context.Context, index string) (snapshot, error) {
 			return snapshot{}, err
 		}
 	}
-	tree, err := u.writeTree(ctx, index)
+	tree, err := u.treeOf(ctx, index)
 	return snapshot{Tree: tree, Uncovered: found.uncovered, More: found.more, Perms: found.perms}, err
+}
+
+// writtenTree is the tree of an index as it was after the tree was written.
+type writtenTree struct {
+	index os.FileInfo
+	tree  string
+}
+
+// treeOf returns the tree of an index. It does not start git if the index has not changed since it wrote the tree.
+func (u *use) treeOf(ctx context.Context, index string) (string, error) {
+	last := u.written
+	if now, err := os.Stat(index); err == nil && last.index != nil && os.SameFile(now, last.index) &&
+		now.ModTime().Equal(last.index.ModTime()) && now.Size() == last.index.Size() && u.hasTree(last.tree) {
+		return last.tree, nil
+	}
+	u.written = writtenTree{}
+	tree, err := u.writeTree(ctx, index)
+	if now, failed := os.Stat(index); err == nil && failed == nil {
+		u.written = writtenTree{now, tree}
+	}
+	return tree, err
+}
+
+// hasTree reports whether a tree is in a file of its own. One that is packed, or that is lost, is written again.
+func (u *use) hasTree(tree string) bool {
+	if len(tree) < 2 {
+		return false
+	}
+	_, err := os.Stat(u.path(filepath.Join("git", "objects", tree[:2], tree[2:])))
+	return err == nil
 }
 
 // writeTree stores the tree of the directory, whatever the top of the work tree is.

@@ -36,6 +36,7 @@ type Store struct {
 	dir       string
 	turn      chan struct{} // holds a token while an operation is in progress
 	lock      *os.File      // held by the operation that has the turn
+	written   writtenTree   // of the last snapshot; belongs to the operation that has the turn
 
 	mu          sync.Mutex
 	yield       context.CancelFunc // ends the collection of garbage in progress, if any
@@ -250,14 +251,14 @@ func (u *use) prefix() []string {
 // newestTree returns the tree of the newest checkpoint of all sessions; "" if there is none that can be read.
 func (u *use) newestTree(ctx context.Context) (string, error) {
 	const sameSecond = "20" // git's times are seconds
-	out, err := u.run(ctx, "for-each-ref", "--sort=-committerdate", "--count="+sameSecond, "--format=%(objectname) %(contents)", refs)
+	out, err := u.run(ctx, "for-each-ref", "--sort=-committerdate", "--count="+sameSecond, "--format="+refFormat, refs)
 	if err != nil {
 		return "", ctx.Err()
 	}
 	var newest Checkpoint
-	for commit, n := range notes(out) {
-		if n.Time.After(newest.Time) {
-			newest = Checkpoint{Time: n.Time, commit: commit}
+	for c := range parseCheckpoints("", out) {
+		if c.Time.After(newest.Time) {
+			newest = c
 		}
 	}
 	if newest.commit == "" {

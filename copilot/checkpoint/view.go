@@ -211,19 +211,19 @@ func (c Change) entries() map[string][2]Entry {
 	return map[string][2]Entry{c.OldPath: {c.From, {}}, c.Path: {{}, c.To}}
 }
 
-// assemble returns a checkpoint, without a reference, of the present state with other contents of some files.
+// assemble returns a checkpoint, without a commit, of the present state with other contents of some files.
 func (v *View) assemble(ctx context.Context, files map[string]Entry, uncovered []Uncovered) (Checkpoint, error) {
 	now, err := v.present(ctx)
 	if err != nil {
 		return Checkpoint{}, err
 	}
-	tree, err := v.use.edited(ctx, now.Tree, files)
-	if err != nil {
-		return Checkpoint{}, unavailable(err)
+	tree := now.Tree
+	if len(files) > 0 {
+		if tree, err = v.use.edited(ctx, now.Tree, files); err != nil {
+			return Checkpoint{}, unavailable(err)
+		}
 	}
-	c := Checkpoint{Name: "assembled", Time: time.Now(), Uncovered: uncovered}
-	c.commit, err = v.use.commitTree(ctx, tree, c)
-	return c, err
+	return Checkpoint{Name: "assembled", Time: time.Now(), Uncovered: uncovered, commit: tree, treeID: tree}, nil
 }
 
 // Copy gives another session the checkpoints of a session that keep accepts, but not what was restored. It calls keep for one after
@@ -238,7 +238,7 @@ func (s *Store) Copy(ctx context.Context, from, to string, keep func(Checkpoint)
 	for _, c := range list {
 		if err == nil && c.action == nil && keep(c) {
 			c.Session = to
-			err = u.setRef(ctx, c)
+			err = u.setRef(c)
 		}
 	}
 	return err

@@ -33,6 +33,11 @@ var ErrNoRepository = errors.New("there is no git repository that can be used")
 // Open opens the repository of a directory. It fails with [ErrNoRepository] and git's message, or with another error if
 // git is missing, cannot be used, or does not finish before ctx ends.
 func Open(ctx context.Context, directory string) (*Repository, error) {
+	if path, err := filepath.EvalSymlinks(directory); err == nil && filepath.IsAbs(path) {
+		if _, isRepository := Project(path); !isRepository { // which needs no process
+			return nil, fmt.Errorf("%w: neither %s nor a directory above it has .git", ErrNoRepository, directory)
+		}
+	}
 	places, err := output(ctx, call(ctx, directory, discoveryEnvironment(), "-c", "safe.bareRepository=explicit",
 		"rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir", "--show-toplevel"))
 	var refused *Error
