@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -192,10 +193,11 @@ func (v *View) Join(ctx context.Context, spans []Span) (joined Span, also map[st
 	}
 	slices.SortFunc(uncovered, func(a, b Uncovered) int { return strings.Compare(a.Path, b.Path) })
 	uncovered = slices.Compact(uncovered)
-	joined.From, err = v.assemble(ctx, first, uncovered)
-	if err == nil {
-		joined.To, err = v.assemble(ctx, last, uncovered)
+	from, to, err := v.ends(ctx, spans, first, last)
+	if err != nil {
+		return Span{}, nil, unavailable(err)
 	}
+	joined.From, joined.To = assembled(from, uncovered), assembled(to, uncovered)
 	if len(spans) > 0 {
 		joined.From.perms, joined.From.parts = maps.Clone(spans[0].From.perms), slices.Clone(spans)
 		joined.From.more = slices.ContainsFunc(spans, func(s Span) bool { return s.From.more })
@@ -211,19 +213,36 @@ func (c Change) entries() map[string][2]Entry {
 	return map[string][2]Entry{c.OldPath: {c.From, {}}, c.Path: {{}, c.To}}
 }
 
-// assemble returns a checkpoint, without a commit, of the present state with other contents of some files.
-func (v *View) assemble(ctx context.Context, files map[string]Entry, uncovered []Uncovered) (Checkpoint, error) {
+// ends returns two trees: the present one with the contents that files had first, and with those that they had last.
+func (v *View) ends(ctx context.Context, spans []Span, first, last map[string]Entry) (from, to string, err error) {
 	now, err := v.present(ctx)
 	if err != nil {
-		return Checkpoint{}, err
+		return "", "", err
 	}
-	tree := now.Tree
-	if len(files) > 0 {
-		if tree, err = v.use.edited(ctx, now.Tree, files); err != nil {
-			return Checkpoint{}, unavailable(err)
+	if start, adjoin := adjoining(spans, now.Tree); adjoin || len(first) == 0 {
+		return cmp.Or(start, now.Tree), now.Tree, nil
+	}
+	if from, err = v.use.edited(ctx, now.Tree, first); err == nil {
+		to, err = v.use.edited(ctx, now.Tree, last)
+	}
+	return from, to, err
+}
+
+// adjoining reports whether nothing has changed between spans and since the last one, and returns the tree at their start.
+func adjoining(spans []Span, now string) (start string, adjoin bool) {
+	start = now
+	for _, s := range slices.Backward(spans) {
+		if s.To.commit != "" && s.To.treeID != start || s.From.treeID == "" {
+			return "", false
 		}
+		start = s.From.treeID
 	}
-	return Checkpoint{Name: "assembled", Time: time.Now(), Uncovered: uncovered, commit: tree, treeID: tree}, nil
+	return start, true
+}
+
+// assembled returns a checkpoint, without a commit, of a tree.
+func assembled(tree string, uncovered []Uncovered) Checkpoint {
+	return Checkpoint{Name: "assembled", Time: time.Now(), Uncovered: uncovered, commit: tree, treeID: tree}
 }
 
 // Copy gives another session the checkpoints of a session that keep accepts, but not what was restored. It calls keep for one after

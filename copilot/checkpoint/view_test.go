@@ -57,6 +57,26 @@ func TestJoinedSpanLeavesOutWhatOthersChanged(t *testing.T) {
 	}))
 }
 
+func TestAdjoiningSpansAreJoinedToTheWhole(t *testing.T) {
+	dir := repository(t)
+	s := open(t, dir)
+	start := take(t, s, "1")
+	write(t, dir, "new.txt", "1\n")
+	middle := take(t, s, "2")
+	write(t, dir, "new.txt", "1\n2\n")
+	require.NoError(t, os.Remove(filepath.Join(dir, "a.txt")))
+	for name, end := range map[string]checkpoint.Checkpoint{"at a checkpoint": take(t, s, "3"), "at present": {}} {
+		require.NoError(t, s.View(t.Context(), func(v *checkpoint.View) error {
+			joined, also, err := v.Join(t.Context(), []checkpoint.Span{{From: start, To: middle}, {From: middle, To: end}})
+			require.NoError(t, err)
+			assert.Equal(t, map[string]bool{}, also, name)
+			changes, err := v.Changes(t.Context(), joined)
+			assert.Equal(t, []string{`deleted "a.txt" +0 -10`, `added "new.txt" +2 -0`}, summary(changes), name)
+			return err
+		}))
+	}
+}
+
 func TestCopiedCheckpointsBelongToAnotherSession(t *testing.T) {
 	dir := repository(t)
 	s := open(t, dir)

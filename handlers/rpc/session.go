@@ -228,14 +228,14 @@ func (a *API) send(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	if err := a.setModel(ctx, s, p.Model); err != nil {
 		return nil, err
 	}
-	run, err := s.Prompt(prompt)
-	if err != nil {
-		return nil, err
-	}
-	if callback != "" {
+	if callback != "" { // before the prompt, whose run may ask at once
 		s.SetAttribute(attributeCallback, callback)
 		s.AddCapabilities(byCallback())
 		a.follow(s, callback)
+	}
+	run, err := s.Prompt(prompt)
+	if err != nil {
+		return nil, err
 	}
 	return a.sent(s, run), nil
 }

@@ -84,7 +84,7 @@ func demoModel(tb testing.TB) func() (sdk.Provider, error) {
 // launch starts the real CLI and stops it at the end of the test.
 func launch(tb testing.TB, d *sdk.Driver) *sdk.Agent {
 	tb.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), late)
 	defer cancel()
 	a, err := d.Launch(ctx)
 	require.NoError(tb, err)
@@ -96,7 +96,7 @@ func launch(tb testing.TB, d *sdk.Driver) *sdk.Agent {
 
 func stop(tb testing.TB, a *sdk.Agent) {
 	tb.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), late)
 	defer cancel()
 	a.Stop(ctx)
 	require.NoError(tb, ctx.Err(), "the CLI did not stop gracefully")
@@ -115,7 +115,7 @@ type talk struct {
 }
 
 // late is the time after which a missing call or event counts as hanging. Tests of durations measure them.
-const late = 20 * time.Second
+const late = time.Minute
 
 // open opens a conversation on the demo model.
 func open(tb testing.TB, a agent.Agent, change func(*agent.Opening)) *talk {
