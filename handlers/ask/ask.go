@@ -39,6 +39,10 @@ type Options struct {
 // Run sends the prompt and waits for the end of its run. It returns errors of starting
 // the session and of a failed run; for a cancelled run, [context.Canceled].
 func Run(ctx context.Context, host *copilot.Host, o Options) error {
+	prompt := event.Prompt{Text: o.Prompt, Mode: o.Mode, Attachments: o.Attachments, By: Origin}
+	if err := prompt.Check(); err != nil { // before the agent starts
+		return err
+	}
 	o.Start.Origin = Origin
 	o.Start.AskUser = o.Start.AskUser && o.Keys != nil
 	s, err := host.Start(ctx, o.Start)
@@ -46,7 +50,7 @@ func Run(ctx context.Context, host *copilot.Host, o Options) error {
 		return err
 	}
 	defer func() { _ = s.Close() }() // fails only if the session is closed already
-	run, err := follow.Session(host, s, 0).Prompt(event.Prompt{Text: o.Prompt, Mode: o.Mode, Attachments: o.Attachments, By: Origin})
+	run, err := follow.Session(host, s, 0).Prompt(prompt)
 	if err != nil {
 		return err
 	}

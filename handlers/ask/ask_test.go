@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"strings"
 	"testing"
@@ -14,8 +15,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/permission"
 	"github.com/copilot-portal/portal/handlers/ask"
 )
@@ -47,6 +50,16 @@ func run(t *testing.T, script func(*fake.Turn), keys io.Reader, change func(*ask
 		<-time.After(time.Minute) // until the last key
 	})
 	return r
+}
+
+func TestEmptyPromptStartsNoAgent(t *testing.T) {
+	host := copilot.NewHost(copilot.Options{Launch: func(context.Context) (agent.Agent, error) {
+		t.Error("an agent starts")
+		return nil, errors.New("none")
+	}})
+	defer host.Close(t.Context())
+	err := ask.Run(t.Context(), host, ask.Options{Prompt: " \n", Start: copilot.Start{Directory: "/"}, Out: io.Discard, Notes: io.Discard})
+	require.ErrorIs(t, err, fault.ErrEmptyPrompt)
 }
 
 func TestReplacedMessageIsFollowedByTheWhole(t *testing.T) {
