@@ -41,7 +41,7 @@ func commitsChanges(t page) {
 	b.WaitText(id("commit-dialog"), "Author: Ada <ada@example.com>")
 	b.WaitText(id("commit-dialog"), "1 file that you staged stays staged.")
 	b.WaitText(id("commit-dialog", "[role=status]"), "The model wrote this message.")
-	b.Wait(`document.querySelector("dialog textarea").value === "Improve <i>the</i> poem" && document.activeElement.matches("dialog textarea")`)
+	b.Wait(`((message) => message.value === "Improve <i>the</i> poem" && document.activeElement === message && message.selectionStart === 0 && message.selectionEnd === message.value.length)(document.querySelector("dialog textarea"))`)
 	b.Click(id("commit-dialog", `[data-path="old.txt"] input`))
 	b.WaitText(id("commit-dialog", ".primary"), "Commit 2 files")
 	b.Wait(`document.querySelector(".commit-file input").indeterminate`)

@@ -104,14 +104,18 @@ function commitDialog(call, proposal, draft, asked, onCommit) {
   });
   files.addEventListener("change", update);
   update();
-  message.focus();
   let isEdited = draft.message !== "";
+  message.focus();
+  if (!isEdited) message.select(); // typing replaces it
   message.addEventListener("input", () => {
     isEdited = true;
     draft.message = message.value;
   });
   asked.then(({ message: text, by_model: byModel }) => {
-    if (byModel && !isEdited) message.value = text;
+    if (byModel && !isEdited) {
+      message.value = text;
+      if (document.activeElement === message) message.select();
+    }
     setText(status, byModel ? (isEdited ? "" : "The model wrote this message.") : "The message is from your prompt.");
   }, () => setText(status, "The message is from your prompt."));
 }
