@@ -147,7 +147,7 @@ func (u *use) treeOf(ctx context.Context, index string) (string, error) {
 	}
 	u.written = writtenTree{}
 	tree, err := u.writeTree(ctx, index)
-	if now, failed := os.Stat(index); err == nil && failed == nil {
+	if now, failed := os.Stat(index); err == nil && failed == nil && os.SameFile(now, now) { // on Windows, this reads which file it is
 		u.written = writtenTree{now, tree}
 	}
 	return tree, err

@@ -232,7 +232,11 @@ func (v *View) ends(ctx context.Context, spans []Span, first, last map[string]En
 func adjoining(spans []Span, now string) (start string, adjoin bool) {
 	start = now
 	for _, s := range slices.Backward(spans) {
-		if s.To.commit != "" && s.To.treeID != start || s.From.treeID == "" {
+		end := s.To.treeID
+		if s.To.commit == "" {
+			end = now
+		}
+		if end != start || s.From.treeID == "" {
 			return "", false
 		}
 		start = s.From.treeID

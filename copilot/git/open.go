@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 )
 
@@ -33,10 +34,8 @@ var ErrNoRepository = errors.New("there is no git repository that can be used")
 // Open opens the repository of a directory. It fails with [ErrNoRepository] and git's message, or with another error if
 // git is missing, cannot be used, or does not finish before ctx ends.
 func Open(ctx context.Context, directory string) (*Repository, error) {
-	if path, err := filepath.EvalSymlinks(directory); err == nil && filepath.IsAbs(path) {
-		if _, isRepository := Project(path); !isRepository { // which needs no process
-			return nil, fmt.Errorf("%w: neither %s nor a directory above it has .git", ErrNoRepository, directory)
-		}
+	if isOutside(directory) {
+		return nil, fmt.Errorf("%w: fatal: not a git repository (or any of the parent directories): .git", ErrNoRepository)
 	}
 	places, err := output(ctx, call(ctx, directory, discoveryEnvironment(), "-c", "safe.bareRepository=explicit",
 		"rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir", "--show-toplevel"))
@@ -62,6 +61,17 @@ func Open(ctx context.Context, directory string) (*Repository, error) {
 		return nil, err
 	}
 	return r, nil
+}
+
+// isOutside reports whether neither a directory nor one above it has .git. It saves starting git to hear that. On Windows, where git
+// resolves junctions that Go does not, git is asked.
+func isOutside(directory string) bool {
+	path, err := filepath.EvalSymlinks(directory)
+	if err != nil || !filepath.IsAbs(path) || runtime.GOOS == "windows" {
+		return false
+	}
+	_, isRepository := Project(path)
+	return !isRepository
 }
 
 // Project returns the directory or the nearest one above it that contains .git, and whether there is one; otherwise the directory. Unlike

@@ -62,6 +62,18 @@ func (a *API) follow(s *copilot.Session, url string) {
 	}
 }
 
+// setCallback changes where the questions of a session go. undo takes it back.
+func (a *API) setCallback(s *copilot.Session, url string) (undo func()) {
+	stored, used := s.Attribute(attributeCallback), a.use(s).address()
+	s.SetAttribute(attributeCallback, url)
+	s.AddCapabilities(byCallback())
+	a.follow(s, url)
+	return func() {
+		s.SetAttribute(attributeCallback, stored)
+		a.follow(s, used)
+	}
+}
+
 // storedCallback returns the callback address of a restored session; "" if it has none.
 func (a *API) storedCallback(s *copilot.Session) string {
 	given, err := CallbackAddress(s.Attribute(attributeCallback), a.options.Remote)

@@ -228,13 +228,13 @@ func (a *API) send(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	if err := a.setModel(ctx, s, p.Model); err != nil {
 		return nil, err
 	}
+	undo := func() {}
 	if callback != "" { // before the prompt, whose run may ask at once
-		s.SetAttribute(attributeCallback, callback)
-		s.AddCapabilities(byCallback())
-		a.follow(s, callback)
+		undo = a.setCallback(s, callback)
 	}
 	run, err := s.Prompt(prompt)
 	if err != nil {
+		undo()
 		return nil, err
 	}
 	return a.sent(s, run), nil

@@ -177,9 +177,16 @@ func TestCallbackAddressIsStoredWithSession(t *testing.T) {
 			id := a.create(document{"callbackUrl": "http://localhost:1/old"})
 			give(a, id, "http://localhost:1/new")
 			assert.Equal(a, []string{"http://localhost:1/new"}, a.plugin.paths)
+			missing := []document{{"file": "/no/where"}}
+			_, data := a.refused("session.send", document{"sessionId": id, "prompt": "p", "callbackUrl": "http://localhost:1/refused", "context": missing})
+			assert.Contains(a, data, "/no/where")
+			a.send(id, "p")
+			synctest.Wait()
+			assert.Equal(a, []string{"http://localhost:1/new", "http://localhost:1/new"}, a.plugin.paths)
 			return id
 		}, func(a *api, id string) {
 			a.agents.Script, a.plugin.answer = commits, always(200, success)
+			a.plugin.paths = nil
 			a.send(id, "p")
 			synctest.Wait()
 			assert.Equal(a, []string{"http://localhost:1/new"}, a.plugin.paths)
