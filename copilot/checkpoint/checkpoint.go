@@ -125,14 +125,14 @@ func fromRef(part string) string {
 	return part
 }
 
-// setRef makes a checkpoint part of its session. It writes the file that git would write, and in the same way; starting git takes
-// ten times as long.
+// setRef makes a checkpoint part of its session. It writes the file that git would write, and in the same way: a name that ends in
+// .lock is no reference, and [Store.removeLocks] removes the file. Starting git takes ten times as long.
 func (u *use) setRef(c Checkpoint) error {
 	name := filepath.Join(u.path("git"), filepath.FromSlash(refs), refName(c.Session), refName(c.Name))
 	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 		return err
 	}
-	lock := name + ".lock"                                                 // not a reference for git; see [Store.removeLocks]
+	lock := name + ".lock"
 	f, err := os.OpenFile(lock, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600) //nolint:gosec // below the data directory
 	if err != nil {
 		return err
