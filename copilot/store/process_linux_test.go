@@ -205,7 +205,7 @@ func TestKillLosesOnlyTheLastMoment(t *testing.T) {
 		require.NoError(t, s.Close())
 	}
 	t.Logf("the oldest missing entry was queued %v before the kill", latest)
-	require.Less(t, latest, time.Second) // 20 ms and the time of a write; more under load and with the race detector
+	require.Less(t, latest, 3*time.Second) // 20 ms and the time of a write; more under load and with the race detector
 	require.Equal(t, 0, count(t, directory, "SELECT count(*) FROM pragma_integrity_check WHERE integrity_check <> 'ok'"))
 }
 

@@ -66,8 +66,7 @@ func TestDelayedOutputArrivesAtOnce(t *testing.T) {
 				})
 				took = append(took, time.Since(begin))
 			}
-			slices.Sort(took)
-			assert.Less(t, took[len(took)/2], 20*time.Millisecond)
+			assert.Less(t, slices.Min(took[len(took)/2:]), 20*time.Millisecond, "all would take 40 ms, and some take longer on a busy machine")
 		})
 	}
 }

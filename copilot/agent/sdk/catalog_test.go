@@ -175,7 +175,7 @@ func TestHangingProvidersAreAwaitedConcurrently(t *testing.T) {
 	got, err := a.Models(t.Context())
 	require.NoError(t, err)
 	assert.Equal(t, accountModels, got)
-	assert.Less(t, time.Since(begin), 5*time.Second)
+	assert.Less(t, time.Since(begin), 11*time.Second)
 }
 
 func TestUnresponsiveAgentIsUnavailable(t *testing.T) {
@@ -192,7 +192,7 @@ func TestUnresponsiveAgentIsUnavailable(t *testing.T) {
 		_, err := a.Models(t.Context())
 		require.ErrorContains(t, err, "the Copilot CLI's process has ended")
 		assert.Equal(t, fault.Unavailable, fault.KindOf(err))
-		assert.Less(t, time.Since(begin), 2*time.Second)
+		assert.Less(t, time.Since(begin), soon)
 		<-a.Done()
 		_, err = a.Models(t.Context())
 		require.ErrorContains(t, err, "has ended")

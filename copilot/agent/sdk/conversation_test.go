@@ -77,7 +77,7 @@ func sumsUp(t *testing.T, a *sdk.Agent) {
 		defer cancel()
 		began := time.Now()
 		require.ErrorIs(t, c.Compact(ctx), context.DeadlineExceeded)
-		assert.Less(t, time.Since(began), 2*time.Second)
+		assert.Less(t, time.Since(began), soon)
 		assert.Equal(t, "y", said(c.run("say `y`")))
 	})
 }
@@ -223,7 +223,7 @@ func goesOnBesideCommands(t *testing.T, a *sdk.Agent) {
 	inBackground(c, 60)
 	begin := time.Now()
 	until[event.Idle](c)
-	assert.Less(t, time.Since(begin), 5*time.Second)
+	assert.Less(t, time.Since(begin), 30*time.Second)
 	assert.Equal(t, "hello", said(c.run("say `hello`")))
 }
 
