@@ -62,15 +62,15 @@ func (a *API) follow(s *copilot.Session, url string) {
 	}
 }
 
-// setCallback changes where the questions of a session go. undo takes it back.
-func (a *API) setCallback(s *copilot.Session, url string) (undo func()) {
-	stored, used := s.Attribute(attributeCallback), a.use(s).address()
-	s.SetAttribute(attributeCallback, url)
-	s.AddCapabilities(byCallback())
+// redirect carries a session's questions to another address. undo restores the address before, which may be none.
+func (a *API) redirect(s *copilot.Session, url string) (undo func()) {
+	u := a.use(s)
+	before := u.address()
 	a.follow(s, url)
 	return func() {
-		s.SetAttribute(attributeCallback, stored)
-		a.follow(s, used)
+		u.mu.Lock()
+		defer u.mu.Unlock()
+		u.callback = before
 	}
 }
 
@@ -156,7 +156,7 @@ func (c *callbackRelay) handle(ctx context.Context, e follow.Entry) {
 // asked posts a tool call, or joins the pending post of the same call. Calls of a run in another
 // process belong to the plugin of that process.
 func (c *callbackRelay) asked(ctx context.Context, q event.Question, n uint64) {
-	if c.session.Info().Owner != 0 {
+	if c.session.Info().Owner != 0 || c.use.address() == "" {
 		return
 	}
 	key, own := q.ID, q.Tool != "" && q.Call != ""

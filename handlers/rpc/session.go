@@ -230,12 +230,16 @@ func (a *API) send(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	}
 	undo := func() {}
 	if callback != "" { // before the prompt, whose run may ask at once
-		undo = a.setCallback(s, callback)
+		undo = a.redirect(s, callback)
 	}
 	run, err := s.Prompt(prompt)
 	if err != nil {
 		undo()
 		return nil, err
+	}
+	if callback != "" {
+		s.SetAttribute(attributeCallback, callback)
+		s.AddCapabilities(byCallback())
 	}
 	return a.sent(s, run), nil
 }

@@ -196,3 +196,17 @@ func TestCallbackAddressIsStoredWithSession(t *testing.T) {
 		})
 	})
 }
+
+func TestRefusedPromptLeavesNoCallbackAddress(t *testing.T) {
+	h := copilot.Options{Unattended: rpc.Unattended(2*time.Minute, permission.Deny, "")}
+	inTimeWith(t, h, rpc.Options{}, func(a *api) {
+		a.agents.Script, a.plugin.answer = runs, always(200, success)
+		id := a.create(document{})
+		missing := []document{{"file": "/no/where"}}
+		a.refused("session.send", document{"sessionId": id, "prompt": "p", "callbackUrl": "http://localhost:1/", "context": missing})
+		s := a.open(id, "", "")
+		a.send(id, "p")
+		assert.Contains(a, names(s.until("done")), "error", "nobody can answer")
+		assert.Empty(a, a.plugin.paths)
+	})
+}
