@@ -15,6 +15,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/copilot-portal/portal/copilot/atomicfile"
 	"github.com/copilot-portal/portal/copilot/git"
 )
 
@@ -26,8 +27,8 @@ type Checkpoint struct {
 	Uncovered []Uncovered // what it does not contain; at most 1,000
 
 	more    bool   // it does not contain other files, either
-	commit  string // or a tree; "" for the present state
-	treeID  string // "" if it is not known
+	commit  string // "" if it was assembled
+	tree    string // as git takes it; "" for the present state
 	perms   map[string]fs.FileMode
 	action  *Restored // of the checkpoint that follows a restore
 	outside *outside  // nil: unknown
@@ -70,7 +71,7 @@ func (s *Store) Take(ctx context.Context, session, name string) (Checkpoint, err
 
 // commit stores a snapshot, without a reference.
 func (u *use) commit(ctx context.Context, session, name string, now snapshot) (Checkpoint, error) {
-	c := Checkpoint{Session: session, Name: name, Time: u.nextTime(), Uncovered: now.Uncovered, more: now.More, perms: now.Perms, outside: u.outside().stored(), treeID: now.Tree}
+	c := Checkpoint{Session: session, Name: name, Time: u.nextTime(), Uncovered: now.Uncovered, more: now.More, perms: now.Perms, outside: u.outside().stored(), tree: now.Tree}
 	var err error
 	c.commit, err = u.commitTree(ctx, now.Tree, c)
 	return c, err
@@ -125,23 +126,18 @@ func fromRef(part string) string {
 	return part
 }
 
-// setRef makes a checkpoint part of its session. It writes the file that git would write, and in the same way: a name that ends in
-// .lock is no reference, and [Store.removeLocks] removes the file. Starting git takes ten times as long.
+// setRef makes a checkpoint part of its session, as git update-ref does. The file is renamed from elsewhere, because git would take one
+// that a killed process leaves beside the references for one of them.
 func (u *use) setRef(c Checkpoint) error {
 	name := filepath.Join(u.path("git"), filepath.FromSlash(refs), refName(c.Session), refName(c.Name))
 	if err := os.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 		return err
 	}
-	lock := name + ".lock"
-	f, err := os.OpenFile(lock, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600) //nolint:gosec // below the data directory
-	if err != nil {
+	complete := u.path("ref")
+	if err := atomicfile.Replace(complete, []byte(c.commit+"\n")); err != nil {
 		return err
 	}
-	_, err = f.WriteString(c.commit + "\n")
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(lock, name)
+	return os.Rename(complete, name)
 }
 
 // checkpoints returns the checkpoints of a session, oldest first.
@@ -184,12 +180,4 @@ func (u *use) readable(ctx context.Context, session string) (string, error) {
 		return "", err
 	}
 	return u.call(ctx, git.Call{Args: []string{"log", "--no-walk=unsorted", "--ignore-missing", "--stdin", "--format=%H %T %B"}, Input: strings.NewReader(out + "\n")})
-}
-
-// tree returns the name of the checkpoint's tree for git.
-func (c Checkpoint) tree() string {
-	if c.treeID != "" {
-		return c.treeID
-	}
-	return c.commit + "^{tree}"
 }

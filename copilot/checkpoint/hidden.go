@@ -1,6 +1,7 @@
 package checkpoint
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -22,11 +23,7 @@ func (u *use) hidden(ctx context.Context, earlier Checkpoint, later string) (map
 	}
 	found := map[string]bool{}
 	for _, s := range spans {
-		to := later
-		if s.To.commit != "" {
-			to = s.To.tree()
-		}
-		added, err := u.added(ctx, s.From.tree(), to)
+		added, err := u.added(ctx, s.From.tree, cmp.Or(s.To.tree, later))
 		if err == nil && len(added) > 0 {
 			err = u.excluded(ctx, s.From, added, found)
 		}
@@ -63,7 +60,7 @@ func (u *use) excluded(ctx context.Context, c Checkpoint, files []string, found 
 	if err != nil {
 		return unavailable(err)
 	}
-	if err := u.extractRules(ctx, c.tree(), directory); err != nil {
+	if err := u.extractRules(ctx, c.tree, directory); err != nil {
 		return unavailable(err)
 	}
 	here := "./" // a path that starts with a colon would mean something else

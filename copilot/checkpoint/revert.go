@@ -2,6 +2,7 @@ package checkpoint
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"os"
@@ -26,10 +27,7 @@ type Selection struct {
 // [fault.NotFound] for a file or hunk that did not change.
 func (s *Store) Revert(ctx context.Context, a Action, id string, from, to Checkpoint, which Selection) (Restored, error) {
 	return s.restore(ctx, func(u *use, now snapshot) (Restored, error) {
-		b := now.Tree
-		if to.commit != "" {
-			b = to.tree()
-		}
+		b := cmp.Or(to.tree, now.Tree)
 		m, err := u.merging(ctx, from, to, now, b)
 		if err != nil {
 			return Restored{}, err
@@ -38,7 +36,7 @@ func (s *Store) Revert(ctx context.Context, a Action, id string, from, to Checkp
 		if err := m.keepHidden(ctx, from); err != nil {
 			return Restored{}, err
 		}
-		return m.revert(ctx, a, id, from.tree(), b, which)
+		return m.revert(ctx, a, id, from.tree, b, which)
 	})
 }
 
@@ -54,7 +52,7 @@ func (s *Store) Restore(ctx context.Context, a Action, id string, to Checkpoint,
 		if err := m.keepHidden(ctx, to); err != nil {
 			return Restored{}, err
 		}
-		changes, err := u.compare(ctx, now.Tree, to.tree(), noRenames, paths...)
+		changes, err := u.compare(ctx, now.Tree, to.tree, noRenames, paths...)
 		if err != nil {
 			return Restored{}, err
 		}

@@ -141,7 +141,7 @@ type writtenTree struct {
 // treeOf returns the tree of an index. It does not start git if the index has not changed since it wrote the tree.
 func (u *use) treeOf(ctx context.Context, index string) (string, error) {
 	last := u.written
-	if now, err := os.Stat(index); err == nil && last.index != nil && os.SameFile(now, last.index) &&
+	if now, err := os.Stat(index); err == nil && os.SameFile(now, last.index) &&
 		now.ModTime().Equal(last.index.ModTime()) && now.Size() == last.index.Size() && u.hasTree(last.tree) {
 		return last.tree, nil
 	}

@@ -45,7 +45,7 @@ type Store struct {
 	retryAt     time.Time
 	lastTime    time.Time           // of a checkpoint
 	restored    []Restored          // completed by this store before [Stores.Recover] looked
-	comparisons map[string][]Change // by commits
+	comparisons map[string][]Change // by trees
 }
 
 // Directory returns the directory, without symbolic links.
@@ -261,8 +261,5 @@ func (u *use) newestTree(ctx context.Context) (string, error) {
 			newest = c
 		}
 	}
-	if newest.commit == "" {
-		return "", nil
-	}
-	return newest.tree(), nil
+	return newest.tree, nil
 }

@@ -37,12 +37,12 @@ func (s *Store) Undo(ctx context.Context, a Action, id, undoes string) (Restored
 		}
 		a.Kind, a.Run, a.Undoes = Undo, c.action.Run, c.action.ID
 		before := *c
-		before.commit, before.treeID = before.commit+"^", ""
-		m, err := u.merging(ctx, before, *c, now, c.tree())
+		before.tree = c.commit + "^^{tree}"
+		m, err := u.merging(ctx, before, *c, now, c.tree)
 		if err != nil {
 			return Restored{}, err
 		}
 		defer m.close()
-		return m.revert(ctx, a, id, before.tree(), c.tree(), Selection{})
+		return m.revert(ctx, a, id, before.tree, c.tree, Selection{})
 	})
 }

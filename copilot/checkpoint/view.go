@@ -47,12 +47,12 @@ func (v *View) Changes(ctx context.Context, s Span) ([]Change, error) {
 	if err != nil {
 		return nil, err
 	}
-	key := s.From.commit + s.To.commit
-	if list, ok := v.use.compared(key); ok && s.To.commit != "" {
+	key := s.From.tree + s.To.tree
+	if list, ok := v.use.compared(key); ok && s.To.tree != "" {
 		return list, nil
 	}
-	list, err := v.use.compare(ctx, s.From.tree(), to, renames)
-	if err == nil && s.To.commit != "" {
+	list, err := v.use.compare(ctx, s.From.tree, to, renames)
+	if err == nil && s.To.tree != "" {
 		v.use.keepCompared(key, list)
 	}
 	return list, err
@@ -79,8 +79,8 @@ func (s *Store) keepCompared(key string, list []Change) {
 
 // tree returns the tree of a checkpoint, or of the present state.
 func (v *View) tree(ctx context.Context, c Checkpoint) (string, error) {
-	if c.commit != "" {
-		return c.tree(), nil
+	if c.tree != "" {
+		return c.tree, nil
 	}
 	now, err := v.present(ctx)
 	return now.Tree, err
@@ -110,7 +110,7 @@ func (v *View) Diff(ctx context.Context, s Span, path string) (Diff, error) {
 	if err != nil {
 		return Diff{}, err
 	}
-	d, err := v.use.diff(ctx, s.From.tree(), to, path)
+	d, err := v.use.diff(ctx, s.From.tree, to, path)
 	if err == nil {
 		err = v.addStates(ctx, s, to, &d)
 	}
@@ -232,21 +232,17 @@ func (v *View) ends(ctx context.Context, spans []Span, first, last map[string]En
 func adjoining(spans []Span, now string) (start string, adjoin bool) {
 	start = now
 	for _, s := range slices.Backward(spans) {
-		end := s.To.treeID
-		if s.To.commit == "" {
-			end = now
-		}
-		if end != start || s.From.treeID == "" {
+		if cmp.Or(s.To.tree, now) != start {
 			return "", false
 		}
-		start = s.From.treeID
+		start = s.From.tree
 	}
 	return start, true
 }
 
 // assembled returns a checkpoint, without a commit, of a tree.
 func assembled(tree string, uncovered []Uncovered) Checkpoint {
-	return Checkpoint{Name: "assembled", Time: time.Now(), Uncovered: uncovered, commit: tree, treeID: tree}
+	return Checkpoint{Name: "assembled", Time: time.Now(), Uncovered: uncovered, tree: tree}
 }
 
 // Copy gives another session the checkpoints of a session that keep accepts, but not what was restored. It calls keep for one after
