@@ -16,7 +16,7 @@ import (
 // onGitHub starts a portal of its own with a repository in which the agent changed three files, one with a hostile name.
 func (t *page) onGitHub() (hub portaltest.GitHub, dir, session string) {
 	t.Helper()
-	t.portal, hub = portaltest.StartWithGitHub(t, portaltest.Options{Args: []string{"--debug=false"}})
+	t.portal, hub = portaltest.StartWithGitHub(t, bundled(portaltest.Options{}))
 	dir = t.TempDir()
 	hub.Clone(t, dir, map[string]string{"poem.txt": "one\ntwo\n", "old.txt": "old\n", "person.txt": "1\n"})
 	session = t.portal.StartSession(dir, "permissions=allow&interactive=true")

@@ -21,7 +21,7 @@ const list = `void (async () => {
 })()`
 
 func saysThatThePortalIsGone(t page) {
-	args := []string{"--demo", "--debug=false", "--base-path", "/portal", "--token", "heron"}
+	args := []string{"--demo", "--base-path", "/portal", "--token", "heron"}
 	portal := startPortal(t, portaltest.Options{Args: args})
 	b := t.open(portal.URL + "/portal/?token=heron")
 	b.Outages()
@@ -48,7 +48,7 @@ func saysThatThePortalIsGone(t page) {
 const isUsable = `Boolean(document.querySelector("textarea")?.getClientRects().length)`
 
 func offersNewVersion(t page) {
-	t = t.own("--debug=false")
+	t = t.own()
 	b := t.open(t.portal.URL)
 	b.Outages()
 	b.WaitText(id("model"), "Demo (scripted, offline)") // it was connected

@@ -233,11 +233,16 @@ func TestPage(t *testing.T) {
 	}
 }
 
-// startPortal starts a portal that serves the page as one bundle, as users get it. A page of modules takes a hundred requests.
+// startPortal starts a portal that serves the bundled page.
 func startPortal(tb testing.TB, o portaltest.Options) *portaltest.Portal {
 	tb.Helper()
+	return portaltest.Start(tb, bundled(o))
+}
+
+// bundled changes options so that the page is one bundle, as for users. In modules, as with --debug, it takes a hundred requests.
+func bundled(o portaltest.Options) portaltest.Options {
 	o.Args = append([]string{"--debug=false"}, o.Args...)
-	return portaltest.Start(tb, o)
+	return o
 }
 
 // literal quotes a text as a JavaScript string.
