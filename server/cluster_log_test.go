@@ -1,8 +1,14 @@
 package server_test
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"log/slog"
+	"sync"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/nats-io/nats.go"
 	natsjs "github.com/nats-io/nats.go/jetstream"
@@ -44,6 +50,39 @@ func TestDamagedObjectIsReported(t *testing.T) {
 	lose(t, n, "$O.portal-portal-objects.C.>", 2) // the second of its parts
 	_, err = log.Get(t.Context(), "session/s/object")
 	require.ErrorIs(t, err, cluster.ErrDamaged)
+}
+
+func TestRequestWhoseAnswerIsLostIsRepeated(t *testing.T) {
+	t.Parallel()
+	n, member := logOnNATS(t)
+	network := portaltest.Balance(t, n.Addresses()...)
+	caller, err := jetstream.Dial(jetstream.Options{Servers: []string{"nats://" + network.Address()}, Name: "portal", Node: "two", Log: slog.New(slog.DiscardHandler)})
+	require.NoError(t, err)
+	t.Cleanup(func() { caller.Close() })
+	ctx, stop := context.WithCancel(t.Context())
+	var work sync.WaitGroup
+	defer work.Wait()
+	defer stop()
+	var calls atomic.Int32
+	work.Go(func() {
+		_ = member.Serve(ctx, "member", func(_ context.Context, data []byte) []byte {
+			call := calls.Add(1)
+			if call == 1 {
+				network.Drop() // the caller does not get the answer
+			}
+			return fmt.Appendf(nil, "%s, call %d", data, call)
+		})
+	})
+
+	limited, cancel := context.WithTimeout(ctx, soon)
+	defer cancel()
+	answer, err := caller.Request(limited, "member", "id", []byte("text"))
+	for errors.Is(err, cluster.ErrNobody) { // the member does not serve yet
+		time.Sleep(time.Second / 50)
+		answer, err = caller.Request(limited, "member", "id", []byte("text"))
+	}
+	require.NoError(t, err)
+	assert.Equal(t, "text, call 2", string(answer))
 }
 
 // logOnNATS returns a server with a log.

@@ -91,17 +91,28 @@ func WithCluster(c Config, do func(*ClusterClient) error) error {
 
 // Status returns what the portals of the cluster have announced within the last minute.
 func (v *ClusterClient) Status(ctx context.Context) (s ClusterStatus, err error) {
-	ctx, cancel := context.WithTimeout(ctx, clusterTime)
+	ctx, cancel := context.WithTimeoutCause(ctx, clusterTime, errSilentServers)
 	defer cancel()
 	s = ClusterStatus{Name: v.config.Group, Nodes: []ClusterNode{}}
 	if s.Newest, err = v.log.Last(ctx); err != nil {
-		return s, err
+		return s, causeOf(ctx, err)
 	}
 	list, err := v.log.Announced(ctx)
 	for _, a := range list {
 		s.Nodes = append(s.Nodes, newClusterNode(a.State, a.Process, s.Newest, time.Since(a.Heard), v.config.Lease))
 	}
-	return s, err
+	return s, causeOf(ctx, err)
+}
+
+// errSilentServers reports that a command gives up.
+var errSilentServers = fmt.Errorf("the servers of the cluster have not answered for %v: portal cluster check says more", clusterTime)
+
+// causeOf returns why ctx ended if it did, otherwise err.
+func causeOf(ctx context.Context, err error) error {
+	if err != nil && ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	return err
 }
 
 // Drain makes a node open no sessions and hand over its idle ones, or ends that. The name "" is the configured one. It returns
@@ -118,13 +129,14 @@ func (v *ClusterClient) Drain(ctx context.Context, node string, on bool) (left c
 	if err != nil {
 		return left, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, clusterTime)
+	silent := fmt.Errorf("node %s does not answer: has it stopped?", node)
+	ctx, cancel := context.WithTimeoutCause(ctx, clusterTime, silent)
 	defer cancel()
 	err = cluster.Ask(ctx, v.log, process, copilot.DrainPath, on, &left)
 	if errors.Is(err, cluster.ErrNobody) {
-		return left, fmt.Errorf("node %s does not answer: has it stopped?", node)
+		return left, silent
 	}
-	return left, err
+	return left, causeOf(ctx, err)
 }
 
 // find returns the process of a node.

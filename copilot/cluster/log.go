@@ -40,7 +40,8 @@ type Log interface {
 	Objects(ctx context.Context) ([]Object, error)
 	Delete(ctx context.Context, name string) error
 
-	// Request sends a request to a member and returns its answer. It fails with [ErrNobody] if the member did not get it.
+	// Request sends a request to a member and returns its answer. The member may get it several times. It fails with
+	// [ErrNobody] if the member did not get it.
 	Request(ctx context.Context, member, id string, data []byte) ([]byte, error)
 
 	// Serve answers the requests to a member, each on its own goroutine, until ctx ends; the context of an answer ends with it,

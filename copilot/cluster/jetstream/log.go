@@ -134,13 +134,14 @@ func Uncompress(cluster string) string {
 	return fmt.Sprintf("Run `nats stream edit --compression=none` for portal-%s-log and OBJ_portal-%s-objects.", cluster, cluster)
 }
 
-// attemptTime is how long a request waits for its answer. A server that has just lost its leader never gives it.
+// attemptTime is how long the first attempt of a request waits for its answer; each further one waits twice as long as the one
+// before. A server that has just lost its leader never answers.
 const attemptTime = time.Second
 
 // untilAnswered repeats a request, which may have been executed, until it is answered or ctx ends.
 func untilAnswered[T any](ctx context.Context, request func(context.Context) (T, error)) (T, error) {
-	for {
-		attempt, cancel := context.WithTimeout(ctx, attemptTime)
+	for limit := attemptTime; ; limit *= 2 {
+		attempt, cancel := context.WithTimeout(ctx, limit)
 		answer, err := request(attempt)
 		cancel()
 		if !errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {

@@ -84,21 +84,35 @@ const (
 
 func (l *Log) address(member string) string { return l.prefix + "call." + member }
 
-// Request implements [cluster.Log]. When ctx ends first, the member is told to give up.
+// Request implements [cluster.Log]. A connection that ends can lose the request or its answer, so it is sent until it is
+// answered; the member executes it once. When ctx ends first, the member is told to give up.
 func (l *Log) Request(ctx context.Context, member, id string, data []byte) ([]byte, error) {
-	q := nats.NewMsg(l.address(member))
-	q.Data = data
-	q.Header.Set(headerID, id)
-	answer, err := l.connection.RequestMsgWithContext(ctx, q)
+	q := &nats.Msg{Subject: l.address(member), Reply: l.connection.NewInbox(), Data: data, Header: nats.Header{headerID: {id}}}
+	answers, err := l.connection.SubscribeSync(q.Reply)
+	if err != nil {
+		return nil, err
+	}
+	defer answers.Unsubscribe() //nolint:errcheck // the connection may be closed
+	sent := false
+	answer, err := untilAnswered(ctx, func(attempt context.Context) (answer *nats.Msg, err error) {
+		if err = l.connection.PublishMsg(q); err == nil {
+			answer, err = answers.NextMsgWithContext(attempt)
+		}
+		if !errors.Is(err, nats.ErrNoResponders) && !errors.Is(err, nats.ErrReconnectBufExceeded) {
+			sent = true
+			return answer, err
+		}
+		if !sent {
+			return nil, cluster.ErrNobody
+		}
+		<-attempt.Done()
+		return nil, attempt.Err()
+	})
 	switch {
 	case err == nil:
 		return answer.Data, nil
-	case errors.Is(err, nats.ErrNoResponders), errors.Is(err, nats.ErrReconnectBufExceeded):
-		return nil, cluster.ErrNobody
-	case ctx.Err() != nil:
-		q = nats.NewMsg(l.address(member))
-		q.Header.Set(headerCancel, id)
-		_ = l.connection.PublishMsg(q) // it may be gone
+	case sent && ctx.Err() != nil:
+		_ = l.connection.PublishMsg(&nats.Msg{Subject: q.Subject, Header: nats.Header{headerCancel: {id}}}) // it may be gone
 	}
 	return nil, err
 }
@@ -126,7 +140,10 @@ func (l *Log) Serve(ctx context.Context, member string, answer func(context.Cont
 			}
 			id := m.Header.Get(headerID)
 			answering, cancel := context.WithCancel(ctx)
-			open.Store(id, cancel)
+			if _, again := open.LoadOrStore(id, cancel); again {
+				cancel()
+				continue
+			}
 			work.Go(func() {
 				defer cancel()
 				defer open.Delete(id)

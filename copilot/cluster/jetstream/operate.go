@@ -18,7 +18,11 @@ import (
 func Dial(o Options) (*Log, error) { return connect(o) }
 
 // Announced returns what the processes of the cluster have said about themselves in the last minute.
-func (l *Log) Announced(ctx context.Context) (list []cluster.Announcement, err error) {
+func (l *Log) Announced(ctx context.Context) ([]cluster.Announcement, error) {
+	return untilAnswered(ctx, l.announced)
+}
+
+func (l *Log) announced(ctx context.Context) (list []cluster.Announcement, err error) {
 	b, err := l.js.KeyValue(ctx, l.bucket("members"))
 	if errors.Is(err, jetstream.ErrBucketNotFound) {
 		return nil, nil
