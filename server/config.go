@@ -41,6 +41,7 @@ type Config struct {
 	SandboxHosts   []string `mapstructure:"sandbox_hosts"`   // hosts that the sandbox can reach with "model", besides those of models
 
 	CopilotPath string `mapstructure:"copilot_path"`
+	Account     bool   `mapstructure:"account"` // the Copilot CLI uses an account of GitHub
 	// AgentCommand is the program, with shell-quoted arguments, that replaces the Copilot CLI; "" means none.
 	AgentCommand string  `mapstructure:"agent_command"`
 	Agents       []Agent `mapstructure:"agents"` // besides the first one
@@ -136,7 +137,7 @@ func defaults(lookup func(string) (string, bool)) map[string]any {
 	return map[string]any{
 		"port": 8888, "host": "localhost", "base_path": "", "lan": false, "tls::cert": "", "tls::key": "", "allowed_hosts": []string{}, "allowed_origins": []string{}, "token": "",
 		"data_dir": filepath.Join(userDirectory(lookup, "XDG_DATA_HOME", ".local", "share"), "copilot-portal"), "ephemeral": false, "debug": false, "terminal": false, "sandbox": false, "sandbox_network": "shared", "titles": titlesByModel, "sandbox_hosts": []string{},
-		"copilot_path": "", "agent_command": "", "agents": []string{}, "model": "", "demo": false,
+		"copilot_path": "", "account": true, "agent_command": "", "agents": []string{}, "model": "", "demo": false,
 		"permissions::rest": "allow", "permissions::headless": "deny", "permissions::operations": "allow",
 		"permissions::jobs": "allow", "permissions::cli": "allow",
 		"pool::size": 1, "pool::sessions_per_process": 50, "pool::linger": "10s", "pool::warm": "auto", "pool::start_timeout": "30s",

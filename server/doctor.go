@@ -147,7 +147,7 @@ func examineAgent(ctx context.Context, c Config, log *slog.Logger) []Finding {
 	}
 	findings := []Finding{
 		okFinding("version %s at %s (requires %s or newer)", health.Version, path, sdk.MinVersion).named("Copilot CLI"),
-		signIn(health).named("sign-in"),
+		signIn(c, health).named("sign-in"),
 		listed(c, models, err).named("models"),
 	}
 	if skipped := c.SkippedCLI(); skipped != "" {
@@ -182,8 +182,11 @@ func works(h agent.Health) bool {
 	return false
 }
 
-func signIn(h agent.Health) Finding {
-	if h.State == agent.HealthReady {
+func signIn(c Config, h agent.Health) Finding {
+	switch {
+	case !c.Account:
+		return okFinding("no account of GitHub is used (account: false)")
+	case h.State == agent.HealthReady:
 		return okFinding("signed in")
 	}
 	return warningFinding(h.Hint, "%s", h.Message)

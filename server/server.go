@@ -80,8 +80,8 @@ func driverOptions(c Config, d *demoModel, log *slog.Logger) sdk.Options {
 	return sdk.Options{
 		Locate:    sdk.Locate{Configured: c.CopilotPath, Environment: environment, Beside: ownDirectory(), DataDir: c.DataDir},
 		Env:       append(agentEnvironment(os.Environ()), mcp.DepthVariable+"="+strconv.Itoa(c.Depth+1)),
-		Providers: c.sdkProviders(),
-		Demo:      d.start, DemoAlways: c.Demo,
+		Providers: c.sdkProviders(), WithoutAccount: !c.Account,
+		Demo: d.start, DemoAlways: c.Demo,
 		Sandbox: c.newSandbox(),
 		Log:     log,
 	}

@@ -110,12 +110,15 @@ func (c *catalog) providerModels(ctx context.Context, p *Provider) ([]entry, err
 // vendorModels returns the models of the account; none if not signed in.
 func (c *catalog) vendorModels(ctx context.Context) (entries []entry, complete bool, err error) {
 	a, d := c.agent, c.agent.driver
+	if d.options.WithoutAccount {
+		return nil, true, nil
+	}
 	ok, err := a.signedIn(ctx)
 	if err != nil {
 		return nil, false, fault.Errorf(fault.Unavailable, "the Copilot CLI does not answer: %w", err)
 	}
 	if !ok {
-		d.last.Set(signedOut(a.version, d.options.Locate.loginCommand()))
+		d.last.Set(d.signedOut(a.version))
 		return nil, true, nil
 	}
 	models, err := fetch(ctx, a, callTimeout, a.client.ListModels)

@@ -73,6 +73,12 @@ func TestListOfModels(t *testing.T) {
 			[]agent.Model{{ID: "local/org/m", Name: "org/m (local)"}, {ID: "local/n", Name: "n (local)"}},
 			agent.HealthSignedOut,
 		},
+		"has nothing of an account that is not used": {
+			scriptedCLI{SignedIn: true, Models: account},
+			func(o *sdk.Options) { o.Providers, o.WithoutAccount = []sdk.Provider{local}, true },
+			[]agent.Model{{ID: "local/org/m", Name: "org/m (local)"}, {ID: "local/n", Name: "n (local)"}},
+			agent.HealthReady,
+		},
 		"has all in order": {
 			scriptedCLI{SignedIn: true, Models: account},
 			func(o *sdk.Options) { o.Providers, o.DemoAlways = []sdk.Provider{dead, local}, true },

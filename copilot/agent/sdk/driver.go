@@ -34,6 +34,8 @@ type Options struct {
 	Locate    Locate
 	Env       []string // of the CLI, "KEY=VALUE"
 	Providers []Provider
+	// WithoutAccount makes the CLI look for no account, so only models of providers are listed. It then starts no `gh`.
+	WithoutAccount bool
 	// Demo returns the scripted model, and starts it on the first call. It is listed always if DemoAlways is
 	// set, otherwise only if there is no other model. nil means never.
 	Demo       func() (Provider, error)
@@ -141,7 +143,7 @@ func (d *Driver) launch(ctx context.Context, directory string) (*Agent, agent.He
 	if box != nil {
 		env = sandbox.Environment(env)
 	}
-	p, err := startProcess(ctx, path, env, box)
+	p, err := startProcess(ctx, d.command(path), env, box)
 	if err != nil {
 		release()
 		return nil, failed(path, err), err
@@ -158,6 +160,15 @@ func (d *Driver) launch(ctx context.Context, directory string) (*Agent, agent.He
 		return nil, outdated(path, a.version), fmt.Errorf("version %s of %s is too old", a.version, path)
 	}
 	return a, agent.Health{State: agent.HealthReady, Version: a.version}, nil
+}
+
+// command returns the command line of the CLI.
+func (d *Driver) command(path string) []string {
+	line := []string{path, "--headless", "--no-auto-update", "--port", "0"}
+	if d.options.WithoutAccount {
+		line = append(line, "--no-auto-login")
+	}
+	return line
 }
 
 // tooOld reports whether a version of the CLI is older than [MinVersion]. An invalid version is too old.
@@ -189,12 +200,16 @@ func failed(path string, err error) agent.Health {
 	}
 }
 
-func signedOut(version, login string) agent.Health {
-	return agent.Health{
+func (d *Driver) signedOut(version string) agent.Health {
+	h := agent.Health{
 		State: agent.HealthSignedOut, Version: version,
 		Message: "The Copilot CLI is not signed in, so GitHub's models are not available.",
-		Hint:    "Sign in with `" + login + "`; GitHub's models are available a minute later. If not, restart the portal.",
+		Hint:    "Sign in with `" + d.options.Locate.loginCommand() + "`; GitHub's models are available a minute later. If not, restart the portal.",
 	}
+	if len(d.options.Providers) > 0 {
+		h.Hint += " To use only your own providers, set `account: false`."
+	}
+	return h
 }
 
 func unlisted(version string, err error) agent.Health {

@@ -12,7 +12,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/agent/sdk"
+	"github.com/copilot-portal/portal/copilot/demo"
 )
 
 // ghOf starts a CLI with a PATH and returns the PATH that the CLI got.
@@ -47,6 +49,26 @@ func TestRealGHIsUsed(t *testing.T) {
 	path := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(path, "gh"), []byte("#!/bin/sh\n"), 0o700))
 	assert.Equal(t, path, ghOf(t, path))
+}
+
+func TestCLIWithoutAccountStartsNoGH(t *testing.T) {
+	for name, without := range map[string]bool{"with an account": false, "without one": true} {
+		t.Run(name, func(t *testing.T) {
+			path := t.TempDir()
+			started := filepath.Join(path, "started")
+			require.NoError(t, os.WriteFile(filepath.Join(path, "gh"), []byte("#!/bin/sh\n: >"+started+"\nexit 1\n"), 0o700))
+			w := whole{t, host(t, copilot.Options{}, func(o *sdk.Options) {
+				o.WithoutAccount, o.DemoAlways = without, true
+				o.Env = append(o.Env, "PATH="+path)
+			})}
+			assert.Equal(t, "hello", w.start(func(s *copilot.Start) { s.Model = demo.ModelID }).run(text("say `hello`")))
+			if without {
+				assert.NoFileExists(t, started)
+			} else {
+				assert.FileExists(t, started)
+			}
+		})
+	}
 }
 
 func TestTemporaryFilesOfKilledPortalsAreRemoved(t *testing.T) {

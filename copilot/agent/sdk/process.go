@@ -25,9 +25,8 @@ type child struct {
 }
 
 // startProcess starts the CLI and waits until it listens.
-func startProcess(ctx context.Context, path string, env []string, box *sandbox.Sandbox) (*child, error) {
+func startProcess(ctx context.Context, line, env []string, box *sandbox.Sandbox) (*child, error) {
 	p := &child{token: rand.Text(), release: func() {}, greeting: &portWatcher{port: make(chan string, 1)}, stderr: &process.Tail{}}
-	line := []string{path, "--headless", "--no-auto-update", "--port", "0"}
 	if box != nil {
 		var err error
 		if line, err = box.Command(line...); err != nil {
