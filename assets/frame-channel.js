@@ -11,7 +11,7 @@
  * @property {string} script the code for the frame
  */
 
-const PING_TIMEOUT = 5000; // ms
+const MAX_UNANSWERED = 5; // ticks, not time: the whole machine may have been suspended
 const MAX_WAITING = 50; // calls that wait for permission
 const MAX_CALLS = 20; // at once
 const MAX_TEXT = 2000; // characters of an error
@@ -33,7 +33,7 @@ export class FrameChannel {
   #loads = 0;
   #ready = false;
   #lastPing = 0;
-  #pingSentAt = 0; // of the ping without an answer; 0: none
+  #unanswered = 0; // ticks since the ping that has no answer; 0: there is none
 
   /** @param {Options} options */
   constructor(options) {
@@ -57,7 +57,7 @@ export class FrameChannel {
         this.#setState("shown");
         break;
       case "pong":
-        if (message.n === this.#lastPing) this.#pingSentAt = 0;
+        if (message.n === this.#lastPing) this.#unanswered = 0;
         break;
       case "failed":
         if (this.error) break;
@@ -75,18 +75,17 @@ export class FrameChannel {
     }
   }
 
-  /** Pings the frame; called about once a second. @param {number} now */
-  tick(now) {
+  /** Pings the frame; called about once a second. */
+  tick() {
     if (this.#isStopped() || !this.#ready) return;
-    if (this.#pingSentAt && now - this.#pingSentAt >= PING_TIMEOUT) return this.#setState("hung");
-    if (this.#pingSentAt) return;
-    this.#pingSentAt = now;
+    if (this.#unanswered >= MAX_UNANSWERED) return this.#setState("hung");
+    if (this.#unanswered++ > 0) return;
     this.#options.post({ type: "ping", n: ++this.#lastPing });
   }
 
   /** Forgets the pending ping: the page was suspended. */
   resetPing() {
-    this.#pingSentAt = 0;
+    this.#unanswered = 0;
   }
 
   /** Sets the user's decision about calls; undefined: none yet. @param {boolean | undefined} allowed */

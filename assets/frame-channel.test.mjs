@@ -91,18 +91,18 @@ test("invalid messages are ignored", () => {
   assert.equal(channel.state, "loading");
 });
 
-test("a frame that does not respond for five seconds is hung", () => {
+test("a frame that does not respond for five ticks is hung", () => {
   const { channel, said } = begin();
-  channel.tick(0);
+  channel.tick();
   assert.deepEqual(said, [], "nobody is asked before it is ready");
   channel.receive({ type: "ready" });
-  channel.tick(1000);
+  channel.tick();
   channel.receive({ type: "pong", n: 1 });
-  channel.tick(2000);
+  channel.tick();
   channel.receive({ type: "pong", n: 1 }); // of an earlier ping
-  channel.tick(6999);
+  for (let i = 0; i < 4; i++) channel.tick();
   assert.equal(channel.state, "loading");
-  channel.tick(7000);
+  channel.tick();
   assert.equal(channel.state, "hung");
   channel.receive({ type: "shown" });
   assert.equal(channel.state, "hung", "it is too late");

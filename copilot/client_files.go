@@ -12,7 +12,7 @@ import (
 )
 
 // fileTimeout limits a request to a client about a file; then the file on disk is used.
-const fileTimeout = 3 * time.Second
+const fileTimeout = 10 * time.Second
 
 // fileRetry is how long a client is left out that has not answered in time. Otherwise it would delay each use of a file.
 const fileRetry = time.Minute

@@ -113,7 +113,7 @@ func TestClientThatDoesNotAnswerIsLeftOut(t *testing.T) {
 		}
 		w.prompt(s, "open")
 		wait(2 * time.Minute)
-		assert.Equal(w.t, []time.Duration{3 * time.Second, 0}, took)
+		assert.Equal(w.t, []time.Duration{10 * time.Second, 0}, took)
 		w.prompt(s, "open")
 		wait(2 * time.Minute)
 		assert.Equal(w.t, 2, asked)

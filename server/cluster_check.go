@@ -29,7 +29,7 @@ func CheckCluster(ctx context.Context, c Config, monitoring []string, report fun
 	if !c.Cluster.isOn() {
 		return errNoCluster
 	}
-	ctx, cancel := context.WithTimeout(ctx, clusterTime)
+	ctx, cancel := context.WithTimeoutCause(ctx, clusterTime, errSilentServers)
 	defer cancel()
 	log, err := jetstream.Dial(c.Cluster.servers(slog.New(slog.DiscardHandler)))
 	if err != nil {
@@ -39,7 +39,7 @@ func CheckCluster(ctx context.Context, c Config, monitoring []string, report fun
 	defer log.Close()
 	seen, err := log.Inspect(ctx)
 	if err != nil {
-		return err
+		return causeOf(ctx, err)
 	}
 	report(okFinding("%s answers, as one of %s", seen.Connected, count(len(seen.List), "server")).named("connection"))
 	report(checkJetStream(seen).named("JetStream"))
@@ -149,7 +149,7 @@ func syncOf(ctx context.Context, address string) (name string, always bool, err 
 	if err != nil {
 		return "", false, err
 	}
-	answer, err := (&http.Client{Timeout: 3 * time.Second}).Do(r)
+	answer, err := (&http.Client{Timeout: 5 * time.Second}).Do(r)
 	if err != nil {
 		return "", false, err
 	}
@@ -187,7 +187,7 @@ func are(n int, one, more string) string {
 
 // examineCluster checks whether the servers of the cluster can be reached.
 func examineCluster(ctx context.Context, c Config) Finding {
-	ctx, cancel := context.WithTimeout(ctx, clusterTime)
+	ctx, cancel := context.WithTimeoutCause(ctx, clusterTime, errSilentServers)
 	defer cancel()
 	log, err := jetstream.Dial(c.Cluster.servers(slog.New(slog.DiscardHandler)))
 	if err != nil {

@@ -68,7 +68,7 @@ func (m *membership) status() ClusterStatus {
 var errNoCluster = fault.Errorf(fault.Invalid, "this portal belongs to no cluster: set cluster.nats (spec/cluster.md)")
 
 // clusterTime limits what commands ask the servers of a cluster.
-const clusterTime = 10 * time.Second
+const clusterTime = 20 * time.Second
 
 // ClusterClient is a cluster as a command sees it. [WithCluster] opens and closes it.
 type ClusterClient struct {

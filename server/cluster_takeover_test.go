@@ -17,7 +17,7 @@ import (
 )
 
 // shortLease is a lease after which tests do not wait long.
-const shortLease = "3s"
+const shortLease = "5s"
 
 // startNode starts a portal of a cluster with a home of its own.
 func startNode(t *testing.T, name, lease string, urls []string) *portaltest.Portal {
@@ -89,7 +89,7 @@ func TestSessionGoesOnWhenItsNodeIsKilled(t *testing.T) {
 
 // It is not parallel: the network is a proxy in this process, and stalls beside tests that use all processors.
 func TestNodeThatIsCutOffKeepsABranch(t *testing.T) { //nolint:paralleltest // see above
-	for name, cut := range map[string]time.Duration{"shorter than the lease": time.Second, "longer than the lease": 8 * time.Second} {
+	for name, cut := range map[string]time.Duration{"shorter than the lease": time.Second, "longer than the lease": 10 * time.Second} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			n := portaltest.NATS(t, clustertest.Options{})

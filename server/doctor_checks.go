@@ -91,7 +91,7 @@ func examinePort(ctx context.Context, c Config) Finding {
 }
 
 // askTime limits how long doctor waits for the responses of a server on the port.
-const askTime = 4 * time.Second
+const askTime = 10 * time.Second
 
 // portalAt returns the version of the portal that listens on the configured port, or "" if no portal does,
 // and the status of the response.

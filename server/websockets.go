@@ -16,7 +16,7 @@ import (
 
 // lastAnswers is how long a UI that has closed its output still gets answers, on any carrier. The answer to
 // its last request may need an agent to start.
-const lastAnswers = 10 * time.Second
+const lastAnswers = 30 * time.Second
 
 // webSockets are the WebSocket servers of the dialects. They are separate because their limits differ.
 type webSockets struct{ rpc, ui, ws, acp, terminal *socket.Server }

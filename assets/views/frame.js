@@ -83,7 +83,7 @@ export function createFrame({ id, rpc, onRepair, onBack }) {
     place.replaceChildren(newFrame);
     onChange();
   };
-  const clock = setInterval(() => (document.hidden ? channel?.resetPing() : channel?.tick(performance.now())), 1000);
+  const clock = setInterval(() => (document.hidden ? channel?.resetPing() : channel?.tick()), 1000);
   const resetPing = () => channel?.resetPing();
   addEventListener("message", listen);
   document.addEventListener("visibilitychange", resetPing);

@@ -278,8 +278,8 @@ func TestOpenWaitsOnceForOthers(t *testing.T) {
 	hold(t, directory) // a file without tables
 	held, err := flock.Lock(t.Context(), file(directory)+".lock")
 	require.NoError(t, err)
-	const busy = 2 * time.Second
-	time.AfterFunc(busy*3/4, func() { _ = held.Close() })
+	const busy = 4 * time.Second
+	time.AfterFunc(busy/2, func() { _ = held.Close() })
 	started := time.Now()
 	_, err = store.Open(t.Context(), store.Options{Directory: directory, Busy: busy})
 	var trouble *store.Failure

@@ -9,8 +9,8 @@ import (
 	"github.com/copilot-portal/portal/copilot/git"
 )
 
-// gitTime limits a git call, because a user waits for the result.
-const gitTime = time.Second
+// gitTime limits what git does for one result, because a user waits for it.
+const gitTime = 3 * time.Second
 
 // MaxChanged is the maximum number of changed files that are counted.
 const MaxChanged = 1000

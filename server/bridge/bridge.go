@@ -33,7 +33,7 @@ const MaxLine = 64 << 20
 const (
 	// lastAnswers is how long the portal may take to answer the last requests. The portal's own limit is a
 	// little shorter.
-	lastAnswers = 12 * time.Second
+	lastAnswers = 32 * time.Second
 	// closePatience is that limit when the bridge has to end quickly.
 	closePatience = 1500 * time.Millisecond
 )

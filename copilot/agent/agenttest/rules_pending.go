@@ -2,10 +2,10 @@ package agenttest
 
 import (
 	"strings"
-	"time"
 
 	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/testclock"
 )
 
 // pendingRules returns the rules of questions that were open when the process died.
@@ -29,7 +29,7 @@ func pendingRules() []rule {
 // conversation.
 func (s *ruleContext) restartAfterKill(c *testConversation) {
 	s.Helper()
-	<-time.After(saving)
+	testclock.Settle(saving)
 	s.machine.Kill(s.agent)
 	s.gone()
 	c.closed = true

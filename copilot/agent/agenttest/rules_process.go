@@ -66,9 +66,7 @@ func (s *ruleContext) busy() *testConversation {
 // gone waits for the end of the agent.
 func (s *ruleContext) gone() {
 	s.Helper()
-	select {
-	case <-s.agent.Done():
-	case <-time.After(soon):
+	if !testclock.Now().Wait(s.agent.Done(), soon) {
 		s.Fatalf("Done is not closed")
 	}
 }
@@ -140,7 +138,7 @@ func (s *ruleContext) callUntilDeath() {
 // conversationOutlivesProcess gives the agent time to save the conversation before it stops.
 func conversationOutlivesProcess(s *ruleContext) {
 	c := s.busy()
-	<-time.After(saving)
+	testclock.Settle(saving)
 	s.machine.Kill(s.agent)
 	s.gone()
 	c.closed = true

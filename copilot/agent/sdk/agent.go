@@ -45,7 +45,7 @@ func (a *Agent) supervise() {
 
 // Time limits of calls of the client, whatever their callers allow.
 const (
-	callTimeout = 10 * time.Second // answered at once, or a request to the vendor's servers
+	callTimeout = 20 * time.Second // answered at once, or a request to the vendor's servers
 	openTimeout = time.Minute      // may start MCP servers
 )
 

@@ -35,9 +35,9 @@ func (a *Agent) Fork(ctx context.Context, session string, before time.Time) (str
 	return id, err
 }
 
-// The CLI writes its events with a delay, which was 0.3 s at most. A prompt that it never received never appears.
+// The CLI writes its events with a delay, which is 0.3 s at most on an idle machine. A prompt that it never received never appears.
 const (
-	writeDelay    = time.Second
+	writeDelay    = 5 * time.Second
 	writeInterval = 100 * time.Millisecond
 )
 

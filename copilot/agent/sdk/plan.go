@@ -10,8 +10,8 @@ import (
 	"github.com/copilot-portal/portal/copilot/event"
 )
 
-// planTimeout is the time limit for reading the to-dos, and how long the end of a run waits for it.
-const planTimeout = 500 * time.Millisecond
+// planDelay is how long the end of a run waits until the to-dos are read.
+const planDelay = 500 * time.Millisecond
 
 // plan is the plan of a conversation, guarded by its lock. The CLI only signals that its to-dos have changed,
 // often several times at once; one goroutine reads them as long as there are changes.
@@ -31,7 +31,7 @@ func (p *plan) hold(i event.Idle, release func(*event.Idle)) bool {
 		return false
 	}
 	p.held = &i
-	time.AfterFunc(planTimeout, func() { release(&i) })
+	time.AfterFunc(planDelay, func() { release(&i) })
 	return true
 }
 
@@ -93,7 +93,7 @@ func (c *conversation) plannedTodos(todos []event.Todo) {
 
 // todos returns the to-dos of the session, in the order of their creation.
 func (c *conversation) todos() ([]event.Todo, error) {
-	return fetch(context.Background(), c.agent, planTimeout, func(ctx context.Context) ([]event.Todo, error) {
+	return fetch(context.Background(), c.agent, callTimeout, func(ctx context.Context) ([]event.Todo, error) {
 		return query(ctx, c.agent, func() ([]event.Todo, error) {
 			list, err := c.session.RPC.Plan.ReadSqlTodosWithDependencies(ctx)
 			if err != nil {

@@ -43,7 +43,7 @@ func (p *Provider) base() string {
 }
 
 // listTimeout limits the request for a provider's models: a list without them is better than none.
-const listTimeout = 3 * time.Second
+const listTimeout = 5 * time.Second
 
 // Ask requests the ids of the provider's models, even if some are configured.
 func (p *Provider) Ask(ctx context.Context) ([]string, error) {

@@ -198,7 +198,7 @@ func TestHaltedCLIIsReplaced(t *testing.T) {
 	t.Parallel()
 	var pids pids
 	h := host(t, copilot.Options{Pool: agent.PoolOptions{
-		PingEvery: 100 * time.Millisecond, SilenceLimit: time.Second, Log: slog.New(slog.DiscardHandler),
+		PingEvery: 100 * time.Millisecond, SilenceLimit: 3 * time.Second, Log: slog.New(slog.DiscardHandler),
 	}}, pids.watch)
 	s := begin(t, h)
 	_, err := s.Prompt(event.Prompt{Text: "say `the first`"})
@@ -211,7 +211,7 @@ func TestHaltedCLIIsReplaced(t *testing.T) {
 	halted := time.Now()
 	require.NoError(t, syscall.Kill(pids.list()[0], syscall.SIGSTOP))
 	end, at, _ := follow[event.RunEnded](t, s, at)
-	t.Logf("halt → end of the run, with a limit of 1 s: %v", time.Since(halted))
+	t.Logf("halt → end of the run, with a limit of 3 s: %v", time.Since(halted))
 	assert.Equal(t, event.Failed, end.Outcome)
 	assert.Contains(t, end.Text, "ended unexpectedly")
 
@@ -263,7 +263,7 @@ func (p *pids) WithGroup(string) slog.Handler      { return p }
 
 func TestBusyCLIIsNotReplaced(t *testing.T) {
 	var pids pids
-	h := host(t, copilot.Options{Pool: agent.PoolOptions{PingEvery: 10 * time.Millisecond, SilenceLimit: time.Second}}, pids.watch)
+	h := host(t, copilot.Options{Pool: agent.PoolOptions{PingEvery: 10 * time.Millisecond, SilenceLimit: 3 * time.Second}}, pids.watch)
 	var all []*copilot.Session
 	for range 3 {
 		all = append(all, begin(t, h))

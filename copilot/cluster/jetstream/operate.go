@@ -15,7 +15,10 @@ import (
 )
 
 // Dial connects to the servers, and unlike [Connect] fails if none answers or lets it in.
-func Dial(o Options) (*Log, error) { return connect(o) }
+func Dial(o Options) (*Log, error) { return connect(o, nats.Timeout(dialTime)) }
+
+// dialTime is how long each server may take to let a client in.
+const dialTime = 10 * time.Second
 
 // Announced returns what the processes of the cluster have said about themselves in the last minute.
 func (l *Log) Announced(ctx context.Context) ([]cluster.Announcement, error) {
@@ -87,7 +90,7 @@ func (l *Log) Inspect(ctx context.Context) (Servers, error) {
 }
 
 // answerTime is how long each further server may take to answer.
-const answerTime = 500 * time.Millisecond
+const answerTime = 2 * time.Second
 
 // servers asks all servers about the connections of this account, because every user may, for what they say about themselves.
 func (l *Log) servers(ctx context.Context) (list []Server, err error) {
