@@ -12,7 +12,7 @@ import { showMenu } from "./menu.js";
 export const modelChoices = ({ models, details = {} }) => models.map((id) => ({
   value: id,
   name: details[id]?.name || id,
-  note: costOf(details[id]),
+  note: costOf(id, details[id]),
   ...(details[id]?.agent && { group: details[id].agent }),
   text: [details[id]?.name && details[id].name !== id ? id : "", factsOf(details[id])].filter(Boolean).join(", "),
 }));
@@ -20,8 +20,8 @@ export const modelChoices = ({ models, details = {} }) => models.map((id) => ({
 /** Returns the model to start with: the previous one, else the current one. @param {Models} list @param {string} last */
 export const preferredModel = ({ models, current = "" }, last) => (models.includes(last) ? last : models.includes(current) ? current : models[0] ?? "");
 
-/** What a prompt costs of the quota of Copilot, which the models of other agents do not use. @param {Details | undefined} details */
-const costOf = (details) => (details?.agent ? "" : `×${details?.multiplier ?? "?"}`);
+/** What a prompt costs of the quota of Copilot, which only models without a provider or another agent in their id use. @param {string} id @param {Details | undefined} details */
+const costOf = (id, details) => (id.includes("/") ? "" : `×${details?.multiplier ?? "?"}`);
 
 /** @param {Details | undefined} details */
 const factsOf = (details) => [details?.context_window ? `${tokens(details.context_window)} tokens` : "", details?.vision ? "supports images" : ""].filter(Boolean).join(", ");

@@ -11,9 +11,9 @@ test("models are choices with their cost and facts", () => {
   ]);
 });
 
-test("models of other agents have a group", () => {
-  const details = { a: { name: "A", multiplier: 1, vision: false }, "x/b": { name: "B", multiplier: 1, vision: false, agent: "x" } };
-  assert.deepEqual(modelChoices({ models: ["a", "x/b"], details }).map(({ group }) => group), [undefined, "x"]);
+test("models of other agents have a group, and they and those of providers no cost", () => {
+  const details = { a: { name: "A", multiplier: 1, vision: false }, "p/c": { name: "C", multiplier: 0, vision: false }, "x/b": { name: "B", multiplier: 1, vision: false, agent: "x" } };
+  assert.deepEqual(modelChoices({ models: ["a", "p/c", "x/b"], details }).map(({ group, note }) => [group, note]), [[undefined, "×1"], [undefined, ""], ["x", ""]]);
 });
 
 test("the previous model is preferred, then the current one, then the first", () => {
