@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -190,7 +191,7 @@ func abortEndsCommands(t *testing.T, a *sdk.Agent) {
 	for name, begin := range map[string]func(*talk){
 		"a command that the agent waits for": func(c *talk) { runForever(c) },
 		"a background command and a stream": func(c *talk) {
-			inBackground(c, 60)
+			inBackground(c, "sleep 60")
 			until[event.Idle](c)
 			c.send("5,000 tokens in 20 s")
 			until[event.MessageDelta](c)
@@ -210,9 +211,9 @@ func abortEndsCommands(t *testing.T, a *sdk.Agent) {
 }
 
 // inBackground makes the agent start a background command.
-func inBackground(c *talk, seconds int) {
+func inBackground(c *talk, command string) {
 	c.t.Helper()
-	c.send(fmt.Sprintf("call `bash` `{\"command\":\"sleep %d; echo finished\",\"mode\":\"async\",\"description\":\"a pause\"}`", seconds))
+	c.send(fmt.Sprintf("call `bash` `{\"command\":\"%s; echo finished\",\"mode\":\"async\",\"description\":\"a pause\"}`", command))
 	asked, _ := until[event.QuestionAsked](c)
 	c.answer(asked.Question, event.Answer{Approved: true})
 }
@@ -220,7 +221,7 @@ func inBackground(c *talk, seconds int) {
 func goesOnBesideCommands(t *testing.T, a *sdk.Agent) {
 	t.Helper()
 	c := open(t, a, nil)
-	inBackground(c, 60)
+	inBackground(c, "sleep 60")
 	begin := time.Now()
 	until[event.Idle](c)
 	assert.Less(t, time.Since(begin), 30*time.Second)
@@ -229,21 +230,29 @@ func goesOnBesideCommands(t *testing.T, a *sdk.Agent) {
 
 func TestBackgroundNewsDoNotEndPromptEarly(t *testing.T) {
 	t.Parallel()
-	// The model takes a second to note the news; the next prompt is sent during that time.
+	// The next prompt is sent while the model notes the news.
 	h, hold := demo.NewHandler("k"), make(chan struct{})
+	release := sync.OnceFunc(func() { close(hold) })
 	noting := make(chan struct{}, 1)
 	s := httptest.NewServer(delayed(h, "has completed successfully", noting, hold))
 	defer s.Close()
+	defer release()
 	o := options(t)
 	o.Demo = func() (sdk.Provider, error) {
 		return sdk.Provider{Name: "d", Type: "openai", BaseURL: s.URL + "/v1", APIKey: "k", Models: []string{demo.ModelID}}, nil
 	}
 	c := open(t, launch(t, sdk.New(o)), nil)
-	inBackground(c, 1)
+	finish := filepath.Join(t.TempDir(), "finish")
+	inBackground(c, "until test -e "+finish+"; do sleep 0.1; done")
 	until[event.Idle](c)
-	<-noting
+	require.NoError(t, os.WriteFile(finish, nil, 0o600)) // not before, or the news belong to the first prompt
+	select {
+	case <-noting:
+	case <-time.After(late):
+		require.FailNow(t, "no news")
+	}
 	c.send("say `my answer`")
-	time.AfterFunc(300*time.Millisecond, func() { close(hold) })
+	time.AfterFunc(300*time.Millisecond, release)
 	_, got := until[event.Idle](c)
 	assert.Equal(t, "my answer", said(got))
 	_, more := c.next(300 * time.Millisecond)
@@ -269,7 +278,7 @@ func closeEndsCommands(t *testing.T, a *sdk.Agent) {
 	for name, begin := range map[string]func(*talk){
 		"a command that the agent waits for": func(c *talk) { runForever(c) },
 		"a background command": func(c *talk) {
-			inBackground(c, 60)
+			inBackground(c, "sleep 60")
 			until[event.Idle](c)
 		},
 	} {
