@@ -2,6 +2,7 @@ package sdk
 
 import (
 	"context"
+	"errors"
 	"reflect"
 	"time"
 
@@ -10,8 +11,8 @@ import (
 	"github.com/copilot-portal/portal/copilot/event"
 )
 
-// planDelay is how long the end of a run waits until the to-dos are read.
-const planDelay = 500 * time.Millisecond
+// planTimeout is how long an attempt to read the to-dos takes at most, and how long the end of a run waits for it.
+const planTimeout = 500 * time.Millisecond
 
 // plan is the plan of a conversation, guarded by its lock. The CLI only signals that its to-dos have changed,
 // often several times at once; one goroutine reads them as long as there are changes.
@@ -31,7 +32,7 @@ func (p *plan) hold(i event.Idle, release func(*event.Idle)) bool {
 		return false
 	}
 	p.held = &i
-	time.AfterFunc(planDelay, func() { release(&i) })
+	time.AfterFunc(planTimeout, func() { release(&i) })
 	return true
 }
 
@@ -62,11 +63,20 @@ func (c *conversation) readPlan() {
 	c.work.Go(func() {
 		<-c.opened
 		for c.planIsDirty() {
-			if todos, err := c.todos(); err == nil { // otherwise the next signal reads them
+			switch todos, err := c.todos(); {
+			case err == nil:
 				c.plannedTodos(todos)
+			case errors.Is(err, context.DeadlineExceeded): // the agent is busy, and may not signal again
+				c.retryPlan()
 			}
 		}
 	})
+}
+
+func (c *conversation) retryPlan() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.plan.dirty = true
 }
 
 func (c *conversation) planIsDirty() bool {
@@ -93,7 +103,7 @@ func (c *conversation) plannedTodos(todos []event.Todo) {
 
 // todos returns the to-dos of the session, in the order of their creation.
 func (c *conversation) todos() ([]event.Todo, error) {
-	return fetch(context.Background(), c.agent, callTimeout, func(ctx context.Context) ([]event.Todo, error) {
+	return fetch(context.Background(), c.agent, planTimeout, func(ctx context.Context) ([]event.Todo, error) {
 		return query(ctx, c.agent, func() ([]event.Todo, error) {
 			list, err := c.session.RPC.Plan.ReadSqlTodosWithDependencies(ctx)
 			if err != nil {
