@@ -382,7 +382,7 @@ func checkReducedMotion(a access) {
 	id := a.portal.StartSession(a.TempDir(), "permissions=allow")
 	b := a.page("/#/s/" + id)
 	prefer(b, "reduced-motion", "reduce")
-	a.portal.Query(id, "think, run `sleep 1; echo heron; sleep 5` and say `done`")
+	a.portal.Query(id, "think, run `sleep 1; echo heron; sleep 600` and say `done`")
 	b.WaitText(".tail", "heron")
 	moving := `[...document.querySelectorAll("*")].filter((e) => ["", "::before", "::after"].some((part) => {
     const s = getComputedStyle(e, part || null);

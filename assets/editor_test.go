@@ -103,7 +103,11 @@ func continuesAnEditorsSession(t page) {
 	b := t.visit(opened.SessionID)
 	b.WaitText(id("prompt-block"), "for the editor")
 	b.Click(id("allow"))
-	<-e.withdrawn
+	select {
+	case <-e.withdrawn:
+	case <-time.After(time.Minute):
+		require.Fail(t, "the editor still asks")
+	}
 	require.NoError(t, <-ended)
 	b.WaitText(id("answer"), "for the editor")
 	e.waitText("agent_message_chunk", "for the editor")

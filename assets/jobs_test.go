@@ -80,7 +80,7 @@ func startsRefine(b *portaltest.Browser, dir string) {
 	b.Click(`.permission:has(input[value="refine"])`)
 	needs := `document.querySelector('[data-testid="send"]').disabled`
 	b.Wait(needs) // the job requires input
-	b.Write(id("input"), shortMarkup+" say `I look at herons.` wait 4 s")
+	b.Write(id("input"), shortMarkup+" say `I look at herons.` wait 8 s")
 	b.Type(id("directory"), dir)
 	b.Click(id("send"))
 	b.Wait(`location.hash.startsWith("#/j/")`)

@@ -84,7 +84,7 @@ const isBetween = `(() => {
 
 func showsSteeringPrompt(t page) {
 	b, session := t.session(t.TempDir(), "permissions=allow")
-	send(b, "500 tokens in 4 s then run `echo heron` then wait 600 s")
+	send(b, "500 tokens in 4 s then "+lasting("heron"))
 	b.WaitText(id("answer"), "w400 ")
 	b.Type(id("prompt"), "say `egret`")
 	b.Press(kb.Enter, kb.ModifierCtrl)

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -207,6 +208,8 @@ func TestAgentsThatCallToolsAreKnownInEveryProcess(t *testing.T) {
 	defer a.stop()
 	defer b.stop()
 	proceed := make(chan struct{})
+	release := sync.OnceFunc(func() { close(proceed) })
+	defer release()
 	h.agents.Script = func(turn *fake.Turn) {
 		turn.Emit(event.ToolStarted{ID: "c", Name: "portal-answer"})
 		<-proceed
@@ -218,7 +221,7 @@ func TestAgentsThatCallToolsAreKnownInEveryProcess(t *testing.T) {
 	b.eventually(func() bool { return len(b.host.Calling(t.Context(), []string{"answer"})) == 1 }, "the call")
 	assert.Equal(t, []copilot.Caller{{Session: here.ID(), Attributes: map[string]string{"depth": "1"}}}, b.host.Calling(t.Context(), []string{"answer"}))
 	assert.Empty(t, b.host.Calling(t.Context(), []string{"other"}))
-	close(proceed)
+	release()
 	b.eventually(func() bool { return len(b.host.Calling(t.Context(), []string{"answer"})) == 0 }, "the end of the call")
 }
 
@@ -301,6 +304,8 @@ func TestOtherProcessesSeeThatQueuedRunGetsItsSlot(t *testing.T) {
 	defer a.stop()
 	defer b.stop()
 	proceed, open := make(chan struct{}), make(chan struct{})
+	release := sync.OnceFunc(func() { close(proceed) })
+	defer release()
 	defer close(open)
 	h.agents.Script = func(*fake.Turn) { <-proceed }
 	prompt(t, a.start(), "second")
@@ -309,6 +314,6 @@ func TestOtherProcessesSeeThatQueuedRunGetsItsSlot(t *testing.T) {
 	prompt(t, a.session(id), "third")
 	there := b.session(id)
 	b.eventually(func() bool { return there.Info().State == copilot.StateQueued }, "the run waits for its slot")
-	close(proceed)
+	release()
 	b.eventually(func() bool { return there.Info().State == copilot.StateRunning }, "it starts its agent")
 }

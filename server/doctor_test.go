@@ -160,7 +160,7 @@ func TestDoctorRecognizesARunningPortal(t *testing.T) {
 
 func TestInterruptedDoctorReportsNoProblem(t *testing.T) {
 	t.Parallel()
-	asked := make(chan struct{})
+	asked := make(chan struct{}, 1)
 	slow := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		select {
 		case asked <- struct{}{}:

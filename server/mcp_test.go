@@ -262,7 +262,7 @@ func goesOnWithoutMCPClient(t *testing.T, p *portaltest.Portal) {
 	id := c.use("start_session", document{})["sessionId"]
 	failed := make(chan string)
 	go func() {
-		_, failure := c.try(c.Context(), "prompt", document{"sessionId": id, "prompt": "wait 3 s and say `still here`"})
+		_, failure := c.try(c.Context(), "prompt", document{"sessionId": id, "prompt": "wait 10 s and say `still here`"})
 		failed <- failure
 	}()
 	c.awaitReport("The agent has started.")

@@ -319,6 +319,7 @@ func TestOpenStreamsDoNotDelayShutdown(t *testing.T) {
 		open.Add(1)
 		ended.Go(func() {
 			first := sync.OnceFunc(open.Done)
+			defer first()
 			p.follow(id, "", func(e streamEvent) bool {
 				if e.data["role"] == "assistant" { // the agent is working
 					first()

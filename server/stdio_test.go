@@ -408,17 +408,21 @@ func TestTerminalIsDetected(t *testing.T) {
 
 func TestUnstartedAgentDoesNotDelayShutdown(t *testing.T) {
 	t.Parallel()
-	silent := filepath.Join(t.TempDir(), "copilot")
-	require.NoError(t, os.WriteFile(silent, []byte("#!/bin/sh\nexec sleep 60\n"), 0o700))
 	for name, end := range map[string]func(*portaltest.Stream){
 		"by its input, after its answer": func(s *portaltest.Stream) { s.CloseInput() },
 		"by SIGTERM, with its answer":    func(s *portaltest.Stream) { s.Signal(syscall.SIGTERM) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			dir := t.TempDir()
+			silent, started := filepath.Join(dir, "copilot"), filepath.Join(dir, "started")
+			require.NoError(t, os.WriteFile(silent, []byte("#!/bin/sh\n: >"+started+"\nexec sleep 60\n"), 0o700))
 			s := portaltest.StdioWith(t, portaltest.Options{Args: []string{"--copilot-path", silent}, Env: []string{"PORTAL_POOL_START_TIMEOUT=2s"}})
 			s.Send(`{"jsonrpc":"2.0","id":"2","method":"model.list"}`)
-			require.Eventually(t, func() bool { return len(s.Children()) > 0 }, soon, tick)
+			require.Eventually(t, func() bool {
+				_, err := os.Stat(started)
+				return err == nil
+			}, soon, tick)
 			began := testclock.Now()
 			end(s)
 			assert.Contains(t, answer(t, s.UI, "2"), "error")

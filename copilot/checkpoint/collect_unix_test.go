@@ -113,7 +113,7 @@ func TestCollectionOfKilledPortalKeepsItsLock(t *testing.T) {
 	require.NoError(t, os.Mkdir(dir, 0o755))
 	_, s := openIn(t, childRoot(dir), dir)
 	take(t, s, "1")
-	fake := slowCollection(t, 1)
+	fake := slowCollection(t, 3)
 	collectAgain(t, childRoot(dir))
 	child := exec.Command(os.Args[0], "-test.run=^TestCollectionOfKilledPortalKeepsItsLock$")
 	child.Env = append(os.Environ(), collectVariable+"="+dir)

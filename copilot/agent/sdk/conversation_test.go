@@ -262,7 +262,7 @@ func TestBackgroundNewsDoNotEndPromptEarly(t *testing.T) {
 func waitsForSubAgents(t *testing.T, a *sdk.Agent) {
 	t.Helper()
 	c := open(t, a, nil)
-	got := c.run("call `task` ``{\"agent_type\":\"general-purpose\",\"name\":\"helper\",\"description\":\"x\",\"prompt\":\"wait 1 s, then say `found it`\",\"mode\":\"background\"}``")
+	got := c.run("call `task` ``{\"agent_type\":\"general-purpose\",\"name\":\"helper\",\"description\":\"x\",\"prompt\":\"wait 5 s, then say `found it`\",\"mode\":\"background\"}``")
 	var texts []string
 	for _, m := range all[event.MessageEnded](got) {
 		texts = append(texts, m.Text)

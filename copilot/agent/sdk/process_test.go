@@ -112,14 +112,15 @@ func TestFailedStartIsExplained(t *testing.T) {
 
 func TestSilentCLIIsStoppedInTime(t *testing.T) {
 	d := script(t, `echo "looking for the moon" >&2; sleep 60; echo never`)
-	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	const limit = 3 * time.Second
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
 	begin := time.Now()
 	_, err := d.Launch(ctx)
 	took := time.Since(begin)
 	require.ErrorContains(t, err, "it did not listen in time")
 	require.ErrorContains(t, err, "looking for the moon")
-	assert.Less(t, took, soon)
+	assert.Less(t, took, limit+soon)
 	assert.Empty(t, marked(t, d))
 }
 
@@ -130,12 +131,13 @@ func TestUnresponsiveCLIIsStoppedInTime(t *testing.T) {
 	_, port, err := net.SplitHostPort(l.Addr().String())
 	require.NoError(t, err)
 	d := script(t, `echo "listening on port `+port+`"; sleep 60`)
-	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	const limit = 3 * time.Second
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
 	begin := time.Now()
 	_, err = d.Launch(ctx)
 	require.ErrorContains(t, err, "the connection to it failed")
-	assert.Less(t, time.Since(begin), soon)
+	assert.Less(t, time.Since(begin), limit+soon)
 	assert.Empty(t, marked(t, d))
 }
 

@@ -3,6 +3,8 @@ package sdk_test
 import (
 	"context"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"slices"
 	"sync"
 	"syscall"
@@ -130,7 +132,8 @@ func TestRealCLIReportsWork(t *testing.T) {
 	c.abort()
 	check("aborted", false, false)
 
-	c.send("run `sleep 1`")
+	finish := filepath.Join(t.TempDir(), "finish")
+	c.send("run `until test -e " + finish + "; do sleep 0.1; done`")
 	q, _ = until[event.QuestionAsked](c)
 	check("a permission is pending", true, false)
 	c.answer(q.Question, event.Answer{Approved: true})
@@ -139,6 +142,7 @@ func TestRealCLIReportsWork(t *testing.T) {
 		return err == nil && running
 	}, soon, 10*time.Millisecond)
 	check("a command runs", true, true)
+	require.NoError(t, os.WriteFile(finish, nil, 0o600))
 	until[event.Idle](c)
 	check("the command has ended", false, false)
 

@@ -451,7 +451,7 @@ func modes(w whole) {
 
 func queueAndSteer(w whole) {
 	v := w.start(nil)
-	first := v.prompt(text("20 tokens in 1 s"))
+	first := v.prompt(text("60 tokens in 6 s"))
 	second := v.prompt(text("say `behind`"))
 	next[event.MessageDelta](v)
 	steered := v.prompt(event.Prompt{Text: "say `in between`", Steer: true})
@@ -517,7 +517,7 @@ func attachments(w whole) {
 // withTool offers a client's git.commit and allows it.
 func withTool(s *copilot.Start) {
 	s.Tools = []event.Tool{{
-		Name: "git.commit", Description: "Commits", Limit: 300 * time.Millisecond,
+		Name: "git.commit", Description: "Commits", Limit: 3 * time.Second,
 		Schema: json.RawMessage(`{"type":"object","properties":{"message":{"type":"string"}}}`),
 	}}
 	s.Policy = permission.Policy{"git.commit": permission.Allow}
