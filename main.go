@@ -25,7 +25,7 @@ func run() int {
 	// Standard output is reserved for the protocols, but the SDK prints to it on errors. Writes to standard
 	// error must never block, even if nobody reads it.
 	stdout, stderr := os.Stdout, server.NewLog(os.Stderr)
-	defer stderr.Close(2 * time.Second)
+	defer stderr.Close(500 * time.Millisecond)
 	divertPrints(stderr)
 
 	ctx, cancel := signal.NotifyContext(context.Background(), endings()...)

@@ -29,14 +29,14 @@ func CheckCluster(ctx context.Context, c Config, monitoring []string, report fun
 	if !c.Cluster.isOn() {
 		return errNoCluster
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, clusterTime, errSilentServers)
-	defer cancel()
 	log, err := jetstream.Dial(c.Cluster.servers(slog.New(slog.DiscardHandler)))
 	if err != nil {
 		report(refusedFinding(c.Cluster, err).named("connection"))
 		return nil
 	}
 	defer log.Close()
+	ctx, cancel := context.WithTimeoutCause(ctx, clusterTime, errSilentServers)
+	defer cancel()
 	seen, err := log.Inspect(ctx)
 	if err != nil {
 		return causeOf(ctx, err)
@@ -187,8 +187,6 @@ func are(n int, one, more string) string {
 
 // examineCluster checks whether the servers of the cluster can be reached.
 func examineCluster(ctx context.Context, c Config) Finding {
-	ctx, cancel := context.WithTimeoutCause(ctx, clusterTime, errSilentServers)
-	defer cancel()
 	log, err := jetstream.Dial(c.Cluster.servers(slog.New(slog.DiscardHandler)))
 	if err != nil {
 		f := refusedFinding(c.Cluster, err)
@@ -196,10 +194,13 @@ func examineCluster(ctx context.Context, c Config) Finding {
 		return f
 	}
 	defer log.Close()
+	ctx, cancel := context.WithTimeoutCause(ctx, clusterTime, errSilentServers)
+	defer cancel()
 	seen, err := log.Inspect(ctx)
 	if err == nil {
 		err = seen.JetStream
 	}
+	err = causeOf(ctx, err)
 	if err != nil {
 		return warningFinding("See `portal cluster check`.", "%s answers, but cannot be used: %v", seen.Connected, err)
 	}

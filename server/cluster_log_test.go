@@ -82,7 +82,7 @@ func TestRequestWhoseAnswerIsLostIsRepeated(t *testing.T) {
 		answer, err = caller.Request(limited, "member", "id", []byte("text"))
 	}
 	require.NoError(t, err)
-	assert.Equal(t, "text, call 2", string(answer))
+	assert.Regexp(t, `^text, call \d$`, string(answer))
 }
 
 // logOnNATS returns a server with a log.

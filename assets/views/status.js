@@ -75,7 +75,7 @@ function statusParts(status, retry) {
       ["Copilot CLI", stateOf(agent)],
       ...agents.map((/** @type {any} */ other) => [other.name, stateOf(other)]),
       ["Processes", `${pool.running} running, ${pool.starts} started, ${pool.deaths} ended unexpectedly`],
-      ...account(status.account),
+      ...account(status.account, agent.state),
     ])),
     part("Data", facts([
       ["Storage", stateLabel(storage.ok ? "good" : "bad", storage.ok ? "sessions are saved" : storage.message || "sessions are not saved")],
@@ -100,10 +100,10 @@ function permissionsOf({ rest = "", headless = "", rules = {} } = {}) {
   return [own, rest && `REST: ${rest}`, headless && `unattended: ${headless}`].filter(Boolean).join("; ");
 }
 
-/** @param {any} info @returns {[string, Node | string | undefined][]} */
-function account(info) {
+/** @param {any} info @param {string} agent its state @returns {[string, Node | string | undefined][]} */
+function account(info, agent) {
   if (!info) return [["Account", h("span", { class: "muted" }, "Refresh to check.")]];
-  const user = info.signed_in ? stateLabel("good", [info.login, info.host].filter(Boolean).join(" at ") || "signed in") : stateLabel("bad", "not signed in");
+  const user = info.signed_in ? stateLabel("good", [info.login, info.host].filter(Boolean).join(" at ") || "signed in") : stateLabel(agent === "signed-out" ? "bad" : "", "not signed in");
   const message = info.message ? h("span", {}, ...withCommands(info.message)) : undefined;
   return [["Account", user], ["", message], ...info.quotas.map(quota)];
 }

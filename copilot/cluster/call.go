@@ -108,9 +108,9 @@ func (n *Node) answer(ctx context.Context, data []byte, answer func(context.Cont
 		n.update(func() { n.counts.Answers++ })
 		c, first := n.calls.begin(q.ID)
 		if !first { // the log has brought it again
-			return c.wait(ctx)
+			return n.calls.wait(ctx, c)
 		}
-		defer func() { c.end(data) }()
+		defer func() { n.calls.end(c, data) }()
 		ctx, cancel := context.WithCancel(ctx)
 		var watching sync.WaitGroup
 		if q.From != "" {
@@ -126,20 +126,29 @@ func (n *Node) answer(ctx context.Context, data []byte, answer func(context.Cont
 	return data
 }
 
-// maxCalls is how many calls are remembered, so that none has its effect twice.
-const maxCalls = 4096
+// Calls that have ended are remembered, so that none that is sent again has its effect twice: the last maxCalls, and all of the
+// last time called recently. The newest answers are kept, within maxAnswers bytes.
+const (
+	maxCalls   = 4096
+	recently   = time.Minute
+	maxAnswers = 16 << 20
+)
 
-// calls are the latest calls to this process.
+// calls are the calls to this process that have not ended, and the latest ones that have.
 type calls struct {
 	mu    sync.Mutex
 	known map[string]*call
-	order []string // ids, oldest first
+	ended []*call // oldest first
+	bare  int     // how many of them, from the oldest on, have no answer any more
+	bytes int     // of the answers
 }
 
 // call is a call to this process.
 type call struct {
-	done   chan struct{}
-	answer []byte // valid once done is closed
+	id     string
+	done   chan struct{} // closed at its end
+	at     time.Time     // of its end
+	answer []byte
 }
 
 // begin returns the call with an id; first is true if it is new.
@@ -149,29 +158,35 @@ func (s *calls) begin(id string) (c *call, first bool) {
 	if c = s.known[id]; c != nil {
 		return c, false
 	}
-	c = &call{done: make(chan struct{})}
+	c = &call{id: id, done: make(chan struct{})}
 	s.known[id] = c
-	if s.order = append(s.order, id); len(s.order) > maxCalls {
-		delete(s.known, s.order[0])
-		s.order = s.order[1:]
-	}
 	return c, true
 }
 
-// maxAnswer is the maximum size of an answer that is remembered.
-const maxAnswer = 4 << 10
-
-func (c *call) end(answer []byte) {
-	if len(answer) <= maxAnswer {
-		c.answer = answer
-	}
+// end ends a call with its answer, and forgets older ones.
+func (s *calls) end(c *call, answer []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c.at, c.answer = time.Now(), answer
 	close(c.done)
+	s.ended, s.bytes = append(s.ended, c), s.bytes+len(answer)
+	for ; s.bytes > maxAnswers; s.bare++ {
+		s.bytes -= len(s.ended[s.bare].answer)
+		s.ended[s.bare].answer = nil
+	}
+	for len(s.ended) > maxCalls && time.Since(s.ended[0].at) > recently {
+		s.bytes -= len(s.ended[0].answer)
+		delete(s.known, s.ended[0].id)
+		s.ended, s.bare = s.ended[1:], max(0, s.bare-1)
+	}
 }
 
 // wait returns the answer of a call that came twice; nil: it is not known any more.
-func (c *call) wait(ctx context.Context) []byte {
+func (s *calls) wait(ctx context.Context, c *call) []byte {
 	select {
 	case <-c.done:
+		s.mu.Lock()
+		defer s.mu.Unlock()
 		return c.answer
 	case <-ctx.Done():
 		return nil

@@ -3,6 +3,7 @@ package cluster_test
 import (
 	"context"
 	"net/http"
+	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -112,4 +113,48 @@ func TestMembersSayWhatTheyAre(t *testing.T) {
 		require.Error(t, a.Accepting())
 		require.False(t, a.Status().Connected)
 	})
+}
+
+func TestCallsAreRememberedUntilNobodyRepeatsThem(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := cluster.NewCalls()
+		others := 0
+		busy := func() { // others come and end at once
+			for range 10_000 {
+				others++
+				end, _, _ := s.Begin(t.Context(), strconv.Itoa(others))
+				end(nil)
+			}
+		}
+		end, _, first := s.Begin(t.Context(), "slow")
+		require.True(t, first)
+		for range 3 {
+			time.Sleep(time.Minute)
+			busy()
+			_, _, first = s.Begin(t.Context(), "slow")
+			require.False(t, first, "it has not ended")
+		}
+		end([]byte("answer"))
+		busy()
+		_, wait, first := s.Begin(t.Context(), "slow")
+		require.False(t, first, "it has just ended")
+		require.Equal(t, "answer", string(wait()))
+		time.Sleep(2 * time.Minute)
+		busy()
+		_, _, first = s.Begin(t.Context(), "slow")
+		require.True(t, first, "it is forgotten")
+	})
+}
+
+func TestNewestAnswersOfCallsAreKept(t *testing.T) {
+	s := cluster.NewCalls()
+	for i := range 20 {
+		end, _, _ := s.Begin(t.Context(), strconv.Itoa(i))
+		end(make([]byte, 1<<20))
+	}
+	for i, want := range map[int]int{0: 0, 3: 0, 4: 1 << 20, 19: 1 << 20} {
+		_, wait, first := s.Begin(t.Context(), strconv.Itoa(i))
+		require.False(t, first)
+		require.Len(t, wait(), want, i)
+	}
 }

@@ -65,3 +65,15 @@ func (n *Node) AwaitApplied(ctx context.Context, sequence uint64) {
 
 // Sweep deletes the objects that nobody needs.
 func Sweep(ctx context.Context, n *Node) { n.sweep(ctx) }
+
+// Calls remembers the calls to a process.
+type Calls = calls
+
+// NewCalls returns calls of which there are none.
+func NewCalls() *Calls { return &calls{known: map[string]*call{}} }
+
+// Begin returns what ends a call and what waits for its answer, and whether it is new.
+func (s *calls) Begin(ctx context.Context, id string) (end func(answer []byte), wait func() []byte, first bool) {
+	c, first := s.begin(id)
+	return func(answer []byte) { s.end(c, answer) }, func() []byte { return s.wait(ctx, c) }, first
+}

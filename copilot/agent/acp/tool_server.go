@@ -120,7 +120,7 @@ type clientTools struct {
 
 // listTimeout is how long a prompt waits until the agent has listed the tools: some agents connect to servers after they have opened a
 // conversation, and the model would not be offered the tools.
-const listTimeout = 20 * time.Second
+const listTimeout = 8 * time.Second
 
 // await waits until the agent has listed the tools, or does not seem to.
 func (t clientTools) await(ctx context.Context) error {

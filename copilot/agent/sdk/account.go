@@ -14,6 +14,9 @@ import (
 // Account queries the sign-in of the CLI and then the quotas. If these are unavailable, it returns the rest
 // without an error.
 func (a *Agent) Account(ctx context.Context) (agent.Account, error) {
+	if a.driver.options.WithoutAccount {
+		return agent.Account{Message: "The configuration has `account: false`."}, nil
+	}
 	status, err := fetch(ctx, a, callTimeout, a.client.GetAuthStatus)
 	if err != nil {
 		return agent.Account{}, a.refused(err)

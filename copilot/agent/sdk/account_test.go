@@ -62,6 +62,12 @@ func TestAccount(t *testing.T) {
 			assert.Equal(t, tc.want, got)
 		})
 	}
+	t.Run("an account that is not used is not asked for", func(t *testing.T) {
+		a := launch(t, scriptedCLI{Version: sdk.MinVersion, Dies: "auth.getStatus"}.driver(t, func(o *sdk.Options) { o.WithoutAccount = true }))
+		got, err := a.Account(t.Context())
+		require.NoError(t, err)
+		assert.Equal(t, agent.Account{Message: "The configuration has `account: false`."}, got)
+	})
 	t.Run("a CLI that has ended reports nothing", func(t *testing.T) {
 		_, err := launch(t, scriptedCLI{Version: sdk.MinVersion, Dies: "auth.getStatus"}.driver(t, nil)).Account(t.Context())
 		assert.Equal(t, fault.Unavailable, fault.KindOf(err))

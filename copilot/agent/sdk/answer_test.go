@@ -206,7 +206,7 @@ func TestRunEndWaitsForPlan(t *testing.T) {
 			assert.Empty(r, r.told(), "once")
 		}},
 		"but only for a limited time": {false, func(r run) {
-			time.Sleep(500 * time.Millisecond)
+			time.Sleep(2 * time.Second)
 			assert.Equal(r, []event.Body{event.Idle{}}, r.told())
 			r.EndReading(todo)
 			assert.Equal(r, []event.Body{planned}, r.told())
@@ -217,16 +217,16 @@ func TestRunEndWaitsForPlan(t *testing.T) {
 			assert.Empty(r, r.told())
 		}},
 		"and the next run waits as long, whatever the last one did": {false, func(r run) {
-			time.Sleep(400 * time.Millisecond)
+			time.Sleep(1600 * time.Millisecond)
 			r.EndReading(todo)
 			assert.Len(r, r.told(), 2)
 			require.NoError(r, r.Sent(event.Prompt{Text: "b"}))
 			r.Event(vendorEvent(r.T, "user.message", `{"content":"b"}`))
 			r.BeginReading()
 			r.Event(vendorEvent(r.T, "assistant.idle", `{}`))
-			time.Sleep(400 * time.Millisecond)
+			time.Sleep(1600 * time.Millisecond)
 			assert.Empty(r, r.told())
-			time.Sleep(100 * time.Millisecond)
+			time.Sleep(400 * time.Millisecond)
 			assert.Len(r, r.told(), 1)
 		}},
 		"but it is not reported after Close": {false, func(r run) {

@@ -2,7 +2,6 @@ package sdk
 
 import (
 	"context"
-	"errors"
 	"reflect"
 	"time"
 
@@ -11,8 +10,8 @@ import (
 	"github.com/copilot-portal/portal/copilot/event"
 )
 
-// planTimeout is how long an attempt to read the to-dos takes at most, and how long the end of a run waits for it.
-const planTimeout = 500 * time.Millisecond
+// planTimeout is the time limit for reading the to-dos, and how long the end of a run waits for it.
+const planTimeout = 2 * time.Second
 
 // plan is the plan of a conversation, guarded by its lock. The CLI only signals that its to-dos have changed,
 // often several times at once; one goroutine reads them as long as there are changes.
@@ -63,20 +62,11 @@ func (c *conversation) readPlan() {
 	c.work.Go(func() {
 		<-c.opened
 		for c.planIsDirty() {
-			switch todos, err := c.todos(); {
-			case err == nil:
+			if todos, err := c.todos(); err == nil { // otherwise the next signal reads them
 				c.plannedTodos(todos)
-			case errors.Is(err, context.DeadlineExceeded): // the agent is busy, and may not signal again
-				c.retryPlan()
 			}
 		}
 	})
-}
-
-func (c *conversation) retryPlan() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.plan.dirty = true
 }
 
 func (c *conversation) planIsDirty() bool {

@@ -286,21 +286,6 @@ func TestCloseDoesNotWaitForPlanOfHangingAgent(t *testing.T) {
 	}
 }
 
-func TestPlanIsReadOnceTheAgentIsNoLongerBusy(t *testing.T) {
-	a := launch(t, sdk.New(options(t)))
-	c := open(t, a, nil)
-	hang(t, a)
-	proceed := sync.OnceFunc(func() { _ = syscall.Kill(a.PID(), syscall.SIGCONT) })
-	defer proceed()
-	sdk.Tell(c.Conversation, vendorEvent(t, "session.todos_changed", `{}`))
-	reads := func() bool { return sdk.Reads(c.Conversation) }
-	require.Eventually(t, reads, soon, time.Millisecond)
-	time.Sleep(time.Second) // longer than an attempt takes
-	require.Eventually(t, reads, soon, time.Millisecond, "there is another attempt")
-	proceed()
-	require.Eventually(t, func() bool { return !reads() }, late, 10*time.Millisecond)
-}
-
 func TestKilledAgentEndsItsCommands(t *testing.T) {
 	t.Parallel()
 	a := launch(t, sdk.New(options(t)))

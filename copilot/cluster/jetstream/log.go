@@ -116,7 +116,7 @@ func (l *Log) stream(ctx context.Context) (jetstream.Stream, error) {
 
 // find returns the stream of all changes, if there is one, as it is now.
 func (l *Log) find(ctx context.Context) (jetstream.Stream, error) {
-	s, err := untilAnswered(ctx, func(ctx context.Context) (jetstream.Stream, error) { return l.js.Stream(ctx, l.bucket("log")) })
+	s, err := untilAnswered(ctx, attemptTime, func(ctx context.Context) (jetstream.Stream, error) { return l.js.Stream(ctx, l.bucket("log")) })
 	if err == nil && isCompressed(s) {
 		l.warnOnce.Do(func() {
 			l.options.Log.Warn("the servers compress the log, and may lose messages when they are killed", "hint", Uncompress(l.options.Name))
@@ -134,13 +134,12 @@ func Uncompress(cluster string) string {
 	return fmt.Sprintf("Run `nats stream edit --compression=none` for portal-%s-log and OBJ_portal-%s-objects.", cluster, cluster)
 }
 
-// attemptTime is how long the first attempt of a request waits for its answer; each further one waits twice as long as the one
-// before. A server that has just lost its leader never answers.
+// attemptTime is how long a request waits for the answer of a server. One that has just lost its leader never gives it.
 const attemptTime = time.Second
 
-// untilAnswered repeats a request, which may have been executed, until it is answered or ctx ends.
-func untilAnswered[T any](ctx context.Context, request func(context.Context) (T, error)) (T, error) {
-	for limit := attemptTime; ; limit *= 2 {
+// untilAnswered repeats a request, which may have been executed, until it is answered or ctx ends. Each attempt has a limit.
+func untilAnswered[T any](ctx context.Context, limit time.Duration, request func(context.Context) (T, error)) (T, error) {
+	for {
 		attempt, cancel := context.WithTimeout(ctx, limit)
 		answer, err := request(attempt)
 		cancel()
@@ -208,7 +207,7 @@ func (l *Log) publish(ctx context.Context, subject string, expect uint64, id str
 	if expect != cluster.Any {
 		options = append(options, jetstream.WithExpectLastSequencePerSubject(expect))
 	}
-	ack, err := untilAnswered(ctx, func(ctx context.Context) (*jetstream.PubAck, error) {
+	ack, err := untilAnswered(ctx, attemptTime, func(ctx context.Context) (*jetstream.PubAck, error) {
 		return l.js.Publish(ctx, l.wire(subject), data, options...)
 	})
 	if err != nil {

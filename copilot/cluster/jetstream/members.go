@@ -84,6 +84,9 @@ const (
 
 func (l *Log) address(member string) string { return l.prefix + "call." + member }
 
+// repeatAfter is how long a request to a member waits for its answer before it is sent again.
+const repeatAfter = 3 * time.Second
+
 // Request implements [cluster.Log]. A connection that ends can lose the request or its answer, so it is sent until it is
 // answered; the member executes it once. When ctx ends first, the member is told to give up.
 func (l *Log) Request(ctx context.Context, member, id string, data []byte) ([]byte, error) {
@@ -93,25 +96,25 @@ func (l *Log) Request(ctx context.Context, member, id string, data []byte) ([]by
 		return nil, err
 	}
 	defer answers.Unsubscribe() //nolint:errcheck // the connection may be closed
-	sent := false
-	answer, err := untilAnswered(ctx, func(attempt context.Context) (answer *nats.Msg, err error) {
-		if err = l.connection.PublishMsg(q); err == nil {
-			answer, err = answers.NextMsgWithContext(attempt)
+	delivered := false          // perhaps
+	answer, err := untilAnswered(ctx, repeatAfter, func(attempt context.Context) (answer *nats.Msg, err error) {
+		for err = l.connection.PublishMsg(q); ; err = nil { // an earlier attempt may still be answered
+			if err == nil {
+				answer, err = answers.NextMsgWithContext(attempt)
+			}
+			switch {
+			case !errors.Is(err, nats.ErrNoResponders) && !errors.Is(err, nats.ErrReconnectBufExceeded):
+				delivered = true
+				return answer, err
+			case !delivered:
+				return nil, cluster.ErrNobody
+			}
 		}
-		if !errors.Is(err, nats.ErrNoResponders) && !errors.Is(err, nats.ErrReconnectBufExceeded) {
-			sent = true
-			return answer, err
-		}
-		if !sent {
-			return nil, cluster.ErrNobody
-		}
-		<-attempt.Done()
-		return nil, attempt.Err()
 	})
 	switch {
 	case err == nil:
 		return answer.Data, nil
-	case sent && ctx.Err() != nil:
+	case delivered && ctx.Err() != nil:
 		_ = l.connection.PublishMsg(&nats.Msg{Subject: q.Subject, Header: nats.Header{headerCancel: {id}}}) // it may be gone
 	}
 	return nil, err

@@ -1,6 +1,7 @@
 package jetstream
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -18,12 +19,15 @@ import (
 func Dial(o Options) (*Log, error) { return connect(o, nats.Timeout(dialTime)) }
 
 // dialTime is how long each server may take to let a client in.
-const dialTime = 10 * time.Second
+const dialTime = 5 * time.Second
 
 // Announced returns what the processes of the cluster have said about themselves in the last minute.
 func (l *Log) Announced(ctx context.Context) ([]cluster.Announcement, error) {
-	return untilAnswered(ctx, l.announced)
+	return untilAnswered(ctx, listTime, l.announced)
 }
+
+// listTime is how long an attempt to list the announcements may take.
+const listTime = 5 * time.Second
 
 func (l *Log) announced(ctx context.Context) (list []cluster.Announcement, err error) {
 	b, err := l.js.KeyValue(ctx, l.bucket("members"))
@@ -40,7 +44,10 @@ func (l *Log) announced(ctx context.Context) (list []cluster.Announcement, err e
 	for {
 		select {
 		case e, ok := <-w.Updates():
-			if !ok || e == nil { // nil follows the newest of all
+			if !ok {
+				return nil, cmp.Or(ctx.Err(), errors.New("the servers do not send the announcements of the cluster"))
+			}
+			if e == nil { // nil follows the newest of all
 				slices.SortFunc(list, func(a, b cluster.Announcement) int { return strings.Compare(a.Node, b.Node) })
 				return list, nil
 			}
