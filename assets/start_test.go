@@ -50,13 +50,15 @@ func startsSession(t page) {
 	dir := t.git()
 	b := t.open(t.portal.URL)
 	b.WaitText(id("model"), "small (mine)")
-	for _, part := range []string{".chip-label", ".chip-note"} {
-		assert.True(t, b.Is(fmt.Sprintf(inSight, id("model", part))), "%s is visible without scrolling", part)
-	}
-	assert.Equal(t, "mine/small Model: small (mine)×0", b.Text(`((chip) => chip.value + " " + chip.textContent)(document.querySelector('[data-testid="model"]'))`))
+	const model = `((chip) => chip.value + " " + chip.textContent)(document.querySelector('[data-testid="model"]'))`
+	assert.Equal(t, "mine/small Model: small (mine)", b.Text(model), "GitHub does not know what it costs")
 	b.WaitText(".examples", "Run the tests and tell me")
 	pick(b, id("model"), "demo")
 	b.WaitText(id("model"), "Demo (scripted, offline)")
+	for _, part := range []string{".chip-label", ".chip-note"} {
+		assert.True(t, b.Is(fmt.Sprintf(inSight, id("model", part))), "%s is visible without scrolling", part)
+	}
+	assert.Equal(t, "demo Model: Demo (scripted, offline)×0", b.Text(model))
 	b.WaitText(id("setup"), "copilot login")
 	b.WaitText(id("setup", "button"), "Copy")
 	assert.True(t, b.Is(`document.querySelector('[data-testid="send"]').disabled`), "there is no prompt yet")

@@ -21,7 +21,7 @@ func TestSilentAgent(t *testing.T) {
 		w.agents.Script = untilAborted
 		w.run(s, "b")
 		w.agents.Hang(1)
-		wait(16 * time.Second)
+		wait(18 * time.Second)
 		w.agents.Script = func(t *fake.Turn) {
 			assert.Equal(w.t, []string{"a", "b"}, t.Past)
 			fake.Echo(t)
@@ -51,7 +51,7 @@ func TestSilentAgent(t *testing.T) {
 		defer cancel()
 		_, err = w.host.Start(ctx, copilot.Start{Directory: w.directory})
 		require.ErrorIs(w.t, err, context.DeadlineExceeded)
-		wait(11 * time.Second)
+		wait(13 * time.Second)
 		w.run(s, "a")
 		assert.Equal(w.t, 2, w.agents.Count(fake.Launch))
 		assert.Less(w.t, time.Since(began), time.Minute)

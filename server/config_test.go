@@ -337,7 +337,7 @@ func TestFlagAndVariableFaultsNameTheirKey(t *testing.T) {
 func TestVariablesThatSetNothingAreFaults(t *testing.T) {
 	for _, name := range []string{"PORTAL_TOKN", "PORTAL_POOL", "PORTAL_PERMISSIONS_RULES", "PORTAL_PROVIDERS", "PORTAL_port", "PORTAL_"} {
 		_, err := load(t, "port: 70000", []string{name + "=x", "PORTAL_MODEL=m", "PORTALS=x", "COPILOT_PORTAL_AGENT=x"})
-		require.ErrorContains(t, err, "unknown variables: "+name+"; known variables: PORTAL_AGENTS, PORTAL_AGENT_COMMAND, PORTAL_ALLOWED_HOSTS, ")
+		require.ErrorContains(t, err, "unknown variables: "+name+"; known variables: PORTAL_ACCOUNT, PORTAL_AGENTS, PORTAL_AGENT_COMMAND, PORTAL_ALLOWED_HOSTS, ")
 		require.ErrorContains(t, err, "port: 70000", "with the other faults")
 	}
 	_, err := load(t, "", []string{"PORTAL_B=", "PORTAL_A=x"})

@@ -10,6 +10,10 @@ import (
 // DeathTimeout is how long a process may take to end once its connection has broken.
 const DeathTimeout = 500 * time.Millisecond
 
+// endTimeout is how long a process that does not answer may take to end by itself, with all that it started, before it counts as
+// hanging.
+const endTimeout = 2 * time.Second
+
 // silenceSteps is the number of steps in which a silence is measured. The portal counts its own steps instead
 // of the time: if the portal itself was halted or starved, the time is over when it wakes up, although it
 // never listened.
@@ -92,9 +96,9 @@ func (p *Pool) ping(m *member) error {
 // replace kills a process. Its sessions notice that like any death, and continue with another process.
 func (p *Pool) replace(m *member) {
 	select {
-	case <-m.agent.Done(): // the connection breaks shortly before the process ends
+	case <-m.agent.Done(): // the connection breaks before the process and all that it started have ended
 		return
-	case <-time.After(DeathTimeout):
+	case <-time.After(endTimeout):
 	}
 	leases, removed := p.removeHung(m)
 	if !removed {

@@ -41,7 +41,7 @@ func TestPoolSupervisesProcesses(t *testing.T) {
 			b.agents.Hang(1)
 			elapse(15 * time.Second) // until the ping and the limit
 			b.check(1, 1)
-			elapse(500 * time.Millisecond) // the time for noticing its death
+			elapse(2 * time.Second) // the time for noticing its death
 			b.check(1, 0)
 			<-l.Agent.Done()
 			b.acquire()
@@ -52,7 +52,7 @@ func TestPoolSupervisesProcesses(t *testing.T) {
 			b.agents.Hang(1)
 			elapse(65 * time.Second)
 			b.check(1, 1)
-			elapse(time.Second)
+			elapse(2 * time.Second)
 			b.check(1, 0)
 		}},
 		{"a process that answers just in time stays", agent.PoolOptions{}, func(b *poolTest) {
@@ -69,7 +69,7 @@ func TestPoolSupervisesProcesses(t *testing.T) {
 			b.agents.HaltBusy(1)
 			elapse(5*time.Second + 60*time.Second)
 			b.check(1, 1)
-			elapse(time.Second)
+			elapse(2 * time.Second)
 			b.check(1, 0)
 		}},
 		{"a process that computes for a while stays", agent.PoolOptions{}, func(b *poolTest) {
@@ -83,7 +83,7 @@ func TestPoolSupervisesProcesses(t *testing.T) {
 		{"a process with a broken connection is killed", agent.PoolOptions{}, func(b *poolTest) {
 			b.acquire()
 			b.agents.BeforeProbe(fake.On(fake.Ping, func(context.Context, fake.Call) error { return errors.New("no connection") }))
-			elapse(6 * time.Second)
+			elapse(7 * time.Second)
 			b.check(1, 0)
 		}},
 		{"a process that the pool stops does not count as hanging", agent.PoolOptions{}, func(b *poolTest) {
@@ -97,7 +97,7 @@ func TestPoolSupervisesProcesses(t *testing.T) {
 		}},
 		{"a process that dies meanwhile is not killed", agent.PoolOptions{}, func(b *poolTest) {
 			b.acquire()
-			b.agents.Dying = 300 * time.Millisecond
+			b.agents.Dying = 1900 * time.Millisecond
 			b.agents.BeforeProbe(fake.On(fake.Ping, func(_ context.Context, c fake.Call) error {
 				b.agents.Kill(c.Process)
 				return nil
@@ -127,7 +127,7 @@ func TestPoolSupervisesProcesses(t *testing.T) {
 			for range 10 {
 				l.Suspect()
 			}
-			elapse(11 * time.Second)
+			elapse(12 * time.Second)
 			b.check(1, 0)
 			l.Suspect() // allowed after the end
 		}},

@@ -100,7 +100,7 @@ func TestEditorThatHangsOrHasGoneHasNoFiles(t *testing.T) {
 		other.call("session/load", document{"sessionId": session, "cwd": "/", "mcpServers": []any{}})
 		began := time.Now()
 		other.prompt(session, "/a.txt")
-		assert.Less(t, time.Since(began), 4*time.Second)
+		assert.Less(t, time.Since(began), 11*time.Second)
 		assert.Equal(t, "no buffer", other.text("agent_message_chunk"))
 		hanging.leave()
 		began = time.Now()
