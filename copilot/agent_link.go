@@ -206,13 +206,16 @@ func errLost() error {
 	return fault.Errorf(fault.Unavailable, "the agent's process ended unexpectedly; the next prompt starts it again and continues the conversation")
 }
 
+// deathTimeout is how long a failed call waits for the end of its process.
+const deathTimeout = 500 * time.Millisecond
+
 // because returns why a call failed. The connection of a process breaks slightly before its end is noticed.
 func because(ctx context.Context, a agent.Agent, err error) error {
 	select {
 	case <-a.Done():
 		return errLost()
 	case <-ctx.Done():
-	case <-time.After(agent.DeathTimeout):
+	case <-time.After(deathTimeout):
 	}
 	return err
 }

@@ -200,8 +200,7 @@ func examineCluster(ctx context.Context, c Config) Finding {
 	if err == nil {
 		err = seen.JetStream
 	}
-	err = causeOf(ctx, err)
-	if err != nil {
+	if err = causeOf(ctx, err); err != nil {
 		return warningFinding("See `portal cluster check`.", "%s answers, but cannot be used: %v", seen.Connected, err)
 	}
 	return okFinding("%s answers; `portal cluster check` says whether the servers are safe", seen.Connected)

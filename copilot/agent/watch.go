@@ -7,9 +7,6 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 )
 
-// DeathTimeout is how long a process may take to end once its connection has broken.
-const DeathTimeout = 500 * time.Millisecond
-
 // endTimeout is how long a process that does not answer may take to end by itself, with all that it started, before it counts as
 // hanging.
 const endTimeout = 2 * time.Second

@@ -243,7 +243,7 @@ func TestBackgroundNewsDoNotEndPromptEarly(t *testing.T) {
 	}
 	c := open(t, launch(t, sdk.New(o)), nil)
 	finish := filepath.Join(t.TempDir(), "finish")
-	inBackground(c, "until test -e "+finish+"; do sleep 0.1; done")
+	inBackground(c, untilExists(finish))
 	until[event.Idle](c)
 	require.NoError(t, os.WriteFile(finish, nil, 0o600)) // not before, or the news belong to the first prompt
 	select {

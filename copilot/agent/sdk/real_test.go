@@ -277,6 +277,9 @@ func children(tb testing.TB, variable string) map[int]string {
 	return list
 }
 
+// untilExists is a command that ends when a file exists.
+func untilExists(file string) string { return "until test -e " + file + "; do sleep 0.1; done" }
+
 // delayed holds back answers to matching requests until hold is closed.
 func delayed(h http.Handler, about string, seen chan<- struct{}, hold <-chan struct{}) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

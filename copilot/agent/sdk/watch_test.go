@@ -133,7 +133,7 @@ func TestRealCLIReportsWork(t *testing.T) {
 	check("aborted", false, false)
 
 	finish := filepath.Join(t.TempDir(), "finish")
-	c.send("run `until test -e " + finish + "; do sleep 0.1; done`")
+	c.send("run `" + untilExists(finish) + "`")
 	q, _ = until[event.QuestionAsked](c)
 	check("a permission is pending", true, false)
 	c.answer(q.Question, event.Answer{Approved: true})
