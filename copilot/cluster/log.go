@@ -18,10 +18,11 @@ type Log interface {
 	// not matter), and returns its sequence. Repeating it with the same id has no effect. It fails with [ErrConflict] if another message is the newest.
 	Append(ctx context.Context, subject string, expect uint64, id string, data []byte) (sequence uint64, err error)
 
-	// Last returns the sequence of the newest message of all; 0: there is none.
+	// Last returns the sequence of the newest message of all, at least that of each Append that has returned; 0: there is none.
 	Last(ctx context.Context) (uint64, error)
 
-	// Read calls handle with the messages after a sequence, in order, as they come, until ctx ends or handle fails.
+	// Read calls handle with the messages after a sequence, in order, as they come, until ctx ends or handle fails. A message may come before
+	// its Append returns, and before Last counts it.
 	Read(ctx context.Context, after uint64, handle func([]Message) error) error
 
 	// Purge removes the messages about a subject before a sequence.

@@ -91,6 +91,25 @@ func TestPositionThatOtherNodesCannotKnowIsAnError(t *testing.T) {
 	})
 }
 
+// A server may hand a message over before the one that leads has stored it, so another node that asks for the newest one misses it.
+func TestPositionIsSharedOnceTheLogConfirmsIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, a, _, _ := trio(t)
+		a.create(t, "s", 1)
+		settle()
+		a.gate(func(_ context.Context, o memlog.Operation) (any, error) {
+			sequence, err := o.Run()
+			if o.Name == "Append" {
+				time.Sleep(time.Second)
+			}
+			return sequence, err
+		})
+		began := time.Now()
+		require.NoError(t, a.Store.SharePosition(t.Context(), "s", "live", 1))
+		require.GreaterOrEqual(t, time.Since(began), time.Second)
+	})
+}
+
 func TestDroppedEntriesAreDroppedOnAllNodes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, a, b, c := trio(t)

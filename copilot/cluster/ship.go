@@ -353,8 +353,9 @@ func (p *progress) has(version uint64) bool {
 	return p != nil && (p.state == contested || p.known && p.version >= version)
 }
 
-// isIdle reports whether nothing is being sent, as far as is known.
-func (p *progress) isIdle() bool { return p == nil || !p.known || p.state == shipped }
+// isIdle reports whether nothing is being sent. While something is, only the answer to Append counts: a node may read a message before the
+// server that leads has stored it, and others that catch up ask that one.
+func (p *progress) isIdle() bool { return p == nil || p.state == shipped }
 
 // awaitShipped returns when the log has everything, or cannot be reached.
 func (n *Node) awaitShipped(ctx context.Context) {
