@@ -57,8 +57,8 @@ const announced = "~"
 func inEpoch(name string, epoch uint64) string { return fmt.Sprintf("%s@%d", name, epoch) }
 
 // AnnounceReaderPosition tells all nodes of a cluster which position a reader gets with an answer that is sent now. It returns nil when
-// they can know: the next call of the reader may go to any of them. [Session.ConfirmReaderPosition] must follow once the answer is sent. If it
-// fails, the answer must not be sent, because another node would send it again.
+// they can know: the next call of the reader may go to any of them. [Session.ConfirmReaderPosition] must follow once the answer is sent, or
+// [Session.WithdrawReaderPosition]. If it fails, the answer must not be sent, because another node would send it again.
 func (s *Session) AnnounceReaderPosition(ctx context.Context, name string, at journal.Position) error {
 	return s.host.options.Store.SharePosition(ctx, s.id, inEpoch(name, at.Epoch)+announced, at.N)
 }
@@ -66,6 +66,11 @@ func (s *Session) AnnounceReaderPosition(ctx context.Context, name string, at jo
 // ConfirmReaderPosition stores which position a reader has, and returns at once.
 func (s *Session) ConfirmReaderPosition(name string, at journal.Position) {
 	_ = s.host.options.Store.SetPosition(s.id, inEpoch(name, at.Epoch), at.N) // on failure the older position stays
+}
+
+// WithdrawReaderPosition takes back an announcement whose answer was not sent, and returns at once: no call waits for its confirmation.
+func (s *Session) WithdrawReaderPosition(name string, at journal.Position) {
+	_ = s.host.options.Store.SetPosition(s.id, inEpoch(name, at.Epoch)+announced, 0) // on failure calls wait
 }
 
 // ForgetReaderPosition removes what is stored of a reader.
@@ -85,8 +90,14 @@ func (s *Session) ForgetReaderPosition(ctx context.Context, name string) {
 // Unconfirmed is a position that another node has announced. A reader that asks for its position again, because waiting took too long, passes
 // what it has got before.
 type Unconfirmed struct {
-	number uint64
-	since  time.Time // when this node saw it first
+	announcement
+	since time.Time // when this node saw it first
+}
+
+// announcement is a position that a reader gets with an answer. The same position may be announced again.
+type announcement struct {
+	number   uint64 // 0: there is none
+	sequence uint64 // of its message in the log
 }
 
 // ReaderPosition returns the stored position of one reader. It waits while the other nodes cannot be reached, because the reader may be
@@ -114,6 +125,9 @@ func (s *Session) ReaderPosition(ctx context.Context, name string, u *Unconfirme
 	if at.isCurrent {
 		s.CatchUp(ctx, s.record.Position(at.number))
 	}
+	if ctx.Err() != nil { // what this node lacks may come at any moment
+		return 0, ctx.Err()
+	}
 	return min(at.number, s.record.Last()), nil // later entries were not stored
 }
 
@@ -133,16 +147,14 @@ func (s *Session) IsEvicted() bool {
 // confirmedMark returns the position of a reader when none is announced, or after a while.
 func (s *Session) confirmedMark(ctx context.Context, name string, u *Unconfirmed) (readerMark, error) {
 	for {
-		marks, err := s.host.options.Store.Positions(ctx, s.id)
-		at := s.newestMark(name, marks)
-		if err != nil || at.announced == 0 {
-			*u = Unconfirmed{}
+		at, next, err := s.newestMark(ctx, name)
+		if err != nil {
 			return at, err
 		}
-		if u.number != at.announced {
-			*u = Unconfirmed{at.announced, time.Now()}
+		if u.announcement != next {
+			*u = Unconfirmed{next, time.Now()}
 		}
-		if time.Since(u.since) >= catchUpTime {
+		if next.number == 0 || time.Since(u.since) >= catchUpTime {
 			return at, nil
 		}
 		if !pause(ctx, catchUpEvery) {
@@ -154,26 +166,31 @@ func (s *Session) confirmedMark(ctx context.Context, name string, u *Unconfirmed
 // readerMark is a stored position of a reader.
 type readerMark struct {
 	number    uint64
-	announced uint64 // a newer one that is not confirmed yet; 0: none
-	isCurrent bool   // it is of the current epoch
+	isCurrent bool // it is of the current epoch
 }
 
-// newestMark returns the position of a reader in the newest epoch in which it has one. In an earlier epoch, what came after its end is lost.
-func (s *Session) newestMark(name string, marks map[string]uint64) readerMark {
+// newestMark returns the position of a reader in the newest epoch in which it has one, and a newer one that is not confirmed. In an earlier
+// epoch, what came after its end is lost.
+func (s *Session) newestMark(ctx context.Context, name string) (at readerMark, next announcement, err error) {
+	marks, err := s.host.options.Store.Positions(ctx, s.id)
+	if err != nil {
+		return at, next, err
+	}
 	s.mu.Lock()
 	epochs := append(slices.Clone(s.epochs.earlier), journal.Position{Epoch: s.epochs.current, N: ^uint64(0)})
 	s.mu.Unlock()
 	for i, e := range slices.Backward(epochs) {
-		confirmed, next := marks[inEpoch(name, e.Epoch)], marks[inEpoch(name, e.Epoch)+announced]
-		if max(confirmed, next) == 0 {
-			continue
+		mark := inEpoch(name, e.Epoch)
+		confirmed, number := marks[mark], marks[mark+announced]
+		if next.number == 0 && number > confirmed && confirmed < e.N {
+			next.number = number
+			next.sequence, err = s.host.options.Store.PositionSequence(ctx, s.id, mark+announced)
 		}
-		if next <= confirmed || confirmed >= e.N {
-			next = 0
+		if confirmed > 0 {
+			return readerMark{min(confirmed, e.N), i == len(epochs)-1}, next, err
 		}
-		return readerMark{min(confirmed, e.N), next, i == len(epochs)-1}
 	}
-	return readerMark{number: marks[name], isCurrent: s.MovesBetweenNodes()}
+	return readerMark{marks[name], s.MovesBetweenNodes()}, next, err
 }
 
 // MovesBetweenNodes reports whether clients of the session may come from, and go to, other nodes of a cluster.

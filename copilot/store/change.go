@@ -52,6 +52,12 @@ func (s *Store) Progress(ctx context.Context, subject string) (Progress, error) 
 	return x, s.readError(err)
 }
 
+// PositionSequence returns the sequence of the newest message of the log about a position, as applied here; 0: there is none.
+func (s *Store) PositionSequence(ctx context.Context, session, name string) (uint64, error) {
+	x, err := s.Progress(ctx, subject(positionKind, session+"/"+name))
+	return x.Sequence, err
+}
+
 // progress is [Store.Progress] within a transaction.
 func (w *writer) progress(ctx context.Context, subject string) (Progress, error) {
 	return progressIn(ctx, w.db, subject)

@@ -105,21 +105,27 @@ func (f sessionSource) movePosition(m *bookmark, n uint64) { m.at = f.session.Re
 
 // deliver tells the other nodes of a cluster the new position before it writes the answer.
 func (f sessionSource) deliver(ctx context.Context, m *bookmark, n uint64, write func() error) error {
-	announces := !f.unstored && f.session.MovesBetweenNodes()
-	if announces {
-		if err := f.session.AnnounceReaderPosition(ctx, markName(f.token), f.session.Record().Position(n)); err != nil {
-			return err
-		}
+	if !f.unstored && f.session.MovesBetweenNodes() {
+		return f.deliverAnnounced(ctx, m, n, write)
 	}
 	if write() == nil {
 		f.movePosition(m, n)
 	}
-	switch {
-	case announces:
-		f.session.ConfirmReaderPosition(markName(f.token), m.at)
-	case !f.unstored:
+	if !f.unstored {
 		m.store(f.session, f.token)
 	}
+	return nil
+}
+
+func (f sessionSource) deliverAnnounced(ctx context.Context, m *bookmark, n uint64, write func() error) error {
+	at, name := f.session.Record().Position(n), markName(f.token)
+	err := f.session.AnnounceReaderPosition(ctx, name, at)
+	if err != nil || write() != nil {
+		f.session.WithdrawReaderPosition(name, at)
+		return err
+	}
+	m.at = at
+	f.session.ConfirmReaderPosition(name, at)
 	return nil
 }
 

@@ -1,0 +1,98 @@
+package copilot_test
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/cluster"
+	"github.com/copilot-portal/portal/copilot/cluster/memlog"
+	"github.com/copilot-portal/portal/copilot/journal"
+)
+
+// belief is how long a node waits for the confirmation of a position.
+const belief = 10 * time.Second
+
+// node starts a portal that is the only node of a cluster.
+func (h *home) node() *portal {
+	h.t.Helper()
+	n := cluster.New(&memlog.Log{Server: memlog.NewServer()}, cluster.Options{
+		Name: "test", Node: "a", Lease: time.Second, Log: slog.New(slog.DiscardHandler),
+	})
+	h.options.Cluster = n
+	p := h.portalWith(copilot.Options{Remote: n})
+	require.NoError(h.t, n.Join(h.t.Context(), p.store))
+	n.Start(h.t.Context(), func([]string) {}, func() cluster.State { return cluster.State{} })
+	h.t.Cleanup(n.Close)
+	return p
+}
+
+// nextEpoch returns a session, and a position in the epoch before its current one.
+func (p *portal) nextEpoch() (s *copilot.Session, before journal.Position) {
+	p.t.Helper()
+	s = p.start()
+	prompt(p.t, s, "first")
+	settle()
+	before = s.Record().Position(5)
+	time.Sleep(time.Hour) // idle sessions are suspended
+	prompt(p.t, s, "second")
+	settle()
+	require.NotEqual(p.t, s.Record().Epoch(), before.Epoch)
+	return s, before
+}
+
+func TestReaderPosition(t *testing.T) {
+	atHome(t, "one of an earlier epoch holds until a newer one is confirmed", func(h *home) {
+		p := h.node()
+		defer p.stop()
+		s, before := p.nextEpoch()
+		s.ConfirmReaderPosition("live", before)
+		require.NoError(h.t, s.AnnounceReaderPosition(h.t.Context(), "live", s.Record().Position(s.Record().Last())))
+		began := time.Now()
+		n, err := s.ReaderPosition(h.t.Context(), "live", &copilot.Unconfirmed{})
+		require.NoError(h.t, err)
+		assert.Equal(h.t, before.N, n)
+		assert.GreaterOrEqual(h.t, time.Since(began), belief)
+	})
+	atHome(t, "one that is announced again is waited for again", func(h *home) {
+		p := h.node()
+		defer p.stop()
+		s := p.start()
+		prompt(h.t, s, "first")
+		settle()
+		at := s.Record().Position(5)
+		require.NoError(h.t, s.AnnounceReaderPosition(h.t.Context(), "live", at))
+		var u copilot.Unconfirmed
+		ctx, cancel := context.WithTimeout(h.t.Context(), belief/2+time.Millisecond)
+		defer cancel()
+		_, err := s.ReaderPosition(ctx, "live", &u)
+		require.ErrorIs(h.t, err, context.DeadlineExceeded)
+		require.NoError(h.t, s.AnnounceReaderPosition(h.t.Context(), "live", at))
+		synctest.Wait()
+		began := time.Now()
+		_, err = s.ReaderPosition(h.t.Context(), "live", &u)
+		require.NoError(h.t, err)
+		assert.GreaterOrEqual(h.t, time.Since(began), belief)
+	})
+	atHome(t, "nothing waits for one that is withdrawn", func(h *home) {
+		p := h.node()
+		defer p.stop()
+		s := p.start()
+		prompt(h.t, s, "first")
+		settle()
+		at := s.Record().Position(5)
+		require.NoError(h.t, s.AnnounceReaderPosition(h.t.Context(), "live", at))
+		s.WithdrawReaderPosition("live", at)
+		began := time.Now()
+		n, err := s.ReaderPosition(h.t.Context(), "live", &copilot.Unconfirmed{})
+		require.NoError(h.t, err)
+		assert.Zero(h.t, n)
+		assert.Less(h.t, time.Since(began), time.Second)
+	})
+}
