@@ -167,6 +167,19 @@ func (s *Session) awaitStored(ctx context.Context) {
 	}
 }
 
+// awaitShared lets all nodes of a cluster know a new session, or gives up after a while: the client's next request may reach any of them.
+func (s *Session) awaitShared(ctx context.Context) {
+	if !s.MovesBetweenNodes() {
+		return
+	}
+	s.awaitStored(ctx)
+	ctx, cancel := context.WithTimeout(ctx, catchUpTime)
+	defer cancel()
+	if err := s.host.options.Store.AwaitShared(ctx, s.id); err != nil {
+		s.host.options.Log.Debug("other nodes know a new session late", "session", s.id, "err", err)
+	}
+}
+
 // holder returns the name of the other process that holds the session; "" if this one does, or none.
 func (s *Session) holder(ctx context.Context) string {
 	s.mu.Lock()

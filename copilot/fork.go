@@ -198,7 +198,11 @@ func (h *Host) forkAt(ctx context.Context, from *Session, end forkEnd, model str
 		h.releaseSession()
 		return nil, err
 	}
-	return s, h.register(s)
+	if err := h.register(s); err != nil {
+		return nil, err
+	}
+	s.awaitShared(ctx)
+	return s, nil
 }
 
 // forkAgent returns the agent of a fork with a model: that of the session, unless there is no conversation to copy.

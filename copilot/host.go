@@ -141,6 +141,7 @@ func (h *Host) Start(ctx context.Context, start Start) (*Session, error) {
 	if err != nil {
 		return h.startElsewhere(ctx, start, err)
 	}
+	s.awaitShared(ctx)
 	return s, nil
 }
 

@@ -32,6 +32,13 @@ func (r *Record[H, E]) storedHead() H {
 	return r.head
 }
 
+// CatchUp waits until this node of a cluster has everything that others have shown by now, or for a few seconds.
+func (r *Record[H, E]) CatchUp(ctx context.Context) {
+	if r.IsElsewhere() {
+		_ = r.log.store.CatchUp(ctx) // on failure it has what it has
+	}
+}
+
 // poll implements Next for an activity that another process writes or has written.
 func (r *Record[H, E]) poll(ctx context.Context, after uint64, limit int) ([]E, error) {
 	for {

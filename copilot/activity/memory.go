@@ -19,6 +19,7 @@ type backend interface {
 	AppendActivity(ctx context.Context, a store.Activity, lines ...[]byte) (uint64, error)
 	Adopt(ctx context.Context, kind string) ([]store.Activity, error)
 	DeleteDone(ctx context.Context, kind string, before time.Time) ([]string, error)
+	CatchUp(ctx context.Context) error
 }
 
 // memory is the backend of a log without a store.
@@ -41,6 +42,9 @@ func (m *memory) find(id string) *remembered {
 	}
 	return m.all[at]
 }
+
+// CatchUp has nothing to wait for.
+func (m *memory) CatchUp(context.Context) error { return nil }
 
 func (m *memory) Activity(_ context.Context, _, id string) (store.Activity, error) {
 	m.mu.Lock()

@@ -232,7 +232,7 @@ func (n *Node) CatchUp(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, catchUpTime)
 	defer cancel()
 	last, err := n.log.Last(ctx)
-	for ; err != nil; last, err = n.log.Last(ctx) { // the servers may be choosing a leader
+	for ; err != nil || last == 0 && n.hasApplied(); last, err = n.log.Last(ctx) { // the servers may be starting or choosing a leader
 		if n.Accepting() != nil { // the others may go on without this node
 			return errUnreachable
 		}
@@ -258,6 +258,13 @@ func (n *Node) CatchUp(ctx context.Context) error {
 	}()
 	n.store.Hurry()
 	return n.await(ctx, func() bool { return n.applied >= last })
+}
+
+// hasApplied reports whether the log has ever had a message.
+func (n *Node) hasApplied() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.applied > 0
 }
 
 // catchUpTime limits how long a node waits for its own store.

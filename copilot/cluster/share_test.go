@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -88,6 +89,51 @@ func TestPositionThatOtherNodesCannotKnowIsAnError(t *testing.T) {
 		positions, err := b.Store.Positions(t.Context(), "s")
 		require.NoError(t, err)
 		require.Equal(t, map[string]uint64{"live": 1}, positions)
+	})
+}
+
+// The client's next request may reach any node.
+func TestNewActivityAndSessionAreKnownEverywhereAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		_, a, b, _ := trio(t)
+		a.gate(func(_ context.Context, o memlog.Operation) (any, error) {
+			if o.Name == "Append" {
+				time.Sleep(100 * time.Millisecond)
+			}
+			return o.Run()
+		})
+		require.NoError(t, a.Store.Begin(t.Context(), store.Activity{Kind: "operation", ID: "o", Head: []byte("{}")}))
+		_, err := b.Store.Activity(t.Context(), "operation", "o")
+		require.NoError(t, err)
+		a.create(t, "s", 1)
+		require.NoError(t, a.Store.Flush(t.Context()))
+		require.NoError(t, a.Store.AwaitShared(t.Context(), "s"))
+		_, err = b.Store.Session(t.Context(), "s")
+		require.NoError(t, err)
+	})
+}
+
+// A server that starts may answer before it has found the messages.
+func TestNodeDoesNotBelieveThatTheLogIsEmpty(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server, a, b, _ := trio(t)
+		a.create(t, "s", 1)
+		settle()
+		var asked atomic.Int32
+		b.gate(func(_ context.Context, o memlog.Operation) (any, error) {
+			switch {
+			case o.Name == "Read": // b lags
+				time.Sleep(50 * time.Millisecond)
+			case o.Name == "Last" && asked.Add(1) == 1:
+				return uint64(0), nil
+			}
+			return o.Run()
+		})
+		a.create(t, "t", 1)
+		require.NoError(t, a.Store.Flush(t.Context()))
+		require.NoError(t, a.Store.AwaitShared(t.Context(), "t"))
+		require.NoError(t, b.CatchUp(t.Context()))
+		require.True(t, b.HasApplied(server.Last()))
 	})
 }
 

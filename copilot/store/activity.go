@@ -95,7 +95,8 @@ func (s *Store) Begin(ctx context.Context, a Activity) error {
 	if a.Created.IsZero() {
 		a.Created = time.Now()
 	}
-	return s.do(ctx, func(ctx context.Context, w *writer) error {
+	var version uint64
+	err := s.do(ctx, func(ctx context.Context, w *writer) error {
 		err := w.db.transaction(ctx, func() error {
 			if err := w.registerOwner(ctx); err != nil {
 				return err
@@ -107,7 +108,7 @@ func (s *Store) Begin(ctx context.Context, a Activity) error {
 				return ErrExists
 			}
 			if err == nil {
-				_, err = w.change(ctx, subject(a.Kind, a.ID))
+				version, err = w.change(ctx, subject(a.Kind, a.ID))
 			}
 			return err
 		})
@@ -116,6 +117,24 @@ func (s *Store) Begin(ctx context.Context, a Activity) error {
 		}
 		return err
 	})
+	if err == nil {
+		s.awaitActivity(ctx, a, version)
+	}
+	return err
+}
+
+// shareTime is how long a change of an activity waits for the log, whose servers may be choosing a leader.
+const shareTime = 10 * time.Second
+
+// awaitActivity waits until the log has a change of an activity, before a client that sees it goes to another node, or that node gives the
+// number of a line again. If the log cannot be reached, it gets the change later.
+func (s *Store) awaitActivity(ctx context.Context, a Activity, version uint64) {
+	if s.options.Cluster == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), shareTime)
+	defer cancel()
+	_ = s.options.Cluster.Await(ctx, subject(a.Kind, a.ID), version)
 }
 
 // AppendActivity appends lines to an activity that this process writes. It also stores Done, and Head unless that is
@@ -137,8 +156,8 @@ func (s *Store) AppendActivity(ctx context.Context, a Activity, lines ...[]byte)
 		}
 		return last, err
 	})
-	if err == nil && s.options.Cluster != nil { // before a client sees the number, which another node must not give again
-		_ = s.options.Cluster.Await(ctx, subject(a.Kind, a.ID), version)
+	if err == nil {
+		s.awaitActivity(ctx, a, version)
 	}
 	return last, err
 }

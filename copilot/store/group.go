@@ -255,6 +255,18 @@ func (s *Store) SharePosition(ctx context.Context, session, name string, number 
 	return awaitLog()
 }
 
+// AwaitShared returns when the log of the cluster has a session as it is stored now. It fails if the log cannot be reached.
+func (s *Store) AwaitShared(ctx context.Context, session string) error {
+	if s.options.Cluster == nil {
+		return nil
+	}
+	x, err := s.Progress(ctx, SessionSubject(session))
+	if err != nil {
+		return err
+	}
+	return s.options.Cluster.Await(ctx, SessionSubject(session), x.Version)
+}
+
 // CatchUp returns nil when everything that the nodes of the cluster have written by now can be read here. It fails if the log cannot be
 // reached for a while, and at once if this node has been cut off for longer than its lease.
 func (s *Store) CatchUp(ctx context.Context) error {

@@ -49,7 +49,7 @@ func (d *deliveredRuns) last(ctx context.Context, s *copilot.Session) (uint64, e
 	d.mu.Lock()
 	n, ok := d.bySession[s.ID()]
 	d.mu.Unlock()
-	if ok {
+	if ok && !s.MovesBetweenNodes() { // otherwise another node may have delivered more
 		return n, nil
 	}
 	marks, err := s.ReaderPositions(ctx)

@@ -66,6 +66,9 @@ func (a *API) prepare(r *http.Request) (*watch, error) {
 			break
 		}
 	}
+	if after > o.Last() { // another node of the cluster may have sent it
+		o.CatchUp(r.Context())
+	}
 	slot, err := a.connections.acquire(who.key)
 	if err != nil {
 		return nil, err

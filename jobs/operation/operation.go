@@ -118,6 +118,9 @@ func number(sequence int) uint64 { return uint64(max(-1, sequence)) + 1 } //noli
 // Last returns the sequence of the newest message, or -1.
 func (o *Operation) Last() int { return o.Info().Messages - 1 }
 
+// CatchUp waits until this node of a cluster has all messages that others have sent to clients by now, or for a few seconds.
+func (o *Operation) CatchUp(ctx context.Context) { o.record.CatchUp(ctx) }
+
 // Cancel ends the operation and waits until it has ended or ctx is done. It does nothing if the operation has
 // already ended. Error: kind [fault.Busy] if another process runs it.
 func (o *Operation) Cancel(ctx context.Context) error {

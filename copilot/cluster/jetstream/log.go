@@ -158,6 +158,7 @@ func (l *Log) wire(subject string) string {
 // Codes of errors of the servers.
 const (
 	wrongSequence = 10071 // another message is the newest
+	inProcess     = 10158 // an earlier attempt is in progress
 	tryAgain      = 10164 // another append to the subject is in progress, or seems so
 )
 
@@ -185,12 +186,13 @@ func (l *Log) Append(ctx context.Context, subject string, expect uint64, id stri
 			switch {
 			case err != nil || own: // an earlier attempt has stored it
 				return newest, err
-			case newest >= expect || expect != given:
+			case newest > expect || expect != given:
 				return 0, cluster.ErrConflict
+			case newest < expect:
+				l.options.Log.Error("the servers of the cluster's log have lost messages that they had acknowledged", "subject", subject, "lost", expect, "newest", newest)
+				expect = newest
 			}
-			l.options.Log.Error("the servers of the cluster's log have lost messages that they had acknowledged", "subject", subject, "lost", expect, "newest", newest)
-			expect = newest
-		case code(err) != tryAgain:
+		case code(err) != inProcess && code(err) != tryAgain:
 			return sequence, err
 		}
 		select {
@@ -241,7 +243,11 @@ func (l *Log) Last(ctx context.Context) (uint64, error) {
 	case err != nil:
 		return 0, err
 	}
-	return s.CachedInfo().State.LastSeq, nil
+	info := s.CachedInfo()
+	if info.Cluster != nil && info.Cluster.Leader == "" { // a server without the newest messages may have answered
+		return 0, errors.New("the servers are choosing a leader")
+	}
+	return info.State.LastSeq, nil
 }
 
 // Read hands over at most readBatch messages at once, of about readSize bytes.
