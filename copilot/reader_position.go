@@ -40,6 +40,7 @@ func (s *Session) ReaderPositions(ctx context.Context) (map[string]uint64, error
 	if s.host.options.Store == nil {
 		return nil, nil
 	}
+	_ = s.host.options.Store.CatchUp(ctx) // on failure, without what other nodes have just stored
 	marks, err := s.host.options.Store.Positions(ctx, s.id)
 	delete(marks, positionWaiting)
 	last := s.record.Last()
