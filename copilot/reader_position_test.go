@@ -3,6 +3,7 @@ package copilot_test
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,6 +15,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/cluster"
 	"github.com/copilot-portal/portal/copilot/cluster/memlog"
 	"github.com/copilot-portal/portal/copilot/journal"
+	"github.com/copilot-portal/portal/copilot/store"
 )
 
 // belief is how long a node waits for the confirmation of a position.
@@ -22,7 +24,12 @@ const belief = 10 * time.Second
 // node starts a portal that is the only node of a cluster.
 func (h *home) node() *portal {
 	h.t.Helper()
-	n := cluster.New(&memlog.Log{Server: memlog.NewServer()}, cluster.Options{
+	return h.nodeOf(memlog.NewServer())
+}
+
+func (h *home) nodeOf(server *memlog.Server) *portal {
+	h.t.Helper()
+	n := cluster.New(&memlog.Log{Server: server}, cluster.Options{
 		Name: "test", Node: "a", Lease: time.Second, Log: slog.New(slog.DiscardHandler),
 	})
 	h.options.Cluster = n
@@ -94,5 +101,24 @@ func TestReaderPosition(t *testing.T) {
 		require.NoError(h.t, err)
 		assert.Zero(h.t, n)
 		assert.Less(h.t, time.Since(began), time.Second)
+	})
+}
+
+// Its client may go to another node.
+func TestNewSessionIsSharedAtOnce(t *testing.T) {
+	atHome(t, "also a fork", func(h *home) {
+		server := memlog.NewServer()
+		p := h.nodeOf(server)
+		defer p.stop()
+		isShared := func(s *copilot.Session) bool {
+			return slices.ContainsFunc(server.Messages(), func(m memlog.Stored) bool { return m.Subject == store.SessionSubject(s.ID()) })
+		}
+		s := p.start()
+		assert.True(h.t, isShared(s))
+		prompt(h.t, s, "first")
+		settle()
+		fork, err := p.host.Fork(h.t.Context(), s.ID(), copilot.Cut{})
+		require.NoError(h.t, err)
+		assert.True(h.t, isShared(fork))
 	})
 }
