@@ -30,13 +30,14 @@ func (h *home) node() *portal {
 func (h *home) nodeOf(server *memlog.Server) *portal {
 	h.t.Helper()
 	n := cluster.New(&memlog.Log{Server: server}, cluster.Options{
-		Name: "test", Node: "a", Lease: time.Second, Log: slog.New(slog.DiscardHandler),
+		Name: "test", Node: "a", Lease: belief, Log: slog.New(slog.DiscardHandler),
 	})
 	h.options.Cluster = n
 	p := h.portalWith(copilot.Options{Remote: n})
 	require.NoError(h.t, n.Join(h.t.Context(), p.store))
 	n.Start(h.t.Context(), func([]string) {}, func() cluster.State { return cluster.State{} })
 	h.t.Cleanup(n.Close)
+	settle() // a node is cut off until it hears itself
 	return p
 }
 
