@@ -387,7 +387,7 @@ func TestTokensAreNotLogged(t *testing.T) {
 	var out bytes.Buffer
 	c, err := server.Load(server.Sources{Flags: flags(t), Environ: []string{"HOME=" + t.TempDir()}})
 	require.NoError(t, err)
-	c.Token, c.CopilotPath = "s3cret", noAgent
+	c.Token, c.CopilotPath, c.Ephemeral = "s3cret", noAgent, true
 	h := server.New(t.Context(), c, "test", slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug}))).Handler(8888)
 	for _, r := range [][]string{
 		{"GET", "/?token=s3cret"},
