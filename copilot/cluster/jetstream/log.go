@@ -183,14 +183,11 @@ func (l *Log) Append(ctx context.Context, subject string, expect uint64, id stri
 			}
 		case code(err) == wrongSequence:
 			newest, own, err := l.newest(ctx, subject, id)
-			switch {
-			case err != nil || own: // an earlier attempt has stored it
+			if err != nil || own { // an earlier attempt has stored it
 				return newest, err
-			case newest > expect || expect != given:
-				return 0, cluster.ErrConflict
-			case newest < expect:
-				l.options.Log.Error("the servers of the cluster's log have lost messages that they had acknowledged", "subject", subject, "lost", expect, "newest", newest)
-				expect = newest
+			}
+			if expect, err = l.expectNext(subject, given, expect, newest); err != nil {
+				return 0, err
 			}
 		case code(err) != inProcess && code(err) != tryAgain:
 			return sequence, err
@@ -201,6 +198,18 @@ func (l *Log) Append(ctx context.Context, subject string, expect uint64, id stri
 			return 0, ctx.Err()
 		}
 	}
+}
+
+// expectNext returns what an append that was refused expects next. The newest message may be the one that was expected: then the servers could
+// not look.
+func (l *Log) expectNext(subject string, given, expected, newest uint64) (uint64, error) {
+	switch {
+	case newest > expected || expected != given:
+		return 0, cluster.ErrConflict
+	case newest < expected:
+		l.options.Log.Error("the servers of the cluster's log have lost messages that they had acknowledged", "subject", subject, "lost", expected, "newest", newest)
+	}
+	return newest, nil
 }
 
 // publish makes one attempt to append.
