@@ -30,13 +30,17 @@ func run() int {
 
 	ctx, cancel := signal.NotifyContext(context.Background(), endings()...)
 	defer cancel()
-	context.AfterFunc(ctx, cancel) // a second Ctrl-C kills the process at once
+	context.AfterFunc(ctx, func() { time.AfterFunc(sameStop, cancel) }) // a later Ctrl-C kills the process at once
 
 	return command.Run(ctx, os.Args[1:], command.Process{
 		Name: os.Args[0], Version: ownVersion(), Environ: os.Environ(),
 		In: os.Stdin, Out: stdout, Err: stderr, Terminal: os.Stderr,
 	})
 }
+
+// sameStop is how long after the first signal others belong to the same stop: a terminal that is closed and a wrapper that
+// forwards signals send two.
+const sameStop = time.Second
 
 // ownVersion returns the version of this program, or "dev".
 func ownVersion() string {

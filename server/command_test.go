@@ -132,6 +132,29 @@ func TestSignalsEndThePortal(t *testing.T) {
 	}
 }
 
+func TestSignalsOfOneStopEndThePortalGracefully(t *testing.T) {
+	t.Parallel()
+	p := portaltest.Start(t, portaltest.Options{})
+	p.StartSession(t.TempDir(), "")
+	for !strings.Contains(p.Stderr(), "stopping") { // like the shell and the kernel when a terminal is closed
+		require.NoError(t, syscall.Kill(p.PID, syscall.SIGHUP))
+	}
+	_ = syscall.Kill(p.PID, syscall.SIGHUP) // it may have ended
+	p.WaitExit(5 * time.Second)
+}
+
+func TestSecondInterruptKillsThePortalAtOnce(t *testing.T) {
+	t.Parallel()
+	p := portaltest.Start(t, portaltest.Options{})
+	id := p.StartSession(t.TempDir(), "")
+	p.Query(id, "run `sleep 60`")
+	p.Until(id, "onStartToolExecution")
+	require.NoError(t, syscall.Kill(p.Agents()[0].PID, syscall.SIGSTOP)) // otherwise the portal ends too soon
+	require.Eventually(t, func() bool { return syscall.Kill(p.PID, syscall.SIGINT) != nil }, soon, tick)
+	p.Kill()
+	assert.Equal(t, -1, p.ExitCode(), "killed by the signal")
+}
+
 func TestHangingAgentDoesNotDelayShutdown(t *testing.T) {
 	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{})

@@ -72,7 +72,7 @@ func eventJSON(e jobs.Event, job string) ([]byte, error) {
 }
 
 // cancelling is shown after Ctrl-C.
-const cancelling = "Cancelling the job. Press Ctrl-C again to stop at once."
+const cancelling = "Cancelling the job. To stop at once, press Ctrl-C again after a second."
 
 // showLine prints each event as a line.
 func (p Process) showLine(u update, i jobs.JobInfo) error {

@@ -202,6 +202,9 @@ func (p *Portal) Kill() {
 	<-p.exited
 }
 
+// ExitCode returns the exit code of a portal that has ended, or -1 if a signal killed it.
+func (p *Portal) ExitCode() int { return p.command.ProcessState.ExitCode() }
+
 // Stdout returns what the portal has written to standard output so far.
 func (p *Portal) Stdout() string { return p.stdout.String() }
 
