@@ -355,6 +355,7 @@ func (h *Host) Health() agent.Health { return h.options.Health() }
 
 // Close ends all sessions and their records, and stops the agent processes. With a store, the next use of a session activates
 // it again, in this process or another. Afterwards, no session can be started. When ctx ends, Close kills the rest.
+// Checkpoints of the last runs get a second more.
 func (h *Host) Close(ctx context.Context) {
 	h.mu.Lock()
 	h.closed = true
@@ -383,7 +384,7 @@ func (h *Host) Close(ctx context.Context) {
 	}
 	agents.Wait()
 	<-ended
-	h.work.end(ctx)
+	h.work.end()
 	if h.processes != nil {
 		h.processes.Close()
 	}

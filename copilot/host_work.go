@@ -31,13 +31,13 @@ func (w *hostWork) after(before <-chan struct{}, limit time.Duration, do func(co
 	return ended
 }
 
-// endTime is how long the checkpoints of runs that end with the host may take.
-const endTime = 500 * time.Millisecond
+// endTime is how long the checkpoints of runs that end with the host may take, however long the agents took.
+const endTime = time.Second
 
 // end waits for the work for a limited time, and cancels the rest.
-func (w *hostWork) end(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, endTime)
-	defer cancel()
+func (w *hostWork) end() {
+	late := time.NewTimer(endTime)
+	defer late.Stop()
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
@@ -45,7 +45,7 @@ func (w *hostWork) end(ctx context.Context) {
 	}()
 	select {
 	case <-done:
-	case <-ctx.Done():
+	case <-late.C:
 	}
 	w.cancel()
 	<-done

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -27,6 +28,31 @@ func (h *home) movedFrom(node string) (id string) {
 	settle()
 	p.stop()
 	return s.ID()
+}
+
+func TestBackgroundWorkMayEndAlthoughTheTimeOfTheStopHasPassed(t *testing.T) {
+	atHome(t, "a copy of a conversation is made", func(h *home) {
+		copied := false
+		p := h.portalWith(copilot.Options{Moves: &copilot.Moves{
+			Node: "a",
+			Pack: func(context.Context, string) ([]byte, error) { return []byte("packed"), nil },
+			Put: func(ctx context.Context, _ string, _ []byte) error {
+				select {
+				case <-time.After(1800 * time.Millisecond):
+					copied = true
+				case <-ctx.Done():
+				}
+				return ctx.Err()
+			},
+		}})
+		prompt(h.t, p.start(), "first")
+		settle()
+		late, cancel := context.WithCancel(h.t.Context())
+		cancel()
+		p.host.Close(late)
+		require.NoError(h.t, p.store.Close())
+		assert.True(h.t, copied)
+	})
 }
 
 func TestConversationIsFetchedFromItsLastNode(t *testing.T) {

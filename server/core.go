@@ -73,10 +73,8 @@ func (k *portalCore) newUI(sockets *socket.Server) *ui.API {
 
 // closeGently closes operations, jobs, interfaces and sessions, even if ctx is done.
 func (k *portalCore) closeGently(ctx context.Context) {
-	ctx, cancel := gently(ctx)
-	defer cancel()
-	k.closeWork(ctx)
-	k.host.Close(ctx)
+	within(ctx, stopWork, k.closeWork)
+	within(ctx, stopGently, k.host.Close)
 }
 
 // closeWork ends the operations, jobs and studio requests that use sessions.

@@ -57,11 +57,7 @@ func withJobs(ctx context.Context, c Config, kept storage, dir string, log *slog
 	unattended := func(o *jobs.Options) { o.Unattended = true } // no other process can answer questions of these sessions
 	return runOnce(ctx, c, kept, log, func(h *copilot.Host) error {
 		all := newJobs(c, h, kept, b.Book, log, unattended)
-		defer func() {
-			ctx, cancel := gently(ctx)
-			defer cancel()
-			all.Close(ctx)
-		}()
+		defer within(ctx, stopGently, all.Close)
 		return do(all)
 	})
 }

@@ -61,10 +61,6 @@ func runOnce(ctx context.Context, c Config, kept storage, log *slog.Logger, do f
 
 // withHost calls do with a host and then closes the host.
 func withHost(ctx context.Context, h *copilot.Host, do func(*copilot.Host) error) error {
-	defer func() {
-		ctx, cancel := gently(ctx)
-		defer cancel()
-		h.Close(ctx)
-	}()
+	defer within(ctx, stopGently, h.Close)
 	return do(h)
 }

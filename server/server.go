@@ -158,18 +158,21 @@ func (s *Server) URL() string {
 	return s.listeners.url(s.config, s.generatedToken)
 }
 
-// The time limits of stopping: for stopping gracefully, for stopping by force, and for the last responses of
-// connections after all streams have ended. Shutdown would otherwise wait for connections that never sent a
+// The time limits of stopping: for operations and jobs, then for sessions and agents to stop gracefully, for all connections, and for
+// the last responses of connections after all streams have ended. Shutdown would otherwise wait for connections that never sent a
 // request.
 const (
+	stopWork   = time.Second
 	stopGently = 1500 * time.Millisecond
-	stopAtAll  = 2500 * time.Millisecond
+	stopAtAll  = 3500 * time.Millisecond
 	drain      = 500 * time.Millisecond
 )
 
-// gently returns a context for stopping gracefully, even if ctx is done.
-func gently(ctx context.Context) (context.Context, context.CancelFunc) {
-	return context.WithTimeout(context.WithoutCancel(ctx), stopGently)
+// within calls a function with a time limit, even if ctx is done.
+func within(ctx context.Context, limit time.Duration, stop func(context.Context)) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), limit)
+	defer cancel()
+	stop(ctx)
 }
 
 // Serve answers requests until ctx is done or a client requests a stop. Then it stops accepting connections,
@@ -232,15 +235,15 @@ func (s *Server) newHTTP() *http.Server {
 func (s *Server) shutdown(ctx context.Context) {
 	all, cancelAll := context.WithTimeout(ctx, stopAtAll)
 	defer cancelAll()
-	graceful, cancel := gently(ctx)
-	defer cancel()
 	var work sync.WaitGroup
 	work.Go(s.rpc.Close)
 	work.Go(func() { _ = s.webSockets.terminal.Close(all) }) // at once: ending what shells started takes time
 	work.Go(func() {
-		s.closeWork(graceful)
-		s.ws.Close(graceful)
-		s.host.Close(graceful) // ends the streams that Shutdown waits for
+		within(ctx, stopWork, s.closeWork)
+		var streams sync.WaitGroup
+		streams.Go(func() { s.ws.Close(all) })                       // some clients use up its time
+		streams.Go(func() { within(ctx, stopGently, s.host.Close) }) // ends the streams that Shutdown waits for
+		streams.Wait()
 		s.mcp.Close()
 		s.webSockets.close(all)
 		time.AfterFunc(drain, cancelAll)
