@@ -3,9 +3,11 @@ package server
 import (
 	"context"
 	"crypto/tls"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -13,6 +15,14 @@ import (
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/share"
 )
+
+// Flush runs a dialect, and returns when it has ended or the portal no longer waits for it at its stop.
+func Flush(ctx context.Context, out io.Writer, serve func(context.Context, io.Writer) error) error {
+	t := startSession(ctx, io.NopCloser(strings.NewReader("")), out, func(ctx context.Context, _ io.ReadCloser, out io.WriteCloser) error {
+		return serve(ctx, out)
+	})
+	return t.flushBriefly(ctx)
+}
 
 // Handler returns the portal's handler for a port, without listening.
 func (s *Server) Handler(port int) http.Handler {

@@ -24,6 +24,13 @@ const interrupt = 100 * time.Millisecond
 // untaken is how long a UI that has closed its output may leave our output unread before it counts as gone.
 const untaken = 1500 * time.Millisecond
 
+// The time limits of a connection whose sessions have ended: for the last answers and the ends of runs, which takes a dialect up to
+// 1.5 s, and for its end after it was cut off.
+const (
+	lastFlush = 2500 * time.Millisecond
+	afterCut  = 300 * time.Millisecond
+)
+
 // Stdio runs a portal for a single UI on in and out. It opens no port. It returns nil when in ends or ctx is
 // done, after it has answered pending requests, closed the sessions and stopped the agents. It always closes
 // in. rules precede the configured ones in sessions that the UI starts.
@@ -60,7 +67,7 @@ func (k *portalCore) serveStreams(
 	over, err := t.wait(ctx)
 	end()
 	if !over {
-		err = t.flushBriefly()
+		err = t.flushBriefly(context.WithoutCancel(ctx))
 	}
 	if err != nil {
 		return fmt.Errorf("the connection to the %s failed: %w", client, err)
@@ -96,12 +103,12 @@ func (t streamSession) wait(ctx context.Context) (over bool, err error) {
 	case <-ctx.Done():
 		return false, nil
 	}
-	return t.waitOutput(ctx)
+	return t.waitOutput(ctx, lastAnswers)
 }
 
-// waitOutput waits until the last answers are written and read.
-func (t streamSession) waitOutput(ctx context.Context) (over bool, err error) {
-	late, look := time.NewTimer(lastAnswers), time.NewTicker(untaken/10)
+// waitOutput waits for a limited time until the last answers are written and read. It does not wait for a client that reads none.
+func (t streamSession) waitOutput(ctx context.Context, limit time.Duration) (over bool, err error) {
+	late, look := time.NewTimer(limit), time.NewTicker(untaken/10)
 	defer late.Stop()
 	defer look.Stop()
 	for {
@@ -120,21 +127,17 @@ func (t streamSession) waitOutput(ctx context.Context) (over bool, err error) {
 	}
 }
 
-// flushBriefly gives the client a moment to read the last answers. It does not wait for a client that reads
-// none.
-func (t streamSession) flushBriefly() error {
-	for range 2 {
-		select {
-		case err := <-t.ended:
-			if errors.Is(err, context.Canceled) {
-				return nil
-			}
-			return err
-		case <-time.After(drain):
-			t.cut()
-		}
+// flushBriefly gives the client a moment to read the last answers.
+func (t streamSession) flushBriefly(ctx context.Context) error {
+	over, err := t.waitOutput(ctx, lastFlush)
+	if !over {
+		t.cut()
+		_, err = t.waitOutput(ctx, afterCut)
 	}
-	return nil
+	if errors.Is(err, context.Canceled) {
+		return nil
+	}
+	return err
 }
 
 // watchedInput reports its end. A reader of lines meets it only after the last complete line.

@@ -1,16 +1,20 @@
 package server_test
 
 import (
+	"context"
 	"encoding/json"
+	"io"
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot/testclock"
+	"github.com/copilot-portal/portal/server"
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 
@@ -94,6 +98,45 @@ func TestStdioRunsEndWithATerminalStatus(t *testing.T) {
 				assert.Equal(t, asksLast, strings.Contains(strings.Join(rest, "\n"), `"id":"4","result"`), "the last request is answered")
 			})
 		}
+	}
+}
+
+func TestLastAnswersAreAwaitedAtTheStop(t *testing.T) {
+	for name, tc := range map[string]struct {
+		serve func(ctx context.Context, out io.Writer, stuck <-chan struct{}) error
+		want  time.Duration
+	}{
+		"for a while": {func(ctx context.Context, _ io.Writer, _ <-chan struct{}) error {
+			select {
+			case <-time.After(2 * time.Second): // longer than a dialect takes for the ends of runs
+			case <-ctx.Done():
+			}
+			return ctx.Err()
+		}, 2 * time.Second},
+		"but not for ever": {func(ctx context.Context, _ io.Writer, _ <-chan struct{}) error {
+			<-ctx.Done()
+			return ctx.Err()
+		}, 2500 * time.Millisecond},
+		"nor if the dialect is stuck": {func(_ context.Context, _ io.Writer, stuck <-chan struct{}) error {
+			<-stuck
+			return nil
+		}, 2800 * time.Millisecond},
+		"nor if the client reads nothing": {func(_ context.Context, out io.Writer, _ <-chan struct{}) error {
+			_, err := out.Write([]byte("x"))
+			return err
+		}, 1800 * time.Millisecond},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				stuck := make(chan struct{})
+				defer close(stuck)
+				unread, out := io.Pipe()
+				defer unread.Close()
+				began := time.Now()
+				require.NoError(t, server.Flush(t.Context(), out, func(ctx context.Context, out io.Writer) error { return tc.serve(ctx, out, stuck) }))
+				assert.Equal(t, tc.want, time.Since(began))
+			})
+		})
 	}
 }
 

@@ -10,8 +10,9 @@ import (
 	"github.com/copilot-portal/portal/copilot/follow"
 )
 
-// runEndsTimeout limits the time for sending the ends of runs when the portal ends.
-const runEndsTimeout = 500 * time.Millisecond
+// runEndsTimeout limits the time for sending what is recorded when the portal ends. The statuses of runs that have not ended there follow
+// at once. The carrier must stay open for longer.
+const runEndsTimeout = 1500 * time.Millisecond
 
 // sendRunEnds sends how the runs of the UI ended, whose sessions are closed by now. A run that
 // waits for an answer and may continue later also gets a terminal status here: each run has
