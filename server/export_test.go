@@ -24,6 +24,12 @@ func Flush(ctx context.Context, out io.Writer, serve func(context.Context, io.Wr
 	return t.flushBriefly(ctx)
 }
 
+// Background starts work beside the requests; see [backgroundWork].
+func Background(ctx context.Context, work func(context.Context)) (stop, wait func()) {
+	w := background(ctx, work)
+	return w.stop, w.wait
+}
+
 // Handler returns the portal's handler for a port, without listening.
 func (s *Server) Handler(port int) http.Handler {
 	s.guard = newGuard(s.config, port, &s.guesses, s.shares)

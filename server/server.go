@@ -191,7 +191,7 @@ func (s *Server) Serve(ctx context.Context) error {
 			failed <- s.http.Serve(&limitedListener{Listener: l, limits: s.limits, limiter: limiter, log: s.log})
 		})
 	}
-	stop := background(ctx, s.recoverSessions, s.retain, s.recoverWork(s.work.Recover, s.jobs.Recover), s.keepWarm, s.releaseStart)
+	beside := background(ctx, s.recoverSessions, s.retain, s.recoverWork(s.work.Recover, s.jobs.Recover), s.keepWarm, s.releaseStart)
 	var err error
 	select {
 	case err = <-failed:
@@ -200,8 +200,10 @@ func (s *Server) Serve(ctx context.Context) error {
 	case <-s.stop:
 		s.log.Info("stopping at the request of a client")
 	}
-	stop()
+	beside.stop()
 	s.shutdown(context.WithoutCancel(ctx))
+	beside.wait()
+	s.close()
 	serving.Wait()
 	if errors.Is(err, http.ErrServerClosed) {
 		err = nil
@@ -232,6 +234,7 @@ func (s *Server) newHTTP() *http.Server {
 	}
 }
 
+// shutdown ends everything but the storage.
 func (s *Server) shutdown(ctx context.Context) {
 	all, cancelAll := context.WithTimeout(ctx, stopAtAll)
 	defer cancelAll()
@@ -254,7 +257,6 @@ func (s *Server) shutdown(ctx context.Context) {
 		}
 	})
 	work.Wait()
-	s.close()
 }
 
 // demoModel is the scripted model. It starts on first use.

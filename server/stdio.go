@@ -55,9 +55,10 @@ func (k *portalCore) serveStreams(
 	serve func(ctx context.Context, in io.ReadCloser, out io.WriteCloser, end func()) error,
 ) error {
 	defer k.close()
-	stop := background(ctx, k.recoverSessions, k.retain, k.recoverWork(k.jobs.Recover))
+	beside := background(ctx, k.recoverSessions, k.retain, k.recoverWork(k.jobs.Recover))
+	defer beside.wait()
 	end := sync.OnceFunc(func() {
-		stop()
+		beside.stop()
 		k.closeGently(ctx) // pending requests fail, which is an answer, too
 	})
 	t := startSession(context.WithoutCancel(ctx), in, out, func(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
