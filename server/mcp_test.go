@@ -321,8 +321,8 @@ func TestStdioMCPPortalEndsWithItsInput(t *testing.T) {
 	assert.Equal(t, 0, command.ProcessState.ExitCode())
 }
 
-// It is not parallel: what a portal answers while it stops must arrive within its limits of 2.5 s.
-func TestPortalStopsDuringMCPCalls(t *testing.T) { //nolint:paralleltest // see above
+func TestPortalStopsDuringMCPCalls(t *testing.T) {
+	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{Args: []string{"--demo"}})
 	c := connectMCP(t, overHTTP(p, ""))
 	id := c.use("start_session", document{})["sessionId"]

@@ -54,6 +54,9 @@ type API struct {
 	server  *sdk.Server
 	tools   []string // their names, by which the portal recognizes calls of its own agents
 	http    *sdk.StreamableHTTPHandler
+
+	stopping context.Context //nolint:containedctx // of all calls, which come with contexts of their own
+	endCalls context.CancelFunc
 }
 
 // New returns an API.
@@ -62,6 +65,7 @@ func New(o Options) *API {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	a := &API{options: o}
+	a.stopping, a.endCalls = context.WithCancel(context.Background())
 	a.server = sdk.NewServer(
 		&sdk.Implementation{Name: "copilot-portal", Title: "Copilot Portal", Version: o.Version},
 		&sdk.ServerOptions{
@@ -102,12 +106,15 @@ func Streams() []string { return []string{path} }
 func (a *API) serveHTTP(c *gin.Context) {
 	c.Header("Cache-Control", "no-store")
 	c.Request.Body = jsonrpc.LimitBody(c.Writer, c.Request, MaxMessage)
+	if c.Request.Method == http.MethodGet { // a stream without end
+		ctx, cancel := a.untilStop(c.Request.Context())
+		defer cancel()
+		c.Request = c.Request.WithContext(ctx)
+	}
 	a.http.ServeHTTP(c.Writer, c.Request)
 }
 
-// Close ends the connections of clients over HTTP and waits for their calls. The sessions must have ended.
-func (a *API) Close() {
-	for connection := range a.server.Sessions() {
-		_ = connection.Close() // its client has gone, or sees the end
-	}
-}
+// Close ends the streams of clients over HTTP, and the waiting of calls, which are answered as if their time had passed. The sessions must
+// have ended. The HTTP server waits for the answers; the connections of the SDK stay open, because closing one drops those that are not
+// written.
+func (a *API) Close() { a.endCalls() }

@@ -34,6 +34,7 @@ type client struct {
 	*sdk.ClientSession
 
 	host *copilot.Host
+	api  *mcp.API
 
 	mu       sync.Mutex
 	progress []string
@@ -69,7 +70,7 @@ func serveWith(t *testing.T, options copilot.Options, script func(*fake.Turn), c
 // connect connects a client over pipes.
 func connect(t *testing.T, host *copilot.Host, api *mcp.API) *client {
 	t.Helper()
-	c := &client{T: t, host: host}
+	c := &client{T: t, host: host, api: api}
 	in, toServer := io.Pipe()
 	fromServer, out := io.Pipe()
 	served := make(chan error, 1)

@@ -43,11 +43,15 @@ func progressText(b event.Body) string {
 	return ""
 }
 
-// followWork reports what a job or an operation does, a text for each entry, until it ends or the deadline has passed.
+// followWork reports what a job or an operation does, a text for each entry, until it ends, the deadline has passed or the portal
+// stops.
 func followWork[E any](ctx context.Context, c call, r *follow.Reader[E], d deadline, text func(E) string) error {
 	report := progress{call: c}
 	r.Idle = d.nextWait
 	for b, err := range r.All(ctx) {
+		if err != nil && isStopping(ctx) {
+			return nil
+		}
 		if err != nil {
 			return err
 		}

@@ -53,7 +53,12 @@ func (a *API) prompt(ctx context.Context, c call, in promptArgs) (result, error)
 	if err != nil {
 		return result{}, err
 	}
-	return newWaiting(c, run, deadline, before, before).follow(ctx, run.Events(ctx))
+	defer context.AfterFunc(ctx, func() {
+		if !isStopping(ctx) {
+			run.Cancel()
+		}
+	})()
+	return newWaiting(c, run, deadline, before, before).follow(ctx, run.Watch(ctx))
 }
 
 // descendInto returns a session for a prompt, which puts its agent to work at the client's depth.

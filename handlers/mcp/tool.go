@@ -44,6 +44,8 @@ func add[In, Out any](a *API, t tool, handle func(context.Context, call, In) (Ou
 		about.OutputSchema = schemaOf[Out]()
 	}
 	sdk.AddTool(a.server, about, func(ctx context.Context, r *sdk.CallToolRequest, in In) (*sdk.CallToolResult, Out, error) {
+		ctx, cancel := a.untilStop(ctx)
+		defer cancel()
 		out, err := handle(ctx, call{r}, in)
 		if err != nil {
 			var none Out

@@ -44,13 +44,16 @@ func newWaiting(c call, run *follow.Run, d deadline, after, seen uint64) *waitin
 	return &waiting{run: run, deadline: d, progress: progress{call: c}, last: after, seen: seen}
 }
 
-// follow reads events until the run has ended, a question is open or the deadline has passed.
+// follow reads events until the run has ended, a question is open, the deadline has passed or the portal stops.
 func (w *waiting) follow(ctx context.Context, events iter.Seq2[follow.Batch[follow.Entry], error]) (result, error) {
 	w.addMissed()
 	if w.last >= w.seen && len(w.open) > 0 {
 		return w.result(), nil
 	}
 	for b, err := range events {
+		if err != nil && isStopping(ctx) {
+			return w.result(), nil
+		}
 		if err != nil {
 			return result{}, err
 		}

@@ -1,0 +1,42 @@
+package mcp_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/copilot-portal/portal/copilot/agent/fake"
+)
+
+// What the calls wait for goes on, as in another portal.
+func TestWaitingCallsAreAnsweredAtTheStop(t *testing.T) {
+	serve(t, func(t *fake.Turn) { t.Wait(time.Hour) }, nil, func(c *client) {
+		session := c.start()
+		c.use("prompt", document{"sessionId": session, "prompt": "hello", "waitSeconds": 0})
+		job := c.use("run_job", document{"name": "implement", "input": "a feature", "waitSeconds": 0})["jobId"]
+		operation := c.use("start_operation", document{"type": "prompt", "prompt": "hello", "waitSeconds": 0})["operationId"]
+		settled := time.Now().Add(time.Minute)
+		c.use("wait", document{"sessionId": session, "waitSeconds": time.Until(settled).Seconds()})
+		results := make(chan document)
+		for tool, arguments := range map[string]document{
+			"wait":           {"sessionId": session, "waitSeconds": 3600},
+			"prompt":         {"sessionId": c.start(), "prompt": "hello", "waitSeconds": 3600},
+			"watch_job":      {"jobId": job, "waitSeconds": 3600},
+			"read_operation": {"operationId": operation, "waitSeconds": 3600},
+		} {
+			go func() { results <- c.use(tool, arguments) }()
+		}
+		synctest.Wait()
+		began := time.Now()
+		c.api.Close()
+		for range 4 {
+			got := <-results
+			assert.Contains(c, []any{"working", "Running", "running", nil}, got["state"], got)
+			assert.Contains(c, []any{"working", "Running", "running", nil}, got["status"], got)
+		}
+		assert.Zero(c, time.Since(began))
+		assert.Equal(c, "working", c.use("wait", document{"sessionId": session})["state"], "and the run goes on")
+	})
+}
