@@ -4,12 +4,15 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -21,6 +24,9 @@ import (
 	"github.com/copilot-portal/portal/copilot/testclock"
 	"github.com/copilot-portal/portal/server/portaltest"
 )
+
+// mcpHello is the first message of an MCP client.
+const mcpHello = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`
 
 // mcpClient is a client with the official SDK.
 type mcpClient struct {
@@ -291,7 +297,6 @@ func runsJobsAndOperations(t *testing.T, p *portaltest.Portal) {
 
 func TestMCPIsGuarded(t *testing.T) {
 	t.Parallel()
-	const hello = `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"t","version":"1"}}}`
 	p := portaltest.Start(t, portaltest.Options{Args: []string{"--demo", "--token", "secret"}})
 	kind := []string{"Content-Type", "application/json", "Accept", "application/json, text/event-stream"}
 	for name, c := range map[string]struct {
@@ -304,7 +309,7 @@ func TestMCPIsGuarded(t *testing.T) {
 		"a foreign origin": {[]string{"Authorization", "Bearer secret", "Origin", "http://evil.example"}, http.StatusForbidden},
 		"a foreign host":   {[]string{"Authorization", "Bearer secret", "Host", "evil.example"}, http.StatusForbidden},
 	} {
-		status, answer := p.Do("POST", "/mcp", hello, slices.Concat(kind, c.header)...)
+		status, answer := p.Do("POST", "/mcp", mcpHello, slices.Concat(kind, c.header)...)
 		assert.Equal(t, c.want, status, "%s: %s", name, answer)
 	}
 }
@@ -319,6 +324,41 @@ func TestStdioMCPPortalEndsWithItsInput(t *testing.T) {
 	require.NoError(t, c.Close())
 	assert.Less(t, began.Elapsed().Seconds(), 5.0)
 	assert.Equal(t, 0, command.ProcessState.ExitCode())
+}
+
+func TestStdioMCPPortalAnswersCallsAtTheEndOfItsInput(t *testing.T) {
+	t.Parallel()
+	command := mcpProcess(t)
+	in, err := command.StdinPipe()
+	require.NoError(t, err)
+	out, err := command.StdoutPipe()
+	require.NoError(t, err)
+	require.NoError(t, command.Start())
+	defer command.Process.Kill() //nolint:errcheck // it has ended, unless the test failed
+	answers := json.NewDecoder(out)
+	ask := func(line string) (answer document) {
+		_, err := io.WriteString(in, line+"\n")
+		require.NoError(t, err)
+		if strings.Contains(line, `"id"`) {
+			require.NoError(t, answers.Decode(&answer))
+		}
+		return answer
+	}
+	ask(mcpHello)
+	ask(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+	started := ask(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"start_session","arguments":{}}}`)
+	result, _ := started["result"].(document)
+	session, _ := result["structuredContent"].(document)
+	require.NotEmpty(t, session["sessionId"], started)
+	_, err = fmt.Fprintf(in, `{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"prompt","arguments":{"sessionId":%q,"prompt":"wait 10 min"}}}`+"\n", session["sessionId"])
+	require.NoError(t, err)
+	began := testclock.Now()
+	require.NoError(t, in.Close())
+	var last document
+	require.NoError(t, answers.Decode(&last))
+	assert.EqualValues(t, 3, last["id"], last)
+	require.NoError(t, command.Wait())
+	assert.Less(t, began.Elapsed().Seconds(), 5.0)
 }
 
 func TestPortalStopsDuringMCPCalls(t *testing.T) {

@@ -88,9 +88,13 @@ const instructions = `Each session of this portal is a conversation with a codin
 Call start_session, then prompt, which waits for the answer. If the state is "waiting", the agent needs an answer to a
 question: decide it with your user, call answer, and the agent goes on. If the state is "working" or "queued", call wait.`
 
-// Serve serves one client on streams, with one message per line, until the input ends or ctx is done. It closes in.
-func (a *API) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
-	return a.server.Run(ctx, &sdk.IOTransport{Reader: in, Writer: out})
+// Serve serves one client on streams, with one message per line, until the input ends and every request is answered, or ctx is done. It
+// closes in. It calls end when the input has ended: end must end the sessions, so that nothing waits for them.
+func (a *API) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser, end func()) error {
+	return a.server.Run(ctx, answering{&sdk.IOTransport{Reader: in, Writer: out}, func() {
+		end()
+		a.endCalls()
+	}})
 }
 
 // Routes adds the route of clients over HTTP.

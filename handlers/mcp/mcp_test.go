@@ -74,7 +74,7 @@ func connect(t *testing.T, host *copilot.Host, api *mcp.API) *client {
 	in, toServer := io.Pipe()
 	fromServer, out := io.Pipe()
 	served := make(chan error, 1)
-	go func() { served <- api.Serve(context.WithoutCancel(t.Context()), in, out) }()
+	go func() { served <- api.Serve(context.WithoutCancel(t.Context()), in, out, func() {}) }()
 	sdkClient := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, &sdk.ClientOptions{
 		ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) {
 			c.mu.Lock()
