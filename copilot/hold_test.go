@@ -3,6 +3,7 @@ package copilot_test
 import (
 	"context"
 	"errors"
+	"io"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -41,6 +42,42 @@ func TestSessionIsUsedDuringShutdown(t *testing.T) {
 		defer p.stop()
 		assert.Equal(t, copilot.StateIdle, p.session(s.ID()).Info().State)
 	})
+}
+
+func TestRecordsOfInactiveSessionsEndWithTheHost(t *testing.T) {
+	for name, uses := range map[string]func(here, elsewhere *portal) *portal{
+		"never used":     func(_, _ *portal) *portal { return nil },
+		"suspended":      func(here, _ *portal) *portal { return here },
+		"held elsewhere": func(_, elsewhere *portal) *portal { return elsewhere },
+	} {
+		atHome(t, name, func(h *home) {
+			before := h.portal()
+			id := before.start().ID()
+			prompt(h.t, before.session(id), "first")
+			settle()
+			before.stop()
+			p, other := h.portalWith(copilot.Options{Limits: copilot.Limits{Idle: 100 * time.Millisecond}}), h.portal()
+			defer other.stop()
+			if by := uses(p, other); by != nil {
+				prompt(h.t, by.session(id), "second")
+				settle()
+			}
+			s := p.session(id)
+			ended := make(chan error, 1)
+			go func() {
+				_, err := s.Record().Next(context.Background(), s.Record().Last(), 0)
+				ended <- err
+			}()
+			synctest.Wait()
+			require.Empty(h.t, ended)
+			p.stop()
+			synctest.Wait()
+			if assert.NotEmpty(h.t, ended, "the reader waits") {
+				require.ErrorIs(h.t, <-ended, io.EOF)
+			}
+			s.Record().Close()
+		})
+	}
 }
 
 // reopening begins to reopen a closed session with a past; open delays the opening of its conversation.

@@ -92,6 +92,7 @@ type Host struct {
 	processes      *ipc.Processes // nil if other processes cannot be called
 	work           hostWork       // checkpoints, copies of conversations, sign-ins
 	draining       atomic.Bool
+	ending         atomic.Bool // Close was called, for those that hold the lock of a session
 
 	mu       sync.Mutex
 	sessions map[string]*Session
@@ -359,6 +360,7 @@ func (h *Host) Health() agent.Health { return h.options.Health() }
 func (h *Host) Close(ctx context.Context) {
 	h.mu.Lock()
 	h.closed = true
+	h.ending.Store(true)
 	sessions := slices.Collect(maps.Values(h.sessions))
 	h.mu.Unlock()
 	h.runSlots.close()
@@ -370,7 +372,10 @@ func (h *Host) Close(ctx context.Context) {
 		defer close(ended)
 		var all sync.WaitGroup
 		for _, s := range sessions {
-			all.Go(func() { h.shutDown(s) })
+			all.Go(func() {
+				h.shutDown(s)
+				s.endInactiveRecord()
+			})
 		}
 		all.Wait()
 	}()

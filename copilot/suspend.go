@@ -308,10 +308,20 @@ func (s *Session) appendStored(entries []journal.Entry[event.Event]) error {
 // errRereadRecord reports that the record in memory does not continue in the store: the session must be loaded again.
 var errRereadRecord = fault.Errorf(fault.Unavailable, "the session has changed in the store; try again")
 
-// endRecord ends the record of a closed session. Readers of a suspended one wait for its next use. The caller must hold the lock.
+// endRecord ends the record of a closed session. Readers of a suspended one wait for its next use, unless the host stops. The caller must
+// hold the lock.
 func (s *Session) endRecord() {
-	if s.machine.State() == session.Closed {
+	if s.machine.State() == session.Closed || s.host.ending.Load() {
 		s.record.Close()
+	}
+}
+
+// endInactiveRecord ends the record of a session that is not active, when the host stops.
+func (s *Session) endInactiveRecord() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.machine.State() != session.Active {
+		s.endRecord()
 	}
 }
 

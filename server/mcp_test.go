@@ -334,7 +334,7 @@ func TestStdioMCPPortalAnswersCallsAtTheEndOfItsInput(t *testing.T) {
 	out, err := command.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, command.Start())
-	defer command.Process.Kill() //nolint:errcheck // it has ended, unless the test failed
+	defer func() { _ = command.Process.Kill() }() // it has ended, unless the test failed
 	answers := json.NewDecoder(out)
 	ask := func(line string) (answer document) {
 		_, err := io.WriteString(in, line+"\n")

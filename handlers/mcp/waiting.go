@@ -2,10 +2,12 @@ package mcp
 
 import (
 	"context"
+	"errors"
 	"iter"
 	"slices"
 
 	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/follow"
 )
 
@@ -51,7 +53,7 @@ func (w *waiting) follow(ctx context.Context, events iter.Seq2[follow.Batch[foll
 		return w.result(), nil
 	}
 	for b, err := range events {
-		if err != nil && isStopping(ctx) {
+		if err != nil && w.isCutOff(ctx, err) {
 			return w.result(), nil
 		}
 		if err != nil {
@@ -63,6 +65,11 @@ func (w *waiting) follow(ctx context.Context, events iter.Seq2[follow.Batch[foll
 		}
 	}
 	return w.result(), nil
+}
+
+// isCutOff reports whether a read failed because the portal stops. The run may go on in the process that holds the session.
+func (w *waiting) isCutOff(ctx context.Context, err error) bool {
+	return isStopping(ctx) || errors.Is(err, fault.ErrSessionClosed) && w.run.Session().Info().Owner != 0
 }
 
 func (w *waiting) batch(ctx context.Context, b follow.Batch[follow.Entry]) {
