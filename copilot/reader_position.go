@@ -50,8 +50,18 @@ func (s *Session) ReaderPositions(ctx context.Context) (map[string]uint64, error
 	return marks, err
 }
 
-// announced is the suffix of a position that a reader gets with an answer on its way.
+// announced precedes the node in the name of a position that a reader gets with an answer on its way. Each node has its own, and withdraws no
+// other.
 const announced = "~"
+
+// announcementOf returns the name of this node's announcement of a position.
+func (s *Session) announcementOf(name string, at journal.Position) string {
+	node := ""
+	if m := s.host.options.Moves; m != nil {
+		node = m.Node
+	}
+	return inEpoch(name, at.Epoch) + announced + node
+}
 
 // inEpoch returns the name under which the nodes of a cluster store a reader's position of an epoch. A number means nothing without it:
 // entries that a killed node had sent and not shipped are lost, and their numbers are given again.
@@ -61,7 +71,7 @@ func inEpoch(name string, epoch uint64) string { return fmt.Sprintf("%s@%d", nam
 // they can know: the next call of the reader may go to any of them. [Session.ConfirmReaderPosition] must follow once the answer is sent, or
 // [Session.WithdrawReaderPosition]. If it fails, the answer must not be sent, because another node would send it again.
 func (s *Session) AnnounceReaderPosition(ctx context.Context, name string, at journal.Position) error {
-	return s.host.options.Store.SharePosition(ctx, s.id, inEpoch(name, at.Epoch)+announced, at.N)
+	return s.host.options.Store.SharePosition(ctx, s.id, s.announcementOf(name, at), at.N)
 }
 
 // ConfirmReaderPosition stores which position a reader has, and returns at once.
@@ -71,7 +81,7 @@ func (s *Session) ConfirmReaderPosition(name string, at journal.Position) {
 
 // WithdrawReaderPosition takes back an announcement whose answer was not sent, and returns at once: no call waits for its confirmation.
 func (s *Session) WithdrawReaderPosition(name string, at journal.Position) {
-	_ = s.host.options.Store.SetPosition(s.id, inEpoch(name, at.Epoch)+announced, 0) // on failure calls wait
+	_ = s.host.options.Store.SetPosition(s.id, s.announcementOf(name, at), 0) // on failure calls wait
 }
 
 // ForgetReaderPosition removes what is stored of a reader.
@@ -181,17 +191,29 @@ func (s *Session) newestMark(ctx context.Context, name string) (at readerMark, n
 	epochs := append(slices.Clone(s.epochs.earlier), journal.Position{Epoch: s.epochs.current, N: ^uint64(0)})
 	s.mu.Unlock()
 	for i, e := range slices.Backward(epochs) {
-		mark := inEpoch(name, e.Epoch)
-		confirmed, number := marks[mark], marks[mark+announced]
-		if next.number == 0 && number > confirmed && confirmed < e.N {
-			next.number = number
-			next.sequence, err = s.host.options.Store.PositionSequence(ctx, s.id, mark+announced)
+		confirmed := marks[inEpoch(name, e.Epoch)]
+		if next.number == 0 && confirmed < e.N {
+			next, err = s.newestAnnouncement(ctx, marks, inEpoch(name, e.Epoch)+announced, confirmed)
 		}
 		if confirmed > 0 {
 			return readerMark{min(confirmed, e.N), i == len(epochs)-1}, next, err
 		}
 	}
 	return readerMark{marks[name], s.MovesBetweenNodes()}, next, err
+}
+
+// newestAnnouncement returns the newest position after a number among those of all nodes, whose names begin with prefix.
+func (s *Session) newestAnnouncement(ctx context.Context, marks map[string]uint64, prefix string, after uint64) (a announcement, err error) {
+	newest := ""
+	for mark, number := range marks {
+		if strings.HasPrefix(mark, prefix) && number > max(after, a.number) {
+			newest, a.number = mark, number
+		}
+	}
+	if newest != "" {
+		a.sequence, err = s.host.options.Store.PositionSequence(ctx, s.id, newest)
+	}
+	return a, err
 }
 
 // MovesBetweenNodes reports whether clients of the session may come from, and go to, other nodes of a cluster.

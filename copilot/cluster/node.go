@@ -229,6 +229,9 @@ const appendTime = 8 * time.Second
 
 // CatchUp implements [store.Cluster].
 func (n *Node) CatchUp(ctx context.Context) error {
+	if n.isCutOff() {
+		return errUnreachable
+	}
 	ctx, cancel := context.WithTimeout(ctx, catchUpTime)
 	defer cancel()
 	last, err := n.log.Last(ctx)
@@ -258,6 +261,13 @@ func (n *Node) CatchUp(ctx context.Context) error {
 	}()
 	n.store.Hurry()
 	return n.await(ctx, func() bool { return n.applied >= last })
+}
+
+// isCutOff reports whether the others may take this node for gone, which was alive before.
+func (n *Node) isCutOff() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return !n.valid.IsZero() && !time.Now().Before(n.valid)
 }
 
 // hasApplied reports whether the log has ever had a message.

@@ -246,6 +246,9 @@ func (s *Store) SetPosition(session, name string, number uint64) error {
 // SharePosition is [Store.SetPosition] for a cluster: it returns nil when every node can know the position, or this store cannot be written. If
 // it fails, the log cannot be reached, and they may know the position later.
 func (s *Store) SharePosition(ctx context.Context, session, name string, number uint64) error {
+	s.mu.Lock()
+	delete(s.marks, mark{session, name}) // it is older
+	s.mu.Unlock()
 	awaitLog, err := s.writeRow(ctx, subject(positionKind, session+"/"+name), func(ctx context.Context, w *writer) (rows int64, err error) {
 		return w.positionOf(ctx, mark{session, name}, number)
 	})

@@ -6,6 +6,7 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/follow"
@@ -67,9 +68,13 @@ func (w *waiting) follow(ctx context.Context, events iter.Seq2[follow.Batch[foll
 	return w.result(), nil
 }
 
-// isCutOff reports whether a read failed because the portal stops. The run may go on in the process that holds the session.
+// isCutOff reports whether a read failed because the portal stops. The run may go on in another process, or in the next one.
 func (w *waiting) isCutOff(ctx context.Context, err error) bool {
-	return isStopping(ctx) || errors.Is(err, fault.ErrSessionClosed) && w.run.Session().Info().Owner != 0
+	if isStopping(ctx) {
+		return true
+	}
+	i := w.run.Session().Info()
+	return errors.Is(err, fault.ErrSessionClosed) && (i.Owner != 0 || i.State != copilot.StateClosed)
 }
 
 func (w *waiting) batch(ctx context.Context, b follow.Batch[follow.Entry]) {

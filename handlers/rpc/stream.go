@@ -21,7 +21,7 @@ import (
 const (
 	commentEvery  = 15 * time.Second // keeps a silent stream alive
 	batchEvents   = 128
-	shutdownGrace = 2200 * time.Millisecond // for streams to end by themselves when the portal stops
+	shutdownGrace = 3200 * time.Millisecond // for streams to end by themselves, which takes 2.5 s when an agent hangs (server.Serve)
 )
 
 // eventWriter is the output of a stream: server-sent events, or notifications on a WebSocket.
