@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"context"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,15 +14,15 @@ import (
 
 func TestWorkThatWaitsForAnAgentDoesNotDelayTheStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		cancelled := false
+		var cancelled atomic.Bool
 		stop, wait := server.Background(t.Context(), func(ctx context.Context) {
 			<-ctx.Done()
-			cancelled = true
+			cancelled.Store(true)
 			time.Sleep(20 * time.Second) // for a lock
 		})
 		began := time.Now()
 		stop()
-		assert.True(t, cancelled)
+		assert.True(t, cancelled.Load())
 		assert.Equal(t, 300*time.Millisecond, time.Since(began))
 		wait()
 		assert.Equal(t, 20*time.Second, time.Since(began), "the storage is closed afterwards")
