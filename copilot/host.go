@@ -92,13 +92,12 @@ type Host struct {
 	processes      *ipc.Processes // nil if other processes cannot be called
 	work           hostWork       // checkpoints, copies of conversations, sign-ins
 	draining       atomic.Bool
-	ending         atomic.Bool // Close was called, for those that hold the lock of a session
+	closed         atomic.Bool // by Close; set with the lock, and also read by those that hold the lock of a session
 
 	mu       sync.Mutex
 	sessions map[string]*Session
 	watchers map[string]map[chan struct{}]struct{} // of deletions, by session
 	open     int                                   // sessions that are open or being opened
-	closed   bool
 }
 
 // NewHost returns a host without sessions. It does not start an agent process.
@@ -265,7 +264,7 @@ func CheckDirectory(dir string) error {
 // register adds an active session, or ends it if the host was closed meanwhile.
 func (h *Host) register(s *Session) error {
 	h.mu.Lock()
-	stopping := h.closed
+	stopping := h.closed.Load()
 	if !stopping {
 		h.sessions[s.id] = s
 		h.evictClosed()
@@ -359,8 +358,7 @@ func (h *Host) Health() agent.Health { return h.options.Health() }
 // Checkpoints of the last runs get a second more.
 func (h *Host) Close(ctx context.Context) {
 	h.mu.Lock()
-	h.closed = true
-	h.ending.Store(true)
+	h.closed.Store(true)
 	sessions := slices.Collect(maps.Values(h.sessions))
 	h.mu.Unlock()
 	h.runSlots.close()
@@ -410,9 +408,7 @@ func (h *Host) shutDown(s *Session) {
 
 // Stopping reports whether [Host.Close] was called. From then on no session can be activated.
 func (h *Host) Stopping() bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	return h.closed
+	return h.closed.Load()
 }
 
 func newID() string { return uuid.NewString() }

@@ -44,7 +44,7 @@ func (l Limits) withDefaults() Limits {
 func (h *Host) reserveSession() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	if h.closed {
+	if h.closed.Load() {
 		return fault.ErrStopping
 	}
 	if h.draining.Load() {

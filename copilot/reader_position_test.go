@@ -18,8 +18,8 @@ import (
 	"github.com/copilot-portal/portal/copilot/store"
 )
 
-// belief is how long a node waits for the confirmation of a position.
-const belief = 10 * time.Second
+// confirmTime is how long a node waits for the confirmation of a position.
+const confirmTime = 10 * time.Second
 
 // node starts a portal that is the only node of a cluster.
 func (h *home) node() *portal {
@@ -30,7 +30,7 @@ func (h *home) node() *portal {
 func (h *home) nodeOf(server *memlog.Server) *portal {
 	h.t.Helper()
 	n := cluster.New(&memlog.Log{Server: server}, cluster.Options{
-		Name: "test", Node: "a", Lease: belief, Log: slog.New(slog.DiscardHandler),
+		Name: "test", Node: "a", Lease: confirmTime, Log: slog.New(slog.DiscardHandler),
 	})
 	h.options.Cluster = n
 	p := h.portalWith(copilot.Options{Remote: n})
@@ -55,6 +55,17 @@ func (p *portal) nextEpoch() (s *copilot.Session, before journal.Position) {
 	return s, before
 }
 
+// announced returns a session, and a position in it that is announced to a reader.
+func (p *portal) announced() (s *copilot.Session, at journal.Position) {
+	p.t.Helper()
+	s = p.start()
+	prompt(p.t, s, "first")
+	settle()
+	at = s.Record().Position(5)
+	require.NoError(p.t, s.AnnounceReaderPosition(p.t.Context(), "live", at))
+	return s, at
+}
+
 func TestReaderPosition(t *testing.T) {
 	atHome(t, "one of an earlier epoch holds until a newer one is confirmed", func(h *home) {
 		p := h.node()
@@ -66,18 +77,14 @@ func TestReaderPosition(t *testing.T) {
 		n, err := s.ReaderPosition(h.t.Context(), "live", &copilot.Unconfirmed{})
 		require.NoError(h.t, err)
 		assert.Equal(h.t, before.N, n)
-		assert.GreaterOrEqual(h.t, time.Since(began), belief)
+		assert.GreaterOrEqual(h.t, time.Since(began), confirmTime)
 	})
 	atHome(t, "one that is announced again is waited for again", func(h *home) {
 		p := h.node()
 		defer p.stop()
-		s := p.start()
-		prompt(h.t, s, "first")
-		settle()
-		at := s.Record().Position(5)
-		require.NoError(h.t, s.AnnounceReaderPosition(h.t.Context(), "live", at))
+		s, at := p.announced()
 		var u copilot.Unconfirmed
-		ctx, cancel := context.WithTimeout(h.t.Context(), belief/2+time.Millisecond)
+		ctx, cancel := context.WithTimeout(h.t.Context(), confirmTime/2+time.Millisecond)
 		defer cancel()
 		_, err := s.ReaderPosition(ctx, "live", &u)
 		require.ErrorIs(h.t, err, context.DeadlineExceeded)
@@ -86,16 +93,12 @@ func TestReaderPosition(t *testing.T) {
 		began := time.Now()
 		_, err = s.ReaderPosition(h.t.Context(), "live", &u)
 		require.NoError(h.t, err)
-		assert.GreaterOrEqual(h.t, time.Since(began), belief)
+		assert.GreaterOrEqual(h.t, time.Since(began), confirmTime)
 	})
 	atHome(t, "nothing waits for one that is withdrawn", func(h *home) {
 		p := h.node()
 		defer p.stop()
-		s := p.start()
-		prompt(h.t, s, "first")
-		settle()
-		at := s.Record().Position(5)
-		require.NoError(h.t, s.AnnounceReaderPosition(h.t.Context(), "live", at))
+		s, at := p.announced()
 		s.WithdrawReaderPosition("live", at)
 		began := time.Now()
 		n, err := s.ReaderPosition(h.t.Context(), "live", &copilot.Unconfirmed{})

@@ -311,7 +311,7 @@ var errRereadRecord = fault.Errorf(fault.Unavailable, "the session has changed i
 // endRecord ends the record of a closed session. Readers of a suspended one wait for its next use, unless the host stops. The caller must
 // hold the lock.
 func (s *Session) endRecord() {
-	if s.machine.State() == session.Closed || s.host.ending.Load() {
+	if s.machine.State() == session.Closed || s.host.Stopping() {
 		s.record.Close()
 	}
 }

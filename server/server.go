@@ -191,7 +191,7 @@ func (s *Server) Serve(ctx context.Context) error {
 			failed <- s.http.Serve(&limitedListener{Listener: l, limits: s.limits, limiter: limiter, log: s.log})
 		})
 	}
-	beside := background(ctx, s.recoverSessions, s.retain, s.recoverWork(s.work.Recover, s.jobs.Recover), s.keepWarm, s.releaseStart)
+	work := background(ctx, s.recoverSessions, s.retain, s.recoverWork(s.work.Recover, s.jobs.Recover), s.keepWarm, s.releaseStart)
 	var err error
 	select {
 	case err = <-failed:
@@ -200,9 +200,9 @@ func (s *Server) Serve(ctx context.Context) error {
 	case <-s.stop:
 		s.log.Info("stopping at the request of a client")
 	}
-	beside.stop()
+	work.stop()
 	s.shutdown(context.WithoutCancel(ctx))
-	beside.wait()
+	work.wait()
 	s.close()
 	serving.Wait()
 	if errors.Is(err, http.ErrServerClosed) {

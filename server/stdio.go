@@ -55,10 +55,10 @@ func (k *portalCore) serveStreams(
 	serve func(ctx context.Context, in io.ReadCloser, out io.WriteCloser, end func()) error,
 ) error {
 	defer k.close()
-	beside := background(ctx, k.recoverSessions, k.retain, k.recoverWork(k.jobs.Recover))
-	defer beside.wait()
+	work := background(ctx, k.recoverSessions, k.retain, k.recoverWork(k.jobs.Recover))
+	defer work.wait()
 	end := sync.OnceFunc(func() {
-		beside.stop()
+		work.stop()
 		k.closeGently(ctx) // pending requests fail, which is an answer, too
 	})
 	t := startSession(context.WithoutCancel(ctx), in, out, func(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {

@@ -114,7 +114,7 @@ func TestNewActivityAndSessionAreKnownEverywhereAtOnce(t *testing.T) {
 }
 
 // A server that starts may answer before it has found the messages.
-func TestNodeDoesNotBelieveThatTheLogIsEmpty(t *testing.T) {
+func TestNodeAsksAgainWhenTheLogSeemsEmpty(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server, a, b, _ := trio(t)
 		a.create(t, "s", 1)

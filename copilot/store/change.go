@@ -54,7 +54,7 @@ func (s *Store) Progress(ctx context.Context, subject string) (Progress, error) 
 
 // PositionSequence returns the sequence of the newest message of the log about a position, as applied here; 0: there is none.
 func (s *Store) PositionSequence(ctx context.Context, session, name string) (uint64, error) {
-	x, err := s.Progress(ctx, subject(positionKind, session+"/"+name))
+	x, err := s.Progress(ctx, positionSubject(session, name))
 	return x.Sequence, err
 }
 

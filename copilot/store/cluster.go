@@ -51,6 +51,8 @@ func subject(kind, id string) string { return kind + "/" + id }
 // SessionSubject returns the subject of a session.
 func SessionSubject(id string) string { return subject(sessionKind, id) }
 
+func positionSubject(session, name string) string { return subject(positionKind, session+"/"+name) }
+
 // SplitSubject returns the kind and the id of a subject.
 func SplitSubject(s string) (kind, id string) {
 	kind, id, _ = strings.Cut(s, "/")

@@ -144,7 +144,7 @@ func (w *writer) writeMeta(ctx context.Context, l *Lease) error {
 		if err := w.position(ctx, l.key, name, number); err != nil {
 			return err
 		}
-		if _, err := w.change(ctx, subject(positionKind, l.id+"/"+name)); err != nil {
+		if _, err := w.change(ctx, positionSubject(l.id, name)); err != nil {
 			return err
 		}
 	}
@@ -247,9 +247,9 @@ func (s *Store) SetPosition(session, name string, number uint64) error {
 // it fails, the log cannot be reached, and they may know the position later.
 func (s *Store) SharePosition(ctx context.Context, session, name string, number uint64) error {
 	s.mu.Lock()
-	delete(s.marks, mark{session, name}) // it is older
+	delete(s.marks, mark{session, name}) // a waiting one is older, and would replace this one
 	s.mu.Unlock()
-	awaitLog, err := s.writeRow(ctx, subject(positionKind, session+"/"+name), func(ctx context.Context, w *writer) (rows int64, err error) {
+	awaitLog, err := s.writeRow(ctx, positionSubject(session, name), func(ctx context.Context, w *writer) (rows int64, err error) {
 		return w.positionOf(ctx, mark{session, name}, number)
 	})
 	if err != nil {
@@ -298,7 +298,7 @@ func (w *writer) writePositions(ctx context.Context) error {
 			if rows == 0 {
 				continue
 			}
-			if _, err := w.change(ctx, subject(positionKind, m.session+"/"+m.name)); err != nil {
+			if _, err := w.change(ctx, positionSubject(m.session, m.name)); err != nil {
 				return err
 			}
 		}

@@ -49,10 +49,11 @@ func followWork[E any](ctx context.Context, c call, r *follow.Reader[E], d deadl
 	report := progress{call: c}
 	r.Idle = d.nextWait
 	for b, err := range r.All(ctx) {
-		if err != nil && isStopping(ctx) {
+		switch {
+		case err == nil:
+		case isStopping(ctx):
 			return nil
-		}
-		if err != nil {
+		default:
 			return err
 		}
 		for _, e := range b.Entries {

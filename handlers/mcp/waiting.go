@@ -54,10 +54,11 @@ func (w *waiting) follow(ctx context.Context, events iter.Seq2[follow.Batch[foll
 		return w.result(), nil
 	}
 	for b, err := range events {
-		if err != nil && w.isCutOff(ctx, err) {
+		switch {
+		case err == nil:
+		case w.isCutOff(ctx, err):
 			return w.result(), nil
-		}
-		if err != nil {
+		default:
 			return result{}, err
 		}
 		w.batch(ctx, b)

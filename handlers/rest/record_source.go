@@ -103,7 +103,7 @@ func (m *bookmark) includes(e follow.Entry) bool {
 
 func (f sessionSource) movePosition(m *bookmark, n uint64) { m.at = f.session.Record().Position(n) }
 
-// deliver tells the other nodes of a cluster the new position before it writes the answer.
+// deliver also stores the new position.
 func (f sessionSource) deliver(ctx context.Context, m *bookmark, n uint64, write func() error) error {
 	if !f.unstored && f.session.MovesBetweenNodes() {
 		return f.deliverAnnounced(ctx, m, n, write)
@@ -117,6 +117,7 @@ func (f sessionSource) deliver(ctx context.Context, m *bookmark, n uint64, write
 	return nil
 }
 
+// deliverAnnounced tells the other nodes of a cluster the new position before it writes the answer.
 func (f sessionSource) deliverAnnounced(ctx context.Context, m *bookmark, n uint64, write func() error) error {
 	at, name := f.session.Record().Position(n), markName(f.token)
 	err := f.session.AnnounceReaderPosition(ctx, name, at)
