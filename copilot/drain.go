@@ -43,8 +43,8 @@ func (h *Host) Drain(on bool) Draining {
 	return h.Draining()
 }
 
-// DrainProcess is [Host.Drain] in a process on the store, by its name. Errors: kind [fault.NotFound] if it cannot be reached,
-// otherwise those of [ipc.Processes.Call].
+// DrainProcess is [Host.Drain] in a process on the store, by its name. Errors: those of [ipc.Processes.Call], with kind [fault.Unavailable] if the
+// process cannot be reached.
 func (h *Host) DrainProcess(ctx context.Context, process string, on bool) (d Draining, err error) {
 	switch {
 	case h.options.Store != nil && process == h.options.Store.Name():
@@ -60,7 +60,7 @@ func (h *Host) DrainProcess(ctx context.Context, process string, on bool) (d Dra
 }
 
 // errNoProcess reports a process that cannot be drained.
-var errNoProcess = fault.Errorf(fault.NotFound, "the portal to drain cannot be reached")
+var errNoProcess = fault.Errorf(fault.Unavailable, "the portal to drain cannot be reached at the moment; try again")
 
 // serveDrain drains this process for another one.
 func (h *Host) serveDrain(r *http.Request) (any, error) {

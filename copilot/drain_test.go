@@ -73,7 +73,7 @@ func TestPortalDrainsAnother(t *testing.T) {
 	assert.True(t, a.host.Draining().Draining)
 	assert.False(t, b.host.Draining().Draining)
 	_, err = b.host.DrainProcess(t.Context(), "nobody", true)
-	assert.Equal(t, fault.NotFound, fault.KindOf(err))
+	assert.Equal(t, fault.Unavailable, fault.KindOf(err))
 	got, err = b.host.DrainProcess(t.Context(), b.store.Name(), true)
 	require.NoError(t, err)
 	assert.True(t, got.Draining)

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"slices"
 	"strings"
 	"time"
 
@@ -139,13 +138,19 @@ func (v *ClusterClient) Drain(ctx context.Context, node string, on bool) (left c
 	return left, causeOf(ctx, err)
 }
 
-// find returns the process of a node.
+// find returns the process of a node. Errors: kind [fault.NotFound] if there is none, [fault.Unavailable] if it is silent.
 func (s ClusterStatus) find(node string) (process string, err error) {
-	i := slices.IndexFunc(s.Nodes, func(n ClusterNode) bool { return n.Node == node && n.State != "silent" })
-	if i < 0 {
-		return "", fault.Errorf(fault.NotFound, "no portal of the cluster has the name %q: see portal cluster status", node)
+	err = fault.Errorf(fault.NotFound, "no portal of the cluster has the name %q: see portal cluster status", node)
+	for _, n := range s.Nodes {
+		switch {
+		case n.Node != node:
+		case n.State == "silent": // if it was restarted, the new process follows
+			err = fault.Errorf(fault.Unavailable, "node %s is silent: it has stopped, or it cannot reach the cluster", node)
+		default:
+			return n.Process, nil
+		}
 	}
-	return s.Nodes[i].Process, nil
+	return "", err
 }
 
 // clusterRoutes adds the routes below api/cluster.
