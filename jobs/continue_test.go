@@ -196,6 +196,29 @@ func TestOneOfManyCallersContinuesJob(t *testing.T) {
 	})
 }
 
+func TestOneOfTwoCallersThatWaitForTheStoreContinuesJob(t *testing.T) {
+	stored(t, "which another program locks", withWork(ref("a")), answers(reactions(hang), nil, nil, nil), func(p *portal) {
+		j := p.start("j")
+		wait(time.Second)
+		require.NoError(p.t, j.Cancel(context.Background()))
+		db := p.database("&_txlock=immediate")
+		tx, err := db.BeginTx(context.Background(), nil)
+		require.NoError(p.t, err)
+		var errs [2]error
+		var callers sync.WaitGroup
+		for i := range errs {
+			callers.Go(func() { _, errs[i] = p.host.Continue(context.Background(), j.ID()) })
+			wait(time.Second)
+		}
+		require.NoError(p.t, tx.Rollback())
+		require.NoError(p.t, db.Close())
+		callers.Wait()
+		started := slices.Index(errs[:], nil)
+		require.GreaterOrEqual(p.t, started, 0)
+		require.ErrorIs(p.t, errs[1-started], jobs.ErrJobRuns)
+	})
+}
+
 func TestJobContinuesInOnePortalAtATime(t *testing.T) {
 	onMachine(t, "of those on one data directory", func(m *machine) {
 		first := m.open(withWork(ref("a")), answers(reactions(hang, hang, yes), nil, nil, nil))

@@ -110,7 +110,7 @@ func (h *Host) Continue(ctx context.Context, id string) (*Job, error) {
 		return nil, err
 	}
 	j, err := h.startJob(ctx, JobRequest{Name: info.Name, Directory: info.Directory, Input: info.Input}, b, next, id, events)
-	if errors.Is(err, store.ErrExists) || errors.Is(err, store.ErrLost) {
+	if errors.Is(err, store.ErrExists) {
 		return nil, ErrJobRuns // it was continued meanwhile
 	}
 	return j, err
