@@ -330,6 +330,17 @@ func TestBorrowedSession(t *testing.T) {
 		assert.Equal(p.t, copilot.StateIdle, s.Info().State)
 		assert.Empty(p.t, s.Tools())
 	})
+	inMemory(t, "does not get the tools of a task that was cancelled before it began", oneTask(plainTask), script{"busy": reactions(waits(time.Minute))}, func(p *portal) {
+		s := p.session()
+		_, err := s.Prompt(event.Prompt{Text: "busy"})
+		require.NoError(p.t, err)
+		task := p.borrow(s)
+		wait(time.Second)
+		require.NoError(p.t, task.Cancel(context.Background()))
+		wait(2 * time.Minute)
+		assert.Equal(p.t, copilot.StateIdle, s.Info().State)
+		assert.Empty(p.t, s.Tools())
+	})
 	inMemory(t, "that is closed and reopened ends a waiting task", oneTask(plainTask), script{"busy": reactions(hang)}, func(p *portal) {
 		s := p.session()
 		_, err := s.Prompt(event.Prompt{Text: "busy"})
