@@ -191,8 +191,8 @@ type TaskRequest struct {
 }
 
 // StartTask starts a task on its own in a borrowed session. Errors: [ErrNotInBook], [ErrNoInput],
-// [ErrLongInput], [fault.ErrSessionNotFound], [fault.ErrSessionClosed], kind [fault.Busy] if a task already
-// works in the session or another process holds it, and those of StartJob.
+// [ErrLongInput], [fault.ErrSessionNotFound], [fault.ErrSessionClosed], kind [fault.Busy] if a task of any
+// process already works in the session or the process that holds it cannot be reached, and those of StartJob.
 func (h *Host) StartTask(ctx context.Context, r TaskRequest) (*Task, error) {
 	leave, ok := h.tasks.Enter()
 	if !ok {
@@ -212,7 +212,7 @@ func (h *Host) StartTask(ctx context.Context, r TaskRequest) (*Task, error) {
 		return nil, err
 	}
 	if _, isBusy := h.busy.LoadOrStore(r.Session, true); isBusy {
-		return nil, fault.Errorf(fault.Busy, "a task is already working in this session")
+		return nil, errSessionBusy
 	}
 	t, err := h.borrowSession(ctx, s, r, b, plan)
 	if err != nil {
@@ -221,7 +221,16 @@ func (h *Host) StartTask(ctx context.Context, r TaskRequest) (*Task, error) {
 	return t, err
 }
 
+var errSessionBusy = fault.Errorf(fault.Busy, "a task is already working in this session")
+
 func (h *Host) borrowSession(ctx context.Context, s *copilot.Session, r TaskRequest, b *book.Book, plan book.Task) (*Task, error) {
+	works, err := h.tasks.RunsElsewhere(ctx, func(i TaskInfo) bool { return i.worksIn(s.ID()) })
+	switch {
+	case err != nil:
+		return nil, err
+	case works:
+		return nil, errSessionBusy
+	}
 	if err := s.SetRules(jobToolsAllowed()); err != nil {
 		return nil, err
 	}
