@@ -171,6 +171,35 @@ func TestJobIsContinuedOnceAtATime(t *testing.T) {
 	})
 }
 
+func TestWorkOfJobIsContinuedOnceAtATime(t *testing.T) {
+	inMemory(t, "also through other jobs", withWork(ref("a")), answers(reactions(hang), nil, nil, nil), func(p *portal) {
+		next := func(of *jobs.Job) *jobs.Job {
+			j, err := p.host.Continue(context.Background(), of.ID())
+			require.NoError(p.t, err)
+			wait(time.Second)
+			return j
+		}
+		ended := func(j *jobs.Job) *jobs.Job {
+			require.NoError(p.t, j.Cancel(context.Background()))
+			return j
+		}
+		first := p.start("j")
+		wait(time.Second)
+		second := ended(next(ended(first)))
+		third := next(second)
+		_, err := p.host.Continue(context.Background(), first.ID())
+		require.ErrorIs(p.t, err, jobs.ErrJobRuns)
+		require.ErrorContains(p.t, err, third.ID())
+		ended(third)
+		fourth := next(first)
+		for _, j := range []*jobs.Job{first, second, third} {
+			_, err := p.host.Continue(context.Background(), j.ID())
+			require.ErrorIs(p.t, err, jobs.ErrJobRuns)
+			require.ErrorContains(p.t, err, fourth.ID())
+		}
+	})
+}
+
 func TestOneOfManyCallersContinuesJob(t *testing.T) {
 	inMemory(t, "at the same time", withWork(ref("a")), answers(reactions(hang), nil, nil, nil), func(p *portal) {
 		for range 20 {
@@ -193,6 +222,29 @@ func TestOneOfManyCallersContinuesJob(t *testing.T) {
 			assert.EqualValues(p.t, 1, next.Load())
 			assert.EqualValues(p.t, 99, refused.Load())
 		}
+	})
+}
+
+func TestOneOfTwoCallersThatWaitForTheStoreContinuesJob(t *testing.T) {
+	stored(t, "which another program locks", withWork(ref("a")), answers(reactions(hang), nil, nil, nil), func(p *portal) {
+		j := p.start("j")
+		wait(time.Second)
+		require.NoError(p.t, j.Cancel(context.Background()))
+		db := p.database("&_txlock=immediate")
+		tx, err := db.BeginTx(context.Background(), nil)
+		require.NoError(p.t, err)
+		var errs [2]error
+		var callers sync.WaitGroup
+		for i := range errs {
+			callers.Go(func() { _, errs[i] = p.host.Continue(context.Background(), j.ID()) })
+			wait(time.Second)
+		}
+		require.NoError(p.t, tx.Rollback())
+		require.NoError(p.t, db.Close())
+		callers.Wait()
+		started := slices.Index(errs[:], nil)
+		require.GreaterOrEqual(p.t, started, 0)
+		require.ErrorIs(p.t, errs[1-started], jobs.ErrJobRuns)
 	})
 }
 

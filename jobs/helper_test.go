@@ -32,6 +32,7 @@ type machine struct {
 	agents  *fake.Agents
 	data    string
 	project string
+	sockets string // directory for calls between portals, "": they cannot call each other
 }
 
 // portal is a process on a machine.
@@ -93,7 +94,7 @@ func (m *machine) portal(st *store.Store, text string, s script, with ...func(*j
 		m.agents.Script = s.play()
 	}
 	p := &portal{machine: m, store: st}
-	p.sessions = copilot.NewHost(copilot.Options{Store: st, Launch: p.launch, Health: m.agents.Health})
+	p.sessions = copilot.NewHost(copilot.Options{Store: st, Launch: p.launch, Health: m.agents.Health, Sockets: m.sockets})
 	o := jobs.Options{Sessions: p.sessions, Book: b, Store: st, Directory: m.project}
 	for _, change := range with {
 		change(&o)

@@ -86,8 +86,8 @@ func checkInput(isRequired bool, input string) error {
 }
 
 // Continue starts a job that continues a job that ended without success: from its first unfinished works,
-// with its directory, input and book. Errors: [ErrJobNotFound], [ErrJobRuns] if the job or one that continues
-// it is running, [ErrJobDone] if nothing is left to do, and those of StartJob.
+// with its directory, input and book. Errors: [ErrJobNotFound], [ErrJobRuns] if the job or another one that
+// continues the same work is running, [ErrJobDone] if nothing is left to do, and those of StartJob.
 func (h *Host) Continue(ctx context.Context, id string) (*Job, error) {
 	old, err := h.endedJob(ctx, id)
 	if err != nil {
@@ -97,7 +97,10 @@ func (h *Host) Continue(ctx context.Context, id string) (*Job, error) {
 	if info.Status == Succeeded {
 		return nil, ErrJobDone
 	}
-	next, err := h.nextContinuation(ctx, id)
+	next, err := h.nextContinuation(ctx, h.origin(ctx, info)) // fails while any job does the work
+	if err == nil && info.Continues != "" {
+		next, err = h.nextContinuation(ctx, id)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +113,7 @@ func (h *Host) Continue(ctx context.Context, id string) (*Job, error) {
 		return nil, err
 	}
 	j, err := h.startJob(ctx, JobRequest{Name: info.Name, Directory: info.Directory, Input: info.Input}, b, next, id, events)
-	if errors.Is(err, store.ErrExists) || errors.Is(err, store.ErrLost) {
+	if errors.Is(err, store.ErrExists) {
 		return nil, ErrJobRuns // it was continued meanwhile
 	}
 	return j, err
@@ -131,15 +134,33 @@ func (h *Host) endedJob(ctx context.Context, id string) (*Job, error) {
 	return j, nil
 }
 
-// nextContinuation returns the id of the next job that continues the given one, or [ErrJobRuns] while the last one runs. Callers of all
-// processes that ask at the same time get the same id, which the store accepts once.
+// origin returns the id of the job whose work a job continues, directly or through others: its own if it continues none.
+func (h *Host) origin(ctx context.Context, i JobInfo) string {
+	for i.Continues != "" {
+		j, err := h.Job(ctx, i.Continues)
+		if err != nil {
+			break // it has expired
+		}
+		i = j.Info()
+	}
+	return i.ID
+}
+
+// nextContinuation returns the id of the next job that continues the given one, or [ErrJobRuns] while a job runs that continues it,
+// directly or through others. Callers of all processes that ask at the same time get the same id, which the store accepts once.
 func (h *Host) nextContinuation(ctx context.Context, id string) (string, error) {
 	for n := 1; ; n++ {
 		next := uuid.NewSHA1(uuid.NameSpaceOID, fmt.Appendf(nil, "%s/%d", id, n)).String()
-		switch _, err := h.endedJob(ctx, next); {
+		_, err := h.endedJob(ctx, next)
+		switch {
 		case errors.Is(err, ErrJobNotFound):
 			return next, nil
-		case err != nil:
+		case errors.Is(err, ErrJobRuns):
+			return "", fault.Errorf(fault.Busy, "job %s continues the same work: %w", next, err)
+		case err == nil:
+			_, err = h.nextContinuation(ctx, next)
+		}
+		if err != nil {
 			return "", err
 		}
 	}
@@ -170,8 +191,8 @@ type TaskRequest struct {
 }
 
 // StartTask starts a task on its own in a borrowed session. Errors: [ErrNotInBook], [ErrNoInput],
-// [ErrLongInput], [fault.ErrSessionNotFound], [fault.ErrSessionClosed], kind [fault.Busy] if a task already
-// works in the session or another process holds it, and those of StartJob.
+// [ErrLongInput], [fault.ErrSessionNotFound], [fault.ErrSessionClosed], kind [fault.Busy] if a task of any
+// process already works in the session or the process that holds it cannot be reached, and those of StartJob.
 func (h *Host) StartTask(ctx context.Context, r TaskRequest) (*Task, error) {
 	leave, ok := h.tasks.Enter()
 	if !ok {
@@ -191,7 +212,7 @@ func (h *Host) StartTask(ctx context.Context, r TaskRequest) (*Task, error) {
 		return nil, err
 	}
 	if _, isBusy := h.busy.LoadOrStore(r.Session, true); isBusy {
-		return nil, fault.Errorf(fault.Busy, "a task is already working in this session")
+		return nil, errSessionBusy
 	}
 	t, err := h.borrowSession(ctx, s, r, b, plan)
 	if err != nil {
@@ -200,7 +221,16 @@ func (h *Host) StartTask(ctx context.Context, r TaskRequest) (*Task, error) {
 	return t, err
 }
 
+var errSessionBusy = fault.Errorf(fault.Busy, "a task is already working in this session")
+
 func (h *Host) borrowSession(ctx context.Context, s *copilot.Session, r TaskRequest, b *book.Book, plan book.Task) (*Task, error) {
+	works, err := h.tasks.RunsElsewhere(ctx, func(i TaskInfo) bool { return i.worksIn(s.ID()) })
+	switch {
+	case err != nil:
+		return nil, err
+	case works:
+		return nil, errSessionBusy
+	}
 	if err := s.SetRules(jobToolsAllowed()); err != nil {
 		return nil, err
 	}

@@ -180,16 +180,22 @@ func (m *machine) database(more string) *sql.DB {
 	return db
 }
 
+// write changes the database like another program.
+func (m *machine) write(query string) {
+	m.t.Helper()
+	db := m.database("")
+	_, err := db.ExecContext(context.Background(), query)
+	require.NoError(m.t, err)
+	require.NoError(m.t, db.Close())
+}
+
 func TestAdoptedJobIsReadFromStore(t *testing.T) {
 	onMachine(t, "and its first portal stops working on it", func(m *machine) {
 		agent := answers(alwaysYes, reactions(inOrder(waits(time.Minute), yes)), nil, alwaysYes)
 		first := m.open(withWork(seq(ref("a"), ref("b"), ref("d"))), agent)
 		j := first.start("j")
 		wait(5 * time.Second)
-		db := m.database("")
-		_, err := db.ExecContext(context.Background(), "UPDATE owner SET start = '1'")
-		require.NoError(m.t, err)
-		require.NoError(m.t, db.Close())
+		m.write("UPDATE owner SET start = '1'")
 		second := m.open(withWork(ref("a")), nil)
 		m.agents.Script = agent.play()
 		defer second.stop()
@@ -251,14 +257,30 @@ func TestStoreFailureEndsJob(t *testing.T) {
 	stored(t, "even if the database was emptied", withWork(seq(ref("a"), ref("b"))), answers(reactions(inOrder(waits(time.Minute), yes)), nil, nil, nil), func(p *portal) {
 		j := p.start("j")
 		wait(time.Second)
-		db := p.database("")
-		_, err := db.ExecContext(context.Background(), "DELETE FROM activity")
-		require.NoError(p.t, err)
-		require.NoError(p.t, db.Close())
+		p.write("DELETE FROM activity")
 		events := rest(p.t, j, 0)
 		assert.Equal(p.t, jobs.Failed, j.Info().Status)
 		wait(5 * time.Minute)
 		assert.Equal(p.t, events, rest(p.t, p.job(j.ID()), 0), "a later reader gets it, too")
+	})
+}
+
+func TestJobThatCannotBeStoredDoesNotExist(t *testing.T) {
+	stored(t, "and can be started later", withWork(ref("a")), answers(reactions(hang, yes), nil, nil, nil), func(p *portal) {
+		j := p.start("j")
+		wait(time.Second)
+		require.NoError(p.t, j.Cancel(context.Background()))
+		p.write("CREATE TRIGGER refuse BEFORE INSERT ON line BEGIN SELECT RAISE(ABORT, 'refused'); END")
+		_, err := p.host.StartJob(context.Background(), jobs.JobRequest{Name: "j"})
+		assert.Equal(p.t, fault.Unavailable, fault.KindOf(err), "%v", err)
+		_, err = p.host.Continue(context.Background(), j.ID())
+		assert.Equal(p.t, fault.Unavailable, fault.KindOf(err), "%v", err)
+		p.write("DROP TRIGGER refuse")
+		list, err := p.host.Jobs(context.Background(), 0)
+		require.NoError(p.t, err)
+		assert.Equal(p.t, []jobs.JobInfo{j.Info()}, list)
+		next, _ := p.continueJob(j)
+		assert.Equal(p.t, jobs.Succeeded, next.Info().Status)
 	})
 }
 

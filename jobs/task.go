@@ -68,6 +68,11 @@ func (i *TaskInfo) applyStopped(b TaskSessionStopped) {
 	}
 }
 
+// worksIn reports whether the task works in a session.
+func (i TaskInfo) worksIn(session string) bool {
+	return slices.ContainsFunc(i.Sessions, func(s TaskSession) bool { return s.ID == session && s.Status == Running })
+}
+
 // Task is a task, for any number of clients. It is safe for concurrent use.
 type Task struct{ record *taskRecord }
 

@@ -3,6 +3,7 @@ package jobs_test
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"testing"
 	"time"
 
@@ -330,6 +331,17 @@ func TestBorrowedSession(t *testing.T) {
 		assert.Equal(p.t, copilot.StateIdle, s.Info().State)
 		assert.Empty(p.t, s.Tools())
 	})
+	inMemory(t, "does not get the tools of a task that was cancelled before it began", oneTask(plainTask), script{"busy": reactions(waits(time.Minute))}, func(p *portal) {
+		s := p.session()
+		_, err := s.Prompt(event.Prompt{Text: "busy"})
+		require.NoError(p.t, err)
+		task := p.borrow(s)
+		wait(time.Second)
+		require.NoError(p.t, task.Cancel(context.Background()))
+		wait(2 * time.Minute)
+		assert.Equal(p.t, copilot.StateIdle, s.Info().State)
+		assert.Empty(p.t, s.Tools())
+	})
 	inMemory(t, "that is closed and reopened ends a waiting task", oneTask(plainTask), script{"busy": reactions(hang)}, func(p *portal) {
 		s := p.session()
 		_, err := s.Prompt(event.Prompt{Text: "busy"})
@@ -351,6 +363,25 @@ func TestBorrowedSession(t *testing.T) {
 		_, err = p.host.StartTask(context.Background(), jobs.TaskRequest{Name: "x", Session: s.ID()})
 		require.ErrorIs(p.t, err, jobs.ErrNotInBook)
 	})
+}
+
+// Sockets need real time.
+func TestOneTaskOfAllPortalsWorksInSession(t *testing.T) {
+	m := &machine{t: t, agents: fake.New(), data: t.TempDir(), project: t.TempDir()}
+	m.sockets = filepath.Join(m.data, "sockets")
+	defer m.agents.Close()
+	agent := script{"work": reactions(hang)}
+	first, second := m.open(oneTask(plainTask), agent), m.open(oneTask(plainTask), agent)
+	defer first.stop()
+	defer second.stop()
+	s := first.session()
+	task := first.borrow(s)
+	works := func() bool { return len(first.task(task.ID()).Info().Sessions) > 0 }
+	require.Eventually(t, works, time.Minute, 5*time.Millisecond)
+	_, err := second.host.StartTask(context.Background(), jobs.TaskRequest{Name: "t", Session: s.ID()})
+	assert.Equal(t, fault.Busy, fault.KindOf(err), "%v", err)
+	require.NoError(t, task.Cancel(context.Background()))
+	second.borrow(s)
 }
 
 func TestDecisionPrecedesEveryEndOfTask(t *testing.T) {

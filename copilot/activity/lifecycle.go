@@ -109,7 +109,10 @@ func (l *Log[H, E]) tidy(ctx context.Context) {
 
 func (l *Log[H, E]) clear(ctx context.Context) (err error) {
 	for _, r := range l.local() {
-		err = errors.Join(err, r.storeEnd(ctx))
+		if endErr := r.storeEnd(ctx); endErr != nil {
+			err = errors.Join(err, endErr)
+			continue // without the record, nobody could store the end: the activity would run for ever
+		}
 		if r.isReleased() || l.isOver(r.Head()) {
 			l.evict(r)
 		}

@@ -15,7 +15,7 @@ type backend interface {
 	Activity(ctx context.Context, kind, id string) (store.Activity, error)
 	Activities(ctx context.Context, kind string, limit int) ([]store.Activity, error)
 	Lines(ctx context.Context, kind, id string, after uint64, limit int) ([][]byte, error)
-	Begin(ctx context.Context, a store.Activity) error
+	Begin(ctx context.Context, a store.Activity, lines ...[]byte) error
 	AppendActivity(ctx context.Context, a store.Activity, lines ...[]byte) (uint64, error)
 	Adopt(ctx context.Context, kind string) ([]store.Activity, error)
 	DeleteDone(ctx context.Context, kind string, before time.Time) ([]string, error)
@@ -82,14 +82,14 @@ func (m *memory) Lines(_ context.Context, _, id string, after uint64, limit int)
 	return slices.Clone(lines), nil
 }
 
-func (m *memory) Begin(_ context.Context, a store.Activity) error {
+func (m *memory) Begin(_ context.Context, a store.Activity, lines ...[]byte) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.find(a.ID) != nil {
 		return store.ErrExists
 	}
-	a.Owner, a.Changed = os.Getpid(), time.Now()
-	m.all = append(m.all, &remembered{Activity: a})
+	a.Owner, a.Changed, a.Last = os.Getpid(), time.Now(), uint64(len(lines))
+	m.all = append(m.all, &remembered{a, lines})
 	return nil
 }
 

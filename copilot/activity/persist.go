@@ -56,32 +56,28 @@ func (l *Log[H, E]) encode(entries []E) ([][]byte, error) {
 	return lines, nil
 }
 
-// create stores a new activity with its lead.
+// create stores a new activity with its lead: both or nothing.
 func (l *Log[H, E]) create(h H, lead [][]byte) error {
 	a, attempts := l.row(h, true), 0
 	err := persist(func(ctx context.Context) error {
 		attempts++
-		return l.store.Begin(ctx, a)
+		err := l.store.Begin(ctx, a, lead...)
+		if errors.Is(err, store.ErrExists) && attempts > 1 && l.hasBegun(ctx, a) {
+			return nil
+		}
+		return err
 	})
-	if errors.Is(err, store.ErrExists) && attempts > 1 {
-		err = nil // an earlier attempt succeeded although it returned an error
-	}
-	if err == nil && len(lead) > 0 {
-		a.Head = nil
-		err = persist(func(ctx context.Context) error {
-			_, err := l.store.AppendActivity(ctx, a, lead...)
-			if err != nil && !isLost(err) { // lost: another process has begun it
-				if now, findErr := l.store.Activity(ctx, a.Kind, a.ID); findErr == nil && now.Last > 0 {
-					return nil // an earlier attempt succeeded although it returned an error
-				}
-			}
-			return err
-		})
-	}
 	if err != nil {
 		return fault.Errorf(fault.Unavailable, "cannot store the %s: %w", l.kind.Name, err)
 	}
 	return nil
+}
+
+// hasBegun reports whether an attempt to store a new activity has succeeded although it returned an error. Otherwise another caller,
+// perhaps in another process, has begun one with this id.
+func (l *Log[H, E]) hasBegun(ctx context.Context, a store.Activity) bool {
+	now, err := l.store.Activity(ctx, a.Kind, a.ID)
+	return err == nil && bytes.Equal(now.Head, a.Head)
 }
 
 // save stores entries, and with withHead also the head.

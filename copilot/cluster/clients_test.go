@@ -162,7 +162,7 @@ func (m *machine) begin(context.Context) {
 	id, s := "a"+m.newID(), m.store
 	m.shared.activities = append(m.shared.activities, id)
 	m.do("begin "+id, func(ctx context.Context) error {
-		return s.Begin(ctx, store.Activity{Kind: "job", ID: id, Head: []byte("begun")})
+		return s.Begin(ctx, store.Activity{Kind: "job", ID: id, Head: []byte("begun")}, []byte("first"))
 	})
 }
 

@@ -130,7 +130,7 @@ func (m *Machine) enqueue(r *Run) (id string, err error) {
 // start makes r the current run.
 func (m *Machine) start(r *Run) {
 	m.run, r.phase = r, Starting
-	if r.tools != nil {
+	if r.tools != nil && !m.stops(r) { // a run that ends at once needs none
 		m.emit(ReplaceTools{*r.tools})
 	}
 	m.record("", event.RunStarted{})

@@ -89,27 +89,19 @@ func (s *Store) linesUpTo(ctx context.Context, kind, id string, after uint64, li
 	return lines, s.readError(rows.Err())
 }
 
-// Begin stores a new activity, which this process writes from now on. It fails with [ErrExists] if the kind and id are
-// in use.
-func (s *Store) Begin(ctx context.Context, a Activity) error {
+// Begin stores a new activity with its first lines, or nothing of it. This process writes it from now on. It fails with
+// [ErrExists] if the kind and id are in use.
+func (s *Store) Begin(ctx context.Context, a Activity, lines ...[]byte) error {
 	if a.Created.IsZero() {
 		a.Created = time.Now()
 	}
 	var version uint64
 	err := s.do(ctx, func(ctx context.Context, w *writer) error {
-		err := w.db.transaction(ctx, func() error {
-			if err := w.registerOwner(ctx); err != nil {
+		err := w.db.transaction(ctx, func() (err error) {
+			if err := w.begin(ctx, a, lines); err != nil {
 				return err
 			}
-			made, err := w.db.exec(ctx, `INSERT INTO activity (kind, id, created, changed, head, done, last, owner)
-				VALUES (?, ?, ?, ?, ifnull(?, x''), ?, 0, iif(?, NULL, ?)) ON CONFLICT (kind, id) DO NOTHING`,
-				a.Kind, a.ID, a.Created.UnixMilli(), a.Created.UnixMilli(), a.Head, a.Done, a.Done, w.self.key)
-			if err == nil && made == 0 {
-				return ErrExists
-			}
-			if err == nil {
-				version, err = w.change(ctx, subject(a.Kind, a.ID))
-			}
+			version, err = w.change(ctx, subject(a.Kind, a.ID))
 			return err
 		})
 		if err == nil && !a.Done {
@@ -121,6 +113,23 @@ func (s *Store) Begin(ctx context.Context, a Activity) error {
 		s.awaitActivity(ctx, a, version)
 	}
 	return err
+}
+
+func (w *writer) begin(ctx context.Context, a Activity, lines [][]byte) error {
+	if err := w.registerOwner(ctx); err != nil {
+		return err
+	}
+	var key int64
+	err := w.db.row(ctx, `INSERT INTO activity (kind, id, created, changed, head, done, last, owner)
+		VALUES (?, ?, ?, ?, ifnull(?, x''), ?, ?, iif(?, NULL, ?)) ON CONFLICT (kind, id) DO NOTHING RETURNING key`,
+		[]any{a.Kind, a.ID, a.Created.UnixMilli(), a.Created.UnixMilli(), a.Head, a.Done, len(lines), a.Done, w.self.key}, &key)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		return ErrExists
+	case err != nil:
+		return err
+	}
+	return w.insertLines(ctx, key, 1, lines)
 }
 
 // shareTime is how long a change of an activity waits for the log, whose servers may be choosing a leader.
@@ -168,14 +177,24 @@ func (w *writer) appendActivity(ctx context.Context, a Activity, lines [][]byte)
 	err = w.db.row(ctx, `UPDATE activity SET last = last + ?, head = ifnull(?, head), changed = max(changed, ?),
 		done = ?, owner = iif(?, NULL, owner) WHERE kind = ? AND id = ? AND owner = ? RETURNING key, last`,
 		[]any{len(lines), a.Head, time.Now().UnixMilli(), a.Done, a.Done, a.Kind, a.ID, w.self.key}, &key, &last)
-	if errors.Is(err, sql.ErrNoRows) {
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
 		return 0, ErrLost
+	case err != nil:
+		return 0, err
 	}
-	first := last - uint64(len(lines)) + 1
-	for i := 0; i < len(lines) && err == nil; i++ {
-		_, err = w.db.exec(ctx, "INSERT INTO line (activity, number, data) VALUES (?, ?, ifnull(?, x''))", key, first+uint64(i), lines[i])
+	return last, w.insertLines(ctx, key, last-uint64(len(lines))+1, lines)
+}
+
+// insertLines inserts lines of an activity, the first of which has a number.
+func (w *writer) insertLines(ctx context.Context, key int64, first uint64, lines [][]byte) error {
+	for i, line := range lines {
+		_, err := w.db.exec(ctx, "INSERT INTO line (activity, number, data) VALUES (?, ?, ifnull(?, x''))", key, first+uint64(i), line)
+		if err != nil {
+			return err
+		}
 	}
-	return last, err
+	return nil
 }
 
 // Adopt takes over the activities of a kind that are not done and that no process writes: they were released, or their

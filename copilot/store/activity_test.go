@@ -36,11 +36,11 @@ func TestActivityLinesAreReadBack(t *testing.T) {
 	directory := t.TempDir()
 	s := open(t, directory)
 	created := time.UnixMilli(1_000_000)
-	require.NoError(t, s.Begin(t.Context(), store.Activity{Kind: "test", ID: "a", Head: []byte("first"), Created: created}))
-	require.ErrorIs(t, s.Begin(t.Context(), store.Activity{Kind: "test", ID: "a"}), store.ErrExists)
+	require.NoError(t, s.Begin(t.Context(), store.Activity{Kind: "test", ID: "a", Head: []byte("first"), Created: created}, []byte("one")))
+	require.ErrorIs(t, s.Begin(t.Context(), store.Activity{Kind: "test", ID: "a"}, []byte("other")), store.ErrExists)
 	require.NoError(t, s.Begin(t.Context(), store.Activity{Kind: "other", ID: "a"}), "ids are unique within a kind")
 	a := store.Activity{Kind: "test", ID: "a"}
-	last, err := s.AppendActivity(t.Context(), a, []byte("one"), nil)
+	last, err := s.AppendActivity(t.Context(), a, nil)
 	require.NoError(t, err)
 	require.EqualValues(t, 2, last)
 	a.Head = []byte{}
@@ -66,6 +66,19 @@ func TestActivityLinesAreReadBack(t *testing.T) {
 	assert.Empty(t, lines(t, s, "nobody", 0, 0))
 	_, err = s.Activity(t.Context(), "test", "nobody")
 	assert.ErrorIs(t, err, store.ErrNotFound)
+}
+
+func TestActivityBeginsWithAllOfItsLinesOrNotAtAll(t *testing.T) {
+	directory := t.TempDir()
+	s := open(t, directory)
+	change(t, directory, "CREATE TRIGGER refuse BEFORE INSERT ON line WHEN new.number = 2 BEGIN SELECT RAISE(ABORT, 'refused'); END")
+	a := store.Activity{Kind: "test", ID: "a"}
+	require.ErrorContains(t, s.Begin(t.Context(), a, []byte("one"), []byte("two")), "refused")
+	_, err := s.Activity(t.Context(), "test", "a")
+	require.ErrorIs(t, err, store.ErrNotFound)
+	change(t, directory, "DROP TRIGGER refuse")
+	require.NoError(t, s.Begin(t.Context(), a, []byte("one"), []byte("two")))
+	assert.Equal(t, []string{"one", "two"}, lines(t, s, "a", 0, 0))
 }
 
 func TestDoneActivityTakesNoLines(t *testing.T) {

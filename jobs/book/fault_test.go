@@ -53,6 +53,7 @@ func TestFaultsHavePathAndLine(t *testing.T) {
 		{"no retries in the list", tasks + "drivingSessionRetries: []", `3: drivingSessionRetries: must not be empty`},
 		{"the first is not the driving model", tasks + "drivingSessionRetries:\n- {modelId: n, retries: 1}", `4: drivingSessionRetries[0].modelId: "n" is not the driving model "m", which must be the first`},
 		{"negative retries", tasks + "drivingSessionRetries:\n- {modelId: m, retries: 1}\n- {modelId: n, retries: -1}", `5: drivingSessionRetries[1].retries: must be a whole number from 0, not "-1"`},
+		{"too many retries", tasks + "drivingSessionRetries:\n- {modelId: m, retries: 100}\n- {modelId: n, retries: 101}", `5: drivingSessionRetries[1].retries: must be at most 100`},
 		{"retries without a model", tasks + "drivingSessionRetries:\n- {retries: 1}", `4: drivingSessionRetries[0].modelId: is missing`},
 		{"a model without retries", tasks + "drivingSessionRetries:\n- {modelId: m}", `4: drivingSessionRetries[0].retries: is missing`},
 		{"a model of another type", tasks + "drivingSessionRetries:\n- {modelId: [m], retries: 1}", `4: drivingSessionRetries[0].modelId: must be text, not a list`},

@@ -137,6 +137,9 @@ func (l *loader) models(s located) {
 	}
 }
 
+// maxRetries limits the retries on one model. A repository must not make a task try for ever.
+const maxRetries = 100
+
 func (l *loader) retries(s located) {
 	for i, item := range s.nonEmptyList() {
 		f, ok := item.fields("modelId", "retries")
@@ -153,7 +156,11 @@ func (l *loader) retries(s located) {
 				s.fault("%s is not the driving model %s, which must be the first", quote(r.ModelID), quote(driving))
 			}
 		})
-		f.must("retries", func(s located) { r.Retries = s.integer(0) })
+		f.must("retries", func(s located) {
+			if r.Retries = s.integer(0); r.Retries > maxRetries {
+				s.fault("must be at most %d", maxRetries)
+			}
+		})
 		l.book.Models.Retries = append(l.book.Models.Retries, r)
 	}
 }

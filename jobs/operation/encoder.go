@@ -336,24 +336,34 @@ func (t *encoder) toolEnded(b event.ToolEnded) {
 
 // asked encodes a question to users, with the id for answers. Calls of client tools are not reported.
 func (t *encoder) asked(q event.Question) {
+	text := askingText(q)
+	if text == "" {
+		return
+	}
+	t.add(Execution, SenderCopilot, "", "") // emits the reads, which come before it
+	first := len(t.out)
+	t.addNotice("Waiting for %s", text)
+	t.out[first].Request, t.out[first].scopes = q.ID, q.Scopes
+	t.open[q.ID] = q.Call
+}
+
+// askingText says what a question waits for, or "" for a call of a client tool.
+func askingText(q event.Question) string {
 	source := oneLine(cmp.Or(q.Source, "the agent"))
 	switch q.Kind {
 	case event.AskTool:
-		return
 	case event.AskPermission:
-		t.addNotice("Waiting for permission: %s", permissionText(q))
+		return "permission: " + permissionText(q)
 	case event.AskForm:
-		t.addNotice("Waiting for someone to fill in a form of %s: %s", source, oneLine(q.Text))
+		return fmt.Sprintf("someone to fill in a form of %s: %s", source, oneLine(q.Text))
 	case event.AskSignIn:
-		t.addNotice("Waiting for someone to sign in to %s", source)
+		return "someone to sign in to " + source
 	case event.AskPlan:
-		t.addNotice("Waiting for someone to approve the agent's plan")
+		return "someone to approve the agent's plan"
 	case event.AskInput:
-		t.addNotice("Waiting for an answer: %s", oneLine(q.Text))
+		return "an answer: " + oneLine(q.Text)
 	}
-	asks := &t.out[len(t.out)-1]
-	asks.Request, asks.scopes = q.ID, q.Scopes
-	t.open[q.ID] = q.Call
+	return ""
 }
 
 // closed encodes the end of a question, so that other clients no longer offer to answer it.

@@ -348,6 +348,32 @@ func TestWaitingForPersonIsReported(t *testing.T) {
 	})
 }
 
+func TestFirstMessageOfLongQuestionHasItsID(t *testing.T) {
+	onMachine(t, func(m *machine) {
+		p := m.portal(nil, operation.Options{Policy: permission.Policy{permission.Exec: permission.Ask}})
+		defer p.stop()
+		m.agents.Script = func(t *fake.Turn) {
+			t.Emit(event.ToolStarted{ID: "a", Name: "view", Arguments: []byte(`{"path": "b"}`)}, event.ToolEnded{ID: "a"})
+			t.Ask(event.Question{Names: []string{permission.Exec}, Title: "Run a script", Detail: strings.Repeat("make\n", 4000)})
+		}
+		o := p.start(operation.Request{Type: operation.Prompt, Prompt: "x"})
+		s, err := p.sessions.Session(context.Background(), o.Info().Session)
+		require.NoError(t, err)
+		wait(time.Minute)
+		answer(t, s)
+		list := all(t, o)
+		assert.Equal(t, "Read `b`", list[0].Content)
+		assert.True(t, strings.HasPrefix(list[1].Content, "Waiting for permission: Run a script\n"), list[1].Content[:50])
+		var asks []int
+		for i, m := range list {
+			if m.Request != "" {
+				asks = append(asks, i)
+			}
+		}
+		assert.Equal(t, []int{1}, asks)
+	})
+}
+
 // answer answers the open question of a session.
 func answer(t *testing.T, s *copilot.Session) {
 	t.Helper()

@@ -452,6 +452,31 @@ func TestSessionIsClosedAfterOperation(t *testing.T) {
 	})
 }
 
+func TestSessionIsClosedAfterOperationThatGaveUp(t *testing.T) {
+	for name, script := range map[string]func(*fake.Turn){
+		"an agent that stops when it is told to": func(t *fake.Turn) { t.WaitForAbort() },
+		"an agent that does not":                 func(t *fake.Turn) { t.WaitIgnoringAbort(time.Hour) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			inMemory(t, func(p *portal) {
+				p.agents.Script = script
+				o, _ := p.do(operation.Request{})
+				wait(time.Minute)
+				s, err := p.sessions.Session(context.Background(), o.Info().Session)
+				require.NoError(t, err)
+				assert.Equal(t, copilot.StateClosed, s.Info().State)
+			})
+		})
+	}
+}
+
+func TestPortalThatStopsDoesNotWaitForRunOfOperationThatGaveUp(t *testing.T) {
+	inMemory(t, func(p *portal) {
+		p.agents.Script = func(t *fake.Turn) { t.WaitIgnoringAbort(time.Hour) }
+		p.do(operation.Request{}) // the end of the test stops the portal
+	})
+}
+
 func TestForeignRunsAreIgnored(t *testing.T) {
 	inMemory(t, func(p *portal) {
 		p.agents.Script = func(t *fake.Turn) {

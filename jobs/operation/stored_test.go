@@ -279,6 +279,29 @@ func TestStoreFailureEndsOperation(t *testing.T) {
 	})
 }
 
+func TestEndIsStoredAfterOutageThatOutlastsRetention(t *testing.T) {
+	onMachine(t, func(m *machine) {
+		s, err := store.Open(context.Background(), store.Options{Directory: m.data, Busy: time.Millisecond})
+		require.NoError(m.t, err)
+		p := m.portal(s, operation.Options{})
+		defer p.stop()
+		m.agents.Script = func(t *fake.Turn) { t.Say("One."); t.Wait(time.Minute); t.Say("Two."); t.WaitForAbort() }
+		o := p.start(operation.Request{Feature: "003", Document: "x"})
+		wait(time.Second)
+		free := m.lock()
+		all(m.t, o)
+		wait(15 * time.Minute)
+		free()
+		wait(time.Minute)
+		assert.False(t, p.knows(o.Info().ID), "it is over")
+		p.start(operation.Request{Feature: "003", Document: "x"})
+		wait(15 * time.Minute)
+		list, err := p.store.Activities(context.Background(), "operation", 10)
+		require.NoError(m.t, err)
+		assert.Len(t, list, 1, "only the second is left")
+	})
+}
+
 func TestOperationEndsThoughDatabaseWasEmptied(t *testing.T) {
 	stored(t, func(p *portal) {
 		p.agents.Script = func(t *fake.Turn) { t.Say("One."); t.Wait(time.Minute); t.Say("Two."); t.WaitForAbort() }

@@ -53,7 +53,25 @@ func (w *worker) work(ctx context.Context, prompt string) {
 		w.storeModel(i)
 		e.apply(i)
 	}, e.messages()...)
-	if e.status != Interrupted && w.session.Info().State == copilot.StateIdle { // otherwise others continue in it
+	if e.status != Interrupted {
+		w.closeSession(ctx)
+	}
+}
+
+// closeSession closes the session when the run has ended, unless others continue in it. It waits for a run that was just cancelled, but
+// not when the portal stops.
+func (w *worker) closeSession(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, grace(nil))
+	defer cancel()
+	w.reader.Idle = nil
+	if w.run != nil {
+		for _, err := range w.run.Watch(ctx) {
+			if err != nil {
+				break // it has not ended in time
+			}
+		}
+	}
+	if w.session.Info().State == copilot.StateIdle {
 		_ = w.session.Close() // a suspended session needs no closing
 	}
 }

@@ -27,7 +27,8 @@ type result struct {
 	question *Question
 }
 
-// Make generates a new version from the description. Errors: kinds [fault.NotFound] and [fault.Busy]. Later errors are events.
+// Make generates a new version from the description. Errors: kinds [fault.NotFound], [fault.Busy], also if another process holds the
+// interface, and [fault.Unavailable]. Later errors are events.
 func (h *Host) Make(ctx context.Context, id string) error {
 	return h.begin(ctx, id, "", func(Item) (request, error) {
 		description, err := h.description(ctx, id)
@@ -38,8 +39,8 @@ func (h *Host) Make(ctx context.Context, id string) error {
 	})
 }
 
-// Change changes the current version as the prompt says, or answers the open question. Errors: kinds [fault.NotFound],
-// [fault.Busy], and [fault.Invalid] for a prompt that is empty or too long. Later errors are events.
+// Change changes the current version as the prompt says, or answers the open question. Errors: those of [Host.Make], and kind
+// [fault.Invalid] for a prompt that is empty or too long. Later errors are events.
 func (h *Host) Change(ctx context.Context, id, prompt string) error {
 	prompt = strings.TrimSpace(prompt)
 	switch {
@@ -104,6 +105,9 @@ func (h *Host) begin(ctx context.Context, id, prompt string, prepare func(Item) 
 	}
 	do, err := prepare(i)
 	if err != nil {
+		return err
+	}
+	if err := h.hold(id); err != nil { // before the model works for nothing
 		return err
 	}
 	h.mu.Lock()
@@ -193,6 +197,11 @@ func (h *Host) updateItem(id string, change func(*Item) (line []byte, err error)
 		return h.log.Replace(ctx, i)
 	}
 	return h.log.Replace(ctx, i, line)
+}
+
+// hold makes this process the one that changes a stored interface. Error: kind [fault.Busy] if another one holds it.
+func (h *Host) hold(id string) error {
+	return h.updateItem(id, func(*Item) ([]byte, error) { return nil, nil })
 }
 
 // change is updateItem for changes that are not requests; it publishes them.

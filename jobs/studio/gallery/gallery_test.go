@@ -294,7 +294,11 @@ func TestInterfacesSurviveRestart(t *testing.T) {
 			_, source, err := other.Source(t.Context(), id, 2)
 			require.NoError(t, err, "another portal on the same data can read it")
 			assert.Equal(t, whole(app("Two")), source)
-			assert.Equal(t, fault.Busy, fault.KindOf(other.Revert(t.Context(), id, 1)), "but cannot write")
+			for name, err := range map[string]error{
+				"make": other.Make(t.Context(), id), "change": other.Change(t.Context(), id, "Call it Never"), "back": other.Revert(t.Context(), id, 1),
+			} {
+				assert.Equal(t, fault.Busy, fault.KindOf(err), "but cannot write: %s", name)
+			}
 		})
 		require.NoError(t, g.Delete(t.Context(), id))
 		list, err = g.List(t.Context())
