@@ -205,6 +205,7 @@ func TestPage(t *testing.T) {
 		"stays at its place when a panel closes":           keepsPlaceOnBack,
 		"sends a failed prompt again with its attachments": retriesWithAttachments,
 		"waits for attachments that are being read":        waitsForAttachments,
+		"returns an unsent prompt to the box in view":      returnsUnsentPrompt,
 		"keeps rows where they are under the pointer":      keepsRowsUnderPointer,
 		"continues a closed session":                       continuesClosedSession,
 		"follows a session that was opened again":          followsReopenedSession,

@@ -58,7 +58,9 @@ export function newConnections(rpc) {
   };
 }
 
-const unreachable = () => new CallError("gone", "Can't reach the portal.");
+/** What a call says that fails with "gone". */
+export const UNREACHABLE = "Can't reach the portal.";
+const unreachable = () => new CallError("gone", UNREACHABLE);
 
 /** A JSON-RPC connection with calls in both directions. */
 export class Connection {

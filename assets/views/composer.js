@@ -1,10 +1,11 @@
 // The composer of a session: the box for prompts, with the session's settings, the queue, and what to do while a run works.
 
 import { h, hasKeyboard, messageOf, setText } from "../dom.js";
-import { CallError } from "../rpc.js";
+import { UNREACHABLE } from "../rpc.js";
 import { isCapable } from "../store.js";
 import { runInput, writtenIn } from "./attachments.js";
 import { createBox } from "./box.js";
+import { dialog } from "./dialog.js";
 import { icon } from "./icons.js";
 import { whenBusy } from "./keys.js";
 import { createQueue } from "./queue.js";
@@ -28,12 +29,11 @@ export function createComposer({ session, rpc, onSent, commands, earlier, resend
   const stopButton = h("button", { type: "button", class: "stop with-icon", title: "Stop (Esc)", "data-testid": "stop", hidden: true }, icon("stop"), h("span", { class: "button-text" }, "Stop"));
   const keys = h("span", { class: "keys muted", "aria-hidden": "true" });
   let stopping = "";
-  let isUnsent = false; // a prompt is back in the box because the portal could not be reached
 
   /** @param {string} message */
   const showError = (message) => box.showError(message);
   const settings = createSettings({ session, rpc, onError: showError });
-  const queue = createQueue({ session, rpc, onError: showError, onLost: (text) => box.restore({ text, attached: [], mentions: [] }) });
+  const queue = createQueue({ session, rpc, onError: showError, onLost: (text) => void box.restore({ text, attached: [], mentions: [] }, "") });
   const box = createBox({
     draft: session.id,
     above: [queue.node],
@@ -49,10 +49,7 @@ export function createComposer({ session, rpc, onSent, commands, earlier, resend
   const update = () => {
     const running = session.run !== "";
     const empty = box.isEmpty();
-    if (isUnsent && rpc.state === "open") {
-      isUnsent = false;
-      showError("");
-    }
+    if (rpc.state === "open") box.dropError(UNREACHABLE);
     stopButton.hidden = !running;
     stopButton.disabled = running && stopping === session.run;
     const steers = isCapable(session, "steering");
@@ -75,10 +72,14 @@ export function createComposer({ session, rpc, onSent, commands, earlier, resend
       queue.accepted(entry, run);
     } catch (error) {
       queue.remove(entry);
-      box.restore(written);
-      showError(messageOf(error));
-      isUnsent = error instanceof CallError && error.code === "gone";
+      giveBack(written, messageOf(error));
     }
+    box.refresh();
+  };
+  /** Puts what could not be sent into the box, or tells the user, who has left it. @param {Written} written @param {string} why */
+  const giveBack = (written, why) => {
+    if (box.restore(written, why)) return;
+    dialog("Could not send the prompt", [h("p", {}, why), h("p", {}, `It is in the box of “${session.title || "Untitled"}”.`)], "", async () => {});
   };
   /** @param {"send" | "steer"} action */
   const submit = (action) => {
