@@ -14,6 +14,20 @@ func goTo(b *portaltest.Browser, hash string) {
 	b.Do(chromedp.Evaluate[chromedp.Void](`location.hash = ` + literal(hash)))
 }
 
+// loseResponse breaks the connection when the response to the next prompt arrives, and drops it.
+func loseResponse(b *portaltest.Browser) {
+	b.Do(chromedp.Evaluate[chromedp.Void](`(() => {
+		const send = WebSocket.prototype.send;
+		WebSocket.prototype.send = function (text) {
+			send.call(this, text);
+			const { id, method } = JSON.parse(text);
+			if (method !== "run.start") return;
+			WebSocket.prototype.send = send;
+			this.onmessage = ({ data }) => void (JSON.parse(data).id === id && this.close());
+		};
+	})()`))
+}
+
 func returnsUnsentPrompt(t page) {
 	first, second := t.portal.StartSession(t.TempDir(), "permissions=ask"), t.portal.StartSession(t.TempDir(), "permissions=ask")
 	wire := t.portal.Proxy()
@@ -56,4 +70,41 @@ func returnsUnsentPrompt(t page) {
 	b.Click(id("send"))
 	idle(b, 1)
 	b.WaitCount(id("prompt-block"), 1)
+}
+
+func sendsPromptOnce(t page) {
+	dir := t.TempDir()
+	b, _ := t.session(dir, "permissions=allow")
+	b.Outages()
+	b.Is(paste)
+	b.WaitText(".attached", "pasted.txt")
+	loseResponse(b)
+	send(b, "say `heron`")
+	idle(b, 1)
+	b.Wait(written + ` === ""`) // it has arrived
+	b.WaitGone(".attached")
+	assert.Empty(t, b.Text(`document.querySelector('[data-testid="problem"]').textContent`))
+
+	send(b, lasting("one"))
+	b.WaitText(id("tool"), "Running")
+	loseResponse(b)
+	send(b, "say `stork`")
+	b.WaitCount(id("queue", id("queue-remove")), 1)
+	b.Wait(written + ` === ""`)
+	t.file(dir, "one", "")
+	idle(b, 3)
+	b.WaitCount(id("prompt-block"), 3)
+
+	goTo(b, "#/")
+	pick(b, id("model"), "demo")
+	inDirectory(b, dir)
+	b.Type(id("prompt"), "say `egret`")
+	loseResponse(b)
+	b.Press(kb.Enter)
+	idle(b, 1)
+	assert.Equal(t, "#/s/", b.Text(`location.hash.slice(0, 4)`))
+	b.WaitText(id("answer"), "egret")
+	b.WaitCount(id("prompt-block"), 1)
+	goTo(b, "#/")
+	b.Wait(`document.querySelector('[data-testid="start"]') !== null && ` + written + ` === ""`)
 }

@@ -206,6 +206,7 @@ func TestPage(t *testing.T) {
 		"sends a failed prompt again with its attachments": retriesWithAttachments,
 		"waits for attachments that are being read":        waitsForAttachments,
 		"returns an unsent prompt to the box in view":      returnsUnsentPrompt,
+		"sends a prompt once if its response is lost":      sendsPromptOnce,
 		"keeps rows where they are under the pointer":      keepsRowsUnderPointer,
 		"continues a closed session":                       continuesClosedSession,
 		"follows a session that was opened again":          followsReopenedSession,

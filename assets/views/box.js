@@ -6,7 +6,7 @@ import { acceptFiles, createAttachments } from "./attachments.js";
 import { matchCommands } from "./commands.js";
 import { createCompletion } from "./completion.js";
 import { createDraftField } from "./draft-field.js";
-import { insertMention, mentionAt, recallPrompt } from "./drafts.js";
+import { insertMention, mentionAt, recallPrompt, removeText } from "./drafts.js";
 import { composerAction } from "./keys.js";
 
 /**
@@ -135,6 +135,11 @@ export function createBox({ draft: id, above = [], buttons, chips, findFiles, co
     forget: draft.forget,
     restore: draft.restore,
     refresh: draft.refresh,
+    /** Takes out what was put back, unless it has been edited. @param {string} text @param {string[]} names of attached files */
+    takeOut(text, names) {
+      attachments.set(attachments.list().filter(({ name }) => !names.includes(name)));
+      set(removeText(field.value, text));
+    },
     /** Attaches what is dropped or pasted into a part of the page. @param {HTMLElement} part */
     accept: (part) => acceptFiles(part, (files) => void attachments.add(files)),
     /** Keeps the text from changing, while it is being sent. @param {boolean} isLocked */

@@ -3,7 +3,7 @@
 import { h, hasKeyboard, messageOf, setText } from "../dom.js";
 import { initialChoice, saveChoices } from "../preferences.js";
 import { parseRoute, sessionAddress } from "../route.js";
-import { newConnections } from "../rpc.js";
+import { isGone, newConnections, UNREACHABLE } from "../rpc.js";
 import { runInput } from "./attachments.js";
 import { createBox } from "./box.js";
 import { createChip } from "./chip.js";
@@ -11,10 +11,28 @@ import { dialog } from "./dialog.js";
 import { fillDirectory, saveDirectory } from "./directory.js";
 import { directoryChip } from "./directory-chip.js";
 import { icon } from "./icons.js";
+import { keep, loadKept } from "./kept.js";
 import { modelChoices, preferredModel } from "./models.js";
 import { permissionChoices, PRESETS } from "./permissions.js";
 import { modeChip, MODES } from "./settings.js";
 import { setupLine } from "./setup.js";
+import { hasArrived, NOTHING } from "./unsent.js";
+
+const STARTED = "started";
+
+/** @typedef {{key: string, id: string, sent: string | null}} Started */
+
+/** @type {Started} */
+const NONE = { key: "", id: "", sent: null };
+
+/**
+ * A session that was started but did not get its prompt, as far as is known, with the choices that it was started with. sent: the prompt that it may
+ * have, because the connection broke; then it outlives the view and a reload. @type {Started}
+ */
+let started = loadKept(sessionStorage, STARTED) ?? NONE;
+
+/** Whether a session is being started, perhaps by a view that was left. */
+let sending = false;
 
 /** Examples by model: the scripted one only understands keywords. */
 const EXAMPLES = {
@@ -59,17 +77,16 @@ export function startView({ rpc, sessions, navigate, list, directory: wantedDire
     h("div", { class: "scroll" }, h("div", { class: "column begin" }, box.node, setup,
       h("section", { class: "try" }, h("h2", {}, "Examples"), examples))));
 
-  let sending = false;
   let ready = false;
-  /** A session that was started but did not get its prompt. */
-  let started = { key: "", id: "" };
   let shownFor = "";
 
   const show = () => {
-    send.disabled = sending || !ready || !model.value || box.isEmpty() || box.isReading();
+    send.disabled = sending || !ready || !model.value || box.isEmpty() || box.isReading() || isUnsure();
     setText(sendText, sending ? "Starting…" : "Start");
     if (ready && model.value) showExamples(model.value === "demo" ? "demo" : "real");
   };
+  /** Whether the portal may have the prompt: that shows when the session is attached again. */
+  const isUnsure = () => started.sent !== null && (sessions.get(started.id)?.detached ?? true);
   /** @param {"demo" | "real"} kind */
   const showExamples = (kind) => {
     if (kind === shownFor) return;
@@ -109,7 +126,7 @@ export function startView({ rpc, sessions, navigate, list, directory: wantedDire
     const key = JSON.stringify(chosen);
     if (started.key === key) return started.id;
     const { session_id: id } = await rpc.call("portal.session.start", chosen);
-    started = { key, id };
+    started = { key, id, sent: null };
     return id;
   };
   const remember = () => {
@@ -126,6 +143,11 @@ export function startView({ rpc, sessions, navigate, list, directory: wantedDire
     const route = parseRoute(location.hash);
     if (started.id && !(route.view === "session" && route.id === started.id)) sessions.release(started.id);
   };
+  /** @param {Started} now */
+  const setStarted = (now) => {
+    started = now;
+    keep(sessionStorage, STARTED, now.sent === null ? undefined : now);
+  };
   const start = async () => {
     if (send.disabled) return;
     const { text, attached, mentions } = box.written();
@@ -137,17 +159,37 @@ export function startView({ rpc, sessions, navigate, list, directory: wantedDire
       const id = await session();
       await sessions.open(id); // before the run, so that all its times are known
       const { input, attachments: files } = runInput(text, attached, mentions);
+      setStarted({ ...started, sent: text });
       await rpc.call("run.start", { session_id: id, input, portal: { mode: mode.value, attachments: files } });
-      remember();
-      box.forget(text);
-      navigate(sessionAddress(id));
+      finish(id, text);
     } catch (error) {
+      if (!isGone(error)) setStarted({ ...started, sent: null });
       showError(error);
     }
     sending = false;
     if (!node.isConnected) leave();
     box.lock(false);
-    show();
+    box.refresh();
+  };
+  /** Shows the session that has the prompt. @param {string} id @param {string} sent */
+  const finish = (id, sent) => {
+    setStarted({ key: "", id, sent: null });
+    remember();
+    box.forget(sent);
+    navigate(sessionAddress(id));
+  };
+  /** Attaches to the session again whose prompt could not be sent. */
+  const reopen = () => sessions.open(started.id).catch((error) => {
+    if (!isGone(error)) setStarted(NONE); // it was deleted
+  }).finally(show);
+  /** Shows the session if it got its prompt before the connection broke. The user stays if the prompt was changed meanwhile. */
+  const lookForSent = () => {
+    const { id, sent } = started;
+    const opened = sending || sent === null ? undefined : sessions.get(id);
+    if (!opened || sent === null || !hasArrived(opened, sent, NOTHING)) return;
+    if (box.written().text === sent) return finish(id, sent);
+    leave();
+    setStarted(NONE);
   };
 
   box.accept(node);
@@ -164,7 +206,10 @@ export function startView({ rpc, sessions, navigate, list, directory: wantedDire
       if (isNewConnection()) {
         void fillDirectory(directory, rpc, list());
         void load();
+        box.dropError(UNREACHABLE);
+        if (started.sent !== null && !sending) void reopen();
       }
+      lookForSent();
     },
     focus: () => hasKeyboard() && box.focus(),
     dispose() {
