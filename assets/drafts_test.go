@@ -108,3 +108,62 @@ func sendsPromptOnce(t page) {
 	goTo(b, "#/")
 	b.Wait(`document.querySelector('[data-testid="start"]') !== null && ` + written + ` === ""`)
 }
+
+// chosen is what a new session starts with, without the directory.
+const chosen = `["model", "mode", "permissions"].map((name) => document.querySelector("[data-testid=" + name + "]")?.value).join()`
+
+func keepsChoicesOfDraft(t page) {
+	first, second := t.TempDir(), t.TempDir()
+	b := t.open(t.portal.URL + "/#/?directory=" + first)
+	in := func(dir string) {
+		t.Helper()
+		b.Wait(`document.querySelector("#directory")?.value === ` + literal(dir))
+	}
+	pick(b, id("model"), "demo")
+	pick(b, id("mode"), "autopilot")
+	pick(b, id("permissions"), "edits")
+	b.Type(id("prompt"), "say `heron`")
+	goTo(b, "#/settings")
+	b.Click(id("new-session"))
+	in(first)
+	b.Wait(chosen + ` === "demo,autopilot,edits"`)
+	b.Wait(written + " === \"say `heron`\"")
+
+	inDirectory(b, second)
+	pick(b, id("permissions"), "all")
+	b.Do(chromedp.Reload())
+	in(second)
+	b.Wait(chosen + ` === "demo,autopilot,all"`)
+	goTo(b, "#/?directory="+first) // an address that names one
+	in(first)
+	b.Wait(chosen + ` === "demo,autopilot,all"`)
+	inDirectory(b, second)
+	b.Do(chromedp.Reload())
+	in(second)
+
+	b.Wait(chosen + ` === "demo,autopilot,all"`)
+	b.Do(chromedp.Focus(chromedp.CSS(id("prompt"))))
+	b.Press(kb.Enter)
+	idle(b, 1)
+	assert.Equal(t, "autopilot", b.Text(`document.querySelector('[data-testid="chip-mode"]').value`), "the session goes on in its mode")
+	b.Click(id("new-session"))
+	b.Wait(chosen + ` === "demo,interactive,all"`) // those of the next session
+}
+
+func keepsModeOfSession(t page) {
+	b, session := t.session(t.TempDir(), "permissions=ask")
+	other := t.portal.StartSession(t.TempDir(), "permissions=ask")
+	mode := func(of, want string) {
+		t.Helper()
+		b.Wait(there + ` && location.hash.endsWith(` + literal(of) + `) && document.querySelector('[data-testid="chip-mode"]').value === ` + literal(want))
+	}
+	pick(b, id("chip-mode"), "plan")
+	goTo(b, "#/s/"+other)
+	mode(other, "interactive")
+	goTo(b, "#/s/"+session)
+	mode(session, "plan")
+	b.Do(chromedp.Reload())
+	mode(session, "plan")
+	send(b, "Build a nest")
+	b.WaitText(id("question"), "Approve this plan?")
+}

@@ -207,6 +207,8 @@ func TestPage(t *testing.T) {
 		"waits for attachments that are being read":        waitsForAttachments,
 		"returns an unsent prompt to the box in view":      returnsUnsentPrompt,
 		"sends a prompt once if its response is lost":      sendsPromptOnce,
+		"keeps the choices of an unsent prompt":            keepsChoicesOfDraft,
+		"keeps the mode of a session":                      keepsModeOfSession,
 		"keeps rows where they are under the pointer":      keepsRowsUnderPointer,
 		"continues a closed session":                       continuesClosedSession,
 		"follows a session that was opened again":          followsReopenedSession,

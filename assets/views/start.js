@@ -14,10 +14,12 @@ import { icon } from "./icons.js";
 import { keep, loadKept } from "./kept.js";
 import { modelChoices, preferredModel } from "./models.js";
 import { permissionChoices, PRESETS } from "./permissions.js";
-import { modeChip, MODES } from "./settings.js";
+import { keepMode, modeChip } from "./settings.js";
 import { setupLine } from "./setup.js";
 import { hasArrived, NOTHING } from "./unsent.js";
 
+const DRAFT = "new";
+const CHOICES = "choices:new"; // of the draft, while there is one
 const STARTED = "started";
 
 /** @typedef {{key: string, id: string, sent: string | null}} Started */
@@ -48,10 +50,12 @@ const EXAMPLES = {
 export function startView({ rpc, sessions, navigate, list, directory: wantedDirectory = "" }) {
   const sendText = h("span", { class: "button-text" }, "Start");
   const send = h("button", { class: "primary", "data-testid": "send", type: "submit", disabled: true }, icon("send"), sendText);
-  const directory = directoryChip({ rpc, list, onDone: () => box.focus() });
-  const model = createChip({ label: "Model", id: "model", onChoose: () => show() });
-  const mode = modeChip("mode");
-  const permissions = createChip({ label: "Permissions", id: "permissions", onChoose() {} });
+  /** @type {Partial<Record<"directory" | "model" | "mode" | "permissions", string>>} */
+  const kept = loadKept(sessionStorage, CHOICES) ?? {};
+  const directory = directoryChip({ rpc, list, onDone: () => box.focus(), onClose: () => keepChoices() });
+  const model = createChip({ label: "Model", id: "model", onChoose: () => changed() });
+  const mode = modeChip("mode", kept.mode || initialChoice(localStorage, "mode"), () => keepChoices());
+  const permissions = createChip({ label: "Permissions", id: "permissions", onChoose: () => keepChoices() });
   const setup = h("div", { class: "setup-place" });
   const examples = h("ul", { class: "examples" });
   /** Commands for `/`. @returns {import("./commands.js").Command[]} */
@@ -63,14 +67,14 @@ export function startView({ rpc, sessions, navigate, list, directory: wantedDire
     { name: "status", label: "Portal status", run: () => navigate("#/status") },
   ];
   const box = createBox({
-    draft: "new",
+    draft: DRAFT,
     buttons: [send],
     chips: [directory.node, model.node, mode.node, permissions.node],
     findFiles: (query) => rpc.call("portal.files.complete", { directory: directory.value, query }),
     commands,
     prompts: () => [],
     onSubmit: () => void start(),
-    onChange: () => show(),
+    onChange: () => changed(),
   });
   const node = h("section", { class: "page", "data-testid": "start" },
     h("header", { class: "top" }, h("h1", {}, "New session")),
@@ -85,8 +89,19 @@ export function startView({ rpc, sessions, navigate, list, directory: wantedDire
     setText(sendText, sending ? "Starting…" : "Start");
     if (ready && model.value) showExamples(model.value === "demo" ? "demo" : "real");
   };
+  const changed = () => {
+    show();
+    keepChoices();
+  };
   /** Whether the portal may have the prompt: that shows when the session is attached again. */
   const isUnsure = () => started.sent !== null && (sessions.get(started.id)?.detached ?? true);
+  /** Keeps what was chosen as long as the draft. An address with another directory would win after a reload. */
+  const keepChoices = () => {
+    if (!node.isConnected) return; // another view may have the draft now
+    const isEmpty = box.isEmpty();
+    keep(sessionStorage, CHOICES, isEmpty ? undefined : { directory: directory.value, model: model.value || kept.model, mode: mode.value, permissions: permissions.value });
+    if (!isEmpty && wantedDirectory && directory.value !== wantedDirectory) history.replaceState(null, "", "#/");
+  };
   /** @param {"demo" | "real"} kind */
   const showExamples = (kind) => {
     if (kind === shownFor) return;
@@ -113,10 +128,10 @@ export function startView({ rpc, sessions, navigate, list, directory: wantedDire
     ready = true;
     const why = offered.status === "rejected" ? offered.reason.message : "";
     const found = offered.status === "fulfilled" ? offered.value : { models: [] };
-    model.show(modelChoices(found), preferredModel(found, model.value || initialChoice(localStorage, "model")), "No models available");
+    model.show(modelChoices(found), preferredModel(found, model.value || kept.model || initialChoice(localStorage, "model")), "No models available");
     const line = setupLine(status.status === "fulfilled" ? status.value.agent : undefined, why, load);
     setup.replaceChildren(...(line ? [line] : []));
-    show();
+    changed();
   };
 
   /** Starts the session, once for the same choices. */
@@ -174,6 +189,7 @@ export function startView({ rpc, sessions, navigate, list, directory: wantedDire
   /** Shows the session that has the prompt. @param {string} id @param {string} sent */
   const finish = (id, sent) => {
     setStarted({ key: "", id, sent: null });
+    keepMode(id, mode.value);
     remember();
     box.forget(sent);
     navigate(sessionAddress(id));
@@ -193,11 +209,9 @@ export function startView({ rpc, sessions, navigate, list, directory: wantedDire
   };
 
   box.accept(node);
-  if (wantedDirectory) directory.value = wantedDirectory;
+  if (wantedDirectory || kept.directory) directory.value = wantedDirectory || kept.directory || "";
   model.select("", "Loading models…");
-  permissions.show(permissionChoices(), initialPermissions());
-  const wanted = initialChoice(localStorage, "mode");
-  if (MODES.some(({ value }) => value === wanted)) mode.select(wanted);
+  permissions.show(permissionChoices(), initialPermissions(kept.permissions));
   show();
   const isNewConnection = newConnections(rpc);
   return {
@@ -219,9 +233,9 @@ export function startView({ rpc, sessions, navigate, list, directory: wantedDire
   };
 }
 
-/** The preset that a new session starts with. */
-function initialPermissions() {
-  const wanted = initialChoice(localStorage, "permissions");
+/** The preset that a new session starts with. @param {string} [kept] that of its draft */
+function initialPermissions(kept) {
+  const wanted = kept || initialChoice(localStorage, "permissions");
   const id = wanted === "allow" ? "all" : wanted; // the name in earlier versions
   return PRESETS.some((preset) => preset.id === id) ? id : "ask";
 }
