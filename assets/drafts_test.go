@@ -167,3 +167,46 @@ func keepsModeOfSession(t page) {
 	send(b, "Build a nest")
 	b.WaitText(id("question"), "Approve this plan?")
 }
+
+func addsExamples(t page) {
+	b := t.open(t.portal.URL)
+	pick(b, id("model"), "demo")
+	example := func(n string) { t.Helper(); b.Click(".examples li:nth-child(" + n + ") button") }
+	example("1")
+	b.Wait(written + ` === "think, then show markdown"`)
+	example("2")
+	b.Wait(written + " === \"run `git status` and say `done`\"") // one replaces another
+	b.Type(id("prompt"), "Look at this first.")
+	example("1")
+	b.Wait(written + ` === "Look at this first.\n\nthink, then show markdown"`)
+}
+
+// sendAtOnce writes a prompt that ends with a mention, and sends it in the same moment.
+const sendAtOnce = `((field) => {
+	field.focus();
+	field.value = "explain @heron.md";
+	field.dispatchEvent(new Event("input", { bubbles: true }));
+	field.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true, cancelable: true }));
+})(document.querySelector('[data-testid="prompt"]'))`
+
+func closesCompletion(t page) {
+	dir := t.TempDir()
+	t.file(dir, "heron.md", "words")
+	b, _ := t.session(dir, "permissions=ask")
+	closed := `document.querySelector('[data-testid="completion"]').hidden`
+	b.Do(chromedp.Evaluate[chromedp.Void](sendAtOnce)) // before the files have arrived
+	idle(b, 1)
+	assert.True(t, b.Is(closed), "nothing is offered for an empty box")
+
+	b.Type(id("prompt"), "hello @her")
+	b.WaitText(id("completion", "[role=option]"), "heron.md")
+	b.Press(kb.Home)
+	b.Wait(closed)
+	b.Press(kb.Tab)
+	assert.Equal(t, "hello @her", b.Text(written))
+	b.Type(id("prompt"), "hello @her")
+	b.WaitText(id("completion", "[role=option]"), "heron.md")
+	b.Press(kb.ArrowDown)
+	b.Press(kb.Tab)
+	b.Wait(written + ` === "hello @heron.md "`)
+}

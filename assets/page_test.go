@@ -209,6 +209,8 @@ func TestPage(t *testing.T) {
 		"sends a prompt once if its response is lost":      sendsPromptOnce,
 		"keeps the choices of an unsent prompt":            keepsChoicesOfDraft,
 		"keeps the mode of a session":                      keepsModeOfSession,
+		"adds an example to what is written":               addsExamples,
+		"closes completions with their text":               closesCompletion,
 		"keeps rows where they are under the pointer":      keepsRowsUnderPointer,
 		"continues a closed session":                       continuesClosedSession,
 		"follows a session that was opened again":          followsReopenedSession,

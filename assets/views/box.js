@@ -6,7 +6,7 @@ import { acceptFiles, createAttachments } from "./attachments.js";
 import { matchCommands } from "./commands.js";
 import { createCompletion } from "./completion.js";
 import { createDraftField } from "./draft-field.js";
-import { insertMention, mentionAt, recallPrompt, removeText } from "./drafts.js";
+import { insertMention, joinTexts, mentionAt, recallPrompt, removeText } from "./drafts.js";
 import { composerAction } from "./keys.js";
 
 /**
@@ -49,12 +49,17 @@ export function createBox({ draft: id, above = [], buttons, chips, findFiles, co
   const draft = createDraftField({
     field, id, onChange: changed,
     onRestore: (/** @type {Written} */ { attached }, why) => {
+      completion.close();
       attachments.set([...attached, ...(kept.get(id) ?? [])]);
       showError(why);
     },
     onForget: () => clear(),
   });
-  const { set } = draft;
+  /** @param {string} text */
+  const set = (text) => {
+    completion.close();
+    draft.set(text);
+  };
   /** @param {string} path @param {number} from */
   const mentionFile = (path, from) => {
     const next = insertMention(field.value, from, field.selectionStart, path);
@@ -123,9 +128,10 @@ export function createBox({ draft: id, above = [], buttons, chips, findFiles, co
   return {
     node,
     showError,
-    set,
     /** Removes the error if it is this one. @param {string} message */
     dropError: (message) => void (problem.textContent === message && showError("")),
+    /** Writes an example: in the place of another one, after anything else. @param {string} text @param {string[]} examples */
+    suggest: (text, examples) => set(examples.includes(field.value.trim()) ? text : joinTexts(field.value, text)),
     /** Whether files are being read: without them, the prompt is not what the user means. */
     isReading: attachments.isReading,
     isEmpty: () => !field.value.trim() && attachments.list().length === 0,

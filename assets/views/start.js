@@ -107,7 +107,7 @@ export function startView({ rpc, sessions, navigate, list, directory: wantedDire
     if (kind === shownFor) return;
     shownFor = kind;
     examples.replaceChildren(...EXAMPLES[kind].map((text) => h("li", {}, h("button", { type: "button", class: "example", click: () => {
-      box.set(text);
+      box.suggest(text, EXAMPLES[kind]);
       box.focus();
     } }, text))));
   };
