@@ -210,3 +210,33 @@ func closesCompletion(t page) {
 	b.Press(kb.Tab)
 	b.Wait(written + ` === "hello @heron.md "`)
 }
+
+func keepsTextAboutInterface(t page) {
+	t = t.own() // with its own list of interfaces
+	wire := t.portal.Proxy()
+	b := t.open(wire.URL() + "/#/interfaces")
+	b.Outages()
+	desktop(b)
+	text, _ := herons(t.T, "Herons", "Where herons are.")
+	makes(b, "herons.json", text)
+	b.Wait(shownInFrame)
+	b.Type(id("prompt"), "Make it compact")
+	b.Do(chromedp.Reload())
+	b.Wait(shownInFrame)
+	b.Wait(written + ` === "Make it compact"`)
+
+	wire.Pause()
+	b.Do(chromedp.Focus(chromedp.CSS(id("prompt"))))
+	b.Press(kb.Enter)
+	b.Wait(written + ` === ""`)
+	b.Type(id("prompt"), "and dark")
+	assert.True(t, b.Is(`document.querySelector('[data-testid="send"]').disabled`), "one change at a time")
+	require.Positive(t, wire.Drop())
+	b.Wait(written + ` === "Make it compact\n\nand dark"`)
+	b.WaitText(id("problem"), "Can't reach the portal.")
+	wire.Heal()
+	b.Wait(`!document.querySelector('[data-testid="send"]').disabled`)
+	b.Click(id("send"))
+	b.WaitCount(id("versions", "> li"), 2)
+	b.Wait(written + ` === ""`)
+}

@@ -211,6 +211,7 @@ func TestPage(t *testing.T) {
 		"keeps the mode of a session":                      keepsModeOfSession,
 		"adds an example to what is written":               addsExamples,
 		"closes completions with their text":               closesCompletion,
+		"keeps what is written about an interface":         keepsTextAboutInterface,
 		"keeps rows where they are under the pointer":      keepsRowsUnderPointer,
 		"continues a closed session":                       continuesClosedSession,
 		"follows a session that was opened again":          followsReopenedSession,
