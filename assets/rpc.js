@@ -58,7 +58,12 @@ export function newConnections(rpc) {
   };
 }
 
-const unreachable = () => new CallError("gone", "Can't reach the portal.");
+/** What a call says that fails with "gone". */
+export const UNREACHABLE = "Can't reach the portal.";
+const unreachable = () => new CallError("gone", UNREACHABLE);
+
+/** Reports whether a call failed because there is no connection. It may have reached the portal nevertheless. @param {unknown} error */
+export const isGone = (error) => error instanceof CallError && error.code === "gone";
 
 /** A JSON-RPC connection with calls in both directions. */
 export class Connection {

@@ -106,6 +106,18 @@ describe("a session", () => {
     assert.deepEqual(failed, [["s", "no such session"]]);
   });
 
+  test("is marked as detached until it is attached again", async () => {
+    const { sessions, session, calls } = await attached();
+    assert.equal(session.detached, false);
+    sessions.disconnected();
+    assert.equal(session.detached, true);
+    const back = sessions.reconnected();
+    await settled();
+    calls[1].resolve({ session: info });
+    await back;
+    assert.equal(session.detached, false);
+  });
+
   test("has the times of missed events", async () => {
     const { sessions, calls, clock } = await attached();
     const at = (time, message) => ({ ...message, params: { ...message.params, meta: { ...message.params.meta, time } } });

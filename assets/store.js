@@ -102,6 +102,7 @@ export { MAX_ITEMS } from "./items.js";
  * @property {number} front how many items were prepended or moved to the front so far (prepend.js)
  * @property {number} most maximum number of items
  * @property {boolean} closed whether the session is closed
+ * @property {boolean} detached whether the connection was lost, so events may be missing
  * @property {number | null} multiplier the model's latest multiplier
  * @property {Set<string>} changed keys of items that were added, changed or removed (then index lacks them) since
  *   `takeChanges`
@@ -126,7 +127,7 @@ export function newSession(info) {
     id: info.session_id, title: "", model: "", directory: "", state: "idle", forkedFrom: null, cursor: "",
     items: [], index: new Map(), runs: {}, run: "", questions: [], answered: new Map(), usage: null, watchers: 1, plan: null,
     files: Object.create(null), // a file may be called __proto__
-    agents: {}, permissions: null, remembered: {}, can: null, waiting: [], truncated: false, earlier: "", front: 0, most: MAX_ITEMS, closed: false,
+    agents: {}, permissions: null, remembered: {}, can: null, waiting: [], truncated: false, earlier: "", front: 0, most: MAX_ITEMS, closed: false, detached: false,
     multiplier: null,
     changed: new Set(), parts: new Set(), open: new Map(),
   };
@@ -139,6 +140,7 @@ export function newSession(info) {
  * @param {Session} session @param {Info} info
  */
 export function applyInfo(session, info) {
+  session.detached = false;
   session.title = info.title || session.title;
   session.model = info.model || session.model;
   session.directory = info.directory || session.directory;
@@ -187,8 +189,9 @@ export function takeChanges(session) {
   return changes;
 }
 
-/** Marks the session as detached: questions cannot be answered until they are sent again. @param {Session} session */
+/** Marks the session as detached, until `applyInfo`: questions cannot be answered until they are sent again. @param {Session} session */
 export function setDetached(session) {
+  session.detached = true;
   for (const question of session.questions) question.rpc = null;
   if (session.questions.length > 0) session.parts.add("questions");
 }

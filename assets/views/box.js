@@ -5,7 +5,8 @@ import { h, hasKeyboard, setText } from "../dom.js";
 import { acceptFiles, createAttachments } from "./attachments.js";
 import { matchCommands } from "./commands.js";
 import { createCompletion } from "./completion.js";
-import { insertMention, loadDraft, mentionAt, mentionsIn, recallPrompt, saveDraft } from "./drafts.js";
+import { createDraftField } from "./draft-field.js";
+import { insertMention, joinTexts, mentionAt, recallPrompt, removeText } from "./drafts.js";
 import { composerAction } from "./keys.js";
 
 /**
@@ -30,7 +31,6 @@ const kept = new Map();
 export function createBox({ draft: id, above = [], buttons, chips, findFiles, commands, prompts, onSubmit, onChange }) {
   const field = h("textarea", { rows: 1, "aria-label": "Prompt", placeholder: "Ask, or describe a task", enterkeyhint: hasKeyboard() ? "send" : "enter", "data-testid": "prompt" });
   const problem = h("p", { class: "error-text", role: "alert", "data-testid": "problem" });
-  let draft = loadDraft(sessionStorage, id);
   let at = -1; // steps back in earlier prompts; -1: the draft
   let unsent = "";
   let lastKeyAt = -Infinity;
@@ -46,20 +46,24 @@ export function createBox({ draft: id, above = [], buttons, chips, findFiles, co
     else kept.delete(id);
     changed();
   } });
-  const saveCurrentDraft = () => {
-    draft = { text: field.value, mentions: mentionsIn(field.value, draft.mentions) };
-    saveDraft(sessionStorage, id, draft);
-  };
+  const draft = createDraftField({
+    field, id, onChange: changed,
+    onRestore: (/** @type {Written} */ { attached }, why) => {
+      completion.close();
+      attachments.set([...attached, ...(kept.get(id) ?? [])]);
+      showError(why);
+    },
+    onForget: () => clear(),
+  });
   /** @param {string} text */
   const set = (text) => {
-    field.value = text;
-    saveCurrentDraft();
-    changed();
+    completion.close();
+    draft.set(text);
   };
   /** @param {string} path @param {number} from */
   const mentionFile = (path, from) => {
     const next = insertMention(field.value, from, field.selectionStart, path);
-    draft.mentions.push(path);
+    draft.mention(path);
     set(next.text);
     field.setSelectionRange(next.caret, next.caret);
   };
@@ -108,11 +112,7 @@ export function createBox({ draft: id, above = [], buttons, chips, findFiles, co
     else if (action === "previous") recall(1);
     else if (action === "next") recall(-1);
   });
-  field.addEventListener("input", () => {
-    at = -1;
-    saveCurrentDraft();
-    changed();
-  });
+  field.addEventListener("input", () => (at = -1));
   node.addEventListener("submit", (event) => {
     event.preventDefault();
     onSubmit("send");
@@ -123,31 +123,28 @@ export function createBox({ draft: id, above = [], buttons, chips, findFiles, co
     attachments.set([]);
     set("");
   };
-  field.value = draft.text;
   grow(field);
 
   return {
     node,
     showError,
-    set,
+    /** Removes the error if it is this one. @param {string} message */
+    dropError: (message) => void (problem.textContent === message && showError("")),
+    /** Writes an example: in the place of another one, after anything else. @param {string} text @param {string[]} examples */
+    suggest: (text, examples) => set(examples.includes(field.value.trim()) ? text : joinTexts(field.value, text)),
     /** Whether files are being read: without them, the prompt is not what the user means. */
     isReading: attachments.isReading,
     isEmpty: () => !field.value.trim() && attachments.list().length === 0,
     /** What is written. @returns {Written} */
-    written: () => ({ text: field.value.trim(), attached: attachments.list(), mentions: mentionsIn(field.value, draft.mentions) }),
+    written: () => ({ text: field.value.trim(), attached: attachments.list(), mentions: draft.mentions() }),
     clear,
-    /** Deletes what was sent, but not what was written in another box with the same draft since this one was removed. @param {string} sent */
-    forget(sent) {
-      if (node.isConnected) return clear();
-      if (loadDraft(sessionStorage, id).text.trim() !== sent) return;
-      saveDraft(sessionStorage, id, { text: "", mentions: [] });
-      kept.delete(id);
-    },
-    /** Puts back what could not be sent, before what was written meanwhile. @param {Written} written */
-    restore({ text, attached, mentions }) {
-      draft.mentions.push(...mentions);
-      attachments.set([...attached, ...attachments.list()]);
-      set([text, field.value].filter((part) => part.trim()).join("\n\n"));
+    forget: draft.forget,
+    restore: draft.restore,
+    refresh: draft.refresh,
+    /** Takes out what was put back, unless it has been edited. @param {string} text @param {string[]} names of attached files */
+    takeOut(text, names) {
+      attachments.set(attachments.list().filter(({ name }) => !names.includes(name)));
+      set(removeText(field.value, text));
     },
     /** Attaches what is dropped or pasted into a part of the page. @param {HTMLElement} part */
     accept: (part) => acceptFiles(part, (files) => void attachments.add(files)),
@@ -156,7 +153,7 @@ export function createBox({ draft: id, above = [], buttons, chips, findFiles, co
     focus: () => field.focus({ preventScroll: true }),
     /** Tells questions whether they can take the focus. */
     typing: () => ({ inComposer: document.activeElement === field, text: field.value, sinceKey: performance.now() - lastKeyAt }),
-    dispose: saveCurrentDraft,
+    dispose: draft.dispose,
   };
 }
 

@@ -40,7 +40,9 @@ export function createCompletion(field, sources) {
   };
   /** @type {ReturnType<typeof createChoices<Option>>} */
   const choices = createChoices({ key: ({ name, hint }) => `${hint}\n${name}`, first: 0, draw });
+  let caret = 0; // at the last change
   const update = () => {
+    caret = field.selectionStart;
     for (const { label, match } of field.selectionStart === field.selectionEnd ? sources : []) {
       const answer = match(field.value, field.selectionStart);
       if (!answer) continue;
@@ -51,9 +53,11 @@ export function createCompletion(field, sources) {
   };
   field.addEventListener("input", update);
   field.addEventListener("blur", close);
+  for (const type of ["keyup", "click"]) field.addEventListener(type, () => field.selectionStart !== caret && close()); // the options are for another place
 
   return {
     node,
+    close,
     /** Handles a key. Returns false if it is not for the list. @param {KeyboardEvent} event */
     key(event) {
       if (choices.list.length === 0 || event.isComposing) return false;

@@ -1,14 +1,16 @@
 // The composer of a session: the box for prompts, with the session's settings, the queue, and what to do while a run works.
 
 import { h, hasKeyboard, messageOf, setText } from "../dom.js";
-import { CallError } from "../rpc.js";
+import { isGone, UNREACHABLE } from "../rpc.js";
 import { isCapable } from "../store.js";
 import { runInput, writtenIn } from "./attachments.js";
 import { createBox } from "./box.js";
+import { dialog } from "./dialog.js";
 import { icon } from "./icons.js";
 import { whenBusy } from "./keys.js";
 import { createQueue } from "./queue.js";
 import { createSettings } from "./settings.js";
+import { hasArrived, knownOf, loadUnsent, saveUnsent } from "./unsent.js";
 
 /**
  * @typedef {import("../store.js").Session} Session @typedef {import("./conversation.js").Rpc} Rpc
@@ -28,12 +30,11 @@ export function createComposer({ session, rpc, onSent, commands, earlier, resend
   const stopButton = h("button", { type: "button", class: "stop with-icon", title: "Stop (Esc)", "data-testid": "stop", hidden: true }, icon("stop"), h("span", { class: "button-text" }, "Stop"));
   const keys = h("span", { class: "keys muted", "aria-hidden": "true" });
   let stopping = "";
-  let isUnsent = false; // a prompt is back in the box because the portal could not be reached
 
   /** @param {string} message */
   const showError = (message) => box.showError(message);
   const settings = createSettings({ session, rpc, onError: showError });
-  const queue = createQueue({ session, rpc, onError: showError, onLost: (text) => box.restore({ text, attached: [], mentions: [] }) });
+  const queue = createQueue({ session, rpc, onError: showError, onLost: (text) => void box.restore({ text, attached: [], mentions: [] }, "") });
   const box = createBox({
     draft: session.id,
     above: [queue.node],
@@ -46,19 +47,27 @@ export function createComposer({ session, rpc, onSent, commands, earlier, resend
     onChange: () => update(),
   });
 
+  /** Takes prompts out of the box that the portal got before the connection broke. */
+  const takeOutArrived = () => {
+    const unsent = loadUnsent(sessionStorage, session.id);
+    const arrived = unsent.filter(({ text, ...known }) => hasArrived(session, text, known));
+    if (arrived.length === 0) return;
+    saveUnsent(sessionStorage, session.id, unsent.filter((one) => !arrived.includes(one)));
+    for (const { text, names } of arrived) box.takeOut(text, names);
+  };
+  /** Whether the portal may have what is in the box: that shows when the session is attached again. */
+  const isUnsure = () => session.detached && loadUnsent(sessionStorage, session.id).length > 0;
   const update = () => {
+    takeOutArrived();
     const running = session.run !== "";
     const empty = box.isEmpty();
-    if (isUnsent && rpc.state === "open") {
-      isUnsent = false;
-      showError("");
-    }
+    if (rpc.state === "open") box.dropError(UNREACHABLE);
     stopButton.hidden = !running;
     stopButton.disabled = running && stopping === session.run;
     const steers = isCapable(session, "steering");
     steer.hidden = !running || empty || !steers;
     send.hidden = running && empty;
-    send.disabled = steer.disabled = empty || box.isReading();
+    send.disabled = steer.disabled = empty || box.isReading() || isUnsure();
     setText(sendText, running ? "Queue" : "Send");
     setText(keys, hasKeyboard() ? keysText(running, empty, steers) : "");
     settings.update();
@@ -69,21 +78,29 @@ export function createComposer({ session, rpc, onSent, commands, earlier, resend
   const start = async (written, busy) => {
     const { input, attachments: files } = runInput(written.text, written.attached, written.mentions);
     const portal = { mode: settings.mode(), when_busy: busy, attachments: files };
-    const entry = queue.add(written.text || written.attached.map(({ name }) => name).join(", "));
+    const names = written.attached.map(({ name }) => name);
+    const known = knownOf(session);
+    const entry = queue.add(written.text || names.join(", "));
     try {
       const { run_id: run } = await rpc.call("run.start", { session_id: session.id, input, portal });
       queue.accepted(entry, run);
     } catch (error) {
       queue.remove(entry);
-      box.restore(written);
-      showError(messageOf(error));
-      isUnsent = error instanceof CallError && error.code === "gone";
+      if (isGone(error)) saveUnsent(sessionStorage, session.id, [...loadUnsent(sessionStorage, session.id), { text: written.text, names, ...known }]);
+      giveBack(written, messageOf(error));
     }
+    box.refresh();
+  };
+  /** Puts what could not be sent into the box, or tells the user, who has left it. @param {Written} written @param {string} why */
+  const giveBack = (written, why) => {
+    if (box.restore(written, why)) return;
+    dialog("Could not send the prompt", [h("p", {}, why), h("p", {}, `It is in the box of “${session.title || "Untitled"}”.`)], "", async () => {});
   };
   /** @param {"send" | "steer"} action */
   const submit = (action) => {
     if (send.disabled) return;
     const written = box.written();
+    saveUnsent(sessionStorage, session.id, []); // what is in the box is sent again
     box.clear();
     onSent();
     void start(written, whenBusy(action));

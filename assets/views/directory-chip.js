@@ -6,8 +6,8 @@ import { favourites, recentDirectories, toggleFavourite } from "./directories.js
 import { directoryField } from "./directory.js";
 import { icon } from "./icons.js";
 
-/** @param {{rpc: import("../rpc.js").Connection, list: () => import("../list.js").List, onDone: () => void}} options onDone: the user has chosen */
-export function directoryChip({ rpc, list, onDone }) {
+/** @param {{rpc: import("../rpc.js").Connection, list: () => import("../list.js").List, onDone: () => void, onClose: () => void}} options onDone: the user has chosen; onClose: the field was closed in any way */
+export function directoryChip({ rpc, list, onDone, onClose }) {
   const name = h("span", { class: "chip-label" }, "…");
   const note = h("span", { class: "chip-note" });
   const button = h("button", { type: "button", class: "chip-button chip-directory", "aria-haspopup": "dialog", "data-testid": "chip-directory" }, icon("folder"), h("span", { class: "hidden-text" }, "Directory: "), name, note, icon("fold"));
@@ -52,6 +52,7 @@ export function directoryChip({ rpc, list, onDone }) {
     showStar();
   });
   use.addEventListener("click", close);
+  popover.addEventListener("beforetoggle", (event) => event.newState === "closed" && onClose());
   popover.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || event.target !== field.input || event.isComposing) return;
     event.preventDefault(); // it would submit the form

@@ -1,6 +1,8 @@
 // Unsent drafts, which survive a reload; earlier prompts; mentions of files. Pure.
 
-/** @typedef {Pick<Storage, "getItem" | "setItem" | "removeItem">} Store */
+import { keep, loadKept } from "./kept.js";
+
+/** @typedef {import("./kept.js").Store} Store */
 /** @typedef {{text: string, mentions: string[]}} Draft */
 
 /** @param {string} id */
@@ -8,22 +10,20 @@ const keyOf = (id) => `draft:${id}`;
 
 /** @param {Store} store @param {string} id of the session @returns {Draft} */
 export function loadDraft(store, id) {
-  try {
-    const { text, mentions } = JSON.parse(store.getItem(keyOf(id)) ?? "{}");
-    return { text: typeof text === "string" ? text : "", mentions: Array.isArray(mentions) ? mentions.filter((path) => typeof path === "string") : [] };
-  } catch {
-    return { text: "", mentions: [] };
-  }
+  const { text, mentions } = loadKept(store, keyOf(id)) ?? {};
+  return { text: typeof text === "string" ? text : "", mentions: Array.isArray(mentions) ? mentions.filter((path) => typeof path === "string") : [] };
 }
 
-/** Saves a draft, or removes an empty one. Does nothing if the store is full or forbidden. @param {Store} store @param {string} id @param {Draft} draft */
-export function saveDraft(store, id, draft) {
-  try {
-    if (draft.text) store.setItem(keyOf(id), JSON.stringify(draft));
-    else store.removeItem(keyOf(id));
-  } catch {
-    // the draft lives as long as the page
-  }
+/** Saves a draft, or removes an empty one. @param {Store} store @param {string} id @param {Draft} draft */
+export const saveDraft = (store, id, draft) => keep(store, keyOf(id), draft.text ? draft : undefined);
+
+/** Joins texts as paragraphs, without blank ones. @param {string[]} texts */
+export const joinTexts = (...texts) => texts.filter((text) => text.trim()).join("\n\n");
+
+/** Removes a text that was joined with others; nothing if it has been edited since. @param {string} whole @param {string} part */
+export function removeText(whole, part) {
+  const at = part ? `\n\n${whole}\n\n`.indexOf(`\n\n${part}\n\n`) : -1;
+  return at < 0 ? whole : joinTexts(whole.slice(0, Math.max(0, at - 2)), whole.slice(at + part.length + 2));
 }
 
 /**

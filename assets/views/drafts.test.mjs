@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { loadDraft, insertMention, mentionAt, mentionsIn, recallPrompt, saveDraft } from "./drafts.js";
+import { joinTexts, loadDraft, insertMention, mentionAt, mentionsIn, recallPrompt, removeText, saveDraft } from "./drafts.js";
 
 const store = () => {
   const kept = new Map();
@@ -28,6 +28,25 @@ describe("a draft", () => {
   test("is not saved if the store is full", () => {
     const full = { ...store(), setItem: () => { throw new Error("full"); } };
     assert.doesNotThrow(() => saveDraft(full, "a", { text: "x", mentions: [] }));
+  });
+});
+
+describe("a text that returns to a draft", () => {
+  test("is a paragraph before what is there", () => {
+    assert.equal(joinTexts("sent", "written since"), "sent\n\nwritten since");
+    assert.equal(joinTexts("sent", " \n"), "sent");
+    assert.equal(joinTexts("", ""), "");
+  });
+  test("can be removed again", () => {
+    assert.equal(removeText("sent", "sent"), "");
+    assert.equal(removeText("sent\n\nsince", "sent"), "since");
+    assert.equal(removeText("sent last\n\nsent", "sent"), "sent last");
+    assert.equal(removeText("a\n\nsent\n\nz", "sent"), "a\n\nz");
+    assert.equal(removeText("one\n\ntwo\n\nsince", "one\n\ntwo"), "since");
+  });
+  test("stays if it was edited", () => {
+    assert.equal(removeText("sent, edited", "sent"), "sent, edited");
+    assert.equal(removeText("since", ""), "since");
   });
 });
 

@@ -1,9 +1,10 @@
 // The view of one interface: its frame, a composer for changes, and its versions.
 
-import { age, escapeBidi, h, hasKeyboard, setText } from "../dom.js";
+import { age, escapeBidi, h, hasKeyboard, messageOf, setText } from "../dom.js";
 import { summaryOf, newInterface, applyMessage } from "../interfaces.js";
 import { newConnections } from "../rpc.js";
 import { compareVersions } from "./compare.js";
+import { createDraftField } from "./draft-field.js";
 import { createFrame } from "./frame.js";
 import { dialog } from "./dialog.js";
 
@@ -26,7 +27,7 @@ export function interfaceView({ id, rpc, navigate, onChange, onTitle }) {
   const call = (/** @type {string} */ method, more = {}) => rpc.call(`portal.interface.${method}`, { interface_id: id, ...more });
   /** @param {Promise<unknown>} calling */
   const act = (calling) => calling.then(() => composer.fail(""), (error) => composer.fail(error.message));
-  const composer = createComposer({ onChange: (prompt) => act(call("change", { prompt })), onStop: () => act(call("cancel")), onMake: () => act(call("make")) });
+  const composer = createComposer({ id, onChange: (prompt) => call("change", { prompt }), onStop: () => act(call("cancel")), onMake: () => act(call("make")) });
   const frame = createFrame({ id, rpc, onRepair: (prompt) => void act(call("change", { prompt })), onBack: (version) => void act(call("back", { version })) });
   const versions = createVersions({ onBack: (version) => void act(call("back", { version })), onCompare: (version) => watched && compareVersions(call, watched.info, version) });
   const allowed = h("p", { class: "muted allowed", hidden: true, "data-testid": "allowed" });
@@ -106,14 +107,15 @@ export function interfaceView({ id, rpc, navigate, onChange, onTitle }) {
     commands: () => (watched && !watched.deleted ? [{ label: "Delete this interface", run: () => remove.click() }] : []),
     dispose() {
       isDisposed = true;
+      composer.dispose();
       frame.dispose();
       if (rpc.state === "open") void call("unwatch").catch(() => {}); // it fails only if the connection is lost
     },
   };
 }
 
-/** The composer for changes, with their progress. @param {{onChange: (prompt: string) => Promise<void>, onStop: () => void, onMake: () => void}} options */
-function createComposer({ onChange, onStop, onMake }) {
+/** The composer for changes, with their progress. @param {{id: string, onChange: (prompt: string) => Promise<void>, onStop: () => void, onMake: () => void}} options */
+function createComposer({ id, onChange, onStop, onMake }) {
   const input = h("textarea", { rows: 1, "aria-label": "What should change", placeholder: "What should change?", "data-testid": "prompt" });
   const send = h("button", { type: "submit", class: "primary", disabled: true, "data-testid": "send" }, "Update");
   const stop = h("button", { type: "button", class: "stop", hidden: true, "data-testid": "stop", click: () => onStop() }, "Stop");
@@ -125,23 +127,40 @@ function createComposer({ onChange, onStop, onMake }) {
   const box = h("div", { class: "box" }, input, h("div", { class: "actions" }, h("span", { class: "keys muted" }, "Enter to send"), stop, send));
   const node = h("form", { class: "composer" }, progress, draft, problem, again, question, box);
   let busy = false;
+  let sending = false;
   let drawn = "";
-  const ready = () => (send.disabled = busy || !input.value.trim());
-  /** @param {string} prompt */
-  const ask = async (prompt) => {
-    await onChange(prompt);
-    if (!problem.textContent) input.value = "";
+  const ready = () => void (send.disabled = busy || sending || !input.value.trim());
+  const written = createDraftField({ field: input, id: `interface:${id}`, onChange: ready, onRestore: (_, why) => setText(problem, why) });
+  /** @param {string} prompt @param {(why: string) => void} fail */
+  const ask = async (prompt, fail) => {
+    if (sending) return;
+    sending = true;
+    setText(problem, "");
+    ready();
+    try {
+      await onChange(prompt);
+    } catch (error) {
+      fail(messageOf(error));
+    }
+    sending = false;
     ready();
   };
-  input.addEventListener("input", ready);
+  const submit = () => {
+    if (send.disabled) return;
+    const text = input.value.trim();
+    written.set("");
+    void ask(text, (why) => {
+      if (!written.restore({ text }, why)) dialog("Could not change the interface", [h("p", {}, why)], "", async () => {});
+    });
+  };
   input.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
     event.preventDefault();
-    if (!send.disabled) void ask(input.value);
+    if (!event.repeat) submit();
   });
   node.addEventListener("submit", (event) => {
     event.preventDefault();
-    if (!send.disabled) void ask(input.value);
+    submit();
   });
   /** @param {Info["question"]} pending */
   const showQuestion = (pending) => {
@@ -151,12 +170,13 @@ function createComposer({ onChange, onStop, onMake }) {
     drawn = key;
     if (!pending) return question.replaceChildren();
     question.replaceChildren(h("p", {}, pending.text), h("div", { class: "bar-buttons" },
-      ...pending.options.map((option) => h("button", { type: "button", click: () => void ask(option) }, option)),
+      ...pending.options.map((option) => h("button", { type: "button", click: () => void ask(option, (why) => setText(problem, why)) }, option)),
       h("button", { type: "button", class: "quiet", click: () => onStop() }, "Keep as is")));
   };
   return {
     node,
     focus: () => hasKeyboard() && input.focus(),
+    dispose: written.dispose,
     /** @param {string} message */
     fail: (message) => setText(problem, message),
     /** @param {Interface} watched */

@@ -6,8 +6,14 @@ import { clientName } from "./question-text.js";
 import { icon } from "./icons.js";
 
 /** @typedef {import("../store.js").Waiting} Waiting */
-/** @typedef {{run: string, node: HTMLElement}} Entry a prompt being sent; run: "" until the portal accepted it */
+/** @typedef {{text: string, run: string}} Entry a prompt being sent; run: "" until the portal accepted it */
 /** @typedef {{node: HTMLElement, show: (waiting: Waiting, i: number, all: Waiting[], steers: boolean) => void, unsaved: () => string}} Row */
+
+/** Prompts being sent, by session: the view can be left and opened again meanwhile. @type {Map<string, Entry[]>} */
+const sending = new Map();
+
+/** @type {Entry[]} */
+const NONE = [];
 
 /**
  * @param {object} options
@@ -17,28 +23,31 @@ import { icon } from "./icons.js";
  * @param {(text: string) => void} options.onLost a prompt has left the queue while the user was editing it
  */
 export function createQueue({ session, rpc, onError, onLost }) {
-  /** @type {Entry[]} */
-  let sending = [];
   /** Queued prompts, by run. @type {Map<string, Row>} */
   const shown = new Map();
   /** @type {Waiting[] | null} */
   let drawn = null;
+  let drawnSending = NONE;
   const list = h("ul", { class: "queue", "aria-label": "Queued prompts", hidden: true, "data-testid": "queue" });
 
+  const entries = () => sending.get(session.id) ?? NONE;
+  /** @param {Entry[]} list */
+  const setEntries = (list) => void (list.length > 0 ? sending.set(session.id, list) : sending.delete(session.id));
   /** @param {Entry} entry */
   const remove = (entry) => {
-    sending = sending.filter((other) => other !== entry);
-    draw();
+    setEntries(entries().filter((other) => other !== entry));
+    update();
   };
   /** Reports whether the session has a run, queued or started. @param {string} run */
   const isKnown = (run) => run !== "" && (run === session.run || run in session.runs || session.waiting.some((waiting) => waiting.run === run));
   const update = () => {
-    if (drawn !== session.waiting) draw();
-    for (const entry of sending) if (isKnown(entry.run)) remove(entry);
+    if (entries().some(({ run }) => isKnown(run))) setEntries(entries().filter(({ run }) => !isKnown(run)));
+    if (drawn !== session.waiting || drawnSending !== entries()) draw();
   };
   const draw = () => {
     const focused = /** @type {HTMLElement | null} */ (list.contains(document.activeElement) ? document.activeElement : null);
     drawn = session.waiting;
+    drawnSending = entries();
     for (const [run, row] of shown) {
       if (drawn.some((waiting) => waiting.run === run)) continue;
       shown.delete(run);
@@ -50,13 +59,14 @@ export function createQueue({ session, rpc, onError, onLost }) {
       row.show(waiting, i, all, isCapable(session, "steering"));
       return row.node;
     });
-    setChildren(list, [...rows, ...sending.map(({ node }) => node)]);
+    setChildren(list, [...rows, ...drawnSending.map(sendingRow)]);
     list.hidden = list.children.length === 0;
     if (focused && focused !== document.activeElement && focused.isConnected) focused.focus();
   };
   /** Changes the queue. The portal then tells every window. @param {string} method @param {Record<string, string>} params */
   const call = (method, params) => rpc.call(method, { session_id: session.id, ...params });
 
+  setEntries(entries().filter(({ run }) => run === "")); // the session has the others, perhaps where it is not loaded
   update();
   return {
     node: list,
@@ -64,10 +74,9 @@ export function createQueue({ session, rpc, onError, onLost }) {
     remove,
     /** Shows a prompt that is being sent. @param {string} text @returns {Entry} */
     add(text) {
-      const line = text.split("\n", 1)[0];
-      const entry = { run: "", node: h("li", { class: "waiting", title: text.slice(0, 1000) }, h("span", { class: "waiting-text" }, line), h("span", { class: "muted" }, "Sending…")) };
-      sending.push(entry);
-      draw();
+      const entry = { text, run: "" };
+      setEntries([...entries(), entry]);
+      update();
       return entry;
     },
     /** Sets the run of an accepted prompt. @param {Entry} entry @param {string} run */
@@ -77,6 +86,9 @@ export function createQueue({ session, rpc, onError, onLost }) {
     },
   };
 }
+
+/** @param {Entry} entry */
+const sendingRow = ({ text }) => h("li", { class: "waiting", title: text.slice(0, 1000) }, h("span", { class: "waiting-text" }, text.split("\n", 1)[0]), h("span", { class: "muted" }, "Sending…"));
 
 /**
  * A queued prompt.

@@ -3,6 +3,7 @@
 import { messageOf } from "../dom.js";
 import { isCapable } from "../store.js";
 import { createChip } from "./chip.js";
+import { keep, loadKept } from "./kept.js";
 import { modelChoices } from "./models.js";
 import { permissionChoices, presetOf, PRESETS, rulesText } from "./permissions.js";
 
@@ -15,17 +16,23 @@ export const MODES = [
   { value: "autopilot", name: "Autopilot", text: "Continues until the task is done." },
 ];
 
-/** A chip for the mode, which applies to the next prompt. @param {string} id */
-export function modeChip(id) {
-  const chip = createChip({ label: "Mode", id, onChoose() {} });
-  chip.show(MODES, "interactive");
+/** A chip for the mode, which applies to the next prompt. @param {string} id @param {string} value the mode at first @param {(value: string) => void} onChoose */
+export function modeChip(id, value, onChoose) {
+  const chip = createChip({ label: "Mode", id, onChoose });
+  chip.show(MODES, MODES.some((mode) => mode.value === value) ? value : "interactive");
   return chip;
 }
+
+/** @param {string} session */
+const modeKey = (session) => `mode:${session}`;
+
+/** Keeps the mode of a session for the next prompts from this tab. @param {string} session @param {string} mode */
+export const keepMode = (session, mode) => keep(sessionStorage, modeKey(session), mode);
 
 /** @param {{session: Session, rpc: Rpc, onError: (message: string) => void}} options */
 export function createSettings({ session, rpc, onError }) {
   const model = createChip({ label: "Model", id: "chip-model", onOpen: () => void loadModels(), onChoose: (name) => void setModel(name) });
-  const mode = modeChip("chip-mode");
+  const mode = modeChip("chip-mode", loadKept(sessionStorage, modeKey(session.id)), (value) => keepMode(session.id, value));
   const permissions = createChip({ label: "Permissions", id: "chip-permissions", onChoose: (id) => void permit(id) });
   let modelsLoaded = false;
 

@@ -3,7 +3,7 @@
 import { h, hasKeyboard, messageOf, setText } from "../dom.js";
 import { initialChoice, saveChoices } from "../preferences.js";
 import { parseRoute, sessionAddress } from "../route.js";
-import { newConnections } from "../rpc.js";
+import { isGone, newConnections, UNREACHABLE } from "../rpc.js";
 import { runInput } from "./attachments.js";
 import { createBox } from "./box.js";
 import { createChip } from "./chip.js";
@@ -11,10 +11,30 @@ import { dialog } from "./dialog.js";
 import { fillDirectory, saveDirectory } from "./directory.js";
 import { directoryChip } from "./directory-chip.js";
 import { icon } from "./icons.js";
+import { keep, loadKept } from "./kept.js";
 import { modelChoices, preferredModel } from "./models.js";
 import { permissionChoices, PRESETS } from "./permissions.js";
-import { modeChip, MODES } from "./settings.js";
+import { keepMode, modeChip } from "./settings.js";
 import { setupLine } from "./setup.js";
+import { hasArrived, NOTHING } from "./unsent.js";
+
+const DRAFT = "new";
+const CHOICES = "choices:new"; // of the draft, while there is one
+const STARTED = "started";
+
+/** @typedef {{key: string, id: string, sent: string | null}} Started */
+
+/** @type {Started} */
+const NONE = { key: "", id: "", sent: null };
+
+/**
+ * A session that was started but did not get its prompt, as far as is known, with the choices that it was started with. sent: the prompt that it may
+ * have, because the connection broke; then it outlives the view and a reload. @type {Started}
+ */
+let started = loadKept(sessionStorage, STARTED) ?? NONE;
+
+/** Whether a session is being started, perhaps by a view that was left. */
+let sending = false;
 
 /** Examples by model: the scripted one only understands keywords. */
 const EXAMPLES = {
@@ -30,10 +50,12 @@ const EXAMPLES = {
 export function startView({ rpc, sessions, navigate, list, directory: wantedDirectory = "" }) {
   const sendText = h("span", { class: "button-text" }, "Start");
   const send = h("button", { class: "primary", "data-testid": "send", type: "submit", disabled: true }, icon("send"), sendText);
-  const directory = directoryChip({ rpc, list, onDone: () => box.focus() });
-  const model = createChip({ label: "Model", id: "model", onChoose: () => show() });
-  const mode = modeChip("mode");
-  const permissions = createChip({ label: "Permissions", id: "permissions", onChoose() {} });
+  /** @type {Partial<Record<"directory" | "model" | "mode" | "permissions", string>>} */
+  const kept = loadKept(sessionStorage, CHOICES) ?? {};
+  const directory = directoryChip({ rpc, list, onDone: () => box.focus(), onClose: () => keepChoices() });
+  const model = createChip({ label: "Model", id: "model", onChoose: () => changed() });
+  const mode = modeChip("mode", kept.mode || initialChoice(localStorage, "mode"), () => keepChoices());
+  const permissions = createChip({ label: "Permissions", id: "permissions", onChoose: () => keepChoices() });
   const setup = h("div", { class: "setup-place" });
   const examples = h("ul", { class: "examples" });
   /** Commands for `/`. @returns {import("./commands.js").Command[]} */
@@ -45,37 +67,47 @@ export function startView({ rpc, sessions, navigate, list, directory: wantedDire
     { name: "status", label: "Portal status", run: () => navigate("#/status") },
   ];
   const box = createBox({
-    draft: "new",
+    draft: DRAFT,
     buttons: [send],
     chips: [directory.node, model.node, mode.node, permissions.node],
     findFiles: (query) => rpc.call("portal.files.complete", { directory: directory.value, query }),
     commands,
     prompts: () => [],
     onSubmit: () => void start(),
-    onChange: () => show(),
+    onChange: () => changed(),
   });
   const node = h("section", { class: "page", "data-testid": "start" },
     h("header", { class: "top" }, h("h1", {}, "New session")),
     h("div", { class: "scroll" }, h("div", { class: "column begin" }, box.node, setup,
       h("section", { class: "try" }, h("h2", {}, "Examples"), examples))));
 
-  let sending = false;
   let ready = false;
-  /** A session that was started but did not get its prompt. */
-  let started = { key: "", id: "" };
   let shownFor = "";
 
   const show = () => {
-    send.disabled = sending || !ready || !model.value || box.isEmpty() || box.isReading();
+    send.disabled = sending || !ready || !model.value || box.isEmpty() || box.isReading() || isUnsure();
     setText(sendText, sending ? "Starting…" : "Start");
     if (ready && model.value) showExamples(model.value === "demo" ? "demo" : "real");
+  };
+  const changed = () => {
+    show();
+    keepChoices();
+  };
+  /** Whether the portal may have the prompt: that shows when the session is attached again. */
+  const isUnsure = () => started.sent !== null && (sessions.get(started.id)?.detached ?? true);
+  /** Keeps what was chosen as long as the draft. An address with another directory would win after a reload. */
+  const keepChoices = () => {
+    if (!node.isConnected) return; // another view may have the draft now
+    const isEmpty = box.isEmpty();
+    keep(sessionStorage, CHOICES, isEmpty ? undefined : { directory: directory.value, model: model.value || kept.model, mode: mode.value, permissions: permissions.value });
+    if (!isEmpty && wantedDirectory && directory.value !== wantedDirectory) history.replaceState(null, "", "#/");
   };
   /** @param {"demo" | "real"} kind */
   const showExamples = (kind) => {
     if (kind === shownFor) return;
     shownFor = kind;
     examples.replaceChildren(...EXAMPLES[kind].map((text) => h("li", {}, h("button", { type: "button", class: "example", click: () => {
-      box.set(text);
+      box.suggest(text, EXAMPLES[kind]);
       box.focus();
     } }, text))));
   };
@@ -96,10 +128,10 @@ export function startView({ rpc, sessions, navigate, list, directory: wantedDire
     ready = true;
     const why = offered.status === "rejected" ? offered.reason.message : "";
     const found = offered.status === "fulfilled" ? offered.value : { models: [] };
-    model.show(modelChoices(found), preferredModel(found, model.value || initialChoice(localStorage, "model")), "No models available");
+    model.show(modelChoices(found), preferredModel(found, model.value || kept.model || initialChoice(localStorage, "model")), "No models available");
     const line = setupLine(status.status === "fulfilled" ? status.value.agent : undefined, why, load);
     setup.replaceChildren(...(line ? [line] : []));
-    show();
+    changed();
   };
 
   /** Starts the session, once for the same choices. */
@@ -109,7 +141,7 @@ export function startView({ rpc, sessions, navigate, list, directory: wantedDire
     const key = JSON.stringify(chosen);
     if (started.key === key) return started.id;
     const { session_id: id } = await rpc.call("portal.session.start", chosen);
-    started = { key, id };
+    started = { key, id, sent: null };
     return id;
   };
   const remember = () => {
@@ -126,6 +158,11 @@ export function startView({ rpc, sessions, navigate, list, directory: wantedDire
     const route = parseRoute(location.hash);
     if (started.id && !(route.view === "session" && route.id === started.id)) sessions.release(started.id);
   };
+  /** @param {Started} now */
+  const setStarted = (now) => {
+    started = now;
+    keep(sessionStorage, STARTED, now.sent === null ? undefined : now);
+  };
   const start = async () => {
     if (send.disabled) return;
     const { text, attached, mentions } = box.written();
@@ -137,25 +174,44 @@ export function startView({ rpc, sessions, navigate, list, directory: wantedDire
       const id = await session();
       await sessions.open(id); // before the run, so that all its times are known
       const { input, attachments: files } = runInput(text, attached, mentions);
+      setStarted({ ...started, sent: text });
       await rpc.call("run.start", { session_id: id, input, portal: { mode: mode.value, attachments: files } });
-      remember();
-      box.forget(text);
-      navigate(sessionAddress(id));
+      finish(id, text);
     } catch (error) {
+      if (!isGone(error)) setStarted({ ...started, sent: null });
       showError(error);
     }
     sending = false;
     if (!node.isConnected) leave();
     box.lock(false);
-    show();
+    box.refresh();
+  };
+  /** Shows the session that has the prompt. @param {string} id @param {string} sent */
+  const finish = (id, sent) => {
+    setStarted({ key: "", id, sent: null });
+    keepMode(id, mode.value);
+    remember();
+    box.forget(sent);
+    navigate(sessionAddress(id));
+  };
+  /** Attaches to the session again whose prompt could not be sent. */
+  const reopen = () => sessions.open(started.id).catch((error) => {
+    if (!isGone(error)) setStarted(NONE); // it was deleted
+  }).finally(show);
+  /** Shows the session if it got its prompt before the connection broke. The user stays if the prompt was changed meanwhile. */
+  const lookForSent = () => {
+    const { id, sent } = started;
+    const opened = sending || sent === null ? undefined : sessions.get(id);
+    if (!opened || sent === null || !hasArrived(opened, sent, NOTHING)) return;
+    if (box.written().text === sent) return finish(id, sent);
+    leave();
+    setStarted(NONE);
   };
 
   box.accept(node);
-  if (wantedDirectory) directory.value = wantedDirectory;
+  if (wantedDirectory || kept.directory) directory.value = wantedDirectory || kept.directory || "";
   model.select("", "Loading models…");
-  permissions.show(permissionChoices(), initialPermissions());
-  const wanted = initialChoice(localStorage, "mode");
-  if (MODES.some(({ value }) => value === wanted)) mode.select(wanted);
+  permissions.show(permissionChoices(), initialPermissions(kept.permissions));
   show();
   const isNewConnection = newConnections(rpc);
   return {
@@ -164,7 +220,10 @@ export function startView({ rpc, sessions, navigate, list, directory: wantedDire
       if (isNewConnection()) {
         void fillDirectory(directory, rpc, list());
         void load();
+        box.dropError(UNREACHABLE);
+        if (started.sent !== null && !sending) void reopen();
       }
+      lookForSent();
     },
     focus: () => hasKeyboard() && box.focus(),
     dispose() {
@@ -174,9 +233,9 @@ export function startView({ rpc, sessions, navigate, list, directory: wantedDire
   };
 }
 
-/** The preset that a new session starts with. */
-function initialPermissions() {
-  const wanted = initialChoice(localStorage, "permissions");
+/** The preset that a new session starts with. @param {string} [kept] that of its draft */
+function initialPermissions(kept) {
+  const wanted = kept || initialChoice(localStorage, "permissions");
   const id = wanted === "allow" ? "all" : wanted; // the name in earlier versions
   return PRESETS.some((preset) => preset.id === id) ? id : "ask";
 }
