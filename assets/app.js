@@ -11,6 +11,7 @@ import { setWatchers } from "./store.js";
 import { conversationView } from "./views/conversation.js";
 import { interfaceView } from "./views/interface.js";
 import { interfacesView } from "./views/interfaces.js";
+import { isComposing } from "./views/keys.js";
 import { jobView } from "./views/job.js";
 import { jobsView } from "./views/jobs.js";
 import { operationView } from "./views/operation.js";
@@ -315,7 +316,7 @@ document.addEventListener("visibilitychange", () => {
   if (!document.hidden) rpc.check();
 });
 document.addEventListener("keydown", (event) => {
-  if (event.isComposing || event.defaultPrevented) return;
+  if (isComposing(event) || event.defaultPrevented) return;
   const inDialog = document.querySelector("dialog[open]") !== null;
   const isTyping = event.target instanceof HTMLElement && event.target.matches(FIELDS);
   if ((event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey && event.key.toLowerCase() === "k") palette.toggle();

@@ -326,3 +326,39 @@ func keepsFocusAfterClick(t page) {
 	idle(b, 1)
 	assert.True(t, b.Is(`document.activeElement.matches('[data-testid="prompt"]')`), "the next keys go to the prompt")
 }
+
+// startsLine presses Enter in a field of several lines, and checks that it starts a line.
+func startsLine(b *portaltest.Browser, field string) {
+	b.Type(id(field), "one")
+	b.Press(kb.Enter)
+	b.Wait(`document.querySelector(` + literal(id(field)) + `).value === "one\n"`)
+}
+
+func startsLinesOnAPhone(t page) {
+	b, session := t.session(t.TempDir(), "permissions=ask")
+	b.Do(chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile, chromedp.EmulateTouch))
+	t.portal.Query(session, "ask `What is it called?`")
+	b.WaitText(id("question"), "What is it called?")
+	startsLine(b, "answer-text")
+	b.Click(id("answer") + ":is(button)")
+	idle(b, 1)
+	b.Click(id("prompt-block", id("more")))
+	b.Click(id("action-edit"))
+	startsLine(b, "edit-text")
+	b.Click(id("edit-cancel"))
+	b.Wait(at(session))
+
+	t.portal.Query(session, "wait 600 s")
+	b.WaitText(id("status"), "Working")
+	b.Type(id("prompt"), "say `later`")
+	b.Click(id("send"))
+	b.Click(id("queue-edit"))
+	b.Wait(`document.activeElement.dataset.testid === "queue-text"`)
+	startsLine(b, "queue-text")
+	b.Press(kb.Enter, kb.ModifierCtrl) // saves it
+	b.WaitGone(id("queue-text"))
+	b.WaitText(id("queue"), "one")
+	b.Click(id("queue-remove"))
+	b.Click(id("stop"))
+	idle(b, 3)
+}

@@ -10,6 +10,7 @@ import { createComposer } from "./composer.js";
 import { filePanel } from "./file.js";
 import { createHeader } from "./header.js";
 import { icon } from "./icons.js";
+import { isComposing } from "./keys.js";
 import { pickModel } from "./models.js";
 import { createOlderItems } from "./older.js";
 import { PRESETS } from "./permissions.js";
@@ -136,7 +137,7 @@ export function conversationView({ session, rpc, navigate, earlier, onTitle, sta
       event.preventDefault();
       return header.rename();
     }
-    if (event.key !== "Escape" || event.isComposing || event.defaultPrevented) return;
+    if (event.key !== "Escape" || isComposing(event) || event.defaultPrevented) return;
     if (side.escape()) event.preventDefault();
     else if (composer.stop()) event.preventDefault();
   };

@@ -3,6 +3,7 @@
 import { debounce, h, setChildren, setText } from "../dom.js";
 import { icon } from "./icons.js";
 import { groupByProject, newList } from "../list.js";
+import { isComposing } from "./keys.js";
 import { createFilter } from "./rail-filter.js";
 import { createRow, detailOf } from "./rail-row.js";
 import { totalHeight, visibleRange } from "./visible-rows.js";
@@ -154,7 +155,7 @@ export function createRail({ root, toggle, veil, notice, rpc, navigate }) {
     shown.get(rows[at].key)?.node.querySelector("a")?.focus();
   };
   root.addEventListener("keydown", (event) => {
-    if (event.isComposing) return;
+    if (isComposing(event)) return;
     if (event.key === "ArrowDown" || event.key === "ArrowUp") move(event.key === "ArrowDown" ? 1 : -1);
     else if (event.key === "Enter" && event.target === search) root.querySelector(/** @type {"a"} */ (".row a"))?.click();
     else if (event.key === "Escape" && search.value) {
