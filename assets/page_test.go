@@ -148,6 +148,7 @@ func TestPage(t *testing.T) {
 		"revokes remembered permissions":                   revokesRemembered,
 		"answers questions with text":                      answersWithText,
 		"names the sub-agent that asks":                    namesSubAgentThatAsks,
+		"keeps what is in a form that is rejected":         keepsRejectedForm,
 		"starts lines on a phone":                          startsLinesOnAPhone,
 		"shows a clean diff":                               showsCleanDiff,
 		"shows actions without moving anything":            showsActions,
