@@ -118,14 +118,20 @@ const palette = createPalette({ list: () => list, navigate, commands: () => [
   { label: "API reference", run: () => navigate("#/reference") },
 ] });
 
+/** How long the page waits before it asks for the list of sessions again, in milliseconds. */
+const watchDelay = 3000;
+let nextWatch = 0;
+
 async function watch() {
+  clearTimeout(nextWatch);
   try {
     const { sessions } = await rpc.call("portal.sessions.watch");
     list = newList(sessions);
     notifications.update(list);
     scheduleUpdate();
-  } catch {
-    // the connection was lost; onOpen tries again
+  } catch (error) {
+    if (/** @type {import("./rpc.js").CallError} */ (error).code === "gone") return; // onOpen tries again
+    nextWatch = window.setTimeout(watch, watchDelay);
   }
 }
 
@@ -221,7 +227,9 @@ async function openSession(id) {
 function showFailure(id, { code, message }) {
   if (shownSession !== id || code === "gone") return; // it is attached again after a reconnect
   currentSession = undefined;
-  setView(messageView(code === -32004 ? "Session not found. It may have been deleted, or it belongs to another portal." : message));
+  shownAddress = ""; // whoever chooses the session again wants another try
+  if (code === -32004) return setView(messageView("Session not found. It may have been deleted, or it belongs to another portal."));
+  setView(messageView(message, h("button", { type: "button", class: "primary", "data-testid": "try-again", click: show }, "Try again")));
 }
 
 /** @param {import("./store.js").Session} session @param {boolean} [focus] whether it gets the focus */
@@ -255,9 +263,9 @@ function setView(next, focus = true) {
   scheduleUpdate();
 }
 
-/** @param {string} text @returns {View} */
-function messageView(text) {
-  const node = h("section", { class: "page" }, h("header", { class: "top" }, h("h1", {}, "Session")), h("div", { class: "scroll" }, h("p", { class: "column muted" }, text)));
+/** @param {string} text @param {HTMLElement[]} actions @returns {View} */
+function messageView(text, ...actions) {
+  const node = h("section", { class: "page" }, h("header", { class: "top" }, h("h1", {}, "Session")), h("div", { class: "scroll" }, h("div", { class: "column" }, h("p", { class: "muted" }, text), ...actions)));
   return { node, update() {}, focus() {}, dispose() {} };
 }
 
@@ -311,6 +319,12 @@ async function askForToken() {
 find("rail-toggle", HTMLButtonElement).append(icon("menu"));
 find("rail-new", HTMLAnchorElement).append(icon("new"));
 addEventListener("hashchange", show);
+document.addEventListener("click", (event) => {
+  const link = event.target instanceof Element ? event.target.closest("a") : null;
+  const isPlain = event.button === 0 && !event.ctrlKey && !event.metaKey && !event.shiftKey && !event.altKey && !event.defaultPrevented;
+  // The address stays the same, so there is no hashchange, but the user may have scrolled away from what it names.
+  if (link && isPlain && link.href === location.href && parseRoute(location.hash).view === "session") show();
+});
 addEventListener("online", () => rpc.check());
 document.addEventListener("visibilitychange", () => {
   if (!document.hidden) rpc.check();

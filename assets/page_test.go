@@ -151,6 +151,7 @@ func TestPage(t *testing.T) {
 		"keeps what is in a form that is rejected":         keepsRejectedForm,
 		"starts lines on a phone":                          startsLinesOnAPhone,
 		"opens nothing late over another session":          opensNothingLate,
+		"tries again what failed":                          triesAgain,
 		"shows a clean diff":                               showsCleanDiff,
 		"shows actions without moving anything":            showsActions,
 		"forks from a run and names the origin":            forksFromRun,

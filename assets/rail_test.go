@@ -106,6 +106,10 @@ func findsHitFarAbove(t page) {
 	b.WaitText(row(session, "mark"), "ptarmigan")
 	b.Click(row(session, ".row-link"))
 	b.Wait(hit(session, "ptarmigan"))
+	b.Do(chromedp.Evaluate[chromedp.Void](`document.querySelector(".session .scroll").scrollTop = 1e6`))
+	b.Wait(`!(` + hit(session, "ptarmigan") + `)`)
+	b.Click(row(session, ".row-link")) // the address stays the same
+	b.Wait(hit(session, "ptarmigan"))
 }
 
 func organizesSessions(t page) {
