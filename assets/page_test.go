@@ -152,6 +152,7 @@ func TestPage(t *testing.T) {
 		"starts lines on a phone":                          startsLinesOnAPhone,
 		"opens nothing late over another session":          opensNothingLate,
 		"tries again what failed":                          triesAgain,
+		"stops a run from its own view only":               stopsFromOwnViewOnly,
 		"shows a clean diff":                               showsCleanDiff,
 		"shows actions without moving anything":            showsActions,
 		"forks from a run and names the origin":            forksFromRun,

@@ -350,3 +350,19 @@ func showsStatus(t page) {
 	b.WaitText(id("refresh"), "Refresh")
 	b.Wait(`document.title.endsWith("Status – Copilot Portal")`)
 }
+
+func stopsFromOwnViewOnly(t page) {
+	b, session := t.session(t.TempDir(), "permissions=ask")
+	send(b, "wait 600 s")
+	b.WaitText(id("status"), "Working")
+	stop := `document.querySelector('[data-testid="stop"]')`
+	for _, beside := range []string{row(session, ".row-link"), id("search"), id("new-session")} {
+		b.Is(`(document.querySelector(` + literal(beside) + `).focus(), true)`)
+		b.Press(kb.Escape)
+		assert.False(t, b.Is(stop+`.disabled`), "the run is not stopped from %s", beside)
+	}
+	b.Is(`(document.activeElement.blur(), true)`)
+	b.Press(kb.Escape)
+	idle(b, 1)
+	b.WaitText(id("end"), "Stopped")
+}

@@ -130,6 +130,8 @@ export function conversationView({ session, rpc, navigate, earlier, onTitle, sta
     earlierButton.hidden = !session.earlier;
     truncatedNote.hidden = !session.truncated || Boolean(session.earlier) || transcript.hasOlder();
   };
+  /** Reports whether an element is beside the session, as in the list. @param {EventTarget | null} target */
+  const isElsewhere = (target) => target instanceof Node && !node.contains(target) && !target.contains(node);
   /** @param {KeyboardEvent} event */
   const onKey = (event) => {
     if (document.querySelector("dialog[open]")) return; // the key is for it
@@ -137,7 +139,7 @@ export function conversationView({ session, rpc, navigate, earlier, onTitle, sta
       event.preventDefault();
       return header.rename();
     }
-    if (event.key !== "Escape" || isComposing(event) || event.defaultPrevented) return;
+    if (event.key !== "Escape" || isComposing(event) || event.defaultPrevented || isElsewhere(event.target)) return;
     if (side.escape()) event.preventDefault();
     else if (composer.stop()) event.preventDefault();
   };
