@@ -306,3 +306,29 @@ func opensNothingLate(t page) {
 	act(b, id("end"), 0, "retry-model")
 	leave("model.list")
 }
+
+func copiesWithoutClipboard(t page) {
+	b, _ := t.session(t.TempDir(), "permissions=ask")
+	send(b, "say `one`")
+	idle(b, 1)
+	b.Is(listen)
+	b.Is(withMouse)
+	t.hover(b, nth(id("prompt-block"), 0))
+	const copyButton = `document.querySelector('[data-testid="prompt-block"] [data-testid="bar-copy"]')`
+	b.Wait(copyButton + ` !== null`)
+	before := b.Text(copyButton + `.innerHTML`)
+	b.Do(chromedp.Evaluate[chromedp.Void](`{ const button = ` + copyButton + `; button.click(); button.click(); }`))
+	b.Wait("globalThis.copied === " + literal("say `one`"))
+	b.WaitValue(copyButton+`.innerHTML`, func(now string) bool { return now == before }, "the button does not become what it was")
+
+	// As on a page over plain HTTP that is not from localhost.
+	b.Is(`(Object.defineProperty(navigator, "clipboard", { configurable: true, value: undefined }),
+		document.addEventListener("copy", () => (globalThis.copied = document.activeElement.value)), true)`)
+	b.Type(id("prompt"), "say `two`\nand `three`")
+	b.Press(kb.Enter)
+	idle(b, 2)
+	act(b, id("prompt-block"), 1, "copy")
+	b.Wait("globalThis.copied === " + literal("say `two`\nand `three`"))
+	b.Wait(`document.activeElement.matches('[data-testid="more"]')`) // the focus returns
+	assert.True(t, b.Is(`document.querySelector("dialog[open], textarea.copy-source") === null`), "the text is copied")
+}

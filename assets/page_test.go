@@ -153,6 +153,7 @@ func TestPage(t *testing.T) {
 		"opens nothing late over another session":          opensNothingLate,
 		"tries again what failed":                          triesAgain,
 		"stops a run from its own view only":               stopsFromOwnViewOnly,
+		"copies without the clipboard API":                 copiesWithoutClipboard,
 		"shows a clean diff":                               showsCleanDiff,
 		"shows actions without moving anything":            showsActions,
 		"forks from a run and names the origin":            forksFromRun,
