@@ -181,8 +181,9 @@ func notifies(t page) {
 	t = t.own() // other sessions would notify, too
 	p := t.portal
 	session := p.StartSession(t.TempDir(), "permissions=ask")
-	b := t.open(p.URL)
+	b, other := t.chromium.OpenInProfile(t.T, p.URL), t.chromium.OpenInProfile(t.T, p.URL)
 	b.WaitText(row(session, ".row-title"), "Untitled")
+	other.WaitText(row(session, ".row-title"), "Untitled")
 	b.Do(chromedp.Evaluate[chromedp.Void](`(() => {
 		globalThis.notes = [];
 		globalThis.Notification = class { static permission = "default"; static asked = 0;
@@ -194,10 +195,17 @@ func notifies(t page) {
 	b.Click(id("notify-me"))
 	b.Wait(`Notification.asked === 1 && notes.length === 0`)
 	b.WaitGone(id("notify-me") + ":not([hidden] *)")
-	b.Do(chromedp.Evaluate[chromedp.Void](`Object.defineProperty(document, "hidden", { configurable: true, get: () => true })`))
-	p.API("POST", "copilot/session/"+session+"/cancel", "")
-	b.Wait(fmt.Sprintf(`document.querySelector(%q).dataset.state !== "waiting"`, row(session, "")))
-	p.API("POST", "copilot/session/"+session+"/query", "run `echo snipe`")
+	const hide = `Object.defineProperty(document, "hidden", { configurable: true, get: () => true }); document.dispatchEvent(new Event("visibilitychange"))`
+	ask := func(command string) {
+		p.API("POST", "copilot/session/"+session+"/cancel", "")
+		b.Wait(fmt.Sprintf(`document.querySelector(%q).dataset.state !== "waiting"`, row(session, "")))
+		p.API("POST", "copilot/session/"+session+"/query", "run `echo "+command+"`")
+		b.WaitText(row(session, ".row-detail"), "echo "+command)
+	}
+	b.Do(chromedp.Evaluate[chromedp.Void](hide))
+	ask("redshank") // the other tab shows it
+	other.Do(chromedp.Evaluate[chromedp.Void](hide))
+	ask("snipe")
 	b.Wait(`notes.length === 1 && notes[0].body.includes("echo snipe")`)
 	b.Do(chromedp.Evaluate[chromedp.Void](`notes[0].note.onclick()`))
 	b.Wait(at(session))
