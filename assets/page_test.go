@@ -154,6 +154,7 @@ func TestPage(t *testing.T) {
 		"tries again what failed":                          triesAgain,
 		"stops a run from its own view only":               stopsFromOwnViewOnly,
 		"copies without the clipboard API":                 copiesWithoutClipboard,
+		"leaves no dead entries in the history":            leavesNoDeadEntries,
 		"shows a clean diff":                               showsCleanDiff,
 		"shows actions without moving anything":            showsActions,
 		"forks from a run and names the origin":            forksFromRun,

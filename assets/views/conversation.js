@@ -156,15 +156,25 @@ export function conversationView({ session, rpc, navigate, earlier, onTitle, sta
     if (!idle && (shouldDrawMore() || shouldLoadMore())) idle = Number(later(drawInIdleTime));
     older.continueSeek(); // without forcing a layout; the resize observer keeps the end in view
   };
-  /** Keeps the address that of the panel, so that a reload shows the same. */
+  let isGoingBack = false; // the panel was closed, and its entry in the history is being left
+  /** Keeps the address that of the panel, so that a reload shows the same. Opening the panel adds an entry to the history, which closing it leaves. */
   const remember = () => {
+    if (isGoingBack) return;
     const route = parseRoute(location.hash);
     const isNamed = "changes" in route || "file" in route || "terminal" in route;
-    const tab = side.tab();
-    if (tab === "" || tab === "details") return void (isNamed && history.replaceState(null, "", sessionAddress(session.id)));
+    if (!isWide()) return void (isNamed && leaveEntry());
     const { path, line } = file.place();
+    const tab = side.tab();
     const address = tab === "file" ? fileAddress(session.id, path, line) : tab === "terminal" ? terminalAddress(session.id) : changesAddress(session.id, changes.scope());
-    if (location.hash !== address) history[isNamed ? "replaceState" : "pushState"](null, "", address);
+    if (location.hash === address) return;
+    if (isNamed) history.replaceState(history.state, "", address);
+    else history.pushState({ opensPanel: true }, "", address);
+  };
+  const isWide = () => side.tab() !== "" && side.tab() !== "details";
+  const leaveEntry = () => {
+    isGoingBack = history.state?.opensPanel === true;
+    if (isGoingBack) history.back();
+    else history.replaceState(null, "", sessionAddress(session.id));
   };
   let changesOf = "loading"; // the run, while it works
   const reload = () => {
@@ -216,6 +226,7 @@ export function conversationView({ session, rpc, navigate, earlier, onTitle, sta
     commands: () => commands().filter(({ everywhere }) => !everywhere).map(({ label, hint, run }) => ({ label, hint, run: () => run("") })),
     /** Scrolls to a run, or to words in it, which it highlights. @param {string} run @param {string} [words] */
     showRun(run, words = "") {
+      if (isGoingBack) return; // to where the user was before, not to the run
       older.seek(run, (node) => {
         const hit = highlightHit(transcript.textsOf(run), words);
         (hit ?? node).scrollIntoView({ block: hit ? "center" : "start" });
@@ -225,7 +236,9 @@ export function conversationView({ session, rpc, navigate, earlier, onTitle, sta
     },
     /** Shows the changes of a run, of the session, or a file; leaves them if the address names neither. @param {PanelRoute} route @param {boolean} byUser whether the focus moves there */
     showPanel(route, byUser) {
+      isGoingBack = false;
       const tab = route.changes ? "changes" : route.file ? "file" : route.terminal ? "terminal" : "";
+      if (tab !== "" && history.state === null) history.replaceState({ opensPanel: byUser && !isWide() }, ""); // a link led here
       if (route.changes) changes.show(route.run);
       if (route.file) file.open(route.file.path, route.file.line);
       if (route.terminal) terminal.show();
