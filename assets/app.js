@@ -212,11 +212,12 @@ function viewOf(route) {
 async function openSession(id) {
   shownSession = id;
   focusAtOpen = document.activeElement;
+  const opened = sessions.open(id);
   const known = sessions.get(id);
   if (known) showSession(known); // immediately; missed events follow
   else setView(messageView("Loading…"));
   try {
-    const session = await sessions.open(id);
+    const session = await opened;
     if (shownSession === id && currentSession !== session) showLate(session);
   } catch (error) {
     showFailure(id, /** @type {import("./rpc.js").CallError} */ (error));
@@ -235,7 +236,7 @@ function showFailure(id, { code, message }) {
 /** @param {import("./store.js").Session} session @param {boolean} [focus] whether it gets the focus */
 function showSession(session, focus = true) {
   currentSession = session;
-  setView(conversationView({ session, rpc, navigate: navigateFromHere(), earlier: () => sessions.earlier(session.id), onTitle: setTitle, status: portalStatus, menu: rail.menu, share: rail.share }), focus);
+  setView(conversationView({ session, rpc, navigate: navigateFromHere(), earlier: () => sessions.earlier(session.id), restart: () => sessions.restart(session.id), onTitle: setTitle, status: portalStatus, menu: rail.menu, share: rail.share }), focus);
   const route = parseRoute(location.hash);
   if (route.view === "session" && route.run) current?.showRun?.(route.run, route.find);
   if (route.view === "session" && (route.changes || route.file || route.terminal)) current?.showPanel?.(route, false);

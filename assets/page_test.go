@@ -155,6 +155,7 @@ func TestPage(t *testing.T) {
 		"stops a run from its own view only":               stopsFromOwnViewOnly,
 		"copies without the clipboard API":                 copiesWithoutClipboard,
 		"leaves no dead entries in the history":            leavesNoDeadEntries,
+		"loads again what it has dropped":                  loadsDropped,
 		"shows a clean diff":                               showsCleanDiff,
 		"shows actions without moving anything":            showsActions,
 		"forks from a run and names the origin":            forksFromRun,
