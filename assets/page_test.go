@@ -156,6 +156,7 @@ func TestPage(t *testing.T) {
 		"copies without the clipboard API":                 copiesWithoutClipboard,
 		"leaves no dead entries in the history":            leavesNoDeadEntries,
 		"loads again what it has dropped":                  loadsDropped,
+		"says how a search goes":                           saysHowSearchGoes,
 		"shows a clean diff":                               showsCleanDiff,
 		"shows actions without moving anything":            showsActions,
 		"forks from a run and names the origin":            forksFromRun,

@@ -374,3 +374,34 @@ func stopsFromOwnViewOnly(t page) {
 	idle(b, 1)
 	b.WaitText(id("end"), "Stopped")
 }
+
+func saysHowSearchGoes(t page) {
+	t = t.own() // rows move while other tests start sessions
+	session := t.portal.StartSession(t.TempDir(), "permissions=ask")
+	for _, prompt := range []string{"say `weir`", "say `bunting`", "say `pond`"} {
+		t.portal.Run(session, prompt)
+	}
+	b := t.openTapped(t.portal.URL, "")
+	b.WaitText(row(session, ".row-title"), "weir")
+	b.Do(failsOnce("portal.sessions.search"))
+	b.Type(id("search"), "bunting")
+	b.WaitText(".rail-label", "Can't search messages: The disk is full.")
+	b.Do(holds("portal.sessions.search"))
+	b.Type(id("search"), "buntin")
+	b.WaitText(".rail-label", "Searching messages…")
+	assert.True(t, b.Is(`document.querySelector(".rail-empty") === null`), "it does not say that there is nothing")
+	b.Do(released)
+	b.WaitText(".rail-label", "Found in messages")
+	b.WaitText(row(session, "mark"), "bunting")
+
+	b.Do(holds("portal.sessions.search"))
+	b.Type(id("search"), "bunting")
+	b.WaitText(".rail-label", "Searching messages…")
+	b.WaitCount(row(session, "mark"), 1) // what was found before stays
+	b.Press(kb.Enter)
+	assert.NotContains(t, b.Text(`location.hash`), session, "but Enter does not open it")
+	b.Do(released)
+	b.WaitText(".rail-label", "Found in messages")
+	b.Press(kb.Enter)
+	b.Wait(hit(session, "bunting"))
+}
