@@ -8,6 +8,7 @@ import (
 	"github.com/chromedp/chromedp/kb"
 	"github.com/stretchr/testify/assert"
 
+	"github.com/copilot-portal/portal/copilot/git/gittest"
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 
@@ -278,4 +279,56 @@ func closesMenuWithButton(t page) {
 	b.Wait(`document.querySelector(` + literal(more) + `).ariaExpanded === "false"`)
 	b.Click(more)
 	b.WaitCount(id("menu"), 1)
+}
+
+func opensNothingLate(t page) {
+	dir := t.git()
+	gittest.Run(t.T, dir, "config", "user.name", "Ada")
+	gittest.Run(t.T, dir, "config", "user.email", "ada@example.com")
+	session, other := t.portal.StartSession(dir, "permissions=allow&interactive=true"), t.portal.StartSession(t.TempDir(), "permissions=ask")
+	t.portal.Run(session, "write `new.txt` `new`")
+	b := t.openTapped(t.portal.URL+"/#/s/"+session, "")
+	b.Wait(there)
+	leave := func(method string) {
+		b.Do(goTo("#/s/" + other))
+		b.Wait(at(other) + ` && document.querySelector('[data-testid="prompt-block"]') === null`)
+		b.Do(chromedp.Evaluate[chromedp.Void](`globalThis.awaited = (answered[` + literal(method) + `] ?? 0) + release()`))
+		b.Wait(`answered[` + literal(method) + `] === awaited`)
+		assert.True(t, b.Is(`document.querySelector("dialog[open], [data-testid=menu]") === null`), "nothing opens over the other session")
+		b.Do(goTo("#/s/" + session))
+		b.WaitCount(id("prompt-block"), 1)
+	}
+	b.Click(id("changes-button"))
+	b.Do(holds("portal.commit.propose"))
+	b.Click(id("commit"))
+	leave("portal.commit.propose")
+	b.Do(holds("model.list"))
+	act(b, id("end"), 0, "retry-model")
+	leave("model.list")
+}
+
+func copiesWithoutClipboard(t page) {
+	b, _ := t.session(t.TempDir(), "permissions=ask")
+	send(b, "say `one`")
+	idle(b, 1)
+	b.Is(listen)
+	b.Is(withMouse)
+	t.hover(b, nth(id("prompt-block"), 0))
+	const copyButton = `document.querySelector('[data-testid="prompt-block"] [data-testid="bar-copy"]')`
+	b.Wait(copyButton + ` !== null`)
+	before := b.Text(copyButton + `.innerHTML`)
+	b.Do(chromedp.Evaluate[chromedp.Void](`{ const button = ` + copyButton + `; button.click(); button.click(); }`))
+	b.Wait("globalThis.copied === " + literal("say `one`"))
+	b.WaitValue(copyButton+`.innerHTML`, func(now string) bool { return now == before }, "the button does not become what it was")
+
+	// As on a page over plain HTTP that is not from localhost.
+	b.Is(`(Object.defineProperty(navigator, "clipboard", { configurable: true, value: undefined }),
+		document.addEventListener("copy", () => (globalThis.copied = document.activeElement.value)), true)`)
+	b.Type(id("prompt"), "say `two`\nand `three`")
+	b.Press(kb.Enter)
+	idle(b, 2)
+	act(b, id("prompt-block"), 1, "copy")
+	b.Wait("globalThis.copied === " + literal("say `two`\nand `three`"))
+	b.Wait(`document.activeElement.matches('[data-testid="more"]')`) // the focus returns
+	assert.True(t, b.Is(`document.querySelector("dialog[open], textarea.copy-source") === null`), "the text is copied")
 }

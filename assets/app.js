@@ -11,6 +11,7 @@ import { setWatchers } from "./store.js";
 import { conversationView } from "./views/conversation.js";
 import { interfaceView } from "./views/interface.js";
 import { interfacesView } from "./views/interfaces.js";
+import { isComposing } from "./views/keys.js";
 import { jobView } from "./views/job.js";
 import { jobsView } from "./views/jobs.js";
 import { operationView } from "./views/operation.js";
@@ -117,14 +118,20 @@ const palette = createPalette({ list: () => list, navigate, commands: () => [
   { label: "API reference", run: () => navigate("#/reference") },
 ] });
 
+/** How long the page waits before it asks for the list of sessions again, in milliseconds. */
+const watchDelay = 3000;
+let nextWatch = 0;
+
 async function watch() {
+  clearTimeout(nextWatch);
   try {
     const { sessions } = await rpc.call("portal.sessions.watch");
     list = newList(sessions);
     notifications.update(list);
     scheduleUpdate();
-  } catch {
-    // the connection was lost; onOpen tries again
+  } catch (error) {
+    if (/** @type {import("./rpc.js").CallError} */ (error).code === "gone") return; // onOpen tries again
+    nextWatch = window.setTimeout(watch, watchDelay);
   }
 }
 
@@ -205,11 +212,12 @@ function viewOf(route) {
 async function openSession(id) {
   shownSession = id;
   focusAtOpen = document.activeElement;
+  const opened = sessions.open(id);
   const known = sessions.get(id);
   if (known) showSession(known); // immediately; missed events follow
   else setView(messageView("Loading…"));
   try {
-    const session = await sessions.open(id);
+    const session = await opened;
     if (shownSession === id && currentSession !== session) showLate(session);
   } catch (error) {
     showFailure(id, /** @type {import("./rpc.js").CallError} */ (error));
@@ -220,13 +228,15 @@ async function openSession(id) {
 function showFailure(id, { code, message }) {
   if (shownSession !== id || code === "gone") return; // it is attached again after a reconnect
   currentSession = undefined;
-  setView(messageView(code === -32004 ? "Session not found. It may have been deleted, or it belongs to another portal." : message));
+  shownAddress = ""; // whoever chooses the session again wants another try
+  if (code === -32004) return setView(messageView("Session not found. It may have been deleted, or it belongs to another portal."));
+  setView(messageView(message, h("button", { type: "button", class: "primary", "data-testid": "try-again", click: show }, "Try again")));
 }
 
 /** @param {import("./store.js").Session} session @param {boolean} [focus] whether it gets the focus */
 function showSession(session, focus = true) {
   currentSession = session;
-  setView(conversationView({ session, rpc, navigate: navigateFromHere(), earlier: () => sessions.earlier(session.id), onTitle: setTitle, status: portalStatus, menu: rail.menu, share: rail.share }), focus);
+  setView(conversationView({ session, rpc, navigate: navigateFromHere(), earlier: () => sessions.earlier(session.id), restart: () => sessions.restart(session.id), onTitle: setTitle, status: portalStatus, menu: rail.menu, share: rail.share }), focus);
   const route = parseRoute(location.hash);
   if (route.view === "session" && route.run) current?.showRun?.(route.run, route.find);
   if (route.view === "session" && (route.changes || route.file || route.terminal)) current?.showPanel?.(route, false);
@@ -254,9 +264,9 @@ function setView(next, focus = true) {
   scheduleUpdate();
 }
 
-/** @param {string} text @returns {View} */
-function messageView(text) {
-  const node = h("section", { class: "page" }, h("header", { class: "top" }, h("h1", {}, "Session")), h("div", { class: "scroll" }, h("p", { class: "column muted" }, text)));
+/** @param {string} text @param {HTMLElement[]} actions @returns {View} */
+function messageView(text, ...actions) {
+  const node = h("section", { class: "page" }, h("header", { class: "top" }, h("h1", {}, "Session")), h("div", { class: "scroll" }, h("div", { class: "column" }, h("p", { class: "muted" }, text), ...actions)));
   return { node, update() {}, focus() {}, dispose() {} };
 }
 
@@ -310,12 +320,18 @@ async function askForToken() {
 find("rail-toggle", HTMLButtonElement).append(icon("menu"));
 find("rail-new", HTMLAnchorElement).append(icon("new"));
 addEventListener("hashchange", show);
+document.addEventListener("click", (event) => {
+  const link = event.target instanceof Element ? event.target.closest("a") : null;
+  const isPlain = event.button === 0 && !event.ctrlKey && !event.metaKey && !event.shiftKey && !event.altKey && !event.defaultPrevented;
+  // The address stays the same, so there is no hashchange, but the user may have scrolled away from what it names.
+  if (link && isPlain && link.href === location.href && parseRoute(location.hash).view === "session") show();
+});
 addEventListener("online", () => rpc.check());
 document.addEventListener("visibilitychange", () => {
   if (!document.hidden) rpc.check();
 });
 document.addEventListener("keydown", (event) => {
-  if (event.isComposing || event.defaultPrevented) return;
+  if (isComposing(event) || event.defaultPrevented) return;
   const inDialog = document.querySelector("dialog[open]") !== null;
   const isTyping = event.target instanceof HTMLElement && event.target.matches(FIELDS);
   if ((event.ctrlKey || event.metaKey) && !event.shiftKey && !event.altKey && event.key.toLowerCase() === "k") palette.toggle();

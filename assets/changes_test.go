@@ -293,3 +293,43 @@ func refreshesUnfoldedFile(t page) {
 	b.WaitText(id("changes-undo"), "Reverted 1 file")
 	assert.Equal(t, twenty, content(t.T, dir, "poem.txt"))
 }
+
+func leavesNoDeadEntries(t page) {
+	session := fileSession(t.T, t.portal)
+	t.portal.Run(session, "say "+fence(strings.Repeat("heron\n\n", 60)))
+	b := t.open(t.portal.URL + "/#/settings")
+	b.WaitText("h1", "Settings")
+	b.Do(chromedp.EmulateViewport(1500, 900))
+	b.Do(goTo("#/s/" + session))
+	b.Wait(there)
+	b.Do(chromedp.Evaluate[chromedp.Void](`document.querySelector('[data-testid="prompt-block"] .anchor').click()`))
+	b.Wait(`document.querySelector(".target") !== null`)
+	withRun := b.Text(`location.hash`)
+	const atEnd = `((s) => s.scrollTop > 50 && s.scrollHeight - s.scrollTop - s.clientHeight < 50)(document.querySelector(".session .scroll"))`
+	b.Click(id("changes-button")) // by a button
+	b.Wait(`location.hash.endsWith("?changes")`)
+	b.Do(chromedp.Evaluate[chromedp.Void](`document.querySelector(".session .scroll").scrollTop = 1e6`))
+	b.Wait(atEnd)
+	b.Click(id("side-close"))
+	b.Wait(`location.hash === ` + literal(withRun))
+	b.WaitGone(id("changes"))
+	b.Wait(atEnd) // it does not seek the run in the address
+
+	b.Click(id("answer", ".path-link")) // by a link
+	b.WaitText(id("file", ".file-path"), "main.go")
+	b.Click(id("tab-changes")) // in the same entry
+	b.Wait(`location.hash.endsWith("?changes")`)
+	b.Press(kb.Escape)
+	b.Wait(`location.hash === ` + literal(withRun))
+
+	b.Do(chromedp.Evaluate[chromedp.Void](`history.back()`))
+	b.Wait(at(session))
+	b.Do(chromedp.Evaluate[chromedp.Void](`history.back()`))
+	b.Wait(`location.hash === "#/settings"`)
+
+	b.Do(goTo("#/s/" + session + "?changes"))
+	b.Wait(there)
+	b.WaitCount(id("changes", ".change"), 1)
+	b.Click(id("side-close")) // the entry before is not that of the session
+	b.Wait(at(session))
+}

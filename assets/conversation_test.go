@@ -207,3 +207,27 @@ func showsOldErrorsOnce(t page) {
 	idle(b, 8)
 	b.WaitCount(id("error"), 1)
 }
+
+// flood gives the page more items of a run than it keeps, in parts: items that stream are drawn between them.
+const flood = `for (let i = 0; i < 5600; i++) {
+	const meta = { session_id: location.hash.split("/")[2], id: "m" + i, time: 1 };
+	inject({ method: "agent.event", params: { run_id: "unknown", seq: i, event: { type: "text", content: "word " + i, timestamp: 1 }, meta } });
+}`
+
+func loadsDropped(t page) {
+	session := t.portal.StartSession(t.TempDir(), "permissions=ask")
+	t.portal.Run(session, "say `weir`")
+	b := t.openTapped(t.portal.URL+"/#/s/"+session, "")
+	b.Wait(there)
+	b.WaitText(id("answer"), "weir")
+	b.Do(chromedp.Evaluate[chromedp.Void](flood))
+	b.WaitText(id("conversation"), "word 5599")
+	b.WaitCount(id("prompt-block"), 0) // it was dropped
+	b.Do(chromedp.Evaluate[chromedp.Void](`document.querySelector('[data-testid="earlier"]:not([hidden])').click()`))
+	b.WaitText(id("prompt-block"), "weir")
+	assert.False(t, b.Is(`document.querySelector('[data-testid="conversation"]').textContent.includes("word")`), "the state is that of the portal")
+	b.WaitText(id("missing")+":not([hidden])", "This run is no longer available.") // the portal does not know the first one
+	send(b, "say `pond`")
+	idle(b, 2)
+	b.WaitGone(id("missing"))
+}

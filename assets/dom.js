@@ -97,12 +97,35 @@ export function setChildren(root, nodes) {
   });
 }
 
+/** Copies a text. Rejects if the browser forbids it. Only pages over HTTPS and from localhost have the API; others copy what is selected. @param {string} text */
+export async function writeClipboard(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    if (!copySelected(text)) throw new Error("The browser does not allow the page to copy.");
+  }
+}
+
+/** Copies a text by selecting it in a field for a moment. Returns false if the browser forbids copying. @param {string} text */
+function copySelected(text) {
+  const focused = document.activeElement;
+  const field = h("textarea", { class: "copy-source", readonly: true });
+  field.value = text;
+  ([...document.querySelectorAll("dialog:modal")].at(-1) ?? document.body).append(field); // beside an open dialog, nothing can be selected
+  field.focus({ preventScroll: true });
+  field.select();
+  const isCopied = document.execCommand("copy");
+  field.remove();
+  if (focused instanceof HTMLElement) focused.focus({ preventScroll: true });
+  return isCopied;
+}
+
 /** A button that copies a text, or selects it if the browser forbids copying. @param {() => string | Promise<string>} text @param {Node} shown @param {string} label @param {string} [name] */
 export function copyButton(text, shown, label, name = "Copy") {
   const button = h("button", { type: "button", class: "quiet small", "aria-label": label }, name);
   button.addEventListener("click", async () => {
     try {
-      await navigator.clipboard.writeText(await text());
+      await writeClipboard(await text());
       button.textContent = "Copied";
     } catch {
       getSelection()?.selectAllChildren(shown);

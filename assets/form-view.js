@@ -1,7 +1,7 @@
 // Renders the fields of a form (form.js).
 
 import { h } from "./dom.js";
-import { controlOf, valueOf } from "./form.js";
+import { controlOf, countProblem, valueOf } from "./form.js";
 
 /** @typedef {import("./form.js").Field} Field @typedef {import("./form.js").Control} Control */
 
@@ -32,10 +32,24 @@ function createField(field, id) {
   const detail = field.detail ? [h("span", { class: "muted" }, field.detail)] : [];
   if (control.control === "checks") {
     const { nodes, read } = createChecks(control);
-    return { node: h("fieldset", { class: "field checks" }, h("legend", {}, title), ...detail, ...nodes), read };
+    const node = h("fieldset", { class: "field checks" }, h("legend", {}, title), ...detail, ...nodes);
+    checkCount(field, node, node.querySelector("input"), read);
+    return { node, read };
   }
   const input = createInput(field, control, id);
-  return { node: h("label", { class: "field", for: id }, title, ...detail, input), read: () => [input.value] };
+  const read = () => [input.value];
+  checkCount(field, input, input, read);
+  return { node: h("label", { class: "field", for: id }, title, ...detail, input), read };
+}
+
+/**
+ * Lets the browser refuse a form whose list has too few or too many items.
+ * @param {Field} field @param {HTMLElement} node what changes @param {HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement | null} input shows the problem @param {() => string[]} read
+ */
+function checkCount(field, node, input, read) {
+  const check = () => input?.setCustomValidity(countProblem(field, read()));
+  node.addEventListener("input", check);
+  check();
 }
 
 /** @param {Control} control */

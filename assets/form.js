@@ -65,3 +65,12 @@ export function valueOf(field, raw) {
       return text;
   }
 }
+
+/** Returns what is wrong with the number of items of a list, which browsers do not check; "" if nothing is. @param {Field} field @param {string[]} raw as of valueOf */
+export function countProblem(field, raw) {
+  const value = valueOf(field, raw);
+  if (!Array.isArray(value)) return "";
+  const { min = 0, max = Infinity } = field;
+  if (value.length < min) return min === 1 ? "At least 1 item is required." : `At least ${min} items are required.`;
+  return value.length <= max ? "" : max === 1 ? "At most 1 item is allowed." : `At most ${max} items are allowed.`;
+}

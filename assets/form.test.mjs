@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { controlOf, valueOf } from "./form.js";
+import { controlOf, countProblem, valueOf } from "./form.js";
 
 const colours = [{ value: "r", title: "Red" }, { value: "g", title: "Green" }];
 const field = (type, values = {}) => ({ name: "n", title: "N", type, required: false, ...values });
@@ -43,4 +43,19 @@ describe("values of fields", () => {
   for (const [name, of, raw, want] of cases) {
     test(name, () => assert.deepEqual(valueOf(of, raw), want));
   }
+});
+
+describe("the number of items of a list", () => {
+  const list = (values) => field("array", { choices: colours, required: true, ...values });
+  const cases = [
+    ["is too low", list({ min: 2 }), ["r"], "At least 2 items are required."],
+    ["is too low for a list that is required", list({ min: 1 }), [], "At least 1 item is required."],
+    ["is too high", list({ max: 1 }), ["r", "g"], "At most 1 item is allowed."],
+    ["fits", list({ min: 1, max: 2 }), ["r", "g"], ""],
+    ["has no limits", list({}), [], ""],
+    ["may be zero if the list may be left out", list({ required: false, min: 2 }), [], ""],
+    ["counts for lines", field("array", { min: 2 }), ["a\n\n"], "At least 2 items are required."],
+    ["is not that of a number", field("number", { min: 2 }), ["1"], ""],
+  ];
+  for (const [name, of, raw, want] of cases) test(name, () => assert.equal(countProblem(of, raw), want));
 });

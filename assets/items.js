@@ -42,7 +42,7 @@ function dropOldest(session) {
     session.open.delete(key);
     session.changed.add(key);
   }
-  session.truncated = true;
+  session.truncated = session.dropped = true;
   session.earlier = ""; // its cursor was that of the first item
   session.parts.add("head");
 }

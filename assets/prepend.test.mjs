@@ -84,6 +84,7 @@ describe("earlier items", () => {
     for (const message of many("4", 200)) apply(session, message, NaN);
     assert.ok(session.items.length < MAX_ITEMS + 1500);
     assert.equal(session.earlier, "");
+    assert.ok(session.dropped);
   });
 });
 

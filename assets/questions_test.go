@@ -326,3 +326,82 @@ func keepsFocusAfterClick(t page) {
 	idle(b, 1)
 	assert.True(t, b.Is(`document.activeElement.matches('[data-testid="prompt"]')`), "the next keys go to the prompt")
 }
+
+// birdsForm asks for a name and at least two birds.
+const birdsForm = `{"message":"Which birds?","requestedSchema":{"type":"object","required":["name","birds"],"properties":{"name":{"type":"string","title":"Name","minLength":2},"birds":{"type":"array","title":"Birds","minItems":2,"items":{"type":"string","enum":["heron","stork","egret"]}}}}}`
+
+func keepsRejectedForm(t page) {
+	b, session := t.session(t.TempDir(), "permissions=allow&interactive=true")
+	t.portal.Query(session, "call `desk-form` `"+birdsForm+"`")
+	b.WaitText(id("detail"), "Which birds?")
+	b.Type(id("field-name"), "😀") // two units for the browser, one character for the portal
+	b.Click("label:nth-of-type(1) > " + id("field-check"))
+	b.Click(id("submit"))
+	b.Wait(`document.querySelector('[data-testid="field-check"]').validationMessage === "At least 2 items are required."`)
+	b.WaitText(id("detail"), "Which birds?")
+	b.Click("label:nth-of-type(2) > " + id("field-check"))
+	for range 2 {
+		b.Click(id("submit"))
+		b.WaitText(id("detail")+"[role=alert]", "at least 2 characters are required")
+		b.WaitText(id("detail"), "Which birds?")
+		b.Wait(`!document.querySelector(".answers").disabled`)
+		assert.Equal(t, "😀", b.Text(`document.querySelector('[data-testid="field-name"]').value`))
+	}
+	b.Type(id("field-name"), "Ada")
+	b.Click(id("submit"))
+	for _, want := range []string{`"name":"Ada"`, `"birds":["heron","stork"]`} {
+		b.WaitText(id("answer"), want)
+	}
+
+	t.portal.Query(session, "call `desk-form` `"+birdsForm+"`")
+	b.WaitText(id("detail"), "Which birds?")
+	b.Type(id("field-name"), "😀")
+	b.Click("label:nth-of-type(1) > " + id("field-check"))
+	b.Click("label:nth-of-type(2) > " + id("field-check"))
+	for range 3 { // as often as the portal asks
+		b.Click(id("submit"))
+		b.Wait(`!document.querySelector(".answers").disabled`)
+	}
+	b.Click(id("submit"))
+	b.WaitText(id("question"), "The portal has stopped asking here. Reload the page to answer.")
+	b.Do(chromedp.Reload())
+	b.WaitText(id("question"), "Which birds?")
+	b.Click(id("refuse"))
+	idle(b, 2)
+}
+
+// startsLine presses Enter in a field of several lines, and checks that it starts a line.
+func startsLine(b *portaltest.Browser, field string) {
+	b.Type(id(field), "one")
+	b.Press(kb.Enter)
+	b.Wait(`document.querySelector(` + literal(id(field)) + `).value === "one\n"`)
+}
+
+func startsLinesOnAPhone(t page) {
+	b, session := t.session(t.TempDir(), "permissions=ask")
+	b.Do(chromedp.EmulateViewport(390, 844, chromedp.EmulateMobile, chromedp.EmulateTouch))
+	t.portal.Query(session, "ask `What is it called?`")
+	b.WaitText(id("question"), "What is it called?")
+	startsLine(b, "answer-text")
+	b.Click(id("answer") + ":is(button)")
+	idle(b, 1)
+	b.Click(id("prompt-block", id("more")))
+	b.Click(id("action-edit"))
+	startsLine(b, "edit-text")
+	b.Click(id("edit-cancel"))
+	b.Wait(at(session))
+
+	t.portal.Query(session, "wait 600 s")
+	b.WaitText(id("status"), "Working")
+	b.Type(id("prompt"), "say `later`")
+	b.Click(id("send"))
+	b.Click(id("queue-edit"))
+	b.Wait(`document.activeElement.dataset.testid === "queue-text"`)
+	startsLine(b, "queue-text")
+	b.Press(kb.Enter, kb.ModifierCtrl) // saves it
+	b.WaitGone(id("queue-text"))
+	b.WaitText(id("queue"), "one")
+	b.Click(id("queue-remove"))
+	b.Click(id("stop"))
+	idle(b, 3)
+}

@@ -106,6 +106,10 @@ func findsHitFarAbove(t page) {
 	b.WaitText(row(session, "mark"), "ptarmigan")
 	b.Click(row(session, ".row-link"))
 	b.Wait(hit(session, "ptarmigan"))
+	b.Do(chromedp.Evaluate[chromedp.Void](`document.querySelector(".session .scroll").scrollTop = 1e6`))
+	b.Wait(`!(` + hit(session, "ptarmigan") + `)`)
+	b.Click(row(session, ".row-link")) // the address stays the same
+	b.Wait(hit(session, "ptarmigan"))
 }
 
 func organizesSessions(t page) {
@@ -177,8 +181,9 @@ func notifies(t page) {
 	t = t.own() // other sessions would notify, too
 	p := t.portal
 	session := p.StartSession(t.TempDir(), "permissions=ask")
-	b := t.open(p.URL)
+	b, other := t.chromium.OpenInProfile(t.T, p.URL), t.chromium.OpenInProfile(t.T, p.URL)
 	b.WaitText(row(session, ".row-title"), "Untitled")
+	other.WaitText(row(session, ".row-title"), "Untitled")
 	b.Do(chromedp.Evaluate[chromedp.Void](`(() => {
 		globalThis.notes = [];
 		globalThis.Notification = class { static permission = "default"; static asked = 0;
@@ -190,10 +195,17 @@ func notifies(t page) {
 	b.Click(id("notify-me"))
 	b.Wait(`Notification.asked === 1 && notes.length === 0`)
 	b.WaitGone(id("notify-me") + ":not([hidden] *)")
-	b.Do(chromedp.Evaluate[chromedp.Void](`Object.defineProperty(document, "hidden", { configurable: true, get: () => true })`))
-	p.API("POST", "copilot/session/"+session+"/cancel", "")
-	b.Wait(fmt.Sprintf(`document.querySelector(%q).dataset.state !== "waiting"`, row(session, "")))
-	p.API("POST", "copilot/session/"+session+"/query", "run `echo snipe`")
+	const hide = `Object.defineProperty(document, "hidden", { configurable: true, get: () => true }); document.dispatchEvent(new Event("visibilitychange"))`
+	ask := func(command string) {
+		p.API("POST", "copilot/session/"+session+"/cancel", "")
+		b.Wait(fmt.Sprintf(`document.querySelector(%q).dataset.state !== "waiting"`, row(session, "")))
+		p.API("POST", "copilot/session/"+session+"/query", "run `echo "+command+"`")
+		b.WaitText(row(session, ".row-detail"), "echo "+command)
+	}
+	b.Do(chromedp.Evaluate[chromedp.Void](hide))
+	ask("redshank") // the other tab shows it
+	other.Do(chromedp.Evaluate[chromedp.Void](hide))
+	ask("snipe")
 	b.Wait(`notes.length === 1 && notes[0].body.includes("echo snipe")`)
 	b.Do(chromedp.Evaluate[chromedp.Void](`notes[0].note.onclick()`))
 	b.Wait(at(session))
@@ -345,4 +357,51 @@ func showsStatus(t page) {
 	b.WaitText(id("status-page"), "not signed in")
 	b.WaitText(id("refresh"), "Refresh")
 	b.Wait(`document.title.endsWith("Status – Copilot Portal")`)
+}
+
+func stopsFromOwnViewOnly(t page) {
+	b, session := t.session(t.TempDir(), "permissions=ask")
+	send(b, "wait 600 s")
+	b.WaitText(id("status"), "Working")
+	stop := `document.querySelector('[data-testid="stop"]')`
+	for _, beside := range []string{row(session, ".row-link"), id("search"), id("new-session")} {
+		b.Is(`(document.querySelector(` + literal(beside) + `).focus(), true)`)
+		b.Press(kb.Escape)
+		assert.False(t, b.Is(stop+`.disabled`), "the run is not stopped from %s", beside)
+	}
+	b.Is(`(document.activeElement.blur(), true)`)
+	b.Press(kb.Escape)
+	idle(b, 1)
+	b.WaitText(id("end"), "Stopped")
+}
+
+func saysHowSearchGoes(t page) {
+	t = t.own() // rows move while other tests start sessions
+	session := t.portal.StartSession(t.TempDir(), "permissions=ask")
+	for _, prompt := range []string{"say `weir`", "say `bunting`", "say `pond`"} {
+		t.portal.Run(session, prompt)
+	}
+	b := t.openTapped(t.portal.URL, "")
+	b.WaitText(row(session, ".row-title"), "weir")
+	b.Do(failsOnce("portal.sessions.search"))
+	b.Type(id("search"), "bunting")
+	b.WaitText(".rail-label", "Can't search messages: The disk is full.")
+	b.Do(holds("portal.sessions.search"))
+	b.Type(id("search"), "buntin")
+	b.WaitText(".rail-label", "Searching messages…")
+	assert.True(t, b.Is(`document.querySelector(".rail-empty") === null`), "it does not say that there is nothing")
+	b.Do(released)
+	b.WaitText(".rail-label", "Found in messages")
+	b.WaitText(row(session, "mark"), "bunting")
+
+	b.Do(holds("portal.sessions.search"))
+	b.Type(id("search"), "bunting")
+	b.WaitText(".rail-label", "Searching messages…")
+	b.WaitCount(row(session, "mark"), 1) // what was found before stays
+	b.Press(kb.Enter)
+	assert.NotContains(t, b.Text(`location.hash`), session, "but Enter does not open it")
+	b.Do(released)
+	b.WaitText(".rail-label", "Found in messages")
+	b.Press(kb.Enter)
+	b.Wait(hit(session, "bunting"))
 }

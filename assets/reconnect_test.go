@@ -203,3 +203,24 @@ func loadsEarlierItems(t page) {
 		return scroll.scrollHeight - scroll.scrollTop - scroll.clientHeight < 50;
 	})()`), "the end stays visible")
 }
+
+func triesAgain(t page) {
+	t = t.own() // rows move while other tests start sessions
+	session := t.portal.StartSession(t.TempDir(), "permissions=ask")
+	t.portal.Run(session, "say `bittern`")
+	b := t.openTapped(t.portal.URL, `failing["portal.sessions.watch"] = 1;`)
+	b.WaitText(row(session, ".row-title"), "bittern") // the list is asked for again
+	for range 2 {
+		b.Do(failsOnce("portal.session.attach"))
+		b.Click(row(session, ".row-link")) // the second time, the address stays the same
+		b.Wait(`failing["portal.session.attach"] === 0`)
+		b.WaitText("main", "The disk is full.")
+	}
+	b.Press("k", kb.ModifierCtrl)
+	b.Type(id("palette", "input"), "bittern")
+	b.Do(failsOnce("portal.session.attach"))
+	b.Press(kb.Enter)
+	b.Wait(`failing["portal.session.attach"] === 0`)
+	b.Click(id("try-again"))
+	b.WaitText(id("answer"), "bittern")
+}

@@ -124,8 +124,8 @@ export class Sessions {
   }
 
   /**
-   * Attaches to a shown session that was opened again. If a prompt of this page did so, the portal already sends the events of that run, and must
-   * stop first: attaching brings all of them since the cursor.
+   * Attaches to a shown session again, such as one that was opened again. If a prompt of this page did so, the portal already sends the events of
+   * that run, and must stop first: attaching brings all of them since the cursor.
    * @param {string} id @param {Entry} entry
    */
   #follow(id, entry) {
@@ -182,9 +182,18 @@ export class Sessions {
    */
   earlier(id) {
     const entry = this.#entries.get(id);
+    if (entry?.attaching) return entry.attaching.then(() => this.earlier(id), () => false);
     if (!entry?.session.earlier) return Promise.resolve(false);
     entry.loading ??= this.#loadEarlier(id, entry).finally(() => (entry.loading = null));
     return entry.loading;
+  }
+
+  /** Replaces a state whose first items were dropped by one that can load them again. @param {string} id */
+  restart(id) {
+    const entry = this.#entries.get(id);
+    if (!entry || entry.attaching) return;
+    entry.session.cursor = "";
+    this.#follow(id, entry);
   }
 
   /** @param {string} id @param {Entry} entry */

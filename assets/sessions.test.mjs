@@ -96,6 +96,27 @@ describe("a session", () => {
     assert.equal(sessions.get("s").truncated, true);
   });
 
+  test("that has dropped its first items starts again from its end", async () => {
+    const { sessions, calls } = await attached();
+    sessions.restart("s");
+    sessions.receive(text("late", "c2")); // of the attachment that ends
+    sessions.restart("s");
+    assert.equal(calls[1].method, "portal.session.detach");
+    calls[1].resolve({});
+    await settled();
+    assert.equal(calls.length, 3);
+    assert.deepEqual(calls[2].params, { session_id: "s", max_runs: 200, max_events: 300 });
+    const earlier = sessions.earlier("s"); // waits: the result may have some
+    sessions.receive(text("b", "c2"));
+    calls[2].resolve({ session: info, truncated: true, earlier: "c0" });
+    await settled();
+    assert.deepEqual(contents(sessions.get("s")), ["b"]);
+    assert.equal(calls[3].params.before, "c0");
+    calls[3].resolve({ messages: [text("a", "c1")] });
+    assert.equal(await earlier, true);
+    assert.deepEqual(contents(sessions.get("s")), ["a", "b"]);
+  });
+
   test("reports that it was deleted while disconnected", async () => {
     const { sessions, calls, failed } = await attached();
     sessions.disconnected();

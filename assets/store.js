@@ -99,6 +99,7 @@ export { MAX_ITEMS } from "./items.js";
  * @property {number} watchers number of attached UIs, this one included
  * @property {boolean} truncated whether there was more before the first item
  * @property {string} earlier cursor to load it with portal.session.earlier; "" if unavailable
+ * @property {boolean} dropped whether the first items were dropped here: the portal still has them, for those who attach without a cursor
  * @property {number} front how many items were prepended or moved to the front so far (prepend.js)
  * @property {number} most maximum number of items
  * @property {boolean} closed whether the session is closed
@@ -127,7 +128,7 @@ export function newSession(info) {
     id: info.session_id, title: "", model: "", directory: "", state: "idle", forkedFrom: null, cursor: "",
     items: [], index: new Map(), runs: {}, run: "", questions: [], answered: new Map(), usage: null, watchers: 1, plan: null,
     files: Object.create(null), // a file may be called __proto__
-    agents: {}, permissions: null, remembered: {}, can: null, waiting: [], truncated: false, earlier: "", front: 0, most: MAX_ITEMS, closed: false, detached: false,
+    agents: {}, permissions: null, remembered: {}, can: null, waiting: [], truncated: false, earlier: "", dropped: false, front: 0, most: MAX_ITEMS, closed: false, detached: false,
     multiplier: null,
     changed: new Set(), parts: new Set(), open: new Map(),
   };

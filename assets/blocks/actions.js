@@ -1,6 +1,6 @@
 // The actions of a message: a bar that shows on hover and focus, and a menu of all of them. On touch, there is only the button of the menu.
 
-import { h, setHTML } from "../dom.js";
+import { h, setHTML, writeClipboard } from "../dom.js";
 import { icon } from "../views/icons.js";
 import { showMenu } from "../views/menu.js";
 import { dialog } from "../views/dialog.js";
@@ -37,7 +37,7 @@ function barButton({ name, label, icon: sign = "more", act }) {
 /** Copies a text, and shows that on a button. If the browser forbids copying, it offers the text in a dialog. @param {string} text @param {HTMLElement} button */
 export async function copyText(text, button) {
   try {
-    await navigator.clipboard.writeText(text);
+    await writeClipboard(text);
   } catch {
     const field = h("textarea", { readonly: true, rows: 8, class: "copy-field", "aria-label": "Text to copy" });
     field.value = text;
@@ -45,10 +45,23 @@ export async function copyText(text, button) {
     field.select();
     return;
   }
-  const before = [...button.childNodes];
-  const note = h("span", { class: "hidden-text", role: "status" }, "Copied");
-  button.replaceChildren(icon("check"), note);
-  setTimeout(() => note.isConnected && button.replaceChildren(...before), SHOWN_TIME);
+  showCopied(button);
+}
+
+/** Buttons that say that they copied: what they show otherwise, and the timer that shows it again. @type {WeakMap<HTMLElement, {before: Node[], timer: ReturnType<typeof setTimeout>}>} */
+const copied = new WeakMap();
+
+/** Shows on a button for a while that it copied. @param {HTMLElement} button */
+function showCopied(button) {
+  const shown = copied.get(button);
+  clearTimeout(shown?.timer);
+  const before = shown?.before ?? [...button.childNodes];
+  button.replaceChildren(icon("check"), h("span", { class: "hidden-text", role: "status" }, "Copied"));
+  const timer = setTimeout(() => {
+    copied.delete(button);
+    button.replaceChildren(...before);
+  }, SHOWN_TIME);
+  copied.set(button, { before, timer });
 }
 
 /** Returns the text of HTML as it is shown. @param {string} html from the portal */

@@ -1,6 +1,7 @@
 // The field in which an earlier prompt is edited and sent again.
 
-import { h, messageOf } from "../dom.js";
+import { h, hasKeyboard, messageOf } from "../dom.js";
+import { isComposing, isSubmit } from "../views/keys.js";
 
 /**
  * Shows the field in place of a prompt's text. Escape and Cancel bring the text back, and keep what was typed for the next time.
@@ -24,9 +25,9 @@ export function editPrompt(node, text, { draft, keep, send }) {
   field.value = draft;
   field.addEventListener("input", () => keep(field.value));
   field.addEventListener("keydown", (event) => {
-    if (event.isComposing) return;
+    if (isComposing(event)) return;
     if (event.key === "Escape") close();
-    else if (event.key === "Enter" && !event.shiftKey && !event.repeat) form.requestSubmit();
+    else if (isSubmit(event, !hasKeyboard())) form.requestSubmit();
     else return;
     event.preventDefault(); // Escape does not stop the run
   });

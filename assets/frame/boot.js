@@ -126,7 +126,7 @@
   });
   addEventListener("keydown", (event) => {
     const field = event.target;
-    if (event.key !== "Enter" || event.isComposing || event.defaultPrevented || !(field instanceof HTMLInputElement) || !field.form) return;
+    if (event.key !== "Enter" || event.isComposing || event.keyCode === 229 || event.defaultPrevented || !(field instanceof HTMLInputElement) || !field.form) return;
     if (["button", "submit", "reset", "image", "file", "checkbox", "radio", "color", "range"].includes(field.type)) return;
     event.preventDefault();
     const button = [...field.form.elements].find((one) => (one instanceof HTMLButtonElement || one instanceof HTMLInputElement) && (one.type === "submit" || one.type === "image"));

@@ -1,8 +1,9 @@
 // The controls that answer a question, one form for each kind.
 
-import { h } from "../dom.js";
+import { h, hasKeyboard } from "../dom.js";
 import { createFields } from "../form-view.js";
 import { icon } from "./icons.js";
+import { isSubmit } from "./keys.js";
 import { showMenu } from "./menu.js";
 import { planChoiceLabel, httpURL } from "./question-text.js";
 
@@ -144,7 +145,7 @@ export function answerForm(question, answer) {
 
 /** @param {() => void} act @returns {(event: KeyboardEvent) => void} */
 const onEnter = (act) => (event) => {
-  if (event.key !== "Enter" || event.shiftKey || event.isComposing || event.repeat) return;
+  if (!isSubmit(event, event.target instanceof HTMLTextAreaElement && !hasKeyboard())) return;
   event.preventDefault();
   act();
 };

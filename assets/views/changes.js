@@ -7,6 +7,7 @@ import { isCapable } from "../store.js";
 import { actionButton, fileView, showRestored } from "./change-file.js";
 import { commitTools } from "./commit.js";
 import { dialog } from "./dialog.js";
+import { isComposing } from "./keys.js";
 
 /**
  * @typedef {import("../store.js").Session} Session @typedef {import("../changes.js").Changes} Changes
@@ -284,7 +285,7 @@ function promptOf({ items }, run) {
 
 /** Moves between files and hunks with j and k, or with arrows. @param {KeyboardEvent} event @param {HTMLElement} root */
 function moveByKey(event, root) {
-  if (event.ctrlKey || event.metaKey || event.altKey || event.shiftKey || event.isComposing) return;
+  if (event.ctrlKey || event.metaKey || event.altKey || event.shiftKey || isComposing(event)) return;
   const by = event.key === "j" || event.key === "ArrowDown" ? 1 : event.key === "k" || event.key === "ArrowUp" ? -1 : 0;
   const at = event.target;
   if (!by || !(at instanceof HTMLElement) || at.matches("input, textarea") || (at.matches("select") && event.key.startsWith("Arrow"))) return;

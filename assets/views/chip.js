@@ -2,6 +2,7 @@
 
 import { h, setText } from "../dom.js";
 import { icon } from "./icons.js";
+import { isComposing } from "./keys.js";
 
 /** @typedef {{value: string, name: string, note?: string, text?: string, group?: string}} Choice note stands beside the name, text below it; group: heading of consecutive choices */
 
@@ -24,7 +25,7 @@ export function attachPopover(button, popover, { draw = () => {}, focus }) {
     focus();
   });
   popover.addEventListener("keydown", (event) => {
-    if (event.key !== "Escape" || event.isComposing || event.defaultPrevented) return;
+    if (event.key !== "Escape" || isComposing(event) || event.defaultPrevented) return;
     event.preventDefault();
     event.stopPropagation(); // it would stop the run
     popover.hidePopover();
@@ -96,7 +97,7 @@ export function createChip({ label, id, onChoose, onOpen = () => {} }) {
   } });
   filter.addEventListener("input", applyFilter);
   menu.addEventListener("keydown", (event) => {
-    if (event.isComposing) return;
+    if (isComposing(event)) return;
     const open = items();
     const at = open.indexOf(/** @type {HTMLButtonElement} */ (document.activeElement));
     if (event.key === "ArrowDown") open[(at + 1) % open.length]?.focus();

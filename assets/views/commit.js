@@ -20,6 +20,7 @@ export function commitTools({ call, scope, onCommit }) {
   const draft = { message: "" }; // of a commit that was not made
   const pull = askButton("Create pull request…", problem, async () => {
     const proposal = /** @type {PullProposal} */ (await call("pull_request.propose"));
+    if (!pull.isConnected) return; // another session is shown
     if (!proposal.available) throw new Error(`No pull request can be created: ${proposal.reason}`);
     pullDialog(call, proposal, (url) => {
       setText(text, "Pull request created: ");
@@ -33,6 +34,7 @@ export function commitTools({ call, scope, onCommit }) {
     line.hidden = true;
     const params = scope() ? { run_id: scope() } : {};
     const proposal = /** @type {CommitProposal} */ (await call("commit.propose", params));
+    if (!button.isConnected) return; // another session is shown
     /** @param {string} said @param {boolean} [canPull] */
     const show = (said, canPull = true) => {
       line.hidden = false;

@@ -2,6 +2,7 @@
 
 import { h } from "../dom.js";
 import { createChoices } from "./choices.js";
+import { isComposing } from "./keys.js";
 
 const PAUSE = 80; // ms after a key before asking the portal
 
@@ -60,7 +61,7 @@ export function createCompletion(field, sources) {
     close,
     /** Handles a key. Returns false if it is not for the list. @param {KeyboardEvent} event */
     key(event) {
-      if (choices.list.length === 0 || event.isComposing) return false;
+      if (choices.list.length === 0 || isComposing(event)) return false;
       if (event.key === "ArrowDown") choices.move(1);
       else if (event.key === "ArrowUp") choices.move(-1);
       else if ((event.key === "Enter" && !event.shiftKey) || event.key === "Tab") accept(choices.at);

@@ -10,6 +10,7 @@ import { createComposer } from "./composer.js";
 import { filePanel } from "./file.js";
 import { createHeader } from "./header.js";
 import { icon } from "./icons.js";
+import { isComposing } from "./keys.js";
 import { pickModel } from "./models.js";
 import { createOlderItems } from "./older.js";
 import { PRESETS } from "./permissions.js";
@@ -24,9 +25,9 @@ import { createTranscript } from "./transcript.js";
 /**
  * @typedef {import("../store.js").Session} Session
  * @typedef {Pick<import("../rpc.js").Connection, "call" | "answer" | "state">} Rpc
- * @typedef {{session: Session, rpc: Rpc, navigate: (hash: string) => void, earlier: () => Promise<boolean>, onTitle: (title: string) => void, status: Promise<any>,
+ * @typedef {{session: Session, rpc: Rpc, navigate: (hash: string) => void, earlier: () => Promise<boolean>, onTitle: (title: string) => void, status: Promise<any>, restart: () => void,
  *   menu: (id: string, button: HTMLElement) => void, share: (id: string) => void}} Options earlier loads earlier items, and returns false if there are none; status is that of
- *   the portal, undefined if it is not known; menu opens the menu of a session, share the dialog that shares it
+ *   the portal, undefined if it is not known; restart replaces a session that has dropped its first items; menu opens the menu of a session, share the dialog that shares it
  * @typedef {{items: Set<string>, parts: Set<import("../store.js").Part>}} Changes
  * @typedef {{run: string, changes?: true, file?: import("../paths.js").Place, terminal?: true}} PanelRoute what an address says about the panel
  */
@@ -35,18 +36,23 @@ const IDLE_DRAWN = 600; // items drawn in idle time; more when the user scrolls 
 const IDLE_LOADED = 1000; // items loaded in idle time
 
 /** @param {Options} options */
-export function conversationView({ session, rpc, navigate, earlier, onTitle, status, menu, share }) {
+export function conversationView({ session, rpc, navigate, earlier, restart, onTitle, status, menu, share }) {
   const transcriptNode = h("section", { class: "flow", "aria-label": "Conversation", "data-testid": "conversation" });
   const top = h("div", { class: "flow-top" });
   const truncatedNote = h("p", { class: "line muted", hidden: true }, "Earlier messages are no longer available.");
-  const earlierButton = h("button", { type: "button", class: "quiet small earlier", hidden: true, "data-testid": "earlier", click: () => void older.load() }, "Show earlier messages");
+  const earlierButton = h("button", { type: "button", class: "quiet small earlier", hidden: true, "data-testid": "earlier", click: () => (session.dropped ? showDropped() : void older.load()) }, "Show earlier messages");
   const content = h("div", { class: "column flow-column" }, h("h2", { class: "hidden-text" }, "Conversation"), truncatedNote, earlierButton, top, transcriptNode);
   const scroller = h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Scrollable conversation" }, content);
   const toEndButton = h("button", { type: "button", class: "to-end", hidden: true, "data-testid": "to-end" }, icon("down"), "Jump to latest");
   const announcement = h("p", { class: "hidden-text", role: "status" });
+  const missing = h("p", { class: "error-text", role: "alert", hidden: true, "data-testid": "missing" }, "This run is no longer available.");
   const scroll = createScroll(scroller, content, toEndButton);
 
-  const composer = createComposer({ session, rpc, onSent: scroll.toEnd, commands: () => commands(), earlier, resend: (run) => resend(run, {}) });
+  const composer = createComposer({ session, rpc, onSent: () => onSent(), commands: () => commands(), earlier, resend: (run) => resend(run, {}) });
+  const onSent = () => {
+    missing.hidden = true;
+    scroll.toEnd();
+  };
   const questions = createQuestions({ session, rpc, composer });
   const changes = changesPanel({ session, rpc, navigate, onScope: () => remember(), onRuns: (runs) => draw({ items: new Set(runs.map((run) => `${run}/end`)), parts: new Set() }), onFiles: () => file.updateChanged(), onCommit: () => header.describe(), href: (path, line) => fileHref(path, line),
     widen: (width) => side.widen(width), fits: (width) => side.fits(width) });
@@ -84,8 +90,20 @@ export function conversationView({ session, rpc, navigate, earlier, onTitle, sta
     },
     reviewHref: (run) => changesAddress(session.id, run),
   });
-  const older = createOlderItems({ scroller, top, scroll, transcript, session, earlier });
-  const bottom = h("div", { class: "column bottom" }, toEndButton, questions.node, composer.node);
+  const older = createOlderItems({ scroller, top, scroll, transcript, session, earlier, onMissing: () => handleMissing() });
+  /** Handles that the run in the address is not in the conversation. Without a connection, it may only be new. */
+  const handleMissing = () => {
+    if (rpc.state !== "open") return false;
+    if (session.dropped) restart();
+    else missing.hidden = false;
+    return true;
+  };
+  /** Continues above the first item with those that were dropped. The view of the new state seeks the run in the address. */
+  const showDropped = () => {
+    history.replaceState(null, "", sessionAddress(session.id, session.items[0].run));
+    restart();
+  };
+  const bottom = h("div", { class: "column bottom" }, toEndButton, missing, questions.node, composer.node);
   const node = h("div", { class: "session" }, h("div", { class: "session-main" }, header.node, scroller, bottom), side.node, announcement);
   composer.accept(node);
 
@@ -126,9 +144,11 @@ export function conversationView({ session, rpc, navigate, earlier, onTitle, sta
   const shouldDrawMore = () => transcript.hasOlder() && transcript.count() <= IDLE_DRAWN;
   const shouldLoadMore = () => !shouldDrawMore() && !session.run && session.earlier !== "" && session.items.length < IDLE_LOADED;
   const updateEarlier = () => {
-    earlierButton.hidden = !session.earlier;
-    truncatedNote.hidden = !session.truncated || Boolean(session.earlier) || transcript.hasOlder();
+    earlierButton.hidden = !session.earlier && !session.dropped;
+    truncatedNote.hidden = !session.truncated || !earlierButton.hidden || transcript.hasOlder();
   };
+  /** Reports whether an element is beside the session, as in the list. @param {EventTarget | null} target */
+  const isElsewhere = (target) => target instanceof Node && !node.contains(target) && !target.contains(node);
   /** @param {KeyboardEvent} event */
   const onKey = (event) => {
     if (document.querySelector("dialog[open]")) return; // the key is for it
@@ -136,7 +156,7 @@ export function conversationView({ session, rpc, navigate, earlier, onTitle, sta
       event.preventDefault();
       return header.rename();
     }
-    if (event.key !== "Escape" || event.isComposing || event.defaultPrevented) return;
+    if (event.key !== "Escape" || isComposing(event) || event.defaultPrevented || isElsewhere(event.target)) return;
     if (side.escape()) event.preventDefault();
     else if (composer.stop()) event.preventDefault();
   };
@@ -153,15 +173,25 @@ export function conversationView({ session, rpc, navigate, earlier, onTitle, sta
     if (!idle && (shouldDrawMore() || shouldLoadMore())) idle = Number(later(drawInIdleTime));
     older.continueSeek(); // without forcing a layout; the resize observer keeps the end in view
   };
-  /** Keeps the address that of the panel, so that a reload shows the same. */
+  let isGoingBack = false; // the panel was closed, and its entry in the history is being left
+  /** Keeps the address that of the panel, so that a reload shows the same. Opening the panel adds an entry to the history, which closing it leaves. */
   const remember = () => {
+    if (isGoingBack) return;
     const route = parseRoute(location.hash);
     const isNamed = "changes" in route || "file" in route || "terminal" in route;
-    const tab = side.tab();
-    if (tab === "" || tab === "details") return void (isNamed && history.replaceState(null, "", sessionAddress(session.id)));
+    if (!isWide()) return void (isNamed && leaveEntry());
     const { path, line } = file.place();
+    const tab = side.tab();
     const address = tab === "file" ? fileAddress(session.id, path, line) : tab === "terminal" ? terminalAddress(session.id) : changesAddress(session.id, changes.scope());
-    if (location.hash !== address) history[isNamed ? "replaceState" : "pushState"](null, "", address);
+    if (location.hash === address) return;
+    if (isNamed) history.replaceState(history.state, "", address);
+    else history.pushState({ opensPanel: true }, "", address);
+  };
+  const isWide = () => side.tab() !== "" && side.tab() !== "details";
+  const leaveEntry = () => {
+    isGoingBack = history.state?.opensPanel === true;
+    if (isGoingBack) history.back();
+    else history.replaceState(null, "", sessionAddress(session.id));
   };
   let changesOf = "loading"; // the run, while it works
   const reload = () => {
@@ -213,7 +243,10 @@ export function conversationView({ session, rpc, navigate, earlier, onTitle, sta
     commands: () => commands().filter(({ everywhere }) => !everywhere).map(({ label, hint, run }) => ({ label, hint, run: () => run("") })),
     /** Scrolls to a run, or to words in it, which it highlights. @param {string} run @param {string} [words] */
     showRun(run, words = "") {
+      if (isGoingBack) return; // to where the user was before, not to the run
+      missing.hidden = true;
       older.seek(run, (node) => {
+        missing.hidden = true;
         const hit = highlightHit(transcript.textsOf(run), words);
         (hit ?? node).scrollIntoView({ block: hit ? "center" : "start" });
         for (const other of transcriptNode.querySelectorAll(".target")) other.classList.remove("target");
@@ -222,7 +255,9 @@ export function conversationView({ session, rpc, navigate, earlier, onTitle, sta
     },
     /** Shows the changes of a run, of the session, or a file; leaves them if the address names neither. @param {PanelRoute} route @param {boolean} byUser whether the focus moves there */
     showPanel(route, byUser) {
+      isGoingBack = false;
       const tab = route.changes ? "changes" : route.file ? "file" : route.terminal ? "terminal" : "";
+      if (tab !== "" && history.state === null) history.replaceState({ opensPanel: byUser && !isWide() }, ""); // a link led here
       if (route.changes) changes.show(route.run);
       if (route.file) file.open(route.file.path, route.file.line);
       if (route.terminal) terminal.show();

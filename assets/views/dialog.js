@@ -1,6 +1,7 @@
 // The dialog for a text or a confirmation.
 
 import { h, messageOf } from "../dom.js";
+import { isComposing } from "./keys.js";
 
 /**
  * Opens a dialog that performs an action, on Ctrl+Enter in a field of several lines, too, and stays open if that fails.
@@ -29,7 +30,7 @@ export function dialog(title, content, label, act, kind = "", failed = "") {
     isBusy = go.disabled = false;
   });
   form.addEventListener("keydown", (event) => {
-    if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || event.isComposing || event.repeat || !label) return;
+    if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey) || isComposing(event) || event.repeat || !label) return;
     event.preventDefault();
     form.requestSubmit(go);
   });

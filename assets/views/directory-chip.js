@@ -5,6 +5,7 @@ import { attachPopover, placePopover } from "./chip.js";
 import { favourites, recentDirectories, toggleFavourite } from "./directories.js";
 import { directoryField } from "./directory.js";
 import { icon } from "./icons.js";
+import { isComposing } from "./keys.js";
 
 /** @param {{rpc: import("../rpc.js").Connection, list: () => import("../list.js").List, onDone: () => void, onClose: () => void}} options onDone: the user has chosen; onClose: the field was closed in any way */
 export function directoryChip({ rpc, list, onDone, onClose }) {
@@ -54,7 +55,7 @@ export function directoryChip({ rpc, list, onDone, onClose }) {
   use.addEventListener("click", close);
   popover.addEventListener("beforetoggle", (event) => event.newState === "closed" && onClose());
   popover.addEventListener("keydown", (event) => {
-    if (event.key !== "Enter" || event.target !== field.input || event.isComposing) return;
+    if (event.key !== "Enter" || event.target !== field.input || isComposing(event)) return;
     event.preventDefault(); // it would submit the form
     close();
   });

@@ -4,6 +4,7 @@ import { h, debounce, setText } from "../dom.js";
 import { icon } from "./icons.js";
 import { createChoices } from "./choices.js";
 import { isRoot, isWord, parentOf, pathsToComplete } from "./directories.js";
+import { isComposing } from "./keys.js";
 
 const PAUSE = 80; // ms after a key before asking the portal
 
@@ -117,7 +118,7 @@ export function directoryField({ rpc, known = () => [], onDescribe = () => {}, o
   });
   input.addEventListener("blur", () => choices.offer([]));
   input.addEventListener("keydown", (event) => {
-    if (event.isComposing) return;
+    if (isComposing(event)) return;
     const { list, at } = choices;
     if (event.key === "ArrowDown" && list.length > 0) choices.move(1);
     else if (event.key === "ArrowUp" && list.length > 0) choices.move(-1);

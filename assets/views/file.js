@@ -4,6 +4,7 @@ import { splitPath } from "../changes.js";
 import { copyButton, h, messageOf, setHTML, setText } from "../dom.js";
 import { describeFile } from "../paths.js";
 import { changesAddress } from "../route.js";
+import { isComposing } from "./keys.js";
 
 /**
  * @typedef {{text: string, html?: string, cut?: number}} Line
@@ -153,7 +154,7 @@ export function filePanel({ session, rpc, isChanged, onShowChanges, onPlace }) {
   };
 
   jump.addEventListener("keydown", (event) => {
-    if (event.key !== "Enter" || event.isComposing) return;
+    if (event.key !== "Enter" || isComposing(event)) return;
     const to = Number.parseInt(jump.value, 10);
     if (to > 0) goTo(to);
     jump.value = "";

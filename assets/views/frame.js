@@ -4,6 +4,7 @@ import { escapeBidi, h, messageOf, setText } from "../dom.js";
 import { fromBase64, toBase64 } from "../bytes.js";
 import { FrameChannel } from "../frame-channel.js";
 import { baseVersion, isPrivateURL, repairPrompt } from "../interfaces.js";
+import { isComposing } from "./keys.js";
 
 const FRAME = new URL("../frame.html", import.meta.url).href;
 
@@ -160,7 +161,7 @@ function permissionBar({ id, rpc, onDecided }) {
     isPrivate = false;
     update();
   });
-  address.addEventListener("keydown", (event) => event.key === "Enter" && !allow.disabled && void decide());
+  address.addEventListener("keydown", (event) => event.key === "Enter" && !isComposing(event) && !allow.disabled && void decide());
   return {
     node,
     decision: () => (info?.allowed ? true : refused ? false : undefined),

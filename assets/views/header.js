@@ -4,6 +4,7 @@ import { duration } from "../blocks/labels.js";
 import { h, messageOf, setText } from "../dom.js";
 import { stateText } from "../list.js";
 import { sessionAddress } from "../route.js";
+import { isComposing } from "./keys.js";
 
 /** @param {{session: import("../store.js").Session, rpc: import("./conversation.js").Rpc, actions: HTMLElement[]}} options */
 export function createHeader({ session, rpc, actions }) {
@@ -63,7 +64,7 @@ export function createHeader({ session, rpc, actions }) {
       }
     };
     field.addEventListener("keydown", (event) => {
-      if (event.isComposing) return;
+      if (isComposing(event)) return;
       if (event.key === "Escape") close();
       else if (event.key === "Enter") void save();
       else return;

@@ -7,6 +7,7 @@ import { compareVersions } from "./compare.js";
 import { createDraftField } from "./draft-field.js";
 import { createFrame } from "./frame.js";
 import { dialog } from "./dialog.js";
+import { isSubmit } from "./keys.js";
 
 /**
  * @typedef {import("../interfaces.js").Info} Info
@@ -124,7 +125,7 @@ function createComposer({ id, onChange, onStop, onMake }) {
   const problem = h("p", { class: "error-text problem-text", role: "alert", "data-testid": "problem" });
   const again = h("button", { type: "button", class: "primary", hidden: true, "data-testid": "make", click: () => onMake() }, "Try again");
   const question = h("div", { class: "card", role: "group", "aria-label": "Question", hidden: true, "data-testid": "question" });
-  const box = h("div", { class: "box" }, input, h("div", { class: "actions" }, h("span", { class: "keys muted" }, "Enter to send"), stop, send));
+  const box = h("div", { class: "box" }, input, h("div", { class: "actions" }, h("span", { class: "keys muted" }, hasKeyboard() ? "Enter to send" : ""), stop, send));
   const node = h("form", { class: "composer" }, progress, draft, problem, again, question, box);
   let busy = false;
   let sending = false;
@@ -154,7 +155,7 @@ function createComposer({ id, onChange, onStop, onMake }) {
     });
   };
   input.addEventListener("keydown", (event) => {
-    if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+    if (!isSubmit(event, !hasKeyboard())) return;
     event.preventDefault();
     if (!event.repeat) submit();
   });

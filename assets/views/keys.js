@@ -6,8 +6,15 @@ export const ANSWER_DELAY = 400;
 /** ms after the last key in the composer before a question may take the focus. */
 export const TYPING_PAUSE = 1000;
 
-/** @typedef {{key: string, shiftKey: boolean, ctrlKey: boolean, metaKey: boolean, altKey: boolean, isComposing?: boolean, repeat?: boolean}} Key */
+/** @typedef {{key: string, shiftKey: boolean, ctrlKey: boolean, metaKey: boolean, altKey: boolean, isComposing?: boolean, keyCode?: number, repeat?: boolean}} Key */
 /** @typedef {"send" | "steer" | "previous" | "next" | "ignore" | "none"} ComposerAction */
+
+/**
+ * Reports whether a key is one of an input method, such as the Enter that confirms a candidate. Safari ends the composition before it reports
+ * that Enter, which only the code 229 then tells from another one.
+ * @param {Pick<Key, "isComposing" | "keyCode">} key
+ */
+export const isComposing = (key) => Boolean(key.isComposing) || key.keyCode === 229;
 
 /**
  * Returns what a key does in the composer.
@@ -17,7 +24,7 @@ export const TYPING_PAUSE = 1000;
  * @returns {ComposerAction}
  */
 export function composerAction(key, { text, atStart, atEnd, recalling, onScreen }) {
-  if (key.isComposing || key.altKey) return "none";
+  if (isComposing(key) || key.altKey) return "none";
   if (key.key === "Enter" && onScreen && !key.ctrlKey && !key.metaKey) return "none";
   if (key.key === "Enter" && !key.shiftKey) return key.repeat ? "ignore" : key.ctrlKey || key.metaKey ? "steer" : "send";
   if (key.shiftKey || key.ctrlKey || key.metaKey) return "none";
@@ -27,10 +34,17 @@ export function composerAction(key, { text, atStart, atEnd, recalling, onScreen 
 }
 
 /**
- * Reports whether a key can answer a question now.
- * @param {Pick<Key, "repeat" | "isComposing">} key @param {number} now @param {number} since when the question appeared or got the focus
+ * Reports whether a key submits a field: Enter, but only Ctrl+Enter if the keyboard is on the screen and the field has several lines, because
+ * Shift+Enter cannot be typed there.
+ * @param {Key} key @param {boolean} onScreen
  */
-export const canAnswer = (key, now, since) => !key.repeat && !key.isComposing && now - since >= ANSWER_DELAY;
+export const isSubmit = (key, onScreen) => key.key === "Enter" && !key.shiftKey && !key.repeat && !isComposing(key) && (!onScreen || key.ctrlKey || key.metaKey);
+
+/**
+ * Reports whether a key can answer a question now.
+ * @param {Pick<Key, "repeat" | "isComposing" | "keyCode">} key @param {number} now @param {number} since when the question appeared or got the focus
+ */
+export const canAnswer = (key, now, since) => !key.repeat && !isComposing(key) && now - since >= ANSWER_DELAY;
 
 /**
  * Reports whether a question can take the focus: not while the user types.
@@ -42,7 +56,7 @@ export function canTakeFocus({ elsewhere, inComposer, text, sinceKey }) {
 }
 
 /** Reports whether a key types a character. @param {Key} key */
-export const isTextKey = (key) => key.key.length === 1 && key.key !== " " && !key.ctrlKey && !key.metaKey && !key.altKey && !key.isComposing;
+export const isTextKey = (key) => key.key.length === 1 && key.key !== " " && !key.ctrlKey && !key.metaKey && !key.altKey && !isComposing(key);
 
 /** Returns the number that a key chooses, from 1 to 9; 0 for other keys. @param {Key} key */
 export const choiceNumber = (key) => (isTextKey(key) && /^[1-9]$/.test(key.key) ? Number(key.key) : 0);

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { describe, test } from "node:test";
-import { isTextKey, canAnswer, canTakeFocus, choiceNumber, composerAction, whenBusy } from "./keys.js";
+import { isComposing, isSubmit, isTextKey, canAnswer, canTakeFocus, choiceNumber, composerAction, whenBusy } from "./keys.js";
 
 const key = (name, more) => ({ key: name, shiftKey: false, ctrlKey: false, metaKey: false, altKey: false, ...more });
 const at = (more) => ({ text: "", atStart: true, atEnd: true, recalling: false, onScreen: false, ...more });
@@ -15,6 +15,7 @@ describe("a key in the composer", () => {
     ["⌘+Enter steers", key("Enter", { metaKey: true }), at(), "steer"],
     ["repeated Enter is ignored", key("Enter", { repeat: true }), at(), "ignore"],
     ["Enter that ends a composition does nothing", key("Enter", { isComposing: true }), at(), "none"],
+    ["Enter that ends a composition in Safari does nothing", key("Enter", { keyCode: 229 }), at({ text: "x" }), "none"],
     ["↑ recalls a prompt in an empty field", key("ArrowUp"), at(), "previous"],
     ["↑ moves the caret in a text", key("ArrowUp"), at({ text: "x" }), "none"],
     ["↑ recalls the next older prompt", key("ArrowUp"), at({ text: "x", recalling: true }), "previous"],
@@ -39,6 +40,27 @@ describe("a question ignores keys", () => {
     assert.ok(!canTakeFocus({ elsewhere: false, inComposer: true, text: "x", sinceKey: 9000 }));
     assert.ok(!canTakeFocus({ elsewhere: true, inComposer: false, text: "", sinceKey: 9000 }));
   });
+});
+
+test("a key of an input method is told by its code in Safari", () => {
+  assert.ok(isComposing(key("Enter", { isComposing: true })));
+  assert.ok(isComposing(key("Enter", { isComposing: false, keyCode: 229 })));
+  assert.ok(!isComposing(key("Enter", { keyCode: 13 })));
+  assert.ok(!canAnswer(key("Enter", { keyCode: 229 }), 9000, 1000));
+  assert.equal(choiceNumber(key("1", { keyCode: 229 })), 0);
+});
+
+describe("a field of several lines", () => {
+  const cases = [
+    ["is submitted by Enter", key("Enter"), false, true],
+    ["gets a line from Shift+Enter", key("Enter", { shiftKey: true }), false, false],
+    ["gets a line from Enter of an on-screen keyboard", key("Enter"), true, false],
+    ["is submitted by Ctrl+Enter on a tablet", key("Enter", { ctrlKey: true }), true, true],
+    ["is submitted once", key("Enter", { repeat: true }), false, false],
+    ["is not submitted by an input method", key("Enter", { keyCode: 229 }), false, false],
+    ["is not submitted by another key", key("a"), false, false],
+  ];
+  for (const [name, pressed, onScreen, want] of cases) test(name, () => assert.equal(isSubmit(pressed, onScreen), want));
 });
 
 test("characters are text keys, shortcuts are not", () => {

@@ -27,12 +27,13 @@ const costOf = (id, details) => (id.includes("/") ? "" : `×${details?.multiplie
 const factsOf = (details) => [details?.context_window ? `${tokens(details.context_window)} tokens` : "", details?.vision ? "supports images" : ""].filter(Boolean).join(", ");
 
 /**
- * Offers the models in a menu.
+ * Offers the models in a menu, unless the button is gone by then.
  * @param {Pick<import("../rpc.js").Connection, "call">} rpc @param {string} current @param {HTMLElement} button @param {(model: string) => void} choose
  */
 export async function pickModel(rpc, current, button, choose) {
   /** @type {Models} */
   const { models, details = {} } = await rpc.call("model.list", { include_details: true }).catch(() => ({ models: [] }));
+  if (!button.isConnected) return;
   const items = models.map((id) => ({ label: [details[id]?.name || id, details[id]?.agent].filter(Boolean).join(" · "), hint: id, checked: id === current, testid: "model-choice", act: () => choose(id) }));
   showMenu(button, "Model", items.length > 0 ? items : [{ label: "No models available", act: () => {} }]);
 }

@@ -1,4 +1,4 @@
-// Desktop notifications: a session needs the user, or a long run ended, while the tab is hidden. The page asks for the permission only on
+// Desktop notifications: a session needs the user, or a long run ended, while no tab of the portal is visible. The page asks for the permission only on
 // request, and offers that from the first question on.
 
 import { relativeTitle } from "../blocks/labels.js";
@@ -43,6 +43,25 @@ export function noticesOf(seen, sessions, now) {
 /** The browser's permission; "none" if it shows no notifications, as on Android, where only service workers may show them. */
 const permission = () => (globalThis.Notification && !/Android/.test(navigator.userAgent) ? Notification.permission : "none");
 
+/** The lock that visible tabs of a portal hold together, so that hidden ones know of them. */
+const VISIBLE = `visible ${globalThis.location?.pathname}`;
+
+/** Holds the lock while the tab is visible. Browsers have locks only where they show notifications: over HTTPS and from localhost. */
+function holdWhileVisible() {
+  const hold = () => document.hidden || new Promise((resolve) => document.addEventListener("visibilitychange", resolve, { once: true }));
+  const update = () => {
+    if (!document.hidden) navigator.locks?.request(VISIBLE, { mode: "shared" }, hold).catch(() => {}); // where storage is blocked; then every tab is on its own
+  };
+  document.addEventListener("visibilitychange", update);
+  update();
+}
+
+/** Reports whether a tab of the portal is visible: the user sees the list there, with what waits. */
+async function isAnyVisible() {
+  const { held = [] } = await navigator.locks?.query().catch(() => undefined) ?? {};
+  return !document.hidden || held.some(({ name }) => name === VISIBLE);
+}
+
 /** @param {{navigate: (address: string) => void}} options */
 export function createNotifications({ navigate }) {
   /** @type {Map<string, Seen>} */
@@ -77,6 +96,7 @@ export function createNotifications({ navigate }) {
     };
   };
 
+  holdWhileVisible();
   return {
     node,
     /** Whether they are shown, and whether the browser lets the page show them. @returns {"on" | "off" | "denied" | "none"} */
@@ -91,7 +111,7 @@ export function createNotifications({ navigate }) {
       const notices = noticesOf(seen, list.sessions.values(), Date.now());
       hasWaited ||= [...list.sessions.values()].some(({ state }) => state === "waiting");
       show();
-      if (document.hidden && permission() === "granted" && !isOff()) notices.forEach(notify);
+      if (notices.length > 0 && document.hidden && permission() === "granted" && !isOff()) void isAnyVisible().then((isVisible) => isVisible || notices.forEach(notify));
     },
     /** For Ctrl+K. @returns {import("./palette.js").Command[]} */
     commands() {

@@ -4,9 +4,10 @@ const MARGIN = 1500; // px above the visible part within which items are drawn
 
 /**
  * @param {{scroller: HTMLElement, top: HTMLElement, scroll: ReturnType<typeof import("./scroll.js").createScroll>, transcript: ReturnType<typeof import("./transcript.js").createTranscript>,
- *   session: import("../store.js").Session, earlier: () => Promise<boolean>}} options top: the node above the items; earlier loads items, and returns false if there are none
+ *   session: import("../store.js").Session, earlier: () => Promise<boolean>, onMissing?: () => boolean}} options top: the node above the items; earlier loads items, and returns false if
+ *   there are none; onMissing: the session does not have the run that is sought; returns false to seek on
  */
-export function createOlderItems({ scroller, top, scroll, transcript, session, earlier }) {
+export function createOlderItems({ scroller, top, scroll, transcript, session, earlier, onMissing = () => true }) {
   let isDisposed = false;
   let isNearTop = false;
   let isLoading = false;
@@ -41,11 +42,17 @@ export function createOlderItems({ scroller, top, scroll, transcript, session, e
   }, { root: scroller, rootMargin: `${MARGIN}px 0px` });
   observer.observe(top);
 
+  /** Ends the search for a run if nothing more can be loaded, and nothing of the run is to come. */
+  const giveUp = () => {
+    const run = target?.run;
+    if (isDisposed || run === undefined || session.earlier || session.run === run || [...session.items, ...session.waiting].some((one) => one.run === run)) return;
+    if (onMissing()) target = undefined;
+  };
   const reveal = () => {
     if (isDisposed || !target) return;
     const node = transcript.reveal(target.run);
     if (node === undefined) requestAnimationFrame(reveal);
-    if (node === null) void earlier().then((more) => more && requestAnimationFrame(reveal));
+    if (node === null) void earlier().then((more) => (more ? requestAnimationFrame(reveal) : giveUp()));
     if (!node) return;
     const { found } = target;
     target = undefined;

@@ -3,6 +3,7 @@
 import { age, baseName, h } from "../dom.js";
 import { sessionAddress } from "../route.js";
 import { filterSessions, NO_FILTER } from "../list.js";
+import { isComposing } from "./keys.js";
 
 /** @typedef {{label: string, hint?: string, run: () => void}} Command */
 
@@ -65,7 +66,7 @@ export function createPalette({ list, commands, navigate }) {
   input.addEventListener("input", search);
   dialog.addEventListener("keydown", (event) => {
     event.stopPropagation();
-    if (event.isComposing) return;
+    if (isComposing(event)) return;
     if (event.key === "ArrowDown") select(at + 1);
     else if (event.key === "ArrowUp") select(at - 1);
     else if (event.key === "Enter") run(at);

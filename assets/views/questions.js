@@ -7,7 +7,7 @@ import { ANSWER_DELAY, TYPING_PAUSE, isTextKey, canAnswer, canTakeFocus, choiceN
 
 /**
  * @typedef {import("../store.js").Question} Question
- * @typedef {{node: HTMLElement, focus: () => void, answer: (result: unknown) => void, nameAgent: (agent: string) => void, question: Question, signature: string, isClosed: boolean, unsent?: () => void}} Card focus: moves the focus to where typing goes; unsent: sends the answer that was given while the portal could not be reached
+ * @typedef {{node: HTMLElement, focus: () => void, answer: (result: unknown) => void, nameAgent: (agent: string) => void, ask: (question: Question) => void, question: Question, signature: string, isClosed: boolean, unsent?: () => void}} Card focus: moves the focus to where typing goes; ask: takes another request for the same question; unsent: sends the answer that was given while the portal could not be reached
  * @typedef {Pick<import("./composer.js").Composer, "focus" | "typing">} Composer
  */
 
@@ -74,15 +74,20 @@ export function createQuestions({ session, rpc, composer }) {
 
   /** @param {Question} question */
   const show = (question) => {
+    /** The request that got the last answer. @type {Question | undefined} */
+    let answered;
     const card = createCard(question, (result, failed) => {
-      const { rpc: id } = card.question;
+      const asked = card.question;
+      const { rpc: id } = asked;
       card.unsent = undefined;
+      if (id !== null && asked === answered) return failed("The portal has stopped asking here. Reload the page to answer.");
       if (id === null || !rpc.answer(id, result)) {
         card.unsent = () => card.answer(result);
         return failed("Can't reach the portal. Your answer is sent when it reconnects.");
       }
+      answered = asked;
       answeredHere.add(question.id);
-      later(() => failed(""), ANSWER_TIMEOUT);
+      later(() => card.question === asked && failed(""), ANSWER_TIMEOUT);
     }, composer, session.directory);
     card.nameAgent(askingAgent(question, session));
     cards.set(question.id, card);
@@ -106,7 +111,7 @@ export function createQuestions({ session, rpc, composer }) {
       for (const [id, card] of cards) {
         const now = open.get(id);
         if (now && signatureOf(now) === card.signature) {
-          card.question = now; // it may have a new request id
+          if (now !== card.question) card.ask(now);
           card.nameAgent(askingAgent(now, session)); // the tool call of a sub-agent may be reported after its question
           if (now.rpc !== null) card.unsent?.();
           continue;
@@ -126,8 +131,8 @@ export function createQuestions({ session, rpc, composer }) {
   };
 }
 
-/** Identifies a question besides its id, which another question can reuse. @param {Question} question */
-const signatureOf = ({ method, params }) => JSON.stringify([method, params.run_id, params.title, params.message, params.items, params.fields]);
+/** Identifies a question besides its id, which another question can reuse. A form that is asked again has another message: why it was rejected. @param {Question} question */
+const signatureOf = ({ method, params }) => JSON.stringify([method, params.run_id, params.title, params.fields ?? params.message, params.items]);
 
 /**
  * @param {Question} question
@@ -140,10 +145,11 @@ function createCard(question, send, composer, directory) {
   const problem = h("p", { class: "error-text", role: "alert" });
   const controls = h("fieldset", { class: "answers" });
   const heading = h("h2", {}, title);
+  let details = detail(question);
   const node = h("div", {
     class: "card question", "data-testid": "question", "data-kind": question.kind, "data-danger": question.params.danger_level,
     tabindex: "0", role: "alertdialog",
-  }, asker, heading, detail(question), controls, problem);
+  }, asker, heading, details, controls, problem);
   const answer = (/** @type {unknown} */ result) => {
     if (controls.disabled) return;
     if (node.contains(document.activeElement)) node.focus({ preventScroll: true }); // a disabled button would lose the focus
@@ -188,7 +194,21 @@ function createCard(question, send, composer, directory) {
     setText(asker, source);
     node.setAttribute("aria-label", `${source}: ${title}`);
   };
-  return { node, focus, answer, nameAgent, question, signature: signatureOf(question), isClosed: false };
+  /** Takes another request, after a reconnect or because the answer was rejected. What was filled in stays. @param {Question} now */
+  const ask = (now) => {
+    if (questionText(now) !== questionText(card.question)) {
+      const next = detail(now);
+      next.setAttribute("role", "alert"); // it says why
+      details.replaceWith(next);
+      details = next;
+    }
+    card.question = now;
+    controls.disabled = false;
+    problem.textContent = "";
+  };
+  /** @type {Card} */
+  const card = { node, focus, answer, nameAgent, ask, question, signature: signatureOf(question), isClosed: false };
+  return card;
 }
 
 /** Reports whether keys type into an element. @param {EventTarget | null} target */

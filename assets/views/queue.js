@@ -1,9 +1,10 @@
 // The queue: prompts being sent, and prompts of any client that wait for the current run. Those can be edited, moved, sent now and removed.
 
-import { h, messageOf, setChildren, setText } from "../dom.js";
+import { h, hasKeyboard, messageOf, setChildren, setText } from "../dom.js";
 import { isCapable } from "../store.js";
 import { clientName } from "./question-text.js";
 import { icon } from "./icons.js";
+import { isComposing, isSubmit } from "./keys.js";
 
 /** @typedef {import("../store.js").Waiting} Waiting */
 /** @typedef {{text: string, run: string}} Entry a prompt being sent; run: "" until the portal accepted it */
@@ -160,8 +161,8 @@ function createRow({ run, call, onError }) {
     }
   };
   field.addEventListener("keydown", (event) => {
-    if (event.isComposing) return;
-    if (event.key === "Enter" && !event.shiftKey) void submit();
+    if (isComposing(event)) return;
+    if (isSubmit(event, !hasKeyboard())) void submit();
     else if (event.key === "Escape") {
       if (field.value === whole) close(); // changed text stays
     } else return;

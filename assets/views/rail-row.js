@@ -76,7 +76,7 @@ function createLabel() {
     /** @param {Row} row */
     update({ label: name, title = "" }) {
       setText(label, name || "No directory");
-      label.title = escapeBidi(title);
+      label.title = escapeBidi(title || name || "");
       start.hidden = !title;
       start.href = startAddress(title);
       start.title = `New session in ${label.textContent}`;

@@ -1,8 +1,9 @@
 // The sidebar: all sessions by project, a search, a filter, and a menu for each session. On phones it is a drawer.
 
-import { debounce, h, setChildren, setText } from "../dom.js";
+import { debounce, h, messageOf, setChildren, setText } from "../dom.js";
 import { icon } from "./icons.js";
 import { groupByProject, newList } from "../list.js";
+import { isComposing } from "./keys.js";
 import { createFilter } from "./rail-filter.js";
 import { createRow, detailOf } from "./rail-row.js";
 import { totalHeight, visibleRange } from "./visible-rows.js";
@@ -16,6 +17,7 @@ const HEIGHTS = { mouse: [34, 50], touch: [44, 56], compact: [28, 42] };
 const LABELS = { mouse: 30, touch: 44, compact: 30 }; // heights of headings
 const MAX_ROWS = 200; // in the page; of longer lists only the visible rows are
 const OVERSCAN = 400; // px above and below the visible part
+const LEAST_QUERY = 2; // characters to search for in messages
 const AIMING = 1000; // ms after a move of the pointer over the rows, in which they stay where they are
 
 /**
@@ -26,6 +28,7 @@ export function createRail({ root, toggle, veil, notice, rpc, navigate }) {
   let list = newList();
   /** @type {Found[]} */
   let found = [];
+  let searchState = ""; // why there are no results of the search in messages yet
   /** @type {Row[]} */
   let rows = [];
   /** @type {Map<string, {node: HTMLElement, update: (row: Row, current: string) => void}>} */
@@ -83,7 +86,7 @@ export function createRail({ root, toggle, veil, notice, rpc, navigate }) {
     const known = new Set(rows.map(({ key }) => key));
     const more = found.filter(({ session_id: id }) => !known.has(id));
     const words = search.value.trim();
-    if (more.length > 0) rows.push({ key: "label found", height: LABELS[size()], label: "Found in messages" }, ...more.map((one) => rowOf({ key: one.session_id, found: one, words })));
+    if (more.length > 0 || searchState) rows.push({ key: "label found", height: LABELS[size()], label: searchState || "Found in messages" }, ...more.map((one) => rowOf({ key: one.session_id, found: one, words })));
     setText(empty, filter.emptyText(list, search.value));
     draw();
   };
@@ -123,19 +126,31 @@ export function createRail({ root, toggle, veil, notice, rpc, navigate }) {
   }
 
   let lastSearch = 0;
+  /** @param {Found[]} results @param {string} [state] */
+  const showFound = (results, state = "") => {
+    found = results;
+    searchState = state;
+    build();
+  };
   const searchSoon = debounce(180, async () => {
     const query = search.value.trim();
-    const request = ++lastSearch;
-    const results = query.length < 2 ? [] : await rpc.call("portal.sessions.search", { query, limit: 50 }).then((result) => result.results, () => []);
-    if (request !== lastSearch) return;
-    found = onePerSession(results);
-    build();
+    if (query.length < LEAST_QUERY) return;
+    const request = lastSearch;
+    try {
+      const { results } = await rpc.call("portal.sessions.search", { query, limit: 50 });
+      if (request === lastSearch) showFound(onePerSession(results));
+    } catch (error) {
+      if (request === lastSearch) showFound([], `Can't search messages: ${messageOf(error)}`);
+    }
   });
-  search.addEventListener("input", () => {
-    found = [];
-    build();
+  /** Searches for what is written. Earlier results stay until the new ones arrive. */
+  const find = () => {
+    lastSearch++;
+    if (search.value.trim().length < LEAST_QUERY) return showFound([]);
+    showFound(found, "Searching messages…");
     searchSoon();
-  });
+  };
+  search.addEventListener("input", find);
   nav.addEventListener("scroll", () => rows.length > MAX_ROWS && draw());
 
   /** Moves the focus to another session. @param {number} by */
@@ -153,14 +168,18 @@ export function createRail({ root, toggle, veil, notice, rpc, navigate }) {
     }
     shown.get(rows[at].key)?.node.querySelector("a")?.focus();
   };
+  /** Opens the first session, but not a result of an earlier search. */
+  const openFirst = () => {
+    const first = rows.find(({ label }) => label === undefined);
+    if (first?.session || !searchState) root.querySelector(/** @type {"a"} */ (".row a"))?.click();
+  };
   root.addEventListener("keydown", (event) => {
-    if (event.isComposing) return;
+    if (isComposing(event)) return;
     if (event.key === "ArrowDown" || event.key === "ArrowUp") move(event.key === "ArrowDown" ? 1 : -1);
-    else if (event.key === "Enter" && event.target === search) root.querySelector(/** @type {"a"} */ (".row a"))?.click();
+    else if (event.key === "Enter" && event.target === search) openFirst();
     else if (event.key === "Escape" && search.value) {
       search.value = "";
-      found = [];
-      build();
+      find();
     } else if (event.key === "Escape" && root.hasAttribute("data-open")) {
       rail.close();
       toggle.focus();
