@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sync"
 	"time"
 
 	"github.com/gorilla/websocket"
@@ -63,8 +62,6 @@ type bridge struct {
 	to    target
 	conn  *websocket.Conn
 	lines *jsonrpc.Lines
-
-	writing sync.Mutex // held while a line is written
 }
 
 // nopCloser is a writer that its owner closes.
