@@ -51,7 +51,7 @@ func TestConnectionsDoNotShareConversations(t *testing.T) {
 		here, there := net.Pipe()
 		ended := make(chan error, 1)
 		go func() {
-			ended <- api.Serve(t.Context(), jsonrpc.NewLines(here, here, jsonrpc.LineOptions{}), time.Second)
+			ended <- api.Serve(t.Context(), jsonrpc.NewLines(here, here, jsonrpc.LineOptions{}), time.Second, func() {})
 		}()
 		_, err := fmt.Fprintln(there, `{"jsonrpc":"2.0","id":1,"method":"chat","params":{"message":"?","context":{"tabId":"a"}}}`)
 		require.NoError(t, err)
@@ -86,7 +86,7 @@ func inTime(t *testing.T, script func(*fake.Turn), test func(*app)) {
 		}
 		carrier := jsonrpc.NewLines(here, here, jsonrpc.LineOptions{ASCII: true})
 		go func() {
-			a.ended <- cli.New(cli.Options{Studio: work, Version: "1.2"}).Serve(context.Background(), carrier, time.Second)
+			a.ended <- cli.New(cli.Options{Studio: work, Version: "1.2"}).Serve(context.Background(), carrier, time.Second, func() {})
 		}()
 		test(a)
 		_ = there.Close()
