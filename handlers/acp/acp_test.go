@@ -3,6 +3,7 @@ package acp_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"slices"
 	"strings"
@@ -259,6 +260,26 @@ func TestSessionHasModesModelsAndCommands(t *testing.T) {
 			_, err := e.try(method, params)
 			require.ErrorContains(t, err, "no such", method)
 		}
+		e.leave()
+	})
+}
+
+func TestMessageSaysWhichParameterIsWrong(t *testing.T) {
+	serve(t, nil, func(t *fixture) {
+		e := t.connect(nil, acp.Client{})
+		session := e.start()
+		for want, params := range map[string]document{
+			`"sessionId" must be a string`: {"sessionId": 1},
+			`"prompt.0": use a text`:       {"sessionId": session, "prompt": []any{document{"type": "audio", "data": "", "mimeType": "audio/wav"}}},
+		} {
+			_, err := e.try("session/prompt", params)
+			refused, ok := errors.AsType[*jsonrpc.Error](err)
+			require.True(t, ok, err)
+			assert.Equal(t, jsonrpc.CodeInvalidParams, refused.Code)
+			assert.Contains(t, refused.Message, want)
+		}
+		synctest.Wait()
+		e.checker.Violations = nil // one was on purpose
 		e.leave()
 	})
 }

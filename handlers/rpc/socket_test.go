@@ -261,6 +261,20 @@ func TestRefusedPromptKeepsTheEventsOfOtherRequests(t *testing.T) {
 	}
 }
 
+func TestOverloadIsAnInternalError(t *testing.T) {
+	agents := fake.New()
+	proceed := make(chan struct{})
+	agents.Before = func(context.Context, fake.Call) error { <-proceed; return nil }
+	p := exchangeWith(t, agents)()
+	for range 301 {
+		p.say("session.create", document{})
+	}
+	f := p.hear()
+	close(proceed)
+	assert.Equal(t, p.last, f.ID)
+	assert.Equal(t, -32603, f.Error.Code)
+}
+
 func TestBatchSubscribesToSeveralSessions(t *testing.T) {
 	call := exchange(t, fake.Echo)
 	a, b := call(), call()
