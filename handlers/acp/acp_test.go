@@ -264,6 +264,33 @@ func TestSessionHasModesModelsAndCommands(t *testing.T) {
 	})
 }
 
+func TestPromptRightBehindAModeHasThatMode(t *testing.T) {
+	for method, params := range map[string]document{
+		"session/set_mode":          {"modeId": "plan"},
+		"session/set_config_option": {"configId": "mode", "value": "plan"},
+	} {
+		t.Run(method, func(t *testing.T) {
+			serve(t, func(t *fake.Turn) { t.Say(string(t.Mode)) }, func(t *fixture) {
+				e := t.connect(nil, acp.Client{})
+				params["sessionId"] = e.start()
+				mode, err := e.peer.Begin(t.Context(), nil, method, params)
+				require.NoError(t, err)
+				prompt, err := e.peer.Begin(t.Context(), nil, "session/prompt", prompting(params["sessionId"].(string), "which?"))
+				require.NoError(t, err)
+				require.NoError(t, mode.Await(t.Context(), nil))
+				require.NoError(t, prompt.Await(t.Context(), nil))
+				assert.Equal(t, "plan", e.text("agent_message_chunk"))
+				e.leave()
+
+				next := t.connect(nil, acp.Client{})
+				loaded := next.call("session/resume", document{"sessionId": params["sessionId"], "cwd": "/"})
+				assert.Equal(t, "plan", loaded["modes"].(document)["currentModeId"])
+				next.leave()
+			})
+		})
+	}
+}
+
 func TestMessageSaysWhichParameterIsWrong(t *testing.T) {
 	serve(t, nil, func(t *fixture) {
 		e := t.connect(nil, acp.Client{})
