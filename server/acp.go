@@ -20,7 +20,7 @@ func (k *portalCore) newACP(sockets *socket.Server) *acp.API {
 // cancelled the editor's runs, answered pending requests, closed the sessions and stopped the agents. It always closes in.
 func ACP(ctx context.Context, c Config, version string, log *slog.Logger, in io.ReadCloser, out io.Writer) error {
 	k := newCore(ctx, c, version, log)
-	return k.serveStreams(ctx, "editor", in, out, func(ctx context.Context, in io.ReadCloser, out io.WriteCloser, _ func()) error {
+	return k.serveStreams(ctx, "editor", in, out, func(ctx context.Context, in watchedInput, out io.WriteCloser, _ func()) error {
 		client := acp.Client{Grace: interrupt, WriteTimeout: writeTimeout, OnlyClient: true}
 		return k.newACP(nil).Serve(ctx, jsonrpc.NewLines(in, out, jsonrpc.LineOptions{Max: acp.MaxMessage}), client)
 	})

@@ -34,7 +34,7 @@ func (k *portalCore) newCLI() *cli.API {
 // the agents. It always closes in.
 func CLI(ctx context.Context, c Config, version string, log *slog.Logger, in io.ReadCloser, out io.Writer) error {
 	k := newCore(ctx, c, version, log)
-	return k.serveStreams(ctx, "app", in, out, func(ctx context.Context, in io.ReadCloser, out io.WriteCloser, _ func()) error {
-		return k.newCLI().Serve(ctx, jsonrpc.NewLines(in, out, jsonrpc.LineOptions{Max: cli.MaxMessage, ASCII: true}), interrupt)
+	return k.serveStreams(ctx, "app", in, out, func(ctx context.Context, in watchedInput, out io.WriteCloser, _ func()) error {
+		return k.newCLI().Serve(ctx, jsonrpc.NewLines(in, out, jsonrpc.LineOptions{Max: cli.MaxMessage, ASCII: true}), interrupt, in.ended)
 	})
 }

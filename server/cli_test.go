@@ -266,6 +266,19 @@ func TestCLIEnds(t *testing.T) {
 	}
 }
 
+func TestCLIEndsByExitAlthoughTheAppReadsNothing(t *testing.T) {
+	a := startApp(t, "cli", "--demo")
+	for i := range 5000 { // answers to more than a pipe takes
+		a.say(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"nothing"}`, i))
+	}
+	a.say(`{"jsonrpc":"2.0","method":"exit"}`)
+	hung := time.AfterFunc(time.Minute, func() { _ = a.command.Process.Kill() })
+	defer hung.Stop()
+	began := testclock.Now()
+	require.NoError(t, a.command.Wait())
+	assert.Less(t, began.Elapsed(), 5*time.Second)
+}
+
 func servesCLIMethods(t *testing.T, p *portaltest.Portal) {
 	t.Helper()
 	call := func(method, params string) document {

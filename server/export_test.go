@@ -18,7 +18,7 @@ import (
 
 // Flush runs a dialect, and returns when it has ended or the portal no longer waits for it at its stop.
 func Flush(ctx context.Context, out io.Writer, serve func(context.Context, io.Writer) error) error {
-	t := startSession(ctx, io.NopCloser(strings.NewReader("")), out, func(ctx context.Context, _ io.ReadCloser, out io.WriteCloser) error {
+	t := startSession(ctx, io.NopCloser(strings.NewReader("")), out, func(ctx context.Context, _ watchedInput, out io.WriteCloser) error {
 		return serve(ctx, out)
 	})
 	return t.flushBriefly(ctx)

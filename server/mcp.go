@@ -39,7 +39,7 @@ func MCP(ctx context.Context, c Config, version string, log *slog.Logger, in io.
 		return err
 	}
 	k := newCore(ctx, c, version, log)
-	return k.serveStreams(ctx, "MCP client", in, out, func(ctx context.Context, in io.ReadCloser, out io.WriteCloser, end func()) error {
+	return k.serveStreams(ctx, "MCP client", in, out, func(ctx context.Context, in watchedInput, out io.WriteCloser, end func()) error {
 		return k.newMCP().Serve(ctx, in, out, end)
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -42,7 +43,7 @@ func Stdio(
 		return err
 	}
 	k := newCore(ctx, c, version, log)
-	return k.serveStreams(ctx, "UI", in, out, func(ctx context.Context, in io.ReadCloser, out io.WriteCloser, end func()) error {
+	return k.serveStreams(ctx, "UI", in, out, func(ctx context.Context, in watchedInput, out io.WriteCloser, end func()) error {
 		client := ui.Client{Directory: workDir(), Grace: interrupt, WriteTimeout: writeTimeout, Policy: rules, End: end}
 		return k.newUI(nil).Serve(ctx, jsonrpc.NewLines(in, out, jsonrpc.LineOptions{Max: ui.MaxMessage}), client)
 	})
@@ -52,7 +53,7 @@ func Stdio(
 // call it, otherwise it is called when the connection has ended or must end.
 func (k *portalCore) serveStreams(
 	ctx context.Context, client string, in io.ReadCloser, out io.Writer,
-	serve func(ctx context.Context, in io.ReadCloser, out io.WriteCloser, end func()) error,
+	serve func(ctx context.Context, in watchedInput, out io.WriteCloser, end func()) error,
 ) error {
 	defer k.close()
 	work := background(ctx, k.recoverSessions, k.retain, k.recoverWork(k.jobs.Recover))
@@ -61,7 +62,7 @@ func (k *portalCore) serveStreams(
 		work.stop()
 		k.closeGently(ctx) // pending requests fail, which is an answer, too
 	})
-	t := startSession(context.WithoutCancel(ctx), in, out, func(ctx context.Context, in io.ReadCloser, out io.WriteCloser) error {
+	t := startSession(context.WithoutCancel(ctx), in, out, func(ctx context.Context, in watchedInput, out io.WriteCloser) error {
 		return serve(ctx, in, out, end)
 	})
 	defer t.cut()
@@ -78,7 +79,7 @@ func (k *portalCore) serveStreams(
 
 // streamSession is the connection with a client over streams.
 type streamSession struct {
-	inputEnded chan struct{} // closed when the input has ended
+	inputEnded chan struct{} // closed when nothing more is read
 	ended      chan error    // receives the result of the dialect
 	out        *output
 	cut        func() // aborts it
@@ -86,7 +87,7 @@ type streamSession struct {
 
 // startSession starts the dialect in a goroutine.
 func startSession(
-	ctx context.Context, in io.ReadCloser, out io.Writer, serve func(context.Context, io.ReadCloser, io.WriteCloser) error,
+	ctx context.Context, in io.ReadCloser, out io.Writer, serve func(context.Context, watchedInput, io.WriteCloser) error,
 ) streamSession {
 	ctx, cancel := context.WithCancel(ctx)
 	t := streamSession{inputEnded: make(chan struct{}), ended: make(chan error, 1), out: &output{Writer: out}, cut: cancel}
@@ -145,7 +146,7 @@ func (t streamSession) flushBriefly(ctx context.Context) error {
 type watchedInput struct {
 	io.ReadCloser
 
-	ended func()
+	ended func() // may be called before, when nothing more is to be read
 }
 
 // Read reads from the input.
@@ -157,19 +158,30 @@ func (w watchedInput) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// piece is the maximum number of bytes of one write. Only a client that takes fewer within [untaken] counts as gone.
+const piece = 4 << 10
+
 // output measures how long a write has waited for its reader. It is never closed: the process does that, and
 // closing cannot interrupt a write.
 type output struct {
 	io.Writer
 
-	since atomic.Pointer[time.Time] // start of the current write
+	since atomic.Pointer[time.Time] // start of the write of the current piece
 }
 
+// Write writes in pieces, because a client may read slowly and a write returns when everything is taken.
 func (o *output) Write(p []byte) (int, error) {
-	now := time.Now()
-	o.since.Store(&now)
 	defer o.since.Store(nil)
-	return o.Writer.Write(p)
+	all := 0
+	for part := range slices.Chunk(p, piece) {
+		now := time.Now()
+		o.since.Store(&now)
+		n, err := o.Writer.Write(part)
+		if all += n; err != nil {
+			return all, err
+		}
+	}
+	return all, nil
 }
 
 func (o *output) waitTime() time.Duration {

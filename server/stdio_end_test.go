@@ -140,6 +140,29 @@ func TestLastAnswersAreAwaitedAtTheStop(t *testing.T) {
 	}
 }
 
+func TestSlowReaderGetsTheLastAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		in, out := io.Pipe()
+		const size = 64 << 10 // of one write
+		read := make(chan int)
+		go func() {
+			n, part := 0, make([]byte, 1<<10)
+			for err := error(nil); err == nil; time.Sleep(30 * time.Millisecond) {
+				var k int
+				k, err = in.Read(part)
+				n += k
+			}
+			read <- n
+		}()
+		require.NoError(t, server.Flush(t.Context(), out, func(_ context.Context, out io.Writer) error {
+			_, err := out.Write(make([]byte, size))
+			return err
+		}))
+		require.NoError(t, out.Close())
+		assert.Equal(t, size, <-read)
+	})
+}
+
 // runID returns the id of the run that a response reports.
 func runID(t *testing.T, response string) string {
 	t.Helper()

@@ -28,7 +28,7 @@ func TestBeginIsOrderedRestIsConcurrent(t *testing.T) {
 		for i := range requests {
 			w.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"work","params":[%d]}`, i, i))
 		}
-		w.expect(`{"jsonrpc":"2.0","id":99,"error":{"code":-32000,"message":"Server busy","data":"too many requests wait already"}}`)
+		w.expect(`{"jsonrpc":"2.0","id":99,"error":{"code":-32603,"message":"Internal error","data":"too many requests are waiting; send fewer at a time"}}`)
 		synctest.Wait()
 		for i, params := range begun {
 			assert.Equal(t, fmt.Sprintf("[%d]", i), params)

@@ -13,7 +13,6 @@ const (
 	CodeMethodNotFound = -32601
 	CodeInvalidParams  = -32602
 	CodeInternal       = -32603
-	CodeBusy           = -32000 // of [Options.Busy], unless the dialect has its own
 )
 
 // Errors of a peer.
@@ -37,6 +36,14 @@ func (e *Error) Error() string {
 		return fmt.Sprintf("%s (%d)", e.Message, e.Code)
 	}
 	return fmt.Sprintf("%s (%d): %v", e.Message, e.Code, e.Data)
+}
+
+// Explained returns the error with the text of its data, if there is one, in the message, too.
+func (e *Error) Explained() *Error {
+	if text, ok := e.Data.(string); ok {
+		return &Error{Code: e.Code, Message: e.Message + ": " + text, Data: text}
+	}
+	return e
 }
 
 // Errorf returns an error with text data.

@@ -43,7 +43,7 @@ func (h *HTTP) read(w http.ResponseWriter, r *http.Request) ([]byte, []func()) {
 		err = fmt.Errorf("%w: a body may have %d bytes", ErrTooLong, h.options.Body)
 	}
 	if err != nil {
-		return encodeError(nil, parseError(err)), nil
+		return h.encodeError(nil, parseError(err)), nil
 	}
 	return h.answer(r.Context(), body)
 }
@@ -77,7 +77,7 @@ func (c *caller) answerOne(ctx context.Context, m message, respond func([]byte, 
 	case m.answer != nil:
 		respond(nil, nil) // there are no outgoing calls
 	case m.refusal != nil:
-		respond(encodeError(m.refusal.id, m.refusal.err), nil)
+		respond(c.encodeError(m.refusal.id, m.refusal.err), nil)
 	default:
 		c.handle(ctx, m.request, respond)
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -22,13 +23,15 @@ type LineOptions struct {
 }
 
 // Lines is a [Carrier] with one message per line (NDJSON). A line may end with CR LF, and the last one without a line
-// break.
+// break. Any number of goroutines may write.
 type Lines struct {
 	in      io.Closer
-	out     io.WriteCloser
 	reader  *bufio.Reader
-	buffer  []byte // small lines to be written next
 	options LineOptions
+
+	writing sync.Mutex // held while lines are written
+	out     io.WriteCloser
+	buffer  []byte // small lines to be written next
 }
 
 // NewLines returns a carrier on two streams. [Lines.Close] closes them.
@@ -84,6 +87,8 @@ func trimEnd(line []byte) []byte {
 
 // Write writes messages as lines. It combines small ones.
 func (l *Lines) Write(messages [][]byte) error {
+	l.writing.Lock()
+	defer l.writing.Unlock()
 	for _, m := range messages {
 		if l.options.ASCII {
 			m = escape(m)

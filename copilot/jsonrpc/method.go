@@ -2,6 +2,7 @@ package jsonrpc
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime/debug"
@@ -98,7 +99,15 @@ func (c *caller) refuse(r *Request, err *Error) []byte {
 		c.options.Log.Debug("a notification was ignored", "method", r.Method, "reason", err)
 		return nil
 	}
-	return encodeError(r.ID, err)
+	return c.encodeError(r.ID, err)
+}
+
+// encodeError encodes the response to a request that failed, or to a message that is none.
+func (c *caller) encodeError(id json.RawMessage, err *Error) []byte {
+	if c.options.Explain {
+		err = err.Explained()
+	}
+	return encodeError(id, err)
 }
 
 // call returns the response of a method, or nil for a notification.

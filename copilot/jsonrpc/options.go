@@ -16,11 +16,13 @@ type Options struct {
 	Admit func(ctx context.Context, method string) error
 	// Fault converts an error of a handler that is not an [Error], or returns nil if it does not know the error.
 	Fault func(error) *Error
-	Log   *slog.Logger // for panics, unknown errors and invalid messages; none
+	// Explain puts the text of an error's data into its message, too, for clients that show only messages.
+	Explain bool
+	Log     *slog.Logger // for panics, unknown errors and invalid messages; none
 
 	// Fields of a Peer only.
 	Waiting      int           // maximum number of requests that wait for their turn; 100, none if negative
-	Busy         *Error        // error of further requests; CodeBusy. Notifications are dropped and logged
+	Busy         *Error        // error of further requests; an internal one that says so. Notifications are dropped and logged
 	Queue        int           // unsent bytes above which producers wait; 1 MiB
 	Unread       int           // unsent bytes above which the peer is not read; 16 MiB
 	WriteTimeout time.Duration // maximum time of one write, after which the connection ends; none
@@ -46,7 +48,7 @@ func (o Options) withDefaults() Options {
 	o.Unread = cmp.Or(o.Unread, 16<<20)
 	o.Grace = cmp.Or(o.Grace, time.Second)
 	o.Body = cmp.Or(o.Body, 64<<20)
-	o.Busy = cmp.Or(o.Busy, &Error{Code: CodeBusy, Message: "Server busy", Data: "too many requests wait already"})
+	o.Busy = cmp.Or(o.Busy, Errorf(CodeInternal, "Internal error", "too many requests are waiting; send fewer at a time"))
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	return o
 }

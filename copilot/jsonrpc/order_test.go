@@ -175,7 +175,7 @@ func TestZeroWaitingRefusesAtOnce(t *testing.T) {
 		goOn := make(chan bool)
 		w := connect(t.Context(), t, jsonrpc.Methods{"work": handle(func(*jsonrpc.Request) (any, error) { return <-goOn, nil })}, jsonrpc.Options{Concurrent: 1, Waiting: -1})
 		w.send(`{"jsonrpc":"2.0","id":1,"method":"work"}`, `{"jsonrpc":"2.0","id":2,"method":"work"}`)
-		w.expect(`{"jsonrpc":"2.0","id":2,"error":{"code":-32000,"message":"Server busy","data":"too many requests wait already"}}`)
+		w.expect(`{"jsonrpc":"2.0","id":2,"error":{"code":-32603,"message":"Internal error","data":"too many requests are waiting; send fewer at a time"}}`)
 		goOn <- true
 		w.expect(`{"jsonrpc":"2.0","id":1,"result":true}`)
 		w.cut()

@@ -2,6 +2,7 @@ package jsonrpc_test
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 	"time"
 
@@ -59,4 +60,12 @@ func TestDecodingParameters(t *testing.T) {
 			assert.EqualError(t, err, "Invalid params (-32602): "+tt.want)
 		})
 	}
+}
+
+func TestMessagesExplainErrors(t *testing.T) {
+	in := strings.NewReader("x\n" + `{"jsonrpc":"2.0","id":1,"method":"unknown"}`)
+	assert.Equal(t, []string{
+		`{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"Parse error: invalid character 'x' looking for beginning of value","data":"invalid character 'x' looking for beginning of value"}}`,
+		`{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"Method not found: there is no method \"unknown\"","data":"there is no method \"unknown\""}}`,
+	}, converse(t, nil, jsonrpc.Options{Explain: true}, jsonrpc.LineOptions{}, in))
 }

@@ -60,7 +60,7 @@ func (p *Peer) answerInvalid(raw []byte, r *refusal) []byte {
 	if p.options.IgnoreGarbage {
 		return nil
 	}
-	return encodeError(r.id, r.err)
+	return p.encodeError(r.id, r.err)
 }
 
 // resolve passes an answer to the call that waits for it.

@@ -85,8 +85,8 @@ func (a *API) Serve(ctx context.Context, carrier jsonrpc.Carrier, o Client) erro
 		atEnd = n.cancelRuns
 	}
 	n.peer = jsonrpc.New(endingCarrier{carrier, atEnd}, n.methods(), jsonrpc.Options{
-		Admit: a.options.Admit, Fault: rpcError, Log: a.options.Log, Grace: o.Grace, WriteTimeout: o.WriteTimeout,
-		Concurrent: concurrent, Queue: maxUnsent, Busy: &jsonrpc.Error{Code: jsonrpc.CodeInternal, Message: "too many requests are waiting; send fewer at a time"},
+		Admit: a.options.Admit, Fault: rpcError, Explain: true, Log: a.options.Log, Grace: o.Grace, WriteTimeout: o.WriteTimeout,
+		Concurrent: concurrent, Queue: maxUnsent,
 	})
 	err := n.peer.Run(ctx)
 	cancel()

@@ -3,6 +3,7 @@ package acp_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"io"
 	"slices"
 	"strings"
@@ -259,6 +260,53 @@ func TestSessionHasModesModelsAndCommands(t *testing.T) {
 			_, err := e.try(method, params)
 			require.ErrorContains(t, err, "no such", method)
 		}
+		e.leave()
+	})
+}
+
+func TestPromptRightBehindAModeHasThatMode(t *testing.T) {
+	for method, params := range map[string]document{
+		"session/set_mode":          {"modeId": "plan"},
+		"session/set_config_option": {"configId": "mode", "value": "plan"},
+	} {
+		t.Run(method, func(t *testing.T) {
+			serve(t, func(t *fake.Turn) { t.Say(string(t.Mode)) }, func(t *fixture) {
+				e := t.connect(nil, acp.Client{})
+				params["sessionId"] = e.start()
+				mode, err := e.peer.Begin(t.Context(), nil, method, params)
+				require.NoError(t, err)
+				prompt, err := e.peer.Begin(t.Context(), nil, "session/prompt", prompting(params["sessionId"].(string), "which?"))
+				require.NoError(t, err)
+				require.NoError(t, mode.Await(t.Context(), nil))
+				require.NoError(t, prompt.Await(t.Context(), nil))
+				assert.Equal(t, "plan", e.text("agent_message_chunk"))
+				e.leave()
+
+				next := t.connect(nil, acp.Client{})
+				loaded := next.call("session/resume", document{"sessionId": params["sessionId"], "cwd": "/"})
+				assert.Equal(t, "plan", loaded["modes"].(document)["currentModeId"])
+				next.leave()
+			})
+		})
+	}
+}
+
+func TestMessageSaysWhichParameterIsWrong(t *testing.T) {
+	serve(t, nil, func(t *fixture) {
+		e := t.connect(nil, acp.Client{})
+		session := e.start()
+		for want, params := range map[string]document{
+			`"sessionId" must be a string`: {"sessionId": 1},
+			`"prompt.0": use a text`:       {"sessionId": session, "prompt": []any{document{"type": "audio", "data": "", "mimeType": "audio/wav"}}},
+		} {
+			_, err := e.try("session/prompt", params)
+			refused, ok := errors.AsType[*jsonrpc.Error](err)
+			require.True(t, ok, err)
+			assert.Equal(t, jsonrpc.CodeInvalidParams, refused.Code)
+			assert.Contains(t, refused.Message, want)
+		}
+		synctest.Wait()
+		e.checker.Violations = nil // one was on purpose
 		e.leave()
 	})
 }

@@ -5,11 +5,13 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/agent"
+	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/follow"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
@@ -35,6 +37,8 @@ type attachment struct {
 	started   atomic.Bool           // the goroutine runs, or will never run
 	done      chan struct{}         // closed when it sends nothing more
 	questions openQuestions
+	chosen    atomic.Pointer[event.Mode] // of this editor; nil: none
+	storing   sync.Mutex                 // held while the chosen mode is stored
 	// Only the goroutine uses the fields below.
 	textAt time.Time // when the last piece of a text was sent
 	missed bool      // entries may never come that matter, because they were in a gap or the session was closed

@@ -37,8 +37,8 @@ func (n *connection) methods() jsonrpc.Methods {
 		"session/delete":            {Handle: n.remove},
 		"session/prompt":            {Begin: n.prompt},
 		"session/cancel":            {Handle: n.cancel, InOrder: true},
-		"session/set_mode":          {Handle: n.setMode},
-		"session/set_config_option": {Handle: n.setOption},
+		"session/set_mode":          {Begin: n.setMode},
+		"session/set_config_option": {Begin: n.setOption},
 		"$/cancel_request":          {Handle: n.cancelRequest, InOrder: true},
 	}
 }

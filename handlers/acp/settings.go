@@ -32,6 +32,9 @@ func modes() []acp.Mode {
 
 // mode returns the mode of the next prompt.
 func (a *attachment) mode() event.Mode {
+	if chosen := a.chosen.Load(); chosen != nil {
+		return *chosen
+	}
 	return cmp.Or(event.Mode(a.session().Attribute(attributeMode)), event.ModeInteractive)
 }
 
@@ -61,32 +64,45 @@ func modelValues(models []agent.Model, current string) []configValue {
 	return values
 }
 
-func (n *connection) setMode(ctx context.Context, r *jsonrpc.Request) (any, error) {
+// setMode chooses the mode in order, so that a prompt right behind it has that mode, and then stores it.
+func (n *connection) setMode(_ context.Context, r *jsonrpc.Request) (func(context.Context) (any, error), error) {
 	var p acp.SetModeParams
 	if err := r.Decode(&p); err != nil {
 		return nil, err
 	}
 	a, err := n.attachment(p.SessionID)
+	if err == nil {
+		err = a.chooseMode(p.Mode)
+	}
 	if err != nil {
 		return nil, err
 	}
-	if err := a.setMode(p.Mode); err != nil {
-		return nil, err
-	}
-	// Editors that show the options instead of the modes see the change, too.
-	return acp.Present{}, a.update(ctx, optionsUpdate{"config_option_update", a.settings(a.session().Info().Model).Options})
+	return func(ctx context.Context) (any, error) {
+		a.storeMode()
+		// Editors that show the options instead of the modes see the change, too.
+		return acp.Present{}, a.update(ctx, optionsUpdate{"config_option_update", a.settings(a.session().Info().Model).Options})
+	}, nil
 }
 
-func (a *attachment) setMode(id string) error {
-	chosen, err := event.ParseMode(id)
+// chooseMode chooses the mode of the next prompt.
+func (a *attachment) chooseMode(id string) error {
+	mode, err := event.ParseMode(id)
 	if err != nil || id == "" {
 		return fault.Errorf(fault.Invalid, "there is no mode %q", id)
 	}
-	a.session().SetAttribute(attributeMode, string(chosen))
+	a.chosen.Store(&mode)
 	return nil
 }
 
-func (n *connection) setOption(ctx context.Context, r *jsonrpc.Request) (any, error) {
+// storeMode stores the mode with the session, for when it is loaded again. It may wait for another process.
+func (a *attachment) storeMode() {
+	a.storing.Lock() // else an older choice could be stored last
+	defer a.storing.Unlock()
+	a.session().SetAttribute(attributeMode, string(a.mode()))
+}
+
+// setOption is setMode for all options.
+func (n *connection) setOption(_ context.Context, r *jsonrpc.Request) (func(context.Context) (any, error), error) {
 	var p setOptionParams
 	if err := r.Decode(&p); err != nil {
 		return nil, err
@@ -99,23 +115,26 @@ func (n *connection) setOption(ctx context.Context, r *jsonrpc.Request) (any, er
 	if json.Unmarshal(p.Value, &value) != nil {
 		return nil, jsonrpc.InvalidParams(`"value" must be a string: all options are lists of values`)
 	}
-	model := a.session().Info().Model
+	var set func(context.Context) error
 	switch p.Option {
 	case optionMode:
-		if err = a.setMode(value); err == nil {
-			err = a.update(ctx, modeUpdate{"current_mode_update", value})
+		err = a.chooseMode(value)
+		set = func(ctx context.Context) error {
+			a.storeMode()
+			return a.update(ctx, modeUpdate{"current_mode_update", value})
 		}
 	case optionModel:
-		if err = a.session().SetModel(ctx, value); err == nil {
-			model = a.session().Info().Model
-		}
+		set = func(ctx context.Context) error { return a.session().SetModel(ctx, value) }
 	default:
 		err = jsonrpc.InvalidParams("there is no option %q", p.Option)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return optionsResult{a.settings(model).Options}, nil
+	return func(ctx context.Context) (any, error) {
+		err := set(ctx)
+		return optionsResult{a.settings(a.session().Info().Model).Options}, err
+	}, nil
 }
 
 // commands returns the update with the commands of prompts: the agent's skills, and compaction.

@@ -54,11 +54,12 @@ type connection struct {
 }
 
 // Serve serves an app until its input ends, it sends exit, or ctx ends. The error is that of [jsonrpc.Peer.Run]. At the end,
-// Serve waits up to grace for the app to read its answers.
-func (a *API) Serve(ctx context.Context, carrier jsonrpc.Carrier, grace time.Duration) error {
+// Serve waits up to grace for a read or write that cannot be interrupted. It calls exit when the app has sent exit: it reads nothing more,
+// and waits for the app to read its answers until ctx ends.
+func (a *API) Serve(ctx context.Context, carrier jsonrpc.Carrier, grace time.Duration, exit func()) error {
 	running, stop := context.WithCancel(ctx)
 	defer stop()
-	c := &connection{api: a, running: running, exit: stop}
+	c := &connection{api: a, running: running, exit: func() { stop(); exit() }}
 	methods := c.methods()
 	methods["initialize"] = jsonrpc.Method{Handle: c.initialize, InOrder: true}
 	methods["exit"] = jsonrpc.Method{Handle: c.end, InOrder: true}

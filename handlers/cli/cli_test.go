@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -38,6 +39,34 @@ type app struct {
 	ended chan error
 }
 
+func TestConnectionsDoNotShareConversations(t *testing.T) {
+	agents := fake.New()
+	defer agents.Close()
+	agents.Script = says("Yes.")
+	host := agents.NewHost(copilot.Options{})
+	defer host.Close(t.Context())
+	api := cli.New(cli.Options{Studio: studio.New(studio.Options{Sessions: host, Directory: t.TempDir()})})
+	const connections = 20
+	for range connections {
+		here, there := net.Pipe()
+		ended := make(chan error, 1)
+		go func() {
+			ended <- api.Serve(t.Context(), jsonrpc.NewLines(here, here, jsonrpc.LineOptions{}), time.Second, func() {})
+		}()
+		_, err := fmt.Fprintln(there, `{"jsonrpc":"2.0","id":1,"method":"chat","params":{"message":"?","context":{"tabId":"a"}}}`)
+		require.NoError(t, err)
+		lines := bufio.NewScanner(there)
+		for lines.Scan() && !strings.Contains(lines.Text(), `"result"`) { //nolint:revive // up to the answer
+		}
+		require.NoError(t, there.Close())
+		require.NoError(t, <-ended)
+		runtime.GC() // so that later connections may be where this one was
+	}
+	sessions, _, err := host.Sessions(t.Context(), "", 0)
+	require.NoError(t, err)
+	assert.Len(t, sessions, connections)
+}
+
 // inTime runs a test in virtual time, with a scripted agent.
 func inTime(t *testing.T, script func(*fake.Turn), test func(*app)) {
 	t.Helper()
@@ -57,7 +86,7 @@ func inTime(t *testing.T, script func(*fake.Turn), test func(*app)) {
 		}
 		carrier := jsonrpc.NewLines(here, here, jsonrpc.LineOptions{ASCII: true})
 		go func() {
-			a.ended <- cli.New(cli.Options{Studio: work, Version: "1.2"}).Serve(context.Background(), carrier, time.Second)
+			a.ended <- cli.New(cli.Options{Studio: work, Version: "1.2"}).Serve(context.Background(), carrier, time.Second, func() {})
 		}()
 		test(a)
 		_ = there.Close()

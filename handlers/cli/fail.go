@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
@@ -70,8 +69,7 @@ func faultError(err error) error {
 func busy() *jsonrpc.Error { return rpcError(studio.ErrBusy) }
 
 func invalidParams(format string, args ...any) *jsonrpc.Error {
-	text := fmt.Sprintf(format, args...)
-	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "Invalid Params: " + text, Data: text}
+	return jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "Invalid Params", format, args...).Explained()
 }
 
 // decode reads parameters. The message of its error contains the details.

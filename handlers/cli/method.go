@@ -3,8 +3,8 @@ package cli
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"strings"
+	"weak"
 
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 	"github.com/copilot-portal/portal/jobs/studio"
@@ -120,7 +120,7 @@ func (c *connection) chat(ctx context.Context, r *jsonrpc.Request) (finishReques
 	if r.IsNotification() {
 		return ignore, nil
 	}
-	turn, err := c.api.options.Studio.TurnIn(c.tab(r, p.Context.TabID))
+	turn, err := c.api.options.Studio.TurnIn(tab{weak.Make(r.Peer), p.Context.TabID})
 	if err != nil {
 		return nil, faultError(err)
 	}
@@ -132,12 +132,10 @@ func (c *connection) chat(ctx context.Context, r *jsonrpc.Request) (finishReques
 	}), nil
 }
 
-// tab separates the conversations of connections, which may use equal names. Calls over HTTP have no connection.
-func (c *connection) tab(r *jsonrpc.Request, id string) string {
-	if r.Peer == nil {
-		return id
-	}
-	return fmt.Sprintf("%p %s", r.Peer, id)
+// tab names a conversation of a connection; others may use equal ids. Calls over HTTP have no connection.
+type tab struct {
+	peer weak.Pointer[jsonrpc.Peer] // keeps no memory of a connection that has ended, and never equals that of a later one
+	id   string
 }
 
 // unwrap returns the request that some apps send as the text of a message. Its answer becomes that of the message.

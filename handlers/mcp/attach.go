@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
@@ -25,12 +26,16 @@ type Remote struct {
 	Explain func(ctx context.Context, resp *http.Response, err error) error
 }
 
-// Attach connects one client on streams, with one message per line, to a running portal, until the input ends or ctx is done. It closes
-// in. Calls that are not answered by then are dropped; their work goes on. Errors are meant for users.
+// lastAnswers is how long the portal may take to answer the last requests, as for a bridge.
+const lastAnswers = 32 * time.Second
+
+// Attach connects one client on streams, with one message per line, to a running portal, until the input ends and every request is
+// answered, or ctx is done. It closes in and out. Calls that are not answered 32 s after the end of the input are dropped; their work goes
+// on. Errors are meant for users.
 func Attach(ctx context.Context, r Remote, in io.ReadCloser, out io.WriteCloser) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	local, err := (&sdk.IOTransport{Reader: in, Writer: out}).Connect(ctx)
+	local, err := newLineTransport(in, out, func() { time.AfterFunc(lastAnswers, cancel) }).Connect(ctx)
 	if err != nil {
 		return err
 	}
@@ -46,14 +51,20 @@ func Attach(ctx context.Context, r Remote, in io.ReadCloser, out io.WriteCloser)
 	go func() { ended <- send(ctx, local, remote) }()
 	go func() { ended <- pass(ctx, remote, local) }()
 	err = <-ended
+	own, isOwn := errors.AsType[clientError](err)
 	switch fault := to.fault.Load(); {
 	case err == nil || ctx.Err() != nil:
 		return nil
+	case isOwn:
+		return own
 	case fault != nil:
 		return *fault
 	}
 	return fmt.Errorf("the portal at %s cannot be used: %w", r.URL, err)
 }
+
+// clientError is an error of the client's streams.
+type clientError struct{ error }
 
 // sender adds what a portal wants to know to each request. It keeps the reason of the first that failed, because the SDK wraps it in words that
 // users do not understand, or drops it.
@@ -111,7 +122,7 @@ func send(ctx context.Context, from, to sdk.Connection) error {
 		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil:
-			return err
+			return clientError{fmt.Errorf("cannot read from the MCP client: %w", err)}
 		case isCall && call.IsCall() && call.Method != "initialize":
 			calls.Go(func() {
 				if err := to.Write(ctx, m); err != nil {
@@ -126,15 +137,15 @@ func send(ctx context.Context, from, to sdk.Connection) error {
 	}
 }
 
-// pass passes messages on until one side ends.
+// pass passes messages of the portal on until one side ends.
 func pass(ctx context.Context, from, to sdk.Connection) error {
 	for {
 		m, err := from.Read(ctx)
-		if err == nil {
-			err = to.Write(ctx, m)
-		}
 		if err != nil {
 			return err
+		}
+		if err := to.Write(ctx, m); err != nil {
+			return clientError{fmt.Errorf("cannot write to the MCP client: %w", err)}
 		}
 	}
 }

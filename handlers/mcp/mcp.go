@@ -24,7 +24,7 @@ import (
 // Origin identifies this dialect in sessions, prompts and answers.
 const Origin = "mcp"
 
-// MaxMessage is the maximum size of a message over HTTP, in bytes.
+// MaxMessage is the maximum size of a message, in bytes.
 const MaxMessage = 32 << 20
 
 // connectionIdle is how long a client over HTTP may send nothing until its connection is forgotten. Its sessions stay.
@@ -89,12 +89,12 @@ Call start_session, then prompt, which waits for the answer. If the state is "wa
 question: decide it with your user, call answer, and the agent goes on. If the state is "working" or "queued", call wait.`
 
 // Serve serves one client on streams, with one message per line, until the input ends and every request is answered, or ctx is done. It
-// closes in. It calls end when the input has ended: end must end the sessions, so that nothing waits for them.
+// closes in and out. It calls end when the input has ended: end must end the sessions, so that nothing waits for them.
 func (a *API) Serve(ctx context.Context, in io.ReadCloser, out io.WriteCloser, end func()) error {
-	return a.server.Run(ctx, answering{&sdk.IOTransport{Reader: in, Writer: out}, func() {
+	return a.server.Run(ctx, newLineTransport(in, out, func() {
 		end()
 		a.endCalls()
-	}})
+	}))
 }
 
 // Routes adds the route of clients over HTTP.

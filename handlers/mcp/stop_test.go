@@ -1,8 +1,6 @@
 package mcp_test
 
 import (
-	"bufio"
-	"io"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -13,7 +11,6 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/agent/fake"
-	"github.com/copilot-portal/portal/handlers/mcp"
 )
 
 func TestRequestsAreAnsweredAfterTheEndOfInput(t *testing.T) {
@@ -25,33 +22,16 @@ func TestRequestsAreAnsweredAfterTheEndOfInput(t *testing.T) {
 		defer host.Close(t.Context())
 		s, err := host.Start(t.Context(), copilot.Start{Origin: "test", Directory: "/"})
 		require.NoError(t, err)
-		in, toServer := io.Pipe()
-		fromServer, out := io.Pipe()
-		api, served := mcp.New(mcp.Options{Host: host, WorkDir: "/", Version: "1", MaxDepth: 3}), make(chan error, 1)
-		go func() { served <- api.Serve(t.Context(), in, out, func() { host.Close(t.Context()) }) }()
-		answers := make(chan string)
-		go func() {
-			for lines := bufio.NewScanner(fromServer); lines.Scan(); {
-				answers <- lines.Text()
-			}
-		}()
-		send := func(line string) {
-			_, err := io.WriteString(toServer, line+"\n")
-			require.NoError(t, err)
-		}
-		send(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"test","version":"1"}}}`)
-		assert.Contains(t, <-answers, `"id":1`)
-		send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
-		send(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"prompt","arguments":{"sessionId":"` + s.ID() + `","prompt":"hello"}}}`)
+		c := connectLines(t, host, func() { host.Close(t.Context()) })
+		c.send(`{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"prompt","arguments":{"sessionId":"` + s.ID() + `","prompt":"hello"}}}`)
 		synctest.Wait()
 		began := time.Now()
-		require.NoError(t, toServer.Close())
-		last := <-answers
+		require.NoError(t, c.in.Close())
+		last := <-c.answers
 		assert.Contains(t, last, `"id":2`)
 		assert.True(t, strings.Contains(last, `"state":"cancelled"`) || strings.Contains(last, `"state":"interrupted"`), last)
-		require.NoError(t, <-served)
+		require.NoError(t, <-c.served)
 		assert.Less(t, time.Since(began), 3*time.Second)
-		_ = out.Close()
 	})
 }
 

@@ -37,10 +37,18 @@ type connection struct {
 
 // subscription is the stream of a session on a connection.
 type subscription struct {
-	cancel context.CancelFunc
+	cancel   context.CancelFunc
+	start    func() // starts it; only the first call counts
+	requests int    // that rely on it: all but those that failed; the connection's lock guards it
 
 	mu   sync.Mutex
 	over bool // nothing more is sent, even if it is on its way
+}
+
+// join makes a request rely on the stream, which starts after the first response that is no error.
+func (s *subscription) join(r *jsonrpc.Request) {
+	s.requests++
+	r.After(s.start)
 }
 
 // stop ends the stream: nothing of it follows what is sent next.
@@ -103,7 +111,7 @@ func (n *connection) create(ctx context.Context, r *jsonrpc.Request) (any, error
 	if err != nil {
 		return nil, err
 	}
-	if err := n.watch(ctx, r, s, subscribeParams{}); err != nil { // the session exists all the same
+	if _, err := n.watch(ctx, r, s); err != nil { // the session exists all the same
 		n.api.options.Log.Warn("cannot send the events of a new session", "session", s.ID(), "err", err)
 	}
 	return describeCreated(s), nil
@@ -116,21 +124,15 @@ func (n *connection) send(ctx context.Context, r *jsonrpc.Request) (any, error) 
 	if err != nil {
 		return nil, err
 	}
-	known := n.isWatched(s.ID())
-	if err := n.watch(ctx, r, s, subscribeParams{}); err != nil {
+	stream, err := n.watch(ctx, r, s)
+	if err != nil {
 		return nil, err
 	}
 	result, err := n.api.send(ctx, r)
-	if err != nil && !known {
-		n.stop(s.ID())
+	if err != nil {
+		n.leave(s.ID(), stream)
 	}
 	return result, err
-}
-
-func (n *connection) isWatched(id string) bool {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	return n.streams[id] != nil
 }
 
 type subscribeParams struct {
@@ -139,7 +141,8 @@ type subscribeParams struct {
 	Interval    json.Number `json:"interval"` // least time between events, in milliseconds
 }
 
-// subscribe starts the events of a session, after those that the client has.
+// subscribe starts the events of a session, after those that the client has. They replace those that it gets now, unless the request is
+// invalid.
 func (n *connection) subscribe(ctx context.Context, r *jsonrpc.Request) (any, error) {
 	var p subscribeParams
 	if err := decodeParams(r, &p, &p.SessionID); err != nil {
@@ -149,8 +152,15 @@ func (n *connection) subscribe(ctx context.Context, r *jsonrpc.Request) (any, er
 	if err != nil {
 		return nil, err
 	}
-	n.stop(s.ID()) // it may want other events than it gets now
-	return struct{}{}, n.watch(ctx, r, s, p)
+	from, err := parseStart(p.LastEventID, p.Interval.String())
+	if err != nil {
+		return nil, err
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.stop(s.ID()) // first, because where the others start depends on what these have delivered
+	_, err = n.open(ctx, r, s, from)
+	return struct{}{}, err
 }
 
 func (n *connection) unsubscribe(_ context.Context, r *jsonrpc.Request) (any, error) {
@@ -158,13 +168,13 @@ func (n *connection) unsubscribe(_ context.Context, r *jsonrpc.Request) (any, er
 	if err := r.Decode(&p); err != nil {
 		return nil, err
 	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
 	return map[string]bool{"unsubscribed": n.stop(p.SessionID)}, nil
 }
 
-// stop ends the events of a session; false if there were none.
+// stop ends the events of a session; false if there were none. The caller holds the lock.
 func (n *connection) stop(id string) bool {
-	n.mu.Lock()
-	defer n.mu.Unlock()
 	stream, known := n.streams[id]
 	if known {
 		stream.stop()
@@ -173,28 +183,42 @@ func (n *connection) stop(id string) bool {
 	return known
 }
 
-// watch starts the events of a session after the response, unless they have started.
-func (n *connection) watch(ctx context.Context, r *jsonrpc.Request, s *copilot.Session, p subscribeParams) error {
+// leave ends the events of a session if only a request relied on them that has failed.
+func (n *connection) leave(id string, stream *subscription) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if n.streams[s.ID()] != nil || r.Peer == nil {
-		return nil
+	if stream.requests--; stream.requests == 0 && n.streams[id] == stream {
+		n.stop(id)
 	}
+}
+
+// watch starts the events of a session after the response, unless they have started.
+func (n *connection) watch(ctx context.Context, r *jsonrpc.Request, s *copilot.Session) (*subscription, error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if stream := n.streams[s.ID()]; stream != nil {
+		stream.join(r)
+		return stream, nil
+	}
+	return n.open(ctx, r, s, streamStart{})
+}
+
+// open opens the stream of a session for a request. The caller holds the lock.
+func (n *connection) open(ctx context.Context, r *jsonrpc.Request, s *copilot.Session, from streamStart) (*subscription, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	stream := &subscription{cancel: cancel}
 	cache, release := n.api.notifications.Acquire(s.ID())
 	context.AfterFunc(ctx, release)
 	out := &notifier{session: s.ID(), cache: cache, share: n.api.options.Sockets.Share, send: func(list []jsonrpc.Notification) error { return stream.send(ctx, r.Peer, list) }}
 	reader := &streamReader{api: n.api, session: s, use: n.api.use(s), writer: out, encoder: newEncoder()}
-	gap, err := reader.begin(ctx, p)
+	gap, err := reader.begin(ctx, from)
 	if err != nil {
 		cancel()
-		return err
+		return nil, err
 	}
-	n.streams[s.ID()] = stream
 	reader.use.join(reader)                                     // from here on it sends the events
 	context.AfterFunc(ctx, func() { reader.use.leave(reader) }) // also if the connection ends before that starts
-	r.After(func() {                                            // in a goroutine: what else follows a batch must not wait
+	stream.start = sync.OnceFunc(func() {                       // in a goroutine: what else follows a batch must not wait
 		n.work.Go(func() {
 			defer n.ended(s.ID(), stream)
 			n.api.follow(s, "")
@@ -207,7 +231,9 @@ func (n *connection) watch(ctx context.Context, r *jsonrpc.Request, s *copilot.S
 			}
 		})
 	})
-	return nil
+	n.streams[s.ID()] = stream
+	stream.join(r)
+	return stream, nil
 }
 
 // end ends all streams and returns when they have ended.

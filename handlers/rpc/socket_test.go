@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -47,6 +48,12 @@ func exchange(t *testing.T, script func(*fake.Turn)) (call func() *phone) {
 	t.Helper()
 	agents := fake.New()
 	agents.Script = script
+	return exchangeWith(t, agents)
+}
+
+// exchangeWith is exchange with agents, which it closes.
+func exchangeWith(t *testing.T, agents *fake.Agents) (call func() *phone) {
+	t.Helper()
 	host := agents.NewHost(copilot.Options{})
 	sockets := socket.New(socket.Options{})
 	api := rpc.New(rpc.Options{Host: host, WorkDir: t.TempDir(), Sockets: sockets})
@@ -203,6 +210,69 @@ func TestSocketReportsInvalidRequests(t *testing.T) {
 	assert.Nil(t, p.ask("session.subscribe", document{"sessionId": id, "interval": 16}).Error)
 	assert.Equal(t, -32601, p.ask("nothing", document{}).Error.Code)
 	assert.Equal(t, document{"unsubscribed": false}, p.ask("session.unsubscribe", document{"sessionId": "x"}).Result)
+}
+
+func TestRefusedSubscribeKeepsTheSubscription(t *testing.T) {
+	call := exchange(t, fake.Echo)
+	p := call()
+	id := p.ask("session.create", document{}).Result["sessionId"]
+	for _, refused := range []document{{"interval": -1}, {"interval": "fast"}, {"lastEventId": "yesterday"}} {
+		refused["sessionId"] = id
+		assert.Equal(t, -32602, p.ask("session.subscribe", refused).Error.Code)
+	}
+	call().ask("session.send", document{"sessionId": id, "prompt": "x"})
+	p.until("done")
+}
+
+func TestRefusedPromptKeepsTheEventsOfOtherRequests(t *testing.T) {
+	for method, params := range map[string]document{"session.send": {"prompt": "y"}, "session.subscribe": {}} {
+		t.Run(method, func(t *testing.T) {
+			agents := fake.New()
+			asked, proceed := make(chan struct{}), make(chan struct{})
+			var waits atomic.Bool
+			agents.Before = func(_ context.Context, c fake.Call) error {
+				if c.Method == fake.Models && waits.CompareAndSwap(true, false) {
+					close(asked)
+					<-proceed
+				}
+				return nil
+			}
+			call := exchangeWith(t, agents)
+			p := call()
+			id := p.ask("session.create", document{}).Result["sessionId"]
+			p.ask("session.unsubscribe", document{"sessionId": id})
+			waits.Store(true)
+			p.say("session.send", document{"sessionId": id, "prompt": "x", "model": "no such model"})
+			refused := p.last
+			<-asked
+			params["sessionId"] = id
+			assert.Nil(t, p.ask(method, params).Error)
+			close(proceed)
+			f := p.hear()
+			for ; f.ID != refused; f = p.hear() {
+				assert.Equal(t, "session.event", f.Method)
+			}
+			assert.Equal(t, -32602, f.Error.Code)
+			run := call().ask("session.send", document{"sessionId": id, "prompt": "z"}).Result["messageId"]
+			for f = p.hear(); f.Params.Event != "done" || f.Params.Data["messageId"] != run; f = p.hear() {
+				assert.Equal(t, "session.event", f.Method)
+			}
+		})
+	}
+}
+
+func TestOverloadIsAnInternalError(t *testing.T) {
+	agents := fake.New()
+	proceed := make(chan struct{})
+	agents.Before = func(context.Context, fake.Call) error { <-proceed; return nil }
+	p := exchangeWith(t, agents)()
+	for range 301 {
+		p.say("session.create", document{})
+	}
+	f := p.hear()
+	close(proceed)
+	assert.Equal(t, p.last, f.ID)
+	assert.Equal(t, -32603, f.Error.Code)
 }
 
 func TestBatchSubscribesToSeveralSessions(t *testing.T) {

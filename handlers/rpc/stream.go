@@ -2,7 +2,6 @@ package rpc
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"sync/atomic"
@@ -62,8 +61,13 @@ func (a *API) stream(c *gin.Context) {
 	if wire.AcceptsGzip(c.Request) {
 		out.gzip = wire.NewGzip(&a.shared)
 	}
+	from, err := parseStart(lastID(c), c.Query("interval"))
+	if err != nil {
+		failStream(c, err)
+		return
+	}
 	r := &streamReader{api: a, session: s, use: a.use(s), writer: out, encoder: newEncoder(), once: c.Query("until") == "done"}
-	gap, err := r.begin(ctx, subscribeParams{LastEventID: lastID(c), Interval: json.Number(c.Query("interval"))})
+	gap, err := r.begin(ctx, from)
 	if err != nil {
 		failStream(c, err)
 		return
@@ -108,37 +112,49 @@ func failStream(c *gin.Context, err error) {
 	c.JSON(status, gin.H{"error": text})
 }
 
+// streamStart is where a stream starts, and how often it sends events.
+type streamStart struct {
+	after    *journal.Position // that the client has; nil for a new client
+	interval time.Duration     // least time between events
+}
+
+// parseStart reads the position of a client, "" for a new one, and an interval.
+func parseStart(lastEventID, interval string) (from streamStart, err error) {
+	if from.interval, err = follow.ParseInterval(interval); err != nil || lastEventID == "" {
+		return from, err
+	}
+	at, err := journal.ParsePosition(lastEventID)
+	if err != nil {
+		return from, fault.Errorf(fault.Invalid, "the Last-Event-ID %.50q is not from this portal", lastEventID)
+	}
+	from.after = &at
+	return from, nil
+}
+
 // begin determines where the stream starts, and what the client may have missed.
-func (r *streamReader) begin(ctx context.Context, p subscribeParams) (gap *journal.GapError, err error) {
+func (r *streamReader) begin(ctx context.Context, from streamStart) (gap *journal.GapError, err error) {
 	_, r.limited = copilot.AccessOf(ctx)
-	interval, err := follow.ParseInterval(p.Interval.String())
 	switch {
-	case err != nil:
-		return nil, err
-	case p.LastEventID == "" && r.limited: // what others have received is not its concern
+	case from.after == nil && r.limited: // what others have received is not its concern
 		r.encoder.past = r.session.Record().Last()
-	case p.LastEventID == "":
+	case from.after == nil:
 		r.after, gap, err = r.api.delivered.startOf(ctx, r.session)
 		r.encoder.past = r.session.Record().Last()
 	default:
-		gap, err = r.resume(ctx, p.LastEventID)
+		gap, err = r.resume(ctx, *from.after)
 	}
 	r.written.Store(r.after)
 	r.encoder.last = r.after
 	r.reader = follow.Session(r.api.options.Host, r.session, r.after)
 	r.reader.Limit, r.reader.Idle = batchEvents, func() time.Duration { return commentEvery }
-	if interval > 0 {
-		r.reader.Interval, r.writer = interval, &coalescer{eventWriter: r.writer}
+	if from.interval > 0 {
+		r.reader.Interval, r.writer = from.interval, &coalescer{eventWriter: r.writer}
 	}
 	return gap, err
 }
 
 // resume continues after a position that the client has.
-func (r *streamReader) resume(ctx context.Context, id string) (gap *journal.GapError, err error) {
-	at, err := journal.ParsePosition(id)
-	if err != nil {
-		return nil, fault.Errorf(fault.Invalid, "the Last-Event-ID %.50q is not from this portal", id)
-	}
+func (r *streamReader) resume(ctx context.Context, at journal.Position) (gap *journal.GapError, err error) {
 	r.session.CatchUp(ctx, at)
 	if r.after, gap = follow.From(r.session.Record(), at); gap != nil {
 		r.encoder.skip(gap)

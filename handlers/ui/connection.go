@@ -44,7 +44,7 @@ func newConnection(a *API, o Client) *connection {
 // the attachments and runs of this connection.
 func methods() jsonrpc.Table[*connection] {
 	return jsonrpc.Table[*connection]{
-		"initialize":        {Handle: (*connection).initialize},
+		"initialize":        {Handle: (*connection).initialize, InOrder: true}, // a run right behind it may ask
 		"run.start":         {Handle: (*connection).start, InOrder: true},
 		"run.cancel":        {Handle: (*connection).cancel},
 		"ui.context.update": {Handle: (*connection).update, InOrder: true},

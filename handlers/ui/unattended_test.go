@@ -6,12 +6,26 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot"
+	"github.com/copilot-portal/portal/copilot/agent/fake"
 	"github.com/copilot-portal/portal/copilot/permission"
 	"github.com/copilot-portal/portal/handlers/ui"
 	"github.com/copilot-portal/portal/handlers/ui/uitest"
 )
+
+func TestRunRightBehindInitializeMayAsk(t *testing.T) {
+	inTime(t, func(p *portal) {
+		u := p.Open()
+		u.Say("initialize", document{"protocol_version": "0", "client": document{"name": "test", "version": "1"}, "ui_capabilities": document{"supports_confirm": true}})
+		u.Say("run.start", document{"input": text("hello")})
+		synctest.Wait()
+		opened := p.Agents.Calls(fake.Open)
+		require.Len(t, opened, 1)
+		assert.True(t, opened[0].Opening.AskUser)
+	})
+}
 
 func TestQuestionWaitsForUIsThatCanAskIt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

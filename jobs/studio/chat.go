@@ -30,7 +30,7 @@ type Chatted struct {
 
 // conversationTab is a conversation.
 type conversationTab struct {
-	name   string
+	name   any
 	last   *Turn
 	reader *follow.SessionReader // of its session; nil before the first message; used by the current turn
 }
@@ -70,7 +70,7 @@ func (t *Turn) Chat(ctx context.Context, r ChatRequest, send func(piece string))
 }
 
 // tab returns a conversation and creates it if necessary. The caller must hold the lock.
-func (h *Host) tab(name string) *conversationTab {
+func (h *Host) tab(name any) *conversationTab {
 	at := slices.IndexFunc(h.tabs, func(t *conversationTab) bool { return t.name == name })
 	t := &conversationTab{name: name}
 	if at >= 0 {

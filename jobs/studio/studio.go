@@ -69,9 +69,9 @@ func (h *Host) Turn() (*Turn, error) {
 	}
 }
 
-// TurnIn is [Host.Turn] for a message of a conversation, which the client names. Messages of a conversation are answered in the
-// order of their turns. Error: [ErrBusy].
-func (h *Host) TurnIn(conversation string) (*Turn, error) {
+// TurnIn is [Host.Turn] for a message of a conversation, which any comparable value names. Messages of a conversation are answered in
+// the order of their turns. Error: [ErrBusy].
+func (h *Host) TurnIn(conversation any) (*Turn, error) {
 	t, err := h.Turn()
 	if err != nil {
 		return nil, err

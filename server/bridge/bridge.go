@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sync"
 	"time"
 
 	"github.com/gorilla/websocket"
@@ -63,8 +62,6 @@ type bridge struct {
 	to    target
 	conn  *websocket.Conn
 	lines *jsonrpc.Lines
-
-	writing sync.Mutex // held while a line is written
 }
 
 // nopCloser is a writer that its owner closes.
@@ -85,7 +82,16 @@ func (b *bridge) run(ctx context.Context) error {
 	case err := <-sent:
 		return b.finish(ctx, err, received)
 	case <-ctx.Done():
-		return b.finish(ctx, <-sent, received)
+	}
+	late := time.NewTimer(closePatience)
+	defer late.Stop()
+	select {
+	case err := <-received:
+		return b.ended(err)
+	case err := <-sent: // because the input has ended, too
+		return b.finish(ctx, err, received)
+	case <-late.C: // the portal does not take the line that is being sent
+		return nil
 	}
 }
 

@@ -172,6 +172,25 @@ func TestBridgeEndsWithItsContext(t *testing.T) {
 	require.NoError(t, c.end())
 }
 
+func TestBridgeEndsWhilePortalTakesNothing(t *testing.T) {
+	connected := make(chan struct{})
+	address := wild(t, func(conn *websocket.Conn) {
+		_, r, err := conn.NextReader()
+		if assert.NoError(t, err) {
+			_, _ = r.Read(make([]byte, 1)) // the line is on its way
+		}
+		close(connected)
+		<-t.Context().Done()
+	})
+	ctx, cancel := context.WithCancel(t.Context())
+	c := cross(t, ctx, bridge.Options{Address: address})
+	c.say(strings.Repeat("x", bridge.MaxLine/2) + "\n") // more than the network takes
+	<-connected
+	cancel()
+	_ = c.in.Close()
+	require.NoError(t, c.end())
+}
+
 func TestClosedOutputIsReported(t *testing.T) {
 	address, _ := listen(t, echo)
 	c := cross(t, t.Context(), bridge.Options{Address: address})

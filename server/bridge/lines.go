@@ -2,7 +2,6 @@ package bridge
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"io"
 	"time"
@@ -20,7 +19,7 @@ func (b *bridge) sendLines() error {
 		line, err := b.lines.Read()
 		switch {
 		case errors.Is(err, jsonrpc.ErrTooLong):
-			err = b.refuse(err)
+			err = b.write(jsonrpc.Unreadable(err)) // as the portal would
 		case errors.Is(err, io.EOF):
 			return nil
 		case err == nil:
@@ -44,22 +43,9 @@ func (b *bridge) send(line []byte) error {
 	case len(line) == 0:
 		return nil
 	case !utf8.Valid(line):
-		return b.refuse(errors.New("the message is not valid UTF-8"))
+		return b.write(jsonrpc.Unreadable(errors.New("the message is not valid UTF-8")))
 	}
 	return b.conn.WriteMessage(websocket.TextMessage, line)
-}
-
-// refuse answers a line as the portal would.
-func (b *bridge) refuse(reason error) error {
-	answer, err := json.Marshal(struct {
-		Version string         `json:"jsonrpc"`
-		ID      any            `json:"id"`
-		Error   *jsonrpc.Error `json:"error"`
-	}{"2.0", nil, jsonrpc.Errorf(jsonrpc.CodeParse, "Parse error", "%v", reason)})
-	if err != nil {
-		return err
-	}
-	return b.write(answer)
 }
 
 // receive writes frames as lines until the connection ends.
@@ -76,8 +62,6 @@ func (b *bridge) receive() error {
 }
 
 func (b *bridge) write(line []byte) error {
-	b.writing.Lock()
-	defer b.writing.Unlock()
 	if err := b.lines.Write([][]byte{line}); err != nil {
 		return outputError{err}
 	}
