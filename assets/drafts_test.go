@@ -9,11 +9,6 @@ import (
 	"github.com/copilot-portal/portal/server/portaltest"
 )
 
-// goTo opens another address of the page.
-func goTo(b *portaltest.Browser, hash string) {
-	b.Do(chromedp.Evaluate[chromedp.Void](`location.hash = ` + literal(hash)))
-}
-
 // loseResponse breaks the connection when the response to the next prompt arrives, and drops it.
 func loseResponse(b *portaltest.Browser) {
 	b.Do(chromedp.Evaluate[chromedp.Void](`(() => {
@@ -39,9 +34,9 @@ func returnsUnsentPrompt(t page) {
 	wire.Pause()
 	send(b, "say `heron`")
 	b.WaitText(id("queue", "li"), "Sending…")
-	goTo(b, "#/s/"+second)
+	b.Do(goTo("#/s/" + second))
 	b.WaitGone(id("queue", "li"))
-	goTo(b, "#/s/"+first)
+	b.Do(goTo("#/s/" + first))
 	b.WaitText(id("queue", "li"), "Sending…") // it is still being sent
 	b.Type(id("prompt"), "say `stork`")
 	require.Positive(t, wire.Drop())
@@ -56,13 +51,13 @@ func returnsUnsentPrompt(t page) {
 	b.Do(chromedp.Focus(chromedp.CSS(id("prompt"))))
 	b.Press(kb.Enter)
 	b.WaitText(id("queue", "li"), "Sending…")
-	goTo(b, "#/settings")
+	b.Do(goTo("#/settings"))
 	b.Wait(`document.querySelector('[data-testid="settings"]') !== null`)
 	require.Positive(t, wire.Drop())
 	b.WaitText("dialog[open]", "Could not send the prompt")
 	wire.Heal()
 	b.Press(kb.Escape)
-	goTo(b, "#/s/"+first)
+	b.Do(goTo("#/s/" + first))
 	b.Wait(there)
 	b.Wait(written + " === \"say `heron`\\n\\nsay `stork`\"")
 	b.WaitText(".attached", "pasted.txt")
@@ -95,7 +90,7 @@ func sendsPromptOnce(t page) {
 	idle(b, 3)
 	b.WaitCount(id("prompt-block"), 3)
 
-	goTo(b, "#/")
+	b.Do(goTo("#/"))
 	pick(b, id("model"), "demo")
 	inDirectory(b, dir)
 	b.Type(id("prompt"), "say `egret`")
@@ -105,7 +100,7 @@ func sendsPromptOnce(t page) {
 	assert.Equal(t, "#/s/", b.Text(`location.hash.slice(0, 4)`))
 	b.WaitText(id("answer"), "egret")
 	b.WaitCount(id("prompt-block"), 1)
-	goTo(b, "#/")
+	b.Do(goTo("#/"))
 	b.Wait(`document.querySelector('[data-testid="start"]') !== null && ` + written + ` === ""`)
 }
 
@@ -123,7 +118,7 @@ func keepsChoicesOfDraft(t page) {
 	pick(b, id("mode"), "autopilot")
 	pick(b, id("permissions"), "edits")
 	b.Type(id("prompt"), "say `heron`")
-	goTo(b, "#/settings")
+	b.Do(goTo("#/settings"))
 	b.Click(id("new-session"))
 	in(first)
 	b.Wait(chosen + ` === "demo,autopilot,edits"`)
@@ -134,7 +129,7 @@ func keepsChoicesOfDraft(t page) {
 	b.Do(chromedp.Reload())
 	in(second)
 	b.Wait(chosen + ` === "demo,autopilot,all"`)
-	goTo(b, "#/?directory="+first) // an address that names one
+	b.Do(goTo("#/?directory=" + first)) // an address that names one
 	in(first)
 	b.Wait(chosen + ` === "demo,autopilot,all"`)
 	inDirectory(b, second)
@@ -158,9 +153,9 @@ func keepsModeOfSession(t page) {
 		b.Wait(there + ` && location.hash.endsWith(` + literal(of) + `) && document.querySelector('[data-testid="chip-mode"]').value === ` + literal(want))
 	}
 	pick(b, id("chip-mode"), "plan")
-	goTo(b, "#/s/"+other)
+	b.Do(goTo("#/s/" + other))
 	mode(other, "interactive")
-	goTo(b, "#/s/"+session)
+	b.Do(goTo("#/s/" + session))
 	mode(session, "plan")
 	b.Do(chromedp.Reload())
 	mode(session, "plan")
@@ -239,4 +234,52 @@ func keepsTextAboutInterface(t page) {
 	b.Click(id("send"))
 	b.WaitCount(id("versions", "> li"), 2)
 	b.Wait(written + ` === ""`)
+}
+
+// valueOf is an expression for the text of a field; undefined if it is not shown.
+func valueOf(field string) string { return `document.querySelector(` + literal(id(field)) + `)?.value` }
+
+func keepsWhatIsWritten(t page) {
+	session, other := t.portal.StartSession(t.TempDir(), "permissions=ask"), t.portal.StartSession(t.TempDir(), "permissions=ask")
+	wire := t.portal.Proxy()
+	b := t.open(wire.URL() + "/#/s/" + session)
+	b.Outages()
+	b.Wait(there)
+	send(b, "say `one`")
+	idle(b, 1)
+	act(b, id("prompt-block"), 0, "edit")
+	b.Type(id("edit-text"), "say `two`")
+	t.portal.Query(session, "ask `What is it called?`")
+	b.WaitText(id("question"), "What is it called?")
+	b.Type(id("answer-text"), "heron")
+	b.Type(id("prompt"), "say `later`")
+	b.Press(kb.Enter)
+	b.Click(id("queue-edit"))
+	b.Wait(valueOf("queue-text") + " === \"say `later`\"")
+	b.Type(id("queue-text"), "say `sooner`")
+
+	b.Do(goTo("#/s/" + other))
+	b.WaitGone(id("question"))
+	b.Do(goTo("#/s/" + session))
+	b.Wait(valueOf("answer-text") + ` === "heron"`)
+	b.Do(chromedp.Reload())
+	b.Wait(valueOf("answer-text") + ` === "heron"`)
+	act(b, id("prompt-block"), 0, "edit")
+	b.Wait(valueOf("edit-text") + " === \"say `two`\"")
+	b.Click(id("queue-edit"))
+	b.Wait(valueOf("queue-text") + " === \"say `sooner`\"")
+	b.Click(id("queue-save"))
+	b.WaitText(id("queue"), "sooner")
+
+	wire.Sever()
+	b.WaitText(id("offline")+":not([hidden])", "Can't reach the portal.")
+	b.Click(id("answer") + ":is(button)")
+	b.WaitText(id("question"), "Your answer is sent when it reconnects.")
+	b.Do(goTo("#/settings"))
+	b.WaitGone(id("question"))
+	b.Do(goTo("#/s/" + session))
+	wire.Heal()
+	idle(b, 3)
+	b.WaitText(id("answer"), "heron") // the answer was sent
+	b.WaitText(id("answer"), "sooner")
 }

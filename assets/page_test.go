@@ -217,6 +217,7 @@ func TestPage(t *testing.T) {
 		"returns an unsent prompt to the box in view":      returnsUnsentPrompt,
 		"sends a prompt once if its response is lost":      sendsPromptOnce,
 		"keeps the choices of an unsent prompt":            keepsChoicesOfDraft,
+		"keeps what is written outside the box":            keepsWhatIsWritten,
 		"keeps the mode of a session":                      keepsModeOfSession,
 		"adds an example to what is written":               addsExamples,
 		"closes completions with their text":               closesCompletion,

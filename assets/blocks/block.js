@@ -23,7 +23,7 @@ import { compactionBlock, endBlock, noticeBlock } from "./end.js";
  * @property {(run: string, change: {text?: string, model?: string}) => Promise<void>} resend sends the prompt of a run again, in a fork from before the run, and opens it
  * @property {(run: string) => void} fork opens a fork that ends with a run
  * @property {(button: HTMLElement, choose: (model: string) => void) => void} pickModel offers the models in a menu at a button
- * @property {Map<string, string>} edits prompts that were edited and not sent, by run
+ * @property {import("../views/kept.js").Kept} edits prompts that were edited and not sent, by run
  * @property {Map<string, number>} reviews how many files a run changed
  * @property {(run: string) => string} reviewHref returns the address of the changes of a run
  * @property {import("./path-links.js").Files} files the files that texts name

@@ -27,8 +27,8 @@ export function editPrompt(node, text, { draft, keep, send }) {
   field.addEventListener("keydown", (event) => {
     if (isComposing(event)) return;
     if (event.key === "Escape") close();
-    else if (isSubmit(event, !hasKeyboard())) form.requestSubmit();
-    else return;
+    else if (!isSubmit(event, !hasKeyboard())) return;
+    else if (!event.repeat) form.requestSubmit();
     event.preventDefault(); // Escape does not stop the run
   });
   form.addEventListener("submit", async (event) => {

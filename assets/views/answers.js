@@ -147,5 +147,5 @@ export function answerForm(question, answer) {
 const onEnter = (act) => (event) => {
   if (!isSubmit(event, event.target instanceof HTMLTextAreaElement && !hasKeyboard())) return;
   event.preventDefault();
-  act();
+  if (!event.repeat) act();
 };

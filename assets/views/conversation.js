@@ -10,6 +10,7 @@ import { createComposer } from "./composer.js";
 import { filePanel } from "./file.js";
 import { createHeader } from "./header.js";
 import { icon } from "./icons.js";
+import { keptIn } from "./kept.js";
 import { isComposing } from "./keys.js";
 import { pickModel } from "./models.js";
 import { createOlderItems } from "./older.js";
@@ -79,7 +80,7 @@ export function conversationView({ session, rpc, navigate, earlier, restart, onT
     retry: (run) => composer.retry(run),
     chooseModel: composer.chooseModel,
     signIn: () => navigate("#/status"),
-    edits: new Map(),
+    edits: keptIn(sessionStorage, `edit:${session.id}`),
     resend,
     fork: (run) => void forkSession(rpc, info(), navigate, run),
     pickModel: (button, choose) => void pickModel(rpc, session.model, button, choose),

@@ -20,3 +20,12 @@ export function keep(store, name, value) {
     // it lives as long as the view
   }
 }
+
+/** @typedef {{get: (name: string) => any, set: (name: string, value: unknown) => unknown, delete: (name: string) => unknown}} Kept */
+
+/** Values of a group that are kept under their names. @param {Store} store @param {string} group @returns {Kept} */
+export const keptIn = (store, group) => ({
+  get: (name) => loadKept(store, `${group}:${name}`),
+  set: (name, value) => keep(store, `${group}:${name}`, value),
+  delete: (name) => keep(store, `${group}:${name}`, undefined),
+});

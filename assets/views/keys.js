@@ -35,10 +35,10 @@ export function composerAction(key, { text, atStart, atEnd, recalling, onScreen 
 
 /**
  * Reports whether a key submits a field: Enter, but only Ctrl+Enter if the keyboard is on the screen and the field has several lines, because
- * Shift+Enter cannot be typed there.
+ * Shift+Enter cannot be typed there. A key that is held does nothing more.
  * @param {Key} key @param {boolean} onScreen
  */
-export const isSubmit = (key, onScreen) => key.key === "Enter" && !key.shiftKey && !key.repeat && !isComposing(key) && (!onScreen || key.ctrlKey || key.metaKey);
+export const isSubmit = (key, onScreen) => key.key === "Enter" && !key.shiftKey && !isComposing(key) && (!onScreen || key.ctrlKey || key.metaKey);
 
 /**
  * Reports whether a key can answer a question now.

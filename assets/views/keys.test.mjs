@@ -56,7 +56,6 @@ describe("a field of several lines", () => {
     ["gets a line from Shift+Enter", key("Enter", { shiftKey: true }), false, false],
     ["gets a line from Enter of an on-screen keyboard", key("Enter"), true, false],
     ["is submitted by Ctrl+Enter on a tablet", key("Enter", { ctrlKey: true }), true, true],
-    ["is submitted once", key("Enter", { repeat: true }), false, false],
     ["is not submitted by an input method", key("Enter", { keyCode: 229 }), false, false],
     ["is not submitted by another key", key("a"), false, false],
   ];

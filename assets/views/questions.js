@@ -2,6 +2,7 @@
 
 import { h, setHTML, setText } from "../dom.js";
 import { answerForm, confirmForm, pickForm, promptForm } from "./answers.js";
+import { keptAnswers, setFieldValues } from "./kept-answers.js";
 import { askingAgent, questionText, questionSource, closingText, questionTitle } from "./question-text.js";
 import { ANSWER_DELAY, TYPING_PAUSE, isTextKey, canAnswer, canTakeFocus, choiceNumber } from "./keys.js";
 
@@ -26,6 +27,7 @@ export function createQuestions({ session, rpc, composer }) {
   const cards = new Map();
   /** @type {Set<string>} */
   const answeredHere = new Set();
+  const kept = keptAnswers(sessionStorage, session);
   /** @type {Set<ReturnType<typeof setTimeout>>} */
   const timers = new Set();
 
@@ -83,15 +85,22 @@ export function createQuestions({ session, rpc, composer }) {
       if (id !== null && asked === answered) return failed("The portal has stopped asking here. Reload the page to answer.");
       if (id === null || !rpc.answer(id, result)) {
         card.unsent = () => card.answer(result);
+        kept.set(card, result);
         return failed("Can't reach the portal. Your answer is sent when it reconnects.");
       }
       answered = asked;
+      kept.drop(card);
       answeredHere.add(question.id);
       later(() => card.question === asked && failed(""), ANSWER_TIMEOUT);
     }, composer, session.directory);
     card.nameAgent(askingAgent(question, session));
     cards.set(question.id, card);
     node.append(card.node);
+    card.node.addEventListener("input", () => kept.set(card));
+    const was = kept.get(card);
+    if (was) setFieldValues(card.node, was.values);
+    if (was?.result !== undefined) card.unsent = () => card.answer(was.result);
+    if (question.rpc !== null) card.unsent?.();
     focusWhenIdle(card);
   };
 

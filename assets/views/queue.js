@@ -4,6 +4,7 @@ import { h, hasKeyboard, messageOf, setChildren, setText } from "../dom.js";
 import { isCapable } from "../store.js";
 import { clientName } from "./question-text.js";
 import { icon } from "./icons.js";
+import { keptIn } from "./kept.js";
 import { isComposing, isSubmit } from "./keys.js";
 
 /** @typedef {import("../store.js").Waiting} Waiting */
@@ -29,6 +30,8 @@ export function createQueue({ session, rpc, onError, onLost }) {
   /** @type {Waiting[] | null} */
   let drawn = null;
   let drawnSending = NONE;
+  /** What is written in a row, by run. */
+  const edits = keptIn(sessionStorage, `queued:${session.id}`);
   const list = h("ul", { class: "queue", "aria-label": "Queued prompts", hidden: true, "data-testid": "queue" });
 
   const entries = () => sending.get(session.id) ?? NONE;
@@ -53,9 +56,10 @@ export function createQueue({ session, rpc, onError, onLost }) {
       if (drawn.some((waiting) => waiting.run === run)) continue;
       shown.delete(run);
       if (row.unsaved()) onLost(row.unsaved());
+      edits.delete(run);
     }
     const rows = drawn.map((waiting, i, all) => {
-      const row = shown.get(waiting.run) ?? createRow({ run: waiting.run, call, onError });
+      const row = shown.get(waiting.run) ?? createRow({ run: waiting.run, call, onError, edits });
       shown.set(waiting.run, row);
       row.show(waiting, i, all, isCapable(session, "steering"));
       return row.node;
@@ -93,10 +97,10 @@ const sendingRow = ({ text }) => h("li", { class: "waiting", title: text.slice(0
 
 /**
  * A queued prompt.
- * @param {{run: string, call: (method: string, params: Record<string, string>) => Promise<any>, onError: (message: string) => void}} options
+ * @param {{run: string, call: (method: string, params: Record<string, string>) => Promise<any>, onError: (message: string) => void, edits: import("./kept.js").Kept}} options
  * @returns {Row}
  */
-function createRow({ run, call, onError }) {
+function createRow({ run, call, onError, edits }) {
   let before = ""; // the prompt before which "up" moves it
   let after = ""; // the prompt before which "down" moves it
   let whole = ""; // the text that is being edited, as it was
@@ -136,7 +140,8 @@ function createRow({ run, call, onError }) {
       const { waiting } = await call("portal.queue.list", {});
       const found = waiting.find((/** @type {{run_id: string}} */ { run_id: id }) => id === run);
       if (!found) return;
-      whole = field.value = found.text;
+      whole = found.text;
+      field.value = edits.get(run) ?? whole;
     } catch (error) {
       return onError(messageOf(error));
     }
@@ -147,6 +152,7 @@ function createRow({ run, call, onError }) {
   const close = () => {
     const hadFocus = editor.contains(document.activeElement);
     whole = field.value = "";
+    edits.delete(run);
     editor.hidden = true;
     line.hidden = false;
     if (hadFocus) buttons.edit.focus();
@@ -160,10 +166,12 @@ function createRow({ run, call, onError }) {
       onError(messageOf(error));
     }
   };
+  field.addEventListener("input", () => edits.set(run, field.value));
   field.addEventListener("keydown", (event) => {
     if (isComposing(event)) return;
-    if (isSubmit(event, !hasKeyboard())) void submit();
-    else if (event.key === "Escape") {
+    if (isSubmit(event, !hasKeyboard())) {
+      if (!event.repeat) void submit();
+    } else if (event.key === "Escape") {
       if (field.value === whole) close(); // changed text stays
     } else return;
     event.preventDefault();
