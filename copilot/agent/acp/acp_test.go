@@ -5,7 +5,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -253,6 +255,32 @@ func TestRefusedFileIsNotWritten(t *testing.T) {
 	s.prompt(c, bodies, func(c agent.Conversation, q event.Question) { _ = c.Answer(t.Context(), q, event.Answer{}) })
 	require.Error(t, refused)
 	assert.NoFileExists(t, file)
+}
+
+func TestForgottenQuestionsDelayNoOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ask := func(ctx context.Context, p *jsonrpc.Peer, call string) error {
+			return p.Call(ctx, "session/request_permission", document{
+				"sessionId": "s1", "toolCall": document{"toolCallId": call, "kind": "execute", "rawInput": document{"command": "ls"}},
+				"options": []document{{"optionId": "yes", "kind": "allow_once", "name": "Yes"}},
+			}, nil)
+		}
+		var forgotten sync.WaitGroup
+		defer forgotten.Wait()
+		s := script(t, "x", prompted(func(ctx context.Context, p *jsonrpc.Peer) string {
+			for range 150 {
+				forgotten.Go(func() { _ = ask(ctx, p, "forgotten") }) // withdrawn at the end of the turn
+			}
+			synctest.Wait()
+			assert.NoError(t, ask(ctx, p, "answered"))
+			return "end_turn"
+		}))
+		s.run(func(c agent.Conversation, q event.Question) {
+			if q.Call == "answered" {
+				approve(c, q)
+			}
+		})
+	})
 }
 
 func TestMissingSignInIsReported(t *testing.T) {
