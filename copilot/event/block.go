@@ -47,12 +47,8 @@ func (o *Blocks) Apply(e Event) {
 	switch b := e.Body.(type) {
 	case RunEnded:
 		o.list = nil
-	case ReasoningStarted:
-		o.openBlock("r"+b.ID, e)
-	case MessageStarted:
-		o.openBlock("m"+b.ID, e)
-	case ToolStarted:
-		o.openBlock("t"+b.ID, e)
+	case ReasoningStarted, MessageStarted, ToolStarted:
+		o.openBlock(startKey(b), e)
 	case ReasoningDelta:
 		o.appendText("r"+b.ID, e, ReasoningStarted{b.ID}, b.Text)
 	case MessageDelta:
@@ -63,6 +59,19 @@ func (o *Blocks) Apply(e Event) {
 		key, _ := Group(e)
 		o.list = slices.DeleteFunc(o.list, func(b *openBlock) bool { return b.key == key })
 	}
+}
+
+// startKey returns the group of the text that a body starts; "" for other bodies.
+func startKey(b Body) string {
+	switch b := b.(type) {
+	case ReasoningStarted:
+		return "r" + b.ID
+	case MessageStarted:
+		return "m" + b.ID
+	case ToolStarted:
+		return "t" + b.ID
+	}
+	return ""
 }
 
 func (o *Blocks) index(key string) *openBlock {
