@@ -247,13 +247,26 @@ func TestSessionIsEvictedDuringAcquire(t *testing.T) {
 }
 
 func TestForkOfWaitingSession(t *testing.T) {
-	atHome(t, "and no question stays open", func(h *home) {
+	atHome(t, "and no question or call stays open", func(h *home) {
 		t := h.t
-		p, s := leftWithAQuestion(h)
+		p := h.portal()
+		h.agents.Script = func(t *fake.Turn) {
+			t.Emit(event.ToolStarted{ID: "t", Name: "bash"})
+			asksToRun(t)
+		}
+		s := p.start()
+		prompt(t, s, "first")
+		settle()
+		p.kill()
+		p = h.portal()
 		defer p.stop()
 		f, err := p.host.Fork(t.Context(), s.ID(), copilot.Cut{})
 		require.NoError(t, err)
 		assert.Contains(t, plot(t, f), "q is cancelled")
+		ends := of[event.ToolEnded](t, f)
+		require.Len(t, ends, 1)
+		assert.Equal(t, event.CodeInterrupted, ends[0].Error.Code)
+		assert.Equal(t, event.Interrupted, f.Info().Outcome)
 	})
 }
 
