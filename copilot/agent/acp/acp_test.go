@@ -2,6 +2,7 @@ package acp_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -413,6 +414,28 @@ func TestOutputForTerminalsIsShown(t *testing.T) {
 	)
 	assert.Equal(t, "one ", output)
 	assert.Equal(t, "one two", result.Content)
+}
+
+func TestOnlyTheEndOfLongOutputIsKept(t *testing.T) {
+	updates := [][]byte{[]byte(`{"sessionUpdate":"tool_call","toolCallId":"c","kind":"execute","status":"in_progress"}`)}
+	for i := range 2_000 { // 8 MB
+		updates = append(updates, fmt.Appendf(nil, `{"sessionUpdate":"tool_call_update","toolCallId":"c","_meta":{"terminal_output_delta":{"data":"%04000d"}}}`, i))
+	}
+	updates = append(updates, []byte(`{"sessionUpdate":"tool_call_update","toolCallId":"c","status":"completed"}`))
+	deltas := 0
+	var result event.ToolResult
+	acp.Translate(func(_ string, b event.Body) {
+		switch b := b.(type) {
+		case event.ToolOutput:
+			assert.Len(t, b.Text, 4000)
+			deltas++
+		case event.ToolEnded:
+			result = *b.Result
+		}
+	}, updates...)
+	assert.Equal(t, 2_000, deltas)
+	assert.LessOrEqual(t, len(result.Content), 1<<20)
+	assert.True(t, strings.HasSuffix(result.Content, "0001999"))
 }
 
 func FuzzUpdate(f *testing.F) {
