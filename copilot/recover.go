@@ -79,13 +79,12 @@ func (s *Session) restoreQueue(started map[string]bool) []*session.Run {
 // decodeQueue decodes stored prompts. It skips and logs an unreadable one.
 func (s *Session) decodeQueue(lines []json.RawMessage) (runs []*session.Run) {
 	for _, line := range lines {
-		e, err := event.Decode(line)
-		m, ok := e.Body.(event.UserMessage)
-		if err != nil || !ok {
+		r, err := session.DecodeRun(line)
+		if err != nil {
 			s.host.options.Log.Error("cannot read queued prompt", "session", s.id, "err", err)
 			continue
 		}
-		runs = append(runs, session.NewRun(e.Run, m.Prompt))
+		runs = append(runs, r)
 	}
 	return runs
 }

@@ -374,6 +374,33 @@ func TestRecoveredQuestionReachesAgent(t *testing.T) {
 	})
 }
 
+func TestQueuedPromptKeepsItsTools(t *testing.T) {
+	ends := map[string]func(*portal){"a stop": (*portal).stop, "a kill": (*portal).kill}
+	for name, end := range ends {
+		atHome(t, "over "+name, func(h *home) {
+			t := h.t
+			p := h.portal()
+			h.agents.Script = asksToRun
+			s := p.start()
+			prompt(t, s, "first")
+			_, err := s.Prompt(event.Prompt{Text: "second", Tools: toolsNamed("b")})
+			require.NoError(t, err)
+			settle()
+			end(p)
+			p = h.portal()
+			defer p.stop()
+			require.NoError(t, p.host.Recover(t.Context()))
+			require.NoError(t, p.host.ReopenQuestions(t.Context()))
+			s = p.session(s.ID())
+			require.NoError(t, s.Answer("q", event.Answer{Approved: true}, "test"))
+			settle()
+			assert.Contains(t, plot(t, s), "says: second")
+			opened := h.agents.Calls(fake.Open)
+			assert.Equal(t, *toolsNamed("b"), opened[len(opened)-1].Opening.Tools)
+		})
+	}
+}
+
 func TestSessionHasOneOwner(t *testing.T) {
 	atHome(t, "other processes can only read it", func(h *home) {
 		t := h.t

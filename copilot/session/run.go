@@ -84,14 +84,6 @@ func (r *Run) Excerpt() string {
 	return r.excerpt
 }
 
-// Encoded returns the stored form of a queued prompt, masked; nil if it cannot be encoded.
-func (r *Run) Encoded() []byte {
-	if r.encoded == nil {
-		r.encoded, _ = event.Encode(event.Event{Run: r.ID, Body: event.UserMessage{Prompt: event.MaskPrompt(r.Prompt)}})
-	}
-	return r.encoded
-}
-
 // sent reports whether the agent may have the prompt, so that its events belong to this run.
 func (r *Run) sent() bool { return r.phase >= Sending || r.pending != nil }
 
