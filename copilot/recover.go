@@ -57,7 +57,7 @@ func (l *unfinished) apply(e event.Event) {
 
 // repair recovers what the last owner left unfinished; see [session.Machine.Recover]. The caller must hold the lock.
 func (s *Session) repair(left unfinished) {
-	left.Queue = s.restoreQueue(left.started)
+	left.Queue, left.Continues = s.restoreQueue(left.started), s.questionsContinue()
 	s.setReaderPosition(positionWaiting, 0)
 	s.record.Reopen()
 	if left.Run != "" {

@@ -401,6 +401,41 @@ func TestQueuedPromptKeepsItsTools(t *testing.T) {
 	}
 }
 
+// forgetsQuestions are the options of a portal whose agent does not ask again in another process.
+func forgetsQuestions() copilot.Options {
+	return copilot.Options{Capabilities: func() []agent.Capability {
+		return slices.DeleteFunc(agent.Capabilities(), func(c agent.Capability) bool { return c == agent.Continuing })
+	}}
+}
+
+func TestQuestionEndsWithAgentThatDoesNotAskAgain(t *testing.T) {
+	for _, tc := range []struct {
+		name, ending string
+		end          func(*portal)
+	}{{"after a stop", "q is cancelled", (*portal).stop}, {"after a kill", "q is expired", (*portal).kill}} {
+		atHome(t, tc.name, func(h *home) {
+			t := h.t
+			p := h.portalWith(forgetsQuestions())
+			h.agents.Script = asksToRun
+			s := p.start()
+			prompt(t, s, "first")
+			settle()
+			tc.end(p)
+			p = h.portalWith(forgetsQuestions())
+			defer p.stop()
+			require.NoError(t, p.host.Recover(t.Context()))
+			require.NoError(t, p.host.ReopenQuestions(t.Context()))
+			s = p.session(s.ID())
+			got := plot(t, s)
+			i := slices.Index(got, tc.ending)
+			require.Positive(t, i, "%q", got)
+			assert.Equal(t, "interrupted", got[i+1])
+			assert.Equal(t, copilot.StateIdle, s.Info().State)
+			require.Error(t, s.Answer("q", event.Answer{Approved: true}, "test"))
+		})
+	}
+}
+
 func TestSessionHasOneOwner(t *testing.T) {
 	atHome(t, "other processes can only read it", func(h *home) {
 		t := h.t

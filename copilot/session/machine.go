@@ -24,6 +24,7 @@ type Machine struct {
 	conversations int             // number of conversations so far
 	step          Begin           // the current step
 	released      release         // what follows ReleaseConversation
+	continues     bool            // see [Machine.Stop]
 	effects       []Effect
 }
 
@@ -97,8 +98,12 @@ func (m *Machine) SetStored(closed, elsewhere bool) {
 func (m *Machine) Close() { m.shutDown(Closing) }
 
 // Stop ends the run, unless it waits for answers that can be given later, and the queued ones. The next use of the session
-// activates it again. Only a session with a store can be stopped.
-func (m *Machine) Stop() { m.shutDown(Stopping) }
+// activates it again. Only a session with a store can be stopped. continues reports whether open questions survive the death of the
+// agent's process.
+func (m *Machine) Stop(continues bool) {
+	m.continues = continues
+	m.shutDown(Stopping)
+}
 
 func (m *Machine) shutDown(to State) {
 	if m.state != Active {
@@ -246,6 +251,7 @@ type Unfinished struct {
 	Questions []event.Question // open questions of the run
 	Orphans   []event.Question // open questions outside of the run, whose answers nothing waits for
 	Queue     []*Run           // queued prompts
+	Continues bool             // the questions survive the death of the agent's process
 }
 
 // Apply follows the runs and questions in a record.
@@ -276,7 +282,7 @@ func (m *Machine) Recover(left Unfinished) {
 	for _, q := range left.Orphans {
 		m.expire(q)
 	}
-	if pending := m.reopenQuestions(left.Questions); len(pending) > 0 {
+	if pending := m.reopenQuestions(left); len(pending) > 0 {
 		m.run.pending, m.queue = pending, left.Queue
 		return
 	}
@@ -297,9 +303,9 @@ func (m *Machine) interruptRun() {
 }
 
 // reopenQuestions reopens the questions that can still be answered and expires the others.
-func (m *Machine) reopenQuestions(questions []event.Question) (open []event.Question) {
-	for _, q := range questions {
-		if !q.SurvivesRestart() || m.state != Suspended {
+func (m *Machine) reopenQuestions(left Unfinished) (open []event.Question) {
+	for _, q := range left.Questions {
+		if !left.Continues || !q.SurvivesRestart() || m.state != Suspended {
 			m.expire(q)
 			continue
 		}

@@ -516,7 +516,7 @@ func (m *Machine) startNext(isNews bool) {
 // answered later.
 func (m *Machine) canLeaveRunOpen() bool {
 	r := m.run
-	if r == nil || m.state != Stopping || r.stop != stopNone || len(m.open) == 0 {
+	if r == nil || m.state != Stopping || !m.continues || r.stop != stopNone || len(m.open) == 0 {
 		return false
 	}
 	if !r.sent() || len(r.answers) > 0 { // the prompt, or an answer, would be lost

@@ -24,6 +24,7 @@ type world struct {
 	attached   bool // there is a conversation
 	alive      bool // its process runs
 	working    bool // it works on a prompt
+	continues  bool // open questions survive its process
 	ids        int
 	log        []any // names of inputs, and effects
 }
@@ -31,7 +32,7 @@ type world struct {
 var errAgent = errors.New("the agent fails")
 
 func newWorld(rng *rand.Rand) *world {
-	w := &world{rng: rng, check: newChecker()}
+	w := &world{rng: rng, check: newChecker(), continues: rng.IntN(4) > 0}
 	w.check.inFlight = func(text string) bool {
 		return slices.ContainsFunc(w.deliveries, func(d session.Deliver) bool { return d.Prompt.Text == text })
 	}
@@ -139,7 +140,7 @@ func (w *world) client() {
 			m.Close()
 		})
 	case n < 64, n < 80 && w.machine.Asks():
-		w.do("stop", func(m *session.Machine) { m.Stop() })
+		w.do("stop", func(m *session.Machine) { m.Stop(w.continues) })
 	case n < 65:
 		w.do("lose", func(m *session.Machine) { w.check.dropWaiting(m); m.Lose() })
 	case n < 68:
@@ -406,7 +407,7 @@ func (w *world) kill() {
 func (w *world) recover(closed bool, waiting []*session.Run) {
 	w.do("stored", func(m *session.Machine) { m.SetStored(closed, false) })
 	left := w.check.unfinished()
-	left.Queue = waiting
+	left.Queue, left.Continues = waiting, w.continues
 	w.check.told[left.Run] = true // if it continues, the agent knows it
 	w.do("recover "+left.Run, func(m *session.Machine) { m.Recover(left); w.check.recovered(m) })
 	if w.chance(20) {
