@@ -304,12 +304,12 @@ func (m *Machine) ConversationOpened(err error) {
 	r := m.done()
 	switch {
 	case r == nil:
+	case r.pending != nil && err == nil: // the agent works on it already, so it must be aborted if it stops
+		r.phase = Working
 	case m.stops(r):
 		m.end(r, event.Cancelled)
 	case err != nil:
 		m.fail(r, err)
-	case r.pending != nil:
-		r.phase = Working
 	case r.Prompt.Compact:
 		r.phase = Compacting
 	default:
