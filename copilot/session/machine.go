@@ -232,6 +232,7 @@ func (m *Machine) Park() (waiting []*Run, unfinished bool) {
 	waiting = m.queue
 	if m.run != nil {
 		unfinished = true
+		m.run.unread = nil // the next owner finds them in the record
 		waiting = append(m.requeueSteers(m.run), m.queue...)
 	}
 	for _, id := range m.OpenQuestions() {
@@ -250,8 +251,11 @@ type Unfinished struct {
 	Run       string           // the run without an end; "" for none
 	Questions []event.Question // open questions of the run
 	Orphans   []event.Question // open questions outside of the run, whose answers nothing waits for
+	Steers    []event.Prompt   // that a process of the agent accepted during its last turn of the run: it would have read them before the next
 	Queue     []*Run           // queued prompts
 	Continues bool             // the questions survive the death of the agent's process
+
+	resumed bool // the run was recovered; from then on it cannot be steered
 }
 
 // Apply follows the runs and questions in a record.
@@ -260,7 +264,17 @@ func (u *Unfinished) Apply(e event.Event) {
 	case event.RunStarted:
 		u.Run = e.Run
 	case event.RunEnded:
-		u.Run, u.Questions, u.Orphans = "", nil, nil
+		*u = Unfinished{}
+	case event.SessionOpened:
+		u.resumed = u.Run != ""
+	case event.UserMessage:
+		if b.Prompt.Steer {
+			u.Steers = append(u.Steers, b.Prompt)
+		}
+	case event.TurnStarted:
+		if e.Agent == "" && !u.resumed {
+			u.Steers = nil
+		}
 	case event.QuestionAsked:
 		if u.Run == "" {
 			u.Orphans = append(u.Orphans, b.Question)
@@ -283,7 +297,7 @@ func (m *Machine) Recover(left Unfinished) {
 		m.expire(q)
 	}
 	if pending := m.reopenQuestions(left); len(pending) > 0 {
-		m.run.pending, m.queue = pending, left.Queue
+		m.run.pending, m.run.unread, m.queue = pending, left.Steers, left.Queue
 		return
 	}
 	m.interruptRun()

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot/event"
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/session"
 )
 
@@ -57,4 +58,14 @@ func TestRecoveredRunIsAbortedOnceItsConversationIsOpen(t *testing.T) {
 	m.ConversationOpened(nil)
 	assert.Equal(t, []session.Effect{session.Begin{Step: session.AbortRun, Run: m.Run()}}, m.Effects(), "the agent works on it")
 	assert.Equal(t, "r", m.RunID())
+}
+
+func TestRecoveredRunIsNotSteered(t *testing.T) {
+	m := resumed()
+	m.ConversationOpened(nil)
+	run, err := m.Prompt(event.Prompt{Text: "b", Steer: true})
+	require.NoError(t, err)
+	assert.Equal(t, "new", run, "it is queued")
+	_, err = m.SendNow(run)
+	assert.Equal(t, fault.Busy, fault.KindOf(err))
 }

@@ -30,6 +30,7 @@ type Run struct {
 	idle       *event.Idle      // the end of the agent's work, deferred while a prompt is being delivered
 	pending    []event.Question // of a recovered run: the agent asks them again
 	answers    []Reply          // to pending, given before the agent was started
+	unread     []event.Prompt   // of a recovered run: an earlier process accepted them as steering, and may not have read them
 
 	excerpt string // see Excerpt; "" until it is needed
 	encoded []byte // see Encoded; nil until it is needed
