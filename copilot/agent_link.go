@@ -220,6 +220,15 @@ func because(ctx context.Context, a agent.Agent, err error) error {
 	return err
 }
 
+// failed returns why a call with a time limit of the session failed. task is what the agent should have done.
+func (l *agentLink) failed(ctx context.Context, err error, task string) error {
+	err = because(ctx, l.lease.Agent, err)
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return fault.Errorf(fault.Timeout, "the agent did not %s", task)
+	}
+	return err
+}
+
 // reportAgentExit reports the end of the conversation's process to the machine.
 func (s *Session) reportAgentExit() {
 	if l := s.currentLink(); l != nil {
@@ -266,7 +275,7 @@ func (s *Session) awaitReplies(l *agentLink) {
 // send gives the agent a prompt.
 func (l *agentLink) send(ctx context.Context, p event.Prompt) error {
 	if err := l.conversation.Send(ctx, p); err != nil {
-		return because(ctx, l.lease.Agent, err)
+		return l.failed(ctx, err, "accept the prompt in time; send it again")
 	}
 	return nil
 }

@@ -150,6 +150,11 @@ func (s *Session) Capabilities() []agent.Capability {
 	return p.Capabilities()
 }
 
+// questionsContinue reports whether open questions survive the death of the agent's process. The caller must hold the lock.
+func (s *Session) questionsContinue() bool {
+	return s.host.AgentCan(s.settings.Agent, agent.Continuing)
+}
+
 // agentPool returns the agent of the session. The error has kind [fault.Unavailable] if it is no longer configured.
 func (s *Session) agentPool() (*agentPool, error) {
 	s.mu.Lock()

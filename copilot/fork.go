@@ -165,6 +165,9 @@ func (s *Session) eachEntry(ctx context.Context, last uint64, visit func(journal
 	now, cancel := context.WithCancel(ctx)
 	cancel() // Next does not wait
 	for after := uint64(0); after < last; {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
 		entries, err := s.record.Next(now, after, storeBatch)
 		var gap *journal.GapError
 		if errors.As(err, &gap) {
@@ -291,7 +294,7 @@ func (s *Session) cloneForFork(on *agentPool, id, title, model string, empty boo
 // a run that started meanwhile ends in the copy.
 func (s *Session) copyRecord(ctx context.Context, from *Session, end forkEnd) error {
 	record := func(e event.Event) { _, _ = s.record.Append(e) } // the record is open
-	var left session.Unfinished
+	left := unfinished{started: map[string]bool{}}
 	if !end.cut.IsZero() {
 		s.settings.runSummary, s.settings.Usage = runSummary{}, Usage{}
 	}
@@ -301,7 +304,7 @@ func (s *Session) copyRecord(ctx context.Context, from *Session, end forkEnd) er
 			return true
 		}
 		record(e.Value)
-		left.Apply(e.Value)
+		left.apply(e.Value)
 		if q, ok := e.Value.Body.(event.QueueChanged); ok {
 			waiting = len(q.Waiting) > 0
 		}
@@ -340,14 +343,20 @@ func (s *Session) recount(e event.Event) {
 	}
 }
 
-// endForkedRun ends the run, with its questions, that continues at the end of the copy.
-func (s *Session) endForkedRun(left session.Unfinished) {
+// endForkedRun ends the run, with its questions and blocks, that continues at the end of the copy.
+func (s *Session) endForkedRun(left unfinished) {
 	if left.Run == "" {
 		return
 	}
-	end := func(b event.Body) { _, _ = s.record.Append(event.Event{Time: time.Now(), Run: left.Run, Body: b}) }
-	for _, q := range slices.Concat(left.Orphans, left.Questions) {
-		end(event.QuestionClosed{ID: q.ID, Kind: q.Kind, Ending: event.Withdrawn})
+	end := func(agent string, b event.Body) {
+		_, _ = s.record.Append(event.Event{Time: time.Now(), Run: left.Run, Agent: agent, Body: b})
 	}
-	end(event.RunEnded{Outcome: event.Interrupted, Text: "the session was forked here"})
+	for _, q := range slices.Concat(left.Orphans, left.Questions) {
+		end("", event.QuestionClosed{ID: q.ID, Kind: q.Kind, Ending: event.Withdrawn})
+	}
+	for _, b := range left.blocks.Open() {
+		end(b.Agent, b.EndEvent())
+	}
+	s.settings.Outcome = event.Interrupted
+	end("", event.RunEnded{Outcome: s.settings.Outcome, Text: "the session was forked here"})
 }

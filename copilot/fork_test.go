@@ -210,3 +210,14 @@ func TestPromptIsResentInFork(t *testing.T) {
 		assert.Len(t, list, 1, "no fork stays behind")
 	})
 }
+
+func TestForkStopsWithItsCaller(t *testing.T) {
+	inBubble(t, func(w *world) {
+		s := w.start()
+		w.run(s, "a")
+		ctx, cancel := context.WithCancel(w.t.Context())
+		cancel()
+		_, err := w.host.Fork(ctx, s.ID(), copilot.Cut{After: "unknown"})
+		require.ErrorIs(w.t, err, context.Canceled, "the record is not read")
+	})
+}

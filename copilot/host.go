@@ -400,7 +400,7 @@ func (h *Host) Close(ctx context.Context) {
 // shutDown ends a session when the host stops. With a store, its next use activates it again.
 func (h *Host) shutDown(s *Session) {
 	if h.recorder != nil {
-		s.shutDown((*session.Machine).Stop)
+		s.shutDown(func(m *session.Machine) { m.Stop(s.questionsContinue()) })
 		return
 	}
 	s.shutDown((*session.Machine).Close)

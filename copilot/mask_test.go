@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -56,7 +57,8 @@ func TestCredentialsAreMaskedInRecords(t *testing.T) {
 				event.TitleChanged{Title: token}, event.Notice{Kind: "x", Raw: json.RawMessage(body)},
 				event.PlanChanged{Text: token, Todos: []event.Todo{{Title: token, Detail: token}}},
 				event.CompactionEnded{Summary: token, Error: token}, event.SessionError{Text: token, Hint: token},
-				event.SubagentEnded{Error: token}, event.ServerChanged{Server: event.Server{Error: token}},
+				event.ToolStarted{ID: "t", Name: "run " + token}, event.SubagentStarted{Name: token, Title: token}, event.SubagentEnded{Error: token},
+				event.ServerChanged{Server: event.Server{Error: token}},
 			)
 		}},
 	}
@@ -84,6 +86,48 @@ func TestCredentialsAreMaskedInRecords(t *testing.T) {
 			deltasAddUp(w.t, events(w.t, s))
 		})
 	}
+}
+
+func TestCredentialIsMaskedAcrossRuns(t *testing.T) {
+	check := func(w *world, s *copilot.Session) {
+		all, err := json.Marshal(events(w.t, s))
+		require.NoError(w.t, err)
+		assert.NotContains(w.t, string(all), token[12:30])
+		deltasAddUp(w.t, events(w.t, s))
+	}
+	inWorld(t, "in a message that goes on in the next run", copilot.Options{}, func(w *world) {
+		w.agents.Script = func(t *fake.Turn) {
+			if t.Prompt == "a" {
+				t.Emit(event.MessageDelta{ID: "m", Text: token[:10]})
+				t.Wait(time.Second)
+				return
+			}
+			t.Emit(event.MessageDelta{ID: "m", Text: token[10:]})
+		}
+		s := w.start()
+		w.prompt(s, "a")
+		w.prompt(s, "b")
+		wait(time.Minute)
+		check(w, s)
+	})
+	inWorld(t, "in a message that began before the run", copilot.Options{}, func(w *world) {
+		w.agents.Script = func(t *fake.Turn) {
+			t.Emit(event.MessageDelta{ID: "m", Text: token[10:]}, event.MessageEnded{ID: "m", Text: token})
+		}
+		s := w.start()
+		w.agents.Emit(s.ID(), event.MessageStarted{ID: "m"}, event.MessageDelta{ID: "m", Text: token[:10]})
+		w.run(s, "a")
+		check(w, s)
+	})
+	inWorld(t, "and another message with its id is whole", copilot.Options{}, func(w *world) {
+		w.agents.Script = func(t *fake.Turn) {
+			t.Emit(event.MessageStarted{ID: "m"}, event.MessageDelta{ID: "m", Text: t.Prompt})
+		}
+		s := w.start()
+		w.run(s, "a")
+		w.run(s, "b")
+		assert.Equal(w.t, []event.MessageDelta{{ID: "m", Text: "a"}, {ID: "m", Text: "b"}}, of[event.MessageDelta](w.t, s))
+	})
 }
 
 // deltasAddUp checks that complete texts equal their deltas.

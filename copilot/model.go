@@ -3,6 +3,7 @@ package copilot
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"strings"
 
@@ -114,15 +115,19 @@ func (s *Session) SetModel(ctx context.Context, model string) error {
 }
 
 func (s *Session) setModelHere(ctx context.Context, model string) error {
-	ctx, cancel := context.WithTimeout(ctx, modelTimeout)
+	limited, cancel := context.WithTimeout(ctx, slowCommandTime)
 	defer cancel()
-	return s.exclusively(ctx, func(ctx context.Context) error {
+	err := s.exclusively(limited, func(ctx context.Context) error {
 		err := s.activateGated(ctx)
 		for changed := false; err == nil && !changed; {
 			changed, err = s.tryModel(ctx, model)
 		}
 		return err
 	})
+	if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+		return fault.Errorf(fault.Timeout, "the agent did not change the model in time; try again")
+	}
+	return err
 }
 
 // tryModel changes the model; false if a conversation was opened with the old one meanwhile.
@@ -135,7 +140,14 @@ func (s *Session) tryModel(ctx context.Context, model string) (changed bool, err
 	if err := s.checkMove(to); err != nil {
 		return false, err
 	}
-	found, err := s.findModel(ctx, l, to, model)
+	a, release, err := s.agentFor(ctx, l, to)
+	if err != nil {
+		return false, err
+	}
+	defer release()
+	ctx, cancel := context.WithTimeout(ctx, modelTimeout)
+	defer cancel()
+	found, err := s.host.findModel(ctx, to, a, model)
 	if err != nil {
 		return false, err
 	}
@@ -211,17 +223,13 @@ func (s *Session) needsConversation(l *agentLink, of *agentPool, model string) (
 	return true, nil
 }
 
-// findModel finds a model of an agent with the session's process, or with any other if the session has none of this agent.
-func (s *Session) findModel(ctx context.Context, l *agentLink, of *agentPool, model string) (agent.Model, error) {
+// agentFor returns the session's process of an agent, or any other if the session has none of it. The caller must call release.
+func (s *Session) agentFor(ctx context.Context, l *agentLink, of *agentPool) (a agent.Agent, release func(), err error) {
 	if l != nil && l.pool == of {
-		return s.host.findModel(ctx, of, l.lease.Agent, model)
+		return l.lease.Agent, func() {}, nil
 	}
 	lease, err := of.pool.AcquireIn(ctx, s.directory)
-	if err != nil {
-		return agent.Model{}, err
-	}
-	defer lease.Release()
-	return s.host.findModel(ctx, of, lease.Agent, model)
+	return lease.Agent, lease.Release, err
 }
 
 var errModelBusy = fault.Errorf(fault.Busy, "the model can be changed when the current run has ended")

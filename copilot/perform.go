@@ -95,7 +95,7 @@ func (s *Session) reply(r session.Reply) {
 		ctx, cancel := l.callContext(nil)
 		defer cancel()
 		if err := l.conversation.Answer(ctx, r.Question, r.Answer); err != nil {
-			err = because(ctx, l.lease.Agent, err)
+			err = l.failed(ctx, err, "accept it in time")
 			if !agent.IsClosed(l.lease.Agent.Done()) { // otherwise the run ends anyway
 				s.input(func(m *session.Machine) { m.ReplyFailed(conversation, err) })
 			}

@@ -456,9 +456,24 @@ func TestSetModel(t *testing.T) {
 		{
 			"an agent that hangs does not change the model", func(w *world, s *copilot.Session) {
 				w.agents.Before = fake.On(fake.SetModel, fake.HangForever)
-				assert.Equal(w.t, fault.Timeout, fault.KindOf(set(w, s, "model-b")))
+				began := time.Now()
+				err := set(w, s, "model-b")
+				assert.Equal(w.t, fault.Timeout, fault.KindOf(err))
+				require.EqualError(w.t, err, "the agent did not change the model in time; try again")
+				assert.Less(w.t, time.Since(began), 11*time.Second)
 			},
 			[]string{},
+		},
+		{
+			"an agent may take long to start", func(w *world, s *copilot.Session) {
+				w.loseProcess()
+				w.agents.Before = fake.On(fake.Launch, func(context.Context, fake.Call) error {
+					<-time.After(15 * time.Second)
+					return nil
+				})
+				require.NoError(w.t, set(w, s, "model-b"))
+			},
+			[]string{"- failure (unavailable)", "- model model-b"},
 		},
 		{
 			"an agent that dies does not change the model", func(w *world, s *copilot.Session) {

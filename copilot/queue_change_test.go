@@ -192,7 +192,7 @@ func TestWholeQueuedPromptsAreMasked(t *testing.T) {
 }
 
 func TestChangedQueueSurvivesKill(t *testing.T) {
-	atHome(t, "in its order, with its texts, without what the agent has", func(h *home) {
+	atHome(t, "in its order, with its texts, behind what the agent had not read", func(h *home) {
 		t := h.t
 		p := h.portal()
 		h.agents.Script = asksToRun
@@ -223,6 +223,6 @@ func TestChangedQueueSurvivesKill(t *testing.T) {
 				prompts = append(prompts, text)
 			}
 		}
-		assert.Equal(t, []string{"first", "c", "d", "B"}, prompts)
+		assert.Equal(t, []string{"first", "c", "c", "d", "B"}, prompts)
 	})
 }

@@ -57,7 +57,7 @@ func (l *unfinished) apply(e event.Event) {
 
 // repair recovers what the last owner left unfinished; see [session.Machine.Recover]. The caller must hold the lock.
 func (s *Session) repair(left unfinished) {
-	left.Queue = s.restoreQueue(left.started)
+	left.Queue, left.Continues = s.restoreQueue(left.started), s.questionsContinue()
 	s.setReaderPosition(positionWaiting, 0)
 	s.record.Reopen()
 	if left.Run != "" {
@@ -79,13 +79,12 @@ func (s *Session) restoreQueue(started map[string]bool) []*session.Run {
 // decodeQueue decodes stored prompts. It skips and logs an unreadable one.
 func (s *Session) decodeQueue(lines []json.RawMessage) (runs []*session.Run) {
 	for _, line := range lines {
-		e, err := event.Decode(line)
-		m, ok := e.Body.(event.UserMessage)
-		if err != nil || !ok {
+		r, err := session.DecodeRun(line)
+		if err != nil {
 			s.host.options.Log.Error("cannot read queued prompt", "session", s.id, "err", err)
 			continue
 		}
-		runs = append(runs, session.NewRun(e.Run, m.Prompt))
+		runs = append(runs, r)
 	}
 	return runs
 }

@@ -89,6 +89,50 @@ func TestSteeringWaitingRun(t *testing.T) {
 	}
 }
 
+// asksTwice is a script that asks in two turns.
+func asksTwice(t *fake.Turn) {
+	if t.Prompt != "first" {
+		fake.Echo(t)
+		return
+	}
+	for _, id := range []string{"q", "r"} {
+		t.Emit(event.TurnStarted{ID: id})
+		if _, ok := t.Ask(event.Question{ID: id, Kind: event.AskPermission, Names: []string{permission.Exec}}); !ok {
+			return
+		}
+	}
+}
+
+func TestSteeringPromptSurvivesItsProcess(t *testing.T) {
+	ends := map[string]func(*portal){"a stop": (*portal).stop, "a kill": (*portal).kill}
+	for name, end := range ends {
+		atHome(t, "in a run that continues after "+name, func(h *home) {
+			t := h.t
+			p := h.portal()
+			h.agents.Script = asksTwice
+			s := p.start()
+			prompt(t, s, "first")
+			settle()
+			_, err := s.Prompt(event.Prompt{Text: "and this", Steer: true})
+			require.NoError(t, err)
+			for _, id := range []string{"q", "r"} {
+				settle()
+				end(p)
+				p = h.portal()
+				require.NoError(t, p.host.Recover(t.Context()))
+				require.NoError(t, p.host.ReopenQuestions(t.Context()))
+				s = p.session(s.ID())
+				require.NoError(t, s.Answer(id, event.Answer{Approved: true}, "test"))
+			}
+			defer p.stop()
+			settle()
+			lines := plot(t, s)
+			want := []string{"r is answered", "completed", "starts", "user: and this", "says: and this", "completed"}
+			assert.Equal(t, want, lines[len(lines)-len(want):])
+		})
+	}
+}
+
 func TestEpochIsStoredBeforeItsEntries(t *testing.T) {
 	atHome(t, "stale positions are detected", func(h *home) {
 		t := h.t
@@ -247,13 +291,26 @@ func TestSessionIsEvictedDuringAcquire(t *testing.T) {
 }
 
 func TestForkOfWaitingSession(t *testing.T) {
-	atHome(t, "and no question stays open", func(h *home) {
+	atHome(t, "and no question or call stays open", func(h *home) {
 		t := h.t
-		p, s := leftWithAQuestion(h)
+		p := h.portal()
+		h.agents.Script = func(t *fake.Turn) {
+			t.Emit(event.ToolStarted{ID: "t", Name: "bash"})
+			asksToRun(t)
+		}
+		s := p.start()
+		prompt(t, s, "first")
+		settle()
+		p.kill()
+		p = h.portal()
 		defer p.stop()
 		f, err := p.host.Fork(t.Context(), s.ID(), copilot.Cut{})
 		require.NoError(t, err)
 		assert.Contains(t, plot(t, f), "q is cancelled")
+		ends := of[event.ToolEnded](t, f)
+		require.Len(t, ends, 1)
+		assert.Equal(t, event.CodeInterrupted, ends[0].Error.Code)
+		assert.Equal(t, event.Interrupted, f.Info().Outcome)
 	})
 }
 

@@ -257,6 +257,7 @@ func TestRunDetails(t *testing.T) {
 			w.prompt(s, "a")
 			w.prompt(s, "b")
 			wait(10 * time.Minute)
+			assert.Equal(w.t, "the agent did not accept the prompt in time; send it again", of[event.RunEnded](w.t, s)[0].Text)
 			assert.Equal(w.t, []string{
 				"- opened with model-a", "r1 starts", "r1 user: a", "r1 says: early", "r1 failure (timeout)", "r1 failed",
 				"r2 starts", "r2 user: b", "r2 completed",

@@ -17,7 +17,7 @@ import (
 const (
 	openTimeout   = 30 * time.Second
 	sendTimeout   = 30 * time.Second
-	modelTimeout  = 10 * time.Second
+	modelTimeout  = 10 * time.Second // once the agent runs
 	abortTimeout  = 2 * time.Second
 	callTimeout   = 20 * time.Second // for calls during a run, which a busy machine must not end
 	hurryTimeout  = 2 * time.Second  // for such calls when the result is no longer needed
@@ -76,11 +76,7 @@ func compactConversation(ctx context.Context, l *agentLink) error {
 	if err == nil || errors.Is(err, fault.ErrNothingToCompact) {
 		return err
 	}
-	err = because(ctx, l.lease.Agent, err)
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return fault.Errorf(fault.Timeout, "the agent did not compact the conversation within %v", compactTimeout)
-	}
-	return err
+	return l.failed(ctx, err, fmt.Sprintf("compact the conversation within %v", compactTimeout))
 }
 
 // send gives the agent the prompt of a run.

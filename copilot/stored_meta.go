@@ -46,7 +46,7 @@ type meta struct {
 	TitledByModel bool                 `json:"titled,omitzero"`    // the model has
 	HasHistory    bool                 `json:"said,omitzero"`      // [session.HasContent]
 	NeverOpened   bool                 `json:"fresh,omitzero"`     // the conversation was never opened
-	Queue         []json.RawMessage    `json:"queue,omitzero"`     // queued prompts, as encoded events
+	Queue         []json.RawMessage    `json:"queue,omitzero"`     // queued prompts; see [session.DecodeRun]
 	Epoch         uint64               `json:"epoch"`              // epoch of the last owner
 	Earlier       [][2]uint64          `json:"earlier,omitzero"`   // previous epochs, each with its end
 }

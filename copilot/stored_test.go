@@ -374,6 +374,68 @@ func TestRecoveredQuestionReachesAgent(t *testing.T) {
 	})
 }
 
+func TestQueuedPromptKeepsItsTools(t *testing.T) {
+	ends := map[string]func(*portal){"a stop": (*portal).stop, "a kill": (*portal).kill}
+	for name, end := range ends {
+		atHome(t, "over "+name, func(h *home) {
+			t := h.t
+			p := h.portal()
+			h.agents.Script = asksToRun
+			s := p.start()
+			prompt(t, s, "first")
+			_, err := s.Prompt(event.Prompt{Text: "second", Tools: toolsNamed("b")})
+			require.NoError(t, err)
+			settle()
+			end(p)
+			p = h.portal()
+			defer p.stop()
+			require.NoError(t, p.host.Recover(t.Context()))
+			require.NoError(t, p.host.ReopenQuestions(t.Context()))
+			s = p.session(s.ID())
+			require.NoError(t, s.Answer("q", event.Answer{Approved: true}, "test"))
+			settle()
+			assert.Contains(t, plot(t, s), "says: second")
+			opened := h.agents.Calls(fake.Open)
+			assert.Equal(t, *toolsNamed("b"), opened[len(opened)-1].Opening.Tools)
+		})
+	}
+}
+
+// forgetsQuestions are the options of a portal whose agent does not ask again in another process.
+func forgetsQuestions() copilot.Options {
+	return copilot.Options{Capabilities: func() []agent.Capability {
+		return slices.DeleteFunc(agent.Capabilities(), func(c agent.Capability) bool { return c == agent.Continuing })
+	}}
+}
+
+func TestQuestionEndsWithAgentThatDoesNotAskAgain(t *testing.T) {
+	for _, tc := range []struct {
+		name, ending string
+		end          func(*portal)
+	}{{"after a stop", "q is cancelled", (*portal).stop}, {"after a kill", "q is expired", (*portal).kill}} {
+		atHome(t, tc.name, func(h *home) {
+			t := h.t
+			p := h.portalWith(forgetsQuestions())
+			h.agents.Script = asksToRun
+			s := p.start()
+			prompt(t, s, "first")
+			settle()
+			tc.end(p)
+			p = h.portalWith(forgetsQuestions())
+			defer p.stop()
+			require.NoError(t, p.host.Recover(t.Context()))
+			require.NoError(t, p.host.ReopenQuestions(t.Context()))
+			s = p.session(s.ID())
+			got := plot(t, s)
+			i := slices.Index(got, tc.ending)
+			require.Positive(t, i, "%q", got)
+			assert.Equal(t, "interrupted", got[i+1])
+			assert.Equal(t, copilot.StateIdle, s.Info().State)
+			require.Error(t, s.Answer("q", event.Answer{Approved: true}, "test"))
+		})
+	}
+}
+
 func TestSessionHasOneOwner(t *testing.T) {
 	atHome(t, "other processes can only read it", func(h *home) {
 		t := h.t

@@ -4,6 +4,7 @@ package archive
 
 import (
 	"encoding/json"
+	"errors"
 	"time"
 
 	"github.com/copilot-portal/portal/copilot/event"
@@ -14,9 +15,14 @@ import (
 // maxText is the maximum size of the indexed part of a text, in bytes.
 const maxText = 64 << 10
 
-// Append stores an event and its searchable text. Errors: those of [store.Lease.Append].
+// Append stores an event and its searchable text. A notice takes the place of an event that is too large. Errors: those of
+// [store.Lease.Append] except [store.ErrTooLarge].
 func Append(lease *store.Lease, e journal.Entry[event.Event]) error {
-	if err := lease.Append(pack(e)); err != nil {
+	err := lease.Append(pack(e))
+	if errors.Is(err, store.ErrTooLarge) {
+		err = lease.Append(lost(e.N, err))
+	}
+	if err != nil {
 		return err
 	}
 	if kind, text := searchable(e.Value); text != "" {
@@ -49,14 +55,19 @@ func pack(e journal.Entry[event.Event]) store.Entry {
 	}
 	var err error
 	if entry.Data, err = event.Encode(e.Value); err != nil {
-		raw, _ := json.Marshal(err.Error()) // strings always encode
-		entry.Data = encodeNotice(noticeLost, raw)
+		return lost(e.N, err)
 	}
 	return entry
 }
 
-// noticeLost is the kind of the [event.Notice] that is stored in place of an event that could not be encoded.
+// noticeLost is the kind of the [event.Notice] that is stored in place of an event that cannot be stored.
 const noticeLost = "portal.not_stored"
+
+// lost returns the entry that takes the place of an event.
+func lost(n uint64, cause error) store.Entry {
+	raw, _ := json.Marshal(cause.Error()) // strings always encode
+	return store.Entry{Number: n, Data: encodeNotice(noticeLost, raw)}
+}
 
 // noticeGap is the kind of the [event.Notice] that is stored in place of events that were never stored. It has the number of
 // the last of them.

@@ -13,10 +13,13 @@ import (
 	"github.com/copilot-portal/portal/copilot/store"
 )
 
+// maxEntry is the maximum size of an entry.
+const maxEntry = 100_000
+
 // stored returns a store with a session "a" that has these events, the first of which has the number 1.
 func stored(t *testing.T, bodies ...event.Body) (*store.Store, *store.Lease) {
 	t.Helper()
-	s, err := store.Open(t.Context(), store.Options{Directory: t.TempDir()})
+	s, err := store.Open(t.Context(), store.Options{Directory: t.TempDir(), MaxEntry: maxEntry})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = s.Close() })
 	lease, err := s.Create(t.Context(), store.Session{ID: "a"})
@@ -38,6 +41,17 @@ func TestEventsAreReadAsTheyWere(t *testing.T) {
 	for i, e := range got {
 		assert.Equal(t, all[i], e.Value.Body)
 	}
+}
+
+func TestNoticeIsStoredInPlaceOfEventThatIsTooLarge(t *testing.T) {
+	s, _ := stored(t, event.ToolEnded{ID: "t", Result: &event.ToolResult{Content: strings.Repeat("x", maxEntry)}}, event.RunEnded{})
+	got, err := archive.Read(t.Context(), s, "a", 0, 10)
+	require.NoError(t, err)
+	require.Len(t, got, 2)
+	notice, _ := got[0].Value.Body.(event.Notice)
+	assert.Equal(t, "portal.not_stored", notice.Kind)
+	assert.Contains(t, string(notice.Raw), "must not exceed")
+	assert.Equal(t, event.RunEnded{}, got[1].Value.Body)
 }
 
 func TestEventsThatWereNeverStoredAreGap(t *testing.T) {

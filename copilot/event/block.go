@@ -18,15 +18,31 @@ const CodeDenied = "denied"
 
 const interruptedTool = "the call was cut off with its run"
 
-// maxBlockOutput is how much of the end of a running tool's output is kept, in bytes.
-const maxBlockOutput = 1 << 20
+// maxOutput is how much of the end of a running tool's output is kept, in bytes.
+const maxOutput = 1 << 20
+
+// Output is the end of the output of a running tool: at most 1 MiB. The zero value is empty. It is not safe for concurrent use.
+type Output struct{ text strings.Builder } // up to twice as long
+
+// Add appends text.
+func (o *Output) Add(text string) {
+	if o.text.Len()+len(text) > 2*maxOutput {
+		kept := tail(o.text.String(), maxOutput)
+		o.text.Reset()
+		o.text.WriteString(kept)
+	}
+	o.text.WriteString(text)
+}
+
+// String returns the end of the output.
+func (o *Output) String() string { return tail(o.text.String(), maxOutput) }
 
 // Block is a thought, a message or a tool call that has started and not ended.
 type Block struct {
 	Run, Agent string
 	Start      Body // [ReasoningStarted], [MessageStarted] or [ToolStarted]
 	Began      time.Time
-	Text       string // all deltas so far, or the output
+	Text       string // all deltas so far, or the end of the output
 }
 
 // Blocks follows a record and tracks its open blocks. The zero value is for the beginning of a record or the position
@@ -38,8 +54,9 @@ type Blocks struct {
 type openBlock struct {
 	Block
 
-	key  string
-	text strings.Builder
+	key    string
+	text   strings.Builder
+	output Output // of a tool
 }
 
 // Apply applies the next event of the record.
@@ -47,12 +64,8 @@ func (o *Blocks) Apply(e Event) {
 	switch b := e.Body.(type) {
 	case RunEnded:
 		o.list = nil
-	case ReasoningStarted:
-		o.openBlock("r"+b.ID, e)
-	case MessageStarted:
-		o.openBlock("m"+b.ID, e)
-	case ToolStarted:
-		o.openBlock("t"+b.ID, e)
+	case ReasoningStarted, MessageStarted, ToolStarted:
+		o.openBlock(startKey(b), e)
 	case ReasoningDelta:
 		o.appendText("r"+b.ID, e, ReasoningStarted{b.ID}, b.Text)
 	case MessageDelta:
@@ -63,6 +76,19 @@ func (o *Blocks) Apply(e Event) {
 		key, _ := Group(e)
 		o.list = slices.DeleteFunc(o.list, func(b *openBlock) bool { return b.key == key })
 	}
+}
+
+// startKey returns the group of the text that a body starts; "" for other bodies.
+func startKey(b Body) string {
+	switch b := b.(type) {
+	case ReasoningStarted:
+		return "r" + b.ID
+	case MessageStarted:
+		return "m" + b.ID
+	case ToolStarted:
+		return "t" + b.ID
+	}
+	return ""
 }
 
 func (o *Blocks) index(key string) *openBlock {
@@ -88,12 +114,11 @@ func (o *Blocks) openBlock(key string, e Event) *openBlock {
 func (o *Blocks) appendText(key string, e Event, start Body, text string) {
 	e.Body = start
 	b := o.openBlock(key, e)
-	if _, isTool := b.Start.(ToolStarted); isTool && b.text.Len()+len(text) > 2*maxBlockOutput {
-		kept := tail(b.text.String(), maxBlockOutput)
-		b.text.Reset()
-		b.text.WriteString(kept)
+	if _, isTool := b.Start.(ToolStarted); isTool {
+		b.output.Add(text)
+	} else {
+		b.text.WriteString(text)
 	}
-	b.text.WriteString(text)
 }
 
 // tail returns the end of a text: at most most bytes, and only whole characters.
@@ -109,7 +134,7 @@ func tail(text string, most int) string {
 func (o *Blocks) Open() []Block {
 	list := make([]Block, 0, len(o.list))
 	for _, b := range o.list {
-		b.Text = b.text.String()
+		b.Text = b.text.String() + b.output.String()
 		list = append(list, b.Block)
 	}
 	return list
@@ -144,7 +169,7 @@ func (b Block) EndEvent() Body {
 	case ToolStarted:
 		end := ToolEnded{ID: start.ID, Error: &ToolError{Text: interruptedTool, Code: CodeInterrupted}}
 		if b.Text != "" {
-			end.Result = &ToolResult{Content: tail(b.Text, maxBlockOutput)}
+			end.Result = &ToolResult{Content: b.Text}
 		}
 		return end
 	}

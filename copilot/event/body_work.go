@@ -85,6 +85,7 @@ const (
 )
 
 func (b ToolStarted) visit(v visitor) Body {
+	v.text(&b.Name, masked)
 	v.json(&b.Arguments, masked|counted)
 	return b
 }
@@ -119,7 +120,11 @@ func (t *Todo) visit(v visitor) {
 	v.text(&t.Detail, masked|counted)
 }
 
-func (b SubagentStarted) visit(visitor) Body { return b }
+func (b SubagentStarted) visit(v visitor) Body {
+	v.text(&b.Name, masked)
+	v.text(&b.Title, masked)
+	return b
+}
 
 func (b SubagentEnded) visit(v visitor) Body {
 	v.text(&b.Error, masked|counted)

@@ -18,7 +18,7 @@ type maskedText struct {
 	secret.Stream
 	agent string
 	first Body // its first delta
-	cut   bool // its run has ended; the rest is dropped, because it may belong to a credential
+	cut   bool // its run has ended; the rest is dropped until the next one ends, because it may belong to a credential
 }
 
 // Mask returns a body without credentials, or nil for a piece of text that must be held back.
@@ -55,21 +55,26 @@ func (m *Masker) write(agent string, b Body, text string) Body {
 // HeldBack returns the held back pieces of texts that a body ends: its own, or at the end of a run all of them.
 func (m *Masker) HeldBack(b Body) []Event {
 	if _, over := b.(RunEnded); over {
-		var events []Event
-		for _, key := range slices.Sorted(maps.Keys(m.texts)) {
-			t := m.texts[key]
-			events = append(events, t.flush()...)
-			t.cut = true
-		}
-		return events
-	}
-	if _, begins := b.(RunStarted); begins {
-		clear(m.texts)
+		return m.cut()
 	}
 	if key, end := Group(Event{Body: b}); end {
 		return m.close(key)
 	}
+	if t := m.texts[startKey(b)]; t != nil && t.cut { // another text with the same id
+		delete(m.texts, startKey(b))
+	}
 	return nil
+}
+
+// cut ends all texts and forgets those of the run before.
+func (m *Masker) cut() (events []Event) {
+	maps.DeleteFunc(m.texts, func(_ string, t *maskedText) bool { return t.cut })
+	for _, key := range slices.Sorted(maps.Keys(m.texts)) {
+		t := m.texts[key]
+		events = append(events, t.flush()...)
+		t.cut = true
+	}
+	return events
 }
 
 func (m *Masker) close(key string) []Event {

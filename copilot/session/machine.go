@@ -24,6 +24,7 @@ type Machine struct {
 	conversations int             // number of conversations so far
 	step          Begin           // the current step
 	released      release         // what follows ReleaseConversation
+	continues     bool            // see [Machine.Stop]
 	effects       []Effect
 }
 
@@ -97,8 +98,12 @@ func (m *Machine) SetStored(closed, elsewhere bool) {
 func (m *Machine) Close() { m.shutDown(Closing) }
 
 // Stop ends the run, unless it waits for answers that can be given later, and the queued ones. The next use of the session
-// activates it again. Only a session with a store can be stopped.
-func (m *Machine) Stop() { m.shutDown(Stopping) }
+// activates it again. Only a session with a store can be stopped. continues reports whether open questions survive the death of the
+// agent's process.
+func (m *Machine) Stop(continues bool) {
+	m.continues = continues
+	m.shutDown(Stopping)
+}
 
 func (m *Machine) shutDown(to State) {
 	if m.state != Active {
@@ -227,6 +232,7 @@ func (m *Machine) Park() (waiting []*Run, unfinished bool) {
 	waiting = m.queue
 	if m.run != nil {
 		unfinished = true
+		m.run.unread = nil // the next owner finds them in the record
 		waiting = append(m.requeueSteers(m.run), m.queue...)
 	}
 	for _, id := range m.OpenQuestions() {
@@ -245,7 +251,11 @@ type Unfinished struct {
 	Run       string           // the run without an end; "" for none
 	Questions []event.Question // open questions of the run
 	Orphans   []event.Question // open questions outside of the run, whose answers nothing waits for
+	Steers    []event.Prompt   // that a process of the agent accepted during its last turn of the run: it would have read them before the next
 	Queue     []*Run           // queued prompts
+	Continues bool             // the questions survive the death of the agent's process
+
+	resumed bool // the run was recovered; from then on it cannot be steered
 }
 
 // Apply follows the runs and questions in a record.
@@ -254,7 +264,17 @@ func (u *Unfinished) Apply(e event.Event) {
 	case event.RunStarted:
 		u.Run = e.Run
 	case event.RunEnded:
-		u.Run, u.Questions, u.Orphans = "", nil, nil
+		*u = Unfinished{}
+	case event.SessionOpened:
+		u.resumed = u.Run != ""
+	case event.UserMessage:
+		if b.Prompt.Steer {
+			u.Steers = append(u.Steers, b.Prompt)
+		}
+	case event.TurnStarted:
+		if e.Agent == "" && !u.resumed {
+			u.Steers = nil
+		}
 	case event.QuestionAsked:
 		if u.Run == "" {
 			u.Orphans = append(u.Orphans, b.Question)
@@ -276,8 +296,8 @@ func (m *Machine) Recover(left Unfinished) {
 	for _, q := range left.Orphans {
 		m.expire(q)
 	}
-	if pending := m.reopenQuestions(left.Questions); len(pending) > 0 {
-		m.run.pending, m.queue = pending, left.Queue
+	if pending := m.reopenQuestions(left); len(pending) > 0 {
+		m.run.pending, m.run.unread, m.queue = pending, left.Steers, left.Queue
 		return
 	}
 	m.interruptRun()
@@ -297,9 +317,9 @@ func (m *Machine) interruptRun() {
 }
 
 // reopenQuestions reopens the questions that can still be answered and expires the others.
-func (m *Machine) reopenQuestions(questions []event.Question) (open []event.Question) {
-	for _, q := range questions {
-		if !q.SurvivesRestart() || m.state != Suspended {
+func (m *Machine) reopenQuestions(left Unfinished) (open []event.Question) {
+	for _, q := range left.Questions {
+		if !left.Continues || !q.SurvivesRestart() || m.state != Suspended {
 			m.expire(q)
 			continue
 		}

@@ -84,8 +84,8 @@ func (m *Machine) SendNow(id string) (run string, err error) {
 		return "", fault.Errorf(fault.Invalid, "a prompt that compacts the conversation cannot be sent into a run: it needs its own")
 	case r.tools != nil:
 		return "", fault.Errorf(fault.Invalid, "a prompt that replaces tools cannot be sent into a run: it needs its own")
-	case current.pending != nil && m.conversation == 0: // its agent is not running yet
-		return "", fault.Errorf(fault.Busy, "the run waits for an answer: answer first, then send the prompt")
+	case current.pending != nil: // see steer
+		return "", fault.Errorf(fault.Busy, "the run continues after a restart and takes no more prompts: the prompt runs after it")
 	case len(current.steers) >= maxQueue:
 		return "", fault.Errorf(fault.Busy, "%d prompts wait already; try again when the agent has read some", maxQueue)
 	}

@@ -30,6 +30,7 @@ type Run struct {
 	idle       *event.Idle      // the end of the agent's work, deferred while a prompt is being delivered
 	pending    []event.Question // of a recovered run: the agent asks them again
 	answers    []Reply          // to pending, given before the agent was started
+	unread     []event.Prompt   // of a recovered run: an earlier process accepted them as steering, and may not have read them
 
 	excerpt string // see Excerpt; "" until it is needed
 	encoded []byte // see Encoded; nil until it is needed
@@ -82,14 +83,6 @@ func (r *Run) Excerpt() string {
 		r.excerpt = Excerpt(secret.Mask(r.Prompt.Text))
 	}
 	return r.excerpt
-}
-
-// Encoded returns the stored form of a queued prompt, masked; nil if it cannot be encoded.
-func (r *Run) Encoded() []byte {
-	if r.encoded == nil {
-		r.encoded, _ = event.Encode(event.Event{Run: r.ID, Body: event.UserMessage{Prompt: event.MaskPrompt(r.Prompt)}})
-	}
-	return r.encoded
 }
 
 // sent reports whether the agent may have the prompt, so that its events belong to this run.
@@ -312,12 +305,12 @@ func (m *Machine) ConversationOpened(err error) {
 	r := m.done()
 	switch {
 	case r == nil:
+	case r.pending != nil && err == nil: // the agent works on it already, so it must be aborted if it stops
+		r.phase = Working
 	case m.stops(r):
 		m.end(r, event.Cancelled)
 	case err != nil:
 		m.fail(r, err)
-	case r.pending != nil:
-		r.phase = Working
 	case r.Prompt.Compact:
 		r.phase = Compacting
 	default:
@@ -524,7 +517,7 @@ func (m *Machine) startNext(isNews bool) {
 // answered later.
 func (m *Machine) canLeaveRunOpen() bool {
 	r := m.run
-	if r == nil || m.state != Stopping || r.stop != stopNone || len(m.open) == 0 {
+	if r == nil || m.state != Stopping || !m.continues || r.stop != stopNone || len(m.open) == 0 {
 		return false
 	}
 	if !r.sent() || len(r.answers) > 0 { // the prompt, or an answer, would be lost

@@ -14,7 +14,7 @@ func (m *Machine) steer(p event.Prompt) (run string, err error) {
 	if len(r.steers) >= maxQueue {
 		return "", fault.Errorf(fault.Busy, "%d prompts wait already; try again when the agent has read some", maxQueue)
 	}
-	if r.pending != nil && m.conversation == 0 { // its agent is not running yet
+	if r.pending != nil { // a CLI that resumes a call ends it twice if a prompt steers it
 		return m.submit(p)
 	}
 	p.RefuseIfBusy, p.Tools = false, nil
@@ -74,9 +74,15 @@ func (m *Machine) noteDelivery(d Deliver, err error, attached bool) {
 	}
 }
 
-// requeueSteers returns runs for the prompts that came too late for theirs, except those that have one in the queue.
+// requeueSteers returns runs for the prompts that came too late for theirs, except those that have one in the queue, and for those that
+// were lost with a process of the agent.
 func (m *Machine) requeueSteers(r *Run) []*Run {
-	runs := make([]*Run, 0, len(r.steers))
+	runs := make([]*Run, 0, len(r.steers)+len(r.unread))
+	for _, p := range r.unread {
+		if !r.Cancelled() { // otherwise they end with their run
+			runs = append(runs, m.newRun(p))
+		}
+	}
 	for _, s := range r.steers {
 		if s.from == nil {
 			runs = append(runs, m.newRun(s.prompt))

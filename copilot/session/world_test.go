@@ -24,6 +24,7 @@ type world struct {
 	attached   bool // there is a conversation
 	alive      bool // its process runs
 	working    bool // it works on a prompt
+	continues  bool // open questions survive its process
 	ids        int
 	log        []any // names of inputs, and effects
 }
@@ -31,7 +32,7 @@ type world struct {
 var errAgent = errors.New("the agent fails")
 
 func newWorld(rng *rand.Rand) *world {
-	w := &world{rng: rng, check: newChecker()}
+	w := &world{rng: rng, check: newChecker(), continues: rng.IntN(4) > 0}
 	w.check.inFlight = func(text string) bool {
 		return slices.ContainsFunc(w.deliveries, func(d session.Deliver) bool { return d.Prompt.Text == text })
 	}
@@ -139,7 +140,7 @@ func (w *world) client() {
 			m.Close()
 		})
 	case n < 64, n < 80 && w.machine.Asks():
-		w.do("stop", func(m *session.Machine) { m.Stop() })
+		w.do("stop", func(m *session.Machine) { m.Stop(w.continues) })
 	case n < 65:
 		w.do("lose", func(m *session.Machine) { w.check.dropWaiting(m); m.Lose() })
 	case n < 68:
@@ -406,7 +407,8 @@ func (w *world) kill() {
 func (w *world) recover(closed bool, waiting []*session.Run) {
 	w.do("stored", func(m *session.Machine) { m.SetStored(closed, false) })
 	left := w.check.unfinished()
-	left.Queue = waiting
+	left.Queue, left.Continues = waiting, w.continues
+	w.check.giveAgain(left.Steers)
 	w.check.told[left.Run] = true // if it continues, the agent knows it
 	w.do("recover "+left.Run, func(m *session.Machine) { m.Recover(left); w.check.recovered(m) })
 	if w.chance(20) {
@@ -461,6 +463,7 @@ type checker struct {
 	steers    map[string]bool
 	forgotten map[string]bool // prompts that may be lost
 	inFlight  func(text string) bool
+	unread    []event.Prompt // that steer, of the current run: no turns are recorded
 	queueChecker
 }
 
@@ -542,6 +545,9 @@ func (c *checker) record(r session.Record) {
 			panic("a prompt is recorded twice: " + b.Prompt.Text)
 		}
 		c.steers[b.Prompt.Text] = true
+		if b.Prompt.Steer {
+			c.unread = append(c.unread, b.Prompt)
+		}
 	case event.QuestionAsked:
 		if _, known := c.asked[b.Question.ID]; known {
 			panic("a question is asked twice")
@@ -552,6 +558,14 @@ func (c *checker) record(r session.Record) {
 			panic("a question closes that is not open")
 		}
 		c.closed[b.ID] = true
+	}
+}
+
+// giveAgain records that prompts may get runs of their own after that in which they were recorded.
+func (c *checker) giveAgain(steers []event.Prompt) {
+	for _, p := range steers {
+		c.steers[p.Text] = false
+		c.mayBeLost(p.Text)
 	}
 }
 
@@ -595,7 +609,7 @@ func (c *checker) end(run string, o event.Outcome) {
 	if left := c.unfinished(); len(left.Questions)+len(left.Orphans) > 0 {
 		panic("a run ends with open questions")
 	}
-	c.current, c.runs[run] = "", ended
+	c.current, c.runs[run], c.unread = "", ended, nil
 }
 
 func (c *checker) watch(id string) { c.watched[id] = true }
@@ -604,7 +618,7 @@ func (c *checker) unwatch(id string) { delete(c.watched, id) }
 
 // unfinished returns what is unfinished according to the record.
 func (c *checker) unfinished() session.Unfinished {
-	left := session.Unfinished{Run: c.current}
+	left := session.Unfinished{Run: c.current, Steers: c.unread}
 	for _, id := range slices.Sorted(maps.Keys(c.asked)) {
 		switch q := c.asked[id]; {
 		case c.closed[id]:

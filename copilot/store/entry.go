@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// MaxEntry is the maximum size of an entry or a text, in bytes.
+// MaxEntry is the usual maximum size of an entry or a text, in bytes.
 const MaxEntry = 256 << 20
 
 // Errors of this package, besides [Failure] and [InUseError].

@@ -109,10 +109,10 @@ func (l *Lease) Index(t Text) error {
 // reserve counts queued bytes and fails if too many wait. An entry larger than the limit is accepted when nothing else
 // waits.
 func (l *Lease) reserve(size int) error {
-	if size += overhead; size > MaxEntry {
+	s := l.store
+	if size += overhead; size > s.options.MaxEntry {
 		return ErrTooLarge
 	}
-	s := l.store
 	if total := s.bytes.Add(int64(size)); total > int64(s.options.Memory) && total > int64(size) {
 		s.bytes.Add(-int64(size))
 		return ErrBacklog

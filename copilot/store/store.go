@@ -21,6 +21,7 @@ type Options struct {
 	Delay     time.Duration // maximum delay of a group; default 20 ms. In a cluster it depends on how many sessions are written
 	Memory    int           // bytes that may wait to be written; default 64 MiB
 	MaxBytes  int64         // maximum size of the file; default unlimited
+	MaxEntry  int           // maximum size of an entry or a text, in bytes; default [MaxEntry]
 	Busy      time.Duration // how long to wait for locks of other processes; default 5 s
 	Heartbeat time.Duration // interval of heartbeats, default 2 s; an owner that misses five is gone
 	Log       *slog.Logger  // default: no log
@@ -37,6 +38,7 @@ func (o Options) withDefaults() (Options, error) {
 	o.Directory = directory
 	o.Delay = cmp.Or(max(o.Delay, 0), 20*time.Millisecond)
 	o.Memory = cmp.Or(max(o.Memory, 0), 64<<20)
+	o.MaxEntry = cmp.Or(max(o.MaxEntry, 0), MaxEntry)
 	o.Busy = cmp.Or(max(o.Busy, 0), 5*time.Second)
 	o.Heartbeat = cmp.Or(max(o.Heartbeat, 0), 2*time.Second)
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))

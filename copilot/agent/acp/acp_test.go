@@ -2,10 +2,13 @@ package acp_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -255,6 +258,32 @@ func TestRefusedFileIsNotWritten(t *testing.T) {
 	assert.NoFileExists(t, file)
 }
 
+func TestForgottenQuestionsDelayNoOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ask := func(ctx context.Context, p *jsonrpc.Peer, call string) error {
+			return p.Call(ctx, "session/request_permission", document{
+				"sessionId": "s1", "toolCall": document{"toolCallId": call, "kind": "execute", "rawInput": document{"command": "ls"}},
+				"options": []document{{"optionId": "yes", "kind": "allow_once", "name": "Yes"}},
+			}, nil)
+		}
+		var forgotten sync.WaitGroup
+		defer forgotten.Wait()
+		s := script(t, "x", prompted(func(ctx context.Context, p *jsonrpc.Peer) string {
+			for range 150 {
+				forgotten.Go(func() { _ = ask(ctx, p, "forgotten") }) // withdrawn at the end of the turn
+			}
+			synctest.Wait()
+			assert.NoError(t, ask(ctx, p, "answered"))
+			return "end_turn"
+		}))
+		s.run(func(c agent.Conversation, q event.Question) {
+			if q.Call == "answered" {
+				approve(c, q)
+			}
+		})
+	})
+}
+
 func TestMissingSignInIsReported(t *testing.T) {
 	s := script(t, "x", jsonrpc.Methods{
 		"initialize": answer(`{"protocolVersion":1,"authMethods":[{"id":"login","name":"Log in","description":"Run x login"}]}`),
@@ -385,6 +414,28 @@ func TestOutputForTerminalsIsShown(t *testing.T) {
 	)
 	assert.Equal(t, "one ", output)
 	assert.Equal(t, "one two", result.Content)
+}
+
+func TestOnlyTheEndOfLongOutputIsKept(t *testing.T) {
+	updates := [][]byte{[]byte(`{"sessionUpdate":"tool_call","toolCallId":"c","kind":"execute","status":"in_progress"}`)}
+	for i := range 2_000 { // 8 MB
+		updates = append(updates, fmt.Appendf(nil, `{"sessionUpdate":"tool_call_update","toolCallId":"c","_meta":{"terminal_output_delta":{"data":"%04000d"}}}`, i))
+	}
+	updates = append(updates, []byte(`{"sessionUpdate":"tool_call_update","toolCallId":"c","status":"completed"}`))
+	deltas := 0
+	var result event.ToolResult
+	acp.Translate(func(_ string, b event.Body) {
+		switch b := b.(type) {
+		case event.ToolOutput:
+			assert.Len(t, b.Text, 4000)
+			deltas++
+		case event.ToolEnded:
+			result = *b.Result
+		}
+	}, updates...)
+	assert.Equal(t, 2_000, deltas)
+	assert.LessOrEqual(t, len(result.Content), 1<<20)
+	assert.True(t, strings.HasSuffix(result.Content, "0001999"))
 }
 
 func FuzzUpdate(f *testing.F) {

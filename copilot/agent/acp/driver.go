@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"math"
 	"os/exec"
 	"slices"
 	"strings"
@@ -142,7 +143,10 @@ func (d *Driver) Launch(ctx context.Context) (agent.Agent, error) {
 	}
 	a := &Agent{driver: d, conversations: map[string]*conversation{}}
 	a.Limited = agent.Limited{Name: d.options.Name, Alive: func(ctx context.Context) error { return a.link.Alive(ctx) }}
-	a.link = stdio.Connect(program, a.methods(), jsonrpc.Options{Log: d.options.Log, IgnoreGarbage: true})
+	a.link = stdio.Connect(program, a.methods(), jsonrpc.Options{
+		Concurrent: math.MaxInt, // requests wait for users: forgotten questions must not delay those that the policy answers
+		Log:        d.options.Log, IgnoreGarbage: true,
+	})
 	if err := a.initialize(ctx); err != nil {
 		a.Stop(stdio.AtOnce())
 		return nil, d.failed(program.How(), err)

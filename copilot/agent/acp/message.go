@@ -134,8 +134,8 @@ type toolUpdate struct {
 	Meta      json.RawMessage `json:"_meta"`
 }
 
-// terminal returns what a command has written since the last update. Some agents send it beside the content, for terminals of their own.
-func (u toolUpdate) terminal() string {
+// terminalOutput returns what a command has written since the last update. Some agents send it beside the content, for terminals of their own.
+func (u toolUpdate) terminalOutput() string {
 	var meta struct {
 		Output struct{ Data string } `json:"terminal_output"`
 		Delta  struct{ Data string } `json:"terminal_output_delta"`

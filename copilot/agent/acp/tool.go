@@ -15,10 +15,10 @@ import (
 type toolCall struct {
 	toolUpdate // what is known of it
 
-	started        bool
-	terminalOutput string // that came beside the content
-	output         string // that was reported
-	refusal        string // why the user refused it
+	started  bool
+	terminal event.Output // that came beside the content
+	output   string       // of the content that was reported
+	refusal  string       // why the user refused it
 }
 
 // find returns an open call, which may be new.
@@ -44,11 +44,11 @@ func (c *toolCall) merge(u toolUpdate) {
 		c.RawOutput = u.RawOutput
 	}
 	c.RawInput = join(c.RawInput, u.RawInput)
-	c.terminalOutput += u.terminal()
+	c.terminal.Add(u.terminalOutput())
 }
 
-// text returns the output so far.
-func (c *toolCall) text() string { return cmp.Or(c.terminalOutput, readAll(c.Content)) }
+// text returns the output so far; of long output that came beside the content, the end.
+func (c *toolCall) text() string { return cmp.Or(c.terminal.String(), readAll(c.Content)) }
 
 // join returns an object with the members of both; those of the second have priority. What is no object is replaced.
 func join(a, b json.RawMessage) json.RawMessage {
@@ -83,10 +83,10 @@ func (c *conversation) callChanged(t *turn, u toolUpdate) {
 		c.endCall(t, call)
 	case "in_progress":
 		c.startCall(call)
-		c.addOutput(call)
+		c.addOutput(call, u)
 	default:
 		if call.started {
-			c.addOutput(call)
+			c.addOutput(call, u)
 		}
 	}
 }
@@ -108,14 +108,23 @@ func (c *conversation) startCall(call *toolCall) {
 	c.emit(event.ToolStarted{ID: call.ID, Name: name, Arguments: arguments})
 }
 
-// addOutput reports what was added to the output of a running call. The caller must hold the lock.
-func (c *conversation) addOutput(call *toolCall) {
-	text := call.text()
-	added, continued := strings.CutPrefix(text, call.output)
-	if continued && added != "" {
-		call.output = text
+// addOutput reports what an update adds to the output of a running call. The caller must hold the lock.
+func (c *conversation) addOutput(call *toolCall, u toolUpdate) {
+	added := cmp.Or(u.terminalOutput(), call.addedContent())
+	if added != "" {
 		c.emit(event.ToolOutput{ID: call.ID, Text: added})
 	}
+}
+
+// addedContent returns what was added to the content since the last call; "" if there is output beside it.
+func (c *toolCall) addedContent() string {
+	text := readAll(c.Content)
+	added, continued := strings.CutPrefix(text, c.output)
+	if !continued || c.terminal.String() != "" {
+		return ""
+	}
+	c.output = text
+	return added
 }
 
 // endCall reports the end of a call. The caller must hold the lock.

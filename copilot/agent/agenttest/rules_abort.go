@@ -38,12 +38,23 @@ func abortRules() []rule {
 			c.prompt(event.Prompt{Text: c.subject.Write(Propose{"My plan"}), Mode: event.ModePlan})
 			c.asked(event.AskPlan)
 		}, agent.Modes, agent.Approval),
+		{name: "an abort ends a steering prompt that was not read", needs: []agent.Capability{agent.Steering}, do: abortSteered},
 		aborted("a prompt with a steering prompt", func(c *testConversation) {
 			c.send(Stream{Chunks: 5000, Over: 20 * time.Second})
 			until[event.MessageDelta](c)
 			c.mustSucceed(c.Send(c.shortContext(), c.steer("steered")))
 		}, agent.Steering),
 	}
+}
+
+func abortSteered(s *ruleContext) {
+	c := s.open(nil)
+	c.send(Stream{Chunks: 5000, Over: 20 * time.Second})
+	until[event.MessageDelta](c)
+	s.mustSucceed(c.Send(s.shortContext(), c.steer("steered")))
+	s.mustSucceed(c.Abort(s.shortContext()))
+	c.idle(true)
+	s.lacks(said(c.run(Recall{})), "steered")
 }
 
 func abortWhileIdle(s *ruleContext) {

@@ -1,6 +1,7 @@
 package agenttest
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/copilot-portal/portal/copilot/agent"
@@ -12,12 +13,14 @@ import (
 func pendingRules() []rule {
 	needs := []agent.Capability{agent.Continuing, agent.Resuming, agent.Permissions}
 	tools := []agent.Capability{agent.Continuing, agent.Resuming, agent.ClientTools}
+	steers := append(slices.Clone(needs), agent.Steering)
 	return []rule{
 		{name: "a pending permission can be granted, and the work continues", needs: needs, do: pendingGranted},
 		{name: "a pending permission can be refused, and the model continues", needs: needs, do: pendingRefused},
 		{name: "a pending question can be answered after another death", needs: needs, do: pendingTwice},
 		{name: "a client tool with a pending permission is called", needs: tools, do: pendingToolPermission},
 		{name: "a pending call of a client tool can return its result", needs: tools, do: pendingToolResult},
+		{name: "a steering prompt that was not read is lost with the process", needs: steers, do: pendingSteered},
 		{name: "a prompt with a pending question can be aborted", needs: needs, do: pendingAborted},
 		{name: "a question that is no longer pending is closed", needs: []agent.Capability{agent.Resuming, agent.Permissions}, do: noLongerPending},
 		{name: "a pending question that was already answered is closed at once", needs: []agent.Capability{agent.Permissions}, do: pendingAnswered},
@@ -96,6 +99,20 @@ func pendingTwice(s *ruleContext) {
 	again.answer(q, event.Answer{Approved: true})
 	_, text := again.assertContinues(q)
 	s.contains(text, "hello")
+}
+
+func pendingSteered(s *ruleContext) {
+	c := s.open(nil)
+	c.run(Say{"a heron"})
+	c.send(Shell{"printf hello"}, Say{"and on"})
+	q := c.asked(event.AskPermission)
+	s.mustSucceed(c.Send(s.shortContext(), c.steer("steered")))
+	s.restartAfterKill(c)
+	again := s.again(c, q).assertResumed()
+	again.answer(q, event.Answer{Approved: true})
+	_, text := again.assertContinues(q)
+	s.contains(text, "and on")
+	s.lacks(text, "steered")
 }
 
 func pendingToolPermission(s *ruleContext) {

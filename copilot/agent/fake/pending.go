@@ -78,6 +78,7 @@ func (t *Turn) handOverQuestions(pending []event.Question) map[string]*scriptQue
 func (c *conversation) adopt(t *Turn, questions map[string]*scriptQuestion) {
 	t.conversation.Store(c)
 	c.turn, c.questions = t, questions
+	t.steers = nil // only the process knew them
 	c.process.start(func() { t.waitForEnd(c) })
 }
 
