@@ -109,7 +109,7 @@ func TestNeedsNameTheirTargets(t *testing.T) {
 }
 
 func FuzzShellNeeds(f *testing.F) {
-	for _, lists := range [][]string{everyday, runners, {
+	for _, lists := range [][]string{everyday, runners, misread, {
 		"git push -f", "bash -c 'git push'", `git -C "a b" commit -m "$(cat <<'EOF'` + "\nx\nEOF\n)\"", "a `b` $((1)) ${c} <(d) >&2 2>x",
 		"\\", "'", "\"", "$(", "$'", "<<", "<<-E\n", "((((", "))))", "`", "sh sh\\ sh\\\\\\ sh", "git-", "git -c", "git --", "a=", "#", "\x00\xff",
 	}} {

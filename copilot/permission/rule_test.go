@@ -129,6 +129,8 @@ func TestRulesWithPatterns(t *testing.T) {
 		{"a tool is allowed", uses("shop", ""), p{"tool(shop)": "allow"}, allow},
 		{"a tool below it is not covered", uses("shop.buy", ""), p{"tool(shop)": "allow"}, ask},
 		{"nor a command of its name", line("git push"), p{"tool(git.push)": "allow"}, ask},
+		{"a comment does not end with its line for the parser", line("make x # \\\ntouch y"), p{"exec.run(make *)": "allow"}, ask},
+		{"a carriage return is no blank", line("make x \r#; git push"), p{"exec.run(make *)": "allow"}, ask},
 		{"a single tool is denied", uses("shop", ""), p{"*": "allow", "tool(shop)": "deny"}, deny},
 		{"which no command can call", line("make"), p{"*": "allow", "tool(shop)": "deny"}, allow},
 		{"an unknown file is not a tool", uses("fs.write", ""), p{"tool(fs.write)": "allow"}, ask},

@@ -56,10 +56,7 @@ func (r *reading) line(line string, dirs []string, depth int) {
 	if s.opaque {
 		r.add(Need{Name: Exec, Target: strings.TrimSpace(line), Opaque: true})
 	}
-	if s.broken {
-		r.guess(s, depth)
-		return
-	}
+	r.guess(s.guesses, depth)
 	dirs = s.directories(dirs)
 	for _, c := range s.commands {
 		r.command(c, dirs, depth)
@@ -68,10 +65,10 @@ func (r *reading) line(line string, dirs []string, depth int) {
 	r.redirects(s.redirects, dirs)
 }
 
-// guess adds what a text that is not valid shell may do with git. That it runs something is already known.
-func (r *reading) guess(s script, depth int) {
+// guess adds what commands that may be in a text do with git. That it runs something is already known.
+func (r *reading) guess(commands []command, depth int) {
 	guessed := reading{}
-	for _, c := range s.commands {
+	for _, c := range commands {
 		guessed.command(c, nil, depth)
 	}
 	for _, n := range guessed.needs {

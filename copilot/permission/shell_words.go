@@ -12,8 +12,8 @@ import (
 type script struct {
 	commands  []command
 	redirects []redirect // of compound commands
+	guesses   []command  // that may be in it, if it is not certain how bash reads it
 	opaque    bool       // other commands may run, too
-	broken    bool       // it is not valid shell, so the commands are guesses
 }
 
 // command is a simple command: assignments, words, redirections.
@@ -46,36 +46,31 @@ type word struct {
 	pipe  bool   // it is a pipe to or from another command, such as ">(cat)"
 }
 
-// maxNesting bounds the recursion of the parser: each level costs it 4 KiB of stack.
-const maxNesting = 1000
-
 // parseScript parses a script as bash.
 func parseScript(line string) script {
-	if strings.Count(line, "(")+strings.Count(line, "{") > maxNesting {
-		return guess(line)
-	}
-	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(line), "")
-	if err != nil {
-		return guess(line)
-	}
 	p := parsing{line: line}
-	syntax.Walk(file, p.visit)
+	file, err := parse(line)
+	if file != nil {
+		syntax.Walk(file, p.visit)
+	}
+	if err != nil {
+		p.opaque, p.guesses = true, guess(line)
+	}
 	return p.script
 }
 
-// guess splits text that is not valid shell, such as code of another language that may contain commands.
-func guess(line string) script {
-	s := script{opaque: true, broken: true}
+// guess splits text that is not certain to be read as shell, such as code of another language that may contain commands.
+func guess(line string) (commands []command) {
 	for piece := range strings.FieldsFuncSeq(line, func(r rune) bool { return strings.ContainsRune(";&|()`\n", r) }) {
 		var words []word
 		for field := range strings.FieldsSeq(piece) {
 			words = append(words, literal(strings.Trim(field, `'"`)))
 		}
 		if words = skipKeywords(words); len(words) > 0 {
-			s.commands = append(s.commands, command{words: words})
+			commands = append(commands, command{words: words})
 		}
 	}
-	return s
+	return commands
 }
 
 // skipKeywords skips shell keywords before a command.
