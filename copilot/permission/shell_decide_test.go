@@ -171,6 +171,10 @@ var runners = []string{
 	`git -c a.b=c status`, `git p`, `git lfs push`, `git difftool`, `git mergetool`, `git submodule foreach x`, `git bisect run x`, `git rebase -x y z`, `git rebase --ex y`, `git grep -Ox y`, `git grep --open=x y`,
 	`git diff --ext-diff`, `git clone -c a.b=c x`, `git clone ext::x`, `git clone -u x y`, `git clone --template=x y`, `git init --template=x`, `git config alias.x '!y'`, `git config --global core.pager x`, `git config -e`,
 	`git fetch --upload-pack=x`, `git fetch --upl x`, `git ls-remote --exec=x`, `git archive --remote=x --exec=y z`, `git merge -s x y`, `git help x`, `git send-email x`, `git filter-branch x`, `git daemon`, `git $x`,
+	`git grep -e -- '-Ogit push origin main #'`, `git grep -f -- '-Ox' a`, `git grep -ie -- '-Ox'`, `git grep -e -- *`,
+	`x='exec=git push'; git rebase "--$x" HEAD~1`, `x='Ogit push #'; git grep "-$x" a`, `git bisect "r$x" git push`, `git submodule "fore$x" 'git push'`, `git init "--$x"`, `git clone --"$x" a b`,
+	`set -k; git diff GIT_EXTERNAL_DIFF='git push #'`, `set -ek`, `set -o keyword`, `shopt -so keyword`, `set "$x"`, `set $x`, `shopt "$x"`,
+	`set -a; : "${GIT_EXTERNAL_DIFF:=git push #}"; git diff`, `unset PATH; : "${PATH:=/tmp/x:/bin}"; ls`, `echo ${PAGER=x}`,
 }
 
 // misread are lines that bash reads in another way than the parser does; each pushes in bash.

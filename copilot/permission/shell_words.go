@@ -103,7 +103,8 @@ func quoted(text string) string {
 
 // parsing collects a script from the nodes of a syntax tree.
 type parsing struct {
-	line string
+	line    string
+	loopEnd uint // offset of the end of the loops seen so far
 	script
 }
 
@@ -114,18 +115,37 @@ func (p *parsing) visit(node syntax.Node) bool {
 	case *syntax.Stmt:
 		p.statement(n)
 	case *syntax.ForClause:
+		p.loopEnd = max(p.loopEnd, n.End().Offset())
 		if loop, ok := n.Loop.(*syntax.WordIter); ok {
-			a := assign{name: loop.Name.Value, value: word{vague: true}, shown: "for " + loop.Name.Value}
-			if !a.isHarmless(true) {
-				p.commands = append(p.commands, command{assigns: []assign{a}})
-			}
+			p.sets(loop.Name.Value, "for "+loop.Name.Value)
 		}
+	case *syntax.WhileClause:
+		p.loopEnd = max(p.loopEnd, n.End().Offset())
 	case *syntax.FuncDecl, *syntax.CoprocClause:
 		p.opaque = true
-	case *syntax.ParamExp: // ${x@P} runs what is in x
-		p.opaque = p.opaque || n.Exp != nil && n.Exp.Op == syntax.OtherParamOps
+	case *syntax.ParamExp:
+		if n.Exp != nil {
+			p.expansion(n)
+		}
 	}
 	return true
+}
+
+// expansion reads an expansion with an operator.
+func (p *parsing) expansion(n *syntax.ParamExp) {
+	op := n.Exp.Op
+	p.opaque = p.opaque || op == syntax.OtherParamOps // ${x@P} runs what is in x
+	if op == syntax.AssignUnset || op == syntax.AssignUnsetOrNull {
+		p.sets(n.Param.Value, p.source(n))
+	}
+}
+
+// sets adds a variable that the shell sets to something that is not known.
+func (p *parsing) sets(name, shown string) {
+	a := assign{name: name, value: word{vague: true}, shown: shown}
+	if !a.isHarmless(true) {
+		p.commands = append(p.commands, command{assigns: []assign{a}})
+	}
 }
 
 func (p *parsing) statement(s *syntax.Stmt) {
