@@ -11,11 +11,11 @@ func (r *reading) git(c command, args []word, foreign bool, dirs []string) {
 	g := gitCommand{opaque: foreign}
 	args = g.global(args)
 	if len(args) == 0 {
-		r.add(Need{Name: Exec, Target: c.shown(), Opaque: g.opaque})
+		r.add(Need{Name: Exec, Target: c.shown(), Opaque: g.opaque, Connects: c.connects})
 		return
 	}
 	name := g.subcommand(args[0], args[1:])
-	n := Need{Name: name, Target: c.shown(), Prefix: g.prefix("git " + args[0].text), Opaque: g.opaque}
+	n := Need{Name: name, Target: c.shown(), Prefix: g.prefix("git " + args[0].text), Opaque: g.opaque, Connects: c.connects}
 	r.add(n)
 	for _, f := range g.files {
 		r.file(Read, f, dirs)

@@ -20,6 +20,9 @@ func TestNeedsNameTheirTargets(t *testing.T) {
 	opaque := func(target, prefix string) permission.Need {
 		return permission.Need{Name: permission.Exec, Target: target, Prefix: prefix, Opaque: true}
 	}
+	connects := func(target, prefix string) permission.Need {
+		return permission.Need{Name: permission.Exec, Target: target, Prefix: prefix, Connects: true}
+	}
 	write := func(target string) permission.Need { return permission.Need{Name: permission.Write, Target: target} }
 	git := func(name, target, prefix string) permission.Need {
 		return permission.Need{Name: name, Target: target, Prefix: prefix}
@@ -91,12 +94,14 @@ func TestNeedsNameTheirTargets(t *testing.T) {
 		`ls > ~/x`:                {exec("ls", "ls"), write("~/x")},
 		`ls > '~/x'`:              {exec("ls", "ls"), write("./~/x")},
 		`ls > ~somebody/x`:        {exec("ls", "ls"), write("")},
-		`ls > $x`:                 {exec("ls", "ls"), write("")},
+		`ls > $x`:                 {connects("ls", "ls"), write("")},
 		`ls > ~/../x`:             {exec("ls", "ls"), write("")},
 		`ls > a/../~/x`:           {exec("ls", "ls"), write("a/../~/x")},
 		`cd ~/a; ls > ../x`:       {exec("cd ~/a", "cd"), exec("ls", "ls"), write("../x"), write("")},
 		`cd '~'; ls > x`:          {exec("cd '~'", "cd"), exec("ls", "ls"), write("x"), write("./~/x")},
-		`ls > "$HOME/x"`:          {exec("ls", "ls"), write("")},
+		`ls > "$HOME/x"`:          {connects("ls", "ls"), write("")},
+		`{ ls; } < $x`:            {connects("ls", "ls")},
+		`ls > x/"$x"`:             {exec("ls", "ls"), write("")},
 		`ls > {a,b}`:              {exec("ls", "ls"), write("")},
 		`ls > "a b" 2> c`:         {exec("ls", "ls"), write("a b"), write("c")},
 		`ls 2>&1 >/dev/null 3>&-`: {exec("ls", "ls")},
@@ -107,13 +112,17 @@ func TestNeedsNameTheirTargets(t *testing.T) {
 		`> x`:                     {exec("", ""), write("x")},
 		`cat < /dev/tcp/h/80`:     {exec("cat", "cat"), {Name: permission.Fetch, Target: "tcp://h/80"}},
 		// A relative path may be in any directory that the shell may have entered.
-		`cd sub && ls > x`:       {exec("cd sub", "cd"), exec("ls", "ls"), write("x"), write("sub/x")},
-		`cd /etc && ls > x`:      {exec("cd /etc", "cd"), exec("ls", "ls"), write("x"), write("/etc/x")},
-		`cd ~/a; ls > x`:         {exec("cd ~/a", "cd"), exec("ls", "ls"), write("x"), write("~/a/x")},
-		`cd $x; ls > x`:          {exec("cd $x", "cd"), exec("ls", "ls"), write("")},
-		`cd a; cd b; ls > x`:     {exec("cd a", "cd"), exec("cd b", "cd"), exec("ls", "ls"), write("")},
-		`cd a; ls > /x`:          {exec("cd a", "cd"), exec("ls", "ls"), write("/x")},
-		`bash -c 'cd a; ls > x'`: {opaque(`bash -c 'cd a; ls > x'`, ""), exec("cd a", "cd"), exec("ls", "ls"), write("x"), write("a/x")},
+		`cd sub && ls > x`:                      {exec("cd sub", "cd"), exec("ls", "ls"), write("x"), write("sub/x")},
+		`cd /etc && ls > x`:                     {exec("cd /etc", "cd"), exec("ls", "ls"), write("x"), write("/etc/x")},
+		`cd ~/a; ls > x`:                        {exec("cd ~/a", "cd"), exec("ls", "ls"), write("x"), write("~/a/x")},
+		`cd $x; ls > x`:                         {exec("cd $x", "cd"), exec("ls", "ls"), write("")},
+		`cd a; cd b; ls > x`:                    {exec("cd a", "cd"), exec("cd b", "cd"), exec("ls", "ls"), write("")},
+		`cd a; ls > /x`:                         {exec("cd a", "cd"), exec("ls", "ls"), write("/x")},
+		`for i in 1; do cd ..; ls > x; done`:    {exec("cd ..", "cd"), exec("ls", "ls"), write("")},
+		`while ls; do cd a; done > x`:           {exec("ls", "ls"), exec("cd a", "cd"), write("")},
+		`for i in 1; do cd /a; ls > x; done`:    {exec("cd /a", "cd"), exec("ls", "ls"), write("x"), write("/a/x")},
+		`for i in 1; do ls; done; cd a; ls > x`: {exec("ls", "ls"), exec("cd a", "cd"), write("x"), write("a/x")},
+		`bash -c 'cd a; ls > x'`:                {opaque(`bash -c 'cd a; ls > x'`, ""), exec("cd a", "cd"), exec("ls", "ls"), write("x"), write("a/x")},
 		// A line that cannot be parsed is one opaque command.
 		`echo "a`:     {opaque(`echo "a`, "")},
 		``:            {{Name: permission.Exec, Opaque: true}},

@@ -87,7 +87,7 @@ func TestGitPermissionAllowsNoOtherCommand(t *testing.T) {
 		},
 		"redirections and options read files elsewhere": {
 			`git commit -F /etc/shadow`, `git commit --file /etc/shadow`, `git commit -F - < /etc/shadow`, `git commit -F ../x`, `git commit -F ~/x`, `git commit -F "$x"`,
-			`git commit -aF /etc/shadow`, `git commit -F/etc/shadow`,
+			`git commit -aF /etc/shadow`, `git commit -F/etc/shadow`, `{ git commit -F -; } < /etc/shadow`,
 		},
 		"other commands beside it": {
 			`git commit -m x; touch X`, `git commit -m x && touch X`, `git commit -m x | tee X`, `git commit -m x & touch X`, "git commit -m x\ntouch X",

@@ -21,6 +21,8 @@ type command struct {
 	assigns   []assign
 	words     []word
 	redirects []redirect
+	repeats   bool // it is part of a loop
+	connects  bool // the shell may open a connection for it instead of a file
 }
 
 // assign is an assignment, before a command or on its own.
@@ -149,7 +151,7 @@ func (p *parsing) sets(name, shown string) {
 }
 
 func (p *parsing) statement(s *syntax.Stmt) {
-	c := command{}
+	c := command{repeats: s.Pos().Offset() < p.loopEnd}
 	for _, r := range s.Redirs {
 		c.redirects = append(c.redirects, p.redirect(r)...)
 		if r.N != nil && strings.HasPrefix(r.N.Value, "{") {
