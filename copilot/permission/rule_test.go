@@ -235,6 +235,20 @@ func TestLinksInRulePathAreFollowed(t *testing.T) {
 	assert.Equal(t, permission.Deny, permission.Decide(uses("fs.read", dir+"/.ssh/id").AllNeeds(), "/project", policy))
 }
 
+func TestPathHasSeveralNamesWhereCaseDoesNotMatter(t *testing.T) {
+	for path, matches := range map[string]bool{
+		"/home/u/.ssh/id": true, "/Home/U/.SSH/id": true, "/home/u/.\u017fsh/id": true, "/home/u/ssh/id": false,
+		"/\u00dcn\u00ef/x.PEM": true, "/U\u0308NI\u0308/x.pem": true, "/uni/x.pem": false,
+	} {
+		assert.Equal(t, matches, permission.MatchesPath("/home/u/.ssh/**", path) || permission.MatchesPath("/\u00fcn\u00ef/*.Pem", path), path)
+	}
+}
+
+func TestPathOfARuleThatAllowsIsExact(t *testing.T) {
+	policy := permission.Policy{"fs.read(/etc/**)": permission.Allow}
+	assert.Equal(t, permission.Ask, permission.Decide(uses("fs.read", "/ETC/x").AllNeeds(), "/project", policy))
+}
+
 func FuzzParseRule(f *testing.F) {
 	for _, rule := range []string{"exec.run(git status *)", "exec.run(=a; b)", "fs.read(/a/**/b?)", `fs.read(/\[)`, "net.fetch(*.a.test:1)", "tool(a.b)", "fs.read(~/x)", "x", "exec.run('a b' c)"} {
 		f.Add(rule)
