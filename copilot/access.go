@@ -55,7 +55,7 @@ func (s *Session) AnswerAs(ctx context.Context, id string, a event.Answer, by st
 			return fault.ErrSessionNotFound
 		case !access.Answers:
 			return errMayNotAnswer
-		case a.Remember:
+		case a.Remember || a.Scope != "":
 			return errMayNotRemember
 		}
 	}

@@ -16,8 +16,8 @@ const maxRemembered = 200
 // remember turns an answer into rules for its scope and returns the answer with that scope. An answer that cannot be remembered applies once. Errors:
 // kind [fault.Invalid] if too much is remembered. The caller must hold the lock.
 func (s *Session) remember(q event.Question, a event.Answer) (event.Answer, error) {
-	if q.Kind != event.AskPermission || len(q.Scopes) == 0 || !a.Remember && a.Scope == "" {
-		a.Remember = a.Remember && q.Kind != event.AskPermission
+	if q.Kind != event.AskPermission || len(q.Scopes) == 0 || !a.Remember {
+		a.Remember, a.Scope = a.Remember && q.Kind != event.AskPermission, ""
 		return a, nil
 	}
 	scope := q.Scopes[0]
@@ -34,7 +34,7 @@ func (s *Session) remember(q event.Question, a event.Answer) (event.Answer, erro
 	if len(remembered) > maxRemembered {
 		return a, fault.Errorf(fault.Invalid, "%d permissions are remembered already: revoke some of them, or answer for once", maxRemembered)
 	}
-	a.Remember, a.Scope = true, scope.Kind
+	a.Scope = scope.Kind
 	s.setPolicies(s.settings.Policy, remembered)
 	return a, nil
 }

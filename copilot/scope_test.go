@@ -152,7 +152,7 @@ func TestRememberedRuleMatchesItsScope(t *testing.T) {
 		{"a denial is remembered", commandLine("q", "ls"), never, commandLine("q", "ls"), copilot.StateIdle},
 		{"a denial is not wider", commandLine("q", "ls"), never, commandLine("q", "ls x"), copilot.StateWaiting},
 		{"an answer without a scope applies once", uses("fs.write", ""), always, uses("fs.write", ""), copilot.StateWaiting},
-		{"a scope without remember is remembered", commandLine("q", "ls"), event.Answer{Approved: true, Scope: permission.ScopeCommand}, commandLine("q", "ls"), copilot.StateIdle},
+		{"a scope without remember applies once", commandLine("q", "ls"), event.Answer{Approved: true, Scope: permission.ScopeCommand}, commandLine("q", "ls"), copilot.StateWaiting},
 	}
 	for _, tt := range tests {
 		inWorld(t, tt.name, copilot.Options{}, func(w *world) {

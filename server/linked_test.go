@@ -173,9 +173,11 @@ func (s sharing) rest(t *testing.T) {
 	}
 	status, _ := s.p.Do("POST", "/api/copilot/session/"+s.other+"/answer/"+question, `{"approved":true}`, withBearer(answer)...)
 	assert.Equal(t, http.StatusOK, status, "no such session, as this dialect says it")
-	status, text := s.p.Do("POST", at+"/answer/"+question, `{"approved":true,"remember":true}`, withBearer(answer)...)
-	assert.Equal(t, http.StatusForbidden, status, text)
-	status, text = s.p.Do("POST", at+"/answer/"+question, `{"approved":true}`, withBearer(answer)...)
+	for _, lasting := range []string{`{"approved":true,"remember":true}`, `{"approved":true,"scope":"commands"}`} {
+		status, text := s.p.Do("POST", at+"/answer/"+question, lasting, withBearer(answer)...)
+		assert.Equal(t, http.StatusForbidden, status, text)
+	}
+	status, text := s.p.Do("POST", at+"/answer/"+question, `{"approved":true}`, withBearer(answer)...)
 	assert.Equal(t, http.StatusOK, status)
 	assert.JSONEq(t, `{}`, text)
 	_, list := s.p.Do("GET", "/api/copilot/session", "", withBearer(read)...)
@@ -215,8 +217,10 @@ func (s sharing) http(t *testing.T) {
 	}
 	_, refusal = s.call(answer, "question.answer", document{"sessionId": s.other, "requestId": question, "approved": true})
 	assert.Contains(t, refusal, "Session not found")
-	_, refusal = s.call(answer, "question.answer", document{"sessionId": s.session, "requestId": question, "approved": true, "remember": true})
-	assert.Contains(t, refusal, "once")
+	for member, value := range (document{"remember": true, "scope": "commands"}) {
+		_, refusal = s.call(answer, "question.answer", document{"sessionId": s.session, "requestId": question, "approved": true, member: value})
+		assert.Contains(t, refusal, "once")
+	}
 	_, refusal = s.call(answer, "question.answer", document{"sessionId": s.session, "requestId": question, "approved": true})
 	assert.Empty(t, refusal)
 	status, _ := s.p.Do("GET", "/stream/"+s.other, "", withBearer(read)...)

@@ -11,11 +11,11 @@ func (r *reading) git(c command, args []word, foreign bool, dirs []string) {
 	g := gitCommand{opaque: foreign}
 	args = g.global(args)
 	if len(args) == 0 {
-		r.add(Need{Name: Exec, Target: c.shown(), Opaque: g.opaque})
+		r.add(Need{Name: Exec, Target: c.shown(), Opaque: g.opaque, Connects: c.connects})
 		return
 	}
 	name := g.subcommand(args[0], args[1:])
-	n := Need{Name: name, Target: c.shown(), Prefix: g.prefix("git " + args[0].text), Opaque: g.opaque}
+	n := Need{Name: name, Target: c.shown(), Prefix: g.prefix("git " + args[0].text), Opaque: g.opaque, Connects: c.connects}
 	r.add(n)
 	for _, f := range g.files {
 		r.file(Read, f, dirs)
@@ -126,30 +126,44 @@ func isPlainGit(sub string, args []word) bool {
 	switch sub {
 	case "add", "branch", "check-ignore", "checkout", "clean", "count-objects", "init", "ls-files", "ls-tree", "mv", "reset", "restore",
 		"rev-parse", "rm", "stash", "status", "switch", "tag", "update-index", "version":
-		return !slices.ContainsFunc(args, func(a word) bool { return isAmong(a.text, []string{"--template"}) })
+		return !slices.ContainsFunc(args, func(a word) bool { return mayBeAmong(a, []string{"--template"}) })
 	case "config":
 		return readsConfig(args)
-	case "blame", "diff", "grep", "log", "show":
-		args = beforeDashes(args)
-	case "am", "apply", "archive", "bisect", "bundle", "cat-file", "check-attr", "cherry", "cherry-pick", "clone", "describe",
+	case "bisect", "submodule": // which have commands of their own
+		if slices.ContainsFunc(args, func(a word) bool { return a.vague }) {
+			return false
+		}
+	case "grep":
+		args = beforeDashes(args, true)
+	case "blame", "diff", "log", "show":
+		args = beforeDashes(args, false)
+	case "am", "apply", "archive", "bundle", "cat-file", "check-attr", "cherry", "cherry-pick", "clone", "describe",
 		"diff-files", "diff-index", "diff-tree", "fetch", "for-each-ref", "format-patch", "fsck", "gc", "hash-object", "ls-remote",
 		"merge", "merge-base", "name-rev", "notes", "pull", "range-diff", "read-tree", "rebase", "reflog", "remote", "rev-list",
-		"revert", "shortlog", "show-ref", "sparse-checkout", "submodule", "symbolic-ref", "update-ref", "var", "worktree", "write-tree":
+		"revert", "shortlog", "show-ref", "sparse-checkout", "symbolic-ref", "update-ref", "var", "worktree", "write-tree":
 	default:
 		return false
 	}
 	risky := riskyGitOptions(sub)
 	return !slices.ContainsFunc(args, func(a word) bool {
-		return a.loose || strings.HasPrefix(a.text, "$") || isAmong(a.text, risky) || namesHelper(a.text)
+		return a.loose || strings.HasPrefix(a.text, "$") || mayBeAmong(a, risky) || namesHelper(a.text)
 	})
 }
 
-// beforeDashes returns the arguments that may be options.
-func beforeDashes(args []word) []word {
-	if i := slices.IndexFunc(args, func(a word) bool { return a.text == "--" }); i >= 0 {
-		return args[:i]
+// beforeDashes returns the arguments that may be options. If options take values, a "--" may be the value of the option before it.
+func beforeDashes(args []word, takeValues bool) []word {
+	for i, a := range args {
+		if a.text == "--" && (i == 0 || !takeValues || !strings.HasPrefix(args[i-1].text, "-")) {
+			return args[:i]
+		}
 	}
 	return args
+}
+
+// mayBeAmong reports whether an argument is one of these options, or one whose name the shell computes.
+func mayBeAmong(arg word, options []string) bool {
+	known, _, isComputed := strings.Cut(arg.text, "$")
+	return arg.vague && isComputed && strings.HasPrefix(known, "-") && !strings.Contains(known, "=") || isAmong(arg.text, options)
 }
 
 // riskyGitOptions returns the options with which a subcommand runs a program of the caller's choice.

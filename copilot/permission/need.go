@@ -30,6 +30,9 @@ type Need struct {
 	// must at least ask for it.
 	Opaque bool
 
+	// Connects says that the shell may open a connection for a command: it computes the name of a file that it redirects.
+	Connects bool
+
 	// Line is the whole command line that contains the command or redirection: the effect of an opaque
 	// command may depend on the rest of the line.
 	Line string

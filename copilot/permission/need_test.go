@@ -20,6 +20,9 @@ func TestNeedsNameTheirTargets(t *testing.T) {
 	opaque := func(target, prefix string) permission.Need {
 		return permission.Need{Name: permission.Exec, Target: target, Prefix: prefix, Opaque: true}
 	}
+	connects := func(target, prefix string) permission.Need {
+		return permission.Need{Name: permission.Exec, Target: target, Prefix: prefix, Connects: true}
+	}
 	write := func(target string) permission.Need { return permission.Need{Name: permission.Write, Target: target} }
 	git := func(name, target, prefix string) permission.Need {
 		return permission.Need{Name: name, Target: target, Prefix: prefix}
@@ -58,9 +61,24 @@ func TestNeedsNameTheirTargets(t *testing.T) {
 		`sort -u a`:                    {exec("sort -u a", "sort")},
 		`sort --compress-program=x a`:  {opaque("sort --compress-program=x a", "")},
 		`bash -c ls`:                   {opaque("bash -c ls", "")},
-		`./x ls`:                       {opaque("./x ls", "")},
-		`$x ls`:                        {opaque("$x ls", "")},
-		`unknown ls`:                   {opaque("unknown ls", "")},
+		// So can words of a build tool that name programs of the linker or of MSBuild.
+		`go build -ldflags=-extld=x`:               {opaque("go build -ldflags=-extld=x", "")},
+		`go build --ldflags '-extld=x'`:            {opaque("go build --ldflags -extld=x", "")},
+		`go test -compiler gccgo`:                  {opaque("go test -compiler gccgo", "")},
+		`dotnet build`:                             {opaque("dotnet build", "dotnet build")},
+		`dotnet test --no-build -c Release App`:    {opaque("dotnet test --no-build -c Release App", "dotnet test")},
+		`dotnet build -p:PreBuildEvent='rm -rf x'`: {opaque("dotnet build '-p:PreBuildEvent=rm -rf x'", "")},
+		`dotnet build /P:X=y`:                      {opaque("dotnet build /P:X=y", "")},
+		`dotnet build --property:X=y`:              {opaque("dotnet build --property:X=y", "")},
+		`dotnet build -t:X`:                        {opaque("dotnet build -t:X", "")},
+		`dotnet test --logger x`:                   {opaque("dotnet test --logger x", "")},
+		`dotnet build @x`:                          {opaque("dotnet build @x", "")},
+		`dotnet build ../x`:                        {opaque("dotnet build ../x", "")},
+		`dotnet build ~/x`:                         {opaque("dotnet build ~/x", "")},
+		`git grep -e -- -Ox`:                       {opaque("git grep -e -- -Ox", "")},
+		`./x ls`:                                   {opaque("./x ls", "")},
+		`$x ls`:                                    {opaque("$x ls", "")},
+		`unknown ls`:                               {opaque("unknown ls", "")},
 		// A git permission stands alone only for plain git.
 		`git commit -m 'a b'`:  {git(permission.Commit, "git commit -m 'a b'", "git commit")},
 		`git push origin main`: {git(permission.Push, "git push origin main", "git push")},
@@ -76,12 +94,14 @@ func TestNeedsNameTheirTargets(t *testing.T) {
 		`ls > ~/x`:                {exec("ls", "ls"), write("~/x")},
 		`ls > '~/x'`:              {exec("ls", "ls"), write("./~/x")},
 		`ls > ~somebody/x`:        {exec("ls", "ls"), write("")},
-		`ls > $x`:                 {exec("ls", "ls"), write("")},
+		`ls > $x`:                 {connects("ls", "ls"), write("")},
 		`ls > ~/../x`:             {exec("ls", "ls"), write("")},
 		`ls > a/../~/x`:           {exec("ls", "ls"), write("a/../~/x")},
 		`cd ~/a; ls > ../x`:       {exec("cd ~/a", "cd"), exec("ls", "ls"), write("../x"), write("")},
 		`cd '~'; ls > x`:          {exec("cd '~'", "cd"), exec("ls", "ls"), write("x"), write("./~/x")},
-		`ls > "$HOME/x"`:          {exec("ls", "ls"), write("")},
+		`ls > "$HOME/x"`:          {connects("ls", "ls"), write("")},
+		`{ ls; } < $x`:            {connects("ls", "ls")},
+		`ls > x/"$x"`:             {exec("ls", "ls"), write("")},
 		`ls > {a,b}`:              {exec("ls", "ls"), write("")},
 		`ls > "a b" 2> c`:         {exec("ls", "ls"), write("a b"), write("c")},
 		`ls 2>&1 >/dev/null 3>&-`: {exec("ls", "ls")},
@@ -92,13 +112,17 @@ func TestNeedsNameTheirTargets(t *testing.T) {
 		`> x`:                     {exec("", ""), write("x")},
 		`cat < /dev/tcp/h/80`:     {exec("cat", "cat"), {Name: permission.Fetch, Target: "tcp://h/80"}},
 		// A relative path may be in any directory that the shell may have entered.
-		`cd sub && ls > x`:       {exec("cd sub", "cd"), exec("ls", "ls"), write("x"), write("sub/x")},
-		`cd /etc && ls > x`:      {exec("cd /etc", "cd"), exec("ls", "ls"), write("x"), write("/etc/x")},
-		`cd ~/a; ls > x`:         {exec("cd ~/a", "cd"), exec("ls", "ls"), write("x"), write("~/a/x")},
-		`cd $x; ls > x`:          {exec("cd $x", "cd"), exec("ls", "ls"), write("")},
-		`cd a; cd b; ls > x`:     {exec("cd a", "cd"), exec("cd b", "cd"), exec("ls", "ls"), write("")},
-		`cd a; ls > /x`:          {exec("cd a", "cd"), exec("ls", "ls"), write("/x")},
-		`bash -c 'cd a; ls > x'`: {opaque(`bash -c 'cd a; ls > x'`, ""), exec("cd a", "cd"), exec("ls", "ls"), write("x"), write("a/x")},
+		`cd sub && ls > x`:                      {exec("cd sub", "cd"), exec("ls", "ls"), write("x"), write("sub/x")},
+		`cd /etc && ls > x`:                     {exec("cd /etc", "cd"), exec("ls", "ls"), write("x"), write("/etc/x")},
+		`cd ~/a; ls > x`:                        {exec("cd ~/a", "cd"), exec("ls", "ls"), write("x"), write("~/a/x")},
+		`cd $x; ls > x`:                         {exec("cd $x", "cd"), exec("ls", "ls"), write("")},
+		`cd a; cd b; ls > x`:                    {exec("cd a", "cd"), exec("cd b", "cd"), exec("ls", "ls"), write("")},
+		`cd a; ls > /x`:                         {exec("cd a", "cd"), exec("ls", "ls"), write("/x")},
+		`for i in 1; do cd ..; ls > x; done`:    {exec("cd ..", "cd"), exec("ls", "ls"), write("")},
+		`while ls; do cd a; done > x`:           {exec("ls", "ls"), exec("cd a", "cd"), write("")},
+		`for i in 1; do cd /a; ls > x; done`:    {exec("cd /a", "cd"), exec("ls", "ls"), write("x"), write("/a/x")},
+		`for i in 1; do ls; done; cd a; ls > x`: {exec("ls", "ls"), exec("cd a", "cd"), write("x"), write("a/x")},
+		`bash -c 'cd a; ls > x'`:                {opaque(`bash -c 'cd a; ls > x'`, ""), exec("cd a", "cd"), exec("ls", "ls"), write("x"), write("a/x")},
 		// A line that cannot be parsed is one opaque command.
 		`echo "a`:     {opaque(`echo "a`, "")},
 		``:            {{Name: permission.Exec, Opaque: true}},
@@ -109,7 +133,7 @@ func TestNeedsNameTheirTargets(t *testing.T) {
 }
 
 func FuzzShellNeeds(f *testing.F) {
-	for _, lists := range [][]string{everyday, runners, {
+	for _, lists := range [][]string{everyday, runners, misread, {
 		"git push -f", "bash -c 'git push'", `git -C "a b" commit -m "$(cat <<'EOF'` + "\nx\nEOF\n)\"", "a `b` $((1)) ${c} <(d) >&2 2>x",
 		"\\", "'", "\"", "$(", "$'", "<<", "<<-E\n", "((((", "))))", "`", "sh sh\\ sh\\\\\\ sh", "git-", "git -c", "git --", "a=", "#", "\x00\xff",
 	}} {

@@ -133,10 +133,11 @@ func decideAsCommand(n Need, own finding, policies []Policy) Decision {
 	return own.decision
 }
 
-// mustAsk reports whether something may be denied that an opaque command can do, or an unknown target may be one
-// that a rule restricts.
+// mustAsk reports whether something may be denied that an opaque command can do, or an unknown target or connection
+// may be one that a rule restricts.
 func mustAsk(n Need, policies []Policy) bool {
-	return n.Opaque && deniesMore(policies) || n.isUnknown() && restricts(n.Name, policies)
+	return n.Opaque && deniesMore(policies) || n.isUnknown() && restricts(n.Name, policies) ||
+		n.Connects && (decideByRule(Fetch, false, policies) == Deny || restricts(Fetch, policies))
 }
 
 func decideByRule(name string, inside bool, policies []Policy) Decision {

@@ -129,10 +129,10 @@ type finding struct {
 	found    bool
 }
 
-// isFor reports whether the rule is for exactly this command; for an opaque command, it must be for the
-// whole line.
+// isFor reports whether the rule is for exactly this command; if the effect of the command depends on the rest of
+// its line, it must be for the whole line.
 func (f finding) isFor(n Need) bool {
-	return f.rank >= 2*exactRank || f.rank >= exactRank && n.Prefix != ""
+	return f.rank >= 2*exactRank || f.rank >= exactRank && n.Prefix != "" && !n.Connects
 }
 
 // outranks reports whether the rule decides before another one, as the more specific one or that of an earlier

@@ -43,7 +43,7 @@ func parseCommand(body string) (pattern, error) {
 
 // readSimple parses a text that must be a single command. open is true if it ends with a bare *.
 func readSimple(text string) (c simple, open bool, err error) {
-	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(text), "")
+	file, err := parse(text)
 	if err != nil {
 		return simple{}, false, fault.Errorf(fault.Invalid, "the command is not valid: %w", err)
 	}

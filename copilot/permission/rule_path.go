@@ -4,10 +4,13 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 
 	"github.com/copilot-portal/portal/copilot/fault"
+	"golang.org/x/text/cases"
+	"golang.org/x/text/unicode/norm"
 )
 
 // pathPattern matches absolute paths by their segments: ** matches any number of segments, * and ? match
@@ -60,10 +63,22 @@ func (p pathPattern) rank() int {
 	return p.fixed()
 }
 
-func (p pathPattern) matches(n Need, _ Decision) bool {
-	rest, ok := strings.CutPrefix(filepath.ToSlash(n.Target), "/")
+// foldsPaths says that the usual file systems of the system find a file by its name in other letters as well.
+const foldsPaths = runtime.GOOS == "darwin" || runtime.GOOS == "windows"
+
+func (p pathPattern) matches(n Need, d Decision) bool {
+	return p.matchesPath(n.Target, foldsPaths && d != Allow)
+}
+
+// matchesPath matches a path, or with folds also another name of the same file on a file system that ignores case and
+// the composition of characters.
+func (p pathPattern) matchesPath(path string, folds bool) bool {
+	rest, ok := strings.CutPrefix(filepath.ToSlash(path), "/")
 	if !ok {
 		return false
+	}
+	if folds {
+		p, rest = strings.Split(folded(strings.Join(p, "/")), "/"), folded(rest)
 	}
 	var segments []string
 	if rest != "" {
@@ -71,6 +86,9 @@ func (p pathPattern) matches(n Need, _ Decision) bool {
 	}
 	return p.match(segments)
 }
+
+// folded returns a path in the form that is the same for all names of a file.
+func folded(path string) string { return norm.NFC.String(cases.Fold().String(norm.NFD.String(path))) }
 
 // match tracks after how many segments of the path the pattern can have matched so far: the time is the
 // product of both lengths.

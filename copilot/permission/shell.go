@@ -56,22 +56,24 @@ func (r *reading) line(line string, dirs []string, depth int) {
 	if s.opaque {
 		r.add(Need{Name: Exec, Target: strings.TrimSpace(line), Opaque: true})
 	}
-	if s.broken {
-		r.guess(s, depth)
-		return
-	}
+	r.guess(s.guesses, depth)
 	dirs = s.directories(dirs)
+	connects := mayConnect(s.redirects)
 	for _, c := range s.commands {
+		c.connects = connects || mayConnect(c.redirects)
 		r.command(c, dirs, depth)
 		r.redirects(c.redirects, dirs)
 	}
 	r.redirects(s.redirects, dirs)
+	if slices.ContainsFunc(s.commands, command.isGit) {
+		r.reads(s.redirects, dirs)
+	}
 }
 
-// guess adds what a text that is not valid shell may do with git. That it runs something is already known.
-func (r *reading) guess(s script, depth int) {
+// guess adds what commands that may be in a text do with git. That it runs something is already known.
+func (r *reading) guess(commands []command, depth int) {
 	guessed := reading{}
-	for _, c := range s.commands {
+	for _, c := range commands {
 		guessed.command(c, nil, depth)
 	}
 	for _, n := range guessed.needs {
@@ -84,16 +86,16 @@ func (r *reading) guess(s script, depth int) {
 func (r *reading) command(c command, dirs []string, depth int) {
 	steers := slices.ContainsFunc(c.assigns, func(a assign) bool { return !a.isHarmless(len(c.words) == 0) })
 	if len(c.words) == 0 {
-		r.add(Need{Name: Exec, Target: c.shown(), Opaque: steers})
+		r.add(Need{Name: Exec, Target: c.shown(), Opaque: steers, Connects: c.connects})
 		return
 	}
 	if args, isGit := c.git(); isGit {
 		r.git(c, args, steers || c.words[0].vague || c.words[0].text != "git", dirs)
-		r.reads(c, dirs)
+		r.reads(c.redirects, dirs)
 		return
 	}
 	program, args := c.words[0], c.words[1:]
-	n := Need{Name: Exec, Target: c.shown(), Opaque: steers || program.vague || !runsNothing(program.text, args)}
+	n := Need{Name: Exec, Target: c.shown(), Opaque: steers || program.vague || !runsNothing(program.text, args), Connects: c.connects}
 	if !steers && !program.vague {
 		n.Prefix = prefix(program.text, args, n.Opaque)
 	}
@@ -106,6 +108,13 @@ func (r *reading) command(c command, dirs []string, depth int) {
 	} else if strings.ContainsAny(name, " \t") { // another language, in which quotes mean text
 		r.line(name, dirs, depth+1)
 	}
+}
+
+func (c command) isGit() (isGit bool) {
+	if len(c.words) > 0 {
+		_, isGit = c.git()
+	}
+	return isGit
 }
 
 // git returns the arguments of git if the command is one.

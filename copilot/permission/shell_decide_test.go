@@ -87,13 +87,15 @@ func TestGitPermissionAllowsNoOtherCommand(t *testing.T) {
 		},
 		"redirections and options read files elsewhere": {
 			`git commit -F /etc/shadow`, `git commit --file /etc/shadow`, `git commit -F - < /etc/shadow`, `git commit -F ../x`, `git commit -F ~/x`, `git commit -F "$x"`,
-			`git commit -aF /etc/shadow`, `git commit -F/etc/shadow`,
+			`git commit -aF /etc/shadow`, `git commit -F/etc/shadow`, `{ git commit -F -; } < /etc/shadow`,
 		},
 		"other commands beside it": {
 			`git commit -m x; touch X`, `git commit -m x && touch X`, `git commit -m x | tee X`, `git commit -m x & touch X`, "git commit -m x\ntouch X",
 			`git commit -m "$(touch X)"`, "git commit -m \"`touch X`\"", `git commit -m $(touch X)`, `git push <(touch X)`, `git push > >(touch X)`,
 			"git commit -F - <<EOF\n$(touch X)\nEOF", `git commit -m "${x:-$(touch X)}"`, `git commit -m "$((x[$(touch X)]))"`, `git commit -m "${x@P}"`,
 			`(touch X; git commit)`, `if touch X; then git commit; fi`, `case $(touch X) in x) git commit;; esac`, `git commit -m "x`, `git commit -m 'x`,
+			"git commit -m x # n \\\ntouch X", `git commit -m "${x:-'$(touch X)'}"`, "git commit -F - <<EOF\n${x:-'$(touch X)'}\nEOF", "git commit -m \r#; touch X",
+			"git commit -F - <<EOF\nEO\\\nF\ntouch X\nEOF", `a=(1)#; touch X; git commit`,
 		},
 	} {
 		t.Run(group, func(t *testing.T) {
@@ -136,6 +138,10 @@ var everyday = []string{
 	`for k in "${!a[@]}"; do echo "$k"; done`, `[ "$x" = '[$]' ]`, `[ -z "$x" ] || test "$y" -gt 1`,
 	`x=$(git rev-parse HEAD) && echo "$x"`, `ls 2>/dev/null || true`, `ls > /dev/null 2>&1`, `set -euo pipefail; ls`, `export LANG=C; ls`, `command -v go`, `go version`,
 	`jq . a.json`, `ps aux | grep x`, `sleep 1`, `kill 123`, `test -n "$x"`, `git tag v1`, `ls ~/x`, `chmod +x a.sh`, `python3 --version`, `unset x Y`, `unset -f f`, `unset 'a[0]'`, `test -v PATH`, `[ -n "$x" ]`, `[ "$x" = '[$]' ]`,
+	"ls # c", "ls;# c\npwd", "ls \\\n  -l # c\n# git push \\", "cat <<EOF\n$x ${y:-z} \\$ \\\n  a\nEOF", "cat > /dev/null <<'EOF'\n$(x) \\\nEOF\nls", "cat <<-\"E_1\"\n\ta\n\tE_1\n", "cat <<A <<B\na\nA\nb\nB", "cat <<EOF\nEOF\nls",
+	"x=$(cat <<EOF\n\\\\\na $(ls 'b')\nEOF\n)", `echo "${x:-a}" "$(echo 'b')" "${x:-$(echo 'c')}" ${x:-'d'}`, `[[ $x == @(a|b*) ]]`, `a=(1 2) # c`, "a=(\n1 # c\n)", `(ls) # c`, "case $x in # c\na) ls;; # d\nesac",
+	`git log "--author=$x"`, `git log "--since=$x" -- "$y" *.go`, `git diff --stat -- *.go`, `git grep -n foo -- *.go`, `git grep -e foo -- "$x"`, `git show HEAD:"$x"`, `git submodule update --init`, `git bisect good v1`,
+	`set -- "$x" -k`, `set -o pipefail`, `set +e`, `shopt -s nullglob globstar`, `: "${x:=1}"`, `: "${LANG:=C}"`,
 }
 
 // runners run other programs or scripts.
@@ -165,6 +171,30 @@ var runners = []string{
 	`git -c a.b=c status`, `git p`, `git lfs push`, `git difftool`, `git mergetool`, `git submodule foreach x`, `git bisect run x`, `git rebase -x y z`, `git rebase --ex y`, `git grep -Ox y`, `git grep --open=x y`,
 	`git diff --ext-diff`, `git clone -c a.b=c x`, `git clone ext::x`, `git clone -u x y`, `git clone --template=x y`, `git init --template=x`, `git config alias.x '!y'`, `git config --global core.pager x`, `git config -e`,
 	`git fetch --upload-pack=x`, `git fetch --upl x`, `git ls-remote --exec=x`, `git archive --remote=x --exec=y z`, `git merge -s x y`, `git help x`, `git send-email x`, `git filter-branch x`, `git daemon`, `git $x`,
+	`git grep -e -- '-Ogit push origin main #'`, `git grep -f -- '-Ox' a`, `git grep -ie -- '-Ox'`, `git grep -e -- *`,
+	`x='exec=git push'; git rebase "--$x" HEAD~1`, `x='Ogit push #'; git grep "-$x" a`, `git bisect "r$x" git push`, `git submodule "fore$x" 'git push'`, `git init "--$x"`, `git clone --"$x" a b`,
+	`set -k; git diff GIT_EXTERNAL_DIFF='git push #'`, `set -ek`, `set -o keyword`, `shopt -so keyword`, `set "$x"`, `set $x`, `shopt "$x"`,
+	`set -a; : "${GIT_EXTERNAL_DIFF:=git push #}"; git diff`, `unset PATH; : "${PATH:=/tmp/x:/bin}"; ls`, `echo ${PAGER=x}`,
+}
+
+// misread are lines that bash reads in another way than the parser does; each pushes in bash.
+var misread = []string{
+	"ls # x \\\ngit push --force", "cat <<A # x \\\nA\ngit push\nA",
+	`echo "${x:-'$(git push)'}"`, "cat <<E\n${x:-'`git push`'}\nE", `echo "${x:-a${y-'$(git push)'}}"`,
+	"ls \r#; git push", "ls \\\r\ngit push",
+	"cat <<EOF\nEO\\\nF\ngit push\nEOF", "cat <<EOF\n\\\nEOF\ngit push\nEOF", "cat <<-EOF\n\\\n\tEOF\ngit push\nEOF",
+	"cat <<$'E\\x46'\nEF\ngit push\nE\\x46", "cat <<$'E\\x46'\nE\\x46\n: <<'X'\nEF\ngit push\nX", "cat <<\"E\\\"F\"\nE\\\"F\n: <<'X'\nE\"F\ngit push\nX",
+	"cat <<EOF\n${x}EOF\n: <<'X'\nEOF\ngit push\nX", "cat <<EOF\n$(: '\nEOF\ngit push\n: ')\nEOF", "x=$(cat <<EOF\nEOF)\ngit push\nEOF\n)",
+	"echo `cat <<EOF\nEO\\\\\nF\ngit push\nEOF\n`",
+	`[[ a == @($(git push)) ]]`, "[[ a != +(`git push`) ]]", `[[ a == @(<(git push)) ]]`, `[[ a == @(')') ]]; git push; : ' ]] # '`, `!(git push)`,
+	`a=(1)#; git push`, "echo $(echo \"x\"#; git push\n)", "echo $(echo \"x\"\\\n#; git push\n)",
+}
+
+func TestPushIsFoundWhereBashReadsALineInAnotherWay(t *testing.T) {
+	for _, line := range misread {
+		assert.Equal(t, permission.Deny, decideShell(permission.Policy{"*": permission.Allow, permission.Push: permission.Deny}, line), "%q", line)
+		assert.Equal(t, permission.Ask, decideShell(permission.Policy{"*": permission.Allow, permission.Fetch: permission.Deny}, line), "%q", line)
+	}
 }
 
 func TestEverydayCommandsAreAllowedDespiteDenyRule(t *testing.T) {

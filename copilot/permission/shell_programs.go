@@ -30,6 +30,8 @@ func isHarmlessBuiltin(program string, args []word) (harmless, isOne bool) {
 		return !slices.ContainsFunc(args, func(w word) bool { return !setsHarmless(program, w) }), true
 	case "unset":
 		return !slices.ContainsFunc(args, func(w word) bool { return w.vague || isElement(w.text) }), true
+	case "set", "shopt":
+		return !slices.ContainsFunc(beforeDashes(args, false), setsKeyword), true
 	case "test", "[":
 		return !testEvaluates(args), true
 	case "wait":
@@ -38,6 +40,11 @@ func isHarmlessBuiltin(program string, args []word) (harmless, isOne bool) {
 		return len(args) > 0 && (args[0].text == "-v" || args[0].text == "-V"), true
 	}
 	return false, false
+}
+
+// setsKeyword reports whether an argument of set or shopt may be the option after which bash takes arguments such as PATH=x for variables.
+func setsKeyword(w word) bool {
+	return w.vague || w.text == "keyword" || strings.HasPrefix(w.text, "-") && strings.Contains(w.text, "k")
 }
 
 // isElement reports whether a text is the name of an element of an array whose index bash computes, and may run commands: a[x].
@@ -82,7 +89,7 @@ func isAmong(arg string, options []string) bool {
 func riskyOptions(program string) (risky []string, known bool) {
 	switch program {
 	case ":", "true", "false", "[[", "echo", "cd", "pushd", "popd", "dirs", "pwd", "exit", "return", "break", "continue",
-		"shift", "kill", "sleep", "umask", "ulimit", "type", "set", "shopt", "which",
+		"shift", "kill", "sleep", "umask", "ulimit", "type", "which",
 		"ls", "dir", "cat", "tac", "head", "tail", "wc", "uniq", "cut", "tr", "paste", "join", "comm", "fold", "fmt", "nl", "rev",
 		"expand", "unexpand", "od", "xxd", "hexdump", "strings", "base32", "base64", "column", "seq", "yes", "shuf", "tsort", "numfmt",
 		"factor", "expr", "jq", "cmp", "grep", "egrep", "fgrep", "tee", "dd", "truncate",
@@ -147,11 +154,27 @@ func prefix(program string, args []word, opaque bool) string {
 	case !opaque:
 		return quoted(program)
 	}
-	var subs, risky []string
+	subs, risky := buildTool(program)
+	if len(args) == 0 || args[0].vague || !slices.Contains(subs, args[0].text) {
+		return ""
+	}
+	if slices.ContainsFunc(args, func(w word) bool {
+		return w.loose || isAmong(w.text, risky) || program == "dotnet" && !isPlainDotnet(w)
+	}) {
+		return ""
+	}
+	return program + " " + args[0].text
+}
+
+// buildTool returns the subcommands with which a build tool runs only what the project defines, and the options with which it runs more.
+func buildTool(program string) (subs, risky []string) {
 	switch program {
 	case "go":
 		subs = []string{"build", "doc", "env", "fmt", "list", "mod", "test", "vet", "version"}
-		risky = []string{"-exec", "-toolexec", "-vettool", "-overlay", "-C", "-w", "--exec", "--toolexec", "--vettool", "--overlay", "-modfile"}
+		risky = []string{
+			"-exec", "-toolexec", "-vettool", "-overlay", "-C", "-w", "--exec", "--toolexec", "--vettool", "--overlay", "-modfile",
+			"-ldflags", "--ldflags", "-gccgoflags", "--gccgoflags", "-compiler", "--compiler", // which name the linker
+		}
 	case "npm", "pnpm", "yarn":
 		subs = []string{"test", "t", "ci", "ls", "list", "outdated", "audit"}
 		risky = []string{"--script-shell", "--prefix", "--shell", "--dir", "--cwd", "-C", "--userconfig", "--globalconfig", "--node-options"}
@@ -161,13 +184,19 @@ func prefix(program string, args []word, opaque bool) string {
 	case "dotnet":
 		subs = []string{"build", "format", "test"}
 	}
-	if len(args) == 0 || args[0].vague || !slices.Contains(subs, args[0].text) {
-		return ""
+	return subs, risky
+}
+
+// isPlainDotnet reports whether an argument of dotnet is a harmless option, or the name of something in the directory. Switches of MSBuild, in
+// all their forms, and files with more of them run programs.
+func isPlainDotnet(w word) bool {
+	name, _, _ := strings.Cut(w.text, "=")
+	switch name {
+	case "-c", "--configuration", "-f", "--framework", "-r", "--runtime", "-o", "--output", "-v", "--verbosity", "--filter", "--nologo",
+		"--no-restore", "--no-build", "--no-incremental", "--verify-no-changes":
+		return true
 	}
-	if slices.ContainsFunc(args, func(w word) bool { return w.loose || isAmong(w.text, risky) }) {
-		return ""
-	}
-	return program + " " + args[0].text
+	return w.text != "" && !strings.ContainsAny(w.text[:1], "-/@~") && !strings.Contains(w.text, "..")
 }
 
 // runsText reports whether a program runs commands, or code given as text, from its arguments. These are then

@@ -18,8 +18,8 @@ func (r *reading) redirects(list []redirect, dirs []string) {
 
 // reads adds the files redirected into a plain git command, because it needs no exec.run that would cover
 // them.
-func (r *reading) reads(c command, dirs []string) {
-	for _, from := range c.redirects {
+func (r *reading) reads(list []redirect, dirs []string) {
+	for _, from := range list {
 		if !from.writes {
 			r.file(Read, from.target, dirs)
 		}
@@ -84,6 +84,14 @@ func isConnection(w word) bool {
 	return strings.HasPrefix(w.text, "/dev/tcp/") || strings.HasPrefix(w.text, "/dev/udp/")
 }
 
+// mayConnect reports whether the shell computes the name of a file, which may be that of a connection.
+func mayConnect(list []redirect) bool {
+	return slices.ContainsFunc(list, func(r redirect) bool {
+		known, _, isComputed := strings.Cut(r.target.text, "$")
+		return r.target.vague && !r.target.pipe && isComputed && (strings.HasPrefix("/dev/tcp/", known) || strings.HasPrefix("/dev/udp/", known))
+	})
+}
+
 // directories returns the directories in which the commands of the script may run if it starts in one of
 // these; none if they may run anywhere.
 func (s script) directories(from []string) []string {
@@ -99,7 +107,7 @@ func (s script) directories(from []string) []string {
 			target = c.words[1].path()
 		}
 		switch {
-		case target == "" || len(from) != 1:
+		case target == "", len(from) != 1, c.repeats && !isRooted(target):
 			return nil
 		case isRooted(target):
 			from = append(from, target)

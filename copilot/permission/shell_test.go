@@ -294,7 +294,7 @@ func sorted(names []string) string {
 
 // With quadratic time, this test would not end.
 func TestShellNeedsTakesLinearTime(_ *testing.T) {
-	for _, part := range []string{"a", "'", "\"", "$(", "(", "`", "\\", "\\ ", "<<x\n", "git ", "git push ", "sh 'x' ", "=", "$'"} {
+	for _, part := range []string{"a", "'", "\"", "$(", "(", "`", "\\", "\\ ", "<<x\n", "<<x\nx\n", "#\n", "\\\n", "git ", "git push ", "sh 'x' ", "=", "$'"} {
 		permission.ShellNeeds(strings.Repeat(part, 1<<15/len(part)))
 		permission.ShellNeeds("sh " + strings.Repeat(part, 1<<15/len(part)))
 	}

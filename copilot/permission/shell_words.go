@@ -12,8 +12,8 @@ import (
 type script struct {
 	commands  []command
 	redirects []redirect // of compound commands
+	guesses   []command  // that may be in it, if it is not certain how bash reads it
 	opaque    bool       // other commands may run, too
-	broken    bool       // it is not valid shell, so the commands are guesses
 }
 
 // command is a simple command: assignments, words, redirections.
@@ -21,6 +21,8 @@ type command struct {
 	assigns   []assign
 	words     []word
 	redirects []redirect
+	repeats   bool // it is part of a loop
+	connects  bool // the shell may open a connection for it instead of a file
 }
 
 // assign is an assignment, before a command or on its own.
@@ -46,36 +48,31 @@ type word struct {
 	pipe  bool   // it is a pipe to or from another command, such as ">(cat)"
 }
 
-// maxNesting bounds the recursion of the parser: each level costs it 4 KiB of stack.
-const maxNesting = 1000
-
 // parseScript parses a script as bash.
 func parseScript(line string) script {
-	if strings.Count(line, "(")+strings.Count(line, "{") > maxNesting {
-		return guess(line)
-	}
-	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash)).Parse(strings.NewReader(line), "")
-	if err != nil {
-		return guess(line)
-	}
 	p := parsing{line: line}
-	syntax.Walk(file, p.visit)
+	file, err := parse(line)
+	if file != nil {
+		syntax.Walk(file, p.visit)
+	}
+	if err != nil {
+		p.opaque, p.guesses = true, guess(line)
+	}
 	return p.script
 }
 
-// guess splits text that is not valid shell, such as code of another language that may contain commands.
-func guess(line string) script {
-	s := script{opaque: true, broken: true}
+// guess splits text that is not certain to be read as shell, such as code of another language that may contain commands.
+func guess(line string) (commands []command) {
 	for piece := range strings.FieldsFuncSeq(line, func(r rune) bool { return strings.ContainsRune(";&|()`\n", r) }) {
 		var words []word
 		for field := range strings.FieldsSeq(piece) {
 			words = append(words, literal(strings.Trim(field, `'"`)))
 		}
 		if words = skipKeywords(words); len(words) > 0 {
-			s.commands = append(s.commands, command{words: words})
+			commands = append(commands, command{words: words})
 		}
 	}
-	return s
+	return commands
 }
 
 // skipKeywords skips shell keywords before a command.
@@ -108,7 +105,8 @@ func quoted(text string) string {
 
 // parsing collects a script from the nodes of a syntax tree.
 type parsing struct {
-	line string
+	line    string
+	loopEnd uint // offset of the end of the loops seen so far
 	script
 }
 
@@ -119,22 +117,41 @@ func (p *parsing) visit(node syntax.Node) bool {
 	case *syntax.Stmt:
 		p.statement(n)
 	case *syntax.ForClause:
+		p.loopEnd = max(p.loopEnd, n.End().Offset())
 		if loop, ok := n.Loop.(*syntax.WordIter); ok {
-			a := assign{name: loop.Name.Value, value: word{vague: true}, shown: "for " + loop.Name.Value}
-			if !a.isHarmless(true) {
-				p.commands = append(p.commands, command{assigns: []assign{a}})
-			}
+			p.sets(loop.Name.Value, "for "+loop.Name.Value)
 		}
+	case *syntax.WhileClause:
+		p.loopEnd = max(p.loopEnd, n.End().Offset())
 	case *syntax.FuncDecl, *syntax.CoprocClause:
 		p.opaque = true
-	case *syntax.ParamExp: // ${x@P} runs what is in x
-		p.opaque = p.opaque || n.Exp != nil && n.Exp.Op == syntax.OtherParamOps
+	case *syntax.ParamExp:
+		if n.Exp != nil {
+			p.expansion(n)
+		}
 	}
 	return true
 }
 
+// expansion reads an expansion with an operator.
+func (p *parsing) expansion(n *syntax.ParamExp) {
+	op := n.Exp.Op
+	p.opaque = p.opaque || op == syntax.OtherParamOps // ${x@P} runs what is in x
+	if op == syntax.AssignUnset || op == syntax.AssignUnsetOrNull {
+		p.sets(n.Param.Value, p.source(n))
+	}
+}
+
+// sets adds a variable that the shell sets to something that is not known.
+func (p *parsing) sets(name, shown string) {
+	a := assign{name: name, value: word{vague: true}, shown: shown}
+	if !a.isHarmless(true) {
+		p.commands = append(p.commands, command{assigns: []assign{a}})
+	}
+}
+
 func (p *parsing) statement(s *syntax.Stmt) {
-	c := command{}
+	c := command{repeats: s.Pos().Offset() < p.loopEnd}
 	for _, r := range s.Redirs {
 		c.redirects = append(c.redirects, p.redirect(r)...)
 		if r.N != nil && strings.HasPrefix(r.N.Value, "{") {

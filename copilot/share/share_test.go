@@ -125,9 +125,11 @@ func TestHolderAnswersOnlyWithTheRightTo(t *testing.T) {
 		ctx := w.use(answers)
 		require.ErrorIs(t, w.a.AnswerAs(ctx, "q", approve, "test"), fault.ErrQuestionNotFound, "the answer gets as far as the session")
 		require.ErrorIs(t, w.b.AnswerAs(ctx, "q", approve, "test"), fault.ErrSessionNotFound)
-		err = w.a.AnswerAs(ctx, "q", event.Answer{Approved: true, Remember: true}, "test")
-		assert.Equal(t, fault.Denied, fault.KindOf(err), "%v", err)
-		assert.ErrorIs(t, w.a.AnswerAs(t.Context(), "q", event.Answer{Approved: true, Remember: true}, "test"), fault.ErrQuestionNotFound)
+		for _, lasting := range []event.Answer{{Approved: true, Remember: true}, {Approved: true, Scope: permission.ScopeCommands}} {
+			err = w.a.AnswerAs(ctx, "q", lasting, "test")
+			assert.Equal(t, fault.Denied, fault.KindOf(err), "%v", err)
+			assert.ErrorIs(t, w.a.AnswerAs(t.Context(), "q", lasting, "test"), fault.ErrQuestionNotFound)
+		}
 	})
 }
 

@@ -590,7 +590,7 @@ func TestScopesAreOfferedAndRememberedRulesRevoked(t *testing.T) {
 			document{"kind": "commands", "label": "all commands", "rules": []any{"exec.run"}},
 		}, a.call("GET", s+"/live", "")["scopes"])
 		assert.Contains(a, a.call("POST", s+"/answer/q", `{"approved":true,"scope":"program"}`)["error"], `the scope "program" is not offered`)
-		assert.Empty(a, a.call("POST", s+"/answer/q", `{"approved":true,"scope":"commands"}`))
+		assert.Empty(a, a.call("POST", s+"/answer/q", `{"approved":true,"remember":true,"scope":"commands"}`))
 		assert.Equal(a, document{"rules": document{"*": "ask", "exec.run": "allow"}, "remembered": document{"exec.run": "allow"}}, a.call("GET", s+"/permissions", ""))
 		for _, body := range []string{`{}`, `{"rule":"x","all":true}`, `no`, `{"rule":"exec.run(ls)"}`} {
 			assert.NotEmpty(a, a.call("POST", s+"/revoke", body)["error"], body)

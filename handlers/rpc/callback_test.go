@@ -335,7 +335,7 @@ func TestScopesAreOfferedAndRememberedRulesRevoked(t *testing.T) {
 		scopes, _ := e["scopes"].([]any)
 		require.Len(a, scopes, 3)
 		assert.Equal(a, document{"kind": "program", "label": "git status *", "rules": []any{"exec.run(git status *)"}}, scopes[1])
-		a.must("question.answer", document{"sessionId": id, "callId": e["callId"], "approved": true, "scope": "program"})
+		a.must("question.answer", document{"sessionId": id, "callId": e["callId"], "approved": true, "remember": true, "scope": "program"})
 		s.until("done")
 		want := document{"exec.run(git status *)": "allow"}
 		assert.Equal(a, document{"rules": want, "remembered": want}, a.must("session.permissions", document{"sessionId": id}))

@@ -136,7 +136,7 @@ func TestQuestionsUseContractRequests(t *testing.T) {
 		},
 		"a permission is remembered in a scope": {
 			q:    lists(),
-			does: []step{{"ui.confirm.request", document{"ok": true, "scope": "program"}}},
+			does: []step{{"ui.confirm.request", document{"ok": true, "remember": true, "scope": "program"}}},
 			want: event.Answer{Approved: true, Remember: true, Scope: permission.ScopeProgram},
 		},
 		"a scope that is not offered is asked for again": {
@@ -254,7 +254,7 @@ func TestScopesAreOfferedAndRememberedRulesRevoked(t *testing.T) {
 			document{"kind": "program", "label": "ls *", "rules": []any{"exec.run(ls *)"}},
 			document{"kind": "commands", "label": "all commands", "rules": []any{"exec.run"}},
 		}, params["scopes"])
-		u.Reply("ui.confirm.request", document{"ok": true, "scope": "program"})
+		u.Reply("ui.confirm.request", document{"ok": true, "remember": true, "scope": "program"})
 
 		id, want := document{"session_id": session}, document{"exec.run(ls *)": "allow"}
 		assert.Equal(t, []any{want}, told(other, "permissions", "remembered"))

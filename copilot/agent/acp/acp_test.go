@@ -368,15 +368,27 @@ func TestQuestionNamesWhatIsNeeded(t *testing.T) {
 		`{"kind":"other","title":"Do","name":"magic","rawInput":1}`: {[]string{"agent.x.magic"}, "Do", "1"},
 		`{"title":"Do"}`: {[]string{"agent.x.other"}, "Do", ""},
 	} {
-		q, err := acp.Described(call)
+		q, err := acp.Described(call, t.TempDir())
 		require.NoError(t, err)
 		assert.Equal(t, c.names, q.Names, call)
 		assert.Equal(t, c.title, q.Title, call)
 		assert.Equal(t, c.detail, q.Detail, call)
 	}
-	q, err := acp.Described(`{"kind":"execute","title":"something"}`)
+	q, err := acp.Described(`{"kind":"execute","title":"something"}`, t.TempDir())
 	require.NoError(t, err)
 	assert.True(t, q.Opaque, "a command that is not named may be any")
+}
+
+func TestPathAboveALinkMayBeAnyFile(t *testing.T) {
+	directory, err := filepath.EvalSymlinks(t.TempDir())
+	require.NoError(t, err)
+	outside := t.TempDir()
+	require.NoError(t, os.Symlink(outside, filepath.Join(directory, "link")))
+	for path, want := range map[string]string{"link/../secret": "", "sub/../secret": filepath.Join(directory, "secret"), "./link/x": filepath.Join(outside, "x")} {
+		q, err := acp.Described(`{"kind":"read","rawInput":{"filePath":"`+path+`"}}`, directory)
+		require.NoError(t, err)
+		assert.Equal(t, want, q.AllNeeds()[0].Target, path)
+	}
 }
 
 func TestToolsHaveTheNamesOfTheCopilotCLI(t *testing.T) {

@@ -39,11 +39,10 @@ func Normalized(raw string) (name, arguments string, err error) {
 	return name, string(b), err
 }
 
-// Described returns the question for the permission for a tool call.
-func Described(raw string) (event.Question, error) {
+// Described returns the question for the permission for a tool call in a directory.
+func Described(raw, directory string) (event.Question, error) {
 	u, err := decode[toolUpdate](json.RawMessage(raw))
-	q, needs := u.describe("x")
-	q.SetNeeds(needs...)
+	q, _ := (&toolCall{toolUpdate: u}).question("x", directory)
 	return q, err
 }
 

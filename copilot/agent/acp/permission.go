@@ -224,7 +224,7 @@ func (u toolUpdate) fileNeeds(name string) (needs []permission.Need) {
 	slices.Sort(paths)
 	for _, path := range slices.Compact(paths) {
 		if path != "" {
-			needs = append(needs, permission.Need{Name: name, Target: filepath.Clean(path)})
+			needs = append(needs, permission.Need{Name: name, Target: path})
 		}
 	}
 	if needs == nil {

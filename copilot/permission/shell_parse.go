@@ -1,0 +1,116 @@
+package permission
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"mvdan.cc/sh/v3/syntax"
+)
+
+// maxNesting bounds the recursion of the parser: each level costs it 4 KiB of stack.
+const maxNesting = 1000
+
+var (
+	errNested  = errors.New("it is nested too deeply")
+	errMisread = errors.New("bash may read it in another way than this parser")
+)
+
+// parse parses a text as bash. If it has a character or a construct that bash reads in another way, the error is errMisread; then the tree
+// is only a guess.
+func parse(text string) (*syntax.File, error) {
+	if strings.Count(text, "(")+strings.Count(text, "{") > maxNesting {
+		return nil, errNested
+	}
+	file, err := syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(true)).Parse(strings.NewReader(text), "")
+	if err != nil {
+		return nil, err
+	}
+	if strings.ContainsAny(text, "\r\x00") { // which the parser skips like blanks
+		return file, errMisread
+	}
+	for node := range syntax.Preorder(file) {
+		if isMisread(text, node) {
+			return file, errMisread
+		}
+	}
+	return file, nil
+}
+
+// isMisread reports whether bash may read a node, or what follows it, in another way than the parser did.
+func isMisread(text string, node syntax.Node) bool {
+	switch n := node.(type) {
+	case *syntax.Comment:
+		return strings.HasSuffix(n.Text, "\\\n") || !beginsComment(text[:n.Hash.Offset()])
+	case *syntax.DblQuoted:
+		return quotesInside(n.Parts)
+	case *syntax.ExtGlob: // which the parser does not look into
+		return strings.ContainsAny(n.Pattern.Value, "$`<>'\"\\ \t\n;&")
+	case *syntax.CmdSubst: // which has other backslashes in a here-document
+		return n.Backquotes && strings.Contains(text[n.Left.Offset():n.Right.Offset()], "<<")
+	case *syntax.Redirect:
+		isDocument := n.Op == syntax.Hdoc || n.Op == syntax.DashHdoc
+		return isDocument && !endsAtDelimiter(text, n)
+	}
+	return false
+}
+
+// beginsComment reports whether a # after a text begins a comment, and not the rest of a word.
+func beginsComment(before string) bool {
+	word := strings.TrimRight(before, " \t\n;&|(")
+	return before == "" || len(word) < len(before) && (word == "" || word[len(word)-1] != '\\')
+}
+
+// quotesInside reports whether an expansion within double quotes has single quotes. In ${x:-'$(y)'}, bash takes them for text there and runs y.
+func quotesInside(parts []syntax.WordPart) (found bool) {
+	for _, part := range parts {
+		if _, expands := part.(*syntax.ParamExp); !expands {
+			continue
+		}
+		syntax.Walk(part, func(node syntax.Node) bool {
+			switch node.(type) {
+			case *syntax.SglQuoted:
+				found = true
+			case *syntax.DblQuoted, *syntax.CmdSubst, *syntax.ProcSubst:
+				return false
+			}
+			return true
+		})
+	}
+	return found
+}
+
+// endsAtDelimiter reports whether bash ends a here-document where the parser does. The delimiter is a simple word, bare or quoted as a whole.
+func endsAtDelimiter(text string, r *syntax.Redirect) bool {
+	delimiter, shown := plain(r.Word.Parts, anything).text, text[r.Word.Pos().Offset():r.Word.End().Offset()]
+	isQuoted := slices.Contains([]string{"'" + delimiter + "'", `"` + delimiter + `"`, `\` + delimiter}, shown)
+	switch {
+	case !isIdentifier(delimiter), !isQuoted && shown != delimiter:
+		return false
+	case r.Hdoc == nil: // it is empty
+		return true
+	case !isQuoted && quotesInside(r.Hdoc.Parts):
+		return false
+	}
+	document := text[r.Hdoc.Pos().Offset():r.Hdoc.End().Offset()]
+	if !isQuoted { // then a backslash joins lines
+		document = unescape(document, "\\\n")
+	}
+	return firstIsLast(strings.Split(document, "\n"), delimiter, r.Op == syntax.DashHdoc)
+}
+
+// firstIsLast reports whether the first line that is the delimiter is the last one of all, perhaps after tabs.
+func firstIsLast(lines []string, delimiter string, tabs bool) bool {
+	for i, line := range lines {
+		if tabs {
+			line = strings.TrimLeft(line, "\t")
+		}
+		switch rest, begins := strings.CutPrefix(line, delimiter); {
+		case begins && rest == "":
+			return i == len(lines)-1
+		case begins && strings.Contains(rest, ")"): // it ends here within $(…)
+			return false
+		}
+	}
+	return false
+}
