@@ -274,7 +274,7 @@ func keepsWhatIsWritten(t page) {
 	wire.Sever()
 	b.WaitText(id("offline")+":not([hidden])", "Can't reach the portal.")
 	b.Click(id("answer") + ":is(button)")
-	b.WaitText(id("question"), "Your answer is sent when it reconnects.")
+	b.WaitText(id("question"), "Your answer is sent when it reconnects and this session is shown.")
 	b.Do(goTo("#/settings"))
 	b.WaitGone(id("question"))
 	b.Do(goTo("#/s/" + session))
@@ -282,4 +282,14 @@ func keepsWhatIsWritten(t page) {
 	idle(b, 3)
 	b.WaitText(id("answer"), "heron") // the answer was sent
 	b.WaitText(id("answer"), "sooner")
+
+	other = "[...document.querySelectorAll('[data-testid=\"choice\"]')].find((choice) => choice.textContent.includes('Something else'))"
+	t.portal.Query(session, "ask `What else?` choices `stork` `egret`")
+	b.Wait(other + "?.click() === undefined && " + valueOf("answer-text") + " === ''")
+	b.Type(id("answer-text"), "ibis")
+	b.Do(chromedp.Reload())
+	b.Wait(other + "?.click() === undefined && " + valueOf("answer-text") + ` === "ibis"`)
+	b.Click(id("answer") + ":is(button)")
+	idle(b, 4)
+	b.WaitText(id("answer"), "ibis")
 }

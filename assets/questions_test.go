@@ -366,7 +366,10 @@ func keepsRejectedForm(t page) {
 	b.WaitText(id("question"), "The portal has stopped asking here. Reload the page to answer.")
 	b.Do(chromedp.Reload())
 	b.WaitText(id("question"), "Which birds?")
-	b.Click(id("refuse"))
+	assert.Equal(t, "😀", b.Text(`document.querySelector('[data-testid="field-name"]').value`))
+	b.Type(id("field-name"), "Eve")
+	b.Click(id("submit"))
+	b.WaitText(id("answer"), `"name":"Eve"`)
 	idle(b, 2)
 }
 

@@ -82,7 +82,7 @@ func showsOffline(t page) {
 	wire.Sever()
 	b.WaitText(id("offline")+":not([hidden])", "Can't reach the portal.")
 	b.Click(id("allow"))
-	b.WaitText(id("question"), "Your answer is sent when it reconnects.")
+	b.WaitText(id("question"), "Your answer is sent when it reconnects and this session is shown.")
 
 	b.Type(id("prompt"), "say `stork`")
 	b.Press(kb.Enter)

@@ -60,7 +60,7 @@ func (s *Session) hasRun(id string) bool {
 	case id == "":
 		return false
 	case s.machine.State() == session.Elsewhere:
-		return s.settings.Run == id && s.settings.Outcome == "" || slices.ContainsFunc(s.queueElsewhere(), func(r *session.Run) bool { return r.ID == id })
+		return s.settings.Run == id && s.settings.Outcome == "" || slices.ContainsFunc(s.queueAtRest(), func(r *session.Run) bool { return r.ID == id })
 	}
 	return s.machine.Find(id) != nil
 }

@@ -31,8 +31,8 @@ func (s *Session) Queue() []event.Waiting {
 func (s *Session) listQueue(text func(*session.Run) string) []event.Waiting {
 	list := []event.Waiting{}
 	queue := s.machine.Queue()
-	if s.machine.State() == session.Elsewhere {
-		queue = s.queueElsewhere()
+	if s.machine.State().AtRest() {
+		queue = s.queueAtRest()
 	}
 	for _, r := range queue {
 		if r.Waits() {
@@ -42,8 +42,9 @@ func (s *Session) listQueue(text func(*session.Run) string) []event.Waiting {
 	return list
 }
 
-// queueElsewhere returns the prompts that wait in the process that holds the session. The caller must hold the lock.
-func (s *Session) queueElsewhere() []*session.Run {
+// queueAtRest returns the prompts that wait in the process that holds the session, or that its last one has left. The caller must hold the
+// lock.
+func (s *Session) queueAtRest() []*session.Run {
 	if s.stored.decodedQueue == nil && len(s.stored.queue) > 0 {
 		s.stored.decodedQueue = s.decodeQueue(s.stored.queue)
 	}

@@ -72,7 +72,7 @@ func (s *Session) repair(left unfinished) {
 // is lost and logged. The caller must hold the lock.
 func (s *Session) restoreQueue(started map[string]bool) []*session.Run {
 	runs := s.decodeQueue(s.stored.queue)
-	s.stored.queue = nil
+	s.stored.queue, s.stored.decodedQueue = nil, nil
 	return slices.DeleteFunc(runs, func(r *session.Run) bool { return started[r.ID] })
 }
 

@@ -58,7 +58,7 @@ func TestQuestionOffersApplicableScopes(t *testing.T) {
 			"commands: all commands, writing /elsewhere/log [exec.run fs.write(/elsewhere/log)]",
 		}},
 		{"of a line that writes an unknown file", commandLine("q", "ls > $x"), nil, []string{
-			"command: this exact command [exec.run(ls) fs.write(=ls > $x)]",
+			"command: this exact command [exec.run(=ls > $x) fs.write(=ls > $x)]",
 		}},
 		{"of a push", commandLine("q", "git push origin main"), nil, []string{
 			"command: this exact command [git.push(git push origin main)]", "program: git push * [git.push(git push *)]", "commands: all of git.push [git.push]",

@@ -61,7 +61,7 @@ type storedHead struct {
 	meta         []byte            // as last read
 	status       status            // of the session in the process that holds it
 	queue        []json.RawMessage // prompts that were queued when the last owner ended
-	decodedQueue []*session.Run    // the same in state [session.Elsewhere], once they are asked for
+	decodedQueue []*session.Run    // the same while the session is at rest, once they are asked for
 }
 
 // owner is the process that holds a session in state [session.Elsewhere].

@@ -235,6 +235,7 @@ func (s *Session) requestRelease() {
 		s.setReaderPosition(positionWaiting, 1)
 	}
 	s.stored.queue = append(slices.Clone(s.stored.queue), storedQueue(waiting)...)
+	s.stored.decodedQueue = nil
 	s.lease = s.lease.returning(unfinished)
 	s.storeHead()
 }

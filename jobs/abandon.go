@@ -68,8 +68,8 @@ func abandonTask(_ context.Context, i TaskInfo) (activity.End[TaskInfo, Event], 
 	return activity.End[TaskInfo, Event]{Entries: events(bodies), Change: func(i *TaskInfo) { i.Status = Interrupted }}, nil
 }
 
-// closeSessions closes the sessions that an abandoned task left open, and removes its tools from a borrowed
-// session.
+// closeSessions closes the sessions that an abandoned task left open. A borrowed session loses the tools of the task, and its prompt that
+// waits.
 func (h *Host) closeSessions(ctx context.Context, i TaskInfo) {
 	for _, t := range i.Sessions {
 		s, err := h.options.Sessions.Session(ctx, t.ID)
@@ -77,6 +77,11 @@ func (h *Host) closeSessions(ctx context.Context, i TaskInfo) {
 			continue
 		}
 		if i.Borrowed {
+			for _, prompt := range s.Queue() {
+				if prompt.By == Origin {
+					_ = s.Cancel(prompt.Run) // fails if it has begun
+				}
+			}
 			_ = s.SetTools(ctx, withoutJobTools(s.Tools())) // fails if another process holds the session; then there is nothing to do
 			continue
 		}

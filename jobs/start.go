@@ -97,10 +97,7 @@ func (h *Host) Continue(ctx context.Context, id string) (*Job, error) {
 	if info.Status == Succeeded {
 		return nil, ErrJobDone
 	}
-	next, err := h.nextContinuation(ctx, h.origin(ctx, info)) // fails while any job does the work
-	if err == nil && info.Continues != "" {
-		next, err = h.nextContinuation(ctx, id)
-	}
+	next, err := h.nextContinuation(ctx, h.origin(ctx, info)) // one id for all that could continue the work now
 	if err != nil {
 		return nil, err
 	}

@@ -16,8 +16,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/agent/fake"
+	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/permission"
 	"github.com/copilot-portal/portal/jobs"
 )
 
@@ -135,6 +138,27 @@ func TestJobsOfKilledPortalAreInterrupted(t *testing.T) {
 		assert.Equal(m.t, jobs.Interrupted, second.task(task.ID()).Info().Status)
 		again, err := second.sessions.Session(context.Background(), s.ID())
 		require.NoError(m.t, err)
+		assert.Empty(m.t, again.Tools())
+	})
+	onMachine(t, "and a borrowed session does not run the prompt of the task, which waited", func(m *machine) {
+		agent := script{"busy": reactions(func(t *fake.Turn) {
+			t.Ask(event.Question{ID: "q", Kind: event.AskPermission, Names: []string{permission.Exec}, Title: "Run `ls`"})
+		})}
+		first := m.open(oneTask(plainTask), agent)
+		s := first.session()
+		_, err := s.Prompt(event.Prompt{Text: "busy"})
+		require.NoError(m.t, err)
+		first.borrow(s)
+		wait(5 * time.Second)
+		first.kill()
+		second := m.open(oneTask(plainTask), agent)
+		defer second.stop()
+		require.NoError(m.t, second.host.Recover(context.Background()))
+		again, err := second.sessions.Session(context.Background(), s.ID())
+		require.NoError(m.t, err)
+		require.NoError(m.t, again.Answer("q", event.Answer{Approved: true}, "test"))
+		wait(time.Minute)
+		assert.Equal(m.t, copilot.StateIdle, again.Info().State)
 		assert.Empty(m.t, again.Tools())
 	})
 }

@@ -143,8 +143,15 @@ export function createBox({ draft: id, above = [], buttons, chips, findFiles, co
     refresh: draft.refresh,
     /** Takes out what was put back, unless it has been edited. @param {string} text @param {string[]} names of attached files */
     takeOut(text, names) {
-      attachments.set(attachments.list().filter(({ name }) => !names.includes(name)));
-      set(removeText(field.value, text));
+      const rest = removeText(field.value, text);
+      if (text && rest === field.value) return;
+      const gone = [...names]; // what came back stands first; others may have the same names
+      attachments.set(attachments.list().filter(({ name }) => {
+        const at = gone.indexOf(name);
+        if (at >= 0) gone.splice(at, 1);
+        return at < 0;
+      }));
+      set(rest);
     },
     /** Attaches what is dropped or pasted into a part of the page. @param {HTMLElement} part */
     accept: (part) => acceptFiles(part, (files) => void attachments.add(files)),

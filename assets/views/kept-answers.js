@@ -3,7 +3,7 @@
 import { keep, loadKept } from "./kept.js";
 
 /** @typedef {{question: {id: string}, signature: string, node: HTMLElement}} Card */
-/** @typedef {{signature: string, values: (string | boolean)[], result?: unknown}} KeptAnswer result: of an answer that was not sent */
+/** @typedef {{values: (string | boolean)[], result?: unknown}} KeptAnswer result: of an answer that was not sent */
 
 /** @param {HTMLElement} node @returns {(HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement)[]} */
 const fieldsIn = (node) => [.../** @type {NodeListOf<any>} */ (node.querySelectorAll("input, textarea, select"))];
@@ -12,15 +12,20 @@ const fieldsIn = (node) => [.../** @type {NodeListOf<any>} */ (node.querySelecto
 const isChecked = ({ type }) => type === "checkbox" || type === "radio";
 
 /** Returns what the fields of a card have, in order. @param {HTMLElement} node @returns {(string | boolean)[]} */
-export const fieldValues = (node) => fieldsIn(node).map((field) => (isChecked(field) ? /** @type {HTMLInputElement} */ (field).checked : field.value));
+const fieldValues = (node) => fieldsIn(node).map((field) => (isChecked(field) ? /** @type {HTMLInputElement} */ (field).checked : field.value));
 
 /** @param {HTMLElement} node @param {(string | boolean)[]} values */
 export function setFieldValues(node, values) {
   fieldsIn(node).forEach((field, i) => {
+    if (values[i] === undefined) return;
     if (isChecked(field)) /** @type {HTMLInputElement} */ (field).checked = values[i] === true;
-    else if (typeof values[i] === "string") field.value = /** @type {string} */ (values[i]);
+    else field.value = String(values[i]);
+    field.dispatchEvent(new Event("input", { bubbles: true })); // checks it
   });
 }
+
+/** Other questions can have the same id, such as the text after "Something else…". @param {Card} card */
+const keyOf = ({ question, signature }) => JSON.stringify([question.id, signature]);
 
 /**
  * Keeps answers to the open questions of a session, but none with a password.
@@ -33,24 +38,21 @@ export function keptAnswers(store, session) {
   /** @param {Map<string, KeptAnswer>} all */
   const save = (all) => {
     const open = new Set(session.questions.map(({ id }) => id));
-    const list = [...all].filter(([id]) => open.has(id));
+    const list = [...all].filter(([key]) => open.has(JSON.parse(key)[0]));
     keep(store, name, list.length > 0 ? list : undefined);
   };
   return {
-    /** Returns what is kept for a question; undefined if that is of another one with its id. @param {Card} card */
-    get({ question, signature }) {
-      const found = load().get(question.id);
-      return found?.signature === signature ? found : undefined;
-    },
+    /** @param {Card} card */
+    get: (card) => load().get(keyOf(card)),
     /** @param {Card} card @param {unknown} [result] */
-    set({ question, signature, node }, result) {
-      if (node.querySelector("input[type=password]")) return;
-      save(load().set(question.id, { signature, values: fieldValues(node), result }));
+    set(card, result) {
+      if (card.node.querySelector("input[type=password]")) return;
+      save(load().set(keyOf(card), { values: fieldValues(card.node), result }));
     },
     /** @param {Card} card */
-    drop({ question }) {
+    drop(card) {
       const all = load();
-      if (all.delete(question.id)) save(all);
+      if (all.delete(keyOf(card))) save(all);
     },
   };
 }

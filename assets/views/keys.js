@@ -35,7 +35,7 @@ export function composerAction(key, { text, atStart, atEnd, recalling, onScreen 
 
 /**
  * Reports whether a key submits a field: Enter, but only Ctrl+Enter if the keyboard is on the screen and the field has several lines, because
- * Shift+Enter cannot be typed there. A key that is held does nothing more.
+ * Shift+Enter cannot be typed there. Callers ignore a key that is held.
  * @param {Key} key @param {boolean} onScreen
  */
 export const isSubmit = (key, onScreen) => key.key === "Enter" && !key.shiftKey && !isComposing(key) && (!onScreen || key.ctrlKey || key.metaKey);

@@ -54,6 +54,7 @@ export function createQuestions({ session, rpc, composer }) {
   const closeCard = (card) => {
     if (card.isClosed) return;
     card.isClosed = true;
+    kept.drop(card);
     const text = answeredHere.has(card.question.id) ? "" : closingText(session.answered.get(card.question.id));
     if (!text) return remove(card);
     const hadFocus = card.node.contains(document.activeElement);
@@ -86,21 +87,26 @@ export function createQuestions({ session, rpc, composer }) {
       if (id === null || !rpc.answer(id, result)) {
         card.unsent = () => card.answer(result);
         kept.set(card, result);
-        return failed("Can't reach the portal. Your answer is sent when it reconnects.");
+        return failed("Can't reach the portal. Your answer is sent when it reconnects and this session is shown.");
       }
       answered = asked;
-      kept.drop(card);
+      kept.set(card); // it may be rejected
       answeredHere.add(question.id);
       later(() => card.question === asked && failed(""), ANSWER_TIMEOUT);
     }, composer, session.directory);
     card.nameAgent(askingAgent(question, session));
     cards.set(question.id, card);
     node.append(card.node);
-    card.node.addEventListener("input", () => kept.set(card));
     const was = kept.get(card);
     if (was) setFieldValues(card.node, was.values);
-    if (was?.result !== undefined) card.unsent = () => card.answer(was.result);
-    if (question.rpc !== null) card.unsent?.();
+    card.node.addEventListener("input", () => {
+      if (card.unsent) { // the answer will be another one
+        card.unsent = undefined;
+        card.ask(card.question);
+      }
+      kept.set(card);
+    });
+    if (was?.result !== undefined) card.answer(was.result); // sends it, or says that it waits
     focusWhenIdle(card);
   };
 

@@ -111,7 +111,10 @@ function createRow({ run, call, onError, edits }) {
     edit: button("edit", "Edit", "queue-edit", () => edit()),
     up: button("up", "Move up", "queue-up", () => act("portal.queue.move", { before })),
     down: button("down", "Move down", "queue-down", () => act("portal.queue.move", { before: after })),
-    remove: button("close", "Remove", "queue-remove", () => act("run.cancel", {})),
+    remove: button("close", "Remove", "queue-remove", () => {
+      edits.delete(run);
+      void act("run.cancel", {});
+    }),
   };
   const line = h("div", { class: "waiting-line" }, text, by, h("span", { class: "waiting-buttons" }, ...Object.values(buttons)));
   const field = h("textarea", { rows: 1, "aria-label": "Edit prompt", "data-testid": "queue-text" });
@@ -193,7 +196,10 @@ function createRow({ run, call, onError, edits }) {
       buttons.down.hidden = i === all.length - 1;
       for (const [name, one] of Object.entries(buttons)) one.setAttribute("aria-label", `${NAMES[name]}: ${label.slice(0, 60)}`);
     },
-    unsaved: () => (!editor.hidden && field.value !== whole ? field.value : ""),
+    unsaved() {
+      if (editor.hidden) return edits.get(run) ?? "";
+      return field.value === whole ? "" : field.value;
+    },
   };
 }
 

@@ -10,6 +10,7 @@ import { createChip } from "./chip.js";
 import { dialog } from "./dialog.js";
 import { fillDirectory, saveDirectory } from "./directory.js";
 import { directoryChip } from "./directory-chip.js";
+import { loadDraft } from "./drafts.js";
 import { icon } from "./icons.js";
 import { keep, loadKept } from "./kept.js";
 import { modelChoices, preferredModel } from "./models.js";
@@ -192,6 +193,7 @@ export function startView({ rpc, sessions, navigate, list, directory: wantedDire
     keepMode(id, mode.value);
     remember();
     box.forget(sent);
+    if (!loadDraft(sessionStorage, DRAFT).text) keep(sessionStorage, CHOICES, undefined); // also if this view was left
     navigate(sessionAddress(id));
   };
   /** Attaches to the session again whose prompt could not be sent. */

@@ -5,7 +5,7 @@ import { keep, loadKept } from "./kept.js";
 
 /**
  * @typedef {import("../store.js").Session} Session
- * @typedef {{after: string, queued: string[]}} Known what a session had before: the key of its last prompt, and the runs that waited
+ * @typedef {{after: string, queued: string[]}} Known what a session had before: the key of its last prompt, else of its last item, and the runs that waited
  * @typedef {{text: string, names: string[]} & Known} Unsent names: of the attached files
  */
 
@@ -22,7 +22,7 @@ export const saveUnsent = (store, id, list) => keep(store, keyOf(id), list.lengt
 export const NOTHING = { after: "", queued: [] };
 
 /** Returns what a session has now, before a prompt is sent. @param {Session} session @returns {Known} */
-export const knownOf = ({ items, waiting }) => ({ after: items.findLast(({ kind }) => kind === "prompt")?.key ?? "", queued: waiting.map(({ run }) => run) });
+export const knownOf = ({ items, waiting }) => ({ after: (items.findLast(({ kind }) => kind === "prompt") ?? items.at(-1))?.key ?? "", queued: waiting.map(({ run }) => run) });
 
 /**
  * Reports whether a session has a prompt that it did not have before. Only its text identifies it, because no client sees the id of a call of another

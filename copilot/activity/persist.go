@@ -62,8 +62,8 @@ func (l *Log[H, E]) create(h H, lead [][]byte) error {
 	err := persist(func(ctx context.Context) error {
 		attempts++
 		err := l.store.Begin(ctx, a, lead...)
-		if errors.Is(err, store.ErrExists) && attempts > 1 && l.hasBegun(ctx, a) {
-			return nil
+		if errors.Is(err, store.ErrExists) && attempts > 1 {
+			return l.checkBegun(ctx, a)
 		}
 		return err
 	})
@@ -73,11 +73,14 @@ func (l *Log[H, E]) create(h H, lead [][]byte) error {
 	return nil
 }
 
-// hasBegun reports whether an attempt to store a new activity has succeeded although it returned an error. Otherwise another caller,
-// perhaps in another process, has begun one with this id.
-func (l *Log[H, E]) hasBegun(ctx context.Context, a store.Activity) bool {
+// checkBegun returns nil if an attempt to store a new activity has succeeded although it returned an error, and [store.ErrExists] if another
+// caller, perhaps in another process, has begun one with this id.
+func (l *Log[H, E]) checkBegun(ctx context.Context, a store.Activity) error {
 	now, err := l.store.Activity(ctx, a.Kind, a.ID)
-	return err == nil && bytes.Equal(now.Head, a.Head)
+	if err == nil && !bytes.Equal(now.Head, a.Head) {
+		return store.ErrExists
+	}
+	return err
 }
 
 // save stores entries, and with withHead also the head.

@@ -153,17 +153,28 @@ func isPlainGit(sub string, args []word) bool {
 // beforeDashes returns the arguments that may be options. If options take values, a "--" may be the value of the option before it.
 func beforeDashes(args []word, takeValues bool) []word {
 	for i, a := range args {
-		if a.text == "--" && (i == 0 || !takeValues || !strings.HasPrefix(args[i-1].text, "-")) {
+		if a.text == "--" && (i == 0 || !takeValues || !mayTakeValue(args[i-1])) {
 			return args[:i]
 		}
 	}
 	return args
 }
 
+// mayTakeValue reports whether an argument of git grep may be an option whose value is the next argument.
+func mayTakeValue(arg word) bool {
+	return arg.vague || strings.HasPrefix(arg.text, "-") && strings.Trim(arg.text, "-nliwcEFPGhHvLIqoa") != ""
+}
+
 // mayBeAmong reports whether an argument is one of these options, or one whose name the shell computes.
 func mayBeAmong(arg word, options []string) bool {
 	known, _, isComputed := strings.Cut(arg.text, "$")
-	return arg.vague && isComputed && strings.HasPrefix(known, "-") && !strings.Contains(known, "=") || isAmong(arg.text, options)
+	switch {
+	case !arg.vague, !isComputed, !strings.HasPrefix(known, "-"), strings.Contains(known, "="):
+		return isAmong(arg.text, options)
+	case known == "-", strings.HasPrefix(known, "--"):
+		return true
+	}
+	return slices.ContainsFunc(options, func(o string) bool { return len(o) == 2 }) // short options can be combined
 }
 
 // riskyGitOptions returns the options with which a subcommand runs a program of the caller's choice.

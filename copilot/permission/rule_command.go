@@ -1,6 +1,7 @@
 package permission
 
 import (
+	"errors"
 	"slices"
 	"strings"
 
@@ -41,11 +42,15 @@ func parseCommand(body string) (pattern, error) {
 	return commandPattern{c, open, runsAny(c.words)}, nil
 }
 
-// readSimple parses a text that must be a single command. open is true if it ends with a bare *.
+// readSimple parses a text that must be a single command. open is true if it ends with a bare *. With errMisread, bash may read another
+// command.
 func readSimple(text string) (c simple, open bool, err error) {
 	file, err := parse(text)
 	if err != nil {
-		return simple{}, false, fault.Errorf(fault.Invalid, "the command is not valid: %w", err)
+		err = fault.Errorf(fault.Invalid, "the command is not valid: %w", err)
+	}
+	if file == nil {
+		return simple{}, false, err
 	}
 	if len(file.Stmts) != 1 || !isPlain(file.Stmts[0]) {
 		return simple{}, false, fault.Errorf(fault.Invalid, "a pattern must be a single command with its arguments, as in git status *")
@@ -59,7 +64,7 @@ func readSimple(text string) (c simple, open bool, err error) {
 		lit, ok := w.Parts[0].(*syntax.Lit)
 		open = ok && len(w.Parts) == 1 && lit.Value == "*"
 	}
-	return c, open, nil
+	return c, open, err
 }
 
 func isPlain(s *syntax.Stmt) bool {
@@ -84,7 +89,7 @@ func (p commandPattern) rank() int {
 func (p commandPattern) matches(n Need, d Decision) bool {
 	c, _, err := readSimple(n.Target)
 	switch {
-	case err != nil:
+	case err != nil && (d == Allow || !errors.Is(err, errMisread)):
 		return false
 	case d == Allow:
 		return p.covers(n, c)

@@ -120,7 +120,7 @@ func commandRule(kind ScopeKind, n Need) (key string, ok bool) {
 		return n.Name, true
 	case ScopeCommand, ScopeFile, ScopeDirectory, ScopeWorkspace, ScopeHost, ScopeTool:
 	}
-	if n.Opaque && n.Prefix == "" {
+	if n.Opaque && n.Prefix == "" || n.Connects {
 		return lineRule(n)
 	}
 	if p, err := parseCommand(n.Target); err == nil && p.rank() >= exactRank && p.matches(n, Allow) {

@@ -128,6 +128,7 @@ func TestRedirectionNeedsPermissionToWrite(t *testing.T) {
 
 // everyday lists commands that agents run often.
 var everyday = []string{
+	`echo "${x//$'\n'/ }"`, `echo "${x%'.go'}"`, "cat <<'JS'\nJSON.parse(x)\nJS", `git log -n"$N"`, `git grep foo -n -- '*.go'`,
 	`ls -la`, `cat a.txt`, `cat < a.txt`, `head -n 5 a && tail -3 b`, `grep -rn 'git push' . | sort | uniq -c`, `wc -l *.go`, `find . -name '*.go' -type f`,
 	`sed -n '1,20p' a.go`, `sed -i 's/a/b/g' a.go`, `sed -i.bak -e 's|a|b|' -e '/x/d' a.go`, `rg -n foo`, `tree -L 2`, `diff -u a b`, `tar czf x.tgz src`, `sed -e ':a' -e '$!{N;ba' -e '}' a`, `sed ':a;N;$!ba;s/\n/ /g' a`,
 	`mkdir -p a/b && cd a/b && touch c`, `cp -r a b && mv b c && rm -rf c`, `echo "$HOME" done`, `printf '%s\n' x`, `date +%s`, `pwd; whoami`,
@@ -195,6 +196,14 @@ func TestPushIsFoundWhereBashReadsALineInAnotherWay(t *testing.T) {
 		assert.Equal(t, permission.Deny, decideShell(permission.Policy{"*": permission.Allow, permission.Push: permission.Deny}, line), "%q", line)
 		assert.Equal(t, permission.Ask, decideShell(permission.Policy{"*": permission.Allow, permission.Fetch: permission.Deny}, line), "%q", line)
 	}
+}
+
+func TestPatternsRestrictLinesThatBashReadsInAnotherWay(t *testing.T) {
+	const line = `rm -rf "${x:-'build'}"`
+	for _, d := range []permission.Decision{permission.Ask, permission.Deny} {
+		assert.Equal(t, d, decideShell(permission.Policy{"*": permission.Allow, "exec.run(rm *)": d}, line))
+	}
+	assert.Equal(t, permission.Ask, decideShell(permission.Policy{"exec.run(rm *)": permission.Allow}, line))
 }
 
 func TestEverydayCommandsAreAllowedDespiteDenyRule(t *testing.T) {

@@ -29,16 +29,21 @@ func parse(text string) (*syntax.File, error) {
 	if strings.ContainsAny(text, "\r\x00") { // which the parser skips like blanks
 		return file, errMisread
 	}
+	var substituted uint // offset of the end of the command substitutions so far
 	for node := range syntax.Preorder(file) {
-		if isMisread(text, node) {
+		if s, ok := node.(*syntax.CmdSubst); ok {
+			substituted = max(substituted, s.End().Offset())
+		}
+		if isMisread(text, node, node.Pos().Offset() < substituted) {
 			return file, errMisread
 		}
 	}
 	return file, nil
 }
 
-// isMisread reports whether bash may read a node, or what follows it, in another way than the parser did.
-func isMisread(text string, node syntax.Node) bool {
+// isMisread reports whether bash may read a node, or what follows it, in another way than the parser did. substituted says that the node is
+// part of a command substitution.
+func isMisread(text string, node syntax.Node, substituted bool) bool {
 	switch n := node.(type) {
 	case *syntax.Comment:
 		return strings.HasSuffix(n.Text, "\\\n") || !beginsComment(text[:n.Hash.Offset()])
@@ -50,7 +55,7 @@ func isMisread(text string, node syntax.Node) bool {
 		return n.Backquotes && strings.Contains(text[n.Left.Offset():n.Right.Offset()], "<<")
 	case *syntax.Redirect:
 		isDocument := n.Op == syntax.Hdoc || n.Op == syntax.DashHdoc
-		return isDocument && !endsAtDelimiter(text, n)
+		return isDocument && !endsAtDelimiter(text, n, substituted)
 	}
 	return false
 }
@@ -61,18 +66,23 @@ func beginsComment(before string) bool {
 	return before == "" || len(word) < len(before) && (word == "" || word[len(word)-1] != '\\')
 }
 
-// quotesInside reports whether an expansion within double quotes has single quotes. In ${x:-'$(y)'}, bash takes them for text there and runs y.
+// quotesInside reports whether an expansion within double quotes has single quotes that are none: in ${x:-'$(y)'}, bash takes them for text and
+// runs y. In a pattern, such as ${x%'$(y)'}, they quote.
 func quotesInside(parts []syntax.WordPart) (found bool) {
 	for _, part := range parts {
-		if _, expands := part.(*syntax.ParamExp); !expands {
+		expansion, ok := part.(*syntax.ParamExp)
+		if !ok {
 			continue
 		}
-		syntax.Walk(part, func(node syntax.Node) bool {
-			switch node.(type) {
+		patterns := patternsOf(expansion)
+		syntax.Walk(expansion, func(node syntax.Node) bool {
+			switch n := node.(type) {
 			case *syntax.SglQuoted:
 				found = true
 			case *syntax.DblQuoted, *syntax.CmdSubst, *syntax.ProcSubst:
 				return false
+			case *syntax.Word:
+				return !slices.Contains(patterns, n)
 			}
 			return true
 		})
@@ -80,8 +90,23 @@ func quotesInside(parts []syntax.WordPart) (found bool) {
 	return found
 }
 
+// patternsOf returns the patterns of an expansion, and what replaces them.
+func patternsOf(n *syntax.ParamExp) []*syntax.Word {
+	switch {
+	case n.Repl != nil:
+		return []*syntax.Word{n.Repl.Orig, n.Repl.With}
+	case n.Exp == nil:
+		return nil
+	}
+	switch n.Exp.Op {
+	case syntax.RemSmallPrefix, syntax.RemLargePrefix, syntax.RemSmallSuffix, syntax.RemLargeSuffix:
+		return []*syntax.Word{n.Exp.Word}
+	}
+	return nil
+}
+
 // endsAtDelimiter reports whether bash ends a here-document where the parser does. The delimiter is a simple word, bare or quoted as a whole.
-func endsAtDelimiter(text string, r *syntax.Redirect) bool {
+func endsAtDelimiter(text string, r *syntax.Redirect, substituted bool) bool {
 	delimiter, shown := plain(r.Word.Parts, anything).text, text[r.Word.Pos().Offset():r.Word.End().Offset()]
 	isQuoted := slices.Contains([]string{"'" + delimiter + "'", `"` + delimiter + `"`, `\` + delimiter}, shown)
 	switch {
@@ -96,21 +121,13 @@ func endsAtDelimiter(text string, r *syntax.Redirect) bool {
 	if !isQuoted { // then a backslash joins lines
 		document = unescape(document, "\\\n")
 	}
-	return firstIsLast(strings.Split(document, "\n"), delimiter, r.Op == syntax.DashHdoc)
-}
-
-// firstIsLast reports whether the first line that is the delimiter is the last one of all, perhaps after tabs.
-func firstIsLast(lines []string, delimiter string, tabs bool) bool {
-	for i, line := range lines {
-		if tabs {
+	lines := strings.Split(document, "\n")
+	ends := slices.IndexFunc(lines, func(line string) bool {
+		if r.Op == syntax.DashHdoc {
 			line = strings.TrimLeft(line, "\t")
 		}
-		switch rest, begins := strings.CutPrefix(line, delimiter); {
-		case begins && rest == "":
-			return i == len(lines)-1
-		case begins && strings.Contains(rest, ")"): // it ends here within $(…)
-			return false
-		}
-	}
-	return false
+		rest, begins := strings.CutPrefix(line, delimiter)
+		return begins && (rest == "" || substituted && strings.Contains(rest, ")")) // a ) ends it within $(…)
+	})
+	return ends == len(lines)-1
 }

@@ -48,9 +48,17 @@ func Attach(ctx context.Context, r Remote, in io.ReadCloser, out io.WriteCloser)
 	}
 	defer remote.Close() //nolint:errcheck // the portal forgets the connection by itself, too
 	ended := make(chan error, 2)
-	go func() { ended <- send(ctx, local, remote) }()
-	go func() { ended <- pass(ctx, remote, local) }()
-	err = <-ended
+	running, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+	go func() { ended <- send(running, local, remote, fail) }()
+	go func() { ended <- pass(running, remote, local) }()
+	select {
+	case err = <-ended:
+	case <-running.Done(): // perhaps while the client sends nothing
+	}
+	if cause := context.Cause(running); cause != nil {
+		err = cause
+	}
 	own, isOwn := errors.AsType[clientError](err)
 	switch fault := to.fault.Load(); {
 	case err == nil || ctx.Err() != nil:
@@ -108,17 +116,15 @@ func isAnswer(r *http.Response, first bool) bool {
 }
 
 // send passes messages of the client on, each request on a goroutine, because the portal may answer its first byte late. It returns nil at the
-// end of the input.
-func send(ctx context.Context, from, to sdk.Connection) error {
-	ctx, cancel := context.WithCancelCause(ctx)
+// end of the input, and reports requests that cannot be sent with fail.
+func send(ctx context.Context, from, to sdk.Connection, fail func(error)) error {
+	ctx, cancel := context.WithCancel(ctx)
 	var calls sync.WaitGroup
 	defer calls.Wait()
-	defer cancel(nil)
+	defer cancel()
 	for {
 		m, err := from.Read(ctx)
 		switch call, isCall := m.(*jsonrpc.Request); {
-		case context.Cause(ctx) != nil:
-			return context.Cause(ctx)
 		case errors.Is(err, io.EOF):
 			return nil
 		case err != nil:
@@ -126,7 +132,7 @@ func send(ctx context.Context, from, to sdk.Connection) error {
 		case isCall && call.IsCall() && call.Method != "initialize":
 			calls.Go(func() {
 				if err := to.Write(ctx, m); err != nil {
-					cancel(err)
+					fail(err)
 				}
 			})
 		default:

@@ -71,6 +71,18 @@ func TestAttachedClientGetsItsLastAnswers(t *testing.T) {
 	assert.Contains(t, out.String(), `"id":2,"result"`)
 }
 
+func TestAttachmentEndsWithACallThatFailsAlthoughTheClientSendsNothingMore(t *testing.T) {
+	in, client := io.Pipe()
+	defer client.Close()
+	go func() { _, _ = io.WriteString(client, initialize+"\n"+initialized+"\n"+`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`+"\n") }()
+	err := attach(t, in, io.Discard, func(body string) {
+		if strings.Contains(body, "tools/list") {
+			panic(http.ErrAbortHandler) // the connection breaks
+		}
+	})
+	require.ErrorContains(t, err, "EOF")
+}
+
 func TestInvalidLineOfAnAttachedClientIsAnswered(t *testing.T) {
 	out := &bytes.Buffer{}
 	require.NoError(t, attach(t, strings.NewReader("x\n"+initialize+"\n"), out, func(string) {}))

@@ -17,6 +17,7 @@ type toolCall struct {
 
 	started  bool
 	terminal event.Output // that came beside the content
+	unsent   event.Output // of it, not reported
 	output   string       // of the content that was reported
 	refusal  string       // why the user refused it
 }
@@ -45,6 +46,7 @@ func (c *toolCall) merge(u toolUpdate) {
 	}
 	c.RawInput = join(c.RawInput, u.RawInput)
 	c.terminal.Add(u.terminalOutput())
+	c.unsent.Add(u.terminalOutput())
 }
 
 // text returns the output so far; of long output that came beside the content, the end.
@@ -76,18 +78,15 @@ func (c *conversation) callChanged(t *turn, u toolUpdate) {
 		return // a repetition
 	}
 	call := t.find(u.ID)
-	call.merge(u)
-	switch call.Status {
-	case "completed", "failed":
+	if call.merge(u); call.Status == "in_progress" {
+		c.startCall(call)
+	}
+	switch {
+	case call.Status == "completed", call.Status == "failed":
 		c.startCall(call)
 		c.endCall(t, call)
-	case "in_progress":
-		c.startCall(call)
-		c.addOutput(call, u)
-	default:
-		if call.started {
-			c.addOutput(call, u)
-		}
+	case call.started:
+		c.addOutput(call)
 	}
 }
 
@@ -108,9 +107,10 @@ func (c *conversation) startCall(call *toolCall) {
 	c.emit(event.ToolStarted{ID: call.ID, Name: name, Arguments: arguments})
 }
 
-// addOutput reports what an update adds to the output of a running call. The caller must hold the lock.
-func (c *conversation) addOutput(call *toolCall, u toolUpdate) {
-	added := cmp.Or(u.terminalOutput(), call.addedContent())
+// addOutput reports what was added to the output of a running call. The caller must hold the lock.
+func (c *conversation) addOutput(call *toolCall) {
+	added := cmp.Or(call.unsent.String(), call.addedContent())
+	call.unsent = event.Output{}
 	if added != "" {
 		c.emit(event.ToolOutput{ID: call.ID, Text: added})
 	}
