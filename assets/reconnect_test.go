@@ -192,7 +192,11 @@ func loadsEarlierItems(t page) {
 	for i := range calls {
 		fmt.Fprintf(&script, "write `call-%d` `x` ", i)
 	}
-	t.portal.Run(session, script.String())
+	t.portal.Query(session, script.String())
+	for range calls { // each may take as long as others take in all
+		t.portal.Until(session, "onEndToolExecution")
+	}
+	t.portal.Until(session, "onIdle")
 	b := t.visit(session)
 	b.WaitCount(id("tool"), calls)
 	b.WaitCount(id("prompt-block"), 1)

@@ -160,6 +160,13 @@ func interruptTwice(t *testing.T) int {
 	require.NoError(t, syscall.Kill(p.Agents()[0].PID, syscall.SIGSTOP)) // otherwise the portal ends too soon
 	require.Eventually(t, func() bool { return syscall.Kill(p.PID, syscall.SIGINT) != nil }, soon, tick)
 	p.Kill()
+	require.Eventually(t, func() bool { // its agent would write to the directory that the test removes
+		left := p.Children()
+		for _, c := range left {
+			_ = syscall.Kill(c.PID, syscall.SIGKILL)
+		}
+		return len(left) == 0
+	}, soon, tick)
 	return p.ExitCode()
 }
 

@@ -20,7 +20,7 @@ import (
 func TestSpecificationStatesMessageLimits(t *testing.T) {
 	for file, text := range map[string]string{
 		"rpc.md": fmt.Sprintf("A message of more than %d MiB", rpc.MaxMessage>>20),
-		"mcp.md": fmt.Sprintf("A message over HTTP may have %d MiB", mcp.MaxMessage>>20),
+		"mcp.md": fmt.Sprintf("A message may have %d MiB", mcp.MaxMessage>>20),
 		"ui.md":  fmt.Sprintf("Lines and frames may have %d MiB", ui.MaxMessage>>20),
 	} {
 		spec, err := os.ReadFile("../spec/" + file)

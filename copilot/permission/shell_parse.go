@@ -92,14 +92,11 @@ func quotesInside(parts []syntax.WordPart) (found bool) {
 
 // patternsOf returns the patterns of an expansion, and what replaces them.
 func patternsOf(n *syntax.ParamExp) []*syntax.Word {
+	removes := []syntax.ParExpOperator{syntax.RemSmallPrefix, syntax.RemLargePrefix, syntax.RemSmallSuffix, syntax.RemLargeSuffix}
 	switch {
 	case n.Repl != nil:
 		return []*syntax.Word{n.Repl.Orig, n.Repl.With}
-	case n.Exp == nil:
-		return nil
-	}
-	switch n.Exp.Op {
-	case syntax.RemSmallPrefix, syntax.RemLargePrefix, syntax.RemSmallSuffix, syntax.RemLargeSuffix:
+	case n.Exp != nil && slices.Contains(removes, n.Exp.Op):
 		return []*syntax.Word{n.Exp.Word}
 	}
 	return nil

@@ -74,7 +74,8 @@ func TestAttachedClientGetsItsLastAnswers(t *testing.T) {
 func TestAttachmentEndsWithACallThatFailsAlthoughTheClientSendsNothingMore(t *testing.T) {
 	in, client := io.Pipe()
 	defer client.Close()
-	go func() { _, _ = io.WriteString(client, initialize+"\n"+initialized+"\n"+`{"jsonrpc":"2.0","id":2,"method":"tools/list"}`+"\n") }()
+	const list = `{"jsonrpc":"2.0","id":2,"method":"tools/list"}`
+	go func() { _, _ = io.WriteString(client, initialize+"\n"+initialized+"\n"+list+"\n") }()
 	err := attach(t, in, io.Discard, func(body string) {
 		if strings.Contains(body, "tools/list") {
 			panic(http.ErrAbortHandler) // the connection breaks
