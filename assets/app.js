@@ -4,7 +4,7 @@ import { find, frameScheduler, h, setText } from "./dom.js";
 import { checkVersion, registerWorker } from "./install.js";
 import { icon } from "./views/icons.js";
 import { sessionAddress, parseRoute } from "./route.js";
-import { Connection, socketURL } from "./rpc.js";
+import { Connection, isGone, socketURL } from "./rpc.js";
 import { Sessions } from "./sessions.js";
 import { newList, updateList } from "./list.js";
 import { setWatchers } from "./store.js";
@@ -130,7 +130,7 @@ async function watch() {
     notifications.update(list);
     scheduleUpdate();
   } catch (error) {
-    if (/** @type {import("./rpc.js").CallError} */ (error).code === "gone") return; // onOpen tries again
+    if (isGone(error)) return; // onOpen tries again
     nextWatch = window.setTimeout(watch, watchDelay);
   }
 }

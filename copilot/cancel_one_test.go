@@ -99,7 +99,7 @@ func TestCancelOneRun(t *testing.T) {
 }
 
 func TestCancelRunOfSuspendedSession(t *testing.T) {
-	for name, end := range map[string]func(*portal){"a stop": (*portal).stop, "a kill": (*portal).kill} {
+	for name, end := range endings() {
 		atHome(t, "the run that waits for an answer after "+name, func(h *home) {
 			t := h.t
 			p := h.portal()

@@ -66,8 +66,7 @@ func TestRenameOfWaitingSession(t *testing.T) {
 }
 
 func TestSteeringWaitingRun(t *testing.T) {
-	ends := map[string]func(*portal){"a stop": (*portal).stop, "a kill": (*portal).kill}
-	for name, end := range ends {
+	for name, end := range endings() {
 		atHome(t, "not by "+name, func(h *home) {
 			t := h.t
 			p, s := leftWithAQuestion(h)
@@ -104,8 +103,7 @@ func asksTwice(t *fake.Turn) {
 }
 
 func TestSteeringPromptSurvivesItsProcess(t *testing.T) {
-	ends := map[string]func(*portal){"a stop": (*portal).stop, "a kill": (*portal).kill}
-	for name, end := range ends {
+	for name, end := range endings() {
 		atHome(t, "in a run that continues after "+name, func(h *home) {
 			t := h.t
 			p := h.portal()

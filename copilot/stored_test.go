@@ -86,6 +86,11 @@ func (p *portal) stop() {
 	require.NoError(p.t, p.store.Close())
 }
 
+// endings returns the ways in which a portal ends, by name.
+func endings() map[string]func(*portal) {
+	return map[string]func(*portal){"a stop": (*portal).stop, "a kill": (*portal).kill}
+}
+
 // kill ends the portal and the agents like kill -9.
 func (p *portal) kill() {
 	p.t.Helper()
@@ -147,8 +152,7 @@ func prompt(t *testing.T, s *copilot.Session, text string) {
 }
 
 func TestSessionSurvivesItsProcess(t *testing.T) {
-	ends := map[string]func(*portal){"a stop": (*portal).stop, "a kill": (*portal).kill}
-	for name, end := range ends {
+	for name, end := range endings() {
 		atHome(t, "after "+name+" it continues with its past, which the agent knows, too", func(h *home) {
 			t := h.t
 			p := h.portal()
@@ -375,8 +379,7 @@ func TestRecoveredQuestionReachesAgent(t *testing.T) {
 }
 
 func TestQueuedPromptKeepsItsTools(t *testing.T) {
-	ends := map[string]func(*portal){"a stop": (*portal).stop, "a kill": (*portal).kill}
-	for name, end := range ends {
+	for name, end := range endings() {
 		atHome(t, "over "+name, func(h *home) {
 			t := h.t
 			p := h.portal()

@@ -232,7 +232,7 @@ func TestModelIsSetDuringLookup(t *testing.T) {
 }
 
 func TestSessionWithoutAgentSurvivesItsProcess(t *testing.T) {
-	for name, end := range map[string]func(*portal){"a stop": (*portal).stop, "a kill": (*portal).kill} {
+	for name, end := range endings() {
 		atHome(t, "after "+name+" it looks up its model and has nothing to resume", func(h *home) {
 			t := h.t
 			p := h.portal()

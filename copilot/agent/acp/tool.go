@@ -45,8 +45,9 @@ func (c *toolCall) merge(u toolUpdate) {
 		c.RawOutput = u.RawOutput
 	}
 	c.RawInput = join(c.RawInput, u.RawInput)
-	c.terminal.Add(u.terminalOutput())
-	c.unsent.Add(u.terminalOutput())
+	output := u.terminalOutput()
+	c.terminal.Add(output)
+	c.unsent.Add(output)
 }
 
 // text returns the output so far; of long output that came beside the content, the end.
