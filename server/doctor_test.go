@@ -56,7 +56,7 @@ func examine(t *testing.T, yaml string, env []string, args ...string) (code int,
 
 func TestDoctorFindsNoProblems(t *testing.T) {
 	t.Parallel()
-	code, e, stderr := examine(t, "", nil, "--port", "0")
+	code, e, stderr := examine(t, "", []string{portaltest.WithAccount}, "--port", "0")
 	assert.Equal(t, 0, code, e)
 	assert.NotEmpty(t, e.Version)
 	var names []string
