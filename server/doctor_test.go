@@ -126,7 +126,8 @@ func TestDoctorFindsProblems(t *testing.T) {
 		"a key that is unset, and no certificate": {providers(provider("mine", right.URL, "api_key_env: ABSENT_KEY")) + "\ntls: {cert: /nowhere/cert.pem, key: /nowhere/key.pem}", []string{"--demo"}, 1, [][]string{
 			{"provider mine", "problem: api_key_env: the variable ABSENT_KEY is unset or empty"},
 			{"certificate", "problem: ", "/nowhere/cert.pem", "name a file that the portal can read"},
-			{"Copilot CLI", "ok: version"}, {"models", "ok: demo"},
+			{"Copilot CLI", "ok: version"},
+			{"models", "ok: demo"},
 		}},
 		"a wrong key with --demo":         {providers(provider("mine", right.URL, "api_key: s3cret")), []string{"--demo"}, 0, [][]string{{"models", "ok: demo"}}},
 		"a missing default model":         {"model: lama", nil, 1, [][]string{{"models", `problem: the configured model "lama" is not among demo`, "`portal models`"}}},

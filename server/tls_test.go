@@ -148,7 +148,7 @@ func TestErrorsOfCertificatesSayWhatToDo(t *testing.T) {
 			s := inside(t, func(c *server.Config) { c.TLS = tc.tls })
 			err := s.Listen(t.Context())
 			require.ErrorContains(t, err, "tls: ")
-			assert.ErrorContains(t, err, tc.want)
+			require.ErrorContains(t, err, tc.want)
 			_, err = load(t, "", []string{"PORTAL_TLS_CERT=" + tc.tls.Cert, "PORTAL_TLS_KEY=" + tc.tls.Key})
 			require.NoError(t, err, "other commands do not need it")
 		})
