@@ -163,6 +163,35 @@ func (h *Host) nextContinuation(ctx context.Context, id string) (string, error) 
 	}
 }
 
+// Repeat starts a job like another one, running or ended: with its name, directory, input and book. Errors: [ErrJobNotFound] and those
+// of StartJob.
+func (h *Host) Repeat(ctx context.Context, id string) (*Job, error) {
+	old, err := h.Job(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	b, err := h.bookOf(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	info := old.Info()
+	return h.startJob(ctx, JobRequest{Name: info.Name, Directory: info.Directory, Input: info.Input}, b, uuid.NewString(), "", nil)
+}
+
+// Chart returns the flow chart of a job, from its own book. Errors: [ErrJobNotFound], kind [fault.Invalid] if this portal can no
+// longer read the book.
+func (h *Host) Chart(ctx context.Context, id string) ([]book.Node, error) {
+	j, err := h.Job(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	b, err := h.bookOf(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return b.Chart(j.Info().Name), nil
+}
+
 // bookOf returns the book that a job was started from.
 func (h *Host) bookOf(ctx context.Context, id string) (*book.Book, error) {
 	lines, err := h.jobs.Lines(ctx, id, 0, 1)
@@ -171,11 +200,11 @@ func (h *Host) bookOf(ctx context.Context, id string) (*book.Book, error) {
 	}
 	var source book.Source
 	if len(lines) == 0 || json.Unmarshal(lines[0], &source) != nil {
-		return nil, fault.Errorf(fault.Invalid, "cannot continue the job: its book was not stored")
+		return nil, fault.Errorf(fault.Invalid, "the book of the job was not stored")
 	}
 	b, err := book.Load(source.Name, source.Text)
 	if err != nil {
-		return nil, fault.Errorf(fault.Invalid, "cannot continue the job: its book is no longer valid: %w", err)
+		return nil, fault.Errorf(fault.Invalid, "the book of the job is no longer valid: %w", err)
 	}
 	return b, nil
 }

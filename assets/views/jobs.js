@@ -59,7 +59,10 @@ export function jobsView(options) {
       onChange();
     },
     focus: () => form.focus(),
-    dispose: () => clearInterval(clock),
+    dispose() {
+      clearInterval(clock);
+      if (rpc.state === "open") void rpc.call("portal.jobs.unwatch").catch(() => {}); // it fails only if the connection is lost
+    },
   };
 }
 
