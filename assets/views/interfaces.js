@@ -7,7 +7,7 @@ import { isGone, newConnections } from "../rpc.js";
 import { SAMPLE, SAMPLE_NAME } from "../sample.js";
 
 /**
- * @typedef {import("../interfaces.js").Info} Info
+ * @typedef {import("../interfaces.js").Listed} Listed
  * @typedef {{rpc: import("../rpc.js").Connection, navigate: (address: string) => void, onChange: () => void}} Options
  */
 
@@ -31,7 +31,7 @@ export function interfacesView({ rpc, navigate, onChange }) {
 
   const load = async () => {
     try {
-      /** @type {{interfaces: Info[]}} */
+      /** @type {{interfaces: Listed[]}} */
       const { interfaces } = await rpc.call("portal.interfaces.list");
       setText(empty, interfaces.length > 0 ? "" : "No interfaces yet.");
       setChildren(list, interfaces.map((info) => {
@@ -62,7 +62,7 @@ function createRow(id) {
   const link = h("a", { href: interfaceAddress(id), class: "interface-row" }, name, about, time);
   return {
     node: h("li", {}, link),
-    /** @param {Info} info */
+    /** @param {Listed} info */
     update(info) {
       setText(name, info.title);
       setText(about, summaryOf(info));
