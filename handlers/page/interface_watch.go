@@ -76,8 +76,8 @@ func (n *connection) sendInterfaceEvents(ctx context.Context, g *gallery.Host, i
 			if e.Kind != gallery.Piece && e.Kind != gallery.Deleted {
 				sent.Interface = n.readInterface(ctx, g, id)
 			}
-			if n.client.Notify(ctx, notifyInterface, sent) != nil {
-				return // the connection ends
+			if n.client.Notify(ctx, notifyInterface, sent) != nil || e.Kind == gallery.Deleted {
+				return // the connection ends, or nothing follows
 			}
 		}
 	}

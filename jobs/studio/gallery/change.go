@@ -193,10 +193,15 @@ func (h *Host) updateItem(id string, change func(*Item) (line []byte, err error)
 	if err != nil {
 		return err
 	}
-	if line == nil {
-		return h.log.Replace(ctx, i)
+	i.Revision++
+	var lines [][]byte
+	if line != nil {
+		lines = append(lines, line)
 	}
-	return h.log.Replace(ctx, i, line)
+	if err = h.log.Replace(ctx, i, lines...); err == nil {
+		r.revision = i.Revision
+	}
+	return err
 }
 
 // hold makes this process the one that changes a stored interface. Error: kind [fault.Busy] if another one holds it.
@@ -269,15 +274,7 @@ func (h *Host) Delete(ctx context.Context, id string) error {
 	if err := h.log.Delete(ctx, i); err != nil {
 		return err
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if r := h.activeItems[id]; r != nil {
-		r.publish(Deleted, "")
-		if r.work != nil { // it began in the meantime
-			r.cancel()
-		}
-		h.remove(id, r)
-	}
+	h.forget(id)
 	return nil
 }
 

@@ -60,6 +60,8 @@ type activeItem struct {
 	cancel  context.CancelFunc // of the request
 	work    *Work              // nil without a request
 	writing sync.Mutex         // held while the stored interface changes
+
+	revision int // the newest that is known, -1 if none; belongs to the holder of writing
 }
 
 // New returns a host.
@@ -93,31 +95,46 @@ func (h *Host) Close(ctx context.Context) {
 func (h *Host) existing(ctx context.Context, id string) (*activeItem, Item, error) {
 	h.mu.Lock()
 	r := h.activeItems[id]
-	isNew := r == nil
-	if isNew {
-		r = &activeItem{events: journal.New(journal.Options[Event]{Budget: maxEvents, Cost: func(e Event) int { return 64 + len(e.Text) }})}
+	if r == nil {
+		r = &activeItem{revision: -1, events: journal.New(journal.Options[Event]{Budget: maxEvents, Cost: func(e Event) int { return 64 + len(e.Text) }})}
 		h.activeItems[id] = r
 	}
 	h.mu.Unlock()
 	i, err := h.log.Head(ctx, id)
-	if isNew && errors.Is(err, errNotFound) {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		h.remove(id, r)
+	if errors.Is(err, errNotFound) { // another process may have deleted it
+		h.forget(id)
 	}
 	return r, i, err
 }
 
-// remove removes the state of an interface that does not exist, unless that has happened. The caller holds the lock.
-func (h *Host) remove(id string, r *activeItem) {
-	r.events.Close()
-	if h.activeItems[id] == r {
-		delete(h.activeItems, id)
+// forget removes the state of an interface that does not exist, and publishes that, unless it has happened.
+func (h *Host) forget(id string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	r := h.activeItems[id]
+	if r == nil {
+		return
 	}
+	r.publish(Deleted, "")
+	if r.work != nil { // it began in the meantime
+		r.cancel()
+	}
+	r.events.Close()
+	delete(h.activeItems, id)
 }
 
 func (r *activeItem) publish(k Kind, text string) {
 	_, _ = r.events.Append(Event{Time: time.Now().UTC(), Kind: k, Text: text}) // fails only after deletion
+}
+
+// notice publishes a change by another process.
+func (r *activeItem) notice(i Item) {
+	r.writing.Lock()
+	defer r.writing.Unlock()
+	if r.revision >= 0 && i.Revision > r.revision {
+		r.publish(Changed, "")
+	}
+	r.revision = max(r.revision, i.Revision)
 }
 
 // progress has the current requests and the newest events of interfaces in use, by id. It is read before the items: a request that has
@@ -245,17 +262,28 @@ type eventLog struct {
 	id   string
 }
 
+// pollEvery is the interval at which a waiting reader looks for changes by other processes.
+const pollEvery = 3 * time.Second
+
 // Next implements [follow.Log].
 func (l eventLog) Next(ctx context.Context, after uint64, limit int) ([]Event, error) {
-	r, _, err := l.host.existing(ctx, l.id)
-	if err != nil {
-		return nil, err
+	for {
+		r, i, err := l.host.existing(ctx, l.id)
+		if err != nil {
+			return nil, err
+		}
+		r.notice(i)
+		waiting, cancel := context.WithTimeout(ctx, pollEvery)
+		entries, err := r.events.Next(waiting, after, limit)
+		cancel()
+		if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+			continue
+		}
+		list := make([]Event, len(entries))
+		for n, e := range entries {
+			list[n] = e.Value
+			list[n].Number = e.N
+		}
+		return list, err
 	}
-	entries, err := r.events.Next(ctx, after, limit)
-	list := make([]Event, len(entries))
-	for n, e := range entries {
-		list[n] = e.Value
-		list[n].Number = e.N
-	}
-	return list, err
 }
