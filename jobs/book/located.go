@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/copilot-portal/portal/copilot/plain"
 )
 
 // located is a value with its position. All values of a book are read through it, so that every fault has a
@@ -130,10 +132,7 @@ func (s located) boolean() bool {
 // quote quotes untrusted text and shortens it.
 func quote(s string) string {
 	const limit = 60
-	if runes := []rune(s); len(runes) > limit {
-		s = string(runes[:limit]) + "…"
-	}
-	return strconv.Quote(s)
+	return strconv.Quote(plain.Cut(s, limit))
 }
 
 // fields are the entries of a map with fixed keys.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/plain"
 )
 
 // parseBase parses a base URL: http or https, a host, optionally a port and a path. Error: kind [fault.Invalid].
@@ -68,9 +69,9 @@ func within(base *url.URL, text string) (*url.URL, error) {
 	u.Fragment, u.RawFragment = "", ""
 	switch {
 	case u.Scheme != base.Scheme, !strings.EqualFold(u.Hostname(), base.Hostname()), portOf(u) != portOf(base), u.User != nil, u.Opaque != "":
-		return nil, fault.Errorf(fault.Denied, "this interface may call only %s, not %s", base, clip(text, 200))
+		return nil, fault.Errorf(fault.Denied, "this interface may call only %s, not %s", base, plain.Cut(text, 200))
 	case !clean(u), !isBelow(base, u):
-		return nil, fault.Errorf(fault.Denied, "this interface may call only URLs below %s, not %s", base, clip(text, 200))
+		return nil, fault.Errorf(fault.Denied, "this interface may call only URLs below %s, not %s", base, plain.Cut(text, 200))
 	}
 	return u, nil
 }
@@ -102,8 +103,8 @@ func refused(a netip.Addr) string {
 	return ""
 }
 
-// plain unwraps an IPv4 address.
-func plain(a netip.Addr) netip.Addr {
+// unwrapped unwraps an IPv4 address.
+func unwrapped(a netip.Addr) netip.Addr {
 	a = a.Unmap().WithZone("")
 	for _, wrapped := range []string{"64:ff9b::/96", "::/96"} {
 		if a.Is6() && netip.MustParsePrefix(wrapped).Contains(a) && !a.IsLoopback() && !a.IsUnspecified() {
@@ -136,5 +137,5 @@ func isLocalName(host string) bool {
 		return true
 	}
 	a, err := netip.ParseAddr(host)
-	return err == nil && isPrivate(plain(a))
+	return err == nil && isPrivate(unwrapped(a))
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/aymanbagabas/go-udiff"
 
 	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/plain"
 	"github.com/copilot-portal/portal/jobs/studio"
 )
 
@@ -65,7 +66,7 @@ func (h *Host) Change(ctx context.Context, id, prompt string) error {
 			}
 			fullPrompt := prompt
 			if i.Question != nil { // the prompt answers it
-				fullPrompt = clip(i.Question.Prompt, maxPrompt) + "\n→ " + prompt
+				fullPrompt = plain.Cut(i.Question.Prompt, maxPrompt) + "\n→ " + prompt
 			}
 			if made.Question != "" {
 				return result{question: &Question{Prompt: fullPrompt, Text: made.Question, Options: made.Options}}, nil
@@ -144,7 +145,7 @@ func (h *Host) perform(ctx context.Context, id string, r *activeItem, do request
 		i.Error = ""
 		switch {
 		case err != nil:
-			i.Error = clip(err.Error(), 4000)
+			i.Error = plain.Cut(err.Error(), 4000)
 		case made.question != nil:
 			i.Question = made.question
 		default:

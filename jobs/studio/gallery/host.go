@@ -8,10 +8,8 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
-	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"github.com/google/uuid"
 
@@ -19,6 +17,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/follow"
 	"github.com/copilot-portal/portal/copilot/journal"
+	"github.com/copilot-portal/portal/copilot/plain"
 	"github.com/copilot-portal/portal/copilot/store"
 	"github.com/copilot-portal/portal/jobs/studio"
 	"github.com/copilot-portal/portal/jobs/studio/code"
@@ -175,7 +174,7 @@ func (h *Host) Create(ctx context.Context, name, text string) (Item, error) {
 	if err != nil {
 		return Item{}, err
 	}
-	i := Item{ID: uuid.NewString(), Title: cmp.Or(clip(s.Metadata.Title, 200), "An API"), Format: s.Format, Created: now()}
+	i := Item{ID: uuid.NewString(), Title: cmp.Or(plain.Cut(s.Metadata.Title, 200), "An API"), Format: s.Format, Created: now()}
 	for range s.Operations() {
 		i.Endpoints++
 	}
@@ -193,17 +192,6 @@ func (h *Host) Create(ctx context.Context, name, text string) (Item, error) {
 
 // now returns the time with the stored precision.
 func now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
-
-// clip returns the start of a text.
-func clip(text string, limit int) string {
-	if len(text) <= limit {
-		return text
-	}
-	for limit > 0 && !utf8.RuneStart(text[limit]) {
-		limit--
-	}
-	return strings.TrimSpace(text[:limit]) + "…"
-}
 
 // List returns at most 1000 interfaces, newest first.
 func (h *Host) List(ctx context.Context) ([]Item, error) {
