@@ -22,13 +22,28 @@ type JobRequest struct {
 	Name      string
 	Directory string // absolute; "" means the host's
 	Input     string // value of $user-input, or ""
+	Key       string // random text of the caller for this start, or ""
 }
 
-// StartJob starts a job, which runs whether or not anyone watches it. It does not wait for the agent. Errors:
+// id returns the id of the job to start.
+func (r JobRequest) id() string {
+	if r.Key == "" {
+		return uuid.NewString()
+	}
+	return uuid.NewSHA1(uuid.NameSpaceOID, []byte("start "+r.Key)).String()
+}
+
+// StartJob starts a job, which runs whether or not anyone watches it. It does not wait for the agent. If a job was started with the
+// key, it returns that one: a caller repeats a start that may have been lost. Errors:
 // [ErrNotInBook], [ErrNoInput], [ErrLongInput], [fault.ErrDirectoryNotAbsolute],
 // [fault.ErrDirectoryNotFound], kind [fault.Unavailable] if the portal is stopping or cannot store the job.
 func (h *Host) StartJob(ctx context.Context, r JobRequest) (*Job, error) {
-	return h.startJob(ctx, r, h.options.Book, uuid.NewString(), "", nil)
+	id := r.id()
+	j, err := h.startJob(ctx, r, h.options.Book, id, "", nil)
+	if errors.Is(err, store.ErrExists) {
+		return h.Job(ctx, id)
+	}
+	return j, err
 }
 
 func (h *Host) startJob(ctx context.Context, r JobRequest, b *book.Book, id, continues string, events []Event) (*Job, error) {

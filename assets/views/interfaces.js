@@ -5,6 +5,7 @@ import { summaryOf } from "../interfaces.js";
 import { interfaceAddress } from "../route.js";
 import { isGone, newConnections } from "../rpc.js";
 import { SAMPLE, SAMPLE_NAME } from "../sample.js";
+import { startKeys } from "../start-key.js";
 
 /**
  * @typedef {import("../interfaces.js").Listed} Listed
@@ -83,6 +84,7 @@ function createForm({ rpc, navigate }) {
   const node = h("form", { class: "start-form drop", "data-testid": "drop" }, h("div", { class: "box" }, text, h("div", { class: "actions" }, choose, file, sample, h("span", { class: "keys" }), send)), problem);
   let name = "";
   let sending = false;
+  const keys = startKeys();
   const show = () => {
     send.disabled = sending || !text.value.trim();
     setText(send, sending ? "Creating…" : "Create interface");
@@ -92,7 +94,8 @@ function createForm({ rpc, navigate }) {
     setText(problem, "");
     show();
     try {
-      const { interface: created } = await rpc.call("portal.interfaces.create", { name, text: text.value });
+      const { interface: created } = await rpc.call("portal.interfaces.create", keys.with({ name, text: text.value }));
+      keys.done();
       text.value = "";
       navigate(interfaceAddress(created.interface_id));
     } catch (error) {

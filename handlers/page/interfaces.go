@@ -126,6 +126,7 @@ func (n *connection) createInterface(ctx context.Context, r *jsonrpc.Request) (a
 	var p struct {
 		Name string `json:"name"`
 		Text string `json:"text"`
+		Key  string `json:"key"`
 	}
 	if err := r.Decode(&p); err != nil {
 		return nil, err
@@ -133,7 +134,7 @@ func (n *connection) createInterface(ctx context.Context, r *jsonrpc.Request) (a
 	if n.api.options.Gallery == nil {
 		return nil, errNoInterfaces
 	}
-	i, err := n.api.options.Gallery.Create(ctx, p.Name, p.Text)
+	i, err := n.api.options.Gallery.Create(ctx, gallery.CreateRequest{Name: p.Name, Text: p.Text, Key: p.Key})
 	if err != nil {
 		return nil, err
 	}

@@ -29,6 +29,18 @@ func withInterfaces(t *testing.T, test func(*portal)) {
 	})
 }
 
+func TestRepeatedCreationReturnsTheFirstInterface(t *testing.T) {
+	withInterfaces(t, func(p *portal) {
+		u := p.Able()
+		ids := map[any]bool{}
+		for _, key := range []string{"one", "one", "two"} {
+			created, _ := u.Ask("portal.interfaces.create", document{"text": films, "key": key})["interface"].(document)
+			ids[created["interface_id"]] = true
+		}
+		assert.Len(t, ids, 2)
+	})
+}
+
 const films = `{"openapi": "3.0.3", "info": {"title": "Films", "version": "1"}, "paths": {"/films": {"get": {"responses": {"200": {"description": "OK"}}}}}}`
 
 func TestInterfaceIsCreatedAndWatched(t *testing.T) {

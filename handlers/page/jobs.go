@@ -84,6 +84,7 @@ func (n *connection) startJob(ctx context.Context, r *jsonrpc.Request) (any, err
 		Name      string `json:"name"`
 		Directory string `json:"directory"`
 		Input     string `json:"input"`
+		Key       string `json:"key"`
 	}
 	if err := r.Decode(&p); err != nil {
 		return nil, err
@@ -94,7 +95,7 @@ func (n *connection) startJob(ctx context.Context, r *jsonrpc.Request) (any, err
 	if n.jobs() == nil {
 		return nil, jobs.ErrNotInBook
 	}
-	job, err := n.jobs().StartJob(ctx, jobs.JobRequest{Name: p.Name, Directory: cmp.Or(p.Directory, n.client.WorkDir()), Input: p.Input})
+	job, err := n.jobs().StartJob(ctx, jobs.JobRequest{Name: p.Name, Directory: cmp.Or(p.Directory, n.client.WorkDir()), Input: p.Input, Key: p.Key})
 	if err != nil {
 		return nil, err
 	}

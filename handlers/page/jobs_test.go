@@ -210,6 +210,21 @@ func TestRepeatedJobHasItsInputUnmasked(t *testing.T) {
 	})
 }
 
+func TestRepeatedStartReturnsTheFirstJob(t *testing.T) {
+	withJobs(t, func(p *portal) {
+		u := p.Able()
+		request := document{"name": "egg", "key": "one"}
+		first := u.Ask("portal.jobs.start", request)
+		require.NotEmpty(t, first["job_id"])
+		assert.Equal(t, first, u.Ask("portal.jobs.start", request), "the response was lost")
+		time.Sleep(time.Hour)
+		assert.Equal(t, first, p.Able().Ask("portal.jobs.start", request), "also after its end")
+		assert.NotEqual(t, first, u.Ask("portal.jobs.start", document{"name": "egg", "key": "two"}))
+		history, _ := u.Ask("portal.jobs.history", document{})["jobs"].([]any)
+		assert.Len(t, history, 2)
+	})
+}
+
 func TestListOfJobsIsWatchedUntilUnwatched(t *testing.T) {
 	withJobs(t, func(p *portal) {
 		u := p.Able()

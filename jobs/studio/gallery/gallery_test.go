@@ -54,7 +54,7 @@ const description = `{"openapi": "3.0.3", "info": {"title": "Films", "version": 
 // create creates an interface and waits for its first version.
 func (g *testGallery) create() string {
 	g.t.Helper()
-	i, err := g.Create(context.Background(), "films.json", description)
+	i, err := g.Create(context.Background(), gallery.CreateRequest{Name: "films.json", Text: description})
 	require.NoError(g.t, err)
 	g.ended(i.ID)
 	return i.ID
@@ -173,7 +173,7 @@ func TestFailedRequestIsReportedAndRepeatable(t *testing.T) {
 
 func TestOneRequestAtATime(t *testing.T) {
 	inGallery(t, func(turn *fake.Turn) { turn.WaitForAbort() }, func(g *testGallery) {
-		i, err := g.Create(t.Context(), "", description)
+		i, err := g.Create(t.Context(), gallery.CreateRequest{Text: description})
 		require.NoError(t, err)
 		require.NotNil(t, i.Work)
 		for name, err := range map[string]error{
@@ -383,7 +383,7 @@ func TestInterfacesSurviveRestart(t *testing.T) {
 func TestInvalidRequestsAreRejected(t *testing.T) {
 	inGallery(t, says(inBlock(app("One"))), func(g *testGallery) {
 		for _, text := range []string{"", "hello", `{"openapi": "3.0.3"}`} {
-			_, err := g.Create(t.Context(), "x.json", text)
+			_, err := g.Create(t.Context(), gallery.CreateRequest{Name: "x.json", Text: text})
 			assert.Equal(t, fault.Invalid, fault.KindOf(err), text)
 		}
 		id := g.create()

@@ -163,10 +163,25 @@ func (p progress) addTo(i Item) Item {
 	return i
 }
 
-// Create creates an interface from the text of a description; name is that of its file and may be empty. The interface exists at
-// once; its first version follows. Errors: kind [fault.Invalid] for an invalid description, with its faults.
-func (h *Host) Create(ctx context.Context, name, text string) (Item, error) {
-	s, err := spec.Read(name, []byte(text))
+// CreateRequest describes an interface to create.
+type CreateRequest struct {
+	Name string // of the file of the description, or ""
+	Text string // of the description
+	Key  string // random text of the caller for this request, or ""
+}
+
+// id returns the id of the interface to create.
+func (r CreateRequest) id() string {
+	if r.Key == "" {
+		return uuid.NewString()
+	}
+	return uuid.NewSHA1(uuid.NameSpaceOID, []byte("create "+r.Key)).String()
+}
+
+// Create creates an interface. It exists at once; its first version follows. If an interface was created with the key, Create returns
+// that one: a caller repeats a request that may have been lost. Errors: kind [fault.Invalid] for an invalid description, with its faults.
+func (h *Host) Create(ctx context.Context, r CreateRequest) (Item, error) {
+	s, err := spec.Read(r.Name, []byte(r.Text))
 	if err != nil {
 		return Item{}, fault.Errorf(fault.Invalid, "this is not a valid description of an API: %w", err)
 	}
@@ -174,14 +189,18 @@ func (h *Host) Create(ctx context.Context, name, text string) (Item, error) {
 	if err != nil {
 		return Item{}, err
 	}
-	i := Item{ID: uuid.NewString(), Title: cmp.Or(plain.Cut(s.Metadata.Title, 200), "An API"), Format: s.Format, Created: now()}
+	i := Item{ID: r.id(), Title: cmp.Or(plain.Cut(s.Metadata.Title, 200), "An API"), Format: s.Format, Created: now()}
 	for range s.Operations() {
 		i.Endpoints++
 	}
 	if base, err := parseBase(s.Metadata.BaseURL); err == nil {
 		i.BaseURL = base.String()
 	}
-	if _, err := h.log.Begin(i, description); err != nil {
+	_, err = h.log.Begin(i, description)
+	switch {
+	case errors.Is(err, store.ErrExists):
+		return h.Get(ctx, i.ID)
+	case err != nil:
 		return Item{}, err
 	}
 	if err := h.Make(ctx, i.ID); err != nil {
