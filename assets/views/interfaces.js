@@ -84,7 +84,7 @@ function createForm({ rpc, navigate }) {
   const node = h("form", { class: "start-form drop", "data-testid": "drop" }, h("div", { class: "box" }, text, h("div", { class: "actions" }, choose, file, sample, h("span", { class: "keys" }), send)), problem);
   let name = "";
   let sending = false;
-  const keys = startKeys();
+  const starts = startKeys();
   const show = () => {
     send.disabled = sending || !text.value.trim();
     setText(send, sending ? "Creating…" : "Create interface");
@@ -94,8 +94,8 @@ function createForm({ rpc, navigate }) {
     setText(problem, "");
     show();
     try {
-      const { interface: created } = await rpc.call("portal.interfaces.create", keys.with({ name, text: text.value }));
-      keys.done();
+      const { interface: created } = await rpc.call("portal.interfaces.create", starts.with({ name, text: text.value }));
+      starts.done();
       text.value = "";
       navigate(interfaceAddress(created.interface_id));
     } catch (error) {

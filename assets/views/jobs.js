@@ -147,7 +147,7 @@ function jobForm({ rpc, navigate, list }) {
   let book = { book: "", grid: [], jobs: {}, chart: {} };
   let sending = false;
   let drawn = "";
-  const keys = startKeys();
+  const starts = startKeys();
 
   const chosen = () => grid.querySelector(/** @type {"input"} */ ("input:checked"))?.value ?? "";
   const show = () => {
@@ -171,8 +171,8 @@ function jobForm({ rpc, navigate, list }) {
     try {
       const path = directory.value.trim();
       const where = path ? (await rpc.call("portal.directory.describe", { path })).path : "";
-      const { job_id: id } = await rpc.call("portal.jobs.start", keys.with({ name: chosen(), directory: where, input: input.value.trim() ? input.value : "" }));
-      keys.done();
+      const { job_id: id } = await rpc.call("portal.jobs.start", starts.with({ name: chosen(), directory: where, input: input.value.trim() ? input.value : "" }));
+      starts.done();
       if (path) saveDirectory(path);
       input.value = "";
       navigate(jobAddress(id));
