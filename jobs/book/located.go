@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/copilot-portal/portal/copilot/plain"
 )
 
 // located is a value with its position. All values of a book are read through it, so that every fault has a
@@ -132,7 +130,10 @@ func (s located) boolean() bool {
 // quote quotes untrusted text and shortens it.
 func quote(s string) string {
 	const limit = 60
-	return strconv.Quote(plain.Cut(s, limit))
+	if runes := []rune(s); len(runes) > limit {
+		s = string(runes[:limit]) + "…"
+	}
+	return strconv.Quote(s)
 }
 
 // fields are the entries of a map with fixed keys.

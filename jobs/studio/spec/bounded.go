@@ -12,8 +12,6 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
-
-	"github.com/copilot-portal/portal/copilot/plain"
 )
 
 // bounded checks the syntax, limits and references of JSON before it is decoded.
@@ -174,4 +172,4 @@ func fault(format string, args ...any) Faults {
 }
 
 // oneLine returns the start of a foreign text, on one line.
-func oneLine(s string) string { return plain.Line(s, 500) }
+func oneLine(s string) string { return short(s, 500) }

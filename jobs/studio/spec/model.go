@@ -61,7 +61,7 @@ func (m *modeler) inline(ref *openapi3.SchemaRef) *Model {
 	}
 	m.open[s] = true
 	defer delete(m.open, s)
-	to := model(s)
+	to := plain(s)
 	m.parts(to, s)
 	for _, part := range s.AllOf {
 		m.merge(to, part)
@@ -69,7 +69,7 @@ func (m *modeler) inline(ref *openapi3.SchemaRef) *Model {
 	return to
 }
 
-func model(s *openapi3.Schema) *Model {
+func plain(s *openapi3.Schema) *Model {
 	to := &Model{
 		Type: typeOf(s), Format: s.Format, Description: cmp.Or(s.Description, s.Title), Nullable: s.Nullable || s.Type.Includes("null"),
 		Deprecated: s.Deprecated, ReadOnly: s.ReadOnly, WriteOnly: s.WriteOnly, Default: value(s.Default), Example: value(s.Example),

@@ -8,8 +8,6 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
-
-	"github.com/copilot-portal/portal/copilot/plain"
 )
 
 // Outline describes the API in short lines, for a prompt: everything needed to call it, and the start of each
@@ -51,7 +49,7 @@ func (o *outline) line(format string, args ...any) {
 }
 
 func (o *outline) about(indent, text string, limit int) {
-	if text = plain.Line(text, limit); text != "" {
+	if text = short(text, limit); text != "" {
 		o.line("%s%s", indent, text)
 	}
 }
@@ -60,7 +58,7 @@ func (o *outline) endpoint(op Operation) {
 	e := op.Endpoint
 	head := op.ID
 	if op.Title != head {
-		head += " — " + plain.Line(op.Title, 200)
+		head += " — " + short(op.Title, 200)
 	}
 	o.line("%s%s%s", head, after(" #", e.Tag), deprecation(e.Deprecated))
 	if e.Description != e.Summary {
@@ -231,10 +229,19 @@ func textIf(is bool, text string) string {
 // after returns the start of a text after a separator, or "" for no text.
 func after(separator, text string) string {
 	const limit = 120
-	text = plain.Line(text, limit)
+	text = short(text, limit)
 	return textIf(text != "", separator+text)
 }
 
 func words(list ...string) string {
 	return strings.Join(slices.DeleteFunc(list, func(s string) bool { return s == "" }), " ")
+}
+
+// short returns the start of a text, on one line.
+func short(text string, limit int) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if runes := []rune(text); len(runes) > limit {
+		return string(runes[:limit]) + "…"
+	}
+	return text
 }
