@@ -3,7 +3,8 @@
 /**
  * @typedef {{number: number, description: string, prompt?: string, assumptions?: string[], components: number, bytes: number, based?: number, created_at: string}} Version
  * @typedef {{interface_id: string, title: string, format: string, operations: number, base_url: string, allowed: string, created_at: string, current: number,
- *   versions: Version[], question?: {prompt: string, text: string, options: string[]}, error?: string, work?: {prompt: string, since: string}}} Info
+ *   version_count: number, error?: string, work?: {prompt: string, since: string}}} Listed an interface in lists
+ * @typedef {Listed & {versions: Version[], question?: {prompt: string, text: string, options: string[]}}} Info
  * @typedef {{info: Info, draft: string, saveError: string, deleted: boolean}} Interface draft: the code generated so far; saveError: why the result was not stored
  */
 
@@ -25,12 +26,12 @@ export function applyMessage(state, { method, params }) {
   return true;
 }
 
-/** Summarizes an interface for a list. @param {Info} info */
-export function summaryOf({ format, operations, versions, work, error }) {
+/** Summarizes an interface. @param {Listed} info */
+export function summaryOf({ format, operations, version_count: count, work, error }) {
   const parts = [FORMATS[format] ?? format, operations === 1 ? "1 operation" : `${operations} operations`];
-  if (work) parts.push(versions.length === 0 ? "creating…" : "updating…");
-  else if (versions.length === 0) parts.push(error ? "failed" : "not created yet");
-  else parts.push(versions.length === 1 ? "1 version" : `${versions.length} versions`);
+  if (work) parts.push(count === 0 ? "creating…" : "updating…");
+  else if (count === 0) parts.push(error ? "failed" : "not created yet");
+  else parts.push(count === 1 ? "1 version" : `${count} versions`);
   return parts.join(" · ");
 }
 

@@ -59,6 +59,7 @@ export function createFrame({ id, rpc, onRepair, onBack }) {
   const remove = () => {
     frame?.remove();
     frame = undefined;
+    channel?.drop();
   };
   /** @param {MessageEvent} event */
   const listen = (event) => {

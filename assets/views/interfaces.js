@@ -5,9 +5,10 @@ import { summaryOf } from "../interfaces.js";
 import { interfaceAddress } from "../route.js";
 import { isGone, newConnections } from "../rpc.js";
 import { SAMPLE, SAMPLE_NAME } from "../sample.js";
+import { startKeys } from "../start-key.js";
 
 /**
- * @typedef {import("../interfaces.js").Info} Info
+ * @typedef {import("../interfaces.js").Listed} Listed
  * @typedef {{rpc: import("../rpc.js").Connection, navigate: (address: string) => void, onChange: () => void}} Options
  */
 
@@ -31,7 +32,7 @@ export function interfacesView({ rpc, navigate, onChange }) {
 
   const load = async () => {
     try {
-      /** @type {{interfaces: Info[]}} */
+      /** @type {{interfaces: Listed[]}} */
       const { interfaces } = await rpc.call("portal.interfaces.list");
       setText(empty, interfaces.length > 0 ? "" : "No interfaces yet.");
       setChildren(list, interfaces.map((info) => {
@@ -62,7 +63,7 @@ function createRow(id) {
   const link = h("a", { href: interfaceAddress(id), class: "interface-row" }, name, about, time);
   return {
     node: h("li", {}, link),
-    /** @param {Info} info */
+    /** @param {Listed} info */
     update(info) {
       setText(name, info.title);
       setText(about, summaryOf(info));
@@ -83,6 +84,7 @@ function createForm({ rpc, navigate }) {
   const node = h("form", { class: "start-form drop", "data-testid": "drop" }, h("div", { class: "box" }, text, h("div", { class: "actions" }, choose, file, sample, h("span", { class: "keys" }), send)), problem);
   let name = "";
   let sending = false;
+  const starts = startKeys();
   const show = () => {
     send.disabled = sending || !text.value.trim();
     setText(send, sending ? "Creating…" : "Create interface");
@@ -92,7 +94,8 @@ function createForm({ rpc, navigate }) {
     setText(problem, "");
     show();
     try {
-      const { interface: created } = await rpc.call("portal.interfaces.create", { name, text: text.value });
+      const { interface: created } = await rpc.call("portal.interfaces.create", starts.with({ name, text: text.value }));
+      starts.done();
       text.value = "";
       navigate(interfaceAddress(created.interface_id));
     } catch (error) {

@@ -4,6 +4,7 @@ import { age, baseName, escapeBidi, h, hasKeyboard, messageOf, setChildren, setT
 import { STATUS_LABELS, isOpen, elapsed, progressOf, sortJobs } from "../jobs.js";
 import { jobAddress } from "../route.js";
 import { isGone, newConnections } from "../rpc.js";
+import { startKeys } from "../start-key.js";
 import { createChart, statusIcon } from "./chart.js";
 import { directoryField, fillDirectory, saveDirectory } from "./directory.js";
 
@@ -59,7 +60,10 @@ export function jobsView(options) {
       onChange();
     },
     focus: () => form.focus(),
-    dispose: () => clearInterval(clock),
+    dispose() {
+      clearInterval(clock);
+      if (rpc.state === "open") void rpc.call("portal.jobs.unwatch").catch(() => {}); // it fails only if the connection is lost
+    },
   };
 }
 
@@ -143,6 +147,7 @@ function jobForm({ rpc, navigate, list }) {
   let book = { book: "", grid: [], jobs: {}, chart: {} };
   let sending = false;
   let drawn = "";
+  const starts = startKeys();
 
   const chosen = () => grid.querySelector(/** @type {"input"} */ ("input:checked"))?.value ?? "";
   const show = () => {
@@ -166,7 +171,8 @@ function jobForm({ rpc, navigate, list }) {
     try {
       const path = directory.value.trim();
       const where = path ? (await rpc.call("portal.directory.describe", { path })).path : "";
-      const { job_id: id } = await rpc.call("portal.jobs.start", { name: chosen(), directory: where, input: input.value.trim() ? input.value : "" });
+      const { job_id: id } = await rpc.call("portal.jobs.start", starts.with({ name: chosen(), directory: where, input: input.value.trim() ? input.value : "" }));
+      starts.done();
       if (path) saveDirectory(path);
       input.value = "";
       navigate(jobAddress(id));

@@ -9,6 +9,7 @@ import (
 	"github.com/aymanbagabas/go-udiff"
 
 	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/plain"
 	"github.com/copilot-portal/portal/jobs/studio"
 )
 
@@ -65,7 +66,7 @@ func (h *Host) Change(ctx context.Context, id, prompt string) error {
 			}
 			fullPrompt := prompt
 			if i.Question != nil { // the prompt answers it
-				fullPrompt = clip(i.Question.Prompt, maxPrompt) + "\n→ " + prompt
+				fullPrompt = plain.Cut(i.Question.Prompt, maxPrompt) + "\n→ " + prompt
 			}
 			if made.Question != "" {
 				return result{question: &Question{Prompt: fullPrompt, Text: made.Question, Options: made.Options}}, nil
@@ -144,7 +145,7 @@ func (h *Host) perform(ctx context.Context, id string, r *activeItem, do request
 		i.Error = ""
 		switch {
 		case err != nil:
-			i.Error = clip(err.Error(), 4000)
+			i.Error = plain.Cut(err.Error(), 4000)
 		case made.question != nil:
 			i.Question = made.question
 		default:
@@ -193,10 +194,15 @@ func (h *Host) updateItem(id string, change func(*Item) (line []byte, err error)
 	if err != nil {
 		return err
 	}
-	if line == nil {
-		return h.log.Replace(ctx, i)
+	i.Revision++
+	var lines [][]byte
+	if line != nil {
+		lines = append(lines, line)
 	}
-	return h.log.Replace(ctx, i, line)
+	if err = h.log.Replace(ctx, i, lines...); err == nil {
+		r.revision = i.Revision
+	}
+	return err
 }
 
 // hold makes this process the one that changes a stored interface. Error: kind [fault.Busy] if another one holds it.
@@ -269,15 +275,7 @@ func (h *Host) Delete(ctx context.Context, id string) error {
 	if err := h.log.Delete(ctx, i); err != nil {
 		return err
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if r := h.activeItems[id]; r != nil {
-		r.publish(Deleted, "")
-		if r.work != nil { // it began in the meantime
-			r.cancel()
-		}
-		h.remove(id, r)
-	}
+	h.forget(id)
 	return nil
 }
 
