@@ -1,7 +1,7 @@
 // Package sdk drives the GitHub Copilot CLI through its official Go SDK. It is the only package with vendor
 // names: its exported API uses types of the domain.
 //
-// The CLI runs as a direct child in its own process group, and listens on a loopback port with a random token.
+// The CLI runs as a direct child in its own session of processes, and listens on a loopback port with a random token.
 // Only this way the portal notices its end at once (the SDK does not report it), and Ctrl-C in a terminal
 // reaches only the portal.
 package sdk
