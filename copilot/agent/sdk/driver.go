@@ -52,7 +52,7 @@ type Options struct {
 type Driver struct {
 	options Options
 	orphans sync.Once // processes of other portals, to be ended
-	unpack  sync.Once // the CLI's own files, which a sandbox cannot write
+	files   unpacked
 
 	last      agent.LastStart
 	processes process.Set

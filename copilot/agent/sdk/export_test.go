@@ -204,3 +204,6 @@ func (f *openFiles) Failed(tool string, args any) *vendor.PostToolUseFailureHook
 
 // Lines returns the lines of a range.
 func Lines(text string, span ...int) (string, bool) { return lines(text, span) }
+
+// Unpack lets a CLI unpack its files.
+func Unpack(ctx context.Context, d *Driver, path string) { d.files.ensure(ctx, path, d.options.Env) }
