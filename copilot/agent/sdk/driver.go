@@ -234,7 +234,7 @@ func connect(ctx context.Context, d *Driver, p *child) (*Agent, error) {
 		return nil, fmt.Errorf("the connection to it failed: %w", err)
 	}
 	a := &Agent{driver: d, process: p, client: client, version: version, ack: newQuickAck(p.address), done: make(chan struct{})}
-	a.catalog.agent = a
+	a.catalog = catalog{agent: a, lock: make(chan struct{}, 1)}
 	a.recordActivity()
 	go a.supervise()
 	return a, nil

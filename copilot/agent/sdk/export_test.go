@@ -181,8 +181,8 @@ func Parked(c agent.Conversation) int {
 
 // Expire makes the list of models outdated.
 func (a *Agent) Expire() {
-	a.catalog.mu.Lock()
-	defer a.catalog.mu.Unlock()
+	a.catalog.lock <- struct{}{}
+	defer func() { <-a.catalog.lock }()
 	a.catalog.until = time.Time{}
 }
 
