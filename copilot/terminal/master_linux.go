@@ -13,8 +13,8 @@ func interruptible(master *os.File) (*os.File, error) {
 	if errno != 0 {
 		return nil, errno
 	}
-	if err := syscall.SetNonblock(int(fd), true); err != nil { //nolint:gosec // a descriptor is small
-		_ = syscall.Close(int(fd)) //nolint:gosec // as above
+	if err := syscall.SetNonblock(int(fd), true); err != nil {
+		_ = syscall.Close(int(fd))
 		return nil, err
 	}
 	return os.NewFile(fd, master.Name()), nil // its Fd leaves it as it is

@@ -37,12 +37,12 @@ func TestOnlyTextFilesAreServed(t *testing.T) {
 }
 
 func TestFilesAreServedBehindLinks(t *testing.T) {
-	real, link := t.TempDir(), filepath.Join(t.TempDir(), "link")
-	require.NoError(t, os.Symlink(real, link))
-	require.NoError(t, os.Symlink(os.DevNull, filepath.Join(real, "out")))
+	canonical, link := t.TempDir(), filepath.Join(t.TempDir(), "link")
+	require.NoError(t, os.Symlink(canonical, link))
+	require.NoError(t, os.Symlink(os.DevNull, filepath.Join(canonical, "out")))
 	errs := map[string]error{}
 	s := script(t, "x", prompted(func(ctx context.Context, p *jsonrpc.Peer) string {
-		for name, path := range map[string]string{"real": filepath.Join(real, "a"), "link": filepath.Join(link, "b"), "out": filepath.Join(link, "out")} {
+		for name, path := range map[string]string{"real": filepath.Join(canonical, "a"), "link": filepath.Join(link, "b"), "out": filepath.Join(link, "out")} {
 			errs[name] = p.Call(ctx, "fs/write_text_file", document{"sessionId": "s1", "path": path, "content": "x"}, nil)
 		}
 		return "end_turn"
@@ -53,6 +53,6 @@ func TestFilesAreServedBehindLinks(t *testing.T) {
 	require.NoError(t, errs["link"])
 	require.ErrorContains(t, errs["out"], "outside of the working directory")
 	for _, name := range []string{"a", "b"} {
-		assert.FileExists(t, filepath.Join(real, name))
+		assert.FileExists(t, filepath.Join(canonical, name))
 	}
 }

@@ -243,7 +243,10 @@ func TestClosedGateEndsStalledUploads(t *testing.T) {
 	go func() {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+upstream.Addr().String(), body)
 		if err == nil {
-			_, err = client.Do(r)
+			var answer *http.Response
+			if answer, err = client.Do(r); err == nil {
+				err = answer.Body.Close()
+			}
 		}
 		sent <- err
 	}()
