@@ -1,7 +1,7 @@
 // Package sdk drives the GitHub Copilot CLI through its official Go SDK. It is the only package with vendor
 // names: its exported API uses types of the domain.
 //
-// The CLI runs as a direct child in its own process group, and listens on a loopback port with a random token.
+// The CLI runs as a direct child in its own session of processes, and listens on a loopback port with a random token.
 // Only this way the portal notices its end at once (the SDK does not report it), and Ctrl-C in a terminal
 // reaches only the portal.
 package sdk
@@ -54,7 +54,7 @@ type Options struct {
 type Driver struct {
 	options Options
 	orphans sync.Once // processes of other portals, to be ended
-	unpack  sync.Once // the CLI's own files, which a sandbox cannot write
+	files   unpacked
 
 	last      agent.LastStart
 	processes process.Set
@@ -247,7 +247,7 @@ func connect(ctx context.Context, d *Driver, p *child) (*Agent, error) {
 		return nil, fmt.Errorf("the connection to it failed: %w", err)
 	}
 	a := &Agent{driver: d, process: p, client: client, version: version, ack: newQuickAck(p.address), done: make(chan struct{})}
-	a.catalog.agent = a
+	a.catalog = catalog{agent: a, lock: make(chan struct{}, 1)}
 	a.recordActivity()
 	go a.supervise()
 	return a, nil
