@@ -3,7 +3,7 @@
 /**
  * @typedef {{number: number, description: string, prompt?: string, assumptions?: string[], components: number, bytes: number, based?: number, created_at: string}} Version
  * @typedef {{interface_id: string, title: string, format: string, operations: number, base_url: string, allowed: string, created_at: string, current: number,
- *   versions: Version[], question?: {prompt: string, text: string, options: string[]}, error?: string, work?: {prompt: string, since: string}}} Info
+ *   versions: Version[], question?: {prompt: string, text: string, options: string[]}, error?: string, request?: string, work?: {prompt: string, since: string}}} Info
  * @typedef {{info: Info, draft: string, saveError: string, deleted: boolean}} Interface draft: the code generated so far; saveError: why the result was not stored
  */
 
@@ -49,8 +49,15 @@ export function isPrivateURL(url) {
   return a === 127 || a === 10 || (a === 192 && b === 168) || (a === 172 && b >= 16 && b < 32) || (a === 100 && b >= 64 && b < 128);
 }
 
+const REPAIR = "The interface fails with this error. Fix it and change nothing else:\n";
+
 /** Returns the prompt that asks for a fix. @param {string} error */
-export const repairPrompt = (error) => `The interface fails with this error. Fix it and change nothing else:\n${error.slice(0, 2000)}`;
+export const repairPrompt = (error) => `${REPAIR}${error.slice(0, 2000)}`;
+
+/** Returns the request that the user wrote and that had no result; "" for none, and for one that a button repeats. @param {Info} info */
+export function failedRequest({ work, request = "", question }) {
+  return work || request.startsWith(REPAIR) || question?.options.includes(request) ? "" : request;
+}
 
 /** Returns the version that one was based on, or the previous one. @param {Info} info @param {number} number */
 export function baseVersion({ versions }, number) {

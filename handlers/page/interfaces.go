@@ -27,6 +27,7 @@ type interfaceInfo struct {
 	Versions    []interfaceVersion `json:"versions"`
 	Question    *interfaceQuestion `json:"question,omitempty"`
 	Error       string             `json:"error,omitempty"`
+	Request     string             `json:"request,omitempty"`
 	Work        *interfaceWork     `json:"work,omitempty"`
 }
 
@@ -55,7 +56,7 @@ type interfaceWork struct {
 func encodeInterface(i gallery.Item) interfaceInfo {
 	encoded := interfaceInfo{
 		InterfaceID: i.ID, Title: i.Title, Format: i.Format, Operations: i.Endpoints, BaseURL: i.BaseURL, Allowed: i.Allowed,
-		Created: event.FormatTime(i.Created), Current: i.Current, Versions: []interfaceVersion{}, Error: i.Error,
+		Created: event.FormatTime(i.Created), Current: i.Current, Versions: []interfaceVersion{}, Error: i.Error, Request: i.Request,
 	}
 	for _, v := range i.Versions {
 		encoded.Versions = append(encoded.Versions, interfaceVersion{
