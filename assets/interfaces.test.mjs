@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { summaryOf, baseVersion, isPrivateURL, newInterface, repairPrompt, applyMessage } from "./interfaces.js";
+import { summaryOf, baseVersion, failedRequest, isPrivateURL, newInterface, repairPrompt, applyMessage } from "./interfaces.js";
 
 const info = (more = {}) => ({ interface_id: "i", title: "Films", format: "graphql", operations: 3, base_url: "", allowed: "", created_at: "2026-11-22T10:00:00Z", current: 0, versions: [], ...more });
 const event = (type, more = {}) => ({ method: "portal.interface.event", params: { interface_id: "i", type, ...more } });
@@ -44,4 +44,12 @@ test("the base of a version", () => {
   assert.equal(baseVersion(info({ versions }), 4).number, 3);
   assert.equal(baseVersion(info({ versions }), 1), undefined);
   assert.ok(repairPrompt("x".repeat(9000)).length < 2200);
+});
+
+test("a request that the user wrote is failed until it has a result", () => {
+  assert.equal(failedRequest(info({ request: "Make it dark" })), "Make it dark");
+  assert.equal(failedRequest(info({ request: "Make it dark", work: {} })), "");
+  assert.equal(failedRequest(info({ request: repairPrompt("x") })), "");
+  assert.equal(failedRequest(info({ request: "A", question: { options: ["A", "B"] } })), "");
+  assert.equal(failedRequest(info()), "");
 });
