@@ -173,7 +173,7 @@ func TestFailedRequestIsReportedAndRepeatable(t *testing.T) {
 func TestRequestIsKeptUntilItHasAResult(t *testing.T) {
 	kept, err := store.Open(t.Context(), store.Options{Directory: t.TempDir()})
 	require.NoError(t, err)
-	defer kept.Close() //nolint:errcheck // of a test
+	defer kept.Close()
 	working, proceed := make(chan struct{}), make(chan struct{})
 	answers := says(inBlock(app("One")), "no", "no", inBlock(app("Two")), "no") // an answer without code is asked for again
 	asked := 0
