@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 
-import { summaryOf, baseVersion, failedRequest, isPrivateURL, newInterface, repairPrompt, applyMessage } from "./interfaces.js";
+import { summaryOf, baseVersion, isPrivateURL, newInterface, repairPrompt, applyMessage } from "./interfaces.js";
 
 const info = (more = {}) => ({ interface_id: "i", title: "Films", format: "graphql", operations: 3, base_url: "", allowed: "", created_at: "2026-11-22T10:00:00Z", current: 0, versions: [], ...more });
 const event = (type, more = {}) => ({ method: "portal.interface.event", params: { interface_id: "i", type, ...more } });
@@ -46,10 +46,22 @@ test("the base of a version", () => {
   assert.ok(repairPrompt("x".repeat(9000)).length < 2200);
 });
 
-test("a request that the user wrote is failed until it has a result", () => {
-  assert.equal(failedRequest(info({ request: "Make it dark" })), "Make it dark");
-  assert.equal(failedRequest(info({ request: "Make it dark", work: {} })), "");
-  assert.equal(failedRequest(info({ request: repairPrompt("x") })), "");
-  assert.equal(failedRequest(info({ request: "A", question: { options: ["A", "B"] } })), "");
-  assert.equal(failedRequest(info()), "");
+test("a request that the user wrote is failed if it has no result", () => {
+  const failed = (more) => newInterface(info(more)).failed;
+  assert.equal(failed({ request: "Make it dark" }), "Make it dark");
+  assert.equal(failed({ request: "Make it dark", work: {} }), "");
+  assert.equal(failed({ request: repairPrompt("x") }), "");
+  assert.equal(failed({ request: "A", question: { options: ["A", "B"] } }), "");
+  assert.equal(failed(), "");
+});
+
+test("a request that another portal works on is not failed", () => {
+  const watched = newInterface(info());
+  const after = (type, more) => (applyMessage(watched, event(type, { interface: info(more) })), watched.failed);
+  assert.equal(after("changed", { request: "Make it dark" }), "");
+  assert.equal(after("changed", { request: "Make it dark", error: "no" }), "Make it dark");
+  assert.equal(after("changed", { request: "Make it dark", allowed: "https://a" }), "Make it dark");
+  assert.equal(after("began", { request: "Make it light", work: {} }), "");
+  assert.equal(after("ended", { request: "Make it light" }), "Make it light", "it was not stored");
+  assert.equal(after("changed", {}), "");
 });

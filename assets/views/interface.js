@@ -1,7 +1,7 @@
 // The view of one interface: its frame, a composer for changes, and its versions.
 
 import { age, escapeBidi, h, hasKeyboard, keepFocus, keyedRows, lateFocus, messageOf, setText } from "../dom.js";
-import { summaryOf, newInterface, applyMessage, failedRequest } from "../interfaces.js";
+import { summaryOf, newInterface, applyMessage } from "../interfaces.js";
 import { isGone, newConnections } from "../rpc.js";
 import { compareVersions } from "./compare.js";
 import { createDraftField } from "./draft-field.js";
@@ -211,7 +211,7 @@ function createComposer({ id, onChange, onStop, onMake }) {
     /** @param {string} message */
     fail: (message) => setText(problem, message),
     /** @param {Interface} watched */
-    update({ info, draft: code, saveError }) {
+    update({ info, draft: code, saveError, failed }) {
       const isNew = Boolean(info.work) && info.current === 0;
       busy = Boolean(info.work);
       stop.hidden = !busy;
@@ -229,7 +229,7 @@ function createComposer({ id, onChange, onStop, onMake }) {
       box.hidden = info.current === 0 && !busy;
       input.placeholder = info.question ? "Answer in your own words" : "What should change?";
       showQuestion(info.question);
-      giveBack(failedRequest(info), info.error || saveError || NO_RESULT);
+      giveBack(failed, info.error || saveError || NO_RESULT);
       ready();
     },
   };
