@@ -45,3 +45,23 @@ test("the base of a version", () => {
   assert.equal(baseVersion(info({ versions }), 1), undefined);
   assert.ok(repairPrompt("x".repeat(9000)).length < 2200);
 });
+
+test("a request that the user wrote is failed if it has no result", () => {
+  const failed = (more) => newInterface(info(more)).failed;
+  assert.equal(failed({ request: "Make it dark" }), "Make it dark");
+  assert.equal(failed({ request: "Make it dark", work: {} }), "");
+  assert.equal(failed({ request: repairPrompt("x") }), "");
+  assert.equal(failed({ request: "A", question: { options: ["A", "B"] } }), "");
+  assert.equal(failed(), "");
+});
+
+test("a request that another portal works on is not failed", () => {
+  const watched = newInterface(info());
+  const after = (type, more) => (applyMessage(watched, event(type, { interface: info(more) })), watched.failed);
+  assert.equal(after("changed", { request: "Make it dark" }), "");
+  assert.equal(after("changed", { request: "Make it dark", error: "no" }), "Make it dark");
+  assert.equal(after("changed", { request: "Make it dark", allowed: "https://a" }), "Make it dark");
+  assert.equal(after("began", { request: "Make it light", work: {} }), "");
+  assert.equal(after("ended", { request: "Make it light" }), "Make it light", "it was not stored");
+  assert.equal(after("changed", {}), "");
+});

@@ -1,6 +1,6 @@
 // The view of one job: its flow chart, the sessions of its tasks, and its log.
 
-import { age, h, messageOf, setChildren, setText, whileBusy } from "../dom.js";
+import { age, h, keepFocus, lateFocus, messageOf, setChildren, setText, whileBusy } from "../dom.js";
 import { STATUS_LABELS, runningSessions, outcomeOf, isOpen, elapsed, newJob, applyMessage } from "../jobs.js";
 import { previewOf } from "../preview.js";
 import { sessionAddress, jobAddress } from "../route.js";
@@ -44,6 +44,8 @@ export function jobView({ id, rpc, sessions, navigate, list, onChange, onTitle }
   let picked = 0;
   const isNewConnection = newConnections(rpc);
   let changed = false;
+  const focusBox = () => box.focus({ preventScroll: true });
+  const focus = lateFocus(focusBox);
 
   /** @param {string} message */
   const fail = (message) => {
@@ -72,6 +74,7 @@ export function jobView({ id, rpc, sessions, navigate, list, onChange, onTitle }
     if (job && body.hidden) {
       body.hidden = false;
       chart?.center(box);
+      focus.shown();
     }
     changed = true;
     onChange();
@@ -86,7 +89,7 @@ export function jobView({ id, rpc, sessions, navigate, list, onChange, onTitle }
       node.dataset.state = info.status;
       if (before) setText(announcement, outcomeOf(info));
     }
-    act.update(info);
+    keepFocus(act.node, () => act.update(info), focusBox);
     input.hidden = !info.input;
     setText(/** @type {Element} */ (input.lastElementChild), info.input);
     if (info.error || unreadable) fail(info.error || unreadable);
@@ -121,7 +124,7 @@ export function jobView({ id, rpc, sessions, navigate, list, onChange, onTitle }
       onChange();
     },
     commands: () => act.commands(),
-    focus: () => box.focus({ preventScroll: true }),
+    focus: focus.focus,
     dispose() {
       clearInterval(clock);
       panel.dispose();
@@ -225,7 +228,7 @@ function createCard(id) {
       if (link.dataset.state !== status) state.replaceChildren(statusIcon(status), h("span", { class: "hidden-text" }, `${status === "Succeeded" ? "Done" : STATUS_LABELS[status]}: `));
       link.dataset.state = status;
       setText(name, work);
-      setText(role, [driving ? "checks" : "", round > 1 ? `round ${round}` : "", info?.state === "waiting" ? "waiting for you" : ""].filter(Boolean).join(" · "));
+      setText(role, [driving ? "checks" : "", round > 1 ? `round ${round}` : "", info?.state === "waiting" ? "waiting for you" : "", info?.model ?? ""].filter(Boolean).join(" · "));
       setLines(lines, sessionState ? previewOf(sessionState) : []);
     },
   };

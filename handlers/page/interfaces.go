@@ -36,6 +36,7 @@ type interfaceInfo struct {
 
 	Versions []interfaceVersion `json:"versions"`
 	Question *interfaceQuestion `json:"question,omitempty"`
+	Request  string             `json:"request,omitempty"`
 }
 
 type interfaceVersion struct {
@@ -72,7 +73,7 @@ func encodeListed(i gallery.Item) listedInterface {
 }
 
 func encodeInterface(i gallery.Item) interfaceInfo {
-	encoded := interfaceInfo{listedInterface: encodeListed(i), Versions: []interfaceVersion{}}
+	encoded := interfaceInfo{listedInterface: encodeListed(i), Versions: []interfaceVersion{}, Request: i.Request}
 	for _, v := range i.Versions {
 		encoded.Versions = append(encoded.Versions, interfaceVersion{
 			v.Number, v.Description, v.Prompt, v.Assumptions, v.Components, v.Bytes, v.Based, event.FormatTime(v.Created),

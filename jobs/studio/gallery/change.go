@@ -108,7 +108,7 @@ func (h *Host) begin(ctx context.Context, id, prompt string, prepare func(Item) 
 	if err != nil {
 		return err
 	}
-	if err := h.hold(id); err != nil { // before the model works for nothing
+	if err := h.hold(id, prompt); err != nil { // before the model works for nothing
 		return err
 	}
 	h.mu.Lock()
@@ -147,9 +147,9 @@ func (h *Host) perform(ctx context.Context, id string, r *activeItem, do request
 		case err != nil:
 			i.Error = plain.Cut(err.Error(), 4000)
 		case made.question != nil:
-			i.Question = made.question
+			i.Question, i.Request = made.question, ""
 		default:
-			i.Question = nil
+			i.Question, i.Request = nil, ""
 			line = i.add(made)
 		}
 		return line, nil
@@ -205,9 +205,16 @@ func (h *Host) updateItem(id string, change func(*Item) (line []byte, err error)
 	return err
 }
 
-// hold makes this process the one that changes a stored interface. Error: kind [fault.Busy] if another one holds it.
-func (h *Host) hold(id string) error {
-	return h.updateItem(id, func(*Item) ([]byte, error) { return nil, nil })
+// hold makes this process the one that changes a stored interface, and stores the prompt of a request. Errors: kind [fault.Busy] if
+// another process holds it, or another request is running.
+func (h *Host) hold(id, prompt string) error {
+	return h.updateItem(id, func(i *Item) ([]byte, error) {
+		if h.isBusy(id) {
+			return nil, errBusy
+		}
+		i.Request = prompt
+		return nil, nil
+	})
 }
 
 // change is updateItem for changes that are not requests; it publishes them.
@@ -233,7 +240,7 @@ func (h *Host) Revert(_ context.Context, id string, version int) error {
 		if _, ok := i.version(version); !ok || version == 0 {
 			return fault.Errorf(fault.NotFound, "the interface has no version %d", version)
 		}
-		i.Current, i.Question, i.Error = version, nil, ""
+		i.Current, i.Question, i.Error, i.Request = version, nil, "", ""
 		return nil
 	})
 }
@@ -245,7 +252,7 @@ func (h *Host) isBusy(id string) bool {
 	return r != nil && r.work != nil
 }
 
-// Cancel cancels the current request, or withdraws the open question.
+// Cancel cancels the current request, or withdraws the open question and the failed request.
 func (h *Host) Cancel(_ context.Context, id string) error {
 	h.mu.Lock()
 	r := h.activeItems[id]
@@ -258,7 +265,7 @@ func (h *Host) Cancel(_ context.Context, id string) error {
 		return nil
 	}
 	return h.change(id, func(i *Item) error {
-		i.Question, i.Error = nil, ""
+		i.Question, i.Error, i.Request = nil, "", ""
 		return nil
 	})
 }

@@ -171,6 +171,43 @@ func TestFailedRequestIsReportedAndRepeatable(t *testing.T) {
 	})
 }
 
+func TestRequestIsKeptUntilItHasAResult(t *testing.T) {
+	kept, err := store.Open(t.Context(), store.Options{Directory: t.TempDir()})
+	require.NoError(t, err)
+	defer kept.Close()
+	working, proceed := make(chan struct{}), make(chan struct{})
+	answers := says(inBlock(app("One")), "no", "no", inBlock(app("Two")), "no") // an answer without code is asked for again
+	asked := 0
+	script := func(turn *fake.Turn) {
+		if asked++; asked == 2 {
+			close(working)
+			<-proceed
+		}
+		answers(turn)
+	}
+	inGalleryWith(t, kept, script, func(g *testGallery) {
+		id := g.create()
+		require.NoError(t, g.Change(t.Context(), id, "Call it Two"))
+		<-working
+		after := gallery.New(gallery.Options{Store: kept}) // as if the portal had been killed here
+		defer after.Close(context.Background())
+		i, err := after.Get(t.Context(), id)
+		require.NoError(t, err)
+		assert.Equal(t, "Call it Two", i.Request)
+		assert.Equal(t, fault.Busy, fault.KindOf(g.Change(t.Context(), id, "Call it Three")))
+		close(proceed)
+		i = g.ended(id)
+		assert.NotEmpty(t, i.Error)
+		assert.Equal(t, "Call it Two", i.Request, "it failed")
+		assert.Empty(t, g.change(id, "Call it Two again").Request)
+		assert.Equal(t, "Fail", g.change(id, "Fail").Request)
+		require.NoError(t, g.Revert(t.Context(), id, 1))
+		i, err = g.Get(t.Context(), id)
+		require.NoError(t, err)
+		assert.Empty(t, i.Request, "it is withdrawn with the error")
+	})
+}
+
 func TestOneRequestAtATime(t *testing.T) {
 	inGallery(t, func(turn *fake.Turn) { turn.WaitForAbort() }, func(g *testGallery) {
 		i, err := g.Create(t.Context(), gallery.CreateRequest{Text: description})

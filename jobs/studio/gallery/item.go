@@ -22,8 +22,9 @@ type Item struct {
 	Versions  []Version `json:"versions"` // oldest first
 	Current   int       `json:"current"`  // number of the version shown; 0 for none
 	Question  *Question `json:"question,omitempty"`
-	Error     string    `json:"error,omitempty"` // why the last request failed, or ""
-	Revision  int       `json:"revision"`        // how often it was stored
+	Error     string    `json:"error,omitempty"`   // why the last request failed, or ""
+	Request   string    `json:"request,omitempty"` // the prompt of the last request until it has a result, also if it failed
+	Revision  int       `json:"revision"`          // how often it was stored
 
 	Work   *Work  `json:"-"` // the current request; nil for none
 	Events uint64 `json:"-"` // the number of the newest event
