@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -143,6 +144,15 @@ func usageErrors(c *cobra.Command) {
 	for _, sub := range c.Commands() {
 		usageErrors(sub)
 	}
+}
+
+// nameSubcommand runs a command that only groups others: it asks for one of them.
+func nameSubcommand(c *cobra.Command, _ []string) error {
+	var names []string
+	for _, sub := range c.Commands() {
+		names = append(names, sub.Name())
+	}
+	return fmt.Errorf("%wname a subcommand: %s", errUsage, strings.Join(names, ", "))
 }
 
 // load reads the configuration. It prints a warning if it ignores COPILOT_CLI_PATH.

@@ -27,9 +27,7 @@ func sessions(p Process) *cobra.Command {
 A portal that holds a session executes the change. An ID may be abbreviated to an
 unambiguous prefix.`,
 		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			return fmt.Errorf("%wname a subcommand: list, show, search, export, rename, delete, permissions or revoke", errUsage)
-		},
+		RunE: nameSubcommand,
 	}
 	c.AddCommand(listSessions(p), showSession(p), searchSessions(p), exportSession(p), renameSession(p), deleteSessions(p),
 		sessionPermissions(p), revokePermission(p))
