@@ -225,12 +225,12 @@ async function openSession(id) {
 }
 
 /** @param {string} id @param {import("./rpc.js").CallError} error */
-function showFailure(id, { code, message }) {
-  if (shownSession !== id || code === "gone") return; // it is attached again after a reconnect
+function showFailure(id, error) {
+  if (shownSession !== id || isGone(error)) return; // it is attached again after a reconnect
   currentSession = undefined;
   shownAddress = ""; // whoever chooses the session again wants another try
-  if (code === -32004) return setView(messageView("Session not found. It may have been deleted, or it belongs to another portal."));
-  setView(messageView(message, h("button", { type: "button", class: "primary", "data-testid": "try-again", click: show }, "Try again")));
+  if (error.code === -32004) return setView(messageView("Session not found. It may have been deleted, or it belongs to another portal."));
+  setView(messageView(error.message, h("button", { type: "button", class: "primary", "data-testid": "try-again", click: show }, "Try again")));
 }
 
 /** @param {import("./store.js").Session} session @param {boolean} [focus] whether it gets the focus */

@@ -1,6 +1,7 @@
 // The sessions the page is attached to. Their states survive lost connections: no event is missed or applied twice.
 
 import { prependPast } from "./prepend.js";
+import { isGone } from "./rpc.js";
 import { apply, applyInfo, newSession, setDetached } from "./store.js";
 
 /** @typedef {import("./store.js").Session} Session @typedef {import("./store.js").Message} Message */
@@ -137,7 +138,7 @@ export class Sessions {
   /** @param {string} id @param {Entry} entry */
   #attachOrFail(id, entry) {
     return this.#attach(id, entry).catch((error) => {
-      if (error.code !== "gone") this.onFail(id, error);
+      if (!isGone(error)) this.onFail(id, error);
     });
   }
 

@@ -1,8 +1,8 @@
 // The page of a link to a session: it shows only this session, to read, or to read and answer its questions.
 
-import { find, frameScheduler, h } from "./dom.js";
+import { find, frameScheduler, h, messageOf } from "./dom.js";
 import { parseRoute } from "./route.js";
-import { Connection, socketURL } from "./rpc.js";
+import { Connection, isGone, socketURL } from "./rpc.js";
 import { Sessions } from "./sessions.js";
 import { sharedView } from "./views/shared.js";
 
@@ -49,8 +49,7 @@ async function start() {
     await sessions.reconnected();
     await sessions.open(link.session_id);
   } catch (error) {
-    const { code, message } = /** @type {import("./rpc.js").CallError} */ (error);
-    if (code !== "gone") say(message);
+    if (!isGone(error)) say(messageOf(error));
   }
 }
 

@@ -56,7 +56,7 @@ func examine(t *testing.T, yaml string, env []string, args ...string) (code int,
 
 func TestDoctorFindsNoProblems(t *testing.T) {
 	t.Parallel()
-	code, e, stderr := examine(t, "", nil, "--port", "0")
+	code, e, stderr := examine(t, "", []string{portaltest.WithAccount}, "--port", "0")
 	assert.Equal(t, 0, code, e)
 	assert.NotEmpty(t, e.Version)
 	var names []string
@@ -122,7 +122,13 @@ func TestDoctorFindsProblems(t *testing.T) {
 			{"models", "problem: there is no model to choose"},
 			{"provider empty", "warning: answers, but has no models"},
 		}},
-		"an account that is not used":       {"account: false", []string{"--demo"}, 0, [][]string{{"sign-in", "ok: no account of GitHub is used"}, {"models", "ok: demo"}}},
+		"an account that is not used": {"account: false", []string{"--demo"}, 0, [][]string{{"sign-in", "ok: no account of GitHub is used"}, {"models", "ok: demo"}}},
+		"a key that is unset, and no certificate": {providers(provider("mine", right.URL, "api_key_env: ABSENT_KEY")) + "\ntls: {cert: /nowhere/cert.pem, key: /nowhere/key.pem}", []string{"--demo"}, 1, [][]string{
+			{"provider mine", "problem: api_key_env: the variable ABSENT_KEY is unset or empty"},
+			{"certificate", "problem: ", "/nowhere/cert.pem", "name a file that the portal can read"},
+			{"Copilot CLI", "ok: version"},
+			{"models", "ok: demo"},
+		}},
 		"a wrong key with --demo":           {providers(provider("mine", right.URL, "api_key: s3cret")), []string{"--demo"}, 0, [][]string{{"models", "ok: demo"}}},
 		"a missing default model":           {"model: lama", nil, 1, [][]string{{"models", `problem: the configured model "lama" is not among demo`, "`portal models`"}}},
 		"a data directory that is a file":   {"", []string{"--data-dir", file}, 0, [][]string{{"data directory", "warning: ", "not a directory", "--data-dir", "in memory only"}}},

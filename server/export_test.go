@@ -159,3 +159,6 @@ func (s *Server) Revoke(ctx context.Context, x share.Share) error {
 
 // ReleaseProgram releases the pages of the program from this process.
 func ReleaseProgram() error { return releaseProgram() }
+
+// Hidden returns what the sandbox hides besides the usual places of secrets.
+func (c *Config) Hidden() []string { return c.newSandbox().Hidden }

@@ -15,6 +15,16 @@ import (
 // listeners are the sockets of one portal, all on the same port.
 type listeners []net.Listener
 
+// listen opens the port. With TLS, the certificate must be usable.
+func (c *Config) listen(ctx context.Context) (listeners, error) {
+	if c.TLS.isOn() {
+		if _, err := c.TLS.load(); err != nil {
+			return nil, fmt.Errorf("tls: %w", err)
+		}
+	}
+	return listen(ctx, c.Host, c.Port)
+}
+
 // listen opens host:port. "localhost" means both loopback addresses, because clients may use either. Port 0
 // means any free port.
 func listen(ctx context.Context, host string, port int) (listeners, error) {

@@ -85,12 +85,18 @@ func TestPortInUseIsRecognizedOnEverySystem(t *testing.T) {
 }
 
 func TestFailedStartClosesEverything(t *testing.T) {
-	port := occupy(t, "[::1]:0")
-	_, err := server.Listen(t.Context(), "localhost", port)
-	require.ErrorContains(t, err, "in use")
-	ls, err := server.Listen(t.Context(), "127.0.0.1", port)
+	var err error
+	for range 3 { // another program may use the port on 127.0.0.1
+		port := occupy(t, "[::1]:0")
+		_, err = server.Listen(t.Context(), "localhost", port)
+		require.ErrorContains(t, err, "in use")
+		var ls []net.Listener
+		if ls, err = server.Listen(t.Context(), "127.0.0.1", port); err == nil {
+			require.NoError(t, ls[0].Close())
+			return
+		}
+	}
 	require.NoError(t, err)
-	require.NoError(t, ls[0].Close())
 }
 
 func TestListenErrorNamesTheHost(t *testing.T) {

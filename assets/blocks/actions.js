@@ -3,7 +3,7 @@
 import { h, setHTML, writeClipboard } from "../dom.js";
 import { icon } from "../views/icons.js";
 import { showMenu } from "../views/menu.js";
-import { dialog } from "../views/dialog.js";
+import { notice } from "../views/dialog.js";
 
 /** @typedef {{name: string, label: string, icon?: import("../views/icons.js").IconName, act: (button: HTMLElement) => void}} Action icon: it is in the bar, too */
 
@@ -41,7 +41,7 @@ export async function copyText(text, button) {
   } catch {
     const field = h("textarea", { readonly: true, rows: 8, class: "copy-field", "aria-label": "Text to copy" });
     field.value = text;
-    dialog("Copy this text", [h("p", { class: "muted" }, "The browser does not allow the page to copy."), field], "", async () => {});
+    notice("Copy this text", h("p", { class: "muted" }, "The browser does not allow the page to copy."), field);
     field.select();
     return;
   }

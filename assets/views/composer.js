@@ -5,7 +5,7 @@ import { isGone, UNREACHABLE } from "../rpc.js";
 import { isCapable } from "../store.js";
 import { runInput, writtenIn } from "./attachments.js";
 import { createBox } from "./box.js";
-import { dialog } from "./dialog.js";
+import { notice } from "./dialog.js";
 import { icon } from "./icons.js";
 import { whenBusy } from "./keys.js";
 import { createQueue } from "./queue.js";
@@ -94,7 +94,7 @@ export function createComposer({ session, rpc, onSent, commands, earlier, resend
   /** Puts what could not be sent into the box, or tells the user, who has left it. @param {Written} written @param {string} why */
   const giveBack = (written, why) => {
     if (box.restore(written, why)) return;
-    dialog("Could not send the prompt", [h("p", {}, why), h("p", {}, `It is in the box of “${session.title || "Untitled"}”.`)], "", async () => {});
+    notice("Could not send the prompt", h("p", {}, why), h("p", {}, `It is in the box of “${session.title || "Untitled"}”.`));
   };
   /** @param {"send" | "steer"} action */
   const submit = (action) => {

@@ -43,3 +43,6 @@ export function dialog(title, content, label, act, kind = "", failed = "") {
   show();
   return node;
 }
+
+/** Opens a dialog that can only be closed. @param {string} title @param {Node[]} content */
+export const notice = (title, ...content) => dialog(title, content, "", async () => {});

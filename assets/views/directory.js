@@ -5,6 +5,7 @@ import { icon } from "./icons.js";
 import { createChoices } from "./choices.js";
 import { isRoot, isWord, parentOf, pathsToComplete } from "./directories.js";
 import { isComposing } from "./keys.js";
+import { isGone } from "../rpc.js";
 
 const PAUSE = 80; // ms after a key before asking the portal
 
@@ -98,7 +99,7 @@ export function directoryField({ rpc, known = () => [], onDescribe = () => {}, o
     const result = await rpc.call("portal.directory.describe", { path }).catch((error) => error);
     if (path !== input.value.trim()) return;
     node.classList.toggle("wrong", result.exists === false);
-    if (result.exists === undefined) setText(about, result.code === "gone" ? "" : result.message);
+    if (result.exists === undefined) setText(about, isGone(result) ? "" : result.message);
     else if (!result.exists) setText(about, "Directory not found.");
     else if (!result.git) setText(about, "Not a git repository.");
     else about.replaceChildren(icon("branch"), result.git.branch, h("span", {}, changes(result.git.changed)));

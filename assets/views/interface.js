@@ -2,11 +2,11 @@
 
 import { age, escapeBidi, h, hasKeyboard, messageOf, setText } from "../dom.js";
 import { summaryOf, newInterface, applyMessage } from "../interfaces.js";
-import { newConnections } from "../rpc.js";
+import { isGone, newConnections } from "../rpc.js";
 import { compareVersions } from "./compare.js";
 import { createDraftField } from "./draft-field.js";
 import { createFrame } from "./frame.js";
-import { dialog } from "./dialog.js";
+import { dialog, notice } from "./dialog.js";
 import { isSubmit } from "./keys.js";
 
 /**
@@ -49,8 +49,7 @@ export function interfaceView({ id, rpc, navigate, onChange, onTitle }) {
       setText(note, "");
       body.hidden = false;
     } catch (error) {
-      const { code, message } = /** @type {import("../rpc.js").CallError} */ (error);
-      if (code !== "gone") setText(note, message);
+      if (!isGone(error)) setText(note, messageOf(error));
     }
     changed = true;
     onChange();
@@ -65,8 +64,7 @@ export function interfaceView({ id, rpc, navigate, onChange, onTitle }) {
       else frame.show(script, got);
     } catch (error) {
       if (shown === version) shown = 0;
-      const { code, message } = /** @type {import("../rpc.js").CallError} */ (error);
-      if (code !== "gone") frame.fail(message);
+      if (!isGone(error)) frame.fail(messageOf(error));
     }
   };
   const show = (/** @type {Interface} */ state) => {
@@ -151,7 +149,7 @@ function createComposer({ id, onChange, onStop, onMake }) {
     const text = input.value.trim();
     written.set("");
     void ask(text, (why) => {
-      if (!written.restore({ text }, why)) dialog("Could not change the interface", [h("p", {}, why)], "", async () => {});
+      if (!written.restore({ text }, why)) notice("Could not change the interface", h("p", {}, why));
     });
   };
   input.addEventListener("keydown", (event) => {

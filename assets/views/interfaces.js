@@ -3,7 +3,7 @@
 import { age, h, hasKeyboard, messageOf, setChildren, setText } from "../dom.js";
 import { summaryOf } from "../interfaces.js";
 import { interfaceAddress } from "../route.js";
-import { newConnections } from "../rpc.js";
+import { isGone, newConnections } from "../rpc.js";
 import { SAMPLE, SAMPLE_NAME } from "../sample.js";
 
 /**
@@ -41,7 +41,7 @@ export function interfacesView({ rpc, navigate, onChange }) {
         return row.node;
       }));
     } catch (error) {
-      if (/** @type {import("../rpc.js").CallError} */ (error).code !== "gone") setText(empty, messageOf(error));
+      if (!isGone(error)) setText(empty, messageOf(error));
     }
     onChange();
   };

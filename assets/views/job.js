@@ -1,10 +1,10 @@
 // The view of one job: its flow chart, the sessions of its tasks, and its log.
 
-import { age, h, setChildren, setText, whileBusy } from "../dom.js";
+import { age, h, messageOf, setChildren, setText, whileBusy } from "../dom.js";
 import { STATUS_LABELS, runningSessions, outcomeOf, isOpen, elapsed, newJob, applyMessage } from "../jobs.js";
 import { previewOf } from "../preview.js";
 import { sessionAddress, jobAddress } from "../route.js";
-import { newConnections } from "../rpc.js";
+import { isGone, newConnections } from "../rpc.js";
 import { createChart, statusIcon } from "./chart.js";
 
 /**
@@ -70,8 +70,7 @@ export function jobView({ id, rpc, sessions, navigate, list, onChange, onTitle }
       if (!chart) await draw();
       setText(note, "");
     } catch (error) {
-      const { code, message } = /** @type {import("../rpc.js").CallError} */ (error);
-      if (code !== "gone") setText(note, message); // otherwise it is watched again after a reconnect
+      if (!isGone(error)) setText(note, messageOf(error)); // otherwise it is watched again after a reconnect
     }
     if (job && body.hidden) {
       body.hidden = false;

@@ -3,7 +3,7 @@
 import { age, baseName, escapeBidi, h, hasKeyboard, messageOf, setChildren, setText } from "../dom.js";
 import { STATUS_LABELS, isOpen, elapsed, progressOf, sortJobs } from "../jobs.js";
 import { jobAddress } from "../route.js";
-import { newConnections } from "../rpc.js";
+import { isGone, newConnections } from "../rpc.js";
 import { createChart, statusIcon } from "./chart.js";
 import { directoryField, fillDirectory, saveDirectory } from "./directory.js";
 
@@ -39,7 +39,7 @@ export function jobsView(options) {
       shown = null;
       await form.load(book);
     } catch (error) {
-      if (/** @type {import("../rpc.js").CallError} */ (error).code !== "gone") setText(about, messageOf(error));
+      if (!isGone(error)) setText(about, messageOf(error));
     }
     onChange();
   };

@@ -3,7 +3,7 @@
 import { h, messageOf } from "../dom.js";
 import { titleOf } from "../list.js";
 import { sessionAddress } from "../route.js";
-import { dialog } from "./dialog.js";
+import { dialog, notice } from "./dialog.js";
 import { showMenu } from "./menu.js";
 import { shareSession } from "./share.js";
 
@@ -37,7 +37,7 @@ function deleteSession({ rpc, navigate, isCurrent }, session) {
     const current = isCurrent(session.session_id); // before the notification of its removal
     const { left } = await rpc.call("portal.session.delete", { session_id: session.session_id });
     if (current) navigate("#/");
-    if (left) dialog("Deleted here, but not everywhere", [h("p", {}, left)], "", async () => {});
+    if (left) notice("Deleted here, but not everywhere", h("p", {}, left));
   }, "danger");
 }
 

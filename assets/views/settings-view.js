@@ -1,7 +1,7 @@
 // The settings: of this browser, of new sessions, and of the agent.
 
 import { h, messageOf, setText } from "../dom.js";
-import { newConnections } from "../rpc.js";
+import { isGone, newConnections } from "../rpc.js";
 import { appearanceSection, notificationSection } from "./settings-appearance.js";
 import { serversSection } from "./settings-servers.js";
 import { newSessionSection, permissionSection } from "./settings-session.js";
@@ -16,7 +16,7 @@ export function settingsView({ rpc, notifications }) {
   const permissions = permissionSection();
   const loadExtensions = async () => {
     const { servers: found, skills: instructions, agents: custom } = await rpc.call("portal.extensions.list");
-    if (isGone) return;
+    if (isDisposed) return;
     servers.show(found);
     skills.show(instructions);
     agents.show(custom);
@@ -30,14 +30,14 @@ export function settingsView({ rpc, notifications }) {
     h("div", { class: "scroll" }, h("div", { class: "column settings-page" }, problem,
       appearanceSection(), notificationSection(notifications), newSessions.node, permissions.node, servers.node, skills.node, agents.node)));
   const isNewConnection = newConnections(rpc);
-  let isGone = false;
+  let isDisposed = false;
 
   const load = async () => {
     const models = rpc.call("model.list", { include_details: true });
     models.catch(() => {}); // without an agent there are none to choose from
     try {
       const { configuration } = await rpc.call("portal.status");
-      if (isGone) return;
+      if (isDisposed) return;
       setText(problem, "");
       permissions.show(configuration);
       const extensions = loadExtensions();
@@ -45,7 +45,7 @@ export function settingsView({ rpc, notifications }) {
       newSessions.show(await models.catch(() => ({ models: [] })), configuration.model ?? "");
       await extensions;
     } catch (error) {
-      if (/** @type {import("../rpc.js").CallError} */ (error).code === "gone") return; // it is loaded after a reconnect
+      if (isGone(error)) return; // it is loaded after a reconnect
       setText(problem, messageOf(error));
       for (const line of node.querySelectorAll(".loading")) line.remove();
     }
@@ -57,7 +57,7 @@ export function settingsView({ rpc, notifications }) {
     },
     focus() {},
     dispose() {
-      isGone = true;
+      isDisposed = true;
     },
   };
 }

@@ -7,7 +7,7 @@ import { isGone, newConnections, UNREACHABLE } from "../rpc.js";
 import { runInput } from "./attachments.js";
 import { createBox } from "./box.js";
 import { createChip } from "./chip.js";
-import { dialog } from "./dialog.js";
+import { notice } from "./dialog.js";
 import { fillDirectory, saveDirectory } from "./directory.js";
 import { directoryChip } from "./directory-chip.js";
 import { loadDraft } from "./drafts.js";
@@ -124,7 +124,7 @@ export function startView({ rpc, sessions, navigate, list, directory: wantedDire
     const [offered] = await Promise.allSettled([rpc.call("model.list", { include_details: true })]);
     clearTimeout(late);
     const [status] = await Promise.allSettled([rpc.call("portal.status")]); // second: the first call starts the agent
-    const isOffline = [offered, status].some((result) => result.status === "rejected" && result.reason.code === "gone");
+    const isOffline = [offered, status].some((result) => result.status === "rejected" && isGone(result.reason));
     if (isOffline) return; // it is loaded after a reconnect
     ready = true;
     const why = offered.status === "rejected" ? offered.reason.message : "";
@@ -152,7 +152,7 @@ export function startView({ rpc, sessions, navigate, list, directory: wantedDire
   /** @param {unknown} error */
   const showError = (error) => {
     if (node.isConnected) box.showError(messageOf(error));
-    else dialog("Could not start the session", [h("p", {}, messageOf(error))], "", async () => {});
+    else notice("Could not start the session", h("p", {}, messageOf(error)));
   };
   /** Detaches from a session that was started here and is not shown. */
   const leave = () => {

@@ -134,9 +134,9 @@ func isPlainGit(sub string, args []word) bool {
 			return false
 		}
 	case "grep":
-		args = beforeDashes(args, true)
+		args = beforeGrepDashes(args)
 	case "blame", "diff", "log", "show":
-		args = beforeDashes(args, false)
+		args = beforeDashes(args)
 	case "am", "apply", "archive", "bundle", "cat-file", "check-attr", "cherry", "cherry-pick", "clone", "describe",
 		"diff-files", "diff-index", "diff-tree", "fetch", "for-each-ref", "format-patch", "fsck", "gc", "hash-object", "ls-remote",
 		"merge", "merge-base", "name-rev", "notes", "pull", "range-diff", "read-tree", "rebase", "reflog", "remote", "rev-list",
@@ -150,10 +150,20 @@ func isPlainGit(sub string, args []word) bool {
 	})
 }
 
-// beforeDashes returns the arguments that may be options. If options take values, a "--" may be the value of the option before it.
-func beforeDashes(args []word, takeValues bool) []word {
+// beforeDashes returns the arguments that may be options.
+func beforeDashes(args []word) []word {
 	for i, a := range args {
-		if a.text == "--" && (i == 0 || !takeValues || !mayTakeValue(args[i-1])) {
+		if a.text == "--" {
+			return args[:i]
+		}
+	}
+	return args
+}
+
+// beforeGrepDashes is beforeDashes for git grep, where a "--" may be the value of the option before it.
+func beforeGrepDashes(args []word) []word {
+	for i, a := range args {
+		if a.text == "--" && (i == 0 || !mayTakeValue(args[i-1])) {
 			return args[:i]
 		}
 	}

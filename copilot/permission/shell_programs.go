@@ -31,7 +31,7 @@ func isHarmlessBuiltin(program string, args []word) (harmless, isOne bool) {
 	case "unset":
 		return !slices.ContainsFunc(args, func(w word) bool { return w.vague || isElement(w.text) }), true
 	case "set", "shopt":
-		return !slices.ContainsFunc(beforeDashes(args, false), setsKeyword), true
+		return !slices.ContainsFunc(beforeDashes(args), setsKeyword), true
 	case "test", "[":
 		return !testEvaluates(args), true
 	case "wait":

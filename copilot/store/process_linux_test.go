@@ -231,7 +231,7 @@ func TestKillDuringDropKeepsOtherEntries(t *testing.T) {
 		for n := uint64(2); n <= head.Last; n += 2 {
 			require.True(t, numbers[n], "%d was not dropped", n)
 		}
-		dropped = int(head.Last) - len(numbers)
+		dropped = max(dropped, int(head.Last)-len(numbers))
 		require.NoError(t, s.Close())
 	}
 	require.Greater(t, dropped, 500)

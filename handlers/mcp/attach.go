@@ -47,21 +47,14 @@ func Attach(ctx context.Context, r Remote, in io.ReadCloser, out io.WriteCloser)
 		return err
 	}
 	defer remote.Close() //nolint:errcheck // the portal forgets the connection by itself, too
-	ended := make(chan error, 2)
-	running, fail := context.WithCancelCause(ctx)
-	defer fail(nil)
-	go func() { ended <- send(running, local, remote, fail) }()
-	go func() { ended <- pass(running, remote, local) }()
-	select {
-	case err = <-ended:
-	case <-running.Done(): // perhaps while the client sends nothing
-	}
-	if cause := context.Cause(running); cause != nil {
-		err = cause
-	}
+	running, end := context.WithCancelCause(ctx)
+	go func() { end(send(running, local, remote, end)) }()
+	go func() { end(pass(running, remote, local)) }()
+	<-running.Done()
+	err = context.Cause(running)
 	own, isOwn := errors.AsType[clientError](err)
 	switch fault := to.fault.Load(); {
-	case err == nil || ctx.Err() != nil:
+	case err == context.Canceled || ctx.Err() != nil: //nolint:errorlint // the end of the input is no error, unlike a canceled call
 		return nil
 	case isOwn:
 		return own
@@ -116,8 +109,8 @@ func isAnswer(r *http.Response, first bool) bool {
 }
 
 // send passes messages of the client on, each request on a goroutine, because the portal may answer its first byte late. It returns nil at the
-// end of the input, and reports requests that cannot be sent with fail.
-func send(ctx context.Context, from, to sdk.Connection, fail func(error)) error {
+// end of the input, and calls end for requests that cannot be sent.
+func send(ctx context.Context, from, to sdk.Connection, end func(error)) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var calls sync.WaitGroup
 	defer calls.Wait()
@@ -132,7 +125,7 @@ func send(ctx context.Context, from, to sdk.Connection, fail func(error)) error 
 		case isCall && call.IsCall() && call.Method != "initialize":
 			calls.Go(func() {
 				if err := to.Write(ctx, m); err != nil {
-					fail(err)
+					end(err)
 				}
 			})
 		default:

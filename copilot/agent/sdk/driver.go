@@ -43,6 +43,8 @@ type Options struct {
 	// EndOrphans makes the first start end the processes that killed portals left running. Short-lived
 	// commands leave that to others.
 	EndOrphans bool
+	// Fault says what in the configuration keeps the CLI from starting; nil means nothing.
+	Fault error
 	// Sandbox configures the sandbox of the CLI; [Driver.LaunchIn] sets its Directory. nil means no sandbox.
 	Sandbox *sandbox.Sandbox
 	Log     *slog.Logger
@@ -119,6 +121,9 @@ func (d *Driver) endOrphans() {
 }
 
 func (d *Driver) launch(ctx context.Context, directory string) (*Agent, agent.Health, error) {
+	if err := d.options.Fault; err != nil {
+		return nil, misconfigured(err), err
+	}
 	path, err := d.options.Locate.find()
 	if err != nil {
 		return nil, missing(err), err
@@ -181,6 +186,14 @@ func missing(err error) agent.Health {
 		State:   agent.HealthMissing,
 		Message: fmt.Sprintf("The Copilot CLI was not found: %v.", err),
 		Hint:    "Get it with `portal setup` or `npm install -g @github/copilot`, or give its path with `--copilot-path`.",
+	}
+}
+
+func misconfigured(err error) agent.Health {
+	return agent.Health{
+		State:   agent.HealthFailed,
+		Message: fmt.Sprintf("The Copilot CLI does not start: %v.", err),
+		Hint:    "Correct that, and restart the portal. `portal doctor` checks everything else.",
 	}
 }
 

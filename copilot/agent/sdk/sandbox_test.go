@@ -36,6 +36,7 @@ func sandboxed(t *testing.T, n sandbox.Network, env ...string) (h *copilot.Host,
 func sandboxOptions(t *testing.T, n sandbox.Network) (o sdk.Options, home string) {
 	t.Helper()
 	o = options(t)
+	o.WithoutAccount = false // the CLI asks GitHub
 	home, err := os.MkdirTemp("../../../bin", "home-") //nolint:usetesting // not below /tmp, which is empty in a sandbox
 	require.NoError(t, err)
 	home, err = filepath.Abs(home)
