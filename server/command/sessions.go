@@ -167,7 +167,7 @@ func (p Process) writeTo(path string, write func(io.Writer) error) error {
 		path = target
 	}
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		f, err := os.OpenFile(path, os.O_WRONLY, 0)
+		f, err := os.OpenFile(path, os.O_WRONLY, 0) //nolint:gosec // the user names it
 		if err != nil {
 			return err
 		}
