@@ -119,6 +119,9 @@ func checksOf(c Config, log *slog.Logger) []check {
 	if c.Cluster.isOn() {
 		list = append(list, one("cluster", func(ctx context.Context) Finding { return examineCluster(ctx, c) }))
 	}
+	if c.Token != "" {
+		list = append(list, one("token", func(context.Context) Finding { return examineToken(c) }))
+	}
 	if c.Terminal {
 		list = append(list, one("terminal", func(context.Context) Finding { return examineTerminal(c) }))
 	}

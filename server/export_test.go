@@ -56,6 +56,9 @@ func Listen(ctx context.Context, host string, port int) ([]net.Listener, error) 
 	return listen(ctx, host, port)
 }
 
+// IsInUse is for the tests of package server_test.
+var IsInUse = isInUse
+
 // Stopping returns a channel that is closed when a client requests a stop.
 func (s *Server) Stopping() <-chan struct{} { return s.stop }
 

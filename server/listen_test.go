@@ -8,6 +8,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -74,6 +75,13 @@ func TestPortInUseHasHint(t *testing.T) {
 		_, err := server.Listen(t.Context(), "localhost", 65535)
 		require.ErrorContains(t, err, "`portal 65534`")
 	})
+}
+
+func TestPortInUseIsRecognizedOnEverySystem(t *testing.T) {
+	for _, errno := range []syscall.Errno{syscall.EADDRINUSE, 10048} { // the second one is of Windows
+		assert.True(t, server.IsInUse(&net.OpError{Op: "listen", Err: os.NewSyscallError("bind", errno)}), errno)
+	}
+	assert.False(t, server.IsInUse(&net.OpError{Op: "listen", Err: os.NewSyscallError("bind", syscall.EADDRNOTAVAIL)}))
 }
 
 func TestFailedStartClosesEverything(t *testing.T) {

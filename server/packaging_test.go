@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -43,6 +44,20 @@ func TestExamplesOfClustersAreValid(t *testing.T) {
 	}
 	out, err := exec.Command("../.tools/nats-server", "-c", "../packaging/cluster/nats.conf", "--name", "nats-1", "-t").CombinedOutput()
 	assert.NoError(t, err, string(out))
+}
+
+func TestHeadOfTheServiceCreatesItsDirectories(t *testing.T) {
+	t.Parallel()
+	unit, err := os.ReadFile("../packaging/portal.service")
+	require.NoError(t, err)
+	head, _, _ := strings.Cut(string(unit), "[Unit]")
+	needed := regexp.MustCompile(`(?m)^(?:WorkingDirectory|ReadWritePaths)=(.+)`).FindAllStringSubmatch(string(unit), -1)
+	require.NotEmpty(t, needed)
+	for _, setting := range needed {
+		for _, dir := range strings.Fields(setting[1]) {
+			assert.Contains(t, head, "install -d -o portal -g portal "+dir+"\n", setting[0])
+		}
+	}
 }
 
 // serviceLinks returns the variables that Kubernetes sets in the pods of a document for the services of all documents.
