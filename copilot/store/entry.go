@@ -25,6 +25,8 @@ var (
 type InUseError struct {
 	Session string
 	PID     int
+
+	doubtful bool // its heartbeat is so late that it may be gone
 }
 
 // Error names the process.

@@ -19,7 +19,7 @@ const (
 // Delete deletes a session with everything that belongs to it. It fails with an [*InUseError] if a live process, this
 // one included, holds it.
 func (s *Store) Delete(ctx context.Context, id string) error {
-	if err := s.discard(ctx, id, math.MaxInt64); err != nil {
+	if err := s.untilProven(ctx, func() error { return s.discard(ctx, id, math.MaxInt64) }); err != nil {
 		return err
 	}
 	return errors.Join(s.repeat(ctx, (*writer).sweepDeleted), s.repeat(ctx, (*writer).shrink))
