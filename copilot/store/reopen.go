@@ -157,15 +157,18 @@ func (w *writer) disownActivities(ctx context.Context) error {
 	return err
 }
 
-// openReadOnly opens a file that cannot be written for reading; the writer keeps trying to open it. It returns the
+// openReadOnly opens a file that cannot be written at present for reading; the writer keeps trying to open it. It returns the
 // cause if the file cannot be read without changing it.
 func (w *writer) openReadOnly(ctx context.Context, cause error) error {
-	if kind(cause) != ReadOnly {
-		return cause
-	}
 	modes := []string{"mode=ro"}
-	if info, err := os.Stat(w.options.file() + "-wal"); err != nil || info.Size() == 0 {
-		modes = append(modes, "mode=ro&immutable=1") // otherwise SQLite creates files beside it in order to read it
+	switch kind(cause) {
+	case ReadOnly, Full, Failed:
+		if info, err := os.Stat(w.options.file() + "-wal"); err != nil || info.Size() == 0 {
+			modes = append(modes, "mode=ro&immutable=1") // otherwise SQLite creates files beside it in order to read it
+		}
+	case Locked: // another process may change it
+	default:
+		return cause
 	}
 	for _, mode := range modes {
 		if db := w.options.openReading(ctx, mode); db != nil {

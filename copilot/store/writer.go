@@ -216,7 +216,10 @@ func (w *writer) finish(ctx context.Context) error {
 	for _, l := range w.leases {
 		l.stop(ErrClosed) // an entry accepted from now on would not be written
 	}
-	err := w.options.failure(w.try(ctx, end))
+	var err error
+	if w.db != nil || len(w.leases)+len(w.begun) > 0 { // otherwise it was never written
+		err = w.options.failure(w.try(ctx, end))
+	}
 	waiting := w.endLeases()
 	w.mu.Lock()
 	requests := w.requests
