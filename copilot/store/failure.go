@@ -51,6 +51,12 @@ func (o Options) failure(err error) error {
 	return err
 }
 
+// isIndexDamage reports whether an error is about the index of texts, which can be made anew.
+func isIndexDamage(err error) bool {
+	from, ok := errors.AsType[*sqlite.Error](err)
+	return ok && from.Code() == sqlite3.SQLITE_CORRUPT_VTAB
+}
+
 func kindOf(code int) Kind {
 	switch code {
 	case sqlite3.SQLITE_IOERR_SHMSIZE, sqlite3.SQLITE_IOERR_SHMOPEN:

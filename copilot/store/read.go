@@ -184,7 +184,7 @@ func one[T any](ctx context.Context, s *Store, scan func(scanner) (T, error), qu
 	return list[0], nil
 }
 
-// readError converts an error for people. If the file is damaged, the writer checks it and moves it aside.
+// readError converts an error for people. If the file is damaged, the writer examines it.
 func (s *Store) readError(err error) error {
 	if err == nil {
 		return nil
@@ -196,9 +196,33 @@ func (s *Store) readError(err error) error {
 	}
 	err = s.options.failure(err)
 	if kind(err) == Corrupt {
-		go func() {
-			_ = s.do(context.Background(), func(ctx context.Context, w *writer) error { return w.db.check(ctx) })
-		}()
+		select {
+		case s.damage <- err:
+			signal(s.wake)
+		default:
+		}
 	}
 	return err
+}
+
+// examineEvery is how often the file is examined at most: that may read all of it.
+const examineEvery = time.Minute
+
+// examine looks for damage that a reader has found. What cannot be repaired is moved aside.
+func (w *writer) examine(ctx context.Context) {
+	var found error
+	select {
+	case found = <-w.damage:
+	default:
+	}
+	if found == nil || !w.examined.IsZero() && time.Since(w.examined) < examineEvery {
+		return
+	}
+	w.examined = time.Now()
+	_ = w.try(ctx, func(ctx context.Context) error { // the next attempt to write reports a failure
+		if isIndexDamage(found) {
+			return w.db.rebuildIndex(ctx)
+		}
+		return w.db.check(ctx)
+	})
 }

@@ -24,6 +24,8 @@ type writer struct {
 	pause   time.Duration
 	retry   time.Time // no attempt before; zero if the last group was written
 
+	examined time.Time // when damage that a reader had found was last looked for
+
 	rewrites        []*rewrite
 	rewriteFailures int       // consecutive failures of the first rewrite
 	rewriteAfter    time.Time // no attempt before
@@ -90,6 +92,7 @@ func (w *writer) writeOnce(ctx context.Context) bool {
 	if time.Now().After(w.retry) {
 		w.attempt(ctx)
 	}
+	w.examine(ctx)
 	w.mu.Lock()
 	requests := w.requests
 	w.requests = nil
@@ -182,7 +185,7 @@ func (w *writer) flush(ctx context.Context) error {
 }
 
 // try runs do with the file. It reopens the file if it was replaced, or after an error that reopening may repair. It
-// moves a damaged file aside and runs do again with the new one. It does not run do with the file of a cluster's node.
+// makes a damaged index of texts anew, or moves a damaged file aside, and runs do again. It does not run do with the file of a cluster's node.
 func (w *writer) try(ctx context.Context, do func(context.Context) error) error {
 	if w.db == nil || !w.db.isSameFile() {
 		if err := w.open(ctx, false); err != nil {
@@ -191,6 +194,9 @@ func (w *writer) try(ctx context.Context, do func(context.Context) error) error 
 	}
 	err := w.checkCluster(ctx)
 	if err == nil {
+		err = w.options.failure(do(ctx))
+	}
+	if isIndexDamage(err) && w.db.rebuildIndex(ctx) == nil {
 		err = w.options.failure(do(ctx))
 	}
 	k := kind(err)
