@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"database/sql"
+	"errors"
 	"os"
 	"path/filepath"
 	"syscall"
@@ -130,6 +131,25 @@ func TestFullFileIsWrittenAgainWhenThereIsSpace(t *testing.T) {
 	same(t, entries[:100], 1, 100)
 	require.Len(t, entries[100].Data, 1<<19)
 	same(t, entries[101:], 102, 200)
+}
+
+func TestSessionThatCannotBeStoredKeepsNoOtherFromIt(t *testing.T) {
+	directory := t.TempDir()
+	s := open(t, directory, func(o *store.Options) { o.Heartbeat = 10 * time.Millisecond })
+	bad, good := create(t, s, "bad"), create(t, s, "good")
+	change(t, directory, "CREATE TRIGGER refuse BEFORE UPDATE ON session WHEN old.id = 'bad' BEGIN SELECT raise(abort, 'too big'); END")
+	change(t, directory, "UPDATE owner SET beat = 0")
+	for n := uint64(1); n <= 10; n++ {
+		require.NoError(t, errors.Join(bad.Append(entry(n)), good.Append(entry(n))))
+	}
+	require.ErrorContains(t, s.Flush(t.Context()), "session bad")
+	same(t, all(t, s, "good"), 1, 10)
+	require.True(t, s.Failing())
+	require.Eventually(t, func() bool { return count(t, directory, "SELECT count(*) FROM owner WHERE beat > 0") == 1 }, 10*time.Second, 5*time.Millisecond)
+	require.NoError(t, good.Release(t.Context()))
+	change(t, directory, "DROP TRIGGER refuse")
+	until(t, s, "")
+	same(t, all(t, s, "bad"), 1, 10)
 }
 
 func TestCloseReportsUnstoredEntries(t *testing.T) {

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -129,10 +130,11 @@ func (w *writer) attempt(ctx context.Context) {
 		return
 	}
 	err := w.try(ctx, func(ctx context.Context) error {
-		if err := w.flush(ctx); err != nil || !due {
-			return err
+		err := w.flush(ctx)
+		if due && (err == nil || isRefusal(err)) {
+			err = errors.Join(err, w.heartbeat(ctx))
 		}
-		return w.heartbeat(ctx)
+		return err
 	})
 	if err == nil {
 		if due {
@@ -173,7 +175,11 @@ func (w *writer) flush(ctx context.Context) error {
 	if err := w.writePositions(ctx); err != nil {
 		return err
 	}
-	if err := w.group(ctx, w.todo); err != nil {
+	err := w.group(ctx, w.todo)
+	if isRefusal(err) {
+		return w.eachAlone(ctx)
+	}
+	if err != nil {
 		return err
 	}
 	for _, l := range w.todo {
@@ -182,6 +188,24 @@ func (w *writer) flush(ctx context.Context) error {
 	clear(w.todo)
 	w.todo = w.todo[:0]
 	return nil
+}
+
+// eachAlone writes the queued data of each session in a group of its own. What the file refuses stays queued, and is the error.
+func (w *writer) eachAlone(ctx context.Context) error {
+	var refused error
+	for _, l := range slices.Clone(w.todo) {
+		err := w.group(ctx, []*Lease{l})
+		switch {
+		case isRefusal(err):
+			refused = fmt.Errorf("session %s: %w", l.id, err)
+		case err != nil:
+			return err
+		default:
+			l.queued = false
+			w.todo = slices.DeleteFunc(w.todo, func(other *Lease) bool { return other == l })
+		}
+	}
+	return refused
 }
 
 // try runs do with the file. It reopens the file if it was replaced, or after an error that reopening may repair. It
@@ -206,7 +230,7 @@ func (w *writer) try(ctx context.Context, do func(context.Context) error) error 
 		}
 		return do(ctx)
 	}
-	if k == ReadOnly || k == Failed {
+	if k == ReadOnly || k == Failed && !isRefusal(err) {
 		w.closeFile()
 	}
 	return err
@@ -254,10 +278,11 @@ func (w *writer) endLeases() (waiting int) {
 
 // releaseAll writes the remaining data and releases everything.
 func (w *writer) releaseAll(ctx context.Context) error {
-	if err := w.flush(ctx); err != nil {
-		return err
+	refused := w.flush(ctx)
+	if refused != nil && !isRefusal(refused) {
+		return refused
 	}
-	return w.db.transaction(ctx, func() error {
+	return errors.Join(refused, w.db.transaction(ctx, func() error {
 		if err := w.changeHeld(ctx); err != nil {
 			return err
 		}
@@ -268,7 +293,7 @@ func (w *writer) releaseAll(ctx context.Context) error {
 		}
 		_, err := w.db.exec(ctx, "DELETE FROM owner WHERE key = ?", w.self.key)
 		return err
-	})
+	}))
 }
 
 // simulateDeath makes this owner look dead: its process started at another time and has no heartbeat.
