@@ -34,6 +34,21 @@ func (e *InUseError) Error() string {
 	return fmt.Sprintf("session %s is in use by process %d", e.Session, e.PID)
 }
 
+// DamagedError reports stored entries that cannot be read any more; later ones may be readable.
+type DamagedError struct {
+	Session string
+	Last    uint64 // number of the last of them
+	cause   error
+}
+
+// Error names the last entry.
+func (e *DamagedError) Error() string {
+	return fmt.Sprintf("session %s, entries up to %d: %v", e.Session, e.Last, e.cause)
+}
+
+// Unwrap returns what is damaged.
+func (e *DamagedError) Unwrap() error { return e.cause }
+
 // Entry is one entry of a session's record. The store keeps the slices, so they must not change.
 type Entry struct {
 	Number  uint64 // larger than the one before; numbers may have holes

@@ -1,10 +1,10 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"time"
 )
 
@@ -79,7 +79,7 @@ func (s *Store) WithPosition(ctx context.Context, name string) ([]string, error)
 }
 
 // Read returns at most limit entries (0: no limit) and 8 MiB of a session after a number, at least one. It returns none if
-// there are no more at present, or no such session.
+// there are no more at present, or no such session, and fails with a [*DamagedError] if the next ones are damaged.
 func (s *Store) Read(ctx context.Context, id string, after uint64, limit int) ([]Entry, error) {
 	return s.readUpTo(ctx, id, after, limit, readSize)
 }
@@ -96,15 +96,15 @@ func (s *Store) readUpTo(ctx context.Context, id string, after uint64, limit, by
 	if err != nil {
 		return nil, s.readError(err)
 	}
-	r := resolver{tx: tx, session: key, known: map[string][]byte{}}
+	r := resolver{tx: tx, id: id, session: key, known: map[string][]byte{}}
 	var entries []Entry
 	size := 0
 	for _, p := range found {
-		e := Entry{Number: p.number}
-		if e.Data, err = r.bytes(ctx, p.data); err != nil {
-			return nil, s.readError(err)
+		e, err := r.entry(ctx, p)
+		if errors.Is(err, errPayload) && len(entries) > 0 {
+			break // the next read reports it
 		}
-		if e.Payload, err = r.bytes(ctx, p.payload); err != nil {
+		if err != nil {
 			return nil, s.readError(err)
 		}
 		if size += e.size(); size > bytes && len(entries) > 0 {
@@ -117,7 +117,7 @@ func (s *Store) readUpTo(ctx context.Context, id string, after uint64, limit, by
 
 // segments returns the packed entries after a number.
 func segments(ctx context.Context, tx *sql.Tx, id string, after uint64, limit, bytes int) (key int64, found []packedEntry, err error) {
-	rows, err := tx.QueryContext(ctx, `SELECT session, data FROM segment
+	rows, err := tx.QueryContext(ctx, `SELECT session, last, data FROM segment
 		WHERE session = (SELECT key FROM session WHERE id = ?) AND last > ? ORDER BY last`, id, int64(min(after, 1<<63-1)))
 	if err != nil {
 		return 0, nil, err
@@ -126,12 +126,16 @@ func segments(ctx context.Context, tx *sql.Tx, id string, after uint64, limit, b
 	size := 0
 	for rows.Next() && size <= bytes && (limit <= 0 || len(found) < limit) {
 		var data []byte
-		if err := rows.Scan(&key, &data); err != nil {
+		var last uint64
+		if err := rows.Scan(&key, &last, &data); err != nil {
 			return 0, nil, err
 		}
 		entries, err := decode(data)
-		if err != nil {
-			return 0, nil, fmt.Errorf("session %s after %d: %w", id, after, err)
+		if err != nil || len(entries) == 0 || entries[len(entries)-1].number != last {
+			if len(found) > 0 {
+				break // the next read reports it
+			}
+			return 0, nil, &DamagedError{Session: id, Last: last, cause: cmp.Or(err, errSegment)}
 		}
 		for _, e := range entries {
 			if e.number > after && (limit <= 0 || len(found) < limit) {
@@ -146,8 +150,20 @@ func segments(ctx context.Context, tx *sql.Tx, id string, after uint64, limit, b
 // resolver finds payloads by their hashes.
 type resolver struct {
 	tx      *sql.Tx
+	id      string
 	session int64
 	known   map[string][]byte
+}
+
+func (r resolver) entry(ctx context.Context, p packedEntry) (e Entry, err error) {
+	e.Number = p.number
+	if e.Data, err = r.bytes(ctx, p.data); err == nil {
+		e.Payload, err = r.bytes(ctx, p.payload)
+	}
+	if errors.Is(err, errPayload) {
+		err = &DamagedError{Session: r.id, Last: p.number, cause: err}
+	}
+	return e, err
 }
 
 func (r resolver) bytes(ctx context.Context, p entryPart) ([]byte, error) {
@@ -193,6 +209,9 @@ func (s *Store) readError(err error) error {
 	case <-s.done:
 		return ErrClosed
 	default:
+	}
+	if damaged, ok := errors.AsType[*DamagedError](err); ok {
+		s.options.Log.Warn("a part of a stored record is damaged; readers get a gap in its place", "error", damaged)
 	}
 	err = s.options.failure(err)
 	if kind(err) == Corrupt {
