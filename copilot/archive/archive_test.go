@@ -3,6 +3,7 @@ package archive_test
 import (
 	"bytes"
 	"database/sql"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -124,6 +125,21 @@ func TestEventWithoutItsPayloadIsGap(t *testing.T) {
 	var gap *journal.GapError
 	require.ErrorAs(t, err, &gap)
 	require.EqualValues(t, 3, gap.First)
+}
+
+func TestEventsThatWereLostWithTheFileAreGap(t *testing.T) {
+	directory := filepath.Join(t.TempDir(), "data")
+	s, lease := storedIn(t, directory, event.RunStarted{}, event.RunEnded{})
+	require.NoError(t, os.RemoveAll(directory))
+	require.NoError(t, archive.Append(lease, journal.Entry[event.Event]{N: 3, Value: event.Event{Body: event.RunStarted{}}}))
+	require.NoError(t, s.Flush(t.Context()))
+	_, err := archive.Read(t.Context(), s, "a", 0, 10)
+	var gap *journal.GapError
+	require.ErrorAs(t, err, &gap)
+	require.EqualValues(t, 3, gap.First)
+	got, err := archive.Read(t.Context(), s, "a", 2, 10)
+	require.NoError(t, err)
+	require.Len(t, got, 1)
 }
 
 // overwriteSegment changes the segment of a store that ends with an entry.

@@ -205,8 +205,8 @@ func TestDamagedOpenFileIsReplaced(t *testing.T) {
 	require.NoError(t, s.Flush(t.Context()))
 	require.EqualValues(t, 20, l.Stored())
 	entries := all(t, s, "a")
-	require.Len(t, entries, 10, "entries stored before are in the damaged file")
-	require.EqualValues(t, 11, entries[0].Number)
+	require.Len(t, entries, 11, "entries stored before are in the damaged file")
+	require.Equal(t, store.Entry{Number: 10}, entries[0])
 	head, err := s.Session(t.Context(), "a")
 	require.NoError(t, err)
 	require.Equal(t, l.Epoch(), head.Epoch)
@@ -220,7 +220,9 @@ func TestRemovedFileIsRecreated(t *testing.T) {
 	fill(t, s, l, 1, 10)
 	require.NoError(t, os.RemoveAll(directory))
 	fill(t, s, l, 11, 20)
-	same(t, all(t, s, "a"), 11, 20)
+	entries := all(t, s, "a")
+	require.Equal(t, store.Entry{Number: 10}, entries[0], "what was lost is a gap")
+	same(t, entries[1:], 11, 20)
 	require.Equal(t, store.Replaced, s.Failure().Kind)
 }
 
@@ -244,6 +246,21 @@ func TestReplacedFileKeepsItsContent(t *testing.T) {
 	require.Equal(t, 0, count(t, directory, "SELECT count(*) FROM pragma_integrity_check WHERE integrity_check <> 'ok'"))
 	require.Equal(t, 1, count(t, directory, "SELECT count(*) FROM session"))
 	same(t, all(t, s, "a"), 1, 10)
+}
+
+func TestOlderCopyOfTheFileHasAGap(t *testing.T) {
+	directory := t.TempDir()
+	s := open(t, directory)
+	l := create(t, s, "a")
+	fill(t, s, l, 1, 10)
+	change(t, directory, "VACUUM INTO ?", file(directory)+".copy")
+	fill(t, s, l, 11, 20)
+	require.NoError(t, os.Rename(file(directory)+".copy", file(directory)))
+	fill(t, s, l, 21, 30)
+	entries := all(t, s, "a")
+	same(t, entries[:10], 1, 10)
+	require.Equal(t, store.Entry{Number: 20}, entries[10])
+	same(t, entries[11:], 21, 30)
 }
 
 func TestClockSetBackIsReported(t *testing.T) {
@@ -290,7 +307,7 @@ func TestDamageFoundByReaderIsMovedAside(t *testing.T) {
 	require.ErrorContains(t, err, "is damaged")
 	until(t, s, store.Corrupt)
 	fill(t, s, l, 11, 20)
-	same(t, all(t, s, "a"), 11, 20)
+	same(t, all(t, s, "a")[1:], 11, 20)
 }
 
 func TestOpenWaitsOnceForOthers(t *testing.T) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"os"
 	"slices"
 	"time"
@@ -126,17 +127,12 @@ func (w *writer) restore(ctx context.Context) error {
 			return w.disownActivities(ctx)
 		}
 		for _, l := range w.leases {
-			var holder sql.NullInt64
-			var epoch uint64
-			err := w.db.row(ctx, "SELECT key, epoch, owner FROM session WHERE id = ?", []any{l.id}, &l.key, &epoch, &holder)
-			switch {
-			case errors.Is(err, sql.ErrNoRows):
-				err = w.insert(ctx, l)
-			case err == nil && (epoch != l.epoch || holder.Int64 != w.self.key):
-				lost = append(lost, l)
-			}
+			held, err := w.restoreLease(ctx, l)
 			if err != nil {
 				return err
+			}
+			if !held {
+				lost = append(lost, l)
 			}
 		}
 		return nil
@@ -148,6 +144,27 @@ func (w *writer) restore(ctx context.Context) error {
 		w.lose(l)
 	}
 	return nil
+}
+
+// restoreLease stores a session held here if it is missing in the file, with an entry without data in place of the entries that the file
+// lacks. It reports whether this process holds the session.
+func (w *writer) restoreLease(ctx context.Context, l *Lease) (held bool, err error) {
+	var holder sql.NullInt64
+	var epoch, last uint64
+	err = w.db.row(ctx, "SELECT key, epoch, owner, last FROM session WHERE id = ?", []any{l.id}, &l.key, &epoch, &holder, &last)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		err = w.insert(ctx, l)
+	case err == nil && (epoch != l.epoch || holder.Int64 != w.self.key):
+		return false, nil
+	}
+	if err != nil || last >= l.stored.Load() {
+		return true, err
+	}
+	if last, err = w.entries(ctx, l.key, last, []Entry{{Number: l.stored.Load()}}, math.MaxInt); err == nil {
+		_, err = w.db.exec(ctx, "UPDATE session SET last = ? WHERE key = ?", last, l.key)
+	}
+	return true, err
 }
 
 // disownActivities ends what this process does with activities.
