@@ -49,8 +49,8 @@ func (e *DamagedError) Error() string {
 // Unwrap returns what is damaged.
 func (e *DamagedError) Unwrap() error { return e.cause }
 
-// Entry is one entry of a session's record. The store keeps the slices, so they must not change. One without data stands for the entries up
-// to its number that were lost with a file.
+// Entry is one entry of a session's record. The store keeps the slices, so they must not change. One without data stands for
+// entries up to its number that are lost.
 type Entry struct {
 	Number  uint64 // larger than the one before; numbers may have holes
 	Data    []byte
