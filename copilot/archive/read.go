@@ -11,8 +11,8 @@ import (
 	"github.com/copilot-portal/portal/copilot/store"
 )
 
-// Read reads entries of a session after a number. Events that were never stored, or are damaged, result in a [journal.GapError]. Other errors have the kind
-// [fault.Unavailable].
+// Read reads entries of a session after a number. Events that were never stored, or are damaged, result in a [journal.GapError]. Other errors
+// have the kind [fault.Unavailable].
 func Read(ctx context.Context, from *store.Store, session string, after uint64, limit int) ([]journal.Entry[event.Event], error) {
 	entries, _, err := read(ctx, from, session, after, limit, func([]byte) bool { return false })
 	return entries, err

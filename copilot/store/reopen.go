@@ -203,10 +203,11 @@ func (w *writer) retryLater(cause error) {
 	w.pause, w.retry = maxPause, time.Now().Add(maxPause)
 }
 
-// openReading opens a file of the current version in one of SQLite's modes. It returns nil if that fails.
+// openReading opens a file of the current version in one of SQLite's modes. It returns nil if that fails. It does not wait for locks as long
+// as writers do: those have just waited, and keep no reader of a write-ahead log from reading.
 func (o Options) openReading(ctx context.Context, mode string) *sql.DB {
 	d := &database{options: o}
-	db, err := sql.Open("sqlite", d.source(o.Busy, "query_only(1)")+"&"+mode)
+	db, err := sql.Open("sqlite", d.source(min(o.Busy, time.Second), "query_only(1)")+"&"+mode)
 	if err != nil {
 		return nil
 	}

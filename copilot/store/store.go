@@ -71,8 +71,8 @@ type Store struct {
 }
 
 // Open opens or creates the file of the directory. It moves a damaged file aside, and opens a file that cannot be
-// written (also because the disk is full or another process locks it), or belongs to a node of a cluster, for reading until it can be written; [Store.Failure] reports all that. It returns any
-// other [Failure].
+// written (also because the disk is full or another process locks it), or belongs to a node of a cluster, for reading until
+// it can be written; [Store.Failure] reports all that. It returns any other [Failure].
 func Open(ctx context.Context, o Options) (*Store, error) {
 	o, err := o.withDefaults()
 	if err != nil {
