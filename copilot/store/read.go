@@ -1,7 +1,6 @@
 package store
 
 import (
-	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -93,7 +92,8 @@ func (s *Store) readUpTo(ctx context.Context, id string, after uint64, limit, by
 	}
 	defer tx.Rollback() //nolint:errcheck // nothing was written
 	key, found, err := segments(ctx, tx, id, after, limit, bytes)
-	if err != nil {
+	_, isDamaged := errors.AsType[*DamagedError](err)
+	if err != nil && (!isDamaged || len(found) == 0) { // otherwise the next read reports it
 		return nil, s.readError(err)
 	}
 	r := resolver{tx: tx, id: id, session: key, known: map[string][]byte{}}
@@ -115,7 +115,7 @@ func (s *Store) readUpTo(ctx context.Context, id string, after uint64, limit, by
 	return entries, nil
 }
 
-// segments returns the packed entries after a number.
+// segments returns the packed entries after a number, also those before an error.
 func segments(ctx context.Context, tx *sql.Tx, id string, after uint64, limit, bytes int) (key int64, found []packedEntry, err error) {
 	rows, err := tx.QueryContext(ctx, `SELECT session, last, data FROM segment
 		WHERE session = (SELECT key FROM session WHERE id = ?) AND last > ? ORDER BY last`, id, int64(min(after, 1<<63-1)))
@@ -125,17 +125,9 @@ func segments(ctx context.Context, tx *sql.Tx, id string, after uint64, limit, b
 	defer rows.Close() //nolint:errcheck // Err reports it
 	size := 0
 	for rows.Next() && size <= bytes && (limit <= 0 || len(found) < limit) {
-		var data []byte
-		var last uint64
-		if err := rows.Scan(&key, &last, &data); err != nil {
-			return 0, nil, err
-		}
-		entries, err := decode(data)
-		if err != nil || len(entries) == 0 || entries[len(entries)-1].number != last {
-			if len(found) > 0 {
-				break // the next read reports it
-			}
-			return 0, nil, &DamagedError{Session: id, Last: last, cause: cmp.Or(err, errSegment)}
+		entries, err := scanSegment(rows, id, &key)
+		if err != nil {
+			return key, found, err
 		}
 		for _, e := range entries {
 			if e.number > after && (limit <= 0 || len(found) < limit) {
@@ -145,6 +137,23 @@ func segments(ctx context.Context, tx *sql.Tx, id string, after uint64, limit, b
 		}
 	}
 	return key, found, rows.Err()
+}
+
+// scanSegment decodes a row of segments.
+func scanSegment(row scanner, id string, key *int64) ([]packedEntry, error) {
+	var data []byte
+	var last uint64
+	if err := row.Scan(key, &last, &data); err != nil {
+		return nil, err
+	}
+	entries, err := decode(data)
+	if err == nil && (len(entries) == 0 || entries[len(entries)-1].number != last) {
+		err = errSegment
+	}
+	if err != nil {
+		return nil, &DamagedError{Session: id, Last: last, cause: err}
+	}
+	return entries, nil
 }
 
 // resolver finds payloads by their hashes.

@@ -177,15 +177,13 @@ func (w *writer) disownActivities(ctx context.Context) error {
 // openReadOnly opens a file that cannot be written at present for reading; the writer keeps trying to open it. It returns the
 // cause if the file cannot be read without changing it.
 func (w *writer) openReadOnly(ctx context.Context, cause error) error {
-	modes := []string{"mode=ro"}
-	switch kind(cause) {
-	case ReadOnly, Full, Failed:
-		if info, err := os.Stat(w.options.file() + "-wal"); err != nil || info.Size() == 0 {
-			modes = append(modes, "mode=ro&immutable=1") // otherwise SQLite creates files beside it in order to read it
-		}
-	case Locked: // another process may change it
-	default:
+	if !slices.Contains([]Kind{ReadOnly, Full, Locked, Failed}, kind(cause)) {
 		return cause
+	}
+	modes := []string{"mode=ro"}
+	info, err := os.Stat(w.options.file() + "-wal")
+	if hasLog := err == nil && info.Size() > 0; !hasLog && kind(cause) != Locked { // then another process may change the file
+		modes = append(modes, "mode=ro&immutable=1") // otherwise SQLite creates files beside it in order to read it
 	}
 	for _, mode := range modes {
 		if db := w.options.openReading(ctx, mode); db != nil {
