@@ -246,6 +246,44 @@ func TestFilesAreNotRestoredWhileAnotherSessionWorksThere(t *testing.T) {
 	})
 }
 
+func TestFilesAreNotRestoredWhileAnotherProcessWorksThere(t *testing.T) {
+	atHome(t, "", func(h *home) {
+		t := h.t
+		root := filepath.Join(h.directory, "checkpoints")
+		here, there := withCheckpoints(t, root), withCheckpoints(t, root)
+		defer here.Checkpoints.Close()
+		defer there.Checkpoints.Close()
+		p, ide := h.portalWith(here), h.portalWith(there)
+		defer p.stop()
+		defer ide.stop()
+		h.agents.Script = editing("a.txt")
+		s := p.start()
+		run := runTo(t, s, "one")
+		beside := h.work + "-beside"
+		require.NoError(t, os.Mkdir(beside, 0o700))
+		for _, dir := range []string{h.work, beside} {
+			other, err := ide.host.Start(t.Context(), copilot.Start{Origin: "test", Directory: dir})
+			require.NoError(t, err)
+			working := runTo(t, other, "wait")
+			settle()
+			_, err = s.Undo(t.Context(), "", "test")
+			if dir == beside {
+				assert.Equal(t, fault.NotFound, fault.KindOf(err), "other files are not in the way: %v", err)
+				continue
+			}
+			assert.Equal(t, fault.Busy, fault.KindOf(err), "%v", err)
+			require.ErrorContains(t, err, other.ID())
+			_, err = s.Commit(t.Context(), []string{"a.txt"}, "half done", "")
+			assert.Equal(t, fault.Busy, fault.KindOf(err), "%v", err)
+			require.NoError(t, other.Cancel(working))
+			settle()
+		}
+		h.write("a.txt", "one\n")
+		_, err := s.Revert(t.Context(), run, checkpoint.Selection{}, "test")
+		require.NoError(t, err, "the other session is idle")
+	})
+}
+
 func TestPermissionWaitsForCheckpointButPromptDoesNot(t *testing.T) { // in real time, because git runs
 	root, work := t.TempDir(), t.TempDir()
 	o := withCheckpoints(t, root)
