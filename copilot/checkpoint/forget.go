@@ -10,14 +10,13 @@ import (
 	"time"
 
 	"github.com/copilot-portal/portal/copilot/atomicfile"
-
+	"github.com/copilot-portal/portal/copilot/flock"
 	"github.com/copilot-portal/portal/copilot/git"
 )
 
-// collectEvery is how often the garbage of a store is collected at most, and collectTime how long that may take.
+// collectEvery is how often the garbage of a store is collected at most.
 const (
 	collectEvery = 24 * time.Hour
-	collectTime  = 2 * time.Minute
 	stampFile    = "collected"
 )
 
@@ -38,7 +37,7 @@ const idleTime = time.Second
 func (s *Store) keepIdle(ctx context.Context, keep func(session string) bool) error {
 	limited, cancel := context.WithTimeout(ctx, idleTime)
 	defer cancel()
-	release, err := s.takeTurn(limited)
+	release, err := s.takeTurn(limited, s.lockFree)
 	switch {
 	case ctx.Err() != nil && err != nil:
 		return ctx.Err()
@@ -111,34 +110,74 @@ func (s *Store) keepsPlan(keep func(session string) bool) bool {
 	return p != nil && keep(p.Restored.Session)
 }
 
-// empty removes everything but the lock, which others may wait for.
+// empty removes everything but the locks, which others may wait for.
 func (s *Store) empty() error {
 	entries, err := os.ReadDir(s.dir)
 	for _, e := range entries {
-		if name := e.Name(); name != "lock" && name != directoryFile {
+		if name := e.Name(); name != lockFile && name != waitingFile && name != directoryFile {
 			err = errors.Join(err, os.RemoveAll(filepath.Join(s.dir, name)))
 		}
 	}
 	return err
 }
 
-// collect collects the garbage of a store in the background, if that was long ago. The next operation of the store
+// collect collects the garbage of a store in the background, if that was long ago. The next operation of the store, in any process,
 // interrupts it.
 func (s *Stores) collect(store *Store) {
 	if info, err := os.Stat(store.path(stampFile)); err == nil && time.Since(info.ModTime()) < collectEvery {
 		return
 	}
-	ctx, cancel := context.WithTimeout(s.ctx, collectTime)
+	ctx, cancel := context.WithTimeout(s.ctx, s.options.Collect)
 	if !store.startYielding(cancel) {
 		cancel()
 		return
 	}
+	s.work.Go(func() { store.yieldToOthers(ctx, cancel) })
 	s.work.Go(func() {
 		defer store.stopYielding()
-		if err := store.collectNow(ctx); err != nil && ctx.Err() == nil {
+		err := store.collectNow(ctx)
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			s.options.Log.Warn("cleaning up checkpoints takes too long and is tried again in a day", "directory", store.directory, "limit", s.options.Collect)
+			err = store.stamp()
+		}
+		if err != nil && ctx.Err() == nil {
 			s.options.Log.Warn("cannot clean up checkpoints", "directory", store.directory, "err", err)
 		}
 	})
+}
+
+// stamp keeps garbage from being collected again for a while.
+func (s *Store) stamp() error { return atomicfile.Replace(s.path(stampFile), nil) }
+
+// yieldEvery is how often a collection of garbage looks for processes that wait.
+const yieldEvery = 100 * time.Millisecond
+
+// yieldToOthers ends a collection of garbage when another process waits for the store; it returns when ctx ends.
+func (s *Store) yieldToOthers(ctx context.Context, end context.CancelFunc) {
+	again := time.NewTicker(yieldEvery)
+	defer again.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-again.C:
+		}
+		if s.isAwaited() {
+			end()
+		}
+	}
+}
+
+// isAwaited reports whether another process waits for the store; see [Store.lockFirst].
+func (s *Store) isAwaited() bool {
+	atOnce, cancel := context.WithCancel(context.Background())
+	cancel()
+	file, err := flock.Lock(atOnce, s.path(waitingFile))
+	if err != nil {
+		return true
+	}
+	_ = file.Close()
+	return false
 }
 
 // startYielding lets operations cancel the collection of garbage; false if one is in progress, or an operation waits.
@@ -164,7 +203,7 @@ func (s *Store) stopYielding() {
 const pruneAfter = "1.hour.ago"
 
 func (s *Store) collectNow(ctx context.Context) error {
-	release, err := s.takeTurn(ctx)
+	release, err := s.takeTurn(ctx, s.lockFree)
 	if err != nil {
 		return err
 	}
@@ -181,7 +220,7 @@ func (s *Store) collectNow(ctx context.Context) error {
 	if _, err := shadow.Run(ctx, gc); err != nil {
 		return err
 	}
-	return atomicfile.Replace(s.path(stampFile), nil)
+	return s.stamp()
 }
 
 // removeLocks removes locks of killed processes of git, which block all others. The caller has the turn, so no other process

@@ -26,6 +26,8 @@ const (
 	indexFile     = "index"      // git's index of the last snapshot
 	topFile       = "top"        // the top of the work tree that the index belongs to
 	permsFile     = "perms.json" // permissions that git does not store
+	lockFile      = "lock"       // of the operation in progress
+	waitingFile   = "waiting"    // locked by the next operation while it waits for lockFile
 )
 
 // Store holds the checkpoints of one directory. It is safe for concurrent use: operations take turns, also among
@@ -124,10 +126,10 @@ func (s *Store) openShadow(ctx context.Context, directory string, p git.Place) (
 	return shadow, err
 }
 
-// acquire waits for the turn, which a collection of garbage gives up.
+// acquire waits for the turn, which a collection of garbage gives up, also in another process.
 func (s *Store) acquire(ctx context.Context) (release func(), err error) {
 	s.startWaiting()
-	release, err = s.takeTurn(ctx)
+	release, err = s.takeTurn(ctx, s.lockFirst)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.waiting--
@@ -143,16 +145,31 @@ func (s *Store) startWaiting() {
 	}
 }
 
+// lockFirst locks the store against other processes. A collection of garbage ends for it.
+func (s *Store) lockFirst(ctx context.Context) (*os.File, error) {
+	waiting, err := flock.Lock(ctx, s.path(waitingFile))
+	if err != nil {
+		return nil, err
+	}
+	defer waiting.Close() //nolint:errcheck // it is empty
+	return s.lockFree(ctx)
+}
+
+// lockFree locks the store against other processes when none uses it.
+func (s *Store) lockFree(ctx context.Context) (*os.File, error) {
+	return flock.Lock(ctx, s.path(lockFile))
+}
+
 // takeTurn waits until no other operation is in progress in this process, creates the store if necessary, and waits for other
-// processes.
-func (s *Store) takeTurn(ctx context.Context) (release func(), err error) {
+// processes with lock.
+func (s *Store) takeTurn(ctx context.Context, lock func(context.Context) (*os.File, error)) (release func(), err error) {
 	select {
 	case s.turn <- struct{}{}:
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
 	if err = s.create(); err == nil {
-		s.lock, err = flock.Lock(ctx, s.path("lock"))
+		s.lock, err = lock(ctx)
 	}
 	if err != nil {
 		<-s.turn

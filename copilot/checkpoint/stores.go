@@ -22,6 +22,8 @@ type Options struct {
 	Files int           // a directory with more files gets no checkpoints; 100,000
 	Bytes int64         // nor one with more bytes in them; 1 GiB
 	Time  time.Duration // nor one that cannot be read within this time; a minute
+	// Collect is how long the garbage of a directory may be collected; less than an hour; 20 minutes.
+	Collect time.Duration
 	// Private is a directory that checkpoints never contain, even if it is in the working directory: the portal's own data.
 	// "": Root.
 	Private string
@@ -30,7 +32,7 @@ type Options struct {
 
 func (o Options) withDefaults() Options {
 	o.File, o.Files, o.Bytes = cmp.Or(o.File, 10<<20), cmp.Or(o.Files, 100_000), cmp.Or(o.Bytes, 1<<30)
-	o.Time = cmp.Or(o.Time, time.Minute)
+	o.Time, o.Collect = cmp.Or(o.Time, time.Minute), cmp.Or(o.Collect, 20*time.Minute)
 	o.Private = cmp.Or(o.Private, o.Root)
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	return o
