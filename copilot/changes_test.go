@@ -18,6 +18,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/permission"
+	"github.com/copilot-portal/portal/copilot/store"
 )
 
 // editing is a script that appends its prompt to a file of the session's directory, with permission, and keeps the agent
@@ -362,11 +363,63 @@ func TestCheckpointsSurviveKill(t *testing.T) {
 		require.NoError(t, fork.Close())
 		require.NoError(t, p.host.Delete(t.Context(), s.ID()))
 		require.NoError(t, p.host.Delete(t.Context(), fork.ID()))
-		refs, err := filepath.Glob(filepath.Join(root, "*", "git", "refs", "portal", "*"))
-		require.NoError(t, err)
-		assert.Empty(t, refs)
+		assert.Empty(t, refsIn(t, root))
 		require.NoError(t, p.host.MaintainCheckpoints(t.Context()))
 	})
+}
+
+func TestCheckpointsOutliveLostDatabase(t *testing.T) {
+	for name, missing := range map[string]time.Duration{"is replaced": 0, "has been replaced": 72 * time.Hour} {
+		atHome(t, name, func(h *home) {
+			t := h.t
+			root := filepath.Join(h.directory, "checkpoints")
+			o := copilot.Options{Checkpoints: checkpoint.New(checkpoint.Options{Root: root, Missing: missing}), Policy: permission.Policy{permission.Write: permission.Allow}}
+			defer o.Checkpoints.Close()
+			h.agents.Script = editing("a.txt")
+			before := h.portalWith(o)
+			runTo(t, before.start(), "one")
+			before.stop()
+			if missing == 0 {
+				p := h.portalWith(o)
+				defer p.stop()
+				removeDatabase(t, h)
+				p.start()
+				settle()
+				require.NotNil(t, p.store.Failure())
+				require.Equal(t, store.Replaced, p.store.Failure().Kind)
+				require.NoError(t, p.host.MaintainCheckpoints(t.Context()))
+				assert.NotEmpty(t, refsIn(t, root))
+				return
+			}
+			removeDatabase(t, h)
+			p := h.portalWith(o)
+			defer p.stop()
+			for range 2 {
+				require.NoError(t, p.host.MaintainCheckpoints(t.Context()))
+				assert.NotEmpty(t, refsIn(t, root))
+				time.Sleep(71 * time.Hour)
+			}
+			require.NoError(t, p.host.MaintainCheckpoints(t.Context()))
+			assert.Empty(t, refsIn(t, root))
+		})
+	}
+}
+
+func removeDatabase(t *testing.T, h *home) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(h.directory, "sessions.db*"))
+	require.NoError(t, err)
+	for _, name := range files {
+		require.NoError(t, os.Remove(name))
+	}
+}
+
+// refsIn returns the directories of the references of sessions.
+func refsIn(t *testing.T, root string) []string {
+	t.Helper()
+	refs, err := filepath.Glob(filepath.Join(root, "*", "git", "refs", "portal", "*"))
+	require.NoError(t, err)
+	return refs
 }
 
 func TestMissingCheckpointsAreExplained(t *testing.T) {

@@ -158,9 +158,12 @@ func (s *Session) copyCheckpoints(ctx context.Context, from *Session) {
 	}
 }
 
-// MaintainCheckpoints removes checkpoints of sessions that no longer exist.
+// MaintainCheckpoints removes checkpoints of sessions that no longer exist, unless the store has lost its sessions.
 func (h *Host) MaintainCheckpoints(ctx context.Context) error {
 	if h.options.Checkpoints == nil || h.options.Store == nil {
+		return nil
+	}
+	if f := h.options.Store.Failure(); f != nil && (f.Kind == store.Corrupt || f.Kind == store.Replaced) {
 		return nil
 	}
 	return h.options.Checkpoints.Keep(ctx, func(id string) bool {

@@ -2,8 +2,10 @@ package checkpoint
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,10 +20,11 @@ import (
 const (
 	collectEvery = 24 * time.Hour
 	stampFile    = "collected"
+	missingFile  = "missing.json" // see [missing]
 )
 
-// Keep removes the checkpoints of all sessions that keep rejects, and stores of directories that have none left. A store
-// that is in use stays until the next time.
+// Keep removes the checkpoints of all sessions that keep has rejected for [Options.Missing], and stores of directories that have none left.
+// A store that is in use stays until the next time.
 func (s *Stores) Keep(ctx context.Context, keep func(session string) bool) error {
 	var faults []error
 	for _, store := range s.all() {
@@ -47,7 +50,55 @@ func (s *Store) keepIdle(ctx context.Context, keep func(session string) bool) er
 		return err
 	}
 	defer release()
-	return s.keep(ctx, keep)
+	m := s.readMissing()
+	return errors.Join(s.keep(ctx, func(session string) bool { return m.keeps(session, keep) }), m.write(s.path(missingFile)))
+}
+
+// missing are the sessions that [Stores.Keep] is going to forget.
+type missing struct {
+	before map[string]time.Time // since when each is missing, as last found
+	now    map[string]time.Time
+	kept   map[string]bool // what was decided
+	time   time.Duration   // after which they are forgotten
+}
+
+func (s *Store) readMissing() missing {
+	m := missing{map[string]time.Time{}, map[string]time.Time{}, map[string]bool{}, s.stores.options.Missing}
+	if data, err := os.ReadFile(s.path(missingFile)); err == nil {
+		_ = json.Unmarshal(data, &m.before) // otherwise they are missing from now on
+	}
+	return m
+}
+
+// keeps reports whether the checkpoints of a session stay.
+func (m missing) keeps(session string, keep func(string) bool) bool {
+	kept, known := m.kept[session]
+	if known {
+		return kept
+	}
+	if kept = keep(session); !kept {
+		since, known := m.before[session]
+		if !known {
+			since = time.Now()
+		}
+		if kept = time.Since(since) < m.time; kept {
+			m.now[session] = since
+		}
+	}
+	m.kept[session] = kept
+	return kept
+}
+
+// write stores which sessions are missing.
+func (m missing) write(file string) error {
+	if maps.Equal(m.before, m.now) {
+		return nil
+	}
+	data, err := json.Marshal(m.now)
+	if err != nil {
+		return err
+	}
+	return atomicfile.Replace(file, data)
 }
 
 // Forget removes the checkpoints of a session.

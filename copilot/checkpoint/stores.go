@@ -24,6 +24,8 @@ type Options struct {
 	Time  time.Duration // nor one that cannot be read within this time; a minute
 	// Collect is how long the garbage of a directory may be collected; less than an hour; 20 minutes.
 	Collect time.Duration
+	// Missing is how long a session must be missing before [Stores.Keep] removes its checkpoints: its database may come back. 0: at once.
+	Missing time.Duration
 	// Private is a directory that checkpoints never contain, even if it is in the working directory: the portal's own data.
 	// "": Root.
 	Private string
