@@ -39,13 +39,13 @@ type Store struct {
 	turn      chan struct{} // holds a token while an operation is in progress
 	lock      *os.File      // held by the operation that has the turn
 	written   writtenTree   // of the last snapshot; belongs to the operation that has the turn
+	lastTime  time.Time     // of a checkpoint; likewise
 
 	mu          sync.Mutex
 	yield       context.CancelFunc // ends the collection of garbage in progress, if any
 	waiting     int                // operations that wait for the turn
 	refused     error              // why the last snapshot failed for a reason that stays for a while
 	retryAt     time.Time
-	lastTime    time.Time           // of a checkpoint
 	restored    []Restored          // completed by this store before [Stores.Recover] looked
 	comparisons map[string][]Change // by trees
 }
@@ -240,11 +240,11 @@ func (u *use) withIndex(ctx context.Context, do func(index string) error) error 
 // seed fills an index that was lost with the newest checkpoint. In an empty one, files that are excluded by now would be missing,
 // as if they were deleted.
 func (u *use) seed(ctx context.Context, index string) error {
-	tree, err := u.newestTree(ctx)
-	if err != nil || tree == "" {
+	newest, err := u.newest(ctx)
+	if err != nil || newest.tree == "" {
 		return err
 	}
-	read := append(append([]string{"read-tree"}, u.prefix()...), tree)
+	read := append(append([]string{"read-tree"}, u.prefix()...), newest.tree)
 	if _, err = u.call(ctx, git.Call{Index: index, Args: read}); err == nil {
 		_, err = u.call(ctx, git.Call{Index: index, Args: []string{"update-index", "-q", "--refresh"}, Expect: []int{1}}) // else git reads all files each time
 	}
@@ -265,18 +265,17 @@ func (u *use) prefix() []string {
 	return []string{"--prefix=" + filepath.ToSlash(below) + "/"}
 }
 
-// newestTree returns the tree of the newest checkpoint of all sessions; "" if there is none that can be read.
-func (u *use) newestTree(ctx context.Context) (string, error) {
+// newest returns the newest checkpoint of all sessions; the zero Checkpoint if there is none that can be read.
+func (u *use) newest(ctx context.Context) (newest Checkpoint, err error) {
 	const sameSecond = "20" // git's times are seconds
 	out, err := u.run(ctx, "for-each-ref", "--sort=-committerdate", "--count="+sameSecond, "--format="+refFormat, refs)
 	if err != nil {
-		return "", ctx.Err()
+		return newest, ctx.Err()
 	}
-	var newest Checkpoint
 	for c := range parseCheckpoints("", out) {
 		if c.Time.After(newest.Time) {
 			newest = c
 		}
 	}
-	return newest.tree, nil
+	return newest, nil
 }

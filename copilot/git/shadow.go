@@ -14,6 +14,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"time"
 )
 
 // Place is where git finds a directory: its work tree, and the rules that exclude files from it.
@@ -152,6 +153,7 @@ type Call struct {
 	Index  string    // path of the index; "": none is needed
 	Input  io.Reader // nil: empty
 	Expect []int     // exit codes besides 0 that are no errors
+	Time   time.Time // of a commit that is created; zero: now
 	// WorkTree replaces the work tree; git runs in it, and takes paths as patterns.
 	WorkTree string
 }
@@ -161,6 +163,9 @@ func (s *Shadow) command(ctx context.Context, c Call) *exec.Cmd {
 	env := s.env[:len(s.env):len(s.env)]
 	if c.Index != "" {
 		env = append(env, "GIT_INDEX_FILE="+c.Index)
+	}
+	if !c.Time.IsZero() {
+		env = append(env, fmt.Sprintf("GIT_COMMITTER_DATE=@%d +0000", c.Time.Unix()))
 	}
 	work := s.work
 	if c.WorkTree != "" {
