@@ -155,7 +155,7 @@ func (s *Session) restore(ctx context.Context, kind event.RestoreKind, run, by s
 	if err != nil || r.ID == "" {
 		return r, err
 	}
-	if failed := s.recordRestored(context.WithoutCancel(ctx), r); failed != nil {
+	if failed := s.recordRestoredHere(context.WithoutCancel(ctx), r); failed != nil {
 		s.host.options.Log.Warn("restored files are not in the record", "session", s.id, "err", failed)
 	}
 	return r, nil

@@ -1,6 +1,7 @@
 package copilot_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -366,6 +367,61 @@ func TestCheckpointsSurviveKill(t *testing.T) {
 		assert.Empty(t, refsIn(t, root))
 		require.NoError(t, p.host.MaintainCheckpoints(t.Context()))
 	})
+}
+
+func TestRestoreOfKilledProcessIsRecordedWhereItsSessionIs(t *testing.T) { // in real time, because of the sockets
+	for name, open := range map[string]func(*home, copilot.Options) *portal{"by its holder": (*home).connectedPortal, "when its holder has ended": (*home).portalWith} {
+		t.Run(name, func(t *testing.T) {
+			h := connected(t)
+			root := filepath.Join(h.directory, "checkpoints")
+			here, there := withCheckpoints(t, root), withCheckpoints(t, root)
+			defer here.Checkpoints.Close()
+			defer there.Checkpoints.Close()
+			p, holder := h.connectedPortal(here), open(h, there)
+			defer p.stop()
+			h.agents.Script = editing("a.txt")
+			s := holder.start()
+			run, err := s.Prompt(event.Prompt{Text: "one"})
+			require.NoError(t, err)
+			holder.eventually(func() bool { return s.Info().State == copilot.StateIdle }, "the run ends")
+			_, err = s.Changes(t.Context(), run)
+			require.NoError(t, err)
+			p.eventually(func() bool {
+				stored, err := p.host.Session(t.Context(), s.ID())
+				return err == nil && stored.Info().Owner != 0
+			}, "it is held")
+
+			leavePlan(t, root, s.ID())
+			err = p.host.RecoverFiles(t.Context())
+			if name == "when its holder has ended" {
+				require.ErrorIs(t, err, fault.ErrSessionInUse)
+				holder.stop()
+				err = p.host.RecoverFiles(t.Context())
+				s = p.session(s.ID())
+			} else {
+				defer holder.stop()
+			}
+			require.NoError(t, err)
+			list := restoredEvents(t, s)
+			require.Len(t, list, 1)
+			assert.Equal(t, "left", list[0].ID)
+			require.NoError(t, p.host.RecoverFiles(t.Context()))
+			assert.Len(t, restoredEvents(t, s), 1)
+		})
+	}
+}
+
+// leavePlan leaves a plan of a killed process that has taken its last step.
+func leavePlan(t *testing.T, root, session string) {
+	t.Helper()
+	refs, err := filepath.Glob(filepath.Join(root, "*", "git", "refs", "portal", session, "*"))
+	require.NoError(t, err)
+	require.NotEmpty(t, refs)
+	commit, err := os.ReadFile(refs[0])
+	require.NoError(t, err)
+	plan := fmt.Sprintf(`{"restored":{"session":%q,"kind":"revert","by":"test","id":"left"},"after":%q}`, session, strings.TrimSpace(string(commit)))
+	store := filepath.Join(refs[0], "..", "..", "..", "..", "..")
+	require.NoError(t, os.WriteFile(filepath.Join(store, "plan.json"), []byte(plan), 0o600))
 }
 
 func TestCheckpointsOutliveLostDatabase(t *testing.T) {

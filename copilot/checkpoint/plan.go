@@ -219,13 +219,23 @@ func (s *Store) recover(ctx context.Context) error {
 	return err
 }
 
-// takeRestored returns what operations of this store completed for killed processes, once.
-func (s *Store) takeRestored() []Restored {
+// recordRestored calls record with what operations of this store completed for killed processes, until it succeeds.
+func (s *Store) recordRestored(record func(Restored) error) error {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	list := s.restored
 	s.restored = nil
-	return list
+	s.mu.Unlock()
+	var left []Restored
+	var faults []error
+	for _, r := range list {
+		if err := record(r); err != nil {
+			left, faults = append(left, r), append(faults, err)
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.restored = append(left, s.restored...)
+	return errors.Join(faults...)
 }
 
 // conflict names files that cannot be changed.

@@ -114,16 +114,15 @@ func (s *Stores) all() []*Store {
 	return list
 }
 
-// Recover completes the plans that killed processes left, and returns what they restored. A store that another process
-// uses is left to that process.
-func (s *Stores) Recover(ctx context.Context) ([]Restored, error) {
-	var done []Restored
+// Recover completes the plans that killed processes left, and calls record with what they restored. What it returns an error for comes
+// again the next time. A store that another process uses is left to that process.
+func (s *Stores) Recover(ctx context.Context, record func(Restored) error) error {
 	var faults []error
 	for _, store := range s.all() {
 		if _, err := os.Stat(store.planFile()); err == nil {
 			faults = append(faults, store.recover(ctx))
 		}
-		done = append(done, store.takeRestored()...)
+		faults = append(faults, store.recordRestored(record))
 	}
-	return done, errors.Join(faults...)
+	return errors.Join(faults...)
 }

@@ -22,6 +22,8 @@ type Place struct {
 	Top          string // of the work tree; the directory itself outside of a repository, or where that ignores it
 	ExcludesFile string // value of core.excludesFile; "" if it is not set
 	Excludes     []byte // content of info/exclude
+	// FoldsCase says that the file system takes names that differ only in case for one.
+	FoldsCase bool
 	// Forced are the files of the directory that the repository tracks although its rules exclude them, relative to the
 	// directory.
 	Forced []string
@@ -30,6 +32,33 @@ type Place struct {
 // Find returns the place of a directory, whose path must have no symbolic links. Errors are those of [Open], except
 // [ErrNoRepository].
 func Find(ctx context.Context, directory string) (Place, error) {
+	p, err := find(ctx, directory)
+	p.FoldsCase = foldsCase(directory)
+	return p, err
+}
+
+// foldsCase reports whether the file system has a directory also under a name in another case.
+func foldsCase(directory string) bool {
+	for above := filepath.Dir(directory); above != directory; directory, above = above, filepath.Dir(above) {
+		name := filepath.Base(directory)
+		other := strings.ToUpper(name)
+		if other == name {
+			other = strings.ToLower(name)
+		}
+		if other == name {
+			continue // it has no letters
+		}
+		here, err := os.Lstat(directory)
+		if err != nil {
+			return false
+		}
+		there, err := os.Lstat(filepath.Join(above, other))
+		return err == nil && os.SameFile(here, there)
+	}
+	return false
+}
+
+func find(ctx context.Context, directory string) (Place, error) {
 	r, err := Open(ctx, directory)
 	if errors.Is(err, ErrNoRepository) {
 		return Place{Top: directory}, nil
@@ -90,6 +119,7 @@ const shadowConfig = `[core]
 	protectHFS = false
 	splitIndex = false
 	untrackedCache = false
+	ignorecase = %t
 [gc]
 	auto = 0
 [maintenance]
@@ -116,7 +146,7 @@ func NewShadow(ctx context.Context, dir, directory string, p Place) (*Shadow, er
 		}
 	}
 	for name, text := range map[string]string{
-		"HEAD": "ref: refs/heads/none\n", "config": shadowConfig, "info/attributes": shadowAttributes, "info/exclude": string(p.Excludes),
+		"HEAD": "ref: refs/heads/none\n", "config": fmt.Sprintf(shadowConfig, p.FoldsCase), "info/attributes": shadowAttributes, "info/exclude": string(p.Excludes),
 	} {
 		if err := keep(filepath.Join(dir, name), text); err != nil {
 			return nil, err
