@@ -40,6 +40,7 @@ type Store struct {
 	lock      *os.File      // held by the operation that has the turn
 	written   writtenTree   // of the last snapshot; belongs to the operation that has the turn
 	lastTime  time.Time     // of a checkpoint; likewise
+	finder    git.Finder    // of the directory; likewise
 
 	mu          sync.Mutex
 	yield       context.CancelFunc // ends the collection of garbage in progress, if any
@@ -82,7 +83,7 @@ func (s *Store) begin(ctx context.Context) (u *use, end func(), err error) {
 		return nil, nil, unavailable(err)
 	}
 	u = &use{Store: s}
-	if u.place, err = git.Find(ctx, s.directory); err == nil {
+	if u.place, err = s.finder.Find(ctx); err == nil {
 		u.excludePrivate()
 		u.shadow, err = s.openShadow(ctx, s.directory, u.place)
 	}
@@ -267,6 +268,10 @@ func (u *use) prefix() []string {
 
 // newest returns the newest checkpoint of all sessions; the zero Checkpoint if there is none that can be read.
 func (u *use) newest(ctx context.Context) (newest Checkpoint, err error) {
+	_, loose := os.Stat(u.path("git/refs/portal"))
+	if _, packed := os.Stat(u.path("git/packed-refs")); loose != nil && packed != nil {
+		return newest, nil
+	}
 	const sameSecond = "20" // git's times are seconds
 	out, err := u.run(ctx, "for-each-ref", "--sort=-committerdate", "--count="+sameSecond, "--format="+refFormat, refs)
 	if err != nil {

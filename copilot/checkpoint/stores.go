@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/git"
 )
 
 // Options configure [Stores]. Zero fields take the defaults named.
@@ -93,7 +94,7 @@ func (s *Stores) at(key, directory string) *Store {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.byKey[key] == nil {
-		s.byKey[key] = &Store{stores: s, directory: directory, dir: filepath.Join(s.options.Root, key), turn: make(chan struct{}, 1)}
+		s.byKey[key] = &Store{stores: s, directory: directory, dir: filepath.Join(s.options.Root, key), turn: make(chan struct{}, 1), finder: git.Finder{Directory: directory}}
 	}
 	return s.byKey[key]
 }

@@ -3,7 +3,6 @@ package git_test
 import (
 	"bytes"
 	"errors"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -38,15 +37,6 @@ func TestNamesThatDifferInCaseAreOneFileWhereTheFileSystemSaysSo(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, others, string(out))
 	}
-}
-
-func TestCaseOfFileSystemIsFound(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "work", "1")
-	require.NoError(t, os.MkdirAll(dir, 0o700))
-	_, err := os.Stat(filepath.Join(filepath.Dir(filepath.Dir(dir)), "WORK"))
-	p, found := git.Find(t.Context(), dir)
-	require.NoError(t, found)
-	assert.Equal(t, err == nil, p.FoldsCase)
 }
 
 // stored stores a text and returns its object.
