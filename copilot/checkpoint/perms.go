@@ -63,7 +63,7 @@ func (u *use) commonPerms(ctx context.Context, index string, others []string) (m
 	if err != nil {
 		return nil, err
 	}
-	perms, count := map[string]fs.FileMode{}, map[fs.FileMode]int{}
+	perms, count := map[string]fs.FileMode{}, make(map[fs.FileMode]int)
 	for _, p := range append(strings.Split(out, "\x00"), others...) {
 		info, err := os.Lstat(filepath.Join(u.directory, filepath.FromSlash(p)))
 		if err != nil || !info.Mode().IsRegular() || info.Mode().Perm() == 0 || perms[p] != 0 {

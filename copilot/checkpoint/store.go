@@ -268,8 +268,7 @@ func (u *use) prefix() []string {
 
 // newest returns the newest checkpoint of all sessions; the zero Checkpoint if there is none that can be read.
 func (u *use) newest(ctx context.Context) (newest Checkpoint, err error) {
-	_, loose := os.Stat(u.path("git/refs/portal"))
-	if _, packed := os.Stat(u.path("git/packed-refs")); loose != nil && packed != nil {
+	if !exists(u.path("git/refs/portal")) && !exists(u.path("git/packed-refs")) {
 		return newest, nil
 	}
 	const sameSecond = "20" // git's times are seconds
@@ -283,4 +282,9 @@ func (u *use) newest(ctx context.Context) (newest Checkpoint, err error) {
 		}
 	}
 	return newest, nil
+}
+
+func exists(name string) bool {
+	_, err := os.Lstat(name)
+	return err == nil
 }

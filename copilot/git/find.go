@@ -59,19 +59,22 @@ func (f *Finder) Find(ctx context.Context) (p Place, err error) {
 
 // state describes the files that decide which repository a directory is in, and its settings.
 func (d discovery) state(directory string) string {
-	names := []string{filepath.Join(d.commonDir, "config"), filepath.Join(d.git, "config.worktree"), "/etc/gitconfig"}
-	for _, variable := range []string{"GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"} {
-		names = append(names, os.Getenv(variable))
-	}
 	home, _ := os.UserHomeDir()
-	config := os.Getenv("XDG_CONFIG_HOME")
-	if config == "" {
-		config = filepath.Join(home, ".config")
+	names := []string{
+		filepath.Join(d.commonDir, "config"), filepath.Join(d.git, "config.worktree"), "/etc/gitconfig",
+		filepath.Join(home, ".gitconfig"), filepath.Join(home, ".config", "git", "config"),
 	}
-	names = append(names, filepath.Join(home, ".gitconfig"), filepath.Join(config, "git", "config"))
+	for _, variable := range discoveryEnvironment() {
+		switch name, value, _ := strings.Cut(variable, "="); name {
+		case "GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM":
+			names = append(names, value)
+		case "XDG_CONFIG_HOME":
+			names = append(names, filepath.Join(value, "git", "config"))
+		}
+	}
 	var all strings.Builder
 	for _, name := range names {
-		if info, err := os.Stat(name); err == nil {
+		if info, err := os.Stat(name); err == nil { //nolint:gosec // git reads it, too
 			fmt.Fprintln(&all, name, info.Size(), info.ModTime().UnixNano())
 		}
 	}

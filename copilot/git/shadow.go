@@ -15,6 +15,8 @@ import (
 	"runtime"
 	"strings"
 	"time"
+
+	"github.com/copilot-portal/portal/copilot/atomicfile"
 )
 
 // Shadow is a git directory of the portal's own beside a work tree: with its own objects, references and indexes. It
@@ -91,18 +93,7 @@ func keep(name, text string) error {
 	if old, err := os.ReadFile(name); err == nil && string(old) == text { //nolint:gosec // in the data directory
 		return nil
 	}
-	temp, err := os.CreateTemp(filepath.Dir(name), "new-")
-	if err != nil {
-		return err
-	}
-	_, err = temp.WriteString(text)
-	if err = errors.Join(err, temp.Close()); err == nil {
-		err = os.Rename(temp.Name(), name)
-	}
-	if err != nil {
-		_ = os.Remove(temp.Name())
-	}
-	return err
+	return atomicfile.Replace(name, []byte(text))
 }
 
 // Call is one call of git in a [Shadow].
