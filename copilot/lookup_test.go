@@ -212,16 +212,17 @@ func TestDelete(t *testing.T) {
 func TestDeletionGoesOnWithoutItsClient(t *testing.T) {
 	atHome(t, "", func(h *home) {
 		t := h.t
+		ctx, leave := context.WithCancel(t.Context())
+		defer leave()
+		h.agents.Before = fake.On(fake.Forget, func(ctx context.Context, _ fake.Call) error {
+			leave()
+			return ctx.Err()
+		})
 		p := h.portal()
 		defer p.stop()
 		s := p.start()
 		prompt(t, s, "first")
 		settle()
-		ctx, leave := context.WithCancel(t.Context())
-		h.agents.Before = fake.On(fake.Forget, func(ctx context.Context, _ fake.Call) error {
-			leave()
-			return ctx.Err()
-		})
 		require.NoError(t, p.host.Delete(ctx, s.ID()))
 		require.Error(t, ctx.Err())
 	})
