@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/copilot/event"
@@ -27,18 +28,21 @@ type agentPool struct {
 	NamedAgent
 
 	pool *agent.Pool
+
+	mu   sync.Mutex
+	left []string // deleted sessions whose copies the agent still has; see [agentPool.forget]
 }
 
 // newPools returns the pools of all agents, the first one first.
 func newPools(o Options) []*agentPool {
-	first := &agentPool{NamedAgent{Launch: o.Launch, Health: o.Health, Capabilities: o.Capabilities}, agent.NewPool(o.Launch, o.Pool)}
+	first := &agentPool{NamedAgent: NamedAgent{Launch: o.Launch, Health: o.Health, Capabilities: o.Capabilities}, pool: agent.NewPool(o.Launch, o.Pool)}
 	if o.LaunchIn != nil {
 		first.pool = agent.NewDividedPool(o.LaunchIn, o.Pool)
 	}
 	pools := []*agentPool{first}
 	for _, a := range o.Agents {
 		a.Pool.Log = cmp.Or(a.Pool.Log, o.Log)
-		pools = append(pools, &agentPool{a, agent.NewPool(a.Launch, a.Pool)})
+		pools = append(pools, &agentPool{NamedAgent: a, pool: agent.NewPool(a.Launch, a.Pool)})
 	}
 	return pools
 }

@@ -4,11 +4,13 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"slices"
 
 	"github.com/copilot-portal/portal/copilot/changes"
 	"github.com/copilot-portal/portal/copilot/checkpoint"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/permission"
 )
 
 // errNoCheckpoints says why there are no changes.
@@ -98,7 +100,7 @@ func (s *Session) Restore(ctx context.Context, r Restore) (done checkpoint.Resto
 }
 
 func (s *Session) restoreHere(ctx context.Context, r Restore) (done restoredState, err error) {
-	if err := s.checkNotWorking(beforeRestore); err != nil {
+	if err := s.checkNotWorking(ctx, beforeRestore); err != nil {
 		return done, err
 	}
 	if r.Fork {
@@ -135,7 +137,7 @@ func (s *Session) undoHere(ctx context.Context, u sentUndo) (checkpoint.Restored
 
 // restore brings files back while no run works, and records it.
 func (s *Session) restore(ctx context.Context, kind event.RestoreKind, run, by string, do func(*checkpoint.Store, checkpoint.Action, checkpoint.Span) (checkpoint.Restored, error)) (r checkpoint.Restored, err error) {
-	if err := s.checkNotWorking(beforeRestore); err != nil {
+	if err := s.checkNotWorking(ctx, beforeRestore); err != nil {
 		return r, err
 	}
 	store, err := s.checkpointStore()
@@ -153,7 +155,7 @@ func (s *Session) restore(ctx context.Context, kind event.RestoreKind, run, by s
 	if err != nil || r.ID == "" {
 		return r, err
 	}
-	if failed := s.recordRestored(context.WithoutCancel(ctx), r); failed != nil {
+	if failed := s.recordRestoredHere(context.WithoutCancel(ctx), r); failed != nil {
 		s.host.options.Log.Warn("restored files are not in the record", "session", s.id, "err", failed)
 	}
 	return r, nil
@@ -161,28 +163,61 @@ func (s *Session) restore(ctx context.Context, kind event.RestoreKind, run, by s
 
 const beforeRestore = "you change files there"
 
-// checkNotWorking returns an error while a run has begun to work on the session's files: its own, also in another process, or that of
-// another session. before says what has to wait.
-func (s *Session) checkNotWorking(before string) error {
+// checkNotWorking returns an error while a run has begun to work on the session's files: its own, or that of another session, also in
+// another process. before says what has to wait.
+func (s *Session) checkNotWorking(ctx context.Context, before string) error {
 	if err := s.checkNoRun(fault.Errorf(fault.Busy, "%w: wait until it has ended, or stop it, before %s", fault.ErrBusy, before)); err != nil {
 		return err
 	}
-	if other := s.host.workingNear(s); other != nil {
-		return fault.Errorf(fault.Busy, "session %s works in %s: wait until its run has ended, or stop it, before %s", other.id, other.directory, before)
+	id, directory := s.host.workingNear(s)
+	if id == "" {
+		var err error
+		if id, directory, err = s.host.workingElsewhere(ctx, s); err != nil {
+			return err
+		}
+	}
+	if id != "" {
+		return fault.Errorf(fault.Busy, "session %s works in %s: wait until its run has ended, or stop it, before %s", id, directory, before)
 	}
 	return nil
 }
 
-// workingNear returns another session with a run whose directory is that of a session, or above or below it; nil if there is none.
-func (h *Host) workingNear(s *Session) *Session {
+// workingNear returns another session of this process with a run whose directory is that of a session, or above or below it; "" if there
+// is none.
+func (h *Host) workingNear(s *Session) (id, directory string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	for _, other := range h.sessions {
-		if other != s && (isWithin(other.canonical, s.canonical) || isWithin(s.canonical, other.canonical)) && other.isRunning() {
-			return other
+		if other != s && s.sharesFiles(other.canonical) && other.isRunning() {
+			return other.id, other.directory
 		}
 	}
-	return nil
+	return "", ""
+}
+
+// workingElsewhere is workingNear for the sessions of other processes, according to the store.
+func (h *Host) workingElsewhere(ctx context.Context, s *Session) (id, directory string, err error) {
+	if h.options.Store == nil {
+		return "", "", nil
+	}
+	heads, err := h.options.Store.HeldElsewhere(ctx)
+	if err != nil {
+		return "", "", fault.Errorf(fault.Unavailable, "the sessions of other processes could not be read: %w", err)
+	}
+	for _, head := range heads {
+		if !s.sharesFiles(permission.Canonical(head.Directory)) {
+			continue
+		}
+		if m, err := decodeMeta(head); err == nil && slices.Contains([]State{StateRunning, StateQueued, StateWaiting}, m.State) {
+			return head.ID, head.Directory, nil
+		}
+	}
+	return "", "", nil
+}
+
+// sharesFiles reports whether a directory is that of the session, or above or below it.
+func (s *Session) sharesFiles(canonical string) bool {
+	return isWithin(canonical, s.canonical) || isWithin(s.canonical, canonical)
 }
 
 // isWithin reports whether a path is a directory or below it.

@@ -1,6 +1,7 @@
 package copilot_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,6 +19,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/permission"
+	"github.com/copilot-portal/portal/copilot/store"
 )
 
 // editing is a script that appends its prompt to a file of the session's directory, with permission, and keeps the agent
@@ -246,6 +248,44 @@ func TestFilesAreNotRestoredWhileAnotherSessionWorksThere(t *testing.T) {
 	})
 }
 
+func TestFilesAreNotRestoredWhileAnotherProcessWorksThere(t *testing.T) {
+	atHome(t, "", func(h *home) {
+		t := h.t
+		root := filepath.Join(h.directory, "checkpoints")
+		here, there := withCheckpoints(t, root), withCheckpoints(t, root)
+		defer here.Checkpoints.Close()
+		defer there.Checkpoints.Close()
+		p, ide := h.portalWith(here), h.portalWith(there)
+		defer p.stop()
+		defer ide.stop()
+		h.agents.Script = editing("a.txt")
+		s := p.start()
+		run := runTo(t, s, "one")
+		beside := h.work + "-beside"
+		require.NoError(t, os.Mkdir(beside, 0o700))
+		for _, dir := range []string{h.work, beside} {
+			other, err := ide.host.Start(t.Context(), copilot.Start{Origin: "test", Directory: dir})
+			require.NoError(t, err)
+			working := runTo(t, other, "wait")
+			settle()
+			_, err = s.Undo(t.Context(), "", "test")
+			if dir == beside {
+				assert.Equal(t, fault.NotFound, fault.KindOf(err), "other files are not in the way: %v", err)
+				continue
+			}
+			assert.Equal(t, fault.Busy, fault.KindOf(err), "%v", err)
+			require.ErrorContains(t, err, other.ID())
+			_, err = s.Commit(t.Context(), []string{"a.txt"}, "half done", "")
+			assert.Equal(t, fault.Busy, fault.KindOf(err), "%v", err)
+			require.NoError(t, other.Cancel(working))
+			settle()
+		}
+		h.write("a.txt", "one\n")
+		_, err := s.Revert(t.Context(), run, checkpoint.Selection{}, "test")
+		require.NoError(t, err, "the other session is idle")
+	})
+}
+
 func TestPermissionWaitsForCheckpointButPromptDoesNot(t *testing.T) { // in real time, because git runs
 	root, work := t.TempDir(), t.TempDir()
 	o := withCheckpoints(t, root)
@@ -324,11 +364,118 @@ func TestCheckpointsSurviveKill(t *testing.T) {
 		require.NoError(t, fork.Close())
 		require.NoError(t, p.host.Delete(t.Context(), s.ID()))
 		require.NoError(t, p.host.Delete(t.Context(), fork.ID()))
-		refs, err := filepath.Glob(filepath.Join(root, "*", "git", "refs", "portal", "*"))
-		require.NoError(t, err)
-		assert.Empty(t, refs)
+		assert.Empty(t, refsIn(t, root))
 		require.NoError(t, p.host.MaintainCheckpoints(t.Context()))
 	})
+}
+
+func TestRestoreOfKilledProcessIsRecordedWhereItsSessionIs(t *testing.T) { // in real time, because of the sockets
+	for name, open := range map[string]func(*home, copilot.Options) *portal{"by its holder": (*home).connectedPortal, "when its holder has ended": (*home).portalWith} {
+		t.Run(name, func(t *testing.T) {
+			h := connected(t)
+			root := filepath.Join(h.directory, "checkpoints")
+			here, there := withCheckpoints(t, root), withCheckpoints(t, root)
+			defer here.Checkpoints.Close()
+			defer there.Checkpoints.Close()
+			p, holder := h.connectedPortal(here), open(h, there)
+			defer p.stop()
+			h.agents.Script = editing("a.txt")
+			s := holder.start()
+			run, err := s.Prompt(event.Prompt{Text: "one"})
+			require.NoError(t, err)
+			holder.eventually(func() bool { return s.Info().State == copilot.StateIdle }, "the run ends")
+			_, err = s.Changes(t.Context(), run)
+			require.NoError(t, err)
+			p.eventually(func() bool {
+				stored, err := p.host.Session(t.Context(), s.ID())
+				return err == nil && stored.Info().Owner != 0
+			}, "it is held")
+
+			leavePlan(t, root, s.ID())
+			err = p.host.RecoverFiles(t.Context())
+			if name == "when its holder has ended" {
+				require.ErrorIs(t, err, fault.ErrSessionInUse)
+				holder.stop()
+				err = p.host.RecoverFiles(t.Context())
+				s = p.session(s.ID())
+			} else {
+				defer holder.stop()
+			}
+			require.NoError(t, err)
+			list := restoredEvents(t, s)
+			require.Len(t, list, 1)
+			assert.Equal(t, "left", list[0].ID)
+			require.NoError(t, p.host.RecoverFiles(t.Context()))
+			assert.Len(t, restoredEvents(t, s), 1)
+		})
+	}
+}
+
+// leavePlan leaves a plan of a killed process that has taken its last step.
+func leavePlan(t *testing.T, root, session string) {
+	t.Helper()
+	refs, err := filepath.Glob(filepath.Join(root, "*", "git", "refs", "portal", session, "*"))
+	require.NoError(t, err)
+	require.NotEmpty(t, refs)
+	commit, err := os.ReadFile(refs[0])
+	require.NoError(t, err)
+	plan := fmt.Sprintf(`{"restored":{"session":%q,"kind":"revert","by":"test","id":"left"},"after":%q}`, session, strings.TrimSpace(string(commit)))
+	store := filepath.Join(refs[0], "..", "..", "..", "..", "..")
+	require.NoError(t, os.WriteFile(filepath.Join(store, "plan.json"), []byte(plan), 0o600))
+}
+
+func TestCheckpointsOutliveLostDatabase(t *testing.T) {
+	for name, missing := range map[string]time.Duration{"is replaced": 0, "has been replaced": 72 * time.Hour} {
+		atHome(t, name, func(h *home) {
+			t := h.t
+			root := filepath.Join(h.directory, "checkpoints")
+			o := copilot.Options{Checkpoints: checkpoint.New(checkpoint.Options{Root: root, Missing: missing}), Policy: permission.Policy{permission.Write: permission.Allow}}
+			defer o.Checkpoints.Close()
+			h.agents.Script = editing("a.txt")
+			before := h.portalWith(o)
+			runTo(t, before.start(), "one")
+			before.stop()
+			if missing == 0 {
+				p := h.portalWith(o)
+				defer p.stop()
+				removeDatabase(t, h)
+				p.start()
+				settle()
+				require.NotNil(t, p.store.Failure())
+				require.Equal(t, store.Replaced, p.store.Failure().Kind)
+				require.NoError(t, p.host.MaintainCheckpoints(t.Context()))
+				assert.NotEmpty(t, refsIn(t, root))
+				return
+			}
+			removeDatabase(t, h)
+			p := h.portalWith(o)
+			defer p.stop()
+			for range 2 {
+				require.NoError(t, p.host.MaintainCheckpoints(t.Context()))
+				assert.NotEmpty(t, refsIn(t, root))
+				time.Sleep(71 * time.Hour)
+			}
+			require.NoError(t, p.host.MaintainCheckpoints(t.Context()))
+			assert.Empty(t, refsIn(t, root))
+		})
+	}
+}
+
+func removeDatabase(t *testing.T, h *home) {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(h.directory, "sessions.db*"))
+	require.NoError(t, err)
+	for _, name := range files {
+		require.NoError(t, os.Remove(name))
+	}
+}
+
+// refsIn returns the directories of the references of sessions.
+func refsIn(t *testing.T, root string) []string {
+	t.Helper()
+	refs, err := filepath.Glob(filepath.Join(root, "*", "git", "refs", "portal", "*"))
+	require.NoError(t, err)
+	return refs
 }
 
 func TestMissingCheckpointsAreExplained(t *testing.T) {

@@ -158,9 +158,12 @@ func (s *Session) copyCheckpoints(ctx context.Context, from *Session) {
 	}
 }
 
-// MaintainCheckpoints removes checkpoints of sessions that no longer exist.
+// MaintainCheckpoints removes checkpoints of sessions that no longer exist, unless the store has lost its sessions.
 func (h *Host) MaintainCheckpoints(ctx context.Context) error {
 	if h.options.Checkpoints == nil || h.options.Store == nil {
+		return nil
+	}
+	if f := h.options.Store.Failure(); f != nil && (f.Kind == store.Corrupt || f.Kind == store.Replaced) {
 		return nil
 	}
 	return h.options.Checkpoints.Keep(ctx, func(id string) bool {
@@ -177,21 +180,20 @@ func (h *Host) RecoverFiles(ctx context.Context) error {
 	if h.options.Checkpoints == nil {
 		return nil
 	}
-	done, err := h.options.Checkpoints.Recover(ctx)
-	for _, r := range done {
-		s, failed := h.Session(ctx, r.Session)
-		if failed == nil {
-			failed = s.recordRestored(ctx, r)
+	return h.options.Checkpoints.Recover(ctx, func(r checkpoint.Restored) error {
+		s, err := h.Session(ctx, r.Session)
+		if err == nil {
+			err = h.commands.recordRestored.effect(ctx, s, r)
 		}
-		if failed != nil && !errors.Is(failed, fault.ErrSessionNotFound) {
-			err = errors.Join(err, failed)
+		if errors.Is(err, fault.ErrSessionNotFound) {
+			return nil
 		}
-	}
-	return err
+		return err
+	})
 }
 
-// recordRestored records that files were brought back.
-func (s *Session) recordRestored(ctx context.Context, r checkpoint.Restored) error {
+// recordRestoredHere records that files were brought back.
+func (s *Session) recordRestoredHere(ctx context.Context, r checkpoint.Restored) error {
 	const most = 20
 	e := event.FilesRestored{
 		ID: r.ID, Kind: event.RestoreKind(r.Kind), Target: r.Run, By: r.By, Undoes: r.Undoes, Files: r.Count, Left: r.Left[:min(most, len(r.Left))],

@@ -37,6 +37,7 @@ type commands struct {
 	revert            command[sentRevert, checkpoint.Restored]
 	restore           command[Restore, restoredState]
 	undo              command[sentUndo, checkpoint.Restored]
+	recordRestored    command[checkpoint.Restored, none]
 	proposeCommit     command[commitQuery, changes.CommitProposal]
 	commit            command[sentCommit, changes.Committed]
 	createPullRequest command[sentPullRequest, string]
@@ -49,7 +50,7 @@ func (c commands) all() []served {
 	return []served{
 		c.prompt, c.cancel, c.answer, c.close, c.reopen, c.resume, c.remove, c.rename, c.place, c.setAttribute, c.addCapabilities,
 		c.setModel, c.setRules, c.revoke, c.setTools, c.setServers, c.editQueued, c.moveQueued, c.sendQueued, c.fork, c.resend,
-		c.revert, c.restore, c.undo, c.proposeCommit, c.commit, c.createPullRequest, c.extensions, c.signIn,
+		c.revert, c.restore, c.undo, c.recordRestored, c.proposeCommit, c.commit, c.createPullRequest, c.extensions, c.signIn,
 	}
 }
 
@@ -155,6 +156,7 @@ func newCommands() commands {
 		revert:            slow(newCommand("revert", (*Session).revertHere)),
 		restore:           slow(newCommand("restore", (*Session).restoreHere)),
 		undo:              slow(newCommand("undo", (*Session).undoHere)),
+		recordRestored:    withoutResult("record-restored", (*Session).recordRestoredHere),
 		proposeCommit:     slow(newCommand("propose-commit", (*Session).proposeCommitHere)),
 		commit:            slow(newCommand("commit", (*Session).commitHere)),
 		createPullRequest: slow(newCommand("create-pull-request", (*Session).createPullRequestHere)),

@@ -46,7 +46,7 @@ func (s *Session) commitHere(ctx context.Context, c sentCommit) (changes.Committ
 	if err := changes.CheckCommit(c.Paths, message); err != nil {
 		return changes.Committed{}, err
 	}
-	if err := s.checkNotWorking("you commit"); err != nil {
+	if err := s.checkNotWorking(ctx, "you commit"); err != nil {
 		return changes.Committed{}, err
 	}
 	return changes.Commit(ctx, s.directory, c.Paths, message, c.Branch)

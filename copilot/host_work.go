@@ -31,6 +31,16 @@ func (w *hostWork) after(before <-chan struct{}, limit time.Duration, do func(co
 	return ended
 }
 
+// lasting returns a context that does not end with the one of a call, but with the host, or after a time. The caller must cancel it.
+func (w *hostWork) lasting(ctx context.Context, limit time.Duration) (lasting context.Context, cancel context.CancelFunc) {
+	lasting, end := context.WithTimeout(context.WithoutCancel(ctx), limit)
+	stop := context.AfterFunc(w.ctx, end)
+	return lasting, func() {
+		stop()
+		end()
+	}
+}
+
 // endTime is how long the checkpoints of runs that end with the host may take, however long the agents took.
 const endTime = time.Second
 

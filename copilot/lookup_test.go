@@ -209,6 +209,53 @@ func TestDelete(t *testing.T) {
 	})
 }
 
+func TestDeletionGoesOnWithoutItsClient(t *testing.T) {
+	atHome(t, "", func(h *home) {
+		t := h.t
+		ctx, leave := context.WithCancel(t.Context())
+		defer leave()
+		h.agents.Before = fake.On(fake.Forget, func(ctx context.Context, _ fake.Call) error {
+			leave()
+			return ctx.Err()
+		})
+		p := h.portal()
+		defer p.stop()
+		s := p.start()
+		prompt(t, s, "first")
+		settle()
+		require.NoError(t, p.host.Delete(ctx, s.ID()))
+		require.Error(t, ctx.Err())
+	})
+}
+
+func TestCopiesAreDeletedWhenAnAgentStartsAgain(t *testing.T) {
+	atHome(t, "", func(h *home) {
+		t := h.t
+		before := h.portal()
+		for range 2 {
+			prompt(t, before.start(), "first")
+		}
+		settle()
+		before.stop()
+		p := h.portal()
+		defer p.stop()
+		list, _, err := p.host.Sessions(t.Context(), "", 0)
+		require.NoError(t, err)
+		h.agents.Before = fake.On(fake.Launch, func(context.Context, fake.Call) error { return errors.New("no") })
+		require.ErrorIs(t, p.host.Delete(t.Context(), list[0].ID), fault.ErrCopyLeft)
+		time.Sleep(3 * time.Hour)
+		n, err := p.host.DeleteExpired(t.Context(), 2*time.Hour, 0)
+		require.Error(t, err)
+		assert.Equal(t, 1, n)
+		assert.Zero(t, h.agents.Count(fake.Forget))
+		h.agents.Before = nil
+		n, err = p.host.DeleteExpired(t.Context(), 0, 0)
+		require.NoError(t, err)
+		assert.Zero(t, n)
+		assert.Equal(t, 2, h.agents.Count(fake.Forget))
+	})
+}
+
 func TestSearch(t *testing.T) {
 	atHome(t, "finds prompts, answers and titles, newest first", func(h *home) {
 		t := h.t

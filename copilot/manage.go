@@ -100,7 +100,11 @@ func (s *Session) tryAmend(change func()) bool {
 	return true
 }
 
-// Delete closes a session and deletes it with its record and the agent's copy, for which it may start an agent process.
+// deleteTime limits a deletion, which may start an agent and does not end with the call of the client.
+const deleteTime = slowCommandTime
+
+// Delete closes a session and deletes it with its record and the agent's copy, for which it may start an agent process. Once it has begun,
+// it goes on when ctx ends.
 // Errors: [fault.ErrSessionNotFound], [fault.ErrSessionInUse], kind [fault.Unavailable] if the store cannot be written;
 // [fault.ErrCopyLeft], with the cause, if only the agent's copy remains.
 func (h *Host) Delete(ctx context.Context, id string) error {
@@ -118,6 +122,8 @@ func (h *Host) Delete(ctx context.Context, id string) error {
 // deleteHere is [Host.Delete] in the process that holds the session.
 func (s *Session) deleteHere(ctx context.Context) error {
 	s.shutDown((*session.Machine).Close)
+	ctx, cancel := s.host.work.lasting(ctx, deleteTime)
+	defer cancel()
 	if err := s.remove(ctx); err != nil {
 		return err
 	}
@@ -163,39 +169,65 @@ func (s *Session) deleteAgentCopy(ctx context.Context) error {
 	return a.forget(ctx, s.id)
 }
 
-// forget removes the agent's copies of conversations.
+// forget removes the agent's copies of conversations. Those that it cannot try to remove are left for the next [Host.DeleteExpired].
 func (p *agentPool) forget(ctx context.Context, ids ...string) error {
+	if len(ids) == 0 {
+		return nil
+	}
 	lease, err := p.pool.Acquire(ctx)
 	if err != nil {
+		p.leave(ids)
 		return err
 	}
 	defer lease.Release()
 	var faults []error
-	for _, id := range ids {
+	for i, id := range ids {
 		faults = append(faults, lease.Agent.Forget(ctx, id))
+		if ctx.Err() != nil {
+			p.leave(ids[i:])
+			break
+		}
 	}
 	return errors.Join(faults...)
 }
 
+// leave keeps deleted sessions whose copies the agent still has.
+func (p *agentPool) leave(ids []string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.left = append(p.left, ids...)
+}
+
+// takeLeft returns what was left, once.
+func (p *agentPool) takeLeft() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	ids := p.left
+	p.left = nil
+	return ids
+}
+
 // DeleteExpired deletes unused sessions, with the agent's copies: those that did not change for longer
 // than age, then the oldest ones until the store has at most the given number of bytes. 0 means no limit. With origins, it deletes
-// only sessions of these. It returns the number of deleted sessions.
+// only sessions of these. It returns the number of deleted sessions. Copies of earlier deletions for which there was no agent are deleted, too.
 func (h *Host) DeleteExpired(ctx context.Context, age time.Duration, bytes int64, origins ...string) (int, error) {
-	if h.options.Store == nil || age <= 0 && bytes <= 0 {
+	if h.options.Store == nil {
 		return 0, nil
 	}
-	deleted, err := h.options.Store.DeleteExpired(ctx, age, bytes, origins...)
-	ids := map[*agentPool][]string{}
+	var deleted []store.Deleted
+	var err error
+	if age > 0 || bytes > 0 {
+		deleted, err = h.options.Store.DeleteExpired(ctx, age, bytes, origins...)
+	}
 	for _, d := range deleted {
 		h.clientServers.forget(d.ID)
 		if s, ok := h.Loaded(d.ID); ok {
 			h.forgetDeleted(s)
 		}
-		a := h.agentOf(d.Model)
-		ids[a] = append(ids[a], d.ID)
+		h.agentOf(d.Model).leave([]string{d.ID})
 	}
-	for a, ids := range ids {
-		err = errors.Join(err, a.forget(ctx, ids...))
+	for _, a := range h.agents {
+		err = errors.Join(err, a.forget(ctx, a.takeLeft()...))
 	}
 	return len(deleted), err
 }

@@ -26,7 +26,7 @@ func (s *Session) createPullRequestHere(ctx context.Context, p sentPullRequest) 
 	if err := changes.CheckPullRequest(title, body); err != nil {
 		return "", err
 	}
-	if err := s.checkNotWorking("you create a pull request"); err != nil {
+	if err := s.checkNotWorking(ctx, "you create a pull request"); err != nil {
 		return "", err
 	}
 	return changes.CreatePullRequest(ctx, s.directory, p.Commands, title, body)

@@ -3,6 +3,7 @@ package server
 import (
 	"log/slog"
 	"path/filepath"
+	"time"
 
 	"github.com/copilot-portal/portal/copilot/checkpoint"
 	"github.com/copilot-portal/portal/jobs"
@@ -32,8 +33,12 @@ func newCheckpoints(c Config, log *slog.Logger) *checkpoint.Stores {
 	return checkpoint.New(checkpoint.Options{
 		Root: filepath.Join(c.DataDir, "checkpoints"), Private: c.DataDir,
 		File: int64(c.Checkpoints.FileSize) << 20, Files: c.Checkpoints.Files, Bytes: int64(c.Checkpoints.Size) << 20, Log: log,
+		Missing: missingTime,
 	})
 }
+
+// missingTime is how long checkpoints outlive their session if it is missing in the database, which may be restored.
+const missingTime = 3 * 24 * time.Hour
 
 // withoutCheckpoints returns the origins of sessions without checkpoints: those that work unattended, often several at the same
 // time in one directory.

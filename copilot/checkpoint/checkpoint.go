@@ -71,22 +71,23 @@ func (s *Store) Take(ctx context.Context, session, name string) (Checkpoint, err
 
 // commit stores a snapshot, without a reference.
 func (u *use) commit(ctx context.Context, session, name string, now snapshot) (Checkpoint, error) {
-	c := Checkpoint{Session: session, Name: name, Time: u.nextTime(), Uncovered: now.Uncovered, more: now.More, perms: now.Perms, outside: u.outside().stored(), tree: now.Tree}
+	c := Checkpoint{Session: session, Name: name, Time: u.nextTime(ctx), Uncovered: now.Uncovered, more: now.More, perms: now.Perms, outside: u.outside().stored(), tree: now.Tree}
 	var err error
 	c.commit, err = u.commitTree(ctx, now.Tree, c)
 	return c, err
 }
 
-// nextTime returns the current time, but a later one than before: the order of checkpoints must not depend on the clock's
-// resolution.
-func (s *Store) nextTime() time.Time {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	now := time.Now()
-	if !now.After(s.lastTime) {
-		now = s.lastTime.Add(time.Microsecond)
+// nextTime returns the current time, but a later one than that of the newest checkpoint: their order must not depend on the clock.
+func (u *use) nextTime(ctx context.Context) time.Time {
+	if u.lastTime.IsZero() {
+		newest, _ := u.newest(ctx) // without it, the clock must do
+		u.lastTime = newest.Time
 	}
-	s.lastTime = now
+	now := time.Now()
+	if !now.After(u.lastTime) {
+		now = u.lastTime.Add(time.Microsecond)
+	}
+	u.lastTime = now
 	return now
 }
 
@@ -100,7 +101,7 @@ func (u *use) commitTree(ctx context.Context, tree string, c Checkpoint, parents
 	for _, p := range parents {
 		args = append(args, "-p", p)
 	}
-	return u.call(ctx, git.Call{Args: args, Input: strings.NewReader(string(text))})
+	return u.call(ctx, git.Call{Args: args, Input: strings.NewReader(string(text)), Time: c.Time})
 }
 
 // refs is where the checkpoints are.

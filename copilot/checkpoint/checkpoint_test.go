@@ -1,12 +1,14 @@
 package checkpoint_test
 
 import (
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -272,4 +274,24 @@ func TestForgottenSessionLeavesNoObjects(t *testing.T) {
 	entries, err := filepath.Glob(root + "/*/git")
 	require.NoError(t, err)
 	assert.Empty(t, entries)
+}
+
+func TestCheckpointsKeepTheirOrderWhenTheClockIsSetBack(t *testing.T) {
+	dir, root := t.TempDir(), t.TempDir()
+	var before []checkpoint.Checkpoint
+	for i := range 3 {
+		synctest.Test(t, func(t *testing.T) { // each time the clock begins anew
+			_, s := openIn(t, root, dir)
+			time.Sleep(time.Duration(3-i) * time.Hour)
+			for j := range 2 {
+				take(t, s, fmt.Sprintf("%d-%d", i, j))
+			}
+			before = listOf(t, s, session)
+		})
+	}
+	var names []string
+	for _, c := range before {
+		names = append(names, c.Name)
+	}
+	assert.Equal(t, []string{"0-0", "0-1", "1-0", "1-1", "2-0", "2-1"}, names)
 }

@@ -3,10 +3,14 @@
 package checkpoint_test
 
 import (
+	"bytes"
 	"fmt"
+	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -76,6 +80,58 @@ func TestCollectionEndsWithItsChildrenForOperationsAndClose(t *testing.T) {
 	assert.Less(t, time.Since(start), 20*time.Second)
 
 	require.Eventually(t, func() bool { return !isLocked(t, root) }, waitTime, tick, "all children ended")
+}
+
+func TestCollectionEndsForOtherProcesses(t *testing.T) {
+	dir, root := t.TempDir(), t.TempDir()
+	_, s := openIn(t, root, dir)
+	take(t, s, "1")
+	fake := slowCollection(t, 60)
+	collectAgain(t, root)
+	take(t, s, "2")
+	awaitCollection(t, fake)
+	_, other := openIn(t, root, dir) // as another process
+	start := time.Now()
+	assert.Len(t, listOf(t, other, session), 2)
+	assert.Less(t, time.Since(start), 20*time.Second)
+}
+
+func TestCollectionThatTakesTooLongIsTriedAgainLater(t *testing.T) {
+	dir, root := t.TempDir(), t.TempDir()
+	var log syncBuffer
+	stores := checkpoint.New(checkpoint.Options{Root: root, Collect: time.Second, Log: slog.New(slog.NewTextHandler(&log, nil))})
+	t.Cleanup(stores.Close)
+	s, err := stores.Of(dir)
+	require.NoError(t, err)
+	take(t, s, "1")
+	fake := slowCollection(t, 60)
+	collectAgain(t, root)
+	take(t, s, "2")
+	awaitCollection(t, fake)
+	require.Eventually(t, func() bool { return strings.Contains(log.String(), "takes too long") }, waitTime, tick)
+	require.Eventually(t, func() bool { return !isLocked(t, root) }, waitTime, tick)
+	remove(t, fake, "busy")
+	take(t, s, "3")
+	stores.Close()
+	assert.False(t, exists(fake, "busy"), "it is not collected again")
+}
+
+// syncBuffer is a buffer for concurrent use.
+type syncBuffer struct {
+	mu  sync.Mutex
+	all bytes.Buffer
+}
+
+func (b *syncBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.all.Write(p)
+}
+
+func (b *syncBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.all.String()
 }
 
 // isLocked reports whether a process holds the lock of the only store.

@@ -2,27 +2,29 @@ package checkpoint
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/copilot-portal/portal/copilot/atomicfile"
-
+	"github.com/copilot-portal/portal/copilot/flock"
 	"github.com/copilot-portal/portal/copilot/git"
 )
 
-// collectEvery is how often the garbage of a store is collected at most, and collectTime how long that may take.
+// collectEvery is how often the garbage of a store is collected at most.
 const (
 	collectEvery = 24 * time.Hour
-	collectTime  = 2 * time.Minute
 	stampFile    = "collected"
+	missingFile  = "missing.json" // see [missing]
 )
 
-// Keep removes the checkpoints of all sessions that keep rejects, and stores of directories that have none left. A store
-// that is in use stays until the next time.
+// Keep removes the checkpoints of all sessions that keep has rejected for [Options.Missing], and stores of directories that have none left.
+// A store that is in use stays until the next time.
 func (s *Stores) Keep(ctx context.Context, keep func(session string) bool) error {
 	var faults []error
 	for _, store := range s.all() {
@@ -38,7 +40,7 @@ const idleTime = time.Second
 func (s *Store) keepIdle(ctx context.Context, keep func(session string) bool) error {
 	limited, cancel := context.WithTimeout(ctx, idleTime)
 	defer cancel()
-	release, err := s.takeTurn(limited)
+	release, err := s.takeTurn(limited, s.lockFree)
 	switch {
 	case ctx.Err() != nil && err != nil:
 		return ctx.Err()
@@ -48,7 +50,55 @@ func (s *Store) keepIdle(ctx context.Context, keep func(session string) bool) er
 		return err
 	}
 	defer release()
-	return s.keep(ctx, keep)
+	m := s.readMissing()
+	return errors.Join(s.keep(ctx, func(session string) bool { return m.keeps(session, keep) }), m.write(s.path(missingFile)))
+}
+
+// missing are the sessions that [Stores.Keep] is going to forget.
+type missing struct {
+	before map[string]time.Time // since when each is missing, as last found
+	now    map[string]time.Time
+	kept   map[string]bool // what was decided
+	time   time.Duration   // after which they are forgotten
+}
+
+func (s *Store) readMissing() missing {
+	m := missing{map[string]time.Time{}, map[string]time.Time{}, map[string]bool{}, s.stores.options.Missing}
+	if data, err := os.ReadFile(s.path(missingFile)); err == nil {
+		_ = json.Unmarshal(data, &m.before) // otherwise they are missing from now on
+	}
+	return m
+}
+
+// keeps reports whether the checkpoints of a session stay.
+func (m missing) keeps(session string, keep func(string) bool) bool {
+	kept, known := m.kept[session]
+	if known {
+		return kept
+	}
+	if kept = keep(session); !kept {
+		since, known := m.before[session]
+		if !known {
+			since = time.Now()
+		}
+		if kept = time.Since(since) < m.time; kept {
+			m.now[session] = since
+		}
+	}
+	m.kept[session] = kept
+	return kept
+}
+
+// write stores which sessions are missing.
+func (m missing) write(file string) error {
+	if maps.Equal(m.before, m.now) {
+		return nil
+	}
+	data, err := json.Marshal(m.now)
+	if err != nil {
+		return err
+	}
+	return atomicfile.Replace(file, data)
 }
 
 // Forget removes the checkpoints of a session.
@@ -111,34 +161,74 @@ func (s *Store) keepsPlan(keep func(session string) bool) bool {
 	return p != nil && keep(p.Restored.Session)
 }
 
-// empty removes everything but the lock, which others may wait for.
+// empty removes everything but the locks, which others may wait for.
 func (s *Store) empty() error {
 	entries, err := os.ReadDir(s.dir)
 	for _, e := range entries {
-		if name := e.Name(); name != "lock" && name != directoryFile {
+		if name := e.Name(); name != lockFile && name != waitingFile && name != directoryFile {
 			err = errors.Join(err, os.RemoveAll(filepath.Join(s.dir, name)))
 		}
 	}
 	return err
 }
 
-// collect collects the garbage of a store in the background, if that was long ago. The next operation of the store
+// collect collects the garbage of a store in the background, if that was long ago. The next operation of the store, in any process,
 // interrupts it.
 func (s *Stores) collect(store *Store) {
 	if info, err := os.Stat(store.path(stampFile)); err == nil && time.Since(info.ModTime()) < collectEvery {
 		return
 	}
-	ctx, cancel := context.WithTimeout(s.ctx, collectTime)
+	ctx, cancel := context.WithTimeout(s.ctx, s.options.Collect)
 	if !store.startYielding(cancel) {
 		cancel()
 		return
 	}
+	s.work.Go(func() { store.yieldToOthers(ctx, cancel) })
 	s.work.Go(func() {
 		defer store.stopYielding()
-		if err := store.collectNow(ctx); err != nil && ctx.Err() == nil {
+		err := store.collectNow(ctx)
+		if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+			s.options.Log.Warn("cleaning up checkpoints takes too long and is tried again in a day", "directory", store.directory, "limit", s.options.Collect)
+			err = store.stamp()
+		}
+		if err != nil && ctx.Err() == nil {
 			s.options.Log.Warn("cannot clean up checkpoints", "directory", store.directory, "err", err)
 		}
 	})
+}
+
+// stamp keeps garbage from being collected again for a while.
+func (s *Store) stamp() error { return atomicfile.Replace(s.path(stampFile), nil) }
+
+// yieldEvery is how often a collection of garbage looks for processes that wait.
+const yieldEvery = 100 * time.Millisecond
+
+// yieldToOthers ends a collection of garbage when another process waits for the store; it returns when ctx ends.
+func (s *Store) yieldToOthers(ctx context.Context, end context.CancelFunc) {
+	again := time.NewTicker(yieldEvery)
+	defer again.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-again.C:
+		}
+		if s.isAwaited() {
+			end()
+		}
+	}
+}
+
+// isAwaited reports whether another process waits for the store; see [Store.lockFirst].
+func (s *Store) isAwaited() bool {
+	atOnce, cancel := context.WithCancel(context.Background())
+	cancel()
+	file, err := flock.Lock(atOnce, s.path(waitingFile))
+	if err != nil {
+		return true
+	}
+	_ = file.Close()
+	return false
 }
 
 // startYielding lets operations cancel the collection of garbage; false if one is in progress, or an operation waits.
@@ -164,7 +254,7 @@ func (s *Store) stopYielding() {
 const pruneAfter = "1.hour.ago"
 
 func (s *Store) collectNow(ctx context.Context) error {
-	release, err := s.takeTurn(ctx)
+	release, err := s.takeTurn(ctx, s.lockFree)
 	if err != nil {
 		return err
 	}
@@ -181,7 +271,7 @@ func (s *Store) collectNow(ctx context.Context) error {
 	if _, err := shadow.Run(ctx, gc); err != nil {
 		return err
 	}
-	return atomicfile.Replace(s.path(stampFile), nil)
+	return s.stamp()
 }
 
 // removeLocks removes locks of killed processes of git, which block all others. The caller has the turn, so no other process

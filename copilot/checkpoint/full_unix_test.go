@@ -58,11 +58,11 @@ func TestRestoreStopsWhenDiskIsFull(t *testing.T) {
 
 	away := dir + "-away"
 	require.NoError(t, os.Rename(dir, away))
-	done, err := stores.Recover(t.Context())
+	done, err := recoverIn(t, stores)
 	require.NoError(t, err)
 	assert.Empty(t, done, "the directory may come back")
 	require.NoError(t, os.Rename(away, dir))
-	done, err = stores.Recover(t.Context())
+	done, err = recoverIn(t, stores)
 	require.NoError(t, err)
 	require.Len(t, done, 1, "it continues when there is space again")
 	assert.Empty(t, done[0].Left)

@@ -68,6 +68,16 @@ func remove(tb testing.TB, dir, name string) {
 	require.NoError(tb, os.RemoveAll(filepath.Join(dir, name)))
 }
 
+// recoverIn returns what the stores restored for killed processes.
+func recoverIn(tb testing.TB, stores *checkpoint.Stores) (done []checkpoint.Restored, err error) {
+	tb.Helper()
+	err = stores.Recover(tb.Context(), func(r checkpoint.Restored) error {
+		done = append(done, r)
+		return nil
+	})
+	return done, err
+}
+
 func take(tb testing.TB, s *checkpoint.Store, name string) checkpoint.Checkpoint {
 	tb.Helper()
 	c, err := s.Take(tb.Context(), session, name)

@@ -106,7 +106,7 @@ func TestKilledRestoreIsCompleted(t *testing.T) {
 	const least, most = 10, 50
 	for round := 0; round < least || completed == 0 && round < most; round++ {
 		killChild(t, dir)
-		done, err := stores.Recover(t.Context())
+		done, err := recoverIn(t, stores)
 		require.NoError(t, err)
 		completed += len(done)
 		for _, r := range done {
@@ -119,7 +119,7 @@ func TestKilledRestoreIsCompleted(t *testing.T) {
 			want = states["large"]
 		}
 		assertState(t, want, now)
-		again, err := stores.Recover(t.Context())
+		again, err := recoverIn(t, stores)
 		require.NoError(t, err)
 		assert.Empty(t, again)
 	}

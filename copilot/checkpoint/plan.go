@@ -44,7 +44,7 @@ func (p *plan) temp(i int) string {
 // execute carries out steps, which start at the present state, and stores the states before and after, so that they can
 // be undone. Nothing changes if a step is impossible: an error of kind [fault.Busy] names the files.
 func (u *use) execute(ctx context.Context, a Action, id string, now snapshot, steps []step) (Restored, error) {
-	r := Restored{Action: a, Time: u.nextTime()}
+	r := Restored{Action: a, Time: u.nextTime(ctx)}
 	if len(steps) == 0 {
 		return r, nil
 	}
@@ -81,7 +81,7 @@ func (u *use) notePerms(now *snapshot, steps []step) {
 	}
 	for _, s := range steps {
 		info, err := os.Lstat(filepath.Join(u.directory, filepath.FromSlash(s.Path)))
-		if err == nil && info.Mode().IsRegular() && !isUsual(info.Mode().Perm()) && len(now.Perms) < maxPerms {
+		if err == nil && info.Mode().IsRegular() && !isUsual(now.Perms, info.Mode().Perm()) && len(now.Perms) < maxPerms {
 			now.Perms[s.Path] = info.Mode().Perm()
 		}
 	}
@@ -219,13 +219,23 @@ func (s *Store) recover(ctx context.Context) error {
 	return err
 }
 
-// takeRestored returns what operations of this store completed for killed processes, once.
-func (s *Store) takeRestored() []Restored {
+// recordRestored calls record with what operations of this store completed for killed processes, until it succeeds.
+func (s *Store) recordRestored(record func(Restored) error) error {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	list := s.restored
 	s.restored = nil
-	return list
+	s.mu.Unlock()
+	var left []Restored
+	var faults []error
+	for _, r := range list {
+		if err := record(r); err != nil {
+			left, faults = append(left, r), append(faults, err)
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.restored = append(left, s.restored...)
+	return errors.Join(faults...)
 }
 
 // conflict names files that cannot be changed.

@@ -208,7 +208,7 @@ func (m *merging) at(p string, then Entry) Entry {
 
 func (m *merging) add(p string, from, to Entry) {
 	if from != to && !m.isPrivate(p) {
-		m.steps = append(m.steps, step{Path: p, From: from, To: to, Perm: m.perms[p]})
+		m.steps = append(m.steps, step{Path: p, From: from, To: to, Perm: permOf(m.perms, p, to)})
 	}
 }
 

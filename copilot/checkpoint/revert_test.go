@@ -1,6 +1,7 @@
 package checkpoint_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/copilot-portal/portal/copilot/checkpoint"
 	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/git/gittest"
 )
 
 const (
@@ -125,6 +127,44 @@ func TestRevertBringsARenamedFileBackWhoseNewNameWasNotCovered(t *testing.T) {
 	_, err = s.Undo(t.Context(), revertAction, "undo", "")
 	require.NoError(t, err)
 	assert.NoFileExists(t, filepath.Join(dir, "a.txt"))
+}
+
+func TestCommonPermissionsAreStoredOnce(t *testing.T) {
+	dir, root := t.TempDir(), t.TempDir()
+	perms := map[string]os.FileMode{"tool": 0o750, "private": 0o600, "public": 0o644}
+	for i := range 5000 {
+		perms[fmt.Sprintf("directory-%d/file-%d", i%10, i)] = 0o640
+	}
+	for name, perm := range perms {
+		write(t, dir, name, name)
+		require.NoError(t, os.Chmod(filepath.Join(dir, name), perm))
+	}
+	_, s := openIn(t, root, dir)
+	a := take(t, s, "a")
+	write(t, dir, "later", "l")
+	require.NoError(t, os.Chmod(filepath.Join(dir, "later"), 0o604))
+	b := take(t, s, "b")
+	git, err := filepath.Glob(filepath.Join(root, "*", "git"))
+	require.NoError(t, err)
+	for _, name := range []string{"a", "b"} {
+		message := gittest.Run(t, dir, "--git-dir="+git[0], "log", "-1", "--format=%B", "refs/portal/"+session+"/"+name)
+		assert.Less(t, len(message), 10_000)
+	}
+	remove(t, dir, "directory-1")
+	for _, name := range []string{"tool", "private", "public", "later"} {
+		remove(t, dir, name)
+	}
+	_, err = s.Restore(t.Context(), revertAction, "r", b)
+	require.NoError(t, err)
+	perms["later"] = 0o604
+	for name, perm := range perms {
+		info, err := os.Stat(filepath.Join(dir, name))
+		require.NoError(t, err)
+		require.Equal(t, perm, info.Mode().Perm(), name)
+	}
+	_, err = s.Restore(t.Context(), revertAction, "r2", a)
+	require.NoError(t, err)
+	assert.NoFileExists(t, filepath.Join(dir, "later"))
 }
 
 func TestRestoreKeepsPermissionsAndKinds(t *testing.T) {

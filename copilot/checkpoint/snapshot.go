@@ -2,7 +2,6 @@ package checkpoint
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
@@ -11,8 +10,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/copilot-portal/portal/copilot/atomicfile"
 
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/git"
@@ -39,14 +36,11 @@ type snapshot struct {
 	Tree      string                 `json:"-"`
 	Uncovered []Uncovered            `json:"uncovered,omitempty"`
 	More      bool                   `json:"more,omitempty"`  // files are not covered that are not named
-	Perms     map[string]fs.FileMode `json:"perms,omitempty"` // those that differ from the usual ones
+	Perms     map[string]fs.FileMode `json:"perms,omitempty"` // see [isUsual]
 }
 
 // maxUncovered is the maximum number of files that a snapshot names as not covered.
 const maxUncovered = 1000
-
-// maxPerms is the maximum number of files whose permissions are stored.
-const maxPerms = 10_000
 
 // retryAfter is how long a directory that is too large is not read again.
 const retryAfter = 10 * time.Minute
@@ -112,6 +106,11 @@ func (u *use) read(ctx context.Context, index string) (snapshot, error) {
 		return snapshot{}, err
 	}
 	if len(found.changed)+len(found.gone) > 0 {
+		if hasMany(found.perms) {
+			if found.perms, err = u.commonPerms(ctx, index, found.changed); err != nil {
+				return snapshot{}, err
+			}
+		}
 		if err := u.writePerms(found.perms); err != nil { // first: git lists files only until they are in the index
 			return snapshot{}, err
 		}
@@ -222,7 +221,7 @@ func (s *scan) addFile(p string) {
 		return
 	default:
 		s.bytes += info.Size()
-		if perm := info.Mode().Perm(); !isUsual(perm) && len(s.perms) < maxPerms {
+		if perm := info.Mode().Perm(); !isUsual(s.perms, perm) && len(s.perms) < maxPerms {
 			s.perms[p] = perm
 		}
 	}
@@ -281,25 +280,4 @@ func readable(name string) bool {
 	}
 	_ = f.Close()
 	return true
-}
-
-// isUsual reports whether a new file gets these permissions by itself.
-func isUsual(perm fs.FileMode) bool {
-	return perm == 0o644 || perm == 0o755 || perm == 0o664 || perm == 0o775
-}
-
-func (u *use) readPerms() map[string]fs.FileMode {
-	perms := map[string]fs.FileMode{}
-	if data, err := os.ReadFile(u.path(permsFile)); err == nil {
-		_ = json.Unmarshal(data, &perms)
-	}
-	return permsWithPaths(perms, decodePath)
-}
-
-func (u *use) writePerms(perms map[string]fs.FileMode) error {
-	data, err := json.Marshal(permsWithPaths(perms, encodePath))
-	if err != nil {
-		return err
-	}
-	return atomicfile.Replace(u.path(permsFile), data)
 }

@@ -26,6 +26,8 @@ const (
 	indexFile     = "index"      // git's index of the last snapshot
 	topFile       = "top"        // the top of the work tree that the index belongs to
 	permsFile     = "perms.json" // permissions that git does not store
+	lockFile      = "lock"       // of the operation in progress
+	waitingFile   = "waiting"    // locked by the next operation while it waits for lockFile
 )
 
 // Store holds the checkpoints of one directory. It is safe for concurrent use: operations take turns, also among
@@ -37,13 +39,14 @@ type Store struct {
 	turn      chan struct{} // holds a token while an operation is in progress
 	lock      *os.File      // held by the operation that has the turn
 	written   writtenTree   // of the last snapshot; belongs to the operation that has the turn
+	lastTime  time.Time     // of a checkpoint; likewise
+	finder    git.Finder    // of the directory; likewise
 
 	mu          sync.Mutex
 	yield       context.CancelFunc // ends the collection of garbage in progress, if any
 	waiting     int                // operations that wait for the turn
 	refused     error              // why the last snapshot failed for a reason that stays for a while
 	retryAt     time.Time
-	lastTime    time.Time  // of a checkpoint
 	restored    []Restored // completed by this store before [Stores.Recover] looked
 	comparisons comparisons
 }
@@ -80,7 +83,7 @@ func (s *Store) begin(ctx context.Context) (u *use, end func(), err error) {
 		return nil, nil, unavailable(err)
 	}
 	u = &use{Store: s}
-	if u.place, err = git.Find(ctx, s.directory); err == nil {
+	if u.place, err = s.finder.Find(ctx); err == nil {
 		u.excludePrivate()
 		u.shadow, err = s.openShadow(ctx, s.directory, u.place)
 	}
@@ -124,10 +127,10 @@ func (s *Store) openShadow(ctx context.Context, directory string, p git.Place) (
 	return shadow, err
 }
 
-// acquire waits for the turn, which a collection of garbage gives up.
+// acquire waits for the turn, which a collection of garbage gives up, also in another process.
 func (s *Store) acquire(ctx context.Context) (release func(), err error) {
 	s.startWaiting()
-	release, err = s.takeTurn(ctx)
+	release, err = s.takeTurn(ctx, s.lockFirst)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.waiting--
@@ -143,16 +146,31 @@ func (s *Store) startWaiting() {
 	}
 }
 
+// lockFirst locks the store against other processes. A collection of garbage ends for it.
+func (s *Store) lockFirst(ctx context.Context) (*os.File, error) {
+	waiting, err := flock.Lock(ctx, s.path(waitingFile))
+	if err != nil {
+		return nil, err
+	}
+	defer waiting.Close() //nolint:errcheck // it is empty
+	return s.lockFree(ctx)
+}
+
+// lockFree locks the store against other processes when none uses it.
+func (s *Store) lockFree(ctx context.Context) (*os.File, error) {
+	return flock.Lock(ctx, s.path(lockFile))
+}
+
 // takeTurn waits until no other operation is in progress in this process, creates the store if necessary, and waits for other
-// processes.
-func (s *Store) takeTurn(ctx context.Context) (release func(), err error) {
+// processes with lock.
+func (s *Store) takeTurn(ctx context.Context, lock func(context.Context) (*os.File, error)) (release func(), err error) {
 	select {
 	case s.turn <- struct{}{}:
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
 	if err = s.create(); err == nil {
-		s.lock, err = flock.Lock(ctx, s.path("lock"))
+		s.lock, err = lock(ctx)
 	}
 	if err != nil {
 		<-s.turn
@@ -223,11 +241,11 @@ func (u *use) withIndex(ctx context.Context, do func(index string) error) error 
 // seed fills an index that was lost with the newest checkpoint. In an empty one, files that are excluded by now would be missing,
 // as if they were deleted.
 func (u *use) seed(ctx context.Context, index string) error {
-	tree, err := u.newestTree(ctx)
-	if err != nil || tree == "" {
+	newest, err := u.newest(ctx)
+	if err != nil || newest.tree == "" {
 		return err
 	}
-	read := append(append([]string{"read-tree"}, u.prefix()...), tree)
+	read := append(append([]string{"read-tree"}, u.prefix()...), newest.tree)
 	if _, err = u.call(ctx, git.Call{Index: index, Args: read}); err == nil {
 		_, err = u.call(ctx, git.Call{Index: index, Args: []string{"update-index", "-q", "--refresh"}, Expect: []int{1}}) // else git reads all files each time
 	}
@@ -248,18 +266,25 @@ func (u *use) prefix() []string {
 	return []string{"--prefix=" + filepath.ToSlash(below) + "/"}
 }
 
-// newestTree returns the tree of the newest checkpoint of all sessions; "" if there is none that can be read.
-func (u *use) newestTree(ctx context.Context) (string, error) {
+// newest returns the newest checkpoint of all sessions; the zero Checkpoint if there is none that can be read.
+func (u *use) newest(ctx context.Context) (newest Checkpoint, err error) {
+	if !exists(u.path("git/refs/portal")) && !exists(u.path("git/packed-refs")) {
+		return newest, nil
+	}
 	const sameSecond = "20" // git's times are seconds
 	out, err := u.run(ctx, "for-each-ref", "--sort=-committerdate", "--count="+sameSecond, "--format="+refFormat, refs)
 	if err != nil {
-		return "", ctx.Err()
+		return newest, ctx.Err()
 	}
-	var newest Checkpoint
 	for c := range parseCheckpoints("", out) {
 		if c.Time.After(newest.Time) {
 			newest = c
 		}
 	}
-	return newest.tree, nil
+	return newest, nil
+}
+
+func exists(name string) bool {
+	_, err := os.Lstat(name)
+	return err == nil
 }

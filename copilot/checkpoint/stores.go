@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/git"
 )
 
 // Options configure [Stores]. Zero fields take the defaults named.
@@ -22,6 +23,10 @@ type Options struct {
 	Files int           // a directory with more files gets no checkpoints; 100,000
 	Bytes int64         // nor one with more bytes in them; 1 GiB
 	Time  time.Duration // nor one that cannot be read within this time; a minute
+	// Collect is how long the garbage of a directory may be collected; less than an hour; 20 minutes.
+	Collect time.Duration
+	// Missing is how long a session must be missing before [Stores.Keep] removes its checkpoints: its database may come back. 0: at once.
+	Missing time.Duration
 	// Private is a directory that checkpoints never contain, even if it is in the working directory: the portal's own data.
 	// "": Root.
 	Private string
@@ -30,7 +35,7 @@ type Options struct {
 
 func (o Options) withDefaults() Options {
 	o.File, o.Files, o.Bytes = cmp.Or(o.File, 10<<20), cmp.Or(o.Files, 100_000), cmp.Or(o.Bytes, 1<<30)
-	o.Time = cmp.Or(o.Time, time.Minute)
+	o.Time, o.Collect = cmp.Or(o.Time, time.Minute), cmp.Or(o.Collect, 20*time.Minute)
 	o.Private = cmp.Or(o.Private, o.Root)
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	return o
@@ -89,7 +94,7 @@ func (s *Stores) at(key, directory string) *Store {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.byKey[key] == nil {
-		s.byKey[key] = &Store{stores: s, directory: directory, dir: filepath.Join(s.options.Root, key), turn: make(chan struct{}, 1)}
+		s.byKey[key] = &Store{stores: s, directory: directory, dir: filepath.Join(s.options.Root, key), turn: make(chan struct{}, 1), finder: git.Finder{Directory: directory}}
 	}
 	return s.byKey[key]
 }
@@ -110,16 +115,15 @@ func (s *Stores) all() []*Store {
 	return list
 }
 
-// Recover completes the plans that killed processes left, and returns what they restored. A store that another process
-// uses is left to that process.
-func (s *Stores) Recover(ctx context.Context) ([]Restored, error) {
-	var done []Restored
+// Recover completes the plans that killed processes left, and calls record with what they restored. What it returns an error for comes
+// again the next time. A store that another process uses is left to that process.
+func (s *Stores) Recover(ctx context.Context, record func(Restored) error) error {
 	var faults []error
 	for _, store := range s.all() {
 		if _, err := os.Stat(store.planFile()); err == nil {
 			faults = append(faults, store.recover(ctx))
 		}
-		done = append(done, store.takeRestored()...)
+		faults = append(faults, store.recordRestored(record))
 	}
-	return done, errors.Join(faults...)
+	return errors.Join(faults...)
 }

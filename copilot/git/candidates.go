@@ -114,7 +114,7 @@ func (r *Repository) Head(ctx context.Context) (h Head, err error) {
 			h.Author = ident[:end+1]
 		}
 	}
-	settings, err := r.config(ctx, `^(core\.hookspath|commit\.gpgsign)$`)
+	settings, err := readConfig(ctx, r.Top, r.git, `^(core\.hookspath|commit\.gpgsign)$`)
 	if err != nil {
 		return h, err
 	}

@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -34,29 +35,46 @@ var ErrNoRepository = errors.New("there is no git repository that can be used")
 // Open opens the repository of a directory. It fails with [ErrNoRepository] and git's message, or with another error if
 // git is missing, cannot be used, or does not finish before ctx ends.
 func Open(ctx context.Context, directory string) (*Repository, error) {
+	d, err := discover(ctx, directory)
+	if err != nil {
+		return nil, err
+	}
+	return d.open(directory)
+}
+
+// discovery is what git says about the repository of a directory.
+type discovery struct {
+	git, commonDir, top string
+	settings            map[string]string
+}
+
+// discover asks git. Errors are those of [Open].
+func discover(ctx context.Context, directory string) (d discovery, err error) {
 	if isOutside(directory) {
-		return nil, fmt.Errorf("%w: fatal: not a git repository (or any of the parent directories): .git", ErrNoRepository)
+		return d, fmt.Errorf("%w: fatal: not a git repository (or any of the parent directories): .git", ErrNoRepository)
 	}
 	places, err := output(ctx, call(ctx, directory, discoveryEnvironment(), "-c", "safe.bareRepository=explicit",
 		"rev-parse", "--path-format=absolute", "--git-dir", "--git-common-dir", "--show-toplevel"))
 	var refused *Error
 	switch {
 	case errors.As(err, &refused):
-		return nil, fmt.Errorf("%w: %s", ErrNoRepository, refused.Output)
+		return d, fmt.Errorf("%w: %s", ErrNoRepository, refused.Output)
 	case err != nil:
-		return nil, err
+		return d, err
 	}
 	lines := strings.Split(places, "\n")
 	if len(lines) != 3 {
-		return nil, errors.New("git: the path of the repository has a line break")
+		return d, errors.New("git: the path of the repository has a line break")
 	}
-	r := &Repository{git: lines[0], commonDir: lines[1], Top: lines[2], directory: directory}
-	settings, err := r.config(ctx, carried)
-	if err != nil {
-		return nil, err
-	}
-	r.excludesFile = settings["core.excludesfile"]
-	if err := r.prepare(settings); err != nil {
+	d = discovery{git: lines[0], commonDir: lines[1], top: lines[2]}
+	d.settings, err = readConfig(ctx, d.top, d.git, carried)
+	return d, err
+}
+
+// open opens the repository. The caller must close it.
+func (d discovery) open(directory string) (*Repository, error) {
+	r := &Repository{git: d.git, commonDir: d.commonDir, Top: d.top, directory: directory, excludesFile: d.settings["core.excludesfile"]}
+	if err := r.prepare(maps.Clone(d.settings)); err != nil {
 		_ = r.Close()
 		return nil, err
 	}
@@ -95,9 +113,9 @@ func (r *Repository) Close() error {
 	return os.RemoveAll(r.ownDir)
 }
 
-// config reads the settings whose names match a pattern, those of the user and the system included.
-func (r *Repository) config(ctx context.Context, pattern string) (map[string]string, error) {
-	out, err := output(ctx, call(ctx, r.Top, discoveryEnvironment(), "--git-dir="+r.git, "config", "-z", "--get-regexp", pattern))
+// readConfig reads the settings of a repository whose names match a pattern, those of the user and the system included.
+func readConfig(ctx context.Context, top, gitDir, pattern string) (map[string]string, error) {
+	out, err := output(ctx, call(ctx, top, discoveryEnvironment(), "--git-dir="+gitDir, "config", "-z", "--get-regexp", pattern))
 	if err != nil && ctx.Err() != nil {
 		return nil, ctx.Err()
 	}

@@ -9,7 +9,7 @@ import (
 
 // Branch returns the current branch, or the abbreviated commit if HEAD is detached.
 func (r *Repository) Branch(ctx context.Context) (string, error) {
-	if branch, err := r.run(ctx, nil, "symbolic-ref", "--quiet", "--short", "HEAD"); err == nil {
+	if branch, err := r.CurrentBranch(); err == nil && branch != "" {
 		return branch, nil
 	}
 	return r.run(ctx, nil, "rev-parse", "--short", "HEAD")

@@ -67,7 +67,7 @@ func ParseRemote(name, address string) (r Remote, ok bool) {
 
 // Remotes returns the remotes on GitHub: first the one to push a branch to, which is the branch's own, "origin", or the only one.
 func (r *Repository) Remotes(ctx context.Context, branch string) (list []Remote, err error) {
-	settings, err := r.config(ctx, `^(remote\..*\.(push)?url|branch\..*\.remote)$`)
+	settings, err := readConfig(ctx, r.Top, r.git, `^(remote\..*\.(push)?url|branch\..*\.remote)$`)
 	if err != nil {
 		return nil, err
 	}

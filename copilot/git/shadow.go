@@ -14,50 +14,10 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"time"
+
+	"github.com/copilot-portal/portal/copilot/atomicfile"
 )
-
-// Place is where git finds a directory: its work tree, and the rules that exclude files from it.
-type Place struct {
-	Top          string // of the work tree; the directory itself outside of a repository, or where that ignores it
-	ExcludesFile string // value of core.excludesFile; "" if it is not set
-	Excludes     []byte // content of info/exclude
-	// Forced are the files of the directory that the repository tracks although its rules exclude them, relative to the
-	// directory.
-	Forced []string
-}
-
-// Find returns the place of a directory, whose path must have no symbolic links. Errors are those of [Open], except
-// [ErrNoRepository].
-func Find(ctx context.Context, directory string) (Place, error) {
-	r, err := Open(ctx, directory)
-	if errors.Is(err, ErrNoRepository) {
-		return Place{Top: directory}, nil
-	}
-	if err != nil {
-		return Place{}, err
-	}
-	defer r.Close() //nolint:errcheck // a leftover temporary directory is harmless
-	below, err := filepath.Rel(r.Top, directory)
-	if err != nil || !filepath.IsLocal(below) {
-		return Place{Top: directory}, nil
-	}
-	if below != "." && r.ignores(ctx, below) {
-		return Place{Top: directory}, ctx.Err()
-	}
-	p := Place{Top: r.Top, ExcludesFile: r.excludesFile}
-	p.Excludes, _ = os.ReadFile(filepath.Join(r.commonDir, "info", "exclude")) // is often missing
-	err = r.list(ctx, directory, nil, func(path string) bool {
-		p.Forced = append(p.Forced, path)
-		return true
-	}, "ls-files", "-z", "--cached", "--ignored", "--exclude-standard")
-	return p, err
-}
-
-// ignores reports whether the rules of the repository exclude a directory, relative to its top.
-func (r *Repository) ignores(ctx context.Context, directory string) bool {
-	_, err := r.run(ctx, nil, "check-ignore", "--quiet", "--", "./"+filepath.ToSlash(directory))
-	return err == nil
-}
 
 // Shadow is a git directory of the portal's own beside a work tree: with its own objects, references and indexes. It
 // stores files as they are, byte for byte, and never touches a repository of the work tree. Its methods may be called
@@ -89,6 +49,7 @@ const shadowConfig = `[core]
 	protectHFS = false
 	splitIndex = false
 	untrackedCache = false
+	ignorecase = %t
 [gc]
 	auto = 0
 [maintenance]
@@ -115,7 +76,7 @@ func NewShadow(ctx context.Context, dir, directory string, p Place) (*Shadow, er
 		}
 	}
 	for name, text := range map[string]string{
-		"HEAD": "ref: refs/heads/none\n", "config": shadowConfig, "info/attributes": shadowAttributes, "info/exclude": string(p.Excludes),
+		"HEAD": "ref: refs/heads/none\n", "config": fmt.Sprintf(shadowConfig, p.FoldsCase), "info/attributes": shadowAttributes, "info/exclude": string(p.Excludes),
 	} {
 		if err := keep(filepath.Join(dir, name), text); err != nil {
 			return nil, err
@@ -132,18 +93,7 @@ func keep(name, text string) error {
 	if old, err := os.ReadFile(name); err == nil && string(old) == text { //nolint:gosec // in the data directory
 		return nil
 	}
-	temp, err := os.CreateTemp(filepath.Dir(name), "new-")
-	if err != nil {
-		return err
-	}
-	_, err = temp.WriteString(text)
-	if err = errors.Join(err, temp.Close()); err == nil {
-		err = os.Rename(temp.Name(), name)
-	}
-	if err != nil {
-		_ = os.Remove(temp.Name())
-	}
-	return err
+	return atomicfile.Replace(name, []byte(text))
 }
 
 // Call is one call of git in a [Shadow].
@@ -152,6 +102,7 @@ type Call struct {
 	Index  string    // path of the index; "": none is needed
 	Input  io.Reader // nil: empty
 	Expect []int     // exit codes besides 0 that are no errors
+	Time   time.Time // of a commit that is created; zero: now
 	// WorkTree replaces the work tree; git runs in it, and takes paths as patterns.
 	WorkTree string
 }
@@ -161,6 +112,9 @@ func (s *Shadow) command(ctx context.Context, c Call) *exec.Cmd {
 	env := s.env[:len(s.env):len(s.env)]
 	if c.Index != "" {
 		env = append(env, "GIT_INDEX_FILE="+c.Index)
+	}
+	if !c.Time.IsZero() {
+		env = append(env, fmt.Sprintf("GIT_COMMITTER_DATE=@%d +0000", c.Time.Unix()))
 	}
 	work := s.work
 	if c.WorkTree != "" {

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/copilot-portal/portal/copilot/git"
+	"github.com/copilot-portal/portal/copilot/git/gittest"
 )
 
 // shadow returns the shadow of a new directory.
@@ -20,6 +21,22 @@ func shadow(t *testing.T) *git.Shadow {
 	s, err := git.NewShadow(t.Context(), filepath.Join(t.TempDir(), "git"), dir, git.Place{Top: dir})
 	require.NoError(t, err)
 	return s
+}
+
+func TestNamesThatDifferInCaseAreOneFileWhereTheFileSystemSaysSo(t *testing.T) {
+	for folds, others := range map[bool]string{false: "A.TXT\n", true: ""} {
+		dir := t.TempDir()
+		s, err := git.NewShadow(t.Context(), filepath.Join(t.TempDir(), "git"), dir, git.Place{Top: dir, FoldsCase: folds})
+		require.NoError(t, err)
+		index := filepath.Join(t.TempDir(), "index")
+		gittest.Write(t, dir, "a.txt", "x\n")
+		_, err = s.Run(t.Context(), git.Call{Index: index, Args: []string{"update-index", "--add", "a.txt"}})
+		require.NoError(t, err)
+		gittest.Write(t, dir, "A.TXT", "x\n") // in a file system that folds, both names lead to one file
+		out, err := s.Run(t.Context(), git.Call{Index: index, Args: []string{"ls-files", "--others", "--modified"}})
+		require.NoError(t, err)
+		assert.Equal(t, others, string(out))
+	}
 }
 
 // stored stores a text and returns its object.
