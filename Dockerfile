@@ -3,7 +3,7 @@
 #   docker build -t portal --build-arg VERSION="$(git describe --tags --always)" .
 #   docker run --init -p 127.0.0.1:8888:8888 -e PORTAL_TOKEN=… -v portal:/data -v "$PWD:/work" portal
 #
-# spec/operating.md, "In a container", says how to sign in.
+# spec/installing.md, "A container", says how to sign in.
 FROM golang:1.26-bookworm AS build
 RUN apt-get update && apt-get install -y --no-install-recommends npm && rm -rf /var/lib/apt/lists/*
 WORKDIR /src

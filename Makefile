@@ -104,16 +104,24 @@ lint: $(LINT)-$(LINT_AT)
 
 $(LINT)-$(LINT_AT):
 	@echo "getting golangci-lint $(LINT_AT)"
-	@mkdir -p $(@D) && GOBIN=$(abspath $(@D)) $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_AT) && touch $@
+	@mkdir -p $(@D) && GOBIN="$(abspath $(@D))" $(GO) install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(LINT_AT) && touch $@
+
+NPM := npm install --no-save --no-package-lock --no-audit --no-fund --loglevel=error
+
+# $(call npm,what,directory,packages) installs packages of npm in an empty directory. Their install scripts do not run.
+define npm
+	@command -v npm >/dev/null || { echo "npm is missing; it installs $(1): https://nodejs.org"; exit 1; }
+	@echo "getting $(1)"
+	@rm -rf $(2) && mkdir -p $(2)
+	@$(NPM) --prefix $(2) --ignore-scripts $(3) >/dev/null
+endef
 
 types: $(TSC)-$(TSC_AT)
 	node $(TSC)/node_modules/typescript/bin/tsc -p .ci/types.json
 
 $(TSC)-$(TSC_AT):
-	@command -v npm >/dev/null || { echo "npm is missing; it installs TypeScript, which checks the page's types: https://nodejs.org"; exit 1; }
-	@echo "getting TypeScript $(TSC_AT)"
-	@rm -rf $(TSC) && mkdir -p $(TSC)
-	@npm install --prefix $(TSC) --no-save --no-package-lock --ignore-scripts --no-audit --no-fund --loglevel=error typescript@$(TSC_AT) >/dev/null && touch $@
+	$(call npm,TypeScript $(TSC_AT),$(TSC),typescript@$(TSC_AT))
+	@touch $@
 
 # What is committed must be what a new build makes of the pinned packages.
 vendored: .tools/vendor-$(VENDOR_AT)
@@ -128,43 +136,34 @@ vendored: .tools/vendor-$(VENDOR_AT)
 axe: $(AXE)-$(AXE_AT)
 
 $(AXE)-$(AXE_AT):
-	@command -v npm >/dev/null || { echo "npm is missing; it installs axe-core, which checks the page's accessibility: https://nodejs.org"; exit 1; }
-	@echo "getting axe-core $(AXE_AT)"
-	@rm -rf $(AXE) && mkdir -p $(AXE)
-	@npm install --prefix $(AXE) --no-save --no-package-lock --ignore-scripts --no-audit --no-fund --loglevel=error axe-core@$(AXE_AT) >/dev/null && touch $@
+	$(call npm,axe-core $(AXE_AT),$(AXE),axe-core@$(AXE_AT))
+	@touch $@
 
 acp: $(ACP)-$(ACP_AT)
 
 $(ACP)-$(ACP_AT):
-	@command -v npm >/dev/null || { echo "npm is missing; it installs the SDK of the Agent Client Protocol, whose schema and client the tests use: https://nodejs.org"; exit 1; }
-	@echo "getting the SDK of the Agent Client Protocol $(ACP_AT)"
-	@rm -rf $(ACP) && mkdir -p $(ACP)
-	@npm install --prefix $(ACP) --no-save --no-package-lock --ignore-scripts --no-audit --no-fund --loglevel=error @agentclientprotocol/sdk@$(ACP_AT) >/dev/null && touch $@
+	$(call npm,the SDK of the Agent Client Protocol $(ACP_AT),$(ACP),@agentclientprotocol/sdk@$(ACP_AT))
+	@touch $@
 
 opencode: $(OPENCODE)-$(OPENCODE_AT)
 
 $(OPENCODE)-$(OPENCODE_AT):
-	@command -v npm >/dev/null || { echo "npm is missing; it installs opencode, an agent that the tests use: https://nodejs.org"; exit 1; }
-	@echo "getting opencode $(OPENCODE_AT), 350 MB unpacked"
-	@rm -rf $(OPENCODE) && mkdir -p $(OPENCODE)
-	@npm install --prefix $(OPENCODE) --no-save --no-package-lock --ignore-scripts --no-audit --no-fund --loglevel=error opencode-ai@$(OPENCODE_AT) >/dev/null && touch $@
+	$(call npm,opencode $(OPENCODE_AT) (350 MB unpacked),$(OPENCODE),opencode-ai@$(OPENCODE_AT))
+	@touch $@
 
 inspector: $(INSPECTOR)-$(INSPECTOR_AT)
 
 # The inspector needs Node.js 22.19, which many systems do not have: it runs with a Node.js of its own. Only the package of
 # that one needs its install script, which gets the program of this system.
 $(INSPECTOR)-$(INSPECTOR_AT):
-	@command -v npm >/dev/null || { echo "npm is missing; it installs the MCP inspector, a client that the tests use: https://nodejs.org"; exit 1; }
-	@echo "getting the MCP inspector $(INSPECTOR_AT) and Node.js $(NODE_AT), 300 MB unpacked"
-	@rm -rf $(INSPECTOR) && mkdir -p $(INSPECTOR)/node
-	@npm install --prefix $(INSPECTOR) --no-save --no-package-lock --ignore-scripts --no-audit --no-fund --loglevel=error @modelcontextprotocol/inspector@$(INSPECTOR_AT) >/dev/null
-	@npm install --prefix $(INSPECTOR)/node --no-save --no-package-lock --no-audit --no-fund --loglevel=error node@$(NODE_AT) >/dev/null && touch $@
+	$(call npm,the MCP inspector $(INSPECTOR_AT) and Node.js $(NODE_AT) (300 MB unpacked),$(INSPECTOR),@modelcontextprotocol/inspector@$(INSPECTOR_AT))
+	@mkdir $(INSPECTOR)/node && $(NPM) --prefix $(INSPECTOR)/node node@$(NODE_AT) >/dev/null && touch $@
 
 nats: $(NATS)-$(NATS_AT)
 
 $(NATS)-$(NATS_AT):
 	@echo "getting nats-server $(NATS_AT)"
-	@mkdir -p $(@D) && GOBIN=$(abspath $(@D)) $(GO) install github.com/nats-io/nats-server/v2@$(NATS_AT) && touch $@
+	@mkdir -p $(@D) && GOBIN="$(abspath $(@D))" $(GO) install github.com/nats-io/nats-server/v2@$(NATS_AT) && touch $@
 
 cluster: build nats ## start three NATS servers, three portals and a proxy on loopback: make cluster [PORT=8888]
 	@$(GO) build -o bin/cluster-start ./server/portaltest/clustertest/start
@@ -174,14 +173,12 @@ presets: inspector $(PRESETS)-$(PRESETS_AT) ## get Claude Code, Codex and Gemini
 
 # They run with the Node.js of the inspector.
 $(PRESETS)-$(PRESETS_AT):
-	@echo "getting Claude Code, Codex and Gemini CLI, 940 MB unpacked"
-	@rm -rf $(PRESETS) && mkdir -p $(PRESETS)
-	@npm install --prefix $(PRESETS) --no-save --no-package-lock --ignore-scripts --no-audit --no-fund --loglevel=error \
-		@agentclientprotocol/claude-agent-acp@$(CLAUDE_AT) @agentclientprotocol/codex-acp@$(CODEX_ACP_AT) @openai/codex@$(CODEX_AT) \
-		@google/gemini-cli@$(GEMINI_AT) >/dev/null && touch $@
+	$(call npm,the agents of make endurance (940 MB unpacked),$(PRESETS),@agentclientprotocol/claude-agent-acp@$(CLAUDE_AT) \
+		@agentclientprotocol/codex-acp@$(CODEX_ACP_AT) @openai/codex@$(CODEX_AT) @google/gemini-cli@$(GEMINI_AT))
+	@touch $@
 
 soak: build nats ## use a portal for half an hour, with kills and restarts; the report goes to spec/reliability.md
-	PORTAL_SOAK_LENGTH=$(SOAK_LENGTH) PORTAL_SOAK_SESSIONS=$(SOAK_SESSIONS) PORTAL_SOAK_REPORT=$(SOAK_REPORT) $(GO) test $(TAGS) -vet=off -count 1 -timeout 2h -v -run 'TestNothingIsLostAndNothingIsLeft|TestKilledServersLoseNothing|TestClusterLosesNothing|TestCutOffPortalKeepsABranch' ./server/soak
+	PORTAL_SOAK_LENGTH="$(SOAK_LENGTH)" PORTAL_SOAK_SESSIONS="$(SOAK_SESSIONS)" PORTAL_SOAK_REPORT="$(SOAK_REPORT)" $(GO) test $(TAGS) -vet=off -count 1 -timeout 2h -v -run 'TestNothingIsLostAndNothingIsLeft|TestKilledServersLoseNothing|TestClusterLosesNothing|TestCutOffPortalKeepsABranch' ./server/soak
 
 endurance: build opencode presets ## run the tests that only a long run makes strict, at full length, and the conformance of third-party agents
 	PORTAL_SOAK=1 $(TEST) -tags 'nomsgpack presets' -count 1 -timeout 30m -v -run '^(TestPresetsConform|TestOpencodeConforms|TestKnownAgentsRunNothingOfADirectory|TestCodexWritesNothingUnasked)$$' ./copilot/agent/acp

@@ -109,7 +109,7 @@ test("a deeply nested chart is laid out quickly", () => {
   for (let i = deep - 1; i >= 0; i--) nodes.push(joint(2 * deep + 1 - i, "AltEnd", ...(i > 0 ? [to(2 * deep + 2 - i)] : [])));
   const before = performance.now();
   assert.equal(layOut(nodes).nodes.length, 2 * deep + 1);
-  assert.ok(performance.now() - before < 1000);
+  assert.ok(performance.now() - before < 10_000, "it would take minutes if it were exponential");
 });
 
 test("an empty chart has no size", () => assert.deepEqual(layOut([]), { width: 0, height: 0, nodes: [], edges: [] }));

@@ -97,12 +97,67 @@ export function setChildren(root, nodes) {
   });
 }
 
+/**
+ * Shows items as children of a node. An item keeps its row, and so the focus, also if it moves to another node.
+ * @template T
+ * @template {{node: HTMLElement, update: (item: T) => void}} R
+ * @param {(item: T) => string | number} idOf @param {(item: T) => R} create
+ */
+export function keyedRows(idOf, create) {
+  /** @type {Map<string | number, R>} */
+  const rows = new Map();
+  return {
+    rows,
+    /** @param {HTMLElement} root @param {T[]} items */
+    show: (root, items) => setChildren(root, items.map((item) => {
+      const row = rows.get(idOf(item)) ?? create(item);
+      rows.set(idOf(item), row);
+      row.update(item);
+      return row.node;
+    })),
+  };
+}
+
+/**
+ * Changes a part of the page. If that hides, disables or removes what has the focus in it, `refocus` gives the focus to something near, so that the user
+ * does not start again at the top of the page.
+ * @param {HTMLElement} root @param {() => void} change @param {() => void} refocus
+ */
+export function keepFocus(root, change, refocus) {
+  const focused = document.activeElement;
+  const hadFocus = focused !== document.body && root.contains(focused);
+  change();
+  if (!hadFocus || !focused || (focused.isConnected && focused.checkVisibility() && !focused.matches(":disabled"))) return;
+  if (document.activeElement === focused || document.activeElement === document.body) refocus();
+}
+
+/**
+ * Gives the focus to a part of the page that cannot have it before it is shown. `shown` gives it then, unless the user has gone elsewhere.
+ * @param {() => void} focus
+ */
+export function lateFocus(focus) {
+  /** @type {Element | null} */
+  let before = null;
+  return {
+    focus() {
+      before = document.activeElement;
+      focus();
+    },
+    shown() {
+      if (before && document.activeElement === before) focus();
+      before = null;
+    },
+  };
+}
+
+class ClipboardError extends Error {}
+
 /** Copies a text. Rejects if the browser forbids it. Only pages over HTTPS and from localhost have the API; others copy what is selected. @param {string} text */
 export async function writeClipboard(text) {
   try {
     await navigator.clipboard.writeText(text);
   } catch {
-    if (!copySelected(text)) throw new Error("The browser does not allow the page to copy.");
+    if (!copySelected(text)) throw new ClipboardError("The browser does not allow the page to copy.");
   }
 }
 
@@ -120,17 +175,21 @@ function copySelected(text) {
   return isCopied;
 }
 
-/** A button that copies a text, or selects it if the browser forbids copying. @param {() => string | Promise<string>} text @param {Node} shown @param {string} label @param {string} [name] */
+/** A button that copies a text, or selects it if the browser forbids copying. If there is no text, `text` rejects, and its caller says why. @param {() => string | Promise<string>} text @param {Node} shown @param {string} label @param {string} [name] */
 export function copyButton(text, shown, label, name = "Copy") {
   const button = h("button", { type: "button", class: "quiet small", "aria-label": label }, name);
-  button.addEventListener("click", async () => {
+  const copy = async () => {
     try {
       await writeClipboard(await text());
-      button.textContent = "Copied";
-    } catch {
+      return "Copied";
+    } catch (error) {
+      if (!(error instanceof ClipboardError)) return "Not copied";
       getSelection()?.selectAllChildren(shown);
-      button.textContent = "Selected";
+      return "Selected";
     }
+  };
+  button.addEventListener("click", async () => {
+    button.textContent = await copy();
     setTimeout(() => (button.textContent = name), 2000);
   });
   return button;

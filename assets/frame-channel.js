@@ -12,7 +12,7 @@
  */
 
 const MAX_UNANSWERED = 5; // ticks, not time: the whole machine may have been suspended
-const MAX_WAITING = 50; // calls that wait for permission
+const MAX_WAITING = 50; // calls that wait for permission, or for others
 const MAX_CALLS = 20; // at once
 const MAX_TEXT = 2000; // characters of an error
 const MAX_URL = 16_384; // characters
@@ -71,6 +71,10 @@ export class FrameChannel {
       case "call":
         this.#handleCall(message);
         break;
+      case "abort":
+        this.#waiting = this.#waiting.filter(({ id }) => id !== message.id);
+        this.#proceed();
+        break;
       default: // unknown messages are ignored
     }
   }
@@ -88,30 +92,39 @@ export class FrameChannel {
     this.#unanswered = 0;
   }
 
+  /** Drops the waiting calls: the frame was removed. */
+  drop() {
+    this.#waiting = [];
+    this.#proceed();
+  }
+
   /** Sets the user's decision about calls; undefined: none yet. @param {boolean | undefined} allowed */
   setAllowed(allowed) {
     this.#allowed = allowed;
-    if (allowed === undefined) return;
-    const wasWaiting = this.needsPermission;
-    this.needsPermission = false;
-    if (wasWaiting) this.#options.onChange();
-    for (const call of this.#waiting.splice(0)) this.#handleCall(call);
+    this.#proceed();
   }
 
   /** @param {Call} call */
   #handleCall(call) {
-    const refuse = (/** @type {string} */ error) => this.#options.post({ type: "answer", id: call.id, error });
-    if (!isCall(call)) return refuse("Invalid call.");
-    if (this.#allowed === false) return refuse("You have not allowed this interface to call its API.");
-    if (this.#allowed === undefined) {
-      if (this.#waiting.length >= MAX_WAITING) return refuse("Too many calls are waiting for permission.");
-      this.#waiting.push(call);
-      if (this.needsPermission) return;
-      this.needsPermission = true;
-      return this.#options.onChange();
-    }
-    if (this.#running >= MAX_CALLS) return refuse("This interface makes too many calls at once.");
-    void this.#run(call);
+    if (!isCall(call)) return this.#refuse(call, "Invalid call.");
+    if (this.#waiting.length >= MAX_WAITING) return this.#refuse(call, "Too many calls of this interface are waiting.");
+    this.#waiting.push(call);
+    this.#proceed();
+  }
+
+  /** @param {Call} call @param {string} error */
+  #refuse({ id }, error) {
+    this.#options.post({ type: "answer", id, error });
+  }
+
+  /** Starts or refuses the waiting calls, or asks for permission. */
+  #proceed() {
+    while (this.#allowed && this.#running < MAX_CALLS && this.#waiting.length > 0) void this.#run(/** @type {Call} */ (this.#waiting.shift()));
+    if (this.#allowed === false) for (const call of this.#waiting.splice(0)) this.#refuse(call, "You have not allowed this interface to call its API.");
+    const needsPermission = this.#allowed === undefined && this.#waiting.length > 0;
+    if (this.needsPermission === needsPermission) return;
+    this.needsPermission = needsPermission;
+    this.#options.onChange();
   }
 
   /** @param {Call} call */
@@ -124,6 +137,7 @@ export class FrameChannel {
       if (!this.#isStopped()) this.#options.post({ type: "answer", id: call.id, error: error instanceof Error ? error.message : String(error) });
     }
     this.#running--;
+    this.#proceed();
   }
 
   #isStopped() {

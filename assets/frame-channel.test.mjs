@@ -75,6 +75,67 @@ test("calls fail with a message if denied, or if too many wait", () => {
   assert.deepEqual(made, []);
 });
 
+test("calls that waited run 20 at a time", async () => {
+  const ends = [];
+  const { channel, said, made } = begin(() => new Promise((resolve) => ends.push(() => resolve({ status: 200, statusText: "OK", headers: [], body: new ArrayBuffer(0) }))));
+  for (let id = 1; id <= 30; id++) channel.receive(call(id));
+  channel.setAllowed(true);
+  assert.equal(made.length, 20);
+  ends.splice(0).forEach((end) => end());
+  await soon();
+  assert.equal(made.length, 30);
+  ends.splice(0).forEach((end) => end());
+  await soon();
+  assert.deepEqual(said.map(({ id, status }) => [id, status]), Array.from({ length: 30 }, (_, i) => [i + 1, 200]));
+});
+
+test("at most 50 calls wait for others", () => {
+  const { channel, said, made } = begin(() => new Promise(() => {}));
+  channel.setAllowed(true);
+  for (let id = 1; id <= 71; id++) channel.receive(call(id));
+  assert.equal(made.length, 20);
+  assert.deepEqual(said.map(({ id }) => id), [71]);
+  assert.match(said[0].error, /Too many/);
+});
+
+test("calls that wait for others stop when permission is revoked", async () => {
+  const ends = [];
+  const { channel, made } = begin(() => new Promise((resolve) => ends.push(() => resolve({ status: 200, statusText: "OK", headers: [], body: new ArrayBuffer(0) }))));
+  channel.setAllowed(true);
+  for (let id = 1; id <= 21; id++) channel.receive(call(id));
+  channel.setAllowed(undefined);
+  ends[0]();
+  await soon();
+  assert.deepEqual([channel.needsPermission, made.length], [true, 20]);
+});
+
+test("an aborted call does not run after the permission", () => {
+  const { channel, made, changes } = begin();
+  channel.receive(call(1, { url: "/a" }));
+  channel.receive(call(2, { url: "/b" }));
+  channel.receive({ type: "abort", id: 1 });
+  channel.receive({ type: "abort", id: 7 });
+  assert.equal(channel.needsPermission, true);
+  channel.setAllowed(true);
+  assert.deepEqual(made, ["/b"]);
+  channel.setAllowed(undefined);
+  channel.receive(call(3));
+  const before = changes();
+  channel.receive({ type: "abort", id: 3 });
+  assert.deepEqual([channel.needsPermission, changes() - before], [false, 1], "nothing waits any longer");
+});
+
+test("calls of a removed frame do not run", async () => {
+  const ends = [];
+  const { channel, made } = begin(() => new Promise((resolve) => ends.push(() => resolve({ status: 200, statusText: "OK", headers: [], body: new ArrayBuffer(0) }))));
+  channel.setAllowed(true);
+  for (let id = 1; id <= 21; id++) channel.receive(call(id));
+  channel.drop();
+  ends[0]();
+  await soon();
+  assert.equal(made.length, 20);
+});
+
 test("a failed API call fails the call of the frame", async () => {
   const { channel, said } = begin(async () => { throw new Error("the API cannot be reached"); });
   channel.setAllowed(true);

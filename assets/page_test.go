@@ -124,7 +124,7 @@ const second = "providers: [{name: mine, base_url: 'http://127.0.0.1:1/v1', mode
 
 func TestPage(t *testing.T) {
 	t.Parallel()
-	shared := page{t, portaltest.StartChromium(t), startPortal(t, portaltest.Options{Args: []string{"--demo"}, Config: second})}
+	shared := page{t, portaltest.StartChromium(t), startPortal(t, portaltest.Options{Args: []string{"--demo"}, Config: second, Env: []string{portaltest.WithAccount}})}
 	formserver.Configure(t, shared.portal.Home, nil)
 	for name, look := range map[string]func(page){
 		"starts a session":                                 startsSession,

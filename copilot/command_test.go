@@ -265,7 +265,7 @@ func (p *portal) killNow() {
 
 func TestClientsOfOtherProcessesAnswerQuestions(t *testing.T) {
 	h := connected(t)
-	limits := copilot.Options{Unattended: map[string]copilot.Unattended{"test": {After: 300 * time.Millisecond, Decision: permission.Deny}}}
+	limits := copilot.Options{Unattended: map[string]copilot.Unattended{"test": {After: 2 * time.Second, Decision: permission.Deny}}}
 	a, b := h.connectedPortal(limits), h.connectedPortal(limits)
 	defer a.stop()
 	defer b.stop()
@@ -275,7 +275,7 @@ func TestClientsOfOtherProcessesAnswerQuestions(t *testing.T) {
 	b.eventually(func() bool { return a.host.Clients(here.ID()) == 1 }, "the holder knows the client")
 	prompt(t, there, "ask")
 	b.eventually(func() bool { return openQuestion(t, there) != "" }, "the question arrives")
-	assert.Never(t, func() bool { return here.Info().State != copilot.StateWaiting }, time.Second, 50*time.Millisecond, "a client can answer")
+	assert.Never(t, func() bool { return here.Info().State != copilot.StateWaiting }, 3*time.Second, 50*time.Millisecond, "a client can answer")
 	leave()
 	b.awaitPlot(there, "says: refused")
 }
@@ -308,9 +308,14 @@ func TestOtherProcessesSeeThatQueuedRunGetsItsSlot(t *testing.T) {
 	defer release()
 	defer close(open)
 	h.agents.Script = func(*fake.Turn) { <-proceed }
+	h.agents.Before = fake.On(fake.Open, func(_ context.Context, c fake.Call) error {
+		if c.Session == id {
+			<-open
+		}
+		return nil
+	})
 	prompt(t, a.start(), "second")
 	a.eventually(func() bool { return h.agents.Count(fake.Send) == 2 }, "the slot is taken")
-	h.agents.Before = fake.On(fake.Open, func(context.Context, fake.Call) error { <-open; return nil })
 	prompt(t, a.session(id), "third")
 	there := b.session(id)
 	b.eventually(func() bool { return there.Info().State == copilot.StateQueued }, "the run waits for its slot")

@@ -161,7 +161,7 @@ func TestRecordDoesNotGrowBeyondItsHead(t *testing.T) {
 // takeAway ends the lease of a session, as another process does that takes it over, and waits until its holder knows.
 func (p *portal) takeAway(id string) {
 	p.t.Helper()
-	db, err := sql.Open("sqlite", filepath.Join(p.directory, "sessions.db"))
+	db, err := sql.Open("sqlite", filepath.Join(p.directory, "sessions.db")+"?_pragma=busy_timeout(5000)")
 	require.NoError(p.t, err)
 	defer db.Close()
 	_, err = db.ExecContext(context.Background(), "UPDATE session SET owner = NULL, epoch = epoch + 1 WHERE id = ?", id)

@@ -22,13 +22,28 @@ type JobRequest struct {
 	Name      string
 	Directory string // absolute; "" means the host's
 	Input     string // value of $user-input, or ""
+	Key       string // random text of the caller for this start, or ""
 }
 
-// StartJob starts a job, which runs whether or not anyone watches it. It does not wait for the agent. Errors:
+// id returns the id of the job to start.
+func (r JobRequest) id() string {
+	if r.Key == "" {
+		return uuid.NewString()
+	}
+	return uuid.NewSHA1(uuid.NameSpaceOID, []byte("start "+r.Key)).String()
+}
+
+// StartJob starts a job, which runs whether or not anyone watches it. It does not wait for the agent. If a job was started with the
+// key, it returns that one: a caller repeats a start that may have been lost. Errors:
 // [ErrNotInBook], [ErrNoInput], [ErrLongInput], [fault.ErrDirectoryNotAbsolute],
 // [fault.ErrDirectoryNotFound], kind [fault.Unavailable] if the portal is stopping or cannot store the job.
 func (h *Host) StartJob(ctx context.Context, r JobRequest) (*Job, error) {
-	return h.startJob(ctx, r, h.options.Book, uuid.NewString(), "", nil)
+	id := r.id()
+	j, err := h.startJob(ctx, r, h.options.Book, id, "", nil)
+	if errors.Is(err, store.ErrExists) {
+		return h.Job(ctx, id)
+	}
+	return j, err
 }
 
 func (h *Host) startJob(ctx context.Context, r JobRequest, b *book.Book, id, continues string, events []Event) (*Job, error) {
@@ -163,6 +178,35 @@ func (h *Host) nextContinuation(ctx context.Context, id string) (string, error) 
 	}
 }
 
+// Repeat starts a job like another one, running or ended: with its name, directory, input and book. Errors: [ErrJobNotFound] and those
+// of StartJob.
+func (h *Host) Repeat(ctx context.Context, id string) (*Job, error) {
+	old, err := h.Job(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	b, err := h.bookOf(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	info := old.Info()
+	return h.startJob(ctx, JobRequest{Name: info.Name, Directory: info.Directory, Input: info.Input}, b, uuid.NewString(), "", nil)
+}
+
+// Chart returns the flow chart of a job, from its own book. Errors: [ErrJobNotFound], kind [fault.Invalid] if this portal can no
+// longer read the book.
+func (h *Host) Chart(ctx context.Context, id string) ([]book.Node, error) {
+	j, err := h.Job(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	b, err := h.bookOf(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return b.Chart(j.Info().Name), nil
+}
+
 // bookOf returns the book that a job was started from.
 func (h *Host) bookOf(ctx context.Context, id string) (*book.Book, error) {
 	lines, err := h.jobs.Lines(ctx, id, 0, 1)
@@ -171,11 +215,11 @@ func (h *Host) bookOf(ctx context.Context, id string) (*book.Book, error) {
 	}
 	var source book.Source
 	if len(lines) == 0 || json.Unmarshal(lines[0], &source) != nil {
-		return nil, fault.Errorf(fault.Invalid, "cannot continue the job: its book was not stored")
+		return nil, fault.Errorf(fault.Invalid, "the book of the job was not stored")
 	}
 	b, err := book.Load(source.Name, source.Text)
 	if err != nil {
-		return nil, fault.Errorf(fault.Invalid, "cannot continue the job: its book is no longer valid: %w", err)
+		return nil, fault.Errorf(fault.Invalid, "the book of the job is no longer valid: %w", err)
 	}
 	return b, nil
 }

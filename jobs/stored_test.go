@@ -196,6 +196,27 @@ func TestJobsOfOtherPortalsAreFollowed(t *testing.T) {
 	})
 }
 
+func TestJobIsDrawnAndRepeatedFromItsOwnBook(t *testing.T) {
+	onMachine(t, "by a portal with another one", func(m *machine) {
+		agent := answers(alwaysYes, alwaysYes, nil, alwaysYes)
+		first := m.open(withWork(seq(ref("a"), ref("b"))), agent)
+		defer first.stop()
+		j, _ := first.do("j")
+		second := m.open(oneTask(plainTask), agent)
+		defer second.stop()
+		nodes, err := second.host.Chart(context.Background(), j.ID())
+		require.NoError(m.t, err)
+		assert.Equal(m.t, first.host.Book().Chart("j"), nodes)
+		again, err := second.host.Repeat(context.Background(), j.ID())
+		require.NoError(m.t, err)
+		all(m.t, again)
+		info := again.Info()
+		assert.Equal(m.t, []any{"j", "the input", jobs.Succeeded, 2, ""}, []any{info.Name, info.Input, info.Status, len(info.Works), info.Continues})
+		_, err = second.host.Repeat(context.Background(), "nobody")
+		require.ErrorIs(m.t, err, jobs.ErrJobNotFound)
+	})
+}
+
 // database opens the database like another program.
 func (m *machine) database(more string) *sql.DB {
 	m.t.Helper()

@@ -2,6 +2,7 @@ package server_test
 
 import (
 	"os/exec"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,8 +14,10 @@ import (
 // inPipe runs a command of bin/portal with a pipe as standard input.
 func inPipe(t *testing.T, input string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
-	home := t.TempDir()
-	env := portaltest.Environ(home)
+	env := portaltest.Environ(t.TempDir())
+	if !slices.Contains(args, "ask") {
+		env = append(env, portaltest.WithAccount)
+	}
 	return runCommand(t, 2*soon, exec.Cmd{Env: env, Dir: t.TempDir(), Stdin: strings.NewReader(input)}, args)
 }
 

@@ -73,7 +73,7 @@ func TestTokenWorksBelowABasePath(t *testing.T) {
 
 func TestProxyNamesMustBeAllowedAndProxyHeadersAreIgnored(t *testing.T) {
 	t.Parallel()
-	p := portaltest.Start(t, portaltest.Options{Args: []string{"--base-path", "/portal"}, Config: "allowed_hosts: [portal.example]"})
+	p := portaltest.Start(t, portaltest.Options{Args: []string{"--base-path", "/portal", "--token", "secret"}, Config: "allowed_hosts: [portal.example]"})
 	p.URL = p.BehindProxy("/portal")
 	for name, tc := range map[string]struct {
 		header []string
@@ -86,7 +86,7 @@ func TestProxyNamesMustBeAllowedAndProxyHeadersAreIgnored(t *testing.T) {
 		"a page of another name":                   {[]string{"Host", "portal.example", "Origin", "https://other.example", "X-Forwarded-Host", "other.example"}, 403},
 	} {
 		t.Run(name, func(t *testing.T) {
-			status, _ := p.Do("GET", "/portal/api/test", "", tc.header...)
+			status, _ := p.Do("GET", "/portal/api/test", "", append(tc.header, "Authorization", "Bearer secret")...)
 			assert.Equal(t, tc.status, status)
 		})
 	}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/copilot-portal/portal/copilot"
@@ -22,7 +23,7 @@ import (
 
 // Cluster contains the settings of a portal that shares its sessions with those on other machines.
 type Cluster struct {
-	NATS        []string      `mapstructure:"nats"` // URLs of the servers; none: there is no cluster
+	NATS        []string      `mapstructure:"nats" secret:"addresses"` // URLs of the servers; none: there is no cluster
 	Group       string        `mapstructure:"group"`
 	Name        string        `mapstructure:"name"` // of this node; "": that of the machine
 	Credentials string        `mapstructure:"credentials"`
@@ -37,6 +38,15 @@ type ClusterTLS struct {
 	CA   string `mapstructure:"ca"`
 	Cert string `mapstructure:"cert"`
 	Key  string `mapstructure:"key"`
+}
+
+// addresses returns the URLs of the servers for people, without passwords.
+func (c *Cluster) addresses() string {
+	var list []string
+	for _, url := range c.NATS {
+		list = append(list, WithoutSecrets(url))
+	}
+	return strings.Join(list, ", ")
 }
 
 // isOn reports whether there is a cluster.
@@ -62,7 +72,7 @@ func (c *Cluster) check(fault func(format string, args ...any)) {
 		}
 	}
 	if i := slices.IndexFunc(c.NATS, func(s string) bool { u, err := url.Parse(s); return err != nil || u.Host == "" }); i >= 0 {
-		fault("cluster.nats: %q is not a URL such as nats://host:4222", c.NATS[i])
+		fault("cluster.nats: %q is not a URL such as nats://host:4222", WithoutSecrets(c.NATS[i]))
 	}
 	if c.Lease < minLease {
 		fault("cluster.lease: %s is shorter than %s", c.Lease, minLease)

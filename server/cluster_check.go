@@ -60,7 +60,7 @@ func refusedFinding(c Cluster, err error) Finding {
 	case strings.Contains(text, "tls"), strings.Contains(text, "certificate"), strings.Contains(text, "x509"):
 		return problemFinding("Check cluster.tls; URLs that begin with tls:// always use TLS.", "there is no TLS connection: %v", err)
 	}
-	return problemFinding("Check cluster.nats, and that the servers run.", "no server answers at %s: %v", strings.Join(c.NATS, ", "), err)
+	return problemFinding("Check cluster.nats, and that the servers run.", "no server answers at %s: %v", c.addresses(), err)
 }
 
 func checkJetStream(seen jetstream.Servers) Finding {

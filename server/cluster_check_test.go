@@ -81,3 +81,14 @@ func TestClusterCheckRefusesServers(t *testing.T) {
 		assert.Contains(t, got, "warning sync_interval: unknown of nats-1\n")
 	})
 }
+
+func TestPasswordsOfServersAreNotShown(t *testing.T) {
+	t.Parallel()
+	address := []string{"nats://me:s3cret@127.0.0.1:1"}
+	got := checked(t, address, 1, nil)
+	assert.Contains(t, got, "no server answers at nats://…@127.0.0.1:1: ")
+	assert.NotContains(t, got, "s3cret")
+	err := server.WithCluster(server.Config{Cluster: server.Cluster{NATS: address, Group: "test", Name: "here"}}, nil)
+	require.ErrorContains(t, err, "nats://…@127.0.0.1:1")
+	assert.NotContains(t, err.Error(), "s3cret")
+}

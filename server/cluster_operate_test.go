@@ -42,9 +42,9 @@ func TestClusterIsOperated(t *testing.T) {
 
 	// Both are listed, with or without a portal.
 	status := func() (s server.ClusterStatus) {
-		code, out, stderr := command(t, env, "cluster", "status", "--json")
-		require.Equal(t, 0, code, stderr)
-		require.NoError(t, json.Unmarshal([]byte(out), &s))
+		if code, out, _ := command(t, env, "cluster", "status", "--json"); code == 0 {
+			_ = json.Unmarshal([]byte(out), &s)
+		}
 		return s
 	}
 	require.Eventually(t, func() bool {
@@ -52,6 +52,7 @@ func TestClusterIsOperated(t *testing.T) {
 		return len(s.Nodes) == 2 && s.Nodes[1].Sessions == 1 && s.Nodes[1].Behind == 0 && s.Newest > 0
 	}, time.Minute, time.Second)
 	s := status()
+	require.Len(t, s.Nodes, 2)
 	assert.Equal(t, "one", s.Nodes[0].Node)
 	assert.Equal(t, two.PID, s.Nodes[1].PID)
 	assert.Equal(t, "ok", s.Nodes[1].State)
@@ -74,7 +75,7 @@ func TestClusterIsOperated(t *testing.T) {
 	assert.Zero(t, sessionsOf(t, two))
 	code, _, stderr = command(t, env, "cluster", "drain", "two", "--undo")
 	require.Equal(t, 0, code, stderr)
-	require.Eventually(t, func() bool { return status().Nodes[1].State == "ok" }, time.Minute, time.Second)
+	require.Eventually(t, func() bool { s := status(); return len(s.Nodes) == 2 && s.Nodes[1].State == "ok" }, time.Minute, time.Second)
 	drain := func(method string) { // with 503, the nodes have lost each other for a moment, as on a busy machine
 		require.Eventually(t, func() bool {
 			code, text = one.Do(method, "/api/cluster/nodes/two/drain", "")

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"strings"
 	"time"
 
 	"github.com/gin-gonic/gin"
@@ -82,7 +81,7 @@ func WithCluster(c Config, do func(*ClusterClient) error) error {
 	}
 	l, err := jetstream.Dial(c.Cluster.servers(slog.New(slog.DiscardHandler)))
 	if err != nil {
-		return fmt.Errorf("cannot use the servers of the cluster (%s): %w; portal cluster check says more", strings.Join(c.Cluster.NATS, ", "), err)
+		return fmt.Errorf("cannot use the servers of the cluster (%s): %w; portal cluster check says more", c.Cluster.addresses(), err)
 	}
 	defer l.Close()
 	return do(&ClusterClient{c.Cluster, l})

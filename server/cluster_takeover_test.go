@@ -67,7 +67,7 @@ func TestSessionGoesOnWhenItsNodeIsKilled(t *testing.T) {
 	killed.Run(id, "say `heron`")
 	require.Eventually(t, func() bool { return strings.Contains(historyOf(t, survivor, id), "heron") }, soon, tick)
 	settle() // a copy of the conversation is stored
-	killed.Query(id, "20,000 tokens in 200 s")
+	killed.Query(id, "2,000 tokens in 200 s")
 	reader := survivor.Follow(id, "far")
 	reader.Wait("the answer", func(list []portaltest.Response) bool { return count(list, "onMessage") > 0 })
 	killed.Kill()
@@ -82,7 +82,7 @@ func TestSessionGoesOnWhenItsNodeIsKilled(t *testing.T) {
 	assert.Equal(t, []string{"completed", "interrupted", "completed"}, outcomes(t, lines(t, survivor, id)))
 	back := killed.Restart()
 	awaitCluster(t, back, survivor)
-	assert.Equal(t, historyOf(t, survivor, id), historyOf(t, back, id))
+	require.Eventually(t, func() bool { return historyOf(t, survivor, id) == historyOf(t, back, id) }, soon, tick)
 	back.Run(id, "say `back`")
 	require.Eventually(t, func() bool { return historyOf(t, survivor, id) == historyOf(t, back, id) }, soon, tick)
 }
@@ -113,7 +113,7 @@ func TestNodeThatIsCutOffKeepsABranch(t *testing.T) { //nolint:paralleltest // s
 				require.Eventually(t, func() bool { return clusterMembers(apart) == 2 }, time.Minute, tick)
 				require.Eventually(t, func() bool { return state(other, id) == "idle" }, 2*time.Minute, tick)
 				assert.Equal(t, []string{"completed", "completed"}, outcomes(t, lines(t, other, id)), "nobody took it over")
-				assert.Equal(t, historyOf(t, apart, id), historyOf(t, other, id))
+				require.Eventually(t, func() bool { return historyOf(t, apart, id) == historyOf(t, other, id) }, time.Minute, tick)
 				assert.Empty(t, branches(t, other))
 				return
 			}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/copilot/agent"
+	"github.com/copilot-portal/portal/copilot/cluster"
 	"github.com/copilot-portal/portal/copilot/journal"
 )
 
@@ -28,6 +29,9 @@ func (c collector) Collect(out chan<- prometheus.Metric) {
 	c.collectSessions(s, stats)
 	c.collectReaders(s, stats.Readers)
 	c.collectAgents(s, stats.Agents)
+	if m := c.portal.storage.cluster; m != nil {
+		collectCluster(sample{"portal_cluster_", out}, m.node.Status())
+	}
 }
 
 func (c collector) collectSessions(s sample, stats copilot.Stats) {
@@ -71,6 +75,21 @@ func (c collector) collectAgents(s sample, a agent.Stats) {
 	for pid, bytes := range c.portal.drivers.memory() {
 		s.gauge("agent_resident_memory_bytes", "Memory of each process of an agent (Linux only).", int(bytes), "pid", strconv.Itoa(pid))
 	}
+}
+
+func collectCluster(s sample, status cluster.Status) {
+	s.gauge("info", "1, with the names of the cluster and of this node.", 1, "cluster", status.Name, "node", status.Node)
+	s.flag("connected", "1 if the servers of the cluster answered last time, otherwise 0.", status.Connected)
+	s.flag("accepting", "1 if this portal accepts prompts, 0 if others may have taken its sessions over.", status.Accepting)
+	s.gauge("members", "Portals of the cluster that are heard, this one included.", len(status.Members))
+	s.gauge("waiting_changes", "Sessions and activities with changes that the others lack.", status.Waiting)
+	s.gauge("lag_messages", "Messages of the log that this portal has not applied, as far as known.", int(status.Lag)) //nolint:gosec // far below the limit
+	s.counter("published_total", "Messages that this portal appended to the log.", status.Published)
+	s.counter("applied_total", "Messages of the log that this portal applied.", status.Applied)
+	s.counter("requests_total", "Calls to other portals of the cluster.", status.Requests)
+	s.counter("answers_total", "Calls of other portals that this one answered.", status.Answers)
+	s.counter("claims_total", "Times that this portal began to hold a session or an activity.", status.Claims)
+	s.counter("conflicts_total", "Messages that the log refused because another portal had changed their subject.", status.Conflicts)
 }
 
 // sample sends metrics to a channel. Labels are names and values in turn.

@@ -56,6 +56,9 @@ func TestCommandLine(t *testing.T) {
 		stdout, stderr string // parts; "" for no output
 	}{
 		"version":                                  {[]string{"version"}, nil, 0, "portal ", ""},
+		"version as a flag":                        {[]string{"--version"}, nil, 0, "portal ", ""},
+		"a misspelt command":                       {[]string{"sesions"}, nil, 2, "", `"sesions" is not a command: did you mean sessions?` + "\n" + help},
+		"a misspelt command with a subcommand":     {[]string{"session", "list"}, nil, 2, "", `"session" is not a command: did you mean sessions`},
 		"help":                                     {[]string{"--help"}, nil, 0, "--copilot-path", ""},
 		"short help":                               {[]string{"-h"}, nil, 0, "Usage:", ""},
 		"an unknown flag":                          {[]string{"--prot", "1"}, nil, 2, "", "unknown flag: --prot\n" + help},

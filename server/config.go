@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/spf13/pflag"
 	"github.com/spf13/viper"
@@ -62,8 +63,10 @@ type Config struct {
 
 	// File is the configuration file that was read, or "".
 	File string `mapstructure:"-"`
-	// UsualFile is the default path of the configuration file.
+	// UsualFile is the default path of the configuration file, or "" without a home directory.
 	UsualFile string `mapstructure:"-"`
+	// Home is the user's home directory, or "" if the environment names none.
+	Home string `mapstructure:"-"`
 	// Origins maps each key that does not have its default value to the source of its value.
 	Origins map[string]string `mapstructure:"-"`
 	// CopilotEnv is the value of COPILOT_CLI_PATH.
@@ -133,10 +136,10 @@ var flagKeys = map[string]string{ //nolint:gochecknoglobals // a constant in all
 }
 
 // defaults returns the defaults of all keys that environment variables can set.
-func defaults(lookup func(string) (string, bool)) map[string]any {
+func defaults() map[string]any {
 	return map[string]any{
 		"port": 8888, "host": "localhost", "base_path": "", "lan": false, "tls::cert": "", "tls::key": "", "allowed_hosts": []string{}, "allowed_origins": []string{}, "token": "",
-		"data_dir": filepath.Join(userDirectory(lookup, "XDG_DATA_HOME", ".local", "share"), "copilot-portal"), "ephemeral": false, "debug": false, "terminal": false, "sandbox": false, "sandbox_network": "shared", "titles": titlesByModel, "sandbox_hosts": []string{},
+		"data_dir": "", "ephemeral": false, "debug": false, "terminal": false, "sandbox": false, "sandbox_network": "shared", "titles": titlesByModel, "sandbox_hosts": []string{},
 		"copilot_path": "", "account": true, "agent_command": "", "agents": []string{}, "model": "", "demo": false,
 		"permissions::rest": "allow", "permissions::headless": "deny", "permissions::operations": "allow",
 		"permissions::jobs": "allow", "permissions::cli": "allow",
@@ -161,7 +164,7 @@ func variable(key string) string {
 // Load reads and validates the configuration. The error lists every fault that it finds.
 func Load(s Sources) (Config, error) {
 	v := viper.NewWithOptions(viper.KeyDelimiter(delimiter))
-	c := Config{Origins: map[string]string{}, UsualFile: filepath.Join(userDirectory(s.lookup, "XDG_CONFIG_HOME", ".config"), "portal", "config.yaml")}
+	c := Config{Origins: map[string]string{}, Home: homeDirectory(s.lookup), UsualFile: userPath(s.lookup, "XDG_CONFIG_HOME", ".config", "portal", "config.yaml")}
 	var err error
 	if c.File, err = readFile(v, s, c.UsualFile); err != nil {
 		return Config{}, err
@@ -183,7 +186,7 @@ func (c *Config) fill(v *viper.Viper, s Sources) error {
 			c.Origins[key] = "file"
 		}
 	}
-	for key, value := range defaults(s.lookup) {
+	for key, value := range defaults() {
 		v.SetDefault(key, value)
 		if text, _ := s.lookup(variable(key)); text != "" {
 			v.Set(key, text)
@@ -276,23 +279,91 @@ func readFile(v *viper.Viper, s Sources, usual string) (string, error) {
 	if !named {
 		path = usual
 	}
+	if path == "" {
+		return "", nil
+	}
 	if _, err := os.Stat(path); !named && errors.Is(err, fs.ErrNotExist) {
 		return "", nil
 	}
 	v.SetConfigFile(path)
+	v.SetConfigType(configType(path))
 	if err := v.ReadInConfig(); err != nil {
 		return "", fmt.Errorf("cannot read the configuration file %s: %w", path, err)
 	}
 	return path, nil
 }
 
-// userDirectory returns the directory that a variable of the XDG base directories names, else the one below the home directory.
-func userDirectory(lookup func(string) (string, bool), variable string, below ...string) string {
-	if dir, _ := lookup(variable); dir != "" {
-		return dir
+// configType returns the format of a configuration file: YAML, unless its name says otherwise.
+func configType(path string) string {
+	kind := strings.ToLower(strings.TrimPrefix(filepath.Ext(path), "."))
+	if slices.Contains([]string{"json", "toml", "env", "dotenv"}, kind) {
+		return kind
 	}
-	home, _ := lookup("HOME")
-	return filepath.Join(append([]string{home}, below...)...)
+	return "yaml"
+}
+
+// homeDirectory returns the user's home directory, or "" if the environment names none.
+func homeDirectory(lookup func(string) (string, bool)) string {
+	for _, variable := range []string{"HOME", "USERPROFILE"} { // the second one is that of Windows
+		if home, _ := lookup(variable); filepath.IsAbs(home) {
+			return home
+		}
+	}
+	return ""
+}
+
+// userPath returns a path in the directory that a variable of the XDG base directories names, else in usual below the home directory.
+// A relative value does not count (XDG Base Directory Specification, "Environment variables"). Without both, it returns "".
+func userPath(lookup func(string) (string, bool), variable, usual string, elements ...string) string {
+	directory, _ := lookup(variable)
+	if !filepath.IsAbs(directory) {
+		home := homeDirectory(lookup)
+		if home == "" {
+			return ""
+		}
+		directory = filepath.Join(home, filepath.FromSlash(usual))
+	}
+	return filepath.Join(directory, filepath.Join(elements...))
+}
+
+// checkPaths makes paths absolute, because agents start in other directories. It reports each fault.
+func (c *Config) checkPaths(lookup func(string) (string, bool), fault func(format string, args ...any)) {
+	var err error
+	if c.DataDir == "" {
+		c.DataDir = userPath(lookup, "XDG_DATA_HOME", ".local/share", "copilot-portal")
+	}
+	if c.DataDir == "" && !c.Ephemeral {
+		fault("data_dir: the environment names no home directory (HOME); choose a directory with --data-dir or data_dir, or store nothing with --ephemeral")
+	}
+	if c.DataDir, err = absolute(c.DataDir); err != nil {
+		fault("data_dir: %w", err)
+	}
+	if filepath.Base(c.CopilotPath) == c.CopilotPath {
+		return // a name on PATH
+	}
+	if c.CopilotPath, err = absolute(c.CopilotPath); err != nil {
+		fault("copilot_path: %w", err)
+	}
+}
+
+// absolute returns the absolute form of a path; "" stays.
+func absolute(path string) (string, error) {
+	if path == "" {
+		return "", nil
+	}
+	return filepath.Abs(path)
+}
+
+// checkToken removes what surrounds the token, such as the line break of a secret that echo has written. It reports each fault.
+func (c *Config) checkToken(fault func(format string, args ...any)) {
+	given := c.Token
+	c.Token = strings.TrimSpace(given)
+	switch {
+	case given != "" && c.Token == "":
+		fault("token: it is blank; set one, or remove it")
+	case strings.ContainsFunc(c.Token, unicode.IsControl):
+		fault("token: it must not contain line breaks or other control characters, which clients cannot send")
+	}
 }
 
 // check validates what viper does not, and reads API keys from the environment.
@@ -306,6 +377,9 @@ func (c *Config) check(lookup func(string) (string, bool)) error {
 	if c.BasePath, err = cleanBase(c.BasePath); err != nil {
 		fault("base_path: %w", err)
 	}
+	c.checkPaths(lookup, fault)
+	c.checkToken(fault)
+	c.checkHosts(fault)
 	c.checkLAN(fault)
 	c.TLS.check(fault)
 	c.checkTerminal(fault)

@@ -1,6 +1,7 @@
 package server_test
 
 import (
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -178,6 +179,8 @@ func TestConfigurationFileIsFound(t *testing.T) {
 	xdg := write("xdg/portal/config.yaml", "model: xdg")
 	named := write("named.yaml", "model: named")
 	other := write("other.json", `{"model": "other"}`)
+	conf := write("config.conf", "model: yaml\npermissions: {rules: {exec.run(A): deny}}")
+	plain := write("portalrc", "model: plain")
 	for name, tc := range map[string]struct {
 		args, env   []string
 		file, model string
@@ -185,9 +188,13 @@ func TestConfigurationFileIsFound(t *testing.T) {
 		"in the home directory":            {nil, []string{"HOME=" + dir}, home, "home"},
 		"in the configuration directory":   {nil, []string{"HOME=" + dir, "XDG_CONFIG_HOME=" + dir + "/xdg"}, xdg, "xdg"},
 		"by variable":                      {nil, []string{"HOME=" + dir, "PORTAL_CONFIG=" + named}, named, "named"},
-		"by flag over the variable":        {[]string{"--config", other}, []string{"PORTAL_CONFIG=" + named}, other, "other"},
+		"by flag over the variable":        {[]string{"--config", other}, []string{"HOME=" + dir, "PORTAL_CONFIG=" + named}, other, "other"},
 		"missing, which is no error":       {nil, []string{"HOME=/nowhere"}, "", ""},
-		"missing without a home directory": {nil, nil, "", ""},
+		"missing without a home directory": {nil, []string{"PORTAL_EPHEMERAL=true"}, "", ""},
+		"on Windows":                       {nil, []string{"USERPROFILE=" + dir}, home, "home"},
+		"a relative directory is ignored":  {nil, []string{"HOME=" + dir, "XDG_CONFIG_HOME=xdg"}, home, "home"},
+		"with another extension":           {nil, []string{"HOME=" + dir, "PORTAL_CONFIG=" + conf}, conf, "yaml"},
+		"without an extension":             {nil, []string{"HOME=" + dir, "PORTAL_CONFIG=" + plain}, plain, "plain"},
 		"an empty variable is ignored":     {nil, []string{"HOME=" + dir, "PORTAL_CONFIG="}, home, "home"},
 		"an empty directory is ignored":    {nil, []string{"HOME=" + dir, "XDG_CONFIG_HOME="}, home, "home"},
 	} {
@@ -201,7 +208,7 @@ func TestConfigurationFileIsFound(t *testing.T) {
 	for name, path := range map[string]string{
 		"is not there":       filepath.Join(dir, "missing.yaml"),
 		"is a directory":     dir,
-		"is of another kind": write("config.conf", "model: x"),
+		"is of another kind": write("text.conf", "model = x"),
 	} {
 		t.Run("a named file that "+name+" is an error", func(t *testing.T) {
 			_, err := server.Load(server.Sources{Flags: flags(t, "--config", path)})
@@ -290,8 +297,15 @@ func TestFileFaultsNameFileAndKey(t *testing.T) {
 		"a provider of another scheme":                     {"providers: [{name: a, base_url: 'ftp://x'}]", []string{"providers[0]", "base_url"}},
 		"a provider without a host":                        {"providers: [{name: a, base_url: 'http:///v1'}]", []string{"providers[0]", "base_url"}},
 		"a provider with two keys":                         {"providers: [{name: a, base_url: 'http://x', api_key: s3cret, api_key_env: KEY}]", []string{"providers[0]", "api_key", "api_key_env"}},
-		"a provider whose variable is absent":              {"providers: [{name: a, base_url: 'http://x', api_key_env: ABSENT}]", []string{"providers[0]", "api_key_env", "ABSENT"}},
-		"a provider whose variable is empty":               {"providers: [{name: a, base_url: 'http://x', api_key_env: EMPTY}]", []string{"providers[0]", "api_key_env", "EMPTY"}},
+		"a blank token":                                    {"token: ' '", []string{"token", "blank"}},
+		"a token with a line break":                        {`token: "s3cret\ns3cret"`, []string{"token", "line breaks"}},
+		"an address as an allowed host":                    {"allowed_hosts: ['https://me:s3cret@example.org']", []string{"allowed_hosts", "https://…@example.org", "such as portal.example.org"}},
+		"an allowed host with a port":                      {"allowed_hosts: ['example.org:443']", []string{"allowed_hosts", "example.org:443"}},
+		"an allowed host with a path":                      {"allowed_hosts: [example.org/portal]", []string{"allowed_hosts", "example.org/portal"}},
+		"a pattern as an allowed host":                     {"allowed_hosts: ['*.example.org']", []string{"allowed_hosts", "*.example.org", "without *"}},
+		"an allowed host with a letter that is not ASCII":  {"allowed_hosts: [bücher.example]", []string{"allowed_hosts", "bücher.example"}},
+		"all addresses as an allowed host":                 {"allowed_hosts: [0.0.0.0]", []string{"allowed_hosts", "0.0.0.0"}},
+		"a server of a cluster without a scheme":           {"cluster: {nats: ['me:s3cret@a:4222']}", []string{"cluster.nats", "…@a:4222"}},
 		"a provider with an empty model":                   {"providers: [{name: a, base_url: 'http://x', models: ['']}]", []string{"providers[0]", "models"}},
 		"the same name twice":                              {"providers: [{name: a, base_url: 'http://x'}, {name: a, base_url: 'http://y'}]", []string{"providers[1]", "name", `"a"`}},
 		"providers that are not a list":                    {"providers: {name: a, base_url: 5}", []string{"providers"}},
@@ -413,10 +427,11 @@ func FuzzConfigurationFile(f *testing.F) {
 	} {
 		f.Add(seed)
 	}
-	path := filepath.Join(f.TempDir(), "config.yaml")
+	home := f.TempDir()
+	path := filepath.Join(home, "config.yaml")
 	f.Fuzz(func(t *testing.T, text string) {
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
-		c, err := server.Load(server.Sources{Flags: flags(t, "--config", path)})
+		c, err := server.Load(server.Sources{Flags: flags(t, "--config", path), Environ: []string{"HOME=" + home}})
 		if err != nil {
 			assert.ErrorContains(t, err, path)
 			return
@@ -437,4 +452,68 @@ func TestPatternsOfRulesKeepTheirCase(t *testing.T) {
 	c, err := load(t, "Permissions:\n  Rules:\n    exec.run(make Build *): allow\n    fs.read(/Users/Me/**): deny\n    Git.Push: ask\n", nil)
 	require.NoError(t, err)
 	assert.Equal(t, map[string]string{"exec.run(make Build *)": "allow", "fs.read(/Users/Me/**)": "deny", "Git.Push": "ask"}, c.Permissions.Rules)
+}
+
+func TestWorkingDirectoryDoesNotConfigureThePortal(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	path := filepath.Join(".config", "portal", "config.yaml")
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	require.NoError(t, os.WriteFile(path, []byte("agent_command: ./evil"), 0o600))
+	for _, environ := range [][]string{nil, {"HOME="}, {"HOME=."}, {"XDG_CONFIG_HOME=.config", "XDG_DATA_HOME=.config"}} {
+		_, err := server.Load(server.Sources{Flags: flags(t), Environ: environ})
+		require.ErrorContains(t, err, "data_dir: the environment names no home directory (HOME)")
+		require.ErrorContains(t, err, "--data-dir")
+		require.ErrorContains(t, err, "--ephemeral")
+		for _, args := range [][]string{{"--ephemeral"}, {"--data-dir", "data"}} {
+			c, err := server.Load(server.Sources{Flags: flags(t, args...), Environ: environ})
+			require.NoError(t, err)
+			assert.Empty(t, c.AgentCommand)
+			assert.Empty(t, c.File)
+		}
+	}
+}
+
+func TestPathsAreAbsolute(t *testing.T) {
+	t.Chdir(t.TempDir())
+	dir, err := os.Getwd()
+	require.NoError(t, err)
+	c, err := load(t, "", nil, "--data-dir", "data", "--copilot-path", "./copilot")
+	require.NoError(t, err)
+	assert.Equal(t, filepath.Join(dir, "data"), c.DataDir)
+	assert.Equal(t, filepath.Join(dir, "copilot"), c.CopilotPath)
+	c, err = load(t, "data_dir: ''", nil)
+	require.NoError(t, err)
+	assert.Equal(t, filepath.Join(c.Home, ".local", "share", "copilot-portal"), c.DataDir, "the default")
+}
+
+func TestSurroundingsOfSecretsAreRemoved(t *testing.T) {
+	c, err := load(t, "providers: [{name: a, base_url: 'http://x', api_key: 'k '}, {name: b, base_url: 'http://y', api_key_env: KEY}]", []string{"PORTAL_TOKEN=a secret\n", "KEY=k\r\n"})
+	require.NoError(t, err)
+	assert.Equal(t, "a secret", c.Token)
+	assert.Equal(t, "k", c.Providers[0].APIKey)
+	assert.Equal(t, "k", c.Providers[1].APIKey)
+}
+
+func TestHostsHaveNoBrackets(t *testing.T) {
+	c, err := load(t, "allowed_hosts: ['[2001:0db8::7]', ' example.org', localhost, 192.0.2.7, a_b.example.]", nil, "--host", "[::1]")
+	require.NoError(t, err)
+	assert.Equal(t, "::1", c.Host)
+	assert.Equal(t, []string{"2001:db8::7", "example.org", "localhost", "192.0.2.7", "a_b.example."}, c.AllowedHosts)
+}
+
+func TestOnlyAgentsNeedTheKeysOfProviders(t *testing.T) {
+	discard := slog.New(slog.DiscardHandler)
+	for _, variable := range []string{"ABSENT", "EMPTY"} {
+		c, err := load(t, "providers: [{name: a, base_url: 'http://x', api_key_env: "+variable+"}]", []string{"EMPTY= "})
+		require.NoError(t, err)
+		require.NoError(t, server.WithSessions(t.Context(), c, discard, func(s *server.Sessions) error {
+			_, _, err := s.List(t.Context(), 0)
+			return err
+		}))
+		want := "providers[0].api_key_env: the variable " + variable + " is unset or empty"
+		require.ErrorContains(t, c.CheckKeys(), want)
+		_, _, err = server.Models(t.Context(), c, discard)
+		require.ErrorContains(t, err, want)
+	}
 }

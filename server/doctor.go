@@ -113,8 +113,14 @@ func checksOf(c Config, log *slog.Logger) []check {
 	for _, name := range c.agentNames() {
 		list = append(list, one("agent "+name, func(ctx context.Context) Finding { return examineOther(ctx, c, name, log) }))
 	}
+	if c.TLS.isOn() {
+		list = append(list, one("certificate", func(context.Context) Finding { return examineCertificate(c.TLS) }))
+	}
 	if c.Cluster.isOn() {
 		list = append(list, one("cluster", func(ctx context.Context) Finding { return examineCluster(ctx, c) }))
+	}
+	if c.Token != "" {
+		list = append(list, one("token", func(context.Context) Finding { return examineToken(c) }))
 	}
 	if c.Terminal {
 		list = append(list, one("terminal", func(context.Context) Finding { return examineTerminal(c) }))
@@ -122,8 +128,13 @@ func checksOf(c Config, log *slog.Logger) []check {
 	if box := c.newSandbox(); box != nil {
 		list = append(list, one("sandbox", func(ctx context.Context) Finding { return examineSandbox(ctx, box.Network) }))
 	}
-	for _, p := range c.sdkProviders() {
-		list = append(list, one("provider "+p.Name, func(ctx context.Context) Finding { return examineProvider(ctx, p) }))
+	for i, p := range c.sdkProviders() {
+		list = append(list, one("provider "+p.Name, func(ctx context.Context) Finding {
+			if err := c.Providers[i].checkKey(); err != nil {
+				return problemFinding("Set it where the portal starts, or set `api_key`: agents do not start without the key.", "%v", err)
+			}
+			return examineProvider(ctx, p)
+		}))
 	}
 	return append(list, one("demo", func(ctx context.Context) Finding { return examineDemo(ctx, c) }))
 }
@@ -132,7 +143,9 @@ func checksOf(c Config, log *slog.Logger) []check {
 func examineAgent(ctx context.Context, c Config, log *slog.Logger) []Finding {
 	var d demoModel
 	defer d.close()
-	driver := sdk.New(driverOptions(c, &d, log))
+	o := driverOptions(c, &d, log)
+	o.Fault = nil // the checks of providers report it
+	driver := sdk.New(o)
 	path, _ := driver.Path() // the driver's health reports a missing CLI
 	var models []agent.Model
 	agents := newDrivers(c, driver, "", log)

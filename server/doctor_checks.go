@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -77,15 +78,10 @@ func examinePort(ctx context.Context, c Config) Finding {
 	open, err := listen(ctx, c.Host, c.Port)
 	if err == nil {
 		open.close()
-		return okFinding("%d is free on %s", c.Port, c.Host)
+		return okFinding("%d is free on %s", c.Port, cmp.Or(c.Host, "all addresses"))
 	}
-	version, status := portalAt(ctx, c)
-	switch {
-	case version != "":
-		return okFinding("a portal already listens on %d, version %s", c.Port, version)
-	case status == http.StatusUnauthorized:
-		return warningFinding("To find out, give its token with `--token` or PORTAL_TOKEN.",
-			"%d is in use by a server that requires another token, perhaps a portal", c.Port)
+	if portal := portalAt(ctx, c); portal != "" {
+		return okFinding("%s", portal)
 	}
 	return problemFinding("", "%v", err)
 }
@@ -93,22 +89,43 @@ func examinePort(ctx context.Context, c Config) Finding {
 // askTime limits how long doctor waits for the responses of a server on the port.
 const askTime = 10 * time.Second
 
-// portalAt returns the version of the portal that listens on the configured port, or "" if no portal does,
-// and the status of the response.
-func portalAt(ctx context.Context, c Config) (version string, status int) {
+// portalAt describes the portal that listens on the configured port; "" if no portal does. It sends no token, because any program
+// may listen there.
+func portalAt(ctx context.Context, c Config) string {
 	ctx, cancel := context.WithTimeout(ctx, askTime)
 	defer cancel()
-	resp, err := c.askOwn(ctx, http.MethodGet, "/health")
+	u := c.ownURL(c.Port, "/health")
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, u.String(), nil)
 	if err != nil {
-		return "", 0
+		return ""
+	}
+	resp, err := c.TLS.ownTransport().RoundTrip(req) // follows no redirects
+	if err != nil {
+		return ""
 	}
 	defer resp.Body.Close() //nolint:errcheck // read-only
 	var h struct {
-		Status, Version string
-		Agent           *struct{}
+		Status, Version, Error string
+		Agent                  *struct{}
 	}
-	if json.NewDecoder(io.LimitReader(resp.Body, 64<<10)).Decode(&h) != nil || h.Status != "ok" || h.Agent == nil {
-		return "", resp.StatusCode
+	switch err := json.NewDecoder(io.LimitReader(resp.Body, 64<<10)).Decode(&h); {
+	case err != nil:
+	case h.Status == "ok" && h.Agent != nil:
+		return fmt.Sprintf("a portal already listens on %d, version %s", c.Port, h.Version)
+	case resp.StatusCode == http.StatusUnauthorized && h.Error != "":
+		return fmt.Sprintf("a portal that requires a token already listens on %d", c.Port)
 	}
-	return h.Version, resp.StatusCode
+	return ""
+}
+
+// minToken is the length below which a token can be guessed: wrong ones are counted, but the right one is always accepted.
+const minToken = 16
+
+// examineToken checks the configured token of a portal that others can reach.
+func examineToken(c Config) Finding {
+	if len(c.Token) < minToken && (!isLoopback(c.Host) || len(c.AllowedHosts) > 0) {
+		return warningFinding("Set a random one, for example of `openssl rand -hex 16`.",
+			"others can reach this portal, and its token has fewer than %d characters, so it can be guessed", minToken)
+	}
+	return okFinding("configured")
 }

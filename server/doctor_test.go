@@ -56,7 +56,7 @@ func examine(t *testing.T, yaml string, env []string, args ...string) (code int,
 
 func TestDoctorFindsNoProblems(t *testing.T) {
 	t.Parallel()
-	code, e, stderr := examine(t, "", nil, "--port", "0")
+	code, e, stderr := examine(t, "", []string{portaltest.WithAccount}, "--port", "0")
 	assert.Equal(t, 0, code, e)
 	assert.NotEmpty(t, e.Version)
 	var names []string
@@ -122,13 +122,23 @@ func TestDoctorFindsProblems(t *testing.T) {
 			{"models", "problem: there is no model to choose"},
 			{"provider empty", "warning: answers, but has no models"},
 		}},
-		"an account that is not used":     {"account: false", []string{"--demo"}, 0, [][]string{{"sign-in", "ok: no account of GitHub is used"}, {"models", "ok: demo"}}},
-		"a wrong key with --demo":         {providers(provider("mine", right.URL, "api_key: s3cret")), []string{"--demo"}, 0, [][]string{{"models", "ok: demo"}}},
-		"a missing default model":         {"model: lama", nil, 1, [][]string{{"models", `problem: the configured model "lama" is not among demo`, "`portal models`"}}},
-		"a data directory that is a file": {"", []string{"--data-dir", file}, 0, [][]string{{"data directory", "warning: ", "not a directory", "--data-dir", "in memory only"}}},
-		"a data directory below a file":   {no, []string{"--data-dir", file + "/x"}, 1, [][]string{{"data directory", "warning: "}}},
-		"an existing data directory":      {no, []string{"--data-dir", filepath.Dir(file)}, 1, [][]string{{"data directory", "ok: ", "is usable", "no sessions yet"}}},
-		"a port in use":                   {no, []string{"--port", used}, 1, [][]string{{"port", "problem: ", "is in use", "`portal 0`"}}},
+		"an account that is not used": {"account: false", []string{"--demo"}, 0, [][]string{{"sign-in", "ok: no account of GitHub is used"}, {"models", "ok: demo"}}},
+		"a key that is unset, and no certificate": {providers(provider("mine", right.URL, "api_key_env: ABSENT_KEY")) + "\ntls: {cert: /nowhere/cert.pem, key: /nowhere/key.pem}", []string{"--demo"}, 1, [][]string{
+			{"provider mine", "problem: api_key_env: the variable ABSENT_KEY is unset or empty"},
+			{"certificate", "problem: ", "/nowhere/cert.pem", "name a file that the portal can read"},
+			{"Copilot CLI", "ok: version"},
+			{"models", "ok: demo"},
+		}},
+		"a wrong key with --demo":           {providers(provider("mine", right.URL, "api_key: s3cret")), []string{"--demo"}, 0, [][]string{{"models", "ok: demo"}}},
+		"a missing default model":           {"model: lama", nil, 1, [][]string{{"models", `problem: the configured model "lama" is not among demo`, "`portal models`"}}},
+		"a data directory that is a file":   {"", []string{"--data-dir", file}, 0, [][]string{{"data directory", "warning: ", "not a directory", "--data-dir", "in memory only"}}},
+		"a data directory below a file":     {no, []string{"--data-dir", file + "/x"}, 1, [][]string{{"data directory", "warning: "}}},
+		"an existing data directory":        {no, []string{"--data-dir", filepath.Dir(file)}, 1, [][]string{{"data directory", "ok: ", "is usable", "no sessions yet"}}},
+		"a short token that others can try": {no + "\nhost: 0.0.0.0\ntoken: s3cret", nil, 1, [][]string{{"token", "warning: ", "fewer than 16 characters"}, {"port", "ok: "}}},
+		"a short token behind a proxy":      {no + "\nallowed_hosts: [example.org]\ntoken: s3cret", nil, 1, [][]string{{"token", "warning: "}}},
+		"a short token on loopback":         {no + "\ntoken: s3cret", nil, 1, [][]string{{"token", "ok: "}}},
+		"a long token":                      {no + "\nlan: true\ntoken: s3cret-s3cret-s3cret", nil, 1, [][]string{{"token", "ok: "}}},
+		"a port in use":                     {no, []string{"--port", used}, 1, [][]string{{"port", "problem: ", "is in use", "`portal 0`"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -150,12 +160,28 @@ func TestDoctorFindsProblems(t *testing.T) {
 func TestDoctorRecognizesARunningPortal(t *testing.T) {
 	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{Args: []string{"--token", "hush", "--base-path", "/p"}})
-	code, e, _ := examine(t, "base_path: /p\ntoken: hush", nil, p.Port)
+	code, e, _ := examine(t, "base_path: /p", nil, p.Port)
+	assert.Equal(t, 0, code)
+	assert.Equal(t, fmt.Sprintf("ok: a portal that requires a token already listens on %s; ", p.Port), e.find("port"))
+	p = portaltest.Start(t, portaltest.Options{})
+	code, e, _ = examine(t, "", nil, p.Port)
 	assert.Equal(t, 0, code)
 	assert.Equal(t, fmt.Sprintf("ok: a portal already listens on %s, version %s; ", p.Port, e.Version), e.find("port"))
-	code, e, _ = examine(t, "base_path: /p", nil, p.Port)
-	assert.Equal(t, 0, code)
-	assert.Contains(t, e.find("port"), "warning: "+p.Port+" is in use by a server that requires another token")
+}
+
+func TestDoctorGivesNobodyTheToken(t *testing.T) {
+	t.Parallel()
+	var got atomic.Pointer[string]
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		all := fmt.Sprint(r.Header, r.URL)
+		got.Store(&all)
+		w.WriteHeader(http.StatusUnauthorized)
+	}))
+	defer other.Close()
+	_, e, _ := examine(t, "token: s3cret", nil, "--copilot-path", noAgent, "--port", strings.TrimPrefix(other.URL, "http://127.0.0.1:"))
+	assert.Contains(t, e.find("port"), "problem: ")
+	require.NotNil(t, got.Load())
+	assert.NotContains(t, *got.Load(), "s3cret")
 }
 
 func TestInterruptedDoctorReportsNoProblem(t *testing.T) {

@@ -65,7 +65,7 @@ func (l *killedSession) round(n int) {
 	before := fresh.Given()
 	unseen := len(l.steady.Given())
 
-	l.prompts = append(l.prompts, fmt.Sprintf("The %s of round %d: 30,000 tokens in 30 s", l.name, n))
+	l.prompts = append(l.prompts, fmt.Sprintf("The %s of round %d: 6,000 tokens in 30 s", l.name, n))
 	l.portal.Query(l.session, l.prompts[len(l.prompts)-1])
 	lines, killed := l.killAmid(fresh, len(before))
 

@@ -56,6 +56,9 @@ func Listen(ctx context.Context, host string, port int) ([]net.Listener, error) 
 	return listen(ctx, host, port)
 }
 
+// IsInUse is for the tests of package server_test.
+var IsInUse = isInUse
+
 // Stopping returns a channel that is closed when a client requests a stop.
 func (s *Server) Stopping() <-chan struct{} { return s.stop }
 
@@ -156,3 +159,6 @@ func (s *Server) Revoke(ctx context.Context, x share.Share) error {
 
 // ReleaseProgram releases the pages of the program from this process.
 func ReleaseProgram() error { return releaseProgram() }
+
+// Hidden returns what the sandbox hides besides the usual places of secrets.
+func (c *Config) Hidden() []string { return c.newSandbox().Hidden }

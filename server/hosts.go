@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -14,6 +15,35 @@ import (
 // which they send no origin; those are not allowed.
 type hosts struct {
 	allowed []string // configured names; IPv6 addresses have no brackets
+}
+
+// hostName matches names as clients send them. Browsers send other ones in their ASCII form (xn--…).
+var hostName = regexp.MustCompile(`^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*\.?$`)
+
+// checkHosts reports hosts that no client sends, and removes the brackets of IPv6 addresses.
+func (c *Config) checkHosts(fault func(format string, args ...any)) {
+	c.Host = withoutBrackets(c.Host)
+	for i, host := range c.AllowedHosts {
+		host = withoutBrackets(strings.TrimSpace(host))
+		addr, err := netip.ParseAddr(host)
+		switch {
+		case err == nil && !addr.IsUnspecified() && !addr.Is4In6() && addr.Zone() == "":
+			c.AllowedHosts[i] = addr.String()
+		case err != nil && hostName.MatchString(host):
+			c.AllowedHosts[i] = host
+		default:
+			fault("allowed_hosts: no client names %q; write the name or address alone, without scheme, port and path, such as portal.example.org, and each name by itself, without *", WithoutSecrets(host))
+		}
+	}
+}
+
+// withoutBrackets returns an IPv6 address without brackets. Other hosts stay.
+func withoutBrackets(host string) string {
+	inner := strings.TrimSuffix(strings.TrimPrefix(host, "["), "]")
+	if addr, err := netip.ParseAddr(inner); err == nil && addr.Is6() && host == "["+inner+"]" {
+		return inner
+	}
+	return host
 }
 
 func newHosts(c Config) hosts {

@@ -44,7 +44,7 @@ func TestLargeJobIsReportedToAllWatchers(t *testing.T) {
 	rounds, abreast := portaltest.Repeat(2, 20), portaltest.Repeat(10, 30)
 	sessions := rounds * abreast
 	p := portaltest.Start(t, portaltest.Options{
-		Args:   []string{"--debug=false", "--copilot-path", withoutSignIn(t), "--jobs", wideBook(t, rounds, abreast)},
+		Args:   []string{"--debug=false", "--jobs", wideBook(t, rounds, abreast)},
 		Config: fmt.Sprintf("pool: {size: 2, sessions_per_process: %d}", abreast/2),
 	})
 	begin := time.Now()

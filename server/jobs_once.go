@@ -2,17 +2,12 @@ package server
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"log/slog"
-	"net/http"
-	"net/url"
 	"os"
 	"strings"
-	"time"
 
 	"github.com/copilot-portal/portal/copilot"
 	"github.com/copilot-portal/portal/jobs"
@@ -83,26 +78,4 @@ func FindJob(ctx context.Context, all *jobs.Host, beginning string) (*jobs.Job, 
 		return nil, err
 	}
 	return all.Job(ctx, id)
-}
-
-// cancelTime is how long a portal may take to stop all sessions of a job.
-const cancelTime = time.Minute
-
-// CancelJob cancels a job that runs in the portal on the configured port, over its API.
-func CancelJob(ctx context.Context, c Config, id string) error {
-	ctx, cancel := context.WithTimeout(ctx, cancelTime)
-	defer cancel()
-	resp, err := c.askOwn(ctx, http.MethodPost, "/api/copilot/job/"+url.PathEscape(id)+"/stop")
-	if err != nil {
-		return fmt.Errorf("another process runs this job, but no portal answers on port %d (use --port to name another one): %w", c.Port, err)
-	}
-	defer resp.Body.Close() //nolint:errcheck // read-only
-	var answer struct{ Result, Error string }
-	if err := json.NewDecoder(io.LimitReader(resp.Body, 64<<10)).Decode(&answer); err != nil {
-		return fmt.Errorf("the server on port %d is not a portal: %w", c.Port, err)
-	}
-	if answer.Result != "Closed" {
-		return fmt.Errorf("the portal on port %d refused: %s", c.Port, answer.Error)
-	}
-	return nil
 }

@@ -114,13 +114,13 @@ func TestJobOfAnotherPortalIsCancelledFromTheCommandLine(t *testing.T) {
 	var stderr string
 	require.Eventually(t, func() bool { // until the job is stored
 		var code int
-		code, _, stderr = runCommand(t, soon, as, []string{"jobs", "cancel", id[:8], "--port", p.Port})
+		code, _, stderr = runCommand(t, soon, as, []string{"jobs", "cancel", id[:8]})
 		return code == 0
 	}, soon, 200*time.Millisecond, "%s", stderr)
 	assert.Contains(t, stderr, id+" is cancelled.")
 	jobUntil(t, p, job, "jobCanceled")
 
-	code, _, stderr := runCommand(t, soon, as, []string{"jobs", "cancel", id, "--port", p.Port})
+	code, _, stderr := runCommand(t, soon, as, []string{"jobs", "cancel", id})
 	assert.Equal(t, 1, code)
 	assert.Contains(t, stderr, "ended already")
 }

@@ -42,10 +42,13 @@ func startJob(t *testing.T, p *portaltest.Portal, name, body string) string {
 	return "copilot/job/" + id
 }
 
+// jobsEnd is how long a job of some sessions may take on a busy machine, also with an agent that is not ours.
+const jobsEnd = 10 * time.Minute
+
 // jobUntil reads live of a job up to the response with a name, and returns the names of all responses.
 func jobUntil(t *testing.T, p *portaltest.Portal, job, name string) (all []string) {
 	t.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); time.Now().Before(deadline); {
+	for deadline := time.Now().Add(jobsEnd); time.Now().Before(deadline); {
 		r := p.API("GET", job+"/live", "")
 		if r["error"] == "HttpRequestTimeout" {
 			continue
@@ -275,7 +278,7 @@ func TestPipedJobPrintsALinePerEvent(t *testing.T) {
 	assert.Equal(t, 0, code, stderr)
 	assert.Empty(t, stderr)
 	assert.Regexp(t, `^job [0-9a-f-]{36}: understand\n\d\d:\d\d:\d\d  1 overview started\n`, stdout)
-	assert.Regexp(t, `understand succeeded after \d+s, with 2 sessions\.\n$`, stdout)
+	assert.Regexp(t, `understand succeeded after (\d+m)?\d+s, with 2 sessions\.\n$`, stdout)
 	assert.NotContains(t, stdout, "\x1b")
 
 	own := ownBook(t, "models: {driving: \"\"}\ntasks: {t: {prompt: [$user-input], requireUserInput: true, criteria: {toolExecuted: [job_prepare_document], failureAction: {retryTimes: 0}}}}\njobs: {only: {work: {kind: Ref, taskId: t}}}\n")

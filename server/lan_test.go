@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"net/url"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -38,6 +39,7 @@ func TestLANListensOnAllAddressesWithAToken(t *testing.T) {
 
 func TestLANAddressesNeverContainAConfiguredToken(t *testing.T) {
 	files := tlsFiles(t)
+	certify(t, files, 1, time.Now().Add(time.Hour))
 	s := inside(t, func(c *server.Config) {
 		c.LAN, c.Host, c.Token, c.TLS, c.AllowedHosts, c.BasePath = true, "", "heron", files, []string{"heron.example"}, "/portal"
 	})

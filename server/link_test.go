@@ -132,7 +132,7 @@ func TestLinkIsReleasedWhenItsWebSocketIsClosed(t *testing.T) {
 	_, list, err := c.ReadMessage()
 	require.NoError(t, err)
 	assert.Contains(t, string(list), p.session, "the link is in force although the request that opened the connection is over")
-	assert.Equal(t, 1, watchedLinks(t))
+	require.Eventually(t, func() bool { return watchedLinks(t) == 1 }, soon, tick)
 	require.NoError(t, c.Close())
 	require.Eventually(t, func() bool { return watchedLinks(t) == 0 }, soon, tick)
 	stop()

@@ -15,6 +15,16 @@ import (
 // listeners are the sockets of one portal, all on the same port.
 type listeners []net.Listener
 
+// listen opens the port. With TLS, the certificate must be usable.
+func (c *Config) listen(ctx context.Context) (listeners, error) {
+	if c.TLS.isOn() {
+		if _, err := c.TLS.load(); err != nil {
+			return nil, fmt.Errorf("tls: %w", err)
+		}
+	}
+	return listen(ctx, c.Host, c.Port)
+}
+
 // listen opens host:port. "localhost" means both loopback addresses, because clients may use either. Port 0
 // means any free port.
 func listen(ctx context.Context, host string, port int) (listeners, error) {
@@ -48,7 +58,7 @@ func listenBoth(ctx context.Context, lc net.ListenConfig, port int) (listeners, 
 	switch {
 	case err == nil:
 		return append(ls, v6), nil
-	case errors.Is(err, syscall.EADDRINUSE):
+	case isInUse(err):
 		_ = v4.Close()
 		return nil, err
 	}
@@ -56,7 +66,7 @@ func listenBoth(ctx context.Context, lc net.ListenConfig, port int) (listeners, 
 }
 
 func unusable(host string, port int, err error) error {
-	if errors.Is(err, syscall.EADDRINUSE) {
+	if isInUse(err) {
 		other := port + 1
 		if other > 65535 {
 			other = port - 1
@@ -64,6 +74,12 @@ func unusable(host string, port int, err error) error {
 		return fmt.Errorf("port %d is in use: stop the program that uses it, or choose another port with `portal %d`, or any free port with `portal 0`", port, other)
 	}
 	return fmt.Errorf("cannot listen on %s port %d: %w", host, port, err)
+}
+
+// isInUse reports whether the address of a listener is taken. Windows has an error of its own.
+func isInUse(err error) bool {
+	const windows = syscall.Errno(10048) // WSAEADDRINUSE
+	return errors.Is(err, syscall.EADDRINUSE) || errors.Is(err, windows)
 }
 
 func (l listeners) port() int {

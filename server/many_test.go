@@ -3,7 +3,6 @@ package server_test
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -22,7 +21,7 @@ func TestManySessionsInParallelLoseNothing(t *testing.T) {
 	if testing.Short() {
 		t.Skip("keeps two cores busy for a while")
 	}
-	p := portaltest.Start(t, portaltest.Options{Args: []string{"--debug=false", "--copilot-path", withoutSignIn(t)}, Config: "pool: {size: 4}"})
+	p := portaltest.Start(t, portaltest.Options{Args: []string{"--debug=false"}, Config: "pool: {size: 4}"})
 	dir, ids := t.TempDir(), make([]string, portaltest.Repeat(20, 200))
 	begin := time.Now()
 	forEach(ids, func(i int) { ids[i] = p.StartSession(dir, "") })
@@ -47,17 +46,6 @@ func TestManySessionsInParallelLoseNothing(t *testing.T) {
 		t.Logf("peak memory of a Copilot CLI: %.0f MB", cli)
 		assert.Less(t, cli, 3000.0)
 	}
-}
-
-// withoutSignIn returns the path of a script that starts the Copilot CLI without its check of the sign-in. The
-// check forks about seven times per session to call a missing gh, which takes several times as long as all the rest.
-func withoutSignIn(t *testing.T) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "copilot")
-	script := fmt.Sprintf("#!/bin/sh\nexec '%s' \"$@\" --no-auto-login\n", filepath.Join(filepath.Dir(portaltest.Binary(t)), "copilot"))
-	require.NoError(t, os.WriteFile(path, []byte(script), 0o600))
-	require.NoError(t, os.Chmod(path, 0o700))
-	return path
 }
 
 // forEach calls do for all sessions concurrently.

@@ -47,9 +47,6 @@ func newMetrics(s *Server) *metrics {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(m.requests, m.duration, collector{s},
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
-	if s.storage.cluster != nil {
-		registry.MustRegister(clusterCollector{s.storage.cluster})
-	}
 	handler := promhttp.HandlerFor(registry, promhttp.HandlerOpts{})
 	m.serve = func(c *gin.Context) {
 		c.Header("Cache-Control", "no-store")
@@ -81,13 +78,12 @@ func statusOf(c *gin.Context) int {
 }
 
 // route returns the pattern of the route without the base path. Files of the page, unknown paths and refused
-// methods have none.
+// requests of either have none.
 func (m *metrics) route(c *gin.Context) string {
 	if pattern := c.FullPath(); pattern != "" {
 		return pattern[len(m.base):]
 	}
-	switch c.Writer.Status() {
-	case http.StatusNotFound, http.StatusMethodNotAllowed:
+	if c.Writer.Status() >= http.StatusBadRequest {
 		return "none"
 	}
 	return "page"

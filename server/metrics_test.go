@@ -146,6 +146,7 @@ func TestRequestLabelsHaveFewValues(t *testing.T) {
 		{"BREW", "/base/health"},
 		{"GET", "/base/api/copilot/session/some-id/live"},
 		{"GET", "/base/api/test", "Host", "evil.example"},
+		{"GET", "/base/nothing-3", "Host", "evil.example"},
 	} {
 		ask(h, r[0], r[1], r[2:]...)
 	}
@@ -162,12 +163,13 @@ func TestRequestLabelsHaveFewValues(t *testing.T) {
 		{2, "page", "GET", "200"},
 		{3, "none", "GET", "404"},
 		{1, "none", "other", "405"},
+		{1, "none", "GET", "403"},
 		{1, "/api/copilot/session/:id/live", "GET", "200"},
 		{1, "/api/test", "GET", "403"},
 		{1, "/metrics", "GET", "200"},
 	} {
 		assert.Equal(t, tc.n, s.value("portal_http_requests_total", "route", tc.route, "method", tc.method, "status", tc.status), "%+v", tc)
 	}
-	assert.Len(t, s["portal_http_requests_total"].GetMetric(), 6)
+	assert.Len(t, s["portal_http_requests_total"].GetMetric(), 7)
 	assert.Equal(t, 1, s.value("portal_info", "version", "test"))
 }

@@ -1,6 +1,8 @@
 package server
 
 import (
+	"errors"
+	"fmt"
 	"net/url"
 	"slices"
 	"strings"
@@ -39,14 +41,14 @@ func (p *Provider) checkAddress(fault func(format string, args ...any)) {
 	u, err := url.Parse(p.BaseURL)
 	switch {
 	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
-		fault("base_url: %q is not an http or https address", withoutSecrets(p.BaseURL))
+		fault("base_url: %q is not an http or https address", WithoutSecrets(p.BaseURL))
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
-		fault("base_url: %q must not contain a user, password or parameters; set the key with api_key or api_key_env", withoutSecrets(p.BaseURL))
+		fault("base_url: %q must not contain a user, password or parameters; set the key with api_key or api_key_env", WithoutSecrets(p.BaseURL))
 	}
 }
 
-// withoutSecrets returns the part of an address that may be shown, even if the address is malformed.
-func withoutSecrets(address string) string {
+// WithoutSecrets returns the part of an address that may be shown, even if the address is malformed.
+func WithoutSecrets(address string) string {
 	address, _, _ = strings.Cut(address, "?")
 	address, _, _ = strings.Cut(address, "#")
 	scheme, rest, ok := strings.Cut(address, "://")
@@ -62,18 +64,43 @@ func withoutSecrets(address string) string {
 	return scheme + "://" + rest
 }
 
-// findKey reads the key from the variable that the configuration names.
+// findKey reads the key from the variable that the configuration names. [Config.CheckKeys] reports one that is unset.
 func (p *Provider) findKey(lookup func(string) (string, bool), fault func(format string, args ...any)) {
-	if p.APIKeyEnv == "" {
-		return
-	}
-	if p.APIKey != "" {
+	if p.APIKeyEnv != "" && p.APIKey != "" {
 		fault("api_key_env: set either api_key_env or api_key, not both")
 		return
 	}
-	if p.APIKey, _ = lookup(p.APIKeyEnv); p.APIKey == "" {
-		fault("api_key_env: the variable %s is unset or empty", p.APIKeyEnv)
+	if p.APIKeyEnv != "" {
+		p.APIKey, _ = lookup(p.APIKeyEnv)
 	}
+	p.APIKey = strings.TrimSpace(p.APIKey) // a secret often ends with a line break
+}
+
+// checkKey returns an error if the variable of the key is unset.
+func (p *Provider) checkKey() error {
+	if p.APIKeyEnv == "" || p.APIKey != "" {
+		return nil
+	}
+	return fmt.Errorf("api_key_env: the variable %s is unset or empty", p.APIKeyEnv)
+}
+
+// CheckKeys returns an error if a provider lacks the key that it is configured to have. Only agents need the keys.
+func (c *Config) CheckKeys() error {
+	if err := c.missingKeys(); err != nil {
+		return invalid(c.File, err)
+	}
+	return nil
+}
+
+// missingKeys names the keys that are unset; nil if there are none.
+func (c *Config) missingKeys() error {
+	var faults []error
+	for i := range c.Providers {
+		if err := c.Providers[i].checkKey(); err != nil {
+			faults = append(faults, fmt.Errorf("providers[%d].%w", i, err))
+		}
+	}
+	return errors.Join(faults...)
 }
 
 func (c *Config) sdkProviders() []sdk.Provider {

@@ -15,7 +15,7 @@ import (
 )
 
 func TestFiftySessionsStopFastAndContinue(t *testing.T) {
-	p := portaltest.Start(t, portaltest.Options{Args: []string{"--copilot-path", withoutSignIn(t)}})
+	p := portaltest.Start(t, portaltest.Options{})
 	dir, ids := t.TempDir(), make([]string, 50)
 	forEach(ids, func(i int) { ids[i] = p.StartSession(dir, "") })
 	closed, idle, busy := ids[0], ids[1], ids[40:]
@@ -23,7 +23,7 @@ func TestFiftySessionsStopFastAndContinue(t *testing.T) {
 	p.Run(idle, "say `the open heron`")
 	assert.Equal(t, portaltest.Response{"result": "Closed"}, p.API("POST", "copilot/session/"+closed+"/stop", ""))
 	for _, id := range busy {
-		p.Query(id, "20,000 tokens in 60 s")
+		p.Query(id, "600 tokens in 60 s")
 	}
 	for _, id := range busy {
 		p.Until(id, "onMessage")
@@ -42,7 +42,7 @@ func TestFiftySessionsStopFastAndContinue(t *testing.T) {
 	assert.Equal(t, map[string]int{"idle": 49, "closed": 1}, states)
 	assert.Contains(t, portaltest.Answer(goOn(t, p, idle, "recall")), "the open heron")
 	assert.Equal(t, []string{"interrupted"}, outcomes(t, lines(t, p, busy[0])))
-	assert.Contains(t, portaltest.Answer(goOn(t, p, busy[0], "recall")), "20,000 tokens in 60 s")
+	assert.Contains(t, portaltest.Answer(goOn(t, p, busy[0], "recall")), "600 tokens in 60 s")
 	assert.Equal(t, "well", portaltest.Answer(goOn(t, p, ids[2], "say `well`")), "a session without prompts")
 	assertStaysClosed(t, p, closed)
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -18,7 +17,7 @@ func (p *Permissions) restoreCase(path string) error {
 	if path == "" || !slices.ContainsFunc(slices.Collect(maps.Keys(p.Rules)), hasPattern) {
 		return nil
 	}
-	if !slices.Contains([]string{".yaml", ".yml", ".json"}, strings.ToLower(filepath.Ext(path))) {
+	if !slices.Contains([]string{"yaml", "json"}, configType(path)) {
 		return fmt.Errorf("permissions.rules: rules with patterns require a configuration file in YAML or JSON")
 	}
 	data, err := os.ReadFile(path) //nolint:gosec // viper has read the same file

@@ -5,7 +5,6 @@ import (
 	"context"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/copilot-portal/portal/copilot/agent/sandbox"
 )
@@ -15,15 +14,23 @@ func (c *Config) newSandbox() *sandbox.Sandbox {
 	if !c.Sandbox {
 		return nil
 	}
-	lookup := Sources{Environ: os.Environ()}.lookup
-	home, _ := lookup("HOME")
-	state, _ := lookup("COPILOT_HOME")
+	state, _ := Sources{Environ: os.Environ()}.lookup("COPILOT_HOME")
 	network, _ := sandbox.ParseNetwork(c.SandboxNetwork) // check has validated it
 	return &sandbox.Sandbox{
 		Network: network, Hosts: c.SandboxHosts,
-		Home: home, State: []string{cmp.Or(state, filepath.Join(home, ".copilot"))},
-		Hidden: slices.DeleteFunc([]string{c.DataDir, c.File}, func(path string) bool { return path == "" }),
+		Home: c.Home, State: []string{cmp.Or(state, filepath.Join(c.Home, ".copilot"))},
+		Hidden: c.secretFiles(),
 	}
+}
+
+// secretFiles returns the absolute paths of the files and directories that contain secrets of the portal.
+func (c *Config) secretFiles() (paths []string) {
+	for _, path := range []string{c.DataDir, c.File, c.TLS.Key, c.Cluster.Credentials, c.Cluster.TLS.Key} {
+		if path, err := absolute(path); err == nil && path != "" {
+			paths = append(paths, path)
+		}
+	}
+	return paths
 }
 
 // checkSandbox reports settings that cannot be combined with a sandbox, instead of leaving the agent
@@ -31,6 +38,9 @@ func (c *Config) newSandbox() *sandbox.Sandbox {
 func (c *Config) checkSandbox(fault func(format string, args ...any)) {
 	if c.Sandbox && c.AgentCommand != "" {
 		fault("sandbox: only the Copilot CLI can run in a sandbox; remove agent_command")
+	}
+	if c.Sandbox && c.Home == "" {
+		fault("sandbox: the environment names no home directory (HOME), in which to hide secrets; set it")
 	}
 	network, err := sandbox.ParseNetwork(c.SandboxNetwork)
 	switch {
@@ -49,9 +59,9 @@ func (c *Config) checkSandbox(fault func(format string, args ...any)) {
 }
 
 // wantsToken reports whether the portal must generate a token if none is configured: when it listens beyond
-// loopback, for pages of other origins, and if a sandboxed agent could use the portal to escape.
+// loopback, behind a proxy, for pages of other origins, and if a sandboxed agent could use the portal to escape.
 func (c *Config) wantsToken() bool {
-	return c.Sandbox || !isLoopback(c.Host) || len(c.AllowedOrigins) > 0
+	return c.Sandbox || !isLoopback(c.Host) || len(c.AllowedHosts) > 0 || len(c.AllowedOrigins) > 0
 }
 
 // examineSandbox checks whether the sandbox works here.

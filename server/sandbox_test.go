@@ -105,3 +105,24 @@ func TestSandboxedPortalRequiresATokenOnLoopback(t *testing.T) {
 	serve(t, s)
 	assert.Regexp(t, `\?token=.{26,}$`, s.URL())
 }
+
+func TestSandboxHidesTheSecretsOfThePortal(t *testing.T) {
+	t.Chdir(t.TempDir())
+	dir, err := os.Getwd()
+	require.NoError(t, err)
+	c, err := load(t, "{sandbox: true, data_dir: /data, tls: {cert: cert.pem, key: key.pem}, cluster: {nats: ['nats://a'], name: n, credentials: /nats.creds, tls: {cert: c.pem, key: c-key.pem}}}", nil)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"/data", c.File, filepath.Join(dir, "key.pem"), "/nats.creds", filepath.Join(dir, "c-key.pem")}, c.Hidden())
+}
+
+func TestSandboxNeedsAHomeDirectory(t *testing.T) {
+	_, err := server.Load(server.Sources{Flags: flags(t, "--sandbox", "--ephemeral")})
+	require.ErrorContains(t, err, "sandbox: the environment names no home directory (HOME)")
+}
+
+func TestPortalForOtherHostNamesRequiresAToken(t *testing.T) {
+	t.Parallel()
+	s := inside(t, func(c *server.Config) { c.AllowedHosts = []string{"portal.example"} })
+	serve(t, s)
+	assert.Regexp(t, `\?token=.{26,}$`, s.URL())
+}

@@ -80,7 +80,7 @@ func driverOptions(c Config, d *demoModel, log *slog.Logger) sdk.Options {
 	return sdk.Options{
 		Locate:    sdk.Locate{Configured: c.CopilotPath, Environment: environment, Beside: ownDirectory(), DataDir: c.DataDir},
 		Env:       append(agentEnvironment(os.Environ()), mcp.DepthVariable+"="+strconv.Itoa(c.Depth+1)),
-		Providers: c.sdkProviders(), WithoutAccount: !c.Account,
+		Providers: c.sdkProviders(), WithoutAccount: !c.Account, Fault: c.missingKeys(),
 		Demo: d.start, DemoAlways: c.Demo,
 		Sandbox: c.newSandbox(),
 		Log:     log,
@@ -131,7 +131,7 @@ func ownDirectory() string {
 	return filepath.Dir(path)
 }
 
-// Listen opens the port. If no token is configured, it generates one beyond loopback, for pages of other
+// Listen opens the port. If no token is configured, it generates one beyond loopback, for other host names, for pages of other
 // origins, and with a sandbox. If it fails, it has closed the portal.
 func (s *Server) Listen(ctx context.Context) error {
 	if s.config.Token == "" && s.config.wantsToken() {
@@ -139,7 +139,7 @@ func (s *Server) Listen(ctx context.Context) error {
 		s.generatedToken = s.config.Token
 	}
 	var err error
-	if s.listeners, err = listen(ctx, s.config.Host, s.config.Port); err != nil {
+	if s.listeners, err = s.config.listen(ctx); err != nil {
 		s.closeGently(ctx)
 		s.close()
 		return err

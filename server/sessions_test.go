@@ -195,7 +195,7 @@ func TestSessionCommandErrors(t *testing.T) {
 		code   int
 		stderr string
 	}{
-		"no command":              {[]string{}, 2, "name a subcommand"},
+		"no command":              {[]string{}, 2, "name a subcommand: delete, export, list, permissions, rename, revoke, search, show"},
 		"nothing stored":          {[]string{"list"}, 0, "No sessions are stored."},
 		"nothing found":           {[]string{"search", "x"}, 0, "No matches."},
 		"no words":                {[]string{"search"}, 2, "requires at least 1 arg"},

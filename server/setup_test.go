@@ -94,3 +94,15 @@ func TestSetupInstallsTheCLIOfAPortalWithout(t *testing.T) {
 	require.NotEmpty(t, agents)
 	assert.Contains(t, agents[0].Command, path)
 }
+
+func TestSetupDoesNotShowThePasswordOfAMirror(t *testing.T) {
+	t.Parallel()
+	env := []string{"COPILOT_CLI_DOWNLOAD_BASE_URL=http://me:s3cret@127.0.0.1:1/cli"}
+	code, stdout, stderr := command(t, env, "setup", "--help")
+	assert.Zero(t, code, stderr)
+	assert.NotContains(t, stdout+stderr, "s3cret")
+	code, stdout, stderr = command(t, env, "setup")
+	assert.Equal(t, 1, code)
+	assert.Contains(t, stderr, "from http://…@127.0.0.1:1/cli")
+	assert.NotContains(t, stdout+stderr, "s3cret")
+}

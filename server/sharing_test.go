@@ -69,7 +69,7 @@ func TestThreePortalsShareADirectoryAndOneIsKilled(t *testing.T) {
 		starts.Go(func() { portals[i] = portaltest.Start(t, portaltest.Options{Home: home}) })
 	}
 	starts.Wait()
-	sessions := startAll(t, portals, []string{"4,000 tokens in 8 s", endless, "4,000 tokens in 8 s"})
+	sessions := startAll(t, portals, []string{"400 tokens in 8 s", endless, "400 tokens in 8 s"})
 	assertListedEverywhere(t, portals, sessions)
 	for i, p := range portals {
 		other := portals[(i+1)%len(portals)]
@@ -170,12 +170,12 @@ func TestReaderFollowsASessionThatRunsInAnotherPortal(t *testing.T) {
 	require.Eventually(t, func() bool { return owner(a, id) == c.PID }, soon, tick)
 	near, far := c.Follow(id, "near"), a.Follow(id, "far")
 
-	a.Query(id, "4,000 tokens in 4 s")
+	a.Query(id, "1,000 tokens in 4 s")
 	idle := func(list []portaltest.Response) bool { return count(list, "onIdle") == 1 }
 	near.Wait("the end", idle)
 	far.Wait("the end in the other portal", idle)
 	here, there := said(near), said(far)
-	assert.Len(t, here, 4000)
+	assert.Len(t, here, 1000)
 	assert.Len(t, there, len(here))
 	worst := time.Duration(0)
 	for word, at := range here {
@@ -189,7 +189,7 @@ func TestReaderFollowsASessionThatRunsInAnotherPortal(t *testing.T) {
 	assert.Equal(t, "once more", portaltest.Answer(far.Responses()))
 	c.Stop()
 	require.Eventually(t, func() bool { return state(a, id) == "idle" }, soon, tick)
-	assert.Contains(t, portaltest.Answer(goOn(t, a, id, "recall")), "4,000 tokens in 4 s")
+	assert.Contains(t, portaltest.Answer(goOn(t, a, id, "recall")), "1,000 tokens in 4 s")
 }
 
 // said returns the deltas of messages with the times when a reader received them.

@@ -59,7 +59,7 @@ func TestRunningPortalRecoversKilledPortalsSessions(t *testing.T) {
 	a := portaltest.Start(t, portaltest.Options{})
 	killed := portaltest.Start(t, portaltest.Options{Home: a.Home})
 	cut, asking := killed.StartSession(t.TempDir(), ""), killed.StartSession(t.TempDir(), "permissions=ask")
-	killed.Query(cut, "200,000 tokens in 200 s")
+	killed.Query(cut, "2,000 tokens in 200 s")
 	killed.Query(asking, "run `pwd`")
 	asked := find(t, killed.Until(asking, "onPermissionRequest"), "onPermissionRequest").Text("requestId")
 	reader := a.Follow(cut, "far")

@@ -23,18 +23,20 @@ type TLS struct {
 
 func (t TLS) isOn() bool { return t.Cert != "" }
 
-// check reports files that cannot be used.
+// check reports a certificate without a key, and the reverse. [Config.listen] reads the files, which other commands do not need.
 func (t TLS) check(fault func(format string, args ...any)) {
 	if (t.Cert == "") != (t.Key == "") {
 		fault("tls: set both cert and key, the files of a certificate and of its private key, or neither")
-		return
 	}
-	if !t.isOn() {
-		return
+}
+
+// examineCertificate checks whether the portal can serve HTTPS.
+func examineCertificate(t TLS) Finding {
+	pair, err := t.load()
+	if err != nil {
+		return problemFinding("The portal does not start without it; to serve plain HTTP, remove `tls`.", "%v", err)
 	}
-	if _, err := t.load(); err != nil {
-		fault("tls: %w", err)
-	}
+	return okFinding("%s is valid until %s", t.Cert, pair.Leaf.NotAfter.Format(time.DateOnly))
 }
 
 // load reads the certificate. The error says which file to change.

@@ -139,18 +139,22 @@ func TestErrorsOfCertificatesSayWhatToDo(t *testing.T) {
 		tls  server.TLS
 		want string
 	}{
-		"no key":        {server.TLS{Cert: files.Cert}, "set both cert and key"},
 		"no file":       {server.TLS{Cert: "/nowhere.pem", Key: files.Key}, "name a file that the portal can read"},
 		"another key":   {server.TLS{Cert: files.Cert, Key: other.Key}, "does not belong to"},
 		"the two mixed": {server.TLS{Cert: files.Key, Key: files.Cert}, "must be a certificate and its private key in PEM format"},
 		"expired":       {expired, "renew it"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := load(t, "", []string{"PORTAL_TLS_CERT=" + tc.tls.Cert, "PORTAL_TLS_KEY=" + tc.tls.Key})
+			s := inside(t, func(c *server.Config) { c.TLS = tc.tls })
+			err := s.Listen(t.Context())
 			require.ErrorContains(t, err, "tls: ")
-			assert.ErrorContains(t, err, tc.want)
+			require.ErrorContains(t, err, tc.want)
+			_, err = load(t, "", []string{"PORTAL_TLS_CERT=" + tc.tls.Cert, "PORTAL_TLS_KEY=" + tc.tls.Key})
+			require.NoError(t, err, "other commands do not need it")
 		})
 	}
+	_, err := load(t, "tls: {cert: "+files.Cert+"}\n", nil)
+	require.ErrorContains(t, err, "tls: set both cert and key")
 	c, err := load(t, "tls: {cert: "+files.Cert+", key: "+files.Key+"}\n", nil)
 	require.NoError(t, err)
 	assert.Equal(t, files, c.TLS)

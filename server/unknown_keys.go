@@ -13,7 +13,7 @@ import (
 // a typo in PORTAL_TOKEN or PORTAL_PERMISSIONS_REST would silently leave the portal open.
 func unknownVariables(s Sources) error {
 	known := []string{configVariable}
-	for key := range defaults(s.lookup) {
+	for key := range defaults() {
 		known = append(known, variable(key))
 	}
 	var unknown []string

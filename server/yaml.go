@@ -30,7 +30,10 @@ func (c Config) YAML(secrets bool) ([]byte, error) {
 
 // source says which configuration file is in use.
 func (c Config) source() string {
-	if c.File == "" {
+	switch {
+	case c.File == "" && c.UsualFile == "":
+		return "There is no configuration file, and no default path, because the environment names no home directory (HOME)"
+	case c.File == "":
 		return "There is no configuration file; the default path is " + c.UsualFile
 	}
 	return "Configuration file: " + c.File
@@ -52,7 +55,7 @@ func (w yamlWriter) mapping(v reflect.Value, prefix string) *yaml.Node {
 		if name == "-" || w.isOmitted(v, name, value) {
 			continue
 		}
-		if field.Tag.Get("secret") != "" && !value.IsZero() && !w.secrets {
+		if !w.secrets && isSecret(field, value) {
 			comments = append(comments, fmt.Sprintf("%s: …  (%s; secret)", name, w.origin(prefix+name)))
 			continue
 		}
@@ -64,6 +67,14 @@ func (w yamlWriter) mapping(v reflect.Value, prefix string) *yaml.Node {
 		m.Content[last].FootComment = strings.Join(comments, "\n")
 	}
 	return m
+}
+
+// isSecret reports whether a value is a secret, or a list of addresses of which one contains a secret.
+func isSecret(field reflect.StructField, value reflect.Value) bool {
+	if addresses, ok := value.Interface().([]string); ok && field.Tag.Get("secret") == "addresses" {
+		return slices.ContainsFunc(addresses, func(address string) bool { return WithoutSecrets(address) != address })
+	}
+	return field.Tag.Get("secret") != "" && !value.IsZero()
 }
 
 // isOmitted reports whether a key is left out: unset keys of agents and providers, and a key found by api_key_env.

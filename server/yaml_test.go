@@ -25,7 +25,7 @@ func again(tb testing.TB, c server.Config) server.Config {
 
 // settings returns a configuration without the sources of its values.
 func settings(c server.Config) server.Config {
-	c.File, c.UsualFile, c.Origins = "", "", nil
+	c.File, c.UsualFile, c.Home, c.Origins = "", "", "", nil
 	if len(c.AllowedHosts) == 0 {
 		c.AllowedHosts = nil
 	}
@@ -127,4 +127,20 @@ func TestEveryVariableIsPrinted(t *testing.T) {
 		assert.Regexp(t, `(?m)^ *`+key+": ", string(text))
 	}
 	assert.Contains(t, string(text), "There is no configuration file; the default path is "+c.UsualFile)
+}
+
+func TestPrintedConfigurationHasNoPasswordsOfServers(t *testing.T) {
+	c, err := load(t, "cluster: {nats: ['nats://me:s3cret@a:4222', 'nats://b:4222'], name: here}", nil)
+	require.NoError(t, err)
+	text, err := c.YAML(false)
+	require.NoError(t, err)
+	assert.NotContains(t, string(text), "s3cret")
+	assert.Contains(t, string(text), "# nats: …  (file; secret)")
+	assert.Equal(t, settings(c), settings(again(t, c)))
+
+	c, err = load(t, "cluster: {nats: ['nats://a:4222'], name: here}", nil)
+	require.NoError(t, err)
+	text, err = c.YAML(false)
+	require.NoError(t, err)
+	assert.Contains(t, string(text), "nats://a:4222")
 }

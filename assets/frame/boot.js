@@ -92,7 +92,10 @@
     const id = ++lastCall;
     const answer = await new Promise((resolve, reject) => {
       calls.set(id, resolve);
-      signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+      signal.addEventListener("abort", () => {
+        send("abort", { id });
+        reject(signal.reason);
+      }, { once: true });
       send("call", { id, method: request.method, url, headers: [...request.headers], body }, [body]);
     }).finally(() => calls.delete(id));
     if (answer.error) throw new TypeError(answer.error);

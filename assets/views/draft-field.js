@@ -14,8 +14,8 @@ const shown = new Map();
  * @param {HTMLTextAreaElement} options.field
  * @param {string} options.id what the draft belongs to
  * @param {() => void} options.onChange the text has changed
- * @param {(written: W, why: string) => void} options.onRestore something could not be sent; its text follows
- * @param {() => void} [options.onForget] the text was sent
+ * @param {(written: W, why: string) => void} [options.onRestore] something could not be sent; its text follows
+ * @param {() => void} [options.onForget] the text was sent; by default, the field becomes empty
  */
 export function createDraftField({ field, id, onChange, onRestore, onForget }) {
   /** @type {import("./drafts.js").Draft} */
@@ -35,11 +35,15 @@ export function createDraftField({ field, id, onChange, onRestore, onForget }) {
     /** @param {W} written @param {string} why */
     put(written, why) {
       draft.mentions.push(...(written.mentions ?? []));
-      onRestore(written, why);
+      onRestore?.(written, why);
       set(joinTexts(written.text, field.value));
     },
     /** @param {string} sent */
-    drop: (sent) => void (field.value.trim() === sent && onForget?.()),
+    drop(sent) {
+      if (field.value.trim() !== sent) return;
+      if (onForget) onForget();
+      else set("");
+    },
   };
   /** Returns the field that is shown, else this one, with what was written since it was left. */
   const latest = () => {

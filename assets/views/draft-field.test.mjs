@@ -6,7 +6,7 @@ import { createDraftField } from "./draft-field.js";
 function shown(id = "a") {
   const field = Object.assign(new EventTarget(), { value: "" });
   const reasons = [];
-  const draft = createDraftField({ field, id, onChange() {}, onRestore: (_, why) => reasons.push(why), onForget: () => draft.set("") });
+  const draft = createDraftField({ field, id, onChange() {}, onRestore: (_, why) => reasons.push(why) });
   return { field, draft, reasons, type(text) {
     field.value = text;
     field.dispatchEvent(new Event("input"));

@@ -8,7 +8,7 @@ import { isComposing } from "./keys.js";
 
 /**
  * @typedef {{text: string, html?: string, cut?: number}} Line
- * @typedef {{path: string, size: number, modified_at: string, binary?: boolean, encoding?: string, line_ends?: string, count: number, from: number, lines: Line[]}} File of portal.file.read
+ * @typedef {{path: string, size: number, modified_at: string, binary?: boolean, encoding?: string, line_ends?: string, no_final_end?: boolean, count: number, from: number, lines: Line[]}} File of portal.file.read
  *
  * @typedef {object} Options
  * @property {import("../store.js").Session} session
@@ -41,7 +41,10 @@ export function filePanel({ session, rpc, isChanged, onShowChanges, onPlace }) {
   const later = h("button", { type: "button", class: "quiet small file-more", hidden: true, "data-testid": "file-later", click: () => void extend(1) }, "Show more lines");
   const body = h("div", { class: "file-body", tabindex: "0", role: "region", "aria-label": "Content of the file", "data-testid": "file-body" }, note, earlier, pre, later);
   const copyPath = copyButton(() => path, name, "Copy path", "Copy path");
-  const copyAll = copyButton(() => wholeText(), code, "Copy content", "Copy content");
+  const copyAll = copyButton(() => wholeText().catch((error) => {
+    showNote(messageOf(error));
+    throw error;
+  }), code, "Copy content", "Copy content");
   const node = h("div", { class: "file-panel", "data-testid": "file" },
     h("div", { class: "file-head" }, name, h("div", { class: "file-tools" }, facts, jump, copyPath, copyAll), changed), body);
 
@@ -137,20 +140,21 @@ export function filePanel({ session, rpc, isChanged, onShowChanges, onPlace }) {
     } else showLine();
     onPlace();
   };
-  /** Returns the text of the whole file. */
+  /** Returns the text of the whole file. Rejects if the portal does not send all of it. */
   const wholeText = async () => {
     if (!file) return "";
     const end = file.line_ends === "crlf" ? "\r\n" : "\n";
-    let { lines, count } = file;
+    let { lines, count, no_final_end: isOpen } = file;
     if (lines.length < count) {
       lines = [];
       while (lines.length < count) {
         const more = await rpc.call("portal.file.read", { session_id: session.id, path, from: lines.length + 1, limit: MOST });
-        if (more.lines.length === 0) break;
+        if (more.lines.length === 0) throw new Error("The file has become shorter. Copy it again.");
         lines = lines.concat(more.lines);
       }
     }
-    return lines.map(({ text }) => text + end).join("");
+    if (lines.some(({ cut }) => cut)) throw new Error("A line is too long to be shown, so the file cannot be copied.");
+    return lines.map(({ text }) => text).join(end) + (isOpen ? "" : end);
   };
 
   jump.addEventListener("keydown", (event) => {

@@ -1,6 +1,6 @@
 // The frame of a generated interface, with bars for its errors and permission.
 
-import { escapeBidi, h, messageOf, setText } from "../dom.js";
+import { escapeBidi, h, keepFocus, messageOf, setText } from "../dom.js";
 import { fromBase64, toBase64 } from "../bytes.js";
 import { FrameChannel } from "../frame-channel.js";
 import { baseVersion, isPrivateURL, repairPrompt } from "../interfaces.js";
@@ -10,11 +10,15 @@ const FRAME = new URL("../frame.html", import.meta.url).href;
 
 /**
  * @typedef {import("../interfaces.js").Info} Info
- * @param {{id: string, rpc: import("../rpc.js").Connection, onRepair: (prompt: string) => void, onBack: (version: number) => void}} options
+ * @param {{id: string, rpc: import("../rpc.js").Connection, onRepair: (prompt: string) => void, onBack: (version: number) => void, onRefuse: () => void}} options
  */
-export function createFrame({ id, rpc, onRepair, onBack }) {
-  const place = h("div", { class: "frame-place", "data-testid": "frame" });
-  const permission = permissionBar({ id, rpc, onDecided: (allowed) => channel?.setAllowed(allowed) });
+export function createFrame({ id, rpc, onRepair, onBack, onRefuse }) {
+  const place = h("div", { class: "frame-place", tabindex: "-1", "data-testid": "frame" });
+  const focus = () => place.focus({ preventScroll: true });
+  const permission = permissionBar({ id, rpc, onHide: focus, onDecided(allowed) {
+    channel?.setAllowed(allowed);
+    if (!allowed) onRefuse();
+  } });
   const bar = h("div", { class: "frame-bar bad", role: "alert", hidden: true, "data-testid": "trouble" });
   const link = h("div", { class: "frame-bar", role: "status", hidden: true, "data-testid": "link" });
   const node = h("div", { class: "frame" }, permission.node, bar, link, place);
@@ -25,10 +29,10 @@ export function createFrame({ id, rpc, onRepair, onBack }) {
   let shownError = "";
 
   /** @param {string} text @param {(Node | false)[]} buttons */
-  const showBar = (text, ...buttons) => {
+  const showBar = (text, ...buttons) => keepFocus(bar, () => {
     bar.hidden = !text;
     bar.replaceChildren(...(text ? [h("span", {}, text), ...buttons.filter((one) => one !== false)] : []));
-  };
+  }, focus);
   const restartButton = () => h("button", { type: "button", click: () => current && show(current.script, version) }, "Restart");
   const restoreButton = () => {
     const found = info && baseVersion(info, version);
@@ -57,8 +61,9 @@ export function createFrame({ id, rpc, onRepair, onBack }) {
     shownError = channel.error;
   };
   const remove = () => {
-    frame?.remove();
+    keepFocus(place, () => frame?.remove(), focus);
     frame = undefined;
+    channel?.drop();
   };
   /** @param {MessageEvent} event */
   const listen = (event) => {
@@ -91,10 +96,18 @@ export function createFrame({ id, rpc, onRepair, onBack }) {
   return {
     node,
     show,
-    /** Shows an error in place of the frame. @param {string} text */
-    fail(text) {
+    isRefused: permission.isRefused,
+    /** Asks again whether it may call its API. */
+    askAgain: permission.askAgain,
+    /** Shows an error in place of the frame. @param {string} text @param {number} number of the version */
+    fail(text, number) {
       remove();
+      version = number;
       current = undefined;
+      channel = undefined; // it would take the missing frame for one that does not respond
+      delete place.dataset.state;
+      permission.ask(false);
+      link.hidden = true;
       showBar(text, restoreButton());
     },
     /** @param {Info} updated */
@@ -114,9 +127,9 @@ export function createFrame({ id, rpc, onRepair, onBack }) {
 
 /**
  * The bar that asks whether the interface may call its API, and for the API's URL if the description has none.
- * @param {{id: string, rpc: import("../rpc.js").Connection, onDecided: (allowed: boolean | undefined) => void}} options
+ * @param {{id: string, rpc: import("../rpc.js").Connection, onDecided: (allowed: boolean) => void, onHide: () => void}} options
  */
-function permissionBar({ id, rpc, onDecided }) {
+function permissionBar({ id, rpc, onDecided, onHide }) {
   const text = h("span", {});
   const address = h("input", { type: "url", "aria-label": "API address", placeholder: "https://api.example.com/v1", "data-testid": "base-url", spellcheck: "false" });
   const problem = h("span", { class: "error-text" });
@@ -135,6 +148,7 @@ function permissionBar({ id, rpc, onDecided }) {
     setText(allow, isPrivate ? "Allow anyway" : "Allow");
     allow.disabled = !baseURL;
   };
+  const hide = () => keepFocus(node, () => (node.hidden = true), onHide);
   const decide = async () => {
     setText(problem, "");
     allow.disabled = true;
@@ -142,7 +156,7 @@ function permissionBar({ id, rpc, onDecided }) {
       const result = await rpc.call("portal.interface.allow", { interface_id: id, base_url: url(), private: isPrivate });
       isPrivate = result.private;
       if (result.allowed) {
-        node.hidden = true;
+        hide();
         refused = false;
         onDecided(true);
       }
@@ -153,7 +167,7 @@ function permissionBar({ id, rpc, onDecided }) {
   };
   allow.addEventListener("click", () => void decide());
   refuse.addEventListener("click", () => {
-    node.hidden = true;
+    hide();
     refused = true;
     onDecided(false);
   });
@@ -165,14 +179,20 @@ function permissionBar({ id, rpc, onDecided }) {
   return {
     node,
     decision: () => (info?.allowed ? true : refused ? false : undefined),
+    isRefused: () => refused && !info?.allowed,
+    askAgain() {
+      node.hidden = false;
+      update();
+      (allow.disabled ? address : allow).focus();
+    },
     /** @param {boolean} needed whether calls wait */
     ask(needed) {
       if (needed && !asked) {
         node.hidden = false;
         update();
       }
+      if (asked && !needed) hide();
       asked = needed;
-      if (!needed) node.hidden = true;
     },
     /** @param {Info} updated */
     update(updated) {

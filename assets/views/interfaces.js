@@ -1,13 +1,15 @@
 // The view of all interfaces, with a form that creates one from an API description.
 
-import { age, h, hasKeyboard, messageOf, setChildren, setText } from "../dom.js";
+import { age, h, hasKeyboard, keyedRows, messageOf, setText } from "../dom.js";
 import { summaryOf } from "../interfaces.js";
 import { interfaceAddress } from "../route.js";
 import { isGone, newConnections } from "../rpc.js";
 import { SAMPLE, SAMPLE_NAME } from "../sample.js";
+import { startKeys } from "../start-key.js";
+import { createDraftField } from "./draft-field.js";
 
 /**
- * @typedef {import("../interfaces.js").Info} Info
+ * @typedef {import("../interfaces.js").Listed} Listed
  * @typedef {{rpc: import("../rpc.js").Connection, navigate: (address: string) => void, onChange: () => void}} Options
  */
 
@@ -25,21 +27,15 @@ export function interfacesView({ rpc, navigate, onChange }) {
     h("div", { class: "scroll" }, h("div", { class: "column start" },
       h("p", { class: "muted" }, "Turn an API description into a working interface, then ask for changes. It runs in a sandboxed frame and calls the API only if you allow it."),
       form.node, h("section", { class: "history", "aria-label": "Your interfaces" }, h("h2", {}, "Your interfaces"), empty, list))));
-  /** @type {Map<string, ReturnType<typeof createRow>>} */
-  const rows = new Map();
+  const rows = keyedRows((/** @type {Listed} */ { interface_id: id }) => id, ({ interface_id: id }) => createRow(id));
   const isNewConnection = newConnections(rpc);
 
   const load = async () => {
     try {
-      /** @type {{interfaces: Info[]}} */
+      /** @type {{interfaces: Listed[]}} */
       const { interfaces } = await rpc.call("portal.interfaces.list");
       setText(empty, interfaces.length > 0 ? "" : "No interfaces yet.");
-      setChildren(list, interfaces.map((info) => {
-        const row = rows.get(info.interface_id) ?? createRow(info.interface_id);
-        rows.set(info.interface_id, row);
-        row.update(info);
-        return row.node;
-      }));
+      rows.show(list, interfaces);
     } catch (error) {
       if (!isGone(error)) setText(empty, messageOf(error));
     }
@@ -52,7 +48,10 @@ export function interfacesView({ rpc, navigate, onChange }) {
       if (isNewConnection()) void load();
     },
     focus: () => form.focus(),
-    dispose: () => clearInterval(clock),
+    dispose() {
+      clearInterval(clock);
+      form.dispose();
+    },
   };
 }
 
@@ -62,7 +61,7 @@ function createRow(id) {
   const link = h("a", { href: interfaceAddress(id), class: "interface-row" }, name, about, time);
   return {
     node: h("li", {}, link),
-    /** @param {Info} info */
+    /** @param {Listed} info */
     update(info) {
       setText(name, info.title);
       setText(about, summaryOf(info));
@@ -83,17 +82,24 @@ function createForm({ rpc, navigate }) {
   const node = h("form", { class: "start-form drop", "data-testid": "drop" }, h("div", { class: "box" }, text, h("div", { class: "actions" }, choose, file, sample, h("span", { class: "keys" }), send)), problem);
   let name = "";
   let sending = false;
+  const starts = startKeys();
   const show = () => {
     send.disabled = sending || !text.value.trim();
     setText(send, sending ? "Creating…" : "Create interface");
   };
+  const written = createDraftField({ field: text, id: "interfaces", onChange() {
+    name = "";
+    show();
+  } });
   const create = async () => {
     sending = true;
     setText(problem, "");
     show();
     try {
-      const { interface: created } = await rpc.call("portal.interfaces.create", { name, text: text.value });
-      text.value = "";
+      const described = text.value;
+      const { interface: created } = await rpc.call("portal.interfaces.create", starts.with({ name, text: described }));
+      starts.done();
+      written.forget(described.trim());
       navigate(interfaceAddress(created.interface_id));
     } catch (error) {
       setText(problem, messageOf(error));
@@ -104,8 +110,8 @@ function createForm({ rpc, navigate }) {
   /** @param {File | undefined} description */
   const createFrom = async (description) => {
     if (!description || sending) return;
+    written.set(await description.text());
     name = description.name;
-    text.value = await description.text();
     await create();
   };
   file.addEventListener("change", async () => {
@@ -113,14 +119,9 @@ function createForm({ rpc, navigate }) {
     file.value = "";
   });
   sample.addEventListener("click", () => {
+    written.set(SAMPLE);
     name = SAMPLE_NAME;
-    text.value = SAMPLE;
-    show();
     send.focus();
-  });
-  text.addEventListener("input", () => {
-    name = "";
-    show();
   });
   node.addEventListener("submit", (event) => {
     event.preventDefault();
@@ -136,9 +137,8 @@ function createForm({ rpc, navigate }) {
     node.classList.remove("dropping");
     const dropped = event.dataTransfer?.files[0];
     if (dropped) return void createFrom(dropped);
-    text.value = event.dataTransfer?.getData("text/plain") ?? "";
-    name = "";
-    show();
+    written.set(event.dataTransfer?.getData("text/plain") ?? "");
   });
-  return { node, focus: () => hasKeyboard() && text.focus() };
+  show();
+  return { node, focus: () => hasKeyboard() && text.focus(), dispose: written.dispose };
 }

@@ -1,6 +1,6 @@
 // The view of one job: its flow chart, the sessions of its tasks, and its log.
 
-import { age, h, messageOf, setChildren, setText, whileBusy } from "../dom.js";
+import { age, h, keepFocus, lateFocus, messageOf, setChildren, setText, whileBusy } from "../dom.js";
 import { STATUS_LABELS, runningSessions, outcomeOf, isOpen, elapsed, newJob, applyMessage } from "../jobs.js";
 import { previewOf } from "../preview.js";
 import { sessionAddress, jobAddress } from "../route.js";
@@ -44,18 +44,17 @@ export function jobView({ id, rpc, sessions, navigate, list, onChange, onTitle }
   let picked = 0;
   const isNewConnection = newConnections(rpc);
   let changed = false;
-  let isDisposed = false;
+  const focusBox = () => box.focus({ preventScroll: true });
+  const focus = lateFocus(focusBox);
 
   /** @param {string} message */
   const fail = (message) => {
     setText(problem, message);
     problem.hidden = !message;
   };
-  const draw = async () => {
-    const book = await rpc.call("portal.jobs.list");
-    const bookChart = job && book.chart[job.info.name];
-    if (!job || !bookChart || isDisposed) return;
-    chart = createChart({ nodes: bookChart.nodes, label: `Flow chart of ${job.info.name}`, onPick(work) {
+  /** @param {import("../chart.js").Node[]} nodes @param {string} name */
+  const draw = (nodes, name) => {
+    chart = createChart({ nodes, label: `Flow chart of ${name}`, onPick(work) {
       picked = picked === work ? 0 : work;
       changed = true;
       onChange();
@@ -65,9 +64,9 @@ export function jobView({ id, rpc, sessions, navigate, list, onChange, onTitle }
   /** Watches the job from the last known event on. */
   const watch = async () => {
     try {
-      const { job: info } = await rpc.call("portal.job.watch", { job_id: id, after: job?.last ?? 0 });
+      const { job: info, chart: drawn } = await rpc.call("portal.job.watch", { job_id: id, after: job?.last ?? 0 });
       job ??= newJob(info);
-      if (!chart) await draw();
+      if (!chart && drawn) draw(drawn.nodes, info.name);
       setText(note, "");
     } catch (error) {
       if (!isGone(error)) setText(note, messageOf(error)); // otherwise it is watched again after a reconnect
@@ -75,6 +74,7 @@ export function jobView({ id, rpc, sessions, navigate, list, onChange, onTitle }
     if (job && body.hidden) {
       body.hidden = false;
       chart?.center(box);
+      focus.shown();
     }
     changed = true;
     onChange();
@@ -89,7 +89,7 @@ export function jobView({ id, rpc, sessions, navigate, list, onChange, onTitle }
       node.dataset.state = info.status;
       if (before) setText(announcement, outcomeOf(info));
     }
-    act.update(info);
+    keepFocus(act.node, () => act.update(info), focusBox);
     input.hidden = !info.input;
     setText(/** @type {Element} */ (input.lastElementChild), info.input);
     if (info.error || unreadable) fail(info.error || unreadable);
@@ -124,9 +124,8 @@ export function jobView({ id, rpc, sessions, navigate, list, onChange, onTitle }
       onChange();
     },
     commands: () => act.commands(),
-    focus: () => box.focus({ preventScroll: true }),
+    focus: focus.focus,
     dispose() {
-      isDisposed = true;
       clearInterval(clock);
       panel.dispose();
       if (rpc.state === "open" && !job?.closed) void rpc.call("portal.job.unwatch", { job_id: id }).catch(() => {}); // it fails only if the connection is lost
@@ -139,8 +138,6 @@ const ago = (ms) => (age(ms) === "now" ? "just now" : `${age(ms)} ago`);
 
 /** The buttons of a job. @param {{id: string, rpc: import("../rpc.js").Connection, navigate: (address: string) => void, onFail: (message: string) => void}} options */
 function actions({ id, rpc, navigate, onFail }) {
-  /** @type {import("../jobs.js").Info | undefined} */
-  let info;
   /** @param {string} label @param {string} name @param {string} id @param {() => Promise<unknown>} run */
   const button = (label, name, id, run) => {
     const node = h("button", { type: "button", class: name, "data-testid": id, hidden: true, click: () => void whileBusy(node, run, onFail) }, label);
@@ -148,15 +145,11 @@ function actions({ id, rpc, navigate, onFail }) {
   };
   const cancel = button("Cancel", "stop", "cancel", () => rpc.call("portal.job.cancel", { job_id: id }));
   const continueButton = button("Continue", "primary", "continue", async () => navigate(jobAddress((await rpc.call("portal.job.continue", { job_id: id })).job_id)));
-  const again = button("Run again", "", "again", async () => {
-    const { name = "", directory = "", input = "" } = info ?? {};
-    navigate(jobAddress((await rpc.call("portal.jobs.start", { name, directory, input })).job_id));
-  });
+  const again = button("Run again", "", "again", async () => navigate(jobAddress((await rpc.call("portal.job.repeat", { job_id: id })).job_id)));
   return {
     node: h("div", { class: "job-actions" }, cancel, again, continueButton),
     /** @param {import("../jobs.js").Info} updated */
     update(updated) {
-      info = updated;
       cancel.hidden = !isOpen(updated.status);
       again.hidden = isOpen(updated.status);
       continueButton.hidden = isOpen(updated.status) || updated.status === "Succeeded";
@@ -235,7 +228,7 @@ function createCard(id) {
       if (link.dataset.state !== status) state.replaceChildren(statusIcon(status), h("span", { class: "hidden-text" }, `${status === "Succeeded" ? "Done" : STATUS_LABELS[status]}: `));
       link.dataset.state = status;
       setText(name, work);
-      setText(role, [driving ? "checks" : "", round > 1 ? `round ${round}` : "", info?.state === "waiting" ? "waiting for you" : ""].filter(Boolean).join(" · "));
+      setText(role, [driving ? "checks" : "", round > 1 ? `round ${round}` : "", info?.state === "waiting" ? "waiting for you" : "", info?.model ?? ""].filter(Boolean).join(" · "));
       setLines(lines, sessionState ? previewOf(sessionState) : []);
     },
   };

@@ -1,11 +1,13 @@
 // The view of all jobs, with a form that starts one from the job book.
 
-import { age, baseName, escapeBidi, h, hasKeyboard, messageOf, setChildren, setText } from "../dom.js";
+import { age, baseName, escapeBidi, h, hasKeyboard, keyedRows, messageOf, setText } from "../dom.js";
 import { STATUS_LABELS, isOpen, elapsed, progressOf, sortJobs } from "../jobs.js";
 import { jobAddress } from "../route.js";
 import { isGone, newConnections } from "../rpc.js";
+import { startKeys } from "../start-key.js";
 import { createChart, statusIcon } from "./chart.js";
 import { directoryField, fillDirectory, saveDirectory } from "./directory.js";
+import { createDraftField } from "./draft-field.js";
 
 /**
  * @typedef {import("../jobs.js").Info} Info
@@ -59,34 +61,28 @@ export function jobsView(options) {
       onChange();
     },
     focus: () => form.focus(),
-    dispose: () => clearInterval(clock),
+    dispose() {
+      clearInterval(clock);
+      if (rpc.state === "open") void rpc.call("portal.jobs.unwatch").catch(() => {}); // it fails only if the connection is lost
+      form.dispose();
+    },
   };
 }
 
-/** The running and finished jobs. A job keeps its row, and so the focus. */
+/** The running and finished jobs. */
 function createHistory() {
   const running = h("ul", { class: "job-list", "data-testid": "running" });
   const done = h("ul", { class: "job-list", "data-testid": "jobs" });
   const now = h("section", { class: "history", "aria-label": "Running" }, h("h2", {}, "Running"), running);
   const empty = h("p", { class: "muted" }, "No finished jobs yet. Jobs are kept for a week after they end.");
-  /** @type {Map<string, ReturnType<typeof createRow>>} */
-  const rows = new Map();
+  const { show, rows } = keyedRows((/** @type {Info} */ { job_id: id }) => id, ({ job_id: id }) => createRow(id));
   now.hidden = true;
-  /** @param {HTMLElement} list @param {Info[]} jobs */
-  const fill = (list, jobs) => {
-    setChildren(list, jobs.map((job) => {
-      const row = rows.get(job.job_id) ?? createRow(job.job_id);
-      rows.set(job.job_id, row);
-      row.update(job);
-      return row.node;
-    }));
-  };
   return {
     node: h("div", { class: "job-histories" }, now, h("section", { class: "history", "aria-label": "History" }, h("h2", {}, "History"), empty, done)),
     /** @param {Info[]} jobs */
     show(jobs) {
-      fill(running, jobs.filter(({ status }) => isOpen(status)));
-      fill(done, jobs.filter(({ status }) => !isOpen(status)));
+      show(running, jobs.filter(({ status }) => isOpen(status)));
+      show(done, jobs.filter(({ status }) => !isOpen(status)));
       now.hidden = running.children.length === 0;
       empty.hidden = done.children.length > 0;
     },
@@ -143,6 +139,7 @@ function jobForm({ rpc, navigate, list }) {
   let book = { book: "", grid: [], jobs: {}, chart: {} };
   let sending = false;
   let drawn = "";
+  const starts = startKeys();
 
   const chosen = () => grid.querySelector(/** @type {"input"} */ ("input:checked"))?.value ?? "";
   const show = () => {
@@ -163,12 +160,14 @@ function jobForm({ rpc, navigate, list }) {
     sending = true;
     problem.textContent = "";
     show();
+    const text = input.value.trim() ? input.value : "";
     try {
       const path = directory.value.trim();
       const where = path ? (await rpc.call("portal.directory.describe", { path })).path : "";
-      const { job_id: id } = await rpc.call("portal.jobs.start", { name: chosen(), directory: where, input: input.value.trim() ? input.value : "" });
+      const { job_id: id } = await rpc.call("portal.jobs.start", starts.with({ name: chosen(), directory: where, input: text }));
+      starts.done();
       if (path) saveDirectory(path);
-      input.value = "";
+      written.forget(text.trim());
       navigate(jobAddress(id));
     } catch (error) {
       setText(problem, messageOf(error));
@@ -180,10 +179,12 @@ function jobForm({ rpc, navigate, list }) {
     event.preventDefault();
     if (!send.disabled) void start();
   });
+  const written = createDraftField({ field: input, id: "jobs", onChange: show });
   node.addEventListener("input", show);
   more.addEventListener("toggle", show);
   return {
     node,
+    dispose: written.dispose,
     focus: () => hasKeyboard() && grid.querySelector(/** @type {"input"} */ ("input:checked"))?.focus(),
     /** @param {Book} loaded */
     async load(loaded) {

@@ -1,6 +1,6 @@
 // The view of one operation: its log with foldable thoughts, and its result.
 
-import { h, messageOf, setHTML, setText } from "../dom.js";
+import { h, keepFocus, messageOf, setHTML, setText, whileBusy } from "../dom.js";
 import { TYPES, Watch, append, isFirst, isOpen, newLog } from "../operations.js";
 import { sessionAddress } from "../route.js";
 
@@ -10,6 +10,7 @@ const STATES = /** @type {Record<string, string>} */ ({
   pending: "Queued", running: "Running", completed: "Completed", failed: "Failed", cancelled: "Cancelled", interrupted: "Interrupted",
 });
 const NEAR_END = 40; // px
+const REFRESH = 3000; // ms, while it is open: its WebSocket carries no status
 
 /**
  * @param {{id: string, rpc: import("../rpc.js").Connection, visitor: import("../visitor.js").Visitor, onChange: () => void,
@@ -26,29 +27,44 @@ export function operationView({ id, rpc, visitor, onChange, onTitle }) {
   const note = h("p", { class: "muted", role: "status", "data-testid": "note" });
   const result = h("section", { class: "result", "aria-label": "Result", "data-testid": "result", hidden: true });
   const scroll = h("div", { class: "scroll", tabindex: "0" }, h("div", { class: "column operation" }, entries, note, result));
-  const node = h("section", { class: "page" }, h("header", { class: "top" }, h("div", { class: "top-text" }, title, about), status, cancel), scroll);
+  const node = h("section", { class: "page operation-page" }, h("header", { class: "top" }, h("div", { class: "top-text" }, title, about), status, cancel), scroll);
+  const focus = () => scroll.focus({ preventScroll: true });
   /** @type {Map<number, (entry: Entry) => void>} */
   const shown = new Map();
   let connectionNote = "";
   let cancelProblem = "";
+  let loadProblem = "";
+  let timer = 0;
+  let loads = 0; // so far
+  let isRefused = false; // the portal ended the watch, as of an operation that no longer exists
 
   const load = async () => {
+    clearTimeout(timer);
+    const mine = ++loads;
     try {
-      describe(await visitor.call("GET", `operations/${encodeURIComponent(id)}`));
+      const operation = await visitor.call("GET", `operations/${encodeURIComponent(id)}`);
+      if (mine !== loads) return;
+      loadProblem = "";
+      describe(operation);
     } catch (error) {
-      setText(note, messageOf(error));
+      if (mine !== loads) return;
+      loadProblem = messageOf(error);
     }
+    if (isOpen(node.dataset.state ?? "pending") && !(isRefused && loadProblem)) timer = window.setTimeout(load, REFRESH);
+    onChange();
   };
   /** @param {Operation} operation */
   const describe = (operation) => {
     const { type, feature, status: state, working_directory: directory = "", model = "", copilot_session_id: session } = operation;
     setText(title, [TYPES[type] ?? type, feature].filter(Boolean).join(" · "));
     onTitle(title.textContent ?? "");
-    about.replaceChildren(h("bdi", {}, directory), model && ` · ${model}`, ...(session ? [" · ", h("a", { href: sessionAddress(session) }, "Session")] : []));
+    const place = JSON.stringify([directory, model, session]);
+    if (about.dataset.place !== place) about.replaceChildren(h("bdi", {}, directory), model && ` · ${model}`, ...(session ? [" · ", h("a", { href: sessionAddress(session) }, "Session")] : []));
+    about.dataset.place = place;
     setText(status, STATES[state] ?? state);
     node.dataset.state = state;
-    cancel.hidden = !isOpen(state);
-    if (!isOpen(state)) void showResult(operation);
+    keepFocus(cancel, () => (cancel.hidden = !isOpen(state)), focus);
+    if (!isOpen(state) && result.hidden) void showResult(operation);
   };
   /** @param {Operation} operation */
   const showResult = async ({ result: output }) => {
@@ -72,19 +88,19 @@ export function operationView({ id, rpc, visitor, onChange, onTitle }) {
         shown.clear();
       }
       if (append(log, message)) onChange();
-      if (message.type === "complete") void load();
+      if (isFirst(message) || message.type === "complete") void load();
     },
     onState(state, reason) {
       connectionNote = state === "lost" ? "Connection lost. Reconnecting…" : reason;
+      if (state === "open") void load();
+      if (reason) isRefused = true;
       onChange();
     },
   });
-  cancel.addEventListener("click", async () => {
-    cancel.disabled = true;
-    cancelProblem = await visitor.call("POST", `operations/${encodeURIComponent(id)}/cancel`).then(() => "", messageOf);
-    cancel.disabled = false;
+  cancel.addEventListener("click", () => whileBusy(cancel, () => visitor.call("POST", `operations/${encodeURIComponent(id)}/cancel`), (why) => {
+    cancelProblem = why;
     onChange();
-  });
+  }));
 
   void load();
   void watch.open();
@@ -97,11 +113,15 @@ export function operationView({ id, rpc, visitor, onChange, onTitle }) {
         if (known) known(entry);
         else shown.set(entry.key, addEntry(entries, entry, log.entries[shown.size - 1]?.section ?? ""));
       }
-      setText(note, cancelProblem || connectionNote || (log.skipped > 0 ? `Skipped ${log.skipped} thoughts because this window is too slow.` : ""));
+      setText(note, cancelProblem || connectionNote || loadProblem || (log.skipped > 0 ? `Skipped ${log.skipped} thoughts because this window is too slow.` : ""));
       if (atEnd) scroll.scrollTop = scroll.scrollHeight;
     },
-    focus: () => scroll.focus({ preventScroll: true }),
-    dispose: () => watch.close(),
+    focus,
+    dispose() {
+      loads++; // what is being loaded is ignored
+      clearTimeout(timer);
+      watch.close();
+    },
   };
 }
 

@@ -1,11 +1,12 @@
 // The view of all operations, with a form that starts one.
 
-import { age, h, hasKeyboard, messageOf, setText } from "../dom.js";
+import { age, h, hasKeyboard, keyedRows, messageOf, setText } from "../dom.js";
 import { TYPES, isOpen } from "../operations.js";
 import { operationAddress } from "../route.js";
 import { newConnections } from "../rpc.js";
 import { createChip } from "./chip.js";
 import { directoryField, fillDirectory, saveDirectory } from "./directory.js";
+import { createDraftField } from "./draft-field.js";
 import { modelChoices, preferredModel } from "./models.js";
 
 /**
@@ -36,6 +37,7 @@ export function operationsView({ rpc, visitor, navigate, list: sessions }) {
     h("div", { class: "scroll" }, h("div", { class: "column start" },
       h("p", { class: "muted" }, "Let Copilot work on a document. Any number of windows and programs can watch."),
       form.node, h("section", { class: "history", "aria-label": "History" }, h("h2", {}, "History"), empty, list))));
+  const rows = keyedRows((/** @type {Operation} */ { operation_id: id }) => id, createRow);
   let timer = 0;
   let isDisposed = false;
 
@@ -44,7 +46,7 @@ export function operationsView({ rpc, visitor, navigate, list: sessions }) {
     try {
       const { operations } = await visitor.call("GET", "operations?limit=50");
       if (isDisposed) return;
-      list.replaceChildren(...operations.map(row));
+      rows.show(list, operations);
       setText(empty, operations.length === 0 ? "No operations yet. Operations are kept for ten minutes after they end." : "");
       if (operations.some((/** @type {Operation} */ { status }) => isOpen(status))) timer = window.setTimeout(load, REFRESH);
     } catch (error) {
@@ -64,17 +66,26 @@ export function operationsView({ rpc, visitor, navigate, list: sessions }) {
     dispose() {
       isDisposed = true;
       clearTimeout(timer);
+      form.dispose();
     },
   };
 }
 
 /** @param {Operation} operation */
-function row({ operation_id: id, type, feature, status, progress, created_at: created, message }) {
-  const startedAt = new Date(created);
-  return h("li", {}, h("a", { href: operationAddress(id), class: "operation-row", "data-state": status },
-    h("strong", {}, TYPES[type] ?? type), h("span", { class: "operation-about" }, feature || message || ""),
-    h("span", { class: "muted" }, isOpen(status) ? `${progress} %` : status),
-    h("time", { class: "muted", datetime: created, title: startedAt.toLocaleString() }, age(Date.now() - startedAt.getTime()))));
+function createRow({ operation_id: id, type, created_at: created }) {
+  const [about, state] = [h("span", { class: "operation-about" }), h("span", { class: "muted" })];
+  const time = h("time", { class: "muted", datetime: created, title: new Date(created).toLocaleString() });
+  const link = h("a", { href: operationAddress(id), class: "operation-row" }, h("strong", {}, TYPES[type] ?? type), about, state, time);
+  return {
+    node: h("li", {}, link),
+    /** @param {Operation} operation */
+    update({ feature, message, status, progress }) {
+      link.dataset.state = status;
+      setText(about, feature || message || "");
+      setText(state, isOpen(status) ? `${progress} %` : status);
+      setText(time, age(Date.now() - Date.parse(created)));
+    },
+  };
 }
 
 /** @param {Options} options */
@@ -126,10 +137,11 @@ function operationForm({ rpc, visitor, navigate, list }) {
     sending = true;
     problem.textContent = "";
     show();
+    const sent = document.value.trim();
     try {
       const { operation_id: id } = await visitor.call("POST", "operations", await request());
       saveDirectory(directory.value);
-      document.value = "";
+      written.forget(sent);
       navigate(operationAddress(id));
     } catch (error) {
       problem.textContent = messageOf(error);
@@ -141,11 +153,13 @@ function operationForm({ rpc, visitor, navigate, list }) {
     event.preventDefault();
     if (!send.disabled) void start();
   });
+  const written = createDraftField({ field: document, id: "operations", onChange: show });
   node.addEventListener("input", show);
   model.select("", "Loading models…");
   show();
   return {
     node,
+    dispose: written.dispose,
     focus: () => hasKeyboard() && document.focus(),
     async load() {
       await fillDirectory(directory, rpc, list());

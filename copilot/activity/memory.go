@@ -12,6 +12,7 @@ import (
 
 // backend stores activities: a [store.Store] or memory. Its methods behave like those of the store.
 type backend interface {
+	Name() string // [store.Activity.OwnerName] of what this process owns
 	Activity(ctx context.Context, kind, id string) (store.Activity, error)
 	Activities(ctx context.Context, kind string, limit int) ([]store.Activity, error)
 	Lines(ctx context.Context, kind, id string, after uint64, limit int) ([][]byte, error)
@@ -42,6 +43,8 @@ func (m *memory) find(id string) *remembered {
 	}
 	return m.all[at]
 }
+
+func (m *memory) Name() string { return "" }
 
 // CatchUp has nothing to wait for.
 func (m *memory) CatchUp(context.Context) error { return nil }

@@ -77,7 +77,7 @@ func (l *Log[H, E]) create(h H, lead [][]byte) error {
 // caller, perhaps in another process, has begun one with this id.
 func (l *Log[H, E]) checkBegun(ctx context.Context, a store.Activity) error {
 	now, err := l.store.Activity(ctx, a.Kind, a.ID)
-	if err == nil && !bytes.Equal(now.Head, a.Head) {
+	if err == nil && (now.OwnerName != l.store.Name() || !bytes.Equal(now.Head, a.Head)) {
 		return store.ErrExists
 	}
 	return err

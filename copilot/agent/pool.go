@@ -75,6 +75,7 @@ type member struct {
 	leases    int
 	directory string      // directory of its sessions, in a divided pool
 	linger    *time.Timer // runs while there are no leases
+	unused    time.Time   // since when linger runs
 	stopping  bool        // the pool ends the process, so that its end is no death; guarded by the pool's lock
 
 	suspect chan struct{} // contains a token if someone doubts that the process is alive
@@ -148,7 +149,7 @@ func (p *Pool) leaseMember(directory string) (*member, error) {
 	}
 	m := p.selectMember(directory)
 	if m == nil {
-		if err := p.checkDirectoryLimit(directory); err != nil {
+		if err := p.makeRoom(directory); err != nil {
 			return nil, err
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), p.options.StartTimeout)
@@ -167,18 +168,38 @@ func (p *Pool) leaseMember(directory string) (*member, error) {
 	return m, nil
 }
 
-// checkDirectoryLimit returns an error if the directory would exceed the limit. The caller must hold the
-// lock.
-func (p *Pool) checkDirectoryLimit(directory string) error {
+// makeRoom stops processes without sessions while the directory would exceed the limit, at first the one that has had none for longest. The
+// caller must hold the lock.
+func (p *Pool) makeRoom(directory string) error {
+	for p.countDirectoriesWith(directory) > MaxDirectories {
+		m := p.longestUnused()
+		if m == nil {
+			return fault.Errorf(fault.Busy, "sessions are open in %d directories, the maximum, because each directory needs its own process: close some", MaxDirectories)
+		}
+		m.linger.Stop()
+		p.stopUnused(m)
+	}
+	return nil
+}
+
+// countDirectoriesWith counts the directories that have processes, and the given one. The caller must hold the lock.
+func (p *Pool) countDirectoriesWith(directory string) int {
 	used := map[string]bool{directory: true}
 	for _, m := range p.members {
 		used[m.directory] = true
 	}
 	delete(used, "") // a process without sessions
-	if len(used) > MaxDirectories {
-		return fault.Errorf(fault.Busy, "sessions are open in %d directories, the maximum, because each directory needs its own process: close some", MaxDirectories)
+	return len(used)
+}
+
+// longestUnused returns the member of a directory that has been without leases for longest, or nil. The caller must hold the lock.
+func (p *Pool) longestUnused() (longest *member) {
+	for _, m := range p.members {
+		if m.linger != nil && m.directory != "" && (longest == nil || m.unused.Before(longest.unused)) {
+			longest = m
+		}
 	}
-	return nil
+	return longest
 }
 
 // selectMember returns the first member with room, or the emptiest if all are full and no more may start; nil
@@ -291,11 +312,16 @@ func (p *Pool) stopAfterLinger(m *member) {
 		if m.linger != timer || p.closed { // it is in use again, or Close stops it
 			return
 		}
-		p.remove(m) // first, so that it gets no new leases
-		m.stopping = !m.dead()
-		p.goroutines.Go(func() { stopWithin(m.agent, stopGently) })
+		p.stopUnused(m)
 	})
-	m.linger = timer
+	m.linger, m.unused = timer, time.Now()
+}
+
+// stopUnused stops a member without leases. The caller must hold the lock.
+func (p *Pool) stopUnused(m *member) {
+	p.remove(m) // first, so that it gets no new leases
+	m.stopping = !m.dead()
+	p.goroutines.Go(func() { stopWithin(m.agent, stopGently) })
 }
 
 // stopGently is how long a process may take to stop gracefully.

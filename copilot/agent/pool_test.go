@@ -568,8 +568,20 @@ func TestDividedPoolHasProcessesForEachDirectory(t *testing.T) {
 		_, err = acquire("/too/many")
 		assert.Equal(t, fault.Busy, fault.KindOf(err), "%v", err)
 		two.Release()
-		time.Sleep(time.Minute)
-		_, err = acquire("/too/many")
+		time.Sleep(time.Second)
+		one.Release()
+		again.Release()
+		_, err = acquire("/one more")
 		require.NoError(t, err, "an unused process makes room")
+		select {
+		case <-two.Agent.Done():
+		case <-one.Agent.Done():
+			assert.Fail(t, "another process has been unused for longer")
+		}
+		kept, err := acquire("/one")
+		require.NoError(t, err)
+		assert.Same(t, one.Agent, kept.Agent)
+		_, err = acquire("/too/many")
+		assert.Equal(t, fault.Busy, fault.KindOf(err), "%v", err)
 	})
 }

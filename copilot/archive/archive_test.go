@@ -1,6 +1,10 @@
 package archive_test
 
 import (
+	"bytes"
+	"database/sql"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -19,7 +23,13 @@ const maxEntry = 100_000
 // stored returns a store with a session "a" that has these events, the first of which has the number 1.
 func stored(t *testing.T, bodies ...event.Body) (*store.Store, *store.Lease) {
 	t.Helper()
-	s, err := store.Open(t.Context(), store.Options{Directory: t.TempDir(), MaxEntry: maxEntry})
+	return storedIn(t, t.TempDir(), bodies...)
+}
+
+// storedIn is stored for a directory.
+func storedIn(t *testing.T, directory string, bodies ...event.Body) (*store.Store, *store.Lease) {
+	t.Helper()
+	s, err := store.Open(t.Context(), store.Options{Directory: directory, MaxEntry: maxEntry})
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = s.Close() })
 	lease, err := s.Create(t.Context(), store.Session{ID: "a"})
@@ -66,6 +76,91 @@ func TestEventsThatWereNeverStoredAreGap(t *testing.T) {
 	var gap *journal.GapError
 	require.ErrorAs(t, err, &gap)
 	assert.EqualValues(t, 10, gap.First)
+}
+
+func TestDamagedEventsAreGap(t *testing.T) {
+	for name, damage := range map[string]func(segment []byte){
+		"the segment":    func(segment []byte) { clear(segment) },
+		"its encoding":   func(segment []byte) { segment[0] = 77 },
+		"its number":     func(segment []byte) { segment[1] ^= 8 },
+		"an event in it": func(segment []byte) { segment[bytes.IndexByte(segment, '{')] = 'x' },
+	} {
+		t.Run(name, func(t *testing.T) {
+			directory := t.TempDir()
+			s, lease := storedIn(t, directory)
+			for n := range uint64(5) { // a segment for each
+				require.NoError(t, archive.Append(lease, journal.Entry[event.Event]{N: n + 1, Value: event.Event{Body: event.Notice{Kind: "k"}}}))
+				require.NoError(t, s.Flush(t.Context()))
+			}
+			overwriteSegment(t, directory, 3, damage)
+			got, err := archive.Read(t.Context(), s, "a", 0, 10)
+			require.NoError(t, err)
+			require.Len(t, got, 2, "what precedes it is read first")
+			_, err = archive.Read(t.Context(), s, "a", 2, 10)
+			var gap *journal.GapError
+			require.ErrorAs(t, err, &gap)
+			require.EqualValues(t, 4, gap.First)
+			got, err = archive.Read(t.Context(), s, "a", 3, 10)
+			require.NoError(t, err)
+			require.Len(t, got, 2)
+		})
+	}
+}
+
+func TestEventWithoutItsPayloadIsGap(t *testing.T) {
+	directory := t.TempDir()
+	s, lease := storedIn(t, directory)
+	for n, b := range []event.Body{event.RunStarted{}, event.ToolEnded{ID: "t", Result: &event.ToolResult{Content: strings.Repeat("result ", 1000)}}, event.RunEnded{}} {
+		require.NoError(t, archive.Append(lease, journal.Entry[event.Event]{N: uint64(n) + 1, Value: event.Event{Body: b}}))
+	}
+	require.NoError(t, s.Flush(t.Context()))
+	withFile(t, directory, func(db *sql.DB) {
+		_, err := db.ExecContext(t.Context(), "DELETE FROM payload")
+		require.NoError(t, err)
+	})
+	got, err := archive.Read(t.Context(), s, "a", 0, 10)
+	require.NoError(t, err)
+	require.Len(t, got, 1)
+	_, err = archive.Read(t.Context(), s, "a", 1, 10)
+	var gap *journal.GapError
+	require.ErrorAs(t, err, &gap)
+	require.EqualValues(t, 3, gap.First)
+}
+
+func TestEventsThatWereLostWithTheFileAreGap(t *testing.T) {
+	directory := filepath.Join(t.TempDir(), "data")
+	s, lease := storedIn(t, directory, event.RunStarted{}, event.RunEnded{})
+	require.NoError(t, os.RemoveAll(directory))
+	require.NoError(t, archive.Append(lease, journal.Entry[event.Event]{N: 3, Value: event.Event{Body: event.RunStarted{}}}))
+	require.NoError(t, s.Flush(t.Context()))
+	_, err := archive.Read(t.Context(), s, "a", 0, 10)
+	var gap *journal.GapError
+	require.ErrorAs(t, err, &gap)
+	require.EqualValues(t, 3, gap.First)
+	got, err := archive.Read(t.Context(), s, "a", 2, 10)
+	require.NoError(t, err)
+	require.Len(t, got, 1)
+}
+
+// overwriteSegment changes the segment of a store that ends with an entry.
+func overwriteSegment(t *testing.T, directory string, last int, change func(segment []byte)) {
+	t.Helper()
+	withFile(t, directory, func(db *sql.DB) {
+		var data []byte
+		require.NoError(t, db.QueryRowContext(t.Context(), "SELECT data FROM segment WHERE last = ?", last).Scan(&data))
+		change(data)
+		_, err := db.ExecContext(t.Context(), "UPDATE segment SET data = ? WHERE last = ?", data, last)
+		require.NoError(t, err)
+	})
+}
+
+// withFile calls do with the file of a store.
+func withFile(t *testing.T, directory string, do func(*sql.DB)) {
+	t.Helper()
+	db, err := sql.Open("sqlite", filepath.Join(directory, "sessions.db")+"?_pragma=busy_timeout(5000)")
+	require.NoError(t, err)
+	defer db.Close()
+	do(db)
 }
 
 func TestLoadedDeltaKnowsWhetherItIsSuperseded(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 	"github.com/copilot-portal/portal/copilot/store"
 )
 
-// Read reads entries of a session after a number. Events that were never stored result in a [journal.GapError]. Other errors have the kind
-// [fault.Unavailable].
+// Read reads entries of a session after a number. Events that were never stored, or are damaged, result in a [journal.GapError]. Other errors
+// have the kind [fault.Unavailable].
 func Read(ctx context.Context, from *store.Store, session string, after uint64, limit int) ([]journal.Entry[event.Event], error) {
 	entries, _, err := read(ctx, from, session, after, limit, func([]byte) bool { return false })
 	return entries, err
@@ -41,12 +41,12 @@ func read(ctx context.Context, from *store.Store, session string, after uint64, 
 	return entries, last, nil
 }
 
-// unpack decodes a stored entry. A gap is a [journal.GapError].
+// unpack decodes a stored entry. A gap is a [journal.GapError], and so is an entry that cannot be decoded: those after it can be read.
 func unpack(entry store.Entry) (journal.Entry[event.Event], error) {
 	e := journal.Entry[event.Event]{N: entry.Number}
 	var err error
 	if e.Value, err = event.Decode(entry.Data); err != nil {
-		return e, err
+		return e, &journal.GapError{First: entry.Number + 1}
 	}
 	switch b := e.Value.Body.(type) {
 	case event.ToolEnded:
@@ -64,11 +64,15 @@ func unpack(entry store.Entry) (journal.Entry[event.Event], error) {
 	return e, nil
 }
 
-// unreadable returns the error for a stored record that cannot be read. A gap stays a gap.
+// unreadable returns the error for a stored record that cannot be read. A gap stays a gap, and damage is one.
 func unreadable(err error) error {
 	var gap *journal.GapError
 	if errors.As(err, &gap) {
 		return err
+	}
+	var damaged *store.DamagedError
+	if errors.As(err, &damaged) {
+		return &journal.GapError{First: damaged.Last + 1}
 	}
 	return fault.Errorf(fault.Unavailable, "the stored record could not be read: %w", err)
 }

@@ -47,8 +47,8 @@ type Store struct {
 	waiting     int                // operations that wait for the turn
 	refused     error              // why the last snapshot failed for a reason that stays for a while
 	retryAt     time.Time
-	restored    []Restored          // completed by this store before [Stores.Recover] looked
-	comparisons map[string][]Change // by trees
+	restored    []Restored // completed by this store before [Stores.Recover] looked
+	comparisons comparisons
 }
 
 // Directory returns the directory, without symbolic links.

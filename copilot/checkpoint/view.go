@@ -47,34 +47,18 @@ func (v *View) Changes(ctx context.Context, s Span) ([]Change, error) {
 	if err != nil {
 		return nil, err
 	}
-	key := s.From.tree + s.To.tree
-	if list, ok := v.use.compared(key); ok && s.To.tree != "" {
+	if s.To.tree == "" || s.From.tree == to {
+		return v.use.compare(ctx, s.From.tree, to, renames)
+	}
+	key := [2]string{s.From.tree, to}
+	if list, ok := v.use.compared(key); ok {
 		return list, nil
 	}
 	list, err := v.use.compare(ctx, s.From.tree, to, renames)
-	if err == nil && s.To.tree != "" {
+	if err == nil {
 		v.use.keepCompared(key, list)
 	}
 	return list, err
-}
-
-// maxCompared is the maximum number of comparisons that are kept in memory.
-const maxCompared = 100
-
-func (s *Store) compared(key string) ([]Change, bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	list, ok := s.comparisons[key]
-	return slices.Clone(list), ok
-}
-
-func (s *Store) keepCompared(key string, list []Change) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.comparisons == nil || len(s.comparisons) >= maxCompared {
-		s.comparisons = map[string][]Change{}
-	}
-	s.comparisons[key] = slices.Clone(list)
 }
 
 // tree returns the tree of a checkpoint, or of the present state.

@@ -39,6 +39,8 @@ type Reader[E any] struct {
 	Interval time.Duration
 	// Idle returns how long the next read may wait. A nil Idle means no limit.
 	Idle func() time.Duration
+	// Retry returns how long All waits after a failed read before it reads again. With 0, or a nil Retry, the error ends it.
+	Retry func(error) time.Duration
 
 	log    Log[E]
 	number func(E) uint64
@@ -119,12 +121,25 @@ func (r *Reader[E]) All(ctx context.Context) iter.Seq2[Batch[E], error] {
 				waiting = idle.restart(r.Idle())
 			}
 			b, err := r.read(ctx, waiting)
+			if r.retries(ctx, err) {
+				continue
+			}
 			if errors.Is(err, io.EOF) || !yield(b, err) || err != nil {
 				return
 			}
 		}
 		yield(Batch[E]{}, ctx.Err())
 	}
+}
+
+// retries waits if there is another attempt after an error.
+func (r *Reader[E]) retries(ctx context.Context, err error) bool {
+	if r.Retry == nil || err == nil || errors.Is(err, io.EOF) || ctx.Err() != nil {
+		return false
+	}
+	pause := r.Retry(err)
+	PauseUntil(ctx, time.Now().Add(pause))
+	return pause > 0
 }
 
 // Until iterates up to a number that the log has reached, without waiting. An error is the last element.

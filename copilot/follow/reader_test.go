@@ -2,6 +2,7 @@ package follow_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -101,4 +102,50 @@ func TestPositionOfAnotherRecordIsGap(t *testing.T) {
 	assert.EqualValues(t, 0, after)
 	require.NotNil(t, gap)
 	assert.True(t, gap.Stale)
+}
+
+// failing is a log that fails some times before it continues.
+type failing struct {
+	follow.Log[follow.Entry]
+
+	errs []error
+}
+
+func (l *failing) Next(ctx context.Context, after uint64, limit int) ([]follow.Entry, error) {
+	if len(l.errs) > 0 {
+		err := l.errs[0]
+		l.errs = l.errs[1:]
+		return nil, err
+	}
+	return l.Log.Next(ctx, after, limit)
+}
+
+func TestReaderReadsOnAfterFailedReads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		busy, over := errors.New("busy"), errors.New("over")
+		r := record(t, 2, 9)
+		r.Close()
+		log := &failing{r, []error{busy, busy}}
+		reader := follow.New[follow.Entry](log, func(e follow.Entry) uint64 { return e.N }, 0)
+		reader.Retry = func(err error) time.Duration {
+			if errors.Is(err, busy) {
+				return time.Second
+			}
+			return 0
+		}
+		began, read := time.Now(), []uint64(nil)
+		for b, err := range reader.All(t.Context()) {
+			require.NoError(t, err)
+			read = append(read, numbers(b.Entries)...)
+		}
+		assert.Equal(t, []uint64{1, 2}, read)
+		assert.Equal(t, 2*time.Second, time.Since(began))
+
+		log.errs = []error{busy, over, busy}
+		var last error
+		for _, err := range reader.All(t.Context()) {
+			last = err
+		}
+		require.ErrorIs(t, last, over)
+	})
 }

@@ -69,6 +69,9 @@ func dial(ctx context.Context, directory, process string) (c net.Conn, err error
 // dialTimeout limits the check whether a process still listens.
 const dialTimeout = time.Second
 
+// refusedOnWindows is the error of Windows for a socket on which no process listens, WSAECONNREFUSED. It is no error of other systems.
+const refusedOnWindows = syscall.Errno(10061)
+
 // names returns the names of the processes that have sockets.
 func names(directory string) (list []string) {
 	entries, _ := os.ReadDir(directory) // without them there are none
@@ -88,7 +91,7 @@ func removeStale(directory string) {
 		cancel()
 		if err == nil {
 			_ = c.Close()
-		} else if errors.Is(err, syscall.ECONNREFUSED) {
+		} else if errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, refusedOnWindows) {
 			_ = os.Remove(filepath.Join(directory, process+suffix))
 		}
 	}

@@ -17,6 +17,40 @@ const (
 	joined         // the agent has the prompt
 )
 
+// maxWaiting is the maximum size of the prompts that wait in a session, in bytes: they are stored together. One that waits alone may be
+// larger.
+const maxWaiting = 64 << 20
+
+// checkRoom fails if a prompt would be too much beside those that wait, without that of a run which it replaces, if any.
+func (m *Machine) checkRoom(p event.Prompt, tools *[]event.Tool, replaced *Run) error {
+	waiting := 0
+	for _, r := range m.queue {
+		if r != replaced {
+			waiting += promptSize(r.Prompt, r.tools)
+		}
+	}
+	for _, s := range m.run.steers {
+		if s.from == nil {
+			waiting += promptSize(s.prompt, nil)
+		}
+	}
+	if waiting > 0 && waiting+promptSize(p, tools) > maxWaiting {
+		return fault.Errorf(fault.Busy, "the prompts that wait would exceed %d MiB, with their attachments; try again when some have run, or attach files by their paths", maxWaiting>>20)
+	}
+	return nil
+}
+
+// promptSize estimates the size of a prompt, in bytes.
+func promptSize(p event.Prompt, tools *[]event.Tool) int {
+	size := event.Cost(event.Event{Body: event.UserMessage{Prompt: p}})
+	if tools != nil {
+		for _, t := range *tools {
+			size += event.EntryCost + len(t.Description) + len(t.Schema)
+		}
+	}
+	return size
+}
+
 // SentEarlier is the text of the end of a run whose prompt was sent into the run before it.
 const SentEarlier = "the prompt was sent into an earlier run"
 
@@ -27,7 +61,7 @@ func (r *Run) Waits() bool { return !r.Cancelled() && r.join == notJoined }
 func (r *Run) NeedsStore() bool { return !r.Cancelled() && !r.OnlyCompacts() && r.join != joined }
 
 // Edit replaces the text of a queued prompt; everything else of the prompt stays. Errors: [fault.ErrRunNotFound] if it is no longer
-// queued, [fault.ErrSessionClosed], those of [event.Prompt.Check].
+// queued, [fault.ErrSessionClosed], those of [event.Prompt.Check], kind [fault.Busy] if it is too large.
 func (m *Machine) Edit(id, text string) error {
 	i, err := m.queued(id)
 	if err != nil {
@@ -40,6 +74,9 @@ func (m *Machine) Edit(id, text string) error {
 	p := old.Prompt
 	p.Text = text
 	if err := p.Check(); err != nil {
+		return err
+	}
+	if err := m.checkRoom(p, old.tools, old); err != nil {
 		return err
 	}
 	m.queue[i] = &Run{ID: old.ID, Prompt: p, tools: old.tools}

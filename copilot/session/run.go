@@ -111,11 +111,14 @@ func (m *Machine) enqueue(r *Run) (id string, err error) {
 	case m.run == nil:
 		m.start(r)
 		m.advance()
-	case len(m.queue) < maxQueue:
+	case len(m.queue) >= maxQueue:
+		return "", fault.Errorf(fault.Busy, "%d prompts wait already; try again when some have run", maxQueue)
+	default:
+		if err := m.checkRoom(r.Prompt, r.tools, nil); err != nil {
+			return "", err
+		}
 		m.queue = append(m.queue, r)
 		m.queueChanged()
-	default:
-		return "", fault.Errorf(fault.Busy, "%d prompts wait already; try again when some have run", maxQueue)
 	}
 	return r.ID, nil
 }

@@ -12,13 +12,14 @@ import (
 )
 
 // TestSimulatedSessionsKeepTheRules drives sessions with random clients, agents and stores, which fail,
-// hang, die and answer late. It checks the rules after each step; see [checker]. PORTAL_SEED replays a seed.
+// hang, die and answer late. It checks the rules after each step; see [checker]. PORTAL_SEED replays a seed;
+// only the long run takes new ones.
 func TestSimulatedSessionsKeepTheRules(t *testing.T) {
 	t.Parallel()
 	const steps = 2_000
-	seeds, first := 150, rand.Uint64()
+	seeds, first := 150, uint64(1)
 	if os.Getenv("PORTAL_SOAK") != "" {
-		seeds = 50_000
+		seeds, first = 50_000, rand.Uint64()>>1
 	}
 	if given := os.Getenv("PORTAL_SEED"); given != "" {
 		seed, err := strconv.ParseUint(given, 10, 64)

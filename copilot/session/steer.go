@@ -17,6 +17,9 @@ func (m *Machine) steer(p event.Prompt) (run string, err error) {
 	if r.pending != nil { // a CLI that resumes a call ends it twice if a prompt steers it
 		return m.submit(p)
 	}
+	if err := m.checkRoom(p, nil, nil); err != nil {
+		return "", err
+	}
 	p.RefuseIfBusy, p.Tools = false, nil
 	r.steers = append(r.steers, steer{prompt: p})
 	m.deliver(r)

@@ -199,6 +199,26 @@ func TestLinkExpires(t *testing.T) {
 	})
 }
 
+func TestLinkExpiresWhileTheStoreCannotBeRead(t *testing.T) {
+	directory := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		s := open(t, directory)
+		w := newWorld(t, nil)
+		shares := share.New(w.host, s)
+		_, token, err := shares.Create(t.Context(), share.Order{Session: w.a.ID(), Lifetime: time.Hour})
+		require.NoError(t, err)
+		ctx, _, done, err := shares.Use(t.Context(), token)
+		require.NoError(t, err)
+		defer done()
+		require.NoError(t, s.Close())
+		time.Sleep(time.Hour - time.Second)
+		require.NoError(t, ctx.Err(), "the store may be read again")
+		time.Sleep(time.Second)
+		synctest.Wait()
+		require.ErrorIs(t, context.Cause(ctx), share.ErrNotFound)
+	})
+}
+
 func TestLastUseIsKeptToTheMinute(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, nil)

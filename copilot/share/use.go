@@ -72,7 +72,12 @@ func (s *Shares) watch(ctx context.Context, u *use, token string, x Share) {
 		case <-expiry.C:
 		case <-check.C:
 		}
-		if _, err := s.Find(ctx, token); errors.Is(err, ErrNotFound) { // another error may pass
+		ended := !x.Expires.After(time.Now()) // also while the store cannot be read
+		if !ended {
+			_, err := s.Find(ctx, token)
+			ended = errors.Is(err, ErrNotFound) // another error may pass
+		}
+		if ended {
 			u.end(ErrNotFound)
 			return
 		}

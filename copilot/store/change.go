@@ -158,7 +158,11 @@ func (s *Store) entryChanges(ctx context.Context, c *Change, id string, after ui
 	if after >= c.Last {
 		return nil
 	}
-	if c.Entries, err = s.readUpTo(ctx, id, after, 0, changeSize); err != nil {
+	c.Entries, err = s.readUpTo(ctx, id, after, 0, changeSize)
+	if damaged, ok := errors.AsType[*DamagedError](err); ok {
+		c.Entries, err = []Entry{{Number: damaged.Last}}, nil // all nodes get the gap
+	}
+	if err != nil {
 		return err
 	}
 	last := c.Last

@@ -53,6 +53,30 @@ func TestFileOfANodeIsOnlyReadOutsideItsCluster(t *testing.T) {
 	require.Empty(t, name)
 }
 
+func TestDamagedEntriesAreLoggedAsAGap(t *testing.T) {
+	directory := t.TempDir()
+	alone := func(o *store.Options) { o.Cluster = cutOff{} }
+	s := open(t, directory, alone)
+	_, err := s.Join(t.Context(), "team", "node-1")
+	require.NoError(t, err)
+	l := create(t, s, "a")
+	for n := uint64(1); n <= 3; n++ {
+		fill(t, s, l, n, n)
+	}
+	require.NoError(t, l.Release(t.Context()))
+	require.NoError(t, s.Close())
+	change(t, directory, "UPDATE segment SET data = zeroblob(length(data)) WHERE last = 2")
+	s = open(t, directory, alone)
+	var entries []store.Entry
+	for after, more := uint64(0), true; more; {
+		c, err := s.Change(t.Context(), "session/a", 0, after)
+		require.NoError(t, err)
+		entries = append(entries, c.Entries...)
+		after, more = c.Last, c.More
+	}
+	require.Equal(t, []store.Entry{entry(1), {Number: 2}, entry(3)}, entries)
+}
+
 func TestSessionIsLostOnceToTheMessagesOfAnotherNode(t *testing.T) {
 	var log bytes.Buffer
 	s := open(t, t.TempDir(), func(o *store.Options) {

@@ -139,6 +139,13 @@ func (d *database) check(ctx context.Context) error {
 	return d.options.describe(Corrupt, errors.New(found))
 }
 
+// rebuildIndex makes the index of texts anew.
+func (d *database) rebuildIndex(ctx context.Context) error {
+	d.options.Log.Warn("the index of texts is damaged; it is made anew")
+	_, err := d.exec(ctx, "INSERT INTO word (word) VALUES ('rebuild')")
+	return err
+}
+
 // isSameFile reports whether the opened file is still in its place.
 func (d *database) isSameFile() bool {
 	info, err := os.Stat(d.options.file())

@@ -25,6 +25,8 @@ var (
 type InUseError struct {
 	Session string
 	PID     int
+
+	doubtful bool // its heartbeat is so late that it may be gone
 }
 
 // Error names the process.
@@ -32,7 +34,23 @@ func (e *InUseError) Error() string {
 	return fmt.Sprintf("session %s is in use by process %d", e.Session, e.PID)
 }
 
-// Entry is one entry of a session's record. The store keeps the slices, so they must not change.
+// DamagedError reports stored entries that cannot be read any more; later ones may be readable.
+type DamagedError struct {
+	Session string
+	Last    uint64 // number of the last of them
+	cause   error
+}
+
+// Error names the last entry.
+func (e *DamagedError) Error() string {
+	return fmt.Sprintf("session %s, entries up to %d: %v", e.Session, e.Last, e.cause)
+}
+
+// Unwrap returns what is damaged.
+func (e *DamagedError) Unwrap() error { return e.cause }
+
+// Entry is one entry of a session's record. The store keeps the slices, so they must not change. One without data stands for
+// entries up to its number that are lost.
 type Entry struct {
 	Number  uint64 // larger than the one before; numbers may have holes
 	Data    []byte

@@ -51,6 +51,18 @@ func (o Options) failure(err error) error {
 	return err
 }
 
+// isIndexDamage reports whether an error is about the index of texts, which can be made anew.
+func isIndexDamage(err error) bool {
+	from, ok := errors.AsType[*sqlite.Error](err)
+	return ok && from.Code() == sqlite3.SQLITE_CORRUPT_VTAB
+}
+
+// isRefusal reports whether an error is about what was to be written, not about the file.
+func isRefusal(err error) bool {
+	from, ok := errors.AsType[*sqlite.Error](err)
+	return ok && slices.Contains([]int{sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_CONSTRAINT}, from.Code()&0xff)
+}
+
 func kindOf(code int) Kind {
 	switch code {
 	case sqlite3.SQLITE_IOERR_SHMSIZE, sqlite3.SQLITE_IOERR_SHMOPEN:

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -33,44 +34,71 @@ func TestSessionHasOneOwner(t *testing.T) {
 	require.ErrorIs(t, err, store.ErrNotFound)
 }
 
-// Owners written by another process, and whether their session can be acquired.
+// Owners written by another process, and when their session can be acquired.
 func TestOwnerIsDeadOnlyWhenProven(t *testing.T) {
 	me := store.Started(os.Getpid())
 	require.NotEmpty(t, me)
-	now := time.Now()
+	type verdict string
+	const held, gone, silent verdict = "held", "gone", "gone after five intervals"
 	cases := map[string]struct {
 		pid   int
 		start string
 		host  string // empty: this one
-		beat  time.Time
-		free  bool
+		late  time.Duration
+		want  verdict
 	}{
-		"a live local process holds it, however late its heartbeat":       {os.Getpid(), me, "", now.Add(-time.Hour), false},
-		"an owner whose process id was reused is gone":                    {os.Getpid(), "1", "", now, true},
-		"a dead local process is gone at once":                            {1 << 30, "1", "", now, true},
-		"a remote owner with a recent heartbeat is alive":                 {os.Getpid(), me, "elsewhere", now, false},
-		"a remote owner with an old heartbeat is gone":                    {os.Getpid(), me, "elsewhere", now.Add(-time.Minute), true},
-		"a heartbeat in the future does not prove that the owner is gone": {os.Getpid(), me, "elsewhere", now.Add(time.Hour), false},
-		"an owner from before the last boot is judged by its heartbeat":   {1, "1", "before", now.Add(-time.Hour), true},
-		"without process start times, a recent heartbeat means alive":     {os.Getpid(), "", "", now, false},
+		"a live local process holds it, however late its heartbeat":       {os.Getpid(), me, "", time.Hour, held},
+		"an owner whose process id was reused is gone":                    {os.Getpid(), "1", "", 0, gone},
+		"a dead local process is gone at once":                            {1 << 30, "1", "", 0, gone},
+		"a remote owner with a recent heartbeat is alive":                 {os.Getpid(), me, "elsewhere", 0, held},
+		"a remote owner with an old heartbeat is gone if none follows":    {os.Getpid(), me, "elsewhere", time.Minute, silent},
+		"a heartbeat in the future does not prove that the owner is gone": {os.Getpid(), me, "elsewhere", -time.Hour, held},
+		"an owner from before the last boot is judged by its heartbeat":   {1, "1", "before", time.Hour, silent},
+		"without process start times, a recent heartbeat means alive":     {os.Getpid(), "", "", 0, held},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			directory := t.TempDir()
-			owner := open(t, directory, func(o *store.Options) { o.Heartbeat = time.Hour })
-			create(t, owner, "a")
-			change(t, directory, "UPDATE owner SET pid = ?, start = ?, host = iif(? = '', host, ?), beat = ?",
-				c.pid, c.start, c.host, c.host, c.beat.Add(time.Since(now)).UnixMilli())
-			_, err := open(t, directory).Acquire(t.Context(), "a")
-			if c.free {
-				require.NoError(t, err)
-				return
-			}
-			var held *store.InUseError
-			require.ErrorAs(t, err, &held)
-			require.Equal(t, c.pid, held.PID)
+			synctest.Test(t, func(t *testing.T) {
+				owner, s := open(t, directory, func(o *store.Options) { o.Heartbeat = time.Hour }), open(t, directory)
+				create(t, owner, "a")
+				change(t, directory, "UPDATE owner SET pid = ?, start = ?, host = iif(? = '', host, ?), beat = ?",
+					c.pid, c.start, c.host, c.host, time.Now().Add(-c.late).UnixMilli())
+				began := time.Now()
+				_, err := s.Acquire(t.Context(), "a")
+				if c.want == held {
+					var inUse *store.InUseError
+					require.ErrorAs(t, err, &inUse)
+					require.Equal(t, c.pid, inUse.PID)
+				} else {
+					require.NoError(t, err)
+				}
+				require.Equal(t, c.want == silent, time.Since(began) >= 10*time.Second)
+			})
 		})
 	}
+}
+
+// After a sleep of the machine, or a step of its clock, the last heartbeat of every process is old.
+func TestOwnerLivesThoughItsLastHeartbeatIsOld(t *testing.T) {
+	directory := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		owner, s := open(t, directory, func(o *store.Options) { o.Heartbeat = 3 * time.Second }), open(t, directory)
+		l := create(t, owner, "a")
+		fill(t, owner, l, 1, 3)
+		change(t, directory, "UPDATE owner SET host = 'elsewhere', beat = ?", time.Now().Add(-time.Hour).UnixMilli())
+		ids, err := s.Orphans(t.Context())
+		require.NoError(t, err)
+		require.Empty(t, ids)
+		var held *store.InUseError
+		_, err = s.Acquire(t.Context(), "a")
+		require.ErrorAs(t, err, &held, "its next heartbeat comes")
+		time.Sleep(time.Minute) // nobody looks
+		change(t, directory, "UPDATE owner SET beat = ?", time.Now().Add(-time.Hour).UnixMilli())
+		_, err = s.Acquire(t.Context(), "a")
+		require.ErrorAs(t, err, &held)
+		fill(t, owner, l, 4, 5)
+	})
 }
 
 func TestFrozenFutureHeartbeatMeansDeadOwner(t *testing.T) {
@@ -85,13 +113,10 @@ func TestFrozenFutureHeartbeatMeansDeadOwner(t *testing.T) {
 	}, 10*time.Second, 10*time.Millisecond)
 }
 
-// withDeadOwners runs do while owners look dead. A heartbeat may come in between.
-func withDeadOwners(t *testing.T, directory string, do func() error) {
+// killOwners makes the owners of a file look dead.
+func killOwners(t *testing.T, directory string) {
 	t.Helper()
-	require.Eventually(t, func() bool {
-		change(t, directory, "UPDATE owner SET host = 'elsewhere', beat = 0")
-		return do() == nil
-	}, 20*time.Second, time.Millisecond)
+	change(t, directory, "UPDATE owner SET start = '1'")
 }
 
 func TestLostLeaseIsNoticedBeforeTheNextWrite(t *testing.T) {
@@ -99,17 +124,16 @@ func TestLostLeaseIsNoticedBeforeTheNextWrite(t *testing.T) {
 		"acquired by another": func(t *testing.T, directory string) {
 			t.Helper()
 			s := open(t, directory)
-			var l *store.Lease
-			withDeadOwners(t, directory, func() (err error) {
-				l, err = s.Acquire(t.Context(), "a")
-				return err
-			})
+			killOwners(t, directory)
+			l, err := s.Acquire(t.Context(), "a")
+			require.NoError(t, err)
 			fill(t, s, l, 4, 5)
 		},
 		"deleted": func(t *testing.T, directory string) {
 			t.Helper()
 			s := open(t, directory)
-			withDeadOwners(t, directory, func() error { return s.Delete(t.Context(), "a") })
+			killOwners(t, directory)
+			require.NoError(t, s.Delete(t.Context(), "a"))
 		},
 	} {
 		for _, how := range []string{"by writing", "by the heartbeat"} {

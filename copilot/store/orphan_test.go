@@ -3,6 +3,7 @@ package store_test
 import (
 	"os"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -17,39 +18,45 @@ func owned(t *testing.T, directory, id string) {
 }
 
 func TestOrphansAreSessionsOfDeadOwners(t *testing.T) {
-	directory := t.TempDir()
-	s := open(t, directory)
-	ids, err := s.Orphans(t.Context())
-	require.NoError(t, err)
-	require.Empty(t, ids)
-
-	create(t, s, "own")
-	require.NoError(t, create(t, s, "free").Release(t.Context()))
 	me := store.Started(os.Getpid())
-	for i, c := range []struct {
-		id, start, host string // host empty: this one
-		beat            time.Duration
-	}{
-		{"killed", "1", "", 0},
-		{"living", me, "", time.Hour},
-		{"killed later", "1", "", 0},
-		{"silent elsewhere", me, "elsewhere", time.Minute},
-		{"living elsewhere", me, "elsewhere", 0},
-	} {
-		owned(t, directory, c.id)
-		change(t, directory, `UPDATE owner SET start = ?, host = iif(? = '', host, ?), beat = ?
-			WHERE key = (SELECT owner FROM session WHERE id = ?)`, c.start, c.host, c.host, time.Now().Add(-c.beat).UnixMilli(), c.id)
-		change(t, directory, "UPDATE session SET changed = ? WHERE id = ?", i+1, c.id)
-	}
-	ids, err = s.Orphans(t.Context())
-	require.NoError(t, err)
-	require.Equal(t, []string{"silent elsewhere", "killed later", "killed"}, ids)
+	synctest.Test(t, func(t *testing.T) {
+		directory := t.TempDir()
+		s := open(t, directory)
+		orphans := func() []string {
+			ids, err := s.Orphans(t.Context())
+			require.NoError(t, err)
+			return ids
+		}
+		require.Empty(t, orphans())
 
-	_, err = s.Acquire(t.Context(), "killed later")
-	require.NoError(t, err)
-	ids, err = s.Orphans(t.Context())
-	require.NoError(t, err)
-	require.Equal(t, []string{"silent elsewhere", "killed"}, ids, "an acquired session is not an orphan")
+		create(t, s, "own")
+		require.NoError(t, create(t, s, "free").Release(t.Context()))
+		for i, c := range []struct {
+			id, start, host string // host empty: this one
+			late            time.Duration
+		}{
+			{"killed", "1", "", 0},
+			{"living", me, "", time.Hour},
+			{"killed later", "1", "", 0},
+			{"silent elsewhere", me, "elsewhere", time.Minute},
+			{"living elsewhere", me, "elsewhere", 0},
+		} {
+			owned(t, directory, c.id)
+			change(t, directory, `UPDATE owner SET start = ?, host = iif(? = '', host, ?), beat = ?
+				WHERE key = (SELECT owner FROM session WHERE id = ?)`, c.start, c.host, c.host, time.Now().Add(-c.late).UnixMilli(), c.id)
+			change(t, directory, "UPDATE session SET changed = ? WHERE id = ?", i+1, c.id)
+		}
+		for range 5 {
+			require.Equal(t, []string{"killed later", "killed"}, orphans())
+			time.Sleep(2 * time.Second)
+			change(t, directory, "UPDATE owner SET beat = ? WHERE key = (SELECT owner FROM session WHERE id = 'living elsewhere')", time.Now().UnixMilli())
+		}
+		require.Equal(t, []string{"silent elsewhere", "killed later", "killed"}, orphans())
+
+		_, err := s.Acquire(t.Context(), "killed later")
+		require.NoError(t, err)
+		require.Equal(t, []string{"silent elsewhere", "killed"}, orphans(), "an acquired session is not an orphan")
+	})
 }
 
 func TestOrphansAreFoundByTheirOwners(t *testing.T) {

@@ -26,15 +26,17 @@ func (o owner) name() string { return strconv.FormatInt(o.key, 36) }
 // Name returns a name of this process that no other process on the store has, made of letters and digits.
 func (s *Store) Name() string { return s.self.name() }
 
-// heartbeatSeen is a heartbeat and the time when this process first saw it.
+// heartbeatSeen is what this process has seen of the heartbeat of another one.
 type heartbeatSeen struct {
-	beat int64
-	at   time.Time
+	beat   int64
+	at     time.Time     // of the last look
+	silent time.Duration // how long it has not changed, as far as this process has looked
+	moved  bool          // it has changed since the first look
 }
 
 // isOwnerGone reports whether an owner has provably ended: according to the kernel where process ids are comparable,
-// otherwise according to its heartbeat. A heartbeat from the future proves nothing, so this process watches it for as
-// long as a heartbeat may be late.
+// otherwise because this process has watched its heartbeat for as long as one may be late. The time in a heartbeat proves
+// nothing: a machine sleeps, and clocks are set.
 func (w *writer) isOwnerGone(o owner, now time.Time) bool {
 	if o.key == w.self.key {
 		return true // a lease of this process that nothing holds
@@ -42,15 +44,49 @@ func (w *writer) isOwnerGone(o owner, now time.Time) bool {
 	if o.isElsewhere() || w.isLocal(o) {
 		return w.isDead(o)
 	}
-	late := 5 * w.options.Heartbeat
-	if age := now.Sub(time.UnixMilli(o.beat)); age >= 0 {
-		return age > late
+	return w.look(o, now).silent >= w.lateAfter()
+}
+
+// lateAfter returns for how long a living owner may be silent.
+func (s *Store) lateAfter() time.Duration { return 5 * s.options.Heartbeat }
+
+// look notes the heartbeat of an owner. Between two looks, no more than one interval counts as silence: both processes may have been
+// suspended.
+func (w *writer) look(o owner, now time.Time) heartbeatSeen {
+	seen, known := w.seen[o.key]
+	switch {
+	case known && seen.beat == o.beat:
+		seen.silent += min(now.Sub(seen.at), w.options.Heartbeat)
+	default:
+		seen = heartbeatSeen{beat: o.beat, moved: known}
 	}
-	if seen, ok := w.seen[o.key]; ok && seen.beat == o.beat {
-		return now.Sub(seen.at) > late
+	seen.at = now
+	w.seen[o.key] = seen
+	return seen
+}
+
+// inUse returns the error for a session whose owner is not provably gone.
+func (w *writer) inUse(session string, o owner) *InUseError {
+	seen, watched := w.seen[o.key]
+	doubtful := watched && !seen.moved && time.Since(time.UnixMilli(o.beat)) > w.lateAfter()
+	return &InUseError{Session: session, PID: o.pid, doubtful: doubtful}
+}
+
+// untilProven repeats do while the owner of the session that it needs looks gone, until that is proven or the owner is heard.
+func (s *Store) untilProven(ctx context.Context, do func() error) error {
+	for {
+		err := do()
+		if held, inUse := errors.AsType[*InUseError](err); !inUse || !held.doubtful {
+			return err
+		}
+		select {
+		case <-time.After(s.options.Heartbeat):
+		case <-ctx.Done():
+			return err
+		case <-s.closing:
+			return err
+		}
 	}
-	w.seen[o.key] = heartbeatSeen{beat: o.beat, at: now}
-	return false
 }
 
 // isLocal reports whether an owner's process id and start time are comparable with this process's.
@@ -151,14 +187,17 @@ func (s *Store) Create(ctx context.Context, head Session) (*Lease, error) {
 	})
 }
 
-// Acquire acquires the lease of a session that is free or whose owner is provably gone. Otherwise it fails with an
-// [*InUseError], or with [ErrNotFound] if there is no such session.
-func (s *Store) Acquire(ctx context.Context, id string) (*Lease, error) {
-	claim, err := s.claim(ctx, func(ctx context.Context, w *writer) (Change, error) { return w.claimSession(ctx, id) })
-	if err != nil {
-		return nil, err
-	}
-	return ask(ctx, s, func(ctx context.Context, w *writer) (*Lease, error) { return w.acquire(ctx, id, claim) })
+// Acquire acquires the lease of a session that is free or whose owner is provably gone; the proof may take five heartbeats. Otherwise it
+// fails with an [*InUseError], or with [ErrNotFound] if there is no such session.
+func (s *Store) Acquire(ctx context.Context, id string) (l *Lease, err error) {
+	err = s.untilProven(ctx, func() error {
+		claim, err := s.claim(ctx, func(ctx context.Context, w *writer) (Change, error) { return w.claimSession(ctx, id) })
+		if err == nil {
+			l, err = ask(ctx, s, func(ctx context.Context, w *writer) (*Lease, error) { return w.acquire(ctx, id, claim) })
+		}
+		return err
+	})
+	return l, err
 }
 
 // insert stores a session that this process holds.
@@ -240,7 +279,7 @@ func (w *writer) freeSessionKey(ctx context.Context, id string) (int64, error) {
 		return 0, err
 	}
 	if o.key != 0 && !w.isOwnerGone(o, time.Now()) {
-		return 0, &InUseError{Session: id, PID: o.pid}
+		return 0, w.inUse(id, o)
 	}
 	return key, nil
 }

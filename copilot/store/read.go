@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
 	"time"
 )
 
@@ -79,7 +78,7 @@ func (s *Store) WithPosition(ctx context.Context, name string) ([]string, error)
 }
 
 // Read returns at most limit entries (0: no limit) and 8 MiB of a session after a number, at least one. It returns none if
-// there are no more at present, or no such session.
+// there are no more at present, or no such session, and fails with a [*DamagedError] if the next ones are damaged.
 func (s *Store) Read(ctx context.Context, id string, after uint64, limit int) ([]Entry, error) {
 	return s.readUpTo(ctx, id, after, limit, readSize)
 }
@@ -93,18 +92,19 @@ func (s *Store) readUpTo(ctx context.Context, id string, after uint64, limit, by
 	}
 	defer tx.Rollback() //nolint:errcheck // nothing was written
 	key, found, err := segments(ctx, tx, id, after, limit, bytes)
-	if err != nil {
+	_, isDamaged := errors.AsType[*DamagedError](err)
+	if err != nil && (!isDamaged || len(found) == 0) { // otherwise the next read reports it
 		return nil, s.readError(err)
 	}
-	r := resolver{tx: tx, session: key, known: map[string][]byte{}}
+	r := resolver{tx: tx, id: id, session: key, known: map[string][]byte{}}
 	var entries []Entry
 	size := 0
 	for _, p := range found {
-		e := Entry{Number: p.number}
-		if e.Data, err = r.bytes(ctx, p.data); err != nil {
-			return nil, s.readError(err)
+		e, err := r.entry(ctx, p)
+		if errors.Is(err, errPayload) && len(entries) > 0 {
+			break // the next read reports it
 		}
-		if e.Payload, err = r.bytes(ctx, p.payload); err != nil {
+		if err != nil {
 			return nil, s.readError(err)
 		}
 		if size += e.size(); size > bytes && len(entries) > 0 {
@@ -115,9 +115,9 @@ func (s *Store) readUpTo(ctx context.Context, id string, after uint64, limit, by
 	return entries, nil
 }
 
-// segments returns the packed entries after a number.
+// segments returns the packed entries after a number, also those before an error.
 func segments(ctx context.Context, tx *sql.Tx, id string, after uint64, limit, bytes int) (key int64, found []packedEntry, err error) {
-	rows, err := tx.QueryContext(ctx, `SELECT session, data FROM segment
+	rows, err := tx.QueryContext(ctx, `SELECT session, last, data FROM segment
 		WHERE session = (SELECT key FROM session WHERE id = ?) AND last > ? ORDER BY last`, id, int64(min(after, 1<<63-1)))
 	if err != nil {
 		return 0, nil, err
@@ -125,13 +125,9 @@ func segments(ctx context.Context, tx *sql.Tx, id string, after uint64, limit, b
 	defer rows.Close() //nolint:errcheck // Err reports it
 	size := 0
 	for rows.Next() && size <= bytes && (limit <= 0 || len(found) < limit) {
-		var data []byte
-		if err := rows.Scan(&key, &data); err != nil {
-			return 0, nil, err
-		}
-		entries, err := decode(data)
+		entries, err := scanSegment(rows, id, &key)
 		if err != nil {
-			return 0, nil, fmt.Errorf("session %s after %d: %w", id, after, err)
+			return key, found, err
 		}
 		for _, e := range entries {
 			if e.number > after && (limit <= 0 || len(found) < limit) {
@@ -143,11 +139,40 @@ func segments(ctx context.Context, tx *sql.Tx, id string, after uint64, limit, b
 	return key, found, rows.Err()
 }
 
+// scanSegment decodes a row of segments.
+func scanSegment(row scanner, id string, key *int64) ([]packedEntry, error) {
+	var data []byte
+	var last uint64
+	if err := row.Scan(key, &last, &data); err != nil {
+		return nil, err
+	}
+	entries, err := decode(data)
+	if err == nil && (len(entries) == 0 || entries[len(entries)-1].number != last) {
+		err = errSegment
+	}
+	if err != nil {
+		return nil, &DamagedError{Session: id, Last: last, cause: err}
+	}
+	return entries, nil
+}
+
 // resolver finds payloads by their hashes.
 type resolver struct {
 	tx      *sql.Tx
+	id      string
 	session int64
 	known   map[string][]byte
+}
+
+func (r resolver) entry(ctx context.Context, p packedEntry) (e Entry, err error) {
+	e.Number = p.number
+	if e.Data, err = r.bytes(ctx, p.data); err == nil {
+		e.Payload, err = r.bytes(ctx, p.payload)
+	}
+	if errors.Is(err, errPayload) {
+		err = &DamagedError{Session: r.id, Last: p.number, cause: err}
+	}
+	return e, err
 }
 
 func (r resolver) bytes(ctx context.Context, p entryPart) ([]byte, error) {
@@ -184,7 +209,7 @@ func one[T any](ctx context.Context, s *Store, scan func(scanner) (T, error), qu
 	return list[0], nil
 }
 
-// readError converts an error for people. If the file is damaged, the writer checks it and moves it aside.
+// readError converts an error for people. If the file is damaged, the writer examines it.
 func (s *Store) readError(err error) error {
 	if err == nil {
 		return nil
@@ -194,11 +219,38 @@ func (s *Store) readError(err error) error {
 		return ErrClosed
 	default:
 	}
+	if damaged, ok := errors.AsType[*DamagedError](err); ok {
+		s.options.Log.Warn("a part of a stored record is damaged; readers get a gap in its place", "error", damaged)
+	}
 	err = s.options.failure(err)
 	if kind(err) == Corrupt {
-		go func() {
-			_ = s.do(context.Background(), func(ctx context.Context, w *writer) error { return w.db.check(ctx) })
-		}()
+		select {
+		case s.damage <- err:
+			signal(s.wake)
+		default:
+		}
 	}
 	return err
+}
+
+// examineEvery is how often the file is examined at most: that may read all of it.
+const examineEvery = time.Minute
+
+// examine looks for damage that a reader has found. What cannot be repaired is moved aside.
+func (w *writer) examine(ctx context.Context) {
+	var found error
+	select {
+	case found = <-w.damage:
+	default:
+	}
+	if found == nil || !w.examined.IsZero() && time.Since(w.examined) < examineEvery {
+		return
+	}
+	w.examined = time.Now()
+	_ = w.try(ctx, func(ctx context.Context) error { // the next attempt to write reports a failure
+		if isIndexDamage(found) {
+			return w.db.rebuildIndex(ctx)
+		}
+		return w.db.check(ctx)
+	})
 }

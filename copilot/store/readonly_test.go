@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/copilot-portal/portal/copilot/flock"
 	"github.com/copilot-portal/portal/copilot/store"
 )
 
@@ -32,6 +33,28 @@ func TestUnwritableFileIsReadUntilItCanBeWritten(t *testing.T) {
 
 	s = open(t, directory, func(o *store.Options) { o.Busy, o.Heartbeat = 50*time.Millisecond, 20*time.Millisecond })
 	require.NoError(t, os.Remove(lock))
+	until(t, s, "")
+	fill(t, s, create(t, s, "b"), 1, 10)
+	same(t, all(t, s, "a"), 1, 100)
+}
+
+func TestLockedFileIsReadUntilItCanBeWritten(t *testing.T) {
+	directory := t.TempDir()
+	s := open(t, directory)
+	fill(t, s, create(t, s, "a"), 1, 100)
+	require.NoError(t, s.Close())
+	held, err := flock.Lock(t.Context(), file(directory)+".lock")
+	require.NoError(t, err)
+	defer held.Close()
+
+	busy := func(o *store.Options) { o.Busy = 50 * time.Millisecond }
+	s = open(t, directory, busy)
+	require.Equal(t, store.Locked, s.Failure().Kind)
+	same(t, all(t, s, "a"), 1, 100)
+	require.NoError(t, s.Close(), "nothing is lost")
+
+	s = open(t, directory, busy)
+	require.NoError(t, held.Close())
 	until(t, s, "")
 	fill(t, s, create(t, s, "b"), 1, 10)
 	same(t, all(t, s, "a"), 1, 100)

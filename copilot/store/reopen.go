@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"os"
 	"slices"
 	"time"
@@ -126,17 +127,12 @@ func (w *writer) restore(ctx context.Context) error {
 			return w.disownActivities(ctx)
 		}
 		for _, l := range w.leases {
-			var holder sql.NullInt64
-			var epoch uint64
-			err := w.db.row(ctx, "SELECT key, epoch, owner FROM session WHERE id = ?", []any{l.id}, &l.key, &epoch, &holder)
-			switch {
-			case errors.Is(err, sql.ErrNoRows):
-				err = w.insert(ctx, l)
-			case err == nil && (epoch != l.epoch || holder.Int64 != w.self.key):
-				lost = append(lost, l)
-			}
+			held, err := w.restoreLease(ctx, l)
 			if err != nil {
 				return err
+			}
+			if !held {
+				lost = append(lost, l)
 			}
 		}
 		return nil
@@ -150,6 +146,27 @@ func (w *writer) restore(ctx context.Context) error {
 	return nil
 }
 
+// restoreLease stores a session held here if it is missing in the file, with an entry without data in place of the entries that the file
+// lacks. It reports whether this process holds the session.
+func (w *writer) restoreLease(ctx context.Context, l *Lease) (held bool, err error) {
+	var holder sql.NullInt64
+	var epoch, last uint64
+	err = w.db.row(ctx, "SELECT key, epoch, owner, last FROM session WHERE id = ?", []any{l.id}, &l.key, &epoch, &holder, &last)
+	switch {
+	case errors.Is(err, sql.ErrNoRows):
+		err = w.insert(ctx, l)
+	case err == nil && (epoch != l.epoch || holder.Int64 != w.self.key):
+		return false, nil
+	}
+	if err != nil || last >= l.stored.Load() {
+		return true, err
+	}
+	if last, err = w.entries(ctx, l.key, last, []Entry{{Number: l.stored.Load()}}, math.MaxInt); err == nil {
+		_, err = w.db.exec(ctx, "UPDATE session SET last = ? WHERE key = ?", last, l.key)
+	}
+	return true, err
+}
+
 // disownActivities ends what this process does with activities.
 func (w *writer) disownActivities(ctx context.Context) error {
 	clear(w.begun)
@@ -157,14 +174,15 @@ func (w *writer) disownActivities(ctx context.Context) error {
 	return err
 }
 
-// openReadOnly opens a file that cannot be written for reading; the writer keeps trying to open it. It returns the
+// openReadOnly opens a file that cannot be written at present for reading; the writer keeps trying to open it. It returns the
 // cause if the file cannot be read without changing it.
 func (w *writer) openReadOnly(ctx context.Context, cause error) error {
-	if kind(cause) != ReadOnly {
+	if !slices.Contains([]Kind{ReadOnly, Full, Locked, Failed}, kind(cause)) {
 		return cause
 	}
 	modes := []string{"mode=ro"}
-	if info, err := os.Stat(w.options.file() + "-wal"); err != nil || info.Size() == 0 {
+	info, err := os.Stat(w.options.file() + "-wal")
+	if hasLog := err == nil && info.Size() > 0; !hasLog && kind(cause) != Locked { // then another process may change the file
 		modes = append(modes, "mode=ro&immutable=1") // otherwise SQLite creates files beside it in order to read it
 	}
 	for _, mode := range modes {
@@ -183,10 +201,11 @@ func (w *writer) retryLater(cause error) {
 	w.pause, w.retry = maxPause, time.Now().Add(maxPause)
 }
 
-// openReading opens a file of the current version in one of SQLite's modes. It returns nil if that fails.
+// openReading opens a file of the current version in one of SQLite's modes. It returns nil if that fails. It does not wait for locks as long
+// as writers do: those have just waited, and keep no reader of a write-ahead log from reading.
 func (o Options) openReading(ctx context.Context, mode string) *sql.DB {
 	d := &database{options: o}
-	db, err := sql.Open("sqlite", d.source(o.Busy, "query_only(1)")+"&"+mode)
+	db, err := sql.Open("sqlite", d.source(min(o.Busy, time.Second), "query_only(1)")+"&"+mode)
 	if err != nil {
 		return nil
 	}

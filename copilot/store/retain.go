@@ -19,7 +19,7 @@ const (
 // Delete deletes a session with everything that belongs to it. It fails with an [*InUseError] if a live process, this
 // one included, holds it.
 func (s *Store) Delete(ctx context.Context, id string) error {
-	if err := s.discard(ctx, id, math.MaxInt64); err != nil {
+	if err := s.untilProven(ctx, func() error { return s.discard(ctx, id, math.MaxInt64) }); err != nil {
 		return err
 	}
 	return errors.Join(s.repeat(ctx, (*writer).sweepDeleted), s.repeat(ctx, (*writer).shrink))
@@ -87,8 +87,10 @@ type Deleted struct{ ID, Model string }
 
 // DeleteExpired deletes sessions that no process holds and nobody has pinned, closed or not, oldest change first: those whose last change is
 // longer ago than age, and then more until the file uses at most bytes. 0 is no limit. With origins, it considers only
-// sessions of those origins. In a cluster it passes over those that another node changes, or that the log lacks.
+// sessions of those origins. First it removes what deleted sessions have left: of those that another process or node deleted, too. In a
+// cluster it passes over those that another node changes, or that the log lacks.
 func (s *Store) DeleteExpired(ctx context.Context, age time.Duration, bytes int64, origins ...string) (deleted []Deleted, err error) {
+	err = s.repeat(ctx, (*writer).sweepDeleted)
 	for found := (Session{}); err == nil; {
 		after := found.Cursor()
 		found, err = ask(ctx, s, func(ctx context.Context, w *writer) (Session, error) {

@@ -115,6 +115,19 @@ func TestRetention(t *testing.T) {
 	}
 }
 
+func TestRetentionSweepsBeforeItDeletes(t *testing.T) {
+	directory := t.TempDir()
+	s := open(t, directory)
+	full(t, s, "living", 100)
+	full(t, s, "deleted elsewhere", 4<<20)
+	change(t, directory, "INSERT INTO removed SELECT key FROM session WHERE id = 'deleted elsewhere'")
+	change(t, directory, "DELETE FROM session WHERE id = 'deleted elsewhere'")
+	deleted, err := s.DeleteExpired(t.Context(), 0, 1<<20)
+	require.NoError(t, err)
+	require.Empty(t, deleted)
+	require.Zero(t, count(t, directory, "SELECT count(*) FROM removed"))
+}
+
 // ids returns the ids of deleted sessions.
 func ids(deleted []store.Deleted) (list []string) {
 	for _, d := range deleted {

@@ -1,8 +1,12 @@
 package store_test
 
 import (
+	"errors"
+	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
@@ -135,5 +139,74 @@ func FuzzSearch(f *testing.F) {
 		for _, f := range found {
 			hits(t, f)
 		}
+	})
+}
+
+// damageIndex overwrites the index of texts, but for what describes its structure.
+func damageIndex(t *testing.T, directory string) {
+	t.Helper()
+	change(t, directory, "UPDATE word_data SET block = zeroblob(length(block)) WHERE id > 10")
+}
+
+func TestDamagedIndexIsMadeAnew(t *testing.T) {
+	for name, use := range map[string]func(*store.Store, *store.Lease) error{
+		"by the next search": func(s *store.Store, _ *store.Lease) error {
+			_, err := s.Search(t.Context(), "words", 10)
+			return err
+		},
+		"by the next text": func(s *store.Store, l *store.Lease) error {
+			for n := uint64(2); n <= 300; n++ { // until parts of the index are merged
+				if err := errors.Join(l.Index(store.Text{Number: n, Body: "words"}), s.Flush(t.Context())); err != nil {
+					return err
+				}
+			}
+			_, err := s.Search(t.Context(), "other", 10)
+			require.NoError(t, err, "the writer has repaired it")
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			directory := t.TempDir()
+			s := open(t, directory)
+			full(t, s, "other", 100)
+			l := create(t, s, "a")
+			fill(t, s, l, 1, 3)
+			damageIndex(t, directory)
+			_ = use(s, l)
+			require.Eventually(t, func() bool {
+				found, err := s.Search(t.Context(), "other", 10)
+				return err == nil && len(found) == 1
+			}, 10*time.Second, 10*time.Millisecond)
+			require.Nil(t, s.Failure())
+			moved, err := filepath.Glob(file(directory) + ".damaged-*")
+			require.NoError(t, err)
+			require.Empty(t, moved)
+			same(t, all(t, s, "a"), 1, 3)
+		})
+	}
+}
+
+func TestDamageIsExaminedOnceAMinute(t *testing.T) {
+	directory := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		s := open(t, directory)
+		full(t, s, "a", 100)
+		search := func() error {
+			_, err := s.Search(t.Context(), "words", 10)
+			time.Sleep(time.Second) // in which the writer repairs
+			return err
+		}
+		damageIndex(t, directory)
+		for range 10 {
+			_ = search()
+		}
+		require.NoError(t, search())
+		damageIndex(t, directory)
+		for range 10 {
+			require.ErrorContains(t, search(), "is damaged")
+		}
+		time.Sleep(time.Minute)
+		require.Error(t, search())
+		require.NoError(t, search())
 	})
 }

@@ -58,6 +58,7 @@ type Store struct {
 	failing, moved, clock atomic.Pointer[Failure]
 
 	wake, urgent  chan struct{} // each holds one signal
+	damage        chan error    // what a reader has found; holds one error
 	closing, done chan struct{}
 	end           error // valid once done is closed
 
@@ -70,8 +71,8 @@ type Store struct {
 }
 
 // Open opens or creates the file of the directory. It moves a damaged file aside, and opens a file that cannot be
-// written, or belongs to a node of a cluster, for reading until it can be written; [Store.Failure] reports all that. It returns any
-// other [Failure].
+// written (also because the disk is full or another process locks it), or belongs to a node of a cluster, for reading until
+// it can be written; [Store.Failure] reports all that. It returns any other [Failure].
 func Open(ctx context.Context, o Options) (*Store, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -79,7 +80,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	}
 	s := &Store{
 		options: o, self: self(), recent: recent{pieces: map[string][]piece{}},
-		wake: make(chan struct{}, 1), urgent: make(chan struct{}, 1),
+		wake: make(chan struct{}, 1), urgent: make(chan struct{}, 1), damage: make(chan error, 1),
 		closing: make(chan struct{}), done: make(chan struct{}),
 	}
 	w := &writer{Store: s, leases: map[string]*Lease{}, begun: map[activity]struct{}{}, seen: map[int64]heartbeatSeen{}}

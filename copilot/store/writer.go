@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -23,6 +24,8 @@ type writer struct {
 	beat    time.Time // when the last heartbeat was written
 	pause   time.Duration
 	retry   time.Time // no attempt before; zero if the last group was written
+
+	examined time.Time // when damage that a reader had found was last looked for
 
 	rewrites        []*rewrite
 	rewriteFailures int       // consecutive failures of the first rewrite
@@ -90,6 +93,7 @@ func (w *writer) writeOnce(ctx context.Context) bool {
 	if time.Now().After(w.retry) {
 		w.attempt(ctx)
 	}
+	w.examine(ctx)
 	w.mu.Lock()
 	requests := w.requests
 	w.requests = nil
@@ -126,10 +130,11 @@ func (w *writer) attempt(ctx context.Context) {
 		return
 	}
 	err := w.try(ctx, func(ctx context.Context) error {
-		if err := w.flush(ctx); err != nil || !due {
-			return err
+		err := w.flush(ctx)
+		if due && (err == nil || isRefusal(err)) {
+			err = errors.Join(err, w.heartbeat(ctx))
 		}
-		return w.heartbeat(ctx)
+		return err
 	})
 	if err == nil {
 		if due {
@@ -170,7 +175,11 @@ func (w *writer) flush(ctx context.Context) error {
 	if err := w.writePositions(ctx); err != nil {
 		return err
 	}
-	if err := w.group(ctx, w.todo); err != nil {
+	err := w.group(ctx, w.todo)
+	if isRefusal(err) {
+		return w.eachAlone(ctx)
+	}
+	if err != nil {
 		return err
 	}
 	for _, l := range w.todo {
@@ -181,8 +190,26 @@ func (w *writer) flush(ctx context.Context) error {
 	return nil
 }
 
+// eachAlone writes the queued data of each session in a group of its own. What the file refuses stays queued, and is the error.
+func (w *writer) eachAlone(ctx context.Context) error {
+	var refused error
+	for _, l := range slices.Clone(w.todo) {
+		err := w.group(ctx, []*Lease{l})
+		switch {
+		case isRefusal(err):
+			refused = fmt.Errorf("session %s: %w", l.id, err)
+		case err != nil:
+			return err
+		default:
+			l.queued = false
+			w.todo = slices.DeleteFunc(w.todo, func(other *Lease) bool { return other == l })
+		}
+	}
+	return refused
+}
+
 // try runs do with the file. It reopens the file if it was replaced, or after an error that reopening may repair. It
-// moves a damaged file aside and runs do again with the new one. It does not run do with the file of a cluster's node.
+// makes a damaged index of texts anew, or moves a damaged file aside, and runs do again. It does not run do with the file of a cluster's node.
 func (w *writer) try(ctx context.Context, do func(context.Context) error) error {
 	if w.db == nil || !w.db.isSameFile() {
 		if err := w.open(ctx, false); err != nil {
@@ -193,6 +220,9 @@ func (w *writer) try(ctx context.Context, do func(context.Context) error) error 
 	if err == nil {
 		err = w.options.failure(do(ctx))
 	}
+	if isIndexDamage(err) && w.db.rebuildIndex(ctx) == nil {
+		err = w.options.failure(do(ctx))
+	}
 	k := kind(err)
 	if k == Corrupt {
 		if err := w.open(ctx, true); err != nil {
@@ -200,7 +230,7 @@ func (w *writer) try(ctx context.Context, do func(context.Context) error) error 
 		}
 		return do(ctx)
 	}
-	if k == ReadOnly || k == Failed {
+	if k == ReadOnly || k == Failed && !isRefusal(err) {
 		w.closeFile()
 	}
 	return err
@@ -216,7 +246,10 @@ func (w *writer) finish(ctx context.Context) error {
 	for _, l := range w.leases {
 		l.stop(ErrClosed) // an entry accepted from now on would not be written
 	}
-	err := w.options.failure(w.try(ctx, end))
+	var err error
+	if w.db != nil || len(w.leases)+len(w.begun) > 0 { // otherwise it was never written
+		err = w.options.failure(w.try(ctx, end))
+	}
 	waiting := w.endLeases()
 	w.mu.Lock()
 	requests := w.requests
@@ -245,10 +278,11 @@ func (w *writer) endLeases() (waiting int) {
 
 // releaseAll writes the remaining data and releases everything.
 func (w *writer) releaseAll(ctx context.Context) error {
-	if err := w.flush(ctx); err != nil {
-		return err
+	refused := w.flush(ctx)
+	if refused != nil && !isRefusal(refused) {
+		return refused
 	}
-	return w.db.transaction(ctx, func() error {
+	return errors.Join(refused, w.db.transaction(ctx, func() error {
 		if err := w.changeHeld(ctx); err != nil {
 			return err
 		}
@@ -259,7 +293,7 @@ func (w *writer) releaseAll(ctx context.Context) error {
 		}
 		_, err := w.db.exec(ctx, "DELETE FROM owner WHERE key = ?", w.self.key)
 		return err
-	})
+	}))
 }
 
 // simulateDeath makes this owner look dead: its process started at another time and has no heartbeat.

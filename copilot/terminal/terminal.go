@@ -38,10 +38,18 @@ type Terminal struct {
 	master  *os.File
 	process *process.Process
 	close   func()
+	left    int            // bytes that Read returns after the end of the shell
+	ending  sync.WaitGroup // ends Read after the end of the shell
 }
 
-// hangUp is how long a shell may take to end after its terminal was closed. It passes the signal on to its jobs.
-const hangUp = 300 * time.Millisecond
+// hangUp is how long a shell may take to end after its terminal was closed. It saves its history and passes the signal on to its jobs.
+const hangUp = time.Second
+
+// What Read returns after the end of the shell: what was printed before. Programs in the background may print without end.
+const (
+	quiet    = 100 * time.Millisecond // without output
+	leftover = 64 << 10               // bytes
+)
 
 // Start starts the user's shell. The caller must close the terminal, also after the shell has ended.
 //
@@ -58,7 +66,10 @@ func Start(o Options) (*Terminal, error) {
 		return nil, fault.Errorf(fault.Unavailable, "no terminal could be opened: %w", err)
 	}
 	defer tty.Close() //nolint:errcheck // the shell has its own
-	t := &Terminal{master: master}
+	if master, err = interruptible(master); err != nil {
+		return nil, fault.Errorf(fault.Unavailable, "no terminal could be opened: %w", err)
+	}
+	t := &Terminal{master: master, left: leftover}
 	t.Resize(o.Size)
 	c := exec.Command(shell(o.Environ)) //nolint:gosec,noctx // the user's shell, which Close ends
 	c.Dir, c.Env = o.Directory, environ(o.Environ)
@@ -68,6 +79,10 @@ func Start(o Options) (*Terminal, error) {
 		return nil, fault.Errorf(fault.Unavailable, "the shell %s cannot be started: %w", c.Path, err)
 	}
 	t.close = sync.OnceFunc(t.end)
+	t.ending.Go(func() {
+		<-t.Ended()
+		t.expectQuiet()
+	})
 	return t, nil
 }
 
@@ -95,14 +110,38 @@ func environ(given []string) []string {
 	return append(kept, "TERM=xterm-256color", "COLORTERM=truecolor")
 }
 
-// Read reads what the programs print. It returns [io.EOF] when all have ended and after Close.
+// Read reads what the programs print. It returns [io.EOF] after the last output of the shell and after Close.
 func (t *Terminal) Read(p []byte) (int, error) {
-	n, err := t.master.Read(p)
-	if errors.Is(err, syscall.EIO) || errors.Is(err, os.ErrClosed) { // Linux reports EIO when nobody has the terminal open
-		err = io.EOF
+	if t.process.HasEnded() {
+		return t.readLeftover(p)
 	}
-	return n, err
+	n, err := t.master.Read(p)
+	return n, endOfFile(err)
 }
+
+// readLeftover reads after the end of the shell.
+func (t *Terminal) readLeftover(p []byte) (int, error) {
+	if t.left == 0 {
+		return 0, io.EOF
+	}
+	t.expectQuiet()
+	n, err := t.master.Read(p[:min(len(p), t.left)])
+	t.left -= n
+	return n, endOfFile(err)
+}
+
+// endOfFile returns [io.EOF] for the errors that mean it. Linux reports EIO when nobody has the terminal open.
+func endOfFile(err error) error {
+	for _, one := range []error{syscall.EIO, os.ErrClosed, os.ErrDeadlineExceeded} {
+		if errors.Is(err, one) {
+			return io.EOF
+		}
+	}
+	return err
+}
+
+// expectQuiet ends Read, unless there is output.
+func (t *Terminal) expectQuiet() { _ = t.master.SetReadDeadline(time.Now().Add(quiet)) } // fails after Close, and where Read cannot be interrupted
 
 // Write passes on what the user types. It waits while the programs do not read.
 func (t *Terminal) Write(p []byte) (int, error) { return t.master.Write(p) }
@@ -135,4 +174,5 @@ func (t *Terminal) end() {
 	case <-time.After(hangUp):
 	}
 	t.process.KillAll()
+	t.ending.Wait()
 }

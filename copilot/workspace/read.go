@@ -31,15 +31,16 @@ const (
 
 // File is a window of a file.
 type File struct {
-	Path     string // relative to the directory, with slashes
-	Size     int64  // bytes
-	Modified time.Time
-	Binary   bool // it is no text that can be shown; everything below is empty
-	Encoding Encoding
-	LineEnds LineEnds
-	Count    int // lines of the whole file
-	From     int // number of the first line in Lines, from 1
-	Lines    []Line
+	Path       string // relative to the directory, with slashes
+	Size       int64  // bytes
+	Modified   time.Time
+	Binary     bool // it is no text that can be shown; everything below is empty
+	Encoding   Encoding
+	LineEnds   LineEnds
+	Count      int  // lines of the whole file
+	NoFinalEnd bool // the last line has no end
+	From       int  // number of the first line in Lines, from 1
+	Lines      []Line
 }
 
 // Line is a line of a [File].
@@ -220,6 +221,7 @@ func (f *File) scan(in *bufio.Reader, w Window) error {
 		}
 		f.Count++
 		f.addEnd(end)
+		f.NoFinalEnd = end == ""
 		if !utf8.Valid(text) {
 			f.Encoding = UnknownEncoding
 		}

@@ -171,6 +171,7 @@ func TestEncodingAndLineEndsAreRecognized(t *testing.T) {
 		assert.Equal(t, tc.lines, texts(f), name)
 		assert.Equal(t, tc.encoding, f.Encoding, name)
 		assert.Equal(t, tc.ends, f.LineEnds, name)
+		assert.Equal(t, tc.text != "" && !strings.HasSuffix(tc.text, "\n"), f.NoFinalEnd, name)
 		assert.Equal(t, len(tc.lines), f.Count, name)
 		assert.False(t, f.Binary, name)
 	}

@@ -26,6 +26,7 @@ type (
 		Binary     bool               `json:"binary,omitempty"`
 		Encoding   workspace.Encoding `json:"encoding,omitempty"`
 		LineEnds   workspace.LineEnds `json:"line_ends,omitempty"`
+		NoFinalEnd bool               `json:"no_final_end,omitempty"`
 		Count      int                `json:"count"`
 		From       int                `json:"from"`
 		Lines      []fileLine         `json:"lines"`
@@ -48,7 +49,7 @@ func (n *connection) readFile(ctx context.Context, r *jsonrpc.Request) (any, err
 	if err != nil {
 		return nil, err
 	}
-	result := fileResult{f.Path, f.Size, f.Modified, f.Binary, f.Encoding, f.LineEnds, f.Count, f.From, nil}
+	result := fileResult{f.Path, f.Size, f.Modified, f.Binary, f.Encoding, f.LineEnds, f.NoFinalEnd, f.Count, f.From, nil}
 	result.Lines = wire.List(f.Lines, func(l workspace.Line) fileLine { return fileLine{Text: l.Text, Cut: l.Cut} })
 	if p.HTML {
 		addHTML(result.Lines, f.Path)

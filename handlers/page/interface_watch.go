@@ -58,7 +58,9 @@ func (n *connection) unwatchInterface(ctx context.Context, r *jsonrpc.Request) (
 // sendInterfaceEvents sends the events of an interface until it is deleted. It joins adjacent pieces. A gap only
 // has pieces of a draft, whose end has all of it.
 func (n *connection) sendInterfaceEvents(ctx context.Context, g *gallery.Host, id string, after uint64) {
-	for b, err := range g.Reader(id, after).All(ctx) {
+	reader := g.Reader(id, after)
+	reader.Retry = n.retry(interfaceKey(id))
+	for b, err := range reader.All(ctx) {
 		switch {
 		case ctx.Err() != nil:
 			return
@@ -74,8 +76,8 @@ func (n *connection) sendInterfaceEvents(ctx context.Context, g *gallery.Host, i
 			if e.Kind != gallery.Piece && e.Kind != gallery.Deleted {
 				sent.Interface = n.readInterface(ctx, g, id)
 			}
-			if n.client.Notify(ctx, notifyInterface, sent) != nil {
-				return // the connection ends
+			if n.client.Notify(ctx, notifyInterface, sent) != nil || e.Kind == gallery.Deleted {
+				return // the connection ends, or nothing follows
 			}
 		}
 	}

@@ -8,26 +8,35 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 	"github.com/copilot-portal/portal/handlers/render"
+	"github.com/copilot-portal/portal/handlers/wire"
 	"github.com/copilot-portal/portal/jobs/studio/gallery"
 )
 
 // errNoInterfaces is the error of a portal without a gallery.
 var errNoInterfaces = fault.Errorf(fault.Unavailable, "this portal makes no interfaces")
 
+// listedInterface is an interface as lists show it.
+type listedInterface struct {
+	InterfaceID  string         `json:"interface_id"`
+	Title        string         `json:"title"`
+	Format       string         `json:"format"`
+	Operations   int            `json:"operations"`
+	BaseURL      string         `json:"base_url"`
+	Allowed      string         `json:"allowed"`
+	Created      string         `json:"created_at"`
+	Current      int            `json:"current"`
+	VersionCount int            `json:"version_count"`
+	Error        string         `json:"error,omitempty"`
+	Work         *interfaceWork `json:"work,omitempty"`
+}
+
 // interfaceInfo is an interface at one moment.
 type interfaceInfo struct {
-	InterfaceID string             `json:"interface_id"`
-	Title       string             `json:"title"`
-	Format      string             `json:"format"`
-	Operations  int                `json:"operations"`
-	BaseURL     string             `json:"base_url"`
-	Allowed     string             `json:"allowed"`
-	Created     string             `json:"created_at"`
-	Current     int                `json:"current"`
-	Versions    []interfaceVersion `json:"versions"`
-	Question    *interfaceQuestion `json:"question,omitempty"`
-	Error       string             `json:"error,omitempty"`
-	Work        *interfaceWork     `json:"work,omitempty"`
+	listedInterface
+
+	Versions []interfaceVersion `json:"versions"`
+	Question *interfaceQuestion `json:"question,omitempty"`
+	Request  string             `json:"request,omitempty"`
 }
 
 type interfaceVersion struct {
@@ -52,11 +61,19 @@ type interfaceWork struct {
 	Since  string `json:"since"`
 }
 
-func encodeInterface(i gallery.Item) interfaceInfo {
-	encoded := interfaceInfo{
+func encodeListed(i gallery.Item) listedInterface {
+	encoded := listedInterface{
 		InterfaceID: i.ID, Title: i.Title, Format: i.Format, Operations: i.Endpoints, BaseURL: i.BaseURL, Allowed: i.Allowed,
-		Created: event.FormatTime(i.Created), Current: i.Current, Versions: []interfaceVersion{}, Error: i.Error,
+		Created: event.FormatTime(i.Created), Current: i.Current, VersionCount: len(i.Versions), Error: i.Error,
 	}
+	if w := i.Work; w != nil {
+		encoded.Work = &interfaceWork{w.Prompt, event.FormatTime(w.Since)}
+	}
+	return encoded
+}
+
+func encodeInterface(i gallery.Item) interfaceInfo {
+	encoded := interfaceInfo{listedInterface: encodeListed(i), Versions: []interfaceVersion{}, Request: i.Request}
 	for _, v := range i.Versions {
 		encoded.Versions = append(encoded.Versions, interfaceVersion{
 			v.Number, v.Description, v.Prompt, v.Assumptions, v.Components, v.Bytes, v.Based, event.FormatTime(v.Created),
@@ -64,9 +81,6 @@ func encodeInterface(i gallery.Item) interfaceInfo {
 	}
 	if q := i.Question; q != nil {
 		encoded.Question = &interfaceQuestion{q.Prompt, q.Text, append([]string{}, q.Options...)}
-	}
-	if w := i.Work; w != nil {
-		encoded.Work = &interfaceWork{w.Prompt, event.FormatTime(w.Since)}
 	}
 	return encoded
 }
@@ -91,17 +105,17 @@ func interfaceIn[P interface{ id() string }](n *connection, r *jsonrpc.Request, 
 	return p, n.api.options.Gallery, nil
 }
 
+type interfaceList struct {
+	Interfaces []listedInterface `json:"interfaces"`
+}
+
 // listInterfaces is portal.interfaces.list.
 func (n *connection) listInterfaces(ctx context.Context, _ *jsonrpc.Request) (any, error) {
-	encoded := []interfaceInfo{}
 	if n.api.options.Gallery == nil {
-		return map[string]any{"interfaces": encoded}, nil
+		return interfaceList{[]listedInterface{}}, nil
 	}
 	list, err := n.api.options.Gallery.List(ctx)
-	for _, i := range list {
-		encoded = append(encoded, encodeInterface(i))
-	}
-	return map[string]any{"interfaces": encoded}, err
+	return interfaceList{wire.List(list, encodeListed)}, err
 }
 
 type interfaceResult struct {
@@ -113,6 +127,7 @@ func (n *connection) createInterface(ctx context.Context, r *jsonrpc.Request) (a
 	var p struct {
 		Name string `json:"name"`
 		Text string `json:"text"`
+		Key  string `json:"key"`
 	}
 	if err := r.Decode(&p); err != nil {
 		return nil, err
@@ -120,7 +135,7 @@ func (n *connection) createInterface(ctx context.Context, r *jsonrpc.Request) (a
 	if n.api.options.Gallery == nil {
 		return nil, errNoInterfaces
 	}
-	i, err := n.api.options.Gallery.Create(ctx, p.Name, p.Text)
+	i, err := n.api.options.Gallery.Create(ctx, gallery.CreateRequest{Name: p.Name, Text: p.Text, Key: p.Key})
 	if err != nil {
 		return nil, err
 	}

@@ -29,6 +29,18 @@ func withInterfaces(t *testing.T, test func(*portal)) {
 	})
 }
 
+func TestRepeatedCreationReturnsTheFirstInterface(t *testing.T) {
+	withInterfaces(t, func(p *portal) {
+		u := p.Able()
+		ids := map[any]bool{}
+		for _, key := range []string{"one", "one", "two"} {
+			created, _ := u.Ask("portal.interfaces.create", document{"text": films, "key": key})["interface"].(document)
+			ids[created["interface_id"]] = true
+		}
+		assert.Len(t, ids, 2)
+	})
+}
+
 const films = `{"openapi": "3.0.3", "info": {"title": "Films", "version": "1"}, "paths": {"/films": {"get": {"responses": {"200": {"description": "OK"}}}}}}`
 
 func TestInterfaceIsCreatedAndWatched(t *testing.T) {
@@ -53,6 +65,9 @@ func TestInterfaceIsCreatedAndWatched(t *testing.T) {
 		assert.Equal(t, document{"allowed": true, "private": true}, u.Ask("portal.interface.allow", document{"interface_id": id, "base_url": "http://127.0.0.1:1"}))
 		listed, _ := u.Ask("portal.interfaces.list", document{})["interfaces"].([]any)
 		require.Len(t, listed, 1)
+		first, _ := listed[0].(document)
+		assert.EqualValues(t, 1, first["version_count"])
+		assert.NotContains(t, first, "versions", "they may have long prompts")
 		assert.Equal(t, document{"watched": true}, u.Ask("portal.interface.unwatch", document{"interface_id": id}))
 		assert.Equal(t, document{"watched": false}, u.Ask("portal.interface.unwatch", document{"interface_id": id}))
 		u.Ask("portal.interface.delete", document{"interface_id": id})

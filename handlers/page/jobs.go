@@ -84,6 +84,7 @@ func (n *connection) startJob(ctx context.Context, r *jsonrpc.Request) (any, err
 		Name      string `json:"name"`
 		Directory string `json:"directory"`
 		Input     string `json:"input"`
+		Key       string `json:"key"`
 	}
 	if err := r.Decode(&p); err != nil {
 		return nil, err
@@ -94,7 +95,7 @@ func (n *connection) startJob(ctx context.Context, r *jsonrpc.Request) (any, err
 	if n.jobs() == nil {
 		return nil, jobs.ErrNotInBook
 	}
-	job, err := n.jobs().StartJob(ctx, jobs.JobRequest{Name: p.Name, Directory: cmp.Or(p.Directory, n.client.WorkDir()), Input: p.Input})
+	job, err := n.jobs().StartJob(ctx, jobs.JobRequest{Name: p.Name, Directory: cmp.Or(p.Directory, n.client.WorkDir()), Input: p.Input, Key: p.Key})
 	if err != nil {
 		return nil, err
 	}
@@ -135,6 +136,16 @@ func (n *connection) cancelJob(ctx context.Context, r *jsonrpc.Request) (any, er
 
 // continueJob is portal.job.continue.
 func (n *connection) continueJob(ctx context.Context, r *jsonrpc.Request) (any, error) {
+	return n.startLike(ctx, r, (*jobs.Host).Continue)
+}
+
+// repeatJob is portal.job.repeat.
+func (n *connection) repeatJob(ctx context.Context, r *jsonrpc.Request) (any, error) {
+	return n.startLike(ctx, r, (*jobs.Host).Repeat)
+}
+
+// startLike starts a job after the one that params name.
+func (n *connection) startLike(ctx context.Context, r *jsonrpc.Request, start func(*jobs.Host, context.Context, string) (*jobs.Job, error)) (any, error) {
 	id, err := jobID(r)
 	if err != nil {
 		return nil, err
@@ -142,7 +153,7 @@ func (n *connection) continueJob(ctx context.Context, r *jsonrpc.Request) (any, 
 	if n.jobs() == nil {
 		return nil, jobs.ErrJobNotFound
 	}
-	job, err := n.jobs().Continue(ctx, id)
+	job, err := start(n.jobs(), ctx, id)
 	if err != nil {
 		return nil, err
 	}

@@ -102,6 +102,8 @@ func TestJobIsReportedCompletely(t *testing.T) {
 		assert.Equal(t, "Running", job["status"])
 		assert.Equal(t, "fish", job["input"])
 		assert.Len(t, job["works"], 3)
+		drawn, _ := r["chart"].(document)
+		assert.Len(t, drawn["nodes"], 5)
 		time.Sleep(time.Hour)
 		reported := strings.Join(story(u), "\n")
 		for _, part := range []string{"1 ", "work_started", "session_started", "task_succeeded", "session_stopped", "work_stopped", "job_succeeded\nclosed Succeeded"} {
@@ -192,6 +194,49 @@ func TestInputSecretsAreMasked(t *testing.T) {
 	})
 }
 
+func TestRepeatedJobHasItsInputUnmasked(t *testing.T) {
+	withJobs(t, func(p *portal) {
+		u := p.Able()
+		id, _ := u.Ask("portal.jobs.start", document{"name": "herons", "input": "as https://ada:s3cret@example.com says"})["job_id"].(string)
+		next, _ := u.Ask("portal.job.repeat", document{"job_id": id})["job_id"].(string)
+		require.NotEmpty(t, next)
+		require.NotEqual(t, id, next)
+		time.Sleep(time.Hour)
+		asked := 0
+		for _, c := range p.Agents.Calls(fake.Send) {
+			asked += strings.Count(c.Prompt, "s3cret")
+		}
+		assert.Equal(t, 2, asked)
+	})
+}
+
+func TestRepeatedStartReturnsTheFirstJob(t *testing.T) {
+	withJobs(t, func(p *portal) {
+		u := p.Able()
+		request := document{"name": "egg", "key": "one"}
+		first := u.Ask("portal.jobs.start", request)
+		require.NotEmpty(t, first["job_id"])
+		assert.Equal(t, first, u.Ask("portal.jobs.start", request), "the response was lost")
+		time.Sleep(time.Hour)
+		assert.Equal(t, first, p.Able().Ask("portal.jobs.start", request), "also after its end")
+		assert.NotEqual(t, first, u.Ask("portal.jobs.start", document{"name": "egg", "key": "two"}))
+		history, _ := u.Ask("portal.jobs.history", document{})["jobs"].([]any)
+		assert.Len(t, history, 2)
+	})
+}
+
+func TestListOfJobsIsWatchedUntilUnwatched(t *testing.T) {
+	withJobs(t, func(p *portal) {
+		u := p.Able()
+		u.Ask("portal.jobs.watch", document{})
+		assert.Equal(t, document{"watched": true}, u.Ask("portal.jobs.unwatch", document{}))
+		assert.Equal(t, document{"watched": false}, u.Ask("portal.jobs.unwatch", document{}))
+		herons(u)
+		time.Sleep(time.Hour)
+		assert.Empty(t, story(u))
+	})
+}
+
 func TestJobIsCancelledAndContinued(t *testing.T) {
 	withJobs(t, func(p *portal) {
 		u := p.Able()
@@ -235,6 +280,8 @@ func TestInvalidJobRequestsAreExplained(t *testing.T) {
 		"watching from what is not a number":        {"portal.job.watch", document{"job_id": "x", "after": "y"}, -32602},
 		"unwatching without an id":                  {"portal.job.unwatch", document{}, -32602},
 		"watching from a negative number":           {"portal.job.watch", document{"job_id": "x", "after": -1}, -32602},
+		"repeating without an id":                   {"portal.job.repeat", document{}, -32602},
+		"repeating an unknown job":                  {"portal.job.repeat", document{"job_id": "x"}, -32602},
 		"continuing without an id":                  {"portal.job.continue", document{}, -32602},
 		"cancelling without an id":                  {"portal.job.cancel", document{}, -32602},
 		"starting with a name that is not a string": {"portal.jobs.start", document{"name": 1}, -32602},
@@ -255,7 +302,7 @@ func TestMissingJobsAreReported(t *testing.T) {
 		assert.Equal(t, document{"book": "", "grid": []any{}, "jobs": document{}, "chart": document{}}, u.Ask("portal.jobs.list", document{}))
 		assert.Equal(t, document{"jobs": []any{}}, u.Ask("portal.jobs.watch", document{}))
 		assert.Equal(t, document{"jobs": []any{}}, u.Ask("portal.jobs.history", document{}))
-		for _, method := range []string{"portal.job.watch", "portal.job.cancel", "portal.job.continue"} {
+		for _, method := range []string{"portal.job.watch", "portal.job.cancel", "portal.job.continue", "portal.job.repeat"} {
 			assert.Equal(t, jobs.ErrJobNotFound.Text, u.Ask(method, document{"job_id": "x"})["message"], method)
 		}
 		assert.Equal(t, jobs.ErrNotInBook.Text, u.Ask("portal.jobs.start", document{"name": "x"})["message"])

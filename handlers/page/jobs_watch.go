@@ -24,7 +24,8 @@ const (
 )
 
 type jobResult struct {
-	Job jobInfo `json:"job"`
+	Job   jobInfo `json:"job"`
+	Chart *chart  `json:"chart,omitempty"` // missing if the job's book can no longer be read
 }
 
 // watchJob is portal.job.watch. A second call replaces the first watch.
@@ -44,7 +45,19 @@ func (n *connection) watchJob(ctx context.Context, r *jsonrpc.Request) (any, err
 	if err := n.startWatch(ctx, r, jobKey(info.ID), func(ctx context.Context) { n.sendJobEvents(ctx, job, p.After) }); err != nil {
 		return nil, err
 	}
-	return jobResult{encodeJob(info)}, nil
+	return jobResult{encodeJob(info), n.chartOf(ctx, info.ID)}, nil
+}
+
+// chartOf returns the chart of a job; nil if its book cannot be read.
+func (n *connection) chartOf(ctx context.Context, id string) *chart {
+	nodes, err := n.jobs().Chart(ctx, id)
+	if err != nil {
+		n.api.options.Log.Warn("cannot draw job", "job", id, "err", err)
+	}
+	if len(nodes) == 0 {
+		return nil
+	}
+	return &chart{nodes}
 }
 
 // unwatchJob is portal.job.unwatch. Nothing about the job follows its response.
@@ -63,7 +76,7 @@ const jobBatch = 100
 // sendJobEvents sends the events of a job, up to its end.
 func (n *connection) sendJobEvents(ctx context.Context, job *jobs.Job, after uint64) {
 	reader := job.Reader(after)
-	reader.Limit = jobBatch
+	reader.Limit, reader.Retry = jobBatch, n.retry(jobKey(job.ID()))
 	for b, err := range reader.All(ctx) {
 		switch {
 		case ctx.Err() != nil:
@@ -117,6 +130,12 @@ func (n *connection) watchJobs(ctx context.Context, r *jsonrpc.Request) (any, er
 		return nil, err
 	}
 	return jobHistory{inList(list)}, nil
+}
+
+// unwatchJobs is portal.jobs.unwatch. Nothing about the list of jobs follows its response.
+func (n *connection) unwatchJobs(ctx context.Context, _ *jsonrpc.Request) (any, error) {
+	was, err := n.replaceWatch(ctx, allJobs, nil)
+	return map[string]bool{"watched": was}, err
 }
 
 // listWatch is what a UI knows of the list of jobs.

@@ -2,7 +2,9 @@ package page
 
 import (
 	"context"
+	"time"
 
+	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 )
 
@@ -76,4 +78,18 @@ func (n *connection) endWatch(key string, w *watch) {
 	n.mu.Unlock()
 	w.cancel()
 	close(w.done)
+}
+
+// retryPause is how long a watch waits before it reads again what it could not read.
+const retryPause = 3 * time.Second
+
+// retry returns a [follow.Reader.Retry]: only what is unavailable may come back.
+func (n *connection) retry(of string) func(error) time.Duration {
+	return func(err error) time.Duration {
+		if fault.KindOf(err) != fault.Unavailable {
+			return 0
+		}
+		n.api.options.Log.Warn("cannot read for a UI; the next attempt follows", "of", of, "err", err)
+		return retryPause
+	}
 }

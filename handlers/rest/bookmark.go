@@ -40,7 +40,8 @@ type bookmarks struct {
 	host *copilot.Host // of the sessions, which store positions; nil: positions are not stored
 }
 
-type bookmarkKey struct{ session, token string }
+// bookmarkKey identifies a bookmark. It has the name of the token ([markName]), which is short.
+type bookmarkKey struct{ session, name string }
 
 // A bookmark unused for bookmarkAge is dropped; its reader then starts from the beginning. That of `live` without a token
 // is only dropped with its session, from memory or for ever, and continues at the stored position.
@@ -64,7 +65,7 @@ const acquireTimeout = 200 * time.Millisecond
 // acquire gives a bookmark to one call at a time; ok is false if another call holds
 // it. The caller must release it.
 func (b *bookmarks) acquire(ctx context.Context, session, token string) (m *bookmark, release func(), ok bool) {
-	m = b.find(bookmarkKey{session, token})
+	m = b.find(bookmarkKey{session, markName(token)})
 	release = func() { <-m.held }
 	select {
 	case m.held <- struct{}{}:
@@ -111,7 +112,7 @@ func (b *bookmarks) forget(p bookmarkKey) {
 		return
 	}
 	if s, ok := b.host.Loaded(p.session); ok {
-		s.ForgetReaderPosition(context.Background(), markName(p.token))
+		s.ForgetReaderPosition(context.Background(), p.name)
 	}
 }
 
@@ -149,7 +150,7 @@ func (b *bookmarks) drop(session string) {
 // isEvictable reports whether a bookmark may be dropped. Excluded are those of `live`
 // without a token on a session, whose reader must not start again, and those held by a call.
 func (b *bookmarks) isEvictable(p bookmarkKey, m *bookmark) bool {
-	return (p.token != "" || b.host == nil) && len(m.held) == 0
+	return (p.name != liveMark || b.host == nil) && len(m.held) == 0
 }
 
 // evictOldest drops the bookmark unused for longest if there are too many. The

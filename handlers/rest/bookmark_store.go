@@ -14,11 +14,14 @@ import (
 // maxMark is the length up to which a token is part of its name unhashed.
 const maxMark = 64
 
-// markName returns the name under which a session stores a bookmark.
+// liveMark is the name of the bookmark of `live` without a token.
+const liveMark = "live"
+
+// markName returns the name of a bookmark, in memory and in the store.
 func markName(token string) string {
 	switch {
 	case token == "":
-		return "live"
+		return liveMark
 	case len(token) <= maxMark && !strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }):
 		return "live/" + token
 	}

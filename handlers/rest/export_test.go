@@ -18,6 +18,14 @@ var (
 // Bookmarks returns how many bookmarks of sessions are in memory.
 func (a *API) Bookmarks() int { return len(a.bookmarks.byKey) }
 
+// LongestBookmark returns the length of the longest name of a bookmark in memory.
+func (a *API) LongestBookmark() (length int) {
+	for p := range a.bookmarks.byKey {
+		length = max(length, len(p.name))
+	}
+	return length
+}
+
 // Behind returns the answer, as JSON, to a call of live that cannot continue from a
 // position, and the position of the next call.
 func Behind(r *event.Record, at journal.Position) (answer string, after uint64) {

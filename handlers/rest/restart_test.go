@@ -30,6 +30,14 @@ func TestLiveContinuesAfterRestart(t *testing.T) {
 	})
 }
 
+func TestLongTokenDoesNotFillTheMemory(t *testing.T) {
+	stored(t, copilot.Options{}, func(d *durable) {
+		s := d.echoed("hello there")
+		d.call("GET", s+"/live/"+strings.Repeat("x", 60<<10), "")
+		assert.LessOrEqual(d, d.rest.LongestBookmark(), 80)
+	})
+}
+
 func TestBookmarkOfSessionThatIsNotLoadedIsDropped(t *testing.T) {
 	stored(t, copilot.Options{MaxClosed: 1, Limits: copilot.Limits{Idle: time.Minute}}, func(d *durable) {
 		var kept, gone, loaded string

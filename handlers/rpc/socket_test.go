@@ -61,7 +61,7 @@ func exchangeWith(t *testing.T, agents *fake.Agents) (call func() *phone) {
 	api.Routes(r)
 	server := httptest.NewServer(r)
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		defer cancel()
 		host.Close(ctx)
 		assert.NoError(t, sockets.Close(ctx))

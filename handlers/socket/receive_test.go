@@ -29,7 +29,7 @@ func TestUnsupportedFramesAreRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			errs := make(chan error, 1)
-			s := open(t, socket.Options{MaxMessage: 1000}, listen(errs))
+			s := open(t, socket.Options{MaxMessage: 1000, Linger: patience}, listen(errs))
 			c := s.dial()
 			c.say(strings.Repeat("x", 1000))
 			require.NoError(t, c.WriteMessage(test.kind, []byte(test.text)))
@@ -76,6 +76,7 @@ func TestPingsKeepAQuietClient(t *testing.T) {
 	c := s.dial()
 	pings, pong := 0, c.PingHandler()
 	c.SetPingHandler(func(text string) error {
+		require.NoError(t, c.SetReadDeadline(time.Now().Add(patience)))
 		if pings++; pings == 150 { // three times as long as it may be silent
 			c.say("still here")
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
+	"github.com/copilot-portal/portal/copilot/plain"
 )
 
 // decode reads a body that is one JSON object with known keys only. Error: kind [fault.Invalid], in terms of JSON.
@@ -49,9 +50,6 @@ func unknownKey(err error) (key string, ok bool) {
 // quote returns a client's text for an error message: shortened, and without markup.
 func quote(text string) string {
 	const limit = 64
-	if runes := []rune(text); len(runes) > limit {
-		text = string(runes[:limit-1]) + "…"
-	}
-	quoted, _ := json.Marshal(text) // escapes <, > and &, too; cannot fail
+	quoted, _ := json.Marshal(plain.Cut(text, limit)) // escapes <, > and &, too; cannot fail
 	return string(quoted)
 }

@@ -36,7 +36,7 @@ func startBare(tb testing.TB, model string) opener {
 func startCLI(tb testing.TB, token string) (address string) {
 	tb.Helper()
 	path := filepath.Join(filepath.Dir(portaltest.Binary(tb)), "copilot")
-	c := exec.Command(path, "--headless", "--no-auto-update", "--port", "0")
+	c := exec.Command(path, "--headless", "--no-auto-update", "--no-auto-login", "--port", "0")
 	c.Env = append(portaltest.Environ(tb.TempDir()), "COPILOT_AUTO_UPDATE=false", "COPILOT_CONNECTION_TOKEN="+token)
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	out, err := c.StdoutPipe()

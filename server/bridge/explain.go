@@ -19,7 +19,7 @@ func explain(ctx context.Context, to target, resp *http.Response, err error) err
 		return ctx.Err()
 	case resp != nil:
 		return explainAnswer(to, resp)
-	case errors.Is(err, syscall.ECONNREFUSED):
+	case errors.Is(err, syscall.ECONNREFUSED), errors.Is(err, windowsRefused):
 		return fmt.Errorf("nothing listens at %s: start the portal with: portal", to)
 	case errors.Is(ctx.Err(), context.DeadlineExceeded), isTimeout(err):
 		return fmt.Errorf("%s did not answer within %v: check the address of the portal", to, dialTimeout)
@@ -28,6 +28,9 @@ func explain(ctx context.Context, to target, resp *http.Response, err error) err
 	}
 	return fmt.Errorf("cannot connect to a portal at %s: %w", to, err)
 }
+
+// windowsRefused is what Windows reports instead of ECONNREFUSED (WSAECONNREFUSED).
+const windowsRefused = syscall.Errno(10061)
 
 func isTimeout(err error) bool {
 	var network net.Error
@@ -40,12 +43,12 @@ func explainAnswer(to target, resp *http.Response) error {
 	switch {
 	case resp.StatusCode == http.StatusUnauthorized:
 		return fmt.Errorf("the portal at %s requires its token: give it with --token or PORTAL_TOKEN, or use the address that the portal printed", to)
-	case resp.StatusCode == http.StatusForbidden && ok:
-		return fmt.Errorf("the portal at %s refused the connection: %q", to, text)
 	case resp.StatusCode == http.StatusServiceUnavailable && ok:
 		return fmt.Errorf("the portal at %s is not ready: %q", to, text)
 	case resp.StatusCode == http.StatusNotFound && ok:
 		return fmt.Errorf("the portal at %s does not serve this (%q): use the address of its page, or update the portal", to, text)
+	case resp.StatusCode >= http.StatusBadRequest && ok:
+		return fmt.Errorf("the portal at %s refused the connection: %q", to, text)
 	case resp.Header.Get("Location") != "":
 		return fmt.Errorf("the server at %s redirects: use the address %q without the part that the portal appends", to, resp.Header.Get("Location"))
 	}

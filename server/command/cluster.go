@@ -23,9 +23,7 @@ func clusterCommand(p Process) *cobra.Command {
 		Long: `cluster works directly on the servers that cluster.nats names, whether or not a
 portal runs on this machine. See spec/cluster.md.`,
 		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			return fmt.Errorf("%wname a subcommand: status, drain, check or leave", errUsage)
-		},
+		RunE: nameSubcommand,
 	}
 	c.AddCommand(clusterStatus(p), clusterDrain(p), clusterCheck(p), clusterLeave(p))
 	return c

@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -82,11 +83,13 @@ configured, else the one at COPILOT_CLI_PATH, else one beside this program, else
 the one that portal setup installed, else one on PATH. If something does not work, portal doctor explains it.`,
 		Example:       "  portal            # http://localhost:8888/\n  portal 9000\n  portal --demo     # also list the scripted model",
 		SilenceErrors: true, SilenceUsage: true,
+		SuggestionsMinimumDistance: 2, Version: p.Version,
 		RunE: func(cmd *cobra.Command, _ []string) error { return serve(cmd, p) },
 	}
 	flags := c.Flags()
 	flags.Int(parentFlag, 0, "stop when the process with this id ends")
 	flags.Bool(eofFlag, false, "stop when standard input ends")
+	c.SetVersionTemplate("portal {{.Version}}\n")
 	c.SetOut(p.Out)
 	c.SetErr(p.Err)
 	c.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return fmt.Errorf("%w%w", errUsage, err) })
@@ -124,7 +127,7 @@ func addServeFlags(c *cobra.Command) *cobra.Command {
 	flags.Bool("lan", false, "listen on the local network, with a token, and print the address with a QR code; without tls in the configuration, others on the network can read along")
 	flags.String("base-path", "", "path prefix of all routes behind a reverse proxy, for example /portal")
 	flags.String("callback", "", "address of the IDE that executes its tools, for example http://localhost:63342")
-	flags.String("token", "", "token that clients must present (default: none on loopback, else generated and printed)")
+	flags.String("token", "", "token that clients must present (default: none on loopback, else generated and printed; also with allowed_hosts, allowed_origins and sandbox)")
 	return addBookFlag(c)
 }
 
@@ -141,6 +144,15 @@ func usageErrors(c *cobra.Command) {
 	for _, sub := range c.Commands() {
 		usageErrors(sub)
 	}
+}
+
+// nameSubcommand runs a command that only groups others: it asks for one of them.
+func nameSubcommand(c *cobra.Command, _ []string) error {
+	var names []string
+	for _, sub := range c.Commands() {
+		names = append(names, sub.Name())
+	}
+	return fmt.Errorf("%wname a subcommand: %s", errUsage, strings.Join(names, ", "))
 }
 
 // load reads the configuration. It prints a warning if it ignores COPILOT_CLI_PATH.

@@ -32,9 +32,7 @@ an unambiguous prefix.`,
   portal jobs run refine 'A page about our release process'
   mkdir -p .portal && portal jobs book > .portal/jobs.yaml && portal jobs check`,
 		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			return fmt.Errorf("%wname a subcommand: list, check, run, status, cancel, continue or book", errUsage)
-		},
+		RunE: nameSubcommand,
 	}
 	c.AddCommand(listBook(p), checkBook(p), runJob(p), jobStatus(p), cancelJob(p), continueJob(p), printBook(p))
 	return c

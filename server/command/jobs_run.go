@@ -75,7 +75,7 @@ directory, input and book. Otherwise it works like run.`,
 	}
 	asJSON := c.Flags().Bool("json", false, "print one JSON event per line")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
-		return p.withJobs(cmd, slog.LevelError, func(_ server.Config, all *jobs.Host) error {
+		return p.withJobs(cmd, slog.LevelError, func(all *jobs.Host) error {
 			old, err := server.FindJob(cmd.Context(), all, args[0])
 			if err != nil {
 				return err

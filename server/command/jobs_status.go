@@ -12,7 +12,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/secret"
 	"github.com/copilot-portal/portal/handlers/rest"
 	"github.com/copilot-portal/portal/jobs"
@@ -20,7 +19,7 @@ import (
 )
 
 // withJobs calls do with the stored jobs.
-func (p Process) withJobs(cmd *cobra.Command, usual slog.Level, do func(server.Config, *jobs.Host) error) error {
+func (p Process) withJobs(cmd *cobra.Command, usual slog.Level, do func(*jobs.Host) error) error {
 	config, err := p.load(cmd)
 	if err != nil {
 		return err
@@ -28,7 +27,7 @@ func (p Process) withJobs(cmd *cobra.Command, usual slog.Level, do func(server.C
 	if config.Ephemeral {
 		return fmt.Errorf("%w--ephemeral stores no jobs; omit it for this command", errUsage)
 	}
-	return server.WithStoredJobs(cmd.Context(), config, p.logger(config, usual), func(all *jobs.Host) error { return do(config, all) })
+	return server.WithStoredJobs(cmd.Context(), config, p.logger(config, usual), do)
 }
 
 func jobStatus(p Process) *cobra.Command {
@@ -42,7 +41,7 @@ func jobStatus(p Process) *cobra.Command {
 		if *limit < 1 {
 			return fmt.Errorf("%w--limit must be at least 1", errUsage)
 		}
-		return p.withJobs(cmd, slog.LevelError, func(_ server.Config, all *jobs.Host) error {
+		return p.withJobs(cmd, slog.LevelError, func(all *jobs.Host) error {
 			if len(args) == 1 {
 				return p.showJob(cmd.Context(), all, args[0], *asJSON)
 			}
@@ -124,21 +123,17 @@ func writeJob(w io.Writer, i jobs.JobInfo, sessions map[int][]jobs.TaskSession) 
 
 func cancelJob(p Process) *cobra.Command {
 	c := &cobra.Command{
-		Use: "cancel ID", Short: "Cancel a job that runs in a portal", Args: cobra.ExactArgs(1), ValidArgsFunction: p.firstJob,
-		Long: `cancel asks the portal on the configured port to cancel a job. To cancel a job of
-portal jobs run, press Ctrl-C there.`,
+		Use: "cancel ID", Short: "Cancel a running job", Args: cobra.ExactArgs(1), ValidArgsFunction: p.firstJob,
+		Long: `cancel asks the process that runs a job, a portal or portal jobs run, to cancel it,
+and waits until its sessions are closed.`,
 	}
-	c.Flags().Int("port", 8888, "port of the portal")
-	c.Flags().String(tokenFlag, "", "token of the portal (default: the configured one)")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
-		return p.withJobs(cmd, slog.LevelError, func(config server.Config, all *jobs.Host) error {
+		return p.withJobs(cmd, slog.LevelError, func(all *jobs.Host) error {
 			j, err := server.FindJob(cmd.Context(), all, args[0])
 			if err != nil {
 				return err
 			}
-			if err = j.Cancel(cmd.Context()); fault.KindOf(err) == fault.Busy {
-				err = server.CancelJob(cmd.Context(), config, j.ID())
-			}
+			err = j.Cancel(cmd.Context())
 			if err == nil {
 				p.Err.Printf("%s is cancelled.\n", j.ID())
 			}
@@ -152,7 +147,7 @@ portal jobs run, press Ctrl-C there.`,
 func (p Process) firstJob(cmd *cobra.Command, args []string, _ string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	var ids []cobra.Completion
 	if len(args) == 0 {
-		_ = p.withJobs(cmd, slog.LevelError+1, func(_ server.Config, all *jobs.Host) error { // a shell completion prints no errors
+		_ = p.withJobs(cmd, slog.LevelError+1, func(all *jobs.Host) error { // a shell completion prints no errors
 			list, err := all.Jobs(cmd.Context(), maxProposed)
 			for _, i := range list {
 				ids = append(ids, cobra.CompletionWithDesc(i.ID, plain(i.Name, maxTitle)+" "+strings.ToLower(string(i.Status))))

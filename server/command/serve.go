@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strconv"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -16,6 +17,11 @@ import (
 // port sets the flag port from the only argument, if there is one.
 func port(cmd *cobra.Command, args []string) error {
 	flag := cmd.Flags().Lookup("port")
+	if len(args) > 0 {
+		if err := misspelt(cmd, args[0]); err != nil {
+			return err
+		}
+	}
 	switch {
 	case len(args) > 1:
 		return fmt.Errorf("expected at most one port, not %q", args)
@@ -33,6 +39,17 @@ func port(cmd *cobra.Command, args []string) error {
 	return cmd.Flags().Set("port", strconv.Itoa(n)) // without leading zeros, which would make it octal
 }
 
+// misspelt returns an error if a word looks like the name of a subcommand.
+func misspelt(cmd *cobra.Command, word string) error {
+	if word == "" {
+		return nil
+	}
+	if names := cmd.SuggestionsFor(word); len(names) > 0 {
+		return fmt.Errorf("%q is not a command: did you mean %s?", word, strings.Join(names, " or "))
+	}
+	return nil
+}
+
 // serve runs `portal [port]`.
 func serve(cmd *cobra.Command, p Process) error {
 	config, err := p.load(cmd)
@@ -44,7 +61,7 @@ func serve(cmd *cobra.Command, p Process) error {
 	if err := watchParent(ctx, cmd, p, cancel); err != nil {
 		return err
 	}
-	if err := config.CheckBook(); err != nil {
+	if err := errors.Join(config.CheckKeys(), config.CheckBook()); err != nil {
 		return err
 	}
 	s := server.New(ctx, config, p.Version, p.logger(config, slog.LevelInfo))
@@ -59,18 +76,31 @@ func serve(cmd *cobra.Command, p Process) error {
 	if config.LAN {
 		printLAN(ctx, p, s)
 	}
-	for _, allowed := range []struct {
-		by   permission.Decision
-		text string
-	}{
-		{config.Permissions.Rest, "Sessions of plain REST scripts may do everything that permissions.rules does not restrict. To change this, set permissions.rest."},
-		{config.Permissions.Operations, "The same holds for operations. To change this, set permissions.operations."},
-		{config.Permissions.Jobs, "The same holds for jobs. To change this, set permissions.jobs."},
-		{config.Permissions.CLI, "The same holds for chats of the studio. To change this, set permissions.cli."},
-	} {
-		if allowed.by == permission.Allow {
-			p.Err.Printf("%s\n", allowed.text)
-		}
+	if warning := unrestricted(config.Permissions); warning != "" {
+		p.Err.Printf("%s\n", warning)
 	}
 	return s.Serve(ctx)
+}
+
+// unrestricted names the sessions that may do everything, and their settings; "" if there are none.
+func unrestricted(p server.Permissions) string {
+	var sessions, settings []string
+	for _, kind := range []struct {
+		by                permission.Decision
+		sessions, setting string
+	}{
+		{p.Rest, "plain REST scripts", "permissions.rest"},
+		{p.Operations, "operations", "permissions.operations"},
+		{p.Jobs, "jobs", "permissions.jobs"},
+		{p.CLI, "chats of portal cli", "permissions.cli"},
+	} {
+		if kind.by == permission.Allow {
+			sessions, settings = append(sessions, kind.sessions), append(settings, kind.setting)
+		}
+	}
+	if len(sessions) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("Sessions of these may do everything that permissions.rules does not restrict: %s. To change this, set %s.",
+		strings.Join(sessions, ", "), strings.Join(settings, ", "))
 }

@@ -1,6 +1,7 @@
 package command
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -26,9 +27,7 @@ func sessions(p Process) *cobra.Command {
 A portal that holds a session executes the change. An ID may be abbreviated to an
 unambiguous prefix.`,
 		Args: cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			return fmt.Errorf("%wname a subcommand: list, show, search, export, rename, delete, permissions or revoke", errUsage)
-		},
+		RunE: nameSubcommand,
 	}
 	c.AddCommand(listSessions(p), showSession(p), searchSessions(p), exportSession(p), renameSession(p), deleteSessions(p),
 		sessionPermissions(p), revokePermission(p))
@@ -158,25 +157,35 @@ func exportSession(p Process) *cobra.Command {
 	return c
 }
 
-// writeTo writes to a file, or to standard output if the path is "" or "-". It replaces an existing file only
-// after a complete write. Only this user may read the file.
+// writeTo writes to a file, or to standard output if the path is "" or "-". It replaces an existing file, also behind a link, only
+// after a complete write, and writes directly to a device or pipe. Only this user may read the file.
 func (p Process) writeTo(path string, write func(io.Writer) error) error {
 	if path == "" || path == "-" {
 		return write(p.Out)
+	}
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target
+	}
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		f, err := os.OpenFile(path, os.O_WRONLY, 0) //nolint:gosec // the user names it
+		if err != nil {
+			return err
+		}
+		return writeAndClose(f, write)
 	}
 	f, err := os.CreateTemp(filepath.Dir(path), ".portal-export-*")
 	if err != nil {
 		return err
 	}
 	defer os.Remove(f.Name()) //nolint:errcheck // fails after a successful rename, as intended
-	err = write(f)
-	if end := f.Close(); err == nil {
-		err = end
-	}
-	if err != nil {
+	if err := writeAndClose(f, write); err != nil {
 		return err
 	}
 	return os.Rename(f.Name(), path)
+}
+
+func writeAndClose(f *os.File, write func(io.Writer) error) error {
+	return errors.Join(write(f), f.Close())
 }
 
 func renameSession(p Process) *cobra.Command {

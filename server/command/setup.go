@@ -1,6 +1,8 @@
 package command
 
 import (
+	"cmp"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -8,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/copilot-portal/portal/copilot/agent/sdk/release"
+	"github.com/copilot-portal/portal/server"
 )
 
 // mirrorVariable names a mirror of the CLI's releases. The CLI's SDK reads it, too.
@@ -27,20 +30,24 @@ names a mirror, which serves v` + release.Version + `/SHA256SUMS.txt and the arc
 		Example: "  portal setup && portal\n  portal setup --from https://mirror.example/copilot-cli",
 		Args:    cobra.NoArgs,
 	}
-	from := c.Flags().String("from", releases(p.Environ), "address of the releases")
+	from := c.Flags().String("from", "", "address of the releases (default: "+mirrorVariable+", else those on GitHub)")
 	again := c.Flags().Bool("force", false, "download it even if it is there")
 	c.RunE = func(cmd *cobra.Command, _ []string) error {
 		config, err := p.load(cmd)
 		if err != nil {
 			return err
 		}
+		if config.DataDir == "" {
+			return errors.New("there is no data directory for the Copilot CLI: choose one with --data-dir")
+		}
+		source := release.Source{Base: cmp.Or(*from, releases(p.Environ)), Progress: p.downloadProgress()}
 		path := release.Path(config.DataDir)
 		if _, err := os.Stat(path); err == nil && !*again {
 			_, err := fmt.Fprintf(p.Out, "The Copilot CLI %s is already at %s\n", release.Version, path)
 			return err
 		}
-		p.Err.Printf("Downloading the Copilot CLI %s from %s\n", release.Version, *from)
-		if err := (release.Source{Base: *from, Progress: p.downloadProgress()}).Install(cmd.Context(), config.DataDir); err != nil {
+		p.Err.Printf("Downloading the Copilot CLI %s from %s\n", release.Version, server.WithoutSecrets(source.Base))
+		if err := source.Install(cmd.Context(), config.DataDir); err != nil {
 			return fmt.Errorf("cannot get the Copilot CLI: %w", err)
 		}
 		_, err = fmt.Fprintf(p.Out, "The Copilot CLI %s is at %s\nSign in with: %s login\nOr try the portal without an account: portal --demo\n", release.Version, path, path)

@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 )
@@ -16,16 +17,21 @@ import (
 // missing or older than its sources, because the test would check another program.
 func Binary(tb testing.TB) string {
 	tb.Helper()
-	root, err := checkout()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	path, err := binaryIn(root)
+	path, err := checkedBinary()
 	if err != nil {
 		tb.Fatal(err)
 	}
 	return path
 }
+
+// checkedBinary returns the path of bin/portal in this checkout. It compares the files once, because there are many.
+var checkedBinary = sync.OnceValues(func() (string, error) { //nolint:gochecknoglobals // a process tests one binary
+	root, err := checkout()
+	if err != nil {
+		return "", err
+	}
+	return binaryIn(root)
+})
 
 // binaryIn returns the path of bin/portal in a checkout.
 func binaryIn(root string) (path string, err error) {

@@ -105,13 +105,13 @@ func (p *Portal) For(tb testing.TB) *Portal {
 func (p *Portal) DataDir() string { return filepath.Join(p.Home, "copilot-portal") }
 
 // Environ returns an environment without the user's settings and shell startup files, for which the CLI waits.
-// The CLI unpacks itself into the user's cache only once. It gets long time limits, for busy machines, and a gh
-// that is not signed in: without one, it searches again and again, which takes a quarter of its time.
+// The CLI unpacks itself into the user's cache only once. It gets long time limits, for busy machines, and no account:
+// with one, see [WithAccount], it starts gh four times for each session and twice for each prompt.
 func Environ(home string) []string {
 	env := slices.DeleteFunc(os.Environ(), func(v string) bool {
 		return strings.HasPrefix(v, "PORTAL_") || strings.HasPrefix(v, "COPILOT_PORTAL_DEPTH=")
 	})
-	env = append(env, "HOME="+home, "COPILOT_HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_DATA_HOME="+home, "PORTAL_POOL_START_TIMEOUT=2m", "PORTAL_POOL_SILENCE_LIMIT=2m")
+	env = append(env, "HOME="+home, "COPILOT_HOME="+home, "XDG_CONFIG_HOME="+home, "XDG_DATA_HOME="+home, "PORTAL_POOL_START_TIMEOUT=2m", "PORTAL_POOL_SILENCE_LIMIT=2m", "PORTAL_ACCOUNT=false")
 	if cache, err := os.UserCacheDir(); err == nil {
 		env = append(env, "XDG_CACHE_HOME="+cache)
 	}
@@ -121,6 +121,10 @@ func Environ(home string) []string {
 	}
 	return env
 }
+
+// WithAccount is the variable with which the CLI looks for an account of GitHub, as it does for users. It finds a gh that is not signed in:
+// without one, it searches again and again.
+const WithAccount = "PORTAL_ACCOUNT=true"
 
 // checkout returns the root directory of the project.
 func checkout() (root string, err error) {

@@ -134,18 +134,65 @@ func TestPromptCancelledByALateCancellationIsSentAgain(t *testing.T) {
 	c, bodies := s.open(t.TempDir())
 	require.NoError(t, c.Send(t.Context(), event.Prompt{Text: "go"}))
 	require.NoError(t, c.Abort(t.Context()))
-	for b := range bodies {
-		if idle, ok := b.(event.Idle); ok {
-			require.True(t, idle.Aborted)
-			break
-		}
-	}
+	awaitAborted(t, bodies)
 	list := s.prompt(c, bodies, nil)
 	assert.Equal(t, "hello", find[event.MessageEnded](t, list).Text)
 	for _, b := range list {
 		assert.IsNotType(t, event.SessionError{}, b)
 	}
 	assert.Equal(t, 3, prompts)
+}
+
+func TestPromptThatIsAbortedBeforeItsRepetitionIsNotSentAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		cancelled, prompts := make(chan struct{}, 10), 0
+		methods := prompted(func(context.Context, *jsonrpc.Peer) string {
+			prompts++
+			if prompts == 1 {
+				<-cancelled
+			}
+			return "cancelled"
+		})
+		methods["session/cancel"] = signalling(cancelled)
+		s := script(t, "x", methods)
+		c, bodies := s.open(t.TempDir())
+		for range 2 {
+			require.NoError(t, c.Send(t.Context(), event.Prompt{Text: "go"}))
+			synctest.Wait()
+			require.NoError(t, c.Abort(t.Context()))
+			awaitAborted(t, bodies)
+		}
+		assert.Equal(t, 2, prompts)
+	})
+}
+
+// awaitAborted waits until an aborted turn has ended.
+func awaitAborted(t *testing.T, bodies <-chan event.Body) {
+	t.Helper()
+	for b := range bodies {
+		if idle, ok := b.(event.Idle); ok {
+			require.True(t, idle.Aborted)
+			return
+		}
+	}
+}
+
+func TestAgentThatCannotLoadSurvivesItsOwnCancellation(t *testing.T) {
+	prompts := 0
+	methods := prompted(func(context.Context, *jsonrpc.Peer) string {
+		prompts++
+		if prompts == 1 {
+			return "cancelled"
+		}
+		return "end_turn"
+	})
+	methods["initialize"] = answer(`{"protocolVersion":1,"agentCapabilities":{}}`)
+	s := script(t, "x", methods)
+	c, bodies := s.open(t.TempDir())
+	find[event.SessionError](t, s.prompt(c, bodies, nil))
+	for _, b := range s.prompt(c, bodies, nil) {
+		assert.IsNotType(t, event.SessionError{}, b)
+	}
 }
 
 func TestUpdatesOfUnknownSessionsAreIgnored(t *testing.T) {
@@ -232,7 +279,7 @@ func TestFilesAreServedInsideTheDirectory(t *testing.T) {
 		asked = append(asked, q.Names[0]+" "+filepath.Base(q.AllNeeds()[0].Target))
 		approve(c, q)
 	})
-	assert.Equal(t, []string{"fs.write a.txt", "fs.read a.txt", "fs.write b.txt"}, asked, "what is granted is not asked again")
+	assert.Equal(t, []string{"fs.write a.txt", "fs.read a.txt"}, asked, "what is granted is not asked again, and what is refused not at all")
 	assert.Equal(t, "two\n", got.Content)
 	require.NoError(t, results["permission"])
 	require.NoError(t, results["write"])

@@ -146,6 +146,10 @@ func (a *Agent) discard(ctx context.Context, id string) {
 	}
 }
 
+func (a *Agent) canLoad() bool {
+	return a.info.Capabilities.LoadSession || a.info.Capabilities.Session.Resume != nil
+}
+
 func (a *Agent) canClose() bool { return a.info.Capabilities.Session.Close != nil }
 
 // closeSession frees what the agent holds of a session in memory. The agent keeps it saved.

@@ -7,11 +7,13 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/copilot-portal/portal/copilot/acp"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/jsonrpc"
 	"github.com/copilot-portal/portal/copilot/permission"
+	"github.com/copilot-portal/portal/copilot/workspace"
 )
 
 // Some agents read and write files through their client although it does not offer that. Files of the working directory are
@@ -19,8 +21,11 @@ import (
 
 // readFile reads a text file.
 func (a *Agent) readFile(_ context.Context, r *jsonrpc.Request) (func(context.Context) (any, error), error) {
-	return a.useFile(r, permission.Read, func(root *os.Root, path string, p fileParams) (any, error) {
-		text, err := root.ReadFile(path)
+	return a.useFile(r, permission.Read, func(f localFile, p fileParams) (any, error) {
+		text, _, err := workspace.ReadWhole([]string{f.directory}, f.name, workspace.MaxFile)
+		if err == nil && !utf8.Valid(text) {
+			err = errors.New("it is no text in UTF-8")
+		}
 		return acp.FileText{Content: selectLines(string(text), p.Line, p.Limit)}, err
 	})
 }
@@ -37,16 +42,20 @@ func selectLines(text string, line, limit int) string {
 
 // writeFile writes a text file.
 func (a *Agent) writeFile(_ context.Context, r *jsonrpc.Request) (func(context.Context) (any, error), error) {
-	return a.useFile(r, permission.Write, func(root *os.Root, path string, p fileParams) (any, error) {
-		if err := root.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	return a.useFile(r, permission.Write, func(f localFile, p fileParams) (any, error) {
+		root, err := os.OpenRoot(f.directory)
+		if err != nil {
 			return nil, err
 		}
-		return struct{}{}, root.WriteFile(path, []byte(p.Content), 0o644)
+		if err = root.MkdirAll(filepath.Dir(f.name), 0o755); err == nil {
+			err = root.WriteFile(f.name, []byte(p.Content), 0o644)
+		}
+		return struct{}{}, errors.Join(err, root.Close())
 	})
 }
 
 // useFile asks for the permission to use a file and then uses it.
-func (a *Agent) useFile(r *jsonrpc.Request, need string, use func(*os.Root, string, fileParams) (any, error)) (func(context.Context) (any, error), error) {
+func (a *Agent) useFile(r *jsonrpc.Request, need string, use func(localFile, fileParams) (any, error)) (func(context.Context) (any, error), error) {
 	var p fileParams
 	if err := r.Decode(&p); err != nil {
 		return nil, err
@@ -55,7 +64,11 @@ func (a *Agent) useFile(r *jsonrpc.Request, need string, use func(*os.Root, stri
 	if err != nil {
 		return nil, err
 	}
-	q, err := c.askFile(need, p)
+	file, err := c.locate(p.Path)
+	if err != nil {
+		return nil, err
+	}
+	q, err := c.askFile(need, file.target(), p)
 	if err != nil {
 		return nil, err
 	}
@@ -65,16 +78,16 @@ func (a *Agent) useFile(r *jsonrpc.Request, need string, use func(*os.Root, stri
 				return nil, jsonrpc.Errorf(jsonrpc.CodeInvalidParams, "Refused", "the user refused the use of %s", p.Path)
 			}
 		}
-		return c.inDirectory(p, use)
+		result, err := use(file, p)
+		if err != nil {
+			return nil, jsonrpc.InvalidParams("%s: %v", p.Path, err)
+		}
+		return result, nil
 	}, nil
 }
 
 // askFile asks for the permission to use a file; nil if it is granted already.
-func (c *conversation) askFile(need string, p fileParams) (*openQuestion, error) {
-	target := permission.Target(c.directory, p.Path)
-	if target == "" {
-		return nil, jsonrpc.InvalidParams("the path %q is ambiguous", p.Path)
-	}
+func (c *conversation) askFile(need, target string, p fileParams) (*openQuestion, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	t := c.activeTurn()
@@ -93,19 +106,21 @@ func (c *conversation) askFile(need string, p fileParams) (*openQuestion, error)
 	return c.ask(q), nil
 }
 
-// inDirectory uses a file inside the working directory.
-func (c *conversation) inDirectory(p fileParams, use func(*os.Root, string, fileParams) (any, error)) (any, error) {
-	path, err := filepath.Rel(c.directory, p.Path)
-	if err != nil || !filepath.IsLocal(path) {
-		return nil, jsonrpc.InvalidParams("%s is outside of the working directory", p.Path)
+// localFile is a file inside the working directory, with links followed.
+type localFile struct{ directory, name string }
+
+// target returns the path of the file.
+func (f localFile) target() string { return filepath.Join(f.directory, f.name) }
+
+// locate returns the file that a path names. Links must not lead out of the working directory, which may itself be named by one.
+func (c *conversation) locate(path string) (localFile, error) {
+	target, directory := permission.Target(c.directory, path), permission.Canonical(c.directory)
+	if target == "" {
+		return localFile{}, jsonrpc.InvalidParams("the path %q is ambiguous", path)
 	}
-	root, err := os.OpenRoot(c.directory)
-	if err != nil {
-		return nil, jsonrpc.InvalidParams("the working directory cannot be opened: %v", err)
+	name, err := filepath.Rel(directory, target)
+	if err != nil || !filepath.IsLocal(name) {
+		return localFile{}, jsonrpc.InvalidParams("%s is outside of the working directory", path)
 	}
-	result, err := use(root, path, p)
-	if err = errors.Join(err, root.Close()); err != nil {
-		return nil, jsonrpc.InvalidParams("%s: %v", p.Path, err)
-	}
-	return result, nil
+	return localFile{directory, name}, nil
 }

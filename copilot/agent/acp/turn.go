@@ -112,6 +112,8 @@ func (c *conversation) awaitAnswer(t *turn, pending *jsonrpc.PendingCall, blocks
 		}
 		select {
 		case <-time.After(cancelAgain):
+		case <-t.abort:
+			return r, nil
 		case <-c.agent.link.Over():
 		}
 		if pending, err = c.agent.link.Peer.Begin(context.Background(), c, "session/prompt", acp.PromptParams{SessionID: c.id, Prompt: blocks}); err != nil {
@@ -227,7 +229,7 @@ func (c *conversation) endTurn(t *turn, r acp.PromptResult, err error) {
 	c.endText(t)
 	c.withdrawQuestions()
 	if !t.isAborted() {
-		c.needsReload = c.needsReload || r.StopReason == stopCancelled // some agents do not answer any more after they have cancelled by themselves
+		c.needsReload = c.needsReload || r.StopReason == stopCancelled && c.agent.canLoad() // some agents do not answer any more after they have cancelled by themselves
 		c.endCalls(t)
 		if failure := failureOf(r, err); failure != nil {
 			c.emit(*failure)

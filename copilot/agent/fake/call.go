@@ -88,8 +88,11 @@ func (a *Agents) Count(m Method) int { return len(a.Calls(m)) }
 func (a *Agents) received(ctx context.Context, c Call) error {
 	a.mu.Lock()
 	a.calls = append(a.calls, c)
+	before := a.Before
+	if c.Method == Ping || c.Method == Working || c.Method == Background {
+		before = a.watched.before
+	}
 	a.mu.Unlock()
-	before := a.before(c.Method)
 	if before == nil {
 		return nil
 	}

@@ -21,16 +21,6 @@ func (a *Agents) BeforeProbe(before func(ctx context.Context, c Call) error) {
 	a.watched.before = before
 }
 
-// before returns the hook of a method.
-func (a *Agents) before(m Method) func(context.Context, Call) error {
-	if m != Ping && m != Working && m != Background {
-		return a.Before
-	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.watched.before
-}
-
 // SetMemory sets the memory of a process by the number of its launch. The default is 0.
 func (a *Agents) SetMemory(of func(process int) int64) {
 	a.mu.Lock()

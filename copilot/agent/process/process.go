@@ -1,5 +1,5 @@
-// Package process runs the programs of agents: each in its own process group, and with a mark with which all
-// its children are found and ended with it. On Linux, programs do not outlive the portal.
+// Package process runs the programs of agents: each in its own session of processes, without the portal's terminal, and
+// with a mark with which all its children are found and ended with it. On Linux, programs do not outlive the portal.
 package process
 
 import (
@@ -18,7 +18,6 @@ type Process struct {
 	command *exec.Cmd
 	mark    string        // in the environment of the program and all its children
 	exited  chan struct{} // closed when it has ended
-	leads   bool          // it leads a session of processes
 	inner   *os.Process   // the process inside a sandbox; nil means that of the command
 }
 
@@ -31,20 +30,19 @@ const PipeDelay = 200 * time.Millisecond
 // Start starts a command and adds marks to its environment, which defaults to ours. Nothing else may use the
 // command afterwards. When the process has ended, by itself or by [Process.Kill], the caller must call
 // [Process.EndChildren].
-func Start(c *exec.Cmd) (*Process, error) { return begin(c, ownGroup(), false) }
+func Start(c *exec.Cmd) (*Process, error) { return begin(c, ownSession()) }
 
-// StartTerminal is [Start] for a command that leads a session of processes with the terminal that its standard input is. The processes of
-// that session end with it, too, on Linux. It fails on systems without terminals.
+// StartTerminal is [Start] for a command whose terminal is its standard input. It fails on systems without terminals.
 func StartTerminal(c *exec.Cmd) (*Process, error) {
-	attributes := ownSession()
+	attributes := ownTerminal()
 	if attributes == nil {
 		return nil, errors.ErrUnsupported
 	}
-	return begin(c, attributes, true)
+	return begin(c, attributes)
 }
 
-func begin(c *exec.Cmd, attributes *syscall.SysProcAttr, leads bool) (*Process, error) {
-	p := &Process{command: c, mark: rand.Text(), exited: make(chan struct{}), leads: leads}
+func begin(c *exec.Cmd, attributes *syscall.SysProcAttr) (*Process, error) {
+	p := &Process{command: c, mark: rand.Text(), exited: make(chan struct{})}
 	c.Env = append(c.Environ(), markVariable+"="+p.mark, ownerVariable+"="+owner())
 	c.WaitDelay = PipeDelay
 	c.SysProcAttr = attributes

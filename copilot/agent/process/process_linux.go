@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// ownGroup puts the program into its own process group, so that Ctrl-C in our terminal does not reach it, and
-// makes the kernel kill it when we end.
-func ownGroup() *syscall.SysProcAttr {
-	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
+// ownSession makes the program lead a session without a terminal, so that Ctrl-C in our terminal does not reach it and
+// it cannot ask or type there. The kernel ends it when we end.
+func ownSession() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGTERM}
 }
 
-// ownSession makes the program lead a session with its standard input as the terminal; the kernel kills it when we end.
-func ownSession() *syscall.SysProcAttr {
+// ownTerminal makes the program lead a session with its standard input as the terminal; the kernel kills it when we end.
+func ownTerminal() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setsid: true, Setctty: true, Pdeathsig: syscall.SIGKILL}
 }
 
@@ -29,8 +29,8 @@ const (
 )
 
 // EndChildren ends the children that the process left running: a killed agent leaves its shell commands
-// behind, each in its own process group. The mark in their environment identifies them. It returns their
-// number.
+// behind, each in its own process group. The mark in their environment and the session of processes identify them.
+// It returns their number.
 func (p *Process) EndChildren() int {
 	left := p.marked()
 	n := len(left)
@@ -50,7 +50,7 @@ func (p *Process) marked() []int {
 	for _, f := range files {
 		env, _ := os.ReadFile(f) //nolint:gosec // of /proc; of another user, or gone
 		pid, err := strconv.Atoi(filepath.Base(filepath.Dir(f)))
-		if err == nil && (bytes.Contains(env, want) || p.leads && p.isInSession(pid)) {
+		if err == nil && (bytes.Contains(env, want) || p.isInSession(pid)) {
 			pids = append(pids, pid)
 		}
 	}
@@ -60,7 +60,7 @@ func (p *Process) marked() []int {
 // isInSession reports whether a living process is in the session that the process leads. It may have changed its environment.
 func (p *Process) isInSession(pid int) bool {
 	s, ok := readStat(pid)
-	return ok && s.field(statSession) == strconv.Itoa(p.PID()) && !strings.Contains("ZX", s.field(statState))
+	return ok && s.field(statSession) == strconv.Itoa(p.command.Process.Pid) && !strings.Contains("ZX", s.field(statState))
 }
 
 // signalGroups signals the process groups of the given processes, once each, but never our own.

@@ -4,11 +4,12 @@ package process
 
 import "syscall"
 
-// ownGroup puts the program into its own process group, so that Ctrl-C in our terminal does not reach it.
-func ownGroup() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setpgid: true} }
+// ownSession makes the program lead a session without a terminal, so that Ctrl-C in our terminal does not reach it and
+// it cannot ask or type there.
+func ownSession() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true} }
 
-// ownSession makes the program lead a session with its standard input as the terminal.
-func ownSession() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true, Setctty: true} }
+// ownTerminal makes the program lead a session with its standard input as the terminal.
+func ownTerminal() *syscall.SysProcAttr { return &syscall.SysProcAttr{Setsid: true, Setctty: true} }
 
 // EndChildren ends the children in the process's own group. Commands in other groups are found only on Linux.
 func (p *Process) EndChildren() int {

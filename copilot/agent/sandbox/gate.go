@@ -99,7 +99,10 @@ func OpenGate(hosts, env []string, log *slog.Logger) (*Gate, error) {
 		g.cancel()
 		return nil, errors.Join(err, os.RemoveAll(directory))
 	}
-	g.server = &http.Server{Handler: http.HandlerFunc(g.serve), ReadHeaderTimeout: gateHeader, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug)}
+	g.server = &http.Server{
+		Handler: http.HandlerFunc(g.serve), ReadHeaderTimeout: gateHeader, ErrorLog: slog.NewLogLogger(log.Handler(), slog.LevelDebug),
+		BaseContext: func(net.Listener) context.Context { return g.ctx }, // forwarded requests end with the gate
+	}
 	g.work.Go(func() { _ = g.server.Serve(netutil.LimitListener(proxy, gateConnections)) }) // until Close
 	return g, nil
 }

@@ -14,7 +14,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -210,4 +212,59 @@ func TestHelperRefusesOtherUses(t *testing.T) {
 	for _, args := range [][]string{nil, {"enter"}, {"enter", "/"}, {"enter", "/", ""}, {"other", "/", "x"}} {
 		assert.ErrorContains(t, sandbox.Run(args), "is for the portal itself", args)
 	}
+}
+
+// counted counts what is read.
+type counted struct {
+	io.Reader
+
+	read atomic.Int64
+}
+
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.Reader.Read(p)
+	c.read.Add(int64(n))
+	return n, err
+}
+
+func TestClosedGateEndsStalledUploads(t *testing.T) {
+	upstream, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	defer upstream.Close()
+	accepted := make(chan net.Conn, 1)
+	go func() {
+		conn, err := upstream.Accept() // and never reads
+		if err == nil {
+			accepted <- conn
+		}
+	}()
+	g := open(t, nil, upstream.Addr().String())
+	client, sent, body := through(t), make(chan error, 1), &counted{Reader: strings.NewReader(strings.Repeat("x", 64<<20))}
+	go func() {
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+upstream.Addr().String(), body)
+		if err == nil {
+			var answer *http.Response
+			if answer, err = client.Do(r); err == nil {
+				err = answer.Body.Close()
+			}
+		}
+		sent <- err
+	}()
+	conn := <-accepted
+	defer conn.Close()
+	before := int64(-1)
+	require.Eventually(t, func() bool {
+		last := before
+		before = body.read.Load()
+		return before > 0 && before == last
+	}, 30*time.Second, 300*time.Millisecond, "the upload does not stall")
+	closed := make(chan struct{})
+	go func() { g.Close(); close(closed) }()
+	select {
+	case <-closed:
+	case <-time.After(30 * time.Second):
+		_ = conn.Close() // so that cleaning up ends
+		require.Fail(t, "Close waits for the upload")
+	}
+	<-sent
 }

@@ -166,7 +166,7 @@ var secrets = []string{ //nolint:gochecknoglobals // a table
 	".ssh", ".gnupg", ".aws", ".azure", ".kube", ".docker", ".netrc", ".git-credentials", ".npmrc", ".pypirc", ".password-store",
 	".config/gh", ".config/gcloud", ".config/git/credentials", ".config/portal", ".config/google-chrome", ".config/chromium", ".mozilla",
 	".cargo/credentials.toml", ".terraform.d", ".vault-token", ".bash_history", ".zsh_history", ".local/share/keyrings",
-	".local/share/copilot-portal",
+	".local/share/copilot-portal", ".Xauthority",
 }
 
 // Environment removes the variables that lead out of a sandbox or belong to the portal, such as its token.
@@ -176,7 +176,8 @@ func Environment(env []string) []string {
 		name, _, _ := strings.Cut(v, "=")
 		switch {
 		case strings.HasPrefix(name, "PORTAL_"), name == "SSH_AUTH_SOCK", name == "SSH_AGENT_PID", name == "GPG_AGENT_INFO",
-			name == "DBUS_SESSION_BUS_ADDRESS", name == "XDG_RUNTIME_DIR", name == "DOCKER_HOST":
+			name == "DBUS_SESSION_BUS_ADDRESS", name == "XDG_RUNTIME_DIR", name == "DOCKER_HOST",
+			name == "DISPLAY", name == "XAUTHORITY", name == "WAYLAND_DISPLAY":
 		default:
 			kept = append(kept, v)
 		}

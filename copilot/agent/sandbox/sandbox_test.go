@@ -29,7 +29,7 @@ func place(t *testing.T) (home, project string) {
 	for _, dir := range []string{"project", "state", ".ssh", "kept"} {
 		require.NoError(t, os.Mkdir(filepath.Join(home, dir), 0o700))
 	}
-	for _, file := range []string{".ssh/id", ".netrc", "kept/database", "notes", "state/session"} {
+	for _, file := range []string{".ssh/id", ".netrc", "kept/database", "notes", "state/session", ".Xauthority"} {
 		require.NoError(t, os.WriteFile(filepath.Join(home, file), []byte(file), 0o600))
 	}
 	return home, filepath.Join(home, "project")
@@ -63,7 +63,7 @@ func TestOnlyDirectoryAndStateAreWritable(t *testing.T) {
 func TestSecretsAndOtherProcessesAreHidden(t *testing.T) {
 	home, project := place(t)
 	b := sandbox.Sandbox{Directory: project, Home: home, Hidden: []string{filepath.Join(home, "kept")}}
-	for _, path := range []string{".ssh/id", ".netrc", "kept/database"} {
+	for _, path := range []string{".ssh/id", ".netrc", ".Xauthority", "kept/database"} {
 		assert.Empty(t, run(t, b, "cat ../"+path+" 2>/dev/null"), path)
 	}
 	assert.Equal(t, "1", run(t, b, "echo $$"))
@@ -131,5 +131,5 @@ func TestMissingOrForbiddenBubblewrapIsExplained(t *testing.T) {
 
 func TestVariablesLeadingOutsideAreRemoved(t *testing.T) {
 	assert.Equal(t, []string{"PATH=/bin", "GH_TOKEN=x"},
-		sandbox.Environment([]string{"PATH=/bin", "PORTAL_TOKEN=x", "SSH_AUTH_SOCK=/x", "GH_TOKEN=x", "DBUS_SESSION_BUS_ADDRESS=x", "XDG_RUNTIME_DIR=/run/user/0"}))
+		sandbox.Environment([]string{"PATH=/bin", "PORTAL_TOKEN=x", "SSH_AUTH_SOCK=/x", "GH_TOKEN=x", "DBUS_SESSION_BUS_ADDRESS=x", "XDG_RUNTIME_DIR=/run/user/0", "DISPLAY=:0", "XAUTHORITY=/x", "WAYLAND_DISPLAY=wayland-0"}))
 }

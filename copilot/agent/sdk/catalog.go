@@ -33,8 +33,8 @@ func (e entry) vendorID() string {
 // model later.
 type catalog struct {
 	agent *Agent
+	lock  chan struct{} // has one while it is held: during queries, so that concurrent callers share one
 
-	mu    sync.Mutex // held during queries, so that concurrent callers share one
 	until time.Time
 	known []entry
 }
@@ -47,8 +47,12 @@ const (
 
 // entries returns the models in the order in which they are shown.
 func (c *catalog) entries(ctx context.Context) ([]entry, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
+	select {
+	case c.lock <- struct{}{}:
+		defer func() { <-c.lock }()
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 	if c.agent.process.HasEnded() {
 		return nil, errEnded
 	}

@@ -167,6 +167,28 @@ func TestAbandonedModelListIsCached(t *testing.T) {
 	assert.Equal(t, agent.HealthReady, d.Health().State)
 }
 
+func TestListOfModelsThatAnotherCallerAwaitsCanBeAbandoned(t *testing.T) {
+	asked := make(chan struct{})
+	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		close(asked)
+		<-r.Context().Done()
+	}))
+	defer s.Close()
+	a := launch(t, scriptedCLI{Version: sdk.MinVersion, SignedIn: true, Models: account}.driver(t, func(o *sdk.Options) {
+		o.Providers = []sdk.Provider{{Name: "p", Type: "openai", BaseURL: s.URL}}
+	}))
+	other, abandon := context.WithCancel(t.Context())
+	var work sync.WaitGroup
+	work.Go(func() { _, _ = a.Models(other) })
+	<-asked
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := a.Models(ctx)
+	require.ErrorIs(t, err, context.Canceled)
+	abandon()
+	work.Wait()
+}
+
 func TestHangingProvidersAreAwaitedConcurrently(t *testing.T) {
 	t.Parallel()
 	s := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }))

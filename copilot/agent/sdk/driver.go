@@ -1,7 +1,7 @@
 // Package sdk drives the GitHub Copilot CLI through its official Go SDK. It is the only package with vendor
 // names: its exported API uses types of the domain.
 //
-// The CLI runs as a direct child in its own process group, and listens on a loopback port with a random token.
+// The CLI runs as a direct child in its own session of processes, and listens on a loopback port with a random token.
 // Only this way the portal notices its end at once (the SDK does not report it), and Ctrl-C in a terminal
 // reaches only the portal.
 package sdk
@@ -43,6 +43,8 @@ type Options struct {
 	// EndOrphans makes the first start end the processes that killed portals left running. Short-lived
 	// commands leave that to others.
 	EndOrphans bool
+	// Fault says what in the configuration keeps the CLI from starting; nil means nothing.
+	Fault error
 	// Sandbox configures the sandbox of the CLI; [Driver.LaunchIn] sets its Directory. nil means no sandbox.
 	Sandbox *sandbox.Sandbox
 	Log     *slog.Logger
@@ -52,7 +54,7 @@ type Options struct {
 type Driver struct {
 	options Options
 	orphans sync.Once // processes of other portals, to be ended
-	unpack  sync.Once // the CLI's own files, which a sandbox cannot write
+	files   unpacked
 
 	last      agent.LastStart
 	processes process.Set
@@ -119,6 +121,9 @@ func (d *Driver) endOrphans() {
 }
 
 func (d *Driver) launch(ctx context.Context, directory string) (*Agent, agent.Health, error) {
+	if err := d.options.Fault; err != nil {
+		return nil, misconfigured(err), err
+	}
 	path, err := d.options.Locate.find()
 	if err != nil {
 		return nil, missing(err), err
@@ -184,6 +189,14 @@ func missing(err error) agent.Health {
 	}
 }
 
+func misconfigured(err error) agent.Health {
+	return agent.Health{
+		State:   agent.HealthFailed,
+		Message: fmt.Sprintf("The Copilot CLI does not start: %v.", err),
+		Hint:    "Correct that, and restart the portal. `portal doctor` checks everything else.",
+	}
+}
+
 func outdated(path, version string) agent.Health {
 	return agent.Health{
 		State: agent.HealthTooOld, Version: version,
@@ -234,7 +247,7 @@ func connect(ctx context.Context, d *Driver, p *child) (*Agent, error) {
 		return nil, fmt.Errorf("the connection to it failed: %w", err)
 	}
 	a := &Agent{driver: d, process: p, client: client, version: version, ack: newQuickAck(p.address), done: make(chan struct{})}
-	a.catalog.agent = a
+	a.catalog = catalog{agent: a, lock: make(chan struct{}, 1)}
 	a.recordActivity()
 	go a.supervise()
 	return a, nil

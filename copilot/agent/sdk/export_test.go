@@ -181,8 +181,8 @@ func Parked(c agent.Conversation) int {
 
 // Expire makes the list of models outdated.
 func (a *Agent) Expire() {
-	a.catalog.mu.Lock()
-	defer a.catalog.mu.Unlock()
+	a.catalog.lock <- struct{}{}
+	defer func() { <-a.catalog.lock }()
 	a.catalog.until = time.Time{}
 }
 
@@ -204,3 +204,6 @@ func (f *openFiles) Failed(tool string, args any) *vendor.PostToolUseFailureHook
 
 // Lines returns the lines of a range.
 func Lines(text string, span ...int) (string, bool) { return lines(text, span) }
+
+// Unpack lets a CLI unpack its files.
+func Unpack(ctx context.Context, d *Driver, path string) { d.files.ensure(ctx, path, d.options.Env) }

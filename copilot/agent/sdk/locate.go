@@ -3,6 +3,7 @@ package sdk
 import (
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -95,7 +96,7 @@ func reason(err error) error {
 // native finds the executable behind npm's loader script, which would start it as a child and leave it behind
 // when killed.
 func native(path string) string {
-	script, err := filepath.EvalSymlinks(path)
+	script, err := filepath.EvalSymlinks(loaderOf(path))
 	if err != nil || filepath.Base(script) != "npm-loader.js" {
 		return path
 	}
@@ -105,6 +106,22 @@ func native(path string) string {
 			if found, err := exec.LookPath(filepath.Join(packages, "copilot-"+name, "copilot")); err == nil {
 				return found
 			}
+		}
+	}
+	return path
+}
+
+// loaderOf returns the loader script that npm's command file for Windows starts, which is in the directory of global packages or in that of a
+// project's commands; any other path is returned as it is.
+func loaderOf(path string) string {
+	if !strings.EqualFold(filepath.Ext(path), ".cmd") {
+		return path
+	}
+	dir := filepath.Dir(path)
+	for _, modules := range []string{filepath.Join(dir, "node_modules"), filepath.Dir(dir)} {
+		loader := filepath.Join(modules, "@github", "copilot", "npm-loader.js")
+		if _, err := os.Stat(loader); err == nil {
+			return loader
 		}
 	}
 	return path

@@ -129,4 +129,24 @@ func TestExecutableIsFoundThroughNpmLoader(t *testing.T) {
 	}
 }
 
+// On Windows, npm puts a command file on PATH; killing it would leave the CLI running.
+func TestExecutableIsFoundThroughNpmCommandFile(t *testing.T) {
+	for name, modules := range map[string]string{"of global packages": "npm/node_modules", "of a project": "node_modules"} {
+		t.Run(name, func(t *testing.T) {
+			dir, err := filepath.EvalSymlinks(t.TempDir())
+			require.NoError(t, err)
+			shim := program(t, 0o700, dir, map[string]string{"npm/node_modules": "npm", "node_modules": "node_modules/.bin"}[modules], "copilot.cmd")
+			find := func() string {
+				got, err := sdk.Locate{Configured: shim}.Find()
+				require.NoError(t, err)
+				return got
+			}
+			assert.Equal(t, shim, find())
+			program(t, 0o600, dir, modules, "@github", "copilot", "npm-loader.js")
+			assert.Equal(t, shim, find(), "without the executable, it is used")
+			assert.Equal(t, program(t, 0o700, dir, modules, "@github", "copilot-"+release.Platform(), "copilot"), find())
+		})
+	}
+}
+
 func musl(platform string) string { return strings.Replace(platform, "linux-", "linuxmusl-", 1) }

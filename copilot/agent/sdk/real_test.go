@@ -53,15 +53,17 @@ func environ(home string) []string {
 	return env
 }
 
-// options returns the options of a driver of the real CLI with its own home.
+// options returns the options of a driver of the real CLI with its own home. It has no account, because the CLI would start gh four times
+// for each session and twice for each prompt.
 func options(tb testing.TB) sdk.Options {
 	tb.Helper()
 	return sdk.Options{
-		Locate:     sdk.Locate{Configured: cli(tb)},
-		Env:        environ(tb.TempDir()),
-		Demo:       demoModel(tb),
-		DemoAlways: true,
-		Log:        slog.New(slog.DiscardHandler),
+		Locate:         sdk.Locate{Configured: cli(tb)},
+		Env:            environ(tb.TempDir()),
+		Demo:           demoModel(tb),
+		DemoAlways:     true,
+		WithoutAccount: true,
+		Log:            slog.New(slog.DiscardHandler),
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"sync"
+	"time"
 
 	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/copilot/agent/sandbox"
@@ -24,7 +26,7 @@ func (d *Driver) sandboxFor(ctx context.Context, cli, directory, scratch string)
 	if err := sandbox.Probe(ctx, b.Network); err != nil {
 		return nil, err
 	}
-	d.unpack.Do(func() { unpack(ctx, cli, d.options.Env) })
+	d.files.ensure(ctx, cli, d.options.Env)
 	for _, path := range b.State { // it cannot create them, and only what exists can be mounted
 		if err := os.MkdirAll(path, 0o700); err != nil {
 			return nil, err
@@ -62,12 +64,29 @@ func (d *Driver) hosts() ([]string, error) {
 	return hosts, nil
 }
 
-// unpack lets a CLI that was never started unpack its files into the user's cache. If it cannot, the start
-// reports that.
-func unpack(ctx context.Context, path string, env []string) {
+// unpacked is the CLI whose files are in the user's cache, which a sandbox cannot write.
+type unpacked struct {
+	mu       sync.Mutex
+	path     string
+	modified time.Time
+}
+
+// ensure lets a CLI that has not unpacked its files do so. If it cannot, the start reports that.
+func (u *unpacked) ensure(ctx context.Context, path string, env []string) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return
+	}
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.path == path && u.modified.Equal(info.ModTime()) {
+		return
+	}
 	command := exec.CommandContext(ctx, path, "--version")
 	command.Env = env
-	_ = command.Run()
+	if command.Run() == nil {
+		u.path, u.modified = path, info.ModTime()
+	}
 }
 
 func unsafe(err error) agent.Health {

@@ -36,6 +36,7 @@ func sandboxed(t *testing.T, n sandbox.Network, env ...string) (h *copilot.Host,
 func sandboxOptions(t *testing.T, n sandbox.Network) (o sdk.Options, home string) {
 	t.Helper()
 	o = options(t)
+	o.WithoutAccount = false // the CLI asks GitHub
 	home, err := os.MkdirTemp("../../../bin", "home-") //nolint:usetesting // not below /tmp, which is empty in a sandbox
 	require.NoError(t, err)
 	home, err = filepath.Abs(home)
@@ -144,4 +145,29 @@ func TestSandboxedCLIReachesGitHubThroughTheGate(t *testing.T) {
 	case <-time.After(soon):
 		assert.Fail(t, "the CLI does not use the configured proxy")
 	}
+}
+
+func TestCLIUnpacksAgainAfterAFailureAndAnUpdate(t *testing.T) {
+	dir := t.TempDir()
+	cli, runs := filepath.Join(dir, "copilot"), filepath.Join(dir, "runs")
+	write := func(end string, modified time.Time) {
+		require.NoError(t, os.WriteFile(cli, []byte("#!/bin/sh\necho >> "+runs+"\n"+end+"\n"), 0o700))
+		require.NoError(t, os.Chtimes(cli, modified, modified))
+	}
+	d := sdk.New(sdk.Options{})
+	unpack := func() int {
+		sdk.Unpack(t.Context(), d, cli)
+		text, err := os.ReadFile(runs)
+		require.NoError(t, err)
+		return len(text)
+	}
+	day := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	write("exit 1", day)
+	assert.Equal(t, 1, unpack())
+	assert.Equal(t, 2, unpack(), "it failed")
+	write("exit 0", day)
+	assert.Equal(t, 3, unpack())
+	assert.Equal(t, 3, unpack(), "it is done")
+	write("exit 0", day.AddDate(0, 0, 1))
+	assert.Equal(t, 4, unpack(), "another version")
 }

@@ -27,8 +27,13 @@ type Link struct {
 	lastOutput atomic.Int64  // time of the last output, in Unix nanoseconds
 }
 
+// unread is how many bytes may be unsent while the program is read, several of the largest prompts: some programs do not read on before
+// what they have written is read.
+const unread = 256 << 20
+
 // Connect connects to a program. The peer handles methods; see [jsonrpc.New].
 func Connect(p *Program, methods jsonrpc.Methods, options jsonrpc.Options) *Link {
+	options.Unread = unread
 	l := &Link{Program: p, over: make(chan struct{}), done: make(chan struct{})}
 	l.Peer = jsonrpc.New(jsonrpc.NewLines(&activityReader{p.Out, l}, p.In, jsonrpc.LineOptions{}), methods, options)
 	go l.supervise(options.Log)

@@ -10,6 +10,8 @@ import (
 
 	"github.com/santhosh-tekuri/jsonschema/v6"
 	"github.com/santhosh-tekuri/jsonschema/v6/kind"
+
+	"github.com/copilot-portal/portal/copilot/plain"
 )
 
 // validate returns the faults of arguments according to the schema of the tool.
@@ -63,7 +65,7 @@ func explain(e *jsonschema.ValidationError) (faults []string) {
 		return faults
 	case *kind.AdditionalProperties:
 		for _, name := range k.Properties {
-			faults = append(faults, place(at, shorten(name))+" is unknown: leave it out")
+			faults = append(faults, place(at, plain.Cut(name, 60))+" is unknown: leave it out")
 		}
 		return faults
 	case *kind.Type:
@@ -99,15 +101,6 @@ func place(at []string, more ...string) string {
 		return "the argument"
 	}
 	return text
-}
-
-// shorten shortens a text of the model for use in an error.
-func shorten(s string) string {
-	const limit = 60
-	if r := []rune(s); len(r) > limit {
-		return string(r[:limit]) + "…"
-	}
-	return s
 }
 
 // checker collects the faults of texts that fit the schema.

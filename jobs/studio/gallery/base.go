@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/plain"
 )
 
 // parseBase parses a base URL: http or https, a host, optionally a port and a path. Error: kind [fault.Invalid].
@@ -43,8 +44,8 @@ func clean(u *url.URL) bool {
 	return true
 }
 
-// within returns the URL of a call, which must be below the base, or a path, which is appended to the base. Error: kind
-// [fault.Denied].
+// within returns the URL of a call, which must be below the base. A path is appended to the base, unless it has the base's path
+// already: generated code takes that from a description whose server is relative. Error: kind [fault.Denied].
 func within(base *url.URL, text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	if err != nil {
@@ -53,7 +54,11 @@ func within(base *url.URL, text string) (*url.URL, error) {
 	if u.Scheme == "" && u.Host == "" && u.User == nil && u.Opaque == "" {
 		behind := *base
 		behind.RawQuery = u.RawQuery
-		if u.Path != "" {
+		switch {
+		case u.Path == "":
+		case isBelow(base, u):
+			behind.Path, behind.RawPath = u.Path, u.RawPath
+		default:
 			behind.Path, behind.RawPath = base.Path+"/"+strings.TrimLeft(u.Path, "/"), ""
 			if u.RawPath != "" {
 				behind.RawPath = base.EscapedPath() + "/" + strings.TrimLeft(u.RawPath, "/")
@@ -64,11 +69,16 @@ func within(base *url.URL, text string) (*url.URL, error) {
 	u.Fragment, u.RawFragment = "", ""
 	switch {
 	case u.Scheme != base.Scheme, !strings.EqualFold(u.Hostname(), base.Hostname()), portOf(u) != portOf(base), u.User != nil, u.Opaque != "":
-		return nil, fault.Errorf(fault.Denied, "this interface may call only %s, not %s", base, clip(text, 200))
-	case !clean(u), u.Path != base.Path && !strings.HasPrefix(u.Path, base.Path+"/"):
-		return nil, fault.Errorf(fault.Denied, "this interface may call only URLs below %s, not %s", base, clip(text, 200))
+		return nil, fault.Errorf(fault.Denied, "this interface may call only %s, not %s", base, plain.Cut(text, 200))
+	case !clean(u), !isBelow(base, u):
+		return nil, fault.Errorf(fault.Denied, "this interface may call only URLs below %s, not %s", base, plain.Cut(text, 200))
 	}
 	return u, nil
+}
+
+// isBelow reports whether a path is that of the base or below it.
+func isBelow(base, u *url.URL) bool {
+	return u.Path == base.Path || strings.HasPrefix(u.Path, base.Path+"/")
 }
 
 func portOf(u *url.URL) string {
@@ -93,8 +103,8 @@ func refused(a netip.Addr) string {
 	return ""
 }
 
-// plain unwraps an IPv4 address.
-func plain(a netip.Addr) netip.Addr {
+// unwrapped unwraps an IPv4 address.
+func unwrapped(a netip.Addr) netip.Addr {
 	a = a.Unmap().WithZone("")
 	for _, wrapped := range []string{"64:ff9b::/96", "::/96"} {
 		if a.Is6() && netip.MustParsePrefix(wrapped).Contains(a) && !a.IsLoopback() && !a.IsUnspecified() {
@@ -127,5 +137,5 @@ func isLocalName(host string) bool {
 		return true
 	}
 	a, err := netip.ParseAddr(host)
-	return err == nil && isPrivate(plain(a))
+	return err == nil && isPrivate(unwrapped(a))
 }

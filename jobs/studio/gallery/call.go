@@ -79,7 +79,7 @@ func resolvesLocally(ctx context.Context, host string) bool {
 	ctx, cancel := context.WithTimeout(ctx, lookUpTime)
 	defer cancel()
 	all, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
-	return err == nil && slices.ContainsFunc(all, func(a netip.Addr) bool { return isPrivate(plain(a)) })
+	return err == nil && slices.ContainsFunc(all, func(a netip.Addr) bool { return isPrivate(unwrapped(a)) })
 }
 
 // Call makes a call for an interface, without cookies and only below the base URL that the user allowed. Errors: kinds
@@ -185,7 +185,7 @@ func (h *Host) mayDial(network, address string, private bool) error {
 	if err != nil || !strings.HasPrefix(network, "tcp") {
 		return fault.Errorf(fault.Denied, "only IP addresses can be called")
 	}
-	a := plain(to.Addr())
+	a := unwrapped(to.Addr())
 	switch why := refused(a); {
 	case why != "":
 		return fault.Errorf(fault.Denied, "%s", why)

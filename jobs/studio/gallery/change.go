@@ -9,6 +9,7 @@ import (
 	"github.com/aymanbagabas/go-udiff"
 
 	"github.com/copilot-portal/portal/copilot/fault"
+	"github.com/copilot-portal/portal/copilot/plain"
 	"github.com/copilot-portal/portal/jobs/studio"
 )
 
@@ -65,7 +66,7 @@ func (h *Host) Change(ctx context.Context, id, prompt string) error {
 			}
 			fullPrompt := prompt
 			if i.Question != nil { // the prompt answers it
-				fullPrompt = clip(i.Question.Prompt, maxPrompt) + "\n→ " + prompt
+				fullPrompt = plain.Cut(i.Question.Prompt, maxPrompt) + "\n→ " + prompt
 			}
 			if made.Question != "" {
 				return result{question: &Question{Prompt: fullPrompt, Text: made.Question, Options: made.Options}}, nil
@@ -107,7 +108,7 @@ func (h *Host) begin(ctx context.Context, id, prompt string, prepare func(Item) 
 	if err != nil {
 		return err
 	}
-	if err := h.hold(id); err != nil { // before the model works for nothing
+	if err := h.hold(id, prompt); err != nil { // before the model works for nothing
 		return err
 	}
 	h.mu.Lock()
@@ -144,11 +145,11 @@ func (h *Host) perform(ctx context.Context, id string, r *activeItem, do request
 		i.Error = ""
 		switch {
 		case err != nil:
-			i.Error = clip(err.Error(), 4000)
+			i.Error = plain.Cut(err.Error(), 4000)
 		case made.question != nil:
-			i.Question = made.question
+			i.Question, i.Request = made.question, ""
 		default:
-			i.Question = nil
+			i.Question, i.Request = nil, ""
 			line = i.add(made)
 		}
 		return line, nil
@@ -193,15 +194,27 @@ func (h *Host) updateItem(id string, change func(*Item) (line []byte, err error)
 	if err != nil {
 		return err
 	}
-	if line == nil {
-		return h.log.Replace(ctx, i)
+	i.Revision++
+	var lines [][]byte
+	if line != nil {
+		lines = append(lines, line)
 	}
-	return h.log.Replace(ctx, i, line)
+	if err = h.log.Replace(ctx, i, lines...); err == nil {
+		r.revision = i.Revision
+	}
+	return err
 }
 
-// hold makes this process the one that changes a stored interface. Error: kind [fault.Busy] if another one holds it.
-func (h *Host) hold(id string) error {
-	return h.updateItem(id, func(*Item) ([]byte, error) { return nil, nil })
+// hold makes this process the one that changes a stored interface, and stores the prompt of a request. Errors: kind [fault.Busy] if
+// another process holds it, or another request is running.
+func (h *Host) hold(id, prompt string) error {
+	return h.updateItem(id, func(i *Item) ([]byte, error) {
+		if h.isBusy(id) {
+			return nil, errBusy
+		}
+		i.Request = prompt
+		return nil, nil
+	})
 }
 
 // change is updateItem for changes that are not requests; it publishes them.
@@ -227,7 +240,7 @@ func (h *Host) Revert(_ context.Context, id string, version int) error {
 		if _, ok := i.version(version); !ok || version == 0 {
 			return fault.Errorf(fault.NotFound, "the interface has no version %d", version)
 		}
-		i.Current, i.Question, i.Error = version, nil, ""
+		i.Current, i.Question, i.Error, i.Request = version, nil, "", ""
 		return nil
 	})
 }
@@ -239,7 +252,7 @@ func (h *Host) isBusy(id string) bool {
 	return r != nil && r.work != nil
 }
 
-// Cancel cancels the current request, or withdraws the open question.
+// Cancel cancels the current request, or withdraws the open question and the failed request.
 func (h *Host) Cancel(_ context.Context, id string) error {
 	h.mu.Lock()
 	r := h.activeItems[id]
@@ -252,7 +265,7 @@ func (h *Host) Cancel(_ context.Context, id string) error {
 		return nil
 	}
 	return h.change(id, func(i *Item) error {
-		i.Question, i.Error = nil, ""
+		i.Question, i.Error, i.Request = nil, "", ""
 		return nil
 	})
 }
@@ -269,15 +282,7 @@ func (h *Host) Delete(ctx context.Context, id string) error {
 	if err := h.log.Delete(ctx, i); err != nil {
 		return err
 	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if r := h.activeItems[id]; r != nil {
-		r.publish(Deleted, "")
-		if r.work != nil { // it began in the meantime
-			r.cancel()
-		}
-		h.remove(id, r)
-	}
+	h.forget(id)
 	return nil
 }
 

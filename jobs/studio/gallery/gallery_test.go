@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -53,7 +54,7 @@ const description = `{"openapi": "3.0.3", "info": {"title": "Films", "version": 
 // create creates an interface and waits for its first version.
 func (g *testGallery) create() string {
 	g.t.Helper()
-	i, err := g.Create(context.Background(), "films.json", description)
+	i, err := g.Create(context.Background(), gallery.CreateRequest{Name: "films.json", Text: description})
 	require.NoError(g.t, err)
 	g.ended(i.ID)
 	return i.ID
@@ -170,9 +171,46 @@ func TestFailedRequestIsReportedAndRepeatable(t *testing.T) {
 	})
 }
 
+func TestRequestIsKeptUntilItHasAResult(t *testing.T) {
+	kept, err := store.Open(t.Context(), store.Options{Directory: t.TempDir()})
+	require.NoError(t, err)
+	defer kept.Close()
+	working, proceed := make(chan struct{}), make(chan struct{})
+	answers := says(inBlock(app("One")), "no", "no", inBlock(app("Two")), "no") // an answer without code is asked for again
+	asked := 0
+	script := func(turn *fake.Turn) {
+		if asked++; asked == 2 {
+			close(working)
+			<-proceed
+		}
+		answers(turn)
+	}
+	inGalleryWith(t, kept, script, func(g *testGallery) {
+		id := g.create()
+		require.NoError(t, g.Change(t.Context(), id, "Call it Two"))
+		<-working
+		after := gallery.New(gallery.Options{Store: kept}) // as if the portal had been killed here
+		defer after.Close(context.Background())
+		i, err := after.Get(t.Context(), id)
+		require.NoError(t, err)
+		assert.Equal(t, "Call it Two", i.Request)
+		assert.Equal(t, fault.Busy, fault.KindOf(g.Change(t.Context(), id, "Call it Three")))
+		close(proceed)
+		i = g.ended(id)
+		assert.NotEmpty(t, i.Error)
+		assert.Equal(t, "Call it Two", i.Request, "it failed")
+		assert.Empty(t, g.change(id, "Call it Two again").Request)
+		assert.Equal(t, "Fail", g.change(id, "Fail").Request)
+		require.NoError(t, g.Revert(t.Context(), id, 1))
+		i, err = g.Get(t.Context(), id)
+		require.NoError(t, err)
+		assert.Empty(t, i.Request, "it is withdrawn with the error")
+	})
+}
+
 func TestOneRequestAtATime(t *testing.T) {
 	inGallery(t, func(turn *fake.Turn) { turn.WaitForAbort() }, func(g *testGallery) {
-		i, err := g.Create(t.Context(), "", description)
+		i, err := g.Create(t.Context(), gallery.CreateRequest{Text: description})
 		require.NoError(t, err)
 		require.NotNil(t, i.Work)
 		for name, err := range map[string]error{
@@ -263,6 +301,76 @@ func TestDeletedInterfaceIsNotChanged(t *testing.T) {
 	})
 }
 
+// kinds returns a function that returns the kinds of the events of an interface since the last call, without pieces.
+func (g *testGallery) kinds(ctx context.Context, id string) func() []gallery.Kind {
+	var mu sync.Mutex
+	var list []gallery.Kind
+	add := func(k gallery.Kind) {
+		mu.Lock()
+		defer mu.Unlock()
+		list = append(list, k)
+	}
+	go func() {
+		for b, err := range g.Reader(id, 0).All(ctx) {
+			if fault.KindOf(err) == fault.NotFound {
+				add(gallery.Deleted)
+			}
+			for _, e := range b.Entries {
+				if e.Kind == gallery.Deleted {
+					add(e.Kind)
+					return
+				}
+				if e.Kind != gallery.Piece {
+					add(e.Kind)
+				}
+			}
+		}
+	}()
+	return func() (since []gallery.Kind) {
+		synctest.Wait()
+		mu.Lock()
+		defer mu.Unlock()
+		since, list = list, nil
+		return since
+	}
+}
+
+func TestChangesByAnotherPortalArePublished(t *testing.T) {
+	kept := t.TempDir()
+	synctest.Test(t, func(t *testing.T) {
+		var stores []*store.Store
+		for range 2 {
+			s, err := store.Open(t.Context(), store.Options{Directory: kept})
+			require.NoError(t, err)
+			stores = append(stores, s)
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		inGalleryWith(t, stores[0], says(inBlock(app("One")), inBlock(app("Two"))), func(g *testGallery) {
+			inGalleryWith(t, stores[1], says("never"), func(other *testGallery) {
+				id := g.create()
+				own, there := g.kinds(ctx, id), other.kinds(ctx, id)
+				time.Sleep(time.Minute)
+				assert.Equal(t, []gallery.Kind{gallery.Began, gallery.Ended}, own())
+				assert.Empty(t, there())
+				g.change(id, "Call it Two")
+				time.Sleep(time.Minute)
+				assert.Equal(t, []gallery.Kind{gallery.Began, gallery.Ended}, own(), "no other portal has changed it")
+				assert.Equal(t, []gallery.Kind{gallery.Changed}, there())
+				require.NoError(t, g.Delete(ctx, id))
+				time.Sleep(time.Minute)
+				assert.Equal(t, []gallery.Kind{gallery.Deleted}, own())
+				assert.Equal(t, []gallery.Kind{gallery.Deleted}, there())
+				assert.Zero(t, other.Active())
+				cancel()
+				synctest.Wait()
+			})
+		})
+		for _, s := range stores {
+			require.NoError(t, s.Close())
+		}
+	})
+}
+
 func TestInterfacesSurviveRestart(t *testing.T) {
 	kept := t.TempDir()
 	open := func() *store.Store {
@@ -312,7 +420,7 @@ func TestInterfacesSurviveRestart(t *testing.T) {
 func TestInvalidRequestsAreRejected(t *testing.T) {
 	inGallery(t, says(inBlock(app("One"))), func(g *testGallery) {
 		for _, text := range []string{"", "hello", `{"openapi": "3.0.3"}`} {
-			_, err := g.Create(t.Context(), "x.json", text)
+			_, err := g.Create(t.Context(), gallery.CreateRequest{Name: "x.json", Text: text})
 			assert.Equal(t, fault.Invalid, fault.KindOf(err), text)
 		}
 		id := g.create()

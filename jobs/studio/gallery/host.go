@@ -8,10 +8,8 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
-	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"github.com/google/uuid"
 
@@ -19,6 +17,7 @@ import (
 	"github.com/copilot-portal/portal/copilot/fault"
 	"github.com/copilot-portal/portal/copilot/follow"
 	"github.com/copilot-portal/portal/copilot/journal"
+	"github.com/copilot-portal/portal/copilot/plain"
 	"github.com/copilot-portal/portal/copilot/store"
 	"github.com/copilot-portal/portal/jobs/studio"
 	"github.com/copilot-portal/portal/jobs/studio/code"
@@ -60,6 +59,8 @@ type activeItem struct {
 	cancel  context.CancelFunc // of the request
 	work    *Work              // nil without a request
 	writing sync.Mutex         // held while the stored interface changes
+
+	revision int // the newest that is known, -1 if none; belongs to the holder of writing
 }
 
 // New returns a host.
@@ -93,31 +94,46 @@ func (h *Host) Close(ctx context.Context) {
 func (h *Host) existing(ctx context.Context, id string) (*activeItem, Item, error) {
 	h.mu.Lock()
 	r := h.activeItems[id]
-	isNew := r == nil
-	if isNew {
-		r = &activeItem{events: journal.New(journal.Options[Event]{Budget: maxEvents, Cost: func(e Event) int { return 64 + len(e.Text) }})}
+	if r == nil {
+		r = &activeItem{revision: -1, events: journal.New(journal.Options[Event]{Budget: maxEvents, Cost: func(e Event) int { return 64 + len(e.Text) }})}
 		h.activeItems[id] = r
 	}
 	h.mu.Unlock()
 	i, err := h.log.Head(ctx, id)
-	if isNew && errors.Is(err, errNotFound) {
-		h.mu.Lock()
-		defer h.mu.Unlock()
-		h.remove(id, r)
+	if errors.Is(err, errNotFound) { // another process may have deleted it
+		h.forget(id)
 	}
 	return r, i, err
 }
 
-// remove removes the state of an interface that does not exist, unless that has happened. The caller holds the lock.
-func (h *Host) remove(id string, r *activeItem) {
-	r.events.Close()
-	if h.activeItems[id] == r {
-		delete(h.activeItems, id)
+// forget removes the state of an interface that does not exist, and publishes that, unless it has happened.
+func (h *Host) forget(id string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	r := h.activeItems[id]
+	if r == nil {
+		return
 	}
+	r.publish(Deleted, "")
+	if r.work != nil { // it began in the meantime
+		r.cancel()
+	}
+	r.events.Close()
+	delete(h.activeItems, id)
 }
 
 func (r *activeItem) publish(k Kind, text string) {
 	_, _ = r.events.Append(Event{Time: time.Now().UTC(), Kind: k, Text: text}) // fails only after deletion
+}
+
+// notice publishes a change by another process.
+func (r *activeItem) notice(i Item) {
+	r.writing.Lock()
+	defer r.writing.Unlock()
+	if r.revision >= 0 && i.Revision > r.revision {
+		r.publish(Changed, "")
+	}
+	r.revision = max(r.revision, i.Revision)
 }
 
 // progress has the current requests and the newest events of interfaces in use, by id. It is read before the items: a request that has
@@ -147,10 +163,25 @@ func (p progress) addTo(i Item) Item {
 	return i
 }
 
-// Create creates an interface from the text of a description; name is that of its file and may be empty. The interface exists at
-// once; its first version follows. Errors: kind [fault.Invalid] for an invalid description, with its faults.
-func (h *Host) Create(ctx context.Context, name, text string) (Item, error) {
-	s, err := spec.Read(name, []byte(text))
+// CreateRequest describes an interface to create.
+type CreateRequest struct {
+	Name string // of the file of the description, or ""
+	Text string // of the description
+	Key  string // random text of the caller for this request, or ""
+}
+
+// id returns the id of the interface to create.
+func (r CreateRequest) id() string {
+	if r.Key == "" {
+		return uuid.NewString()
+	}
+	return uuid.NewSHA1(uuid.NameSpaceOID, []byte("create "+r.Key)).String()
+}
+
+// Create creates an interface. It exists at once; its first version follows. If an interface was created with the key, Create returns
+// that one: a caller repeats a request that may have been lost. Errors: kind [fault.Invalid] for an invalid description, with its faults.
+func (h *Host) Create(ctx context.Context, r CreateRequest) (Item, error) {
+	s, err := spec.Read(r.Name, []byte(r.Text))
 	if err != nil {
 		return Item{}, fault.Errorf(fault.Invalid, "this is not a valid description of an API: %w", err)
 	}
@@ -158,14 +189,18 @@ func (h *Host) Create(ctx context.Context, name, text string) (Item, error) {
 	if err != nil {
 		return Item{}, err
 	}
-	i := Item{ID: uuid.NewString(), Title: cmp.Or(clip(s.Metadata.Title, 200), "An API"), Format: s.Format, Created: now()}
+	i := Item{ID: r.id(), Title: cmp.Or(plain.Cut(s.Metadata.Title, 200), "An API"), Format: s.Format, Created: now()}
 	for range s.Operations() {
 		i.Endpoints++
 	}
 	if base, err := parseBase(s.Metadata.BaseURL); err == nil {
 		i.BaseURL = base.String()
 	}
-	if _, err := h.log.Begin(i, description); err != nil {
+	_, err = h.log.Begin(i, description)
+	switch {
+	case errors.Is(err, store.ErrExists):
+		return h.Get(ctx, i.ID)
+	case err != nil:
 		return Item{}, err
 	}
 	if err := h.Make(ctx, i.ID); err != nil {
@@ -176,17 +211,6 @@ func (h *Host) Create(ctx context.Context, name, text string) (Item, error) {
 
 // now returns the time with the stored precision.
 func now() time.Time { return time.Now().UTC().Truncate(time.Millisecond) }
-
-// clip returns the start of a text.
-func clip(text string, limit int) string {
-	if len(text) <= limit {
-		return text
-	}
-	for limit > 0 && !utf8.RuneStart(text[limit]) {
-		limit--
-	}
-	return strings.TrimSpace(text[:limit]) + "…"
-}
 
 // List returns at most 1000 interfaces, newest first.
 func (h *Host) List(ctx context.Context) ([]Item, error) {
@@ -245,17 +269,28 @@ type eventLog struct {
 	id   string
 }
 
+// pollEvery is the interval at which a waiting reader looks for changes by other processes.
+const pollEvery = 3 * time.Second
+
 // Next implements [follow.Log].
 func (l eventLog) Next(ctx context.Context, after uint64, limit int) ([]Event, error) {
-	r, _, err := l.host.existing(ctx, l.id)
-	if err != nil {
-		return nil, err
+	for {
+		r, i, err := l.host.existing(ctx, l.id)
+		if err != nil {
+			return nil, err
+		}
+		r.notice(i)
+		waiting, cancel := context.WithTimeout(ctx, pollEvery)
+		entries, err := r.events.Next(waiting, after, limit)
+		cancel()
+		if errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
+			continue
+		}
+		list := make([]Event, len(entries))
+		for n, e := range entries {
+			list[n] = e.Value
+			list[n].Number = e.N
+		}
+		return list, err
 	}
-	entries, err := r.events.Next(ctx, after, limit)
-	list := make([]Event, len(entries))
-	for n, e := range entries {
-		list[n] = e.Value
-		list[n].Number = e.N
-	}
-	return list, err
 }

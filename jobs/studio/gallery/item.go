@@ -22,7 +22,9 @@ type Item struct {
 	Versions  []Version `json:"versions"` // oldest first
 	Current   int       `json:"current"`  // number of the version shown; 0 for none
 	Question  *Question `json:"question,omitempty"`
-	Error     string    `json:"error,omitempty"` // why the last request failed, or ""
+	Error     string    `json:"error,omitempty"`   // why the last request failed, or ""
+	Request   string    `json:"request,omitempty"` // the prompt of the last request until it has a result, also if it failed
+	Revision  int       `json:"revision"`          // how often it was stored
 
 	Work   *Work  `json:"-"` // the current request; nil for none
 	Events uint64 `json:"-"` // the number of the newest event
@@ -86,11 +88,11 @@ const (
 	Began   Kind = "began"   // a request started
 	Piece   Kind = "piece"   // a piece of code, as it arrives; the code may still be repaired
 	Ended   Kind = "ended"   // the request ended with a version, a question or an error
-	Changed Kind = "changed" // another change: of the current version or of what is allowed
+	Changed Kind = "changed" // another change: of the current version or of what is allowed, or any by another process
 	Deleted Kind = "deleted" // the last event
 )
 
-// Event is something that happened to an interface in this process. Readers share it.
+// Event is something that happened to an interface. Readers share it.
 type Event struct {
 	Number uint64
 	Time   time.Time

@@ -110,7 +110,7 @@ func (s Source) get(ctx context.Context, name string) (*http.Response, error) {
 	}
 	if response.StatusCode != http.StatusOK {
 		_ = response.Body.Close()
-		return nil, fmt.Errorf("%s: %s", address, response.Status)
+		return nil, fmt.Errorf("%s: %s", request.URL.Redacted(), response.Status)
 	}
 	return response, nil
 }

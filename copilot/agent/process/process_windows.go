@@ -1,5 +1,3 @@
-//go:build !unix
-
 package process
 
 import (
@@ -7,9 +5,13 @@ import (
 	"syscall"
 )
 
-func ownGroup() *syscall.SysProcAttr { return nil }
+// ownSession makes Ctrl-C in our terminal not reach the program.
+func ownSession() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP}
+}
 
-func ownSession() *syscall.SysProcAttr { return nil }
+// ownTerminal returns nil: there are no terminals here.
+func ownTerminal() *syscall.SysProcAttr { return nil }
 
 func signalGently(p *os.Process) { _ = p.Kill() } // there is no gentler way
 

@@ -1,0 +1,28 @@
+//go:build unix
+
+package process_test
+
+import (
+	"bytes"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/copilot-portal/portal/copilot/agent/process"
+)
+
+func TestProcessLeadsASessionWithoutTerminal(t *testing.T) {
+	var out bytes.Buffer
+	c := exec.Command("sh", "-c", `echo $$ $(ps -o sid= -p $$); (: </dev/tty) 2>/dev/null || echo none`)
+	c.Stdout = &out
+	p, err := process.Start(c)
+	require.NoError(t, err)
+	<-p.Exited()
+	words := strings.Fields(out.String())
+	require.Len(t, words, 3, out.String())
+	assert.Equal(t, words[0], words[1], "it leads its session")
+	assert.Equal(t, "none", words[2])
+}
