@@ -176,7 +176,6 @@ func (p *Pool) makeRoom(directory string) error {
 		if m == nil {
 			return fault.Errorf(fault.Busy, "sessions are open in %d directories, the maximum, because each directory needs its own process: close some", MaxDirectories)
 		}
-		m.linger.Stop()
 		p.stopUnused(m)
 	}
 	return nil
@@ -320,6 +319,8 @@ func (p *Pool) stopAfterLinger(m *member) {
 // stopUnused stops a member without leases. The caller must hold the lock.
 func (p *Pool) stopUnused(m *member) {
 	p.remove(m) // first, so that it gets no new leases
+	m.linger.Stop()
+	m.linger = nil // it may have fired, and wait for the lock
 	m.stopping = !m.dead()
 	p.goroutines.Go(func() { stopWithin(m.agent, stopGently) })
 }

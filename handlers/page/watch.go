@@ -89,7 +89,7 @@ func (n *connection) retry(of string) func(error) time.Duration {
 		if fault.KindOf(err) != fault.Unavailable {
 			return 0
 		}
-		n.api.options.Log.Warn("cannot read for a UI; the next attempt follows", "of", of, "err", err)
+		n.api.options.Log.Debug("cannot read for a UI; the next attempt follows", "of", of, "err", err)
 		return retryPause
 	}
 }

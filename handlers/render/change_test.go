@@ -24,6 +24,7 @@ func TestChangesAddUpToTheTail(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(1, 0))
 	all := append(parts(), "𝕩 ", "<", "&", strings.Repeat("𝕩 words & more ", 500))
+	late := 0
 	for range 8 {
 		var whole, changes render.Stream
 		var tail []uint16
@@ -33,6 +34,7 @@ func TestChangesAddUpToTheTail(t *testing.T) {
 			done, want := whole.Add(piece)
 			c := changes.Change(piece)
 			if isLate(begin) {
+				late++
 				break // one of them may be coloured, the other not
 			}
 			tail = follow(t, tail, c)
@@ -40,6 +42,7 @@ func TestChangesAddUpToTheTail(t *testing.T) {
 			require.Equal(t, want, string(utf16.Decode(tail)))
 		}
 	}
+	assert.Less(t, late, 4, "code takes too long")
 }
 
 func TestChangesOfALongBlockAreProportionalToIt(t *testing.T) {

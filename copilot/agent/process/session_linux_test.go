@@ -1,7 +1,9 @@
 package process_test
 
 import (
+	"bytes"
 	"os/exec"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -15,4 +17,17 @@ func TestChildrenWithoutMarkEndWithTheSession(t *testing.T) {
 	require.NoError(t, err)
 	<-p.Exited()
 	assert.Equal(t, 1, p.EndChildren())
+}
+
+func TestProcessLeadsASessionWithoutTerminal(t *testing.T) {
+	var out bytes.Buffer
+	c := exec.Command("sh", "-c", `echo $$; cut -d " " -f 6 /proc/$$/stat; (: </dev/tty) 2>/dev/null || echo none`)
+	c.Stdout = &out
+	p, err := process.Start(c)
+	require.NoError(t, err)
+	<-p.Exited()
+	words := strings.Fields(out.String())
+	require.Len(t, words, 3, out.String())
+	assert.Equal(t, words[0], words[1], "it leads its session")
+	assert.Equal(t, "none", words[2])
 }

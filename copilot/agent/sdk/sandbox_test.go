@@ -37,6 +37,7 @@ func sandboxOptions(t *testing.T, n sandbox.Network) (o sdk.Options, home string
 	t.Helper()
 	o = options(t)
 	o.WithoutAccount = false // the CLI asks GitHub
+
 	home, err := os.MkdirTemp("../../../bin", "home-") //nolint:usetesting // not below /tmp, which is empty in a sandbox
 	require.NoError(t, err)
 	home, err = filepath.Abs(home)
