@@ -314,18 +314,6 @@ func TestMCPIsGuarded(t *testing.T) {
 	}
 }
 
-func TestStdioMCPPortalEndsWithItsInput(t *testing.T) {
-	t.Parallel()
-	command := mcpProcess(t)
-	c := connectMCP(t, &sdk.CommandTransport{Command: command, TerminateDuration: agentStarts})
-	id := c.use("start_session", document{})["sessionId"]
-	c.use("prompt", document{"sessionId": id, "prompt": "wait 10 min", "waitSeconds": 0})
-	began := testclock.Now()
-	require.NoError(t, c.Close())
-	assert.Less(t, began.Elapsed().Seconds(), 5.0)
-	assert.Equal(t, 0, command.ProcessState.ExitCode())
-}
-
 func TestStdioMCPPortalAnswersCallsAtTheEndOfItsInput(t *testing.T) {
 	t.Parallel()
 	command := mcpProcess(t)
