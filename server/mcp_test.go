@@ -349,24 +349,6 @@ func TestStdioMCPPortalAnswersCallsAtTheEndOfItsInput(t *testing.T) {
 	assert.Less(t, began.Elapsed().Seconds(), 5.0)
 }
 
-func TestPortalStopsDuringMCPCalls(t *testing.T) {
-	t.Parallel()
-	p := portaltest.Start(t, portaltest.Options{Args: []string{"--demo"}})
-	c := connectMCP(t, overHTTP(p, ""))
-	id := c.use("start_session", document{})["sessionId"]
-	var result document
-	var failure string
-	var call sync.WaitGroup
-	call.Go(func() {
-		result, failure = c.try(t.Context(), "prompt", document{"sessionId": id, "prompt": "wait 10 min"})
-	})
-	c.awaitReport("The agent has started.")
-	p.Stop()
-	call.Wait()
-	assert.Empty(t, failure)
-	assert.Equal(t, "interrupted", result["state"])
-}
-
 func TestAgentBelowTheDepthLimitStartsNoAgent(t *testing.T) {
 	t.Parallel()
 	t.Run("on stdio", func(t *testing.T) {

@@ -310,7 +310,7 @@ func TestUnreadOutputDoesNotStallThousandsOfCalls(t *testing.T) {
 	ends(t, c, 5*time.Second)
 }
 
-func TestOpenStreamsDoNotDelayShutdown(t *testing.T) {
+func TestOpenStreamsAndWebSocketsDoNotDelayShutdown(t *testing.T) {
 	p := ide{t, portaltest.Start(t, portaltest.Options{})}
 	id := p.create(document{"workingDirectory": t.TempDir()})
 	p.send(id, "say `now` and wait 1 h")
@@ -329,6 +329,7 @@ func TestOpenStreamsDoNotDelayShutdown(t *testing.T) {
 		})
 	}
 	open.Wait()
+	opensWebSockets(t, p.Portal, 20)
 	begin := testclock.Now()
 	p.Stop()
 	ended.Wait()
