@@ -160,12 +160,7 @@ func TestCloseReportsUnstoredEntries(t *testing.T) {
 	require.ErrorIs(t, l.Append(entry(2)), store.ErrClosed)
 }
 
-// corrupt overwrites pages of a file that no process has open.
-func corrupt(t *testing.T, directory string, from int) {
-	t.Helper()
-	damage(t, directory, func(data []byte) []byte { return overwritten(data, from, len(data)) })
-}
-
+// damage changes a file that no process has open.
 func damage(t *testing.T, directory string, change func([]byte) []byte) {
 	t.Helper()
 	data, err := os.ReadFile(file(directory))

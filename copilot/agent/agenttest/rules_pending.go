@@ -33,7 +33,8 @@ func pendingRules() []pendingRule {
 		{"a prompt with a pending question can be aborted", needs, duringPermission(Say{"and on"}), pendingAborted},
 		{
 			"a question that is no longer pending is closed",
-			[]agent.Capability{agent.Resuming, agent.Permissions}, duringPermission(Say{"and on"}), noLongerPending,
+			[]agent.Capability{agent.Resuming, agent.Permissions},
+			duringPermission(Say{"and on"}), noLongerPending,
 		},
 		{"a pending question that was already answered is closed at once", []agent.Capability{agent.Permissions}, afterAnswer, pendingAnswered},
 		{"a pending question can be answered after another death", needs, duringPermission(), pendingTwice}, // it kills the next process, too

@@ -25,8 +25,8 @@ import (
 // mortal is a conversation that asks questions when its CLI is killed, and goes on or ends after that.
 type mortal struct {
 	name      string
+	questions int    // that the calls ask
 	calls     []call // of the model, at once
-	questions int    // that they ask
 	// before answers some questions, and returns the calls of those that are pending.
 	before func(*killable) (pending []string)
 	after  func(*killable)
@@ -162,8 +162,9 @@ func continuing(t *testing.T, file string) []mortal {
 	open := call{"ide_open", `{}`}
 	return []mortal{
 		{
-			"commands, in reverse order",
-			[]call{shell("echo first"), shell("echo second")}, 2, leaves("call-0", "call-1"),
+			"commands, in reverse order", 2,
+			[]call{shell("echo first"), shell("echo second")},
+			leaves("call-0", "call-1"),
 			func(m *killable) {
 				m.allow("call-1")
 				m.allow("call-0")
@@ -171,8 +172,8 @@ func continuing(t *testing.T, file string) []mortal {
 			},
 		},
 		{
-			"calls of tools",
-			[]call{open, open}, 2,
+			"calls of tools", 2,
+			[]call{open, open},
 			func(m *killable) []string {
 				m.allow("call-0")
 				m.allow("call-1")
@@ -186,8 +187,9 @@ func continuing(t *testing.T, file string) []mortal {
 			},
 		},
 		{
-			"a client tool and a command, one of them refused",
-			[]call{open, shell("echo second")}, 2, leaves("call-0", "call-1"),
+			"a client tool and a command, one of them refused", 2,
+			[]call{open, shell("echo second")},
+			leaves("call-0", "call-1"),
 			func(m *killable) {
 				m.answer(m.asked["call-1"], event.Answer{Reason: "not now"})
 				m.allow("call-0")
@@ -197,8 +199,8 @@ func continuing(t *testing.T, file string) []mortal {
 			},
 		},
 		{
-			"a command beside a running one, which does not run again",
-			[]call{shell("echo ran >> " + file + "; sleep 60"), shell("echo second")}, 2,
+			"a command beside a running one, which does not run again", 2,
+			[]call{shell("echo ran >> " + file + "; sleep 60"), shell("echo second")},
 			func(m *killable) []string {
 				m.allow("call-0")
 				require.Eventually(t, func() bool { ran, _ := os.ReadFile(file); return len(ran) > 0 }, soon, 10*time.Millisecond)
@@ -207,18 +209,20 @@ func continuing(t *testing.T, file string) []mortal {
 			continuesBesideInterrupted("interrupted"),
 		},
 		{
-			"a command beside a question to the user, which ends",
-			[]call{{"ask_user", `{"question":"Which?"}`}, shell("echo second")}, 2, leaves("call-1"),
+			"a command beside a question to the user, which ends", 2,
+			[]call{{"ask_user", `{"question":"Which?"}`}, shell("echo second")},
+			leaves("call-1"),
 			continuesBesideInterrupted("interrupted"),
 		},
 		{
-			"a command beside an unknown one, which is refused",
-			[]call{shell("echo first"), shell("echo second")}, 2, leaves("call-1"),
+			"a command beside an unknown one, which is refused", 2,
+			[]call{shell("echo first"), shell("echo second")},
+			leaves("call-1"),
 			continuesBesideInterrupted("It was interrupted."),
 		},
 		{
-			"a command beside an unknown tool call, which fails",
-			[]call{open, shell("echo second")}, 2,
+			"a command beside an unknown tool call, which fails", 2,
+			[]call{open, shell("echo second")},
 			func(m *killable) []string {
 				m.allow("call-0")
 				m.ask(1)
@@ -254,14 +258,14 @@ func (m *killable) theirs() string {
 func ending() []mortal {
 	return []mortal{
 		{
-			"a question of a sub-agent",
-			[]call{helper}, 1,
+			"a question of a sub-agent", 1,
+			[]call{helper},
 			func(m *killable) []string { return []string{m.theirs()} },
 			func(m *killable) { m.over(m.theirs()) },
 		},
 		{
-			"a question of a sub-agent beside a continuing command",
-			[]call{helper, shell("echo second")}, 2,
+			"a question of a sub-agent beside a continuing command", 2,
+			[]call{helper, shell("echo second")},
 			func(m *killable) []string { return []string{m.theirs(), "call-1"} },
 			func(m *killable) {
 				theirs := m.theirs()
@@ -278,8 +282,9 @@ func ending() []mortal {
 // askedJustBefore returns a conversation that may not have been saved.
 func askedJustBefore() mortal {
 	return mortal{
-		"a question asked just before",
-		[]call{shell("echo first")}, 1, leaves("call-0"),
+		"a question asked just before", 1,
+		[]call{shell("echo first")},
+		leaves("call-0"),
 		func(m *killable) {
 			if len(all[event.SessionError](m.got())) > 0 { // otherwise it was saved in time
 				m.over("call-0")
