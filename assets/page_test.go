@@ -126,6 +126,10 @@ func TestPage(t *testing.T) {
 	t.Parallel()
 	shared := page{t, portaltest.StartChromium(t), startPortal(t, portaltest.Options{Args: []string{"--demo"}, Config: second, Env: []string{portaltest.WithAccount}})}
 	formserver.Configure(t, shared.portal.Home, nil)
+	t.Run("uses a quiet list of sessions", func(t *testing.T) { // first, because it takes longest
+		t.Parallel()
+		usesQuietList(subpage(t, shared))
+	})
 	for name, look := range map[string]func(page){
 		"starts a session":                                 startsSession,
 		"keeps its place while models arrive":              keepsItsPlace,
@@ -169,7 +173,6 @@ func TestPage(t *testing.T) {
 		"rejects and approves a plan":                      approvesPlan,
 		"fills in a form and shows a sign-in link":         fillsInForm,
 		"queues and steers prompts during a run":           queuesAndSteers,
-		"uses a quiet list of sessions":                    usesQuietList,
 		"works with the keyboard alone":                    usesKeyboard,
 		"leaves keys alone that type characters":           leavesTypedKeysAlone,
 		"shows the status":                                 showsStatus,
