@@ -207,7 +207,6 @@ func closesCompletion(t page) {
 }
 
 func keepsTextAboutInterface(t page) {
-	t = t.own() // with its own list of interfaces
 	wire := t.portal.Proxy()
 	b := t.open(wire.URL() + "/#/interfaces")
 	b.Outages()

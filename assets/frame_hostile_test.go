@@ -221,7 +221,7 @@ func through(t *testing.T, portal *portaltest.Portal, change func(*http.Response
 // Each layer of protection works without the other.
 func TestHostileCodeCannotLeaveItsFrame(t *testing.T) {
 	t.Parallel()
-	chromium, portal := portaltest.StartChromium(t), startPortal(t, portaltest.Options{Args: []string{"--demo"}})
+	chromium, portal := portaltest.StartChromium(t), startPortal(t, portaltest.Options{Args: []string{"--copilot-path", "/nowhere"}})
 	for name, frame := range map[string]struct {
 		url     string
 		refused []string // besides those refused by the policy

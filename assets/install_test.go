@@ -21,7 +21,7 @@ const list = `void (async () => {
 })()`
 
 func saysThatThePortalIsGone(t page) {
-	args := []string{"--demo", "--base-path", "/portal", "--token", "heron"}
+	args := []string{"--copilot-path", "/nowhere", "--base-path", "/portal", "--token", "heron"} // it needs no agent
 	portal := startPortal(t, portaltest.Options{Args: args})
 	b := t.open(portal.URL + "/portal/?token=heron")
 	b.Outages()
@@ -47,17 +47,20 @@ func saysThatThePortalIsGone(t page) {
 // isUsable is true once a prompt can be written.
 const isUsable = `Boolean(document.querySelector("textarea")?.getClientRects().length)`
 
-func offersNewVersion(t page) {
-	t = t.own()
-	b := t.open(t.portal.URL)
+// beforeUpdate opens the page as one of another version than that of a portal that is restarted.
+func (t page) beforeUpdate(p *portaltest.Portal) *portaltest.Browser {
+	t.Helper()
+	b := t.open(p.URL)
 	b.Outages()
 	b.WaitText(id("model"), "Demo (scripted, offline)") // it was connected
 	b.Do(chromedp.Evaluate[chromedp.Void](`(() => { // the restarted portal has another version
 		const plain = window.fetch;
 		window.fetch = (...args) => args[0] === "version" ? Promise.resolve(Response.json({ version: "2", page: "v-0123456789abcdef" })) : plain(...args);
 	})()`))
-	t.portal.Stop()
-	again(t.T, t.portal)
+	return b
+}
+
+func offersNewVersion(t page, b *portaltest.Browser) {
 	b.WaitText(id("updated"), "The portal was updated.")
 	assert.Equal(t, "Reload", b.Text(`document.querySelector("[data-testid=updated] button").textContent`))
 	b.Do(chromedp.Reload()) // as the button does, which would make the next question fail

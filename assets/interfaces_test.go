@@ -56,8 +56,14 @@ func makes(b *portaltest.Browser, name, text string) {
 
 const shownInFrame = `document.querySelector('[data-testid="frame"]')?.dataset.state === "shown"`
 
+// changesInterfaces runs tests one after another in a portal with their own list of interfaces.
+func changesInterfaces(t page) {
+	t = t.own()
+	t.Run("creates and uses an interface", func(sub *testing.T) { createsInterface(subpage(sub, t)) })
+	t.Run("keeps what is written about an interface", func(sub *testing.T) { keepsTextAboutInterface(subpage(sub, t)) })
+}
+
 func createsInterface(t page) {
-	t = t.own() // with its own list of interfaces
 	b := t.open(t.portal.URL + "/#/interfaces")
 	desktop(b)
 	text, calls := herons(t.T, "Herons", "Where herons are.")

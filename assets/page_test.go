@@ -126,6 +126,10 @@ func TestPage(t *testing.T) {
 	t.Parallel()
 	shared := page{t, portaltest.StartChromium(t), startPortal(t, portaltest.Options{Args: []string{"--demo"}, Config: second, Env: []string{portaltest.WithAccount}})}
 	formserver.Configure(t, shared.portal.Home, nil)
+	t.Run("uses a quiet list of sessions", func(t *testing.T) { // first, because it takes longest
+		t.Parallel()
+		usesQuietList(subpage(t, shared))
+	})
 	for name, look := range map[string]func(page){
 		"starts a session":                                 startsSession,
 		"keeps its place while models arrive":              keepsItsPlace,
@@ -151,12 +155,10 @@ func TestPage(t *testing.T) {
 		"keeps what is in a form that is rejected":         keepsRejectedForm,
 		"starts lines on a phone":                          startsLinesOnAPhone,
 		"opens nothing late over another session":          opensNothingLate,
-		"tries again what failed":                          triesAgain,
 		"stops a run from its own view only":               stopsFromOwnViewOnly,
 		"copies without the clipboard API":                 copiesWithoutClipboard,
 		"leaves no dead entries in the history":            leavesNoDeadEntries,
 		"loads again what it has dropped":                  loadsDropped,
-		"says how a search goes":                           saysHowSearchGoes,
 		"shows a clean diff":                               showsCleanDiff,
 		"shows actions without moving anything":            showsActions,
 		"forks from a run and names the origin":            forksFromRun,
@@ -171,13 +173,8 @@ func TestPage(t *testing.T) {
 		"rejects and approves a plan":                      approvesPlan,
 		"fills in a form and shows a sign-in link":         fillsInForm,
 		"queues and steers prompts during a run":           queuesAndSteers,
-		"opens a search hit far above":                     findsHitFarAbove,
-		"pins, archives and filters sessions":              organizesSessions,
-		"exports a session":                                exportsSession,
-		"searches, renames, forks and deletes sessions":    managesSessions,
 		"works with the keyboard alone":                    usesKeyboard,
 		"leaves keys alone that type characters":           leavesTypedKeysAlone,
-		"fits a phone":                                     fitsAPhone,
 		"shows the status":                                 showsStatus,
 		"reloads during a stream":                          reloadsDuringStream,
 		"joins and reloads late in a long text":            joinsLate,
@@ -221,27 +218,23 @@ func TestPage(t *testing.T) {
 		"keeps the mode of a session":                      keepsModeOfSession,
 		"adds an example to what is written":               addsExamples,
 		"closes completions with their text":               closesCompletion,
-		"keeps what is written about an interface":         keepsTextAboutInterface,
-		"keeps rows where they are under the pointer":      keepsRowsUnderPointer,
 		"continues a closed session":                       continuesClosedSession,
 		"follows a session that was opened again":          followsReopenedSession,
 		"does everyday tasks in few actions":               takesFewActions,
 		"is accessible":                                    isAccessible,
 		"uses other agents":                                usesOtherAgents,
 		"stops an interface that hangs":                    stopsHangingInterface,
-		"creates and uses an interface":                    createsInterface,
+		"creates and changes interfaces":                   changesInterfaces,
 		"makes an interface of every description":          makesInterfaceOfEveryDescription,
 		"says that the portal is gone":                     saysThatThePortalIsGone,
-		"offers a new version":                             offersNewVersion,
 		"watches a job":                                    watchesJob,
 		"opens the card of a session that changes":         opensCardThatChanges,
-		"notifies":                         notifies,
-		"shares a session by links":        sharesByLinks,
-		"uses a session of another portal": usesSessionOfAnotherPortal,
-		"explains a slow first start":      explainsSlowFirstStart,
-		"has a terminal":                   hasTerminal,
-		"has no terminal by default":       hasNoTerminalByDefault,
-		"changes every setting":            changesEverySetting,
+		"shares a session by links":                        sharesByLinks,
+		"uses a session of another portal":                 usesSessionOfAnotherPortal,
+		"explains a slow first start":                      explainsSlowFirstStart,
+		"has a terminal":                                   hasTerminal,
+		"has no terminal by default":                       hasNoTerminalByDefault,
+		"changes every setting":                            changesEverySetting,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

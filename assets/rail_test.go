@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"testing"
 
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
@@ -35,8 +36,38 @@ func hit(session, word string) string {
 		literal("#/s/"+session+"/"), literal(word))
 }
 
+// usesQuietList runs the tests of the list of sessions one after another in a portal of their own: rows move, and tabs notify, while other
+// tests start sessions.
+func usesQuietList(t page) {
+	t = t.own()
+	for name, look := range map[string]func(page){
+		"searches, renames, forks and deletes sessions": managesSessions,
+		"opens a search hit far above":                  findsHitFarAbove,
+		"pins, archives and filters sessions":           organizesSessions,
+		"keeps rows where they are under the pointer":   keepsRowsUnderPointer,
+		"notifies":                notifies,
+		"exports a session":       exportsSession,
+		"fits a phone":            fitsAPhone,
+		"says how a search goes":  saysHowSearchGoes,
+		"tries again what failed": triesAgain,
+		"has a tab order":         func(t page) { checkTabOrder(access{T: t.T, chromium: t.chromium, portal: t.portal}) },
+	} {
+		t.Run(name, func(sub *testing.T) { look(subpage(sub, t)) })
+		t.deletesSessions()
+	}
+}
+
+// deletesSessions deletes all sessions of the portal.
+func (t page) deletesSessions() {
+	t.Helper()
+	list, _ := t.portal.API("GET", "copilot/session", "")["sessions"].([]any)
+	for _, session := range list {
+		id, _ := session.(map[string]any)["sessionId"].(string)
+		t.portal.API("DELETE", "copilot/session/"+id, "")
+	}
+}
+
 func managesSessions(t page) {
-	t = t.own() // rows move while other tests start sessions
 	p := t.portal
 	dir := t.TempDir()
 	session := p.StartSession(dir, "permissions=ask")
@@ -93,7 +124,6 @@ func managesSessions(t page) {
 }
 
 func findsHitFarAbove(t page) {
-	t = t.own() // rows move while other tests start sessions
 	p := t.portal
 	session := p.StartSession(t.TempDir(), "permissions=allow")
 	p.Run(session, "say `weir`")
@@ -113,7 +143,6 @@ func findsHitFarAbove(t page) {
 }
 
 func organizesSessions(t page) {
-	t = t.own() // rows move while other tests start sessions
 	p := t.portal
 	old, dir := p.StartSession(t.TempDir(), "permissions=ask"), t.git()
 	p.Run(old, "say `avocet`")
@@ -150,7 +179,6 @@ func organizesSessions(t page) {
 }
 
 func keepsRowsUnderPointer(t page) {
-	t = t.own() // rows move while other tests start sessions
 	p, dir := t.portal, t.TempDir()
 	below, first := p.StartSession(dir, "permissions=ask"), p.StartSession(dir, "permissions=ask")
 	p.Run(first, "say `dunlin`")
@@ -178,7 +206,6 @@ func keepsRowsUnderPointer(t page) {
 }
 
 func notifies(t page) {
-	t = t.own() // other sessions would notify, too
 	p := t.portal
 	session := p.StartSession(t.TempDir(), "permissions=ask")
 	b, other := t.chromium.OpenInProfile(t.T, p.URL), t.chromium.OpenInProfile(t.T, p.URL)
@@ -212,7 +239,6 @@ func notifies(t page) {
 }
 
 func exportsSession(t page) {
-	t = t.own() // rows move while other tests start sessions
 	p := t.portal
 	session := p.StartSession(t.TempDir(), "permissions=ask")
 	p.Run(session, "say `whimbrel`")
@@ -299,7 +325,6 @@ func leavesTypedKeysAlone(t page) {
 }
 
 func fitsAPhone(t page) {
-	t = t.own() // rows move while other tests start sessions
 	p := t.portal
 	session := p.StartSession(t.TempDir(), "permissions=ask")
 	p.Run(session, "say `dipper`")
@@ -376,7 +401,6 @@ func stopsFromOwnViewOnly(t page) {
 }
 
 func saysHowSearchGoes(t page) {
-	t = t.own() // rows move while other tests start sessions
 	session := t.portal.StartSession(t.TempDir(), "permissions=ask")
 	for _, prompt := range []string{"say `weir`", "say `bunting`", "say `pond`"} {
 		t.portal.Run(session, prompt)

@@ -156,6 +156,7 @@ func reconnectsAfterRestart(t page) {
 	first.Wait(there)
 	send(first, "300 tokens in 60 s")
 	first.WaitText(id("answer"), "w10 ")
+	old := t.beforeUpdate(p)
 	p.Stop()
 	for _, b := range []*portaltest.Browser{first, start} {
 		b.WaitText(id("offline")+":not([hidden])", "Can't reach the portal.")
@@ -183,6 +184,7 @@ func reconnectsAfterRestart(t page) {
 	idle(start, 1)
 	start.WaitText(id("answer"), "back")
 	first.WaitText(id("sessions"), "back")
+	offersNewVersion(t, old)
 }
 
 func loadsEarlierItems(t page) {
@@ -209,7 +211,6 @@ func loadsEarlierItems(t page) {
 }
 
 func triesAgain(t page) {
-	t = t.own() // rows move while other tests start sessions
 	session := t.portal.StartSession(t.TempDir(), "permissions=ask")
 	t.portal.Run(session, "say `bittern`")
 	b := t.openTapped(t.portal.URL, `failing["portal.sessions.watch"] = 1;`)

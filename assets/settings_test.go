@@ -25,9 +25,7 @@ func changesEverySetting(t page) {
 		"applies the theme before the first paint": appliesTheme,
 		"changes the density":                      changesDensity,
 		"starts sessions with the defaults":        startsWithDefaults,
-		"adds, turns off and removes MCP servers":  managesServers,
-		"signs in to an MCP server":                signsInToServer,
-		"lists skills and custom agents":           listsSkillsAndAgents,
+		"changes extensions":                       changesExtensions,
 	} {
 		t.Run(name, func(sub *testing.T) {
 			sub.Parallel()
@@ -146,8 +144,15 @@ func (t page) own(args ...string) page {
 	return t
 }
 
-func managesServers(t page) {
+// changesExtensions runs tests one after another in a portal with its own extensions.
+func changesExtensions(t page) {
 	t = t.own()
+	t.Run("adds, turns off and removes MCP servers", func(sub *testing.T) { managesServers(subpage(sub, t)) })
+	t.Run("signs in to an MCP server", func(sub *testing.T) { signsInToServer(subpage(sub, t)) })
+	t.Run("lists skills and custom agents", func(sub *testing.T) { listsSkillsAndAgents(subpage(sub, t)) })
+}
+
+func managesServers(t page) {
 	const hostile = `<img src=x onerror=alert(1)> "q"`
 	self, err := os.Executable()
 	require.NoError(t, err)
@@ -212,7 +217,6 @@ func managesServers(t page) {
 }
 
 func signsInToServer(t page) {
-	t = t.own()
 	b := t.open(t.portal.URL + "/#/settings")
 	b.WaitText(id("settings-servers"), "No MCP servers yet")
 	b.Click(id("add-server"))
@@ -231,7 +235,6 @@ func signsInToServer(t page) {
 }
 
 func listsSkillsAndAgents(t page) {
-	t = t.own()
 	t.file(filepath.Join(t.portal.Home, "skills", "birds"), "SKILL.md", "---\nname: birds\ndescription: All about <b>birds</b>\n---\nThey fly.\n")
 	t.file(filepath.Join(t.portal.Home, "agents"), "heron.agent.md", "---\nname: heron\ndescription: Watches <i>ponds</i>\ntools: [read]\n---\nYou watch.\n")
 	b := t.open(t.portal.URL + "/#/settings")

@@ -166,7 +166,7 @@ func keepsModelOverLostConnection(t page) {
 func warnsAboutStorage(t page) {
 	dir := t.TempDir() + "/data"
 	require.NoError(t, os.WriteFile(dir, []byte("a file"), 0o600))
-	b := t.open(startPortal(t, portaltest.Options{Args: []string{"--data-dir", dir}}).URL)
+	b := t.open(startPortal(t, portaltest.Options{Args: []string{"--data-dir", dir, "--copilot-path", "/nowhere"}}).URL)
 	b.WaitText(id("storage"), "use another data directory")
 	b.WaitText(id("storage"), "Sessions will be lost when the portal stops")
 }

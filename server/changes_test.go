@@ -181,7 +181,7 @@ func TestKilledRestoreIsCompletedAndRecorded(t *testing.T) {
 	p := portaltest.Start(t, portaltest.Options{})
 	dir := t.TempDir()
 	session := p.StartSession(dir, "permissions=allow")
-	p.Run(session, "run `for i in $(seq 3000); do echo $i > f$i; done`")
+	p.Run(session, "run `for i in $(seq 800); do echo $i > f$i; done`")
 	rpc := overRPC(t, p)
 	run := column(rpc.must("session.changes", map[string]any{"sessionId": session})["runs"], "messageId")[0]
 	plan := func() []string {
@@ -213,12 +213,12 @@ func TestKilledRestoreIsCompletedAndRecorded(t *testing.T) {
 			rpc.must("session.undo", map[string]any{"sessionId": session})
 		}
 	}
-	<-time.After(rand.N(100 * time.Millisecond)) // at a random moment
+	<-time.After(rand.N(25 * time.Millisecond)) // at a random moment
 	p.Kill()
 	<-answered
 	left, err := filepath.Glob(filepath.Join(dir, "f*"))
 	require.NoError(t, err)
-	t.Logf("%d of 3,000 files were left", len(left))
+	t.Logf("%d of 800 files were left", len(left))
 
 	p = p.Restart()
 	require.Eventually(t, func() bool {
@@ -228,8 +228,8 @@ func TestKilledRestoreIsCompletedAndRecorded(t *testing.T) {
 	require.Eventually(t, func() bool { return records() > before }, time.Minute, 100*time.Millisecond)
 	rpc = overRPC(t, p)
 	undone := rpc.must("session.undo", map[string]any{"sessionId": session})
-	assert.InDelta(t, 3000, undone["count"], 0)
+	assert.InDelta(t, 800, undone["count"], 0)
 	left, err = filepath.Glob(filepath.Join(dir, "f*"))
 	require.NoError(t, err)
-	assert.Len(t, left, 3000)
+	assert.Len(t, left, 800)
 }

@@ -18,7 +18,7 @@ import (
 const asShell = `
 _get_comp_words_by_ref() { words=("${COMP_WORDS[@]}"); cword=$COMP_CWORD; cur=${words[cword]}; prev=${words[cword-1]}; }
 _filedir() { COMPREPLY=("files:$1"); }
-source <(portal completion bash) || exit 1
+source "$SCRIPT" || exit 1
 COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); COMP_LINE="$*"; COMP_POINT=${#COMP_LINE}; COMP_TYPE=9
 __start_portal
 printf '%s\n' "${COMPREPLY[@]}"
@@ -29,6 +29,10 @@ func TestBashCompletesCommandsFlagsAndValues(t *testing.T) {
 	config := "providers:\n  - {name: mine, base_url: 'http://127.0.0.1:1', models: [large, small]}\nmodel: gpt-5\n"
 	require.NoError(t, os.MkdirAll(filepath.Join(home, "portal"), 0o700))
 	require.NoError(t, os.WriteFile(filepath.Join(home, "portal", "config.yaml"), []byte(config), 0o600))
+	code, script, stderr := command(t, nil, "completion", "bash")
+	require.Equal(t, 0, code, stderr)
+	file := filepath.Join(home, "script")
+	require.NoError(t, os.WriteFile(file, []byte(script), 0o600))
 	for name, tc := range map[string]struct {
 		words []string
 		want  []string
@@ -55,7 +59,7 @@ func TestBashCompletesCommandsFlagsAndValues(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			c := exec.Command("bash", append([]string{"--norc", "-c", asShell, "bash", "portal"}, tc.words...)...)
 			c.Dir = home
-			c.Env = []string{"PATH=" + filepath.Dir(portaltest.Binary(t)) + ":" + os.Getenv("PATH"), "HOME=" + home, "XDG_CONFIG_HOME=" + home}
+			c.Env = []string{"PATH=" + filepath.Dir(portaltest.Binary(t)) + ":" + os.Getenv("PATH"), "HOME=" + home, "XDG_CONFIG_HOME=" + home, "SCRIPT=" + file}
 			out, err := c.Output()
 			require.NoError(t, err, "%s", out)
 			got := []string{}

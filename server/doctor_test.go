@@ -108,8 +108,11 @@ func TestDoctorFindsProblems(t *testing.T) {
 		code int
 		want [][]string // checks, with parts of their findings
 	}{
-		"an invalid configuration":     {"prot: 1", nil, 1, [][]string{{"configuration", "problem: ", "unknown keys: prot"}}},
-		"a program other than the CLI": {"", []string{"--copilot-path", "/bin/false"}, 1, [][]string{{"Copilot CLI", "problem: ", "/bin/false did not start", "--version`"}}},
+		"an invalid configuration": {"prot: 1", nil, 1, [][]string{{"configuration", "problem: ", "unknown keys: prot"}}},
+		"a program other than the CLI, and an existing data directory": {"", []string{"--copilot-path", "/bin/false", "--data-dir", filepath.Dir(file)}, 1, [][]string{
+			{"Copilot CLI", "problem: ", "/bin/false did not start", "--version`"},
+			{"data directory", "ok: ", "is usable", "no sessions yet"},
+		}},
 		"providers with models": {providers(provider("answers", right.URL, "api_key: right"), provider("dead", "http://127.0.0.1:1", "models: [a]"), provider("lacks", right.URL, "api_key: right, models: [lama]"), provider("azure", right.URL, "type: azure, models: [mine]")), nil, 0, [][]string{
 			{"provider answers", "ok: answers; it has demo"},
 			{"models", "ok: answers/demo, ", "the default is answers/demo"},
@@ -122,23 +125,23 @@ func TestDoctorFindsProblems(t *testing.T) {
 			{"models", "problem: there is no model to choose"},
 			{"provider empty", "warning: answers, but has no models"},
 		}},
-		"an account that is not used": {"account: false", []string{"--demo"}, 0, [][]string{{"sign-in", "ok: no account of GitHub is used"}, {"models", "ok: demo"}}},
 		"a key that is unset, and no certificate": {providers(provider("mine", right.URL, "api_key_env: ABSENT_KEY")) + "\ntls: {cert: /nowhere/cert.pem, key: /nowhere/key.pem}", []string{"--demo"}, 1, [][]string{
 			{"provider mine", "problem: api_key_env: the variable ABSENT_KEY is unset or empty"},
 			{"certificate", "problem: ", "/nowhere/cert.pem", "name a file that the portal can read"},
 			{"Copilot CLI", "ok: version"},
 			{"models", "ok: demo"},
 		}},
-		"a wrong key with --demo":           {providers(provider("mine", right.URL, "api_key: s3cret")), []string{"--demo"}, 0, [][]string{{"models", "ok: demo"}}},
-		"a missing default model":           {"model: lama", nil, 1, [][]string{{"models", `problem: the configured model "lama" is not among demo`, "`portal models`"}}},
-		"a data directory that is a file":   {"", []string{"--data-dir", file}, 0, [][]string{{"data directory", "warning: ", "not a directory", "--data-dir", "in memory only"}}},
-		"a data directory below a file":     {no, []string{"--data-dir", file + "/x"}, 1, [][]string{{"data directory", "warning: "}}},
-		"an existing data directory":        {no, []string{"--data-dir", filepath.Dir(file)}, 1, [][]string{{"data directory", "ok: ", "is usable", "no sessions yet"}}},
-		"a short token that others can try": {no + "\nhost: 0.0.0.0\ntoken: s3cret", nil, 1, [][]string{{"token", "warning: ", "fewer than 16 characters"}, {"port", "ok: "}}},
-		"a short token behind a proxy":      {no + "\nallowed_hosts: [example.org]\ntoken: s3cret", nil, 1, [][]string{{"token", "warning: "}}},
-		"a short token on loopback":         {no + "\ntoken: s3cret", nil, 1, [][]string{{"token", "ok: "}}},
-		"a long token":                      {no + "\nlan: true\ntoken: s3cret-s3cret-s3cret", nil, 1, [][]string{{"token", "ok: "}}},
-		"a port in use":                     {no, []string{"--port", used}, 1, [][]string{{"port", "problem: ", "is in use", "`portal 0`"}}},
+		"nothing that prevents sessions": {"account: false\n" + providers(provider("mine", right.URL, "api_key: s3cret")), []string{"--demo", "--data-dir", file}, 0, [][]string{
+			{"sign-in", "ok: no account of GitHub is used"},
+			{"provider mine", "warning: ", "401"},
+			{"models", "ok: demo"},
+			{"data directory", "warning: ", "not a directory", "--data-dir", "in memory only"},
+		}},
+		"a missing default model": {"model: lama", nil, 1, [][]string{{"models", `problem: the configured model "lama" is not among demo`, "`portal models`"}}},
+		"a data directory below a file, and a port in use": {no, []string{"--data-dir", file + "/x", "--port", used}, 1, [][]string{
+			{"data directory", "warning: "},
+			{"port", "problem: ", "is in use", "`portal 0`"},
+		}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -61,44 +61,44 @@ func (i *inspector) finish(got document) document {
 
 func TestMCPInspectorUsesThePortal(t *testing.T) {
 	t.Parallel()
-	for name, target := range map[string]func(t *testing.T, home string) []string{
-		"on stdio": func(t *testing.T, home string) []string {
-			t.Helper()
-			target := []string{portaltest.Binary(t), "mcp", "--demo"}
-			for _, variable := range portaltest.Environ(home) {
-				if !strings.HasSuffix(variable, "=") { // the inspector refuses empty ones
-					target = append(target, "-e", variable) // and passes on only some by itself
-				}
+	t.Run("on stdio", func(t *testing.T) { // each call starts a portal, so the sessions are those of TestMCPClientWorksWithSessions
+		t.Parallel()
+		i := &inspector{T: t, home: t.TempDir()}
+		i.target = []string{portaltest.Binary(t), "mcp", "--demo"}
+		for _, variable := range portaltest.Environ(i.home) {
+			if !strings.HasSuffix(variable, "=") { // the inspector refuses empty ones
+				i.target = append(i.target, "-e", variable) // and passes on only some by itself
 			}
-			return target
-		},
-		"over HTTP": func(t *testing.T, _ string) []string {
-			t.Helper()
-			p := portaltest.Start(t, portaltest.Options{Args: []string{"--demo", "--token", "secret"}})
-			return []string{p.URL + "/mcp", "--transport", "http", "--header", "Authorization: Bearer secret"}
-		},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			home, dir := t.TempDir(), t.TempDir()
-			i := &inspector{t, target(t, home), home}
-			assert.Contains(t, string(i.run("--method", "tools/list", "--strict")), `"start_session"`, "--strict fails for schemas that clients may not understand")
-			assert.Contains(t, string(i.run("--method", "resources/list")), "portal://sessions")
+		}
+		i.starts(t.TempDir())
+	})
+	t.Run("over HTTP", func(t *testing.T) {
+		t.Parallel()
+		p, dir := portaltest.Start(t, portaltest.Options{Args: []string{"--demo", "--token", "secret"}}), t.TempDir()
+		i := &inspector{t, []string{p.URL + "/mcp", "--transport", "http", "--header", "Authorization: Bearer secret"}, t.TempDir()}
+		session := i.starts(dir)
+		got := i.finish(i.use("prompt", session, "prompt=run `echo hero > made` and say `all done`"))
+		require.Equal(t, "waiting", got["state"], "the agent asks before it runs a command")
+		questions, _ := got["questions"].([]any)
+		require.Len(t, questions, 1)
+		q, _ := questions[0].(document)
+		assert.NoFileExists(t, filepath.Join(dir, "made"))
+		got = i.finish(i.use("answer", session, "questionId="+text(q["questionId"]), "approved=true"))
+		require.Equal(t, "completed", got["state"])
+		assert.Equal(t, "all done", got["answer"])
+		assert.FileExists(t, filepath.Join(dir, "made"))
+		assert.Contains(t, string(i.run("--method", "resources/read", "--uri", "portal://sessions")), text(got["sessionId"]))
+	})
+}
 
-			session := "sessionId=" + text(i.use("start_session", "directory="+dir)["sessionId"])
-			got := i.finish(i.use("prompt", session, "prompt=run `echo hero > made` and say `all done`"))
-			require.Equal(t, "waiting", got["state"], "the agent asks before it runs a command")
-			questions, _ := got["questions"].([]any)
-			require.Len(t, questions, 1)
-			q, _ := questions[0].(document)
-			assert.NoFileExists(t, filepath.Join(dir, "made"))
-			got = i.finish(i.use("answer", session, "questionId="+text(q["questionId"]), "approved=true"))
-			require.Equal(t, "completed", got["state"])
-			assert.Equal(t, "all done", got["answer"])
-			assert.FileExists(t, filepath.Join(dir, "made"))
-			assert.Contains(t, string(i.run("--method", "resources/read", "--uri", "portal://sessions")), text(got["sessionId"]))
-		})
-	}
+// starts checks the lists of tools and resources, and starts a session, which it returns as an argument of tools.
+func (i *inspector) starts(dir string) (session string) {
+	i.Helper()
+	assert.Contains(i, string(i.run("--method", "tools/list", "--strict")), `"start_session"`, "--strict fails for schemas that clients may not understand")
+	assert.Contains(i, string(i.run("--method", "resources/list")), "portal://sessions")
+	id := text(i.use("start_session", "directory="+dir)["sessionId"])
+	require.NotEmpty(i, id)
+	return "sessionId=" + id
 }
 
 // text returns a string of a document, "" if it is none.

@@ -314,18 +314,6 @@ func TestMCPIsGuarded(t *testing.T) {
 	}
 }
 
-func TestStdioMCPPortalEndsWithItsInput(t *testing.T) {
-	t.Parallel()
-	command := mcpProcess(t)
-	c := connectMCP(t, &sdk.CommandTransport{Command: command, TerminateDuration: agentStarts})
-	id := c.use("start_session", document{})["sessionId"]
-	c.use("prompt", document{"sessionId": id, "prompt": "wait 10 min", "waitSeconds": 0})
-	began := testclock.Now()
-	require.NoError(t, c.Close())
-	assert.Less(t, began.Elapsed().Seconds(), 5.0)
-	assert.Equal(t, 0, command.ProcessState.ExitCode())
-}
-
 func TestStdioMCPPortalAnswersCallsAtTheEndOfItsInput(t *testing.T) {
 	t.Parallel()
 	command := mcpProcess(t)
@@ -359,24 +347,6 @@ func TestStdioMCPPortalAnswersCallsAtTheEndOfItsInput(t *testing.T) {
 	assert.EqualValues(t, 3, last["id"], last)
 	require.NoError(t, command.Wait())
 	assert.Less(t, began.Elapsed().Seconds(), 5.0)
-}
-
-func TestPortalStopsDuringMCPCalls(t *testing.T) {
-	t.Parallel()
-	p := portaltest.Start(t, portaltest.Options{Args: []string{"--demo"}})
-	c := connectMCP(t, overHTTP(p, ""))
-	id := c.use("start_session", document{})["sessionId"]
-	var result document
-	var failure string
-	var call sync.WaitGroup
-	call.Go(func() {
-		result, failure = c.try(t.Context(), "prompt", document{"sessionId": id, "prompt": "wait 10 min"})
-	})
-	c.awaitReport("The agent has started.")
-	p.Stop()
-	call.Wait()
-	assert.Empty(t, failure)
-	assert.Equal(t, "interrupted", result["state"])
 }
 
 func TestAgentBelowTheDepthLimitStartsNoAgent(t *testing.T) {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"os"
+	"sync"
 	"testing"
 	"time"
 
@@ -114,57 +114,56 @@ func awaitThinking(t *testing.T, conn *contract.Socket) (last int) {
 	return len(all) - 1
 }
 
-func TestKilledAgentEndsOperationWithErrorAndComplete(t *testing.T) {
-	t.Parallel()
-	p := portaltest.Start(t, portaltest.Options{})
-	session := visit(t, p, "")
-	id := operate(t, p, session, longOperation)
-	conn := watch(t, p, session, id, -1)
-	last := awaitThinking(t, conn)
-	agents := p.Agents()
-	require.NotEmpty(t, agents)
-	for _, a := range agents {
-		process, err := os.FindProcess(a.PID)
-		require.NoError(t, err)
-		require.NoError(t, process.Kill())
-	}
-	expectFailedEnd(t, conn, last)
-	assert.Equal(t, "failed", statusOf(t, p, session, id))
+// startedOperation is an operation that runs a long command.
+type startedOperation struct {
+	t           *testing.T
+	visitor, id string
+	conn        *contract.Socket // that watches it
+	last        int              // message that was read
 }
 
-func TestOperationOfKilledPortalIsInterrupted(t *testing.T) {
-	t.Parallel()
-	p := portaltest.Start(t, portaltest.Options{})
-	session := visit(t, p, "")
-	id := operate(t, p, session, longOperation)
-	conn := watch(t, p, session, id, -1)
-	last := awaitThinking(t, conn)
-	p.Kill()
-	_, err := readMessages(t, conn, nil)
-	require.Error(t, err)
-	assert.False(t, websocket.IsCloseError(err, websocket.CloseNormalClosure), "it was not a normal end")
-
-	p = p.Restart()
-	expectFailedEnd(t, watch(t, p, session, id, last), last)
-	expectFailedEnd(t, watch(t, p, session, id, -1), -1)
-	assert.Equal(t, "interrupted", statusOf(t, p, session, id))
+// startsLongOperation starts an operation and waits until its model thinks.
+func startsLongOperation(t *testing.T, p *portaltest.Portal) *startedOperation {
+	t.Helper()
+	o := &startedOperation{t: t, visitor: visit(t, p, "")}
+	o.id = operate(t, p, o.visitor, longOperation)
+	o.conn = watch(t, p, o.visitor, o.id, -1)
+	o.last = awaitThinking(t, o.conn)
+	require.NoError(t, o.conn.SetReadDeadline(time.Now().Add(agentStarts)))
+	return o
 }
 
-func TestShutdownReportsOperationEnds(t *testing.T) {
+func (o *startedOperation) expectFailedEnd() {
+	o.t.Helper()
+	expectFailedEnd(o.t, o.conn, o.last)
+}
+
+// TestKilledAgentIsReportedAndReplaced and TestKilledPortalLeavesNoProcessBehind end operations, too.
+func TestShutdownReportsEndsOfOperationsAndMCPCalls(t *testing.T) {
 	t.Parallel()
-	p := portaltest.Start(t, portaltest.Options{})
-	session := visit(t, p, "")
-	id := operate(t, p, session, longOperation)
-	conn := watch(t, p, session, id, -1)
-	last := awaitThinking(t, conn)
+	p := portaltest.Start(t, portaltest.Options{Args: []string{"--demo"}})
+	operation := startsLongOperation(t, p)
+	c := connectMCP(t, overHTTP(p, ""))
+	id := c.use("start_session", document{})["sessionId"]
+	var result document
+	var failure string
+	var call sync.WaitGroup
+	call.Go(func() {
+		result, failure = c.try(t.Context(), "prompt", document{"sessionId": id, "prompt": "wait 10 min"})
+	})
+	c.awaitReport("The agent has started.")
+
 	began := testclock.Now()
 	stopped := make(chan struct{})
 	go func() { defer close(stopped); p.Stop() }()
-	expectFailedEnd(t, conn, last)
+	operation.expectFailedEnd()
+	call.Wait()
+	assert.Empty(t, failure)
+	assert.Equal(t, "interrupted", result["state"])
 	<-stopped
 	assert.Less(t, began.Elapsed(), 5*time.Second)
 	p = p.Restart()
-	assert.Equal(t, "interrupted", statusOf(t, p, session, id))
+	assert.Equal(t, "interrupted", statusOf(t, p, operation.visitor, operation.id))
 }
 
 func TestSessionIDReplacesTheTokenForOperationsOnly(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gorilla/websocket"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -41,18 +42,28 @@ func TestSessionsOfOnePortal(t *testing.T) {
 		"a run of the real agent has all twelve callbacks in order":             givesAllTwelveCallbacks,
 		"queries during a run are queued, and each ends with one idle":          queuesPrompts,
 		"after a stop the queue is handed out, and the session can be reopened": handsOutTheQueue,
-		"a session is exported":                                  exports,
-		"bad input gets a clear error, and nothing is lost":      refusesBadInput,
-		"a plan is sent back, and approved":                      sendsPlansBack,
-		"the demo has a plan for whatever is asked in plan mode": proposesPlans,
-		"a request without an upgrade is refused":                wantsWebSockets,
-		"a session has three clients":                            hasThreeClients,
-		"methods of the CLI are served at /rpc":                  servesCLIMethods,
-		"an editor uses the session of another client":           editorUsesSession,
-		"an agent uses unsaved changes of an attached editor":    usesUnsavedChangesOfAttached,
-		"the run of an MCP client that disconnects goes on":      goesOnWithoutMCPClient,
-		"an MCP client cancels calls over HTTP":                  cancelsOverHTTP,
-		"an MCP client runs jobs and operations":                 runsJobsAndOperations,
+		"a session is exported":                                                exports,
+		"bad input gets a clear error, and nothing is lost":                    refusesBadInput,
+		"a plan is sent back, and approved":                                    sendsPlansBack,
+		"the demo has a plan for whatever is asked in plan mode":               proposesPlans,
+		"a request without an upgrade is refused":                              wantsWebSockets,
+		"a session has three clients":                                          hasThreeClients,
+		"methods of the CLI are served at /rpc":                                servesCLIMethods,
+		"an editor uses the session of another client":                         editorUsesSession,
+		"an agent uses unsaved changes of an attached editor":                  usesUnsavedChangesOfAttached,
+		"the run of an MCP client that disconnects goes on":                    goesOnWithoutMCPClient,
+		"an MCP client cancels calls over HTTP":                                cancelsOverHTTP,
+		"an MCP client runs jobs and operations":                               runsJobsAndOperations,
+		"sessions run in parallel over one process":                            runSessionsInParallel,
+		"a thousand concurrent requests are answered":                          answersThousandRequests,
+		"long and invalid lines are answered":                                  answersLongAndInvalidLines,
+		"an overlong line is answered with an error":                           refusesOverlongLines,
+		"the last request of a bridge before the end of its input is answered": answersLastRequestOfBridge,
+		"a closed output ends stdio":                                           endsStdioWithItsOutput,
+		"unread output does not delay the end of stdio":                        stopsStdioWithUnreadOutput,
+		"signals end a bridge":                                                 endsBridgesWithSignals,
+		"unknown flags of stdio are ignored with a warning":                    ignoresUnknownStdioFlags,
+		"a portal listens":                                                     hasOpenPort,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -107,9 +118,8 @@ func assertDeltasAddUp(t *testing.T, responses []portaltest.Response) {
 	}
 }
 
-func TestSessionsRunInParallelOverOneProcess(t *testing.T) {
-	t.Parallel()
-	p := portaltest.Start(t, portaltest.Options{})
+func runSessionsInParallel(t *testing.T, p *portaltest.Portal) {
+	t.Helper()
 	dir := t.TempDir()
 	var all sync.WaitGroup
 	for range 4 {
@@ -154,6 +164,7 @@ func TestKilledAgentIsReportedAndReplaced(t *testing.T) {
 	p := portaltest.Start(t, portaltest.Options{})
 	id := p.StartSession(t.TempDir(), "")
 	p.Run(id, "say `the word is heron`")
+	operation := startsLongOperation(t, p)
 	p.Query(id, "run `sleep 60`")
 	p.Until(id, "onStartToolExecution")
 	require.Eventually(t, func() bool { return hasCommand(p, "sleep 60") }, soon, tick)
@@ -165,6 +176,8 @@ func TestKilledAgentIsReportedAndReplaced(t *testing.T) {
 	assert.Contains(t, find(t, got, "sessionError").Text("sessionError"), "ended unexpectedly")
 	require.Eventually(t, func() bool { return len(p.Children()) == 0 }, soon, tick, "processes left: %v", p.Children())
 	assert.Less(t, killed.Elapsed(), 2*time.Second)
+	operation.expectFailedEnd()
+	assert.Equal(t, "failed", statusOf(t, p, operation.visitor, operation.id))
 
 	assert.Contains(t, portaltest.Answer(p.Run(id, "recall")), "heron")
 	assert.Len(t, p.Agents(), 1)
@@ -176,8 +189,17 @@ func TestKilledPortalLeavesNoProcessBehind(t *testing.T) {
 	id := p.StartSession(t.TempDir(), "")
 	p.Query(id, "run `sleep 600`")
 	require.Eventually(t, func() bool { return hasCommand(p, "sleep 600") }, soon, tick)
+	o := startsLongOperation(t, p)
 	p.Kill()
+	_, err := readMessages(t, o.conn, nil)
+	require.Error(t, err)
+	assert.False(t, websocket.IsCloseError(err, websocket.CloseNormalClosure), "it was not a normal end")
 	require.Eventually(t, func() bool { return len(p.Children()) == 0 }, soon, tick)
+
+	p = p.Restart()
+	expectFailedEnd(t, watch(t, p, o.visitor, o.id, o.last), o.last)
+	expectFailedEnd(t, watch(t, p, o.visitor, o.id, -1), -1)
+	assert.Equal(t, "interrupted", statusOf(t, p, o.visitor, o.id))
 }
 
 // state returns the state of a session in the list.

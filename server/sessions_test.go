@@ -140,39 +140,36 @@ func TestCommandsChangeClosedSessions(t *testing.T) {
 	assert.Equal(t, "SessionNotFound", p.API("POST", "copilot/session/"+id+"/query", "x").Text("error"))
 }
 
-func TestSessionIsDeletedWithoutTheCLI(t *testing.T) {
+func TestSessionsOfAStoppedPortalAreDeleted(t *testing.T) {
 	t.Parallel()
 	p := portaltest.Start(t, portaltest.Options{})
-	id := p.StartSession(t.TempDir(), "")
+	id, other := p.StartSession(t.TempDir(), ""), p.StartSession(t.TempDir(), "")
 	p.Run(id, "say `x`")
+	p.Run(other, "say `x`")
 	p.Stop()
-	code, _, stderr := inHome(t, p, "sessions", "delete", "--yes", "--copilot-path", "/nowhere/copilot", id)
-	assert.Equal(t, 0, code)
-	assert.Contains(t, stderr, "the session is deleted, but the agent's own copy is not")
-	assert.Contains(t, stderr, "/nowhere/copilot")
+	t.Run("without the CLI", func(t *testing.T) {
+		code, _, stderr := inHome(t, p, "sessions", "delete", "--yes", "--copilot-path", "/nowhere/copilot", other)
+		assert.Equal(t, 0, code)
+		assert.Contains(t, stderr, "the session is deleted, but the agent's own copy is not")
+		assert.Contains(t, stderr, "/nowhere/copilot")
+	})
+	t.Run("after a confirmation on a terminal", func(t *testing.T) {
+		for _, c := range []struct {
+			answer, left string
+		}{{"n", id[:8]}, {"", id[:8]}, {"y", ""}} {
+			code, shown := onTerminal(t, p.Home, c.answer+"\n", "sessions", "delete", id)
+			assert.Equal(t, 0, code)
+			assert.Contains(t, shown, "Delete permanently? [y/N]")
+			assert.Contains(t, shown, id[:8])
+			_, stdout, _ := inHome(t, p, "sessions", "list")
+			assert.Contains(t, stdout, c.left)
+			assert.Equal(t, c.left == "", stdout == "")
+		}
+	})
 	code, stdout, stderr := inHome(t, p, "sessions", "list")
 	assert.Equal(t, 0, code)
 	assert.Empty(t, stdout)
 	assert.Contains(t, stderr, "No sessions are stored.")
-}
-
-func TestDeletingOnATerminalAsksForConfirmation(t *testing.T) {
-	t.Parallel()
-	p := portaltest.Start(t, portaltest.Options{})
-	id := p.StartSession(t.TempDir(), "")
-	p.Run(id, "say `x`")
-	p.Stop()
-	for _, c := range []struct {
-		answer, left string
-	}{{"n", id[:8]}, {"", id[:8]}, {"y", ""}} {
-		code, shown := onTerminal(t, p.Home, c.answer+"\n", "sessions", "delete", id)
-		assert.Equal(t, 0, code)
-		assert.Contains(t, shown, "Delete permanently? [y/N]")
-		assert.Contains(t, shown, id[:8])
-		_, stdout, _ := inHome(t, p, "sessions", "list")
-		assert.Contains(t, stdout, c.left)
-		assert.Equal(t, c.left == "", stdout == "")
-	}
 }
 
 // onTerminal runs a command in a terminal and types input.

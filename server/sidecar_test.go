@@ -310,7 +310,7 @@ func TestUnreadOutputDoesNotStallThousandsOfCalls(t *testing.T) {
 	ends(t, c, 5*time.Second)
 }
 
-func TestOpenStreamsDoNotDelayShutdown(t *testing.T) {
+func TestOpenStreamsAndWebSocketsDoNotDelayShutdown(t *testing.T) {
 	p := ide{t, portaltest.Start(t, portaltest.Options{})}
 	id := p.create(document{"workingDirectory": t.TempDir()})
 	p.send(id, "say `now` and wait 1 h")
@@ -329,6 +329,7 @@ func TestOpenStreamsDoNotDelayShutdown(t *testing.T) {
 		})
 	}
 	open.Wait()
+	opensWebSockets(t, p.Portal, 20)
 	begin := testclock.Now()
 	p.Stop()
 	ended.Wait()
@@ -359,20 +360,16 @@ func TestPortalEndsWithItsParent(t *testing.T) {
 	})
 }
 
-func TestSidecarsAndAPortalShareADataDirectory(t *testing.T) {
+func TestSidecarAndPortalShareADataDirectory(t *testing.T) {
 	t.Parallel()
 	home := t.TempDir()
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	_, port, _ := net.SplitHostPort(free.Addr().String())
 	require.NoError(t, free.Close())
-	var portals []ide
-	for n := range 4 {
-		o := portaltest.Options{Home: home}
-		if n == 3 {
-			o.Args = []string{"--port", port}
-		}
-		portals = append(portals, ide{t, portaltest.Start(t, o)})
+	portals := []ide{
+		{t, portaltest.Start(t, portaltest.Options{Home: home})},
+		{t, portaltest.Start(t, portaltest.Options{Home: home, Args: []string{"--port", port}})},
 	}
 	ids := make([]string, len(portals))
 	var work sync.WaitGroup
@@ -393,7 +390,7 @@ func TestSidecarsAndAPortalShareADataDirectory(t *testing.T) {
 		}
 	}
 	var seen strings.Builder // of a session that another portal holds
-	portals[3].follow(ids[0], "0-0", func(e streamEvent) bool {
+	portals[1].follow(ids[0], "0-0", func(e streamEvent) bool {
 		if text, ok := e.data["content"].(string); ok {
 			seen.WriteString(text)
 		}

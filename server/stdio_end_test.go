@@ -58,20 +58,23 @@ func untilLine(t *testing.T, u *portaltest.UI, text string) (line string) {
 func TestStdioRunsEndWithATerminalStatus(t *testing.T) {
 	t.Parallel()
 	const asks = `{"jsonrpc":"2.0","id":"1","method":"initialize","params":{"protocol_version":"0","client":{"name":"test","version":"1"},"ui_capabilities":{"supports_confirm":true}}}`
+	ends := map[string]func(*portaltest.Stream){
+		"by its input": func(s *portaltest.Stream) { s.CloseInput() },
+		"by SIGTERM":   func(s *portaltest.Stream) { s.Signal(syscall.SIGTERM) },
+		"by SIGINT":    func(s *portaltest.Stream) { s.Signal(syscall.SIGINT) },
+	}
 	for name, run := range map[string]struct {
 		prompt, begun string
 		more          bool
 		want          string
+		by            []string
 	}{
-		"that is working":             {"say `heron`, 5,000 tokens in 60 s", `"run.status"`, false, "error"},
-		"that waits for a permission": {"run `touch x`", `"ui.confirm.request"`, false, "cancelled"},
-		"with another one queued":     {"5,000 tokens in 60 s", `"run.status"`, true, "error"},
+		"that is working":             {"say `heron`, 5,000 tokens in 60 s", `"run.status"`, false, "error", []string{"by its input"}},
+		"that waits for a permission": {"run `touch x`", `"ui.confirm.request"`, false, "cancelled", []string{"by its input", "by SIGTERM", "by SIGINT"}},
+		"with another one queued":     {"5,000 tokens in 60 s", `"run.status"`, true, "error", []string{"by SIGTERM"}},
 	} {
-		for by, end := range map[string]func(*portaltest.Stream){
-			"by its input": func(s *portaltest.Stream) { s.CloseInput() },
-			"by SIGTERM":   func(s *portaltest.Stream) { s.Signal(syscall.SIGTERM) },
-			"by SIGINT":    func(s *portaltest.Stream) { s.Signal(syscall.SIGINT) },
-		} {
+		for _, by := range run.by {
+			end := ends[by]
 			t.Run(name+", "+by, func(t *testing.T) {
 				t.Parallel()
 				s := portaltest.Stdio(t, "--demo")

@@ -82,47 +82,38 @@ func listening(t *testing.T, pid int) (list []string) {
 	return list
 }
 
-func TestListeningFindsAnOpenPort(t *testing.T) { // otherwise the check above could never fail
-	t.Parallel()
-	assert.NotEmpty(t, listening(t, portaltest.Start(t, portaltest.Options{}).PID))
+func hasOpenPort(t *testing.T, p *portaltest.Portal) {
+	t.Helper()
+	assert.NotEmpty(t, listening(t, p.PID), "otherwise the check above could never fail")
 }
 
 func TestLastRequestBeforeEndOfInputIsAnswered(t *testing.T) {
 	t.Parallel()
-	const models, servers = `{"jsonrpc":"2.0","id":"2","method":"model.list"}`, `{"jsonrpc":"2.0","id":"3","method":"mcp.list"}`
-	t.Run("on standard streams", func(t *testing.T) {
-		t.Parallel()
-		s := portaltest.Stdio(t, "--demo")
-		s.Send(greet)
-		s.Send(models)
-		answer(t, s.UI, "2") // the agent runs; otherwise the answer could take longer
-		s.Send(servers)
-		s.CloseInput()
-		assert.Contains(t, answer(t, s.UI, "3"), "result")
-		assert.Empty(t, s.Rest())
-		assert.Equal(t, 0, s.Wait())
-	})
-	t.Run("across a bridge", func(t *testing.T) {
-		t.Parallel()
-		p := portaltest.Start(t, portaltest.Options{})
-		s := portaltest.Stdio(t, "--attach", p.URL)
-		s.Send(greet)
-		s.Send(models)
-		answer(t, s.UI, "2") // the agent runs; otherwise the answer could take longer
-		s.Send(servers)
-		s.CloseInput()
-		assert.Contains(t, answer(t, s.UI, "3"), "result")
-		assert.Empty(t, s.Rest())
-		assert.Equal(t, 0, s.Wait())
-	})
+	answersLastRequest(t, portaltest.Stdio(t, "--demo"))
 }
 
+func answersLastRequestOfBridge(t *testing.T, p *portaltest.Portal) {
+	t.Helper()
+	answersLastRequest(t, portaltest.Stdio(t, "--attach", p.URL))
+}
+
+func answersLastRequest(t *testing.T, s *portaltest.Stream) {
+	t.Helper()
+	s.Send(greet)
+	s.Send(`{"jsonrpc":"2.0","id":"2","method":"model.list"}`)
+	answer(t, s.UI, "2") // the agent runs; otherwise the answer could take longer
+	s.Send(`{"jsonrpc":"2.0","id":"3","method":"mcp.list"}`)
+	s.CloseInput()
+	assert.Contains(t, answer(t, s.UI, "3"), "result")
+	assert.Empty(t, s.Rest())
+	assert.Equal(t, 0, s.Wait())
+}
+
+// TestStdioRunsEndWithATerminalStatus does this with SIGTERM and SIGINT.
 func TestStdioPortalStopsItsAgent(t *testing.T) {
 	t.Parallel()
 	for name, end := range map[string]func(*portaltest.Stream){
 		"by its input": func(s *portaltest.Stream) { s.CloseInput() },
-		"by SIGTERM":   func(s *portaltest.Stream) { s.Signal(syscall.SIGTERM) },
-		"by SIGINT":    func(s *portaltest.Stream) { s.Signal(syscall.SIGINT) },
 		"by SIGHUP":    func(s *portaltest.Stream) { s.Signal(syscall.SIGHUP) },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -151,9 +142,8 @@ func TestKilledStdioPortalLeavesNoAgent(t *testing.T) {
 	assert.Eventually(t, func() bool { return len(s.Children()) == 0 }, soon, tick)
 }
 
-func TestClosedOutputEndsStdio(t *testing.T) {
-	t.Parallel()
-	p := portaltest.Start(t, portaltest.Options{})
+func endsStdioWithItsOutput(t *testing.T, p *portaltest.Portal) {
+	t.Helper()
 	for name, args := range map[string][]string{"of its own": nil, "across a bridge": {"--attach", p.URL}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -169,9 +159,8 @@ func TestClosedOutputEndsStdio(t *testing.T) {
 	}
 }
 
-func TestUnreadOutputDoesNotDelayShutdown(t *testing.T) {
-	t.Parallel()
-	p := portaltest.Start(t, portaltest.Options{})
+func stopsStdioWithUnreadOutput(t *testing.T, p *portaltest.Portal) {
+	t.Helper()
 	for name, tc := range map[string]struct {
 		args []string
 		end  func(*exec.Cmd, io.Closer) error
@@ -249,9 +238,8 @@ func TestBridgeEndsWithItsPortal(t *testing.T) {
 	}
 }
 
-func TestSignalsEndABridge(t *testing.T) {
-	t.Parallel()
-	p := portaltest.Start(t, portaltest.Options{})
+func endsBridgesWithSignals(t *testing.T, p *portaltest.Portal) {
+	t.Helper()
 	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
 		s := portaltest.Stdio(t, "--attach", p.URL)
 		s.Send(greet)
@@ -314,9 +302,8 @@ func TestCommandLineOfStdio(t *testing.T) {
 	}
 }
 
-func TestUnknownStdioFlagsAreIgnoredWithAWarning(t *testing.T) {
-	t.Parallel()
-	p := portaltest.Start(t, portaltest.Options{})
+func ignoresUnknownStdioFlags(t *testing.T, p *portaltest.Portal) {
+	t.Helper()
 	for name, tc := range map[string]struct {
 		args []string
 		want string
@@ -369,9 +356,8 @@ func TestFaultyConfigurationEndsStdio(t *testing.T) {
 	assert.Contains(t, stderr, "permissions.headless")
 }
 
-func TestOverlongLineIsAnsweredWithAnError(t *testing.T) {
-	t.Parallel()
-	p := portaltest.Start(t, portaltest.Options{})
+func refusesOverlongLines(t *testing.T, p *portaltest.Portal) {
+	t.Helper()
 	for name, args := range map[string][]string{"of its own": nil, "across a bridge": {"--attach", p.URL}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

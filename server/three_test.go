@@ -148,9 +148,8 @@ func hasThreeClients(t *testing.T, p *portaltest.Portal) {
 	assert.Equal(t, 0, stream.Wait())
 }
 
-func TestThousandConcurrentRequestsAreAnswered(t *testing.T) {
-	t.Parallel()
-	p := portaltest.Start(t, portaltest.Options{})
+func answersThousandRequests(t *testing.T, p *portaltest.Portal) {
+	t.Helper()
 	stream := portaltest.Stdio(t)
 	for name, carrier := range map[string]*portaltest.UI{"stdio": stream.UI, "socket": p.UI("")} {
 		u := newWatcher(t, carrier)
@@ -185,9 +184,8 @@ func TestThousandConcurrentRequestsAreAnswered(t *testing.T) {
 	}
 }
 
-func TestLongAndInvalidLinesAreAnswered(t *testing.T) {
-	t.Parallel()
-	p := portaltest.Start(t, portaltest.Options{})
+func answersLongAndInvalidLines(t *testing.T, p *portaltest.Portal) {
+	t.Helper()
 	stream := portaltest.Stdio(t)
 	for name, carrier := range map[string]*portaltest.UI{"stdio": stream.UI, "socket": p.UI("")} {
 		u := newWatcher(t, carrier)

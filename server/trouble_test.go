@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -46,48 +45,14 @@ func TestEphemeralPortalWritesNoFile(t *testing.T) {
 
 func TestUnwritableStoreWorksFromMemory(t *testing.T) {
 	t.Parallel()
-	for name, c := range map[string]struct {
-		prepare func(t *testing.T, dir string) // creates the obstacle
-		state   string
-		hint    string
-	}{
-		"a file in place of the directory": {
-			func(t *testing.T, dir string) {
-				t.Helper()
-				require.NoError(t, os.WriteFile(dir, []byte("a file"), 0o600))
-			},
-			"read-only", "use another data directory",
-		},
-		"a directory in place of the file": {
-			func(t *testing.T, dir string) {
-				t.Helper()
-				require.NoError(t, os.MkdirAll(filepath.Join(dir, "sessions.db"), 0o700))
-			},
-			"read-only", "use another data directory",
-		},
-		"another program has the file locked": {lockFile, "locked", "close that program"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			dir := filepath.Join(t.TempDir(), "data")
-			c.prepare(t, dir)
-			p := portaltest.Start(t, portaltest.Options{Args: []string{"--data-dir", dir}})
-			assertWorks(t, p)
-			health := storageOf(t, p)
-			assert.Equal(t, c.state, health.State)
-			assert.Contains(t, health.Message, c.hint)
-			assert.Contains(t, p.Stderr(), "sessions are not stored")
-		})
-	}
-}
-
-// lockFile creates a database and locks it until the end of the test.
-func lockFile(t *testing.T, dir string) {
-	t.Helper()
-	require.NoError(t, os.MkdirAll(dir, 0o700))
-	conn := database(t, dir)
-	_, err := conn.ExecContext(t.Context(), "BEGIN EXCLUSIVE")
-	require.NoError(t, err)
+	dir := filepath.Join(t.TempDir(), "data")
+	require.NoError(t, os.MkdirAll(filepath.Join(dir, "sessions.db"), 0o700), "a directory in place of the file; see store.TestFailedOpenIsExplained")
+	p := portaltest.Start(t, portaltest.Options{Args: []string{"--data-dir", dir}})
+	assertWorks(t, p)
+	health := storageOf(t, p)
+	assert.Equal(t, "read-only", health.State)
+	assert.Contains(t, health.Message, "use another data directory")
+	assert.Contains(t, p.Stderr(), "sessions are not stored")
 }
 
 func TestEventsDuringLockAreStoredLater(t *testing.T) {
@@ -124,35 +89,25 @@ func TestDamagedFileIsMovedAsideAndReplaced(t *testing.T) {
 	first := portaltest.Start(t, portaltest.Options{})
 	old := assertWorks(t, first)
 	first.Stop()
-	file, err := os.ReadFile(filepath.Join(first.DataDir(), "sessions.db"))
+	path := filepath.Join(first.DataDir(), "sessions.db")
+	file, err := os.ReadFile(path)
 	require.NoError(t, err)
-	for name, damage := range map[string]func(file []byte) []byte{
-		"from the start": func(b []byte) []byte { return overwrite(b, 0, 4096) },
-		"in the middle":  func(b []byte) []byte { return overwrite(b, 4096, len(b)-4096) },
-		"truncated":      func(b []byte) []byte { return b[:len(b)/2] },
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			dir := filepath.Join(t.TempDir(), "data")
-			path := filepath.Join(dir, "sessions.db")
-			require.NoError(t, os.MkdirAll(dir, 0o700))
-			require.NoError(t, os.WriteFile(path, damage(slices.Clone(file)), 0o600))
+	file = overwrite(file, 4096, len(file)-4096) // see also store.TestDamagedFileIsMovedAside
+	require.NoError(t, os.WriteFile(path, file, 0o600))
 
-			p := portaltest.Start(t, portaltest.Options{Args: []string{"--data-dir", dir}})
-			id := assertWorks(t, p)
-			health := storageOf(t, p)
-			assert.Equal(t, "corrupt", health.State)
-			assert.Contains(t, health.Message, "was damaged; it was kept as")
-			assert.Equal(t, portaltest.Response{"error": "SessionNotFound"}, p.Live(old))
-			moved, err := filepath.Glob(path + ".damaged-*")
-			require.NoError(t, err)
-			assert.NotEmpty(t, moved)
-			p.Stop()
-			p = p.Restart()
-			assert.Equal(t, "ok", storageOf(t, p).State)
-			assert.Contains(t, strings.Join(lines(t, p, id), "\n"), "well")
-		})
-	}
+	p := first.Restart()
+	id := assertWorks(t, p)
+	health := storageOf(t, p)
+	assert.Equal(t, "corrupt", health.State)
+	assert.Contains(t, health.Message, "was damaged; it was kept as")
+	assert.Equal(t, portaltest.Response{"error": "SessionNotFound"}, p.Live(old))
+	moved, err := filepath.Glob(path + ".damaged-*")
+	require.NoError(t, err)
+	assert.NotEmpty(t, moved)
+	p.Stop()
+	p = p.Restart()
+	assert.Equal(t, "ok", storageOf(t, p).State)
+	assert.Contains(t, strings.Join(lines(t, p, id), "\n"), "well")
 }
 
 func overwrite(b []byte, from, to int) []byte {

@@ -164,7 +164,7 @@ func TestPermissionStaysOpenOverSeveralKills(t *testing.T) {
 	id := p.StartSession(dir, "permissions=ask")
 	p.Query(id, "run `touch witness`")
 	asked := find(t, p.Until(id, "onPermissionRequest"), "onPermissionRequest").Text("requestId")
-	for range 3 {
+	for range 2 {
 		settle()
 		p.Kill()
 		p = p.Restart()

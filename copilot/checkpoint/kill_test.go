@@ -103,7 +103,10 @@ func TestKilledRestoreIsCompleted(t *testing.T) {
 		require.NoError(t, err)
 	}
 	completed := 0
-	const least, most = 10, 50
+	least, most := 4, 50
+	if os.Getenv("PORTAL_SOAK") != "" {
+		least = 10
+	}
 	for round := 0; round < least || completed == 0 && round < most; round++ {
 		killChild(t, dir)
 		done, err := recoverIn(t, stores)

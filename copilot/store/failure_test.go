@@ -46,7 +46,7 @@ func TestFailedOpenIsExplained(t *testing.T) {
 			t.Helper()
 			require.NoError(t, os.MkdirAll(directory, 0o700))
 			hold(t, directory)
-		}, store.Locked, "another process has locked"},
+		}, store.Locked, "close that program"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -160,25 +160,34 @@ func TestCloseReportsUnstoredEntries(t *testing.T) {
 	require.ErrorIs(t, l.Append(entry(2)), store.ErrClosed)
 }
 
-// corrupt overwrites pages of a file that no process has open.
-func corrupt(t *testing.T, directory string, from int) {
+// damage changes a file that no process has open.
+func damage(t *testing.T, directory string, change func([]byte) []byte) {
 	t.Helper()
 	data, err := os.ReadFile(file(directory))
 	require.NoError(t, err)
-	for i := from; i < len(data); i++ {
+	require.NoError(t, os.WriteFile(file(directory), change(data), 0o600))
+}
+
+func overwritten(data []byte, from, to int) []byte {
+	for i := from; i < to; i++ {
 		data[i] = byte(i * 7)
 	}
-	require.NoError(t, os.WriteFile(file(directory), data, 0o600))
+	return data
 }
 
 func TestDamagedFileIsMovedAside(t *testing.T) {
-	for name, from := range map[string]int{"from its beginning": 0, "after its first page": 4096} {
+	for name, change := range map[string]func([]byte) []byte{
+		"from its beginning":   func(data []byte) []byte { return overwritten(data, 0, len(data)) },
+		"only its first page":  func(data []byte) []byte { return overwritten(data, 0, 4096) },
+		"after its first page": func(data []byte) []byte { return overwritten(data, 4096, len(data)) },
+		"truncated":            func(data []byte) []byte { return data[:len(data)/2] },
+	} {
 		t.Run(name, func(t *testing.T) {
 			directory := t.TempDir()
 			s := open(t, directory)
 			fill(t, s, create(t, s, "a"), 1, 10)
 			require.NoError(t, s.Close())
-			corrupt(t, directory, from)
+			damage(t, directory, change)
 			s = open(t, directory)
 			fill(t, s, create(t, s, "a"), 1, 10)
 			require.Equal(t, store.Corrupt, s.Failure().Kind)

@@ -3,52 +3,105 @@ package agenttest
 import (
 	"slices"
 	"strings"
+	"testing"
 
 	"github.com/copilot-portal/portal/copilot/agent"
 	"github.com/copilot-portal/portal/copilot/event"
 	"github.com/copilot-portal/portal/copilot/testclock"
 )
 
-// pendingRules returns the rules of questions that were open when the process died.
-func pendingRules() []rule {
+// pendingRule is a rule of a question that was open, or had just been answered, when the process died.
+type pendingRule struct {
+	name  string
+	needs []agent.Capability
+	// before returns a conversation that has the question.
+	before func(*ruleContext) (*testConversation, event.Question)
+	// after checks what becomes of it in another process.
+	after func(*ruleContext, *testConversation, event.Question)
+}
+
+func pendingRules() []pendingRule {
 	needs := []agent.Capability{agent.Continuing, agent.Resuming, agent.Permissions}
 	tools := []agent.Capability{agent.Continuing, agent.Resuming, agent.ClientTools}
 	steers := append(slices.Clone(needs), agent.Steering)
-	return []rule{
-		{name: "a pending permission can be granted, and the work continues", needs: needs, do: pendingGranted},
-		{name: "a pending permission can be refused, and the model continues", needs: needs, do: pendingRefused},
-		{name: "a pending question can be answered after another death", needs: needs, do: pendingTwice},
-		{name: "a client tool with a pending permission is called", needs: tools, do: pendingToolPermission},
-		{name: "a pending call of a client tool can return its result", needs: tools, do: pendingToolResult},
-		{name: "a steering prompt that was not read is lost with the process", needs: steers, do: pendingSteered},
-		{name: "a prompt with a pending question can be aborted", needs: needs, do: pendingAborted},
-		{name: "a question that is no longer pending is closed", needs: []agent.Capability{agent.Resuming, agent.Permissions}, do: noLongerPending},
-		{name: "a pending question that was already answered is closed at once", needs: []agent.Capability{agent.Permissions}, do: pendingAnswered},
-		{name: "a pending question of an unknown conversation is closed at once", do: pendingInUnknownConversation},
+	return []pendingRule{
+		{"a pending permission can be granted, and the work continues", needs, duringPermission(Say{"and on"}), pendingGranted},
+		{"a pending permission can be refused, and the model continues", needs, duringPermission(Say{"and on"}), pendingRefused},
+		{"a client tool with a pending permission is called", tools, duringToolPermission, pendingToolPermission},
+		{"a pending call of a client tool can return its result", tools, duringToolCall, pendingToolResult},
+		{"a steering prompt that was not read is lost with the process", steers, duringSteering, pendingSteered},
+		{"a prompt with a pending question can be aborted", needs, duringPermission(Say{"and on"}), pendingAborted},
+		{
+			"a question that is no longer pending is closed",
+			[]agent.Capability{agent.Resuming, agent.Permissions},
+			duringPermission(Say{"and on"}), noLongerPending,
+		},
+		{"a pending question that was already answered is closed at once", []agent.Capability{agent.Permissions}, afterAnswer, pendingAnswered},
+		{"a pending question can be answered after another death", needs, duringPermission(), pendingTwice}, // it kills the next process, too
 	}
 }
 
-// restartAfterKill kills the process and starts another. It first gives the agent time to save the
-// conversation.
+// alone returns the rule for one process.
+func (r pendingRule) alone() rule {
+	return rule{name: r.name, needs: r.needs, do: func(s *ruleContext) {
+		c, q := r.before(s)
+		s.restartAfterKill(c)
+		r.after(s, c, q)
+	}}
+}
+
+// checkPending checks all rules of pending questions with one process, which is killed once.
+func (s Subject) checkPending(t *testing.T, m Machine) {
+	t.Helper()
+	rules := slices.DeleteFunc(pendingRules(), func(r pendingRule) bool { return s.lacks(r.needs) })
+	if len(rules) == 0 {
+		t.Skip("the agent does not declare these capabilities")
+	}
+	running := launch(t, t, m)
+	conversations, questions := make([]*testConversation, len(rules)), make([]event.Question, len(rules))
+	for i, r := range rules {
+		conversations[i], questions[i] = r.before(s.context(t, t, m, running))
+	}
+	kill(t, m, running)
+	running = launch(t, t, m)
+	for i, r := range rules {
+		t.Run(r.name, func(sub *testing.T) {
+			c := conversations[i]
+			c.closed = true
+			*c.ruleContext = *s.context(sub, t, m, running)
+			c.conversations = []*testConversation{c}
+			r.after(c.ruleContext, c, questions[i])
+			c.ruleContext.finish()
+			running = c.agent
+		})
+	}
+}
+
+// kill kills a process after the agent has had time to save its conversations.
+func kill(tb testing.TB, m Machine, a agent.Agent) {
+	tb.Helper()
+	testclock.Settle(saving)
+	m.Kill(a)
+	awaitEnd(tb, a)
+}
+
+// restartAfterKill kills the process and starts another.
 func (s *ruleContext) restartAfterKill(c *testConversation) {
 	s.Helper()
-	testclock.Settle(saving)
-	s.machine.Kill(s.agent)
-	s.gone()
+	kill(s, s.machine, s.agent)
 	c.closed = true
 	s.agent = s.launch()
 }
 
-// killDuringPermission kills the process while a conversation asks for a permission, and returns the
-// conversation with its question.
-func (s *ruleContext) killDuringPermission(then ...Scene) (*testConversation, event.Question) {
-	s.Helper()
-	c := s.open(nil)
-	c.run(Say{"a heron"})
-	c.send(append([]Scene{Shell{"printf hello"}}, then...)...)
-	q := c.asked(event.AskPermission)
-	s.restartAfterKill(c)
-	return c, q
+// duringPermission returns a function that returns a conversation that asks for a permission, with its question.
+func duringPermission(then ...Scene) func(*ruleContext) (*testConversation, event.Question) {
+	return func(s *ruleContext) (*testConversation, event.Question) {
+		s.Helper()
+		c := s.open(nil)
+		c.run(Say{"a heron"})
+		c.send(append([]Scene{Shell{"printf hello"}}, then...)...)
+		return c, c.asked(event.AskPermission)
+	}
 }
 
 // assertContinues checks the rest of a prompt that was resumed during a tool call.
@@ -63,8 +116,7 @@ func (c *testConversation) assertContinues(q event.Question) (event.ToolEnded, s
 	return end, said(got)
 }
 
-func pendingGranted(s *ruleContext) {
-	c, q := s.killDuringPermission(Say{"and on"})
+func pendingGranted(s *ruleContext, c *testConversation, q event.Question) {
 	again := s.again(c, q).assertResumed()
 	again.assertSilent()
 	if working, err := again.Working(s.shortContext()); !working || err != nil {
@@ -80,8 +132,7 @@ func pendingGranted(s *ruleContext) {
 	again.assertSilent()
 }
 
-func pendingRefused(s *ruleContext) {
-	c, q := s.killDuringPermission(Say{"and on"})
+func pendingRefused(s *ruleContext, c *testConversation, q event.Question) {
 	again := s.again(c, q).assertResumed()
 	again.answer(q, event.Answer{Reason: "Not on a Sunday."})
 	end, text := again.assertContinues(q)
@@ -91,8 +142,7 @@ func pendingRefused(s *ruleContext) {
 	s.contains(text, "and on")
 }
 
-func pendingTwice(s *ruleContext) {
-	c, q := s.killDuringPermission()
+func pendingTwice(s *ruleContext, c *testConversation, q event.Question) {
 	again := s.again(c, q).assertResumed()
 	s.restartAfterKill(again)
 	again = s.again(c, q).assertResumed()
@@ -101,13 +151,13 @@ func pendingTwice(s *ruleContext) {
 	s.contains(text, "hello")
 }
 
-func pendingSteered(s *ruleContext) {
-	c := s.open(nil)
-	c.run(Say{"a heron"})
-	c.send(Shell{"printf hello"}, Say{"and on"})
-	q := c.asked(event.AskPermission)
+func duringSteering(s *ruleContext) (*testConversation, event.Question) {
+	c, q := duringPermission(Say{"and on"})(s)
 	s.mustSucceed(c.Send(s.shortContext(), c.steer("steered")))
-	s.restartAfterKill(c)
+	return c, q
+}
+
+func pendingSteered(s *ruleContext, c *testConversation, q event.Question) {
 	again := s.again(c, q).assertResumed()
 	again.answer(q, event.Answer{Approved: true})
 	_, text := again.assertContinues(q)
@@ -115,11 +165,13 @@ func pendingSteered(s *ruleContext) {
 	s.lacks(text, "steered")
 }
 
-func pendingToolPermission(s *ruleContext) {
+func duringToolPermission(s *ruleContext) (*testConversation, event.Question) {
 	c := s.open(withTools)
 	c.run(Say{"a heron"})
-	permission := c.call()
-	s.restartAfterKill(c)
+	return c, c.call()
+}
+
+func pendingToolPermission(s *ruleContext, c *testConversation, permission event.Question) {
 	again := s.again(c, permission).assertResumed()
 	again.answer(permission, event.Answer{Approved: true})
 	q := again.asked(event.AskTool)
@@ -131,11 +183,13 @@ func pendingToolPermission(s *ruleContext) {
 	s.contains(text, "it is open")
 }
 
-func pendingToolResult(s *ruleContext) {
+func duringToolCall(s *ruleContext) (*testConversation, event.Question) {
 	c := s.open(withTools)
 	c.run(Say{"a heron"})
-	q := c.called()
-	s.restartAfterKill(c)
+	return c, c.called()
+}
+
+func pendingToolResult(s *ruleContext, c *testConversation, q event.Question) {
 	again := s.again(c, q).assertResumed()
 	again.assertSilent()
 	again.answer(q, event.Answer{Text: "it is open"})
@@ -146,8 +200,7 @@ func pendingToolResult(s *ruleContext) {
 	s.contains(text, "it is open")
 }
 
-func pendingAborted(s *ruleContext) {
-	c, q := s.killDuringPermission(Say{"and on"})
+func pendingAborted(s *ruleContext, c *testConversation, q event.Question) {
 	again := s.again(c, q).assertResumed()
 	s.mustSucceed(again.Abort(s.shortContext()))
 	if over := one[event.QuestionClosed](s, again.idle(true)); over.ID != q.ID {
@@ -157,8 +210,7 @@ func pendingAborted(s *ruleContext) {
 	s.contains(said(again.run(Recall{})), "a heron")
 }
 
-func noLongerPending(s *ruleContext) {
-	c, q := s.killDuringPermission(Say{"and on"})
+func noLongerPending(s *ruleContext, c *testConversation, q event.Question) {
 	again := s.again(c).assertResumed()
 	again.answer(q, event.Answer{Approved: true})
 	s.contains(said(again.run(Recall{})), "a heron")
@@ -173,13 +225,16 @@ func (c *testConversation) assertEndsAtOnce(q event.Question) {
 	c.contains(said(c.run(Say{"on we go"})), "on we go")
 }
 
-func pendingAnswered(s *ruleContext) {
+func afterAnswer(s *ruleContext) (*testConversation, event.Question) {
 	c := s.open(nil)
 	c.send(Shell{"printf hello"})
 	q := c.asked(event.AskPermission)
 	c.answer(q, event.Answer{Approved: true})
 	c.idle(false)
-	s.restartAfterKill(c)
+	return c, q
+}
+
+func pendingAnswered(s *ruleContext, c *testConversation, q event.Question) {
 	s.again(c, q).assertEndsAtOnce(q)
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"testing"
 	"time"
 
 	"github.com/google/uuid"
@@ -24,6 +25,7 @@ func processRules() []rule {
 		{name: "a conversation outlives the process", needs: []agent.Capability{agent.Resuming}, do: conversationOutlivesProcess},
 		{name: "Stop stops the process in time, whatever it is doing", do: stopped},
 		{name: "Stop stops the process at once if its context has ended", do: stoppedAtOnce},
+		{name: "a pending question of an unknown conversation is closed at once", do: pendingInUnknownConversation},
 	}
 }
 
@@ -66,8 +68,13 @@ func (s *ruleContext) busy() *testConversation {
 // gone waits for the end of the agent.
 func (s *ruleContext) gone() {
 	s.Helper()
-	if !testclock.Now().Wait(s.agent.Done(), soon) {
-		s.Fatalf("Done is not closed")
+	awaitEnd(s, s.agent)
+}
+
+func awaitEnd(tb testing.TB, a agent.Agent) {
+	tb.Helper()
+	if !testclock.Now().Wait(a.Done(), soon) {
+		tb.Fatalf("Done is not closed")
 	}
 }
 

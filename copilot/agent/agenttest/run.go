@@ -43,8 +43,11 @@ const (
 func Run(t *testing.T, s Subject) {
 	t.Helper()
 	conversations := slices.Concat(promptRules(), abortRules(), questionRules(), toolRules(), serverRules(), planRules(), conversationRules(), savedRules())
-	processes := slices.Concat(processRules(), pendingRules())
+	processes := processRules()
 	if s.Virtual {
+		for _, r := range pendingRules() {
+			processes = append(processes, r.alone())
+		}
 		for _, r := range slices.Concat(conversations, processes) {
 			t.Run(r.name, func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
@@ -66,6 +69,10 @@ func Run(t *testing.T, s Subject) {
 			})
 		}
 	})
+	t.Run("pending questions", func(t *testing.T) {
+		t.Parallel()
+		s.checkPending(t, machine)
+	})
 	for i := range lanes {
 		t.Run(fmt.Sprintf("processes %d", i+1), func(t *testing.T) {
 			t.Parallel()
@@ -75,7 +82,7 @@ func Run(t *testing.T, s Subject) {
 }
 
 // lanes is the number of agents for the rules about processes, which run in sequence on each.
-const lanes = 3
+const lanes = 2
 
 // checkRules checks rules. It starts another agent whenever one has ended.
 func (s Subject) checkRules(t *testing.T, rules []rule, m Machine) {
@@ -92,18 +99,35 @@ func (s Subject) checkRules(t *testing.T, rules []rule, m Machine) {
 // checkRule checks a rule and returns the agent that is alive afterwards, until the end of owner.
 func (s Subject) checkRule(t, owner *testing.T, r rule, m Machine, a agent.Agent) agent.Agent {
 	t.Helper()
-	st := &ruleContext{TB: t, subject: s, machine: m, agent: a, launch: func() agent.Agent { return launch(t, owner, m) }}
+	st := s.context(t, owner, m, a)
 	do := r.do
-	if slices.ContainsFunc(r.needs, func(a agent.Capability) bool { return !s.can(a) }) {
+	if s.lacks(r.needs) {
 		if do = r.without; do == nil {
 			t.Skip("the agent does not declare this capability")
 		}
 	}
 	do(st)
-	for _, c := range st.conversations {
+	st.finish()
+	return st.agent
+}
+
+// context returns the environment of a rule, whose agents are stopped at the end of owner.
+func (s Subject) context(t, owner *testing.T, m Machine, a agent.Agent) *ruleContext {
+	t.Helper()
+	return &ruleContext{TB: t, subject: s, machine: m, agent: a, launch: func() agent.Agent { return launch(t, owner, m) }}
+}
+
+// finish checks the conversations as a whole and closes them.
+func (s *ruleContext) finish() {
+	s.Helper()
+	for _, c := range s.conversations {
 		c.finish()
 	}
-	return st.agent
+}
+
+// lacks reports whether the agent does not have all the capabilities.
+func (s Subject) lacks(needs []agent.Capability) bool {
+	return slices.ContainsFunc(needs, func(a agent.Capability) bool { return !s.can(a) })
 }
 
 func (s Subject) can(a agent.Capability) bool { return slices.Contains(s.Can, a) }

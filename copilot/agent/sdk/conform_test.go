@@ -32,6 +32,7 @@ func TestRealAgentConforms(t *testing.T) {
 func machine(t *testing.T) agenttest.Machine {
 	t.Helper()
 	o := options(t)
+	o.WithoutAccount = false // otherwise Account asks no process, so it does not fail after its end
 	other, err := o.Demo()
 	require.NoError(t, err)
 	other.Name, other.Models = "other", []string{"second"}

@@ -22,33 +22,37 @@ import (
 	"github.com/copilot-portal/portal/copilot/permission"
 )
 
+// mortal is a conversation that asks questions when its CLI is killed, and goes on or ends after that.
+type mortal struct {
+	name      string
+	questions int    // that the calls ask
+	calls     []call // of the model, at once
+	// before answers some questions, and returns the calls of those that are pending.
+	before func(*killable) (pending []string)
+	after  func(*killable)
+}
+
 // killable is a conversation whose CLI is killed and restarted.
 type killable struct {
 	*talk
-	driver *sdk.Driver
-	home   string
-	agent  *sdk.Agent
-	asked  map[string]event.Question // by their calls; the last one of each
+	asked map[string]event.Question // by their calls; the last one of each
 }
 
-// callAll makes the model make concurrent calls and waits for a number of questions.
-func callAll(t *testing.T, questions int, calls ...call) *killable {
+// callAll makes the model make the concurrent calls and waits for their questions.
+func (m mortal) callAll(t *testing.T, a *sdk.Agent) *killable {
 	t.Helper()
-	s := httptest.NewServer(several("k", calls...))
-	t.Cleanup(s.Close)
-	o := options(t)
-	o.Demo = func() (sdk.Provider, error) {
-		return sdk.Provider{Name: "d", Type: "openai", BaseURL: s.URL + "/v1", APIKey: "k", Models: []string{demo.ModelID}}, nil
-	}
-	home := t.TempDir()
-	o.Env = append(o.Env, "COPILOT_HOME="+home)
-	m := &killable{driver: sdk.New(o), home: home, asked: map[string]event.Question{}}
-	m.agent = launch(t, m.driver)
-	m.talk = open(t, m.agent, func(o *agent.Opening) { o.Tools = []event.Tool{{Name: "ide.open", Description: "Opens a file"}} })
-	m.send("call all")
-	m.ask(questions)
-	return m
+	k := &killable{asked: map[string]event.Question{}}
+	k.talk = open(t, a, func(o *agent.Opening) {
+		o.Model = m.provider() + "/" + demo.ModelID
+		o.Tools = []event.Tool{{Name: "ide.open", Description: "Opens a file"}}
+	})
+	k.send("call all")
+	k.ask(m.questions)
+	return k
 }
+
+// provider returns the name of the source of the conversation's model.
+func (m mortal) provider() string { return strings.NewReplacer(" ", "-", ",", "").Replace(m.name) }
 
 func (m *killable) ask(questions int) {
 	m.t.Helper()
@@ -58,32 +62,20 @@ func (m *killable) ask(questions int) {
 	}
 }
 
-// die kills the CLI after it has saved its questions, and resumes the conversation in another process with pending
-// questions.
-func (m *killable) die(pending ...string) {
-	m.t.Helper()
-	require.Eventually(m.t, m.saved, soon, 10*time.Millisecond)
-
-	m.dieNow(pending...)
-	require.Empty(m.t, all[event.SessionError](m.got()), "the conversation was saved")
-}
-
-func (m *killable) dieNow(pending ...string) {
-	m.t.Helper()
-	require.NoError(m.t, syscall.Kill(m.agent.PID(), syscall.SIGKILL))
-	<-m.agent.Done()
-	m.agent = launch(m.t, m.driver)
+// resume resumes the conversation in another process with pending questions.
+func (m *killable) resume(t *testing.T, a *sdk.Agent, pending []string) {
+	t.Helper()
 	opening := m.opening
 	opening.Resume = true
 	for _, call := range pending {
 		opening.Pending = append(opening.Pending, m.asked[call])
 	}
-	m.talk = open(m.t, m.agent, func(o *agent.Opening) { *o = opening })
+	m.talk = open(t, a, func(o *agent.Opening) { *o = opening })
 }
 
-// saved reports whether the CLI has saved its questions, except those that it never keeps.
-func (m *killable) saved() bool {
-	b, err := os.ReadFile(filepath.Join(m.home, "session-state", m.opening.Session, "events.jsonl"))
+// saved reports whether the CLI has saved its questions in its home, except those that it never keeps.
+func (m *killable) saved(home string) bool {
+	b, err := os.ReadFile(filepath.Join(home, "session-state", m.opening.Session, "events.jsonl"))
 	for _, q := range m.asked {
 		if q.Kind != event.AskInput && !bytes.Contains(b, []byte(q.ID)) {
 			return false
@@ -98,143 +90,210 @@ func (m *killable) allow(call string) {
 	m.answer(m.asked[call], event.Answer{Approved: true, Text: call + " is open"})
 }
 
-// rest returns the remaining events of the prompt.
-func (m *killable) rest() []event.Body {
+// continues checks the remaining events of the prompt, and that the final answer of the model has parts in this order.
+func (m *killable) continues(want ...string) {
 	m.t.Helper()
 	idle, rest := until[event.Idle](m.talk)
 	assert.False(m.t, idle.Aborted)
 	assert.Empty(m.t, all[event.ToolStarted](rest), "the calls started before")
 	assert.Equal(m.t, "on we go", said(m.run("say `on we go`")))
-	return rest
-}
-
-func TestSeveralPendingQuestionsContinueAfterDeath(t *testing.T) {
-	t.Parallel()
-	file := filepath.Join(t.TempDir(), "file")
-	t.Cleanup(func() { // after the concurrent subtests
-		ran, err := os.ReadFile(file)
-		assert.NoError(t, err)
-		assert.Equal(t, "ran\n", string(ran))
-	})
-	open := call{"ide_open", `{}`}
-	for name, tc := range map[string]struct {
-		do   func(t *testing.T) *killable
-		want []string // parts of the final answer of the model, in order
-	}{
-		"commands, in reverse order": {func(t *testing.T) *killable {
-			t.Helper()
-			m := callAll(t, 2, shell("echo first"), shell("echo second"))
-			m.die("call-0", "call-1")
-			m.allow("call-1")
-			m.allow("call-0")
-			return m
-		}, []string{"first", "second"}},
-		"calls of tools": {func(t *testing.T) *killable {
-			t.Helper()
-			m := callAll(t, 2, open, open)
-			m.allow("call-0")
-			m.allow("call-1")
-			m.ask(2)
-			m.die("call-0", "call-1")
-			m.allow("call-0")
-			m.allow("call-1")
-			return m
-		}, []string{"call-0 is open", "call-1 is open"}},
-		"a client tool and a command, one of them refused": {func(t *testing.T) *killable {
-			t.Helper()
-			m := callAll(t, 2, open, shell("echo second"))
-			m.die("call-0", "call-1")
-			m.answer(m.asked["call-1"], event.Answer{Reason: "not now"})
-			m.allow("call-0")
-			m.ask(1)
-			m.allow("call-0")
-			return m
-		}, []string{"call-0 is open", "not now"}},
-		"a command beside a running one, which does not run again": {func(t *testing.T) *killable {
-			t.Helper()
-			m := callAll(t, 2, shell("echo ran >> "+file+"; sleep 60"), shell("echo second"))
-			m.allow("call-0")
-			require.Eventually(t, func() bool { ran, _ := os.ReadFile(file); return len(ran) > 0 }, soon, 10*time.Millisecond)
-			m.die("call-1")
-			m.allow("call-1")
-			return m
-		}, []string{"interrupted", "second"}},
-		"a command beside a question to the user, which ends": {func(t *testing.T) *killable {
-			t.Helper()
-			m := callAll(t, 2, call{"ask_user", `{"question":"Which?"}`}, shell("echo second"))
-			m.die("call-1")
-			m.allow("call-1")
-			return m
-		}, []string{"interrupted", "second"}},
-		"a command beside an unknown one, which is refused": {func(t *testing.T) *killable {
-			t.Helper()
-			m := callAll(t, 2, shell("echo first"), shell("echo second"))
-			m.die("call-1")
-			m.allow("call-1")
-			return m
-		}, []string{"It was interrupted.", "second"}},
-		"a command beside an unknown tool call, which fails": {func(t *testing.T) *killable {
-			t.Helper()
-			m := callAll(t, 2, open, shell("echo second"))
-			m.allow("call-0")
-			m.ask(1)
-			m.die("call-1")
-			m.allow("call-1")
-			return m
-		}, []string{"It was interrupted.", "second"}},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			rest := tc.do(t).rest()
-			text := said(rest)
-			for _, part := range tc.want {
-				_, after, found := strings.Cut(text, part)
-				require.True(t, found, "%s in %s", part, show(rest))
-				text = after
-			}
-		})
+	text := said(rest)
+	for _, part := range want {
+		_, after, found := strings.Cut(text, part)
+		require.True(m.t, found, "%s in %s", part, show(rest))
+		text = after
 	}
 }
 
-func TestUnknownQuestionsEndAfterDeath(t *testing.T) {
+// leaves returns a function that answers nothing.
+func leaves(pending ...string) func(*killable) []string {
+	return func(*killable) []string { return pending }
+}
+
+// The conversations share one CLI, which is killed once.
+func TestPendingQuestionsContinueOrEndAfterDeath(t *testing.T) {
 	t.Parallel()
-	helper := call{"task", `{"agent_type":"general-purpose","name":"helper","description":"x","mode":"sync","prompt":"run ` + "`echo helped`" + `"}`}
-	t.Run("a question of a sub-agent", func(t *testing.T) {
-		t.Parallel()
-		m := callAll(t, 1, helper)
-		var call string
-		for call = range m.asked { //nolint:revive // there is one
-		}
-		m.die(call)
-		m.over(call)
+	file, home := filepath.Join(t.TempDir(), "file"), t.TempDir()
+	saved := append(continuing(t, file), ending()...)
+	unsaved := askedJustBefore()
+	o := options(t)
+	o.Env = append(o.Env, "COPILOT_HOME="+home)
+	for _, m := range append(saved, unsaved) {
+		s := httptest.NewServer(several("k", m.calls...))
+		t.Cleanup(s.Close)
+		o.Providers = append(o.Providers,
+			sdk.Provider{Name: m.provider(), Type: "openai", BaseURL: s.URL + "/v1", APIKey: "k", Models: []string{demo.ModelID}})
+	}
+	driver := sdk.New(o)
+	first := launch(t, driver)
+	asking, pending := map[string]*killable{}, map[string][]string{}
+	for _, m := range saved {
+		asking[m.name] = m.callAll(t, first)
+		pending[m.name] = m.before(asking[m.name])
+	}
+	for name, k := range asking {
+		require.Eventually(t, func() bool { return k.saved(home) }, soon, 10*time.Millisecond, name)
+	}
+	asking[unsaved.name] = unsaved.callAll(t, first)
+	require.NoError(t, syscall.Kill(first.PID(), syscall.SIGKILL))
+	<-first.Done()
+
+	second := launch(t, driver)
+	for _, m := range saved {
+		t.Run(m.name, func(t *testing.T) {
+			k := asking[m.name]
+			k.resume(t, second, pending[m.name])
+			require.Empty(t, all[event.SessionError](k.got()), "the conversation was saved")
+			m.after(k)
+		})
+	}
+	t.Run(unsaved.name, func(t *testing.T) {
+		asking[unsaved.name].resume(t, second, unsaved.before(asking[unsaved.name]))
+		unsaved.after(asking[unsaved.name])
 	})
-	t.Run("a question asked just before", func(t *testing.T) {
-		t.Parallel()
-		m := callAll(t, 1, shell("echo first"))
-		m.dieNow("call-0")
-		if len(all[event.SessionError](m.got())) > 0 { // otherwise it was saved in time
-			m.over("call-0")
-			return
-		}
-		m.allow("call-0")
-		until[event.Idle](m.talk)
-	})
-	t.Run("a question of a sub-agent beside a continuing command", func(t *testing.T) {
-		t.Parallel()
-		m := callAll(t, 2, helper, shell("echo second"))
-		var theirs string
-		for call := range m.asked {
-			if call != "call-1" {
-				theirs = call
-			}
-		}
-		m.die(theirs, "call-1")
-		over, _ := until[event.QuestionClosed](m.talk)
-		assert.Equal(t, m.asked[theirs].ID, over.ID)
-		m.allow(theirs)
+	ran, err := os.ReadFile(file)
+	require.NoError(t, err)
+	assert.Equal(t, "ran\n", string(ran))
+}
+
+// continuing returns conversations that go on with their pending questions. One of them runs a command that writes to a file.
+func continuing(t *testing.T, file string) []mortal {
+	t.Helper()
+	open := call{"ide_open", `{}`}
+	return []mortal{
+		{
+			"commands, in reverse order", 2,
+			[]call{shell("echo first"), shell("echo second")},
+			leaves("call-0", "call-1"),
+			func(m *killable) {
+				m.allow("call-1")
+				m.allow("call-0")
+				m.continues("first", "second")
+			},
+		},
+		{
+			"calls of tools", 2,
+			[]call{open, open},
+			func(m *killable) []string {
+				m.allow("call-0")
+				m.allow("call-1")
+				m.ask(2)
+				return []string{"call-0", "call-1"}
+			},
+			func(m *killable) {
+				m.allow("call-0")
+				m.allow("call-1")
+				m.continues("call-0 is open", "call-1 is open")
+			},
+		},
+		{
+			"a client tool and a command, one of them refused", 2,
+			[]call{open, shell("echo second")},
+			leaves("call-0", "call-1"),
+			func(m *killable) {
+				m.answer(m.asked["call-1"], event.Answer{Reason: "not now"})
+				m.allow("call-0")
+				m.ask(1)
+				m.allow("call-0")
+				m.continues("call-0 is open", "not now")
+			},
+		},
+		{
+			"a command beside a running one, which does not run again", 2,
+			[]call{shell("echo ran >> " + file + "; sleep 60"), shell("echo second")},
+			func(m *killable) []string {
+				m.allow("call-0")
+				require.Eventually(t, func() bool { ran, _ := os.ReadFile(file); return len(ran) > 0 }, soon, 10*time.Millisecond)
+				return []string{"call-1"}
+			},
+			continuesBesideInterrupted("interrupted"),
+		},
+		{
+			"a command beside a question to the user, which ends", 2,
+			[]call{{"ask_user", `{"question":"Which?"}`}, shell("echo second")},
+			leaves("call-1"),
+			continuesBesideInterrupted("interrupted"),
+		},
+		{
+			"a command beside an unknown one, which is refused", 2,
+			[]call{shell("echo first"), shell("echo second")},
+			leaves("call-1"),
+			continuesBesideInterrupted("It was interrupted."),
+		},
+		{
+			"a command beside an unknown tool call, which fails", 2,
+			[]call{open, shell("echo second")},
+			func(m *killable) []string {
+				m.allow("call-0")
+				m.ask(1)
+				return []string{"call-1"}
+			},
+			continuesBesideInterrupted("It was interrupted."),
+		},
+	}
+}
+
+// continuesBesideInterrupted allows the second call, and checks that the model learns of the interruption of the first.
+func continuesBesideInterrupted(text string) func(*killable) {
+	return func(m *killable) {
+		m.t.Helper()
 		m.allow("call-1")
-		assert.Contains(t, said(m.rest()), "second")
-	})
+		m.continues(text, "second")
+	}
+}
+
+var helper = call{"task", `{"agent_type":"general-purpose","name":"helper","description":"x","mode":"sync","prompt":"run ` + "`echo helped`" + `"}`}
+
+// theirs returns the call of the sub-agent.
+func (m *killable) theirs() string {
+	for call := range m.asked {
+		if call != "call-1" {
+			return call
+		}
+	}
+	return ""
+}
+
+// ending returns conversations with a question that is unknown after the death.
+func ending() []mortal {
+	return []mortal{
+		{
+			"a question of a sub-agent", 1,
+			[]call{helper},
+			func(m *killable) []string { return []string{m.theirs()} },
+			func(m *killable) { m.over(m.theirs()) },
+		},
+		{
+			"a question of a sub-agent beside a continuing command", 2,
+			[]call{helper, shell("echo second")},
+			func(m *killable) []string { return []string{m.theirs(), "call-1"} },
+			func(m *killable) {
+				theirs := m.theirs()
+				over, _ := until[event.QuestionClosed](m.talk)
+				assert.Equal(m.t, m.asked[theirs].ID, over.ID)
+				m.allow(theirs)
+				m.allow("call-1")
+				m.continues("second")
+			},
+		},
+	}
+}
+
+// askedJustBefore returns a conversation that may not have been saved.
+func askedJustBefore() mortal {
+	return mortal{
+		"a question asked just before", 1,
+		[]call{shell("echo first")},
+		leaves("call-0"),
+		func(m *killable) {
+			if len(all[event.SessionError](m.got())) > 0 { // otherwise it was saved in time
+				m.over("call-0")
+				return
+			}
+			m.allow("call-0")
+			until[event.Idle](m.talk)
+		},
+	}
 }
 
 // over checks that a question and its prompt have ended.

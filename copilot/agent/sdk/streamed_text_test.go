@@ -101,7 +101,7 @@ func translate(events []rpc.SessionEvent, whole string) (bodies []event.Body) {
 }
 
 func TestDeltasOfLongBurstEqualTheWholeText(t *testing.T) {
-	const chunks = 60_000
+	const chunks = 30_000
 	log, whole := burst(chunks, true)
 	for seed := range uint64(2) {
 		events := garble(log, rand.New(rand.NewPCG(seed, seed)))
